@@ -41,7 +41,7 @@ export type { OnFinish } from './options/job-file-keys.ts';
 export type { Plan } from './producer/plan.ts';
 export type { RunReport } from './report/run-report.ts';
 export type { ListInput } from './rows/list-input.ts';
-export type { Trial, TrialAnswer, TrialColumn } from './run/run-to-trial.ts';
+export type { Trial, TrialAnswer, TrialColumn } from './run/trial.ts';
 export type { SandboxOptions } from './sandbox/options.ts';
 export type { SandboxRule } from './sandbox/script-rule.ts';
 export { type Sandbox, startSandbox } from './sandbox/server.ts';

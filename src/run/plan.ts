@@ -22,8 +22,8 @@ import type { Extent, RowColumn } from '../rows/row-format.ts';
 import { type Dated, type Freshness, isFresh } from '../store/freshness.ts';
 import { createEmptyStore, type OutcomeStore, openStore } from '../store/store.ts';
 import { DATABASE } from '../store/store-files.ts';
-import { type OpenedList, open } from './open-list-of-run.ts';
-import type { ReadyOfRun } from './ready-of-run.ts';
+import { type OpenedList, open } from './open.ts';
+import type { ReadyOfRun } from './ready.ts';
 import type { RunContext } from './run-context.ts';
 
 /** A run with its plan. */
