@@ -1,4 +1,4 @@
-export type { EnrichedRow } from './collector/row-object.ts';
+export type { EnrichedRow } from './collector/output/output-columns.ts';
 export { type AddOptions, type AddSummary, add } from './commands/add.ts';
 export { type Collected, type CollectOptions, collect } from './commands/collect.ts';
 export { type DashboardOptions, dashboard } from './commands/dashboard.ts';

@@ -1,4 +1,4 @@
-import type { EnrichedRow } from '../collector/row-object.ts';
+import type { EnrichedRow } from '../collector/output/output-columns.ts';
 import { describeError } from '../common/exit-codes.ts';
 import type { RunControl } from '../common/run-control.ts';
 import { createJob, type Job } from '../options/api.ts';

@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto';
 import { resolve } from 'node:path';
 import { isListed } from '../collector/joined-row.ts';
+import { type EnrichedRow, toEnrichedRow } from '../collector/output/output-columns.ts';
 import { chooseOutputPaths, folderOf, type OutputPaths } from '../collector/output/output-paths.ts';
 import { type Outputs, openOutputs } from '../collector/output/outputs.ts';
 import { nameSheets, refuseLongSheets } from '../collector/output/sheet-names.ts';
-import { type EnrichedRow, toEnrichedRow } from '../collector/row-object.ts';
 import { isPiped } from '../common/files.ts';
 import { costOf } from '../common/format.ts';
 import { createCloser } from '../common/lifetime.ts';

@@ -1,8 +1,7 @@
 import { MOST_NAMES } from '../brand/shape.ts';
 import { countShapes, flatColumnsOf, MOST_PATHS } from '../collector/fields/enriched-columns.ts';
 import type { Field } from '../collector/fields/fields.ts';
-import { measureFilledShares } from '../collector/fields/filled-share.ts';
-import { rankPaths } from '../collector/fields/rank-paths.ts';
+import { measureFilledShares, rankPaths } from '../collector/fields/rank-paths.ts';
 import { type JoinOptions, join } from '../collector/join.ts';
 import { isListed, type JoinedRow, type OutputRow } from '../collector/joined-row.ts';
 import type { OutputColumn, OutputColumns } from '../collector/output/output-columns.ts';
