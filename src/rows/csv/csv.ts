@@ -6,12 +6,30 @@ import { findHeaderBelowTitle } from '../columns/header-row.ts';
 import { uniqueNames } from '../columns/names.ts';
 import type { RowFormat } from '../row-format.ts';
 import { describeText, type Source } from '../source.ts';
-import { createCsvFiller, cutCells } from './csv-cells.ts';
-import { type CsvDialect, describeDialect, usualDialect } from './csv-dialect.ts';
-import { type CsvRecord, describeFault, parserOptions } from './csv-reader.ts';
-import { isBlankLine, isBlankRow, refuseLine, scanCsv } from './csv-scan.ts';
-import { type BlankRow, cellWriterOf, createCsvWriter, textOfCell } from './csv-writer.ts';
-import { DELIMITERS, detectDialect } from './detect-dialect.ts';
+import {
+  type CsvDialect,
+  DELIMITERS,
+  describeDialect,
+  detectDialect,
+  usualDialect,
+} from './csv-dialect.ts';
+import {
+  type CsvRecord,
+  describeFault,
+  isBlankLine,
+  isBlankRow,
+  parserOptions,
+  refuseLine,
+  scanCsv,
+} from './csv-reader.ts';
+import {
+  type BlankRow,
+  cellWriterOf,
+  createCsvFiller,
+  createCsvWriter,
+  cutCells,
+  textOfCell,
+} from './csv-writer.ts';
 
 const SAMPLE_ROWS = 200;
 
