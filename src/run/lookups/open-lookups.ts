@@ -1,8 +1,8 @@
-import { describeProxy, findProxy } from '../../brand/proxy.ts';
+import { describeProxy, findProxy } from '../../brand/connections.ts';
 import { createCollector, type KeptOutcome } from '../../collector/collect.ts';
 import { countOf } from '../../common/format.ts';
 import type { Closable } from '../../common/lifetime.ts';
-import type { CallLedger } from '../../guard/shared-budget.ts';
+import type { CallLedger } from '../../guard/budget.ts';
 import { callsIdOf, type Job, paceIdOf } from '../../options/api.ts';
 import { type Clock, systemClock } from '../../pace/clock.ts';
 import { openIfTooLong, type PaceState, warmState } from '../../pace/pacer.ts';
