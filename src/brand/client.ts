@@ -1,13 +1,21 @@
 import type { Dispatcher } from 'undici';
 import { systemErrorCode } from '../common/errors.ts';
 import { type Answer, ERROR_BODY_BYTES, judge, meaningOf } from './answer.ts';
+import type { BatchProfile } from './api-profile.ts';
 import { BodyText } from './body-text.ts';
-import { type ConnectionsOptions, type Line, openConnections, type Trace } from './connections.ts';
+import {
+  type ConnectionsOptions,
+  findProxy,
+  type Line,
+  openConnections,
+  type Trace,
+} from './connections.ts';
 import type { Credential } from './credential.ts';
-import { createDeadlines, type Deadline } from './deadline.ts';
 import type { Endpoint, NameValue } from './endpoint.ts';
 import {
   ACCEPTED_ENCODINGS,
+  createDeadlines,
+  type Deadline,
   type Exchanged,
   type ExchangeRequest,
   exchange,
@@ -29,7 +37,6 @@ import {
   isHeadersTooLarge,
   type NetworkFailure,
 } from './network-error.ts';
-import { findProxy } from './proxy.ts';
 import { createShapeFinder } from './shape.ts';
 
 /** Makes calls to the brand API. It neither retries nor paces. */
@@ -43,8 +50,27 @@ export interface BrandClient {
    * @throws the signal's reason, and nothing else
    */
   call(path: string, signal: AbortSignal, domain: string): Promise<Answer>;
+  /**
+   * Makes one call about several domains.
+   *
+   * @param batch how the API is asked about them
+   * @throws the signal's reason, and nothing else
+   */
+  callBatch(
+    batch: BatchProfile,
+    domains: readonly string[],
+    signal: AbortSignal,
+  ): Promise<BatchReply>;
   /** Closes all connections. */
   close(): Promise<void>;
+}
+
+/** What one call about several domains brought. */
+export interface BatchReply {
+  /** The reply as a whole, for the pace; an answer about no domain when there are `answers`. */
+  readonly answer: Answer;
+  /** What it says of each domain; a domain that it is silent about is not in it. */
+  readonly answers: ReadonlyMap<string, Answer> | undefined;
 }
 
 export interface BrandClientOptions {
@@ -103,14 +129,37 @@ export function createBrandClient(options: BrandClientOptions): BrandClient {
       return interpret(await transport.exchange(request, deadline), path, domain, sentMs);
     } catch (error) {
       signal.throwIfAborted();
-      if (isHeadersTooLarge(error)) {
-        return { kind: 'refused', httpStatus: undefined, reason: 'response_too_large' };
-      }
-      return noAnswer(
-        error instanceof GivenUpError
-          ? { reason: 'timeout', about: 'api' }
-          : classifyNetworkError(error),
-      );
+      return answerTo(error);
+    } finally {
+      deadline.clear();
+    }
+  }
+
+  async function callBatch(
+    batch: BatchProfile,
+    domains: readonly string[],
+    signal: AbortSignal,
+  ): Promise<BatchReply> {
+    const deadline = deadlines.start(signal);
+    const { method } = batch;
+    const body = batch.bodyOf(domains);
+    const path = endpoint.batchPath(batch, domains);
+    const ofBody = body === undefined ? {} : { 'content-type': 'application/json' };
+    try {
+      const request = {
+        origin: endpoint.origin,
+        path,
+        method,
+        body,
+        headers: { ...ofBody, ...headers },
+        mostBytes,
+      };
+      const sentMs = now();
+      const response = await transport.exchange(request, deadline);
+      return interpretBatch(response, { batch, domains, path, sentMs });
+    } catch (error) {
+      signal.throwIfAborted();
+      return { answer: answerTo(error), answers: undefined };
     } finally {
       deadline.clear();
     }
@@ -135,14 +184,7 @@ export function createBrandClient(options: BrandClientOptions): BrandClient {
     if (bodyError instanceof GivenUpError && meaningOf(response.httpStatus) === 'found') {
       throw bodyError;
     }
-    const { date } = sent;
-    const reading: Reading = {
-      date: typeof date === 'string' ? date : undefined,
-      sentMs,
-      nowMs: now(),
-      clock,
-      windows,
-    };
+    const reading = readingOf(sent, sentMs);
     const told = (profile?.findLimits ?? findLimits)(sent, reading);
     const body = new BodyText(response, credential.redactor);
     // Written out: a spread costs a microsecond, as much as reading a body.
@@ -170,7 +212,66 @@ export function createBrandClient(options: BrandClientOptions): BrandClient {
     });
   }
 
-  return { call, close: () => transport.close() };
+  function readingOf({ date }: ResponseHeaders, sentMs: number): Reading {
+    return {
+      date: typeof date === 'string' ? date : undefined,
+      sentMs,
+      nowMs: now(),
+      clock,
+      windows,
+    };
+  }
+
+  /** Each answer in a reply is judged as if it had come alone, without the headers, which are all's. */
+  function interpretBatch(
+    response: Exchanged,
+    { batch, domains, path, sentMs }: AskedTogether,
+  ): BatchReply {
+    const { httpStatus, headers: sent } = response;
+    const isGood = httpStatus >= 200 && httpStatus < 300;
+    const json = isGood ? new BodyText(response, credential.redactor).json : undefined;
+    const said = json === undefined ? undefined : batch.answersIn(json, domains);
+    if (!said) {
+      const answer = interpret(response, path, domains.join(','), sentMs);
+      return { answer, answers: undefined };
+    }
+    const answers = new Map<string, Answer>();
+    for (const [domain, one] of said) {
+      const hasBody = one.body !== undefined && one.body !== null;
+      const alone: Exchanged = {
+        httpStatus: one.httpStatus ?? (hasBody ? httpStatus : 404),
+        headers: { 'content-type': 'application/json' },
+        bytes: Buffer.from(hasBody ? JSON.stringify(one.body) : ''),
+        isCut: false,
+        bodyError: undefined,
+      };
+      answers.set(domain, interpret(alone, path, domain, sentMs));
+    }
+    const told = (profile?.findLimits ?? findLimits)(sent, readingOf(sent, sentMs));
+    const { limits } = told ?? {};
+    const answer: Answer = { kind: 'found', httpStatus, json: '', shape: undefined };
+    return { answer: limits ? { ...answer, limits } : answer, answers };
+  }
+
+  return { call, callBatch, close: () => transport.close() };
+}
+
+interface AskedTogether {
+  readonly batch: BatchProfile;
+  readonly domains: readonly string[];
+  readonly path: string;
+  readonly sentMs: number;
+}
+
+function answerTo(error: unknown): Answer {
+  if (isHeadersTooLarge(error)) {
+    return { kind: 'refused', httpStatus: undefined, reason: 'response_too_large' };
+  }
+  return noAnswer(
+    error instanceof GivenUpError
+      ? { reason: 'timeout', about: 'api' }
+      : classifyNetworkError(error),
+  );
 }
 
 /** The meaning of a call without an answer that could be read. */
@@ -200,7 +301,7 @@ function noAnswer({ reason, about }: NetworkFailure): Answer {
  */
 interface Transport {
   /**
-   * Makes one GET request, within one deadline.
+   * Makes one request, within one deadline.
    *
    * @throws what `exchange` throws, and `InvalidHttpError` for an answer that is no HTTP
    */

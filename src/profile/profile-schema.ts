@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { MeaningName } from '../brand/api-profile.ts';
 import { isReservedHeader, parseAuth } from '../brand/credential.ts';
-import { DOMAIN, parseBaseUrl } from '../brand/endpoint.ts';
+import { DOMAIN, DOMAINS, parseBaseUrl } from '../brand/endpoint.ts';
 import { compileExpression, ExpressionError } from '../collector/fields/expression.ts';
 import { BrandfillError } from '../common/errors.ts';
 import { parseDuration, parseRate } from '../options/kinds.ts';
@@ -23,6 +23,7 @@ export interface ProfileFile {
   readonly rules?: readonly RuleFile[] | undefined;
   readonly data?: string | undefined;
   readonly limits?: LimitsFile | undefined;
+  readonly batch?: BatchFile | undefined;
   readonly columns?: Readonly<Record<string, string>> | undefined;
   readonly fresh?: FreshFile | undefined;
   readonly samples?: readonly SampleFile[] | undefined;
@@ -59,6 +60,20 @@ interface FreshFile {
   readonly found?: string | undefined;
   readonly notFound?: string | undefined;
   readonly rejected?: string | undefined;
+}
+
+/** How several domains are asked about in one call. */
+export interface BatchFile {
+  readonly method?: 'GET' | 'POST' | undefined;
+  readonly path: string;
+  readonly params?: Readonly<Record<string, string>> | undefined;
+  readonly body?: unknown;
+  readonly separator?: string | undefined;
+  readonly size: number;
+  readonly records?: string | undefined;
+  readonly domain?: string | undefined;
+  readonly status?: string | undefined;
+  readonly answer?: string | undefined;
 }
 
 interface LimitsFile {
@@ -244,6 +259,38 @@ const limits = z
   })
   .describe('how fast the API may be asked');
 
+const batch = z
+  .strictObject({
+    method: z.enum(['GET', 'POST']).optional().describe('the method (default: POST)'),
+    path: checked((path) => findPathProblem(path, [DOMAINS])).describe(
+      'path and query; {domains} stands for all domains of the call',
+    ),
+    params: pairs('query parameters; {domains} stands for all domains of the call').optional(),
+    body: z
+      .unknown()
+      .optional()
+      .describe(
+        "body of a POST: '{domains}' becomes the list of domains; a list with one entry that holds {domain} gets one for each",
+      ),
+    separator: z
+      .string()
+      .min(1)
+      .optional()
+      .describe('what stands between domains within a text (default: a comma)'),
+    size: z.int().min(2).max(1_000).describe('the most domains in one call'),
+    records: expression(
+      'where the reply has the answers: a list, or an object by domain (default: the reply)',
+    ).optional(),
+    domain: expression(
+      'where an entry of the list has its domain (default: they are in the order asked)',
+    ).optional(),
+    status: expression('where an entry has a status of its own').optional(),
+    answer: expression(
+      'what of an entry is as an answer about one domain, for rules and data (default: the entry)',
+    ).optional(),
+  })
+  .describe('how the API is asked about several domains in one call, if it can be');
+
 const sample = z.strictObject({
   status: oneStatus.describe('status of the answer'),
   headers: z.record(headerName, z.string()).optional().describe('its headers'),
@@ -268,6 +315,7 @@ export const profileShape: z.ZodType<ProfileFile> = z.strictObject({
     .describe('what answers mean; the first rule that fits counts, else what every API means'),
   data: expression('where in an answer the record is').optional(),
   limits: limits.optional(),
+  batch: batch.optional(),
   columns: z
     .record(z.string(), parsed(compileExpression))
     .optional()
@@ -299,14 +347,14 @@ export function toPattern(text: string): RegExp {
   }
 }
 
-function findPathProblem(path: string): string | undefined {
+function findPathProblem(path: string, known: readonly string[] = [DOMAIN]): string | undefined {
   if (!/^\/[\x21-\x7e]*$/.test(path) || path.includes('#')) {
     return 'expected a path that begins with /, such as /v2/brands/{domain}';
   }
-  const stray = path.match(/\{[^}]*\}?/g)?.find((name) => name !== DOMAIN);
+  const stray = path.match(/\{[^}]*\}?/g)?.find((name) => !known.includes(name));
   return stray === undefined
     ? undefined
-    : `there is no '${stray}'; ${DOMAIN} stands for the domain`;
+    : `there is no '${stray}'; ${known.join(' or ')} is what can stand there`;
 }
 
 /** The JSON Schema of profiles, for editors; `apis/profile.schema.json` holds it. */

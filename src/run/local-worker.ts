@@ -3,9 +3,8 @@ import { createBrandClient } from '../brand/client.ts';
 import type { OutcomeStatus } from '../brand/outcome.ts';
 import { type CallCounters, createCallCounters } from '../common/calls.ts';
 import type { Closable } from '../common/lifetime.ts';
-import { createBudget, joinBudgets } from '../guard/budget.ts';
+import { type CallLedger, createBudget, createSharedBudget, joinBudgets } from '../guard/budget.ts';
 import { createRetryBudget } from '../guard/retry-budget.ts';
-import { type CallLedger, createSharedBudget } from '../guard/shared-budget.ts';
 import type { Instruments, WorkerProbe } from '../metrics/metrics.ts';
 import type { Api } from '../options/api.ts';
 import type { Settings } from '../options/options.ts';
@@ -21,9 +20,11 @@ import { createSharedRateLimiter } from '../pace/shared/rate-limiter.ts';
 import type { StoredState } from '../pace/shared/state.ts';
 import type { Reply, WorkerStanding } from '../queue/lookup-queue.ts';
 import type { WorkProgress } from '../watch/events.ts';
+import { createBatches, lookupsAtOnce } from '../worker/batches.ts';
 import type { PauseGate } from '../worker/call.ts';
 import { createCircuitBreaker, createSharedCircuitBreaker } from '../worker/circuit-breaker.ts';
 import { type CredenceOptions, createCredence } from '../worker/credence.ts';
+import type { LookupContext } from '../worker/lookup.ts';
 import type { StopSwitch } from '../worker/stop-switch.ts';
 import { createWorker, type Worker, type WorkerOptions } from '../worker/worker.ts';
 
@@ -162,7 +163,7 @@ export function openLocalWorker(
     connections: concurrency,
     timeoutMs: timeout,
   });
-  const worker = createWorker({
+  const context: LookupContext = {
     client,
     endpoint: api.endpoint,
     limiter: meter.limiter,
@@ -177,12 +178,18 @@ export function openLocalWorker(
       trouble = reason;
     },
     onCallEnd: probe?.onCallEnd,
-    concurrency,
     ...options,
     retries,
     clock: systemClock,
     now,
     random: Math.random,
+  };
+  const { endpoint } = api;
+  const batch = endpoint.profile?.batch;
+  const worker = createWorker({
+    ...context,
+    batches: batch && createBatches({ context, endpoint, batch, concurrency }),
+    concurrency: lookupsAtOnce(concurrency, endpoint),
   });
   return {
     worker: probe ? countOutcomes(worker, probe) : worker,

@@ -4,11 +4,11 @@ import { describe, expect, it } from 'vitest';
 import {
   type Budget,
   createBudget,
+  createSharedBudget,
   isUsedUp,
   joinBudgets,
   type Permit,
 } from '../../src/guard/budget.ts';
-import { createSharedBudget } from '../../src/guard/shared-budget.ts';
 import { createTestLedger } from './ledgers.ts';
 
 const never = new AbortController().signal;
