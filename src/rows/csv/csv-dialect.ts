@@ -300,7 +300,7 @@ export function readShape(
  *
  * @param start the place of the opening quote
  */
-export function endOfQuotes(
+function endOfQuotes(
   text: string,
   start: number,
   { quote, escape }: Pick<CsvDialect, 'quote' | 'escape'>,

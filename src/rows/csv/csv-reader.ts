@@ -5,7 +5,6 @@ import type { RowColumn, ScannedRow } from '../row-format.ts';
 import type { Source } from '../source.ts';
 import { skip } from '../source-bytes.ts';
 import type { CsvDialect } from './csv-dialect.ts';
-import { findOddSpot, type OddSpot } from './csv-writer.ts';
 
 /** 32 MB: a quote that is never closed would swallow the rest of the file; no real row is this long. */
 const MAX_RECORD_BYTES = 32 * 1024 * 1024;
@@ -32,6 +31,10 @@ export interface CsvRecord {
   readonly length: number;
   /** The text of a cell; empty where there is none. */
   cell(index: number): string;
+  /** The text of a cell as it is in the file, quotes and spaces included. */
+  rawCell(index: number): string;
+  /** The first odd spot in it. */
+  oddSpot(): OddSpot | undefined;
   /** The record as it is in the file, line end included. */
   raw(): string;
   /** Where its bytes are, from `start` on, until more are written to the reader. */
@@ -61,8 +64,17 @@ const CR = 13;
 const PLAIN = 0;
 /** In quotes, without a quote or an escape between them. */
 const QUOTED = 1;
-/** In quotes, with escapes, or with text behind the closing quote. */
-const ODD = 2;
+/** In quotes, with escapes. */
+const ESCAPED = 2;
+/** In quotes, with text behind the closing one. */
+const BEHIND = 3;
+
+/**
+ * A spot that other programs may read differently, so that cells may not be where they seem to be:
+ * text behind a closing quote, a quote behind a space, a carriage return that does not end a line
+ * here.
+ */
+type OddSpot = 'behind_closing' | 'behind_space' | 'lone_return';
 
 /**
  * Finds records and their cells in bytes, and makes text only of cells that are asked for. It reads as
@@ -115,6 +127,15 @@ export function createCsvReader(
     sizeBytes: 0,
     lines: 0,
     cell: (index) => (index >= 0 && index < cells ? textOf(index) : ''),
+    rawCell: (index) => bytes.toString('utf8', starts[index], ends[index]),
+    oddSpot: () => {
+      for (let index = 0; index < cells; index += 1) {
+        if (kinds[index] === BEHIND) return 'behind_closing';
+        const odd = kinds[index] === PLAIN ? oddSpotIn(index) : undefined;
+        if (odd) return odd;
+      }
+      return undefined;
+    },
     raw: () => bytes.toString('utf8', recordStart, recordStart + record.sizeBytes),
   };
 
@@ -126,6 +147,13 @@ export function createCsvReader(
     return textOfOddCell(bytes.subarray(start, end), quote, escape);
   }
 
+  function oddSpotIn(index: number): OddSpot | undefined {
+    const cell = bytes.subarray(starts[index], ends[index]);
+    if (cell.includes(CR)) return 'lone_return';
+    if (quote === -1 || !cell.includes(quote)) return undefined;
+    return cell.toString('utf8').trimStart().startsWith(dialect.quote) ? 'behind_space' : undefined;
+  }
+
   function endCell(end: number): void {
     if (cells === starts.length) {
       starts = grown(starts, new Int32Array(2 * cells));
@@ -134,7 +162,7 @@ export function createCsvReader(
     }
     starts[cells] = cellStart;
     ends[cells] = end;
-    kinds[cells] = kind === QUOTED && closedAt !== end ? ODD : kind;
+    kinds[cells] = closedAt !== -1 && closedAt !== end ? BEHIND : kind;
     cells += 1;
     kind = PLAIN;
     closedAt = -1;
@@ -184,14 +212,14 @@ export function createCsvReader(
       const byte = bytes[at] ?? 0;
       if (isQuoting) {
         if (byte === escape && !isDoubled) {
-          kind = ODD;
+          kind = ESCAPED;
           if (isLineCharacter(bytes[at + 1])) lines += 1;
           at += 2;
           continue;
         }
         if (byte === quote) {
           if (isDoubled && at + 1 < length && bytes[at + 1] === quote) {
-            kind = ODD;
+            kind = ESCAPED;
             at += 2;
             continue;
           }
@@ -275,6 +303,23 @@ function isLineCharacter(byte: number | undefined): boolean {
 function grown<T extends Int32Array | Uint8Array>(from: T, to: T): T {
   to.set(from);
   return to;
+}
+
+/**
+ * Splits rows that were read before into their cells, as they are in the file, quotes and spaces
+ * included.
+ */
+export function createRowSplitter(dialect: CsvDialect): (raw: string) => string[] {
+  let cells: string[] = [];
+  const reader = createCsvReader(dialect, (record) => {
+    cells = Array.from({ length: record.length }, (_, index) => record.rawCell(index));
+  });
+  return (raw) => {
+    cells = [''];
+    reader.write(Buffer.from(raw));
+    reader.end();
+    return cells;
+  };
 }
 
 /** @param cell the bytes of a cell that begins with a quote */
@@ -361,7 +406,7 @@ export async function* scanCsv(
     const isRagged = record.length !== width;
     if (spansLines || isRagged) {
       if (record.length > width + MOST_FURTHER_CELLS) throw new RowFault(tooManyCells(width));
-      const odd = findOddSpot(record.raw(), dialect);
+      const odd = record.oddSpot();
       if (odd && isFault(odd, { spansLines, isRagged, isOnlyCell: width === 1 })) {
         throw new RowFault(describeOdd(odd, dialect));
       }

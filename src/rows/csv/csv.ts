@@ -27,7 +27,7 @@ import {
   cellWriterOf,
   createCsvFiller,
   createCsvWriter,
-  cutCells,
+  createRowCutter,
   textOfCell,
 } from './csv-writer.ts';
 
@@ -85,6 +85,7 @@ export function openCsv(source: Source, options: OpenCsvOptions = {}): RowFormat
     ? []
     : blankRowsIn(source.sample, { dialect, start, end: first.startBytes });
   const takenNames = new Set(columns);
+  const cutRow = createRowCutter(dialect);
   const headerRaw = first.raw ?? source.sample.toString('utf8', first.startBytes, headBytes);
   const notices = [
     ...(lineOfHeader === undefined ? [] : [describeTitle(lineOfHeader)]),
@@ -129,7 +130,7 @@ export function openCsv(source: Source, options: OpenCsvOptions = {}): RowFormat
         byteOrderMark: excel || source.hasByteOrderMark,
       }),
     createFiller: (columns) => createCsvFiller(columns, dialect),
-    ownPart: (raw, { index }) => cutCells(raw, index, dialect),
+    ownPart: (raw, { index }) => cutRow(raw, index),
     textOf: textOfCell,
     textsOf: (raw) => parseSync(raw, parserOptions(dialect))[0] ?? [],
     toObject: createObjectReader(dialect, columns),
