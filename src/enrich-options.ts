@@ -103,9 +103,11 @@ export interface EnrichOptions {
   readonly maxCalls?: number | undefined;
   /** Stop after this many calls of all runs with this credential, such as `'1000/day'`, in UTC. */
   readonly maxCallsPer?: string | undefined;
+  /** Stop before the API bills more than this, in the units of its profile; needs `api`. */
+  readonly maxCost?: number | string | undefined;
   /** Stop when more than this share of at least 200 lookups fails. @default 20% */
   readonly maxFailed?: string | number | undefined;
-  /** The price of a call, for plan and summary: `0.01`. */
+  /** The price of a call, or of a unit that the profile bills in, for plan and summary: `0.01`. */
   readonly price?: number | string | undefined;
   /** The number of calls above which `confirm` is asked. @default 0; 10000 with a job file */
   readonly confirmAbove?: number | undefined;

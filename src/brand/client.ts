@@ -1,6 +1,7 @@
 import type { Dispatcher } from 'undici';
 import { systemErrorCode } from '../common/errors.ts';
 import { type Answer, ERROR_BODY_BYTES, judge, meaningOf } from './answer.ts';
+import type { AnswerFacts } from './api-profile.ts';
 import { BodyText } from './body-text.ts';
 import { type ConnectionsOptions, type Line, openConnections, type Trace } from './connections.ts';
 import type { Credential } from './credential.ts';
@@ -147,7 +148,13 @@ export function createBrandClient(options: BrandClientOptions): BrandClient {
     const body = new BodyText(response, credential.redactor);
     // Written out: a spread costs a microsecond, as much as reading a body.
     const { httpStatus, bytes, isCut } = response;
-    return judge({
+    const facts: AnswerFacts | undefined = profile && {
+      httpStatus,
+      headers: sent,
+      json: () => body.json,
+      reading,
+    };
+    const answer = judge({
       httpStatus,
       headers: sent,
       bytes,
@@ -161,13 +168,10 @@ export function createBrandClient(options: BrandClientOptions): BrandClient {
       body,
       shapeOf,
       profile,
-      meaning: profile?.meaningOf({
-        httpStatus,
-        headers: sent,
-        json: () => body.json,
-        reading,
-      }),
+      meaning: facts && profile?.meaningOf(facts),
     });
+    const billing = facts && profile?.billing;
+    return billing ? { ...answer, costMicros: billing.costOf(answer, facts) } : answer;
   }
 
   return { call, close: () => transport.close() };

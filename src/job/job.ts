@@ -42,6 +42,12 @@ export interface JobOptions {
 export function createJob({ given, apiKey, env, describe }: JobOptions): Job {
   const { settings, profile } = readWithProfile(SETTINGS, { given, env, describe });
   refuseCombinations(settings, { given, describe });
+  if (settings.maxCost !== undefined && !profile?.api.billing) {
+    throw new BrandfillError(
+      'INVALID_SETTING',
+      `Cannot hold ${describe('maxCost')} without a profile that says what the API bills: give ${describe('api')} one with 'billing', or use ${describe('maxCalls')}.`,
+    );
+  }
   return { settings, ...createApi({ settings, profile, apiKey, env, describe }) };
 }
 

@@ -66,6 +66,11 @@ const COMBINATIONS: readonly Combination[] = [
       `Cannot hold ${of('maxCallsPer')} where no calls are made: give it to the workers (brandfill worker --max-calls-per), or leave out ${of('workers')} 0.`,
   },
   {
+    isGiven: ({ maxCost, queue }) => maxCost !== undefined && queue !== undefined,
+    refusal: (of) =>
+      `Cannot hold ${of('maxCost')} over a queue, where workers make the calls: give ${of('maxCalls')}, or leave out ${of('queue')}.`,
+  },
+  {
     isGiven: ({ refresh, onlyMissing }) => refresh === true && onlyMissing === true,
     refusal: (of) =>
       `Cannot use ${of('refresh')} along with ${of('onlyMissing')}: the one asks about every domain again, the other leaves alone what was found; choose one.`,

@@ -3,11 +3,12 @@ import { createBrandClient } from '../brand/client.ts';
 import type { OutcomeStatus } from '../brand/outcome.ts';
 import { type CallCounters, createCallCounters } from '../common/call-counters.ts';
 import type { Closable } from '../common/closer.ts';
-import { createBudget, joinBudgets } from '../guard/budget.ts';
+import { type Budget, createBudget, createCostBudget, joinBudgets } from '../guard/budget.ts';
 import { createRetryBudget } from '../guard/retry-budget.ts';
 import { type CallLedger, createSharedBudget } from '../guard/shared-budget.ts';
 import type { Api } from '../job/job.ts';
 import type { Settings } from '../job/settings.ts';
+import { microsOf } from '../job/values/quantities.ts';
 import type { Instruments, WorkerProbe } from '../metrics/instruments.ts';
 import { systemClock } from '../pace/clock.ts';
 import type { PaceState } from '../pace/pacer.ts';
@@ -37,6 +38,8 @@ export type CallSettings = Pick<
 export interface LocalWorkerOptions extends Pick<WorkerOptions, 'hasFailedBefore' | 'onCall'> {
   /** @default no bound */
   readonly maxCalls?: number | undefined;
+  /** The most that calls may cost, in the units of the API's profile. @default no bound */
+  readonly maxCost?: number | undefined;
   /** Counts the calls of all workers with this credential. @default no bound */
   readonly callLedger?: CallLedger | undefined;
   readonly stopSwitch: StopSwitch;
@@ -86,6 +89,7 @@ export function openLocalWorker(
   api: Api,
   {
     maxCalls,
+    maxCost,
     callLedger,
     stopSwitch,
     sharedPace,
@@ -154,7 +158,7 @@ export function openLocalWorker(
   const meter = createWaitMeter(limiter, systemClock);
   const retryBudget = createRetryBudget(systemClock);
   const shared = callLedger && createSharedBudget({ ledger: callLedger, now: Date.now });
-  const budget = createBudget(maxCalls);
+  const budget = budgetOf({ maxCalls, maxCost }, api);
   const client = createBrandClient({
     endpoint: api.endpoint,
     credential: api.credential,
@@ -209,6 +213,17 @@ export function openLocalWorker(
   };
 }
 
+function budgetOf(
+  { maxCalls, maxCost }: Pick<LocalWorkerOptions, 'maxCalls' | 'maxCost'>,
+  { endpoint }: Api,
+): Budget {
+  const ofCalls = createBudget(maxCalls);
+  const maxMicros = microsOf(maxCost);
+  const { billing } = endpoint.profile ?? {};
+  if (maxMicros === undefined || !billing) return ofCalls;
+  return joinBudgets(ofCalls, createCostBudget(maxMicros, billing.priceMicros));
+}
+
 /** A worker with nobody beside it that could make its calls waits with them instead. */
 const ALONE: WorkerStanding = { appetite: () => 'any', describeStepBack: () => undefined };
 
@@ -248,7 +263,9 @@ export function startTellingWork(
   const tell = (): void =>
     onProgress({
       outcomes: { ...outcomes },
-      ...counters,
+      calls: counters.calls,
+      retries: counters.retries,
+      throttled: counters.throttled,
       elapsedMs: performance.now() - startMs,
       waitMs: limiter.waitMs(),
       pace: limiter.describe(),

@@ -24,6 +24,7 @@ export interface ProfileFile {
   readonly rules?: readonly RuleFile[] | undefined;
   readonly data?: string | undefined;
   readonly limits?: LimitsFile | undefined;
+  readonly billing?: BillingFile | undefined;
   readonly columns?: Readonly<Record<string, string>> | undefined;
   readonly fresh?: FreshFile | undefined;
   readonly samples?: readonly SampleFile[] | undefined;
@@ -55,6 +56,14 @@ interface WhenFile {
 type WaitIn<P extends string> = Readonly<Record<P, string>> & {
   readonly unit?: 's' | 'ms' | undefined;
 };
+
+/** What an API bills. */
+export interface BillingFile {
+  readonly unit: string;
+  readonly price?: number | undefined;
+  readonly bills?: readonly MeaningName[] | undefined;
+  readonly cost?: { readonly header: string } | { readonly body: string } | undefined;
+}
 
 interface FreshFile {
   readonly found?: string | undefined;
@@ -245,6 +254,32 @@ const limits = z
   })
   .describe('how fast the API may be asked');
 
+const billing = z
+  .strictObject({
+    unit: z.string().min(1).describe('what is billed, such as credits'),
+    price: z
+      .number()
+      .min(0)
+      .max(1_000_000)
+      .optional()
+      .describe('units for each answer that is billed (default: 1)'),
+    bills: z
+      .array(z.enum(['found', 'not_found', 'pending', 'rejected', 'failed']))
+      .optional()
+      .describe('which answers are billed, by what they mean (default: found)'),
+    cost: z
+      .union(
+        [
+          z.strictObject({ header: headerName.describe('the header that says it') }),
+          z.strictObject({ body: expression('where the body says it') }),
+        ],
+        { error: "expected { header: NAME } or { body: 'JMESPath' }" },
+      )
+      .optional()
+      .describe('where an answer says what it cost, which then counts instead of the price'),
+  })
+  .describe('what the API bills');
+
 const sample = z.strictObject({
   status: oneStatus.describe('status of the answer'),
   headers: z.record(headerName, z.string()).optional().describe('its headers'),
@@ -269,6 +304,7 @@ export const profileShape: z.ZodType<ProfileFile> = z.strictObject({
     .describe('what answers mean; the first rule that fits counts, else what every API means'),
   data: expression('where in an answer the record is').optional(),
   limits: limits.optional(),
+  billing: billing.optional(),
   columns: z
     .record(z.string(), parsed(compileExpression))
     .optional()

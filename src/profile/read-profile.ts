@@ -19,6 +19,7 @@ import { findNearest } from '../job/known-options.ts';
 import { isProfileFile } from '../job/settings/api.ts';
 import { parseRate } from '../job/values/quantities.ts';
 import { shorten } from '../rows/columns/names.ts';
+import { compileBilling } from './billing.ts';
 import { compileLimits } from './limits.ts';
 import { type ProfileFile, profileShape } from './profile-schema.ts';
 import { compileRules, tolerant } from './rules.ts';
@@ -132,17 +133,18 @@ function hasDomain({ request: { path, params = {} } }: ProfileFile): boolean {
 }
 
 function compile(name: string, content: ProfileFile): ApiProfile {
-  const { request, rules = [], data, limits } = content;
+  const { request, rules = [], data, limits, billing } = content;
   const params = Object.entries(request.params ?? {});
   const path = request.path ?? '/v1/brand';
   return {
     name,
     path,
     params: params.filter(([, value]) => value.includes(DOMAIN)),
-    meaningId: hash([rules.map(({ note: _, ...rule }) => rule), data ?? '']),
+    meaningId: hash([rules.map(({ note: _, ...rule }) => rule), data ?? '', billing ?? '']),
     data,
     meaningOf: compileRules(rules),
     findLimits: limits?.windows && compileLimits(limits.windows),
+    billing: billing && compileBilling(billing),
     startRate: limits?.rate === undefined ? undefined : rateOf(limits.rate),
     recordOf: data === undefined ? (answer) => answer : tolerant(compileExpression(data)),
   };

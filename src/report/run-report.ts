@@ -31,6 +31,7 @@ export interface RunReport {
   readonly timeline: { readonly spanMs: number; readonly spans: readonly ReportedSpan[] };
   readonly pace: ReportedPace | null;
   readonly cost: ReportedCost | null;
+  readonly bill: ReportedBill | null;
   readonly reasons: readonly ReportedReason[];
   readonly otherReasonRows: number;
   readonly columns: readonly ReportedColumn[];
@@ -98,6 +99,15 @@ export interface ReportedCost {
   readonly calls: number;
   readonly total: number;
   readonly planned: number | null;
+}
+
+/** What the API billed, as far as its profile says. */
+export interface ReportedBill {
+  readonly units: number;
+  readonly unit: string;
+  readonly most: number | null;
+  readonly price: number | null;
+  readonly total: number | null;
 }
 
 /** Why some rows were not enriched. */

@@ -8,7 +8,7 @@ import { chooseOutputPaths } from '../collector/output/output-paths.ts';
 import { createCloser } from '../common/closer.ts';
 import { callsIdOf, type Job, nameApi, paceIdOf } from '../job/job.ts';
 import type { Settings } from '../job/settings.ts';
-import { costOf } from '../job/values/quantities.ts';
+import { billOf, costOf, costOfUnits, microsOf } from '../job/values/quantities.ts';
 import { describePace, openIfTooLong, warmState } from '../pace/pacer.ts';
 import { resumeFixedRate } from '../pace/remembered.ts';
 import { assertColumnsThere } from '../producer/choose-column.ts';
@@ -93,10 +93,16 @@ async function planCalls(
   job: Job,
   store: OutcomeStore,
 ): Promise<Omit<Plan, keyof PlannedRows>> {
-  const { price, maxCalls = lookups } = job.settings;
+  const { price, maxCost, maxCalls = lookups } = job.settings;
   const calls = Math.min(lookups, maxCalls, await callsLeftPer(job, store));
   const estimate = estimateCalls({ job, store, calls, nowMs: Date.now() });
-  return { calls, estimate, price, cost: price === undefined ? undefined : costOf(calls, price) };
+  const { billing } = job.endpoint.profile ?? {};
+  if (!billing) {
+    return { calls, estimate, price, cost: price === undefined ? undefined : costOf(calls, price) };
+  }
+  const mostMicros = Math.min(calls * billing.priceMicros, microsOf(maxCost) ?? Infinity);
+  const cost = price === undefined ? undefined : costOfUnits(mostMicros, price);
+  return { calls, estimate, price, cost, bill: billOf(mostMicros, billing.unit) };
 }
 
 /**

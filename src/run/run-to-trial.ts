@@ -4,6 +4,8 @@ import { isListed, type JoinedRow, type RowStatus } from '../collector/joined-ro
 import { COLUMNS_BEFORE_ANSWER } from '../collector/output/output-columns.ts';
 import { createCloser } from '../common/closer.ts';
 import type { Job } from '../job/job.ts';
+import { billOf } from '../job/values/quantities.ts';
+import type { Bill } from '../producer/plan.ts';
 import type { Profile } from '../profile/read-profile.ts';
 import { describeWhen } from '../profile/rules.ts';
 import { meaningOfAnswer } from '../profile/samples.ts';
@@ -52,6 +54,8 @@ export interface TrialAnswer {
   readonly when: string | undefined;
   /** How long the API or the rule says to wait, in milliseconds. */
   readonly waitMs: number | undefined;
+  /** What it cost; undefined where no profile says what the API bills. */
+  readonly bill: Bill | undefined;
 }
 
 /** A column made from an answer. */
@@ -119,6 +123,7 @@ export async function runToTrial(domain: string, job: Job, outside: RunContext):
 
 function explain(answer: Answer, profile: Profile | undefined): TrialAnswer {
   const { rule, httpStatus } = answer;
+  const billing = profile?.api.billing;
   const decided = rule === undefined ? undefined : profile?.content.rules?.[rule - 1];
   return {
     httpStatus,
@@ -126,6 +131,7 @@ function explain(answer: Answer, profile: Profile | undefined): TrialAnswer {
     rule,
     when: decided && describeWhen(decided.when),
     waitMs: 'retryAfterMs' in answer ? answer.retryAfterMs : undefined,
+    bill: billing && billOf(answer.costMicros ?? 0, billing.unit),
   };
 }
 

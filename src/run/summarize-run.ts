@@ -1,4 +1,4 @@
-import { costOf } from '../job/values/quantities.ts';
+import { billOf, costOf, costOfUnits } from '../job/values/quantities.ts';
 import { sizeOnDisk } from '../store/store-files.ts';
 import type { Summary } from '../watch/summary.ts';
 import type { JoinedRun } from './look-up-and-join.ts';
@@ -19,6 +19,7 @@ export function summarize(
     calls,
     retries,
     throttled,
+    billedMicros,
     elapsedMs: lookupMs,
     stopped,
     pace,
@@ -26,6 +27,7 @@ export function summarize(
     pendingUntilMs,
   } = joined.totals;
   const { price } = run.job.settings;
+  const { billing } = run.job.endpoint.profile ?? {};
   return {
     runId: run.context.runId,
     rows: made.rows,
@@ -36,7 +38,13 @@ export function summarize(
     calls,
     retries,
     throttled,
-    cost: price === undefined ? undefined : costOf(calls - throttled, price),
+    cost:
+      price === undefined
+        ? undefined
+        : billing
+          ? costOfUnits(billedMicros, price)
+          : costOf(calls - throttled, price),
+    ...(billing ? { bill: billOf(billedMicros, billing.unit) } : {}),
     elapsedMs: performance.now() - startedMs,
     lookupMs,
     callsPerSecond: calls === 0 ? 0 : calls / (lookupMs / 1_000),

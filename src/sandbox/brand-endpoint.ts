@@ -132,7 +132,9 @@ export class BrandEndpoint {
     const { host } = call.request.headers;
     const reply = this.#replies({ domain, hash, ordinal, host, isReused: call.isReused });
     const { status, broken } = judge(reply);
-    if (!broken && (status === 200 || status === 404)) this.#counter.charge();
+    const { charge = status === 200 || status === 404 ? 1 : 0 } =
+      typeof reply === 'string' ? {} : reply;
+    if (!broken) this.#counter.charge(charge);
     const leave = () => {
       this.#counter.leave();
       call.gate?.leave();

@@ -1,6 +1,6 @@
 import type { OutcomeStatus } from '../brand/outcome.ts';
 import type { PaceDescription } from '../pace/pacer.ts';
-import type { Plan } from '../producer/plan.ts';
+import type { Bill, Plan } from '../producer/plan.ts';
 import type { DomainColumn } from '../rows/columns/domain-column.ts';
 import type { Stop } from '../worker/stop-switch.ts';
 import type { RecentAnswer, RecentFailure } from './recent-outcomes.ts';
@@ -79,6 +79,8 @@ export interface Progress {
   readonly calls: number;
   readonly retries: number;
   readonly throttled: number;
+  /** What the API billed so far; missing where no profile says what it bills. */
+  readonly bill?: Bill | undefined;
   /** Since the first lookup. */
   readonly elapsedMs: number;
   /** How long no call may start, because the API said so; 0 when calls go out. */

@@ -145,11 +145,14 @@ async function makeCall(
     const answer = asLimit(context.credence.weigh(answered, questions.domain), context);
     const latencyMs = clock.nowMs() - sentAtMs;
     context.onCallEnd?.(answer.httpStatus, latencyMs);
+    const { costMicros = 0 } = answer;
+    counters.billedMicros += costMicros;
+    if (questions.counters) questions.counters.billedMicros += costMicros;
     if (answer.kind === 'throttled') {
       counters.throttled += 1;
       if (questions.counters) questions.counters.throttled += 1;
       permit.release();
-    } else permit.spend();
+    } else permit.spend(answer.costMicros);
     return { answer, closedMs: release(answer, { context, sentAtMs, questions }), latencyMs };
   } catch (error) {
     // The call was given up while under way, and may well be billed.

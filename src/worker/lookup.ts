@@ -83,6 +83,7 @@ class Lookup implements CallQuestions {
   #attempts = 0;
   #throttled = 0;
   #throttledMs = 0;
+  #billedMicros = 0;
   #invalidAnswers = 0;
   #failures = 0;
   #signs = 0;
@@ -140,6 +141,7 @@ class Lookup implements CallQuestions {
     let redirects = 0;
     for (;;) {
       const { answer, closedMs, latencyMs } = await callInTurn(path, context, this);
+      this.#billedMicros += answer.costMicros ?? 0;
       context.onCall?.({ domain: this.domain, answer, latencyMs });
       // While the API is out for all, a failure says nothing about this domain.
       if (answer.kind === 'try_again' && context.breaker.isOut) continue;
@@ -231,6 +233,7 @@ class Lookup implements CallQuestions {
       httpStatus: answer.httpStatus,
       attempts: this.#attempts,
       throttled: this.#throttled,
+      billedMicros: this.#billedMicros || undefined,
       retryAfterMs: answer.kind === 'pending' ? answer.retryAfterMs : undefined,
       fetchedAtMs: this.#context.now(),
       json: isFound ? answer.json : '',

@@ -4,6 +4,7 @@ import { describe, expect, it } from 'vitest';
 import {
   type Budget,
   createBudget,
+  createCostBudget,
   isUsedUp,
   joinBudgets,
   type Permit,
@@ -153,5 +154,28 @@ describe('two budgets in one', () => {
     const budget = joinBudgets(own, createSharedBudget({ ledger, now: () => 0 }));
     await expect(budget.acquire(stop.signal)).rejects.toThrow('stopped');
     await reserve(own);
+  });
+});
+
+describe('a budget of what calls cost', () => {
+  it('holds the price of each call under way, and takes what the answer cost', async () => {
+    const budget = createCostBudget(25, 10);
+    const [one, two] = [budget.tryAcquire(), budget.tryAcquire()];
+    expect(budget.tryAcquire()).toBeUndefined(); // 30 could be more than 25
+    one?.spend(0);
+    const three = budget.tryAcquire();
+    expect(three).toBeDefined();
+    two?.spend(10);
+    three?.release();
+    budget.tryAcquire()?.spend(); // given up, and perhaps billed
+    expect(await budget.acquire(never)).toEqual({ reason: 'max_cost' });
+  });
+
+  it('lets a call wait while those under way may turn out to cost nothing', async () => {
+    const budget = createCostBudget(10, 10);
+    const first = budget.tryAcquire();
+    const waiting = budget.acquire(never);
+    first?.spend(0);
+    expect(isUsedUp(await waiting)).toBe(false);
   });
 });

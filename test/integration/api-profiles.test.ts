@@ -456,17 +456,18 @@ rules:
   - when: { status: 404, header: { name: x-error, pattern: ^crawl } }
     means: pending
     wait: 200ms
+billing: { unit: credits, price: 10 }
 `);
     const args = ['try', 'acme.com', '--api', 'acme.yaml'];
     const ended = await runHere([...args, '--explain'], { cwd: folder.path });
     expect(ended.code, ended.stderr).toBe(0);
     expect(ended.stderr).toBe(
-      'Call 1: 404 means pending, again in 200 ms (rule 1: status 404, header x-error ~ ^crawl).\n' +
-        'Call 2: 200 means found (no rule fits, as without a profile).\n',
+      'Call 1: 404 means pending, again in 200 ms (rule 1: status 404, header x-error ~ ^crawl). Billed: 0 credits.\n' +
+        'Call 2: 200 means found (no rule fits, as without a profile). Billed: 10 credits.\n',
     );
     const asJson = await runHere([...args, '--refresh', '--json'], { cwd: folder.path });
     expect(JSON.parse(asJson.stdout)).toMatchObject({
-      answers: [{ httpStatus: 200, means: 'found' }],
+      answers: [{ httpStatus: 200, means: 'found', bill: { units: 10, unit: 'credits' } }],
     });
   });
 });

@@ -1,7 +1,7 @@
 import type { CallsPer } from '../../guard/shared-budget.ts';
 import type { Rate } from '../../pace/rate.ts';
 import type { Definitions } from '../read-settings.ts';
-import { parseCallsPer, parsePrice, parseRate } from '../values/quantities.ts';
+import { parseCallsPer, parseMaxCost, parsePrice, parseRate } from '../values/quantities.ts';
 import { duration, flag, integer, share, text } from '../values/setting-values.ts';
 
 /** Settings of how many calls are made, how fast, and when they stop. Durations are in milliseconds. */
@@ -15,6 +15,7 @@ export interface CallSettings {
   readonly maxPending: number;
   readonly maxCalls: number | undefined;
   readonly maxCallsPer: CallsPer | undefined;
+  readonly maxCost: number | undefined;
   readonly maxFailed: number;
   readonly price: number | undefined;
   readonly confirmAbove: number;
@@ -78,6 +79,12 @@ export const CALL_SETTINGS: Definitions<CallSettings> = {
       'stop after N calls in a calendar min, hour, day or month (UTC), such as 1000/day; the calls of all runs with this credential count together, 429s do not count',
     parse: (value) => parseCallsPer(text(value)),
   },
+  maxCost: {
+    value: 'NUMBER',
+    description:
+      'stop before the API bills more than this, in the units of its profile, such as credits; the remaining rows are skipped, and the next run takes them up',
+    parse: parseMaxCost,
+  },
   maxFailed: {
     value: 'SHARE',
     default: '20%',
@@ -87,7 +94,8 @@ export const CALL_SETTINGS: Definitions<CallSettings> = {
   },
   price: {
     value: 'NUMBER',
-    description: 'cost of a call, such as 0.01; the plan and the summary then show the total',
+    description:
+      'cost of a call, such as 0.01, or of a unit where the profile of the API says what it bills; the plan and the summary then show the total',
     parse: parsePrice,
   },
   confirmAbove: {

@@ -93,6 +93,44 @@ export function costOf(calls: number, price: number): number {
   return Number(`${micros / BigInt(MICROS)}.${fraction}`);
 }
 
+/** The cost of units that an API billed, in millionths of a unit, exact to the last decimal. */
+export function costOfUnits(unitMicros: number, price: number): number {
+  const picos = BigInt(unitMicros) * BigInt(Math.round(price * MICROS));
+  const scale = BigInt(MICROS) * BigInt(MICROS);
+  return Number(`${picos / scale}.${String(picos % scale).padStart(12, '0')}`);
+}
+
+/** What was billed, from millionths of a unit. */
+export function billOf(unitMicros: number, unit: string): { units: number; unit: string } {
+  return { units: unitMicros / MICROS, unit };
+}
+
+/** An amount of units in millionths of one. */
+export function microsOf(units: number | undefined): number | undefined {
+  return units === undefined ? undefined : Math.round(units * MICROS);
+}
+
+/**
+ * Reads the most that a run may cost, in the units that the API bills: a decimal number above zero
+ * with at most six decimals.
+ *
+ * @throws BrandfillError `INVALID_SETTING` for anything else
+ */
+export function parseMaxCost(value: unknown): number {
+  const text = String(value).trim();
+  const number = Number(text);
+  if (/^\d+(\.\d{1,6})?$/.test(text) && number > 0 && number <= MOST * 1_000) return number;
+  throw new BrandfillError(
+    'INVALID_SETTING',
+    `expected a number of units, such as 500, received '${text}'`,
+  );
+}
+
+/** What was billed, for people: `140 credits`, `0.5 calls`. */
+export function formatUnits({ units, unit }: { units: number; unit: string }): string {
+  return `${units.toLocaleString('en-US', { maximumFractionDigits: 6 })} ${unit}`;
+}
+
 /** An amount of money for people: `0.01`, `1,234.50`, `0.000125`. */
 export function formatPrice(amount: number): string {
   const digits = { minimumFractionDigits: 2, maximumFractionDigits: 6 };

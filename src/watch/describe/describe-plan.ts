@@ -1,5 +1,5 @@
 import { formatDuration } from '../../job/values/duration.ts';
-import { formatPrice } from '../../job/values/quantities.ts';
+import { formatPrice, formatUnits } from '../../job/values/quantities.ts';
 import type { InvalidRow } from '../../producer/invalid-row.ts';
 import type { Plan, PlanEstimate } from '../../producer/plan.ts';
 import { shorten } from '../../rows/columns/names.ts';
@@ -59,7 +59,7 @@ export function planBlock(plan: Plan, runId?: string): readonly string[] {
     ...invalidExamples.map((row) => entry('', inLine(row))),
     entry('calls', `${formatCount(plan.calls)} to make${describeUnmade(plan)}`),
     ...(plan.calls === 0 ? [] : [entry('time', describeTime(estimate))]),
-    ...(plan.cost === undefined ? [] : [entry('cost', describeCost(plan))]),
+    ...(plan.cost === undefined && !plan.bill ? [] : [entry('cost', describeCost(plan))]),
     ...(runId === undefined ? [] : [entry('run', runId)]),
   ];
 }
@@ -117,7 +117,7 @@ function describeTimeAndCost(plan: Plan): string {
   if (plan.calls === 0) return '';
   const parts = [
     plan.estimate && `takes ${describeTime(plan.estimate)}`,
-    plan.cost !== undefined && `costs ${describeCost(plan)}`,
+    (plan.cost !== undefined || plan.bill) && `costs ${describeCost(plan)}`,
   ].filter((part) => typeof part === 'string');
   const text = parts.join('; ');
   return text.charAt(0).toUpperCase() + text.slice(1);
@@ -132,8 +132,13 @@ function describeTime(estimate: PlanEstimate | undefined): string {
   return `${time} at ${formatRate(limitPerSecond)}, ${whose}`;
 }
 
-function describeCost({ cost = 0, price = 0 }: Plan): string {
-  return `${formatPrice(cost)} at ${formatPrice(price)} a call, if none has to be made twice`;
+function describeCost({ bill, cost = 0, price }: Plan): string {
+  if (bill) {
+    const money =
+      price === undefined ? '' : ` (${formatPrice(cost)} at ${formatPrice(price)} each)`;
+    return `at most ${formatUnits(bill)}${money}, if none has to be made twice`;
+  }
+  return `${formatPrice(cost)} at ${formatPrice(price ?? 0)} a call, if none has to be made twice`;
 }
 
 function oddities(plan: Plan): readonly string[] {

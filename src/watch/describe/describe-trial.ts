@@ -7,6 +7,7 @@ import {
 import type { Misdirection } from '../../brand/outcome.ts';
 import { printable, printableLines } from '../../common/printable.ts';
 import { formatDuration } from '../../job/values/duration.ts';
+import { formatUnits } from '../../job/values/quantities.ts';
 import { textOfCell } from '../../rows/csv/csv-writer.ts';
 import type { Trial, TrialColumn } from '../../run/run-to-trial.ts';
 import type { Stop } from '../../worker/stop-switch.ts';
@@ -60,11 +61,12 @@ export function describeEnd(
 
 /** Says of each answer what it means, and what decided. */
 export function describeAnswers({ answers }: Trial): readonly string[] {
-  return answers.map(({ httpStatus, means, rule, when, waitMs }, at) => {
+  return answers.map(({ httpStatus, means, rule, when, waitMs, bill }, at) => {
     const status = httpStatus === undefined ? 'no answer' : String(httpStatus);
     const by = rule === undefined ? 'no rule fits, as without a profile' : `rule ${rule}: ${when}`;
     const wait = waitMs === undefined ? '' : `, again in ${formatDuration(waitMs)}`;
-    return `Call ${at + 1}: ${status} means ${means}${wait} (${printable(by)}).`;
+    const cost = bill ? ` Billed: ${formatUnits(bill)}.` : '';
+    return `Call ${at + 1}: ${status} means ${means}${wait} (${printable(by)}).${cost}`;
   });
 }
 

@@ -1,7 +1,7 @@
 import { type AddressReason, isAddressReason, wordsOf } from '../../brand/network-error.ts';
 import type { Misdirection } from '../../brand/outcome.ts';
 import { formatDuration, formatSize } from '../../job/values/duration.ts';
-import { formatPrice } from '../../job/values/quantities.ts';
+import { formatPrice, formatUnits } from '../../job/values/quantities.ts';
 import { shorten } from '../../rows/columns/names.ts';
 import type { Refusal, Stop, StopReason } from '../../worker/stop-switch.ts';
 import {
@@ -65,6 +65,7 @@ const STOPS: Readonly<Record<Stop['reason'], string>> = {
   max_failed:
     'More lookups failed than --max-failed allows: look at the reasons in the failures file. No further call is made.',
   max_calls: 'All calls of --max-calls are made. No further call is made.',
+  max_cost: 'The next answer could cost more than --max-cost leaves. No further call is made.',
   max_calls_per:
     'All calls of --max-calls-per are made, by this run and others together. No further call is made.',
   unusable_store:
@@ -113,6 +114,7 @@ export function describeSummary(summary: Summary): readonly string[] {
       `${formatCount(summary.freshDomains)} fresh; ${countOf(summary.retries, 'retry', 'retries')}, ` +
       `${formatCount(summary.throttled)} throttled` +
       (summary.calls > 0 ? `, ${summary.callsPerSecond.toFixed(1)} calls/s` : '') +
+      (summary.bill ? `; billed ${formatUnits(summary.bill)}` : '') +
       (summary.cost === undefined ? '' : `; cost ${formatPrice(summary.cost)}`),
   ];
   if (summary.pace) lines.push(describePace(summary.pace));

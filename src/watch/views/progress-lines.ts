@@ -1,4 +1,5 @@
 import { formatDuration } from '../../job/values/duration.ts';
+import { formatUnits } from '../../job/values/quantities.ts';
 import type { PaceDescription } from '../../pace/pacer.ts';
 import { describePending, describeWait } from '../describe/describe-wait.ts';
 import { formatCount, formatRate } from '../describe/format.ts';
@@ -78,12 +79,13 @@ function describeLogos(progress: LogoProgress): string {
 
 /** `880/1,200 lookups, 71.0 calls/s, 12 s left, 3 failed, waits for another run`. */
 function describeProgress(progress: Progress, leftMs = 0): string {
-  const { done, lookups, outcomes, calls, elapsedMs, pace } = progress;
+  const { done, lookups, outcomes, calls, elapsedMs, pace, bill } = progress;
   const seconds = elapsedMs / 1_000;
   const isStopped = hasStopped(progress);
   const parts = [
     `${formatCount(done)}/${formatCount(lookups)} lookups`,
     `${(seconds > 0 ? calls / seconds : 0).toFixed(1)} calls/s`,
+    ...(bill ? [formatUnits(bill)] : []),
   ];
   if (done < lookups && !isStopped && leftMs >= 1_000) {
     parts.push(`${formatDuration(leftMs)} left`);
