@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { defineConfig } from 'rolldown';
 
 /** What the browser gets of the dashboard, as it is; types and settings of the compiler stay behind. */
-const PAGE = 'src/dashboard/page';
+const PAGE = 'src/web/page';
 
 /**
  * Few files instead of some five hundred: each one that Node has to find and read costs a start of the

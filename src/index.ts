@@ -1,28 +1,24 @@
-export { type AddOptions, type AddSummary, add } from './add.ts';
-export { type Collected, type CollectOptions, collect } from './collect.ts';
 export type { EnrichedRow } from './collector/row-object.ts';
-export { BrandfillError, type BrandfillErrorCode } from './common/errors.ts';
-export { createRunControl, type RunControl } from './common/run-control.ts';
-export { type DashboardOptions, dashboard } from './dashboard.ts';
-export { enrich, enrichRows, plan } from './enrich.ts';
-export type { EnrichOptions } from './enrich-options.ts';
-export type { OnFinish } from './job/job-file/on-finish-keys.ts';
-export type { Schedule } from './job/job-file/schedule.ts';
-export { type LoadedJob, type LoadJobOptions, loadJob } from './load-job.ts';
-export type { Plan } from './producer/plan.ts';
-export type { RunReport } from './report/run-report.ts';
-export type { ListInput } from './rows/list-input.ts';
-export type { Trial, TrialAnswer, TrialColumn } from './run/run-to-trial.ts';
-export { type JobEnd, type RunJobOptions, runJob } from './run-job.ts';
-export type { SandboxOptions } from './sandbox/options.ts';
-export type { SandboxRule } from './sandbox/script-rule.ts';
-export { type Sandbox, startSandbox } from './sandbox/server.ts';
-export type { ScheduledJob } from './schedule/list-schedules.ts';
-export { type ScheduleOptions, schedule } from './schedule.ts';
-export { type ListSchedulesOptions, listSchedules, runScheduled } from './scheduled.ts';
-export type { Deleted, Pruned, StoreStats } from './store/stats.ts';
-export type { StoreChoice } from './store-upkeep/store-choice.ts';
-export { type Imported, type ImportOptions, importStore } from './store-upkeep/store-import.ts';
+export { type AddOptions, type AddSummary, add } from './commands/add.ts';
+export { type Collected, type CollectOptions, collect } from './commands/collect.ts';
+export { type DashboardOptions, dashboard } from './commands/dashboard.ts';
+export type { EnrichOptions } from './commands/enrich.ts';
+export { enrich, enrichRows, plan } from './commands/enrich.ts';
+export {
+  type JobEnd,
+  type LoadedJob,
+  type LoadJobOptions,
+  loadJob,
+  type RunJobOptions,
+  runJob,
+} from './commands/run.ts';
+export {
+  type ListSchedulesOptions,
+  listSchedules,
+  runScheduled,
+  type ScheduleOptions,
+  schedule,
+} from './commands/schedule.ts';
 export {
   type DeleteStoredOptions,
   deleteStored,
@@ -33,8 +29,23 @@ export {
   type PruneStoreOptions,
   pruneStore,
   readStoreStats,
-} from './store-upkeep/store-upkeep.ts';
-export { type TryOptions, tryDomain } from './try.ts';
+} from './commands/store.ts';
+export { type Imported, type ImportOptions, importStore } from './commands/store-import.ts';
+export { type TryOptions, tryDomain } from './commands/try.ts';
+export { type WorkerEnd, type WorkOptions, work } from './commands/worker.ts';
+export { BrandfillError, type BrandfillErrorCode } from './common/errors.ts';
+export { createRunControl, type RunControl } from './common/run-control.ts';
+export type { StoreChoice } from './options/command-options.ts';
+export type { Schedule } from './options/cron.ts';
+export type { OnFinish } from './options/job-file-keys.ts';
+export type { Plan } from './producer/plan.ts';
+export type { RunReport } from './report/run-report.ts';
+export type { ListInput } from './rows/list-input.ts';
+export type { Trial, TrialAnswer, TrialColumn } from './run/run-to-trial.ts';
+export type { SandboxOptions } from './sandbox/options.ts';
+export type { SandboxRule } from './sandbox/script-rule.ts';
+export { type Sandbox, startSandbox } from './sandbox/server.ts';
+export type { ScheduledJob } from './schedule/group.ts';
+export type { Deleted, Pruned, StoreStats } from './store/stats.ts';
 export type { RunEvent, WorkProgress } from './watch/events.ts';
 export type { Summary } from './watch/summary.ts';
-export { type WorkerEnd, type WorkOptions, work } from './work.ts';

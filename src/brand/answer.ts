@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer';
 import { domainToUnicode } from 'node:url';
-import type { LimitHints } from '../common/limit-hints.ts';
+import type { LimitHints } from '../common/calls.ts';
 import type { ApiProfile, Meaning } from './api-profile.ts';
 import { type BodyText, isCharsetStrange } from './body-text.ts';
 import { type Exchanged, isPackedStrangely, type ResponseHeaders } from './exchange.ts';

@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer';
 import { createRequire } from 'node:module';
-import type { Redactor } from '../common/redactor.ts';
+import type { Redactor } from '../common/secrets.ts';
 import type { Exchanged } from './exchange.ts';
 import { findJson } from './json-object.ts';
 

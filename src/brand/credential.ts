@@ -1,5 +1,5 @@
 import { BrandfillError } from '../common/errors.ts';
-import { base64, basicPair, createRedactor, type Redactor } from '../common/redactor.ts';
+import { base64, basicPair, createRedactor, type Redactor } from '../common/secrets.ts';
 import type { NameValue } from './endpoint.ts';
 
 /** How the credential is sent. */

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
+import { parseHttpUrl, receivedUrl } from '../common/addresses.ts';
 import { BrandfillError } from '../common/errors.ts';
-import { parseHttpUrl, receivedUrl } from '../common/hosts.ts';
 import type { ApiProfile } from './api-profile.ts';
 
 /** The name and value of an extra query parameter or header. They are sent in the order given. */

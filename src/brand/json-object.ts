@@ -1,5 +1,5 @@
 import { createRequire } from 'node:module';
-import { isTooDeep } from '../common/json-depth.ts';
+import { isTooDeep } from '../common/text.ts';
 
 /** A JSON object, as `JSON.parse` gives it. */
 export type JsonObject = { readonly [name: string]: unknown };

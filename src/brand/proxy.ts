@@ -1,5 +1,5 @@
+import { loginOf, parseHttpUrl } from '../common/addresses.ts';
 import { BrandfillError } from '../common/errors.ts';
-import { loginOf, parseHttpUrl } from '../common/hosts.ts';
 
 /** A proxy that the environment names. */
 export interface Proxy {

@@ -1,13 +1,12 @@
 import type { Command } from 'commander';
-import type { AddOptions, AddSummary } from '../add.ts';
-import { printable } from '../common/printable.ts';
+import type { AddOptions, AddSummary } from '../commands/add.ts';
+import { EXIT } from '../common/exit-codes.ts';
+import { countOf, formatCount } from '../common/format.ts';
 import { withoutSecrets } from '../common/secrets.ts';
-import { EXIT } from '../exit-codes.ts';
-import { ADD_SETTINGS } from '../job/commands/add-settings.ts';
-import { countOf, formatCount } from '../watch/describe/format.ts';
-import type { CliContext } from './context.ts';
-import { onInterrupt } from './interrupt.ts';
-import { addSettings, flagOrArgument, toOptions } from './setting-options.ts';
+import { printable } from '../common/text.ts';
+import { ADD_OPTIONS } from '../options/command-options.ts';
+import { toOptions } from '../options/options.ts';
+import { addSettings, type CliContext, flagOrArgument, onInterrupt } from './command.ts';
 
 /** Flags that only the command line has. */
 interface AddFlags {
@@ -24,7 +23,7 @@ export function addAddCommand(program: Command, context: CliContext): void {
       '<input>',
       'XLSX, CSV, TSV or JSONL file (text formats also as .gz); - is standard input',
     );
-  addSettings(command, ADD_SETTINGS);
+  addSettings(command, ADD_OPTIONS);
   command
     .option('--dry-run', 'read and count only; add nothing')
     .option('--json', 'print the counts to standard output as JSON')
@@ -40,7 +39,7 @@ async function runAdd(
   given: Readonly<Record<string, unknown>>,
   { dryRun, json, context }: Required<AddFlags> & { readonly context: CliContext },
 ): Promise<number> {
-  const { add } = await import('../add.ts');
+  const { add } = await import('../commands/add.ts');
   const interrupt = onInterrupt(context.endAtOnce);
   const say = (message: string): void => {
     process.stderr.write(`${printable(withoutSecrets(message))}\n`);

@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { BrandfillError, endSentence } from '../common/errors.ts';
-import { printableLines } from '../common/printable.ts';
-import { countOf } from '../watch/describe/format.ts';
+import { countOf } from '../common/format.ts';
+import { printableLines } from '../common/text.ts';
 
 /** Adds `brandfill api` and its subcommands. */
 export function addApiCommand(program: Command): void {

@@ -1,13 +1,18 @@
 import type { Command } from 'commander';
-import type { CollectOptions } from '../collect.ts';
-import { EXIT } from '../exit-codes.ts';
-import { COLLECT_SETTINGS } from '../job/commands/collect-settings.ts';
-import { flagOf } from '../job/read-settings.ts';
-import { countOf, formatCount } from '../watch/describe/format.ts';
-import type { CliContext } from './context.ts';
-import { onInterrupt } from './interrupt.ts';
-import { addLogFlags, noticesTo, openCommandLog, splitLogFlags } from './log-flags.ts';
-import { addSettings, toOptions } from './setting-options.ts';
+import type { CollectOptions } from '../commands/collect.ts';
+import { EXIT } from '../common/exit-codes.ts';
+import { countOf, formatCount } from '../common/format.ts';
+import { COLLECT_OPTIONS } from '../options/command-options.ts';
+import { flagOf, toOptions } from '../options/options.ts';
+import {
+  addLogFlags,
+  addSettings,
+  type CliContext,
+  noticesTo,
+  onInterrupt,
+  openCommandLog,
+  splitLogFlags,
+} from './command.ts';
 
 /** Adds `brandfill collect`. */
 export function addCollectCommand(program: Command, context: CliContext): void {
@@ -16,7 +21,7 @@ export function addCollectCommand(program: Command, context: CliContext): void {
     .description(
       'write the outcomes of backfills from a queue to hourly files, until told to stop',
     );
-  addSettings(command, COLLECT_SETTINGS);
+  addSettings(command, COLLECT_OPTIONS);
   addLogFlags(command)
     .addHelpText('after', `\nExit codes:\n${EXIT_CODE_HELP}`)
     .action(async (given: Record<string, unknown>) => {
@@ -30,7 +35,7 @@ async function runCollect(
 ): Promise<number> {
   const { logFlags, others: given } = splitLogFlags(typed);
   const log = await openCommandLog(logFlags, { fields: { command: 'collect' }, context });
-  const { collect } = await import('../collect.ts');
+  const { collect } = await import('../commands/collect.ts');
   const interrupt = onInterrupt(context.endAtOnce);
   const say = (message: string): void => log.write('info', message);
   interrupt.signal.addEventListener('abort', () => {

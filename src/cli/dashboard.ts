@@ -1,11 +1,16 @@
 import type { Command } from 'commander';
-import { EXIT } from '../exit-codes.ts';
-import { DASHBOARD_SETTINGS } from '../job/commands/dashboard-settings.ts';
-import { flagOf } from '../job/read-settings.ts';
-import type { CliContext } from './context.ts';
-import { onInterrupt } from './interrupt.ts';
-import { addLogFlags, noticesTo, openCommandLog, splitLogFlags } from './log-flags.ts';
-import { addSettings, toOptions } from './setting-options.ts';
+import { EXIT } from '../common/exit-codes.ts';
+import { DASHBOARD_OPTIONS } from '../options/command-options.ts';
+import { flagOf, toOptions } from '../options/options.ts';
+import {
+  addLogFlags,
+  addSettings,
+  type CliContext,
+  noticesTo,
+  onInterrupt,
+  openCommandLog,
+  splitLogFlags,
+} from './command.ts';
 
 /** Adds `brandfill dashboard`. */
 export function addDashboardCommand(program: Command, context: CliContext): void {
@@ -14,7 +19,7 @@ export function addDashboardCommand(program: Command, context: CliContext): void
     .description(
       'show the runs, workers and schedules of a queue on a web page, until told to stop',
     );
-  addSettings(command, DASHBOARD_SETTINGS);
+  addSettings(command, DASHBOARD_OPTIONS);
   addTokenFlag(command);
   addLogFlags(command)
     .addHelpText('after', `\nExit codes:\n${EXIT_CODE_HELP}`)
@@ -37,7 +42,7 @@ async function runDashboard(
 ): Promise<number> {
   const { logFlags, others: given } = splitLogFlags(typed);
   const log = await openCommandLog(logFlags, { fields: { command: 'dashboard' }, context });
-  const { dashboard } = await import('../dashboard.ts');
+  const { dashboard } = await import('../commands/dashboard.ts');
   const interrupt = onInterrupt(context.endAtOnce);
   const { signal } = interrupt;
   try {

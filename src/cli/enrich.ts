@@ -1,8 +1,26 @@
-import type { Command } from 'commander';
-import type { EnrichOptions } from '../enrich-options.ts';
-import type { CliContext } from './context.ts';
-import { addRunFlags, refuseRowsBesideJson, splitRunFlags, watchRun } from './run-flags.ts';
-import { flagOrArgument } from './setting-options.ts';
+import { createInterface } from 'node:readline/promises';
+import { type Command, Option } from 'commander';
+import { BrandfillError } from '../common/errors.ts';
+import { EXIT } from '../common/exit-codes.ts';
+import { isPiped } from '../common/files.ts';
+import { createRunId } from '../common/hashes.ts';
+import { toCleanJson, withoutSecrets } from '../common/secrets.ts';
+import type { EnrichOptions, Plan, Summary } from '../index.ts';
+import { flagOf, OPTIONS, toOptions } from '../options/options.ts';
+import type { ProgressStyle } from '../watch/log.ts';
+import { exitCodeOf } from '../watch/summary.ts';
+import type { ConsoleView } from '../watch/views.ts';
+import {
+  addLogFlags,
+  addSettings,
+  type CliContext,
+  flagOrArgument,
+  type LogFlags,
+  onInterrupt,
+  openCommandLog,
+  splitLogFlags,
+} from './command.ts';
+import { addTokenFlag } from './dashboard.ts';
 
 /** Adds `brandfill enrich <input>`. */
 export function addEnrichCommand(program: Command, context: CliContext): void {
@@ -26,7 +44,7 @@ async function enrichFile(
   const { flags, options } = splitRunFlags(typed);
   refuseRowsBesideJson({ ...options, input }, flags);
   // Loaded here, so that --help need not wait for it.
-  const { enrich, plan } = await import('../enrich.ts');
+  const { enrich, plan } = await import('../commands/enrich.ts');
   const withInput: EnrichOptions = { ...options, input };
   return await watchRun(
     {
@@ -37,4 +55,204 @@ async function enrichFile(
     flags,
     context,
   );
+}
+
+/** Adds `brandfill run <file>`. */
+export function addRunCommand(program: Command, context: CliContext): void {
+  const command = program
+    .command('run')
+    .description('enrich a list as described in a job file; options override the file')
+    .argument('<file>', 'job file, such as jobs/nightly-crm.yaml')
+    .option('--input <FILE>', 'use this list instead of the one in the job file');
+  addRunFlags(command).action(async (file: string, typed: Record<string, unknown>) => {
+    context.finish(await runFile(file, typed, context));
+  });
+}
+
+async function runFile(
+  file: string,
+  typed: Readonly<Record<string, unknown>>,
+  context: CliContext,
+): Promise<number> {
+  const { flags, options: overrides } = splitRunFlags(typed);
+  const { loadJob } = await import('../commands/run.ts');
+  const { plan } = await import('../commands/enrich.ts');
+  const { runJob } = await import('../commands/run.ts');
+  const loading = { overrides, naming: flagOf };
+  return await watchRun(
+    {
+      plan: async (watch) => {
+        const { options, naming } = await loadJob(file, loading);
+        return await plan({ ...options, ...watch }, naming);
+      },
+      run: (watch, onSummary) =>
+        runJob(file, {
+          ...loading,
+          ...watch,
+          onSummary,
+          onLoaded: ({ options }) => refuseRowsBesideJson(options, flags),
+        }),
+    },
+    flags,
+    context,
+  );
+}
+
+/** Flags of a command that runs a list, beside the settings. */
+export interface RunFlags {
+  readonly dryRun: boolean;
+  readonly progress: ProgressStyle | 'auto';
+  readonly json: boolean;
+  readonly logFlags: LogFlags;
+}
+
+/** Gives a command all settings of a run, and the flags that only the command line has. */
+function addRunFlags(command: Command): Command {
+  addSettings(command, OPTIONS);
+  addTokenFlag(command)
+    .option('--dry-run', 'read the list and show the plan; make no calls')
+    .addOption(
+      new Option('--progress <style>', 'how to show progress, on standard error')
+        .choices(['auto', 'bar', 'lines', 'none'])
+        .default('auto'),
+    )
+    .option('--json', 'print the summary (or the plan) to standard output as JSON');
+  return addLogFlags(command).addHelpText('after', `\nExit codes:\n${EXIT_CODE_HELP}`);
+}
+
+/** Separates the flags of a run from the library's options among what was typed. */
+function splitRunFlags(typed: Readonly<Record<string, unknown>>): {
+  readonly flags: RunFlags;
+  readonly options: Partial<EnrichOptions>;
+} {
+  const { logFlags, others } = splitLogFlags(typed);
+  const { dryRun = false, progress, json = false, ...given } = others;
+  const flags = { dryRun, progress, json, logFlags } as RunFlags;
+  return { flags, options: toOptions(given) };
+}
+
+/** @throws BrandfillError `INVALID_SETTING` when standard output is to take both rows and summary */
+function refuseRowsBesideJson(
+  { input, out }: Partial<Pick<EnrichOptions, 'input' | 'out'>>,
+  { json, dryRun }: RunFlags,
+): void {
+  if (!json || dryRun || !(out === '-' || (out === undefined && isPiped(input)))) return;
+  throw new BrandfillError(
+    'INVALID_SETTING',
+    'Cannot put both the rows and --json on standard output: give --out a file.',
+  );
+}
+
+/** Connects a run with the console: its signal, id, events and confirmation. */
+export type Watch = Pick<EnrichOptions, 'signal' | 'runId' | 'onEvent' | 'confirm'>;
+
+export interface WatchedRun {
+  /** Makes the plan only. */
+  readonly plan: (watch: Watch) => Promise<Plan>;
+  /** Makes the run, and passes on the summary when the files are written. */
+  readonly run: (watch: Watch, onSummary: (summary: Summary) => void) => Promise<unknown>;
+}
+
+/** Shows a run on the console, and stops it in order at Ctrl-C. Returns the exit code. */
+async function watchRun(
+  { plan, run }: WatchedRun,
+  flags: RunFlags,
+  context: CliContext,
+): Promise<number> {
+  const { dryRun, json } = flags;
+  const runId = createRunId();
+  const view = await openView(flags, runId, context);
+  const interrupt = onInterrupt((code) => {
+    view.end();
+    context.endAtOnce(code);
+  });
+  let exitCode: number = EXIT.ok;
+  const onSummary = (summary: Summary): void => {
+    exitCode = exitCodeOf(summary);
+    view.finish(summary);
+    if (json) process.stdout.write(`${toCleanJson(summary)}\n`);
+  };
+  const confirm = confirmOnTerminal(interrupt.signal);
+  const watch = {
+    signal: interrupt.signal,
+    runId,
+    onEvent: view.show,
+    ...(confirm && { confirm }),
+  };
+  try {
+    if (dryRun) {
+      const planned = await plan(watch);
+      if (json) process.stdout.write(`${toCleanJson(planned)}\n`);
+    } else {
+      await run(watch, onSummary);
+    }
+    return exitCode;
+  } finally {
+    view.end();
+    interrupt.dispose();
+  }
+}
+
+/** Shows a run to the person who started it; in a log each line carries the id of the run. */
+async function openView(
+  { progress, logFlags }: RunFlags,
+  runId: string,
+  context: CliContext,
+): Promise<ConsoleView> {
+  const fields = { command: 'enrich', run: runId };
+  const log = await openCommandLog(logFlags, { fields, context });
+  // Loaded here, so that --help need not wait for it.
+  const { createConsoleView, createLogView, openProgressView, quietView } = await import(
+    '../watch/views.ts'
+  );
+  if (log.format !== 'shown') return createLogView(log, progress);
+  const { stderr } = process;
+  const view = createConsoleView({
+    write: (line) => void stderr.write(`${line}\n`),
+    progress: await openProgressView(progress, stderr),
+    isTerminal: isOnTerminal(),
+    runId,
+    redact: withoutSecrets,
+  });
+  return quietView(view, logFlags.logLevel);
+}
+
+const EXIT_CODE_HELP = `  0    done, no row failed
+  1    unexpected error
+  2    invalid option, or an input or output that cannot be used; no output was changed
+  3    done, but some rows failed, are pending or keep an older answer; or nothing was found
+  4    stopped early; run the same command to continue
+  130  interrupted; run the same command to continue`;
+
+/** Whether somebody sits at the terminal and can be asked. */
+function isOnTerminal(): boolean {
+  return process.stdin.isTTY && process.stderr.isTTY;
+}
+
+/**
+ * Asks the person at the terminal whether these calls are intended; undefined without a terminal.
+ */
+function confirmOnTerminal(signal: AbortSignal): ((plan: Plan) => Promise<boolean>) | undefined {
+  if (!isOnTerminal()) return undefined;
+  return async ({ calls }) => {
+    const what = calls === 1 ? '1 call' : `${calls.toLocaleString('en-US')} calls`;
+    const terminal = createInterface({ input: process.stdin, output: process.stderr });
+    // Raw mode takes Ctrl-C from the signals.
+    terminal.on('SIGINT', () => process.kill(process.pid, 'SIGINT'));
+    // Ctrl-D closes it without a reply.
+    const closed = new Promise<undefined>((resolve) => {
+      terminal.on('close', () => resolve(undefined));
+    });
+    let reply: string | undefined;
+    try {
+      const asked = terminal.question(`Make ${what}? (--yes skips this question) [y/N] `, {
+        signal,
+      });
+      reply = await Promise.race([asked, closed]);
+      return /^y(es)?$/i.test(reply?.trim() ?? '');
+    } finally {
+      terminal.close();
+      if (reply === undefined) process.stderr.write('\n');
+    }
+  };
 }

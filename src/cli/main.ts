@@ -3,13 +3,12 @@ import { setDefaultAutoSelectFamilyAttemptTimeout } from 'node:net';
 import { setImmediate as immediate } from 'node:timers/promises';
 import { CommanderError } from 'commander';
 import { systemErrorCode, unwritableStandardOutput } from '../common/errors.ts';
+import { EXIT } from '../common/exit-codes.ts';
+import { suspendWhenFree } from '../common/lifetime.ts';
 import { keepSecret } from '../common/secrets.ts';
-import { suspendWhenFree } from '../common/suspension.ts';
-import { EXIT } from '../exit-codes.ts';
-import type { Log } from '../watch/views/log.ts';
-import { letLateSignalPass } from './interrupt.ts';
+import type { Log } from '../watch/log.ts';
+import { letLateSignalPass, reportError } from './command.ts';
 import { createProgram } from './program.ts';
-import { reportError } from './report-error.ts';
 
 /** The log that errors are written to, once a command has opened one. */
 let log: Log | undefined;

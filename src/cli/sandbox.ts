@@ -1,18 +1,16 @@
 import { readFile } from 'node:fs/promises';
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { parseAuth } from '../brand/credential.ts';
-import { aborted } from '../common/abort.ts';
 import { BrandfillError, describeSystemError, endSentence } from '../common/errors.ts';
-import { EXIT } from '../exit-codes.ts';
-import { createIssues, describeYamlError } from '../job/job-file/job-file-issues.ts';
-import { parseDuration } from '../job/values/duration.ts';
-import { parseRate } from '../job/values/quantities.ts';
+import { EXIT } from '../common/exit-codes.ts';
+import { aborted } from '../common/lifetime.ts';
+import { parseDuration, parseRate } from '../options/kinds.ts';
+import { createIssues, describeYamlError } from '../options/yaml-files.ts';
 import type { Play } from '../profile/play.ts';
 import type { SandboxAuth } from '../sandbox/auth.ts';
 import type { SandboxOptions } from '../sandbox/options.ts';
 import type { SandboxRule } from '../sandbox/script-rule.ts';
-import type { CliContext } from './context.ts';
-import { onInterrupt } from './interrupt.ts';
+import { type CliContext, onInterrupt } from './command.ts';
 
 type Limit = NonNullable<SandboxOptions['limit']>;
 

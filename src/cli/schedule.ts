@@ -1,21 +1,24 @@
 import type { Command } from 'commander';
 import { BrandfillError } from '../common/errors.ts';
-import { printable } from '../common/printable.ts';
-import { EXIT } from '../exit-codes.ts';
+import { EXIT } from '../common/exit-codes.ts';
+import { formatDuration } from '../common/format.ts';
+import { printable } from '../common/text.ts';
 import type { ListSchedulesOptions, ScheduleOptions } from '../index.ts';
-import { SCHEDULE_SETTINGS } from '../job/commands/schedule-settings.ts';
-import { flagOf } from '../job/read-settings.ts';
-import { describeSchedules } from '../watch/describe/schedule-table.ts';
-import type { CliContext } from './context.ts';
-import { onInterrupt } from './interrupt.ts';
+import { SCHEDULE_OPTIONS } from '../options/command-options.ts';
+import { isTimezone } from '../options/cron.ts';
+import { flagOf, toOptions } from '../options/options.ts';
+import type { ScheduledResult } from '../queue/bullmq/schedules/schedule-keepers.ts';
+import type { ScheduledJob } from '../schedule/group.ts';
 import {
   addLogFlags,
+  addSettings,
+  type CliContext,
   type LogFlags,
   noticesTo,
+  onInterrupt,
   openCommandLog,
   splitLogFlags,
-} from './log-flags.ts';
-import { addSettings, toOptions } from './setting-options.ts';
+} from './command.ts';
 
 /** Flags that only the command line has. */
 interface ScheduleFlags {
@@ -31,7 +34,7 @@ export function addScheduleCommand(program: Command, context: CliContext): void 
     .command('schedule')
     .description('run job files on their schedules, until told to stop; Redis keeps the schedules')
     .argument('[files...]', 'job files, such as jobs/*.yaml; those without a schedule are skipped');
-  addSettings(command, SCHEDULE_SETTINGS);
+  addSettings(command, SCHEDULE_OPTIONS);
   command
     .option('--list', 'show the schedules, and how the last runs went')
     .option('--run <JOB>', 'run a scheduled job now, in the process that keeps its schedule')
@@ -61,7 +64,7 @@ async function runSchedule(
 }
 
 async function showSchedules(options: ListSchedulesOptions, asJson: boolean): Promise<number> {
-  const { listSchedules } = await import('../scheduled.ts');
+  const { listSchedules } = await import('../commands/schedule.ts');
   const jobs = await listSchedules(options, flagOf);
   const text = asJson ? JSON.stringify(jobs) : describeSchedules(jobs).map(printable).join('\n');
   process.stdout.write(`${text}\n`);
@@ -69,7 +72,7 @@ async function showSchedules(options: ListSchedulesOptions, asJson: boolean): Pr
 }
 
 async function runNow(job: string, options: ListSchedulesOptions): Promise<number> {
-  const { runScheduled } = await import('../scheduled.ts');
+  const { runScheduled } = await import('../commands/schedule.ts');
   const isNew = await runScheduled(job, options, flagOf);
   const words = isNew ? 'is asked for' : 'is running or asked for already';
   process.stderr.write(`A run of ${job} ${words}.\n`);
@@ -82,7 +85,7 @@ async function keepSchedules(
   context: CliContext,
 ): Promise<number> {
   const log = await openCommandLog(logFlags, { fields: { command: 'schedule' }, context });
-  const { schedule } = await import('../schedule.ts');
+  const { schedule } = await import('../commands/schedule.ts');
   const interrupt = onInterrupt(context.endAtOnce);
   const { signal } = interrupt;
   signal.addEventListener('abort', () => {
@@ -91,7 +94,7 @@ async function keepSchedules(
       'Stopping: runs end early and keep what they found. Interrupt again to end at once.',
     );
   });
-  const { createRunViews } = await import('./schedule-views.ts');
+  const { createRunViews } = await import('../watch/views.ts');
   try {
     const views = createRunViews(log);
     await schedule({ ...options, ...views, signal, onNotice: noticesTo(log) }, flagOf);
@@ -105,3 +108,92 @@ async function keepSchedules(
 const EXIT_CODE_HELP = `  0    told to stop, or the schedules were shown
   1    unexpected error
   2    invalid option, or a job file or queue that cannot be used`;
+
+/** Shows schedules as a table in lines, followed by remarks. */
+export function describeSchedules(jobs: readonly ScheduledJob[]): readonly string[] {
+  if (jobs.length === 0) return ['Nothing is scheduled.'];
+  const rows = jobs.map((job) => [job.job, describeWhen(job), ...describeLast(job)]);
+  const orphans = [...new Set(jobs.filter(({ isKept }) => !isKept).map(({ group }) => group))];
+  const errors = jobs.flatMap(({ job, results: [last] }) =>
+    last?.error === undefined ? [] : [`${job}: ${last.error}`],
+  );
+  return [
+    ...toTable([HEAD, ...rows]),
+    ...errors,
+    ...orphans.map((group) => `No process is there to run '${group}'; start brandfill schedule.`),
+  ];
+}
+
+const HEAD = [
+  'job',
+  'schedule',
+  'next',
+  'last',
+  'took',
+  'exit',
+  'rows',
+  'found',
+  'failed',
+  'calls',
+  'skipped',
+  'stopped',
+];
+/** Columns of numbers. */
+const RIGHT = new Set([4, 5, 6, 7, 8, 9, 10]);
+
+function describeWhen({ cron, timezone }: ScheduledJob): string {
+  return `${cron} (${timezone})`;
+}
+
+function describeLast({
+  nextAt,
+  timezone,
+  runningSince,
+  isWaiting,
+  results: [last],
+}: ScheduledJob): readonly string[] {
+  const next = inZone(nextAt, timezone);
+  const state =
+    runningSince === undefined
+      ? isWaiting && 'waits to be run'
+      : `runs since ${inZone(runningSince, timezone)}`;
+  const results = last ? describeResult(last, timezone) : ['never'];
+  return [state ? `${next}, ${state}` : next, ...results];
+}
+
+function describeResult(result: ScheduledResult, timezone: string): readonly string[] {
+  const { startedAt, finishedAt, exitCode, rows, found, failed, calls, skipped, stopped } = result;
+  const counts = [rows, found, failed, calls, skipped].map((count) =>
+    count === undefined ? '' : count.toLocaleString('en-US'),
+  );
+  const tookMs = Date.parse(finishedAt) - Date.parse(startedAt);
+  return [
+    inZone(startedAt, timezone),
+    formatDuration(tookMs),
+    String(exitCode),
+    ...counts,
+    stopped ?? (result.error === undefined ? '' : 'error'),
+  ];
+}
+
+/**
+ * `2026-11-21 02:30:00`, on the clocks of a time zone; in UTC if only other machines know the zone.
+ */
+function inZone(time: string, timeZone: string): string {
+  if (!isTimezone(timeZone)) return `${inZone(time, 'UTC')} UTC`;
+  const options = { timeZone, dateStyle: 'short', timeStyle: 'medium' } as const;
+  return new Intl.DateTimeFormat('sv-SE', options).format(new Date(time));
+}
+
+function toTable(rows: readonly (readonly string[])[]): readonly string[] {
+  const widths = HEAD.map((_, at) => Math.max(...rows.map((row) => (row[at] ?? '').length)));
+  return rows.map((row) =>
+    widths
+      .map((width, at) => {
+        const cell = row[at] ?? '';
+        return RIGHT.has(at) ? cell.padStart(width) : cell.padEnd(width);
+      })
+      .join('  ')
+      .trimEnd(),
+  );
+}

@@ -1,20 +1,18 @@
 import type { Command } from 'commander';
-import { printable } from '../common/printable.ts';
-import { EXIT } from '../exit-codes.ts';
-import type { ExportOptions, Pruned } from '../index.ts';
+import { EXIT } from '../common/exit-codes.ts';
+import { countOf, formatCount, formatSize } from '../common/format.ts';
+import { printable } from '../common/text.ts';
+import type { ExportOptions, Pruned, StoreStats } from '../index.ts';
 import {
-  DELETE_SETTINGS,
-  EXPORT_SETTINGS,
-  GET_SETTINGS,
-  IMPORT_SETTINGS,
-  PRUNE_SETTINGS,
-  STORE_SETTINGS,
-} from '../job/commands/store-settings.ts';
-import { flagOf } from '../job/read-settings.ts';
-import { countOf, formatCount } from '../watch/describe/format.ts';
-import type { CliContext } from './context.ts';
-import { onInterrupt } from './interrupt.ts';
-import { addSettings, toOptions } from './setting-options.ts';
+  DELETE_OPTIONS,
+  EXPORT_OPTIONS,
+  GET_OPTIONS,
+  IMPORT_OPTIONS,
+  PRUNE_OPTIONS,
+  STORE_OPTIONS,
+} from '../options/command-options.ts';
+import { flagOf, toOptions } from '../options/options.ts';
+import { addSettings, type CliContext, onInterrupt } from './command.ts';
 
 /** Adds `brandfill store` and its subcommands. */
 export function addStoreCommand(program: Command, { finish, endAtOnce }: CliContext): void {
@@ -25,7 +23,7 @@ export function addStoreCommand(program: Command, { finish, endAtOnce }: CliCont
   const stats = store
     .command('stats')
     .description('show what the store holds: outcomes, APIs, ages, size');
-  addSettings(stats, STORE_SETTINGS);
+  addSettings(stats, STORE_OPTIONS);
   stats
     .option('--json', 'print JSON')
     .action(async (typed: Typed) => finish(await showStats(typed)));
@@ -34,13 +32,13 @@ export function addStoreCommand(program: Command, { finish, endAtOnce }: CliCont
     .command('get')
     .description('print the latest outcome of a domain as JSON; one line for each API that has one')
     .argument('<domain>', 'a domain, or anything that a cell of a list may hold');
-  addSettings(get, GET_SETTINGS);
+  addSettings(get, GET_OPTIONS);
   get
     .addHelpText('after', '\nExit codes:\n  0    there is an outcome\n  3    there is none')
     .action(async (domain: string, typed: Typed) => finish(await getOutcome(domain, typed)));
 
   const exporting = store.command('export').description('write all outcomes as JSON, one per line');
-  addSettings(exporting, EXPORT_SETTINGS);
+  addSettings(exporting, EXPORT_OPTIONS);
   exporting.action(async (typed: Typed) => {
     const interrupt = onInterrupt(endAtOnce);
     // Nothing is lost by ending at once. The partial file is removed when the process exits, which a
@@ -59,7 +57,7 @@ export function addStoreCommand(program: Command, { finish, endAtOnce }: CliCont
       'import exported outcomes; those in the store stay unless the imported one is newer',
     )
     .argument('<file>', 'file that store export has written; - is standard input');
-  addSettings(importing, IMPORT_SETTINGS);
+  addSettings(importing, IMPORT_OPTIONS);
   importing
     .addHelpText('after', '\nExit codes:\n  0    done\n  3    done, but some lines held no outcome')
     .action(async (file: string, typed: Typed) => finish(await importOutcomes(file, typed)));
@@ -67,14 +65,14 @@ export function addStoreCommand(program: Command, { finish, endAtOnce }: CliCont
   const prune = store
     .command('prune')
     .description('remove old outcomes; their space is reused, but the file does not shrink');
-  addSettings(prune, PRUNE_SETTINGS);
+  addSettings(prune, PRUNE_OPTIONS);
   prune.action(async (typed: Typed) => finish(await pruneOutcomes(typed)));
 
   const deleting = store
     .command('delete')
     .description('remove all that is stored of domains: outcomes, and notes about them')
     .argument('<domain...>', 'domains, or anything that a cell of a list may hold');
-  addSettings(deleting, DELETE_SETTINGS);
+  addSettings(deleting, DELETE_OPTIONS);
   deleting
     .addHelpText('after', '\nExit codes:\n  0    done\n  3    done, but of some there was nothing')
     .action(async (domains: string[], typed: Typed) =>
@@ -85,10 +83,7 @@ export function addStoreCommand(program: Command, { finish, endAtOnce }: CliCont
 type Typed = Readonly<Record<string, unknown>>;
 
 async function showStats({ json = false, ...typed }: Typed): Promise<number> {
-  const [{ readStoreStats }, { describeStore }] = await Promise.all([
-    import('../store-upkeep/store-upkeep.ts'),
-    import('../watch/describe/describe-store.ts'),
-  ]);
+  const { readStoreStats } = await import('../commands/store.ts');
   const stats = await readStoreStats(toOptions(typed), flagOf);
   const text = json ? JSON.stringify(stats) : describeStore(stats).join('\n');
   process.stdout.write(`${text}\n`);
@@ -96,7 +91,7 @@ async function showStats({ json = false, ...typed }: Typed): Promise<number> {
 }
 
 async function getOutcome(domain: string, typed: Typed): Promise<number> {
-  const { findStored } = await import('../store-upkeep/store-upkeep.ts');
+  const { findStored } = await import('../commands/store.ts');
   const lines = await findStored({ ...toOptions(typed), domain }, flagOf);
   for (const line of lines) process.stdout.write(`${printable(line)}\n`);
   if (lines.length > 0) return EXIT.ok;
@@ -105,10 +100,7 @@ async function getOutcome(domain: string, typed: Typed): Promise<number> {
 }
 
 async function exportOutcomes({ out, ...typed }: Typed): Promise<number> {
-  const [{ exportStore }, { openExportOutput }] = await Promise.all([
-    import('../store-upkeep/store-upkeep.ts'),
-    import('../store-upkeep/export-output.ts'),
-  ]);
+  const { exportStore, openExportOutput } = await import('../commands/store.ts');
   const output = await openExportOutput(out as string | undefined);
   try {
     const options = toOptions(typed) as ExportOptions;
@@ -128,7 +120,7 @@ async function exportOutcomes({ out, ...typed }: Typed): Promise<number> {
 }
 
 async function importOutcomes(input: string, typed: Typed): Promise<number> {
-  const { importStore } = await import('../store-upkeep/store-import.ts');
+  const { importStore } = await import('../commands/store-import.ts');
   const summary = await importStore({ ...toOptions(typed), input }, flagOf);
   const { imported, kept, refused, firstRefused } = summary;
   for (const { line, reason } of firstRefused) say(`Line ${line} was left out: ${reason}.`);
@@ -141,14 +133,14 @@ async function importOutcomes(input: string, typed: Typed): Promise<number> {
 }
 
 async function pruneOutcomes(typed: Typed): Promise<number> {
-  const { pruneStore } = await import('../store-upkeep/store-upkeep.ts');
+  const { pruneStore } = await import('../commands/store.ts');
   const options = toOptions(typed) as { olderThan: string; dryRun?: boolean };
   sayRemoved(await pruneStore(options, flagOf), options);
   return EXIT.ok;
 }
 
 async function deleteOutcomes(domains: readonly string[], typed: Typed): Promise<number> {
-  const { deleteStored } = await import('../store-upkeep/store-upkeep.ts');
+  const { deleteStored } = await import('../commands/store.ts');
   const options = toOptions(typed) as { dryRun?: boolean };
   const deleted = await deleteStored({ ...options, domains }, flagOf);
   for (const domain of deleted.unknown) say(`There is nothing of ${domain} in the store.`);
@@ -173,4 +165,53 @@ function sayRemoved(
 
 function say(message: string): void {
   process.stderr.write(`${message}\n`);
+}
+
+/** Describes the contents of a store for people, in lines. */
+function describeStore(stats: StoreStats): readonly string[] {
+  const { folder, version, sizeBytes, statuses, apis, ages, leftOver, logos } = stats;
+  const { oldestAtMs, newestAtMs } = stats;
+  const total = sumOf(statuses);
+  const lines = [
+    `Store ${folder}, version ${version}: ${formatSize(sizeBytes)} on the disk`,
+    `${countOf(total, 'domain')}${describeStatuses(statuses)}`,
+  ];
+  for (const { api, name, statuses: ofApi } of apis) {
+    lines.push(
+      `  ${name ?? 'API'} (${api})  ${countOf(sumOf(ofApi), 'domain')}${describeStatuses(ofApi)}`,
+    );
+  }
+  if (total > 0) lines.push('Asked about');
+  let fromDays = 0;
+  for (const { underDays, outcomes } of ages) {
+    const when =
+      underDays === undefined
+        ? `${fromDays} days ago and before`
+        : fromDays === 0
+          ? 'less than a day ago'
+          : `${fromDays} to ${underDays} days ago`;
+    if (outcomes > 0) lines.push(`  ${when.padEnd(24)}${formatCount(outcomes)}`);
+    fromDays = underDays ?? fromDays;
+  }
+  if (oldestAtMs !== undefined && newestAtMs !== undefined) {
+    lines.push(`  the oldest at ${time(oldestAtMs)}, the newest at ${time(newestAtMs)}`);
+  }
+  if (leftOver > 0) lines.push(`${countOf(leftOver, 'domain')} left over, first in line next time`);
+  if (logos > 0) lines.push(`${countOf(logos, 'logo')} saved`);
+  return lines;
+}
+
+function describeStatuses(statuses: StoreStats['statuses']): string {
+  const parts = Object.entries(statuses)
+    .filter(([, outcomes]) => outcomes > 0)
+    .map(([status, outcomes]) => `${formatCount(outcomes)} ${status.replace('_', ' ')}`);
+  return parts.length > 0 ? `: ${parts.join(', ')}` : '';
+}
+
+function sumOf(statuses: StoreStats['statuses']): number {
+  return Object.values(statuses).reduce((sum, outcomes) => sum + outcomes, 0);
+}
+
+function time(ms: number): string {
+  return new Date(ms).toISOString();
 }

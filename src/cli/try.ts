@@ -1,15 +1,12 @@
 import type { Command } from 'commander';
-import { printable } from '../common/printable.ts';
 import { withoutSecrets } from '../common/secrets.ts';
-import { exitCodeOf } from '../exit-codes.ts';
+import { printable } from '../common/text.ts';
 import type { Trial, TryOptions } from '../index.ts';
-import { TRY_SETTINGS } from '../job/commands/try-settings.ts';
-import { flagOf } from '../job/read-settings.ts';
+import { TRY_OPTIONS } from '../options/command-options.ts';
+import { flagOf, toOptions } from '../options/options.ts';
 import type { RunEvent } from '../watch/events.ts';
-import { createStatusCounts } from '../watch/summary.ts';
-import type { CliContext } from './context.ts';
-import { onInterrupt } from './interrupt.ts';
-import { addSettings, toOptions } from './setting-options.ts';
+import { createStatusCounts, exitCodeOf } from '../watch/summary.ts';
+import { addSettings, type CliContext, onInterrupt } from './command.ts';
 
 /** Flags that only the command line has. */
 interface TryFlags {
@@ -24,7 +21,7 @@ export function addTryCommand(program: Command, context: CliContext): void {
     .command('try')
     .description('look up one domain; show the answer and the columns made from it')
     .argument('<domain>', 'a domain, or anything that a cell of a list may hold');
-  addSettings(command, TRY_SETTINGS);
+  addSettings(command, TRY_OPTIONS);
   command
     .option('--preset', 'print the columns to standard output as a file for --fields @FILE')
     .option('--explain', 'say what each answer means, and which rule of the profile decided')
@@ -40,7 +37,7 @@ async function tryOne(
   { json = false, preset = false, explain = false, ...given }: TryFlags & Record<string, unknown>,
   context: CliContext,
 ): Promise<number> {
-  const { tryDomain } = await import('../try.ts');
+  const { tryDomain } = await import('../commands/try.ts');
   const interrupt = onInterrupt(context.endAtOnce);
   const say = (line: string): void => {
     process.stderr.write(`${printable(withoutSecrets(line))}\n`);
@@ -68,9 +65,9 @@ interface ShowOptions extends Required<TryFlags> {
 async function show(trial: Trial, options: ShowOptions): Promise<void> {
   const { json, preset, say, ...rest } = options;
   const { describeAnswers, describeEnd, describeTrial } = await import(
-    '../watch/describe/describe-trial.ts'
+    '../watch/describe-trial.ts'
   );
-  const { printableLines } = await import('../common/printable.ts');
+  const { printableLines } = await import('../common/text.ts');
   const described = { ...rest, nowMs: Date.now() };
   if (rest.explain && !json) describeAnswers(trial).forEach(say);
   const print = (lines: readonly string[]): void => {
@@ -78,8 +75,8 @@ async function show(trial: Trial, options: ShowOptions): Promise<void> {
   };
   if (preset || (json && !trial.answer)) describeEnd(trial, described).forEach(say);
   if (preset && trial.answer) {
-    const { formatPreset } = await import('../job/job-file/format-preset.ts');
-    process.stdout.write(formatPreset(trial, rest.prefix));
+    const { formatPreset } = await import('../options/yaml-files.ts');
+    process.stdout.write(formatPreset(trial, rest.prefix ?? TRY_OPTIONS.prefix.default));
   } else if (json) print([printableLines(JSON.stringify(trial))]);
   else if (!preset) print(describeTrial(trial, described));
 }

@@ -1,30 +1,33 @@
+import { type ChildProcess, fork } from 'node:child_process';
+import { once, setMaxListeners } from 'node:events';
+import { setTimeout as delay } from 'node:timers/promises';
 import type { Command } from 'commander';
-import { EXIT } from '../exit-codes.ts';
-import { WORKER_SETTINGS } from '../job/commands/worker-settings.ts';
-import { flagOf } from '../job/read-settings.ts';
-import { describeStop } from '../watch/describe/describe.ts';
-import { countOf } from '../watch/describe/format.ts';
-import type { WorkerBlock } from '../watch/terminal/worker-block.ts';
-import type { Log } from '../watch/views/log.ts';
-import { chooseStyle } from '../watch/views/open-progress-view.ts';
-import type { WorkOptions } from '../work.ts';
-import type { CliContext } from './context.ts';
-import { onInterrupt } from './interrupt.ts';
-import { addLogFlags, noticesTo, openCommandLog, splitLogFlags } from './log-flags.ts';
-import { addSettings, toOptions } from './setting-options.ts';
+import type { WorkOptions } from '../commands/worker.ts';
+import { BrandfillError } from '../common/errors.ts';
+import { EXIT } from '../common/exit-codes.ts';
+import { countOf } from '../common/format.ts';
+import { WORKER_OPTIONS } from '../options/command-options.ts';
+import { LISTEN } from '../options/kinds.ts';
+import { flagOf, toOptions } from '../options/options.ts';
+import { describeStop } from '../watch/describe.ts';
+import { chooseStyle, type Log } from '../watch/log.ts';
+import type { WorkerBlock } from '../watch/progress-block.ts';
 import {
-  isOneOfSeveral,
-  parseProcesses,
-  reportReady,
-  runWorkerProcesses,
-} from './worker-processes.ts';
+  addLogFlags,
+  addSettings,
+  type CliContext,
+  noticesTo,
+  onInterrupt,
+  openCommandLog,
+  splitLogFlags,
+} from './command.ts';
 
 /** Adds `brandfill worker`. */
 export function addWorkerCommand(program: Command, context: CliContext): void {
   const command = program
     .command('worker')
     .description('make the lookups waiting on a queue, for any number of runs, until told to stop');
-  addSettings(command, WORKER_SETTINGS);
+  addSettings(command, WORKER_OPTIONS);
   command.option(
     '--processes <N>',
     'processes to run, one for each core; each makes up to --concurrency calls at a time, all keep one pace, and with --listen each has the next port (default: 1)',
@@ -44,7 +47,7 @@ async function runWorker(
   const { logFlags, others } = splitLogFlags(typed);
   const { processes, ...given } = others;
   const log = await openCommandLog(logFlags, { fields: { command: 'worker' }, context });
-  const { work } = await import('../work.ts');
+  const { work } = await import('../commands/worker.ts');
   const interrupt = onInterrupt(context.endAtOnce);
   if (typeof processes === 'number' && processes > 1) {
     const listen = given['listen'];
@@ -92,7 +95,7 @@ async function openBlock(log: Log): Promise<WorkerBlock | undefined> {
   const style = chooseStyle('auto', { isTTY: stderr.isTTY, env: process.env });
   if (style !== 'bar' || isOneOfSeveral() || log.format !== 'shown' || !log.tells('info'))
     return undefined;
-  const { createWorkerBlock } = await import('../watch/terminal/worker-block.ts');
+  const { createWorkerBlock } = await import('../watch/progress-block.ts');
   return createWorkerBlock(stderr);
 }
 
@@ -100,3 +103,103 @@ const EXIT_CODE_HELP = `  0    told to stop
   1    unexpected error
   2    invalid option, or a queue that cannot be used
   4    the API refuses the credential or all calls alike, is out for longer than --max-outage, or its quota or --max-calls-per is used up`;
+
+export interface WorkerProcessesOptions {
+  /** How many. */
+  readonly count: number;
+  /** The address at which the first one listens; each further one at the next port. */
+  readonly listen: string | undefined;
+  /** Fires when they are to stop. */
+  readonly signal: AbortSignal;
+  readonly onNotice: (message: string) => void;
+}
+
+/** What a process says when it waits for lookups. */
+const READY = 'ready';
+const RESTART_MS = 1_000;
+const MOST_PROCESSES = 256;
+
+/** @throws BrandfillError `INVALID_SETTING` */
+function parseProcesses(text: string): number {
+  const count = Number(text);
+  if (/^\d+$/.test(text) && count >= 1 && count <= MOST_PROCESSES) return count;
+  throw new BrandfillError(
+    'INVALID_SETTING',
+    `Cannot use --processes ${text}: give a whole number from 1 to ${MOST_PROCESSES}.`,
+  );
+}
+
+/**
+ * Runs this command in several processes, each of which is a worker of its own, and returns their exit code.
+ *
+ *   first started ─┬─ ends before it is ready: nothing else is started (the options are wrong)
+ *                  └─ ready: the others are started
+ *   each, once started ─┬─ told to stop ──────────► ends
+ *                       ├─ stops by itself ───────► stays away: the reason holds for the others too
+ *                       └─ is lost (crash, kill) ─► started again after a second
+ *
+ * A process that loses this one stops as if it were told to.
+ */
+async function runWorkerProcesses(options: WorkerProcessesOptions): Promise<number> {
+  const { count, signal, onNotice } = options;
+  const codes: number[] = [];
+  setMaxListeners(0, signal); // each process listens; with more than ten, Node.js suspects a leak
+
+  function start(number: number): ChildProcess {
+    const child = fork(process.argv[1] ?? '', argumentsOf(number, options), {
+      // In a group of its own, so that Ctrl-C comes once, from here.
+      detached: true,
+      stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
+    });
+    const stop = (): void => void child.kill('SIGTERM');
+    signal.addEventListener('abort', stop);
+    child.once('exit', () => signal.removeEventListener('abort', stop));
+    if (signal.aborted) stop();
+    return child;
+  }
+
+  /** Keeps one going until it is told to stop or stops by itself. */
+  async function keep(number: number, first = start(number)): Promise<void> {
+    for (let child = first; ; child = start(number)) {
+      const [code, killedBy] = (await once(child, 'exit')) as [number | null, string | null];
+      const isLost = code === null || code === EXIT.unexpected;
+      if (!isLost || signal.aborted) return void codes.push(code ?? EXIT.unexpected);
+      const how = killedBy === null ? `with exit code ${code}` : `by ${killedBy}`;
+      onNotice(`Process ${number} of ${count} was ended ${how}; it is started again.`);
+      await delay(RESTART_MS, undefined, { signal }).catch(() => {});
+      if (signal.aborted) return;
+    }
+  }
+
+  const first = start(1);
+  const ready = once(first, 'message');
+  const ended = once(first, 'exit') as Promise<[number | null]>;
+  const early = await Promise.race([ready.then(() => undefined), ended]);
+  if (early) return early[0] ?? EXIT.unexpected;
+  const others = Array.from({ length: count - 1 }, (_, at) => keep(at + 2));
+  await Promise.all([keep(1, first), ...others]);
+  return Math.max(EXIT.ok, ...codes);
+}
+
+/** Tells the process that started this one, if any, that it is ready; and notices when that one is gone. */
+function reportReady(onAlone: () => void): void {
+  if (!process.send) return;
+  process.send(READY);
+  process.once('disconnect', onAlone);
+}
+
+/** Whether this process is one of several of a worker. */
+function isOneOfSeveral(): boolean {
+  return process.send !== undefined;
+}
+
+/** The arguments of this process, without the number of processes. */
+function argumentsOf(number: number, { listen }: WorkerProcessesOptions): readonly string[] {
+  const given = process.argv.slice(2);
+  const at = given.findIndex((argument) => /^--processes(=|$)/.test(argument));
+  const others = given.toSpliced(at, given[at] === '--processes' ? 2 : 1);
+  if (listen === undefined) return others;
+  const { port } = LISTEN.parse(listen);
+  const next = listen.replace(/\d+$/, String(port === 0 ? 0 : port + number - 1));
+  return [...others, '--listen', next];
+}

@@ -2,10 +2,10 @@ import type { IndexedRow, RowIndex } from '../producer/row-index.ts';
 import type { Source } from '../rows/source.ts';
 
 export interface CutRowsOptions {
-  readonly source: Source;
+  readonly source: Pick<Source, 'read' | 'assertUnchanged'>;
   /** How many bytes of the source precede the first row. */
   readonly headBytes: number;
-  readonly index: RowIndex;
+  readonly index: Pick<RowIndex, 'read'>;
 }
 
 /**
@@ -36,11 +36,12 @@ export async function* cutRows<T>(
       let made: T[] = [];
       sizeBytes = 0;
       for (const row of rows) {
-        const taken = cutter.take(row.sizeBytes);
+        const isThere = row.kind !== 'written';
+        const taken = isThere ? cutter.take(row.sizeBytes) : '';
         // Nearly all rows are buffered already, and need no turn of the event loop.
         const item = make(row, typeof taken === 'string' ? taken : await taken, grow);
         if (item !== undefined) made.push(item);
-        sizeBytes += row.sizeBytes;
+        if (isThere) sizeBytes += row.sizeBytes;
         if (sizeBytes < BATCH_BYTES) continue;
         yield made;
         made = [];

@@ -10,10 +10,10 @@ import type { RowAnswers } from './row-answers.ts';
 import { readNote } from './row-notes.ts';
 
 export interface JoinOptions {
-  readonly source: Source;
+  readonly source: Pick<Source, 'read' | 'assertUnchanged'>;
   /** How many bytes of the source precede the first row. */
   readonly headBytes: number;
-  readonly index: RowIndex;
+  readonly index: Pick<RowIndex, 'read'>;
   readonly answers: Pick<RowAnswers, 'outcomeOf' | 'staleOf'>;
   readonly enriched: readonly Field[];
   /** Fills blank cells of the list's own columns. */
@@ -98,6 +98,10 @@ export function join(options: JoinOptions): AsyncGenerator<readonly OutputRow[]>
   }
 
   return cutRows<OutputRow>({ source, headBytes, index }, (row, raw, grow) => {
+    if (row.kind === 'written') {
+      number += row.fields;
+      return { status: 'written', rows: row.fields, sizeBytes: row.sizeBytes };
+    }
     if (row.kind !== 'blank') return joinRow(row, raw, grow);
     return row.fields > 0 ? { raw, fields: row.fields, status: 'blank' } : undefined;
   });

@@ -11,17 +11,25 @@ export function hasValues({ status }: { readonly status: RowStatus }): boolean {
   return status === 'found' || status === 'stale';
 }
 
-/** What goes into the output: a row, or one of nothing but delimiters between rows. */
-export type OutputRow = JoinedRow | BlankRow;
+/** What goes into the output: a row, one of nothing but delimiters between rows, or rows in it already. */
+export type OutputRow = JoinedRow | BlankRow | WrittenRows;
 
 /** A row of nothing but delimiters, which is no row of the list and stays where it is. */
 export interface BlankRow extends Pick<JoinedRow, 'raw' | 'fields'> {
   readonly status: 'blank';
 }
 
+/** Rows that were written during the first reading. All of them are `found`. */
+export interface WrittenRows {
+  readonly status: 'written';
+  readonly rows: number;
+  /** Their length in the output. */
+  readonly sizeBytes: number;
+}
+
 /** Whether it is a row of the list. */
 export function isListed(row: OutputRow): row is JoinedRow {
-  return row.status !== 'blank';
+  return row.status !== 'blank' && row.status !== 'written';
 }
 
 /** A row of the input with what was learned about it. */

@@ -38,6 +38,8 @@ export function createFinder(secrets: readonly string[], isCut: boolean): Find {
     `(?=${beginnings.map(untilEscape).join('|')})(?<=${PART_OF_ESCAPE})`,
     'gi',
   );
+  /** Whatever holds a secret in the escapes of every JSON text holds this, as does other text. */
+  const inPlainJson = new RegExp(patterns.map(withEscapesBetween).join('|'), 'i');
   /** Bytes that are no text, with what is too short to be a secret of ASCII. */
   const binary = isAscii
     ? new RegExp(`[^${TEXT}]+(?:[${TEXT}]{1,${shortest - 1}}[^${TEXT}]+)*`, 'gu')
@@ -79,8 +81,11 @@ export function createFinder(secrets: readonly string[], isCut: boolean): Find {
 
   return (text) => {
     const given: View = { text, isOfBlock: false, spanOf: (start, end) => [start, end] };
-    const isPlain = !MAY_HIDE.test(text) && !blocks.some((block) => mayHold(text, block));
-    if (isPlain || text.length < shortest) return spansIn(given, text);
+    const hides = whatHides(text);
+    const hasBlock = blocks.some((block) => mayHold(text, block, hides === 'escapes_of_json'));
+    if ((hides === 'nothing' && !hasBlock) || text.length < shortest) return spansIn(given, text);
+    // Most answers have no other escapes. To decode one takes ten times as long as to look at it.
+    if (hides === 'escapes_of_json' && !hasBlock && !isCut && !inPlainJson.test(text)) return [];
     const spans: Span[] = [];
     const views: View[] = [];
     const seen = new Set<string>();
@@ -251,22 +256,31 @@ function base64Without(bit: number): string {
 /**
  * Whether a text may hold a secret in a block. A row of it is long, and most texts break it soon: one
  * look at a character spares many.
+ *
+ * @param hasEscapes whether the escapes of JSON in it are read. @default false
  */
-function mayHold(text: string, { least, parts, row }: Block): boolean {
+function mayHold(text: string, { least, parts, row }: Block, hasEscapes = false): boolean {
   const { length } = text;
+  const isPart = (at: number): boolean => {
+    const code = text.charCodeAt(at);
+    return parts[code] === 1 || (hasEscapes && code === BACKSLASH);
+  };
   let broken = -1;
   while (broken + least < length) {
     let at = broken + least;
-    while (at > broken && parts[text.charCodeAt(at)] === 1) at -= 1;
+    while (at > broken && isPart(at)) at -= 1;
     if (at === broken) {
       at += least;
-      while (at < length && parts[text.charCodeAt(at)] === 1) at += 1;
-      if (row.test(text.slice(broken + 1, at))) return true;
+      while (at < length && isPart(at)) at += 1;
+      const run = text.slice(broken + 1, at);
+      if (row.test(hasEscapes ? run.replaceAll(ESCAPE_OF_JSON, '$1') : run)) return true;
     }
     broken = at;
   }
   return false;
 }
+
+const BACKSLASH = 0x5c;
 
 /** The characters of a secret. Between two may be gaps, and a plus, which is one in a form. */
 function charsOf(secret: string): readonly string[] {
@@ -301,8 +315,60 @@ export function withoutGaps(text: string): string {
   return text.replaceAll(GAPS, '');
 }
 
-/** What may begin an escape, and all gaps but the most usual. */
-const MAY_HIDE = new RegExp(String.raw`[[\\%&<${GAP}]--[ \t\r\n]]`, 'v');
+/**
+ * What a text may hide a secret with: nothing but the usual gaps, the escapes that JSON has for quotes,
+ * strokes and line ends, or anything.
+ */
+function whatHides(text: string): 'nothing' | 'escapes_of_json' | 'anything' {
+  let hasEscapes = false;
+  for (let at = 0; at < text.length; at += 1) {
+    const code = text.charCodeAt(at);
+    const role = ROLES[code] || roleOf(code);
+    if (role === PLAIN) continue;
+    const next = text.charAt(at + 1);
+    if (role === HIDES) return 'anything';
+    if (code === BACKSLASH) {
+      // Of two backslashes, the second may begin another escape.
+      if (!/["/bfnrt]/.test(next)) return 'anything';
+      at += 1;
+    } else if (/[\da-z#]/i.test(next)) return 'anything';
+    hasEscapes = true;
+  }
+  return hasEscapes ? 'escapes_of_json' : 'nothing';
+}
+
+/** By code unit, once it has occurred. An expression for all of them takes twenty times as long. */
+const ROLES = new Uint8Array(0x1_00_00);
+const PLAIN = 1;
+/** `\`, `%` and `&`: what follows decides. */
+const SIGN = 2;
+const HIDES = 3;
+
+function roleOf(code: number): number {
+  const char = String.fromCharCode(code);
+  const role = /[\\%&]/.test(char) ? SIGN : MAY_HIDE.test(char) ? HIDES : PLAIN;
+  ROLES[code] = role;
+  return role;
+}
+
+/** A tag may; so may all gaps but the most usual. Some gaps have one of these first surrogates. */
+const MAY_HIDE = new RegExp(String.raw`[[<\ud804\ud80d\ud82f\ud834\udb40${GAP}]--[ \t\r\n]]`, 'v');
+const ESCAPE_OF_JSON = /\\(?:(["/])|[bfnrt])/g;
+
+/**
+ * The beginning of a secret, with escapes of JSON before and between its characters. What stands in front
+ * of it may have the first one for its end.
+ */
+function withEscapesBetween(secret: string): string {
+  const chars = Array.from(secret).slice(0, LONGEST_BEGINNING);
+  return chars
+    .map((char, at) => {
+      if (at === 0) return escapeRegExp(char);
+      const gap = String.raw`(?:\\[bfnrt]|[${char === '+' ? '' : '+'}\s])*`;
+      return gap + (char === '"' || char === '/' ? String.raw`\\?` : '') + escapeRegExp(char);
+    })
+    .join('');
+}
 
 /** A tag of HTML, such as `<br>`, shows nothing. */
 const TAG = /<[^<>]{0,120}>/g;

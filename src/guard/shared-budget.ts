@@ -1,5 +1,5 @@
-import { unlessAborted, within } from '../common/abort.ts';
-import { createChange } from '../common/change.ts';
+import { unlessAborted, within } from '../common/lifetime.ts';
+import { createChange } from '../common/run-control.ts';
 import type { Budget, Permit, UsedUp } from './budget.ts';
 
 /**

@@ -1,9 +1,8 @@
 import { Counter, Gauge, Histogram, type HistogramConfiguration } from 'prom-client';
 import type { OutcomeStatus } from '../brand/outcome.ts';
-import { type CallCounters, createCallCounters } from '../common/call-counters.ts';
+import { type CallCounters, createCallCounters } from '../common/calls.ts';
 import type { PaceDescription } from '../pace/pacer.ts';
-import type { WorkerProbe, WorkerSight } from './instruments.ts';
-import type { Metrics } from './metrics.ts';
+import type { Metrics, WorkerProbe, WorkerSight } from './metrics.ts';
 
 /** Measures the calls of a worker, under the name of its run if it works for one. */
 export type MeasureWorker = (sight: WorkerSight, run: string | undefined) => WorkerProbe;

@@ -1,4 +1,4 @@
-import { isCapped } from '../common/limit-hints.ts';
+import { isCapped } from '../common/calls.ts';
 import type { PaceEvent, PaceState } from './pace-state.ts';
 
 /**

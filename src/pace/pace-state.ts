@@ -1,4 +1,4 @@
-import type { LimitHints } from '../common/limit-hints.ts';
+import type { LimitHints } from '../common/calls.ts';
 import { createFixedRate, type FixedRate, type Rate } from './rate.ts';
 
 /**

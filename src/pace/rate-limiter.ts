@@ -1,4 +1,4 @@
-import { createWaitQueue } from '../common/change.ts';
+import { createWaitQueue } from '../common/run-control.ts';
 import type { Clock } from './clock.ts';
 import type { PaceEvent } from './pace-state.ts';
 import {

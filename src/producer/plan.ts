@@ -72,17 +72,25 @@ export interface PlanOptions {
   readonly column: DomainColumn;
   /** Reads the domain in a cell of that column. */
   readonly readDomain: DomainReader;
-  /** Whether the store has a fresh outcome of a domain. */
-  readonly isFresh: (domain: string) => boolean;
+  /** What is to be done for a row with a domain. Called once for each, in their order. */
+  readonly look: (domain: string, row: ScannedRow) => Look;
+  /** Called after each batch of rows. */
+  readonly onBatch?: (() => Promise<void>) | undefined;
   /** Notes on rows for when they are written. */
   readonly notes?: RowNotes | undefined;
   /** Called for rows to look up whose domain an earlier row has. */
   readonly domainRows?: Pick<DomainRows, 'again'>;
   /** The index that gets an entry for each row. */
-  readonly index: RowIndex;
+  readonly index: Pick<RowIndex, 'append' | 'end'>;
   /** Ends the reading early, with the signal's reason. */
   readonly signal: AbortSignal;
 }
+
+/**
+ * `due`: the domain has to be looked up; `known`: the store has a fresh outcome of it. A number: so
+ * has it, and the row was written at once, with as many bytes.
+ */
+export type Look = 'due' | 'known' | number;
 
 /** Makes a note on each row from some of its columns. */
 export interface RowNotes {
@@ -97,7 +105,8 @@ const MOST_EXAMPLES = 3;
 export async function makePlan(
   options: PlanOptions,
 ): Promise<{ readonly planned: PlannedRows; readonly extent: Extent }> {
-  const { source, format, column, readDomain, isFresh, notes, domainRows, index, signal } = options;
+  const { source, format, column, readDomain, look, onBatch, notes, domainRows, index, signal } =
+    options;
   const distinct = createHashTable();
   const invalid = createInvalidRows(MOST_EXAMPLES);
   const headerFields = format.columns.length;
@@ -132,18 +141,25 @@ export async function makePlan(
       invalid.add({ ...placeOf(row, rows), reason: found.invalid, cell: row.cell });
       return { kind: 'invalid', sizeBytes, fields, text: found.invalid, note };
     }
-    const isNew = distinct.add(found.domain);
-    const known = isFresh(found.domain);
-    if (known) freshRows += 1;
-    if (isNew && known) freshDomains += 1;
-    if (!isNew && !known) domainRows?.again(found.domain);
-    return { kind: known ? 'known' : 'due', sizeBytes, fields, text: found.domain, note };
+    const { domain: text } = found;
+    const isNew = distinct.add(text);
+    const kind = look(text, row);
+    if (kind === 'due') {
+      if (!isNew) domainRows?.again(text);
+      return { kind, sizeBytes, fields, text, note };
+    }
+    freshRows += 1;
+    if (isNew) freshDomains += 1;
+    if (kind === 'known') return { kind, sizeBytes, fields, text, note };
+    return { kind: 'written', sizeBytes: kind, fields: 1, text: '' };
   }
 
   for await (const batch of format.scan(source, column, notes?.columns)) {
     signal.throwIfAborted();
-    await index.append(batch.map(indexRow));
+    await index.append(batch.map(indexRow), batch);
+    await onBatch?.();
   }
+  await index.end();
   await source.assertUnchanged();
   const planned: PlannedRows = {
     rows,

@@ -5,7 +5,7 @@ import type { LeftOvers } from '../store/left-overs.ts';
 import type { RowIndex } from './row-index.ts';
 
 export interface ProduceOptions {
-  readonly index: RowIndex;
+  readonly index: Pick<RowIndex, 'read'>;
   readonly queue: LookupQueue;
   /** Domains under way: added here, removed by the collector. */
   readonly outstanding: Set<string>;
@@ -125,7 +125,10 @@ export async function produce(options: ProduceOptions): Promise<boolean> {
 }
 
 /** The domains that are due, row by row, once for each pass they are in. */
-async function* dueIn(index: RowIndex, passes: readonly Pass[]): AsyncGenerator<readonly string[]> {
+async function* dueIn(
+  index: Pick<RowIndex, 'read'>,
+  passes: readonly Pass[],
+): AsyncGenerator<readonly string[]> {
   for (const isInPass of passes) {
     for await (const rows of index.read()) {
       const due: string[] = [];
@@ -163,7 +166,7 @@ export function linePasses(leftOvers: LeftOvers): readonly Pass[] {
 }
 
 interface NoteLeftOversOptions {
-  readonly index: RowIndex;
+  readonly index: Pick<RowIndex, 'read'>;
   readonly leftOvers: LeftOvers;
   /** Whether a domain has an outcome that counts in this run. */
   readonly isFresh: (domain: string) => boolean;

@@ -2,7 +2,7 @@ import type { ResponseHeaders } from '../brand/exchange.ts';
 import { findLimits, type Limits, type Reading } from '../brand/limit-headers/find-limits.ts';
 import { combinePolicies, type Policy } from '../brand/limit-headers/policy.ts';
 import { fieldText, findNumber, findWaitMs } from '../brand/limit-headers/time.ts';
-import { parseDuration } from '../job/values/duration.ts';
+import { parseDuration } from '../options/kinds.ts';
 import type { WindowFile } from './profile-schema.ts';
 
 /** A longer window, such as a day, is a quota and sets no pace; what is left of it still counts. */

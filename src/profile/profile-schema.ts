@@ -4,8 +4,7 @@ import { isReservedHeader, parseAuth } from '../brand/credential.ts';
 import { DOMAIN, parseBaseUrl } from '../brand/endpoint.ts';
 import { compileExpression, ExpressionError } from '../collector/fields/expression.ts';
 import { BrandfillError } from '../common/errors.ts';
-import { parseDuration } from '../job/values/duration.ts';
-import { parseRate } from '../job/values/quantities.ts';
+import { parseDuration, parseRate } from '../options/kinds.ts';
 
 /**
  * The shape of a profile. It is said once: what is read, what editors check (the JSON Schema in

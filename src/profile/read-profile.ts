@@ -8,16 +8,14 @@ import type { ApiProfile } from '../brand/api-profile.ts';
 import { DOMAIN } from '../brand/endpoint.ts';
 import { compileExpression } from '../collector/fields/expression.ts';
 import { BrandfillError, describeSystemError } from '../common/errors.ts';
-import { describeKind } from '../common/printable.ts';
+import { describeKind, findNearest } from '../common/text.ts';
+import { isProfileFile, parseRate } from '../options/kinds.ts';
 import {
   createIssues,
   describeYamlError,
   findTooLong,
   type JobFileIssues,
-} from '../job/job-file/job-file-issues.ts';
-import { findNearest } from '../job/known-options.ts';
-import { isProfileFile } from '../job/settings/api.ts';
-import { parseRate } from '../job/values/quantities.ts';
+} from '../options/yaml-files.ts';
 import { shorten } from '../rows/columns/names.ts';
 import { compileBilling } from './billing.ts';
 import { compileLimits } from './limits.ts';

@@ -1,7 +1,7 @@
 import type { AnswerFacts, Meaning } from '../brand/api-profile.ts';
 import { fieldText, findWaitMs, type TimeField } from '../brand/limit-headers/time.ts';
 import { compileExpression } from '../collector/fields/expression.ts';
-import { parseDuration } from '../job/values/duration.ts';
+import { parseDuration } from '../options/kinds.ts';
 import { type RuleFile, STATUS_RANGE, toPattern } from './profile-schema.ts';
 
 /**

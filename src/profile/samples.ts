@@ -3,7 +3,7 @@ import type { ApiProfile, MeaningName } from '../brand/api-profile.ts';
 import { BodyText } from '../brand/body-text.ts';
 import { findLimits, type Reading } from '../brand/limit-headers/find-limits.ts';
 import { shapeOf } from '../brand/shape.ts';
-import { createRedactor } from '../common/redactor.ts';
+import { createRedactor } from '../common/secrets.ts';
 import type { SampleFile } from './profile-schema.ts';
 
 /**

@@ -1,4 +1,4 @@
-import { createChange } from '../common/change.ts';
+import { createChange } from '../common/run-control.ts';
 import type { Chunk, HandleChunk, LookupQueue, Reply } from './lookup-queue.ts';
 
 export interface InProcessQueueOptions {

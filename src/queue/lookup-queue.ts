@@ -1,5 +1,5 @@
 import type { Outcome } from '../brand/outcome.ts';
-import type { CallCounters } from '../common/call-counters.ts';
+import type { CallCounters } from '../common/calls.ts';
 import type { Budget } from '../guard/budget.ts';
 
 /** Domains that travel together. */

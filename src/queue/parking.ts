@@ -1,5 +1,5 @@
 import type { Outcome } from '../brand/outcome.ts';
-import { createChange } from '../common/change.ts';
+import { createChange } from '../common/run-control.ts';
 import type { Chunk, Reply } from './lookup-queue.ts';
 
 /** What is known of a lookup that the API has accepted and has no answer ready for. */

@@ -4,7 +4,7 @@ import { lockOutput, type OutputLock } from '../collector/output/output-lock.ts'
 import { type OutputPaths, placeOf } from '../collector/output/output-paths.ts';
 import { BrandfillError } from '../common/errors.ts';
 import type { Source } from '../rows/source.ts';
-import { renderReport } from './html/page.ts';
+import { renderReport } from './page.ts';
 import type { RunReport } from './run-report.ts';
 
 /** The files of a report, each in the format that its name says. */

@@ -5,8 +5,13 @@ import type { RowColumn, RowFormat } from '../rows/row-format.ts';
 import type { Progress, RunEvent } from '../watch/events.ts';
 import { createStatusCounts, type StatusCounts } from '../watch/summary.ts';
 import type { AnsweredCall } from '../worker/lookup.ts';
-import { shortenTo } from './text.ts';
-import { createLatencies, createTimeline, type Latencies, type Timeline } from './timeline.ts';
+import {
+  createLatencies,
+  createTimeline,
+  type Latencies,
+  shortenTo,
+  type Timeline,
+} from './timeline.ts';
 
 /**
  * Collects the data of a report while the run goes on. Its size is bounded, however long the run.

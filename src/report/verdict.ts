@@ -3,7 +3,7 @@ import {
   describeNothing,
   describePruned,
   describeStop,
-} from '../watch/describe/describe.ts';
+} from '../watch/describe.ts';
 import type { StatusCounts } from '../watch/summary.ts';
 import type { Stop } from '../worker/stop-switch.ts';
 

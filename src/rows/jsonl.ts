@@ -1,8 +1,15 @@
 import { BrandfillError } from '../common/errors.ts';
-import { isTooDeep } from '../common/json-depth.ts';
+import { isTooDeep } from '../common/text.ts';
 import { textOfCell } from './csv/csv-writer.ts';
 import { createJsonlFiller, cutMembers } from './jsonl-members.ts';
-import type { CellValue, RowColumn, RowFormat, RowWriter, ScannedRow } from './row-format.ts';
+import type {
+  ByteWriter,
+  CellValue,
+  RowColumn,
+  RowFormat,
+  RowWriter,
+  ScannedRow,
+} from './row-format.ts';
 import { describeText, type Source } from './source.ts';
 
 const SAMPLE_ROWS = 200;
@@ -50,19 +57,58 @@ export function openJsonl(source: Source, prefix: string): RowFormat {
  * as they are.
  */
 function createJsonlWriter(names: readonly string[]): RowWriter {
+  const membersOf = (added: readonly CellValue[]): string =>
+    added
+      .map((value, at) => member(names[at], value))
+      .filter((text) => text !== undefined)
+      .join(',');
   return {
     header: '',
     row: (raw, _fields, added) => {
       if (names.length === 0) return raw;
       const own = raw.trimEnd();
-      const members = added
-        .map((value, at) => member(names[at], value))
-        .filter((text) => text !== undefined)
-        .join(',');
+      const members = membersOf(added);
       const head = own.slice(0, -1).trimEnd();
       const lineEnd = raw.endsWith('\r\n') ? '\r\n' : '\n';
       return `${head}${head.endsWith('{') || members === '' ? '' : ','}${members}}${lineEnd}`;
     },
+    inBytes: names.length === 0 ? undefined : createByteWriter(membersOf),
+  };
+}
+
+const COMMA = 0x2c;
+const OPEN = 0x7b;
+const CLOSE = 0x7d;
+const CARRIAGE_RETURN = 0x0d;
+
+/** Writes the same rows as the writer of texts. */
+function createByteWriter(membersOf: ByteWriter['cellsOf']): ByteWriter {
+  const isSpace = (byte: number | undefined): boolean =>
+    byte === LINE_FEED || byte === CARRIAGE_RETURN || byte === 0x20 || byte === 0x09;
+  return {
+    cellsOf: membersOf,
+    write: (
+      { bytes, start, sizeBytes },
+      { bytes: members, start: from, end: until },
+      target,
+      at,
+    ) => {
+      const end = start + sizeBytes;
+      let ownEnd = end;
+      while (isSpace(bytes[ownEnd - 1])) ownEnd -= 1;
+      ownEnd -= 1; // the closing brace
+      while (isSpace(bytes[ownEnd - 1])) ownEnd -= 1;
+      let to = at + bytes.copy(target, at, start, ownEnd);
+      if (until > from && bytes[ownEnd - 1] !== OPEN) to = target.writeUInt8(COMMA, to);
+      to += members.copy(target, to, from, until);
+      to = target.writeUInt8(CLOSE, to);
+      if (bytes[end - 1] === LINE_FEED && bytes[end - 2] === CARRIAGE_RETURN) {
+        to = target.writeUInt8(CARRIAGE_RETURN, to);
+      }
+      return target.writeUInt8(LINE_FEED, to);
+    },
+    spareBytes: 4,
+    style: 'jsonl',
   };
 }
 
@@ -114,6 +160,8 @@ async function* scan(
     return {
       cell: row ? textIn(row, domainColumn) : '',
       sizeBytes: bytes.length,
+      bytes,
+      start: 0,
       fields: row ? 1 : 0,
       others: others.length > 0 && row ? others.map(({ name }) => textIn(row, name)) : undefined,
     };

@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream';
 import { BrandfillError } from '../common/errors.ts';
-import { describeKind } from '../common/printable.ts';
+import { describeKind } from '../common/text.ts';
 import { openSource, type SourceOptions, spoolObjects } from './open-source.ts';
 import type { Source } from './source.ts';
 

@@ -9,6 +9,9 @@ export interface ScannedRow {
   readonly cell: string;
   /** Length of the row in the input in bytes, line end included. */
   readonly sizeBytes: number;
+  /** Where these bytes are until the next batch is asked for, from `start` on. */
+  readonly bytes: Buffer;
+  readonly start: number;
   /** Number of its cells; 0 for a blank line, which is no row. */
   readonly fields: number;
   /** Whether it has nothing but delimiters, so that it is no row either, and stays where it is. */
@@ -46,6 +49,35 @@ export interface RowWriter {
   row(raw: string, fields: number, added: readonly CellValue[]): string;
   /** Likewise for a row of nothing but delimiters; missing where it leaves nothing behind. */
   blank?(raw: string, fields: number): string;
+  /** Writes the same rows from bytes into bytes; missing where rows are more than text. */
+  readonly inBytes?: ByteWriter | undefined;
+}
+
+/** The bytes of a row, as it was scanned. */
+export type RowBytes = Pick<ScannedRow, 'bytes' | 'start' | 'sizeBytes' | 'fields'>;
+
+/** Copies rows, and behind each the cells that are ready for it. */
+export interface ByteWriter {
+  /** The added cells of a row, as `write` takes them. */
+  cellsOf(added: readonly CellValue[]): string;
+  /**
+   * Writes one row to a place of `target`, where there is room for it, for its cells, and for
+   * `spareBytes` more.
+   *
+   * @param cells bytes that begin with those of the added cells
+   * @returns where it ends; -1 for a row that is wider than all others were said to be
+   */
+  write(row: RowBytes, cells: ReadyCells, target: Buffer, at: number): number;
+  readonly spareBytes: number;
+  /** What the cells of equal values depend on. */
+  readonly style: string;
+}
+
+/** Added cells in bytes, from `start` to `end`. */
+export interface ReadyCells {
+  readonly bytes: Buffer;
+  readonly start: number;
+  readonly end: number;
 }
 
 /** A row in which cells were filled. */

@@ -3,9 +3,9 @@ import { type FileHandle, open, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { addAbortSignal, Readable } from 'node:stream';
-import { unlessAborted } from '../common/abort.ts';
 import { BrandfillError, describeSystemError } from '../common/errors.ts';
 import { makeFolder, PRIVATE, PRIVATE_FOLDER } from '../common/files.ts';
+import { unlessAborted } from '../common/lifetime.ts';
 
 /**
  * Opens a file without a name: it disappears with its handle, however the process ends. If the

@@ -35,7 +35,7 @@ export async function openLogosOf(
 ): Promise<LogosOfRun | undefined> {
   const { logos: path, logoField: field } = run.job.settings;
   if (path === undefined || field === undefined) return undefined;
-  const { openPictureFolder } = await import('../logos/picture-folder.ts');
+  const { openPictureFolder } = await import('../logos/save-logos.ts');
   const folder = await openPictureFolder(path, run.source.file ? [run.source.file] : []);
   tellOfProxy(run);
   const nothing = { saved: 0, kept: 0, missing: 0, reasons: {} };

@@ -7,18 +7,15 @@ import { measureFilledShares } from '../collector/fields/filled-share.ts';
 import { rankPaths } from '../collector/fields/rank-paths.ts';
 import { join } from '../collector/join.ts';
 import { isListed, type JoinedRow, type OutputRow } from '../collector/joined-row.ts';
-import {
-  nameOutputColumns,
-  type OutputColumn,
-  type OutputColumns,
-} from '../collector/output/output-columns.ts';
+import type { OutputColumn, OutputColumns } from '../collector/output/output-columns.ts';
+import { isFilled, type ReadyRows } from '../collector/ready-rows.ts';
 import { createRowAnswers, type RowAnswers } from '../collector/row-answers.ts';
-import { unlessAborted } from '../common/abort.ts';
 import { BrandfillError, describeSystemError } from '../common/errors.ts';
+import { formatCount } from '../common/format.ts';
+import { unlessAborted } from '../common/lifetime.ts';
 import { shorten } from '../rows/columns/names.ts';
 import type { SavedColumn } from '../store/saved-columns.ts';
 import { MOST_SHAPES } from '../store/shapes.ts';
-import { formatCount } from '../watch/describe/format.ts';
 import type { RunEvent } from '../watch/events.ts';
 import {
   createStatusCounts,
@@ -28,7 +25,8 @@ import {
 } from '../watch/summary.ts';
 import { openLogosOf } from './logos-of-run.ts';
 import { type LookupTotals, lookUpAll } from './lookups/look-up-all.ts';
-import { makeStore, type PlannedRun } from './plan-run.ts';
+import { makeStore, type PlannedRun, planAgain } from './plan-run.ts';
+import { findLayout, nameColumns } from './ready-of-run.ts';
 import type { RunContext } from './run-context.ts';
 
 /** The joined rows, once all lookups are done. */
@@ -63,7 +61,7 @@ export async function lookUpAndJoin(
   { outFolder = '.', ids = [] }: Destination = {},
 ): Promise<JoinedRun> {
   await confirmCalls(planned);
-  const run = await makeStore(planned);
+  let run = await makeStore(planned);
   const { job, context, source, format, store, index, isUsable, startedAtMs, now } = run;
   const logos = await openLogosOf(run, outFolder);
   const lookedUp = await lookUpAll({
@@ -93,16 +91,10 @@ export async function lookUpAndJoin(
     // A trial says why there is no answer, and shows no older one in its place.
     maxStaleMs: context.isTrial ? 0 : (job.settings.maxStale ?? Number.POSITIVE_INFINITY),
   });
-  const layout = ids.map((id) => store.findColumns(id)).find((columns) => columns !== undefined);
+  const layout = findLayout(store, ids);
   const enriched = job.settings.fields ?? (await findEnrichedColumns(run, answers, layout));
-  const columns = nameOutputColumns({
-    prefix: job.settings.prefix,
-    enriched,
-    further: logos?.columns,
-    layout,
-    taken: takenNames(run),
-    hasChanges: job.settings.changes !== undefined,
-  });
+  const columns = nameColumns(run, { enriched, further: logos?.columns, layout });
+  if (run.ready && !run.ready.isAsExpected(columns)) run = await planAgain(run);
   for (const { from, to } of columns.renamed) {
     const message = `The list already has a column '${from}': the added one is called '${to}'.`;
     context.onEvent({ type: 'notice', message });
@@ -118,10 +110,10 @@ export async function lookUpAndJoin(
   const statuses = createStatusCounts();
   const asked = columns.enriched.slice(0, job.settings.fields?.length ?? 0);
   const record = context.report?.recorder.beginRows({ ...run, columns });
+  const list = { read: run.index.readRows, assertUnchanged: () => source.assertUnchanged() };
   const rows = join({
-    source,
-    headBytes: format.headBytes,
-    index,
+    ...(run.ready ? { source: list, headBytes: 0 } : { source, headBytes: format.headBytes }),
+    index: run.index,
     answers,
     enriched,
     fill: run.fill,
@@ -135,17 +127,12 @@ export async function lookUpAndJoin(
     rows: count(rows, {
       statuses,
       blank: createBlankColumns(asked),
+      ready: run.ready?.rows,
       record,
       expected: run.plan.rows,
       onEvent: context.onEvent,
     }),
   };
-}
-
-/** Names of the list's own columns. For a failures file, those of the list it came from. */
-function takenNames({ format, ours }: PlannedRun): ReadonlySet<string> {
-  if (!ours) return format.takenNames;
-  return new Set([...format.takenNames].filter((name) => !ours.names.includes(name)));
 }
 
 /**
@@ -214,6 +201,8 @@ async function findEnrichedColumns(
 interface Counting {
   readonly statuses: StatusCounts;
   readonly blank: BlankColumns;
+  /** What wrote rows during the first reading. */
+  readonly ready: Pick<ReadyRows, 'filled'> | undefined;
   /** Records the rows for the report. */
   readonly record: ((rows: readonly JoinedRow[]) => void) | undefined;
   readonly expected: number;
@@ -223,7 +212,7 @@ interface Counting {
 /** Counts rows as they pass, and makes sure that none gets lost. */
 async function* count(
   rows: AsyncIterable<readonly OutputRow[]>,
-  { statuses, blank, record, expected, onEvent }: Counting,
+  { statuses, blank, ready, record, expected, onEvent }: Counting,
 ): AsyncGenerator<readonly OutputRow[]> {
   const teller = createRowTeller({ total: expected, onEvent });
   for await (const batch of rows) {
@@ -231,8 +220,12 @@ async function* count(
     for (const row of listed) statuses[row.status] += 1;
     blank.add(listed);
     record?.(listed);
+    let written = 0;
+    for (const row of batch) if (row.status === 'written') written += row.rows;
+    statuses.found += written;
+    blank.addWritten(written, ready?.filled ?? 0);
     yield batch;
-    teller.add(listed.length);
+    teller.add(listed.length + written);
   }
   teller.end();
   const message = blank.describe();
@@ -249,6 +242,8 @@ async function* count(
 /** The columns that the user asked for and for which no answer has a value. */
 interface BlankColumns {
   add(rows: readonly JoinedRow[]): void;
+  /** @param filled which of the columns have a value in some of them, one bit each */
+  addWritten(rows: number, filled: number): void;
   /** Names these columns, once all rows were added; undefined when there is nothing to report. */
   describe(): string | undefined;
 }
@@ -269,12 +264,16 @@ function createBlankColumns(columns: readonly OutputColumn[]): BlankColumns {
   function look(row: JoinedRow): void {
     if (row.status !== 'found') return;
     found += 1;
-    for (const at of blank.keys()) if (hasValue(row.values[at])) blank.delete(at);
+    for (const at of blank.keys()) if (isFilled(row.values[at])) blank.delete(at);
   }
 
   return {
     add: (rows) => {
       if (blank.size > 0) rows.forEach(look);
+    },
+    addWritten: (rows, filled) => {
+      found += rows;
+      for (const at of blank.keys()) if ((filled & (1 << at)) !== 0) blank.delete(at);
     },
     describe: () => {
       if (blank.size === 0 || found < LEAST_ROWS) return undefined;
@@ -284,11 +283,6 @@ function createBlankColumns(columns: readonly OutputColumn[]): BlankColumns {
       return `No answer has anything for ${names.join(', ')}: blank in all ${formatCount(found)} rows that were found; brandfill try shows what an answer has.`;
     },
   };
-}
-
-function hasValue(value: unknown): boolean {
-  if (Array.isArray(value)) return value.length > 0;
-  return value !== undefined && value !== null && value !== '';
 }
 
 /** Reports how many rows are written. */

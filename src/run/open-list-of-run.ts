@@ -9,10 +9,10 @@ import {
   readFailureColumns,
 } from '../collector/merge/failure-columns.ts';
 import { createRowNotes } from '../collector/row-notes.ts';
-import type { Closable, Closer } from '../common/closer.ts';
 import { BrandfillError } from '../common/errors.ts';
-import type { Job } from '../job/job.ts';
-import type { Settings } from '../job/settings.ts';
+import type { Closable, Closer } from '../common/lifetime.ts';
+import type { Job } from '../options/api.ts';
+import type { Settings } from '../options/options.ts';
 import {
   chooseColumn,
   chooseDomainColumn,
@@ -26,7 +26,7 @@ import { type ListInput, openList } from '../rows/list-input.ts';
 import { openRows } from '../rows/open-rows.ts';
 import type { RowColumn, RowFormat } from '../rows/row-format.ts';
 import type { Source } from '../rows/source.ts';
-import { createReadingTeller, type ReadingTeller } from '../watch/tell-reading.ts';
+import { createReadingTeller, type ReadingTeller } from '../watch/events.ts';
 import type { RunContext } from './run-context.ts';
 
 /** An open list with its format and columns. */

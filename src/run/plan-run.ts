@@ -5,10 +5,11 @@ import { countShape, type ShapeCounts } from '../collector/fields/enriched-colum
 import { createDomainSample, type DomainSample } from '../collector/fields/filled-share.ts';
 import type { ShapeUses } from '../collector/fields/rank-paths.ts';
 import { chooseOutputPaths } from '../collector/output/output-paths.ts';
-import { createCloser } from '../common/closer.ts';
-import { callsIdOf, type Job, nameApi, paceIdOf } from '../job/job.ts';
-import type { Settings } from '../job/settings.ts';
-import { billOf, costOf, costOfUnits, microsOf } from '../job/values/quantities.ts';
+import { LayoutDiffers } from '../collector/ready-rows.ts';
+import { billOf, costOf, costOfUnits, microsOf } from '../common/format.ts';
+import { createCloser } from '../common/lifetime.ts';
+import { callsIdOf, type Job, nameApi, paceIdOf } from '../options/api.ts';
+import type { Settings } from '../options/options.ts';
 import { describePace, openIfTooLong, warmState } from '../pace/pacer.ts';
 import { resumeFixedRate } from '../pace/remembered.ts';
 import { assertColumnsThere } from '../producer/choose-column.ts';
@@ -21,6 +22,7 @@ import { type Dated, type Freshness, isFresh } from '../store/freshness.ts';
 import { createEmptyStore, type OutcomeStore, openStore } from '../store/store.ts';
 import { DATABASE } from '../store/store-files.ts';
 import { type OpenedList, open } from './open-list-of-run.ts';
+import type { ReadyOfRun } from './ready-of-run.ts';
 import type { RunContext } from './run-context.ts';
 
 /** A run with its plan. */
@@ -37,6 +39,8 @@ export interface PlannedRun extends OpenedList {
   readonly sample: DomainSample;
   /** Whether an outcome counts in this run. */
   readonly isUsable: (domain: string, outcome: Dated) => boolean;
+  /** What wrote rows during the first reading, if any were. The index keeps all others then. */
+  readonly ready: ReadyOfRun | undefined;
 }
 
 /**
@@ -44,11 +48,52 @@ export interface PlannedRun extends OpenedList {
  */
 const MOST_SAMPLED = 1_000;
 
-/** Reads all rows once. */
-export async function plan(list: OpenedList, store: OutcomeStore): Promise<PlannedRun> {
+/**
+ * Reads all rows once.
+ *
+ * @param ready writes rows meanwhile
+ */
+export async function plan(
+  list: OpenedList,
+  store: OutcomeStore,
+  ready?: ReadyOfRun,
+): Promise<PlannedRun> {
+  const run = await readAll(list, store, ready);
+  list.context.onEvent({ type: 'planned', plan: run.plan });
+  return run;
+}
+
+/** Reads all rows again, because those that are written do not do. */
+export async function planAgain(run: PlannedRun): Promise<PlannedRun> {
+  await run.ready?.undo();
+  return { ...(await readRows(run, run.store)), plan: run.plan };
+}
+
+async function readAll(
+  list: OpenedList,
+  store: OutcomeStore,
+  ready: ReadyOfRun | undefined,
+): Promise<PlannedRun> {
+  try {
+    return await readRows(list, store, ready);
+  } catch (error) {
+    if (!ready || !(error instanceof LayoutDiffers)) throw error;
+    await ready.undo();
+    return await readRows(list, store);
+  }
+}
+
+async function readRows(
+  list: OpenedList,
+  store: OutcomeStore,
+  ready?: ReadyOfRun,
+): Promise<PlannedRun> {
   const { job, context, closer, source, format, column, readDomain, startedAtMs, now } = list;
   const isUsable = createFreshnessCheck(job.settings, startedAtMs, now);
-  const index = closer.add(await createRowIndex(list.spoolFolder));
+  const keepsRows = ready !== undefined;
+  const index = closer.add(await createRowIndex(list.spoolFolder, { keepsRows }));
+  // Rows that are left over are noted again when the run is over.
+  const mayBeLeftOver = keepsRows && store.leftOvers.times().length > 0;
   const freshShapes: ShapeCounts = new Map();
   const sample = createDomainSample(MOST_SAMPLED);
   const domainRows = createDomainRows();
@@ -58,24 +103,39 @@ export async function plan(list: OpenedList, store: OutcomeStore): Promise<Plann
     format,
     column,
     readDomain,
-    isFresh: (domain) => {
+    look: (domain, row) => {
       rows += 1;
       sample.add(domain);
-      const head = store.findHead(domain);
-      if (!head || !isUsable(domain, head)) return false;
+      const isLeftOver = mayBeLeftOver && store.leftOvers.has(domain);
+      const writer = isLeftOver ? undefined : ready?.rows;
+      const head = writer?.find(domain) ?? store.findHead(domain);
+      if (!head || !isUsable(domain, head)) return 'due';
+      const sizeBytes = head.status === 'found' ? (writer?.write(row, domain, head) ?? 0) : 0;
       countShape(freshShapes, head.shapeId, rows);
-      return true;
+      return sizeBytes > 0 ? sizeBytes : 'known';
     },
+    onBatch: ready?.rows.flush,
     notes: list.notes,
     domainRows,
     index,
     signal: context.signal,
   });
+  await ready?.rows.end();
   list.reading.end();
   if (planned.rows > 0) assertColumnsThere(source, format, columnsToFind(list));
   const made = { ...planned, ...(await planCalls(planned.lookups, job, store)) };
-  context.onEvent({ type: 'planned', plan: made });
-  return { ...list, store, index, plan: made, extent, domainRows, freshShapes, sample, isUsable };
+  return {
+    ...list,
+    store,
+    index,
+    plan: made,
+    extent,
+    domainRows,
+    freshShapes,
+    sample,
+    isUsable,
+    ready,
+  };
 }
 
 /**

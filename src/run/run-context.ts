@@ -1,7 +1,7 @@
-import { createCallbackGuard } from '../common/callback-guard.ts';
 import { createRunId } from '../common/hashes.ts';
+import { createCallbackGuard } from '../common/lifetime.ts';
 import type { RunControl } from '../common/run-control.ts';
-import type { RunInstruments } from '../metrics/instruments.ts';
+import type { RunInstruments } from '../metrics/metrics.ts';
 import type { Plan } from '../producer/plan.ts';
 import type { OtherFiles } from '../report/report-files.ts';
 import type { RunRecorder } from '../report/run-recorder.ts';

@@ -1,17 +1,17 @@
 import { hostname } from 'node:os';
-import { within } from '../common/abort.ts';
+import { describeError } from '../common/exit-codes.ts';
+import { within } from '../common/lifetime.ts';
 import { createRunControl, type RunControl } from '../common/run-control.ts';
 import { toCleanJson } from '../common/secrets.ts';
-import { readToken } from '../dashboard/access.ts';
-import type { RunAction, ScheduleName } from '../dashboard/board.ts';
-import type { LiveRun, RunEnd } from '../dashboard/live-run.ts';
-import { describeError } from '../exit-codes.ts';
-import type { Routes } from '../http/listener.ts';
-import type { Job } from '../job/job.ts';
 import type { InstrumentMaker } from '../metrics/create-instruments.ts';
+import { openStatus } from '../metrics/status.ts';
+import type { Job } from '../options/api.ts';
 import type { announceRun } from '../queue/bullmq/runs/run-board.ts';
-import { openStatus } from '../status.ts';
 import type { Summary } from '../watch/summary.ts';
+import { readToken } from '../web/access.ts';
+import type { RunAction, ScheduleName } from '../web/board.ts';
+import type { Routes } from '../web/listener.ts';
+import type { LiveRun, RunEnd } from '../web/live-run.ts';
 import type { RunContext } from './run-context.ts';
 
 /** The surroundings of a run that is part of a larger process. */
@@ -164,7 +164,8 @@ async function openRunPage(
   access: { readonly token: string | undefined; readonly label: string },
 ): Promise<RunPage> {
   // Loaded here, so that a run without a page need not wait for it.
-  const { openDashboard, showOwnRun } = await import('../dashboard/index.ts');
+  const { openDashboard } = await import('../web/dashboard.ts');
+  const { showOwnRun } = await import('../web/live-run.ts');
   const { recorder, control, context: recorded } = await recordRun(context);
   const source = showOwnRun({ recorder, control, concurrency: settings.concurrency });
   const dashboard = await openDashboard({
@@ -209,7 +210,7 @@ export async function openRunBoard(
   // Loaded here, so that a run without Redis need not wait for it.
   const [{ announceRun, openQueueServer }, { applyAction }, recorded] = await Promise.all([
     import('../queue/bullmq/index.ts'),
-    import('../dashboard/apply-action.ts'),
+    import('../web/live-run.ts'),
     recordRun(context, schedule),
   ]);
   const { recorder, control } = recorded;
@@ -273,7 +274,7 @@ interface RecordedRun {
  */
 async function recordRun(context: RunContext, schedule?: ScheduleName): Promise<RecordedRun> {
   // Loaded here, so that a run without a dashboard need not wait for it.
-  const { createLiveRun } = await import('../dashboard/live-run.ts');
+  const { createLiveRun } = await import('../web/live-run.ts');
   const { control = createRunControl(), onEvent, runId, signal } = context;
   const about = { id: runId, host: hostname(), pid: process.pid, startedAtMs: Date.now() };
   const recorder = createLiveRun({ ...about, control, schedule });

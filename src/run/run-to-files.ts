@@ -3,14 +3,15 @@ import { resolve } from 'node:path';
 import { chooseOutputPaths, folderOf } from '../collector/output/output-paths.ts';
 import { openOutputs } from '../collector/output/outputs.ts';
 import { nameSheets, refuseLongSheets } from '../collector/output/sheet-names.ts';
-import { createCloser } from '../common/closer.ts';
 import { isPiped } from '../common/files.ts';
-import type { Job } from '../job/job.ts';
+import { createCloser } from '../common/lifetime.ts';
+import type { Job } from '../options/api.ts';
 import type { ListInput } from '../rows/list-input.ts';
 import type { Summary } from '../watch/summary.ts';
 import { type JoinedRun, lookUpAndJoin } from './look-up-and-join.ts';
-import { open } from './open-list-of-run.ts';
+import { type OpenedList, open } from './open-list-of-run.ts';
 import { openStoreToPlan, type PlannedRun, plan } from './plan-run.ts';
+import { beginReadyRows } from './ready-of-run.ts';
 import type { RunContext } from './run-context.ts';
 import { summarize } from './summarize-run.ts';
 
@@ -46,11 +47,13 @@ export async function runToFiles(
       onNotice: (message: string) => context.onEvent({ type: 'notice', message }),
     };
     const outputs = closer.add(await openOutputs({ ...paths, manifest: told?.manifest }, writing));
-    const run = await plan(list, store);
+    const ids = idsOfOutput(input, paths.out, list);
+    const ready = await beginReadyRows(list, { store, outputs, ids });
+    const run = await plan(list, store, ready);
     refuseLongSheets(paths, format, run.plan.rows + run.plan.blankRows);
     const joined = await lookUpAndJoin(run, {
       outFolder: folderOf(paths.out),
-      ids: idsOfOutput(input, paths.out, run),
+      ids,
     });
     if (joined.totals.stopped?.reason === 'misdirected') return await leaveOutputs(run, joined);
     const { columns } = joined;
@@ -73,8 +76,8 @@ export async function runToFiles(
  * Ids of an output from night to night: the name of either the output or the list may have the date
  * in it.
  */
-function idsOfOutput(input: ListInput, out: string, run: PlannedRun): readonly string[] {
-  const { job, format, context } = run;
+function idsOfOutput(input: ListInput, out: string, list: OpenedList): readonly string[] {
+  const { job, format, context } = list;
   const { fields, sheet } = job.settings;
   // With --fields the user says which columns there are, and objects have none.
   if (fields !== undefined || !format.isTable) return [];

@@ -1,7 +1,7 @@
 import { isListed } from '../collector/joined-row.ts';
 import { type EnrichedRow, toEnrichedRow } from '../collector/row-object.ts';
-import { createCloser } from '../common/closer.ts';
-import type { Job } from '../job/job.ts';
+import { createCloser } from '../common/lifetime.ts';
+import type { Job } from '../options/api.ts';
 import type { ListInput } from '../rows/list-input.ts';
 import type { Summary } from '../watch/summary.ts';
 import { lookUpAndJoin } from './look-up-and-join.ts';

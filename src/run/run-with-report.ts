@@ -1,6 +1,6 @@
+import { describeError } from '../common/exit-codes.ts';
 import { withoutSecrets } from '../common/secrets.ts';
-import { describeError } from '../exit-codes.ts';
-import type { Job } from '../job/job.ts';
+import type { Job } from '../options/api.ts';
 import { createRunReport, type ReportedRun } from '../report/report.ts';
 import { openReportFiles, type ReportFiles } from '../report/report-files.ts';
 import { createRunRecorder } from '../report/run-recorder.ts';

@@ -1,4 +1,4 @@
-import { billOf, costOf, costOfUnits } from '../job/values/quantities.ts';
+import { billOf, costOf, costOfUnits } from '../common/format.ts';
 import { sizeOnDisk } from '../store/store-files.ts';
 import type { Summary } from '../watch/summary.ts';
 import type { JoinedRun } from './look-up-and-join.ts';

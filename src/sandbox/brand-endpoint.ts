@@ -7,13 +7,12 @@ import {
   findDomainProblem,
   findParameter,
 } from './auth.ts';
+import { draw, hashText, purposes } from './brand-answer.ts';
 import type { CallCounter } from './call-counter.ts';
 import { createLimiter, createLimitHeaders } from './limiter.ts';
 import type { SandboxOptions, SandboxReply } from './options.ts';
-import { draw, hashText, purposes } from './random.ts';
-import { createReplies, type Replies } from './replies.ts';
+import { createReplies, type Replies, send, sendError } from './replies.ts';
 import { createScript, type Script } from './script.ts';
-import { send, sendError } from './send.ts';
 
 /** One call on its way through the endpoint. */
 interface Call {

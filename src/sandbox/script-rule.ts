@@ -1,7 +1,6 @@
 import { validateHeaderName, validateHeaderValue } from 'node:http';
-import { describeKind } from '../common/printable.ts';
-import { createBrandAnswer } from './brand-answer.ts';
-import { hashText } from './random.ts';
+import { describeKind } from '../common/text.ts';
+import { createBrandAnswer, hashText } from './brand-answer.ts';
 
 /**
  * One line of a script: which calls it is for, and what they are answered. A call is answered by

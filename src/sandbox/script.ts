@@ -1,5 +1,5 @@
+import { draw, hashText, purposes } from './brand-answer.ts';
 import type { SandboxAnswer, SandboxReply } from './options.ts';
-import { draw, hashText, purposes } from './random.ts';
 import {
   callRange,
   durationOf,

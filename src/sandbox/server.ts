@@ -6,12 +6,11 @@ import {
   type ServerResponse,
 } from 'node:http';
 import { pipeline, Readable } from 'node:stream';
+import { draw, hashText, purposes } from './brand-answer.ts';
 import { BrandEndpoint } from './brand-endpoint.ts';
 import { CallCounter, type DomainCalls, type SandboxStats } from './call-counter.ts';
-import { checkOptions, SandboxError } from './check-options.ts';
-import type { SandboxOptions } from './options.ts';
-import { draw, hashText, purposes } from './random.ts';
-import { type Message, send, sendError } from './send.ts';
+import { checkOptions, SandboxError, type SandboxOptions } from './options.ts';
+import { type Message, send, sendError } from './replies.ts';
 
 /** A running sandbox. The caller that started it must close it. */
 export interface Sandbox {

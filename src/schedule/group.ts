@@ -2,8 +2,14 @@ import { createHash } from 'node:crypto';
 import { realpath } from 'node:fs/promises';
 import { basename, dirname, sep } from 'node:path';
 import { BrandfillError, describeSystemError } from '../common/errors.ts';
-import { SCHEDULE_SETTINGS, type ScheduleSettings } from '../job/commands/schedule-settings.ts';
-import { readSettings } from '../job/read-settings.ts';
+import { SCHEDULE_OPTIONS, type ScheduleSettings } from '../options/command-options.ts';
+import type { OptionsOf } from '../options/options.ts';
+import { readSettings } from '../options/read-options.ts';
+import type {
+  ScheduledResult,
+  ScheduleResults,
+} from '../queue/bullmq/schedules/schedule-keepers.ts';
+import type { DueSchedule, ScheduleQueue } from '../queue/bullmq/schedules/schedule-queue.ts';
 
 /** The job files that one schedule process keeps, or several with the same ones. */
 export interface Group {
@@ -37,27 +43,21 @@ function commonFolder(folders: readonly string[]): string {
 }
 
 /** The place where schedules are kept. */
-export interface SchedulePlace {
-  /** The Redis that keeps the schedules; or `BRANDFILL_QUEUE`. */
-  readonly queue?: string | undefined;
-  /** The name of these schedules there. @default made from the folder of the files */
-  readonly name?: string | undefined;
-  /** Uses a Redis that may throw schedules away when its memory is full. @default false */
-  readonly acceptEviction?: boolean | undefined;
-}
-
-interface PlaceOptions extends SchedulePlace {
-  readonly lostAfter?: string | number | undefined;
-  readonly listen?: string | number | undefined;
-}
+export type SchedulePlace = Pick<
+  OptionsOf<typeof SCHEDULE_OPTIONS>,
+  'queue' | 'name' | 'acceptEviction'
+>;
 
 /** Reads the settings of that place. */
 export function readPlace(
-  { queue, name, lostAfter, acceptEviction, listen }: PlaceOptions,
+  options: SchedulePlace,
   describe: (key: string) => string,
 ): { readonly url: string; readonly settings: ScheduleSettings } {
-  const given = { queue, name, lostAfter, acceptEviction, listen };
-  const settings = readSettings(SCHEDULE_SETTINGS, { given, env: process.env, describe });
+  const settings = readSettings(SCHEDULE_OPTIONS, {
+    given: { ...options },
+    env: process.env,
+    describe,
+  });
   if (settings.queue !== undefined) return { url: settings.queue, settings };
   throw new BrandfillError(
     'INVALID_SETTING',
@@ -80,4 +80,53 @@ export async function foldersOf(files: readonly string[]): Promise<readonly stri
       }
     }),
   );
+}
+
+/** The known facts of a scheduled job. */
+export interface ScheduledJob {
+  /** The name of its file without folder and ending. */
+  readonly job: string;
+  /** The name of the group of schedules that it belongs to. */
+  readonly group: string;
+  readonly cron: string;
+  readonly timezone: string;
+  /** When it is due next, in ISO 8601, UTC. In the past when no process was there to run it. */
+  readonly nextAt: string;
+  /** Since when it has been running. */
+  readonly runningSince?: string;
+  /** Whether a run waits for a process to make it. */
+  readonly isWaiting: boolean;
+  /** Whether a process is there to run it. */
+  readonly isKept: boolean;
+  /** How its last runs ended, the latest first. */
+  readonly results: readonly ScheduledResult[];
+}
+
+export interface ListGroupOptions {
+  readonly group: string;
+  readonly queue: Pick<ScheduleQueue, 'read' | 'findRuns'>;
+  readonly results: Pick<ScheduleResults, 'read'>;
+  readonly isKept: boolean;
+}
+
+/** Lists the jobs of a group by name. */
+export async function listGroup(options: ListGroupOptions): Promise<readonly ScheduledJob[]> {
+  const { group, queue, results, isKept } = options;
+  const schedules = [...(await queue.read())].sort(([a], [b]) => a.localeCompare(b));
+  const runs = await queue.findRuns(schedules.map(([job]) => job));
+  const toListed = async ([job, due]: readonly [string, DueSchedule]): Promise<ScheduledJob> => {
+    const run = runs.get(job);
+    return {
+      job,
+      group,
+      cron: due.cron,
+      timezone: due.timezone,
+      nextAt: new Date(due.nextAtMs).toISOString(),
+      ...(typeof run === 'number' ? { runningSince: new Date(run).toISOString() } : {}),
+      isWaiting: run === 'waiting',
+      isKept,
+      results: await results.read(job),
+    };
+  };
+  return await Promise.all(schedules.map(toListed));
 }

@@ -103,7 +103,7 @@ export interface IncomingOutcome {
  * @returns how many were put
  */
 export async function putNewer(
-  { root, lock, answers, failures, shapes }: StoreTables,
+  { root, lock, answers, failures, ready, shapes }: StoreTables,
   incoming: readonly IncomingOutcome[],
 ): Promise<number> {
   const encoded = incoming.map(({ endpointId, outcome, shape }) => {
@@ -119,6 +119,7 @@ export async function putNewer(
       const isOutdated = table === failures && (timeIn(answers, key) ?? -1) >= outcome.fetchedAtMs;
       if (isKnown || isOutdated) continue;
       table.putSync(key, value);
+      ready.removeSync(key);
       shapes.keep(shapeId, shape);
       count += 1;
     }

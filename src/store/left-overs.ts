@@ -13,6 +13,8 @@ export interface LeftOvers {
   times(): readonly number[];
   /** Since when a domain has been left over; undefined when it is not, or was asked since. */
   sinceOf(domain: string): number | undefined;
+  /** Whether a domain is noted, even if it was asked since. */
+  has(domain: string): boolean;
   /**
    * Notes domains as left over since `sinceMs`. Domains that are left over already keep their time.
    */
@@ -49,6 +51,7 @@ export function createLeftOvers(options: LeftOversOptions): LeftOvers {
       return [...times].sort((one, other) => one - other);
     },
     sinceOf,
+    has: (domain) => table.doesExist(key(domain)),
     add: async (domains, sinceMs) => {
       const fresh = domains.filter((domain) => sinceOf(domain) === undefined);
       await write(() => Promise.all(fresh.map((domain) => table.put(key(domain), sinceMs))));
@@ -64,6 +67,7 @@ export function createLeftOvers(options: LeftOversOptions): LeftOvers {
 export const NO_LEFT_OVERS: LeftOvers = {
   times: () => [],
   sinceOf: () => undefined,
+  has: () => false,
   add: async () => {},
   remove: async () => {},
 };

@@ -25,7 +25,7 @@ type IsOld = (key: string) => boolean;
 
 /** Removes old outcomes from a store, even while runs use it. Outcomes renewed meanwhile stay. */
 export async function pruneTables(tables: StoreTables, options: PruneOptions): Promise<Pruned> {
-  const { lock, meta, answers, failures, leftOver, logos } = tables;
+  const { lock, meta, answers, failures, ready, leftOver, logos } = tables;
   const isOldAt = (atMs: number | undefined): boolean =>
     atMs !== undefined && Math.abs(options.nowMs - atMs) > options.olderThanMs;
   const isOldIn =
@@ -37,7 +37,8 @@ export async function pruneTables(tables: StoreTables, options: PruneOptions): P
     for (const batch of readTable(table, options.endpointId)) {
       const keys = batch.map(({ key }) => key).filter(isOld);
       if (options.dryRun) count += keys.length;
-      else if (keys.length > 0) count += await lock.hold(() => removeKeys(table, keys, isOld));
+      else if (keys.length > 0)
+        count += await lock.hold(() => removeKeys([table, ready], keys, isOld));
     }
     return count;
   }
@@ -71,7 +72,7 @@ export async function deleteDomains(
   tables: StoreTables,
   { domains, endpointId, dryRun }: DeleteDomainsOptions,
 ): Promise<Deleted> {
-  const { lock, meta, answers, failures, leftOver, logos, shapes, shapeTexts } = tables;
+  const { lock, meta, answers, failures, ready, leftOver, logos, shapes, shapeTexts } = tables;
   const ids = endpointId === undefined ? endpointIdsIn(tables) : [endpointId];
   const unknown = new Set(domains);
 
@@ -84,7 +85,7 @@ export async function deleteDomains(
       keys.push(...found);
     }
     if (dryRun || keys.length === 0) return keys.length;
-    return await lock.hold(() => removeKeys(table, keys, isThere));
+    return await lock.hold(() => removeKeys([table, ready], keys, isThere));
   }
 
   const counts = {
@@ -104,19 +105,23 @@ export async function deleteDomains(
 }
 
 /**
- * Removes keys in one transaction. Call it while the lock of the store is held.
+ * Removes keys from a table and from what is made of it, in one transaction. Call it while the lock
+ * of the store is held.
  *
  * @param isToGo asked again within the transaction, since a run may have renewed an entry meanwhile
  * @returns how many were removed
  */
 async function removeKeys<T>(
-  table: Database<T, string>,
+  [table, ready]: readonly [Database<T, string>, Database<Buffer, string>],
   keys: readonly string[],
   isToGo: (key: string) => boolean,
 ): Promise<number> {
   return await table.transaction(() => {
     const going = keys.filter(isToGo);
-    for (const key of going) table.removeSync(key);
+    for (const key of going) {
+      table.removeSync(key);
+      ready.removeSync(key);
+    }
     return going.length;
   });
 }

@@ -9,9 +9,10 @@ import { timeIn } from './entries.ts';
 import { createLeftOvers, type LeftOvers, NO_LEFT_OVERS } from './left-overs.ts';
 import { createLogoNotes, type LogoNotes, NO_LOGO_NOTES } from './logo-notes.ts';
 import { decodeHead, decodeOutcome, encodeOutcome, type OutcomeHead } from './outcome-codec.ts';
+import { createReadyTable, NOTHING_READY, type ReadyTable } from './ready-cells.ts';
 import { removeUnusedShapes } from './removal.ts';
 import { findSavedColumns, type SavedColumn, saveColumns } from './saved-columns.ts';
-import { keyOf, keysOf, noteApiName, openTables } from './tables.ts';
+import { hasKeys, keyOf, noteApiName, openTables } from './tables.ts';
 import { createCommitBatches, isLmdbError, readError } from './told-writes.ts';
 
 /**
@@ -43,6 +44,8 @@ export interface OutcomeStore {
    * @throws BrandfillError `UNUSABLE_STORE` when it cannot be stored
    */
   put(outcome: Outcome, shape: Shape | undefined): Promise<void>;
+  /** Cells of answers as an output has them. */
+  readonly ready: ReadyTable;
   /** Resolves with the error of the first write that fails. No write succeeds after it. */
   readonly failed: Promise<BrandfillError>;
   /**
@@ -96,7 +99,7 @@ export async function openStore(
   { keepsFound = false, apiName }: StoreOptions = {},
 ): Promise<OutcomeStore> {
   const tables = await openTables(folder);
-  const { root, lock, meta, answers, failures, leftOver, logos, shapes } = tables;
+  const { root, lock, meta, answers, failures, ready, leftOver, logos, shapes } = tables;
   if (shapes.isFull()) await removeUnusedShapes(tables);
   if (apiName !== undefined) await noteApiName(tables, endpointId, apiName);
   const unsaved = createUnsaved();
@@ -122,44 +125,45 @@ export async function openStore(
   }, COMMIT_DELAY_MS);
   const valueIn: ReadValue = (table, at) => unsaved.find(table, at) ?? table.getBinaryFast(at);
   // Most stores hold no failures. Each row is then spared half of its lookups in the tables.
-  const areFailuresThere = (): boolean => failures.getKeysCount({ limit: 1 }) > 0;
+  const areFailuresThere = (): boolean => hasKeys(failures, endpointId);
   let hasFailures = areFailuresThere();
   const needsFailure = (answer: OutcomeHead | Outcome | undefined): boolean =>
     hasFailures && !(keepsFound && answer?.status === 'found');
 
   function commit({ table, at, value, fetchedAtMs }: EncodedOutcome): readonly Promise<boolean>[] {
-    const put = table.put(at, value);
-    if (table === failures || !hasFailures) return [put];
+    const puts = [table.put(at, value), ready.remove(at)];
+    if (table === failures || !hasFailures) return puts;
     // Otherwise a failure dated in the future would count as the latest outcome for ever.
-    return (timeIn(failures, at) ?? 0) > fetchedAtMs ? [put, failures.remove(at)] : [put];
+    return (timeIn(failures, at) ?? 0) > fetchedAtMs ? [...puts, failures.remove(at)] : puts;
   }
 
   /** A read that says what is wrong with the store when LMDB fails. */
-  function explained<T>(read: (domain: string) => T): (domain: string) => T {
-    return (domain) => {
+  function explained<A extends readonly unknown[], T>(read: (...of: A) => T): (...of: A) => T {
+    return (...of) => {
       try {
-        return read(domain);
+        return read(...of);
       } catch (error) {
         throw isLmdbError(error) ? readError(folder, error) : error;
       }
     };
   }
 
-  const findHead = explained((domain) => {
+  const readyTable = createReadyTable({ tables, folder, endpointId, write });
+  const findHead = explained((domain: string) => {
     const answer = head(valueIn(answers, key(domain)));
     return needsFailure(answer) ? newer(answer, head(valueIn(failures, key(domain)))) : answer;
   });
 
   return {
     id: tables.id,
-    hasAnswers: () => answers.getKeysCount({ ...keysOf(endpointId), limit: 1 }) > 0,
+    hasAnswers: () => hasKeys(answers, endpointId),
     findHead,
-    find: explained((domain) => {
+    find: explained((domain: string) => {
       const [at, answer] = [key(domain), outcome(domain, valueIn(answers, key(domain)))];
       return needsFailure(answer) ? newer(answer, outcome(domain, valueIn(failures, at))) : answer;
     }),
-    findAnswerHead: explained((domain) => head(valueIn(answers, key(domain)))),
-    findAnswer: explained((domain) => outcome(domain, valueIn(answers, key(domain)))),
+    findAnswerHead: explained((domain: string) => head(valueIn(answers, key(domain)))),
+    findAnswer: explained((domain: string) => outcome(domain, valueIn(answers, key(domain)))),
     put: (found, shape) => {
       hasFailures ||= !isAnswer(found.status);
       const table = isAnswer(found.status) ? answers : failures;
@@ -168,6 +172,7 @@ export async function openStore(
       const { domain, fetchedAtMs } = found;
       return batches.add({ table, at: key(domain), value, fetchedAtMs, shapeId, shape });
     },
+    ready: { ...readyTable, find: explained(readyTable.find) },
     failed: unsaved.failed,
     findShape: (id) => unsaved.findShape(id) ?? shapes.find(id),
     findPace: (id) => findSavedPace(meta, id),
@@ -235,6 +240,7 @@ export function createEmptyStore(): OutcomeStore {
     findAnswerHead: () => undefined,
     findAnswer: () => undefined,
     put: async () => {},
+    ready: NOTHING_READY,
     failed: new Promise(() => {}),
     findShape: () => undefined,
     findPace: () => undefined,

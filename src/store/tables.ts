@@ -9,6 +9,11 @@ export interface StoreTables extends Omit<LmdbFile, 'commit'>, ToldWrites {
   readonly answers: Database<Buffer, string>;
   /** `failed` and `pending`, beside the answer that a domain may have. */
   readonly failures: Database<Buffer, string>;
+  /**
+   * Cells of answers as an output has them. Whoever changes an outcome removes them in the same
+   * transaction.
+   */
+  readonly ready: Database<Buffer, string>;
   /** Since when domains have been left over. */
   readonly leftOver: Database<number, string>;
   /** Notes on logos. */
@@ -37,6 +42,7 @@ export async function openTables(
       ...writes,
       answers: root.openDB('answers', { encoding: 'binary' }),
       failures: root.openDB('failures', { encoding: 'binary' }),
+      ready: root.openDB('ready', { encoding: 'binary' }),
       leftOver: root.openDB('left-over', { encoding: 'json' }),
       logos: root.openDB('logos', { encoding: 'json' }),
       calls: root.openDB('calls', { encoding: 'json' }),
@@ -61,6 +67,12 @@ export function splitKey(key: string): { readonly endpointId: string; readonly d
 /** The range of keys of one endpoint, or of all. */
 export function keysOf(endpointId: string | undefined): { start?: string; end?: string } {
   return endpointId === undefined ? {} : { start: `${endpointId}:`, end: `${endpointId};` };
+}
+
+/** Whether a table has any key of an endpoint. LMDB would count all of them, whatever the limit. */
+export function hasKeys<T>(table: Database<T, string>, endpointId: string): boolean {
+  for (const _ of table.getKeys({ ...keysOf(endpointId), limit: 1 })) return true;
+  return false;
 }
 
 /** All APIs that a store has something of. Keys are sorted, so each API takes one look. */

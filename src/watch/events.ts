@@ -1,9 +1,10 @@
-import type { OutcomeStatus } from '../brand/outcome.ts';
+import type { Outcome, OutcomeStatus } from '../brand/outcome.ts';
+import { formatSize } from '../common/format.ts';
 import type { PaceDescription } from '../pace/pacer.ts';
 import type { Bill, Plan } from '../producer/plan.ts';
 import type { DomainColumn } from '../rows/columns/domain-column.ts';
+import type { ReadSoFar } from '../rows/source-bytes.ts';
 import type { Stop } from '../worker/stop-switch.ts';
-import type { RecentAnswer, RecentFailure } from './recent-outcomes.ts';
 
 /** Events that a run emits while it goes on. */
 export type RunEvent =
@@ -120,3 +121,113 @@ export type WorkProgress = Pick<
   Progress,
   'outcomes' | 'calls' | 'retries' | 'throttled' | 'elapsedMs' | 'waitMs' | 'pace' | 'outage'
 >;
+
+/** A lookup that failed or was rejected, for people who watch. */
+export interface RecentFailure {
+  readonly domain: string;
+  readonly status: 'failed' | 'rejected';
+  /** The API's words, or a word such as `timeout`. */
+  readonly reason: string;
+  readonly httpStatus: number | undefined;
+  /** Milliseconds since 1970. */
+  readonly atMs: number;
+}
+
+/** An answer, for people who watch. */
+export interface RecentAnswer {
+  readonly domain: string;
+  /** JSON as it came. */
+  readonly json: string;
+}
+
+/** The last failures, and a sample of the answers. */
+export interface RecentOutcomes {
+  note(outcome: Outcome): void;
+  /** Keeps the next answer as a sample. */
+  sample(): void;
+  /** The latest first. A list is never changed: news makes a new list. */
+  readonly failures: readonly RecentFailure[];
+  /** The latest first. A list is never changed: news makes a new list. */
+  readonly answers: readonly RecentAnswer[];
+}
+
+const MOST_FAILURES = 20;
+const MOST_ANSWERS = 5;
+/** A longer answer is not kept, because only a line of it is shown. */
+const LONGEST_JSON = 20_000;
+
+/** Looks at each outcome of a run as it passes; keeps only those answers that are sampled. */
+export function createRecentOutcomes(): RecentOutcomes {
+  let failures: readonly RecentFailure[] = [];
+  let answers: readonly RecentAnswer[] = [];
+  let isSampling = true;
+  return {
+    note: ({ domain, status, reason, httpStatus, fetchedAtMs, json }) => {
+      if (status === 'found') {
+        if (!isSampling || json.length > LONGEST_JSON) return;
+        isSampling = false;
+        answers = [{ domain, json }, ...answers].slice(0, MOST_ANSWERS);
+      } else if (status === 'failed' || status === 'rejected') {
+        const failure = { domain, status, reason, httpStatus, atMs: fetchedAtMs };
+        failures = [failure, ...failures].slice(0, MOST_FAILURES);
+      }
+    },
+    sample: () => {
+      isSampling = true;
+    },
+    get failures() {
+      return failures;
+    },
+    get answers() {
+      return answers;
+    },
+  };
+}
+
+/** Says how far the reading of a long list is, before its rows can be counted. */
+export interface ReadingTeller {
+  readonly onRead: (read: ReadSoFar) => void;
+  /** From now on something else says how far the run is. */
+  end(): void;
+}
+
+export interface ReadingTellerOptions {
+  readonly onNotice: (message: string) => void;
+  /** The time in milliseconds. @default since the process started */
+  readonly now?: () => number;
+}
+
+/** Then twice as long, and so on: a list that takes an hour needs no hundred lines. */
+const FIRST_MS = 10_000;
+/** Tables compress to a hundredth at best, unless they are small. */
+const MOST_RATIO = 200;
+const HARMLESS_BYTES = 64_000_000;
+
+export function createReadingTeller({
+  onNotice,
+  now = () => performance.now(),
+}: ReadingTellerOptions): ReadingTeller {
+  const startMs = now();
+  let nextMs = FIRST_MS;
+  let isWarned = false;
+  let hasEnded = false;
+  return {
+    onRead: ({ name, fileBytes, sizeBytes, plainBytes }) => {
+      if (hasEnded) return;
+      if (!isWarned && plainBytes > Math.max(HARMLESS_BYTES, MOST_RATIO * fileBytes)) {
+        isWarned = true;
+        onNotice(
+          `${name} is out of proportion: ${formatSize(fileBytes)} of it are ${formatSize(plainBytes)} when decompressed, and it goes on; if it is no real list, interrupt.`,
+        );
+      }
+      const elapsedMs = now() - startMs;
+      if (elapsedMs < nextMs) return;
+      nextMs = 2 * elapsedMs;
+      const share = sizeBytes > 0 ? `${Math.floor((100 * fileBytes) / sizeBytes)}% of it, ` : '';
+      onNotice(`Reading ${name}: ${share}${formatSize(plainBytes)} so far.`);
+    },
+    end: () => {
+      hasEnded = true;
+    },
+  };
+}

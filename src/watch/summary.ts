@@ -1,5 +1,6 @@
 import type { ChangeCounts } from '../collector/changes/changes.ts';
 import type { RowStatus } from '../collector/joined-row.ts';
+import { EXIT } from '../common/exit-codes.ts';
 import type { CallsPer } from '../guard/shared-budget.ts';
 import type { PaceDescription } from '../pace/pacer.ts';
 import type { Bill } from '../producer/plan.ts';
@@ -185,4 +186,22 @@ export function findNothing({
   if (statuses.invalid === rows) return 'no_domain';
   const { not_found, rejected, invalid } = statuses;
   return calls > 0 && not_found + rejected + invalid === rows ? 'no_answer' : undefined;
+}
+
+/**
+ * The exit code of a run.
+ *
+ * @param run `calls` is left out where one domain was tried: that it is not known is then the answer
+ */
+export function exitCodeOf({
+  stopped,
+  statuses,
+  calls = 0,
+}: Pick<Summary, 'stopped' | 'statuses'> & Partial<Pick<Summary, 'calls'>>): number {
+  if (stopped?.reason === 'interrupted') return EXIT.interrupted;
+  if (stopped) return EXIT.stopped;
+  // Rows are skipped without a stop when their outcomes were removed from the store meanwhile.
+  const { failed, stale, pending, skipped } = statuses;
+  if (failed + stale + pending + skipped > 0) return EXIT.someFailed;
+  return findNothing({ statuses, calls }) ? EXIT.someFailed : EXIT.ok;
 }

@@ -1,6 +1,6 @@
 import type { Answer } from '../brand/answer.ts';
 import type { BrandClient } from '../brand/client.ts';
-import type { CallCounters } from '../common/call-counters.ts';
+import type { CallCounters } from '../common/calls.ts';
 import { type Budget, both, isUsedUp, type Permit } from '../guard/budget.ts';
 import type { Clock } from '../pace/clock.ts';
 import type { RateLimiter } from '../pace/rate-limiter.ts';

@@ -1,5 +1,5 @@
 import { setMaxListeners } from 'node:events';
-import { createWaitQueue } from '../common/change.ts';
+import { createWaitQueue } from '../common/run-control.ts';
 import {
   createOutageState,
   describeOutage,

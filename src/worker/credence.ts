@@ -1,6 +1,6 @@
 import type { Answer, Writer } from '../brand/answer.ts';
 import type { Misdirection } from '../brand/outcome.ts';
-import { createWaitQueue } from '../common/change.ts';
+import { createWaitQueue } from '../common/run-control.ts';
 
 /**
  * Whether answers can be believed, as only several of them together can show. `brand/answer.ts`

@@ -83,7 +83,7 @@ describe('an answer that is not found', () => {
 
   it.each([404, 429, 503])('%i counts even if its body never ends', async (status) => {
     const { url } = await useScriptedServer(`HTTP/1.1 ${status} X\r\ncontent-length: 9\r\n\r\nx`);
-    expect(await useClient(url, { timeoutMs: 500 }).ask()).toMatchObject({ httpStatus: status });
+    expect(await useClient(url, { timeoutMs: 250 }).ask()).toMatchObject({ httpStatus: status });
   });
 
   describe('that names a time itself', () => {
@@ -251,7 +251,7 @@ describe('the reason of a rejection', () => {
     const slow = await useScriptedServer(answer);
     const expected = { kind: 'rejected', httpStatus: 400, reason: 'no such dom' };
     expect(await useClient(broken.url).ask()).toMatchObject(expected);
-    expect(await useClient(slow.url, { timeoutMs: 500 }).ask()).toMatchObject(expected);
+    expect(await useClient(slow.url, { timeoutMs: 250 }).ask()).toMatchObject(expected);
   });
 
   it.each(['bearer', 'basic', 'header:x-key', 'query:key'])(

@@ -54,7 +54,7 @@ describe('a call that got no answer', () => {
     const { url } = await useSandbox({
       respond: (domain) => (domain === 'slow.com' ? 'hang' : undefined),
     });
-    const { ask } = useClient(url, { timeoutMs: 500 });
+    const { ask } = useClient(url, { timeoutMs: 250 });
     for (let round = 0; round < 2; round += 1) {
       expect(await ask('slow.com')).toMatchObject(TIMEOUT);
       expect(await ask('acme.com')).toMatchObject({ kind: 'found' });

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import type { RunProgress } from '../../src/dashboard/board.ts';
 import { announceRun, openQueueServer } from '../../src/queue/bullmq/index.ts';
+import type { RunProgress } from '../../src/web/board.ts';
 import { runState } from '../dashboard/boards.ts';
 import { run, start } from '../integration/support/command.ts';
 import { openFolder } from '../integration/support/folder.ts';

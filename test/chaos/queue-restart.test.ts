@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
-import { inTime } from '../../src/common/abort.ts';
+import { inTime } from '../../src/common/lifetime.ts';
 import { seededRandom } from '../support/random.ts';
 import { type Fleet, openFleet } from './support/fleet.ts';
 

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { describeError, exitCodeOfError } from '../../src/exit-codes.ts';
+import { describeError, exitCodeOfError } from '../../src/common/exit-codes.ts';
 
 it('takes a process that may open no further file for a matter of its surroundings', () => {
   const error = Object.assign(new Error("EMFILE: too many open files, open '/x.js'"), {

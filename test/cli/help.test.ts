@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { createProgram } from '../../src/cli/program.ts';
-import { exitCodeOf } from '../../src/exit-codes.ts';
-import { createStatusCounts } from '../../src/watch/summary.ts';
+import { createStatusCounts, exitCodeOf } from '../../src/watch/summary.ts';
 
 /** The help as it stands on a terminal of 100 columns. */
 function helpOf(...args: readonly string[]): string {

@@ -41,11 +41,9 @@ async function joinAll(text: string, index: readonly IndexedRow[]): Promise<Join
     source: sourceOf(text),
     headBytes: 2,
     index: {
-      append: async () => {},
       read: async function* () {
         for (const row of index) yield [row];
       },
-      close: async () => {},
     },
     answers: {
       outcomeOf: (domain) =>

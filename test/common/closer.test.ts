@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { createCloser } from '../../src/common/closer.ts';
+import { createCloser } from '../../src/common/lifetime.ts';
 
 it('closes all, last first, also when some cannot be closed, and throws the first error', async () => {
   const closer = createCloser();

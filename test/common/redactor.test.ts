@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import fc from 'fast-check';
 import { parseFragment } from 'parse5';
 import { describe, expect, it } from 'vitest';
-import { createRedactor } from '../../src/common/redactor.ts';
+import { createRedactor } from '../../src/common/secrets.ts';
 
 /**
  * Ways to write a text, each with its own way back, written without the redactor: a server has these

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
+import { parseRedisUrl } from '../../src/common/addresses.ts';
 import { BrandfillError } from '../../src/common/errors.ts';
-import { parseRedisUrl } from '../../src/common/redis-url.ts';
 
 describe('parseRedisUrl', () => {
   test.each([

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { holdSuspension, suspendWhenFree } from '../../src/common/suspension.ts';
+import { holdSuspension, suspendWhenFree } from '../../src/common/lifetime.ts';
 
 it('stops at once, or when the last of those is done for whom it waits', () => {
   let stops = 0;

@@ -3,8 +3,8 @@ import { utimesSync, writeFileSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { basename, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { findLeftovers, temporaryPath } from '../../src/common/files.ts';
 import { describeSelf, type Owner } from '../../src/common/owner.ts';
-import { findLeftovers, temporaryPath } from '../../src/common/temporary-files.ts';
 import { useTempFolder } from '../support/temp-folder.ts';
 
 const HOUR_MS = 60 * 60_000;

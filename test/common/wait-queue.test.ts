@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { createWaitQueue } from '../../src/common/change.ts';
+import { createWaitQueue } from '../../src/common/run-control.ts';
 
 describe('a queue of callers that wait', () => {
   it('calls them in the order in which they came', async () => {

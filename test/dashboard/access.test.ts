@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { type Access, type AccessRequest, createAccess } from '../../src/dashboard/access.ts';
+import { type Access, type AccessRequest, createAccess } from '../../src/web/access.ts';
 import { createFakeClock } from '../support/fake-clock.ts';
 
 const TOKEN = 'correct-horse-battery';

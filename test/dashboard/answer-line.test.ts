@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { describeAnswer } from '../../src/dashboard/live-run.ts';
+import { describeAnswer } from '../../src/web/live-run.ts';
 
 it.each([
   ['{"id":"7","name":"Acme"}', 'Acme'],

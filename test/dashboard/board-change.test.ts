@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { RatePoint } from '../../src/dashboard/board.ts';
-import { findChange } from '../../src/dashboard/board-change.ts';
+import { findChange, type RatePoint } from '../../src/web/board.ts';
 import { board, runState } from './boards.ts';
 
 describe('findChange', () => {

@@ -1,4 +1,4 @@
-import type { Board, RunState } from '../../src/dashboard/board.ts';
+import type { Board, RunState } from '../../src/web/board.ts';
 
 /** A run that is going on. */
 export function runState(changes: Partial<RunState> = {}): RunState {

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
-import type { Board } from '../../src/dashboard/board.ts';
-import { createHub, type Hub, type SendEvent } from '../../src/dashboard/hub.ts';
+import type { Board } from '../../src/web/board.ts';
+import { createHub, type Hub, type SendEvent } from '../../src/web/hub.ts';
 import { createGate } from '../support/gate.ts';
 import { board, runState } from './boards.ts';
 

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { createRunControl, type RunControl } from '../../src/common/run-control.ts';
-import type { RunState } from '../../src/dashboard/board.ts';
-import { createLiveRun, type LiveRun } from '../../src/dashboard/live-run.ts';
 import type { Progress, RunEvent } from '../../src/watch/events.ts';
 import { createStatusCounts } from '../../src/watch/summary.ts';
+import type { RunState } from '../../src/web/board.ts';
+import { createLiveRun, type LiveRun } from '../../src/web/live-run.ts';
 import { summaryOf } from '../report/recordings.ts';
 
 const ABOUT = { id: 'a', host: 'h', pid: 1, startedAtMs: 0 };

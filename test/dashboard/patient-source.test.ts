@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import type { BoardSource } from '../../src/dashboard/board.ts';
-import { withPatience } from '../../src/dashboard/patient-source.ts';
+import type { BoardSource } from '../../src/web/board.ts';
+import { withPatience } from '../../src/web/show-queue.ts';
 import { createGate } from '../support/gate.ts';
 import { board } from './boards.ts';
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { createRateHistory, type RateSample } from '../../src/dashboard/rate-history.ts';
+import { createRateHistory, type RateSample } from '../../src/web/rate-history.ts';
 
 describe('a history of rates', () => {
   it('has a point a second, with calls per second and the limit', () => {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { createRunControl } from '../../src/common/run-control.ts';
-import { createLiveRun } from '../../src/dashboard/live-run.ts';
-import { readRunState } from '../../src/dashboard/show-queue.ts';
+import { createLiveRun } from '../../src/web/live-run.ts';
+import { readRunState } from '../../src/web/show-queue.ts';
 import { runState } from './boards.ts';
 
 describe('the state of a run, as it was told', () => {

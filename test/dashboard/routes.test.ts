@@ -1,8 +1,8 @@
 import { expect, it, onTestFinished } from 'vitest';
-import type { Board } from '../../src/dashboard/board.ts';
-import { openDashboard } from '../../src/dashboard/open-dashboard.ts';
-import { openListener, type Routes } from '../../src/http/listener.ts';
-import { parseAddressRange } from '../../src/job/values/listen-address.ts';
+import { ADDRESS_RANGES } from '../../src/options/kinds.ts';
+import type { Board } from '../../src/web/board.ts';
+import { openDashboard } from '../../src/web/dashboard.ts';
+import { openListener, type Routes } from '../../src/web/listener.ts';
 import { createGate } from '../support/gate.ts';
 import { useReverseProxy } from '../support/reverse-proxy.ts';
 import { board } from './boards.ts';
@@ -24,7 +24,7 @@ async function serve(given: Served = {}): Promise<string> {
     source: { read, ask: refuse, runNow: refuse, steerBackfills: refuse },
     token: given.token,
     allowHost: [],
-    trustedProxy: given.proxy === undefined ? [] : [parseAddressRange(given.proxy)],
+    trustedProxy: given.proxy === undefined ? [] : ADDRESS_RANGES.parse(given.proxy),
     label: '--allow-host',
   });
   const watched: Routes = (app) =>

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { readToken, type TokenSources } from '../../src/dashboard/access.ts';
-import { flagOf } from '../../src/job/read-settings.ts';
+import { flagOf } from '../../src/options/options.ts';
+import { readToken, type TokenSources } from '../../src/web/access.ts';
 
 const HERE = { host: '127.0.0.1', port: 8080 };
 const EVERYWHERE = { host: '0.0.0.0', port: 8080 };

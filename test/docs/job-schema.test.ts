@@ -5,9 +5,8 @@ import { promisify } from 'node:util';
 import { Ajv } from 'ajv';
 import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
-import { parseJobFile } from '../../src/job/job-file/job-file.ts';
-import { JOB_FILE_KEYS } from '../../src/job/job-file/job-file-keys.ts';
-import { jobFileSchema } from '../../src/job/job-file/job-file-schema.ts';
+import { parseJobFile } from '../../src/options/job-file.ts';
+import { JOB_FILE_KEYS, jobFileSchema } from '../../src/options/job-file-keys.ts';
 
 const run = promisify(execFile);
 const project = join(import.meta.dirname, '../..');

@@ -2,7 +2,8 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it, test } from 'vitest';
 import { parse } from 'yaml';
-import { createInstrumentMaker, createMetrics } from '../../src/metrics/index.ts';
+import { createInstrumentMaker } from '../../src/metrics/create-instruments.ts';
+import { createMetrics } from '../../src/metrics/metrics.ts';
 import { parseExposition } from '../support/exposition.ts';
 
 const ROOT = join(import.meta.dirname, '../..');

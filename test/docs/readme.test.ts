@@ -1,8 +1,7 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { flagOf, type SettingDefinition } from '../../src/job/read-settings.ts';
-import { SETTINGS } from '../../src/job/settings.ts';
+import { type Declaration, flagOf, OPTIONS } from '../../src/options/options.ts';
 
 const README = join(import.meta.dirname, '../../README.md');
 
@@ -27,11 +26,12 @@ const CLI_ONLY = [
 ];
 
 function optionTable(): string {
-  const rows = Object.entries<SettingDefinition<unknown>>(SETTINGS).map(([key, definition]) => {
-    const flag = `\`${flagOf(key)}${definition.value ? ` ${definition.value}` : ''}\``;
+  const rows = Object.entries<Declaration>(OPTIONS).map(([key, definition]) => {
+    const { kind } = definition;
+    const flag = `\`${flagOf(key)}${kind.placeholder ? ` ${kind.placeholder}` : ''}\``;
     const env = definition.env ? `\`${definition.env}\`` : '';
     const standard = definition.default ? `\`${definition.default}\`` : '';
-    const repeatable = definition.isRepeatable ? '; repeatable' : '';
+    const repeatable = kind.isRepeatable ? '; repeatable' : '';
     const description = definition.description.replaceAll('<', '\\<');
     return `| ${flag} | ${env} | ${standard} | ${description}${repeatable} |`.replaceAll(
       /\| {2}(?=\|)/g,

@@ -1,6 +1,5 @@
 import { expect, it, onTestFinished, vi } from 'vitest';
-import { createHealth, healthRoutes } from '../../src/http/health.ts';
-import { openListener } from '../../src/http/listener.ts';
+import { createHealth, healthRoutes, openListener } from '../../src/web/listener.ts';
 
 it('is ready when it has started and every check holds', async () => {
   const health = createHealth();

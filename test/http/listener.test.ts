@@ -1,6 +1,6 @@
 import { createServer } from 'node:net';
 import { expect, it, onTestFinished, vi } from 'vitest';
-import { openListener, type Routes } from '../../src/http/listener.ts';
+import { openListener, type Routes } from '../../src/web/listener.ts';
 
 async function open(...routes: readonly Routes[]): Promise<string> {
   const listener = await openListener({ host: '127.0.0.1', port: 0, routes });

@@ -1,7 +1,7 @@
 import { readdirSync, writeFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
+import { loadJob } from '../../src/commands/run.ts';
 import { enrich } from '../../src/index.ts';
-import { loadJob } from '../../src/load-job.ts';
 import type { SandboxReply } from '../../src/sandbox/options.ts';
 import { openApi } from './support/api.ts';
 import { summaryOf } from './support/command.ts';

@@ -1,8 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { request } from 'undici';
 import { describe, expect, it } from 'vitest';
-import type { BacklogState, Board, LastRun, RunState } from '../../src/dashboard/board.ts';
 import type { Sandbox } from '../../src/sandbox/server.ts';
+import type { BacklogState, Board, LastRun, RunState } from '../../src/web/board.ts';
 import { type TestRedis, useRedis } from '../support/redis.ts';
 import { openApi } from './support/api.ts';
 import { type Running, run, start } from './support/command.ts';

@@ -8,7 +8,7 @@ import { run, start, summaryOf } from './support/command.ts';
 import { openFolder } from './support/folder.ts';
 import { column, domains, listOf, rowsOf } from './support/tables.ts';
 
-const MANY = domains(300);
+const MANY = domains(150);
 
 describe('Ctrl-C', () => {
   it.each(['SIGINT', 'SIGTERM', 'SIGHUP'] as const)(
@@ -44,11 +44,11 @@ describe('Ctrl-C', () => {
       );
       expect(rows.at(-1)).toMatchObject({ brand_status: 'invalid' });
       expect(rows.at(-2)).toMatchObject({ brand_status: 'skipped' });
-      expect(summaryOf(ended)).toMatchObject({ rows: 302, stopped: { reason: 'interrupted' } });
+      expect(summaryOf(ended)).toMatchObject({ rows: 152, stopped: { reason: 'interrupted' } });
 
       const again = await run(args, { cwd: folder.path });
       expect(again.code).toBe(0);
-      expect(summaryOf(again)).toMatchObject({ calls: 300 - calls, statuses: { found: 301 } });
+      expect(summaryOf(again)).toMatchObject({ calls: 150 - calls, statuses: { found: 151 } });
       expect(api.stats().domains.mostCalls).toBe(1);
     },
   );
@@ -139,7 +139,7 @@ describe('nobody listening', () => {
     );
     running.process.stderr?.destroy();
     expect((await running.ended).code).toBe(0);
-    expect(rowsOf(folder.read('list.enriched.csv'))).toHaveLength(300);
+    expect(rowsOf(folder.read('list.enriched.csv'))).toHaveLength(150);
   });
 
   it('on standard output ends the run with 2 and keeps the answers', async () => {
@@ -153,7 +153,7 @@ describe('nobody listening', () => {
     expect(ended.code).toBe(2);
     expect(ended.stderr).toMatch(/Cannot write standard output: whoever read it has closed it\./);
     expect(folder.names()).toEqual(['list.csv']);
-    expect((await run(args, { cwd: folder.path })).stdout.split('\n')).toHaveLength(302);
+    expect((await run(args, { cwd: folder.path })).stdout.split('\n')).toHaveLength(152);
     expect(api.stats().domains.mostCalls).toBe(1);
   });
 });
@@ -162,7 +162,7 @@ describe('nobody listening', () => {
 describe.runIf(existsSync('/proc/self/stat'))('Ctrl-Z', () => {
   it('suspends a run that has the store for itself only afterwards, and it goes on as if nothing had been', async () => {
     const folder = openFolder();
-    folder.write('list.csv', listOf(domains(4_000)));
+    folder.write('list.csv', listOf(domains(2_500)));
     const api = await openApi({ latencyMs: 5 });
     const { process: child, ended } = await start(
       ['enrich', 'list.csv', '--base-url', api.url, '--progress', 'none'],
@@ -171,7 +171,7 @@ describe.runIf(existsSync('/proc/self/stat'))('Ctrl-Z', () => {
     const pid = child.pid ?? 0;
     await vi.waitUntil(() => api.stats().calls > 20, { timeout: 60_000 });
     const left: boolean[] = [];
-    while (left.length < 25 && child.exitCode === null) {
+    while (left.length < 15 && child.exitCode === null) {
       child.kill('SIGTSTP');
       await vi.waitUntil(() => statOf(pid)[0] === 'T', { timeout: 20_000 });
       left.push(isLocked(folder.at('.brandfill')));
@@ -181,7 +181,7 @@ describe.runIf(existsSync('/proc/self/stat'))('Ctrl-Z', () => {
     expect(left).not.toContain(true);
     expect(left.length).toBeGreaterThan(10);
     expect((await ended).code).toBe(0);
-    expect(api.stats().calls).toBe(4_000);
+    expect(api.stats().calls).toBe(2_500);
   });
 });
 

@@ -1,10 +1,18 @@
-import { cpSync, readdirSync, symlinkSync } from 'node:fs';
+import { execFile } from 'node:child_process';
+import { cpSync, existsSync, mkdirSync, readdirSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { promisify } from 'node:util';
 import { describe, expect, it } from 'vitest';
-import { openApi } from './support/api.ts';
-import { summaryOf } from './support/command.ts';
+import { useRedis } from '../support/redis.ts';
+import { openApi, openScripted, openServer } from './support/api.ts';
+import { shippedFolder } from './support/build.ts';
+import { run, start, summaryOf } from './support/command.ts';
 import { openFolder } from './support/folder.ts';
+import { openList } from './support/lists.ts';
 import { runHere } from './support/program.ts';
+import { rowsOf } from './support/tables.ts';
+import { expectUsageError } from './support/usage-error.ts';
 
 const PROJECT = join(import.meta.dirname, '../..');
 const JOBS = readdirSync(join(PROJECT, 'jobs')).filter((name) => name.endsWith('.yaml'));
@@ -51,4 +59,173 @@ it.each([
   expect(code).toBe(2);
   expect(stderr).toMatch(/Cannot write .*\.yaml: it is the job file itself/);
   expect(folder.read('job.yaml')).toBe(text);
+});
+
+const PRESET = 'Name: name\nPost code: at."zip-code"\n';
+const BODY = { body: { name: 'A', at: { 'zip-code': '010' } } };
+const ROW = { brand_Name: 'A', 'brand_Post code': '010' };
+
+describe('--fields @FILE', () => {
+  it('takes the columns from a file, in its order', async () => {
+    const { url } = await openScripted({ 'a.com': BODY });
+    const folder = openFolder();
+    folder.write('list.csv', 'domain\na.com\n');
+    folder.write('brand.yaml', PRESET);
+    const flags = ['--base-url', url, '--fields', '@brand.yaml'];
+    expect(await runHere(['enrich', 'list.csv', ...flags], { cwd: folder.path })).toMatchObject({
+      code: 0,
+    });
+    expect(rowsOf(folder.read('list.enriched.csv'))).toEqual([
+      {
+        domain: 'a.com',
+        brand_domain: 'a.com',
+        brand_status: 'found',
+        brand_fetched_at: '<time>',
+        ...ROW,
+      },
+    ]);
+  });
+
+  it('is beside the job file that names it', async () => {
+    const { url } = await openScripted({ 'a.com': BODY });
+    const folder = openFolder();
+    mkdirSync(folder.at('jobs'));
+    folder.write('jobs/list.csv', 'domain\na.com\n');
+    folder.write('jobs/brand.yaml', PRESET);
+    folder.write('jobs/night.yaml', `input: list.csv\nbaseUrl: ${url}\nfields: '@brand.yaml'\n`);
+    const ended = await runHere(['run', 'jobs/night.yaml'], { cwd: folder.path });
+    expect(ended).toMatchObject({ code: 0 });
+    expect(rowsOf(folder.read('jobs/list.enriched.csv'))).toMatchObject([ROW]);
+    folder.write('jobs/brand.yaml', 'n: name\nc: at..city\n');
+    const { code, stderr } = await runHere(['run', 'jobs/night.yaml'], { cwd: folder.path });
+    expect({ code, stderr }).toEqual({
+      code: 2,
+      stderr: [
+        "brandfill: Cannot use jobs/night.yaml:3:9: fields: jobs/brand.yaml:2:7: the expression of 'c' is no JMESPath: '.' is not expected here.",
+        '  at..city',
+        '     ^',
+        '',
+      ].join('\n'),
+    });
+  });
+
+  it('with a wrong expression ends before the first call, and shows where', async () => {
+    const api = await openScripted({});
+    const folder = openFolder();
+    folder.write('list.csv', 'domain\na.com\n');
+    folder.write('brand.yaml', 'n: name\nc: "at..city"\n');
+    const flags = ['--base-url', api.url, '--fields', '@brand.yaml'];
+    const { code, stderr } = await runHere(['enrich', 'list.csv', ...flags], { cwd: folder.path });
+    expect({ code, stderr }).toEqual({
+      code: 2,
+      stderr: [
+        "brandfill: Cannot use --fields: brand.yaml:2:8: the expression of 'c' is no JMESPath: '.' is not expected here.",
+        '  at..city',
+        '     ^',
+        '',
+      ].join('\n'),
+    });
+    expect([api.stats().calls, folder.names()]).toEqual([0, ['brand.yaml', 'list.csv']]);
+  });
+
+  it('that is not there is refused', async () => {
+    const folder = openFolder();
+    folder.write('list.csv', 'domain\na.com\n');
+    const flags = ['--base-url', 'http://127.0.0.1:1', '--fields', '@no.yaml'];
+    const { code, stderr } = await runHere(['enrich', 'list.csv', ...flags], { cwd: folder.path });
+    expect({ code, stderr }).toEqual({
+      code: 2,
+      stderr:
+        'brandfill: Cannot use --fields: cannot read the preset no.yaml: there is no such file or folder.\n',
+    });
+  });
+});
+
+describe('the environment', () => {
+  it('gives base URL, auth, credential and store where no flag does', async () => {
+    const folder = openList();
+    const server = await openServer();
+    const ended = await runHere(['enrich', 'list.csv'], {
+      cwd: folder.path,
+      env: {
+        BRANDFILL_BASE_URL: server.url,
+        BRANDFILL_AUTH: 'bearer',
+        BRANDFILL_API_KEY: ' k3y\n',
+        BRANDFILL_STORE: 'from-env',
+      },
+    });
+    expect(ended.code).toBe(0);
+    expect(server.requests[0]?.headers.authorization).toBe('Bearer k3y');
+    expect(existsSync(folder.at('from-env'))).toBe(true);
+  });
+
+  it('yields to flags', async () => {
+    const folder = openList();
+    const server = await openServer();
+    const ended = await runHere(
+      ['enrich', 'list.csv', '--base-url', server.url, '--auth', 'none', '--store', 'from-flag'],
+      {
+        cwd: folder.path,
+        env: {
+          BRANDFILL_BASE_URL: 'http://127.0.0.1:9',
+          BRANDFILL_AUTH: 'nonsense',
+          BRANDFILL_STORE: 'from-env',
+        },
+      },
+    );
+    expect(ended.code).toBe(0);
+    expect(existsSync(folder.at('from-flag'))).toBe(true);
+    expect(existsSync(folder.at('from-env'))).toBe(false);
+  });
+
+  it('is named where what it says is wrong', async () => {
+    const folder = openList();
+    const ended = await runHere(['enrich', 'list.csv', '--base-url', 'http://127.0.0.1:9'], {
+      cwd: folder.path,
+      env: { BRANDFILL_AUTH: 'password' },
+    });
+    expectUsageError(ended, /BRANDFILL_AUTH/);
+  });
+});
+
+// The other tests start the same code packed together with the packages that it depends on.
+
+it('each file of the package finds what it imports', async () => {
+  const folder = shippedFolder();
+  const modules = readdirSync(folder)
+    .filter((name) => name.endsWith('.js') && name !== 'brandfill.js')
+    .map((name) => pathToFileURL(join(folder, name)).href);
+  expect(modules.length).toBeGreaterThan(20);
+  const script = `await Promise.all(${JSON.stringify(modules)}.map((url) => import(url)));`;
+  const args = ['--input-type=module', '--eval', `${script} process.exit();`];
+  const { stderr } = await promisify(execFile)(process.execPath, args);
+  expect(stderr).toBe('');
+});
+
+it('CommonJS gets the library by require', async () => {
+  const script = `console.log(typeof require(${JSON.stringify(join(shippedFolder(), 'index.js'))}).enrich)`;
+  const args = ['--input-type=commonjs', '--eval', script];
+  const { stdout } = await promisify(execFile)(process.execPath, args); // none of it may await at its top
+  expect(stdout).toBe('function\n');
+});
+
+it('the command of the package enriches a list by itself, and over a queue', async () => {
+  const main = join(shippedFolder(), 'brandfill.js');
+  const { url } = await useRedis();
+  const folder = openList();
+  const api = await openApi();
+  const options = { cwd: folder.path, main };
+  const place = ['--base-url', api.url, '--fresh', '0'];
+  const alone = await run(['enrich', 'list.csv', ...place], options);
+  expect(alone.code, alone.stderr).toBe(0);
+  const out = folder.read('list.enriched.csv');
+  expect(out).toContain(',found,');
+  const worker = await start(['worker', '--queue', url, '--base-url', api.url], options);
+  const shared = ['--queue', url, '--workers', '0', '--out', 'shared.csv'];
+  const queued = await run(['enrich', 'list.csv', ...place, ...shared], options);
+  expect(queued.code, queued.stderr).toBe(0);
+  expect(folder.read('shared.csv')).toBe(out);
+  worker.process.kill('SIGTERM');
+  expect((await worker.ended).code).toBe(0);
+  expect(api.stats().calls).toBe(4);
 });

@@ -2,13 +2,24 @@ import { randomUUID } from 'node:crypto';
 import { getEventListeners } from 'node:events';
 import { afterAll, beforeAll, expect, it, onTestFinished, vi } from 'vitest';
 import { createRunControl } from '../../src/common/run-control.ts';
+import { work } from '../../src/index.ts';
+import { type OutcomesData } from '../../src/queue/bullmq/contract.ts';
 import { openQueueServer, openRunQueue, takeChunks } from '../../src/queue/bullmq/index.ts';
-import { ledgerKey, PREFIX, runStreamKey } from '../../src/queue/bullmq/names.ts';
+import {
+  LOOKUPS_JOB,
+  LOOKUPS_QUEUE,
+  ledgerKey,
+  PREFIX,
+  runStreamKey,
+} from '../../src/queue/bullmq/names.ts';
+import { GatheringRedis } from '../../src/queue/bullmq/server/redis.ts';
 import { createInProcessQueue } from '../../src/queue/in-process.ts';
-import { startRedis, type TestRedis } from '../support/redis.ts';
+import { startRedis, type TestRedis, useRedis } from '../support/redis.ts';
 import { openSwallowingProxy } from '../support/swallowing-proxy.ts';
+import { openApi } from './support/api.ts';
 import { idleRun } from './support/idle-run.ts';
 import { describeLookupQueue } from './support/lookup-queue-contract.ts';
+import { openQueue } from './support/open-queue.ts';
 
 let redis: TestRedis;
 beforeAll(async () => {
@@ -187,3 +198,55 @@ it('a run that was paused leaves out what another one has asked meanwhile', asyn
   await queue.close();
   await server.close();
 });
+
+/** Sorted, so that parts which a second worker sends again are the same and replace each other. */
+it('long answers come back in parts of some 4 MB, in the order of their domains', async () => {
+  const redis = await useRedis();
+  const api = await openApi({
+    respond: (domain) => ({ body: { name: domain, about: 'x'.repeat(3_000_000) } }),
+  });
+  const names = ['d.com', 'b.com', 'e.com', 'a.com', 'c.com'];
+  await openQueue(LOOKUPS_QUEUE, redis).add(LOOKUPS_JOB, { v: 1, domains: names, replyTo: 'mine' });
+  const stop = new AbortController();
+  const working = work({ queue: redis.url, baseUrl: api.url, signal: stop.signal });
+  const replies = openQueue('mine', redis);
+  await expect.poll(() => replies.getWaitingCount()).toBe(3);
+  stop.abort();
+  await working;
+  const jobs = await replies.getWaiting();
+  const parts = jobs
+    .sort((a, b) => ((a.id ?? '') < (b.id ?? '') ? -1 : 1))
+    .map(({ data }) => (data as OutcomesData).outcomes.map(({ domain }) => domain));
+  expect(parts).toEqual([['a.com', 'b.com'], ['c.com', 'd.com'], ['e.com']]);
+});
+
+const COMMANDS = 100;
+
+it('what is asked in one turn of the event loop reaches Redis in one packet, in its order', async () => {
+  const { client: observer, port } = await useRedis({ isOwn: true });
+  const client = new GatheringRedis({ port });
+  onTestFinished(() => client.disconnect());
+  await client.ping();
+  const before = await readsOf(observer);
+  const numbers = await Promise.all(
+    Array.from({ length: COMMANDS }, async () => await client.incr('count')),
+  );
+  expect(numbers).toEqual(Array.from({ length: COMMANDS }, (_, at) => at + 1));
+  // One for the commands, one for the observer.
+  expect((await readsOf(observer)) - before).toBeLessThanOrEqual(2);
+});
+
+it('what is asked before there is a connection, and after it was lost, is sent', async () => {
+  const { client: observer, port } = await useRedis({ isOwn: true });
+  const client = new GatheringRedis({ port, lazyConnect: true, maxRetriesPerRequest: null });
+  onTestFinished(() => client.disconnect());
+  expect(await client.incr('count')).toBe(1);
+  await observer.call('CLIENT', 'KILL', 'TYPE', 'normal', 'SKIPME', 'yes');
+  expect(await client.incr('count')).toBe(2);
+});
+
+/** How often Redis has read from its connections. */
+async function readsOf(observer: { info(section: string): Promise<string> }): Promise<number> {
+  const info = await observer.info('stats');
+  return Number(/total_reads_processed:(\d+)/.exec(info)?.[1]);
+}

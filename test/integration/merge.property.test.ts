@@ -79,7 +79,7 @@ describe('any merge', () => {
           }
         },
       ),
-      { numRuns: 40 },
+      { numRuns: 20 },
     );
   });
 });

@@ -2,7 +2,7 @@ import { existsSync, readFileSync, realpathSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
-import { type CommandOptions, runCommand } from '../../src/on-finish/tell.ts';
+import { type CommandOptions, runCommand } from '../../src/commands/on-finish.ts';
 import { useTempFolder } from '../support/temp-folder.ts';
 
 const { PATH } = process.env;

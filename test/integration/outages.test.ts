@@ -87,7 +87,6 @@ describe('an API that is out and says until when', () => {
 
   it.each([
     [503, 0],
-    [503, 20],
     [502, 20],
   ])(
     'gets no call before, and no lookup loses an attempt: %i after %i answers',

@@ -80,12 +80,12 @@ async function savedPaces(folder: Folder): Promise<readonly unknown[]> {
 describe('a limit that was found', () => {
   it('is where the next run starts, which finds it again with fewer 429s', async () => {
     const { api, arrivalsMs, folder, enrich } = await watch(LIMIT);
-    const first = await enrich('first', 600);
+    const first = await enrich('first', 450);
     expect(first.code, first.stderr).toBe(0);
     const cold = { calls: arrivalsMs.length, throttled: api.stats().throttled };
     // However busy the machine: what the next run begins with is what this one has saved.
     const [saved] = (await savedPaces(folder)) as readonly SavedPace[];
-    const planned = await enrich('second', 300, '--dry-run', '--json');
+    const planned = await enrich('second', 200, '--dry-run', '--json');
     expect(saved?.value.state.estimate.limitPerMs).toBeGreaterThan(0);
     expect(JSON.parse(planned.stdout)).toMatchObject({
       estimate: {
@@ -93,7 +93,7 @@ describe('a limit that was found', () => {
         limitPerSecond: (saved?.value.state.estimate.limitPerMs ?? 0) * 1_000,
       },
     });
-    const second = await enrich('second', 300);
+    const second = await enrich('second', 200);
     expect(second.code, second.stderr).toBe(0);
     const warm = {
       calls: firstTwoSeconds(arrivalsMs.slice(cold.calls)),
@@ -109,7 +109,7 @@ describe('a limit that was found', () => {
   it('is remembered by a run that was killed, but for its last seconds', async () => {
     const { arrivalsMs, arrived, folder, args, enrich } = await watch(LIMIT);
     const running = await start(args('first', 5_000), { cwd: folder.path });
-    await arrived(350);
+    await arrived(300);
     running.process.kill('SIGKILL');
     await running.ended;
     const before = arrivalsMs.length;

@@ -76,9 +76,7 @@ function mostWithin(arrivalsMs: readonly number[], windowMs: number): number {
 describe('a limit that nobody documents', () => {
   it.each([
     { perSecond: 50, workers: 0 },
-    { perSecond: 50, workers: 1 },
     { perSecond: 50, workers: 4 },
-    { perSecond: 500, workers: 1 },
     { perSecond: 500, workers: 4 },
   ])(
     'of $perSecond/s is found and held from a cold start, with $workers workers over Redis',

@@ -1,9 +1,18 @@
+import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
-import { Queue } from 'bullmq';
+import { Queue, Worker } from 'bullmq';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { LOOKUPS_QUEUE, OUTCOMES_QUEUE, QUEUE_OPTIONS } from '../../src/queue/bullmq/names.ts';
+import { add, work } from '../../src/index.ts';
+import { delayUntilResumed, readBacklog } from '../../src/queue/bullmq/backfills/backfill-pause.ts';
+import {
+  LOOKUPS_JOB,
+  LOOKUPS_QUEUE,
+  OUTCOMES_QUEUE,
+  PREFIX,
+  QUEUE_OPTIONS,
+} from '../../src/queue/bullmq/names.ts';
 import { useRedis } from '../support/redis.ts';
-import { openApi } from './support/api.ts';
+import { openApi, openServer } from './support/api.ts';
 import { start } from './support/command.ts';
 import { openFolder } from './support/folder.ts';
 import { domains, listOf } from './support/tables.ts';
@@ -68,3 +77,49 @@ async function openStage() {
     worker: () => start(['worker'], { cwd: folder.path, env }),
   };
 }
+
+it('a chunk that is set aside when backfills were just resumed is back, and not noted any more', async () => {
+  const redis = await useRedis();
+  const options = { connection: { port: redis.port }, ...QUEUE_OPTIONS };
+  const queue = new Queue(LOOKUPS_QUEUE, options);
+  const worker = new Worker(LOOKUPS_QUEUE, null, { ...options, autorun: false });
+  onTestFinished(async () => {
+    await Promise.all([queue.close(), worker.close()]);
+  });
+  await queue.add(LOOKUPS_JOB, { v: 1, domains: ['acme.com'] });
+  const token = randomUUID();
+  const job = await worker.getNextJob(token);
+  if (!job) throw new Error('There is no job.');
+  await delayUntilResumed(redis.client, job, token);
+  expect(await readBacklog(redis.client, queue)).toMatchObject({ waiting: 1, isPaused: false });
+  expect(await redis.client.exists(`${PREFIX}:aside`)).toBe(0);
+});
+
+it('a worker says in words that it has lost a chunk when it was about to finish it', async () => {
+  const redis = await useRedis();
+  const stop = new AbortController();
+  const notices: string[] = [];
+  // As if the worker had been cut off at that moment for longer than its claim counts.
+  async function loseClaims(): Promise<void> {
+    const locks = await redis.client.keys(`${PREFIX}:${LOOKUPS_QUEUE}:*:lock`);
+    await redis.client.del(...locks);
+  }
+  const server = await openServer((_, response) => {
+    void loseClaims().then(() => response.end('{"name":"Acme"}'));
+  });
+  await add({ input: [{ domain: 'acme.com' }], queue: redis.url });
+  await work({
+    queue: redis.url,
+    baseUrl: server.url,
+    signal: stop.signal,
+    onNotice: (message) => {
+      notices.push(message);
+      if (message.startsWith('Chunk ')) stop.abort();
+    },
+  });
+  expect(notices).toContainEqual(
+    expect.stringMatching(
+      /^Chunk add-[\w-]+ was left to others: this worker was cut off for too long\.$/,
+    ),
+  );
+});

@@ -1,6 +1,8 @@
-import { spawn } from 'node:child_process';
+import { execFileSync, spawn } from 'node:child_process';
 import { Redis } from 'ioredis';
-import { describe, expect, onTestFinished, test } from 'vitest';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
+import { openQueueServer } from '../../src/queue/bullmq/server/queue-server.ts';
+import { type RedisClient } from '../../src/queue/bullmq/server/redis.ts';
 import { findRedisServer, freePort, type TestRedis } from '../support/redis.ts';
 import { openFolder } from './support/folder.ts';
 import {
@@ -35,7 +37,7 @@ describe('where a queue may be', () => {
   test('where Sentinels say', async () => {
     const master = await redisWith();
     await master.client.config('SET', 'requirepass', PASSWORD);
-    const sentinel = await useSentinel('mymaster', master.port);
+    const sentinel = addressOf(await useSentinel(master));
     await expectSameBytes(`redis-sentinel://:${ENCODED}@127.0.0.1:1,${sentinel}/mymaster`);
   });
 
@@ -43,7 +45,7 @@ describe('where a queue may be', () => {
     const master = await redisWith();
     await master.client.config('SET', 'requirepass', PASSWORD);
     const own = 'own/word&of=them';
-    const sentinel = await useSentinel('mymaster', master.port, own);
+    const sentinel = addressOf(await useSentinel(master, own));
     const url = `redis-sentinel://:${ENCODED}@127.0.0.1:1,${sentinel}/mymaster`;
     await expectSameBytes(`${url}/0?sentinelPassword=${encodeURIComponent(own)}`);
     for (const query of ['', '?sentinelPassword=wrong%2Fpass-of-them']) {
@@ -55,7 +57,7 @@ describe('where a queue may be', () => {
 
   test('where Sentinels know no such master', async () => {
     const master = await redisWith();
-    const sentinel = await useSentinel('mymaster', master.port);
+    const sentinel = addressOf(await useSentinel(master));
     expect(await refusal('worker', `redis-sentinel://:${ENCODED}@${sentinel}/other`)).toBe(
       `brandfill: Cannot use the queue on Redis at other (sentinels ${sentinel}): its sentinels know no master of that name.`,
     );
@@ -94,28 +96,30 @@ describe('where a queue may be', () => {
   });
 });
 
-/** Starts a Sentinel that watches a master, and returns its address. */
-async function useSentinel(name: string, masterPort: number, password = ''): Promise<string> {
-  const folder = openFolder();
+/** Starts a Sentinel that watches a master under the name `mymaster`, and returns a client of it. */
+async function useSentinel(master: TestRedis, password = ''): Promise<Redis> {
   const port = await freePort();
-  const config = folder.write(
+  const config = openFolder().write(
     'sentinel.conf',
     [
       `port ${port}`,
       'bind 127.0.0.1',
-      `sentinel monitor ${name} 127.0.0.1 ${masterPort} 1`,
-      `sentinel auth-pass ${name} "${PASSWORD}"`,
+      `sentinel monitor mymaster 127.0.0.1 ${master.port} 1`,
+      `sentinel auth-pass mymaster "${PASSWORD}"`,
       ...(password === '' ? [] : [`requirepass "${password}"`]),
     ].join('\n'),
   );
   const sentinel = spawn(findRedisServer() ?? '', [config, '--sentinel'], { stdio: 'ignore' });
   onTestFinished(() => void sentinel.kill('SIGKILL'));
-  const client = new Redis({ port, password, retryStrategy: () => 100 });
+  const options = { port, password, retryStrategy: () => 100, maxRetriesPerRequest: null };
+  const client = new Redis(options);
   client.on('error', () => {}); // it may not listen yet
   onTestFinished(() => client.disconnect());
   await client.ping();
-  return `127.0.0.1:${port}`;
+  return client;
 }
+
+const addressOf = ({ options }: Redis): string => `127.0.0.1:${options.port}`;
 
 async function useCluster(count = 3): Promise<TestRedis[]> {
   const nodes = await Promise.all(
@@ -139,3 +143,120 @@ async function becomesWhole(client: TestRedis['client']): Promise<void> {
     .poll(async () => await client.call('cluster', 'info'), { timeout: 30_000 })
     .toContain('cluster_state:ok');
 }
+
+describe('TLS', () => {
+  test('carries a queue when its CA is named', async () => {
+    const { port, certificate } = await useTlsRedis();
+    const env = { NODE_EXTRA_CA_CERTS: certificate };
+    await expectSameBytes(`rediss://localhost:${port}`, env);
+    await expectSameBytes(`rediss://127.0.0.1:${port}`, env);
+  });
+
+  test('is refused with a certificate that nobody vouches for', async () => {
+    const { port } = await useTlsRedis();
+    expect(await refusal('worker', `rediss://:${ENCODED}@localhost:${port}`)).toBe(
+      `brandfill: Cannot use the queue on Redis at localhost:${port}: its certificate is not trusted; name its CA in NODE_EXTRA_CA_CERTS.`,
+    );
+  });
+
+  test('is asked for when a plain URL leads to it', async () => {
+    const { port } = await useTlsRedis();
+    expect(await refusal('worker', `redis://:${ENCODED}@localhost:${port}`)).toContain(
+      'the connection broke off; if it speaks TLS, give rediss:// instead of redis://.',
+    );
+  });
+
+  test('is not assumed where a server is plain', async () => {
+    const redis = await redisWith();
+    expect(await refusal('worker', `rediss://:${ENCODED}@${hostOf(redis)}`)).toContain(
+      'if it does not speak TLS, give redis:// instead of rediss://.',
+    );
+  });
+});
+
+/** Starts a Redis that speaks TLS, with a certificate of its own making. */
+async function useTlsRedis(): Promise<{ readonly port: number; readonly certificate: string }> {
+  const folder = openFolder();
+  const [key, certificate] = [folder.at('key.pem'), folder.at('certificate.pem')];
+  const names = 'subjectAltName=DNS:localhost,IP:127.0.0.1';
+  const request = ['req', '-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1'];
+  const output = ['-nodes', '-days', '2', '-keyout', key, '-out', certificate];
+  execFileSync('openssl', [...request, ...output, '-subj', '/CN=localhost', '-addext', names], {
+    stdio: 'ignore',
+  });
+  const port = await freePort();
+  const files = ['--tls-cert-file', certificate, '--tls-key-file', key];
+  const ca = ['--tls-ca-cert-file', certificate, '--tls-auth-clients', 'no'];
+  await redisWith('--tls-port', String(port), ...files, ...ca);
+  return { port, certificate };
+}
+
+const KEY = '{brandfill}:written-after';
+
+test('connections follow the master that Sentinels name, while the old one still takes all it is told', async () => {
+  // Without the command, Sentinel cannot make a replica of it.
+  const old = await redisWith(
+    '--rename-command',
+    'REPLICAOF',
+    '',
+    '--rename-command',
+    'SLAVEOF',
+    '',
+  );
+  const next = await redisWith('--replicaof', '127.0.0.1', String(old.port));
+  const sentinel = await useSentinel(old);
+  const errors = vi.spyOn(console, 'error');
+  onTestFinished(() => errors.mockRestore());
+  const server = await openQueueServer({
+    url: `redis-sentinel://127.0.0.1:1,${addressOf(sentinel)}/mymaster`,
+    acceptEviction: true,
+    onNotice: () => {},
+  });
+  onTestFinished(() => server.close());
+  const waiting = (server.connect() as Redis).duplicate();
+  waiting.on('error', () => {}); // told by the one that it was made after
+  onTestFinished(() => waiting.disconnect());
+  await Promise.all([server.client.ping(), waiting.ping()]);
+
+  // It takes some seconds until Sentinel knows that there is a replica.
+  await expect
+    .poll(() => sentinel.call('sentinel', 'failover', 'mymaster').catch(String))
+    .toBe('OK');
+  const isWritten = async (client: RedisClient): Promise<unknown> => {
+    await client.set(KEY, '1');
+    return await next.client.getdel(KEY).catch(String);
+  };
+  await expect
+    .poll(async () => await next.client.role())
+    .toEqual(['master', expect.anything(), []]);
+  for (const client of [server.client, waiting]) {
+    await expect.poll(() => isWritten(client)).toBe('1');
+  }
+  expect(await old.client.role()).toEqual(['master', expect.anything(), []]);
+  expect(errors).not.toHaveBeenCalled(); // though one of the Sentinels is not there
+});
+
+test('a master that is away is told of as one that Sentinels watch, once', async () => {
+  const master = await redisWith();
+  const sentinel = await useSentinel(master);
+  const address = addressOf(sentinel);
+  const notices: string[] = [];
+  const server = await openQueueServer({
+    url: `redis-sentinel://${address}/mymaster`,
+    acceptEviction: true,
+    onNotice: (message) => notices.push(message),
+  });
+  onTestFinished(() => server.close());
+  server.connect();
+  await server.client.ping();
+  notices.length = 0;
+  await master.kill();
+  await expect.poll(() => notices).not.toEqual([]);
+  await master.start();
+  await server.client.ping();
+  const name = `mymaster (sentinels ${address})`;
+  expect(notices).toEqual([
+    `Redis at ${name}: its master is away. Going on with the one that its sentinels name, as soon as that answers.`,
+    `Redis at ${name} answers again.`,
+  ]);
+});

@@ -1,9 +1,20 @@
+import { execFile } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { promisify } from 'node:util';
+import { parse } from 'csv-parse/sync';
 import { describe, expect, it } from 'vitest';
 import { add, type EnrichOptions, enrich, enrichRows, plan } from '../../src/index.ts';
-import type { RunEvent } from '../../src/watch/events.ts';
+import { type RunEvent } from '../../src/watch/events.ts';
 import { openApi } from './support/api.ts';
+import { shippedFolder } from './support/build.ts';
+import { summaryOf } from './support/command.ts';
 import { type Folder, openFolder } from './support/folder.ts';
-import { domains } from './support/tables.ts';
+import { findMaterial } from './support/material.ts';
+import { runHere } from './support/program.ts';
+import { openSmallDisk } from './support/small-disk.ts';
+import { cellsOf, column, domains, rowsOf } from './support/tables.ts';
 
 /** Options for a run that leaves everything in one folder. */
 function optionsIn(folder: Folder, url = 'http://127.0.0.1:9'): Omit<EnrichOptions, 'input'> {
@@ -154,3 +165,105 @@ describe('an onEvent that throws', () => {
     expect(api.stats().calls).toBe(0);
   });
 });
+
+const runFile = promisify(execFile);
+
+/** Runs a program that has all of the library as `brandfill`, and gives what it prints. */
+async function runProgram(code: string, env: Readonly<Record<string, string>>): Promise<string> {
+  const library = pathToFileURL(join(shippedFolder(), 'index.js')).href;
+  const whole = `import * as brandfill from '${library}';\n${code}`;
+  const args = ['--input-type=module', '-e', whole];
+  return (await runFile(process.execPath, args, { env: { ...process.env, ...env } })).stdout;
+}
+
+describe('a program that uses the library', () => {
+  it('goes on when the disk of the store fills up', async ({ skip }) => {
+    const disk = openSmallDisk(6 * 1024 * 1024);
+    if (!disk) return skip('a full disk, because no small disk can be mounted');
+    const api = await openApi({
+      respond: (domain) => ({ body: { domain, text: 'x'.repeat(20_000) } }),
+    });
+    const printed = await runProgram(
+      `const { API: baseUrl, STORE: store } = process.env;
+       const input = Array.from({ length: 1000 }, (_, at) => ({ domain: \`company-\${at}.com\` }));
+       const counts = { found: 0, unusable_store: 0 };
+       for await (const row of brandfill.enrichRows({ input, baseUrl, store })) {
+         counts[row.brand_status === 'found' ? 'found' : row.brand_reason] += 1;
+       }
+       console.log(counts.found + counts.unusable_store, counts.found > 0, counts.unusable_store > 0);
+       await new Promise((resolve) => setTimeout(resolve, 100));
+       console.log('goes on');`,
+      { API: api.url, STORE: disk.at('store') },
+    );
+    expect(printed).toBe('1000 true true\ngoes on\n');
+  });
+});
+
+const TEN_THOUSAND = findMaterial('opendns-public-domain-lists', 'opendns-random-domains.txt');
+const COMPANIES = findMaterial('fortune500', 'fortune500_policy_urls.csv');
+
+describe.skipIf(!TEN_THOUSAND)('ten thousand real domains', () => {
+  it('come out in their order, each asked for once, and cost nothing the second time', async () => {
+    const folder = openFolder();
+    const text = readFileSync(TEN_THOUSAND ?? '', 'utf8');
+    const names = text.trimEnd().split(/\r?\n/);
+    folder.write('list.csv', `domain\n${text}`);
+    const api = await openApi({ notFound: 0.1 });
+    const args = ['enrich', 'list.csv', '--base-url', api.url, '--json', '--concurrency', '64'];
+    const first = await runHere(args, { cwd: folder.path });
+    expect(first.code).toBe(0);
+    const rows = rowsOf(folder.read('list.enriched.csv'));
+    expect(column(rows, 'domain')).toEqual(names);
+    const { statuses, rows: count, uniqueDomains, calls } = summaryOf(first);
+    expect(count).toBe(10_000);
+    expect(statuses.invalid).toBeLessThan(100);
+    expect(statuses.found + statuses.not_found + statuses.rejected + statuses.invalid).toBe(10_000);
+    expect(calls).toBe(uniqueDomains);
+    expect(api.stats().domains.mostCalls).toBe(1);
+    expect(rowsOf(folder.read('list.failures.csv'))).toHaveLength(10_000 - statuses.found);
+
+    const output = folder.read('list.enriched.csv');
+    const second = await runHere(args, { cwd: folder.path });
+    expect(summaryOf(second)).toMatchObject({ calls: 0, freshDomains: uniqueDomains, statuses });
+    expect(folder.read('list.enriched.csv')).toBe(output);
+  });
+
+  it('without a header are refused, not enriched from the second on', async () => {
+    const folder = openFolder();
+    folder.write('list.txt', readFileSync(TEN_THOUSAND ?? ''));
+    const ended = await runHere(['enrich', 'list.txt', '--base-url', 'http://127.0.0.1:9'], {
+      cwd: folder.path,
+    });
+    expect(ended.code).toBe(2);
+    expect(ended.stderr).toMatch(/no header/);
+  });
+});
+
+describe.skipIf(!COMPANIES)('a real list of companies', () => {
+  it('has its websites found, and every row kept to the byte', async () => {
+    const folder = openFolder();
+    const text = readFileSync(COMPANIES ?? '', 'utf8');
+    folder.write('list.csv', text);
+    const api = await openApi();
+    const ended = await runHere(['enrich', 'list.csv', '--base-url', api.url, '--json'], {
+      cwd: folder.path,
+    });
+    expect(ended.stderr).toContain("domains are in column 'website'");
+    const { rows, statuses, uniqueDomains } = summaryOf(ended);
+    expect(rows).toBe(cellsOf(text).length - 1);
+    expect(statuses.found).toBeGreaterThan(rows * 0.95);
+    expect(api.stats()).toMatchObject({ calls: uniqueDomains, domains: { mostCalls: 1 } });
+    const own = rawRows(text);
+    const out = rawRows(folder.read('list.enriched.csv'));
+    expect(out).toHaveLength(own.length);
+    expect(out.filter((row, at) => !row.startsWith(`${own[at]},`))).toEqual([]);
+  });
+});
+
+/** Each row as it stands in a file, line end left out. */
+function rawRows(csv: string): string[] {
+  const records = parse(csv, { raw: true, relax_column_count: true }) as unknown as {
+    readonly raw: string;
+  }[];
+  return records.map(({ raw }) => raw.replace(/\r?\n$/, ''));
+}

@@ -1,7 +1,7 @@
 import { chmodSync, chownSync, existsSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { loadJob } from '../../src/load-job.ts';
+import { loadJob } from '../../src/commands/run.ts';
 import { openScripted, openServer } from './support/api.ts';
 import { type Ended, summaryOf } from './support/command.ts';
 import { type Folder, openFolder } from './support/folder.ts';

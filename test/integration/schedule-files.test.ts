@@ -1,5 +1,11 @@
 import { rmSync } from 'node:fs';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import {
+  openScheduleResults,
+  type ScheduledResult,
+} from '../../src/queue/bullmq/schedules/schedule-keepers.ts';
+import { openScheduleQueue } from '../../src/queue/bullmq/schedules/schedule-queue.ts';
+import { useRedis } from '../support/redis.ts';
 import { run } from './support/command.ts';
 import { FAR, openSchedules, type Schedules, terminate } from './support/schedules.ts';
 
@@ -155,4 +161,43 @@ describe('the files of brandfill schedule', () => {
     expect(stderr).toMatch(message);
     expect(code).toBe(2);
   });
+});
+
+const ROUNDS = 50;
+
+it('of two who ask for one run at the same moment, one is told that it is asked for already', async () => {
+  const { client } = await useRedis();
+  const others = client.duplicate();
+  onTestFinished(() => others.disconnect());
+  const queues = [openScheduleQueue(client, 'crm'), openScheduleQueue(others, 'crm')];
+  // Both are connected before it begins.
+  for (const queue of queues) await queue.ask({ job: 'first', why: 'asked', dueAtMs: 0 });
+  const jobs = Array.from({ length: ROUNDS }, (_, at) => `job-${at}`);
+  const asked = jobs.map((job) =>
+    Promise.all(queues.map((queue) => queue.ask({ job, why: 'asked', dueAtMs: 0 }))),
+  );
+  const answers = await Promise.all(asked);
+  expect(answers.map((each) => each.filter((isTheirs) => isTheirs))).toEqual(
+    jobs.map(() => [true]),
+  );
+  expect(await queues[0]?.findRuns(jobs)).toEqual(new Map(jobs.map((job) => [job, 'waiting'])));
+  await Promise.all(queues.map((queue) => queue.close()));
+});
+
+function resultOf(exitCode: number, at: number): Omit<ScheduledResult, 'skipped'> {
+  const time = new Date(at * 1_000).toISOString();
+  return { why: 'due', startedAt: time, finishedAt: time, exitCode, host: 'vm' };
+}
+
+it('results of a job are the last thirty, and the last that was done however long that is ago', async () => {
+  const { client } = await useRedis();
+  const results = openScheduleResults(client, 'crm');
+  const codes = [0, 3, ...Array.from({ length: 40 }, () => 2)];
+  for (const [at, code] of codes.entries()) await results.add('nightly', resultOf(code, at));
+  const kept = await results.read('nightly');
+  expect(kept.map(({ exitCode }) => exitCode)).toEqual([...codes.slice(-30), 3]);
+  expect(kept[0]).toEqual({ ...resultOf(2, 41), skipped: 0 });
+
+  for (let at = 0; at < 30; at += 1) await results.add('nightly', resultOf(at === 9 ? 0 : 4, at));
+  expect(await results.read('nightly')).toHaveLength(30);
 });

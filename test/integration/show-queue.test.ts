@@ -1,7 +1,6 @@
 import { request } from 'undici';
 import { expect, it } from 'vitest';
 import { describeSelf } from '../../src/common/owner.ts';
-import { showQueue } from '../../src/dashboard/show-queue.ts';
 import { dashboard, enrichRows } from '../../src/index.ts';
 import {
   announceKeeper,
@@ -12,6 +11,7 @@ import {
   withScheduleQueue,
 } from '../../src/queue/bullmq/index.ts';
 import { resultsKey } from '../../src/queue/bullmq/schedules/schedule-queue.ts';
+import { showQueue } from '../../src/web/show-queue.ts';
 import { runState } from '../dashboard/boards.ts';
 import { createGate } from '../support/gate.ts';
 import { useRedis } from '../support/redis.ts';

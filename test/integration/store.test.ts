@@ -1,9 +1,9 @@
 import { existsSync, statSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
+import { exportStore, findStored, pruneStore } from '../../src/commands/store.ts';
+import { importStore } from '../../src/commands/store-import.ts';
 import { openStore } from '../../src/store/store.ts';
-import { importStore } from '../../src/store-upkeep/store-import.ts';
-import { exportStore, findStored, pruneStore } from '../../src/store-upkeep/store-upkeep.ts';
 import { openApi } from './support/api.ts';
 import { run, start, summaryOf } from './support/command.ts';
 import { enrichIn } from './support/enrich.ts';

@@ -1,10 +1,9 @@
 import { getEventListeners } from 'node:events';
 import { describe, expect, it } from 'vitest';
-import { exitCodeOf } from '../../src/exit-codes.ts';
 import { type TryOptions, tryDomain } from '../../src/index.ts';
 import type { SandboxReply } from '../../src/sandbox/options.ts';
-import { describeEnd } from '../../src/watch/describe/describe-trial.ts';
-import { createStatusCounts } from '../../src/watch/summary.ts';
+import { describeEnd } from '../../src/watch/describe-trial.ts';
+import { createStatusCounts, exitCodeOf } from '../../src/watch/summary.ts';
 import { openFilesIn } from '../support/descriptors.ts';
 import { openApi, openScripted, openServer } from './support/api.ts';
 import { type Ended, run, start } from './support/command.ts';

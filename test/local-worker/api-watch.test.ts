@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
-import { watchApi, watchLimits } from '../../src/local-worker/api-watch.ts';
 import type { PaceDescription } from '../../src/pace/pacer.ts';
 import type { RateLimiter } from '../../src/pace/rate-limiter.ts';
-import { describeStop } from '../../src/watch/describe/describe.ts';
+import { watchApi, watchLimits } from '../../src/run/api-watch.ts';
+import { describeStop } from '../../src/watch/describe.ts';
 import { createStopSwitch } from '../../src/worker/stop-switch.ts';
 
 /** Watches an API; `state.outage` and `state.waitMs` say what is going on. */

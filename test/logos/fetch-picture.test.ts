@@ -2,7 +2,7 @@ import { lookup } from 'node:dns/promises';
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import { brotliCompressSync, gzipSync } from 'node:zlib';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { parseAllowedHost } from '../../src/common/hosts.ts';
+import { parseAllowedHost } from '../../src/common/addresses.ts';
 import {
   createPictureFetcher,
   type Fetched,

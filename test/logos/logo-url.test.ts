@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { isAllowed, parseAllowedHost } from '../../src/common/hosts.ts';
-import { findLogoUrl } from '../../src/logos/logo-url.ts';
+import { isAllowed, parseAllowedHost } from '../../src/common/addresses.ts';
+import { findLogoUrl } from '../../src/logos/fetch-picture.ts';
 
 function find(value: unknown, allowed: readonly string[] = []): string {
   const found = findLogoUrl(value, allowed.map(parseAllowedHost));

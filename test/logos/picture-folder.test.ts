@@ -2,10 +2,10 @@ import { spawnSync } from 'node:child_process';
 import { mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { temporaryPath } from '../../src/common/files.ts';
 import { describeSelf } from '../../src/common/owner.ts';
-import { temporaryPath } from '../../src/common/temporary-files.ts';
-import { findPictureKind } from '../../src/logos/logo-url.ts';
-import { openPictureFolder, pictureFileOf } from '../../src/logos/picture-folder.ts';
+import { findPictureKind } from '../../src/logos/fetch-picture.ts';
+import { openPictureFolder, pictureFileOf } from '../../src/logos/save-logos.ts';
 import { useTempFolder } from '../support/temp-folder.ts';
 import { GIF, PLAIN_SVG, PNG } from './svgs.ts';
 

@@ -1,16 +1,16 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { type Fetched } from '../../src/logos/fetch-picture.ts';
+import type { Fetched } from '../../src/logos/fetch-picture.ts';
 import { createHostTurns } from '../../src/logos/host-turns.ts';
-import { openPictureFolder } from '../../src/logos/picture-folder.ts';
 import {
   type Circumstances,
   decide,
   type LogoCounts,
   markOf,
+  openPictureFolder,
   saveLogos,
   triedMarkOf,
 } from '../../src/logos/save-logos.ts';
-import { type LogoNote } from '../../src/store/logo-notes.ts';
+import type { LogoNote } from '../../src/store/logo-notes.ts';
 import { openStore } from '../../src/store/store.ts';
 import { useTempFolder } from '../support/temp-folder.ts';
 import { PNG } from './svgs.ts';

@@ -3,13 +3,13 @@ import { join } from 'node:path';
 import perfHooks from 'node:perf_hooks';
 import { Histogram, Registry } from 'prom-client';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
-import { createCallCounters } from '../../src/common/call-counters.ts';
+import { createCallCounters } from '../../src/common/calls.ts';
 import { makeFolder } from '../../src/common/files.ts';
 import { createCallMetrics, PlainHistogram } from '../../src/metrics/call-metrics.ts';
 import { createQueueMetrics, measureCollector } from '../../src/metrics/create-instruments.ts';
 import { createMetrics } from '../../src/metrics/metrics.ts';
 import { createPaceState, describePace } from '../../src/pace/pacer.ts';
-import { type ReadQueues } from '../../src/queue/bullmq/queues.ts';
+import type { ReadQueues } from '../../src/queue/bullmq/queues.ts';
 import { useTempFolder } from '../support/temp-folder.ts';
 
 it('a further run with a server starts no further monitor of the event loop', async () => {

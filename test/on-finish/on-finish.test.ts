@@ -2,9 +2,13 @@ import { readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { describe, expect, it } from 'vitest';
-import { createReport, type FinishedRun, reportVariables } from '../../src/on-finish/report.ts';
-import { tell } from '../../src/on-finish/tell.ts';
-import { type Summary } from '../../src/watch/summary.ts';
+import {
+  createReport,
+  type FinishedRun,
+  reportVariables,
+  tell,
+} from '../../src/commands/on-finish.ts';
+import type { Summary } from '../../src/watch/summary.ts';
 import { useHttpServer } from '../support/servers.ts';
 import { useTempFolder } from '../support/temp-folder.ts';
 

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { text } from 'node:stream/consumers';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
-import { postReport } from '../../src/on-finish/tell.ts';
+import { postReport } from '../../src/commands/on-finish.ts';
 import { useConnectProxy } from '../support/connect-proxy.ts';
 import { type TestServer, useHttpServer, useTcpServer } from '../support/servers.ts';
 

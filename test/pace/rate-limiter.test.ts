@@ -3,7 +3,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import fc from 'fast-check';
 
 import { describe, expect, it } from 'vitest';
-import { LONGEST_STATED_MS } from '../../src/common/limit-hints.ts';
+import { LONGEST_STATED_MS } from '../../src/common/calls.ts';
 import type { Clock } from '../../src/pace/clock.ts';
 import { createPaceState } from '../../src/pace/pacer.ts';
 import {

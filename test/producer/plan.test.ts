@@ -17,12 +17,11 @@ async function plan(text: string, { known = [] as readonly string[], registrable
     format,
     column,
     readDomain: createDomainReader({ column, registrable }),
-    isFresh: (domain) => known.includes(domain),
+    look: (domain) => (known.includes(domain) ? 'known' : 'due'),
     domainRows: { again: (domain) => void again.push(domain) },
     index: {
       append: async (batch) => void rows.push(...batch),
-      read: async function* () {},
-      close: async () => {},
+      end: async () => {},
     },
     signal: new AbortController().signal,
   });

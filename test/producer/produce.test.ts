@@ -4,13 +4,11 @@ import type { IndexedKind, RowIndex } from '../../src/producer/row-index.ts';
 import type { Chunk } from '../../src/queue/lookup-queue.ts';
 import { type Claims, NO_CLAIMS } from '../../src/store/claims/claims.ts';
 
-function indexOf(rows: readonly (readonly [IndexedKind, string])[]): RowIndex {
+function indexOf(rows: readonly (readonly [IndexedKind, string])[]): Pick<RowIndex, 'read'> {
   return {
-    append: async () => {},
     read: async function* () {
       for (const [kind, text] of rows) yield [{ kind, text, sizeBytes: 1, fields: 1 }];
     },
-    close: async () => {},
   };
 }
 

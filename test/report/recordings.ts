@@ -1,6 +1,6 @@
 import type { JoinedRow } from '../../src/collector/joined-row.ts';
 import type { OutputColumn } from '../../src/collector/output/output-columns.ts';
-import { createJob } from '../../src/job/job.ts';
+import { createJob } from '../../src/options/api.ts';
 import type { Plan } from '../../src/producer/plan.ts';
 import { createRunReport, type ReportedRun } from '../../src/report/report.ts';
 import { createRunRecorder } from '../../src/report/run-recorder.ts';

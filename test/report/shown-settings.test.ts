@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { showSettings } from '../../src/report/shown-settings.ts';
+import { showSettings } from '../../src/report/report.ts';
 import { settingsOf } from './recordings.ts';
 
 function shown(given: Readonly<Record<string, unknown>>): Record<string, string> {
@@ -11,8 +11,8 @@ describe('the settings of a report', () => {
   it('show no secret: of parameters and headers the names, of a queue no login', () => {
     const settings = shown({
       auth: 'header:X-Key',
-      param: ['token=hush', 'lang=de'],
-      header: { 'X-Signature': 'hush' },
+      params: ['token=hush', 'lang=de'],
+      headers: { 'X-Signature': 'hush' },
       queue: 'redis://user:hu%40%2Fsh@redis.example.com:6379/0',
     });
     expect(JSON.stringify(settings)).not.toMatch(/hush|hu%40|sh@|the-key/);

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { openJsonl } from '../../src/rows/jsonl.ts';
-import { scanAll, sourceOf } from './sources.ts';
+import { scanAll, sourceOf, writeInBytes } from './sources.ts';
 
 const LIST = { name: 'list.jsonl' };
 
@@ -13,7 +13,7 @@ describe('openJsonl', () => {
       ['1', 'acme.com', ''],
       ['', 'x; 2', ''],
     ]);
-    expect(await scanAll(format, source, 'site')).toEqual([
+    expect(await scanAll(format, source, 'site')).toMatchObject([
       { cell: 'acme.com', sizeBytes: 27, fields: 1 },
       { cell: '', sizeBytes: 1, fields: 0 },
       { cell: 'x; 2', sizeBytes: 26, fields: 1 },
@@ -46,12 +46,16 @@ describe('openJsonl', () => {
   });
 
   it('adds members behind the own text, and leaves out what there is nothing for', () => {
-    const { row } = openJsonl(sourceOf('{}', LIST), 'b_').createWriter(['b_x', 'b_y'], {
-      maxFields: 1,
-    });
-    expect(row('{"n":1.0}\r\n', 1, ['t', null])).toBe('{"n":1.0,"b_x":"t","b_y":null}\r\n');
-    expect(row(' { } \n', 1, [undefined, [1]])).toBe(' {"b_y":[1]}\n');
-    expect(row('{"n":12345678901234567890 }', 1, [undefined, undefined])).toBe(
+    const format = openJsonl(sourceOf('{}', LIST), 'b_');
+    const writer = format.createWriter(['b_x', 'b_y'], { maxFields: 1 });
+    const write = (raw: string, added: readonly unknown[]): string => {
+      const text = writer.row(raw, 1, added);
+      expect(writeInBytes(writer, { raw, fields: 1 }, added)).toBe(text);
+      return text;
+    };
+    expect(write('{"n":1.0}\r\n', ['t', null])).toBe('{"n":1.0,"b_x":"t","b_y":null}\r\n');
+    expect(write(' { } \n', [undefined, [1]])).toBe(' {"b_y":[1]}\n');
+    expect(write('{"n":12345678901234567890 }', [undefined, undefined])).toBe(
       '{"n":12345678901234567890}\n',
     );
   });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { createJob } from '../../src/job/job.ts';
+import { createJob } from '../../src/options/api.ts';
 import { createPaceState, type PaceState } from '../../src/pace/pacer.ts';
 import type { PlanEstimate } from '../../src/producer/plan.ts';
 import { estimateCalls } from '../../src/run/plan-run.ts';

@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { createBrandAnswer } from '../../src/sandbox/brand-answer.ts';
-import { hashText } from '../../src/sandbox/random.ts';
+import { createBrandAnswer, hashText } from '../../src/sandbox/brand-answer.ts';
 import { createDomains } from './sandboxes.ts';
 
 const answers = createDomains(2000).map((domain) => createBrandAnswer(domain, hashText(domain, 1)));

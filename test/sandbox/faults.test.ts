@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
+import { hashText } from '../../src/sandbox/brand-answer.ts';
 import type { SandboxOptions, SandboxReply } from '../../src/sandbox/options.ts';
-import { hashText } from '../../src/sandbox/random.ts';
 import { createReplies } from '../../src/sandbox/replies.ts';
 import { ask, askAll, createDomains, openCall, openSandbox } from './sandboxes.ts';
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
+import { hashText } from '../../src/sandbox/brand-answer.ts';
 import { createLatency } from '../../src/sandbox/brand-endpoint.ts';
-import { hashText } from '../../src/sandbox/random.ts';
 import { createDomains } from './sandboxes.ts';
 
 const hashes = createDomains(20_000).map((domain) => hashText(domain, 1));

@@ -1,14 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import { type OnNotice } from '../../src/common/notice.ts';
-import {
-  type DueSchedule,
-  type RunRequest,
-} from '../../src/queue/bullmq/schedules/schedule-queue.ts';
-import { createClockNotice } from '../../src/schedule/clock-notice.ts';
+import { createClockNotice } from '../../src/commands/schedule.ts';
+import type { OnNotice } from '../../src/common/errors.ts';
+import type { DueSchedule, RunRequest } from '../../src/queue/bullmq/schedules/schedule-queue.ts';
 import { groupOf } from '../../src/schedule/group.ts';
-import { keepSchedules, reconcile } from '../../src/schedule/keep-schedules.ts';
-import { makeRun } from '../../src/schedule/make-run.ts';
-import { type ReadSchedule } from '../../src/schedule/read-schedule.ts';
+import { keepSchedules, type ReadSchedule, reconcile } from '../../src/schedule/schedules.ts';
+import { makeRun } from '../../src/schedule/serve-schedules.ts';
 
 const NIGHTLY = { cron: '30 2 * * *', timezone: 'UTC' };
 const EARLY = { cron: '0 1 * * *', timezone: 'UTC' };

@@ -22,6 +22,8 @@ export interface Server {
   readonly spread?: number;
   readonly errors?: number;
   readonly calls?: number;
+  /** Whether its runs differ so much that a mean takes many of them. @default false */
+  readonly varies?: boolean;
 }
 
 const PER_MS = 1 / 1_000;
@@ -58,6 +60,7 @@ export const SERVERS: readonly Server[] = [
     name: 'fixed window 100 per 10 s, no header',
     kind: 'rate',
     limit: () => fixedWindow(100, 10_000),
+    varies: true,
   },
   { name: 'sliding window 100 per 10 s', kind: 'rate', limit: () => slidingWindow(100, 10_000) },
   {
@@ -116,7 +119,11 @@ export const SERVERS: readonly Server[] = [
       ]),
   },
   { name: 'halves: 50/s, then 25/s', limit: () => tokenBucket(from(60_000, 50, 25), 5) },
-  { name: 'grows: 50/s, then 200/s', limit: () => tokenBucket(from(30_000, 50, 200), 5) },
+  {
+    name: 'grows: 50/s, then 200/s',
+    limit: () => tokenBucket(from(30_000, 50, 200), 5),
+    varies: true,
+  },
   { name: 'token bucket, 50 ms', limit: () => tokenBucket(50 * PER_MS, 50), serviceMs: 50 },
   { name: 'token bucket, 1 s', limit: () => tokenBucket(50 * PER_MS, 50), serviceMs: 1_000 },
   { name: 'token bucket, 7 s', limit: () => tokenBucket(20 * PER_MS, 20), serviceMs: 7_000 },
@@ -137,12 +144,14 @@ export const SERVERS: readonly Server[] = [
     limit: () => tokenBucket(PER_MS, 1),
     serviceMs: 300,
     calls: 300,
+    varies: true,
   },
   {
     name: 'token bucket 5/s, burst 1, 300 calls',
     limit: () => tokenBucket(5 * PER_MS, 1),
     serviceMs: 300,
     calls: 300,
+    varies: true,
   },
   {
     name: 'token bucket, 2 % errors',

@@ -1,4 +1,4 @@
-import type { LimitHints } from '../../src/common/limit-hints.ts';
+import type { LimitHints } from '../../src/common/calls.ts';
 import { OUR_EPOCH_MS } from './read-headers.ts';
 
 /** What a server says to a call. */

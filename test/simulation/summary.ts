@@ -12,8 +12,8 @@ export interface Summary {
   readonly mostThrottled: number;
 }
 
-export function summarize(run: (seed: number) => Result): Summary {
-  const results = Array.from({ length: SEEDS }, (_, index) => run(index + 1));
+export function summarize(run: (seed: number) => Result, seeds = SEEDS): Summary {
+  const results = Array.from({ length: seeds }, (_, index) => run(index + 1));
   const mean = (of: (result: Result) => number): number =>
     results.reduce((sum, result) => sum + of(result), 0) / results.length;
   return {

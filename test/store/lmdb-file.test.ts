@@ -2,9 +2,9 @@ import { readdirSync, readFileSync, statSync, truncateSync, writeFileSync } from
 import { join } from 'node:path';
 import { open } from 'lmdb';
 import { describe, expect, it } from 'vitest';
+import { findStored } from '../../src/commands/store.ts';
 import { openLmdb } from '../../src/store/lmdb-file.ts';
 import { openStore } from '../../src/store/store.ts';
-import { findStored } from '../../src/store-upkeep/store-upkeep.ts';
 import { useTempFolder } from '../support/temp-folder.ts';
 import { outcomeOf } from './outcomes.ts';
 

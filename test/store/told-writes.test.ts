@@ -2,12 +2,12 @@ import { mkdirSync, rmdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
 import { expect, it, onTestFinished } from 'vitest';
-import { STORE_SETTINGS } from '../../src/job/commands/store-settings.ts';
+import { withOpenedStore } from '../../src/commands/opened-store.ts';
+import { STORE_OPTIONS } from '../../src/options/command-options.ts';
 import type { LmdbFile } from '../../src/store/lmdb-file.ts';
 import { openStore } from '../../src/store/store.ts';
 import { noteApiName, openTables } from '../../src/store/tables.ts';
 import { tellWrites } from '../../src/store/told-writes.ts';
-import { withOpenedStore } from '../../src/store-upkeep/opened-store.ts';
 import { createGate } from '../support/gate.ts';
 import { useTempFolder } from '../support/temp-folder.ts';
 
@@ -33,7 +33,7 @@ it('tells that the name of an API cannot be noted when a store is opened', async
 
 it('tells that a store cannot be written by whoever looks after it', async () => {
   const folder = useTempFolder();
-  const task = { options: { store: folder }, definitions: STORE_SETTINGS, mayMake: true };
+  const task = { options: { store: folder }, declared: STORE_OPTIONS, mayMake: true };
   const writing = withOpenedStore(task, async ({ tables }) => {
     blockLock(folder);
     await noteApiName(tables, 'endpoint', 'api');

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { findHoldUp, findLongestHoldUp } from '../../src/watch/hold-up.ts';
+import { findHoldUp, findLongestHoldUp } from '../../src/watch/waits.ts';
 
 describe('findHoldUp', () => {
   it('blames nothing else while somebody has paused the calls', () => {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Outcome } from '../../src/brand/outcome.ts';
-import { createRecentOutcomes } from '../../src/watch/recent-outcomes.ts';
+import { createRecentOutcomes } from '../../src/watch/events.ts';
 
 function outcome(domain: string, status: Outcome['status'], json = ''): Outcome {
   return { domain, status, reason: 'why', httpStatus: 500, attempts: 1, fetchedAtMs: 5, json };

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { createReadingTeller } from '../../src/watch/tell-reading.ts';
+import { createReadingTeller } from '../../src/watch/events.ts';
 
 const LIST = { name: 'big.csv', sizeBytes: 2_000_000_000 };
 

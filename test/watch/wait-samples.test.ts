@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import type { PaceDescription } from '../../src/pace/pacer.ts';
-import { createWaitSamples } from '../../src/watch/wait-samples.ts';
+import { createWaitSamples } from '../../src/watch/waits.ts';
 
 function paceOf(why: PaceDescription['why']): PaceDescription {
   return { limitIs: 'unknown', ratePerSecond: 1, waitMs: 0, why };

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { type Answer } from '../../src/brand/answer.ts';
-import { LONGEST_STATED_MS } from '../../src/common/limit-hints.ts';
+import type { Answer } from '../../src/brand/answer.ts';
+import { LONGEST_STATED_MS } from '../../src/common/calls.ts';
 import { createRateLimiter } from '../../src/pace/rate-limiter.ts';
 import { lookUp } from '../../src/worker/lookup.ts';
 import {

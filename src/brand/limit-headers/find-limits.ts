@@ -1,4 +1,4 @@
-import type { LimitHints } from '../../common/limit-hints.ts';
+import type { LimitHints } from '../../common/calls.ts';
 import { combinePolicies, type Policy, parsePolicies } from './policy.ts';
 import {
   type AnswerTime,

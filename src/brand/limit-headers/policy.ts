@@ -1,5 +1,5 @@
 import { type InnerList, type Item, parseDictionary, parseList, Token } from 'structured-headers';
-import { type LimitHints, LONGEST_STATED_MS } from '../../common/limit-hints.ts';
+import { type LimitHints, LONGEST_STATED_MS } from '../../common/calls.ts';
 import { type AnswerTime, findWaitMs, MOST_MEMBERS, waitOfDate, waitOfNumber } from './time.ts';
 
 /** One policy, as far as one field describes it. */

@@ -1,4 +1,4 @@
-import { LONGEST_STATED_MS } from '../../common/limit-hints.ts';
+import { LONGEST_STATED_MS } from '../../common/calls.ts';
 
 /** A header as an HTTP client returns it. Several lines of one name are a list. */
 export type FieldValue = string | readonly string[] | undefined;

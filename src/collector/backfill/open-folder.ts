@@ -3,12 +3,13 @@ import { join } from 'node:path';
 import type { Database } from 'lmdb';
 import { BrandfillError, describeSystemError } from '../../common/errors.ts';
 import { makeFolder } from '../../common/files.ts';
-import { beat, lastBeat } from '../../common/heartbeat.ts';
 import {
   BEAT_MS,
+  beat,
   describeOwner,
   describeSelf,
   isAlive,
+  lastBeat,
   type Owner,
   SILENCE_MS,
 } from '../../common/owner.ts';

@@ -1,7 +1,7 @@
 import { type FileHandle, lstat, open, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
+import type { OnNotice } from '../../common/errors.ts';
 import { syncFolder } from '../../common/files.ts';
-import type { OnNotice } from '../../common/notice.ts';
 import type { Journal } from './journal.ts';
 import {
   fileName,

@@ -10,7 +10,7 @@ import { valueAt } from './flatten.ts';
 import type { RankedPaths, ShapeUse, ShapeUses } from './rank-paths.ts';
 
 export interface CountShapesOptions {
-  readonly index: RowIndex;
+  readonly index: Pick<RowIndex, 'read'>;
   readonly answers: Pick<RowAnswers, 'answerHeadOf'>;
   /** The shapes of fresh outcomes, as counted by the plan. */
   readonly freshShapes: ShapeUses;
@@ -25,8 +25,9 @@ export async function countShapes(options: CountShapesOptions): Promise<ShapeUse
   const uses = new Map([...freshShapes].map(([id, use]) => [id, { ...use }]));
   let row = 0;
   for await (const rows of index.read()) {
-    for (const { kind, text } of rows) {
+    for (const { kind, text, fields } of rows) {
       if (kind === 'due' || kind === 'known') row += 1;
+      else if (kind === 'written') row += fields;
       if (kind !== 'due') continue; // fresh outcomes are already counted
       const head = answers.answerHeadOf(text);
       if (head) countShape(uses, head.shapeId, row);

@@ -7,12 +7,13 @@ import { createGzip } from 'node:zlib';
 import { BrandfillError, describeUnwritable } from '../../common/errors.ts';
 import {
   type FileAccess,
+  findLeftovers,
   followOwnLinks,
   modeWithin,
   newFileMode,
   syncFolder,
+  temporaryPath,
 } from '../../common/files.ts';
-import { findLeftovers, temporaryPath } from '../../common/temporary-files.ts';
 import { isStoreFile } from '../../store/store-files.ts';
 import { placeOf } from './output-paths.ts';
 import { keepAtExit, removeAtExit } from './remove-at-exit.ts';
@@ -31,6 +32,13 @@ export interface OutputFile {
   commit(): Promise<void>;
   /** Leaves the place as it was. Must be called in any case; does nothing after `commit`. */
   discard(): Promise<void>;
+  /**
+   * Takes out what was written so far, to be read, and begins anew. Missing where what was written is
+   * gone, or is packed.
+   *
+   * @returns it, to be closed by the caller
+   */
+  readonly setAside?: (() => Promise<FileHandle>) | undefined;
 }
 
 /**
@@ -58,7 +66,7 @@ export async function openOutputFile(
     if (before && !before.isFile()) return openDevice(path, target);
     await removeLeftovers(target);
     const temporary = temporaryBeside(target);
-    const handle = await open(temporary, 'wx', newFileMode(from));
+    const handle = await open(temporary, 'wx+', newFileMode(from));
     const file = createOutputFile(path, { target, temporary, handle });
     try {
       const made = await handle.stat();
@@ -123,14 +131,28 @@ interface Place {
 /** Files that this process could not remove when they were discarded. Its next run tries again. */
 const abandoned = new Set<string>();
 
-function createOutputFile(path: string, { target, temporary, handle }: Place): OutputFile {
-  const sink = target.endsWith('.gz') ? compressInto(handle) : writeInto(handle);
+function createOutputFile(path: string, { target, ...place }: Place): OutputFile {
+  let { temporary, handle } = place;
+  const isPacked = target.endsWith('.gz');
+  let sink = isPacked ? compressInto(handle) : writeInto(handle);
   const removeTemporary = (): void => {
     try {
       rmSync(temporary, { force: true });
     } catch {
       abandoned.add(temporary); // its folder has become read-only
     }
+  };
+  const setAside = async (): Promise<FileHandle> => {
+    await sink.end();
+    const aside = handle;
+    const { mode } = await aside.stat();
+    const fresh = temporaryBeside(target);
+    handle = await open(fresh, 'wx+', mode & 0o777);
+    removeTemporary();
+    temporary = fresh;
+    if ((await handle.stat()).mode !== mode) await handle.chmod(mode & 0o777);
+    sink = writeInto(handle);
+    return aside;
   };
   removeAtExit(removeTemporary);
   let isDone = false;
@@ -157,6 +179,7 @@ function createOutputFile(path: string, { target, temporary, handle }: Place): O
       removeTemporary();
       keepAtExit(removeTemporary);
     },
+    setAside: isPacked ? undefined : () => refused(path, setAside),
   };
 }
 
@@ -168,16 +191,46 @@ interface Sink {
   abandon(): Promise<void>;
 }
 
-/** Writes while the next rows are made. An error shows at the next write. */
+/** Less than this is gathered: rows come in batches of some two hundred, and each write takes a while. */
+const BLOCK_BYTES = 256 * 1024;
+const MOST_BYTES_OF_UNIT = 3;
+
+/** Writes while the next rows are made. An error shows at a later write, or at the end. */
 function writeInto(handle: FileHandle): Sink {
+  let block = Buffer.allocUnsafe(BLOCK_BYTES);
+  let other = Buffer.allocUnsafe(BLOCK_BYTES);
+  let gathered = 0;
   let writing: Promise<void> = Promise.resolve();
+
+  async function send(content: string | Uint8Array): Promise<void> {
+    await writing;
+    writing = handle.writeFile(content); // appends: a handle writes at its position
+    writing.catch(() => {}); // seen by the next write, or at the end
+  }
+
+  async function flush(): Promise<void> {
+    if (gathered === 0) return;
+    await send(block.subarray(0, gathered));
+    [block, other] = [other, block];
+    gathered = 0;
+  }
+
   return {
     write: async (content) => {
-      await writing;
-      writing = handle.writeFile(content); // appends: a handle writes at its position
-      writing.catch(() => {}); // seen by the next write, or at the end
+      const isText = typeof content === 'string';
+      const mostBytes = content.length * (isText ? MOST_BYTES_OF_UNIT : 1);
+      if (mostBytes > BLOCK_BYTES - gathered) await flush();
+      if (mostBytes > BLOCK_BYTES) await send(content);
+      else if (isText) gathered += block.write(content, gathered);
+      else {
+        block.set(content, gathered);
+        gathered += content.length;
+      }
     },
-    end: () => writing,
+    end: async () => {
+      await flush();
+      await writing;
+    },
     abandon: async () => {
       await writing.catch(() => {});
     },

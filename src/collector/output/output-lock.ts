@@ -1,12 +1,13 @@
 import { readFileSync, unlinkSync } from 'node:fs';
 import { link, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { BrandfillError, systemErrorCode } from '../../common/errors.ts';
-import { beat, lastBeat } from '../../common/heartbeat.ts';
 import {
   BEAT_MS,
+  beat,
   describeOwner,
   describeSelf,
   isAlive,
+  lastBeat,
   type Owner,
   SILENCE_MS,
 } from '../../common/owner.ts';

@@ -1,5 +1,5 @@
 import type { FileHandle } from 'node:fs/promises';
-import type { Extent, RowColumn, RowFormat, RowWriter } from '../../rows/row-format.ts';
+import type { ByteWriter, Extent, RowColumn, RowFormat, RowWriter } from '../../rows/row-format.ts';
 import type { Source } from '../../rows/source.ts';
 import { openSpool, readFromStart, writeAll } from '../../rows/spool.ts';
 import { createSheetOfList, createTextWriter, type TableOptions } from '../../rows/table-writer.ts';
@@ -16,6 +16,11 @@ import type { SheetNames } from './sheet-names.ts';
 
 /** The files of a run. */
 export interface Outputs {
+  /**
+   * Begins the output, for rows that can be written before the others. `write` puts those between
+   * them, and must then get the same format and columns. Undefined where that cannot be done.
+   */
+  begin(layout: Pick<OutputLayout, 'format' | 'columns'>): Promise<BegunOutput | undefined>;
   /** Writes all rows and puts all files in their places. */
   write(rows: AsyncIterable<readonly OutputRow[]>, layout: OutputLayout): Promise<void>;
   /**
@@ -25,6 +30,15 @@ export interface Outputs {
   writeBy(work: (files: WrittenFiles) => Promise<void>): Promise<void>;
   /** Leaves all places as they were, unless everything was written. */
   close(): Promise<void>;
+}
+
+/** An output whose first rows are written. */
+export interface BegunOutput {
+  readonly writer: ByteWriter;
+  /** @param bytes must not be changed until the next call resolves */
+  write(bytes: Uint8Array): Promise<void>;
+  /** Takes it all back. `write` of the outputs then writes all rows. */
+  readonly undo: () => Promise<void>;
 }
 
 /** The two files of a merge. */
@@ -90,6 +104,10 @@ export async function openOutputs(
     const failures = paths.failures === undefined ? undefined : await open(paths.failures);
     const changed = paths.changes === undefined ? undefined : await open(paths.changes);
     return {
+      begin: async (layout) => {
+        const isAlike = kindOfOutput(paths.out, layout.format) === layout.format.kind;
+        return isAlike ? await out.table.beginEarly(layout) : undefined;
+      },
       write: (rows, layout) => write(rows, layout, { out, failures, changed, lock }),
       writeBy: async (work) => {
         if (!failures) throw new TypeError('a merge has a failures file');
@@ -192,17 +210,21 @@ async function beginTable(
   const valuesOf = (row: JoinedRow): unknown[] => columns.map((column) => column.valueOf(row));
   return {
     append: async (rows, more) => {
-      if (rows.length === 0) return;
-      const texts = rows.map((row, at) => {
-        if (!isListed(row)) return table.writer.blank?.(row.raw, row.fields) ?? '';
-        const values = valuesOf(row);
-        return table.writer.row(
-          row.raw,
-          row.fields,
-          more ? [...values, ...(more[at] ?? [])] : values,
-        );
-      });
-      await table.write(texts.join(''));
+      let text = '';
+      for (const [at, row] of rows.entries()) {
+        if (isListed(row)) {
+          const values = valuesOf(row);
+          const cells = more ? [...values, ...(more[at] ?? [])] : values;
+          text += table.writer.row(row.raw, row.fields, cells);
+        } else if (row.status === 'blank') {
+          text += table.writer.blank?.(row.raw, row.fields) ?? '';
+        } else {
+          await table.write(text);
+          text = '';
+          await table.goOn(row.sizeBytes);
+        }
+      }
+      await table.write(text);
     },
   };
 }
@@ -262,6 +284,8 @@ async function inOrder(paths: readonly string[]): Promise<readonly string[]> {
 interface Table {
   readonly writer: RowWriter;
   write(text: string): Promise<void>;
+  /** Lets the next bytes follow that were written early. */
+  goOn(sizeBytes: number): Promise<void>;
 }
 
 /** A file with one table or, if it is a workbook, with several. */
@@ -272,6 +296,8 @@ interface TableFile {
    * @param sheet the name of its sheet in a workbook
    */
   begin(options: TableOptions, sheet: string): Promise<Table>;
+  /** Begins a table for rows that can be written early. Undefined where that cannot be done. */
+  beginEarly(layout: Pick<OutputLayout, 'format' | 'columns'>): Promise<BegunOutput | undefined>;
   /** Flushes everything to the disk. Nothing after this can fail. */
   finish(): Promise<void>;
   /** Releases temporary files. The file itself belongs to the caller. */
@@ -292,7 +318,27 @@ interface TableFileOptions {
 function createTableFile(options: TableFileOptions): TableFile {
   const { path, file } = options;
   let workbook: TableFile | undefined;
+  let early: EarlyRows | undefined;
   return {
+    beginEarly: async ({ format, columns }) => {
+      const { setAside } = file;
+      const { header, inBytes: writer } = format.createWriter(
+        columns.out.map(({ name }) => name),
+        { maxFields: format.columns.length },
+      );
+      if (!setAside || !writer) return undefined;
+      const rows = createEarlyRows(file, setAside);
+      early = rows;
+      await rows.write(Buffer.from(header));
+      return {
+        writer,
+        write: rows.write,
+        undo: async () => {
+          early = undefined;
+          await (await setAside()).close();
+        },
+      };
+    },
     begin: async (table, sheet) => {
       const kind = kindOfOutput(path, table.format);
       if (kind === 'xlsx') {
@@ -300,8 +346,12 @@ function createTableFile(options: TableFileOptions): TableFile {
         return await workbook.begin(table, sheet);
       }
       const writer = createTextWriter(kind, table, delimiterOfOutput(path));
+      if (early) {
+        await early.goOn(Buffer.byteLength(writer.header));
+        return { writer, write: early.insert, goOn: early.goOn };
+      }
       await file.write(writer.header);
-      return { writer, write: (text) => file.write(text) };
+      return { writer, write: (text) => file.write(text), goOn: noEarlyRows };
     },
     finish: async () => {
       await workbook?.finish();
@@ -309,6 +359,67 @@ function createTableFile(options: TableFileOptions): TableFile {
     },
     close: async () => {
       await workbook?.close();
+      await early?.close();
+    },
+  };
+}
+
+async function noEarlyRows(): Promise<never> {
+  throw new TypeError('no rows were written early');
+}
+
+/** Bytes at the beginning of a file, between which others come later. */
+interface EarlyRows {
+  readonly write: (bytes: Uint8Array) => Promise<void>;
+  /** From now on: the next of these bytes are where they belong. */
+  readonly goOn: (sizeBytes: number) => Promise<void>;
+  /** Puts a text behind them. */
+  readonly insert: (text: string) => Promise<void>;
+  close(): Promise<void>;
+}
+
+/** The file is written once more from its beginning, but only if anything comes in between. */
+function createEarlyRows(file: OutputFile, setAside: () => Promise<FileHandle>): EarlyRows {
+  let sizeBytes = 0;
+  let settled = 0;
+  let aside: { readonly handle: FileHandle; readonly pieces: AsyncIterator<Buffer> } | undefined;
+  let piece: Buffer = Buffer.alloc(0);
+
+  async function copy(count: number): Promise<void> {
+    for (let left = count; left > 0; ) {
+      if (piece.length === 0) {
+        const next = await aside?.pieces.next();
+        if (!next || next.done) throw new TypeError('fewer rows were written early');
+        piece = next.value;
+      }
+      const part = piece.subarray(0, left);
+      await file.write(part);
+      piece = piece.subarray(part.length);
+      left -= part.length;
+    }
+  }
+
+  return {
+    write: async (bytes) => {
+      sizeBytes += bytes.length;
+      await file.write(bytes);
+    },
+    goOn: async (count) => {
+      settled += count;
+      if (aside) await copy(count);
+    },
+    insert: async (text) => {
+      if (text === '') return;
+      if (!aside && settled < sizeBytes) {
+        const handle = await setAside();
+        aside = { handle, pieces: readFromStart(handle, READ_BYTES) };
+        await copy(settled);
+      }
+      await file.write(text);
+    },
+    close: async () => {
+      await aside?.handle.close();
+      aside = undefined;
     },
   };
 }
@@ -355,8 +466,10 @@ function createWorkbookFile(options: TableFileOptions): TableFile {
           text += more;
           if (text.length > WRITE_CHARACTERS) await flush();
         },
+        goOn: noEarlyRows,
       };
     },
+    beginEarly: async () => undefined,
     finish: async () => {
       const { findLeftBehind, rewriteWorkbook, writeNewWorkbook } = await import(
         '../../rows/xlsx/workbook-writer.ts'

@@ -1,4 +1,4 @@
-import type { LimitHints } from '../../common/limit-hints.ts';
+import type { LimitHints } from '../../common/calls.ts';
 import { closeGate, closeUntilReset, LONGEST_WAIT_MS, SHORT_RESET_MS } from '../gate.ts';
 import type { PaceEvent, PaceState } from '../pace-state.ts';
 import { giveTrialUp } from './concurrency-limit.ts';

@@ -1,5 +1,5 @@
-import { inTime, within } from '../../common/abort.ts';
-import { createWaitQueue } from '../../common/change.ts';
+import { inTime, within } from '../../common/lifetime.ts';
+import { createWaitQueue } from '../../common/run-control.ts';
 import { describeOutage, type OutageState, outageMs, toldOutMs } from '../../guard/outage.ts';
 import type { Clock } from '../clock.ts';
 import { describePace, report } from '../pacer.ts';

@@ -1,4 +1,4 @@
-import { startHeartbeat } from '../../common/heartbeat.ts';
+import { startHeartbeat } from '../../common/owner.ts';
 import {
   createOutageState,
   describeOutage,

@@ -1,7 +1,7 @@
 import { Queue } from 'bullmq';
-import type { Closable } from '../../common/closer.ts';
-import { startHeartbeat } from '../../common/heartbeat.ts';
-import type { OnNotice } from '../../common/notice.ts';
+import type { OnNotice } from '../../common/errors.ts';
+import type { Closable } from '../../common/lifetime.ts';
+import { startHeartbeat } from '../../common/owner.ts';
 import { countWorkers } from './chunks/presence.ts';
 import { LOOKUPS_QUEUE, OUTCOMES_QUEUE, PREFIX, QUEUE_OPTIONS } from './names.ts';
 import { findGroups } from './schedules/schedule-keepers.ts';

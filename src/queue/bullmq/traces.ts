@@ -1,7 +1,6 @@
 import { type Job, SpanKind, type Telemetry, type Tracer } from 'bullmq';
-import { within } from '../../common/abort.ts';
-import { systemErrorCode } from '../../common/errors.ts';
-import type { OnNotice } from '../../common/notice.ts';
+import { type OnNotice, systemErrorCode } from '../../common/errors.ts';
+import { within } from '../../common/lifetime.ts';
 import { readVersion } from '../../version.ts';
 import { QUEUE_OPTIONS } from './names.ts';
 import type { RedisClient } from './server/redis.ts';

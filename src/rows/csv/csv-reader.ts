@@ -28,6 +28,9 @@ export interface CsvRecord {
   cell(index: number): string;
   /** The record as it is in the file, line end included. */
   raw(): string;
+  /** Where its bytes are, from `start` on, until more are written to the reader. */
+  readonly bytes: Buffer;
+  readonly start: number;
   /** Where it ends, in bytes from the beginning. */
   readonly endBytes: number;
   /** Its length in bytes, line end included. */
@@ -98,15 +101,16 @@ export function createCsvReader(
   let ends = new Int32Array(64);
   let kinds = new Uint8Array(64);
 
-  const record: CsvRecord & { endBytes: number; sizeBytes: number; lines: number; length: number } =
-    {
-      length: 0,
-      endBytes: 0,
-      sizeBytes: 0,
-      lines: 0,
-      cell: (index) => (index >= 0 && index < cells ? textOf(index) : ''),
-      raw: () => bytes.toString('utf8', recordStart, recordStart + record.sizeBytes),
-    };
+  const record: { -readonly [K in keyof CsvRecord]: CsvRecord[K] } = {
+    length: 0,
+    bytes,
+    start: 0,
+    endBytes: 0,
+    sizeBytes: 0,
+    lines: 0,
+    cell: (index) => (index >= 0 && index < cells ? textOf(index) : ''),
+    raw: () => bytes.toString('utf8', recordStart, recordStart + record.sizeBytes),
+  };
 
   function textOf(index: number): string {
     const start = starts[index] ?? 0;
@@ -133,6 +137,8 @@ export function createCsvReader(
   function endRecord(end: number, next: number): void {
     endCell(end);
     record.length = cells;
+    record.bytes = bytes;
+    record.start = recordStart;
     record.endBytes = offset + next;
     record.sizeBytes = next - recordStart;
     record.lines = lines;

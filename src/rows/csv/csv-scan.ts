@@ -39,6 +39,7 @@ export async function* scanCsv(
 ): AsyncGenerator<readonly ScannedRow[]> {
   const { dialect, domainColumn, others, titleBytes, skipBytes, width } = options;
   const { quote } = dialect;
+  const [delimiter = 0] = Buffer.from(dialect.delimiter);
   let batch: ScannedRow[] = [];
   let endBytes = skipBytes;
   let endLines = 0;
@@ -59,10 +60,12 @@ export async function* scanCsv(
       }
     }
     const fields = isEmptyLine(record) ? 0 : record.length;
-    const isNoRow = fields > 0 && isBlankRecord(record, width);
+    const isNoRow = fields > 0 && isBlankRecord(record, width, delimiter);
     batch.push({
       cell: record.cell(domainColumn.index),
       sizeBytes,
+      bytes: record.bytes,
+      start: record.start,
       fields,
       others: others.length > 0 ? others.map(({ index }) => record.cell(index)) : undefined,
       isBlank: isNoRow || undefined,
@@ -115,12 +118,19 @@ export function isBlankRow(cells: readonly string[], width: number): boolean {
   return width > 1 && cells.every((cell) => cell.trim() === '');
 }
 
-function isBlankRecord(record: CsvRecord, width: number): boolean {
+function isBlankRecord(record: CsvRecord, width: number, delimiter: number): boolean {
   if (width <= 1) return false;
+  const first = record.bytes[record.start] ?? delimiter;
+  if (first !== delimiter && isLetterOrDigit(first)) return false;
   for (let index = 0; index < record.length; index += 1) {
     if (record.cell(index).trim() !== '') return false;
   }
   return true;
+}
+
+/** Spares most rows the text of their first cell. */
+function isLetterOrDigit(byte: number): boolean {
+  return (byte >= 0x30 && byte <= 0x39) || ((byte | 0x20) >= 0x61 && (byte | 0x20) <= 0x7a);
 }
 
 /** @param line the line in which the unreadable row begins */

@@ -1,4 +1,4 @@
-import type { CellValue, RowWriter } from '../row-format.ts';
+import type { ByteWriter, CellValue, RowWriter } from '../row-format.ts';
 import { type CsvDialect, withoutLineEnd } from './csv-dialect.ts';
 
 /** A row of nothing but delimiters, with its line end. */
@@ -58,6 +58,51 @@ export function createCsvWriter(options: CsvWriterOptions): RowWriter {
     header: (byteOrderMark ? '\uFEFF' : '') + above + row(headerRaw, headerFields, added),
     row,
     blank,
+    inBytes: added.length === 0 ? undefined : createByteWriter(dialect, width, toCell),
+  };
+}
+
+const LF = 10;
+const CR = 13;
+
+/** Writes the same rows as the writer of texts. A property test holds it to that. */
+function createByteWriter(
+  { delimiter, quote, escape, lineEnd, lineEnds }: CsvDialect,
+  width: number,
+  toCell: (value: CellValue) => string,
+): ByteWriter {
+  const missing = Buffer.from(delimiter.repeat(width));
+  const missingBytes = Buffer.byteLength(delimiter);
+  const usualEnd = Buffer.from(lineEnd);
+  const ends = lineEnds.map((end) => Buffer.from(end));
+  const isUsual = lineEnds.includes('\n');
+  const isEndAt = (end: Buffer, bytes: Buffer, at: number): boolean =>
+    end.every((byte, place) => bytes[at + place] === byte);
+
+  /** The place of a row's line end, behind its last byte if it has none. */
+  function ownEndOf(bytes: Buffer, start: number, end: number): number {
+    if (isUsual && bytes[end - 1] === LF && bytes[end - 2] !== CR) return end - 1;
+    for (const lineEnd of ends) {
+      const at = end - lineEnd.length;
+      if (at >= start && isEndAt(lineEnd, bytes, at)) return at;
+    }
+    return end;
+  }
+
+  return {
+    cellsOf: (values) => delimiter + values.map(toCell).join(delimiter),
+    write: ({ bytes, start, sizeBytes, fields }, cells, target, at) => {
+      if (fields > width) return -1;
+      const end = start + sizeBytes;
+      const ownEnd = ownEndOf(bytes, start, end);
+      let to = at + bytes.copy(target, at, start, ownEnd);
+      if (fields < width) to += missing.copy(target, to, 0, (width - fields) * missingBytes);
+      to += cells.bytes.copy(target, to, cells.start, cells.end);
+      if (ownEnd === end) return to + usualEnd.copy(target, to);
+      return to + bytes.copy(target, to, ownEnd, end);
+    },
+    spareBytes: missing.length + usualEnd.length,
+    style: JSON.stringify([delimiter, quote, escape]),
   };
 }
 

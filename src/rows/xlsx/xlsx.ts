@@ -149,6 +149,8 @@ async function* scan(
       sheetRow: Number(line.toString('latin1', cut + 1, line.indexOf(CUT_BYTE, cut + 1))),
       cell: addressOfSheetCell(cells[domainColumn.index]),
       sizeBytes: line.length,
+      bytes: line,
+      start: 0,
       fields: Math.max(width, cells.length),
       others:
         others.length > 0 ? others.map(({ index }) => textOfSheetCell(cells[index])) : undefined,

@@ -1,6 +1,6 @@
-import { within } from '../../common/abort.ts';
-import type { CallCounters } from '../../common/call-counters.ts';
+import type { CallCounters } from '../../common/calls.ts';
 import type { BrandfillError } from '../../common/errors.ts';
+import { within } from '../../common/lifetime.ts';
 import type { RunControl } from '../../common/run-control.ts';
 import type { CallLedger, CallsPer } from '../../guard/shared-budget.ts';
 import { linePasses, noteLeftOvers } from '../../producer/produce.ts';

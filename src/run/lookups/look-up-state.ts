@@ -1,12 +1,11 @@
 import type { RunControl } from '../../common/run-control.ts';
-import type { Job } from '../../job/job.ts';
-import type { RunInstruments } from '../../metrics/instruments.ts';
+import type { RunInstruments } from '../../metrics/metrics.ts';
+import type { Job } from '../../options/api.ts';
 import type { DomainRows } from '../../producer/distinct-domains.ts';
 import type { RowIndex } from '../../producer/row-index.ts';
 import type { RunRecorder } from '../../report/run-recorder.ts';
 import type { OutcomeStore } from '../../store/store.ts';
-import type { RunEvent } from '../../watch/events.ts';
-import { createRecentOutcomes, type RecentOutcomes } from '../../watch/recent-outcomes.ts';
+import { createRecentOutcomes, type RecentOutcomes, type RunEvent } from '../../watch/events.ts';
 import type { AnsweredCall } from '../../worker/lookup.ts';
 import { createStopSwitch, type StopSwitch } from '../../worker/stop-switch.ts';
 import { createTally, type ProgressOptions, type Tally } from './progress.ts';

@@ -1,10 +1,9 @@
 import { describeProxy, findProxy } from '../../brand/proxy.ts';
 import { createCollector, type KeptOutcome } from '../../collector/collect.ts';
-import type { Closable } from '../../common/closer.ts';
+import { countOf } from '../../common/format.ts';
+import type { Closable } from '../../common/lifetime.ts';
 import type { CallLedger } from '../../guard/shared-budget.ts';
-import { callsIdOf, type Job } from '../../job/job.ts';
-import { watchLimits } from '../../local-worker/api-watch.ts';
-import { type LocalWorker, openLocalWorker } from '../../local-worker/local-worker.ts';
+import { callsIdOf, type Job } from '../../options/api.ts';
 import { systemClock } from '../../pace/clock.ts';
 import {
   type SharedPaceWatch,
@@ -14,10 +13,11 @@ import {
 import type { Reply } from '../../queue/lookup-queue.ts';
 import { createParking, type Parking } from '../../queue/parking.ts';
 import type { OutcomeStore } from '../../store/store.ts';
-import { countOf } from '../../watch/describe/format.ts';
-import type { RecentOutcomes } from '../../watch/recent-outcomes.ts';
+import type { RecentOutcomes } from '../../watch/events.ts';
 import { CALLS_WHERE_ANSWERED } from '../../worker/credence.ts';
 import type { AnsweredCall } from '../../worker/lookup.ts';
+import { watchLimits } from '../api-watch.ts';
+import { type LocalWorker, openLocalWorker } from '../local-worker.ts';
 import type { LookUpAllOptions, LookUpState } from './look-up-state.ts';
 import { type OpenedQueue, type OpenQueueOptions, openQueueOf } from './open-queue.ts';
 import { openPaceMemory, type PaceSaver, savePaceOften } from './pace-memory.ts';

@@ -1,7 +1,7 @@
-import type { CallCounters } from '../../common/call-counters.ts';
-import { type Closer, createCloser } from '../../common/closer.ts';
+import type { CallCounters } from '../../common/calls.ts';
+import { type Closer, createCloser } from '../../common/lifetime.ts';
 import type { CallLedger } from '../../guard/shared-budget.ts';
-import { callsIdOf, paceIdOf } from '../../job/job.ts';
+import { callsIdOf, paceIdOf } from '../../options/api.ts';
 import type { StoredState } from '../../pace/shared/state.ts';
 import { createInProcessQueue } from '../../queue/in-process.ts';
 import type { LookupQueue, Reply } from '../../queue/lookup-queue.ts';

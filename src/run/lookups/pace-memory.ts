@@ -1,4 +1,4 @@
-import { type Job, paceIdOf } from '../../job/job.ts';
+import { type Job, paceIdOf } from '../../options/api.ts';
 import type { Clock } from '../../pace/clock.ts';
 import { openIfTooLong, type PaceState, warmState } from '../../pace/pacer.ts';
 import { documentedState, resumeFixedRate } from '../../pace/remembered.ts';

@@ -1,18 +1,21 @@
 import type { OutcomeStatus } from '../../brand/outcome.ts';
 import { findProxy } from '../../brand/proxy.ts';
 import type { KeptOutcome } from '../../collector/collect.ts';
-import { addCallsOf, type CallCounters, createCallCounters } from '../../common/call-counters.ts';
+import { addCallsOf, type CallCounters, createCallCounters } from '../../common/calls.ts';
+import { billOf, formatCount } from '../../common/format.ts';
 import type { RunControl } from '../../common/run-control.ts';
-import { billOf } from '../../job/values/quantities.ts';
-import type { LocalWorker } from '../../local-worker/local-worker.ts';
 import type { SharedPaceWatch } from '../../pace/shared/state.ts';
 import type { Plan } from '../../producer/plan.ts';
 import type { Parking } from '../../queue/parking.ts';
-import { describeOut } from '../../watch/describe/describe-wait.ts';
-import { formatCount } from '../../watch/describe/format.ts';
-import type { HeldBy, Progress, RowProgress, RunEvent } from '../../watch/events.ts';
-import type { RecentOutcomes } from '../../watch/recent-outcomes.ts';
-import { createWaitSamples, type WaitSamples } from '../../watch/wait-samples.ts';
+import type {
+  HeldBy,
+  Progress,
+  RecentOutcomes,
+  RowProgress,
+  RunEvent,
+} from '../../watch/events.ts';
+import { createWaitSamples, describeOut, type WaitSamples } from '../../watch/waits.ts';
+import type { LocalWorker } from '../local-worker.ts';
 
 export interface ProgressOptions {
   readonly plan: Pick<Plan, 'rows' | 'invalidRows' | 'freshRows' | 'lookups'>;

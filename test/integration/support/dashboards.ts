@@ -1,5 +1,5 @@
 import { request } from 'undici';
-import type { Board } from '../../../src/dashboard/board.ts';
+import type { Board } from '../../../src/web/board.ts';
 
 /** What a dashboard shows now. */
 export async function readBoard(

@@ -1,10 +1,10 @@
 import { CommanderError } from 'commander';
 import { vi } from 'vitest';
+import { reportError } from '../../../src/cli/command.ts';
 import { createProgram } from '../../../src/cli/program.ts';
-import { reportError } from '../../../src/cli/report-error.ts';
+import { EXIT } from '../../../src/common/exit-codes.ts';
 import { keepSecret } from '../../../src/common/secrets.ts';
-import { EXIT } from '../../../src/exit-codes.ts';
-import type { Log } from '../../../src/watch/views/log.ts';
+import type { Log } from '../../../src/watch/log.ts';
 import { type CommandOptions, ENVIRONMENT, type Ended } from './command.ts';
 
 /**

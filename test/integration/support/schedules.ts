@@ -1,9 +1,9 @@
 import { mkdirSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
+import { listSchedules, runScheduled } from '../../../src/commands/schedule.ts';
 import type { ScheduledJob } from '../../../src/index.ts';
 import type { SandboxOptions } from '../../../src/sandbox/options.ts';
 import type { Sandbox } from '../../../src/sandbox/server.ts';
-import { listSchedules, runScheduled } from '../../../src/scheduled.ts';
 import { type TestRedis, type TestRedisOptions, useRedis } from '../../support/redis.ts';
 import { openApi } from './api.ts';
 import { type Ended, type Running, start } from './command.ts';

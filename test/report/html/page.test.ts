@@ -1,6 +1,6 @@
 import { type DefaultTreeAdapterMap, parse } from 'parse5';
 import { describe, expect, it } from 'vitest';
-import { renderReport } from '../../../src/report/html/page.ts';
+import { renderReport } from '../../../src/report/page.ts';
 import type { RunReport } from '../../../src/report/run-report.ts';
 import { createStatusCounts } from '../../../src/watch/summary.ts';
 import { columnAt, progressAt, recordRun, reportOf, rowOf, summaryOf } from '../recordings.ts';

@@ -3,7 +3,7 @@ import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { openCsv } from '../../../src/rows/csv/csv.ts';
 import type { CsvDialect } from '../../../src/rows/csv/csv-dialect.ts';
-import { scanAll, sourceOf } from '../sources.ts';
+import { scanAll, sourceOf, writeInBytes } from '../sources.ts';
 import { FORMULA_SIGNS, inCell, UNSEEN_CHARACTERS } from './formulas.ts';
 
 const SEED = Number(process.env['BRANDFILL_TEST_SEED'] ?? Date.now() % 2 ** 31);
@@ -153,12 +153,8 @@ describe.each(DIALECTS)('a list with %s', (_, dialect, lineEnd) => {
         if (!/[\r\n]/.test(ragged.flat().join(''))) expect(shifted).toEqual(inLines);
         const width = Math.max(3, ...scanned.map((row) => row.fields));
         const writer = format.createWriter(['p', 'q'], { maxFields: width });
-        let at = format.headBytes;
-        const out = scanned.map(({ sizeBytes, fields }) => {
-          const raw = source.sample.toString('utf8', at, at + sizeBytes);
-          at += sizeBytes;
-          return writer.row(raw, fields, added);
-        });
+        const out = scanned.map(({ raw, fields }) => writer.row(raw, fields, added));
+        expect(scanned.map((row) => writeInBytes(writer, row, added))).toEqual(out);
         const expected = table.map((cells, at) =>
           cells.concat(
             Array<string>(width - cells.length).fill(''),

@@ -6,10 +6,10 @@ import yauzl from 'yauzl';
 import { ZipFile } from 'yazl';
 import { openList } from '../../../src/rows/list-input.ts';
 import { openRows } from '../../../src/rows/open-rows.ts';
-import type { RowFormat, ScannedRow } from '../../../src/rows/row-format.ts';
+import type { RowFormat } from '../../../src/rows/row-format.ts';
 import type { Source } from '../../../src/rows/source.ts';
 import { useTempFolder } from '../../support/temp-folder.ts';
-import { scanAll } from '../sources.ts';
+import { type RowInTest, scanAll } from '../sources.ts';
 
 const MAIN = 'http://schemas.openxmlformats.org/spreadsheetml/2006/main';
 const OFFICE = 'http://schemas.openxmlformats.org/officeDocument/2006';
@@ -131,7 +131,7 @@ export interface OpenedWorkbook {
   /** Its rows as objects. */
   readonly rows: readonly Record<string, unknown>[];
   /** The cells of its first column with a name, as they are looked up. */
-  readonly scanned: readonly ScannedRow[];
+  readonly scanned: readonly RowInTest[];
 }
 
 /** @param column the column that is looked up */
@@ -147,22 +147,7 @@ export async function open(
   onTestFinished(() => source.close());
   const format = openRows(source, { prefix: 'brand_' });
   const scanned = await scanAll(format, source, column ?? format.columns[0] ?? '');
-  return { source, format, rows: await objectsOf(source, format, scanned), scanned };
-}
-
-async function objectsOf(
-  source: Source,
-  format: RowFormat,
-  scanned: readonly ScannedRow[],
-): Promise<readonly Record<string, unknown>[]> {
-  const chunks: Buffer[] = [];
-  for await (const chunk of source.read()) chunks.push(chunk);
-  const bytes = Buffer.concat(chunks);
-  let at = 0;
-  return scanned.map(({ sizeBytes }) => {
-    at += sizeBytes;
-    return format.toObject(bytes.toString('utf8', at - sizeBytes, at));
-  });
+  return { source, format, rows: scanned.map(({ raw }) => format.toObject(raw)), scanned };
 }
 
 /** All parts of a package, as texts. */

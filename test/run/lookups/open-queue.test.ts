@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import type { Outcome } from '../../../src/brand/outcome.ts';
-import type { WindowSight } from '../../../src/metrics/instruments.ts';
+import type { WindowSight } from '../../../src/metrics/metrics.ts';
 import { type OpenQueueOptions, openQueueOf } from '../../../src/run/lookups/open-queue.ts';
 import { createGate } from '../../support/gate.ts';
 

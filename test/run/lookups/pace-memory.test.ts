@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import { createJob } from '../../../src/job/job.ts';
+import { createJob } from '../../../src/options/api.ts';
 import { createPaceState, describePace, type PaceState } from '../../../src/pace/pacer.ts';
 import {
   openPaceMemory,

@@ -1,8 +1,7 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { createCallCounters } from '../../../src/common/call-counters.ts';
+import { createCallCounters } from '../../../src/common/calls.ts';
 import { createTally, startTellingProgress } from '../../../src/run/lookups/progress.ts';
-import type { RunEvent } from '../../../src/watch/events.ts';
-import { createRecentOutcomes } from '../../../src/watch/recent-outcomes.ts';
+import { createRecentOutcomes, type RunEvent } from '../../../src/watch/events.ts';
 
 /** What a run of five lookups in ten rows tells last, when two of them were made here. */
 function endOf({ isStopped }: { isStopped: boolean }): RunEvent[] {

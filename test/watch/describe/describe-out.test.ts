@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { describeOut } from '../../../src/watch/describe/describe-wait.ts';
+import { describeOut } from '../../../src/watch/waits.ts';
 
 const api = 'https://api.example';
 const proxy = { variable: 'https_proxy', url: new URL('http://me:s3cret@proxy.example:3128') };

@@ -1,11 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Plan } from '../../../src/producer/plan.ts';
-import {
-  describeInput,
-  describePlan,
-  inputBlock,
-  planBlock,
-} from '../../../src/watch/describe/describe-plan.ts';
+import { describeInput, describePlan, inputBlock, planBlock } from '../../../src/watch/describe.ts';
 
 const PLAN: Plan = {
   rows: 1,

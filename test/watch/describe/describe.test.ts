@@ -1,10 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Misdirection } from '../../../src/brand/outcome.ts';
-import {
-  describeGoingOn,
-  describeStop,
-  describeSummary,
-} from '../../../src/watch/describe/describe.ts';
+import { describeGoingOn, describeStop, describeSummary } from '../../../src/watch/describe.ts';
 import {
   createStatusCounts,
   type PaceSummary,

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { formatCount } from '../../../src/watch/describe/format.ts';
+import { formatCount } from '../../../src/common/format.ts';
 
 it.each([
   [0, '0'],

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { formatRate } from '../../../src/watch/describe/format.ts';
+import { formatRate } from '../../../src/common/format.ts';
 
 it.each([
   [1_234.5, '1,235/s'],

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import type { ScheduledJob } from '../../../src/schedule/list-schedules.ts';
-import { describeSchedules } from '../../../src/watch/describe/schedule-table.ts';
+import { describeSchedules } from '../../../src/cli/schedule.ts';
+import type { ScheduledJob } from '../../../src/schedule/group.ts';
 
 const JOB: ScheduledJob = {
   job: 'nightly-crm',

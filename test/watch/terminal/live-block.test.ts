@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { createLiveBlock, type Frame } from '../../../src/watch/terminal/live-block.ts';
+import { createLiveBlock, type Frame } from '../../../src/watch/block.ts';
 import { openScreen, type ScreenOptions } from '../screen.ts';
 
 /** Three lines, each as long as the window is wide. */

@@ -1,8 +1,8 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { createPaint, type Paint } from '../../../src/watch/block.ts';
 import type { Progress } from '../../../src/watch/events.ts';
-import { createPaint, type Paint } from '../../../src/watch/terminal/block-parts.ts';
-import { createLookupsBlock } from '../../../src/watch/terminal/progress-block.ts';
+import { createLookupsBlock } from '../../../src/watch/progress-block.ts';
 import { PROGRESS } from '../progress.ts';
 
 const PLAIN = createPaint({});

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { createProgressBlock } from '../../../src/watch/terminal/progress-block.ts';
+import { createProgressBlock } from '../../../src/watch/progress-block.ts';
 import { PROGRESS } from '../progress.ts';
 import { openScreen } from '../screen.ts';
 

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { createWorkerBlock } from '../../../src/watch/terminal/worker-block.ts';
+import { createWorkerBlock } from '../../../src/watch/progress-block.ts';
 import { PROGRESS } from '../progress.ts';
 import { openScreen } from '../screen.ts';
 

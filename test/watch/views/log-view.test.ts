@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
-import type { Log, LogFields } from '../../../src/watch/views/log.ts';
-import { createLogView } from '../../../src/watch/views/views.ts';
+import type { Log, LogFields } from '../../../src/watch/log.ts';
+import { createLogView } from '../../../src/watch/views.ts';
 import { summaryOf } from '../../report/recordings.ts';
 
 it('rows that are written are told of before the run is finished', () => {

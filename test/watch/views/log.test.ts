@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
-import { createRedactor } from '../../../src/common/redactor.ts';
-import { chooseFormat, type LogOptions, openLog } from '../../../src/watch/views/log.ts';
+import { createRedactor } from '../../../src/common/secrets.ts';
+import { chooseFormat, type LogOptions, openLog } from '../../../src/watch/log.ts';
 
 async function open(options: Partial<LogOptions>) {
   const lines: string[] = [];

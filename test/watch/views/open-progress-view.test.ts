@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest';
-import { chooseStyle, openProgressView } from '../../../src/watch/views/open-progress-view.ts';
+import { chooseStyle } from '../../../src/watch/log.ts';
+import { openProgressView } from '../../../src/watch/views.ts';
 import { PROGRESS } from '../progress.ts';
 
 it.each([

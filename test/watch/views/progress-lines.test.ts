@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Progress } from '../../../src/watch/events.ts';
-import { createProgressLines } from '../../../src/watch/views/progress-lines.ts';
+import { createProgressLines } from '../../../src/watch/views.ts';
 import { PROGRESS } from '../progress.ts';
 
 /** A view, and what it wrote. */

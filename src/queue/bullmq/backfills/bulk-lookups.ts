@@ -1,5 +1,5 @@
 import { Queue } from 'bullmq';
-import { within } from '../../../common/abort.ts';
+import { within } from '../../../common/lifetime.ts';
 import { CONTRACT_VERSION, chunkId, type LookupsData } from '../contract.ts';
 import { BULK_PRIORITY, CHUNK_OPTIONS, LOOKUPS_JOB, LOOKUPS_QUEUE } from '../names.ts';
 import { timeOf } from '../server/commands.ts';

@@ -1,6 +1,6 @@
 import { uptime } from 'node:os';
 import { ErrorCode, type Worker } from 'bullmq';
-import { startHeartbeat } from '../../../common/heartbeat.ts';
+import { startHeartbeat } from '../../../common/owner.ts';
 import { reasonOf } from '../server/reasons.ts';
 
 /** The lease of this process on a chunk it took. */

@@ -12,7 +12,7 @@
 import { createHash } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Shape } from '../../../brand/shape.ts';
-import { createChange } from '../../../common/change.ts';
+import { createChange } from '../../../common/run-control.ts';
 import type { OutcomeData } from '../contract.ts';
 import { doneKey, KEPT_MS, ledgerKey, logKey, runStreamKey } from '../names.ts';
 import type { CallNote } from '../runs/run-calls.ts';

@@ -1,4 +1,4 @@
-import { startHeartbeat } from '../../../common/heartbeat.ts';
+import { startHeartbeat } from '../../../common/owner.ts';
 import { replyToOf } from '../contract.ts';
 import { findRunId, ledgerKey, OUTCOMES_QUEUE, PREFIX } from '../names.ts';
 import { OPEN_FIELD } from '../runs/run-ledger.ts';

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Job } from 'bullmq';
-import { within } from '../../../common/abort.ts';
+import { within } from '../../../common/lifetime.ts';
 import type { WorkerStanding } from '../../lookup-queue.ts';
 import { AnyDataWorker, isUnreadable, mendUnreadable } from '../any-data.ts';
 import { delayUntilResumed } from '../backfills/backfill-pause.ts';

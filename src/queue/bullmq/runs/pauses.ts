@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { startHeartbeat } from '../../../common/heartbeat.ts';
+import { startHeartbeat } from '../../../common/owner.ts';
 import type { Pausable } from '../../lookup-queue.ts';
 import { PREFIX } from '../names.ts';
 import type { RedisClient } from '../server/redis.ts';

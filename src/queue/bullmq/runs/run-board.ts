@@ -1,4 +1,4 @@
-import { startHeartbeat } from '../../../common/heartbeat.ts';
+import { startHeartbeat } from '../../../common/owner.ts';
 import { PREFIX } from '../names.ts';
 import { timeOf } from '../server/commands.ts';
 import type { RedisClient } from '../server/redis.ts';

@@ -1,11 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Outcome } from '../../../brand/outcome.ts';
-import {
-  addCallsOf,
-  type CallCounters,
-  createCallCounters,
-} from '../../../common/call-counters.ts';
+import { addCallsOf, type CallCounters, createCallCounters } from '../../../common/calls.ts';
 import { type Budget, isUsedUp } from '../../../guard/budget.ts';
 import {
   type CallLedger,

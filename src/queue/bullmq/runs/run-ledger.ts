@@ -1,6 +1,11 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { startHeartbeat } from '../../../common/heartbeat.ts';
-import { describeOwner, describeSelf, isHere, type Owner } from '../../../common/owner.ts';
+import {
+  describeOwner,
+  describeSelf,
+  isHere,
+  type Owner,
+  startHeartbeat,
+} from '../../../common/owner.ts';
 import { doneKey, KEPT_MS, ledgerKey, PREFIX, runStreamKey } from '../names.ts';
 import type { RedisClient } from '../server/redis.ts';
 

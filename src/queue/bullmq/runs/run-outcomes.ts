@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { within } from '../../../common/abort.ts';
+import { within } from '../../../common/lifetime.ts';
 import type { Reply } from '../../lookup-queue.ts';
 import { createStreamReader, type RawEntry, type StreamEntry } from '../chunks/outcome-stream.ts';
 import { toOutcome } from '../contract.ts';

@@ -1,7 +1,7 @@
 import { setMaxListeners } from 'node:events';
-import { unlessAborted, within } from '../../../common/abort.ts';
-import { type CallCounters, createCallCounters } from '../../../common/call-counters.ts';
-import { createChange } from '../../../common/change.ts';
+import { type CallCounters, createCallCounters } from '../../../common/calls.ts';
+import { unlessAborted, within } from '../../../common/lifetime.ts';
+import { createChange } from '../../../common/run-control.ts';
 import type { LookupQueue, Pausable, Reply } from '../../lookup-queue.ts';
 import { type ChunkTaker, type TakeChunksOptions, takeChunks } from '../chunks/take-chunks.ts';
 import { LOOKUPS_QUEUE, PREFIX } from '../names.ts';

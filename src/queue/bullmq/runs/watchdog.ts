@@ -1,5 +1,5 @@
 import type { Job, Queue } from 'bullmq';
-import { startHeartbeat } from '../../../common/heartbeat.ts';
+import { startHeartbeat } from '../../../common/owner.ts';
 import type { Reply } from '../../lookup-queue.ts';
 import { countWorkers, findStopNotice, isServed, type StopNotice } from '../chunks/presence.ts';
 import { toOutcome, withoutCall } from '../contract.ts';

@@ -1,6 +1,5 @@
-import { startHeartbeat } from '../../../common/heartbeat.ts';
-import type { Owner } from '../../../common/owner.ts';
-import { isDone } from '../../../exit-codes.ts';
+import { isDone } from '../../../common/exit-codes.ts';
+import { type Owner, startHeartbeat } from '../../../common/owner.ts';
 import { PREFIX } from '../names.ts';
 import { timeOf } from '../server/commands.ts';
 import type { RedisClient } from '../server/redis.ts';

@@ -1,5 +1,5 @@
 import { type Job, WaitingError, Worker } from 'bullmq';
-import { within } from '../../../common/abort.ts';
+import { within } from '../../../common/lifetime.ts';
 import { createChunkLeases } from '../chunks/leases.ts';
 import { KEPT_FAILURES } from '../names.ts';
 import { timeOf } from '../server/commands.ts';

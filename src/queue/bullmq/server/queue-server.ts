@@ -1,7 +1,6 @@
 import { Cluster } from 'ioredis';
-import { within } from '../../../common/abort.ts';
-import { BrandfillError } from '../../../common/errors.ts';
-import type { OnNotice } from '../../../common/notice.ts';
+import { BrandfillError, type OnNotice } from '../../../common/errors.ts';
+import { within } from '../../../common/lifetime.ts';
 import { PREFIX } from '../names.ts';
 import { openTraces, traceClient } from '../traces.ts';
 import {

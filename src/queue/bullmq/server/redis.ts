@@ -1,7 +1,6 @@
 import { Cluster, type Command, Redis, type RedisOptions, SentinelConnector } from 'ioredis';
-import { BrandfillError } from '../../../common/errors.ts';
-import type { OnNotice } from '../../../common/notice.ts';
-import { parseRedisUrl, type RedisAddress } from '../../../common/redis-url.ts';
+import { parseRedisUrl, type RedisAddress } from '../../../common/addresses.ts';
+import { BrandfillError, type OnNotice } from '../../../common/errors.ts';
 import { keepSecret } from '../../../common/secrets.ts';
 import { describeLoss, errorText, type RedisKind, reasonOf, VAGUE } from './reasons.ts';
 import { createNoticeFilter } from './refusals.ts';

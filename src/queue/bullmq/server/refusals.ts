@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { ReplyError } from 'ioredis';
-import { unlessAborted } from '../../../common/abort.ts';
+import { unlessAborted } from '../../../common/lifetime.ts';
 import { reasonOf } from './reasons.ts';
 
 /** Reports why Redis refuses commands in the background, where no caller waits for them. */

@@ -1,0 +1,166 @@
+import type { EnrichedRow } from '../collector/row-object.ts';
+import { describeError } from '../common/exit-codes.ts';
+import type { RunControl } from '../common/run-control.ts';
+import { createJob, type Job } from '../options/api.ts';
+import { OPTIONS, OPTIONS_OF_FILES, type OptionKey, type OptionsOf } from '../options/options.ts';
+import { checkOptions, libraryNaming, type OptionKinds } from '../options/read-options.ts';
+import type { Plan } from '../producer/plan.ts';
+import type { ListInput } from '../rows/list-input.ts';
+import { planOnly } from '../run/plan-run.ts';
+import { createContext } from '../run/run-context.ts';
+import { makeInSight, openRunStatus, type RunSurroundings } from '../run/run-status.ts';
+import { runToFiles } from '../run/run-to-files.ts';
+import { runToRows } from '../run/run-to-rows.ts';
+import type { RunEvent } from '../watch/events.ts';
+import type { Summary } from '../watch/summary.ts';
+import type { RunEnd } from '../web/live-run.ts';
+
+/**
+ * Enriches a list into two files, as `brandfill enrich` does. Every row of the input is in `out`
+ * exactly once, in the order of the input. Rows that were not enriched are also in `failures`, with
+ * the reason.
+ *
+ * @throws BrandfillError when an option, the input or an output cannot be used. No output is then
+ *   changed. Nothing that an API does throws: it is in the rows and in the summary.
+ *
+ * @example
+ * ```ts
+ * const summary = await enrich({ input: 'accounts.csv', baseUrl: 'https://api.example.com' });
+ * console.log(`${summary.statuses.found} of ${summary.rows} rows enriched`);
+ * ```
+ */
+export async function enrich(
+  options: EnrichOptions,
+  naming: OptionNaming = libraryNaming,
+  around: RunSurroundings = {},
+): Promise<Summary> {
+  const job = jobOf(options, { of: 'enrich', naming });
+  const run = job.settings.merge === undefined ? runToFiles : await loadRunToMerge();
+  const { token } = options;
+  const sight = { ...around, token, describe: naming as (key: string) => string };
+  const { context: ofCaller, throwIfFailed } = createContext(options);
+  const status = await openRunStatus(job, ofCaller, sight);
+  const summary = await makeInSight(status, async (context) => {
+    if (job.settings.report === undefined) return await run(options.input, job, context);
+    const { runWithReport } = await import('../run/run-with-report.ts');
+    return await runWithReport(options.input, job, { run, context });
+  });
+  throwIfFailed();
+  return summary;
+}
+
+// Parts that few runs need are loaded on demand.
+async function loadRunToMerge(): Promise<typeof runToFiles> {
+  return (await import('../run/run-to-merge.ts')).runToMerge;
+}
+
+/**
+ * Enriches a list row by row, without files. The first row comes when all lookups are done. The
+ * return value of the generator is the summary.
+ *
+ * @throws BrandfillError as `enrich`
+ *
+ * @example
+ * ```ts
+ * for await (const row of enrichRows({ input: [{ domain: 'example.com' }], baseUrl })) {
+ *   console.log(row['brand_status'], row['brand_name']);
+ * }
+ * ```
+ */
+export async function* enrichRows(options: EnrichOptions): AsyncGenerator<EnrichedRow, Summary> {
+  const job = jobOf(options, { of: 'enrichRows', naming: libraryNaming, pointless: FILES });
+  const { token } = options;
+  const { context, throwIfFailed } = createContext(options);
+  const status = await openRunStatus(job, context, { token, describe: libraryNaming });
+  let how: RunEnd | undefined; // stays undefined if the caller takes no more rows
+  try {
+    const summary = yield* runToRows(options.input, job, status.context);
+    how = { summary };
+    throwIfFailed();
+    return summary;
+  } catch (error) {
+    how ??= { error: describeError(error) };
+    throw error;
+  } finally {
+    await status.close(how);
+  }
+}
+
+/**
+ * Reads a list and returns what a run would do: rows, domains, calls to make. Makes no calls.
+ *
+ * @throws BrandfillError as `enrich`
+ */
+export async function plan(
+  options: EnrichOptions,
+  naming: OptionNaming = libraryNaming,
+): Promise<Plan> {
+  const job = jobOf(options, { of: 'plan', naming });
+  const { context, throwIfFailed } = createContext(options);
+  const planned = await planOnly(options.input, job, context);
+  throwIfFailed();
+  return planned;
+}
+
+/** The name of an option in error messages. The command line uses `--base-url`. */
+export type OptionNaming = (key: OptionKey) => string;
+
+/** Options about files, for a run that writes no files. */
+const FILES = {
+  keys: OPTIONS_OF_FILES,
+  why: 'its rows go to the caller, not into files',
+} as const;
+
+interface Call {
+  /** The function that was called. */
+  readonly of: string;
+  readonly naming: OptionNaming;
+  readonly pointless?: typeof FILES;
+}
+
+function jobOf(options: EnrichOptions, { of, naming, ...rest }: Call): Job {
+  const describe = naming as (key: string) => string;
+  checkOptions(options, { of, declared: OPTIONS, others: BESIDE_SETTINGS, describe, ...rest });
+  return createJob({ given: { ...options }, apiKey: options.apiKey, env: process.env, describe });
+}
+
+/** Options of a run that are no settings of a job. */
+interface BesideSettings {
+  /** Path of an XLSX, CSV, TSV or JSONL file, `-` for standard input, or rows as objects. */
+  readonly input: ListInput;
+  /** The credential. @default BRANDFILL_API_KEY */
+  readonly apiKey?: string | undefined;
+  /** The name of the changes file from run to run, if its path has a date. @default its path */
+  readonly changesId?: string | undefined;
+  /** Asked before the first call. False ends it with an `AbortError`. @default no question */
+  readonly confirm?: ((plan: Plan) => Promise<boolean>) | undefined;
+  /** The token that viewers need, if others can reach it. @default BRANDFILL_DASHBOARD_TOKEN */
+  readonly token?: string | undefined;
+  /**
+   * Stops the run in order: no new call starts, calls under way get ten seconds, and all rows are
+   * written, those not asked as `skipped`. Before the first call it ends the run with the signal's
+   * reason.
+   */
+  readonly signal?: AbortSignal | undefined;
+  /** The id of the run in logs and in its summary. @default random */
+  readonly runId?: string | undefined;
+  /** Called as the run goes on. If it throws, the run stops and rejects with that error. */
+  readonly onEvent?: ((event: RunEvent) => void) | undefined;
+  /** Pauses, resumes and stops the run; made by `createRunControl`. @default no control */
+  readonly control?: RunControl | undefined;
+}
+
+/** Options of a run. Durations are texts such as `'30d'`, or milliseconds. */
+export interface EnrichOptions extends OptionsOf<typeof OPTIONS>, BesideSettings {}
+
+export const BESIDE_SETTINGS: OptionKinds<BesideSettings> = {
+  input: 'list',
+  apiKey: 'text',
+  changesId: 'text',
+  confirm: 'function',
+  signal: 'signal',
+  runId: 'text',
+  onEvent: 'function',
+  control: 'control',
+  token: 'text',
+};

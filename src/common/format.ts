@@ -1,0 +1,129 @@
+// Values in the words of people: counts, rates, durations, sizes, prices.
+
+const RATE_UNITS: readonly (readonly [perSecond: number, name: string])[] = [
+  [1, 's'],
+  [60, 'min'],
+  [3_600, 'h'],
+];
+
+/** Writes calls per second for people: `50/s`, `2.5/s`, `6/min`, `30/h`. */
+export function formatRate(perSecond: number): string {
+  const [seconds, name] = RATE_UNITS.find(([seconds]) => perSecond * seconds >= 0.9995) ?? [
+    86_400,
+    'd',
+  ];
+  const count = perSecond * seconds;
+  const digits = count < 10 ? 1 : 0;
+  return `${formatCount(Number(count.toFixed(digits)))}/${name}`;
+}
+
+/**
+ * `1,204`. Does not use Intl: its first use takes longer than a plan, and every run prints a plan.
+ */
+export function formatCount(amount: number): string {
+  return String(amount).replaceAll(/\B(?=(?:\d{3})+$)/g, ',');
+}
+
+/** `1,204 rows`, `1 row`. */
+export function countOf(amount: number, noun: string, nouns: string = `${noun}s`): string {
+  return `${formatCount(amount)} ${amount === 1 ? noun : nouns}`;
+}
+
+let short: Intl.NumberFormat | undefined;
+
+/** `1.2K`, `58K`, `3M`, for where there is little room. */
+export function formatShortCount(amount: number): string {
+  short ??= new Intl.NumberFormat('en-US', { notation: 'compact' });
+  return short.format(amount);
+}
+
+/** The units of durations, in milliseconds. */
+export const DURATION_UNITS_MS: ReadonlyMap<string, number> = new Map(
+  Object.entries({
+    ms: 1,
+    s: 1_000,
+    min: 60_000,
+    m: 60_000,
+    h: 3_600_000,
+    d: 86_400_000,
+    w: 604_800_000,
+  }),
+);
+
+/** Writes milliseconds as a user types them, in whole days, hours … but no weeks: `1s`, `24d`. */
+export function typedDuration(ms: number): string {
+  for (const unit of ['d', 'h', 'min', 's']) {
+    const unitMs = DURATION_UNITS_MS.get(unit) ?? 1;
+    if (ms >= unitMs) return `${Math.floor(ms / unitMs)}${unit}`;
+  }
+  return `${ms}ms`;
+}
+
+/** Writes milliseconds for people: `850 ms`, `12 s`, `4 min 10 s`, `3 h 5 min`, `30 d`. */
+export function formatDuration(ms: number): string {
+  if (ms < 999.5) return `${Math.round(ms)} ms`;
+  if (ms < 10_000) return `${(ms / 1_000).toFixed(1).replace(/\.0$/, '')} s`;
+  const seconds = Math.round(ms / 1_000);
+  const parts = [
+    [Math.floor(seconds / 86_400), 'd'],
+    [Math.floor(seconds / 3_600) % 24, 'h'],
+    [Math.floor(seconds / 60) % 60, 'min'],
+    [seconds % 60, 's'],
+  ] as const;
+  const first = parts.findIndex(([amount]) => amount > 0);
+  return parts
+    .slice(first, first + 2)
+    .filter(([amount]) => amount > 0)
+    .map(([amount, unit]) => `${amount} ${unit}`)
+    .join(' ');
+}
+
+/** Writes bytes for people: `512 B`, `1.2 MB`, `34 GB`; a MB is a million bytes. */
+export function formatSize(bytes: number): string {
+  let value = bytes;
+  let unit = 0;
+  while (value >= 999.5 && unit < BYTE_UNITS.length - 1) {
+    value /= 1_000;
+    unit += 1;
+  }
+  return `${value.toFixed(unit > 0 && value < 9.95 ? 1 : 0)} ${BYTE_UNITS[unit]}`;
+}
+
+const BYTE_UNITS = ['B', 'KB', 'MB', 'GB', 'TB'];
+
+const MICROS = 1_000_000;
+
+/** The cost of calls, exact to the last decimal: three at 0.1 are 0.3. */
+export function costOf(calls: number, price: number): number {
+  const micros = BigInt(calls) * BigInt(Math.round(price * MICROS));
+  const fraction = String(micros % BigInt(MICROS)).padStart(6, '0');
+  return Number(`${micros / BigInt(MICROS)}.${fraction}`);
+}
+
+/** The cost of units that an API billed, in millionths of a unit, exact to the last decimal. */
+export function costOfUnits(unitMicros: number, price: number): number {
+  const picos = BigInt(unitMicros) * BigInt(Math.round(price * MICROS));
+  const scale = BigInt(MICROS) * BigInt(MICROS);
+  return Number(`${picos / scale}.${String(picos % scale).padStart(12, '0')}`);
+}
+
+/** What was billed, from millionths of a unit. */
+export function billOf(unitMicros: number, unit: string): { units: number; unit: string } {
+  return { units: unitMicros / MICROS, unit };
+}
+
+/** An amount of units in millionths of one. */
+export function microsOf(units: number | undefined): number | undefined {
+  return units === undefined ? undefined : Math.round(units * MICROS);
+}
+
+/** What was billed, for people: `140 credits`, `0.5 calls`. */
+export function formatUnits({ units, unit }: { units: number; unit: string }): string {
+  return `${units.toLocaleString('en-US', { maximumFractionDigits: 6 })} ${unit}`;
+}
+
+/** An amount of money for people: `0.01`, `1,234.50`, `0.000125`. */
+export function formatPrice(amount: number): string {
+  const digits = { minimumFractionDigits: 2, maximumFractionDigits: 6 };
+  return amount.toLocaleString('en-US', digits);
+}

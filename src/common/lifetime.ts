@@ -1,0 +1,170 @@
+/**
+ * Waits for work, but no longer than `ms`. The work itself goes on. A later failure is ignored.
+ *
+ * @returns whether the work ended in time
+ * @throws the error of the work, if it fails in time
+ */
+export async function within(ms: number, work: Promise<void>): Promise<boolean> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<false>((resolve) => {
+    timer = setTimeout(() => resolve(false), ms);
+  });
+  try {
+    return await Promise.race([work.then(() => true), late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/** There was no answer in time. */
+export class NoAnswerError extends Error {
+  override readonly name = 'NoAnswerError';
+}
+
+/**
+ * Waits for an answer, but no longer than `ms`. A later answer is ignored.
+ *
+ * @throws NoAnswerError when there is no answer in time
+ */
+export async function inTime<T>(ms: number, answer: Promise<T>): Promise<T> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new NoAnswerError('no answer')), ms);
+  });
+  try {
+    return await Promise.race([answer, late]);
+  } finally {
+    clearTimeout(timer);
+    answer.catch(() => {}); // avoids an unhandled rejection
+  }
+}
+
+/** Waits until a signal fires. */
+export async function aborted(signal: AbortSignal): Promise<void> {
+  if (signal.aborted) return;
+  await new Promise<void>((resolve) => {
+    signal.addEventListener('abort', () => resolve(), { once: true });
+  });
+}
+
+/**
+ * Waits for work, but only until an abort. The work itself goes on.
+ *
+ * @throws the signal's reason when it fires first
+ */
+export async function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
+  let abort = (): void => {};
+  const aborted = new Promise<never>((_, reject) => {
+    abort = () => reject(signal.reason as Error);
+    signal.addEventListener('abort', abort);
+  });
+  if (signal.aborted) abort();
+  try {
+    return await Promise.race([aborted, work]);
+  } finally {
+    signal.removeEventListener('abort', abort);
+  }
+}
+
+/** Something that has to be closed. */
+export interface Closable {
+  close(): Promise<void>;
+}
+
+/**
+ * Closes what was opened, last first, in any case. If one resource cannot be closed, the others are
+ * closed nevertheless. The first error is thrown at the end.
+ */
+export interface Closer extends Closable {
+  /** Registers a resource and returns it. */
+  add<T extends Closable>(resource: T): T;
+}
+
+export function createCloser(): Closer {
+  const open: Closable[] = [];
+  return {
+    add: (resource) => {
+      open.push(resource);
+      return resource;
+    },
+    close: async () => {
+      const errors: unknown[] = [];
+      for (let last = open.pop(); last; last = open.pop()) {
+        try {
+          await last.close();
+        } catch (error) {
+          errors.push(error);
+        }
+      }
+      if (errors.length > 0) throw errors[0];
+    },
+  };
+}
+
+/** Guards callbacks of a program, which may throw. */
+export interface CallbackGuard {
+  /** Fires when one of the signals does, or when a callback has failed. */
+  readonly signal: AbortSignal;
+  /**
+   * Wraps a callback so that it does not throw. Once one has failed, no callback is called any
+   * more.
+   */
+  guard<A extends readonly unknown[]>(callback: (...told: A) => unknown): (...told: A) => void;
+  /**
+   * Must be called at the end.
+   *
+   * @throws the first error that a callback threw, or with which its promise was rejected
+   */
+  throwIfFailed(): void;
+}
+
+/**
+ * Makes callbacks of a program harmless. One that throws ends the work in order. Many callbacks are
+ * called by timers, where an error would end the whole process.
+ *
+ * @param stops the caller's signals that end the work
+ */
+export function createCallbackGuard(stops: readonly (AbortSignal | undefined)[]): CallbackGuard {
+  const failed = new AbortController();
+  const fail = (error: unknown): void => failed.abort(error);
+  return {
+    signal: AbortSignal.any([...stops.filter((stop) => stop !== undefined), failed.signal]),
+    guard:
+      (callback) =>
+      (...told) => {
+        if (failed.signal.aborted) return;
+        try {
+          const answer = callback(...told);
+          if (answer instanceof Promise) answer.catch(fail);
+        } catch (error) {
+          fail(error);
+        }
+      },
+    throwIfFailed: () => failed.signal.throwIfAborted(),
+  };
+}
+
+let held = 0;
+let suspend: (() => void) | undefined;
+
+/**
+ * Begins work during which the process should not be stopped with Ctrl-Z, because other processes
+ * would wait for it. Returns a function that ends it.
+ */
+export function holdSuspension(): () => void {
+  held += 1;
+  return () => {
+    held -= 1;
+    if (held > 0) return;
+    suspend?.();
+    suspend = undefined;
+  };
+}
+
+/**
+ * Stops this process with `stop` once no other process would have to wait: at once, or very soon.
+ */
+export function suspendWhenFree(stop: () => void): void {
+  if (held === 0) stop();
+  else suspend = stop;
+}

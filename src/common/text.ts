@@ -1,0 +1,91 @@
+import { distance } from 'fastest-levenshtein';
+
+/** Characters that control a terminal, end a line, or change the text direction. */
+const UNPRINTABLE = /[\p{Cc}\p{Bidi_Control}\u2028\u2029]/gu;
+
+/** A text from outside, made safe for a terminal: such characters are written as `\u001b`. */
+export function printable(text: string): string {
+  return text.replaceAll(
+    UNPRINTABLE,
+    (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  );
+}
+
+/** Whether a text is safe for a line of a terminal. */
+export function isPrintable(text: string): boolean {
+  return printable(text) === text;
+}
+
+/** The same for several lines, whose ends are kept. JSON keeps its meaning. */
+export function printableLines(text: string): string {
+  return text.split('\n').map(printable).join('\n');
+}
+
+/**
+ * The kind of a value, for messages that must not repeat it: `a text`, `an object (Headers)`,
+ * `nothing`.
+ */
+export function describeKind(value: unknown): string {
+  if (value === undefined) return 'nothing';
+  if (value === null) return 'null';
+  if (Array.isArray(value)) return 'a list';
+  if (typeof value === 'string') return 'a text';
+  if (typeof value !== 'object') return `a ${typeof value}`;
+  const { name } = value.constructor ?? Object; // without a prototype it has none
+  return name === 'Object' || name === '' ? 'an object' : `an object (${name})`;
+}
+
+/**
+ * Finds the known word that was probably meant. It is few letters away (a third of them at most),
+ * or one of the two is the beginning of the other. Case, dashes and underscores do not count.
+ */
+export function findNearest(word: string, known: readonly string[]): string | undefined {
+  const plain = simplify(word);
+  const ranked = known
+    .map((candidate) => ({ candidate, away: distance(plain, simplify(candidate)) }))
+    .sort((a, b) => a.away - b.away);
+  const [nearest] = ranked;
+  if (nearest && nearest.away <= Math.max(1, Math.floor(plain.length / 3))) {
+    return nearest.candidate;
+  }
+  return ranked.find(({ candidate }) => isBeginning(plain, simplify(candidate)))?.candidate;
+}
+
+function isBeginning(one: string, other: string): boolean {
+  return (
+    Math.min(one.length, other.length) >= 3 && (one.startsWith(other) || other.startsWith(one))
+  );
+}
+
+function simplify(word: string): string {
+  return word.toLowerCase().replaceAll(/[-_\s]/g, '');
+}
+
+const MOST_LEVELS = 1_000;
+
+/**
+ * Whether a JSON value is nested more than 1,000 levels deep. `JSON.parse` reads it, but nothing
+ * that goes into it by recursion comes back, such as `JSON.stringify`.
+ *
+ * @param text the JSON that was parsed
+ */
+export function isTooDeep(text: string, value: unknown): boolean {
+  // Each level needs two brackets, so most texts are too short to be too deep.
+  return text.length > 2 * MOST_LEVELS && mayBeDeep(text) && isDeeperThan(value, MOST_LEVELS);
+}
+
+/** Counts brackets, including those within texts. */
+function mayBeDeep(text: string): boolean {
+  let level = 0;
+  for (let at = 0; at < text.length && level <= MOST_LEVELS; at += 1) {
+    const character = text[at];
+    if (character === '{' || character === '[') level += 1;
+    else if (character === '}' || character === ']') level -= 1;
+  }
+  return level > MOST_LEVELS;
+}
+
+function isDeeperThan(value: unknown, levels: number): boolean {
+  if (typeof value !== 'object' || value === null) return false;
+  return levels === 0 || Object.values(value).some((inner) => isDeeperThan(inner, levels - 1));
+}

@@ -1,2 +1,0 @@
-export { openDashboard } from './open-dashboard.ts';
-export { showOwnRun } from './own-run.ts';

@@ -1,2 +1,0 @@
-export { createInstrumentMaker } from './create-instruments.ts';
-export { createMetrics, metricsRoutes } from './metrics.ts';

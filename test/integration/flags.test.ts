@@ -1,0 +1,430 @@
+import { existsSync } from 'node:fs';
+import { describe, expect, it } from 'vitest';
+import { openApi, openScripted, openServer } from './support/api.ts';
+import { run, summaryOf } from './support/command.ts';
+import { openFolder, withoutTimes } from './support/folder.ts';
+import { LIST, openList } from './support/lists.ts';
+import { runHere } from './support/program.ts';
+import { column, domains, listOf, rowsOf } from './support/tables.ts';
+
+describe('a flag of enrich', () => {
+  it('--base-url keeps its path, and each call asks for one domain', async () => {
+    const folder = openList();
+    const server = await openServer();
+    await runHere(['enrich', 'list.csv', '--base-url', `${server.url}/api/eu/`], {
+      cwd: folder.path,
+    });
+    expect(server.requests.map(({ url }) => url ?? '').sort()).toEqual([
+      '/api/eu/v1/brand?domain=acme.com',
+      '/api/eu/v1/brand?domain=bolt.com',
+    ]);
+  });
+
+  it.each([
+    ['none', undefined, undefined],
+    ['bearer', 'authorization', 'Bearer k3y'],
+    ['basic', 'authorization', `Basic ${Buffer.from('k3y:').toString('base64')}`],
+    ['header:X-Api-Key', 'x-api-key', 'k3y'],
+  ])('--auth %s sends the credential in its place', async (auth, name, value) => {
+    const folder = openList();
+    const server = await openServer();
+    const ended = await runHere(['enrich', 'list.csv', '--base-url', server.url, '--auth', auth], {
+      cwd: folder.path,
+      env: { BRANDFILL_API_KEY: 'k3y' },
+    });
+    const { headers, url } = server.requests[0] ?? {};
+    expect(headers?.[name ?? 'authorization']).toBe(value);
+    expect(url).not.toContain('k3y');
+    expect(ended.stderr).not.toContain('k3y');
+    expect(ended.code).toBe(0);
+  });
+
+  it('--auth query:NAME and --api-key-file send what the file holds, line end left out', async () => {
+    const folder = openList();
+    folder.write('key.txt', 's3cret value\n');
+    const server = await openServer();
+    await runHere(
+      ['enrich', 'list.csv', '--base-url', server.url, '--auth', 'query:key'].concat([
+        '--api-key-file',
+        'key.txt',
+      ]),
+      { cwd: folder.path },
+    );
+    expect(server.requests[0]?.url).toBe('/v1/brand?domain=acme.com&key=s3cret%20value');
+  });
+
+  it('--param and --header go with every call, as often as given', async () => {
+    const folder = openList();
+    const server = await openServer();
+    await runHere(
+      ['enrich', 'list.csv', '--base-url', server.url]
+        .concat(['--param', 'lang=de', '--param', 'q=a=b&c'])
+        .concat(['--header', 'X-Team=crm', '--header', 'X-Run=1=2']),
+      { cwd: folder.path },
+    );
+    expect(server.requests).toHaveLength(2);
+    for (const { url, headers } of server.requests) {
+      expect(url).toMatch(/&lang=de&q=a%3Db%26c$/);
+      expect(headers).toMatchObject({ 'x-team': 'crm', 'x-run': '1=2' });
+    }
+  });
+
+  it('--concurrency bounds the calls in flight', async () => {
+    const folder = openList(listOf(domains(40)));
+    const api = await openApi({ latencyMs: 20 });
+    await runHere(['enrich', 'list.csv', '--base-url', api.url, '--concurrency', '3'], {
+      cwd: folder.path,
+    });
+    expect(api.stats().concurrency.highest).toBe(3);
+    expect(api.stats().calls).toBe(40);
+  });
+
+  it('--rate is never exceeded', async () => {
+    const folder = openList(listOf(domains(12)));
+    const arrivals: number[] = [];
+    const api = await openApi({
+      respond: (domain) => {
+        arrivals.push(performance.now());
+        return { body: { domain } };
+      },
+    });
+    await runHere(['enrich', 'list.csv', '--base-url', api.url, '--rate', '10/s'], {
+      cwd: folder.path,
+    });
+    expect(arrivals).toHaveLength(12);
+    // Sent over 1.1 s; the first may arrive late, because it opens the connection.
+    expect((arrivals[11] ?? 0) - (arrivals[0] ?? 0)).toBeGreaterThan(850);
+  });
+
+  it('--retries is how often a lookup is tried again', async () => {
+    const folder = openList('domain\nacme.com\n');
+    const api = await openScripted({ 'acme.com': { status: 500 } });
+    const args = ['enrich', 'list.csv', '--base-url', api.url, '--json', '--retries'];
+    expect(summaryOf(await runHere([...args, '0'], { cwd: folder.path })).calls).toBe(1);
+    expect(summaryOf(await runHere([...args, '2'], { cwd: folder.path }))).toMatchObject({
+      calls: 3,
+      retries: 2,
+    });
+  });
+
+  it('--timeout ends a call that gets no answer', async () => {
+    const folder = openList('domain\nacme.com\n');
+    const api = await openScripted({ 'acme.com': 'hang' });
+    const ended = await runHere(
+      ['enrich', 'list.csv', '--base-url', api.url, '--timeout', '150ms', '--retries', '0'],
+      { cwd: folder.path },
+    );
+    expect(ended.code).toBe(3);
+    expect(column(rowsOf(folder.read('list.failures.csv')), 'brand_reason')).toEqual(['timeout']);
+  });
+
+  it('--max-calls leaves the rest skipped, and the next run takes it up', async () => {
+    const folder = openList(listOf(domains(30)));
+    const api = await openScripted({});
+    const args = ['enrich', 'list.csv', '--base-url', api.url, '--json', '--max-calls', '12'];
+    const first = await runHere(args, { cwd: folder.path });
+    expect(first.code).toBe(4);
+    expect(summaryOf(first)).toMatchObject({
+      calls: 12,
+      statuses: { found: 12, skipped: 18 },
+      stopped: { reason: 'max_calls' },
+    });
+    expect(column(rowsOf(folder.read('list.failures.csv')), 'brand_reason')).toEqual(
+      Array.from({ length: 18 }, () => 'max_calls'),
+    );
+    expect(summaryOf(await runHere(args, { cwd: folder.path })).statuses.found).toBe(24);
+    const last = await runHere(args, { cwd: folder.path });
+    expect(last.code).toBe(0);
+    expect(summaryOf(last)).toMatchObject({ calls: 6, statuses: { found: 30, skipped: 0 } });
+    expect(api.stats().domains).toMatchObject({ distinct: 30, mostCalls: 1 });
+  });
+
+  it('--max-calls of exactly as many as are needed ends with 0', async () => {
+    const folder = openList(listOf(domains(5)));
+    const api = await openScripted({});
+    const ended = await runHere(['enrich', 'list.csv', '--base-url', api.url, '--max-calls', '5'], {
+      cwd: folder.path,
+    });
+    expect(ended.code).toBe(0);
+  });
+});
+
+describe('a flag of enrich', () => {
+  it('--progress lines, bar and none decide what standard error shows', async () => {
+    const folder = openList();
+    const api = await openScripted({});
+    const shown = async (style: string): Promise<string> => {
+      const args = ['enrich', 'list.csv', '--base-url', api.url, '--fresh', '0'];
+      return (await runHere([...args, '--progress', style], { cwd: folder.path })).stderr;
+    };
+    expect(await shown('lines')).toMatch(/^2\/2 lookups, /m);
+    expect(await shown('auto')).toMatch(/^2\/2 lookups, /m);
+    expect(await shown('bar')).toMatch(/^2\/2 lookups, /m); // nothing can be redrawn here
+    expect(await shown('none')).not.toContain('2/2 lookups');
+  });
+
+  it('--json puts the summary on standard output, and nothing else', async () => {
+    const folder = openList('domain\nacme.com\nbolt.com\nacme.com\nn/a\n');
+    const api = await openScripted({ 'bolt.com': { status: 404 } });
+    const ended = await runHere(['enrich', 'list.csv', '--base-url', api.url, '--json'], {
+      cwd: folder.path,
+    });
+    expect(ended.stdout.trimEnd().split('\n')).toHaveLength(1);
+    expect(summaryOf(ended)).toMatchObject({
+      rows: 4,
+      statuses: { found: 2, not_found: 1, rejected: 0, failed: 0, invalid: 1, skipped: 0 },
+      uniqueDomains: 2,
+      freshDomains: 0,
+      lookups: 2,
+      calls: 2,
+      retries: 0,
+      throttled: 0,
+      elapsedMs: expect.any(Number),
+      callsPerSecond: expect.any(Number),
+      out: 'list.enriched.csv',
+      failures: 'list.failures.csv',
+    });
+  });
+
+  it('--help shows every flag with its default', async () => {
+    const { code, stdout } = await runHere(['enrich', '--help'], { cwd: openFolder().path });
+    expect(code).toBe(0);
+    for (const part of ['default: 32', 'default: 30d', 'default: 60s', 'BRANDFILL_BASE_URL']) {
+      expect(stdout.replaceAll(/\s+/g, ' ')).toContain(part);
+    }
+  });
+});
+
+describe('a flag of enrich', () => {
+  it('--out and --failures name the two files', async () => {
+    const folder = openList();
+    const api = await openScripted({ 'bolt.com': { status: 404 } });
+    const ended = await runHere(
+      ['enrich', 'list.csv', '--base-url', api.url, '--out', 'o.csv', '--failures', 'f.csv'],
+      { cwd: folder.path },
+    );
+    expect(ended.code).toBe(0);
+    expect(folder.names()).toEqual(['f.csv', 'list.csv', 'o.csv']);
+    expect(column(rowsOf(folder.read('o.csv')), 'brand_status')).toEqual(['found', 'not_found']);
+    expect(column(rowsOf(folder.read('f.csv')), 'name')).toEqual(['Bolt']);
+  });
+
+  it('--out - puts the rows, and nothing else, on standard output', async () => {
+    const folder = openList();
+    const api = await openScripted({});
+    const ended = await runHere(['enrich', 'list.csv', '--base-url', api.url, '--out', '-'], {
+      cwd: folder.path,
+    });
+    expect(withoutTimes(ended.stdout)).toBe(
+      'name,domain,brand_domain,brand_status,brand_fetched_at,brand_name\n' +
+        'Acme,acme.com,acme.com,found,<time>,Acme\nBolt,bolt.com,bolt.com,found,<time>,Bolt\n',
+    );
+    expect(folder.names()).toEqual(['list.csv', 'list.failures.csv']);
+  });
+
+  it('--domain-column overrules the guess', async () => {
+    const folder = openList('domain,Partner Site\nacme.com,bolt.com\n');
+    const api = await openScripted({});
+    await runHere(
+      ['enrich', 'list.csv', '--base-url', api.url, '--domain-column', 'partner site'],
+      {
+        cwd: folder.path,
+      },
+    );
+    expect(column(rowsOf(folder.read('list.enriched.csv')), 'brand_domain')).toEqual(['bolt.com']);
+  });
+
+  it('without --domain-column it is guessed, and said', async () => {
+    const folder = openList('name,Company Domain Name\nAcme,acme.com\n');
+    const api = await openScripted({});
+    const ended = await runHere(['enrich', 'list.csv', '--base-url', api.url], {
+      cwd: folder.path,
+    });
+    expect(ended.stderr).toContain("domains are in column 'Company Domain Name' (guessed by name)");
+    expect(api.callsOf('acme.com').calls).toBe(1);
+  });
+
+  it('--registrable reduces a domain to its registrable part', async () => {
+    const folder = openList('domain\nshop.acme.co.uk\nwww.acme.co.uk\n');
+    const api = await openScripted({});
+    const ended = await runHere(
+      ['enrich', 'list.csv', '--base-url', api.url, '--registrable', '--json'],
+      {
+        cwd: folder.path,
+      },
+    );
+    expect(summaryOf(ended).calls).toBe(1);
+    expect(column(rowsOf(folder.read('list.enriched.csv')), 'brand_domain')).toEqual([
+      'acme.co.uk',
+      'acme.co.uk',
+    ]);
+  });
+
+  it('--fields takes JMESPath with commas in functions, filters, lists and quotes', async () => {
+    const folder = openList('domain\nacme.com\n');
+    const api = await openScripted({
+      'acme.com': {
+        body: { name: 'Acme', places: [{ c: 'Oslo', k: 'x,y' }, { c: 'Rom' }], tags: ['a', 'b'] },
+      },
+    });
+    const fields = [
+      'title=name',
+      "tags=join(', ', tags)",
+      "place=places[?k=='x,y'].c | [0]",
+      'pair=[name, tags[0]]',
+      'object={a: name, b: tags}',
+      'nothing=missing',
+      'two=length(tags)',
+    ].join(',');
+    await runHere(['enrich', 'list.csv', '--base-url', api.url, '--fields', fields], {
+      cwd: folder.path,
+    });
+    expect(rowsOf(folder.read('list.enriched.csv'))).toEqual([
+      {
+        domain: 'acme.com',
+        brand_domain: 'acme.com',
+        brand_status: 'found',
+        brand_fetched_at: '<time>',
+        brand_title: 'Acme',
+        brand_tags: 'a, b',
+        brand_place: 'Oslo',
+        brand_pair: 'Acme; a',
+        brand_object: '{"a":"Acme","b":["a","b"]}',
+        brand_nothing: '',
+        brand_two: '2',
+      },
+    ]);
+  });
+
+  it('--prefix names the added columns, also with nothing at all', async () => {
+    const folder = openList('site\nacme.com\n');
+    const api = await openScripted({});
+    const header = async (prefix: string): Promise<string | undefined> => {
+      const args = ['enrich', 'list.csv', '--base-url', api.url, '--prefix', prefix, '--out', '-'];
+      return (await runHere(args, { cwd: folder.path })).stdout.split('\n')[0];
+    };
+    expect(await header('x.')).toBe('site,x.domain,x.status,x.fetched_at,x.name');
+    expect(await header('')).toBe('site,domain,status,fetched_at,name');
+  });
+});
+
+describe('a flag of enrich', () => {
+  it('--fresh and --fresh-not-found say when a domain is asked again', async () => {
+    const folder = openList();
+    const api = await openScripted({ 'bolt.com': { status: 404 } });
+    const calls = async (...flags: readonly string[]): Promise<number> => {
+      const args = ['enrich', 'list.csv', '--base-url', api.url, '--json', ...flags];
+      return summaryOf(await runHere(args, { cwd: folder.path })).calls;
+    };
+    expect(await calls()).toBe(2);
+    expect(await calls()).toBe(0);
+    expect(await calls('--fresh', '0')).toBe(1);
+    expect(api.callsOf('acme.com').calls).toBe(2);
+    expect(await calls('--fresh-not-found', '0')).toBe(1);
+    expect(api.callsOf('bolt.com').calls).toBe(2);
+    expect(await calls('--fresh', '1ms', '--fresh-not-found', '1ms')).toBe(2);
+  });
+
+  it('--fresh-rejected says when a domain is asked again that was refused', async () => {
+    const folder = openList();
+    const api = await openScripted({ 'bolt.com': { status: 422 } });
+    const calls = async (...flags: readonly string[]): Promise<number> => {
+      const args = ['enrich', 'list.csv', '--base-url', api.url, '--json', ...flags];
+      return summaryOf(await runHere(args, { cwd: folder.path })).calls;
+    };
+    expect(await calls()).toBe(2);
+    expect(await calls('--fresh-not-found', '0')).toBe(0);
+    expect(await calls('--fresh-rejected', '0')).toBe(1);
+  });
+
+  it('--refresh asks about every domain again, once', async () => {
+    const folder = openList('domain\nacme.com\nbolt.com\nacme.com\nwww.bolt.com\n');
+    const api = await openScripted({ 'bolt.com': { status: 404 } });
+    const args = ['enrich', 'list.csv', '--base-url', api.url, '--json'];
+    await runHere(args, { cwd: folder.path });
+    const again = summaryOf(await runHere([...args, '--refresh'], { cwd: folder.path }));
+    expect(again).toMatchObject({ calls: 2, freshDomains: 0 });
+    expect(api.callsOf('acme.com').calls).toBe(2);
+    expect(summaryOf(await runHere(args, { cwd: folder.path })).calls).toBe(0);
+  });
+
+  it('--only-missing asks about what was never found, and keeps what was, however old', async () => {
+    const folder = openList('domain\nacme.com\nbolt.com\ncrow.com\ndove.com\n');
+    const trouble = { status: 500 };
+    const script: Record<string, { status: number }> = {
+      'bolt.com': { status: 404 },
+      'crow.com': { status: 422 },
+    };
+    const api = await openScripted(script);
+    const enrich = (...flags: readonly string[]) =>
+      runHere(['enrich', 'list.csv', '--base-url', api.url, '--json', '--retries', '0', ...flags], {
+        cwd: folder.path,
+      });
+    await enrich();
+    script['dove.com'] = trouble;
+    expect(summaryOf(await enrich('--fresh', '0')).statuses).toMatchObject({ stale: 1 });
+    const { calls } = api.stats();
+    const missing = await enrich('--only-missing', '--fresh', '0');
+    expect(missing.code).toBe(0);
+    expect(summaryOf(missing)).toMatchObject({
+      calls: 2,
+      statuses: { found: 2, not_found: 1, rejected: 1, failed: 0 },
+    });
+    expect(api.stats().calls).toBe(calls + 2);
+    expect(column(rowsOf(folder.read('list.enriched.csv')), 'brand_name')).toEqual([
+      'Acme',
+      '',
+      '',
+      'Dove',
+    ]);
+    expect(summaryOf(await enrich('--fresh', '0', '--dry-run'))).toMatchObject({ lookups: 2 });
+    const both = await enrich('--only-missing', '--refresh');
+    expect(both).toMatchObject({ code: 2, stdout: '' });
+    expect(both.stderr).toMatch(/Cannot use --refresh along with --only-missing/);
+  });
+
+  it('--store says where answers are kept', async () => {
+    const folder = openList();
+    const api = await openScripted({});
+    const args = ['enrich', 'list.csv', '--base-url', api.url, '--json', '--store', 'deep/kept'];
+    await runHere(args, { cwd: folder.path });
+    expect(existsSync(folder.at('deep/kept/data.mdb'))).toBe(true);
+    expect(existsSync(folder.at('.brandfill'))).toBe(false);
+    expect(summaryOf(await runHere(args, { cwd: folder.path })).freshDomains).toBe(2);
+  });
+
+  it('--dry-run shows the plan, calls nothing and leaves nothing', async () => {
+    const folder = openList('name,domain\nA,acme.com\nB,acme.com\nC,bolt.com\nD,n/a\n');
+    const api = await openScripted({});
+    const ended = await runHere(['enrich', 'list.csv', '--base-url', api.url, '--dry-run'], {
+      cwd: folder.path,
+    });
+    expect(ended).toMatchObject({ code: 0, stdout: '' });
+    expect(ended.stderr).toContain(
+      'Plan: 4 rows, 2 unique domains, 1 invalid, 0 fresh, 2 calls to make',
+    );
+    expect(api.stats().calls).toBe(0);
+    expect(folder.names()).toEqual(['list.csv']);
+    expect(existsSync(folder.at('.brandfill'))).toBe(false);
+  });
+
+  it('--dry-run counts what the store has as fresh, and --json puts the plan on standard output', async () => {
+    const folder = openList();
+    const api = await openScripted({});
+    const args = ['enrich', 'list.csv', '--base-url', api.url];
+    await runHere([...args, '--max-calls', '1'], { cwd: folder.path });
+    const ended = await runHere([...args, '--dry-run', '--json'], { cwd: folder.path });
+    expect(JSON.parse(ended.stdout)).toMatchObject({
+      rows: 2,
+      uniqueDomains: 2,
+      freshDomains: 1,
+      lookups: 1,
+    });
+    const piped = await run(['enrich', '-', '--base-url', api.url, '--dry-run', '--json'], {
+      cwd: folder.path,
+      stdin: LIST,
+    });
+    expect(piped.code).toBe(0);
+    expect(JSON.parse(piped.stdout)).toMatchObject({ rows: 2, freshDomains: 1 });
+  });
+});

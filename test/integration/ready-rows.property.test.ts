@@ -1,0 +1,133 @@
+import { cpSync } from 'node:fs';
+import * as fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { enrich } from '../../src/index.ts';
+import type { SandboxReply } from '../../src/sandbox/options.ts';
+import { startSandbox } from '../../src/sandbox/server.ts';
+import { openFolder } from './support/folder.ts';
+
+const SEED = Number(process.env['BRANDFILL_TEST_SEED'] ?? Date.now() % 2 ** 31);
+console.log(`ready-rows.property.test.ts: seed ${SEED} (BRANDFILL_TEST_SEED sets it)`);
+
+const DOMAINS = ['a.com', 'b.com', 'c.com', 'd.com', 'e.com', 'f.com'];
+const REPLIES: readonly SandboxReply[] = [
+  { body: { name: 'One', city: 'Oslo' } },
+  { body: { name: '=1;2', city: '"Rome", I', size: 5 } },
+  { body: { name: 'Two\nlines', tags: ['x', 'y'] } },
+  { body: {} },
+  { status: 404 },
+  { status: 422 },
+  { status: 500 },
+];
+/** Cells without a domain, rows of nothing, and one that is wider than its header. */
+const ODD = ['', 'n/a', 'http://localhost', 'blank line', 'blank row', 'wide row', 'short row'];
+
+const reply = fc.nat(REPLIES.length - 1);
+const row = fc.record({
+  cell: fc.oneof(
+    { weight: 6, arbitrary: fc.constantFrom(...DOMAINS) },
+    { weight: 1, arbitrary: fc.constantFrom(...ODD) },
+  ),
+  note: fc.constantFrom('', 'x', 'a "note"', 'ü, and more'),
+});
+const night = fc.record({
+  replies: fc.array(reply, { minLength: DOMAINS.length, maxLength: DOMAINS.length }),
+  rows: fc.array(row, { maxLength: 12 }),
+  maxCalls: fc.option(fc.integer({ min: 1, max: 3 }), { nil: undefined, freq: 3 }),
+});
+const cases = fc.record({
+  format: fc.constantFrom('csv' as const, 'jsonl' as const),
+  lineEnd: fc.constantFrom('\n', '\r\n'),
+  delimiter: fc.constantFrom(',', ';', '\t'),
+  endsInLineEnd: fc.boolean(),
+  fields: fc.constantFrom(undefined, 'name=name,size=size'),
+  maxColumns: fc.constantFrom(50, 2),
+  nights: fc.array(night, { minLength: 2, maxLength: 4 }),
+});
+type Case = typeof cases extends fc.Arbitrary<infer T> ? T : never;
+
+describe('rows that are written while the list is read', () => {
+  it('are the rows that are written when all lookups are over, to the byte', async () => {
+    await fc.assert(
+      fc.asyncProperty(cases, async ({ nights, ...how }) => {
+        const folder = openFolder();
+        let replies: readonly number[] = [];
+        const api = await startSandbox({
+          respond: (domain) => REPLIES[replies[DOMAINS.indexOf(domain)] ?? 0],
+        });
+        const { format, fields, maxColumns } = how;
+        const run = async (store: string, at: number, more = {}) => {
+          const { statuses } = await enrich({
+            input: folder.at(`list.${format}`),
+            out: folder.at(`out.${format}`),
+            failures: folder.at(`failures.${format}`),
+            store: folder.at(store),
+            baseUrl: api.url,
+            domainColumn: 'domain',
+            retries: 0,
+            maxFailed: '100%',
+            maxOutage: 0,
+            ...(fields === undefined ? { maxColumns } : { fields }),
+            ...more,
+          });
+          const read = (name: string): string =>
+            folder
+              .read(`${name}.${format}`)
+              .replaceAll(/\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ/g, `night ${at}`);
+          return { statuses, out: read('out'), failures: read('failures') };
+        };
+        try {
+          for (const [at, { rows, maxCalls, ...night }] of nights.entries()) {
+            replies = night.replies;
+            folder.write(`list.${format}`, write(rows, how));
+            if (at > 0) cpSync(folder.at('store'), folder.at(`store-${at}`), { recursive: true });
+            const budget = maxCalls === undefined ? {} : { maxCalls };
+            const made = await run('store', at, budget);
+            if (at === 0) continue;
+            // A report has to see each row with its answer, so nothing is written early.
+            const report = folder.at('report.html');
+            const expected = await run(`store-${at}`, at, { ...budget, report });
+            expect(made).toEqual(expected);
+          }
+        } finally {
+          await api.close();
+        }
+      }),
+      { seed: SEED, numRuns: 30, endOnFailure: false },
+    );
+  });
+});
+
+type Row = Case['nights'][number]['rows'][number];
+
+function write(rows: readonly Row[], how: Omit<Case, 'nights'>): string {
+  const { format, lineEnd, endsInLineEnd } = how;
+  const line = format === 'csv' ? csvLineOf : jsonLineOf;
+  const first: Row = { cell: 'a.com', note: '' };
+  const header = format === 'csv' ? [['id', 'domain', 'note'].join(how.delimiter)] : [];
+  const lines = [...header, ...[first, ...rows].map((row, at) => line(row, at, how))];
+  return lines.join(lineEnd) + (endsInLineEnd ? lineEnd : '');
+}
+
+function csvLineOf(
+  { cell, note }: Row,
+  at: number,
+  { delimiter }: Pick<Case, 'delimiter'>,
+): string {
+  if (cell === 'blank line') return '';
+  if (cell === 'blank row') return delimiter.repeat(2);
+  if (cell === 'short row') return `${at}${delimiter}a.com`;
+  const cells = [String(at), cell === 'wide row' ? 'b.com' : cell, note];
+  if (cell === 'wide row') cells.push('');
+  return cells
+    .map((text) => (/[",;\t]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text))
+    .join(delimiter);
+}
+
+function jsonLineOf({ cell, note }: Row, at: number): string {
+  if (cell === 'blank line') return '';
+  if (cell === 'short row') return '{"domain":"a.com"}';
+  // Our own name, which takes another one then.
+  const more = cell === 'wide row' ? { brand_status: 'mine' } : {};
+  return ` ${JSON.stringify({ id: at, domain: cell === 'wide row' ? 'b.com' : cell, note, ...more })} `;
+}

@@ -1,0 +1,240 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { readJobFile } from '../../src/options/job-file.ts';
+import { useTempFolder } from '../support/temp-folder.ts';
+import { readJob, refusalOf } from './read-job-file.ts';
+
+const SHAPE = "a job file is made of keys with values, such as 'input: accounts.csv'";
+
+describe('a job file is refused, with line, column and what was meant:', () => {
+  it.each([
+    [
+      'a wrong key',
+      'input: a\nfreshh: 30d',
+      "2:1: there is no key 'freshh'; did you mean 'fresh'?",
+    ],
+    [
+      'a flag as key',
+      'base-url: http://x',
+      "1:1: there is no key 'base-url'; did you mean 'baseUrl'?",
+    ],
+    ['a key like no other', 'colour: red', "1:1: there is no key 'colour'; the keys are listed in"],
+    [
+      'what only the command line has',
+      'dryRun: true',
+      "1:1: 'dryRun' is no key of a job file; give --dry-run",
+    ],
+    [
+      'how much is logged',
+      'logLevel: debug',
+      "1:1: 'logLevel' is no key of a job file; give --log-level",
+    ],
+    [
+      'how it is logged',
+      'logFormat: json',
+      "1:1: 'logFormat' is no key of a job file; give --log-format",
+    ],
+    ['no unit', 'timeout: 60', '1:10: timeout: expected a duration such as 500ms, 60s'],
+    [
+      'a wrong unit',
+      'fresh: 30 days',
+      "1:8: fresh: expected a duration such as 500ms, 60s, 10min, 12h or 30d, received '30 days'",
+    ],
+    ['a rate without unit', 'rate: 20', '1:7: rate: expected a rate such as 20/s'],
+    [
+      'a word for a number',
+      'input: a\n\nmaxCalls:  many',
+      "3:12: maxCalls: expected a whole number, 1 or more, received 'many'",
+    ],
+    [
+      'yes for true',
+      'registrable: yes',
+      "1:14: registrable: expected true or false, received 'yes'",
+    ],
+    [
+      'true in quotes',
+      "input: a\nyes: 'true'",
+      "2:6: yes: expected true or false without quotes, received 'true'",
+    ],
+    [
+      'a column without an expression',
+      'fill: name',
+      "1:7: fill: expected COLUMN=EXPR such as Industry=industry, received 'name'.",
+    ],
+    [
+      'an expression for everything',
+      "fill: { Industry: '*' }",
+      "1:7: fill: expected COLUMN=EXPR such as Industry=industry, received 'Industry: *'.",
+    ],
+    [
+      'a base URL that is none',
+      'input: a\nbaseUrl: nope',
+      "2:10: baseUrl: expected a URL such as https://api.example.com, received 'nope'.",
+    ],
+    [
+      'a base URL with a password',
+      'baseUrl: https://me:secret@api.example.com',
+      '1:10: baseUrl: it holds a user name or password; put the credential into BRANDFILL_API_KEY and choose auth basic.',
+    ],
+    ['a list', 'out: [a, b]', '1:6: out: expected FILE, received a list'],
+    ['a map', 'store: { a: b }', '1:8: store: expected DIR, received a map'],
+    ['true for a text', 'out: true', '1:6: out: expected a text, received a boolean'],
+    ['no value', 'out:\ninput: a', "1:1: 'out' has no value"],
+    ['no value in a list', 'param: [a=b, ~]', '1:14: param: there is no value'],
+    [
+      'an unset variable',
+      'input: a\nout: x/${NOPE}.csv',
+      '2:8: out: the environment has no variable NOPE',
+    ],
+    ['half a variable', 'out: "${NOPE"', '1:7: out: expected ${NAME}'],
+    [
+      'a wrong placeholder',
+      'out: x-{dat}.csv',
+      '1:6: out: there is no {dat}; did you mean {date}?',
+    ],
+    [
+      'a wrong cron',
+      'schedule:\n  cron: 30 25 * * *',
+      "2:9: schedule: cron: '30 25 * * *' is no cron expression",
+    ],
+    [
+      'a cron that never comes',
+      'schedule:\n  cron: 0 0 31 2,4,6 *',
+      "2:9: schedule: cron: '0 0 31 2,4,6 *' is no cron expression",
+    ],
+    [
+      'a cron of random times',
+      'schedule:\n  cron: H 2 * * THU',
+      "2:9: schedule: cron: 'H 2 * * THU' has no fixed times",
+    ],
+    ['half a cron', 'schedule: { cron: 30 2 }', '1:19: schedule: cron: expected five fields'],
+    ['no cron', 'schedule: { timezone: UTC }', "1:11: schedule: expected 'cron'"],
+    [
+      'a schedule that is a text',
+      'schedule: 30 2 * * *',
+      "1:11: schedule: expected keys such as cron, timezone, received '30 2 * * *'",
+    ],
+    [
+      'a wrong time zone',
+      'schedule: { cron: "@daily", timezone: Europe/Berln }',
+      "did you mean 'Europe/Berlin'?",
+    ],
+    ['nobody to tell', 'onFinish: {}', "1:11: onFinish: expected 'command' or 'url'"],
+    [
+      'a wrong key inside',
+      'onFinish: { comand: x }',
+      "1:13: onFinish: there is no key 'comand'; did you mean 'command'?",
+    ],
+    [
+      'no address',
+      'onFinish: { url: hooks.example.com }',
+      '1:18: onFinish: url: expected a URL that begins with https://',
+    ],
+    [
+      'another protocol',
+      'onFinish: { url: "file:///etc/passwd" }',
+      '1:18: onFinish: url: expected a URL',
+    ],
+    [
+      'an empty command',
+      'onFinish: { command: [] }',
+      '1:22: onFinish: command: expected a line for the shell',
+    ],
+    [
+      'a command whose program is blank',
+      'onFinish: { command: ["", now] }',
+      '1:22: onFinish: command: expected a line for the shell',
+    ],
+    ['a key twice', 'input: a\ninput: b', '2:1: this key stands there twice'],
+    ['a tag', 'input: !env X', '1:8: Unresolved tag: !env'],
+    ['broken YAML', 'input: [a', '1:10: Flow sequence'],
+    ['two documents', 'input: a\n---\ninput: b', '2:1: a job file is one document'],
+    [
+      'a dash',
+      'input: -',
+      '1:8: Unexpected block-seq-ind on same line with key; what begins with - goes in quotes',
+    ],
+    ['a backtick', 'fields: { a: `1` }', '; what begins with ` goes in quotes'],
+    ['no anchor', 'input: *a', '1:8: '],
+    ['an anchor in itself', 'param: &a [*a]', '1:12: param: lists and maps are nested too deep'],
+    ['nothing', '# nothing\n', `${SHAPE}; this one is empty.`],
+    ['not a letter', '', `:1:1: ${SHAPE}; this one is empty.`],
+    ['a list of keys', '- input: a', `:1:1: ${SHAPE}; this one is a list.`],
+    ['a text', 'hello', `:1:1: ${SHAPE}; this one is a text.`],
+  ])('%s', (_, text, expected) => {
+    const message = refusalOf(text);
+    expect(message).toMatch(/^Cannot use jobs\/job\.yaml:\d+:\d+: /);
+    expect(message).toContain(expected);
+    expect(message.split('\n')).toHaveLength(1);
+  });
+
+  it('a wrong expression, with its place in it', () => {
+    expect(refusalOf('fields: { a: b..c }')).toBe(
+      [
+        "Cannot use jobs/job.yaml:1:9: fields: the expression of 'a' is no JMESPath: '.' is not expected here.",
+        '  b..c',
+        '    ^',
+      ].join('\n'),
+    );
+  });
+
+  it('all that is wrong at once, in the order of the file', () => {
+    expect(refusalOf('onFinish: { comand: x, url: y }\ntimeout: 60\nfreshh: 1d')).toBe(
+      [
+        'Cannot use jobs/job.yaml: 4 things are wrong.',
+        "  jobs/job.yaml:1:13: onFinish: there is no key 'comand'; did you mean 'command'?",
+        '  jobs/job.yaml:1:29: onFinish: url: expected a URL that begins with https:// or http://, without user name or password',
+        "  jobs/job.yaml:2:10: timeout: expected a duration such as 500ms, 60s, 10min, 12h or 30d, received '60'",
+        "  jobs/job.yaml:3:1: there is no key 'freshh'; did you mean 'fresh'?",
+      ].join('\n'),
+    );
+  });
+
+  it('whom to tell is known nevertheless', () => {
+    const { values, error } = readJob('freshh: 1d\nonFinish: { command: tell }');
+    expect(error).toBeDefined();
+    expect(values.onFinish).toEqual({ command: 'tell' });
+  });
+});
+
+it.each([
+  ['Latin-1', Buffer.from('input: a.csv\nprefix: gr\xfc\xdfe_\n', 'latin1'), 2],
+  ['UTF-16', Buffer.from('\uFEFFinput: a.csv\n', 'utf16le'), 1],
+])('a job file in %s is refused, with the line', async (_, bytes, line) => {
+  const file = join(useTempFolder(), 'job.yaml');
+  writeFileSync(file, bytes);
+  await expect(readJobFile(file, { env: {}, now: new Date(0) })).rejects.toThrow(
+    `Cannot use ${file}:${line}: it is not in UTF-8; save the file as UTF-8.`,
+  );
+});
+
+describe('a credential in a job file is refused and not repeated:', () => {
+  const env = { BRANDFILL_API_KEY: 's3cret', CRM_KEY: 's3cret' };
+
+  it.each([
+    ['apiKey: s3cret', /1:1: a credential does not belong in a job file.*apiKeyEnv.*apiKeyFile/],
+    ['api_key: ${CRM_KEY}', /1:1: a credential does not belong/],
+    ['token: s3cret', /1:1: a token does not belong.*BRANDFILL_DASHBOARD_TOKEN.*'tokenFile'/],
+    ['password: s3cret', /1:1: a credential does not belong/],
+    ['apiKeyEnv: ${CRM_KEY}', /1:12: apiKeyEnv: expected the bare name/],
+    ['apiKeyEnv: sk-s3cret', /1:12: apiKeyEnv: expected the bare name/],
+    ['apiKeyEnv: "s3cret!"', /1:12: apiKeyEnv: expected the bare name/],
+    ['auth: bearer s3cret', /1:7: auth: expected none, bearer/],
+    ['header: { Authorization: Bearer s3cret }', /'Authorization' is a credential/],
+    ['header: { X-Api-Key: s3cret }', /'X-Api-Key' is a credential; say in 'auth'/],
+    ['param: { token: s3cret }', /'token' is a credential/],
+    ['param: [lang=de, api_key=s3cret]', /'api_key' is a credential/],
+    ['header: x-auth-token=s3cret', /'x-auth-token' is a credential/],
+    ['prefix: ${BRANDFILL_API_KEY}', /1:9: prefix: BRANDFILL_API_KEY holds the credential/],
+    ['apiKeyEnv: CRM_KEY\nprefix: "x${CRM_KEY}"', /2:11: prefix: CRM_KEY holds the credential/],
+    ['onFinish: { url: "https://x/?key=${BRANDFILL_API_KEY}" }', /holds the credential/],
+    ['onFinish: { url: "https://user:s3cret@x" }', /without user name or password/],
+    ['onFinish: { command: [curl, "${CRM_KEY}"] }\napiKeyEnv: CRM_KEY', /holds the credential/],
+    ['apiKey: "s3cret" "s3cret"', /1:/],
+  ])('%s', (text, expected) => {
+    const message = refusalOf(text, env);
+    expect(message).toMatch(expected);
+    expect(message).not.toContain('s3cret');
+  });
+});
