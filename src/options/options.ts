@@ -369,6 +369,12 @@ const CALL_OPTIONS = {
     description:
       'cost of a call, such as 0.01, or of a unit where the profile of the API says what it bills; the plan and the summary then show the total',
   },
+  /** How many domains to look up first, spread over the list, before `confirm` is asked. */
+  sample: {
+    kind: integer(1, 1_000),
+    description:
+      'look up N domains first, spread over the list; show what came of them and what the rest would cost, and ask for confirmation on a terminal',
+  },
   /** The number of calls above which `confirm` is asked. @default 0; 10000 with a job file */
   confirmAbove: {
     kind: integer(0, Number.MAX_SAFE_INTEGER),

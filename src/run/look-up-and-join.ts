@@ -28,6 +28,7 @@ import { type LookupTotals, lookUpAll } from './lookups/look-up-all.ts';
 import { makeStore, type PlannedRun, planAgain } from './plan-run.ts';
 import { findLayout, nameColumns } from './ready-of-run.ts';
 import type { RunContext } from './run-context.ts';
+import { addTotals, lookUpSample } from './sample-of-run.ts';
 
 /** The joined rows, once all lookups are done. */
 export interface JoinedRun {
@@ -60,26 +61,13 @@ export async function lookUpAndJoin(
   planned: PlannedRun,
   { outFolder = '.', ids = [] }: Destination = {},
 ): Promise<JoinedRun> {
-  await confirmCalls(planned);
+  const { sample = 0 } = planned.job.settings;
+  const isSampled = sample > 0 && planned.plan.lookups > sample;
+  if (!isSampled) await confirmCalls(planned);
   let run = await makeStore(planned);
-  const { job, context, source, format, store, index, isUsable, startedAtMs, now } = run;
+  const { job, context, source, format, store, isUsable, startedAtMs } = run;
   const logos = await openLogosOf(run, outFolder);
-  const lookedUp = await lookUpAll({
-    job,
-    name: runName(run),
-    list: run.source.name,
-    index,
-    store,
-    plan: run.plan,
-    domainRows: run.domainRows,
-    startedAtMs,
-    now,
-    isFresh: (domain) => {
-      const head = store.findHead(domain);
-      return head !== undefined && isUsable(domain, head);
-    },
-    ...context,
-  });
+  const lookedUp = isSampled ? await lookUpSampleFirst(run, sample) : await lookUpDue(run);
   throwIfNothingAsked(lookedUp, run);
   const savedLogos = await logos?.save(lookedUp.stopped);
   const totals = { ...lookedUp, stopped: lookedUp.stopped ?? savedLogos?.stopped };
@@ -133,6 +121,37 @@ export async function lookUpAndJoin(
       onEvent: context.onEvent,
     }),
   };
+}
+
+async function lookUpSampleFirst(run: PlannedRun, most: number): Promise<LookupTotals> {
+  const { totals, run: rest } = await lookUpSample(run, most, lookUpDue);
+  if (totals.stopped) return totals;
+  await confirmCalls(rest);
+  return addTotals(totals, await lookUpDue(rest));
+}
+
+/** @param isLeftOut domains that are not looked up now. @default none is left out */
+async function lookUpDue(
+  run: PlannedRun,
+  isLeftOut: (domain: string) => boolean = () => false,
+): Promise<LookupTotals> {
+  const { job, context, store, isUsable } = run;
+  return await lookUpAll({
+    job,
+    name: runName(run),
+    list: run.source.name,
+    index: run.index,
+    store,
+    plan: run.plan,
+    domainRows: run.domainRows,
+    startedAtMs: run.startedAtMs,
+    now: run.now,
+    isFresh: (domain) => {
+      const head = store.findHead(domain);
+      return isLeftOut(domain) || (head !== undefined && isUsable(domain, head));
+    },
+    ...context,
+  });
 }
 
 /**

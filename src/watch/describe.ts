@@ -13,7 +13,7 @@ import type { InvalidRow } from '../producer/invalid-row.ts';
 import type { Plan, PlanEstimate } from '../producer/plan.ts';
 import { shorten } from '../rows/columns/names.ts';
 import type { Refusal, Stop, StopReason } from '../worker/stop-switch.ts';
-import type { RunEvent } from './events.ts';
+import type { RunEvent, Sampled } from './events.ts';
 import {
   type CallsPerSummary,
   findNothing,
@@ -43,6 +43,26 @@ export function describePlan(plan: Plan): readonly string[] {
     ...oddities(plan),
   ];
   return lines.filter((line) => line !== false && line !== '') as string[];
+}
+
+const MOST_SAMPLED = 20;
+
+/** Describes what came of a sample, and what the rest would take. */
+export function describeSample({ of, domains, calls, bill, left }: Sampled): readonly string[] {
+  const billed = bill ? `, billed ${formatUnits(bill)}` : '';
+  const shown = domains.slice(0, MOST_SAMPLED);
+  const width = Math.max(0, ...shown.map(({ domain }) => domain.length));
+  const more = domains.length - shown.length;
+  const units = left.bill ? ` and ${formatUnits(left.bill)}` : '';
+  const money = left.cost === undefined ? '' : ` (${formatPrice(left.cost)})`;
+  return [
+    `Sample: ${formatCount(domains.length)} of ${countOf(of, 'domain')}, ${countOf(calls, 'call')}${billed}`,
+    ...shown.map(({ domain, status, values }) =>
+      `  ${domain.padEnd(width)}  ${status.replace('_', ' ').padEnd(9)}  ${values.map(shorten).join(' | ')}`.trimEnd(),
+    ),
+    ...(more > 0 ? [`  … and ${formatCount(more)} more`] : []),
+    `The other ${countOf(left.lookups, 'domain')} would take about ${countOf(left.calls, 'call')}${units}${money}, if they go like these.`,
+  ];
 }
 
 /**

@@ -6,6 +6,7 @@ import { leftMsOf } from './block.ts';
 import {
   describeInput,
   describePlan,
+  describeSample,
   describeStop,
   describeSummary,
   inputBlock,
@@ -68,6 +69,9 @@ export function createConsoleView({
           return (isTerminal ? planBlock(event.plan, runId) : describePlan(event.plan)).forEach(
             say,
           );
+        case 'sampled':
+          progress.end();
+          return describeSample(event).forEach(say);
         case 'notice':
           return say(`Note: ${event.message}`);
         case 'stopping':
@@ -165,6 +169,8 @@ function tell(event: Exclude<RunEvent, { type: 'progress' | 'logos' | 'rows' }>,
       return log.write('info', describeInput(event), fields);
     case 'planned':
       return log.write('info', describePlan(event.plan).join('; '), fields);
+    case 'sampled':
+      return log.write('info', describeSample(event).join('; '), fields);
     case 'notice':
       return log.write(event.level ?? 'warn', event.message, { event: type });
     case 'stopping':
