@@ -245,7 +245,7 @@ export interface ProfiledSettings<T> {
 }
 
 /** Options of which one may name a profile. */
-type Profiled = Declarations & { readonly api: typeof OPTIONS.api };
+type Profiled = Declarations & { readonly api: Declaration<string, string> };
 
 /**
  * Checks and reads options like `readOptions`. What is given counts more than the profile of the
@@ -263,7 +263,8 @@ export function readWithProfile<D extends Profiled>(
   return readSettingsWithProfile(declared, { given: { ...options }, env: process.env, describe });
 }
 
-function readSettingsWithProfile<D extends Profiled>(
+/** The same for options that were checked. */
+export function readSettingsWithProfile<D extends Profiled>(
   declared: D,
   sources: SettingSources,
 ): ProfiledSettings<SettingsOf<D>> {

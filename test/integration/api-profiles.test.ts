@@ -471,3 +471,53 @@ billing: { unit: credits, price: 10 }
     });
   });
 });
+
+describe('with a profile', () => {
+  it('the commands of the store find its answers', async () => {
+    const { url } = await openServer((_, response) => response.end('{"name":"Acme"}'));
+    const folder = openProfile(
+      `title: Acme\nrequest: { baseUrl: "${url}", path: "/b/{domain}", auth: bearer }\n`,
+    );
+    const place = { cwd: folder.path, env: { BRANDFILL_API_KEY: 'any-key-at-all' } };
+    await runHere(['enrich', 'list.csv', '--api', 'acme.yaml'], place);
+    const get = ['store', 'get', 'acme.com'];
+    const found = await runHere([...get, '--api', 'acme.yaml'], place);
+    expect(found.code, found.stderr).toBe(0);
+    expect(JSON.parse(found.stdout)).toMatchObject({ domain: 'acme.com', status: 'found' });
+    // The same host, asked at another path, is another API.
+    expect((await runHere([...get, '--base-url', url], place)).code).toBe(3);
+    const removed = await runHere(['store', 'delete', 'acme.com', '--api', 'acme.yaml'], place);
+    expect(removed.code, removed.stderr).toBe(0);
+    expect((await runHere([...get, '--api', 'acme.yaml'], place)).code).toBe(3);
+  });
+
+  it('numbers of a record keep all their digits, in a profile in JSON as well', async () => {
+    const { url } = await openServer((_, response) =>
+      response.end('{"hits":[{"id":12345678901234567890,"name":"Acme"}]}'),
+    );
+    const folder = openFolder();
+    folder.write('list.csv', listOf(['acme.com']));
+    const profile = { title: 'Acme', request: { baseUrl: url }, data: 'hits[0]' };
+    const api = folder.write('acme.json', JSON.stringify(profile));
+    const { out } = await enrichIn(folder, { input: 'list.csv', api });
+    expect(rowsOf(readFileSync(out, 'utf8'))).toMatchObject([
+      { brand_id: '12345678901234567890', brand_name: 'Acme' },
+    ]);
+  });
+
+  it('a reason that an API gives never has the credential in it', async () => {
+    const { url } = await openServer(({ headers }, response) => {
+      response.writeHead(400);
+      response.end(JSON.stringify({ error: `no such thing for ${headers.authorization}` }));
+    });
+    const folder = openProfile(`
+title: Acme
+request: { baseUrl: "${url}", auth: bearer, apiKeyEnv: ACME_KEY }
+rules: [{ when: { body: error }, means: rejected, reason: error }]
+`);
+    await runHere(['enrich', 'list.csv', '--api', 'acme.yaml'], { cwd: folder.path, env: KEY });
+    const failures = folder.read('list.failures.csv');
+    expect(failures).toContain('no such thing for Bearer');
+    expect(failures).not.toContain(KEY.ACME_KEY);
+  });
+});
