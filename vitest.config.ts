@@ -4,7 +4,7 @@ import { LongestFirst } from './test/support/longest-first.ts';
 export default defineConfig({
   test: {
     // Most of the time tests wait for processes of their own.
-    maxWorkers: 4,
+    maxWorkers: 6,
     sequence: { sequencer: LongestFirst }, // and the unit tests, which share processes, in a row
     // CI counts passed and failed tests from the report.
     reporters: process.env['CI']

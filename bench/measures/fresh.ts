@@ -8,13 +8,14 @@ import { inRounds } from '../harness/rounds.ts';
 import { startServer } from '../harness/server.ts';
 import { medianOf } from '../harness/statistics.ts';
 
-const ROWS = 200_000;
+const ROWS = 500_000;
 const ROUNDS = 3;
 
 /**
  * A run that finds every row in its store, against csv-parse piped into csv-stringify. The result
  * depends on how much is added to each row. So there are two measures: five short fields, and the
- * sandbox's whole answers, which make a file six times as long as the list.
+ * sandbox's whole answers, which make a file six times as long as the list. It is measured from the
+ * third night on: in the second one, the cells of answers are made and kept.
  */
 export const measureFresh: Measure = async (context) => [
   await measureAnswers(context, { name: 'five fields added', fewFields: true }),
@@ -31,6 +32,7 @@ async function measureAnswers(
   const { url } = server;
   say(`fills the store with ${ROWS.toLocaleString('en')} outcomes, ${name}`);
   await enrich({ program, url, input, folder, concurrency: 64 });
+  await enrich({ program, url, input, folder, keepStore: true });
   const rounds = await inRounds(ROUNDS, async () => {
     const pipeMs = await timeProgram('csv-pipe.ts', [input, join(folder, 'pipe.csv')]);
     const run = await enrich({ program, url, input, folder, keepStore: true });
@@ -51,6 +53,6 @@ async function measureAnswers(
       medianOf(rounds, ({ pipeMs }) => pipeMs),
     ),
     ratios: rounds.map(({ oursMs, pipeMs }) => pipeMs / oursMs),
-    atLeast: 0.35,
+    atLeast: 1.5,
   });
 }

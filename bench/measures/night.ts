@@ -11,25 +11,34 @@ import { startServer } from '../harness/server.ts';
 import { medianOf } from '../harness/statistics.ts';
 
 const ROUNDS = 3;
-const FEW_ROWS = 100_000;
+const FEW_ROWS = 200_000;
 const ALL_ROWS = 1_000_000;
 /** One row in this many is due. */
-const DUE_EVERY = 200;
-const MOST_BYTES = 300e6;
+const DUE_EVERY = 25;
+const MOST_BYTES = 200e6;
 
 /**
- * A night of a list of which one row in two hundred has to be looked up, with a changes file, against
- * csv-parse piped into csv-stringify. The domains of those rows are new each night, as the API has no
- * limit and the store is warm.
+ * A night of a list of which four rows in a hundred have to be looked up, against csv-parse piped
+ * into csv-stringify, from the start of the command to its end without the time of the lookups; with
+ * and without a changes file. The domains of those rows are new each night.
  */
-export const measureNight: Measure = async (context) => {
+export const measureNight: Measure = async (context) => [
+  ...(await measureNights(context, { isTold: false })),
+  ...(await measureNights(context, { isTold: true })),
+];
+
+async function measureNights(
+  context: BenchContext,
+  { isTold }: Pick<NightOptions, 'isTold'>,
+): Promise<readonly Finding[]> {
   const rows = context.isFull ? ALL_ROWS : FEW_ROWS;
   const input = join(context.folder, 'night.csv');
   const server = await startServer({ fewFields: true });
   const night = (at: number): Promise<Night> =>
-    runNight(context, { at, rows, input, url: server.url });
+    runNight(context, { at, rows, input, url: server.url, isTold });
   await night(0);
-  let number = 0;
+  await night(1); // makes the cells of answers and keeps them
+  let number = 1;
   const rounds = await inRounds(ROUNDS, async () => {
     number += 1;
     const pipeMs = await timeProgram('csv-pipe.ts', [input, join(context.folder, 'pipe.csv')]);
@@ -41,7 +50,7 @@ export const measureNight: Measure = async (context) => {
   await rm(input);
   return [
     ratioFinding({
-      what: `night of ${rows.toLocaleString('en')} rows, 0.5% due, to csv alone`,
+      what: `night of ${rows.toLocaleString('en')} rows, 4% due${isTold ? ', changes told' : ''}, to csv alone`,
       ours: perSecond(
         rows,
         medianOf(rounds, ({ oursMs }) => oursMs),
@@ -51,11 +60,11 @@ export const measureNight: Measure = async (context) => {
         medianOf(rounds, ({ pipeMs }) => pipeMs),
       ),
       ratios: rounds.map(({ oursMs, pipeMs }) => pipeMs / oursMs),
-      atLeast: 0.35,
+      atLeast: 1,
     }),
     ...memoryFinding(rows, Math.max(...rounds.map(({ peakBytes }) => peakBytes))),
   ];
-};
+}
 
 interface Night {
   readonly elapsedMs: number;
@@ -68,11 +77,13 @@ interface NightOptions {
   readonly rows: number;
   readonly input: string;
   readonly url: string;
+  /** Whether there is a changes file. */
+  readonly isTold: boolean;
 }
 
 async function runNight(
   { program, folder, say }: BenchContext,
-  { at, rows, input, url }: NightOptions,
+  { at, rows, input, url, isTold }: NightOptions,
 ): Promise<Night> {
   const domain = (row: number): string =>
     domainOf(at > 0 && row % DUE_EVERY === 0 ? rows * at + row : row);
@@ -86,19 +97,19 @@ async function runNight(
     folder,
     concurrency: 64,
     keepStore: at > 0,
-    flags: ['--changes', join(folder, 'changes.csv')],
+    flags: isTold ? ['--changes', join(folder, 'changes.csv')] : [],
     onStart: (child) => {
       peakBytes = canWatchMemory() ? watchMemory(child) : peakBytes;
     },
   });
   const due = at === 0 ? rows : Math.ceil(rows / DUE_EVERY);
   const told = (summary.changes?.new ?? 0) + (summary.changes?.changed ?? 0);
-  if (summary.lookups !== due || told !== due) {
+  if (summary.lookups !== due || told !== (isTold ? due : 0)) {
     throw new Error(
       `Cannot measure: ${due} rows are due, ${summary.lookups} lookups, ${told} told`,
     );
   }
-  return { elapsedMs, peakBytes: peakBytes() };
+  return { elapsedMs: elapsedMs - summary.lookupMs, peakBytes: peakBytes() };
 }
 
 function memoryFinding(rows: number, bytes: number): readonly Finding[] {

@@ -3,12 +3,19 @@ import { systemErrorCode } from '../common/errors.ts';
 import { type Answer, ERROR_BODY_BYTES, judge, meaningOf } from './answer.ts';
 import type { AnswerFacts } from './api-profile.ts';
 import { BodyText } from './body-text.ts';
-import { type ConnectionsOptions, type Line, openConnections, type Trace } from './connections.ts';
+import {
+  type ConnectionsOptions,
+  findProxy,
+  type Line,
+  openConnections,
+  type Trace,
+} from './connections.ts';
 import type { Credential } from './credential.ts';
-import { createDeadlines, type Deadline } from './deadline.ts';
 import type { Endpoint, NameValue } from './endpoint.ts';
 import {
   ACCEPTED_ENCODINGS,
+  createDeadlines,
+  type Deadline,
   type Exchanged,
   type ExchangeRequest,
   exchange,
@@ -30,7 +37,6 @@ import {
   isHeadersTooLarge,
   type NetworkFailure,
 } from './network-error.ts';
-import { findProxy } from './proxy.ts';
 import { createShapeFinder } from './shape.ts';
 
 /** Makes calls to the brand API. It neither retries nor paces. */

@@ -1,5 +1,5 @@
 import { systemErrorCode } from '../common/errors.ts';
-import { ProxyError } from './proxy.ts';
+import { ProxyError } from './connections.ts';
 
 /**
  * What a failed call speaks about.

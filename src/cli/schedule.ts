@@ -7,7 +7,7 @@ import type { ListSchedulesOptions, ScheduleOptions } from '../index.ts';
 import { SCHEDULE_OPTIONS } from '../options/command-options.ts';
 import { isTimezone } from '../options/cron.ts';
 import { flagOf, toOptions } from '../options/options.ts';
-import type { ScheduledResult } from '../queue/bullmq/schedules/schedule-keepers.ts';
+import type { ScheduledResult } from '../queue/bullmq/schedule-worker.ts';
 import type { ScheduledJob } from '../schedule/group.ts';
 import {
   addLogFlags,

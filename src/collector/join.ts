@@ -7,7 +7,7 @@ import type { Field } from './fields/fields.ts';
 import type { Fill } from './fill.ts';
 import type { JoinedRow, OutputRow } from './joined-row.ts';
 import type { RowAnswers } from './row-answers.ts';
-import { readNote } from './row-notes.ts';
+import { readNote, readWrittenNote } from './row-notes.ts';
 
 export interface JoinOptions {
   readonly source: Pick<Source, 'read' | 'assertUnchanged'>;
@@ -97,10 +97,35 @@ export function join(options: JoinOptions): AsyncGenerator<readonly OutputRow[]>
     };
   }
 
+  /** A row that was found when it was written. */
+  function writtenRow({ text: domain, note }: IndexedRow): JoinedRow | undefined {
+    if (domain === '') return undefined;
+    const { key, fetchedAtMs } = readWrittenNote(note);
+    return {
+      raw: '',
+      fields: 0,
+      number,
+      domain,
+      status: 'found',
+      reason: '',
+      httpStatus: undefined,
+      attempts: 0,
+      fetchedAtMs,
+      key,
+      get values() {
+        const answer = findJsonObject(answers.outcomeOf(domain)?.json ?? '');
+        return answer ? enriched.map((field) => field.valueOf(answer)) : nothing;
+      },
+      blanks: 0,
+      fills: undefined,
+    };
+  }
+
   return cutRows<OutputRow>({ source, headBytes, index }, (row, raw, grow) => {
     if (row.kind === 'written') {
       number += row.fields;
-      return { status: 'written', rows: row.fields, sizeBytes: row.sizeBytes };
+      const { fields, sizeBytes } = row;
+      return { status: 'written', rows: fields, sizeBytes, row: writtenRow(row) };
     }
     if (row.kind !== 'blank') return joinRow(row, raw, grow);
     return row.fields > 0 ? { raw, fields: row.fields, status: 'blank' } : undefined;

@@ -25,6 +25,8 @@ export interface WrittenRows {
   readonly rows: number;
   /** Their length in the output. */
   readonly sizeBytes: number;
+  /** What changes are found from, if they are: the only row, with values that are found when asked. */
+  readonly row: JoinedRow | undefined;
 }
 
 /** Whether it is a row of the list. */

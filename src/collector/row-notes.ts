@@ -56,6 +56,19 @@ function writeNote({ key, blanks }: RowNote): string {
   return key === '' && blanks === 0 ? '' : `${blanks.toString(36)}:${key}`;
 }
 
+/** The note on a row that is written, from the note it would have had. */
+export function noteOfWritten(note: string | undefined, fetchedAtMs: number): string {
+  return `${fetchedAtMs}:${readNote(note).key}`;
+}
+
+export function readWrittenNote(note = ':'): {
+  readonly key: string;
+  readonly fetchedAtMs: number;
+} {
+  const colon = note.indexOf(':');
+  return { key: note.slice(colon + 1), fetchedAtMs: Number(note.slice(0, colon)) };
+}
+
 export function readNote(note: string | undefined): RowNote {
   if (!note) return NOTHING;
   const colon = note.indexOf(':');

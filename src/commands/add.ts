@@ -13,7 +13,7 @@ import {
   refuseDoubtful,
 } from '../producer/choose-column.ts';
 import { createDistinctDomains, type DistinctDomains } from '../producer/distinct-domains.ts';
-import { toQueueError } from '../queue/bullmq/server/reasons.ts';
+import { toQueueError } from '../queue/bullmq/server/refusals.ts';
 import { createDomainReader } from '../rows/domain/domain-reader.ts';
 import { type ListInput, openList } from '../rows/list-input.ts';
 import { openRows } from '../rows/open-rows.ts';

@@ -6,10 +6,10 @@ import { openStatus } from '../metrics/status.ts';
 import { SCHEDULE_OPTIONS } from '../options/command-options.ts';
 import type { OptionsOf } from '../options/options.ts';
 import { checkOptions, libraryNaming, type OptionKinds } from '../options/read-options.ts';
-import type { Keeper } from '../queue/bullmq/schedules/schedule-keepers.ts';
-import type { ScheduleQueue } from '../queue/bullmq/schedules/schedule-queue.ts';
-import { toQueueError } from '../queue/bullmq/server/reasons.ts';
+import type { ScheduleQueue } from '../queue/bullmq/schedule-queue.ts';
+import type { Keeper } from '../queue/bullmq/schedule-worker.ts';
 import type { RedisServer } from '../queue/bullmq/server/redis.ts';
+import { toQueueError } from '../queue/bullmq/server/refusals.ts';
 import {
   foldersOf,
   groupOf,

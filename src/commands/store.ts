@@ -2,13 +2,14 @@ import { once } from 'node:events';
 import type { Outcome } from '../brand/outcome.ts';
 import { type OutputFile, openOutputFile } from '../collector/output/output-file.ts';
 import { BrandfillError, systemErrorCode, unwritableStandardOutput } from '../common/errors.ts';
-import type { StoreChoice, StoreOptionNaming } from '../options/command-options.ts';
 import {
   DELETE_OPTIONS,
   EXPORT_OPTIONS,
   GET_OPTIONS,
   PRUNE_OPTIONS,
   STORE_OPTIONS,
+  type StoreChoice,
+  type StoreOptionNaming,
 } from '../options/command-options.ts';
 import type { Declarations, OptionsOf, SettingsOf } from '../options/options.ts';
 import { checkOptions, libraryNaming, type OptionKind } from '../options/read-options.ts';

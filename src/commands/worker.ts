@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { describeProxy, findProxy } from '../brand/proxy.ts';
+import { describeProxy, findProxy } from '../brand/connections.ts';
 import { BrandfillError, type OnNotice } from '../common/errors.ts';
 import { createCallbackGuard, createCloser, within } from '../common/lifetime.ts';
 import { openStatus } from '../metrics/status.ts';
@@ -15,7 +15,7 @@ import { WORKER_OPTIONS, type WorkerSettings } from '../options/command-options.
 import type { OptionsOf } from '../options/options.ts';
 import { libraryNaming, type OptionKinds } from '../options/read-options.ts';
 import type { ChunkTaker } from '../queue/bullmq/chunks/take-chunks.ts';
-import { toQueueError } from '../queue/bullmq/server/reasons.ts';
+import { toQueueError } from '../queue/bullmq/server/refusals.ts';
 import { normalizeDomain } from '../rows/domain/domain.ts';
 import { watchApi } from '../run/api-watch.ts';
 import { openLocalWorker, startTellingWork } from '../run/local-worker.ts';

@@ -1,6 +1,9 @@
+import { unlessAborted, within } from '../common/lifetime.ts';
+import { createChange } from '../common/run-control.ts';
+
 /**
  * Bounds how many calls may be made. It has two homes: this process (`createBudget`), or a ledger that
- * all calls with a credential are counted in (`shared-budget.ts`).
+ * all calls with a credential are counted in (`createSharedBudget`).
  *
  * ```text
  *   left ──acquire──▶ acquired ──spend──▶ spent
@@ -185,4 +188,243 @@ export function both(one: Permit, other: Permit): Permit {
       other.release();
     },
   };
+}
+
+/**
+ * Counts the calls made with one credential by all runs and machines together. Calls are taken in
+ * blocks before they are made, so that the limit cannot be exceeded. Calls that a killed process
+ * had taken and not made stay counted.
+ */
+export interface CallLedger {
+  /**
+   * Takes some of the calls that are left in the present window.
+   *
+   * @param signal ends the wait for a ledger that cannot be reached
+   */
+  take(signal: AbortSignal): Promise<TakenCalls>;
+  /** How many calls all runs have taken in the present window. */
+  read(): Promise<CountedCalls>;
+  /** Gives back calls that were not made. Does nothing once their window is over. */
+  giveBack(calls: number, window: CalendarWindow): Promise<void>;
+}
+
+export interface TakenCalls {
+  /** 0 when none are left. */
+  readonly calls: number;
+  readonly window: CalendarWindow;
+  /** The time by the ledger's clock, in milliseconds since 1970. */
+  readonly nowMs: number;
+}
+
+/** The calls that were taken in a window. */
+export interface CountedCalls {
+  readonly taken: number;
+  readonly window: CalendarWindow;
+}
+
+const MOST_PER_BLOCK = 50;
+const BLOCKS_PER_WINDOW = 50;
+
+/**
+ * How many calls are taken at a time. Few, because a killed process wastes them, but more than one
+ * where the limit allows.
+ */
+export function blockSizeOf({ count }: CallsPer): number {
+  return Math.min(MOST_PER_BLOCK, Math.ceil(count / BLOCKS_PER_WINDOW));
+}
+
+/** A budget that several runs share. */
+export interface SharedBudget extends Budget {
+  /** Gives back the calls that were taken and not used. May be called twice; never throws. */
+  close(): Promise<void>;
+}
+
+export interface SharedBudgetOptions {
+  /** Counts the calls of all runs. */
+  readonly ledger: CallLedger;
+  /** Milliseconds since 1970. */
+  readonly now: () => number;
+  /** What a budget is that has no call left. @default a bound of `maxCallsPer` */
+  readonly usedUp?: (window: CalendarWindow) => UsedUp;
+  /** Calls `work` after `ms`. The timer must not keep the process alive. @default setTimeout */
+  readonly later?: (work: () => void, ms: number) => void;
+}
+
+/** The calls that this process has taken of one window. */
+interface Share {
+  readonly window: CalendarWindow;
+  /**
+   * When the window is over, by this process's clock; rather too early than too late. Each answer
+   * of the ledger sets it anew, because the previous answer may have been delayed or the clock set
+   * since.
+   */
+  overAtMs: number;
+  /** Calls that were taken and are not acquired. */
+  left: number;
+  /** Calls that are acquired and may come back. */
+  acquired: number;
+  /** The ledger had no calls left to take. */
+  isExhausted: boolean;
+}
+
+/**
+ * A ledger that cannot be reached must not hold up the end of a run. The calls then stay counted.
+ */
+const GIVE_BACK_MS = 2_000;
+/** A run that has acquired no call for this long is idle. Between two calls less time passes. */
+const IDLE_MS = 5_000;
+
+function laterUnlessOver(work: () => void, ms: number): void {
+  setTimeout(work, ms).unref();
+}
+
+function usedUpUntil({ endsAtMs }: CalendarWindow): UsedUp {
+  return { reason: 'max_calls_per', comeBackAtMs: endsAtMs };
+}
+
+/**
+ * Bounds the calls of all runs with one credential in a minute, hour, day or month. Calls are taken
+ * from the ledger in blocks. A acquired call that has waited beyond the end of its window is no
+ * longer good, because it is not counted in the next one.
+ */
+export function createSharedBudget(options: SharedBudgetOptions): SharedBudget {
+  const { ledger, now, usedUp = usedUpUntil, later = laterUnlessOver } = options;
+  const change = createChange();
+  let share: Share | undefined;
+  let taking: Promise<void> | undefined;
+  let givingBack: Promise<void> = Promise.resolve();
+  /** How often a call was acquired. */
+  let permits = 0;
+  let isWatching = false;
+
+  async function take(signal: AbortSignal): Promise<void> {
+    await givingBack;
+    const askedAtMs = now();
+    const { calls, window, nowMs } = await ledger.take(signal);
+    const overAtMs = askedAtMs + window.endsAtMs - nowMs;
+    if (share?.window.id !== window.id) {
+      share = { window, overAtMs, left: 0, acquired: 0, isExhausted: false };
+    }
+    share.overAtMs = overAtMs;
+    share.left += calls;
+    share.isExhausted = calls === 0;
+  }
+
+  const isOver = ({ overAtMs }: Share): boolean => now() >= overAtMs;
+
+  function permitIn(of: Share): Permit {
+    of.left -= 1;
+    of.acquired += 1;
+    permits += 1;
+    const settle = (): void => {
+      of.acquired -= 1;
+      change.notify();
+    };
+    return {
+      isGood: () => !isOver(of),
+      spend: () => {
+        settle();
+        watchIdle();
+      },
+      release: () => {
+        of.left += 1;
+        settle();
+        if (of.acquired === 0) setImmediate(giveBackIdle, of);
+      },
+    };
+  }
+
+  /** With nothing under way, this process has no use for its calls, but other runs may have. */
+  function giveBackIdle(of: Share): void {
+    if (of.acquired === 0) giveBack(of);
+  }
+
+  /** One timer however many calls end: thousands may end in a second. */
+  function watchIdle(): void {
+    if (isWatching || !share || share.acquired > 0 || share.left === 0) return;
+    isWatching = true;
+    const before = permits;
+    later(() => {
+      isWatching = false;
+      if (share && permits === before) giveBack(share);
+      else watchIdle();
+    }, IDLE_MS);
+  }
+
+  /** If giving back fails, the calls stay counted. */
+  function giveBack(of: Share): void {
+    if (of.left === 0 || isOver(of)) return;
+    const { left, window } = of;
+    of.left = 0;
+    of.isExhausted = false;
+    const before = givingBack;
+    givingBack = before.then(() => ledger.giveBack(left, window)).catch(() => {});
+  }
+
+  async function giveBackAll(): Promise<void> {
+    await taking?.catch(() => {});
+    if (share) giveBack(share);
+    await givingBack;
+  }
+
+  const currentShare = (): Share | undefined => (share && !isOver(share) ? share : undefined);
+
+  function tryAcquire(): Permit | undefined {
+    const current = currentShare();
+    return current && current.left > 0 ? permitIn(current) : undefined;
+  }
+
+  return {
+    tryAcquire,
+    acquire: async (signal) => {
+      for (;;) {
+        signal.throwIfAborted();
+        const acquired = tryAcquire();
+        if (acquired) return acquired;
+        const current = currentShare();
+        if (!current?.isExhausted) {
+          taking ??= take(signal).finally(() => {
+            taking = undefined;
+          });
+          await unlessAborted(taking, signal);
+        } else if (current.acquired > 0) await change.wait();
+        else return usedUp(current.window);
+      }
+    },
+    close: async () => {
+      await within(GIVE_BACK_MS, giveBackAll());
+    },
+  };
+}
+
+/** How many calls may be made in a minute, hour, day or month of the calendar. */
+export interface CallsPer {
+  readonly count: number;
+  readonly unit: CalendarUnit;
+}
+
+export type CalendarUnit = 'minute' | 'hour' | 'day' | 'month';
+
+/** One minute, hour, day or month, in UTC. */
+interface CalendarWindow {
+  /** A unique name, such as `2026-11-21` for a day. */
+  readonly id: string;
+  /** When the next one begins, in milliseconds since 1970. */
+  readonly endsAtMs: number;
+}
+
+/** How many characters of an ISO timestamp name its window. */
+const ID_LENGTH = { minute: 16, hour: 13, day: 10, month: 7 } as const;
+const LENGTH_MS = { minute: 60_000, hour: 3_600_000, day: 86_400_000 } as const;
+
+/** The window of a moment. UTC has no hour that occurs twice and is the same everywhere. */
+export function windowAt(unit: CalendarUnit, nowMs: number): CalendarWindow {
+  const now = new Date(nowMs);
+  return { id: now.toISOString().slice(0, ID_LENGTH[unit]), endsAtMs: endOf(unit, now) };
+}
+
+function endOf(unit: CalendarUnit, now: Date): number {
+  if (unit === 'month') return Date.UTC(now.getUTCFullYear(), now.getUTCMonth() + 1, 1);
+  const lengthMs = LENGTH_MS[unit];
+  return (Math.floor(now.getTime() / lengthMs) + 1) * lengthMs;
 }

@@ -3,9 +3,10 @@ import { isIP, type LookupFunction } from 'node:net';
 import { callbackify } from 'node:util';
 import ipaddr from 'ipaddr.js';
 import { Agent, buildConnector } from 'undici';
-import { createDeadlines, type Deadline } from '../brand/deadline.ts';
 import {
   ACCEPTED_ENCODINGS,
+  createDeadlines,
+  type Deadline,
   type Exchanged,
   exchange,
   isPacked,

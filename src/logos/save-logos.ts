@@ -13,7 +13,7 @@ import {
   newFolderMode,
   temporaryPath,
 } from '../common/files.ts';
-import type { LogoNote, LogoNotes } from '../store/logo-notes.ts';
+import type { LogoNote, LogoNotes } from '../store/notes.ts';
 import {
   findLogoUrl,
   PICTURE_KINDS,

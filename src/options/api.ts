@@ -1,13 +1,19 @@
 import { createHash, scryptSync } from 'node:crypto';
 import { readFileSync } from 'node:fs';
+import { proxyLogins } from '../brand/connections.ts';
 import { type Credential, createCredential, isCredentialName } from '../brand/credential.ts';
 import { createEndpoint, DOMAIN, type Endpoint, type NameValue } from '../brand/endpoint.ts';
-import { proxyLogins } from '../brand/proxy.ts';
 import { BrandfillError, describeSystemError, endSentence } from '../common/errors.ts';
 import { isShort, keepCredentialName, keepSecret } from '../common/secrets.ts';
 import { type Profile, readProfile } from '../profile/read-profile.ts';
-import type { Declaration, SettingsOf } from './options.ts';
-import { type ApiSettings, type Declarations, OPTIONS, type Settings } from './options.ts';
+import {
+  type ApiSettings,
+  type Declaration,
+  type Declarations,
+  OPTIONS,
+  type Settings,
+  type SettingsOf,
+} from './options.ts';
 import {
   checkOptions,
   type KnownOptions,

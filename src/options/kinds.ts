@@ -19,7 +19,7 @@ import {
   typedDuration,
 } from '../common/format.ts';
 import { describeKind, findNearest } from '../common/text.ts';
-import type { CalendarUnit, CallsPer } from '../guard/shared-budget.ts';
+import type { CalendarUnit, CallsPer } from '../guard/budget.ts';
 import type { Rate } from '../pace/rate.ts';
 import { COMMON_ENCODINGS, type Encoding, findEncodingByName } from '../rows/encoding/encodings.ts';
 import { presetPathOf, readPreset } from './yaml-files.ts';

@@ -118,7 +118,7 @@ function describeUnknown(
   const meant = findNearest(key, names);
   const all =
     names.length > MOST_LISTED
-      ? 'they are listed in the README.'
+      ? 'they are listed in docs/options.md.'
       : `there are: ${names.join(', ')}.`;
   const hint = meant === undefined ? all : `did you mean ${describe(meant)}?`;
   // As it was given: what it is called otherwise may be the very name that was meant.

@@ -13,7 +13,7 @@ import {
 } from './gate.ts';
 import { climb, speedUp } from './limit/climb.ts';
 import { noteAcceptedInFlight, noteAcceptedInTrial } from './limit/concurrency-limit.ts';
-import { countAccepted } from './limit/measured.ts';
+import { countAccepted } from './limit/estimate.ts';
 import {
   isNotEnforced,
   isTrialOut,

@@ -73,7 +73,7 @@ export interface PlanOptions {
   /** Reads the domain in a cell of that column. */
   readonly readDomain: DomainReader;
   /** What is to be done for a row with a domain. Called once for each, in their order. */
-  readonly look: (domain: string, row: ScannedRow) => Look;
+  readonly look: (domain: string, row: ScannedRow, note: string | undefined) => Look;
   /** Called after each batch of rows. */
   readonly onBatch?: (() => Promise<void>) | undefined;
   /** Notes on rows for when they are written. */
@@ -87,10 +87,10 @@ export interface PlanOptions {
 }
 
 /**
- * `due`: the domain has to be looked up; `known`: the store has a fresh outcome of it. A number: so
- * has it, and the row was written at once, with as many bytes.
+ * `due`: the domain has to be looked up; `known`: the store has a fresh outcome of it. An entry: so
+ * has it, and the row was written at once.
  */
-export type Look = 'due' | 'known' | number;
+export type Look = 'due' | 'known' | (IndexedRow & { readonly kind: 'written' });
 
 /** Makes a note on each row from some of its columns. */
 export interface RowNotes {
@@ -143,7 +143,7 @@ export async function makePlan(
     }
     const { domain: text } = found;
     const isNew = distinct.add(text);
-    const kind = look(text, row);
+    const kind = look(text, row, note);
     if (kind === 'due') {
       if (!isNew) domainRows?.again(text);
       return { kind, sizeBytes, fields, text, note };
@@ -151,7 +151,7 @@ export async function makePlan(
     freshRows += 1;
     if (isNew) freshDomains += 1;
     if (kind === 'known') return { kind, sizeBytes, fields, text, note };
-    return { kind: 'written', sizeBytes: kind, fields: 1, text: '' };
+    return kind;
   }
 
   for await (const batch of format.scan(source, column, notes?.columns)) {

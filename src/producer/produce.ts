@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { LookupQueue } from '../queue/lookup-queue.ts';
 import type { Claims } from '../store/claims/claims.ts';
-import type { LeftOvers } from '../store/left-overs.ts';
+import type { LeftOvers } from '../store/notes.ts';
 import type { RowIndex } from './row-index.ts';
 
 export interface ProduceOptions {

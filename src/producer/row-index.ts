@@ -19,7 +19,10 @@ export interface IndexedRow {
   readonly sizeBytes: number;
   /** The number of its cells; of `written` rows, how many rows they are. */
   readonly fields: number;
-  /** The domain of a `due` or `known` row, or the reason of an `invalid` one. */
+  /**
+   * The domain of a `due` or `known` row, or the reason of an `invalid` one. Empty for `written` rows
+   * of which nothing more is asked.
+   */
   readonly text: string;
   /** A note on the row for when it is written, of letters, digits and `:` only. */
   readonly note?: string | undefined;
@@ -27,8 +30,8 @@ export interface IndexedRow {
 
 /**
  * One entry per row of the input, in its order, in an unnamed file. With it the second reading need
- * not parse: it cuts the input where the index says and appends to each piece. `written` rows that
- * follow each other share one entry.
+ * not parse: it cuts the input where the index says and appends to each piece. `written` rows without
+ * a text that follow each other share one entry.
  */
 export interface RowIndex {
   /** @param bytes where the same rows are, in an index that keeps them */
@@ -85,6 +88,10 @@ export async function createRowIndex(
       let at = -1;
       for (const row of rows) {
         at += 1;
+        if (row.kind === 'written' && row.text !== '') {
+          lines += lineOf(row);
+          continue;
+        }
         if (row.kind === 'written') {
           written += row.fields;
           writtenBytes += row.sizeBytes;

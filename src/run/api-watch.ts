@@ -1,4 +1,4 @@
-import { findProxy } from '../brand/proxy.ts';
+import { findProxy } from '../brand/connections.ts';
 import type { OnNotice } from '../common/errors.ts';
 import { formatDuration } from '../common/format.ts';
 import { type Closable, within } from '../common/lifetime.ts';

@@ -4,9 +4,15 @@ import type { OutcomeStatus } from '../brand/outcome.ts';
 import { type CallCounters, createCallCounters } from '../common/calls.ts';
 import { microsOf } from '../common/format.ts';
 import type { Closable } from '../common/lifetime.ts';
-import { type Budget, createBudget, createCostBudget, joinBudgets } from '../guard/budget.ts';
+import {
+  type Budget,
+  type CallLedger,
+  createBudget,
+  createCostBudget,
+  createSharedBudget,
+  joinBudgets,
+} from '../guard/budget.ts';
 import { createRetryBudget } from '../guard/retry-budget.ts';
-import { type CallLedger, createSharedBudget } from '../guard/shared-budget.ts';
 import type { Instruments, WorkerProbe } from '../metrics/metrics.ts';
 import type { Api } from '../options/api.ts';
 import type { Settings } from '../options/options.ts';

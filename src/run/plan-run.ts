@@ -6,6 +6,7 @@ import { createDomainSample, type DomainSample } from '../collector/fields/fille
 import type { ShapeUses } from '../collector/fields/rank-paths.ts';
 import { chooseOutputPaths } from '../collector/output/output-paths.ts';
 import { LayoutDiffers } from '../collector/ready-rows.ts';
+import { noteOfWritten } from '../collector/row-notes.ts';
 import { billOf, costOf, costOfUnits, microsOf } from '../common/format.ts';
 import { createCloser } from '../common/lifetime.ts';
 import { callsIdOf, type Job, nameApi, paceIdOf } from '../options/api.ts';
@@ -97,13 +98,14 @@ async function readRows(
   const freshShapes: ShapeCounts = new Map();
   const sample = createDomainSample(MOST_SAMPLED);
   const domainRows = createDomainRows();
+  const comparesRows = job.settings.changes !== undefined;
   let rows = 0;
   const { planned, extent } = await makePlan({
     source,
     format,
     column,
     readDomain,
-    look: (domain, row) => {
+    look: (domain, row, note) => {
       rows += 1;
       sample.add(domain);
       const isLeftOver = mayBeLeftOver && store.leftOvers.has(domain);
@@ -112,7 +114,10 @@ async function readRows(
       if (!head || !isUsable(domain, head)) return 'due';
       const sizeBytes = head.status === 'found' ? (writer?.write(row, domain, head) ?? 0) : 0;
       countShape(freshShapes, head.shapeId, rows);
-      return sizeBytes > 0 ? sizeBytes : 'known';
+      if (sizeBytes === 0) return 'known';
+      if (!comparesRows) return { kind: 'written', sizeBytes, fields: 1, text: '' };
+      const told = noteOfWritten(note, head.fetchedAtMs);
+      return { kind: 'written', sizeBytes, fields: 1, text: domain, note: told };
     },
     onBatch: ready?.rows.flush,
     notes: list.notes,

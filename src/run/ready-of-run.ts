@@ -41,11 +41,9 @@ export async function beginReadyRows(
   list: OpenedList,
   { store, outputs, ids }: BeginOptions,
 ): Promise<ReadyOfRun | undefined> {
-  const { job, context, format, fill, notes } = list;
-  const { fields, logos, changes, maxColumns } = job.settings;
-  const dependsOnMore = [context.report, fill, notes, logos, changes].some(
-    (part) => part !== undefined,
-  );
+  const { job, context, format, fill } = list;
+  const { fields, logos, maxColumns } = job.settings;
+  const dependsOnMore = [context.report, fill, logos].some((part) => part !== undefined);
   const isWide =
     format.isTable && format.sampleRows.some(({ length }) => length > format.columns.length);
   if (dependsOnMore || isWide || !store.hasAnswers()) return undefined;

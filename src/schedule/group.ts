@@ -5,11 +5,8 @@ import { BrandfillError, describeSystemError } from '../common/errors.ts';
 import { SCHEDULE_OPTIONS, type ScheduleSettings } from '../options/command-options.ts';
 import type { OptionsOf } from '../options/options.ts';
 import { readSettings } from '../options/read-options.ts';
-import type {
-  ScheduledResult,
-  ScheduleResults,
-} from '../queue/bullmq/schedules/schedule-keepers.ts';
-import type { DueSchedule, ScheduleQueue } from '../queue/bullmq/schedules/schedule-queue.ts';
+import type { DueSchedule, ScheduleQueue } from '../queue/bullmq/schedule-queue.ts';
+import type { ScheduledResult, ScheduleResults } from '../queue/bullmq/schedule-worker.ts';
 
 /** The job files that one schedule process keeps, or several with the same ones. */
 export interface Group {

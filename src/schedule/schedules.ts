@@ -9,7 +9,7 @@ import {
   type KeptSchedule,
   nextDue,
   type ScheduleQueue,
-} from '../queue/bullmq/schedules/schedule-queue.ts';
+} from '../queue/bullmq/schedule-queue.ts';
 
 export interface KeepSchedulesOptions {
   readonly wanted: WantedSchedules;

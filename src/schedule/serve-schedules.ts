@@ -7,15 +7,15 @@ import { formatDuration } from '../common/format.ts';
 import { createRunId } from '../common/hashes.ts';
 import { aborted, within } from '../common/lifetime.ts';
 import type { InstrumentMaker } from '../metrics/create-instruments.ts';
+import type { ScheduleQueue } from '../queue/bullmq/schedule-queue.ts';
 import type {
   ScheduledResult,
   ScheduleResults,
-} from '../queue/bullmq/schedules/schedule-keepers.ts';
-import type { ScheduleQueue } from '../queue/bullmq/schedules/schedule-queue.ts';
-import type { TakenRun, takeRuns } from '../queue/bullmq/schedules/schedule-worker.ts';
-import { reasonOf, toQueueError } from '../queue/bullmq/server/reasons.ts';
+  TakenRun,
+  takeRuns,
+} from '../queue/bullmq/schedule-worker.ts';
 import type { RedisServer } from '../queue/bullmq/server/redis.ts';
-import { createNoticeFilter } from '../queue/bullmq/server/refusals.ts';
+import { createNoticeFilter, reasonOf, toQueueError } from '../queue/bullmq/server/refusals.ts';
 import type { RunEvent } from '../watch/events.ts';
 import type { Summary } from '../watch/summary.ts';
 import type { ScheduledFiles, ScheduleKeeper } from './schedules.ts';

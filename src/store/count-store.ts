@@ -1,7 +1,7 @@
 import type { OutcomeStatus } from '../brand/outcome.ts';
 import { readEntries, readTable } from './entries.ts';
 import { STORE_VERSION } from './lmdb-file.ts';
-import { findLogoNote } from './logo-notes.ts';
+import { findLogoNote } from './notes.ts';
 import type { StoreStats } from './stats.ts';
 import { sizeOnDisk } from './store-files.ts';
 import { findApiName, type StoreTables } from './tables.ts';

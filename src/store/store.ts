@@ -3,11 +3,17 @@ import type { Database } from 'lmdb';
 import { isAnswer, type Outcome } from '../brand/outcome.ts';
 import type { Shape } from '../brand/shape.ts';
 import { BrandfillError } from '../common/errors.ts';
-import { blockSizeOf, type CallLedger, type CallsPer, windowAt } from '../guard/shared-budget.ts';
+import { blockSizeOf, type CallLedger, type CallsPer, windowAt } from '../guard/budget.ts';
 import { type Claims, type ClaimsOptions, createClaims, NO_CLAIMS } from './claims/claims.ts';
 import { timeIn } from './entries.ts';
-import { createLeftOvers, type LeftOvers, NO_LEFT_OVERS } from './left-overs.ts';
-import { createLogoNotes, type LogoNotes, NO_LOGO_NOTES } from './logo-notes.ts';
+import {
+  createLeftOvers,
+  createLogoNotes,
+  type LeftOvers,
+  type LogoNotes,
+  NO_LEFT_OVERS,
+  NO_LOGO_NOTES,
+} from './notes.ts';
 import { decodeHead, decodeOutcome, encodeOutcome, type OutcomeHead } from './outcome-codec.ts';
 import { createReadyTable, NOTHING_READY, type ReadyTable } from './ready-cells.ts';
 import { removeUnusedShapes } from './removal.ts';

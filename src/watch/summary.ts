@@ -1,7 +1,7 @@
 import type { ChangeCounts } from '../collector/changes/changes.ts';
 import type { RowStatus } from '../collector/joined-row.ts';
 import { EXIT } from '../common/exit-codes.ts';
-import type { CallsPer } from '../guard/shared-budget.ts';
+import type { CallsPer } from '../guard/budget.ts';
 import type { PaceDescription } from '../pace/pacer.ts';
 import type { Bill } from '../producer/plan.ts';
 import type { Stop } from '../worker/stop-switch.ts';

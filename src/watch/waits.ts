@@ -1,5 +1,5 @@
+import type { Proxy } from '../brand/connections.ts';
 import { aboutOf, sentenceOn } from '../brand/network-error.ts';
-import type { Proxy } from '../brand/proxy.ts';
 import { formatCount, formatDuration } from '../common/format.ts';
 import type { HeldBy, Progress, WorkProgress } from './events.ts';
 import type { WaitsSummary } from './summary.ts';

@@ -15,9 +15,9 @@ import {
   withScheduleQueue,
 } from '../queue/bullmq/index.ts';
 import type { AnnouncedRun } from '../queue/bullmq/runs/run-board.ts';
-import type { ScheduleQueue } from '../queue/bullmq/schedules/schedule-queue.ts';
-import { reasonOf } from '../queue/bullmq/server/reasons.ts';
+import type { ScheduleQueue } from '../queue/bullmq/schedule-queue.ts';
 import type { RedisServer } from '../queue/bullmq/server/redis.ts';
+import { reasonOf } from '../queue/bullmq/server/refusals.ts';
 import { listGroup, type ScheduledJob } from '../schedule/group.ts';
 import type {
   Board,

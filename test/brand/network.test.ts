@@ -2,13 +2,13 @@ import { getEventListeners, once } from 'node:events';
 import { setImmediate as immediate } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
 import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
-import { createDeadlines } from '../../src/brand/deadline.ts';
+import { ProxyError } from '../../src/brand/connections.ts';
+import { createDeadlines } from '../../src/brand/exchange.ts';
 import {
   aboutOf,
   classifyNetworkError,
   describeNetworkError,
 } from '../../src/brand/network-error.ts';
-import { ProxyError } from '../../src/brand/proxy.ts';
 import { createGate } from '../support/gate.ts';
 import { useSandbox } from '../support/sandbox.ts';
 import { useHttpServer, useScriptedServer, useTcpServer } from '../support/servers.ts';

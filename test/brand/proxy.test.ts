@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { describeProxy, findProxy } from '../../src/brand/proxy.ts';
+import { describeProxy, findProxy } from '../../src/brand/connections.ts';
 import { useConnectProxy } from '../support/connect-proxy.ts';
 import { useSandbox } from '../support/sandbox.ts';
 import { useScriptedServer, useTcpServer } from '../support/servers.ts';

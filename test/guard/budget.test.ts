@@ -5,11 +5,11 @@ import {
   type Budget,
   createBudget,
   createCostBudget,
+  createSharedBudget,
   isUsedUp,
   joinBudgets,
   type Permit,
 } from '../../src/guard/budget.ts';
-import { createSharedBudget } from '../../src/guard/shared-budget.ts';
 import { createTestLedger } from './ledgers.ts';
 
 const never = new AbortController().signal;

@@ -1,9 +1,4 @@
-import {
-  blockSizeOf,
-  type CallLedger,
-  type CallsPer,
-  windowAt,
-} from '../../src/guard/shared-budget.ts';
+import { blockSizeOf, type CallLedger, type CallsPer, windowAt } from '../../src/guard/budget.ts';
 
 /** A ledger in memory, and what was taken of each window. */
 export interface TestLedger {

@@ -1,8 +1,14 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { type Budget, isUsedUp, type Permit } from '../../src/guard/budget.ts';
-import { type CallLedger, createSharedBudget, windowAt } from '../../src/guard/shared-budget.ts';
+import {
+  type Budget,
+  type CallLedger,
+  createSharedBudget,
+  isUsedUp,
+  type Permit,
+  windowAt,
+} from '../../src/guard/budget.ts';
 import { createGate } from '../support/gate.ts';
 import { createTestLedger } from './ledgers.ts';
 

@@ -1,7 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
-import { isUsedUp } from '../../src/guard/budget.ts';
-import type { CallsPer } from '../../src/guard/shared-budget.ts';
+import { type CallsPer, isUsedUp } from '../../src/guard/budget.ts';
 import { createSharedCallLedger } from '../../src/queue/bullmq/call-ledger.ts';
 import { PREFIX } from '../../src/queue/bullmq/names.ts';
 import {

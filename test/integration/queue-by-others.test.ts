@@ -3,7 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { Queue, Worker } from 'bullmq';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { add, work } from '../../src/index.ts';
-import { delayUntilResumed, readBacklog } from '../../src/queue/bullmq/backfills/backfill-pause.ts';
+import { delayUntilResumed, readBacklog } from '../../src/queue/bullmq/bulk-lookups.ts';
 import {
   LOOKUPS_JOB,
   LOOKUPS_QUEUE,

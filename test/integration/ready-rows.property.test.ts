@@ -42,6 +42,7 @@ const cases = fc.record({
   endsInLineEnd: fc.boolean(),
   fields: fc.constantFrom(undefined, 'name=name,size=size'),
   maxColumns: fc.constantFrom(50, 2),
+  changes: fc.constantFrom('none' as const, 'by domain' as const, 'by key' as const),
   nights: fc.array(night, { minLength: 2, maxLength: 4 }),
 });
 type Case = typeof cases extends fc.Arbitrary<infer T> ? T : never;
@@ -55,7 +56,7 @@ describe('rows that are written while the list is read', () => {
         const api = await startSandbox({
           respond: (domain) => REPLIES[replies[DOMAINS.indexOf(domain)] ?? 0],
         });
-        const { format, fields, maxColumns } = how;
+        const { format, fields, maxColumns, changes } = how;
         const run = async (store: string, at: number, more = {}) => {
           const { statuses } = await enrich({
             input: folder.at(`list.${format}`),
@@ -68,13 +69,16 @@ describe('rows that are written while the list is read', () => {
             maxFailed: '100%',
             maxOutage: 0,
             ...(fields === undefined ? { maxColumns } : { fields }),
+            ...(changes === 'none' ? {} : { changes: folder.at(`changes.${format}`) }),
+            ...(changes === 'by key' ? { key: 'id' } : {}),
             ...more,
           });
           const read = (name: string): string =>
             folder
               .read(`${name}.${format}`)
               .replaceAll(/\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ/g, `night ${at}`);
-          return { statuses, out: read('out'), failures: read('failures') };
+          const told = changes === 'none' ? '' : read('changes');
+          return { statuses, out: read('out'), failures: read('failures'), told };
         };
         try {
           for (const [at, { rows, maxCalls, ...night }] of nights.entries()) {
@@ -126,7 +130,7 @@ function csvLineOf(
 
 function jsonLineOf({ cell, note }: Row, at: number): string {
   if (cell === 'blank line') return '';
-  if (cell === 'short row') return '{"domain":"a.com"}';
+  if (cell === 'short row') return `{"id":${at},"domain":"a.com"}`;
   // Our own name, which takes another one then.
   const more = cell === 'wide row' ? { brand_status: 'mine' } : {};
   return ` ${JSON.stringify({ id: at, domain: cell === 'wide row' ? 'b.com' : cell, note, ...more })} `;

@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { renderReport } from '../../src/report/page.ts';
-import { runReportSchema } from '../../src/report/report-schema.ts';
-import type { RunReport } from '../../src/report/run-report.ts';
+import { type RunReport, runReportSchema } from '../../src/report/run-report.ts';
 import type { SandboxReply } from '../../src/sandbox/options.ts';
 import { faultsOf } from '../report/faults.ts';
 import { columnAt, progressAt, recordRun, reportOf, rowOf } from '../report/recordings.ts';

@@ -1,10 +1,10 @@
 import { rmSync } from 'node:fs';
 import { describe, expect, it, onTestFinished } from 'vitest';
+import { openScheduleQueue } from '../../src/queue/bullmq/schedule-queue.ts';
 import {
   openScheduleResults,
   type ScheduledResult,
-} from '../../src/queue/bullmq/schedules/schedule-keepers.ts';
-import { openScheduleQueue } from '../../src/queue/bullmq/schedules/schedule-queue.ts';
+} from '../../src/queue/bullmq/schedule-worker.ts';
 import { useRedis } from '../support/redis.ts';
 import { run } from './support/command.ts';
 import { FAR, openSchedules, type Schedules, terminate } from './support/schedules.ts';

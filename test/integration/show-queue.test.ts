@@ -10,7 +10,7 @@ import {
   readRuns,
   withScheduleQueue,
 } from '../../src/queue/bullmq/index.ts';
-import { resultsKey } from '../../src/queue/bullmq/schedules/schedule-queue.ts';
+import { resultsKey } from '../../src/queue/bullmq/schedule-queue.ts';
 import { showQueue } from '../../src/web/show-queue.ts';
 import { runState } from '../dashboard/boards.ts';
 import { createGate } from '../support/gate.ts';

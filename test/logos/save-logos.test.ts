@@ -10,7 +10,7 @@ import {
   saveLogos,
   triedMarkOf,
 } from '../../src/logos/save-logos.ts';
-import type { LogoNote } from '../../src/store/logo-notes.ts';
+import type { LogoNote } from '../../src/store/notes.ts';
 import { openStore } from '../../src/store/store.ts';
 import { useTempFolder } from '../support/temp-folder.ts';
 import { PNG } from './svgs.ts';

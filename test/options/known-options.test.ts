@@ -44,7 +44,7 @@ describe('an option that a function does not have', () => {
     [
       'enrich',
       [{ input, colour: 'red' }],
-      'enrich has no such option; they are listed in the README.',
+      'enrich has no such option; they are listed in docs/options.md.',
     ],
     ['enrichRows', [{ input, maxCals: 1 }], "did you mean 'maxCalls'?"],
     ['plan', [{ input, baseURI: 'x' }], "did you mean 'baseUrl'?"],

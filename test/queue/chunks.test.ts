@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { type Worker } from 'bullmq';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { createChunkLeases } from '../../src/queue/bullmq/chunks/leases.ts';
-import { nextDue } from '../../src/queue/bullmq/schedules/schedule-queue.ts';
+import { nextDue } from '../../src/queue/bullmq/schedule-queue.ts';
 import { shiftClock } from '../support/shift-clock.ts';
 
 describe('the claims on chunks', () => {

@@ -2,7 +2,7 @@ import { ReplyError } from 'ioredis';
 import { describe, expect, it } from 'vitest';
 import { BrandfillError } from '../../src/common/errors.ts';
 import { addresseeOf, parseLookups } from '../../src/queue/bullmq/contract.ts';
-import { describeLoss, reasonOf, toQueueError } from '../../src/queue/bullmq/server/reasons.ts';
+import { describeLoss, reasonOf, toQueueError } from '../../src/queue/bullmq/server/refusals.ts';
 
 function chunkFor(replyTo: string): object {
   return { v: 1, domains: ['acme.com'], replyTo };

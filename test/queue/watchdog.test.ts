@@ -1,7 +1,7 @@
 import type { Queue } from 'bullmq';
 import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import type { RunLedger } from '../../src/queue/bullmq/runs/run-ledger.ts';
-import { createWatchdog } from '../../src/queue/bullmq/runs/watchdog.ts';
+import { createWatchdog } from '../../src/queue/bullmq/runs/run-outcomes.ts';
 import type { RedisClient } from '../../src/queue/bullmq/server/redis.ts';
 
 /** A watchdog over a Redis that has these chunks left of those in the ledger. */

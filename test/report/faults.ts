@@ -1,6 +1,5 @@
 import { Ajv } from 'ajv';
-import { runReportSchema } from '../../src/report/report-schema.ts';
-import type { RunReport } from '../../src/report/run-report.ts';
+import { type RunReport, runReportSchema } from '../../src/report/run-report.ts';
 import { reportJsonSchema } from './json-schema.ts';
 
 const ajv = new Ajv({ allErrors: true, formats: { 'date-time': true } });

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { runReportSchema } from '../../src/report/report-schema.ts';
+import { runReportSchema } from '../../src/report/run-report.ts';
 
 /**
  * The schema of reports that is shipped: a later version may have more members, while this one must

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { createClockNotice } from '../../src/commands/schedule.ts';
 import type { OnNotice } from '../../src/common/errors.ts';
-import type { DueSchedule, RunRequest } from '../../src/queue/bullmq/schedules/schedule-queue.ts';
+import type { DueSchedule, RunRequest } from '../../src/queue/bullmq/schedule-queue.ts';
 import { groupOf } from '../../src/schedule/group.ts';
 import { keepSchedules, type ReadSchedule, reconcile } from '../../src/schedule/schedules.ts';
 import { makeRun } from '../../src/schedule/serve-schedules.ts';

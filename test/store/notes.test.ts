@@ -1,6 +1,6 @@
 import { open } from 'lmdb';
 import { expect, it, onTestFinished } from 'vitest';
-import { type CallsPer } from '../../src/guard/shared-budget.ts';
+import type { CallsPer } from '../../src/guard/budget.ts';
 import { createPaceState } from '../../src/pace/pacer.ts';
 import { createEmptyStore, type OutcomeStore, openStore } from '../../src/store/store.ts';
 import { openTables } from '../../src/store/tables.ts';

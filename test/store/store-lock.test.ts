@@ -5,7 +5,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { expect, it } from 'vitest';
 import { describeSelf } from '../../src/common/owner.ts';
 import { createStoreLock } from '../../src/store/lmdb-file.ts';
-import { createLockLink, type LockLinkOptions } from '../../src/store/lock-link.ts';
+import { createLockLink, type LockLinkOptions } from '../../src/store/lock.ts';
 import { makeReadOnly } from '../support/read-only.ts';
 import { useTempFolder } from '../support/temp-folder.ts';
 

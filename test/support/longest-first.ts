@@ -4,7 +4,13 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node';
  * Whose tests take long, mostly waiting, those first, else one file runs on when all others are done; and
  * beside them what computes all the time.
  */
-const ORDER = ['chaos/queue-outage', 'chaos/queue-stops', 'chaos/queue-restart', 'simulation/']
+const ORDER = [
+  'integration/schedule.test',
+  'chaos/queue-outage',
+  'chaos/queue-stops',
+  'chaos/queue-restart',
+  'simulation/',
+]
   .concat(['chaos/', 'integration/pace', 'integration/schedule'])
   .concat(['integration/queue', 'integration/call-budget', 'integration/hostile'])
   .concat(['browser/', 'integration/', 'docs/']);

@@ -39,6 +39,8 @@ export interface OutputFile {
    * @returns it, to be closed by the caller
    */
   readonly setAside?: (() => Promise<FileHandle>) | undefined;
+  /** Reads from what was written so far; missing where `setAside` is. */
+  readonly readBack?: ((at: number, sizeBytes: number) => Promise<Buffer>) | undefined;
 }
 
 /**
@@ -180,13 +182,28 @@ function createOutputFile(path: string, { target, ...place }: Place): OutputFile
       keepAtExit(removeTemporary);
     },
     setAside: isPacked ? undefined : () => refused(path, setAside),
+    readBack: async (at, sizeBytes) => {
+      await sink.end();
+      return await readAt(handle, at, sizeBytes);
+    },
   };
+}
+
+/** Reads bytes that are there. */
+export async function readAt(handle: FileHandle, at: number, sizeBytes: number): Promise<Buffer> {
+  const bytes = Buffer.allocUnsafe(sizeBytes);
+  for (let done = 0; done < sizeBytes; ) {
+    const { bytesRead } = await handle.read(bytes, done, sizeBytes - done, at + done);
+    if (bytesRead === 0) throw new TypeError('fewer bytes were written');
+    done += bytesRead;
+  }
+  return bytes;
 }
 
 /** Writes text to a file. */
 interface Sink {
   write(content: string | Uint8Array): Promise<void>;
-  /** Waits until everything is written. */
+  /** Waits until everything is written. A plain file may be written on. */
   end(): Promise<void>;
   abandon(): Promise<void>;
 }

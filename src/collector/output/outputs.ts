@@ -8,7 +8,7 @@ import type { SheetContent } from '../../rows/xlsx/workbook-writer.ts';
 import type { Changes } from '../changes/changes.ts';
 import { isListed, type JoinedRow, type OutputRow } from '../joined-row.ts';
 import type { OutputColumn, OutputColumns } from './output-columns.ts';
-import { createOutputStream, type OutputFile, openOutputFile } from './output-file.ts';
+import { createOutputStream, type OutputFile, openOutputFile, readAt } from './output-file.ts';
 import { delimiterOfOutput, kindOfOutput } from './output-kind.ts';
 import { lockOutput, type OutputLock } from './output-lock.ts';
 import { type OutputPaths, placeOf } from './output-paths.ts';
@@ -105,8 +105,10 @@ export async function openOutputs(
     const changed = paths.changes === undefined ? undefined : await open(paths.changes);
     return {
       begin: async (layout) => {
-        const isAlike = kindOfOutput(paths.out, layout.format) === layout.format.kind;
-        return isAlike ? await out.table.beginEarly(layout) : undefined;
+        const isAlike = (path = ''): boolean =>
+          kindOfOutput(path, layout.format) === layout.format.kind;
+        if (!isAlike(paths.out) || !isAlike(paths.changes)) return undefined;
+        return await out.table.beginEarly(layout);
       },
       write: (rows, layout) => write(rows, layout, { out, failures, changed, lock }),
       writeBy: async (work) => {
@@ -150,14 +152,15 @@ async function write(
   const ofChanges = { ...list, sheet: sheets.changes };
   const changesTable =
     changed && (await beginTable(changed, columns.out, ofChanges, columns.changes));
+  const reportChanges =
+    changes &&
+    changesTable &&
+    createChangeReporter({ changes, table: changesTable, out: out.table, format, columns });
   for await (const batch of rows) {
     await outTable.append(batch);
     const listed = batch.filter(isListed);
     await failuresTable.append(listed.filter((row) => row.status !== 'found'));
-    if (changes && changesTable) {
-      await appendChanges(changesTable, listed, changes);
-      await changes.flush();
-    }
+    await reportChanges?.(batch);
   }
   await Promise.all([
     failures?.table.finish(),
@@ -173,25 +176,60 @@ async function write(
   await changes?.commit();
 }
 
-async function appendChanges(
-  writer: TableAppender,
-  rows: readonly JoinedRow[],
-  changes: Changes,
-): Promise<void> {
-  const told: JoinedRow[] = [];
-  const more: string[][] = [];
-  for (const row of rows) {
-    const change = changes.find(row);
-    if (!change) continue;
-    told.push(row);
-    more.push([change.kind, change.columns]);
-  }
-  await writer.append(told, more);
+interface ReporterOptions extends Pick<OutputLayout, 'format' | 'columns'> {
+  readonly changes: Changes;
+  readonly table: TableAppender;
+  /** The output, in which written rows are. */
+  readonly out: Pick<TableFile, 'readEarly'>;
+}
+
+/** Creates a function that writes those rows of a batch into the changes file that have a change. */
+function createChangeReporter({
+  changes,
+  table,
+  out,
+  format,
+  columns,
+}: ReporterOptions): (rows: readonly OutputRow[]) => Promise<void> {
+  const width = format.columns.length + columns.out.length;
+  const behind = format.createWriter(columns.changes, { maxFields: width });
+  let at = 0;
+  return async (rows) => {
+    let told: JoinedRow[] = [];
+    let more: string[][] = [];
+    const append = async (): Promise<void> => {
+      await table.append(told, more);
+      told = [];
+      more = [];
+    };
+    for (const row of rows) {
+      if (row.status === 'blank') continue;
+      const isWritten = row.status === 'written';
+      const joined = isWritten ? row.row : row;
+      const change = joined && changes.find(joined);
+      if (joined && change) {
+        const cells = [change.kind, change.columns];
+        if (isWritten) {
+          await append();
+          const whole = await out.readEarly(at, row.sizeBytes);
+          await table.write(behind.row(whole, width, cells));
+        } else {
+          told.push(joined);
+          more.push(cells);
+        }
+      }
+      if (isWritten) at += row.sizeBytes;
+    }
+    await append();
+    await changes.flush();
+  };
 }
 
 interface TableAppender {
   /** @param more the values of the further columns, for each row */
   append(rows: readonly OutputRow[], more?: readonly (readonly string[])[]): Promise<void>;
+  /** Appends a row that is written already. */
+  write(text: string): Promise<void>;
 }
 
 interface TableToBegin extends Pick<OutputLayout, 'format' | 'extent' | 'column'> {
@@ -226,6 +264,7 @@ async function beginTable(
       }
       await table.write(text);
     },
+    write: (text) => table.write(text),
   };
 }
 
@@ -298,6 +337,8 @@ interface TableFile {
   begin(options: TableOptions, sheet: string): Promise<Table>;
   /** Begins a table for rows that can be written early. Undefined where that cannot be done. */
   beginEarly(layout: Pick<OutputLayout, 'format' | 'columns'>): Promise<BegunOutput | undefined>;
+  /** A row that was written early. @param at its place behind the header, in bytes */
+  readEarly(at: number, sizeBytes: number): Promise<string>;
   /** Flushes everything to the disk. Nothing after this can fail. */
   finish(): Promise<void>;
   /** Releases temporary files. The file itself belongs to the caller. */
@@ -321,13 +362,13 @@ function createTableFile(options: TableFileOptions): TableFile {
   let early: EarlyRows | undefined;
   return {
     beginEarly: async ({ format, columns }) => {
-      const { setAside } = file;
+      const { setAside, readBack } = file;
       const { header, inBytes: writer } = format.createWriter(
         columns.out.map(({ name }) => name),
         { maxFields: format.columns.length },
       );
-      if (!setAside || !writer) return undefined;
-      const rows = createEarlyRows(file, setAside);
+      if (!setAside || !readBack || !writer) return undefined;
+      const rows = createEarlyRows({ ...file, setAside, readBack }, Buffer.byteLength(header));
       early = rows;
       await rows.write(Buffer.from(header));
       return {
@@ -353,6 +394,7 @@ function createTableFile(options: TableFileOptions): TableFile {
       await file.write(writer.header);
       return { writer, write: (text) => file.write(text), goOn: noEarlyRows };
     },
+    readEarly: async (at, sizeBytes) => await (early?.read(at, sizeBytes) ?? noEarlyRows()),
     finish: async () => {
       await workbook?.finish();
       await file.finish();
@@ -375,11 +417,18 @@ interface EarlyRows {
   readonly goOn: (sizeBytes: number) => Promise<void>;
   /** Puts a text behind them. */
   readonly insert: (text: string) => Promise<void>;
+  read(at: number, sizeBytes: number): Promise<string>;
   close(): Promise<void>;
 }
 
 /** The file is written once more from its beginning, but only if anything comes in between. */
-function createEarlyRows(file: OutputFile, setAside: () => Promise<FileHandle>): EarlyRows {
+function createEarlyRows(
+  file: Pick<Required<OutputFile>, 'write'> & {
+    readonly setAside: () => Promise<FileHandle>;
+    readonly readBack: (at: number, sizeBytes: number) => Promise<Buffer>;
+  },
+  headerBytes: number,
+): EarlyRows {
   let sizeBytes = 0;
   let settled = 0;
   let aside: { readonly handle: FileHandle; readonly pieces: AsyncIterator<Buffer> } | undefined;
@@ -411,11 +460,16 @@ function createEarlyRows(file: OutputFile, setAside: () => Promise<FileHandle>):
     insert: async (text) => {
       if (text === '') return;
       if (!aside && settled < sizeBytes) {
-        const handle = await setAside();
+        const handle = await file.setAside();
         aside = { handle, pieces: readFromStart(handle, READ_BYTES) };
         await copy(settled);
       }
       await file.write(text);
+    },
+    read: async (from, count) => {
+      const at = headerBytes + from;
+      const bytes = aside ? await readAt(aside.handle, at, count) : await file.readBack(at, count);
+      return bytes.toString('utf8');
     },
     close: async () => {
       await aside?.handle.close();
@@ -470,6 +524,7 @@ function createWorkbookFile(options: TableFileOptions): TableFile {
       };
     },
     beginEarly: async () => undefined,
+    readEarly: noEarlyRows,
     finish: async () => {
       const { findLeftBehind, rewriteWorkbook, writeNewWorkbook } = await import(
         '../../rows/xlsx/workbook-writer.ts'

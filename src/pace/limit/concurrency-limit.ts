@@ -1,7 +1,6 @@
 import { FIRST_MARGIN, type PaceEvent, type PaceState } from '../pace-state.ts';
 import { CAP_SLACK, jumpToPlateau } from './climb.ts';
-import { returnToEstimate } from './estimate.ts';
-import { countAcceptedAt, recentRatePerMs, shareBelow } from './measured.ts';
+import { countAcceptedAt, recentRatePerMs, returnToEstimate, shareBelow } from './estimate.ts';
 
 /*
  * The concurrency limiter: whether the API limits calls in flight, and to how many.

@@ -10,8 +10,13 @@ import {
   noteHitRate,
   noteSuspect,
 } from './concurrency-limit.ts';
-import { estimateLimit, nextWindowTestMs, returnToEstimate } from './estimate.ts';
-import { joinWithLast, startEpochLater } from './measured.ts';
+import {
+  estimateLimit,
+  joinWithLast,
+  nextWindowTestMs,
+  returnToEstimate,
+  startEpochLater,
+} from './estimate.ts';
 import { blamePublished, leaveMore } from './published-limits.ts';
 
 /** A throttle before this many calls were accepted belongs to the throttle before. */

@@ -5,11 +5,10 @@ import {
   type CallsPer,
   type TakenCalls,
   windowAt,
-} from '../../guard/shared-budget.ts';
+} from '../../guard/budget.ts';
 import type { Reading, StoredState } from '../../pace/shared/state.ts';
 import { PREFIX } from './names.ts';
-import { timeOf } from './server/commands.ts';
-import type { RedisClient } from './server/redis.ts';
+import { type RedisClient, timeOf } from './server/redis.ts';
 import { createRefusals } from './server/refusals.ts';
 
 /** KEYS: calls taken. ARGV: the limit, how many are wanted, how long to keep it in milliseconds. */

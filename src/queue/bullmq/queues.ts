@@ -4,10 +4,9 @@ import type { Closable } from '../../common/lifetime.ts';
 import { startHeartbeat } from '../../common/owner.ts';
 import { countWorkers } from './chunks/presence.ts';
 import { LOOKUPS_QUEUE, OUTCOMES_QUEUE, PREFIX, QUEUE_OPTIONS } from './names.ts';
-import { findGroups } from './schedules/schedule-keepers.ts';
-import { scheduleQueueName } from './schedules/schedule-queue.ts';
-import { timeOf } from './server/commands.ts';
-import type { RedisClient, RedisServer } from './server/redis.ts';
+import { scheduleQueueName } from './schedule-queue.ts';
+import { findGroups } from './schedule-worker.ts';
+import { type RedisClient, type RedisServer, timeOf } from './server/redis.ts';
 
 /** States that a job on a queue may be in. */
 export const JOB_STATES = ['wait', 'prioritized', 'active', 'delayed', 'failed'] as const;

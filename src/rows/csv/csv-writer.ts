@@ -99,6 +99,10 @@ function createByteWriter(
       if (fields < width) to += missing.copy(target, to, 0, (width - fields) * missingBytes);
       to += cells.bytes.copy(target, to, cells.start, cells.end);
       if (ownEnd === end) return to + usualEnd.copy(target, to);
+      if (ownEnd === end - 1) {
+        target[to] = bytes[ownEnd] ?? LF;
+        return to + 1;
+      }
       return to + bytes.copy(target, to, ownEnd, end);
     },
     spareBytes: missing.length + usualEnd.length,

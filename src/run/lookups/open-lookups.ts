@@ -1,8 +1,8 @@
-import { describeProxy, findProxy } from '../../brand/proxy.ts';
+import { describeProxy, findProxy } from '../../brand/connections.ts';
 import { createCollector, type KeptOutcome } from '../../collector/collect.ts';
 import { countOf } from '../../common/format.ts';
 import type { Closable } from '../../common/lifetime.ts';
-import type { CallLedger } from '../../guard/shared-budget.ts';
+import type { CallLedger } from '../../guard/budget.ts';
 import { callsIdOf, type Job } from '../../options/api.ts';
 import { systemClock } from '../../pace/clock.ts';
 import {

@@ -1,6 +1,6 @@
 import type { CallCounters } from '../../common/calls.ts';
 import { type Closer, createCloser } from '../../common/lifetime.ts';
-import type { CallLedger } from '../../guard/shared-budget.ts';
+import type { CallLedger } from '../../guard/budget.ts';
 import { callsIdOf, paceIdOf } from '../../options/api.ts';
 import type { StoredState } from '../../pace/shared/state.ts';
 import { createInProcessQueue } from '../../queue/in-process.ts';

@@ -1,5 +1,5 @@
+import { findProxy } from '../../brand/connections.ts';
 import type { OutcomeStatus } from '../../brand/outcome.ts';
-import { findProxy } from '../../brand/proxy.ts';
 import type { KeptOutcome } from '../../collector/collect.ts';
 import { addCallsOf, type CallCounters, createCallCounters } from '../../common/calls.ts';
 import { billOf, formatCount } from '../../common/format.ts';

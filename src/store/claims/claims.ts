@@ -12,8 +12,16 @@ import {
 import { join } from 'node:path';
 import { PRIVATE_FOLDER } from '../../common/files.ts';
 import { BEAT_MS, describeSelf, type Owner } from '../../common/owner.ts';
-import { beginWith, type ClaimHead, linesOf, WITHDRAWN } from './claim-lines.ts';
-import { createOtherRun, type OtherRun, type OtherRunOptions, STANDSTILL_MS } from './other-run.ts';
+import {
+  beginWith,
+  type ClaimHead,
+  createOtherRun,
+  linesOf,
+  type OtherRun,
+  type OtherRunOptions,
+  STANDSTILL_MS,
+  WITHDRAWN,
+} from './other-run.ts';
 
 /**
  * Which domains the runs on one store have under way, so that no two runs ask about the same one.

@@ -1,4 +1,4 @@
-import type { CallsPer } from '../../../src/guard/shared-budget.ts';
+import type { CallsPer } from '../../../src/guard/budget.ts';
 import { openStore } from '../../../src/store/store.ts';
 
 // A process of its own that opens a store, takes so many blocks of calls and closes it again, so many

@@ -24,6 +24,6 @@ stopBefore('renameSync', 1);
 stopBefore('rmSync', 0);
 syncBuiltinESMExports();
 
-const { createLockLink } = await import('../../../src/store/lock-link.ts');
+const { createLockLink } = await import('../../../src/store/lock.ts');
 await createLockLink(path).acquire();
 say('H');

@@ -120,7 +120,7 @@ describe('the reader of CSV', () => {
           expect(readByUs(text, dialect, cuts)).toEqual(readByParser(text, dialect));
         },
       ),
-      { numRuns: 30_000 },
+      { numRuns: 6_000 },
     );
   });
 

@@ -84,7 +84,7 @@ it('what is written into a workbook is read from it again', async () => {
         expect(got).toEqual(expected);
       },
     ),
-    { seed, numRuns: 30 },
+    { seed, numRuns: 15 },
   );
 });
 

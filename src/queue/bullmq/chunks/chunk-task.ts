@@ -2,7 +2,7 @@ import { type Job, UnrecoverableError } from 'bullmq';
 import type { Outcome } from '../../../brand/outcome.ts';
 import type { HandleChunk } from '../../lookup-queue.ts';
 import { nextAskMs, type PendingSince } from '../../parking.ts';
-import { BACKFILLS } from '../backfills/backfill-pause.ts';
+import { BACKFILLS } from '../bulk-lookups.ts';
 import {
   addresseeOf,
   FOREIGN_TO_RUN,

@@ -1,7 +1,7 @@
 import { uptime } from 'node:os';
 import { ErrorCode, type Worker } from 'bullmq';
 import { startHeartbeat } from '../../../common/owner.ts';
-import { reasonOf } from '../server/reasons.ts';
+import { reasonOf } from '../server/refusals.ts';
 
 /** The lease of this process on a chunk it took. */
 export interface ChunkLease {

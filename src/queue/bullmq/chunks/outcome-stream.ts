@@ -16,8 +16,7 @@ import { createChange } from '../../../common/run-control.ts';
 import type { OutcomeData } from '../contract.ts';
 import { doneKey, KEPT_MS, ledgerKey, logKey, runStreamKey } from '../names.ts';
 import type { CallNote } from '../runs/run-calls.ts';
-import { createScript } from '../server/commands.ts';
-import type { RedisClient } from '../server/redis.ts';
+import { createScript, type RedisClient } from '../server/redis.ts';
 
 /** An outcome with the columns of its answer, which spares readers from parsing the answer. */
 export interface StreamedOutcome {

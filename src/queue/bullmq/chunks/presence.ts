@@ -2,8 +2,7 @@ import { startHeartbeat } from '../../../common/owner.ts';
 import { replyToOf } from '../contract.ts';
 import { findRunId, ledgerKey, OUTCOMES_QUEUE, PREFIX } from '../names.ts';
 import { OPEN_FIELD } from '../runs/run-ledger.ts';
-import { timeOf } from '../server/commands.ts';
-import type { RedisClient } from '../server/redis.ts';
+import { type RedisClient, timeOf } from '../server/redis.ts';
 
 const KEY = `${PREFIX}:workers`;
 const BEAT_MS = 2_000;

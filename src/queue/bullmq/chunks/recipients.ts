@@ -23,8 +23,7 @@ import {
 } from '../names.ts';
 import type { CallNote } from '../runs/run-calls.ts';
 import { readLeft, replaceChunk } from '../runs/run-ledger.ts';
-import { createServerClock } from '../server/commands.ts';
-import type { RedisClient } from '../server/redis.ts';
+import { createServerClock, type RedisClient } from '../server/redis.ts';
 import { queueOptions } from '../traces.ts';
 import { createStreamReader, type OutcomeStreams, type StreamedOutcome } from './outcome-stream.ts';
 

@@ -1,7 +1,6 @@
 import { startHeartbeat } from '../../../common/owner.ts';
 import { PREFIX } from '../names.ts';
-import { timeOf } from '../server/commands.ts';
-import type { RedisClient } from '../server/redis.ts';
+import { type RedisClient, timeOf } from '../server/redis.ts';
 
 /** All runs that are shown, by the time of their last announcement. */
 const BOARD = `${PREFIX}:board`;

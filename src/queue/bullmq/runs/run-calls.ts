@@ -2,16 +2,16 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Outcome } from '../../../brand/outcome.ts';
 import { addCallsOf, type CallCounters, createCallCounters } from '../../../common/calls.ts';
-import { type Budget, isUsedUp } from '../../../guard/budget.ts';
 import {
+  type Budget,
   type CallLedger,
   createSharedBudget,
+  isUsedUp,
   type SharedBudget,
-} from '../../../guard/shared-budget.ts';
+} from '../../../guard/budget.ts';
 import type { Chunk } from '../../lookup-queue.ts';
 import { KEPT_MS, PREFIX } from '../names.ts';
-import { createScript } from '../server/commands.ts';
-import type { RedisClient } from '../server/redis.ts';
+import { createScript, type RedisClient } from '../server/redis.ts';
 import { markPaused } from './pauses.ts';
 
 /** The calls that a worker makes for runs. */

@@ -7,12 +7,15 @@ import { type ChunkTaker, type TakeChunksOptions, takeChunks } from '../chunks/t
 import { LOOKUPS_QUEUE, PREFIX } from '../names.ts';
 import { watchQueuePause } from '../queues.ts';
 import type { RedisClient, RedisServer } from '../server/redis.ts';
-import { openGivenChunks } from './given-chunks.ts';
 import { holdBackWhilePaused, markPaused, returnAll, unmarkPaused } from './pauses.ts';
 import { beginCalls, forgetCalls } from './run-calls.ts';
-import { areChunksOut, ownLostRun, ownRun, type RunLedger } from './run-ledger.ts';
-import { openRunOutcomes, type RunOutcomes, readLeftOutcomes } from './run-outcomes.ts';
-import { createWatchdog } from './watchdog.ts';
+import { areChunksOut, openGivenChunks, ownLostRun, ownRun, type RunLedger } from './run-ledger.ts';
+import {
+  createWatchdog,
+  openRunOutcomes,
+  type RunOutcomes,
+  readLeftOutcomes,
+} from './run-outcomes.ts';
 
 export interface RunQueueOptions
   extends Pick<

@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { type Job, type JobsOptions, Queue, type RepeatOptions } from 'bullmq';
 import { CronExpressionParser } from 'cron-parser';
-import { KEPT_FAILURES, PREFIX } from '../names.ts';
-import type { RedisClient } from '../server/redis.ts';
-import { queueOptions } from '../traces.ts';
+import { KEPT_FAILURES, PREFIX } from './names.ts';
+import type { RedisClient } from './server/redis.ts';
+import { queueOptions } from './traces.ts';
 
 /** The schedule of a job as it is stored in Redis. */
 export interface KeptSchedule {
