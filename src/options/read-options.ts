@@ -296,9 +296,15 @@ export function refuseCombinations(settings: Settings, { given, describe }: Give
   if (found) throw new BrandfillError('INVALID_SETTING', found.refusal(describe, settings));
 }
 
+/** Another API is another host, which must not get what the file has for its own. */
+const OF_API: readonly OptionKey[] = ['baseUrl', 'auth', 'apiKeyFile', 'params', 'headers'];
+
 /** The settings of a job file that make no sense beside what is typed, and give way to it. */
 export function overriddenBy(typed: Readonly<Record<string, unknown>>): ReadonlySet<string> {
-  const pairs = COMBINATIONS.flatMap(({ givesWay = {} }) => Object.entries(givesWay));
+  const pairs: (readonly [string, readonly OptionKey[]])[] = [
+    ['api', OF_API],
+    ...COMBINATIONS.flatMap(({ givesWay = {} }) => Object.entries(givesWay)),
+  ];
   return new Set(pairs.flatMap(([key, others]) => (isTyped(typed[key]) ? others : [])));
 }
 

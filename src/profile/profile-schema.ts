@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { MeaningName } from '../brand/api-profile.ts';
-import { isReservedHeader, parseAuth } from '../brand/credential.ts';
+import { isCredentialName, isReservedHeader, parseAuth } from '../brand/credential.ts';
 import { DOMAIN, parseBaseUrl } from '../brand/endpoint.ts';
 import { compileExpression, ExpressionError } from '../collector/fields/expression.ts';
 import { BrandfillError } from '../common/errors.ts';
@@ -189,7 +189,7 @@ const rule = z.strictObject({
   note: z.string().optional().describe('why the rule is there, for people'),
 });
 
-const pairs = (what: string) => z.record(z.string(), z.string()).describe(what);
+const paramName = checked(findCredential);
 
 const request = z
   .strictObject({
@@ -197,7 +197,10 @@ const request = z
     path: checked(findPathProblem)
       .optional()
       .describe('path, {domain} standing for the domain (default: /v1/brand?domain={domain})'),
-    params: pairs('query parameters of every call, {domain} standing for the domain').optional(),
+    params: z
+      .record(paramName, z.string())
+      .optional()
+      .describe('query parameters of every call, {domain} standing for the domain'),
     headers: z
       .record(
         checked((name) =>
@@ -205,7 +208,7 @@ const request = z
             ? 'expected the name of a header'
             : isReservedHeader(name) || /^(proxy-)?authorization$|^cookie$/i.test(name)
               ? `'${name}' is set by Brandfill itself; say in 'auth' how the credential is sent`
-              : undefined,
+              : findCredential(name),
         ),
         z.string().regex(/^[\t\x20-\x7e\x80-\xff]*$/, 'it has characters that no header can carry'),
       )
@@ -335,10 +338,20 @@ export function toPattern(text: string): RegExp {
   }
 }
 
+/** Says that a parameter or header is a credential, which does not belong in a profile. */
+function findCredential(name: string): string | undefined {
+  return isCredentialName(name)
+    ? `'${name}' is a credential; say in 'auth' how it is sent, and name the variable that holds it in 'apiKeyEnv'`
+    : undefined;
+}
+
 function findPathProblem(path: string): string | undefined {
   if (!/^\/[\x21-\x7e]*$/.test(path) || path.includes('#')) {
     return 'expected a path that begins with /, such as /v2/brands/{domain}';
   }
+  const query = new URLSearchParams(path.split('?')[1] ?? '');
+  const credential = [...query.keys()].map(findCredential).find((problem) => problem);
+  if (credential !== undefined) return credential;
   const stray = path.match(/\{[^}]*\}?/g)?.find((name) => name !== DOMAIN);
   return stray === undefined
     ? undefined
