@@ -2,6 +2,7 @@ import { createEndpoint, DOMAIN } from '../brand/endpoint.ts';
 import { compileExpression } from '../collector/fields/expression.ts';
 import type { BillingFile, SampleFile } from './profile-schema.ts';
 import type { Profile } from './read-profile.ts';
+import { tolerant } from './rules.ts';
 import { bodyText } from './samples.ts';
 
 /** How an API answers that is played by the sandbox. */
@@ -96,7 +97,7 @@ function chargeOf(sample: SampleFile, billing: BillingFile | undefined): number 
       ? undefined
       : 'header' in cost
         ? sample.headers?.[cost.header]
-        : compileExpression(cost.body)(sample.body);
+        : tolerant(compileExpression(cost.body))(sample.body);
   if (stated !== undefined && stated !== null) return Number(stated);
   return bills.includes(sample.means) ? price : 0;
 }

@@ -259,6 +259,31 @@ rules:
     expect(summaryOf(refused)).toMatchObject({ calls: 1, stopped: { reason: 'unauthorized' } });
   });
 
+  it('stop the run with the time at which a quota is renewed, where the answer names it', async () => {
+    const renewedAt = new Date(Date.now() + 3 * 86_400_000).toISOString().slice(0, 19);
+    const { url } = await openAnswers({
+      'a.com': [403, {}, { error: { code: 'no_credits', renewed: `${renewedAt}Z` } }],
+    });
+    const folder = openProfile(
+      `
+title: Acme
+request: { baseUrl: "${url}" }
+rules:
+  - when: { status: 403, body: "error.code == 'no_credits'" }
+    means: quota
+    wait: { body: error.renewed }
+`,
+      ['a.com'],
+    );
+    const args = ['enrich', 'list.csv', '--api', 'acme.yaml', '--json'];
+    const ended = await runHere(args, { cwd: folder.path });
+    expect(ended.code).toBe(4);
+    const { stopped } = summaryOf(ended);
+    expect(stopped?.reason).toBe('quota');
+    const awayMs = (stopped?.comeBackAtMs ?? 0) - Date.parse(`${renewedAt}Z`);
+    expect(Math.abs(awayMs)).toBeLessThan(5_000);
+  });
+
   it('wait and try again without a count of attempts where they mean throttled', async () => {
     let calls = 0;
     const { url } = await openServer((_, response) => {
