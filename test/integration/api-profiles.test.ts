@@ -421,6 +421,13 @@ describe('a profile that cannot be used ends with exit code 2, and asks nothing'
       ),
       /acme\.yaml:4:10: path: 'api_key' is a credential/,
     ],
+    ['an empty file', '', /acme\.yaml:1:1: expected a map, received null/],
+    ['a text', 'Bearer abc', /acme\.yaml:1:1: expected a map, received a text/],
+    [
+      'anchors that make too much of themselves',
+      `${base}note: &a b\nsources: &b [${'*a, '.repeat(99)}*a]\nsamples: &c [${'*b, '.repeat(99)}*b]\nrules: [${'*c, '.repeat(99)}*c]\n`,
+      /acme\.yaml: Excessive alias count/,
+    ],
     ['YAML that is none', 'title: [', /acme\.yaml:1:9: /],
   ])('%s', async (_, profile, expected) => {
     const folder = openProfile(profile);
