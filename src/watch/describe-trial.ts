@@ -3,7 +3,7 @@ import type { Misdirection } from '../brand/outcome.ts';
 import { formatDuration } from '../common/format.ts';
 import { printable, printableLines } from '../common/text.ts';
 import { textOfCell } from '../rows/csv/csv-writer.ts';
-import type { Trial, TrialColumn } from '../run/run-to-trial.ts';
+import type { Trial, TrialColumn } from '../run/trial.ts';
 import type { Stop } from '../worker/stop-switch.ts';
 import { describeStop } from './describe.ts';
 import { findReason, MISDIRECTIONS } from './reasons.ts';

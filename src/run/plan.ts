@@ -2,8 +2,8 @@ import { existsSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join as joinPath } from 'node:path';
 import { countShape, type ShapeCounts } from '../collector/fields/enriched-columns.ts';
-import { createDomainSample, type DomainSample } from '../collector/fields/filled-share.ts';
 import type { ShapeUses } from '../collector/fields/rank-paths.ts';
+import { createDomainSample, type DomainSample } from '../collector/fields/rank-paths.ts';
 import { chooseOutputPaths } from '../collector/output/output-paths.ts';
 import { LayoutDiffers } from '../collector/ready-rows.ts';
 import { noteOfWritten } from '../collector/row-notes.ts';
@@ -22,8 +22,8 @@ import type { Extent, RowColumn } from '../rows/row-format.ts';
 import { type Dated, type Freshness, isFresh } from '../store/freshness.ts';
 import { createEmptyStore, type OutcomeStore, openStore } from '../store/store.ts';
 import { DATABASE } from '../store/store-files.ts';
-import { type OpenedList, open } from './open-list-of-run.ts';
-import type { ReadyOfRun } from './ready-of-run.ts';
+import { type OpenedList, open } from './open.ts';
+import type { ReadyOfRun } from './ready.ts';
 import type { RunContext } from './run-context.ts';
 
 /** A run with its plan. */

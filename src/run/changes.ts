@@ -6,8 +6,8 @@ import {
   prepareManifest,
 } from '../collector/changes/changes.ts';
 import type { OutputColumns } from '../collector/output/output-columns.ts';
-import { leaveNoEmptyFolders, type OpenedList } from './open-list-of-run.ts';
-import type { PlannedRun } from './plan-run.ts';
+import { leaveNoEmptyFolders, type OpenedList } from './open.ts';
+import type { PlannedRun } from './plan.ts';
 
 /** The reporting of what changed since the last run. */
 export interface ChangesOfRun {

@@ -1,16 +1,17 @@
 import type { Answer } from '../brand/answer.ts';
 import { findJsonObject, type JsonObject } from '../brand/json-object.ts';
 import { isListed, type JoinedRow, type RowStatus } from '../collector/joined-row.ts';
-import { COLUMNS_BEFORE_ANSWER } from '../collector/output/output-columns.ts';
+import { COLUMNS_BEFORE_ANSWER, type OutputColumns } from '../collector/output/output-columns.ts';
 import { createCloser } from '../common/lifetime.ts';
 import type { Job } from '../options/api.ts';
 import type { Profile } from '../profile/read-profile.ts';
 import { describeWhen } from '../profile/rules.ts';
 import { meaningOfAnswer } from '../profile/samples.ts';
 import { type Stop, stopForWait } from '../worker/stop-switch.ts';
-import { lookUpAndJoin } from './look-up-and-join.ts';
-import { open } from './open-list-of-run.ts';
-import { openStoreOf, plan } from './plan-run.ts';
+import { joinRows } from './join.ts';
+import { lookUp } from './look-up.ts';
+import { open } from './open.ts';
+import { openStoreOf, plan } from './plan.ts';
 import type { RunContext } from './run-context.ts';
 
 /** The result of a trial of one domain. */
@@ -91,7 +92,7 @@ export async function runToTrial(domain: string, job: Job, outside: RunContext):
     const list = await open([{ [TRIAL_COLUMN]: domain }], job, { context, closer, spoolFolder });
     const store = closer.add(await openStoreOf(job));
     const run = await plan(list, store);
-    const { rows, totals, columns } = await lookUpAndJoin(run);
+    const { rows, totals, columns } = await joinRows(await lookUp(run));
     let row: JoinedRow | undefined;
     for await (const batch of rows) row = batch.find(isListed);
     if (!row) throw new TypeError('a list of one row has a row');
@@ -129,10 +130,7 @@ function explain(answer: Answer, profile: Profile | undefined): TrialAnswer {
   };
 }
 
-function columnsOf(
-  row: JoinedRow,
-  columns: Awaited<ReturnType<typeof lookUpAndJoin>>['columns']['out'],
-): readonly TrialColumn[] {
+function columnsOf(row: JoinedRow, columns: OutputColumns['out']): readonly TrialColumn[] {
   return columns.map((column) => ({
     name: column.name,
     expression: column.expression,

@@ -1,106 +1,57 @@
-import { createHash } from 'node:crypto';
-import { resolve } from 'node:path';
 import { MOST_NAMES } from '../brand/shape.ts';
 import { countShapes, flatColumnsOf, MOST_PATHS } from '../collector/fields/enriched-columns.ts';
 import type { Field } from '../collector/fields/fields.ts';
-import { measureFilledShares } from '../collector/fields/filled-share.ts';
-import { rankPaths } from '../collector/fields/rank-paths.ts';
-import { join } from '../collector/join.ts';
+import { measureFilledShares, rankPaths } from '../collector/fields/rank-paths.ts';
+import { type JoinOptions, join } from '../collector/join.ts';
 import { isListed, type JoinedRow, type OutputRow } from '../collector/joined-row.ts';
 import type { OutputColumn, OutputColumns } from '../collector/output/output-columns.ts';
 import { isFilled, type ReadyRows } from '../collector/ready-rows.ts';
 import { createRowAnswers, type RowAnswers } from '../collector/row-answers.ts';
 import { BrandfillError, describeSystemError } from '../common/errors.ts';
 import { formatCount } from '../common/format.ts';
-import { unlessAborted } from '../common/lifetime.ts';
 import { shorten } from '../rows/columns/names.ts';
 import type { SavedColumn } from '../store/saved-columns.ts';
 import { MOST_SHAPES } from '../store/shapes.ts';
 import type { RunEvent } from '../watch/events.ts';
-import {
-  createStatusCounts,
-  type LogosSummary,
-  type StatusCounts,
-  sumOf,
-} from '../watch/summary.ts';
-import { openLogosOf } from './logos-of-run.ts';
-import { type LookupTotals, lookUpAll } from './lookups/look-up-all.ts';
-import { makeStore, type PlannedRun, planAgain } from './plan-run.ts';
-import { findLayout, nameColumns } from './ready-of-run.ts';
+import { createStatusCounts, type StatusCounts, sumOf } from '../watch/summary.ts';
+import type { LookedUpRun } from './look-up.ts';
+import { type PlannedRun, planAgain } from './plan.ts';
+import { findLayout, nameColumns } from './ready.ts';
 import type { RunContext } from './run-context.ts';
 
-/** The joined rows, once all lookups are done. */
-export interface JoinedRun {
-  readonly totals: LookupTotals;
-  /** The counts of logos; undefined when none were to be saved. */
-  readonly logos: LogosSummary | undefined;
+/** A run with its joined rows, once all lookups are done. */
+export interface JoinedRun extends LookedUpRun {
   readonly columns: OutputColumns;
   readonly rows: AsyncIterable<readonly OutputRow[]>;
   /** Complete when all rows were read. */
   readonly statuses: StatusCounts;
 }
 
-/** Where the rows of a run go. */
-export interface Destination {
-  /** The folder of the output, for paths that are relative to it. @default the present one */
-  readonly outFolder?: string;
-  /**
-   * Ids of the output from night to night. Its columns keep their names and their order if it had
-   * any under one of them. @default none
-   */
-  readonly ids?: readonly string[];
-}
-
 /**
- * Makes the lookups that are due, fetches logos, and joins each row with its outcome.
+ * Joins each row of a list with its outcome.
  *
- * @throws the signal's reason when it fires before the first call
+ * @param ids of the output from night to night. Its columns keep their names and their order if it
+ *   had any under one of them
  */
-export async function lookUpAndJoin(
-  planned: PlannedRun,
-  { outFolder = '.', ids = [] }: Destination = {},
+export async function joinRows(
+  lookedUp: LookedUpRun,
+  ids: readonly string[] = [],
 ): Promise<JoinedRun> {
-  await confirmCalls(planned);
-  let run = await makeStore(planned);
-  const { job, context, source, format, store, index, isUsable, startedAtMs, now } = run;
-  const logos = await openLogosOf(run, outFolder);
-  const lookedUp = await lookUpAll({
-    job,
-    name: runName(run),
-    list: run.source.name,
-    index,
-    store,
-    plan: run.plan,
-    domainRows: run.domainRows,
-    startedAtMs,
-    now,
-    isFresh: (domain) => {
-      const head = store.findHead(domain);
-      return head !== undefined && isUsable(domain, head);
-    },
-    ...context,
-  });
-  throwIfNothingAsked(lookedUp, run);
-  const savedLogos = await logos?.save(lookedUp.stopped);
-  const totals = { ...lookedUp, stopped: lookedUp.stopped ?? savedLogos?.stopped };
-  context.onEvent({ type: 'writing', rows: run.plan.rows });
-  const answers = createRowAnswers({
-    store,
-    isUsable,
-    startedAtMs,
-    // A trial says why there is no answer, and shows no older one in its place.
-    maxStaleMs: context.isTrial ? 0 : (job.settings.maxStale ?? Number.POSITIVE_INFINITY),
-  });
+  const { context, store, totals, logos } = lookedUp;
+  const { fields } = lookedUp.job.settings;
+  const reason = totals.stopped?.reason;
+  context.onEvent({ type: 'writing', rows: lookedUp.plan.rows });
+  const answers = answersOf(lookedUp);
   const layout = findLayout(store, ids);
-  const enriched = job.settings.fields ?? (await findEnrichedColumns(run, answers, layout));
-  const columns = nameColumns(run, { enriched, further: logos?.columns, layout });
-  if (run.ready && !run.ready.isAsExpected(columns)) run = await planAgain(run);
+  const enriched = fields ?? (await findEnrichedColumns(lookedUp, answers, layout));
+  const columns = nameColumns(lookedUp, { enriched, further: logos?.columns, layout });
+  const isAsExpected = lookedUp.ready?.isAsExpected(columns) ?? true;
+  const run = isAsExpected ? lookedUp : { ...lookedUp, ...(await planAgain(lookedUp)) };
   for (const { from, to } of columns.renamed) {
     const message = `The list already has a column '${from}': the added one is called '${to}'.`;
     context.onEvent({ type: 'notice', message });
   }
   // Before the output is in its place: a column too many in the store does no harm, one too few would.
-  const reason = totals.stopped?.reason;
   if (ids.length > 0 && reason !== 'misdirected' && reason !== 'unusable_store') {
     await store.saveColumns(ids, columns.layout).catch((error: unknown) => {
       const message = `The order of the columns could not be kept for the next run: ${describeSystemError(error)}.`;
@@ -108,67 +59,49 @@ export async function lookUpAndJoin(
     });
   }
   const statuses = createStatusCounts();
-  const asked = columns.enriched.slice(0, job.settings.fields?.length ?? 0);
-  const record = context.report?.recorder.beginRows({ ...run, columns });
-  const list = { read: run.index.readRows, assertUnchanged: () => source.assertUnchanged() };
   const rows = join({
-    ...(run.ready ? { source: list, headBytes: 0 } : { source, headBytes: format.headBytes }),
-    index: run.index,
+    ...rowsLeftIn(run),
     answers,
     enriched,
     fill: run.fill,
     skipReason: reason ?? 'pruned',
   });
   return {
-    totals,
-    logos: savedLogos?.summary,
+    ...run,
     columns,
     statuses,
     rows: count(rows, {
       statuses,
-      blank: createBlankColumns(asked),
+      blank: createBlankColumns(columns.enriched.slice(0, fields?.length ?? 0)),
       ready: run.ready?.rows,
-      record,
+      record: context.report?.recorder.beginRows({ ...run, columns }),
       expected: run.plan.rows,
       onEvent: context.onEvent,
     }),
   };
 }
 
-/**
- * @throws an `AbortError` when `confirm` returns false; the signal's reason when it fires before
- */
-async function confirmCalls({ job, context, plan, column }: PlannedRun): Promise<void> {
-  const { yes = false, confirmAbove } = job.settings;
-  const { confirm, signal } = context;
-  const least = column.isDoubtful ? 0 : confirmAbove;
-  if (!yes && confirm && plan.calls > least) {
-    // A program without types may give what somebody typed, such as 'no'.
-    const answer: unknown = await unlessAborted(confirm(plan), signal);
-    if (answer !== true) {
-      throw new DOMException('Whoever was asked said no.', 'AbortError');
-    }
-  }
-  signal.throwIfAborted();
+function answersOf({ job, context, store, isUsable, startedAtMs }: PlannedRun): RowAnswers {
+  const { maxStale = Number.POSITIVE_INFINITY } = job.settings;
+  // A trial says why there is no answer, and shows no older one in its place.
+  return createRowAnswers({
+    store,
+    isUsable,
+    startedAtMs,
+    maxStaleMs: context.isTrial ? 0 : maxStale,
+  });
 }
 
-/**
- * When a run is ended before its first call, while it is paused or has to wait, the outputs of the
- * last run are kept. A trial is excluded, because it reports itself why there is no answer. So is a
- * queue, where workers may have made calls that they could not report.
- *
- * @throws the signal's reason
- */
-function throwIfNothingAsked({ stopped, calls }: LookupTotals, { job, context }: PlannedRun): void {
-  if (context.isTrial || job.settings.queue !== undefined) return;
-  if (stopped?.reason === 'interrupted' && calls === 0) context.signal.throwIfAborted();
-}
-
-/** The same for the same list on the same store, so that a killed run is resumed. */
-function runName({ job, store, source }: PlannedRun): string {
-  const list = source.hash ?? resolve(source.name);
-  const parts = [store.id, job.endpoint.id, list, job.settings.out ?? ''];
-  return createHash('sha256').update(parts.join('\n')).digest('base64url').slice(0, 16);
+/** Where the rows are that were not written during the first reading. */
+function rowsLeftIn({
+  ready,
+  index,
+  source,
+  format,
+}: PlannedRun): Pick<JoinOptions, 'source' | 'headBytes' | 'index'> {
+  if (!ready) return { source, headBytes: format.headBytes, index };
+  const assertUnchanged = (): Promise<void> => source.assertUnchanged();
+  return { source: { read: index.readRows, assertUnchanged }, headBytes: 0, index };
 }
 
 /**

@@ -10,11 +10,12 @@ import type { Job } from '../options/api.ts';
 import { type ListInput, openList } from '../rows/list-input.ts';
 import { sizeOnDisk } from '../store/store-files.ts';
 import { createStatusCounts, type Summary } from '../watch/summary.ts';
-import { lookUpAndJoin } from './look-up-and-join.ts';
-import { type OpenedList, open } from './open-list-of-run.ts';
-import { openStoreToPlan, plan } from './plan-run.ts';
+import { summarize } from './enrich.ts';
+import { joinRows } from './join.ts';
+import { lookUp } from './look-up.ts';
+import { type OpenedList, open } from './open.ts';
+import { openStoreToPlan, plan } from './plan.ts';
 import type { RunContext } from './run-context.ts';
-import { summarize } from './summarize-run.ts';
 
 /**
  * Looks the rows of a failures file up again, and puts what is found in their positions in the
@@ -63,7 +64,7 @@ export async function runToMerge(
       }),
     );
     const run = await plan(list, closer.add(await openStoreToPlan(job, context)));
-    const joined = await lookUpAndJoin(run, { outFolder: folderOf(paths.out) });
+    const joined = await joinRows(await lookUp(run, folderOf(paths.out)));
     await outputs.writeBy(async (files) => {
       await mergeRows({
         earlier,
@@ -75,7 +76,7 @@ export async function runToMerge(
         ...files,
       });
     });
-    return summarize(run, joined, { out: paths.out, failures: paths.failures });
+    return summarize(joined, { out: paths.out, failures: paths.failures });
   } finally {
     await closer.close();
   }

@@ -3,7 +3,7 @@ import { hasValues } from '../collector/joined-row.ts';
 import type { OutputColumn } from '../collector/output/output-columns.ts';
 import type { LogosSummary } from '../watch/summary.ts';
 import type { Stop } from '../worker/stop-switch.ts';
-import type { PlannedRun } from './plan-run.ts';
+import type { PlannedRun } from './plan.ts';
 
 /** The logos of a run. */
 export interface LogosOfRun {
@@ -17,7 +17,7 @@ export interface LogosOfRun {
   save(stopped: Stop | undefined): Promise<SavedLogos>;
 }
 
-interface SavedLogos {
+export interface SavedLogos {
   readonly summary: LogosSummary;
   /** Set when the fetching was interrupted. */
   readonly stopped: Stop | undefined;

@@ -14,7 +14,7 @@ import {
 } from '../collector/ready-rows.ts';
 import type { SavedColumn } from '../store/saved-columns.ts';
 import type { OutcomeStore } from '../store/store.ts';
-import type { OpenedList } from './open-list-of-run.ts';
+import type { OpenedList } from './open.ts';
 
 /** The rows of a run that are written during the first reading. */
 export interface ReadyOfRun {
