@@ -1,4 +1,4 @@
-export type { EnrichedRow } from './collector/row-object.ts';
+export type { EnrichedRow } from './collector/output/output-columns.ts';
 export { type AddOptions, type AddSummary, add } from './commands/add.ts';
 export { type Collected, type CollectOptions, collect } from './commands/collect.ts';
 export { type DashboardOptions, dashboard } from './commands/dashboard.ts';
@@ -41,7 +41,7 @@ export type { OnFinish } from './options/job-file-keys.ts';
 export type { Plan } from './producer/plan.ts';
 export type { RunReport } from './report/run-report.ts';
 export type { ListInput } from './rows/list-input.ts';
-export type { Trial, TrialAnswer, TrialColumn } from './run/run-to-trial.ts';
+export type { Trial, TrialAnswer, TrialColumn } from './run/trial.ts';
 export type { SandboxOptions } from './sandbox/options.ts';
 export type { SandboxRule } from './sandbox/script-rule.ts';
 export { type Sandbox, startSandbox } from './sandbox/server.ts';

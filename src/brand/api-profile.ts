@@ -29,6 +29,8 @@ export interface ApiProfile {
     | undefined;
   /** What is billed, if that is known. */
   readonly billing: Billing | undefined;
+  /** How many domains are asked about in one call. @default each call asks about one */
+  readonly batch?: BatchProfile | undefined;
   /** The documented rate, which calls start at until the API shows another. */
   readonly startRate: { readonly count: number; readonly perMs: number } | undefined;
 }
@@ -39,8 +41,37 @@ export interface Billing {
   readonly unit: string;
   /** What an answer costs that is billed and does not say so itself. */
   readonly priceMicros: number;
+  /** What an answer says that it cost. */
+  statedIn(facts: AnswerFacts): number | undefined;
   /** What an answer cost, `kind` being that of its `Answer`. */
   costOf(answer: { readonly kind: string }, facts: AnswerFacts): number;
+}
+
+/** How an API is asked about several domains in one call. */
+export interface BatchProfile {
+  /** The most domains in one call. */
+  readonly size: number;
+  readonly method: 'GET' | 'POST';
+  /** Path and query, from behind the base URL. */
+  pathOf(domains: readonly string[]): string;
+  /** The body of a POST, as JSON. */
+  bodyOf(domains: readonly string[]): string | undefined;
+  /**
+   * The answers in a reply, by the domains as they were asked. A domain without an answer is not in it.
+   * Undefined when the reply has none at all, so that it is judged as a whole.
+   */
+  answersIn(
+    reply: unknown,
+    domains: readonly string[],
+  ): ReadonlyMap<string, BatchedAnswer> | undefined;
+}
+
+/** What a reply to a batch says of one domain. */
+export interface BatchedAnswer {
+  /** The status that it has of its own. @default that of the reply, or 404 where there is no body */
+  readonly httpStatus: number | undefined;
+  /** What would be the body of an answer about this domain alone. */
+  readonly body: unknown;
 }
 
 /** One answer, as rules look at it. */

@@ -1,7 +1,7 @@
 import type { Dispatcher } from 'undici';
 import { systemErrorCode } from '../common/errors.ts';
 import { type Answer, ERROR_BODY_BYTES, judge, meaningOf } from './answer.ts';
-import type { AnswerFacts } from './api-profile.ts';
+import type { AnswerFacts, BatchProfile } from './api-profile.ts';
 import { BodyText } from './body-text.ts';
 import {
   type ConnectionsOptions,
@@ -50,8 +50,27 @@ export interface BrandClient {
    * @throws the signal's reason, and nothing else
    */
   call(path: string, signal: AbortSignal, domain: string): Promise<Answer>;
+  /**
+   * Makes one call about several domains.
+   *
+   * @param batch how the API is asked about them
+   * @throws the signal's reason, and nothing else
+   */
+  callBatch(
+    batch: BatchProfile,
+    domains: readonly string[],
+    signal: AbortSignal,
+  ): Promise<BatchReply>;
   /** Closes all connections. */
   close(): Promise<void>;
+}
+
+/** What one call about several domains brought. */
+export interface BatchReply {
+  /** The reply as a whole, for the pace; an answer about no domain when there are `answers`. */
+  readonly answer: Answer;
+  /** What it says of each domain; a domain that it is silent about is not in it. */
+  readonly answers: ReadonlyMap<string, Answer> | undefined;
 }
 
 export interface BrandClientOptions {
@@ -110,14 +129,37 @@ export function createBrandClient(options: BrandClientOptions): BrandClient {
       return interpret(await transport.exchange(request, deadline), path, domain, sentMs);
     } catch (error) {
       signal.throwIfAborted();
-      if (isHeadersTooLarge(error)) {
-        return { kind: 'refused', httpStatus: undefined, reason: 'response_too_large' };
-      }
-      return noAnswer(
-        error instanceof GivenUpError
-          ? { reason: 'timeout', about: 'api' }
-          : classifyNetworkError(error),
-      );
+      return answerTo(error);
+    } finally {
+      deadline.clear();
+    }
+  }
+
+  async function callBatch(
+    batch: BatchProfile,
+    domains: readonly string[],
+    signal: AbortSignal,
+  ): Promise<BatchReply> {
+    const deadline = deadlines.start(signal);
+    const { method } = batch;
+    const body = batch.bodyOf(domains);
+    const path = endpoint.batchPath(batch, domains);
+    const ofBody = body === undefined ? {} : { 'content-type': 'application/json' };
+    try {
+      const request = {
+        origin: endpoint.origin,
+        path,
+        method,
+        body,
+        headers: { ...ofBody, ...headers },
+        mostBytes,
+      };
+      const sentMs = now();
+      const response = await transport.exchange(request, deadline);
+      return interpretBatch(response, { batch, domains, path, sentMs });
+    } catch (error) {
+      signal.throwIfAborted();
+      return { answer: answerTo(error), answers: undefined };
     } finally {
       deadline.clear();
     }
@@ -142,14 +184,7 @@ export function createBrandClient(options: BrandClientOptions): BrandClient {
     if (bodyError instanceof GivenUpError && meaningOf(response.httpStatus) === 'found') {
       throw bodyError;
     }
-    const { date } = sent;
-    const reading: Reading = {
-      date: typeof date === 'string' ? date : undefined,
-      sentMs,
-      nowMs: now(),
-      clock,
-      windows,
-    };
+    const reading = readingOf(sent, sentMs);
     const told = (profile?.findLimits ?? findLimits)(sent, reading);
     const body = new BodyText(response, credential.redactor);
     // Written out: a spread costs a microsecond, as much as reading a body.
@@ -180,7 +215,79 @@ export function createBrandClient(options: BrandClientOptions): BrandClient {
     return billing ? { ...answer, costMicros: billing.costOf(answer, facts) } : answer;
   }
 
-  return { call, close: () => transport.close() };
+  function readingOf({ date }: ResponseHeaders, sentMs: number): Reading {
+    return {
+      date: typeof date === 'string' ? date : undefined,
+      sentMs,
+      nowMs: now(),
+      clock,
+      windows,
+    };
+  }
+
+  /** Each answer in a reply is judged as if it had come alone, without the headers, which are all's. */
+  function interpretBatch(
+    response: Exchanged,
+    { batch, domains, path, sentMs }: AskedTogether,
+  ): BatchReply {
+    const { httpStatus, headers: sent } = response;
+    const isGood = httpStatus >= 200 && httpStatus < 300;
+    const json = isGood ? new BodyText(response, credential.redactor).json : undefined;
+    const said = json === undefined ? undefined : batch.answersIn(json, domains);
+    if (!said) {
+      const answer = interpret(response, path, domains.join(','), sentMs);
+      return { answer, answers: undefined };
+    }
+    const reading = readingOf(sent, sentMs);
+    // A cost in the headers of a reply is that of all its answers.
+    const stated = profile?.billing?.statedIn({
+      httpStatus,
+      headers: sent,
+      json: () => json,
+      reading,
+    });
+    let costMicros = 0;
+    const answers = new Map<string, Answer>();
+    for (const [domain, one] of said) {
+      const hasBody = one.body !== undefined && one.body !== null;
+      const alone: Exchanged = {
+        httpStatus: one.httpStatus ?? (hasBody ? httpStatus : 404),
+        headers: { 'content-type': 'application/json' },
+        bytes: Buffer.from(hasBody ? JSON.stringify(one.body) : ''),
+        isCut: false,
+        bodyError: undefined,
+      };
+      const judged = interpret(alone, path, domain, sentMs);
+      const ofOne =
+        stated === undefined ? judged : { ...judged, costMicros: answers.size === 0 ? stated : 0 };
+      costMicros += ofOne.costMicros ?? 0;
+      answers.set(domain, ofOne);
+    }
+    const told = (profile?.findLimits ?? findLimits)(sent, reading);
+    const { limits } = told ?? {};
+    const answer: Answer = { kind: 'found', httpStatus, json: '', shape: undefined, costMicros };
+    return { answer: limits ? { ...answer, limits } : answer, answers };
+  }
+
+  return { call, callBatch, close: () => transport.close() };
+}
+
+interface AskedTogether {
+  readonly batch: BatchProfile;
+  readonly domains: readonly string[];
+  readonly path: string;
+  readonly sentMs: number;
+}
+
+function answerTo(error: unknown): Answer {
+  if (isHeadersTooLarge(error)) {
+    return { kind: 'refused', httpStatus: undefined, reason: 'response_too_large' };
+  }
+  return noAnswer(
+    error instanceof GivenUpError
+      ? { reason: 'timeout', about: 'api' }
+      : classifyNetworkError(error),
+  );
 }
 
 /** The meaning of a call without an answer that could be read. */
@@ -210,7 +317,7 @@ function noAnswer({ reason, about }: NetworkFailure): Answer {
  */
 interface Transport {
   /**
-   * Makes one GET request, within one deadline.
+   * Makes one request, within one deadline.
    *
    * @throws what `exchange` throws, and `InvalidHttpError` for an answer that is no HTTP
    */

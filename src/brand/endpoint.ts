@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { parseHttpUrl, receivedUrl } from '../common/addresses.ts';
 import { BrandfillError } from '../common/errors.ts';
-import type { ApiProfile } from './api-profile.ts';
+import type { ApiProfile, BatchProfile } from './api-profile.ts';
 
 /** The name and value of an extra query parameter or header. They are sent in the order given. */
 export type NameValue = readonly [name: string, value: string];
@@ -29,6 +29,8 @@ export interface Endpoint {
   readonly queueId: string;
   /** How the API differs from the standard. */
   readonly profile: ApiProfile | undefined;
+  /** The path and query that ask about several domains, where the API has batches. */
+  batchPath(batch: BatchProfile, domains: readonly string[]): string;
 }
 
 export interface EndpointOptions {
@@ -81,11 +83,17 @@ export function createEndpoint(options: EndpointOptions): Endpoint {
     id,
     queueId: profile ? identify([id, profile.meaningId], []) : id,
     profile,
+    batchPath: (batch, domains) => {
+      const asked = basePath + batch.pathOf(domains);
+      return asked + (asked.includes('?') ? suffix.replace(/^\?/, '&') : suffix.replace(/^&/, '?'));
+    },
   };
 }
 
 /** Stands for the domain in the path or a parameter of a profile. */
 export const DOMAIN = '{domain}';
+/** Stands for all domains of a batch. */
+export const DOMAINS = '{domains}';
 const STANDARD = `${PATH}?domain=${DOMAIN}`;
 
 interface Template {

@@ -30,6 +30,10 @@ export interface ExchangeRequest {
   readonly origin: string;
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
+  /** @default GET */
+  readonly method?: 'GET' | 'POST';
+  /** @default no body */
+  readonly body?: string | undefined;
   /**
    * How much of the body to read, in bytes after decompression. Past that the connection is closed.
    * So a body that is read only to keep its connection needs a limit that it does not reach.
@@ -56,7 +60,7 @@ export class GivenUpError extends Error {
 }
 
 /**
- * Makes one GET request and reads the body as far as it is asked for. The body is taken from undici
+ * Makes one request and reads the body as far as it is asked for. The body is taken from undici
  * as it arrives, which spares a stream, a signal and its listeners for each call.
  *
  * @throws GivenUpError when the deadline is over before there is a response
@@ -65,11 +69,11 @@ export class GivenUpError extends Error {
  */
 export function exchange(
   dispatcher: Pick<Dispatcher, 'dispatch'>,
-  { origin, path, headers, mostBytes }: ExchangeRequest,
+  { origin, path, headers, mostBytes, method = 'GET', body }: ExchangeRequest,
   deadline: Deadline,
   { trace, isLast = false }: ExchangeOptions = {},
 ): Promise<Exchanged> {
-  const request = { method: 'GET' as const, origin, path, headers, trace, reset: isLast };
+  const request = { method, origin, path, headers, body: body ?? null, trace, reset: isLast };
   return new Promise((resolve, reject) => {
     const reader = new ResponseReader(mostBytes, resolve, reject);
     deadline.onOver = () => reader.giveUp();

@@ -28,7 +28,7 @@ export interface LenientOptions {
   readonly timeoutMs: number;
 }
 
-/** Makes GET requests as a dispatcher of undici does, as far as `exchange` needs one. */
+/** Makes requests as a dispatcher of undici does, as far as `exchange` needs one. */
 export interface LenientConnections extends Pick<Dispatcher, 'dispatch'> {
   destroy(): Promise<void>;
 }
@@ -65,6 +65,7 @@ export function openLenientConnections({ origin, timeoutMs }: LenientOptions): L
       const call = new LenientCall(socket, handler);
       socket.on('close', () => open.delete(socket));
       socket.write(headOf(request, host), 'latin1');
+      if (typeof request.body === 'string') socket.write(request.body);
       call.start();
       return true;
     },
@@ -74,10 +75,15 @@ export function openLenientConnections({ origin, timeoutMs }: LenientOptions): L
   };
 }
 
-function headOf({ path, headers }: Dispatcher.DispatchOptions, host: string): string {
-  const fields = { host, connection: 'close', ...(headers as Readonly<Record<string, string>>) };
+function headOf({ method, path, headers, body }: Dispatcher.DispatchOptions, host: string): string {
+  const fields = {
+    host,
+    connection: 'close',
+    ...(headers as Readonly<Record<string, string>>),
+    ...(typeof body === 'string' ? { 'content-length': String(Buffer.byteLength(body)) } : {}),
+  };
   const lines = Object.entries(fields).map(([name, value]) => `${name}: ${value}\r\n`);
-  return `GET ${path} HTTP/1.1\r\n${lines.join('')}\r\n`;
+  return `${method} ${path} HTTP/1.1\r\n${lines.join('')}\r\n`;
 }
 
 /**

@@ -4,7 +4,7 @@ import { parseAuth } from '../brand/credential.ts';
 import { BrandfillError, describeSystemError, endSentence } from '../common/errors.ts';
 import { EXIT } from '../common/exit-codes.ts';
 import { aborted } from '../common/lifetime.ts';
-import { parseDuration, parseRate } from '../options/kinds.ts';
+import { integer, parseDuration, parseRate, SHARE } from '../options/kinds.ts';
 import { createIssues, describeYamlError } from '../options/yaml-files.ts';
 import type { Play } from '../profile/play.ts';
 import type { SandboxAuth } from '../sandbox/auth.ts';
@@ -43,7 +43,7 @@ export function addSandboxCommand(program: Command, context: CliContext): void {
     .command('sandbox')
     .description('run a stand-in for the API on this machine, for rehearsal, tests and benchmarks')
     .option('--host <ADDRESS>', 'address to listen on', '127.0.0.1')
-    .option('--port <N>', 'port to listen on; 0 takes any free one', integer, 8080)
+    .option('--port <N>', 'port to listen on; 0 takes any free one', count, 8080)
     .option(
       '--latency <TIME>',
       'time per call, such as 80ms, or a log-normal range such as 20ms-7s',
@@ -79,10 +79,10 @@ export function addSandboxCommand(program: Command, context: CliContext): void {
     )
     .option('--auth <SPEC>', 'require a credential: bearer, basic, header:NAME or query:NAME')
     .option('--key <TEXT>', 'credential to require; do not use a real one')
-    .option('--quota <N>', 'number of calls until the answer is 402', integer)
+    .option('--quota <N>', 'number of calls until the answer is 402', count)
     .option('--logos', 'also serve pictures, and have answers point to them')
     .option('--script <FILE>', 'answers to some of the calls: a list of rules, YAML or JSON')
-    .option('--seed <N>', 'seed that determines answers and faults', integer, 1)
+    .option('--seed <N>', 'seed that determines answers and faults', count, 1)
     .action(async (flags: SandboxFlags) => {
       refuseUnlimited(flags);
       await serve(flags, context);
@@ -181,19 +181,9 @@ function sandboxAuth(spec: string, key: string | undefined): SandboxAuth {
   }
 }
 
-function integer(text: string): number {
-  if (!/^\d+$/.test(text)) throw new InvalidArgumentError('Expected a whole number.');
-  return Number(text);
-}
-
-function share(text: string): number {
-  const [, number, percent] = /^(\d+(?:\.\d+)?)(%?)$/.exec(text) ?? [];
-  const value = Number(number) / (percent ? 100 : 1);
-  if (!(value >= 0 && value <= 1)) {
-    throw new InvalidArgumentError('Expected a share such as 2% or 0.02.');
-  }
-  return value;
-}
+const count = (text: string): number =>
+  readable(() => integer(0, Number.MAX_SAFE_INTEGER).parse(text));
+const share = (text: string): number => readable(() => SHARE.parse(text));
 
 function latency(text: string): NonNullable<SandboxOptions['latencyMs']> {
   return readable(() => {

@@ -97,10 +97,16 @@ export function join(options: JoinOptions): AsyncGenerator<readonly OutputRow[]>
     };
   }
 
+  function valuesOf(domain: string): readonly unknown[] {
+    const answer = findJsonObject(answers.outcomeOf(domain)?.json ?? '');
+    return answer ? enriched.map((field) => field.valueOf(answer)) : nothing;
+  }
+
   /** A row that was found when it was written. */
   function writtenRow({ text: domain, note }: IndexedRow): JoinedRow | undefined {
     if (domain === '') return undefined;
     const { key, fetchedAtMs } = readWrittenNote(note);
+    let found: readonly unknown[] | undefined;
     return {
       raw: '',
       fields: 0,
@@ -113,8 +119,8 @@ export function join(options: JoinOptions): AsyncGenerator<readonly OutputRow[]>
       fetchedAtMs,
       key,
       get values() {
-        const answer = findJsonObject(answers.outcomeOf(domain)?.json ?? '');
-        return answer ? enriched.map((field) => field.valueOf(answer)) : nothing;
+        found ??= valuesOf(domain);
+        return found;
       },
       blanks: 0,
       fills: undefined,

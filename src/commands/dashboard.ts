@@ -1,5 +1,11 @@
 import { BrandfillError, type OnNotice } from '../common/errors.ts';
-import { aborted, createCallbackGuard, createCloser, within } from '../common/lifetime.ts';
+import {
+  aborted,
+  createCallbackGuard,
+  createCloser,
+  SHUTDOWN_TIMEOUT_MS,
+  within,
+} from '../common/lifetime.ts';
 import { DASHBOARD_OPTIONS } from '../options/command-options.ts';
 import type { OptionsOf } from '../options/options.ts';
 import { libraryNaming, type OptionKinds, readOptions } from '../options/read-options.ts';
@@ -18,9 +24,6 @@ interface BesideSettings {
   /** Called with notices, each worth a line in a log. The first one is the address of the page. */
   readonly onNotice?: OnNotice | undefined;
 }
-
-/** Redis may be away when the dashboard stops. */
-const SHUTDOWN_TIMEOUT_MS = 2_000;
 
 /**
  * Shows all runs, workers and schedules of a queue on a page, until it is told to stop.

@@ -1,4 +1,4 @@
-import type { EnrichedRow } from '../collector/row-object.ts';
+import type { EnrichedRow } from '../collector/output/output-columns.ts';
 import { describeError } from '../common/exit-codes.ts';
 import type { RunControl } from '../common/run-control.ts';
 import { createJob, type Job } from '../options/api.ts';
@@ -6,11 +6,10 @@ import { OPTIONS, OPTIONS_OF_FILES, type OptionKey, type OptionsOf } from '../op
 import { checkOptions, libraryNaming, type OptionKinds } from '../options/read-options.ts';
 import type { Plan } from '../producer/plan.ts';
 import type { ListInput } from '../rows/list-input.ts';
-import { planOnly } from '../run/plan-run.ts';
+import { runToFiles, runToRows } from '../run/enrich.ts';
+import { planOnly } from '../run/plan.ts';
 import { createContext } from '../run/run-context.ts';
 import { makeInSight, openRunStatus, type RunSurroundings } from '../run/run-status.ts';
-import { runToFiles } from '../run/run-to-files.ts';
-import { runToRows } from '../run/run-to-rows.ts';
 import type { RunEvent } from '../watch/events.ts';
 import type { Summary } from '../watch/summary.ts';
 import type { RunEnd } from '../web/live-run.ts';
@@ -42,7 +41,7 @@ export async function enrich(
   const status = await openRunStatus(job, ofCaller, sight);
   const summary = await makeInSight(status, async (context) => {
     if (job.settings.report === undefined) return await run(options.input, job, context);
-    const { runWithReport } = await import('../run/run-with-report.ts');
+    const { runWithReport } = await import('../run/report.ts');
     return await runWithReport(options.input, job, { run, context });
   });
   throwIfFailed();
@@ -51,7 +50,7 @@ export async function enrich(
 
 // Parts that few runs need are loaded on demand.
 async function loadRunToMerge(): Promise<typeof runToFiles> {
-  return (await import('../run/run-to-merge.ts')).runToMerge;
+  return (await import('../run/merge.ts')).runToMerge;
 }
 
 /**

@@ -1,6 +1,11 @@
 import { BrandfillError, type OnNotice } from '../common/errors.ts';
 import { formatDuration } from '../common/format.ts';
-import { createCallbackGuard, createCloser, within } from '../common/lifetime.ts';
+import {
+  createCallbackGuard,
+  createCloser,
+  SHUTDOWN_TIMEOUT_MS,
+  within,
+} from '../common/lifetime.ts';
 import { describeOwner, describeSelf, isHere } from '../common/owner.ts';
 import { openStatus } from '../metrics/status.ts';
 import { SCHEDULE_OPTIONS } from '../options/command-options.ts';
@@ -37,9 +42,6 @@ interface BesideSettings {
   /** Called when a run is over. */
   readonly onRunEnd?: ((job: string) => void) | undefined;
 }
-
-/** Redis may be away when a process stops. */
-const SHUTDOWN_TIMEOUT_MS = 2_000;
 
 /**
  * Runs job files at their times, until it is told to stop. The schedules are kept in Redis. A job

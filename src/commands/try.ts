@@ -6,7 +6,7 @@ import { checkOptions, libraryNaming, type OptionKinds } from '../options/read-o
 import { shorten } from '../rows/columns/names.ts';
 import { createDomainReader } from '../rows/domain/domain-reader.ts';
 import { createContext } from '../run/run-context.ts';
-import { runToTrial, TRIAL_COLUMN, type Trial } from '../run/run-to-trial.ts';
+import { runToTrial, TRIAL_COLUMN, type Trial } from '../run/trial.ts';
 import type { RunEvent } from '../watch/events.ts';
 
 /** Options of a trial. Durations are texts such as `'30d'`, or milliseconds. */

@@ -21,6 +21,7 @@ import { watchApi } from '../run/api-watch.ts';
 import { openLocalWorker, startTellingWork } from '../run/local-worker.ts';
 import { describeStop } from '../watch/describe.ts';
 import type { WorkProgress } from '../watch/events.ts';
+import { lookupsAtOnce } from '../worker/batches.ts';
 import { createStopSwitch, type Stop, type StopSwitch } from '../worker/stop-switch.ts';
 
 /** Options of a worker. Durations are texts such as `'30s'`, or milliseconds. */
@@ -172,7 +173,7 @@ async function workOn(
         worker.handle(chunk, teller?.count(reply) ?? reply, isWanted),
       normalize: normalizeDomain,
       api: api.endpoint.queueId,
-      concurrency,
+      concurrency: lookupsAtOnce(concurrency, api.endpoint),
       maxPendingMs: settings.maxPending,
       leaseMs: lostAfter,
       appetite: local.appetite,

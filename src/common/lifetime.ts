@@ -1,3 +1,6 @@
+/** How long an end waits for a Redis that may be away, where nothing is lost without it. */
+export const SHUTDOWN_TIMEOUT_MS = 2_000;
+
 /**
  * Waits for work, but no longer than `ms`. The work itself goes on. A later failure is ignored.
  *

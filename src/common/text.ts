@@ -89,3 +89,19 @@ function isDeeperThan(value: unknown, levels: number): boolean {
   if (typeof value !== 'object' || value === null) return false;
   return levels === 0 || Object.values(value).some((inner) => isDeeperThan(inner, levels - 1));
 }
+
+/**
+ * Makes a text from a list or an API fit for a report: without characters that control a terminal
+ * or hide what is written, and no longer than `most` characters.
+ */
+export function shortenTo(text: string, most: number): string {
+  // Cut first: a cell may have megabytes.
+  const start = text.length > 4 * most ? text.slice(0, 4 * most) : text;
+  const printable = start.replaceAll(UNSHOWABLE, ' ').trim();
+  const characters = Array.from(printable);
+  const isWhole = characters.length <= most && start.length === text.length;
+  return isWhole ? printable : `${characters.slice(0, most).join('')}…`;
+}
+
+/** Control characters, marks that turn the direction of a text around, and lone surrogates. */
+const UNSHOWABLE = /[\p{Cc}\p{Cs}\u200e\u200f\u202a-\u202e\u2066-\u2069\u2028\u2029]+/gu;

@@ -19,6 +19,7 @@ export function compileBilling({ unit, price = 1, bills = ['found'], cost }: Bil
   return {
     unit,
     priceMicros,
+    statedIn: findStated,
     costOf(answer: Pick<Answer, 'kind'>, facts: AnswerFacts) {
       const stated = findStated(facts);
       if (stated !== undefined) return stated;

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { MeaningName } from '../brand/api-profile.ts';
 import { isCredentialName, isReservedHeader, parseAuth } from '../brand/credential.ts';
-import { DOMAIN, parseBaseUrl } from '../brand/endpoint.ts';
+import { DOMAIN, DOMAINS, parseBaseUrl } from '../brand/endpoint.ts';
 import { compileExpression, ExpressionError } from '../collector/fields/expression.ts';
 import { BrandfillError } from '../common/errors.ts';
 import { parseDuration, parseRate } from '../options/kinds.ts';
@@ -24,6 +24,7 @@ export interface ProfileFile {
   readonly data?: string | undefined;
   readonly limits?: LimitsFile | undefined;
   readonly billing?: BillingFile | undefined;
+  readonly batch?: BatchFile | undefined;
   readonly columns?: Readonly<Record<string, string>> | undefined;
   readonly fresh?: FreshFile | undefined;
   readonly samples?: readonly SampleFile[] | undefined;
@@ -68,6 +69,20 @@ interface FreshFile {
   readonly found?: string | undefined;
   readonly notFound?: string | undefined;
   readonly rejected?: string | undefined;
+}
+
+/** How several domains are asked about in one call. */
+export interface BatchFile {
+  readonly method?: 'GET' | 'POST' | undefined;
+  readonly path: string;
+  readonly params?: Readonly<Record<string, string>> | undefined;
+  readonly body?: unknown;
+  readonly separator?: string | undefined;
+  readonly size: number;
+  readonly records?: string | undefined;
+  readonly domain?: string | undefined;
+  readonly status?: string | undefined;
+  readonly answer?: string | undefined;
 }
 
 interface LimitsFile {
@@ -282,6 +297,41 @@ const billing = z
   })
   .describe('what the API bills');
 
+const batch = z
+  .strictObject({
+    method: z.enum(['GET', 'POST']).optional().describe('the method (default: POST)'),
+    path: checked((path) => findPathProblem(path, [DOMAINS])).describe(
+      'path and query; {domains} stands for all domains of the call',
+    ),
+    params: z
+      .record(paramName, z.string())
+      .optional()
+      .describe('query parameters; {domains} stands for all domains of the call'),
+    body: z
+      .unknown()
+      .optional()
+      .describe(
+        "body of a POST: '{domains}' becomes the list of domains; a list with one entry that holds {domain} gets one for each",
+      ),
+    separator: z
+      .string()
+      .min(1)
+      .optional()
+      .describe('what stands between domains within a text (default: a comma)'),
+    size: z.int().min(2).max(1_000).describe('the most domains in one call'),
+    records: expression(
+      'where the reply has the answers: a list, or an object by domain (default: the reply)',
+    ).optional(),
+    domain: expression(
+      'where an entry of the list has its domain (default: they are in the order asked)',
+    ).optional(),
+    status: expression('where an entry has a status of its own').optional(),
+    answer: expression(
+      'what of an entry is as an answer about one domain, for rules and data (default: the entry)',
+    ).optional(),
+  })
+  .describe('how the API is asked about several domains in one call, if it can be');
+
 const sample = z.strictObject({
   status: oneStatus.describe('status of the answer'),
   headers: z.record(headerName, z.string()).optional().describe('its headers'),
@@ -307,6 +357,7 @@ export const profileShape: z.ZodType<ProfileFile> = z.strictObject({
   data: expression('where in an answer the record is').optional(),
   limits: limits.optional(),
   billing: billing.optional(),
+  batch: batch.optional(),
   columns: z
     .record(z.string(), parsed(compileExpression))
     .optional()
@@ -345,17 +396,17 @@ function findCredential(name: string): string | undefined {
     : undefined;
 }
 
-function findPathProblem(path: string): string | undefined {
+function findPathProblem(path: string, known: readonly string[] = [DOMAIN]): string | undefined {
   if (!/^\/[\x21-\x7e]*$/.test(path) || path.includes('#')) {
     return 'expected a path that begins with /, such as /v2/brands/{domain}';
   }
   const query = new URLSearchParams(path.split('?')[1] ?? '');
   const credential = [...query.keys()].map(findCredential).find((problem) => problem);
   if (credential !== undefined) return credential;
-  const stray = path.match(/\{[^}]*\}?/g)?.find((name) => name !== DOMAIN);
+  const stray = path.match(/\{[^}]*\}?/g)?.find((name) => !known.includes(name));
   return stray === undefined
     ? undefined
-    : `there is no '${stray}'; ${DOMAIN} stands for the domain`;
+    : `there is no '${stray}'; ${known.join(' or ')} is what can stand there`;
 }
 
 /** The JSON Schema of profiles, for editors; `apis/profile.schema.json` holds it. */

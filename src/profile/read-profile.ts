@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { type Document, isMap, isScalar, LineCounter, type Node, parseDocument } from 'yaml';
 import type { z } from 'zod';
 import type { ApiProfile } from '../brand/api-profile.ts';
-import { DOMAIN } from '../brand/endpoint.ts';
+import { DOMAIN, DOMAINS } from '../brand/endpoint.ts';
 import { compileExpression } from '../collector/fields/expression.ts';
 import { BrandfillError, describeSystemError } from '../common/errors.ts';
 import { describeKind, findNearest } from '../common/text.ts';
@@ -17,9 +17,10 @@ import {
   type JobFileIssues,
 } from '../options/yaml-files.ts';
 import { shorten } from '../rows/columns/names.ts';
+import { compileBatch, holds } from './batch.ts';
 import { compileBilling } from './billing.ts';
 import { compileLimits } from './limits.ts';
-import { type ProfileFile, profileShape } from './profile-schema.ts';
+import { type BatchFile, type ProfileFile, profileShape } from './profile-schema.ts';
 import { compileRules, tolerant } from './rules.ts';
 import { findSampleProblem } from './samples.ts';
 
@@ -111,6 +112,12 @@ export function parseProfile(
       `expected ${DOMAIN} in 'path' or in the value of one of 'params': without it each call would ask the same`,
     );
   }
+  if (content.batch && !hasDomains(content.batch)) {
+    issues.add(
+      placeOf(['batch'], doc),
+      `expected ${DOMAINS} in 'path', 'params' or 'body', or ${DOMAIN} in the one entry of a list in 'body': without it no call would say what it asks about`,
+    );
+  }
   throwIfAny(issues);
   const name = basename(file, extname(file));
   const profile = { name, file, content, api: compile(name, content) };
@@ -139,17 +146,28 @@ function hasDomain({ request: { path, params = {} } }: ProfileFile): boolean {
   );
 }
 
+function hasDomains({ method, path, params = {}, body }: BatchFile): boolean {
+  const isInUrl = [path, ...Object.values(params)].some((text) => text.includes(DOMAINS));
+  return isInUrl || (method !== 'GET' && (holds(body, DOMAINS) || holds(body, DOMAIN)));
+}
+
 function compile(name: string, content: ProfileFile): ApiProfile {
-  const { request, rules = [], data, limits, billing } = content;
+  const { request, rules = [], data, limits, billing, batch } = content;
   const params = Object.entries(request.params ?? {});
   const path = request.path ?? '/v1/brand';
   return {
     name,
     path,
     params: params.filter(([, value]) => value.includes(DOMAIN)),
-    meaningId: hash([rules.map(({ note: _, ...rule }) => rule), data ?? '', billing ?? '']),
+    meaningId: hash([
+      rules.map(({ note: _, ...rule }) => rule),
+      data ?? '',
+      billing ?? '',
+      ...(batch ? [batch] : []),
+    ]),
     data,
     meaningOf: compileRules(rules),
+    batch: batch && compileBatch(batch),
     findLimits: limits?.windows && compileLimits(limits.windows),
     billing: billing && compileBilling(billing),
     startRate: limits?.rate === undefined ? undefined : rateOf(limits.rate),

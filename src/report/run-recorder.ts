@@ -1,17 +1,17 @@
 import type { Answer } from '../brand/answer.ts';
 import { hasValues, type JoinedRow, type RowStatus } from '../collector/joined-row.ts';
 import type { OutputColumn, OutputColumns } from '../collector/output/output-columns.ts';
+import { shortenTo } from '../common/text.ts';
 import type { RowColumn, RowFormat } from '../rows/row-format.ts';
 import type { Progress, RunEvent } from '../watch/events.ts';
 import { createStatusCounts, type StatusCounts } from '../watch/summary.ts';
-import type { AnsweredCall } from '../worker/lookup.ts';
 import {
   createLatencies,
   createTimeline,
   type Latencies,
-  shortenTo,
   type Timeline,
-} from './timeline.ts';
+} from '../watch/timeline.ts';
+import type { AnsweredCall } from '../worker/lookup.ts';
 
 /**
  * Collects the data of a report while the run goes on. Its size is bounded, however long the run.

@@ -1,5 +1,6 @@
 import { wordsOf } from '../brand/network-error.ts';
 import { formatDuration, formatRate } from '../common/format.ts';
+import { findReason } from '../watch/reasons.ts';
 import { findLongestHoldUp } from '../watch/waits.ts';
 import { type Band, drawChart, linearScale, logScale, type Scale, type Series } from './chart.ts';
 import { count, type Html, html, latency, meter, number, share, table } from './html.ts';
@@ -205,7 +206,11 @@ ${table('What calls came to', answers, [
   {
     name: 'meaning',
     isMinor: true,
-    cellOf: ({ answer }) => MEANINGS[answer] ?? wordsOf(answer)?.what ?? meaningOfClass(answer),
+    cellOf: ({ answer }) =>
+      MEANINGS[answer] ??
+      findReason(answer)?.short ??
+      wordsOf(answer)?.what ??
+      meaningOfClass(answer),
   },
   { name: 'calls', isNumber: true, cellOf: (answer) => number(answer.calls) },
   { name: 'share', isNumber: true, cellOf: (answer) => share(answer.calls, measured) },
@@ -302,6 +307,4 @@ const MEANINGS: Readonly<Record<string, string>> = {
   404: 'not known',
   410: 'not known any more',
   429: 'too fast, or too much',
-  invalid_response: '200 without a JSON object',
-  response_too_large: 'too large to be read',
 };

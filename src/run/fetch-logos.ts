@@ -6,7 +6,7 @@ import { createHostTurns } from '../logos/host-turns.ts';
 import { type LogoCounts, type PictureFolder, saveLogos } from '../logos/save-logos.ts';
 import { createDistinctDomains, type DistinctDomains } from '../producer/distinct-domains.ts';
 import type { RunEvent } from '../watch/events.ts';
-import type { PlannedRun } from './plan-run.ts';
+import type { PlannedRun } from './plan.ts';
 
 export interface FetchLogosOptions {
   readonly folder: PictureFolder;

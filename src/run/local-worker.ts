@@ -28,9 +28,11 @@ import { createSharedRateLimiter } from '../pace/shared/rate-limiter.ts';
 import type { StoredState } from '../pace/shared/state.ts';
 import type { Reply, WorkerStanding } from '../queue/lookup-queue.ts';
 import type { WorkProgress } from '../watch/events.ts';
+import { createBatches, lookupsAtOnce } from '../worker/batches.ts';
 import type { PauseGate } from '../worker/call.ts';
 import { createCircuitBreaker, createSharedCircuitBreaker } from '../worker/circuit-breaker.ts';
 import { type CredenceOptions, createCredence } from '../worker/credence.ts';
+import type { LookupContext } from '../worker/lookup.ts';
 import type { StopSwitch } from '../worker/stop-switch.ts';
 import { createWorker, type Worker, type WorkerOptions } from '../worker/worker.ts';
 
@@ -172,7 +174,7 @@ export function openLocalWorker(
     connections: concurrency,
     timeoutMs: timeout,
   });
-  const worker = createWorker({
+  const context: LookupContext = {
     client,
     endpoint: api.endpoint,
     limiter: meter.limiter,
@@ -187,12 +189,18 @@ export function openLocalWorker(
       trouble = reason;
     },
     onCallEnd: probe?.onCallEnd,
-    concurrency,
     ...options,
     retries,
     clock: systemClock,
     now,
     random: Math.random,
+  };
+  const { endpoint } = api;
+  const batch = endpoint.profile?.batch;
+  const worker = createWorker({
+    ...context,
+    batches: batch && createBatches({ context, endpoint, batch, concurrency }),
+    concurrency: lookupsAtOnce(concurrency, endpoint),
   });
   return {
     worker: probe ? countOutcomes(worker, probe) : worker,
@@ -225,9 +233,10 @@ function budgetOf(
 ): Budget {
   const ofCalls = createBudget(maxCalls);
   const maxMicros = microsOf(maxCost);
-  const { billing } = endpoint.profile ?? {};
+  const { billing, batch } = endpoint.profile ?? {};
   if (maxMicros === undefined || !billing) return ofCalls;
-  return joinBudgets(ofCalls, createCostBudget(maxMicros, billing.priceMicros));
+  const mostPerCall = billing.priceMicros * (batch?.size ?? 1);
+  return joinBudgets(ofCalls, createCostBudget(maxMicros, mostPerCall));
 }
 
 /** A worker with nobody beside it that could make its calls waits with them instead. */

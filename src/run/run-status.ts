@@ -1,6 +1,6 @@
 import { hostname } from 'node:os';
 import { describeError } from '../common/exit-codes.ts';
-import { within } from '../common/lifetime.ts';
+import { SHUTDOWN_TIMEOUT_MS, within } from '../common/lifetime.ts';
 import { createRunControl, type RunControl } from '../common/run-control.ts';
 import { toCleanJson } from '../common/secrets.ts';
 import type { InstrumentMaker } from '../metrics/create-instruments.ts';
@@ -190,9 +190,6 @@ interface RunBoard {
   readonly context: RunContext;
   close(how: RunEnd | undefined): Promise<void>;
 }
-
-/** A Redis that cannot be reached must not hold up the end of a run for longer. */
-const SHUTDOWN_TIMEOUT_MS = 2_000;
 
 /**
  * Shows a run in Redis, and takes requests to it from there. The run goes on if Redis cannot be

@@ -1,16 +1,12 @@
-import {
-  type AddressReason,
-  isAddressReason,
-  sentenceOn,
-  wordsOf,
-} from '../brand/network-error.ts';
+import { isAddressReason, sentenceOn, wordsOf } from '../brand/network-error.ts';
 import type { Misdirection } from '../brand/outcome.ts';
 import { formatDuration, formatUnits } from '../common/format.ts';
 import { printable, printableLines } from '../common/text.ts';
 import { textOfCell } from '../rows/csv/csv-writer.ts';
-import type { Trial, TrialColumn } from '../run/run-to-trial.ts';
+import type { Trial, TrialColumn } from '../run/trial.ts';
 import type { Stop } from '../worker/stop-switch.ts';
 import { describeStop } from './describe.ts';
+import { findReason, MISDIRECTIONS } from './reasons.ts';
 
 export interface DescribeTrialOptions {
   /** The domain as it was typed. */
@@ -91,17 +87,8 @@ const FORBIDDEN = ' If it refuses others too, check --auth and what the credenti
 
 function describeFailure(reason: string): string | undefined {
   const words = wordsOf(reason);
-  return words ? `${words.what}; ${words.check}` : FAILURES[reason];
+  return words ? `${words.what}; ${words.check}` : findReason(reason)?.clause;
 }
-
-const FAILURES: Readonly<Record<string, string>> = {
-  redirect_without_domain: 'the API redirects to an address without the domain; check --base-url',
-  invalid_response: 'the answer was no JSON object in UTF-8; check --base-url',
-  response_too_large: 'the answer was longer than 10 MiB, or its headers than 16 KiB',
-  redirect_to_another_origin: 'the API redirects to another origin; check --base-url',
-  too_many_redirects: 'the API redirects again and again',
-  throttled: 'the API refused it for ten minutes, each time for the moment (429 and the like)',
-};
 
 function describeCost({ isFromStore, fetchedAt, calls, elapsedMs }: Trial, nowMs: number): string {
   if (!isFromStore) {
@@ -124,27 +111,8 @@ function describeWhy(stop: Stop, { calls }: Trial): string {
 }
 
 function describeMisdirection(seen: Misdirection): string {
-  return isAddressReason(seen) ? sentenceOn(seen) : MISDIRECTIONS[seen];
+  return isAddressReason(seen) ? sentenceOn(seen) : MISDIRECTIONS[seen].one;
 }
-
-const MISDIRECTIONS: Readonly<Record<Exclude<Misdirection, AddressReason>, string>> = {
-  not_found_page:
-    'The answer was 404 with a page that is no JSON, as a wrong path gives: check --base-url.',
-  not_found_doubled:
-    'The answer was 404, and --base-url ends in /v1, which each call adds by itself: leave it off, or try a domain that is known.',
-  bad_request_page:
-    'The answer was 400 with a page that is no JSON: check --base-url, for one its https:// and its port.',
-  no_json:
-    'The answer was 200 with something that is no JSON object, such as a page for people: check --base-url, and whether a proxy or a login stands between.',
-  redirect_to_another_origin:
-    'The API redirects to another origin: check --base-url, for one its https:// and its host.',
-  same_answer:
-    'The answer is the same for different domains: check --base-url, and whether a login or a page of welcome stands between.',
-  lost_domain:
-    'The API redirects to an address without the domain, which can only answer about something else, such as a login: check --base-url, for one its https:// and its host.',
-  bot_wall:
-    'The answer was a refusal with a page for people, such as a check for bots shows: ask the makers of the API to let your address or your User-Agent (--header) through, and check --base-url.',
-};
 
 function describeAnswer(answer: object): readonly string[] {
   const lines = printableLines(JSON.stringify(answer, undefined, 2)).split('\n');

@@ -1,4 +1,4 @@
-import { type AddressReason, isAddressReason, wordsOf } from '../brand/network-error.ts';
+import { isAddressReason, wordsOf } from '../brand/network-error.ts';
 import type { Misdirection } from '../brand/outcome.ts';
 import {
   countOf,
@@ -14,6 +14,7 @@ import type { Plan, PlanEstimate } from '../producer/plan.ts';
 import { shorten } from '../rows/columns/names.ts';
 import type { Refusal, Stop, StopReason } from '../worker/stop-switch.ts';
 import type { RunEvent, Sampled } from './events.ts';
+import { MISDIRECTIONS, STOPS } from './reasons.ts';
 import {
   type CallsPerSummary,
   findNothing,
@@ -230,54 +231,11 @@ function cut(said: string): string {
   return said.length > LONGEST_SAID ? `${said.slice(0, LONGEST_SAID - 1)}…` : said;
 }
 
-const STOPS: Readonly<Record<Stop['reason'], string>> = {
-  unauthorized:
-    'The API refused the credential (401): check --auth and BRANDFILL_API_KEY. No further call is made.',
-  forbidden:
-    'The API answered 403 five times in a row: check --auth and what the credential is allowed. No further call is made.',
-  quota: 'The quota of the API is used up. No further call is made.',
-  outage: 'The API has been out for longer than --max-outage. No further call is made.',
-  refused:
-    'The API refused five different domains in the same way, with no success between: check --auth, --param and --base-url. No further call is made.',
-  misdirected: 'The first calls all had the same result. No further call is made.',
-  max_failed:
-    'More lookups failed than --max-failed allows: look at the reasons in the failures file. No further call is made.',
-  max_calls: 'All calls of --max-calls are made. No further call is made.',
-  max_cost: 'The next answer could cost more than --max-cost leaves. No further call is made.',
-  max_calls_per:
-    'All calls of --max-calls-per are made, by this run and others together. No further call is made.',
-  unusable_store:
-    'No further call is made, and the answers that came since then go to the outputs alone.',
-  interrupted:
-    'Interrupted: no further call is made, calls in flight get 10 s. Interrupt again to end at once.',
-  error: 'Stopped by an error.',
-};
-
 function describeMisdirection(seen: Misdirection): string {
-  if (!isAddressReason(seen)) return MISDIRECTIONS[seen];
+  if (!isAddressReason(seen)) return MISDIRECTIONS[seen].first;
   const { what, check } = wordsOf(seen);
   return `The first calls failed because ${what}: ${check}.`;
 }
-
-/** How the first calls ended, and what to check. */
-const MISDIRECTIONS: Readonly<Record<Exclude<Misdirection, AddressReason>, string>> = {
-  not_found_page:
-    'The first calls were all answered 404 with a page that is no JSON: the path is wrong, check --base-url.',
-  not_found_doubled:
-    'The first calls were all answered 404, and --base-url ends in /v1, which each call adds by itself: leave it off.',
-  bad_request_page:
-    'The first calls were all answered 400 with a page that is no JSON: check --base-url, for one its https:// and its port.',
-  no_json:
-    'The first calls were all answered 200 with something that is no JSON object, such as a page for people: check --base-url, and whether a proxy or a login stands between.',
-  redirect_to_another_origin:
-    'The first calls were all redirected to another origin: check --base-url, for one its https:// and its host.',
-  same_answer:
-    'Five different domains got one and the same answer (200), so it is about none of them: check --base-url, --param, and whether a login or a page of welcome stands between.',
-  lost_domain:
-    'The first calls were all redirected to an address without the domain, which can only answer about something else, such as a login: check --base-url, for one its https:// and its host.',
-  bot_wall:
-    'The first calls were all refused with a page for people, such as a check for bots shows: it comes from what stands before the API, not from the API. Ask its makers to let your address or your User-Agent (--header) through, and check --base-url.',
-};
 
 /** The summary for people, in lines. */
 export function describeSummary(summary: Summary): readonly string[] {

@@ -2,12 +2,12 @@ import { hostname } from 'node:os';
 import { findJsonObject, type JsonObject } from '../brand/json-object.ts';
 import { countOf } from '../common/format.ts';
 import type { RunControl } from '../common/run-control.ts';
-import type { PaceDescription } from '../pace/pacer.ts';
 import { describeStop, describeSummary } from '../watch/describe.ts';
 import type { Progress, RunEvent } from '../watch/events.ts';
 import { findNothing, type Summary } from '../watch/summary.ts';
 import { createTimeLeft } from '../watch/time-left.ts';
-import { describeWait, findHoldUp } from '../watch/waits.ts';
+import { limitOf } from '../watch/timeline.ts';
+import { describeWait } from '../watch/waits.ts';
 import type {
   Board,
   BoardSource,
@@ -75,12 +75,7 @@ export function createLiveRun(options: LiveRunOptions): LiveRun {
       case 'progress':
         progress = event;
         timeLeft.look(event);
-        history.add({
-          ...event,
-          limitPerSecond: limitOf(event.pace),
-          comesInBursts: event.comesInBursts === true && event.isPaused !== true,
-          heldBy: findHoldUp(event),
-        });
+        history.add(event);
         break;
       case 'logos': {
         const { total, saved, kept, missing } = event;
@@ -213,11 +208,6 @@ function toRunProgress(progress: Progress): Omit<RunProgress, 'leftMs' | 'ratePe
     underWay,
     waits: waitOf(progress),
   };
-}
-
-function limitOf(pace: PaceDescription | undefined): number | undefined {
-  if (pace?.limitIs === 'fixed') return pace.ratePerSecond;
-  return pace?.learnedLimitPerSecond;
 }
 
 /** The run does not know whether a worker has begun and only waits long for its answers. */

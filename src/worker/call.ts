@@ -134,33 +134,58 @@ async function makeCall(
   context: CallContext,
   questions: CallQuestions,
 ): Promise<CallResult> {
-  const { client, counters, stopSwitch, clock } = context;
   if (!questions.isWanted()) throw new NotAskedError();
   const permit = tryAcquireAll(context, questions) ?? (await acquireAll(context, questions));
+  return await callWith(permit, path, context, questions);
+}
+
+/** Makes a call that everything was acquired for. */
+export async function callWith(
+  permit: Permit,
+  path: string,
+  context: CallContext,
+  questions: CallQuestions,
+): Promise<CallResult> {
+  const { client, stopSwitch, clock } = context;
   const sentAtMs = clock.nowMs();
-  counters.calls += 1;
-  if (questions.counters) questions.counters.calls += 1;
+  countCall(context, questions);
   try {
     const answered = await client.call(path, stopSwitch.noCall, questions.domain);
     const answer = asLimit(context.credence.weigh(answered, questions.domain), context);
-    const latencyMs = clock.nowMs() - sentAtMs;
-    context.onCallEnd?.(answer.httpStatus, latencyMs);
-    const { costMicros = 0 } = answer;
-    counters.billedMicros += costMicros;
-    if (questions.counters) questions.counters.billedMicros += costMicros;
-    if (answer.kind === 'throttled') {
-      counters.throttled += 1;
-      if (questions.counters) questions.counters.throttled += 1;
-      permit.release();
-    } else permit.spend(answer.costMicros);
-    return { answer, closedMs: release(answer, { context, sentAtMs, questions }), latencyMs };
+    return settle(answer, { permit, context, sentAtMs, questions });
   } catch (error) {
-    // The call was given up while under way, and may well be billed.
-    permit.spend();
-    context.onCallEnd?.(undefined, clock.nowMs() - sentAtMs);
-    abandon(context, sentAtMs);
+    giveUp({ permit, context, sentAtMs, questions });
     throw error;
   }
+}
+
+/** Counts a call that begins. */
+export function countCall({ counters }: CallContext, { counters: own }: CallQuestions): void {
+  counters.calls += 1;
+  if (own) own.calls += 1;
+}
+
+/** Releases all that a call has acquired, with what its answer says to each. */
+export function settle(answer: Answer, ended: EndedCall): CallResult {
+  const { permit, context, sentAtMs, questions } = ended;
+  const latencyMs = context.clock.nowMs() - sentAtMs;
+  context.onCallEnd?.(answer.httpStatus, latencyMs);
+  const { costMicros = 0 } = answer;
+  context.counters.billedMicros += costMicros;
+  if (questions.counters) questions.counters.billedMicros += costMicros;
+  if (answer.kind === 'throttled') {
+    context.counters.throttled += 1;
+    if (questions.counters) questions.counters.throttled += 1;
+    permit.release();
+  } else permit.spend(answer.costMicros);
+  return { answer, closedMs: release(answer, ended), latencyMs };
+}
+
+/** Releases all that a call has acquired that was given up while under way, and may well be billed. */
+export function giveUp({ permit, context, sentAtMs }: EndedCall): void {
+  permit.spend();
+  context.onCallEnd?.(undefined, context.clock.nowMs() - sentAtMs);
+  abandon(context, sentAtMs);
 }
 
 /**
@@ -184,7 +209,7 @@ function tryAcquireAll(
 /**
  * Waits until budget, rate limiter and circuit breaker all let a call start at the same moment.
  */
-async function acquireAll(context: CallContext, questions: CallQuestions): Promise<Permit> {
+export async function acquireAll(context: CallContext, questions: CallQuestions): Promise<Permit> {
   const { breaker, pause, stopSwitch, clock } = context;
   for (;;) {
     const noNewCall = breaker.noNewCall ?? stopSwitch.noNewCall;
@@ -250,7 +275,7 @@ async function acquireTurn(
 }
 
 /** Turns a 503 into a throttle, which costs no attempt, when the API was found to limit calls with it. */
-function asLimit(answer: Answer, { breaker }: CallContext): Answer {
+export function asLimit(answer: Answer, { breaker }: CallContext): Answer {
   const { httpStatus } = answer;
   if (answer.kind !== 'try_again' || httpStatus !== 503 || !breaker.isLimitedBy503) return answer;
   const { reason: _, about: __, ...others } = answer;
@@ -258,6 +283,7 @@ function asLimit(answer: Answer, { breaker }: CallContext): Answer {
 }
 
 interface EndedCall {
+  readonly permit: Permit;
   readonly context: CallContext;
   readonly sentAtMs: number;
   readonly questions: CallQuestions;

@@ -3,12 +3,15 @@ import type { Answer } from '../brand/answer.ts';
 import type { Endpoint } from '../brand/endpoint.ts';
 import type { Outcome } from '../brand/outcome.ts';
 import type { RetryBudget } from '../guard/retry-budget.ts';
+import type { Batches } from './batches.ts';
 import { type CallContext, type CallQuestions, callInTurn } from './call.ts';
 import { NotAskedError, stopForWait } from './stop-switch.ts';
 
 /** The parts that all lookups share. */
 export interface LookupContext extends CallContext {
   readonly endpoint: Endpoint;
+  /** Asks about several domains in one call. @default each call asks about one */
+  readonly batches?: Batches | undefined;
   /** How often a lookup is retried. */
   readonly retries: number;
   readonly retryBudget: RetryBudget;
@@ -140,7 +143,10 @@ class Lookup implements CallQuestions {
     let path = context.endpoint.path(this.domain);
     let redirects = 0;
     for (;;) {
-      const { answer, closedMs, latencyMs } = await callInTurn(path, context, this);
+      const together = redirects === 0 ? context.batches : undefined;
+      const { answer, closedMs, latencyMs } = together
+        ? await together.call(this)
+        : await callInTurn(path, context, this);
       this.#billedMicros += answer.costMicros ?? 0;
       context.onCall?.({ domain: this.domain, answer, latencyMs });
       // While the API is out for all, a failure says nothing about this domain.

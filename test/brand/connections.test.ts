@@ -58,12 +58,12 @@ describe('connections', () => {
       response.writeHead(400, { 'content-encoding': 'gzip' });
       response.write(gzipSync('x'.repeat(10_000)));
     });
-    const { ask } = useClient(url, { timeoutMs: 1_000 });
+    const { ask } = useClient(url, { timeoutMs: 10_000 });
     const startMs = performance.now();
     for (let call = 0; call < 3; call += 1) {
       expect(await ask()).toMatchObject({ kind: 'rejected', reason: 'x'.repeat(200) });
     }
-    expect(performance.now() - startMs).toBeLessThan(900);
+    expect(performance.now() - startMs).toBeLessThan(9_000);
   });
 
   it('are as many as allowed and no more', async () => {

@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import { announceRun, openQueueServer } from '../../src/queue/bullmq/index.ts';
 import type { RunProgress } from '../../src/web/board.ts';
-import { runState } from '../dashboard/boards.ts';
 import { run, start } from '../integration/support/command.ts';
 import { openFolder } from '../integration/support/folder.ts';
 import { FAR, openSchedules } from '../integration/support/schedules.ts';
 import { domains, listOf } from '../integration/support/tables.ts';
 import { useRedis } from '../support/redis.ts';
+import { runState } from '../web/boards.ts';
 import { findChromium, useChromium } from './support/chromium.ts';
 import { findFaults, overflowOf } from './support/faults.ts';
 import { openPage } from './support/stage.ts';

@@ -7,6 +7,7 @@ import { startRedis, type TestRedis } from '../support/redis.ts';
 import { openApi } from './support/api.ts';
 import { run, start } from './support/command.ts';
 import { openFolder } from './support/folder.ts';
+import { openList } from './support/lists.ts';
 import { domains, listOf } from './support/tables.ts';
 
 async function openRedis(...settings: string[]): Promise<TestRedis> {
@@ -50,8 +51,7 @@ async function addTo(
 
 describe('add', () => {
   it('ends with exit code 3 if no row has a domain, and says what it noticed of the list', async () => {
-    const folder = openFolder();
-    folder.write('list.csv', 'name,domain\n1,Acme,n/a\n2,Bolt,none\n');
+    const folder = openList('name,domain\n1,Acme,n/a\n2,Bolt,none\n');
     const { code, stderr } = await run(
       ['add', 'list.csv', '--dry-run', '--domain-column', 'domain'],
       {
@@ -257,8 +257,7 @@ describe('brandfill add', () => {
 
   it('ends with 130 when it is interrupted', async () => {
     const redis = await openRedis('--maxmemory', '3mb');
-    const folder = openFolder();
-    folder.write('list.csv', listOf(domains(60_000)));
+    const folder = openList(60_000);
     const adding = await start(['add', 'list.csv', '--queue', redis.url], { cwd: folder.path });
     await adding.shows('out of memory');
     adding.process.kill('SIGINT');
@@ -274,8 +273,7 @@ describe('brandfill add', () => {
     ['an impossible chunk', ['--dry-run', '--chunk', '1001'], /--chunk.*1000/],
     ['no such column', ['--dry-run', '--domain-column', 'site'], /site/],
   ])('ends with 2 and a sentence: %s', async (_, flags, expected) => {
-    const folder = openFolder();
-    folder.write('list.csv', listOf(['acme.com']));
+    const folder = openList(listOf(['acme.com']));
     const { code, stderr } = await run(['add', 'list.csv', ...flags], { cwd: folder.path });
     expect(code).toBe(2);
     expect(stderr).toMatch(expected);

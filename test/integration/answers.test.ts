@@ -4,7 +4,8 @@ import type { SandboxReply } from '../../src/sandbox/options.ts';
 import { openApi, openScripted, openServer } from './support/api.ts';
 import { enrichIn } from './support/enrich.ts';
 import { openFolder } from './support/folder.ts';
-import { runHere } from './support/program.ts';
+import { openList } from './support/lists.ts';
+import { enrichHere } from './support/program.ts';
 import { listOf, rowsOf } from './support/tables.ts';
 
 const LONG = `Bad domain: ${'x'.repeat(300)}`;
@@ -52,9 +53,7 @@ describe('an answer', () => {
     );
     const script = Object.fromEntries(TABLE.map(([, reply], at) => [`d${at}.com`, reply]));
     const api = await openScripted(script);
-    const ended = await runHere(['enrich', 'list.csv', '--base-url', api.url, '--retries', '1'], {
-      cwd: folder.path,
-    });
+    const ended = await enrichHere(folder, api.url, '--retries', '1');
     expect(ended.code).toBe(3);
     const failures = rowsOf(folder.read('list.failures.csv'));
     const got = failures.map((row) => [
@@ -87,8 +86,7 @@ describe('an answer', () => {
   });
 
   it('that is no use is tried again up to 3 times, however many retries there are', async () => {
-    const folder = openFolder();
-    folder.write('list.csv', listOf(['acme.com']));
+    const folder = openList(listOf(['acme.com']));
     const api = await openScripted({ 'acme.com': { body: 'oops' } });
     const { summary } = await enrichIn(folder, {
       input: 'list.csv',
@@ -105,8 +103,7 @@ describe('an answer', () => {
   ] as const)(
     'of more than 10 MiB in %s is too large, and is not tried again',
     async (encoding, compress) => {
-      const folder = openFolder();
-      folder.write('list.csv', listOf(['acme.com']));
+      const folder = openList(listOf(['acme.com']));
       const body = compress(Buffer.from(`{"name":"${'x'.repeat(11 * 1024 * 1024)}"}`));
       const server = await openServer((_, response) => {
         response.setHeader('content-encoding', encoding);
@@ -120,21 +117,17 @@ describe('an answer', () => {
   );
 
   it('that is compressed is read', async () => {
-    const folder = openFolder();
-    folder.write('list.csv', listOf(['acme.com', 'bolt.com']));
+    const folder = openList(listOf(['acme.com', 'bolt.com']));
     const api = await openApi({ gzip: true });
     const { summary } = await enrichIn(folder, { input: 'list.csv', baseUrl: api.url });
     expect(summary.statuses.found).toBe(2);
   });
 
   it('of refused connections ends as failed', async () => {
-    const folder = openFolder();
-    folder.write('list.csv', listOf(['acme.com']));
+    const folder = openList(listOf(['acme.com']));
     const gone = await openApi();
     await gone.close();
-    const ended = await runHere(['enrich', 'list.csv', '--base-url', gone.url, '--retries', '0'], {
-      cwd: folder.path,
-    });
+    const ended = await enrichHere(folder, gone.url, '--retries', '0');
     expect(ended.code).toBe(3);
     expect(rowsOf(folder.read('list.failures.csv'))).toMatchObject([
       { brand_reason: 'connection_refused', brand_http_status: '', brand_attempts: '1' },
@@ -142,8 +135,7 @@ describe('an answer', () => {
   });
 
   it('that redirects is followed on the same origin, and nowhere else', async () => {
-    const folder = openFolder();
-    folder.write('list.csv', listOf(['near.com', 'far.com', 'round.com']));
+    const folder = openList(listOf(['near.com', 'far.com', 'round.com']));
     const far = await openServer();
     const api = await openServer((request, response) => {
       const url = request.url ?? '';

@@ -5,6 +5,7 @@ import { openServer } from './support/api.ts';
 import { summaryOf } from './support/command.ts';
 import { enrichIn } from './support/enrich.ts';
 import { type Folder, openFolder } from './support/folder.ts';
+import { openList } from './support/lists.ts';
 import { runHere } from './support/program.ts';
 import { column, listOf, rowsOf } from './support/tables.ts';
 import { expectUsageError } from './support/usage-error.ts';
@@ -13,8 +14,7 @@ const KEY = { ACME_KEY: 's3cret-key-of-acme' };
 
 /** A list of domains and a profile, `acme.yaml`, in one folder. */
 function openProfile(profile: string, domains: readonly string[] = ['acme.com']): Folder {
-  const folder = openFolder();
-  folder.write('list.csv', listOf(domains));
+  const folder = openList(listOf(domains));
   folder.write('acme.yaml', profile);
   return folder;
 }
@@ -391,7 +391,7 @@ describe('a profile that cannot be used ends with exit code 2, and asks nothing'
     [
       'a placeholder that is none',
       'title: Acme\nrequest:\n  baseUrl: http://127.0.0.1:9\n  path: /v2/{name}\n',
-      /acme\.yaml:4:9: path: there is no '\{name\}'; \{domain\} stands for the domain/,
+      /acme\.yaml:4:9: path: there is no '\{name\}'; \{domain\} is what can stand there/,
     ],
     [
       'a sample that means something else',

@@ -1,16 +1,15 @@
 import { describe, expect, it } from 'vitest';
 import { openApi } from './support/api.ts';
 import { summaryOf } from './support/command.ts';
-import { openFolder } from './support/folder.ts';
-import { runHere } from './support/program.ts';
+import { openList } from './support/lists.ts';
+import { enrichHere, runHere } from './support/program.ts';
 import { column, domains, listOf, rowsOf } from './support/tables.ts';
 
 const MANY = domains(300);
 
 describe('a run that the API stops', () => {
   it('at 401 makes no further call, ends with 4, and goes on with a good credential', async () => {
-    const folder = openFolder();
-    folder.write('list.csv', listOf(MANY));
+    const folder = openList(listOf(MANY));
     const api = await openApi({ auth: { scheme: 'bearer', key: 'good' }, latencyMs: 5 });
     const enrich = (key: string) =>
       runHere(
@@ -38,8 +37,7 @@ describe('a run that the API stops', () => {
   });
 
   it('at 401 in the middle keeps what was found', async () => {
-    const folder = openFolder();
-    folder.write('list.csv', listOf(MANY));
+    const folder = openList(listOf(MANY));
     let answered = 0;
     const api = await openApi({
       respond: (domain) => {
@@ -47,18 +45,14 @@ describe('a run that the API stops', () => {
         return answered <= 100 ? { body: { domain } } : { status: 401 };
       },
     });
-    const ended = await runHere(
-      ['enrich', 'list.csv', '--base-url', api.url, '--json', '--concurrency', '4'],
-      { cwd: folder.path },
-    );
+    const ended = await enrichHere(folder, api.url, '--json', '--concurrency', '4');
     expect(ended.code).toBe(4);
     expect(summaryOf(ended).statuses).toMatchObject({ found: 100, skipped: 200 });
     expect(api.stats().calls).toBeLessThanOrEqual(104);
   });
 
   it('at 402 says that the quota is used up, and the next run goes on', async () => {
-    const folder = openFolder();
-    folder.write('list.csv', listOf(MANY));
+    const folder = openList(listOf(MANY));
     const api = await openApi({ quota: 70 });
     const args = ['enrich', 'list.csv', '--base-url', api.url, '--json', '--concurrency', '4'];
     const first = await runHere(args, { cwd: folder.path });
@@ -76,8 +70,7 @@ describe('a run that the API stops', () => {
   });
 
   it('at five 403 in a row takes the credential for refused, and keeps none of them', async () => {
-    const folder = openFolder();
-    folder.write('list.csv', listOf(MANY));
+    const folder = openList(listOf(MANY));
     let isAllowed = false;
     const api = await openApi({
       latencyMs: 2,
@@ -100,18 +93,14 @@ describe('a run that the API stops', () => {
   });
 
   it('not at 403 with successes between them: those rows are rejected', async () => {
-    const folder = openFolder();
-    folder.write('list.csv', listOf(MANY));
+    const folder = openList(listOf(MANY));
     const api = await openApi({
       respond: (domain) =>
         Number(/\d+/.exec(domain)?.[0]) % 3 === 0
           ? { status: 403, body: { error: 'not in your plan' } }
           : { body: { domain } },
     });
-    const ended = await runHere(
-      ['enrich', 'list.csv', '--base-url', api.url, '--json', '--concurrency', '1'],
-      { cwd: folder.path },
-    );
+    const ended = await enrichHere(folder, api.url, '--json', '--concurrency', '1');
     expect(ended.code).toBe(0);
     expect(summaryOf(ended).statuses).toMatchObject({ found: 200, rejected: 100 });
     expect(rowsOf(folder.read('list.failures.csv'))[0]).toMatchObject({

@@ -5,7 +5,8 @@ import { gzipSync } from 'node:zlib';
 import { afterAll, describe, expect, it } from 'vitest';
 import { startSandbox } from '../../src/sandbox/server.ts';
 import { openFolder } from './support/folder.ts';
-import { runHere } from './support/program.ts';
+import { openList } from './support/lists.ts';
+import { enrichHere, runHere } from './support/program.ts';
 import { expectRefusal, expectUntouched } from './support/refusals.ts';
 import { domains, listOf } from './support/tables.ts';
 
@@ -205,12 +206,8 @@ describe('an input that cannot be used', () => {
   });
 
   it('is one without the column that was named', async () => {
-    const folder = openFolder();
-    folder.write('list.csv', 'name,domain\nA,acme.com\n');
-    const enrich = (column: string) =>
-      runHere(['enrich', 'list.csv', '--base-url', api.url, '--domain-column', column], {
-        cwd: folder.path,
-      });
+    const folder = openList('name,domain\nA,acme.com\n');
+    const enrich = (column: string) => enrichHere(folder, api.url, '--domain-column', column);
     expectRefusal(await enrich('website'), /'website'.*list\.csv.*name, domain/);
   });
 
@@ -229,12 +226,9 @@ describe('an input that cannot be used', () => {
 
   it('is one that may not be read', async (test) => {
     if (userInfo().uid === 0) return test.skip('root may read everything');
-    const folder = openFolder();
-    folder.write('list.csv', listOf(domains(2)));
+    const folder = openList(2);
     execFileSync('chmod', ['000', folder.at('list.csv')]);
-    const ended = await runHere(['enrich', 'list.csv', '--base-url', api.url], {
-      cwd: folder.path,
-    });
+    const ended = await enrichHere(folder, api.url);
     expectRefusal(ended, /list\.csv.*permission denied/);
   });
 });

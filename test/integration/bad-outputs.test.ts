@@ -5,8 +5,9 @@ import { afterAll, describe, expect, it } from 'vitest';
 import { startSandbox } from '../../src/sandbox/server.ts';
 import { builtCommand } from './support/build.ts';
 import { type Ended } from './support/command.ts';
-import { type Folder, openFolder } from './support/folder.ts';
-import { runHere } from './support/program.ts';
+import { type Folder } from './support/folder.ts';
+import { openList } from './support/lists.ts';
+import { enrichHere, runHere } from './support/program.ts';
 import { expectRefusal, expectUntouched } from './support/refusals.ts';
 import { openSmallDisk } from './support/small-disk.ts';
 import { domains, listOf } from './support/tables.ts';
@@ -23,23 +24,19 @@ describe('an output that cannot be used', () => {
     ['a symbolic link to the input', 'symbolic.csv'],
     ['a hard link to the input', 'hard.csv'],
   ])('is %s', async (_, out) => {
-    const folder = openFolder();
-    folder.write('list.csv', LIST);
+    const folder = openList(LIST);
     mkdirSync(folder.at('folder'));
     symlinkSync('list.csv', folder.at('symbolic.csv'));
     linkSync(folder.at('list.csv'), folder.at('hard.csv'));
     for (const flag of ['--out', '--failures']) {
-      const ended = await runHere(['enrich', 'list.csv', '--base-url', api.url, flag, out], {
-        cwd: folder.path,
-      });
+      const ended = await enrichHere(folder, api.url, flag, out);
       expectRefusal(ended, /it is the input itself/);
     }
     expect(folder.read('list.csv')).toBe(LIST);
   });
 
   it('is the database of a store, also through a link', async () => {
-    const folder = openFolder();
-    folder.write('list.csv', LIST);
+    const folder = openList(LIST);
     const enrich = ['enrich', 'list.csv', '--base-url', api.url];
     await runHere(enrich, { cwd: folder.path });
     const stored = folder.read('.brandfill/data.mdb');
@@ -57,34 +54,25 @@ describe('an output that cannot be used', () => {
   });
 
   it('is the input, when that comes from standard input', async () => {
-    const folder = openFolder();
-    folder.write('list.csv', LIST);
+    const folder = openList(LIST);
     const ended = await runShell(folder, '"$@" enrich - --out list.csv --retries 0 < list.csv');
     expectRefusal(ended, /it is the input itself/);
     expect(folder.read('list.csv')).toBe(LIST);
   });
 
   it('is both of them at once, also through a link', async () => {
-    const folder = openFolder();
-    folder.write('list.csv', LIST);
+    const folder = openList(LIST);
     symlinkSync('list.enriched.csv', folder.at('link.csv'));
     folder.write('list.enriched.csv', 'earlier');
-    const ended = await runHere(
-      ['enrich', 'list.csv', '--base-url', api.url, '--failures', 'link.csv'],
-      {
-        cwd: folder.path,
-      },
-    );
+    const ended = await enrichHere(folder, api.url, '--failures', 'link.csv');
     expectRefusal(ended, /both outputs/);
     expect(folder.read('list.enriched.csv')).toBe('earlier');
   });
 
   it('is in a folder that is not there or takes no files, or is a folder', async () => {
-    const folder = openFolder();
-    folder.write('list.csv', LIST);
+    const folder = openList(LIST);
     mkdirSync(folder.at('folder.csv'));
-    const enrich = (...flags: readonly string[]) =>
-      runHere(['enrich', 'list.csv', '--base-url', api.url, ...flags], { cwd: folder.path });
+    const enrich = (...flags: readonly string[]) => enrichHere(folder, api.url, ...flags);
     const calls = api.stats().calls;
     expectRefusal(
       await enrich('--out', 'none/out.csv'),
@@ -102,15 +90,9 @@ describe('an output that cannot be used', () => {
 
   it('is in a folder without permission', async (test) => {
     if (userInfo().uid === 0) return test.skip('root may write everywhere');
-    const folder = openFolder();
-    folder.write('list.csv', LIST);
+    const folder = openList(LIST);
     mkdirSync(folder.at('closed'), { mode: 0o500 });
-    const ended = await runHere(
-      ['enrich', 'list.csv', '--base-url', api.url, '--out', 'closed/o.csv'],
-      {
-        cwd: folder.path,
-      },
-    );
+    const ended = await enrichHere(folder, api.url, '--out', 'closed/o.csv');
     expectRefusal(ended, /closed\/o\.csv.*permission denied/);
   });
 
@@ -119,28 +101,23 @@ describe('an output that cannot be used', () => {
     ['--out', 3_000],
     ['--failures', 3],
   ])('is on a full device: %s, %d rows', async (flag, count) => {
-    const folder = openFolder();
-    folder.write('list.csv', listOf(domains(count)));
+    const folder = openList(count);
     folder.write('list.enriched.csv', 'earlier');
     folder.write('list.failures.csv', 'earlier');
-    const ended = await runHere(['enrich', 'list.csv', '--base-url', api.url, flag, '/dev/full'], {
-      cwd: folder.path,
-    });
+    const ended = await enrichHere(folder, api.url, flag, '/dev/full');
     expectRefusal(ended, /\/dev\/full: the disk is full/);
     expectUntouched(folder, ['list.csv', 'list.enriched.csv', 'list.failures.csv']);
   });
 
   it('is a summary that goes to a full device', async () => {
-    const folder = openFolder();
-    folder.write('list.csv', listOf(domains(3)));
+    const folder = openList(3);
     const ended = await runShell(folder, '"$@" enrich list.csv --dry-run --json > /dev/full');
     expectRefusal(ended, /Cannot write to standard output: the disk is full/);
   });
 
   it('is what a store has, exported to a full device', async () => {
-    const folder = openFolder();
-    folder.write('list.csv', listOf(domains(3)));
-    await runHere(['enrich', 'list.csv', '--base-url', api.url], { cwd: folder.path });
+    const folder = openList(3);
+    await enrichHere(folder, api.url);
     const ended = await runShell(folder, '"$@" store export > /dev/full');
     expectRefusal(ended, /Cannot write to standard output: the disk is full/);
   });
@@ -148,8 +125,7 @@ describe('an output that cannot be used', () => {
   it.each(['csv', 'csv.gz'])('is on a full disk (%s)', async (extension) => {
     const disk = openSmallDisk(64 * 1024);
     if (!disk) return console.log('Left out: a full disk, because no small disk can be mounted.');
-    const folder = openFolder();
-    folder.write('list.csv', listOf(domains(2_000)));
+    const folder = openList(2_000);
     const flags = ['--out', disk.at(`o.${extension}`), '--failures', disk.at(`f.${extension}`)];
     disk.write(`o.${extension}`, 'earlier');
     disk.write(`f.${extension}`, 'earlier');
@@ -167,8 +143,7 @@ describe('an output that cannot be used', () => {
   it('leaves nothing on a disk that is full before the run has begun', async () => {
     const disk = openSmallDisk(64 * 1024);
     if (!disk) return console.log('Left out: a full disk, because no small disk can be mounted.');
-    const folder = openFolder();
-    folder.write('list.csv', LIST);
+    const folder = openList(LIST);
     disk.write('filling', Buffer.alloc(64 * 1024));
     const args = ['enrich', 'list.csv', '--base-url', api.url, '--out', disk.at('o.csv')];
     expectRefusal(await runHere(args, { cwd: folder.path }), /Cannot write .*: the disk is full/);
@@ -178,15 +153,12 @@ describe('an output that cannot be used', () => {
   it('is found on a full disk when the last bytes are written, with both files still as they were', async () => {
     const disk = openSmallDisk(64 * 1024);
     if (!disk) return console.log('Left out: a full disk, because no small disk can be mounted.');
-    const folder = openFolder();
-    folder.write('list.csv', listOf(domains(100)));
+    const folder = openList(100);
     folder.write('f.csv', 'earlier');
     disk.write('o.csv.gz', 'earlier');
     disk.write('filling', Buffer.alloc(60 * 1024));
     const flags = ['--out', disk.at('o.csv.gz'), '--failures', 'f.csv'];
-    const ended = await runHere(['enrich', 'list.csv', '--base-url', api.url, ...flags], {
-      cwd: folder.path,
-    });
+    const ended = await enrichHere(folder, api.url, ...flags);
     expectRefusal(ended, /the disk is full/);
     expect(folder.read('f.csv')).toBe('earlier');
     expect(disk.read('o.csv.gz')).toBe('earlier');

@@ -4,10 +4,11 @@ import { afterAll, describe, expect, it, vi } from 'vitest';
 import { startSandbox } from '../../src/sandbox/server.ts';
 import { openApi } from './support/api.ts';
 import { run, start } from './support/command.ts';
-import { type Folder, openFolder } from './support/folder.ts';
+import { type Folder } from './support/folder.ts';
+import { openList } from './support/lists.ts';
 import { expectRefusal, expectUntouched } from './support/refusals.ts';
 import { openSmallDisk } from './support/small-disk.ts';
-import { domains, listOf } from './support/tables.ts';
+import { domains } from './support/tables.ts';
 
 const api = await startSandbox();
 afterAll(() => api.close());
@@ -19,8 +20,7 @@ describe('a store that cannot be used', () => {
     });
 
   it('is a file', async () => {
-    const folder = openFolder();
-    folder.write('list.csv', listOf(domains(3)));
+    const folder = openList(3);
     folder.write('kept', 'mine');
     const ended = await enrich(folder);
     expectRefusal(ended, /store kept.*--store/);
@@ -38,8 +38,7 @@ describe('a store that cannot be used', () => {
     ],
     ['cut short', (path) => truncateSync(path, 5_000)],
   ])('is %s', async (_, damage) => {
-    const folder = openFolder();
-    folder.write('list.csv', listOf(domains(300)));
+    const folder = openList(300);
     expect((await enrich(folder)).code).toBe(0);
     damage(folder.at('kept/data.mdb'));
     folder.write('list.enriched.csv', 'earlier');
@@ -49,8 +48,7 @@ describe('a store that cannot be used', () => {
   });
 
   it('is removed in the middle of a run', async () => {
-    const folder = openFolder();
-    folder.write('list.csv', listOf(domains(300)));
+    const folder = openList(300);
     const slow = await openApi({ latencyMs: 30 });
     const running = await start(
       ['enrich', 'list.csv', '--base-url', slow.url, '--store', 'kept', '--concurrency', '4'],
@@ -68,8 +66,7 @@ describe('a store that cannot be used', () => {
   it('is on a full disk', async () => {
     const disk = openSmallDisk(64 * 1024);
     if (!disk) return console.log('Left out: a full disk, because no small disk can be mounted.');
-    const folder = openFolder();
-    folder.write('list.csv', listOf(domains(3)));
+    const folder = openList(3);
     const args = ['enrich', 'list.csv', '--base-url', api.url, '--store', disk.at('store')];
     expectRefusal(await run(args, { cwd: folder.path }), /store: the disk is full/);
     expectUntouched(folder, ['list.csv']);
@@ -77,8 +74,7 @@ describe('a store that cannot be used', () => {
 
   it('may not be larger: the reason is told in words', async () => {
     if (process.platform === 'win32') return console.log('Left out: Windows has no such limit.');
-    const folder = openFolder();
-    folder.write('list.csv', listOf(domains(200)));
+    const folder = openList(200);
     const large = await openApi({
       respond: (domain) => ({ body: { domain, text: 'x'.repeat(20_000) } }),
     });
@@ -98,8 +94,7 @@ describe('a store that cannot be used', () => {
   it('is on a disk that fills up: what came by then goes to the outputs, and the run stops', async () => {
     const disk = openSmallDisk(6 * 1024 * 1024);
     if (!disk) return console.log('Left out: a full disk, because no small disk can be mounted.');
-    const folder = openFolder();
-    folder.write('list.csv', listOf(domains(1_000)));
+    const folder = openList(1_000);
     const large = await openApi({
       respond: (domain) => ({ body: { domain, text: 'x'.repeat(20_000) } }),
     });
@@ -120,8 +115,7 @@ describe('a store that cannot be used', () => {
   it('is on a full disk: what it holds can be looked at and taken elsewhere', async () => {
     const disk = openSmallDisk(8 * 1024 * 1024);
     if (!disk) return console.log('Left out: a full disk, because no small disk can be mounted.');
-    const folder = openFolder();
-    folder.write('list.csv', listOf(domains(3)));
+    const folder = openList(3);
     const store = ['--store', disk.at('store')];
     const enriched = await run(['enrich', 'list.csv', '--base-url', api.url, ...store], {
       cwd: folder.path,

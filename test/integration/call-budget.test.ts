@@ -14,13 +14,13 @@ import { openApi, openScripted } from './support/api.ts';
 import { run, start, summaryOf } from './support/command.ts';
 import { openFolder } from './support/folder.ts';
 import { openList } from './support/lists.ts';
-import { runHere } from './support/program.ts';
+import { enrichHere, runHere } from './support/program.ts';
 import { column, domains, listOf, rowsOf } from './support/tables.ts';
 
 describe('--max-calls', () => {
   it('over a queue ends the run when retries have used them up, before all is asked', async () => {
     const redis = await useRedis();
-    const folder = openList(listOf(domains(60)));
+    const folder = openList(60);
     // What would look like an outage were it no answer at all.
     const isOdd = (domain: string): boolean => /[13579]\./.test(domain);
     const api = await openApi({
@@ -46,7 +46,7 @@ const never = new AbortController().signal;
 
 describe('--max-calls-per', () => {
   it('ends the run like --max-calls, and counts the calls of all runs on the store', async () => {
-    const folder = openList(listOf(domains(30)));
+    const folder = openList(30);
     const api = await openScripted({});
     const args = ['enrich', 'list.csv', '--base-url', api.url, '--json'];
     const limited = [...args, '--max-calls-per', '12/month'];
@@ -97,10 +97,7 @@ describe('--max-calls-per', () => {
         return { body: { domain } };
       },
     });
-    const ended = await runHere(
-      ['enrich', 'list.csv', '--base-url', api.url, '--json', '--max-calls-per', '4/month'],
-      { cwd: folder.path },
-    );
+    const ended = await enrichHere(folder, api.url, '--json', '--max-calls-per', '4/month');
     expect(ended.code).toBe(0);
     expect(summaryOf(ended)).toMatchObject({
       calls: 5,
@@ -156,7 +153,7 @@ describe('--max-calls-per', () => {
   });
 
   it('loses a block at most with a process that is killed', async () => {
-    const folder = openList(listOf(domains(400)));
+    const folder = openList(400);
     const api = await openApi({ latencyMs: 5 });
     const args = ['enrich', 'list.csv', '--base-url', api.url, '--json'].concat([
       '--max-calls-per',
@@ -287,7 +284,7 @@ describe('over a queue', () => {
 
   it('all workers together make no more calls, whoever they make them for', async () => {
     const redis = await useRedis();
-    const folder = openList(listOf(domains(120)));
+    const folder = openList(120);
     const api = await openApi({ latencyMs: 2 });
     const shared = ['--queue', redis.url, '--base-url', api.url, '--max-calls-per', '50/month'];
     const worker = await start(['worker', ...shared], { cwd: folder.path });
@@ -309,7 +306,7 @@ describe('over a queue', () => {
 
   it('a worker that has used them up says when there will be more, and ends with 4', async () => {
     const redis = await useRedis();
-    const folder = openList(listOf(domains(30)));
+    const folder = openList(30);
     const api = await openApi();
     const shared = ['--queue', redis.url, '--base-url', api.url];
     const worker = await start(['worker', ...shared, '--max-calls-per', '5/month'], {

@@ -13,6 +13,7 @@ import {
 import { startRedis } from '../support/redis.ts';
 import { openApi } from './support/api.ts';
 import { openFolder } from './support/folder.ts';
+import { openList } from './support/lists.ts';
 import { FAR } from './support/schedules.ts';
 
 const defect = new Error('a defect of the program');
@@ -49,8 +50,7 @@ describe('a callback that throws', () => {
     async (callback) => {
       const { url: queue } = await openRedis();
       const api = await openApi();
-      const folder = openFolder();
-      folder.write('list.csv', 'domain\nacme.com\n');
+      const folder = openList('domain\nacme.com\n');
       const lines = ['input: list.csv', `baseUrl: ${api.url}`, `schedule: { cron: '${FAR}' }`];
       const options = { queue, files: [folder.write('nightly.yaml', `${lines.join('\n')}\n`)] };
       const onNotice = (message: string): void => {

@@ -7,7 +7,8 @@ import { openApi } from './support/api.ts';
 import { summaryOf } from './support/command.ts';
 import { type Enriched, enrichIn } from './support/enrich.ts';
 import { type Folder, openFolder } from './support/folder.ts';
-import { runHere } from './support/program.ts';
+import { openList } from './support/lists.ts';
+import { enrichHere, runHere } from './support/program.ts';
 import { expectRefusal } from './support/refusals.ts';
 import { rowsOf } from './support/tables.ts';
 
@@ -202,12 +203,9 @@ describe('--changes', () => {
       /Cannot write none\/c\.csv: there is no folder none; make it first\./,
     ],
   ])('%s is refused before any call', async (flags, expected) => {
-    const folder = openFolder();
-    folder.write('list.csv', LIST);
+    const folder = openList(LIST);
     const api = await openApi();
-    const ended = await runHere(['enrich', 'list.csv', '--base-url', api.url, ...flags], {
-      cwd: folder.path,
-    });
+    const ended = await enrichHere(folder, api.url, ...flags);
     expectRefusal(ended, expected);
     expect(folder.names()).toEqual(['list.csv']);
     expect(api.stats().calls).toBe(0);

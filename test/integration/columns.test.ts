@@ -4,6 +4,7 @@ import type { SandboxReply } from '../../src/sandbox/options.ts';
 import { openApi, openScripted } from './support/api.ts';
 import { enrichIn } from './support/enrich.ts';
 import { openFolder } from './support/folder.ts';
+import { openList } from './support/lists.ts';
 import { runHere } from './support/program.ts';
 import { domains, listOf, objectsOf, rowsOf } from './support/tables.ts';
 
@@ -25,8 +26,7 @@ describe('answers whose names are data', () => {
 
   it('take memory for one of them, make no columns, and say so once', async () => {
     const { url } = await openApi({ respond: withNames(20_000) });
-    const folder = openFolder();
-    folder.write('list.csv', listOf(domains(16)));
+    const folder = openList(16);
     const flags = ['enrich', 'list.csv', '--base-url', url, '--concurrency', '2'];
     const place = { cwd: folder.path, env: { NODE_OPTIONS: '--max-old-space-size=80' } };
     const first = await runHere(flags, place);
@@ -47,8 +47,7 @@ describe('answers whose names are data', () => {
         ? withNames(3_000)(domain)
         : withNames(domain === 'odd.com' ? 2 : 0)(domain);
     const { url } = await openApi({ respond });
-    const folder = openFolder();
-    folder.write('list.csv', 'domain\nwide.com\nodd.com\nplain.com\n');
+    const folder = openList('domain\nwide.com\nodd.com\nplain.com\n');
     await enrichIn(folder, { input: 'list.csv', baseUrl: url });
     const columns = ['name', 'odd.com 0', 'odd.com 1', 'json'];
     expect(enrichedOf(folder.read('list.enriched.csv'))).toEqual(columns);
@@ -70,8 +69,7 @@ describe('the columns of the flattened answer', () => {
       'b.com': body({ name: 'B', blank: null, at: { city: 'Oslo', zip: '' }, tags: [] }),
       'c.com': body({ name: 'C', blank: null, at: { city: 'Rom' }, tags: ['a', 'b'] }),
     });
-    const folder = openFolder();
-    folder.write('list.csv', 'domain\na.com\nb.com\nc.com\nwww.c.com\nd.com\n');
+    const folder = openList('domain\na.com\nb.com\nc.com\nwww.c.com\nd.com\n');
     const first = await enrichIn(folder, { input: 'list.csv', baseUrl: url });
     const expected = ['name', 'at_city', 'tags', 'odd', 'at_zip', 'blank'];
     expect(enrichedOf(folder.read('list.enriched.csv'))).toEqual(expected);
@@ -85,8 +83,7 @@ describe('the columns of the flattened answer', () => {
   it('are as many as --max-columns, and brand_json has what is in none of them', async () => {
     const answer = { name: 'A', at: { city: 'Oslo', zip: null }, 'x,"y': [{ z: 1 }] };
     const { url } = await openScripted({ 'a.com': body(answer), 'b.com': body({ name: 'B' }) });
-    const folder = openFolder();
-    folder.write('list.csv', 'domain\na.com\nb.com\nc\n');
+    const folder = openList('domain\na.com\nb.com\nc\n');
     const flags = ['enrich', 'list.csv', '--base-url', url, '--max-columns', '2'];
     await runHere(flags, { cwd: folder.path });
     expect(rowsOf(folder.read('list.enriched.csv'))).toEqual([
@@ -128,8 +125,7 @@ describe('the columns of the flattened answer', () => {
     const { url } = await openApi({
       respond: (domain) => body({ [`#${domain}`]: 0.5, name: 'N', colors: { [domain]: 1 } }),
     });
-    const folder = openFolder();
-    folder.write('list.csv', listOf(domains(700)));
+    const folder = openList(700);
     await enrichIn(folder, { input: 'list.csv', baseUrl: url });
     const rows = rowsOf(folder.read('list.enriched.csv'));
     expect(Object.keys(rows[0] ?? {})).toHaveLength(4 + 40 + 1);
@@ -149,8 +145,7 @@ describe('the columns of the flattened answer', () => {
       'b.com': { status: 500 },
     };
     const { url } = await openApi({ respond: (domain) => says[domain] });
-    const folder = openFolder();
-    folder.write('list.csv', 'domain\na.com\nb.com\n');
+    const folder = openList('domain\na.com\nb.com\n');
     const options = { baseUrl: url, retries: 0, maxColumns: 2 };
     await enrichIn(folder, { input: 'list.csv', ...options });
     says['b.com'] = body({ land: 'D', city: 'Rom', zip: 2, name: 'B' });
@@ -223,8 +218,7 @@ describe('a changes file', () => {
 
 describe('columns that were asked for', () => {
   it('are told where no answer has anything for them, as after a typing error', async () => {
-    const folder = openFolder();
-    folder.write('list.csv', listOf(domains(5)));
+    const folder = openList(5);
     const { url } = await openApi({
       respond: (domain) => body({ name: domain, at: { city: 'Oslo' }, tags: [] }),
     });

@@ -6,6 +6,7 @@ import { describe, expect, it } from 'vitest';
 import { BrandfillError, enrich } from '../../src/index.ts';
 import { openApi } from './support/api.ts';
 import { openFolder } from './support/folder.ts';
+import { openList } from './support/lists.ts';
 import { findMaterial } from './support/material.ts';
 import { rowsOf } from './support/tables.ts';
 
@@ -107,8 +108,7 @@ describe.skipIf(!SPECTRUM)('csv-spectrum', () => {
   it.each(names.filter((name) => name !== WITHOUT_ANSWER))(
     '%s: the output has the cells that the suite says',
     async (name) => {
-      const folder = openFolder();
-      folder.write('list.csv', readFileSync(join(SPECTRUM ?? '', 'csvs', `${name}.csv`)));
+      const folder = openList(readFileSync(join(SPECTRUM ?? '', 'csvs', `${name}.csv`)));
       const expected = JSON.parse(
         readFileSync(join(SPECTRUM ?? '', 'json', `${name}.json`), 'utf8'),
       ) as Record<string, string>[];
@@ -126,8 +126,7 @@ describe.skipIf(!SPECTRUM)('csv-spectrum', () => {
 
 describe.skipIf(!EXAMPLES)('csvkit-examples', () => {
   it('without a header: the first line is a row', async () => {
-    const folder = openFolder();
-    folder.write('list.csv', readFileSync(join(EXAMPLES ?? '', 'no_header_row.csv')));
+    const folder = openList(readFileSync(join(EXAMPLES ?? '', 'no_header_row.csv')));
     const options = { input: folder.at('list.csv'), baseUrl: 'http://127.0.0.1:9' };
     const { rows } = await enrich({
       ...options,

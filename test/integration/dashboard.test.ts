@@ -5,8 +5,7 @@ import type { Sandbox } from '../../src/sandbox/server.ts';
 import { openApi } from './support/api.ts';
 import { type Running, run, start } from './support/command.ts';
 import { readBoard, statusOf } from './support/dashboards.ts';
-import { openFolder } from './support/folder.ts';
-import { domains, listOf } from './support/tables.ts';
+import { openList } from './support/lists.ts';
 
 interface Stage {
   readonly api: Sandbox;
@@ -19,8 +18,7 @@ const TOKEN = 'correct-horse-battery';
 
 async function openStage(flags: readonly string[] = [], env = {}): Promise<Stage> {
   const api = await openApi({ latencyMs: 50 });
-  const folder = openFolder();
-  folder.write('list.csv', listOf(domains(2_000)));
+  const folder = openList(2_000);
   const args = ['enrich', 'list.csv', '--base-url', api.url, '--yes', '--concurrency', '4'];
   const running = await start([...args, '--listen', '0', '--progress', 'none', ...flags], {
     cwd: folder.path,
@@ -138,8 +136,7 @@ describe('enrich --listen', () => {
   });
 
   it('refuses to be open to others without a token', async () => {
-    const folder = openFolder();
-    folder.write('list.csv', listOf(domains(1)));
+    const folder = openList(1);
     const args = ['enrich', 'list.csv', '--base-url', 'http://127.0.0.1:9', '--yes'];
     const listening = [...args, '--listen', '0.0.0.0:0'];
     const open = await run(listening, { cwd: folder.path });

@@ -5,7 +5,8 @@ import { openApi, openScripted } from './support/api.ts';
 import { run } from './support/command.ts';
 import { enrichIn } from './support/enrich.ts';
 import { type Folder, openFolder, withoutTimes } from './support/folder.ts';
-import { runHere } from './support/program.ts';
+import { openList } from './support/lists.ts';
+import { enrichHere, runHere } from './support/program.ts';
 import { expectRefusal } from './support/refusals.ts';
 import { objectsOf, rowsOf } from './support/tables.ts';
 
@@ -49,8 +50,7 @@ describe('a CSV file', () => {
       ['"it\'s ""A"", B; C\\D"', 'Bolt'],
     ],
   ])('with %s keeps its rows, and gets cells like its own', async (_, text, names) => {
-    const folder = openFolder();
-    folder.write('list.csv', text);
+    const folder = openList(text);
     const api = await openScripted({ 'acme.com': { body: TEXT_OF_API } });
     await enrichIn(folder, { input: 'list.csv', baseUrl: api.url, fields: { name: 'name' } });
     const delimiter = /domain'?(.)/.exec(text)?.[1] ?? ',';
@@ -69,8 +69,7 @@ describe('a CSV file', () => {
   });
 
   it('without a header is read with --no-header, and its outputs get one', async () => {
-    const folder = openFolder();
-    folder.write('list.csv', '1;acme.com\r\n2;bolt.com;x\r\n');
+    const folder = openList('1;acme.com\r\n2;bolt.com;x\r\n');
     const api = await openScripted({ 'bolt.com': { status: 404 } });
     const args = ['enrich', 'list.csv', '--base-url', api.url];
     expectRefusal(await runHere(args, { cwd: folder.path }), /no header.*or give --no-header/);
@@ -130,12 +129,9 @@ describe('a CSV file', () => {
   });
 
   it('comes back with a byte order mark for --excel', async () => {
-    const folder = openFolder();
-    folder.write('list.csv', 'domain;Größe\nacme.com;1\nn/a;2\n');
+    const folder = openList('domain;Größe\nacme.com;1\nn/a;2\n');
     const api = await openScripted({});
-    const ended = await runHere(['enrich', 'list.csv', '--base-url', api.url, '--excel'], {
-      cwd: folder.path,
-    });
+    const ended = await enrichHere(folder, api.url, '--excel');
     expect(ended.code).toBe(0);
     expect(folder.read('list.enriched.csv')).toMatch(/^\uFEFFdomain;Größe;brand_domain;/);
     expect(folder.read('list.failures.csv')).toMatch(/^\uFEFFdomain;Größe;brand_row;/);
@@ -180,12 +176,9 @@ describe('a list in another encoding', () => {
     ['utf-16be', MARK + LIST, MARK, 'UTF-16 BE'],
     ['utf-16le', LIST, '', 'UTF-16 LE'],
   ])('is read and said, and comes back in UTF-8: %s', async (encoding, list, mark, said) => {
-    const folder = openFolder();
-    folder.write('list.csv', encode(list, encoding, { addBOM: false }));
+    const folder = openList(encode(list, encoding, { addBOM: false }));
     const api = await openScripted({});
-    const ended = await runHere(['enrich', 'list.csv', '--base-url', api.url], {
-      cwd: folder.path,
-    });
+    const ended = await enrichHere(folder, api.url);
     expect(ended.stderr).toContain(`list.csv is CSV, semicolon-separated, ${said}; domains are in`);
     expect(ended.code).toBe(0);
     expect(folder.read('list.enriched.csv')).toBe(mark + ENRICHED);
@@ -223,8 +216,7 @@ describe('a list in another encoding', () => {
   });
 
   it('is read as --encoding says', async () => {
-    const folder = openFolder();
-    folder.write('list.csv', encode('domain,name\nacme.com,Łódź\n', 'iso-8859-2'));
+    const folder = openList(encode('domain,name\nacme.com,Łódź\n', 'iso-8859-2'));
     const api = await openScripted({});
     const args = ['enrich', 'list.csv', '--base-url', api.url, '--encoding'];
     const ended = await runHere([...args, 'ISO8859-2'], { cwd: folder.path });
@@ -235,8 +227,7 @@ describe('a list in another encoding', () => {
   });
 
   it('is doubted when it is UTF-8, and --encoding says something else', async () => {
-    const folder = openFolder();
-    folder.write('list.csv', 'domain,name\nmüller.de,Größe\n');
+    const folder = openList('domain,name\nmüller.de,Größe\n');
     const api = await openScripted({});
     const args = ['enrich', 'list.csv', '--base-url', api.url, '--encoding', 'latin1'];
     const ended = await runHere(args, { cwd: folder.path });
@@ -244,8 +235,7 @@ describe('a list in another encoding', () => {
   });
 
   it('is refused when it is not as --encoding says, or when there is no such encoding', async () => {
-    const folder = openFolder();
-    folder.write('list.csv', encode('domain,name\nacme.com,Größe\n', 'latin1'));
+    const folder = openList(encode('domain,name\nacme.com,Größe\n', 'latin1'));
     const args = ['enrich', 'list.csv', '--base-url', 'http://127.0.0.1:9', '--encoding'];
     const enrich = (name: string) => runHere([...args, name], { cwd: folder.path });
     expectRefusal(await enrich('utf-8'), /line 2 of list\.csv: its character 12 \(byte 0xF6\)/);
@@ -287,7 +277,7 @@ describe('a list of what is found in lists', () => {
     const cells = CELLS.map(([cell]) => cell);
     const folder = openListOf(cells);
     const api = await openApi();
-    await runHere(['enrich', 'list.csv', '--base-url', api.url], { cwd: folder.path });
+    await enrichHere(folder, api.url);
     const rows = rowsOf(folder.read('list.enriched.csv'));
     expect(rows.map((row) => row['Website'])).toEqual(cells);
     const reasons = new Map(

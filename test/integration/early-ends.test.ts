@@ -4,16 +4,11 @@ import { useConnectProxy } from '../support/connect-proxy.ts';
 import { openApi, openServer } from './support/api.ts';
 import { run, summaryOf } from './support/command.ts';
 import { openFolder } from './support/folder.ts';
-import { runHere } from './support/program.ts';
+import { openList } from './support/lists.ts';
+import { enrichHere, runHere } from './support/program.ts';
 import { domains, listOf } from './support/tables.ts';
 
 const PAGE = '<!doctype html><title>Welcome</title>';
-
-function openList(rows: number) {
-  const folder = openFolder();
-  folder.write('list.csv', listOf(domains(rows)));
-  return folder;
-}
 
 describe('a base URL that is wrong', () => {
   it.each([
@@ -27,9 +22,7 @@ describe('a base URL that is wrong', () => {
     const wrong = await openServer((_request, response) => {
       response.writeHead(status, { 'content-type': type }).end(PAGE);
     });
-    const ended = await runHere(['enrich', 'list.csv', '--base-url', wrong.url, '--json'], {
-      cwd: folder.path,
-    });
+    const ended = await enrichHere(folder, wrong.url, '--json');
     expect(ended.code).toBe(4);
     expect(ended.stderr).toMatch(said);
     expect(wrong.requests).toHaveLength(5);
@@ -39,9 +32,7 @@ describe('a base URL that is wrong', () => {
       stopped: { reason: 'misdirected' },
     });
     const { url } = await openApi();
-    const mended = await runHere(['enrich', 'list.csv', '--base-url', url, '--json'], {
-      cwd: folder.path,
-    });
+    const mended = await enrichHere(folder, url, '--json');
     expect(summaryOf(mended).statuses.found).toBe(300);
   });
 
@@ -90,9 +81,7 @@ describe('a base URL that is wrong', () => {
     });
     const night = async (): Promise<readonly [number | null, number]> => {
       const flags = ['--retries', '0', '--json'];
-      const ended = await runHere(['enrich', 'list.csv', '--base-url', api.url, ...flags], {
-        cwd: folder.path,
-      });
+      const ended = await enrichHere(folder, api.url, ...flags);
       return [ended.code, summaryOf(ended).statuses.skipped];
     };
     expect(await night()).toEqual([3, 0]);
@@ -115,15 +104,11 @@ describe('a base URL that is wrong', () => {
   it('is not suspected because of brands that are not known, but nothing found is no success', async () => {
     const folder = openList(50);
     const { url } = await openApi({ notFound: 1 });
-    const ended = await runHere(['enrich', 'list.csv', '--base-url', url, '--json'], {
-      cwd: folder.path,
-    });
+    const ended = await enrichHere(folder, url, '--json');
     expect(ended.code).toBe(3);
     expect(ended.stderr).toContain('No row has an answer: 50 unknown to the API. Check --base-url');
     expect(summaryOf(ended).statuses.not_found).toBe(50);
-    const again = await runHere(['enrich', 'list.csv', '--base-url', url, '--json'], {
-      cwd: folder.path,
-    });
+    const again = await enrichHere(folder, url, '--json');
     expect([again.code, summaryOf(again).calls]).toEqual([0, 0]);
   });
 });
@@ -166,9 +151,7 @@ describe('an API that is out from the beginning', () => {
     const folder = openList(30);
     const url = 'http://127.0.0.1:9';
     const flags = ['--progress', 'none', '--max-outage', '1s', '--json'];
-    const ended = await runHere(['enrich', 'list.csv', '--base-url', url, ...flags], {
-      cwd: folder.path,
-    });
+    const ended = await enrichHere(folder, url, ...flags);
     expect(ended.code).toBe(4);
     expect(ended.stderr).toMatch(/127\.0\.0\.1:9 is out \(connection_refused\).*--base-url/);
     expect(ended.stderr).toMatch(/longer than --max-outage.*connection_refused/);

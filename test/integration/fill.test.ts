@@ -4,6 +4,7 @@ import { row, workbookOf } from '../rows/xlsx/workbooks.ts';
 import { openApi, openScripted } from './support/api.ts';
 import { enrichIn } from './support/enrich.ts';
 import { openFolder } from './support/folder.ts';
+import { openList } from './support/lists.ts';
 import { runHere } from './support/program.ts';
 import { expectRefusal } from './support/refusals.ts';
 import { rowsOf } from './support/tables.ts';
@@ -16,9 +17,7 @@ const ANSWERS = {
 
 describe('--fill', () => {
   it('writes into blank cells of the list, and leaves the rest to the byte', async () => {
-    const folder = openFolder();
-    folder.write(
-      'list.csv',
+    const folder = openList(
       'domain;"City";phone\r\na.com;"";  \r\nb.com; "x"\r\n'.replace(' "x"', 'x  ') +
         'c.com;;\r\n"b.com"\r\n-;;\r\n',
     );
@@ -128,8 +127,7 @@ describe('--fill', () => {
     ],
     ['list.csv', ['--fill', 'city=a', '--fill', 'city=b'], /the column 'city' is given twice/],
   ])('%s %s is refused before any call', async (input, flags, expected) => {
-    const folder = openFolder();
-    folder.write('list.csv', 'domain,city\na.com,\n');
+    const folder = openList('domain,city\na.com,\n');
     folder.write('list.jsonl', '{"domain":"a.com"}\n{"domain":"b.com","city":""}\n');
     const api = await openApi();
     const ended = await runHere(['enrich', input, '--base-url', api.url, ...flags], {

@@ -4,8 +4,8 @@ import { openApi, openScripted, openServer } from './support/api.ts';
 import { run, summaryOf } from './support/command.ts';
 import { openFolder, withoutTimes } from './support/folder.ts';
 import { LIST, openList } from './support/lists.ts';
-import { runHere } from './support/program.ts';
-import { column, domains, listOf, rowsOf } from './support/tables.ts';
+import { enrichHere, runHere } from './support/program.ts';
+import { column, rowsOf } from './support/tables.ts';
 
 describe('a flag of enrich', () => {
   it('--base-url keeps its path, and each call asks for one domain', async () => {
@@ -70,17 +70,15 @@ describe('a flag of enrich', () => {
   });
 
   it('--concurrency bounds the calls in flight', async () => {
-    const folder = openList(listOf(domains(40)));
+    const folder = openList(40);
     const api = await openApi({ latencyMs: 20 });
-    await runHere(['enrich', 'list.csv', '--base-url', api.url, '--concurrency', '3'], {
-      cwd: folder.path,
-    });
+    await enrichHere(folder, api.url, '--concurrency', '3');
     expect(api.stats().concurrency.highest).toBe(3);
     expect(api.stats().calls).toBe(40);
   });
 
   it('--rate is never exceeded', async () => {
-    const folder = openList(listOf(domains(12)));
+    const folder = openList(12);
     const arrivals: number[] = [];
     const api = await openApi({
       respond: (domain) => {
@@ -88,9 +86,7 @@ describe('a flag of enrich', () => {
         return { body: { domain } };
       },
     });
-    await runHere(['enrich', 'list.csv', '--base-url', api.url, '--rate', '10/s'], {
-      cwd: folder.path,
-    });
+    await enrichHere(folder, api.url, '--rate', '10/s');
     expect(arrivals).toHaveLength(12);
     // Sent over 1.1 s; the first may arrive late, because it opens the connection.
     expect((arrivals[11] ?? 0) - (arrivals[0] ?? 0)).toBeGreaterThan(850);
@@ -110,16 +106,13 @@ describe('a flag of enrich', () => {
   it('--timeout ends a call that gets no answer', async () => {
     const folder = openList('domain\nacme.com\n');
     const api = await openScripted({ 'acme.com': 'hang' });
-    const ended = await runHere(
-      ['enrich', 'list.csv', '--base-url', api.url, '--timeout', '150ms', '--retries', '0'],
-      { cwd: folder.path },
-    );
+    const ended = await enrichHere(folder, api.url, '--timeout', '150ms', '--retries', '0');
     expect(ended.code).toBe(3);
     expect(column(rowsOf(folder.read('list.failures.csv')), 'brand_reason')).toEqual(['timeout']);
   });
 
   it('--max-calls leaves the rest skipped, and the next run takes it up', async () => {
-    const folder = openList(listOf(domains(30)));
+    const folder = openList(30);
     const api = await openScripted({});
     const args = ['enrich', 'list.csv', '--base-url', api.url, '--json', '--max-calls', '12'];
     const first = await runHere(args, { cwd: folder.path });
@@ -140,11 +133,9 @@ describe('a flag of enrich', () => {
   });
 
   it('--max-calls of exactly as many as are needed ends with 0', async () => {
-    const folder = openList(listOf(domains(5)));
+    const folder = openList(5);
     const api = await openScripted({});
-    const ended = await runHere(['enrich', 'list.csv', '--base-url', api.url, '--max-calls', '5'], {
-      cwd: folder.path,
-    });
+    const ended = await enrichHere(folder, api.url, '--max-calls', '5');
     expect(ended.code).toBe(0);
   });
 });
@@ -166,9 +157,7 @@ describe('a flag of enrich', () => {
   it('--json puts the summary on standard output, and nothing else', async () => {
     const folder = openList('domain\nacme.com\nbolt.com\nacme.com\nn/a\n');
     const api = await openScripted({ 'bolt.com': { status: 404 } });
-    const ended = await runHere(['enrich', 'list.csv', '--base-url', api.url, '--json'], {
-      cwd: folder.path,
-    });
+    const ended = await enrichHere(folder, api.url, '--json');
     expect(ended.stdout.trimEnd().split('\n')).toHaveLength(1);
     expect(summaryOf(ended)).toMatchObject({
       rows: 4,
@@ -199,10 +188,7 @@ describe('a flag of enrich', () => {
   it('--out and --failures name the two files', async () => {
     const folder = openList();
     const api = await openScripted({ 'bolt.com': { status: 404 } });
-    const ended = await runHere(
-      ['enrich', 'list.csv', '--base-url', api.url, '--out', 'o.csv', '--failures', 'f.csv'],
-      { cwd: folder.path },
-    );
+    const ended = await enrichHere(folder, api.url, '--out', 'o.csv', '--failures', 'f.csv');
     expect(ended.code).toBe(0);
     expect(folder.names()).toEqual(['f.csv', 'list.csv', 'o.csv']);
     expect(column(rowsOf(folder.read('o.csv')), 'brand_status')).toEqual(['found', 'not_found']);
@@ -212,9 +198,7 @@ describe('a flag of enrich', () => {
   it('--out - puts the rows, and nothing else, on standard output', async () => {
     const folder = openList();
     const api = await openScripted({});
-    const ended = await runHere(['enrich', 'list.csv', '--base-url', api.url, '--out', '-'], {
-      cwd: folder.path,
-    });
+    const ended = await enrichHere(folder, api.url, '--out', '-');
     expect(withoutTimes(ended.stdout)).toBe(
       'name,domain,brand_domain,brand_status,brand_fetched_at,brand_name\n' +
         'Acme,acme.com,acme.com,found,<time>,Acme\nBolt,bolt.com,bolt.com,found,<time>,Bolt\n',
@@ -225,21 +209,14 @@ describe('a flag of enrich', () => {
   it('--domain-column overrules the guess', async () => {
     const folder = openList('domain,Partner Site\nacme.com,bolt.com\n');
     const api = await openScripted({});
-    await runHere(
-      ['enrich', 'list.csv', '--base-url', api.url, '--domain-column', 'partner site'],
-      {
-        cwd: folder.path,
-      },
-    );
+    await enrichHere(folder, api.url, '--domain-column', 'partner site');
     expect(column(rowsOf(folder.read('list.enriched.csv')), 'brand_domain')).toEqual(['bolt.com']);
   });
 
   it('without --domain-column it is guessed, and said', async () => {
     const folder = openList('name,Company Domain Name\nAcme,acme.com\n');
     const api = await openScripted({});
-    const ended = await runHere(['enrich', 'list.csv', '--base-url', api.url], {
-      cwd: folder.path,
-    });
+    const ended = await enrichHere(folder, api.url);
     expect(ended.stderr).toContain("domains are in column 'Company Domain Name' (guessed by name)");
     expect(api.callsOf('acme.com').calls).toBe(1);
   });
@@ -247,12 +224,7 @@ describe('a flag of enrich', () => {
   it('--registrable reduces a domain to its registrable part', async () => {
     const folder = openList('domain\nshop.acme.co.uk\nwww.acme.co.uk\n');
     const api = await openScripted({});
-    const ended = await runHere(
-      ['enrich', 'list.csv', '--base-url', api.url, '--registrable', '--json'],
-      {
-        cwd: folder.path,
-      },
-    );
+    const ended = await enrichHere(folder, api.url, '--registrable', '--json');
     expect(summaryOf(ended).calls).toBe(1);
     expect(column(rowsOf(folder.read('list.enriched.csv')), 'brand_domain')).toEqual([
       'acme.co.uk',
@@ -276,9 +248,7 @@ describe('a flag of enrich', () => {
       'nothing=missing',
       'two=length(tags)',
     ].join(',');
-    await runHere(['enrich', 'list.csv', '--base-url', api.url, '--fields', fields], {
-      cwd: folder.path,
-    });
+    await enrichHere(folder, api.url, '--fields', fields);
     expect(rowsOf(folder.read('list.enriched.csv'))).toEqual([
       {
         domain: 'acme.com',
@@ -357,9 +327,7 @@ describe('a flag of enrich', () => {
     };
     const api = await openScripted(script);
     const enrich = (...flags: readonly string[]) =>
-      runHere(['enrich', 'list.csv', '--base-url', api.url, '--json', '--retries', '0', ...flags], {
-        cwd: folder.path,
-      });
+      enrichHere(folder, api.url, '--json', '--retries', '0', ...flags);
     await enrich();
     script['dove.com'] = trouble;
     expect(summaryOf(await enrich('--fresh', '0')).statuses).toMatchObject({ stale: 1 });
@@ -396,9 +364,7 @@ describe('a flag of enrich', () => {
   it('--dry-run shows the plan, calls nothing and leaves nothing', async () => {
     const folder = openList('name,domain\nA,acme.com\nB,acme.com\nC,bolt.com\nD,n/a\n');
     const api = await openScripted({});
-    const ended = await runHere(['enrich', 'list.csv', '--base-url', api.url, '--dry-run'], {
-      cwd: folder.path,
-    });
+    const ended = await enrichHere(folder, api.url, '--dry-run');
     expect(ended).toMatchObject({ code: 0, stdout: '' });
     expect(ended.stderr).toContain(
       'Plan: 4 rows, 2 unique domains, 1 invalid, 0 fresh, 2 calls to make',

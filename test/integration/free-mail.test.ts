@@ -3,14 +3,14 @@ import { type EnrichedRow, enrichRows } from '../../src/index.ts';
 import { openApi } from './support/api.ts';
 import { enrichIn } from './support/enrich.ts';
 import { type Folder, openFolder } from './support/folder.ts';
+import { openList } from './support/lists.ts';
 import { runHere } from './support/program.ts';
 import { rowsOf } from './support/tables.ts';
 
 const LIST = 'Firma,E-Mail\nAcme,jo@acme.com\nJo,Jo <jo@GMAIL.com>\nMo,mo@uk.yahoo.com\nNo,\n';
 
 function openListOf(text = LIST): Folder {
-  const folder = openFolder();
-  folder.write('list.csv', text);
+  const folder = openList(text);
   return folder;
 }
 

@@ -6,6 +6,7 @@ import { createGate } from '../support/gate.ts';
 import { openApi, openScripted } from './support/api.ts';
 import { run, start, summaryOf } from './support/command.ts';
 import { openFolder } from './support/folder.ts';
+import { openList } from './support/lists.ts';
 import { column, domains, listOf, rowsOf } from './support/tables.ts';
 
 const MANY = domains(150);
@@ -14,8 +15,7 @@ describe('Ctrl-C', () => {
   it.each(['SIGINT', 'SIGTERM', 'SIGHUP'] as const)(
     '(%s) starts no new call, lets those under way finish, and says how to go on',
     async (signal) => {
-      const folder = openFolder();
-      folder.write('list.csv', listOf(['company-0.com', ...MANY, 'n/a']));
+      const folder = openList(listOf(['company-0.com', ...MANY, 'n/a']));
       const reached = createGate();
       const api = await openApi({
         latencyMs: 60,
@@ -54,8 +54,7 @@ describe('Ctrl-C', () => {
   );
 
   it('twice ends at once, and what was found by then is kept', async () => {
-    const folder = openFolder();
-    folder.write('list.csv', listOf(MANY));
+    const folder = openList(listOf(MANY));
     const reached = createGate();
     const api = await openApi({
       respond: (domain) => {
@@ -110,8 +109,7 @@ describe('Ctrl-C', () => {
   });
 
   it('during a wait that the API asked for does not sit it out', async () => {
-    const folder = openFolder();
-    folder.write('list.csv', listOf(MANY));
+    const folder = openList(listOf(MANY));
     const api = await openApi({
       respond: () => ({ status: 429, headers: { 'retry-after': '300' } }),
     });
@@ -130,8 +128,7 @@ describe('Ctrl-C', () => {
 
 describe('nobody listening', () => {
   it('on standard error does not stop a run', async () => {
-    const folder = openFolder();
-    folder.write('list.csv', listOf(MANY));
+    const folder = openList(listOf(MANY));
     const api = await openApi({ latencyMs: 5 });
     const running = await start(
       ['enrich', 'list.csv', '--base-url', api.url, '--concurrency', '4'],
@@ -143,8 +140,7 @@ describe('nobody listening', () => {
   });
 
   it('on standard output ends the run with 2 and keeps the answers', async () => {
-    const folder = openFolder();
-    folder.write('list.csv', listOf(MANY));
+    const folder = openList(listOf(MANY));
     const api = await openScripted({});
     const args = ['enrich', 'list.csv', '--base-url', api.url, '--out', '-'];
     const running = await start(args, { cwd: folder.path });
@@ -161,8 +157,7 @@ describe('nobody listening', () => {
 // Elsewhere a process does not say whether it is stopped.
 describe.runIf(existsSync('/proc/self/stat'))('Ctrl-Z', () => {
   it('suspends a run that has the store for itself only afterwards, and it goes on as if nothing had been', async () => {
-    const folder = openFolder();
-    folder.write('list.csv', listOf(domains(2_500)));
+    const folder = openList(2_500);
     const api = await openApi({ latencyMs: 5 });
     const { process: child, ended } = await start(
       ['enrich', 'list.csv', '--base-url', api.url, '--progress', 'none'],

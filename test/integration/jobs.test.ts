@@ -50,8 +50,7 @@ it.each([
   ['its rows', 'out: sub/../job.yaml'],
   ['its rows, through a link,', 'out: link.yaml'],
 ])('a job file whose place %s would take is refused', async (_, line) => {
-  const folder = openFolder();
-  folder.write('list.csv', 'domain\nacme.com\n');
+  const folder = openList('domain\nacme.com\n');
   const text = `input: list.csv\nbaseUrl: http://127.0.0.1:9\n${line}\n`;
   folder.write('job.yaml', text);
   symlinkSync('job.yaml', folder.at('link.yaml'));
@@ -68,8 +67,7 @@ const ROW = { brand_Name: 'A', 'brand_Post code': '010' };
 describe('--fields @FILE', () => {
   it('takes the columns from a file, in its order', async () => {
     const { url } = await openScripted({ 'a.com': BODY });
-    const folder = openFolder();
-    folder.write('list.csv', 'domain\na.com\n');
+    const folder = openList('domain\na.com\n');
     folder.write('brand.yaml', PRESET);
     const flags = ['--base-url', url, '--fields', '@brand.yaml'];
     expect(await runHere(['enrich', 'list.csv', ...flags], { cwd: folder.path })).toMatchObject({
@@ -111,8 +109,7 @@ describe('--fields @FILE', () => {
 
   it('with a wrong expression ends before the first call, and shows where', async () => {
     const api = await openScripted({});
-    const folder = openFolder();
-    folder.write('list.csv', 'domain\na.com\n');
+    const folder = openList('domain\na.com\n');
     folder.write('brand.yaml', 'n: name\nc: "at..city"\n');
     const flags = ['--base-url', api.url, '--fields', '@brand.yaml'];
     const { code, stderr } = await runHere(['enrich', 'list.csv', ...flags], { cwd: folder.path });
@@ -129,8 +126,7 @@ describe('--fields @FILE', () => {
   });
 
   it('that is not there is refused', async () => {
-    const folder = openFolder();
-    folder.write('list.csv', 'domain\na.com\n');
+    const folder = openList('domain\na.com\n');
     const flags = ['--base-url', 'http://127.0.0.1:1', '--fields', '@no.yaml'];
     const { code, stderr } = await runHere(['enrich', 'list.csv', ...flags], { cwd: folder.path });
     expect({ code, stderr }).toEqual({

@@ -6,6 +6,7 @@ import { openApi, openScripted, openServer } from './support/api.ts';
 import { run, start, summaryOf } from './support/command.ts';
 import { enrichIn } from './support/enrich.ts';
 import { openFolder } from './support/folder.ts';
+import { openList } from './support/lists.ts';
 import {
   answers,
   FLAGS,
@@ -236,8 +237,7 @@ describe('--logos', () => {
   });
 
   it('is refused before any call when its folder is a file, or not all is given', async () => {
-    const folder = openFolder();
-    folder.write('list.csv', listOf(['a.com']));
+    const folder = openList(listOf(['a.com']));
     const api = await openApi();
     const args = ['enrich', 'list.csv', '--base-url', api.url, '--logos'];
     const inFile = await runHere([...args, 'list.csv', '--logo-field', 'logo'], {
@@ -269,8 +269,7 @@ describe('--logos', () => {
   });
 
   it('makes no folder in a rehearsal, and asks no host when the API is the wrong one', async () => {
-    const folder = openFolder();
-    folder.write('list.csv', listOf(['a.com', 'b.com', 'c.com', 'd.com', 'e.com']));
+    const folder = openList(listOf(['a.com', 'b.com', 'c.com', 'd.com', 'e.com']));
     const { url } = await openServer((_, response) => response.end('<html>'));
     const args = ['enrich', 'list.csv', '--base-url', url, ...FLAGS];
     expect(await runHere([...args, '--dry-run'], { cwd: folder.path })).toMatchObject({ code: 0 });

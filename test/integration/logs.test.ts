@@ -5,8 +5,8 @@ import { findRedisServer, useRedis } from '../support/redis.ts';
 import { openApi, openServer } from './support/api.ts';
 import { run, start, summaryOf } from './support/command.ts';
 import { openFolder } from './support/folder.ts';
+import { openList } from './support/lists.ts';
 import { FAR, openSchedules, terminate } from './support/schedules.ts';
-import { domains, listOf } from './support/tables.ts';
 
 const hasRedis = findRedisServer() !== undefined;
 if (!hasRedis) console.log('Some of logs.test.ts is left out, because there is no Redis server.');
@@ -26,8 +26,7 @@ const REPORTS = ['--report', 'run.html', '--report', 'run.json'];
 describe('the log of enrich', () => {
   it('is JSON where it is told so, and every line has the id that is in the summary', async () => {
     const api = await openApi({ notFound: 0.5, seed: 3 });
-    const folder = openFolder();
-    folder.write('list.csv', listOf(domains(20)));
+    const folder = openList(20);
     const args = ['enrich', 'list.csv', '--base-url', api.url, '--json', ...JSON_FORMAT];
     const ended = await run(args, { cwd: folder.path });
     const { runId, rows } = summaryOf(ended);
@@ -41,8 +40,7 @@ describe('the log of enrich', () => {
 
   it('is text where it is told so, and every line has the time and the id', async () => {
     const api = await openApi({ notFound: 0.5, seed: 3 });
-    const folder = openFolder();
-    folder.write('list.csv', listOf(domains(20)));
+    const folder = openList(20);
     const args = ['enrich', 'list.csv', '--base-url', api.url, '--log-format', 'text'];
     const ended = await run([...args, '--json'], { cwd: folder.path });
     const { runId } = summaryOf(ended);
@@ -71,8 +69,7 @@ describe('the log of enrich', () => {
 
   it('tells no more than was asked for', async () => {
     const api = await openApi();
-    const folder = openFolder();
-    folder.write('list.csv', listOf(domains(3)));
+    const folder = openList(3);
     const args = ['enrich', 'list.csv', '--base-url', api.url, '--log-level', 'warn'];
     expect((await run(args, { cwd: folder.path })).stderr).toBe('');
     const { code, stderr } = await run([...args, '--log-level', 'loud'], { cwd: folder.path });
@@ -123,8 +120,7 @@ describe('the credential', () => {
     ['header:x-key', [...JSON_FORMAT, '--log-level', 'debug']],
   ])('is in nothing that a run writes: --auth %s %j', async (auth, flags) => {
     const { url, requests } = await openEcho();
-    const folder = openFolder();
-    folder.write('list.csv', listOf(domains(12)));
+    const folder = openList(12);
     const args = ['enrich', 'list.csv', '--base-url', url, '--auth', auth, '--retries', '0'];
     const options = { cwd: folder.path, env: { BRANDFILL_API_KEY: KEY } };
     const { stdout, stderr } = await run(
@@ -140,8 +136,7 @@ describe('the credential', () => {
   });
 
   it('is not in what is said of a setting that holds it by mistake', async () => {
-    const folder = openFolder();
-    folder.write('list.csv', listOf(domains(2)));
+    const folder = openList(2);
     const common = ['enrich', 'list.csv', '--base-url', 'http://127.0.0.1:1'];
     const env = { BRANDFILL_API_KEY: KEY };
     for (const flags of [

@@ -2,9 +2,9 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { describe, expect, it } from 'vitest';
 import { openServer } from './support/api.ts';
 import { summaryOf } from './support/command.ts';
-import { openFolder } from './support/folder.ts';
+import { openList } from './support/lists.ts';
 import { runHere } from './support/program.ts';
-import { domains, listOf, rowsOf } from './support/tables.ts';
+import { rowsOf } from './support/tables.ts';
 
 /** Answers a call. `nth` counts the calls of a domain from 1, `total` all calls. */
 type Answer = (
@@ -15,8 +15,7 @@ type Answer = (
 
 /** Runs a list against an API that answers as given, and says what came out. */
 async function enrich(rows: number, answer: Answer, more: readonly string[] = []) {
-  const folder = openFolder();
-  folder.write('list.csv', listOf(domains(rows)));
+  const folder = openList(rows);
   const callsOf = new Map<string, number>();
   let total = 0;
   const server = await openServer((request, response) => {

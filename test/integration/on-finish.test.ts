@@ -3,8 +3,8 @@ import { describe, expect, it } from 'vitest';
 import { type RunEvent, runJob } from '../../src/index.ts';
 import { openScripted, openServer } from './support/api.ts';
 import { run, start } from './support/command.ts';
-import { type Folder, openFolder } from './support/folder.ts';
-import { LIST } from './support/lists.ts';
+import { type Folder } from './support/folder.ts';
+import { LIST, openList } from './support/lists.ts';
 import { expectUsageError } from './support/usage-error.ts';
 
 const SECRET = 's3cret-k3y';
@@ -12,8 +12,7 @@ const TOKEN = 'a-token-for-the-dashboard';
 const KEEP = 'command: cat > told.json && env > env.txt';
 
 function openJob(text: string): Folder {
-  const folder = openFolder();
-  folder.write('list.csv', LIST);
+  const folder = openList(LIST);
   folder.write('job.yaml', text);
   return folder;
 }

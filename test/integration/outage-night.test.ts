@@ -8,7 +8,7 @@ import { enrichIn } from './support/enrich.ts';
 import type { Folder } from './support/folder.ts';
 import { openList } from './support/lists.ts';
 import { runHere } from './support/program.ts';
-import { cellsOf, column, domains, listOf, objectsOf, rowsOf } from './support/tables.ts';
+import { cellsOf, column, domains, objectsOf, rowsOf } from './support/tables.ts';
 
 const LIST = 'id,domain\n1,acme.com\n2,bolt.com\n3,gone.com\n4,none\n';
 const ISO = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/;
@@ -157,7 +157,7 @@ describe('a night in which the API is out', () => {
   });
 
   it('keeps the values of rows that were not even asked, and ends as any stopped run', async () => {
-    const folder = openList(listOf(domains(60)));
+    const folder = openList(60);
     const api = await openFailing();
     for (const domain of domains(60)) api.says[domain] = { name: domain };
     await night(folder, api.url);

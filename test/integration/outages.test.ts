@@ -5,16 +5,15 @@ import { useRedis } from '../support/redis.ts';
 import { openServer } from './support/api.ts';
 import { run, start, summaryOf } from './support/command.ts';
 import { whyNoContainers } from './support/containers.ts';
-import { openFolder } from './support/folder.ts';
-import { column, domains, listOf, rowsOf } from './support/tables.ts';
+import { openList } from './support/lists.ts';
+import { column, rowsOf } from './support/tables.ts';
 
 const reason = whyNoContainers();
 
 describe.skipIf(reason !== false)(`a resolver that is away${reason ? ` [${reason}]` : ''}`, () => {
   /** An API with a name that nobody can tell, until the resolver is back. */
   async function openUnnamed() {
-    const folder = openFolder();
-    folder.write('list.csv', listOf(domains(40)));
+    const folder = openList(40);
     const etc = folder.at('etc');
     mkdirSync(etc);
     // No server of names listens there, so the system says EAI_AGAIN.
@@ -64,8 +63,7 @@ describe.skipIf(reason !== false)(`a resolver that is away${reason ? ` [${reason
 describe('an API that is out and says until when', () => {
   /** It is out from a call on, for so long. */
   async function openOut(status: number, from: number, outSeconds: number) {
-    const folder = openFolder();
-    folder.write('list.csv', listOf(domains(60)));
+    const folder = openList(60);
     const calls = { answered: 0, refused: 0, early: 0 };
     let outUntilMs: number | undefined;
     const api = await openServer((request, response) => {

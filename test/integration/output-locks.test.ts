@@ -3,6 +3,7 @@ import { describe, expect, it, vi } from 'vitest';
 import { openApi, openServer } from './support/api.ts';
 import { type Ended, type Running, run, start } from './support/command.ts';
 import { type Folder, openFolder } from './support/folder.ts';
+import { openList } from './support/lists.ts';
 import { runHere } from './support/program.ts';
 
 const LIST = 'domain\nacme.com\n';
@@ -137,8 +138,7 @@ describe('two runs on one output', () => {
   it('the second ends at once and says who has it; the first is not disturbed', async () => {
     const held: ServerResponse[] = [];
     const api = await openServer((_, response) => held.push(response));
-    const folder = openFolder();
-    folder.write('list.csv', 'domain\nacme.com\n');
+    const folder = openList('domain\nacme.com\n');
     folder.write('other.csv', 'domain\nexample.org\n');
     const options = { cwd: folder.path, env: { BRANDFILL_BASE_URL: api.url } };
     const first = await start(['enrich', 'list.csv', '--out', 'out.csv'], options);
@@ -157,8 +157,7 @@ describe('two runs on one output', () => {
 
   it('what a killed run left keeps nobody out', async () => {
     const api = await openApi({ latencyMs: 1_000 });
-    const folder = openFolder();
-    folder.write('list.csv', 'domain\nacme.com\n');
+    const folder = openList('domain\nacme.com\n');
     const options = { cwd: folder.path, env: { BRANDFILL_BASE_URL: api.url } };
     const first = await start(['enrich', 'list.csv'], options);
     await first.shows('Plan:');
@@ -171,8 +170,7 @@ describe('two runs on one output', () => {
 
   it('the second Ctrl-C leaves no lock', async () => {
     const api = await openApi({ latencyMs: 30_000 });
-    const folder = openFolder();
-    folder.write('list.csv', 'domain\nacme.com\n');
+    const folder = openList('domain\nacme.com\n');
     const options = { cwd: folder.path, env: { BRANDFILL_BASE_URL: api.url } };
     const first = await start(['enrich', 'list.csv', '--timeout', '1min'], options);
     await first.shows('Plan:');

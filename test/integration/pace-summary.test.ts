@@ -2,9 +2,8 @@ import { describe, expect, it } from 'vitest';
 import type { SandboxOptions } from '../../src/sandbox/options.ts';
 import { openApi } from './support/api.ts';
 import { type Ended, summaryOf } from './support/command.ts';
-import { openFolder } from './support/folder.ts';
+import { openList } from './support/lists.ts';
 import { runHere } from './support/program.ts';
-import { domains, listOf } from './support/tables.ts';
 
 async function enrich(
   rows: number,
@@ -12,8 +11,7 @@ async function enrich(
   ...flags: readonly string[]
 ): Promise<Ended> {
   const api = await openApi(options);
-  const folder = openFolder();
-  folder.write('list.csv', listOf(domains(rows)));
+  const folder = openList(rows);
   const args = ['enrich', 'list.csv', '--base-url', api.url, '--progress', 'none', '--json'];
   const ended = await runHere([...args, ...flags], { cwd: folder.path });
   expect(ended.code, ended.stderr).toBe(0);

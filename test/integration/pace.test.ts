@@ -4,8 +4,7 @@ import type { Sandbox } from '../../src/sandbox/server.ts';
 import { useRedis } from '../support/redis.ts';
 import { openApi } from './support/api.ts';
 import { type Ended, run, start } from './support/command.ts';
-import { openFolder } from './support/folder.ts';
-import { domains, listOf } from './support/tables.ts';
+import { openList } from './support/lists.ts';
 
 /**
  * From the first call on, with the way up. On a machine with nothing else to do it is 90 %, and a
@@ -43,8 +42,7 @@ async function enrich(
       return undefined;
     },
   });
-  const folder = openFolder();
-  folder.write('list.csv', listOf(domains(rows)));
+  const folder = openList(rows);
   const env: Record<string, string> = { BRANDFILL_BASE_URL: api.url };
   if (workers > 0) env['BRANDFILL_QUEUE'] = (await useRedis()).url;
   for (let started = 0; started < workers; started += 1) {

@@ -7,11 +7,11 @@ import type { SandboxReply } from '../../src/sandbox/options.ts';
 import { createGate } from '../support/gate.ts';
 import { openApi } from './support/api.ts';
 import { start, summaryOf } from './support/command.ts';
-import { openFolder } from './support/folder.ts';
+import { openList } from './support/lists.ts';
 import { openQueue } from './support/open-queue.ts';
-import { runHere } from './support/program.ts';
+import { enrichHere, runHere } from './support/program.ts';
 import { openStage } from './support/queue-stage.ts';
-import { column, domains, listOf, rowsOf } from './support/tables.ts';
+import { column, domains, rowsOf } from './support/tables.ts';
 
 const ACCEPTED: SandboxReply = { status: 202, headers: { 'retry-after': '1' }, body: {} };
 const NEVER: SandboxReply = { status: 202, headers: { 'retry-after': '3600' }, body: {} };
@@ -35,8 +35,7 @@ function isOdd(domain: string): boolean {
 
 describe('a lookup that the API has accepted and has no answer ready for', () => {
   it('leaves its caller to the others, and is asked again when the API says', async () => {
-    const folder = openFolder();
-    folder.write('list.csv', listOf(domains(40)));
+    const folder = openList(40);
     const { asked, respond } = readyAfter(2, isOdd);
     const api = await openApi({ respond });
     const args = ['enrich', 'list.csv', '--base-url', api.url, '--concurrency', '1', '--json'];
@@ -50,19 +49,15 @@ describe('a lookup that the API has accepted and has no answer ready for', () =>
   });
 
   it('does not count as failed, however many there are', async () => {
-    const folder = openFolder();
-    folder.write('list.csv', listOf(domains(300)));
+    const folder = openList(300);
     const api = await openApi({ respond: readyAfter(1, () => true).respond });
-    const ended = await runHere(['enrich', 'list.csv', '--base-url', api.url, '--json'], {
-      cwd: folder.path,
-    });
+    const ended = await enrichHere(folder, api.url, '--json');
     expect(ended.code, ended.stderr).toBe(0);
     expect(summaryOf(ended)).toMatchObject({ statuses: { found: 300 }, calls: 600 });
   });
 
   it('is pending at the end, with exit code 3, and asked by the next run at once', async () => {
-    const folder = openFolder();
-    folder.write('list.csv', listOf(domains(4)));
+    const folder = openList(4);
     let isReady = false;
     const api = await openApi({
       respond: (domain) => (isOdd(domain) && !isReady ? NEVER : { body: { name: domain } }),
@@ -97,8 +92,7 @@ describe('a lookup that the API has accepted and has no answer ready for', () =>
   });
 
   it('ends as pending when the run is interrupted, without a wait', async () => {
-    const folder = openFolder();
-    folder.write('list.csv', listOf(domains(6)));
+    const folder = openList(6);
     const reached = createGate();
     const api = await openApi({
       respond: (domain) => {

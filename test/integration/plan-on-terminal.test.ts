@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { openApi } from './support/api.ts';
 import { run, summaryOf } from './support/command.ts';
 import { type Folder, openFolder } from './support/folder.ts';
+import { openList } from './support/lists.ts';
 import { canOpenTerminal, openTerminal, type Terminal } from './support/terminal.ts';
 
 const QUESTION = '[y/N]';
@@ -10,8 +11,7 @@ const LIST = `${HEADER}Acme;www.acme.de;jo@acme.de\nBolt;;jo@bolt.de\nCore;core.
 
 /** A list, and what an earlier run made of it. */
 function openListOf(text: string): Folder {
-  const folder = openFolder();
-  folder.write('list.csv', text);
+  const folder = openList(text);
   folder.write('list.enriched.csv', 'earlier');
   return folder;
 }

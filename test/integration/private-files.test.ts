@@ -23,6 +23,7 @@ import { row, workbookOf } from '../rows/xlsx/workbooks.ts';
 import { useTempFolder } from '../support/temp-folder.ts';
 import { openScripted } from './support/api.ts';
 import { type Folder, openFolder } from './support/folder.ts';
+import { openList } from './support/lists.ts';
 import { answers, FLAGS, openPictures } from './support/pictures.ts';
 import { runHere } from './support/program.ts';
 
@@ -217,8 +218,7 @@ describe.skipIf(!isRoot)('a link in a folder where everybody may write', () => {
     ['--logos', 'folder', 'Cannot write logos to'],
     ['--store', 'folder', 'Cannot open the store'],
   ])('that another user has put there is not followed by %s', async (flag, name, refusal) => {
-    const folder = openFolder();
-    folder.write('list.csv', LIST);
+    const folder = openList(LIST);
     folder.write('file.csv', 'precious');
     folder.write('file.html', 'precious');
     mkdirSync(folder.at('folder'));

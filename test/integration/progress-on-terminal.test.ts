@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { findRedisServer, useRedis } from '../support/redis.ts';
 import { openApi } from './support/api.ts';
 import { run } from './support/command.ts';
-import { openFolder } from './support/folder.ts';
+import { openList } from './support/lists.ts';
 import { domains, listOf } from './support/tables.ts';
 import {
   canOpenTerminal,
@@ -22,8 +22,7 @@ async function enrichAt(
   ...args: readonly string[]
 ): Promise<Terminal> {
   const api = await openApi();
-  const folder = openFolder();
-  folder.write('list.csv', `${listOf(domains(60))}x\nx\n\u001b[2J\n`);
+  const folder = openList(`${listOf(domains(60))}x\nx\n\u001b[2J\n`);
   const given = ['enrich', 'list.csv', '--base-url', api.url, '--yes', '--rate', '20/s'];
   return await openTerminal([...given, ...args], { ...options, cwd: folder.path });
 }
@@ -38,8 +37,7 @@ describe.skipIf(!isThere || !findRedisServer())('the progress of a worker on a t
   it('stays below its log, and when it is told to stop', async () => {
     const redis = await useRedis();
     const api = await openApi();
-    const folder = openFolder();
-    folder.write('list.csv', listOf(domains(20)));
+    const folder = openList(20);
     const shared = ['--base-url', api.url, '--queue', redis.url];
     const worker = await openTerminal(['worker', ...shared], { cwd: folder.path });
     const given = ['enrich', 'list.csv', ...shared, '--workers', '0', '--progress', 'none'];

@@ -4,8 +4,8 @@ import { type TestRedis, type TestRedisOptions, useRedis } from '../support/redi
 import { openApi } from './support/api.ts';
 import { start } from './support/command.ts';
 import { openFolder } from './support/folder.ts';
+import { openList } from './support/lists.ts';
 import { COMMANDS, ENCODED, hostOf, redisWith } from './support/queue-servers.ts';
-import { domains, listOf } from './support/tables.ts';
 
 describe('what is no obstacle', () => {
   test('--accept-eviction goes on with a warning', async () => {
@@ -101,8 +101,7 @@ describe('what Redis refuses who else waits', () => {
     ],
   ])('is told once by %s', async (who, lost, args) => {
     const redis = await redisWith();
-    const folder = openFolder();
-    folder.write('list.csv', 'domain\nacme.com\n');
+    const folder = openList('domain\nacme.com\n');
     folder.write('nightly.yaml', 'input: list.csv\nschedule: { cron: "0 3 * * *" }\n');
     const waiting = await start([...args, '--queue', redis.url], { cwd: folder.path });
     await waiting.shows(args[0] === 'enrich' ? 'No worker is there' : 'Redis at');
@@ -120,8 +119,7 @@ describe('what a user loses amid the work', () => {
     const redis = await redisWith();
     const clerk = await addClerk(redis);
     const { url } = await openApi();
-    const folder = openFolder();
-    folder.write('list.csv', listOf(domains(200)));
+    const folder = openList(200);
     const list = ['list.csv', '--workers', '0', '--chunk', '5', '--queue', clerk];
     const waiting = await start(['enrich', ...list, '--base-url', url], { cwd: folder.path });
     await waiting.shows('No worker is there');

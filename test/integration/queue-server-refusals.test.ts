@@ -3,6 +3,7 @@ import { freePort } from '../support/redis.ts';
 import { useTcpServer } from '../support/servers.ts';
 import { run } from './support/command.ts';
 import { openFolder } from './support/folder.ts';
+import { openList } from './support/lists.ts';
 import { runHere } from './support/program.ts';
 import {
   COMMANDS,
@@ -179,8 +180,7 @@ describe('what Redis refuses only once the work begins', () => {
     const redis = await redisWith();
     const rights = [...EVERYTHING, 'resetkeys', '~{brandfill}:probe*'];
     await redis.client.call('acl', 'setuser', 'clerk', 'on', '>right', ...rights);
-    const folder = openFolder();
-    folder.write('list.csv', 'domain\nacme.com\n');
+    const folder = openList('domain\nacme.com\n');
     folder.write('nightly.yaml', 'input: list.csv\nschedule: { cron: "0 3 * * *" }\n');
     const queue = ['--queue', `redis://clerk:right@${hostOf(redis)}`];
     const ended = await runHere([...args, ...queue], { cwd: folder.path });

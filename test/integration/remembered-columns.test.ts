@@ -3,7 +3,8 @@ import type { EnrichOptions } from '../../src/index.ts';
 import type { SandboxReply } from '../../src/sandbox/options.ts';
 import { openApi } from './support/api.ts';
 import { enrichIn } from './support/enrich.ts';
-import { type Folder, openFolder } from './support/folder.ts';
+import { type Folder } from './support/folder.ts';
+import { openList } from './support/lists.ts';
 import { cellsOf } from './support/tables.ts';
 
 interface Nights {
@@ -16,8 +17,7 @@ interface Nights {
 }
 
 async function openNights(): Promise<Nights> {
-  const folder = openFolder();
-  folder.write('list.csv', 'domain\na.com\nb.com\n');
+  const folder = openList('domain\na.com\nb.com\n');
   let tonight: Record<string, object> = {};
   const respond = (domain: string): SandboxReply =>
     tonight[domain] ? { body: tonight[domain] } : { status: 404 };

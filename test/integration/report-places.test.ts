@@ -27,8 +27,7 @@ describe('--report', () => {
   it('of a run over Redis tells of calls that workers elsewhere made, and of the limit that they keep', async () => {
     const redis = await useRedis();
     const api = await openApi({ errors: 0.1, limit: { count: 100, perMs: 1_000 } });
-    const folder = openFolder();
-    folder.write('list.csv', `${listOf(domains(150))}n/a\n`);
+    const folder = openList(`${listOf(domains(150))}n/a\n`);
     const env = { BRANDFILL_BASE_URL: api.url, BRANDFILL_QUEUE: redis.url };
     const worker = await start(['worker', '--rate', '100/s'], { cwd: folder.path, env });
     await worker.shows('Waiting for lookups');

@@ -7,10 +7,9 @@ import { type RunReport, runReportSchema } from '../../src/report/run-report.ts'
 import { createGate } from '../support/gate.ts';
 import { openApi, openScripted } from './support/api.ts';
 import { start, summaryOf } from './support/command.ts';
-import { type Folder, openFolder } from './support/folder.ts';
+import { type Folder } from './support/folder.ts';
 import { openList } from './support/lists.ts';
-import { runHere } from './support/program.ts';
-import { domains, listOf } from './support/tables.ts';
+import { enrichHere, runHere } from './support/program.ts';
 
 const BOTH = ['--report', 'run.html', '--report', 'run.json'];
 
@@ -81,7 +80,7 @@ describe('--report', () => {
   it('shows the cell that was read, even if another column has the same name', async () => {
     const folder = openList('website,name,website\n,Acme,acme.com\n,Bolt,bolt.com\n,Co,n/a\n');
     const api = await openScripted({ 'bolt.com': { status: 404, body: {} } });
-    await runHere(['enrich', 'list.csv', '--base-url', api.url, ...BOTH], { cwd: folder.path });
+    await enrichHere(folder, api.url, ...BOTH);
     const examples = reportIn(folder).reasons.flatMap(({ examples }) => examples);
     expect(examples.map(({ cell }) => cell).sort()).toEqual(['bolt.com', 'n/a']);
   });
@@ -111,7 +110,7 @@ describe('--report', () => {
         return { body: { name: 'x' } };
       },
     });
-    await runHere(['enrich', 'list.csv', '--base-url', api.url, ...BOTH], { cwd: folder.path });
+    await enrichHere(folder, api.url, ...BOTH);
     const { mostRetried, calls: made } = reportIn(folder);
     expect(mostRetried).toEqual([
       { domain: 'acme.com', attempts: 3, status: 'found', reason: '', row: 1 },
@@ -124,8 +123,7 @@ describe('--report', () => {
   });
 
   it('is made when the run is interrupted', async () => {
-    const folder = openFolder();
-    folder.write('list.csv', listOf(domains(300)));
+    const folder = openList(300);
     const reached = createGate();
     const api = await openApi({
       latencyMs: 40,

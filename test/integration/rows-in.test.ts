@@ -10,6 +10,7 @@ import { builtCommand } from './support/build.ts';
 import { ENVIRONMENT, run, start } from './support/command.ts';
 import { enrichIn } from './support/enrich.ts';
 import { openFolder, withoutTimes } from './support/folder.ts';
+import { openList } from './support/lists.ts';
 import { cellsOf, column, domains, listOf, objectsOf, rowsOf } from './support/tables.ts';
 
 const FOUND = (domain: string) =>
@@ -66,9 +67,7 @@ describe('a list', () => {
   });
 
   it('keeps columns of the same name, and rows that are longer or shorter than the header', async () => {
-    const folder = openFolder();
-    folder.write(
-      'list.csv',
+    const folder = openList(
       'domain,tag,tag\nacme.com,a,b\nbolt.com\nacme.com,a,b,c,d\n\nbolt.com,x,\n',
     );
     const api = await openScripted({});
@@ -93,8 +92,7 @@ describe('a list', () => {
   });
 
   it('keeps empty rows above its header', async () => {
-    const folder = openFolder();
-    folder.write('list.csv', ';;;;;;;\n\n;\nname;domain\nAcme;acme.com\n');
+    const folder = openList(';;;;;;;\n\n;\nname;domain\nAcme;acme.com\n');
     const api = await openScripted({});
     const { summary } = await enrichIn(folder, { input: 'list.csv', baseUrl: api.url });
     expect(summary.statuses).toMatchObject({ found: 1, invalid: 0 });
@@ -134,8 +132,7 @@ describe('a list', () => {
   });
 
   it('without a line end in its last row gets one', async () => {
-    const folder = openFolder();
-    folder.write('list.csv', 'n,domain\r\n1,acme.com');
+    const folder = openList('n,domain\r\n1,acme.com');
     const api = await openScripted({});
     await enrichIn(folder, { input: 'list.csv', baseUrl: api.url });
     expect(folder.read('list.enriched.csv').endsWith(`1,acme.com,${FOUND('acme.com')}\r\n`)).toBe(
@@ -144,8 +141,7 @@ describe('a list', () => {
   });
 
   it('of nothing but a header gives outputs of nothing but a header', async () => {
-    const folder = openFolder();
-    folder.write('list.csv', 'name,domain\n');
+    const folder = openList('name,domain\n');
     const { summary } = await enrichIn(folder, {
       input: 'list.csv',
       baseUrl: 'http://127.0.0.1:9',
@@ -282,8 +278,7 @@ describe('a list', () => {
   });
 
   it('may come from what a shell calls its standard input, or another command', async () => {
-    const folder = openFolder();
-    folder.write('list.csv', 'domain\nacme.com\n');
+    const folder = openList('domain\nacme.com\n');
     const { url } = await openScripted({});
     const main = builtCommand();
     for (const line of [

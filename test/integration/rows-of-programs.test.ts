@@ -12,7 +12,7 @@ import { shippedFolder } from './support/build.ts';
 import { summaryOf } from './support/command.ts';
 import { type Folder, openFolder } from './support/folder.ts';
 import { findMaterial } from './support/material.ts';
-import { runHere } from './support/program.ts';
+import { enrichHere, runHere } from './support/program.ts';
 import { openSmallDisk } from './support/small-disk.ts';
 import { cellsOf, column, domains, rowsOf } from './support/tables.ts';
 
@@ -245,9 +245,7 @@ describe.skipIf(!COMPANIES)('a real list of companies', () => {
     const text = readFileSync(COMPANIES ?? '', 'utf8');
     folder.write('list.csv', text);
     const api = await openApi();
-    const ended = await runHere(['enrich', 'list.csv', '--base-url', api.url, '--json'], {
-      cwd: folder.path,
-    });
+    const ended = await enrichHere(folder, api.url, '--json');
     expect(ended.stderr).toContain("domains are in column 'website'");
     const { rows, statuses, uniqueDomains } = summaryOf(ended);
     expect(rows).toBe(cellsOf(text).length - 1);

@@ -4,16 +4,16 @@ import { promisify } from 'node:util';
 import { describe, expect, it } from 'vitest';
 import { openApi, openScripted } from './support/api.ts';
 import { builtCommand } from './support/build.ts';
-import { ENVIRONMENT, start } from './support/command.ts';
+import { ENVIRONMENT, run, start } from './support/command.ts';
 import { enrichIn } from './support/enrich.ts';
 import { openFolder } from './support/folder.ts';
-import { runHere } from './support/program.ts';
+import { openList } from './support/lists.ts';
+import { enrichHere } from './support/program.ts';
 import { cellsOf, column, domains, listOf, objectsOf, rowsOf } from './support/tables.ts';
 
 describe('the output', () => {
   it('has the columns of all answers, also those that only the last row has', async () => {
-    const folder = openFolder();
-    folder.write('list.csv', listOf(['acme.com', 'bolt.com', 'core.com']));
+    const folder = openList(listOf(['acme.com', 'bolt.com', 'core.com']));
     const api = await openScripted({
       'acme.com': { body: { name: 'Acme', at: { city: 'Oslo' } } },
       'bolt.com': { body: { name: 'Bolt', at: { zip: '0150', city: 'Rom' }, ok: true } },
@@ -36,8 +36,7 @@ describe('the output', () => {
   });
 
   it('makes text of the API harmless, leaves numbers and the own cells alone', async () => {
-    const folder = openFolder();
-    folder.write('list.csv', 'domain,own\nacme.com,=1+1\n');
+    const folder = openList('domain,own\nacme.com,=1+1\n');
     const api = await openScripted({
       'acme.com': {
         body: {
@@ -97,8 +96,7 @@ describe('the output', () => {
   });
 
   it('keeps the digits of large numbers that the API sends', async () => {
-    const folder = openFolder();
-    folder.write('list.csv', listOf(['acme.com']));
+    const folder = openList(listOf(['acme.com']));
     const api = await openScripted({ 'acme.com': { body: '{"id":12345678901234567890}' } });
     await enrichIn(folder, { input: 'list.csv', baseUrl: api.url });
     expect(column(rowsOf(folder.read('list.enriched.csv')), 'brand_id')).toEqual([
@@ -107,8 +105,7 @@ describe('the output', () => {
   });
 
   it('gives a column of ours a suffix where the list has its name, and says so', async () => {
-    const folder = openFolder();
-    folder.write('list.csv', 'domain,brand_status,brand_name,brand_row\nacme.com,mine,too,7\n');
+    const folder = openList('domain,brand_status,brand_name,brand_row\nacme.com,mine,too,7\n');
     const api = await openScripted({});
     const notices: string[] = [];
     await enrichIn(folder, {
@@ -179,8 +176,7 @@ describe('the output', () => {
   );
 
   it('may go to what a shell calls its standard output, or another command', async () => {
-    const folder = openFolder();
-    folder.write('list.csv', 'domain\nacme.com\n');
+    const folder = openList('domain\nacme.com\n');
     const { url } = await openScripted({});
     for (const line of [
       '"$0" "$1" enrich list.csv --base-url "$2" --out /dev/stdout | cat',
@@ -195,8 +191,7 @@ describe('the output', () => {
   });
 
   it('replaces an earlier one only when it is whole, and a link stays a link', async () => {
-    const folder = openFolder();
-    folder.write('list.csv', listOf(domains(3)));
+    const folder = openList(3);
     folder.write('real.csv', 'before');
     symlinkSync('real.csv', folder.at('out.csv'));
     const asked = { resolve: (): void => {} };
@@ -222,13 +217,10 @@ describe('the output', () => {
   });
 
   it.skipIf(!existsSync('/dev/null'))('may be a device, also one for both', async () => {
-    const folder = openFolder();
-    folder.write('list.csv', listOf(domains(3)));
+    const folder = openList(3);
     const api = await openScripted({});
     const flags = ['--out', '/dev/null', '--failures', '/dev/null'];
-    const ended = await runHere(['enrich', 'list.csv', '--base-url', api.url, ...flags], {
-      cwd: folder.path,
-    });
+    const ended = await enrichHere(folder, api.url, ...flags);
     expect(ended.code).toBe(0);
     expect(folder.names()).toEqual(['list.csv']);
   });
@@ -242,7 +234,7 @@ describe('two runs', () => {
     folder.write('b.csv', listOf(names.toReversed()));
     const api = await openApi({ latencyMs: 4, notFound: 0.2 });
     const enrich = (name: string) =>
-      runHere(['enrich', name, '--base-url', api.url, '--concurrency', '8'], { cwd: folder.path });
+      run(['enrich', name, '--base-url', api.url, '--concurrency', '8'], { cwd: folder.path });
     const ended = await Promise.all([enrich('a.csv'), enrich('b.csv')]);
     // The one that came second is refused, unless the other was through already.
     expect(ended.map(({ code }) => code)).toContain(0);
@@ -263,8 +255,7 @@ describe('two runs', () => {
     const names = domains(200);
     folder.write('list.csv', listOf(names));
     const api = await openApi({ latencyMs: 2 });
-    const enrich = () =>
-      runHere(['enrich', 'list.csv', '--base-url', api.url], { cwd: folder.path });
+    const enrich = () => run(['enrich', 'list.csv', '--base-url', api.url], { cwd: folder.path });
     const ended = await Promise.all([enrich(), enrich()]);
     // The one that came second is refused, unless the other was through already.
     expect(ended.map(({ code }) => code)).toContain(0);

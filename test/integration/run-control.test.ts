@@ -7,6 +7,7 @@ import { useRedis } from '../support/redis.ts';
 import { openApi } from './support/api.ts';
 import { start } from './support/command.ts';
 import { type Folder, openFolder } from './support/folder.ts';
+import { openList } from './support/lists.ts';
 import { column, domains, listOf, rowsOf } from './support/tables.ts';
 
 interface Steered {
@@ -50,8 +51,7 @@ const QUIET_MS = 1_500;
 describe('a run', () => {
   it('that is paused makes no call, and goes on when it is resumed', async () => {
     const api = await openApi({ latencyMs: 20 });
-    const folder = openFolder();
-    folder.write('list.csv', listOf(domains(200)));
+    const folder = openList(200);
     const run = startRun(folder, api, { concurrency: 4 });
     await until(() => api.stats().calls > 20);
     run.control.pause();
@@ -65,8 +65,7 @@ describe('a run', () => {
 
   it('that is paused can be stopped, and writes all rows', async () => {
     const api = await openApi({ latencyMs: 20 });
-    const folder = openFolder();
-    folder.write('list.csv', listOf(domains(200)));
+    const folder = openList(200);
     const run = startRun(folder, api, { concurrency: 4 });
     await until(() => api.stats().calls > 20);
     run.control.pause();
@@ -107,8 +106,7 @@ describe('a run', () => {
       respond: (domain) =>
         isBroken && /company-[0-4]\./.test(domain) ? { status: 501, body: 'no' } : undefined,
     });
-    const folder = openFolder();
-    folder.write('list.csv', listOf(domains(100)));
+    const folder = openList(100);
     const run = startRun(folder, api, { concurrency: 4, retries: 0 });
     await until(() => api.stats().calls > 50);
     isBroken = false;

@@ -4,15 +4,14 @@ import { describe, expect, it } from 'vitest';
 import { loadJob } from '../../src/commands/run.ts';
 import { openScripted, openServer } from './support/api.ts';
 import { type Ended, summaryOf } from './support/command.ts';
-import { type Folder, openFolder } from './support/folder.ts';
-import { LIST } from './support/lists.ts';
+import { type Folder } from './support/folder.ts';
+import { LIST, openList } from './support/lists.ts';
 import { runHere } from './support/program.ts';
 import { expectUsageError } from './support/usage-error.ts';
 
 /** A folder with `list.csv`, and `jobs/job.yaml` that says this. */
 function openJob(text: string): Folder {
-  const folder = openFolder();
-  folder.write('list.csv', LIST);
+  const folder = openList(LIST);
   mkdirSync(folder.at('jobs'));
   folder.write('jobs/job.yaml', text);
   return folder;

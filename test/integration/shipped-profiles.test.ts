@@ -9,7 +9,7 @@ import type { Sandbox } from '../../src/sandbox/server.ts';
 import { openApi } from './support/api.ts';
 import { run, start, summaryOf } from './support/command.ts';
 import { type Enriched, enrichIn } from './support/enrich.ts';
-import { openFolder } from './support/folder.ts';
+import { openList } from './support/lists.ts';
 import { column, listOf, rowsOf } from './support/tables.ts';
 
 const KEY = 'a-key-that-is-not-real';
@@ -55,8 +55,7 @@ describe.each(shippedProfiles())('the profile %s against the sandbox that plays 
 
   it('gives each domain of a list the verdict that its answer means', async () => {
     const api = await openPlayed(profile);
-    const folder = openFolder();
-    folder.write('list.csv', listOf(going.map(({ domain }) => domain)));
+    const folder = openList(listOf(going.map(({ domain }) => domain)));
     const options = {
       input: 'list.csv',
       api: name,
@@ -84,8 +83,7 @@ describe.each(shippedProfiles())('the profile %s against the sandbox that plays 
     'stops at $means ($domain) after one call',
     async ({ means, domain }) => {
       const api = await openPlayed(profile);
-      const folder = openFolder();
-      folder.write('list.csv', listOf([domain]));
+      const folder = openList(listOf([domain]));
       const options = { input: 'list.csv', api: name, baseUrl: api.url, apiKey: KEY };
       const { summary } = await enrichIn(folder, options);
       expect(summary).toMatchObject({ calls: 1, stopped: { reason: STOPS[means] } });
@@ -95,8 +93,7 @@ describe.each(shippedProfiles())('the profile %s against the sandbox that plays 
 
   it('is refused without the right credential, in the words of the API', async () => {
     const api = await openPlayed(profile);
-    const folder = openFolder();
-    folder.write('list.csv', listOf(['example.com']));
+    const folder = openList(listOf(['example.com']));
     const options = { input: 'list.csv', api: name, baseUrl: api.url, apiKey: 'a-wrong-key' };
     const { summary } = await enrichIn(folder, options);
     expect(summary).toMatchObject({ calls: 1, stopped: { reason: 'unauthorized' } });
@@ -104,8 +101,7 @@ describe.each(shippedProfiles())('the profile %s against the sandbox that plays 
 });
 
 it('brandfill sandbox --api plays a profile, its quota in the words of the API', async () => {
-  const folder = openFolder();
-  folder.write('list.csv', listOf(Array.from({ length: 30 }, (_, at) => `company-${at}.com`)));
+  const folder = openList(listOf(Array.from({ length: 30 }, (_, at) => `company-${at}.com`)));
   const args = ['sandbox', '--api', 'hunter', '--port', '0', '--quota', '20'];
   const sandbox = await start(args, { cwd: folder.path });
   const [, url = ''] = /on (http:\S+)/.exec(await firstLine(sandbox.process.stdout)) ?? [];

@@ -12,9 +12,9 @@ import {
 } from '../../src/queue/bullmq/index.ts';
 import { resultsKey } from '../../src/queue/bullmq/schedule-queue.ts';
 import { showQueue } from '../../src/web/show-queue.ts';
-import { runState } from '../dashboard/boards.ts';
 import { createGate } from '../support/gate.ts';
 import { useRedis } from '../support/redis.ts';
+import { runState } from '../web/boards.ts';
 import { openFolder } from './support/folder.ts';
 import { FAR } from './support/schedules.ts';
 

@@ -4,9 +4,9 @@ import { findRedisServer, useRedis } from '../support/redis.ts';
 import { openApi, openServer } from './support/api.ts';
 import { run, start } from './support/command.ts';
 import { openFolder } from './support/folder.ts';
+import { openList } from './support/lists.ts';
 import { FAR, openSchedules, terminate } from './support/schedules.ts';
 import { statusOf } from './support/status.ts';
-import { domains, listOf } from './support/tables.ts';
 
 const hasRedis = findRedisServer() !== undefined;
 if (!hasRedis) console.log('Some of status.test.ts is left out, because there is no Redis server.');
@@ -34,8 +34,7 @@ const CALLERS = ['--concurrency', '16'];
 describe('enrich --listen', () => {
   it('tells how it goes while it runs, in metrics by the conventions', async () => {
     const api = await openApi({ notFound: 0.5, seed: 7 });
-    const folder = openFolder();
-    folder.write('list.csv', listOf(domains(500)));
+    const folder = openList(500);
     const running = await start(
       ['enrich', 'list.csv', '--base-url', api.url, '--rate', '40/s', ...CALLERS, '--listen', '0'],
       { cwd: folder.path },
@@ -81,8 +80,7 @@ describe('enrich --listen', () => {
 
   it('ends with exit code 2 and a sentence when the port is taken', async () => {
     const { url } = await openServer();
-    const folder = openFolder();
-    folder.write('list.csv', listOf(domains(3)));
+    const folder = openList(3);
     const { port } = new URL(url);
     const args = ['enrich', 'list.csv', '--base-url', url, '--listen', port];
     const { code, stderr } = await run(args, { cwd: folder.path });
@@ -98,8 +96,7 @@ describe.skipIf(!hasRedis)('over a queue', () => {
   it('a worker tells of its calls and of the queue, and is not ready once it is told to stop', async () => {
     const silent = await openServer(() => {});
     const redis = await useRedis();
-    const folder = openFolder();
-    folder.write('list.csv', listOf(domains(120)));
+    const folder = openList(120);
     const flags = ['--base-url', silent.url, '--queue', redis.url];
     const options = { cwd: folder.path };
     await run(['add', 'list.csv', '--queue', redis.url, '--chunk', '10'], options);
@@ -151,8 +148,7 @@ describe.skipIf(!hasRedis)('over a queue', () => {
   it('a run without workers of its own tells how far others are', async () => {
     const api = await openApi();
     const redis = await useRedis();
-    const folder = openFolder();
-    folder.write('list.csv', listOf(domains(150)));
+    const folder = openList(150);
     const flags = ['--base-url', api.url, '--queue', redis.url];
     const options = { cwd: folder.path };
     const running = await start(

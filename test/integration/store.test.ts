@@ -10,7 +10,6 @@ import { enrichIn } from './support/enrich.ts';
 import { type Folder, openFolder } from './support/folder.ts';
 import { openList } from './support/lists.ts';
 import { inStore, openEnriched } from './support/stores.ts';
-import { domains, listOf } from './support/tables.ts';
 
 const linesOf = (text: string): Record<string, unknown>[] =>
   text
@@ -227,7 +226,7 @@ describe('brandfill store', () => {
   });
 
   it('works while a run uses the store', async () => {
-    const folder = openList(listOf(domains(400)));
+    const folder = openList(400);
     const api = await openApi({ latencyMs: 10 });
     const args = ['enrich', 'list.csv', '--base-url', api.url, '--concurrency', '4', '--json'];
     const running = await start(args, { cwd: folder.path });
@@ -250,7 +249,7 @@ describe('brandfill store', () => {
   });
 
   it('prune of what a run counts on is told by that run, which does not end as if nothing were', async () => {
-    const folder = openList(listOf(domains(40)));
+    const folder = openList(40);
     const api = await openApi({ latencyMs: 100 });
     const args = ['enrich', 'list.csv', '--base-url', api.url, '--concurrency', '1'];
     const running = await start([...args, '--report', 'run.json'], { cwd: folder.path });

@@ -2,14 +2,14 @@ import { describe, expect, it } from 'vitest';
 import { useRedis } from '../support/redis.ts';
 import { openApi } from './support/api.ts';
 import { start, summaryOf } from './support/command.ts';
-import { type Folder, openFolder } from './support/folder.ts';
-import { runHere } from './support/program.ts';
-import { column, domains, listOf, rowsOf } from './support/tables.ts';
+import { type Folder } from './support/folder.ts';
+import { openList } from './support/lists.ts';
+import { enrichHere, runHere } from './support/program.ts';
+import { column, rowsOf } from './support/tables.ts';
 
 describe('429', () => {
   it('with Retry-After holds back all callers together, and costs no attempt', async () => {
-    const folder = openFolder();
-    folder.write('list.csv', listOf(domains(40)));
+    const folder = openList(40);
     const arrivals: number[] = [];
     let throttledAtMs = 0;
     const api = await openApi({
@@ -37,8 +37,7 @@ describe('429', () => {
   });
 
   it('with Retry-After as a date waits until then', async () => {
-    const folder = openFolder();
-    folder.write('list.csv', listOf(domains(3)));
+    const folder = openList(3);
     const api = await openApi({
       respond: (_, call) => {
         if (call > 1) return undefined;
@@ -47,9 +46,7 @@ describe('429', () => {
       },
     });
     const startedMs = performance.now();
-    const ended = await runHere(['enrich', 'list.csv', '--base-url', api.url], {
-      cwd: folder.path,
-    });
+    const ended = await enrichHere(folder, api.url);
     expect(ended.code).toBe(0);
     expect(performance.now() - startedMs).toBeGreaterThan(1_000);
     expect(column(rowsOf(folder.read('list.enriched.csv')), 'brand_status')).toEqual([
@@ -65,8 +62,7 @@ describe('429', () => {
     ['ISO 8601', (untilMs) => new Date(untilMs).toISOString()],
     ['a fraction of seconds', (untilMs) => (untilMs - Date.now()) / 1_000],
   ])('with Retry-After as %s waits until then, with one 429', async (_, write) => {
-    const folder = openFolder();
-    folder.write('list.csv', listOf(domains(3)));
+    const folder = openList(3);
     let untilMs = 0;
     const arrivedMs: number[] = [];
     const api = await openApi({
@@ -84,15 +80,12 @@ describe('429', () => {
   });
 
   it('that asks for years stops the run, and no time is made up for it', async () => {
-    const folder = openFolder();
-    folder.write('list.csv', listOf(domains(3)));
+    const folder = openList(3);
     const until = new Date(Date.now() + 3e11).toISOString();
     const api = await openApi({
       respond: () => ({ status: 429, headers: { 'retry-after': until } }),
     });
-    const ended = await runHere(['enrich', 'list.csv', '--base-url', api.url, '--json'], {
-      cwd: folder.path,
-    });
+    const ended = await enrichHere(folder, api.url, '--json');
     expect(ended.code).toBe(4);
     expect(ended.stderr).toContain('The quota of the API is used up. No further call is made.');
     expect(ended.stderr).not.toMatch(/come back|again after/);
@@ -100,18 +93,12 @@ describe('429', () => {
   });
 
   it('that asks for more than ten minutes is a used-up quota: stops and says when to come back', async () => {
-    const folder = openFolder();
-    folder.write('list.csv', listOf(domains(300)));
+    const folder = openList(300);
     const api = await openApi({
       latencyMs: 5,
       respond: () => ({ status: 429, headers: { 'retry-after': '86400' } }),
     });
-    const ended = await runHere(
-      ['enrich', 'list.csv', '--base-url', api.url, '--concurrency', '4'],
-      {
-        cwd: folder.path,
-      },
-    );
+    const ended = await enrichHere(folder, api.url, '--concurrency', '4');
     expect(ended.code).toBe(4);
     expect(ended.stderr).toMatch(/come back at \d{4}-\d\d-\d\dT/);
     expect(api.stats().calls).toBeLessThanOrEqual(4);
@@ -133,8 +120,7 @@ describe('429 and nothing else, without a time', () => {
     ['in one process', false],
     ['over Redis', true],
   ])('ends the run as a used-up quota after the longest wait: %s', async (_, isShared) => {
-    const folder = openFolder();
-    folder.write('list.csv', listOf(domains(60)));
+    const folder = openList(60);
     const api = await openApi({ respond: () => ({ status: 429 }) });
     const flags = ['--max-wait', '2s', '--concurrency', '4'];
     const { env, worker } = await placesOf(folder, api.url, isShared, flags);
@@ -158,8 +144,7 @@ describe('headers that say that nothing is left, while every call is answered', 
     ['at a fixed rate over Redis', true, ['--rate', '20/s'], []],
     ['where another process makes all calls', true, [], ['--workers', '0']],
   ])('are no longer waited for, which is told: %s', async (_, isShared, flags, own) => {
-    const folder = openFolder();
-    folder.write('list.csv', listOf(domains(60)));
+    const folder = openList(60);
     const headers = { 'x-ratelimit-remaining': '0', 'x-ratelimit-reset': '86400' };
     const api = await openApi({
       latencyMs: 20,

@@ -218,8 +218,7 @@ function none<T>(...keys: readonly (keyof None<T>)[]): None<T> {
 }
 
 it('an option that is undefined is none, in types and at work', async () => {
-  const folder = openFolder();
-  folder.write('list.csv', 'domain\nacme.com\n');
+  const folder = openList('domain\nacme.com\n');
   folder.write('job.yaml', 'input: list.csv\n');
   const sandbox = await startSandbox(none<SandboxOptions>('port', 'seed', 'limit', 'latencyMs'));
   const [input, store] = [folder.at('list.csv'), folder.at('store')];

@@ -6,6 +6,7 @@ import { partsOf, readParts, row, workbookOf, zipOf } from '../rows/xlsx/workboo
 import { openApi, openScripted } from './support/api.ts';
 import { enrichIn } from './support/enrich.ts';
 import { openFolder } from './support/folder.ts';
+import { openList } from './support/lists.ts';
 import { runHere } from './support/program.ts';
 import { expectRefusal, expectUntouched } from './support/refusals.ts';
 
@@ -137,8 +138,7 @@ describe('a workbook is refused before any call:', () => {
   });
 
   it('a sheet for a list that has none', async () => {
-    const folder = openFolder();
-    folder.write('list.csv', 'domain\nacme.com\n');
+    const folder = openList('domain\nacme.com\n');
     const ended = await runHere(['enrich', 'list.csv', '--sheet', 'A', ...API], {
       cwd: folder.path,
     });

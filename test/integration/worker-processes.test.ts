@@ -4,11 +4,10 @@ import { freePort, useRedis } from '../support/redis.ts';
 import { openApi } from './support/api.ts';
 import { run, start, summaryOf } from './support/command.ts';
 import { openList } from './support/lists.ts';
-import { domains, listOf } from './support/tables.ts';
 
 async function openStage(rows: number, latencyMs = 20) {
   const redis = await useRedis();
-  const folder = openList(listOf(domains(rows)));
+  const folder = openList(rows);
   const api = await openApi({ latencyMs });
   const shared = ['--queue', redis.url, '--base-url', api.url];
   const options = { cwd: folder.path };

@@ -114,6 +114,20 @@ describe('the data of a report', () => {
     }
   });
 
+  it.each([
+    ['redirect_without_domain', undefined, 'to an address without the domain'],
+    ['invalid_response', 200, 'no JSON object in UTF-8'],
+    ['timeout', undefined, 'No answer came within --timeout'],
+    ['proxy_502', undefined, 'No call got through the proxy'],
+    ['dns_failure', undefined, 'name is not known (DNS)'],
+    ['http_503', 503, 'a fault of its own'],
+    ['anything', undefined, 'No usable answer came'],
+  ])('advises on %s', (reason, httpStatus, advice) => {
+    const { recording, beginRows } = recordRun();
+    beginRows()([rowOf({ status: 'failed', reason, httpStatus })]);
+    expect(reportOf({ recording }).reasons[0]?.advice).toContain(advice);
+  });
+
   it('of an error has what was known by then', () => {
     const { run, rows, domains } = reportOf({
       ...eventfulRun(),

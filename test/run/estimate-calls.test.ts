@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { createJob } from '../../src/options/api.ts';
 import { createPaceState, type PaceState } from '../../src/pace/pacer.ts';
 import type { PlanEstimate } from '../../src/producer/plan.ts';
-import { estimateCalls } from '../../src/run/plan-run.ts';
+import { estimateCalls } from '../../src/run/plan.ts';
 
 const NOW_MS = 1.8e12;
 const DAY_MS = 86_400_000;

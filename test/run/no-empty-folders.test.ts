@@ -1,7 +1,7 @@
 import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { expect, it } from 'vitest';
-import { leaveNoEmptyFolders } from '../../src/run/open-list-of-run.ts';
+import { leaveNoEmptyFolders } from '../../src/run/open.ts';
 import { useTempFolder } from '../support/temp-folder.ts';
 
 it('folders that were made and stayed empty are taken away, with those above them', async () => {

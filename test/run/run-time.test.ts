@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { createRunTime } from '../../src/run/open-list-of-run.ts';
+import { createRunTime } from '../../src/run/open.ts';
 
 describe('the time of a run', () => {
   it('stands still while a clock that was set back catches up', () => {

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { createRowTeller } from '../../src/run/look-up-and-join.ts';
+import { createRowTeller } from '../../src/run/join.ts';
 import type { RunEvent } from '../../src/watch/events.ts';
 
 /** Writes batches of ten rows, each of which takes so long; returns what was told. */

@@ -48,6 +48,7 @@ export function createTestContext(script: Script, options: TestContextOptions = 
       callsOf.set(domain, call);
       return await script(domain, call, path);
     },
+    callBatch: () => Promise.reject(new Error('This API has no batches.')),
     close: async () => {},
   };
   const limiter = createRateLimiter({ clock, random: () => 1 });

@@ -1,5 +1,6 @@
 import { isAnswer } from '../../brand/outcome.ts';
 import { untakenName } from '../../rows/columns/names.ts';
+import type { RowFormat } from '../../rows/row-format.ts';
 import type { SavedColumn } from '../../store/saved-columns.ts';
 import { partOf } from '../fields/enriched-columns.ts';
 import type { Field } from '../fields/fields.ts';
@@ -139,3 +140,22 @@ const FAILURE_COLUMNS: readonly OutputColumn[] = [
   { name: 'http_status', valueOf: (row) => row.httpStatus ?? null },
   { name: 'attempts', valueOf: (row) => row.attempts },
 ];
+
+/**
+ * A row of the list with the added columns, named as in the output files. A row that was not
+ * enriched also has the columns of the failures file, which say why.
+ */
+export type EnrichedRow = Record<string, unknown>;
+
+export function toEnrichedRow(
+  row: JoinedRow,
+  format: RowFormat,
+  { out, failures }: OutputColumns,
+): EnrichedRow {
+  const enriched = format.toObject(row.raw);
+  for (const column of row.status === 'found' ? out : [...out, ...failures]) {
+    const value = column.valueOf(row);
+    if (value !== undefined) enriched[column.name] = value;
+  }
+  return enriched;
+}

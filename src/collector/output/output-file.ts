@@ -16,7 +16,6 @@ import {
 } from '../../common/files.ts';
 import { isStoreFile } from '../../store/store-files.ts';
 import { placeOf } from './output-paths.ts';
-import { keepAtExit, removeAtExit } from './remove-at-exit.ts';
 
 /** A file for rows. Nothing is visible in its place before `commit`. */
 export interface OutputFile {
@@ -330,4 +329,26 @@ export async function refused<T>(path: string, work: () => Promise<T>): Promise<
       { cause: error },
     );
   }
+}
+
+/**
+ * Removals that are still due when a second Ctrl-C ends the process at once. They share one
+ * listener.
+ */
+const left = new Set<() => void>();
+
+/** Registers a removal in case the process ends before `keepAtExit`. */
+export function removeAtExit(remove: () => void): void {
+  if (left.size === 0) process.on('exit', removeLeft);
+  left.add(remove);
+}
+
+/** @param remove the function that was passed to `removeAtExit` */
+export function keepAtExit(remove: () => void): void {
+  left.delete(remove);
+  if (left.size === 0) process.off('exit', removeLeft);
+}
+
+function removeLeft(): void {
+  for (const remove of left) remove();
 }

@@ -11,8 +11,7 @@ import {
   type Owner,
   SILENCE_MS,
 } from '../../common/owner.ts';
-import { placeToWrite, refused, temporaryBeside } from './output-file.ts';
-import { keepAtExit, removeAtExit } from './remove-at-exit.ts';
+import { keepAtExit, placeToWrite, refused, removeAtExit, temporaryBeside } from './output-file.ts';
 
 /** The claim of a run on an output, or on all its outputs. */
 export interface OutputLock {

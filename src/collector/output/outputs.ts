@@ -421,6 +421,9 @@ interface EarlyRows {
   close(): Promise<void>;
 }
 
+/** In the first night with a changes file, all rows are told, one after the other. */
+const WINDOW_BYTES = 64 * 1024;
+
 /** The file is written once more from its beginning, but only if anything comes in between. */
 function createEarlyRows(
   file: Pick<Required<OutputFile>, 'write'> & {
@@ -433,6 +436,9 @@ function createEarlyRows(
   let settled = 0;
   let aside: { readonly handle: FileHandle; readonly pieces: AsyncIterator<Buffer> } | undefined;
   let piece: Buffer = Buffer.alloc(0);
+  /** What was read last. */
+  let window: Buffer = Buffer.alloc(0);
+  let windowAt = 0;
 
   async function copy(count: number): Promise<void> {
     for (let left = count; left > 0; ) {
@@ -468,8 +474,12 @@ function createEarlyRows(
     },
     read: async (from, count) => {
       const at = headerBytes + from;
-      const bytes = aside ? await readAt(aside.handle, at, count) : await file.readBack(at, count);
-      return bytes.toString('utf8');
+      if (at < windowAt || at + count > windowAt + window.length) {
+        const most = Math.min(sizeBytes - at, Math.max(count, WINDOW_BYTES));
+        window = aside ? await readAt(aside.handle, at, most) : await file.readBack(at, most);
+        windowAt = at;
+      }
+      return window.toString('utf8', at - windowAt, at - windowAt + count);
     },
     close: async () => {
       await aside?.handle.close();

@@ -1,7 +1,7 @@
 import type { FilledRow, RowColumn, RowFiller } from '../row-format.ts';
 import { type CsvDialect, withoutLineEnd } from './csv-dialect.ts';
-import { endOfQuotes } from './csv-shape.ts';
 import { cellWriterOf } from './csv-writer.ts';
+import { endOfQuotes } from './detect-dialect.ts';
 
 /** The place of a cell in its row, quotes and spaces included. */
 interface CellRange {

@@ -1,20 +1,22 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import type { CallCounters } from '../../common/calls.ts';
 import type { BrandfillError } from '../../common/errors.ts';
 import { within } from '../../common/lifetime.ts';
 import type { RunControl } from '../../common/run-control.ts';
 import type { CallLedger, CallsPer } from '../../guard/budget.ts';
-import { linePasses, noteLeftOvers } from '../../producer/produce.ts';
+import { linePasses, noteLeftOvers, type ProduceOptions, produce } from '../../producer/produce.ts';
 import { toQueueError } from '../../queue/bullmq/server/refusals.ts';
-import type { HandleChunk } from '../../queue/lookup-queue.ts';
+import type { HandleChunk, LookupQueue } from '../../queue/lookup-queue.ts';
+import type { Parking } from '../../queue/parking.ts';
 import { type Claims, type LookupsElsewhere, NO_CLAIMS } from '../../store/claims/claims.ts';
+import type { OutcomeStore } from '../../store/store.ts';
 import type { RunEvent } from '../../watch/events.ts';
 import { type CallsPerSummary, type PaceSummary, summarizePace } from '../../watch/summary.ts';
 import type { Stop, StopSwitch } from '../../worker/stop-switch.ts';
 import { createLookUpState, type LookUpAllOptions, type LookUpState } from './look-up-state.ts';
 import { type Lookups, openLookups } from './open-lookups.ts';
 import type { OpenQueueOptions } from './open-queue.ts';
-import { type ProduceAllOptions, produceAll } from './produce-all.ts';
-import { type ProgressTeller, startTellingProgress } from './progress.ts';
+import { type ProgressTeller, startTellingProgress, type Tally } from './progress.ts';
 
 /** The totals of a run's lookups. */
 export interface LookupTotals extends CallCounters {
@@ -280,5 +282,81 @@ function tellOfControl(
       tell('Failed lookups are tried once more after all others.');
     }
     ({ isPaused, isRetryWanted } = control);
+  });
+}
+
+interface ProduceAllOptions extends ProduceOptions {
+  /** Says whether failed domains are to be asked once more. @default they are not */
+  readonly control: RunControl | undefined;
+  readonly store: Pick<OutcomeStore, 'findHead'>;
+  readonly tally: Pick<Tally, 'again'>;
+  readonly parking: Pick<Parking, 'room' | 'giveOut' | 'end'>;
+  /** When the run started, in milliseconds since 1970. */
+  readonly startedAtMs: number;
+  /** The present time of the run, in milliseconds since 1970. Never goes back. */
+  readonly now: () => number;
+}
+
+const POLL_MS = 10;
+
+/**
+ * Gives out the domains that are due, and those again that are pending. When a retry is requested while the last of them are under
+ * way, it then gives out again those that failed in this run.
+ *
+ * @returns false when there were more than `maxLookups`
+ */
+async function produceAll(options: ProduceAllOptions): Promise<boolean> {
+  const { control, queue, signal, parking, chunkSize } = options;
+  const open: LookupQueue = {
+    ...queue,
+    add: async (chunk) => {
+      await parking.room();
+      await queue.add(chunk);
+    },
+    end: () => {},
+  };
+  const givingOut = parking.giveOut((chunk) => queue.add(chunk), chunkSize);
+  givingOut.catch(() => {}); // thrown below
+  try {
+    const isComplete = await produce({ ...options, queue: open });
+    while ((await isQuiet(options)) && isComplete && control?.takeRetry() && !signal.aborted) {
+      await produceFailed({ ...options, queue: open });
+    }
+    return isComplete;
+  } finally {
+    parking.end();
+    await givingOut;
+    queue.end();
+  }
+}
+
+/**
+ * Waits until nothing is under way. Domains that another run has stored meanwhile get no outcome
+ * here.
+ */
+async function isQuiet({ outstanding, isFresh, signal }: ProduceAllOptions): Promise<boolean> {
+  while (!signal.aborted && ![...outstanding].every(isFresh)) await delay(POLL_MS);
+  return true;
+}
+
+async function produceFailed(options: ProduceAllOptions): Promise<void> {
+  const { queue, store, tally, startedAtMs, now } = options;
+  const beforeMs = now();
+  const hasFailed = (domain: string): boolean => {
+    const head = store.findHead(domain);
+    const atMs = head?.status === 'failed' ? head.fetchedAtMs : 0;
+    return atMs >= startedAtMs && atMs < beforeMs;
+  };
+  await produce({
+    ...options,
+    passes: [() => true],
+    isFresh: (domain) => !hasFailed(domain),
+    queue: {
+      ...queue,
+      add: async (chunk) => {
+        for (const domain of chunk.domains) tally.again(domain);
+        await queue.add(chunk);
+      },
+    },
   });
 }

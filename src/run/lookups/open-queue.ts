@@ -7,6 +7,7 @@ import { createInProcessQueue } from '../../queue/in-process.ts';
 import type { LookupQueue, Reply } from '../../queue/lookup-queue.ts';
 import { normalizeDomain } from '../../rows/domain/domain.ts';
 import type { LookupsElsewhere, TakenClaims } from '../../store/claims/claims.ts';
+import { lookupsAtOnce } from '../../worker/batches.ts';
 import type { StopSwitch } from '../../worker/stop-switch.ts';
 import type { LookUpAllOptions } from './look-up-state.ts';
 
@@ -63,7 +64,7 @@ export async function openQueueOf(options: OpenQueueOptions): Promise<OpenedQueu
   const { job, collect, outstanding } = options;
   if (job.settings.queue !== undefined) return await openSharedQueue(job.settings.queue, options);
   // A chunk may wait long for its last domain. With as many chunks as callers, no caller is idle.
-  const window = job.settings.concurrency + 1;
+  const window = lookupsAtOnce(job.settings.concurrency, job.endpoint) + 1;
   const queue = createInProcessQueue({ collect, window });
   // As many chunks wait as are worked on, and one more is being filled.
   const most = (2 * window + 1) * CHUNK_SIZE_HERE;
@@ -78,7 +79,8 @@ async function openSharedQueue(url: string, options: OpenQueueOptions): Promise<
   );
   const { job, name, plan, onEvent, stopSwitch, instruments } = options;
   const paceId = paceIdOf(job);
-  const { concurrency, chunk, window, workers, lostAfter, acceptEviction = false } = job.settings;
+  const { chunk, window, workers, lostAfter, acceptEviction = false } = job.settings;
+  const concurrency = lookupsAtOnce(job.settings.concurrency, job.endpoint);
   const onNotice = (message: string): void => onEvent({ type: 'notice', message });
   const closer: Closer = createCloser();
   try {

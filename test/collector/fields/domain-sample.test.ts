@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { createDomainSample } from '../../../src/collector/fields/filled-share.ts';
+import { createDomainSample } from '../../../src/collector/fields/rank-paths.ts';
 
 const domains = Array.from({ length: 20_000 }, (_, at) => `company-${at}.com`);
 

@@ -6,6 +6,9 @@ import { EXIT } from '../../../src/common/exit-codes.ts';
 import { keepSecret } from '../../../src/common/secrets.ts';
 import type { Log } from '../../../src/watch/log.ts';
 import { type CommandOptions, ENVIRONMENT, type Ended } from './command.ts';
+import type { Folder } from './folder.ts';
+
+let isBusy = false;
 
 /**
  * Runs the command line to its end in this process, in a folder and with an environment of its own.
@@ -17,6 +20,8 @@ export async function runHere(
   args: readonly string[],
   { cwd, env = {} }: Pick<CommandOptions, 'cwd' | 'env'>,
 ): Promise<Ended> {
+  if (isBusy) throw new Error('One command at a time: this process has one folder.');
+  isBusy = true;
   const output = { stdout: '', stderr: '' };
   const captures = (['stdout', 'stderr'] as const).map((name) =>
     vi.spyOn(process[name], 'write').mockImplementation((text, ...rest: unknown[]) => {
@@ -34,7 +39,17 @@ export async function runHere(
     process.chdir(folder);
     process.env = variables;
     for (const capture of captures) capture.mockRestore();
+    isBusy = false;
   }
+}
+
+/** Enriches the `list.csv` of a folder with an API, by the command line in this process. */
+export function enrichHere(
+  { path }: Folder,
+  baseUrl: string,
+  ...flags: readonly string[]
+): Promise<Ended> {
+  return runHere(['enrich', 'list.csv', '--base-url', baseUrl, ...flags], { cwd: path });
 }
 
 /** As the main file of the command does. */

@@ -9,7 +9,7 @@ import { domains, listOf } from './tables.ts';
 // Commands load these when they run. Compiled before, that takes none of the time in which they are to answer.
 await Promise.all([
   import('../../../src/commands/enrich.ts'),
-  import('../../../src/run/run-with-report.ts'),
+  import('../../../src/run/report.ts'),
   import('../../../src/queue/bullmq/index.ts'),
   import('../../../src/commands/worker.ts'),
 ]);

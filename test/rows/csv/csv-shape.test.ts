@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { endOfQuotes, readShape } from '../../../src/rows/csv/csv-shape.ts';
+import { endOfQuotes, readShape } from '../../../src/rows/csv/detect-dialect.ts';
 
 const DOUBLED = { quote: '"', escape: '"' } as const;
 const ESCAPED = { quote: '"', escape: '\\' } as const;

@@ -9,7 +9,7 @@ it('a lookup in this process is outstanding until it has an outcome, stored or n
   const outstanding = new Set<string>();
   const sights: WindowSight[] = [];
   const { queue, chunkSize } = await openQueueOf({
-    job: { settings: { concurrency: 1 } },
+    job: { settings: { concurrency: 1 }, endpoint: {} },
     collect: async (outcomes: readonly Outcome[]) => {
       await stored.opened;
       for (const { domain } of outcomes) outstanding.delete(domain);

@@ -5,7 +5,7 @@ import {
   openPaceMemory,
   type PaceMemory,
   savePaceOften,
-} from '../../../src/run/lookups/pace-memory.ts';
+} from '../../../src/run/lookups/open-lookups.ts';
 import type { SavedPace } from '../../../src/store/store.ts';
 import { openFolder } from '../../integration/support/folder.ts';
 import { createFakeClock } from '../../support/fake-clock.ts';

@@ -1,0 +1,267 @@
+import { MOST_NAMES } from '../brand/shape.ts';
+import { countShapes, flatColumnsOf, MOST_PATHS } from '../collector/fields/enriched-columns.ts';
+import type { Field } from '../collector/fields/fields.ts';
+import { measureFilledShares, rankPaths } from '../collector/fields/rank-paths.ts';
+import { type JoinOptions, join } from '../collector/join.ts';
+import { isListed, type JoinedRow, type OutputRow } from '../collector/joined-row.ts';
+import type { OutputColumn, OutputColumns } from '../collector/output/output-columns.ts';
+import { isFilled, type ReadyRows } from '../collector/ready-rows.ts';
+import { createRowAnswers, type RowAnswers } from '../collector/row-answers.ts';
+import { BrandfillError, describeSystemError } from '../common/errors.ts';
+import { formatCount } from '../common/format.ts';
+import { shorten } from '../rows/columns/names.ts';
+import type { SavedColumn } from '../store/saved-columns.ts';
+import { MOST_SHAPES } from '../store/shapes.ts';
+import type { RunEvent } from '../watch/events.ts';
+import { createStatusCounts, type StatusCounts, sumOf } from '../watch/summary.ts';
+import type { LookedUpRun } from './look-up.ts';
+import { type PlannedRun, planAgain } from './plan.ts';
+import { findLayout, nameColumns } from './ready.ts';
+import type { RunContext } from './run-context.ts';
+
+/** A run with its joined rows, once all lookups are done. */
+export interface JoinedRun extends LookedUpRun {
+  readonly columns: OutputColumns;
+  readonly rows: AsyncIterable<readonly OutputRow[]>;
+  /** Complete when all rows were read. */
+  readonly statuses: StatusCounts;
+}
+
+/**
+ * Joins each row of a list with its outcome.
+ *
+ * @param ids of the output from night to night. Its columns keep their names and their order if it
+ *   had any under one of them
+ */
+export async function joinRows(
+  lookedUp: LookedUpRun,
+  ids: readonly string[] = [],
+): Promise<JoinedRun> {
+  const { context, store, totals, logos } = lookedUp;
+  const { fields } = lookedUp.job.settings;
+  const reason = totals.stopped?.reason;
+  context.onEvent({ type: 'writing', rows: lookedUp.plan.rows });
+  const answers = answersOf(lookedUp);
+  const layout = findLayout(store, ids);
+  const enriched = fields ?? (await findEnrichedColumns(lookedUp, answers, layout));
+  const columns = nameColumns(lookedUp, { enriched, further: logos?.columns, layout });
+  const isAsExpected = lookedUp.ready?.isAsExpected(columns) ?? true;
+  const run = isAsExpected ? lookedUp : { ...lookedUp, ...(await planAgain(lookedUp)) };
+  for (const { from, to } of columns.renamed) {
+    const message = `The list already has a column '${from}': the added one is called '${to}'.`;
+    context.onEvent({ type: 'notice', message });
+  }
+  // Before the output is in its place: a column too many in the store does no harm, one too few would.
+  if (ids.length > 0 && reason !== 'misdirected' && reason !== 'unusable_store') {
+    await store.saveColumns(ids, columns.layout).catch((error: unknown) => {
+      const message = `The order of the columns could not be kept for the next run: ${describeSystemError(error)}.`;
+      context.onEvent({ type: 'notice', message });
+    });
+  }
+  const statuses = createStatusCounts();
+  const rows = join({
+    ...rowsLeftIn(run),
+    answers,
+    enriched,
+    fill: run.fill,
+    skipReason: reason ?? 'pruned',
+  });
+  return {
+    ...run,
+    columns,
+    statuses,
+    rows: count(rows, {
+      statuses,
+      blank: createBlankColumns(columns.enriched.slice(0, fields?.length ?? 0)),
+      ready: run.ready?.rows,
+      record: context.report?.recorder.beginRows({ ...run, columns }),
+      expected: run.plan.rows,
+      onEvent: context.onEvent,
+    }),
+  };
+}
+
+function answersOf({ job, context, store, isUsable, startedAtMs }: PlannedRun): RowAnswers {
+  const { maxStale = Number.POSITIVE_INFINITY } = job.settings;
+  // A trial says why there is no answer, and shows no older one in its place.
+  return createRowAnswers({
+    store,
+    isUsable,
+    startedAtMs,
+    maxStaleMs: context.isTrial ? 0 : maxStale,
+  });
+}
+
+/** Where the rows are that were not written during the first reading. */
+function rowsLeftIn({
+  ready,
+  index,
+  source,
+  format,
+}: PlannedRun): Pick<JoinOptions, 'source' | 'headBytes' | 'index'> {
+  if (!ready) return { source, headBytes: format.headBytes, index };
+  const assertUnchanged = (): Promise<void> => source.assertUnchanged();
+  return { source: { read: index.readRows, assertUnchanged }, headBytes: 0, index };
+}
+
+/**
+ * If nothing had to be looked up, the shapes are known from the plan and the list is not read
+ * again.
+ */
+async function findEnrichedColumns(
+  run: PlannedRun,
+  answers: RowAnswers,
+  layout: readonly SavedColumn[] | undefined,
+): Promise<readonly Field[]> {
+  const { job, store, index, sample, freshShapes, earlier } = run;
+  const { maxColumns, prefix } = job.settings;
+  const uses =
+    run.plan.lookups === 0 ? freshShapes : await countShapes({ index, answers, freshShapes });
+  const ranked = rankPaths(uses, {
+    findShape: (id) => store.findShape(id),
+    filledShareOf: measureFilledShares({ sample, answers }),
+    most: Math.max(MOST_PATHS, maxColumns),
+  });
+  if (ranked.unshapedRows > 0) {
+    const message = `Answers of ${ranked.unshapedRows} rows have more columns than are told apart (${MOST_NAMES} in one answer, ${MOST_SHAPES} kinds of answers in a store): what no other answer has is in '${prefix}json'; --fields names the columns that you want.`;
+    run.context.onEvent({ type: 'notice', message });
+  }
+  // For objects, the columns of the earlier output are not known.
+  const known = earlier?.added.slice(2).map((name) => name.slice(prefix.length));
+  return flatColumnsOf(ranked, { maxColumns, known, layout });
+}
+
+interface Counting {
+  readonly statuses: StatusCounts;
+  readonly blank: BlankColumns;
+  /** What wrote rows during the first reading. */
+  readonly ready: Pick<ReadyRows, 'filled'> | undefined;
+  /** Records the rows for the report. */
+  readonly record: ((rows: readonly JoinedRow[]) => void) | undefined;
+  readonly expected: number;
+  readonly onEvent: RunContext['onEvent'];
+}
+
+/** Counts rows as they pass, and makes sure that none gets lost. */
+async function* count(
+  rows: AsyncIterable<readonly OutputRow[]>,
+  { statuses, blank, ready, record, expected, onEvent }: Counting,
+): AsyncGenerator<readonly OutputRow[]> {
+  const teller = createRowTeller({ total: expected, onEvent });
+  for await (const batch of rows) {
+    const listed = batch.filter(isListed);
+    for (const row of listed) statuses[row.status] += 1;
+    blank.add(listed);
+    record?.(listed);
+    let written = 0;
+    for (const row of batch) if (row.status === 'written') written += row.rows;
+    statuses.found += written;
+    blank.addWritten(written, ready?.filled ?? 0);
+    yield batch;
+    teller.add(listed.length + written);
+  }
+  teller.end();
+  const message = blank.describe();
+  if (message !== undefined) onEvent({ type: 'notice', message });
+  const counted = sumOf(statuses);
+  if (counted !== expected) {
+    throw new BrandfillError(
+      'COUNTS_DIFFER',
+      `Cannot finish: ${expected} rows came in and ${counted} would go out. This is a defect of Brandfill; no output was changed, please report it.`,
+    );
+  }
+}
+
+/** The columns that the user asked for and for which no answer has a value. */
+interface BlankColumns {
+  add(rows: readonly JoinedRow[]): void;
+  /** @param filled which of the columns have a value in some of them, one bit each */
+  addWritten(rows: number, filled: number): void;
+  /** Names these columns, once all rows were added; undefined when there is nothing to report. */
+  describe(): string | undefined;
+}
+
+/** With fewer rows, a column may be blank by chance. */
+const LEAST_ROWS = 5;
+
+/**
+ * Finds expressions without a value for any row. Mostly that is a mistake: a typing error, or a
+ * field that is nested within another.
+ *
+ * @param columns the columns of `fields`, in their order
+ */
+function createBlankColumns(columns: readonly OutputColumn[]): BlankColumns {
+  const blank = new Map(columns.entries());
+  let found = 0;
+
+  function look(row: JoinedRow): void {
+    if (row.status !== 'found') return;
+    found += 1;
+    for (const at of blank.keys()) if (isFilled(row.values[at])) blank.delete(at);
+  }
+
+  return {
+    add: (rows) => {
+      if (blank.size > 0) rows.forEach(look);
+    },
+    addWritten: (rows, filled) => {
+      found += rows;
+      for (const at of blank.keys()) if ((filled & (1 << at)) !== 0) blank.delete(at);
+    },
+    describe: () => {
+      if (blank.size === 0 || found < LEAST_ROWS) return undefined;
+      const names = [...blank.values()].map(
+        ({ name, expression = '' }) => `'${name}' (${shorten(expression)})`,
+      );
+      return `No answer has anything for ${names.join(', ')}: blank in all ${formatCount(found)} rows that were found; brandfill try shows what an answer has.`;
+    },
+  };
+}
+
+/** Reports how many rows are written. */
+interface RowTeller {
+  add(rows: number): void;
+  /** Must be called after the last row. */
+  end(): void;
+}
+
+interface RowTellerOptions {
+  readonly total: number;
+  readonly onEvent: (event: RunEvent) => void;
+  /** The time in milliseconds. @default since the process started */
+  readonly now?: () => number;
+}
+
+/** Nothing is reported when writing takes less time than this. */
+const FIRST_MS = 1_000;
+const EVERY_MS = 250;
+
+/** Reports a few times a second, once writing takes more than a moment. */
+export function createRowTeller({
+  total,
+  onEvent,
+  now = () => performance.now(),
+}: RowTellerOptions): RowTeller {
+  const startMs = now();
+  let nextAtMs = startMs + FIRST_MS;
+  let written = 0;
+  let isTold = false;
+
+  function tell(): void {
+    isTold = true;
+    onEvent({ type: 'rows', written, total, elapsedMs: now() - startMs });
+  }
+
+  return {
+    add: (rows) => {
+      written += rows;
+      const nowMs = now();
+      if (nowMs < nextAtMs) return;
+      nextAtMs = nowMs + EVERY_MS;
+      tell();
+    },
+    end: () => {
+      if (isTold) tell();
+    },
+  };
+}

@@ -1,0 +1,145 @@
+import type { Answer } from '../brand/answer.ts';
+import { findJsonObject, type JsonObject } from '../brand/json-object.ts';
+import { isListed, type JoinedRow, type RowStatus } from '../collector/joined-row.ts';
+import { COLUMNS_BEFORE_ANSWER, type OutputColumns } from '../collector/output/output-columns.ts';
+import { billOf } from '../common/format.ts';
+import { createCloser } from '../common/lifetime.ts';
+import type { Job } from '../options/api.ts';
+import type { Bill } from '../producer/plan.ts';
+import type { Profile } from '../profile/read-profile.ts';
+import { describeWhen } from '../profile/rules.ts';
+import { meaningOfAnswer } from '../profile/samples.ts';
+import { type Stop, stopForWait } from '../worker/stop-switch.ts';
+import { joinRows } from './join.ts';
+import { lookUp } from './look-up.ts';
+import { open } from './open.ts';
+import { openStoreOf, plan } from './plan.ts';
+import type { RunContext } from './run-context.ts';
+
+/** The result of a trial of one domain. */
+export interface Trial {
+  /** The domain as it was looked up. */
+  readonly domain: string;
+  /** The status as for a row; `skipped` when it was not asked or the answer is not believed. */
+  readonly status: RowStatus;
+  /** Why it is not `found`. */
+  readonly reason: string;
+  readonly httpStatus: number | undefined;
+  /** When its outcome was fetched, in ISO 8601; undefined when there is none. */
+  readonly fetchedAt: string | undefined;
+  /** Whether the outcome was in the store, so that no call was made. */
+  readonly isFromStore: boolean;
+  /** HTTP requests made. */
+  readonly calls: number;
+  /** Requests that were answered 429. */
+  readonly throttled: number;
+  /** How long it took, in milliseconds. */
+  readonly elapsedMs: number;
+  /** Why the trial was given up; undefined when it was not. */
+  readonly stopped: Stop | undefined;
+  readonly answer: JsonObject | undefined;
+  /** The columns made from the answer; none unless it is `found`. */
+  readonly columns: readonly TrialColumn[];
+  /** What each call brought, in their order. */
+  readonly answers: readonly TrialAnswer[];
+}
+
+/** What one call brought. */
+export interface TrialAnswer {
+  readonly httpStatus: number | undefined;
+  /** What it means, in the words of a profile's rules. */
+  readonly means: string;
+  /** The rule of the profile that decided, from 1; undefined when none fits. */
+  readonly rule: number | undefined;
+  /** What that rule asks for. */
+  readonly when: string | undefined;
+  /** How long the API or the rule says to wait, in milliseconds. */
+  readonly waitMs: number | undefined;
+  /** What it cost; undefined where no profile says what the API bills. */
+  readonly bill: Bill | undefined;
+}
+
+/** A column made from an answer. */
+export interface TrialColumn {
+  /** Its name in an output. */
+  readonly name: string;
+  /** Its JMESPath; undefined for the column of values without one of their own. */
+  readonly expression: string | undefined;
+  readonly value: unknown;
+}
+
+/** The only column of the list of one row. No answer has a name like this. */
+export const TRIAL_COLUMN = '(domain)';
+
+/**
+ * Looks one domain up, as a run of a list with this one row would. A wait that an earlier run was
+ * told is kept only up to `maxWait`.
+ */
+export async function runToTrial(domain: string, job: Job, outside: RunContext): Promise<Trial> {
+  const closer = createCloser();
+  const impatience = new AbortController();
+  let tooLong: Stop | undefined;
+  const answers: TrialAnswer[] = [];
+  const context: RunContext = {
+    ...outside,
+    signal: AbortSignal.any([outside.signal, impatience.signal]),
+    onCall: ({ answer }) => answers.push(explain(answer, job.profile)),
+    onEvent: (event) => {
+      outside.onEvent(event);
+      if (event.type !== 'progress' || event.waitMs <= job.settings.maxWait) return;
+      tooLong ??= stopForWait(event.pace?.statedMs, Date.now());
+      impatience.abort();
+    },
+  };
+  try {
+    const spoolFolder = job.settings.store;
+    const list = await open([{ [TRIAL_COLUMN]: domain }], job, { context, closer, spoolFolder });
+    const store = closer.add(await openStoreOf(job));
+    const run = await plan(list, store);
+    const { rows, totals, columns } = await joinRows(await lookUp(run));
+    let row: JoinedRow | undefined;
+    for await (const batch of rows) row = batch.find(isListed);
+    if (!row) throw new TypeError('a list of one row has a row');
+    const { status, reason, httpStatus, fetchedAtMs } = row;
+    const isFound = status === 'found';
+    return {
+      domain,
+      status,
+      reason,
+      httpStatus,
+      fetchedAt: fetchedAtMs === 0 ? undefined : new Date(fetchedAtMs).toISOString(),
+      isFromStore: run.plan.lookups === 0,
+      calls: totals.calls,
+      throttled: totals.throttled,
+      elapsedMs: totals.elapsedMs,
+      stopped: outside.signal.aborted ? totals.stopped : (tooLong ?? totals.stopped),
+      answer: isFound ? findJsonObject(store.find(domain)?.json ?? '') : undefined,
+      columns: isFound ? columnsOf(row, columns.out.slice(COLUMNS_BEFORE_ANSWER)) : [],
+      answers,
+    };
+  } finally {
+    await closer.close();
+  }
+}
+
+function explain(answer: Answer, profile: Profile | undefined): TrialAnswer {
+  const { rule, httpStatus } = answer;
+  const billing = profile?.api.billing;
+  const decided = rule === undefined ? undefined : profile?.content.rules?.[rule - 1];
+  return {
+    httpStatus,
+    means: meaningOfAnswer(answer),
+    rule,
+    when: decided && describeWhen(decided.when),
+    waitMs: 'retryAfterMs' in answer ? answer.retryAfterMs : undefined,
+    bill: billing && billOf(answer.costMicros ?? 0, billing.unit),
+  };
+}
+
+function columnsOf(row: JoinedRow, columns: OutputColumns['out']): readonly TrialColumn[] {
+  return columns.map((column) => ({
+    name: column.name,
+    expression: column.expression,
+    value: column.valueOf(row),
+  }));
+}

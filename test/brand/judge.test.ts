@@ -1,0 +1,225 @@
+import { describe, expect, it } from 'vitest';
+import { type Answer, type Evidence, judge } from '../../src/brand/answer.ts';
+import { BodyText } from '../../src/brand/body-text.ts';
+import { createCredential } from '../../src/brand/credential.ts';
+import { whyNoJsonObject } from '../../src/brand/json-object.ts';
+import { shapeOf } from '../../src/brand/shape.ts';
+
+// What one answer says, from what one call has brought; no server is needed to ask.
+
+const { redactor } = createCredential({ kind: 'none' }, undefined);
+
+function judgeOf(
+  httpStatus: number,
+  body: string | Buffer,
+  more: Partial<Evidence> & { type?: string } = {},
+): Answer {
+  const { type, headers = type === undefined ? {} : { 'content-type': type }, ...rest } = more;
+  const bytes = Buffer.from(body);
+  const exchanged = { httpStatus, headers, bytes, isCut: false, bodyError: undefined, ...rest };
+  return judge({
+    domain: 'acme.com',
+    origin: 'https://api.example',
+    path: '/v1/brand?domain=acme.com',
+    isDoubled: false,
+    told: undefined,
+    shapeOf,
+    ...exchanged,
+    body: new BodyText(exchanged, redactor),
+  });
+}
+
+describe('who wrote a refusal', () => {
+  it.each<[body: string, type: string, form: string]>([
+    ['', 'text/html', 'empty'],
+    [' \n', 'application/json', 'empty'],
+    ['<!DOCTYPE html><p>no', 'application/json', 'page'],
+    ['<!-- a --> <html>{"a":1}', '', 'page'],
+    ['<p>no</p>', '', 'page'],
+    ['a <p>no</p>', 'text/html', 'text'],
+    ['<1', 'application/json', 'text'],
+    ['{"error":"no"}', 'text/html', 'json'],
+    ['[]', 'text/html', 'json'],
+    ['<br />Warning: {\n "error":"no"}', 'text/html', 'json'],
+    ['no', 'application/problem+json; charset=utf-8', 'json'],
+    ['no<', 'application/json', 'json'],
+    ['no', 'text/plain', 'text'],
+  ])('%j as %j is %s', (body, type, form) => {
+    for (const status of [400, 404]) {
+      expect(judgeOf(status, body, { type }).writer).toMatchObject({ form });
+    }
+  });
+
+  it('has the names of a JSON object, without the domain, and no others', () => {
+    const namesOf = (body: string, type = 'application/json') =>
+      judgeOf(404, body, { type }).writer?.names;
+    expect(namesOf(' {"error":"no","for acme.com":1,"b":{"c":2}} ')).toEqual(['error', 'b']);
+    expect(namesOf('["error"]')).toEqual([]);
+    expect(namesOf('<html>{"error":"no"}', 'text/html')).toEqual([]);
+    // So much of a body is looked at, and no more.
+    expect(namesOf(`{"error":"no"}${' '.repeat(4_096)}x`)).toEqual(['error']);
+  });
+
+  it.each([
+    ['nginx/1.25.3', 'nginx'],
+    [' Apache (Debian) PHP', 'apache'],
+    ['CloudFlare', 'cloudflare'],
+    ['Two Words', 'two words'],
+    ['a/b\nc', 'a'],
+    [undefined, ''],
+  ])('is the server %j as %j', (server, expected) => {
+    expect(judgeOf(404, 'no', { headers: { server } }).writer?.server).toBe(expected);
+    expect(judgeOf(200, '{"a":1}', { headers: { server } }).writer?.server).toBe(expected);
+  });
+
+  it('uses words without domain, numbers and identifiers, and with 403 none', () => {
+    const wordingOf = (status: number, body: string, domain = 'acme.com') =>
+      judgeOf(status, body, { domain }).writer?.wording;
+    expect(wordingOf(400, 'No\n plan for ACME.com, request 8f3a-11 at 10:31')).toBe(
+      '400 no plan for ·, request · at ·',
+    );
+    expect(wordingOf(422, 'no müller.de', 'xn--mller-kva.de')).toBe('422 no ·');
+    expect(wordingOf(403, 'whatever')).toBe('403');
+    expect(judgeOf(404, 'no').writer).not.toHaveProperty('wording');
+  });
+});
+
+describe('a sign of a wrong address', () => {
+  it.each<[status: number, body: string, sign: string | undefined]>([
+    [400, '<html>', 'bad_request_page'],
+    [422, '<html>', 'bot_wall'],
+    [403, '<html>', 'bot_wall'],
+    [400, 'no', undefined],
+    [404, '<html>', 'not_found_page'],
+    [404, 'default backend', 'not_found_page'],
+    [404, '{"a":1}', undefined],
+    [404, '', undefined],
+  ])('in %i with %j is %s', (status, body, sign) => {
+    expect(judgeOf(status, body).sign).toBe(sign);
+  });
+
+  it('is a path that has /v1 twice, whatever comes with 404', () => {
+    expect(judgeOf(404, '{"a":1}', { isDoubled: true }).sign).toBe('not_found_doubled');
+  });
+});
+
+describe('a time that is told', () => {
+  const told = { retryAfterMs: 7_000 };
+
+  it('with 404 is for the answer, and with 410 says nothing', () => {
+    expect(judgeOf(404, '', { told })).toMatchObject({ kind: 'pending', retryAfterMs: 7_000 });
+    expect(judgeOf(410, '', { told }).kind).toBe('not_found');
+  });
+
+  it('with 402 is when there is a new quota, be it a mere reset', () => {
+    expect(judgeOf(402, '', { told })).toMatchObject({ retryAfterMs: 7_000 });
+    expect(judgeOf(402, '', { told: { limits: { resetMs: 9 } } })).toMatchObject({
+      retryAfterMs: 9,
+    });
+    expect(judgeOf(402, '')).not.toHaveProperty('retryAfterMs');
+  });
+
+  it('with 401 or 501 changes nothing', () => {
+    expect(judgeOf(401, 'no', { told })).toEqual({
+      kind: 'unauthorized',
+      httpStatus: 401,
+      reason: 'no',
+    });
+    expect(judgeOf(501, '', { told }).kind).toBe('refused');
+  });
+});
+
+it('a failure is about the API from 500 on', () => {
+  expect(judgeOf(500, '')).toMatchObject({ kind: 'try_again', about: 'api' });
+  expect(judgeOf(409, '')).not.toHaveProperty('about');
+});
+
+describe('a body that should be a record', () => {
+  it.each<[string, Parameters<typeof judgeOf>[2], string | Buffer, object]>([
+    ['too large', { isCut: true }, '{}', { kind: 'refused', reason: 'response_too_large' }],
+    [
+      'broken off',
+      { bodyError: new Error('gone') },
+      '{}',
+      { sign: 'no_json', reason: 'invalid_response' },
+    ],
+    [
+      'packed strangely',
+      { headers: { 'content-encoding': 'zstd' } },
+      '\x28',
+      strange('content_encoding'),
+    ],
+    [
+      'in a strange charset',
+      { type: 'a/b; charset=x-own' },
+      Buffer.from([0xeb]),
+      strange('charset'),
+    ],
+    ['UTF-8, whatever is said', { type: 'a/b; charset=x-own' }, '{}', { kind: 'found' }],
+    ['a page', {}, '<html>', { reason: 'invalid_response', writer: { form: 'page' } }],
+    ['a text', {}, 'sorry', { reason: 'invalid_response', writer: { form: 'text' } }],
+    ['a list', {}, '[1]', { reason: 'no JSON object', isWhole: true, writer: { form: 'json' } }],
+  ])('may be %s', (_, more, body, expected) => {
+    expect(judgeOf(200, body, more)).toMatchObject(expected);
+  });
+
+  it('that was cut off before it was sent, or cannot be read, did not come whole', () => {
+    for (const body of ['{"a":1', Buffer.from([0x7b, 0xeb])]) {
+      expect(judgeOf(200, body)).not.toHaveProperty('isWhole');
+    }
+  });
+
+  it.each<[body: object, canBeShared: boolean]>([
+    [{ industry: 'retail' }, true],
+    [{ name: 'x'.repeat(32 - '{"name":""}'.length) }, true],
+    [{ name: 'x'.repeat(33 - '{"name":""}'.length) }, false],
+    [{ site: 'https://www.acme.com/about-this-company' }, true],
+    [{}, false],
+    [{ Status: 'ok' }, false],
+    [{ data: null, name: '' }, false],
+    [{ city: null }, false],
+    [{ city: '' }, false],
+    [{ ok: 1, city: 'Ulm' }, true],
+  ])('that says %j may be true of several companies: %s', (body, canBeShared) => {
+    const names: readonly string[] = [];
+    const { writer } = judgeOf(200, JSON.stringify(body));
+    expect(writer).toEqual({ server: '', form: 'json', names, canBeShared });
+  });
+});
+
+describe('a redirect', () => {
+  it.each([
+    ['/brand/acme.com', 'acme.com', true],
+    ['/brand/m%C3%BCller.de', 'xn--mller-kva.de', true],
+    ['/brand/xn--mller-kva.de', 'xn--mller-kva.de', true],
+    ['/brand/%E0%A4%A', 'acme.com', false],
+    ['/acme.com/%E0%A4%A', 'acme.com', true],
+  ])('to %s names %s: %s', (location, domain, isNamed) => {
+    expect(judgeOf(302, '', { headers: { location }, domain }).kind).toBe(
+      isNamed ? 'redirect' : 'refused',
+    );
+  });
+});
+
+describe('why a text is no JSON object', () => {
+  it.each<[text: string, why: string | undefined]>([
+    ['[1]', 'no JSON object'],
+    ['{"a":NaN}', `no JSON: 'NaN}' at character 6`],
+    ['{"a":1} \n\t x', `no JSON: 'x' at character 12`],
+    ['{"a":1,}', `no JSON: '}' at character 8`],
+    ['{/* a */}', `no JSON: '/* a */}' at character 2`],
+    [`{"a":x ${'y '.repeat(60)}}`, `no JSON: 'x ${'y '.repeat(19)}' at character 6`],
+    [`{"a":x${' '.repeat(90)}y}`, `no JSON: 'x y}' at character 6`],
+    [`{"a":x ${'😀'.repeat(60)}}`, `no JSON: 'x ${'😀'.repeat(38)}' at character 6`],
+    ['{"a":1', undefined],
+    ['{"a":"open', undefined],
+    ['{"a":1  ', undefined],
+    ['['.repeat(100_000), 'no JSON object'],
+  ])('%j', (text, why) => {
+    expect(whyNoJsonObject(text)).toBe(why);
+  });
+});
+
+function strange(what: string): object {
+  return { reason: `unknown_${what}`, sign: `unknown_${what}` };
+}

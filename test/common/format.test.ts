@@ -1,0 +1,28 @@
+import { expect, it } from 'vitest';
+import { formatCount, formatRate } from '../../src/common/format.ts';
+
+it.each([
+  [0, '0'],
+  [999, '999'],
+  [1_000, '1,000'],
+  [12_345, '12,345'],
+  [999_999, '999,999'],
+  [1_000_000, '1,000,000'],
+  [-1_234, '-1,234'],
+])('writes %d as %s', (amount, written) => {
+  expect(formatCount(amount)).toBe(written);
+  expect(formatCount(amount)).toBe(amount.toLocaleString('en-US'));
+});
+
+it.each([
+  [1_234.5, '1,235/s'],
+  [50.2, '50/s'],
+  [5, '5/s'],
+  [2.53, '2.5/s'],
+  [0.1, '6/min'],
+  [1 / 60, '1/min'],
+  [30 / 3_600, '30/h'],
+  [12 / 86_400, '12/d'],
+])('writes %d calls per second as %s', (perSecond, written) => {
+  expect(formatRate(perSecond)).toBe(written);
+});

@@ -1,0 +1,50 @@
+import { expect, it } from 'vitest';
+import { createCloser, holdSuspension, suspendWhenFree } from '../../src/common/lifetime.ts';
+
+it('closes all, last first, also when some cannot be closed, and throws the first error', async () => {
+  const closer = createCloser();
+  const closed: string[] = [];
+  const add = (name: string, error?: Error): void => {
+    closer.add({
+      close: async () => {
+        closed.push(name);
+        if (error) throw error;
+      },
+    });
+  };
+  add('store');
+  add('output', new Error('disk'));
+  add('queue', new Error('gone'));
+  await expect(closer.close()).rejects.toThrow('gone');
+  expect(closed).toEqual(['queue', 'output', 'store']);
+  await expect(closer.close()).resolves.toBeUndefined();
+});
+
+it('closes all also when one throws before it gives a promise', async () => {
+  const closer = createCloser();
+  const closed: string[] = [];
+  closer.add({ close: async () => void closed.push('store') });
+  closer.add({
+    close: () => {
+      throw new Error('gone');
+    },
+  });
+  await expect(closer.close()).rejects.toThrow('gone');
+  expect(closed).toEqual(['store']);
+});
+
+it('stops at once, or when the last of those is done for whom it waits', () => {
+  let stops = 0;
+  const stop = (): void => void (stops += 1);
+  suspendWhenFree(stop);
+  expect(stops).toBe(1);
+  const ends = [holdSuspension(), holdSuspension()];
+  suspendWhenFree(stop);
+  suspendWhenFree(stop); // pressed again
+  ends[0]?.();
+  expect(stops).toBe(1);
+  ends[1]?.();
+  expect(stops).toBe(2);
+  holdSuspension()();
+  expect(stops).toBe(2);
+});

@@ -1,0 +1,270 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { describe, expect, it } from 'vitest';
+import { useRedis } from '../support/redis.ts';
+import { openServer } from './support/api.ts';
+import { type Ended, summaryOf } from './support/command.ts';
+import { type Folder, openFolder } from './support/folder.ts';
+import { runHere } from './support/program.ts';
+import { column, listOf, rowsOf } from './support/tables.ts';
+import { expectUsageError } from './support/usage-error.ts';
+
+const DOMAINS: readonly string[] = Array.from({ length: 130 }, (_, at) => `d${at}.com`);
+
+/** What an API of a test says of several domains: a status, and a body unless it knows none. */
+type Say = (domain: string) => { readonly status?: number; readonly brand?: object } | undefined;
+
+interface Asked {
+  readonly method: string | undefined;
+  readonly url: string;
+  readonly domains: readonly string[];
+}
+
+/** An API that takes `POST /batch` with the domains in `domains`, and `GET /one?domain=…`. */
+async function openApi({
+  say,
+  refuse = () => undefined,
+}: {
+  readonly say: Say;
+  /** Answers a call otherwise; `call` counts from 1. */
+  readonly refuse?: (domains: readonly string[], call: number) => number | undefined;
+}) {
+  const asked: Asked[] = [];
+  async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const chunks: Buffer[] = [];
+    for await (const chunk of request) chunks.push(chunk as Buffer);
+    const url = new URL(request.url ?? '', 'http://x');
+    const one = url.searchParams.get('domain');
+    const body = Buffer.concat(chunks).toString();
+    const domains = one === null ? (JSON.parse(body) as { domains: string[] }).domains : [one];
+    asked.push({ method: request.method, url: url.pathname, domains });
+    const status = refuse(domains, asked.length);
+    response.setHeader('content-type', 'application/json');
+    if (status === 429) response.setHeader('retry-after', '1');
+    if (status !== undefined) return void response.writeHead(status).end('{"error":"no"}');
+    if (one !== null) {
+      const said = say(one);
+      return void response
+        .writeHead(said?.status ?? (said ? 200 : 404))
+        .end(JSON.stringify(said?.brand ?? {}));
+    }
+    const results = domains.flatMap((domain) => {
+      const said = say(domain);
+      return said ? [{ domain: domain.toUpperCase(), ...said }] : [];
+    });
+    response.end(JSON.stringify({ results }));
+  }
+  const { url } = await openServer((request, response) => void answer(request, response));
+  return { url, asked };
+}
+
+function openProfile(url: string, size = 50): Folder {
+  const folder = openFolder();
+  folder.write('list.csv', listOf(DOMAINS));
+  folder.write(
+    'acme.yaml',
+    `
+title: Acme
+request: { baseUrl: "${url}", path: '/one?domain={domain}' }
+batch:
+  path: /batch
+  body: { domains: '{domains}' }
+  size: ${size}
+  records: results
+  domain: domain
+  status: status
+  answer: brand
+`,
+  );
+  return folder;
+}
+
+async function enrichHere(folder: Folder, flags: readonly string[] = []): Promise<Ended> {
+  const args = ['enrich', 'list.csv', '--api', 'acme.yaml', '--json', '--progress', 'none'];
+  return await runHere([...args, ...flags], { cwd: folder.path });
+}
+
+const everyOne: Say = (domain) => ({ brand: { name: domain.slice(0, -4) } });
+const callsAbout = (asked: readonly Asked[], domain: string): readonly Asked[] =>
+  asked.filter(({ domains }) => domains.includes(domain));
+
+describe('a batch', () => {
+  it('asks about many domains in one call, and each row gets the answer about its own', async () => {
+    const { url, asked } = await openApi({ say: everyOne });
+    const folder = openProfile(url);
+    const ended = await enrichHere(folder);
+    expect(ended.code, ended.stderr).toBe(0);
+    expect(summaryOf(ended)).toMatchObject({ statuses: { found: 130 }, calls: asked.length });
+    // Those of the first calls wait for a first answer; full calls take over then.
+    expect(asked.length).toBeLessThanOrEqual(6);
+    expect(Math.max(...asked.map(({ domains }) => domains.length))).toBe(50);
+    expect(asked[0]).toMatchObject({ method: 'POST', url: '/batch' });
+    const rows = rowsOf(folder.read('list.enriched.csv'));
+    expect(column(rows, 'brand_name')).toEqual(DOMAINS.map((domain) => domain.slice(0, -4)));
+    for (const domain of DOMAINS) expect(callsAbout(asked, domain)).toHaveLength(1);
+  });
+
+  it('keeps a verdict on one domain from the others, whatever it is', async () => {
+    const statuses = [404, 422, 202, 500];
+    const { url, asked } = await openApi({
+      say: (domain) => {
+        const at = Number(domain.slice(1, -4));
+        const status = statuses[at];
+        return status === undefined ? everyOne(domain) : { status };
+      },
+    });
+    const folder = openProfile(url);
+    const ended = await enrichHere(folder, ['--retries', '1', '--max-pending', '1s']);
+    expect(summaryOf(ended)).toMatchObject({
+      statuses: { found: 126, not_found: 1, rejected: 1, pending: 1, failed: 1 },
+    });
+    expect(callsAbout(asked, 'd77.com')).toHaveLength(1);
+  });
+
+  it('is billed by its answers, not by its calls', async () => {
+    const isKnown = (domain: string): boolean => Number(domain.slice(1, -4)) % 3 !== 0;
+    const { url } = await openApi({
+      say: (domain) => (isKnown(domain) ? everyOne(domain) : { status: 404 }),
+    });
+    const folder = openProfile(url);
+    const profile = folder.read('acme.yaml');
+    folder.write('acme.yaml', `${profile}billing: { unit: credits, price: 10, bills: [found] }\n`);
+    const { bill } = summaryOf(await enrichHere(folder));
+    expect(bill).toEqual({ units: 10 * DOMAINS.filter(isKnown).length, unit: 'credits' });
+  });
+
+  it('is billed by what its reply says, where it says so', async () => {
+    let spent = 0;
+    const { url } = await openServer((request, response) => {
+      void (async () => {
+        const chunks: Buffer[] = [];
+        for await (const chunk of request) chunks.push(chunk as Buffer);
+        const one = new URL(request.url ?? '', 'http://x').searchParams.get('domain');
+        const body = Buffer.concat(chunks).toString();
+        const domains = one === null ? (JSON.parse(body) as { domains: string[] }).domains : [one];
+        spent += domains.length / 4;
+        response.setHeader('x-spent', String(domains.length / 4));
+        const results = domains.map((domain) => ({ domain, brand: { name: domain } }));
+        response.end(JSON.stringify(one === null ? { results } : results[0]?.brand));
+      })();
+    });
+    const folder = openProfile(url, 2);
+    const profile = folder.read('acme.yaml');
+    folder.write('acme.yaml', `${profile}billing: { unit: credits, cost: { header: X-Spent } }\n`);
+    folder.write('list.csv', listOf(DOMAINS.slice(0, 40)));
+    const { bill, calls } = summaryOf(await enrichHere(folder));
+    expect(calls).toBeLessThan(40);
+    expect(bill).toEqual({ units: spent, unit: 'credits' });
+  });
+
+  it('goes in halves when it is refused as a whole, down to the domain that is to blame', async () => {
+    const { url, asked } = await openApi({
+      say: everyOne,
+      refuse: (domains) => (domains.includes('d70.com') ? 422 : undefined),
+    });
+    const folder = openProfile(url);
+    const ended = await enrichHere(folder);
+    expect(summaryOf(ended)).toMatchObject({ statuses: { found: 129, rejected: 1 } });
+    // One call of 50, then six times two halves.
+    expect(callsAbout(asked, 'd70.com').length).toBeLessThanOrEqual(7);
+    expect(callsAbout(asked, 'd70.com').at(-1)).toMatchObject({ method: 'GET', url: '/one' });
+    expect(asked.length).toBeLessThanOrEqual(20);
+  });
+
+  it('asks about a domain alone that a reply is silent about', async () => {
+    const { url, asked } = await openApi({
+      say: (domain) => (domain === 'd5.com' ? undefined : everyOne(domain)),
+    });
+    const folder = openProfile(url);
+    const ended = await enrichHere(folder);
+    expect(summaryOf(ended)).toMatchObject({ statuses: { found: 129, not_found: 1 } });
+    expect(callsAbout(asked, 'd5.com').map(({ url: path }) => path)).toEqual(['/batch', '/one']);
+  });
+
+  it('waits as told when it is throttled, counts no attempt for it, and loses none', async () => {
+    const { url, asked } = await openApi({
+      say: everyOne,
+      refuse: (_, call) => (call === 2 ? 429 : undefined),
+    });
+    const folder = openProfile(url);
+    const ended = await enrichHere(folder);
+    const summary = summaryOf(ended);
+    expect(summary).toMatchObject({ statuses: { found: 130 }, throttled: 1, calls: asked.length });
+  });
+
+  it('spends one call of a budget, and leaves the rest to the next run', async () => {
+    const { url, asked } = await openApi({ say: everyOne });
+    const folder = openProfile(url);
+    const first = await enrichHere(folder, ['--max-calls', '2']);
+    expect(asked).toHaveLength(2);
+    expect(first.code).not.toBe(0);
+    const ended = await enrichHere(folder);
+    expect(summaryOf(ended)).toMatchObject({ statuses: { found: 130 } });
+    for (const domain of DOMAINS) expect(callsAbout(asked, domain)).toHaveLength(1);
+  });
+
+  it('may be a GET with the domains in a parameter, and answers in their order or by name', async () => {
+    for (const shape of ['order', 'name'] as const) {
+      const urls: string[] = [];
+      const { url } = await openServer((request, response) => {
+        urls.push(request.url ?? '');
+        const query = new URL(request.url ?? '', 'http://x').searchParams;
+        const domains = (query.get('sites') ?? query.get('domain') ?? '').split('|');
+        const brands = domains.map((domain) => ({ name: domain.slice(0, -4) }));
+        const named = Object.fromEntries(domains.map((domain, at) => [domain, brands[at]]));
+        const single = query.has('domain') ? brands[0] : undefined;
+        response.end(JSON.stringify(single ?? (shape === 'order' ? brands : named)));
+      });
+      const folder = openProfile(url);
+      folder.write(
+        'acme.yaml',
+        `
+title: Acme
+request: { baseUrl: "${url}" }
+batch: { method: GET, path: /all, params: { sites: '{domains}', full: '1' }, separator: '|', size: 40 }
+`,
+      );
+      const ended = await enrichHere(folder, ['--param', 'team=crm']);
+      expect(summaryOf(ended), shape).toMatchObject({ statuses: { found: 130 } });
+      const rows = rowsOf(folder.read('list.enriched.csv'));
+      expect(column(rows, 'brand_name')).toEqual(DOMAINS.map((domain) => domain.slice(0, -4)));
+      expect(
+        urls.some((asked) => /^\/all\?sites=d\d+\.com%7Cd.*&full=1&team=crm$/.test(asked)),
+      ).toBe(true);
+    }
+  });
+  it('goes over a queue as well, where what a run left is not asked again', async () => {
+    const redis = await useRedis();
+    const { url, asked } = await openApi({ say: everyOne });
+    const folder = openProfile(url, 20);
+    const queue = ['--queue', redis.url, '--max-calls', '3'];
+    await enrichHere(folder, queue);
+    expect(asked.length).toBeLessThanOrEqual(3);
+    const ended = await enrichHere(folder, ['--queue', redis.url]);
+    expect(summaryOf(ended)).toMatchObject({ statuses: { found: 130 } });
+    for (const domain of DOMAINS) expect(callsAbout(asked, domain)).toHaveLength(1);
+    expect(asked.length).toBeLessThan(20);
+  });
+});
+
+describe('a batch section', () => {
+  it.each([
+    [
+      'has no domains anywhere',
+      '{ path: /batch, size: 10, body: { a: 1 } }',
+      /expected \{domains\}/,
+    ],
+    ['has no size', "{ path: '/batch?d={domains}' }", /expected 'size'/],
+    ['has a size of one', "{ path: '/batch?d={domains}', size: 1 }", /size: /],
+    ['has an unknown key', "{ path: '/b?d={domains}', size: 9, sice: 2 }", /no key 'sice'.*'size'/],
+    ['has a broken expression', "{ path: '/b?d={domains}', size: 9, records: 'a[' }", /records: /],
+  ])('that %s is refused with its place, and nothing is asked', async (_, batch, expected) => {
+    const { url, asked } = await openApi({ say: everyOne });
+    const folder = openProfile(url);
+    const profile = `title: Acme\nrequest: { baseUrl: "${url}" }\nbatch: ${batch}\n`;
+    folder.write('acme.yaml', profile);
+    const ended = await enrichHere(folder);
+    expectUsageError(ended, expected);
+    expect(ended.stderr).toMatch(/acme\.yaml:3:\d+/);
+    expect(asked).toEqual([]);
+  });
+});

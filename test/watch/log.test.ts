@@ -1,0 +1,80 @@
+import { expect, it } from 'vitest';
+import { createRedactor } from '../../src/common/secrets.ts';
+import { chooseFormat, type LogOptions, openLog } from '../../src/watch/log.ts';
+
+async function open(options: Partial<LogOptions>) {
+  const lines: string[] = [];
+  const log = await openLog({
+    format: 'json',
+    level: 'info',
+    redact: (text) => text,
+    ...options,
+    stream: { write: (line: string) => lines.push(line) > 0 },
+  });
+  return { log, lines };
+}
+
+it('writes an object on each line, with level, time, message and all fields', async () => {
+  const { log, lines } = await open({ fields: { command: 'worker' } });
+  log.with({ run: 'a1' }).write('warn', 'Two\nlines', { calls: 3 });
+  expect(lines).toHaveLength(1);
+  expect(lines[0]).toMatch(/^\{.*\}\n$/);
+  expect(JSON.parse(lines[0] ?? '')).toEqual({
+    level: 'warn',
+    time: expect.stringMatching(/^\d{4}-\d\d-\d\dT[\d:.]+Z$/) as string,
+    command: 'worker',
+    run: 'a1',
+    calls: 3,
+    msg: 'Two\nlines',
+  });
+});
+
+it.each(['json', 'text'] as const)('tells what is at its level or above, as %s', async (format) => {
+  const { log, lines } = await open({ format, level: 'warn' });
+  log.write('debug', 'one');
+  log.write('info', 'two');
+  log.write('warn', 'three');
+  log.write('error', 'four');
+  expect(lines).toHaveLength(2);
+  expect([log.tells('info'), log.tells('warn')]).toEqual([false, true]);
+});
+
+it('has the time and the message in a line of text, and the id of the run it is about', async () => {
+  const { log, lines } = await open({ format: 'text', fields: { command: 'worker' } });
+  log.write('info', 'Waiting.', { calls: 3 });
+  log.write('info', 'Begins.', { run: 'a1' });
+  log.with({ run: 'b2' }).write('info', 'Ends.');
+  const time = String.raw`\d{4}-\d\d-\d\dT[\d:.]+Z`;
+  const texts = ['Waiting\\.', 'a1 Begins\\.', 'b2 Ends\\.'];
+  expect(lines.join('')).toMatch(
+    new RegExp(`^${texts.map((text) => `${time} ${text}\n`).join('')}$`),
+  );
+});
+
+it('has each message on a line of its own, fit for a terminal', async () => {
+  const { log, lines } = await open({ format: 'text' });
+  log.write('info', 'Two\nlines \u001b[2J');
+  expect(lines.join('')).toMatch(/Z Two\\u000alines \\u001b\[2J\n$/);
+});
+
+it.each(['json', 'text'] as const)('tells no secret, as %s', async (format) => {
+  const { log, lines } = await open({ format, redact: createRedactor(['k"ey']).text });
+  log.with({ deep: [{ in: 'k"ey' }] }).write('info', 'It is k"ey', { as: 'k%22ey', more: 'k"ey' });
+  expect(lines.join('')).not.toMatch(/k(\\|%22)?"?ey/);
+  expect(lines.join('')).toContain('It is [redacted]');
+});
+
+it('stays readable when the secret is a word of its own', async () => {
+  const { log, lines } = await open({ redact: createRedactor(['info']).text });
+  log.write('info', 'info', { info: 1 });
+  expect(JSON.parse(lines[0] ?? '')).toMatchObject({ level: 'info', msg: '[redacted]', info: 1 });
+});
+
+it('is JSON in production, but not at a terminal, unless one says so', () => {
+  const production = { NODE_ENV: 'production' };
+  expect(chooseFormat('auto', { env: production })).toBe('json');
+  expect(chooseFormat('auto', { env: production, isTTY: true })).toBe('shown');
+  expect(chooseFormat('auto', { env: {} })).toBe('shown');
+  expect(chooseFormat('text', { env: production })).toBe('text');
+  expect(chooseFormat('json', { env: {}, isTTY: true })).toBe('json');
+});
