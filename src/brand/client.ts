@@ -238,6 +238,15 @@ export function createBrandClient(options: BrandClientOptions): BrandClient {
       const answer = interpret(response, path, domains.join(','), sentMs);
       return { answer, answers: undefined };
     }
+    const reading = readingOf(sent, sentMs);
+    // A cost in the headers of a reply is that of all its answers.
+    const stated = profile?.billing?.statedIn({
+      httpStatus,
+      headers: sent,
+      json: () => json,
+      reading,
+    });
+    let costMicros = 0;
     const answers = new Map<string, Answer>();
     for (const [domain, one] of said) {
       const hasBody = one.body !== undefined && one.body !== null;
@@ -248,33 +257,19 @@ export function createBrandClient(options: BrandClientOptions): BrandClient {
         isCut: false,
         bodyError: undefined,
       };
-      answers.set(domain, interpret(alone, path, domain, sentMs));
+      const judged = interpret(alone, path, domain, sentMs);
+      const ofOne =
+        stated === undefined ? judged : { ...judged, costMicros: answers.size === 0 ? stated : 0 };
+      costMicros += ofOne.costMicros ?? 0;
+      answers.set(domain, ofOne);
     }
-    const reading = readingOf(sent, sentMs);
     const told = (profile?.findLimits ?? findLimits)(sent, reading);
     const { limits } = told ?? {};
-    const facts: AnswerFacts = { httpStatus, headers: sent, json: () => json, reading };
-    const costMicros = billTogether(answers, profile?.billing?.statedCost(facts));
     const answer: Answer = { kind: 'found', httpStatus, json: '', shape: undefined, costMicros };
     return { answer: limits ? { ...answer, limits } : answer, answers };
   }
 
   return { call, callBatch, close: () => transport.close() };
-}
-
-/**
- * What a batch cost: what it says itself, which the first of its answers then bears, or what its answers
- * cost each.
- */
-function billTogether(answers: Map<string, Answer>, stated: number | undefined): number {
-  let sum = 0;
-  for (const [domain, answer] of answers) {
-    const { costMicros = 0 } = answer;
-    const borne = stated === undefined ? costMicros : sum === 0 ? stated : 0;
-    if (borne !== costMicros) answers.set(domain, { ...answer, costMicros: borne });
-    sum += borne;
-  }
-  return stated ?? sum;
 }
 
 interface AskedTogether {

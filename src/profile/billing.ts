@@ -15,12 +15,11 @@ const MICROS = 1_000_000;
 export function compileBilling({ unit, price = 1, bills = ['found'], cost }: BillingFile): Billing {
   const priceMicros = Math.round(price * MICROS);
   const billed: ReadonlySet<string> = new Set(bills);
-  const findStated: Billing['statedCost'] =
-    cost === undefined ? () => undefined : compileCost(cost);
+  const findStated = cost === undefined ? () => undefined : compileCost(cost);
   return {
     unit,
     priceMicros,
-    statedCost: findStated,
+    statedIn: findStated,
     costOf(answer: Pick<Answer, 'kind'>, facts: AnswerFacts) {
       const stated = findStated(facts);
       if (stated !== undefined) return stated;

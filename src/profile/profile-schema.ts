@@ -23,8 +23,8 @@ export interface ProfileFile {
   readonly rules?: readonly RuleFile[] | undefined;
   readonly data?: string | undefined;
   readonly limits?: LimitsFile | undefined;
-  readonly batch?: BatchFile | undefined;
   readonly billing?: BillingFile | undefined;
+  readonly batch?: BatchFile | undefined;
   readonly columns?: Readonly<Record<string, string>> | undefined;
   readonly fresh?: FreshFile | undefined;
   readonly samples?: readonly SampleFile[] | undefined;
@@ -271,6 +271,32 @@ const limits = z
   })
   .describe('how fast the API may be asked');
 
+const billing = z
+  .strictObject({
+    unit: z.string().min(1).describe('what is billed, such as credits'),
+    price: z
+      .number()
+      .min(0)
+      .max(1_000_000)
+      .optional()
+      .describe('units for each answer that is billed (default: 1)'),
+    bills: z
+      .array(z.enum(['found', 'not_found', 'pending', 'rejected', 'failed']))
+      .optional()
+      .describe('which answers are billed, by what they mean (default: found)'),
+    cost: z
+      .union(
+        [
+          z.strictObject({ header: headerName.describe('the header that says it') }),
+          z.strictObject({ body: expression('where the body says it') }),
+        ],
+        { error: "expected { header: NAME } or { body: 'JMESPath' }" },
+      )
+      .optional()
+      .describe('where an answer says what it cost, which then counts instead of the price'),
+  })
+  .describe('what the API bills');
+
 const batch = z
   .strictObject({
     method: z.enum(['GET', 'POST']).optional().describe('the method (default: POST)'),
@@ -278,7 +304,7 @@ const batch = z
       'path and query; {domains} stands for all domains of the call',
     ),
     params: z
-      .record(z.string(), z.string())
+      .record(paramName, z.string())
       .optional()
       .describe('query parameters; {domains} stands for all domains of the call'),
     body: z
@@ -306,32 +332,6 @@ const batch = z
   })
   .describe('how the API is asked about several domains in one call, if it can be');
 
-const billing = z
-  .strictObject({
-    unit: z.string().min(1).describe('what is billed, such as credits'),
-    price: z
-      .number()
-      .min(0)
-      .max(1_000_000)
-      .optional()
-      .describe('units for each answer that is billed (default: 1)'),
-    bills: z
-      .array(z.enum(['found', 'not_found', 'pending', 'rejected', 'failed']))
-      .optional()
-      .describe('which answers are billed, by what they mean (default: found)'),
-    cost: z
-      .union(
-        [
-          z.strictObject({ header: headerName.describe('the header that says it') }),
-          z.strictObject({ body: expression('where the body says it') }),
-        ],
-        { error: "expected { header: NAME } or { body: 'JMESPath' }" },
-      )
-      .optional()
-      .describe('where an answer says what it cost, which then counts instead of the price'),
-  })
-  .describe('what the API bills');
-
 const sample = z.strictObject({
   status: oneStatus.describe('status of the answer'),
   headers: z.record(headerName, z.string()).optional().describe('its headers'),
@@ -356,8 +356,8 @@ export const profileShape: z.ZodType<ProfileFile> = z.strictObject({
     .describe('what answers mean; the first rule that fits counts, else what every API means'),
   data: expression('where in an answer the record is').optional(),
   limits: limits.optional(),
-  batch: batch.optional(),
   billing: billing.optional(),
+  batch: batch.optional(),
   columns: z
     .record(z.string(), parsed(compileExpression))
     .optional()
@@ -406,7 +406,7 @@ function findPathProblem(path: string, known: readonly string[] = [DOMAIN]): str
   const stray = path.match(/\{[^}]*\}?/g)?.find((name) => !known.includes(name));
   return stray === undefined
     ? undefined
-    : `there is no '${stray}'; ${known.includes(DOMAINS) ? `${DOMAINS} stands for all of them` : `${DOMAIN} stands for the domain`}`;
+    : `there is no '${stray}'; ${known.join(' or ')} is what can stand there`;
 }
 
 /** The JSON Schema of profiles, for editors; `apis/profile.schema.json` holds it. */

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { basename, extname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import type { Document, Node } from 'yaml';
+import { type Document, isMap, isScalar, LineCounter, type Node, parseDocument } from 'yaml';
 import type { z } from 'zod';
 import type { ApiProfile } from '../brand/api-profile.ts';
 import { DOMAIN, DOMAINS } from '../brand/endpoint.ts';
@@ -15,7 +15,6 @@ import {
   describeYamlError,
   findTooLong,
   type JobFileIssues,
-  loadYaml,
 } from '../options/yaml-files.ts';
 import { shorten } from '../rows/columns/names.ts';
 import { compileBatch, holds } from './batch.ts';
@@ -96,7 +95,6 @@ export function parseProfile(
   text: string,
   findMore: FindProblems = () => [],
 ): Profile {
-  const { LineCounter, parseDocument } = loadYaml();
   const lines = new LineCounter();
   const doc = parseDocument(text, { lineCounter: lines, prettyErrors: false });
   const issues = createIssues(file, lines);
@@ -154,7 +152,7 @@ function hasDomains({ method, path, params = {}, body }: BatchFile): boolean {
 }
 
 function compile(name: string, content: ProfileFile): ApiProfile {
-  const { request, rules = [], data, limits, batch, billing } = content;
+  const { request, rules = [], data, limits, billing, batch } = content;
   const params = Object.entries(request.params ?? {});
   const path = request.path ?? '/v1/brand';
   return {
@@ -244,7 +242,7 @@ function messageOf(
 function describe(issue: z.core.$ZodIssue, value: unknown): string {
   switch (issue.code) {
     case 'invalid_type': {
-      const received = loadYaml().isMap(value) ? 'a map' : describeKind(value);
+      const received = isMap(value) ? 'a map' : describeKind(value);
       return `expected ${TYPES[issue.expected] ?? issue.expected}, received ${received}`;
     }
     case 'invalid_value':
@@ -311,7 +309,6 @@ function placeOf(path: readonly (string | number)[], doc: Document): number {
 }
 
 function keyPlace(path: readonly (string | number)[], key: string, doc: Document): number {
-  const { isMap, isScalar } = loadYaml();
   const map: unknown = path.length === 0 ? doc.contents : doc.getIn(path, true);
   const pair = isMap(map)
     ? map.items.find((item) => isScalar(item.key) && String(item.key.value) === key)

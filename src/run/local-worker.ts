@@ -233,12 +233,10 @@ function budgetOf(
 ): Budget {
   const ofCalls = createBudget(maxCalls);
   const maxMicros = microsOf(maxCost);
-  const { billing } = endpoint.profile ?? {};
+  const { billing, batch } = endpoint.profile ?? {};
   if (maxMicros === undefined || !billing) return ofCalls;
-  return joinBudgets(
-    ofCalls,
-    createCostBudget(maxMicros, lookupsAtOnce(1, endpoint) * billing.priceMicros),
-  );
+  const mostPerCall = billing.priceMicros * (batch?.size ?? 1);
+  return joinBudgets(ofCalls, createCostBudget(maxMicros, mostPerCall));
 }
 
 /** A worker with nobody beside it that could make its calls waits with them instead. */

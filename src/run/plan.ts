@@ -161,11 +161,12 @@ async function planCalls(
   const { price, maxCost, maxCalls = lookups } = job.settings;
   const calls = Math.min(lookups, maxCalls, await callsLeftPer(job, store));
   const estimate = estimateCalls({ job, store, calls, nowMs: Date.now() });
-  const { billing } = job.endpoint.profile ?? {};
+  const { billing, batch } = job.endpoint.profile ?? {};
   if (!billing) {
     return { calls, estimate, price, cost: price === undefined ? undefined : costOf(calls, price) };
   }
-  const mostMicros = Math.min(calls * billing.priceMicros, microsOf(maxCost) ?? Infinity);
+  const answers = Math.min(lookups, calls * (batch?.size ?? 1));
+  const mostMicros = Math.min(answers * billing.priceMicros, microsOf(maxCost) ?? Infinity);
   const cost = price === undefined ? undefined : costOfUnits(mostMicros, price);
   return { calls, estimate, price, cost, bill: billOf(mostMicros, billing.unit) };
 }

@@ -126,6 +126,42 @@ describe('a batch', () => {
     expect(callsAbout(asked, 'd77.com')).toHaveLength(1);
   });
 
+  it('is billed by its answers, not by its calls', async () => {
+    const isKnown = (domain: string): boolean => Number(domain.slice(1, -4)) % 3 !== 0;
+    const { url } = await openApi({
+      say: (domain) => (isKnown(domain) ? everyOne(domain) : { status: 404 }),
+    });
+    const folder = openProfile(url);
+    const profile = folder.read('acme.yaml');
+    folder.write('acme.yaml', `${profile}billing: { unit: credits, price: 10, bills: [found] }\n`);
+    const { bill } = summaryOf(await enrichHere(folder));
+    expect(bill).toEqual({ units: 10 * DOMAINS.filter(isKnown).length, unit: 'credits' });
+  });
+
+  it('is billed by what its reply says, where it says so', async () => {
+    let spent = 0;
+    const { url } = await openServer((request, response) => {
+      void (async () => {
+        const chunks: Buffer[] = [];
+        for await (const chunk of request) chunks.push(chunk as Buffer);
+        const one = new URL(request.url ?? '', 'http://x').searchParams.get('domain');
+        const body = Buffer.concat(chunks).toString();
+        const domains = one === null ? (JSON.parse(body) as { domains: string[] }).domains : [one];
+        spent += domains.length / 4;
+        response.setHeader('x-spent', String(domains.length / 4));
+        const results = domains.map((domain) => ({ domain, brand: { name: domain } }));
+        response.end(JSON.stringify(one === null ? { results } : results[0]?.brand));
+      })();
+    });
+    const folder = openProfile(url, 2);
+    const profile = folder.read('acme.yaml');
+    folder.write('acme.yaml', `${profile}billing: { unit: credits, cost: { header: X-Spent } }\n`);
+    folder.write('list.csv', listOf(DOMAINS.slice(0, 40)));
+    const { bill, calls } = summaryOf(await enrichHere(folder));
+    expect(calls).toBeLessThan(40);
+    expect(bill).toEqual({ units: spent, unit: 'credits' });
+  });
+
   it('goes in halves when it is refused as a whole, down to the domain that is to blame', async () => {
     const { url, asked } = await openApi({
       say: everyOne,

@@ -391,7 +391,7 @@ describe('a profile that cannot be used ends with exit code 2, and asks nothing'
     [
       'a placeholder that is none',
       'title: Acme\nrequest:\n  baseUrl: http://127.0.0.1:9\n  path: /v2/{name}\n',
-      /acme\.yaml:4:9: path: there is no '\{name\}'; \{domain\} stands for the domain/,
+      /acme\.yaml:4:9: path: there is no '\{name\}'; \{domain\} is what can stand there/,
     ],
     [
       'a sample that means something else',
