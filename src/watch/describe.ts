@@ -8,8 +8,7 @@ import {
   formatRate,
   formatSize,
 } from '../common/format.ts';
-import type { InvalidRow } from '../producer/invalid-row.ts';
-import type { Plan, PlanEstimate } from '../producer/plan.ts';
+import type { InvalidRow, Plan, PlanEstimate } from '../producer/plan.ts';
 import { shorten } from '../rows/columns/names.ts';
 import type { Refusal, Stop, StopReason } from '../worker/stop-switch.ts';
 import type { RunEvent } from './events.ts';
