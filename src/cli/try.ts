@@ -45,7 +45,7 @@ async function tryOne(
   const options: TryOptions = { ...toOptions(given), domain };
   const { signal } = interrupt;
   try {
-    const trial = await tryDomain({ ...options, signal, onEvent: tellerOf(say) }, flagOf);
+    const trial = await tryDomain({ ...options, signal, onEvent: reporterOf(say) }, flagOf);
     const shown = { json, preset, explain, hasFields: given['fields'] !== undefined, text: domain };
     const { stopped } = trial;
     await show(trial, { ...shown, prefix: given['prefix'] as string | undefined, say });
@@ -82,7 +82,7 @@ async function show(trial: Trial, options: ShowOptions): Promise<void> {
 }
 
 /** Reports the events that are worth knowing while somebody waits. */
-function tellerOf(say: (line: string) => void): (event: RunEvent) => void {
+function reporterOf(say: (line: string) => void): (event: RunEvent) => void {
   let isQuiet = false;
   return (event) => {
     if (event.type === 'notice') say(`Note: ${event.message}`);

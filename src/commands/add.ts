@@ -18,7 +18,7 @@ import { createDomainReader } from '../rows/domain/domain-reader.ts';
 import { type ListInput, openList } from '../rows/list-input.ts';
 import { openRows } from '../rows/open-rows.ts';
 import { describeInput } from '../watch/describe.ts';
-import { createReadingTeller } from '../watch/events.ts';
+import { createReadingReporter } from '../watch/events.ts';
 
 /** Options for adding a list to a queue. */
 export interface AddOptions extends OptionsOf<typeof ADD_OPTIONS>, BesideSettings {}
@@ -108,7 +108,7 @@ async function addList(
 ): Promise<AddSummary> {
   const { sheet, domainColumn, encoding, noHeader, skipLines, queue } = settings;
   const { api, signal, onNotice } = context;
-  const { onRead } = createReadingTeller({ onNotice });
+  const { onRead } = createReadingReporter({ onNotice });
   const closer = createCloser();
   try {
     const source = closer.add(

@@ -41,7 +41,7 @@ export async function dashboard(
 ): Promise<void> {
   const known = { of: 'dashboard', declared: DASHBOARD_OPTIONS, others: OTHERS, describe };
   const settings = readOptions(options, known);
-  const { token, signal, onNotice: tell = () => {} } = options;
+  const { token, signal, onNotice: notify = () => {} } = options;
   const { queue: url, listen, tokenFile, acceptEviction = false } = settings;
   const { allowHost, trustedProxy } = settings;
   if (url === undefined) {
@@ -61,7 +61,7 @@ export async function dashboard(
   const sources = { token, tokenFile, env: process.env, describe };
   const read = readToken(sources, listen);
   const callbackGuard = createCallbackGuard([signal]);
-  const onNotice = callbackGuard.guard(tell);
+  const onNotice = callbackGuard.guard(notify);
   const closer = createCloser();
   try {
     const redis = closer.add(await openQueueServer({ url, acceptEviction, onNotice }));

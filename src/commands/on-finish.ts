@@ -14,7 +14,7 @@ import type { Environment } from '../options/job-file-values.ts';
 import { describeSummary } from '../watch/describe.ts';
 import { findNothing, type Summary } from '../watch/summary.ts';
 
-export interface TellContext {
+export interface NotifyContext {
   /** The command gets all of it but what holds a credential. */
   readonly env: Environment;
   /** Takes the credential out of a text. */
@@ -41,10 +41,10 @@ const NEVER = new AbortController().signal;
  * Reports a run that is over: runs the command and posts to the URL, at the same time. Never
  * throws.
  */
-export async function tell(
+export async function notify(
   { command, url, timeout = COMMAND_TIMEOUT_MS }: OnFinish,
   run: FinishedRun,
-  { env, redact, onNotice, post, signal = NEVER, graceMs = GRACE_MS }: TellContext,
+  { env, redact, onNotice, post, signal = NEVER, graceMs = GRACE_MS }: NotifyContext,
 ): Promise<void> {
   const report = redactDeep(createReport(run), redact);
   const json = JSON.stringify(report);

@@ -21,7 +21,7 @@ import {
 import type { RunSurroundings } from '../run/run-status.ts';
 import { exitCodeOf, type Summary } from '../watch/summary.ts';
 import { BESIDE_SETTINGS, type EnrichOptions, enrich } from './enrich.ts';
-import { type FinishedRun, tell } from './on-finish.ts';
+import { type FinishedRun, notify } from './on-finish.ts';
 
 export interface RunJobOptions
   extends LoadJobOptions,
@@ -83,7 +83,7 @@ export async function runJob(
     end: Pick<FinishedRun, 'exitCode' | 'summary' | 'error'>,
   ): Promise<void> => {
     const run = { job: jobNameOf(file), file, runId, startedAt, finishedAt: now(), ...end };
-    await tellOf(jobFile, run, { ...options, onNotice });
+    await notifyOf(jobFile, run, { ...options, onNotice });
   };
   let jobEnd: JobEnd;
   try {
@@ -127,7 +127,7 @@ function makeFolders({ values }: JobFile): void {
   }
 }
 
-async function tellOf(
+async function notifyOf(
   { values }: JobFile,
   run: FinishedRun,
   {
@@ -143,7 +143,7 @@ async function tellOf(
     overrides?.apiKeyFile ?? (typeof apiKeyFile === 'string' ? apiKeyFile : undefined);
   const secret = overrides?.apiKey ?? findSecret(keyFile, env[apiKeyEnv]);
   keepSecret(secret);
-  await tell(onFinish, run, {
+  await notify(onFinish, run, {
     env,
     signal,
     redact: withoutSecrets,

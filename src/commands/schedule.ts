@@ -68,8 +68,8 @@ export async function schedule(
     describe,
   });
   const callbackGuard = createCallbackGuard([options.signal]);
-  const { onNotice: tell = () => {}, onRunEvent = () => {}, onRunEnd = () => {} } = options;
-  const onNotice = callbackGuard.guard(tell);
+  const { onNotice: notify = () => {}, onRunEvent = () => {}, onRunEnd = () => {} } = options;
+  const onNotice = callbackGuard.guard(notify);
   const { url, settings } = readPlace(options, describe);
   const scheduled = openScheduledFiles(options.files, { env: process.env, onNotice });
   const wanted = await scheduled.readAll();

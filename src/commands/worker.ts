@@ -18,7 +18,7 @@ import type { ChunkTaker } from '../queue/bullmq/chunks/take-chunks.ts';
 import { toQueueError } from '../queue/bullmq/server/refusals.ts';
 import { normalizeDomain } from '../rows/domain/domain.ts';
 import { watchApi } from '../run/api-watch.ts';
-import { openLocalWorker, startTellingWork } from '../run/local-worker.ts';
+import { openLocalWorker, startReportingWork } from '../run/local-worker.ts';
 import { describeStop } from '../watch/describe.ts';
 import type { WorkProgress } from '../watch/events.ts';
 import { lookupsAtOnce } from '../worker/batches.ts';
@@ -166,11 +166,11 @@ async function workOn(
     if (proxy) onNotice(describeProxy(proxy), { level: 'info' });
     const maxWaitMs = settings.maxWait;
     closer.add(watchApi({ worker: local, origin, stopSwitch, maxWaitMs, onNotice }));
-    const teller = onProgress && closer.add(startTellingWork(local, onProgress));
+    const reporter = onProgress && closer.add(startReportingWork(local, onProgress));
     const taker: ChunkTaker = bullmq.takeChunks({
       redis,
       handle: (chunk, reply, isWanted) =>
-        worker.handle(chunk, teller?.count(reply) ?? reply, isWanted),
+        worker.handle(chunk, reporter?.count(reply) ?? reply, isWanted),
       normalize: normalizeDomain,
       api: api.endpoint.queueId,
       concurrency: lookupsAtOnce(concurrency, api.endpoint),

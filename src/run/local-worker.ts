@@ -263,7 +263,7 @@ interface WorkTeller extends Closable {
 const TELL_MS = 250;
 
 /** Reports progress a few times a second until it is closed. */
-export function startTellingWork(
+export function startReportingWork(
   { counters, limiter, describeOutage }: LocalWorker,
   onProgress: (progress: WorkProgress) => void,
 ): WorkTeller {

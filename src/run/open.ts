@@ -27,7 +27,7 @@ import { type ListInput, openList } from '../rows/list-input.ts';
 import { openRows } from '../rows/open-rows.ts';
 import type { RowColumn, RowFormat } from '../rows/row-format.ts';
 import type { Source } from '../rows/source.ts';
-import { createReadingTeller, type ReadingTeller } from '../watch/events.ts';
+import { createReadingReporter, type ReadingReporter } from '../watch/events.ts';
 import type { RunContext } from './run-context.ts';
 
 /** An open list with its format and columns. */
@@ -48,7 +48,7 @@ export interface OpenedList {
   readonly fill: Fill | undefined;
   readonly notes: RowNotes | undefined;
   /** Says how far the first reading is. */
-  readonly reading: ReadingTeller;
+  readonly reading: ReadingReporter;
   readonly startedMs: number;
   readonly startedAtMs: number;
   /** The present time of the run, in milliseconds since 1970. Never goes back. */
@@ -75,7 +75,7 @@ export async function open(
   const { settings } = job;
   const { encoding, sheet } = settings;
   closer.add(leaveNoEmptyFolders(settings.store));
-  const reading = createReadingTeller({
+  const reading = createReadingReporter({
     onNotice: (message) => context.onEvent({ type: 'notice', message, level: 'info' }),
   });
   const { onRead } = reading;

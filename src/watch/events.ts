@@ -214,13 +214,13 @@ export function createRecentOutcomes(): RecentOutcomes {
 }
 
 /** Says how far the reading of a long list is, before its rows can be counted. */
-export interface ReadingTeller {
+export interface ReadingReporter {
   readonly onRead: (read: ReadSoFar) => void;
   /** From now on something else says how far the run is. */
   end(): void;
 }
 
-export interface ReadingTellerOptions {
+export interface ReadingReporterOptions {
   readonly onNotice: (message: string) => void;
   /** The time in milliseconds. @default since the process started */
   readonly now?: () => number;
@@ -232,10 +232,10 @@ const FIRST_MS = 10_000;
 const MOST_RATIO = 200;
 const HARMLESS_BYTES = 64_000_000;
 
-export function createReadingTeller({
+export function createReadingReporter({
   onNotice,
   now = () => performance.now(),
-}: ReadingTellerOptions): ReadingTeller {
+}: ReadingReporterOptions): ReadingReporter {
   const startMs = now();
   let nextMs = FIRST_MS;
   let isWarned = false;

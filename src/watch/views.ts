@@ -134,7 +134,7 @@ export function createLogView(log: Log, progress: ProgressStyle | 'auto'): Conso
         return lines.showRows(event);
       }
       lines.end();
-      tell(event, log);
+      emit(event, log);
     },
     finish: (summary) => {
       lines.end();
@@ -161,7 +161,7 @@ function numbersOf(progress: Progress): LogFields {
   return { ...counts, waitMs, pace, outage, isPaused, heldBy };
 }
 
-function tell(event: Exclude<RunEvent, { type: 'progress' | 'logos' | 'rows' }>, log: Log): void {
+function emit(event: Exclude<RunEvent, { type: 'progress' | 'logos' | 'rows' }>, log: Log): void {
   const { type, ...facts } = event;
   const fields = { event: type, ...facts };
   switch (event.type) {

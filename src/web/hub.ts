@@ -65,8 +65,8 @@ export function createHub({ source, everyMs = EVERY_MS }: HubOptions): Hub {
     const change = before && findChange(before, now);
     const data = change && toCleanJson(change);
     for (const viewer of viewers) {
-      if (data !== undefined) tell(viewer, 'change', data);
-      else if (performance.now() - viewer.quietSinceMs > ALIVE_MS) tell(viewer, 'alive', '');
+      if (data !== undefined) emit(viewer, 'change', data);
+      else if (performance.now() - viewer.quietSinceMs > ALIVE_MS) emit(viewer, 'alive', '');
     }
   }
 
@@ -87,7 +87,7 @@ export function createHub({ source, everyMs = EVERY_MS }: HubOptions): Hub {
     }, everyMs);
   }
 
-  function tell(viewer: Viewer, event: 'board' | 'change' | 'alive', data: string): void {
+  function emit(viewer: Viewer, event: 'board' | 'change' | 'alive', data: string): void {
     if (viewer.isSending) {
       viewer.isBehind = true;
       return;
@@ -98,7 +98,7 @@ export function createHub({ source, everyMs = EVERY_MS }: HubOptions): Hub {
       viewer.isSending = false;
       if (viewer.isBehind && board) {
         viewer.isBehind = false;
-        tell(viewer, 'board', toCleanJson(board));
+        emit(viewer, 'board', toCleanJson(board));
       }
     }, viewer.leave);
   }
@@ -128,7 +128,7 @@ export function createHub({ source, everyMs = EVERY_MS }: HubOptions): Hub {
         };
         viewers.add(viewer);
         signal.addEventListener('abort', () => leave());
-        tell(viewer, 'board', toCleanJson(board ?? EMPTY));
+        emit(viewer, 'board', toCleanJson(board ?? EMPTY));
         lookAgain();
       });
     },

@@ -6,9 +6,9 @@ import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import {
   createReport,
   type FinishedRun,
+  notify,
   postReport,
   reportVariables,
-  tell,
 } from '../../src/commands/on-finish.ts';
 import type { Summary } from '../../src/watch/summary.ts';
 import { useConnectProxy } from '../support/connect-proxy.ts';
@@ -137,7 +137,7 @@ describe('an interruption', () => {
     const interrupt = new AbortController();
     const server = await useHttpServer(() => interrupt.abort());
     const notices: string[] = [];
-    await tell({ command: HANGING, url: server.url }, finishedIn(folder), {
+    await notify({ command: HANGING, url: server.url }, finishedIn(folder), {
       ...PLAIN,
       signal: interrupt.signal,
       graceMs: 50,
@@ -150,10 +150,10 @@ describe('an interruption', () => {
     ]);
   });
 
-  it('of the run leaves time to tell of it', async () => {
+  it('of the run leaves time to notify', async () => {
     const folder = useTempFolder();
     const notices: string[] = [];
-    await tell({ command: 'sleep 0.2; cat > told.json' }, finishedIn(folder), {
+    await notify({ command: 'sleep 0.2; cat > told.json' }, finishedIn(folder), {
       ...PLAIN,
       signal: AbortSignal.abort(),
       onNotice: (message) => notices.push(message),
@@ -164,7 +164,7 @@ describe('an interruption', () => {
 
   it('of the run does not wait for what hangs', async () => {
     const notices: string[] = [];
-    await tell({ command: HANGING }, finishedIn(useTempFolder()), {
+    await notify({ command: HANGING }, finishedIn(useTempFolder()), {
       ...PLAIN,
       signal: AbortSignal.abort(),
       graceMs: 50,
@@ -193,7 +193,7 @@ it('takes the credential out of what is told, wherever it may be in it', async (
     error: 'Unexpected "s3cret" in the answer',
   };
   const notices: string[] = [];
-  await tell({ command: 'cat > told.json; env > env.txt', url: server.url }, run, {
+  await notify({ command: 'cat > told.json; env > env.txt', url: server.url }, run, {
     env: { PATH: process.env['PATH'], HOOK: 'kept' },
     redact: (value) => value.replaceAll('s3cret', '[redacted]'),
     onNotice: (message) => notices.push(message),
@@ -208,7 +208,7 @@ it('takes the credential out of what is told, wherever it may be in it', async (
 it('a command with a NUL in it is refused without being repeated', async () => {
   const notices: string[] = [];
   for (const command of ['notify s3cret\0', ['notify', 's3cret\0']]) {
-    await tell({ command }, finishedIn(useTempFolder()), {
+    await notify({ command }, finishedIn(useTempFolder()), {
       ...PLAIN,
       onNotice: (message) => notices.push(message),
     });
@@ -223,7 +223,7 @@ it('a command gets nothing of what was said of the run that it belongs to itself
   const at = new Date(0);
   const file = join(folder, 'inner.yaml');
   const run = { job: 'inner', file, exitCode: 0, startedAt: at, finishedAt: at };
-  await tell({ command: 'env > env.txt' }, run, {
+  await notify({ command: 'env > env.txt' }, run, {
     ...PLAIN,
     env: { ...PLAIN.env, BRANDFILL_ERROR: 'of the outer run', BRANDFILL_JOB: 'outer' },
     onNotice: () => {},

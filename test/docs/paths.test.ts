@@ -27,3 +27,14 @@ test('docs/architecture.md has a row for each folder of the sources', () => {
   const rows = text.split('\n').filter((line) => line.startsWith('| `src/'));
   expect(folders.filter((folder) => !rows.some((row) => row.includes(folder)))).toEqual([]);
 });
+
+test('docs/architecture.md names no file that is nowhere, also where it leaves out the folder', () => {
+  const text = readFileSync(join(project, 'docs/architecture.md'), 'utf8');
+  const there = ['src', 'test'].flatMap((folder) =>
+    readdirSync(join(project, folder), { recursive: true, encoding: 'utf8' }),
+  );
+  const named = [...text.matchAll(/`([\w./-]+\.ts)`/g)].map(([, path = '']) => path);
+  const isThere = (path: string): boolean => there.some((file) => `/${file}`.endsWith(`/${path}`));
+  expect(named.length).toBeGreaterThan(30);
+  expect(named.filter((path) => !isThere(path.replace(/^(src|test)\//, '')))).toEqual([]);
+});

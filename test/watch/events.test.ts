@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Outcome } from '../../src/brand/outcome.ts';
-import { createReadingTeller, createRecentOutcomes } from '../../src/watch/events.ts';
+import { createReadingReporter, createRecentOutcomes } from '../../src/watch/events.ts';
 
 function outcome(domain: string, status: Outcome['status'], json = ''): Outcome {
   return { domain, status, reason: 'why', httpStatus: 500, attempts: 1, fetchedAtMs: 5, json };
@@ -42,7 +42,7 @@ const LIST = { name: 'big.csv', sizeBytes: 2_000_000_000 };
 it('says how far a long reading is, ever less often, until something else does', () => {
   const notices: string[] = [];
   let nowMs = 500;
-  const teller = createReadingTeller({
+  const teller = createReadingReporter({
     onNotice: (message) => notices.push(message),
     now: () => nowMs,
   });
