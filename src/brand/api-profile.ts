@@ -29,6 +29,8 @@ export interface ApiProfile {
     | undefined;
   /** How many domains are asked about in one call. @default each call asks about one */
   readonly batch?: BatchProfile | undefined;
+  /** What is billed, if that is known. */
+  readonly billing: Billing | undefined;
   /** The documented rate, which calls start at until the API shows another. */
   readonly startRate: { readonly count: number; readonly perMs: number } | undefined;
 }
@@ -58,6 +60,18 @@ export interface BatchedAnswer {
   readonly httpStatus: number | undefined;
   /** What would be the body of an answer about this domain alone. */
   readonly body: unknown;
+}
+
+/** What an API bills, in millionths of its unit, so that sums are exact. */
+export interface Billing {
+  /** Such as `credits`. */
+  readonly unit: string;
+  /** What an answer costs that is billed and does not say so itself. */
+  readonly priceMicros: number;
+  /** What an answer cost, `kind` being that of its `Answer`. */
+  costOf(answer: { readonly kind: string }, facts: AnswerFacts): number;
+  /** What an answer says itself that it cost; undefined when it says nothing. */
+  statedCost(facts: AnswerFacts): number | undefined;
 }
 
 /** One answer, as rules look at it. */

@@ -1,7 +1,7 @@
 import type { Dispatcher } from 'undici';
 import { systemErrorCode } from '../common/errors.ts';
 import { type Answer, ERROR_BODY_BYTES, judge, meaningOf } from './answer.ts';
-import type { BatchProfile } from './api-profile.ts';
+import type { AnswerFacts, BatchProfile } from './api-profile.ts';
 import { BodyText } from './body-text.ts';
 import {
   type ConnectionsOptions,
@@ -189,7 +189,13 @@ export function createBrandClient(options: BrandClientOptions): BrandClient {
     const body = new BodyText(response, credential.redactor);
     // Written out: a spread costs a microsecond, as much as reading a body.
     const { httpStatus, bytes, isCut } = response;
-    return judge({
+    const facts: AnswerFacts | undefined = profile && {
+      httpStatus,
+      headers: sent,
+      json: () => body.json,
+      reading,
+    };
+    const answer = judge({
       httpStatus,
       headers: sent,
       bytes,
@@ -203,13 +209,10 @@ export function createBrandClient(options: BrandClientOptions): BrandClient {
       body,
       shapeOf,
       profile,
-      meaning: profile?.meaningOf({
-        httpStatus,
-        headers: sent,
-        json: () => body.json,
-        reading,
-      }),
+      meaning: facts && profile?.meaningOf(facts),
     });
+    const billing = facts && profile?.billing;
+    return billing ? { ...answer, costMicros: billing.costOf(answer, facts) } : answer;
   }
 
   function readingOf({ date }: ResponseHeaders, sentMs: number): Reading {
@@ -247,13 +250,31 @@ export function createBrandClient(options: BrandClientOptions): BrandClient {
       };
       answers.set(domain, interpret(alone, path, domain, sentMs));
     }
-    const told = (profile?.findLimits ?? findLimits)(sent, readingOf(sent, sentMs));
+    const reading = readingOf(sent, sentMs);
+    const told = (profile?.findLimits ?? findLimits)(sent, reading);
     const { limits } = told ?? {};
-    const answer: Answer = { kind: 'found', httpStatus, json: '', shape: undefined };
+    const facts: AnswerFacts = { httpStatus, headers: sent, json: () => json, reading };
+    const costMicros = billTogether(answers, profile?.billing?.statedCost(facts));
+    const answer: Answer = { kind: 'found', httpStatus, json: '', shape: undefined, costMicros };
     return { answer: limits ? { ...answer, limits } : answer, answers };
   }
 
   return { call, callBatch, close: () => transport.close() };
+}
+
+/**
+ * What a batch cost: what it says itself, which the first of its answers then bears, or what its answers
+ * cost each.
+ */
+function billTogether(answers: Map<string, Answer>, stated: number | undefined): number {
+  let sum = 0;
+  for (const [domain, answer] of answers) {
+    const { costMicros = 0 } = answer;
+    const borne = stated === undefined ? costMicros : sum === 0 ? stated : 0;
+    if (borne !== costMicros) answers.set(domain, { ...answer, costMicros: borne });
+    sum += borne;
+  }
+  return stated ?? sum;
 }
 
 interface AskedTogether {

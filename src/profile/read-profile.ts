@@ -19,6 +19,7 @@ import {
 } from '../options/yaml-files.ts';
 import { shorten } from '../rows/columns/names.ts';
 import { compileBatch, holds } from './batch.ts';
+import { compileBilling } from './billing.ts';
 import { compileLimits } from './limits.ts';
 import { type BatchFile, type ProfileFile, profileShape } from './profile-schema.ts';
 import { compileRules, tolerant } from './rules.ts';
@@ -103,7 +104,7 @@ export function parseProfile(
     issues.add(pos[0], describeYamlError(message, text.charAt(pos[0])));
   }
   throwIfAny(issues);
-  const { data, error } = profileShape.safeParse(doc.toJS());
+  const { data, error } = profileShape.safeParse(valueOf(doc, file));
   for (const issue of error?.issues ?? []) note(issue, { doc, issues, text });
   throwIfAny(issues);
   const content = data as ProfileFile;
@@ -131,6 +132,15 @@ export function parseProfile(
   return profile;
 }
 
+/** @throws BrandfillError for anchors that lead nowhere, or to so much that nobody wrote it */
+function valueOf(doc: Document, file: string): unknown {
+  try {
+    return doc.toJS();
+  } catch (error) {
+    throw refusal(`${file}: ${error instanceof Error ? error.message : String(error)}`);
+  }
+}
+
 /** Without a path of its own, the standard one has the domain. */
 function hasDomain({ request: { path, params = {} } }: ProfileFile): boolean {
   return (
@@ -144,7 +154,7 @@ function hasDomains({ method, path, params = {}, body }: BatchFile): boolean {
 }
 
 function compile(name: string, content: ProfileFile): ApiProfile {
-  const { request, rules = [], data, limits, batch } = content;
+  const { request, rules = [], data, limits, batch, billing } = content;
   const params = Object.entries(request.params ?? {});
   const path = request.path ?? '/v1/brand';
   return {
@@ -154,12 +164,14 @@ function compile(name: string, content: ProfileFile): ApiProfile {
     meaningId: hash([
       rules.map(({ note: _, ...rule }) => rule),
       data ?? '',
+      billing ?? '',
       ...(batch ? [batch] : []),
     ]),
     data,
     meaningOf: compileRules(rules),
     batch: batch && compileBatch(batch),
     findLimits: limits?.windows && compileLimits(limits.windows),
+    billing: billing && compileBilling(billing),
     startRate: limits?.rate === undefined ? undefined : rateOf(limits.rate),
     recordOf: data === undefined ? (answer) => answer : tolerant(compileExpression(data)),
   };
@@ -195,23 +207,26 @@ function note(issue: z.core.$ZodIssue, { doc, issues, text }: Reading): void {
     issues.add(keyPlace(path.slice(0, -1), String(key), doc), (inner ?? issue).message);
     return;
   }
-  if (issue.code === 'invalid_union') {
-    // Where one form is meant, what is wrong in it says more than that none fits.
-    const meant = issue.errors.find((errors) =>
-      errors.every(({ path: within }) => within.length > 0 || isOwn(errors)),
-    );
-    if (meant && meant.length > 0) {
-      for (const inner of meant)
-        note({ ...inner, path: [...path, ...inner.path] }, { doc, issues, text });
-      return;
+  const meant = issue.code === 'invalid_union' ? issue.errors.find(isMeant) : undefined;
+  if (meant && meant.length > 0) {
+    for (const inner of meant) {
+      note({ ...inner, path: [...path, ...inner.path] }, { doc, issues, text });
     }
+    return;
   }
   const at = placeOf(path, doc) + placeWithin(issue, path, { doc, issues, text });
   issues.add(at, messageOf(issue, path, doc));
 }
 
-function isOwn(errors: readonly z.core.$ZodIssue[]): boolean {
-  return errors.every(({ code }) => code === 'custom' || code === 'unrecognized_keys');
+/**
+ * Whether a form of a value was meant: the value is of its kind, and what is wrong is in it. That says
+ * more than that no form fits.
+ */
+function isMeant(mistakes: readonly z.core.$ZodIssue[]): boolean {
+  return (
+    mistakes.every(({ path }) => path.length > 0) ||
+    mistakes.every(({ code }) => code === 'custom' || code === 'unrecognized_keys')
+  );
 }
 
 function messageOf(

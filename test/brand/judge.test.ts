@@ -1,8 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import { type Answer, type Evidence, judge } from '../../src/brand/answer.ts';
+import type { Meaning } from '../../src/brand/api-profile.ts';
 import { BodyText } from '../../src/brand/body-text.ts';
 import { createCredential } from '../../src/brand/credential.ts';
 import { whyNoJsonObject } from '../../src/brand/json-object.ts';
+import type { Limits } from '../../src/brand/limit-headers/find-limits.ts';
 import { shapeOf } from '../../src/brand/shape.ts';
 
 // What one answer says, from what one call has brought; no server is needed to ask.
@@ -126,6 +128,69 @@ describe('a time that is told', () => {
       reason: 'no',
     });
     expect(judgeOf(501, '', { told }).kind).toBe('refused');
+  });
+});
+
+describe('an answer says "later"', () => {
+  const usedUp: Limits = { limits: { remaining: 0, resetMs: 9 } };
+
+  it.each<[status: number, told: Limits | undefined, kind: Answer['kind'], afterMs?: number]>([
+    [403, { retryAfterMs: 5 }, 'throttled', 5],
+    [403, { retryAfterMs: 0 }, 'throttled', 0],
+    [403, usedUp, 'throttled', 9],
+    [403, { limits: { remaining: 1, resetMs: 9 } }, 'forbidden'],
+    [422, usedUp, 'throttled', 9],
+    [500, { retryAfterMs: 5 }, 'throttled', 5],
+    [500, { retryAfterMs: 0 }, 'try_again'],
+    [500, usedUp, 'try_again'],
+    [503, usedUp, 'throttled', 9],
+    [503, { retryAfterMs: 0 }, 'try_again'],
+    [429, { limits: { resetMs: 9 } }, 'throttled', 9],
+    [429, undefined, 'throttled'],
+    [202, { retryAfterMs: 5 }, 'pending', 5],
+    [202, undefined, 'pending'],
+    [200, { retryAfterMs: 5 }, 'found'],
+  ])('or not: %i with %j is %s', (status, told, kind, retryAfterMs) => {
+    const answer = judgeOf(status, '{}', { told });
+    expect(answer).toMatchObject({ kind, httpStatus: status });
+    expect('retryAfterMs' in answer ? answer.retryAfterMs : undefined).toBe(retryAfterMs);
+  });
+});
+
+describe('a rule of the profile decides', () => {
+  const told: Limits = { retryAfterMs: 5 };
+  const rule = 2;
+
+  it.each<[Omit<Meaning, 'rule' | 'isSure'>, status: number, expected: object]>([
+    [{ means: 'found' }, 404, { kind: 'found', json: '{"e":1}' }],
+    [{ means: 'not_found' }, 200, { kind: 'not_found' }],
+    [{ means: 'rejected' }, 200, { kind: 'rejected', reason: '{"e":1}' }],
+    [{ means: 'rejected', reason: 'so' }, 200, { kind: 'rejected', reason: 'so' }],
+    [{ means: 'pending' }, 200, { kind: 'pending', retryAfterMs: 5 }],
+    [{ means: 'pending', waitMs: 7 }, 200, { kind: 'pending', retryAfterMs: 7 }],
+    [{ means: 'throttled' }, 200, { kind: 'throttled', retryAfterMs: 5 }],
+    [{ means: 'throttled', waitMs: 7 }, 200, { kind: 'throttled', retryAfterMs: 7 }],
+    [{ means: 'quota' }, 403, { kind: 'quota_used_up' }],
+    [{ means: 'quota', waitMs: 7 }, 403, { kind: 'quota_used_up', retryAfterMs: 7 }],
+    [{ means: 'unauthorized' }, 200, { kind: 'unauthorized', reason: '{"e":1}' }],
+    [{ means: 'unauthorized', reason: 'so' }, 200, { kind: 'unauthorized', reason: 'so' }],
+    [{ means: 'retry' }, 499, { kind: 'try_again', reason: 'http_499', retryAfterMs: 5 }],
+    [
+      { means: 'retry', waitMs: 7, reason: 'so' },
+      500,
+      { kind: 'try_again', reason: 'so', about: 'api', retryAfterMs: 7 },
+    ],
+    [{ means: 'failed' }, 200, { kind: 'refused', reason: 'http_200' }],
+    [{ means: 'failed', reason: 'so' }, 200, { kind: 'refused', reason: 'so' }],
+  ])('%j with %i', (given, status, expected) => {
+    const isSure = judgeOf(status, '{"e":1}', { told, meaning: { ...given, rule, isSure: true } });
+    const { writer, shape, ...rest } = { shape: undefined, ...isSure };
+    expect(rest).toEqual({ httpStatus: status, rule, isSure: true, ...expected });
+    expect(writer === undefined).toBe(given.means !== 'found');
+    const maybe = judgeOf(status, '{"e":1}', { meaning: { ...given, rule, isSure: false } });
+    expect(maybe).not.toHaveProperty('isSure');
+    const isWeighed = ['found', 'not_found', 'rejected'].includes(given.means);
+    expect(maybe.writer !== undefined).toBe(isWeighed);
   });
 });
 

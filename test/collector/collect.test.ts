@@ -52,21 +52,27 @@ describe('createCollector', () => {
     expect(puts).toEqual([[OUTCOME, [['at', 'city'], ['name']]]]);
   });
 
-  it('never dates an outcome before the run or after now, whatever the clock did', async () => {
+  it('never dates an outcome before the run or after now, and reports it as it was dated', async () => {
     const dates: number[] = [];
+    const reported: number[] = [];
     const collect = createCollector({
       store: {
         ...createEmptyStore(),
         put: async ({ fetchedAtMs }) => void dates.push(fetchedAtMs),
       },
-      outstanding: new Set(),
+      outstanding: new Set(['1.com', '6.com', '99.com']),
       startedAtMs: 5_000,
       now: () => 9_000,
-      onOutcome: () => {},
+      onOutcome: ({ fetchedAtMs }) => reported.push(fetchedAtMs),
     });
-    const dated = (fetchedAtMs: number): Outcome => ({ ...OUTCOME, fetchedAtMs });
+    const dated = (fetchedAtMs: number): Outcome => ({
+      ...OUTCOME,
+      domain: `${fetchedAtMs / 1_000}.com`,
+      fetchedAtMs,
+    });
     await collect([dated(1_000), dated(6_000), dated(99_000)]);
     expect(dates).toEqual([5_000, 6_000, 9_000]);
+    expect(reported).toEqual([1_000, 6_000, 99_000]);
   });
 
   it('reports what the store refused', async () => {

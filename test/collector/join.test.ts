@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Outcome } from '../../src/brand/outcome.ts';
 import { join } from '../../src/collector/join.ts';
-import { isListed, type JoinedRow } from '../../src/collector/joined-row.ts';
+import { isListed, type OutputRow } from '../../src/collector/joined-row.ts';
 import type { IndexedRow } from '../../src/producer/row-index.ts';
 import { sourceOf } from '../rows/sources.ts';
 
@@ -25,18 +25,28 @@ const OUTCOMES: readonly Outcome[] = [
     json: '',
   },
   {
-    domain: 'old.com',
-    status: 'found',
-    reason: '',
-    httpStatus: 200,
-    attempts: 1,
-    fetchedAtMs: 1,
-    json: '{}',
+    domain: 'down.com',
+    status: 'failed',
+    reason: 'http_500',
+    httpStatus: 500,
+    attempts: 3,
+    fetchedAtMs: 5,
+    json: '',
   },
 ];
 
-async function joinAll(text: string, index: readonly IndexedRow[]): Promise<JoinedRow[]> {
-  const rows: JoinedRow[] = [];
+const OLDER: Outcome = {
+  domain: '',
+  status: 'found',
+  reason: '',
+  httpStatus: 200,
+  attempts: 1,
+  fetchedAtMs: 1,
+  json: '{"name":"Older"}',
+};
+
+async function joinAll(text: string, index: readonly IndexedRow[]): Promise<OutputRow[]> {
+  const rows: OutputRow[] = [];
   const joined = join({
     source: sourceOf(text),
     headBytes: 2,
@@ -46,14 +56,14 @@ async function joinAll(text: string, index: readonly IndexedRow[]): Promise<Join
       },
     },
     answers: {
-      outcomeOf: (domain) =>
-        OUTCOMES.find((outcome) => outcome.domain === domain && outcome.fetchedAtMs > 2),
-      staleOf: () => undefined,
+      outcomeOf: (domain) => OUTCOMES.find((outcome) => outcome.domain === domain),
+      // Asked of what was learned, it would say so, too.
+      staleOf: (domain) => (domain === 'new.com' ? undefined : { ...OLDER, domain }),
     },
     enriched: [{ name: 'name', valueOf: (answer) => answer['name'] }],
     skipReason: 'max_calls',
   });
-  for await (const batch of joined) rows.push(...batch.filter(isListed));
+  for await (const batch of joined) rows.push(...batch);
   return rows;
 }
 
@@ -65,30 +75,33 @@ describe('join', () => {
       fields: 1,
       text,
     });
-    const rows = await joinAll('d\n1\n\n22\nß\n4\n5', [
+    const rows = await joinAll('d\n1\n\n22\nß\n4\n,,\n5\n6', [
       due(2, 'a.com'),
       { kind: 'blank', sizeBytes: 1, fields: 0, text: '' },
       due(3, 'b.com'),
       { kind: 'invalid', sizeBytes: 3, fields: 1, text: 'empty' },
-      due(2, 'old.com'),
+      due(2, 'down.com'),
+      { kind: 'blank', sizeBytes: 3, fields: 3, text: '' },
+      due(2, 'skipped.com'),
       due(1, 'new.com'),
     ]);
+    expect(rows.filter((row) => !isListed(row))).toEqual([
+      { raw: ',,\n', fields: 3, status: 'blank' },
+    ]);
     expect(
-      rows.map(({ raw, number, domain, status, reason, attempts, values }) => [
-        raw,
-        number,
-        domain,
-        status,
-        reason,
-        attempts,
-        values[0],
-      ]),
+      rows
+        .filter(isListed)
+        .map((row) => [
+          [row.raw, row.fields, row.number, row.domain, row.status, row.reason].join('|'),
+          [row.httpStatus, row.attempts, row.fetchedAtMs, row.values[0]],
+        ]),
     ).toEqual([
-      ['1\n', 1, 'a.com', 'found', '', 2, 'A'],
-      ['22\n', 2, 'b.com', 'not_found', 'http_404', 1, undefined],
-      ['ß\n', 3, '', 'invalid', 'empty', 0, undefined],
-      ['4\n', 4, 'old.com', 'skipped', 'max_calls', 0, undefined],
-      ['5', 5, 'new.com', 'skipped', 'max_calls', 0, undefined],
+      ['1\n|1|1|a.com|found|', [200, 2, 5, 'A']],
+      ['22\n|1|2|b.com|not_found|http_404', [404, 1, 5, undefined]],
+      ['ß\n|1|3||invalid|empty', [undefined, 0, 0, undefined]],
+      ['4\n|1|4|down.com|stale|http_500', [500, 3, 1, 'Older']],
+      ['5\n|1|5|skipped.com|stale|max_calls', [undefined, 0, 1, 'Older']],
+      ['6|1|6|new.com|skipped|max_calls', [undefined, 0, 0, undefined]],
     ]);
   });
 });

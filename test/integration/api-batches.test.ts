@@ -25,9 +25,12 @@ interface Asked {
 async function openApi({
   say,
   refuse = () => undefined,
+  cost,
 }: {
   readonly say: Say;
   /** Answers a call otherwise; `call` counts from 1. */
+  /** What each reply says that it cost. */
+  readonly cost?: string;
   readonly refuse?: (domains: readonly string[], call: number) => number | undefined;
 }) {
   const asked: Asked[] = [];
@@ -41,6 +44,7 @@ async function openApi({
     asked.push({ method: request.method, url: url.pathname, domains });
     const status = refuse(domains, asked.length);
     response.setHeader('content-type', 'application/json');
+    if (cost !== undefined) response.setHeader('x-cost', cost);
     if (status === 429) response.setHeader('retry-after', '1');
     if (status !== undefined) return void response.writeHead(status).end('{"error":"no"}');
     if (one !== null) {
@@ -198,6 +202,30 @@ batch: { method: GET, path: /all, params: { sites: '{domains}', full: '1' }, sep
       ).toBe(true);
     }
   });
+  it.each([
+    ['the price of each domain that is found', '{ unit: credits, price: 2 }', 252],
+    ['what the reply says', '{ unit: credits, cost: { header: x-cost } }', 30],
+  ])('is billed %s', async (_, billing, units) => {
+    const { url, asked } = await openApi({
+      say: (domain) => (/^d[0-3]\.com$/.test(domain) ? { status: 404 } : everyOne(domain)),
+      cost: '10',
+    });
+    const folder = openProfile(url);
+    folder.write('acme.yaml', `${folder.read('acme.yaml')}billing: ${billing}\n`);
+    const ended = await enrichHere(folder);
+    expect(asked).toHaveLength(3);
+    expect(summaryOf(ended)).toMatchObject({ bill: { units, unit: 'credits' } });
+  });
+
+  it('stays within what it may cost', async () => {
+    const { url, asked } = await openApi({ say: everyOne });
+    const folder = openProfile(url);
+    folder.write('acme.yaml', `${folder.read('acme.yaml')}billing: { unit: credits }\n`);
+    const ended = await enrichHere(folder, ['--max-cost', '100']);
+    expect(asked).toHaveLength(2);
+    expect(summaryOf(ended)).toMatchObject({ bill: { units: 100 }, statuses: { found: 100 } });
+  });
+
   it('goes over a queue as well, where what a run left is not asked again', async () => {
     const redis = await useRedis();
     const { url, asked } = await openApi({ say: everyOne });

@@ -158,13 +158,16 @@ describe('refusals in the same words', () => {
     expect(stops).toHaveLength(stopped);
   });
 
-  it('count once for each domain, and not at all when they are trusted', () => {
+  it('count once for each domain, and not at all when they are trusted, or a rule is sure of them', () => {
     const { end, stops } = openJudge();
     for (let time = 0; time < 9; time += 1) end(refusal('rejected'), 'same.com');
     expect(stops).toEqual([]);
     const trusting = openJudge({ isTrusting: true });
     trusting.times(9, refusal('rejected'));
     expect(trusting.stops).toEqual([]);
+    const sure = openJudge();
+    sure.times(9, { ...refusal('rejected'), isSure: true });
+    expect(sure.stops).toEqual([]);
   });
 });
 

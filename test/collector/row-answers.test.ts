@@ -1,0 +1,80 @@
+import { describe, expect, it } from 'vitest';
+import type { Outcome, OutcomeStatus } from '../../src/brand/outcome.ts';
+import { createRowAnswers } from '../../src/collector/row-answers.ts';
+
+const STARTED_AT_MS = 1_000_000;
+const MAX_STALE_MS = 10_000;
+
+/** The latest outcome of a domain, or the latest answer: how it ended, and how long before the run. */
+type Stored = readonly [status: OutcomeStatus, agoMs: number] | undefined;
+
+function outcomeOf(stored: Stored, json: string): Outcome | undefined {
+  if (!stored) return undefined;
+  const [status, agoMs] = stored;
+  const fetchedAtMs = STARTED_AT_MS - agoMs;
+  return { domain: 'a.com', status, reason: '', httpStatus: 200, attempts: 1, fetchedAtMs, json };
+}
+
+function answersOf(latest: Stored, older: Stored, maxStaleMs = MAX_STALE_MS) {
+  const [outcome, answer] = [outcomeOf(latest, 'latest'), outcomeOf(older, 'older')];
+  const headOf = (of: Outcome | undefined) => of && { ...of, shapeId: of === outcome ? 1 : 2 };
+  const answers = createRowAnswers({
+    store: {
+      find: () => outcome,
+      findHead: () => headOf(outcome),
+      findAnswer: () => answer,
+      findAnswerHead: () => headOf(answer),
+    },
+    isUsable: (_, { fetchedAtMs }) => fetchedAtMs >= STARTED_AT_MS,
+    startedAtMs: STARTED_AT_MS,
+    maxStaleMs,
+  });
+  return {
+    outcome: answers.outcomeOf('a.com')?.status,
+    stale: answers.staleOf('a.com')?.json,
+    answer: answers.answerOf('a.com')?.json,
+    head: answers.answerHeadOf('a.com')?.shapeId,
+  };
+}
+
+const LATEST = { answer: 'latest', head: 1 };
+const OLDER = { stale: 'older', answer: 'older', head: 2 };
+
+describe('a row gets', () => {
+  it.each<[string, latest: Stored, older: Stored, expected: object]>([
+    ['what this run found', ['found', -5], ['found', 9], { outcome: 'found', ...LATEST }],
+    [
+      'nothing where the domain is not known any more',
+      ['not_found', 0],
+      ['found', 9],
+      { outcome: 'not_found' },
+    ],
+    ['nothing where it was refused', ['rejected', 0], ['found', 9], { outcome: 'rejected' }],
+    [
+      'the older answer where the lookup failed',
+      ['failed', 0],
+      ['found', 9],
+      { outcome: 'failed', ...OLDER },
+    ],
+    [
+      'the older answer where it is pending',
+      ['pending', 0],
+      ['found', 9],
+      { outcome: 'pending', ...OLDER },
+    ],
+    ['the older answer where none was made', ['found', 9], ['found', 9], OLDER],
+    ['the older answer as long as it may stand in', undefined, ['found', MAX_STALE_MS], OLDER],
+    ['no answer that is older', undefined, ['found', MAX_STALE_MS + 1], {}],
+    ['no answer that is as far ahead of the clock', undefined, ['found', -MAX_STALE_MS - 1], {}],
+    ['no values of a domain that was not known', undefined, ['not_found', 9], {}],
+    ['nothing where there is nothing', undefined, undefined, {}],
+  ])('%s', (_, latest, older, expected) => {
+    const nothing = { outcome: undefined, stale: undefined, answer: undefined, head: undefined };
+    expect(answersOf(latest, older)).toEqual({ ...nothing, ...expected });
+  });
+
+  it('no older answer at all where none may stand in', () => {
+    const { stale, answer, head } = answersOf(['failed', 0], ['found', 0], 0);
+    expect([stale, answer, head]).toEqual([undefined, undefined, undefined]);
+  });
+});
