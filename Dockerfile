@@ -30,6 +30,7 @@ WORKDIR /app
 COPY --from=build /app/node_modules ./node_modules
 COPY --from=build /app/dist ./dist
 COPY package.json ./
+COPY apis ./apis
 USER node
 WORKDIR /data
 # The first one lets calls under way be finished. Give it 40 s: docker stop --time 40.

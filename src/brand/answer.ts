@@ -36,6 +36,8 @@ export type Answer = AnswerKind & {
   readonly sign?: Misdirection;
   /** The rule of the API's profile that decided, from 1. Absent where none did. */
   readonly rule?: number;
+  /** What it cost, in millionths of the unit that the profile names. Absent where none does. */
+  readonly costMicros?: number;
   /** Whether that rule looked at more than the status, so that the API itself must have spoken. */
   readonly isSure?: boolean;
 };

@@ -27,10 +27,24 @@ export interface ApiProfile {
   readonly findLimits?:
     | ((headers: ResponseHeaders, reading: Reading) => Limits | undefined)
     | undefined;
+  /** What is billed, if that is known. */
+  readonly billing: Billing | undefined;
   /** How many domains are asked about in one call. @default each call asks about one */
   readonly batch?: BatchProfile | undefined;
   /** The documented rate, which calls start at until the API shows another. */
   readonly startRate: { readonly count: number; readonly perMs: number } | undefined;
+}
+
+/** What an API bills, in millionths of its unit, so that sums are exact. */
+export interface Billing {
+  /** Such as `credits`. */
+  readonly unit: string;
+  /** What an answer costs that is billed and does not say so itself. */
+  readonly priceMicros: number;
+  /** What an answer says that it cost. */
+  statedIn(facts: AnswerFacts): number | undefined;
+  /** What an answer cost, `kind` being that of its `Answer`. */
+  costOf(answer: { readonly kind: string }, facts: AnswerFacts): number;
 }
 
 /** How an API is asked about several domains in one call. */

@@ -1,7 +1,7 @@
 import type { Dispatcher } from 'undici';
 import { systemErrorCode } from '../common/errors.ts';
 import { type Answer, ERROR_BODY_BYTES, judge, meaningOf } from './answer.ts';
-import type { BatchProfile } from './api-profile.ts';
+import type { AnswerFacts, BatchProfile } from './api-profile.ts';
 import { BodyText } from './body-text.ts';
 import {
   type ConnectionsOptions,
@@ -189,7 +189,13 @@ export function createBrandClient(options: BrandClientOptions): BrandClient {
     const body = new BodyText(response, credential.redactor);
     // Written out: a spread costs a microsecond, as much as reading a body.
     const { httpStatus, bytes, isCut } = response;
-    return judge({
+    const facts: AnswerFacts | undefined = profile && {
+      httpStatus,
+      headers: sent,
+      json: () => body.json,
+      reading,
+    };
+    const answer = judge({
       httpStatus,
       headers: sent,
       bytes,
@@ -203,13 +209,10 @@ export function createBrandClient(options: BrandClientOptions): BrandClient {
       body,
       shapeOf,
       profile,
-      meaning: profile?.meaningOf({
-        httpStatus,
-        headers: sent,
-        json: () => body.json,
-        reading,
-      }),
+      meaning: facts && profile?.meaningOf(facts),
     });
+    const billing = facts && profile?.billing;
+    return billing ? { ...answer, costMicros: billing.costOf(answer, facts) } : answer;
   }
 
   function readingOf({ date }: ResponseHeaders, sentMs: number): Reading {
@@ -235,6 +238,15 @@ export function createBrandClient(options: BrandClientOptions): BrandClient {
       const answer = interpret(response, path, domains.join(','), sentMs);
       return { answer, answers: undefined };
     }
+    const reading = readingOf(sent, sentMs);
+    // A cost in the headers of a reply is that of all its answers.
+    const stated = profile?.billing?.statedIn({
+      httpStatus,
+      headers: sent,
+      json: () => json,
+      reading,
+    });
+    let costMicros = 0;
     const answers = new Map<string, Answer>();
     for (const [domain, one] of said) {
       const hasBody = one.body !== undefined && one.body !== null;
@@ -245,11 +257,15 @@ export function createBrandClient(options: BrandClientOptions): BrandClient {
         isCut: false,
         bodyError: undefined,
       };
-      answers.set(domain, interpret(alone, path, domain, sentMs));
+      const judged = interpret(alone, path, domain, sentMs);
+      const ofOne =
+        stated === undefined ? judged : { ...judged, costMicros: answers.size === 0 ? stated : 0 };
+      costMicros += ofOne.costMicros ?? 0;
+      answers.set(domain, ofOne);
     }
-    const told = (profile?.findLimits ?? findLimits)(sent, readingOf(sent, sentMs));
+    const told = (profile?.findLimits ?? findLimits)(sent, reading);
     const { limits } = told ?? {};
-    const answer: Answer = { kind: 'found', httpStatus, json: '', shape: undefined };
+    const answer: Answer = { kind: 'found', httpStatus, json: '', shape: undefined, costMicros };
     return { answer: limits ? { ...answer, limits } : answer, answers };
   }
 

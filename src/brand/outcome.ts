@@ -27,6 +27,8 @@ export interface Outcome {
   readonly attempts: number;
   /** Calls that were answered 429. Not stored. @default 0 */
   readonly throttled?: number | undefined;
+  /** What its calls cost, in millionths of the unit that the profile names. Not stored. @default 0 */
+  readonly billedMicros?: number | undefined;
   /** When to ask again at the earliest, for `pending`, if the API said so. Not stored. */
   readonly retryAfterMs?: number | undefined;
   /** When it ended, in milliseconds since 1970. */

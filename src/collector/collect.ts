@@ -23,7 +23,7 @@ export interface CollectorOptions {
 /** The parts of an outcome that are reported, without its answer. */
 export type KeptOutcome = Pick<
   Outcome,
-  'domain' | 'status' | 'attempts' | 'throttled' | 'fetchedAtMs'
+  'domain' | 'status' | 'attempts' | 'throttled' | 'billedMicros' | 'fetchedAtMs'
 >;
 
 /** Writes outcomes to the store. Resolves when they are stored for good. */
@@ -41,8 +41,15 @@ export function createCollector(options: CollectorOptions): Reply {
     const dated = fetchedAtMs === outcome.fetchedAtMs ? outcome : { ...outcome, fetchedAtMs };
     const written = store.put(dated, outcome.shape ?? readShape(outcome.json));
     if (batch?.written !== written) batch = openBatch(written);
-    const { domain, status, attempts, throttled = 0 } = outcome;
-    batch.kept.push({ domain, status, attempts, throttled, fetchedAtMs: outcome.fetchedAtMs });
+    const { domain, status, attempts, throttled = 0, billedMicros } = outcome;
+    batch.kept.push({
+      domain,
+      status,
+      attempts,
+      throttled,
+      billedMicros,
+      fetchedAtMs: outcome.fetchedAtMs,
+    });
     return batch.told;
   }
 

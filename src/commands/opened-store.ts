@@ -1,11 +1,11 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { BrandfillError } from '../common/errors.ts';
-import { findEndpointIds } from '../options/api.ts';
+import { findEndpointIds, readSettingsWithProfile } from '../options/api.ts';
 import type { StoreChoice, StoreOptionNaming } from '../options/command-options.ts';
 import { STORE_OPTIONS, type StoreSettings } from '../options/command-options.ts';
 import type { SettingsOf } from '../options/options.ts';
-import { libraryNaming, readSettings } from '../options/read-options.ts';
+import { libraryNaming } from '../options/read-options.ts';
 import { DATABASE } from '../store/store-files.ts';
 import { openTables, type StoreTables } from '../store/tables.ts';
 import { isLmdbError, readError, writeError } from '../store/told-writes.ts';
@@ -38,8 +38,8 @@ export async function withOpenedStore<D extends typeof STORE_OPTIONS, R>(
   work: (opened: OpenedStore<SettingsOf<D>>) => Promise<R>,
 ): Promise<R> {
   const sources = { given: { ...options }, env: process.env, describe: naming };
-  const settings = readSettings(declared, sources);
-  const endpointId = findEndpointIds(settings, naming)?.id;
+  const { settings, profile } = readSettingsWithProfile(declared, sources);
+  const endpointId = findEndpointIds(settings, naming, profile)?.id;
   const { store: folder } = settings as StoreSettings;
   if (!mayMake && !existsSync(join(folder, DATABASE))) {
     throw new BrandfillError(

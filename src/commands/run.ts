@@ -316,7 +316,8 @@ function credentialOf(
   env: Environment,
 ): Pick<EnrichOptions, 'apiKey' | 'apiKeyFile'> {
   const { apiKeyEnv, apiKeyFile } = jobFile.values;
-  if (overrides.apiKey !== undefined || overrides.apiKeyFile !== undefined) return {};
+  const { api, apiKey: typed, apiKeyFile: typedFile } = overrides;
+  if ((api ?? typed ?? typedFile) !== undefined) return {};
   if (apiKeyEnv !== undefined && apiKeyFile !== undefined) {
     throw refuse(jobFile.placeOf('apiKeyEnv'), "'apiKeyFile' is given too; leave one of them out");
   }

@@ -100,6 +100,28 @@ export function costOf(calls: number, price: number): number {
   return Number(`${micros / BigInt(MICROS)}.${fraction}`);
 }
 
+/** The cost of units that an API billed, in millionths of a unit, exact to the last decimal. */
+export function costOfUnits(unitMicros: number, price: number): number {
+  const picos = BigInt(unitMicros) * BigInt(Math.round(price * MICROS));
+  const scale = BigInt(MICROS) * BigInt(MICROS);
+  return Number(`${picos / scale}.${String(picos % scale).padStart(12, '0')}`);
+}
+
+/** What was billed, from millionths of a unit. */
+export function billOf(unitMicros: number, unit: string): { units: number; unit: string } {
+  return { units: unitMicros / MICROS, unit };
+}
+
+/** An amount of units in millionths of one. */
+export function microsOf(units: number | undefined): number | undefined {
+  return units === undefined ? undefined : Math.round(units * MICROS);
+}
+
+/** What was billed, for people: `140 credits`, `0.5 calls`. */
+export function formatUnits({ units, unit }: { units: number; unit: string }): string {
+  return `${units.toLocaleString('en-US', { maximumFractionDigits: 6 })} ${unit}`;
+}
+
 /** An amount of money for people: `0.01`, `1,234.50`, `0.000125`. */
 export function formatPrice(amount: number): string {
   const digits = { minimumFractionDigits: 2, maximumFractionDigits: 6 };

@@ -27,15 +27,19 @@ export interface Budget {
 export interface Permit {
   /** False when it waited for too long. It must then be released, and another one acquired. */
   isGood(): boolean;
-  /** The call was made and counts. */
-  spend(): void;
+  /**
+   * The call was made and counts.
+   *
+   * @param costMicros what it cost, if that is known, in millionths of a unit
+   */
+  spend(costMicros?: number): void;
   /** The call was not made, or was answered 429. */
   release(): void;
 }
 
 /** A budget that has no call left. */
 export interface UsedUp {
-  readonly reason: 'max_calls' | 'max_calls_per';
+  readonly reason: 'max_calls' | 'max_calls_per' | 'max_cost';
   /** When there are calls again, in milliseconds since 1970. @default never */
   readonly comeBackAtMs?: number;
 }
@@ -98,6 +102,53 @@ function createBoundedBudget(maxCalls: number): Budget {
   };
 }
 
+/**
+ * Bounds what calls cost. Each call under way holds the price of one, until its answer says what it
+ * cost; so the bound is kept wherever no answer costs more than that.
+ *
+ * @param maxMicros in millionths of the unit that is billed
+ * @param priceMicros what a call may cost
+ */
+export function createCostBudget(maxMicros: number, priceMicros: number): Budget {
+  let spentMicros = 0;
+  let underWay = 0;
+  let waiting: (() => void)[] = [];
+
+  function settle(costMicros: number): void {
+    spentMicros += costMicros;
+    underWay -= 1;
+    const woken = waiting;
+    waiting = [];
+    for (const wake of woken) wake();
+  }
+
+  const permit: Permit = {
+    isGood: () => true,
+    // A call that was given up may be billed.
+    spend: (costMicros = priceMicros) => settle(costMicros),
+    release: () => settle(0),
+  };
+
+  function tryAcquire(): Permit | undefined {
+    if (spentMicros + (underWay + 1) * priceMicros > maxMicros) return undefined;
+    underWay += 1;
+    return permit;
+  }
+
+  return {
+    tryAcquire,
+    acquire: async (signal) => {
+      for (;;) {
+        const mine = tryAcquire();
+        if (mine) return mine;
+        signal.throwIfAborted();
+        if (underWay === 0) return { reason: 'max_cost' };
+        await new Promise<void>((resolve) => waiting.push(resolve));
+      }
+    },
+  };
+}
+
 /** A budget that needs the consent of two others. */
 export function joinBudgets(first: Budget, second: Budget): Budget {
   return {
@@ -128,9 +179,9 @@ export function joinBudgets(first: Budget, second: Budget): Budget {
 export function both(one: Permit, other: Permit): Permit {
   return {
     isGood: () => one.isGood() && other.isGood(),
-    spend: () => {
-      one.spend();
-      other.spend();
+    spend: (costMicros) => {
+      one.spend(costMicros);
+      other.spend(costMicros);
     },
     release: () => {
       one.release();

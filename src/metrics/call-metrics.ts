@@ -46,6 +46,11 @@ export function createCallMetrics(metrics: Metrics): MeasureWorker {
     help: 'Retries of lookups after a failure.',
     registers,
   });
+  const billed = new Counter({
+    name: 'brandfill_billed_units_total',
+    help: 'What the API billed, in the unit of its profile, such as credits; 0 where no profile says what it bills.',
+    registers,
+  });
   const inFlight = new Gauge({
     name: 'brandfill_calls_in_flight',
     help: 'Calls in flight, which have no answer yet.',
@@ -88,6 +93,8 @@ export function createCallMetrics(metrics: Metrics): MeasureWorker {
     throttled.inc(total('throttled'));
     retries.reset();
     retries.inc(total('retries'));
+    billed.reset();
+    billed.inc(total('billedMicros') / 1_000_000);
     inFlight.set(total('calls') - ended);
     mostInFlight.set(sights.reduce((sum, { concurrency }) => sum + concurrency, 0));
     outage.set(sights.some(({ isOut }) => isOut()) ? 1 : 0);
@@ -113,6 +120,7 @@ export function createCallMetrics(metrics: Metrics): MeasureWorker {
         before.calls += counters.calls;
         before.throttled += counters.throttled;
         before.retries += counters.retries;
+        before.billedMicros += counters.billedMicros;
         endPace();
       },
     };

@@ -51,6 +51,12 @@ export function createJob({ given, apiKey, env, describe, others = {} }: JobOpti
   const declared: typeof OPTIONS = { ...OPTIONS, ...others };
   const { settings, profile } = readSettingsWithProfile(declared, { given, env, describe });
   refuseCombinations(settings, { given, describe });
+  if (settings.maxCost !== undefined && !profile?.api.billing) {
+    throw new BrandfillError(
+      'INVALID_SETTING',
+      `Cannot hold ${describe('maxCost')} without a profile that says what the API bills: give ${describe('api')} one with 'billing', or use ${describe('maxCalls')}.`,
+    );
+  }
   return { settings, ...createApi({ settings, profile, apiKey, env, describe }) };
 }
 
@@ -245,7 +251,7 @@ export interface ProfiledSettings<T> {
 }
 
 /** Options of which one may name a profile. */
-type Profiled = Declarations & { readonly api: typeof OPTIONS.api };
+type Profiled = Declarations & { readonly api: Declaration<string, string> };
 
 /**
  * Checks and reads options like `readOptions`. What is given counts more than the profile of the
@@ -263,7 +269,8 @@ export function readWithProfile<D extends Profiled>(
   return readSettingsWithProfile(declared, { given: { ...options }, env: process.env, describe });
 }
 
-function readSettingsWithProfile<D extends Profiled>(
+/** The same for options that were checked. */
+export function readSettingsWithProfile<D extends Profiled>(
   declared: D,
   sources: SettingSources,
 ): ProfiledSettings<SettingsOf<D>> {

@@ -10,6 +10,7 @@ import {
   type Kind,
   LISTEN,
   LONGEST_TIMER_MS,
+  PROFILE,
   SIZE,
   text,
 } from './kinds.ts';
@@ -224,12 +225,17 @@ export const DASHBOARD_OPTIONS = {
 } satisfies Declarations;
 
 /**
- * Of all commands that look after a store. The base URL of the environment does not choose among
+ * Of all commands that look after a store. Base URL and profile of the environment do not choose among
  * APIs.
  */
 export const STORE_OPTIONS = {
   /** The folder of the store. @default BRANDFILL_STORE, else `.brandfill` */
   store: { ...OPTIONS.store, description: 'folder of the store' },
+  /** Only outcomes of the API of this profile. @default all APIs in the store */
+  api: {
+    kind: PROFILE,
+    description: 'only outcomes from the API of this profile (default: all in the store)',
+  },
   /** Only outcomes of this API. @default all APIs in the store */
   baseUrl: {
     kind: BASE_URL,
@@ -304,6 +310,10 @@ export const PRUNE_OPTIONS = {
 
 export const IMPORT_OPTIONS = {
   ...STORE_OPTIONS,
+  api: {
+    ...STORE_OPTIONS.api,
+    description: 'import all outcomes for the API of this profile',
+  },
   baseUrl: {
     ...STORE_OPTIONS.baseUrl,
     description: 'import all outcomes for this API (default: the one that each line names)',

@@ -291,6 +291,20 @@ export const PRICE: Kind<number, number | string> = {
   show: formatPrice,
 };
 
+/** The most that a run may cost, in the units that the API bills. */
+export const COST: Kind<number, number | string> = {
+  placeholder: 'NUMBER',
+  schema: orVariable({ type: 'number', exclusiveMinimum: 0 }),
+  parse: (value) => {
+    const given = String(value).trim();
+    const number = Number(given);
+    if (/^\d+(\.\d{1,6})?$/.test(given) && number > 0 && number <= 1_000 * MOST_PRICE)
+      return number;
+    throw refusal(`expected a number of units, such as 500, received '${given}'`);
+  },
+  show: (units) => units.toLocaleString('en-US', { maximumFractionDigits: 6 }),
+};
+
 /** `20/s`, `300/min` or `5000/day`; `auto` is no fixed rate. */
 export const RATE: Kind<Rate | 'auto', string> = {
   placeholder: 'N/s, N/min or auto',

@@ -5,6 +5,7 @@ import {
   AUTH,
   BASE_URL,
   CALLS_PER,
+  COST,
   duration,
   ENCODING,
   FIELDS,
@@ -349,6 +350,12 @@ const CALL_OPTIONS = {
     description:
       'stop after N calls in a calendar min, hour, day or month (UTC), such as 1000/day; the calls of all runs with this credential count together, 429s do not count',
   },
+  /** Stop before the API bills more than this, in the units of its profile; needs `api`. */
+  maxCost: {
+    kind: COST,
+    description:
+      'stop before the API bills more than this, in the units of its profile, such as credits; the remaining rows are skipped, and the next run takes them up',
+  },
   /** Stop when more than this share of at least 200 lookups fails. @default 20% */
   maxFailed: {
     kind: SHARE,
@@ -356,10 +363,17 @@ const CALL_OPTIONS = {
     description:
       'stop when more than this share of lookups fails, out of at least 200; those that failed in the previous run do not count',
   },
-  /** The price of a call, for plan and summary: `0.01`. */
+  /** The price of a call, or of a unit that the profile bills in, for plan and summary: `0.01`. */
   price: {
     kind: PRICE,
-    description: 'cost of a call, such as 0.01; the plan and the summary then show the total',
+    description:
+      'cost of a call, such as 0.01, or of a unit where the profile of the API says what it bills; the plan and the summary then show the total',
+  },
+  /** How many domains to look up first, spread over the list, before `confirm` is asked. */
+  sample: {
+    kind: integer(1, 1_000),
+    description:
+      'look up N domains first, spread over the list; show what came of them and what the rest would cost, and ask for confirmation on a terminal',
   },
   /** The number of calls above which `confirm` is asked. @default 0; 10000 with a job file */
   confirmAbove: {

@@ -267,6 +267,16 @@ const COMBINATIONS: readonly Combination[] = [
       `Cannot hold ${of('maxCallsPer')} where no calls are made: give it to the workers (brandfill worker --max-calls-per), or leave out ${of('workers')} 0.`,
   },
   {
+    isGiven: ({ sample, queue }) => sample !== undefined && queue !== undefined,
+    refusal: (of) =>
+      `Cannot look up a sample over a queue: leave out ${of('sample')} or ${of('queue')}.`,
+  },
+  {
+    isGiven: ({ maxCost, queue }) => maxCost !== undefined && queue !== undefined,
+    refusal: (of) =>
+      `Cannot hold ${of('maxCost')} over a queue, where workers make the calls: give ${of('maxCalls')}, or leave out ${of('queue')}.`,
+  },
+  {
     isGiven: ({ refresh, onlyMissing }) => refresh === true && onlyMissing === true,
     refusal: (of) =>
       `Cannot use ${of('refresh')} along with ${of('onlyMissing')}: the one asks about every domain again, the other leaves alone what was found; choose one.`,
@@ -286,9 +296,15 @@ export function refuseCombinations(settings: Settings, { given, describe }: Give
   if (found) throw new BrandfillError('INVALID_SETTING', found.refusal(describe, settings));
 }
 
+/** Another API is another host, which must not get what the file has for its own. */
+const OF_API: readonly OptionKey[] = ['baseUrl', 'auth', 'apiKeyFile', 'params', 'headers'];
+
 /** The settings of a job file that make no sense beside what is typed, and give way to it. */
 export function overriddenBy(typed: Readonly<Record<string, unknown>>): ReadonlySet<string> {
-  const pairs = COMBINATIONS.flatMap(({ givesWay = {} }) => Object.entries(givesWay));
+  const pairs: (readonly [string, readonly OptionKey[]])[] = [
+    ['api', OF_API],
+    ...COMBINATIONS.flatMap(({ givesWay = {} }) => Object.entries(givesWay)),
+  ];
   return new Set(pairs.flatMap(([key, others]) => (isTyped(typed[key]) ? others : [])));
 }
 

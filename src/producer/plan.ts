@@ -48,6 +48,15 @@ export interface Plan extends PlannedRows {
   readonly price: number | undefined;
   /** The cost of the calls; undefined without a price. */
   readonly cost: number | undefined;
+  /** The most that the API bills for these calls; missing where no profile says what it bills. */
+  readonly bill?: Bill;
+}
+
+/** What an API bills. */
+export interface Bill {
+  readonly units: number;
+  /** Such as `credits`. */
+  readonly unit: string;
 }
 
 /** How long calls take at a limit in the best case, with instant answers and no retries. */

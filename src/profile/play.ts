@@ -1,7 +1,9 @@
 import { createEndpoint, DOMAIN } from '../brand/endpoint.ts';
+import { compileExpression } from '../collector/fields/expression.ts';
 import { type PlayedAnswer, type PlayedBatch, playBatch } from './play-batch.ts';
-import type { SampleFile } from './profile-schema.ts';
+import type { BillingFile, SampleFile } from './profile-schema.ts';
 import type { Profile } from './read-profile.ts';
+import { tolerant } from './rules.ts';
 import { bodyText } from './samples.ts';
 
 /** How an API answers that is played by the sandbox. */
@@ -51,12 +53,13 @@ export function playProfile({ content, api }: Profile): Play {
     reply: (domain, call) => {
       const sample = sampleOf(domain);
       const isReady = PASSING.has(sample.means) && call > CALLS_UNTIL_READY;
-      return answerOf(isReady ? found : sample, domain);
+      const played = isReady ? found : sample;
+      return { ...answerOf(played, domain), charge: chargeOf(played, content.billing) };
     },
     refusals: Object.fromEntries(
       Object.entries(REFUSALS).flatMap(([refusal, means]) => {
         const sample = first(means);
-        return sample ? [[refusal, answerOf(sample, 'example.com')]] : [];
+        return sample ? [[refusal, { ...answerOf(sample, 'example.com'), charge: 0 }]] : [];
       }),
     ),
   };
@@ -72,10 +75,27 @@ const REFUSALS: Readonly<Record<Refusal, string>> = {
 };
 
 /** A sample is about example.com; its answer is about the domain that is asked. */
-function answerOf({ status, headers = {}, body }: SampleFile, domain: string): PlayedAnswer {
+function answerOf(
+  { status, headers = {}, body }: SampleFile,
+  domain: string,
+): Omit<PlayedAnswer, 'charge'> {
   const name = domain.charAt(0).toUpperCase() + domain.slice(1).replace(/\..*$/, '');
   const text = bodyText(body).replaceAll('example.com', domain).replaceAll('Example', name);
   return { status, headers, body: text };
+}
+
+/** What an API bills for a sample, by what the sample is said to mean. */
+function chargeOf(sample: SampleFile, billing: BillingFile | undefined): number {
+  if (!billing) return sample.status === 200 || sample.status === 404 ? 1 : 0;
+  const { price = 1, bills = ['found'], cost } = billing;
+  const stated =
+    cost === undefined
+      ? undefined
+      : 'header' in cost
+        ? sample.headers?.[cost.header]
+        : tolerant(compileExpression(cost.body))(sample.body);
+  if (stated !== undefined && stated !== null) return Number(stated);
+  return bills.includes(sample.means) ? price : 0;
 }
 
 /** A number that depends on a domain alone. */

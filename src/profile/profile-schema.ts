@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { MeaningName } from '../brand/api-profile.ts';
-import { isReservedHeader, parseAuth } from '../brand/credential.ts';
+import { isCredentialName, isReservedHeader, parseAuth } from '../brand/credential.ts';
 import { DOMAIN, DOMAINS, parseBaseUrl } from '../brand/endpoint.ts';
 import { compileExpression, ExpressionError } from '../collector/fields/expression.ts';
 import { BrandfillError } from '../common/errors.ts';
@@ -23,6 +23,7 @@ export interface ProfileFile {
   readonly rules?: readonly RuleFile[] | undefined;
   readonly data?: string | undefined;
   readonly limits?: LimitsFile | undefined;
+  readonly billing?: BillingFile | undefined;
   readonly batch?: BatchFile | undefined;
   readonly columns?: Readonly<Record<string, string>> | undefined;
   readonly fresh?: FreshFile | undefined;
@@ -55,6 +56,14 @@ interface WhenFile {
 type WaitIn<P extends string> = Readonly<Record<P, string>> & {
   readonly unit?: 's' | 'ms' | undefined;
 };
+
+/** What an API bills. */
+export interface BillingFile {
+  readonly unit: string;
+  readonly price?: number | undefined;
+  readonly bills?: readonly MeaningName[] | undefined;
+  readonly cost?: { readonly header: string } | { readonly body: string } | undefined;
+}
 
 interface FreshFile {
   readonly found?: string | undefined;
@@ -195,7 +204,7 @@ const rule = z.strictObject({
   note: z.string().optional().describe('why the rule is there, for people'),
 });
 
-const pairs = (what: string) => z.record(z.string(), z.string()).describe(what);
+const paramName = checked(findCredential);
 
 const request = z
   .strictObject({
@@ -203,7 +212,10 @@ const request = z
     path: checked(findPathProblem)
       .optional()
       .describe('path, {domain} standing for the domain (default: /v1/brand?domain={domain})'),
-    params: pairs('query parameters of every call, {domain} standing for the domain').optional(),
+    params: z
+      .record(paramName, z.string())
+      .optional()
+      .describe('query parameters of every call, {domain} standing for the domain'),
     headers: z
       .record(
         checked((name) =>
@@ -211,7 +223,7 @@ const request = z
             ? 'expected the name of a header'
             : isReservedHeader(name) || /^(proxy-)?authorization$|^cookie$/i.test(name)
               ? `'${name}' is set by Brandfill itself; say in 'auth' how the credential is sent`
-              : undefined,
+              : findCredential(name),
         ),
         z.string().regex(/^[\t\x20-\x7e\x80-\xff]*$/, 'it has characters that no header can carry'),
       )
@@ -259,13 +271,42 @@ const limits = z
   })
   .describe('how fast the API may be asked');
 
+const billing = z
+  .strictObject({
+    unit: z.string().min(1).describe('what is billed, such as credits'),
+    price: z
+      .number()
+      .min(0)
+      .max(1_000_000)
+      .optional()
+      .describe('units for each answer that is billed (default: 1)'),
+    bills: z
+      .array(z.enum(['found', 'not_found', 'pending', 'rejected', 'failed']))
+      .optional()
+      .describe('which answers are billed, by what they mean (default: found)'),
+    cost: z
+      .union(
+        [
+          z.strictObject({ header: headerName.describe('the header that says it') }),
+          z.strictObject({ body: expression('where the body says it') }),
+        ],
+        { error: "expected { header: NAME } or { body: 'JMESPath' }" },
+      )
+      .optional()
+      .describe('where an answer says what it cost, which then counts instead of the price'),
+  })
+  .describe('what the API bills');
+
 const batch = z
   .strictObject({
     method: z.enum(['GET', 'POST']).optional().describe('the method (default: POST)'),
     path: checked((path) => findPathProblem(path, [DOMAINS])).describe(
       'path and query; {domains} stands for all domains of the call',
     ),
-    params: pairs('query parameters; {domains} stands for all domains of the call').optional(),
+    params: z
+      .record(paramName, z.string())
+      .optional()
+      .describe('query parameters; {domains} stands for all domains of the call'),
     body: z
       .unknown()
       .optional()
@@ -315,6 +356,7 @@ export const profileShape: z.ZodType<ProfileFile> = z.strictObject({
     .describe('what answers mean; the first rule that fits counts, else what every API means'),
   data: expression('where in an answer the record is').optional(),
   limits: limits.optional(),
+  billing: billing.optional(),
   batch: batch.optional(),
   columns: z
     .record(z.string(), parsed(compileExpression))
@@ -347,10 +389,20 @@ export function toPattern(text: string): RegExp {
   }
 }
 
+/** Says that a parameter or header is a credential, which does not belong in a profile. */
+function findCredential(name: string): string | undefined {
+  return isCredentialName(name)
+    ? `'${name}' is a credential; say in 'auth' how it is sent, and name the variable that holds it in 'apiKeyEnv'`
+    : undefined;
+}
+
 function findPathProblem(path: string, known: readonly string[] = [DOMAIN]): string | undefined {
   if (!/^\/[\x21-\x7e]*$/.test(path) || path.includes('#')) {
     return 'expected a path that begins with /, such as /v2/brands/{domain}';
   }
+  const query = new URLSearchParams(path.split('?')[1] ?? '');
+  const credential = [...query.keys()].map(findCredential).find((problem) => problem);
+  if (credential !== undefined) return credential;
   const stray = path.match(/\{[^}]*\}?/g)?.find((name) => !known.includes(name));
   return stray === undefined
     ? undefined

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { basename, extname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import type { Document, Node } from 'yaml';
+import { type Document, isMap, isScalar, LineCounter, type Node, parseDocument } from 'yaml';
 import type { z } from 'zod';
 import type { ApiProfile } from '../brand/api-profile.ts';
 import { DOMAIN, DOMAINS } from '../brand/endpoint.ts';
@@ -15,10 +15,10 @@ import {
   describeYamlError,
   findTooLong,
   type JobFileIssues,
-  loadYaml,
 } from '../options/yaml-files.ts';
 import { shorten } from '../rows/columns/names.ts';
 import { compileBatch, holds } from './batch.ts';
+import { compileBilling } from './billing.ts';
 import { compileLimits } from './limits.ts';
 import { type BatchFile, type ProfileFile, profileShape } from './profile-schema.ts';
 import { compileRules, tolerant } from './rules.ts';
@@ -95,7 +95,6 @@ export function parseProfile(
   text: string,
   findMore: FindProblems = () => [],
 ): Profile {
-  const { LineCounter, parseDocument } = loadYaml();
   const lines = new LineCounter();
   const doc = parseDocument(text, { lineCounter: lines, prettyErrors: false });
   const issues = createIssues(file, lines);
@@ -103,7 +102,7 @@ export function parseProfile(
     issues.add(pos[0], describeYamlError(message, text.charAt(pos[0])));
   }
   throwIfAny(issues);
-  const { data, error } = profileShape.safeParse(doc.toJS());
+  const { data, error } = profileShape.safeParse(valueOf(doc, file));
   for (const issue of error?.issues ?? []) note(issue, { doc, issues, text });
   throwIfAny(issues);
   const content = data as ProfileFile;
@@ -131,6 +130,15 @@ export function parseProfile(
   return profile;
 }
 
+/** @throws BrandfillError for anchors that lead nowhere, or to so much that nobody wrote it */
+function valueOf(doc: Document, file: string): unknown {
+  try {
+    return doc.toJS();
+  } catch (error) {
+    throw refusal(`${file}: ${error instanceof Error ? error.message : String(error)}`);
+  }
+}
+
 /** Without a path of its own, the standard one has the domain. */
 function hasDomain({ request: { path, params = {} } }: ProfileFile): boolean {
   return (
@@ -144,7 +152,7 @@ function hasDomains({ method, path, params = {}, body }: BatchFile): boolean {
 }
 
 function compile(name: string, content: ProfileFile): ApiProfile {
-  const { request, rules = [], data, limits, batch } = content;
+  const { request, rules = [], data, limits, billing, batch } = content;
   const params = Object.entries(request.params ?? {});
   const path = request.path ?? '/v1/brand';
   return {
@@ -154,12 +162,14 @@ function compile(name: string, content: ProfileFile): ApiProfile {
     meaningId: hash([
       rules.map(({ note: _, ...rule }) => rule),
       data ?? '',
+      billing ?? '',
       ...(batch ? [batch] : []),
     ]),
     data,
     meaningOf: compileRules(rules),
     batch: batch && compileBatch(batch),
     findLimits: limits?.windows && compileLimits(limits.windows),
+    billing: billing && compileBilling(billing),
     startRate: limits?.rate === undefined ? undefined : rateOf(limits.rate),
     recordOf: data === undefined ? (answer) => answer : tolerant(compileExpression(data)),
   };
@@ -195,23 +205,26 @@ function note(issue: z.core.$ZodIssue, { doc, issues, text }: Reading): void {
     issues.add(keyPlace(path.slice(0, -1), String(key), doc), (inner ?? issue).message);
     return;
   }
-  if (issue.code === 'invalid_union') {
-    // Where one form is meant, what is wrong in it says more than that none fits.
-    const meant = issue.errors.find((errors) =>
-      errors.every(({ path: within }) => within.length > 0 || isOwn(errors)),
-    );
-    if (meant && meant.length > 0) {
-      for (const inner of meant)
-        note({ ...inner, path: [...path, ...inner.path] }, { doc, issues, text });
-      return;
+  const meant = issue.code === 'invalid_union' ? issue.errors.find(isMeant) : undefined;
+  if (meant && meant.length > 0) {
+    for (const inner of meant) {
+      note({ ...inner, path: [...path, ...inner.path] }, { doc, issues, text });
     }
+    return;
   }
   const at = placeOf(path, doc) + placeWithin(issue, path, { doc, issues, text });
   issues.add(at, messageOf(issue, path, doc));
 }
 
-function isOwn(errors: readonly z.core.$ZodIssue[]): boolean {
-  return errors.every(({ code }) => code === 'custom' || code === 'unrecognized_keys');
+/**
+ * Whether a form of a value was meant: the value is of its kind, and what is wrong is in it. That says
+ * more than that no form fits.
+ */
+function isMeant(mistakes: readonly z.core.$ZodIssue[]): boolean {
+  return (
+    mistakes.every(({ path }) => path.length > 0) ||
+    mistakes.every(({ code }) => code === 'custom' || code === 'unrecognized_keys')
+  );
 }
 
 function messageOf(
@@ -229,7 +242,7 @@ function messageOf(
 function describe(issue: z.core.$ZodIssue, value: unknown): string {
   switch (issue.code) {
     case 'invalid_type': {
-      const received = loadYaml().isMap(value) ? 'a map' : describeKind(value);
+      const received = isMap(value) ? 'a map' : describeKind(value);
       return `expected ${TYPES[issue.expected] ?? issue.expected}, received ${received}`;
     }
     case 'invalid_value':
@@ -296,7 +309,6 @@ function placeOf(path: readonly (string | number)[], doc: Document): number {
 }
 
 function keyPlace(path: readonly (string | number)[], key: string, doc: Document): number {
-  const { isMap, isScalar } = loadYaml();
   const map: unknown = path.length === 0 ? doc.contents : doc.getIn(path, true);
   const pair = isMap(map)
     ? map.items.find((item) => isScalar(item.key) && String(item.key.value) === key)

@@ -62,7 +62,7 @@ export function findSampleProblem(
 }
 
 /** An answer in the words of rules. */
-export function meaningOfAnswer({ kind }: Answer): MeaningName {
+export function meaningOfAnswer({ kind }: Pick<Answer, 'kind'>): MeaningName {
   return WORDS[kind];
 }
 

@@ -1,4 +1,4 @@
-import { formatDuration, formatPrice, formatSize } from '../common/format.ts';
+import { formatDuration, formatPrice, formatSize, formatUnits } from '../common/format.ts';
 import {
   count,
   Html,
@@ -59,7 +59,8 @@ ${settingsSection(report)}
 }
 
 /** The cost of the calls. */
-function costSection({ cost, rows }: RunReport): Html | false {
+function costSection({ bill, cost, rows }: RunReport): Html | false {
+  if (bill !== null) return billSection(bill, rows.statuses.found);
   if (cost === null) return false;
   const { perCall, calls, total, planned } = cost;
   const { found } = rows.statuses;
@@ -68,6 +69,25 @@ function costSection({ cost, rows }: RunReport): Html | false {
     ['a call', formatPrice(perCall)],
     ...(found > 0 ? ([['an enriched row', formatPrice(total / found)]] as const) : []),
     ...(planned === null ? [] : ([['as planned', formatPrice(planned)]] as const)),
+  ];
+  return html`<section><h2>Cost</h2>${table('Cost', facts, [
+    { name: 'what', isHead: true, cellOf: ([what]) => what },
+    { name: 'how much', isWide: true, cellOf: ([, amount]) => amount },
+  ])}</section>`;
+}
+
+function billSection(bill: NonNullable<RunReport['bill']>, found: number): Html {
+  const { units, unit, most, price, total } = bill;
+  const facts: readonly (readonly [string, string])[] = [
+    ['billed', formatUnits({ units, unit })],
+    ...(most === null
+      ? []
+      : ([['at most, as planned', formatUnits({ units: most, unit })]] as const)),
+    ...(found > 0
+      ? ([['an enriched row', formatUnits({ units: units / found, unit })]] as const)
+      : []),
+    ...(price === null ? [] : ([['a unit', formatPrice(price)]] as const)),
+    ...(total === null ? [] : ([['in all', formatPrice(total)]] as const)),
   ];
   return html`<section><h2>Cost</h2>${table('Cost', facts, [
     { name: 'what', isHead: true, cellOf: ([what]) => what },

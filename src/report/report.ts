@@ -43,6 +43,7 @@ export function createRunReport(run: ReportedRun): RunReport {
     ...describeRun(run),
     ...describeCalls(run),
     cost: describeCost(run),
+    bill: describeBill(run),
     ...describeRows(run),
     files: describeFiles(run),
     settings: [...showSettings(run.settings)],
@@ -94,9 +95,17 @@ function describeRun(run: ReportedRun): Pick<RunReport, 'run' | 'rows' | 'domain
   };
 }
 
+function describeBill({ recording, summary, settings }: ReportedRun): RunReport['bill'] {
+  const bill = summary?.bill ?? recording.progress?.bill;
+  if (!bill) return null;
+  const { price = null } = settings;
+  const total = price === null ? null : (summary?.cost ?? null);
+  return { ...bill, most: recording.plan?.bill?.units ?? null, price, total };
+}
+
 function describeCost({ recording, summary, settings }: ReportedRun): RunReport['cost'] {
   const { price } = settings;
-  if (price === undefined) return null;
+  if (price === undefined || summary?.bill) return null;
   const { calls = 0, throttled = 0 } = summary ?? recording.progress ?? {};
   const paid = calls - throttled;
   const planned = recording.plan?.cost ?? null;

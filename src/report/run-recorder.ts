@@ -125,6 +125,7 @@ export function createRunRecorder(): RunRecorder & { readonly recording: Recordi
         case 'writing':
           recording.hasBegun = true;
           break;
+        case 'sampled':
         case 'logos':
         case 'rows':
         case 'stopping':

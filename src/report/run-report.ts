@@ -165,6 +165,14 @@ const cost = z.strictObject({
   ),
 });
 
+const bill = z.strictObject({
+  units: amount('What the API billed for the answers of this run.'),
+  unit: text('What it bills in, such as `credits`.'),
+  most: orNull(z.number(), 'The most that the plan allowed for, if no call has to be made twice.'),
+  price: orNull(z.number(), 'Price of a unit as set by `--price`, in any currency.'),
+  total: orNull(z.number(), 'What the units cost at that price.'),
+});
+
 const reason = z.strictObject({
   status: z.enum(STATUSES).describe('The status of the rows.'),
   reason: text(
@@ -251,7 +259,8 @@ export const runReportSchema = z
     latency: orNull(latency, 'Latency of calls, in milliseconds; null if none was measured.'),
     timeline: timeline.describe('The run over time; rates are per second, durations in ms.'),
     pace: orNull(pace, 'How fast calls could be made; null if this process made none.'),
-    cost: orNull(cost, 'What the calls cost; null without `--price`.'),
+    cost: orNull(cost, 'What the calls cost; null without `--price`, and where `bill` says it.'),
+    bill: orNull(bill, 'What the API billed; null where no profile of the API says what it bills.'),
     reasons: z
       .array(reason)
       .max(40)

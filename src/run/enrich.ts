@@ -6,7 +6,7 @@ import { chooseOutputPaths, folderOf, type OutputPaths } from '../collector/outp
 import { type Outputs, openOutputs } from '../collector/output/outputs.ts';
 import { nameSheets, refuseLongSheets } from '../collector/output/sheet-names.ts';
 import { isPiped } from '../common/files.ts';
-import { costOf } from '../common/format.ts';
+import { billOf, costOf, costOfUnits } from '../common/format.ts';
 import { createCloser } from '../common/lifetime.ts';
 import type { Job } from '../options/api.ts';
 import type { ListInput } from '../rows/list-input.ts';
@@ -146,6 +146,7 @@ export function summarize(
     calls,
     retries,
     throttled,
+    billedMicros,
     elapsedMs: lookupMs,
     stopped,
     pace,
@@ -153,6 +154,7 @@ export function summarize(
     pendingUntilMs,
   } = run.totals;
   const { price } = run.job.settings;
+  const { billing } = run.job.endpoint.profile ?? {};
   return {
     runId: run.context.runId,
     rows: made.rows,
@@ -163,7 +165,13 @@ export function summarize(
     calls,
     retries,
     throttled,
-    cost: price === undefined ? undefined : costOf(calls - throttled, price),
+    cost:
+      price === undefined
+        ? undefined
+        : billing
+          ? costOfUnits(billedMicros, price)
+          : costOf(calls - throttled, price),
+    ...(billing ? { bill: billOf(billedMicros, billing.unit) } : {}),
     elapsedMs: performance.now() - startedMs,
     lookupMs,
     callsPerSecond: calls === 0 ? 0 : calls / (lookupMs / 1_000),

@@ -2,8 +2,16 @@ import { randomUUID } from 'node:crypto';
 import { createBrandClient } from '../brand/client.ts';
 import type { OutcomeStatus } from '../brand/outcome.ts';
 import { type CallCounters, createCallCounters } from '../common/calls.ts';
+import { microsOf } from '../common/format.ts';
 import type { Closable } from '../common/lifetime.ts';
-import { type CallLedger, createBudget, createSharedBudget, joinBudgets } from '../guard/budget.ts';
+import {
+  type Budget,
+  type CallLedger,
+  createBudget,
+  createCostBudget,
+  createSharedBudget,
+  joinBudgets,
+} from '../guard/budget.ts';
 import { createRetryBudget } from '../guard/retry-budget.ts';
 import type { Instruments, WorkerProbe } from '../metrics/metrics.ts';
 import type { Api } from '../options/api.ts';
@@ -38,6 +46,8 @@ export type CallSettings = Pick<
 export interface LocalWorkerOptions extends Pick<WorkerOptions, 'hasFailedBefore' | 'onCall'> {
   /** @default no bound */
   readonly maxCalls?: number | undefined;
+  /** The most that calls may cost, in the units of the API's profile. @default no bound */
+  readonly maxCost?: number | undefined;
   /** Counts the calls of all workers with this credential. @default no bound */
   readonly callLedger?: CallLedger | undefined;
   readonly stopSwitch: StopSwitch;
@@ -87,6 +97,7 @@ export function openLocalWorker(
   api: Api,
   {
     maxCalls,
+    maxCost,
     callLedger,
     stopSwitch,
     sharedPace,
@@ -155,7 +166,7 @@ export function openLocalWorker(
   const meter = createWaitMeter(limiter, systemClock);
   const retryBudget = createRetryBudget(systemClock);
   const shared = callLedger && createSharedBudget({ ledger: callLedger, now: Date.now });
-  const budget = createBudget(maxCalls);
+  const budget = budgetOf({ maxCalls, maxCost }, api);
   const client = createBrandClient({
     endpoint: api.endpoint,
     credential: api.credential,
@@ -216,6 +227,18 @@ export function openLocalWorker(
   };
 }
 
+function budgetOf(
+  { maxCalls, maxCost }: Pick<LocalWorkerOptions, 'maxCalls' | 'maxCost'>,
+  { endpoint }: Api,
+): Budget {
+  const ofCalls = createBudget(maxCalls);
+  const maxMicros = microsOf(maxCost);
+  const { billing, batch } = endpoint.profile ?? {};
+  if (maxMicros === undefined || !billing) return ofCalls;
+  const mostPerCall = billing.priceMicros * (batch?.size ?? 1);
+  return joinBudgets(ofCalls, createCostBudget(maxMicros, mostPerCall));
+}
+
 /** A worker with nobody beside it that could make its calls waits with them instead. */
 const ALONE: WorkerStanding = { appetite: () => 'any', describeStepBack: () => undefined };
 
@@ -255,7 +278,9 @@ export function startTellingWork(
   const tell = (): void =>
     onProgress({
       outcomes: { ...outcomes },
-      ...counters,
+      calls: counters.calls,
+      retries: counters.retries,
+      throttled: counters.throttled,
       elapsedMs: performance.now() - startMs,
       waitMs: limiter.waitMs(),
       pace: limiter.describe(),

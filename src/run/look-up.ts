@@ -4,6 +4,7 @@ import { unlessAborted } from '../common/lifetime.ts';
 import { type LogosOfRun, openLogosOf, type SavedLogos } from './logos.ts';
 import { type LookupTotals, lookUpAll } from './lookups/look-up-all.ts';
 import { makeStore, type PlannedRun } from './plan.ts';
+import { addTotals, lookUpSample } from './sample.ts';
 
 /** A run whose lookups are over. */
 export interface LookedUpRun extends PlannedRun {
@@ -19,11 +20,35 @@ export interface LookedUpRun extends PlannedRun {
  * @throws the signal's reason when it fires before the first call
  */
 export async function lookUp(planned: PlannedRun, outFolder = '.'): Promise<LookedUpRun> {
-  await confirmCalls(planned);
+  const { sample = 0 } = planned.job.settings;
+  const isSampled = sample > 0 && planned.plan.lookups > sample;
+  if (!isSampled) await confirmCalls(planned);
   const run = await makeStore(planned);
-  const { job, context, store, index, plan, domainRows, isUsable, startedAtMs, now } = run;
   const logos = await openLogosOf(run, outFolder);
-  const totals = await lookUpAll({
+  const totals = isSampled ? await lookUpSampleFirst(run, sample) : await lookUpDue(run);
+  throwIfNothingAsked(totals, run);
+  const saved = await logos?.save(totals.stopped);
+  return {
+    ...run,
+    totals: { ...totals, stopped: totals.stopped ?? saved?.stopped },
+    logos: logos && saved && { columns: logos.columns, summary: saved.summary },
+  };
+}
+
+async function lookUpSampleFirst(run: PlannedRun, most: number): Promise<LookupTotals> {
+  const { totals, run: rest } = await lookUpSample(run, most, lookUpDue);
+  if (totals.stopped) return totals;
+  await confirmCalls(rest);
+  return addTotals(totals, await lookUpDue(rest));
+}
+
+/** @param isLeftOut domains that are not looked up now. @default none is left out */
+async function lookUpDue(
+  run: PlannedRun,
+  isLeftOut: (domain: string) => boolean = () => false,
+): Promise<LookupTotals> {
+  const { job, context, store, index, plan, domainRows, isUsable, startedAtMs, now } = run;
+  return await lookUpAll({
     ...context,
     job,
     name: nameOf(run),
@@ -36,16 +61,9 @@ export async function lookUp(planned: PlannedRun, outFolder = '.'): Promise<Look
     now,
     isFresh: (domain) => {
       const head = store.findHead(domain);
-      return head !== undefined && isUsable(domain, head);
+      return isLeftOut(domain) || (head !== undefined && isUsable(domain, head));
     },
   });
-  throwIfNothingAsked(totals, run);
-  const saved = await logos?.save(totals.stopped);
-  return {
-    ...run,
-    totals: { ...totals, stopped: totals.stopped ?? saved?.stopped },
-    logos: logos && saved && { columns: logos.columns, summary: saved.summary },
-  };
 }
 
 /**

@@ -7,7 +7,7 @@ import { createDomainSample, type DomainSample } from '../collector/fields/rank-
 import { chooseOutputPaths } from '../collector/output/output-paths.ts';
 import { LayoutDiffers } from '../collector/ready-rows.ts';
 import { noteOfWritten } from '../collector/row-notes.ts';
-import { costOf } from '../common/format.ts';
+import { billOf, costOf, costOfUnits, microsOf } from '../common/format.ts';
 import { createCloser } from '../common/lifetime.ts';
 import { callsIdOf, type Job, nameApi, paceIdOf } from '../options/api.ts';
 import type { Settings } from '../options/options.ts';
@@ -158,10 +158,17 @@ async function planCalls(
   job: Job,
   store: OutcomeStore,
 ): Promise<Omit<Plan, keyof PlannedRows>> {
-  const { price, maxCalls = lookups } = job.settings;
+  const { price, maxCost, maxCalls = lookups } = job.settings;
   const calls = Math.min(lookups, maxCalls, await callsLeftPer(job, store));
   const estimate = estimateCalls({ job, store, calls, nowMs: Date.now() });
-  return { calls, estimate, price, cost: price === undefined ? undefined : costOf(calls, price) };
+  const { billing, batch } = job.endpoint.profile ?? {};
+  if (!billing) {
+    return { calls, estimate, price, cost: price === undefined ? undefined : costOf(calls, price) };
+  }
+  const answers = Math.min(lookups, calls * (batch?.size ?? 1));
+  const mostMicros = Math.min(answers * billing.priceMicros, microsOf(maxCost) ?? Infinity);
+  const cost = price === undefined ? undefined : costOfUnits(mostMicros, price);
+  return { calls, estimate, price, cost, bill: billOf(mostMicros, billing.unit) };
 }
 
 /**

@@ -2,8 +2,10 @@ import type { Answer } from '../brand/answer.ts';
 import { findJsonObject, type JsonObject } from '../brand/json-object.ts';
 import { isListed, type JoinedRow, type RowStatus } from '../collector/joined-row.ts';
 import { COLUMNS_BEFORE_ANSWER, type OutputColumns } from '../collector/output/output-columns.ts';
+import { billOf } from '../common/format.ts';
 import { createCloser } from '../common/lifetime.ts';
 import type { Job } from '../options/api.ts';
+import type { Bill } from '../producer/plan.ts';
 import type { Profile } from '../profile/read-profile.ts';
 import { describeWhen } from '../profile/rules.ts';
 import { meaningOfAnswer } from '../profile/samples.ts';
@@ -53,6 +55,8 @@ export interface TrialAnswer {
   readonly when: string | undefined;
   /** How long the API or the rule says to wait, in milliseconds. */
   readonly waitMs: number | undefined;
+  /** What it cost; undefined where no profile says what the API bills. */
+  readonly bill: Bill | undefined;
 }
 
 /** A column made from an answer. */
@@ -120,6 +124,7 @@ export async function runToTrial(domain: string, job: Job, outside: RunContext):
 
 function explain(answer: Answer, profile: Profile | undefined): TrialAnswer {
   const { rule, httpStatus } = answer;
+  const billing = profile?.api.billing;
   const decided = rule === undefined ? undefined : profile?.content.rules?.[rule - 1];
   return {
     httpStatus,
@@ -127,6 +132,7 @@ function explain(answer: Answer, profile: Profile | undefined): TrialAnswer {
     rule,
     when: decided && describeWhen(decided.when),
     waitMs: 'retryAfterMs' in answer ? answer.retryAfterMs : undefined,
+    bill: billing && billOf(answer.costMicros ?? 0, billing.unit),
   };
 }
 

@@ -146,7 +146,8 @@ export class BrandEndpoint {
     for (const domain of domains) {
       const answer = api.reply(domain, this.#counter.admit(domain));
       const { status = 200 } = answer;
-      if (status === 200 || status === 404) this.#counter.charge();
+      const { charge = status === 200 || status === 404 ? 1 : 0 } = answer;
+      this.#counter.charge(charge);
       this.#counter.answer(domain, status, false);
       this.#counter.leave();
       answers.set(domain, answer);
@@ -187,7 +188,9 @@ export class BrandEndpoint {
     const { host } = call.request.headers;
     const reply = this.#replies({ domain, hash, ordinal, host, isReused: call.isReused });
     const { status, broken } = judge(reply);
-    if (!broken && (status === 200 || status === 404)) this.#counter.charge();
+    const { charge = status === 200 || status === 404 ? 1 : 0 } =
+      typeof reply === 'string' ? {} : reply;
+    if (!broken) this.#counter.charge(charge);
     const leave = () => {
       this.#counter.leave();
       call.gate?.leave();

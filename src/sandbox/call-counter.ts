@@ -47,8 +47,8 @@ export class CallCounter {
     this.#open -= 1;
   }
 
-  charge(): void {
-    this.#totals.charged += 1;
+  charge(amount: number): void {
+    this.#totals.charged += amount;
   }
 
   abandon(): void {
@@ -226,7 +226,7 @@ export interface SandboxStats {
   unanswered: number;
   /** Calls whose caller left before the answer was due. */
   abandoned: number;
-  /** Calls answered 200 or 404: those that the quota counts. */
+  /** Calls answered 200 or 404, or what answers say that they are charged: what the quota counts. */
   charged: number;
   domains: {
     /** Different domains asked for (valid ones). */

@@ -161,6 +161,11 @@ export interface SandboxAnswer {
    */
   body?: unknown;
   /**
+   * What it is charged, for the quota and the stats.
+   * @default 1 for 200 and 404, else 0
+   */
+  charge?: number;
+  /**
    * Milliseconds until it is sent.
    * @default what the option `latencyMs` says
    */

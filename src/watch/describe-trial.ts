@@ -1,6 +1,6 @@
 import { isAddressReason, sentenceOn, wordsOf } from '../brand/network-error.ts';
 import type { Misdirection } from '../brand/outcome.ts';
-import { formatDuration } from '../common/format.ts';
+import { formatDuration, formatUnits } from '../common/format.ts';
 import { printable, printableLines } from '../common/text.ts';
 import { textOfCell } from '../rows/csv/csv-writer.ts';
 import type { Trial, TrialColumn } from '../run/trial.ts';
@@ -56,11 +56,12 @@ export function describeEnd(
 
 /** Says of each answer what it means, and what decided. */
 export function describeAnswers({ answers }: Trial): readonly string[] {
-  return answers.map(({ httpStatus, means, rule, when, waitMs }, at) => {
+  return answers.map(({ httpStatus, means, rule, when, waitMs, bill }, at) => {
     const status = httpStatus === undefined ? 'no answer' : String(httpStatus);
     const by = rule === undefined ? 'no rule fits, as without a profile' : `rule ${rule}: ${when}`;
     const wait = waitMs === undefined ? '' : `, again in ${formatDuration(waitMs)}`;
-    return `Call ${at + 1}: ${status} means ${means}${wait} (${printable(by)}).`;
+    const cost = bill ? ` Billed: ${formatUnits(bill)}.` : '';
+    return `Call ${at + 1}: ${status} means ${means}${wait} (${printable(by)}).${cost}`;
   });
 }
 

@@ -7,11 +7,12 @@ import {
   formatPrice,
   formatRate,
   formatSize,
+  formatUnits,
 } from '../common/format.ts';
 import type { InvalidRow, Plan, PlanEstimate } from '../producer/plan.ts';
 import { shorten } from '../rows/columns/names.ts';
 import type { Refusal, Stop, StopReason } from '../worker/stop-switch.ts';
-import type { RunEvent } from './events.ts';
+import type { RunEvent, Sampled } from './events.ts';
 import { MISDIRECTIONS, STOPS } from './reasons.ts';
 import {
   type CallsPerSummary,
@@ -42,6 +43,26 @@ export function describePlan(plan: Plan): readonly string[] {
     ...oddities(plan),
   ];
   return lines.filter((line) => line !== false && line !== '') as string[];
+}
+
+const MOST_SAMPLED = 20;
+
+/** Describes what came of a sample, and what the rest would take. */
+export function describeSample({ of, domains, calls, bill, left }: Sampled): readonly string[] {
+  const billed = bill ? `, billed ${formatUnits(bill)}` : '';
+  const shown = domains.slice(0, MOST_SAMPLED);
+  const width = Math.max(0, ...shown.map(({ domain }) => domain.length));
+  const more = domains.length - shown.length;
+  const units = left.bill ? ` and ${formatUnits(left.bill)}` : '';
+  const money = left.cost === undefined ? '' : ` (${formatPrice(left.cost)})`;
+  return [
+    `Sample: ${formatCount(domains.length)} of ${countOf(of, 'domain')}, ${countOf(calls, 'call')}${billed}`,
+    ...shown.map(({ domain, status, values }) =>
+      `  ${domain.padEnd(width)}  ${status.replace('_', ' ').padEnd(9)}  ${values.map(shorten).join(' | ')}`.trimEnd(),
+    ),
+    ...(more > 0 ? [`  … and ${formatCount(more)} more`] : []),
+    `The other ${countOf(left.lookups, 'domain')} would take about ${countOf(left.calls, 'call')}${units}${money}, if they go like these.`,
+  ];
 }
 
 /**
@@ -75,7 +96,7 @@ export function planBlock(plan: Plan, runId?: string): readonly string[] {
     ...invalidExamples.map((row) => entry('', inLine(row))),
     entry('calls', `${formatCount(plan.calls)} to make${describeUnmade(plan)}`),
     ...(plan.calls === 0 ? [] : [entry('time', describeTime(estimate))]),
-    ...(plan.cost === undefined ? [] : [entry('cost', describeCost(plan))]),
+    ...(plan.cost === undefined && !plan.bill ? [] : [entry('cost', describeCost(plan))]),
     ...(runId === undefined ? [] : [entry('run', runId)]),
   ];
 }
@@ -133,7 +154,7 @@ function describeTimeAndCost(plan: Plan): string {
   if (plan.calls === 0) return '';
   const parts = [
     plan.estimate && `takes ${describeTime(plan.estimate)}`,
-    plan.cost !== undefined && `costs ${describeCost(plan)}`,
+    (plan.cost !== undefined || plan.bill) && `costs ${describeCost(plan)}`,
   ].filter((part) => typeof part === 'string');
   const text = parts.join('; ');
   return text.charAt(0).toUpperCase() + text.slice(1);
@@ -148,8 +169,13 @@ function describeTime(estimate: PlanEstimate | undefined): string {
   return `${time} at ${formatRate(limitPerSecond)}, ${whose}`;
 }
 
-function describeCost({ cost = 0, price = 0 }: Plan): string {
-  return `${formatPrice(cost)} at ${formatPrice(price)} a call, if none has to be made twice`;
+function describeCost({ bill, cost = 0, price }: Plan): string {
+  if (bill) {
+    const money =
+      price === undefined ? '' : ` (${formatPrice(cost)} at ${formatPrice(price)} each)`;
+    return `at most ${formatUnits(bill)}${money}, if none has to be made twice`;
+  }
+  return `${formatPrice(cost)} at ${formatPrice(price ?? 0)} a call, if none has to be made twice`;
 }
 
 function oddities(plan: Plan): readonly string[] {
@@ -223,6 +249,7 @@ export function describeSummary(summary: Summary): readonly string[] {
       `${formatCount(summary.freshDomains)} fresh; ${countOf(summary.retries, 'retry', 'retries')}, ` +
       `${formatCount(summary.throttled)} throttled` +
       (summary.calls > 0 ? `, ${summary.callsPerSecond.toFixed(1)} calls/s` : '') +
+      (summary.bill ? `; billed ${formatUnits(summary.bill)}` : '') +
       (summary.cost === undefined ? '' : `; cost ${formatPrice(summary.cost)}`),
   ];
   if (summary.pace) lines.push(describePace(summary.pace));

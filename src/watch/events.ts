@@ -1,7 +1,7 @@
 import type { Outcome, OutcomeStatus } from '../brand/outcome.ts';
 import { formatSize } from '../common/format.ts';
 import type { PaceDescription } from '../pace/pacer.ts';
-import type { Plan } from '../producer/plan.ts';
+import type { Bill, Plan } from '../producer/plan.ts';
 import type { DomainColumn } from '../rows/columns/domain-column.ts';
 import type { ReadSoFar } from '../rows/source-bytes.ts';
 import type { Stop } from '../worker/stop-switch.ts';
@@ -17,6 +17,8 @@ export type RunEvent =
     }
   /** All rows were read once; no call was made yet. */
   | { readonly type: 'planned'; readonly plan: Plan }
+  /** A sample was looked up; whoever confirms is asked next. */
+  | ({ readonly type: 'sampled' } & Sampled)
   /** Something the user should know, in one sentence. Nothing is wrong if the level is `info`. */
   | { readonly type: 'notice'; readonly message: string; readonly level?: 'info' | 'warn' }
   /** Some lookups ended, or nothing did for a while; comes a few times a second. */
@@ -29,6 +31,33 @@ export type RunEvent =
   | { readonly type: 'writing'; readonly rows: number }
   /** Rows were written; comes a few times a second where that takes longer than one. */
   | ({ readonly type: 'rows' } & WriteProgress);
+
+/** What came of a sample of the domains that are due. */
+export interface Sampled {
+  /** The domains that were due. */
+  readonly of: number;
+  readonly domains: readonly SampledDomain[];
+  readonly calls: number;
+  /** What the sample cost; undefined where no profile says what the API bills, or nothing was billed. */
+  readonly bill: Bill | undefined;
+  /** What the rest takes, if it goes on like this. */
+  readonly left: {
+    readonly lookups: number;
+    readonly calls: number;
+    readonly bill: Bill | undefined;
+    /** In money, with `price`. */
+    readonly cost: number | undefined;
+  };
+}
+
+/** A domain of a sample. */
+export interface SampledDomain {
+  readonly domain: string;
+  /** `skipped` when there was no answer before the run stopped. */
+  readonly status: OutcomeStatus | 'skipped';
+  /** Some of its values, or why it was not found. */
+  readonly values: readonly string[];
+}
 
 /** How far the logos are, counted in domains. */
 export interface LogoProgress {
@@ -80,6 +109,8 @@ export interface Progress {
   readonly calls: number;
   readonly retries: number;
   readonly throttled: number;
+  /** What the API billed so far; missing where no profile says what it bills. */
+  readonly bill?: Bill | undefined;
   /** Since the first lookup. */
   readonly elapsedMs: number;
   /** How long no call may start, because the API said so; 0 when calls go out. */

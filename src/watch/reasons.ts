@@ -124,6 +124,10 @@ const REASONS: Readonly<Record<string, ReasonWords>> = {
   max_calls: {
     advice: 'Not asked: all calls of --max-calls were made. The next run asks these first.',
   },
+  max_cost: {
+    advice:
+      'Not asked: the next answer could have cost more than --max-cost left. The next run asks these first.',
+  },
   max_calls_per: {
     advice:
       'Not asked: all calls of --max-calls-per were made. The next run asks these first, when there are calls again.',
@@ -220,6 +224,7 @@ export const STOPS: Readonly<Record<Stop['reason'], string>> = {
   max_failed:
     'More lookups failed than --max-failed allows: look at the reasons in the failures file. No further call is made.',
   max_calls: 'All calls of --max-calls are made. No further call is made.',
+  max_cost: 'The next answer could cost more than --max-cost leaves. No further call is made.',
   max_calls_per:
     'All calls of --max-calls-per are made, by this run and others together. No further call is made.',
   unusable_store:

@@ -3,6 +3,7 @@ import type { RowStatus } from '../collector/joined-row.ts';
 import { EXIT } from '../common/exit-codes.ts';
 import type { CallsPer } from '../guard/budget.ts';
 import type { PaceDescription } from '../pace/pacer.ts';
+import type { Bill } from '../producer/plan.ts';
 import type { Stop } from '../worker/stop-switch.ts';
 
 /** The result of a run. */
@@ -29,6 +30,8 @@ export interface Summary {
    * Cost of the calls at the given price, those answered 429 left out; undefined without a price.
    */
   readonly cost: number | undefined;
+  /** What the API billed; missing where no profile says what it bills. `cost` is then of its units. */
+  readonly bill?: Bill;
   /** From start to finish, in milliseconds. */
   readonly elapsedMs: number;
   /** While lookups were being made, in milliseconds. */

@@ -1,4 +1,4 @@
-import { formatCount, formatDuration, formatRate } from '../common/format.ts';
+import { formatCount, formatDuration, formatRate, formatUnits } from '../common/format.ts';
 import { printable } from '../common/text.ts';
 import type { ScheduleOptions } from '../index.ts';
 import type { PaceDescription } from '../pace/pacer.ts';
@@ -6,6 +6,7 @@ import { leftMsOf } from './block.ts';
 import {
   describeInput,
   describePlan,
+  describeSample,
   describeStop,
   describeSummary,
   inputBlock,
@@ -68,6 +69,9 @@ export function createConsoleView({
           return (isTerminal ? planBlock(event.plan, runId) : describePlan(event.plan)).forEach(
             say,
           );
+        case 'sampled':
+          progress.end();
+          return describeSample(event).forEach(say);
         case 'notice':
           return say(`Note: ${event.message}`);
         case 'stopping':
@@ -165,6 +169,8 @@ function tell(event: Exclude<RunEvent, { type: 'progress' | 'logos' | 'rows' }>,
       return log.write('info', describeInput(event), fields);
     case 'planned':
       return log.write('info', describePlan(event.plan).join('; '), fields);
+    case 'sampled':
+      return log.write('info', describeSample(event).join('; '), fields);
     case 'notice':
       return log.write(event.level ?? 'warn', event.message, { event: type });
     case 'stopping':
@@ -246,12 +252,13 @@ function describeLogos(progress: LogoProgress): string {
 
 /** `880/1,200 lookups, 71.0 calls/s, 12 s left, 3 failed, waits for another run`. */
 function describeProgress(progress: Progress, leftMs = 0): string {
-  const { done, lookups, outcomes, calls, elapsedMs, pace } = progress;
+  const { done, lookups, outcomes, calls, elapsedMs, pace, bill } = progress;
   const seconds = elapsedMs / 1_000;
   const isStopped = hasStopped(progress);
   const parts = [
     `${formatCount(done)}/${formatCount(lookups)} lookups`,
     `${(seconds > 0 ? calls / seconds : 0).toFixed(1)} calls/s`,
+    ...(bill ? [formatUnits(bill)] : []),
   ];
   if (done < lookups && !isStopped && leftMs >= 1_000) {
     parts.push(`${formatDuration(leftMs)} left`);

@@ -101,6 +101,8 @@ export interface RunProgress {
   readonly calls: number;
   readonly retries: number;
   readonly throttled: number;
+  /** What the API billed, if its profile says what it bills. */
+  readonly billed?: { readonly units: number; readonly unit: string } | undefined;
   /** Since the first lookup. */
   readonly elapsedMs: number;
   /** The time left at the pace of the last half minute; missing while it is unknown. */

@@ -202,6 +202,7 @@ function toRunProgress(progress: Progress): Omit<RunProgress, 'leftMs' | 'ratePe
     calls,
     retries,
     throttled,
+    billed: progress.bill,
     elapsedMs: Math.round(elapsedMs),
     limitPerSecond: limitOf(progress.pace),
     underWay,

@@ -194,6 +194,7 @@ const RUN_STATE = z.looseObject({
       calls: z.number(),
       retries: z.number(),
       throttled: z.number(),
+      billed: z.looseObject({ units: z.number(), unit: z.string() }).optional(),
       elapsedMs: z.number(),
       ratePerSecond: z.number(),
       underWay: z.number(),

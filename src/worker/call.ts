@@ -170,11 +170,14 @@ export function settle(answer: Answer, ended: EndedCall): CallResult {
   const { permit, context, sentAtMs, questions } = ended;
   const latencyMs = context.clock.nowMs() - sentAtMs;
   context.onCallEnd?.(answer.httpStatus, latencyMs);
+  const { costMicros = 0 } = answer;
+  context.counters.billedMicros += costMicros;
+  if (questions.counters) questions.counters.billedMicros += costMicros;
   if (answer.kind === 'throttled') {
     context.counters.throttled += 1;
     if (questions.counters) questions.counters.throttled += 1;
     permit.release();
-  } else permit.spend();
+  } else permit.spend(answer.costMicros);
   return { answer, closedMs: release(answer, ended), latencyMs };
 }
 

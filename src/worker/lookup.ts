@@ -86,6 +86,7 @@ class Lookup implements CallQuestions {
   #attempts = 0;
   #throttled = 0;
   #throttledMs = 0;
+  #billedMicros = 0;
   #invalidAnswers = 0;
   #failures = 0;
   #signs = 0;
@@ -146,6 +147,7 @@ class Lookup implements CallQuestions {
       const { answer, closedMs, latencyMs } = together
         ? await together.call(this)
         : await callInTurn(path, context, this);
+      this.#billedMicros += answer.costMicros ?? 0;
       context.onCall?.({ domain: this.domain, answer, latencyMs });
       // While the API is out for all, a failure says nothing about this domain.
       if (answer.kind === 'try_again' && context.breaker.isOut) continue;
@@ -237,6 +239,7 @@ class Lookup implements CallQuestions {
       httpStatus: answer.httpStatus,
       attempts: this.#attempts,
       throttled: this.#throttled,
+      billedMicros: this.#billedMicros || undefined,
       retryAfterMs: answer.kind === 'pending' ? answer.retryAfterMs : undefined,
       fetchedAtMs: this.#context.now(),
       json: isFound ? answer.json : '',

@@ -68,6 +68,7 @@ describe.skipIf(chromium === undefined)('the dashboard of a queue in a browser',
     await page.getByRole('article', { name: 'stopping' }).waitFor();
     await page.getByRole('article', { name: 'lost' }).waitFor();
     await page.getByRole('alert').getByText('1 run is not shown').waitFor();
+    expect(await page.getByText('1,234.5 credits').count()).toBe(3);
     expect(await page.getByText(/ waits$/).allTextContents()).toEqual(['looking_up waits']);
     expect(complaints).toEqual([]);
     for (const run of announced) await run.close();
@@ -90,6 +91,7 @@ function waitingProgress(waits: string): RunProgress {
     calls: 1,
     retries: 0,
     throttled: 0,
+    billed: { units: 1_234.5, unit: 'credits' },
     elapsedMs: 1_000,
     ratePerSecond: 1,
     underWay: 8,

@@ -23,7 +23,7 @@ function allMetrics(): readonly KnownMetric[] {
   const run = maker.forRun({ name: 'x', store: '.' });
   run.queues(async () => undefined);
   const pace = { ratePerSecond: 1, limitIs: 'unknown', waitMs: 0, why: 'open' } as const;
-  const counters = { calls: 0, throttled: 0, retries: 0 };
+  const counters = { calls: 0, throttled: 0, billedMicros: 0, retries: 0 };
   run.worker({ concurrency: 1, counters, pace: () => pace, isOut: () => false });
   const counts = { enriched: 0, failures: 0, repeated: 0 };
   maker.forCollector({ counts, folder: '.' });
@@ -131,6 +131,7 @@ describe('docs/grafana.json', () => {
       'brandfill_run_start_time_seconds',
       'brandfill_run_rows',
       'brandfill_run_fresh_domains',
+      'brandfill_billed_units_total', // of which unit depends on the API
       'brandfill_schedule_last_run_duration_seconds',
       'brandfill_schedule_last_success_timestamp_seconds',
       'brandfill_schedule_last_run_skips',

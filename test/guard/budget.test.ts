@@ -4,6 +4,7 @@ import { describe, expect, it } from 'vitest';
 import {
   type Budget,
   createBudget,
+  createCostBudget,
   createSharedBudget,
   isUsedUp,
   joinBudgets,
@@ -176,4 +177,27 @@ it('a reservation of two budgets is good while both are', async () => {
   expect(seen).toEqual([true, false, false]);
   expect((await reserve(createBudget(undefined))).isGood()).toBe(true);
   expect((await reserve(createBudget(1))).isGood()).toBe(true);
+});
+
+describe('a budget of what calls cost', () => {
+  it('holds the price of each call under way, and takes what the answer cost', async () => {
+    const budget = createCostBudget(25, 10);
+    const [one, two] = [budget.tryAcquire(), budget.tryAcquire()];
+    expect(budget.tryAcquire()).toBeUndefined(); // 30 could be more than 25
+    one?.spend(0);
+    const three = budget.tryAcquire();
+    expect(three).toBeDefined();
+    two?.spend(10);
+    three?.release();
+    budget.tryAcquire()?.spend(); // given up, and perhaps billed
+    expect(await budget.acquire(never)).toEqual({ reason: 'max_cost' });
+  });
+
+  it('lets a call wait while those under way may turn out to cost nothing', async () => {
+    const budget = createCostBudget(10, 10);
+    const first = budget.tryAcquire();
+    const waiting = budget.acquire(never);
+    first?.spend(0);
+    expect(isUsedUp(await waiting)).toBe(false);
+  });
 });

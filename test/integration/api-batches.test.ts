@@ -25,9 +25,12 @@ interface Asked {
 async function openApi({
   say,
   refuse = () => undefined,
+  cost,
 }: {
   readonly say: Say;
   /** Answers a call otherwise; `call` counts from 1. */
+  /** What each reply says that it cost. */
+  readonly cost?: string;
   readonly refuse?: (domains: readonly string[], call: number) => number | undefined;
 }) {
   const asked: Asked[] = [];
@@ -41,6 +44,7 @@ async function openApi({
     asked.push({ method: request.method, url: url.pathname, domains });
     const status = refuse(domains, asked.length);
     response.setHeader('content-type', 'application/json');
+    if (cost !== undefined) response.setHeader('x-cost', cost);
     if (status === 429) response.setHeader('retry-after', '1');
     if (status !== undefined) return void response.writeHead(status).end('{"error":"no"}');
     if (one !== null) {
@@ -122,6 +126,42 @@ describe('a batch', () => {
     expect(callsAbout(asked, 'd77.com')).toHaveLength(1);
   });
 
+  it('is billed by its answers, not by its calls', async () => {
+    const isKnown = (domain: string): boolean => Number(domain.slice(1, -4)) % 3 !== 0;
+    const { url } = await openApi({
+      say: (domain) => (isKnown(domain) ? everyOne(domain) : { status: 404 }),
+    });
+    const folder = openProfile(url);
+    const profile = folder.read('acme.yaml');
+    folder.write('acme.yaml', `${profile}billing: { unit: credits, price: 10, bills: [found] }\n`);
+    const { bill } = summaryOf(await enrichHere(folder));
+    expect(bill).toEqual({ units: 10 * DOMAINS.filter(isKnown).length, unit: 'credits' });
+  });
+
+  it('is billed by what its reply says, where it says so', async () => {
+    let spent = 0;
+    const { url } = await openServer((request, response) => {
+      void (async () => {
+        const chunks: Buffer[] = [];
+        for await (const chunk of request) chunks.push(chunk as Buffer);
+        const one = new URL(request.url ?? '', 'http://x').searchParams.get('domain');
+        const body = Buffer.concat(chunks).toString();
+        const domains = one === null ? (JSON.parse(body) as { domains: string[] }).domains : [one];
+        spent += domains.length / 4;
+        response.setHeader('x-spent', String(domains.length / 4));
+        const results = domains.map((domain) => ({ domain, brand: { name: domain } }));
+        response.end(JSON.stringify(one === null ? { results } : results[0]?.brand));
+      })();
+    });
+    const folder = openProfile(url, 2);
+    const profile = folder.read('acme.yaml');
+    folder.write('acme.yaml', `${profile}billing: { unit: credits, cost: { header: X-Spent } }\n`);
+    folder.write('list.csv', listOf(DOMAINS.slice(0, 40)));
+    const { bill, calls } = summaryOf(await enrichHere(folder));
+    expect(calls).toBeLessThan(40);
+    expect(bill).toEqual({ units: spent, unit: 'credits' });
+  });
+
   it('goes in halves when it is refused as a whole, down to the domain that is to blame', async () => {
     const { url, asked } = await openApi({
       say: everyOne,
@@ -198,6 +238,30 @@ batch: { method: GET, path: /all, params: { sites: '{domains}', full: '1' }, sep
       ).toBe(true);
     }
   });
+  it.each([
+    ['the price of each domain that is found', '{ unit: credits, price: 2 }', 252],
+    ['what the reply says', '{ unit: credits, cost: { header: x-cost } }', 30],
+  ])('is billed %s', async (_, billing, units) => {
+    const { url, asked } = await openApi({
+      say: (domain) => (/^d[0-3]\.com$/.test(domain) ? { status: 404 } : everyOne(domain)),
+      cost: '10',
+    });
+    const folder = openProfile(url);
+    folder.write('acme.yaml', `${folder.read('acme.yaml')}billing: ${billing}\n`);
+    const ended = await enrichHere(folder);
+    expect(asked).toHaveLength(3);
+    expect(summaryOf(ended)).toMatchObject({ bill: { units, unit: 'credits' } });
+  });
+
+  it('stays within what it may cost', async () => {
+    const { url, asked } = await openApi({ say: everyOne });
+    const folder = openProfile(url);
+    folder.write('acme.yaml', `${folder.read('acme.yaml')}billing: { unit: credits }\n`);
+    const ended = await enrichHere(folder, ['--max-cost', '100']);
+    expect(asked).toHaveLength(2);
+    expect(summaryOf(ended)).toMatchObject({ bill: { units: 100 }, statuses: { found: 100 } });
+  });
+
   it('goes over a queue as well, where what a run left is not asked again', async () => {
     const redis = await useRedis();
     const { url, asked } = await openApi({ say: everyOne });

@@ -73,6 +73,10 @@ describe.each(shippedProfiles())('the profile %s against the sandbox that plays 
       going.map(({ means }) => (means === 'pending' ? 'found' : STATUSES[means])),
     );
     expect(api.stats().calls).toBe(first.summary.calls + again.summary.calls);
+    if (profile.content.billing === undefined) return;
+    const billed = [first, again].map(({ summary }) => summary.bill?.units ?? Number.NaN);
+    expect(billed[0]).toBeGreaterThan(0);
+    expect(api.stats().charged).toBe((billed[0] ?? 0) + (billed[1] ?? 0));
   });
 
   it.each(samples.filter(({ means }) => STOPS[means] !== undefined))(
@@ -106,10 +110,15 @@ it('brandfill sandbox --api plays a profile, its quota in the words of the API',
   const ended = await run(enrich, { cwd: folder.path, env });
   expect(ended.code, ended.stderr).toBe(4);
   expect(summaryOf(ended)).toMatchObject({ stopped: { reason: 'quota' } });
-  const { byStatus } = (await (await fetch(`${url}/stats`)).json()) as {
+  const { byStatus, charged } = (await (await fetch(`${url}/stats`)).json()) as {
     byStatus: Record<string, number>;
+    charged: number;
   };
-  expect((byStatus['200'] ?? 0) + (byStatus['404'] ?? 0)).toBe(20);
+  expect([byStatus['200'], charged, summaryOf(ended).bill]).toEqual([
+    20,
+    20,
+    { units: 20, unit: 'credits' },
+  ]);
   expect(byStatus['429']).toBeGreaterThan(0);
 });
 

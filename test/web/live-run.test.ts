@@ -63,6 +63,12 @@ describe('a run', () => {
     expect(read().progress).toMatchObject({ done: 5, lookups: 10, failed: 1, leftMs: 5_000 });
   });
 
+  it('shows what was billed, where that is known', () => {
+    const bill = { units: 50, unit: 'credits' };
+    expect(record(planned, progress({ bill })).read().progress?.billed).toEqual(bill);
+    expect(record(planned, progress()).read().progress?.billed).toBeUndefined();
+  });
+
   it('goes by the pace of the last half minute: an hour in which the API was out is over', () => {
     const outage = 'The API is out.';
     const { read } = record(

@@ -48,7 +48,7 @@ describe('a lookup that is answered', () => {
       answer,
     });
     expect(context.called).toEqual(['/v1/brand?domain=acme.com']);
-    expect(context.counters).toEqual({ calls: 1, throttled: 0, retries: 0 });
+    expect(context.counters).toMatchObject({ calls: 1, throttled: 0, retries: 0 });
   });
 
   it.each([
@@ -217,7 +217,7 @@ describe('a throttled lookup', () => {
     expect(await lookUp('acme.com', context)).toMatchObject({
       outcome: { status: 'found', attempts: 1, fetchedAtMs: STARTED_AT_MS + 21_000 },
     });
-    expect(context.counters).toEqual({ calls: 4, throttled: 3, retries: 0 });
+    expect(context.counters).toMatchObject({ calls: 4, throttled: 3, retries: 0 });
   });
 
   it('holds back every other lookup', async () => {

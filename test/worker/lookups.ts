@@ -72,7 +72,7 @@ export function createTestContext(script: Script, options: TestContextOptions = 
     credence: createCredence({ onDisbelief: (why) => stopSwitch.stop(why) }),
     budget: createBudget(maxCalls),
     stopSwitch,
-    counters: { calls: 0, throttled: 0, retries: 0 },
+    counters: { calls: 0, throttled: 0, retries: 0, billedMicros: 0 },
     now: () => STARTED_AT_MS + clock.nowMs(),
   };
 }

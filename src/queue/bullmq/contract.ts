@@ -75,6 +75,8 @@ export interface OutcomeData {
   readonly attempts: number;
   /** Calls that were answered 429. They do not count as attempts. */
   readonly throttled?: number | undefined;
+  /** What its calls cost, in millionths of the unit that the profile of the API names. */
+  readonly billedMicros?: number | undefined;
   /** When to ask again at the earliest, for `pending`, in milliseconds from `fetchedAtMs`, if the API said. */
   readonly retryAfterMs?: number | undefined;
   /** Milliseconds since 1970. */
@@ -188,7 +190,7 @@ export function chunkId(owner: string, domains: readonly string[]): string {
  */
 export function toData(outcome: Outcome, given: string = outcome.domain): OutcomeData {
   const { domain, status, reason, httpStatus, attempts, throttled, fetchedAtMs, json } = outcome;
-  const { retryAfterMs } = outcome;
+  const { retryAfterMs, billedMicros } = outcome;
   // JSON leaves out what is undefined. Spreads would take as long as the rest of the way to Redis.
   return {
     domain,
@@ -198,6 +200,7 @@ export function toData(outcome: Outcome, given: string = outcome.domain): Outcom
     httpStatus,
     attempts,
     throttled: throttled || undefined,
+    billedMicros,
     retryAfterMs,
     fetchedAtMs,
     json,
@@ -218,7 +221,7 @@ export function withoutCall(
  */
 export function toOutcome(data: OutcomeData, shape?: Shape): Outcome {
   const { domain, status, reason, httpStatus, attempts, throttled, fetchedAtMs, json } = data;
-  const { retryAfterMs } = data;
+  const { retryAfterMs, billedMicros } = data;
   return {
     domain,
     status: status === 'invalid' ? 'failed' : status,
@@ -226,6 +229,7 @@ export function toOutcome(data: OutcomeData, shape?: Shape): Outcome {
     httpStatus,
     attempts,
     throttled,
+    billedMicros,
     retryAfterMs,
     fetchedAtMs,
     json,

@@ -55,6 +55,7 @@ export async function lookUpAll(options: LookUpAllOptions): Promise<LookupTotals
     awaited: () => state.awaited,
     comesInBursts: isShared,
     api: job.endpoint.origin,
+    unit: job.endpoint.profile?.billing?.unit,
   });
   const endListening = stopOnSignal(stopSwitch, options);
   let storeFailure: BrandfillError | undefined;

@@ -104,6 +104,7 @@ function openWith(queue: OpenedQueue, { options, state, elapsedMs, parking }: Op
     stopSwitch: state.stopSwitch,
     // Over a shared queue it also works for other runs, which this run's bound must not limit.
     maxCalls: isShared ? undefined : settings.maxCalls,
+    maxCost: settings.maxCost,
     onCall: callRecorderOf(options, state, elapsedMs),
     hasFailedBefore: (domain) => store.findHead(domain)?.status === 'failed',
     sharedPace: queue.sharedPace,

@@ -2,7 +2,7 @@ import { findProxy } from '../../brand/connections.ts';
 import type { OutcomeStatus } from '../../brand/outcome.ts';
 import type { KeptOutcome } from '../../collector/collect.ts';
 import { addCallsOf, type CallCounters, createCallCounters } from '../../common/calls.ts';
-import { formatCount } from '../../common/format.ts';
+import { billOf, formatCount } from '../../common/format.ts';
 import type { RunControl } from '../../common/run-control.ts';
 import type { SharedPaceWatch } from '../../pace/shared/state.ts';
 import type { Plan } from '../../producer/plan.ts';
@@ -39,6 +39,8 @@ export interface ProgressOptions {
   readonly control?: RunControl | undefined;
   /** Scheme, host and port of the API. */
   readonly api: string;
+  /** What the API bills in, if its profile says so. */
+  readonly unit?: string | undefined;
   readonly onEvent: (event: RunEvent) => void;
 }
 
@@ -75,7 +77,7 @@ export function startTellingProgress(options: ProgressOptions): ProgressTeller {
       done: tally.done + doneElsewhere(),
       outcomes: { ...tally.outcomes },
       rows: rowsOf(options),
-      ...counters(),
+      ...sums(),
       elapsedMs: performance.now() - startMs,
       waitMs: pace?.waitMs() ?? 0,
       pace: pace?.describe(),
@@ -88,6 +90,12 @@ export function startTellingProgress(options: ProgressOptions): ProgressTeller {
       recentFailures: recent.failures,
       recentAnswers: recent.answers,
     };
+  }
+
+  function sums(): Pick<Progress, 'calls' | 'retries' | 'throttled' | 'bill'> {
+    const { calls, retries, throttled, billedMicros } = counters();
+    const bill = options.unit === undefined ? undefined : billOf(billedMicros, options.unit);
+    return { calls, retries, throttled, bill };
   }
 
   function readParking(): Progress['pending'] {
@@ -171,7 +179,9 @@ function tellOfOutage(isOut: boolean, { local, api, onEvent }: ProgressOptions):
 export interface Tally {
   readonly add: (kept: KeptOutcome) => void;
   /** Adds the calls of an outcome whose lookup is asked again. */
-  readonly addParked: (outcome: Pick<KeptOutcome, 'attempts' | 'throttled'>) => void;
+  readonly addParked: (
+    outcome: Pick<KeptOutcome, 'attempts' | 'throttled' | 'billedMicros'>,
+  ) => void;
   /** Adds calls that no outcome reports. */
   readonly addUnreported: (calls: Readonly<CallCounters>) => void;
   /**
@@ -211,11 +221,12 @@ export function createTally(rowsOf: (domain: string) => number): Tally {
       addCallsOf(kept, counters);
     },
     addParked: (outcome) => addCallsOf(outcome, counters),
-    addUnreported: ({ calls, retries, throttled }) => {
+    addUnreported: ({ calls, retries, throttled, billedMicros }) => {
       // Less than none are calls of an earlier run, which its outcomes have reported to this one.
       counters.calls += Math.max(0, calls);
       counters.retries += Math.max(0, retries);
       counters.throttled += Math.max(0, throttled);
+      counters.billedMicros += Math.max(0, billedMicros);
     },
     again: (domain) => void again.add(domain),
     isAgain: (domain) => again.has(domain),

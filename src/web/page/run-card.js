@@ -191,6 +191,7 @@ function showNumbers(run, list) {
     ['Calls', count(progress.calls)],
     ['Retries', count(progress.retries)],
     ['Answered 429', count(progress.throttled)],
+    ...(progress.billed ? [billedNumber(progress.billed)] : []),
     ['Under way', count(progress.underWay)],
     ['Time', duration(progress.elapsedMs)],
     ...(logos ? logoNumbers(logos) : []),
@@ -203,6 +204,14 @@ function showNumbers(run, list) {
     const cell = list.children[at]?.lastElementChild;
     if (cell) show(cell, value);
   }
+}
+
+/**
+ * @param {NonNullable<NonNullable<RunState['progress']>['billed']>} billed
+ * @returns {readonly [string, string]}
+ */
+function billedNumber({ units, unit }) {
+  return ['Billed', `${units.toLocaleString('en-US', { maximumFractionDigits: 6 })} ${unit}`];
 }
 
 /**

@@ -31,8 +31,8 @@ it('counts what comes of a domain that is asked once more instead of its failure
 
 it('calls that no outcome reports are added, but for those that were taken off too often', () => {
   const tally = createTally(() => 1);
-  tally.addUnreported({ calls: 3, retries: -1, throttled: 0 });
-  expect(tally.counters).toEqual({ calls: 3, retries: 0, throttled: 0 });
-  tally.addUnreported({ calls: -5, retries: 2, throttled: 1 });
-  expect(tally.counters).toEqual({ calls: 3, retries: 2, throttled: 1 });
+  tally.addUnreported({ calls: 3, retries: -1, billedMicros: 0, throttled: 0 });
+  expect(tally.counters).toEqual({ calls: 3, retries: 0, billedMicros: 0, throttled: 0 });
+  tally.addUnreported({ calls: -5, retries: 2, billedMicros: 0, throttled: 1 });
+  expect(tally.counters).toEqual({ calls: 3, retries: 2, billedMicros: 0, throttled: 1 });
 });

@@ -211,6 +211,7 @@ function createBatch(runId: string | undefined): Batch {
           httpStatus: data.httpStatus,
           attempts: data.attempts,
           throttled: data.throttled,
+          billedMicros: data.billedMicros,
           retryAfterMs: data.retryAfterMs,
           fetchedAtMs: data.fetchedAtMs,
           size: json.length,
@@ -235,11 +236,12 @@ function createBatch(runId: string | undefined): Batch {
 
 function sumOf(all: readonly CallNote[]): CallNote | undefined {
   if (all.length === 0) return undefined;
-  const sum = { calls: 0, throttled: 0, retries: 0, isUsedUp: false };
-  for (const { calls, throttled, retries, isUsedUp = false } of all) {
+  const sum = { calls: 0, throttled: 0, retries: 0, billedMicros: 0, isUsedUp: false };
+  for (const { calls, throttled, retries, billedMicros, isUsedUp = false } of all) {
     sum.calls += calls;
     sum.throttled += throttled;
     sum.retries += retries;
+    sum.billedMicros += billedMicros;
     sum.isUsedUp ||= isUsedUp;
   }
   return sum;
@@ -306,6 +308,7 @@ function dataOf(head: OutcomeHead, json: string): OutcomeData {
     httpStatus: head.httpStatus,
     attempts: head.attempts,
     throttled: head.throttled,
+    billedMicros: head.billedMicros,
     retryAfterMs: head.retryAfterMs,
     fetchedAtMs: head.fetchedAtMs,
     json,

@@ -189,6 +189,7 @@ function countCallsOfChunk(
         calls: made.calls - known.calls,
         retries: made.retries - known.retries,
         throttled: made.throttled - known.throttled,
+        billedMicros: made.billedMicros - known.billedMicros,
       };
       Object.assign(known, made);
       const isNews = wasUsedUp && !isUsedUpNoted;

@@ -247,11 +247,12 @@ async function openOutcomes(
       runId,
       left,
       onChange,
-      onNote: ({ isUsedUp, calls, throttled, retries }) => {
+      onNote: ({ isUsedUp, calls, throttled, retries, billedMicros }) => {
         // Only their sum means something: those under way are taken off when outcomes report them.
         unreported.calls += calls;
         unreported.throttled += throttled;
         unreported.retries += retries;
+        unreported.billedMicros += billedMicros;
         if (isUsedUp) options.onCallsUsedUp?.();
       },
     });

@@ -1,0 +1,186 @@
+import { describe, expect, it } from 'vitest';
+import { playProfile } from '../../src/profile/play.ts';
+import { parseProfile } from '../../src/profile/read-profile.ts';
+import type { SandboxOptions } from '../../src/sandbox/options.ts';
+import type { Sandbox } from '../../src/sandbox/server.ts';
+import { openApi } from './support/api.ts';
+import { run, start, summaryOf } from './support/command.ts';
+import { type Folder, openFolder } from './support/folder.ts';
+import { runHere } from './support/program.ts';
+import { openStage } from './support/queue-stage.ts';
+import { column, domains, listOf, rowsOf } from './support/tables.ts';
+import { expectUsageError } from './support/usage-error.ts';
+
+/** An API that bills ten credits for a record and for saying that it is at work, and nothing else. */
+const PROFILE = `
+title: Acme
+request: { baseUrl: "http://127.0.0.1:9", path: "/b/{domain}" }
+rules: [{ when: { status: 202 }, means: pending, wait: 100ms }]
+billing: { unit: credits, price: 10, bills: [found, pending] }
+samples:
+  - { status: 200, body: { name: Example, domain: example.com }, means: found }
+  - { status: 404, means: not_found }
+  - { status: 202, means: pending }
+`;
+
+interface Billed {
+  readonly api: Sandbox;
+  readonly folder: Folder;
+  readonly args: readonly string[];
+}
+
+async function openBilled(
+  rows: number,
+  profile = PROFILE,
+  options: SandboxOptions = {},
+): Promise<Billed> {
+  const folder = openFolder();
+  folder.write('acme.yaml', profile);
+  folder.write('list.csv', listOf(domains(rows)));
+  const played = playProfile(parseProfile('acme.yaml', profile));
+  const api = await openApi({ ...options, api: played });
+  const args = ['enrich', 'list.csv', '--api', 'acme.yaml', '--base-url', api.url];
+  return { api, folder, args };
+}
+
+describe('what an API bills', () => {
+  it('is in plan, progress, summary and report, in its own unit and exact', async () => {
+    const { api, folder, args } = await openBilled(40);
+    const place = { cwd: folder.path };
+    const plan = await runHere([...args, '--dry-run'], place);
+    expect(plan.stderr).toContain('Costs at most 400 credits, if none has to be made twice');
+    const flags = ['--price', '0.015', '--report', 'run.json', '--report', 'run.html'];
+    const ended = await runHere([...args, ...flags, '--progress', 'lines'], place);
+    expect(ended.code, ended.stderr).toBe(0);
+    const { charged } = api.stats();
+    const records = column(rowsOf(folder.read('list.enriched.csv')), 'brand_status').filter(
+      (status) => status === 'found',
+    ).length;
+    const pending = api.stats().byStatus['202'] ?? 0;
+    expect(pending).toBeGreaterThan(0);
+    expect(charged).toBe(10 * (records + pending));
+    expect(ended.stderr).toContain(
+      'Costs at most 400 credits (6.00 at 0.015 each), if none has to be made twice',
+    );
+    expect(ended.stderr).toMatch(new RegExp(`40/40 lookups, [\\d.]+ calls/s, ${charged} credits`));
+    expect(ended.stderr).toContain(`; billed ${charged} credits; cost `);
+    const report = JSON.parse(folder.read('run.json')) as Record<string, unknown>;
+    expect(report['bill']).toEqual({
+      units: charged,
+      unit: 'credits',
+      most: 400,
+      price: 0.015,
+      total: charged * 0.015,
+    });
+    expect(report['cost']).toBeNull();
+    expect(folder.read('run.html')).toContain(`${charged} credits`);
+    const again = summaryOf(await runHere([...args, '--json'], place));
+    expect(again).toMatchObject({ calls: 0, bill: { units: 0, unit: 'credits' } });
+    expect(again.cost).toBeUndefined();
+  });
+
+  it('is what the answer says it cost, in a header or in its body, and the price where it does not', async () => {
+    const profile = (cost: string, samples: string): string =>
+      PROFILE.replace('price: 10,', `price: 7, cost: ${cost},`).replace(
+        /samples:[^]*/,
+        `samples:\n  - ${samples}\n`,
+      );
+    for (const [cost, samples] of [
+      [
+        '{ header: X-Spent }',
+        `{ status: 200, headers: { X-Spent: '0.25' }, body: { name: a }, means: found }`,
+      ],
+      ['{ body: meta.cost }', '{ status: 200, body: { meta: { cost: 0.25 } }, means: found }'],
+      ['{ header: X-Other }', '{ status: 200, body: { name: a }, means: found }'],
+    ] as const) {
+      const { api, folder, args } = await openBilled(3, profile(cost, samples));
+      const { bill } = summaryOf(await runHere([...args, '--json'], { cwd: folder.path }));
+      const expected = cost.includes('Other') ? 21 : 0.75;
+      expect([bill?.units, api.stats().charged]).toEqual([expected, expected]);
+    }
+  });
+
+  it('stays exact after kill -9 in the middle: what is stored costs nothing again', async () => {
+    const { api, folder, args } = await openBilled(400, PROFILE, { latencyMs: 20 });
+    const flags = [...args, '--concurrency', '8', '--json'];
+    const running = await start(flags, { cwd: folder.path });
+    await expect.poll(() => api.stats().calls).toBeGreaterThan(150);
+    running.process.kill('SIGKILL');
+    await running.ended;
+    const before = api.stats();
+    const ended = await run(flags, { cwd: folder.path });
+    expect(ended.code, ended.stderr).toBe(0);
+    const { bill, calls } = summaryOf(ended);
+    const after = api.stats();
+    expect(bill?.units).toBe(after.charged - before.charged);
+    expect(calls).toBe(after.calls - before.calls);
+    // Calls under way and answers of the last hundredths of a second may be made again.
+    expect(after.domains.mostCalls).toBeLessThanOrEqual(3);
+    expect(calls).toBeLessThan(400 + 40 - 100);
+  });
+});
+
+describe('--max-cost', () => {
+  it('stops before more is billed, and the next run goes on; what is not billed goes on in any case', async () => {
+    const { api, folder, args } = await openBilled(60);
+    const place = { cwd: folder.path };
+    const plan = await runHere([...args, '--max-cost', '105', '--dry-run'], place);
+    expect(plan.stderr).toContain('Costs at most 105 credits');
+    const first = await runHere([...args, '--max-cost', '105', '--json'], place);
+    expect(first.code).toBe(4);
+    const { bill, stopped, statuses } = summaryOf(first);
+    expect({ bill, stopped }).toEqual({
+      bill: { units: 100, unit: 'credits' },
+      stopped: { reason: 'max_cost' },
+    });
+    expect(statuses.skipped + statuses.pending).toBeGreaterThan(0);
+    expect(api.stats().charged).toBe(100);
+    const failures = rowsOf(folder.read('list.failures.csv'));
+    expect(column(failures, 'brand_reason')).toContain('max_cost');
+    const second = await runHere([...args, '--json'], place);
+    expect(second.code, second.stderr).toBe(0);
+    expect(summaryOf(second).bill?.units).toBe(api.stats().charged - 100);
+  });
+
+  it.each([
+    [
+      [],
+      'title: Acme\nrequest: { baseUrl: "http://127.0.0.1:9" }\n',
+      /Cannot hold --max-cost without a profile that says what the API bills/,
+    ],
+    [['--queue', 'redis://127.0.0.1:9'], PROFILE, /Cannot hold --max-cost over a queue/],
+    [['--max-cost', '0'], PROFILE, /Cannot use --max-cost: expected a number of units/],
+  ])('is refused where it cannot be held: %j', async (flags, profile, expected) => {
+    const { folder, args } = await openBilled(1, profile);
+    expectUsageError(
+      await runHere([...args, '--max-cost', '5', ...flags], { cwd: folder.path }),
+      expected,
+    );
+  });
+});
+
+describe('over Redis', () => {
+  it('the bill is exact, and workers of another profile leave the list alone', async () => {
+    const stage = await openStage(300, { api: playProfile(parseProfile('acme.yaml', PROFILE)) });
+    const { folder, api } = stage;
+    folder.write('acme.yaml', PROFILE);
+    // The same in another file and words; and one that means something else.
+    folder.write('same.yaml', `# the same\n${PROFILE.replace('title: Acme', 'title: Other name')}`);
+    folder.write(
+      'other.yaml',
+      PROFILE.replace('means: pending, wait', 'means: rejected, wait').replace(/samples:[^]*/, ''),
+    );
+    const at = ['--base-url', api.url];
+    const wrong = await stage.worker(['--api', 'other.yaml', ...at]);
+    await stage.worker(['--api', 'same.yaml', ...at]);
+    await stage.worker(['--api', 'acme.yaml', ...at]);
+    const flags = ['--api', 'acme.yaml', ...at, '--workers', '0', '--json'];
+    const ended = await (await stage.enrich(...flags)).ended;
+    expect(ended.code, ended.stderr).toBe(0);
+    const { bill, statuses } = summaryOf(ended);
+    expect(statuses).toMatchObject({ rejected: 0, pending: 0, failed: 0 });
+    expect(bill).toEqual({ units: api.stats().charged, unit: 'credits' });
+    wrong.process.kill('SIGTERM');
+    expect((await wrong.ended).stderr).toContain('There are lookups for another API');
+  });
+});
