@@ -105,3 +105,12 @@ export function shortenTo(text: string, most: number): string {
 
 /** Control characters, marks that turn the direction of a text around, and lone surrogates. */
 const UNSHOWABLE = /[\p{Cc}\p{Cs}\u200e\u200f\u202a-\u202e\u2066-\u2069\u2028\u2029]+/gu;
+
+/** Whether a text names a time zone, such as `Europe/Berlin`. */
+export function isTimezone(timezone: string): boolean {
+  try {
+    return Boolean(new Intl.DateTimeFormat('en-US', { timeZone: timezone }));
+  } catch {
+    return false;
+  }
+}

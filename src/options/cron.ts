@@ -1,5 +1,5 @@
 import { CronExpressionParser } from 'cron-parser';
-import { findNearest } from '../common/text.ts';
+import { findNearest, isTimezone } from '../common/text.ts';
 
 /** The times at which a job runs by itself. */
 export interface Schedule {
@@ -41,12 +41,4 @@ export function findTimezoneProblem(timezone: string): string | undefined {
   const hint =
     meant === undefined ? 'expected a name such as Europe/Berlin' : `did you mean '${meant}'?`;
   return `there is no time zone '${timezone}'; ${hint}`;
-}
-
-export function isTimezone(timezone: string): boolean {
-  try {
-    return Boolean(new Intl.DateTimeFormat('en-US', { timeZone: timezone }));
-  } catch {
-    return false;
-  }
 }

@@ -13,7 +13,7 @@ import {
 } from 'yaml';
 import { BrandfillError, describeSystemError } from '../common/errors.ts';
 import { keepCredentialName } from '../common/secrets.ts';
-import { isTimezone } from './cron.ts';
+import { isTimezone } from '../common/text.ts';
 import { explainKey, JOB_FILE_KEYS, type JobFileValues } from './job-file-keys.ts';
 import {
   type Environment,

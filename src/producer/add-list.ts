@@ -3,7 +3,7 @@ import type { DomainReader } from '../rows/domain/domain-reader.ts';
 import type { RowFormat } from '../rows/row-format.ts';
 import type { Source } from '../rows/source.ts';
 import type { DistinctDomains } from './distinct-domains.ts';
-import { createInvalidRows, domainOf, type InvalidRow, placeOf } from './invalid-row.ts';
+import { createInvalidRows, domainOf, type InvalidRow, placeOf } from './plan.ts';
 
 /** The domains of a list. */
 export interface ListedDomains {

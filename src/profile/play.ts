@@ -1,5 +1,6 @@
 import { createEndpoint, DOMAIN } from '../brand/endpoint.ts';
 import { compileExpression } from '../collector/fields/expression.ts';
+import { type PlayedAnswer, type PlayedBatch, playBatch } from './play-batch.ts';
 import type { BillingFile, SampleFile } from './profile-schema.ts';
 import type { Profile } from './read-profile.ts';
 import { tolerant } from './rules.ts';
@@ -15,18 +16,12 @@ export interface Play {
   readonly refusals: Readonly<Partial<Record<Refusal, PlayedAnswer>>>;
   /** Path and query that ask about a domain. */
   pathOf(domain: string): string;
+  /** How it answers several domains in one call, where it has batches. */
+  readonly batch: PlayedBatch | undefined;
 }
 
 /** Why a call is refused before its domain is looked at. */
 type Refusal = 'unauthorized' | 'rate_limited' | 'quota_exceeded';
-
-export interface PlayedAnswer {
-  readonly status: number;
-  readonly headers: Readonly<Record<string, string>>;
-  readonly body: string;
-  /** What it costs, in the units that the profile bills. */
-  readonly charge: number;
-}
 
 /** Calls about a domain until one that is pending, throttled or failing gets its answer. */
 const CALLS_UNTIL_READY = 1;
@@ -54,6 +49,7 @@ export function playProfile({ content, api }: Profile): Play {
   return {
     domainOf: domainFinder(pathOf),
     pathOf,
+    batch: content.batch && playBatch(content.batch),
     reply: (domain, call) => {
       const sample = sampleOf(domain);
       const isReady = PASSING.has(sample.means) && call > CALLS_UNTIL_READY;

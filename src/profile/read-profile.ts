@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { basename, extname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { type Document, isMap, isScalar, LineCounter, type Node, parseDocument } from 'yaml';
+import type { Document, Node } from 'yaml';
 import type { z } from 'zod';
 import type { ApiProfile } from '../brand/api-profile.ts';
 import { DOMAIN, DOMAINS } from '../brand/endpoint.ts';
@@ -15,6 +15,7 @@ import {
   describeYamlError,
   findTooLong,
   type JobFileIssues,
+  loadYaml,
 } from '../options/yaml-files.ts';
 import { shorten } from '../rows/columns/names.ts';
 import { compileBatch, holds } from './batch.ts';
@@ -95,6 +96,7 @@ export function parseProfile(
   text: string,
   findMore: FindProblems = () => [],
 ): Profile {
+  const { LineCounter, parseDocument } = loadYaml();
   const lines = new LineCounter();
   const doc = parseDocument(text, { lineCounter: lines, prettyErrors: false });
   const issues = createIssues(file, lines);
@@ -242,7 +244,7 @@ function messageOf(
 function describe(issue: z.core.$ZodIssue, value: unknown): string {
   switch (issue.code) {
     case 'invalid_type': {
-      const received = isMap(value) ? 'a map' : describeKind(value);
+      const received = loadYaml().isMap(value) ? 'a map' : describeKind(value);
       return `expected ${TYPES[issue.expected] ?? issue.expected}, received ${received}`;
     }
     case 'invalid_value':
@@ -309,6 +311,7 @@ function placeOf(path: readonly (string | number)[], doc: Document): number {
 }
 
 function keyPlace(path: readonly (string | number)[], key: string, doc: Document): number {
+  const { isMap, isScalar } = loadYaml();
   const map: unknown = path.length === 0 ? doc.contents : doc.getIn(path, true);
   const pair = isMap(map)
     ? map.items.find((item) => isScalar(item.key) && String(item.key.value) === key)

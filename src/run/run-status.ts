@@ -8,7 +8,6 @@ import { openStatus } from '../metrics/status.ts';
 import type { Job } from '../options/api.ts';
 import type { announceRun } from '../queue/bullmq/runs/run-board.ts';
 import type { Summary } from '../watch/summary.ts';
-import { readToken } from '../web/access.ts';
 import type { RunAction, ScheduleName } from '../web/board.ts';
 import type { Routes } from '../web/listener.ts';
 import type { LiveRun, RunEnd } from '../web/live-run.ts';
@@ -71,6 +70,8 @@ async function openOwnStatus(
   if (instruments) return measured(job, context, { name, instruments });
   const { listen, tokenFile } = job.settings;
   if (!listen) return { context, close: async () => {} };
+  // Loaded here, so that a run without a server need not wait for it.
+  const { readToken } = await import('../web/access.ts');
   const token = readToken({ token: given, tokenFile, env: process.env, describe }, listen);
   const page = await openRunPage(job, context, { token, label: describe('allowHost') });
   const status = await openStatus({

@@ -10,7 +10,7 @@ import {
 import { draw, hashText, purposes } from './brand-answer.ts';
 import type { CallCounter } from './call-counter.ts';
 import { createLimiter, createLimitHeaders } from './limiter.ts';
-import type { SandboxOptions, SandboxReply } from './options.ts';
+import type { SandboxAnswer, SandboxOptions, SandboxReply } from './options.ts';
 import { createReplies, type Replies, send, sendError } from './replies.ts';
 import { createScript, type Script } from './script.ts';
 
@@ -103,6 +103,62 @@ export class BrandEndpoint {
     this.#answer(call, asked);
   }
 
+  /** The method of a request about several domains at once, where such an API is played. */
+  batchMethod(target: string): 'GET' | 'POST' | undefined {
+    const batch = this.#options.api?.batch;
+    return batch?.isAskedAt(target) ? batch.method : undefined;
+  }
+
+  /** One call about several domains: the limit counts it once, each domain is charged for itself. */
+  async handleBatch(
+    request: IncomingMessage,
+    response: ServerResponse,
+    query: string,
+  ): Promise<void> {
+    const { api, limitStatus = 429, quota = Infinity } = this.#options;
+    if (!api?.batch) return;
+    const body = await readBody(request);
+    const call: Call = { request, response, domain: undefined, isReused: false };
+    this.#counter.arrive(undefined, Date.now());
+    if (this.#isAuthorized?.(request, query) === false) {
+      call.headers = createChallenge(this.#options.auth);
+      return this.#refuse(call, 401, 'unauthorized', 'The API key is missing or wrong.');
+    }
+    const pass = this.#gate?.enter(Date.now());
+    call.headers = pass?.headers;
+    if (pass?.allowed === false) {
+      return this.#refuse(call, limitStatus, 'rate_limited', 'Too many requests, slow down.');
+    }
+    call.gate = this.#gate;
+    const domains = api.batch.domainsOf(request.url ?? '', body);
+    if (!domains?.length || domains.some((domain) => findDomainProblem(domain))) {
+      return this.#refuse(
+        call,
+        400,
+        'bad_batch',
+        'The request holds no domains, or no valid ones.',
+      );
+    }
+    if (this.#counter.charged >= quota) {
+      return this.#refuse(call, 402, 'quota_exceeded', 'The quota is used up.');
+    }
+    const answers = new Map<string, SandboxAnswer>();
+    for (const domain of domains) {
+      const answer = api.reply(domain, this.#counter.admit(domain));
+      const { status = 200, charge = status === 200 || status === 404 ? 1 : 0 } = answer;
+      this.#counter.charge(charge);
+      this.#counter.answer(domain, status, false);
+      this.#counter.leave();
+      answers.set(domain, answer);
+    }
+    deliver(call, api.batch.replyOf(answers), {
+      delayMs: this.#latency?.(hashText(domains.join(','), this.#options.seed ?? 1), 1) ?? 0,
+      gzip: this.#options.gzip ?? false,
+      onDue: () => call.gate?.leave(),
+      onGone: () => call.gate?.leave(),
+    });
+  }
+
   /** The page that the script has at a path that is not the API's; no call is counted for it. */
   pageAt(path: string): ((...of: Parameters<BrandEndpoint['handle']>) => void) | undefined {
     const script = this.#script;
@@ -154,6 +210,19 @@ export class BrandEndpoint {
       },
     });
   }
+}
+
+/** A longer body is no batch. */
+const MOST_BATCH_BYTES = 1024 * 1024;
+
+async function readBody(request: IncomingMessage): Promise<string> {
+  const chunks: Buffer[] = [];
+  let sizeBytes = 0;
+  for await (const chunk of request) {
+    sizeBytes += (chunk as Buffer).length;
+    if (sizeBytes <= MOST_BATCH_BYTES) chunks.push(chunk as Buffer);
+  }
+  return Buffer.concat(chunks).toString('utf8');
 }
 
 const NO_PAGE: SandboxReply = { status: 404, body: { error: { code: 'no_such_path' } } };

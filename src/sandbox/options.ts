@@ -118,12 +118,25 @@ export interface SandboxOptions {
   api?: PlayedApi | undefined;
 }
 
+/** The batches of an API that the sandbox plays. */
+export interface PlayedBatch {
+  readonly method: 'GET' | 'POST';
+  /** Whether a request is about a batch, from its path and query. */
+  isAskedAt(target: string): boolean;
+  /** The domains that it asks about; undefined when it cannot be read. */
+  domainsOf(target: string, body: string): readonly string[] | undefined;
+  /** One reply, of what each domain would be answered alone. */
+  replyOf(answers: ReadonlyMap<string, SandboxAnswer>): SandboxAnswer;
+}
+
 /** An API that the sandbox plays. */
 export interface PlayedApi {
   /** The domain that a request asks about, from its path and query; undefined for another page. */
   domainOf(target: string): string | undefined;
   /** The answer to a call; `call` counts from 1 for each domain. */
   reply(domain: string, call: number): SandboxAnswer;
+  /** How it answers several domains in one call. @default it has no batches */
+  readonly batch?: PlayedBatch | undefined;
   /** How it refuses a call without the credential, beyond the limit, or beyond the quota. */
   readonly refusals: {
     readonly [K in 'unauthorized' | 'rate_limited' | 'quota_exceeded']?: SandboxAnswer;

@@ -138,6 +138,16 @@ function createRouter(
     method: 'GET',
     serve: (request, response, query) => endpoint.handle(request, response, query, asked),
   });
+  const findBatch = (target: string): Page | undefined => {
+    const method = endpoint.batchMethod(target);
+    return (
+      method && {
+        method,
+        serve: (request, response, query) =>
+          void endpoint.handleBatch(request, response, query).catch(() => response.destroy()), // its caller has gone
+      }
+    );
+  };
   const findLogo = (path: string): Page | undefined => {
     const logo = logos?.(path);
     return logo && { method: 'GET', serve: (request, response) => send(request, response, logo) };
@@ -154,9 +164,10 @@ function createRouter(
     const page =
       asked !== undefined
         ? playedPage(asked)
-        : path.endsWith('/v1/brand')
-          ? brand
-          : (findScripted(path) ?? pages[path] ?? findLogo(path));
+        : (findBatch(target) ??
+          (path.endsWith('/v1/brand')
+            ? brand
+            : (findScripted(path) ?? pages[path] ?? findLogo(path))));
     if (page === undefined) {
       sendError(request, response, {
         status: 404,

@@ -1,7 +1,7 @@
 import { stat } from 'node:fs/promises';
 import { jobNameOf, openJobFile } from '../commands/run.ts';
 import { BrandfillError, type NoticeFacts, type OnNotice } from '../common/errors.ts';
-import { isTimezone } from '../options/cron.ts';
+import { isTimezone } from '../common/text.ts';
 import type { JobFile } from '../options/job-file.ts';
 import type { Environment } from '../options/job-file-values.ts';
 import {

@@ -9,8 +9,7 @@ import {
   formatSize,
   formatUnits,
 } from '../common/format.ts';
-import type { InvalidRow } from '../producer/invalid-row.ts';
-import type { Plan, PlanEstimate } from '../producer/plan.ts';
+import type { InvalidRow, Plan, PlanEstimate } from '../producer/plan.ts';
 import { shorten } from '../rows/columns/names.ts';
 import type { Refusal, Stop, StopReason } from '../worker/stop-switch.ts';
 import type { RunEvent, Sampled } from './events.ts';

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { createCutter } from '../../src/collector/cut-rows.ts';
+import { createCutter } from '../../src/collector/join.ts';
 import { piecesOf } from '../rows/sources.ts';
 
 describe('createCutter', () => {

@@ -2,11 +2,14 @@ import { describe, expect, it } from 'vitest';
 import {
   createOutageState,
   describeOutage,
+  makeProbeDue,
   mayStart,
   type OutageState,
+  onCallAbandoned,
   onCallEnd,
   onProbeStart,
   outageMs,
+  stepBack,
   toldOutMs,
 } from '../../src/guard/outage.ts';
 import { CALLERS, end, openAt, probe } from './outages.ts';
@@ -242,6 +245,128 @@ describe('the description', () => {
       'The API has been out for 6 s; one call is trying whether it is back.',
       'The API is back; calls are at 10 % of their number.',
     ]);
+  });
+});
+
+describe('a probe', () => {
+  const AT_ONCE = { nowMs: 5_001, ...CALLERS };
+
+  it('that was not made is due at once; a call that was sent before is none', () => {
+    const startMs = Date.UTC(2026, 10, 20);
+    const state = openAt(startMs);
+    onProbeStart(state, startMs + 5_000);
+    const atOnce = { nowMs: startMs + 5_001, ...CALLERS };
+    onCallAbandoned(state, startMs + 3_999);
+    expect(mayStart(state, atOnce)).toBe('wait');
+    onCallAbandoned(state, startMs + 4_000); // a clock may be off by a second
+    expect(mayStart(state, atOnce)).toEqual({ atMs: startMs + 5_001, isProbe: true });
+  });
+
+  it('is due at once when nobody waits for it any more, whatever the API said', () => {
+    const state = openAt(0);
+    onCallEnd(state, { isFailure: true, retryAfterMs: 60_000, sentAtMs: 0, nowMs: 1_000 });
+    expect(mayStart(state, AT_ONCE)).toEqual({ atMs: 61_000, isProbe: true });
+    makeProbeDue(state);
+    expect(mayStart(state, AT_ONCE)).toEqual({ atMs: 5_001, isProbe: true });
+  });
+
+  it('is nothing to a call that is given up, or made, while calls go', () => {
+    const recovering = openAt(0);
+    const nowMs = probe(recovering, 0, false);
+    for (const state of [createOutageState(), recovering]) {
+      const before = structuredClone(state);
+      makeProbeDue(state);
+      onCallAbandoned(state, nowMs);
+      onProbeStart(state, nowMs);
+      expect(state).toEqual(before);
+    }
+    expect(mayStart(recovering, { nowMs, ...CALLERS })).toEqual({ atMs: nowMs, isProbe: false });
+  });
+
+  it('is one, also when it starts twice', () => {
+    const state = openAt(0);
+    onProbeStart(state, 5_000);
+    const before = structuredClone(state);
+    onProbeStart(state, 5_100);
+    expect(state).toEqual(before);
+  });
+
+  it('comes no sooner because calls that were under way fail', () => {
+    const state = openAt(0);
+    end(state, 100, true);
+    expect(mayStart(state, { nowMs: 200, ...CALLERS })).toEqual({ atMs: 5_000, isProbe: true });
+    expect(describeOutage(state, 200)).toMatch(/^The API has been out for 0 s; .* in 5 s\.$/);
+  });
+});
+
+describe('twenty failures in a row', () => {
+  /** So many calls went well that only a row shows an outage. */
+  function manyGood(): OutageState {
+    const state = createOutageState();
+    end(state, 100_000, false, 1_000);
+    return state;
+  }
+
+  it.each<[string, failedAtMs: readonly number[], goodAtMs: number, phase: string]>([
+    ['a success that ended before the last of them', [101_000], 100_500, 'open'],
+    ['one that ended before the last, of which was told late', [101_000, 100_400], 100_700, 'open'],
+    ['a success that ended with the last of them', [101_000], 101_000, 'closed'],
+  ])('and %s', (_, failedAtMs, goodAtMs, phase) => {
+    const state = manyGood();
+    end(state, 101_000, true, 20 - failedAtMs.length - 1);
+    for (const atMs of failedAtMs) end(state, atMs, true);
+    end(state, goodAtMs, false);
+    expect(state.phase).toBe('closed');
+    end(state, 101_000, true);
+    expect(state.phase).toBe(phase);
+  });
+
+  it('show nothing where calls from elsewhere go well, unless the API says that it is out', () => {
+    const state = createOutageState();
+    const call = { isFailure: true, isWellElsewhere: true, sentAtMs: 1_000, nowMs: 1_000 };
+    for (let failed = 0; failed < 40; failed += 1) onCallEnd(state, call);
+    expect(state.phase).toBe('closed');
+    onCallEnd(state, { ...call, retryAfterMs: 9_000 });
+    expect(state).toMatchObject({ phase: 'open', cause: 'told' });
+  });
+});
+
+describe('calls that fail here only', () => {
+  it('step back, which is said until they go well', () => {
+    const state = createOutageState();
+    stepBack(state, 1_000);
+    expect(describeOutage(state, 3_000)).toBe(
+      'Calls have failed here, though they go well elsewhere, for 2 s; one call tries again in 3 s.',
+    );
+    const failedAtMs = probe(state, 1_000, true);
+    expect(state).toMatchObject({ phase: 'open', cause: 'here' });
+    const atMs = mayStart(state, { nowMs: failedAtMs, ...CALLERS });
+    onProbeStart(state, atMs === 'wait' ? 0 : atMs.atMs);
+    expect(describeOutage(state, 16_000)).toMatch(
+      /for 15 s; one call is trying whether they go well\.$/,
+    );
+    end(state, 16_000, false);
+    expect(describeOutage(state, 16_000)).toBe(
+      'Calls go through again; they are at 10 % of their number.',
+    );
+    expect(outageMs(state, 17_000)).toBe(0);
+  });
+
+  it('are no news while there is an outage already', () => {
+    const state = openAt(0);
+    const before = structuredClone(state);
+    stepBack(state, 1_000);
+    expect(state).toEqual(before);
+  });
+
+  it('are told from an API that said when to come back, also when it is back', () => {
+    const state = createOutageState();
+    onCallEnd(state, { isFailure: true, retryAfterMs: 9_000, sentAtMs: 0, nowMs: 0 });
+    expect(describeOutage(state, 0)).toMatch(/in 9 s, as it said\.$/);
+    probe(state, 0, false);
+    expect(describeOutage(state, 9_000)).toBe(
+      'The API is back; calls are at 10 % of their number.',
+    );
   });
 });
 

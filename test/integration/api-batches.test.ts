@@ -1,7 +1,9 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { describe, expect, it } from 'vitest';
+import { playProfile } from '../../src/profile/play.ts';
+import { readProfile } from '../../src/profile/read-profile.ts';
 import { useRedis } from '../support/redis.ts';
-import { openServer } from './support/api.ts';
+import { openApi as openSandbox, openServer } from './support/api.ts';
 import { type Ended, summaryOf } from './support/command.ts';
 import { type Folder, openFolder } from './support/folder.ts';
 import { runHere } from './support/program.ts';
@@ -243,6 +245,36 @@ batch: { method: GET, path: /all, params: { sites: '{domains}', full: '1' }, sep
     expect(summaryOf(ended)).toMatchObject({ statuses: { found: 130 } });
     for (const domain of DOMAINS) expect(callsAbout(asked, domain)).toHaveLength(1);
     expect(asked.length).toBeLessThan(20);
+  });
+});
+
+describe('the sandbox that plays an API with batches', () => {
+  it('gives a batch what each domain would be answered alone, and charges each', async () => {
+    const folder = openFolder();
+    const profile = (url: string, size: number): string => `
+title: Acme
+request: { baseUrl: "${url}", path: '/one?domain={domain}' }
+batch: ${
+      size > 1
+        ? `{ path: /batch, body: { asked: [{ site: 'https://{domain}' }] }, size: ${size}, records: data.items, domain: site, status: code, answer: brand }`
+        : "{ path: '/none?d={domains}', size: 2 }"
+    }
+samples:
+  - { status: 200, body: { name: Example }, means: found }
+  - { status: 404, means: not_found }
+  - { status: 422, means: rejected }
+`;
+    folder.write('play.yaml', profile('http://sandbox', 25));
+    const api = await openSandbox({ api: playProfile(readProfile(folder.at('play.yaml'))) });
+    folder.write('acme.yaml', profile(api.url, 25));
+    folder.write('list.csv', listOf([...DOMAINS, 'sample-3.com']));
+    const ended = await enrichHere(folder);
+    const { found, not_found, rejected } = summaryOf(ended).statuses;
+    expect([found + not_found, rejected]).toEqual([130, 1]);
+    expect(not_found).toBeGreaterThan(5);
+    const stats = api.stats();
+    expect(stats).toMatchObject({ charged: 130, domains: { distinct: 131, repeated: 0 } });
+    expect(stats.calls).toBeLessThanOrEqual(7);
   });
 });
 

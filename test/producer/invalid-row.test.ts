@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { createInvalidRows } from '../../src/producer/invalid-row.ts';
+import { createInvalidRows } from '../../src/producer/plan.ts';
 
 function gather(reasons: readonly string[], most = 3) {
   const invalid = createInvalidRows(most);

@@ -6,8 +6,7 @@ import { Readable } from 'node:stream';
 import { gzipSync } from 'node:zlib';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { WINDOWS_1252 } from '../../src/rows/encoding/encodings.ts';
-import { openList } from '../../src/rows/list-input.ts';
-import { openSource } from '../../src/rows/open-source.ts';
+import { openList, openSource } from '../../src/rows/list-input.ts';
 import type { Source } from '../../src/rows/source.ts';
 import { useTempFolder } from '../support/temp-folder.ts';
 

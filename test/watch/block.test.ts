@@ -1,8 +1,8 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { createLiveBlock, createPaint, type Frame, type Paint } from '../../src/watch/block.ts';
+import { createPaint, type Paint } from '../../src/watch/block.ts';
 import type { Progress } from '../../src/watch/events.ts';
-import { createLookupsBlock } from '../../src/watch/progress-block.ts';
+import { createLiveBlock, createLookupsBlock, type Frame } from '../../src/watch/progress-block.ts';
 import { PROGRESS } from './progress.ts';
 import { openScreen, type ScreenOptions } from './screen.ts';
 

@@ -1,7 +1,7 @@
 import { EventEmitter } from 'node:events';
 import headless from '@xterm/headless';
 import { vi } from 'vitest';
-import type { Host, Terminal } from '../../src/watch/block.ts';
+import type { Host, Terminal } from '../../src/watch/progress-block.ts';
 
 /** A terminal that looks at what it is sent as xterm.js does, and a process around it. */
 export interface Screen {

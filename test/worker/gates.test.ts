@@ -1,7 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { createRetryBudget } from '../../src/guard/retry-budget.ts';
 import { createCircuitBreaker } from '../../src/worker/circuit-breaker.ts';
-import { createStopSwitch } from '../../src/worker/stop-switch.ts';
 import { createWorker } from '../../src/worker/worker.ts';
 import { createFakeClock } from '../support/fake-clock.ts';
 import { createTestContext, found, type TestContext, tryAgain } from './lookups.ts';
@@ -113,37 +111,6 @@ describe('an outage of the API', () => {
     expect(passed).toBe(60); // those that ended, and a tenth of the callers
     expect(clock.sleepsMs.length).toBeLessThan(10);
   });
-});
-
-// More listeners than Node.js expects: it would warn, and others' tests would find that on standard error.
-const never = createStopSwitch().noNewCall;
-
-it('measures for how long retries were held up: once, however many were', async () => {
-  const clock = createFakeClock();
-  const gate = createRetryBudget(clock);
-  for (let retry = 0; retry < 100; retry += 1) await gate.acquire(never);
-  expect(gate.waitedMs()).toBe(0);
-  // Ten a second from now on, for twenty who come at once.
-  const passed = Promise.all(Array.from({ length: 20 }, () => gate.acquire(never)));
-  await clock.advance(1_000);
-  expect(gate.waitedMs()).toBeCloseTo(1_000, -1);
-  await clock.advance(60_000);
-  await passed;
-  expect(gate.waitedMs()).toBeGreaterThan(1_500);
-  expect(gate.waitedMs()).toBeLessThan(3_000);
-});
-
-it('does not count on for one who gave up', async () => {
-  const clock = createFakeClock();
-  const gate = createRetryBudget(clock);
-  for (let retry = 0; retry < 100; retry += 1) await gate.acquire(never);
-  const giveUp = new AbortController();
-  const passing = gate.acquire(giveUp.signal);
-  await clock.advance(20);
-  giveUp.abort(new Error('enough'));
-  await expect(passing).rejects.toThrow('enough');
-  await clock.advance(5_000);
-  expect(gate.waitedMs()).toBe(20);
 });
 
 const PER_S = 20;

@@ -1,11 +1,10 @@
 import { isAnswer } from '../../brand/outcome.ts';
 import type { RowColumn, RowFormat, RowWriter } from '../../rows/row-format.ts';
-import { cutRows } from '../cut-rows.ts';
+import { cutRows } from '../join.ts';
 import { isListed, type JoinedRow, type OutputRow } from '../joined-row.ts';
 import type { OutputColumn, OutputColumns } from '../output/output-columns.ts';
 import type { OutputFile } from '../output/output-file.ts';
-import type { EarlierOutput } from './earlier-output.ts';
-import type { FailureColumns } from './failure-columns.ts';
+import type { EarlierOutput, FailureColumns } from './earlier-output.ts';
 
 export interface MergeOptions {
   readonly earlier: EarlierOutput;

@@ -1,5 +1,13 @@
-import type { ByteWriter, CellValue, RowWriter } from '../row-format.ts';
+import type {
+  ByteWriter,
+  CellValue,
+  FilledRow,
+  RowColumn,
+  RowFiller,
+  RowWriter,
+} from '../row-format.ts';
 import { type CsvDialect, withoutLineEnd } from './csv-dialect.ts';
+import { createRowSplitter } from './csv-reader.ts';
 
 /** A row of nothing but delimiters, with its line end. */
 export interface BlankRow {
@@ -171,4 +179,48 @@ export function textOfCell(value: CellValue): string {
 
 function isScalar(value: unknown): boolean {
   return typeof value !== 'object' || value === null;
+}
+
+/**
+ * Fills blank cells of rows, and adds cells that a short row lacks. The other cells stay as they
+ * are.
+ */
+export function createCsvFiller(columns: readonly RowColumn[], dialect: CsvDialect): RowFiller {
+  const toCell = cellWriterOf(dialect);
+  const cellsIn = createRowSplitter(dialect);
+  return {
+    fill: (raw, fields, values): FilledRow => {
+      const cells = cellsIn(raw);
+      const filled: number[] = [];
+      for (const [at, { index }] of columns.entries()) {
+        const cell = toCell(values[at]);
+        if (cell === '' || !isBlank(cells[index] ?? '', dialect)) continue;
+        while (cells.length < index) cells.push('');
+        cells[index] = cell;
+        filled.push(at);
+      }
+      const lineEnd = raw.slice(withoutLineEnd(raw, dialect).length);
+      return {
+        raw: cells.join(dialect.delimiter) + lineEnd,
+        fields: Math.max(fields, cells.length),
+        filled,
+      };
+    },
+  };
+}
+
+/** Cuts rows off behind their first cells. */
+export function createRowCutter(dialect: CsvDialect): (raw: string, count: number) => string {
+  const cellsIn = createRowSplitter(dialect);
+  return (raw, count) => {
+    const cells = cellsIn(raw);
+    if (cells.length <= count) return raw;
+    const lineEnd = raw.slice(withoutLineEnd(raw, dialect).length);
+    return cells.slice(0, count).join(dialect.delimiter) + lineEnd;
+  };
+}
+
+/** Whether a cell is nothing but white space, quoted or not. */
+function isBlank(cell: string, { quote }: CsvDialect): boolean {
+  return /^\s*$/.test(quote !== '' && cell.startsWith(quote) ? cell.slice(1, -1) : cell);
 }

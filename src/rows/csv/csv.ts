@@ -6,12 +6,30 @@ import { findHeaderBelowTitle } from '../columns/header-row.ts';
 import { uniqueNames } from '../columns/names.ts';
 import type { RowFormat } from '../row-format.ts';
 import { describeText, type Source } from '../source.ts';
-import { createCsvFiller, cutCells } from './csv-cells.ts';
-import { type CsvDialect, describeDialect, usualDialect } from './csv-dialect.ts';
-import { type CsvRecord, describeFault, parserOptions } from './csv-reader.ts';
-import { isBlankLine, isBlankRow, refuseLine, scanCsv } from './csv-scan.ts';
-import { type BlankRow, cellWriterOf, createCsvWriter, textOfCell } from './csv-writer.ts';
-import { DELIMITERS, detectDialect } from './detect-dialect.ts';
+import {
+  type CsvDialect,
+  DELIMITERS,
+  describeDialect,
+  detectDialect,
+  usualDialect,
+} from './csv-dialect.ts';
+import {
+  type CsvRecord,
+  describeFault,
+  isBlankLine,
+  isBlankRow,
+  parserOptions,
+  refuseLine,
+  scanCsv,
+} from './csv-reader.ts';
+import {
+  type BlankRow,
+  cellWriterOf,
+  createCsvFiller,
+  createCsvWriter,
+  createRowCutter,
+  textOfCell,
+} from './csv-writer.ts';
 
 const SAMPLE_ROWS = 200;
 
@@ -67,6 +85,7 @@ export function openCsv(source: Source, options: OpenCsvOptions = {}): RowFormat
     ? []
     : blankRowsIn(source.sample, { dialect, start, end: first.startBytes });
   const takenNames = new Set(columns);
+  const cutRow = createRowCutter(dialect);
   const headerRaw = first.raw ?? source.sample.toString('utf8', first.startBytes, headBytes);
   const notices = [
     ...(lineOfHeader === undefined ? [] : [describeTitle(lineOfHeader)]),
@@ -111,7 +130,7 @@ export function openCsv(source: Source, options: OpenCsvOptions = {}): RowFormat
         byteOrderMark: excel || source.hasByteOrderMark,
       }),
     createFiller: (columns) => createCsvFiller(columns, dialect),
-    ownPart: (raw, { index }) => cutCells(raw, index, dialect),
+    ownPart: (raw, { index }) => cutRow(raw, index),
     textOf: textOfCell,
     textsOf: (raw) => parseSync(raw, parserOptions(dialect))[0] ?? [],
     toObject: createObjectReader(dialect, columns),

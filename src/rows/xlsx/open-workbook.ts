@@ -5,21 +5,20 @@ import { shorten } from '../columns/names.ts';
 import { findOtherArchive } from '../other-formats.ts';
 import { openSpool, type SpoolOptions, writeAll } from '../spool.ts';
 import { addressOfSheetCell, textOfSheetCell } from './cell.ts';
-import { type Drawing, readDrawings } from './drawings.ts';
-import { NO_LINKS, readLinks } from './links.ts';
+import { columnName, columnOfRef, columnsOf, MOST_COLUMNS } from './cell-ref.ts';
 import { createListRows, type LeftOut, type ListPlace } from './list-rows.ts';
 import { brokenWorkbook, normalizePath, openPackage, type Package } from './package.ts';
-import { readWorkbookParts, type SheetPart, type WorkbookParts } from './parts.ts';
+import { readRelations, readWorkbookParts, type SheetPart, type WorkbookParts } from './parts.ts';
 import { createRowsAside, isHiddenRow, type RowLine, writeRowLine } from './row-line.ts';
 import { NO_STRINGS, readSharedStrings, type SharedStrings } from './shared-strings.ts';
-import { readSheet, type SheetFrame } from './sheet-reader.ts';
+import { MOST_OF_FRAME, readSheet, type SheetFrame } from './sheet-reader.ts';
 import {
   createLongNumbers,
   type LongNumbers,
   type NumberStyle,
   readNumberStyles,
 } from './styles.ts';
-import { decodeWhole, decodeXml } from './xml.ts';
+import { attributeOf, decodeWhole, decodeXml, readXml } from './xml.ts';
 import { readTables, type SheetTable } from './xml-edit.ts';
 
 /** A workbook whose list was found and read. */
@@ -294,4 +293,207 @@ async function readList(
     await close();
     throw error;
   }
+}
+
+/** As many as a sheet may have; one link over many cells counts for each cell. */
+const MOST_LINKS = 200_000;
+const HYPERLINK = /<(?:[\w.-]+:)?hyperlink(?:\s+[\w:.-]+\s*=\s*(?:"[^"]*"|'[^']*'))+\s*\/?>/g;
+const NO_LINKS: ReadonlyMap<string, string> = new Map();
+
+/**
+ * Finds the link targets of the cells of a sheet. They are listed behind its rows, so the sheet is
+ * read once more, unless it has no links.
+ *
+ * @returns addresses by the reference of their cell, such as `B5`. Links within the workbook do not
+ * count.
+ */
+export async function readLinks(pack: Package, path: string): Promise<ReadonlyMap<string, string>> {
+  const targets = new Map<string, string>();
+  for (const { id, kind, target, isExternal } of await readRelations(pack, path)) {
+    if (kind === 'hyperlink' && isExternal) targets.set(id, target);
+  }
+  if (targets.size === 0) return NO_LINKS;
+  const links = new Map<string, string>();
+  for await (const xml of tagsBehindRows(pack, path)) {
+    readXml(xml.endsWith('/>') ? xml : `${xml.slice(0, -1)}/>`, {
+      open: (tag) => {
+        const id = Object.entries(tag.attributes).find(([name]) => name.endsWith(':id'))?.[1];
+        const target = id === undefined ? undefined : targets.get(id);
+        if (target === undefined || links.size === MOST_LINKS) return;
+        for (const place of placesOf(attributeOf(tag, 'ref') ?? '')) {
+          if (links.size < MOST_LINKS) links.set(place, target);
+        }
+      },
+    });
+  }
+  return links;
+}
+
+/** The hyperlink elements of a sheet, without reading its cells. */
+async function* tagsBehindRows(pack: Package, path: string): AsyncGenerator<string> {
+  let rest = '';
+  let behind = 0;
+  let isBehind = false;
+  for await (const chunk of decodeXml(pack.read(path))) {
+    rest += chunk;
+    if (!isBehind) {
+      const end = rest.search(/<\/(?:[\w.-]+:)?sheetData\s*>/);
+      if (end === -1) {
+        rest = rest.slice(-100);
+        continue;
+      }
+      isBehind = true;
+      rest = rest.slice(end);
+    }
+    behind += chunk.length;
+    if (behind > MOST_OF_FRAME) throw new Error('what is around its rows is too long');
+    let last = 0;
+    for (const found of rest.matchAll(HYPERLINK)) {
+      yield found[0];
+      last = found.index + found[0].length;
+    }
+    rest = rest.slice(Math.max(last, rest.length - 65_536));
+  }
+}
+
+/** `B5`, or all cells of `B5:B9`. */
+function placesOf(ref: string): readonly string[] {
+  const [first = '', last = first] = ref.split(':');
+  const from = { column: columnOfRef(first), row: rowOfRef(first) };
+  const to = { column: columnOfRef(last), row: rowOfRef(last) };
+  const places: string[] = [];
+  if (to.column < Math.max(0, from.column)) return places; // its rows would be counted for nothing
+  for (let row = from.row; row <= to.row && places.length < MOST_LINKS; row += 1) {
+    for (let column = Math.max(0, from.column); column <= to.column; column += 1) {
+      places.push(`${columnName(column)}${row}`);
+    }
+  }
+  return places;
+}
+
+function rowOfRef(ref: string): number {
+  return Number(/\d+$/.exec(ref)?.[0] ?? 0);
+}
+
+/** The cells that a picture or a chart lies over. Columns count from 0, rows from 1. */
+interface Drawing {
+  readonly firstRow: number;
+  readonly lastRow: number;
+  readonly lastColumn: number;
+}
+
+/** Lengths in drawings are in EMU, 9,525 to a pixel. */
+const EMU_PER_PIXEL = 9_525;
+const PIXELS_PER_ROW = 20;
+const PIXELS_PER_CHARACTER = 7;
+const PIXELS_OF_MARGIN = 5;
+const USUAL_WIDTH = 8.43;
+
+/**
+ * Finds where the drawings of a sheet are. One that cannot be read is where it was, and in nobody's
+ * way.
+ *
+ * @param head the sheet up to its rows, which has the widths of columns
+ */
+async function readDrawings(
+  pack: Package,
+  path: string,
+  head: string,
+): Promise<readonly Drawing[]> {
+  const drawings: Drawing[] = [];
+  for (const { kind, target } of await readRelations(pack, path)) {
+    if (kind !== 'drawing' || pack.find(target) === undefined) continue;
+    const xml = await pack.readWhole(target).then(decodeWhole, () => '');
+    try {
+      drawings.push(...findDrawings(xml, widthsOf(head)));
+    } catch {}
+  }
+  return drawings;
+}
+
+interface Anchor {
+  readonly kind: string;
+  readonly depth: number;
+  readonly places: Record<string, number>;
+}
+
+/** Anchors name the cells of two corners, or of one and the size, or only a place and the size. */
+function findDrawings(xml: string, widthOf: (column: number) => number): readonly Drawing[] {
+  const found: Drawing[] = [];
+  let anchor: Anchor | undefined;
+  let corner = '';
+  let text = '';
+  let depth = 0;
+  if (xml === '') return found;
+  readXml(xml, {
+    open: (tag) => {
+      depth += 1;
+      text = '';
+      if (/^(?:twoCell|oneCell|absolute)Anchor$/.test(tag.local)) {
+        anchor = { kind: tag.local, depth, places: {} };
+      } else if (anchor && depth === anchor.depth + 1) {
+        corner = tag.local;
+        for (const name of ['x', 'y', 'cx', 'cy']) {
+          const value = attributeOf(tag, name);
+          if (value !== undefined) anchor.places[name] = Number(value);
+        }
+      }
+    },
+    text: (more) => {
+      text += more;
+    },
+    close: (local) => {
+      if (anchor && depth === anchor.depth + 2 && (corner === 'from' || corner === 'to')) {
+        anchor.places[`${corner}.${local}`] = Number(text);
+      }
+      if (anchor?.depth === depth) {
+        found.push(drawingAt(anchor.places, widthOf));
+        anchor = undefined;
+      }
+      depth -= 1;
+    },
+  });
+  return found;
+}
+
+function drawingAt(
+  places: Readonly<Record<string, number>>,
+  widthOf: (column: number) => number,
+): Drawing {
+  const of = (name: string): number => places[name] ?? 0;
+  const firstRow = of('from.row') + Math.floor(of('y') / EMU_PER_PIXEL / PIXELS_PER_ROW);
+  if (places['to.col'] !== undefined) {
+    // A corner at the very edge of a cell does not lie over it.
+    const edge = (name: string, offset: string): number => of(name) - (of(offset) === 0 ? 1 : 0);
+    return {
+      firstRow: firstRow + 1,
+      lastRow: edge('to.row', 'to.rowOff') + 1,
+      lastColumn: edge('to.col', 'to.colOff'),
+    };
+  }
+  const heightPixels = (of('from.rowOff') + of('cy')) / EMU_PER_PIXEL;
+  let pixels = (of('x') + of('from.colOff') + of('cx')) / EMU_PER_PIXEL;
+  let column = of('from.col');
+  while (column < MOST_COLUMNS && pixels > widthOf(column)) {
+    pixels -= widthOf(column);
+    column += 1;
+  }
+  return {
+    firstRow: firstRow + 1,
+    lastRow: firstRow + Math.ceil(heightPixels / PIXELS_PER_ROW),
+    lastColumn: column,
+  };
+}
+
+/** The widths of columns in pixels. */
+function widthsOf(head: string): (column: number) => number {
+  const [, usual] =
+    /<(?:[\w.-]+:)?sheetFormatPr\s[^>]*?defaultColWidth\s*=\s*["']([\d.]+)/.exec(head) ?? [];
+  const ranges = columnsOf(head);
+  return (column) => {
+    const own = ranges.find(({ first, last }) => first <= column && column <= last);
+    if (own?.isHidden) return 0;
+    const characters = Number(own?.width ?? usual ?? USUAL_WIDTH);
+    return Math.floor(characters * PIXELS_PER_CHARACTER + PIXELS_OF_MARGIN);
+  };
 }

@@ -4,11 +4,18 @@ import type { Workbook } from './open-workbook.ts';
 import type { Package } from './package.ts';
 import { relationsPathOf } from './parts.ts';
 import { withRowsAside } from './row-line.ts';
-import { createFrame, filteredRange, findUnfitFilter, fitFrame } from './sheet-frame.ts';
 import type { SheetFrame } from './sheet-reader.ts';
 import type { SheetLayout } from './sheet-writer.ts';
 import { addLongNumbers, stylesXml } from './styles.ts';
-import { editTexts, type NewSheet, type WorkbookTexts } from './workbook-edit.ts';
+import {
+  createFrame,
+  editTexts,
+  filteredRange,
+  findUnfitFilter,
+  fitFrame,
+  type NewSheet,
+  type WorkbookTexts,
+} from './workbook-edit.ts';
 import { declareUtf8, decodeWhole, escapeXml } from './xml.ts';
 import {
   editXml,

@@ -1,7 +1,7 @@
 import { parse } from 'csv-parse/sync';
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { createCsvFiller } from '../../../src/rows/csv/csv-cells.ts';
+import { createCsvFiller } from '../../../src/rows/csv/csv-writer.ts';
 import { createJsonlFiller } from '../../../src/rows/jsonl.ts';
 import { dialectOf } from '../sources.ts';
 

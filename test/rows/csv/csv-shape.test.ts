@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { endOfQuotes, readShape } from '../../../src/rows/csv/detect-dialect.ts';
+import { readShape } from '../../../src/rows/csv/csv-dialect.ts';
 
 const DOUBLED = { quote: '"', escape: '"' } as const;
 const ESCAPED = { quote: '"', escape: '\\' } as const;
@@ -15,29 +15,33 @@ describe('readShape', () => {
     const grammar = { delimiter: ';', endsAtReturn: false, ...DOUBLED } as const;
     expect(readShape(text, grammar, { isWhole: true }).records).toBe(records);
   });
-});
 
-describe('endOfQuotes', () => {
   it.each([
-    ['"a",b', DOUBLED, 3],
-    ['"a""b",c', DOUBLED, 6],
-    ['"a""",c', DOUBLED, 5],
-    ['"a""', DOUBLED, -1],
-    ['""', DOUBLED, 2],
-    ['"', DOUBLED, -1],
-    ['"a\\"b",c', ESCAPED, 6],
-    ['"a\\\\",c', ESCAPED, 5],
-    ['"a\\nb",c', ESCAPED, 6],
-    ['"a"\\",c', ESCAPED, 3],
-    ['"a\\"', ESCAPED, -1],
-    ['"a\\', ESCAPED, -1],
-  ])('of %s with %o are behind character %i', (text, style, end) => {
-    expect(endOfQuotes(text, 0, style)).toBe(end);
-    expect(endOfQuotes(`x,${text}`, 2, style)).toBe(end === -1 ? -1 : end + 2);
-  });
+    ['"a",b', DOUBLED, true],
+    ['"a""b",c', DOUBLED, true],
+    ['"a""",c', DOUBLED, true],
+    ['"a""', DOUBLED, false],
+    ['""', DOUBLED, true],
+    ['"', DOUBLED, false],
+    ['"a\\"b",c', ESCAPED, true],
+    ['"a\\\\",c', ESCAPED, true],
+    ['"a\\nb",c', ESCAPED, true],
+    ['"a"\\",c', ESCAPED, false],
+    ['"a\\"', ESCAPED, false],
+    ['"a\\', ESCAPED, false],
+  ])(
+    'sees whether quotes are closed at the end of their cell: %s with %o',
+    (text, style, isClosed) => {
+      const grammar = { delimiter: ',', endsAtReturn: false, ...style } as const;
+      const expected = isClosed ? { quoted: 1, faults: 0 } : { quoted: 0, faults: 1 };
+      expect(readShape(text, grammar, { isWhole: true })).toMatchObject(expected);
+      expect(readShape(`x,${text}`, grammar, { isWhole: true })).toMatchObject(expected);
+    },
+  );
 
-  it('are found in a cell of megabytes that is full of backslashes', () => {
+  it('gets through a cell of megabytes that is full of backslashes', () => {
     const text = `"${'C:\\\\dir\\n '.repeat(600_000)}"`;
-    expect(endOfQuotes(text, 0, ESCAPED)).toBe(text.length);
+    const grammar = { delimiter: ',', endsAtReturn: false, ...ESCAPED } as const;
+    expect(readShape(text, grammar, { isWhole: true })).toMatchObject({ quoted: 1, faults: 0 });
   });
 });

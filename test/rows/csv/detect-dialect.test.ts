@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { detectDialect } from '../../../src/rows/csv/detect-dialect.ts';
+import { detectDialect } from '../../../src/rows/csv/csv-dialect.ts';
 
 describe('detectDialect', () => {
   it.each([

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { readLinks } from '../../../src/rows/xlsx/links.ts';
+import { readLinks } from '../../../src/rows/xlsx/open-workbook.ts';
 import type { Package } from '../../../src/rows/xlsx/package.ts';
 
 const RELATIONS =

@@ -1,5 +1,4 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { ReplyError } from 'ioredis';
 import { BrandfillError } from '../../../common/errors.ts';
 import { unlessAborted } from '../../../common/lifetime.ts';
 
@@ -22,7 +21,7 @@ export function createRefusals(onNotice: (message: string) => void, who = 'a wor
   const isNew = createNoticeFilter();
   return {
     tell: (error) => {
-      if (!(error instanceof ReplyError) || LOGIN.test(String(error))) return false;
+      if (!isReply(error) || LOGIN.test(String(error))) return false;
       const reason = reasonOf(error);
       if (isNew(reason)) onNotice(`Redis refuses what ${who} needs: ${reason}. Trying again.`);
       return true;
