@@ -8,8 +8,8 @@ export interface PlayedAnswer {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
-  /** What it costs, in the units that the profile bills. */
-  readonly charge: number;
+  /** What it costs, in the units that the profile bills. @default nothing */
+  readonly charge?: number;
 }
 
 /** How the batches of an API are answered that is played by the sandbox. */
@@ -60,7 +60,7 @@ export function playBatch(batch: BatchFile): PlayedBatch {
         return status ? setAt(entry, status, alone.status) : entry;
       });
       const reply = records ? setAt({}, records, entries) : entries;
-      return { status: 200, headers: {}, body: JSON.stringify(reply), charge: 0 };
+      return { status: 200, headers: {}, body: JSON.stringify(reply) };
     },
   };
 }

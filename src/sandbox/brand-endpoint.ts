@@ -145,8 +145,7 @@ export class BrandEndpoint {
     const answers = new Map<string, SandboxAnswer>();
     for (const domain of domains) {
       const answer = api.reply(domain, this.#counter.admit(domain));
-      const { status = 200 } = answer;
-      const { charge = status === 200 || status === 404 ? 1 : 0 } = answer;
+      const { status = 200, charge = status === 200 || status === 404 ? 1 : 0 } = answer;
       this.#counter.charge(charge);
       this.#counter.answer(domain, status, false);
       this.#counter.leave();

@@ -157,28 +157,6 @@ describe('two budgets in one', () => {
   });
 });
 
-it('a reservation of two budgets is good while both are', async () => {
-  const good = [true, true];
-  const budgets = good.map((_, at): Budget => {
-    const reservation = { isGood: () => good[at] ?? false, spend: () => {}, release: () => {} };
-    return { acquire: async () => reservation, tryAcquire: () => reservation };
-  });
-  const [one, other] = budgets;
-  if (!one || !other) throw new Error('There are two.');
-  const reserved = await reserve(joinBudgets(one, other));
-  const seen = [
-    [true, true],
-    [false, true],
-    [true, false],
-  ].map((both) => {
-    good.splice(0, 2, ...both);
-    return reserved.isGood();
-  });
-  expect(seen).toEqual([true, false, false]);
-  expect((await reserve(createBudget(undefined))).isGood()).toBe(true);
-  expect((await reserve(createBudget(1))).isGood()).toBe(true);
-});
-
 describe('a budget of what calls cost', () => {
   it('holds the price of each call under way, and takes what the answer cost', async () => {
     const budget = createCostBudget(25, 10);
@@ -200,4 +178,26 @@ describe('a budget of what calls cost', () => {
     first?.spend(0);
     expect(isUsedUp(await waiting)).toBe(false);
   });
+});
+
+it('a reservation of two budgets is good while both are', async () => {
+  const good = [true, true];
+  const budgets = good.map((_, at): Budget => {
+    const reservation = { isGood: () => good[at] ?? false, spend: () => {}, release: () => {} };
+    return { acquire: async () => reservation, tryAcquire: () => reservation };
+  });
+  const [one, other] = budgets;
+  if (!one || !other) throw new Error('There are two.');
+  const reserved = await reserve(joinBudgets(one, other));
+  const seen = [
+    [true, true],
+    [false, true],
+    [true, false],
+  ].map((both) => {
+    good.splice(0, 2, ...both);
+    return reserved.isGood();
+  });
+  expect(seen).toEqual([true, false, false]);
+  expect((await reserve(createBudget(undefined))).isGood()).toBe(true);
+  expect((await reserve(createBudget(1))).isGood()).toBe(true);
 });
