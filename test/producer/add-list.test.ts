@@ -1,7 +1,7 @@
 import { appendFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { cutIntoLists, listDomains } from '../../src/producer/add-list.ts';
+import { cutIntoLists, listDomains } from '../../src/commands/add.ts';
 import { chooseDomainColumn } from '../../src/producer/choose-column.ts';
 import { createDistinctDomains } from '../../src/producer/distinct-domains.ts';
 import { createDomainReader } from '../../src/rows/domain/domain-reader.ts';

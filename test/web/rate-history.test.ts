@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { PaceDescription } from '../../src/pace/pacer.ts';
 import type { Progress } from '../../src/watch/events.ts';
-import { createRateHistory } from '../../src/web/rate-history.ts';
+import { createRateHistory } from '../../src/web/live-run.ts';
 import { progressAt } from '../report/recordings.ts';
 
 function paceOf(pace: Partial<PaceDescription>): PaceDescription {
