@@ -79,7 +79,7 @@ function holdPaused(): {
         return () => void listeners.delete(listener);
       },
     },
-    withdraw: async () => {
+    returnToRun: async () => {
       waiting.push(listeners.size);
       if (waiting.length === 5) looked.open();
       return [];

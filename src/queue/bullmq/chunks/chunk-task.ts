@@ -41,8 +41,8 @@ export interface ChunkTaskOptions {
   readonly countCalls: (data: LookupsData) => Promise<CallsOfChunk | undefined>;
   /** Whether a chunk for another API is refused. Otherwise it is left to other workers. */
   readonly mayRefuse: (chunk: string, api: string) => Promise<boolean>;
-  /** Puts a chunk back on the queue unchanged, for other workers. */
-  readonly leave: (taken: TakenJob) => Promise<void>;
+  /** Returns a chunk to the queue unchanged, for other workers. */
+  readonly returnJob: (taken: TakenJob) => Promise<void>;
   /** Delays a chunk for a moment, so that this or another worker takes it then. */
   readonly delay: (taken: TakenJob) => Promise<void>;
   /** Sets a chunk aside until backfills are resumed. */
@@ -87,8 +87,16 @@ const MOST_LOST_WORKERS = 3;
  * Of the suspects only one is looked up at a time: a worker that is lost then speaks against that one.
  */
 export function createChunkTask(options: ChunkTaskOptions): ChunkTask {
-  const { handle, normalize, api, countCalls, mayRefuse, leave, delayUntilResumed, recipients } =
-    options;
+  const {
+    handle,
+    normalize,
+    api,
+    countCalls,
+    mayRefuse,
+    returnJob,
+    delayUntilResumed,
+    recipients,
+  } = options;
   const { streams, returns, paused, isStopping, onLeft, onNotice, now, maxPendingMs = 0 } = options;
   let hasSuspect = false;
 
@@ -140,7 +148,7 @@ export function createChunkTask(options: ChunkTaskOptions): ChunkTask {
     };
 
     if (data.api !== undefined && data.api !== api) {
-      if (!(await mayRefuse(id, data.api))) return await leave(taken);
+      if (!(await mayRefuse(id, data.api))) return await returnJob(taken);
       onNotice(`Chunk ${id} is meant for another API and was refused; see --base-url and --param.`);
       return await fail('worker_has_other_api');
     }
@@ -238,7 +246,7 @@ export function createChunkTask(options: ChunkTaskOptions): ChunkTask {
       const dueMs = Math.max(...parked.values());
       await returns.park(chunk, pending, { dueMs, sinceMs, asks: asks + 1 });
     }
-    if (notAsked.length > 0) await returns.giveBack(chunk, notAsked);
+    if (notAsked.length > 0) await returns.returnUnasked(chunk, notAsked);
   }
 
   /**

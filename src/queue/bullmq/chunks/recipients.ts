@@ -204,7 +204,7 @@ function cut(outcomes: readonly OutcomeData[]): readonly (readonly OutcomeData[]
 /** Replaces a chunk that was taken by other chunks on the queue. */
 export interface ChunkReturns {
   /** Puts the remaining domains back as a chunk of their own, before all waiting chunks. */
-  giveBack(chunk: TakenChunk, domains: readonly string[]): Promise<void>;
+  returnUnasked(chunk: TakenChunk, domains: readonly string[]): Promise<void>;
   /** Puts pending domains back as a chunk of their own, which workers get when it is due. */
   park(chunk: TakenChunk, domains: readonly string[], pending: ParkedChunk): Promise<void>;
   /** Puts the domains back one by one, to find out which of them is to blame. */
@@ -256,7 +256,7 @@ export function createChunkReturns(client: RedisClient): ChunkReturns {
   }
 
   return {
-    giveBack: (chunk, domains) => replace(chunk, [{ ...chunk.data, domains: [...domains] }]),
+    returnUnasked: (chunk, domains) => replace(chunk, [{ ...chunk.data, domains: [...domains] }]),
     park: (chunk, domains, { dueMs, sinceMs, asks }) =>
       replace(chunk, [{ ...chunk.data, domains: [...domains], pending: { sinceMs, asks } }], dueMs),
     cut: (chunk, domains) =>

@@ -148,7 +148,7 @@ export function takeChunks(options: TakeChunksOptions): ChunkTaker {
       return runId === undefined ? undefined : await callsOfRuns.of(runId, maxCalls);
     },
     mayRefuse: (chunk, api) => otherApis.mayRefuse(chunk, api),
-    leave: async ({ job, token }) => {
+    returnJob: async ({ job, token }) => {
       rest();
       await job.moveToWait(token);
       const isFed =

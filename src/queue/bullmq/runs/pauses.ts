@@ -99,7 +99,7 @@ interface HoldBackOptions {
    * Takes all chunks that no worker has begun off the queue. Returns the domains that are left of
    * them.
    */
-  readonly withdraw: () => Promise<readonly (readonly string[])[]>;
+  readonly returnToRun: () => Promise<readonly (readonly string[])[]>;
   /** Puts domains on the queue. */
   readonly give: (domains: readonly string[]) => Promise<void>;
   /** Filters domains that are on no queue and at no worker: returns those to be asked again now. */
@@ -130,7 +130,7 @@ export function holdBackWhilePaused(options: HoldBackOptions): HoldBack {
     client,
     ledger,
     control,
-    withdraw,
+    returnToRun,
     give,
     claimAgain,
     drop,
@@ -146,7 +146,7 @@ export function holdBackWhilePaused(options: HoldBackOptions): HoldBack {
     while (control.isPaused && !signal.aborted && !isClosed) {
       try {
         await markPaused(client, runId);
-        held.push(...(await withdraw()));
+        held.push(...(await returnToRun()));
       } catch {
         // Redis is away, so workers make no calls either. The next look will do.
       }

@@ -313,10 +313,10 @@ export interface GivenChunks {
    */
   readonly give: (domains: readonly string[], round?: number) => Promise<void>;
   /**
-   * Takes back chunks that no worker has begun. Returns the domains that are left of them. Leaves
+   * Returns chunks that no worker has begun to the run. Returns the domains that are left of them. Leaves
    * out those that Redis does not let go for now.
    */
-  readonly withdraw: () => Promise<readonly (readonly string[])[]>;
+  readonly returnToRun: () => Promise<readonly (readonly string[])[]>;
   close(): Promise<void>;
 }
 
@@ -372,7 +372,7 @@ export function openGivenChunks(options: GivenChunksOptions): GivenChunks {
         await queue.add(LOOKUPS_JOB, data, { ...jobOptions, timestamp });
       }, giveUp);
     },
-    withdraw: async () => {
+    returnToRun: async () => {
       const chunks = await ledger.read();
       // What was taken back is on no queue any more: it must not be lost with what could not be.
       const left = await Promise.all([...chunks.keys()].map((id) => takeBack(id).catch(() => [])));

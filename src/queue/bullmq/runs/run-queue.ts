@@ -71,7 +71,7 @@ export interface RunQueue extends LookupQueue {
   readonly runId: string;
 }
 
-/** How often, after a stop, lookups that workers gave back are withdrawn from the queue. */
+/** How often, after a stop, lookups that workers returned are returned to the run. */
 const WITHDRAW_MS = 500;
 /** A Redis that cannot be reached must not hold up the end of a run for longer. */
 const CLOSE_MS = 5_000;
@@ -93,8 +93,8 @@ export async function openRunQueue(options: RunQueueOptions): Promise<RunQueue> 
   const stops = [signal, giveUp];
   for (const stop of stops) stop.addEventListener('abort', change.notify);
   const given = openGivenChunks({ ...options, client, ledger });
-  const { queue, give, withdraw } = given;
-  const shared = { ...options, client, ledger, queue, give, withdraw, drop, claimAgain };
+  const { queue, give, returnToRun } = given;
+  const shared = { ...options, client, ledger, queue, give, returnToRun, drop, claimAgain };
   /** Domains of a chunk that waits for room in the window. */
   const held = new Set<string>();
   const holdBack = control && holdBackWhilePaused({ ...shared, control });
@@ -140,7 +140,7 @@ export async function openRunQueue(options: RunQueueOptions): Promise<RunQueue> 
   /** Makes workers start no further call and give back what they have not begun. */
   async function dropUnbegun(): Promise<void> {
     await markPaused(client, ledger.runId);
-    for (const domains of await withdraw()) drop(domains);
+    for (const domains of await returnToRun()) drop(domains);
   }
 
   async function stopAfter(taker: ChunkTaker, end: Promise<void>): Promise<void> {
