@@ -331,7 +331,7 @@ function whatHides(text: string): 'nothing' | 'escapes_of_json' | 'anything' {
       // Of two backslashes, the second may begin another escape.
       if (!/["/bfnrt]/.test(next)) return 'anything';
       at += 1;
-    } else if (/[\da-z#]/i.test(next)) return 'anything';
+    } else if (/[\da-z#\s]/i.test(next)) return 'anything';
     hasEscapes = true;
   }
   return hasEscapes ? 'escapes_of_json' : 'nothing';

@@ -227,6 +227,16 @@ describe('a secret of an answer', () => {
     );
   });
 
+  it.each([
+    ['@~a=a@/~_', ' @~a& #x3D ;a@& #x2F ;~_ '],
+    ['sk/live=key', 'sk% 2Flive% 3Dkey'],
+    ['sk/live"key', String.raw`sk\ /live\ "key`],
+  ])('%s is found when gaps are within its escapes: %s', (secret, text) => {
+    const { json, text: clean } = createRedactor([secret]);
+    expect([json(text), clean(text)].join()).not.toContain('live');
+    expect(clean(text)).toContain('[redacted]');
+  });
+
   it('is found when other ways are mixed from character to character', () => {
     const perChar = names.filter((name) =>
       /all of it|JavaScript|decimal|as it is|of C$/.test(name),
