@@ -9,15 +9,17 @@ const WORKERS = 2;
 const EVENTS = 7;
 /** So that the run is not over before most of it has happened. */
 const SLOW = { latencyMs: { fromMs: 20, toMs: 300 } };
-/** Calls that may be made again because of an event: those that were under way. */
+/** Those that were under way, and those whose outcomes gathered in the last few milliseconds. */
+const LOST = CONCURRENCY + 4;
+/** Calls that may be made again because of an event. */
 const COSTS = {
-  'worker killed': CONCURRENCY,
+  'worker killed': LOST,
   'worker stopped': 0,
-  'worker frozen': CONCURRENCY,
+  'worker frozen': LOST,
   'run killed': 0,
   'run interrupted': 0,
   // Who comes back first may take what another has not been able to note.
-  'Redis restarted': WORKERS * CONCURRENCY,
+  'Redis restarted': WORKERS * LOST,
 };
 type Event = keyof typeof COSTS;
 

@@ -1,3 +1,4 @@
+import { createHook } from 'node:async_hooks';
 import { mkdtempSync, readdirSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
@@ -16,9 +17,8 @@ import { openFilesIn } from './descriptors.ts';
 const SETTLE_MS = 10_000;
 const LOOK_EVERY_MS = 10;
 
-/** What keeps the event loop going and is ours, by the names that Node.js has for it. */
+/** What keeps the event loop going and is ours but for timers, by the names that Node.js has for it. */
 const KINDS: Readonly<Record<string, string>> = {
-  Timeout: 'timer',
   TCPServerWrap: 'server',
   TCPSocketWrap: 'socket',
   TLSWrap: 'TLS socket',
@@ -44,16 +44,16 @@ const ALLOWED: readonly { readonly what: RegExp; readonly in?: string; readonly 
   },
 ];
 
-/** Test files of one worker share its folder. */
+/** Test files of one worker share its folder, and the timers that are known. */
 const KEY = Symbol.for('brandfill temporary folder');
+const TIMERS = Symbol.for('brandfill timers');
 
 const folder = useOwnTemporaryFolder();
+const timers = useTimers();
 let before: Map<unknown, string>;
 
 beforeAll(() => {
   before = look();
-  // A timer that is there now is of Vitest, and gone in a tenth of a second.
-  for (const what of before.keys()) if (String(what).startsWith('Timeout ')) before.delete(what);
 });
 
 afterAll(async () => {
@@ -88,6 +88,7 @@ function look(): Map<unknown, string> {
     counts.set(kind, count);
     found.set(`${kind} ${count}`, `a ${word}`);
   }
+  for (const [timer, words] of timers()) found.set(timer, words);
   for (const event of process.eventNames()) {
     for (const listener of process.rawListeners(event)) {
       found.set(listener, `a listener for '${String(event)}' on process (${String(listener)})`);
@@ -106,4 +107,45 @@ function useOwnTemporaryFolder(): string {
   Reflect.set(globalThis, KEY, own);
   process.env['TMPDIR'] = own;
   return own;
+}
+
+/** The fields of a timer that say what becomes of it. Node.js has no others. */
+interface Timer {
+  readonly _destroyed: boolean;
+  readonly _idleTimeout: number;
+  hasRef(): boolean;
+}
+
+/**
+ * Finds the timers that keep the event loop going, with where they were started: a number of them
+ * (`getActiveResourcesInfo`) says neither whose they are nor since which file they are there.
+ */
+function useTimers(): () => readonly (readonly [timer: Timer, words: string])[] {
+  const known: unknown = Reflect.get(globalThis, TIMERS);
+  if (typeof known === 'function') return known as ReturnType<typeof useTimers>;
+  const started = new Map<WeakRef<Timer>, Error>();
+  createHook({
+    init: (_, type, __, resource) => {
+      if (type !== 'Timeout') return;
+      started.set(new WeakRef(resource as Timer), new Error('started'));
+    },
+  }).enable();
+  const find = (): readonly (readonly [Timer, string])[] => {
+    const found: [Timer, string][] = [];
+    for (const [ref, at] of started) {
+      const timer = ref.deref();
+      if (!timer || timer._destroyed) started.delete(ref);
+      else if (timer.hasRef()) found.push([timer, describeTimer(timer, at.stack ?? '')]);
+    }
+    return found;
+  };
+  Reflect.set(globalThis, TIMERS, find);
+  return find;
+}
+
+function describeTimer({ _idleTimeout: ms }: Timer, stack: string): string {
+  const place = stack
+    .split('\n')
+    .find((line) => /[/\\](src|test)[/\\](?!support[/\\]leaks)/.test(line));
+  return `a timer of ${ms} ms, started ${place?.trim() ?? 'by a package'}`;
 }
