@@ -58,48 +58,8 @@ const UNBOUNDED_BUDGET: Budget = {
 
 /** @param maxCalls undefined for no bound */
 export function createBudget(maxCalls: number | undefined): Budget {
-  return maxCalls === undefined ? UNBOUNDED_BUDGET : createBoundedBudget(maxCalls);
-}
-
-function createBoundedBudget(maxCalls: number): Budget {
-  let spent = 0;
-  let acquired = 0;
-  let waiting: (() => void)[] = [];
-
-  function settle(): void {
-    acquired -= 1;
-    const woken = waiting;
-    waiting = [];
-    for (const wake of woken) wake();
-  }
-
-  const permit: Permit = {
-    isGood: () => true,
-    spend: () => {
-      spent += 1;
-      settle();
-    },
-    release: settle,
-  };
-
-  function tryAcquire(): Permit | undefined {
-    if (spent + acquired >= maxCalls) return undefined;
-    acquired += 1;
-    return permit;
-  }
-
-  return {
-    tryAcquire,
-    acquire: async (signal) => {
-      for (;;) {
-        const mine = tryAcquire();
-        if (mine) return mine;
-        signal.throwIfAborted();
-        if (spent >= maxCalls) return { reason: 'max_calls' };
-        await new Promise<void>((resolve) => waiting.push(resolve));
-      }
-    },
-  };
+  if (maxCalls === undefined) return UNBOUNDED_BUDGET;
+  return createBoundedBudget({ most: maxCalls, price: 1, reason: 'max_calls', costOf: () => 1 });
 }
 
 /**
@@ -110,12 +70,31 @@ function createBoundedBudget(maxCalls: number): Budget {
  * @param priceMicros what a call may cost
  */
 export function createCostBudget(maxMicros: number, priceMicros: number): Budget {
-  let spentMicros = 0;
+  return createBoundedBudget({
+    most: maxMicros,
+    price: priceMicros,
+    reason: 'max_cost',
+    // A call that was given up may be billed.
+    costOf: (costMicros = priceMicros) => costMicros,
+  });
+}
+
+interface Bound {
+  readonly most: number;
+  /** What each call under way holds. */
+  readonly price: number;
+  readonly reason: UsedUp['reason'];
+  /** What a call that was made counts, by what its answer says that it cost. */
+  readonly costOf: (costMicros: number | undefined) => number;
+}
+
+function createBoundedBudget({ most, price, reason, costOf }: Bound): Budget {
+  let spent = 0;
   let underWay = 0;
   let waiting: (() => void)[] = [];
 
-  function settle(costMicros: number): void {
-    spentMicros += costMicros;
+  function settle(cost: number): void {
+    spent += cost;
     underWay -= 1;
     const woken = waiting;
     waiting = [];
@@ -124,13 +103,12 @@ export function createCostBudget(maxMicros: number, priceMicros: number): Budget
 
   const permit: Permit = {
     isGood: () => true,
-    // A call that was given up may be billed.
-    spend: (costMicros = priceMicros) => settle(costMicros),
+    spend: (costMicros) => settle(costOf(costMicros)),
     release: () => settle(0),
   };
 
   function tryAcquire(): Permit | undefined {
-    if (spentMicros + (underWay + 1) * priceMicros > maxMicros) return undefined;
+    if (spent + (underWay + 1) * price > most) return undefined;
     underWay += 1;
     return permit;
   }
@@ -142,7 +120,7 @@ export function createCostBudget(maxMicros: number, priceMicros: number): Budget
         const mine = tryAcquire();
         if (mine) return mine;
         signal.throwIfAborted();
-        if (underWay === 0) return { reason: 'max_cost' };
+        if (underWay === 0) return { reason };
         await new Promise<void>((resolve) => waiting.push(resolve));
       }
     },
