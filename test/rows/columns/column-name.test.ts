@@ -1,6 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import { meaningOfName } from '../../../src/rows/columns/column-name.ts';
-import { COLUMN_WORDS, type ColumnWords } from '../../../src/rows/columns/column-words.ts';
+import {
+  COLUMN_WORDS,
+  type ColumnWords,
+  meaningOfName,
+} from '../../../src/rows/columns/column-name.ts';
 
 type Kind = 'domain' | 'web' | 'email';
 
