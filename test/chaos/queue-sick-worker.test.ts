@@ -21,7 +21,7 @@ it('a worker whose machine cannot make calls steps back alone, says why, and com
   const status = await statusOf(sick);
   const run = await fleet.enrich('--workers', '0');
   const why = async (): Promise<string> => (await status.ready()).reasons.join();
-  await expect.poll(why, { timeout: 10_000 }).toContain('This machine has not been able to make');
+  await expect.poll(why, { timeout: 60_000 }).toContain('This machine has not been able to make');
   expect(await sick.shows('No call gets through the proxy')).toContain('(proxy_502)');
   const troubles = async (): Promise<readonly string[]> =>
     (await readWorkers(fleet.redis.client)).workers.flatMap(({ trouble = [] }) => trouble);
