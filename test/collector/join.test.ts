@@ -200,7 +200,7 @@ describe('rows that are cut', () => {
   ): Promise<readonly number[]> {
     const cut = cutRows(
       {
-        source: sourceOf(text),
+        source: sourceOf(text, { chunkBytes: 65_536 }),
         headBytes: 0,
         index: {
           read: async function* () {

@@ -68,13 +68,6 @@ describe('a damaged workbook', () => {
     ],
     ['depth', { 'xl/worksheets/sheet1.xml': `<worksheet>${'<a>'.repeat(300)}` }],
     ['no sheets', { 'xl/workbook.xml': '<workbook><sheets/></workbook>' }],
-    [
-      'entities of its own',
-      {
-        'xl/worksheets/sheet1.xml':
-          '<!DOCTYPE w [<!ENTITY a "aaaaaaaaaa"><!ENTITY b "&a;&a;&a;&a;">]><worksheet><sheetData><row><c t="str"><v>&b;</v></c></row></sheetData></worksheet>',
-      },
-    ],
   ])('is refused for %s', async (_, parts) => {
     const bytes = await zipOf({ ...partsOf({ sheets: SHEETS }), ...parts });
     expect(await refusalOf(bytes)).toMatch(
@@ -181,22 +174,12 @@ describe('what is no workbook of this kind', () => {
       () => Buffer.concat([OLE, Buffer.alloc(600), Buffer.from('WordDocument', 'utf16le')]),
       /a document and no workbook/,
     ],
-    [
-      'an .xls of the eighties',
-      () => Buffer.from('0900040007001000', 'hex'),
-      /an old Excel workbook/,
-    ],
     ['what macOS notes', () => Buffer.from('0005160700020000', 'hex'), /macOS notes/],
     [
       '.ods',
       () =>
         zipOf({ mimetype: 'application/vnd.oasis.opendocument.spreadsheet', 'content.xml': '' }),
       /an OpenDocument spreadsheet \(\.ods\).*save it as XLSX/,
-    ],
-    [
-      '.odt',
-      () => zipOf({ mimetype: 'application/vnd.oasis.opendocument.text' }),
-      /no spreadsheet/,
     ],
     [
       '.numbers',
@@ -209,22 +192,9 @@ describe('what is no workbook of this kind', () => {
       /\.xlsb.*save it as XLSX/,
     ],
     [
-      '.docx',
-      () => zipOf({ 'word/document.xml': 'x', '[Content_Types].xml': '' }),
-      /a document and no workbook/,
-    ],
-    [
       'MHTML of Excel',
       () => Buffer.from('MIME-Version: 1.0\r\nX-Document-Type: Workbook\r\n\r\n<html>'),
       /a web archive \(MHTML\); open it in a spreadsheet program and save it/,
-    ],
-    [
-      'MHTML of a browser',
-      () =>
-        Buffer.from(
-          'From: <Saved by Blink>\r\nSubject: Accounts\r\n and more\r\nMIME-Version: 1.0\r\nContent-Type: multipart/related;\r\n',
-        ),
-      /a web archive \(MHTML\)/,
     ],
     ['SYLK', () => Buffer.from('ID;PWXL;N;E\r\nP;PGeneral\r\n'), /\(SYLK\)/],
     ['RTF', () => Buffer.from('{\\rtf1\\ansi domain}'), /\(RTF\)/],
