@@ -1,7 +1,9 @@
 import { createHash } from 'node:crypto';
 import { resolve } from 'node:path';
 import { unlessAborted } from '../common/lifetime.ts';
+import type { Job } from '../options/api.ts';
 import { type LogosOfRun, openLogosOf, type SavedLogos } from './logos.ts';
+import { lookUpAtBoth, type Pass } from './look-up-both.ts';
 import { type LookupTotals, lookUpAll } from './lookups/look-up-all.ts';
 import { makeStore, type PlannedRun } from './plan.ts';
 import { addTotals, lookUpSample } from './sample.ts';
@@ -47,22 +49,31 @@ async function lookUpDue(
   run: PlannedRun,
   isLeftOut: (domain: string) => boolean = () => false,
 ): Promise<LookupTotals> {
-  const { job, context, store, index, plan, domainRows, isUsable, startedAtMs, now } = run;
-  return await lookUpAll({
+  const { job, context, store, plan, isUsable, apis } = run;
+  if (apis) return await lookUpAtBoth({ ...run, apis }, isLeftOut, (pass) => lookUpPass(run, pass));
+  return await lookUpPass(run, {
     ...context,
     job,
-    name: nameOf(run),
-    list: run.source.name,
-    index,
     store,
     plan,
-    domainRows,
-    startedAtMs,
-    now,
     isFresh: (domain) => {
       const head = store.findHead(domain);
       return isLeftOut(domain) || (head !== undefined && isUsable(domain, head));
     },
+  });
+}
+
+async function lookUpPass(run: PlannedRun, pass: Pass): Promise<LookupTotals> {
+  const { context, index, domainRows, startedAtMs, now } = run;
+  return await lookUpAll({
+    ...context,
+    name: nameOf(run, pass.job),
+    list: run.source.name,
+    index,
+    domainRows,
+    startedAtMs,
+    now,
+    ...pass,
   });
 }
 
@@ -73,7 +84,8 @@ async function confirmCalls({ job, context, plan, column }: PlannedRun): Promise
   const { yes = false, confirmAbove } = job.settings;
   const { confirm, signal } = context;
   const least = column.isDoubtful ? 0 : confirmAbove;
-  if (!yes && confirm && plan.calls > least) {
+  const { calls: callsOfSecond = 0 } = plan.second ?? {};
+  if (!yes && confirm && plan.calls + callsOfSecond > least) {
     // A program without types may give what somebody typed, such as 'no'.
     const answer: unknown = await unlessAborted(confirm(plan), signal);
     if (answer !== true) {
@@ -96,7 +108,7 @@ function throwIfNothingAsked({ stopped, calls }: LookupTotals, { job, context }:
 }
 
 /** The same for the same list on the same store, so that a killed run is resumed. */
-function nameOf({ job, store, source }: PlannedRun): string {
+function nameOf({ store, source }: PlannedRun, job: Job): string {
   const list = source.hash ?? resolve(source.name);
   const parts = [store.id, job.endpoint.id, list, job.settings.out ?? ''];
   return createHash('sha256').update(parts.join('\n')).digest('base64url').slice(0, 16);

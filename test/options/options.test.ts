@@ -52,6 +52,7 @@ describe('settings', () => {
       queue: undefined,
       workers: 1,
       chunk: 50,
+      thenOn: ['not_found'],
       window: undefined,
       lostAfter: 15_000,
       acceptEviction: undefined,
@@ -103,6 +104,7 @@ describe('settings', () => {
       ['api', 'BRANDFILL_API'],
       ['baseUrl', 'BRANDFILL_BASE_URL'],
       ['auth', 'BRANDFILL_AUTH'],
+      ['then', 'BRANDFILL_THEN'],
       ['store', 'BRANDFILL_STORE'],
       ['queue', 'BRANDFILL_QUEUE'],
     ]);
