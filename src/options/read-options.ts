@@ -278,16 +278,6 @@ const COMBINATIONS: readonly Combination[] = [
       `Cannot hold ${of('maxCallsPer')} where no calls are made: give it to the workers (brandfill worker --max-calls-per), or leave out ${of('workers')} 0.`,
   },
   {
-    isGiven: ({ sample, queue }) => sample !== undefined && queue !== undefined,
-    refusal: (of) =>
-      `Cannot look up a sample over a queue: leave out ${of('sample')} or ${of('queue')}.`,
-  },
-  {
-    isGiven: ({ maxCost, queue }) => maxCost !== undefined && queue !== undefined,
-    refusal: (of) =>
-      `Cannot hold ${of('maxCost')} over a queue, where workers make the calls: give ${of('maxCalls')}, or leave out ${of('queue')}.`,
-  },
-  {
     isGiven: ({ then }, given) => then === undefined && strayOfSecond(given) !== undefined,
     refusal: (of, _, given) =>
       `Cannot use ${of(strayOfSecond(given) ?? 'then')} without a second API: give ${of('then')} too.`,

@@ -44,30 +44,35 @@ async function lookUpSampleFirst(run: PlannedRun, most: number): Promise<LookupT
   return addTotals(totals, await lookUpDue(rest));
 }
 
-/** @param isLeftOut domains that are not looked up now. @default none is left out */
+/** @param isLeftOut domains that are not looked up now, in a sample. @default none is left out */
 async function lookUpDue(
   run: PlannedRun,
-  isLeftOut: (domain: string) => boolean = () => false,
+  isLeftOut?: (domain: string) => boolean,
 ): Promise<LookupTotals> {
   const { job, context, store, plan, isUsable, apis } = run;
-  if (apis) return await lookUpAtBoth({ ...run, apis }, isLeftOut, (pass) => lookUpPass(run, pass));
-  return await lookUpPass(run, {
+  const isOut = isLeftOut ?? (() => false);
+  const part = isLeftOut ? 'sample' : 'all';
+  const look = (pass: Pass): Promise<LookupTotals> => lookUpPass(run, part, pass);
+  if (apis) return await lookUpAtBoth({ ...run, apis }, isOut, look);
+  return await look({
     ...context,
     job,
     store,
     plan,
     isFresh: (domain) => {
       const head = store.findHead(domain);
-      return isLeftOut(domain) || (head !== undefined && isUsable(domain, head));
+      return isOut(domain) || (head !== undefined && isUsable(domain, head));
     },
   });
 }
 
-async function lookUpPass(run: PlannedRun, pass: Pass): Promise<LookupTotals> {
+type Part = 'sample' | 'all';
+
+async function lookUpPass(run: PlannedRun, part: Part, pass: Pass): Promise<LookupTotals> {
   const { context, index, domainRows, startedAtMs, now } = run;
   return await lookUpAll({
     ...context,
-    name: nameOf(run, pass.job),
+    name: nameOf(run, part, pass.job),
     list: run.source.name,
     index,
     domainRows,
@@ -107,9 +112,13 @@ function throwIfNothingAsked({ stopped, calls }: LookupTotals, { job, context }:
   if (stopped?.reason === 'interrupted' && calls === 0) context.signal.throwIfAborted();
 }
 
-/** The same for the same list on the same store, so that a killed run is resumed. */
-function nameOf({ store, source }: PlannedRun, job: Job): string {
+/**
+ * The same for the same list on the same store, so that a killed run is resumed. A sample is a run of its
+ * own: what is left of another part would not count in it.
+ */
+function nameOf({ store, source }: PlannedRun, part: Part, job: Job): string {
   const list = source.hash ?? resolve(source.name);
   const parts = [store.id, job.endpoint.id, list, job.settings.out ?? ''];
-  return createHash('sha256').update(parts.join('\n')).digest('base64url').slice(0, 16);
+  const all = part === 'sample' ? [...parts, part] : parts;
+  return createHash('sha256').update(all.join('\n')).digest('base64url').slice(0, 16);
 }
