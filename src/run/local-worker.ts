@@ -123,6 +123,7 @@ export function openLocalWorker(
     const shared = createSharedRateLimiter({
       ...pace,
       ...options,
+      startRate: api.endpoint.profile?.startRate,
       stored,
       worker: randomUUID(),
       onOutageTooLong,
