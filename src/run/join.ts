@@ -18,6 +18,7 @@ import type { LookedUpRun } from './look-up.ts';
 import { type PlannedRun, planAgain } from './plan.ts';
 import { findLayout, nameColumns } from './ready.ts';
 import type { RunContext } from './run-context.ts';
+import { fieldsOf, type Side } from './two-apis.ts';
 
 /** A run with its joined rows, once all lookups are done. */
 export interface JoinedRun extends LookedUpRun {
@@ -25,6 +26,8 @@ export interface JoinedRun extends LookedUpRun {
   readonly rows: AsyncIterable<readonly OutputRow[]>;
   /** Complete when all rows were read. */
   readonly statuses: StatusCounts;
+  /** How many rows were found at each of two APIs. Complete when all rows were read. */
+  readonly foundBy: Readonly<Record<Side, number>>;
 }
 
 /**
@@ -37,14 +40,16 @@ export async function joinRows(
   lookedUp: LookedUpRun,
   ids: readonly string[] = [],
 ): Promise<JoinedRun> {
-  const { context, store, totals, logos } = lookedUp;
-  const { fields } = lookedUp.job.settings;
+  const { context, store, totals, logos, apis } = lookedUp;
+  const given = fieldsOf(lookedUp);
+  const fields = given?.columns;
   const reason = totals.stopped?.reason;
   context.onEvent({ type: 'writing', rows: lookedUp.plan.rows });
   const answers = answersOf(lookedUp);
   const layout = findLayout(store, ids);
   const enriched = fields ?? (await findEnrichedColumns(lookedUp, answers, layout));
-  const columns = nameColumns(lookedUp, { enriched, further: logos?.columns, layout });
+  const further = [...(apis ? [apis.column] : []), ...(logos?.columns ?? [])];
+  const columns = nameColumns(lookedUp, { enriched, further, layout, api: apis?.column });
   const isAsExpected = lookedUp.ready?.isAsExpected(columns) ?? true;
   const run = isAsExpected ? lookedUp : { ...lookedUp, ...(await planAgain(lookedUp)) };
   for (const { from, to } of columns.renamed) {
@@ -59,10 +64,12 @@ export async function joinRows(
     });
   }
   const statuses = createStatusCounts();
+  const foundBy = { first: 0, second: 0 };
   const rows = join({
     ...rowsLeftIn(run),
     answers,
     enriched,
+    fieldsOf: given?.of,
     fill: run.fill,
     skipReason: reason ?? 'pruned',
   });
@@ -70,8 +77,14 @@ export async function joinRows(
     ...run,
     columns,
     statuses,
+    foundBy,
     rows: count(rows, {
       statuses,
+      tally:
+        apis &&
+        (({ domain }) => {
+          foundBy[apis.apiOf(domain, false)] += 1;
+        }),
       blank: createBlankColumns(columns.enriched.slice(0, fields?.length ?? 0)),
       ready: run.ready?.rows,
       record: context.report?.recorder.beginRows({ ...run, columns }),
@@ -133,6 +146,8 @@ async function findEnrichedColumns(
 
 interface Counting {
   readonly statuses: StatusCounts;
+  /** Called with each row that was found, where two APIs are asked. */
+  readonly tally: ((row: JoinedRow) => void) | undefined;
   readonly blank: BlankColumns;
   /** What wrote rows during the first reading. */
   readonly ready: Pick<ReadyRows, 'filled'> | undefined;
@@ -145,12 +160,13 @@ interface Counting {
 /** Counts rows as they pass, and makes sure that none gets lost. */
 async function* count(
   rows: AsyncIterable<readonly OutputRow[]>,
-  { statuses, blank, ready, record, expected, onEvent }: Counting,
+  { statuses, tally, blank, ready, record, expected, onEvent }: Counting,
 ): AsyncGenerator<readonly OutputRow[]> {
   const teller = createRowTeller({ total: expected, onEvent });
   for await (const batch of rows) {
     const listed = batch.filter(isListed);
     for (const row of listed) statuses[row.status] += 1;
+    if (tally) for (const row of listed) if (row.status === 'found') tally(row);
     blank.add(listed);
     record?.(listed);
     let written = 0;

@@ -43,7 +43,9 @@ export async function beginReadyRows(
 ): Promise<ReadyOfRun | undefined> {
   const { job, context, format, fill } = list;
   const { fields, logos, maxColumns } = job.settings;
-  const dependsOnMore = [context.report, fill, logos].some((part) => part !== undefined);
+  const dependsOnMore = [context.report, fill, logos, job.second].some(
+    (part) => part !== undefined,
+  );
   const isWide =
     format.isTable && format.sampleRows.some(({ length }) => length > format.columns.length);
   if (dependsOnMore || isWide || !store.hasAnswers()) return undefined;
@@ -86,6 +88,8 @@ interface ColumnsToName {
   readonly further?: readonly OutputColumn[] | undefined;
   /** The columns of the last output. @default none */
   readonly layout?: readonly SavedColumn[] | undefined;
+  /** The column of the API that answered, which failures have too. @default none */
+  readonly api?: OutputColumn | undefined;
 }
 
 /** Names the columns of the outputs of a run. */
