@@ -246,25 +246,65 @@ async function beginTable(
   const added = [...columns.map(({ name }) => name), ...further];
   const table = await file.begin({ ...list, added }, sheet);
   const valuesOf = (row: JoinedRow): unknown[] => columns.map((column) => column.valueOf(row));
+  const gathered = createRowBytes();
+  const writeGathered = async (): Promise<void> => {
+    for (const bytes of gathered.take()) await table.write(bytes);
+  };
   return {
     append: async (rows, more) => {
-      let text = '';
       for (const [at, row] of rows.entries()) {
         if (isListed(row)) {
           const values = valuesOf(row);
           const cells = more ? [...values, ...(more[at] ?? [])] : values;
-          text += table.writer.row(row.raw, row.fields, cells);
+          gathered.add(table.writer.row(row.raw, row.fields, cells));
         } else if (row.status === 'blank') {
-          text += table.writer.blank?.(row.raw, row.fields) ?? '';
+          gathered.add(table.writer.blank?.(row.raw, row.fields) ?? '');
         } else {
-          await table.write(text);
-          text = '';
+          await writeGathered();
           await table.goOn(row.sizeBytes);
         }
       }
-      await table.write(text);
+      await writeGathered();
     },
-    write: (text) => table.write(text),
+    write: (text) => table.write(Buffer.from(text)),
+  };
+}
+
+/**
+ * Rows as bytes. Each becomes bytes by itself: a text of many rows, put together from thousands of
+ * pieces, takes twice as long.
+ */
+interface RowBytes {
+  add(row: string): void;
+  /** What was added since the last time. */
+  take(): readonly Buffer[];
+}
+
+const BLOCK_BYTES = 256 * 1024;
+const MOST_BYTES_OF_CHARACTER = 3;
+
+function createRowBytes(): RowBytes {
+  let full: Buffer[] = [];
+  let block = Buffer.alloc(0);
+  let start = 0;
+  let end = 0;
+  return {
+    add: (row) => {
+      const most = row.length * MOST_BYTES_OF_CHARACTER;
+      if (end + most > block.length) {
+        full.push(block.subarray(start, end));
+        block = Buffer.allocUnsafeSlow(Math.max(most, BLOCK_BYTES));
+        start = 0;
+        end = 0;
+      }
+      end += block.write(row, end);
+    },
+    take: () => {
+      const taken = [...full, block.subarray(start, end)].filter(({ length }) => length > 0);
+      full = [];
+      start = end;
+      return taken;
+    },
   };
 }
 
@@ -322,7 +362,8 @@ async function inOrder(paths: readonly string[]): Promise<readonly string[]> {
 /** A table that is being written. */
 interface Table {
   readonly writer: RowWriter;
-  write(text: string): Promise<void>;
+  /** @param bytes must not be changed afterwards */
+  write(bytes: Buffer): Promise<void>;
   /** Lets the next bytes follow that were written early. */
   goOn(sizeBytes: number): Promise<void>;
 }
@@ -392,7 +433,7 @@ function createTableFile(options: TableFileOptions): TableFile {
         return { writer, write: early.insert, goOn: early.goOn };
       }
       await file.write(writer.header);
-      return { writer, write: (text) => file.write(text), goOn: noEarlyRows };
+      return { writer, write: (bytes) => file.write(bytes), goOn: noEarlyRows };
     },
     readEarly: async (at, sizeBytes) => await (early?.read(at, sizeBytes) ?? noEarlyRows()),
     finish: async () => {
@@ -415,8 +456,8 @@ interface EarlyRows {
   readonly write: (bytes: Uint8Array) => Promise<void>;
   /** From now on: the next of these bytes are where they belong. */
   readonly goOn: (sizeBytes: number) => Promise<void>;
-  /** Puts a text behind them. */
-  readonly insert: (text: string) => Promise<void>;
+  /** Puts more behind them. */
+  readonly insert: (bytes: Buffer) => Promise<void>;
   read(at: number, sizeBytes: number): Promise<string>;
   close(): Promise<void>;
 }
@@ -463,14 +504,13 @@ function createEarlyRows(
       settled += count;
       if (aside) await copy(count);
     },
-    insert: async (text) => {
-      if (text === '') return;
+    insert: async (bytes) => {
       if (!aside && settled < sizeBytes) {
         const handle = await file.setAside();
         aside = { handle, pieces: readFromStart(handle, READ_BYTES) };
         await copy(settled);
       }
-      await file.write(text);
+      await file.write(bytes);
     },
     read: async (from, count) => {
       const at = headerBytes + from;
@@ -496,13 +536,10 @@ interface OpenSheet {
 }
 
 const READ_BYTES = 256 * 1024;
-/** Rows come in batches of some two hundred. This much is gathered before it is written. */
-const WRITE_CHARACTERS = 256 * 1024;
 
 function createWorkbookFile(options: TableFileOptions): TableFile {
   const { path, file, isWhole, spoolFolder, onNotice } = options;
   const sheets: OpenSheet[] = [];
-  const flushes: (() => Promise<void>)[] = [];
   let workbook: TableOptions['format']['workbook'];
   return {
     begin: async (table, name) => {
@@ -518,20 +555,9 @@ function createWorkbookFile(options: TableFileOptions): TableFile {
           : createSheetOfList(table);
       const rows = await openSpool(spoolFolder);
       sheets.push({ name, writer, rows });
-      let text = writer.header;
-      const flush = async (): Promise<void> => {
-        await writeAll(rows, Buffer.from(text), spoolFolder);
-        text = '';
-      };
-      flushes.push(flush);
-      return {
-        writer,
-        write: async (more) => {
-          text += more;
-          if (text.length > WRITE_CHARACTERS) await flush();
-        },
-        goOn: noEarlyRows,
-      };
+      const write = (bytes: Buffer): Promise<void> => writeAll(rows, bytes, spoolFolder);
+      await write(Buffer.from(writer.header));
+      return { writer, write, goOn: noEarlyRows };
     },
     beginEarly: async () => undefined,
     readEarly: noEarlyRows,
@@ -539,7 +565,6 @@ function createWorkbookFile(options: TableFileOptions): TableFile {
       const { findLeftBehind, rewriteWorkbook, writeNewWorkbook } = await import(
         '../../rows/xlsx/workbook-writer.ts'
       );
-      for (const flush of flushes) await flush();
       const contents = sheets.map(toContent);
       const [list, more] = contents;
       const bytes =

@@ -7,6 +7,10 @@ import { createXmlReader, decodeXml, unescapeCellText } from './xml.ts';
 export interface SharedStrings {
   /** Undefined when there is no text of this number. */
   find(index: number): string | undefined;
+  /** How many there are. */
+  readonly count: number;
+  /** @param index of one of them */
+  isEmpty(index: number): boolean;
   close(): Promise<void>;
 }
 
@@ -17,7 +21,12 @@ const BLOCK_BYTES = 1_000_000;
 const MOST_TEXTS = 20_000_000;
 
 /** No texts at all. */
-export const NO_STRINGS: SharedStrings = { find: () => undefined, close: async () => {} };
+export const NO_STRINGS: SharedStrings = {
+  find: () => undefined,
+  count: 0,
+  isEmpty: () => true,
+  close: async () => {},
+};
 
 export interface SharedStringsOptions extends SpoolOptions {
   /** The most memory that they may take; further texts are kept on the disk. @default 64 MB */
@@ -170,8 +179,13 @@ function createTable(spoolFolder: string, mostBytes: number): Table {
       if (end === undefined) return undefined;
       return textAt(index === 0 ? 0 : (ends[index - 1] ?? 0), end);
     },
+    get count() {
+      return count;
+    },
+    isEmpty: (index) => (index === 0 ? 0 : ends[index - 1]) === ends[index],
     close: async () => {
       await spool?.close();
+      spool = undefined;
     },
   };
 }
