@@ -1,10 +1,11 @@
 import type { FileHandle } from 'node:fs/promises';
 import type { ByteWriter, Extent, RowColumn, RowFormat, RowWriter } from '../../rows/row-format.ts';
 import type { Source } from '../../rows/source.ts';
-import { openSpool, readFromStart, writeAll } from '../../rows/spool.ts';
+import { readFromStart } from '../../rows/spool.ts';
 import { createSheetOfList, createTextWriter, type TableOptions } from '../../rows/table-writer.ts';
+import { withRowsAside } from '../../rows/xlsx/row-line.ts';
 import { createInPlaceWriter, type SheetWriter } from '../../rows/xlsx/sheet-writer.ts';
-import type { SheetContent } from '../../rows/xlsx/workbook-writer.ts';
+import type { PackedText } from '../../rows/xlsx/zip-writer.ts';
 import type { Changes } from '../changes/changes.ts';
 import { isListed, type JoinedRow, type OutputRow } from '../joined-row.ts';
 import type { OutputColumn, OutputColumns } from './output-columns.ts';
@@ -528,11 +529,11 @@ function createEarlyRows(
   };
 }
 
-/** A sheet whose rows are kept on the disk until all are there. */
+/** A sheet whose rows are kept, packed, until all are there. */
 interface OpenSheet {
   readonly name: string;
   readonly writer: SheetWriter;
-  readonly rows: FileHandle;
+  readonly rows: PackedText;
 }
 
 const READ_BYTES = 256 * 1024;
@@ -553,9 +554,14 @@ function createWorkbookFile(options: TableFileOptions): TableFile {
               column: table.column,
             })
           : createSheetOfList(table);
-      const rows = await openSpool(spoolFolder);
+      const { createPackedText } = await import('../../rows/xlsx/zip-writer.ts');
+      const rows = await createPackedText(spoolFolder);
       sheets.push({ name, writer, rows });
-      const write = (bytes: Buffer): Promise<void> => writeAll(rows, bytes, spoolFolder);
+      const aside = isList ? workbook?.aside : undefined;
+      const write = async (bytes: Buffer): Promise<void> => {
+        if (aside) for await (const piece of withRowsAside(bytes, aside)) await rows.write(piece);
+        else await rows.write(bytes);
+      };
       await write(Buffer.from(writer.header));
       return { writer, write, goOn: noEarlyRows };
     },
@@ -565,7 +571,11 @@ function createWorkbookFile(options: TableFileOptions): TableFile {
       const { findLeftBehind, rewriteWorkbook, writeNewWorkbook } = await import(
         '../../rows/xlsx/workbook-writer.ts'
       );
-      const contents = sheets.map(toContent);
+      const contents = sheets.map(({ name, writer, rows }) => ({
+        name,
+        layout: writer.layout,
+        rows,
+      }));
       const [list, more] = contents;
       const bytes =
         isWhole && workbook && list
@@ -589,8 +599,4 @@ function createWorkbookFile(options: TableFileOptions): TableFile {
       for (const { rows } of sheets.splice(0)) await rows.close();
     },
   };
-}
-
-function toContent({ name, writer, rows }: OpenSheet): SheetContent {
-  return { name, layout: writer.layout, read: () => readFromStart(rows, READ_BYTES) };
 }

@@ -104,26 +104,24 @@ export function createRowsAside(spool: FileHandle, folder: string): RowsAside {
   };
 }
 
-/** Puts rows back where their marks are. */
-export async function* withRowsAside(
-  rows: AsyncIterable<Buffer>,
-  spool: FileHandle,
-): AsyncGenerator<Buffer> {
-  let rest: Buffer = Buffer.alloc(0);
-  for await (const chunk of rows) {
-    let bytes = rest.length > 0 ? Buffer.concat([rest, chunk]) : chunk;
-    for (let at = bytes.indexOf(MARK_BYTE); at !== -1; at = bytes.indexOf(MARK_BYTE)) {
-      if (at > 0) yield bytes.subarray(0, at);
-      bytes = bytes.subarray(at);
-      const close = bytes.indexOf(MARK_BYTE, 1);
-      if (close === -1) break;
-      const [start = 0, end = 0] = bytes.toString('latin1', 1, close).split('-').map(Number);
-      yield* readRange(spool, start, end);
-      bytes = bytes.subarray(close + 1);
-    }
-    rest = bytes[0] === MARK_BYTE ? bytes : Buffer.alloc(0);
-    if (rest.length === 0 && bytes.length > 0) yield bytes;
+/**
+ * Puts rows back where their marks are.
+ *
+ * @param bytes whole rows
+ */
+export async function* withRowsAside(bytes: Buffer, spool: FileHandle): AsyncGenerator<Buffer> {
+  let from = 0;
+  for (let at = bytes.indexOf(MARK_BYTE); at !== -1; at = bytes.indexOf(MARK_BYTE, from)) {
+    if (at > from) yield bytes.subarray(from, at);
+    const close = bytes.indexOf(MARK_BYTE, at + 1);
+    const [start = 0, end = 0] = bytes
+      .toString('latin1', at + 1, close)
+      .split('-')
+      .map(Number);
+    yield* readRange(spool, start, end);
+    from = close + 1;
   }
+  if (from < bytes.length) yield bytes.subarray(from);
 }
 
 async function* readRange(spool: FileHandle, start: number, end: number): AsyncGenerator<Buffer> {

@@ -1,4 +1,4 @@
-import { isUtf8 } from 'node:buffer';
+import { isAscii, isUtf8 } from 'node:buffer';
 import { MOST_COLUMNS, MOST_ROWS } from './cell-ref.ts';
 
 /**
@@ -82,7 +82,6 @@ const UPPER_A = 0x41;
 const UPPER_Z = 0x5a;
 const LETTERS = 26;
 const LOWER = { r: 0x72, s: 0x73, t: 0x74 };
-const FIRST_OF_MANY = 0x80;
 
 /** A longer row is left to the XML reader, which refuses it if it is too long. */
 const MOST_OF_ROW = 4_000_000;
@@ -123,7 +122,6 @@ export function createRowScanner(prefix: string): RowScanner {
     formulaStarts: new Uint32Array(MOST_COLUMNS),
     formulaEnds: new Uint32Array(MOST_COLUMNS),
   };
-  let hasManyBytes = false;
 
   /** Each form of a tag is looked at once. @returns its parts, or undefined for an unknown form */
   function partsOf(form: string): readonly [string, string] | undefined {
@@ -176,7 +174,6 @@ export function createRowScanner(prefix: string): RowScanner {
   function scanCells(bytes: Buffer, from: number, to: number, until = MOST_COLUMNS): boolean {
     cells.count = 0;
     cells.isTight = true;
-    hasManyBytes = false;
     let nextColumn = 0;
     for (let at = from; at < to; ) {
       if (isSpace(bytes[at])) {
@@ -190,7 +187,7 @@ export function createRowScanner(prefix: string): RowScanner {
       cells.count += 1;
       if (nextColumn > until) break;
     }
-    return !hasManyBytes || isText(bytes.subarray(from, to));
+    return isText(bytes.subarray(from, to));
   }
 
   /** @returns where it ends, or `UNKNOWN` */
@@ -309,22 +306,6 @@ export function createRowScanner(prefix: string): RowScanner {
     return isAt(bytes, end, CLOSE_FORMULA) ? end + CLOSE_FORMULA.length : UNKNOWN;
   }
 
-  /** The place of the next tag behind a text; `UNKNOWN` if an XML reader might refuse the text. */
-  function endOfText(bytes: Buffer, from: number): number {
-    const most = Math.min(bytes.length, from + MOST_OF_TEXT);
-    for (let at = from; at < most; at += 1) {
-      const byte = bytes[at] ?? 0;
-      if (byte === LESS) return at;
-      if (byte >= FIRST_OF_MANY) hasManyBytes = true;
-      else if (byte < SPACE) {
-        if (!isSpace(byte)) return UNKNOWN;
-      } else if (byte === AMPERSAND) {
-        if (!isEntity(bytes, at)) return UNKNOWN;
-      } else if (byte === GREATER && bytes[at - 1] === BRACKET) return UNKNOWN;
-    }
-    return UNKNOWN;
-  }
-
   return { scan, scanCells, row, cells };
 }
 
@@ -337,7 +318,7 @@ export function isSpace(byte: number | undefined): boolean {
   return byte === SPACE || byte === LINE_FEED || byte === TAB || byte === RETURN;
 }
 
-function isAt(bytes: Buffer, at: number, word: Buffer): boolean {
+export function isAt(bytes: Buffer, at: number, word: Buffer): boolean {
   for (let offset = 0; offset < word.length; offset += 1) {
     if (bytes[at + offset] !== word[offset]) return false;
   }
@@ -377,8 +358,27 @@ function isEntity(bytes: Buffer, at: number): boolean {
   );
 }
 
+/**
+ * The place of the next tag behind a text; `UNKNOWN` if an XML reader might refuse the text. Its
+ * characters beyond ASCII are for `isText`.
+ */
+export function endOfText(bytes: Buffer, from: number): number {
+  const most = Math.min(bytes.length, from + MOST_OF_TEXT);
+  for (let at = from; at < most; at += 1) {
+    const byte = bytes[at] ?? 0;
+    if (byte === LESS) return at;
+    if (byte < SPACE) {
+      if (!isSpace(byte)) return UNKNOWN;
+    } else if (byte === AMPERSAND) {
+      if (!isEntity(bytes, at)) return UNKNOWN;
+    } else if (byte === GREATER && bytes[at - 1] === BRACKET) return UNKNOWN;
+  }
+  return UNKNOWN;
+}
+
 /** Whether bytes are UTF-8 without the two characters that XML does not have. */
-function isText(bytes: Buffer): boolean {
+export function isText(bytes: Buffer): boolean {
+  if (isAscii(bytes)) return true;
   return isUtf8(bytes) && !bytes.includes('\uFFFE') && !bytes.includes('\uFFFF');
 }
 

@@ -14,6 +14,7 @@ import {
   textBetween,
   UNKNOWN,
 } from './row-scanner.ts';
+import { type ScanEnd, type ScannedPart, scanXml } from './scan-xml.ts';
 import type { SharedStrings } from './shared-strings.ts';
 import { attributeOf, createXmlReader, unescapeCellText, type XmlTag } from './xml.ts';
 
@@ -72,8 +73,7 @@ export const MOST_OF_FRAME = 32_000_000;
 const MOST_OF_ROW = 4_000_000;
 
 /**
- * Reads the rows of a sheet. The scanner finds those that it knows in the bytes; what it does not
- * know, and what is around the rows, goes through an XML reader.
+ * Reads the rows of a sheet.
  *
  * @param chunks the part of the sheet in UTF-8, piece by piece
  * @returns its frame
@@ -84,65 +84,7 @@ export async function* readSheet(
   options: SheetReaderOptions,
 ): AsyncGenerator<readonly SheetRow[], SheetFrame> {
   const reader = createReader(options);
-  const parser = createXmlReader(reader.handlers);
-  const decoder = new TextDecoder('utf-8', { fatal: true });
-  let scanner: RowScanner | undefined;
-  let closeRow = '';
-  let isScanned = false;
-  let rest: Buffer[] = [];
-  let restBytes = 0;
-  /** A long row is looked at again only when twice as much of it is there. */
-  let leastBytes = 0;
-
-  function parse(bytes: Buffer): void {
-    const text = decoder.decode(bytes, { stream: true });
-    reader.feed(text);
-    parser.write(text);
-  }
-
-  /** @returns how much of the bytes was read */
-  function read(bytes: Buffer, isLast: boolean): number {
-    let at = 0;
-    while (at < bytes.length) {
-      if (isScanned && scanner) {
-        const end = reader.scan(scanner, bytes, at);
-        at = end.at;
-        if (end.isIncomplete && !isLast) return at;
-        isScanned = false;
-        continue;
-      }
-      // Up to each tag before the rows, and to the end of each row that is not known among them.
-      const mark = reader.isBefore ? '>' : reader.isInRows ? closeRow : '';
-      const found = mark === '' ? -1 : bytes.indexOf(mark, at);
-      const end = found === -1 ? bytes.length : found + mark.length;
-      parse(bytes.subarray(at, end));
-      at = end;
-      if (!scanner && reader.isInRows) {
-        scanner = createRowScanner(reader.prefix);
-        closeRow = `</${reader.prefix}row>`;
-        isScanned = !reader.isNewXml;
-      } else isScanned = found !== -1 && reader.isBehindRow;
-    }
-    return at;
-  }
-
-  for await (const chunk of chunks) {
-    rest.push(chunk);
-    restBytes += chunk.length;
-    if (restBytes < leastBytes) continue;
-    const bytes = rest.length > 1 ? Buffer.concat(rest) : chunk;
-    const left = bytes.subarray(read(bytes, false));
-    rest = [left];
-    restBytes = left.length;
-    leastBytes = left.length * 2;
-    const rows = reader.take();
-    if (rows.length > 0) yield rows;
-  }
-  read(Buffer.concat(rest), true);
-  parser.write(decoder.decode());
-  parser.end();
-  const rows = reader.take();
-  if (rows.length > 0) yield rows;
+  yield* scanXml(chunks, reader);
   return reader.frame();
 }
 
@@ -174,6 +116,7 @@ function createReader(options: SheetReaderOptions) {
   let isInRows = false;
   let rows: SheetRow[] = [];
   let lastRow: ParsedRow = { number: 0, tag: '', cells: [] };
+  let scanner: RowScanner | undefined;
   let fed = 0;
   /** Where the last row ends that was read here. */
   let rowEnd = -1;
@@ -249,29 +192,20 @@ function createReader(options: SheetReaderOptions) {
       pending += chunk;
       fed += chunk.length;
     },
-    /** Whether what was read ends in the rows. */
-    get isInRows() {
-      return isInRows;
+    get place(): ScannedPart<SheetRow>['place'] {
+      return isInRows ? 'inside' : tailStart === -1 ? 'before' : 'behind';
     },
-    get isBefore() {
-      return !isInRows && tailStart === -1;
-    },
-    /** Whether it ends with a row. */
-    get isBehindRow() {
+    get isBehindItem() {
       return isInRows && rowEnd === fed;
+    },
+    get closeTag() {
+      return `</${prefix}row>`;
     },
     get lastRow() {
       return lastRow;
     },
-    get prefix() {
-      return prefix;
-    },
-    /** Whether it is of XML 1.1, which has other characters and line ends. */
-    get isNewXml() {
-      return /^<\?xml[^>]*version\s*=\s*["']1\.[1-9]/.test(head);
-    },
-    /** Takes all rows that a scanner knows, from a place on. */
-    scan: (scanner: RowScanner, bytes: Buffer, from: number): ScanEnd => {
+    scan: (bytes: Buffer, from: number): ScanEnd => {
+      scanner ??= createRowScanner(prefix);
       let at = from;
       for (;;) {
         while (isSpace(bytes[at])) at += 1;
@@ -344,12 +278,6 @@ function createReader(options: SheetReaderOptions) {
   };
 }
 
-interface ScanEnd {
-  readonly at: number;
-  /** Whether more bytes are needed to go on; otherwise there is something that is not known. */
-  readonly isIncomplete: boolean;
-}
-
 interface RawOfCell {
   readonly type: string;
   readonly style: number;
@@ -418,8 +346,8 @@ function toScannedRow(
     const index = cells.types[at] === SHARED && !isEmpty ? indexAt(bytes, start, end) : -1;
     if (index >= strings.count || index === NO_INDEX) return undefined;
     if (isEmpty && cells.formulaStarts[at] === 0 && links.size === 0) continue;
-    const isFilled =
-      index === -1 ? !isEmpty && isPlain(bytes[start]) : hasText && !strings.isEmpty(index); // a text may be blank
+    const first = index === -1 ? bytes[start] : strings.firstByte(index);
+    const isFilled = !isEmpty && isPlain(first);
     if (isFilled) hasText = true;
     else {
       const cell = toReadCell(rawOf(cells, at, bytes), {

@@ -11,7 +11,7 @@ const TEXTS = ['', ' ', 'acme.com', 'Zoë & Söhne', '_x0041_'];
 const strings: SharedStrings = {
   find: (index) => TEXTS[index],
   count: TEXTS.length,
-  isEmpty: (index) => TEXTS[index] === '',
+  firstByte: (index) => Buffer.from(TEXTS[index] ?? '')[0],
   close: async () => {},
 };
 const options = {
