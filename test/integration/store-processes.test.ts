@@ -4,7 +4,7 @@ import { readdirSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { describeSelf, shortenPlace } from '../../src/common/owner.ts';
-import { createLockLink } from '../../src/store/lock.ts';
+import { createLockLink } from '../../src/common/lock-link.ts';
 import { openStore } from '../../src/store/store.ts';
 import { outcomeOf } from '../store/outcomes.ts';
 import { useTempFolder } from '../support/temp-folder.ts';
