@@ -85,7 +85,7 @@ const MOST_BODY_BYTES = 4_096;
 const NOT_OUR_PAGE =
   'This can only be asked on our own page. A proxy in front of it has to pass the Host header on.\n';
 /** Files that a stranger may load: those that make the login page look right. */
-const OPEN_ASSETS = new Set(['/style.css', '/icon.svg']);
+const OPEN_ASSETS = new Set(['/tokens.css', '/style.css', '/icon.svg']);
 
 /** The page, its events, and its actions. */
 function dashboardRoutes(options: DashboardRoutesOptions): Routes {
@@ -261,6 +261,7 @@ function loginPage(verdict?: Exclude<Verdict, 'granted'>): string {
     <meta name="viewport" content="width=device-width, initial-scale=1" />
     <title>Brandfill: sign in</title>
     <link rel="icon" href="icon.svg" />
+    <link rel="stylesheet" href="tokens.css" />
     <link rel="stylesheet" href="style.css" />
   </head>
   <body>
@@ -295,6 +296,7 @@ const TYPES: Readonly<Record<string, string>> = {
 /** Files beside this one, served as they are in the sources. */
 const OWN = [
   'index.html',
+  'tokens.css',
   'style.css',
   'icon.svg',
   'main.js',
@@ -302,6 +304,7 @@ const OWN = [
   'chart.js',
   'dom.js',
   'format.js',
+  'merge-run.js',
   'run-card.css',
   'run-card.js',
   'tables.css',
