@@ -9,7 +9,7 @@ import type { Closable } from '../common/lifetime.ts';
 import type { AddressRange } from '../options/kinds.ts';
 import { type Access, createAccess, type Verdict } from './access.ts';
 import type { BoardSource, RunAction } from './board.ts';
-import { cookieOf, createGuards, loginPage, readTypedToken } from './guards.ts';
+import { cookieOf, createGuards, type LoginPage, loginPage, readTypedToken } from './guards.ts';
 import { createHub, type Hub } from './hub.ts';
 import {
   type AddressFinder,
@@ -75,7 +75,7 @@ export interface DashboardRoutesOptions {
 /** More viewers would be a mistake, or an attack. */
 const MOST_VIEWERS = 100;
 /** Files that a stranger may load: those that make the login page look right. */
-const OPEN_ASSETS = new Set(['/style.css', '/icon.svg']);
+const OPEN_ASSETS = new Set(['/tokens.css', '/style.css', '/icon.svg']);
 
 /** The page, its events, and its actions. */
 function dashboardRoutes(options: DashboardRoutesOptions): Routes {
@@ -95,8 +95,7 @@ function dashboardRoutes(options: DashboardRoutesOptions): Routes {
       app.get(path, (context) => context.body(body, 200, { 'content-type': type }));
     }
     app.get('/', ...open, async (context) => {
-      if (!(await access.isGranted(accessOf(context))))
-        return context.html(loginPage(WHICH_TOKEN), 401);
+      if (!(await access.isGranted(accessOf(context)))) return context.html(loginPage(LOGIN), 401);
       return context.html(index);
     });
     app.get('/events', ...guarded, (context) => {
@@ -116,10 +115,7 @@ function dashboardRoutes(options: DashboardRoutesOptions): Routes {
       const token = await readTypedToken(context);
       const verdict = await access.tryToken(token, askerOf(context));
       if (verdict !== 'granted') {
-        return context.html(
-          loginPage(WHICH_TOKEN, WORDS[verdict]),
-          verdict === 'wrong' ? 401 : 429,
-        );
+        return context.html(loginPage(LOGIN, WORDS[verdict]), verdict === 'wrong' ? 401 : 429);
       }
       context.header('set-cookie', cookieOf(context, access));
       return context.redirect('./', 303);
@@ -153,7 +149,10 @@ function indexOf(assets: ReadonlyMap<string, Asset>, hasQueues: boolean): string
   return hasQueues ? html.replace('href="queues" hidden', 'href="queues"') : html;
 }
 
-const WHICH_TOKEN = 'It is the one that the dashboard was started with.';
+const LOGIN: LoginPage = {
+  which: 'It is the one that the dashboard was started with.',
+  styles: ['tokens.css', 'style.css'],
+};
 
 const WORDS: Readonly<Record<Exclude<Verdict, 'granted'>, string>> = {
   wrong: 'That is not the token.',
@@ -191,6 +190,7 @@ const TYPES: Readonly<Record<string, string>> = {
 /** Files beside this one, served as they are in the sources. */
 const OWN = [
   'index.html',
+  'tokens.css',
   'style.css',
   'icon.svg',
   'main.js',
@@ -198,6 +198,7 @@ const OWN = [
   'chart.js',
   'dom.js',
   'format.js',
+  'merge-run.js',
   'run-card.css',
   'run-card.js',
   'tables.css',

@@ -116,13 +116,20 @@ export const secureHeaders: MiddlewareHandler = async (context, next) => {
   await next();
 };
 
+/** What the page that asks for a token is about. */
+export interface LoginPage {
+  /** Says which token is meant, as markup. */
+  readonly which: string;
+  /** The style sheets. */
+  readonly styles: readonly string[];
+}
+
 /**
  * The page that asks for the token. It contains nothing from outside.
  *
- * @param which says which token is meant
  * @param trouble what is wrong with the one that was given. @default none was given
  */
-export function loginPage(which: string, trouble?: string): string {
+export function loginPage({ which, styles }: LoginPage, trouble?: string): string {
   const alert = trouble === undefined ? '' : `<p role="alert">${trouble}</p>`;
   return `<!doctype html>
 <html lang="en">
@@ -131,7 +138,7 @@ export function loginPage(which: string, trouble?: string): string {
     <meta name="viewport" content="width=device-width, initial-scale=1" />
     <title>Brandfill: sign in</title>
     <link rel="icon" href="icon.svg" />
-    <link rel="stylesheet" href="style.css" />
+    ${styles.map((name) => `<link rel="stylesheet" href="${name}" />`).join('\n    ')}
   </head>
   <body>
     <main class="login">

@@ -13,6 +13,7 @@ import {
   cookieOf,
   createGuards,
   type GuardsOptions,
+  type LoginPage,
   loginPage,
   readTypedToken,
 } from '../guards.ts';
@@ -153,14 +154,14 @@ export function createAppPage(options: AppRoutesOptions): AppPage {
     }
     app.get('/', ...open, async (context) => {
       if (!(await access.isGranted(accessOf(context)))) {
-        return context.html(loginPage(WHICH_TOKEN), 401);
+        return context.html(loginPage(LOGIN), 401);
       }
       return context.html(assets.get('/index.html')?.body ?? NOT_BUILT);
     });
     app.get('/enter', ...open, async (context) => {
       const isRight = takeCode(context.req.query('code') ?? '');
       if (!isRight && !(await access.isGranted(accessOf(context)))) {
-        return context.html(loginPage(WHICH_TOKEN, USED_UP), 401);
+        return context.html(loginPage(LOGIN, USED_UP), 401);
       }
       if (isRight) context.header('set-cookie', cookieOf(context, access));
       // Not a redirect: where another site led here, the cookie would not be sent along with it.
@@ -169,7 +170,7 @@ export function createAppPage(options: AppRoutesOptions): AppPage {
     app.post('/login', ...open, checkOrigin, async (context) => {
       const verdict = await access.tryToken(await readTypedToken(context), askerOf(context));
       if (verdict !== 'granted') {
-        return context.html(loginPage(WHICH_TOKEN, WRONG_TOKEN), verdict === 'wrong' ? 401 : 429);
+        return context.html(loginPage(LOGIN, WRONG_TOKEN), verdict === 'wrong' ? 401 : 429);
       }
       context.header('set-cookie', cookieOf(context, access));
       return context.redirect('./', 303);
@@ -434,8 +435,11 @@ function refuse(context: Context, error: Refusal['error']): Response {
   return context.body(toCleanJson({ error } satisfies Refusal), HTTP_STATUS[error.code], JSON_TYPE);
 }
 
-const WHICH_TOKEN =
-  'Open the address that the terminal shows; it works once. Start <code>brandfill app</code> again for another one. If it was started with a token, type that.';
+const LOGIN: LoginPage = {
+  styles: ['style.css'],
+  which:
+    'Open the address that the terminal shows; it works once. Start <code>brandfill app</code> again for another one. If it was started with a token, type that.',
+};
 const USED_UP = 'This address was used already, or is of an earlier start.';
 const WRONG_TOKEN = 'That is not the token.';
 const ENTERED =
