@@ -5,7 +5,8 @@ import { duration } from '../../page/format.js';
 import { post } from '../client.ts';
 import { Button, Check, Choice, Field, Lines, Note, Select, Step } from '../controls.tsx';
 import { goTo } from '../place.ts';
-import { costOf, counted, readNumber, STATUSES } from '../words.ts';
+import { readNumber } from '../read-number.ts';
+import { costOf, counted, STATUSES } from '../words.ts';
 import { announce, useWork, type Work } from '../work.ts';
 
 /** Which API is asked, and with which key. */
@@ -61,7 +62,12 @@ function ChoosingStep(props: {
       fault={work.fault.value}
       actions={
         <>
-          <Button kind="primary" onPress={connect} isBusy={work.busy.value !== undefined}>
+          <Button
+            kind="primary"
+            onPress={connect}
+            isBusy={work.busy.value !== undefined}
+            isDisabled={way.value !== 'rehearse' && !isNumber(form.value.price)}
+          >
             {way.value === 'rehearse' ? 'Rehearse' : 'Connect'}
           </Button>
           {state.connection ? (
@@ -192,6 +198,11 @@ function formOf({ connection, profiles }: AppState): Form {
   };
 }
 
+/** Whether it is a number, or nothing yet. */
+function isNumber(text: string): boolean {
+  return text.trim() === '' || readNumber(text) !== undefined;
+}
+
 const PRICE = { maximumFractionDigits: 6, useGrouping: false };
 
 function requestOf(way: Way, form: Form): ConnectionRequest {
@@ -244,7 +255,6 @@ function KeyFields(
 
 function PriceFields(props: FormProps & { readonly unit: string | undefined }): JSX.Element {
   const { form, set, unit } = props;
-  const isWrong = form.price.trim() !== '' && readNumber(form.price) === undefined;
   return (
     <details>
       <summary>What it costs, and how fast (if you know)</summary>
@@ -253,7 +263,7 @@ function PriceFields(props: FormProps & { readonly unit: string | undefined }): 
           label={unit ? `Price of one of its ${unit}` : 'Price of a call'}
           value={form.price}
           hint="To show what your list costs, in your currency."
-          error={isWrong ? 'Type a number, such as 0.01.' : undefined}
+          error={isNumber(form.price) ? undefined : 'Type a number, such as 0.01.'}
           onInput={(price) => set({ price })}
         />
         <Field

@@ -6,6 +6,7 @@ import { percent } from '../../page/format.js';
 import { post, read, type Upload, upload } from '../client.ts';
 import {
   Button,
+  Cell,
   Check,
   DeleteButton,
   FaultNote,
@@ -18,7 +19,8 @@ import {
 } from '../controls.tsx';
 import { goTo } from '../place.ts';
 import { PlanFigures, WithoutAddress } from '../plan-figures.tsx';
-import { dayAndTime, readNumber, size } from '../words.ts';
+import { readNumber } from '../read-number.ts';
+import { dayAndTime, size } from '../words.ts';
 import { announce, useWork } from '../work.ts';
 
 /** Which list, and how it is to be read. */
@@ -41,8 +43,24 @@ function ChooseList({ state }: { readonly state: AppState }): JSX.Element {
   const running = useSignal<Upload<ListView> | undefined>(undefined);
   const isOver = useSignal(false);
   const input = useId();
-  const take = (file: File | undefined): void => {
+  // Somebody who goes elsewhere does not want it any more; who closes the page is asked.
+  useEffect(() => {
+    const warn = (event: Event): void => {
+      if (running.value) event.preventDefault();
+    };
+    window.addEventListener('beforeunload', warn);
+    return () => {
+      window.removeEventListener('beforeunload', warn);
+      running.value?.cancel();
+    };
+  }, []);
+  const take = (files: FileList | null | undefined): void => {
+    const file = files?.[0];
     if (!file) return;
+    if (files.length > 1) {
+      work.fault.value = { code: 'NOT_NOW', message: 'One list at a time: choose one file.' };
+      return;
+    }
     work.start('upload', async () => {
       const show = (done: number, all: number): void => {
         const text =
@@ -85,7 +103,7 @@ function ChooseList({ state }: { readonly state: AppState }): JSX.Element {
         onDrop={(event) => {
           event.preventDefault();
           isOver.value = false;
-          take(event.dataTransfer?.files[0]);
+          take(event.dataTransfer?.files);
         }}
       >
         {work.busy.value === 'upload' ? (
@@ -113,7 +131,7 @@ function ChooseList({ state }: { readonly state: AppState }): JSX.Element {
                 type="file"
                 accept={KINDS}
                 onChange={(event) => {
-                  take(event.currentTarget.files?.[0]);
+                  take(event.currentTarget.files);
                   event.currentTarget.value = '';
                 }}
               />
@@ -309,7 +327,7 @@ function FirstRows(props: {
             <tr key={line}>
               {view.columns.map((_, at) => (
                 <td key={at} class={at === chosen ? 'chosen' : undefined}>
-                  {row[at] ?? ''}
+                  <Cell text={row[at]} />
                 </td>
               ))}
             </tr>

@@ -12,10 +12,11 @@ import type {
 } from '../../app/contract.ts';
 import { count } from '../../page/format.js';
 import { post, read } from '../client.ts';
-import { Button, Note, Progress, Step, Wide } from '../controls.tsx';
+import { Button, Cell, Note, Progress, Step, Wide } from '../controls.tsx';
 import { findRun } from '../live.ts';
 import { goTo } from '../place.ts';
-import { costOf, counted, rowsOf, STATUSES, size } from '../words.ts';
+import { viewOrder } from '../view-order.ts';
+import { costOf, counted, rowsOf, STATUSES, size, statusesOf } from '../words.ts';
 import { announce, useWork } from '../work.ts';
 
 /** The rows as they are now, to look at, to take away and to mend. */
@@ -167,35 +168,22 @@ function Download(props: {
   );
 }
 
-/** In the order in which people ask for them. */
-const ORDER: readonly RowStatusName[] = [
-  'found',
-  'stale',
-  'not_found',
-  'invalid',
-  'failed',
-  'rejected',
-  'pending',
-  'skipped',
-];
-
 function Filter(props: {
   readonly run: AppRun;
   readonly status: RowStatusName | undefined;
   readonly onChange: (status: RowStatusName | undefined) => void;
 }): JSX.Element {
   const { run, status, onChange } = props;
-  const there = ORDER.filter((name) => (run.statuses?.[name] ?? 0) > 0);
   return (
     <fieldset class="filter">
       <legend class="unseen">Show rows</legend>
       <Button isPressed={status === undefined} onPress={() => onChange(undefined)}>
         All <span class="count">{count(rowsOf(run))}</span>
       </Button>
-      {there.map((name) => (
+      {statusesOf(run).map(([name, rows]) => (
         <Button key={name} isPressed={status === name} onPress={() => onChange(name)}>
           <span class={`dot ${STATUSES[name].tone}`} aria-hidden="true" />
-          {STATUSES[name].name} <span class="count">{count(run.statuses?.[name] ?? 0)}</span>
+          {STATUSES[name].name} <span class="count">{count(rows)}</span>
         </Button>
       ))}
     </fieldset>
@@ -211,6 +199,7 @@ function Rows(props: {
 }): JSX.Element {
   const { page, mended, canMend, onMend, isOld } = props;
   const table = useRef<HTMLElement>(null);
+  const order = viewOrder(page.columns, page.domainColumn);
   if (page.rows.length === 0) return <p class="empty">There is no such row.</p>;
   const goOn = (row: number): void => {
     const inputs = [...(table.current?.querySelectorAll('input') ?? [])];
@@ -224,9 +213,9 @@ function Rows(props: {
           <tr>
             <th scope="col">Row</th>
             <th scope="col">What came</th>
-            {page.columns.map(({ name, kind }, at) => (
-              <th key={at} scope="col" class={kind}>
-                {name}
+            {order.map((at) => (
+              <th key={at} scope="col" class={page.columns[at]?.kind}>
+                {page.columns[at]?.name}
               </th>
             ))}
           </tr>
@@ -238,8 +227,8 @@ function Rows(props: {
               <td>
                 <Mark row={row} />
               </td>
-              {page.columns.map(({ kind }, at) => (
-                <td key={at} class={kind}>
+              {order.map((at) => (
+                <td key={at} class={page.columns[at]?.kind}>
                   {at === page.domainColumn && row.canMend && canMend ? (
                     <input
                       class="mend"
@@ -258,7 +247,7 @@ function Rows(props: {
                       }}
                     />
                   ) : (
-                    (row.cells[at] ?? '')
+                    <Cell text={row.cells[at]} />
                   )}
                 </td>
               ))}

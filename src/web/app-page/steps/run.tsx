@@ -5,10 +5,10 @@ import type { RunState } from '../../board.ts';
 import { count } from '../../page/format.js';
 import { createRunCard } from '../../page/run-card.js';
 import { post } from '../client.ts';
-import { Button, Figures, Note, Progress, Step, Wide } from '../controls.tsx';
+import { Button, Cell, Figures, Note, Progress, Step, Wide } from '../controls.tsx';
 import { findRun, liveRuns } from '../live.ts';
 import { goTo } from '../place.ts';
-import { costOf, counted, dayAndTime, RUN_STATES, STATUSES } from '../words.ts';
+import { costOf, counted, dayAndTime, RUN_STATES, STATUSES, statusesOf } from '../words.ts';
 import { announce, useWork, type Work } from '../work.ts';
 
 /** A run while it goes on, and what is to be done when it does not. */
@@ -28,7 +28,7 @@ export function RunStep(props: { readonly id: string; readonly state: AppState }
       title={TITLES[run.state]}
       lead={leadOf(run)}
       fault={work.fault.value}
-      actions={<Actions run={run} work={work} ask={ask} />}
+      actions={actionsOf(run, work, ask)}
     >
       {run.error ? (
         <Note kind="bad">
@@ -40,10 +40,10 @@ export function RunStep(props: { readonly id: string; readonly state: AppState }
       {run.sampled && run.state === 'asking' ? <Sampled sampled={run.sampled} /> : null}
       {live ? (
         <>
-          <Card run={live} ask={ask} />
           <CostSoFar live={live} run={run} state={state} />
+          <Card run={live} ask={ask} />
         </>
-      ) : run.state === 'running' ? (
+      ) : run.state === 'asking' ? null : run.state === 'running' ? (
         <Progress label="Starting" part={undefined} text="It is about to start…" />
       ) : (
         <HowItEnded run={run} />
@@ -108,12 +108,12 @@ function GoneStep({ work }: { readonly work: Work }): JSX.Element {
   );
 }
 
-function Actions(props: {
-  readonly run: AppRun;
-  readonly work: Work;
-  readonly ask: (step: Asked) => void;
-}): JSX.Element | null {
-  const { run, work, ask } = props;
+/** The buttons of a run that waits or is over; those of one that goes on are in its card. */
+function actionsOf(
+  run: AppRun,
+  work: Work,
+  ask: (step: Asked) => void,
+): readonly JSX.Element[] | undefined {
   const busy = work.busy.value;
   const can = (step: Asked): boolean => run.steps.includes(step);
   const buttons: JSX.Element[] = [];
@@ -140,7 +140,7 @@ function Actions(props: {
     add('Show the result so far', 'result', () => goTo('result', run.id));
   }
   if (run.state === 'failed') add('Change the connection', 'connect', () => goTo('connect'));
-  return buttons.length === 0 ? null : <>{buttons}</>;
+  return buttons.length === 0 ? undefined : buttons;
 }
 
 /** The dashboard's card: made once, and shown each state as it comes. */
@@ -183,7 +183,7 @@ function CostSoFar(props: {
 
 function HowItEnded({ run }: { readonly run: AppRun }): JSX.Element {
   const cost = run.cost && costOf(run.cost);
-  const statuses = Object.entries(run.statuses ?? {}) as [keyof typeof STATUSES, number][];
+  const statuses = statusesOf(run);
   return (
     <div class="panel">
       {statuses.length > 0 ? (
@@ -243,7 +243,9 @@ function Sampled({ sampled }: { readonly sampled: SampledView }): JSX.Element {
                 <th scope="row">{domain}</th>
                 <td>{nameOf(status)}</td>
                 {Array.from({ length: width }, (_, at) => (
-                  <td key={at}>{values[at] ?? ''}</td>
+                  <td key={at}>
+                    <Cell text={values[at]} />
+                  </td>
                 ))}
               </tr>
             ))}
