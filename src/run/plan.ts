@@ -17,6 +17,7 @@ import { assertColumnsThere } from '../producer/choose-column.ts';
 import { createDomainRows, type DomainRows } from '../producer/distinct-domains.ts';
 import { makePlan, type Plan, type PlanEstimate, type PlannedRows } from '../producer/plan.ts';
 import { createRowIndex, type RowIndex } from '../producer/row-index.ts';
+import type { DomainReader } from '../rows/domain/domain-reader.ts';
 import type { ListInput } from '../rows/list-input.ts';
 import type { Extent, RowColumn } from '../rows/row-format.ts';
 import { type Dated, type Freshness, isFresh } from '../store/freshness.ts';
@@ -90,7 +91,12 @@ async function readRows(
   ready?: ReadyOfRun,
 ): Promise<PlannedRun> {
   const { job, context, closer, source, format, column, readDomain, startedAtMs, now } = list;
-  const isUsable = createFreshnessCheck(job.settings, startedAtMs, now);
+  const { mended } = context;
+  const isFreshEnough = createFreshnessCheck(job.settings, startedAtMs, now);
+  const asked = mended?.isOnly ? domainsIn(mended.cells, readDomain) : undefined;
+  const isUsable = asked
+    ? (domain: string, outcome: Dated) => !asked.has(domain) || isFreshEnough(domain, outcome)
+    : isFreshEnough;
   const keepsRows = ready !== undefined;
   const index = closer.add(await createRowIndex(list.spoolFolder, { keepsRows }));
   // Rows that are left over are noted again when the run is over.
@@ -111,7 +117,7 @@ async function readRows(
       const isLeftOver = mayBeLeftOver && store.leftOvers.has(domain);
       const writer = isLeftOver ? undefined : ready?.rows;
       const head = writer?.find(domain) ?? store.findHead(domain);
-      if (!head || !isUsable(domain, head)) return 'due';
+      if (!head || !isUsable(domain, head)) return asked && !asked.has(domain) ? 'known' : 'due';
       const sizeBytes = head.status === 'found' ? (writer?.write(row, domain, head) ?? 0) : 0;
       countShape(freshShapes, head.shapeId, rows);
       if (sizeBytes === 0) return 'known';
@@ -123,6 +129,8 @@ async function readRows(
     notes: list.notes,
     domainRows,
     index,
+    mended: mended?.cells,
+    mostExamples: context.mostExamples,
     signal: context.signal,
   });
   await ready?.rows.end();
@@ -141,6 +149,14 @@ async function readRows(
     isUsable,
     ready,
   };
+}
+
+function domainsIn(
+  cells: ReadonlyMap<number, string>,
+  readDomain: DomainReader,
+): ReadonlySet<string> {
+  const found = [...cells.values()].map(readDomain);
+  return new Set(found.flatMap((read) => ('domain' in read ? [read.domain] : [])));
 }
 
 /**

@@ -43,7 +43,8 @@ export async function beginReadyRows(
 ): Promise<ReadyOfRun | undefined> {
   const { job, context, format, fill } = list;
   const { fields, logos, maxColumns } = job.settings;
-  const dependsOnMore = [context.report, fill, logos].some((part) => part !== undefined);
+  const { report, mended } = context;
+  const dependsOnMore = [report, mended, fill, logos].some((part) => part !== undefined);
   const isWide =
     format.isTable && format.sampleRows.some(({ length }) => length > format.columns.length);
   if (dependsOnMore || isWide || !store.hasAnswers()) return undefined;

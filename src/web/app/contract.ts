@@ -220,7 +220,7 @@ export interface ColumnFound {
 
 /** What to add to rows, and which blank cells to fill. */
 export interface ColumnChoice {
-  /** In this order; null for all that answers have. */
+  /** In this order; null for the columns that the profile names, else all that answers have. */
   readonly fields: readonly ChosenField[] | null;
   readonly fills: readonly ChosenFill[];
 }
