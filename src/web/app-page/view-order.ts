@@ -1,7 +1,10 @@
 import type { PreviewColumn } from '../app/contract.ts';
 
+const RANKS: Readonly<Record<string, number>> = { added: 1, filled: 1, own: 2 };
+
 /**
- * The order in which a table of the page shows columns: the address, what is new, then the rest.
+ * The order in which a table of the page shows columns: the address, what is new, the rest
+ * of their own, then what is about the row.
  * Files keep their own order; here, what somebody waits for would be far to the right.
  *
  * @returns positions of columns
@@ -11,6 +14,6 @@ export function viewOrder(
   domainColumn: number | undefined,
 ): readonly number[] {
   const rankOf = (at: number): number =>
-    at === domainColumn ? 0 : columns[at]?.kind === 'own' ? 2 : 1;
+    at === domainColumn ? 0 : (RANKS[columns[at]?.kind ?? ''] ?? 3);
   return columns.map((_, at) => at).sort((one, other) => rankOf(one) - rankOf(other));
 }

@@ -58,6 +58,20 @@ export function dayAndTime(ms: number): string {
   return new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'short' }).format(ms);
 }
 
+/** How a run ended, in a sentence or two. */
+export function summaryOf(run: AppRun): string {
+  const cost = run.cost && costOf(run.cost);
+  const calls = run.calls === undefined ? [] : [counted(run.calls, 'call')];
+  const paid = [...calls, ...(cost === undefined ? [] : [cost])].join(', ');
+  const found = (run.statuses?.found ?? 0) + (run.statuses?.stale ?? 0);
+  return [
+    ...(run.statuses
+      ? [`${count(found)} of ${counted(rowsOf(run), 'row')} ${found === 1 ? 'is' : 'are'} found.`]
+      : []),
+    ...(paid === '' ? [] : [`${paid}.`]),
+  ].join(' ');
+}
+
 /** What may have become of a row, in the order in which people ask for it. */
 const STATUS_ORDER: readonly RowStatusName[] = [
   'found',

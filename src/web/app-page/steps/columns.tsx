@@ -41,7 +41,7 @@ export function ColumnsStep(props: { readonly id: string; readonly state: AppSta
   if (samples && list.value && samples.tree.length > 0) {
     return <ChooseColumns id={id} list={list.value} samples={samples} onAskAgain={ask} />;
   }
-  const isAsking = work.busy.value === 'ask';
+  const isAsking = work.isBusy('ask');
   return (
     <Step
       title="What would you like to know?"

@@ -65,7 +65,7 @@ function ChoosingStep(props: {
           <Button
             kind="primary"
             onPress={connect}
-            isBusy={work.busy.value !== undefined}
+            isBusy={work.isBusy()}
             isDisabled={way.value !== 'rehearse' && !isNumber(form.value.price)}
           >
             {way.value === 'rehearse' ? 'Rehearse' : 'Connect'}
@@ -329,7 +329,7 @@ function ConnectedStep(props: {
           />
           <Button
             onPress={test}
-            isBusy={work.busy.value === 'test'}
+            isBusy={work.isBusy('test')}
             isDisabled={domain.value.trim() === ''}
           >
             Test
@@ -348,7 +348,7 @@ function ForgetButton({ work }: { readonly work: Work }): JSX.Element {
       announce('The key is forgotten.');
     });
   return (
-    <Button kind="quiet" onPress={forget} isBusy={work.busy.value === 'forget'}>
+    <Button kind="quiet" onPress={forget} isBusy={work.isBusy('forget')}>
       Forget the key
     </Button>
   );

@@ -1,6 +1,6 @@
 import { useSignal } from '@preact/signals';
 import type { JSX } from 'preact';
-import { useEffect, useId } from 'preact/hooks';
+import { useEffect, useId, useRef } from 'preact/hooks';
 import type { AppState, ListEntry, ListView, PlanView, Reading } from '../../app/contract.ts';
 import { percent } from '../../page/format.js';
 import { post, read, type Upload, upload } from '../client.ts';
@@ -106,7 +106,7 @@ function ChooseList({ state }: { readonly state: AppState }): JSX.Element {
           take(event.dataTransfer?.files);
         }}
       >
-        {work.busy.value === 'upload' ? (
+        {work.isBusy('upload') ? (
           <>
             <p>
               <strong>{sent.value.name}</strong>
@@ -139,7 +139,7 @@ function ChooseList({ state }: { readonly state: AppState }): JSX.Element {
               <label class="button primary" htmlFor={input}>
                 Choose a file
               </label>
-              <Button onPress={trySample} isBusy={work.busy.value === 'sample'}>
+              <Button onPress={trySample} isBusy={work.isBusy('sample')}>
                 Try our sample workbook
               </Button>
             </div>
@@ -174,7 +174,7 @@ function EarlierLists({ lists }: { readonly lists: readonly ListEntry[] }): JSX.
             <DeleteButton
               what={list.name}
               onDelete={() => remove(list)}
-              isBusy={work.busy.value === list.id}
+              isBusy={work.isBusy(list.id)}
             />
           </li>
         ))}
@@ -198,9 +198,14 @@ function ReadList({ id }: { readonly id: string }): JSX.Element {
     });
   };
   useEffect(() => work.start('read', async () => use(await read<ListView>(`lists/${id}`))), [id]);
+  const latest = useRef<Reading | undefined>(undefined);
   const readAs = (reading: Reading): void =>
-    work.start('read', async () => {
-      use(await post<ListView>(`lists/${id}/reading`, { ...list.value?.reading, ...reading }));
+    work.start(JSON.stringify(reading), async () => {
+      latest.current = reading;
+      const whole = { ...list.value?.reading, ...reading };
+      const view = await post<ListView>(`lists/${id}/reading`, whole);
+      if (latest.current !== reading) return; // somebody has chosen again meanwhile
+      use(view);
       const { column } = list.value ?? {};
       if (column) announce(`The addresses are in the column ${column.name}.`);
     });
@@ -216,7 +221,7 @@ function ReadList({ id }: { readonly id: string }): JSX.Element {
             <Button
               kind="primary"
               isDisabled={!view.column}
-              isBusy={work.busy.value !== undefined}
+              isBusy={work.isBusy()}
               onPress={() => goTo('columns', id)}
             >
               Go on to the columns
@@ -261,7 +266,7 @@ function ReadList({ id }: { readonly id: string }): JSX.Element {
               <PlanFigures plan={plan.value} />
               <WithoutAddress plan={plan.value} />
             </section>
-          ) : counting.busy.value === undefined ? null : (
+          ) : !counting.isBusy() ? null : (
             <Progress label="Counting" part={undefined} text="Counting companies…" />
           )}
         </>
@@ -270,19 +275,10 @@ function ReadList({ id }: { readonly id: string }): JSX.Element {
   );
 }
 
-function describe({
-  format,
-  encoding,
-  encodingExample,
-  headerRow,
-  kind,
-  sheets,
-}: ListView): string {
+function describe({ format, headerRow, kind, sheets }: ListView): string {
   const sheet = sheets.find(({ isUsed }) => isUsed)?.name;
-  const parts = [format];
-  if (kind !== 'xlsx') {
-    parts.push(encodingExample ? `${encoding}, as in “${encodingExample}”` : encoding);
-  }
+  // What is known of a workbook's format is its sheet and its row of names, told below.
+  const parts = [kind === 'xlsx' ? 'Excel workbook' : format];
   if (sheet !== undefined && sheets.length > 1) parts.push(`sheet “${sheet}”`);
   if (kind !== 'jsonl') {
     parts.push(

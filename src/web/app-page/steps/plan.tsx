@@ -67,7 +67,7 @@ export function PlanStep(props: { readonly id: string; readonly state: AppState 
           <Button
             kind="primary"
             onPress={start}
-            isBusy={starting.busy.value !== undefined}
+            isBusy={starting.isBusy()}
             isDisabled={!found || isOld.value || Object.keys(faults).length > 0}
           >
             {bounds.value.isFirstAsked && found && found.calls > FIRST

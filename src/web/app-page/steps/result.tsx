@@ -16,7 +16,7 @@ import { Button, Cell, Note, Progress, Step, Wide } from '../controls.tsx';
 import { findRun } from '../live.ts';
 import { goTo } from '../place.ts';
 import { viewOrder } from '../view-order.ts';
-import { costOf, counted, rowsOf, STATUSES, size, statusesOf } from '../words.ts';
+import { counted, rowsOf, STATUSES, size, statusesOf, summaryOf } from '../words.ts';
 import { announce, useWork } from '../work.ts';
 
 /** The rows as they are now, to look at, to take away and to mend. */
@@ -38,8 +38,7 @@ export function ResultStep(props: { readonly id: string; readonly state: AppStat
       const rows = await read<RowsPage>(asked);
       if (isWanted) page.value = rows;
     };
-    loading.busy.value = undefined; // a page that nobody waits for any more
-    loading.start('read', load);
+    loading.start(asked, load);
     return () => {
       isWanted = false;
     };
@@ -64,17 +63,16 @@ export function ResultStep(props: { readonly id: string; readonly state: AppStat
       />
     );
   }
-  const cost = run.cost && costOf(run.cost);
   const typed = [...mended.value.values()].filter((value) => value.trim() !== '').length;
   return (
     <Step
       title={`The result of ${run.list.name}`}
-      lead={`${run.lines[0] ?? ''} ${run.calls === undefined ? '' : `${counted(run.calls, 'call')}${cost === undefined ? '' : `, ${cost}`}.`}`}
+      lead={summaryOf(run)}
       fault={mending.fault.value ?? loading.fault.value}
       actions={
         <>
           {typed > 0 && run.canMend ? (
-            <Button kind="primary" onPress={mend} isBusy={mending.busy.value !== undefined}>
+            <Button kind="primary" onPress={mend} isBusy={mending.isBusy()}>
               Ask about the {counted(typed, 'mended cell')}
             </Button>
           ) : null}
@@ -121,7 +119,7 @@ export function ResultStep(props: { readonly id: string; readonly state: AppStat
             else after.set(row, value);
             mended.value = after;
           }}
-          isOld={loading.busy.value !== undefined}
+          isOld={loading.isBusy()}
         />
       ) : loading.fault.value ? null : (
         <Progress label="Reading" part={undefined} text="Reading the result…" />

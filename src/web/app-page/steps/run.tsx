@@ -8,7 +8,15 @@ import { post } from '../client.ts';
 import { Button, Cell, Figures, Note, Progress, Step, Wide } from '../controls.tsx';
 import { findRun, liveRuns } from '../live.ts';
 import { goTo } from '../place.ts';
-import { costOf, counted, dayAndTime, RUN_STATES, STATUSES, statusesOf } from '../words.ts';
+import {
+  costOf,
+  counted,
+  dayAndTime,
+  RUN_STATES,
+  STATUSES,
+  statusesOf,
+  summaryOf,
+} from '../words.ts';
 import { announce, useWork, type Work } from '../work.ts';
 
 /** A run while it goes on, and what is to be done when it does not. */
@@ -38,18 +46,28 @@ export function RunStep(props: { readonly id: string; readonly state: AppState }
         </Note>
       ) : null}
       {run.sampled && run.state === 'asking' ? <Sampled sampled={run.sampled} /> : null}
-      {live ? (
+      {isOver(run) ? <HowItEnded run={run} /> : null}
+      {live && !isOver(run) && run.state !== 'asking' ? (
         <>
           <CostSoFar live={live} run={run} state={state} />
           <Card run={live} ask={ask} />
         </>
-      ) : run.state === 'asking' ? null : run.state === 'running' ? (
+      ) : null}
+      {live && isOver(run) ? (
+        <details>
+          <summary>How it went</summary>
+          <Card run={live} ask={ask} />
+        </details>
+      ) : null}
+      {!live && run.state === 'running' ? (
         <Progress label="Starting" part={undefined} text="It is about to start…" />
-      ) : (
-        <HowItEnded run={run} />
-      )}
+      ) : null}
     </Step>
   );
+}
+
+function isOver({ state }: AppRun): boolean {
+  return state !== 'running' && state !== 'asking';
 }
 
 const TITLES: Readonly<Record<AppRun['state'], string>> = {
@@ -114,7 +132,6 @@ function actionsOf(
   work: Work,
   ask: (step: Asked) => void,
 ): readonly JSX.Element[] | undefined {
-  const busy = work.busy.value;
   const can = (step: Asked): boolean => run.steps.includes(step);
   const buttons: JSX.Element[] = [];
   // The first one is what most would do now; it alone is the primary one.
@@ -123,7 +140,7 @@ function actionsOf(
       <Button
         key={key}
         kind={buttons.length === 0 ? 'primary' : 'plain'}
-        isBusy={busy === key}
+        isBusy={work.isBusy(key)}
         onPress={onPress}
       >
         {text}
@@ -182,10 +199,10 @@ function CostSoFar(props: {
 }
 
 function HowItEnded({ run }: { readonly run: AppRun }): JSX.Element {
-  const cost = run.cost && costOf(run.cost);
   const statuses = statusesOf(run);
   return (
     <div class="panel">
+      <p class="headline">{summaryOf(run)}</p>
       {statuses.length > 0 ? (
         <Figures
           items={statuses.map(([status, rows]) => ({
@@ -199,9 +216,7 @@ function HowItEnded({ run }: { readonly run: AppRun }): JSX.Element {
       ))}
       <p class="hint">
         Started {dayAndTime(run.startedAtMs)}
-        {run.endedAtMs === undefined ? '' : `, ended ${dayAndTime(run.endedAtMs)}`}
-        {run.calls === undefined ? '' : `, ${counted(run.calls, 'call')}`}
-        {cost === undefined ? '' : `, ${cost}`}.
+        {run.endedAtMs === undefined ? '' : `, ended ${dayAndTime(run.endedAtMs)}`}.
       </p>
     </div>
   );
