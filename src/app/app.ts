@@ -86,7 +86,7 @@ export async function openApp({ folder, env }: OpenAppOptions): Promise<AppModel
       lists: lists.entries(),
       runs: runs.all(),
     }),
-    board: runs.board,
+    board: () => runs.board(),
     onChange: (listener) => {
       listeners.add(listener);
       return () => void listeners.delete(listener);

@@ -254,7 +254,8 @@ function readRequest(
   request: ConnectionRequest,
   env: Readonly<Record<string, string | undefined>>,
 ): SavedConnection {
-  const { price, rate } = request;
+  const { price } = request;
+  const rate = request.rate?.trim() || undefined;
   if (request.profile !== undefined) {
     if (!shippedProfiles().includes(request.profile)) {
       throw new AppRefusal('INVALID_SETTING', 'There is no such profile: choose one of the list.');

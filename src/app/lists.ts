@@ -1,5 +1,5 @@
 import { createWriteStream } from 'node:fs';
-import { copyFile, open, readdir, rm, stat } from 'node:fs/promises';
+import { chmod, copyFile, readdir, rm, stat } from 'node:fs/promises';
 import { basename } from 'node:path';
 import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
@@ -214,8 +214,7 @@ export async function openLists(options: ListsOptions): Promise<Lists> {
         basename(file),
         async (path) => {
           await copyFile(file, path);
-          const handle = await open(path, 'r+');
-          await handle.chmod(PRIVATE.mode).finally(() => handle.close());
+          await chmod(path, PRIVATE.mode);
         },
         signal,
       ),
@@ -364,7 +363,7 @@ const MOST_FIELDS = 200;
 function checkChoice(choice: ColumnChoice, { columns }: Pick<ListView, 'columns'>): ColumnChoice {
   const { fields, fills } = choice;
   const names = (fields ?? []).map(({ name }) => name.trim());
-  const [double] = names.filter((name, at) => names.indexOf(name) !== at);
+  const double = names.find((name, at) => names.indexOf(name) !== at);
   if (names.length > MOST_FIELDS) {
     throw new AppRefusal('INVALID_SETTING', `Choose at most ${MOST_FIELDS} columns.`);
   }

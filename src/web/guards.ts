@@ -111,7 +111,7 @@ const HEADERS: Readonly<Record<string, string>> = {
 };
 
 /** Sends the headers that keep others out of the page with each answer. */
-export const secureHeaders: MiddlewareHandler = async (context, next) => {
+const secureHeaders: MiddlewareHandler = async (context, next) => {
   for (const [name, value] of Object.entries(HEADERS)) context.header(name, value);
   await next();
 };

@@ -1,10 +1,10 @@
 import { open, readdir, readFile } from 'node:fs/promises';
 import { basename, extname } from 'node:path';
 import { Readable } from 'node:stream';
-import type { ReadableStream } from 'node:stream/web';
 import { fileURLToPath } from 'node:url';
 import type { Context } from 'hono';
 import { streamSSE } from 'hono/streaming';
+import type { ZodType } from 'zod';
 import { toCleanJson } from '../../common/secrets.ts';
 import type { Access } from '../access.ts';
 import type { Board } from '../board.ts';
@@ -26,7 +26,6 @@ import type {
   ColumnChoice,
   Connection,
   ConnectionRequest,
-  JobRequest,
   ListView,
   MendRequest,
   PlanView,
@@ -39,10 +38,9 @@ import type {
   RunRequest,
   RunStep,
   Samples,
-  SamplesRequest,
-  TestRequest,
   TestResult,
 } from './contract.ts';
+import { REQUESTS } from './requests.ts';
 
 /** What the page shows and does. Everything throws what `explain` can say in words. */
 export interface AppModel {
@@ -181,13 +179,13 @@ export function createAppPage(options: AppRoutesOptions): AppPage {
     app.get('/api/events', ...guarded, (context) => serveEvents(context));
 
     post('/api/connection', async (context) => {
-      return await model.connections.set(await readJson<ConnectionRequest>(context));
+      return await model.connections.set(await readJson(context, REQUESTS.connection));
     });
     post('/api/connection/rehearse', async () => await model.connections.rehearse());
     post('/api/connection/forget', async () => await model.connections.forget());
     post('/api/connection/test', async (context) => {
-      const { domain } = await readJson<TestRequest>(context);
-      return await model.connections.test(String(domain ?? ''), goneOf(context));
+      const { domain } = await readJson(context, REQUESTS.test);
+      return await model.connections.test(domain, goneOf(context));
     });
 
     post('/api/lists', async (context) => {
@@ -195,31 +193,31 @@ export function createAppPage(options: AppRoutesOptions): AppPage {
       const { body } = context.req.raw;
       const length = Number(context.req.header('content-length') ?? Number.NaN);
       const sizeBytes = Number.isFinite(length) ? length : undefined;
-      const bytes = body ? Readable.fromWeb(body as ReadableStream) : Readable.from([]);
+      const bytes = body ? Readable.fromWeb(body) : Readable.from([]);
       const name = context.req.query('name') ?? '';
       return await model.lists.add(name, bytes, { sizeBytes, signal: goneOf(context) });
     });
     post('/api/lists/sample', async (context) => await model.lists.addSample(goneOf(context)));
     get('/api/lists/:id', (context) => model.lists.find(idOf(context)));
     post('/api/lists/:id/reading', async (context) => {
-      const reading = toReading(await readJson<Reading>(context));
+      const reading = await readJson(context, REQUESTS.reading);
       return await model.lists.read(idOf(context), reading, goneOf(context));
     });
     post('/api/lists/:id/plan', async (context) => {
-      const request = toRunRequest(await readJson<RunRequest>(context));
+      const request = await readJson(context, REQUESTS.run);
       return await model.lists.plan(idOf(context), request, goneOf(context));
     });
     post('/api/lists/:id/samples', async (context) => {
-      const { count = 3 } = await readJson<SamplesRequest>(context);
-      return await model.lists.sample(idOf(context), Number(count), goneOf(context));
+      const { count = 3 } = await readJson(context, REQUESTS.samples);
+      return await model.lists.sample(idOf(context), count, goneOf(context));
     });
     post('/api/lists/:id/preview', async (context) => {
-      const choice = toChoice(await readJson<ColumnChoice>(context));
+      const choice = await readJson(context, REQUESTS.choice);
       return await model.lists.preview(idOf(context), choice);
     });
     post('/api/lists/:id/delete', async (context) => await model.lists.remove(idOf(context)));
     post('/api/lists/:id/runs', async (context) => {
-      const request = toRunRequest(await readJson<RunRequest>(context));
+      const request = await readJson(context, REQUESTS.run);
       return await model.runs.start(idOf(context), request);
     });
 
@@ -236,12 +234,12 @@ export function createAppPage(options: AppRoutesOptions): AppPage {
     get('/api/runs/:id/failures', async (context) => await download(context, 'failures'));
     get('/api/runs/:id/again', (context) => model.runs.again(idOf(context)));
     post('/api/runs/:id/mend', async (context) => {
-      const { cells } = await readJson<MendRequest>(context);
-      return await model.runs.mend(idOf(context), { cells: Array.isArray(cells) ? cells : [] });
+      const request = await readJson(context, REQUESTS.mend);
+      return await model.runs.mend(idOf(context), request);
     });
     post('/api/runs/:id/job', async (context) => {
-      const { at } = await readJson<JobRequest>(context);
-      return await model.runs.writeJob(idOf(context), at === undefined ? undefined : String(at));
+      const { at } = await readJson(context, REQUESTS.job);
+      return await model.runs.writeJob(idOf(context), at);
     });
     post('/api/runs/:id/delete', async (context) => await model.runs.remove(idOf(context)));
     post('/api/runs/:id/:step', async (context) => {
@@ -325,7 +323,7 @@ function requireType(context: Context, type: string): void {
   if (given?.trim().toLowerCase() !== type) throw new BadRequest(`Expected ${type}.`);
 }
 
-async function readJson<T extends object>(context: Context): Promise<Partial<T>> {
+async function readJson<T>(context: Context, shape: ZodType<T>): Promise<T> {
   requireType(context, 'application/json');
   const length = Number(context.req.header('content-length') ?? Number.POSITIVE_INFINITY);
   if (!(length <= MOST_BODY_BYTES)) throw new BadRequest('That is too much at once.');
@@ -335,52 +333,11 @@ async function readJson<T extends object>(context: Context): Promise<Partial<T>>
   } catch {
     throw new BadRequest('Expected JSON.');
   }
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
-    throw new BadRequest('Expected a JSON object.');
-  }
-  return value as Partial<T>;
-}
-
-function toReading(given: Partial<Reading>): Reading {
-  const { sheet, column, encoding, noHeader, skipLines } = given;
-  return {
-    ...(sheet && { sheet: String(sheet) }),
-    ...(column !== undefined && column !== null && { column: String(column) }),
-    ...(encoding && { encoding: String(encoding) }),
-    ...(noHeader === true && { noHeader }),
-    ...(Number(skipLines) > 0 && { skipLines: Math.min(1_000, Math.floor(Number(skipLines))) }),
-  };
-}
-
-function toRunRequest(given: Partial<RunRequest>): RunRequest {
-  const { choice, maxCalls, maxCost, firstAskMe } = given;
-  return {
-    ...(choice && { choice: toChoice(choice) }),
-    ...(isNumber(maxCalls) && { maxCalls }),
-    ...(isNumber(maxCost) && { maxCost }),
-    ...(isNumber(firstAskMe) && { firstAskMe }),
-  };
-}
-
-function isNumber(value: unknown): value is number {
-  return typeof value === 'number';
-}
-
-function toChoice({ fields, fills }: Partial<ColumnChoice>): ColumnChoice {
-  return {
-    fields: Array.isArray(fields)
-      ? fields.map((field) => ({
-          name: String(field?.name ?? ''),
-          expression: String(field?.expression ?? ''),
-        }))
-      : null,
-    fills: Array.isArray(fills)
-      ? fills.map((fill) => ({
-          column: String(fill?.column ?? ''),
-          expression: String(fill?.expression ?? ''),
-        }))
-      : [],
-  };
+  const read = shape.safeParse(value);
+  if (read.success) return read.data;
+  const [issue] = read.error.issues;
+  const place = issue?.path.join('.') ?? '';
+  throw new BadRequest(`This is not filled in as expected: ${place} (${issue?.message}).`);
 }
 
 function wholeNumber(text: string | undefined, standard: number): number {
