@@ -364,15 +364,14 @@ function aboutKey({ hasKey, isKeyKept, baseUrl }: Connection): string {
 }
 
 function TestAnswer({ result }: { readonly result: TestResult }): JSX.Element {
-  const { message, isGood, calls, cost, elapsedMs, isFromStore, rule, httpStatus } = result;
+  const { message, isGood, calls, cost, elapsedMs, isFromStore } = result;
+  const why = decided(result);
   return (
     <div class="answer">
       <Note kind={isGood ? 'good' : 'bad'}>
         <p>
-          <strong>
-            {result.domain}: {STATUSES[result.status].name}.
-          </strong>{' '}
-          {message}
+          <strong>{result.domain}:</strong>{' '}
+          {isGood ? `${STATUSES[result.status].name}. ${message}` : message}
         </p>
       </Note>
       <dl class="facts">
@@ -388,19 +387,10 @@ function TestAnswer({ result }: { readonly result: TestResult }): JSX.Element {
           <dt>Took</dt>
           <dd>{elapsedMs < 1_000 ? 'under a second' : duration(elapsedMs)}</dd>
         </div>
-        {rule ? (
+        {why === undefined ? null : (
           <div>
             <dt>What decided</dt>
-            <dd>
-              {rule.number === undefined
-                ? `No rule of the profile fits; the status ${httpStatus ?? ''} means ${rule.means}`
-                : `Rule ${rule.number} of the profile (${rule.when ?? ''}) means ${rule.means}`}
-            </dd>
-          </div>
-        ) : httpStatus === undefined ? null : (
-          <div>
-            <dt>Answered</dt>
-            <dd>with status {httpStatus}</dd>
+            <dd>{why}</dd>
           </div>
         )}
       </dl>
@@ -425,4 +415,14 @@ function TestAnswer({ result }: { readonly result: TestResult }): JSX.Element {
       )}
     </div>
   );
+}
+
+/** What of the answer said what it means: a rule of the profile, or else its status. */
+function decided({ rule, httpStatus }: TestResult): string | undefined {
+  const means = rule ? `: ${rule.means.replaceAll('_', ' ')}` : '';
+  if (rule?.number !== undefined) {
+    const when = rule.when === undefined ? '' : ` (${rule.when})`;
+    return `Rule ${rule.number} of the profile${when}${means}`;
+  }
+  return httpStatus === undefined ? undefined : `Status ${httpStatus}${means}`;
 }
