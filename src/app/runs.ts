@@ -113,7 +113,7 @@ const RECORD = 'run.json';
 /** How many runs that are over the board still has. */
 const MOST_RECENT = 20;
 /** How often the calls of a run with a bound are noted: a kill must not make it ask more than that. */
-const NOTE_EVERY_MS = 1_000;
+const NOTE_EVERY_MS = 250;
 
 export async function openRuns(options: RunsOptions): Promise<Runs> {
   const { folder, connections, lists, env, onChange } = options;
@@ -243,11 +243,12 @@ export async function openRuns(options: RunsOptions): Promise<Runs> {
         ...(of.mended && { mended: of.mended, onlyMended: only !== undefined }),
         confirm: async () => {
           if (!running.sampled) return true; // there were not more than that
-          await keep({ ...record(id), state: 'asking' });
-          const isYes = await new Promise<boolean>((resolve) => {
+          const answered = new Promise<boolean>((resolve) => {
             running.answer = resolve;
             control.stopped.addEventListener('abort', () => resolve(false), { once: true });
           });
+          await keep({ ...record(id), state: 'asking' }); // whoever sees it may answer at once
+          const isYes = await answered;
           running.answer = undefined;
           const isConfirmed = isYes || record(id).isConfirmed;
           await keep({ ...record(id), state: 'running', isConfirmed });

@@ -35,7 +35,9 @@ async function makeBuild(folder: string): Promise<void> {
     throw error;
   }
   await copyFile(join(PROJECT, 'package.json'), join(making, 'package.json'));
-  await cp(join(PROJECT, 'apis'), join(making, 'apis'), { recursive: true });
+  for (const name of ['apis', 'samples']) {
+    await cp(join(PROJECT, name), join(making, name), { recursive: true });
+  }
   // Another run of the tests may have been faster; its build is as good.
   await rename(making, folder).catch(() => rm(making, { recursive: true }));
 }
