@@ -41,7 +41,7 @@ export function ChosenFields({ fields, onChange }: ChosenFieldsProps): JSX.Eleme
   };
   if (fields.length === 0) return <p class="hint">None yet. Tick what you want to keep.</p>;
   return (
-    <ol class="chosen" ref={list} aria-label="Columns to add, in their order">
+    <ol class="picked" ref={list} aria-label="Columns to add, in their order">
       {fields.map((field, at) => {
         const wrong = faultOfName(fields, at);
         return (

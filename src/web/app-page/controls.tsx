@@ -23,9 +23,9 @@ export function Step({ title, lead, fault, actions, children }: StepProps): JSX.
   const heading = useRef<HTMLHeadingElement>(null);
   const isFirst = useRef(true);
   useEffect(() => {
+    document.title = `${title} – Brandfill`;
     if (!isFirst.current) return;
     isFirst.current = false;
-    document.title = `${title} – Brandfill`;
     if (hasBegun) heading.current?.focus({ preventScroll: true });
     window.scrollTo({ top: 0 });
     hasBegun = true;
@@ -152,13 +152,15 @@ interface FieldProps {
 export function Field(props: FieldProps): JSX.Element {
   const { label, value, onInput, hint, error, type = 'text', onEnter } = props;
   const id = useId();
+  // The types of Preact know no input whose type is chosen later.
+  const typed = { type } as { readonly type: 'text' };
   const about = [hint ? `${id}-hint` : '', error ? `${id}-error` : ''].filter(Boolean).join(' ');
   return (
     <div class="field">
       <label htmlFor={id}>{label}</label>
       <input
         id={id}
-        type={type}
+        {...typed}
         value={value}
         placeholder={props.placeholder}
         min={props.min}
@@ -372,7 +374,7 @@ export function Wide(props: {
   readonly children: ComponentChildren;
   /** Whether what it shows is about to be replaced. */
   readonly isOld?: boolean;
-  readonly place?: RefObject<HTMLElement>;
+  readonly place?: RefObject<HTMLElement | null>;
 }): JSX.Element {
   const { label, children, isOld = false, place } = props;
   return (
@@ -389,6 +391,18 @@ export function Wide(props: {
     </section>
   );
 }
+
+/** What a cell holds: the beginning of a long text, the rest where the mouse rests. */
+export function Cell({ text = '' }: { readonly text?: string | undefined }): JSX.Element {
+  return (
+    <div class="cell" title={text.length > LONG ? text : undefined}>
+      {text}
+    </div>
+  );
+}
+
+/** About what fits into the lines of a cell. */
+const LONG = 60;
 
 /** Lines to read or copy as they are. */
 export function Lines({ text }: { readonly text: string }): JSX.Element {

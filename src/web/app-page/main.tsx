@@ -31,7 +31,7 @@ function Page(): JSX.Element {
         Skip to the step
       </a>
       <header class="top">
-        <p class="brand">Brandfill</p>
+        <h1 class="brand">Brandfill</h1>
         {state ? <Connected state={state} /> : null}
         <Link />
       </header>
@@ -182,3 +182,12 @@ if (root) {
 }
 followAddress();
 listen();
+window.addEventListener('dragover', refuseFile);
+window.addEventListener('drop', refuseFile);
+
+/** A file that misses its place would otherwise be opened instead of this page. */
+function refuseFile(event: DragEvent): void {
+  if (event.defaultPrevented || !event.dataTransfer?.types.includes('Files')) return;
+  event.preventDefault();
+  event.dataTransfer.dropEffect = 'none';
+}

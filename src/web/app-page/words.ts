@@ -32,11 +32,16 @@ export function size(bytes: number): string {
 /** What it costs, in words; undefined when nothing is known of it. */
 export function costOf({ units, unit, money }: Cost): string | undefined {
   const parts = [
-    units === undefined ? undefined : amount(units, unit ?? 'units'),
+    units === undefined ? undefined : amount(units, unitOf(units, unit)),
     // In the currency of whoever gave the price.
     money === undefined ? undefined : moneyOf(money),
   ].filter((part) => part !== undefined);
   return parts.length === 0 ? undefined : parts.join(', ');
+}
+
+/** Units are named as many: `credits`. */
+function unitOf(units: number, unit = 'units'): string {
+  return units === 1 ? unit.replace(/s$/, '') : unit;
 }
 
 /** An amount of money without a sign: the price was given without one. */
@@ -53,10 +58,39 @@ export function dayAndTime(ms: number): string {
   return new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'short' }).format(ms);
 }
 
-/** A number as somebody types it, with a comma or a point; undefined where it is none. */
-export function readNumber(text: string): number | undefined {
-  const value = Number(text.trim().replace(',', '.'));
-  return text.trim() === '' || !Number.isFinite(value) || value < 0 ? undefined : value;
+/** How a run ended, in a sentence or two. */
+export function summaryOf(run: AppRun): string {
+  const cost = run.cost && costOf(run.cost);
+  const calls = run.calls === undefined ? [] : [counted(run.calls, 'call')];
+  const paid = [...calls, ...(cost === undefined ? [] : [cost])].join(', ');
+  const found = (run.statuses?.found ?? 0) + (run.statuses?.stale ?? 0);
+  return [
+    ...(run.statuses
+      ? [`${count(found)} of ${counted(rowsOf(run), 'row')} ${found === 1 ? 'is' : 'are'} found.`]
+      : []),
+    ...(paid === '' ? [] : [`${paid}.`]),
+  ].join(' ');
+}
+
+/** What may have become of a row, in the order in which people ask for it. */
+const STATUS_ORDER: readonly RowStatusName[] = [
+  'found',
+  'stale',
+  'not_found',
+  'invalid',
+  'failed',
+  'rejected',
+  'pending',
+  'skipped',
+];
+
+/** The statuses that some rows have. */
+export function statusesOf({
+  statuses = {},
+}: Pick<AppRun, 'statuses'>): readonly (readonly [RowStatusName, number])[] {
+  return STATUS_ORDER.map((name) => [name, statuses[name] ?? 0] as const).filter(
+    ([, rows]) => rows > 0,
+  );
 }
 
 /** What became of a row: a word for a mark, and how good that is. */

@@ -1,31 +1,39 @@
 import { type Signal, signal, useSignal } from '@preact/signals';
+import { useMemo } from 'preact/hooks';
 import { type Fault, faultOf } from './client.ts';
 
-/** Something that is asked of the server, and what became of it. */
+/** What is asked of the server, and what became of it. */
 export interface Work {
-  /** The name of what is under way. */
-  readonly busy: Signal<string | undefined>;
+  /** Whether something is under way, or the one of that name. */
+  isBusy(name?: string): boolean;
+  /** Of what failed last. */
   readonly fault: Signal<Fault | undefined>;
-  /** Does one thing at a time; what fails is shown, not thrown. */
+  /** Does something, unless the same is under way already; what fails is shown, not thrown. */
   start(name: string, work: () => Promise<void>): void;
 }
 
 export function useWork(): Work {
-  const busy = useSignal<string | undefined>(undefined);
+  const underWay = useSignal<ReadonlySet<string>>(new Set());
   const fault = useSignal<Fault | undefined>(undefined);
-  const start: Work['start'] = (name, work) => {
-    if (busy.peek() !== undefined) return;
-    busy.value = name;
-    fault.value = undefined;
-    work()
-      .catch((error: unknown) => {
-        fault.value = faultOf(error);
-      })
-      .finally(() => {
-        busy.value = undefined;
-      });
-  };
-  return { busy, fault, start };
+  return useMemo(
+    () => ({
+      fault,
+      isBusy: (name) => (name === undefined ? underWay.value.size > 0 : underWay.value.has(name)),
+      start: (name, work) => {
+        if (underWay.peek().has(name)) return;
+        underWay.value = new Set([...underWay.peek(), name]);
+        fault.value = undefined;
+        work()
+          .catch((error: unknown) => {
+            fault.value = faultOf(error);
+          })
+          .finally(() => {
+            underWay.value = new Set([...underWay.peek()].filter((other) => other !== name));
+          });
+      },
+    }),
+    [],
+  );
 }
 
 /** What is read out to those who hear the page. */

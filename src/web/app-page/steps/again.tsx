@@ -75,7 +75,7 @@ function HowAgain({ run }: { readonly run: AppRun }): JSX.Element {
               at.value = value;
             }}
           />
-          <Button onPress={write} isBusy={work.busy.value === 'write'} isDisabled={at.value === ''}>
+          <Button onPress={write} isBusy={work.isBusy('write')} isDisabled={at.value === ''}>
             Write the job file
           </Button>
         </div>
@@ -172,7 +172,7 @@ function EarlierRuns({ runs }: { readonly runs: readonly AppRun[] }): JSX.Elemen
               <DeleteButton
                 what={`the run of ${run.list.name}, ${dayAndTime(run.startedAtMs)}`}
                 onDelete={() => remove(run)}
-                isBusy={work.busy.value === run.id}
+                isBusy={work.isBusy(run.id)}
               />
             )}
           </li>

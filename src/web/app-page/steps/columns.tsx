@@ -12,9 +12,10 @@ import type {
 import { firstFields, isUsable, leavesOf, samplesOf, toggled } from '../choices.ts';
 import { ChosenFields } from '../chosen-fields.tsx';
 import { type Fault, faultOf, post, read } from '../client.ts';
-import { Button, Choice, Note, Progress, Select, Step, Wide } from '../controls.tsx';
+import { Button, Cell, Choice, Note, Progress, Select, Step, Wide } from '../controls.tsx';
 import { FieldTree } from '../field-tree.tsx';
 import { goTo } from '../place.ts';
+import { viewOrder } from '../view-order.ts';
 import { costOf, counted, moneyOf, STATUSES } from '../words.ts';
 import { announce, useWork } from '../work.ts';
 
@@ -40,7 +41,7 @@ export function ColumnsStep(props: { readonly id: string; readonly state: AppSta
   if (samples && list.value && samples.tree.length > 0) {
     return <ChooseColumns id={id} list={list.value} samples={samples} onAskAgain={ask} />;
   }
-  const isAsking = work.busy.value === 'ask';
+  const isAsking = work.isBusy('ask');
   return (
     <Step
       title="What would you like to know?"
@@ -52,7 +53,7 @@ export function ColumnsStep(props: { readonly id: string; readonly state: AppSta
             Ask about {COUNT_WORD} companies
           </Button>
           <Button kind="quiet" onPress={() => goTo('plan', id)}>
-            Skip this: add everything
+            Skip this: add the usual
           </Button>
         </>
       }
@@ -141,8 +142,8 @@ function ChooseColumns(props: {
         options={[
           {
             value: 'all',
-            title: 'Everything that is known',
-            text: `About ${counted(leavesOf(samples.tree).length, 'column')}.`,
+            title: 'The usual columns',
+            text: 'Those that this service is known for, or else all. The table below shows them.',
           },
           { value: 'chosen', title: 'What I choose', text: 'Tick, rename and order columns.' },
         ]}
@@ -169,7 +170,9 @@ function ChooseColumns(props: {
         fills={fills}
         onChange={(after) => set({ fills: after })}
       />
-      {preview ? <PreviewTable preview={preview} isOld={isOld} /> : null}
+      {preview ? (
+        <PreviewTable preview={preview} domainColumn={list.column?.index} isOld={isOld} />
+      ) : null}
     </Step>
   );
 }
@@ -258,7 +261,7 @@ function Fills(props: {
               />
               <Button
                 kind="quiet"
-                label={`Do not fill ${fill.column}`}
+                label={`Remove the filling of ${fill.column}`}
                 onPress={() => onChange(fills.filter((_, other) => other !== at))}
               >
                 Remove
@@ -276,18 +279,26 @@ function Fills(props: {
   );
 }
 
-function PreviewTable(props: { readonly preview: Preview; readonly isOld: boolean }): JSX.Element {
-  const { preview, isOld } = props;
+function PreviewTable(props: {
+  readonly preview: Preview;
+  readonly domainColumn: number | undefined;
+  readonly isOld: boolean;
+}): JSX.Element {
+  const { preview, domainColumn, isOld } = props;
+  const order = viewOrder(preview.columns, domainColumn);
   return (
-    <Wide label="How your rows will look" isOld={isOld}>
+    <Wide label="How these rows will look" isOld={isOld}>
       <table class="sheet">
-        <caption>How your rows will look</caption>
+        <caption>
+          How these rows will look{' '}
+          <span class="hint">New columns come first here; in your file they come at the end.</span>
+        </caption>
         <thead>
           <tr>
-            {preview.columns.map(({ name, kind }, at) => (
-              <th key={at} scope="col" class={kind}>
-                {name}
-                {kind === 'filled' ? <span class="badge">filled</span> : null}
+            {order.map((at) => (
+              <th key={at} scope="col" class={preview.columns[at]?.kind}>
+                {preview.columns[at]?.name}
+                {preview.columns[at]?.kind === 'filled' ? <span class="badge">filled</span> : null}
               </th>
             ))}
           </tr>
@@ -295,9 +306,9 @@ function PreviewTable(props: { readonly preview: Preview; readonly isOld: boolea
         <tbody>
           {preview.rows.map((row, line) => (
             <tr key={line}>
-              {preview.columns.map(({ kind }, at) => (
-                <td key={at} class={kind}>
-                  {row[at] ?? ''}
+              {order.map((at) => (
+                <td key={at} class={preview.columns[at]?.kind}>
+                  <Cell text={row[at]} />
                 </td>
               ))}
             </tr>

@@ -5,7 +5,8 @@ import { duration } from '../../page/format.js';
 import { post } from '../client.ts';
 import { Button, Check, Choice, Field, Lines, Note, Select, Step } from '../controls.tsx';
 import { goTo } from '../place.ts';
-import { costOf, counted, readNumber, STATUSES } from '../words.ts';
+import { readNumber } from '../read-number.ts';
+import { costOf, counted, STATUSES } from '../words.ts';
 import { announce, useWork, type Work } from '../work.ts';
 
 /** Which API is asked, and with which key. */
@@ -61,7 +62,12 @@ function ChoosingStep(props: {
       fault={work.fault.value}
       actions={
         <>
-          <Button kind="primary" onPress={connect} isBusy={work.busy.value !== undefined}>
+          <Button
+            kind="primary"
+            onPress={connect}
+            isBusy={work.isBusy()}
+            isDisabled={way.value !== 'rehearse' && !isNumber(form.value.price)}
+          >
             {way.value === 'rehearse' ? 'Rehearse' : 'Connect'}
           </Button>
           {state.connection ? (
@@ -192,6 +198,11 @@ function formOf({ connection, profiles }: AppState): Form {
   };
 }
 
+/** Whether it is a number, or nothing yet. */
+function isNumber(text: string): boolean {
+  return text.trim() === '' || readNumber(text) !== undefined;
+}
+
 const PRICE = { maximumFractionDigits: 6, useGrouping: false };
 
 function requestOf(way: Way, form: Form): ConnectionRequest {
@@ -244,7 +255,6 @@ function KeyFields(
 
 function PriceFields(props: FormProps & { readonly unit: string | undefined }): JSX.Element {
   const { form, set, unit } = props;
-  const isWrong = form.price.trim() !== '' && readNumber(form.price) === undefined;
   return (
     <details>
       <summary>What it costs, and how fast (if you know)</summary>
@@ -253,7 +263,7 @@ function PriceFields(props: FormProps & { readonly unit: string | undefined }): 
           label={unit ? `Price of one of its ${unit}` : 'Price of a call'}
           value={form.price}
           hint="To show what your list costs, in your currency."
-          error={isWrong ? 'Type a number, such as 0.01.' : undefined}
+          error={isNumber(form.price) ? undefined : 'Type a number, such as 0.01.'}
           onInput={(price) => set({ price })}
         />
         <Field
@@ -319,7 +329,7 @@ function ConnectedStep(props: {
           />
           <Button
             onPress={test}
-            isBusy={work.busy.value === 'test'}
+            isBusy={work.isBusy('test')}
             isDisabled={domain.value.trim() === ''}
           >
             Test
@@ -338,7 +348,7 @@ function ForgetButton({ work }: { readonly work: Work }): JSX.Element {
       announce('The key is forgotten.');
     });
   return (
-    <Button kind="quiet" onPress={forget} isBusy={work.busy.value === 'forget'}>
+    <Button kind="quiet" onPress={forget} isBusy={work.isBusy('forget')}>
       Forget the key
     </Button>
   );
@@ -354,15 +364,14 @@ function aboutKey({ hasKey, isKeyKept, baseUrl }: Connection): string {
 }
 
 function TestAnswer({ result }: { readonly result: TestResult }): JSX.Element {
-  const { message, isGood, calls, cost, elapsedMs, isFromStore, rule, httpStatus } = result;
+  const { message, isGood, calls, cost, elapsedMs, isFromStore } = result;
+  const why = decided(result);
   return (
     <div class="answer">
       <Note kind={isGood ? 'good' : 'bad'}>
         <p>
-          <strong>
-            {result.domain}: {STATUSES[result.status].name}.
-          </strong>{' '}
-          {message}
+          <strong>{result.domain}:</strong>{' '}
+          {isGood ? `${STATUSES[result.status].name}. ${message}` : message}
         </p>
       </Note>
       <dl class="facts">
@@ -378,19 +387,10 @@ function TestAnswer({ result }: { readonly result: TestResult }): JSX.Element {
           <dt>Took</dt>
           <dd>{elapsedMs < 1_000 ? 'under a second' : duration(elapsedMs)}</dd>
         </div>
-        {rule ? (
+        {why === undefined ? null : (
           <div>
             <dt>What decided</dt>
-            <dd>
-              {rule.number === undefined
-                ? `No rule of the profile fits; the status ${httpStatus ?? ''} means ${rule.means}`
-                : `Rule ${rule.number} of the profile (${rule.when ?? ''}) means ${rule.means}`}
-            </dd>
-          </div>
-        ) : httpStatus === undefined ? null : (
-          <div>
-            <dt>Answered</dt>
-            <dd>with status {httpStatus}</dd>
+            <dd>{why}</dd>
           </div>
         )}
       </dl>
@@ -415,4 +415,14 @@ function TestAnswer({ result }: { readonly result: TestResult }): JSX.Element {
       )}
     </div>
   );
+}
+
+/** What of the answer said what it means: a rule of the profile, or else its status. */
+function decided({ rule, httpStatus }: TestResult): string | undefined {
+  const means = rule ? `: ${rule.means.replaceAll('_', ' ')}` : '';
+  if (rule?.number !== undefined) {
+    const when = rule.when === undefined ? '' : ` (${rule.when})`;
+    return `Rule ${rule.number} of the profile${when}${means}`;
+  }
+  return httpStatus === undefined ? undefined : `Status ${httpStatus}${means}`;
 }

@@ -1,11 +1,12 @@
 import { useSignal } from '@preact/signals';
 import type { JSX } from 'preact';
-import { useEffect, useId } from 'preact/hooks';
+import { useEffect, useId, useRef } from 'preact/hooks';
 import type { AppState, ListEntry, ListView, PlanView, Reading } from '../../app/contract.ts';
 import { percent } from '../../page/format.js';
 import { post, read, type Upload, upload } from '../client.ts';
 import {
   Button,
+  Cell,
   Check,
   DeleteButton,
   FaultNote,
@@ -18,7 +19,8 @@ import {
 } from '../controls.tsx';
 import { goTo } from '../place.ts';
 import { PlanFigures, WithoutAddress } from '../plan-figures.tsx';
-import { dayAndTime, readNumber, size } from '../words.ts';
+import { readNumber } from '../read-number.ts';
+import { dayAndTime, size } from '../words.ts';
 import { announce, useWork } from '../work.ts';
 
 /** Which list, and how it is to be read. */
@@ -41,8 +43,24 @@ function ChooseList({ state }: { readonly state: AppState }): JSX.Element {
   const running = useSignal<Upload<ListView> | undefined>(undefined);
   const isOver = useSignal(false);
   const input = useId();
-  const take = (file: File | undefined): void => {
+  // Somebody who goes elsewhere does not want it any more; who closes the page is asked.
+  useEffect(() => {
+    const warn = (event: Event): void => {
+      if (running.value) event.preventDefault();
+    };
+    window.addEventListener('beforeunload', warn);
+    return () => {
+      window.removeEventListener('beforeunload', warn);
+      running.value?.cancel();
+    };
+  }, []);
+  const take = (files: FileList | null | undefined): void => {
+    const file = files?.[0];
     if (!file) return;
+    if (files.length > 1) {
+      work.fault.value = { code: 'NOT_NOW', message: 'One list at a time: choose one file.' };
+      return;
+    }
     work.start('upload', async () => {
       const show = (done: number, all: number): void => {
         const text =
@@ -85,10 +103,10 @@ function ChooseList({ state }: { readonly state: AppState }): JSX.Element {
         onDrop={(event) => {
           event.preventDefault();
           isOver.value = false;
-          take(event.dataTransfer?.files[0]);
+          take(event.dataTransfer?.files);
         }}
       >
-        {work.busy.value === 'upload' ? (
+        {work.isBusy('upload') ? (
           <>
             <p>
               <strong>{sent.value.name}</strong>
@@ -113,7 +131,7 @@ function ChooseList({ state }: { readonly state: AppState }): JSX.Element {
                 type="file"
                 accept={KINDS}
                 onChange={(event) => {
-                  take(event.currentTarget.files?.[0]);
+                  take(event.currentTarget.files);
                   event.currentTarget.value = '';
                 }}
               />
@@ -121,7 +139,7 @@ function ChooseList({ state }: { readonly state: AppState }): JSX.Element {
               <label class="button primary" htmlFor={input}>
                 Choose a file
               </label>
-              <Button onPress={trySample} isBusy={work.busy.value === 'sample'}>
+              <Button onPress={trySample} isBusy={work.isBusy('sample')}>
                 Try our sample workbook
               </Button>
             </div>
@@ -156,7 +174,7 @@ function EarlierLists({ lists }: { readonly lists: readonly ListEntry[] }): JSX.
             <DeleteButton
               what={list.name}
               onDelete={() => remove(list)}
-              isBusy={work.busy.value === list.id}
+              isBusy={work.isBusy(list.id)}
             />
           </li>
         ))}
@@ -180,9 +198,14 @@ function ReadList({ id }: { readonly id: string }): JSX.Element {
     });
   };
   useEffect(() => work.start('read', async () => use(await read<ListView>(`lists/${id}`))), [id]);
+  const latest = useRef<Reading | undefined>(undefined);
   const readAs = (reading: Reading): void =>
-    work.start('read', async () => {
-      use(await post<ListView>(`lists/${id}/reading`, { ...list.value?.reading, ...reading }));
+    work.start(JSON.stringify(reading), async () => {
+      latest.current = reading;
+      const whole = { ...list.value?.reading, ...reading };
+      const view = await post<ListView>(`lists/${id}/reading`, whole);
+      if (latest.current !== reading) return; // somebody has chosen again meanwhile
+      use(view);
       const { column } = list.value ?? {};
       if (column) announce(`The addresses are in the column ${column.name}.`);
     });
@@ -198,7 +221,7 @@ function ReadList({ id }: { readonly id: string }): JSX.Element {
             <Button
               kind="primary"
               isDisabled={!view.column}
-              isBusy={work.busy.value !== undefined}
+              isBusy={work.isBusy()}
               onPress={() => goTo('columns', id)}
             >
               Go on to the columns
@@ -243,7 +266,7 @@ function ReadList({ id }: { readonly id: string }): JSX.Element {
               <PlanFigures plan={plan.value} />
               <WithoutAddress plan={plan.value} />
             </section>
-          ) : counting.busy.value === undefined ? null : (
+          ) : !counting.isBusy() ? null : (
             <Progress label="Counting" part={undefined} text="Counting companies…" />
           )}
         </>
@@ -252,19 +275,10 @@ function ReadList({ id }: { readonly id: string }): JSX.Element {
   );
 }
 
-function describe({
-  format,
-  encoding,
-  encodingExample,
-  headerRow,
-  kind,
-  sheets,
-}: ListView): string {
+function describe({ format, headerRow, kind, sheets }: ListView): string {
   const sheet = sheets.find(({ isUsed }) => isUsed)?.name;
-  const parts = [format];
-  if (kind !== 'xlsx') {
-    parts.push(encodingExample ? `${encoding}, as in “${encodingExample}”` : encoding);
-  }
+  // What is known of a workbook's format is its sheet and its row of names, told below.
+  const parts = [kind === 'xlsx' ? 'Excel workbook' : format];
   if (sheet !== undefined && sheets.length > 1) parts.push(`sheet “${sheet}”`);
   if (kind !== 'jsonl') {
     parts.push(
@@ -309,7 +323,7 @@ function FirstRows(props: {
             <tr key={line}>
               {view.columns.map((_, at) => (
                 <td key={at} class={at === chosen ? 'chosen' : undefined}>
-                  {row[at] ?? ''}
+                  <Cell text={row[at]} />
                 </td>
               ))}
             </tr>

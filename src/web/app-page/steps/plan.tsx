@@ -7,7 +7,8 @@ import { type Fault, faultOf, post } from '../client.ts';
 import { Button, Check, Field, Figures, Note, Progress, Step } from '../controls.tsx';
 import { goTo } from '../place.ts';
 import { PlanFigures, WithoutAddress } from '../plan-figures.tsx';
-import { costOf, counted, readNumber } from '../words.ts';
+import { readNumber } from '../read-number.ts';
+import { costOf, counted } from '../words.ts';
 import { useWork } from '../work.ts';
 
 /** What the run will do and cost, and how far it may go. */
@@ -66,7 +67,7 @@ export function PlanStep(props: { readonly id: string; readonly state: AppState 
           <Button
             kind="primary"
             onPress={start}
-            isBusy={starting.busy.value !== undefined}
+            isBusy={starting.isBusy()}
             isDisabled={!found || isOld.value || Object.keys(faults).length > 0}
           >
             {bounds.value.isFirstAsked && found && found.calls > FIRST

@@ -12,10 +12,11 @@ import type {
 } from '../../app/contract.ts';
 import { count } from '../../page/format.js';
 import { post, read } from '../client.ts';
-import { Button, Note, Progress, Step, Wide } from '../controls.tsx';
+import { Button, Cell, Note, Progress, Step, Wide } from '../controls.tsx';
 import { findRun } from '../live.ts';
 import { goTo } from '../place.ts';
-import { costOf, counted, rowsOf, STATUSES, size } from '../words.ts';
+import { viewOrder } from '../view-order.ts';
+import { counted, rowsOf, STATUSES, size, statusesOf, summaryOf } from '../words.ts';
 import { announce, useWork } from '../work.ts';
 
 /** The rows as they are now, to look at, to take away and to mend. */
@@ -37,8 +38,7 @@ export function ResultStep(props: { readonly id: string; readonly state: AppStat
       const rows = await read<RowsPage>(asked);
       if (isWanted) page.value = rows;
     };
-    loading.busy.value = undefined; // a page that nobody waits for any more
-    loading.start('read', load);
+    loading.start(asked, load);
     return () => {
       isWanted = false;
     };
@@ -63,17 +63,16 @@ export function ResultStep(props: { readonly id: string; readonly state: AppStat
       />
     );
   }
-  const cost = run.cost && costOf(run.cost);
   const typed = [...mended.value.values()].filter((value) => value.trim() !== '').length;
   return (
     <Step
       title={`The result of ${run.list.name}`}
-      lead={`${run.lines[0] ?? ''} ${run.calls === undefined ? '' : `${counted(run.calls, 'call')}${cost === undefined ? '' : `, ${cost}`}.`}`}
+      lead={summaryOf(run)}
       fault={mending.fault.value ?? loading.fault.value}
       actions={
         <>
           {typed > 0 && run.canMend ? (
-            <Button kind="primary" onPress={mend} isBusy={mending.busy.value !== undefined}>
+            <Button kind="primary" onPress={mend} isBusy={mending.isBusy()}>
               Ask about the {counted(typed, 'mended cell')}
             </Button>
           ) : null}
@@ -120,7 +119,7 @@ export function ResultStep(props: { readonly id: string; readonly state: AppStat
             else after.set(row, value);
             mended.value = after;
           }}
-          isOld={loading.busy.value !== undefined}
+          isOld={loading.isBusy()}
         />
       ) : loading.fault.value ? null : (
         <Progress label="Reading" part={undefined} text="Reading the result…" />
@@ -167,35 +166,22 @@ function Download(props: {
   );
 }
 
-/** In the order in which people ask for them. */
-const ORDER: readonly RowStatusName[] = [
-  'found',
-  'stale',
-  'not_found',
-  'invalid',
-  'failed',
-  'rejected',
-  'pending',
-  'skipped',
-];
-
 function Filter(props: {
   readonly run: AppRun;
   readonly status: RowStatusName | undefined;
   readonly onChange: (status: RowStatusName | undefined) => void;
 }): JSX.Element {
   const { run, status, onChange } = props;
-  const there = ORDER.filter((name) => (run.statuses?.[name] ?? 0) > 0);
   return (
     <fieldset class="filter">
       <legend class="unseen">Show rows</legend>
       <Button isPressed={status === undefined} onPress={() => onChange(undefined)}>
         All <span class="count">{count(rowsOf(run))}</span>
       </Button>
-      {there.map((name) => (
+      {statusesOf(run).map(([name, rows]) => (
         <Button key={name} isPressed={status === name} onPress={() => onChange(name)}>
           <span class={`dot ${STATUSES[name].tone}`} aria-hidden="true" />
-          {STATUSES[name].name} <span class="count">{count(run.statuses?.[name] ?? 0)}</span>
+          {STATUSES[name].name} <span class="count">{count(rows)}</span>
         </Button>
       ))}
     </fieldset>
@@ -211,6 +197,7 @@ function Rows(props: {
 }): JSX.Element {
   const { page, mended, canMend, onMend, isOld } = props;
   const table = useRef<HTMLElement>(null);
+  const order = viewOrder(page.columns, page.domainColumn);
   if (page.rows.length === 0) return <p class="empty">There is no such row.</p>;
   const goOn = (row: number): void => {
     const inputs = [...(table.current?.querySelectorAll('input') ?? [])];
@@ -224,9 +211,9 @@ function Rows(props: {
           <tr>
             <th scope="col">Row</th>
             <th scope="col">What came</th>
-            {page.columns.map(({ name, kind }, at) => (
-              <th key={at} scope="col" class={kind}>
-                {name}
+            {order.map((at) => (
+              <th key={at} scope="col" class={page.columns[at]?.kind}>
+                {page.columns[at]?.name}
               </th>
             ))}
           </tr>
@@ -238,8 +225,8 @@ function Rows(props: {
               <td>
                 <Mark row={row} />
               </td>
-              {page.columns.map(({ kind }, at) => (
-                <td key={at} class={kind}>
+              {order.map((at) => (
+                <td key={at} class={page.columns[at]?.kind}>
                   {at === page.domainColumn && row.canMend && canMend ? (
                     <input
                       class="mend"
@@ -258,7 +245,7 @@ function Rows(props: {
                       }}
                     />
                   ) : (
-                    (row.cells[at] ?? '')
+                    <Cell text={row.cells[at]} />
                   )}
                 </td>
               ))}

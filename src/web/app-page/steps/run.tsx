@@ -5,10 +5,18 @@ import type { RunState } from '../../board.ts';
 import { count } from '../../page/format.js';
 import { createRunCard } from '../../page/run-card.js';
 import { post } from '../client.ts';
-import { Button, Figures, Note, Progress, Step, Wide } from '../controls.tsx';
+import { Button, Cell, Figures, Note, Progress, Step, Wide } from '../controls.tsx';
 import { findRun, liveRuns } from '../live.ts';
 import { goTo } from '../place.ts';
-import { costOf, counted, dayAndTime, RUN_STATES, STATUSES } from '../words.ts';
+import {
+  costOf,
+  counted,
+  dayAndTime,
+  RUN_STATES,
+  STATUSES,
+  statusesOf,
+  summaryOf,
+} from '../words.ts';
 import { announce, useWork, type Work } from '../work.ts';
 
 /** A run while it goes on, and what is to be done when it does not. */
@@ -28,7 +36,7 @@ export function RunStep(props: { readonly id: string; readonly state: AppState }
       title={TITLES[run.state]}
       lead={leadOf(run)}
       fault={work.fault.value}
-      actions={<Actions run={run} work={work} ask={ask} />}
+      actions={actionsOf(run, work, ask)}
     >
       {run.error ? (
         <Note kind="bad">
@@ -38,18 +46,28 @@ export function RunStep(props: { readonly id: string; readonly state: AppState }
         </Note>
       ) : null}
       {run.sampled && run.state === 'asking' ? <Sampled sampled={run.sampled} /> : null}
-      {live ? (
+      {isOver(run) ? <HowItEnded run={run} /> : null}
+      {live && !isOver(run) && run.state !== 'asking' ? (
         <>
-          <Card run={live} ask={ask} />
           <CostSoFar live={live} run={run} state={state} />
+          <Card run={live} ask={ask} />
         </>
-      ) : run.state === 'running' ? (
+      ) : null}
+      {live && isOver(run) ? (
+        <details>
+          <summary>How it went</summary>
+          <Card run={live} ask={ask} />
+        </details>
+      ) : null}
+      {!live && run.state === 'running' ? (
         <Progress label="Starting" part={undefined} text="It is about to start…" />
-      ) : (
-        <HowItEnded run={run} />
-      )}
+      ) : null}
     </Step>
   );
+}
+
+function isOver({ state }: AppRun): boolean {
+  return state !== 'running' && state !== 'asking';
 }
 
 const TITLES: Readonly<Record<AppRun['state'], string>> = {
@@ -108,13 +126,12 @@ function GoneStep({ work }: { readonly work: Work }): JSX.Element {
   );
 }
 
-function Actions(props: {
-  readonly run: AppRun;
-  readonly work: Work;
-  readonly ask: (step: Asked) => void;
-}): JSX.Element | null {
-  const { run, work, ask } = props;
-  const busy = work.busy.value;
+/** The buttons of a run that waits or is over; those of one that goes on are in its card. */
+function actionsOf(
+  run: AppRun,
+  work: Work,
+  ask: (step: Asked) => void,
+): readonly JSX.Element[] | undefined {
   const can = (step: Asked): boolean => run.steps.includes(step);
   const buttons: JSX.Element[] = [];
   // The first one is what most would do now; it alone is the primary one.
@@ -123,7 +140,7 @@ function Actions(props: {
       <Button
         key={key}
         kind={buttons.length === 0 ? 'primary' : 'plain'}
-        isBusy={busy === key}
+        isBusy={work.isBusy(key)}
         onPress={onPress}
       >
         {text}
@@ -140,7 +157,7 @@ function Actions(props: {
     add('Show the result so far', 'result', () => goTo('result', run.id));
   }
   if (run.state === 'failed') add('Change the connection', 'connect', () => goTo('connect'));
-  return buttons.length === 0 ? null : <>{buttons}</>;
+  return buttons.length === 0 ? undefined : buttons;
 }
 
 /** The dashboard's card: made once, and shown each state as it comes. */
@@ -182,10 +199,10 @@ function CostSoFar(props: {
 }
 
 function HowItEnded({ run }: { readonly run: AppRun }): JSX.Element {
-  const cost = run.cost && costOf(run.cost);
-  const statuses = Object.entries(run.statuses ?? {}) as [keyof typeof STATUSES, number][];
+  const statuses = statusesOf(run);
   return (
     <div class="panel">
+      <p class="headline">{summaryOf(run)}</p>
       {statuses.length > 0 ? (
         <Figures
           items={statuses.map(([status, rows]) => ({
@@ -199,9 +216,7 @@ function HowItEnded({ run }: { readonly run: AppRun }): JSX.Element {
       ))}
       <p class="hint">
         Started {dayAndTime(run.startedAtMs)}
-        {run.endedAtMs === undefined ? '' : `, ended ${dayAndTime(run.endedAtMs)}`}
-        {run.calls === undefined ? '' : `, ${counted(run.calls, 'call')}`}
-        {cost === undefined ? '' : `, ${cost}`}.
+        {run.endedAtMs === undefined ? '' : `, ended ${dayAndTime(run.endedAtMs)}`}.
       </p>
     </div>
   );
@@ -243,7 +258,9 @@ function Sampled({ sampled }: { readonly sampled: SampledView }): JSX.Element {
                 <th scope="row">{domain}</th>
                 <td>{nameOf(status)}</td>
                 {Array.from({ length: width }, (_, at) => (
-                  <td key={at}>{values[at] ?? ''}</td>
+                  <td key={at}>
+                    <Cell text={values[at]} />
+                  </td>
                 ))}
               </tr>
             ))}
