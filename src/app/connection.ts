@@ -13,7 +13,7 @@ import type {
   TestResult,
 } from '../web/app/contract.ts';
 import { type AppFolder, AppRefusal } from './folder.ts';
-import { plainly, wordsOfStatus, wordsOfStop } from './words.ts';
+import { plainly, shownDomain, wordsOfStatus, wordsOfStop } from './words.ts';
 
 /** An API as it is kept on the disk and in each run: never with its key. */
 export interface SavedConnection {
@@ -343,7 +343,7 @@ function toTestResult(trial: Trial, { price }: ApiOptions): TestResult {
         ? 'It works: the API answered, and knows no company at this address.'
         : wordsOfStatus(status, reason);
   return {
-    domain,
+    domain: shownDomain(domain),
     status,
     message: plainly(message),
     isGood,

@@ -101,18 +101,21 @@ export function openAppFolder(path: string): AppFolder {
 
 /** What a file system refused, for people. */
 export function refusalOfDisk(error: unknown, folder: string): AppRefusal {
-  const isFull = FULL.has(systemErrorCode(error) ?? '');
-  return isFull
-    ? new AppRefusal(
-        'NO_SPACE',
-        `There is no room left on the disk of ${folder}. Make room there (delete earlier lists and runs, or empty the bin), then do it again. Nothing that was there is lost.`,
-        { cause: error },
-      )
-    : new AppRefusal(
-        'UNWRITABLE_OUTPUT',
-        `${folder} cannot be written: ${describeSystemError(error)}. Nothing that was there is lost.`,
-        { cause: error },
-      );
+  if (FULL.has(systemErrorCode(error) ?? '')) return refusalOfSpace(folder, error);
+  return new AppRefusal(
+    'UNWRITABLE_OUTPUT',
+    `${folder} cannot be written: ${describeSystemError(error)}. Nothing that was there is lost.`,
+    { cause: error },
+  );
+}
+
+/** That the disk is full. */
+export function refusalOfSpace(folder: string, cause?: unknown): AppRefusal {
+  return new AppRefusal(
+    'NO_SPACE',
+    `There is no room left on the disk of ${folder}. Make room there (delete earlier lists and runs, or empty the bin), then do it again. Nothing that was there is lost.`,
+    { cause },
+  );
 }
 
 const FULL: ReadonlySet<string> = new Set(['ENOSPC', 'EDQUOT', 'EFBIG']);

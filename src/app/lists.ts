@@ -1,8 +1,6 @@
-import { createWriteStream } from 'node:fs';
-import { chmod, copyFile, readdir, rm, stat } from 'node:fs/promises';
+import { chmod, copyFile, open, readdir, rm, stat } from 'node:fs/promises';
 import { basename } from 'node:path';
 import type { Readable } from 'node:stream';
-import { pipeline } from 'node:stream/promises';
 import { plan } from '../commands/enrich.ts';
 import { tryDomain } from '../commands/try.ts';
 import { BrandfillError } from '../common/errors.ts';
@@ -28,9 +26,23 @@ import type {
   Samples,
 } from '../web/app/contract.ts';
 import { type Connections, costFor, nameSetting, quietEnv } from './connection.ts';
-import { type AppFolder, AppRefusal, createId, isId, refusalOfDisk } from './folder.ts';
+import {
+  type AppFolder,
+  AppRefusal,
+  createId,
+  isId,
+  refusalOfDisk,
+  refusalOfSpace,
+} from './folder.ts';
 import { previewOf, type SampledAnswer, treeOf } from './samples.ts';
-import { plainly, refusalOf, wordsOfInvalid, wordsOfStatus, wordsOfStop } from './words.ts';
+import {
+  plainly,
+  refusalOf,
+  shownDomain,
+  wordsOfInvalid,
+  wordsOfStatus,
+  wordsOfStop,
+} from './words.ts';
 
 /** The lists that were given to the app. */
 export interface Lists {
@@ -200,14 +212,9 @@ export async function openLists(options: ListsOptions): Promise<Lists> {
       if (sizeBytes === 0) {
         throw new AppRefusal('UNREADABLE_INPUT', 'The file is empty. Choose one with rows in it.');
       }
-      if (sizeBytes !== undefined && sizeBytes > freeBytes(folder.path)) {
-        throw refusalOfDisk({ code: 'ENOSPC' } satisfies { code: string }, folder.path);
-      }
-      const write = async (path: string): Promise<void> => {
-        const file = createWriteStream(path, { flags: 'wx', mode: PRIVATE.mode, flush: true });
-        await pipeline(bytes, file, { signal });
-      };
-      return await take(name, write, signal);
+      const hasRoom = sizeBytes === undefined || sizeBytes < freeBytes(folder.path);
+      const refusal = hasRoom ? undefined : refusalOfSpace(folder.path);
+      return await take(name, async (path) => await receive(bytes, path, refusal), signal);
     },
     addSample: async (file, signal) =>
       await take(
@@ -320,7 +327,11 @@ export async function openLists(options: ListsOptions): Promise<Lists> {
       const unit = bills[0]?.unit;
       const bill = unit === undefined ? undefined : { unit, units: bills.reduce(sumUnits, 0) };
       return {
-        domains: answers.map(({ domain, status, message }) => ({ domain, status, message })),
+        domains: answers.map(({ domain, status, message }) => ({
+          domain: shownDomain(domain),
+          status,
+          message,
+        })),
         calls,
         cost: costFor({ price }, { calls: charged, bill }),
         tree: treeOf(answers),
@@ -347,6 +358,33 @@ export async function openLists(options: ListsOptions): Promise<Lists> {
     },
     optionsOf,
   };
+}
+
+/**
+ * Writes what comes to a file. It is taken to its end even where it cannot be kept: whoever is still
+ * sending would not see the answer.
+ *
+ * @param refusal why it cannot be kept, if that is known before
+ */
+async function receive(
+  bytes: AsyncIterable<Uint8Array>,
+  path: string,
+  refusal: unknown,
+): Promise<void> {
+  const handle = await open(path, 'wx', PRIVATE.mode);
+  let failure = refusal;
+  try {
+    for await (const chunk of bytes) {
+      if (failure !== undefined) continue;
+      await handle.writeFile(chunk).catch((error: unknown) => {
+        failure = error;
+      });
+    }
+    if (failure === undefined) await handle.sync();
+  } finally {
+    await handle.close();
+  }
+  if (failure !== undefined) throw failure as Error;
 }
 
 function sumUnits(sum: number, { units }: { readonly units: number }): number {

@@ -99,7 +99,9 @@ function columnsOf(
     : columns.filter((name) => !isOurs.has(name)).sort(byBeginning);
   return [
     ...own.map((name) => ({ name, kind: filled.includes(name) ? 'filled' : 'own' }) as const),
-    ...added.map((name) => ({ name, kind: 'added' }) as const),
+    ...added.map(
+      (name, at) => ({ name, kind: at < COLUMNS_BEFORE_ANSWER ? 'note' : 'added' }) as const,
+    ),
   ];
 }
 

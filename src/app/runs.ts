@@ -15,7 +15,7 @@ import type {
   RunStep,
   SampledView,
 } from '../web/app/contract.ts';
-import type { Board } from '../web/board.ts';
+import type { Board, RunState } from '../web/board.ts';
 import { applyAction, createLiveRun, type LiveRun } from '../web/live-run.ts';
 import {
   type Connections,
@@ -26,7 +26,14 @@ import {
 } from './connection.ts';
 import { type AppFolder, AppRefusal, createId, isId } from './folder.ts';
 import type { Lists } from './lists.ts';
-import { linesOfSummary, plainly, refusalOf } from './words.ts';
+import {
+  countsOf,
+  linesOfSummary,
+  plainly,
+  refusalOf,
+  shownDomain,
+  wordsOfReason,
+} from './words.ts';
 
 // A run is made in this process, by the function that the command line calls, and not in a process
 // of its own: the key is here, and pausing, stopping and watching are calls and no protocol. What a
@@ -95,6 +102,8 @@ interface LiveRecord {
   readonly control: RunControl;
   readonly recorder: LiveRun;
   sampled: Sampled | undefined;
+  /** How many rows came to which end, once it is over. */
+  counts: string | undefined;
   /** Answers the question after the first ones; undefined when nothing is asked. */
   answer: ((isYes: boolean) => void) | undefined;
   ended: Promise<void>;
@@ -219,6 +228,7 @@ export async function openRuns(options: RunsOptions): Promise<Runs> {
       control,
       recorder,
       sampled: undefined,
+      counts: undefined,
       answer: undefined,
       ended: Promise.resolve(),
     };
@@ -277,12 +287,9 @@ export async function openRuns(options: RunsOptions): Promise<Runs> {
       how: { readonly summary: Summary } | { readonly error: unknown },
     ): Promise<void> {
       await counting.settle();
-      const end = 'summary' in how ? endOf(how.summary) : endOfError(how.error);
-      recorder.end(
-        'summary' in how
-          ? { summary: withPlainPaths(how.summary) }
-          : { error: end.error ?? end.lines[0] ?? '' },
-      );
+      const end = 'summary' in how ? endOf(how.summary, only) : endOfError(how.error);
+      if ('summary' in how) running.counts = countsOf(how.summary);
+      recorder.end('summary' in how ? how : { error: end.error ?? end.lines[0] ?? '' });
       await measure(of);
       const counted = counting.total('summary' in how ? how.summary : undefined);
       // Whoever closes the app wants the run to go on at the next start.
@@ -299,9 +306,14 @@ export async function openRuns(options: RunsOptions): Promise<Runs> {
     }
   }
 
-  function endOf(summary: Summary): Pick<RunRecord, 'state' | 'lines' | 'statuses' | 'error'> {
+  function endOf(
+    summary: Summary,
+    only: ReadonlySet<number> | undefined,
+  ): Pick<RunRecord, 'state' | 'lines' | 'statuses' | 'error'> {
     const state = summary.stopped ? 'stopped' : 'done';
-    const lines = linesOfSummary(summary).map((line) => plainly(line, folder.path));
+    // Where some rows alone were asked about, all others count as known.
+    const told = only ? { ...summary, freshDomains: 0 } : summary;
+    const lines = linesOfSummary(told).map((line) => plainly(line, folder.path));
     const isUntouched = summary.stopped?.reason === 'misdirected';
     return { state, lines, error: undefined, ...(!isUntouched && { statuses: summary.statuses }) };
   }
@@ -314,10 +326,6 @@ export async function openRuns(options: RunsOptions): Promise<Runs> {
     }
     const { message } = refusalOf(error, folder.path);
     return { state: 'failed', lines: [message], error: message };
-  }
-
-  function withPlainPaths(summary: Summary): Summary {
-    return { ...summary, out: undefined, failures: undefined };
   }
 
   function isGoing(id: string): boolean {
@@ -400,7 +408,10 @@ export async function openRuns(options: RunsOptions): Promise<Runs> {
     isListNeeded: (list) =>
       [...records.values()].some((of) => of.list.id === list && isGoing(of.id)),
     board: () => ({
-      runs: [...live].flatMap(([id, { recorder }]) => (records.has(id) ? [recorder.read()] : [])),
+      runs: [...live].flatMap(([id, { recorder, counts }]) => {
+        const of = records.get(id);
+        return of ? [inWords(recorder.read(), of, counts)] : [];
+      }),
       workers: [],
       schedules: [],
     }),
@@ -499,9 +510,33 @@ function createCounting(
   };
 }
 
+/** A live run with the words of the page in place of those of a terminal. */
+function inWords(
+  { next: _, ...state }: RunState,
+  { lines }: RunRecord,
+  counts: string | undefined,
+): RunState {
+  const { failures, answers, notices, end } = state;
+  return {
+    ...state,
+    failures: failures.map((failure) => ({
+      ...failure,
+      domain: shownDomain(failure.domain),
+      reason: wordsOfReason(failure.reason),
+    })),
+    answers: answers.map(({ domain, text }) => ({ domain: shownDomain(domain), text })),
+    notices: notices.map((notice) => plainly(notice)),
+    ...(end && { end: [...(counts === undefined ? [] : [counts]), ...lines] }),
+  };
+}
+
 function viewOf({ domains, calls, bill, left }: Sampled, connection: SavedConnection): SampledView {
   return {
-    domains: domains.map(({ domain, status, values }) => ({ domain, status, values })),
+    domains: domains.map(({ domain, status, values }) => ({
+      domain: shownDomain(domain),
+      status,
+      values,
+    })),
     calls,
     cost: costFor(connection, { calls, bill }),
     left: {

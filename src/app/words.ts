@@ -1,12 +1,14 @@
+import { domainToUnicode } from 'node:url';
 import { sentenceOn } from '../brand/network-error.ts';
 import type { RowStatus } from '../collector/joined-row.ts';
 import { BrandfillError } from '../common/errors.ts';
+import { countOf, formatCount } from '../common/format.ts';
 import { withoutSecrets } from '../common/secrets.ts';
 import { findReason } from '../watch/reasons.ts';
 import type { Summary } from '../watch/summary.ts';
 import type { Plural } from '../web/app/contract.ts';
 import type { Stop } from '../worker/stop-switch.ts';
-import { AppRefusal, refusalOfDisk } from './folder.ts';
+import { AppRefusal, refusalOfDisk, refusalOfSpace } from './folder.ts';
 
 // The words of the page: what the command line says of flags and files, said of what a person at the
 // page sees and can do.
@@ -90,11 +92,40 @@ export function wordsOfStatus(status: RowStatus, reason: string): string {
 }
 
 function said(reason: string): string {
-  if (reason === '') return '';
+  return reason === '' ? '' : ` (${wordsOfReason(reason)})`;
+}
+
+/** Why a lookup failed, in a few words. What the API itself said is left as it is. */
+export function wordsOfReason(reason: string): string {
   const advice = sentenceOn(reason) ?? findReason(reason)?.advice;
   const [first = reason] = (advice ?? reason).split(/(?<=[.:])\s/);
-  return ` (${plainly(first).replace(/[.:]+$/, '')})`;
+  return plainly(first).replace(/[.:]+$/, '');
 }
+
+/** A domain as people write it: `müller.de`. */
+export function shownDomain(domain: string): string {
+  return domainToUnicode(domain) || domain;
+}
+
+/** How many rows came to which end: `10 rows found, 1 not known, 3 without a web address.` */
+export function countsOf({ statuses, rows }: Pick<Summary, 'statuses' | 'rows'>): string {
+  const parts = Object.entries(ENDS).flatMap(([status, words]) => {
+    const count = statuses[status as RowStatus];
+    return count > 0 ? [`${formatCount(count)} ${words}`] : [];
+  });
+  return `${countOf(rows, 'row')}: ${parts.join(', ')}.`;
+}
+
+const ENDS: Readonly<Record<RowStatus, string>> = {
+  found: 'found',
+  stale: 'with an older answer',
+  not_found: 'not known',
+  rejected: 'refused by the API',
+  failed: 'without an answer',
+  pending: 'with no answer yet',
+  invalid: 'without a web address',
+  skipped: 'not asked yet',
+};
 
 /** Why a run or a test stopped, and what to do. */
 export function wordsOfStop({ reason, refusal, comeBackAtMs, seen, storeError }: Stop): string {
@@ -139,7 +170,7 @@ function describeSeen(seen: string): string {
 
 /** How a run ended, in sentences; the first one says the most. */
 export function linesOfSummary(summary: Summary): readonly string[] {
-  const { statuses, rows, stopped } = summary;
+  const { statuses, rows, stopped, freshDomains } = summary;
   const lines: string[] = [];
   if (stopped) lines.push(wordsOfStop(stopped));
   else if (rows > 0 && statuses.invalid === rows) {
@@ -155,6 +186,10 @@ export function linesOfSummary(summary: Summary): readonly string[] {
   if (statuses.pending > 0) {
     lines.push('For some companies the API has no answer ready yet. Go on later to ask for it.');
   }
+  if (freshDomains > 0) {
+    const were = freshDomains === 1 ? 'company was' : 'companies were';
+    lines.push(`${formatCount(freshDomains)} ${were} known already, and cost nothing this time.`);
+  }
   return lines;
 }
 
@@ -164,7 +199,7 @@ export function refusalOf(error: unknown, folder: string): AppRefusal {
   if (error instanceof BrandfillError) {
     const message = plainly(error.message, folder);
     const isFull = /the disk is full|larger than a file may be/.test(error.message);
-    if (isFull) return refusalOfDisk(error.cause ?? error, folder);
+    if (isFull) return refusalOfSpace(folder, error);
     const code = CODES[error.code] ?? 'UNEXPECTED';
     return new AppRefusal(code, message, { cause: error });
   }

@@ -30,7 +30,8 @@ export function addApiCommand(program: Command): void {
 async function listProfiles({ json = false }: { readonly json?: boolean }): Promise<void> {
   const { readProfile, shippedProfiles } = await import('../profile/read-profile.ts');
   const listed = shippedProfiles().map((name) => {
-    const { title, asOf, triedLive = false, request, sources = [] } = readProfile(name).content;
+    const { title, content } = readProfile(name);
+    const { asOf, triedLive = false, request, sources = [] } = content;
     return { name, title, baseUrl: request.baseUrl, asOf, triedLive, sources };
   });
   if (json) return print([JSON.stringify(listed)]);

@@ -86,7 +86,7 @@ export function createApi({
   if (profile && !secret && settings.auth.kind !== 'none') {
     throw new BrandfillError(
       'INVALID_SETTING',
-      `Cannot call ${profile.content.title} without a credential: set ${apiKeyEnv}, or give ${describe('apiKeyFile')}.`,
+      `Cannot call ${profile.title} without a credential: set ${describeVariable(apiKeyEnv)}, or give ${describe('apiKeyFile')}.`,
     );
   }
   const strays = findStrays(settings);
@@ -117,6 +117,11 @@ export function createApi({
       ),
     ],
   };
+}
+
+/** A name that is not written as those of variables are may be the credential in the wrong place. */
+function describeVariable(name: string): string {
+  return /^[A-Z_][A-Z0-9_]*$/.test(name) ? name : "the variable that its 'apiKeyEnv' names";
 }
 
 /** A credential that is given as any parameter or header. */

@@ -212,6 +212,10 @@ export function findTooLong(sizeBytes: number): string | undefined {
  * @param begin the character at the position of the mistake
  */
 export function describeYamlError(message: string, begin: string): string {
-  const hint = /[-@`*&!%|>]/.test(begin) ? `; what begins with ${begin} goes in quotes` : '';
+  const hint = /[-@`*&!%|>]/.test(begin)
+    ? `; what begins with ${begin} goes in quotes`
+    : /[{}]/.test(begin)
+      ? '; between { and }, a text that has one of them goes in quotes'
+      : '';
   return message.replace(/(: ".*|\n.*)$/s, '') + hint;
 }

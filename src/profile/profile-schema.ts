@@ -14,7 +14,7 @@ import { parseDuration, parseRate } from '../options/kinds.ts';
 /** A profile as it stands in its file. The shape below says what each key is for. */
 export interface ProfileFile {
   readonly $schema?: string | undefined;
-  readonly title: string;
+  readonly title?: string | undefined;
   readonly note?: string | undefined;
   readonly sources?: readonly string[] | undefined;
   readonly asOf?: string | undefined;
@@ -341,7 +341,11 @@ const sample = z.strictObject({
 
 export const profileShape: z.ZodType<ProfileFile> = z.strictObject({
   $schema: z.string().optional(),
-  title: z.string().min(1).describe('what the API is called'),
+  title: z
+    .string()
+    .min(1)
+    .optional()
+    .describe('what the API is called (default: the name of the file)'),
   note: z.string().optional().describe('what people should know before they use it'),
   sources: z.array(z.url()).optional().describe('where the facts in it come from'),
   asOf: z.iso.date().optional().describe('the day on which the sources were read'),

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { basename, extname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { type Document, isMap, isScalar, LineCounter, type Node, parseDocument } from 'yaml';
+import { type Document, isMap, isScalar, isSeq, LineCounter, type Node, parseDocument } from 'yaml';
 import type { z } from 'zod';
 import type { ApiProfile } from '../brand/api-profile.ts';
 import { DOMAIN, DOMAINS } from '../brand/endpoint.ts';
@@ -28,6 +28,8 @@ import { findSampleProblem } from './samples.ts';
 export interface Profile {
   /** The name that it is shipped under, or that of its file without folder and ending. */
   readonly name: string;
+  /** What people call the API. */
+  readonly title: string;
   /** Where it was read from. */
   readonly file: string;
   /** What stands in it. */
@@ -120,7 +122,8 @@ export function parseProfile(
   }
   throwIfAny(issues);
   const name = basename(file, extname(file));
-  const profile = { name, file, content, api: compile(name, content) };
+  const { title = name } = content;
+  const profile = { name, title, file, content, api: compile(name, content) };
   for (const [at, sample] of (content.samples ?? []).entries()) {
     const problem = findSampleProblem(sample, profile);
     if (problem !== undefined) issues.add(placeOf(['samples', at], doc), problem);
@@ -242,7 +245,7 @@ function messageOf(
 function describe(issue: z.core.$ZodIssue, value: unknown): string {
   switch (issue.code) {
     case 'invalid_type': {
-      const received = isMap(value) ? 'a map' : describeKind(value);
+      const received = isMap(value) ? 'a map' : isSeq(value) ? 'a list' : describeKind(value);
       return `expected ${TYPES[issue.expected] ?? issue.expected}, received ${received}`;
     }
     case 'invalid_value':

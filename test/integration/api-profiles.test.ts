@@ -143,6 +143,18 @@ request:
       /Cannot call Acme without a credential: set ACME_KEY, or give --api-key-file\./,
     );
   });
+
+  it('that has the credential in place of its variable does not have it repeated', async () => {
+    const folder = openProfile(
+      'request: { baseUrl: "http://127.0.0.1:9", auth: bearer, apiKeyEnv: sk_live_1234567890 }\n',
+    );
+    const ended = await runHere(['enrich', 'list.csv', '--api', 'acme.yaml'], { cwd: folder.path });
+    expectUsageError(
+      ended,
+      /Cannot call acme without a credential: set the variable that its 'apiKeyEnv' names/,
+    );
+    expect(ended.stderr).not.toContain('sk_live');
+  });
 });
 
 describe('the rules of a profile', () => {
@@ -455,6 +467,20 @@ describe('a profile that cannot be used ends with exit code 2, and asks nothing'
 });
 
 describe('brandfill api check', () => {
+  it.each([
+    ['[]', 'acme.yaml:1:1: expected a map, received a list'],
+    [
+      'request: { path: /b/{domain} }',
+      'acme.yaml:1:21: Unexpected flow-map-start at node end; between { and }, a text that has one of them goes in quotes',
+    ],
+  ])('says what is wrong with %s', async (text, problem) => {
+    const folder = openFolder();
+    folder.write('acme.yaml', text);
+    const ended = await runHere(['api', 'check', 'acme.yaml'], { cwd: folder.path });
+    expect(ended.code).toBe(2);
+    expect(ended.stderr).toContain(problem);
+  });
+
   const base = 'title: Acme\nrequest: { baseUrl: "http://127.0.0.1:9" }\n';
 
   it('says what is right, and which rules no sample shows at work', async () => {

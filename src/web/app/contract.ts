@@ -281,8 +281,11 @@ export interface Preview {
 
 export interface PreviewColumn {
   readonly name: string;
-  /** `own`: of the list; `filled`: likewise, with cells filled; `added`: new. */
-  readonly kind: 'own' | 'filled' | 'added';
+  /**
+   * `own`: of the list; `filled`: likewise, with cells filled; `added`: new; `note`: likewise, about
+   * the row rather than the company, such as its status.
+   */
+  readonly kind: 'own' | 'filled' | 'added' | 'note';
 }
 
 // Plan and run.

@@ -10,7 +10,7 @@ import {
   type SharedBudget,
 } from '../../../guard/budget.ts';
 import type { Chunk } from '../../lookup-queue.ts';
-import { KEPT_MS, PREFIX } from '../names.ts';
+import { KEPT_MS, PREFIX, RETRY_MS } from '../names.ts';
 import { createScript, type RedisClient } from '../server/redis.ts';
 import { markPaused } from './pauses.ts';
 
@@ -72,7 +72,6 @@ end
 `;
 
 const MOST_PER_BLOCK = 32;
-const RETRY_MS = 1_000;
 /** Stands for no bound. */
 const UNBOUNDED = '';
 
