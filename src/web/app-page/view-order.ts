@@ -1,7 +1,5 @@
 import type { PreviewColumn } from '../app/contract.ts';
 
-const RANKS: Readonly<Record<string, number>> = { added: 1, filled: 1, own: 2 };
-
 /**
  * The order in which a table of the page shows columns: the address, what is new, the rest
  * of their own, then what is about the row.
@@ -14,6 +12,13 @@ export function viewOrder(
   domainColumn: number | undefined,
 ): readonly number[] {
   const rankOf = (at: number): number =>
-    at === domainColumn ? 0 : (RANKS[columns[at]?.kind ?? ''] ?? 3);
+    at === domainColumn ? 0 : RANKS[columns[at]?.kind ?? 'own'];
   return columns.map((_, at) => at).sort((one, other) => rankOf(one) - rankOf(other));
 }
+
+const RANKS: Readonly<Record<PreviewColumn['kind'], number>> = {
+  added: 1,
+  filled: 1,
+  own: 2,
+  note: 3,
+};

@@ -400,7 +400,7 @@ const LOGIN: LoginPage = {
 const USED_UP = 'This address was used already, or is of an earlier start.';
 const WRONG_TOKEN = 'That is not the token.';
 const ENTERED =
-  '<!doctype html><html lang="en"><head><meta charset="utf-8"><title>Brandfill</title><meta http-equiv="refresh" content="0; url=./"></head><body><p><a href="./">Go on to Brandfill</a></p></body></html>';
+  '<!doctype html><html lang="en"><head><meta charset="utf-8"><title>Brandfill</title><link rel="icon" href="icon.svg"><meta http-equiv="refresh" content="0; url=./"></head><body><p><a href="./">Go on to Brandfill</a></p></body></html>';
 const NOT_BUILT =
   '<!doctype html><html lang="en"><head><meta charset="utf-8"><title>Brandfill</title></head><body><p>The page is not built yet: run npm run build.</p></body></html>';
 

@@ -88,7 +88,7 @@ function WhatCame({ samples }: { readonly samples: Samples }): JSX.Element {
         {samples.domains.map(({ domain, status, message }) => (
           <li key={domain}>
             <strong>{domain}</strong>: {STATUSES[status].name}
-            {message ? `. ${message}` : ''}
+            {status === 'not_found' || message === '' ? '' : `. ${message}`}
           </li>
         ))}
       </ul>
