@@ -71,7 +71,8 @@ export async function joinRows(
     enriched,
     fieldsOf: given?.of,
     fill: run.fill,
-    skipReason: reason ?? 'pruned',
+    mend: mendOf(run),
+    skipReason: reason ?? (context.mended?.isOnly ? 'interrupted' : 'pruned'),
   });
   return {
     ...run,
@@ -91,6 +92,16 @@ export async function joinRows(
       expected: run.plan.rows,
       onEvent: context.onEvent,
     }),
+  };
+}
+
+function mendOf({ context, format, column }: PlannedRun): JoinOptions['mend'] {
+  const cells = context.mended?.cells;
+  if (!cells) return undefined;
+  const filler = format.createFiller([column], true);
+  return (number, row) => {
+    const text = cells.get(number);
+    return text === undefined ? row : filler.fill(row.raw, row.fields, [text]);
   };
 }
 

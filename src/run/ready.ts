@@ -43,7 +43,8 @@ export async function beginReadyRows(
 ): Promise<ReadyOfRun | undefined> {
   const { job, context, format, fill } = list;
   const { fields, logos, maxColumns } = job.settings;
-  const dependsOnMore = [context.report, fill, logos, job.second].some(
+  const { report, mended } = context;
+  const dependsOnMore = [report, mended, fill, logos, job.second].some(
     (part) => part !== undefined,
   );
   const isWide =
