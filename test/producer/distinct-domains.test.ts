@@ -28,9 +28,9 @@ describe('distinct domains', () => {
   });
 
   it('are all there when there are more than fit in memory', async () => {
-    const all = Array.from({ length: 20_000 }, (_, at) => `company-${at}.com`);
+    const all = Array.from({ length: 5_000 }, (_, at) => `company-${at}.com`);
     const { count, read } = await distinctOf([all, all.toReversed(), all], 1_000);
-    expect(count).toBe(20_000);
+    expect(count).toBe(5_000);
     expect(read.slice(0, 1_000)).toEqual(all.slice(0, 1_000));
     expect(read.toSorted()).toEqual(all.toSorted());
   });

@@ -4,10 +4,10 @@ import { createHashTable } from '../../src/producer/distinct-domains.ts';
 describe('createHashTable', () => {
   it('counts each text once, also while it grows', () => {
     const table = createHashTable();
-    const texts = Array.from({ length: 100_000 }, (_, at) => `company-${at}.com`);
+    const texts = Array.from({ length: 20_000 }, (_, at) => `company-${at}.com`);
     expect(texts.filter((text) => !table.add(text))).toEqual([]);
     expect(texts.filter((text) => table.add(text))).toEqual([]);
-    expect(table.size).toBe(100_000);
+    expect(table.size).toBe(20_000);
   });
 
   it('tells apart what differs in one character only, or in length', () => {
