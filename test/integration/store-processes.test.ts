@@ -11,7 +11,7 @@ import { useTempFolder } from '../support/temp-folder.ts';
 
 describe('two processes on one store', () => {
   function start(folder: string, name: string, count: number): ChildProcess {
-    const script = new URL('./show-queue.test.ts', import.meta.url);
+    const script = new URL('./support/put-many.ts', import.meta.url);
     const child = fork(script, [folder, name, String(count)], { execArgv: ['--import', 'tsx'] });
     onTestFinished(() => {
       child.kill('SIGKILL');
