@@ -58,6 +58,14 @@ function rowOf(row: Partial<JoinedRow> = {}): JoinedRow {
   };
 }
 
+/** The columns of the last report, and those of them that have no value. */
+function columnsIn(path: string): readonly [readonly string[], readonly string[]] {
+  const manifest = openManifest(path);
+  if (manifest === undefined || manifest === 'damaged') throw new Error('it cannot be read');
+  void manifest.close();
+  return [manifest.columns.map(({ name }) => name), [...manifest.unused]];
+}
+
 interface Night {
   readonly columns?: readonly ComparedColumn[];
   readonly tellsLost?: boolean;
@@ -87,7 +95,7 @@ function openNights() {
     const said = found.map((change) => (change?.kind === 'new' ? 'new' : (change?.columns ?? '')));
     expect(changes.counts).toEqual({
       new: said.filter((each) => each === 'new').length,
-      changed: found.filter((change) => change?.kind === 'changed').length,
+      changed: said.filter((each) => each !== 'new' && each !== '').length,
     });
     return said;
   };
@@ -125,9 +133,11 @@ describe('what is reported of rows, night after night,', () => {
     'is nothing of a row that is %s, whose next answer is compared with the last one',
     async (status) => {
       const { night } = openNights();
-      await night([{}]);
+      await night([{ fetchedAtMs: 1 + 2 ** 32 }]);
       const away = { status, values: [undefined, undefined], fetchedAtMs: 2 };
       expect(await night([away, { ...away, domain: 'b.com' }])).toEqual(['', '']);
+      const same = { fetchedAtMs: 1 + 2 ** 32, values: ['not fetched'] };
+      expect(await night([same])).toEqual(['']);
       expect(await night([{ fetchedAtMs: 3 }, { domain: 'b.com', fetchedAtMs: 3 }])).toEqual([
         '',
         'new',
@@ -150,6 +160,11 @@ describe('what is reported of rows, night after night,', () => {
   it('is told apart by the key, where there is one, and else by the domain', async () => {
     const { night } = openNights();
     expect(await night([{ key: 'k1' }, { key: 'a.com' }, {}])).toEqual(['new', 'new', 'new']);
+    expect(await night([{ key: 'k1', values: ['not fetched'] }, { key: 'a.com' }, {}])).toEqual([
+      '',
+      '',
+      '',
+    ]);
     // The same time of fetching, and yet another answer: the domain behind the key is another one.
     expect(await night([{ key: 'k1', domain: 'b.com', values: ['Bolt', 'Ulm'] }, {}])).toEqual([
       'domain;name',
@@ -173,8 +188,9 @@ describe('what is reported of rows, night after night,', () => {
 
   it('is a column that is asked for now, or made in another way, though nothing was fetched', async () => {
     const { night } = openNights();
-    await night([{}], { columns: [DOMAIN, NAME] });
-    expect(await night([{}])).toEqual(['city']);
+    await night([{}, { domain: 'b.com', fetchedAtMs: 5 + 2 ** 32 }], { columns: [DOMAIN, NAME] });
+    const none = { domain: 'b.com', fetchedAtMs: 5 + 2 ** 32, values: ['Acme', ''] };
+    expect(await night([{ values: ['not fetched', 'Ulm'] }, none])).toEqual(['city', '']);
     const made = columnAt('city', () => 'Bern', { expression: 'location.city', label: 'town' });
     expect(await night([{}], { columns: [DOMAIN, NAME, made] })).toEqual(['town']);
     expect(await night([{}], { columns: [DOMAIN, made, NAME] })).toEqual(['']);
@@ -189,6 +205,9 @@ describe('what is reported of rows, night after night,', () => {
     });
     await night([{}], { columns: [DOMAIN, flat(NAME)] });
     const wider = [DOMAIN, flat(NAME), flat(CITY)];
+    const { night: another } = openNights();
+    await another([{}], { columns: [DOMAIN, NAME] });
+    expect(await another([{}], { columns: wider }), 'it was none').toEqual(['city']);
     expect(await night([{}], { columns: wider })).toEqual(['']);
     expect(await night([{ fetchedAtMs: 2, values: ['Acme', 'Bern'] }], { columns: wider })).toEqual(
       ['city'],
@@ -208,12 +227,17 @@ describe('what is reported of rows, night after night,', () => {
   });
 
   it('keeps a dropped column for the rows that could not be asked', async () => {
-    const { night } = openNights();
+    const { night, manifest } = openNights();
     await night([{}]);
     const narrower = { columns: [DOMAIN, NAME] };
     expect(await night([{ status: 'failed', fetchedAtMs: 2 }], narrower)).toEqual(['']);
-    expect(await night([{ status: 'failed', fetchedAtMs: 2 }], narrower)).toEqual(['']);
+    const failed = { status: 'failed', fetchedAtMs: 2 } as const;
+    expect(await night([failed, { domain: 'b.com' }], narrower)).toEqual(['', 'new']);
+    expect(columnsIn(manifest)).toEqual([['domain', 'name', 'city'], []]);
     expect(await night([{ fetchedAtMs: 3 }], narrower)).toEqual(['city']);
+    expect(columnsIn(manifest)).toEqual([['domain', 'name', 'city'], ['city']]);
+    await night([{ fetchedAtMs: 3 }], narrower);
+    expect(columnsIn(manifest)).toEqual([['domain', 'name'], []]);
   });
 
   it('goes by the own cells of a row where a column does, also with the same answer', async () => {
@@ -227,6 +251,7 @@ describe('what is reported of rows, night after night,', () => {
     expect(await night([{ blanks: 1, fills: ['Mining'] }], { columns })).toEqual(['Industry']);
     // A value of the own is no change, and what was reported stays.
     expect(await night([{ blanks: 0 }], { columns })).toEqual(['']);
+    expect(await night([{ blanks: 0, fetchedAtMs: 2 }], { columns })).toEqual(['']);
     expect(await night([{ blanks: 1, fills: ['Mining'] }], { columns })).toEqual(['']);
   });
 
