@@ -13,32 +13,49 @@ import { z } from 'zod';
 const STRYKER = 'node_modules/@stryker-mutator/core/bin/stryker.js';
 const HUNK = /^@@ -\S+ \+(\d+)(?:,(\d+))? @@/;
 
-const [option, ...rest] = process.argv.slice(2);
-const targets = option === '--since' ? changedSince(rest[0] ?? 'main') : process.argv.slice(2);
-if (option === '--since' && targets.length === 0) console.log('No line of the cores has changed.');
-else {
+const patterns = readPatterns();
+const [option, commit = 'main'] = process.argv.slice(2);
+const targets = option === '--since' ? changedSince(commit) : process.argv.slice(2);
+if (option === '--since' && targets.length === 0) {
+  console.log(`No line of the cores has changed since ${commit}: nothing to break.`);
+} else {
+  if (option === '--since')
+    console.log(`Breaks what has changed since ${commit}: ${targets.join(' ')}`);
   const mutate = targets.length > 0 ? ['--mutate', targets.join(',')] : [];
   const { status } = spawnSync(process.execPath, [STRYKER, 'run', ...mutate], { stdio: 'inherit' });
   process.exitCode = status ?? 1;
 }
 
-/** The lines of the cores that differ from a commit, as `file:first-last`. */
-function changedSince(commit: string): string[] {
+/** The cores, as patterns of Git, which know no braces. A pattern without a file is out of date. */
+function readPatterns(): readonly string[] {
   const { mutate } = z
     .object({ mutate: z.array(z.string()) })
     .parse(JSON.parse(readFileSync('stryker.config.json', 'utf8')));
-  // Git's patterns know no braces.
-  const paths = mutate.flatMap(withoutBraces).map((pattern) => `:(glob)${pattern}`);
-  const diff = execFileSync('git', ['diff', '--unified=0', '--no-prefix', commit, '--', ...paths]);
+  const found = mutate.flatMap(withoutBraces);
+  for (const pattern of found) {
+    if (git('ls-files', '--', `:(glob)${pattern}`) !== '') continue;
+    throw new Error(`stryker.config.json: there is no file ${pattern}; name where it is now`);
+  }
+  return found.map((pattern) => `:(glob)${pattern}`);
+}
+
+/** The lines of the cores that differ from a commit, as `file:first-last`. */
+function changedSince(since: string): string[] {
   const ranges: string[] = [];
   let file = '';
-  for (const line of diff.toString().split('\n')) {
+  for (const line of git('diff', '--unified=0', '--no-prefix', since, '--', ...patterns).split(
+    '\n',
+  )) {
     if (line.startsWith('+++ ')) file = line.slice('+++ '.length);
     const [, first = '', count = '1'] = HUNK.exec(line) ?? [];
     if (first === '' || count === '0') continue;
     ranges.push(`${file}:${first}-${Number(first) + Number(count) - 1}`);
   }
   return ranges;
+}
+
+function git(...args: readonly string[]): string {
+  return execFileSync('git', args, { encoding: 'utf8' });
 }
 
 function withoutBraces(pattern: string): string[] {

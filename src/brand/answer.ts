@@ -178,7 +178,7 @@ export interface Evidence extends Exchanged {
   /** Whether the path has `/v1` twice. */
   readonly isDoubled: boolean;
   /** What the headers say on when and how often to call. */
-  readonly told: Limits | undefined;
+  readonly stated: Limits | undefined;
   /** The text of the body, without secrets. */
   readonly body: BodyText;
   readonly shapeOf: (answer: JsonObject) => Shape | undefined;
@@ -194,22 +194,22 @@ export const ERROR_BODY_BYTES = 4_096;
 
 /** Decides what one answer means. */
 export function judge(evidence: Evidence): Answer {
-  const { told, meaning } = evidence;
+  const { stated, meaning } = evidence;
   const answer = meaning
     ? judgeMeaning(evidence, meaning)
     : (sayLater(evidence) ?? judgeStatus(evidence));
-  return told?.limits ? { ...answer, limits: told.limits } : answer;
+  return stated?.limits ? { ...answer, limits: stated.limits } : answer;
 }
 
 /**
  * A refusal, or a server that fails, which says "later" itself is about the moment, whatever its
  * status: it has `Retry-After`, or states a limit with nothing left and its reset.
  */
-function sayLater({ httpStatus, told }: Evidence): Answer | undefined {
-  if (told === undefined || !MAY_SAY_LATER.has(meaningOf(httpStatus))) return undefined;
+function sayLater({ httpStatus, stated }: Evidence): Answer | undefined {
+  if (stated === undefined || !MAY_SAY_LATER.has(meaningOf(httpStatus))) return undefined;
   const isFailing = httpStatus >= 500;
   // The reset of a limit is not when a server that fails is back, unless 503 is how it limits calls.
-  const retryAfterMs = isFailing && httpStatus !== 503 ? told.retryAfterMs : laterOf(told);
+  const retryAfterMs = isFailing && httpStatus !== 503 ? stated.retryAfterMs : laterOf(stated);
   if (retryAfterMs === undefined || (isFailing && retryAfterMs === 0)) return undefined;
   return { kind: 'throttled', httpStatus, retryAfterMs };
 }
@@ -219,7 +219,7 @@ const MAY_SAY_LATER: ReadonlySet<StatusMeaning> = new Set(['rejected', 'forbidde
 /** An answer about which a rule of the API's profile has decided. */
 function judgeMeaning(evidence: Evidence, meaning: Meaning): Answer {
   const { means, waitMs, rule, isSure } = meaning;
-  const { httpStatus, told } = evidence;
+  const { httpStatus, stated } = evidence;
   const reason = meaning.reason ?? `http_${httpStatus}`;
   // A status alone may be a gateway's: then who wrote the answer counts as ever.
   const marks = { rule, ...(isSure ? { isSure } : {}) };
@@ -242,12 +242,17 @@ function judgeMeaning(evidence: Evidence, meaning: Meaning): Answer {
         ...marks,
       };
     case 'pending':
-      return { kind: 'pending', httpStatus, retryAfterMs: waitMs ?? told?.retryAfterMs, ...marks };
+      return {
+        kind: 'pending',
+        httpStatus,
+        retryAfterMs: waitMs ?? stated?.retryAfterMs,
+        ...marks,
+      };
     case 'throttled':
       return {
         kind: 'throttled',
         httpStatus,
-        retryAfterMs: waitMs ?? laterOf(told, true),
+        retryAfterMs: waitMs ?? laterOf(stated, true),
         ...marks,
       };
     case 'quota':
@@ -271,7 +276,7 @@ function judgeMeaning(evidence: Evidence, meaning: Meaning): Answer {
         httpStatus,
         reason,
         ...(httpStatus >= 500 ? { about: 'api' } : {}),
-        retryAfterMs: waitMs ?? told?.retryAfterMs,
+        retryAfterMs: waitMs ?? stated?.retryAfterMs,
         ...marks,
       };
     case 'failed':
@@ -280,7 +285,7 @@ function judgeMeaning(evidence: Evidence, meaning: Meaning): Answer {
 }
 
 function judgeStatus(evidence: Evidence): Answer {
-  const { httpStatus, told } = evidence;
+  const { httpStatus, stated } = evidence;
   const kind = meaningOf(httpStatus);
   switch (kind) {
     case 'found':
@@ -294,8 +299,8 @@ function judgeStatus(evidence: Evidence): Answer {
     }
     case 'not_found': {
       // An API that names a time at an unknown domain is still finding out.
-      if (told?.retryAfterMs !== undefined && httpStatus === 404) {
-        return { kind: 'pending', httpStatus, retryAfterMs: told.retryAfterMs };
+      if (stated?.retryAfterMs !== undefined && httpStatus === 404) {
+        return { kind: 'pending', httpStatus, retryAfterMs: stated.retryAfterMs };
       }
       const writer = writerOf(evidence);
       const sign = evidence.isDoubled
@@ -310,13 +315,13 @@ function judgeStatus(evidence: Evidence): Answer {
     case 'refused':
       return { kind, httpStatus, reason: `http_${httpStatus}` };
     case 'quota_used_up': {
-      const retryAfterMs = laterOf(told, true);
+      const retryAfterMs = laterOf(stated, true);
       return { kind, httpStatus, ...(retryAfterMs === undefined ? {} : { retryAfterMs }) };
     }
     case 'throttled':
-      return { kind, httpStatus, retryAfterMs: laterOf(told, true) };
+      return { kind, httpStatus, retryAfterMs: laterOf(stated, true) };
     case 'pending':
-      return { kind, httpStatus, retryAfterMs: told?.retryAfterMs };
+      return { kind, httpStatus, retryAfterMs: stated?.retryAfterMs };
     case 'try_again':
       return {
         kind,

@@ -185,7 +185,7 @@ export function createBrandClient(options: BrandClientOptions): BrandClient {
       throw bodyError;
     }
     const reading = readingOf(sent, sentMs);
-    const told = (profile?.findLimits ?? findLimits)(sent, reading);
+    const stated = (profile?.findLimits ?? findLimits)(sent, reading);
     const body = new BodyText(response, credential.redactor);
     // Written out: a spread costs a microsecond, as much as reading a body.
     const { httpStatus, bytes, isCut } = response;
@@ -205,7 +205,7 @@ export function createBrandClient(options: BrandClientOptions): BrandClient {
       origin: endpoint.origin,
       path,
       isDoubled: endpoint.isDoubled,
-      told,
+      stated,
       body,
       shapeOf,
       profile,
@@ -263,8 +263,7 @@ export function createBrandClient(options: BrandClientOptions): BrandClient {
       costMicros += ofOne.costMicros ?? 0;
       answers.set(domain, ofOne);
     }
-    const told = (profile?.findLimits ?? findLimits)(sent, reading);
-    const { limits } = told ?? {};
+    const { limits } = (profile?.findLimits ?? findLimits)(sent, reading) ?? {};
     const answer: Answer = { kind: 'found', httpStatus, json: '', shape: undefined, costMicros };
     return { answer: limits ? { ...answer, limits } : answer, answers };
   }

@@ -19,60 +19,46 @@ export interface NetworkFailure {
   readonly about: About;
 }
 
-/** What people are told of a reason. */
+/** What is known of a reason. */
 export interface NetworkReasonWords {
   readonly about: About;
   /** A clause that says what happened, without a full stop. */
   readonly what: string;
   /** A clause that says what to do about it, without a full stop. */
   readonly check: string;
+  /** The codes of errors of Node.js and undici that have this reason. */
+  readonly codes?: readonly string[];
+  /**
+   * Reasons of OpenSSL, as they stand in the code of an error (`ERR_SSL_…`) or, with spaces, in the
+   * message of `EPROTO`. The first that fits counts.
+   */
+  readonly tls?: RegExp;
 }
 
-/** A reason that in the first calls is a sign of a wrong address or setting. */
-export type AddressReason =
-  | 'dns_failure'
-  | 'tls_failure'
-  | 'tls_refused'
-  | 'tls_too_old'
-  | 'client_certificate_required'
-  | 'http2_only'
-  | 'invalid_http'
-  | 'unknown_content_encoding'
-  | 'unknown_charset'
-  | 'proxy_403'
-  | 'proxy_407'
-  | 'proxy_dns_failure'
-  | 'proxy_tls_failure';
-
-/** A reason of the table below. */
-export type NetworkReason =
-  | AddressReason
-  | 'timeout'
-  | 'connection_refused'
-  | 'connection_reset'
-  | 'network_error'
-  | 'too_many_open_files'
-  | 'no_local_port'
-  | 'no_route'
-  | 'dns_unavailable'
-  | 'proxy_connection_refused';
-
 /** Every reason. Those at a proxy that are not listed are about this machine. */
-const FAILURES: Readonly<Record<NetworkReason, NetworkReasonWords>> = {
+const FAILURES = {
   timeout: {
     about: 'api',
     what: 'no answer came within --timeout',
     check: 'give it longer, or fewer calls at once (--concurrency)',
+    codes: [
+      'ETIMEDOUT',
+      'UND_ERR_CONNECT_TIMEOUT',
+      'UND_ERR_HEADERS_TIMEOUT',
+      'UND_ERR_BODY_TIMEOUT',
+    ],
   },
   connection_refused: {
     about: 'api',
     what: 'the connection was refused',
     check: 'check --base-url, and whether the API is up',
+    codes: ['ECONNREFUSED'],
   },
   connection_reset: {
     about: 'api',
     what: 'the connection was broken off before there was an answer',
     check: 'check --base-url, and whether the API is up',
+    codes: ['ECONNRESET', 'ECONNABORTED', 'EPIPE', 'UND_ERR_SOCKET'],
   },
   network_error: {
     about: 'api',
@@ -83,57 +69,70 @@ const FAILURES: Readonly<Record<NetworkReason, NetworkReasonWords>> = {
     about: 'machine',
     what: 'too many files are open here',
     check: 'lower --concurrency, or raise the limit (ulimit -n)',
+    codes: ['EMFILE', 'ENFILE'],
   },
   no_local_port: {
     about: 'machine',
     what: 'no port of this machine is left for a connection',
     check: 'lower --concurrency, or check --base-url if no connection was ever made',
+    codes: ['EADDRNOTAVAIL', 'ENOBUFS'],
   },
   no_route: {
     about: 'machine',
     what: 'this machine has no route to the API',
     check: 'check the network, and --base-url if no call ever got through',
+    codes: ['ENETUNREACH', 'EHOSTUNREACH', 'ENETDOWN', 'EHOSTDOWN'],
   },
   dns_unavailable: {
     about: 'machine',
     what: 'the name of the API could not be looked up, because the resolver (DNS) did not answer',
     check: 'check the network and the resolver of this machine',
+    codes: ['EAI_AGAIN'],
   },
   dns_failure: {
     about: 'address',
     what: "the API's name is not known (DNS)",
     check: 'check --base-url and the network',
+    codes: ['ENOTFOUND', 'ENODATA', 'EAI_NODATA', 'EAI_FAIL'],
+  },
+  http2_only: {
+    about: 'address',
+    what: 'the API speaks HTTP/2 only, and calls are made with HTTP/1.1',
+    check: 'check --base-url, or put a proxy in front that speaks both',
+    codes: ['HTTP2_ONLY'],
+    tls: /NO_APPLICATION_PROTOCOL/,
+  },
+  client_certificate_required: {
+    about: 'address',
+    what: 'the API wants a client certificate, which cannot be given here',
+    check: 'put a proxy in front that has one, and give its address as --base-url',
+    tls: /ALERT_CERTIFICATE_REQUIRED|ALERT_(BAD|NO)_CERTIFICATE/,
+  },
+  tls_too_old: {
+    about: 'address',
+    what: 'the API speaks only a version of TLS that is too old or too weak',
+    check: 'check --base-url, and ask the makers of the API for TLS 1.2 or later',
+    tls: /UNSUPPORTED_PROTOCOL|ALERT_PROTOCOL_VERSION|WRONG_SSL_VERSION|NO_PROTOCOLS_AVAILABLE|DH_KEY_TOO_SMALL|UNSAFE_LEGACY_RENEGOTIATION|INSUFFICIENT_SECURITY/,
+  },
+  tls_refused: {
+    about: 'address',
+    what: 'the API broke off the TLS handshake, for want of a client certificate, a cipher or a host name that it accepts',
+    check: 'check --base-url, and ask the makers of the API what it demands',
+    tls: /ALERT_HANDSHAKE_FAILURE|UNRECOGNIZED_NAME/,
   },
   tls_failure: {
     about: 'address',
     what: "the API's certificate was not accepted, or there is no TLS (then it is http://)",
     check:
       'check --base-url, the clock, and NODE_EXTRA_CA_CERTS for a certificate authority of your own',
-  },
-  tls_refused: {
-    about: 'address',
-    what: 'the API broke off the TLS handshake, for want of a client certificate, a cipher or a host name that it accepts',
-    check: 'check --base-url, and ask the makers of the API what it demands',
-  },
-  tls_too_old: {
-    about: 'address',
-    what: 'the API speaks only a version of TLS that is too old or too weak',
-    check: 'check --base-url, and ask the makers of the API for TLS 1.2 or later',
-  },
-  client_certificate_required: {
-    about: 'address',
-    what: 'the API wants a client certificate, which cannot be given here',
-    check: 'put a proxy in front that has one, and give its address as --base-url',
-  },
-  http2_only: {
-    about: 'address',
-    what: 'the API speaks HTTP/2 only, and calls are made with HTTP/1.1',
-    check: 'check --base-url, or put a proxy in front that speaks both',
+    codes: ['EPROTO'],
+    tls: /^(CERT_|ERR_TLS_|ERR_SSL_|DEPTH_ZERO|SELF_SIGNED|UNABLE_TO_)/,
   },
   invalid_http: {
     about: 'address',
     what: 'an answer came that is no HTTP/1.1 and cannot be read',
     check: 'check --base-url, for one its port, and ask the makers of the API',
+    codes: ['INVALID_HTTP'],
   },
   unknown_content_encoding: {
     about: 'address',
@@ -170,51 +169,15 @@ const FAILURES: Readonly<Record<NetworkReason, NetworkReasonWords>> = {
     what: 'the proxy refused the connection',
     check: 'check HTTP_PROXY or HTTPS_PROXY, and whether the proxy is up',
   },
-};
+} as const satisfies Readonly<Record<string, NetworkReasonWords>>;
 
-/** The reason of each code of an error. */
-const REASONS: Readonly<Record<string, NetworkReason>> = {
-  ECONNREFUSED: 'connection_refused',
-  ECONNRESET: 'connection_reset',
-  ECONNABORTED: 'connection_reset',
-  EPIPE: 'connection_reset',
-  UND_ERR_SOCKET: 'connection_reset',
-  ETIMEDOUT: 'timeout',
-  UND_ERR_CONNECT_TIMEOUT: 'timeout',
-  UND_ERR_HEADERS_TIMEOUT: 'timeout',
-  UND_ERR_BODY_TIMEOUT: 'timeout',
-  EMFILE: 'too_many_open_files',
-  ENFILE: 'too_many_open_files',
-  EADDRNOTAVAIL: 'no_local_port',
-  ENOBUFS: 'no_local_port',
-  ENETUNREACH: 'no_route',
-  EHOSTUNREACH: 'no_route',
-  ENETDOWN: 'no_route',
-  EHOSTDOWN: 'no_route',
-  EAI_AGAIN: 'dns_unavailable',
-  ENOTFOUND: 'dns_failure',
-  ENODATA: 'dns_failure',
-  EAI_NODATA: 'dns_failure',
-  EAI_FAIL: 'dns_failure',
-  EPROTO: 'tls_failure',
-  INVALID_HTTP: 'invalid_http',
-  HTTP2_ONLY: 'http2_only',
-};
+/** A reason of the table. */
+export type NetworkReason = keyof typeof FAILURES;
 
-/**
- * Reasons of OpenSSL, as they stand in the code of an error (`ERR_SSL_…`) or, with spaces, in the
- * message of `EPROTO`. The first that fits counts.
- */
-const TLS_REASONS: readonly (readonly [RegExp, NetworkReason])[] = [
-  [/NO_APPLICATION_PROTOCOL/, 'http2_only'],
-  [/ALERT_CERTIFICATE_REQUIRED|ALERT_(BAD|NO)_CERTIFICATE/, 'client_certificate_required'],
-  [
-    /UNSUPPORTED_PROTOCOL|ALERT_PROTOCOL_VERSION|WRONG_SSL_VERSION|NO_PROTOCOLS_AVAILABLE|DH_KEY_TOO_SMALL|UNSAFE_LEGACY_RENEGOTIATION|INSUFFICIENT_SECURITY/,
-    'tls_too_old',
-  ],
-  [/ALERT_HANDSHAKE_FAILURE|UNRECOGNIZED_NAME/, 'tls_refused'],
-  [/^(CERT_|ERR_TLS_|ERR_SSL_|DEPTH_ZERO|SELF_SIGNED|UNABLE_TO_)/, 'tls_failure'],
-];
+/** A reason that in the first calls is a sign of a wrong address or setting. */
+export type AddressReason = {
+  [K in NetworkReason]: (typeof FAILURES)[K]['about'] extends 'address' ? K : never;
+}[NetworkReason];
 
 /**
  * Names why a call got no answer, and what that speaks about. When the call failed at a proxy, the
@@ -289,8 +252,16 @@ function reasonOf(error: unknown): NetworkReason {
   }
   const message = code === 'EPROTO' && error instanceof Error ? error.message : '';
   const text = `${code} ${message.toUpperCase().replaceAll(' ', '_')}`;
-  const [, ofTls] = TLS_REASONS.find(([pattern]) => pattern.test(text)) ?? [];
-  return ofTls ?? REASONS[code] ?? 'network_error';
+  return (
+    findReason(({ tls }) => tls?.test(text) ?? false) ??
+    findReason(({ codes }) => codes?.includes(code) ?? false) ??
+    'network_error'
+  );
+}
+
+function findReason(fits: (words: NetworkReasonWords) => boolean): NetworkReason | undefined {
+  const found = Object.entries<NetworkReasonWords>(FAILURES).find(([, words]) => fits(words));
+  return found?.[0] as NetworkReason | undefined;
 }
 
 function codeOf(error: unknown): string {

@@ -50,12 +50,12 @@ export function createCollector(options: CollectorOptions): Reply {
       billedMicros,
       fetchedAtMs: outcome.fetchedAtMs,
     });
-    return batch.told;
+    return batch.reported;
   }
 
   function openBatch(written: Promise<void>): Batch {
     const kept: KeptOutcome[] = [];
-    return { written, kept, told: tell(written, kept) };
+    return { written, kept, reported: tell(written, kept) };
   }
 
   async function tell(written: Promise<void>, kept: readonly KeptOutcome[]): Promise<void> {
@@ -79,7 +79,7 @@ export function createCollector(options: CollectorOptions): Reply {
 /** Outcomes that are written and reported together. A promise for each would cost more. */
 interface Batch {
   readonly written: Promise<void>;
-  readonly told: Promise<void>;
+  readonly reported: Promise<void>;
   readonly kept: KeptOutcome[];
 }
 

@@ -8,7 +8,7 @@ import type { SettingsOf } from '../options/options.ts';
 import { libraryNaming } from '../options/read-options.ts';
 import { DATABASE } from '../store/store-files.ts';
 import { openTables, type StoreTables } from '../store/tables.ts';
-import { isLmdbError, readError, writeError } from '../store/told-writes.ts';
+import { isLmdbError, readError, writeError } from '../store/writes.ts';
 
 /** An open store with the settings of a command. */
 export interface OpenedStore<T> {

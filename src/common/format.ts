@@ -37,16 +37,20 @@ export function formatShortCount(amount: number): string {
   return short.format(amount);
 }
 
+export const MINUTE_MS: number = 60_000;
+export const HOUR_MS: number = 60 * MINUTE_MS;
+export const DAY_MS: number = 24 * HOUR_MS;
+
 /** The units of durations, in milliseconds. */
 export const DURATION_UNITS_MS: ReadonlyMap<string, number> = new Map(
   Object.entries({
     ms: 1,
     s: 1_000,
-    min: 60_000,
-    m: 60_000,
-    h: 3_600_000,
-    d: 86_400_000,
-    w: 604_800_000,
+    min: MINUTE_MS,
+    m: MINUTE_MS,
+    h: HOUR_MS,
+    d: DAY_MS,
+    w: 7 * DAY_MS,
   }),
 );
 

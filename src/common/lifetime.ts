@@ -112,7 +112,7 @@ export interface CallbackGuard {
    * Wraps a callback so that it does not throw. Once one has failed, no callback is called any
    * more.
    */
-  guard<A extends readonly unknown[]>(callback: (...told: A) => unknown): (...told: A) => void;
+  guard<A extends readonly unknown[]>(callback: (...given: A) => unknown): (...given: A) => void;
   /**
    * Must be called at the end.
    *
@@ -134,10 +134,10 @@ export function createCallbackGuard(stops: readonly (AbortSignal | undefined)[])
     signal: AbortSignal.any([...stops.filter((stop) => stop !== undefined), failed.signal]),
     guard:
       (callback) =>
-      (...told) => {
+      (...given) => {
         if (failed.signal.aborted) return;
         try {
-          const answer = callback(...told);
+          const answer = callback(...given);
           if (answer instanceof Promise) answer.catch(fail);
         } catch (error) {
           fail(error);

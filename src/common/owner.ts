@@ -14,7 +14,7 @@ export interface Owner {
   readonly startedAt: string;
   /** Machine and process namespace, in which the process id is valid. */
   readonly place: string;
-  /** Tells the claims of one process apart. */
+  /** Tells what one process owns apart. */
   readonly token: string;
 }
 

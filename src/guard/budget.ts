@@ -1,3 +1,4 @@
+import { DAY_MS, HOUR_MS, MINUTE_MS } from '../common/format.ts';
 import { unlessAborted, within } from '../common/lifetime.ts';
 import { createChange } from '../common/run-control.ts';
 
@@ -399,7 +400,7 @@ interface CalendarWindow {
 
 /** How many characters of an ISO timestamp name its window. */
 const ID_LENGTH = { minute: 16, hour: 13, day: 10, month: 7 } as const;
-const LENGTH_MS = { minute: 60_000, hour: 3_600_000, day: 86_400_000 } as const;
+const LENGTH_MS = { minute: MINUTE_MS, hour: HOUR_MS, day: DAY_MS } as const;
 
 /** The window of a moment. UTC has no hour that occurs twice and is the same everywhere. */
 export function windowAt(unit: CalendarUnit, nowMs: number): CalendarWindow {

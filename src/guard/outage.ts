@@ -1,3 +1,4 @@
+import { CLOCK_TOLERANCE_MS } from '../common/calls.ts';
 import {
   addCall,
   type CallCounts,
@@ -137,11 +138,6 @@ const SOONER = -1;
 const PROBE_LOST_MS = 90_000;
 /** The steps back to speed, as shares of the callers. */
 const STEPS: readonly number[] = [0.1, 0.25, 0.5, 1];
-/**
- * Events of several machines arrive a little out of order. A larger step back means that a clock
- * was set back.
- */
-const CLOCK_TOLERANCE_MS: number = 1_000;
 
 /** The share of the callers that may be at work on the way back to speed. */
 function shareOf(state: OutageState): number {
@@ -339,20 +335,20 @@ function judge(state: OutageState, call: EndedCall): void {
 
 /** Whether a call that failed shows that no other call should start. */
 function isOut(state: OutageState, call: EndedCall, minCalls: number): boolean {
-  if (isTold(call) || call.isOfMachine) return true;
+  if (isStated(call) || call.isOfMachine) return true;
   if (call.isWellElsewhere) return false;
   const isNeverReached = !state.isAnswered && state.unreachedInRow >= UNREACHED_IN_ROW;
   return isNeverReached || areTooMany(state, minCalls);
 }
 
-function isTold({ isFailure, retryAfterMs = 0 }: EndedCall): boolean {
+function isStated({ isFailure, retryAfterMs = 0 }: EndedCall): boolean {
   return isFailure && retryAfterMs > 0;
 }
 
 function noteCause(state: OutageState, call: EndedCall): void {
   if (call.isOfMachine) state.cause = 'machine';
   else if (state.cause !== 'here') state.cause = 'failures';
-  if (isTold(call)) waitUntil(state, call.nowMs + (call.retryAfterMs ?? 0));
+  if (isStated(call)) waitUntil(state, call.nowMs + (call.retryAfterMs ?? 0));
 }
 
 /** The longest wait that was told counts. */
@@ -369,7 +365,7 @@ export function stepBack(state: OutageState, nowMs: number): void {
 }
 
 /** How long the API said to wait from now, in milliseconds; 0 when it said nothing. */
-export function toldOutMs({ toldUntilMs }: OutageState, nowMs: number): number {
+export function statedOutMs({ toldUntilMs }: OutageState, nowMs: number): number {
   return Math.max(0, (toldUntilMs ?? 0) - nowMs);
 }
 

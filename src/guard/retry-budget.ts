@@ -1,3 +1,4 @@
+import { CLOCK_TOLERANCE_MS } from '../common/calls.ts';
 import type { Clock } from '../pace/clock.ts';
 
 /** Keeps retries in proportion to calls. */
@@ -73,11 +74,6 @@ const TOKENS_PER_MS = 10 / 1_000;
 const MEMORY_MS = 10_000;
 /** The level of a budget that is not used. */
 const IDLE_TOKENS = TOKENS_PER_MS * MEMORY_MS;
-/**
- * Calls of several machines are reported a little out of order. A larger step back means that a
- * clock was set back.
- */
-const CLOCK_TOLERANCE_MS = 1_000;
 
 /** A budget that has not been used yet. A hundred retries at once are allowed. */
 export function createRetryTokens(): RetryTokens {

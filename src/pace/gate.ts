@@ -7,7 +7,10 @@ import type { PaceEvent, PaceState } from './pace-state.ts';
  */
 export const LONGEST_WAIT_MS: number = 10 * 60_000;
 /** The longest wait that is kept when a 429 states it. A nonsensical one is over some time. */
-export const LONGEST_TOLD_MS: number = 60 * 60_000;
+export const LONGEST_CLOSED_MS: number = 60 * 60_000;
+
+/** Rates above this are not told apart, in calls per millisecond. */
+export const FASTEST_PER_MS = 1_000;
 /**
  * A stated wait up to this may be for a window of one second: rounding to whole seconds, twice,
  * adds that much to its reset.
@@ -15,12 +18,17 @@ export const LONGEST_TOLD_MS: number = 60 * 60_000;
 export const SHORT_RESET_MS = 3_000;
 
 /** Lets no call start before `untilMs`. A gate that is already closed for longer stays so. */
-export function closeGate(state: PaceState, nowMs: number, untilMs: number, isTold: boolean): void {
-  const longestMs = isTold ? LONGEST_TOLD_MS : LONGEST_WAIT_MS;
+export function closeGate(
+  state: PaceState,
+  nowMs: number,
+  untilMs: number,
+  isStatedWait: boolean,
+): void {
+  const longestMs = isStatedWait ? LONGEST_CLOSED_MS : LONGEST_WAIT_MS;
   const untilAtMostMs = Math.min(untilMs, nowMs + longestMs);
   if (untilAtMostMs <= state.gateUntilMs) return;
   state.gateUntilMs = untilAtMostMs;
-  state.gateIsTold = isTold;
+  state.gateIsTold = isStatedWait;
 }
 
 /**
@@ -86,11 +94,11 @@ export function openIfTooLong(state: PaceState, nowMs: number, longestMs: number
  * The wait that a server stated, in milliseconds; undefined when it stated none, or one that is of
  * no use.
  */
-export function toldWaitMs(retryAfterMs: number | undefined): number | undefined {
+export function statedWaitMs(retryAfterMs: number | undefined): number | undefined {
   // A wait of zero is of no use: with 429 again and again it would make an endless loop.
   if (retryAfterMs === undefined || Number.isNaN(retryAfterMs) || retryAfterMs <= 0)
     return undefined;
-  return Math.min(retryAfterMs, LONGEST_TOLD_MS);
+  return Math.min(retryAfterMs, LONGEST_CLOSED_MS);
 }
 
 /**

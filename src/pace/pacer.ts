@@ -1,15 +1,16 @@
+import { CLOCK_TOLERANCE_MS } from '../common/calls.ts';
 import {
   closeGate,
   closeUntilReset,
-  LONGEST_TOLD_MS,
+  LONGEST_CLOSED_MS,
   LONGEST_WAIT_MS,
   nextSlotMs,
   noteStatedTime,
   noteThrottledRow,
   onlyThrottledMs,
   SHORT_RESET_MS,
+  statedWaitMs,
   takeSlot,
-  toldWaitMs,
 } from './gate.ts';
 import { climb, speedUp } from './limit/climb.ts';
 import { noteAcceptedInFlight, noteAcceptedInTrial } from './limit/concurrency-limit.ts';
@@ -35,8 +36,6 @@ export { warmState } from './remembered.ts';
 
 /** The weight of one answer in the average latency. */
 const LATENCY_WEIGHT = 0.1;
-/** A clock that goes back by more than this was set, and all times move with it. */
-const CLOCK_JITTER_MS = 1_000;
 const MOST_IN_FLIGHT = 100_000;
 
 /**
@@ -93,11 +92,11 @@ export function book(state: PaceState, atMs: number): void {
 }
 
 /** Learns from the end of a call. Reports may come late, out of order, twice or never. */
-export function report(state: PaceState, told: PaceEvent, toldAtMs: number): void {
+export function report(state: PaceState, reported: PaceEvent, reportedAtMs: number): void {
   // A late report does not mean that the clock was set back. That shows when a call wants to start.
-  const nowMs = toldAtMs < state.latestMs - CLOCK_JITTER_MS ? state.latestMs : toldAtMs;
+  const nowMs = reportedAtMs < state.latestMs - CLOCK_TOLERANCE_MS ? state.latestMs : reportedAtMs;
   state.latestMs = Math.max(state.latestMs, nowMs);
-  const event = sane(told, nowMs);
+  const event = sane(reported, nowMs);
   const { gateUntilMs } = state;
   noteThrottledRow(state, event, nowMs);
   noteEnd(state, event, nowMs);
@@ -120,7 +119,7 @@ function reportAtFoundRate(
     : 0;
   if (refusedForMs > 0) {
     // The limit was reached when an answer said so.
-    const waitMs = toldWaitMs(event.retryAfterMs) ?? 0;
+    const waitMs = statedWaitMs(event.retryAfterMs) ?? 0;
     if (waitMs > 0) closeGate(state, nowMs, nowMs + waitMs, true);
     onUsedUp(state, event, nowMs, Math.max(refusedForMs, waitMs));
   } else if (isAccepted) {
@@ -162,7 +161,7 @@ function reportAtFixedRate(state: PaceState, event: PaceEvent, nowMs: number): v
   const { fixed, throttle } = state;
   if (!fixed) return;
   const { remaining = 1, resetMs } = event.limits ?? {};
-  const closedForMs = remaining <= 0 ? (toldWaitMs(resetMs) ?? 0) : 0;
+  const closedForMs = remaining <= 0 ? (statedWaitMs(resetMs) ?? 0) : 0;
   // A rate that the user gave may be the limit itself. Using up a short window is then no reason to
   // wait.
   if (event.kind === 'accepted') {
@@ -178,7 +177,7 @@ function reportAtFixedRate(state: PaceState, event: PaceEvent, nowMs: number): v
     noteLatency(state, event, nowMs);
   }
   if (event.kind !== 'throttled') return;
-  const waitMs = toldWaitMs(event.retryAfterMs);
+  const waitMs = statedWaitMs(event.retryAfterMs);
   // Calls that were under way when the gate closed report the same throttle again.
   if (waitMs === undefined && event.sentAtMs <= throttle.cutMs) return;
   throttle.cutMs = nowMs;
@@ -191,7 +190,7 @@ function reportAtFixedRate(state: PaceState, event: PaceEvent, nowMs: number): v
  * long.
  */
 function followClock(state: PaceState, nowMs: number): void {
-  if (nowMs < state.latestMs - CLOCK_JITTER_MS) moveInTime(state, nowMs - state.latestMs);
+  if (nowMs < state.latestMs - CLOCK_TOLERANCE_MS) moveInTime(state, nowMs - state.latestMs);
   state.latestMs = Math.max(state.latestMs, nowMs);
 }
 
@@ -283,7 +282,7 @@ function limitSourceOf({ fixed, published, estimate }: PaceState): PaceDescripti
 }
 
 function waitMsOf({ fixed, gateUntilMs }: PaceState, nowMs: number): number {
-  const gateMs = Math.min(Math.max(0, gateUntilMs - nowMs), LONGEST_TOLD_MS);
+  const gateMs = Math.min(Math.max(0, gateUntilMs - nowMs), LONGEST_CLOSED_MS);
   return fixed ? Math.max(gateMs, nextFixedStartMs(fixed) - nowMs) : gateMs;
 }
 

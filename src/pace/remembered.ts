@@ -1,18 +1,18 @@
 import { z } from 'zod';
-import { LONGEST_TOLD_MS } from './gate.ts';
+import { DAY_MS } from '../common/format.ts';
+import { FASTEST_PER_MS, LONGEST_CLOSED_MS } from './gate.ts';
 import { SLOWEST_PER_MS } from './limit/estimate.ts';
 import { createPaceState, type PaceState } from './pace-state.ts';
 import { bookFixed, type Rate } from './rate.ts';
 
 /** Limits seldom change from one night to the next. A limit older than this is looked for again. */
-const FRESH_MS = 24 * 3_600_000;
+const FRESH_MS = DAY_MS;
 /**
  * How far below a fresh limit the rate begins, as a share. The limit was measured well, but other
  * clients may use it by now.
  */
 const FRESH_MARGIN = 0.02;
 const OLD_SHARE = 0.5;
-const FASTEST_PER_MS = 1_000;
 
 /**
  * Makes a first state from a saved one. When that is younger than a day, the rate begins just under
@@ -141,7 +141,7 @@ function keepStatedWait(
   const byMs = nowMs - savedAgeMs - data.latestMs;
   const leftMs = data.gateUntilMs + byMs - nowMs;
   if (leftMs <= 0) return;
-  state.gateUntilMs = nowMs + Math.min(leftMs, LONGEST_TOLD_MS);
+  state.gateUntilMs = nowMs + Math.min(leftMs, LONGEST_CLOSED_MS);
   state.gateIsTold = true;
   if (data.statedUntilMs !== undefined) state.statedUntilMs = data.statedUntilMs + byMs;
 }

@@ -31,12 +31,12 @@ export function chooseDomainColumn(
   named: string | undefined,
 ): DomainColumn {
   const { columns, sampleRows } = format;
-  const told = named === undefined ? undefined : findColumn(columns, named, sampleRows);
-  if (told) return told; // whoever knows a name of the header knows that there is one
+  const chosen = named === undefined ? undefined : findColumn(columns, named, sampleRows);
+  if (chosen) return chosen; // whoever knows a name of the header knows that there is one
   const column =
     named === undefined ? guessDomainColumn(columns, sampleRows) : findColumnByPlace(format, named);
-  const isTold = named !== undefined;
-  const isOfDomain = column !== undefined && !isTold && isNamedLikeDomain(columns, column.index);
+  const isNamed = named !== undefined;
+  const isOfDomain = column !== undefined && !isNamed && isNamedLikeDomain(columns, column.index);
   if (format.isTable && (isOfDomain || !looksLikeHeader(columns, sampleRows))) {
     const what = isOfDomain && looksLikeHeader(columns, sampleRows) ? 'may be' : 'is';
     throw new BrandfillError(

@@ -2,11 +2,12 @@ import type { ResponseHeaders } from '../brand/exchange.ts';
 import { findLimits, type Limits, type Reading } from '../brand/limit-headers/find-limits.ts';
 import { combinePolicies, type Policy } from '../brand/limit-headers/policy.ts';
 import { fieldText, findNumber, findWaitMs } from '../brand/limit-headers/time.ts';
+import { HOUR_MS } from '../common/format.ts';
 import { parseDuration } from '../options/kinds.ts';
 import type { WindowFile } from './profile-schema.ts';
 
 /** A longer window, such as a day, is a quota and sets no pace; what is left of it still counts. */
-const LONGEST_PACE_MS = 3_600_000;
+const LONGEST_PACE_MS = HOUR_MS;
 
 /**
  * Reads the limits that an API states in headers of its own, one window beside the other. Where an

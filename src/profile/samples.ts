@@ -28,7 +28,7 @@ export function judgeSample(sample: SampleFile, api: ApiProfile, domain = 'examp
     origin: 'https://api.example',
     path: '/',
     isDoubled: false,
-    told: (api.findLimits ?? findLimits)(headers, reading),
+    stated: (api.findLimits ?? findLimits)(headers, reading),
     body,
     shapeOf,
     profile: api,

@@ -1,4 +1,4 @@
-import { formatDuration } from '../common/format.ts';
+import { DAY_MS, formatDuration, HOUR_MS } from '../common/format.ts';
 import { type Html, html } from './html.ts';
 
 /** A chart over time. */
@@ -225,7 +225,6 @@ function roundStep(atLeast: number): number {
   return factor * power;
 }
 
-const DAY_MS = 86_400_000;
 const TIME_STEPS_MS = [
   10,
   20,
@@ -235,5 +234,5 @@ const TIME_STEPS_MS = [
   500,
   ...[1, 2, 5, 10, 15, 30].map((seconds) => seconds * 1_000),
   ...[1, 2, 5, 10, 15, 30].map((minutes) => minutes * 60_000),
-  ...[1, 2, 3, 6, 12, 24].map((hours) => hours * 3_600_000),
+  ...[1, 2, 3, 6, 12, 24].map((hours) => hours * HOUR_MS),
 ];

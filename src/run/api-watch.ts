@@ -8,7 +8,7 @@ import { type StopSwitch, stopForWait } from '../worker/stop-switch.ts';
 import type { LocalWorker } from './local-worker.ts';
 
 export interface ApiWatchOptions {
-  readonly worker: Pick<LocalWorker, 'limiter' | 'describeOutage' | 'lastTrouble' | 'toldOutMs'>;
+  readonly worker: Pick<LocalWorker, 'limiter' | 'describeOutage' | 'lastTrouble' | 'statedOutMs'>;
   /** Scheme, host and port of the API. */
   readonly origin: string;
   readonly stopSwitch: StopSwitch;
@@ -21,17 +21,17 @@ const POLL_MS = 1_000;
 /** Nothing but 429 for this long is part of finding a limit, whatever the longest wait. */
 const LEAST_THROTTLED_MS = 2_000;
 /** Nothing but 429 for this long is told. */
-const THROTTLED_TOLD_MS = 30_000;
+const THROTTLED_REPORTED_MS = 30_000;
 /** Shorter waits are not reported. */
-const WORTH_TELLING_MS = 5_000;
+const SHORTEST_REPORTED_MS = 5_000;
 /**
  * When the API says to wait again and again, a wait is reported that is longer than the last one reported by
  * more than this factor.
  */
 const LONGER_BY = 2;
 /** When an outage is reported again. The interval doubles each time. */
-const FIRST_TOLD_AGAIN_MS = 15_000;
-const LONGEST_TOLD_AGAIN_MS = 600_000;
+const FIRST_REPEATED_MS = 15_000;
+const LONGEST_REPEATED_MS = 600_000;
 
 /**
  * Reports when calls stop because of the API, and when they go on. The reason may have been stated
@@ -41,7 +41,7 @@ export function watchApi(options: ApiWatchOptions): Closable {
   const { worker, origin, stopSwitch, maxWaitMs, onNotice } = options;
   /** The wait that was reported last; 0 when calls may start. */
   let reportedWaitMs = 0;
-  let tellAgainMs = FIRST_TOLD_AGAIN_MS;
+  let repeatAfterMs = FIRST_REPEATED_MS;
   const { look: lookAtLimits } = createLimitLook(options);
   let tellAtMs: number | undefined;
 
@@ -52,11 +52,11 @@ export function watchApi(options: ApiWatchOptions): Closable {
     if (outage === undefined) {
       if (tellAtMs !== undefined) onNotice('The API answers again.', { level: 'info' });
       tellAtMs = undefined;
-      tellAgainMs = FIRST_TOLD_AGAIN_MS;
+      repeatAfterMs = FIRST_REPEATED_MS;
     } else if (tellAtMs === undefined || nowMs >= tellAtMs) {
       onNotice(tellAtMs === undefined ? describeBeginning() : outage);
-      tellAtMs = nowMs + tellAgainMs;
-      tellAgainMs = Math.min(2 * tellAgainMs, LONGEST_TOLD_AGAIN_MS);
+      tellAtMs = nowMs + repeatAfterMs;
+      repeatAfterMs = Math.min(2 * repeatAfterMs, LONGEST_REPEATED_MS);
     }
   }
 
@@ -66,7 +66,7 @@ export function watchApi(options: ApiWatchOptions): Closable {
       api: origin,
       proxy: findProxy(origin),
       trouble: worker.lastTrouble(),
-      toldMs: worker.toldOutMs(),
+      statedMs: worker.statedOutMs(),
     });
   }
 
@@ -75,17 +75,17 @@ export function watchApi(options: ApiWatchOptions): Closable {
     lookForOutage();
     lookAtLimits();
     const { why, waitMs, statedMs } = worker.limiter.describe();
-    const toldOutMs = worker.toldOutMs();
-    const toldMs = Math.max(why === 'told_to_wait' ? waitMs : 0, toldOutMs);
-    if (toldMs > maxWaitMs) {
-      stopSwitch.stop(stopForWait(toldOutMs > 0 ? toldOutMs : statedMs, Date.now()));
+    const statedOutMs = worker.statedOutMs();
+    const longestMs = Math.max(why === 'told_to_wait' ? waitMs : 0, statedOutMs);
+    if (longestMs > maxWaitMs) {
+      stopSwitch.stop(stopForWait(statedOutMs > 0 ? statedOutMs : statedMs, Date.now()));
     } else if (
-      toldMs > toldOutMs &&
-      toldMs > Math.max(WORTH_TELLING_MS, LONGER_BY * reportedWaitMs)
+      longestMs > statedOutMs &&
+      longestMs > Math.max(SHORTEST_REPORTED_MS, LONGER_BY * reportedWaitMs)
     ) {
-      onNotice(`The API says to wait; no call is made for ${formatDuration(toldMs)}.`);
-      reportedWaitMs = toldMs;
-    } else if (toldMs === 0) reportedWaitMs = 0;
+      onNotice(`The API says to wait; no call is made for ${formatDuration(longestMs)}.`);
+      reportedWaitMs = longestMs;
+    } else if (longestMs === 0) reportedWaitMs = 0;
   }
 
   const timer = setInterval(look, POLL_MS);
@@ -123,15 +123,15 @@ export function watchLimits(options: LimitWatchOptions): Closable {
 function createLimitLook(options: LimitWatchOptions): LimitLook {
   const { worker, shared, stopSwitch, maxWaitMs, onNotice } = options;
   const longestMs = Math.max(LEAST_THROTTLED_MS, maxWaitMs);
-  const toldFromMs = Math.min(THROTTLED_TOLD_MS, longestMs / 2);
-  let isThrottleTold = false;
-  let isIgnoringTold = false;
+  const reportFromMs = Math.min(THROTTLED_REPORTED_MS, longestMs / 2);
+  let isThrottleReported = false;
+  let isIgnoringReported = false;
 
   function tellIgnored(): void {
     // A worker without callers learns nothing of what the others find out.
     const isIgnored = [worker.limiter, shared].some((pace) => pace?.describe()?.ignoresUsedUp);
-    if (isIgnoringTold || !isIgnored) return;
-    isIgnoringTold = true;
+    if (isIgnoringReported || !isIgnored) return;
+    isIgnoringReported = true;
     onNotice(IGNORES_USED_UP);
   }
 
@@ -140,19 +140,19 @@ function createLimitLook(options: LimitWatchOptions): LimitLook {
     tellIgnored();
     const { why, waitMs, onlyThrottledMs = 0 } = worker.limiter.describe();
     if (onlyThrottledMs === 0) {
-      if (isThrottleTold) onNotice('The API accepts calls again.', { level: 'info' });
-      isThrottleTold = false;
+      if (isThrottleReported) onNotice('The API accepts calls again.', { level: 'info' });
+      isThrottleReported = false;
     }
-    const isTold = why === 'told_to_wait';
+    const isStated = why === 'told_to_wait';
     // While the gate is open, the next answer decides, which may be the first for this worker.
-    if (waitMs === 0 || !(isTold || why === 'backing_off')) return;
-    const isReported = isTold && waitMs > WORTH_TELLING_MS;
+    if (waitMs === 0 || !(isStated || why === 'backing_off')) return;
+    const isReported = isStated && waitMs > SHORTEST_REPORTED_MS;
     if (onlyThrottledMs > longestMs) {
-      const comeBack = isTold ? { comeBackAtMs: Date.now() + waitMs } : {};
+      const comeBack = isStated ? { comeBackAtMs: Date.now() + waitMs } : {};
       stopSwitch.stop({ reason: 'quota', throttledMs: onlyThrottledMs, ...comeBack });
-    } else if (onlyThrottledMs >= toldFromMs && !isThrottleTold && !isReported) {
-      isThrottleTold = true;
-      onNotice(describeOnlyThrottled(onlyThrottledMs, { longestMs, isTold }));
+    } else if (onlyThrottledMs >= reportFromMs && !isThrottleReported && !isReported) {
+      isThrottleReported = true;
+      onNotice(describeOnlyThrottled(onlyThrottledMs, { longestMs, isStated }));
     }
   }
 
@@ -170,8 +170,8 @@ const IGNORES_USED_UP =
 
 function describeOnlyThrottled(
   lastedMs: number,
-  { longestMs, isTold }: { readonly longestMs: number; readonly isTold: boolean },
+  { longestMs, isStated }: { readonly longestMs: number; readonly isStated: boolean },
 ): string {
-  const silence = isTold ? '' : ' and does not say until when';
+  const silence = isStated ? '' : ' and does not say until when';
   return `The API has answered every call with 429 for ${formatDuration(lastedMs)}${silence}. After ${formatDuration(longestMs)} of that (--max-wait), the quota counts as used up.`;
 }

@@ -5,7 +5,7 @@ import { createPictureFetcher, type PictureFetcher } from '../logos/fetch-pictur
 import { createHostTurns } from '../logos/host-turns.ts';
 import { type LogoCounts, type PictureFolder, saveLogos } from '../logos/save-logos.ts';
 import { createDistinctDomains, type DistinctDomains } from '../producer/distinct-domains.ts';
-import type { RunEvent } from '../watch/events.ts';
+import { PROGRESS_MS, type RunEvent } from '../watch/events.ts';
 import type { PlannedRun } from './plan.ts';
 
 export interface FetchLogosOptions {
@@ -15,8 +15,6 @@ export interface FetchLogosOptions {
   /** Ends the fetching. Logos that are missing then are noted as not asked. */
   readonly signal: AbortSignal;
 }
-
-const PROGRESS_MS = 250;
 
 /**
  * Fetches the logos of all domains of a list that were found. These calls do not go through the

@@ -12,7 +12,7 @@ import { formatCount } from '../common/format.ts';
 import { shorten } from '../rows/columns/names.ts';
 import type { SavedColumn } from '../store/saved-columns.ts';
 import { MOST_SHAPES } from '../store/shapes.ts';
-import type { RunEvent } from '../watch/events.ts';
+import { PROGRESS_MS, type RunEvent } from '../watch/events.ts';
 import { createStatusCounts, type StatusCounts, sumOf } from '../watch/summary.ts';
 import type { LookedUpRun } from './look-up.ts';
 import { type PlannedRun, planAgain } from './plan.ts';
@@ -250,7 +250,6 @@ interface RowTellerOptions {
 
 /** Nothing is reported when writing takes less time than this. */
 const FIRST_MS = 1_000;
-const EVERY_MS = 250;
 
 /** Reports a few times a second, once writing takes more than a moment. */
 export function createRowTeller({
@@ -273,7 +272,7 @@ export function createRowTeller({
       written += rows;
       const nowMs = now();
       if (nowMs < nextAtMs) return;
-      nextAtMs = nowMs + EVERY_MS;
+      nextAtMs = nowMs + PROGRESS_MS;
       tell();
     },
     end: () => {

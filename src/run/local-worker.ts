@@ -29,7 +29,7 @@ import { createSharedRateLimiter } from '../pace/shared/rate-limiter.ts';
 import type { StoredState } from '../pace/shared/state.ts';
 import type { CostBound } from '../queue/bullmq/contract.ts';
 import type { Reply, WorkerStanding } from '../queue/lookup-queue.ts';
-import type { WorkProgress } from '../watch/events.ts';
+import { PROGRESS_MS, type WorkProgress } from '../watch/events.ts';
 import { createBatches, lookupsAtOnce } from '../worker/batches.ts';
 import type { PauseGate } from '../worker/call.ts';
 import { createCircuitBreaker, createSharedCircuitBreaker } from '../worker/circuit-breaker.ts';
@@ -83,7 +83,7 @@ export interface LocalWorker extends WorkerStanding {
   /** Whether no call may start because the API is out. */
   readonly isOut: () => boolean;
   /** For how long the API, being out, said to wait, in milliseconds; 0 when it said nothing. */
-  readonly toldOutMs: () => number;
+  readonly statedOutMs: () => number;
   /** How long calls were held up, by reason. */
   readonly waitedMs: () => LocalWaits;
   /** Gives back calls that were taken from the ledger and not made. `close` does so too. */
@@ -216,7 +216,7 @@ export function openLocalWorker(
     describeOutage: breaker.describe,
     lastTrouble: () => trouble,
     isOut: () => breaker.isOut,
-    toldOutMs: breaker.toldMs,
+    statedOutMs: breaker.statedMs,
     appetite: standing.appetite,
     describeStepBack: standing.describeStepBack,
     waitedMs: () => ({ ...meter.waitedMs(), retryBudget: retryBudget.waitedMs() }),
@@ -272,8 +272,6 @@ interface WorkTeller extends Closable {
   count(reply: Reply): Reply;
 }
 
-const TELL_MS = 250;
-
 /** Reports progress a few times a second until it is closed. */
 export function startReportingWork(
   { counters, limiter, describeOutage }: LocalWorker,
@@ -298,7 +296,7 @@ export function startReportingWork(
       pace: limiter.describe(),
       outage: describeOutage(),
     });
-  const ticker = setInterval(tell, TELL_MS);
+  const ticker = setInterval(tell, PROGRESS_MS);
   return {
     count: (reply) => (replied) => {
       for (const { status } of replied) outcomes[status] += 1;

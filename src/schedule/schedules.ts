@@ -1,6 +1,7 @@
 import { stat } from 'node:fs/promises';
 import { jobNameOf, openJobFile } from '../commands/run.ts';
 import { BrandfillError, type NoticeFacts, type OnNotice } from '../common/errors.ts';
+import { DAY_MS } from '../common/format.ts';
 import { isTimezone } from '../common/text.ts';
 import type { JobFile } from '../options/job-file.ts';
 import type { Environment } from '../options/job-file-values.ts';
@@ -35,7 +36,7 @@ export interface ScheduleKeeper {
 /** A tick that is this late will not come any more. */
 const LOST_TICK_MS = 60_000;
 /** The clocks of several machines differ by less than this, or one of them is wrong. */
-const FARTHEST_AHEAD_MS = 24 * 60 * 60_000;
+const FARTHEST_AHEAD_MS = DAY_MS;
 
 export function keepSchedules(options: KeepSchedulesOptions): ScheduleKeeper {
   const { queue, onNotice, nowMs = Date.now } = options;

@@ -1,4 +1,5 @@
 import type { OutcomeStatus } from '../brand/outcome.ts';
+import { DAY_MS } from '../common/format.ts';
 import { readEntries, readTable } from './entries.ts';
 import { STORE_VERSION } from './lmdb-file.ts';
 import { findLogoNote } from './notes.ts';
@@ -7,8 +8,6 @@ import { sizeOnDisk } from './store-files.ts';
 import { findApiName, type StoreTables } from './tables.ts';
 
 const AGES_DAYS = [1, 7, 30, 90, 180, 365];
-
-const DAY_MS = 86_400_000;
 
 /** Counts what is in a store. */
 export function countStore(

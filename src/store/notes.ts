@@ -1,7 +1,7 @@
 import type { Database } from 'lmdb';
 import type { OutcomeHead } from './outcome-codec.ts';
 import { keyOf, keysOf } from './tables.ts';
-import { createCommitBatches } from './told-writes.ts';
+import { createCommitBatches } from './writes.ts';
 
 /**
  * Domains that a run did not get to, because it was stopped or had no calls left. They go first in
@@ -121,16 +121,12 @@ export function createLogoNotes({ table, endpointId, write }: LogoNotesOptions):
     async (batch) => {
       await write(() => Promise.all(batch.map(({ at, note }) => table.put(at, note))));
     },
-    COMMIT_DELAY_MS,
   );
   return {
     find: (domain) => findLogoNote(table, key(domain)),
     put: (domain, note) => batches.add({ at: key(domain), note }),
   };
 }
-
-/** Notes that arrive within this time share a commit. */
-const COMMIT_DELAY_MS = 10;
 
 /** For a store that keeps nothing. */
 export const NO_LOGO_NOTES: LogoNotes = { find: () => undefined, put: async () => {} };

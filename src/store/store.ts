@@ -19,7 +19,7 @@ import { createReadyTable, NOTHING_READY, type ReadyTable } from './ready-cells.
 import { removeUnusedShapes } from './removal.ts';
 import { findSavedColumns, type SavedColumn, saveColumns } from './saved-columns.ts';
 import { hasKeys, keyOf, noteApiName, openTables, type StoreTables } from './tables.ts';
-import { createCommitBatches, isLmdbError, readError } from './told-writes.ts';
+import { createCommitBatches, isLmdbError, readError } from './writes.ts';
 
 /**
  * Outcomes by domain, for one endpoint. Writes are committed in batches; several processes may use
@@ -144,7 +144,7 @@ function viewOf(endpointId: string, options: ViewOptions): OutcomeStore {
       for (const each of batch) unsaved.add(each);
       throw error;
     }
-  }, COMMIT_DELAY_MS);
+  });
   const valueIn: ReadValue = (table, at) => unsaved.find(table, at) ?? table.getBinaryFast(at);
   // Most stores hold no failures. Each row is then spared half of its lookups in the tables.
   const areFailuresThere = (): boolean => hasKeys(failures, endpointId);
@@ -252,9 +252,6 @@ interface EncodedOutcome {
   readonly shapeId: number;
   readonly shape: Shape | undefined;
 }
-
-/** Outcomes that arrive within this time share a commit; each commit costs an fsync. */
-const COMMIT_DELAY_MS = 10;
 
 /** A store that is empty and keeps nothing, for reading only. */
 export function createEmptyStore(): OutcomeStore {

@@ -1,10 +1,10 @@
 import type { Database } from 'lmdb';
 import { type LmdbFile, type OpenLmdbOptions, openLmdb } from './lmdb-file.ts';
 import { createShapeRegistry, type ShapeRegistry, type ShapeTable } from './shapes.ts';
-import { type ToldWrites, tellWrites } from './told-writes.ts';
+import { type ReportedWrites, reportWrites } from './writes.ts';
 
 /** The tables of a store, for all APIs. Keys are made by {@link keyOf}. */
-export interface StoreTables extends Omit<LmdbFile, 'commit'>, ToldWrites {
+export interface StoreTables extends Omit<LmdbFile, 'commit'>, ReportedWrites {
   /** `found`, `not_found` and `rejected`. */
   readonly answers: Database<Buffer, string>;
   /** `failed` and `pending`, beside the answer that a domain may have. */
@@ -34,9 +34,9 @@ export async function openTables(
   folder: string,
   options: OpenLmdbOptions = {},
 ): Promise<StoreTables> {
-  const open = (file: LmdbFile): Omit<StoreTables, keyof LmdbFile> & ToldWrites => {
+  const open = (file: LmdbFile): Omit<StoreTables, keyof LmdbFile> & ReportedWrites => {
     const { root } = file;
-    const writes = tellWrites(folder, file);
+    const writes = reportWrites(folder, file);
     const shapeTexts = root.openDB<string, number>('shapes', { encoding: 'string' });
     return {
       ...writes,

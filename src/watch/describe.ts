@@ -401,7 +401,7 @@ function describePace({ mostAtOnce, throttledShare, waitedMs, ...pace }: PaceSum
   const limits = [describeLimit(pace), mostAtOnce !== undefined && `at most ${mostAtOnce} at once`];
   const waits = Object.entries(WAITS)
     .map(([why, words]) => ({ ms: waitedMs[why as keyof WaitsSummary], words }))
-    .filter(({ ms }) => ms >= SHORTEST_TOLD_MS)
+    .filter(({ ms }) => ms >= SHORTEST_SHOWN_MS)
     .map(({ ms, words }) => `${formatDuration(ms)} ${words}`);
   const parts = [
     limits.filter((limit) => limit !== false).join(', ') || 'no limit met',
@@ -428,7 +428,7 @@ function describeLimit({
 }
 
 /** A shorter wait goes unnoticed and is not mentioned. */
-const SHORTEST_TOLD_MS = 100;
+const SHORTEST_SHOWN_MS = 100;
 
 const WAITS: Readonly<Record<keyof WaitsSummary, string>> = {
   told: 'as told',

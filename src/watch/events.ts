@@ -6,6 +6,9 @@ import type { DomainColumn } from '../rows/columns/domain-column.ts';
 import type { ReadSoFar } from '../rows/source-bytes.ts';
 import type { Stop } from '../worker/stop-switch.ts';
 
+/** How often a run, or a worker, reports how far it is. */
+export const PROGRESS_MS = 250;
+
 /** Events that a run emits while it goes on. */
 export type RunEvent =
   /** The input was opened and understood. */

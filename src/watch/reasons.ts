@@ -69,15 +69,6 @@ const REASONS: Readonly<Record<string, ReasonWords>> = {
     advice: 'The name has characters that no domain can have. Correct the cell.',
   },
   // Of calls.
-  timeout: {
-    advice: `No answer came within --timeout. ${RETRIED} If there are many, give it longer or fewer calls at once (--concurrency).`,
-  },
-  connection_refused: {
-    advice: `Nobody listened at the address of the API. ${RETRIED}`,
-  },
-  connection_reset: {
-    advice: `The API closed the connection in the midst of the answer. ${RETRIED}`,
-  },
   redirect_without_domain: {
     clause: 'the API redirects to an address without the domain; check --base-url',
     advice:

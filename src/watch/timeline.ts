@@ -94,7 +94,7 @@ export function createTimeline({
   }
 
   /** Whether more will be reported about this time. */
-  function isHalfTold({ comesInBursts = false, isPaused = false, ...now }: Progress): boolean {
+  function isHalfReported({ comesInBursts = false, isPaused = false, ...now }: Progress): boolean {
     const isNothing = now.calls === last.calls && now.done === last.done;
     return comesInBursts && isNothing && !isPaused && now.elapsedMs - last.elapsedMs < BURST_MS;
   }
@@ -103,7 +103,7 @@ export function createTimeline({
     progress: (now) => {
       const { elapsedMs, pace } = now;
       endMs = Math.max(endMs, elapsedMs);
-      if (isHalfTold(now)) return;
+      if (isHalfReported(now)) return;
       const since = {
         calls: now.calls - last.calls,
         done: Math.max(0, now.done - last.done), // lower when failures are asked again

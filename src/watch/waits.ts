@@ -1,6 +1,6 @@
 import type { Proxy } from '../brand/connections.ts';
 import { aboutOf, sentenceOn } from '../brand/network-error.ts';
-import { formatCount, formatDuration } from '../common/format.ts';
+import { formatCount, formatDuration, MINUTE_MS } from '../common/format.ts';
 import type { HeldBy, Progress, WorkProgress } from './events.ts';
 import type { WaitsSummary } from './summary.ts';
 
@@ -8,7 +8,7 @@ import type { WaitsSummary } from './summary.ts';
 export type WaitWords = readonly [string, ...string[]];
 
 /** A shorter wait is a normal part of the work. */
-const WORTH_TELLING_MS = 1_000;
+const SHORTEST_SHOWN_MS = 1_000;
 
 /** Describes what keeps calls from starting; undefined if nothing does. */
 export function describeWait(
@@ -22,10 +22,10 @@ export function describeWait(
   if (pace?.why === 'backing_off') {
     return ['The API answers 429 (slow down): backing off', '429: backing off'];
   }
-  if (waitMs >= WORTH_TELLING_MS && pace?.why === 'told_to_wait') {
+  if (waitMs >= SHORTEST_SHOWN_MS && pace?.why === 'told_to_wait') {
     return [`The API says to wait: calls go on in ${time}`, `told to wait ${time}`, `wait ${time}`];
   }
-  if (waitMs >= WORTH_TELLING_MS) {
+  if (waitMs >= SHORTEST_SHOWN_MS) {
     return [`Held to the rate: next call in ${time}`, `next call in ${time}`, `next in ${time}`];
   }
   return heldBy && HELD[heldBy];
@@ -44,8 +44,6 @@ function timeOf(atMs: number): string {
   const two = (part: number): string => String(part).padStart(2, '0');
   return `${two(at.getHours())}:${two(at.getMinutes())}`;
 }
-
-const MINUTE_MS = 60_000;
 
 const PAUSED: WaitWords = ['Paused: no new call starts until it is resumed', 'paused'];
 
@@ -66,16 +64,16 @@ interface OutOptions {
   /** Why the last failed call failed. */
   readonly trouble: string | undefined;
   /** How long the API said to wait, in milliseconds. @default it said nothing */
-  readonly toldMs?: number | undefined;
+  readonly statedMs?: number | undefined;
 }
 
 /**
  * Says that calls wait because they get no answer, and what to check: the API may not be to blame.
  */
-export function describeOut({ api, proxy, trouble, toldMs = 0 }: OutOptions): string {
+export function describeOut({ api, proxy, trouble, statedMs = 0 }: OutOptions): string {
   const why = trouble === undefined ? '' : ` (${trouble})`;
-  if (toldMs > 0) {
-    return `The API at ${api} is out${why} and says to come back in ${formatDuration(toldMs)}: no call is made before.`;
+  if (statedMs > 0) {
+    return `The API at ${api} is out${why} and says to come back in ${formatDuration(statedMs)}: no call is made before.`;
   }
   if (proxy && trouble?.startsWith('proxy_')) {
     return `No call gets through the proxy at ${proxy.url.host}${why}: calls wait until one does, up to --max-outage. If none ever did, check ${proxy.variable}.`;

@@ -295,14 +295,14 @@ interface EndedCall {
  */
 function release(answer: Answer, { context, sentAtMs, questions }: EndedCall): number {
   const { limiter, breaker } = context;
-  const toldOutMs = breaker.isLimitedBy503 ? 0 : toldOutMsOf(answer);
-  const isFailure = isOutage(answer) || toldOutMs > 0;
+  const statedOutMs = breaker.isLimitedBy503 ? 0 : statedOutMsOf(answer);
+  const isFailure = isOutage(answer) || statedOutMs > 0;
   if (isFailure)
     context.onTrouble?.('reason' in answer ? answer.reason : `http_${answer.httpStatus}`);
   breaker.release({
     isFailure,
     isRefused: answer.httpStatus === 503,
-    retryAfterMs: toldOutMs,
+    retryAfterMs: statedOutMs,
     isUnreached: UNREACHED.has(reasonOf(answer)),
     isOfMachine: answer.kind === 'try_again' && answer.about === 'machine',
     isShortage: SHORTAGES.has(reasonOf(answer)),
@@ -310,15 +310,15 @@ function release(answer: Answer, { context, sentAtMs, questions }: EndedCall): n
     isEvidence: () => questions.isEvidence(),
   });
   // Maintenance is nothing that the rate could be to blame for: the circuit breaker waits as told.
-  const kind = toldOutMs > 0 ? 'failed' : paceKindOf(answer);
+  const kind = statedOutMs > 0 ? 'failed' : paceKindOf(answer);
   const retryAfterMs =
     kind === 'throttled' && 'retryAfterMs' in answer ? answer.retryAfterMs : undefined;
   const closedMs = limiter.release({ kind, sentAtMs, retryAfterMs, limits: answer.limits });
-  return Math.max(closedMs, toldOutMs);
+  return Math.max(closedMs, statedOutMs);
 }
 
 /** How long an API that is out said to wait; 0 when it said nothing. */
-function toldOutMsOf(answer: Answer): number {
+function statedOutMsOf(answer: Answer): number {
   return answer.kind === 'throttled' && answer.httpStatus >= 500 ? (answer.retryAfterMs ?? 0) : 0;
 }
 

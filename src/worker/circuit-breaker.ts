@@ -8,8 +8,8 @@ import {
   onCallEnd,
   onProbeStart,
   outageMs,
+  statedOutMs,
   stepBack,
-  toldOutMs,
 } from '../guard/outage.ts';
 import type { Clock } from '../pace/clock.ts';
 import type { SharedRateLimiter } from '../pace/shared/rate-limiter.ts';
@@ -39,7 +39,7 @@ export interface CircuitBreaker {
   /** True while the API is taken to use 503 to limit calls. */
   readonly isLimitedBy503: boolean;
   /** For how long the API said to wait, in milliseconds; 0 when it said nothing. */
-  readonly toldMs: () => number;
+  readonly statedMs: () => number;
   /** The state of the outage in a sentence; undefined when there is none. */
   readonly describe: () => string | undefined;
 }
@@ -211,7 +211,7 @@ export function createCircuitBreaker(options: CircuitBreakerOptions): OwnCircuit
     get isLimitedBy503() {
       return state.limitBy503.isLimit;
     },
-    toldMs: () => toldOutMs(state, clock.nowMs()),
+    statedMs: () => statedOutMs(state, clock.nowMs()),
     describe: () => describeOutage(state, clock.nowMs()),
     stepBack: () => stepBack(state, clock.nowMs()),
     standing: () => {
@@ -288,7 +288,7 @@ export function createSharedCircuitBreaker(
     get isLimitedBy503() {
       return limiter.outage.limitBy503.isLimit;
     },
-    toldMs: limiter.toldOutMs,
+    statedMs: limiter.statedOutMs,
     describe: () => own.describe() ?? limiter.describeOutage(),
     stepBack: () => {
       own.stepBack();

@@ -180,9 +180,9 @@ export function createCredence({
    * with before, so that chance does not make a row of them.
    */
   function rowLength(wording: string): number {
-    const share = (believed.get(wording) ?? 0) / Math.max(verdicts, 1);
+    // Less than 1: each of these refusals is a verdict, and so is the success that made it believed.
+    const share = (believed.get(wording) ?? 0) / verdicts;
     if (share === 0) return MANY;
-    if (share >= 1) return Number.POSITIVE_INFINITY;
     return Math.max(MANY, Math.ceil(Math.log(NO_CHANCE) / Math.log(share)));
   }
 

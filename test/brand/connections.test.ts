@@ -7,7 +7,6 @@ import { join } from 'node:path';
 import { createServer as createTlsServer, type TlsOptions } from 'node:tls';
 import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
-import { createGate } from '../support/gate.ts';
 import { useHttpServer, useScriptedServer, useTcpServer } from '../support/servers.ts';
 import { useClient } from './support/clients.ts';
 
@@ -66,27 +65,6 @@ describe('connections', () => {
     expect(performance.now() - startMs).toBeLessThan(9_000);
   });
 
-  it('are as many as allowed and no more', async () => {
-    const server = await useHttpServer((_, response) => {
-      setTimeout(() => response.end('{}'), 20);
-    });
-    const { ask } = useClient(server.url, { connections: 3 });
-    await Promise.all(Array.from({ length: 9 }, () => ask()));
-    expect(server.connections()).toBe(3);
-  });
-
-  it('are closed with the client', async () => {
-    const closed = createGate();
-    const { url } = await useTcpServer((socket) => {
-      socket.on('close', closed.open);
-      socket.write('HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n{}');
-    });
-    const { client, ask } = useClient(url);
-    await ask();
-    await client.close();
-    await closed.opened;
-  });
-
   it('go through the proxy that the environment names', async () => {
     const asked: string[] = [];
     const proxy = await useTcpServer((socket, request) => {
@@ -101,18 +79,6 @@ describe('connections', () => {
     expect(await ask()).toMatchObject({ kind: 'found' });
     expect(asked[0]).toContain('brand.invalid');
   });
-
-  it.each(['proxy.example:3128', '127.0.0.1:3128', 'none'])(
-    'cannot go through a proxy called %s, and a sentence says so',
-    (http_proxy) => {
-      expect(() => useClient('http://h.example', { proxies: { http_proxy } })).toThrow(
-        expect.objectContaining({
-          code: 'INVALID_SETTING',
-          message: expect.stringContaining('proxy') as string,
-        }),
-      );
-    },
-  );
 });
 
 const JSON_BODY = '{"name":"Acme"}';
@@ -156,18 +122,6 @@ describe('an answer that is no strict HTTP', () => {
     const { url } = await useScriptedServer(answer);
     const { ask } = useClient(url);
     for (let call = 0; call < 3; call += 1) expect(await ask()).toMatchObject(FOUND);
-  });
-
-  it('is read byte by byte', async () => {
-    const answer = `HTTP/1.1 200 OK\nX Y: z\nTransfer-Encoding: chunked\n\n${CHUNKED}`;
-    const { url } = await useTcpServer((socket) => {
-      let at = 0;
-      const send = (): void => {
-        if (at < answer.length) socket.write(answer.charAt(at++), () => setImmediate(send));
-      };
-      send();
-    });
-    expect(await useClient(url).ask()).toMatchObject(FOUND);
   });
 
   it('is read to the end of the connection when it states no length', async () => {
@@ -247,12 +201,6 @@ describe('a connection that had been used and is reset before an answer', () => 
     });
     return { url: server.url, requests: () => requests, connections: server.connections };
   }
-
-  it('costs no call', async () => {
-    const { url } = await useResettingServer(1);
-    const { ask } = useClient(url);
-    for (let call = 0; call < 30; call += 1) expect(await ask()).toMatchObject(FOUND);
-  });
 
   it('is not used again after a few of them', async () => {
     const server = await useResettingServer(1);
@@ -369,27 +317,6 @@ describe('an API over TLS', () => {
       }),
     );
     expect(await useClient(url).ask()).toMatchObject({ kind: 'found', json: JSON_BODY });
-  });
-
-  it('whose used connection is reset costs no call', async () => {
-    vi.stubEnv('NODE_TLS_REJECT_UNAUTHORIZED', '0');
-    let requests = 0;
-    const url = await listen(
-      createTlsServer(identity, (socket) => {
-        let own = 0;
-        socket.on('error', () => {});
-        socket.on('data', () => {
-          requests += 1;
-          own += 1;
-          if (own > 1) socket.destroy();
-          else socket.write(`HTTP/1.1 200 OK\r\nContent-Length: 15\r\n\r\n${JSON_BODY}`);
-        });
-      }),
-    );
-    const { ask } = useClient(url);
-    expect(await ask()).toMatchObject({ kind: 'found' });
-    expect(await ask()).toMatchObject({ kind: 'found' });
-    expect(requests).toBe(3);
   });
 });
 

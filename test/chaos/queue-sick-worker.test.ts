@@ -4,13 +4,20 @@ import { readWorkers } from '../../src/queue/bullmq/index.ts';
 import { statusOf } from '../integration/support/status.ts';
 import { useConnectProxy } from '../support/connect-proxy.ts';
 import { seededRandom } from '../support/random.ts';
+import { respond } from './support/chaos-list.ts';
 import { openFleet } from './support/fleet.ts';
 
 const random = seededRandom('queue-sick-worker.test.ts');
 const PACE = ['--rate', '70/s'];
 
 it('a worker whose machine cannot make calls steps back alone, says why, and comes back', async () => {
-  const fleet = await openFleet({ random, rows: 1_200 });
+  // Slow until it has stepped back: on a busy machine the others may be done before.
+  let isSlow = true;
+  const fleet = await openFleet({
+    random,
+    rows: 1_200,
+    trouble: (domain) => (isSlow ? { ...respond(domain), delayMs: 3_000 } : undefined),
+  });
   const proxy = await useConnectProxy();
   const through = proxy.reply;
   proxy.reply = 'HTTP/1.1 502 Bad Gateway\r\n\r\n';
@@ -21,7 +28,8 @@ it('a worker whose machine cannot make calls steps back alone, says why, and com
   const status = await statusOf(sick);
   const run = await fleet.enrich('--workers', '0');
   const why = async (): Promise<string> => (await status.ready()).reasons.join();
-  await expect.poll(why, { timeout: 10_000 }).toContain('This machine has not been able to make');
+  await expect.poll(why, { timeout: 60_000 }).toContain('This machine has not been able to make');
+  isSlow = false;
   expect(await sick.shows('No call gets through the proxy')).toContain('(proxy_502)');
   const troubles = async (): Promise<readonly string[]> =>
     (await readWorkers(fleet.redis.client)).workers.flatMap(({ trouble = [] }) => trouble);

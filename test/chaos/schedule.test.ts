@@ -20,7 +20,7 @@ describe('a scheduled run', () => {
     await vi.waitUntil(() => api.stats().calls > 5, { timeout: 60_000 });
     // From here on it waits for an answer, for longer than the other one takes to start on a busy machine:
     // frozen in a commit, it would keep the store from the other one.
-    delayMs = 15_000;
+    delayMs = 60_000;
     const second = await keep(...lostAfter, file);
     first.process.kill('SIGSTOP');
     delayMs = 100;

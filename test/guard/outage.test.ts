@@ -9,8 +9,8 @@ import {
   onCallEnd,
   onProbeStart,
   outageMs,
+  statedOutMs,
   stepBack,
-  toldOutMs,
 } from '../../src/guard/outage.ts';
 import { CALLERS, end, openAt, probe } from './outages.ts';
 
@@ -158,7 +158,7 @@ describe('an outage of which the API says how long it lasts', () => {
     end(state, 0, false, 50);
     told(state, 1_000, 20_000);
     expect(mayStart(state, { nowMs: 1_000, ...CALLERS })).toEqual({ atMs: 21_000, isProbe: true });
-    expect(toldOutMs(state, 11_000)).toBe(10_000);
+    expect(statedOutMs(state, 11_000)).toBe(10_000);
   });
 
   it('is waited for as long as the longest that calls under way were told; they do not add up', () => {

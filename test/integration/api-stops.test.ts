@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { openApi } from './support/api.ts';
 import { summaryOf } from './support/command.ts';
 import { openList } from './support/lists.ts';
-import { enrichHere, runHere } from './support/program.ts';
+import { runHere } from './support/program.ts';
 import { column, domains, listOf, rowsOf } from './support/tables.ts';
 
 const MANY = domains(300);
@@ -34,21 +34,6 @@ describe('a run that the API stops', () => {
     const accepted = await enrich('good');
     expect(accepted.code).toBe(0);
     expect(summaryOf(accepted).statuses.found).toBe(300);
-  });
-
-  it('at 401 in the middle keeps what was found', async () => {
-    const folder = openList(listOf(MANY));
-    let answered = 0;
-    const api = await openApi({
-      respond: (domain) => {
-        answered += 1;
-        return answered <= 100 ? { body: { domain } } : { status: 401 };
-      },
-    });
-    const ended = await enrichHere(folder, api.url, '--json', '--concurrency', '4');
-    expect(ended.code).toBe(4);
-    expect(summaryOf(ended).statuses).toMatchObject({ found: 100, skipped: 200 });
-    expect(api.stats().calls).toBeLessThanOrEqual(104);
   });
 
   it('at 402 says that the quota is used up, and the next run goes on', async () => {
@@ -90,23 +75,5 @@ describe('a run that the API stops', () => {
     expect(api.stats().calls).toBeLessThanOrEqual(5 + 4);
     isAllowed = true;
     expect(summaryOf(await runHere(args, { cwd: folder.path })).statuses.found).toBe(300);
-  });
-
-  it('not at 403 with successes between them: those rows are rejected', async () => {
-    const folder = openList(listOf(MANY));
-    const api = await openApi({
-      respond: (domain) =>
-        Number(/\d+/.exec(domain)?.[0]) % 3 === 0
-          ? { status: 403, body: { error: 'not in your plan' } }
-          : { body: { domain } },
-    });
-    const ended = await enrichHere(folder, api.url, '--json', '--concurrency', '1');
-    expect(ended.code).toBe(0);
-    expect(summaryOf(ended).statuses).toMatchObject({ found: 200, rejected: 100 });
-    expect(rowsOf(folder.read('list.failures.csv'))[0]).toMatchObject({
-      brand_status: 'rejected',
-      brand_http_status: '403',
-      brand_reason: expect.stringContaining('not in your plan'),
-    });
   });
 });

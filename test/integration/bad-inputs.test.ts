@@ -22,16 +22,9 @@ const GZIP = gzipSync(listOf(domains(2_000)));
 describe('an input that cannot be used', () => {
   it.each<[string, string, string | Buffer, RegExp]>([
     ['an empty file', 'list.csv', '', /list\.csv.*empty/],
-    ['line ends alone', 'list.csv', '\n\r\n\n', /list\.csv.*empty/],
     ['an empty JSONL file', 'list.jsonl', '\n', /list\.jsonl.*empty/],
     ['no header', 'list.csv', 'acme.com,1\nbolt.com,2\n', /list\.csv.*no header/],
     ['no column with domains', 'list.csv', 'a,b\n1,2\n', /list\.csv.*--domain-column.*a, b/],
-    [
-      'a header name over several lines',
-      'list.csv',
-      '"one\ntwo\u001b[31m",b\n1,2\n',
-      /list\.csv.*--domain-column/,
-    ],
     [
       'a quote that is never closed',
       'list.csv',
@@ -39,28 +32,10 @@ describe('an input that cannot be used', () => {
       /line 3 of list\.csv.*never closed/,
     ],
     [
-      'a quote behind a space',
-      'list.csv',
-      'domain,note\nacme.com,ok\nbolt.com, "a, b"\n',
-      /line 3 of list\.csv.*quote/,
-    ],
-    [
-      'text behind a closing quote',
-      'list.csv',
-      'domain,note\r\n"acme.com",ok\r\nbolt.com,"a"b,c"\r\n',
-      /line 3 of list\.csv.*quote/,
-    ],
-    [
       'a line that is no JSON',
       'list.jsonl',
       '{"domain":"acme.com"}\n\n{"domain":\n',
       /line 3 of list\.jsonl.*JSON/,
-    ],
-    [
-      'a line that is a JSON array',
-      'list.jsonl',
-      '{"domain":"acme.com"}\n["bolt.com"]\n',
-      /line 2 of list\.jsonl.*array/,
     ],
     ['a whole JSON array', 'list.json', '[{"domain":"acme.com"}]', /list\.json.*JSON array/],
     [
@@ -70,37 +45,10 @@ describe('an input that cannot be used', () => {
       /line 2 of list\.csv: its character 9 is none in UTF-16 LE/,
     ],
     [
-      'half of a pair in UTF-16, the other way round',
-      'list.csv',
-      utf16('\uFEFFdomain,name\nacme.com,A\ud83d!\n', true),
-      /line 2 of list\.csv: its character 11 is none in UTF-16 BE/,
-    ],
-    [
       'UTF-8 that turns into something else',
       'list.csv',
       Buffer.concat([Buffer.from('domain,name\nä.com,1\n'), Buffer.from('b.com,Bö', 'latin1')]),
       /line 3 of list\.csv: its character 8 \(byte 0xF6\) is not UTF-8.*--encoding/,
-    ],
-    [
-      'the same, deep in a long file',
-      'list.csv',
-      Buffer.concat([
-        Buffer.from(`domain\nä.com\n${domains(60_000).join('\n')}\n`),
-        Buffer.from('bölt.com\n', 'latin1'),
-      ]),
-      /line 60003 of list\.csv: its character 2 /,
-    ],
-    [
-      'a mark of UTF-8 over something else',
-      'list.csv',
-      Buffer.from('\xef\xbb\xbfname,website\nM\xfcller,m\xfcller.de\n', 'latin1'),
-      /line 2 of list\.csv: its character 2 \(byte 0xFC\) is not UTF-8.*--encoding/,
-    ],
-    [
-      'a byte that fits no encoding',
-      'list.csv',
-      Buffer.from('domain,name\nacme.com,Größe\nbolt.com,B\x81lt\n', 'latin1'),
-      /line 3 of list\.csv: its character 11 is neither UTF-8 nor Windows-1252/,
     ],
     [
       'a picture',
@@ -159,18 +107,6 @@ describe('an input that cannot be used', () => {
       'list.txt',
       '"name" "website"\n"1" "Acme" "acme.com"\n',
       /Cannot read list\.txt: its cells are in quotes and separated by spaces.*write\.csv/,
-    ],
-    [
-      'a comma behind an object',
-      'list.jsonl',
-      '{"domain":"acme.com"},\n',
-      /line 1 of list\.jsonl: it is no valid JSON: ',' stands at its character 22,/,
-    ],
-    [
-      'an object that is cut off',
-      'list.jsonl',
-      '{"domain":"acme.com"}\n{"domain":"bolt\n',
-      /line 2 of list\.jsonl: it is no valid JSON: it ends too early/,
     ],
     [
       'what Git keeps for a large file',

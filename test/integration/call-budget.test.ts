@@ -14,7 +14,7 @@ import { openApi, openScripted } from './support/api.ts';
 import { run, start, summaryOf } from './support/command.ts';
 import { openFolder } from './support/folder.ts';
 import { openList } from './support/lists.ts';
-import { enrichHere, runHere } from './support/program.ts';
+import { runHere } from './support/program.ts';
 import { column, domains, listOf, rowsOf } from './support/tables.ts';
 
 describe('--max-calls', () => {
@@ -83,30 +83,6 @@ describe('--max-calls-per', () => {
     expect(api.stats().domains).toMatchObject({ distinct: 30, mostCalls: 1 });
   });
 
-  it('counts retries, and 429s not', async () => {
-    const folder = openList('domain\nacme.com\nbolt.com\ncrow.com\n');
-    const seen = new Map<string, number>();
-    const api = await openApi({
-      respond: (domain) => {
-        const call = (seen.get(domain) ?? 0) + 1;
-        seen.set(domain, call);
-        if (domain === 'acme.com' && call === 1) return { status: 500 };
-        if (domain === 'bolt.com' && call === 1) {
-          return { status: 429, headers: { 'retry-after': '0' } };
-        }
-        return { body: { domain } };
-      },
-    });
-    const ended = await enrichHere(folder, api.url, '--json', '--max-calls-per', '4/month');
-    expect(ended.code).toBe(0);
-    expect(summaryOf(ended)).toMatchObject({
-      calls: 5,
-      throttled: 1,
-      retries: 1,
-      statuses: { found: 3 },
-    });
-  });
-
   it('is never passed by two runs in parallel on one store', async () => {
     const folder = openFolder();
     const names = domains(400);
@@ -170,17 +146,6 @@ describe('--max-calls-per', () => {
     expect(calls).toBeLessThanOrEqual(100);
     // Two a block, and as many calls under way as callers that nobody heard the end of.
     expect(calls).toBeGreaterThanOrEqual(100 - 2 - 4);
-  });
-
-  it.each([
-    ['1000', 'expected calls per min, hour, day or month such as 1000/day'],
-    ['0/day', 'expected calls per min'],
-  ])('of %s is refused', async (value, expected) => {
-    const folder = openList();
-    const args = ['enrich', 'list.csv', '--base-url', 'http://127.0.0.1:9'];
-    const ended = await runHere([...args, '--max-calls-per', value], { cwd: folder.path });
-    expect(ended).toMatchObject({ code: 2, stdout: '' });
-    expect(ended.stderr).toContain(expected);
   });
 
   it('is refused where no calls are made', async () => {

@@ -6,7 +6,7 @@ import { enrichIn } from './support/enrich.ts';
 import { openFolder } from './support/folder.ts';
 import { openList } from './support/lists.ts';
 import { runHere } from './support/program.ts';
-import { domains, listOf, objectsOf, rowsOf } from './support/tables.ts';
+import { domains, listOf, rowsOf } from './support/tables.ts';
 
 const body = (body: object): SandboxReply => ({ body });
 
@@ -106,19 +106,6 @@ describe('the columns of the flattened answer', () => {
       maxColumns: 0,
     });
     for await (const row of rows) expect(row).toMatchObject({ brand_json: answer });
-  });
-
-  it('are forty at most', async () => {
-    const answer = Object.fromEntries(Array.from({ length: 50 }, (_, at) => [`c${at}`, at]));
-    const { url } = await openScripted({ 'a.com': body(answer) });
-    const folder = openFolder();
-    folder.write('list.jsonl', '{"domain":"a.com"}\n');
-    await enrichIn(folder, { input: 'list.jsonl', baseUrl: url });
-    const [row = {}] = objectsOf(folder.read('list.enriched.jsonl'));
-    expect(Object.keys(row)).toHaveLength(4 + 40 + 1);
-    expect(Object.keys(row['brand_json'] as object)).toEqual(
-      Array.from({ length: 10 }, (_, at) => `c${at + 40}`),
-    );
   });
 
   it('have an end, where each answer has names of its own', async () => {

@@ -204,17 +204,6 @@ describe('a list in another encoding', () => {
     ]);
   });
 
-  it('may show it only deep in the file', async () => {
-    const folder = openFolder();
-    const rows = `acme.com,${'x'.repeat(60)}\n`.repeat(9_000);
-    folder.write('list.csv', encode(`domain,name\n${rows}bolt.com,Café\n`, 'latin1'));
-    const api = await openScripted({});
-    await enrichIn(folder, { input: 'list.csv', baseUrl: api.url });
-    expect(folder.read('list.enriched.csv')).toMatch(
-      /\nbolt\.com,Café,bolt\.com,found,<time>,Bolt\n$/,
-    );
-  });
-
   it('is read as --encoding says', async () => {
     const folder = openList(encode('domain,name\nacme.com,Łódź\n', 'iso-8859-2'));
     const api = await openScripted({});
@@ -285,20 +274,5 @@ describe('a list of what is found in lists', () => {
     );
     const read = rows.map((row) => row['brand_domain'] || reasons.get(row['id']));
     expect(read).toEqual(CELLS.map(([, expected]) => expected));
-  });
-
-  it('is looked up by hosts that many share too, with --keep-shared-hosts', async () => {
-    const folder = openListOf(['acme.com', 'https://bit.ly/3abc', 'linkedin.com/company/acme']);
-    const api = await openApi();
-    const args = ['enrich', 'list.csv', '--base-url', api.url, '--keep-shared-hosts'];
-    expect((await runHere(args, { cwd: folder.path })).code).toBe(0);
-    const domains = rowsOf(folder.read('list.enriched.csv')).map((row) => row['brand_domain']);
-    expect(domains).toEqual(['acme.com', 'bit.ly', 'linkedin.com']);
-  });
-
-  it('is put on a queue without hosts that many share', async () => {
-    const folder = openListOf(['acme.com', 'https://bit.ly/3abc']);
-    const ended = await runHere(['add', 'list.csv', '--dry-run'], { cwd: folder.path });
-    expect(ended.stderr).toContain("Row 2 has no domain (shared_host): 'https://bit.ly/3abc'\n");
   });
 });

@@ -161,7 +161,6 @@ describe('an API that is out from the beginning', () => {
 
 describe('--max-failed', () => {
   const flags = ['--retries', '0', '--concurrency', '4', '--json'];
-  const tooMany = { respond: (domain: string) => (/[05]\./.test(domain) ? CUT : undefined) };
   const CUT = { status: 501, body: {} };
 
   it('stops a run of which more fails, and a second one does not count what failed before', async () => {
@@ -180,21 +179,6 @@ describe('--max-failed', () => {
     expect(again.code).toBe(3);
     const third = await runHere(args, { cwd: folder.path });
     expect(third.code).toBe(3);
-  });
-
-  it('lets a run go on of which less fails', async () => {
-    const folder = openList(300);
-    const { url } = await openApi(tooMany);
-    const args = ['enrich', 'list.csv', '--base-url', url, ...flags, '--max-failed', '25%'];
-    expect((await runHere(args, { cwd: folder.path })).code).toBe(3);
-  });
-
-  it.each(['20', '-1%', '101%', 'many'])('cannot be %s', async (share) => {
-    const folder = openList(1);
-    const args = ['enrich', 'list.csv', '--base-url', 'http://127.0.0.1:1', '--max-failed', share];
-    const ended = await runHere(args, { cwd: folder.path });
-    expect(ended.code).toBe(2);
-    expect(ended.stderr).toContain('a share from 0% to 100%');
   });
 });
 
@@ -215,19 +199,6 @@ describe('being asked before many calls', () => {
     }).catch((error: unknown) => error);
     return { ended, plans, calls: api.stats().calls };
   };
-
-  it('and saying no makes no call', async () => {
-    const { ended, plans, calls } = await asked(false, { confirmAbove: 19 });
-    expect(ended).toMatchObject({ name: 'AbortError' });
-    expect(plans).toEqual([20]);
-    expect(calls).toBe(0);
-  });
-
-  it('and saying yes makes them', async () => {
-    const { plans, calls } = await asked(true, {});
-    expect(plans).toEqual([20]);
-    expect(calls).toBe(20);
-  });
 
   it.each([
     ['there are few', { confirmAbove: 20 }],

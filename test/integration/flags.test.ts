@@ -2,24 +2,12 @@ import { existsSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { openApi, openScripted, openServer } from './support/api.ts';
 import { run, summaryOf } from './support/command.ts';
-import { openFolder, withoutTimes } from './support/folder.ts';
+import { withoutTimes } from './support/folder.ts';
 import { LIST, openList } from './support/lists.ts';
 import { enrichHere, runHere } from './support/program.ts';
 import { column, rowsOf } from './support/tables.ts';
 
 describe('a flag of enrich', () => {
-  it('--base-url keeps its path, and each call asks for one domain', async () => {
-    const folder = openList();
-    const server = await openServer();
-    await runHere(['enrich', 'list.csv', '--base-url', `${server.url}/api/eu/`], {
-      cwd: folder.path,
-    });
-    expect(server.requests.map(({ url }) => url ?? '').sort()).toEqual([
-      '/api/eu/v1/brand?domain=acme.com',
-      '/api/eu/v1/brand?domain=bolt.com',
-    ]);
-  });
-
   it.each([
     ['none', undefined, undefined],
     ['bearer', 'authorization', 'Bearer k3y'],
@@ -37,20 +25,6 @@ describe('a flag of enrich', () => {
     expect(url).not.toContain('k3y');
     expect(ended.stderr).not.toContain('k3y');
     expect(ended.code).toBe(0);
-  });
-
-  it('--auth query:NAME and --api-key-file send what the file holds, line end left out', async () => {
-    const folder = openList();
-    folder.write('key.txt', 's3cret value\n');
-    const server = await openServer();
-    await runHere(
-      ['enrich', 'list.csv', '--base-url', server.url, '--auth', 'query:key'].concat([
-        '--api-key-file',
-        'key.txt',
-      ]),
-      { cwd: folder.path },
-    );
-    expect(server.requests[0]?.url).toBe('/v1/brand?domain=acme.com&key=s3cret%20value');
   });
 
   it('--param and --header go with every call, as often as given', async () => {
@@ -131,13 +105,6 @@ describe('a flag of enrich', () => {
     expect(summaryOf(last)).toMatchObject({ calls: 6, statuses: { found: 30, skipped: 0 } });
     expect(api.stats().domains).toMatchObject({ distinct: 30, mostCalls: 1 });
   });
-
-  it('--max-calls of exactly as many as are needed ends with 0', async () => {
-    const folder = openList(5);
-    const api = await openScripted({});
-    const ended = await enrichHere(folder, api.url, '--max-calls', '5');
-    expect(ended.code).toBe(0);
-  });
 });
 
 describe('a flag of enrich', () => {
@@ -174,14 +141,6 @@ describe('a flag of enrich', () => {
       failures: 'list.failures.csv',
     });
   });
-
-  it('--help shows every flag with its default', async () => {
-    const { code, stdout } = await runHere(['enrich', '--help'], { cwd: openFolder().path });
-    expect(code).toBe(0);
-    for (const part of ['default: 32', 'default: 30d', 'default: 60s', 'BRANDFILL_BASE_URL']) {
-      expect(stdout.replaceAll(/\s+/g, ' ')).toContain(part);
-    }
-  });
 });
 
 describe('a flag of enrich', () => {
@@ -211,14 +170,6 @@ describe('a flag of enrich', () => {
     const api = await openScripted({});
     await enrichHere(folder, api.url, '--domain-column', 'partner site');
     expect(column(rowsOf(folder.read('list.enriched.csv')), 'brand_domain')).toEqual(['bolt.com']);
-  });
-
-  it('without --domain-column it is guessed, and said', async () => {
-    const folder = openList('name,Company Domain Name\nAcme,acme.com\n');
-    const api = await openScripted({});
-    const ended = await enrichHere(folder, api.url);
-    expect(ended.stderr).toContain("domains are in column 'Company Domain Name' (guessed by name)");
-    expect(api.callsOf('acme.com').calls).toBe(1);
   });
 
   it('--registrable reduces a domain to its registrable part', async () => {

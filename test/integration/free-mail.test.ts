@@ -64,17 +64,6 @@ describe('a list with e-mail addresses and no website', () => {
     const again = { input: 'list.failures.csv', baseUrl: api.url, merge, keepFreeMail: true };
     await expect(enrichIn(folder, again)).resolves.toBeDefined();
   });
-
-  it('is put on a queue without them', async () => {
-    const folder = openListOf();
-    const ended = await runHere(['add', 'list.csv', '--dry-run'], { cwd: folder.path });
-    expect(ended.stderr).toContain("Row 2 has no domain (free_mail): 'Jo <jo@GMAIL.com>'\n");
-    expect(ended.stderr).toContain('2 lookups would be put on the queue.');
-    const kept = await runHere(['add', 'list.csv', '--dry-run', '--keep-free-mail'], {
-      cwd: folder.path,
-    });
-    expect(kept.stderr).toContain('3 lookups would be put on the queue.');
-  });
 });
 
 describe('a list with a website', () => {

@@ -155,25 +155,6 @@ describe('the environment', () => {
     expect(existsSync(folder.at('from-env'))).toBe(true);
   });
 
-  it('yields to flags', async () => {
-    const folder = openList();
-    const server = await openServer();
-    const ended = await runHere(
-      ['enrich', 'list.csv', '--base-url', server.url, '--auth', 'none', '--store', 'from-flag'],
-      {
-        cwd: folder.path,
-        env: {
-          BRANDFILL_BASE_URL: 'http://127.0.0.1:9',
-          BRANDFILL_AUTH: 'nonsense',
-          BRANDFILL_STORE: 'from-env',
-        },
-      },
-    );
-    expect(ended.code).toBe(0);
-    expect(existsSync(folder.at('from-flag'))).toBe(true);
-    expect(existsSync(folder.at('from-env'))).toBe(false);
-  });
-
   it('is named where what it says is wrong', async () => {
     const folder = openList();
     const ended = await runHere(['enrich', 'list.csv', '--base-url', 'http://127.0.0.1:9'], {

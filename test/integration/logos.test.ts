@@ -87,31 +87,6 @@ describe('--logos', () => {
     expect(ended.stderr).toMatch(/ {2}logos {5}pictures \(3 saved, 0 kept, 7 missing: 1 /);
   });
 
-  it('tells the host of pictures nothing that is meant for the API', async () => {
-    const folder = openFolder();
-    const pictures = await openPictures({ '/a.png': PNG });
-    const api = await openScripted(answers({ 'a.com': `${pictures.url}/a.png` }));
-    folder.write('list.csv', listOf(['a.com']));
-    const flags = ['--auth', 'bearer', '--header', 'X-Team=crm', '--param', 'lang=de'];
-    const ended = await runHere(
-      [
-        'enrich',
-        'list.csv',
-        '--base-url',
-        api.url,
-        ...FLAGS,
-        ...flags,
-        '--logo-allow',
-        '127.0.0.1',
-      ],
-      { cwd: folder.path, env: { BRANDFILL_API_KEY: 'very-secret' } },
-    );
-    expect(ended.code).toBe(0);
-    expect(pictures.asked()).toEqual(['/a.png']);
-    const headers = JSON.stringify(pictures.requests.map((request) => request.rawHeaders));
-    expect(headers).not.toMatch(/secret|team|cookie|referer|authorization/i);
-  });
-
   it('fetches nothing again but what changed, is gone, or could not be had', async () => {
     const folder = openFolder();
     const pages: Record<string, string | Buffer> = { '/a': PNG, '/b': PNG, '/c': PLAIN_SVG };

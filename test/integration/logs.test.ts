@@ -53,20 +53,6 @@ describe('the log of enrich', () => {
     expect(failed.stderr).toMatch(/^\S+Z [0-9a-f]{12} Cannot .*\n$/);
   });
 
-  it('is JSON in production where nobody sits at a terminal', async () => {
-    const folder = openFolder();
-    const env = { NODE_ENV: 'production' };
-    const { code, stderr } = await run(['enrich', 'no.csv', '--base-url', 'http://127.0.0.1:1'], {
-      cwd: folder.path,
-      env,
-    });
-    expect(code).toBe(2);
-    const id = expect.stringMatching(/^[0-9a-f]{12}$/) as string;
-    expect(linesOf(stderr)).toMatchObject([
-      { level: 'error', event: 'error', exitCode: 2, run: id },
-    ]);
-  });
-
   it('tells no more than was asked for', async () => {
     const api = await openApi();
     const folder = openList(3);

@@ -19,35 +19,6 @@ async function enrich(
 }
 
 describe('the summary of the pace', () => {
-  it('says nothing of waits where there were none', async () => {
-    const ended = await enrich(50, {});
-    expect(ended.stderr).toMatch(/^Pace: no limit met$/m);
-    expect(summaryOf(ended).pace).toEqual({
-      limitIs: 'unknown',
-      throttledShare: 0,
-      waitedMs: { told: 0, backingOff: 0, outage: 0, retryBudget: 0 },
-    });
-  });
-
-  it('is left out where no call was made', async () => {
-    const ended = await enrich(0, {});
-    expect(ended.stderr).not.toContain('Pace');
-    expect(summaryOf(ended).pace).toBeUndefined();
-  });
-
-  it('says a fixed rate', async () => {
-    const ended = await enrich(20, {}, '--rate', '20/s');
-    expect(ended.stderr).toMatch(/^Pace: held to 20\/s$/m);
-    expect(summaryOf(ended).pace).toMatchObject({ limitIs: 'fixed', limitPerSecond: 20 });
-  });
-
-  it('says what was published', async () => {
-    const limit = { count: 100, perMs: 1_000 };
-    const ended = await enrich(100, { limit, limitHeaders: 'ratelimit' });
-    expect(ended.stderr).toMatch(/^Pace: limit about 9\d\/s, as the API says/m);
-    expect(summaryOf(ended).pace?.limitIs).toBe('published');
-  });
-
   it('says for how long the API told to wait', async () => {
     const limit = { count: 40, perMs: 2_000 };
     const ended = await enrich(130, { limit, limitKind: 'fixed-window', latencyMs: 5 });

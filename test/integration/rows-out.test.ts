@@ -4,7 +4,7 @@ import { promisify } from 'node:util';
 import { describe, expect, it } from 'vitest';
 import { openApi, openScripted } from './support/api.ts';
 import { builtCommand } from './support/build.ts';
-import { ENVIRONMENT, run, start } from './support/command.ts';
+import { ENVIRONMENT, start } from './support/command.ts';
 import { enrichIn } from './support/enrich.ts';
 import { openFolder } from './support/folder.ts';
 import { openList } from './support/lists.ts';
@@ -92,15 +92,6 @@ describe('the output', () => {
         brand_list: [{ a: 1 }],
         brand_at_x: 'y',
       },
-    ]);
-  });
-
-  it('keeps the digits of large numbers that the API sends', async () => {
-    const folder = openList(listOf(['acme.com']));
-    const api = await openScripted({ 'acme.com': { body: '{"id":12345678901234567890}' } });
-    await enrichIn(folder, { input: 'list.csv', baseUrl: api.url });
-    expect(column(rowsOf(folder.read('list.enriched.csv')), 'brand_id')).toEqual([
-      '12345678901234567890',
     ]);
   });
 
@@ -223,44 +214,5 @@ describe('the output', () => {
     const ended = await enrichHere(folder, api.url, ...flags);
     expect(ended.code).toBe(0);
     expect(folder.names()).toEqual(['list.csv']);
-  });
-});
-
-describe('two runs', () => {
-  it('on one store at the same time do not corrupt it, and both outputs are right', async () => {
-    const folder = openFolder();
-    const names = domains(400);
-    folder.write('a.csv', listOf(names));
-    folder.write('b.csv', listOf(names.toReversed()));
-    const api = await openApi({ latencyMs: 4, notFound: 0.2 });
-    const enrich = (name: string) =>
-      run(['enrich', name, '--base-url', api.url, '--concurrency', '8'], { cwd: folder.path });
-    const ended = await Promise.all([enrich('a.csv'), enrich('b.csv')]);
-    // The one that came second is refused, unless the other was through already.
-    expect(ended.map(({ code }) => code)).toContain(0);
-    for (const { code } of ended) expect([0, 2]).toContain(code);
-    const a = rowsOf(folder.read('a.enriched.csv'));
-    const b = rowsOf(folder.read('b.enriched.csv'));
-    expect(column(a, 'domain')).toEqual(names);
-    const byDomain = (rows: readonly Record<string, string>[]) =>
-      rows.map((row) => `${row['domain']} ${row['brand_status']} ${row['brand_name']}`).sort();
-    expect(byDomain(a)).toEqual(byDomain(b));
-    const calls = api.stats().calls;
-    expect((await enrich('a.csv')).code).toBe(0);
-    expect(api.stats().calls).toBe(calls);
-  });
-
-  it('into one output leave one whole file', async () => {
-    const folder = openFolder();
-    const names = domains(200);
-    folder.write('list.csv', listOf(names));
-    const api = await openApi({ latencyMs: 2 });
-    const enrich = () => run(['enrich', 'list.csv', '--base-url', api.url], { cwd: folder.path });
-    const ended = await Promise.all([enrich(), enrich()]);
-    // The one that came second is refused, unless the other was through already.
-    expect(ended.map(({ code }) => code)).toContain(0);
-    for (const { code } of ended) expect([0, 2]).toContain(code);
-    expect(column(rowsOf(folder.read('list.enriched.csv')), 'domain')).toEqual(names);
-    expect(folder.names()).toEqual(['list.csv', 'list.enriched.csv', 'list.failures.csv']);
   });
 });

@@ -135,11 +135,6 @@ describe('placeholdersAt', () => {
   ])('are those of %s', (zone, expected) => {
     expect(placeholdersAt(new Date('2026-11-21T23:30:05Z'), zone)).toEqual(expected);
   });
-
-  it("are the machine's own without a zone", () => {
-    const now = new Date(2026, 0, 2, 3, 4, 5);
-    expect(placeholdersAt(now, undefined)).toEqual({ date: '2026-01-02', time: '030405' });
-  });
 });
 
 describe('fillPlaceholders', () => {

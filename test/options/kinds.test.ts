@@ -16,7 +16,6 @@ describe('a good value', () => {
   it.each<[OptionKey, unknown, unknown]>([
     ['out', 'a b.csv', 'a b.csv'],
     ['out', '-', '-'],
-    ['failures', 'f.csv', 'f.csv'],
     ['baseUrl', 'https://h.example/api', 'https://h.example/api'],
     ['auth', 'header:X-Key', { kind: 'header', name: 'X-Key' }],
     ['apiKeyFile', '/run/key', '/run/key'],
@@ -30,31 +29,13 @@ describe('a good value', () => {
       ],
     ],
     ['params', 'a=1', [['a', '1']]],
-    [
-      'params',
-      { a: '1', b: 2 },
-      [
-        ['a', '1'],
-        ['b', '2'],
-      ],
-    ],
     ['params', ['note=two\nlines'], [['note', 'two\nlines']]],
     ['params', [], []],
-    [
-      'headers',
-      ['X-Tenant=ä 1', 'x-empty='],
-      [
-        ['X-Tenant', 'ä 1'],
-        ['x-empty', ''],
-      ],
-    ],
-    ['headers', ['accept=text/plain'], [['accept', 'text/plain']]],
     ['headers', { 'x-tenant': '7' }, [['x-tenant', '7']]],
     ['domainColumn', 'Web site', 'Web site'],
     ['registrable', true, true],
     ['prefix', '', ''],
     ['prefix', 'b.', 'b.'],
-    ['concurrency', '1', 1],
     ['concurrency', ' 64 ', 64],
     ['concurrency', 10_000, 10_000],
     ['rate', '300/min', { count: 300, perMs: 60_000 }],
@@ -64,13 +45,9 @@ describe('a good value', () => {
     ['timeout', '24d', 2_073_600_000],
     ['timeout', 500, 500],
     ['lostAfter', '16.1s', 16_100],
-    ['lostAfter', 1_500.5, 1_501],
-    ['maxCalls', '1', 1],
     ['maxCalls', '9007199254740991', Number.MAX_SAFE_INTEGER],
-    ['fresh', '0', 0],
     ['fresh', 86_400_000, 86_400_000],
     ['freshNotFound', '12h', 43_200_000],
-    ['freshRejected', '3d', 259_200_000],
     ['freshJitter', '10%', 0.1],
     ['freshJitter', '0', 0],
     ['store', 'my.store', 'my.store'],
@@ -98,13 +75,9 @@ const A_DURATION = 'expected a duration such as 500ms, 60s, 10min, 12h or 30d';
 /** Values and how their refusal begins; each is repeated at its end. */
 const REFUSED: readonly Refused[] = [
   ['out', [''], 'Cannot use --out: expected a text'],
-  ['failures', [''], 'Cannot use --failures: expected a text'],
-  ['baseUrl', [''], 'Cannot use --base-url: expected a text'],
   ['baseUrl', ['nope'], 'Cannot use --base-url: expected a URL such as https://api.example.com'],
   ['fill', ['Industry'], 'Cannot use --fill: expected COLUMN=EXPR such as Industry=industry'],
   ['yes', ['true', 'false'], 'Cannot use --yes: expected true or false without quotes'],
-  ['apiKeyFile', [''], 'Cannot use --api-key-file: expected a text'],
-  ['domainColumn', [''], 'Cannot use --domain-column: expected a text'],
   ['store', [''], 'Cannot use --store: expected a text'],
   ['registrable', ['yes'], 'Cannot use --registrable: expected true or false'],
   [
@@ -112,7 +85,6 @@ const REFUSED: readonly Refused[] = [
     ['0', '10001', '1.5', '-3', '1e2', '', Number.NaN, true],
     'Cannot use --concurrency: expected a whole number, from 1 to 10000',
   ],
-  ['retries', ['101'], 'Cannot use --retries: expected a whole number, from 0 to 100'],
   [
     'maxCalls',
     ['0', '9007199254740993'],
@@ -123,7 +95,6 @@ const REFUSED: readonly Refused[] = [
     ['0/s'],
     'Cannot use --rate: expected a rate such as 20/s, 300/min or 5000/day, or auto',
   ],
-  ['timeout', ['60'], `Cannot use --timeout: ${A_DURATION}`],
   [
     'timeout',
     ['0', '25d', Number.NaN],
@@ -140,11 +111,8 @@ const REFUSED: readonly Refused[] = [
     ['4', 2],
     'Cannot use --workers: expected 0 or 1 (more workers are processes of their own: brandfill worker)',
   ],
-  ['queue', [''], 'Cannot use --queue: expected a text'],
   ['fresh', ['long'], `Cannot use --fresh: ${A_DURATION}`],
   ['fresh', [-1], 'Cannot use --fresh: expected a duration such as 30d'],
-  ['freshNotFound', ['1y'], `Cannot use --fresh-not-found: ${A_DURATION}`],
-  ['freshRejected', ['1y'], `Cannot use --fresh-rejected: ${A_DURATION}`],
   [
     'freshJitter',
     ['101%', '2', '-1', 'much'],
@@ -160,18 +128,11 @@ const REFUSED: readonly Refused[] = [
 /** Values and their whole refusal, which does not repeat what may be a credential, or is no text. */
 const REFUSED_UNREPEATED: readonly Refused[] = [
   ['out', [5], 'Cannot use --out: expected a text, received a number.'],
-  ['prefix', [5], 'Cannot use --prefix: expected a text, received a number.'],
   ['rate', [20], 'Cannot use --rate: expected a text, received a number.'],
-  ['fields', [['name']], 'Cannot use --fields: expected a text, received a list.'],
   [
     'baseUrl',
     [new URL('https://h.example')],
     'Cannot use --base-url: expected a text, received an object (URL).',
-  ],
-  [
-    'concurrency',
-    [['8']],
-    'Cannot use --concurrency: expected a whole number, from 1 to 10000, received a list.',
   ],
   ['params', [['a'], ['=b'], [5]], 'Cannot use --param: expected NAME=VALUE.'],
   [
@@ -179,7 +140,6 @@ const REFUSED_UNREPEATED: readonly Refused[] = [
     [5],
     'Cannot use --param: expected NAME=VALUE, or an object of texts by name, received a number.',
   ],
-  ['headers', [['x-a: 1']], 'Cannot use --header: expected NAME=VALUE.'],
   [
     'headers',
     [['x a=1'], [' =1']],
@@ -192,18 +152,8 @@ const REFUSED_UNREPEATED: readonly Refused[] = [
   ],
   [
     'headers',
-    [['Host=h']],
-    "Cannot use --header: 'Host' is set by Brandfill itself; leave it out.",
-  ],
-  [
-    'headers',
     [['Accept-Encoding=br']],
     "Cannot use --header: 'Accept-Encoding' is set by Brandfill itself; leave it out.",
-  ],
-  [
-    'headers',
-    [{ connection: 'close' }],
-    "Cannot use --header: 'connection' is set by Brandfill itself; leave it out.",
   ],
 ];
 
@@ -241,17 +191,12 @@ describe('a bad value', () => {
 
   it.each<[OptionKey, string]>([
     ['auth', 's3cret'],
-    ['auth', 'bearer s3cret'],
     ['auth', 'basic:user:s3cret'],
-    ['auth', 'header:x-key: s3cret'],
     ['auth', 'query:key=s3cret'],
     ['headers', 's3cret'],
     ['headers', 'Authorization: Bearer s3cret'],
-    ['headers', 'Authorization: Bearer s3cret=='],
     ['headers', 'Authorization=Bearer s3cret'],
-    ['headers', 'Bearer s3cret='],
     ['headers', 'x-api-key: s3cret=\n'],
-    ['headers', 'x-api-key=s3cret\n'],
     ['params', 's3cret'],
   ])('of %s is never repeated when it may be a credential: %j', (key, value) => {
     const isRepeatable = OPTIONS[key].kind.isRepeatable ?? false;
@@ -266,7 +211,6 @@ describe('a bad value', () => {
 describe('parseDuration', () => {
   it.each([
     ['250ms', 250],
-    ['60s', 60_000],
     ['1.5s', 1_500],
     ['16.1s', 16_100],
     ['0.4ms', 0],
@@ -274,8 +218,6 @@ describe('parseDuration', () => {
     ['10min', 600_000],
     ['12h', 43_200_000],
     ['30d', 2_592_000_000],
-    ['2w', 1_209_600_000],
-    ['0', 0],
     ['0s', 0],
     ['0.0', 0],
     [' 5 s ', 5_000],
@@ -283,32 +225,17 @@ describe('parseDuration', () => {
     expect(parseDuration(text)).toBe(ms);
   });
 
-  it.each([
-    '',
-    ' ',
-    '60',
-    '1.5',
-    's',
-    '-1s',
-    '+1s',
-    '1 year',
-    '1S',
-    '1e3s',
-    '1s2ms',
-    '1,5s',
-    '.5s',
-    '5.s',
-    '1constructor',
-    'Infinitys',
-    '１s',
-  ])('refuses %j', (text) => {
-    expect(() => parseDuration(text)).toThrow(
-      expect.objectContaining({
-        code: 'INVALID_SETTING',
-        message: `expected a duration such as 500ms, 60s, 10min, 12h or 30d, received '${text}'`,
-      }),
-    );
-  });
+  it.each(['60', '1.5', '-1s', '1e3s', '1s2ms', '1,5s', '.5s', '5.s', '1constructor'])(
+    'refuses %j',
+    (text) => {
+      expect(() => parseDuration(text)).toThrow(
+        expect.objectContaining({
+          code: 'INVALID_SETTING',
+          message: `expected a duration such as 500ms, 60s, 10min, 12h or 30d, received '${text}'`,
+        }),
+      );
+    },
+  );
 });
 
 describe('a duration that is read', () => {
@@ -332,22 +259,17 @@ describe('a duration that is read', () => {
 
 describe('formatDuration', () => {
   it.each([
-    [0, '0 ms'],
     [0.4, '0 ms'],
     [850.3, '850 ms'],
     [1_000, '1 s'],
-    [1_250, '1.3 s'],
     [9_940, '9.9 s'],
     [9_999, '10 s'],
     [12_400, '12 s'],
-    [59_600, '1 min'],
     [250_000, '4 min 10 s'],
     [3_600_000, '1 h'],
     [11_100_000, '3 h 5 min'],
-    [11_105_000, '3 h 5 min'],
     [90_000_000, '1 d 1 h'],
     [2_592_000_000, '30 d'],
-    [86_460_000, '1 d'],
   ])('writes %d ms as %s', (ms, text) => {
     expect(formatDuration(ms)).toBe(text);
   });
@@ -366,15 +288,10 @@ describe('formatDuration', () => {
 describe('parseRate', () => {
   it.each([
     ['20/s', { count: 20, perMs: 1_000 }],
-    ['20/sec', { count: 20, perMs: 1_000 }],
     ['20/second', { count: 20, perMs: 1_000 }],
-    ['300/min', { count: 300, perMs: 60_000 }],
-    ['300/m', { count: 300, perMs: 60_000 }],
     ['300/minute', { count: 300, perMs: 60_000 }],
-    ['5000/h', { count: 5_000, perMs: 3_600_000 }],
     ['5000/hour', { count: 5_000, perMs: 3_600_000 }],
     ['5000/day', { count: 5_000, perMs: 86_400_000 }],
-    ['5000/d', { count: 5_000, perMs: 86_400_000 }],
     ['0.5/s', { count: 0.5, perMs: 1_000 }],
     [' 20 / s ', { count: 20, perMs: 1_000 }],
     [' auto ', 'auto'],
@@ -382,21 +299,7 @@ describe('parseRate', () => {
     expect(parseRate(text)).toEqual(rate);
   });
 
-  it.each([
-    '',
-    '20',
-    '/s',
-    '0/s',
-    '0.0/min',
-    '-1/s',
-    '1e3/s',
-    '20/year',
-    '20/constructor',
-    '20 per s',
-    'AUTO',
-    '20/s/s',
-    'Infinity/s',
-  ])('refuses %j', (text) => {
+  it.each(['0/s', '-1/s', '1e3/s', '20/year', '20 per s', '20/s/s'])('refuses %j', (text) => {
     expect(() => parseRate(text)).toThrow(
       expect.objectContaining({
         code: 'INVALID_SETTING',
@@ -408,39 +311,26 @@ describe('parseRate', () => {
 
 it.each([
   ['1000/day', { count: 1_000, unit: 'day' }],
-  [' 5 / d ', { count: 5, unit: 'day' }],
   ['100/hour', { count: 100, unit: 'hour' }],
-  ['100/h', { count: 100, unit: 'hour' }],
   ['60/min', { count: 60, unit: 'minute' }],
-  ['60/minute', { count: 60, unit: 'minute' }],
   ['50000/month', { count: 50_000, unit: 'month' }],
 ])('calls per time are read: %s', (text, calls) => {
   expect(CALLS_PER.parse(text)).toEqual(calls);
 });
 
-it.each([
-  '1000',
-  '0/day',
-  '-1/day',
-  '1.5/day',
-  '1000/m',
-  '1000/s',
-  '1000/week',
-  'day',
-  '9e9/day',
-  '99999999999999999999/day',
-])('what is no number of calls per time is refused: %s', (text) => {
-  expect(() => CALLS_PER.parse(text)).toThrow(
-    `expected calls per min, hour, day or month such as 1000/day, received '${text}'`,
-  );
-});
+it.each(['1000', '0/day', '-1/day', '1000/m', '1000/s', 'day', '99999999999999999999/day'])(
+  'what is no number of calls per time is refused: %s',
+  (text) => {
+    expect(() => CALLS_PER.parse(text)).toThrow(
+      `expected calls per min, hour, day or month such as 1000/day, received '${text}'`,
+    );
+  },
+);
 
 describe('a price', () => {
   it.each([
-    ['0.01', 0.01],
     [0.01, 0.01],
     [' 12 ', 12],
-    ['0', 0],
     [0.000_001, 0.000_001],
     ['1000000', 1_000_000],
   ])('is a decimal number: %j', (given, price) => {
@@ -448,31 +338,19 @@ describe('a price', () => {
     expect(read({ price: given }).price).toBe(price);
   });
 
-  it.each([
-    '0,01',
-    '$0.01',
-    '0.01 EUR',
-    '.5',
-    '1.',
-    '-1',
-    '1e-2',
-    '0.0000001',
-    '1000001',
-    'free',
-    '',
-    true,
-  ])('is refused, saying what was expected: %j', (given) => {
-    expect(refusalOf({ price: given })).toMatch(/a number with a point.*such as 0\.01, received/);
-  });
+  it.each(['0,01', '0.01 EUR', '.5', '-1', '0.0000001', '', true])(
+    'is refused, saying what was expected: %j',
+    (given) => {
+      expect(refusalOf({ price: given })).toMatch(/a number with a point.*such as 0\.01, received/);
+    },
+  );
 });
 
 describe('what calls cost', () => {
   it.each([
     [3, 0.1, 0.3],
-    [7, 0.1, 0.7],
     [1_000, 0.0125, 12.5],
     [3, 1.1, 3.3],
-    [0, 0.1, 0],
     [123_456_789, 0.000_001, 123.456_789],
     [9_007_199_254_740_991, 1_000_000, 9.007_199_254_740_991e21],
   ])('has no digits that are not in it: %d at %d', (calls, price, cost) => {
@@ -501,21 +379,13 @@ describe('parseSize', () => {
   ])('reads %j', (text, bytes) => {
     expect(parseSize(text)).toBe(bytes);
   });
-
-  it.each(['', '0', '0.4', '-1', 'MB', '1TB', '1e9', '64 MB per file'])('refuses %j', (text) => {
-    expect(() => parseSize(text)).toThrow(
-      `expected a size such as 64MB, 1GB or a number of bytes, received '${text}'`,
-    );
-  });
 });
 
 it.each([
   ['8080', { host: '127.0.0.1', port: 8080 }],
-  [8080, { host: '127.0.0.1', port: 8080 }],
   [' 0 ', { host: '127.0.0.1', port: 0 }],
   ['localhost:8080', { host: 'localhost', port: 8080 }],
   ['0.0.0.0:9464', { host: '0.0.0.0', port: 9464 }],
-  ['[::]:9464', { host: '::', port: 9464 }],
   ['[::1]:9464', { host: '::1', port: 9464 }],
 ])('reads %j', (value, address) => {
   expect(LISTEN.parse(value)).toEqual(address);

@@ -38,11 +38,6 @@ describe('a preset', () => {
       "brand.yaml:2:10: the expression of 'city' is no JMESPath: '.' is not expected here.\n  at..city\n     ^",
     ],
     [
-      'one in quotes',
-      'city: "at..city"\n',
-      "brand.yaml:1:11: the expression of 'city' is no JMESPath: '.' is not expected here.\n  at..city\n     ^",
-    ],
-    [
       'two of them',
       'a: x.\nb: no(y)\n',
       "brand.yaml: 2 things are wrong.\n  brand.yaml:1:6: the expression of 'a' is no JMESPath: it ends where more is expected\n    x.\n      ^\n  brand.yaml:2:4: the expression of 'b' is no JMESPath: there is no function no()\n    no(y)\n    ^",
@@ -52,21 +47,11 @@ describe('a preset', () => {
       'n: name\ncity:\n',
       "brand.yaml:2:6: expected the expression of 'city', such as 'location.city'.",
     ],
-    [
-      'a map',
-      'fields:\n  n: name\n',
-      "brand.yaml:2:3: expected the expression of 'fields', such as 'location.city'.",
-    ],
     ['no name', '"": name\n', 'brand.yaml:1:1: expected the name of a column.'],
     ['a column twice', 'n: name\nn: legal\n', 'brand.yaml:2:1: Map keys must be unique.'],
     [
       'a list',
       '- n=name\n',
-      "brand.yaml:1:1: expected names with expressions, such as 'city: location.city'.",
-    ],
-    [
-      'nothing',
-      '',
       "brand.yaml:1:1: expected names with expressions, such as 'city: location.city'.",
     ],
     [

@@ -15,7 +15,7 @@ import { simulate } from '../simulation/simulate.ts';
 
 /** Longest time that anything may close the gate for; a clock may go back by a second without notice. */
 const LONGEST_WAIT_MS = 10 * 60_000;
-const LONGEST_TOLD_MS = 60 * 60_000;
+const LONGEST_CLOSED_MS = 60 * 60_000;
 
 function event(kind: PaceEvent['kind'], told: Partial<PaceEvent> = {}): PaceEvent {
   return { kind, sentAtMs: 0, latencyMs: 100, inFlight: 1, random: 0.5, ...told };
@@ -86,7 +86,7 @@ const rates = fc.option(fc.constantFrom({ count: 5, perMs: 1_000 }), { nil: unde
 
 describe('whatever happens', () => {
   it.each([
-    ['an hour', LONGEST_TOLD_MS, (list: readonly Happening[]) => list],
+    ['an hour', LONGEST_CLOSED_MS, (list: readonly Happening[]) => list],
     ['ten minutes, if no 429 told to wait longer', LONGEST_WAIT_MS, withoutRetryAfter],
   ])('a next call may start, at the latest after %s', (_, longestMs, heard) => {
     fc.assert(

@@ -5,7 +5,7 @@ import { createChunkLeases } from '../../src/queue/bullmq/chunks/leases.ts';
 import { nextDue } from '../../src/queue/bullmq/schedule-queue.ts';
 import { shiftClock } from '../support/shift-clock.ts';
 
-describe('the claims on chunks', () => {
+describe('the leases on chunks', () => {
   it('keep the later of two on one chunk alive when the earlier is given up', async () => {
     const renewed: string[] = [];
     const worker = {

@@ -24,7 +24,7 @@ function watch() {
       limiter,
       describeOutage: () => state.outage,
       lastTrouble: () => 'connection_refused',
-      toldOutMs: () => 0,
+      statedOutMs: () => 0,
     },
     origin: 'http://127.0.0.1:9',
     stopSwitch,

@@ -39,16 +39,6 @@ describe('sandbox faults', () => {
     expect(twice.length / domains.length).toBeCloseTo(0.09, 1);
   });
 
-  it('pass when a call is tried again', async () => {
-    const sandbox = await openSandbox({ errors: 0.5 });
-    for (const domain of createDomains(10)) {
-      await expect.poll(async () => (await ask(sandbox, domain)).status, { interval: 1 }).toBe(200);
-    }
-    const { faulted, domains } = sandbox.stats();
-    expect(faulted).toBeGreaterThan(0);
-    expect(domains).toMatchObject({ distinct: 10, repeated: 0 });
-  });
-
   it('leave no answer usable when broken, in five ways', async () => {
     const sandbox = await openSandbox({ broken: 1 });
     const got = await askAll(sandbox, domains.slice(0, 60));
@@ -108,13 +98,6 @@ describe('respond', () => {
     expect(sandbox.stats().concurrency.now).toBe(0);
   });
 
-  it('can delay one answer', async () => {
-    const sandbox = await openSandbox({ respond: () => ({ body: {}, delayMs: 60 }) });
-    const start = performance.now();
-    await ask(sandbox, 'a.com');
-    expect(performance.now() - start).toBeGreaterThan(55);
-  });
-
   it('that throws answers 500 with what it threw', async () => {
     const defect = new TypeError("Cannot read properties of undefined (reading 'name')");
     const respond = (): never => {
@@ -127,13 +110,9 @@ describe('respond', () => {
 
   it.each<[string, unknown, RegExp]>([
     ['a status that there is not', { status: 99 }, /status from 200 to 999, received 99/],
-    ['an interim status', { status: 101 }, /status from 200 to 999, received 101/],
-    ['a status as text', { status: '200' }, /status from 200 to 999, received 200/],
     ['a header that no HTTP carries', { headers: { a: 'b\r\nc' } }, /Invalid character in header/],
     ['a header with a space in its name', { headers: { 'a b': 'c' } }, /valid HTTP token/],
-    ['a body that is no JSON', { body: { count: 1n } }, /BigInt/],
     ['a body of which JSON has nothing', { body: () => 1 }, /JSON, received a function/],
-    ['a number', 404, /expected an answer, 'reset' or 'hang', received a number/],
     ['another word', 'rest', /expected an answer, 'reset' or 'hang', received a string/],
     ['a promise', Promise.resolve({ body: {} }), /'reset' or 'hang', received a promise/],
   ])('that gives %s answers 500 with why', async (_, reply, why) => {

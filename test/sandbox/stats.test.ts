@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { CallCounter, DomainCounts } from '../../src/sandbox/call-counter.ts';
+import { CallCounter } from '../../src/sandbox/call-counter.ts';
 import { ask, askAll, createDomains, get, openCall, openSandbox } from './sandboxes.ts';
 
 describe('sandbox stats', () => {
@@ -39,14 +39,6 @@ describe('sandbox stats', () => {
       charged: 0,
       domains: { distinct: 0 },
     });
-  });
-
-  it('know the highest number of calls open at once', async () => {
-    const sandbox = await openSandbox({ respond: () => 'hang' });
-    const calls = await Promise.all(createDomains(7).map((domain) => openCall(sandbox, domain)));
-    expect(sandbox.stats().concurrency).toEqual({ now: 7, highest: 7 });
-    for (const call of calls) await call.leave();
-    expect(sandbox.stats().concurrency).toEqual({ now: 0, highest: 7 });
   });
 
   it('count a call whose caller left as abandoned', async () => {
@@ -106,19 +98,5 @@ describe('sandbox stats', () => {
     const sandbox = await openSandbox({ countPerDomain: false });
     await askAll(sandbox, ['a.com', 'a.com']);
     expect(sandbox.stats()).toMatchObject({ calls: 2, domains: { distinct: 0, repeated: 0 } });
-  });
-});
-
-describe('DomainCounts', () => {
-  it('keeps the counts of many domains apart', () => {
-    const counts = new DomainCounts();
-    const domains = createDomains(5000);
-    for (const [index, domain] of domains.entries()) {
-      for (let call = 0; call <= index % 3; call += 1) counts.add(domain, 'answered');
-    }
-    expect(domains.every((domain, index) => counts.of(domain).answered === (index % 3) + 1)).toBe(
-      true,
-    );
-    expect(counts.size).toBe(5000);
   });
 });

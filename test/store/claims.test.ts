@@ -13,11 +13,6 @@ async function renewed(path: string): Promise<void> {
 }
 
 describe('claims of runs on one store', () => {
-  it('are all granted to a run that is alone', () => {
-    const run = openRun(join(useTempFolder(), 'under-way'));
-    expect(run.want('a.com', 'b.com')).toEqual({ granted: ['a.com', 'b.com'], refused: [] });
-  });
-
   it('leave nothing behind', () => {
     const folder = useTempFolder();
     const run = openRun(folder);
@@ -45,24 +40,6 @@ describe('claims of runs on one store', () => {
     openRun(folder).want('z.com');
     done.add('a.com');
     expect(other.want('a.com', 'b.com')).toEqual({ granted: ['b.com'], refused: [] });
-  });
-
-  it('are granted when the other run has ended', () => {
-    const folder = useTempFolder();
-    const [one, other] = [openRun(folder), openRun(folder)];
-    one.want('a.com');
-    expect(other.want('a.com').refused).toEqual(['a.com']);
-    one.close();
-    expect(other.want('a.com').granted).toEqual(['a.com']);
-  });
-
-  it('are not held by a run that had to leave what it wanted to others', () => {
-    const folder = useTempFolder();
-    const [one, other, third] = [openRun(folder), openRun(folder), openRun(folder)];
-    one.want('a.com');
-    expect(other.want('a.com').refused).toEqual(['a.com']);
-    one.close();
-    expect(third.want('a.com').granted).toEqual(['a.com']);
   });
 
   it('concern one API only', () => {

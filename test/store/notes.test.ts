@@ -2,10 +2,9 @@ import { open } from 'lmdb';
 import { expect, it, onTestFinished } from 'vitest';
 import type { CallsPer } from '../../src/guard/budget.ts';
 import { createPaceState } from '../../src/pace/pacer.ts';
-import { createEmptyStore, type OutcomeStore, openStore } from '../../src/store/store.ts';
+import { type OutcomeStore, openStore } from '../../src/store/store.ts';
 import { openTables } from '../../src/store/tables.ts';
 import { useTempFolder } from '../support/temp-folder.ts';
-import { outcomeOf } from './outcomes.ts';
 
 const SAVED = {
   state: createPaceState({ rate: { count: 300, perMs: 60_000 } }, 123.456),
@@ -42,20 +41,6 @@ it('a pace that is saved and not waited for is there when the store is closed', 
   expect((await useStore(folder)).findPace('id')).toEqual(SAVED);
 });
 
-it('of two that have the store open, the one who writes last wins', async () => {
-  const folder = useTempFolder();
-  const [one, two] = [await useStore(folder), await useStore(folder)];
-  await one.savePace('id', { ...SAVED, savedAtMs: 1 });
-  await two.savePace('id', { ...SAVED, savedAtMs: 2 });
-  expect(one.findPace('id')?.savedAtMs).toBe(2);
-});
-
-it('a pace is no outcome, and harms none', async () => {
-  const store = await useStore(useTempFolder());
-  await Promise.all([store.savePace('acme.com', SAVED), store.put(outcomeOf('acme.com'), [])]);
-  expect(store.find('acme.com')).toEqual(outcomeOf('acme.com'));
-});
-
 it('nonsense in its place is as good as nothing', async () => {
   const folder = useTempFolder();
   const nonsense = ['', '{', '7', 'null', '"x"', '[]', '{}', '{"savedAtMs":"1","learnedAtMs":1}'];
@@ -67,12 +52,6 @@ it('nonsense in its place is as good as nothing', async () => {
   const store = await useStore(folder);
   for (const at of nonsense.keys()) expect(store.findPace(String(at))).toBeUndefined();
   expect(store.findPace('bytes')).toBeUndefined();
-});
-
-it('an empty store saves none', async () => {
-  const store = createEmptyStore();
-  await store.savePace('id', SAVED);
-  expect(store.findPace('id')).toBeUndefined();
 });
 
 const LIMIT: CallsPer = { count: 1_000, unit: 'month' };

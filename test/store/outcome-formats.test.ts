@@ -32,16 +32,6 @@ describe('an encoded outcome', () => {
     );
   });
 
-  it('keeps letters outside of ASCII', () => {
-    const outcome = outcomeOf('a.com', { reason: 'größer 😀', json: '{"n":"食狮 \\u0000 😀"}' });
-    expect(decodeOutcome('a.com', encodeOutcome(outcome, 1))).toEqual(outcome);
-  });
-
-  it('does not keep the columns, only their number', () => {
-    const encoded = encodeOutcome(outcomeOf('a.com', { shape: [['name']] }), 1);
-    expect(decodeOutcome('a.com', encoded)).toEqual(outcomeOf('a.com'));
-  });
-
   it('has bounds for attempts and the reason instead of failing', () => {
     const outcome = outcomeOf('a.com', { attempts: 1e6, reason: 'x'.repeat(70_000) });
     const decoded = decodeOutcome('a.com', encodeOutcome(outcome, 0));
@@ -59,11 +49,6 @@ describe('an encoded outcome', () => {
     const shared = Buffer.concat([value, Buffer.from(' of an earlier value')]);
     Object.defineProperty(shared, 'length', { value: value.length });
     expect(decodeOutcome('a.com', shared)).toEqual(outcome);
-  });
-
-  it('holds ten megabytes of answer', () => {
-    const json = `{"a":"${'€'.repeat(3_500_000)}"}`;
-    expect(decodeOutcome('a.com', encodeOutcome(outcomeOf('a.com', { json }), 1))?.json).toBe(json);
   });
 });
 
@@ -151,8 +136,6 @@ describe('an outcome on a line', () => {
 
   it.each([
     ['', 'it is no JSON object'],
-    ['{"domain":', 'it is no JSON object'],
-    ['[]', 'it is no JSON object'],
     ['{}', "'domain' is missing or not as expected"],
     ['{"domain":"a.com","status":"lost"}', "'status' is missing or not as expected"],
     ['{"domain":"a.com","status":"failed"}', "'fetched_at' is missing or not as expected"],

@@ -1,4 +1,4 @@
-import { describe, expect, it, vi } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type { Shape } from '../../src/brand/shape.ts';
 import {
   createShapeRegistry,
@@ -41,22 +41,6 @@ describe('shapes', () => {
     expect(registry.find(id + 1)).toBeUndefined();
   });
 
-  it('have a number that fits into six bytes, and 0 if there are no columns', () => {
-    const registry = createShapeRegistry(createTable());
-    expect(registry.idOf([])).toBe(0);
-    expect(registry.find(0)).toEqual([]);
-    for (let width = 1; width < 100; width += 1) {
-      const id = registry.idOf(Array.from({ length: width }, (_, index) => [`${index}`]));
-      expect(Number.isInteger(id) && id > UNSHAPED && id < 2 ** 48).toBe(true);
-    }
-  });
-
-  it('have the same number for every process', () => {
-    const [one, two] = [createShapeRegistry(createTable()), createShapeRegistry(createTable())];
-    two.idOf([['other']]);
-    expect(two.idOf([['name'], ['city']])).toBe(one.idOf([['name'], ['city']]));
-  });
-
   it('differ by order, depth and dots', () => {
     const registry = createShapeRegistry(createTable());
     const shapes = [
@@ -80,18 +64,6 @@ describe('shapes', () => {
     expect(registry.find(id)).toEqual([['taken']]);
     expect(registry.find(id + 1)).toEqual([['name']]);
     expect(createShapeRegistry(table).idOf([['name']])).toBe(id + 1);
-  });
-
-  it('are read once', () => {
-    const table = createTable();
-    const registry = createShapeRegistry(table);
-    const id = store(registry, [['name']]);
-    const get = vi.spyOn(table, 'get');
-    for (let time = 0; time < 5; time += 1) {
-      registry.idOf([['name']]);
-      registry.find(id);
-    }
-    expect(get).toHaveBeenCalledOnce();
   });
 
   it('are stored again with the next answer when they were removed', () => {

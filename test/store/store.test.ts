@@ -3,7 +3,6 @@ import { join } from 'node:path';
 import { open } from 'lmdb';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { createEmptyStore, type OutcomeStore, openStore } from '../../src/store/store.ts';
-import { openTables } from '../../src/store/tables.ts';
 import { useTempFolder } from '../support/temp-folder.ts';
 import { outcomeOf } from './outcomes.ts';
 
@@ -15,13 +14,6 @@ async function useStore(folder: string, endpointId = 'endpoint'): Promise<Outcom
 }
 
 describe('the store', () => {
-  it('knows nothing at first', async () => {
-    const store = await useStore(useTempFolder());
-    expect(store.find('acme.com')).toBeUndefined();
-    expect(store.findHead('acme.com')).toBeUndefined();
-    expect(store.findShape(1)).toBeUndefined();
-  });
-
   it('gives back what was put, also after it was closed and opened again', async () => {
     const folder = join(useTempFolder(), 'a', 'b');
     const outcomes = [
@@ -51,19 +43,6 @@ describe('the store', () => {
     await first.flush();
     await first.close();
     check(await useStore(folder));
-  });
-
-  it('is flushed once all is committed that was put, in whichever table', async () => {
-    const folder = useTempFolder();
-    const store = await useStore(folder);
-    void store.put(outcomeOf('acme.com'), []);
-    await store.flush();
-    expect(store.find('acme.com')).toBeDefined();
-    const { leftOver, close } = await openTables(folder); // the same environment
-    void leftOver.put('endpoint:acme.com', 1);
-    await store.flush();
-    expect(leftOver.get('endpoint:acme.com')).toBe(1);
-    await close();
   });
 
   it('keeps the shape of an answer', async () => {
@@ -134,12 +113,6 @@ describe('the store', () => {
     expect(writer.findHead('found.com')?.status).toBe('failed');
   });
 
-  it('does not mind being told the same twice', async () => {
-    const store = await useStore(useTempFolder());
-    await Promise.all([store.put(outcomeOf('acme.com'), []), store.put(outcomeOf('acme.com'), [])]);
-    expect(store.find('acme.com')).toEqual(outcomeOf('acme.com'));
-  });
-
   it('keeps the answers of different APIs apart', async () => {
     const folder = useTempFolder();
     const [one, two] = [await useStore(folder, 'one'), await useStore(folder, 'two')];
@@ -177,15 +150,6 @@ describe('the store', () => {
     expect(domain.length).toBe(253);
     await store.put(outcomeOf(domain), []);
     expect(store.find(domain)?.domain).toBe(domain);
-  });
-
-  it('commits many outcomes together', async () => {
-    const store = await useStore(useTempFolder());
-    const startMs = performance.now();
-    const domains = Array.from({ length: 2_000 }, (_, index) => `d${index}.com`);
-    await Promise.all(domains.map((domain) => store.put(outcomeOf(domain), [['name']])));
-    expect(performance.now() - startMs).toBeLessThan(2_000);
-    expect(domains.every((domain) => store.find(domain) !== undefined)).toBe(true);
   });
 
   it('has no outcome where the bytes are none', async () => {

@@ -39,7 +39,7 @@ const ALLOWED: readonly { readonly what: RegExp; readonly in?: string; readonly 
   { what: /\/tsx-\d+$/, why: 'tsx keeps there what it has compiled, for all processes to come' },
   {
     what: /\.mdb \(deleted\), which is open$/,
-    in: 'test/store/told-writes.test.ts',
+    in: 'test/store/writes.test.ts',
     why: 'a store that could not be written stays open: lmdb would wait for its commit for ever',
   },
 ];

@@ -286,21 +286,6 @@ describe('describeSummary', () => {
       'Stopped early. What was found is kept: run the same command again after 1970-01-01T00:00:00.000Z to go on.',
     );
   });
-
-  it('says little about nothing', () => {
-    expect(
-      describeSummary({
-        ...SUMMARY,
-        rows: 0,
-        statuses: createStatusCounts(),
-        calls: 0,
-        lookups: 0,
-        elapsedMs: 5,
-        out: undefined,
-        failures: undefined,
-      })[0],
-    ).toBe('0 rows in 5 ms');
-  });
 });
 
 describe('the pace in the summary', () => {
@@ -359,10 +344,6 @@ describe('the pace in the summary', () => {
       limitPerSecond: 50,
       mostAtOnce: 4,
     });
-  });
-
-  it('is left out where no call was made', () => {
-    expect(describeSummary({ ...SUMMARY, pace: undefined }).join()).not.toContain('Pace');
   });
 });
 
@@ -473,9 +454,5 @@ describe('what is said when calls wait', () => {
     expect(said).toMatch(/^No call to the API at https:\/\/api\.example can be made from here/);
     expect(said).toMatch(advice);
     expect(said).not.toContain('is out');
-  });
-
-  it('does without a reason', () => {
-    expect(describeOut({ api, proxy: undefined, trouble: undefined })).toContain('is out: calls');
   });
 });

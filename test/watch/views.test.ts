@@ -42,15 +42,6 @@ describe('createProgressLines', () => {
     ]);
   });
 
-  it('tells what is left by the pace of late, not by that of an outage', () => {
-    const { view, written } = open();
-    view.show(PROGRESS);
-    view.show({ ...PROGRESS, elapsedMs: 4_000, done: 400 });
-    view.show({ ...PROGRESS, elapsedMs: 3_604_000, done: 400, outage: 'The API is out' });
-    view.show({ ...PROGRESS, elapsedMs: 3_609_000, done: 900 });
-    expect(written.at(-1)).toMatch(/^900\/1,000 lookups, .*, 1 s left$/);
-  });
-
   it('says why nothing moves', () => {
     const { view, written } = open();
     view.show({ ...PROGRESS, elapsedMs: 5_000, heldBy: 'another_run' });
@@ -61,14 +52,6 @@ describe('createProgressLines', () => {
       'no worker',
       'paused',
     ]);
-  });
-
-  it('leaves the time out when what is left is skipped', () => {
-    const { view, written } = open();
-    const rows = { ...PROGRESS.outcomes, total: 1_000, invalid: 0, fresh: 0, skipped: 400 };
-    view.show({ ...PROGRESS, rows, elapsedMs: 4_000, done: 600, calls: 600 });
-    view.end();
-    expect(written).toEqual(['600/1,000 lookups, 150.0 calls/s']);
   });
 
   it.each([
@@ -138,26 +121,6 @@ describe('createProgressLines', () => {
       'limit about 50/s',
     ],
     [
-      {
-        limitIs: 'learned',
-        ratePerSecond: 51,
-        learnedLimitPerSecond: 50,
-        waitMs: 0,
-        why: 'probing',
-      },
-      'limit about 50/s, probing',
-    ],
-    [
-      {
-        limitIs: 'learned',
-        ratePerSecond: 9,
-        learnedLimitPerSecond: 0.1,
-        waitMs: 0,
-        why: 'backing_off',
-      },
-      'limit about 6/min, backing off',
-    ],
-    [
       { limitIs: 'unknown', ratePerSecond: 90, concurrencyLimit: 10, waitMs: 0, why: 'open' },
       'at most 10 at once',
     ],
@@ -172,12 +135,6 @@ describe('createProgressLines', () => {
     const pace = { limitIs: 'fixed', ratePerSecond: 0.05, waitMs: 0, why: 'holding' } as const;
     view.show({ ...PROGRESS, pace, waitMs: 17_000, elapsedMs: 5_000 });
     expect(written).toEqual(['0/1,000 lookups, 0.0 calls/s, next call in 17 s']);
-  });
-
-  it('says of an outage what there is to say', () => {
-    const { view, written } = open();
-    view.show({ ...PROGRESS, outage: 'The API is out.', waitMs: 5_000, elapsedMs: 5_000 });
-    expect(written).toEqual(['0/1,000 lookups, 0.0 calls/s, The API is out.']);
   });
 
   it('says nothing where there is nothing to look up', () => {

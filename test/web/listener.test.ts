@@ -42,19 +42,6 @@ it('tells nobody why a route failed', async () => {
   expect(await answer.text()).toBe('Something went wrong here.\n');
 });
 
-it('closes while answers are under way', async () => {
-  const listener = await openListener({
-    host: '127.0.0.1',
-    port: 0,
-    routes: [(app) => app.get('/a', () => new Promise<Response>(() => {}))],
-  });
-  const answer = fetch(`${listener.url}/a`);
-  answer.catch(() => {});
-  await fetch(`${listener.url}/b`);
-  await listener.close();
-  await expect(answer).rejects.toThrow();
-});
-
 it('does not wait for answers any longer when the clock is set back', async () => {
   const listener = await openListener({
     host: '127.0.0.1',

@@ -69,32 +69,6 @@ describe('a run', () => {
     expect(record(planned, progress()).read().progress?.billed).toBeUndefined();
   });
 
-  it('goes by the pace of the last half minute: an hour in which the API was out is over', () => {
-    const outage = 'The API is out.';
-    const { read } = record(
-      planned,
-      progress({ elapsedMs: 0, done: 0 }),
-      progress(),
-      progress({ elapsedMs: 3_605_000, outage }),
-      progress({ elapsedMs: 3_606_000, done: 6 }),
-    );
-    expect(read().progress).toMatchObject({ done: 6, lookups: 10, leftMs: 4_000 });
-  });
-
-  it('marks in its history when it was paused', () => {
-    const { read } = record(
-      planned,
-      progress({ elapsedMs: 1_000 }),
-      progress({ elapsedMs: 2_000, isPaused: true }),
-      progress({ elapsedMs: 3_000 }),
-    );
-    expect(read().history).toEqual([
-      [1, 6, null],
-      [2, 0, null, 'paused'],
-      [3, 0, null],
-    ]);
-  });
-
   it('has nothing to press once it stops', () => {
     const stopping = { type: 'stopping', stop: { reason: 'quota' } } as const;
     const state = record(planned, progress(), stopping).read();

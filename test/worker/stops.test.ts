@@ -64,14 +64,6 @@ describe('a lookup in a run that stops', () => {
     expect(seen).toEqual(told);
   });
 
-  it('ends with its answer when that comes in time', async () => {
-    const context = createTestContext(() => {
-      context.stopSwitch.stop({ reason: 'interrupted' });
-      return found;
-    });
-    expect(await lookUp('acme.com', context)).toMatchObject({ outcome: { status: 'found' } });
-  });
-
   it.each<[string, Answer]>([
     ['failed', tryAgain()],
     ['was throttled', throttled(5_000)],
@@ -92,14 +84,6 @@ describe('a lookup in a run that stops', () => {
     });
     const slow = { ...context, clock: { ...context.clock, sleep: sleepForever } };
     expect(await lookUp('acme.com', slow)).toEqual({ kind: 'not_asked' });
-  });
-
-  it('has no outcome when its call is given up', async () => {
-    const context = createTestContext(() => {
-      context.stopSwitch.giveUp({ reason: 'interrupted' });
-      throw context.stopSwitch.noCall.reason;
-    });
-    expect(await lookUp('acme.com', context)).toEqual({ kind: 'not_asked' });
   });
 
   it('stops the run when the budget is used up', async () => {
@@ -143,12 +127,6 @@ it('stops in two steps: first no new call, then no call at all', () => {
   expect(stopSwitch.stopped).toEqual({ reason: 'quota', comeBackAtMs: 5 });
 });
 
-it('giving up stops as well', () => {
-  const stopSwitch = createStopSwitch();
-  stopSwitch.giveUp({ reason: 'error' });
-  expect([stopSwitch.stopped, stopSwitch.noNewCall.aborted]).toEqual([{ reason: 'error' }, true]);
-});
-
 it('knows the reason before anybody hears of the stop', () => {
   const stopSwitch = createStopSwitch();
   const heard = vi.fn<(reason: unknown) => void>();
@@ -185,17 +163,6 @@ it('a call that waited beyond the end of its window is made on another reservati
   expect((await lookUp('acme.com', context)).kind).toBe('outcome');
   expect(context.called).toHaveLength(1);
   expect(log).toEqual(['give back 1', 'give back 2', 'spend 3']);
-});
-
-it('each try of a lookup is a call of the budget', async () => {
-  const { budget, log } = createStaleBudget(0);
-  const answers = [tryAgain(), found];
-  const context = {
-    ...createTestContext((_, call) => answers[call - 1] ?? found),
-    budget,
-  };
-  await lookUp('acme.com', context);
-  expect(log).toEqual(['spend 1', 'spend 2']);
 });
 
 it.each(['the run was stopped', 'others ask'])(

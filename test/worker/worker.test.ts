@@ -116,20 +116,6 @@ describe('a worker', () => {
     slow.open();
   });
 
-  it('believes what waits for others also after a lookup that failed with an error', async () => {
-    const broken = new Error('broken');
-    const context = createTestContext((domain) => {
-      if (domain === 'broken.com') throw broken;
-      return forbidden;
-    });
-    const worker = createWorker({ ...context, concurrency: 1 });
-    const outcomes: Outcome[] = [];
-    const reply: Reply = async (some) => void outcomes.push(...some);
-    await expect(worker.handle({ domains: ['broken.com'] }, reply)).rejects.toBe(broken);
-    await worker.handle({ domains: ['acme.com'] }, reply);
-    expect(outcomes).toMatchObject([{ domain: 'acme.com', status: 'rejected' }]);
-  });
-
   it('does not ask about a domain that is not wanted any more when its turn comes', async () => {
     const known = new Set(['d1.com']);
     const context = createTestContext((domain) => {
@@ -165,28 +151,9 @@ describe('a worker', () => {
     });
     expect(replied).toEqual(['d0.com']);
   });
-
-  it('has nothing to do with an empty chunk', async () => {
-    expect((await handle(() => found, [[]])).outcomes).toEqual([]);
-  });
 });
 
 describe('a refused credential', () => {
-  it('makes no further call after 401, and keeps what is under way', async () => {
-    const { context, statuses } = await handle(
-      async (domain) => {
-        if (domain === 'd2.com') return unauthorized;
-        await nextTurn();
-        await nextTurn();
-        return found;
-      },
-      [domains(50)],
-    );
-    expect(context.stopSwitch.stopped).toEqual({ reason: 'unauthorized' });
-    expect(context.counters.calls).toBeLessThanOrEqual(7);
-    expect(Object.keys(statuses)).toHaveLength(context.counters.calls - 1);
-  });
-
   it.each([1, 4, 32])(
     'is known by five 403 in a row; none of them is kept (%i at a time)',
     async (concurrency) => {
@@ -210,19 +177,6 @@ describe('a refused credential', () => {
   });
 
   it.each([
-    ['found', found],
-    ['not found', notFound],
-  ])('is out of the question after %s', async (_, success) => {
-    const { context, statuses } = await handle(
-      (domain) => (/[49]\.com$/.test(domain) ? success : forbidden),
-      [domains(40)],
-      { concurrency: 1 },
-    );
-    expect(context.stopSwitch.stopped).toBeUndefined();
-    expect(Object.values(statuses).filter((status) => status === 'rejected')).toHaveLength(32);
-  });
-
-  it.each([
     ['rejected', rejected, 'refused'],
     ['failed', tryAgain(), 'forbidden'],
   ])('is not cleared by an answer that anybody gets (%s)', async (_, answer, reason) => {
@@ -233,17 +187,6 @@ describe('a refused credential', () => {
     );
     expect(context.stopSwitch.stopped).toMatchObject({ reason });
   });
-
-  it.each([1, 4])(
-    'has the benefit of the doubt when four 403 are all there is (%i at a time)',
-    async (concurrency) => {
-      const { context, statuses } = await handle(() => forbidden, [domains(2), domains(2, 'e')], {
-        concurrency,
-      });
-      expect(Object.values(statuses)).toEqual(['rejected', 'rejected', 'rejected', 'rejected']);
-      expect(context.stopSwitch.stopped).toBeUndefined();
-    },
-  );
 
   it('has the benefit of the doubt when the run is stopped after four 403', async () => {
     const { statuses } = await handle(
@@ -284,13 +227,4 @@ describe('a refused credential', () => {
       { numRuns: 50 },
     );
   });
-});
-
-it('a budget is not exceeded by all chunks together', async () => {
-  const { context, outcomes } = await handle(() => found, [domains(20), domains(20, 'e')], {
-    maxCalls: 13,
-    concurrency: 8,
-  });
-  expect([context.counters.calls, outcomes.length]).toEqual([13, 13]);
-  expect(context.stopSwitch.stopped).toEqual({ reason: 'max_calls' });
 });

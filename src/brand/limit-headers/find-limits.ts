@@ -53,10 +53,10 @@ export function findLimits(headers: Headers, reading: Reading): Limits | undefin
  * @param isForRate whether its status says that calls were too many (429, 402). The reset of a limit
  *   then counts unless the limit is known to have calls left, in which case another one was hit
  */
-export function laterOf(told: Limits | undefined, isForRate = false): number | undefined {
-  const { remaining, resetMs } = told?.limits ?? {};
+export function laterOf(stated: Limits | undefined, isForRate = false): number | undefined {
+  const { remaining, resetMs } = stated?.limits ?? {};
   const isUsedUp = remaining === 0 || (isForRate && remaining === undefined);
-  return told?.retryAfterMs ?? (isUsedUp ? resetMs : undefined);
+  return stated?.retryAfterMs ?? (isUsedUp ? resetMs : undefined);
 }
 
 const LETTER_R = 0x72;

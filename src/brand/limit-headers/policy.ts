@@ -158,8 +158,8 @@ function narrowestOf(all: readonly Policy[]): Rest {
     if (policy.remaining < (narrowest?.remaining ?? Number.POSITIVE_INFINITY)) narrowest = policy;
   }
   if (narrowest) return narrowest;
-  const untold = policies.filter(({ remaining }) => remaining === undefined);
-  return { remaining: undefined, resetMs: latestReset(untold) };
+  const unstated = policies.filter(({ remaining }) => remaining === undefined);
+  return { remaining: undefined, resetMs: latestReset(unstated) };
 }
 
 function latestReset(policies: readonly Policy[]): number | undefined {

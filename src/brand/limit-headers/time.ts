@@ -1,4 +1,5 @@
 import { LONGEST_STATED_MS } from '../../common/calls.ts';
+import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../common/format.ts';
 
 /** A header as an HTTP client returns it. Several lines of one name are a list. */
 export type FieldValue = string | readonly string[] | undefined;
@@ -127,9 +128,6 @@ const ISO_DURATION =
   /^P(?:(\d+(?:\.\d+)?)D)?(?:T(?:(\d+(?:\.\d+)?)H)?(?:(\d+(?:\.\d+)?)M)?(?:(\d+(?:\.\d+)?)S)?)?$/;
 /** A `TimeSpan` of .NET. */
 const CLOCK_DURATION = /^(?:(\d+)\.)?(\d\d):(\d\d):(\d\d(?:\.\d{1,9})?)$/;
-const DAY_MS = 86_400_000;
-const HOUR_MS = 3_600_000;
-const MINUTE_MS = 60_000;
 const SECOND_MS = 1_000;
 const UNIT_MS: Readonly<Record<string, number>> = {
   d: DAY_MS,
@@ -276,15 +274,15 @@ export function createServerClock(): ServerClock {
     note({ date, nowMs, sentMs = nowMs }) {
       const dateMs = date === undefined ? undefined : findHttpDateMs(date);
       if (dateMs === undefined) return;
-      const told = {
+      const noted = {
         leastMs: dateMs - nowMs,
         mostMs: dateMs + DATE_MS + STALE_MS - sentMs,
         notedMs: nowMs,
       };
       answers += 1;
-      const common = lead && intersect(lead, told);
+      const common = lead && intersect(lead, noted);
       if (lead && !common) contradictions += 1;
-      lead = common ?? told;
+      lead = common ?? noted;
     },
 
     earliestMs: (nowMs) => lead && nowMs + lead.leastMs - driftMs(lead, nowMs),
@@ -300,11 +298,11 @@ export function createServerClock(): ServerClock {
  * The interval in which both hold. Undefined when they contradict one another, as after a clock was
  * set.
  */
-function intersect(known: Lead, told: Lead): Lead | undefined {
-  const drift = driftMs(known, told.notedMs);
-  const leastMs = Math.max(known.leastMs - drift, told.leastMs);
-  const mostMs = Math.min(known.mostMs + drift, told.mostMs);
-  return leastMs <= mostMs ? { leastMs, mostMs, notedMs: told.notedMs } : undefined;
+function intersect(known: Lead, noted: Lead): Lead | undefined {
+  const drift = driftMs(known, noted.notedMs);
+  const leastMs = Math.max(known.leastMs - drift, noted.leastMs);
+  const mostMs = Math.min(known.mostMs + drift, noted.mostMs);
+  return leastMs <= mostMs ? { leastMs, mostMs, notedMs: noted.notedMs } : undefined;
 }
 
 function driftMs({ notedMs }: Lead, nowMs: number): number {

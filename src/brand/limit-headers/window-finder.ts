@@ -104,13 +104,13 @@ function nothingSeen(first: Pick<Seen, 'limit' | 'isEpoch' | 'resetS'>): Seen {
   };
 }
 
-interface Told {
+interface Stated {
   readonly remaining: number;
   readonly resetS: number;
   readonly aheadS: number;
 }
 
-function noteReset(seen: Seen, { remaining, resetS, aheadS }: Told): void {
+function noteReset(seen: Seen, { remaining, resetS, aheadS }: Stated): void {
   if (resetS > seen.resetS) {
     seen.resets += 1;
     seen.stepS = Math.min(seen.stepS, resetS - seen.resetS);

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { Database, RootDatabase } from 'lmdb';
+import { HOUR_MS } from '../../common/format.ts';
 import type { LmdbFile } from '../../store/lmdb-file.ts';
 import type { PartKind, PartState } from './rotation.ts';
 
@@ -24,7 +25,6 @@ export interface Written {
   readonly nowMs: number;
 }
 
-const HOUR_MS = 60 * 60_000;
 /** A worker sends a reply again within minutes, or after an outage. */
 const REMEMBERED_HOURS = 24;
 const PRUNED_AT_ONCE = 5_000;

@@ -99,7 +99,7 @@ function unwritable(
   );
 }
 
-/** The claim of this process on a folder. */
+/** That this process owns a folder. */
 interface FolderLock {
   /** Whether no other process has taken the folder, for example while this one was frozen. */
   isOurs(): boolean;
@@ -130,7 +130,7 @@ export async function lockFolder(options: LockFolderOptions): Promise<FolderLock
   const beatFile = join(folder, 'beat');
   const signs = { lastBeat: () => lastBeat(beatFile), silenceMs };
 
-  // Created before the claim, which would stay if this failed. Signs of another owner are left
+  // Created before the lock, which would stay if this failed. Signs of another owner are left
   // alone.
   writeFileSync(beatFile, '', { flag: 'a' });
   for (;;) {

@@ -145,9 +145,9 @@ export function createChangeFinder({ columns, before, after }: ChangeFinderOptio
     const to = begin(lowOf(row.fetchedAtMs), highOf(row.fetchedAtMs));
     const changed = new Set<string>();
     for (let column = 0; column < width; column += 1) {
-      const told = oldHash(from, column);
+      const reported = oldHash(from, column);
       const compared = columns[column];
-      let hash = told;
+      let hash = reported;
       if (!compared) hash = 0;
       else if (!isSame || !isMadeAlike[column] || compared.dependsOnRow) {
         const text = compared.textOf(row);
@@ -155,7 +155,7 @@ export function createChangeFinder({ columns, before, after }: ChangeFinderOptio
       }
       put(to, column, hash);
       const isNew = !isSame || !isFlatAgain || compared?.dependsOnRow === true;
-      if (hash !== told && isNew) changed.add(compared?.label ?? layout[column]?.name ?? '');
+      if (hash !== reported && isNew) changed.add(compared?.label ?? layout[column]?.name ?? '');
     }
     return changed.size === 0 ? undefined : { kind: 'changed', columns: [...changed].join(';') };
   }

@@ -13,7 +13,7 @@ import {
 } from '../../common/owner.ts';
 import { keepAtExit, placeToWrite, refused, removeAtExit, temporaryBeside } from './output-file.ts';
 
-/** The claim of a run on an output, or on all its outputs. */
+/** That a run owns an output, or all its outputs. */
 export interface OutputLock {
   /**
    * Must be called before anything is put in its place.

@@ -1,3 +1,4 @@
+import { FASTEST_PER_MS } from '../gate.ts';
 import type { PaceEvent, PaceState } from '../pace-state.ts';
 
 /**
@@ -138,8 +139,6 @@ const MOST_OF_ACCEPTED_PER_MS = 4 / 1_000;
 const MOST_OF_ACCEPTED_PER_ROUND_TRIP = 0.025;
 /** So many calls count as accepted from the beginning, or a short list would take long. */
 const HEAD_START = 16;
-/** Rates above this are not told apart. */
-const FASTEST_PER_MS = 1_000;
 
 /**
  * Raises the rate with each accepted call by its share of the growth, so that growth is per round

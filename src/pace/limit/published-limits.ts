@@ -1,5 +1,12 @@
 import type { LimitHints } from '../../common/calls.ts';
-import { closeGate, closeUntilReset, LONGEST_WAIT_MS, SHORT_RESET_MS } from '../gate.ts';
+import { DAY_MS, HOUR_MS } from '../../common/format.ts';
+import {
+  closeGate,
+  closeUntilReset,
+  FASTEST_PER_MS,
+  LONGEST_WAIT_MS,
+  SHORT_RESET_MS,
+} from '../gate.ts';
 import type { PaceEvent, PaceState } from '../pace-state.ts';
 import { giveTrialUp } from './concurrency-limit.ts';
 
@@ -48,8 +55,7 @@ const MOST_USED = 0.995;
  * Longer windows, such as a day, are quotas and do not set a pace: spreading them would slow short
  * runs down.
  */
-const LONGEST_WINDOW_MS = 3_600_000;
-const FASTEST_PER_MS = 1_000;
+const LONGEST_WINDOW_MS = HOUR_MS;
 const SLOWEST_PER_MS = 1 / LONGEST_WAIT_MS;
 /** Throttles at a published rate that are forgiven: other clients may use the same credential. */
 const STRIKES_FORGIVEN = 2;
@@ -223,7 +229,7 @@ const BOOKED_BEFORE_MS = 500;
 /** Servers state whole seconds, so a reset may be this much sooner than it says. */
 const EARLY_RESET_MS = 1_500;
 /** The state survives JSON, which has no infinite numbers. */
-const LONGEST_RESET_MS = 366 * 86_400_000;
+const LONGEST_RESET_MS = 366 * DAY_MS;
 /** A trial that is not answered within this time is made again. */
 const LOST_TRIAL_MS = 15_000;
 /** Accepted calls that show that a limit is not enforced. */

@@ -1,4 +1,4 @@
-import { closeGate, LONGEST_WAIT_MS, restartSlots, SHORT_RESET_MS, toldWaitMs } from '../gate.ts';
+import { closeGate, LONGEST_WAIT_MS, restartSlots, SHORT_RESET_MS, statedWaitMs } from '../gate.ts';
 import { FIRST_MARGIN, type PaceEvent, type PaceState } from '../pace-state.ts';
 import {
   blameConcurrency,
@@ -67,12 +67,12 @@ const LONGEST_WINDOW_MS = 65_000;
 /** A call was answered 429. */
 export function onThrottled(state: PaceState, event: PaceEvent, nowMs: number): void {
   const { throttle } = state;
-  const waitMs = toldWaitMs(event.retryAfterMs);
+  const waitMs = statedWaitMs(event.retryAfterMs);
   // Calls that were under way report the same throttle again.
   if (event.sentAtMs <= throttle.cutMs) {
     throttle.calls += 1;
     if (state.concurrency.suspicion > 0) noteSuspect(state, event);
-    if (waitMs !== undefined) closeGateAsTold(state, nowMs, waitMs);
+    if (waitMs !== undefined) closeGateAsStated(state, nowMs, waitMs);
     return;
   }
   const goesOn =
@@ -84,21 +84,21 @@ export function onThrottled(state: PaceState, event: PaceEvent, nowMs: number): 
   const shortMs = event.limits?.resetMs === undefined ? LONG_WAIT_MS : SHORT_RESET_MS;
   if (waitMs !== undefined && waitMs > shortMs && !goesOn) {
     giveTrialUp(state);
-    return waitAsTold(state, nowMs, waitMs);
+    return waitAsStated(state, nowMs, waitMs);
   }
   throttle.pauseMs = 0;
-  const told = { nowMs, waitMs };
-  if (isForgiven) testAgain(state, event, told);
-  else if (goesOn) testWhileClosed(state, event, told);
-  else if (state.phase === 'cruising') goOnBelow(state, event, told);
+  const stated = { nowMs, waitMs };
+  if (isForgiven) testAgain(state, event, stated);
+  else if (goesOn) testWhileClosed(state, event, stated);
+  else if (state.phase === 'cruising') goOnBelow(state, event, stated);
   else {
     throttle.failedTests = 0;
-    testAgain(state, event, told);
+    testAgain(state, event, stated);
   }
   if (waitMs !== undefined) waitAlso(state, nowMs, waitMs);
 }
 
-interface Told {
+interface Stated {
   readonly nowMs: number;
   /** Undefined when the API did not state how long to wait. */
   readonly waitMs: number | undefined;
@@ -114,17 +114,17 @@ export function onUsedUp(state: PaceState, event: PaceEvent, nowMs: number, wait
 }
 
 /** The limit was closed already, and still is. */
-function testWhileClosed(state: PaceState, event: PaceEvent, told: Told): void {
+function testWhileClosed(state: PaceState, event: PaceEvent, stated: Stated): void {
   giveTrialUp(state);
   // Slow calls still occupy their places in flight. With as many in flight, the test would be
   // refused again.
   if (event.inFlight < state.concurrency.suspectedAt) clearSuspicion(state);
   if (state.phase === 'cruising') joinWithLast(state, 'epoch');
-  testAgain(state, event, told);
+  testAgain(state, event, stated);
 }
 
 /** Goes on just below what the limit seems to be, on whatever it is. */
-function goOnBelow(state: PaceState, event: PaceEvent, { nowMs, waitMs }: Told): void {
+function goOnBelow(state: PaceState, event: PaceEvent, { nowMs, waitMs }: Stated): void {
   const verdict = judgeCapTrial(state);
   if (verdict === 'cap') return cut(state, nowMs);
   if (verdict === 'rate') return slowDown(state, nowMs, () => returnToEstimate(state));
@@ -156,7 +156,7 @@ function allowForWait(state: PaceState, nowMs: number, waitMs: number): void {
  */
 function waitAlso(state: PaceState, nowMs: number, waitMs: number): void {
   const { throttle, measured } = state;
-  closeGateAsTold(state, nowMs, waitMs);
+  closeGateAsStated(state, nowMs, waitMs);
   throttle.pauseMs = waitMs;
   if (state.phase !== 'cruising') return;
   throttle.cutMs = Math.max(throttle.cutMs, state.gateUntilMs - 1e-3);
@@ -234,14 +234,14 @@ function noteThrottle(state: PaceState, nowMs: number, goesOn: boolean): void {
 }
 
 /** All callers wait as long as the server stated, and go on at the old rate. */
-function waitAsTold(state: PaceState, nowMs: number, waitMs: number): void {
+function waitAsStated(state: PaceState, nowMs: number, waitMs: number): void {
   cut(state, nowMs);
-  closeGateAsTold(state, nowMs, waitMs);
+  closeGateAsStated(state, nowMs, waitMs);
   state.throttle.pauseMs = waitMs;
   state.phase = 'told';
 }
 
-function closeGateAsTold(state: PaceState, nowMs: number, waitMs: number): void {
+function closeGateAsStated(state: PaceState, nowMs: number, waitMs: number): void {
   closeGate(state, nowMs, nowMs + waitMs, true);
   restartSlots(state, state.gateUntilMs);
 }
@@ -255,7 +255,7 @@ export function isTestOut({ slots, throttle }: PaceState, nowMs: number): boolea
  * Makes one call at a time until one is accepted: each after the stated wait, or else after a longer
  * wait than the last, and when the windows of a limit may well end.
  */
-function testAgain(state: PaceState, event: PaceEvent, { nowMs, waitMs: toldMs }: Told): void {
+function testAgain(state: PaceState, event: PaceEvent, { nowMs, waitMs: statedMs }: Stated): void {
   const { throttle, latency, ratePerMs } = state;
   cut(state, nowMs);
   const firstMs =
@@ -282,8 +282,8 @@ function testAgain(state: PaceState, event: PaceEvent, { nowMs, waitMs: toldMs }
     ? Math.min(nextWindowTestMs(state, nowMs), nowMs + LONGEST_TEST_MS)
     : nowMs + waitMs * (1 + event.random / 10);
   // Not before any call that was booked earlier, or it would be unknown which call is the test.
-  const testAtMs = toldMs === undefined ? ownAtMs : nowMs + toldMs;
-  closeGate(state, nowMs, Math.max(throttle.cutMs + 1, testAtMs), toldMs !== undefined);
+  const testAtMs = statedMs === undefined ? ownAtMs : nowMs + statedMs;
+  closeGate(state, nowMs, Math.max(throttle.cutMs + 1, testAtMs), statedMs !== undefined);
   restartSlots(state, state.gateUntilMs);
   state.phase = 'testing';
 }

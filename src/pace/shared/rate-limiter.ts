@@ -1,6 +1,6 @@
 import { inTime, within } from '../../common/lifetime.ts';
 import { createWaitQueue } from '../../common/run-control.ts';
-import { describeOutage, type OutageState, outageMs, toldOutMs } from '../../guard/outage.ts';
+import { describeOutage, type OutageState, outageMs, statedOutMs } from '../../guard/outage.ts';
 import type { Clock } from '../clock.ts';
 import { describePace, report } from '../pacer.ts';
 import type { Rate } from '../rate.ts';
@@ -24,7 +24,7 @@ export interface SharedRateLimiter extends RateLimiter {
   /** The health of the API, as all workers know it. */
   readonly outage: Readonly<OutageState>;
   /** For how long the API, being out, said to wait, in milliseconds; 0 when it said nothing. */
-  readonly toldOutMs: () => number;
+  readonly statedOutMs: () => number;
   /** The state of the outage in a sentence; undefined when there is none. */
   readonly describeOutage: () => string | undefined;
   /** Reports remaining news and gives back permits and starts, if the state can be reached. */
@@ -308,7 +308,7 @@ export function createSharedRateLimiter(options: SharedRateLimiterOptions): Shar
       starts.clear();
       comeAt(endedAtMs);
     },
-    toldOutMs: () => toldOutMs(known.outage, sharedNowMs()),
+    statedOutMs: () => statedOutMs(known.outage, sharedNowMs()),
     get outage() {
       return known.outage;
     },

@@ -19,6 +19,7 @@ import {
   OUTCOMES_QUEUE,
   PREFIX,
   QUEUE_OPTIONS,
+  SHUTDOWN_TIMEOUT_MS,
 } from './names.ts';
 import { pausedKey } from './runs/pauses.ts';
 import { type RedisClient, type RedisServer, timeOf } from './server/redis.ts';
@@ -49,9 +50,6 @@ export interface BulkLookups {
   add(chunks: readonly (readonly string[])[], signal: AbortSignal): Promise<number>;
   close(): Promise<void>;
 }
-
-/** A Redis that cannot be reached must not hold up a stop for longer. */
-const SHUTDOWN_TIMEOUT_MS = 3_000;
 
 export function openBulkLookups(options: BulkLookupsOptions): BulkLookups {
   const { redis, ref, api, isInteractive, onNotice } = options;
@@ -236,13 +234,13 @@ function idOf({ id = '', timestamp }: Job<unknown>): string {
 
 /** Stands for all lookups that belong to no run, where a run id is expected. */
 export const BACKFILLS = 'backfills';
-/** The chunks that are set aside. */
-const ASIDE = `${PREFIX}:aside`;
+/** The chunks that are parked: backfills are paused. */
+const PARKED = `${PREFIX}:aside`;
 /**
- * How long a chunk is set aside before a worker checks it again. Short enough that little is lost
+ * How long a chunk is parked before a worker checks it again. Short enough that little is lost
  * if the process that resumes is killed meanwhile, and long enough that workers have time for runs.
  */
-const ASIDE_FOR_MS = 10 * 60_000;
+const PARKED_FOR_MS = 10 * 60_000;
 const BATCH = 200;
 
 /** Keeps workers from starting calls for lookups of no run, until these are resumed. */
@@ -254,14 +252,14 @@ export async function areBackfillsPaused(client: RedisClient): Promise<boolean> 
   return (await client.exists(pausedKey(BACKFILLS))) === 1;
 }
 
-/** Resumes lookups of no run, and puts all chunks that were set aside back on the queue. */
+/** Resumes lookups of no run, and puts all parked chunks back on the queue. */
 export async function resumeBackfills(client: RedisClient): Promise<void> {
   await client.del(pausedKey(BACKFILLS));
   const queue = new Queue(LOOKUPS_QUEUE, { connection: client, ...QUEUE_OPTIONS });
   queue.on('error', () => {}); // errors of the connection are reported elsewhere
   try {
     for (;;) {
-      const ids = (await client.spop(ASIDE, BATCH)) ?? [];
+      const ids = (await client.spop(PARKED, BATCH)) ?? [];
       if (ids.length === 0) return;
       await Promise.all(ids.map((id) => promote(queue, id)));
     }
@@ -277,7 +275,7 @@ async function promote(queue: Queue, id: string): Promise<void> {
 }
 
 /**
- * Sets a chunk aside while backfills are paused. It stays on the queue, but does not block others.
+ * Parks a chunk while backfills are paused. It stays on the queue, but does not block others.
  */
 export async function delayUntilResumed(
   client: RedisClient,
@@ -287,12 +285,12 @@ export async function delayUntilResumed(
   // Noted first: a note without its chunk is harmless, but a chunk without its note would keep
   // waiting.
   const id = job.id ?? '';
-  await client.sadd(ASIDE, id);
-  await job.moveToDelayed(Date.now() + ASIDE_FOR_MS, token);
+  await client.sadd(PARKED, id);
+  await job.moveToDelayed(Date.now() + PARKED_FOR_MS, token);
   // A process that resumed a moment ago may have read the set before.
   if (await areBackfillsPaused(client)) return;
   await job.promote().catch(() => {});
-  await client.srem(ASIDE, id);
+  await client.srem(PARKED, id);
 }
 
 /** How many chunks of lookups wait. */
@@ -308,7 +306,7 @@ export interface Backlog {
 export async function readBacklog(client: RedisClient, queue: Queue): Promise<Backlog> {
   const [isPaused, aside, counts] = await Promise.all([
     areBackfillsPaused(client),
-    client.scard(ASIDE),
+    client.scard(PARKED),
     queue.getJobCounts('wait', 'prioritized'),
   ]);
   const waiting = (counts['wait'] ?? 0) + (counts['prioritized'] ?? 0);

@@ -1,4 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import { DAY_MS } from '../../common/format.ts';
 import {
   blockSizeOf,
   type CallLedger,
@@ -7,7 +8,7 @@ import {
   windowAt,
 } from '../../guard/budget.ts';
 import type { Reading, StoredState } from '../../pace/shared/state.ts';
-import { PREFIX } from './names.ts';
+import { PREFIX, RETRY_MS } from './names.ts';
 import { type RedisClient, timeOf } from './server/redis.ts';
 import { createRefusals } from './server/refusals.ts';
 
@@ -30,8 +31,7 @@ end
 `;
 
 /** How long the count of a window is kept after its end, so that people can look at it. */
-const KEPT_MS = 24 * 60 * 60_000;
-const RETRY_MS = 1_000;
+const KEPT_MS = DAY_MS;
 
 export interface SharedCallLedgerOptions {
   /** A hash of credential and API that does not reveal the credential. */
@@ -110,7 +110,7 @@ return false
 type Reply = readonly [string, string, string | null];
 
 /** The learned limit is kept for the nights to come. */
-const PACE_KEPT_MS = 30 * 24 * 60 * 60_000;
+const PACE_KEPT_MS = 30 * DAY_MS;
 
 /**
  * Stores the pace of one credential in Redis, for all workers of all runs.

@@ -1,4 +1,5 @@
 import type { JobsOptions, KeepJobs, QueueOptions } from 'bullmq';
+import { DAY_MS } from '../../common/format.ts';
 
 // Names that all parties must agree on. They are part of the contract (docs/queue-contract.md).
 
@@ -62,7 +63,16 @@ export function ledgerKey(runId: string): string {
 }
 
 /** How long the keys of a killed run or of a chunk are kept. After that no run resumes them. */
-export const KEPT_MS: number = 7 * 24 * 60 * 60_000;
+export const KEPT_MS: number = 7 * DAY_MS;
+
+/** A worker, a keeper of schedules or a run that was silent for this long counts as gone. */
+export const ABSENT_MS = 15_000;
+
+/** After this time a command that Redis refused is tried again. */
+export const RETRY_MS = 1_000;
+
+/** A Redis that cannot be reached must not hold up a stop for longer. */
+export const SHUTDOWN_TIMEOUT_MS = 3_000;
 
 /**
  * BullMQ writes a completed job with its return value to the stream of events, and keeps it there.

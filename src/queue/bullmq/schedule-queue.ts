@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { type Job, type JobsOptions, Queue, type RepeatOptions } from 'bullmq';
 import { CronExpressionParser } from 'cron-parser';
+import { DAY_MS } from '../../common/format.ts';
 import { KEPT_FAILURES, PREFIX } from './names.ts';
 import type { RedisClient } from './server/redis.ts';
 import { queueOptions } from './traces.ts';
@@ -198,8 +199,6 @@ function nextOf(cron: string, tz: string, afterMs: number): number {
     .next()
     .getTime();
 }
-
-const DAY_MS = 24 * 60 * 60_000;
 
 /**
  * The first moment at which clocks show a time. If they skip it, later by the length of their jump.

@@ -3,7 +3,7 @@ import { isDone } from '../../common/exit-codes.ts';
 import { within } from '../../common/lifetime.ts';
 import { type Owner, startHeartbeat } from '../../common/owner.ts';
 import { createChunkLeases } from './chunks/leases.ts';
-import { KEPT_FAILURES, PREFIX } from './names.ts';
+import { ABSENT_MS, KEPT_FAILURES, PREFIX } from './names.ts';
 import {
   nextDue,
   RUN_JOB,
@@ -120,7 +120,7 @@ export function takeRuns(options: TakeRunsOptions): RunTaker {
   }
 
   /**
-   * Runs of a job go one after the other: the claim may have been lost while Redis was away, and
+   * Runs of a job go one after the other: the lease may have been lost while Redis was away, and
    * the run given to this process again.
    */
   async function oneByOne(job: string, work: () => Promise<boolean>): Promise<boolean> {
@@ -158,9 +158,7 @@ export interface KeeperPresence {
   close(): Promise<void>;
 }
 
-const BEAT_MS = 5_000;
-/** A keeper that was silent for this long counts as gone. */
-const ABSENT_MS = 15_000;
+const HEARTBEAT_MS = 5_000;
 
 /** The key with the names of all groups and the folders of their files. */
 const GROUPS = `${PREFIX}:schedules`;
@@ -186,7 +184,7 @@ export async function announceKeeper(
     const saying = client.multi().zadd(key, now, member).pexpire(key, ABSENT_MS);
     await saying.hset(GROUPS, group, folder).exec();
   };
-  const heartbeat = startHeartbeat(BEAT_MS, beat);
+  const heartbeat = startHeartbeat(HEARTBEAT_MS, beat);
   try {
     await heartbeat.first;
   } catch (error) {

@@ -51,7 +51,7 @@ interface DetectOptions {
   /** The delimiter that the file's name suggests; wins if it occurs in the first line. */
   readonly preferred?: string | undefined;
   /** The delimiter that the file itself declares. */
-  readonly told?: string | undefined;
+  readonly stated?: string | undefined;
   /** Whether the sample is the whole file. @default true */
   readonly isWhole?: boolean;
 }
@@ -87,7 +87,7 @@ interface Reading extends CsvGrammar {
  */
 export function detectDialect(
   beginning: string,
-  { preferred, told, isWhole = true }: DetectOptions = {},
+  { preferred, stated, isWhole = true }: DetectOptions = {},
 ): CsvDialect {
   const sample = beginning.slice(0, SAMPLE_CHARACTERS);
   const options = { isWhole: isWhole && sample.length === beginning.length };
@@ -100,7 +100,7 @@ export function detectDialect(
       .filter((delimiter) => sample.includes(delimiter))
       .flatMap(read)
       .filter(({ shape }) => shape.delimiters > 0);
-  if (told !== undefined) return toDialect(best(read(told)), told);
+  if (stated !== undefined) return toDialect(best(read(stated)), stated);
 
   const found = candidates(DELIMITERS);
   const suggested = found.filter(({ delimiter }) => delimiter === preferred);

@@ -56,10 +56,10 @@ export function openCsv(source: Source, options: OpenCsvOptions = {}): RowFormat
   if (title === undefined) throw refuseTitle(source, skipLines);
   const titleBytes = Buffer.byteLength(title);
   const text = whole.slice(title.length);
-  const [before = '', told] = SEP_LINE.exec(text) ?? [];
+  const [before = '', stated] = SEP_LINE.exec(text) ?? [];
   const dialect = detectDialect(text.slice(before.length), {
     preferred: options.delimiter,
-    told,
+    stated,
     isWhole: source.isWholeInSample,
   });
   const start = titleBytes + Buffer.byteLength(before);

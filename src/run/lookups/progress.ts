@@ -7,12 +7,13 @@ import type { RunControl } from '../../common/run-control.ts';
 import type { SharedPaceWatch } from '../../pace/shared/state.ts';
 import type { Plan } from '../../producer/plan.ts';
 import type { Parking } from '../../queue/parking.ts';
-import type {
-  HeldBy,
-  Progress,
-  RecentOutcomes,
-  RowProgress,
-  RunEvent,
+import {
+  type HeldBy,
+  PROGRESS_MS,
+  type Progress,
+  type RecentOutcomes,
+  type RowProgress,
+  type RunEvent,
 } from '../../watch/events.ts';
 import { createWaitSamples, describeOut, type WaitSamples } from '../../watch/waits.ts';
 import type { LocalWorker } from '../local-worker.ts';
@@ -59,8 +60,6 @@ export interface ProgressTeller {
   /** Stops the regular reports. */
   end(): void;
 }
-
-const PROGRESS_MS = 250;
 
 /** Reports progress a few times a second until it is ended. */
 export function startTellingProgress(options: ProgressOptions): ProgressTeller {
@@ -169,7 +168,7 @@ function tellOfOutage(isOut: boolean, { local, api, onEvent }: ProgressOptions):
         api,
         proxy: findProxy(api),
         trouble: local()?.lastTrouble(),
-        toldMs: local()?.toldOutMs(),
+        statedMs: local()?.statedOutMs(),
       })
     : 'The API answers again.';
   onEvent({ type: 'notice', message, level: isOut ? 'warn' : 'info' });

@@ -1,4 +1,5 @@
 import { closeSync, fstatSync, openSync, readSync, rmSync, type Stats, statSync } from 'node:fs';
+import { DAY_MS } from '../../common/format.ts';
 import { isHere, type Owner, SILENCE_MS } from '../../common/owner.ts';
 
 /** Another run, as its file of claims shows it. */
@@ -35,7 +36,7 @@ export const STANDSTILL_MS: number = 5 * 60_000;
 /** How often a process is looked up, which costs more than reading its claims. */
 const POLL_MS = 500;
 /** Nothing of a lost run is kept on a queue for longer. */
-const KEPT_MS = 7 * 24 * 60 * 60_000;
+const KEPT_MS = 7 * DAY_MS;
 
 export function createOtherRun(
   path: string,

@@ -50,8 +50,8 @@ export interface FleetOptions {
    * @default 2s
    */
   readonly lostAfter?: string;
-  /** What the API does with each call instead of answering it, while it is in trouble. */
-  readonly trouble?: () => SandboxReply | undefined;
+  /** What the API does with a call about a domain instead of answering it, while it is in trouble. */
+  readonly trouble?: (domain: string) => SandboxReply | undefined;
 }
 
 export const CONCURRENCY = 16;
@@ -73,7 +73,7 @@ export async function openFleet(options: FleetOptions): Promise<Fleet> {
   folder.write('list.csv', list.text);
   const api = await openApi({
     latencyMs: { fromMs: 5, toMs: 60 },
-    respond: (domain) => trouble() ?? respond(domain),
+    respond: (domain) => trouble(domain) ?? respond(domain),
     ...options.api,
   });
 

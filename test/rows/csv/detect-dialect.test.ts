@@ -92,7 +92,7 @@ describe('detectDialect', () => {
   });
 
   it('takes what it is told', () => {
-    expect(detectDialect('a,b|c\n1,2|3\n', { told: '|' }).delimiter).toBe('|');
-    expect(detectDialect('domain\nacme.com\n', { told: ';' }).delimiter).toBe(';');
+    expect(detectDialect('a,b|c\n1,2|3\n', { stated: '|' }).delimiter).toBe('|');
+    expect(detectDialect('domain\nacme.com\n', { stated: ';' }).delimiter).toBe(';');
   });
 });

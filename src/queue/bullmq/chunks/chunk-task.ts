@@ -45,7 +45,7 @@ export interface ChunkTaskOptions {
   readonly returnJob: (taken: TakenJob) => Promise<void>;
   /** Delays a chunk for a moment, so that this or another worker takes it then. */
   readonly delay: (taken: TakenJob) => Promise<void>;
-  /** Sets a chunk aside until backfills are resumed. */
+  /** Parks a chunk until backfills are resumed. */
   readonly delayUntilResumed: (taken: TakenJob) => Promise<void>;
   readonly recipients: Pick<Recipients, 'of' | 'refuse'>;
   readonly streams: Pick<OutcomeStreams, 'room'>;
@@ -70,7 +70,7 @@ const MOST_LOST_WORKERS = 3;
  * The life of a chunk at a worker:
  *
  *   taken ─┬─ its run is paused or stopping ──────────────► delayed for a second
- *          ├─ of no run, and those are paused ────────────► set aside until they are resumed
+ *          ├─ of no run, and those are paused ────────────► parked until they are resumed
  *          ├─ breaks the contract ────────────────────────► refused
  *          ├─ no longer awaited ──────────────────────────► dropped
  *          ├─ for another API ─┬─ which has a worker ─────► left to it

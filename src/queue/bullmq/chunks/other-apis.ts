@@ -28,7 +28,7 @@ export function createOtherApis({
   onLeft,
   nowMs = () => performance.now(),
 }: OtherApisOptions): OtherApis {
-  const told = new Set<string>();
+  const reported = new Set<string>();
   const absences = new Map<string, Absence>();
 
   /**
@@ -52,8 +52,8 @@ export function createOtherApis({
         if (seenAtMs - sinceMs >= PATIENCE_MS) return true;
         left.add(chunk);
       }
-      if (!told.has(api)) onLeft(api);
-      told.add(api);
+      if (!reported.has(api)) onLeft(api);
+      reported.add(api);
       return false;
     },
   };

@@ -1,13 +1,12 @@
+import { DAY_MS } from '../../../common/format.ts';
 import { startHeartbeat } from '../../../common/owner.ts';
 import { replyToOf } from '../contract.ts';
-import { findRunId, ledgerKey, OUTCOMES_QUEUE, PREFIX } from '../names.ts';
+import { ABSENT_MS, findRunId, ledgerKey, OUTCOMES_QUEUE, PREFIX } from '../names.ts';
 import { OPEN_FIELD } from '../runs/run-ledger.ts';
 import { type RedisClient, timeOf } from '../server/redis.ts';
 
 const KEY = `${PREFIX}:workers`;
-const BEAT_MS = 2_000;
-/** A worker that was silent for this long counts as gone. */
-const ABSENT_MS = 15_000;
+const HEARTBEAT_MS = 2_000;
 
 /** Announces a worker until it is closed. */
 export interface Presence {
@@ -62,10 +61,10 @@ export function announceWorker(
   { id, describe, onRefused = () => {} }: AnnounceWorkerOptions,
 ): Presence {
   let isClosed = false;
-  let told: { readonly nowMs: number; readonly atMs: number } | undefined;
+  let answered: { readonly nowMs: number; readonly atMs: number } | undefined;
   async function beat(): Promise<void> {
     const now = await timeOf(client);
-    told = { nowMs: now, atMs: performance.now() };
+    answered = { nowMs: now, atMs: performance.now() };
     if (isClosed) return;
     await client
       .multi()
@@ -75,10 +74,11 @@ export function announceWorker(
       .set(noticeKey(id), JSON.stringify(describe()), 'PX', ABSENT_MS)
       .exec();
   }
-  const heartbeat = startHeartbeat(BEAT_MS, beat, onRefused);
+  const heartbeat = startHeartbeat(HEARTBEAT_MS, beat, onRefused);
   return {
     announced: heartbeat.first.catch(() => {}),
-    now: () => (told ? Math.floor(told.nowMs + performance.now() - told.atMs) : Date.now()),
+    now: () =>
+      answered ? Math.floor(answered.nowMs + performance.now() - answered.atMs) : Date.now(),
     close: async () => {
       isClosed = true;
       heartbeat.close();
@@ -182,7 +182,7 @@ export interface StopNotice {
 }
 
 /** A run that waits for longer can look at the workers itself. */
-const KEPT_MS = 24 * 60 * 60_000;
+const KEPT_MS = DAY_MS;
 
 /** Leaves a message for the runs that wait for lookups of an API, in case no worker is left. */
 export async function publishStopNotice(

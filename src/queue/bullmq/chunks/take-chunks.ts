@@ -6,7 +6,14 @@ import { within } from '../../../common/lifetime.ts';
 import type { WorkerStanding } from '../../lookup-queue.ts';
 import { delayUntilResumed } from '../bulk-lookups.ts';
 import { AnyDataWorker, isUnreadable, mendUnreadable } from '../contract.ts';
-import { findRunId, KEPT_FAILURES, LOOKUPS_QUEUE, QUEUE_OPTIONS } from '../names.ts';
+import {
+  findRunId,
+  KEPT_FAILURES,
+  LOOKUPS_QUEUE,
+  QUEUE_OPTIONS,
+  RETRY_MS,
+  SHUTDOWN_TIMEOUT_MS,
+} from '../names.ts';
 import { watchPausedRuns } from '../runs/pauses.ts';
 import { countCallsOfRuns } from '../runs/run-calls.ts';
 import type { RedisServer } from '../server/redis.ts';
@@ -52,9 +59,7 @@ const LEASE_MS = 15_000;
 /** An expired lease is noticed at the second check after it expired. */
 const STALLED_CHECKS_PER_LEASE = 5;
 const WAIT_FOR_CHUNK_S = 1;
-const RETRY_MS = 1_000;
 const FETCH_MS = 100;
-const SHUTDOWN_TIMEOUT_MS = 3_000;
 /**
  * BullMQ did not wait for a job if it returned sooner, as it does under a rate limit of the queue.
  */
@@ -73,7 +78,7 @@ const REST_MS = 1_000;
  */
 const OFF_FOR_MS = 1_000;
 /** The notice that backfills are paused is repeated at most this often. */
-const TOLD_AGAIN_MS = 60 * 60_000;
+const REPORT_AGAIN_MS = 60 * 60_000;
 /** More open chunks than this per call would only wait for slow answers. */
 const MOST_CHUNKS_PER_CALL = 10;
 
@@ -135,7 +140,7 @@ export function takeChunks(options: TakeChunksOptions): ChunkTaker {
   let isResting = false;
   let resting: NodeJS.Timeout | undefined;
   let wake = (): void => {};
-  let toldOfPauseAtMs = 0;
+  let pauseReportedAtMs = 0;
 
   const task = createChunkTask({
     ...options,
@@ -169,9 +174,9 @@ export function takeChunks(options: TakeChunksOptions): ChunkTaker {
   });
 
   function tellOfPause(): void {
-    const isKnown = Date.now() - toldOfPauseAtMs < TOLD_AGAIN_MS;
+    const isKnown = Date.now() - pauseReportedAtMs < REPORT_AGAIN_MS;
     if (!isKnown) onNotice('Backfills are paused until somebody resumes them.');
-    if (!isKnown) toldOfPauseAtMs = Date.now();
+    if (!isKnown) pauseReportedAtMs = Date.now();
   }
 
   function rest(): void {
@@ -282,7 +287,7 @@ export function takeChunks(options: TakeChunksOptions): ChunkTaker {
       leases.close();
       paused.close();
       await before;
-      // No claim is held any more that would have to be released in a Redis that cannot be reached.
+      // No lease is held any more that would have to be released in a Redis that cannot be reached.
       await within(SHUTDOWN_TIMEOUT_MS, leave());
     },
   };

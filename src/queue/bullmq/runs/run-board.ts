@@ -1,3 +1,4 @@
+import { DAY_MS } from '../../../common/format.ts';
 import { startHeartbeat } from '../../../common/owner.ts';
 import { PREFIX } from '../names.ts';
 import { type RedisClient, timeOf } from '../server/redis.ts';
@@ -10,7 +11,7 @@ const LOOKS_PER_STATE = 2;
 /** Requests to a run that no longer reads them are dropped after this time. */
 const ASKED_FOR_MS = 30_000;
 /** How long a run is shown after its last announcement. */
-const KEPT_MS = 24 * 60 * 60_000;
+const KEPT_MS = DAY_MS;
 const MOST_RUNS = 50;
 
 /** Announces the state of a run until it is closed. */

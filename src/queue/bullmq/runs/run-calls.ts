@@ -12,7 +12,7 @@ import {
 } from '../../../guard/budget.ts';
 import type { Chunk } from '../../lookup-queue.ts';
 import type { RunBounds } from '../contract.ts';
-import { KEPT_MS, PREFIX } from '../names.ts';
+import { KEPT_MS, PREFIX, RETRY_MS } from '../names.ts';
 import { createScript, type RedisClient } from '../server/redis.ts';
 import { markPaused } from './pauses.ts';
 
@@ -76,7 +76,6 @@ end
 `;
 
 const MOST_PER_BLOCK = 32;
-const RETRY_MS = 1_000;
 /** Stands for no bound. */
 const UNBOUNDED = '';
 

@@ -41,14 +41,14 @@ export interface RunLedger {
   /**
    * Sets an expiry on all keys that the run has by now, in case the run is killed.
    *
-   * @returns whether the run still has its name: another run may have claimed it meanwhile
+   * @returns whether the run still has its name: another run may own it meanwhile
    */
   touch(): Promise<boolean>;
   /** Releases the run. With `isOver` its ledger is removed, unless another run has the name. */
   close(isOver: boolean): Promise<void>;
 }
 
-const BEAT_MS = 3_000;
+const HEARTBEAT_MS = 3_000;
 /**
  * A field that every ledger has, so that it exists while no chunk is out. It holds the name of the
  * list.
@@ -96,12 +96,12 @@ export interface OwnRunOptions {
   readonly name: string;
   /** The name of the list, for people. */
   readonly list: string;
-  /** Called when another run has the name, or claims it because this one was silent for too long. */
+  /** Called when another run owns the name, or takes it because this one was silent for too long. */
   readonly onNotice: (message: string) => void;
 }
 
 /**
- * Claims a run by its name, so that it resumes an earlier run that was killed. While a run of that
+ * Owns a run by its name, so that it resumes an earlier run that was killed. While a run of that
  * name is alive, the next one gets a name of its own.
  */
 export async function ownRun(options: OwnRunOptions): Promise<RunLedger> {
@@ -117,7 +117,7 @@ const KEEPS_APART =
   'Another run is already enriching the same list on this store; the two are kept apart on the queue.';
 
 /**
- * Claims a lost run under its own name.
+ * Takes over a lost run under its own name.
  *
  * @returns undefined when another process has it
  */
@@ -160,7 +160,7 @@ function openLedger(
     return true;
   }
 
-  const heartbeat = startHeartbeat(BEAT_MS, touch);
+  const heartbeat = startHeartbeat(HEARTBEAT_MS, touch);
   return {
     runId,
     touch,

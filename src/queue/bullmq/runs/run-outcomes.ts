@@ -192,7 +192,7 @@ const FIRST_LOOK_MS = 2_000;
  * hand, gives no sign. So when no outcome came for half a minute, every chunk that is out is
  * checked. Lookups whose chunk is gone are put on the queue again, unless the run is stopped or
  * another run has asked them meanwhile. Lookups whose job has failed end as failed. Chunks that
- * were set aside are brought back.
+ * were parked are brought back.
  */
 export function createWatchdog(options: WatchdogOptions): Watchdog {
   const { client, api, queue, ledger, outstanding, isHeld, give, claimAgain, drop, signal } =
@@ -201,7 +201,7 @@ export function createWatchdog(options: WatchdogOptions): Watchdog {
   let lookedAtMs = performance.now();
   let isAlone = false;
   /** Why the last worker stopped, as told. */
-  let toldWhy: string | undefined;
+  let reportedWhy: string | undefined;
 
   /**
    * Meanwhile workers give chunks back as others, and the run gives out more: what was only then given out
@@ -239,7 +239,7 @@ export function createWatchdog(options: WatchdogOptions): Watchdog {
   }
 
   /**
-   * A chunk set aside for a second by a clock that is ahead would wait until other clocks get
+   * A chunk delayed for a second by a clock that is ahead would wait until other clocks get
    * there.
    */
   async function promote(job: Job): Promise<void> {
@@ -259,10 +259,10 @@ export function createWatchdog(options: WatchdogOptions): Watchdog {
     const last = isNowAlone ? await findStopNotice(client, api) : undefined;
     // A worker may have come and stopped between two checks. One that is started again and again
     // stops for the same reason each time.
-    const isNews = last !== undefined && last.why !== toldWhy;
+    const isNews = last !== undefined && last.why !== reportedWhy;
     if (isNowAlone && (!isAlone || isNews)) {
       const areOthers = (await countWorkers(client)) > 0;
-      toldWhy = last?.why;
+      reportedWhy = last?.why;
       onNotice(describeAbsence(areOthers, last));
     }
     isAlone = isNowAlone;

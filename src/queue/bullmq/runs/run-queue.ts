@@ -5,7 +5,7 @@ import { createChange } from '../../../common/run-control.ts';
 import type { LookupQueue, Pausable, Reply } from '../../lookup-queue.ts';
 import { type ChunkTaker, type TakeChunksOptions, takeChunks } from '../chunks/take-chunks.ts';
 import type { RunBounds } from '../contract.ts';
-import { LOOKUPS_QUEUE, PREFIX } from '../names.ts';
+import { LOOKUPS_QUEUE, PREFIX, SHUTDOWN_TIMEOUT_MS } from '../names.ts';
 import { watchQueuePause } from '../queues.ts';
 import type { RedisClient, RedisServer } from '../server/redis.ts';
 import { holdBackWhilePaused, markPaused, returnAll, unmarkPaused } from './pauses.ts';
@@ -26,7 +26,7 @@ export interface RunQueueOptions
     > {
   /** The same for the same list on the same store. A killed run is resumed by its name. */
   readonly name: string;
-  /** The ledger of a run that is already claimed. @default the run is claimed by its name */
+  /** The ledger of a run that is already owned. @default the run is owned by its name */
   readonly ledger?: RunLedger;
   /** The name of the list, for people. @default 'a list' */
   readonly list?: string;
@@ -67,7 +67,7 @@ export interface ClaimedAgain {
 }
 
 export interface RunQueue extends LookupQueue {
-  /** The name under which the run was claimed. */
+  /** The name under which the run is owned. */
   readonly runId: string;
 }
 
@@ -75,7 +75,6 @@ export interface RunQueue extends LookupQueue {
 const WITHDRAW_MS = 500;
 /** A Redis that cannot be reached must not hold up the end of a run for longer. */
 const CLOSE_MS = 5_000;
-const SHUTDOWN_TIMEOUT_MS = 3_000;
 
 /**
  * The queue of one run over Redis. The run may be killed at any point: the next run of the same

@@ -103,11 +103,11 @@ export async function openRedis(url: string, options: OpenRedisOptions): Promise
 async function tryOut(address: RedisAddress, check: OpenRedisOptions['check']): Promise<void> {
   const probe = createClient(address, IMPATIENT);
   // The thrown error often says only that the connection is closed. The reason comes in events.
-  const told: unknown[] = [];
-  const toldByOthers: unknown[] = [];
-  probe.on('error', (error: unknown) => told.push(error));
+  const errors: unknown[] = [];
+  const nodeErrors: unknown[] = [];
+  probe.on('error', (error: unknown) => errors.push(error));
   for (const event of ['node error', 'sentinelError']) {
-    probe.on(event, (error: unknown) => toldByOthers.push(error));
+    probe.on(event, (error: unknown) => nodeErrors.push(error));
   }
   let deadline: NodeJS.Timeout | undefined;
   const over = new Promise<never>((_, reject) => {
@@ -117,12 +117,12 @@ async function tryOut(address: RedisAddress, check: OpenRedisOptions['check']): 
   try {
     await Promise.race([over, probe.connect()]);
     // A database that does not exist is only reported in an event, and another one is used instead.
-    if (told.length > 0) throw told[0];
+    if (errors.length > 0) throw errors[0];
     await Promise.race([over, check(probe)]);
   } catch (error) {
     throw error instanceof BrandfillError
       ? error
-      : unusable(address, [error, ...told, ...toldByOthers]);
+      : unusable(address, [error, ...errors, ...nodeErrors]);
   } finally {
     clearTimeout(deadline);
     probe.disconnect();

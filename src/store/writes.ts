@@ -6,7 +6,7 @@ import { isFull, type LmdbFile } from './lmdb-file.ts';
  * Writes to a store whose errors are turned into messages by {@link writeError}. After the first one
  * that fails, LMDB would never end those behind it: they fail with it, and so do all later ones.
  */
-export interface ToldWrites extends Pick<LmdbFile, 'lock' | 'close'> {
+export interface ReportedWrites extends Pick<LmdbFile, 'lock' | 'close'> {
   /** Waits until all that was committed is on the disk. */
   flush(): Promise<void>;
 }
@@ -14,7 +14,7 @@ export interface ToldWrites extends Pick<LmdbFile, 'lock' | 'close'> {
 /**
  * Wraps the lock and the end of the file in a folder, so that their errors are messages for users.
  */
-export function tellWrites(folder: string, file: LmdbFile): ToldWrites {
+export function reportWrites(folder: string, file: LmdbFile): ReportedWrites {
   const { root, lock } = file;
   let failure: BrandfillError | undefined;
   /** Those who wait for a write. */
@@ -28,7 +28,7 @@ export function tellWrites(folder: string, file: LmdbFile): ToldWrites {
     return failure;
   }
 
-  function told<T>(work: () => Promise<T>): Promise<T> {
+  function reported<T>(work: () => Promise<T>): Promise<T> {
     if (failure) return Promise.reject(failure);
     return new Promise<T>((resolve, reject) => {
       waiting.add(reject);
@@ -40,13 +40,13 @@ export function tellWrites(folder: string, file: LmdbFile): ToldWrites {
   }
 
   return {
-    lock: { hold: (work) => told(() => lock.hold(work)) },
+    lock: { hold: (work) => reported(() => lock.hold(work)) },
     flush: async () => {
-      await told(async () => await root.committed);
-      await told(async () => await root.flushed);
+      await reported(async () => await root.committed);
+      await reported(async () => await root.flushed);
     },
     close: async () => {
-      if (!failure) await told(() => file.close());
+      if (!failure) await reported(() => file.close());
     },
   };
 }
@@ -104,20 +104,19 @@ interface CommitBatches<T> {
   settle(): Promise<void>;
 }
 
-/**
- * @param commit writes all of a batch in one transaction
- * @param delayMs how long a batch waits for more writes after its first one
- */
+/** Writes that arrive within this time share a commit; each commit costs an fsync. */
+const COMMIT_DELAY_MS = 10;
+
+/** @param commit writes all of a batch in one transaction */
 export function createCommitBatches<T>(
   commit: (batch: readonly T[]) => Promise<void>,
-  delayMs: number,
 ): CommitBatches<T> {
   let gathering: T[] = [];
   let next: Promise<void> | undefined;
   let latest: Promise<void> = Promise.resolve();
 
   async function commitLater(): Promise<void> {
-    await delay(delayMs);
+    await delay(COMMIT_DELAY_MS);
     const batch = gathering;
     gathering = [];
     next = undefined;

@@ -7,7 +7,7 @@ import { STORE_OPTIONS } from '../../src/options/command-options.ts';
 import type { LmdbFile } from '../../src/store/lmdb-file.ts';
 import { openStore } from '../../src/store/store.ts';
 import { noteApiName, openTables } from '../../src/store/tables.ts';
-import { tellWrites } from '../../src/store/told-writes.ts';
+import { reportWrites } from '../../src/store/writes.ts';
 import { createGate } from '../support/gate.ts';
 import { useTempFolder } from '../support/temp-folder.ts';
 
@@ -59,7 +59,7 @@ it.each([
   onTestFinished(() => tables.close());
   const gates = { committed: createGate(), flushed: createGate() };
   const root = { committed: gates.committed.opened, flushed: gates.flushed.opened };
-  const writes = tellWrites(folder, { ...tables, root } as unknown as LmdbFile);
+  const writes = reportWrites(folder, { ...tables, root } as unknown as LmdbFile);
   let isFlushed = false;
   const flushing = writes.flush().then(() => {
     isFlushed = true;
