@@ -531,4 +531,31 @@ describe('over Redis', () => {
       3: ['not_found', 'bolt'],
     });
   });
+
+  it('a run that is killed in the second pass finds what its workers found meanwhile', async () => {
+    const two = await openTwo(kinds(100, 2, 3), { latencyMs: 10 });
+    const { first, second, folder, args } = two;
+    const redis = await useRedis();
+    const place = { cwd: folder.path, env: { ...KEYS, BRANDFILL_QUEUE: redis.url } };
+    for (const [name, { url }] of [
+      ['acme', first],
+      ['bolt', second],
+    ] as const) {
+      const flags = ['--api', `${name}.yaml`, '--base-url', url, '--concurrency', '4'];
+      const worker = await start(['worker', ...flags], place);
+      await worker.shows('Waiting for lookups');
+    }
+    const all = [...args, '--workers', '0', '--chunk', '20', '--json'];
+    const running = await start(all, place);
+    await expect.poll(() => second.stats().calls, { timeout: 30_000 }).toBeGreaterThan(60);
+    running.process.kill('SIGKILL');
+    await running.ended;
+    const ended = await run(all, place);
+    expect(ended.code, ended.stderr).toBe(0);
+    expect(summaryOf(ended).apis?.map(({ lookups }) => lookups)[0]).toBe(0);
+    for (const api of [first, second]) {
+      expect(api.stats().domains).toMatchObject({ distinct: 200, mostCalls: 1 });
+    }
+    expect(outcomes(folder)).toEqual({ 2: ['found', 'bolt'], 3: ['not_found', 'bolt'] });
+  });
 });
