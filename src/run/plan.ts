@@ -6,7 +6,7 @@ import type { ShapeUses } from '../collector/fields/rank-paths.ts';
 import { createDomainSample, type DomainSample } from '../collector/fields/rank-paths.ts';
 import { chooseOutputPaths } from '../collector/output/output-paths.ts';
 import { LayoutDiffers } from '../collector/ready-rows.ts';
-import { noteOfWritten } from '../collector/row-notes.ts';
+import { hasBlanks, noteOfWritten } from '../collector/row-notes.ts';
 import { billOf, costOf, costOfUnits, microsOf } from '../common/format.ts';
 import { createCloser } from '../common/lifetime.ts';
 import { callsIdOf, type Job, nameApi, paceIdOf } from '../options/api.ts';
@@ -120,7 +120,8 @@ async function readRows(
       rows += 1;
       sample.add(domain);
       const isLeftOver = mayBeLeftOver && store.leftOvers.has(domain);
-      const writer = isLeftOver ? undefined : ready?.rows;
+      const isToFill = list.fill !== undefined && hasBlanks(note);
+      const writer = isLeftOver || isToFill ? undefined : ready?.rows;
       const mayAsk = !asked || asked.has(domain);
       const dueAt = mayAsk ? apis?.dueAt(domain) : undefined;
       if (dueAt) return dueAt === 'first' ? 'due' : 'passed_on';
