@@ -53,6 +53,8 @@ async function listenAgain(): Promise<void> {
     (answer) => answer.status,
     () => 0,
   );
-  if (status === 401) link.value = 'signed_out';
-  else listen();
+  if (status !== 401) return listen();
+  // Signing in on another tab signs this one in too.
+  link.value = 'signed_out';
+  await listenAgain();
 }
