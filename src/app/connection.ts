@@ -243,7 +243,7 @@ function describeProfile(name: string): ProfileChoice {
   const { content } = readProfile(name);
   return {
     name,
-    title: content.title,
+    title: content.title ?? name,
     docs: content.sources?.[0],
     needsKey: (content.request.auth ?? 'none') !== 'none',
     unit: content.billing?.unit,
@@ -264,7 +264,8 @@ function readRequest(
     const { baseUrl = content.request.baseUrl, auth = content.request.auth ?? 'none' } = request;
     const { profile } = request;
     const unit = api.billing?.unit;
-    return { kind: 'profile', title: content.title, profile, baseUrl, auth, price, rate, unit };
+    const { title = profile } = content;
+    return { kind: 'profile', title, profile, baseUrl, auth, price, rate, unit };
   }
   const { baseUrl = '', auth = 'none' } = request;
   if (baseUrl.trim() === '') {

@@ -519,10 +519,12 @@ function inWords(
   const { failures, answers, notices, end } = state;
   return {
     ...state,
-    failures: failures.map((failure) => ({
-      ...failure,
-      domain: shownDomain(failure.domain),
-      reason: wordsOfReason(failure.reason),
+    failures: failures.map(({ domain, status, reason, httpStatus, atMs }) => ({
+      domain: shownDomain(domain),
+      status,
+      reason: wordsOfReason(reason),
+      httpStatus,
+      atMs,
     })),
     answers: answers.map(({ domain, text }) => ({ domain: shownDomain(domain), text })),
     notices: notices.map((notice) => plainly(notice)),

@@ -60,7 +60,7 @@ describe('runs of brandfill app', () => {
     const tab = await openTab(app);
     const { runs } = await tab.next('state');
     expect(runs[0]).toMatchObject({ id, state: 'running' });
-    const isAsking = ({ runs: live = [] }: AppEvents['board']): boolean =>
+    const isAsking = ({ runs: live }: AppEvents['board']): boolean =>
       live.some(({ phase }) => phase === 'looking_up');
     const board = await tab.next('board');
     if (!isAsking(board))
