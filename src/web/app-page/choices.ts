@@ -16,7 +16,8 @@ export function leavesOf(tree: readonly FieldNode[]): readonly FieldNode[] {
 
 /** What to begin with when somebody wants to choose: what answers say at their first level. */
 export function firstFields(tree: readonly FieldNode[]): readonly ChosenField[] {
-  const values = tree.filter(({ kind }) => kind === 'value');
+  // The domain has a column of its own in every result.
+  const values = tree.filter(({ kind, name }) => kind === 'value' && name !== 'domain');
   return (values.length > 0 ? values : leavesOf(tree)).map(fieldOf);
 }
 

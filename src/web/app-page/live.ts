@@ -48,11 +48,15 @@ export function listen(): void {
 const AGAIN_MS = 3_000;
 
 async function listenAgain(): Promise<void> {
-  await new Promise((resolve) => setTimeout(resolve, AGAIN_MS));
-  const status = await fetch('api/state').then(
-    (answer) => answer.status,
-    () => 0,
-  );
-  if (status === 401) link.value = 'signed_out';
-  else listen();
+  for (;;) {
+    await new Promise((resolve) => setTimeout(resolve, AGAIN_MS));
+    const status = await fetch('api/state').then(
+      (answer) => answer.status,
+      () => 0,
+    );
+    if (status !== 401) break;
+    // Signing in on another tab signs this one in too.
+    link.value = 'signed_out';
+  }
+  listen();
 }

@@ -122,7 +122,7 @@ function Connected({ state }: { readonly state: AppState }): JSX.Element {
 function Link(): JSX.Element {
   const text =
     link.value === 'lost' && app.value
-      ? 'Brandfill does not answer; trying again. Runs are not harmed.'
+      ? 'Brandfill does not answer. What you see is from before; if its window is closed, start it again.'
       : link.value === 'signed_out' && app.value
         ? 'Signed out: open the address that Brandfill shows where it was started.'
         : '';

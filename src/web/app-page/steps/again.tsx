@@ -61,6 +61,14 @@ function HowAgain({ run }: { readonly run: AppRun }): JSX.Element {
   const found = again.value;
   return (
     <>
+      {run.isRehearsal ? (
+        <Note kind="info">
+          <p>
+            This was a rehearsal, and its stand-in ends with Brandfill. Connect to a real API, run
+            the list once, and have that one repeated.
+          </p>
+        </Note>
+      ) : null}
       <section class="panel" aria-labelledby="night">
         <h3 id="night">Tomorrow night too</h3>
         <p>

@@ -202,7 +202,7 @@ function HowItEnded({ run }: { readonly run: AppRun }): JSX.Element {
   const statuses = statusesOf(run);
   return (
     <div class="panel">
-      <p class="headline">{summaryOf(run)}</p>
+      {statuses.length > 0 ? <p class="headline">{summaryOf(run)}</p> : null}
       {statuses.length > 0 ? (
         <Figures
           items={statuses.map(([status, rows]) => ({
