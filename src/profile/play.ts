@@ -33,19 +33,21 @@ const CALLS_UNTIL_READY = 1;
  * the others most are found, some are not, and some are pending at first. What means that a domain is
  * asked again gets a record at its second call, as if it were ready by then.
  */
-export function playProfile({ content, api }: Profile): Play {
+export function playProfile({ name, content, api }: Profile): Play {
   const { samples = [] } = content;
   const endpoint = createEndpoint({ baseUrl: 'http://sandbox', profile: api });
   const pathOf = (domain: string): string => endpoint.path(domain);
   const first = (...means: readonly string[]): SampleFile | undefined =>
     samples.find((sample) => means.includes(sample.means));
   const found = first('found') ?? { status: 200, body: { name: 'Example' }, means: 'found' };
+  // Two APIs do not lack the same domains.
+  const own = numberOf(name);
   const ordinary = [first('not_found'), first('pending')];
 
   function sampleOf(domain: string): SampleFile {
     const [, number] = /^sample-(\d+)\./.exec(domain) ?? [];
     const named = number === undefined ? undefined : samples[Number(number) - 1];
-    return named ?? ordinary[numberOf(domain) % 10] ?? found;
+    return named ?? ordinary[(numberOf(domain) + own) % 10] ?? found;
   }
 
   return {

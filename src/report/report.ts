@@ -55,6 +55,7 @@ export function createRunReport(run: ReportedRun): RunReport {
     ...describeCalls(run),
     cost: describeCost(run),
     bill: describeBill(run),
+    apis: describeApis(run),
     ...describeRows(run),
     files: describeFiles(run),
     settings: [...showSettings(run.settings)],
@@ -114,9 +115,32 @@ function describeBill({ recording, summary, settings }: ReportedRun): RunReport[
   return { ...bill, most: recording.plan?.bill?.units ?? null, price, total };
 }
 
+function describeApis({ recording, summary, settings }: ReportedRun): RunReport['apis'] {
+  const { plan } = recording;
+  const planned = [plan, plan?.second];
+  const prices = [settings.price, settings.thenPrice];
+  return (summary?.apis ?? []).map(
+    ({ name, found, lookups, calls, throttled, bill, cost = null, stopped }, at) => {
+      const most = planned[at]?.bill?.units ?? null;
+      const price = prices[at] ?? null;
+      const total = price === null ? null : cost;
+      return {
+        name,
+        found,
+        lookups,
+        calls,
+        throttled,
+        bill: bill ? { units: bill.units, unit: bill.unit, most, price, total } : null,
+        cost,
+        stopReason: stopped?.reason ?? null,
+      };
+    },
+  );
+}
+
 function describeCost({ recording, summary, settings }: ReportedRun): RunReport['cost'] {
   const { price } = settings;
-  if (price === undefined || summary?.bill) return null;
+  if (price === undefined || summary?.bill || recording.plan?.second) return null;
   const { calls = 0, throttled = 0 } = summary ?? recording.progress ?? {};
   const paid = calls - throttled;
   const planned = recording.plan?.cost ?? null;

@@ -41,7 +41,7 @@ function eventfulRun(): Partial<ReportedRun> {
     rowOf({ number: 3, domain: 'b.com', status: 'failed', reason: 'http_503', attempts: 6 }),
     rowOf({ number: 4, domain: 'c.com', status: 'rejected', reason: 'Go away', httpStatus: 403 }),
   ];
-  beginRows()(rows);
+  beginRows().take(rows);
   return {
     recording,
     settings: settingsOf({ auth: 'bearer', price: '0.01' }),
@@ -128,7 +128,7 @@ describe('the data of a report', () => {
     ['anything', undefined, 'No usable answer came'],
   ])('advises on %s', (reason, httpStatus, advice) => {
     const { recording, beginRows } = recordRun();
-    beginRows()([rowOf({ status: 'failed', reason, httpStatus })]);
+    beginRows().take([rowOf({ status: 'failed', reason, httpStatus })]);
     expect(reportOf({ recording }).reasons[0]?.advice).toContain(advice);
   });
 
@@ -146,7 +146,9 @@ describe('the data of a report', () => {
   it('has the credential nowhere, wherever it came from', () => {
     const { recording, recorder, beginRows } = recordRun();
     recorder.onEvent({ type: 'notice', message: 'The key is hush-1234.' });
-    beginRows()([rowOf({ status: 'rejected', reason: 'hush-1234', raw: 'hush-1234,hush-1234\n' })]);
+    beginRows().take([
+      rowOf({ status: 'rejected', reason: 'hush-1234', raw: 'hush-1234,hush-1234\n' }),
+    ]);
     const report = reportOf({ recording, redact: (text) => text.replaceAll('hush-1234', '***') });
     expect(JSON.stringify(report)).not.toContain('hush');
     expect(report.reasons[0]?.examples[0]).toMatchObject({ cell: '***', text: '***,***' });

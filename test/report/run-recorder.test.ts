@@ -9,7 +9,7 @@ describe('a recorder', () => {
       columnAt(0, 'brand_name'),
       columnAt(1, 'brand_city'),
     ]);
-    const take = beginRows();
+    const { take } = beginRows();
     take([rowOf({ values: ['Acme', null] }), rowOf({ values: ['', 'Ulm'] })]);
     take([rowOf({ values: [0, undefined] }), rowOf({ status: 'failed', values: ['x', 'y'] })]);
     expect(recording.rows?.fills.columns).toEqual([
@@ -21,7 +21,7 @@ describe('a recorder', () => {
 
   it('knows the domains that were tried most often in this run', () => {
     const { recording, beginRows } = recordRun();
-    beginRows()([
+    beginRows().take([
       rowOf({ domain: 'once.com' }),
       rowOf({ domain: 'twice.com', attempts: 2, number: 2 }),
       rowOf({ domain: 'six.com', attempts: 6, status: 'failed', reason: 'timeout', number: 3 }),

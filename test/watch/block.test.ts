@@ -306,6 +306,21 @@ describe('the block of the lookups', () => {
     expect(linesOf(progress, 80)[2]).toBe(`48 calls/s, ${said}, about 13 min left`);
   });
 
+  it('says what was billed beside the calls, of two APIs each in its unit', () => {
+    const bill = { units: 1_234.5, unit: 'credits' };
+    expect(linesOf({ ...MIDDLE, bill }, 80)[2]).toBe(
+      '48 calls/s, 1,234.5 credits, limit about 50/s, about 13 min left',
+    );
+    const apis = [
+      { name: 'acme', done: 9, calls: 9, bill },
+      { name: 'free', done: 9, calls: 9 },
+      { name: 'bolt', done: 1, calls: 1, bill: { units: 3, unit: 'tokens' } },
+    ];
+    expect(linesOf({ ...MIDDLE, apis }, 100)[2]).toBe(
+      '48 calls/s, acme 1,234.5 credits, bolt 3 tokens, limit about 50/s, about 13 min left',
+    );
+  });
+
   it('leaves the time out when nobody knows it, or when nothing is left', () => {
     expect(createLookupsBlock(PLAIN).lines(80)).toEqual([]);
     expect(linesOf({ ...MIDDLE, isPaused: true }, 80)[2]).not.toContain('left');

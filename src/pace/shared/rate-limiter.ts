@@ -36,6 +36,8 @@ export interface SharedRateLimiterOptions {
   readonly worker: string;
   /** A fixed rate that all workers together never exceed. Without one, the rate is found. */
   readonly rate?: Rate | undefined;
+  /** The documented rate, which calls start at while nothing was learned. @default none */
+  readonly startRate?: Rate | undefined;
   /** The most calls of this process at the same time. */
   readonly callers: number;
   /** The longest outage that is waited for. */
@@ -82,12 +84,12 @@ const ANSWER_MS = 5_000;
  */
 export function createSharedRateLimiter(options: SharedRateLimiterOptions): SharedRateLimiter {
   const { stored, worker, rate, callers, maxOutageMs, onOutageTooLong, clock } = options;
-  const { random = Math.random } = options;
+  const { startRate, random = Math.random } = options;
   const inFlight = new CallsInFlight();
   const waiting = createWaitQueue();
   const starts = new HeldStarts();
   const news = new CallNewsBox();
-  let known: SharedPace = readSharedPace(undefined, { nowMs: 0, rate });
+  let known: SharedPace = readSharedPace(undefined, { nowMs: 0, rate, startRate });
   let lease: Lease = NO_LEASE;
   /** The offset from the time of this process to that of the state. */
   let aheadMs = 0;
@@ -204,7 +206,7 @@ export function createSharedRateLimiter(options: SharedRateLimiterOptions): Shar
       const { nowMs, version, state } = reading;
       aheadMs = nowMs - clock.nowMs();
       cameMs ??= nowMs;
-      const shared = readSharedPace(state, { nowMs, rate });
+      const shared = readSharedPace(state, { nowMs, rate, startRate });
       const newsNow = newsOf(told);
       const before = starts.counts;
       const taken = takeLease(shared, newsNow, nowMs);

@@ -147,9 +147,9 @@ export function takeChunks(options: TakeChunksOptions): ChunkTaker {
     recipients,
     returns,
     paused,
-    countCalls: async ({ replyTo = '', maxCalls }) => {
+    countCalls: async ({ replyTo = '', maxCalls, maxCost }) => {
       const runId = findRunId(replyTo);
-      return runId === undefined ? undefined : await callsOfRuns.of(runId, maxCalls);
+      return runId === undefined ? undefined : await callsOfRuns.of(runId, { maxCalls, maxCost });
     },
     mayRefuse: (chunk, api) => otherApis.mayRefuse(chunk, api),
     returnJob: async ({ job, token }) => {
