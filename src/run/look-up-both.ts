@@ -1,3 +1,4 @@
+import { countOf } from '../common/format.ts';
 import type { RunInstruments } from '../metrics/metrics.ts';
 import { createHashTable } from '../producer/distinct-domains.ts';
 import type { Progress, RowProgress, RunEvent } from '../watch/events.ts';
@@ -57,7 +58,7 @@ export async function lookUpAtBoth(
   const passedOn = await findPassedOn(run, isLeftOut);
   const goesOn = totals.stopped === undefined || GOES_ON.has(totals.stopped.reason);
   if (!goesOn || passedOn.lookups === 0 || !job.second) return both(totals, nothingAsked(totals));
-  const message = `${second.name} is asked about ${passedOn.lookups.toLocaleString('en-US')} domains that ${first.name} does not have.`;
+  const message = `${second.name} is asked about ${countOf(passedOn.lookups, 'domain')} that ${first.name} does not have.`;
   context.onEvent({ type: 'notice', message, level: 'info' });
   const other = await lookUp({
     job: job.second,
