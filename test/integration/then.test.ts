@@ -532,6 +532,23 @@ describe('over Redis', () => {
     });
   });
 
+  it('a run that makes lookups itself asks both, each within its own bounds', async () => {
+    const { first, second, folder, args } = await openTwo(kinds(10, 1, 2, 3));
+    const redis = await useRedis();
+    const place = { cwd: folder.path, env: { ...KEYS, BRANDFILL_QUEUE: redis.url } };
+    const flags = ['--max-cost', '110', '--then-max-calls', '12', '--json'];
+    const ended = await run([...args, ...flags], place);
+    expect(ended.code, ended.stderr).toBe(4);
+    const { stopped, statuses, apis } = summaryOf(ended);
+    expect(stopped).toEqual({ reason: 'max_calls', api: 'bolt' });
+    expect(apis?.map(({ calls, bill }) => [calls, bill?.units])).toEqual([
+      [30, 100],
+      [12, 36],
+    ]);
+    expect(statuses.skipped).toBe(8);
+    expect([first.stats().calls, second.stats().calls]).toEqual([30, 12]);
+  });
+
   it('a run that is killed in the second pass finds what its workers found meanwhile', async () => {
     const two = await openTwo(kinds(100, 2, 3), { latencyMs: 10 });
     const { first, second, folder, args } = two;
