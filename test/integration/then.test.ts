@@ -285,13 +285,13 @@ describe('a second API', () => {
     const one = await runHere([...flags, '--then-max-calls', '4'], place);
     expect(one.code).toBe(4);
     const { stopped, statuses, apis } = summaryOf(one);
-    expect(stopped).toEqual({ reason: 'max_calls', api: 'bolt' });
+    expect(stopped).toEqual({ reason: 'max_calls', api: 'bolt', isSecond: true });
     expect(statuses.skipped).toBe(16);
     expect(apis?.map(({ calls }) => calls)).toEqual([20, 4]);
-    expect(one.stderr).toContain('bolt: All calls of --max-calls are made.');
+    expect(one.stderr).toContain('bolt: All calls of --then-max-calls are made.');
     expect(column(rowsOf(folder.read('list.failures.csv')), 'brand_reason')).toContain('max_calls');
     const two = await runHere([...flags, '--then-max-cost', '20'], place);
-    expect(summaryOf(two).stopped).toEqual({ reason: 'max_cost', api: 'bolt' });
+    expect(summaryOf(two).stopped).toEqual({ reason: 'max_cost', api: 'bolt', isSecond: true });
     expect(second.stats().charged).toBe(4 * 3 + 18);
     const three = await runHere([...args, '--json'], place);
     expect(three.code, three.stderr).toBe(0);
@@ -540,7 +540,7 @@ describe('over Redis', () => {
     const ended = await run([...args, ...flags], place);
     expect(ended.code, ended.stderr).toBe(4);
     const { stopped, statuses, apis } = summaryOf(ended);
-    expect(stopped).toEqual({ reason: 'max_calls', api: 'bolt' });
+    expect(stopped).toEqual({ reason: 'max_calls', api: 'bolt', isSecond: true });
     expect(apis?.map(({ calls, bill }) => [calls, bill?.units])).toEqual([
       [30, 100],
       [12, 36],
