@@ -19,8 +19,16 @@ export interface JoinOptions {
   readonly fieldsOf?: ((domain: string, isStale: boolean) => readonly Field[]) | undefined;
   /** Fills blank cells of the list's own columns. */
   readonly fill?: Fill | undefined;
+  /** Puts a corrected cell into a row. @default none is corrected */
+  readonly mend?: ((number: number, row: RowText) => RowText) | undefined;
   /** Why rows without an outcome were not asked. */
   readonly skipReason: string;
+}
+
+/** A row as it is in the list, and the number of its cells. */
+export interface RowText {
+  readonly raw: string;
+  readonly fields: number;
 }
 
 /**
@@ -28,15 +36,14 @@ export interface JoinOptions {
  * out.
  */
 export function join(options: JoinOptions): AsyncGenerator<readonly OutputRow[]> {
-  const { source, headBytes, index, answers, enriched, fill, skipReason } = options;
+  const { source, headBytes, index, answers, enriched, fill, mend, skipReason } = options;
   const { fieldsOf = () => enriched } = options;
   const nothing = enriched.map(() => undefined);
   let number = 0;
 
   // Objects are written out in full: a spread with more members added costs several times as much.
   function unasked(
-    { fields, note }: IndexedRow,
-    raw: string,
+    { raw, fields, note }: RowText & Pick<IndexedRow, 'note'>,
     { domain, status, reason }: Pick<JoinedRow, 'domain' | 'status' | 'reason'>,
   ): JoinedRow {
     const httpStatus = undefined;
@@ -58,18 +65,30 @@ export function join(options: JoinOptions): AsyncGenerator<readonly OutputRow[]>
     };
   }
 
-  function joinRow(row: IndexedRow, raw: string, grow: (sizeBytes: number) => void): JoinedRow {
+  function joinRow(row: IndexedRow, text: string, grow: (sizeBytes: number) => void): JoinedRow {
     number += 1;
-    const { fields, text } = row;
+    const own = { raw: text, fields: row.fields };
+    return joinText(row, mend ? mend(number, own) : own, grow);
+  }
+
+  function joinText(
+    row: IndexedRow,
+    { raw, fields }: RowText,
+    grow: (sizeBytes: number) => void,
+  ): JoinedRow {
+    const { text, note } = row;
     if (row.kind === 'invalid') {
-      return unasked(row, raw, { domain: '', status: 'invalid', reason: text });
+      return unasked({ raw, fields, note }, { domain: '', status: 'invalid', reason: text });
     }
     const outcome = answers.outcomeOf(text);
     const isSettled = outcome !== undefined && isAnswer(outcome.status);
     const older = isSettled ? undefined : answers.staleOf(text);
     const answered = older ?? outcome;
     if (!answered) {
-      return unasked(row, raw, { domain: text, status: 'skipped', reason: skipReason });
+      return unasked(
+        { raw, fields, note },
+        { domain: text, status: 'skipped', reason: skipReason },
+      );
     }
     const { domain, fetchedAtMs } = answered;
     const status = older ? 'stale' : answered.status;

@@ -18,7 +18,7 @@ export interface PlannedRows {
   readonly invalidRows: number;
   /** These rows by reason, such as `empty`. */
   readonly invalidByReason: Readonly<Record<string, number>>;
-  /** At most three of these rows. */
+  /** Some of these rows: three of them, unless more are asked for. */
   readonly invalidExamples: readonly InvalidRow[];
   /** Domains with a fresh outcome in the store, which need no call. */
   readonly freshDomains: number;
@@ -98,6 +98,10 @@ export interface PlanOptions {
   readonly domainRows?: Pick<DomainRows, 'again'>;
   /** The index that gets an entry for each row. */
   readonly index: Pick<RowIndex, 'append' | 'end'>;
+  /** The text of a cell that was corrected since the list was made, by the number of its row. */
+  readonly mended?: ReadonlyMap<number, string> | undefined;
+  /** The most rows without a domain that are shown. @default 3 */
+  readonly mostExamples?: number | undefined;
   /** Ends the reading early, with the signal's reason. */
   readonly signal: AbortSignal;
 }
@@ -129,7 +133,8 @@ export async function makePlan(options: PlanOptions): Promise<MadePlan> {
   const { source, format, column, readDomain, look, onBatch, notes, domainRows, index, signal } =
     options;
   const distinct = createHashTable();
-  const invalid = createInvalidRows(MOST_EXAMPLES);
+  const invalid = createInvalidRows(options.mostExamples ?? MOST_EXAMPLES);
+  const { mended } = options;
   const headerFields = format.columns.length;
   let rows = 0;
   let freshDomains = 0;
@@ -158,9 +163,11 @@ export async function makePlan(options: PlanOptions): Promise<MadePlan> {
     if (format.isTable && fields < headerFields) shortRows += 1;
     firstShiftedLine ??= row.shiftedInLine;
     const note = notes?.noteOf(row.others ?? []);
-    const found = domainOf(row, readDomain);
+    const corrected = mended?.get(rows);
+    const found = corrected === undefined ? domainOf(row, readDomain) : readDomain(corrected);
     if ('invalid' in found) {
-      invalid.add({ ...placeOf(row, rows), reason: found.invalid, cell: row.cell });
+      const cell = corrected ?? row.cell;
+      invalid.add({ ...placeOf(row, rows), reason: found.invalid, cell });
       return { kind: 'invalid', sizeBytes, fields, text: found.invalid, note };
     }
     const { domain: text } = found;

@@ -9,6 +9,7 @@ import { isFilled, type ReadyRows } from '../collector/ready-rows.ts';
 import { createRowAnswers, type RowAnswers } from '../collector/row-answers.ts';
 import { BrandfillError, describeSystemError } from '../common/errors.ts';
 import { formatCount } from '../common/format.ts';
+import type { RowRecorder } from '../report/run-recorder.ts';
 import { shorten } from '../rows/columns/names.ts';
 import type { SavedColumn } from '../store/saved-columns.ts';
 import { MOST_SHAPES } from '../store/shapes.ts';
@@ -71,7 +72,8 @@ export async function joinRows(
     enriched,
     fieldsOf: given?.of,
     fill: run.fill,
-    skipReason: reason ?? 'pruned',
+    mend: mendOf(run),
+    skipReason: reason ?? (context.mended?.isOnly ? 'interrupted' : 'pruned'),
   });
   return {
     ...run,
@@ -91,6 +93,16 @@ export async function joinRows(
       expected: run.plan.rows,
       onEvent: context.onEvent,
     }),
+  };
+}
+
+function mendOf({ context, format, column }: PlannedRun): JoinOptions['mend'] {
+  const cells = context.mended?.cells;
+  if (!cells) return undefined;
+  const filler = format.createFiller([column], true);
+  return (number, row) => {
+    const text = cells.get(number);
+    return text === undefined ? row : filler.fill(row.raw, row.fields, [text]);
   };
 }
 
@@ -152,7 +164,7 @@ interface Counting {
   /** What wrote rows during the first reading. */
   readonly ready: Pick<ReadyRows, 'filled'> | undefined;
   /** Records the rows for the report. */
-  readonly record: ((rows: readonly JoinedRow[]) => void) | undefined;
+  readonly record: RowRecorder | undefined;
   readonly expected: number;
   readonly onEvent: RunContext['onEvent'];
 }
@@ -163,20 +175,25 @@ async function* count(
   { statuses, tally, blank, ready, record, expected, onEvent }: Counting,
 ): AsyncGenerator<readonly OutputRow[]> {
   const teller = createRowTeller({ total: expected, onEvent });
+  let allWritten = 0;
   for await (const batch of rows) {
     const listed = batch.filter(isListed);
     for (const row of listed) statuses[row.status] += 1;
     if (tally) for (const row of listed) if (row.status === 'found') tally(row);
     blank.add(listed);
-    record?.(listed);
+    record?.take(listed);
     let written = 0;
     for (const row of batch) if (row.status === 'written') written += row.rows;
     statuses.found += written;
-    blank.addWritten(written, ready?.filled ?? 0);
     yield batch;
     teller.add(listed.length + written);
+    allWritten += written;
   }
   teller.end();
+  if (ready && allWritten > 0) {
+    blank.addWritten(allWritten, ready.filled);
+    record?.takeWritten(allWritten, ready.filled);
+  }
   const message = blank.describe();
   if (message !== undefined) onEvent({ type: 'notice', message });
   const counted = sumOf(statuses);
@@ -191,8 +208,8 @@ async function* count(
 /** The columns that the user asked for and for which no answer has a value. */
 interface BlankColumns {
   add(rows: readonly JoinedRow[]): void;
-  /** @param filled which of the columns have a value in some of them, one bit each */
-  addWritten(rows: number, filled: number): void;
+  /** @param filled in how many of them each column has a value */
+  addWritten(rows: number, filled: readonly number[]): void;
   /** Names these columns, once all rows were added; undefined when there is nothing to report. */
   describe(): string | undefined;
 }
@@ -222,7 +239,7 @@ function createBlankColumns(columns: readonly OutputColumn[]): BlankColumns {
     },
     addWritten: (rows, filled) => {
       found += rows;
-      for (const at of blank.keys()) if ((filled & (1 << at)) !== 0) blank.delete(at);
+      for (const at of blank.keys()) if ((filled[at] ?? 0) > 0) blank.delete(at);
     },
     describe: () => {
       if (blank.size === 0 || found < LEAST_ROWS) return undefined;

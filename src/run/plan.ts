@@ -6,7 +6,7 @@ import type { ShapeUses } from '../collector/fields/rank-paths.ts';
 import { createDomainSample, type DomainSample } from '../collector/fields/rank-paths.ts';
 import { chooseOutputPaths } from '../collector/output/output-paths.ts';
 import { LayoutDiffers } from '../collector/ready-rows.ts';
-import { noteOfWritten } from '../collector/row-notes.ts';
+import { hasBlanks, noteOfWritten } from '../collector/row-notes.ts';
 import { billOf, costOf, costOfUnits, microsOf } from '../common/format.ts';
 import { createCloser } from '../common/lifetime.ts';
 import { callsIdOf, type Job, nameApi, paceIdOf } from '../options/api.ts';
@@ -17,6 +17,7 @@ import { assertColumnsThere } from '../producer/choose-column.ts';
 import { createDomainRows, type DomainRows } from '../producer/distinct-domains.ts';
 import { makePlan, type Plan, type PlanEstimate, type PlanOfSecond } from '../producer/plan.ts';
 import { createRowIndex, type RowIndex } from '../producer/row-index.ts';
+import type { DomainReader } from '../rows/domain/domain-reader.ts';
 import type { ListInput } from '../rows/list-input.ts';
 import type { Extent, RowColumn } from '../rows/row-format.ts';
 import { type Dated, type Freshness, isFresh } from '../store/freshness.ts';
@@ -94,8 +95,13 @@ async function readRows(
   ready?: ReadyOfRun,
 ): Promise<PlannedRun> {
   const { job, context, closer, source, format, column, readDomain } = list;
+  const { mended } = context;
   const seen = await seeStore(list, store);
-  const { apis, isUsable } = seen;
+  const { apis } = seen;
+  const asked = mended?.isOnly ? domainsIn(mended.cells, readDomain) : undefined;
+  const isUsable = asked
+    ? (domain: string, outcome: Dated) => !asked.has(domain) || seen.isUsable(domain, outcome)
+    : seen.isUsable;
   const keepsRows = ready !== undefined;
   const index = closer.add(await createRowIndex(list.spoolFolder, { keepsRows }));
   // Rows that are left over are noted again when the run is over.
@@ -114,11 +120,13 @@ async function readRows(
       rows += 1;
       sample.add(domain);
       const isLeftOver = mayBeLeftOver && store.leftOvers.has(domain);
-      const writer = isLeftOver ? undefined : ready?.rows;
-      const dueAt = apis?.dueAt(domain);
+      const isToFill = list.fill !== undefined && hasBlanks(note);
+      const writer = isLeftOver || isToFill ? undefined : ready?.rows;
+      const mayAsk = !asked || asked.has(domain);
+      const dueAt = mayAsk ? apis?.dueAt(domain) : undefined;
       if (dueAt) return dueAt === 'first' ? 'due' : 'passed_on';
       const head = writer?.find(domain) ?? seen.store.findHead(domain);
-      if (!head || !isUsable(domain, head)) return 'due';
+      if (!head || !isUsable(domain, head)) return mayAsk ? 'due' : 'known';
       const sizeBytes = head.status === 'found' ? (writer?.write(row, domain, head) ?? 0) : 0;
       countShape(freshShapes, head.shapeId, rows);
       if (sizeBytes === 0) return 'known';
@@ -130,6 +138,8 @@ async function readRows(
     notes: list.notes,
     domainRows,
     index,
+    mended: mended?.cells,
+    mostExamples: context.mostExamples,
     signal: context.signal,
   });
   await ready?.rows.end();
@@ -191,6 +201,14 @@ async function planSecond(
   const mostLookups = passedOn.lookups + lookupsOfFirst;
   const { estimate: _, ...calls } = await planCalls(mostLookups, second, store);
   return { second: { api: name, ...passedOn, mostLookups, ...calls } };
+}
+
+function domainsIn(
+  cells: ReadonlyMap<number, string>,
+  readDomain: DomainReader,
+): ReadonlySet<string> {
+  const found = [...cells.values()].map(readDomain);
+  return new Set(found.flatMap((read) => ('domain' in read ? [read.domain] : [])));
 }
 
 /**

@@ -34,18 +34,16 @@ interface BeginOptions {
 
 /**
  * Begins the output before the lookups, if its columns are known already: because the user named
- * them, or because the last output of this list had them. Undefined when they are not, or a row
- * depends on more than its domain.
+ * them, or because the last output of this list had them. Undefined when they are not, or have
+ * pictures, which are fetched after the lookups.
  */
 export async function beginReadyRows(
   list: OpenedList,
   { store, outputs, ids }: BeginOptions,
 ): Promise<ReadyOfRun | undefined> {
-  const { job, context, format, fill } = list;
+  const { job, context, format } = list;
   const { fields, logos, maxColumns } = job.settings;
-  const dependsOnMore = [context.report, fill, logos, job.second].some(
-    (part) => part !== undefined,
-  );
+  const dependsOnMore = [context.mended, logos, job.second].some((part) => part !== undefined);
   const isWide =
     format.isTable && format.sampleRows.some(({ length }) => length > format.columns.length);
   if (dependsOnMore || isWide || !store.hasAnswers()) return undefined;
@@ -60,7 +58,7 @@ export async function beginReadyRows(
   const paths = new Set(enriched.flatMap(({ path }) => (path ? [JSON.stringify(path)] : [])));
   const rows = createReadyRows({
     output,
-    columns: columns.out,
+    columns,
     enriched,
     store,
     isCovered: (shapeId) =>

@@ -1,6 +1,6 @@
 import { createRateChart } from './chart.js';
 import { make, show, showTable, table } from './dom.js';
-import { count, counted, duration, percent, rate, time } from './format.js';
+import { amount, count, counted, duration, percent, rate, time } from './format.js';
 
 /** @import { RunAction, RunState } from '../board.ts' */
 
@@ -80,7 +80,7 @@ export function createRunCard(id, ask) {
   );
   const element = make(
     'article',
-    { 'aria-labelledby': `run-${id}` },
+    { class: 'run-card', 'aria-labelledby': `run-${id}` },
     make('div', { class: 'head' }, title, phase),
     about,
     bar,
@@ -213,7 +213,7 @@ function showNumbers(run, list) {
  * @returns {readonly [string, string]}
  */
 function billedNumber(name, { units, unit }) {
-  return [name, `${units.toLocaleString('en-US', { maximumFractionDigits: 6 })} ${unit}`];
+  return [name, amount(units, unit)];
 }
 
 /**
