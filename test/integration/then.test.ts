@@ -5,6 +5,7 @@ import { parseProfile } from '../../src/profile/read-profile.ts';
 import type { SandboxOptions } from '../../src/sandbox/options.ts';
 import type { Sandbox } from '../../src/sandbox/server.ts';
 import type { Progress } from '../../src/watch/events.ts';
+import { PNG } from '../logos/svgs.ts';
 import { useRedis } from '../support/redis.ts';
 import { openApi, openServer } from './support/api.ts';
 import { type Running, run, start, summaryOf } from './support/command.ts';
@@ -421,6 +422,38 @@ describe('a second API', () => {
     };
     for await (const row of enrichRows(options)) rows.push([row['brand_name'], row['brand_api']]);
     expect(rows).toEqual([['Bolt Sample-2', 'bolt']]);
+  });
+
+  it('has its logos saved, too', async () => {
+    const folder = openFolder();
+    const first = await openServer((_, response) => response.writeHead(404).end('{"no":1}'));
+    const pictures = await openServer((_, response) =>
+      response.writeHead(200, { 'content-type': 'image/png' }).end(PNG),
+    );
+    const second = await openServer(({ url = '' }, response) =>
+      response.end(JSON.stringify({ site: url.slice(4), icon: `${pictures.url}${url}.png` })),
+    );
+    for (const [name, { url }] of [
+      ['one', first],
+      ['two', second],
+    ] as const) {
+      const request = `request: { baseUrl: "${url}", path: "/b/{domain}" }`;
+      folder.write(`${name}.yaml`, `title: ${name}\n${request}\n`);
+    }
+    folder.write('list.csv', listOf(['a.com', 'b.com']));
+    const allowed = ['--logo-field', 'icon', '--logo-allow', new URL(pictures.url).host];
+    const args = ['enrich', 'list.csv', '--api', 'one.yaml', '--then', 'two.yaml'];
+    for (const saved of [2, 0]) {
+      const ended = await runHere([...args, '--logos', 'logos', ...allowed, '--json'], {
+        cwd: folder.path,
+      });
+      expect(summaryOf(ended).logos, ended.stderr).toMatchObject({ saved, kept: 2 - saved });
+    }
+    const rows = rowsOf(folder.read('list.enriched.csv'));
+    expect(rows.map((row) => [row['brand_api'], row['brand_logo_file']])).toEqual([
+      ['two', 'logos/a.com.png'],
+      ['two', 'logos/b.com.png'],
+    ]);
   });
 
   it('is asked about a sample, too, before the rest', async () => {
