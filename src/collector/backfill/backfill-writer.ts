@@ -1,8 +1,8 @@
 import { BrandfillError, describeSystemError } from '../../common/errors.ts';
 import { freeBytes } from '../../common/files.ts';
+import { PART_KINDS, type PartKind } from './journal.ts';
 import type { OutcomeLines } from './outcome-lines.ts';
 import { createPartSet, type PartSetOptions } from './part-set.ts';
-import { PART_KINDS, type PartKind } from './rotation.ts';
 
 /** Appends replies to files, each exactly once. */
 export interface BackfillWriter {

@@ -2,15 +2,15 @@ import { type FileHandle, lstat, open, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { OnNotice } from '../../common/errors.ts';
 import { syncFolder } from '../../common/files.ts';
-import type { Journal } from './journal.ts';
 import {
   fileName,
   isDue,
+  type Journal,
   nextFile,
   PART_KINDS,
   type PartKind,
   type PartState,
-} from './rotation.ts';
+} from './journal.ts';
 
 /** The files that are being written, at most one of each kind, and their entries in the journal. */
 export interface PartSet {

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { nextFile, type PartState } from '../../../src/collector/backfill/rotation.ts';
+import { nextFile, type PartState } from '../../../src/collector/backfill/journal.ts';
 
 const NOW_MS = Date.UTC(2026, 10, 21, 8, 30);
 const last: PartState = { hour: '2026-11-21T08', number: 3, bytes: 70, lines: 1, isOpen: false };
