@@ -18,7 +18,7 @@ export interface PlannedRows {
   readonly invalidRows: number;
   /** These rows by reason, such as `empty`. */
   readonly invalidByReason: Readonly<Record<string, number>>;
-  /** At most three of these rows. */
+  /** Some of these rows. */
   readonly invalidExamples: readonly InvalidRow[];
   /** Domains with a fresh outcome in the store, which need no call. */
   readonly freshDomains: number;
@@ -86,6 +86,8 @@ export interface PlanOptions {
   readonly index: Pick<RowIndex, 'append' | 'end'>;
   /** Ends the reading early, with the signal's reason. */
   readonly signal: AbortSignal;
+  /** How many rows without a domain are shown. @default 3 */
+  readonly mostExamples?: number;
 }
 
 /**
@@ -101,16 +103,15 @@ export interface RowNotes {
   noteOf(cells: readonly string[]): string;
 }
 
-const MOST_EXAMPLES = 3;
-
 /** Reads all rows once and finds out, without a call, what has to be done for each. */
 export async function makePlan(
   options: PlanOptions,
 ): Promise<{ readonly planned: PlannedRows; readonly extent: Extent }> {
   const { source, format, column, readDomain, look, onBatch, notes, domainRows, index, signal } =
     options;
+  const { mostExamples = 3 } = options;
   const distinct = createHashTable();
-  const invalid = createInvalidRows(MOST_EXAMPLES);
+  const invalid = createInvalidRows(mostExamples);
   const headerFields = format.columns.length;
   let rows = 0;
   let freshDomains = 0;
@@ -233,12 +234,12 @@ export function createInvalidRows(most: number): InvalidRows {
 }
 
 /** The domain of a row. A cell that may belong to another column is not even read. */
-export function domainOf(row: ScannedRow, readDomain: DomainReader): NormalizedDomain {
+function domainOf(row: ScannedRow, readDomain: DomainReader): NormalizedDomain {
   return row.shiftedInLine === undefined ? readDomain(row.cell) : invalidDomain('too_many_cells');
 }
 
 /** @param row its position among the rows */
-export function placeOf(
+function placeOf(
   { sheetRow, shiftedInLine: line }: ScannedRow,
   row: number,
 ): Pick<InvalidRow, 'row' | 'sheetRow' | 'line'> {
