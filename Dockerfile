@@ -23,7 +23,8 @@ RUN apt-get update \
   && apt-get install -y --no-install-recommends libstdc++6 tini=0.19.* \
   && rm -rf /var/lib/apt/lists/* \
   && useradd --uid 1000 --create-home node \
-  && install -d -o node -g node /data /data/out /data/.brandfill /out /store
+  && install -d -o node -g node /data /data/out /data/.brandfill /out /store \
+  && install -d -o node -g node -m 700 /lists
 COPY --from=build /usr/local/bin/node /usr/local/bin/node
 ENV NODE_ENV=production
 WORKDIR /app
@@ -31,6 +32,7 @@ COPY --from=build /app/node_modules ./node_modules
 COPY --from=build /app/dist ./dist
 COPY package.json ./
 COPY apis ./apis
+COPY samples ./samples
 USER node
 WORKDIR /data
 # The first one lets calls under way be finished. Give it 40 s: docker stop --time 40.

@@ -1,9 +1,18 @@
-import { cp } from 'node:fs/promises';
+import { cp, mkdir, readFile, writeFile } from 'node:fs/promises';
+import { createRequire } from 'node:module';
 import { join } from 'node:path';
-import { defineConfig } from 'rolldown';
+import { build, defineConfig } from 'rolldown';
 
 /** What the browser gets of the dashboard, as it is; types and settings of the compiler stay behind. */
 const PAGE = 'src/web/page';
+/** The page of `brandfill app`. It shows runs with the dashboard's card, and so has its styles too. */
+const APP_PAGE = 'src/web/app-page';
+const APP_STYLES = [
+  `${PAGE}/tokens.css`,
+  `${PAGE}/run-card.css`,
+  `${APP_PAGE}/style.css`,
+  `${APP_PAGE}/controls.css`,
+];
 
 /**
  * Few files instead of some five hundred: each one that Node has to find and read costs a start of the
@@ -22,5 +31,42 @@ export default defineConfig({
         await cp(PAGE, join(dir, 'page'), { recursive: true, filter: isServed });
       },
     },
+    {
+      name: 'page of the app',
+      writeBundle: ({ dir = 'dist' }) => buildAppPage(join(dir, 'app-page')),
+    },
   ],
 });
+
+/** Makes the page of the app: one script with the packages that it uses, one style sheet. */
+async function buildAppPage(folder: string): Promise<void> {
+  await mkdir(folder, { recursive: true });
+  const { resolve } = createRequire(import.meta.url);
+  await build({
+    input: `${APP_PAGE}/main.tsx`,
+    platform: 'browser',
+    tsconfig: `${APP_PAGE}/tsconfig.json`,
+    // The dashboard loads the chart beside its own files, as they are.
+    plugins: [
+      {
+        name: 'the chart from its package',
+        resolveId: (id) => (id === './uplot.js' ? resolve('uplot/dist/uPlot.esm.js') : null),
+      },
+    ],
+    output: { file: join(folder, 'main.js'), minify: true },
+  });
+  const styles = [resolve('uplot/dist/uPlot.min.css'), ...APP_STYLES];
+  await writeFile(join(folder, 'style.css'), await joined(styles));
+  await cp(`${APP_PAGE}/index.html`, join(folder, 'index.html'));
+  await cp(`${PAGE}/icon.svg`, join(folder, 'icon.svg'));
+  // What they ask of those who pass their code on.
+  const licenses = ['preact', '@preact/signals', 'uplot'].map((name) =>
+    join('node_modules', name, 'LICENSE'),
+  );
+  await writeFile(join(folder, 'licenses.txt'), await joined(licenses));
+}
+
+async function joined(files: readonly string[]): Promise<string> {
+  const texts = await Promise.all(files.map((file) => readFile(file, 'utf8')));
+  return texts.join('\n');
+}

@@ -1,5 +1,6 @@
 export type { EnrichedRow } from './collector/output/output-columns.ts';
 export { type AddOptions, type AddSummary, add } from './commands/add.ts';
+export { type AppOptions, type RunningApp, startApp } from './commands/app.ts';
 export { type Collected, type CollectOptions, collect } from './commands/collect.ts';
 export { type DashboardOptions, dashboard } from './commands/dashboard.ts';
 export type { EnrichOptions } from './commands/enrich.ts';

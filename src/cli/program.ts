@@ -3,6 +3,7 @@ import { withoutSecrets } from '../common/secrets.ts';
 import { readVersion } from '../version.ts';
 import { addAddCommand } from './add.ts';
 import { addApiCommand } from './api.ts';
+import { addAppCommand } from './app.ts';
 import { addCollectCommand } from './collect.ts';
 import type { CliContext } from './command.ts';
 import { addDashboardCommand } from './dashboard.ts';
@@ -24,6 +25,7 @@ export function createProgram(context: CliContext): Command {
     .configureOutput({
       outputError: (text, write) => write(withoutSecrets(text.replace(/^error: /, 'brandfill: '))),
     });
+  addAppCommand(program, context);
   addEnrichCommand(program, context);
   addRunCommand(program, context);
   addScheduleCommand(program, context);

@@ -15,10 +15,20 @@ export interface JoinOptions {
   readonly index: Pick<RowIndex, 'read'>;
   readonly answers: Pick<RowAnswers, 'outcomeOf' | 'staleOf'>;
   readonly enriched: readonly Field[];
+  /** The same as an answer has them. @default `enriched` */
+  readonly fieldsOf?: ((domain: string, isStale: boolean) => readonly Field[]) | undefined;
   /** Fills blank cells of the list's own columns. */
   readonly fill?: Fill | undefined;
+  /** Puts a corrected cell into a row. @default none is corrected */
+  readonly mend?: ((number: number, row: RowText) => RowText) | undefined;
   /** Why rows without an outcome were not asked. */
   readonly skipReason: string;
+}
+
+/** A row as it is in the list, and the number of its cells. */
+export interface RowText {
+  readonly raw: string;
+  readonly fields: number;
 }
 
 /**
@@ -26,14 +36,14 @@ export interface JoinOptions {
  * out.
  */
 export function join(options: JoinOptions): AsyncGenerator<readonly OutputRow[]> {
-  const { source, headBytes, index, answers, enriched, fill, skipReason } = options;
+  const { source, headBytes, index, answers, enriched, fill, mend, skipReason } = options;
+  const { fieldsOf = () => enriched } = options;
   const nothing = enriched.map(() => undefined);
   let number = 0;
 
   // Objects are written out in full: a spread with more members added costs several times as much.
   function unasked(
-    { fields, note }: IndexedRow,
-    raw: string,
+    { raw, fields, note }: RowText & Pick<IndexedRow, 'note'>,
     { domain, status, reason }: Pick<JoinedRow, 'domain' | 'status' | 'reason'>,
   ): JoinedRow {
     const httpStatus = undefined;
@@ -55,18 +65,30 @@ export function join(options: JoinOptions): AsyncGenerator<readonly OutputRow[]>
     };
   }
 
-  function joinRow(row: IndexedRow, raw: string, grow: (sizeBytes: number) => void): JoinedRow {
+  function joinRow(row: IndexedRow, text: string, grow: (sizeBytes: number) => void): JoinedRow {
     number += 1;
-    const { fields, text } = row;
+    const own = { raw: text, fields: row.fields };
+    return joinText(row, mend ? mend(number, own) : own, grow);
+  }
+
+  function joinText(
+    row: IndexedRow,
+    { raw, fields }: RowText,
+    grow: (sizeBytes: number) => void,
+  ): JoinedRow {
+    const { text, note } = row;
     if (row.kind === 'invalid') {
-      return unasked(row, raw, { domain: '', status: 'invalid', reason: text });
+      return unasked({ raw, fields, note }, { domain: '', status: 'invalid', reason: text });
     }
     const outcome = answers.outcomeOf(text);
     const isSettled = outcome !== undefined && isAnswer(outcome.status);
     const older = isSettled ? undefined : answers.staleOf(text);
     const answered = older ?? outcome;
     if (!answered) {
-      return unasked(row, raw, { domain: text, status: 'skipped', reason: skipReason });
+      return unasked(
+        { raw, fields, note },
+        { domain: text, status: 'skipped', reason: skipReason },
+      );
     }
     const { domain, fetchedAtMs } = answered;
     const status = older ? 'stale' : answered.status;
@@ -76,7 +98,9 @@ export function join(options: JoinOptions): AsyncGenerator<readonly OutputRow[]>
     const { key, blanks } = readNote(row.note);
     grow(answered.json.length); // its values may be most of it
     const answer = answered.status === 'found' ? findJsonObject(answered.json) : undefined;
-    const values = answer ? enriched.map((field) => field.valueOf(answer)) : nothing;
+    const values = answer
+      ? fieldsOf(domain, older !== undefined).map((field) => field.valueOf(answer))
+      : nothing;
     const own =
       answer && fill && blanks !== 0 ? fill.apply({ raw, fields }, answer, blanks) : undefined;
     return {

@@ -3,7 +3,12 @@ import { describeError } from '../common/exit-codes.ts';
 import type { RunControl } from '../common/run-control.ts';
 import { createJob, type Job } from '../options/api.ts';
 import { OPTIONS, OPTIONS_OF_FILES, type OptionKey, type OptionsOf } from '../options/options.ts';
-import { checkOptions, libraryNaming, type OptionKinds } from '../options/read-options.ts';
+import {
+  checkOptions,
+  libraryNaming,
+  type OptionKinds,
+  type SettingSources,
+} from '../options/read-options.ts';
 import type { Plan } from '../producer/plan.ts';
 import type { ListInput } from '../rows/list-input.ts';
 import { runToFiles, runToRows } from '../run/enrich.ts';
@@ -31,9 +36,9 @@ import type { RunEnd } from '../web/live-run.ts';
 export async function enrich(
   options: EnrichOptions,
   naming: OptionNaming = libraryNaming,
-  around: RunSurroundings = {},
+  { env = process.env, ...around }: EnrichSurroundings = {},
 ): Promise<Summary> {
-  const job = jobOf(options, { of: 'enrich', naming });
+  const job = jobOf(options, { of: 'enrich', naming, env });
   const run = job.settings.merge === undefined ? runToFiles : await loadRunToMerge();
   const { token } = options;
   const sight = { ...around, token, describe: naming as (key: string) => string };
@@ -67,7 +72,8 @@ async function loadRunToMerge(): Promise<typeof runToFiles> {
  * ```
  */
 export async function* enrichRows(options: EnrichOptions): AsyncGenerator<EnrichedRow, Summary> {
-  const job = jobOf(options, { of: 'enrichRows', naming: libraryNaming, pointless: FILES });
+  const { env } = process;
+  const job = jobOf(options, { of: 'enrichRows', naming: libraryNaming, env, pointless: FILES });
   const { token } = options;
   const { context, throwIfFailed } = createContext(options);
   const status = await openRunStatus(job, context, { token, describe: libraryNaming });
@@ -93,10 +99,11 @@ export async function* enrichRows(options: EnrichOptions): AsyncGenerator<Enrich
 export async function plan(
   options: EnrichOptions,
   naming: OptionNaming = libraryNaming,
+  { env = process.env, mostExamples }: PlanSurroundings = {},
 ): Promise<Plan> {
-  const job = jobOf(options, { of: 'plan', naming });
+  const job = jobOf(options, { of: 'plan', naming, env });
   const { context, throwIfFailed } = createContext(options);
-  const planned = await planOnly(options.input, job, context);
+  const planned = await planOnly(options.input, job, { ...context, mostExamples });
   throwIfFailed();
   return planned;
 }
@@ -110,17 +117,31 @@ const FILES = {
   why: 'its rows go to the caller, not into files',
 } as const;
 
+/** The surroundings of a run that a program starts for somebody else. */
+interface EnrichSurroundings extends RunSurroundings {
+  /** Where settings come from that are not given. @default process.env */
+  readonly env?: SettingSources['env'] | undefined;
+}
+
+/** The same for a plan. */
+interface PlanSurroundings extends Pick<EnrichSurroundings, 'env'> {
+  /** The most rows without a domain that are shown. @default 3 */
+  readonly mostExamples?: number | undefined;
+}
+
 interface Call {
   /** The function that was called. */
   readonly of: string;
   readonly naming: OptionNaming;
+  readonly env: SettingSources['env'];
   readonly pointless?: typeof FILES;
 }
 
-function jobOf(options: EnrichOptions, { of, naming, ...rest }: Call): Job {
+function jobOf(options: EnrichOptions, { of, naming, env, ...rest }: Call): Job {
   const describe = naming as (key: string) => string;
   checkOptions(options, { of, declared: OPTIONS, others: BESIDE_SETTINGS, describe, ...rest });
-  return createJob({ given: { ...options }, apiKey: options.apiKey, env: process.env, describe });
+  const { apiKey, thenApiKey } = options;
+  return createJob({ given: { ...options }, apiKey, thenApiKey, env, describe });
 }
 
 /** Options of a run that are no settings of a job. */
@@ -129,6 +150,8 @@ interface BesideSettings {
   readonly input: ListInput;
   /** The credential. @default BRANDFILL_API_KEY */
   readonly apiKey?: string | undefined;
+  /** The credential of the second API. @default the variable that its profile names */
+  readonly thenApiKey?: string | undefined;
   /** The name of the changes file from run to run, if its path has a date. @default its path */
   readonly changesId?: string | undefined;
   /** Asked before the first call. False ends it with an `AbortError`. @default no question */
@@ -147,6 +170,16 @@ interface BesideSettings {
   readonly onEvent?: ((event: RunEvent) => void) | undefined;
   /** Pauses, resumes and stops the run; made by `createRunControl`. @default no control */
   readonly control?: RunControl | undefined;
+  /**
+   * Corrected cells of the domain column: their texts by the number of their row, from 1. They stand
+   * in the output in place of what the list has there. @default none
+   */
+  readonly mended?: Readonly<Record<string, string>> | undefined;
+  /**
+   * With `mended`: looks up these rows alone. All others get what was stored of them, however old.
+   * @default false
+   */
+  readonly onlyMended?: boolean | undefined;
 }
 
 /** Options of a run. Durations are texts such as `'30d'`, or milliseconds. */
@@ -155,11 +188,14 @@ export interface EnrichOptions extends OptionsOf<typeof OPTIONS>, BesideSettings
 export const BESIDE_SETTINGS: OptionKinds<BesideSettings> = {
   input: 'list',
   apiKey: 'text',
+  thenApiKey: 'text',
   changesId: 'text',
   confirm: 'function',
   signal: 'signal',
   runId: 'text',
   onEvent: 'function',
   control: 'control',
+  mended: 'object',
+  onlyMended: 'flag',
   token: 'text',
 };

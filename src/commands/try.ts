@@ -42,6 +42,7 @@ interface BesideSettings {
 export async function tryDomain(
   options: TryOptions,
   naming: (key: string) => string = libraryNaming,
+  env: Readonly<Record<string, string | undefined>> = process.env,
 ): Promise<Trial> {
   const known = { declared: TRY_OPTIONS, others: OTHERS };
   checkOptions(options, { of: 'tryDomain', ...known, describe: naming });
@@ -51,8 +52,8 @@ export async function tryDomain(
     given: { ...options, domainColumn: TRIAL_COLUMN },
     others: TRY_OPTIONS,
     apiKey,
-    // One call needs no queue.
-    env: { ...process.env, BRANDFILL_QUEUE: undefined },
+    // One call needs no queue, and is about one API.
+    env: { ...env, BRANDFILL_QUEUE: undefined, BRANDFILL_THEN: undefined },
     describe: naming,
   });
   const { context, throwIfFailed } = createContext({ signal, onEvent });

@@ -7,6 +7,7 @@ import {
   FILE,
   FLAG,
   FOLDER,
+  integer,
   type Kind,
   LISTEN,
   LONGEST_TIMER_MS,
@@ -222,6 +223,40 @@ export const DASHBOARD_OPTIONS = {
   },
   ...DASHBOARD_ACCESS_OPTIONS,
   acceptEviction: OPTIONS.acceptEviction,
+} satisfies Declarations;
+
+export const APP_OPTIONS = {
+  /** The folder for lists, results and answers. @default `Brandfill` in the home of the user */
+  dir: {
+    kind: FOLDER,
+    env: 'BRANDFILL_APP_DIR',
+    description: 'folder for lists, results and answers (default: Brandfill in your home folder)',
+  },
+  /** The port of the page; 0 for any that is free. @default 4180, or a free one if that is taken */
+  port: {
+    kind: integer(0, 65_535),
+    description: 'port of the page; 0 for any that is free (default: 4180, or one that is free)',
+  },
+  /** The address to listen on. @default 127.0.0.1, for this machine alone */
+  host: {
+    kind: text('ADDRESS'),
+    default: '127.0.0.1',
+    description: 'address to listen on; for others to reach the page, with a token',
+  },
+  /** Names under which the page may be asked for, besides `localhost` and addresses. @default none */
+  allowHost: {
+    ...DASHBOARD_ACCESS_OPTIONS.allowHost,
+    description:
+      'name, or NAME:PORT, under which the page may be asked for, besides localhost and addresses',
+  },
+  /** A file that holds only the token. */
+  tokenFile: {
+    kind: FILE,
+    description:
+      'file that holds the token for the page; a token is required if other machines can reach it (default: BRANDFILL_APP_TOKEN, else none)',
+  },
+  /** Addresses of proxies that say in `X-Forwarded-For` who asks for the page. @default none */
+  trustedProxy: DASHBOARD_ACCESS_OPTIONS.trustedProxy,
 } satisfies Declarations;
 
 /**

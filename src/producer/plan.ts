@@ -18,7 +18,7 @@ export interface PlannedRows {
   readonly invalidRows: number;
   /** These rows by reason, such as `empty`. */
   readonly invalidByReason: Readonly<Record<string, number>>;
-  /** Some of these rows. */
+  /** Some of these rows: three of them, unless more are asked for. */
   readonly invalidExamples: readonly InvalidRow[];
   /** Domains with a fresh outcome in the store, which need no call. */
   readonly freshDomains: number;
@@ -50,6 +50,20 @@ export interface Plan extends PlannedRows {
   readonly cost: number | undefined;
   /** The most that the API bills for these calls; missing where no profile says what it bills. */
   readonly bill?: Bill;
+  /** What a second API is asked; missing without one. */
+  readonly second?: PlanOfSecond;
+}
+
+/** What a second API is asked, known before the first was asked. */
+export interface PlanOfSecond
+  extends Pick<Plan, 'lookups' | 'calls' | 'price' | 'cost'>,
+    Pick<Partial<Plan>, 'bill'> {
+  /** Its name. */
+  readonly api: string;
+  /** Rows whose domains the first API is not asked about, and this one is. */
+  readonly rows: number;
+  /** The most lookups: if the first API knows none of its domains. */
+  readonly mostLookups: number;
 }
 
 /** What an API bills. */
@@ -84,17 +98,19 @@ export interface PlanOptions {
   readonly domainRows?: Pick<DomainRows, 'again'>;
   /** The index that gets an entry for each row. */
   readonly index: Pick<RowIndex, 'append' | 'end'>;
+  /** The text of a cell that was corrected since the list was made, by the number of its row. */
+  readonly mended?: ReadonlyMap<number, string> | undefined;
+  /** The most rows without a domain that are shown. @default 3 */
+  readonly mostExamples?: number | undefined;
   /** Ends the reading early, with the signal's reason. */
   readonly signal: AbortSignal;
-  /** How many rows without a domain are shown. @default 3 */
-  readonly mostExamples?: number;
 }
 
 /**
- * `due`: the domain has to be looked up; `known`: the store has a fresh outcome of it. An entry: so
- * has it, and the row was written at once.
+ * `due`: the domain has to be looked up; `passed_on`: at the second API only; `known`: the store has a
+ * fresh outcome of it. An entry: so has it, and the row was written at once.
  */
-export type Look = 'due' | 'known' | (IndexedRow & { readonly kind: 'written' });
+export type Look = 'due' | 'passed_on' | 'known' | (IndexedRow & { readonly kind: 'written' });
 
 /** Makes a note on each row from some of its columns. */
 export interface RowNotes {
@@ -103,19 +119,27 @@ export interface RowNotes {
   noteOf(cells: readonly string[]): string;
 }
 
+interface MadePlan {
+  readonly planned: PlannedRows;
+  /** What only the second API is asked. */
+  readonly passedOn: { readonly lookups: number; readonly rows: number };
+  readonly extent: Extent;
+}
+
+const MOST_EXAMPLES = 3;
+
 /** Reads all rows once and finds out, without a call, what has to be done for each. */
-export async function makePlan(
-  options: PlanOptions,
-): Promise<{ readonly planned: PlannedRows; readonly extent: Extent }> {
+export async function makePlan(options: PlanOptions): Promise<MadePlan> {
   const { source, format, column, readDomain, look, onBatch, notes, domainRows, index, signal } =
     options;
-  const { mostExamples = 3 } = options;
   const distinct = createHashTable();
-  const invalid = createInvalidRows(mostExamples);
+  const invalid = createInvalidRows(options.mostExamples ?? MOST_EXAMPLES);
+  const { mended } = options;
   const headerFields = format.columns.length;
   let rows = 0;
   let freshDomains = 0;
   let freshRows = 0;
+  const passedOn = { lookups: 0, rows: 0 };
   let raggedRows = 0;
   let shortRows = 0;
   let firstShiftedLine: number | undefined;
@@ -139,17 +163,23 @@ export async function makePlan(
     if (format.isTable && fields < headerFields) shortRows += 1;
     firstShiftedLine ??= row.shiftedInLine;
     const note = notes?.noteOf(row.others ?? []);
-    const found = domainOf(row, readDomain);
+    const corrected = mended?.get(rows);
+    const found = corrected === undefined ? domainOf(row, readDomain) : readDomain(corrected);
     if ('invalid' in found) {
-      invalid.add({ ...placeOf(row, rows), reason: found.invalid, cell: row.cell });
+      const cell = corrected ?? row.cell;
+      invalid.add({ ...placeOf(row, rows), reason: found.invalid, cell });
       return { kind: 'invalid', sizeBytes, fields, text: found.invalid, note };
     }
     const { domain: text } = found;
     const isNew = distinct.add(text);
     const kind = look(text, row, note);
-    if (kind === 'due') {
+    if (kind === 'due' || kind === 'passed_on') {
       if (!isNew) domainRows?.again(text);
-      return { kind, sizeBytes, fields, text, note };
+      if (kind === 'passed_on') {
+        passedOn.rows += 1;
+        if (isNew) passedOn.lookups += 1;
+      }
+      return { kind: 'due', sizeBytes, fields, text, note };
     }
     freshRows += 1;
     if (isNew) freshDomains += 1;
@@ -172,14 +202,14 @@ export async function makePlan(
     invalidExamples: invalid.examples,
     freshDomains,
     freshRows,
-    lookups: distinct.size - freshDomains,
+    lookups: distinct.size - freshDomains - passedOn.lookups,
     raggedRows,
     shortRows,
     ...(firstShiftedLine !== undefined && { firstShiftedLine }),
     blankLines,
     blankRows,
   };
-  return { planned, extent: { maxFields } };
+  return { planned, passedOn, extent: { maxFields } };
 }
 
 /** A row without a domain. */

@@ -256,14 +256,17 @@ function toText(value: unknown): string {
 }
 
 /** Adds members to objects where they are missing, null or empty. The rest stays as it is. */
-export function createJsonlFiller(columns: readonly RowColumn[]): RowFiller {
+export function createJsonlFiller(columns: readonly RowColumn[], replaces = false): RowFiller {
   return {
     fill: (raw, fields, values): FilledRow => {
       let text = raw;
       const filled: number[] = [];
       for (const [at, { name }] of columns.entries()) {
         const value = values[at];
-        const next = value === undefined || isEmpty(value) ? undefined : fillOne(text, name, value);
+        const next =
+          value === undefined || isEmpty(value)
+            ? undefined
+            : fillOne(text, { name, value, replaces });
         if (next === undefined) continue;
         text = next;
         filled.push(at);
@@ -274,10 +277,17 @@ export function createJsonlFiller(columns: readonly RowColumn[]): RowFiller {
 }
 
 /** @returns undefined when there is a value already */
-function fillOne(raw: string, name: string, value: CellValue): string | undefined {
+function fillOne(
+  raw: string,
+  {
+    name,
+    value,
+    replaces,
+  }: { readonly name: string; readonly value: CellValue; readonly replaces: boolean },
+): string | undefined {
   const member = findMember(raw, name);
   if (!member) return addMember(raw, name, value);
-  if (!isEmpty(member.value)) return undefined;
+  if (!replaces && !isEmpty(member.value)) return undefined;
   const { offset, length } = member.node;
   return raw.slice(0, offset) + JSON.stringify(value) + raw.slice(offset + length);
 }

@@ -89,7 +89,7 @@ export interface FilledRow {
   readonly filled: readonly number[];
 }
 
-/** Fills blank cells of a row, and leaves the rest of it as it is, to the byte. */
+/** Fills cells of a row, and leaves the rest of it as it is, to the byte. */
 export interface RowFiller {
   /** @param values a value for each of the columns; undefined or empty leaves the cell as it is */
   fill(raw: string, fields: number, values: readonly CellValue[]): FilledRow;
@@ -137,8 +137,11 @@ export interface RowFormat {
   readonly takenNames: ReadonlySet<string>;
   /** @param added names of the added columns */
   createWriter(added: readonly string[], extent: Extent): RowWriter;
-  /** @param columns those of the list's own columns that are to be filled */
-  createFiller(columns: readonly RowColumn[]): RowFiller;
+  /**
+   * @param columns those of the list's own columns that are to be filled
+   * @param replaces whether cells are filled that are not blank, too
+   */
+  createFiller(columns: readonly RowColumn[], replaces?: boolean): RowFiller;
   /** The part of a row before a column; the line end stays. */
   ownPart(raw: string, before: RowColumn): string;
   /** The text of a value in an added column, before quoting; empty for none. */

@@ -19,6 +19,7 @@ import type { LookedUpRun } from './look-up.ts';
 import { type PlannedRun, planAgain } from './plan.ts';
 import { findLayout, nameColumns } from './ready.ts';
 import type { RunContext } from './run-context.ts';
+import { fieldsOf, type Side } from './two-apis.ts';
 
 /** A run with its joined rows, once all lookups are done. */
 export interface JoinedRun extends LookedUpRun {
@@ -26,6 +27,8 @@ export interface JoinedRun extends LookedUpRun {
   readonly rows: AsyncIterable<readonly OutputRow[]>;
   /** Complete when all rows were read. */
   readonly statuses: StatusCounts;
+  /** How many rows were found at each of two APIs. Complete when all rows were read. */
+  readonly foundBy: Readonly<Record<Side, number>>;
 }
 
 /**
@@ -38,14 +41,16 @@ export async function joinRows(
   lookedUp: LookedUpRun,
   ids: readonly string[] = [],
 ): Promise<JoinedRun> {
-  const { context, store, totals, logos } = lookedUp;
-  const { fields } = lookedUp.job.settings;
+  const { context, store, totals, logos, apis } = lookedUp;
+  const given = fieldsOf(lookedUp);
+  const fields = given?.columns;
   const reason = totals.stopped?.reason;
   context.onEvent({ type: 'writing', rows: lookedUp.plan.rows });
   const answers = answersOf(lookedUp);
   const layout = findLayout(store, ids);
   const enriched = fields ?? (await findEnrichedColumns(lookedUp, answers, layout));
-  const columns = nameColumns(lookedUp, { enriched, further: logos?.columns, layout });
+  const further = [...(apis ? [apis.column] : []), ...(logos?.columns ?? [])];
+  const columns = nameColumns(lookedUp, { enriched, further, layout, api: apis?.column });
   const isAsExpected = lookedUp.ready?.isAsExpected(columns) ?? true;
   const run = isAsExpected ? lookedUp : { ...lookedUp, ...(await planAgain(lookedUp)) };
   for (const { from, to } of columns.renamed) {
@@ -60,25 +65,44 @@ export async function joinRows(
     });
   }
   const statuses = createStatusCounts();
+  const foundBy = { first: 0, second: 0 };
   const rows = join({
     ...rowsLeftIn(run),
     answers,
     enriched,
+    fieldsOf: given?.of,
     fill: run.fill,
-    skipReason: reason ?? 'pruned',
+    mend: mendOf(run),
+    skipReason: reason ?? (context.mended?.isOnly ? 'interrupted' : 'pruned'),
   });
   return {
     ...run,
     columns,
     statuses,
+    foundBy,
     rows: count(rows, {
       statuses,
+      tally:
+        apis &&
+        (({ domain }) => {
+          foundBy[apis.apiOf(domain, false)] += 1;
+        }),
       blank: createBlankColumns(columns.enriched.slice(0, fields?.length ?? 0)),
       ready: run.ready?.rows,
       record: context.report?.recorder.beginRows({ ...run, columns }),
       expected: run.plan.rows,
       onEvent: context.onEvent,
     }),
+  };
+}
+
+function mendOf({ context, format, column }: PlannedRun): JoinOptions['mend'] {
+  const cells = context.mended?.cells;
+  if (!cells) return undefined;
+  const filler = format.createFiller([column], true);
+  return (number, row) => {
+    const text = cells.get(number);
+    return text === undefined ? row : filler.fill(row.raw, row.fields, [text]);
   };
 }
 
@@ -134,6 +158,8 @@ async function findEnrichedColumns(
 
 interface Counting {
   readonly statuses: StatusCounts;
+  /** Called with each row that was found, where two APIs are asked. */
+  readonly tally: ((row: JoinedRow) => void) | undefined;
   readonly blank: BlankColumns;
   /** What wrote rows during the first reading. */
   readonly ready: Pick<ReadyRows, 'filled'> | undefined;
@@ -146,13 +172,14 @@ interface Counting {
 /** Counts rows as they pass, and makes sure that none gets lost. */
 async function* count(
   rows: AsyncIterable<readonly OutputRow[]>,
-  { statuses, blank, ready, record, expected, onEvent }: Counting,
+  { statuses, tally, blank, ready, record, expected, onEvent }: Counting,
 ): AsyncGenerator<readonly OutputRow[]> {
   const teller = createRowTeller({ total: expected, onEvent });
   let allWritten = 0;
   for await (const batch of rows) {
     const listed = batch.filter(isListed);
     for (const row of listed) statuses[row.status] += 1;
+    if (tally) for (const row of listed) if (row.status === 'found') tally(row);
     blank.add(listed);
     record?.take(listed);
     let written = 0;

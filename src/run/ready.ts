@@ -41,11 +41,12 @@ export async function beginReadyRows(
   list: OpenedList,
   { store, outputs, ids }: BeginOptions,
 ): Promise<ReadyOfRun | undefined> {
-  const { job, format } = list;
+  const { job, context, format } = list;
   const { fields, logos, maxColumns } = job.settings;
+  const dependsOnMore = [context.mended, logos, job.second].some((part) => part !== undefined);
   const isWide =
     format.isTable && format.sampleRows.some(({ length }) => length > format.columns.length);
-  if (logos !== undefined || isWide || !store.hasAnswers()) return undefined;
+  if (dependsOnMore || isWide || !store.hasAnswers()) return undefined;
   const layout = findLayout(store, ids);
   const enriched =
     fields ??
@@ -85,6 +86,8 @@ interface ColumnsToName {
   readonly further?: readonly OutputColumn[] | undefined;
   /** The columns of the last output. @default none */
   readonly layout?: readonly SavedColumn[] | undefined;
+  /** The column of the API that answered, which failures have too. @default none */
+  readonly api?: OutputColumn | undefined;
 }
 
 /** Names the columns of the outputs of a run. */

@@ -14,6 +14,8 @@ export interface CallerOptions extends Pick<RunContext, 'confirm' | 'changesId'>
   readonly runId?: string | undefined;
   readonly onEvent?: ((event: RunEvent) => void) | undefined;
   readonly control?: RunControl | undefined;
+  readonly mended?: Readonly<Record<string, string>> | undefined;
+  readonly onlyMended?: boolean | undefined;
 }
 
 export interface CallersContext {
@@ -34,6 +36,8 @@ export function createContext({
   confirm,
   control,
   changesId,
+  mended,
+  onlyMended = false,
 }: CallerOptions): CallersContext {
   const callbackGuard = createCallbackGuard([signal, control?.stopped]);
   const context = {
@@ -43,8 +47,13 @@ export function createContext({
     confirm,
     control,
     changesId,
+    mended: mended && { cells: toCells(mended), isOnly: onlyMended },
   };
   return { context, throwIfFailed: () => callbackGuard.throwIfFailed() };
+}
+
+function toCells(mended: Readonly<Record<string, string>>): MendedCells['cells'] {
+  return new Map(Object.entries(mended).map(([row, text]) => [Number(row), text]));
 }
 
 /** The surroundings of a run. */
@@ -69,10 +78,22 @@ export interface RunContext {
    * @default false
    */
   readonly isTrial?: boolean;
+  /** Cells of the domain column that were corrected since the list was made. @default none */
+  readonly mended?: MendedCells | undefined;
+  /** The most rows without a domain that a plan shows. @default 3 */
+  readonly mostExamples?: number | undefined;
   /** Called for every answer to a call that is made here. @default no callback */
   readonly onCall?: ((call: AnsweredCall) => void) | undefined;
   /** Records the run for its report. @default no report */
   readonly report?: RunReporting | undefined;
+}
+
+/** Cells that were corrected, and what is to be done about them. */
+export interface MendedCells {
+  /** Their texts by the number of their row, from 1. */
+  readonly cells: ReadonlyMap<number, string>;
+  /** Whether no other rows are looked up, and these get what is known of them. */
+  readonly isOnly: boolean;
 }
 
 /** The report of a run in progress. */

@@ -40,6 +40,8 @@ export type Verdict = 'granted' | 'wrong' | 'too_often';
 export interface AccessOptions {
   /** Undefined lets everybody in. */
   readonly token: string | undefined;
+  /** Cookies know no ports: servers of one machine need names of their own. @default the dashboard's */
+  readonly cookieName?: string | undefined;
   readonly clock?: Clock;
 }
 
@@ -58,7 +60,11 @@ const MOST_WAITING = 1_000;
  * share one. The browser gets a cookie that is made from the token with a key of this process:
  * neither the token nor the cookie of a later process can be derived from it.
  */
-export function createAccess({ token, clock = systemClock }: AccessOptions): Access {
+export function createAccess({
+  token,
+  cookieName = COOKIE,
+  clock = systemClock,
+}: AccessOptions): Access {
   const key = randomBytes(32);
   const cookie = createHmac('sha256', key)
     .update(token ?? '')
@@ -97,13 +103,13 @@ export function createAccess({ token, clock = systemClock }: AccessOptions): Acc
     isOpen: token === undefined,
     isGranted: async ({ cookie: cookies, authorization, ...asker }) => {
       if (token === undefined) return true;
-      const shown = findCookie(cookies, COOKIE);
+      const shown = findCookie(cookies, cookieName);
       if (shown !== undefined && isSame(shown, cookie)) return true;
       const [, bearer] = /^Bearer +(\S+)$/i.exec(authorization ?? '') ?? [];
       return bearer !== undefined && (await tryToken(bearer, asker)) === 'granted';
     },
     tryToken,
-    cookie: { name: COOKIE, value: cookie },
+    cookie: { name: cookieName, value: cookie },
   };
 }
 
@@ -128,29 +134,39 @@ export interface TokenSources {
   readonly env: Readonly<Record<string, string | undefined>>;
   /** Gives the name of a setting in messages. */
   readonly describe: (key: 'token' | 'tokenFile' | 'listen') => string;
+  /** The page that it is for. @default the dashboard */
+  readonly page?: TokenPage | undefined;
 }
+
+/** A page that asks for a token: what it is called, and the variable with its token. */
+interface TokenPage {
+  readonly name: string;
+  readonly variable: string;
+}
+
+const DASHBOARD: TokenPage = { name: 'the dashboard', variable: 'BRANDFILL_DASHBOARD_TOKEN' };
 
 /** An attacker could guess a shorter token in the long run. */
 const SHORTEST = 16;
 
 /**
- * Reads the token of the dashboard, and insists on one if other machines can reach it.
+ * Reads the token of a page, and insists on one if other machines can reach it.
  *
  * @returns undefined when there is none, and none is needed
  * @throws BrandfillError `INVALID_SETTING`; it never repeats the token
  */
 export function readToken(sources: TokenSources, listen: ListenAddress): string | undefined {
-  const { tokenFile, env, describe } = sources;
-  const token = sources.token ?? readSecret(tokenFile, env['BRANDFILL_DASHBOARD_TOKEN']);
+  const { tokenFile, env, describe, page: { name, variable } = DASHBOARD } = sources;
+  const token = sources.token ?? readSecret(tokenFile, env[variable]);
   if (token === undefined) {
     if (isLocalAddress(listen.host)) return undefined;
     throw refusal(
-      `Cannot show the dashboard on ${listen.host}, where others can reach it, without a token: set BRANDFILL_DASHBOARD_TOKEN, or give ${describe('tokenFile')}; or give ${describe('listen')} a port alone, for this machine only.`,
+      `Cannot show ${name} on ${listen.host}, where others can reach it, without a token: set ${variable}, or give ${describe('tokenFile')}; or ${name === DASHBOARD.name ? `give ${describe('listen')} a port alone` : `leave ${describe('listen')} out`}, for this machine only.`,
     );
   }
   if (token.length < SHORTEST || !/^[\x21-\x7e]+$/.test(token)) {
     throw refusal(
-      `Cannot use the token of the dashboard: expected at least ${SHORTEST} letters, digits or signs, such as \`openssl rand -hex 16\` gives.`,
+      `Cannot use the token of ${name}: expected at least ${SHORTEST} letters, digits or signs, such as \`openssl rand -hex 16\` gives.`,
     );
   }
   keepSecret(token);

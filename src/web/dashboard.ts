@@ -7,21 +7,14 @@ import { streamSSE } from 'hono/streaming';
 import type { AllowedHost } from '../common/addresses.ts';
 import type { Closable } from '../common/lifetime.ts';
 import type { AddressRange } from '../options/kinds.ts';
-import {
-  type Access,
-  type AccessRequest,
-  type Asker,
-  createAccess,
-  type Verdict,
-} from './access.ts';
+import { type Access, createAccess, type Verdict } from './access.ts';
 import type { BoardSource, RunAction } from './board.ts';
+import { cookieOf, createGuards, type LoginPage, loginPage, readTypedToken } from './guards.ts';
 import { createHub, type Hub } from './hub.ts';
 import {
   type AddressFinder,
   createAddressFinder,
   createHostCheck,
-  isFromOurPage,
-  type OriginHeaders,
   type Routes,
 } from './listener.ts';
 import type { QueuesPage } from './queues-page.ts';
@@ -81,39 +74,18 @@ export interface DashboardRoutesOptions {
 
 /** More viewers would be a mistake, or an attack. */
 const MOST_VIEWERS = 100;
-const MOST_BODY_BYTES = 4_096;
-const NOT_OUR_PAGE =
-  'This can only be asked on our own page. A proxy in front of it has to pass the Host header on.\n';
 /** Files that a stranger may load: those that make the login page look right. */
-const OPEN_ASSETS = new Set(['/style.css', '/icon.svg']);
+const OPEN_ASSETS = new Set(['/tokens.css', '/style.css', '/icon.svg']);
 
 /** The page, its events, and its actions. */
 function dashboardRoutes(options: DashboardRoutesOptions): Routes {
   const { source, hub, access, assets, queues, addressOf } = options;
   const index = indexOf(assets, queues !== undefined);
 
-  const askerOf = (context: Context): Asker => ({
-    from: addressOf(context),
-    gone: context.req.raw.signal,
-  });
-  const accessOf = (context: Context): AccessRequest => {
-    const { req } = context;
-    const [cookie, authorization] = [req.header('cookie'), req.header('authorization')];
-    return { ...askerOf(context), cookie, authorization };
-  };
   const checkHost: MiddlewareHandler = async (context, next) =>
     access.isOpen ? await options.checkHost(context, next) : await next();
-  const checkAccess: MiddlewareHandler = async (context, next) => {
-    if (await access.isGranted(accessOf(context))) return await next();
-    return context.text('Sign in first.\n', 401);
-  };
-  const checkOrigin: MiddlewareHandler = async (context, next) => {
-    if (isFromOurPage(originOf(context))) return await next();
-    return context.text(NOT_OUR_PAGE, 403);
-  };
-  const open = [secureHeaders, checkHost] as const;
-  const guarded = [...open, checkAccess] as const;
-  const changing = [...guarded, checkOrigin] as const;
+  const guards = createGuards({ access, addressOf, checkHost });
+  const { open, guarded, changing, checkOrigin, askerOf, accessOf } = guards;
 
   return (app) => {
     for (const [path, { type, body }] of assets) {
@@ -123,7 +95,7 @@ function dashboardRoutes(options: DashboardRoutesOptions): Routes {
       app.get(path, (context) => context.body(body, 200, { 'content-type': type }));
     }
     app.get('/', ...open, async (context) => {
-      if (!(await access.isGranted(accessOf(context)))) return context.html(loginPage(), 401);
+      if (!(await access.isGranted(accessOf(context)))) return context.html(loginPage(LOGIN), 401);
       return context.html(index);
     });
     app.get('/events', ...guarded, (context) => {
@@ -140,10 +112,10 @@ function dashboardRoutes(options: DashboardRoutesOptions): Routes {
       });
     });
     app.post('/login', ...open, checkOrigin, async (context) => {
-      const token = await readToken(context);
+      const token = await readTypedToken(context);
       const verdict = await access.tryToken(token, askerOf(context));
       if (verdict !== 'granted') {
-        return context.html(loginPage(verdict), verdict === 'wrong' ? 401 : 429);
+        return context.html(loginPage(LOGIN, WORDS[verdict]), verdict === 'wrong' ? 401 : 429);
       }
       context.header('set-cookie', cookieOf(context, access));
       return context.redirect('./', 303);
@@ -177,6 +149,16 @@ function indexOf(assets: ReadonlyMap<string, Asset>, hasQueues: boolean): string
   return hasQueues ? html.replace('href="queues" hidden', 'href="queues"') : html;
 }
 
+const LOGIN: LoginPage = {
+  which: 'It is the one that the dashboard was started with.',
+  styles: ['tokens.css', 'style.css'],
+};
+
+const WORDS: Readonly<Record<Exclude<Verdict, 'granted'>, string>> = {
+  wrong: 'That is not the token.',
+  too_often: 'That is not the token, and too many others are wrong too: try again in a minute.',
+};
+
 const ACTIONS: Readonly<Record<RunAction, true>> = {
   pause: true,
   resume: true,
@@ -190,93 +172,6 @@ function isAction(action: string): action is RunAction {
 
 function reply(context: Context, refusal: string | undefined): Response {
   return refusal === undefined ? context.body(null, 204) : context.text(refusal, 409);
-}
-
-function originOf({ req }: Context): OriginHeaders {
-  const [host, origin] = [req.header('host'), req.header('origin')];
-  return { host, origin, fetchSite: req.header('sec-fetch-site') };
-}
-
-async function readToken({ req }: Context): Promise<string> {
-  const length = Number(req.header('content-length') ?? Number.POSITIVE_INFINITY);
-  if (!(length <= MOST_BODY_BYTES)) return '';
-  return new URLSearchParams(await req.text()).get('token') ?? '';
-}
-
-/**
- * A cookie that is sent back only to us, never on behalf of another page, and that scripts cannot
- * read.
- */
-function cookieOf({ req }: Context, { cookie }: Access): string {
-  const isEncrypted = req.header('origin')?.startsWith('https:') === true;
-  return `${cookie.name}=${cookie.value}; Path=/; HttpOnly; SameSite=Strict${isEncrypted ? '; Secure' : ''}`;
-}
-
-/**
- * Everything comes from us, no script or style from injected markup runs, and nobody frames the
- * page.
- */
-const POLICY = [
-  "default-src 'none'",
-  "script-src 'self'",
-  "style-src 'self'",
-  "img-src 'self'",
-  "connect-src 'self'",
-  "form-action 'self'",
-  "base-uri 'none'",
-  "frame-ancestors 'none'",
-  "require-trusted-types-for 'script'",
-  "trusted-types 'none'",
-].join('; ');
-
-const HEADERS: Readonly<Record<string, string>> = {
-  'content-security-policy': POLICY,
-  'x-content-type-options': 'nosniff',
-  'x-frame-options': 'DENY',
-  // With `no-referrer`, browsers would not send an origin along with a form either.
-  'referrer-policy': 'same-origin',
-  'cross-origin-opener-policy': 'same-origin',
-  'cross-origin-resource-policy': 'same-origin',
-  'cache-control': 'no-store',
-};
-
-/** Sends the headers that keep others out of the page with each answer. */
-const secureHeaders: MiddlewareHandler = async (context, next) => {
-  for (const [name, value] of Object.entries(HEADERS)) context.header(name, value);
-  await next();
-};
-
-const WORDS: Readonly<Record<Exclude<Verdict, 'granted'>, string>> = {
-  wrong: 'That is not the token.',
-  too_often: 'That is not the token, and too many others are wrong too: try again in a minute.',
-};
-
-/** The page that asks for the token. It contains nothing from outside. */
-function loginPage(verdict?: Exclude<Verdict, 'granted'>): string {
-  const alert = verdict === undefined ? '' : `<p role="alert">${WORDS[verdict]}</p>`;
-  return `<!doctype html>
-<html lang="en">
-  <head>
-    <meta charset="utf-8" />
-    <meta name="viewport" content="width=device-width, initial-scale=1" />
-    <title>Brandfill: sign in</title>
-    <link rel="icon" href="icon.svg" />
-    <link rel="stylesheet" href="style.css" />
-  </head>
-  <body>
-    <main class="login">
-      <h1>Brandfill</h1>
-      ${alert}
-      <form method="post" action="login">
-        <label for="token">Token</label>
-        <input id="token" name="token" type="password" required autocomplete="current-password" />
-        <button>Sign in</button>
-      </form>
-      <p>It is the one that the dashboard was started with.</p>
-    </main>
-  </body>
-</html>
-`;
 }
 
 /** A file of the page. */
@@ -295,6 +190,7 @@ const TYPES: Readonly<Record<string, string>> = {
 /** Files beside this one, served as they are in the sources. */
 const OWN = [
   'index.html',
+  'tokens.css',
   'style.css',
   'icon.svg',
   'main.js',
@@ -302,6 +198,7 @@ const OWN = [
   'chart.js',
   'dom.js',
   'format.js',
+  'merge-run.js',
   'run-card.css',
   'run-card.js',
   'tables.css',

@@ -1,7 +1,11 @@
+import { mkdirSync, readFileSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { ReportedRun } from '../../src/report/report.ts';
+import { openReportFiles } from '../../src/report/report-files.ts';
 import type { RunReport } from '../../src/report/run-report.ts';
 import { createStatusCounts } from '../../src/watch/summary.ts';
+import { useTempFolder } from '../support/temp-folder.ts';
 import { faultsOf } from './faults.ts';
 import {
   columnAt,
@@ -149,4 +153,19 @@ describe('the data of a report', () => {
     expect(JSON.stringify(report)).not.toContain('hush');
     expect(report.reasons[0]?.examples[0]).toMatchObject({ cell: '***', text: '***,***' });
   });
+});
+
+it('writes the other reports when one of them has no folder any more', async () => {
+  const folder = useTempFolder();
+  const [lost, kept] = ['lost', 'kept'].map((name) => join(folder, name, 'run.json'));
+  if (!lost || !kept) throw new Error('there are two');
+  for (const name of ['lost', 'kept']) mkdirSync(join(folder, name));
+  const files = await openReportFiles([lost, kept], undefined);
+  rmSync(join(folder, 'lost'), { recursive: true });
+  const errors: unknown[] = [];
+  const report = { version: 1 } as unknown as RunReport;
+  expect(await files.write(report, (error) => errors.push(error))).toEqual([kept]);
+  expect(errors).toEqual([expect.objectContaining({ message: expect.stringContaining(lost) })]);
+  expect(JSON.parse(readFileSync(kept, 'utf8'))).toEqual({ version: 1 });
+  await files.close();
 });

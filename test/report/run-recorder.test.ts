@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Answer } from '../../src/brand/answer.ts';
+import { createTopList } from '../../src/report/run-recorder.ts';
 import { columnAt, progressAt, recordRun, rowOf } from './recordings.ts';
 
 describe('a recorder', () => {
@@ -88,5 +89,28 @@ describe('a recorder', () => {
       recorder.onEvent({ type: 'notice', message: `remark ${at}` });
     expect(recording.notices).toHaveLength(20);
     expect(recording.notices[0]).toBe('remark 0');
+  });
+});
+
+interface Entry {
+  readonly domain: string;
+  readonly size: number;
+}
+
+const sizeOf = ({ size }: Entry): number => size;
+
+describe('a top list', () => {
+  it('keeps the largest entry of each domain, the largest first', () => {
+    const list = createTopList<Entry>(2, sizeOf);
+    list.offer({ domain: 'a', size: 1 });
+    list.offer({ domain: 'b', size: 5 });
+    list.offer({ domain: 'c', size: 3 });
+    list.offer({ domain: 'c', size: 9 });
+    list.offer({ domain: 'c', size: 4 });
+    list.offer({ domain: 'd', size: 2 });
+    expect(list.entries).toEqual([
+      { domain: 'c', size: 9 },
+      { domain: 'b', size: 5 },
+    ]);
   });
 });

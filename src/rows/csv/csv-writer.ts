@@ -185,7 +185,11 @@ function isScalar(value: unknown): boolean {
  * Fills blank cells of rows, and adds cells that a short row lacks. The other cells stay as they
  * are.
  */
-export function createCsvFiller(columns: readonly RowColumn[], dialect: CsvDialect): RowFiller {
+export function createCsvFiller(
+  columns: readonly RowColumn[],
+  dialect: CsvDialect,
+  replaces = false,
+): RowFiller {
   const toCell = cellWriterOf(dialect);
   const cellsIn = createRowSplitter(dialect);
   return {
@@ -194,7 +198,7 @@ export function createCsvFiller(columns: readonly RowColumn[], dialect: CsvDiale
       const filled: number[] = [];
       for (const [at, { index }] of columns.entries()) {
         const cell = toCell(values[at]);
-        if (cell === '' || !isBlank(cells[index] ?? '', dialect)) continue;
+        if (cell === '' || !(replaces || isBlank(cells[index] ?? '', dialect))) continue;
         while (cells.length < index) cells.push('');
         cells[index] = cell;
         filled.push(at);

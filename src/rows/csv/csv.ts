@@ -129,7 +129,7 @@ export function openCsv(source: Source, options: OpenCsvOptions = {}): RowFormat
         added,
         byteOrderMark: excel || source.hasByteOrderMark,
       }),
-    createFiller: (columns) => createCsvFiller(columns, dialect),
+    createFiller: (columns, replaces) => createCsvFiller(columns, dialect, replaces),
     ownPart: (raw, { index }) => cutRow(raw, index),
     textOf: textOfCell,
     textsOf: (raw) => parseSync(raw, parserOptions(dialect))[0] ?? [],

@@ -50,7 +50,7 @@ export function openXlsx(workbook: Workbook): RowFormat {
         width: Math.max(columns.length, maxFields),
         column: { index: domainIndex },
       }),
-    createFiller: (filled) => createSheetFiller(filled, workbook),
+    createFiller: (filled, replaces) => createSheetFiller(filled, workbook, replaces),
     ownPart: () => {
       throw new TypeError('workbooks are not merged');
     },
@@ -215,10 +215,11 @@ function endOfElement(xml: string, from: number, close: RegExp): number {
   return close.lastIndex;
 }
 
-/** Fills cells of a row that are blank and have no formula. The others stay as they are. */
+/** Fills cells of a row: those that are blank and have no formula, unless any may be replaced. */
 export function createSheetFiller(
   columns: readonly RowColumn[],
   workbook: Pick<Workbook, 'place' | 'frame' | 'longNumbers' | 'rowCells'>,
+  replaces = false,
 ): RowFiller {
   const { longNumbers } = workbook;
   const { firstColumn } = workbook.place;
@@ -233,9 +234,11 @@ export function createSheetFiller(
       const filled: number[] = [];
       for (const [at, { index }] of columns.entries()) {
         const value = values[at];
-        if (isNothing(value) || textOfSheetCell(own[index]).trim() !== '') continue;
+        if (isNothing(value)) continue;
+        if (!replaces && textOfSheetCell(own[index]).trim() !== '') continue;
         const column = firstColumn + index;
-        if (!fillCell(cells, value, { column, row: line.number, prefix, longStyle })) continue;
+        const place = { column, row: line.number, prefix, longStyle };
+        if (!fillCell(cells, value, { ...place, replaces })) continue;
         while (own.length < index) own.push(null);
         own[index] = cellOf(value);
         contents.set(index, cellOf(value));
@@ -247,12 +250,16 @@ export function createSheetFiller(
   };
 }
 
-/** @returns false when there is a formula */
-function fillCell(cells: CellXml[], value: CellValue, place: Omit<CellPlace, 'style'>): boolean {
+/** @returns false when there is a formula that has to stay */
+function fillCell(
+  cells: CellXml[],
+  value: CellValue,
+  { replaces, ...place }: Omit<CellPlace, 'style'> & { readonly replaces: boolean },
+): boolean {
   const { column, prefix } = place;
   const found = cells.findIndex((cell) => cell.column >= column);
   const there = cells[found]?.column === column ? cells[found] : undefined;
-  if (there && there.xml.includes(`<${prefix}f`)) return false;
+  if (!replaces && there?.xml.includes(`<${prefix}f`)) return false;
   const style = Number(/^[^>]*\ss\s*=\s*["'](\d+)/.exec(there?.xml ?? '')?.[1] ?? 0);
   const xml = valueXml(value, { ...place, style });
   cells.splice(found === -1 ? cells.length : found, there ? 1 : 0, { column, xml });

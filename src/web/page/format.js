@@ -1,8 +1,18 @@
-// Numbers and times in words.
+// Numbers and times in words, written as the browser's language writes them.
 
 /** @param {number} value */
 export function count(value) {
-  return value.toLocaleString('en-US');
+  return value.toLocaleString();
+}
+
+/**
+ * What is paid, with as many places as a price may have.
+ *
+ * @param {number} units
+ * @param {string} unit
+ */
+export function amount(units, unit) {
+  return `${units.toLocaleString(undefined, { maximumFractionDigits: 6 })} ${unit}`;
 }
 
 /**
@@ -16,7 +26,7 @@ export function counted(amount, noun) {
 /** @param {number} perSecond */
 export function rate(perSecond) {
   const digits = perSecond < 10 ? 1 : 0;
-  return `${perSecond.toLocaleString('en-US', { maximumFractionDigits: digits })}/s`;
+  return `${perSecond.toLocaleString(undefined, { maximumFractionDigits: digits })}/s`;
 }
 
 /** @param {number} ms */

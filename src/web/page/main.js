@@ -1,10 +1,11 @@
 import { createBackfills } from './backfills.js';
 import { byId, show, showTable } from './dom.js';
+import { mergeRun } from './merge-run.js';
 import { createRunCard } from './run-card.js';
 import { schedulesTable, workersTable } from './tables.js';
 
 /** @import { Board, RunState } from '../board.ts' */
-/** @import { BoardChange, RunChange } from '../board.ts' */
+/** @import { BoardChange } from '../board.ts' */
 /** @import { RunCard } from './run-card.js' */
 
 /** @type {Map<string, { card: RunCard, run: RunState }>} */
@@ -23,19 +24,8 @@ function showBoard(board) {
 /** @param {BoardChange} change */
 function showChange(change) {
   for (const id of change.gone ?? []) removeRun(id);
-  for (const run of change.runs ?? []) showRun(merge(runs.get(run.id)?.run, run));
+  for (const run of change.runs ?? []) showRun(mergeRun(runs.get(run.id)?.run, run));
   showRest(change);
-}
-
-/**
- * @param {RunState | undefined} before
- * @param {RunChange} change
- * @returns {RunState}
- */
-function merge(before, { newHistory, ...change }) {
-  const fields = Object.entries({ ...before, ...change }).filter(([, value]) => value !== null);
-  const run = /** @type {RunState} */ (/** @type {unknown} */ (Object.fromEntries(fields)));
-  return newHistory ? { ...run, history: [...run.history, ...newHistory] } : run;
 }
 
 /** @param {RunState} run */

@@ -1,6 +1,6 @@
 import { createRateChart } from './chart.js';
 import { make, show, showTable, table } from './dom.js';
-import { count, counted, duration, percent, rate, time } from './format.js';
+import { amount, count, counted, duration, percent, rate, time } from './format.js';
 
 /** @import { RunAction, RunState } from '../board.ts' */
 
@@ -80,7 +80,7 @@ export function createRunCard(id, ask) {
   );
   const element = make(
     'article',
-    { 'aria-labelledby': `run-${id}` },
+    { class: 'run-card', 'aria-labelledby': `run-${id}` },
     make('div', { class: 'head' }, title, phase),
     about,
     bar,
@@ -191,7 +191,8 @@ function showNumbers(run, list) {
     ['Calls', count(progress.calls)],
     ['Retries', count(progress.retries)],
     ['Answered 429', count(progress.throttled)],
-    ...(progress.billed ? [billedNumber(progress.billed)] : []),
+    ...(progress.billed ? [billedNumber('Billed', progress.billed)] : []),
+    ...(progress.billedBy ?? []).map((billed) => billedNumber(`Billed by ${billed.name}`, billed)),
     ['Under way', count(progress.underWay)],
     ['Time', duration(progress.elapsedMs)],
     ...(logos ? logoNumbers(logos) : []),
@@ -207,11 +208,12 @@ function showNumbers(run, list) {
 }
 
 /**
+ * @param {string} name
  * @param {NonNullable<NonNullable<RunState['progress']>['billed']>} billed
  * @returns {readonly [string, string]}
  */
-function billedNumber({ units, unit }) {
-  return ['Billed', `${units.toLocaleString('en-US', { maximumFractionDigits: 6 })} ${unit}`];
+function billedNumber(name, { units, unit }) {
+  return [name, amount(units, unit)];
 }
 
 /**

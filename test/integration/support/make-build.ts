@@ -35,7 +35,9 @@ async function makeBuild(folder: string): Promise<void> {
     throw error;
   }
   await copyFile(join(PROJECT, 'package.json'), join(making, 'package.json'));
-  await cp(join(PROJECT, 'apis'), join(making, 'apis'), { recursive: true });
+  for (const name of ['apis', 'samples']) {
+    await cp(join(PROJECT, name), join(making, name), { recursive: true });
+  }
   // Another run of the tests may have been faster; its build is as good.
   await rename(making, folder).catch(() => rm(making, { recursive: true }));
 }
@@ -43,7 +45,7 @@ async function makeBuild(folder: string): Promise<void> {
 async function hashOfSources(): Promise<string> {
   const hash = createHash('sha256');
   const names = await readdir(join(PROJECT, 'src'), { recursive: true });
-  const sources = names.filter((name) => /\.(ts|json|js|html|css|svg)$/.test(name)).sort();
+  const sources = names.filter((name) => /\.(tsx?|json|js|html|css|svg)$/.test(name)).sort();
   const apis = (await readdir(join(PROJECT, 'apis'))).sort().map((name) => join('apis', name));
   for (const path of [...sources.map((name) => join('src', name)), ...apis, ...OTHERS]) {
     hash.update(path).update(await readFile(join(PROJECT, path)));

@@ -1,0 +1,228 @@
+import type { FileHandle } from 'node:fs/promises';
+import type { RowStatus } from '../collector/joined-row.ts';
+import { COLUMNS_BEFORE_ANSWER } from '../collector/output/output-columns.ts';
+import { openList } from '../rows/list-input.ts';
+import { openRows } from '../rows/open-rows.ts';
+import type { RowColumn, RowFormat } from '../rows/row-format.ts';
+import type { Source } from '../rows/source.ts';
+import { openSpool, writeAll } from '../rows/spool.ts';
+import { createStatusCounts } from '../watch/summary.ts';
+import type { PreviewColumn, ResultRow, RowsPage } from '../web/app/contract.ts';
+import { wordsOfStatus } from './words.ts';
+
+// A result is read once, into a file without a name that holds the texts of each row, and a few
+// bytes of memory for each: any page of it is then there at once, whatever its format.
+
+/** The rows of a result, page by page. */
+export interface ResultTable {
+  page(request: PageRequest): Promise<RowsPage>;
+  close(): Promise<void>;
+}
+
+export interface PageRequest {
+  /** @default all rows */
+  readonly status: RowStatus | undefined;
+  readonly offset: number;
+  readonly limit: number;
+}
+
+export interface ResultFiles {
+  readonly result: string;
+  /** The file with the reasons of rows that were not found; undefined when there is none. */
+  readonly failures: string | undefined;
+  /** The sheet of the list, in a workbook. */
+  readonly sheet: string | undefined;
+  /** The list's own columns. */
+  readonly own: readonly string[];
+  /** Those of them whose blank cells were filled. */
+  readonly filled: readonly string[];
+  /** The index of the column with the addresses. */
+  readonly domainColumn: number;
+  readonly spoolFolder: string;
+  readonly signal: AbortSignal;
+}
+
+const STATUSES = Object.keys(createStatusCounts()) as readonly RowStatus[];
+const WRITE_BYTES = 256 * 1024;
+const LONGEST_CELL = 500;
+
+/** @throws BrandfillError when a file cannot be read any more */
+export async function openResultTable(files: ResultFiles): Promise<ResultTable> {
+  const { result, own, filled, domainColumn, spoolFolder, signal } = files;
+  const reasons = await readReasons(files);
+  const source = await openList(result, { spoolFolder, signal, sheet: files.sheet });
+  let spool: FileHandle | undefined;
+  try {
+    const format = openRows(source, { prefix: 'brand_' });
+    const columns = columnsOf(format, own, filled);
+    const statusAt = own.length + STATUS_AT;
+    spool = await openSpool(spoolFolder);
+    const rows = await spoolRows(spool, { source, format, columns, statusAt, spoolFolder });
+    const kept = spool;
+    return {
+      page: async ({ status, offset, limit }) => {
+        const numbers = rows.select(status, offset, limit);
+        const found: ResultRow[] = [];
+        for (const number of numbers.rows) {
+          const cells = await rows.read(kept, number);
+          const of = STATUSES[rows.statusOf(number)] ?? 'skipped';
+          const row = number + 1;
+          const message = wordsOfStatus(of, reasons.get(row) ?? '');
+          found.push({ row, status: of, message, cells, canMend: MENDABLE.has(of) });
+        }
+        return { columns, domainColumn, rows: found, total: numbers.total, offset };
+      },
+      close: async () => await kept.close(),
+    };
+  } catch (error) {
+    await spool?.close();
+    throw error;
+  } finally {
+    await source.close();
+  }
+}
+
+/** Where the status is among the columns that were added. */
+const STATUS_AT = 1;
+
+const MENDABLE: ReadonlySet<RowStatus> = new Set(['invalid', 'not_found', 'rejected', 'failed']);
+
+/** The list's own columns, then those that were added. */
+function columnsOf(
+  { columns, isTable }: RowFormat,
+  own: readonly string[],
+  filled: readonly string[],
+): readonly PreviewColumn[] {
+  const isOurs = new Set(own);
+  const added = isTable
+    ? columns.slice(own.length)
+    : columns.filter((name) => !isOurs.has(name)).sort(byBeginning);
+  return [
+    ...own.map((name) => ({ name, kind: filled.includes(name) ? 'filled' : 'own' }) as const),
+    ...added.map(
+      (name, at) => ({ name, kind: at < COLUMNS_BEFORE_ANSWER ? 'note' : 'added' }) as const,
+    ),
+  ];
+}
+
+/** Objects may have any member first; the first ones of ours are always in one order. */
+function byBeginning(one: string, other: string): number {
+  return placeOf(one) - placeOf(other);
+}
+
+function placeOf(name: string): number {
+  const at = ['domain', 'status', 'fetched_at'].findIndex((first) => name === `brand_${first}`);
+  return at === -1 ? COLUMNS_BEFORE_ANSWER : at;
+}
+
+interface SpooledRows {
+  statusOf(row: number): number;
+  select(
+    status: RowStatus | undefined,
+    offset: number,
+    limit: number,
+  ): { readonly rows: readonly number[]; readonly total: number };
+  read(spool: FileHandle, row: number): Promise<readonly string[]>;
+}
+
+interface SpoolRowsOptions {
+  readonly source: Source;
+  readonly format: RowFormat;
+  readonly columns: readonly PreviewColumn[];
+  readonly statusAt: number;
+  readonly spoolFolder: string;
+}
+
+async function spoolRows(
+  spool: FileHandle,
+  { source, format, columns, statusAt, spoolFolder }: SpoolRowsOptions,
+): Promise<SpooledRows> {
+  const wanted: readonly RowColumn[] = columns.map(({ name }, index) => ({ index, name }));
+  let statuses = new Uint8Array(1_024);
+  let ends = new Float64Array(1_024);
+  let count = 0;
+  let written = 0;
+  let pending: Buffer[] = [];
+  let pendingBytes = 0;
+  const flush = async (): Promise<void> => {
+    await writeAll(spool, Buffer.concat(pending), spoolFolder);
+    pending = [];
+    pendingBytes = 0;
+  };
+  for await (const batch of format.scan(source, wanted[0] ?? { index: 0, name: '' }, wanted)) {
+    for (const { fields, isBlank, others = [] } of batch) {
+      if (fields === 0 || isBlank) continue;
+      if (count === statuses.length) {
+        statuses = grown(statuses, new Uint8Array(2 * count));
+        ends = grown(ends, new Float64Array(2 * count));
+      }
+      const line = Buffer.from(JSON.stringify(others.map((cell) => cell.slice(0, LONGEST_CELL))));
+      statuses[count] = Math.max(0, STATUSES.indexOf((others[statusAt] ?? '') as RowStatus));
+      written += line.length;
+      ends[count] = written;
+      pending.push(line);
+      pendingBytes += line.length;
+      count += 1;
+    }
+    if (pendingBytes >= WRITE_BYTES) await flush();
+  }
+  await flush();
+  return {
+    statusOf: (row) => statuses[row] ?? 0,
+    select: (status, offset, limit) => {
+      if (status === undefined) {
+        const length = Math.max(0, Math.min(limit, count - offset));
+        return { total: count, rows: Array.from({ length }, (_, at) => offset + at) };
+      }
+      const code = STATUSES.indexOf(status);
+      const rows: number[] = [];
+      let total = 0;
+      for (let row = 0; row < count; row += 1) {
+        if (statuses[row] !== code) continue;
+        if (total >= offset && rows.length < limit) rows.push(row);
+        total += 1;
+      }
+      return { rows, total };
+    },
+    read: async (handle, row) => {
+      const start = row === 0 ? 0 : (ends[row - 1] ?? 0);
+      const line = Buffer.alloc((ends[row] ?? start) - start);
+      await handle.read(line, 0, line.length, start);
+      return JSON.parse(line.toString('utf8')) as readonly string[];
+    },
+  };
+}
+
+function grown<T extends Uint8Array | Float64Array>(from: T, into: T): T {
+  into.set(from);
+  return into;
+}
+
+/** Reasons by row, for those that have one; of more rows than anybody reads, the first. */
+const MOST_REASONS = 200_000;
+
+async function readReasons({
+  failures,
+  spoolFolder,
+  signal,
+}: ResultFiles): Promise<ReadonlyMap<number, string>> {
+  const reasons = new Map<number, string>();
+  if (failures === undefined) return reasons;
+  const source = await openList(failures, { spoolFolder, signal });
+  try {
+    const format = openRows(source, { prefix: 'brand_' });
+    const find = (name: string): RowColumn => {
+      const index = format.columns.findLastIndex((column) => column === name);
+      return { index, name };
+    };
+    const [row, reason] = [find('brand_row'), find('brand_reason')];
+    for await (const batch of format.scan(source, row, [row, reason])) {
+      for (const { others: [number = '', why = ''] = [] } of batch) {
+        if (reasons.size < MOST_REASONS) reasons.set(Number(number), why);
+      }
+    }
+    return reasons;
+  } finally {
+    await source.close();
+  }
+}

@@ -1,0 +1,156 @@
+import { readFileSync } from 'node:fs';
+import { setTimeout as delay } from 'node:timers/promises';
+import { request } from 'undici';
+import type {
+  AppRun,
+  AppState,
+  ConnectionRequest,
+  ListView,
+  Refusal,
+  RowsPage,
+  RunRequest,
+} from '../../../src/web/app/contract.ts';
+import { type CommandOptions, type Running, start } from './command.ts';
+
+/** What came back. */
+export interface Answered<T = unknown> {
+  readonly status: number;
+  /** What JSON holds, else the text. */
+  readonly value: T;
+  readonly text: string;
+  readonly headers: Readonly<Record<string, string | string[] | undefined>>;
+}
+
+/** A running `brandfill app`, and somebody who has signed in. */
+export interface AppInTest {
+  readonly running: Running;
+  readonly url: string;
+  /** The address that signed in. */
+  readonly address: string;
+  readonly cookie: string;
+  /** @param body sent as JSON, or as it is if it is bytes */
+  ask<T>(method: 'GET' | 'POST', path: string, body?: unknown): Promise<Answered<T>>;
+  /** The value of an answer that has to be 2xx. */
+  get<T>(path: string): Promise<T>;
+  post<T>(path: string, body?: unknown): Promise<T>;
+  connect(connection: ConnectionRequest): Promise<Answered>;
+  upload(name: string, content: string | Buffer): Promise<Answered<ListView & Refusal>>;
+  startRun(list: string, request?: RunRequest): Promise<AppRun>;
+  /** Waits until a run is as wanted. */
+  waitFor(run: string, isThere: (run: AppRun) => boolean): Promise<AppRun>;
+  rows(run: string, query?: string): Promise<RowsPage>;
+  state(): Promise<AppState>;
+}
+
+const ORDER = /(http:\/\/\S+\/enter\?code=\S+)/;
+
+/** Starts the app in `dir` of a folder, and signs in. */
+export async function startAppIn(
+  folder: { readonly path: string },
+  options: Partial<CommandOptions> & { readonly flags?: readonly string[] } = {},
+): Promise<AppInTest> {
+  const { flags = [], ...rest } = options;
+  const args = ['app', '--no-open', '--port', '0', '--dir', 'app', ...flags];
+  const running = await start(args, { cwd: folder.path, ...rest });
+  const shown = await running.shows('Ctrl-C ends it.');
+  const [, address = ''] = ORDER.exec(shown) ?? [];
+  const url = new URL(address).origin;
+  return signedIn(running, { url, address, cookie: await enter(address) });
+}
+
+/** Opens an address that works once, and gives the cookie. */
+export async function enter(address: string): Promise<string> {
+  const { headers, body } = await request(address);
+  await body.dump();
+  const [cookie = ''] = String(headers['set-cookie'] ?? '').split(';');
+  return cookie;
+}
+
+function signedIn(
+  running: Running,
+  { url, address, cookie }: Pick<AppInTest, 'url' | 'address' | 'cookie'>,
+): AppInTest {
+  async function ask<T>(
+    method: 'GET' | 'POST',
+    path: string,
+    body?: unknown,
+  ): Promise<Answered<T>> {
+    const isBytes = Buffer.isBuffer(body);
+    const response = await request(`${url}/api/${path}`, {
+      method,
+      headers: {
+        cookie,
+        ...(method === 'POST' && { origin: url }),
+        ...(body !== undefined && {
+          'content-type': isBytes ? 'application/octet-stream' : 'application/json',
+        }),
+      },
+      ...(body !== undefined && { body: isBytes ? body : JSON.stringify(body) }),
+    });
+    const text = await response.body.text();
+    return {
+      status: response.statusCode,
+      text,
+      value: valueOf(text) as T,
+      headers: response.headers,
+    };
+  }
+
+  async function good<T>(asked: Promise<Answered<T>>): Promise<T> {
+    const { status, value, text } = await asked;
+    if (status >= 300) throw new Error(`${status}: ${text}`);
+    return value;
+  }
+
+  const app: AppInTest = {
+    running,
+    url,
+    address,
+    cookie,
+    ask,
+    get: async <T>(path: string) => await good(ask<T>('GET', path)),
+    post: async <T>(path: string, body?: unknown) => await good(ask<T>('POST', path, body)),
+    connect: async (connection) => await ask('POST', 'connection', connection),
+    upload: async (name, content) =>
+      await ask('POST', `lists?name=${encodeURIComponent(name)}`, Buffer.from(content)),
+    startRun: async (list, options = {}) => await app.post(`lists/${list}/runs`, options),
+    waitFor: async (run, isThere) => {
+      for (;;) {
+        const found = await app.get<AppRun>(`runs/${run}`);
+        if (isThere(found)) return found;
+        await delay(20);
+      }
+    },
+    rows: async (run, query = '') => await app.get(`runs/${run}/rows${query}`),
+    state: async () => await app.get('state'),
+  };
+  return app;
+}
+
+function valueOf(text: string): unknown {
+  try {
+    return JSON.parse(text) as unknown;
+  } catch {
+    return text;
+  }
+}
+
+/** Whether a run is over, however it ended. */
+export function isOver({ state }: AppRun): boolean {
+  return state !== 'running' && state !== 'asking';
+}
+
+/** The bytes of a result. */
+export async function download(app: AppInTest, path: string): Promise<Buffer> {
+  const { statusCode, body } = await request(`${app.url}/api/${path}`, {
+    headers: { cookie: app.cookie },
+  });
+  const bytes = Buffer.from(await body.arrayBuffer());
+  if (statusCode !== 200) throw new Error(`${statusCode}: ${String(bytes)}`);
+  return bytes;
+}
+
+/** A workbook that comes with Brandfill. */
+export function sampleWorkbook(): Buffer {
+  return readFileSync(new URL('../../../samples/crm-export.xlsx', import.meta.url));
+}
