@@ -83,7 +83,7 @@ describe('runs of brandfill app', () => {
     const asked = await Promise.all(
       [1, 2].map(async () => await app.ask('POST', `runs/${id}/go-on`)),
     );
-    expect(asked.map(({ status }) => status).sort()).toEqual([204, 409]); // from two tabs
+    expect(new Set(asked.map(({ status }) => status))).toEqual(new Set([204, 409])); // from two tabs
     const done = await app.waitFor(id, isOver);
     expect(done).toMatchObject({ state: 'done', statuses: { found: 3_000 }, calls: 3_000 });
     expect(api.stats()).toMatchObject({ calls: 3_000, domains: { repeated: 0 } });
