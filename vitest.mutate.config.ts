@@ -5,6 +5,7 @@ export default defineConfig({
   test: {
     include: ['test/{brand,collector,guard,pace,rows,store,worker}/**/*.test.ts'],
     isolate: false,
+    setupFiles: ['test/support/fewer-cases.ts'],
     testTimeout: 20_000,
     expect: { poll: { timeout: 3_000 } },
   },

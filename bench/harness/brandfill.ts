@@ -51,7 +51,9 @@ export async function enrich(options: EnrichOptions): Promise<EnrichRun> {
   if (!keepStore) await rm(store, { recursive: true, force: true });
   const args = [...(cpuNotes === undefined ? [] : CPU_RECORDER), program, 'enrich', input];
   args.push('--base-url', url, '--store', store);
-  args.push('--out', join(folder, 'out.csv'), '--failures', join(folder, 'failures.csv'));
+  const extension = input.endsWith('.jsonl') ? 'jsonl' : 'csv';
+  args.push('--out', join(folder, `out.${extension}`));
+  args.push('--failures', join(folder, `failures.${extension}`));
   if (concurrency !== undefined) args.push('--concurrency', String(concurrency));
   const { stdout, elapsedMs } = await runNode(
     [...args, ...flags, '--json', '--progress', 'none'],

@@ -12,8 +12,11 @@ export function domainOf(at: number): string {
   return `maker-${at.toString(36)}-works.${pick(ENDINGS, at)}`;
 }
 
+const COLUMNS = ['id', 'company', 'website', 'city', 'owner', 'employees', 'created_at', 'notes'];
+
 /**
- * Writes a list as a CRM exports it: eight columns, some cells quoted, some empty.
+ * Writes a list as a CRM exports it: eight columns, some cells quoted, some empty. A path that ends in
+ * `.jsonl` gets the same as lines of JSON.
  *
  * @param domain gives the domain of each row
  */
@@ -23,19 +26,23 @@ export async function writeList(
   domain: (at: number) => string = domainOf,
 ): Promise<void> {
   const file = createWriteStream(path);
-  file.write('id,company,website,city,owner,employees,created_at,notes\n');
+  const isJson = path.endsWith('.jsonl');
+  if (!isJson) file.write(`${COLUMNS.join(',')}\n`);
   for (let at = 0; at < rows; at += ROWS_PER_WRITE) {
     const length = Math.min(ROWS_PER_WRITE, rows - at);
-    const text = Array.from({ length }, (_, more) => rowOf(at + more, domain)).join('');
+    const text = Array.from({ length }, (_, more) => {
+      const cells = cellsOf(at + more, domain);
+      return isJson ? jsonOf(cells) : `${cells.join(',')}\n`;
+    }).join('');
     if (!file.write(text)) await once(file, 'drain');
   }
   file.end();
   await once(file, 'close');
 }
 
-function rowOf(at: number, domain: (at: number) => string): string {
+function cellsOf(at: number, domain: (at: number) => string): readonly (string | number)[] {
   const day = String(1 + (at % 28)).padStart(2, '0');
-  const cells = [
+  return [
     `0015g00000${at.toString(36).padStart(8, '0')}`,
     `Maker ${at} Works`,
     domain(at),
@@ -45,7 +52,15 @@ function rowOf(at: number, domain: (at: number) => string): string {
     `2024-03-${day}T09:30:00Z`,
     pick(NOTES, at),
   ];
-  return `${cells.join(',')}\n`;
+}
+
+function jsonOf(cells: readonly (string | number)[]): string {
+  const members = COLUMNS.map((name, at) => [name, unquoted(cells[at] ?? '')]);
+  return `${JSON.stringify(Object.fromEntries(members))}\n`;
+}
+
+function unquoted(cell: string | number): string | number {
+  return typeof cell === 'string' ? cell.replaceAll('"', '') : cell;
 }
 
 function pick(list: readonly string[], at: number): string {

@@ -234,8 +234,11 @@ function isOnTerminal(): boolean {
  */
 function confirmOnTerminal(signal: AbortSignal): ((plan: Plan) => Promise<boolean>) | undefined {
   if (!isOnTerminal()) return undefined;
-  return async ({ calls }) => {
-    const what = calls === 1 ? '1 call' : `${calls.toLocaleString('en-US')} calls`;
+  return async ({ calls, second }) => {
+    const named = (count: number): string =>
+      count === 1 ? '1 call' : `${count.toLocaleString('en-US')} calls`;
+    const more = second ? ` and at most ${named(second.calls)} to ${second.api}` : '';
+    const what = `${named(calls)}${more}`;
     const terminal = createInterface({ input: process.stdin, output: process.stderr });
     // Raw mode takes Ctrl-C from the signals.
     terminal.on('SIGINT', () => process.kill(process.pid, 'SIGINT'));

@@ -8,33 +8,27 @@ import { integer, parseDuration, parseRate, SHARE } from '../options/kinds.ts';
 import { createIssues, describeYamlError } from '../options/yaml-files.ts';
 import type { Play } from '../profile/play.ts';
 import type { SandboxAuth } from '../sandbox/auth.ts';
+import { LIMIT_HEADERS, LIMIT_KINDS } from '../sandbox/limiter.ts';
 import type { SandboxOptions } from '../sandbox/options.ts';
 import type { SandboxRule } from '../sandbox/script-rule.ts';
 import { type CliContext, onInterrupt } from './command.ts';
 
 type Limit = NonNullable<SandboxOptions['limit']>;
 
-interface SandboxFlags {
-  readonly host: string;
-  readonly port: number;
-  readonly latency?: NonNullable<SandboxOptions['latencyMs']>;
+/** What is typed, where it is not what the sandbox takes. */
+interface SandboxFlags
+  extends Required<Pick<SandboxOptions, 'host' | 'port' | 'limitKind' | 'limitHeaders' | 'seed'>>,
+    Pick<SandboxOptions, 'errors' | 'notFound' | 'broken' | 'quota' | 'logos'> {
+  readonly latency?: SandboxOptions['latencyMs'];
   /** A number without a unit is a number of open calls. */
   readonly limit?: Limit | number;
-  readonly limitKind: NonNullable<SandboxOptions['limitKind']>;
-  readonly limitHeaders: NonNullable<SandboxOptions['limitHeaders']>;
   readonly limitStatus: '429' | '503';
-  readonly errors?: number;
-  readonly notFound?: number;
-  readonly broken?: number;
   readonly auth?: string;
   readonly key?: string;
-  readonly quota?: number;
-  readonly logos?: boolean;
   /** The path of a file. */
   readonly script?: string;
   /** The name of a profile, or the path of its file. */
   readonly api?: string;
-  readonly seed: number;
 }
 
 /** Adds `brandfill sandbox`. */
@@ -56,12 +50,12 @@ export function addSandboxCommand(program: Command, context: CliContext): void {
     )
     .addOption(
       new Option('--limit-kind <KIND>', 'how calls count towards the limit')
-        .choices(['token-bucket', 'fixed-window', 'sliding-window', 'concurrent'])
+        .choices(LIMIT_KINDS)
         .default('token-bucket'),
     )
     .addOption(
       new Option('--limit-headers <STYLE>', 'headers that report the limit')
-        .choices(['none', 'retry-after', 'ratelimit', 'x-ratelimit'])
+        .choices(LIMIT_HEADERS)
         .default('retry-after'),
     )
     .addOption(
@@ -103,12 +97,12 @@ async function serve(flags: SandboxFlags, context: CliContext): Promise<void> {
   const interrupt = onInterrupt(context.endAtOnce);
   const sandbox = await startSandbox({
     ...others,
+    latencyMs,
     limitStatus: limitStatus === '503' ? 503 : 429,
-    ...(latencyMs === undefined ? {} : { latencyMs }),
-    ...(script === undefined ? {} : { script: await readScript(script) }),
-    ...(limit === undefined ? {} : { limit: sandboxLimit(limit, flags.limitKind) }),
-    ...(auth === undefined ? {} : { auth: sandboxAuth(auth, key) }),
-    ...(play === undefined ? {} : { api: play }),
+    script: script === undefined ? undefined : await readScript(script),
+    limit: limit === undefined ? undefined : sandboxLimit(limit, flags.limitKind),
+    auth: auth === undefined ? undefined : sandboxAuth(auth, key),
+    api: play,
   });
   const path = play?.pathOf('example.com') ?? '/v1/brand?domain=example.com';
   process.stdout.write(
@@ -140,7 +134,7 @@ async function readPlay(api: string): Promise<Play> {
 function refuseUnlimited(flags: SandboxFlags): void {
   const { limit, limitKind, limitHeaders, limitStatus } = flags;
   if (limit !== undefined) return;
-  const areHeadersMeant = !['none', 'retry-after'].includes(limitHeaders);
+  const areHeadersMeant = limitHeaders !== 'none' && limitHeaders !== 'retry-after';
   if (limitKind === 'token-bucket' && !areHeadersMeant && limitStatus === '429') return;
   throw new BrandfillError(
     'INVALID_SETTING',
@@ -148,7 +142,7 @@ function refuseUnlimited(flags: SandboxFlags): void {
   );
 }
 
-function sandboxLimit(limit: Limit | number, kind: SandboxFlags['limitKind']): Limit {
+function sandboxLimit(limit: Limit | number, kind: SandboxOptions['limitKind']): Limit {
   if (typeof limit === 'number') {
     if (kind === 'concurrent') return { count: limit, perMs: 1_000 };
     throw new BrandfillError(

@@ -15,6 +15,8 @@ export interface JoinOptions {
   readonly index: Pick<RowIndex, 'read'>;
   readonly answers: Pick<RowAnswers, 'outcomeOf' | 'staleOf'>;
   readonly enriched: readonly Field[];
+  /** The same as an answer has them. @default `enriched` */
+  readonly fieldsOf?: ((domain: string, isStale: boolean) => readonly Field[]) | undefined;
   /** Fills blank cells of the list's own columns. */
   readonly fill?: Fill | undefined;
   /** Puts a corrected cell into a row. @default none is corrected */
@@ -35,6 +37,7 @@ export interface RowText {
  */
 export function join(options: JoinOptions): AsyncGenerator<readonly OutputRow[]> {
   const { source, headBytes, index, answers, enriched, fill, mend, skipReason } = options;
+  const { fieldsOf = () => enriched } = options;
   const nothing = enriched.map(() => undefined);
   let number = 0;
 
@@ -95,7 +98,9 @@ export function join(options: JoinOptions): AsyncGenerator<readonly OutputRow[]>
     const { key, blanks } = readNote(row.note);
     grow(answered.json.length); // its values may be most of it
     const answer = answered.status === 'found' ? findJsonObject(answered.json) : undefined;
-    const values = answer ? enriched.map((field) => field.valueOf(answer)) : nothing;
+    const values = answer
+      ? fieldsOf(domain, older !== undefined).map((field) => field.valueOf(answer))
+      : nothing;
     const own =
       answer && fill && blanks !== 0 ? fill.apply({ raw, fields }, answer, blanks) : undefined;
     return {

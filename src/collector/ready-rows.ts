@@ -6,7 +6,7 @@ import type { MadeCells, ReadyAnswer } from '../store/ready-cells.ts';
 import type { OutcomeStore } from '../store/store.ts';
 import type { Field } from './fields/fields.ts';
 import type { JoinedRow } from './joined-row.ts';
-import type { OutputColumn } from './output/output-columns.ts';
+import type { OutputColumn, OutputColumns } from './output/output-columns.ts';
 import type { BegunOutput } from './output/outputs.ts';
 
 /**
@@ -28,8 +28,8 @@ export interface ReadyRows {
   readonly flush: () => Promise<void>;
   /** Must be called after the last row. */
   end(): Promise<void>;
-  /** Which of the fields have had a value in a row so far, one bit each. */
-  readonly filled: number;
+  /** In how many rows each enriched column of the output has had a value so far. */
+  readonly filled: readonly number[];
 }
 
 /** The expected columns do not do for a list. */
@@ -37,7 +37,7 @@ export class LayoutDiffers extends Error {}
 
 export interface ReadyRowsOptions {
   readonly output: Pick<BegunOutput, 'writer' | 'write'>;
-  readonly columns: readonly OutputColumn[];
+  readonly columns: Pick<OutputColumns, 'out' | 'enriched'>;
   readonly enriched: readonly Field[];
   readonly store: Pick<OutcomeStore, 'find' | 'ready'>;
   /** Whether all that answers of a shape have is in these columns. */
@@ -47,27 +47,34 @@ export interface ReadyRowsOptions {
 }
 
 /** To be raised when the same answer gives other cells than before, in columns of the same description. */
-const CELLS_VERSION = 1;
+const CELLS_VERSION = 2;
 const BLOCK_BYTES = 1024 * 1024;
 const KEPT_AT_ONCE = 2_000;
-/** Each field has a bit. */
+/** Each column has a bit. */
 export const MOST_FIELDS = 32;
 
 export function createReadyRows(options: ReadyRowsOptions): ReadyRows {
   const { output, columns, enriched, store, isCovered, mostUnkept = 1_000 } = options;
   const { writer } = output;
-  const layout = layoutOf(columns, writer);
+  const layout = layoutOf(columns.out, writer);
   const covered = new Map<number, boolean>();
   const blocks = createBlocks(output);
   let unkept = 0;
   let made: MadeCells[] = [];
   let keeping: Promise<void> = Promise.resolve();
-  let filled = 0;
+  const filled = columns.enriched.map(() => 0);
 
   function assertCovered(shapeId: number): void {
     const known = covered.get(shapeId) ?? isCovered(shapeId);
     covered.set(shapeId, known);
     if (!known) throw new LayoutDiffers();
+  }
+
+  function countFilled(note: number): void {
+    for (let bits = note; bits !== 0; bits &= bits - 1) {
+      const at = 31 - Math.clz32(bits & -bits);
+      filled[at] = (filled[at] ?? 0) + 1;
+    }
   }
 
   function put(row: RowBytes, cells: ReadyCells): number {
@@ -83,10 +90,10 @@ export function createReadyRows(options: ReadyRowsOptions): ReadyRows {
     const answer = findJsonObject(outcome.json);
     if (!answer) return undefined;
     const values = enriched.map((field) => field.valueOf(answer));
-    let note = 0;
-    for (let at = 0; at < values.length; at += 1) if (isFilled(values[at])) note |= 1 << at;
     const row: JoinedRow = { ...NO_ROW, domain, fetchedAtMs, values };
-    const cells = writer.cellsOf(columns.map((column) => column.valueOf(row)));
+    const hasValue = columns.enriched.map((column) => isFilled(column.valueOf(row)));
+    const note = hasValue.reduce((bits, has, at) => (has ? bits | (1 << at) : bits), 0);
+    const cells = writer.cellsOf(columns.out.map((column) => column.valueOf(row)));
     return { domain, fetchedAtMs, shapeId, layout, note: note >>> 0, cells };
   }
 
@@ -95,14 +102,14 @@ export function createReadyRows(options: ReadyRowsOptions): ReadyRows {
     write: (row, domain, answer) => {
       if ('bytes' in answer) {
         const written = put(row, answer);
-        filled |= answer.note;
+        countFilled(answer.note);
         assertCovered(answer.shapeId); // reads the store
         return written;
       }
       assertCovered(answer.shapeId);
       const cells = make(domain, answer);
       if (!cells) return 0;
-      filled |= cells.note;
+      countFilled(cells.note);
       if (unkept < mostUnkept) unkept += 1;
       else made.push(cells);
       const bytes = Buffer.from(cells.cells);
@@ -121,9 +128,7 @@ export function createReadyRows(options: ReadyRowsOptions): ReadyRows {
       await keeping;
       if (made.length > 0) await store.ready.keep(made).catch(() => {});
     },
-    get filled() {
-      return filled;
-    },
+    filled,
   };
 }
 

@@ -56,6 +56,11 @@ function writeNote({ key, blanks }: RowNote): string {
   return key === '' && blanks === 0 ? '' : `${blanks.toString(36)}:${key}`;
 }
 
+/** Whether a column that is to be filled is blank in the row. */
+export function hasBlanks(note: string | undefined): boolean {
+  return readNote(note).blanks !== 0;
+}
+
 /** The note on a row that is written, from the note it would have had. */
 export function noteOfWritten(note: string | undefined, fetchedAtMs: number): string {
   return `${fetchedAtMs}:${readNote(note).key}`;

@@ -140,7 +140,8 @@ interface Call {
 function jobOf(options: EnrichOptions, { of, naming, env, ...rest }: Call): Job {
   const describe = naming as (key: string) => string;
   checkOptions(options, { of, declared: OPTIONS, others: BESIDE_SETTINGS, describe, ...rest });
-  return createJob({ given: { ...options }, apiKey: options.apiKey, env, describe });
+  const { apiKey, thenApiKey } = options;
+  return createJob({ given: { ...options }, apiKey, thenApiKey, env, describe });
 }
 
 /** Options of a run that are no settings of a job. */
@@ -149,6 +150,8 @@ interface BesideSettings {
   readonly input: ListInput;
   /** The credential. @default BRANDFILL_API_KEY */
   readonly apiKey?: string | undefined;
+  /** The credential of the second API. @default the variable that its profile names */
+  readonly thenApiKey?: string | undefined;
   /** The name of the changes file from run to run, if its path has a date. @default its path */
   readonly changesId?: string | undefined;
   /** Asked before the first call. False ends it with an `AbortError`. @default no question */
@@ -185,6 +188,7 @@ export interface EnrichOptions extends OptionsOf<typeof OPTIONS>, BesideSettings
 export const BESIDE_SETTINGS: OptionKinds<BesideSettings> = {
   input: 'list',
   apiKey: 'text',
+  thenApiKey: 'text',
   changesId: 'text',
   confirm: 'function',
   signal: 'signal',

@@ -52,8 +52,8 @@ export async function tryDomain(
     given: { ...options, domainColumn: TRIAL_COLUMN },
     others: TRY_OPTIONS,
     apiKey,
-    // One call needs no queue.
-    env: { ...env, BRANDFILL_QUEUE: undefined },
+    // One call needs no queue, and is about one API.
+    env: { ...env, BRANDFILL_QUEUE: undefined, BRANDFILL_THEN: undefined },
     describe: naming,
   });
   const { context, throwIfFailed } = createContext({ signal, onEvent });

@@ -170,9 +170,9 @@ export function both(one: Permit, other: Permit): Permit {
 }
 
 /**
- * Counts the calls made with one credential by all runs and machines together. Calls are taken in
- * blocks before they are made, so that the limit cannot be exceeded. Calls that a killed process
- * had taken and not made stay counted.
+ * Counts the calls made with one credential by all runs and machines together, or what calls cost.
+ * Calls are taken in blocks before they are made, so that the limit cannot be exceeded. Calls that a
+ * killed process had taken and not made stay counted.
  */
 export interface CallLedger {
   /**
@@ -225,11 +225,15 @@ export interface SharedBudgetOptions {
   readonly now: () => number;
   /** What a budget is that has no call left. @default a bound of `maxCallsPer` */
   readonly usedUp?: (window: CalendarWindow) => UsedUp;
+  /** What each call under way holds of what the ledger counts. @default 1 */
+  readonly price?: number;
+  /** What a call that was made counts, by what its answer says that it cost. @default `price` */
+  readonly costOf?: (costMicros: number | undefined) => number;
   /** Calls `work` after `ms`. The timer must not keep the process alive. @default setTimeout */
   readonly later?: (work: () => void, ms: number) => void;
 }
 
-/** The calls that this process has taken of one window. */
+/** What this process has taken of one window, in calls or in what they cost. */
 interface Share {
   readonly window: CalendarWindow;
   /**
@@ -238,7 +242,7 @@ interface Share {
    * since.
    */
   overAtMs: number;
-  /** Calls that were taken and are not acquired. */
+  /** What was taken and is not acquired. Less than nothing when a call has cost more than its price. */
   left: number;
   /** Calls that are acquired and may come back. */
   acquired: number;
@@ -268,6 +272,7 @@ function usedUpUntil({ endsAtMs }: CalendarWindow): UsedUp {
  */
 export function createSharedBudget(options: SharedBudgetOptions): SharedBudget {
   const { ledger, now, usedUp = usedUpUntil, later = laterUnlessOver } = options;
+  const { price = 1, costOf = () => price } = options;
   const change = createChange();
   let share: Share | undefined;
   let taking: Promise<void> | undefined;
@@ -292,7 +297,7 @@ export function createSharedBudget(options: SharedBudgetOptions): SharedBudget {
   const isOver = ({ overAtMs }: Share): boolean => now() >= overAtMs;
 
   function permitIn(of: Share): Permit {
-    of.left -= 1;
+    of.left -= price;
     of.acquired += 1;
     permits += 1;
     const settle = (): void => {
@@ -301,12 +306,13 @@ export function createSharedBudget(options: SharedBudgetOptions): SharedBudget {
     };
     return {
       isGood: () => !isOver(of),
-      spend: () => {
+      spend: (costMicros) => {
+        of.left += price - costOf(costMicros);
         settle();
         watchIdle();
       },
       release: () => {
-        of.left += 1;
+        of.left += price;
         settle();
         if (of.acquired === 0) setImmediate(giveBackIdle, of);
       },
@@ -350,7 +356,7 @@ export function createSharedBudget(options: SharedBudgetOptions): SharedBudget {
 
   function tryAcquire(): Permit | undefined {
     const current = currentShare();
-    return current && current.left > 0 ? permitIn(current) : undefined;
+    return current && current.left >= price ? permitIn(current) : undefined;
   }
 
   return {

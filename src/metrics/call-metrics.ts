@@ -48,7 +48,8 @@ export function createCallMetrics(metrics: Metrics): MeasureWorker {
   });
   const billed = new Counter({
     name: 'brandfill_billed_units_total',
-    help: 'What the API billed, in the unit of its profile, such as credits; 0 where no profile says what it bills.',
+    help: 'What the API billed, in the unit of its profile, such as credits; 0 where no profile says what it bills. The label api tells the two APIs of a run with --then apart.',
+    labelNames: ['api'],
     registers,
   });
   const inFlight = new Gauge({
@@ -76,8 +77,16 @@ export function createCallMetrics(metrics: Metrics): MeasureWorker {
   };
   const byClass = STATUS_CLASSES.map(() => 0);
   const before = createCallCounters();
+  const billedBefore = new Map<string | undefined, number>();
   const workers = new Set<WorkerSight>();
   let ended = 0;
+
+  function billedMicros(sights: readonly WorkerSight[]): ReadonlyMap<string | undefined, number> {
+    const sums = new Map<string | undefined, number>([[undefined, 0], ...billedBefore]);
+    for (const { api, counters } of sights) addTo(sums, api, counters.billedMicros);
+    if (sums.size > 1 && sums.get(undefined) === 0) sums.delete(undefined);
+    return sums;
+  }
 
   metrics.onScrape(() => {
     const sights = [...workers];
@@ -94,7 +103,9 @@ export function createCallMetrics(metrics: Metrics): MeasureWorker {
     retries.reset();
     retries.inc(total('retries'));
     billed.reset();
-    billed.inc(total('billedMicros') / 1_000_000);
+    for (const [api, micros] of billedMicros(sights)) {
+      billed.inc(api === undefined ? {} : { api }, micros / 1_000_000);
+    }
     inFlight.set(total('calls') - ended);
     mostInFlight.set(sights.reduce((sum, { concurrency }) => sum + concurrency, 0));
     outage.set(sights.some(({ isOut }) => isOut()) ? 1 : 0);
@@ -120,11 +131,15 @@ export function createCallMetrics(metrics: Metrics): MeasureWorker {
         before.calls += counters.calls;
         before.throttled += counters.throttled;
         before.retries += counters.retries;
-        before.billedMicros += counters.billedMicros;
+        addTo(billedBefore, sight.api, counters.billedMicros);
         endPace();
       },
     };
   };
+}
+
+function addTo<K>(sums: Map<K, number>, key: K, amount: number): void {
+  sums.set(key, (sums.get(key) ?? 0) + amount);
 }
 
 /** The index of a status's class in that list. */

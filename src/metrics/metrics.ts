@@ -104,6 +104,8 @@ export function metricsRoutes(metrics: Metrics): Routes {
 
 /** The part of a worker of this process that metrics read. */
 export interface WorkerSight {
+  /** The name of the API, where a run asks two. */
+  readonly api?: string;
   /** Most calls at the same time. */
   readonly concurrency: number;
   readonly counters: Readonly<CallCounters>;

@@ -10,7 +10,9 @@ import {
   type ApiSettings,
   type Declaration,
   type Declarations,
+  nameOfSecond,
   OPTIONS,
+  optionsOfSecond,
   type Settings,
   type SettingsOf,
 } from './options.ts';
@@ -29,6 +31,8 @@ export interface Job {
   readonly credential: Credential;
   /** The profile of the API, if one is named. */
   readonly profile: Profile | undefined;
+  /** The same for the second API, if there is one. It has no second of its own. */
+  readonly second?: Job | undefined;
   /** Oddities of the settings that are not errors, in sentences. */
   readonly notices: readonly string[];
 }
@@ -38,6 +42,8 @@ export interface JobOptions extends SettingSources {
    * The credential, if a program gives it; else it comes from `apiKeyFile` or BRANDFILL_API_KEY.
    */
   readonly apiKey?: string | undefined;
+  /** The same for the second API. It then comes from `thenApiKeyFile` or the variable that its profile names. */
+  readonly thenApiKey?: string | undefined;
   /** Options that are declared in another way than those of `enrich`. */
   readonly others?: Declarations;
 }
@@ -47,7 +53,48 @@ export interface JobOptions extends SettingSources {
  *
  * @throws BrandfillError `INVALID_SETTING`
  */
-export function createJob({ given, apiKey, env, describe, others = {} }: JobOptions): Job {
+export function createJob(options: JobOptions): Job {
+  const job = createJobOfOne(options);
+  if (job.settings.then === undefined) return job;
+  const second = createSecondJob(options);
+  if (second.endpoint.id === job.endpoint.id) {
+    throw new BrandfillError(
+      'INVALID_SETTING',
+      `Cannot use ${options.describe('then')}: it asks the same as the first API; name another one.`,
+    );
+  }
+  const notices = second.notices.filter((notice) => !job.notices.includes(notice));
+  return { ...job, second, notices: [...job.notices, ...notices] };
+}
+
+/** What is set in the environment for an API is meant for the first. */
+function createSecondJob({ given, thenApiKey, env, describe, others }: JobOptions): Job {
+  return createJobOfOne({
+    given: optionsOfSecond(given, env['BRANDFILL_THEN']),
+    apiKey: thenApiKey,
+    keyVariable: 'BRANDFILL_THEN_API_KEY',
+    env: { ...env, ...NO_API },
+    describe: (key) => describe(nameOfSecond(key)),
+    ...(others && { others }),
+  });
+}
+
+/** What the environment says of the first API. */
+const NO_API = {
+  BRANDFILL_API: undefined,
+  BRANDFILL_BASE_URL: undefined,
+  BRANDFILL_AUTH: undefined,
+  BRANDFILL_THEN: undefined,
+};
+
+function createJobOfOne({
+  given,
+  apiKey,
+  keyVariable,
+  env,
+  describe,
+  others = {},
+}: JobOptions & Pick<ApiOptions, 'keyVariable'>): Job {
   const declared: typeof OPTIONS = { ...OPTIONS, ...others };
   const { settings, profile } = readSettingsWithProfile(declared, { given, env, describe });
   refuseCombinations(settings, { given, describe });
@@ -57,30 +104,35 @@ export function createJob({ given, apiKey, env, describe, others = {} }: JobOpti
       `Cannot hold ${describe('maxCost')} without a profile that says what the API bills: give ${describe('api')} one with 'billing', or use ${describe('maxCalls')}.`,
     );
   }
-  return { settings, ...createApi({ settings, profile, apiKey, env, describe }) };
+  return { settings, ...createApi({ settings, profile, apiKey, keyVariable, env, describe }) };
 }
 
 /** The API, and the credential to call it. */
 export type Api = Pick<Job, 'endpoint' | 'credential' | 'profile' | 'notices'>;
+
+interface ApiOptions extends Pick<JobOptions, 'apiKey' | 'env' | 'describe'> {
+  readonly settings: ApiSettings;
+  readonly profile: Profile | undefined;
+  /** The variable that holds the credential if the profile names none. @default BRANDFILL_API_KEY */
+  readonly keyVariable?: string | undefined;
+}
 
 /** @throws BrandfillError `INVALID_SETTING` */
 export function createApi({
   settings,
   profile,
   apiKey,
+  keyVariable = 'BRANDFILL_API_KEY',
   env,
   describe,
-}: Omit<JobOptions, 'given' | 'others'> & {
-  readonly settings: ApiSettings;
-  readonly profile: Profile | undefined;
-}): Api {
+}: ApiOptions): Api {
   if (settings.baseUrl === undefined) {
     throw new BrandfillError(
       'INVALID_SETTING',
       `Cannot start without a base URL: give ${describe('baseUrl')}, or set BRANDFILL_BASE_URL.`,
     );
   }
-  const { apiKeyEnv = 'BRANDFILL_API_KEY' } = profile?.content.request ?? {};
+  const { apiKeyEnv = keyVariable } = profile?.content.request ?? {};
   keepCredentialName(apiKeyEnv);
   const secret = apiKey ?? readSecret(settings.apiKeyFile, env[apiKeyEnv]);
   if (profile && !secret && settings.auth.kind !== 'none') {

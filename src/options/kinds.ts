@@ -378,6 +378,29 @@ export function isProfileFile(nameOrFile: string): boolean {
   return /[/\\]|\.(ya?ml|json)$/i.test(nameOrFile);
 }
 
+/** What a lookup may end with and still be passed on to a second API. */
+export type PassedOn = 'not_found' | 'rejected';
+
+const PASSED_ON: readonly PassedOn[] = ['not_found', 'rejected'];
+
+/** Outcomes after which a second API is asked: a list, or a text with commas. */
+export const OUTCOMES: Kind<readonly PassedOn[], string | readonly PassedOn[]> = {
+  placeholder: 'OUTCOMES',
+  schema: orVariable(
+    orList({ type: 'string', pattern: '^(not_found|rejected)(, *(not_found|rejected))*$' }),
+  ),
+  isRepeatable: true,
+  parse: (value) => {
+    const names = [value].flat().flatMap((given) => readText(given).split(','));
+    return names.map((name) => {
+      const known = PASSED_ON.find((outcome) => outcome === name.trim());
+      if (known) return known;
+      throw refusal(`expected not_found, rejected or both, received '${name}'`);
+    });
+  },
+  show: (outcomes) => outcomes.join(', '),
+};
+
 export const BASE_URL: Kind<string, string> = {
   placeholder: 'URL',
   schema: STRING,

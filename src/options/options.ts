@@ -20,6 +20,7 @@ import {
   LISTEN,
   LOGO_FIELD,
   LONGEST_TIMER_MS,
+  OUTCOMES,
   PARAMS,
   PICTURE_SIZE,
   PRICE,
@@ -554,10 +555,71 @@ const LISTEN_OPTIONS = {
   },
 } satisfies Declarations;
 
+/** A second API, which is asked what the first does not know. Everything else is as at the first. */
+const THEN_OPTIONS = {
+  /**
+   * The profile of a second API, which is asked about domains that the first does not know.
+   *
+   * @default BRANDFILL_THEN, else none
+   */
+  // oxlint-disable-next-line no-thenable -- a text, which nobody awaits
+  then: {
+    kind: PROFILE,
+    env: 'BRANDFILL_THEN',
+    description:
+      'profile of a second API, by its name or as a file, that is asked about domains which the first does not know; the column brand_api then says which API answered (default: none)',
+  },
+  /** Which outcomes of the first API are passed on: `not_found`, `rejected`. @default `not_found` */
+  thenOn: {
+    kind: OUTCOMES,
+    default: 'not_found',
+    description:
+      'with --then: outcomes of the first API after which the second is asked: not_found, rejected, or both with a comma',
+  },
+  /** The address of the second API. @default that of its profile */
+  thenBaseUrl: {
+    kind: BASE_URL,
+    description: 'base URL of the second API (default: that of its profile)',
+  },
+  /** A file that holds only the credential of the second API. */
+  thenApiKeyFile: {
+    kind: FILE,
+    description:
+      'file that holds the credential of the second API and nothing else (default: the variable that its profile names, else BRANDFILL_THEN_API_KEY)',
+  },
+  /** The same as `rate`, for the second API. @default `auto` */
+  thenRate: {
+    kind: RATE,
+    description: 'rate of calls to the second API (default: auto)',
+  },
+  /** The same as `maxCalls`, for the second API. */
+  thenMaxCalls: {
+    kind: integer(1, Number.MAX_SAFE_INTEGER),
+    description: 'ask the second API no more after N calls (429s do not count)',
+  },
+  /** The same as `maxCallsPer`, for the second API. */
+  thenMaxCallsPer: {
+    kind: CALLS_PER,
+    description:
+      'ask the second API no more after N calls in a calendar min, hour, day or month (UTC); the calls of all runs with its credential count together',
+  },
+  /** The same as `maxCost`, for the second API. */
+  thenMaxCost: {
+    kind: COST,
+    description: 'ask the second API no more before it bills more than this, in its own units',
+  },
+  /** The same as `price`, for the second API. */
+  thenPrice: {
+    kind: PRICE,
+    description: 'cost of a call to the second API, or of a unit that it bills',
+  },
+} satisfies Declarations;
+
 /** All options of `enrich` that job files have too, in the order of the help. */
 export const OPTIONS = {
   ...FILE_OPTIONS,
   ...API_OPTIONS,
+  ...THEN_OPTIONS,
   ...LIST_OPTIONS,
   ...COLUMN_OPTIONS,
   ...LOGO_OPTIONS,
@@ -577,6 +639,47 @@ export type ApiSettings = SettingsOf<typeof API_OPTIONS>;
 
 /** Settings of the HTTP server of a process. */
 export type StatusSettings = SettingsOf<typeof STATUS_OPTIONS>;
+
+/** The options of a second API, by those of the first that they stand for. */
+const OF_SECOND = {
+  api: 'then',
+  baseUrl: 'thenBaseUrl',
+  apiKeyFile: 'thenApiKeyFile',
+  rate: 'thenRate',
+  maxCalls: 'thenMaxCalls',
+  maxCallsPer: 'thenMaxCallsPer',
+  maxCost: 'thenMaxCost',
+  price: 'thenPrice',
+} as const satisfies Partial<Record<OptionKey, OptionKey>>;
+
+/** Options of a second API, which say nothing without one. */
+export const OPTIONS_OF_SECOND: readonly OptionKey[] = keysOf(THEN_OPTIONS).filter(
+  (key) => key !== 'then',
+);
+
+/**
+ * Options as given, as those of a run that asks the second API: what is only of the first is left
+ * out, and the rest is the same.
+ *
+ * @param fallback the second API, if it is not given
+ */
+export function optionsOfSecond(
+  given: Readonly<Record<string, unknown>>,
+  fallback: string | undefined,
+): Record<string, unknown> {
+  const ofFirst = new Set<string>([...keysOf(API_OPTIONS), ...Object.keys(OF_SECOND), 'sample']);
+  const ofBoth = Object.entries(given).filter(
+    ([key]) => !ofFirst.has(key) && !Object.hasOwn(THEN_OPTIONS, key),
+  );
+  const own = Object.entries(OF_SECOND).map(([key, second]) => [key, given[second]] as const);
+  const { api = fallback, ...second } = Object.fromEntries(own);
+  return { ...Object.fromEntries(ofBoth), ...second, api };
+}
+
+/** The option of the second API that stands for one of the first, for messages. */
+export function nameOfSecond(key: string): string {
+  return Object.hasOwn(OF_SECOND, key) ? OF_SECOND[key as keyof typeof OF_SECOND] : key;
+}
 
 /** The options whose files a run writes anew. */
 export const OUTPUT_OPTIONS: readonly OptionKey[] = keysOf(OPTIONS).filter(

@@ -1,7 +1,14 @@
 import { BrandfillError, endSentence } from '../common/errors.ts';
 import { describeKind, findNearest } from '../common/text.ts';
 import { shorten } from '../rows/columns/names.ts';
-import type { Declaration, Declarations, OptionKey, Settings, SettingsOf } from './options.ts';
+import {
+  type Declaration,
+  type Declarations,
+  OPTIONS_OF_SECOND,
+  type OptionKey,
+  type Settings,
+  type SettingsOf,
+} from './options.ts';
 
 /** The options that a function of the library takes. */
 export interface KnownOptions<D extends Declarations> {
@@ -211,7 +218,11 @@ interface Given {
 
 interface Combination {
   readonly isGiven: (settings: Settings, given: Given['given']) => boolean;
-  readonly refusal: (describe: Given['describe'], settings: Settings) => string;
+  readonly refusal: (
+    describe: Given['describe'],
+    settings: Settings,
+    given: Given['given'],
+  ) => string;
   /**
    * What gives way in a job file, by the option that is typed beside the file. Not in here is what
    * nobody would expect to be left out, such as a limit on calls.
@@ -267,14 +278,9 @@ const COMBINATIONS: readonly Combination[] = [
       `Cannot hold ${of('maxCallsPer')} where no calls are made: give it to the workers (brandfill worker --max-calls-per), or leave out ${of('workers')} 0.`,
   },
   {
-    isGiven: ({ sample, queue }) => sample !== undefined && queue !== undefined,
-    refusal: (of) =>
-      `Cannot look up a sample over a queue: leave out ${of('sample')} or ${of('queue')}.`,
-  },
-  {
-    isGiven: ({ maxCost, queue }) => maxCost !== undefined && queue !== undefined,
-    refusal: (of) =>
-      `Cannot hold ${of('maxCost')} over a queue, where workers make the calls: give ${of('maxCalls')}, or leave out ${of('queue')}.`,
+    isGiven: ({ then }, given) => then === undefined && strayOfSecond(given) !== undefined,
+    refusal: (of, _, given) =>
+      `Cannot use ${of(strayOfSecond(given) ?? 'then')} without a second API: give ${of('then')} too.`,
   },
   {
     isGiven: ({ refresh, onlyMissing }) => refresh === true && onlyMissing === true,
@@ -293,16 +299,24 @@ const COMBINATIONS: readonly Combination[] = [
 /** @throws BrandfillError `INVALID_SETTING` for the first combination that makes no sense */
 export function refuseCombinations(settings: Settings, { given, describe }: Given): void {
   const found = COMBINATIONS.find(({ isGiven }) => isGiven(settings, given));
-  if (found) throw new BrandfillError('INVALID_SETTING', found.refusal(describe, settings));
+  if (found) throw new BrandfillError('INVALID_SETTING', found.refusal(describe, settings, given));
+}
+
+/** An option of a second API that was given. */
+function strayOfSecond(given: Given['given']): OptionKey | undefined {
+  return OPTIONS_OF_SECOND.find((key) => given[key] !== undefined);
 }
 
 /** Another API is another host, which must not get what the file has for its own. */
 const OF_API: readonly OptionKey[] = ['baseUrl', 'auth', 'apiKeyFile', 'params', 'headers'];
 
+const OF_THEN: readonly OptionKey[] = ['thenBaseUrl', 'thenApiKeyFile'];
+
 /** The settings of a job file that make no sense beside what is typed, and give way to it. */
 export function overriddenBy(typed: Readonly<Record<string, unknown>>): ReadonlySet<string> {
   const pairs: (readonly [string, readonly OptionKey[]])[] = [
     ['api', OF_API],
+    ['then', OF_THEN],
     ...COMBINATIONS.flatMap(({ givesWay = {} }) => Object.entries(givesWay)),
   ];
   return new Set(pairs.flatMap(([key, others]) => (isTyped(typed[key]) ? others : [])));

@@ -50,6 +50,20 @@ export interface Plan extends PlannedRows {
   readonly cost: number | undefined;
   /** The most that the API bills for these calls; missing where no profile says what it bills. */
   readonly bill?: Bill;
+  /** What a second API is asked; missing without one. */
+  readonly second?: PlanOfSecond;
+}
+
+/** What a second API is asked, known before the first was asked. */
+export interface PlanOfSecond
+  extends Pick<Plan, 'lookups' | 'calls' | 'price' | 'cost'>,
+    Pick<Partial<Plan>, 'bill'> {
+  /** Its name. */
+  readonly api: string;
+  /** Rows whose domains the first API is not asked about, and this one is. */
+  readonly rows: number;
+  /** The most lookups: if the first API knows none of its domains. */
+  readonly mostLookups: number;
 }
 
 /** What an API bills. */
@@ -93,10 +107,10 @@ export interface PlanOptions {
 }
 
 /**
- * `due`: the domain has to be looked up; `known`: the store has a fresh outcome of it. An entry: so
- * has it, and the row was written at once.
+ * `due`: the domain has to be looked up; `passed_on`: at the second API only; `known`: the store has a
+ * fresh outcome of it. An entry: so has it, and the row was written at once.
  */
-export type Look = 'due' | 'known' | (IndexedRow & { readonly kind: 'written' });
+export type Look = 'due' | 'passed_on' | 'known' | (IndexedRow & { readonly kind: 'written' });
 
 /** Makes a note on each row from some of its columns. */
 export interface RowNotes {
@@ -105,12 +119,17 @@ export interface RowNotes {
   noteOf(cells: readonly string[]): string;
 }
 
+interface MadePlan {
+  readonly planned: PlannedRows;
+  /** What only the second API is asked. */
+  readonly passedOn: { readonly lookups: number; readonly rows: number };
+  readonly extent: Extent;
+}
+
 const MOST_EXAMPLES = 3;
 
 /** Reads all rows once and finds out, without a call, what has to be done for each. */
-export async function makePlan(
-  options: PlanOptions,
-): Promise<{ readonly planned: PlannedRows; readonly extent: Extent }> {
+export async function makePlan(options: PlanOptions): Promise<MadePlan> {
   const { source, format, column, readDomain, look, onBatch, notes, domainRows, index, signal } =
     options;
   const distinct = createHashTable();
@@ -120,6 +139,7 @@ export async function makePlan(
   let rows = 0;
   let freshDomains = 0;
   let freshRows = 0;
+  const passedOn = { lookups: 0, rows: 0 };
   let raggedRows = 0;
   let shortRows = 0;
   let firstShiftedLine: number | undefined;
@@ -153,9 +173,13 @@ export async function makePlan(
     const { domain: text } = found;
     const isNew = distinct.add(text);
     const kind = look(text, row, note);
-    if (kind === 'due') {
+    if (kind === 'due' || kind === 'passed_on') {
       if (!isNew) domainRows?.again(text);
-      return { kind, sizeBytes, fields, text, note };
+      if (kind === 'passed_on') {
+        passedOn.rows += 1;
+        if (isNew) passedOn.lookups += 1;
+      }
+      return { kind: 'due', sizeBytes, fields, text, note };
     }
     freshRows += 1;
     if (isNew) freshDomains += 1;
@@ -178,14 +202,14 @@ export async function makePlan(
     invalidExamples: invalid.examples,
     freshDomains,
     freshRows,
-    lookups: distinct.size - freshDomains,
+    lookups: distinct.size - freshDomains - passedOn.lookups,
     raggedRows,
     shortRows,
     ...(firstShiftedLine !== undefined && { firstShiftedLine }),
     blankLines,
     blankRows,
   };
-  return { planned, extent: { maxFields } };
+  return { planned, passedOn, extent: { maxFields } };
 }
 
 /** A row without a domain. */

@@ -4,8 +4,10 @@ import { basename, extname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { type Document, isMap, isScalar, isSeq, LineCounter, type Node, parseDocument } from 'yaml';
 import type { z } from 'zod';
-import type { ApiProfile } from '../brand/api-profile.ts';
+import type { Answer } from '../brand/answer.ts';
+import type { AnswerFacts, ApiProfile, Billing } from '../brand/api-profile.ts';
 import { DOMAIN, DOMAINS } from '../brand/endpoint.ts';
+import { fieldText } from '../brand/limit-headers/time.ts';
 import { compileExpression } from '../collector/fields/expression.ts';
 import { BrandfillError, describeSystemError } from '../common/errors.ts';
 import { describeKind, findNearest } from '../common/text.ts';
@@ -18,11 +20,15 @@ import {
 } from '../options/yaml-files.ts';
 import { shorten } from '../rows/columns/names.ts';
 import { compileBatch, holds } from './batch.ts';
-import { compileBilling } from './billing.ts';
 import { compileLimits } from './limits.ts';
-import { type BatchFile, type ProfileFile, profileShape } from './profile-schema.ts';
+import {
+  type BatchFile,
+  type BillingFile,
+  type ProfileFile,
+  profileShape,
+} from './profile-schema.ts';
 import { compileRules, tolerant } from './rules.ts';
-import { findSampleProblem } from './samples.ts';
+import { findSampleProblem, meaningOfAnswer } from './samples.ts';
 
 /** A profile, read and checked. */
 export interface Profile {
@@ -355,4 +361,48 @@ function readText(file: string): string {
       { cause: error },
     );
   }
+}
+
+const MICROS = 1_000_000;
+
+/**
+ * What an API bills for its answers. Where an answer says itself what it cost, that counts; else the
+ * price, for answers that mean what is billed.
+ */
+export function compileBilling({ unit, price = 1, bills = ['found'], cost }: BillingFile): Billing {
+  const priceMicros = Math.round(price * MICROS);
+  const billed: ReadonlySet<string> = new Set(bills);
+  const findStated = cost === undefined ? () => undefined : compileCost(cost);
+  return {
+    unit,
+    priceMicros,
+    statedIn: findStated,
+    costOf(answer: Pick<Answer, 'kind'>, facts: AnswerFacts) {
+      const stated = findStated(facts);
+      if (stated !== undefined) return stated;
+      return billed.has(meaningOfAnswer(answer)) ? priceMicros : 0;
+    },
+  };
+}
+
+function compileCost(
+  cost: NonNullable<BillingFile['cost']>,
+): (facts: AnswerFacts) => number | undefined {
+  if ('header' in cost) {
+    const key = cost.header.toLowerCase();
+    return ({ headers }) => {
+      const value = headers[key];
+      return value === undefined ? undefined : microsOf(fieldText(value));
+    };
+  }
+  const find = tolerant(compileExpression(cost.body));
+  return ({ json }) => microsOf(find(json()));
+}
+
+/** Undefined for anything but a number from 0 on, so that a malformed field bills as documented. */
+function microsOf(value: unknown): number | undefined {
+  if (typeof value !== 'number' && typeof value !== 'string') return undefined;
+  const number = value === '' ? Number.NaN : Number(value);
+  const micros = Math.round(number * MICROS);
+  return micros >= 0 && Number.isSafeInteger(micros) ? micros : undefined;
 }

@@ -158,7 +158,11 @@ export function createParking(options: ParkingOptions): Parking {
 
   /** Ends the given ones as pending. */
   function endAll(domains: readonly string[]): Promise<void> {
-    const ended = domains.flatMap((domain) => pending.get(domain)?.outcome ?? []);
+    const ended = domains.flatMap((domain) => {
+      const outcome = pending.get(domain)?.outcome;
+      // What its calls cost was counted when it was parked.
+      return outcome ? [{ ...outcome, throttled: 0, billedMicros: 0 }] : [];
+    });
     for (const outcome of ended) {
       forget(outcome.domain);
       noteComeBack(outcome);

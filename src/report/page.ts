@@ -59,7 +59,8 @@ ${settingsSection(report)}
 }
 
 /** The cost of the calls. */
-function costSection({ bill, cost, rows }: RunReport): Html | false {
+function costSection({ bill, cost, rows, apis }: RunReport): Html | false {
+  if (apis.length > 0) return apisSection(apis);
   if (bill !== null) return billSection(bill, rows.statuses.found);
   if (cost === null) return false;
   const { perCall, calls, total, planned } = cost;
@@ -73,6 +74,19 @@ function costSection({ bill, cost, rows }: RunReport): Html | false {
   return html`<section><h2>Cost</h2>${table('Cost', facts, [
     { name: 'what', isHead: true, cellOf: ([what]) => what },
     { name: 'how much', isWide: true, cellOf: ([, amount]) => amount },
+  ])}</section>`;
+}
+
+/** What each of two APIs found and cost. */
+function apisSection(apis: RunReport['apis']): Html {
+  return html`<section><h2>APIs</h2>${table('APIs', apis, [
+    { name: 'API', isHead: true, cellOf: ({ name }) => name },
+    { name: 'rows found', isNumber: true, cellOf: ({ found }) => number(found) },
+    { name: 'domains asked', isNumber: true, cellOf: ({ lookups }) => number(lookups) },
+    { name: 'calls', isNumber: true, cellOf: ({ calls }) => number(calls) },
+    { name: 'billed', cellOf: ({ bill }) => (bill ? formatUnits(bill) : '–') },
+    { name: 'cost', cellOf: ({ cost }) => (cost === null ? '–' : formatPrice(cost)) },
+    { name: 'asked no more because of', cellOf: ({ stopReason }) => stopReason ?? '–' },
   ])}</section>`;
 }
 

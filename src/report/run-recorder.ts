@@ -1,6 +1,7 @@
 import type { Answer } from '../brand/answer.ts';
 import { hasValues, type JoinedRow, type RowStatus } from '../collector/joined-row.ts';
 import type { OutputColumn, OutputColumns } from '../collector/output/output-columns.ts';
+import { isFilled } from '../collector/ready-rows.ts';
 import { shortenTo } from '../common/text.ts';
 import type { RowColumn, RowFormat } from '../rows/row-format.ts';
 import type { Progress, RunEvent } from '../watch/events.ts';
@@ -20,11 +21,19 @@ export interface RunRecorder {
   readonly onEvent: (event: RunEvent) => void;
   /** @param atMs when the answer came, in milliseconds since the lookups began */
   answered(call: AnsweredCall, atMs: number): void;
+  /** Must be called when the rows are about to be joined. */
+  beginRows(layout: RowLayout): RowRecorder;
+}
+
+/** Records rows as they pass. */
+export interface RowRecorder {
+  take(rows: readonly JoinedRow[]): void;
   /**
-   * Must be called when the rows are about to be joined; the returned function takes them as they
-   * pass.
+   * Takes rows that were written before: found, by an earlier run.
+   *
+   * @param filled in how many of them each enriched column has a value
    */
-  beginRows(layout: RowLayout): (rows: readonly JoinedRow[]) => void;
+  takeWritten(rows: number, filled: readonly number[]): void;
 }
 
 /** The facts about rows that the report needs. */
@@ -141,9 +150,9 @@ export function createRunRecorder(): RunRecorder & { readonly recording: Recordi
       slowest.offer({ domain, latencyMs, answer: said });
     },
     beginRows: (layout) => {
-      const { rows, take } = createRowRecording(layout);
+      const { rows, recorder } = createRowRecording(layout);
       recording.rows = rows;
-      return take;
+      return recorder;
     },
   };
 }
@@ -157,7 +166,7 @@ function nameOf(answer: Answer): string {
 
 function createRowRecording({ columns, format, column, startedAtMs }: RowLayout): {
   readonly rows: RowRecording;
-  readonly take: (rows: readonly JoinedRow[]) => void;
+  readonly recorder: RowRecorder;
 } {
   const statuses = createStatusCounts();
   const reasons = createReasonList({
@@ -174,14 +183,20 @@ function createRowRecording({ columns, format, column, startedAtMs }: RowLayout)
   const mostRetried = createTopList<JoinedDomain>(TOP, ({ attempts }) => attempts - 1);
   return {
     rows: { statuses, reasons, fills, mostRetried },
-    take: (rows) => {
-      for (const row of rows) {
-        statuses[row.status] += 1;
-        if (hasValues(row)) fills.add(row);
-        if (row.status !== 'found') reasons.add(row);
-        const isOfRun = row.status === 'stale' || row.fetchedAtMs >= startedAtMs;
-        if (row.attempts > 1 && isOfRun) mostRetried.offer(summaryOf(row));
-      }
+    recorder: {
+      take: (rows) => {
+        for (const row of rows) {
+          statuses[row.status] += 1;
+          if (hasValues(row)) fills.add(row);
+          if (row.status !== 'found') reasons.add(row);
+          const isOfRun = row.status === 'stale' || row.fetchedAtMs >= startedAtMs;
+          if (row.attempts > 1 && isOfRun) mostRetried.offer(summaryOf(row));
+        }
+      },
+      takeWritten: (rows, filled) => {
+        statuses.found += rows;
+        fills.addWritten(filled);
+      },
     },
   };
 }
@@ -195,6 +210,8 @@ function summaryOf(row: JoinedRow): JoinedDomain {
 /** In how many rows each added column has a value. */
 interface ColumnFills {
   add(row: JoinedRow): void;
+  /** @param filled rows for each column */
+  addWritten(filled: readonly number[]): void;
   readonly columns: readonly { readonly name: string; readonly rows: number }[];
 }
 
@@ -203,9 +220,11 @@ function createColumnFills(columns: readonly OutputColumn[]): ColumnFills {
   return {
     add: (row) => {
       for (let at = 0; at < columns.length; at += 1) {
-        const value = columns[at]?.valueOf(row);
-        if (value !== undefined && value !== null && value !== '') rows[at] = (rows[at] ?? 0) + 1;
+        if (isFilled(columns[at]?.valueOf(row))) rows[at] = (rows[at] ?? 0) + 1;
       }
+    },
+    addWritten: (filled) => {
+      for (const [at, more] of filled.entries()) rows[at] = (rows[at] ?? 0) + more;
     },
     get columns() {
       return columns.map(({ name }, at) => ({ name, rows: rows[at] ?? 0 }));

@@ -173,6 +173,17 @@ const bill = z.strictObject({
   total: orNull(z.number(), 'What the units cost at that price.'),
 });
 
+const api = z.strictObject({
+  name: text('Name of the API, as in the column `brand_api`.'),
+  found: count('Rows that were found there, in this run or before.'),
+  lookups: count('Domains that it was asked about.'),
+  calls: count('HTTP requests made to it, including those answered 429.'),
+  throttled: count('Calls that it answered 429.'),
+  bill: orNull(bill, 'What it billed; null where its profile does not say what it bills.'),
+  cost: orNull(z.number(), 'What that costs, with `--price` or `--then-price`.'),
+  stopReason: orNull(z.string(), 'Why it was asked no more, as in the summary.'),
+});
+
 const reason = z.strictObject({
   status: z.enum(STATUSES).describe('The status of the rows.'),
   reason: text(
@@ -261,6 +272,10 @@ export const runReportSchema = z
     pace: orNull(pace, 'How fast calls could be made; null if this process made none.'),
     cost: orNull(cost, 'What the calls cost; null without `--price`, and where `bill` says it.'),
     bill: orNull(bill, 'What the API billed; null where no profile of the API says what it bills.'),
+    apis: z
+      .array(api)
+      .max(2)
+      .describe('What each API was asked, with `--then`; `cost` and `bill` are then only here.'),
     reasons: z
       .array(reason)
       .max(40)

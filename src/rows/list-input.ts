@@ -323,6 +323,7 @@ async function openWorkbookSource(
     close: async () => {
       await rows.close();
       await workbook.aside.close();
+      await workbook.strings.close();
       await handle.close();
     },
   };

@@ -72,7 +72,7 @@ export function createSheetOfList({
   if (!cellsOf) throw new TypeError(`rows of ${format.kind} are no table`);
   const width = widthOf(format, extent);
   const first = workbook?.place.firstColumn ?? 0;
-  const styles = new Map(workbook?.place.header.cells.map(({ column, style }) => [column, style]));
+  const styles = new Map(workbook?.place.headerCells.map(({ column, style }) => [column, style]));
   const headerStyles = workbook
     ? format.columns.map((_, at) => styles.get(first + at) ?? 0)
     : [HEADER_STYLE];

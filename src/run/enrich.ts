@@ -12,14 +12,16 @@ import type { Job } from '../options/api.ts';
 import type { ListInput } from '../rows/list-input.ts';
 import type { OutcomeStore } from '../store/store.ts';
 import { sizeOnDisk } from '../store/store-files.ts';
-import type { Summary } from '../watch/summary.ts';
+import type { ApiSummary, Summary } from '../watch/summary.ts';
 import type { ChangesOfRun } from './changes.ts';
 import { type JoinedRun, joinRows } from './join.ts';
 import { lookUp } from './look-up.ts';
+import type { LookupTotals } from './lookups/look-up-all.ts';
 import { type OpenedList, open } from './open.ts';
 import { openStoreToPlan, plan } from './plan.ts';
 import { beginReadyRows } from './ready.ts';
 import type { RunContext } from './run-context.ts';
+import type { Side } from './two-apis.ts';
 
 /** Enriches a list into two files. */
 export async function runToFiles(
@@ -146,15 +148,13 @@ export function summarize(
     calls,
     retries,
     throttled,
-    billedMicros,
     elapsedMs: lookupMs,
     stopped,
     pace,
     callsPer,
     pendingUntilMs,
   } = run.totals;
-  const { price } = run.job.settings;
-  const { billing } = run.job.endpoint.profile ?? {};
+  const apis = summarizeApis(run);
   return {
     runId: run.context.runId,
     rows: made.rows,
@@ -165,13 +165,7 @@ export function summarize(
     calls,
     retries,
     throttled,
-    cost:
-      price === undefined
-        ? undefined
-        : billing
-          ? costOfUnits(billedMicros, price)
-          : costOf(calls - throttled, price),
-    ...(billing ? { bill: billOf(billedMicros, billing.unit) } : {}),
+    ...(apis ? { apis, cost: sumOfCosts(apis) } : priceOf(run.job, run.totals)),
     elapsedMs: performance.now() - startedMs,
     lookupMs,
     callsPerSecond: calls === 0 ? 0 : calls / (lookupMs / 1_000),
@@ -187,4 +181,34 @@ export function summarize(
     logos: run.logos?.summary,
     changes,
   };
+}
+
+/** What calls cost, and what was billed for them. */
+function priceOf(
+  { settings: { price }, endpoint }: Job,
+  { calls, throttled, billedMicros }: LookupTotals,
+): Pick<Summary, 'cost' | 'bill'> {
+  const { billing } = endpoint.profile ?? {};
+  if (!billing) return { cost: price === undefined ? undefined : costOf(calls - throttled, price) };
+  return {
+    cost: price === undefined ? undefined : costOfUnits(billedMicros, price),
+    bill: billOf(billedMicros, billing.unit),
+  };
+}
+
+function summarizeApis({ job, apis, totals, foundBy }: JoinedRun): Summary['apis'] {
+  if (!apis || !job.second || !totals.apis) return undefined;
+  const [first, second] = totals.apis;
+  const summarizeOne = (side: Side, of: Job, part: LookupTotals): ApiSummary => {
+    const { lookups, calls, retries, throttled, pace, callsPer, stopped } = part;
+    const made = { lookups, calls, retries, throttled, pace, callsPer, stopped };
+    return { name: apis[side].name, found: foundBy[side], ...made, ...priceOf(of, part) };
+  };
+  return [summarizeOne('first', job, first), summarizeOne('second', job.second, second)];
+}
+
+/** Undefined when none has a price. */
+function sumOfCosts(apis: readonly ApiSummary[]): number | undefined {
+  const costs = apis.flatMap(({ cost }) => cost ?? []);
+  return costs.length === 0 ? undefined : costs.reduce((sum, cost) => sum + cost);
 }

@@ -9,6 +9,7 @@ import { isFilled, type ReadyRows } from '../collector/ready-rows.ts';
 import { createRowAnswers, type RowAnswers } from '../collector/row-answers.ts';
 import { BrandfillError, describeSystemError } from '../common/errors.ts';
 import { formatCount } from '../common/format.ts';
+import type { RowRecorder } from '../report/run-recorder.ts';
 import { shorten } from '../rows/columns/names.ts';
 import type { SavedColumn } from '../store/saved-columns.ts';
 import { MOST_SHAPES } from '../store/shapes.ts';
@@ -18,6 +19,7 @@ import type { LookedUpRun } from './look-up.ts';
 import { type PlannedRun, planAgain } from './plan.ts';
 import { findLayout, nameColumns } from './ready.ts';
 import type { RunContext } from './run-context.ts';
+import { fieldsOf, type Side } from './two-apis.ts';
 
 /** A run with its joined rows, once all lookups are done. */
 export interface JoinedRun extends LookedUpRun {
@@ -25,6 +27,8 @@ export interface JoinedRun extends LookedUpRun {
   readonly rows: AsyncIterable<readonly OutputRow[]>;
   /** Complete when all rows were read. */
   readonly statuses: StatusCounts;
+  /** How many rows were found at each of two APIs. Complete when all rows were read. */
+  readonly foundBy: Readonly<Record<Side, number>>;
 }
 
 /**
@@ -37,14 +41,16 @@ export async function joinRows(
   lookedUp: LookedUpRun,
   ids: readonly string[] = [],
 ): Promise<JoinedRun> {
-  const { context, store, totals, logos } = lookedUp;
-  const { fields } = lookedUp.job.settings;
+  const { context, store, totals, logos, apis } = lookedUp;
+  const given = fieldsOf(lookedUp);
+  const fields = given?.columns;
   const reason = totals.stopped?.reason;
   context.onEvent({ type: 'writing', rows: lookedUp.plan.rows });
   const answers = answersOf(lookedUp);
   const layout = findLayout(store, ids);
   const enriched = fields ?? (await findEnrichedColumns(lookedUp, answers, layout));
-  const columns = nameColumns(lookedUp, { enriched, further: logos?.columns, layout });
+  const further = [...(apis ? [apis.column] : []), ...(logos?.columns ?? [])];
+  const columns = nameColumns(lookedUp, { enriched, further, layout, api: apis?.column });
   const isAsExpected = lookedUp.ready?.isAsExpected(columns) ?? true;
   const run = isAsExpected ? lookedUp : { ...lookedUp, ...(await planAgain(lookedUp)) };
   for (const { from, to } of columns.renamed) {
@@ -59,10 +65,12 @@ export async function joinRows(
     });
   }
   const statuses = createStatusCounts();
+  const foundBy = { first: 0, second: 0 };
   const rows = join({
     ...rowsLeftIn(run),
     answers,
     enriched,
+    fieldsOf: given?.of,
     fill: run.fill,
     mend: mendOf(run),
     skipReason: reason ?? (context.mended?.isOnly ? 'interrupted' : 'pruned'),
@@ -71,8 +79,14 @@ export async function joinRows(
     ...run,
     columns,
     statuses,
+    foundBy,
     rows: count(rows, {
       statuses,
+      tally:
+        apis &&
+        (({ domain }) => {
+          foundBy[apis.apiOf(domain, false)] += 1;
+        }),
       blank: createBlankColumns(columns.enriched.slice(0, fields?.length ?? 0)),
       ready: run.ready?.rows,
       record: context.report?.recorder.beginRows({ ...run, columns }),
@@ -144,11 +158,13 @@ async function findEnrichedColumns(
 
 interface Counting {
   readonly statuses: StatusCounts;
+  /** Called with each row that was found, where two APIs are asked. */
+  readonly tally: ((row: JoinedRow) => void) | undefined;
   readonly blank: BlankColumns;
   /** What wrote rows during the first reading. */
   readonly ready: Pick<ReadyRows, 'filled'> | undefined;
   /** Records the rows for the report. */
-  readonly record: ((rows: readonly JoinedRow[]) => void) | undefined;
+  readonly record: RowRecorder | undefined;
   readonly expected: number;
   readonly onEvent: RunContext['onEvent'];
 }
@@ -156,22 +172,28 @@ interface Counting {
 /** Counts rows as they pass, and makes sure that none gets lost. */
 async function* count(
   rows: AsyncIterable<readonly OutputRow[]>,
-  { statuses, blank, ready, record, expected, onEvent }: Counting,
+  { statuses, tally, blank, ready, record, expected, onEvent }: Counting,
 ): AsyncGenerator<readonly OutputRow[]> {
   const teller = createRowTeller({ total: expected, onEvent });
+  let allWritten = 0;
   for await (const batch of rows) {
     const listed = batch.filter(isListed);
     for (const row of listed) statuses[row.status] += 1;
+    if (tally) for (const row of listed) if (row.status === 'found') tally(row);
     blank.add(listed);
-    record?.(listed);
+    record?.take(listed);
     let written = 0;
     for (const row of batch) if (row.status === 'written') written += row.rows;
     statuses.found += written;
-    blank.addWritten(written, ready?.filled ?? 0);
     yield batch;
     teller.add(listed.length + written);
+    allWritten += written;
   }
   teller.end();
+  if (ready && allWritten > 0) {
+    blank.addWritten(allWritten, ready.filled);
+    record?.takeWritten(allWritten, ready.filled);
+  }
   const message = blank.describe();
   if (message !== undefined) onEvent({ type: 'notice', message });
   const counted = sumOf(statuses);
@@ -186,8 +208,8 @@ async function* count(
 /** The columns that the user asked for and for which no answer has a value. */
 interface BlankColumns {
   add(rows: readonly JoinedRow[]): void;
-  /** @param filled which of the columns have a value in some of them, one bit each */
-  addWritten(rows: number, filled: number): void;
+  /** @param filled in how many of them each column has a value */
+  addWritten(rows: number, filled: readonly number[]): void;
   /** Names these columns, once all rows were added; undefined when there is nothing to report. */
   describe(): string | undefined;
 }
@@ -217,7 +239,7 @@ function createBlankColumns(columns: readonly OutputColumn[]): BlankColumns {
     },
     addWritten: (rows, filled) => {
       found += rows;
-      for (const at of blank.keys()) if ((filled & (1 << at)) !== 0) blank.delete(at);
+      for (const at of blank.keys()) if ((filled[at] ?? 0) > 0) blank.delete(at);
     },
     describe: () => {
       if (blank.size === 0 || found < LEAST_ROWS) return undefined;

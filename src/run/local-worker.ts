@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { createBrandClient } from '../brand/client.ts';
+import type { Endpoint } from '../brand/endpoint.ts';
 import type { OutcomeStatus } from '../brand/outcome.ts';
 import { type CallCounters, createCallCounters } from '../common/calls.ts';
 import { microsOf } from '../common/format.ts';
@@ -26,6 +27,7 @@ import {
 } from '../pace/rate-limiter.ts';
 import { createSharedRateLimiter } from '../pace/shared/rate-limiter.ts';
 import type { StoredState } from '../pace/shared/state.ts';
+import type { CostBound } from '../queue/bullmq/contract.ts';
 import type { Reply, WorkerStanding } from '../queue/lookup-queue.ts';
 import { PROGRESS_MS, type WorkProgress } from '../watch/events.ts';
 import { createBatches, lookupsAtOnce } from '../worker/batches.ts';
@@ -121,6 +123,7 @@ export function openLocalWorker(
     const shared = createSharedRateLimiter({
       ...pace,
       ...options,
+      startRate: api.endpoint.profile?.startRate,
       stored,
       worker: randomUUID(),
       onOutageTooLong,
@@ -232,11 +235,20 @@ function budgetOf(
   { endpoint }: Api,
 ): Budget {
   const ofCalls = createBudget(maxCalls);
-  const maxMicros = microsOf(maxCost);
-  const { billing, batch } = endpoint.profile ?? {};
-  if (maxMicros === undefined || !billing) return ofCalls;
-  const mostPerCall = billing.priceMicros * (batch?.size ?? 1);
-  return joinBudgets(ofCalls, createCostBudget(maxMicros, mostPerCall));
+  const ofCost = costBoundOf(maxCost, endpoint);
+  if (!ofCost) return ofCalls;
+  return joinBudgets(ofCalls, createCostBudget(ofCost.micros, ofCost.perCall));
+}
+
+/** What calls may cost, all and each of them; undefined without a bound. */
+export function costBoundOf(
+  maxCost: number | undefined,
+  { profile }: Endpoint,
+): CostBound | undefined {
+  const micros = microsOf(maxCost);
+  const { billing, batch } = profile ?? {};
+  if (micros === undefined || !billing) return undefined;
+  return { micros, perCall: billing.priceMicros * (batch?.size ?? 1) };
 }
 
 /** A worker with nobody beside it that could make its calls waits with them instead. */

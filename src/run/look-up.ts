@@ -1,7 +1,9 @@
 import { createHash } from 'node:crypto';
 import { resolve } from 'node:path';
 import { unlessAborted } from '../common/lifetime.ts';
+import type { Job } from '../options/api.ts';
 import { type LogosOfRun, openLogosOf, type SavedLogos } from './logos.ts';
+import { lookUpAtBoth, type Pass } from './look-up-both.ts';
 import { type LookupTotals, lookUpAll } from './lookups/look-up-all.ts';
 import { makeStore, type PlannedRun } from './plan.ts';
 import { addTotals, lookUpSample } from './sample.ts';
@@ -42,27 +44,41 @@ async function lookUpSampleFirst(run: PlannedRun, most: number): Promise<LookupT
   return addTotals(totals, await lookUpDue(rest));
 }
 
-/** @param isLeftOut domains that are not looked up now. @default none is left out */
+/** @param isLeftOut domains that are not looked up now, in a sample. @default none is left out */
 async function lookUpDue(
   run: PlannedRun,
-  isLeftOut: (domain: string) => boolean = () => false,
+  isLeftOut?: (domain: string) => boolean,
 ): Promise<LookupTotals> {
-  const { job, context, store, index, plan, domainRows, isUsable, startedAtMs, now } = run;
-  return await lookUpAll({
+  const { job, context, store, plan, isUsable, apis } = run;
+  const isOut = isLeftOut ?? (() => false);
+  const part = isLeftOut ? 'sample' : 'all';
+  const look = (pass: Pass): Promise<LookupTotals> => lookUpPass(run, part, pass);
+  if (apis) return await lookUpAtBoth({ ...run, apis }, isOut, look);
+  return await look({
     ...context,
     job,
-    name: nameOf(run),
-    list: run.source.name,
-    index,
     store,
     plan,
+    isFresh: (domain) => {
+      const head = store.findHead(domain);
+      return isOut(domain) || (head !== undefined && isUsable(domain, head));
+    },
+  });
+}
+
+type Part = 'sample' | 'all';
+
+async function lookUpPass(run: PlannedRun, part: Part, pass: Pass): Promise<LookupTotals> {
+  const { context, index, domainRows, startedAtMs, now } = run;
+  return await lookUpAll({
+    ...context,
+    name: nameOf(run, part, pass.job),
+    list: run.source.name,
+    index,
     domainRows,
     startedAtMs,
     now,
-    isFresh: (domain) => {
-      const head = store.findHead(domain);
-      return isLeftOut(domain) || (head !== undefined && isUsable(domain, head));
-    },
+    ...pass,
   });
 }
 
@@ -73,7 +89,8 @@ async function confirmCalls({ job, context, plan, column }: PlannedRun): Promise
   const { yes = false, confirmAbove } = job.settings;
   const { confirm, signal } = context;
   const least = column.isDoubtful ? 0 : confirmAbove;
-  if (!yes && confirm && plan.calls > least) {
+  const { calls: callsOfSecond = 0 } = plan.second ?? {};
+  if (!yes && confirm && plan.calls + callsOfSecond > least) {
     // A program without types may give what somebody typed, such as 'no'.
     const answer: unknown = await unlessAborted(confirm(plan), signal);
     if (answer !== true) {
@@ -95,9 +112,13 @@ function throwIfNothingAsked({ stopped, calls }: LookupTotals, { job, context }:
   if (stopped?.reason === 'interrupted' && calls === 0) context.signal.throwIfAborted();
 }
 
-/** The same for the same list on the same store, so that a killed run is resumed. */
-function nameOf({ job, store, source }: PlannedRun): string {
+/**
+ * The same for the same list on the same store, so that a killed run is resumed. A sample is a run of its
+ * own: what is left of another part would not count in it.
+ */
+function nameOf({ store, source }: PlannedRun, part: Part, job: Job): string {
   const list = source.hash ?? resolve(source.name);
   const parts = [store.id, job.endpoint.id, list, job.settings.out ?? ''];
-  return createHash('sha256').update(parts.join('\n')).digest('base64url').slice(0, 16);
+  const all = part === 'sample' ? [...parts, part] : parts;
+  return createHash('sha256').update(all.join('\n')).digest('base64url').slice(0, 16);
 }

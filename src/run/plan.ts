@@ -6,7 +6,7 @@ import type { ShapeUses } from '../collector/fields/rank-paths.ts';
 import { createDomainSample, type DomainSample } from '../collector/fields/rank-paths.ts';
 import { chooseOutputPaths } from '../collector/output/output-paths.ts';
 import { LayoutDiffers } from '../collector/ready-rows.ts';
-import { noteOfWritten } from '../collector/row-notes.ts';
+import { hasBlanks, noteOfWritten } from '../collector/row-notes.ts';
 import { billOf, costOf, costOfUnits, microsOf } from '../common/format.ts';
 import { createCloser } from '../common/lifetime.ts';
 import { callsIdOf, type Job, nameApi, paceIdOf } from '../options/api.ts';
@@ -15,7 +15,7 @@ import { describePace, openIfTooLong, warmState } from '../pace/pacer.ts';
 import { resumeFixedRate } from '../pace/remembered.ts';
 import { assertColumnsThere } from '../producer/choose-column.ts';
 import { createDomainRows, type DomainRows } from '../producer/distinct-domains.ts';
-import { makePlan, type Plan, type PlanEstimate, type PlannedRows } from '../producer/plan.ts';
+import { makePlan, type Plan, type PlanEstimate, type PlanOfSecond } from '../producer/plan.ts';
 import { createRowIndex, type RowIndex } from '../producer/row-index.ts';
 import type { DomainReader } from '../rows/domain/domain-reader.ts';
 import type { ListInput } from '../rows/list-input.ts';
@@ -26,10 +26,14 @@ import { DATABASE } from '../store/store-files.ts';
 import { type OpenedList, open } from './open.ts';
 import type { ReadyOfRun } from './ready.ts';
 import type { RunContext } from './run-context.ts';
+import { createTwoApis, nameApis, type TwoApis } from './two-apis.ts';
 
 /** A run with its plan. */
 export interface PlannedRun extends OpenedList {
+  /** The store as its rows see it. */
   readonly store: OutcomeStore;
+  /** Undefined for a run that asks one. */
+  readonly apis: TwoApis | undefined;
   readonly index: RowIndex;
   readonly plan: Plan;
   readonly extent: Extent;
@@ -68,7 +72,7 @@ export async function plan(
 /** Reads all rows again, because those that are written do not do. */
 export async function planAgain(run: PlannedRun): Promise<PlannedRun> {
   await run.ready?.undo();
-  return { ...(await readRows(run, run.store)), plan: run.plan };
+  return { ...(await readRows(run, ownStoreOf(run))), plan: run.plan };
 }
 
 async function readAll(
@@ -90,13 +94,14 @@ async function readRows(
   store: OutcomeStore,
   ready?: ReadyOfRun,
 ): Promise<PlannedRun> {
-  const { job, context, closer, source, format, column, readDomain, startedAtMs, now } = list;
+  const { job, context, closer, source, format, column, readDomain } = list;
   const { mended } = context;
-  const isFreshEnough = createFreshnessCheck(job.settings, startedAtMs, now);
+  const seen = await seeStore(list, store);
+  const { apis } = seen;
   const asked = mended?.isOnly ? domainsIn(mended.cells, readDomain) : undefined;
   const isUsable = asked
-    ? (domain: string, outcome: Dated) => !asked.has(domain) || isFreshEnough(domain, outcome)
-    : isFreshEnough;
+    ? (domain: string, outcome: Dated) => !asked.has(domain) || seen.isUsable(domain, outcome)
+    : seen.isUsable;
   const keepsRows = ready !== undefined;
   const index = closer.add(await createRowIndex(list.spoolFolder, { keepsRows }));
   // Rows that are left over are noted again when the run is over.
@@ -106,7 +111,7 @@ async function readRows(
   const domainRows = createDomainRows();
   const comparesRows = job.settings.changes !== undefined;
   let rows = 0;
-  const { planned, extent } = await makePlan({
+  const { planned, passedOn, extent } = await makePlan({
     source,
     format,
     column,
@@ -115,9 +120,13 @@ async function readRows(
       rows += 1;
       sample.add(domain);
       const isLeftOver = mayBeLeftOver && store.leftOvers.has(domain);
-      const writer = isLeftOver ? undefined : ready?.rows;
-      const head = writer?.find(domain) ?? store.findHead(domain);
-      if (!head || !isUsable(domain, head)) return asked && !asked.has(domain) ? 'known' : 'due';
+      const isToFill = list.fill !== undefined && hasBlanks(note);
+      const writer = isLeftOver || isToFill ? undefined : ready?.rows;
+      const mayAsk = !asked || asked.has(domain);
+      const dueAt = mayAsk ? apis?.dueAt(domain) : undefined;
+      if (dueAt) return dueAt === 'first' ? 'due' : 'passed_on';
+      const head = writer?.find(domain) ?? seen.store.findHead(domain);
+      if (!head || !isUsable(domain, head)) return mayAsk ? 'due' : 'known';
       const sizeBytes = head.status === 'found' ? (writer?.write(row, domain, head) ?? 0) : 0;
       countShape(freshShapes, head.shapeId, rows);
       if (sizeBytes === 0) return 'known';
@@ -136,19 +145,61 @@ async function readRows(
   await ready?.rows.end();
   list.reading.end();
   if (planned.rows > 0) assertColumnsThere(source, format, columnsToFind(list));
-  const made = { ...planned, ...(await planCalls(planned.lookups, job, store)) };
+  const made = {
+    ...planned,
+    ...(await planCalls(planned.lookups, job, store)),
+    ...(await planSecond({ job, apis }, passedOn, planned.lookups)),
+  };
   return {
     ...list,
-    store,
+    ...seen,
     index,
     plan: made,
     extent,
     domainRows,
     freshShapes,
     sample,
-    isUsable,
     ready,
   };
+}
+
+/** The store as the rows of a run see it: by one API, or by two. */
+async function seeStore(
+  { job, startedAtMs, now }: OpenedList,
+  store: OutcomeStore,
+): Promise<Pick<PlannedRun, 'store' | 'apis' | 'isUsable'>> {
+  const { second } = job;
+  const isUsable = createFreshnessCheck(job.settings, startedAtMs, now);
+  if (!second) return { store, apis: undefined, isUsable };
+  const [firstName, secondName] = nameApis(job, second);
+  const apis = createTwoApis(
+    { name: firstName, store, isUsable },
+    {
+      name: secondName,
+      store: await store.openOther(second.endpoint.id, nameApi(second.settings)),
+      isUsable: createFreshnessCheck(second.settings, startedAtMs, now),
+    },
+    job.settings.thenOn,
+  );
+  return { store: apis.store, apis, isUsable: apis.isUsable };
+}
+
+/** The store by what the first API was asked. */
+function ownStoreOf({ apis, store }: PlannedRun): OutcomeStore {
+  return apis?.first.store ?? store;
+}
+
+/** @param lookupsOfFirst which all may end in what is passed on */
+async function planSecond(
+  { job: { second }, apis }: Pick<PlannedRun, 'job' | 'apis'>,
+  passedOn: Pick<PlanOfSecond, 'lookups' | 'rows'>,
+  lookupsOfFirst: number,
+): Promise<Pick<Plan, 'second'>> {
+  if (!second || !apis) return {};
+  const { name, store } = apis.second;
+  const mostLookups = passedOn.lookups + lookupsOfFirst;
+  const { estimate: _, ...calls } = await planCalls(mostLookups, second, store);
+  return { second: { api: name, ...passedOn, mostLookups, ...calls } };
 }
 
 function domainsIn(
@@ -173,7 +224,7 @@ async function planCalls(
   lookups: number,
   job: Job,
   store: OutcomeStore,
-): Promise<Omit<Plan, keyof PlannedRows>> {
+): Promise<Pick<Plan, 'calls' | 'estimate' | 'price' | 'cost' | 'bill'>> {
   const { price, maxCost, maxCalls = lookups } = job.settings;
   const calls = Math.min(lookups, maxCalls, await callsLeftPer(job, store));
   const estimate = estimateCalls({ job, store, calls, nowMs: Date.now() });
@@ -233,7 +284,7 @@ export async function openStoreToPlan(job: Job, { confirm }: RunContext): Promis
 /** Creates the store of a run that goes on, if it has none yet. */
 export async function makeStore(run: PlannedRun): Promise<PlannedRun> {
   if (run.store.id !== '') return run;
-  return { ...run, store: run.closer.add(await openStoreOf(run.job)) };
+  return { ...run, ...(await seeStore(run, run.closer.add(await openStoreOf(run.job)))) };
 }
 
 function hasStore({ settings }: Job): boolean {

@@ -34,17 +34,16 @@ interface BeginOptions {
 
 /**
  * Begins the output before the lookups, if its columns are known already: because the user named
- * them, or because the last output of this list had them. Undefined when they are not, or a row
- * depends on more than its domain.
+ * them, or because the last output of this list had them. Undefined when they are not, or have
+ * pictures, which are fetched after the lookups.
  */
 export async function beginReadyRows(
   list: OpenedList,
   { store, outputs, ids }: BeginOptions,
 ): Promise<ReadyOfRun | undefined> {
-  const { job, context, format, fill } = list;
+  const { job, context, format } = list;
   const { fields, logos, maxColumns } = job.settings;
-  const { report, mended } = context;
-  const dependsOnMore = [report, mended, fill, logos].some((part) => part !== undefined);
+  const dependsOnMore = [context.mended, logos, job.second].some((part) => part !== undefined);
   const isWide =
     format.isTable && format.sampleRows.some(({ length }) => length > format.columns.length);
   if (dependsOnMore || isWide || !store.hasAnswers()) return undefined;
@@ -59,7 +58,7 @@ export async function beginReadyRows(
   const paths = new Set(enriched.flatMap(({ path }) => (path ? [JSON.stringify(path)] : [])));
   const rows = createReadyRows({
     output,
-    columns: columns.out,
+    columns,
     enriched,
     store,
     isCovered: (shapeId) =>
@@ -87,6 +86,8 @@ interface ColumnsToName {
   readonly further?: readonly OutputColumn[] | undefined;
   /** The columns of the last output. @default none */
   readonly layout?: readonly SavedColumn[] | undefined;
+  /** The column of the API that answered, which failures have too. @default none */
+  readonly api?: OutputColumn | undefined;
 }
 
 /** Names the columns of the outputs of a run. */

@@ -4,10 +4,18 @@ import type { Field } from '../collector/fields/fields.ts';
 import { valueAt } from '../collector/fields/flatten.ts';
 import { billOf, costOf, costOfUnits, microsOf } from '../common/format.ts';
 import type { Job } from '../options/api.ts';
-import type { Plan } from '../producer/plan.ts';
-import type { Progress, RunEvent, Sampled, SampledDomain } from '../watch/events.ts';
+import type { Bill, Plan } from '../producer/plan.ts';
+import type {
+  ApiProgress,
+  LeftAtApi,
+  Progress,
+  RunEvent,
+  Sampled,
+  SampledDomain,
+} from '../watch/events.ts';
 import type { LookupTotals } from './lookups/look-up-all.ts';
 import type { PlannedRun } from './plan.ts';
+import { fieldsOf } from './two-apis.ts';
 
 /** Looks up what is due of a run, or some of it. */
 type LookUp = (run: PlannedRun, isLeftOut: (domain: string) => boolean) => Promise<LookupTotals>;
@@ -39,9 +47,14 @@ export async function lookUpSample(
     last = event;
     context.onEvent(progress);
   };
+  const { second } = plan;
   const sampleOnly = {
     ...run,
-    plan: { ...plan, lookups: chosen.size },
+    plan: {
+      ...plan,
+      lookups: chosen.size,
+      ...(second && { second: { ...second, lookups: 0, rows: 0 } }),
+    },
     context: { ...context, onEvent },
   };
   const totals = await lookUp(sampleOnly, (domain) => !chosen.has(domain));
@@ -52,13 +65,14 @@ export async function lookUpSample(
     domains: [...chosen].map((domain) => describe(domain, run)),
     calls: totals.calls,
     bill: totals.billedMicros === 0 ? undefined : billIn(job, totals.billedMicros),
+    ...(totals.apis && { apis: billsOf(run, totals.apis) }),
     left,
   });
   return {
     totals,
     run: {
       ...run,
-      plan: { ...plan, ...planOf(left) },
+      plan: planOf(plan, left),
       job: lessen(job, totals),
       context: { ...context, onEvent: goOn(context.onEvent, last) },
     },
@@ -67,8 +81,12 @@ export async function lookUpSample(
 
 /** Both parts of a run as one. */
 export function addTotals(one: LookupTotals, other: LookupTotals): LookupTotals {
+  const { apis } = one;
   return {
     ...other,
+    ...(apis && other.apis
+      ? { apis: [addTotals(apis[0], other.apis[0]), addTotals(apis[1], other.apis[1])] }
+      : {}),
     calls: one.calls + other.calls,
     retries: one.retries + other.retries,
     throttled: one.throttled + other.throttled,
@@ -80,13 +98,16 @@ export function addTotals(one: LookupTotals, other: LookupTotals): LookupTotals 
 }
 
 /** Domains that are due, as evenly spread over the list as their number allows. */
-async function choose({ index, plan }: PlannedRun, most: number): Promise<ReadonlySet<string>> {
+async function choose(
+  { index, plan, apis }: PlannedRun,
+  most: number,
+): Promise<ReadonlySet<string>> {
   const chosen = new Set<string>();
   const seen = new Set<string>();
   const step = Math.max(1, plan.lookups / most);
   for await (const rows of index.read()) {
     for (const { kind, text } of rows) {
-      if (kind !== 'due' || seen.has(text)) continue;
+      if (kind !== 'due' || seen.has(text) || apis?.dueAt(text) === 'second') continue;
       if (seen.size >= chosen.size * step && chosen.size < most) chosen.add(text);
       seen.add(text);
     }
@@ -97,8 +118,17 @@ async function choose({ index, plan }: PlannedRun, most: number): Promise<Readon
 
 /** What the rest takes, if it goes on like the sample. */
 function planLeft({ job, plan }: PlannedRun, totals: LookupTotals): Sampled['left'] {
-  const { lookups: asked, calls, billedMicros } = totals;
-  const lookups = Math.max(0, plan.lookups - asked);
+  const [first, second] = totals.apis ?? [totals];
+  const lookups = Math.max(0, plan.lookups - first.lookups);
+  const left = leftAt(job, lookups, first);
+  if (!job.second || !plan.second || !second) return left;
+  const share = first.lookups === 0 ? 1 : second.lookups / first.lookups;
+  const passedOn = plan.second.lookups + Math.round(share * lookups);
+  return { ...left, second: { api: plan.second.api, ...leftAt(job.second, passedOn, second) } };
+}
+
+function leftAt(job: Job, lookups: number, sample: LookupTotals): LeftAtApi {
+  const { lookups: asked, calls, billedMicros } = sample;
   if (asked === 0) return { lookups, calls: lookups, bill: undefined, cost: undefined };
   const callsLeft = Math.round((calls / asked) * lookups);
   const unitsLeft = Math.round((billedMicros / asked) * lookups);
@@ -113,7 +143,17 @@ function planLeft({ job, plan }: PlannedRun, totals: LookupTotals): Sampled['lef
   return { lookups, calls: callsLeft, bill, cost };
 }
 
-function planOf({ lookups, calls, bill, cost }: Sampled['left']): Partial<Plan> {
+/** The plan of the rest. */
+function planOf(plan: Plan, { second: leftOfSecond, ...left }: Sampled['left']): Plan {
+  const ofSecond = plan.second && leftOfSecond;
+  return {
+    ...plan,
+    ...amountsOf(left),
+    ...(ofSecond && { second: { ...plan.second, calls: ofSecond.calls, cost: ofSecond.cost } }),
+  };
+}
+
+function amountsOf({ lookups, calls, bill, cost }: LeftAtApi): Partial<Plan> {
   return { lookups, calls, cost, ...(bill ? { bill } : {}) };
 }
 
@@ -122,8 +162,26 @@ function billIn({ endpoint }: Job, micros: number): Sampled['bill'] {
   return billing && billOf(micros, billing.unit);
 }
 
+function billsOf(
+  { apis, job }: PlannedRun,
+  [first, second]: NonNullable<LookupTotals['apis']>,
+): NonNullable<Sampled['apis']> {
+  if (!apis || !job.second) return [];
+  return [
+    { name: apis.first.name, calls: first.calls, bill: billIn(job, first.billedMicros) },
+    { name: apis.second.name, calls: second.calls, bill: billIn(job.second, second.billedMicros) },
+  ];
+}
+
 /** What was used counts towards the bounds of the run. */
-function lessen(job: Job, { calls, throttled, billedMicros }: LookupTotals): Job {
+function lessen(job: Job, totals: LookupTotals): Job {
+  const [first, second] = totals.apis ?? [totals];
+  const lessened = lessenAt(job, first);
+  if (!job.second || !second) return lessened;
+  return { ...lessened, second: lessenAt(job.second, second) };
+}
+
+function lessenAt(job: Job, { calls, throttled, billedMicros }: LookupTotals): Job {
   const { maxCalls, maxCost } = job.settings;
   const settings = {
     ...job.settings,
@@ -144,17 +202,20 @@ function goOn(
   if (!sample) return onEvent;
   return (event) => {
     if (event.type !== 'progress') return onEvent(event);
-    const { bill, rows } = event;
+    const { bill, rows, apis } = event;
     onEvent({
       ...event,
       lookups: event.lookups + sample.done,
       done: event.done + sample.done,
-      outcomes: added(event.outcomes, sample.outcomes),
-      ...(rows ? { rows: { ...rows, ...added(statusesOf(rows), statusesOf(sample.rows)) } } : {}),
+      outcomes: addedEach(event.outcomes, sample.outcomes),
+      ...(rows
+        ? { rows: { ...rows, ...addedEach(statusesOf(rows), statusesOf(sample.rows)) } }
+        : {}),
       calls: event.calls + sample.calls,
       retries: event.retries + sample.retries,
       throttled: event.throttled + sample.throttled,
-      bill: bill && { ...bill, units: bill.units + (sample.bill?.units ?? 0) },
+      bill: added(bill, sample.bill),
+      ...(apis && { apis: addedApis(apis, sample.apis ?? []) }),
       elapsedMs: event.elapsedMs + sample.elapsedMs,
     });
   };
@@ -167,7 +228,28 @@ function statusesOf(rows: Progress['rows']): Outcomes {
   return { found, not_found, rejected, failed, pending };
 }
 
-function added(one: Outcomes, other: Outcomes): Outcomes {
+function added(bill: Bill | undefined, sample: Bill | undefined): Bill | undefined {
+  return bill && { ...bill, units: bill.units + (sample?.units ?? 0) };
+}
+
+/** An API that only the sample has asked so far is among them, too. */
+function addedApis(
+  apis: readonly ApiProgress[],
+  sample: readonly ApiProgress[],
+): readonly ApiProgress[] {
+  return [...apis, ...sample.slice(apis.length)].map((api, at) => {
+    const before = at < apis.length ? sample[at] : undefined;
+    const { name, done, calls, bill } = api;
+    return {
+      name,
+      done: done + (before?.done ?? 0),
+      calls: calls + (before?.calls ?? 0),
+      bill: added(bill, before?.bill),
+    };
+  });
+}
+
+function addedEach(one: Outcomes, other: Outcomes): Outcomes {
   const { found, not_found, rejected, failed, pending } = one;
   return {
     found: found + other.found,
@@ -181,12 +263,13 @@ function added(one: Outcomes, other: Outcomes): Outcomes {
 const MOST_VALUES = 4;
 
 /** What became of a domain, with some of its values. */
-function describe(domain: string, { store, job }: PlannedRun): SampledDomain {
+function describe(domain: string, run: PlannedRun): SampledDomain {
+  const { store } = run;
   const outcome = store.find(domain);
   if (!outcome) return { domain, status: 'skipped', values: [] };
   const answer = findJsonObject(outcome.json);
   if (!answer) return { domain, status: outcome.status, values: [outcome.reason].filter(Boolean) };
-  const { fields } = job.settings;
+  const fields = fieldsOf(run)?.of(domain, false);
   const all = fields
     ? fields.map((field: Field) => field.valueOf(answer))
     : shapeOf(answer).map((path) => valueAt(answer, path));

@@ -163,7 +163,9 @@ class SlidingWindow implements Limiter {
  * @see https://datatracker.ietf.org/doc/draft-ietf-httpapi-ratelimit-headers/
  * @see https://www.rfc-editor.org/rfc/rfc9110#field.retry-after
  */
-export type LimitHeaders = 'none' | 'retry-after' | 'ratelimit' | 'x-ratelimit';
+export type LimitHeaders = (typeof LIMIT_HEADERS)[number];
+
+export const LIMIT_HEADERS = ['none', 'retry-after', 'ratelimit', 'x-ratelimit'] as const;
 
 /** Makes the headers that go with a verdict. */
 type LimitHeaderWriter = (verdict: Verdict, nowMs: number) => Record<string, string>;
@@ -219,7 +221,14 @@ function wholeSeconds(ms: number): number {
 }
 
 /** The kind of a limit. */
-export type LimitKind = 'token-bucket' | 'fixed-window' | 'sliding-window' | 'concurrent';
+export type LimitKind = (typeof LIMIT_KINDS)[number];
+
+export const LIMIT_KINDS = [
+  'token-bucket',
+  'fixed-window',
+  'sliding-window',
+  'concurrent',
+] as const;
 
 /** `count` calls per `perMs` milliseconds. */
 export interface LimitRate {

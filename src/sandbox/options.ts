@@ -1,6 +1,12 @@
 import { describeKind } from '../common/text.ts';
 import type { SandboxAuth } from './auth.ts';
-import type { LimitHeaders, LimitKind, LimitRate } from './limiter.ts';
+import {
+  LIMIT_HEADERS,
+  LIMIT_KINDS,
+  type LimitHeaders,
+  type LimitKind,
+  type LimitRate,
+} from './limiter.ts';
 import { findRuleProblems, type SandboxRule } from './script-rule.ts';
 
 /**
@@ -187,83 +193,123 @@ export interface SandboxAnswer {
   broken?: boolean;
 }
 
+/** What an option must be, and a value that is not, as it is shown; undefined for a good one. */
+type Problem = readonly [expected: string, value: unknown] | undefined;
+
+/** What is wrong with a value; undefined for a good one. Values come from programs without types. */
+type Check = (value: never) => Problem;
+
 /**
- * Check the options that a person may get wrong.
+ * Every option, with what it must be. The help of the command has their words for people; their
+ * names, choices and bounds are these.
+ */
+const DECLARED: Readonly<Record<keyof SandboxOptions, Check>> = {
+  host: (value: unknown) => expect(typeof value === 'string', 'a text', value),
+  port: (value: unknown) =>
+    expect(isWhole(value, 0, 65_535), 'a whole number from 0 to 65535', value),
+  latencyMs: checkLatency,
+  limit: checkLimit,
+  limitKind: oneOf(LIMIT_KINDS),
+  burst: (value: unknown) => expect(isWhole(value, 1), 'a whole number, 1 or more', value),
+  limitHeaders: oneOf(LIMIT_HEADERS),
+  limitStatus: (value: unknown) => expect(value === 429 || value === 503, '429 or 503', value),
+  errors: checkShare,
+  notFound: checkShare,
+  broken: checkShare,
+  auth: (value: unknown) =>
+    expect(
+      isAuth(value),
+      "an object such as { scheme: 'bearer', key: 'secret' }",
+      describeKind(value), // not the value: it may be the key
+    ),
+  quota: (value: unknown) => expect(isWhole(value, 0), 'a whole number, 0 or more', value),
+  seed: anything,
+  logos: anything,
+  gzip: anything,
+  countPerDomain: anything,
+  script: (value: unknown) =>
+    expect(Array.isArray(value), 'a list of rules such as [{ status: 503 }]', value),
+  respond: (value: unknown) => expect(typeof value === 'function', 'a function', value),
+  api: anything,
+};
+
+/**
+ * Checks the options that a person may get wrong. An unknown one is refused: a rehearsal without the
+ * intended latency or faults would show nothing.
  *
  * @throws SandboxError that names the option, what it must be, and what it is
  */
 export function checkOptions(options: SandboxOptions): void {
   if (typeof options !== 'object' || options === null || Array.isArray(options)) {
-    const message = `Cannot start the sandbox: expected its options as an object, received ${describeKind(options)}.`;
-    throw new SandboxError('sandbox_invalid_option', message);
+    throw invalid(`: expected its options as an object, received ${describeKind(options)}.`);
   }
-  for (const name of Object.keys(options)) {
-    if (!Object.hasOwn(NAMES, name)) throw unknownOption(name);
+  for (const [name, value] of Object.entries(options)) {
+    if (!Object.hasOwn(DECLARED, name)) {
+      const all = Object.keys(DECLARED).join(', ');
+      throw invalid(`: it has no option '${name}'; there are: ${all}`);
+    }
+    if (value !== undefined) refuse(name, DECLARED[name as keyof SandboxOptions](value as never));
   }
-  const { auth, limitKind = 'token-bucket', limitHeaders = 'none', respond } = options;
-  check(
-    auth === undefined || isAuth(auth),
-    'auth',
-    "an object such as { scheme: 'bearer', key: 'secret' }",
-    describeKind(auth), // not the value: it may be the key
-  );
-  const { host = '' } = options;
-  check(typeof host === 'string', 'host', 'a text', host);
-  check(
-    LIMIT_KINDS.includes(limitKind),
-    'limitKind',
-    `one of ${LIMIT_KINDS.join(', ')}`,
-    limitKind,
-  );
-  check(
-    LIMIT_HEADERS.includes(limitHeaders),
-    'limitHeaders',
-    `one of ${LIMIT_HEADERS.join(', ')}`,
-    limitHeaders,
-  );
-  const { limitStatus = 429 } = options;
-  check([429, 503].includes(limitStatus), 'limitStatus', '429 or 503', limitStatus);
-  check(respond === undefined || typeof respond === 'function', 'respond', 'a function', respond);
-  checkScript(options.script);
-  const { errors = 0, broken = 0, notFound = 0 } = options;
-  for (const [name, share] of Object.entries({ errors, broken, notFound })) {
-    check(share >= 0 && share <= 1, name, 'a share from 0 to 1', share);
+  const { errors = 0, broken = 0, script = [] } = options;
+  refuse('errors', expect(errors + broken <= 1, 'at most 1 together with broken', errors + broken));
+  for (const [at, rule] of script.entries()) {
+    const [first] = findRuleProblems(rule);
+    if (first === undefined) continue;
+    const name = `script[${at}]${first.key === undefined ? '' : `.${first.key}`}`;
+    throw invalid(` as '${name}' ${first.problem}`);
   }
-  check(errors + broken <= 1, 'errors', 'at most 1 together with broken', errors + broken);
-  const { limit, burst, quota, port } = options;
-  if (limit !== undefined) {
-    check(
-      typeof limit === 'object' && limit !== null,
-      'limit',
-      'an object such as { count: 5, perMs: 1000 }',
-      limit,
-    );
-    check(
-      Number.isInteger(limit.count) && limit.count >= 1,
-      'limit',
-      'a whole number of calls, 1 or more',
-      limit.count,
-    );
-    check(
-      limit.perMs > 0 && limit.perMs < Infinity,
-      'limit',
-      'per a time longer than 0 ms',
-      limit.perMs,
-    );
+}
+
+function refuse(option: string, problem: Problem): void {
+  if (problem === undefined) return;
+  const [expected, value] = problem;
+  throw invalid(` as '${option}' must be ${expected}: current value is ${String(value)}`);
+}
+
+function invalid(why: string): SandboxError {
+  return new SandboxError('sandbox_invalid_option', `Cannot start the sandbox${why}`);
+}
+
+function expect(isFine: boolean, expected: string, value: unknown): Problem {
+  return isFine ? undefined : [expected, value];
+}
+
+function anything(): undefined {
+  return undefined;
+}
+
+function oneOf(choices: readonly string[]): Check {
+  return (value: string) => expect(choices.includes(value), `one of ${choices.join(', ')}`, value);
+}
+
+function isWhole(value: unknown, least: number, most = Number.POSITIVE_INFINITY): boolean {
+  return Number.isInteger(value) && (value as number) >= least && (value as number) <= most;
+}
+
+function checkShare(value: number): Problem {
+  return expect(value >= 0 && value <= 1, 'a share from 0 to 1', value);
+}
+
+function checkLimit(value: LimitRate | null): Problem {
+  if (typeof value !== 'object' || value === null) {
+    return ['an object such as { count: 5, perMs: 1000 }', value];
   }
-  if (burst !== undefined)
-    check(Number.isInteger(burst) && burst >= 1, 'burst', 'a whole number, 1 or more', burst);
-  if (quota !== undefined)
-    check(Number.isInteger(quota) && quota >= 0, 'quota', 'a whole number, 0 or more', quota);
-  if (port !== undefined) {
-    check(
-      Number.isInteger(port) && port >= 0 && port <= 65_535,
-      'port',
-      'a whole number from 0 to 65535',
-      port,
-    );
+  const { count, perMs } = value;
+  if (!isWhole(count, 1)) return ['a whole number of calls, 1 or more', count];
+  return expect(perMs > 0 && perMs < Infinity, 'per a time longer than 0 ms', perMs);
+}
+
+/** The longest wait of a timer, about 24 days. */
+const LONGEST_MS = 2 ** 31 - 1;
+
+function checkLatency(value: NonNullable<SandboxOptions['latencyMs']> | null): Problem {
+  if (typeof value !== 'number' && (typeof value !== 'object' || value === null)) {
+    return ['a number, or a range such as { fromMs: 20, toMs: 7000 }', value];
   }
-  checkLatency(options.latencyMs);
+  const { fromMs, toMs } = typeof value === 'number' ? { fromMs: value, toMs: value } : value;
+  const shown = `${fromMs} to ${toMs}`;
+  if (!(fromMs >= 0 && toMs <= LONGEST_MS)) return ['from 0 to 24 days', shown];
+  return expect(fromMs <= toMs, 'a range that goes upwards', shown);
 }
 
 function isAuth(auth: unknown): boolean {
@@ -277,84 +323,6 @@ function isScheme(scheme: unknown): boolean {
     return scheme === 'bearer' || scheme === 'basic';
   const { header, query } = scheme as { readonly header?: unknown; readonly query?: unknown };
   return typeof (header ?? query) === 'string';
-}
-
-const NAMES: Readonly<Record<keyof SandboxOptions, true>> = {
-  host: true,
-  port: true,
-  latencyMs: true,
-  limit: true,
-  limitKind: true,
-  burst: true,
-  limitHeaders: true,
-  limitStatus: true,
-  errors: true,
-  notFound: true,
-  broken: true,
-  auth: true,
-  quota: true,
-  seed: true,
-  logos: true,
-  gzip: true,
-  countPerDomain: true,
-  script: true,
-  respond: true,
-  api: true,
-};
-const LIMIT_KINDS: readonly LimitKind[] = [
-  'token-bucket',
-  'fixed-window',
-  'sliding-window',
-  'concurrent',
-];
-const LIMIT_HEADERS: readonly LimitHeaders[] = ['none', 'retry-after', 'ratelimit', 'x-ratelimit'];
-
-/**
- * An unknown option is refused: a rehearsal without the intended latency or faults would show
- * nothing.
- */
-function unknownOption(name: string): SandboxError {
-  const all = Object.keys(NAMES).join(', ');
-  const message = `Cannot start the sandbox: it has no option '${name}'; there are: ${all}`;
-  return new SandboxError('sandbox_invalid_option', message);
-}
-
-function checkScript(script: SandboxOptions['script'] = []): void {
-  check(Array.isArray(script), 'script', 'a list of rules such as [{ status: 503 }]', script);
-  for (const [at, rule] of script.entries()) {
-    const [first] = findRuleProblems(rule);
-    if (first === undefined) continue;
-    const name = `script[${at}]${first.key === undefined ? '' : `.${first.key}`}`;
-    const message = `Cannot start the sandbox as '${name}' ${first.problem}`;
-    throw new SandboxError('sandbox_invalid_option', message);
-  }
-}
-
-/** The longest wait of a timer, about 24 days. */
-const LONGEST_MS = 2 ** 31 - 1;
-
-function checkLatency(latencyMs: SandboxOptions['latencyMs'] = 0): void {
-  check(
-    typeof latencyMs === 'number' || (typeof latencyMs === 'object' && latencyMs !== null),
-    'latencyMs',
-    'a number, or a range such as { fromMs: 20, toMs: 7000 }',
-    latencyMs,
-  );
-  const { fromMs, toMs } =
-    typeof latencyMs === 'number' ? { fromMs: latencyMs, toMs: latencyMs } : latencyMs;
-  check(
-    fromMs >= 0 && toMs <= LONGEST_MS,
-    'latencyMs',
-    'from 0 to 24 days',
-    `${fromMs} to ${toMs}`,
-  );
-  check(fromMs <= toMs, 'latencyMs', 'a range that goes upwards', `${fromMs} to ${toMs}`);
-}
-
-function check(isFine: boolean, option: string, expected: string, value: unknown): void {
-  if (isFine) return;
-  const message = `Cannot start the sandbox as '${option}' must be ${expected}: current value is ${String(value)}`;
-  throw new SandboxError('sandbox_invalid_option', message);
 }
 
 /** Reasons why the sandbox could not be started. */

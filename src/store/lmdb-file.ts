@@ -6,13 +6,8 @@ import { type Database, open, type RootDatabase } from 'lmdb';
 import { BrandfillError, describeSystemError } from '../common/errors.ts';
 import { followOwnLinks, freeBytes, makeFolder, PRIVATE, PRIVATE_FOLDER } from '../common/files.ts';
 import { holdSuspension } from '../common/lifetime.ts';
-import {
-  createLockLink,
-  type LockLinkOptions,
-  type ReaderPlace,
-  SameNumberError,
-  takeReaderPlace,
-} from './lock.ts';
+import { createLockLink, type LockLinkOptions } from '../common/lock-link.ts';
+import { type ReaderPlace, SameNumberError, takeReaderPlace } from './reader-place.ts';
 import { closeToOthers, DATABASE, isStoreThere } from './store-files.ts';
 
 /**

@@ -18,7 +18,7 @@ import { decodeHead, decodeOutcome, encodeOutcome, type OutcomeHead } from './ou
 import { createReadyTable, NOTHING_READY, type ReadyTable } from './ready-cells.ts';
 import { removeUnusedShapes } from './removal.ts';
 import { findSavedColumns, type SavedColumn, saveColumns } from './saved-columns.ts';
-import { hasKeys, keyOf, noteApiName, openTables } from './tables.ts';
+import { hasKeys, keyOf, noteApiName, openTables, type StoreTables } from './tables.ts';
 import { createCommitBatches, isLmdbError, readError } from './writes.ts';
 
 /**
@@ -78,6 +78,12 @@ export interface OutcomeStore {
    * perhaps on a queue.
    */
   openClaims(own: Pick<ClaimsOptions, 'underWay' | 'standsStill' | 'elsewhere'>): Claims;
+  /**
+   * The same store by what another endpoint was asked. It is closed along with this one.
+   *
+   * @param apiName a name of the other API, for people who maintain the store
+   */
+  openOther(endpointId: string, apiName: string): Promise<OutcomeStore>;
   /** Waits until all commits are on the disk, so that they survive a power failure. */
   flush(): Promise<void>;
   close(): Promise<void>;
@@ -105,9 +111,19 @@ export async function openStore(
   { keepsFound = false, apiName }: StoreOptions = {},
 ): Promise<OutcomeStore> {
   const tables = await openTables(folder);
-  const { root, lock, meta, answers, failures, ready, leftOver, logos, shapes } = tables;
-  if (shapes.isFull()) await removeUnusedShapes(tables);
+  if (tables.shapes.isFull()) await removeUnusedShapes(tables);
   if (apiName !== undefined) await noteApiName(tables, endpointId, apiName);
+  return viewOf(endpointId, { tables, folder, keepsFound });
+}
+
+interface ViewOptions extends Required<Pick<StoreOptions, 'keepsFound'>> {
+  readonly tables: StoreTables;
+  readonly folder: string;
+}
+
+function viewOf(endpointId: string, options: ViewOptions): OutcomeStore {
+  const { tables, folder, keepsFound = false } = options;
+  const { root, lock, meta, answers, failures, ready, leftOver, logos, shapes } = tables;
   const unsaved = createUnsaved();
   const write = <T>(commit: () => Promise<T>): Promise<T> =>
     lock.hold(commit).catch((error: unknown) => {
@@ -215,6 +231,10 @@ export async function openStore(
           hasFailures ||= areFailuresThere();
         },
       }),
+    openOther: async (otherId, apiName) => {
+      await noteApiName(tables, otherId, apiName);
+      return { ...viewOf(otherId, options), close: async () => {} };
+    },
     flush: async () => {
       await batches.settle();
       await tables.flush();
@@ -256,6 +276,7 @@ export function createEmptyStore(): OutcomeStore {
       throw new Error('Cannot count calls in a store that keeps nothing.');
     },
     openClaims: () => NO_CLAIMS,
+    openOther: async () => createEmptyStore(),
     flush: async () => {},
     close: async () => {},
   };

@@ -1,7 +1,13 @@
 import { styleText } from 'node:util';
-import { formatCount, formatDuration, formatRate, formatShortCount } from '../common/format.ts';
+import {
+  formatCount,
+  formatDuration,
+  formatRate,
+  formatShortCount,
+  formatUnits,
+} from '../common/format.ts';
 import type { PaceDescription } from '../pace/pacer.ts';
-import type { LogoProgress, RowProgress } from './events.ts';
+import type { LogoProgress, Progress, RowProgress } from './events.ts';
 
 type Countable = Exclude<keyof RowProgress, 'total'>;
 
@@ -65,6 +71,16 @@ const STEPS: readonly (readonly [belowMs: number, stepMs: number])[] = [
 export function nowPart(perSecond: number): LinePart {
   const rate = perSecond > 0 ? formatRate(perSecond) : '0/s';
   return { forms: [rate.replace('/', ' calls/'), rate], rank: 3 };
+}
+
+/** `140 credits`: what the API has billed so far; of two, each in its unit. */
+export function billParts({
+  bill,
+  apis = [],
+}: Pick<Progress, 'bill' | 'apis'>): readonly LinePart[] {
+  const bills = bill ? [formatUnits(bill)] : [];
+  const ofApis = apis.flatMap(({ name, bill }) => (bill ? [`${name} ${formatUnits(bill)}`] : []));
+  return [...bills, ...ofApis].map((text) => ({ forms: [text], rank: 4 }));
 }
 
 /**

@@ -9,12 +9,13 @@ import {
   formatSize,
   formatUnits,
 } from '../common/format.ts';
-import type { InvalidRow, Plan, PlanEstimate } from '../producer/plan.ts';
+import type { InvalidRow, Plan, PlanEstimate, PlanOfSecond } from '../producer/plan.ts';
 import { shorten } from '../rows/columns/names.ts';
 import type { Refusal, Stop, StopReason } from '../worker/stop-switch.ts';
-import type { RunEvent, Sampled } from './events.ts';
+import type { LeftAtApi, RunEvent, Sampled } from './events.ts';
 import { MISDIRECTIONS, STOPS } from './reasons.ts';
 import {
+  type ApiSummary,
   type CallsPerSummary,
   findNothing,
   type LogosSummary,
@@ -40,6 +41,7 @@ export function describePlan(plan: Plan): readonly string[] {
       `${formatCount(invalidRows)} invalid, ${formatCount(freshDomains)} fresh, ${countOf(calls, 'call')} to make${describeUnmade(plan)}`,
     invalidRows > 0 && `Invalid, for example: ${plan.invalidExamples.map(inLine).join('; ')}`,
     describeTimeAndCost(plan),
+    describeSecond(plan),
     ...oddities(plan),
   ];
   return lines.filter((line) => line !== false && line !== '') as string[];
@@ -48,21 +50,32 @@ export function describePlan(plan: Plan): readonly string[] {
 const MOST_SAMPLED = 20;
 
 /** Describes what came of a sample, and what the rest would take. */
-export function describeSample({ of, domains, calls, bill, left }: Sampled): readonly string[] {
+export function describeSample(sampled: Sampled): readonly string[] {
+  const { of, domains, calls, bill, apis, left } = sampled;
   const billed = bill ? `, billed ${formatUnits(bill)}` : '';
   const shown = domains.slice(0, MOST_SAMPLED);
   const width = Math.max(0, ...shown.map(({ domain }) => domain.length));
   const more = domains.length - shown.length;
-  const units = left.bill ? ` and ${formatUnits(left.bill)}` : '';
-  const money = left.cost === undefined ? '' : ` (${formatPrice(left.cost)})`;
+  const ofApis = (apis ?? []).map(
+    ({ name, calls, bill }) =>
+      `  ${name}: ${countOf(calls, 'call')}${bill ? `, billed ${formatUnits(bill)}` : ''}`,
+  );
   return [
     `Sample: ${formatCount(domains.length)} of ${countOf(of, 'domain')}, ${countOf(calls, 'call')}${billed}`,
+    ...ofApis,
     ...shown.map(({ domain, status, values }) =>
       `  ${domain.padEnd(width)}  ${status.replace('_', ' ').padEnd(9)}  ${values.map(shorten).join(' | ')}`.trimEnd(),
     ),
     ...(more > 0 ? [`  … and ${formatCount(more)} more`] : []),
-    `The other ${countOf(left.lookups, 'domain')} would take about ${countOf(left.calls, 'call')}${units}${money}, if they go like these.`,
+    `The other ${countOf(left.lookups, 'domain')} would take about ${describeLeft(left)}${left.second ? `, and ${describeLeft(left.second)} at ${left.second.api}` : ''}, if they go like these.`,
   ];
+}
+
+/** `10 calls and 8 credits (0.40)`. */
+function describeLeft({ calls, bill, cost }: LeftAtApi): string {
+  const units = bill ? ` and ${formatUnits(bill)}` : '';
+  const money = cost === undefined ? '' : ` (${formatPrice(cost)})`;
+  return `${countOf(calls, 'call')}${units}${money}`;
 }
 
 /**
@@ -97,6 +110,7 @@ export function planBlock(plan: Plan, runId?: string): readonly string[] {
     entry('calls', `${formatCount(plan.calls)} to make${describeUnmade(plan)}`),
     ...(plan.calls === 0 ? [] : [entry('time', describeTime(estimate))]),
     ...(plan.cost === undefined && !plan.bill ? [] : [entry('cost', describeCost(plan))]),
+    ...(plan.second ? [entry('then', describeCallsOfSecond(plan.second))] : []),
     ...(runId === undefined ? [] : [entry('run', runId)]),
   ];
 }
@@ -160,6 +174,22 @@ function describeTimeAndCost(plan: Plan): string {
   return text.charAt(0).toUpperCase() + text.slice(1);
 }
 
+/** `Then hunter: 3 domains, and those that the first API does not know; at most 13 calls`. */
+function describeSecond({ second }: Plan): string {
+  return second ? `Then ${describeCallsOfSecond(second)}` : '';
+}
+
+function describeCallsOfSecond(second: PlanOfSecond): string {
+  const { api, lookups, mostLookups, calls } = second;
+  const unknown = 'what the first API does not know';
+  const what =
+    lookups === 0
+      ? unknown
+      : `${countOf(lookups, 'domain')}${mostLookups > lookups ? `, and ${unknown}` : ''}`;
+  const costs = second.cost !== undefined || second.bill ? `; costs ${describeCost(second)}` : '';
+  return `${api}: ${what}; at most ${countOf(calls, 'call')}${costs}`;
+}
+
 function describeTime(estimate: PlanEstimate | undefined): string {
   if (estimate === undefined) return 'not known before the limit of the API is';
   const { durationMs, limitPerSecond, limitIs } = estimate;
@@ -169,7 +199,7 @@ function describeTime(estimate: PlanEstimate | undefined): string {
   return `${time} at ${formatRate(limitPerSecond)}, ${whose}`;
 }
 
-function describeCost({ bill, cost = 0, price }: Plan): string {
+function describeCost({ bill, cost = 0, price }: Pick<Plan, 'bill' | 'cost' | 'price'>): string {
   if (bill) {
     const money =
       price === undefined ? '' : ` (${formatPrice(cost)} at ${formatPrice(price)} each)`;
@@ -194,6 +224,11 @@ function oddities(plan: Plan): readonly string[] {
 
 /** Says why a run stops before all domains were asked, and what to do. */
 export function describeStop(stop: Stop): string {
+  const { api, ...why } = stop;
+  return api === undefined ? describeWhy(why) : `${api}: ${describeWhy(why)}`;
+}
+
+function describeWhy(stop: Stop): string {
   const { reason, comeBackAtMs, seen, trouble, refusal, throttledMs, storeError } = stop;
   if (seen) {
     return `${describeMisdirection(seen)} No further call is made, nothing of it is kept, and the outputs stay as they were.`;
@@ -252,7 +287,8 @@ export function describeSummary(summary: Summary): readonly string[] {
       (summary.bill ? `; billed ${formatUnits(summary.bill)}` : '') +
       (summary.cost === undefined ? '' : `; cost ${formatPrice(summary.cost)}`),
   ];
-  if (summary.pace) lines.push(describePace(summary.pace));
+  if (summary.apis) lines.push(...summary.apis.map(describeApi));
+  else if (summary.pace) lines.push(describePace(summary.pace));
   if (summary.callsPer) lines.push(describeCallsPer(summary.callsPer));
   if (summary.out !== undefined)
     lines.push(`  rows      ${summary.out === '-' ? 'standard output' : summary.out}`);
@@ -284,6 +320,18 @@ export function describeSummary(summary: Summary): readonly string[] {
     if (nothing !== undefined) lines.push(nothing);
   }
   return lines;
+}
+
+/** `hunter: 3 rows found; 4 calls for 4 domains; billed 3 credits; limit about 8.3/s`. */
+function describeApi({ name, found, calls, lookups, bill, cost, pace }: ApiSummary): string {
+  const parts = [
+    `${countOf(found, 'row')} found`,
+    `${countOf(calls, 'call')} for ${countOf(lookups, 'domain')}`,
+    bill && `billed ${formatUnits(bill)}`,
+    cost !== undefined && `cost ${formatPrice(cost)}`,
+    pace && describePace(pace).replace(/^Pace: /, ''),
+  ].filter((part) => typeof part === 'string');
+  return `${name}: ${parts.join('; ')}`;
 }
 
 /** Says that a run was for nothing, and what to check; undefined when it was not. */

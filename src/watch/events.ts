@@ -43,14 +43,21 @@ export interface Sampled {
   readonly calls: number;
   /** What the sample cost; undefined where no profile says what the API bills, or nothing was billed. */
   readonly bill: Bill | undefined;
+  /** Of each API, where a run asks two. */
+  readonly apis?: readonly (Pick<ApiProgress, 'calls' | 'bill'> & { readonly name: string })[];
   /** What the rest takes, if it goes on like this. */
-  readonly left: {
-    readonly lookups: number;
-    readonly calls: number;
-    readonly bill: Bill | undefined;
-    /** In money, with `price`. */
-    readonly cost: number | undefined;
+  readonly left: LeftAtApi & {
+    readonly second?: LeftAtApi & { readonly api: string };
   };
+}
+
+/** What the rest of a list takes at one API. */
+export interface LeftAtApi {
+  readonly lookups: number;
+  readonly calls: number;
+  readonly bill: Bill | undefined;
+  /** In money, with `price`. */
+  readonly cost: number | undefined;
 }
 
 /** A domain of a sample. */
@@ -114,6 +121,8 @@ export interface Progress {
   readonly throttled: number;
   /** What the API billed so far; missing where no profile says what it bills. */
   readonly bill?: Bill | undefined;
+  /** Of each API that was asked so far, where a run asks two. What they billed is only there. */
+  readonly apis?: readonly ApiProgress[];
   /** Since the first lookup. */
   readonly elapsedMs: number;
   /** How long no call may start, because the API said so; 0 when calls go out. */
@@ -141,6 +150,11 @@ export interface Progress {
   readonly recentFailures?: readonly RecentFailure[];
   /** Some of the last answers, the latest first. */
   readonly recentAnswers?: readonly RecentAnswer[];
+}
+
+/** What one of two APIs was asked so far. */
+export interface ApiProgress extends Pick<Progress, 'done' | 'calls' | 'bill'> {
+  readonly name: string;
 }
 
 /** Whether a run was stopped before all its lookups. It shows only at the end. */

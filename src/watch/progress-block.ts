@@ -11,6 +11,7 @@ import {
 } from 'ansi-escapes';
 import {
   barLine,
+  billParts,
   countParts,
   createPaint,
   fitLine,
@@ -104,6 +105,7 @@ export function createLookupsBlock(paint: Paint): LookupsBlock {
         line(countParts(latest.rows ?? latest.outcomes)),
         line([
           nowPart((latest.comesInBursts ? rateOfChunks : rate).perSecond),
+          ...billParts(latest),
           ...paceParts(latest.pace, { isOver }),
           ...(isOver ? [] : leftParts(timeLeft.leftMs)),
           ...(pending ? [{ forms: pending, rank: 6, color: 'yellow' } as const] : []),

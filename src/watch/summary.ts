@@ -30,8 +30,13 @@ export interface Summary {
    * Cost of the calls at the given price, those answered 429 left out; undefined without a price.
    */
   readonly cost: number | undefined;
-  /** What the API billed; missing where no profile says what it bills. `cost` is then of its units. */
+  /**
+   * What the API billed; missing where no profile says what it bills, and where a run asks two:
+   * units of two APIs do not add up. `cost` is then of these units.
+   */
   readonly bill?: Bill;
+  /** What each API was asked, where a run asks two (`then`); missing where it asks one. */
+  readonly apis?: readonly ApiSummary[];
   /** From start to finish, in milliseconds. */
   readonly elapsedMs: number;
   /** While lookups were being made, in milliseconds. */
@@ -68,6 +73,20 @@ export interface Summary {
   readonly changes: ({ readonly file: string } & Readonly<ChangeCounts>) | undefined;
   /** The files with the reports of the run; missing when none was asked for. */
   readonly reports?: readonly string[];
+}
+
+/** What one of two APIs was asked. */
+export interface ApiSummary
+  extends Pick<
+      Summary,
+      'lookups' | 'calls' | 'retries' | 'throttled' | 'cost' | 'pace' | 'callsPer'
+    >,
+    Pick<Partial<Summary>, 'bill'> {
+  /** Its name, as in the column `brand_api`. */
+  readonly name: string;
+  /** Rows that were found there, in this run or before. */
+  readonly found: number;
+  readonly stopped: Stop | undefined;
 }
 
 /** The calls that all runs with one credential may make together, and how many they have made. */

@@ -1,8 +1,8 @@
-import { formatCount, formatDuration, formatRate, formatUnits } from '../common/format.ts';
+import { formatCount, formatDuration, formatRate } from '../common/format.ts';
 import { printable } from '../common/text.ts';
 import type { ScheduleOptions } from '../index.ts';
 import type { PaceDescription } from '../pace/pacer.ts';
-import { leftMsOf } from './block.ts';
+import { billParts, leftMsOf } from './block.ts';
 import {
   describeInput,
   describePlan,
@@ -155,9 +155,20 @@ export function createLogView(log: Log, progress: ProgressStyle | 'auto'): Conso
 /** The numbers that fit into a line. */
 function numbersOf(progress: Progress): LogFields {
   const { lookups, done, outcomes, rows, calls, retries, throttled, waitMs } = progress;
-  const { pace, outage, isPaused, heldBy } = progress;
+  const { bill, apis, pace, outage, isPaused, heldBy } = progress;
   const elapsedMs = Math.round(progress.elapsedMs);
-  const counts = { lookups, done, outcomes, rows, calls, retries, throttled, elapsedMs };
+  const counts = {
+    lookups,
+    done,
+    outcomes,
+    rows,
+    calls,
+    retries,
+    throttled,
+    bill,
+    apis,
+    elapsedMs,
+  };
   return { ...counts, waitMs, pace, outage, isPaused, heldBy };
 }
 
@@ -252,13 +263,13 @@ function describeLogos(progress: LogoProgress): string {
 
 /** `880/1,200 lookups, 71.0 calls/s, 12 s left, 3 failed, waits for another run`. */
 function describeProgress(progress: Progress, leftMs = 0): string {
-  const { done, lookups, outcomes, calls, elapsedMs, pace, bill } = progress;
+  const { done, lookups, outcomes, calls, elapsedMs, pace } = progress;
   const seconds = elapsedMs / 1_000;
   const isStopped = hasStopped(progress);
   const parts = [
     `${formatCount(done)}/${formatCount(lookups)} lookups`,
     `${(seconds > 0 ? calls / seconds : 0).toFixed(1)} calls/s`,
-    ...(bill ? [formatUnits(bill)] : []),
+    ...billParts(progress).map(({ forms: [text] }) => text),
   ];
   if (done < lookups && !isStopped && leftMs >= 1_000) {
     parts.push(`${formatDuration(leftMs)} left`);

@@ -103,6 +103,10 @@ export interface RunProgress {
   readonly throttled: number;
   /** What the API billed, if its profile says what it bills. */
   readonly billed?: { readonly units: number; readonly unit: string } | undefined;
+  /** The same by API, where a run asks two. */
+  readonly billedBy?:
+    | readonly { readonly name: string; readonly units: number; readonly unit: string }[]
+    | undefined;
   /** Since the first lookup. */
   readonly elapsedMs: number;
   /** The time left at the pace of the last half minute; missing while it is unknown. */

@@ -203,6 +203,7 @@ function toRunProgress(progress: Progress): Omit<RunProgress, 'leftMs' | 'ratePe
     retries,
     throttled,
     billed: progress.bill,
+    billedBy: progress.apis?.flatMap(({ name, bill }) => (bill ? { name, ...bill } : [])),
     elapsedMs: Math.round(elapsedMs),
     limitPerSecond: limitOf(progress.pace),
     underWay,

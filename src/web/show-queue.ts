@@ -195,6 +195,9 @@ const RUN_STATE = z.looseObject({
       retries: z.number(),
       throttled: z.number(),
       billed: z.looseObject({ units: z.number(), unit: z.string() }).optional(),
+      billedBy: z
+        .array(z.looseObject({ name: z.string(), units: z.number(), unit: z.string() }))
+        .optional(),
       elapsedMs: z.number(),
       ratePerSecond: z.number(),
       underWay: z.number(),

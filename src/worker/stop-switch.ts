@@ -46,6 +46,8 @@ export interface Stop {
   readonly seen?: Misdirection;
   /** Why the store cannot be written, in a sentence, for `unusable_store`. */
   readonly storeError?: string;
+  /** The name of the API, where a run asks two. */
+  readonly api?: string;
   /** What the API answered, for `refused`; for `forbidden` where it is known. */
   readonly refusal?: Refusal;
 }

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { createProgram } from '../../src/cli/program.ts';
+import { describeError, exitCodeOfError } from '../../src/common/exit-codes.ts';
 import { createStatusCounts, exitCodeOf } from '../../src/watch/summary.ts';
 
 /** The help as it stands on a terminal of 100 columns. */
@@ -78,4 +79,22 @@ describe('exitCodeOf', () => {
       code,
     );
   });
+});
+
+it('takes a process that may open no further file for a matter of its surroundings', () => {
+  const error = Object.assign(new Error("EMFILE: too many open files, open '/x.js'"), {
+    code: 'EMFILE',
+  });
+  expect(exitCodeOfError(error)).toBe(2);
+  expect(describeError(error)).toMatch(/too many files are open\. .*ulimit -n/);
+});
+
+it('run has every flag of enrich, and --input', () => {
+  const { commands } = createProgram({ finish: () => {}, endAtOnce: () => {}, reportTo: () => {} });
+  const flagsOf = (name: string): readonly (string | undefined)[] =>
+    commands
+      .find((command) => command.name() === name)
+      ?.options.map(({ flags, description }) => `${flags} ${description}`) ?? [];
+  expect(flagsOf('enrich').length).toBeGreaterThan(20);
+  expect(flagsOf('run')).toEqual([expect.stringMatching(/^--input <FILE>/), ...flagsOf('enrich')]);
 });

@@ -1,9 +1,17 @@
+import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { Outcome } from '../../src/brand/outcome.ts';
-import { join } from '../../src/collector/join.ts';
-import { isListed, type OutputRow } from '../../src/collector/joined-row.ts';
+import type { Fill } from '../../src/collector/fill.ts';
+import { createCutter, cutRows, join } from '../../src/collector/join.ts';
+import {
+  hasValues,
+  isListed,
+  type JoinedRow,
+  type OutputRow,
+} from '../../src/collector/joined-row.ts';
+import { noteOfWritten } from '../../src/collector/row-notes.ts';
 import type { IndexedRow } from '../../src/producer/row-index.ts';
-import { sourceOf } from '../rows/sources.ts';
+import { piecesOf, sourceOf } from '../rows/sources.ts';
 
 const OUTCOMES: readonly Outcome[] = [
   {
@@ -45,7 +53,11 @@ const OLDER: Outcome = {
   json: '{"name":"Older"}',
 };
 
-async function joinAll(text: string, index: readonly IndexedRow[]): Promise<OutputRow[]> {
+async function joinAll(
+  text: string,
+  index: readonly IndexedRow[],
+  fill?: Fill,
+): Promise<OutputRow[]> {
   const rows: OutputRow[] = [];
   const joined = join({
     source: sourceOf(text),
@@ -61,6 +73,7 @@ async function joinAll(text: string, index: readonly IndexedRow[]): Promise<Outp
       staleOf: (domain) => (domain === 'new.com' ? undefined : { ...OLDER, domain }),
     },
     enriched: [{ name: 'name', valueOf: (answer) => answer['name'] }],
+    fill,
     skipReason: 'max_calls',
   });
   for await (const batch of joined) rows.push(...batch);
@@ -103,5 +116,159 @@ describe('join', () => {
       ['5\n|1|5|skipped.com|stale|max_calls', [undefined, 0, 1, 'Older']],
       ['6|1|6|new.com|skipped|max_calls', [undefined, 0, 0, undefined]],
     ]);
+  });
+
+  it('fills blank cells of a row that has an answer, and of no other', async () => {
+    const asked: unknown[] = [];
+    const fill = {
+      apply: (row, answer, blanks) => {
+        asked.push([row.raw, answer['name'], blanks]);
+        return { raw: 'filled\n', fields: 2, fills: ['A'] };
+      },
+    } as Partial<Fill> as Fill;
+    const row = { sizeBytes: 2, fields: 1 } as const;
+    const rows = await joinAll(
+      'd\n1\n2\n3\n4\n5\n',
+      [
+        { ...row, kind: 'known', text: 'a.com', note: '2:' },
+        { ...row, kind: 'known', text: 'a.com', note: '0:abc' },
+        { ...row, kind: 'due', text: 'b.com', note: '1:' },
+        { ...row, kind: 'due', text: 'down.com', note: '1:def' },
+        { ...row, kind: 'due', text: 'new.com', note: '1:' },
+      ],
+      fill,
+    );
+    expect(asked).toEqual([
+      ['1\n', 'A', 2],
+      ['4\n', 'Older', 1],
+    ]);
+    const shown = rows
+      .filter(isListed)
+      .map(({ raw, fields, key, blanks, fills }) => [[raw, fields, key, blanks].join('|'), fills]);
+    expect(shown).toEqual([
+      ['filled\n|2||2', ['A']],
+      ['2\n|1|abc|0', undefined],
+      ['3\n|1||1', undefined],
+      ['filled\n|2|def|1', ['A']],
+      ['5\n|1||1', undefined],
+    ]);
+  });
+
+  it('counts rows that were written before, and finds their values when they are asked for', async () => {
+    const written = (text: string, fields: number): IndexedRow => ({
+      kind: 'written',
+      sizeBytes: 70,
+      fields,
+      text,
+      note: text === '' ? undefined : noteOfWritten('0:abc', 5),
+    });
+    const rows = await joinAll('d\n1\n', [
+      written('', 3),
+      written('a.com', 1),
+      written('gone.com', 1),
+      { kind: 'due', sizeBytes: 2, fields: 1, text: 'a.com' },
+    ]);
+    const [three, one, gone, last] = rows;
+    expect(three).toEqual({ status: 'written', rows: 3, sizeBytes: 70, row: undefined });
+    const rowOf = (row: OutputRow | undefined): JoinedRow | undefined =>
+      row?.status === 'written' ? row.row : undefined;
+    expect(rowOf(one)).toMatchObject({
+      number: 4,
+      domain: 'a.com',
+      status: 'found',
+      fetchedAtMs: 5,
+      key: 'abc',
+      values: ['A'],
+    });
+    expect(rowOf(one)?.values).toBe(rowOf(one)?.values); // found once
+    expect(rowOf(gone)).toMatchObject({ number: 5, values: [undefined] });
+    expect(last).toMatchObject({ number: 6, raw: '1\n' });
+    expect(rows.map(isListed)).toEqual([false, false, false, true]);
+    expect(rows.filter(isListed).map(hasValues)).toEqual([true]);
+    expect(hasValues({ status: 'stale' })).toBe(true);
+  });
+});
+
+describe('rows that are cut', () => {
+  const MIB = 1024 * 1024;
+
+  /** How many rows are in each batch, of rows so long that hold so much besides. */
+  async function batchesOf(
+    rows: readonly IndexedRow[],
+    text: string,
+    held = 0,
+  ): Promise<readonly number[]> {
+    const cut = cutRows(
+      {
+        source: sourceOf(text, { chunkBytes: 65_536 }),
+        headBytes: 0,
+        index: {
+          read: async function* () {
+            yield rows;
+          },
+        },
+      },
+      (_, raw, grow) => {
+        grow(held);
+        return raw;
+      },
+    );
+    const sizes: number[] = [];
+    for await (const batch of cut) sizes.push(batch.length);
+    return sizes;
+  }
+
+  const row = (sizeBytes: number): IndexedRow => ({ kind: 'due', sizeBytes, fields: 1, text: '' });
+
+  it('come in batches of some two megabytes, whether the rows or their answers are long', async () => {
+    const long = Array.from({ length: 5 }, () => row(MIB));
+    expect(await batchesOf(long, 'x'.repeat(5 * MIB))).toEqual([2, 2, 1]);
+    expect(
+      await batchesOf(
+        long.map(() => row(1)),
+        'xxxxx',
+        MIB,
+      ),
+    ).toEqual([2, 2, 1]);
+    expect(await batchesOf([row(5 * MIB)], 'x'.repeat(5 * MIB))).toEqual([1, 0]);
+  });
+
+  it('are as many as there are when some were written before, which take nothing from the list', async () => {
+    const written = { ...row(3 * MIB), kind: 'written' } as const;
+    expect(await batchesOf([written, row(1), written, row(1)], 'xx')).toEqual([4]);
+  });
+});
+
+describe('createCutter', () => {
+  it('gives each piece as it was, wherever the stream is cut', async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(fc.string({ unit: 'grapheme', maxLength: 9 })),
+        fc.integer({ min: 1, max: 12 }),
+        async (pieces, chunkBytes) => {
+          const cutter = createCutter(piecesOf(Buffer.from(pieces.join('')), chunkBytes));
+          for (const piece of pieces) {
+            expect(await cutter.take(Buffer.byteLength(piece))).toBe(Buffer.from(piece).toString());
+          }
+          expect(await cutter.take(5)).toBe('');
+          await cutter.close();
+        },
+      ),
+    );
+  });
+
+  it('closes the stream it reads', async () => {
+    let isClosed = false;
+    async function* endless(): AsyncGenerator<Buffer> {
+      try {
+        for (;;) yield Buffer.from('x');
+      } finally {
+        isClosed = true;
+      }
+    }
+    const cutter = createCutter(endless());
+    expect(await cutter.take(3)).toBe('xxx');
+    await cutter.close();
+    expect(isClosed).toBe(true);
   });
 });

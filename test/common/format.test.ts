@@ -1,4 +1,6 @@
-import { expect, it } from 'vitest';
+import { runInNewContext } from 'node:vm';
+import { describe, expect, it } from 'vitest';
+import { describeSystemError, systemErrorCode } from '../../src/common/errors.ts';
 import { formatCount, formatRate } from '../../src/common/format.ts';
 
 it.each([
@@ -25,4 +27,16 @@ it.each([
   [12 / 86_400, '12/d'],
 ])('writes %d calls per second as %s', (perSecond, written) => {
   expect(formatRate(perSecond)).toBe(written);
+});
+
+describe('an error of Node.js', () => {
+  it('is known also where it is of another context, as in tests with Jest', () => {
+    const error: unknown = runInNewContext(
+      "Object.assign(new Error('ENOENT: no such file'), { code: 'ENOENT' })",
+    );
+    expect(error).not.toBeInstanceOf(Error);
+    expect(systemErrorCode(error)).toBe('ENOENT');
+    expect(describeSystemError(error)).toBe('there is no such file or folder');
+    expect(describeSystemError(runInNewContext("new Error('gone')"))).toBe('gone');
+  });
 });

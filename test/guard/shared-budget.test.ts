@@ -44,6 +44,45 @@ describe('a budget that runs share', () => {
     });
   });
 
+  it('holds the price of a call until its answer says what it cost, and is kept to the unit', async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.integer({ min: 0, max: 200 }),
+        fc.integer({ min: 1, max: 9 }),
+        fc.infiniteStream(fc.double({ min: 0, max: 1, noNaN: true })),
+        async (count, price, shares) => {
+          const { ledger, taken } = createTestLedger({ count, unit: 'day' }, () => NIGHT);
+          const options = { ledger, now: () => NIGHT, price };
+          const budget = createSharedBudget({ ...options, costOf: (cost = price) => cost });
+          let spent = 0;
+          let isOver = false;
+          for (let call = 0; call < 1_000; call += 1) {
+            const permit = await budget.acquire(never);
+            isOver = isUsedUp(permit);
+            if (isUsedUp(permit)) break;
+            const share: number = shares.next().value;
+            const cost = share < 0.9 ? Math.floor(share * (price + 1)) : undefined;
+            permit.spend(cost);
+            spent += cost ?? price;
+          }
+          expect(spent).toBeLessThanOrEqual(count);
+          if (isOver) expect(spent).toBeGreaterThan(count - price);
+          await budget.close();
+          expect([...taken.values()].reduce((sum, each) => sum + each, 0)).toBe(spent);
+        },
+      ),
+    );
+  });
+
+  it('gives back less where a call cost more than its price', async () => {
+    const { ledger, taken } = createTestLedger({ count: 100, unit: 'day' }, () => NIGHT);
+    const options = { ledger, now: () => NIGHT, price: 2 };
+    const budget = createSharedBudget({ ...options, costOf: (cost = 2) => cost });
+    (await reserve(budget)).spend(31);
+    await budget.close();
+    expect([...taken.values()]).toEqual([31]);
+  });
+
   it('begins anew with the next window', async () => {
     let nowMs = NIGHT;
     const now = (): number => nowMs;

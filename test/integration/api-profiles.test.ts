@@ -7,6 +7,7 @@ import { enrichIn } from './support/enrich.ts';
 import { type Folder, openFolder } from './support/folder.ts';
 import { openList } from './support/lists.ts';
 import { runHere } from './support/program.ts';
+import { openStage } from './support/queue-stage.ts';
 import { column, listOf, rowsOf } from './support/tables.ts';
 import { expectUsageError } from './support/usage-error.ts';
 
@@ -616,5 +617,20 @@ rules: [{ when: { body: error }, means: rejected, reason: error }]
     const failures = folder.read('list.failures.csv');
     expect(failures).toContain('no such thing for Bearer');
     expect(failures).not.toContain(KEY.ACME_KEY);
+  });
+});
+
+describe('the documented rate of a profile', () => {
+  it('is where workers on a queue start, too', async () => {
+    const stage = await openStage(40);
+    const request = `request: { baseUrl: "${stage.api.url}" }`;
+    stage.folder.write('acme.yaml', `title: Acme\n${request}\nlimits: { rate: 20/s }\n`);
+    await stage.worker(['--api', 'acme.yaml']);
+    await stage.worker(['--api', 'acme.yaml']);
+    const flags = ['--api', 'acme.yaml', '--workers', '0', '--json'];
+    const summary = summaryOf(await (await stage.enrich(...flags)).ended);
+    expect(summary).toMatchObject({ statuses: { found: 40 }, calls: 40 });
+    // Without it, all are made within a second.
+    expect(summary.lookupMs).toBeGreaterThan(1_500);
   });
 });

@@ -60,15 +60,6 @@ describe('an output that cannot be used', () => {
     expect(folder.read('list.csv')).toBe(LIST);
   });
 
-  it('is both of them at once, also through a link', async () => {
-    const folder = openList(LIST);
-    symlinkSync('list.enriched.csv', folder.at('link.csv'));
-    folder.write('list.enriched.csv', 'earlier');
-    const ended = await enrichHere(folder, api.url, '--failures', 'link.csv');
-    expectRefusal(ended, /both outputs/);
-    expect(folder.read('list.enriched.csv')).toBe('earlier');
-  });
-
   it('is in a folder that is not there or takes no files, or is a folder', async () => {
     const folder = openList(LIST);
     mkdirSync(folder.at('folder.csv'));

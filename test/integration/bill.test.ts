@@ -148,7 +148,6 @@ describe('--max-cost', () => {
       'title: Acme\nrequest: { baseUrl: "http://127.0.0.1:9" }\n',
       /Cannot hold --max-cost without a profile that says what the API bills/,
     ],
-    [['--queue', 'redis://127.0.0.1:9'], PROFILE, /Cannot hold --max-cost over a queue/],
     [['--max-cost', '0'], PROFILE, /Cannot use --max-cost: expected a number of units/],
   ])('is refused where it cannot be held: %j', async (flags, profile, expected) => {
     const { folder, args } = await openBilled(1, profile);
@@ -183,4 +182,58 @@ describe('over Redis', () => {
     wrong.process.kill('SIGTERM');
     expect((await wrong.ended).stderr).toContain('There are lookups for another API');
   });
+
+  it('the bound is kept by all workers together, and the next run takes up the rest', async () => {
+    const { stage, enrich } = await openBilledStage(200);
+    await stage.worker(['--api', 'acme.yaml', '--concurrency', '4']);
+    await stage.worker(['--api', 'acme.yaml', '--concurrency', '4']);
+    const first = await (await enrich('--max-cost', '505')).ended;
+    expect(first.code, first.stderr).toBe(4);
+    const { bill, stopped, statuses } = summaryOf(first);
+    expect(stopped).toEqual({ reason: 'max_cost' });
+    expect(statuses.skipped).toBeGreaterThan(0);
+    const { charged } = stage.api.stats();
+    expect(bill).toEqual({ units: charged, unit: 'credits' });
+    // What one worker has taken and not used when another finds nothing left is a few calls.
+    expect(charged).toBeLessThanOrEqual(500);
+    expect(charged).toBeGreaterThan(400);
+    const second = await (await enrich()).ended;
+    expect(second.code, second.stderr).toBe(0);
+    expect(summaryOf(second).bill?.units).toBe(stage.api.stats().charged - charged);
+  });
+
+  it('the bound is kept though a worker is killed in the middle, and what it took stays counted', async () => {
+    const { stage, enrich } = await openBilledStage(300, { latencyMs: 20 });
+    const flags = ['--api', 'acme.yaml', '--concurrency', '4', '--lost-after', '1s'];
+    const killed = await stage.worker(flags);
+    const running = await enrich('--max-cost', '1500', '--max-calls', '250', '--lost-after', '1s');
+    await expect.poll(() => stage.api.stats().charged).toBeGreaterThan(300);
+    await stage.worker(flags);
+    killed.process.kill('SIGKILL');
+    const ended = await running.ended;
+    expect(ended.code, ended.stderr).toBe(4);
+    const { bill, stopped } = summaryOf(ended);
+    expect(stopped).toEqual({ reason: 'max_cost' });
+    const { charged } = stage.api.stats();
+    expect(charged).toBeLessThanOrEqual(1_500);
+    // Nobody saw the answers of its calls under way, and of the last thousandths of a second.
+    const unseen = charged - (bill?.units ?? 0);
+    expect(unseen).toBeGreaterThanOrEqual(0);
+    expect(unseen).toBeLessThanOrEqual(10 * 2 * 4);
+    const rest = await (await enrich()).ended;
+    expect(rest.code, rest.stderr).toBe(0);
+    expect(summaryOf(rest).bill?.units).toBe(stage.api.stats().charged - charged);
+  });
 });
+
+/** A list on a queue, and how to enrich it by the profile's API, all by other workers. */
+async function openBilledStage(rows: number, options: SandboxOptions = {}) {
+  const api = playProfile(parseProfile('acme.yaml', PROFILE));
+  const stage = await openStage(rows, { ...options, api });
+  stage.folder.write('acme.yaml', PROFILE.replace('http://127.0.0.1:9', stage.api.url));
+  return {
+    stage,
+    enrich: (...flags: readonly string[]) =>
+      stage.enrich('--api', 'acme.yaml', '--workers', '0', '--json', ...flags),
+  };
+}

@@ -170,8 +170,8 @@ async function callOf({ budget }: CallsOfChunk): Promise<string> {
 describe('over a queue', () => {
   it('a call that is given back when its run is over is counted nowhere', async () => {
     const { client } = await useRedis();
-    await beginCalls(client, 'run', 2);
-    const { budget, close } = await countCallsOfRuns(client).of('run', undefined);
+    await beginCalls(client, 'run', { maxCalls: 2 });
+    const { budget, close } = await countCallsOfRuns(client).of('run', {});
     const reserved = await budget?.acquire(never);
     await forgetCalls(client, 'run');
     if (reserved && !isUsedUp(reserved)) reserved.release();
@@ -181,25 +181,25 @@ describe('over a queue', () => {
 
   it('workers that have taken calls of a killed run make none of them for the next one', async () => {
     const { client } = await useRedis();
-    await beginCalls(client, 'run', 1_000);
-    const before = await countCallsOfRuns(client).of('run', 1_000);
+    await beginCalls(client, 'run', { maxCalls: 1_000 });
+    const before = await countCallsOfRuns(client).of('run', { maxCalls: 1_000 });
     const taken = await before.budget?.acquire(never);
-    await beginCalls(client, 'run', 3);
-    const after = await countCallsOfRuns(client).of('run', 1_000);
+    await beginCalls(client, 'run', { maxCalls: 3 });
+    const after = await countCallsOfRuns(client).of('run', { maxCalls: 1_000 });
     if (taken && !isUsedUp(taken)) taken.release(); // and with it, all that was taken at once
     await expect.poll(() => callOf(before)).toBe('used up');
     const calls: string[] = [];
     for (let count = 0; count < 4; count += 1) calls.push(await callOf(after));
     expect(calls).toEqual(['a call', 'a call', 'a call', 'used up']);
-    expect(after.takeNote()).toMatchObject({ isUsedUp: true });
+    expect(after.takeNote()).toMatchObject({ usedUp: 'max_calls' });
     expect(after.takeNote()).toBeUndefined();
   });
 
   it('a bound that Redis has lost is the one that the chunk states', async () => {
     const { client } = await useRedis();
     const both = await Promise.all([
-      countCallsOfRuns(client).of('run', 2),
-      countCallsOfRuns(client).of('run', 2),
+      countCallsOfRuns(client).of('run', { maxCalls: 2 }),
+      countCallsOfRuns(client).of('run', { maxCalls: 2 }),
     ]);
     const calls: string[] = [];
     for (const each of [...both, ...both]) calls.push(await callOf(each));

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { deleteStored, enrichRows } from '../../src/index.ts';
+import { enrichRows } from '../../src/index.ts';
 import type { SandboxReply } from '../../src/sandbox/options.ts';
 import { openApi, openScripted } from './support/api.ts';
 import { enrichIn } from './support/enrich.ts';
@@ -39,26 +39,6 @@ describe('answers whose names are data', () => {
     expect(out.match(/company-0\.com 19999/g)).toHaveLength(1);
     const again = await runHere(flags, place);
     expect([again.code, folder.read('list.enriched.csv') === out]).toEqual([0, true]);
-  });
-
-  it('fill the columns of the others, and leave no name behind when they are deleted', async () => {
-    const respond = (domain: string): SandboxReply =>
-      domain === 'wide.com'
-        ? withNames(3_000)(domain)
-        : withNames(domain === 'odd.com' ? 2 : 0)(domain);
-    const { url } = await openApi({ respond });
-    const folder = openList('domain\nwide.com\nodd.com\nplain.com\n');
-    await enrichIn(folder, { input: 'list.csv', baseUrl: url });
-    const columns = ['name', 'odd.com 0', 'odd.com 1', 'json'];
-    expect(enrichedOf(folder.read('list.enriched.csv'))).toEqual(columns);
-    expect(rowsOf(folder.read('list.enriched.csv'))[0]).toMatchObject({
-      brand_name: 'wide.com',
-      brand_json: expect.stringContaining('"wide.com 2999":2999'),
-    });
-    await deleteStored({ store: folder.at('.brandfill'), domains: ['wide.com', 'odd.com'] });
-    folder.write('list.csv', 'domain\nplain.com\n');
-    await enrichIn(folder, { input: 'list.csv', baseUrl: url });
-    expect(enrichedOf(folder.read('list.enriched.csv'))).toEqual(['name', 'json']);
   });
 });
 

@@ -8,7 +8,7 @@ import { type Folder, openFolder, withoutTimes } from './support/folder.ts';
 import { openList } from './support/lists.ts';
 import { enrichHere, runHere } from './support/program.ts';
 import { expectRefusal } from './support/refusals.ts';
-import { objectsOf, rowsOf } from './support/tables.ts';
+import { rowsOf } from './support/tables.ts';
 
 const TEXT_OF_API = { name: `it's "A", B; C\\D` };
 
@@ -192,16 +192,6 @@ describe('a list in another encoding', () => {
       stdin: gzipSync(encode(LIST, 'windows-1252')),
     });
     expect(withoutTimes(ended.stdout)).toBe(ENRICHED);
-  });
-
-  it('may be JSONL', async () => {
-    const folder = openFolder();
-    folder.write('list.jsonl', encode('{"domain":"acme.com","n":"Müller"}\n', 'utf-16', {}));
-    const api = await openScripted({});
-    await enrichIn(folder, { input: 'list.jsonl', baseUrl: api.url });
-    expect(objectsOf(folder.read('list.enriched.jsonl'))).toMatchObject([
-      { n: 'Müller', brand_name: 'Acme' },
-    ]);
   });
 
   it('is read as --encoding says', async () => {

@@ -118,14 +118,6 @@ describe('a list that nobody should make', () => {
     expect(statusesIn(folder)).toEqual(statuses);
   });
 
-  it('comes out right: mixed line ends, each row with its own', async () => {
-    const { folder } = await enrich('list.csv', [
-      'domain,n\na.com,1\r\nb.com,2\rc.com,"3\r\n"\r\n',
-    ]);
-    const out = folder.read('list.enriched.csv').replaceAll(/,[a-c]\.com,found[^\r\n]*/g, '+');
-    expect(out.slice(out.indexOf('a.com'))).toBe('a.com,1+\r\nb.com,2+\rc.com,"3\r\n"+\r\n');
-  });
-
   const random = createRandom(1);
   const noise = Buffer.from(Array.from({ length: MB }, () => Math.floor(random() * 256)));
   it.each<[string, string, readonly Piece[], RegExp]>([

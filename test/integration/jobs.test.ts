@@ -106,35 +106,6 @@ describe('--fields @FILE', () => {
       ].join('\n'),
     });
   });
-
-  it('with a wrong expression ends before the first call, and shows where', async () => {
-    const api = await openScripted({});
-    const folder = openList('domain\na.com\n');
-    folder.write('brand.yaml', 'n: name\nc: "at..city"\n');
-    const flags = ['--base-url', api.url, '--fields', '@brand.yaml'];
-    const { code, stderr } = await runHere(['enrich', 'list.csv', ...flags], { cwd: folder.path });
-    expect({ code, stderr }).toEqual({
-      code: 2,
-      stderr: [
-        "brandfill: Cannot use --fields: brand.yaml:2:8: the expression of 'c' is no JMESPath: '.' is not expected here.",
-        '  at..city',
-        '     ^',
-        '',
-      ].join('\n'),
-    });
-    expect([api.stats().calls, folder.names()]).toEqual([0, ['brand.yaml', 'list.csv']]);
-  });
-
-  it('that is not there is refused', async () => {
-    const folder = openList('domain\na.com\n');
-    const flags = ['--base-url', 'http://127.0.0.1:1', '--fields', '@no.yaml'];
-    const { code, stderr } = await runHere(['enrich', 'list.csv', ...flags], { cwd: folder.path });
-    expect({ code, stderr }).toEqual({
-      code: 2,
-      stderr:
-        'brandfill: Cannot use --fields: cannot read the preset no.yaml: there is no such file or folder.\n',
-    });
-  });
 });
 
 describe('the environment', () => {

@@ -105,26 +105,6 @@ describe('onFinish', () => {
     expect(JSON.parse((await hook.bodies[0]) ?? '')).toMatchObject({ exitCode: 0, rows: 2 });
   });
 
-  it('is done when some rows failed, and when the run stopped early', async () => {
-    const failing = { 'acme.com': { status: 500 }, 'bolt.com': { status: 500 } };
-    const failed = await openScripted(failing);
-    const refused = await openScripted({
-      'acme.com': { status: 401 },
-      'bolt.com': { status: 401 },
-    });
-    for (const [api, exitCode] of [
-      [failed, 3],
-      [refused, 4],
-    ] as const) {
-      const folder = openJob(
-        `input: list.csv\nbaseUrl: ${api.url}\nretries: 0\nonFinish: { ${KEEP} }`,
-      );
-      const ended = await run(['run', 'job.yaml'], { cwd: folder.path });
-      expect(ended.code).toBe(exitCode);
-      expect(told(folder)).toMatchObject({ exitCode, rows: 2 });
-    }
-  });
-
   it.each([
     ['the list is gone', 'input: none.csv', /none\.csv: there is no such file/],
     ['the job file is wrong', 'input: list.csv\nfreshh: 1d', /did you mean 'fresh'/],

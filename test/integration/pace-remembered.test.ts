@@ -153,20 +153,3 @@ describe('a limit that was found', () => {
     expect((await savedPaces(folder)).length).toBe(keys.length);
   });
 });
-
-describe('a fixed rate', () => {
-  it('is not exceeded by two runs one after the other', async () => {
-    const { arrivalsMs, enrich } = await watch({});
-    const windowMs = 4_000;
-    const flags = ['--rate', '60/min'];
-    expect((await enrich('first', 3, ...flags)).code).toBe(0);
-    expect((await enrich('second', 3, ...flags)).code).toBe(0);
-    expect(arrivalsMs).toHaveLength(6);
-    // One a second; a call may be a little longer on its way than others.
-    for (const [at, startMs] of arrivalsMs.entries()) {
-      const laterMs = arrivalsMs[at + windowMs / 1_000] ?? Number.POSITIVE_INFINITY;
-      expect(laterMs - startMs).toBeGreaterThan(windowMs - 50);
-    }
-    expect((arrivalsMs[3] ?? 0) - (arrivalsMs[2] ?? 0)).toBeGreaterThan(950);
-  });
-});

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { createOwnChunks } from '../../src/queue/bullmq/chunks/other-apis.ts';
+import { createOwnChunks } from '../../src/queue/bullmq/chunks/take-chunks.ts';
 import { openQueueServer } from '../../src/queue/bullmq/index.ts';
 import { LOOKUPS_JOB, LOOKUPS_QUEUE } from '../../src/queue/bullmq/names.ts';
 import { useRedis } from '../support/redis.ts';

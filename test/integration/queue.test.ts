@@ -139,13 +139,4 @@ describe('a worker', () => {
     expect(seen.split('\n').length).toBeGreaterThan(50);
     expect(seen + stderr + ended.stderr).not.toContain('top-secret-key');
   });
-
-  it('needs a queue and a base URL', async () => {
-    const { folder } = await openStage(0);
-    const withoutQueue = await run(['worker', '--base-url', 'http://h'], { cwd: folder.path });
-    expect(withoutQueue.stderr).toMatch(/^brandfill: Cannot work without a queue/);
-    const withoutApi = await run(['worker', '--queue', 'redis://h'], { cwd: folder.path });
-    expect(withoutApi.stderr).toMatch(/^brandfill: Cannot start without a base URL/);
-    expect([withoutQueue.code, withoutApi.code]).toEqual([2, 2]);
-  });
 });

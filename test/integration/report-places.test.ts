@@ -128,7 +128,7 @@ describe('--report', () => {
 it('a report of a million rows is below 2 MB, though each row is as long and as odd as can be', () => {
   const columns = Array.from({ length: 700 }, (_, at) => columnAt(at, `${'é'.repeat(300)}${at}`));
   const { recording, recorder, beginRows } = recordRun(columns);
-  const take = beginRows();
+  const { take } = beginRows();
   const million = 1_000_000;
   const long = '"<&>\'é'.repeat(100);
   const answer = { kind: 'rejected', httpStatus: 422, reason: 'no' } as const;

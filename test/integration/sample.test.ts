@@ -4,8 +4,8 @@ import { openApi } from './support/api.ts';
 import { summaryOf } from './support/command.ts';
 import { openFolder } from './support/folder.ts';
 import { runHere } from './support/program.ts';
+import { openStage } from './support/queue-stage.ts';
 import { domains, listOf } from './support/tables.ts';
-import { expectUsageError } from './support/usage-error.ts';
 
 type Confirm = NonNullable<Parameters<typeof enrich>[0]['confirm']>;
 
@@ -116,14 +116,23 @@ describe('a sample', () => {
     expect(summaryOf(ended)).toMatchObject({ calls: 2, statuses: { skipped: 38 } });
   });
 
-  it('is no more than the list, and is refused over a queue', async () => {
-    const { api, events, folder, enrich: run } = await openRun();
+  it('is no more than the list', async () => {
+    const { events, enrich: run } = await openRun();
     expect(await run(40, undefined)).toMatchObject({ calls: 40 });
     expect(events.map(({ type }) => type)).not.toContain('sampled');
-    const args = ['enrich', 'list.csv', '--base-url', api.url, '--sample', '5'];
-    expectUsageError(
-      await runHere([...args, '--queue', 'redis://127.0.0.1:9'], { cwd: folder.path }),
-      /Cannot look up a sample over a queue: leave out --sample or --queue\./,
-    );
+  });
+
+  it('is looked up by workers of a queue, and what it brought is not asked again', async () => {
+    const stage = await openStage(40);
+    await stage.worker();
+    await stage.worker();
+    const flags = ['--workers', '0', '--sample', '5', '--max-calls', '30', '--json'];
+    const ended = await (await stage.enrich(...flags)).ended;
+    expect(ended.code, ended.stderr).toBe(4);
+    expect(ended.stderr).toContain('Sample: 5 of 40 domains, 5 calls');
+    expect(summaryOf(ended)).toMatchObject({ calls: 30, statuses: { found: 30, skipped: 10 } });
+    const rest = await (await stage.enrich('--workers', '0', '--sample', '5', '--json')).ended;
+    expect(summaryOf(rest)).toMatchObject({ calls: 10, statuses: { found: 40 } });
+    expect(stage.api.stats().domains).toMatchObject({ distinct: 40, mostCalls: 1 });
   });
 });

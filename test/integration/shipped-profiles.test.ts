@@ -2,12 +2,15 @@ import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { parseAuth } from '../../src/brand/credential.ts';
 import { playProfile } from '../../src/profile/play.ts';
+import type { SampleFile } from '../../src/profile/profile-schema.ts';
 import { type Profile, readProfile, shippedProfiles } from '../../src/profile/read-profile.ts';
+import { bodyText } from '../../src/profile/samples.ts';
 import type { SandboxAuth } from '../../src/sandbox/auth.ts';
 import type { SandboxOptions } from '../../src/sandbox/options.ts';
 import type { Sandbox } from '../../src/sandbox/server.ts';
+import { useRedis } from '../support/redis.ts';
 import { openApi } from './support/api.ts';
-import { run, start, summaryOf } from './support/command.ts';
+import { type Running, run, start, summaryOf } from './support/command.ts';
 import { type Enriched, enrichIn } from './support/enrich.ts';
 import { openList } from './support/lists.ts';
 import { column, listOf, rowsOf } from './support/tables.ts';
@@ -121,6 +124,105 @@ it('brandfill sandbox --api plays a profile, its quota in the words of the API',
   ]);
   expect(byStatus['429']).toBeGreaterThan(0);
 });
+
+describe('over Redis', () => {
+  it('runs of several profiles keep their verdicts and bills exact, though each loses a worker', async () => {
+    const redis = await useRedis();
+    const folder = openList(listOf(COMPANIES));
+    const place = { cwd: folder.path, env: { BRANDFILL_QUEUE: redis.url, ...KEYS } };
+    const opened = [];
+    for (const [name, maxPending] of SEVERAL) {
+      const played = await openSandbox(name, folder.path);
+      const api = ['--api', name, '--base-url', played.url];
+      const flags = ['--concurrency', '2', '--rate', '100/s', '--lost-after', '1s'];
+      const startWorker = async (): Promise<Running> => {
+        const worker = await start(['worker', ...api, ...flags], place);
+        await worker.shows('Waiting for lookups');
+        return worker;
+      };
+      const enrich = ['enrich', 'list.csv', ...api, '--workers', '0', '--chunk', '10', '--json'];
+      const files = ['--out', `${name}.csv`, '--failures', `${name}.failures.csv`];
+      const pace = ['--rate', '100/s', '--lost-after', '1s', '--max-pending', maxPending];
+      const killed = await startWorker();
+      const running = await start([...enrich, ...files, ...pace], place);
+      opened.push({ name, played, killed, running, startWorker });
+    }
+    for (const { played, killed, startWorker } of opened) {
+      await expect.poll(async () => (await played.stats()).calls).toBeGreaterThan(20);
+      killed.process.kill('SIGKILL');
+      await startWorker();
+    }
+    for (const { name, played, running } of opened) {
+      const ended = await running.ended;
+      const { bill } = summaryOf(ended);
+      const expected = expectedOf(name);
+      const rows = rowsOf(folder.read(`${name}.csv`));
+      expect(column(rows, 'brand_status'), name).toEqual(expected.statuses);
+      // An answer that says "later" and is billed may be one that nobody saw.
+      const units = bill?.units ?? Number.NaN;
+      expect(units, name).toBeGreaterThanOrEqual(expected.units);
+      expect(units, name).toBeLessThanOrEqual(expected.units + expected.later);
+      // Nobody saw the answers to the calls that a killed worker had under way.
+      const unseen = (await played.stats()).charged - units;
+      expect(unseen).toBeGreaterThanOrEqual(0);
+      expect(unseen).toBeLessThanOrEqual(2 * 2);
+    }
+  });
+});
+
+/** Profiles with words of their own for "unknown" and for "later", and how long to ask again at them. */
+const SEVERAL = [
+  ['hunter', '0'],
+  ['people-data-labs', '0'],
+  ['logo-dev', '10min'],
+] as const;
+const COMPANIES = Array.from({ length: 80 }, (_, at) => `company-${at}.com`);
+const KEYS = Object.fromEntries(
+  SEVERAL.map(([name]) => [readProfile(name).content.request.apiKeyEnv ?? '', KEY]),
+);
+
+interface Expected {
+  readonly statuses: readonly string[];
+  /** What the last answers cost. */
+  readonly units: number;
+  /** What those before them cost that said "later". */
+  readonly later: number;
+}
+
+/** What comes of the companies, and what it costs, as the profile's own samples say. */
+function expectedOf(name: string): Expected {
+  const profile = readProfile(name);
+  const { reply } = playProfile(profile);
+  const { samples = [] } = profile.content;
+  const last = COMPANIES.map((domain) => {
+    const { status, body, charge = 0 } = reply(domain, 2);
+    const before = reply(domain, 1);
+    const later = before.body === body ? 0 : (before.charge ?? 0);
+    // A sample is about example.com.
+    const name = `C${domain.slice(1, -'.com'.length)}`;
+    const general = body.replaceAll(domain, 'example.com').replaceAll(name, 'Example');
+    const isSame = (sample: SampleFile): boolean =>
+      sample.status === status && bodyText(sample.body) === general;
+    return { means: samples.find(isSame)?.means ?? '', charge, later };
+  });
+  return {
+    statuses: last.map(({ means }) => means),
+    units: last.reduce((sum, { charge }) => sum + charge, 0),
+    later: last.reduce((sum, { later }) => sum + later, 0),
+  };
+}
+
+/** The command that plays a profile. */
+async function openSandbox(name: string, cwd: string) {
+  const args = ['sandbox', '--api', name, '--port', '0', '--latency', '20ms'];
+  const sandbox = await start(args, { cwd });
+  const [, url = ''] = /on (http:\S+)/.exec(await firstLine(sandbox.process.stdout)) ?? [];
+  return {
+    url,
+    stats: async () =>
+      (await (await fetch(`${url}/stats`)).json()) as { calls: number; charged: number },
+  };
+}
 
 async function firstLine(stream: NodeJS.ReadableStream | null): Promise<string> {
   for await (const text of stream ?? []) return String(text);

@@ -77,19 +77,6 @@ describe('enrich --listen', () => {
     running.process.kill('SIGINT');
     expect((await running.ended).code).toBe(130);
   });
-
-  it('ends with exit code 2 and a sentence when the port is taken', async () => {
-    const { url } = await openServer();
-    const folder = openList(3);
-    const { port } = new URL(url);
-    const args = ['enrich', 'list.csv', '--base-url', url, '--listen', port];
-    const { code, stderr } = await run(args, { cwd: folder.path });
-    expect(code).toBe(2);
-    expect(stderr).toBe(
-      `brandfill: Cannot listen on 127.0.0.1:${port}: another program has that port; give --listen another, or port 0 for any that is free.\n`,
-    );
-    expect(folder.names()).toEqual(['list.csv']);
-  });
 });
 
 describe.skipIf(!hasRedis)('over a queue', () => {

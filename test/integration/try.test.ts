@@ -171,14 +171,6 @@ To keep these columns: the same command with --preset > brand.yaml, then --field
     expect(JSON.parse(stdout)).toHaveProperty('answer.name', name);
     expect((await trial.try('a.com')).stdout).toContain('\nbrand_multi    multi');
   });
-
-  it('shows the beginning of a long answer', async () => {
-    const body = { text: 'x'.repeat(1_000), list: Array.from({ length: 100 }, (_, at) => at) };
-    const trial = await openTrial({ body });
-    const { stdout } = await trial.try('a.com');
-    expect(stdout).toContain('\n… 65 more lines; --json shows all\n\ncolumn ');
-    expect(Math.max(...stdout.split('\n').map((line) => line.length))).toBeLessThanOrEqual(160);
-  });
 });
 
 describe('brandfill try says in a sentence', () => {

@@ -1,14 +1,34 @@
-import { readFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { open as openFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { SaxesParser } from 'saxes';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { openPackage } from '../../src/rows/xlsx/package.ts';
 import { type RunEvent } from '../../src/watch/events.ts';
 import { partsOf, readParts, row, workbookOf, zipOf } from '../rows/xlsx/workbooks.ts';
+import { useTempFolder } from '../support/temp-folder.ts';
 import { openApi, openScripted } from './support/api.ts';
 import { enrichIn } from './support/enrich.ts';
 import { openFolder } from './support/folder.ts';
 import { openList } from './support/lists.ts';
 import { runHere } from './support/program.ts';
 import { expectRefusal, expectUntouched } from './support/refusals.ts';
+
+it('a workbook of a hundred thousand equal rows, as programs write them, is no ZIP bomb', async () => {
+  const columns = ['A', 'B', 'C', 'D', 'E', 'F', 'G', 'H', 'I', 'J', 'K', 'L'];
+  const rows = Array.from({ length: 100_000 }, (_, at) => {
+    const cells = columns.map((column) => `<c r="${column}${at + 1}" t="s"><v>0</v></c>`);
+    return `<row r="${at + 1}" spans="1:12">${cells.join('')}</row>`;
+  });
+  const sheet = `<worksheet><sheetData>${rows.join('')}</sheetData></worksheet>`;
+  expect(sheet.length).toBeGreaterThan(32_000_000);
+  const parts = partsOf({ sheets: [{ name: 'S', rows: row(1, 'domain') }] });
+  const path = join(useTempFolder(), 'list.xlsx');
+  writeFileSync(path, await zipOf({ ...parts, 'xl/worksheets/sheet1.xml': sheet }));
+  const handle = await openFile(path);
+  onTestFinished(() => handle.close());
+  await openPackage(handle, 'list.xlsx');
+});
 
 it('a table is told of when sorting it would tear our columns off their rows', async () => {
   const folder = openFolder();

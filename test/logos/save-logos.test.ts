@@ -81,11 +81,11 @@ const domains = Array.from({ length: 40 }, (_, at) => `c${at}.com`);
 
 it('hundreds of logos are saved, each once', async () => {
   const { night } = await useNights(() => PICTURE);
-  const many = Array.from({ length: 600 }, (_, at) => `c${at}.com`);
+  const many = Array.from({ length: 300 }, (_, at) => `c${at}.com`);
   const first = await night([...many, 'unknown.com']);
-  expect(first).toMatchObject({ saved: 600, kept: 0, missing: 0 });
-  expect(first.asked).toHaveLength(600);
-  expect(await night(many)).toMatchObject({ saved: 0, kept: 600, missing: 0, asked: [] });
+  expect(first).toMatchObject({ saved: 300, kept: 0, missing: 0 });
+  expect(first.asked).toHaveLength(300);
+  expect(await night(many)).toMatchObject({ saved: 0, kept: 300, missing: 0, asked: [] });
 });
 
 it('pictures that always hang keep no other from being fetched, night by night', async () => {

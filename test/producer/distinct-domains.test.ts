@@ -1,6 +1,10 @@
 import fc from 'fast-check';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { createDistinctDomains } from '../../src/producer/distinct-domains.ts';
+import {
+  createDistinctDomains,
+  createDomainRows,
+  createHashTable,
+} from '../../src/producer/distinct-domains.ts';
 import { useTempFolder } from '../support/temp-folder.ts';
 
 async function distinctOf(batches: readonly (readonly string[])[], mostInMemory?: number) {
@@ -28,9 +32,9 @@ describe('distinct domains', () => {
   });
 
   it('are all there when there are more than fit in memory', async () => {
-    const all = Array.from({ length: 20_000 }, (_, at) => `company-${at}.com`);
+    const all = Array.from({ length: 5_000 }, (_, at) => `company-${at}.com`);
     const { count, read } = await distinctOf([all, all.toReversed(), all], 1_000);
-    expect(count).toBe(20_000);
+    expect(count).toBe(5_000);
     expect(read.slice(0, 1_000)).toEqual(all.slice(0, 1_000));
     expect(read.toSorted()).toEqual(all.toSorted());
   });
@@ -50,5 +54,32 @@ describe('distinct domains', () => {
       ),
       { numRuns: 15 },
     );
+  });
+});
+
+it('knows how many rows have a domain, also while it grows', () => {
+  const { again, rowsOf } = createDomainRows();
+  const rowsAt = (at: number): number => 1 + (at % 4);
+  for (let at = 0; at < 50_000; at += 1) {
+    for (let row = 1; row < rowsAt(at); row += 1) again(`company-${at}.com`);
+  }
+  const all = Array.from({ length: 50_000 }, (_, at) => at);
+  expect(all.filter((at) => rowsOf(`company-${at}.com`) !== rowsAt(at))).toEqual([]);
+  expect(rowsOf('another.com')).toBe(1);
+});
+
+describe('createHashTable', () => {
+  it('counts each text once, also while it grows', () => {
+    const table = createHashTable();
+    const texts = Array.from({ length: 20_000 }, (_, at) => `company-${at}.com`);
+    expect(texts.filter((text) => !table.add(text))).toEqual([]);
+    expect(texts.filter((text) => table.add(text))).toEqual([]);
+    expect(table.size).toBe(20_000);
+  });
+
+  it('tells apart what differs in one character only, or in length', () => {
+    const table = createHashTable();
+    const texts = ['', 'a', 'aa', 'ab', 'ba', '\0', '\0\0', 'é', 'e'];
+    expect(texts.map((text) => table.add(text))).toEqual(texts.map(() => true));
   });
 });

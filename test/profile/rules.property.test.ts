@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { ResponseHeaders } from '../../src/brand/exchange.ts';
-import { compileBilling } from '../../src/profile/billing.ts';
 import type { RuleFile } from '../../src/profile/profile-schema.ts';
+import { compileBilling } from '../../src/profile/read-profile.ts';
 import { compileRules } from '../../src/profile/rules.ts';
 
 const EXPRESSIONS = [

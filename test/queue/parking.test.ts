@@ -84,11 +84,12 @@ describe('the pending lookups of a run', () => {
     const { clock, parking, collected, answer, stop } = park();
     const givingOut = parking.giveOut(async () => {}, 10);
     await answer({ domain: 'a.com', retryAfterMs: 5 * SECOND_MS });
-    await answer({ domain: 'b.com' });
+    await answer({ domain: 'b.com', billedMicros: 7 });
     await clock.advance(5 * SECOND_MS);
     stop();
     await givingOut;
-    expect(collected).toMatchObject([{ domain: 'b.com', status: 'pending' }]);
+    // What it cost was counted when it was parked.
+    expect(collected).toMatchObject([{ domain: 'b.com', status: 'pending', billedMicros: 0 }]);
     await parking.close();
     expect(collected.at(-1)).toMatchObject({ domain: 'a.com', status: 'pending' });
   });

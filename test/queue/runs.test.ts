@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { createOtherApis } from '../../src/queue/bullmq/chunks/other-apis.ts';
+import { createOtherApis } from '../../src/queue/bullmq/chunks/take-chunks.ts';
 import { doneKey, ledgerKey } from '../../src/queue/bullmq/names.ts';
 import {
   type HoldBack,

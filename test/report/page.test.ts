@@ -37,7 +37,7 @@ function reportFullOf(text: string): RunReport {
   recorder.onEvent({ type: 'progress', ...progressAt(400, { calls: 3, done: 2 }) });
   const answer = { kind: 'refused', httpStatus: 500, reason: text } as const;
   recorder.answered({ domain: text, answer, latencyMs: 5 }, 100);
-  beginRows()([
+  beginRows().take([
     rowOf({ values: [text] }),
     rowOf({ domain: text, status: 'failed', reason: text, raw: `${text},${text}`, attempts: 3 }),
   ]);
@@ -135,7 +135,7 @@ describe('the page of a report', () => {
     ['pruned', 'the outcome was removed from the store meanwhile'],
   ])('says what became of rows that were skipped: %s', (reason, meaning) => {
     const { recording, beginRows } = recordRun();
-    beginRows()([rowOf({ status: 'skipped', reason })]);
+    beginRows().take([rowOf({ status: 'skipped', reason })]);
     expect(renderReport(reportOf({ recording, summary: undefined }))).toContain(meaning);
   });
 

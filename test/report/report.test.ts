@@ -1,7 +1,11 @@
+import { mkdirSync, readFileSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { ReportedRun } from '../../src/report/report.ts';
+import { openReportFiles } from '../../src/report/report-files.ts';
 import type { RunReport } from '../../src/report/run-report.ts';
 import { createStatusCounts } from '../../src/watch/summary.ts';
+import { useTempFolder } from '../support/temp-folder.ts';
 import { faultsOf } from './faults.ts';
 import {
   columnAt,
@@ -37,7 +41,7 @@ function eventfulRun(): Partial<ReportedRun> {
     rowOf({ number: 3, domain: 'b.com', status: 'failed', reason: 'http_503', attempts: 6 }),
     rowOf({ number: 4, domain: 'c.com', status: 'rejected', reason: 'Go away', httpStatus: 403 }),
   ];
-  beginRows()(rows);
+  beginRows().take(rows);
   return {
     recording,
     settings: settingsOf({ auth: 'bearer', price: '0.01' }),
@@ -124,7 +128,7 @@ describe('the data of a report', () => {
     ['anything', undefined, 'No usable answer came'],
   ])('advises on %s', (reason, httpStatus, advice) => {
     const { recording, beginRows } = recordRun();
-    beginRows()([rowOf({ status: 'failed', reason, httpStatus })]);
+    beginRows().take([rowOf({ status: 'failed', reason, httpStatus })]);
     expect(reportOf({ recording }).reasons[0]?.advice).toContain(advice);
   });
 
@@ -142,9 +146,26 @@ describe('the data of a report', () => {
   it('has the credential nowhere, wherever it came from', () => {
     const { recording, recorder, beginRows } = recordRun();
     recorder.onEvent({ type: 'notice', message: 'The key is hush-1234.' });
-    beginRows()([rowOf({ status: 'rejected', reason: 'hush-1234', raw: 'hush-1234,hush-1234\n' })]);
+    beginRows().take([
+      rowOf({ status: 'rejected', reason: 'hush-1234', raw: 'hush-1234,hush-1234\n' }),
+    ]);
     const report = reportOf({ recording, redact: (text) => text.replaceAll('hush-1234', '***') });
     expect(JSON.stringify(report)).not.toContain('hush');
     expect(report.reasons[0]?.examples[0]).toMatchObject({ cell: '***', text: '***,***' });
   });
+});
+
+it('writes the other reports when one of them has no folder any more', async () => {
+  const folder = useTempFolder();
+  const [lost, kept] = ['lost', 'kept'].map((name) => join(folder, name, 'run.json'));
+  if (!lost || !kept) throw new Error('there are two');
+  for (const name of ['lost', 'kept']) mkdirSync(join(folder, name));
+  const files = await openReportFiles([lost, kept], undefined);
+  rmSync(join(folder, 'lost'), { recursive: true });
+  const errors: unknown[] = [];
+  const report = { version: 1 } as unknown as RunReport;
+  expect(await files.write(report, (error) => errors.push(error))).toEqual([kept]);
+  expect(errors).toEqual([expect.objectContaining({ message: expect.stringContaining(lost) })]);
+  expect(JSON.parse(readFileSync(kept, 'utf8'))).toEqual({ version: 1 });
+  await files.close();
 });

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Answer } from '../../src/brand/answer.ts';
+import { createTopList } from '../../src/report/run-recorder.ts';
 import { columnAt, progressAt, recordRun, rowOf } from './recordings.ts';
 
 describe('a recorder', () => {
@@ -8,7 +9,7 @@ describe('a recorder', () => {
       columnAt(0, 'brand_name'),
       columnAt(1, 'brand_city'),
     ]);
-    const take = beginRows();
+    const { take } = beginRows();
     take([rowOf({ values: ['Acme', null] }), rowOf({ values: ['', 'Ulm'] })]);
     take([rowOf({ values: [0, undefined] }), rowOf({ status: 'failed', values: ['x', 'y'] })]);
     expect(recording.rows?.fills.columns).toEqual([
@@ -20,7 +21,7 @@ describe('a recorder', () => {
 
   it('knows the domains that were tried most often in this run', () => {
     const { recording, beginRows } = recordRun();
-    beginRows()([
+    beginRows().take([
       rowOf({ domain: 'once.com' }),
       rowOf({ domain: 'twice.com', attempts: 2, number: 2 }),
       rowOf({ domain: 'six.com', attempts: 6, status: 'failed', reason: 'timeout', number: 3 }),
@@ -88,5 +89,28 @@ describe('a recorder', () => {
       recorder.onEvent({ type: 'notice', message: `remark ${at}` });
     expect(recording.notices).toHaveLength(20);
     expect(recording.notices[0]).toBe('remark 0');
+  });
+});
+
+interface Entry {
+  readonly domain: string;
+  readonly size: number;
+}
+
+const sizeOf = ({ size }: Entry): number => size;
+
+describe('a top list', () => {
+  it('keeps the largest entry of each domain, the largest first', () => {
+    const list = createTopList<Entry>(2, sizeOf);
+    list.offer({ domain: 'a', size: 1 });
+    list.offer({ domain: 'b', size: 5 });
+    list.offer({ domain: 'c', size: 3 });
+    list.offer({ domain: 'c', size: 9 });
+    list.offer({ domain: 'c', size: 4 });
+    list.offer({ domain: 'd', size: 2 });
+    expect(list.entries).toEqual([
+      { domain: 'c', size: 9 },
+      { domain: 'b', size: 5 },
+    ]);
   });
 });

@@ -1,6 +1,7 @@
 import { createHook } from 'node:async_hooks';
 import { appendFileSync, readdirSync, writeFileSync } from 'node:fs';
 import { open as openFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { gzipSync } from 'node:zlib';
@@ -8,6 +9,7 @@ import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { WINDOWS_1252 } from '../../src/rows/encoding/encodings.ts';
 import { openList, openSource } from '../../src/rows/list-input.ts';
 import type { Source } from '../../src/rows/source.ts';
+import { openSpool } from '../../src/rows/spool.ts';
 import { useTempFolder } from '../support/temp-folder.ts';
 
 const signal = new AbortController().signal;
@@ -179,4 +181,20 @@ describe('openSource', () => {
   ])('says what %j is', async (start, expected) => {
     await expect(open(`${start} and so on`)).rejects.toThrow(expected);
   });
+});
+
+it.each([
+  ['of a run', false, 'choose another folder with --store.'],
+  ['where there is no store', true, 'name another folder in TMPDIR.'],
+])('says how to choose another folder %s', async (_, isTemporary, advice) => {
+  const file = join(useTempFolder(), 'file');
+  writeFileSync(file, '');
+  if (isTemporary) {
+    vi.stubEnv('TMPDIR', file);
+    onTestFinished(() => void vi.unstubAllEnvs());
+    expect(tmpdir()).toBe(file);
+  }
+  await expect(openSpool(file)).rejects.toThrow(
+    `Cannot write to ${file}: there is a file of that name; ${advice}`,
+  );
 });

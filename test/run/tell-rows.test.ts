@@ -1,5 +1,6 @@
-import { expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { createRowTeller } from '../../src/run/join.ts';
+import { createRunTime } from '../../src/run/open.ts';
 import type { RunEvent } from '../../src/watch/events.ts';
 
 /** Writes batches of ten rows, each of which takes so long; returns what was told. */
@@ -28,4 +29,12 @@ it('rows that take longer are told of four times a second, and all of them in th
     { type: 'rows', written: 190, total: 190, elapsedMs: 1_900 },
     { type: 'rows', written: 190, total: 190, elapsedMs: 1_900 },
   ]);
+});
+
+describe('the time of a run', () => {
+  it('stands still while a clock that was set back catches up', () => {
+    const times = [1_000, 1_500, 900, 1_499, 1_600];
+    const now = createRunTime(() => times.shift() ?? 0);
+    expect([now(), now(), now(), now(), now()]).toEqual([1_000, 1_500, 1_500, 1_500, 1_600]);
+  });
 });

@@ -1,5 +1,5 @@
-import { HeldStarts, type StartCounts } from '../../src/pace/shared/held.ts';
 import { LEASE_MS, type Lease, NO_LEASE, takeLease } from '../../src/pace/shared/lease.ts';
+import { HeldStarts, type StartCounts } from '../../src/pace/shared/rate-limiter.ts';
 import { type EndedCall, readSharedPace, type SharedPace } from '../../src/pace/shared/state.ts';
 import { createFindings } from './read-headers.ts';
 import type { World } from './simulate.ts';

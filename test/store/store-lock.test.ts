@@ -3,9 +3,9 @@ import { mkdirSync, readdirSync, readlinkSync, symlinkSync, writeFileSync } from
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect, it } from 'vitest';
+import { createLockLink, type LockLinkOptions } from '../../src/common/lock-link.ts';
 import { describeSelf } from '../../src/common/owner.ts';
 import { createStoreLock } from '../../src/store/lmdb-file.ts';
-import { createLockLink, type LockLinkOptions } from '../../src/store/lock.ts';
 import { makeReadOnly } from '../support/read-only.ts';
 import { useTempFolder } from '../support/temp-folder.ts';
 

@@ -199,11 +199,14 @@ export interface FailureColumns {
   /** The row's position in the list, from 1. */
   readonly row: RowColumn;
   readonly domain: RowColumn;
-  /** The names of all six, in their order. */
+  /** The names of all six, in their order, and of the API that answered, if it has that. */
   readonly names: readonly string[];
   /** The list with its own columns only, for finding the domain in it. */
   readonly own: RowFormat;
 }
+
+/** What follows them where a run asked two APIs. */
+const API = 'api';
 
 const NAMES = ['row', 'domain', 'status', 'reason', 'http_status', 'attempts'] as const;
 
@@ -244,8 +247,11 @@ function seekFailureColumns(
   );
   const [row = -1, domain = -1] = found;
   const missing = NAMES[found.indexOf(-1)];
+  const api = columns.findLastIndex((column) => isOurs(column, prefix + API));
+  const isOfTwo = api !== -1 && (!format.isTable || api === row + NAMES.length);
   const isInOrder =
-    found.every((index, at) => index === row + at) && row + NAMES.length === columns.length;
+    found.every((index, at) => index === row + at) &&
+    row + NAMES.length + (isOfTwo ? 1 : 0) === columns.length;
   if (missing !== undefined || (format.isTable && !isInOrder)) {
     return {
       missing:
@@ -254,7 +260,7 @@ function seekFailureColumns(
           : `it has no column ${prefix}${missing}`,
     };
   }
-  const names = found.map((index) => columns[index] ?? '');
+  const names = [...found, ...(isOfTwo ? [api] : [])].map((index) => columns[index] ?? '');
   const isOwn = (column: string): boolean => !names.includes(column);
   const own = format.isTable ? columns.slice(0, row) : columns.filter(isOwn);
   const cellsOf = (cells: readonly string[]): readonly string[] =>

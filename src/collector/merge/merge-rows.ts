@@ -41,9 +41,9 @@ export async function mergeRows(options: MergeOptions): Promise<void> {
 
   function failureOf(row: JoinedRow): string {
     if (row.status === 'skipped') return row.raw;
-    const values = output.failures.map((column) =>
-      column.valueOf({ ...row, number: placeOf(row) }),
-    );
+    const placed = { ...row, number: placeOf(row) };
+    // The column of the API that answered is there or not as in the file.
+    const values = failureNames.map((_, at) => output.failures[at]?.valueOf(placed));
     return failureWriter.row(format.ownPart(row.raw, columns.row), format.columns.length, values);
   }
 

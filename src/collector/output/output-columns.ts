@@ -31,6 +31,8 @@ export interface OutputColumnsOptions {
   readonly taken: ReadonlySet<string>;
   /** The columns of the last output. They come first, in their order. @default none */
   readonly layout?: readonly SavedColumn[] | undefined;
+  /** A column that failures have at their end, too. @default none */
+  readonly api?: OutputColumn | undefined;
   /** Whether there is a changes file. @default false */
   readonly hasChanges?: boolean;
 }
@@ -51,6 +53,7 @@ export interface OutputColumns {
 /** Names all added columns. A name that the input has already gets a suffix. */
 export function nameOutputColumns(options: OutputColumnsOptions): OutputColumns {
   const { prefix, enriched, further = [], layout = [], taken, hasChanges = false } = options;
+  const { api } = options;
   const renamed = new Map<string, string>();
 
   function name(columns: readonly OutputColumn[]): readonly OutputColumn[] {
@@ -85,7 +88,7 @@ export function nameOutputColumns(options: OutputColumnsOptions): OutputColumns 
     ]),
   ];
   const all = name(hasChanges ? [...wanted, ...CHANGE_COLUMNS] : wanted);
-  const failures = name(FAILURE_COLUMNS);
+  const failures = name(api ? [...FAILURE_COLUMNS, api] : FAILURE_COLUMNS);
   return {
     out: all.slice(0, wanted.length),
     enriched: all.slice(wanted.length - enriched.length - further.length, wanted.length),

@@ -1,6 +1,7 @@
-import { readFileSync, unlinkSync } from 'node:fs';
-import { link, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { readFileSync, rmSync, unlinkSync } from 'node:fs';
+import { link, rm, stat, writeFile } from 'node:fs/promises';
 import { BrandfillError, systemErrorCode } from '../../common/errors.ts';
+import { createLockLink } from '../../common/lock-link.ts';
 import {
   BEAT_MS,
   beat,
@@ -73,7 +74,7 @@ export async function lockOutput(
     const signs = { lastBeat: () => lastBeat(file), silenceMs };
     const isHeld = !releasedTokens.has(holder.token) && (await isAlive(holder, self, signs));
     if (isHeld) throw inUse(path, { holder, advice });
-    await refused(path, () => removeStale(file, { target, holder }));
+    await refused(path, () => removeStale(file, holder, self));
   }
   return holdLock(path, { file, token: mine.token, beatMs });
 }
@@ -122,21 +123,18 @@ async function tryToWrite(file: string, text: string): Promise<boolean> {
   }
 }
 
-/** Removes a lock whose holder is gone, unless another run has already done so. */
-async function removeStale(
-  file: string,
-  { target, holder }: { readonly target: string; readonly holder: Holder },
-): Promise<void> {
-  const aside = temporaryBeside(target);
+/**
+ * Removes a lock whose holder is gone, unless another run has already done so. One at a time, so that
+ * nobody removes the new lock of a run that was faster.
+ */
+async function removeStale(file: string, holder: Holder, self: Owner): Promise<void> {
+  const turn = createLockLink(`${file}.turn`, { self });
+  const mark = await turn.acquire();
   try {
-    await rename(file, aside);
-  } catch (error) {
-    if (systemErrorCode(error) === 'ENOENT') return;
-    throw error;
+    if (readHolder(file)?.token === holder.token) rmSync(file, { force: true });
+  } finally {
+    turn.release(mark);
   }
-  // It may be the new lock of a run that was faster. That run gets it back.
-  if (readHolder(aside)?.token !== holder.token) await link(aside, file).catch(() => {});
-  await rm(aside, { force: true });
 }
 
 interface Hold {

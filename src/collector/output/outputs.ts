@@ -1,10 +1,11 @@
 import type { FileHandle } from 'node:fs/promises';
 import type { ByteWriter, Extent, RowColumn, RowFormat, RowWriter } from '../../rows/row-format.ts';
 import type { Source } from '../../rows/source.ts';
-import { openSpool, readFromStart, writeAll } from '../../rows/spool.ts';
+import { readFromStart } from '../../rows/spool.ts';
 import { createSheetOfList, createTextWriter, type TableOptions } from '../../rows/table-writer.ts';
+import { withRowsAside } from '../../rows/xlsx/row-line.ts';
 import { createInPlaceWriter, type SheetWriter } from '../../rows/xlsx/sheet-writer.ts';
-import type { SheetContent } from '../../rows/xlsx/workbook-writer.ts';
+import type { PackedText } from '../../rows/xlsx/zip-writer.ts';
 import type { Changes } from '../changes/changes.ts';
 import { isListed, type JoinedRow, type OutputRow } from '../joined-row.ts';
 import type { OutputColumn, OutputColumns } from './output-columns.ts';
@@ -246,25 +247,65 @@ async function beginTable(
   const added = [...columns.map(({ name }) => name), ...further];
   const table = await file.begin({ ...list, added }, sheet);
   const valuesOf = (row: JoinedRow): unknown[] => columns.map((column) => column.valueOf(row));
+  const gathered = createRowBytes();
+  const writeGathered = async (): Promise<void> => {
+    for (const bytes of gathered.take()) await table.write(bytes);
+  };
   return {
     append: async (rows, more) => {
-      let text = '';
       for (const [at, row] of rows.entries()) {
         if (isListed(row)) {
           const values = valuesOf(row);
           const cells = more ? [...values, ...(more[at] ?? [])] : values;
-          text += table.writer.row(row.raw, row.fields, cells);
+          gathered.add(table.writer.row(row.raw, row.fields, cells));
         } else if (row.status === 'blank') {
-          text += table.writer.blank?.(row.raw, row.fields) ?? '';
+          gathered.add(table.writer.blank?.(row.raw, row.fields) ?? '');
         } else {
-          await table.write(text);
-          text = '';
+          await writeGathered();
           await table.goOn(row.sizeBytes);
         }
       }
-      await table.write(text);
+      await writeGathered();
     },
-    write: (text) => table.write(text),
+    write: (text) => table.write(Buffer.from(text)),
+  };
+}
+
+/**
+ * Rows as bytes. Each becomes bytes by itself: a text of many rows, put together from thousands of
+ * pieces, takes twice as long.
+ */
+interface RowBytes {
+  add(row: string): void;
+  /** What was added since the last time. */
+  take(): readonly Buffer[];
+}
+
+const BLOCK_BYTES = 256 * 1024;
+const MOST_BYTES_OF_CHARACTER = 3;
+
+function createRowBytes(): RowBytes {
+  let full: Buffer[] = [];
+  let block = Buffer.alloc(0);
+  let start = 0;
+  let end = 0;
+  return {
+    add: (row) => {
+      const most = row.length * MOST_BYTES_OF_CHARACTER;
+      if (end + most > block.length) {
+        full.push(block.subarray(start, end));
+        block = Buffer.allocUnsafeSlow(Math.max(most, BLOCK_BYTES));
+        start = 0;
+        end = 0;
+      }
+      end += block.write(row, end);
+    },
+    take: () => {
+      const taken = [...full, block.subarray(start, end)].filter(({ length }) => length > 0);
+      full = [];
+      start = end;
+      return taken;
+    },
   };
 }
 
@@ -322,7 +363,8 @@ async function inOrder(paths: readonly string[]): Promise<readonly string[]> {
 /** A table that is being written. */
 interface Table {
   readonly writer: RowWriter;
-  write(text: string): Promise<void>;
+  /** @param bytes must not be changed afterwards */
+  write(bytes: Buffer): Promise<void>;
   /** Lets the next bytes follow that were written early. */
   goOn(sizeBytes: number): Promise<void>;
 }
@@ -392,7 +434,7 @@ function createTableFile(options: TableFileOptions): TableFile {
         return { writer, write: early.insert, goOn: early.goOn };
       }
       await file.write(writer.header);
-      return { writer, write: (text) => file.write(text), goOn: noEarlyRows };
+      return { writer, write: (bytes) => file.write(bytes), goOn: noEarlyRows };
     },
     readEarly: async (at, sizeBytes) => await (early?.read(at, sizeBytes) ?? noEarlyRows()),
     finish: async () => {
@@ -415,8 +457,8 @@ interface EarlyRows {
   readonly write: (bytes: Uint8Array) => Promise<void>;
   /** From now on: the next of these bytes are where they belong. */
   readonly goOn: (sizeBytes: number) => Promise<void>;
-  /** Puts a text behind them. */
-  readonly insert: (text: string) => Promise<void>;
+  /** Puts more behind them. */
+  readonly insert: (bytes: Buffer) => Promise<void>;
   read(at: number, sizeBytes: number): Promise<string>;
   close(): Promise<void>;
 }
@@ -463,14 +505,13 @@ function createEarlyRows(
       settled += count;
       if (aside) await copy(count);
     },
-    insert: async (text) => {
-      if (text === '') return;
+    insert: async (bytes) => {
       if (!aside && settled < sizeBytes) {
         const handle = await file.setAside();
         aside = { handle, pieces: readFromStart(handle, READ_BYTES) };
         await copy(settled);
       }
-      await file.write(text);
+      await file.write(bytes);
     },
     read: async (from, count) => {
       const at = headerBytes + from;
@@ -488,21 +529,18 @@ function createEarlyRows(
   };
 }
 
-/** A sheet whose rows are kept on the disk until all are there. */
+/** A sheet whose rows are kept, packed, until all are there. */
 interface OpenSheet {
   readonly name: string;
   readonly writer: SheetWriter;
-  readonly rows: FileHandle;
+  readonly rows: PackedText;
 }
 
 const READ_BYTES = 256 * 1024;
-/** Rows come in batches of some two hundred. This much is gathered before it is written. */
-const WRITE_CHARACTERS = 256 * 1024;
 
 function createWorkbookFile(options: TableFileOptions): TableFile {
   const { path, file, isWhole, spoolFolder, onNotice } = options;
   const sheets: OpenSheet[] = [];
-  const flushes: (() => Promise<void>)[] = [];
   let workbook: TableOptions['format']['workbook'];
   return {
     begin: async (table, name) => {
@@ -516,22 +554,16 @@ function createWorkbookFile(options: TableFileOptions): TableFile {
               column: table.column,
             })
           : createSheetOfList(table);
-      const rows = await openSpool(spoolFolder);
+      const { createPackedText } = await import('../../rows/xlsx/zip-writer.ts');
+      const rows = await createPackedText(spoolFolder);
       sheets.push({ name, writer, rows });
-      let text = writer.header;
-      const flush = async (): Promise<void> => {
-        await writeAll(rows, Buffer.from(text), spoolFolder);
-        text = '';
+      const aside = isList ? workbook?.aside : undefined;
+      const write = async (bytes: Buffer): Promise<void> => {
+        if (aside) for await (const piece of withRowsAside(bytes, aside)) await rows.write(piece);
+        else await rows.write(bytes);
       };
-      flushes.push(flush);
-      return {
-        writer,
-        write: async (more) => {
-          text += more;
-          if (text.length > WRITE_CHARACTERS) await flush();
-        },
-        goOn: noEarlyRows,
-      };
+      await write(Buffer.from(writer.header));
+      return { writer, write, goOn: noEarlyRows };
     },
     beginEarly: async () => undefined,
     readEarly: noEarlyRows,
@@ -539,8 +571,11 @@ function createWorkbookFile(options: TableFileOptions): TableFile {
       const { findLeftBehind, rewriteWorkbook, writeNewWorkbook } = await import(
         '../../rows/xlsx/workbook-writer.ts'
       );
-      for (const flush of flushes) await flush();
-      const contents = sheets.map(toContent);
+      const contents = sheets.map(({ name, writer, rows }) => ({
+        name,
+        layout: writer.layout,
+        rows,
+      }));
       const [list, more] = contents;
       const bytes =
         isWhole && workbook && list
@@ -564,8 +599,4 @@ function createWorkbookFile(options: TableFileOptions): TableFile {
       for (const { rows } of sheets.splice(0)) await rows.close();
     },
   };
-}
-
-function toContent({ name, writer, rows }: OpenSheet): SheetContent {
-  return { name, layout: writer.layout, read: () => readFromStart(rows, READ_BYTES) };
 }

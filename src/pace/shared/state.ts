@@ -9,7 +9,7 @@ import type { Clock } from '../clock.ts';
 import type { PaceEvent } from '../pace-state.ts';
 import { createPaceState, describePace, type PaceDescription, type PaceState } from '../pacer.ts';
 import type { Rate } from '../rate.ts';
-import { warmState } from '../remembered.ts';
+import { documentedState, warmState } from '../remembered.ts';
 
 /** The state that workers with the same credential share: plain data that survives JSON. */
 export interface SharedPace {
@@ -55,16 +55,25 @@ const GONE_AFTER_MS = 3_000;
 /** After a pause this long, other clients may have used the limit, and old slots are invalid. */
 const PAUSE_MS = 60_000;
 
+interface ReadOptions {
+  readonly nowMs: number;
+  /** A fixed rate. */
+  readonly rate: Rate | undefined;
+  /** The documented rate of an API of which nothing was learned yet. @default none */
+  readonly startRate?: Rate | undefined;
+}
+
 /** Reads a stored state. One that is malformed or of another version makes a cold start. */
 export function readSharedPace(
   json: string | undefined,
-  { nowMs, rate }: { readonly nowMs: number; readonly rate: Rate | undefined },
+  { nowMs, rate, startRate }: ReadOptions,
 ): SharedPace {
   const shared = json === undefined ? undefined : parse(json);
   if (!shared) {
+    const isDocumented = rate === undefined && startRate !== undefined;
     return {
       v: VERSION,
-      pace: createPaceState({ rate }, nowMs),
+      pace: isDocumented ? documentedState(startRate, nowMs) : createPaceState({ rate }, nowMs),
       outage: createOutageState(),
       workers: {},
     };

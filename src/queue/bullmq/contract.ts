@@ -11,7 +11,7 @@ import type { RedisClient } from './server/redis.ts';
 export const CONTRACT_VERSION = 1;
 
 /** The data of a job on the queue of lookups. */
-export interface LookupsData {
+export interface LookupsData extends RunBounds {
   readonly v: typeof CONTRACT_VERSION;
   readonly domains: readonly string[];
   readonly replyTo?: string | undefined;
@@ -19,7 +19,21 @@ export interface LookupsData {
   readonly api?: string | undefined;
   readonly suspect?: boolean | undefined;
   readonly pending?: PendingSince | undefined;
+}
+
+/** What all workers may do for a run together. */
+export interface RunBounds {
+  /** How many calls. @default no bound */
   readonly maxCalls?: number | undefined;
+  /** What they may cost. @default no bound */
+  readonly maxCost?: CostBound | undefined;
+}
+
+/** In millionths of the unit that the API bills in. */
+export interface CostBound {
+  readonly micros: number;
+  /** What each call under way may cost. */
+  readonly perCall: number;
 }
 
 /** A name that is neither the queue of lookups nor one of schedules. */
@@ -62,6 +76,12 @@ const lookups = z.looseObject({
     .min(1)
     .optional()
     .describe('Set by runs: how many calls may be made for all chunks of the run together.'),
+  maxCost: z
+    .object({ micros: z.int().min(0), perCall: z.int().min(0) })
+    .optional()
+    .describe(
+      'Set by runs: what these calls may cost together, and what each may cost, in millionths of the unit that the API bills in.',
+    ),
 });
 
 /** One lookup as it travels back. */

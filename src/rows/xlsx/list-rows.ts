@@ -2,7 +2,7 @@ import { findHeaderRow, type HeadCell } from '../columns/header-row.ts';
 import { normalizeDomain } from '../domain/domain.ts';
 import { addressOfSheetCell, type SheetCell, textOfSheetCell } from './cell.ts';
 import type { RowLine, RowsAside } from './row-line.ts';
-import type { ReadCell, SheetRow } from './sheet-reader.ts';
+import { isOccupied, nameOf, type ReadCell, type RowCells, type SheetRow } from './sheet-reader.ts';
 import type { SheetTable } from './xml-edit.ts';
 
 /** The place of the list in a sheet. */
@@ -10,8 +10,9 @@ export interface ListPlace {
   readonly header: SheetRow;
   /** The first column that is not empty, from 0. */
   readonly firstColumn: number;
-  /** Cells of the header, from that column on. */
-  readonly headerCells: readonly SheetCell[];
+  readonly headerCells: readonly ReadCell[];
+  /** Names of the columns, from the first one on. */
+  readonly columns: readonly string[];
   /** What is above the header in the sheet: rows, or marks of rows that were put aside. */
   readonly above: string;
   /** What is between the header and the first row, likewise. */
@@ -56,7 +57,12 @@ type Item = SheetRow | string;
  *
  * @param tables the tables on the sheet
  */
-export function createListRows(tables: readonly SheetTable[], aside: RowsAside): ListRows {
+export function createListRows(
+  tables: readonly SheetTable[],
+  aside: RowsAside,
+  rowCells: RowCells,
+): ListRows {
+  const cellsOf = ({ xml, number }: SheetRow): readonly ReadCell[] => rowCells.read(xml, number);
   let start: Item[] = [];
   let filledAtStart = 0;
   let startLength = 0;
@@ -80,8 +86,9 @@ export function createListRows(tables: readonly SheetTable[], aside: RowsAside):
       return;
     }
     held.push(item);
-    heldLength += lengthOf(item);
-    const isList = held.length > MOST_HELD || heldLength > MOST_OF_HELD || hasAddress(item);
+    heldLength += item.xml.length;
+    const isList =
+      held.length > MOST_HELD || heldLength > MOST_OF_HELD || hasAddress(cellsOf(item));
     if (isList) release(lines);
   }
 
@@ -108,9 +115,22 @@ export function createListRows(tables: readonly SheetTable[], aside: RowsAside):
   function addRow(row: SheetRow, lines: RowLine[]): void {
     if (!place) return;
     takeLast(lines);
-    const cells = cellsFrom(row, place.firstColumn);
-    const width = Math.max(place.headerCells.length, cells.length);
-    last = { cells, number: row.number, xml: xmlUpTo(row, place.firstColumn + width) };
+    const fields = Math.max(0, row.lastColumn + 1 - place.firstColumn);
+    const end = place.firstColumn + Math.max(place.columns.length, fields);
+    const xml = row.lastCell < end ? row.xml : rowCells.upTo(row.xml, end);
+    last = { fields, number: row.number, xml };
+  }
+
+  function describeNotes(row: SheetRow, rows: number): LeftOut {
+    const texts = cellsOf(row).map(({ cell }) => textOfSheetCell(cell).trim());
+    return { rows, number: row.number, text: texts.find((text) => text !== '') ?? '' };
+  }
+
+  /** Whether a row contains only the totals of a table. */
+  function isTotals(row: SheetRow): boolean {
+    const ofRow = tables.find(({ totalsRow }) => totalsRow === row.number);
+    if (!ofRow) return false;
+    return row.firstColumn >= ofRow.firstColumn && row.lastColumn <= ofRow.lastColumn;
   }
 
   function takeLast(lines: RowLine[]): void {
@@ -122,16 +142,18 @@ export function createListRows(tables: readonly SheetTable[], aside: RowsAside):
 
   function findPlace(lines: RowLine[]): void {
     const filled = start.filter((item) => typeof item !== 'string');
-    const at = findHeaderRow(filled.map((row) => cellsFrom(row, 0).map(toHeadCell)));
+    const at = findHeaderRow(filled.map((row) => cellsFrom(cellsOf(row), 0).map(toHeadCell)));
     const header = filled[at];
     if (!header) return;
     const list = filled.slice(at);
-    const firstColumn = Math.min(...list.map(firstColumnOf));
+    const firstColumn = Math.min(...list.map((row) => row.firstColumn));
+    const headerCells = cellsOf(header);
     const split = start.indexOf(header);
     place = {
       header,
       firstColumn,
-      headerCells: cellsFrom(header, firstColumn),
+      headerCells,
+      columns: cellsFrom(headerCells, firstColumn).map((cell) => textOfSheetCell(cell).trim()),
       above: start
         .slice(0, split)
         .map((item) => (typeof item === 'string' ? item : wholeXml(item)))
@@ -150,7 +172,7 @@ export function createListRows(tables: readonly SheetTable[], aside: RowsAside):
     start.push(item);
     if (typeof item === 'string') return;
     filledAtStart += 1;
-    startLength += lengthOf(item);
+    startLength += item.xml.length;
     if (filledAtStart === ROWS_AT_START || startLength > MOST_AT_START) findPlace(lines);
   }
 
@@ -158,7 +180,7 @@ export function createListRows(tables: readonly SheetTable[], aside: RowsAside):
     add: (rows) => {
       const lines: RowLine[] = [];
       for (const row of rows) {
-        if (!hasText(row) || isTotals(row, tables)) {
+        if (!row.hasText || isTotals(row)) {
           aside.add(wholeXml(row));
           continue;
         }
@@ -194,17 +216,8 @@ export function createListRows(tables: readonly SheetTable[], aside: RowsAside):
   };
 }
 
-function describeNotes({ number, cells }: SheetRow, rows: number): LeftOut {
-  const texts = cells.map(({ cell }) => textOfSheetCell(cell).trim());
-  return { rows, number, text: texts.find((text) => text !== '') ?? '' };
-}
-
-function hasAddress({ cells }: SheetRow): boolean {
+function hasAddress(cells: readonly ReadCell[]): boolean {
   return cells.some(({ cell }) => 'domain' in normalizeDomain(addressOfSheetCell(cell)));
-}
-
-function hasText({ cells }: SheetRow): boolean {
-  return cells.some(({ cell }) => cell !== null && textOfSheetCell(cell).trim() !== '');
 }
 
 function toHeadCell(cell: SheetCell): HeadCell {
@@ -215,26 +228,8 @@ function toHeadCell(cell: SheetCell): HeadCell {
   };
 }
 
-/** Whether a row contains only the totals of a table. */
-function isTotals({ number, cells }: SheetRow, tables: readonly SheetTable[]): boolean {
-  const ofRow = tables.find(({ totalsRow }) => totalsRow === number);
-  if (!ofRow) return false;
-  const { firstColumn, lastColumn } = ofRow;
-  return cells.every((cell) => {
-    return !isOccupied(cell) || (cell.column >= firstColumn && cell.column <= lastColumn);
-  });
-}
-
-function isOccupied({ cell, hasFormula }: ReadCell): boolean {
-  return cell !== null || hasFormula;
-}
-
-function firstColumnOf({ cells }: SheetRow): number {
-  return Math.min(...cells.filter(isOccupied).map(({ column }) => column));
-}
-
-/** The contents of its cells, without the empty ones at its end. */
-function cellsFrom({ cells }: SheetRow, firstColumn: number): readonly SheetCell[] {
+/** The contents of cells, without the empty ones at their end. */
+export function cellsFrom(cells: readonly ReadCell[], firstColumn: number): readonly SheetCell[] {
   const found: SheetCell[] = [];
   for (const read of cells) {
     if (!isOccupied(read) || read.column < firstColumn) continue;
@@ -244,22 +239,7 @@ function cellsFrom({ cells }: SheetRow, firstColumn: number): readonly SheetCell
   return found;
 }
 
-/**
- * A row as it is in the sheet, left open, without the cells beyond the list: our columns go there.
- */
-export function xmlUpTo({ tag, cells }: SheetRow, column: number): string {
-  return tag + cells.map((cell) => (cell.column < column ? cell.xml : '')).join('');
-}
-
-function wholeXml({ tag, cells }: SheetRow): string {
-  return `${tag}${cells.map(({ xml }) => xml).join('')}</${nameOf(tag)}>`;
-}
-
-/** `x:row` of `<x:row r="5">`. */
-export function nameOf(tag: string): string {
-  return /^<([^\s/>]+)/.exec(tag)?.[1] ?? 'row';
-}
-
-function lengthOf({ tag, cells }: SheetRow): number {
-  return cells.reduce((sum, { xml }) => sum + xml.length, tag.length);
+function wholeXml({ xml }: SheetRow): string {
+  const text = xml.toString();
+  return `${text}</${nameOf(text)}>`;
 }

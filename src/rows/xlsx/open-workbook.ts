@@ -4,21 +4,27 @@ import { guessDomainColumn } from '../columns/domain-column.ts';
 import { shorten } from '../columns/names.ts';
 import { findOtherArchive } from '../other-formats.ts';
 import { openSpool, type SpoolOptions, writeAll } from '../spool.ts';
-import { addressOfSheetCell, textOfSheetCell } from './cell.ts';
+import { addressOfSheetCell } from './cell.ts';
 import { columnName, columnOfRef, columnsOf, MOST_COLUMNS } from './cell-ref.ts';
-import { createListRows, type LeftOut, type ListPlace } from './list-rows.ts';
+import { cellsFrom, createListRows, type LeftOut, type ListPlace } from './list-rows.ts';
 import { brokenWorkbook, normalizePath, openPackage, type Package } from './package.ts';
 import { readRelations, readWorkbookParts, type SheetPart, type WorkbookParts } from './parts.ts';
 import { createRowsAside, isHiddenRow, type RowLine, writeRowLine } from './row-line.ts';
 import { NO_STRINGS, readSharedStrings, type SharedStrings } from './shared-strings.ts';
-import { MOST_OF_FRAME, readSheet, type SheetFrame } from './sheet-reader.ts';
+import {
+  createRowCells,
+  MOST_OF_FRAME,
+  type RowCells,
+  readSheet,
+  type SheetFrame,
+} from './sheet-reader.ts';
 import {
   createLongNumbers,
   type LongNumbers,
   type NumberStyle,
   readNumberStyles,
 } from './styles.ts';
-import { attributeOf, decodeWhole, decodeXml, readXml } from './xml.ts';
+import { attributeOf, decodeWhole, decodeXml, readXml, utf8Of } from './xml.ts';
 import { readTables, type SheetTable } from './xml-edit.ts';
 
 /** A workbook whose list was found and read. */
@@ -35,6 +41,10 @@ export interface Workbook {
   readonly drawings: readonly Drawing[];
   /** Rows of the sheet that are not part of the list; see `withRowsAside`. */
   readonly aside: FileHandle;
+  /** Reads the cells of its rows. */
+  readonly rowCells: RowCells;
+  /** The texts that cells refer to. */
+  readonly strings: SharedStrings;
   /** Names of the columns. */
   readonly columns: readonly string[];
   /** The first rows, with the texts that are looked up. */
@@ -83,7 +93,7 @@ const SAMPLE_ROWS = 200;
 const SAMPLE_CHARACTERS = 1_000_000;
 const MOST_LISTED = 30;
 const PEEKED_ROWS = 20;
-const WRITE_CHARACTERS = 256 * 1024;
+const WRITE_BYTES = 256 * 1024;
 
 /**
  * Finds the list in a workbook and writes its rows, a line each, into a file without a name.
@@ -127,10 +137,9 @@ export async function openWorkbook(
       `Cannot read ${name}: ${what} empty; expected a header and rows.`,
     );
   } catch (error) {
+    await strings.close();
     if (error instanceof BrandfillError || signal.aborted) throw error;
     throw brokenWorkbook(name, error instanceof Error ? error.message : String(error), error);
-  } finally {
-    await strings.close();
   }
 }
 
@@ -174,10 +183,12 @@ async function findLists(
   const found: OtherList[] = [];
   const context = { strings, styles, links: NO_LINKS, is1904: parts.is1904 };
   for (const { path, name } of sheets) {
-    const list = createListRows([], { add: () => {}, mark: () => '', flush: async () => {} });
+    const rowCells = createRowCells(context);
+    const aside = { add: () => {}, mark: () => '', flush: async () => {} };
+    const list = createListRows([], aside, rowCells);
     const lines: RowLine[] = [];
     try {
-      for await (const rows of readSheet(decodeXml(pack.read(path)), context)) {
+      for await (const rows of readSheet(utf8Of(pack.read(path)), context)) {
         lines.push(...list.add(rows));
         if (lines.length >= PEEKED_ROWS) break;
       }
@@ -185,8 +196,8 @@ async function findLists(
     } catch {
       continue;
     }
-    const columns = list.place?.headerCells.map((cell) => textOfSheetCell(cell).trim()) ?? [];
-    const cells = lines.map((line) => line.cells.map(addressOfSheetCell));
+    const columns = list.place?.columns ?? [];
+    const cells = lines.map((line) => textsIn(line, rowCells, list.place));
     const column = guessDomainColumn(columns, cells);
     if (column?.by === 'name') found.push({ sheet: name, column: column.name });
   }
@@ -214,11 +225,14 @@ async function readList(
   const spool = await openSpool(spoolFolder);
   const asideSpool = await openSpool(spoolFolder);
   const aside = createRowsAside(asideSpool, spoolFolder);
-  const list = createListRows(tables, aside);
+  const context = { strings, styles, links, is1904: parts.is1904 };
+  const rowCells = createRowCells(context);
+  const list = createListRows(tables, aside, rowCells);
   const count = { rows: 0, hidden: 0, lastRow: 0, uncalculated: 0 };
   const belowTables: RowsBelowTable[] = [];
   const sampleRows: (readonly string[])[] = [];
-  let text = '';
+  let gathered: Buffer[] = [];
+  let sizeBytes = 0;
   let sampled = 0;
 
   async function close(): Promise<void> {
@@ -229,22 +243,25 @@ async function readList(
   async function write(lines: readonly RowLine[], isLast: boolean): Promise<void> {
     for (const line of lines) {
       if (sampleRows.length < SAMPLE_ROWS && sampled < SAMPLE_CHARACTERS) {
-        sampleRows.push(line.cells.map(addressOfSheetCell));
+        sampleRows.push(textsIn(line, rowCells, list.place));
         sampled += line.xml.length;
       }
       countRow(line);
-      text += writeRowLine(line);
+      const bytes = writeRowLine(line);
+      gathered.push(bytes);
+      sizeBytes += bytes.length;
     }
     await aside.flush();
-    if (text.length < WRITE_CHARACTERS && !isLast) return;
-    await writeAll(spool, Buffer.from(text), spoolFolder);
-    text = '';
+    if (sizeBytes < WRITE_BYTES && !isLast) return;
+    await writeAll(spool, Buffer.concat(gathered, sizeBytes), spoolFolder);
+    gathered = [];
+    sizeBytes = 0;
   }
 
   function countRow({ number, xml }: RowLine): void {
     count.rows += 1;
     count.lastRow = number;
-    if (isHiddenRow(xml)) count.hidden += 1;
+    if (isHiddenRow(xml.toString('latin1', 0, xml.indexOf('>')))) count.hidden += 1;
     for (const table of tables) {
       if (table.firstRow !== list.place?.header.number || number <= table.lastRow) continue;
       const known = belowTables.find((below) => below.table === table);
@@ -254,14 +271,11 @@ async function readList(
   }
 
   try {
-    const context = { strings, styles, links, is1904: parts.is1904 };
-    const rows = readSheet(decodeXml(pack.read(sheet.path)), context);
+    const rows = readSheet(utf8Of(pack.read(sheet.path)), context);
     let step = await rows.next();
     for (; !step.done; step = await rows.next()) {
       signal.throwIfAborted();
-      for (const { cells } of step.value) {
-        count.uncalculated += cells.filter((cell) => cell.isUncalculated).length;
-      }
+      for (const { uncalculated } of step.value) count.uncalculated += uncalculated;
       await write(list.add(step.value), false);
     }
     await write(list.end(), true);
@@ -270,7 +284,7 @@ async function readList(
       await close();
       return undefined;
     }
-    const columns = place.headerCells.map((cell) => textOfSheetCell(cell).trim());
+    const { columns } = place;
     const lastRow = Math.max(place.header.number, count.lastRow);
     const found = { ...count, lastRow, belowTables, leftOut };
     const frame = step.value;
@@ -287,12 +301,23 @@ async function readList(
       sampleRows,
       found,
       aside: asideSpool,
+      rowCells,
+      strings,
     };
     return { workbook: { pack, parts, sheet, ...read }, rows: spool };
   } catch (error) {
     await close();
     throw error;
   }
+}
+
+/** The texts of a row that are looked up. */
+function textsIn(
+  { xml, number }: RowLine,
+  rowCells: RowCells,
+  place: ListPlace | undefined,
+): readonly string[] {
+  return cellsFrom(rowCells.read(xml, number), place?.firstColumn ?? 0).map(addressOfSheetCell);
 }
 
 /** As many as a sheet may have; one link over many cells counts for each cell. */

@@ -1,5 +1,7 @@
 import type { FileHandle } from 'node:fs/promises';
 import type { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { createInflateRaw } from 'node:zlib';
 import yauzl, { type Entry } from 'yauzl';
 import { BrandfillError } from '../../common/errors.ts';
 import type { StoredPart } from './zip-writer.ts';
@@ -78,17 +80,15 @@ export async function openPackage(handle: FileHandle, name: string): Promise<Pac
     }
   });
 
-  async function open(path: string): Promise<Readable> {
+  async function* read(path: string): AsyncGenerator<Buffer> {
     const entry = entries.get(path);
     if (!entry) throw brokenWorkbook(name, `the part ${path} is missing`);
-    return await zip.openReadStreamPromise(entry);
-  }
-
-  async function* read(path: string): AsyncGenerator<Buffer> {
+    const isDeflated = entry.compressionMethod === DEFLATED && !entry.isEncrypted();
     let stream: Readable | undefined;
     try {
-      stream = await open(path);
-      for await (const chunk of stream) yield chunk as Buffer;
+      stream = await zip.openReadStreamPromise(entry, { decodeFileData: !isDeflated });
+      if (isDeflated) yield* inflate(stream, entry);
+      else for await (const chunk of stream) yield chunk as Buffer;
     } catch (error) {
       throw asBroken(name, error);
     } finally {
@@ -132,6 +132,31 @@ export async function openPackage(handle: FileHandle, name: string): Promise<Pac
       };
     },
   };
+}
+
+const DEFLATED = 8;
+/** The library inflates 16 KB at a time, and each piece is a turn of the event loop. */
+const INFLATED_BYTES = 128 * 1024;
+
+async function* inflate(
+  packed: Readable,
+  { uncompressedSize }: Pick<Entry, 'uncompressedSize'>,
+): AsyncGenerator<Buffer> {
+  const inflater = createInflateRaw({ chunkSize: INFLATED_BYTES });
+  pipeline(packed, inflater).catch(() => {}); // it is thrown by the stream that is read, too
+  let sizeBytes = 0;
+  try {
+    for await (const chunk of inflater) {
+      sizeBytes += (chunk as Buffer).length;
+      if (sizeBytes > uncompressedSize) break;
+      yield chunk as Buffer;
+    }
+  } finally {
+    inflater.destroy();
+  }
+  if (sizeBytes === uncompressedSize) return;
+  const much = sizeBytes > uncompressedSize ? 'too many' : 'not enough';
+  throw new Error(`${much} bytes in the stream: expected ${uncompressedSize}`);
 }
 
 function pathOf({ generalPurposeBitFlag, fileNameRaw, extraFields }: Entry): string {

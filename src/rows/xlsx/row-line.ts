@@ -3,20 +3,21 @@ import { writeAll } from '../spool.ts';
 import type { SheetCell } from './cell.ts';
 
 /**
- * A row of a sheet on its way through a run: a line of the spool, split by characters that neither
- * JSON nor XML can hold.
+ * A row of a sheet on its way through a run: a line of the spool, split by characters that XML
+ * cannot hold.
  *
  * | part | content |
  * |---|---|
- * | cells | JSON: their contents, from the first column of the list |
  * | number | as the sheet counts |
+ * | fields | how many columns it has, from the first column of the list |
  * | xml | the row as it is in the sheet, without its end |
  * | after | marks of the rows behind it that are not part of the list, which are aside |
+ * | filled | JSON: contents of cells that were filled, by their column; mostly missing |
  */
 export interface RowLine {
-  readonly cells: readonly SheetCell[];
   readonly number: number;
-  readonly xml: string;
+  readonly fields: number;
+  readonly xml: Buffer;
   readonly after: string;
 }
 
@@ -25,29 +26,38 @@ const END = '\x1E';
 export const CUT_BYTE = 0x1f;
 export const END_BYTE = 0x1e;
 
-export function writeRowLine({ cells, number, xml, after }: RowLine): string {
-  return JSON.stringify(cells) + CUT + number + CUT + xml + CUT + after + END;
+export function writeRowLine({ number, fields, xml, after }: RowLine): Buffer {
+  const head = `${number}${CUT}${fields}${CUT}`;
+  const tail = `${CUT}${after}${END}`;
+  const line = Buffer.allocUnsafe(head.length + xml.length + tail.length);
+  line.write(head, 'latin1');
+  xml.copy(line, head.length);
+  line.write(tail, head.length + xml.length, 'latin1');
+  return line;
 }
 
-export function readRowLine(line: string): RowLine {
-  const [cells = '[]', number = '', xml = '', after = ''] = line.slice(0, -1).split(CUT);
+/** A line as text. */
+export interface RowText extends Omit<RowLine, 'xml'> {
+  readonly xml: string;
+  /** The contents of cells that were filled, by their column in the list. */
+  readonly filled: ReadonlyMap<number, SheetCell>;
+}
+
+const NONE: ReadonlyMap<number, SheetCell> = new Map();
+
+export function readRowText(line: string): RowText {
+  const [number = '', fields = '', xml = '', after = '', filled] = line.slice(0, -1).split(CUT);
   return {
-    cells: JSON.parse(cells) as SheetCell[],
     number: Number(number),
+    fields: Number(fields),
     xml,
     after,
+    filled: filled === undefined ? NONE : new Map(JSON.parse(filled) as [number, SheetCell][]),
   };
 }
 
-/** Parses the cells only. */
-export function readCells(line: string): readonly SheetCell[] {
-  return JSON.parse(line.slice(0, line.indexOf(CUT))) as SheetCell[];
-}
-
-/** Reads everything except the cells, which need not be parsed for it. */
-export function readRowXml(line: string): Omit<RowLine, 'cells'> {
-  const [, number = '', xml = '', after = ''] = line.slice(0, -1).split(CUT);
-  return { number: Number(number), xml, after };
+export function writeRowText({ number, fields, xml, after, filled }: RowText): string {
+  return [number, fields, xml, after, JSON.stringify([...filled])].join(CUT) + END;
 }
 
 /** @param xml the row as it is in the sheet */
@@ -94,26 +104,24 @@ export function createRowsAside(spool: FileHandle, folder: string): RowsAside {
   };
 }
 
-/** Puts rows back where their marks are. */
-export async function* withRowsAside(
-  rows: AsyncIterable<Buffer>,
-  spool: FileHandle,
-): AsyncGenerator<Buffer> {
-  let rest: Buffer = Buffer.alloc(0);
-  for await (const chunk of rows) {
-    let bytes = rest.length > 0 ? Buffer.concat([rest, chunk]) : chunk;
-    for (let at = bytes.indexOf(MARK_BYTE); at !== -1; at = bytes.indexOf(MARK_BYTE)) {
-      if (at > 0) yield bytes.subarray(0, at);
-      bytes = bytes.subarray(at);
-      const close = bytes.indexOf(MARK_BYTE, 1);
-      if (close === -1) break;
-      const [start = 0, end = 0] = bytes.toString('latin1', 1, close).split('-').map(Number);
-      yield* readRange(spool, start, end);
-      bytes = bytes.subarray(close + 1);
-    }
-    rest = bytes[0] === MARK_BYTE ? bytes : Buffer.alloc(0);
-    if (rest.length === 0 && bytes.length > 0) yield bytes;
+/**
+ * Puts rows back where their marks are.
+ *
+ * @param bytes whole rows
+ */
+export async function* withRowsAside(bytes: Buffer, spool: FileHandle): AsyncGenerator<Buffer> {
+  let from = 0;
+  for (let at = bytes.indexOf(MARK_BYTE); at !== -1; at = bytes.indexOf(MARK_BYTE, from)) {
+    if (at > from) yield bytes.subarray(from, at);
+    const close = bytes.indexOf(MARK_BYTE, at + 1);
+    const [start = 0, end = 0] = bytes
+      .toString('latin1', at + 1, close)
+      .split('-')
+      .map(Number);
+    yield* readRange(spool, start, end);
+    from = close + 1;
   }
+  if (from < bytes.length) yield bytes.subarray(from);
 }
 
 async function* readRange(spool: FileHandle, start: number, end: number): AsyncGenerator<Buffer> {

@@ -1,12 +1,18 @@
 import { readSync } from 'node:fs';
 import type { FileHandle } from 'node:fs/promises';
 import { openSpool, type SpoolOptions, writeAll } from '../spool.ts';
-import { createXmlReader, decodeXml, unescapeCellText } from './xml.ts';
+import { endOfText, isAt, isSpace, isText, textBetween, UNKNOWN } from './row-scanner.ts';
+import { type ScanEnd, type ScannedPart, scanXml } from './scan-xml.ts';
+import { unescapeCellText, utf8Of } from './xml.ts';
 
 /** Texts that cells refer to by number. */
 export interface SharedStrings {
   /** Undefined when there is no text of this number. */
   find(index: number): string | undefined;
+  /** How many there are. */
+  readonly count: number;
+  /** The first byte of one; undefined for an empty one, and for one that is not in memory. */
+  firstByte(index: number): number | undefined;
   close(): Promise<void>;
 }
 
@@ -17,7 +23,12 @@ const BLOCK_BYTES = 1_000_000;
 const MOST_TEXTS = 20_000_000;
 
 /** No texts at all. */
-export const NO_STRINGS: SharedStrings = { find: () => undefined, close: async () => {} };
+export const NO_STRINGS: SharedStrings = {
+  find: () => undefined,
+  count: 0,
+  firstByte: () => undefined,
+  close: async () => {},
+};
 
 export interface SharedStringsOptions extends SpoolOptions {
   /** The most memory that they may take; further texts are kept on the disk. @default 64 MB */
@@ -36,34 +47,10 @@ export async function readSharedStrings(
 ): Promise<SharedStrings> {
   const table = createTable(spoolFolder, memoryBytes);
   try {
-    let text = '';
-    let depth = 0;
-    let isText = false;
-    let isPhonetic = false;
-    const found: string[] = [];
-    const reader = createXmlReader({
-      open: ({ local }) => {
-        depth += 1;
-        if (local === 'si') text = '';
-        if (local === 'rPh') isPhonetic = true;
-        isText = local === 't' && !isPhonetic;
-      },
-      text: (more) => {
-        if (isText) text += more;
-      },
-      close: (local) => {
-        depth -= 1;
-        if (local === 't') isText = false;
-        if (local === 'rPh') isPhonetic = false;
-        if (local === 'si' && depth === 1) found.push(unescapeCellText(text));
-      },
-    });
-    for await (const chunk of decodeXml(part)) {
+    for await (const texts of scanXml(utf8Of(part), createTexts())) {
       signal.throwIfAborted();
-      reader.write(chunk);
-      await table.append(found.splice(0));
+      await table.append(texts);
     }
-    reader.end();
     await table.seal();
     return table;
   } catch (error) {
@@ -72,8 +59,100 @@ export async function readSharedStrings(
   }
 }
 
+/** Finds the texts. */
+function createTexts(): ScannedPart<Buffer> {
+  let texts: Buffer[] = [];
+  let fed = 0;
+  let end = -1;
+  let depth = 0;
+  let place: ScannedPart<Buffer>['place'] = 'before';
+  let prefix = '';
+  let text = '';
+  let isText = false;
+  let isPhonetic = false;
+  let scan = createTextScanner('');
+  return {
+    handlers: {
+      open: (tag) => {
+        depth += 1;
+        if (depth === 1) {
+          place = 'inside';
+          ({ prefix } = tag);
+          scan = createTextScanner(prefix);
+        }
+        if (tag.local === 'si') text = '';
+        if (tag.local === 'rPh') isPhonetic = true;
+        isText = tag.local === 't' && !isPhonetic;
+      },
+      text: (more) => {
+        if (isText) text += more;
+      },
+      close: (local, position) => {
+        depth -= 1;
+        if (local === 't') isText = false;
+        if (local === 'rPh') isPhonetic = false;
+        if (depth === 0) place = 'behind';
+        if (local !== 'si' || depth !== 1) return;
+        texts.push(Buffer.from(unescapeCellText(text)));
+        end = position;
+      },
+    },
+    feed: (more) => {
+      fed += more.length;
+    },
+    get place() {
+      return place;
+    },
+    get isBehindItem() {
+      return place === 'inside' && end === fed;
+    },
+    get closeTag() {
+      return `</${prefix}si>`;
+    },
+    scan: (bytes, at) => scan(bytes, at, texts),
+    take: () => {
+      const taken = texts;
+      texts = [];
+      return taken;
+    },
+  };
+}
+
+/** `_`, `&` and carriage return: with one of these, a text is not what is there. */
+const ESCAPES = [0x5f, 0x26, 0x0d];
+
+/** A longer item is left to the XML reader, which refuses it if it is too long. */
+const MOST_OF_ITEM = 4_000_000;
+
+/** Makes a scanner of the texts that have one format, as nearly all have. */
+function createTextScanner(
+  prefix: string,
+): (bytes: Buffer, from: number, texts: Buffer[]) => ScanEnd {
+  const OPEN = ['', ' xml:space="preserve"'].map((attribute) =>
+    Buffer.from(`<${prefix}si><${prefix}t${attribute}>`),
+  );
+  const CLOSE = Buffer.from(`</${prefix}t></${prefix}si>`);
+  const itemEnd = `</${prefix}si>`;
+  return (bytes, from, texts) => {
+    for (let at = from; ; ) {
+      while (isSpace(bytes[at])) at += 1;
+      const open = OPEN.find((tag) => isAt(bytes, at, tag));
+      const start = at + (open?.length ?? 0);
+      const end = open ? endOfText(bytes, start) : UNKNOWN;
+      if (end === UNKNOWN || !isAt(bytes, end, CLOSE) || !isText(bytes.subarray(start, end))) {
+        const isThere = bytes.length - at > MOST_OF_ITEM || bytes.includes(itemEnd, at);
+        return { at, isIncomplete: !isThere };
+      }
+      const text = bytes.subarray(start, end);
+      const isPlain = !ESCAPES.some((byte) => text.includes(byte));
+      texts.push(isPlain ? text : Buffer.from(unescapeCellText(textBetween(bytes, start, end))));
+      at = end + CLOSE.length;
+    }
+  };
+}
+
 interface Table extends SharedStrings {
-  append(texts: readonly string[]): Promise<void>;
+  append(texts: readonly Buffer[]): Promise<void>;
   /** Ends the writing; from now on texts can be looked up. */
   seal(): Promise<void>;
 }
@@ -151,8 +230,7 @@ function createTable(spoolFolder: string, mostBytes: number): Table {
 
   return {
     append: async (texts) => {
-      for (const text of texts) {
-        const bytes = Buffer.from(text);
+      for (const bytes of texts) {
         pending.push(bytes);
         pendingBytes += bytes.length;
         endBytes += bytes.length;
@@ -170,8 +248,17 @@ function createTable(spoolFolder: string, mostBytes: number): Table {
       if (end === undefined) return undefined;
       return textAt(index === 0 ? 0 : (ends[index - 1] ?? 0), end);
     },
+    get count() {
+      return count;
+    },
+    firstByte: (index) => {
+      const start = index === 0 ? 0 : (ends[index - 1] ?? 0);
+      if (start === ends[index]) return undefined;
+      return blocks[Math.floor(start / BLOCK_BYTES)]?.[start % BLOCK_BYTES];
+    },
     close: async () => {
       await spool?.close();
+      spool = undefined;
     },
   };
 }

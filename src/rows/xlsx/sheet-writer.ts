@@ -5,9 +5,9 @@ import type { SheetCell } from './cell.ts';
 import { textOfSheetCell } from './cell.ts';
 import { columnOfRef, MOST_CHARACTERS, MOST_COLUMNS, MOST_ROWS } from './cell-ref.ts';
 import { ownXml, textXml, valueXml } from './cell-xml.ts';
-import { nameOf, xmlUpTo } from './list-rows.ts';
 import type { Workbook } from './open-workbook.ts';
-import { readRowXml } from './row-line.ts';
+import { readRowText } from './row-line.ts';
+import { nameOf } from './sheet-reader.ts';
 
 /** Writes the rows of a sheet, and collects what the rest of the sheet has to say about them. */
 export interface SheetWriter extends RowWriter {
@@ -57,13 +57,14 @@ export function createInPlaceWriter(
 ): SheetWriter {
   const { prefix } = workbook.frame;
   const longStyle = workbook.longNumbers.take;
-  const { header, firstColumn, above, below } = workbook.place;
+  const { header, headerCells, firstColumn, above, below } = workbook.place;
+  const headerStyle = headerCells.findLast(({ cell }) => cell !== null)?.style ?? 0;
   const ours = firstFreeColumn(workbook, width);
   const lastColumn = ours + added.length - 1;
   refuseWide(lastColumn + 1);
-  const headerStyle = header.cells.findLast(({ cell }) => cell !== null)?.style ?? 0;
   const widths = createWidths();
-  const end = `</${nameOf(header.tag)}>`;
+  const headerXml = workbook.rowCells.upTo(header.xml, ours).toString();
+  const end = `</${nameOf(headerXml)}>`;
   let lastRow = header.number;
 
   function addTo(xml: string, row: number, values: readonly CellValue[], style: number): string {
@@ -78,9 +79,9 @@ export function createInPlaceWriter(
   }
 
   return {
-    header: above + addTo(xmlUpTo(header, ours), header.number, added, headerStyle) + below,
+    header: above + addTo(headerXml, header.number, added, headerStyle) + below,
     row: (raw, _fields, values) => {
-      const { number, xml, after } = readRowXml(raw);
+      const { number, xml, after } = readRowText(raw);
       lastRow = number;
       return addTo(xml, number, values, 0) + after;
     },
@@ -220,27 +221,29 @@ interface Widths {
 
 /** As wide as the widest text in a column, within bounds. */
 function createWidths(): Widths {
-  const all = new Map<number, number>();
+  /** By column; 0 where nothing was added. */
+  const widest: number[] = [];
   let cutTexts = 0;
   return {
-    all,
+    get all() {
+      return new Map([...widest.entries()].filter(([, width]) => (width ?? 0) > 0));
+    },
     get cutTexts() {
       return cutTexts;
     },
     add: (column, text) => {
       if (text.length > MOST_CHARACTERS) cutTexts += 1;
-      const before = all.get(column) ?? NARROWEST;
-      if (before === WIDEST || text.length + 2 <= before) {
-        if (!all.has(column)) all.set(column, NARROWEST);
-        return;
-      }
+      while (widest.length <= column) widest.push(0);
+      const before = Math.max(NARROWEST, widest[column] ?? 0);
+      widest[column] = before;
+      if (before === WIDEST || text.length + 2 <= before) return;
       const longest = Math.max(
         ...text
           .slice(0, 1_000)
           .split('\n')
           .map(({ length }) => length),
       );
-      all.set(column, Math.min(WIDEST, Math.max(before, longest + 2)));
+      widest[column] = Math.min(WIDEST, Math.max(before, longest + 2));
     },
   };
 }

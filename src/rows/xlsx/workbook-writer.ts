@@ -3,7 +3,6 @@ import { columnName } from './cell-ref.ts';
 import type { Workbook } from './open-workbook.ts';
 import type { Package } from './package.ts';
 import { relationsPathOf } from './parts.ts';
-import { withRowsAside } from './row-line.ts';
 import type { SheetFrame } from './sheet-reader.ts';
 import type { SheetLayout } from './sheet-writer.ts';
 import { addLongNumbers, stylesXml } from './styles.ts';
@@ -24,13 +23,13 @@ import {
   type XmlEdit,
   type XmlElement,
 } from './xml-edit.ts';
-import { type StoredPart, writeZip, type ZipPart } from './zip-writer.ts';
+import { type PackedText, type StoredPart, writeZip, type ZipPart } from './zip-writer.ts';
 
 /** The rows of a sheet, already written. */
 export interface SheetContent {
   readonly name: string;
   readonly layout: SheetLayout;
-  readonly read: () => AsyncIterable<Buffer>;
+  readonly rows: Pick<PackedText, 'end'>;
 }
 
 const NAMESPACE = 'http://schemas.openxmlformats.org/spreadsheetml/2006/main';
@@ -97,12 +96,11 @@ export async function* rewriteWorkbook(
   const edit = { sheet, newSheet, chain, names: { layout, filter } };
   const texts = editTexts(await readTexts(workbook), edit);
   const paths = pathsOfTexts(workbook);
-  const rows = (): AsyncIterable<Buffer> => withRowsAside(list.read(), workbook.aside);
   const replaced = new Map<string, ZipPart>([
     [paths.types, { path: TYPES_PATH, text: texts.types }],
     [paths.workbook, { path: paths.workbook, text: texts.workbook }],
     [paths.relations, { path: paths.relations, text: texts.relations }],
-    [sheet.path, { path: sheet.path, text: () => sheetXml(fitFrame(frame, layout), rows()) }],
+    [sheet.path, sheetPart(sheet.path, fitFrame(frame, layout), list)],
   ]);
   for (const [path, text] of extendTable(workbook, layout)) replaced.set(path, { path, text });
   const styles = await stylesWithLongNumbers(workbook);
@@ -113,7 +111,7 @@ export async function* rewriteWorkbook(
   }
   if (more) {
     const newFrame = createFrame(more.layout, { namespace: namespaceOf(frame), isShown: false });
-    parts.push({ path, text: () => sheetXml(newFrame, more.read()) });
+    parts.push(sheetPart(path, newFrame, more));
   }
   yield* writeZip(parts);
 }
@@ -192,9 +190,9 @@ export async function* writeNewWorkbook(
     const theme = await storedPart(base.pack, themePath);
     parts.push({ ...theme, name: Buffer.from('xl/theme/theme1.xml') });
   }
-  for (const [at, { layout, read }] of sheets.entries()) {
-    const frame = createFrame(layout, { namespace, isShown: at === 0 });
-    parts.push({ path: `xl/${paths[at]}`, text: () => sheetXml(frame, read()) });
+  for (const [at, sheet] of sheets.entries()) {
+    const frame = createFrame(sheet.layout, { namespace, isShown: at === 0 });
+    parts.push(sheetPart(`xl/${paths[at]}`, frame, sheet));
   }
   yield* writeZip(parts);
 }
@@ -231,13 +229,17 @@ async function readTexts(workbook: Workbook): Promise<WorkbookTexts> {
   };
 }
 
-async function* sheetXml(
+function sheetPart(
+  path: string,
   { head, rowsTag, tail, prefix }: SheetFrame,
-  rows: AsyncIterable<Buffer>,
-): AsyncGenerator<Buffer> {
-  yield Buffer.from(`${declareUtf8(head)}${rowsTag}`);
-  yield* rows;
-  yield Buffer.from(`</${prefix}sheetData>${tail}`);
+  { rows }: Pick<SheetContent, 'rows'>,
+): ZipPart {
+  return {
+    path,
+    head: `${declareUtf8(head)}${rowsTag}`,
+    body: rows,
+    tail: `</${prefix}sheetData>${tail}`,
+  };
 }
 
 function relationsXml(

@@ -12,21 +12,15 @@ import type { Source } from '../source.ts';
 import { addressOfSheetCell, type SheetCell, textOfSheetCell, valueOfSheetCell } from './cell.ts';
 import { columnOfRef } from './cell-ref.ts';
 import { type CellPlace, valueXml } from './cell-xml.ts';
+import { cellsFrom } from './list-rows.ts';
 import type { Workbook } from './open-workbook.ts';
-import {
-  CUT_BYTE,
-  END_BYTE,
-  isHiddenRow,
-  readCells,
-  readRowLine,
-  readRowXml,
-  writeRowLine,
-} from './row-line.ts';
+import { CUT_BYTE, END_BYTE, isHiddenRow, readRowText, writeRowText } from './row-line.ts';
 import { createInPlaceWriter } from './sheet-writer.ts';
 
 /** The format of the list in a workbook. Its rows are lines of the spool. */
 export function openXlsx(workbook: Workbook): RowFormat {
-  const { columns, place, sheet, sampleRows } = workbook;
+  const { columns, place, sheet, sampleRows, rowCells } = workbook;
+  const readCells = (raw: string): readonly SheetCell[] => cellsOfLine(raw, workbook);
   /** In the domain column, a cell counts as the address that it links to. */
   let domainIndex = -1;
   const textsOf = (raw: string): readonly string[] =>
@@ -45,10 +39,10 @@ export function openXlsx(workbook: Workbook): RowFormat {
     workbook,
     notices: describeRows(workbook),
     noticesOf: ({ index }) => describeBelowTable(workbook, place.firstColumn + index),
-    isHidden: (raw) => isHiddenRow(readRowXml(raw).xml),
+    isHidden: (raw) => isHiddenRow(readRowText(raw).xml),
     scan: (source, domainColumn, others = []) => {
       domainIndex = domainColumn.index;
-      return scan(source, { domainColumn, others, width: columns.length });
+      return scan(source, { domainColumn, others, width: columns.length, place, rowCells });
     },
     createWriter: (added, { maxFields }) =>
       createInPlaceWriter(workbook, {
@@ -131,7 +125,20 @@ function valueOf(cell: SheetCell | undefined, isDomain: boolean): unknown {
   return isDomain && hasLink ? addressOfSheetCell(cell) : valueOfSheetCell(cell);
 }
 
-interface ScanOptions {
+function cellsOfLine(
+  raw: string,
+  { rowCells, place }: Pick<Workbook, 'rowCells' | 'place'>,
+): readonly SheetCell[] {
+  const { xml, number, filled } = readRowText(raw);
+  const cells = [...cellsFrom(rowCells.read(Buffer.from(xml), number), place.firstColumn)];
+  for (const [index, cell] of filled) {
+    while (cells.length < index) cells.push(null);
+    cells[index] = cell;
+  }
+  return cells;
+}
+
+interface ScanOptions extends Pick<Workbook, 'place' | 'rowCells'> {
   readonly domainColumn: RowColumn;
   readonly others: readonly RowColumn[];
   /** The least number of columns of every row. */
@@ -140,20 +147,25 @@ interface ScanOptions {
 
 async function* scan(
   source: Source,
-  { domainColumn, others, width }: ScanOptions,
+  { domainColumn, others, width, place, rowCells }: ScanOptions,
 ): AsyncGenerator<readonly ScannedRow[]> {
   const scanLine = (line: Buffer): ScannedRow => {
     const cut = line.indexOf(CUT_BYTE);
-    const cells = JSON.parse(line.toString('utf8', 0, cut)) as SheetCell[];
+    const xmlStart = line.indexOf(CUT_BYTE, cut + 1) + 1;
+    const number = Number(line.toString('latin1', 0, cut));
+    const fields = Number(line.toString('latin1', cut + 1, xmlStart - 1));
+    const xml = line.subarray(xmlStart, line.indexOf(CUT_BYTE, xmlStart));
+    const cellOf = ({ index }: RowColumn): SheetCell =>
+      rowCells.cellAt(xml, number, place.firstColumn + index);
     return {
-      sheetRow: Number(line.toString('latin1', cut + 1, line.indexOf(CUT_BYTE, cut + 1))),
-      cell: addressOfSheetCell(cells[domainColumn.index]),
+      sheetRow: number,
+      cell: addressOfSheetCell(cellOf(domainColumn)),
       sizeBytes: line.length,
       bytes: line,
       start: 0,
-      fields: Math.max(width, cells.length),
+      fields: Math.max(width, fields),
       others:
-        others.length > 0 ? others.map(({ index }) => textOfSheetCell(cells[index])) : undefined,
+        others.length > 0 ? others.map((column) => textOfSheetCell(cellOf(column))) : undefined,
     };
   };
   let rest: Buffer[] = [];
@@ -206,16 +218,18 @@ function endOfElement(xml: string, from: number, close: RegExp): number {
 /** Fills cells of a row: those that are blank and have no formula, unless any may be replaced. */
 export function createSheetFiller(
   columns: readonly RowColumn[],
-  { place, frame, longNumbers }: Pick<Workbook, 'place' | 'frame' | 'longNumbers'>,
+  workbook: Pick<Workbook, 'place' | 'frame' | 'longNumbers' | 'rowCells'>,
   replaces = false,
 ): RowFiller {
-  const { firstColumn } = place;
-  const { prefix } = frame;
+  const { longNumbers } = workbook;
+  const { firstColumn } = workbook.place;
+  const { prefix } = workbook.frame;
   const longStyle = longNumbers.take;
   return {
     fill: (raw, fields, values): FilledRow => {
-      const line = readRowLine(raw);
-      const own: SheetCell[] = [...line.cells];
+      const line = readRowText(raw);
+      const own = [...cellsOfLine(raw, workbook)];
+      const contents = new Map(line.filled);
       const { tag, cells } = cutRow(line.xml, prefix);
       const filled: number[] = [];
       for (const [at, { index }] of columns.entries()) {
@@ -227,10 +241,11 @@ export function createSheetFiller(
         if (!fillCell(cells, value, { ...place, replaces })) continue;
         while (own.length < index) own.push(null);
         own[index] = cellOf(value);
+        contents.set(index, cellOf(value));
         filled.push(at);
       }
       const xml = tag + cells.map((cell) => cell.xml).join('');
-      return { raw: writeRowLine({ ...line, cells: own, xml }), fields, filled };
+      return { raw: writeRowText({ ...line, xml, filled: contents }), fields, filled };
     },
   };
 }

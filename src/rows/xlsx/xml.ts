@@ -92,6 +92,26 @@ export async function* decodeXml(chunks: AsyncIterable<Buffer>): AsyncGenerator<
   yield decoder?.decode() ?? start.toString();
 }
 
+/** Turns the bytes of a part into UTF-8, which nearly all are in, with or without a byte order mark. */
+export async function* utf8Of(chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+  let start: Buffer = Buffer.alloc(0);
+  let decoder: InstanceType<typeof TextDecoder> | undefined;
+  let isUtf8 = false;
+  for await (const chunk of chunks) {
+    if (isUtf8) {
+      yield chunk;
+      continue;
+    }
+    start = decoder ? chunk : Buffer.concat([start, chunk]);
+    if (start.length < 2) continue;
+    decoder ??= decoderOf(start);
+    isUtf8 = decoder.encoding === 'utf-8';
+    yield isUtf8 ? start : Buffer.from(decoder.decode(start, { stream: true }));
+  }
+  yield decoder && !isUtf8 ? Buffer.from(decoder.decode()) : Buffer.alloc(0);
+  if (!decoder) yield start;
+}
+
 /** A document begins with a mark, or with `<`, which tells the order of the bytes as well. */
 const UTF16: Readonly<Record<string, string>> = {
   fffe: 'utf-16le',

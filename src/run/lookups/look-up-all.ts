@@ -29,6 +29,8 @@ export interface LookupTotals extends CallCounters {
   readonly callsPer: CallsPerSummary | undefined;
   /** When to ask again about what is pending, in milliseconds since 1970, if the API said. */
   readonly pendingUntilMs: number | undefined;
+  /** The same of each API, where a run asks two. What they billed is only there, each in its unit. */
+  readonly apis?: readonly [LookupTotals, LookupTotals];
 }
 
 /**

@@ -102,9 +102,9 @@ function openWith(queue: OpenedQueue, { options, state, elapsedMs, parking }: Op
   const callLedger = queue.callLedger ?? openOwnLedger(options);
   const local = openLocalWorker(settings, job, {
     stopSwitch: state.stopSwitch,
-    // Over a shared queue it also works for other runs, which this run's bound must not limit.
+    // Over a shared queue it also works for other runs, which this run's bounds must not limit.
     maxCalls: isShared ? undefined : settings.maxCalls,
-    maxCost: settings.maxCost,
+    maxCost: isShared ? undefined : settings.maxCost,
     onCall: callRecorderOf(options, state, elapsedMs),
     hasFailedBefore: (domain) => store.findHead(domain)?.status === 'failed',
     sharedPace: queue.sharedPace,

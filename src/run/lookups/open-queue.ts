@@ -9,6 +9,7 @@ import { normalizeDomain } from '../../rows/domain/domain.ts';
 import type { LookupsElsewhere, TakenClaims } from '../../store/claims/claims.ts';
 import { lookupsAtOnce } from '../../worker/batches.ts';
 import type { StopSwitch } from '../../worker/stop-switch.ts';
+import { costBoundOf } from '../local-worker.ts';
 import type { LookUpAllOptions } from './look-up-state.ts';
 
 export interface OpenQueueOptions
@@ -109,7 +110,8 @@ async function openSharedQueue(url: string, options: OpenQueueOptions): Promise<
         leaseMs: lostAfter,
         window: chunks * chunkSize,
         maxCalls: job.settings.maxCalls,
-        onCallsUsedUp: () => stopSwitch.stop({ reason: 'max_calls' }),
+        maxCost: costBoundOf(job.settings.maxCost, job.endpoint),
+        onCallsUsedUp: (reason) => stopSwitch.stop({ reason }),
         signal,
         giveUp: stopSwitch.noCall,
       }),

@@ -191,7 +191,8 @@ function showNumbers(run, list) {
     ['Calls', count(progress.calls)],
     ['Retries', count(progress.retries)],
     ['Answered 429', count(progress.throttled)],
-    ...(progress.billed ? [billedNumber(progress.billed)] : []),
+    ...(progress.billed ? [billedNumber('Billed', progress.billed)] : []),
+    ...(progress.billedBy ?? []).map((billed) => billedNumber(`Billed by ${billed.name}`, billed)),
     ['Under way', count(progress.underWay)],
     ['Time', duration(progress.elapsedMs)],
     ...(logos ? logoNumbers(logos) : []),
@@ -207,11 +208,12 @@ function showNumbers(run, list) {
 }
 
 /**
+ * @param {string} name
  * @param {NonNullable<NonNullable<RunState['progress']>['billed']>} billed
  * @returns {readonly [string, string]}
  */
-function billedNumber({ units, unit }) {
-  return ['Billed', amount(units, unit)];
+function billedNumber(name, { units, unit }) {
+  return [name, amount(units, unit)];
 }
 
 /**

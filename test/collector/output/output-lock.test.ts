@@ -1,12 +1,13 @@
 import { existsSync, mkdirSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import {
   type LockOutputOptions,
   lockOutput,
   type OutputLock,
 } from '../../../src/collector/output/output-lock.ts';
-import { describeSelf } from '../../../src/common/owner.ts';
+import { createLockLink } from '../../../src/common/lock-link.ts';
+import { describeSelf, type Owner } from '../../../src/common/owner.ts';
 import { makeReadOnly } from '../../support/read-only.ts';
 import { useTempFolder } from '../../support/temp-folder.ts';
 
@@ -60,6 +61,26 @@ describe('the lock of an output', () => {
     taken.assertOurs();
     expect(() => lost.assertOurs()).toThrow(/process \d+ on .+ has taken its lock/);
     lost.release();
+    expect(readdirSync(folder)).toEqual(['out.csv.lock']);
+  });
+
+  it('of a run that is gone is looked at again in turn, when a faster run may have taken it', async () => {
+    const folder = useTempFolder();
+    const path = join(folder, 'out.csv');
+    const write = (holder: Owner): void =>
+      writeFileSync(`${path}.lock`, JSON.stringify({ ...holder, since: 'now' }));
+    write({ ...describeSelf(), pid: 2 ** 22 + 1, token: 'gone' });
+    const turn = createLockLink(`${path}.lock.turn`);
+    const mark = await turn.acquire();
+    const slow = lockOutput(path);
+    const refused = expect(slow).rejects.toThrow(/another run has it/);
+    // Once it waits for its turn, some milliseconds at a time, it has seen that the run is gone.
+    const waits = vi.spyOn(Math, 'random');
+    await vi.waitFor(() => expect(waits).toHaveBeenCalled());
+    waits.mockRestore();
+    write({ ...describeSelf(), token: 'faster' });
+    turn.release(mark);
+    await refused;
     expect(readdirSync(folder)).toEqual(['out.csv.lock']);
   });
 

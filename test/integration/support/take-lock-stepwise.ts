@@ -24,6 +24,6 @@ stopBefore('renameSync', 1);
 stopBefore('rmSync', 0);
 syncBuiltinESMExports();
 
-const { createLockLink } = await import('../../../src/store/lock.ts');
+const { createLockLink } = await import('../../../src/common/lock-link.ts');
 await createLockLink(path).acquire();
 say('H');

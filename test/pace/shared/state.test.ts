@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { createOutageState } from '../../../src/guard/outage.ts';
-import { createPaceState } from '../../../src/pace/pacer.ts';
-import { type Reading, watchSharedPace } from '../../../src/pace/shared/state.ts';
+import { createPaceState, describePace } from '../../../src/pace/pacer.ts';
+import { type Reading, readSharedPace, watchSharedPace } from '../../../src/pace/shared/state.ts';
 
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
@@ -53,5 +53,22 @@ describe('a watch of the pace that others keep', () => {
     const { length } = read.mock.calls;
     await vi.advanceTimersByTimeAsync(5_000);
     expect(read.mock.calls).toHaveLength(length);
+  });
+});
+
+describe('the first state of workers', () => {
+  const startRate = { count: 600, perMs: 60_000 };
+  const limitOf = (json: string | undefined, rate?: typeof RATE): number | undefined => {
+    const { pace } = readSharedPace(json, { nowMs: 0, rate, startRate });
+    const { limitIs, ratePerSecond, learnedLimitPerSecond } = describePace(pace, 0);
+    return limitIs === 'fixed' ? ratePerSecond : learnedLimitPerSecond;
+  };
+
+  it('is at the documented rate, unless another is given or was learned', () => {
+    expect(limitOf(undefined)).toBeCloseTo(10, 6);
+    expect(limitOf('not JSON')).toBeCloseTo(10, 6);
+    expect(limitOf(undefined, RATE)).toBe(50);
+    const learned = readSharedPace(undefined, { nowMs: 0, rate: undefined, startRate: RATE });
+    expect(limitOf(JSON.stringify(learned))).toBeCloseTo(50, 6);
   });
 });

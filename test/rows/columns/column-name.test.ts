@@ -1,6 +1,11 @@
+import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { meaningOfName } from '../../../src/rows/columns/column-name.ts';
-import { COLUMN_WORDS, type ColumnWords } from '../../../src/rows/columns/column-words.ts';
+import {
+  COLUMN_WORDS,
+  type ColumnWords,
+  meaningOfName,
+} from '../../../src/rows/columns/column-name.ts';
+import { shorten, uniqueNames, untakenName } from '../../../src/rows/columns/names.ts';
 
 type Kind = 'domain' | 'web' | 'email';
 
@@ -92,5 +97,35 @@ describe('a name', () => {
     ]) {
       expect(meaningOfName(name)).toHaveProperty('fit');
     }
+  });
+});
+
+describe('names', () => {
+  it('get a number where they are taken', () => {
+    const taken = new Set(['a', 'a_2']);
+    expect(untakenName('a', (name) => taken.has(name))).toBe('a_3');
+    expect(untakenName('b', (name) => taken.has(name))).toBe('b');
+    expect(uniqueNames(['a', 'a_2', 'a', 'a'])).toEqual(['a', 'a_2', 'a_3', 'a_4']);
+  });
+
+  it('are cut to fit a line, but not in the middle of a character', () => {
+    expect(shorten('a\u001b[2J\r\nb')).toBe('a [2J b');
+    expect(shorten('😀'.repeat(30))).toBe('😀'.repeat(30));
+    expect(shorten('😀'.repeat(31))).toBe(`${'😀'.repeat(30)}…`);
+    expect(shorten(`a${'😀'.repeat(31)}`)).toBe(`a${'😀'.repeat(29)}…`);
+  });
+
+  it('are all different, and the first of equals keeps its own', () => {
+    fc.assert(
+      fc.property(fc.array(fc.constantFrom('a', 'b', 'a_2', '', '_2')), (names) => {
+        const unique = uniqueNames(names);
+        expect(new Set(unique).size).toBe(names.length);
+        for (const [at, name] of names.entries()) {
+          if (names.indexOf(name) === at && !unique.slice(0, at).includes(name)) {
+            expect(unique[at]).toBe(name);
+          }
+        }
+      }),
+    );
   });
 });

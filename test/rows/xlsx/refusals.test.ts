@@ -1,9 +1,4 @@
-import { writeFileSync } from 'node:fs';
-import { open as openFile } from 'node:fs/promises';
-import { join } from 'node:path';
-import { describe, expect, it, onTestFinished } from 'vitest';
-import { openPackage } from '../../../src/rows/xlsx/package.ts';
-import { useTempFolder } from '../../support/temp-folder.ts';
+import { describe, expect, it } from 'vitest';
 import { open, type Parts, partsOf, row, workbookOf, zipOf } from './workbooks.ts';
 
 const SHEETS = [{ name: 'S', rows: row(1, 'domain') + row(2, 'acme.com') }];
@@ -68,13 +63,6 @@ describe('a damaged workbook', () => {
     ],
     ['depth', { 'xl/worksheets/sheet1.xml': `<worksheet>${'<a>'.repeat(300)}` }],
     ['no sheets', { 'xl/workbook.xml': '<workbook><sheets/></workbook>' }],
-    [
-      'entities of its own',
-      {
-        'xl/worksheets/sheet1.xml':
-          '<!DOCTYPE w [<!ENTITY a "aaaaaaaaaa"><!ENTITY b "&a;&a;&a;&a;">]><worksheet><sheetData><row><c t="str"><v>&b;</v></c></row></sheetData></worksheet>',
-      },
-    ],
   ])('is refused for %s', async (_, parts) => {
     const bytes = await zipOf({ ...partsOf({ sheets: SHEETS }), ...parts });
     expect(await refusalOf(bytes)).toMatch(
@@ -108,25 +96,6 @@ describe('a ZIP bomb', () => {
     const bytes = await zipOf({ ...partsOf({ sheets: SHEETS }), ...parts });
     expect(await refusalOf(bytes)).toMatch(/\d\d\d times as large as it is, as in a ZIP bomb/);
   });
-
-  it('is none if it has a hundred thousand equal rows, as programs write them', async () => {
-    const columns = ['A', 'B', 'C', 'D', 'E', 'F', 'G', 'H', 'I', 'J', 'K', 'L'];
-    const rows = Array.from({ length: 100_000 }, (_, at) => {
-      const cells = columns.map((column) => `<c r="${column}${at + 1}" t="s"><v>0</v></c>`);
-      return `<row r="${at + 1}" spans="1:12">${cells.join('')}</row>`;
-    });
-    const sheet = `<worksheet><sheetData>${rows.join('')}</sheetData></worksheet>`;
-    expect(sheet.length).toBeGreaterThan(32_000_000);
-    const bytes = await zipOf({
-      ...partsOf({ sheets: SHEETS }),
-      'xl/worksheets/sheet1.xml': sheet,
-    });
-    const path = join(useTempFolder(), 'list.xlsx');
-    writeFileSync(path, bytes);
-    const handle = await openFile(path);
-    onTestFinished(() => handle.close());
-    await openPackage(handle, 'list.xlsx');
-  }, 120_000); // to pack 47 MB takes its time on a busy machine
 
   it('is found out when it lies about its size', async () => {
     const size = 2_000_000;
@@ -181,22 +150,12 @@ describe('what is no workbook of this kind', () => {
       () => Buffer.concat([OLE, Buffer.alloc(600), Buffer.from('WordDocument', 'utf16le')]),
       /a document and no workbook/,
     ],
-    [
-      'an .xls of the eighties',
-      () => Buffer.from('0900040007001000', 'hex'),
-      /an old Excel workbook/,
-    ],
     ['what macOS notes', () => Buffer.from('0005160700020000', 'hex'), /macOS notes/],
     [
       '.ods',
       () =>
         zipOf({ mimetype: 'application/vnd.oasis.opendocument.spreadsheet', 'content.xml': '' }),
       /an OpenDocument spreadsheet \(\.ods\).*save it as XLSX/,
-    ],
-    [
-      '.odt',
-      () => zipOf({ mimetype: 'application/vnd.oasis.opendocument.text' }),
-      /no spreadsheet/,
     ],
     [
       '.numbers',
@@ -209,22 +168,9 @@ describe('what is no workbook of this kind', () => {
       /\.xlsb.*save it as XLSX/,
     ],
     [
-      '.docx',
-      () => zipOf({ 'word/document.xml': 'x', '[Content_Types].xml': '' }),
-      /a document and no workbook/,
-    ],
-    [
       'MHTML of Excel',
       () => Buffer.from('MIME-Version: 1.0\r\nX-Document-Type: Workbook\r\n\r\n<html>'),
       /a web archive \(MHTML\); open it in a spreadsheet program and save it/,
-    ],
-    [
-      'MHTML of a browser',
-      () =>
-        Buffer.from(
-          'From: <Saved by Blink>\r\nSubject: Accounts\r\n and more\r\nMIME-Version: 1.0\r\nContent-Type: multipart/related;\r\n',
-        ),
-      /a web archive \(MHTML\)/,
     ],
     ['SYLK', () => Buffer.from('ID;PWXL;N;E\r\nP;PGeneral\r\n'), /\(SYLK\)/],
     ['RTF', () => Buffer.from('{\\rtf1\\ansi domain}'), /\(RTF\)/],

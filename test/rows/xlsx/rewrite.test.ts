@@ -1,7 +1,16 @@
 import { describe, expect, it } from 'vitest';
+import { withRowsAside } from '../../../src/rows/xlsx/row-line.ts';
 import { createInPlaceWriter } from '../../../src/rows/xlsx/sheet-writer.ts';
 import { findLeftBehind, rewriteWorkbook } from '../../../src/rows/xlsx/workbook-writer.ts';
-import { open, RELATIONS, readParts, row, type WorkbookSpec, workbookOf } from './workbooks.ts';
+import {
+  open,
+  packRows,
+  RELATIONS,
+  readParts,
+  row,
+  type WorkbookSpec,
+  workbookOf,
+} from './workbooks.ts';
 
 const ROWS = row(1, 'domain', 'city') + row(2, 'acme.com', 'Oslo') + row(3, 'globex.com', 'Rome');
 const TABLE =
@@ -35,11 +44,11 @@ async function rewriteAll(spec: WorkbookSpec, added = 'ours', index = 0): Promis
     at += sizeBytes;
     return writer.row(lines.slice(at - sizeBytes, at), fields, [number]);
   });
-  const read = async function* (): AsyncGenerator<Buffer> {
-    yield Buffer.from(writer.header + rows.join(''));
-  };
+  const packed = await packRows(
+    withRowsAside(Buffer.from(writer.header + rows.join('')), workbook.aside),
+  );
   const chunks: Buffer[] = [];
-  const list = { name: workbook.sheet.name, layout: writer.layout, read };
+  const list = { name: workbook.sheet.name, layout: writer.layout, rows: packed };
   for await (const chunk of rewriteWorkbook(workbook, list, undefined)) chunks.push(chunk);
   return {
     parts: await readParts(Buffer.concat(chunks)),

@@ -8,7 +8,7 @@ import { LONG_STYLE } from '../../../src/rows/xlsx/styles.ts';
 import { writeNewWorkbook } from '../../../src/rows/xlsx/workbook-writer.ts';
 import { anyCharacter } from '../../support/any-character.ts';
 import { seededRandom } from '../../support/random.ts';
-import { open } from './workbooks.ts';
+import { open, packRows } from './workbooks.ts';
 
 const { next } = seededRandom('round-trip.property.test.ts');
 const seed = Math.floor(next() * 2 ** 31);
@@ -53,11 +53,9 @@ async function write(rows: readonly (readonly SheetCell[])[], width: number): Pr
     added: ['ours'],
   });
   const xml = writer.header + rows.map((_, at) => writer.row(String(at), 0, ['x'])).join('');
-  const read = async function* () {
-    yield Buffer.from(xml);
-  };
+  const packed = await packRows([Buffer.from(xml)]);
   const chunks: Buffer[] = [];
-  const sheet = { name: 'S', layout: writer.layout, read };
+  const sheet = { name: 'S', layout: writer.layout, rows: packed };
   for await (const chunk of writeNewWorkbook([sheet], undefined)) chunks.push(chunk);
   return Buffer.concat(chunks);
 }

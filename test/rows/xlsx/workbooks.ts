@@ -8,6 +8,7 @@ import { openList } from '../../../src/rows/list-input.ts';
 import { openRows } from '../../../src/rows/open-rows.ts';
 import type { RowFormat } from '../../../src/rows/row-format.ts';
 import type { Source } from '../../../src/rows/source.ts';
+import { createPackedText, type PackedText } from '../../../src/rows/xlsx/zip-writer.ts';
 import { useTempFolder } from '../../support/temp-folder.ts';
 import { type RowInTest, scanAll } from '../sources.ts';
 
@@ -148,6 +149,16 @@ export async function open(
   const format = openRows(source, { prefix: 'brand_' });
   const scanned = await scanAll(format, source, column ?? format.columns[0] ?? '');
   return { source, format, rows: scanned.map(({ raw }) => format.toObject(raw)), scanned };
+}
+
+/** Packs the rows of a sheet as a run does. */
+export async function packRows(
+  chunks: AsyncIterable<Buffer> | Iterable<Buffer>,
+): Promise<Pick<PackedText, 'end'>> {
+  const packed = await createPackedText(useTempFolder());
+  for await (const chunk of chunks) await packed.write(chunk);
+  onTestFinished(packed.close);
+  return packed;
 }
 
 /** All parts of a package, as texts. */

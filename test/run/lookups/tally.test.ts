@@ -1,6 +1,9 @@
-import { expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import type { KeptOutcome } from '../../../src/collector/collect.ts';
-import { createTally } from '../../../src/run/lookups/progress.ts';
+import { createCallCounters } from '../../../src/common/calls.ts';
+import { createInheritedLookups } from '../../../src/run/lookups/open-lookups.ts';
+import { createTally, startTellingProgress } from '../../../src/run/lookups/progress.ts';
+import { createRecentOutcomes, type RunEvent } from '../../../src/watch/events.ts';
 
 const outcome = (domain: string, status: KeptOutcome['status']): KeptOutcome => ({
   domain,
@@ -35,4 +38,83 @@ it('calls that no outcome reports are added, but for those that were taken off t
   expect(tally.counters).toEqual({ calls: 3, retries: 0, billedMicros: 0, throttled: 0 });
   tally.addUnreported({ calls: -5, retries: 2, billedMicros: 0, throttled: 1 });
   expect(tally.counters).toEqual({ calls: 3, retries: 2, billedMicros: 0, throttled: 1 });
+});
+
+const STARTED_AT_MS = 1_000;
+
+function shareOf(domain: string, fetchedAtMs: number) {
+  const isFresh = (each: string): boolean => each === 'kept.com';
+  const inherited = createInheritedLookups({ startedAtMs: STARTED_AT_MS, isFresh });
+  inherited.add(['kept.com', 'waiting.com']);
+  return inherited.shareOf({ domain, status: 'found', attempts: 2, throttled: 1, fetchedAtMs });
+}
+
+it('calls that were made before the run began are not its own', () => {
+  expect(shareOf('waiting.com', 999)).toMatchObject({ attempts: 0, throttled: 0 });
+  expect(shareOf('waiting.com', 1_000)).toMatchObject({ attempts: 2, throttled: 1 });
+});
+
+it('what the earlier run has kept is counted as fresh, and not again', () => {
+  expect(shareOf('kept.com', 999)).toBeUndefined();
+});
+
+it('an outcome of a lookup of its own counts, also if the clock of its worker is behind', () => {
+  expect(shareOf('own.com', 999)).toMatchObject({ attempts: 2, throttled: 1 });
+});
+
+/** What a run of five lookups in ten rows tells last, when two of them were made here. */
+function endOf({ isStopped }: { isStopped: boolean }): RunEvent[] {
+  const events: RunEvent[] = [];
+  const tally = createTally((domain) => (domain === 'often.com' ? 3 : 1));
+  const progress = startTellingProgress({
+    plan: { rows: 10, invalidRows: 1, freshRows: 2, lookups: 5 },
+    tally,
+    recent: createRecentOutcomes(),
+    outstanding: new Set(),
+    counters: () => createCallCounters(),
+    local: () => undefined,
+    elsewhere: () => undefined,
+    parking: () => undefined,
+    isAlone: () => false,
+    awaited: () => undefined,
+    comesInBursts: false,
+    api: 'http://127.0.0.1:9',
+    onEvent: (event) => events.push(event),
+  });
+  onTestFinished(() => progress.end());
+  const outcome = { attempts: 1, fetchedAtMs: 0 };
+  tally.add({ ...outcome, domain: 'often.com', status: 'found' });
+  tally.add({ ...outcome, domain: 'none.com', status: 'not_found' });
+  progress.tellEnd(isStopped);
+  return events;
+}
+
+describe('the last word of a run', () => {
+  it('counts rows as skipped that a stopped run has left', () => {
+    const events = endOf({ isStopped: true });
+    expect(events).toMatchObject([
+      {
+        type: 'progress',
+        lookups: 5,
+        done: 2,
+        rows: { total: 10, invalid: 1, fresh: 2, found: 3, not_found: 1, skipped: 3 },
+      },
+    ]);
+  });
+
+  it('counts rows as known whose domains another run has looked up, and says so', () => {
+    const [progress, notice, ...others] = endOf({ isStopped: false });
+    expect(progress).toMatchObject({
+      type: 'progress',
+      lookups: 5,
+      done: 5,
+      rows: { total: 10, invalid: 1, fresh: 5, found: 3, not_found: 1, skipped: 0 },
+    });
+    expect(notice).toMatchObject({
+      type: 'notice',
+      level: 'info',
+      message: expect.stringMatching(/^Another run has looked up 3 of the domains/) as string,
+    });
+    expect(others).toEqual([]);
+  });
 });

@@ -236,15 +236,16 @@ function createBatch(runId: string | undefined): Batch {
 
 function sumOf(all: readonly CallNote[]): CallNote | undefined {
   if (all.length === 0) return undefined;
-  const sum = { calls: 0, throttled: 0, retries: 0, billedMicros: 0, isUsedUp: false };
-  for (const { calls, throttled, retries, billedMicros, isUsedUp = false } of all) {
+  const sum = { calls: 0, throttled: 0, retries: 0, billedMicros: 0 };
+  let bound: CallNote['usedUp'];
+  for (const { calls, throttled, retries, billedMicros, usedUp } of all) {
     sum.calls += calls;
     sum.throttled += throttled;
     sum.retries += retries;
     sum.billedMicros += billedMicros;
-    sum.isUsedUp ||= isUsedUp;
+    bound ??= usedUp;
   }
-  return sum;
+  return bound ? { ...sum, usedUp: bound } : sum;
 }
 
 /** Reads entries of streams. Shapes are the same objects in all of them. */

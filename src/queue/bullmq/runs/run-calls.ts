@@ -7,9 +7,11 @@ import {
   type CallLedger,
   createSharedBudget,
   isUsedUp,
+  joinBudgets,
   type SharedBudget,
 } from '../../../guard/budget.ts';
 import type { Chunk } from '../../lookup-queue.ts';
+import type { RunBounds } from '../contract.ts';
 import { KEPT_MS, PREFIX, RETRY_MS } from '../names.ts';
 import { createScript, type RedisClient } from '../server/redis.ts';
 import { markPaused } from './pauses.ts';
@@ -19,10 +21,10 @@ export interface CallsOfRuns {
   /**
    * Counts the calls for one chunk of a run.
    *
-   * @param maxCalls the bound that the chunk states for the calls of all workers for its run. A bound that
-   *   the run has noted since takes precedence: it may have been killed and started again with another one
+   * @param stated the bounds that the chunk states for the calls of all workers for its run. Those that the
+   *   run has noted since take precedence: it may have been killed and started again with others
    */
-  readonly of: (runId: string, maxCalls: number | undefined) => Promise<CallsOfChunk>;
+  readonly of: (runId: string, stated: RunBounds) => Promise<CallsOfChunk>;
 }
 
 /** Calls that one worker makes for one chunk of a run. */
@@ -42,32 +44,34 @@ export interface CallsOfChunk extends Pick<Chunk, 'budget'> {
  * out. They are taken off again, as negative numbers, when outcomes report them.
  */
 export interface CallNote extends CallCounters {
-  /** More calls were wanted than the run may make. */
-  readonly isUsedUp?: boolean;
+  /** More calls were wanted than this bound of the run allows. */
+  readonly usedUp?: UsedUpBound;
 }
 
+type UsedUpBound = 'max_calls' | 'max_cost';
+
 /**
- * KEYS: the calls of the run. ARGV: the epoch, the most calls, the bound if Redis has lost it, and how long to
- * keep it then, in milliseconds. The fewer are left, the fewer are taken at once, since others may need them.
+ * KEYS: the calls of the run. ARGV: the epoch, which bound, the most calls, what each holds of the bound, the
+ * bound if Redis has lost it, and how long to keep it then, in milliseconds. The fewer are left, the fewer are
+ * taken at once, since others may need them.
  */
 const TAKE = `
-if redis.call('HSETNX', KEYS[1], 'epoch', ARGV[1]) == 1 then
-  redis.call('HSET', KEYS[1], 'max', ARGV[3])
-  redis.call('PEXPIRE', KEYS[1], ARGV[4])
-end
-local epoch, max, taken = unpack(redis.call('HMGET', KEYS[1], 'epoch', 'max', 'taken'))
+local key, name, price = KEYS[1], ARGV[2], tonumber(ARGV[4])
+if redis.call('HSETNX', key, 'epoch', ARGV[1]) == 1 then redis.call('PEXPIRE', key, ARGV[6]) end
+local epoch, max, taken = unpack(redis.call('HMGET', key, 'epoch', name, name .. ':taken'))
 if epoch ~= ARGV[1] then return 0 end
-local left = max - (taken or 0)
-local calls = math.min(left, math.max(1, math.min(ARGV[2], math.floor(left / 16))))
+local left = math.floor(((max or ARGV[5]) - (taken or 0)) / price)
+local calls = math.min(left, math.max(1, math.min(ARGV[3], math.floor(left / 16))))
 if calls <= 0 then return 0 end
-redis.call('HINCRBY', KEYS[1], 'taken', calls)
-return calls
+local amount = string.format('%.0f', calls * price)
+redis.call('HINCRBY', key, name .. ':taken', amount)
+return amount
 `;
 
-/** KEYS: the calls of the run. ARGV: the epoch, how many are given back. */
+/** KEYS: the calls of the run. ARGV: the epoch, which bound, how much is given back. */
 const GIVE_BACK = `
 if redis.call('HGET', KEYS[1], 'epoch') == ARGV[1] then
-  redis.call('HINCRBY', KEYS[1], 'taken', -ARGV[2])
+  redis.call('HINCRBY', KEYS[1], ARGV[2] .. ':taken', string.format('%.0f', -ARGV[3]))
 end
 `;
 
@@ -79,15 +83,16 @@ const UNBOUNDED = '';
 export async function beginCalls(
   client: RedisClient,
   runId: string,
-  maxCalls: number | undefined,
+  { maxCalls, maxCost }: RunBounds,
 ): Promise<void> {
   const key = callsKey(runId);
-  await client
-    .multi()
-    .del(key)
-    .hset(key, 'epoch', randomUUID(), 'max', maxCalls ?? UNBOUNDED)
-    .pexpire(key, KEPT_MS)
-    .exec();
+  const bounds = {
+    epoch: randomUUID(),
+    max_calls: maxCalls ?? UNBOUNDED,
+    max_cost: maxCost?.micros ?? UNBOUNDED,
+    per_call: maxCost?.perCall ?? UNBOUNDED,
+  };
+  await client.multi().del(key).hset(key, bounds).pexpire(key, KEPT_MS).exec();
 }
 
 /** Removes the count. For use once no worker makes any calls for the run. */
@@ -95,68 +100,110 @@ export async function forgetCalls(client: RedisClient, runId: string): Promise<v
   await client.del(callsKey(runId));
 }
 
+/** One bound of a run, as its budget counts. */
+interface Bound {
+  readonly name: UsedUpBound;
+  readonly max: number;
+  /** What each call under way holds of it. */
+  readonly price: number;
+}
+
 export function countCallsOfRuns(client: RedisClient): CallsOfRuns {
   const take = createScript(client, TAKE);
   const giveBack = createScript(client, GIVE_BACK);
-  /** Budgets that chunks of this worker use, by run and epoch. */
+  /** Budgets that chunks of this worker use, by run, epoch and bound. */
   const budgets = new Map<string, { readonly budget: SharedBudget; users: number }>();
 
-  function openLedger(runId: string, epoch: string, max: number): CallLedger {
+  function openLedger(runId: string, epoch: string, { name, max, price }: Bound): CallLedger {
     const keys = [callsKey(runId)];
     const window = { id: epoch, endsAtMs: Number.POSITIVE_INFINITY };
     return {
       take: async (signal) => {
         for (;;) {
           try {
-            const calls = await take(keys, [epoch, MOST_PER_BLOCK, max, KEPT_MS]);
+            const calls = await take(keys, [epoch, name, MOST_PER_BLOCK, price, max, KEPT_MS]);
             return { calls: Number(calls), window, nowMs: 0 };
           } catch {
             await delay(RETRY_MS, undefined, { signal }); // a call that cannot be counted is not made
           }
         }
       },
-      read: async () => ({ taken: Number(await client.hget(callsKey(runId), 'taken')), window }),
-      giveBack: async (calls) => void (await giveBack(keys, [epoch, calls])),
+      read: async () => ({
+        taken: Number(await client.hget(callsKey(runId), `${name}:taken`)),
+        window,
+      }),
+      giveBack: async (calls) => void (await giveBack(keys, [epoch, name, calls])),
     };
   }
 
-  function openBudget(runId: string, epoch: string, max: number) {
-    const name = `${runId} ${epoch}`;
-    const known = budgets.get(name);
+  function openBudget(runId: string, epoch: string, bound: Bound): OpenBudget {
+    const { name, price } = bound;
+    const key = `${runId} ${epoch} ${name}`;
+    const known = budgets.get(key);
     const opened = known ?? {
       users: 0,
       budget: createSharedBudget({
-        ledger: openLedger(runId, epoch, max),
+        ledger: openLedger(runId, epoch, bound),
         now: () => 0, // it has no end
-        usedUp: () => ({ reason: 'max_calls' }),
+        usedUp: () => ({ reason: name }),
+        price,
+        // A call that was given up may be billed.
+        ...(name === 'max_cost' && { costOf: (costMicros = price) => costMicros }),
       }),
     };
-    if (!known) budgets.set(name, opened);
+    if (!known) budgets.set(key, opened);
     opened.users += 1;
     return {
       budget: opened.budget,
       close: async (): Promise<void> => {
         opened.users -= 1;
         if (opened.users > 0) return;
-        budgets.delete(name);
+        budgets.delete(key);
         await opened.budget.close();
       },
     };
   }
 
   return {
-    of: async (runId, maxCalls) => {
-      const [epoch, noted] = await client.hmget(callsKey(runId), 'epoch', 'max');
-      // A Redis that has lost everything has lost the bound too.
-      const max = noted === UNBOUNDED ? undefined : Number(noted ?? maxCalls ?? Number.NaN);
-      const isBounded = max !== undefined && !Number.isNaN(max);
-      const opened = isBounded ? openBudget(runId, epoch ?? LOST_EPOCH, max) : undefined;
-      return countCallsOfChunk(opened?.budget, async (isUsedUpByNow) => {
+    of: async (runId, stated) => {
+      const noted = await client.hmget(callsKey(runId), 'epoch', ...NOTED);
+      const [epoch] = noted;
+      const opened = boundsOf(noted.slice(1), stated).map((bound) =>
+        openBudget(runId, epoch ?? LOST_EPOCH, bound),
+      );
+      const [first, second] = opened.map(({ budget }) => budget);
+      const budget = first && second ? joinBudgets(first, second) : first;
+      return countCallsOfChunk(budget, async (isUsedUpByNow) => {
         if (isUsedUpByNow) await markPaused(client, runId);
-        await opened?.close();
+        await Promise.all(opened.map(({ close }) => close()));
       });
     },
   };
+}
+
+interface OpenBudget {
+  readonly budget: Budget;
+  readonly close: () => Promise<void>;
+}
+
+const NOTED = ['max_calls', 'max_cost', 'per_call'] as const;
+
+/** The bounds that a run has noted. A Redis that has lost everything has lost them too. */
+function boundsOf(
+  noted: readonly (string | null)[],
+  { maxCalls, maxCost }: RunBounds,
+): readonly Bound[] {
+  const stated = [maxCalls, maxCost?.micros, maxCost?.perCall];
+  const [calls, cost, perCall] = stated.map((value, at) => {
+    const text = noted[at] ?? value;
+    return text === undefined || text === UNBOUNDED ? undefined : Number(text);
+  });
+  return [
+    ...(calls === undefined ? [] : [{ name: 'max_calls', max: calls, price: 1 } as const]),
+    ...(cost === undefined || !perCall
+      ? []
+      : [{ name: 'max_cost', max: cost, price: perCall } as const]),
+  ];
 }
 
 /** The same for all workers. */
@@ -168,14 +215,14 @@ function countCallsOfChunk(
 ): CallsOfChunk {
   const made = createCallCounters();
   const known = createCallCounters();
-  let wasUsedUp = false;
+  let usedUp: UsedUpBound | undefined;
   let isUsedUpNoted = false;
   return {
     budget: budget && {
       tryAcquire: () => budget.tryAcquire(),
       acquire: async (signal) => {
         const acquired = await budget.acquire(signal);
-        if (isUsedUp(acquired)) wasUsedUp = true;
+        if (isUsedUp(acquired)) usedUp ??= acquired.reason as UsedUpBound;
         return acquired;
       },
     },
@@ -191,12 +238,12 @@ function countCallsOfChunk(
         billedMicros: made.billedMicros - known.billedMicros,
       };
       Object.assign(known, made);
-      const isNews = wasUsedUp && !isUsedUpNoted;
+      const isNews = usedUp !== undefined && !isUsedUpNoted;
       isUsedUpNoted ||= isNews;
-      if (isNews) return { ...note, isUsedUp: true };
+      if (usedUp && isNews) return { ...note, usedUp };
       return Object.values(note).some((count) => count !== 0) ? note : undefined;
     },
-    close: () => close(wasUsedUp),
+    close: () => close(usedUp !== undefined),
   };
 }
 

@@ -7,7 +7,7 @@ import {
   type Owner,
   startHeartbeat,
 } from '../../../common/owner.ts';
-import { CONTRACT_VERSION, chunkId, type LookupsData } from '../contract.ts';
+import { CONTRACT_VERSION, chunkId, type LookupsData, type RunBounds } from '../contract.ts';
 import {
   CHUNK_OPTIONS,
   doneKey,
@@ -320,13 +320,11 @@ export interface GivenChunks {
   close(): Promise<void>;
 }
 
-export interface GivenChunksOptions {
+export interface GivenChunksOptions extends RunBounds {
   readonly client: RedisClient;
   readonly ledger: RunLedger;
   /** The API that is meant. */
   readonly api: string;
-  /** How many calls may be made for the run. @default no bound */
-  readonly maxCalls?: number | undefined;
   /** Domains without an outcome yet. */
   readonly outstanding: ReadonlySet<string>;
   readonly giveUp: AbortSignal;
@@ -334,7 +332,7 @@ export interface GivenChunksOptions {
 }
 
 export function openGivenChunks(options: GivenChunksOptions): GivenChunks {
-  const { client, ledger, api, maxCalls, outstanding, giveUp, onNotice } = options;
+  const { client, ledger, api, maxCalls, maxCost, outstanding, giveUp, onNotice } = options;
   const queue = new Queue(LOOKUPS_QUEUE, { connection: client, ...queueOptions(client) });
   queue.on('error', () => {}); // errors of the connections are reported elsewhere
   const retrier = createRetrier(onNotice);
@@ -344,6 +342,7 @@ export function openGivenChunks(options: GivenChunksOptions): GivenChunks {
     replyTo: runQueueName(ledger.runId),
     api,
     ...(maxCalls === undefined ? {} : { maxCalls }),
+    ...(maxCost === undefined ? {} : { maxCost }),
   };
 
   async function takeBack(id: string): Promise<readonly string[]> {

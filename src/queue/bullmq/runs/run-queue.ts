@@ -4,11 +4,12 @@ import { unlessAborted, within } from '../../../common/lifetime.ts';
 import { createChange } from '../../../common/run-control.ts';
 import type { LookupQueue, Pausable, Reply } from '../../lookup-queue.ts';
 import { type ChunkTaker, type TakeChunksOptions, takeChunks } from '../chunks/take-chunks.ts';
+import type { RunBounds } from '../contract.ts';
 import { LOOKUPS_QUEUE, PREFIX, SHUTDOWN_TIMEOUT_MS } from '../names.ts';
 import { watchQueuePause } from '../queues.ts';
 import type { RedisClient, RedisServer } from '../server/redis.ts';
 import { holdBackWhilePaused, markPaused, returnAll, unmarkPaused } from './pauses.ts';
-import { beginCalls, forgetCalls } from './run-calls.ts';
+import { beginCalls, type CallNote, forgetCalls } from './run-calls.ts';
 import { areChunksOut, openGivenChunks, ownLostRun, ownRun, type RunLedger } from './run-ledger.ts';
 import {
   createWatchdog,
@@ -18,10 +19,11 @@ import {
 } from './run-outcomes.ts';
 
 export interface RunQueueOptions
-  extends Pick<
-    TakeChunksOptions,
-    'redis' | 'api' | 'concurrency' | 'normalize' | 'leaseMs' | 'maxPendingMs'
-  > {
+  extends RunBounds,
+    Pick<
+      TakeChunksOptions,
+      'redis' | 'api' | 'concurrency' | 'normalize' | 'leaseMs' | 'maxPendingMs'
+    > {
   /** The same for the same list on the same store. A killed run is resumed by its name. */
   readonly name: string;
   /** The ledger of a run that is already owned. @default the run is owned by its name */
@@ -42,10 +44,8 @@ export interface RunQueueOptions
   readonly window: number;
   /** Called with domains that an earlier run of the name gave out, before their outcomes come. */
   readonly onInherited?: (domains: readonly string[]) => void;
-  /** How many calls all workers may make for the run together. @default no bound */
-  readonly maxCalls?: number | undefined;
-  /** Called when more were wanted. */
-  readonly onCallsUsedUp?: () => void;
+  /** Called when more calls were wanted than a bound allows. */
+  readonly onCallsUsedUp?: (bound: NonNullable<CallNote['usedUp']>) => void;
   /** Called at the end with calls that no outcome has reported. */
   readonly onUnreportedCalls?: (calls: Readonly<CallCounters>) => void;
   /** Fires when the run is stopped. Lookups that no worker has begun are then taken back. */
@@ -228,31 +228,32 @@ async function openOutcomes(
   ledger: RunLedger,
   onChange: () => void,
 ): Promise<RunOutcomes> {
-  const { redis, outstanding, maxCalls, onInherited, unreported } = options;
+  const { redis, outstanding, maxCalls, maxCost, onInherited, unreported } = options;
+  const isBounded = maxCalls !== undefined || maxCost !== undefined;
   const { client } = redis;
   const { runId } = ledger;
   try {
-    await beginCalls(client, runId, maxCalls);
+    await beginCalls(client, runId, { maxCalls, maxCost });
     const underWay = await findUnderWay(client, ledger);
     const left = await readLeftOutcomes(redis, runId);
     const reported = left.flatMap((entry) => entry.outcomes.map(({ data }) => data.domain));
     const inherited = [...new Set([...underWay, ...reported])];
     for (const domain of inherited) outstanding.add(domain);
     if (inherited.length > 0) onInherited?.(inherited);
-    // Workers that have begun do not know the new bound on calls.
-    if (underWay.length > 0 && maxCalls !== undefined) await returnAll(client, runId);
+    // Workers that have begun do not know the new bounds on calls.
+    if (underWay.length > 0 && isBounded) await returnAll(client, runId);
     return await openRunOutcomes({
       ...options,
       runId,
       left,
       onChange,
-      onNote: ({ isUsedUp, calls, throttled, retries, billedMicros }) => {
+      onNote: ({ usedUp, calls, throttled, retries, billedMicros }) => {
         // Only their sum means something: those under way are taken off when outcomes report them.
         unreported.calls += calls;
         unreported.throttled += throttled;
         unreported.retries += retries;
         unreported.billedMicros += billedMicros;
-        if (isUsedUp) options.onCallsUsedUp?.();
+        if (usedUp) options.onCallsUsedUp?.(usedUp);
       },
     });
   } catch (error) {
