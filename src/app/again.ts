@@ -110,7 +110,8 @@ function jobOf(run: RunToRepeat, cron: string): string {
 }
 
 const HEAD = `# Made by brandfill app. What each key means is told in docs/job-files.md.
-# A newer list can take the place of input, or input can name it.
+# A newer list can take the place of input, or input can name it. Cells that were corrected in the page
+# are corrected in its result, not in input.
 `;
 
 /** In job files, `${…}` stands for a variable. */

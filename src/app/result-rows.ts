@@ -218,8 +218,9 @@ async function readReasons({
     const [row, reason] = [find('brand_row'), find('brand_reason')];
     for await (const batch of format.scan(source, row, [row, reason])) {
       for (const { others: [number = '', why = ''] = [] } of batch) {
-        if (reasons.size < MOST_REASONS) reasons.set(Number(number), why);
+        reasons.set(Number(number), why);
       }
+      if (reasons.size >= MOST_REASONS) break;
     }
     return reasons;
   } finally {

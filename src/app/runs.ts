@@ -117,6 +117,7 @@ export interface RunsOptions {
   readonly onChange: () => void;
 }
 
+const FURTHER_ON = 'This cannot be done now: the run is further on already.';
 const FOLDER = 'runs';
 const RECORD = 'run.json';
 /** How many runs that are over the board still has. */
@@ -129,6 +130,7 @@ export async function openRuns(options: RunsOptions): Promise<Runs> {
   const records = new Map<string, RunRecord>();
   const live = new Map<string, LiveRecord>();
   const sizes = new Map<string, { result?: FileEntry; failures?: FileEntry }>();
+  const launching = new Set<string>();
   let isClosing = false;
   folder.make(FOLDER);
   for (const id of (await readdir(folder.at(FOLDER))).filter(isId)) {
@@ -213,8 +215,19 @@ export async function openRuns(options: RunsOptions): Promise<Runs> {
     return state === 'asking' ? ['yes', 'no'] : recorder.read().actions;
   }
 
-  /** @param only rows to ask about, and no others. @default all that are due */
+  /** Two tabs may ask for the same at once: the second one is refused. */
   async function launch(of: RunRecord, only?: ReadonlySet<number>): Promise<RunRecord> {
+    if (launching.has(of.id) || isGoing(of.id)) throw new AppRefusal('NOT_NOW', FURTHER_ON);
+    launching.add(of.id);
+    try {
+      return await begin(of, only);
+    } finally {
+      launching.delete(of.id);
+    }
+  }
+
+  /** @param only rows to ask about, and no others. @default all that are due */
+  async function begin(of: RunRecord, only?: ReadonlySet<number>): Promise<RunRecord> {
     const api = await connections.optionsOf(of.connection);
     const listed = lists.optionsOf(of.list.id, of.request);
     const { result: out, failures } = pathsOf(of);
@@ -364,7 +377,7 @@ export async function openRuns(options: RunsOptions): Promise<Runs> {
       const of = record(id);
       const running = live.get(id);
       if (!show(of).steps.includes(step)) {
-        throw new AppRefusal('NOT_NOW', 'This cannot be done now: the run is further on already.');
+        throw new AppRefusal('NOT_NOW', FURTHER_ON);
       }
       if (step === 'go-on') {
         await launch({ ...of, endedAtMs: undefined });

@@ -26,7 +26,9 @@ describe('the page of brandfill app', () => {
     expect(headers['content-security-policy']).toMatch(/^default-src 'none'; script-src 'self'; /);
     expect(headers['cache-control']).toBe('no-store');
     const second = await app.post<{ code: string }>('address');
-    const entered = await request(`${app.url}/enter?code=${second.code}`);
+    const way = `${app.url}/enter?code=${second.code}`;
+    expect(await statusOf(way, { method: 'HEAD' })).toBe(401); // a look at it does not use it up
+    const entered = await request(way);
     await entered.body.dump();
     expect(entered.headers['set-cookie']).toMatch(
       /^brandfill_app_[0-9a-f]{8}=[\w-]{43}; Path=\/; HttpOnly; SameSite=Strict$/,

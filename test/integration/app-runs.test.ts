@@ -80,7 +80,10 @@ describe('runs of brandfill app', () => {
     const stopped = await app.waitFor(id, isOver);
     expect(stopped).toMatchObject({ state: 'stopped', steps: ['go-on'] });
     expect(stopped.statuses?.skipped).toBeGreaterThan(0);
-    await app.post(`runs/${id}/go-on`);
+    const asked = await Promise.all(
+      [1, 2].map(async () => await app.ask('POST', `runs/${id}/go-on`)),
+    );
+    expect(new Set(asked.map(({ status }) => status))).toEqual(new Set([204, 409])); // from two tabs
     const done = await app.waitFor(id, isOver);
     expect(done).toMatchObject({ state: 'done', statuses: { found: 3_000 }, calls: 3_000 });
     expect(api.stats()).toMatchObject({ calls: 3_000, domains: { repeated: 0 } });

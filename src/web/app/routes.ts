@@ -157,7 +157,9 @@ export function createAppPage(options: AppRoutesOptions): AppPage {
       return context.html(assets.get('/index.html')?.body ?? NOT_BUILT);
     });
     app.get('/enter', ...open, async (context) => {
-      const isRight = takeCode(context.req.query('code') ?? '');
+      // Programs that look at a link before somebody opens it ask with HEAD, and must not use it up.
+      const isOpened = context.req.method === 'GET';
+      const isRight = isOpened && takeCode(context.req.query('code') ?? '');
       if (!isRight && !(await access.isGranted(accessOf(context)))) {
         return context.html(loginPage(LOGIN, USED_UP), 401);
       }

@@ -66,6 +66,26 @@ describe('createCsvFiller', () => {
   });
 });
 
+describe('a filler that replaces', () => {
+  it.each([
+    ['acme;x;"a;b"\r\n', 'b.com', 'acme;b.com;"a;b"\r\n'],
+    ['acme\n', 'b;c', 'acme;"b;c"\n'],
+  ])('puts a value into a CSV cell that has one: %j', (raw, value, replaced) => {
+    const filler = createCsvFiller([{ index: 1, name: 'b' }], dialectOf({ delimiter: ';' }), true);
+    expect(filler.fill(raw, 3, [value]).raw).toBe(replaced);
+    expect(filler.fill(raw, 3, [undefined]).raw).toBe(raw);
+  });
+
+  it.each([
+    ['{"a":"x", "b":1.0}\n', '{"a":"v", "b":1.0}\n'],
+    ['{"a":{"c":1}}', '{"a":"v"}'],
+    ['{}', '{"a":"v"}'],
+  ])('puts a value into a member that has one: %s', (raw, replaced) => {
+    const filler = createJsonlFiller([{ index: -1, name: 'a' }], true);
+    expect(filler.fill(raw, 1, ['v']).raw).toBe(replaced);
+  });
+});
+
 describe('createJsonlFiller', () => {
   const fill = (raw: string, value: unknown, name = 'a'): string =>
     createJsonlFiller([{ index: -1, name }]).fill(raw, 1, [value]).raw;

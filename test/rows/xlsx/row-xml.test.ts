@@ -34,6 +34,18 @@ it('fills a row whose cells end in tags with spaces in them, which XML allows', 
   );
 });
 
+it('puts a value into a cell that has one, or a formula, where it is to replace them', () => {
+  const own = '<c r="A2"><v>1</v></c><c r="B2" s="2" t="str"><f>A2&amp;""</f><v>x</v></c>';
+  const raw = lineOf(`<row r="2">${own}`);
+  const column = { index: 1, name: 'site' };
+  const { raw: replaced } = createSheetFiller([column], workbook, true).fill(raw, 2, ['acme.com']);
+  expect(readRowText(replaced).xml).toBe(
+    '<row r="2"><c r="A2"><v>1</v></c>' +
+      '<c r="B2" s="2" t="inlineStr"><is><t xml:space="preserve">acme.com</t></is></c>',
+  );
+  expect(createSheetFiller([column], workbook).fill(raw, 2, ['acme.com']).filled).toEqual([]);
+});
+
 it('fills rows with thousands of empty cells that have a style, one after the other', () => {
   const width = 16_000;
   const filler = createSheetFiller([{ index: 1, name: 'city' }], workbook);
