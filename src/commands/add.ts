@@ -12,7 +12,7 @@ import {
   refuseDoubtful,
 } from '../producer/choose-column.ts';
 import { createDistinctDomains, type DistinctDomains } from '../producer/distinct-domains.ts';
-import { createInvalidRows, domainOf, type InvalidRow, placeOf } from '../producer/plan.ts';
+import { type InvalidRow, makePlan } from '../producer/plan.ts';
 import { toQueueError } from '../queue/bullmq/server/refusals.ts';
 import type { DomainColumn } from '../rows/columns/domain-column.ts';
 import { createDomainReader, type DomainReader } from '../rows/domain/domain-reader.ts';
@@ -211,25 +211,19 @@ const MOST_SHOWN = 5;
 
 /** Reads all rows and gathers their domains. Nothing is sent before the whole list was readable. */
 export async function listDomains(options: ListDomainsOptions): Promise<ListedDomains> {
-  const { source, format, column, readDomain, domains, signal } = options;
-  const invalid = createInvalidRows(MOST_SHOWN);
-  let rows = 0;
-
-  for await (const batch of format.scan(source, column)) {
-    signal.throwIfAborted();
-    const found: string[] = [];
-    for (const row of batch) {
-      if (row.fields === 0 || row.isBlank) continue; // not a row
-      rows += 1;
-      const normalized = domainOf(row, readDomain);
-      if ('domain' in normalized) found.push(normalized.domain);
-      else invalid.add({ ...placeOf(row, rows), reason: normalized.invalid, cell: row.cell });
-    }
-    await domains.add(found);
-  }
-  await source.assertUnchanged();
+  const { domains, ...list } = options;
+  const { planned } = await makePlan({
+    ...list,
+    look: () => 'due',
+    index: {
+      append: (rows) =>
+        domains.add(rows.filter(({ kind }) => kind === 'due').map(({ text }) => text)),
+      end: async () => {},
+    },
+    mostExamples: MOST_SHOWN,
+  });
+  const { rows, invalidRows, invalidExamples: firstInvalid } = planned;
   const uniqueDomains = await domains.settle();
-  const { count: invalidRows, examples: firstInvalid } = invalid;
   const duplicateRows = rows - invalidRows - uniqueDomains;
   return { rows, uniqueDomains, duplicateRows, invalidRows, firstInvalid };
 }

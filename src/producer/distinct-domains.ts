@@ -1,5 +1,5 @@
 import type { FileHandle } from 'node:fs/promises';
-import { fmix32, fnv1a } from '../common/hashes.ts';
+import { hashText } from '../common/hashes.ts';
 import { openSpool, readFromStart, writeAll } from '../rows/spool.ts';
 
 /**
@@ -55,9 +55,11 @@ export async function createDistinctDomains(
   }
 
   async function dealOut(domains: readonly string[]): Promise<void> {
+    const hash = new Uint32Array(2);
     while (parts.length < PARTS) parts.push({ handle: await openSpool(folder), gathered: '' });
     for (const domain of domains) {
-      const part = parts[fnv1a(domain) % PARTS];
+      hashText(domain, 0, hash, 0);
+      const part = parts[(hash[0] ?? 0) % PARTS];
       if (!part) continue;
       part.gathered += domain + NAME_END;
       if (part.gathered.length >= PART_BUFFER_CHARS) await write(part);
@@ -165,8 +167,16 @@ export function createHashTable({
   const words = withCounts ? 3 : 2;
   let slots = new Uint32Array(FIRST_CAPACITY * words);
   let size = 0;
+  const hash = new Uint32Array(2);
 
-  /** The slot of a hash, or the free slot for it. Two zeros mark a free slot. */
+  /** The slot of a text; two zeros mark a free one. */
+  function slotOf(text: string): number {
+    hashText(text, 0, hash, 0);
+    hash[1] ||= 1;
+    return find(slots, hash[0] ?? 0, hash[1] ?? 1);
+  }
+
+  /** The slot of a hash, or the free slot for it. */
   function find(table: Uint32Array, high: number, low: number): number {
     const mask = table.length / words - 1;
     for (let slot = low & mask; ; slot = (slot + 1) & mask) {
@@ -190,35 +200,19 @@ export function createHashTable({
 
   return {
     add: (text) => {
-      const [high, low] = hash64(text);
-      const at = find(slots, high, low);
+      const at = slotOf(text);
       const isNew = slots[at] === 0 && slots[at + 1] === 0;
-      slots[at] = high;
-      slots[at + 1] = low;
+      slots[at] = hash[0] ?? 0;
+      slots[at + 1] = hash[1] ?? 0;
       if (withCounts) slots[at + 2] = (slots[at + 2] ?? 0) + 1;
       if (!isNew) return false;
       size += 1;
       if (size * words > slots.length * FULLEST) grow();
       return true;
     },
-    countOf: (text) => {
-      const [high, low] = hash64(text);
-      return slots[find(slots, high, low) + 2] ?? 0;
-    },
+    countOf: (text) => slots[slotOf(text) + 2] ?? 0,
     get size() {
       return size;
     },
   };
-}
-
-/** Two 32-bit FNV-1a lanes with different starts, each finished as in MurmurHash3. */
-function hash64(text: string): readonly [high: number, low: number] {
-  let high = 0x811c9dc5;
-  let low = 0x5bd1e995;
-  for (let at = 0; at < text.length; at += 1) {
-    const code = text.charCodeAt(at);
-    high = Math.imul(high ^ code, 0x01000193);
-    low = Math.imul(low ^ code, 0x85ebca6b) ^ (low >>> 15);
-  }
-  return [fmix32(high ^ low), fmix32(low) || 1];
 }

@@ -264,12 +264,12 @@ export function createInvalidRows(most: number): InvalidRows {
 }
 
 /** The domain of a row. A cell that may belong to another column is not even read. */
-export function domainOf(row: ScannedRow, readDomain: DomainReader): NormalizedDomain {
+function domainOf(row: ScannedRow, readDomain: DomainReader): NormalizedDomain {
   return row.shiftedInLine === undefined ? readDomain(row.cell) : invalidDomain('too_many_cells');
 }
 
 /** @param row its position among the rows */
-export function placeOf(
+function placeOf(
   { sheetRow, shiftedInLine: line }: ScannedRow,
   row: number,
 ): Pick<InvalidRow, 'row' | 'sheetRow' | 'line'> {

@@ -9,18 +9,18 @@ import { findEncoding } from './encoding/find-encoding.ts';
 import { transcode } from './encoding/transcode.ts';
 import { checkUtf8 } from './encoding/utf8.ts';
 import { findOtherFormat, isZip, NUMBERS_SPREADSHEET } from './other-formats.ts';
-import type { Source } from './source.ts';
 import {
   assertSame,
   READ_BYTES,
   type ReadOptions,
   readAll,
   readSample,
+  type Source,
   skip,
   trimEndOfFile,
   unreadable,
   withoutEndOfFile,
-} from './source-bytes.ts';
+} from './source.ts';
 import { readFromStart, type Spooled, type SpoolOptions, spool } from './spool.ts';
 
 /** A list: the path of a file, `-` for standard input, or rows as objects. */

@@ -2,9 +2,14 @@ import { createHash } from 'node:crypto';
 import { resolve } from 'node:path';
 import { isListed } from '../collector/joined-row.ts';
 import { type EnrichedRow, toEnrichedRow } from '../collector/output/output-columns.ts';
-import { chooseOutputPaths, folderOf, type OutputPaths } from '../collector/output/output-paths.ts';
+import {
+  chooseOutputPaths,
+  folderOf,
+  nameSheets,
+  type OutputPaths,
+  refuseLongSheets,
+} from '../collector/output/output-paths.ts';
 import { type Outputs, openOutputs } from '../collector/output/outputs.ts';
-import { nameSheets, refuseLongSheets } from '../collector/output/sheet-names.ts';
 import { isPiped } from '../common/files.ts';
 import { billOf, costOf, costOfUnits } from '../common/format.ts';
 import { createCloser } from '../common/lifetime.ts';

@@ -1,3 +1,4 @@
+import { countOf } from '../common/format.ts';
 import type { RunInstruments } from '../metrics/metrics.ts';
 import { createHashTable } from '../producer/distinct-domains.ts';
 import type { Progress, RowProgress, RunEvent } from '../watch/events.ts';
@@ -53,11 +54,11 @@ export async function lookUpAtBoth(
     plan: { ...plan, freshRows: plan.freshRows + waitingRows },
     isFresh: (domain) => isLeftOut(domain) || apis.dueAt(domain) !== 'first',
   });
-  const totals = { ...one, stopped: named(one.stopped, first) };
+  const totals = { ...one, stopped: one.stopped && named(one.stopped, first) };
   const passedOn = await findPassedOn(run, isLeftOut);
   const goesOn = totals.stopped === undefined || GOES_ON.has(totals.stopped.reason);
   if (!goesOn || passedOn.lookups === 0 || !job.second) return both(totals, nothingAsked(totals));
-  const message = `${second.name} is asked about ${passedOn.lookups.toLocaleString('en-US')} domains that ${first.name} does not have.`;
+  const message = `${second.name} is asked about ${countOf(passedOn.lookups, 'domain')} that ${first.name} does not have.`;
   context.onEvent({ type: 'notice', message, level: 'info' });
   const other = await lookUp({
     job: job.second,
@@ -67,7 +68,7 @@ export async function lookUpAtBoth(
     plan: { rows: passedOn.rows, invalidRows: 0, freshRows: 0, lookups: passedOn.lookups },
     isFresh: (domain) => isLeftOut(domain) || apis.dueAt(domain) !== 'second',
   });
-  return both(totals, { ...other, stopped: named(other.stopped, second) });
+  return both(totals, { ...other, stopped: other.stopped && named(other.stopped, second) });
 }
 
 /** What the second API is to be asked. */
@@ -100,7 +101,7 @@ async function findPassedOn(
 
 /** What a pass reports, under the name of its API. */
 function observed(
-  { name }: ApiOfRun,
+  api: ApiOfRun,
   { onEvent, instruments }: PlannedRun['context'],
   seen: (progress: Progress) => Progress,
 ): Pick<Pass, 'onEvent' | 'instruments'> {
@@ -108,9 +109,9 @@ function observed(
     onEvent: (event: RunEvent) => {
       if (event.type === 'progress') return onEvent({ type: 'progress', ...seen(event) });
       if (event.type !== 'stopping') return onEvent(event);
-      onEvent({ ...event, stop: { ...event.stop, api: name } });
+      onEvent({ ...event, stop: named(event.stop, api) });
     },
-    instruments: instruments && measuredAs(name, instruments),
+    instruments: instruments && measuredAs(api.name, instruments),
   };
 }
 
@@ -186,8 +187,8 @@ function without(counted: PassedOn['counted'], rows: RowProgress): RowProgress {
   return left;
 }
 
-function named(stop: Stop | undefined, { name }: ApiOfRun): Stop | undefined {
-  return stop && { ...stop, api: name };
+function named(stop: Stop, { name, isSecond }: ApiOfRun): Stop {
+  return { ...stop, api: name, ...(isSecond && { isSecond }) };
 }
 
 function both(first: LookupTotals, second: LookupTotals): LookupTotals {

@@ -173,9 +173,10 @@ async function seeStore(
   if (!second) return { store, apis: undefined, isUsable };
   const [firstName, secondName] = nameApis(job, second);
   const apis = createTwoApis(
-    { name: firstName, store, isUsable },
+    { name: firstName, isSecond: false, store, isUsable },
     {
       name: secondName,
+      isSecond: true,
       store: await store.openOther(second.endpoint.id, nameApi(second.settings)),
       isUsable: createFreshnessCheck(second.settings, startedAtMs, now),
     },

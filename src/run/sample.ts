@@ -1,7 +1,7 @@
 import { findJsonObject } from '../brand/json-object.ts';
 import { shapeOf } from '../brand/shape.ts';
 import type { Field } from '../collector/fields/fields.ts';
-import { valueAt } from '../collector/fields/flatten.ts';
+import { valueAt } from '../collector/fields/rank-paths.ts';
 import { billOf, costOf, costOfUnits, microsOf } from '../common/format.ts';
 import type { Job } from '../options/api.ts';
 import type { Bill, Plan } from '../producer/plan.ts';

@@ -52,6 +52,7 @@ export function settle(
 /** One API of a run that asks two. */
 export interface ApiOfRun {
   readonly name: string;
+  readonly isSecond: boolean;
   /** What it was asked. */
   readonly store: OutcomeStore;
   /** Whether an outcome of it counts in this run. */

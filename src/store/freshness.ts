@@ -1,5 +1,5 @@
 import { isAnswer } from '../brand/outcome.ts';
-import { fmix32, fnv1a } from '../common/hashes.ts';
+import { hashText } from '../common/hashes.ts';
 import type { OutcomeHead } from './outcome-codec.ts';
 
 /** How long outcomes stay fresh, in milliseconds. */
@@ -63,5 +63,7 @@ function durationOf(status: 'found' | 'not_found' | 'rejected', freshness: Fresh
 /** From 0 to below 1, pseudo-random but repeatable. */
 function fractionOf(domain: string, fetchedAtMs: number): number {
   const seed = (fetchedAtMs | 0) ^ Math.floor(fetchedAtMs / 2 ** 32);
-  return fmix32(fnv1a(domain, seed)) / 2 ** 32;
+  const hash = new Uint32Array(2);
+  hashText(domain, seed, hash, 0);
+  return (hash[0] ?? 0) / 2 ** 32;
 }

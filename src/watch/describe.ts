@@ -224,9 +224,14 @@ function oddities(plan: Plan): readonly string[] {
 
 /** Says why a run stops before all domains were asked, and what to do. */
 export function describeStop(stop: Stop): string {
-  const { api, ...why } = stop;
-  return api === undefined ? describeWhy(why) : `${api}: ${describeWhy(why)}`;
+  const { api, isSecond = false, ...why } = stop;
+  const text = describeWhy(why);
+  if (api === undefined) return text;
+  return `${api}: ${isSecond ? text.replaceAll(OF_API, '--then-$1') : text}`;
 }
+
+/** Options that are called otherwise for a second API. */
+const OF_API = /--(max-calls-per|max-calls|max-cost|base-url)\b/g;
 
 function describeWhy(stop: Stop): string {
   const { reason, comeBackAtMs, seen, trouble, refusal, throttledMs, storeError } = stop;

@@ -3,7 +3,7 @@ import { formatSize } from '../common/format.ts';
 import type { PaceDescription } from '../pace/pacer.ts';
 import type { Bill, Plan } from '../producer/plan.ts';
 import type { DomainColumn } from '../rows/columns/domain-column.ts';
-import type { ReadSoFar } from '../rows/source-bytes.ts';
+import type { ReadSoFar } from '../rows/source.ts';
 import type { Stop } from '../worker/stop-switch.ts';
 
 /** How often a run, or a worker, reports how far it is. */

@@ -48,6 +48,8 @@ export interface Stop {
   readonly storeError?: string;
   /** The name of the API, where a run asks two. */
   readonly api?: string;
+  /** Whether that is the second one, whose options are called otherwise. */
+  readonly isSecond?: boolean;
   /** What the API answered, for `refused`; for `forbidden` where it is known. */
   readonly refusal?: Refusal;
 }

@@ -2,7 +2,7 @@ import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { JsonObject } from '../../src/brand/json-object.ts';
 import { createShapeFinder, shapeOf } from '../../src/brand/shape.ts';
-import { valueAt } from '../../src/collector/fields/flatten.ts';
+import { valueAt } from '../../src/collector/fields/rank-paths.ts';
 
 const NESTED = { a: 1, b: { c: [1, { d: 2 }], e: { f: null } }, 'x.y': { ' ': '' }, g: {} };
 

@@ -5,6 +5,7 @@ import { parseProfile } from '../../src/profile/read-profile.ts';
 import type { SandboxOptions } from '../../src/sandbox/options.ts';
 import type { Sandbox } from '../../src/sandbox/server.ts';
 import type { Progress } from '../../src/watch/events.ts';
+import { PNG } from '../logos/svgs.ts';
 import { useRedis } from '../support/redis.ts';
 import { openApi, openServer } from './support/api.ts';
 import { type Running, run, start, summaryOf } from './support/command.ts';
@@ -285,13 +286,13 @@ describe('a second API', () => {
     const one = await runHere([...flags, '--then-max-calls', '4'], place);
     expect(one.code).toBe(4);
     const { stopped, statuses, apis } = summaryOf(one);
-    expect(stopped).toEqual({ reason: 'max_calls', api: 'bolt' });
+    expect(stopped).toEqual({ reason: 'max_calls', api: 'bolt', isSecond: true });
     expect(statuses.skipped).toBe(16);
     expect(apis?.map(({ calls }) => calls)).toEqual([20, 4]);
-    expect(one.stderr).toContain('bolt: All calls of --max-calls are made.');
+    expect(one.stderr).toContain('bolt: All calls of --then-max-calls are made.');
     expect(column(rowsOf(folder.read('list.failures.csv')), 'brand_reason')).toContain('max_calls');
     const two = await runHere([...flags, '--then-max-cost', '20'], place);
-    expect(summaryOf(two).stopped).toEqual({ reason: 'max_cost', api: 'bolt' });
+    expect(summaryOf(two).stopped).toEqual({ reason: 'max_cost', api: 'bolt', isSecond: true });
     expect(second.stats().charged).toBe(4 * 3 + 18);
     const three = await runHere([...args, '--json'], place);
     expect(three.code, three.stderr).toBe(0);
@@ -423,6 +424,38 @@ describe('a second API', () => {
     expect(rows).toEqual([['Bolt Sample-2', 'bolt']]);
   });
 
+  it('has its logos saved, too', async () => {
+    const folder = openFolder();
+    const first = await openServer((_, response) => response.writeHead(404).end('{"no":1}'));
+    const pictures = await openServer((_, response) =>
+      response.writeHead(200, { 'content-type': 'image/png' }).end(PNG),
+    );
+    const second = await openServer(({ url = '' }, response) =>
+      response.end(JSON.stringify({ site: url.slice(4), icon: `${pictures.url}${url}.png` })),
+    );
+    for (const [name, { url }] of [
+      ['one', first],
+      ['two', second],
+    ] as const) {
+      const request = `request: { baseUrl: "${url}", path: "/b/{domain}" }`;
+      folder.write(`${name}.yaml`, `title: ${name}\n${request}\n`);
+    }
+    folder.write('list.csv', listOf(['a.com', 'b.com']));
+    const allowed = ['--logo-field', 'icon', '--logo-allow', new URL(pictures.url).host];
+    const args = ['enrich', 'list.csv', '--api', 'one.yaml', '--then', 'two.yaml'];
+    for (const saved of [2, 0]) {
+      const ended = await runHere([...args, '--logos', 'logos', ...allowed, '--json'], {
+        cwd: folder.path,
+      });
+      expect(summaryOf(ended).logos, ended.stderr).toMatchObject({ saved, kept: 2 - saved });
+    }
+    const rows = rowsOf(folder.read('list.enriched.csv'));
+    expect(rows.map((row) => [row['brand_api'], row['brand_logo_file']])).toEqual([
+      ['two', 'logos/a.com.png'],
+      ['two', 'logos/b.com.png'],
+    ]);
+  });
+
   it('is asked about a sample, too, before the rest', async () => {
     const { first, second, args, place } = await openTwo(kinds(10, 1, 2, 3));
     const ended = await runHere([...args, '--sample', '6', '--json'], place);
@@ -530,6 +563,23 @@ describe('over Redis', () => {
       2: ['found', 'bolt'],
       3: ['not_found', 'bolt'],
     });
+  });
+
+  it('a run that makes lookups itself asks both, each within its own bounds', async () => {
+    const { first, second, folder, args } = await openTwo(kinds(10, 1, 2, 3));
+    const redis = await useRedis();
+    const place = { cwd: folder.path, env: { ...KEYS, BRANDFILL_QUEUE: redis.url } };
+    const flags = ['--max-cost', '110', '--then-max-calls', '12', '--json'];
+    const ended = await run([...args, ...flags], place);
+    expect(ended.code, ended.stderr).toBe(4);
+    const { stopped, statuses, apis } = summaryOf(ended);
+    expect(stopped).toEqual({ reason: 'max_calls', api: 'bolt', isSecond: true });
+    expect(apis?.map(({ calls, bill }) => [calls, bill?.units])).toEqual([
+      [30, 100],
+      [12, 36],
+    ]);
+    expect(statuses.skipped).toBe(8);
+    expect([first.stats().calls, second.stats().calls]).toEqual([30, 12]);
   });
 
   it('a run that is killed in the second pass finds what its workers found meanwhile', async () => {

@@ -177,6 +177,19 @@ describe('a refused credential', () => {
   });
 
   it.each([
+    ['found', found],
+    ['not found', notFound],
+  ])('is out of the question after %s', async (_, success) => {
+    const { context, statuses } = await handle(
+      (domain) => (/[49]\.com$/.test(domain) ? success : forbidden),
+      [domains(40)],
+      { concurrency: 1 },
+    );
+    expect(context.stopSwitch.stopped).toBeUndefined();
+    expect(Object.values(statuses).filter((status) => status === 'rejected')).toHaveLength(32);
+  });
+
+  it.each([
     ['rejected', rejected, 'refused'],
     ['failed', tryAgain(), 'forbidden'],
   ])('is not cleared by an answer that anybody gets (%s)', async (_, answer, reason) => {

@@ -2,16 +2,16 @@ import { type FileHandle, lstat, open, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { BrandfillError, describeSystemError, type OnNotice } from '../../common/errors.ts';
 import { freeBytes, syncFolder } from '../../common/files.ts';
-import type { Journal } from './journal.ts';
-import type { OutcomeLines } from './outcome-lines.ts';
 import {
   fileName,
   isDue,
+  type Journal,
   nextFile,
   PART_KINDS,
   type PartKind,
   type PartState,
-} from './rotation.ts';
+} from './journal.ts';
+import type { OutcomeLines } from './outcome-lines.ts';
 
 /** Appends replies to files, each exactly once. */
 export interface BackfillWriter {

@@ -1,5 +1,5 @@
 import type { OutcomeData, OutcomesData } from '../../queue/bullmq/contract.ts';
-import type { PartKind } from './rotation.ts';
+import type { PartKind } from './journal.ts';
 
 /** The lines that one reply adds to the files: whole lines or none. */
 export interface OutcomeLines {

@@ -6,8 +6,7 @@ import type { SavedColumn } from '../../store/saved-columns.ts';
 import { MOST_SHAPES, UNSHAPED } from '../../store/shapes.ts';
 import type { RowAnswers } from '../row-answers.ts';
 import type { Field } from './fields.ts';
-import { valueAt } from './flatten.ts';
-import type { RankedPaths, ShapeUse, ShapeUses } from './rank-paths.ts';
+import { type RankedPaths, type ShapeUse, type ShapeUses, valueAt } from './rank-paths.ts';
 
 export interface CountShapesOptions {
   readonly index: Pick<RowIndex, 'read'>;

@@ -12,8 +12,7 @@ import type { OutputColumn, OutputColumns } from './output-columns.ts';
 import { createOutputStream, type OutputFile, openOutputFile, readAt } from './output-file.ts';
 import { delimiterOfOutput, kindOfOutput } from './output-kind.ts';
 import { lockOutput, type OutputLock } from './output-lock.ts';
-import { type OutputPaths, placeOf } from './output-paths.ts';
-import type { SheetNames } from './sheet-names.ts';
+import { type OutputPaths, placeOf, type SheetNames } from './output-paths.ts';
 
 /** The files of a run. */
 export interface Outputs {

@@ -2,8 +2,7 @@ import { CsvError, type Options } from 'csv-parse';
 import { BrandfillError } from '../../common/errors.ts';
 import { placeOfByte } from '../encoding/utf8.ts';
 import type { RowColumn, ScannedRow } from '../row-format.ts';
-import type { Source } from '../source.ts';
-import { skip } from '../source-bytes.ts';
+import { type Source, skip } from '../source.ts';
 import type { CsvDialect } from './csv-dialect.ts';
 
 /** 32 MB: a quote that is never closed would swallow the rest of the file; no real row is this long. */

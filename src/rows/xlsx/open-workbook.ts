@@ -7,8 +7,16 @@ import { openSpool, type SpoolOptions, writeAll } from '../spool.ts';
 import { addressOfSheetCell } from './cell.ts';
 import { columnName, columnOfRef, columnsOf, MOST_COLUMNS } from './cell-ref.ts';
 import { cellsFrom, createListRows, type LeftOut, type ListPlace } from './list-rows.ts';
-import { brokenWorkbook, normalizePath, openPackage, type Package } from './package.ts';
-import { readRelations, readWorkbookParts, type SheetPart, type WorkbookParts } from './parts.ts';
+import {
+  brokenWorkbook,
+  normalizePath,
+  openPackage,
+  type Package,
+  readRelations,
+  readWorkbookParts,
+  type SheetPart,
+  type WorkbookParts,
+} from './package.ts';
 import { createRowsAside, isHiddenRow, type RowLine, writeRowLine } from './row-line.ts';
 import { NO_STRINGS, readSharedStrings, type SharedStrings } from './shared-strings.ts';
 import {

@@ -2,8 +2,7 @@ import { readSync } from 'node:fs';
 import type { FileHandle } from 'node:fs/promises';
 import { openSpool, type SpoolOptions, writeAll } from '../spool.ts';
 import { endOfText, isAt, isSpace, isText, textBetween, UNKNOWN } from './row-scanner.ts';
-import { type ScanEnd, type ScannedPart, scanXml } from './scan-xml.ts';
-import { unescapeCellText, utf8Of } from './xml.ts';
+import { type ScanEnd, type ScannedPart, scanXml, unescapeCellText, utf8Of } from './xml.ts';
 
 /** Texts that cells refer to by number. */
 export interface SharedStrings {

@@ -14,9 +14,16 @@ import {
   textBetween,
   UNKNOWN,
 } from './row-scanner.ts';
-import { type ScanEnd, type ScannedPart, scanXml } from './scan-xml.ts';
 import type { SharedStrings } from './shared-strings.ts';
-import { attributeOf, createXmlReader, unescapeCellText, type XmlTag } from './xml.ts';
+import {
+  attributeOf,
+  createXmlReader,
+  type ScanEnd,
+  type ScannedPart,
+  scanXml,
+  unescapeCellText,
+  type XmlTag,
+} from './xml.ts';
 
 /** A row of a sheet. */
 export interface SheetRow {

@@ -1,6 +1,5 @@
 import { columnName, columnOfRef, MOST_COLUMNS } from './cell-ref.ts';
-import { normalizePath } from './package.ts';
-import type { SheetPart } from './parts.ts';
+import { normalizePath, type SheetPart } from './package.ts';
 import type { SheetFrame } from './sheet-reader.ts';
 import type { SheetLayout } from './sheet-writer.ts';
 import { escapeXml } from './xml.ts';

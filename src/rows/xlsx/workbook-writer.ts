@@ -1,8 +1,7 @@
 import { BrandfillError } from '../../common/errors.ts';
 import { columnName } from './cell-ref.ts';
 import type { Workbook } from './open-workbook.ts';
-import type { Package } from './package.ts';
-import { relationsPathOf } from './parts.ts';
+import { type Package, relationsPathOf } from './package.ts';
 import type { SheetFrame } from './sheet-reader.ts';
 import type { SheetLayout } from './sheet-writer.ts';
 import { addLongNumbers, stylesXml } from './styles.ts';

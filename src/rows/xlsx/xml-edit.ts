@@ -1,6 +1,5 @@
 import { columnOfRef } from './cell-ref.ts';
-import type { Package } from './package.ts';
-import { readRelations } from './parts.ts';
+import { type Package, readRelations } from './package.ts';
 import { decodeWhole, readXml, type XmlTag } from './xml.ts';
 
 /** An element of a small document, and its place. */

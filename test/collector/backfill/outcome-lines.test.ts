@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
+import { nextFile, type PartState } from '../../../src/collector/backfill/journal.ts';
 import { toLines } from '../../../src/collector/backfill/outcome-lines.ts';
-import { nextFile, type PartState } from '../../../src/collector/backfill/rotation.ts';
 import type { OutcomeData } from '../../../src/queue/bullmq/contract.ts';
 
 const FOUND: OutcomeData = {

@@ -2,7 +2,7 @@ import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { shapeOf } from '../../../src/brand/shape.ts';
 import { createRest } from '../../../src/collector/fields/enriched-columns.ts';
-import { createColumnList, valueAt } from '../../../src/collector/fields/flatten.ts';
+import { createColumnList, valueAt } from '../../../src/collector/fields/rank-paths.ts';
 import { oddAnswer } from '../answers.ts';
 
 const NESTED = { a: 1, b: { c: [1, { d: 2 }], e: { f: null } }, 'x.y': { ' ': '' }, g: {} };

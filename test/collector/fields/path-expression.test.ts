@@ -3,7 +3,7 @@ import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { shapeOf } from '../../../src/brand/shape.ts';
 import { expressionOf } from '../../../src/collector/fields/enriched-columns.ts';
-import { valueAt } from '../../../src/collector/fields/flatten.ts';
+import { valueAt } from '../../../src/collector/fields/rank-paths.ts';
 import { oddAnswer } from '../answers.ts';
 
 describe('expressionOf', () => {
