@@ -122,7 +122,7 @@ const FOLDER = 'runs';
 const RECORD = 'run.json';
 /** How many runs that are over the board still has. */
 const MOST_RECENT = 20;
-/** How often the calls of a run with a bound are noted: a kill must not make it ask more than that. */
+/** How often the calls of a run are noted: what a kill hides from its bounds and its bill. */
 const NOTE_EVERY_MS = 250;
 
 export async function openRuns(options: RunsOptions): Promise<Runs> {
@@ -249,9 +249,8 @@ export async function openRuns(options: RunsOptions): Promise<Runs> {
     live.set(id, running);
     const isAsked = request.firstAskMe !== undefined && !of.isConfirmed && !only;
     const bounds = boundsLeft(of);
-    const counting = createCounting(started, {
-      isNoted: bounds.maxCalls !== undefined || bounds.maxCost !== undefined,
-      note: async (counted) => await keep({ ...record(id), ...counted }).then(() => {}),
+    const counting = createCounting(started, async (counted) => {
+      await keep({ ...record(id), ...counted });
     });
     const run = enrich(
       {
@@ -489,14 +488,8 @@ interface Counting {
   settle(): Promise<void>;
 }
 
-/** Adds up what the parts of a run use, and notes it where a bound depends on it. */
-function createCounting(
-  before: Counted,
-  {
-    isNoted,
-    note,
-  }: { readonly isNoted: boolean; readonly note: (counted: Counted) => Promise<void> },
-): Counting {
+/** Adds up what the parts of a run use, and notes it: bounds and the bill outlive the process. */
+function createCounting(before: Counted, note: (counted: Counted) => Promise<void>): Counting {
   let now: Counted = before;
   let noted = performance.now();
   let noting: Promise<void> = Promise.resolve();
@@ -514,7 +507,7 @@ function createCounting(
   return {
     look: ({ calls, throttled, bill }) => {
       now = sum(calls, throttled, bill);
-      if (!isNoted || performance.now() - noted < NOTE_EVERY_MS) return;
+      if (performance.now() - noted < NOTE_EVERY_MS) return;
       noted = performance.now();
       noting = noting.then(async () => await note(now)).catch(() => {});
     },

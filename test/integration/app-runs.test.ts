@@ -116,6 +116,20 @@ describe('runs of brandfill app', () => {
     expect(rows.map(({ domain }) => domain)).toEqual(domains(3_000));
   });
 
+  it('count what was asked before the program was killed', async () => {
+    const { app, api, folder } = await openStage(60);
+    const { id } = await app.startRun(await uploadOf(app, 3_000));
+    await app.waitFor(id, ({ calls = 0 }) => calls > 500);
+    app.running.process.kill('SIGKILL');
+    await app.running.ended;
+    const again = await startAppIn(folder);
+    expect((await again.get<AppRun>(`runs/${id}`)).calls).toBeGreaterThan(100);
+    await again.post(`runs/${id}/go-on`);
+    const { calls } = await again.waitFor(id, isOver);
+    expect(calls).toBeLessThanOrEqual(api.stats().calls);
+    expect(calls).toBeGreaterThan(2_500);
+  });
+
   it('make two lists at once, of which neither pays for what the other has', async () => {
     const { app, api } = await openStage();
     const [one, two] = [await uploadOf(app, 400), await uploadOf(app, 600, 'other.csv')];
