@@ -167,6 +167,20 @@ describe.skipIf(chromium === undefined)('the app in a browser', () => {
     );
   });
 
+  it('shows the column with the addresses, though it is the last of many', async () => {
+    const api = await openApi();
+    const { page, press } = await openAppStage(browser(), {
+      page: { viewport: { width: 390, height: 844 } },
+    });
+    await connectTo(page, api.url);
+    await press('Go on to your list');
+    const names = Array.from({ length: 25 }, (_, at) => `a column of its own ${at}`);
+    const row = [...names.map(() => 'x'), 'acme.com'];
+    await drop(page, 'list.csv', Buffer.from(`${[...names, 'website'].join()}\n${row.join()}\n`));
+    const column = page.getByRole('button', { name: 'website' });
+    await expect.poll(async () => (await column.boundingBox())?.x).toBeLessThan(390);
+  });
+
   it('goes on without its page, and shows where it is to somebody who comes back', async () => {
     const api = await openApi({ latencyMs: 60 });
     const { page, press, url } = await openAppStage(browser());

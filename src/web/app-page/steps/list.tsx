@@ -295,6 +295,11 @@ function FirstRows(props: {
 }): JSX.Element {
   const { view, onChoose } = props;
   const chosen = view.column?.index;
+  const head = useRef<HTMLTableCellElement>(null);
+  // It may be the last of many.
+  useEffect(() => {
+    head.current?.scrollIntoView({ block: 'nearest', inline: 'nearest' });
+  }, [view.id, chosen]);
   return (
     <Wide label="The first rows">
       <table class="sheet">
@@ -302,7 +307,12 @@ function FirstRows(props: {
         <thead>
           <tr>
             {view.columns.map((name, at) => (
-              <th key={at} scope="col" class={at === chosen ? 'chosen' : undefined}>
+              <th
+                key={at}
+                scope="col"
+                class={at === chosen ? 'chosen' : undefined}
+                ref={at === chosen ? head : null}
+              >
                 <button
                   type="button"
                   aria-pressed={at === chosen}
