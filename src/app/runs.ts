@@ -288,26 +288,25 @@ export async function openRuns(options: RunsOptions): Promise<Runs> {
     );
     running.ended = run
       .then(
-        async (summary) => await finish(id, { summary }),
-        async (error: unknown) => await finish(id, { error }),
+        async (summary) => await finish({ summary }),
+        async (error: unknown) => await finish({ error }),
       )
       .catch(() => {}); // the disk takes no record; the next start finds the run as interrupted
     return started;
 
     async function finish(
-      of: string,
       how: { readonly summary: Summary } | { readonly error: unknown },
     ): Promise<void> {
       await counting.settle();
       const end = 'summary' in how ? endOf(how.summary, only) : endOfError(how.error);
       if ('summary' in how) running.counts = countsOf(how.summary);
       recorder.end('summary' in how ? how : { error: end.error ?? end.lines[0] ?? '' });
-      await measure(of);
+      await measure(id);
       const counted = counting.total('summary' in how ? how.summary : undefined);
       // Whoever closes the app wants the run to go on at the next start.
       const state = isClosing && end.state === 'stopped' ? 'interrupted' : end.state;
       try {
-        await keep({ ...record(of), ...end, ...counted, state, endedAtMs: Date.now() });
+        await keep({ ...record(id), ...end, ...counted, state, endedAtMs: Date.now() });
       } finally {
         for (const over of [...live.keys()]
           .filter((other) => !isGoing(other))
@@ -324,8 +323,8 @@ export async function openRuns(options: RunsOptions): Promise<Runs> {
   ): Pick<RunRecord, 'state' | 'lines' | 'statuses' | 'error'> {
     const state = summary.stopped ? 'stopped' : 'done';
     // Where some rows alone were asked about, all others count as known.
-    const told = only ? { ...summary, freshDomains: 0 } : summary;
-    const lines = linesOfSummary(told).map((line) => plainly(line, folder.path));
+    const shown = only ? { ...summary, freshDomains: 0 } : summary;
+    const lines = linesOfSummary(shown).map((line) => plainly(line, folder.path));
     const isUntouched = summary.stopped?.reason === 'misdirected';
     return { state, lines, error: undefined, ...(!isUntouched && { statuses: summary.statuses }) };
   }

@@ -1,4 +1,4 @@
-import { randomBytes } from 'node:crypto';
+import { createHash, randomBytes } from 'node:crypto';
 
 /**
  * Writes a 64-bit hash of a text to `target[at]` and `target[at + 1]`. Two streams of
@@ -20,6 +20,11 @@ export function hashText(text: string, seed: number, target: Uint32Array, at: nu
   const other = Math.imul(two ^ (two >>> 16), 2_246_822_507);
   target[at] = mixed ^ Math.imul(two ^ (two >>> 13), 3_266_489_909);
   target[at + 1] = other ^ Math.imul(one ^ (one >>> 13), 3_266_489_909);
+}
+
+/** Names values that together tell one thing from others, in 22 characters: 132 bits of their SHA-256. */
+export function idOfParts(parts: readonly unknown[]): string {
+  return createHash('sha256').update(JSON.stringify(parts)).digest('base64url').slice(0, 22);
 }
 
 /** The id of a run in logs, in its summary and in reports to others: 12 hexadecimal digits. */

@@ -1,9 +1,10 @@
-import { createHash, scryptSync } from 'node:crypto';
+import { scryptSync } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { proxyLogins } from '../brand/connections.ts';
 import { type Credential, createCredential, isCredentialName } from '../brand/credential.ts';
 import { createEndpoint, DOMAIN, type Endpoint, type NameValue } from '../brand/endpoint.ts';
 import { BrandfillError, describeSystemError, endSentence } from '../common/errors.ts';
+import { idOfParts } from '../common/hashes.ts';
 import { isShort, keepCredentialName, keepSecret } from '../common/secrets.ts';
 import { type Profile, readProfile } from '../profile/read-profile.ts';
 import {
@@ -260,16 +261,12 @@ export function paceIdOf({
   credential,
   settings,
 }: Pick<Api, 'endpoint' | 'credential'> & { readonly settings: Pick<Settings, 'rate'> }): string {
-  return hash([endpoint.id, markOf(endpoint, credential), settings.rate]);
+  return idOfParts([endpoint.id, markOf(endpoint, credential), settings.rate]);
 }
 
 /** The same for workers and runs whose calls are counted together, whatever their rates. */
 export function callsIdOf({ endpoint, credential }: Pick<Api, 'endpoint' | 'credential'>): string {
-  return hash([endpoint.id, markOf(endpoint, credential)]);
-}
-
-function hash(parts: readonly unknown[]): string {
-  return createHash('sha256').update(JSON.stringify(parts)).digest('base64url').slice(0, 22);
+  return idOfParts([endpoint.id, markOf(endpoint, credential)]);
 }
 
 /** Credentials of this process by what they are sent as, because each takes its time. */

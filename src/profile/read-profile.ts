@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { basename, extname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -10,6 +9,7 @@ import { DOMAIN, DOMAINS } from '../brand/endpoint.ts';
 import { fieldText } from '../brand/limit-headers/time.ts';
 import { compileExpression } from '../collector/fields/expression.ts';
 import { BrandfillError, describeSystemError } from '../common/errors.ts';
+import { idOfParts } from '../common/hashes.ts';
 import { describeKind, findNearest } from '../common/text.ts';
 import { isProfileFile, parseRate } from '../options/kinds.ts';
 import {
@@ -168,7 +168,7 @@ function compile(name: string, content: ProfileFile): ApiProfile {
     name,
     path,
     params: params.filter(([, value]) => value.includes(DOMAIN)),
-    meaningId: hash([
+    meaningId: idOfParts([
       rules.map(({ note: _, ...rule }) => rule),
       data ?? '',
       billing ?? '',
@@ -187,10 +187,6 @@ function compile(name: string, content: ProfileFile): ApiProfile {
 function rateOf(text: string): ApiProfile['startRate'] {
   const rate = parseRate(text);
   return rate === 'auto' ? undefined : rate;
-}
-
-function hash(parts: readonly unknown[]): string {
-  return createHash('sha256').update(JSON.stringify(parts)).digest('base64url').slice(0, 22);
 }
 
 interface Reading {

@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest';
 import { openApi } from './support/api.ts';
 import { enter, isOver, startAppIn } from './support/apps.ts';
 import { run, start } from './support/command.ts';
-import { statusOf } from './support/dashboards.ts';
+import { signIn, statusOf } from './support/dashboards.ts';
 import { openFolder } from './support/folder.ts';
 
 const KEY = 'sesame-open-4711';
@@ -119,17 +119,8 @@ describe('the page of brandfill app', () => {
     const env = { BRANDFILL_APP_TOKEN: TOKEN };
     const running = await start(args, { cwd: folder.path, env });
     const [url = ''] = /http:\/\/127\.0\.0\.1:\d+/.exec(await running.shows('Ctrl-C')) ?? [];
-    const signIn = async (token: string): Promise<{ status: number; cookie: string }> => {
-      const { statusCode, headers, body } = await request(`${url}/login`, {
-        method: 'POST',
-        headers: { origin: url },
-        body: new URLSearchParams({ token }).toString(),
-      });
-      await body.dump();
-      return { status: statusCode, cookie: String(headers['set-cookie'] ?? '') };
-    };
-    expect(await signIn('wrong')).toEqual({ status: 401, cookie: '' });
-    const { status, cookie } = await signIn(TOKEN);
+    expect(await signIn(url, 'wrong')).toEqual({ status: 401, cookie: '' });
+    const { status, cookie } = await signIn(url, TOKEN);
     expect(status).toBe(303);
     const [pair = ''] = cookie.split(';');
     expect(await statusOf(`${url}/api/state`, { headers: { cookie: pair } })).toBe(200);

@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import type { Sandbox } from '../../src/sandbox/server.ts';
 import { openApi } from './support/api.ts';
 import { type Running, run, start } from './support/command.ts';
-import { readBoard, statusOf } from './support/dashboards.ts';
+import { readBoard, signIn, statusOf } from './support/dashboards.ts';
 import { openList } from './support/lists.ts';
 
 interface Stage {
@@ -99,17 +99,8 @@ describe('enrich --listen', () => {
     for (const path of ['/', '/events', '/main.js', '/queues']) {
       expect(await statusOf(here + path), path).toBe(path === '/queues' ? 404 : 401);
     }
-    const signIn = async (token: string): Promise<{ status: number; cookie: string }> => {
-      const { statusCode, headers, body } = await request(`${here}/login`, {
-        method: 'POST',
-        headers: { origin: here },
-        body: new URLSearchParams({ token }).toString(),
-      });
-      await body.dump();
-      return { status: statusCode, cookie: String(headers['set-cookie'] ?? '') };
-    };
-    expect(await signIn('wrong')).toEqual({ status: 401, cookie: '' });
-    const { status, cookie } = await signIn(TOKEN);
+    expect(await signIn(here, 'wrong')).toEqual({ status: 401, cookie: '' });
+    const { status, cookie } = await signIn(here, TOKEN);
     expect(status).toBe(303);
     expect(cookie).toMatch(/^brandfill_session=[\w-]{43}; Path=\/; HttpOnly; SameSite=Strict$/);
     const [pair = ''] = cookie.split(';');

@@ -1,8 +1,9 @@
 import type { PreviewColumn } from '../app/contract.ts';
 
 /**
- * The order in which a table of the page shows columns: the address, what is new, the list's
- * other columns, then what is about the row. Files keep their own order; here, what somebody waits for would be far to the right.
+ * The order in which a table of the page shows columns: the address, what is new, the list's other
+ * columns, then what is about the row. Files keep their own order; here, what somebody waits for would
+ * be far to the right.
  *
  * @returns positions of columns
  */

@@ -25,3 +25,17 @@ export async function statusOf(
   await body.dump();
   return statusCode;
 }
+
+/** Signs in with a token, as the form does. The cookie is empty when it is refused. */
+export async function signIn(
+  url: string,
+  token: string,
+): Promise<{ readonly status: number; readonly cookie: string }> {
+  const { statusCode, headers, body } = await request(`${url}/login`, {
+    method: 'POST',
+    headers: { origin: url },
+    body: new URLSearchParams({ token }).toString(),
+  });
+  await body.dump();
+  return { status: statusCode, cookie: String(headers['set-cookie'] ?? '') };
+}
