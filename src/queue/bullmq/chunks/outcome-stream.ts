@@ -237,15 +237,15 @@ function createBatch(runId: string | undefined): Batch {
 function sumOf(all: readonly CallNote[]): CallNote | undefined {
   if (all.length === 0) return undefined;
   const sum = { calls: 0, throttled: 0, retries: 0, billedMicros: 0 };
-  let bound: CallNote['usedUp'];
-  for (const { calls, throttled, retries, billedMicros, usedUp } of all) {
-    sum.calls += calls;
-    sum.throttled += throttled;
-    sum.retries += retries;
-    sum.billedMicros += billedMicros;
-    bound ??= usedUp;
+  let usedUp: CallNote['usedUp'];
+  for (const note of all) {
+    sum.calls += note.calls;
+    sum.throttled += note.throttled;
+    sum.retries += note.retries;
+    sum.billedMicros += note.billedMicros;
+    if (note.usedUp) usedUp = Object.assign(usedUp ?? {}, note.usedUp);
   }
-  return bound ? { ...sum, usedUp: bound } : sum;
+  return usedUp ? { ...sum, usedUp } : sum;
 }
 
 /** Reads entries of streams. Shapes are the same objects in all of them. */

@@ -35,7 +35,10 @@ export interface CallsOfChunk extends Pick<Chunk, 'budget'> {
   reported(outcomes: readonly Outcome[]): void;
   /** Returns and forgets what the run does not learn from outcomes. */
   readonly takeNote: () => CallNote | undefined;
-  /** Ends the count. If calls were refused, workers leave the run alone until it has seen that. */
+  /**
+   * Ends the count. If calls were refused, workers leave the run alone until it has seen that, unless it
+   * has begun anew meanwhile.
+   */
   close(): Promise<void>;
 }
 
@@ -44,11 +47,14 @@ export interface CallsOfChunk extends Pick<Chunk, 'budget'> {
  * out. They are taken off again, as negative numbers, when outcomes report them.
  */
 export interface CallNote extends CallCounters {
-  /** More calls were wanted than this bound of the run allows. */
-  readonly usedUp?: UsedUpBound;
+  /**
+   * More calls were wanted than these bounds of the run allow, by the epochs of the counts: what a worker
+   * has begun for a killed run says nothing of the bounds of the next one.
+   */
+  readonly usedUp?: Readonly<Record<string, UsedUpBound>>;
 }
 
-type UsedUpBound = 'max_calls' | 'max_cost';
+export type UsedUpBound = 'max_calls' | 'max_cost';
 
 /**
  * KEYS: the calls of the run. ARGV: the epoch, which bound, the most calls, what each holds of the bound, the
@@ -79,20 +85,28 @@ const MOST_PER_BLOCK = 32;
 /** Stands for no bound. */
 const UNBOUNDED = '';
 
+/** A count of a run's calls. */
+export interface RunCalls {
+  /** Which bound a note finds used up, if it is of this count. */
+  readonly usedUpBy: (note: CallNote) => UsedUpBound | undefined;
+}
+
 /** Starts the count of a run's calls anew. Calls that workers took before are of no use from now on. */
 export async function beginCalls(
   client: RedisClient,
   runId: string,
   { maxCalls, maxCost }: RunBounds,
-): Promise<void> {
+): Promise<RunCalls> {
   const key = callsKey(runId);
+  const epoch = randomUUID();
   const bounds = {
-    epoch: randomUUID(),
+    epoch,
     max_calls: maxCalls ?? UNBOUNDED,
     max_cost: maxCost?.micros ?? UNBOUNDED,
     per_call: maxCost?.perCall ?? UNBOUNDED,
   };
   await client.multi().del(key).hset(key, bounds).pexpire(key, KEPT_MS).exec();
+  return { usedUpBy: ({ usedUp }) => usedUp?.[epoch] ?? usedUp?.[LOST_EPOCH] };
 }
 
 /** Removes the count. For use once no worker makes any calls for the run. */
@@ -167,14 +181,16 @@ export function countCallsOfRuns(client: RedisClient): CallsOfRuns {
   return {
     of: async (runId, stated) => {
       const noted = await client.hmget(callsKey(runId), 'epoch', ...NOTED);
-      const [epoch] = noted;
+      const epoch = noted[0] ?? LOST_EPOCH;
       const opened = boundsOf(noted.slice(1), stated).map((bound) =>
-        openBudget(runId, epoch ?? LOST_EPOCH, bound),
+        openBudget(runId, epoch, bound),
       );
       const [first, second] = opened.map(({ budget }) => budget);
       const budget = first && second ? joinBudgets(first, second) : first;
-      return countCallsOfChunk(budget, async (isUsedUpByNow) => {
-        if (isUsedUpByNow) await markPaused(client, runId);
+      const isCurrent = async (): Promise<boolean> =>
+        (await client.hget(callsKey(runId), 'epoch')) === epoch;
+      return countCallsOfChunk(budget, epoch, async (isUsedUpByNow) => {
+        if (isUsedUpByNow && (await isCurrent())) await markPaused(client, runId);
         await Promise.all(opened.map(({ close }) => close()));
       });
     },
@@ -211,6 +227,7 @@ const LOST_EPOCH = 'lost';
 
 function countCallsOfChunk(
   budget: Budget | undefined,
+  epoch: string,
   close: (isUsedUp: boolean) => Promise<void>,
 ): CallsOfChunk {
   const made = createCallCounters();
@@ -240,7 +257,7 @@ function countCallsOfChunk(
       Object.assign(known, made);
       const isNews = usedUp !== undefined && !isUsedUpNoted;
       isUsedUpNoted ||= isNews;
-      if (usedUp && isNews) return { ...note, usedUp };
+      if (usedUp && isNews) return { ...note, usedUp: { [epoch]: usedUp } };
       return Object.values(note).some((count) => count !== 0) ? note : undefined;
     },
     close: () => close(usedUp !== undefined),

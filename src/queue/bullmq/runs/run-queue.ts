@@ -9,7 +9,7 @@ import { LOOKUPS_QUEUE, PREFIX, SHUTDOWN_TIMEOUT_MS } from '../names.ts';
 import { watchQueuePause } from '../queues.ts';
 import type { RedisClient, RedisServer } from '../server/redis.ts';
 import { holdBackWhilePaused, markPaused, returnAll, unmarkPaused } from './pauses.ts';
-import { beginCalls, type CallNote, forgetCalls } from './run-calls.ts';
+import { beginCalls, forgetCalls, type UsedUpBound } from './run-calls.ts';
 import { areChunksOut, openGivenChunks, ownLostRun, ownRun, type RunLedger } from './run-ledger.ts';
 import {
   createWatchdog,
@@ -45,7 +45,7 @@ export interface RunQueueOptions
   /** Called with domains that an earlier run of the name gave out, before their outcomes come. */
   readonly onInherited?: (domains: readonly string[]) => void;
   /** Called when more calls were wanted than a bound allows. */
-  readonly onCallsUsedUp?: (bound: NonNullable<CallNote['usedUp']>) => void;
+  readonly onCallsUsedUp?: (bound: UsedUpBound) => void;
   /** Called at the end with calls that no outcome has reported. */
   readonly onUnreportedCalls?: (calls: Readonly<CallCounters>) => void;
   /** Fires when the run is stopped. Lookups that no worker has begun are then taken back. */
@@ -233,7 +233,7 @@ async function openOutcomes(
   const { client } = redis;
   const { runId } = ledger;
   try {
-    await beginCalls(client, runId, { maxCalls, maxCost });
+    const { usedUpBy } = await beginCalls(client, runId, { maxCalls, maxCost });
     const underWay = await findUnderWay(client, ledger);
     const left = await readLeftOutcomes(redis, runId);
     const reported = left.flatMap((entry) => entry.outcomes.map(({ data }) => data.domain));
@@ -247,13 +247,14 @@ async function openOutcomes(
       runId,
       left,
       onChange,
-      onNote: ({ usedUp, calls, throttled, retries, billedMicros }) => {
+      onNote: (note) => {
         // Only their sum means something: those under way are taken off when outcomes report them.
-        unreported.calls += calls;
-        unreported.throttled += throttled;
-        unreported.retries += retries;
-        unreported.billedMicros += billedMicros;
-        if (usedUp) options.onCallsUsedUp?.(usedUp);
+        unreported.calls += note.calls;
+        unreported.throttled += note.throttled;
+        unreported.retries += note.retries;
+        unreported.billedMicros += note.billedMicros;
+        const bound = usedUpBy(note);
+        if (bound) options.onCallsUsedUp?.(bound);
       },
     });
   } catch (error) {
