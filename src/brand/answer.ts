@@ -138,11 +138,11 @@ const MEANINGS: readonly (readonly [
   statuses: readonly [from: number, to: number],
   StatusMeaning,
 ])[] = [
-  [[200, 201], 'found'],
   [[202, 202], 'pending'],
-  [[203, 203], 'found'], // what a proxy has changed, or a version that is about to go
   [[204, 205], 'not_found'], // no content
-  [[206, 206], 'found'],
+  // 203 is what a proxy has changed, or a version that is about to go. One that is not known counts
+  // as 200 (RFC 9110, 15).
+  [[200, 299], 'found'],
   [[300, 399], 'redirect'],
   [[401, 401], 'unauthorized'],
   [[402, 402], 'quota_used_up'],
