@@ -1,4 +1,4 @@
-import type { Answer, Writer } from '../brand/answer.ts';
+import { type Answer, type Writer, withoutCall } from '../brand/answer.ts';
 import type { Misdirection } from '../brand/outcome.ts';
 import { createWaitQueue } from '../common/run-control.ts';
 
@@ -17,7 +17,9 @@ import { createWaitQueue } from '../common/run-control.ts';
  *   does JSON that another server wrote, or that shares no name with what the API says of unknown
  *   domains. If three domains get the same on every try, with successes between, it is the API's
  *   own way to speak after all.
- * - Refusals are held back until a success shows that the caller is not refused.
+ * - Refusals are held back until a success shows that the caller is not refused. So are good
+ *   answers that may be the same for all, until another one comes. Five domains in a row with one
+ *   answer are no verdicts on any of them.
  *
  * When no lookup is under way, what is held back is released as believed: a short list has no more
  * to tell. The domains still count, so that many short lists tell as much as a long one.
@@ -84,11 +86,15 @@ export const CALLS_WHERE_ANSWERED = 20;
 const ENOUGH_TO_LEARN = 3;
 /** The chance at which refusals in a row are no chance any more. */
 const NO_CHANCE = 1e-7;
+/** In characters. */
+const LONGEST_SAID = 200;
 /** Ways to speak, and wordings, that are remembered. An API has few. */
 const MOST_REMEMBERED = 200;
 
-/** Domains that were refused in the same words with no success between. */
+/** Domains that got the same answer with no success between. */
 interface Row {
+  /** Whether it is a good answer, rather than a refusal. */
+  readonly isGood: boolean;
   readonly domains: Set<string>;
   readonly held: ((belief: Belief) => void)[];
 }
@@ -106,7 +112,7 @@ export function createCredence({
   // Doubtful: the first calls.
   let underWay = 0;
   let sign: Misdirection | undefined;
-  let body: string | undefined;
+  let words: string | undefined;
   const signed = new Set<string>();
   const waiting = createWaitQueue();
   let heldForSign: { readonly answer: Answer; readonly release: (belief: Belief) => void }[] = [];
@@ -145,9 +151,9 @@ export function createCredence({
   /** The sign in one of the first answers; of a good answer, that all have the same body. */
   function signOf(answer: Answer): Misdirection | undefined {
     if (answer.kind !== 'found') return answer.sign;
-    if (answer.writer?.canBeShared !== false) return undefined;
-    if (body !== undefined && body !== answer.json) return undefined;
-    body = answer.json;
+    const same = wordsOfGood(answer);
+    if (same === undefined || (words !== undefined && words !== same)) return undefined;
+    words = same;
     return 'same_answer';
   }
 
@@ -168,8 +174,17 @@ export function createCredence({
 
   function success(): void {
     verdicts += 1;
-    for (const [wording, { held, domains }] of rows) {
-      remember(believed, wording, (believed.get(wording) ?? 0) + domains.size);
+    endRows();
+  }
+
+  /** What came in a row was about its domains. */
+  function endRows(): void {
+    for (const [wording, { held, domains, isGood }] of rows) {
+      const before = believed.get(wording);
+      // Most good answers come once.
+      if (!isGood || domains.size > 1 || before !== undefined) {
+        remember(believed, wording, (before ?? 0) + domains.size);
+      }
       for (const release of held) release('kept');
     }
     rows.clear();
@@ -189,26 +204,30 @@ export function createCredence({
   /** Whether the first calls decide what an answer is worth. */
   const isSign = (answer: Answer): boolean => state === 'doubtful' && answer.sign !== undefined;
 
-  /** Notes a refusal when it comes: until its lookup has ended, successes may come. */
-  function sight(answer: RefusingAnswer, domain: string): void {
+  /** Notes an answer that may be about all domains when it comes: until its lookup has ended, others may come. */
+  function sight(answer: DoubtfulAnswer, domain: string): void {
     // Asked once more, it says no more than before.
     if (sighted.has(domain)) return;
     sighted.add(domain);
     const [oldest = ''] = sighted;
     if (sighted.size > MOST_REMEMBERED) sighted.delete(oldest);
+    const isGood = answer.kind === 'found';
+    const wording = wordingOf(answer);
+    // Two good answers that differ are about their domains.
+    if (isGood && !rows.has(wording)) endRows();
     verdicts += 1;
     if (isTrusting || wasRefusedBefore(domain)) return;
-    const wording = wordingOf(answer);
-    const row = rows.get(wording) ?? { domains: new Set(), held: [] };
+    const row = rows.get(wording) ?? { isGood, domains: new Set(), held: [] };
     rows.set(wording, row);
     row.domains.add(domain);
     if (row.domains.size < rowLength(wording)) return;
-    const { kind, httpStatus, reason: said } = answer;
+    const { kind, httpStatus } = answer;
+    const said = kind === 'found' ? answer.json.slice(0, LONGEST_SAID) : answer.reason;
     const refusal = { httpStatus, said };
     stop({ reason: kind === 'forbidden' ? 'forbidden' : 'refused', refusal });
   }
 
-  function believeRefusal(answer: RefusingAnswer, domain: string): 'kept' | Promise<Belief> {
+  function believeRow(answer: DoubtfulAnswer, domain: string): 'kept' | Promise<Belief> {
     const row = rows.get(wordingOf(answer));
     if (!row?.domains.has(domain)) return 'kept';
     return new Promise((release) => row.held.push(release));
@@ -232,8 +251,10 @@ export function createCredence({
     weigh: (answer, domain) => {
       const weighed = state === 'heard' ? voices.weigh(answer) : answer;
       if (state !== 'stopped') {
-        if (isSuccess(weighed)) success();
+        if (state === 'heard' && isSameForAll(weighed)) sight(weighed, domain);
+        else if (isSuccess(weighed)) success();
         else if (isRefusal(weighed) && !isSign(weighed)) sight(weighed, domain);
+        else if (weighed !== answer && mayBeOfCaller(answer)) sight(answer, domain);
       }
       return weighed;
     },
@@ -243,8 +264,8 @@ export function createCredence({
       if (answer.kind === 'pending') return 'kept';
       voices.note(answer, domain, state === 'heard');
       if (state === 'stopped') return Promise.resolve('dropped');
-      if (isRefusal(answer) && !isSign(answer)) return believeRefusal(answer, domain);
-      if (state === 'heard') return 'kept';
+      if (isRefusal(answer) && !isSign(answer)) return believeRow(answer, domain);
+      if (state === 'heard') return isSameForAll(answer) ? believeRow(answer, domain) : 'kept';
       return new Promise((release) => heldForSign.push({ answer, release }));
     },
     idle: () => {
@@ -257,6 +278,10 @@ export function createCredence({
 }
 
 type RefusingAnswer = Extract<Answer, { kind: 'rejected' | 'forbidden' | 'invalid_response' }>;
+type GoodAnswer = Extract<Answer, { kind: 'found' }>;
+type CallersAnswer = Extract<Answer, { kind: 'unauthorized' | 'quota_used_up' }>;
+/** An answer that five domains in a row do not get of their own. */
+type DoubtfulAnswer = RefusingAnswer | GoodAnswer | CallersAnswer;
 
 function isRefusal(answer: Answer): answer is RefusingAnswer {
   return (
@@ -267,8 +292,32 @@ function isRefusal(answer: Answer): answer is RefusingAnswer {
   );
 }
 
-function wordingOf({ httpStatus, reason, writer }: RefusingAnswer): string {
-  return writer?.wording ?? `${httpStatus} ${reason}`;
+/** Whether a good answer may well be the same for all domains. */
+function isSameForAll(answer: Answer): answer is GoodAnswer {
+  return answer.kind === 'found' && !['some', undefined].includes(answer.writer?.tells);
+}
+
+/**
+ * Whether an answer that is not the API's may still be about the caller, when five domains get it. A
+ * page that refuses is more often there for the moment.
+ */
+function mayBeOfCaller(answer: Answer): answer is RefusingAnswer | CallersAnswer {
+  return (
+    answer.kind === 'unauthorized' ||
+    answer.kind === 'quota_used_up' ||
+    ((answer.kind === 'rejected' || answer.kind === 'forbidden') && answer.writer?.form !== 'page')
+  );
+}
+
+function wordingOf(answer: DoubtfulAnswer): string {
+  if (answer.kind === 'found') return wordsOfGood(answer) ?? answer.json;
+  return answer.writer?.wording ?? `${answer.httpStatus} ${answer.reason}`;
+}
+
+/** What a good answer says, if that may be the same for all. */
+function wordsOfGood(answer: GoodAnswer): string | undefined {
+  if (!isSameForAll(answer)) return undefined;
+  return answer.writer?.wording ?? withoutCall(answer.json);
 }
 
 function isForPeople({ writer }: Pick<Answer, 'writer'>): boolean {
@@ -311,32 +360,42 @@ function createVoices(): Voices {
   let misses = 0;
   /** Ways to speak that are the API's, although they look foreign. */
   const own = new Set<string>();
+  /** The ways in which answers spoke that were taken for those of others. */
+  const taken = new WeakMap<Writer, string>();
   /** Foreign ways to speak, with the domains on which they lasted. */
   const lasting = new Map<string, { readonly domains: Set<string>; readonly since: number }>();
 
   function isForeign({ kind, writer }: Answer): boolean {
-    if (!writer || own.has(voiceOf(kind, writer))) return false;
-    // A refusal in plain words may well be the API's.
-    const isRefused = kind === 'rejected' || kind === 'forbidden';
-    if (kind !== 'not_found')
-      return writer.form === 'page' || (writer.form === 'text' && !isRefused);
-    switch (writer.form) {
-      case 'page':
-      case 'text':
-        return true;
-      case 'empty':
-        return false;
-      case 'json': {
-        if (goodAnswers >= MANY && servers.size > 0 && !servers.has(writer.server)) return true;
-        return misses >= ENOUGH_TO_LEARN && !writer.names.some((name) => names.has(name));
-      }
+    if (!writer || own.has(voiceOf(kind, writer)) || writer.form === 'empty') return false;
+    if (writer.form === 'page') return true;
+    const isOther = goodAnswers >= MANY && servers.size > 0 && !servers.has(writer.server);
+    const isText = writer.form === 'text';
+    // Many servers leave their name out where they refuse.
+    const isOtherRefusal = isOther && writer.server !== '';
+    switch (kind) {
+      case 'not_found':
+        return isText || isOther || (hasMissed() && !writer.names.some((name) => names.has(name)));
+      case 'invalid_response':
+        return isText;
+      case 'rejected':
+      case 'forbidden':
+        // A refusal in plain words may well be the API's, unless it has said no in JSON before.
+        return isOtherRefusal || (isText && hasMissed() && names.size > 0);
+      default:
+        return isOtherRefusal;
     }
+  }
+
+  /** Whether it is known how the API says that a domain is unknown. */
+  function hasMissed(): boolean {
+    return misses >= ENOUGH_TO_LEARN;
   }
 
   return {
     weigh: (answer) => {
-      if (!CAN_BE_FOREIGN.has(answer.kind) || !isForeign(answer)) return answer;
-      const { httpStatus, limits, writer } = answer;
+      if (!canBeForeign(answer) || !isForeign(answer)) return answer;
+      const { kind, httpStatus, limits, writer } = answer;
+      if (writer) taken.set(writer, voiceOf(kind, writer));
       return {
         kind: 'try_again',
         httpStatus,
@@ -350,6 +409,7 @@ function createVoices(): Voices {
       const { kind, writer } = answer;
       if (!writer) return;
       if (kind === 'found') {
+        if (writer.tells === 'nothing') return;
         goodAnswers += 1;
         if (servers.size < MOST_REMEMBERED) servers.add(writer.server);
       } else if (kind === 'not_found') {
@@ -358,7 +418,8 @@ function createVoices(): Voices {
         if (!isHeard && isForPeople(answer)) own.add(voiceOf(kind, writer));
         for (const name of writer.names) if (names.size < MOST_REMEMBERED) names.add(name);
       } else if (isHeard && kind === 'try_again' && writer.form !== 'page') {
-        const voice = voiceOf('not_found', writer);
+        const voice = taken.get(writer);
+        if (voice === undefined) return;
         const known = lasting.get(voice) ?? { domains: new Set<string>(), since: goodAnswers };
         if (lasting.size < MOST_REMEMBERED) lasting.set(voice, known);
         known.domains.add(domain);
@@ -376,8 +437,20 @@ const CAN_BE_FOREIGN: ReadonlySet<Answer['kind']> = new Set([
   'rejected',
   'forbidden',
   'invalid_response',
+  'unauthorized',
+  'quota_used_up',
 ]);
 
-function voiceOf(kind: Answer['kind'], { form, server, names }: Writer): string {
-  return [kind === 'not_found' ? kind : 'refusal', form, server, ...names].join('\n');
+function canBeForeign({ kind, writer }: Answer): boolean {
+  return kind === 'found' ? writer?.tells === 'nothing' : CAN_BE_FOREIGN.has(kind);
 }
+
+function voiceOf(kind: Answer['kind'], { form, server, names }: Writer): string {
+  return [VOICES[kind] ?? 'refusal', form, server, ...names].join('\n');
+}
+
+/** Kinds that are not spoken like a refusal. */
+const VOICES: Readonly<Partial<Record<Answer['kind'], string>>> = {
+  found: 'found',
+  not_found: 'not_found',
+};
