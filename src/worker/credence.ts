@@ -17,7 +17,8 @@ import { createWaitQueue } from '../common/run-control.ts';
  *   does JSON that another server wrote, or that shares no name with what the API says of unknown
  *   domains. If three domains get the same on every try, with successes between, it is the API's
  *   own way to speak after all.
- * - Refusals are held back until a success shows that the caller is not refused. So are good
+ * - Refusals are held back until a success shows that the caller is not refused. What was under way
+ *   when the refusal came shows nothing. So are good
  *   answers that may be the same for all, until another one comes. Five domains in a row with one
  *   answer are no verdicts on any of them.
  *
@@ -35,8 +36,14 @@ export interface Credence {
   pass(signal: AbortSignal): Promise<void>;
   /** One of the first calls has ended, whatever it brought. */
   ended(): void;
-  /** Notes the answer of a call, and takes one that is not the API's for what it is. */
-  weigh(answer: Answer, domain: string): Answer;
+  /** A call begins. Returns when, as `weigh` wants to know. */
+  begin(): number;
+  /**
+   * Notes the answer of a call, and takes one that is not the API's for what it is.
+   *
+   * @param begun what `begin` returned for the call. @default it began after all other answers came
+   */
+  weigh(answer: Answer, domain: string, begun?: number): Answer;
   /**
    * Notes an answer of one of the first calls.
    *
@@ -96,7 +103,14 @@ interface Row {
   /** Whether it is a good answer, rather than a refusal. */
   readonly isGood: boolean;
   readonly domains: Set<string>;
-  readonly held: ((belief: Belief) => void)[];
+}
+
+/** An answer that is believed once there is a success in a call that began after it came. */
+interface Unproven {
+  /** How many answers had come. */
+  readonly at: number;
+  /** Ends the wait of its lookup, once that has ended. */
+  release?: (belief: Belief) => void;
 }
 
 export function createCredence({
@@ -119,6 +133,8 @@ export function createCredence({
   // Heard: who speaks, and which refusals have no success between them.
   const voices = createVoices();
   const rows = new Map<string, Row>();
+  const unproven = new Map<string, Unproven>();
+  let answers = 0;
   /** The domains that were refused last. */
   const sighted = new Set<string>();
   /** How many refusals of a wording turned out to be about their domains. */
@@ -132,7 +148,8 @@ export function createCredence({
     heldForSign = [];
     for (const { release } of held) release(next === 'heard' ? 'kept' : 'dropped');
     if (next === 'stopped') {
-      for (const row of rows.values()) for (const release of row.held) release('dropped');
+      for (const { release } of unproven.values()) release?.('dropped');
+      unproven.clear();
       rows.clear();
     }
     wakeAll();
@@ -172,20 +189,19 @@ export function createCredence({
     return sign === 'same_answer' ? Math.max(calls, MANY) : calls;
   }
 
-  function success(): void {
-    verdicts += 1;
-    endRows();
-  }
-
-  /** What came in a row was about its domains. */
-  function endRows(): void {
-    for (const [wording, { held, domains, isGood }] of rows) {
+  /** What came before a call began is about its domains, and so is what came in a row. */
+  function success(begun: number): void {
+    for (const [domain, { at, release }] of unproven) {
+      if (at > begun) continue;
+      unproven.delete(domain);
+      release?.('kept');
+    }
+    for (const [wording, { domains, isGood }] of rows) {
       const before = believed.get(wording);
       // Most good answers come once.
       if (!isGood || domains.size > 1 || before !== undefined) {
         remember(believed, wording, (before ?? 0) + domains.size);
       }
-      for (const release of held) release('kept');
     }
     rows.clear();
   }
@@ -205,7 +221,7 @@ export function createCredence({
   const isSign = (answer: Answer): boolean => state === 'doubtful' && answer.sign !== undefined;
 
   /** Notes an answer that may be about all domains when it comes: until its lookup has ended, others may come. */
-  function sight(answer: DoubtfulAnswer, domain: string): void {
+  function sight(answer: DoubtfulAnswer, domain: string, begun: number): void {
     // Asked once more, it says no more than before.
     if (sighted.has(domain)) return;
     sighted.add(domain);
@@ -214,12 +230,13 @@ export function createCredence({
     const isGood = answer.kind === 'found';
     const wording = wordingOf(answer);
     // Two good answers that differ are about their domains.
-    if (isGood && !rows.has(wording)) endRows();
+    if (isGood && !rows.has(wording)) success(begun);
     verdicts += 1;
     if (isTrusting || wasRefusedBefore(domain)) return;
-    const row = rows.get(wording) ?? { isGood, domains: new Set(), held: [] };
+    const row = rows.get(wording) ?? { isGood, domains: new Set() };
     rows.set(wording, row);
     row.domains.add(domain);
+    unproven.set(domain, { at: isGood ? 0 : answers });
     if (row.domains.size < rowLength(wording)) return;
     const { kind, httpStatus } = answer;
     const said = kind === 'found' ? answer.json.slice(0, LONGEST_SAID) : answer.reason;
@@ -227,10 +244,12 @@ export function createCredence({
     stop({ reason: kind === 'forbidden' ? 'forbidden' : 'refused', refusal });
   }
 
-  function believeRow(answer: DoubtfulAnswer, domain: string): 'kept' | Promise<Belief> {
-    const row = rows.get(wordingOf(answer));
-    if (!row?.domains.has(domain)) return 'kept';
-    return new Promise((release) => row.held.push(release));
+  function believeProven(domain: string): 'kept' | Promise<Belief> {
+    const one = unproven.get(domain);
+    if (!one) return 'kept';
+    return new Promise((release) => {
+      one.release = release;
+    });
   }
 
   return {
@@ -248,13 +267,17 @@ export function createCredence({
       underWay -= 1;
       if (state === 'doubtful') wakeAll();
     },
-    weigh: (answer, domain) => {
+    begin: () => answers,
+    weigh: (answer, domain, begun = answers) => {
+      answers += 1;
       const weighed = state === 'heard' ? voices.weigh(answer) : answer;
       if (state !== 'stopped') {
-        if (state === 'heard' && isSameForAll(weighed)) sight(weighed, domain);
-        else if (isSuccess(weighed)) success();
-        else if (isRefusal(weighed) && !isSign(weighed)) sight(weighed, domain);
-        else if (weighed !== answer && mayBeOfCaller(answer)) sight(answer, domain);
+        if (state === 'heard' && isSameForAll(weighed)) sight(weighed, domain, begun);
+        else if (isSuccess(weighed)) {
+          verdicts += 1;
+          success(begun);
+        } else if (isRefusal(weighed) && !isSign(weighed)) sight(weighed, domain, begun);
+        else if (weighed !== answer && mayBeOfCaller(answer)) sight(answer, domain, begun);
       }
       return weighed;
     },
@@ -264,15 +287,16 @@ export function createCredence({
       if (answer.kind === 'pending') return 'kept';
       voices.note(answer, domain, state === 'heard');
       if (state === 'stopped') return Promise.resolve('dropped');
-      if (isRefusal(answer) && !isSign(answer)) return believeRow(answer, domain);
-      if (state === 'heard') return isSameForAll(answer) ? believeRow(answer, domain) : 'kept';
+      if (isRefusal(answer) && !isSign(answer)) return believeProven(domain);
+      if (state === 'heard') return isSameForAll(answer) ? believeProven(domain) : 'kept';
       return new Promise((release) => heldForSign.push({ answer, release }));
     },
     idle: () => {
       const held = heldForSign;
       heldForSign = [];
       for (const { answer, release } of held) release(isForPeople(answer) ? foreignBelief : 'kept');
-      for (const row of rows.values()) for (const release of row.held.splice(0)) release('kept');
+      for (const { release } of unproven.values()) release?.('kept');
+      unproven.clear();
     },
   };
 }

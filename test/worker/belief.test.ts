@@ -145,6 +145,25 @@ describe('an answer in mid-run is the API’s own', () => {
 });
 
 describe('refusals in the same words', () => {
+  it('are not about the domain because of a success that was under way when they came', async () => {
+    const { credence, stops, end } = openJudge();
+    end(found());
+    const before = credence.begin();
+    const { belief } = end(refusal('rejected'));
+    credence.weigh(found(), 'slow.com', before);
+    for (let more = 0; more < 8; more += 1) end(refusal('rejected'));
+    expect(stops).toHaveLength(1);
+    expect(await belief).toBe('dropped');
+  });
+
+  it('are about the domain once a call that began later was a success', async () => {
+    const { credence, end } = openJudge();
+    end(found());
+    const { belief } = end(refusal('rejected'));
+    credence.weigh(found(), 'later.com', credence.begin());
+    expect(await belief).toBe('kept');
+  });
+
   it.each([
     ['of another server', refusal('forbidden', writer('json', 'other')), 'forbidden'],
     ['pages where the API has no other way', denied('unauthorized', writer('page')), 'refused'],
