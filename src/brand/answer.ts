@@ -384,7 +384,7 @@ function judgeBody(evidence: Evidence): Answer {
     reason: 'invalid_response',
     sign: 'no_json',
   };
-  if (bodyError) return cutOff;
+  if (bodyError) return { ...cutOff, sign: 'broken_body' };
   if (evidence.profile?.data !== undefined) return judgeRecord(evidence, evidence.profile);
   const answer = foundIn(body.asUtf8(), evidence) ?? foundIn(body.inItsCharset(), evidence);
   if (answer) return answer;
@@ -397,7 +397,7 @@ function judgeBody(evidence: Evidence): Answer {
   if (strange) return { ...cutOff, reason: strange, sign: strange };
   const writer = refuserOf(evidence);
   if (writer.form === 'page' || writer.form === 'text') return { ...cutOff, writer };
-  const reason = isUtf8(bytes) ? whyNoJsonObject(body.said) : undefined;
+  const reason = isUtf8(bytes) ? whyNoJsonObject(body.said) : body.whyNotUtf8;
   return reason === undefined ? cutOff : { ...cutOff, reason, isWhole: true, writer };
 }
 

@@ -255,7 +255,7 @@ describe('a body that should be a record', () => {
       'broken off',
       { bodyError: new Error('gone') },
       '{}',
-      { sign: 'no_json', reason: 'invalid_response' },
+      { sign: 'broken_body', reason: 'invalid_response' },
     ],
     [
       'packed strangely',
@@ -275,6 +275,25 @@ describe('a body that should be a record', () => {
     ['a list', {}, '[1]', { reason: 'no JSON object', isWhole: true, writer: { form: 'json' } }],
   ])('may be %s', (_, more, body, expected) => {
     expect(judgeOf(200, body, more)).toMatchObject(expected);
+  });
+
+  it.each([
+    ['with a mark', Buffer.from('\uFEFF{"name":"Ä"}', 'utf16le')],
+    ['without', Buffer.from('{"name":"Ä"}', 'utf16le')],
+    ['big-endian with a mark', Buffer.from('\uFEFF{"name":"Ä"}', 'utf16le').swap16()],
+    ['big-endian without', Buffer.from('{"name":"Ä"}', 'utf16le').swap16()],
+  ])('may be in UTF-16 that nobody names: %s', (_, body) => {
+    for (const type of ['application/json', 'application/json; charset=utf-8']) {
+      expect(judgeOf(200, body, { type })).toMatchObject({ kind: 'found', json: '{"name":"Ä"}' });
+    }
+  });
+
+  it('in a charset that nobody names came whole, and will be the same the next time', () => {
+    expect(judgeOf(200, Buffer.from('{"name":"Käse"}\n', 'latin1'))).toMatchObject({
+      kind: 'invalid_response',
+      isWhole: true,
+      reason: 'no UTF-8: byte E4 at 11',
+    });
   });
 
   it('that was cut off before it was sent, or cannot be read, did not come whole', () => {
