@@ -1,7 +1,7 @@
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { basename, extname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { type Document, isMap, isScalar, isSeq, LineCounter, type Node, parseDocument } from 'yaml';
+import type { Document, Node } from 'yaml';
 import type { z } from 'zod';
 import type { Answer } from '../brand/answer.ts';
 import type { AnswerFacts, ApiProfile, Billing } from '../brand/api-profile.ts';
@@ -17,6 +17,7 @@ import {
   describeYamlError,
   findTooLong,
   type JobFileIssues,
+  loadYaml,
 } from '../options/yaml-files.ts';
 import { shorten } from '../rows/columns/names.ts';
 import { compileBatch, holds } from './batch.ts';
@@ -103,6 +104,7 @@ export function parseProfile(
   text: string,
   findMore: FindProblems = () => [],
 ): Profile {
+  const { LineCounter, parseDocument } = loadYaml();
   const lines = new LineCounter();
   const doc = parseDocument(text, { lineCounter: lines, prettyErrors: false });
   const issues = createIssues(file, lines);
@@ -245,6 +247,7 @@ function messageOf(
 }
 
 function describe(issue: z.core.$ZodIssue, value: unknown): string {
+  const { isMap, isSeq } = loadYaml();
   switch (issue.code) {
     case 'invalid_type': {
       const received = isMap(value) ? 'a map' : isSeq(value) ? 'a list' : describeKind(value);
@@ -314,6 +317,7 @@ function placeOf(path: readonly (string | number)[], doc: Document): number {
 }
 
 function keyPlace(path: readonly (string | number)[], key: string, doc: Document): number {
+  const { isMap, isScalar } = loadYaml();
   const map: unknown = path.length === 0 ? doc.contents : doc.getIn(path, true);
   const pair = isMap(map)
     ? map.items.find((item) => isScalar(item.key) && String(item.key.value) === key)
