@@ -175,6 +175,20 @@ describe('openSource', () => {
     await expect(source.assertUnchanged()).rejects.toThrow(/changed while it was read/);
   });
 
+  it('takes no list that is changed while it is brought into another encoding', async () => {
+    const folder = useTempFolder();
+    const path = join(folder, 'list.csv');
+    writeFileSync(path, Buffer.from('domain\nacme.com\n', 'utf16le'));
+    let isChanged = false;
+    const onRead = (): void => {
+      if (!isChanged) appendFileSync(path, Buffer.from('bolt.com\n', 'utf16le'));
+      isChanged = true;
+    };
+    await expect(openSource(path, { spoolFolder: folder, signal, onRead })).rejects.toThrow(
+      /changed while it was read/,
+    );
+  });
+
   it.each([
     ['PK\u0003\u0004', /damaged, or no workbook/],
     ['BZh9', /bzip2/],
