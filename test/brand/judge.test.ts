@@ -173,6 +173,24 @@ describe('a refusal says in its body that calls were too many', () => {
     });
   });
 
+  it.each([
+    [403, '{"error_code":"USAGE_EXCEEDED"}'],
+    [401, '{"error_code":"USAGE_EXCEEDED"}'],
+    [422, '{"error":{"code":"quota_reached","message":"no"}}'],
+    [422, '{"error":"You have insufficient credits"}'],
+    [403, '{"message":"You do not have enough credits"}'],
+    [400, 'Monthly quota exceeded'],
+    [403, 'out of credits'],
+    [403, '{"type":"over_quota"}'],
+    [200, '{"error":"credits used up"}'],
+  ])('or that the quota is used up: %i %s', (status, body) => {
+    expect(judgeOf(status, body)).toMatchObject({
+      kind: 'quota_used_up',
+      httpStatus: status,
+      reason: body,
+    });
+  });
+
   it('a page with 202 is none of a lookup that was accepted', () => {
     expect(judgeOf(202, '<html>')).toMatchObject({ kind: 'invalid_response', sign: 'no_json' });
   });
@@ -192,6 +210,9 @@ describe('a refusal says in its body that calls were too many', () => {
   it.each([
     [403, '{"message":"no","docs":"https://api.example/rate-limit-exceeded"}', 'forbidden'],
     [422, 'too many letters in this name', 'rejected'],
+    [422, 'no accredited company', 'rejected'],
+    [403, '{"error":"this domain was reached before, see your usage"}', 'forbidden'],
+    [429, 'quota exceeded', 'throttled'],
     [404, 'too many requests', 'not_found'],
     [500, 'too many requests', 'try_again'],
   ])('or not: %i %s', (status, body, kind) => {
