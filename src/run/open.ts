@@ -1,14 +1,14 @@
 import { existsSync } from 'node:fs';
 import { rmdir } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
-import { createFill, type Fill } from '../collector/fill.ts';
 import {
   type FailureColumns,
   findFailureColumns,
   type OpenEarlierOutput,
   openEarlierOutput,
   readFailureColumns,
-} from '../collector/merge/earlier-output.ts';
+} from '../collector/earlier-output.ts';
+import { createFill, type Fill } from '../collector/fill.ts';
 import { createRowNotes } from '../collector/row-notes.ts';
 import { BrandfillError } from '../common/errors.ts';
 import type { Closable, Closer } from '../common/lifetime.ts';
