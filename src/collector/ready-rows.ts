@@ -7,7 +7,7 @@ import type { OutcomeStore } from '../store/store.ts';
 import type { Field } from './fields/fields.ts';
 import type { JoinedRow } from './joined-row.ts';
 import type { OutputColumn, OutputColumns } from './output/output-columns.ts';
-import type { BegunOutput } from './output/outputs.ts';
+import type { BegunOutput } from './output/table-file.ts';
 
 /**
  * Writes rows during the first reading: those whose answer is in the store and still counts. Their

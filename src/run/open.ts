@@ -166,12 +166,12 @@ async function understandList(list: ListToUnderstand): Promise<UnderstoodList> {
 
 async function understandMerge(list: ListToUnderstand, merge: string): Promise<UnderstoodList> {
   const { source, format, settings, closer, spoolFolder, signal } = list;
-  if (source.workbook) refuseWorkbook(source.name);
+  if (source.openSheet) refuseWorkbook(source.name);
   const ours = readFailureColumns({ name: source.name, format }, settings.prefix);
   const failures = { source, format };
   const options = { failures, columns: ours, settings, spoolFolder, signal };
   const earlier = closer.add(await openEarlierOutput(merge, options));
-  if (earlier.source.workbook) refuseWorkbook(earlier.source.name);
+  if (earlier.source.openSheet) refuseWorkbook(earlier.source.name);
   const isNamed = settings.domainColumn !== undefined && ours.own.sampleRows.length > 0;
   const column = isNamed
     ? chooseDomainColumn(source, ours.own, settings.domainColumn)
