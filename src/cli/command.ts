@@ -4,7 +4,8 @@ import { BrandfillError } from '../common/errors.ts';
 import { describeError, EXIT, exitCodeOfError } from '../common/exit-codes.ts';
 import { withoutSecrets } from '../common/secrets.ts';
 import { printableLines } from '../common/text.ts';
-import { type Declaration, type Declarations, flagOf } from '../options/options.ts';
+import type { Declaration, Declarations } from '../options/declaration.ts';
+import { flagOf } from '../options/options.ts';
 import {
   chooseFormat,
   LOG_LEVELS,

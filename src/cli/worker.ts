@@ -7,7 +7,7 @@ import { BrandfillError } from '../common/errors.ts';
 import { EXIT } from '../common/exit-codes.ts';
 import { countOf } from '../common/format.ts';
 import { WORKER_OPTIONS } from '../options/command-options.ts';
-import { LISTEN } from '../options/kinds.ts';
+import { LISTEN } from '../options/network-kinds.ts';
 import { flagOf, toOptions } from '../options/options.ts';
 import { describeStop } from '../watch/describe.ts';
 import { chooseStyle, type Log } from '../watch/log.ts';

@@ -8,10 +8,11 @@ import { keepSecret, withoutSecrets } from '../common/secrets.ts';
 import { describeKind } from '../common/text.ts';
 import { readSecret } from '../options/api.ts';
 import type { Schedule } from '../options/cron.ts';
+import type { Declaration } from '../options/declaration.ts';
 import { type JobFile, readJobFile } from '../options/job-file.ts';
 import type { OnFinish } from '../options/job-file-keys.ts';
 import { besideFile, type Environment } from '../options/job-file-values.ts';
-import { type Declaration, nameOf, OPTIONS, OUTPUT_OPTIONS } from '../options/options.ts';
+import { nameOf, OPTIONS, OUTPUT_OPTIONS } from '../options/options.ts';
 import {
   checkOptions,
   libraryNaming,

@@ -11,7 +11,7 @@ import {
   type StoreChoice,
   type StoreOptionNaming,
 } from '../options/command-options.ts';
-import type { Declarations, OptionsOf, SettingsOf } from '../options/options.ts';
+import type { Declarations, OptionsOf, SettingsOf } from '../options/declaration.ts';
 import { checkOptions, libraryNaming, type OptionKind } from '../options/read-options.ts';
 import { normalizeDomain } from '../rows/domain/domain.ts';
 import { countStore } from '../store/count-store.ts';

@@ -4,7 +4,8 @@ import { exitCodeOfError } from '../common/exit-codes.ts';
 import { costOf, round, roundOrNull } from '../common/format.ts';
 import { redactDeep } from '../common/secrets.ts';
 import { shortenTo } from '../common/text.ts';
-import { type Declaration, flagOf, OPTIONS, type Settings } from '../options/options.ts';
+import type { Declaration } from '../options/declaration.ts';
+import { flagOf, OPTIONS, type Settings } from '../options/options.ts';
 import {
   describeGoingOn,
   describeNothing,
