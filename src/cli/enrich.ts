@@ -13,6 +13,7 @@ import type { ConsoleView } from '../watch/views.ts';
 import {
   addLogFlags,
   addSettings,
+  addTokenFlag,
   type CliContext,
   flagOrArgument,
   type LogFlags,
@@ -20,7 +21,6 @@ import {
   openCommandLog,
   splitLogFlags,
 } from './command.ts';
-import { addTokenFlag } from './dashboard.ts';
 
 /** Adds `brandfill enrich <input>`. */
 export function addEnrichCommand(program: Command, context: CliContext): void {

@@ -158,7 +158,7 @@ async function workOn(
       measure,
       now: (): number => taker.now(),
     };
-    const local = closer.add(openLocalWorker(settings, api, workerOptions));
+    const local = closer.add(await openLocalWorker(settings, api, workerOptions));
     const { worker, counters } = local;
     status?.health.check(() => local.describeStepBack());
     const { origin } = api.endpoint;

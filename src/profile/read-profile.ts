@@ -32,7 +32,7 @@ import {
   type ProfileFile,
   profileShape,
 } from './profile-schema.ts';
-import { compileLimits, compileRules, tolerant } from './rules.ts';
+import { compileLimits, compileRules, type ProfileProblem, tolerant } from './rules.ts';
 import { findSampleProblem, meaningOfAnswer } from './samples.ts';
 
 /** A profile, read and checked. */
@@ -47,12 +47,6 @@ export interface Profile {
   readonly content: ProfileFile;
   /** The same, ready for calls. */
   readonly api: ApiProfile;
-}
-
-/** A mistake in a profile, and the way to its place. */
-export interface ProfileProblem {
-  readonly path: readonly (string | number)[];
-  readonly message: string;
 }
 
 /**

@@ -47,7 +47,7 @@ const NOTHING = (): undefined => undefined;
 type Status = NonNullable<RuleFile['when']['status']>;
 
 /** The statuses that a rule is about, as ranges that include both ends. */
-export function rangesOf(status: Status): readonly (readonly [from: number, to: number])[] {
+function rangesOf(status: Status): readonly (readonly [from: number, to: number])[] {
   return [status].flat().map((one): readonly [number, number] => {
     if (typeof one === 'number') return [one, one];
     const [, from, to] = STATUS_RANGE.exec(one) ?? [];
@@ -196,3 +196,51 @@ function memberReader(member: string): (text: string) => string {
   const pattern = new RegExp(String.raw`["']?\b${name}\b["']?\s*[:=]\s*["']?(\d+(?:\.\d+)?)`, 'i');
   return (text) => pattern.exec(text)?.[1] ?? '';
 }
+
+/** A mistake in a profile, and the way to its place. */
+export interface ProfileProblem {
+  readonly path: readonly (string | number)[];
+  readonly message: string;
+}
+
+/**
+ * Finds rules that can never fit, because those before them fit whatever they would. They break
+ * nothing, but were meant to say something.
+ */
+export function findDeadRules({
+  content: { rules = [] },
+}: {
+  readonly content: { readonly rules?: readonly RuleFile[] | undefined };
+}): readonly ProfileProblem[] {
+  return rules.flatMap((rule, at) => {
+    const before = rules.slice(0, at).filter((earlier) => asksNoMore(earlier.when, rule.when));
+    const taken = before.map((earlier) => statusesOf(earlier));
+    const isDead = [...statusesOf(rule)].every((status) => taken.some((set) => set.has(status)));
+    if (!isDead || before.length === 0) return [];
+    const names = before.map((earlier) => rules.indexOf(earlier) + 1);
+    const by = names.length === 1 ? `rule ${names[0]} fits` : `rules ${names.join(', ')} fit`;
+    const message = `rule ${at + 1} can never fit: ${by} whatever it would; move it up, or leave it out`;
+    return [{ path: ['rules', at], message }];
+  });
+}
+
+type When = RuleFile['when'];
+
+/** Whether a rule asks nothing of header and body that the later one does not ask as well. */
+function asksNoMore({ header, body }: When, later: When): boolean {
+  const fitsBody = body === undefined || body === later.body;
+  if (header === undefined) return fitsBody;
+  const isSameHeader = header.name.toLowerCase() === later.header?.name.toLowerCase();
+  const fitsPattern = header.pattern === undefined || header.pattern === later.header?.pattern;
+  return fitsBody && isSameHeader && fitsPattern;
+}
+
+function statusesOf({ when: { status } }: RuleFile): ReadonlySet<number> {
+  const statuses = new Set<number>();
+  for (const [from, to] of status === undefined ? [ALL] : rangesOf(status)) {
+    for (let one = from; one <= to; one += 1) statuses.add(one);
+  }
+  return statuses;
+}
+
+const ALL = [100, 599] as const;

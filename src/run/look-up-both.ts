@@ -3,10 +3,9 @@ import type { RunInstruments } from '../metrics/metrics.ts';
 import { createHashTable } from '../producer/distinct-domains.ts';
 import type { Progress, RowProgress, RunEvent } from '../watch/events.ts';
 import type { Stop, StopReason } from '../worker/stop-switch.ts';
-import type { LookupTotals } from './lookups/look-up-all.ts';
+import { addTotals, type LookupTotals } from './lookups/look-up-all.ts';
 import type { LookUpAllOptions } from './lookups/look-up-state.ts';
 import type { PlannedRun } from './plan.ts';
-import { addTotals } from './sample.ts';
 import type { ApiOfRun, TwoApis } from './two-apis.ts';
 
 /** What one pass of lookups has of its own. */

@@ -1,5 +1,4 @@
 import type { OutcomeStatus } from '../brand/outcome.ts';
-import type { Field } from '../collector/fields/fields.ts';
 import type { OutputColumn } from '../collector/output/output-columns.ts';
 import type { Job } from '../options/api.ts';
 import type { Dated } from '../store/freshness.ts';
@@ -141,51 +140,4 @@ export function nameApis(first: Job, second: Job): readonly [string, string] {
     string,
     string,
   ];
-}
-
-/** The columns that were asked for, and how each API's answers have them. */
-export interface FieldsOfRun {
-  readonly columns: readonly Field[];
-  /** The fields of these columns in what a row of a domain has, in their order. */
-  readonly of: (domain: string, isStale: boolean) => readonly Field[];
-}
-
-/**
- * The columns of a run that does not flatten its answers. Where profiles have columns, those of both
- * are joined by their names, and each API's expression finds its own value.
- */
-export function fieldsOf({
-  job,
-  apis,
-}: {
-  readonly job: Job;
-  readonly apis: Pick<TwoApis, 'apiOf'> | undefined;
-}): FieldsOfRun | undefined {
-  const { fields: first } = job.settings;
-  const { fields: second } = job.second?.settings ?? {};
-  if (!first) return undefined;
-  if (!apis || !second || isSame(first, second)) return { columns: first, of: () => first };
-  const names = [...new Set([...first, ...second].map(({ name }) => name))];
-  const pick = (fields: readonly Field[]): readonly Field[] =>
-    names.map((name) => fields.find((field) => field.name === name) ?? nothing(name));
-  const sides = { first: pick(first), second: pick(second) };
-  return {
-    columns: sides.first.map((field, at) => joined(field, sides.second[at] ?? field)),
-    of: (domain, isStale) => sides[apis.apiOf(domain, isStale)],
-  };
-}
-
-function isSame(one: readonly Field[], other: readonly Field[]): boolean {
-  const describe = ({ name, expression }: Field): string => JSON.stringify([name, expression]);
-  return one.map(describe).join() === other.map(describe).join();
-}
-
-/** A column that answers of one API do not have. */
-function nothing(name: string): Field {
-  return { name, valueOf: () => undefined };
-}
-
-function joined(one: Field, other: Field): Field {
-  const expressions = [one.expression, other.expression].filter((text) => text !== undefined);
-  return { ...one, expression: [...new Set(expressions)].join(' | ') };
 }
