@@ -4,7 +4,7 @@ import { readVersion } from '../version.ts';
 import { addApiCommand } from './api.ts';
 import { addAppCommand } from './app.ts';
 import type { CliContext } from './command.ts';
-import { addEnrichCommand, addRunCommand } from './enrich.ts';
+import { addEnrichCommand, addRunCommand, addTryCommand } from './enrich.ts';
 import {
   addAddCommand,
   addCollectCommand,
@@ -14,7 +14,6 @@ import {
 import { addSandboxCommand } from './sandbox.ts';
 import { addScheduleCommand } from './schedule.ts';
 import { addStoreCommand } from './store.ts';
-import { addTryCommand } from './try.ts';
 
 /** Builds the command line. Commands return or throw; the caller ends the process. */
 export function createProgram(context: CliContext): Command {

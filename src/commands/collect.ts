@@ -1,5 +1,5 @@
 import { openBackfillWriter } from '../collector/backfill/backfill-writer.ts';
-import { openBackfillFolder } from '../collector/backfill/open-folder.ts';
+import { openBackfillFolder } from '../collector/backfill/journal.ts';
 import { toLines } from '../collector/backfill/outcome-lines.ts';
 import { BrandfillError, type OnNotice } from '../common/errors.ts';
 import { aborted, createCallbackGuard, createCloser, within } from '../common/lifetime.ts';
