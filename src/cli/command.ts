@@ -1,7 +1,11 @@
 import { type Command, Option } from 'commander';
-import type { OnNotice } from '../common/errors.ts';
-import { BrandfillError } from '../common/errors.ts';
-import { describeError, EXIT, exitCodeOfError } from '../common/exit-codes.ts';
+import {
+  BrandfillError,
+  describeError,
+  EXIT,
+  exitCodeOfError,
+  type OnNotice,
+} from '../common/errors.ts';
 import { withoutSecrets } from '../common/secrets.ts';
 import { printableLines } from '../common/text.ts';
 import type { Declaration, Declarations } from '../options/declaration.ts';

@@ -1,7 +1,6 @@
 import { createInterface } from 'node:readline/promises';
 import { type Command, Option } from 'commander';
-import { BrandfillError } from '../common/errors.ts';
-import { EXIT } from '../common/exit-codes.ts';
+import { BrandfillError, EXIT } from '../common/errors.ts';
 import { isPiped } from '../common/files.ts';
 import { createRunId } from '../common/hashes.ts';
 import { toCleanJson, withoutSecrets } from '../common/secrets.ts';

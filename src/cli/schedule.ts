@@ -1,6 +1,5 @@
 import type { Command } from 'commander';
-import { BrandfillError } from '../common/errors.ts';
-import { EXIT } from '../common/exit-codes.ts';
+import { BrandfillError, EXIT } from '../common/errors.ts';
 import { formatDuration } from '../common/format.ts';
 import { isTimezone, printable } from '../common/text.ts';
 import type { ListSchedulesOptions, ScheduleOptions } from '../index.ts';

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { findJsonObject } from '../brand/json-object.ts';
 import type { ByteWriter, ReadyCells, RowBytes } from '../rows/row-format.ts';
-import type { OutcomeHead } from '../store/outcome-codec.ts';
+import type { OutcomeHead } from '../store/entries.ts';
 import type { MadeCells, ReadyAnswer } from '../store/ready-cells.ts';
 import type { OutcomeStore } from '../store/store.ts';
 import type { Field } from './fields/fields.ts';

@@ -1,5 +1,5 @@
 import type { EnrichedRow } from '../collector/output/output-columns.ts';
-import { describeError } from '../common/exit-codes.ts';
+import { describeError } from '../common/errors.ts';
 import type { RunControl } from '../common/run-control.ts';
 import { createJob, type Job } from '../options/api.ts';
 import type { OptionsOf } from '../options/declaration.ts';

@@ -1,7 +1,6 @@
 import { existsSync, type Stats, statSync } from 'node:fs';
 import { basename, dirname, extname, resolve } from 'node:path';
-import { BrandfillError } from '../common/errors.ts';
-import { describeError, exitCodeOfError } from '../common/exit-codes.ts';
+import { BrandfillError, describeError, exitCodeOfError } from '../common/errors.ts';
 import { isSameFile, makeFolder } from '../common/files.ts';
 import { createCallbackGuard } from '../common/lifetime.ts';
 import { keepSecret, withoutSecrets } from '../common/secrets.ts';

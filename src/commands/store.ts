@@ -14,8 +14,7 @@ import {
 import type { Declarations, OptionsOf, SettingsOf } from '../options/declaration.ts';
 import { checkOptions, libraryNaming, type OptionKind } from '../options/read-options.ts';
 import { normalizeDomain } from '../rows/domain/domain.ts';
-import { readEntries } from '../store/entries.ts';
-import { decodeOutcome } from '../store/outcome-codec.ts';
+import { decodeOutcome, readEntries } from '../store/entries.ts';
 import { formatOutcomeLine } from '../store/outcome-line.ts';
 import { type Deleted, deleteDomains, type Pruned, pruneTables } from '../store/removal.ts';
 import { countStore, type StoreStats } from '../store/stats.ts';

@@ -1,4 +1,4 @@
-import { isDone } from '../common/exit-codes.ts';
+import { isDone } from '../common/errors.ts';
 import { freeBytes } from '../common/files.ts';
 import { JOB_STATES, type QueueReading, type ReadQueues } from '../queue/bullmq/queues.ts';
 import type { ScheduledJob } from '../schedule/group.ts';

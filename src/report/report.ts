@@ -1,6 +1,6 @@
 import { sentenceOn } from '../brand/network-error.ts';
 import type { RowStatus } from '../collector/joined-row.ts';
-import { exitCodeOfError } from '../common/exit-codes.ts';
+import { exitCodeOfError } from '../common/errors.ts';
 import { costOf, round, roundOrNull } from '../common/format.ts';
 import { redactDeep } from '../common/secrets.ts';
 import { shortenTo } from '../common/text.ts';

@@ -3,9 +3,9 @@ import { resolve } from 'node:path';
 import { unlessAborted } from '../common/lifetime.ts';
 import type { Job } from '../options/api.ts';
 import type { LogosOfRun, SavedLogos } from './logos.ts';
-import type { Pass } from './look-up-both.ts';
 import { addTotals, type LookupTotals, lookUpAll } from './lookups/look-up-all.ts';
 import { makeStore, type PlannedRun } from './plan.ts';
+import type { Pass } from './two-apis.ts';
 
 /** A run whose lookups are over. */
 export interface LookedUpRun extends PlannedRun {
@@ -62,7 +62,7 @@ async function lookUpDue(
   const part = isLeftOut ? 'sample' : 'all';
   const look = (pass: Pass): Promise<LookupTotals> => lookUpPass(run, part, pass);
   if (apis) {
-    const { lookUpAtBoth } = await import('./look-up-both.ts');
+    const { lookUpAtBoth } = await import('./two-apis.ts');
     return await lookUpAtBoth({ ...run, apis }, isOut, look);
   }
   return await look({

@@ -8,7 +8,7 @@ import {
   openEarlierOutput,
   readFailureColumns,
 } from '../collector/earlier-output.ts';
-import { createFill, type Fill } from '../collector/fill.ts';
+import type { Fill } from '../collector/fill.ts';
 import { createRowNotes } from '../collector/row-notes.ts';
 import { BrandfillError } from '../common/errors.ts';
 import type { Closable, Closer } from '../common/lifetime.ts';
@@ -100,7 +100,10 @@ export async function open(
   tellAll([...(source.notices ?? []), ...notices, ...(noticesOf?.(column) ?? [])]);
   const choose = (name: string): RowColumn => chooseColumn(source, own, name);
   const rules = fills?.map(({ column, field }) => ({ column: choose(column), field })) ?? [];
-  const fill = rules.length === 0 ? undefined : createFill(rules, format);
+  const fill =
+    rules.length === 0
+      ? undefined
+      : (await import('../collector/fill.ts')).createFill(rules, format);
   const notes = createRowNotes({
     key: key === undefined ? undefined : choose(key),
     filled: rules.map((rule) => rule.column),

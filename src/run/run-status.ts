@@ -1,5 +1,5 @@
 import { hostname } from 'node:os';
-import { describeError } from '../common/exit-codes.ts';
+import { describeError } from '../common/errors.ts';
 import { SHUTDOWN_TIMEOUT_MS, within } from '../common/lifetime.ts';
 import { createRunControl, type RunControl } from '../common/run-control.ts';
 import { toCleanJson } from '../common/secrets.ts';

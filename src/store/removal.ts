@@ -1,8 +1,7 @@
 import { setImmediate } from 'node:timers/promises';
 import type { Database } from 'lmdb';
 import type { Shape } from '../brand/shape.ts';
-import { readTable, timeIn } from './entries.ts';
-import { decodeHead } from './outcome-codec.ts';
+import { decodeHead, readTable, timeIn } from './entries.ts';
 import { forgetSavedColumns, pruneSavedColumns } from './saved-columns.ts';
 import { endpointIdsIn, keyOf, type StoreTables } from './tables.ts';
 

@@ -4,9 +4,8 @@ import type { Changes } from '../changes/changes.ts';
 import { isListed, type JoinedRow, type OutputRow } from '../joined-row.ts';
 import type { OutputColumn, OutputColumns } from './output-columns.ts';
 import { createOutputStream, type OutputFile, openOutputFile } from './output-file.ts';
-import { kindOfOutput } from './output-kind.ts';
 import { type LockedPaths, lockOutputs, type OutputLock } from './output-lock.ts';
-import type { SheetNames } from './output-paths.ts';
+import { kindOfOutput, type SheetNames } from './output-paths.ts';
 import {
   type BegunOutput,
   createTableFile,

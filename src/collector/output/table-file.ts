@@ -5,7 +5,7 @@ import type { ByteWriter, RowFormat, RowKind, RowWriter } from '../../rows/row-f
 import { readFromStart } from '../../rows/spool.ts';
 import type { OutputColumns } from './output-columns.ts';
 import { type OutputFile, readAt } from './output-file.ts';
-import { delimiterOfOutput, kindOfOutput } from './output-kind.ts';
+import { delimiterOfOutput, kindOfOutput } from './output-paths.ts';
 import type { TableFileOptions, TableOptions, WorkbookFile } from './workbook-file.ts';
 
 /** What must be known of an output before its rows are written early. */
