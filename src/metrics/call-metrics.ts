@@ -35,7 +35,7 @@ export function createCallMetrics(metrics: Metrics): MeasureWorker {
   });
   const throttled = metrics.counter(
     'brandfill_throttled_calls_total',
-    'Calls that were answered 429.',
+    'Calls that the API refused for the moment (429 and the like).',
   );
   const retries = metrics.counter('brandfill_retries_total', 'Retries of lookups after a failure.');
   const billed = metrics.counter(

@@ -592,7 +592,7 @@ function readUser(path: string): StoreUser | undefined {
 function writeUser(path: string, user: StoreUser): void {
   try {
     mkdirSync(dirname(path), { recursive: true, mode: PRIVATE_FOLDER });
-    writeFileSync(path, `${JSON.stringify(user)}\n`);
+    writeFileSync(path, `${JSON.stringify(user)}\n`, { mode: PRIVATE.mode });
   } catch {
     // The lock of LMDB is what counts.
   }
