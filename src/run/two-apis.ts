@@ -4,6 +4,8 @@ import { countOf } from '../common/format.ts';
 import type { RunInstruments } from '../metrics/metrics.ts';
 import type { Job } from '../options/api.ts';
 import { createHashTable } from '../producer/distinct-domains.ts';
+import type { Plan } from '../producer/plan.ts';
+import type { RowIndex } from '../producer/row-index.ts';
 import type { Dated } from '../store/freshness.ts';
 import { NOTHING_READY } from '../store/ready-cells.ts';
 import type { OutcomeStore } from '../store/store.ts';
@@ -11,7 +13,7 @@ import type { Progress, RowProgress, RunEvent } from '../watch/events.ts';
 import type { Stop, StopReason } from '../worker/stop-switch.ts';
 import { addTotals, type LookupTotals } from './lookups/look-up-all.ts';
 import type { LookUpAllOptions } from './lookups/look-up-state.ts';
-import type { PlannedRun } from './plan.ts';
+import type { RunContext } from './run-context.ts';
 
 // A run may ask a second API what the first does not know (`--then`). Each has its own entries in the
 // store, its own pass of lookups (`lookUpAtBoth`), pace and budget. Which of the two a domain's
@@ -168,6 +170,16 @@ const GOES_ON: ReadonlySet<StopReason> = new Set([
   'outage',
 ]);
 
+/** A planned run, as far as its passes need it. */
+interface RunAtBoth {
+  readonly job: Job;
+  readonly context: RunContext;
+  readonly plan: Plan;
+  readonly index: RowIndex;
+  readonly apis: TwoApis;
+  readonly startedAtMs: number;
+}
+
 /**
  * Asks the first API what is due there, and then the second what the first does not know, from this
  * night or earlier ones. Each in a pass of its own, with its own pace, budget and entries in the
@@ -176,7 +188,7 @@ const GOES_ON: ReadonlySet<StopReason> = new Set([
  * @param isLeftOut domains that are not looked up now
  */
 export async function lookUpAtBoth(
-  run: PlannedRun & { readonly apis: TwoApis },
+  run: RunAtBoth,
   isLeftOut: (domain: string) => boolean,
   lookUp: LookUpPass,
 ): Promise<LookupTotals> {
@@ -221,7 +233,7 @@ interface PassedOn {
 }
 
 async function findPassedOn(
-  { index, apis, startedAtMs }: PlannedRun & { readonly apis: TwoApis },
+  { index, apis, startedAtMs }: RunAtBoth,
   isLeftOut: (domain: string) => boolean,
 ): Promise<PassedOn> {
   const distinct = createHashTable();
@@ -243,7 +255,7 @@ async function findPassedOn(
 /** What a pass reports, under the name of its API. */
 function observed(
   api: ApiOfRun,
-  { onEvent, instruments }: PlannedRun['context'],
+  { onEvent, instruments }: RunContext,
   seen: (progress: Progress) => Progress,
 ): Pick<Pass, 'onEvent' | 'instruments'> {
   return {
