@@ -138,11 +138,11 @@ const MEANINGS: readonly (readonly [
   statuses: readonly [from: number, to: number],
   StatusMeaning,
 ])[] = [
-  [[200, 201], 'found'],
   [[202, 202], 'pending'],
-  [[203, 203], 'found'], // what a proxy has changed, or a version that is about to go
   [[204, 205], 'not_found'], // no content
-  [[206, 206], 'found'],
+  // 203 is what a proxy has changed, or a version that is about to go. One that is not known counts
+  // as 200 (RFC 9110, 15).
+  [[200, 299], 'found'],
   [[300, 399], 'redirect'],
   [[401, 401], 'unauthorized'],
   [[402, 402], 'quota_used_up'],
@@ -203,16 +203,27 @@ export function judge(evidence: Evidence): Answer {
 
 /**
  * A refusal, or a server that fails, which says "later" itself is about the moment, whatever its
- * status: it has `Retry-After`, or states a limit with nothing left and its reset.
+ * status: it has `Retry-After`, states a limit with nothing left and its reset, or says in its body
+ * that calls were too many.
  */
-function sayLater({ httpStatus, stated }: Evidence): Answer | undefined {
-  if (stated === undefined || !MAY_SAY_LATER.has(meaningOf(httpStatus))) return undefined;
+function sayLater({ httpStatus, stated, body }: Evidence): Answer | undefined {
+  if (!MAY_SAY_LATER.has(meaningOf(httpStatus))) return undefined;
   const isFailing = httpStatus >= 500;
   // The reset of a limit is not when a server that fails is back, unless 503 is how it limits calls.
-  const retryAfterMs = isFailing && httpStatus !== 503 ? stated.retryAfterMs : laterOf(stated);
-  if (retryAfterMs === undefined || (isFailing && retryAfterMs === 0)) return undefined;
+  const retryAfterMs = isFailing && httpStatus !== 503 ? stated?.retryAfterMs : laterOf(stated);
+  const isSaid = !isFailing && saysTooMany(body);
+  if (retryAfterMs === undefined ? !isSaid : isFailing && retryAfterMs === 0) return undefined;
   return { kind: 'throttled', httpStatus, retryAfterMs };
 }
+
+function saysTooMany({ said }: BodyText): boolean {
+  // The address of a page about limits may stand in any refusal.
+  return TOO_MANY.test(said.slice(0, ERROR_BODY_BYTES).replaceAll(/\bhttps?:\S+/gi, ''));
+}
+
+/** How refusals say that calls were too many, in words or as a code. */
+const TOO_MANY =
+  /too.?many.?(?:requests|calls)|rate.?limit(?:ed|ing|.{0,20}(?:exceed|reach|hit|error))|(?:exceed|reach|hit).{0,30}rate.?limit|throttl(?:ed|ing)/i;
 
 const MAY_SAY_LATER: ReadonlySet<StatusMeaning> = new Set(['rejected', 'forbidden', 'try_again']);
 

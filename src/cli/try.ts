@@ -89,7 +89,9 @@ function reporterOf(say: (line: string) => void): (event: RunEvent) => void {
     if (event.type === 'stopping') isQuiet = true;
     if (event.type !== 'progress' || isQuiet || event.throttled === 0) return;
     isQuiet = true;
-    say('Note: The API answers 429 (slow down): waiting until it lets calls through again.');
+    say(
+      'Note: The API throttles calls (429 and the like): waiting until it lets calls through again.',
+    );
   };
 }
 

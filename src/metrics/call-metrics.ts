@@ -38,7 +38,7 @@ export function createCallMetrics(metrics: Metrics): MeasureWorker {
   });
   const throttled = new Counter({
     name: 'brandfill_throttled_calls_total',
-    help: 'Calls that were answered 429.',
+    help: 'Calls that the API refused for the moment (429 and the like).',
     registers,
   });
   const retries = new Counter({

@@ -343,13 +343,13 @@ const CALL_OPTIONS = {
   maxCalls: {
     kind: integer(1, Number.MAX_SAFE_INTEGER),
     description:
-      'stop after N calls (429s do not count); the remaining rows are skipped, and the next run takes them up',
+      'stop after N calls (throttled ones do not count); the remaining rows are skipped, and the next run takes them up',
   },
   /** Stop after this many calls of all runs with this credential, such as `'1000/day'`, in UTC. */
   maxCallsPer: {
     kind: CALLS_PER,
     description:
-      'stop after N calls in a calendar min, hour, day or month (UTC), such as 1000/day; the calls of all runs with this credential count together, 429s do not count',
+      'stop after N calls in a calendar min, hour, day or month (UTC), such as 1000/day; the calls of all runs with this credential count together, throttled ones do not',
   },
   /** Stop before the API bills more than this, in the units of its profile; needs `api`. */
   maxCost: {
@@ -595,7 +595,7 @@ const THEN_OPTIONS = {
   /** The same as `maxCalls`, for the second API. */
   thenMaxCalls: {
     kind: integer(1, Number.MAX_SAFE_INTEGER),
-    description: 'ask the second API no more after N calls (429s do not count)',
+    description: 'ask the second API no more after N calls (throttled ones do not count)',
   },
   /** The same as `maxCallsPer`, for the second API. */
   thenMaxCallsPer: {

@@ -1,7 +1,7 @@
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
-import { basename, extname, join } from 'node:path';
+import { basename, extname, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { type Document, isMap, isScalar, isSeq, LineCounter, type Node, parseDocument } from 'yaml';
+import type { Document, Node } from 'yaml';
 import type { z } from 'zod';
 import type { Answer } from '../brand/answer.ts';
 import type { AnswerFacts, ApiProfile, Billing } from '../brand/api-profile.ts';
@@ -17,6 +17,7 @@ import {
   describeYamlError,
   findTooLong,
   type JobFileIssues,
+  loadYaml,
 } from '../options/yaml-files.ts';
 import { shorten } from '../rows/columns/names.ts';
 import { compileBatch, holds } from './batch.ts';
@@ -66,10 +67,19 @@ export function readProfile(nameOrFile: string, findMore: FindProblems = () => [
 /** Finds what is wrong with a profile that can be used nevertheless. */
 type FindProblems = (profile: Profile) => readonly ProfileProblem[];
 
-/** The text of a profile as it stands in its file. @throws BrandfillError as `readProfile` */
+/**
+ * The text of a profile as it stands in its file; of a shipped one, with the way to its schema from the
+ * present folder, where a copy of it will be kept.
+ *
+ * @throws BrandfillError as `readProfile`
+ */
 export function readProfileText(nameOrFile: string): string {
-  return readText(isProfileFile(nameOrFile) ? nameOrFile : shippedFile(nameOrFile));
+  if (isProfileFile(nameOrFile)) return readText(nameOrFile);
+  const toSchema = `$schema=${relative('', join(shippedFolder(), SCHEMA))}`;
+  return readText(shippedFile(nameOrFile)).replace(`$schema=${SCHEMA}`, () => toSchema);
 }
+
+const SCHEMA = 'profile.schema.json';
 
 /** The names of the profiles that come with Brandfill, in the order of the alphabet. */
 export function shippedProfiles(): readonly string[] {
@@ -103,6 +113,7 @@ export function parseProfile(
   text: string,
   findMore: FindProblems = () => [],
 ): Profile {
+  const { LineCounter, parseDocument } = loadYaml();
   const lines = new LineCounter();
   const doc = parseDocument(text, { lineCounter: lines, prettyErrors: false });
   const issues = createIssues(file, lines);
@@ -245,6 +256,7 @@ function messageOf(
 }
 
 function describe(issue: z.core.$ZodIssue, value: unknown): string {
+  const { isMap, isSeq } = loadYaml();
   switch (issue.code) {
     case 'invalid_type': {
       const received = isMap(value) ? 'a map' : isSeq(value) ? 'a list' : describeKind(value);
@@ -314,6 +326,7 @@ function placeOf(path: readonly (string | number)[], doc: Document): number {
 }
 
 function keyPlace(path: readonly (string | number)[], key: string, doc: Document): number {
+  const { isMap, isScalar } = loadYaml();
   const map: unknown = path.length === 0 ? doc.contents : doc.getIn(path, true);
   const pair = isMap(map)
     ? map.items.find((item) => isScalar(item.key) && String(item.key.value) === key)

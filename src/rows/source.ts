@@ -155,14 +155,14 @@ export function unreadable(name: string, why: string, cause?: unknown): Brandfil
 /** Ctrl-Z, with which DOS ends a file. */
 const END_OF_FILE = 0x1a;
 
-/** Bytes without the sign that ends a DOS file, and the line ends that a program put behind it. */
+/** Bytes without the sign that ends a DOS file, and the line ends and NULs that a program put behind it. */
 export function trimEndOfFile(bytes: Buffer): Buffer {
   const tail = bytes.subarray(startOfTail(bytes));
   const sign = tail.indexOf(END_OF_FILE);
   return sign === -1 ? bytes : bytes.subarray(0, bytes.length - tail.length + sign);
 }
 
-/** Where bytes of nothing but line ends and that sign begin, at the end of others. */
+/** Where bytes of nothing but line ends, NULs and that sign begin, at the end of others. */
 function startOfTail(bytes: Buffer): number {
   let start = bytes.length;
   while (isOfTail(bytes[start - 1])) start -= 1;
@@ -170,7 +170,7 @@ function startOfTail(bytes: Buffer): number {
 }
 
 function isOfTail(byte: number | undefined): boolean {
-  return byte === END_OF_FILE || byte === 0x0a || byte === 0x0d;
+  return byte === END_OF_FILE || byte === 0x0a || byte === 0x0d || byte === 0;
 }
 
 /** The same for bytes in pieces. */

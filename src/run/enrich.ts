@@ -127,10 +127,10 @@ async function write(joined: JoinedRun, files: FilesOfRun): Promise<Summary> {
  * in it.
  */
 function idsOfOutput(input: ListInput, out: string, list: OpenedList): readonly string[] {
-  const { job, format, context } = list;
+  const { job, context } = list;
   const { fields, sheet } = job.settings;
-  // With --fields the user says which columns there are, and objects have none.
-  if (fields !== undefined || !format.isTable) return [];
+  // With --fields the user says which columns there are.
+  if (fields !== undefined) return [];
   const isFile = typeof input === 'string' && !isPiped(input);
   return [
     ...(context.changesId === undefined ? [] : [`job ${context.changesId}`]),

@@ -254,7 +254,7 @@ function describeWhy(stop: Stop): string {
 }
 
 function describeOnlyThrottled(throttledMs: number): string {
-  return `The API has answered nothing but 429 for ${formatDuration(throttledMs)}: the quota seems to be used up. No further call is made.`;
+  return `The API has throttled every call for ${formatDuration(throttledMs)}: the quota seems to be used up. No further call is made.`;
 }
 
 function describeRefusal(reason: StopReason, { httpStatus, said }: Refusal): string {

@@ -157,6 +157,29 @@ describe('an answer says "later"', () => {
   });
 });
 
+describe('a refusal says in its body that calls were too many', () => {
+  it.each([
+    [422, '{"errors":"Too many requests"}'],
+    [400, '{"code":"TOO_MANY_REQUESTS"}'],
+    [403, 'You have exceeded a secondary rate limit. See https://api.example/docs'],
+    [403, '{"details":"You have reached the rate limit"}'],
+    [409, 'rate limit exceeded'],
+    [400, '{"__type":"ThrottlingException"}'],
+    [403, '{"type":"rate_limited"}'],
+  ])('%i %s', (status, body) => {
+    expect(judgeOf(status, body)).toMatchObject({ kind: 'throttled', httpStatus: status });
+  });
+
+  it.each([
+    [403, '{"message":"no","docs":"https://api.example/rate-limit-exceeded"}', 'forbidden'],
+    [422, 'too many letters in this name', 'rejected'],
+    [404, 'too many requests', 'not_found'],
+    [500, 'too many requests', 'try_again'],
+  ])('or not: %i %s', (status, body, kind) => {
+    expect(judgeOf(status, body).kind).toBe(kind);
+  });
+});
+
 describe('a rule of the profile decides', () => {
   const stated: Limits = { retryAfterMs: 5 };
   const rule = 2;

@@ -200,6 +200,13 @@ describe('about the address: 200 that is no answer', () => {
 });
 
 describe('about the domain', () => {
+  it.each([201, 203, 206, 207, 226, 299])('%i with a JSON object is found', async (status) => {
+    const ended = await enrich(5, ({ domain }, response) =>
+      say(response, { name: domain }, { status }),
+    );
+    expect(ended).toMatchObject({ code: 0, statuses: { found: 5 } });
+  });
+
   it.each([204, 205])('%i is not found, and not asked again', async (status) => {
     const ended = await enrich(10, (call, response, request) =>
       call.at % 2 ? response.writeHead(status).end() : found(call, response, request),

@@ -42,6 +42,7 @@ describe('openSource', () => {
       `\uFEFF\uFEFF\uFEFF${text}\x1a`,
       Buffer.from(`\uFEFF\uFEFF${text}\x1a\x1a`, 'utf16le'),
       `${text}\x1a\r\n\x1a\n`,
+      `${text}\x1a\x1a\0\0\0`,
     ]) {
       const source = await open(list);
       expect(source.sample.toString()).toBe(text);
