@@ -1,5 +1,5 @@
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
-import { basename, extname, join } from 'node:path';
+import { basename, extname, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Document, Node } from 'yaml';
 import type { z } from 'zod';
@@ -67,10 +67,19 @@ export function readProfile(nameOrFile: string, findMore: FindProblems = () => [
 /** Finds what is wrong with a profile that can be used nevertheless. */
 type FindProblems = (profile: Profile) => readonly ProfileProblem[];
 
-/** The text of a profile as it stands in its file. @throws BrandfillError as `readProfile` */
+/**
+ * The text of a profile as it stands in its file; of a shipped one, with the way to its schema from the
+ * present folder, where a copy of it will be kept.
+ *
+ * @throws BrandfillError as `readProfile`
+ */
 export function readProfileText(nameOrFile: string): string {
-  return readText(isProfileFile(nameOrFile) ? nameOrFile : shippedFile(nameOrFile));
+  if (isProfileFile(nameOrFile)) return readText(nameOrFile);
+  const toSchema = `$schema=${relative('', join(shippedFolder(), SCHEMA))}`;
+  return readText(shippedFile(nameOrFile)).replace(`$schema=${SCHEMA}`, () => toSchema);
 }
+
+const SCHEMA = 'profile.schema.json';
 
 /** The names of the profiles that come with Brandfill, in the order of the alphabet. */
 export function shippedProfiles(): readonly string[] {

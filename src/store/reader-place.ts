@@ -1,7 +1,7 @@
 import { mkdirSync, readdirSync, readFileSync, rmdirSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import * as lmdb from 'lmdb';
-import { PRIVATE_FOLDER } from '../common/files.ts';
+import { PRIVATE, PRIVATE_FOLDER } from '../common/files.ts';
 import {
   describeOwner,
   describeSelf,
@@ -158,7 +158,7 @@ function readUser(path: string): StoreUser | undefined {
 function writeUser(path: string, user: StoreUser): void {
   try {
     mkdirSync(dirname(path), { recursive: true, mode: PRIVATE_FOLDER });
-    writeFileSync(path, `${JSON.stringify(user)}\n`);
+    writeFileSync(path, `${JSON.stringify(user)}\n`, { mode: PRIVATE.mode });
   } catch {
     // The lock of LMDB is what counts.
   }

@@ -35,7 +35,12 @@ export interface LockOutputOptions {
   readonly self?: Owner;
   /** The advice to users other than waiting for the holder. @default 'choose another output' */
   readonly advice?: string;
+  /** Who may read who holds it. @default everybody */
+  readonly mode?: number;
 }
+
+/** Others may have to tell whether the holder is alive. None of them may say that it is not. */
+const READABLE = 0o644;
 
 /** The contents of the lock file. */
 interface Holder extends Owner {
@@ -58,6 +63,7 @@ export async function lockOutput(
     beatMs = BEAT_MS,
     self = describeSelf(),
     advice = 'choose another output',
+    mode = READABLE,
   }: LockOutputOptions = {},
 ): Promise<OutputLock> {
   if (path === '-') return NO_LOCK;
@@ -67,7 +73,7 @@ export async function lockOutput(
   const file = `${target}.lock`;
   const mine: Holder = { ...self, since: new Date().toISOString() };
   for (;;) {
-    if (await refused(path, () => tryToTake(file, { target, mine }))) break;
+    if (await refused(path, () => tryToTake(file, { target, mine, mode }))) break;
     const holder = readHolder(file);
     if (holder === undefined) continue; // it was released just now
     if (holder === UNREADABLE) throw inUse(path, { holder, advice });
@@ -88,34 +94,26 @@ const releasedTokens = new Set<string>();
 interface Place {
   readonly target: string;
   readonly mine: Holder;
+  readonly mode: number;
 }
 
 /** Creates the file with its full contents. Returns false when it exists already. */
-async function tryToTake(file: string, { target, mine }: Place): Promise<boolean> {
+async function tryToTake(file: string, { target, mine, mode }: Place): Promise<boolean> {
   const temporary = temporaryBeside(target);
-  const text = `${JSON.stringify(mine)}\n`;
+  const write = async (path: string): Promise<void> =>
+    await writeFile(path, `${JSON.stringify(mine)}\n`, { flag: 'wx', mode });
   try {
-    await writeFile(temporary, text, { flag: 'wx' });
-    return await tryToLink(temporary, file).catch(() => tryToWrite(file, text));
+    await write(temporary);
+    return await isNew(link(temporary, file)).catch(() => isNew(write(file)));
   } finally {
     await rm(temporary, { force: true });
   }
 }
 
-/** @throws Error when the file system has no hard links */
-async function tryToLink(temporary: string, file: string): Promise<boolean> {
+/** Whether a file was made. False when it was there; there may be no hard links on this file system. */
+async function isNew(making: Promise<void>): Promise<boolean> {
   try {
-    await link(temporary, file);
-    return true;
-  } catch (error) {
-    if (systemErrorCode(error) === 'EEXIST') return false;
-    throw error;
-  }
-}
-
-async function tryToWrite(file: string, text: string): Promise<boolean> {
-  try {
-    await writeFile(file, text, { flag: 'wx' });
+    await making;
     return true;
   } catch (error) {
     if (systemErrorCode(error) === 'EEXIST') return false;

@@ -1,4 +1,5 @@
 import type { FileHandle } from 'node:fs/promises';
+import { PRIVATE } from '../../common/files.ts';
 import type { ByteWriter, Extent, RowColumn, RowFormat, RowWriter } from '../../rows/row-format.ts';
 import type { Source } from '../../rows/source.ts';
 import { readFromStart } from '../../rows/spool.ts';
@@ -336,7 +337,9 @@ export async function lockOutputs({
     const files = [out, failures, changes].filter((path) => path !== undefined);
     for (const path of await inOrder(files)) taken.push(await lockOutput(path));
     if (manifest !== undefined) {
-      taken.push(await lockOutput(manifest, { advice: 'choose another --changes' }));
+      taken.push(
+        await lockOutput(manifest, { advice: 'choose another --changes', mode: PRIVATE.mode }),
+      );
     }
   } catch (error) {
     release();

@@ -33,8 +33,8 @@ const NAMED: Readonly<Record<string, string>> = {
   apos: "'",
 };
 /** `hxxps://acme[.]com`, so that nobody clicks on it; `jo (at) acme (dot) com`, so that no robot writes. */
-const DEFANGED_DOT = /\s*[[({](?:\.|dot)[\])}]\s*/gi;
-const DEFANGED_AT = /\s*[[({](?:@|at)[\])}]\s*/gi;
+const DEFANGED_DOT = /\s{0,5}[[({](?:\.|dot)[\])}]\s*/gi;
+const DEFANGED_AT = /\s{0,5}[[({](?:@|at)[\])}]\s*/gi;
 /** `**acme.com**` */
 const EMPHASIS = /^(\*{1,3})([^*]+)\1$/;
 /** `[https://acme.com Acme]`, `[[acme.com|Acme]]`, `[url=https://acme.com]Acme[/url]` of wikis and forums. */
