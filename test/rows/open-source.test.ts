@@ -120,7 +120,7 @@ describe('openSource', () => {
     const options = { spoolFolder: useTempFolder(), signal: aborting.signal };
     const inputs = [{ [Symbol.asyncIterator]: () => cursor }, stream];
     const opened = Promise.allSettled(inputs.map((rows) => openList(rows, options)));
-    await vi.waitFor(() => expect(cursor.next).toHaveBeenCalled());
+    await expect.poll(() => cursor.next.mock.calls.length).toBeGreaterThan(0);
     aborting.abort();
     expect((await opened).map(({ status }) => status)).toEqual(['rejected', 'rejected']);
     expect(cursor.return).toHaveBeenCalledTimes(1);
@@ -173,6 +173,20 @@ describe('openSource', () => {
     await expect(source.assertUnchanged()).resolves.toBeUndefined();
     appendFileSync(path, 'b\n');
     await expect(source.assertUnchanged()).rejects.toThrow(/changed while it was read/);
+  });
+
+  it('takes no list that is changed while it is brought into another encoding', async () => {
+    const folder = useTempFolder();
+    const path = join(folder, 'list.csv');
+    writeFileSync(path, Buffer.from('domain\nacme.com\n', 'utf16le'));
+    let isChanged = false;
+    const onRead = (): void => {
+      if (!isChanged) appendFileSync(path, Buffer.from('bolt.com\n', 'utf16le'));
+      isChanged = true;
+    };
+    await expect(openSource(path, { spoolFolder: folder, signal, onRead })).rejects.toThrow(
+      /changed while it was read/,
+    );
   });
 
   it.each([
