@@ -97,8 +97,7 @@ export function openConnections({ folder, env, onChange }: ConnectionsOptions): 
   }
 
   function keyOf(connection: SavedConnection): string | undefined {
-    const variable = variableOf(connection);
-    return keys.get(idOf(connection)) ?? (variable && env[variable]?.trim()) ?? undefined;
+    return keys.get(idOf(connection)) ?? keyOfEnv(connection, env);
   }
 
   function show(): Connection | null {
@@ -306,6 +305,28 @@ function idOf({ profile, baseUrl, auth }: SavedConnection): string {
 function variableOf({ profile }: SavedConnection): string | undefined {
   if (profile === undefined) return 'BRANDFILL_API_KEY';
   return readProfile(profile).content.request.apiKeyEnv ?? 'BRANDFILL_API_KEY';
+}
+
+/**
+ * A key of the environment goes only to the address that is said along with it, or that its profile
+ * names: whoever signs in may type any other.
+ */
+function keyOfEnv(
+  connection: SavedConnection,
+  env: Readonly<Record<string, string | undefined>>,
+): string | undefined {
+  const { profile, baseUrl } = connection;
+  const ofProfile =
+    profile === undefined ? undefined : readProfile(profile).content.request.baseUrl;
+  const isMeant = [env['BRANDFILL_BASE_URL'], ofProfile].some(
+    (meant) => meant !== undefined && withoutSlash(meant) === withoutSlash(baseUrl),
+  );
+  const variable = variableOf(connection);
+  return isMeant && variable ? env[variable]?.trim() || undefined : undefined;
+}
+
+function withoutSlash(url: string): string {
+  return url.trim().replace(/\/+$/, '');
 }
 
 /** What calls or units cost, as far as it is known. */

@@ -441,8 +441,11 @@ function cleanName(given: string): string {
   let short = stem;
   while (Buffer.byteLength(short) > 120) short = short.slice(0, -1);
   const whole = `${short.replace(/[\ud800-\udbff]$/, '')}${extension}`;
-  return whole === RECORD || whole === SAMPLES ? `list ${whole}` : whole;
+  return OWN_NAMES.has(whole.normalize('NFKC').toLowerCase()) ? `list ${whole}` : whole;
 }
+
+/** On many disks, names that differ only in case are one. */
+const OWN_NAMES: ReadonlySet<string> = new Set([RECORD, SAMPLES]);
 
 interface ListPlace {
   readonly path: string;

@@ -1,6 +1,8 @@
 import type { FileHandle } from 'node:fs/promises';
 import type { RowStatus } from '../collector/joined-row.ts';
 import { COLUMNS_BEFORE_ANSWER } from '../collector/output/output-columns.ts';
+import { createCloser } from '../common/lifetime.ts';
+import { textOfCell } from '../rows/csv/csv-writer.ts';
 import { openList } from '../rows/list-input.ts';
 import { openRows } from '../rows/open-rows.ts';
 import type { RowColumn, RowFormat } from '../rows/row-format.ts';
@@ -10,8 +12,9 @@ import { createStatusCounts } from '../watch/summary.ts';
 import type { PreviewColumn, ResultRow, RowsPage } from '../web/app/contract.ts';
 import { wordsOfStatus } from './words.ts';
 
-// A result is read once, into a file without a name that holds the texts of each row, and a few
-// bytes of memory for each: any page of it is then there at once, whatever its format.
+// A result is read once for the status and the place of each row, a few bytes of memory for each, and its
+// rows go as they are into a file without a name: any page of it is then there at once, whatever its format.
+// Only the cells of the rows of a page are read.
 
 /** The rows of a result, page by page. */
 export interface ResultTable {
@@ -49,22 +52,22 @@ const LONGEST_CELL = 500;
 /** @throws BrandfillError when a file cannot be read any more */
 export async function openResultTable(files: ResultFiles): Promise<ResultTable> {
   const { result, own, filled, domainColumn, spoolFolder, signal } = files;
-  const reasons = await readReasons(files);
-  const source = await openList(result, { spoolFolder, signal, sheet: files.sheet });
-  let spool: FileHandle | undefined;
+  const closer = createCloser();
   try {
+    const reasons = await readReasons(files);
+    const source = closer.add(await openList(result, { spoolFolder, signal, sheet: files.sheet }));
     const format = openRows(source, { prefix: 'brand_' });
     const columns = columnsOf(format, own, filled);
-    const statusAt = own.length + STATUS_AT;
-    spool = await openSpool(spoolFolder);
-    const rows = await spoolRows(spool, { source, format, columns, statusAt, spoolFolder });
-    const kept = spool;
+    const status = { index: own.length + STATUS_AT, name: 'brand_status' };
+    const spool = closer.add(await openSpool(spoolFolder));
+    const rows = await spoolRows(spool, { source, format, status, spoolFolder });
+    const textsOf = textsIn(format, columns);
     return {
-      page: async ({ status, offset, limit }) => {
-        const numbers = rows.select(status, offset, limit);
+      page: async ({ status: wanted, offset, limit }) => {
+        const numbers = rows.select(wanted, offset, limit);
         const found: ResultRow[] = [];
         for (const number of numbers.rows) {
-          const cells = await rows.read(kept, number);
+          const cells = textsOf(await rows.read(number)).map((text) => text.slice(0, LONGEST_CELL));
           const of = STATUSES[rows.statusOf(number)] ?? 'skipped';
           const row = number + 1;
           const message = wordsOfStatus(of, reasons.get(row) ?? '');
@@ -72,14 +75,28 @@ export async function openResultTable(files: ResultFiles): Promise<ResultTable> 
         }
         return { columns, domainColumn, rows: found, total: numbers.total, offset };
       },
-      close: async () => await kept.close(),
+      close: () => closer.close(),
     };
   } catch (error) {
-    await spool?.close();
+    await closer.close();
     throw error;
-  } finally {
-    await source.close();
   }
+}
+
+/** Gives the texts of a row's cells, in the order of the columns. */
+function textsIn(
+  format: RowFormat,
+  columns: readonly PreviewColumn[],
+): (raw: string) => readonly string[] {
+  const { textsOf } = format;
+  return (raw) => {
+    if (textsOf) {
+      const texts = textsOf(raw);
+      return columns.map((_, at) => texts[at] ?? '');
+    }
+    const row = format.toObject(raw);
+    return columns.map(({ name }) => textOfCell(Object.hasOwn(row, name) ? row[name] : ''));
+  };
 }
 
 /** Where the status is among the columns that were added. */
@@ -122,22 +139,21 @@ interface SpooledRows {
     offset: number,
     limit: number,
   ): { readonly rows: readonly number[]; readonly total: number };
-  read(spool: FileHandle, row: number): Promise<readonly string[]>;
+  /** The row as it is in the list. */
+  read(row: number): Promise<string>;
 }
 
 interface SpoolRowsOptions {
   readonly source: Source;
   readonly format: RowFormat;
-  readonly columns: readonly PreviewColumn[];
-  readonly statusAt: number;
+  readonly status: RowColumn;
   readonly spoolFolder: string;
 }
 
 async function spoolRows(
   spool: FileHandle,
-  { source, format, columns, statusAt, spoolFolder }: SpoolRowsOptions,
+  { source, format, status, spoolFolder }: SpoolRowsOptions,
 ): Promise<SpooledRows> {
-  const wanted: readonly RowColumn[] = columns.map(({ name }, index) => ({ index, name }));
   let statuses = new Uint8Array(1_024);
   let ends = new Float64Array(1_024);
   let count = 0;
@@ -149,32 +165,33 @@ async function spoolRows(
     pending = [];
     pendingBytes = 0;
   };
-  for await (const batch of format.scan(source, wanted[0] ?? { index: 0, name: '' }, wanted)) {
-    for (const { fields, isBlank, others = [] } of batch) {
+  for await (const batch of format.scan(source, status, [status])) {
+    const own: Buffer[] = [];
+    for (const { fields, isBlank, bytes, start, sizeBytes, others: [text = ''] = [] } of batch) {
       if (fields === 0 || isBlank) continue;
       if (count === statuses.length) {
         statuses = grown(statuses, new Uint8Array(2 * count));
         ends = grown(ends, new Float64Array(2 * count));
       }
-      const line = Buffer.from(JSON.stringify(others.map((cell) => cell.slice(0, LONGEST_CELL))));
-      statuses[count] = Math.max(0, STATUSES.indexOf((others[statusAt] ?? '') as RowStatus));
-      written += line.length;
+      statuses[count] = Math.max(0, STATUSES.indexOf(text as RowStatus));
+      written += sizeBytes;
       ends[count] = written;
-      pending.push(line);
-      pendingBytes += line.length;
+      own.push(bytes.subarray(start, start + sizeBytes));
+      pendingBytes += sizeBytes;
       count += 1;
     }
+    pending.push(Buffer.concat(own)); // the bytes are good until the next batch
     if (pendingBytes >= WRITE_BYTES) await flush();
   }
   await flush();
   return {
     statusOf: (row) => statuses[row] ?? 0,
-    select: (status, offset, limit) => {
-      if (status === undefined) {
+    select: (wanted, offset, limit) => {
+      if (wanted === undefined) {
         const length = Math.max(0, Math.min(limit, count - offset));
         return { total: count, rows: Array.from({ length }, (_, at) => offset + at) };
       }
-      const code = STATUSES.indexOf(status);
+      const code = STATUSES.indexOf(wanted);
       const rows: number[] = [];
       let total = 0;
       for (let row = 0; row < count; row += 1) {
@@ -184,11 +201,11 @@ async function spoolRows(
       }
       return { rows, total };
     },
-    read: async (handle, row) => {
+    read: async (row) => {
       const start = row === 0 ? 0 : (ends[row - 1] ?? 0);
       const line = Buffer.alloc((ends[row] ?? start) - start);
-      await handle.read(line, 0, line.length, start);
-      return JSON.parse(line.toString('utf8')) as readonly string[];
+      await spool.read(line, 0, line.length, start);
+      return line.toString('utf8');
     },
   };
 }

@@ -23,9 +23,9 @@ export interface Outcome {
   readonly reason: string;
   /** Status of the last answer; undefined when there was none. */
   readonly httpStatus: number | undefined;
-  /** Calls made for it, not counting those answered 429 or `pending`. */
+  /** Calls made for it, not counting throttled ones or `pending`. */
   readonly attempts: number;
-  /** Calls that were answered 429. Not stored. @default 0 */
+  /** Calls that the API refused for the moment (429 and the like). Not stored. @default 0 */
   readonly throttled?: number | undefined;
   /** What its calls cost, in millionths of the unit that the profile names. Not stored. @default 0 */
   readonly billedMicros?: number | undefined;

@@ -3,10 +3,11 @@ import { homedir } from 'node:os';
 import { join, resolve } from 'node:path';
 import type { AppFolder } from '../app/folder.ts';
 import { BrandfillError } from '../common/errors.ts';
+import { PRIVATE } from '../common/files.ts';
 import { type Closable, createCloser } from '../common/lifetime.ts';
 import { keepSecret } from '../common/secrets.ts';
 import { APP_OPTIONS } from '../options/command-options.ts';
-import type { OptionsOf } from '../options/options.ts';
+import type { OptionsOf } from '../options/declaration.ts';
 import { libraryNaming, type OptionKinds, readOptions } from '../options/read-options.ts';
 import type { Listener, Routes } from '../web/listener.ts';
 
@@ -78,12 +79,13 @@ export async function startApp(
   const folder = openAppFolder(resolve(dir ?? join(homedir(), 'Brandfill')));
   const closer = createCloser();
   try {
-    const lock = await lockOutput(folder.at('app'), { advice: 'use its page' }).catch(
-      async (error: unknown) => {
-        if (!(error instanceof BrandfillError) || error.code !== 'OUTPUT_IN_USE') throw error;
-        return await askOther(folder, describe('dir'));
-      },
-    );
+    const lock = await lockOutput(folder.at('app'), {
+      advice: 'use its page',
+      mode: PRIVATE.mode,
+    }).catch(async (error: unknown) => {
+      if (!(error instanceof BrandfillError) || error.code !== 'OUTPUT_IN_USE') throw error;
+      return await askOther(folder, describe('dir'));
+    });
     if ('address' in lock) return lock;
     closer.add({ close: async () => lock.release() });
     const token = given ?? randomBytes(24).toString('base64url');

@@ -1,8 +1,8 @@
 /** Counts of calls so far. */
 export interface CallCounters {
-  /** HTTP requests made, including those answered 429. */
+  /** HTTP requests made, including throttled ones. */
   calls: number;
-  /** Calls that were answered 429. */
+  /** Calls that the API refused for the moment (429 and the like). */
   throttled: number;
   /** How often lookups were retried after a failure. */
   retries: number;

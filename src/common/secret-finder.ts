@@ -27,7 +27,8 @@ export function createFinder(secrets: readonly string[], isCut: boolean): Find {
     .sort((a, b) => b.length - a.length);
   const shortest = isCut ? SHORTEST_START : (patterns.at(-1)?.length ?? 0);
   const folded = patterns.map((secret) => secret.split('').map(fold));
-  const beginnings = patterns.map((secret) => charsOf(secret.slice(0, LONGEST_BEGINNING)));
+  const gap = isAscii ? GAP_IN_ASCII : GAP_IN_ANY;
+  const beginnings = patterns.map((secret) => charsOf(secret.slice(0, LONGEST_BEGINNING), gap));
   const heads = beginnings.map((chars) =>
     chars.slice(0, isCut ? SHORTEST_START : undefined).join(''),
   );
@@ -39,8 +40,12 @@ export function createFinder(secrets: readonly string[], isCut: boolean): Find {
     'gi',
   );
   /** Whatever holds a secret in the escapes of every JSON text holds this, as does other text. */
-  const inPlainJson = new RegExp(patterns.map(withEscapesBetween).join('|'), 'i');
-  /** Bytes that are no text, with what is too short to be a secret of ASCII. */
+  const inPlainJson = new RegExp(
+    patterns.map((secret) => withEscapesBetween(secret, gap)).join('|'),
+    'i',
+  );
+  const isGap = new RegExp(gap.usual);
+  /** Bytes of a block that are no text, with what is too short to be a secret of ASCII. */
   const binary = isAscii
     ? new RegExp(`[^${TEXT}]+(?:[${TEXT}]{1,${shortest - 1}}[^${TEXT}]+)*`, 'gu')
     : /(?!)/g;
@@ -64,7 +69,9 @@ export function createFinder(secrets: readonly string[], isCut: boolean): Find {
     head.lastIndex = 0;
     for (let found = head.exec(view.text); found; found = head.exec(view.text)) {
       const { index } = found;
-      const last = Math.max(...folded.map((secret) => endOf(secret, view.text, index, isCut)));
+      const last = Math.max(
+        ...folded.map((secret) => endOf(secret, view.text, { start: index, gap: isGap, isCut })),
+      );
       head.lastIndex = Math.max(index + 1, last);
       if (last === -1) continue;
       let [start, end] = view.spanOf(index, last);
@@ -91,7 +98,7 @@ export function createFinder(secrets: readonly string[], isCut: boolean): Find {
     const seen = new Set<string>();
     let left = Math.max(LEAST_DECODED, MOST_DECODED * text.length);
     const add = (view: View): void => {
-      const dense = rewrite(rewrite(view, binary, BARRIER), GAPS, '');
+      const dense = rewrite(view.isOfBlock ? rewrite(view, binary, BARRIER) : view, GAPS, '');
       if (seen.has(dense.text)) return;
       seen.add(dense.text);
       views.push(dense);
@@ -112,13 +119,17 @@ export function createFinder(secrets: readonly string[], isCut: boolean): Find {
  * Where a secret ends that begins at a place, gaps left out, and what is a plus in a form; -1 when
  * it does not go on.
  */
-function endOf(secret: readonly string[], text: string, start: number, isCut: boolean): number {
+function endOf(
+  secret: readonly string[],
+  text: string,
+  { start, gap, isCut }: { readonly start: number; readonly gap: RegExp; readonly isCut: boolean },
+): number {
   let count = 0;
   let at = start;
   for (; at < text.length && count < secret.length; at += 1) {
     const char = fold(text.charAt(at));
     if (char === secret[count]) count += 1;
-    else if (!/[\s+]/.test(char)) break;
+    else if (!gap.test(char)) break;
   }
   if (count === secret.length) return at;
   const isAtEnd = isCut && count >= SHORTEST_START && PART_AT_END.test(text.slice(at, at + 12));
@@ -282,10 +293,10 @@ function mayHold(text: string, { least, parts, row }: Block, hasEscapes = false)
 
 const BACKSLASH = 0x5c;
 
-/** The characters of a secret. Between two may be gaps, and a plus, which is one in a form. */
-function charsOf(secret: string): readonly string[] {
+/** The characters of a secret. Between two may be gaps. */
+function charsOf(secret: string, { usual, beforePlus }: Gap): readonly string[] {
   return Array.from(secret, (char, at) => {
-    const gap = char === '+' ? String.raw`\s*` : String.raw`[\s+]*`;
+    const gap = `${char === '+' ? beforePlus : usual}*`;
     return (at === 0 ? '' : gap) + escapeRegExp(char);
   });
 }
@@ -299,7 +310,16 @@ function untilEscape([first = '', ...chars]: readonly string[]): string {
 const PART_AT_END = /^(?:[\\%&][\w#{]{0,8})?$/;
 /** Stands where no secret goes on. */
 const BARRIER = 'ÿ';
-const PART_OF_ESCAPE = String.raw`\\(?:u\{?|x)?[\da-f]{0,5}|%u?[\da-f]{0,3}|&#?\w{0,7}`;
+/** What may stand between two characters of a secret. A plus is a space in a form. */
+interface Gap {
+  readonly usual: string;
+  readonly beforePlus: string;
+}
+
+const GAP_IN_ANY: Gap = { usual: String.raw`[\s+]`, beforePlus: String.raw`\s` };
+/** In one of ASCII, all that is none may: it is shown as nothing, as a space, or as what it is not. */
+const GAP_IN_ASCII: Gap = { usual: `[^!-*,-~${BARRIER}]`, beforePlus: `[^!-~${BARRIER}]` };
+const PART_OF_ESCAPE = String.raw`\\(?:u\{?|x)?[\da-f]{0,5}|%u?[\da-f]{0,3}|&#?\w{0,31}`;
 const IN_BLOCK = /[\w+/=-]/;
 
 /**
@@ -359,24 +379,24 @@ const ESCAPE_OF_JSON = /\\(?:(["/])|[bfnrt])/g;
  * The beginning of a secret, with escapes of JSON before and between its characters. What stands in front
  * of it may have the first one for its end.
  */
-function withEscapesBetween(secret: string): string {
+function withEscapesBetween(secret: string, { usual, beforePlus }: Gap): string {
   const chars = Array.from(secret).slice(0, LONGEST_BEGINNING);
   return chars
     .map((char, at) => {
       if (at === 0) return escapeRegExp(char);
-      const gap = String.raw`(?:\\[bfnrt]|[${char === '+' ? '' : '+'}\s])*`;
+      const gap = String.raw`(?:\\[bfnrt]|${char === '+' ? beforePlus : usual})*`;
       return gap + (char === '"' || char === '/' ? String.raw`\\?` : '') + escapeRegExp(char);
     })
     .join('');
 }
 
 /** A tag of HTML, such as `<br>`, shows nothing. */
-const TAG = /<[^<>]{0,120}>/g;
+const TAG = /<[^<>]*>/g;
 
-/** HTML's names for what a credential may hold, each before its character. */
+/** HTML's names for what a credential may hold, each before its character. All others are of gaps. */
 const ENTITIES: ReadonlyMap<string, string> = new Map(
   Array.from(
-    String.raw`excl!quot"num#dollar$percnt%amp&apos'lpar(rpar)ast*midast*plus+commat@comma,period.sol/colon:semi;lt<equals=gt>quest?lsqb[lbrack[bsol\rsqb]rbrack]hat^lowbar_grave${'`'}lcub{lbrace{verbar|vert|rcub}rbrace}nbsp tab newline shy `.matchAll(
+    String.raw`excl!quot"num#dollar$percnt%amp&apos'lpar(rpar)ast*midast*plus+commat@comma,period.sol/colon:semi;lt<equals=gt>quest?lsqb[lbrack[bsol\rsqb]rbrack]hat^lowbar_underbar_grave${'`'}diacriticalgrave${'`'}lcub{lbrace{verbar|vert|verticalline|rcub}rbrace}nbsp shy `.matchAll(
       /([a-z]+)([^a-z])/g,
     ),
     ([, name = '', char = '']) => [name, char],
@@ -385,16 +405,16 @@ const ENTITIES: ReadonlyMap<string, string> = new Map(
 
 const ESCAPE = new RegExp(
   [
-    String.raw`[\\%]u[\da-f]{4}|\\u\{[\da-f]{1,6}\}|(?:\\x|%)[\da-f]{2}|\\[0-7]{1,3}|\\[^]`,
-    String.raw`&(?:#x[\da-f]{1,8}|#\d{1,9}|${[...ENTITIES.keys()].join('|')});?`,
+    String.raw`[\\%]u[\da-f]{4}|\\[ux]\{0*[\da-f]{1,6}\}|(?:\\x|%)[\da-f]{2}|\\[0-7]{1,3}|\\[^]`,
+    String.raw`&(?:#x0*[\da-f]{1,8}|#0*\d{1,9}|${[...ENTITIES.keys()].join('|')});?|&[a-z][a-z\d]{1,30};`,
   ].join('|'),
   'gi',
 );
 
 function meaningOf(escape: string): string {
   const name = ENTITIES.get(escape.replaceAll(/[&;]/g, '').toLowerCase());
-  if (escape.startsWith('&') && name !== undefined) return name;
-  const [, digits] = /^(?:[\\%]u\{?|\\x|%|&#x)([\da-f]+)/i.exec(escape) ?? [];
+  if (/^&[^#]/.test(escape)) return name ?? '';
+  const [, digits] = /^(?:[\\%]u\{?|\\x\{?|%|&#x)([\da-f]+)/i.exec(escape) ?? [];
   if (digits !== undefined) return charOf(digits, 16);
   const [, octal, decimal] = /^(?:\\([0-7]+)|&#(\d+))/.exec(escape) ?? [];
   if (octal !== undefined || decimal !== undefined)

@@ -206,7 +206,13 @@ export function isShort(secret: string): boolean {
 function partsOf(secret: string): readonly string[] {
   const [user = '', password = ''] = basicPair(secret).split(/:(.*)/s);
   const part = password.length < SHORTEST_PART ? user : password;
-  return [secret, part].filter((text) => text !== '');
+  return [secret, part].flatMap((text) => (text === '' ? [] : [text, ...asNumber(text)]));
+}
+
+/** A secret of nothing but digits, as programs write numbers that are large. */
+function asNumber(secret: string): readonly string[] {
+  const isExact = /^[1-9]\d*$/.test(secret) && Number.isSafeInteger(Number(secret));
+  return isExact && !isShort(secret) ? [Number(secret).toExponential().replace('+', '')] : [];
 }
 
 function createShortRedactor(secrets: readonly string[]): (text: string) => string {

@@ -230,7 +230,7 @@ export class CallsInFlight {
 export interface GateWaits {
   /** The API stated the wait. */
   readonly told: number;
-  /** The API answered 429 without stating a wait. */
+  /** The API throttled calls without stating a wait. */
   readonly backingOff: number;
 }
 

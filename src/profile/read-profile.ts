@@ -1,11 +1,18 @@
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
-import { basename, extname, join } from 'node:path';
-import { fileURLToPath } from 'node:url';
-import { type Document, isMap, isScalar, isSeq, LineCounter, type Node, parseDocument } from 'yaml';
+import { basename, extname, join, relative } from 'node:path';
+import { domainToASCII, fileURLToPath } from 'node:url';
+import type { Document, Node } from 'yaml';
 import type { z } from 'zod';
 import type { Answer } from '../brand/answer.ts';
-import type { AnswerFacts, ApiProfile, Billing } from '../brand/api-profile.ts';
+import type {
+  AnswerFacts,
+  ApiProfile,
+  BatchedAnswer,
+  BatchProfile,
+  Billing,
+} from '../brand/api-profile.ts';
 import { DOMAIN, DOMAINS } from '../brand/endpoint.ts';
+import { isJsonObject } from '../brand/json-object.ts';
 import { fieldText } from '../brand/limit-headers/time.ts';
 import { compileExpression } from '../collector/fields/expression.ts';
 import { BrandfillError, describeSystemError } from '../common/errors.ts';
@@ -17,17 +24,16 @@ import {
   describeYamlError,
   findTooLong,
   type JobFileIssues,
+  loadYaml,
 } from '../options/yaml-files.ts';
 import { shorten } from '../rows/columns/names.ts';
-import { compileBatch, holds } from './batch.ts';
-import { compileLimits } from './limits.ts';
 import {
   type BatchFile,
   type BillingFile,
   type ProfileFile,
   profileShape,
 } from './profile-schema.ts';
-import { compileRules, tolerant } from './rules.ts';
+import { compileLimits, compileRules, type ProfileProblem, tolerant } from './rules.ts';
 import { findSampleProblem, meaningOfAnswer } from './samples.ts';
 
 /** A profile, read and checked. */
@@ -42,12 +48,6 @@ export interface Profile {
   readonly content: ProfileFile;
   /** The same, ready for calls. */
   readonly api: ApiProfile;
-}
-
-/** A mistake in a profile, and the way to its place. */
-export interface ProfileProblem {
-  readonly path: readonly (string | number)[];
-  readonly message: string;
 }
 
 /**
@@ -66,10 +66,19 @@ export function readProfile(nameOrFile: string, findMore: FindProblems = () => [
 /** Finds what is wrong with a profile that can be used nevertheless. */
 type FindProblems = (profile: Profile) => readonly ProfileProblem[];
 
-/** The text of a profile as it stands in its file. @throws BrandfillError as `readProfile` */
+/**
+ * The text of a profile as it stands in its file; of a shipped one, with the way to its schema from the
+ * present folder, where a copy of it will be kept.
+ *
+ * @throws BrandfillError as `readProfile`
+ */
 export function readProfileText(nameOrFile: string): string {
-  return readText(isProfileFile(nameOrFile) ? nameOrFile : shippedFile(nameOrFile));
+  if (isProfileFile(nameOrFile)) return readText(nameOrFile);
+  const toSchema = `$schema=${relative('', join(shippedFolder(), SCHEMA))}`;
+  return readText(shippedFile(nameOrFile)).replace(`$schema=${SCHEMA}`, () => toSchema);
 }
+
+const SCHEMA = 'profile.schema.json';
 
 /** The names of the profiles that come with Brandfill, in the order of the alphabet. */
 export function shippedProfiles(): readonly string[] {
@@ -103,6 +112,7 @@ export function parseProfile(
   text: string,
   findMore: FindProblems = () => [],
 ): Profile {
+  const { LineCounter, parseDocument } = loadYaml();
   const lines = new LineCounter();
   const doc = parseDocument(text, { lineCounter: lines, prettyErrors: false });
   const issues = createIssues(file, lines);
@@ -245,6 +255,7 @@ function messageOf(
 }
 
 function describe(issue: z.core.$ZodIssue, value: unknown): string {
+  const { isMap, isSeq } = loadYaml();
   switch (issue.code) {
     case 'invalid_type': {
       const received = isMap(value) ? 'a map' : isSeq(value) ? 'a list' : describeKind(value);
@@ -314,6 +325,7 @@ function placeOf(path: readonly (string | number)[], doc: Document): number {
 }
 
 function keyPlace(path: readonly (string | number)[], key: string, doc: Document): number {
+  const { isMap, isScalar } = loadYaml();
   const map: unknown = path.length === 0 ? doc.contents : doc.getIn(path, true);
   const pair = isMap(map)
     ? map.items.find((item) => isScalar(item.key) && String(item.key.value) === key)
@@ -401,4 +413,108 @@ function microsOf(value: unknown): number | undefined {
   const number = value === '' ? Number.NaN : Number(value);
   const micros = Math.round(number * MICROS);
   return micros >= 0 && Number.isSafeInteger(micros) ? micros : undefined;
+}
+
+/** How an API is asked about several domains at once, and where their answers are in its reply. */
+function compileBatch(file: BatchFile): BatchProfile {
+  const { method = 'POST', path, params = {}, body, size, separator = ',' } = file;
+  const find = (expression: string | undefined): ((value: unknown) => unknown) =>
+    expression === undefined ? () => undefined : tolerant(compileExpression(expression));
+  const findRecords = tolerant(compileExpression(file.records ?? '@'));
+  const findDomain = find(file.domain);
+  const findStatus = find(file.status);
+  const findAnswer = file.answer === undefined ? (item: unknown) => item : find(file.answer);
+
+  const answerOf = (item: unknown): BatchedAnswer => ({
+    httpStatus: statusOf(findStatus(item)),
+    body: findAnswer(item),
+  });
+
+  return {
+    size,
+    method,
+    pathOf: (domains) => {
+      const joined = domains.map(encodeURIComponent).join(encodeURIComponent(separator));
+      const query = Object.entries(params).map(
+        ([name, value]) =>
+          `${encodeURIComponent(name)}=${value.split(DOMAINS).map(encodeURIComponent).join(joined)}`,
+      );
+      const asked = path.replaceAll(DOMAINS, joined);
+      if (query.length === 0) return asked;
+      return `${asked}${asked.includes('?') ? '&' : '?'}${query.join('&')}`;
+    },
+    bodyOf: (domains) =>
+      body === undefined || method === 'GET'
+        ? undefined
+        : JSON.stringify(fill(body, domains, separator)),
+    answersIn: (reply, domains) => {
+      const records = findRecords(reply);
+      const found = new Map<string, BatchedAnswer>();
+      if (isJsonObject(records) && file.domain === undefined) {
+        const items = new Map(
+          Object.entries(records).map(([name, item]) => [nameOf(name), item] as const),
+        );
+        for (const domain of domains) {
+          if (items.has(domain)) found.set(domain, answerOf(items.get(domain)));
+        }
+        return found;
+      }
+      if (!Array.isArray(records)) return undefined;
+      if (file.domain === undefined) {
+        // In the order in which they were asked. With one too few, nobody knows whose is missing.
+        if (records.length !== domains.length) return undefined;
+        for (const [at, domain] of domains.entries()) found.set(domain, answerOf(records[at]));
+        return found;
+      }
+      const asked = new Set(domains);
+      for (const item of records) {
+        const domain = nameOf(findDomain(item));
+        if (asked.has(domain) && !found.has(domain)) found.set(domain, answerOf(item));
+      }
+      return found;
+    },
+  };
+}
+
+/** A domain as it is asked about: in lower case and Punycode. */
+function nameOf(value: unknown): string {
+  return typeof value === 'string' ? domainToASCII(value.trim()) || value.trim() : '';
+}
+
+function statusOf(value: unknown): number | undefined {
+  const status = typeof value === 'string' ? Number(value) : value;
+  const isStatus = typeof status === 'number' && status >= 100 && status <= 599;
+  return isStatus && Number.isInteger(status) ? status : undefined;
+}
+
+/**
+ * Puts the domains into the body: `{domains}` becomes their list, or part of a text, and a list with one
+ * entry that holds `{domain}` gets such an entry for each.
+ */
+function fill(template: unknown, domains: readonly string[], separator: string): unknown {
+  if (template === DOMAINS) return domains;
+  if (typeof template === 'string') return template.replaceAll(DOMAINS, domains.join(separator));
+  if (Array.isArray(template)) {
+    const [entry] = template;
+    return template.length === 1 && holds(entry, DOMAIN)
+      ? domains.map((domain) => withDomain(entry, domain))
+      : template.map((part) => fill(part, domains, separator));
+  }
+  if (!isJsonObject(template)) return template;
+  const filled = Object.entries(template).map(([name, part]) => [
+    name,
+    fill(part, domains, separator),
+  ]);
+  return Object.fromEntries(filled);
+}
+
+/** Whether a text stands anywhere in a value. */
+function holds(value: unknown, text: string): boolean {
+  return value !== undefined && JSON.stringify(value).includes(text);
+}
+
+function withDomain(template: unknown, domain: string): unknown {
+  return JSON.parse(JSON.stringify(template), (_, part: unknown) =>
+    typeof part === 'string' ? part.replaceAll(DOMAIN, domain) : part,
+  );
 }

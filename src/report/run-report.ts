@@ -77,9 +77,9 @@ const lookups = z.strictObject({
 });
 
 const calls = z.strictObject({
-  total: count('HTTP requests made, including those answered 429.'),
+  total: count('HTTP requests made, including throttled ones.'),
   retries: count('Retries of lookups after a failure.'),
-  throttled: count('Calls that were answered 429.'),
+  throttled: count('Calls that the API refused for the moment (429 and the like).'),
   perSecond: amount('Calls per second while lookups were made.'),
   measured: count(
     'Finished calls that this process made for the run; latencies and answers cover only these. With a queue, other workers make calls too.',
@@ -110,7 +110,7 @@ const span = z.strictObject({
   atMs: amount('Start of the span, in milliseconds since the lookups began.'),
   callsPerSecond: amount('Calls started.'),
   lookupsPerSecond: amount('Lookups finished.'),
-  throttledPerSecond: amount('Calls that were answered 429.'),
+  throttledPerSecond: amount('Calls that the API refused for the moment (429 and the like).'),
   retriesPerSecond: amount('Retries of lookups.'),
   limitPerSecond: orNull(z.number(), 'Rate limit as known at the time; null while unknown.'),
   p50Ms: orNull(
@@ -120,7 +120,7 @@ const span = z.strictObject({
   p95Ms: orNull(z.number(), 'The same for 95 percent.'),
   p99Ms: orNull(z.number(), 'The same for 99 percent.'),
   toldMs: amount('How long no call could start because the API had said how long to wait.'),
-  backingOffMs: amount('The same, because the API had answered 429 without naming a time.'),
+  backingOffMs: amount('The same, because the API had throttled calls without naming a time.'),
   outageMs: amount('The same, because of an outage of the API.'),
   pausedMs: amount(
     'The same, because somebody had paused the run; this time counts as nothing else.',
@@ -142,11 +142,11 @@ const pace = z.strictObject({
     ),
   limitPerSecond: orNull(z.number(), 'The limit, in calls per second.'),
   mostAtOnce: orNull(z.int(), 'Maximum number of calls at the same time, if the API limits them.'),
-  throttledShare: amount('Share of the calls that were answered 429, from 0 to 1.'),
+  throttledShare: amount('Share of the calls that were throttled, from 0 to 1.'),
   waitedMs: z
     .strictObject({
       told: amount('Because the API had said how long to wait.'),
-      backingOff: amount('Because the API had answered 429 without naming a time.'),
+      backingOff: amount('Because the API had throttled calls without naming a time.'),
       outage: amount('Because of an outage of the API.'),
       retryBudget: amount(
         'At least one retry could not start, because the number of retries is limited in proportion to calls.',
@@ -157,7 +157,7 @@ const pace = z.strictObject({
 
 const cost = z.strictObject({
   perCall: amount('Cost of a call as set by `--price`, in any currency.'),
-  calls: count('Calls that cost something: all but those answered 429.'),
+  calls: count('Calls that cost something: all but throttled ones.'),
   total: amount('Total cost of these calls.'),
   planned: orNull(
     z.number(),
@@ -177,8 +177,8 @@ const api = z.strictObject({
   name: text('Name of the API, as in the column `brand_api`.'),
   found: count('Rows that were found there, in this run or before.'),
   lookups: count('Domains that it was asked about.'),
-  calls: count('HTTP requests made to it, including those answered 429.'),
-  throttled: count('Calls that it answered 429.'),
+  calls: count('HTTP requests made to it, including throttled ones.'),
+  throttled: count('Calls that it throttled.'),
   bill: orNull(bill, 'What it billed; null where its profile does not say what it bills.'),
   cost: orNull(z.number(), 'What that costs, with `--price` or `--then-price`.'),
   stopReason: orNull(z.string(), 'Why it was asked no more, as in the summary.'),
@@ -213,7 +213,7 @@ const slowCall = z.strictObject({
 
 const retried = z.strictObject({
   domain: text('The domain.'),
-  attempts: count('Calls made for the domain, not counting those answered 429.'),
+  attempts: count('Calls made for the domain, not counting throttled ones.'),
   status: z.enum(STATUSES).describe('Status of the domain.'),
   reason: text('Why the status is not `found`; empty if it is.'),
   row: count('The first row with this domain.'),

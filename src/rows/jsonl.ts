@@ -1,9 +1,10 @@
 import { createRequire } from 'node:module';
-import type { Node } from 'jsonc-parser';
+import type { Node, ParseError } from 'jsonc-parser';
 import { BrandfillError } from '../common/errors.ts';
 import { isTooDeep } from '../common/text.ts';
 import { textOfCell } from './csv/csv-writer.ts';
 import type {
+  ByteSource,
   ByteWriter,
   CellValue,
   FilledRow,
@@ -148,7 +149,7 @@ function readSample(source: Source): JsonRow[] {
 }
 
 async function* scan(
-  source: Source,
+  source: ByteSource,
   {
     domainColumn,
     others,
@@ -190,7 +191,7 @@ async function* scan(
 }
 
 /** Undefined for a blank line. */
-function parseRow(text: string, source: Source, line: number): JsonRow | undefined {
+function parseRow(text: string, source: ByteSource, line: number): JsonRow | undefined {
   if (text.trim() === '') return undefined;
   let value: unknown;
   try {
@@ -222,17 +223,34 @@ function describeForeignValue(text: string): string | undefined {
     : undefined;
 }
 
-/** With the place and the sign there, which the parser's message has, but for a text that is cut off. */
+/** With the place and the sign there; no sign is left where a text is cut off. */
 function describeWhere(text: string, error: unknown): string {
-  const at = /at position (\d+)/.exec(error instanceof Error ? error.message : '')?.[1];
-  const place = at === undefined ? text.trimEnd().length : Number(at);
-  const sign = text.trimEnd().at(place);
+  const own = text.trimEnd();
+  const place = placeOfFault(own, error);
+  const sign = own.at(place);
   return sign === undefined
-    ? 'it is no valid JSON: it ends too early'
+    ? 'it is no valid JSON: it ends too early (if its record goes on in the next line, jq -c . makes one line of it)'
     : `it is no valid JSON: '${sign}' stands at its character ${place + 1}, where something else was expected`;
 }
 
-function refuseLine(source: Source, line: number, why: string, cause?: unknown): BrandfillError {
+/** The parser's message has the place of some faults only. */
+function placeOfFault(text: string, error: unknown): number {
+  const message = error instanceof Error ? error.message : '';
+  const place = /at position (\d+)/.exec(message)?.[1];
+  if (place !== undefined) return Number(place);
+  const faults: ParseError[] = [];
+  if (message.startsWith('Unexpected token')) {
+    jsonc().parse(text, faults, { disallowComments: true });
+  }
+  return faults[0]?.offset ?? text.length;
+}
+
+function refuseLine(
+  source: ByteSource,
+  line: number,
+  why: string,
+  cause?: unknown,
+): BrandfillError {
   return new BrandfillError(
     'UNREADABLE_INPUT',
     `Cannot read line ${line} of ${source.name}: ${why}; expected one JSON object per line.`,
@@ -294,10 +312,14 @@ function fillOne(
 
 let parser: typeof import('jsonc-parser') | undefined;
 
-function membersOf(raw: string): readonly Node[] {
-  // Loaded here, because most lists are not JSONL, or are not filled in place.
+/** Loaded here, because most lists are not JSONL, or are neither broken nor filled in place. */
+function jsonc(): typeof import('jsonc-parser') {
   parser ??= createRequire(import.meta.url)('jsonc-parser') as typeof import('jsonc-parser');
-  return parser.parseTree(raw)?.children ?? [];
+  return parser;
+}
+
+function membersOf(raw: string): readonly Node[] {
+  return jsonc().parseTree(raw)?.children ?? [];
 }
 
 /** The value of a member and its place; of several with the same name the last one counts. */

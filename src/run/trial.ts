@@ -31,7 +31,7 @@ export interface Trial {
   readonly isFromStore: boolean;
   /** HTTP requests made. */
   readonly calls: number;
-  /** Requests that were answered 429. */
+  /** Requests that the API refused for the moment (429 and the like). */
   readonly throttled: number;
   /** How long it took, in milliseconds. */
   readonly elapsedMs: number;

@@ -1,6 +1,6 @@
 import type { ChangeCounts } from '../collector/changes/changes.ts';
 import type { RowStatus } from '../collector/joined-row.ts';
-import { EXIT } from '../common/exit-codes.ts';
+import { EXIT } from '../common/errors.ts';
 import type { CallsPer } from '../guard/budget.ts';
 import type { PaceDescription } from '../pace/pacer.ts';
 import type { Bill } from '../producer/plan.ts';
@@ -20,11 +20,11 @@ export interface Summary {
   readonly freshDomains: number;
   /** Domains that were looked up. */
   readonly lookups: number;
-  /** HTTP requests made, those answered 429 included. */
+  /** HTTP requests made, throttled ones included. */
   readonly calls: number;
   /** Times a lookup was tried again after a failure. */
   readonly retries: number;
-  /** Calls that were answered 429. */
+  /** Calls that the API refused for the moment (429 and the like). */
   readonly throttled: number;
   /**
    * Cost of the calls at the given price, those answered 429 left out; undefined without a price.
@@ -127,7 +127,7 @@ export interface PaceSummary {
   readonly limitPerSecond: number | undefined;
   /** Most calls at the same time; undefined where the API does not limit those. */
   readonly mostAtOnce: number | undefined;
-  /** The share of the calls that were answered 429, from 0 to 1. */
+  /** The share of the calls that were throttled, from 0 to 1. */
   readonly throttledShare: number;
   readonly waitedMs: WaitsSummary;
 }
@@ -142,7 +142,7 @@ export interface PaceSummary {
 export interface WaitsSummary {
   /** No call could start, because the API had asked to wait for a given time. */
   readonly told: number;
-  /** No call could start, because the API had answered 429 without a time to wait. */
+  /** No call could start, because the API had throttled calls without a time to wait. */
   readonly backingOff: number;
   /** No call could start, because the API was out. */
   readonly outage: number;

@@ -20,7 +20,7 @@ export function describeWait(
   if (outage !== undefined) return [outage, 'The API is out', 'API out'];
   const time = formatDuration(waitMs);
   if (pace?.why === 'backing_off') {
-    return ['The API answers 429 (slow down): backing off', '429: backing off'];
+    return ['The API throttles calls (429 and the like): backing off', 'throttled: backing off'];
   }
   if (waitMs >= SHORTEST_SHOWN_MS && pace?.why === 'told_to_wait') {
     return [`The API says to wait: calls go on in ${time}`, `told to wait ${time}`, `wait ${time}`];

@@ -7,7 +7,7 @@ import { sandboxThatSays } from './support/sandbox-that-says.ts';
 
 describe('the meaning of a status', () => {
   it.each<[string, readonly number[]]>([
-    ['found', [200, 201, 203, 206]],
+    ['found', [200, 201, 203, 206, 207, 208, 226, 299]],
     ['not_found', [204, 205, 404, 410]],
     ['pending', [202]],
     ['unauthorized', [401]],
@@ -18,7 +18,7 @@ describe('the meaning of a status', () => {
     ['try_again', [408, 409, 420, 421, 423, 424, 425, 430, 449, 498]],
     ['try_again', [500, 502, 503, 504, 506, 507, 520, 521, 524, 530, 598, 599]],
     ['redirect', [300, 301, 302, 303, 304, 307, 308]],
-    ['refused', [501, 505, 100, 101, 199, 207, 208, 226, 299, 600, 999]],
+    ['refused', [501, 505, 100, 101, 199, 600, 999]],
   ])('is %s for %j', (meaning, statuses) => {
     expect(statuses.map((status) => [status, meaningOf(status)])).toEqual(
       statuses.map((status) => [status, meaning]),

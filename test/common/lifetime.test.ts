@@ -1,5 +1,11 @@
+import { getEventListeners } from 'node:events';
 import { expect, it } from 'vitest';
-import { createCloser, holdSuspension, suspendWhenFree } from '../../src/common/lifetime.ts';
+import {
+  createCloser,
+  holdSuspension,
+  suspendWhenFree,
+  unlessAborted,
+} from '../../src/common/lifetime.ts';
 
 it('closes all, last first, also when some cannot be closed, and throws the first error', async () => {
   const closer = createCloser();
@@ -47,4 +53,17 @@ it('stops at once, or when the last of those is done for whom it waits', () => {
   expect(stops).toBe(2);
   holdSuspension()();
   expect(stops).toBe(2);
+});
+
+it('waits for work until an abort, and leaves no listener behind however that ends', async () => {
+  const { signal } = new AbortController();
+  expect(await unlessAborted(Promise.resolve(1), signal)).toBe(1);
+  await expect(unlessAborted(Promise.reject(new Error('gone')), signal)).rejects.toThrow('gone');
+  expect(getEventListeners(signal, 'abort')).toEqual([]);
+  const stopping = new AbortController();
+  const waiting = unlessAborted(new Promise(() => {}), stopping.signal);
+  stopping.abort(new Error('enough'));
+  await expect(waiting).rejects.toThrow('enough');
+  await expect(unlessAborted(new Promise(() => {}), stopping.signal)).rejects.toThrow('enough');
+  expect(getEventListeners(stopping.signal, 'abort')).toEqual([]);
 });

@@ -228,6 +228,42 @@ describe('a secret of an answer', () => {
   });
 
   it.each([
+    ['a variation selector', '\ufe0f'],
+    ['a joiner of graphemes', '\u034f'],
+    ['a filler', '\u3164'],
+    ['a blank of Braille', '\u2800'],
+    ['an ellipsis', '…'],
+    ['a zero-width space that was read as Windows-1252', 'â€‹'],
+    ['an ideographic space in a URL', '%E3%80%80'],
+    ['a variation selector in JSON', String.raw`\ufe0f`],
+    ['one of two surrogates in JSON', String.raw`\udb40\udd00`],
+    ['a zero-width space by its name', '&ZeroWidthSpace;'],
+    ['a joiner by its name', '&zwnj;'],
+    ['a thin space by its name', '&thinsp;'],
+    ['a long tag', `<span class="${'a'.repeat(200)}">`],
+  ])('is found with %s in it, whatever else is escaped', (_, gap) => {
+    const { json, text } = createRedactor([secret]);
+    const broken = `${secret.slice(0, 5)}${gap}${secret.slice(5)}`;
+    for (const said of [broken, broken.replace('/', String.raw`\/`), broken.replace('=', '%3D')]) {
+      expect(text(`no key ${said}.`)).toBe('no key [redacted].');
+      expect(json(JSON.stringify({ said }))).toBe('{"said":"[redacted]"}');
+    }
+    expect(text(`no key ${secret.slice(0, 5)}${gap}${secret.slice(6)}.`)).not.toContain('[');
+  });
+
+  it('is found however long the numbers of its escapes are', () => {
+    const { text } = createRedactor([secret]);
+    for (const form of [
+      each(secret, (code) => `&#${'0'.repeat(20)}${code};`),
+      each(secret, (code) => `&#x${'0'.repeat(20)}${code.toString(16)};`),
+      each(secret, (code) => `\\u{${'0'.repeat(20)}${code.toString(16)}}`),
+      each(secret, (code) => `\\x{${code.toString(16)}}`),
+    ]) {
+      expect(text(`<${form}>`)).toMatch(/^<\[redacted\];?>$/);
+    }
+  });
+
+  it.each([
     ['@~a=a@/~_', ' @~a& #x3D ;a@& #x2F ;~_ '],
     ['sk/live=key', 'sk% 2Flive% 3Dkey'],
     ['sk/live"key', String.raw`sk\ /live\ "key`],
@@ -324,6 +360,15 @@ describe('a secret of an answer', () => {
     expect(json('{"id": 4711081599,"ids":[ 1, 47110815990 ]}')).toBe(
       '{"id": "[redacted]","ids":[ 1, "[redacted]" ]}',
     );
+  });
+
+  it('may be a number that is written with an exponent', () => {
+    const { json, text } = createRedactor(['4711081500']);
+    for (const number of ['4.7110815e9', '4.7110815E9', '4.7110815e+9', '4711081500.0']) {
+      expect(json(`{"id":${number}}`), number).toBe('{"id":"[redacted]"}');
+      expect(text(`no key ${number} here`), number).toMatch(/^no key \[redacted\](?:\.0)? here$/);
+    }
+    expect(json('{"id":4.7110815e8,"n":4.7110816e9}')).toBe('{"id":4.7110815e8,"n":4.7110816e9}');
   });
 
   it('may stand where it breaks the JSON rather than be seen', () => {

@@ -484,6 +484,16 @@ describe('brandfill api check', () => {
 
   const base = 'title: Acme\nrequest: { baseUrl: "http://127.0.0.1:9" }\n';
 
+  it('a copy of a shipped one has its schema where an editor finds it, and is right', async () => {
+    const folder = openFolder();
+    const { stdout } = await runHere(['api', 'show', 'hunter'], { cwd: folder.path });
+    folder.write('mine.yaml', stdout);
+    const schema = /\$schema=(\S+)/.exec(stdout)?.[1] ?? '';
+    expect(JSON.parse(folder.read(schema))).toHaveProperty('properties.request');
+    const checked = await runHere(['api', 'check', 'mine.yaml'], { cwd: folder.path });
+    expect(checked.code, checked.stderr).toBe(0);
+  });
+
   it('says what is right, and which rules no sample shows at work', async () => {
     const folder = openProfile(`${base}
 rules:

@@ -105,6 +105,28 @@ describe('the page of brandfill app', () => {
     expect(other.status).toBe(422);
   });
 
+  it('sends a key of the environment to the address that it is for, and to no other', async () => {
+    const api = await openApi({ auth: { scheme: 'bearer', key: KEY } });
+    const other = await openApi();
+    const env = { BRANDFILL_API_KEY: KEY, BRANDFILL_BASE_URL: `${api.url}/`, HUNTER_API_KEY: KEY };
+    const app = await startAppIn(openFolder(), { env });
+    const known = await app.connect({ baseUrl: api.url, auth: 'bearer' });
+    expect(known.value).toMatchObject({ hasKey: true, isKeyKept: false });
+    expect(await app.post('connection/test', { domain: 'acme.com' })).toMatchObject({
+      status: 'found',
+    });
+    for (const elsewhere of [
+      { baseUrl: other.url, auth: 'header:X-Key' },
+      { baseUrl: other.url, profile: 'hunter' },
+    ]) {
+      expect(await app.connect(elsewhere)).toMatchObject({
+        status: 422,
+        text: expect.stringContaining('Type the key of'),
+      });
+    }
+    expect(other.stats().calls).toBe(0);
+  });
+
   it('is for this machine alone, unless there is a token', async () => {
     const folder = openFolder();
     const args = ['app', '--no-open', '--port', '0', '--dir', 'app', '--host', '0.0.0.0'];

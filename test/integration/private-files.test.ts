@@ -21,7 +21,7 @@ import { openStore } from '../../src/store/store.ts';
 import { PNG } from '../logos/svgs.ts';
 import { row, workbookOf } from '../rows/xlsx/workbooks.ts';
 import { useTempFolder } from '../support/temp-folder.ts';
-import { openScripted } from './support/api.ts';
+import { openApi, openScripted } from './support/api.ts';
 import { type Folder, openFolder } from './support/folder.ts';
 import { openList } from './support/lists.ts';
 import { answers, FLAGS, openPictures } from './support/pictures.ts';
@@ -63,7 +63,8 @@ async function openRuns(): Promise<Runs> {
 /** The permissions of all that lies in a folder, by its path. */
 function modesIn(folder: string): Record<string, string> {
   const names = readdirSync(folder, { recursive: true, encoding: 'utf8' });
-  return Object.fromEntries(names.sort().map((name) => [name, modeOf(join(folder, name))]));
+  const lasting = names.filter((name) => name !== 'store.lock'); // a link, for some milliseconds
+  return Object.fromEntries(lasting.sort().map((name) => [name, modeOf(join(folder, name))]));
 }
 
 function modeOf(path: string): string {
@@ -157,6 +158,26 @@ describe('a store', () => {
     expect([changes, data, lock]).toEqual(['700', '600', '600']);
     // The record of the changes, and the folder of what is under way.
     expect(Object.values(more)).toEqual(['600', '700']);
+  });
+
+  it('is for nobody else while a run has it either, and what names the run is for others to read', async () => {
+    process.umask(0);
+    const folder = openList(LIST);
+    let stored: Record<string, string> = {};
+    let lock = '';
+    const api = await openApi({
+      respond: () => {
+        stored = modesIn(folder.at('kept'));
+        lock = modeOf(folder.at('list.enriched.csv.lock'));
+        return undefined;
+      },
+    });
+    const flags = ['--base-url', api.url, '--changes', 'changes.csv', '--store', 'kept'];
+    await runHere(['enrich', 'list.csv', ...flags], { cwd: folder.path });
+    const kinds = Object.keys(stored).map((name) => name.replace(/\/.*(?=\.lock$)|\/.*/, '/…'));
+    expect(kinds).toEqual(expect.arrayContaining(['changes/….lock', 'open/…', 'under-way/…']));
+    expect(Object.entries(stored).filter(([, mode]) => !/^[67]00$/.test(mode))).toEqual([]);
+    expect(lock).toBe('644');
   });
 
   it('that is there and more open is closed to others', async () => {

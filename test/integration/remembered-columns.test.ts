@@ -28,7 +28,11 @@ async function openNights(): Promise<Nights> {
       tonight = says;
       const options = { baseUrl: url, out: 'out.csv', failures: 'failures.csv', refresh: true };
       await enrichIn(folder, { input: 'list.csv', ...options, ...more });
-      const [header = []] = cellsOf(folder.read(more.out ?? 'out.csv'));
+      const out = more.out ?? 'out.csv';
+      const written = folder.read(out);
+      const header = out.endsWith('.jsonl')
+        ? Object.keys(JSON.parse(written))
+        : (cellsOf(written)[0] ?? []);
       return header.slice(4).map((name) => name.replace('brand_', ''));
     },
   };
@@ -64,6 +68,16 @@ describe('the columns of an output', () => {
     expect(await run({ 'a.com': { a: { b: 'inner' } } })).toEqual(['a_b']);
     expect(await run({ 'a.com': { a_b: 'outer', a: { b: 'inner' } } })).toEqual(['a_b', 'a_b_2']);
     expect(cellsOf(folder.read('out.csv'))[1]?.slice(4)).toEqual(['inner', 'outer']);
+  });
+
+  it('keep their names and their order as members of objects, too', async () => {
+    const { run, folder } = await openNights();
+    folder.write('list.jsonl', '{"domain":"a.com"}\n');
+    const lines = { input: 'list.jsonl', out: 'out.jsonl', failures: 'failures.jsonl' };
+    await run({ 'a.com': { a: { b: 'inner' }, name: 'A' } }, lines);
+    const said = { name: 'A', a_b: 'outer', a: { b: 'inner' } };
+    expect(await run({ 'a.com': said }, lines)).toEqual(['a_b', 'name', 'a_b_2']);
+    expect(JSON.parse(folder.read('out.jsonl'))).toMatchObject({ brand_a_b: 'inner' });
   });
 
   it('are as many as --max-columns at most; what is new then goes into json', async () => {

@@ -92,7 +92,7 @@ describe('429 and nothing else, without a time', () => {
     const { env, worker } = await placesOf(folder, api.url, isShared, flags);
     const ended = await runHere(['enrich', 'list.csv', ...flags], { cwd: folder.path, env });
     expect(ended.code, ended.stderr).toBe(4);
-    expect(ended.stderr).toContain('The API has answered nothing but 429 for ');
+    expect(ended.stderr).toContain('The API has throttled every call for ');
     expect(ended.stderr).toContain('the quota seems to be used up');
     const rows = rowsOf(folder.read('list.enriched.csv'));
     expect(new Set(column(rows, 'brand_status'))).toEqual(new Set(['skipped']));

@@ -278,7 +278,7 @@ describe('brandfill try says in a sentence', () => {
     const { url } = await openScripted({ 'a.com': { status: 429 } });
     const folder = openFolder();
     const trial = await start(['try', 'a.com', '--base-url', url], { cwd: folder.path });
-    await trial.shows('Note: The API answers 429 (slow down): waiting');
+    await trial.shows('Note: The API throttles calls (429 and the like): waiting');
     trial.process.kill('SIGINT');
     expect(await trial.ended).toMatchObject({ code: 130 });
   });

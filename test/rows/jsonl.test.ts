@@ -27,6 +27,25 @@ describe('openJsonl', () => {
     );
   });
 
+  it.each([
+    ['// accounts of May', "'/' stands at its character 1,"],
+    ['{"site": acme.com}', "'a' stands at its character 10,"],
+    ['{"site":"acme.com",}', "'}' stands at its character 20,"],
+    ['{"site":"acme.com"},', "',' stands at its character 20,"],
+    ["{'site':'acme.com'}", "''' stands at its character 2,"],
+    [
+      '{"site":',
+      'it ends too early (if its record goes on in the next line, jq -c . makes one line',
+    ],
+    ['{"site":"ac', 'it ends too early'],
+    ['{', 'it ends too early'],
+  ])('says what stands where JSON expects something else: %s', (line, expected) => {
+    const source = sourceOf(`${line}\n`, LIST);
+    expect(() => openJsonl(source, 'brand_')).toThrow(
+      `Cannot read line 1 of list.jsonl: it is no valid JSON: ${expected}`,
+    );
+  });
+
   it('takes nothing that a row only inherits for one of its members', async () => {
     const source = sourceOf('{"constructor":"acme.com"}\n{"n":1}\n', LIST);
     const format = openJsonl(source, 'brand_');

@@ -42,6 +42,7 @@ describe('openSource', () => {
       `\uFEFF\uFEFF\uFEFF${text}\x1a`,
       Buffer.from(`\uFEFF\uFEFF${text}\x1a\x1a`, 'utf16le'),
       `${text}\x1a\r\n\x1a\n`,
+      `${text}\x1a\x1a\0\0\0`,
     ]) {
       const source = await open(list);
       expect(source.sample.toString()).toBe(text);
@@ -172,6 +173,20 @@ describe('openSource', () => {
     await expect(source.assertUnchanged()).resolves.toBeUndefined();
     appendFileSync(path, 'b\n');
     await expect(source.assertUnchanged()).rejects.toThrow(/changed while it was read/);
+  });
+
+  it('takes no list that is changed while it is brought into another encoding', async () => {
+    const folder = useTempFolder();
+    const path = join(folder, 'list.csv');
+    writeFileSync(path, Buffer.from('domain\nacme.com\n', 'utf16le'));
+    let isChanged = false;
+    const onRead = (): void => {
+      if (!isChanged) appendFileSync(path, Buffer.from('bolt.com\n', 'utf16le'));
+      isChanged = true;
+    };
+    await expect(openSource(path, { spoolFolder: folder, signal, onRead })).rejects.toThrow(
+      /changed while it was read/,
+    );
   });
 
   it.each([

@@ -146,7 +146,7 @@ describe('an API that answers nothing but 429', () => {
     await passes(900_500);
     expect(stopSwitch.stopped).toEqual({ reason: 'quota', throttledMs: 900_500 });
     expect(describeStop({ reason: 'quota', throttledMs: 900_500 })).toBe(
-      'The API has answered nothing but 429 for 15 min 1 s: the quota seems to be used up. No further call is made. It does not say when to come back.',
+      'The API has throttled every call for 15 min 1 s: the quota seems to be used up. No further call is made. It does not say when to come back.',
     );
   });
 

@@ -273,7 +273,7 @@ describe('the block of the lookups', () => {
     ],
     [
       { pace: { ...MIDDLE.pace, why: 'backing_off' } },
-      'The API answers 429 (slow down): backing off',
+      'The API throttles calls (429 and the like): backing off',
     ],
     [
       { outage: 'The API has been out for 20 s; one call tries again in 5 s.' },

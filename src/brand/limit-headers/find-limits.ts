@@ -28,20 +28,19 @@ export interface Reading extends AnswerTime {
 type Headers = Readonly<Record<string, FieldValue>>;
 
 /**
- * Reads every known dialect of rate limit headers: `Retry-After` and `retry-after-ms`, also with a
- * prefix such as `X-`, the fields `RateLimit` and `RateLimit-Policy` of the IETF draft,
- * `RateLimit-Limit`, `-Remaining` and `-Reset` of its older versions, and `X-RateLimit-…` with or
- * without the second dash. The name may say what is counted (`-Reset-Requests`, `-Limit-Minute`) or
+ * Reads every known dialect of rate limit headers: `Retry-After` and `retry-after-ms`, the fields
+ * `RateLimit` and `RateLimit-Policy` of the IETF draft, and `RateLimit-Limit`, `-Remaining` and
+ * `-Reset` of its older versions, these with or without the second dash. Any prefix may stand before
+ * a name, such as `X-` or `X-Acme-`. The name may say what is counted (`-Reset-Requests`, `-Limit-Minute`) or
  * how the reset is meant (`-Reset-After`, `-Reset-Ms`). Values that make no sense are ignored.
  */
 export function findLimits(headers: Headers, reading: Reading): Limits | undefined {
   let candidates: string[] | undefined;
-  // Every answer passes here, and most have none of these headers, so the first letter of a name is
-  // tested first.
+  // Every answer passes here, and most have none of these headers, so their names are searched for a
+  // word before they are matched.
   for (const name in headers) {
-    const first = name.charCodeAt(0);
-    if (first !== LETTER_R && first !== LETTER_X) continue;
-    if (isCandidate(name)) (candidates ??= []).push(name);
+    if (!name.includes('limit') && !name.includes('retry')) continue;
+    if (LIMIT.test(name) || RETRY_AFTER.test(name)) (candidates ??= []).push(name);
   }
   return candidates && limitsIn(candidates.slice(0, MOST_CANDIDATES), headers, reading);
 }
@@ -59,17 +58,11 @@ export function laterOf(stated: Limits | undefined, isForRate = false): number |
   return stated?.retryAfterMs ?? (isUsedUp ? resetMs : undefined);
 }
 
-const LETTER_R = 0x72;
-const LETTER_X = 0x78;
 const MOST_CANDIDATES = 50;
-const PREFIXES = ['ratelimit', 'x-ratelimit-', 'x-rate-limit-', 'rate-limit-'];
+/** Fields of a limit. Makers put `X-`, their name or that of the API in front. */
+const LIMIT = /^ratelimit$|(?:^|-)rate-?limit-/;
 /** `Retry-After` in all its spellings, with its unit if the name states one. */
-const RETRY_AFTER =
-  /^(?:x-(?:[a-z-]+-)?|rate-?limit-)?retry-after(?:-(ms|millis|milliseconds|seconds))?$/;
-
-function isCandidate(name: string): boolean {
-  return PREFIXES.some((prefix) => name.startsWith(prefix)) || RETRY_AFTER.test(name);
-}
+const RETRY_AFTER = /(?:^|-)retry-?after(?:-(ms|millis|milliseconds|seconds))?$/;
 
 function limitsIn(
   names: readonly string[],

@@ -1,6 +1,7 @@
 import { readFileSync, rmSync, unlinkSync } from 'node:fs';
 import { link, rm, stat, writeFile } from 'node:fs/promises';
 import { BrandfillError, systemErrorCode } from '../../common/errors.ts';
+import { PRIVATE } from '../../common/files.ts';
 import { createLockLink } from '../../common/lock-link.ts';
 import {
   BEAT_MS,
@@ -13,6 +14,7 @@ import {
   SILENCE_MS,
 } from '../../common/owner.ts';
 import { keepAtExit, placeToWrite, refused, removeAtExit, temporaryBeside } from './output-file.ts';
+import { type OutputPaths, placeOf } from './output-paths.ts';
 
 /** That a run owns an output, or all its outputs. */
 export interface OutputLock {
@@ -35,7 +37,12 @@ export interface LockOutputOptions {
   readonly self?: Owner;
   /** The advice to users other than waiting for the holder. @default 'choose another output' */
   readonly advice?: string;
+  /** Who may read who holds it. @default everybody */
+  readonly mode?: number;
 }
+
+/** Others may have to tell whether the holder is alive. None of them may say that it is not. */
+const READABLE = 0o644;
 
 /** The contents of the lock file. */
 interface Holder extends Owner {
@@ -58,6 +65,7 @@ export async function lockOutput(
     beatMs = BEAT_MS,
     self = describeSelf(),
     advice = 'choose another output',
+    mode = READABLE,
   }: LockOutputOptions = {},
 ): Promise<OutputLock> {
   if (path === '-') return NO_LOCK;
@@ -67,7 +75,7 @@ export async function lockOutput(
   const file = `${target}.lock`;
   const mine: Holder = { ...self, since: new Date().toISOString() };
   for (;;) {
-    if (await refused(path, () => tryToTake(file, { target, mine }))) break;
+    if (await refused(path, () => tryToTake(file, { target, mine, mode }))) break;
     const holder = readHolder(file);
     if (holder === undefined) continue; // it was released just now
     if (holder === UNREADABLE) throw inUse(path, { holder, advice });
@@ -88,34 +96,26 @@ const releasedTokens = new Set<string>();
 interface Place {
   readonly target: string;
   readonly mine: Holder;
+  readonly mode: number;
 }
 
 /** Creates the file with its full contents. Returns false when it exists already. */
-async function tryToTake(file: string, { target, mine }: Place): Promise<boolean> {
+async function tryToTake(file: string, { target, mine, mode }: Place): Promise<boolean> {
   const temporary = temporaryBeside(target);
-  const text = `${JSON.stringify(mine)}\n`;
+  const write = async (path: string): Promise<void> =>
+    await writeFile(path, `${JSON.stringify(mine)}\n`, { flag: 'wx', mode });
   try {
-    await writeFile(temporary, text, { flag: 'wx' });
-    return await tryToLink(temporary, file).catch(() => tryToWrite(file, text));
+    await write(temporary);
+    return await isNew(link(temporary, file)).catch(() => isNew(write(file)));
   } finally {
     await rm(temporary, { force: true });
   }
 }
 
-/** @throws Error when the file system has no hard links */
-async function tryToLink(temporary: string, file: string): Promise<boolean> {
+/** Whether a file was made. False when it was there; there may be no hard links on this file system. */
+async function isNew(making: Promise<void>): Promise<boolean> {
   try {
-    await link(temporary, file);
-    return true;
-  } catch (error) {
-    if (systemErrorCode(error) === 'EEXIST') return false;
-    throw error;
-  }
-}
-
-async function tryToWrite(file: string, text: string): Promise<boolean> {
-  try {
-    await writeFile(file, text, { flag: 'wx' });
+    await making;
     return true;
   } catch (error) {
     if (systemErrorCode(error) === 'EEXIST') return false;
@@ -212,3 +212,56 @@ function readHolder(file: string): Holder | undefined {
 }
 
 const NO_LOCK: OutputLock = { assertOurs: () => {}, release: () => {} };
+
+/** All files that a run writes. */
+export interface LockedPaths extends OutputPaths {
+  /**
+   * The file with the last report of the changes, in an existing folder. Undefined without changes.
+   */
+  readonly manifest?: string | undefined;
+}
+
+/**
+ * Takes all outputs of a run, or none. Every run takes them in the same order: by their places, and
+ * the manifest last. So of two runs that want the same ones, one gets them.
+ *
+ * @throws BrandfillError `OUTPUT_IN_USE` with the output and its holder, `UNWRITABLE_OUTPUT`
+ */
+export async function lockOutputs({
+  out,
+  failures,
+  changes,
+  manifest,
+}: LockedPaths): Promise<OutputLock> {
+  const taken: OutputLock[] = [];
+  const release = (): void => {
+    for (const lock of taken) lock.release();
+  };
+  try {
+    const files = [out, failures, changes].filter((path) => path !== undefined);
+    for (const path of await inOrder(files)) taken.push(await lockOutput(path));
+    if (manifest !== undefined) {
+      taken.push(
+        await lockOutput(manifest, { advice: 'choose another --changes', mode: PRIVATE.mode }),
+      );
+    }
+  } catch (error) {
+    release();
+    throw error;
+  }
+  return {
+    assertOurs: () => {
+      for (const lock of taken) lock.assertOurs();
+    },
+    release,
+  };
+}
+
+/** Sorts by real places, which are the same whatever links and folders a run uses. */
+async function inOrder(paths: readonly string[]): Promise<readonly string[]> {
+  const placed = await Promise.all(
+    paths.map(async (path) => ({ path, place: await placeOf(path) })),
+  );
+  placed.sort((one, other) => (one.place < other.place ? -1 : 1));
+  return placed.map(({ path }) => path);
+}

@@ -64,7 +64,7 @@ const WINDOW_FROM_CALLS = 20;
 /** After that time it is no window that is worth many tests. */
 const LONGEST_WINDOW_MS = 65_000;
 
-/** A call was answered 429. */
+/** A call was throttled. */
 export function onThrottled(state: PaceState, event: PaceEvent, nowMs: number): void {
   const { throttle } = state;
   const waitMs = statedWaitMs(event.retryAfterMs);

@@ -93,7 +93,7 @@ export interface OutcomeData {
   readonly reason: string;
   readonly httpStatus?: number | undefined;
   readonly attempts: number;
-  /** Calls that were answered 429. They do not count as attempts. */
+  /** Calls that the API refused for the moment (429 and the like). They do not count as attempts. */
   readonly throttled?: number | undefined;
   /** What its calls cost, in millionths of the unit that the profile of the API names. */
   readonly billedMicros?: number | undefined;

@@ -161,15 +161,14 @@ function haveRowNames(
   return !isByName(names) || isByName(['', ...names]);
 }
 
-const QUOTED_AS_WHOLE = `each of its lines is quoted as a whole, so that it has only one column; take the outer quotes away, and make one quote of two within them (sed -E 's/^"|"(\\r?)$/\\1/g; s/""/"/g' does so)`;
+const QUOTED_AS_WHOLE = `each of its lines is quoted as a whole, so that it has only one cell; take the outer quotes away, and make one quote of two within them (sed -E 's/^"|"(\\r?)$/\\1/g; s/""/"/g' does so)`;
 
-/** Whether the only cell of each line is itself a line of CSV, as long as the header. */
+/** Whether the only cell of each row is itself a line of CSV, as long as the header. */
 function isQuotedAsWhole(names: readonly string[], rows: readonly (readonly string[])[]): boolean {
-  const lines = [names, ...rows].map(([cell = '']) => cell);
-  if (names.length > 1 || rows.length === 0 || rows.some(({ length }) => length > 1)) return false;
+  if (rows.length === 0 || rows.some(({ length }) => length > 1)) return false;
   return DELIMITERS.some((delimiter) => {
-    const [header = 0, ...others] = lines.map((line) => countCells(line, delimiter));
-    return header > 1 && others.every((count) => count === header);
+    const width = names.length > 1 ? names.length : (countCells(names[0] ?? '', delimiter) ?? 0);
+    return width > 1 && rows.every(([cell = '']) => countCells(cell, delimiter) === width);
   });
 }
 

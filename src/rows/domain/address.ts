@@ -49,15 +49,16 @@ export interface Address {
 /** No host name, however encoded or decomposed, fits 253 ASCII characters from more than this. */
 const MAX_HOST_LENGTH = 512;
 
-/** A scheme, also with a slip in it: `http//`, `http;//`, `https:/`, `https:// `. */
+/** A scheme, also with a slip in it: `http//`, `htp//`, `http;//`, `https//:`, `https:/`, `https:// `. */
 const SCHEME =
-  /^(?:[a-z][a-z0-9+.-]{0,40}:[\\/]{2}|[a-z][a-z0-9+-]{0,40}:[\\/]|(?:https?|ftp|wss?|mailto):|https?[;.,]?[\\/]|[:;]?[\\/]{2})[\\/]*\s*/i;
+  /^(?:[a-z][a-z0-9+.-]{0,40}:[\\/]{2}|[a-z][a-z0-9+-]{0,40}:[\\/]|(?:https?|ftp|wss?|mailto):|[htps]{3,6}[\\/]{2}:?|https?[;.,]?[\\/]|[:;]?[\\/]{2})[\\/]*\s*/i;
 /** `http://https://example.com`: a scheme pasted before a whole URL. */
 const REPEATED_SCHEME = /^(?:(?:www\.)?https?(?:[:;.,]?[\\/]+|:(?!\d))|:[\\/]+)\s*/i;
 const AUTHORITY_END = /[\\/?#]/;
 const PORT = /^[0-9]{0,5}$/;
 const BRACKETED = /^\[([^\]]*)\](?::[0-9]{0,5})?$/;
-const ENCODED_URL = /^https?:/i;
+/** A URL that was encoded as a whole, more than once at times. */
+const ENCODED_URL = /^https?%(?:25){0,3}3a/i;
 
 const REASONS = [
   'empty',
@@ -100,6 +101,10 @@ export function readAddress(text: string): Address | InvalidDomain {
   }
   const address = text.slice(start);
   if (address === '') return invalid.empty;
+  if (ENCODED_URL.test(address)) {
+    const url = decoded(address);
+    return typeof url === 'string' ? readAddress(url) : url;
+  }
 
   const end = address.search(AUTHORITY_END);
   const authority = end === -1 ? address : address.slice(0, end);
@@ -112,7 +117,6 @@ export function readAddress(text: string): Address | InvalidDomain {
   if (!isUrl && at !== authority.indexOf('@')) return invalid.malformed;
   const host = decoded(withoutPort(at === -1 ? authority : authority.slice(at + 1)));
   if (typeof host !== 'string') return host;
-  if (ENCODED_URL.test(host)) return readAddress(host);
   if (/\s/.test(host)) return invalid.contains_space;
   if (host === '') return invalid.malformed;
   if (host.length > MAX_HOST_LENGTH) return invalid.domain_too_long;

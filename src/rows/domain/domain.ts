@@ -9,7 +9,7 @@ import {
   readAddress,
 } from './address.ts';
 import { addressesIn, isBare, isExplicit, isNothing, splitAnywhere } from './idioms.ts';
-import { findSharedPage } from './shared-hosts.ts';
+import { findSharedPage, isFreeMail } from './shared-hosts.ts';
 
 export type { InvalidDomain, InvalidReason };
 
@@ -178,12 +178,20 @@ function agree(whole: string, pieces: readonly string[]): Resolved | InvalidDoma
   return one !== undefined && 'invalid' in one ? one : readOne(whole);
 }
 
-function oneOf(found: readonly Resolved[], first: Resolved): Resolved | InvalidDomain {
+function oneOf(all: readonly Resolved[], firstOfAll: Resolved): Resolved | InvalidDomain {
+  if (all.every(({ host }) => host === firstOfAll.host)) return firstOfAll;
+  const own = all.filter(isOwn);
+  const [found, first = firstOfAll] = own.length > 0 ? [own, own[0]] : [all];
   if (found.every(({ host }) => host === first.host)) return first;
   const reduced = reduce(first);
   return found.every((one) => reduce(one) === reduced)
     ? { ...first, host: reduced }
     : invalidDomain('several_domains');
+}
+
+/** Whether an address says something about its company; one beside it may not. */
+function isOwn({ host, registered, isEmail, isShared }: Resolved): boolean {
+  return !isShared && !(isEmail && (isFreeMail(host) || isFreeMail(registered)));
 }
 
 const ICANN_ONLY = { extractHostname: false, detectIp: false, allowPrivateDomains: false };

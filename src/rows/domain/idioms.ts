@@ -1,3 +1,5 @@
+import { meaningOfName } from '../columns/column-name.ts';
+
 /**
  * What programs and people write around an address: quotes, formulas, links of Markdown, HTML and
  * Access, lists. And what they write where there is none.
@@ -30,8 +32,22 @@ const NAMED: Readonly<Record<string, string>> = {
   quot: '"',
   apos: "'",
 };
-/** `hxxps://acme[.]com`, so that nobody clicks on it. */
-const DEFANGED = /[[({](?:\.|dot)[\])}]/gi;
+/** `hxxps://acme[.]com`, so that nobody clicks on it; `jo (at) acme (dot) com`, so that no robot writes. */
+const DEFANGED_DOT = /\s{0,5}[[({](?:\.|dot)[\])}]\s*/gi;
+const DEFANGED_AT = /\s{0,5}[[({](?:@|at)[\])}]\s*/gi;
+/** `**acme.com**` */
+const EMPHASIS = /^(\*{1,3})([^*]+)\1$/;
+/** `[https://acme.com Acme]`, `[[acme.com|Acme]]`, `[url=https://acme.com]Acme[/url]` of wikis and forums. */
+const WIKI_LINK = /^\[[^"'<>,;]*\]$/;
+const IN_WIKI_LINK = /[\s[\]|=]+/;
+/** `Website: acme.com` */
+const LABEL = /^(\p{L}[\p{L} -]{0,19})[:\uff1a]\s+/u;
+/** `www,acme.com`, `www. acme.com` */
+const BEHIND_WWW = /^((?:https?:[\\/]+)?www)[\s.,]+(?=[^\s,]+\.\S)/i;
+/** `www.acme,com` */
+const COMMA_FOR_DOT = /^((?:https?:[\\/]+)?www\.[^\s,;]+),(?=[a-z]{2,}$)/i;
+/** `acme .com`, but not `Microsoft .NET` */
+const BEFORE_DOT = /^([^\s,;|]+)\s+(?=\.[a-z]{2,}$)/;
 const IN_ANGLES = /<([^<>]*)>/g;
 
 const SEPARATORS = /[\s,;|、<>]+/;
@@ -42,13 +58,14 @@ const EXPLICIT = /^(?:https?:|www\.)/i;
 /** Words for nothing, of programs and people. The booleans are those of formulas. */
 const WORDS_FOR_NOTHING = new Set(
   (
-    'n/a n.a. n.a na n/d k.a. n.v. \\n null nul nil none nan undefined unknown tbd true wahr vrai ' +
+    'n/a n.a. n.a na n/d k.a. n.v. \\n null nul nil none nan nat blank empty undefined unknown tbd true wahr vrai ' +
     'vero verdadero verdadeiro waar prawda истина false falsch faux falso onwaar fałsz ложь'
   ).split(' '),
 );
 const LONGEST_WORD = 12;
-/** Dashes, zero, and errors of spreadsheets: `#REF!`, `#DIV/0!`, `#NOM?`. */
-const SIGNS_FOR_NOTHING = /^(?:0+(?:[.,]0+)?|[\p{Pd}_?.*~/]+|#[\p{L}/0_]+[!?]?)$/u;
+/** Dashes, zero, errors of spreadsheets: `#REF!`, `#DIV/0!`, `#NOM?`; and what a form begins with. */
+const SIGNS_FOR_NOTHING =
+  /^(?:0+(?:[.,]0+)?|[\p{Pd}_?.*~/]+|#[\p{L}/0_]+[!?]?|(?:https?:\/*)?www\.?)$/iu;
 
 /** Whether a cell says that there is nothing in it: `N/A`, `null`, `-`, `FALSE`, `0`, `#REF!`. */
 export function isNothing(text: string): boolean {
@@ -111,8 +128,11 @@ function split(text: string): readonly string[] {
   }
   return pieces
     .map((piece) => trimBrackets(trimEdges(piece)))
-    .filter((piece) => /[\p{L}\p{N}]/u.test(piece));
+    .filter((piece) => /[\p{L}\p{N}]/u.test(piece) && !NUMBER_IN_LIST.test(piece));
 }
+
+/** `1.`, and `1)` whose bracket was taken off. */
+const NUMBER_IN_LIST = /^\d{1,3}\.?$/;
 
 function withoutMarkup(text: string, isDomain: (text: string) => boolean): string {
   const choose = (shown: string, target: string): string => {
@@ -122,7 +142,8 @@ function withoutMarkup(text: string, isDomain: (text: string) => boolean): strin
   let plain = FULL_WIDTH.test(text) ? text.replaceAll(/[\uff01-\uff5e]/g, narrow) : text;
   if (plain.includes('&')) plain = plain.replace(ENTITY, decodeEntity);
   if (/^\s*(?:\[\s*)?\{/.test(plain)) return addressesInJson(plain) ?? plain;
-  plain = plain.replace(/^hxxp/i, 'http').replace(DEFANGED, '.');
+  plain = plain.replace(/^hxxp/i, 'http').replace(DEFANGED_DOT, '.').replace(DEFANGED_AT, '@');
+  plain = plain.replace(EMPHASIS, '$2').replace(LABEL, withoutLabel);
   const formula = plain.includes('(') ? readHyperlink(plain) : undefined;
   if (formula) return choose(formula.text, formula.target);
   if (plain.includes('](')) {
@@ -141,7 +162,26 @@ function withoutMarkup(text: string, isDomain: (text: string) => boolean): strin
     plain = plain.replace(HTML_TAG, ' ').trim();
     if (plain.endsWith('>')) plain = inAngles(plain);
   }
-  return accessTarget(plain) ?? SHAREPOINT_LINK.exec(plain)?.[1] ?? plain;
+  return (
+    accessTarget(plain) ?? SHAREPOINT_LINK.exec(plain)?.[1] ?? inWikiLink(plain) ?? withDots(plain)
+  );
+}
+
+/** Takes off what names the kind of an address, in the words that also name a column. */
+function withoutLabel(whole: string, label: string): string {
+  const { kind, fit } = meaningOfName(label);
+  return kind !== undefined && fit === 'plain' ? '' : whole;
+}
+
+function inWikiLink(text: string): string | undefined {
+  if (!WIKI_LINK.test(text)) return undefined;
+  const addresses = text.split(IN_WIKI_LINK, MOST_PIECES).filter((part) => /[^.]\.[^.]/.test(part));
+  return addresses.length === 0 ? undefined : addresses.join(' ');
+}
+
+/** Mends slips of the keyboard beside a dot. */
+function withDots(text: string): string {
+  return text.replace(BEHIND_WWW, '$1.').replace(COMMA_FOR_DOT, '$1.').replace(BEFORE_DOT, '$1');
 }
 
 /** A link and its description, as SharePoint exports them: `https://acme.com, Acme Inc.` */
@@ -153,7 +193,10 @@ function decodeEntity(whole: string, decimal?: string, hex?: string, name?: stri
   return code <= 0x10_ff_ff ? String.fromCodePoint(code) : whole;
 }
 
-/** The texts in an object or a list of objects that may be addresses: `{"url":"https://acme.com"}`. */
+/**
+ * The texts in an object or a list of objects that may be addresses: `{"url":"https://acme.com"}`,
+ * also with the quotes of Python.
+ */
 function addressesInJson(text: string): string | undefined {
   const found: string[] = [];
   const gather = (_: string, value: unknown): unknown => {
@@ -163,10 +206,13 @@ function addressesInJson(text: string): string | undefined {
   try {
     JSON.parse(text, gather);
   } catch {
-    return undefined; // such as `{acme.com}`
+    for (const [, one = '', two = one] of text.matchAll(QUOTED)) gather('', two);
+    if (found.length === 0) return undefined; // such as `{acme.com}`
   }
   return found.slice(0, MOST_PIECES).join(' ');
 }
+
+const QUOTED = /'([^']*)'|"([^"]*)"/g;
 
 /** The target of a formula such as `HYPERLINK("https://acme.com","Acme")`, and its visible text. */
 export function readHyperlink(formula: string): { target: string; text: string } | undefined {

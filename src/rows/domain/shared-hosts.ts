@@ -41,7 +41,7 @@ const SHARED = {
     'linktr.ee linktree.com beacons.ai beacons.page bio.link bio.site bio.fm lnk.bio linkin.bio campsite.bio ' +
     'taplink.cc taplink.ws tap.bio hoo.be solo.to msha.ke milkshake.app heylink.me linkpop.com koji.to allmylinks.com ' +
     'about.me flow.page direct.me lynk.id lit.link znap.link instabio.cc contactinbio.com linkfly.to bento.me ' +
-    'snipfeed.co stan.store pillar.io komi.io linkbio.co many.link zaap.bio gravatar.com keybase.io calendly.com cal.com ' +
+    'snipfeed.co stan.store pillar.io komi.io linkbio.co many.link zaap.bio gravatar.com keybase.io calendly.com cal.com zoom.us/j meet.google.com teams.microsoft.com ' +
     'youcanbook.me forms.gle docs.google.com drive.google.com forms.office.com surveymonkey.com jotform.com eventbrite.* ' +
     'patreon.com ko-fi.com buymeacoffee.com gofundme.com kickstarter.com indiegogo.com paypal.me paypal.com/paypalme ' +
     'venmo.com cash.app',
@@ -51,13 +51,13 @@ const SHARED = {
     'appsource.microsoft.com marketplace.visualstudio.com appgallery.huawei.com galaxystore.samsung.com apkpure.com ' +
     'store.steampowered.com addons.mozilla.org apps.shopify.com appexchange.salesforce.com wordpress.org/plugins f-droid.org',
   maps:
-    'maps.google.* google.*/maps google.*/search google.*/imgres google.*/travel g.page maps.apple.com bing.com/maps bing.com/search ' +
-    'business.google.com plus.google.com profile.google.com share.google openstreetmap.org osm.org waze.com yandex.*/maps ' +
+    'maps.google.* google.*/maps google.*/search google.*/imgres google.*/travel news.google.com g.page maps.apple.com bing.com/maps bing.com/search search.yahoo.* search.brave.com duckduckgo.com ' +
+    'business.google.com plus.google.com profile.google.com share.google openstreetmap.org osm.org waze.com yandex.*/maps yandex.*/search ' +
     '2gis.* map.baidu.com j.map.baidu.com amap.com map.naver.com map.kakao.com mapquest.com wego.here.com what3words.com w3w.co',
   directories:
     'wikipedia.org wikidata.org crunchbase.com angel.co wellfound.com producthunt.com trustpilot.* glassdoor.* indeed.* kununu.com ' +
     'yelp.* tripadvisor.* foursquare.com 4sq.com zoominfo.com opencorporates.com northdata.* bloomberg.com/profile ' +
-    'manta.com yellowpages.* gelbeseiten.de 11880.com dasoertliche.de pagesjaunes.fr paginegialle.it houzz.* zomato.com ' +
+    'manta.com bbb.org yellowpages.* gelbeseiten.de 11880.com dasoertliche.de pagesjaunes.fr paginegialle.it houzz.* zomato.com ' +
     'opentable.* booking.com/hotel airbnb.*/rooms airbnb.*/h expedia.* imdb.com',
   marketplaces:
     'amazon.* ebay.* etsy.com aliexpress.* alibaba.com 1688.com taobao.com tmall.com jd.com walmart.com/seller walmart.com/ip ' +
@@ -78,14 +78,14 @@ const SHARED = {
  * hold addresses too.
  */
 const WRAPPERS =
-  'google.*/url google.*/amp google.*/imgres?imgrefurl google.*/aclk?adurl googleadservices.com?adurl doubleclick.net ' +
-  'webcache.googleusercontent.com translate.google.* translate.googleusercontent.com cdn.ampproject.org youtube.com/redirect ' +
+  'google.*/url google.*/amp google.*/imgres?imgrefurl google.*/aclk?adurl google.*/s2/favicons logo.clearbit.com googleadservices.com?adurl doubleclick.net ' +
+  'webcache.googleusercontent.com translate.google.* translate.goog translate.googleusercontent.com cdn.ampproject.org youtube.com/redirect ' +
   'bing.com/ck bing.com/aclick r.search.yahoo.com duckduckgo.com/l yandex.*/clck baidu.com/link ecosia.org/url startpage.com/do ' +
   'safelinks.protection.outlook.com safelink.emails.azure.net statics.teams.cdn.office.net urldefense.com urldefense.us ' +
   'urldefense.proofpoint.com mimecast.com/s mimecastprotect.com mimecast.com/redirect linkprotect.cudasvc.com ' +
   'protection.sophos.com trendmicro.com/wis protect2.fireeye.com clicktime.symantec.com secure-web.cisco.com ' +
-  'url.avanan.click protect.checkpoint.com link.edgepilot.com url.emailprotection.link deref-gmx.net deref-web.de ' +
-  'deref-mail.com awstrack.me mandrillapp.com/track list-manage.com/track ct.sendgrid.net hubspotlinks.com ' +
+  'url.avanan.click protect.checkpoint.com link.edgepilot.com url.emailprotection.link shared.outlook.inky.com urlsand.esvalabs.com scanner.vadesecure.com deref-gmx.net deref-web.de ' +
+  'deref-mail.com awstrack.me mandrillapp.com/track list-manage.com/track ct.sendgrid.net acemlnb.com acemlna.com mailtrack.io/trace hubspotlinks.com ' +
   'l.facebook.com lm.facebook.com facebook.com/l.php facebook.com/flx/warn facebook.com/sharer l.messenger.com ' +
   'l.instagram.com l.threads.com l.threads.net linkedin.com/redir linkedin.com/safety linkedin.com/sharearticle ' +
   'twitter.com/intent x.com/intent twitter.com/share reddit.com/submit out.reddit.com vk.com/away.php ok.ru/dk ' +

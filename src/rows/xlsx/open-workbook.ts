@@ -296,7 +296,7 @@ async function readList(
     const lastRow = Math.max(place.header.number, count.lastRow);
     const found = { ...count, lastRow, belowTables, leftOut };
     const frame = step.value;
-    const drawings = await readDrawings(pack, sheet.path, frame.head);
+    const drawings = await readDrawings(pack, sheet.path, frame);
     const longNumbers = createLongNumbers(styles.length);
     const read = {
       longNumbers,
@@ -408,7 +408,10 @@ function rowOfRef(ref: string): number {
   return Number(/\d+$/.exec(ref)?.[0] ?? 0);
 }
 
-/** The cells that a picture or a chart lies over. Columns count from 0, rows from 1. */
+/**
+ * The cells that a picture or a chart lies over, or that have a comment or a sparkline. Columns count
+ * from 0, rows from 1.
+ */
 interface Drawing {
   readonly firstRow: number;
   readonly lastRow: number;
@@ -425,23 +428,34 @@ const USUAL_WIDTH = 8.43;
 /**
  * Finds where the drawings of a sheet are. One that cannot be read is where it was, and in nobody's
  * way.
- *
- * @param head the sheet up to its rows, which has the widths of columns
  */
 async function readDrawings(
   pack: Package,
   path: string,
-  head: string,
+  { head, tail }: SheetFrame,
 ): Promise<readonly Drawing[]> {
-  const drawings: Drawing[] = [];
+  const drawings: Drawing[] = [...tail.matchAll(SPARKLINE)].map(atCell);
   for (const { kind, target } of await readRelations(pack, path)) {
-    if (kind !== 'drawing' || pack.find(target) === undefined) continue;
+    if (!(kind === 'drawing' || kind === 'comments') || pack.find(target) === undefined) continue;
     const xml = await pack.readWhole(target).then(decodeWhole, () => '');
     try {
-      drawings.push(...findDrawings(xml, widthsOf(head)));
+      drawings.push(
+        ...(kind === 'drawing'
+          ? findDrawings(xml, widthsOf(head))
+          : [...xml.matchAll(COMMENT)].map(atCell)),
+      );
     } catch {}
   }
   return drawings;
+}
+
+const SPARKLINE =
+  /<(?:[\w.-]+:)?sparkline>\s*(?:<(?:[\w.-]+:)?f>[^<]*<\/[^>]*>\s*)?<(?:[\w.-]+:)?sqref>([A-Z]+\d+)/g;
+const COMMENT = /<(?:[\w.-]+:)?comment\s(?:[^>]*?\s)?ref\s*=\s*["']([A-Z]+\d+)/g;
+
+function atCell([, ref = '']: RegExpMatchArray): Drawing {
+  const row = rowOfRef(ref);
+  return { firstRow: row, lastRow: row, lastColumn: columnOfRef(ref) };
 }
 
 interface Anchor {

@@ -13,7 +13,7 @@ import {
   writeSync,
 } from 'node:fs';
 import { join } from 'node:path';
-import { PRIVATE_FOLDER } from '../../common/files.ts';
+import { PRIVATE, PRIVATE_FOLDER } from '../../common/files.ts';
 import { DAY_MS } from '../../common/format.ts';
 import { BEAT_MS, describeSelf, isHere, type Owner, SILENCE_MS } from '../../common/owner.ts';
 
@@ -270,7 +270,7 @@ function openOwnClaims(
   function begin(): number {
     const temporary = join(folder, `.${owner.token}`);
     const text = beginWith({ owner, endpointId, runId }) + linesOf(underWay);
-    writeFileSync(temporary, text);
+    writeFileSync(temporary, text, { mode: PRIVATE.mode });
     renameSync(temporary, path);
     sizeBytes = text.length;
     // However many domains are under way, not every chunk should renew the file.

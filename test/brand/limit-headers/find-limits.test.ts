@@ -41,6 +41,7 @@ describe('the wait that is told', () => {
     [{ 'retry-after-seconds': '7' }, 7_000],
     [{ 'x-retry-after': '7' }, 7_000],
     [{ 'x-ms-retry-after-ms': '350' }, 350],
+    [{ 'acme-retryafter': '7' }, 7_000],
     [{ 'x-rate-limit-retry-after-seconds': '7' }, 7_000],
     [{ 'x-rate-limit-retry-after-milliseconds': '7' }, 7],
   ])('by %j is %i ms', (headers, retryAfterMs) => {
@@ -183,6 +184,14 @@ describe('the older fields of the draft', () => {
 });
 
 describe('X-RateLimit', () => {
+  it.each(['', 'x-', 'acme-', 'x-acme-api-'])('may have %j in front', (prefix) => {
+    for (const name of [`${prefix}ratelimit`, `${prefix}rate-limit`]) {
+      expect(find({ [`${name}-remaining`]: '0', [`${name}-reset`]: '30' })).toEqual({
+        limits: { remaining: 0, resetMs: 30_000 },
+      });
+    }
+  });
+
   it.each<[Record<string, FieldValue>, Limits['limits']]>([
     [
       {

@@ -51,6 +51,9 @@ describe('openCsv', () => {
   it('refuses a list whose lines are quoted as a whole, and says how to mend it', () => {
     const text = '"Name,Website"\r\n"Acme,acme.com"\r\n"""Bolt, Inc"",bolt.com"\r\n';
     expect(() => openCsv(sourceOf(text))).toThrow(/each of its lines is quoted as a whole.*sed -E/);
+    const belowHeader = 'Name;Website\n"Acme;acme.com"\n"""Bolt; Inc"";bolt.com"\n';
+    expect(() => openCsv(sourceOf(belowHeader))).toThrow(/each of its lines is quoted as a whole/);
+    expect(openCsv(sourceOf('a,b\n"one, two, three"\n')).columns).toHaveLength(2);
     const others = ['"Name, site"\n"Acme"\n', '"a,b"\n', 'd\n"x "" y"\n'];
     for (const list of others) expect(openCsv(sourceOf(list)).columns).toHaveLength(1);
   });

@@ -78,6 +78,11 @@ describe('a page on a host that many share', () => {
     'https://www.etsy.com/shop/acme',
     'https://sites.google.com/view/acme',
     'https://acme.page.link/x',
+    'https://us02web.zoom.us/j/123',
+    'https://duckduckgo.com/?q=acme',
+    'https://search.yahoo.com/search?p=acme',
+    'https://www.bbb.org/us/tx/profile/acme',
+    'https://acme-de.translate.goog/?_x_tr_sl=de',
     // A link whose target does not stand in it, or is such a page too.
     'https://acme.us1.list-manage.com/track/click?u=abc&id=1',
     'https://l.facebook.com/l.php?u=https%3A%2F%2Fbit.ly%2Fabc',

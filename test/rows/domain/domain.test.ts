@@ -37,6 +37,9 @@ describe('a domain is found', () => {
       '\\\\example.com\\share',
       '://example.com',
       'http://https://example.com',
+      'htp//example.com',
+      'https//:example.com',
+      'http%3A//example.com',
     ]);
   });
 
@@ -176,6 +179,37 @@ describe('an address as a program exports it is read:', () => {
     refuses('single_label', ['=IMAGE("https://cdn.example.com/logo.png")']);
   });
 
+  it('a host that was typed with a space or a comma for a dot, or beside one', () => {
+    gives('example.com', [
+      'www,example.com',
+      'www. example.com',
+      'www example.com',
+      'http://www .example.com',
+      'www.example,com',
+      'example .com',
+    ]);
+    refuses('contains_space', ['Example Inc .com', 'Example .NET', 'A. Bank', 'Acme. com']);
+  });
+
+  it('an address whose signs are spelled out, so that no program reads it', () => {
+    gives('example.com', [
+      'info(at)example.com',
+      'info [at] example [dot] com',
+      'example(dot)com',
+      'jo{at}example.com',
+    ]);
+  });
+
+  it('behind its label', () => {
+    gives('example.com', [
+      'Website: https://example.com',
+      'URL: www.example.com',
+      'E-Mail: jo@example.com',
+      'Internet: example.com',
+    ]);
+    refuses('contains_space', ['Parent: example.com', 'LinkedIn: example.com']);
+  });
+
   it('a link of Access, with or without a text', () => {
     gives('example.com', [
       '#http://www.example.com#',
@@ -193,7 +227,32 @@ describe('an address as a program exports it is read:', () => {
       'example.com<br/>',
       'example.com&nbsp;',
       '<https://example.com|Example>',
+      '**example.com**',
     ]);
+  });
+
+  it('a link of a wiki or a forum', () => {
+    gives('example.com', [
+      '[https://example.com Example Inc.]',
+      '[[https://example.com|Example]]',
+      '[[https://example.com][Example]]',
+      '[Example|https://example.com]',
+      '[url=https://example.com]Example[/url]',
+      '[url]example.com[/url]',
+    ]);
+    refuses('several_domains', ['[https://a.com https://b.com]', '[a.com|b.com]']);
+  });
+
+  it('the addresses in an object as Python prints it', () => {
+    gives('example.com', [
+      "{'url': 'https://example.com', 'type': None}",
+      "[{'url': 'example.com'}]",
+    ]);
+    refuses('several_domains', ["{'a': 'a.com', 'b': 'b.com'}"]);
+  });
+
+  it('behind its number in a list', () => {
+    gives('example.com', ['1. example.com', '1) example.com 2) www.example.com']);
   });
 
   it('what a link shows, if that is a domain itself', () => {
@@ -231,6 +290,15 @@ describe('an address as a program exports it is read:', () => {
       'example.com or www.example.com',
       'example.com; n/a',
     ]);
+  });
+
+  it('one beside pages of others, or of an e-mail address that anybody can have', () => {
+    gives('example.com', [
+      'https://www.facebook.com/example, https://example.com',
+      'example.com; https://www.linkedin.com/company/example; https://bit.ly/3abc',
+      'jo@gmail.com / www.example.com',
+    ]);
+    refuses('several_domains', ['a.com, b.com, facebook.com/a', 'jo@a.com; b.com']);
   });
 
   it('and a path that looks like one is a path', () => {
@@ -284,6 +352,10 @@ describe('a link that wraps another', () => {
     'https://l.facebook.com/l.php?u=https%3A%2F%2Fexample.com%2F%3Ffbclid%3Dx&h=AT0',
     'https://www.linkedin.com/redir/redirect?url=https%3A%2F%2Fexample%2Ecom&urlhash=x',
     'https://web.archive.org/web/20200101000000/http://www.example.com:80/',
+    'https://shared.outlook.inky.com/link?domain=example.com&t=h.abc',
+    'https://urlsand.esvalabs.com/?u=https%3A%2F%2Fexample.com&e=1',
+    'https://logo.clearbit.com/example.com',
+    'https://www.google.com/s2/favicons?domain=example.com&sz=64',
     'https://href.li/?https://example.com/?x=1',
     // In another one, encoded twice or not at all.
     'https://eur01.safelinks.protection.outlook.com/?url=https%3A%2F%2Furldefense.com%2Fv3%2F__https%3A%2F%2Fexample.com__%3B!!a&data=1',
@@ -328,6 +400,7 @@ describe('a cell is refused', () => {
 
   it('as empty when it says that there is nothing', () => {
     refuses('empty', ['N/A', 'n/a', '#N/A', '#REF!', '#DIV/0!', '#NOM?', 'null', '(null)', '\\N']);
+    refuses('empty', ['(blank)', 'NaT', 'www.', 'http://www.', 'https://www.']);
     refuses('empty', [
       'none',
       '-',

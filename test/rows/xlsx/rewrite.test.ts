@@ -32,8 +32,8 @@ async function rewrite(spec: WorkbookSpec, added?: string): Promise<Record<strin
 /** @param index that of the column with the domains */
 async function rewriteAll(spec: WorkbookSpec, added = 'ours', index = 0): Promise<Rewritten> {
   const column = { index };
-  const { source, scanned } = await open(await workbookOf(spec));
-  const { workbook } = source;
+  const { source, format, scanned } = await open(await workbookOf(spec));
+  const { workbook } = format;
   if (!workbook) throw new Error('it was opened as a workbook');
   const width = Math.max(workbook.columns.length, ...scanned.map(({ fields }) => fields));
   const writer = createInPlaceWriter(workbook, { added: [added], width, column });
@@ -236,6 +236,29 @@ describe('a sheet', () => {
     expect(beside).not.toMatch(/<c r="[C-F]\d/);
     const before = (await rewrite(drawing(-4)))['xl/worksheets/sheet1.xml'];
     expect(before).toContain('<c r="C2"');
+  });
+
+  it('has our column behind a comment on a cell that is empty, but not of those elsewhere', async () => {
+    const sheetOn = async (ref: string): Promise<string | undefined> => {
+      const parts = {
+        'xl/worksheets/_rels/sheet1.xml.rels': `<Relationships><Relationship Id="c" Type="${RELATIONS}/comments" Target="../comments1.xml"/></Relationships>`,
+        'xl/comments1.xml': `<comments><commentList><comment ref="${ref}" authorId="0"><text><t>E9</t></text></comment></commentList></comments>`,
+      };
+      return (await rewrite({ sheets: [{ name: 'S', rows: ROWS }], parts }))[
+        'xl/worksheets/sheet1.xml'
+      ];
+    };
+    expect(await sheetOn('E2')).toContain('<c r="F2"');
+    for (const ref of ['A2', 'E9']) expect(await sheetOn(ref)).toContain('<c r="C2"');
+  });
+
+  it('has our column behind sparklines', async () => {
+    const after =
+      '<extLst><ext uri="u"><y:sparklineGroups xmlns:y="y"><y:sparklineGroup><y:sparklines><y:sparkline><z:f>S!A2:B2</z:f><z:sqref>D2</z:sqref></y:sparkline><y:sparkline><z:f>S!A3:B3</z:f><z:sqref>D3</z:sqref></y:sparkline></y:sparklines></y:sparklineGroup></y:sparklineGroups><z:sqref xmlns:z="z">F2</z:sqref></ext></extLst>'.replace(
+        '<y:sparklineGroups ',
+        '<y:sparklineGroups xmlns:z="z" ',
+      );
+    expect(await sheetOf({ name: 'S', rows: ROWS, after })).toContain('<c r="E2"');
   });
 
   it.each([

@@ -1,0 +1,45 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { openApi } from './support/api.ts';
+import { shippedFolder } from './support/build.ts';
+import { start } from './support/command.ts';
+import { openList } from './support/lists.ts';
+
+/** The packages from which a command has loaded anything, as the engine's record of its scripts has it. */
+async function packagesOf(...args: readonly string[]): Promise<readonly string[]> {
+  const folder = openList('domain\nacme.com\n');
+  const { url } = await openApi();
+  const running = await start(args, {
+    cwd: folder.path,
+    main: join(shippedFolder(), 'brandfill.js'),
+    env: { NODE_V8_COVERAGE: join(folder.path, 'scripts'), BRANDFILL_BASE_URL: url },
+  });
+  const { code, stderr } = await running.ended;
+  expect(code, stderr).toBe(0);
+  const names = new Set<string>();
+  for (const file of readdirSync(join(folder.path, 'scripts'))) {
+    const text = readFileSync(join(folder.path, 'scripts', file), 'utf8');
+    const { result } = JSON.parse(text) as { readonly result: readonly { readonly url: string }[] };
+    for (const { url: script } of result) {
+      const name = /.*\/node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(script)?.[1];
+      if (name !== undefined) names.add(name);
+    }
+  }
+  return [...names];
+}
+
+/** Each takes a start longer than all of our own code. */
+const HEAVY = ['bullmq', 'ioredis', 'luxon', 'yaml', 'undici', 'preact', 'uplot'];
+
+describe('a start', () => {
+  it.each([
+    ['that prints the help', ['--help'], [...HEAVY, 'lmdb', 'zod', 'tldts', 'csv-parse']],
+    ['of a run that plans', ['enrich', 'list.csv', '--dry-run'], HEAVY],
+    ['of a run that asks', ['enrich', 'list.csv'], HEAVY.filter((name) => name !== 'undici')],
+  ])('%s loads no package that it has no use for', async (_, args, unused) => {
+    const loaded = await packagesOf(...args);
+    expect(loaded).toContain('commander');
+    expect(loaded.filter((name) => unused.includes(name))).toEqual([]);
+  });
+});
