@@ -326,7 +326,7 @@ interface Gap {
 const GAP_IN_ANY: Gap = { usual: String.raw`[\s+]`, beforePlus: String.raw`\s` };
 /** In one of ASCII, all that is none may: it is shown as nothing, as a space, or as what it is not. */
 const GAP_IN_ASCII: Gap = { usual: `[^!-*,-~${BARRIER}]`, beforePlus: `[^!-~${BARRIER}]` };
-const PART_OF_ESCAPE = String.raw`\\(?:u\{?|x)?[\da-f]{0,5}?|%u?[\da-f]{0,3}?|&#?\w{0,31}?`;
+const PART_OF_ESCAPE = String.raw`\\(?:u\{??|x)??[\da-f]{0,5}?|%u??[\da-f]{0,3}?|&#??\w{0,31}?`;
 const IN_BLOCK = /[\w+/=-]/;
 
 /**
