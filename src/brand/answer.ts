@@ -124,6 +124,8 @@ export interface Writer {
   readonly wording?: string;
   /** What a good answer tells. For `found` only. */
   readonly tells?: Tells;
+  /** Whether it says that it is the path that is not known, not the domain. For `not_found` only. */
+  readonly isOfPath?: boolean;
 }
 
 /**
@@ -340,12 +342,9 @@ function judgeStatus(evidence: Evidence): Answer {
       if (stated?.retryAfterMs !== undefined && httpStatus === 404) {
         return { kind: 'pending', httpStatus, retryAfterMs: stated.retryAfterMs };
       }
-      const writer = writerOf(evidence);
-      const sign = evidence.isDoubled
-        ? 'not_found_doubled'
-        : writer.form === 'page' || writer.form === 'text'
-          ? 'not_found_page'
-          : undefined;
+      const isOfPath = OF_PATH.test(evidence.body.said.slice(0, ERROR_BODY_BYTES));
+      const writer: Writer = { ...writerOf(evidence), ...(isOfPath ? { isOfPath } : {}) };
+      const sign = signOfNotFound(writer, evidence);
       return { kind, httpStatus, writer, ...(sign ? { sign } : {}) };
     }
     case 'redirect':
@@ -382,6 +381,19 @@ function judgeStatus(evidence: Evidence): Answer {
       return { kind, httpStatus, reason, writer: refuserOf(evidence) };
     }
   }
+}
+
+/** How routers and gateways say that they do not know the path. */
+const OF_PATH =
+  /\bno route\b|\broute (?:is )?(?:not found|unknown)|\bunknown (?:route|endpoint|path)\b|\bno (?:such|matching) (?:route|endpoint|path)\b|cannot get \/|\b(?:requested url|endpoint|path)\b.{0,30}(?:not found|does not exist)|no healthy upstream|default backend/i;
+
+function signOfNotFound(
+  { form, isOfPath }: Writer,
+  { isDoubled }: Evidence,
+): Misdirection | undefined {
+  if (isDoubled) return 'not_found_doubled';
+  if (form === 'page' || form === 'text') return 'not_found_page';
+  return isOfPath ? 'not_found_path' : undefined;
 }
 
 /** A body that has to be a JSON object, because the status says that there is an answer. */

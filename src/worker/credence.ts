@@ -398,6 +398,7 @@ function createVoices(): Voices {
     const isOtherRefusal = isOther && writer.server !== '';
     switch (kind) {
       case 'not_found':
+        if (writer.isOfPath) return true;
         return (
           isText || isOther || (hasMissed() && !namesOf(writer).some((name) => names.has(name)))
         );
@@ -443,8 +444,8 @@ function createVoices(): Voices {
           misses += 1;
           for (const name of namesOf(writer)) if (names.size < MOST_REMEMBERED) names.add(name);
         }
-        // Beside good answers among the first calls, a page is how this API says it.
-        if (!isHeard && isForPeople(answer)) own.add(voiceOf(kind, writer));
+        // Beside good answers among the first calls, this is how the API says it.
+        if (!isHeard && (isForPeople(answer) || writer.isOfPath)) own.add(voiceOf(kind, writer));
       } else if (isHeard && kind === 'try_again' && writer.form !== 'page') {
         const voice = taken.get(writer);
         if (voice === undefined) return;

@@ -102,6 +102,13 @@ describe('a sign of a wrong address', () => {
     [404, 'default backend', 'not_found_page'],
     [404, '{"a":1}', undefined],
     [404, '', undefined],
+    [404, '{"statusCode":404,"message":"Cannot GET /v1/brand?domain=acme.com"}', 'not_found_path'],
+    [404, '{"message":"no Route matched with those values"}', 'not_found_path'],
+    [404, '{"error":"The requested URL was not found on this server"}', 'not_found_path'],
+    [404, '{"error":"No such endpoint"}', 'not_found_path'],
+    [404, '{"error":"URL acme.com not found"}', undefined],
+    [404, '{"error":"not found","path":"/v1/brand"}', undefined],
+    [404, '{"error":"no record for acme.com"}', undefined],
   ])('in %i with %j is %s', (status, body, sign) => {
     expect(judgeOf(status, body).sign).toBe(sign);
   });
