@@ -1,5 +1,6 @@
-import { type Answer, type Writer, withoutCall } from '../brand/answer.ts';
+import type { Answer, Writer } from '../brand/answer.ts';
 import type { Misdirection } from '../brand/outcome.ts';
+import { withoutCall } from '../brand/wording.ts';
 import { createWaitQueue } from '../common/run-control.ts';
 
 /**
@@ -18,9 +19,8 @@ import { createWaitQueue } from '../common/run-control.ts';
  *   domains. If three domains get the same on every try, with successes between, it is the API's
  *   own way to speak after all.
  * - Refusals are held back until a success shows that the caller is not refused. What was under way
- *   when the refusal came shows nothing. So are good
- *   answers that may be the same for all, until another one comes. Five domains in a row with one
- *   answer are no verdicts on any of them.
+ *   when the refusal came shows nothing. So are good answers that may be the same for all, until
+ *   another one comes. Five domains in a row with one answer are no verdicts on any of them.
  *
  * When no lookup is under way, what is held back is released as believed: a short list has no more
  * to tell. The domains still count, so that many short lists tell as much as a long one.

@@ -108,6 +108,7 @@ describe('a sign of a wrong address', () => {
     [404, '{"error":"No such endpoint"}', 'not_found_path'],
     [404, '{"error":"URL acme.com not found"}', undefined],
     [404, '{"error":"not found","path":"/v1/brand"}', undefined],
+    [404, '{"path":"/v1/brand","error":"not found"}', undefined],
     [404, '{"error":"no record for acme.com"}', undefined],
   ])('in %i with %j is %s', (status, body, sign) => {
     expect(judgeOf(status, body).sign).toBe(sign);
@@ -218,6 +219,9 @@ describe('a refusal says in its body that calls were too many', () => {
     [403, '{"message":"no","docs":"https://api.example/rate-limit-exceeded"}', 'forbidden'],
     [422, 'too many letters in this name', 'rejected'],
     [422, 'no accredited company', 'rejected'],
+    [422, '{"error":"unknown company","credits":5}', 'rejected'],
+    [422, '{"credits_used":1,"error":"end reached"}', 'rejected'],
+    [422, '{"rate_limit":60,"error":"bad"}', 'rejected'],
     [403, '{"error":"this domain was reached before, see your usage"}', 'forbidden'],
     [429, 'quota exceeded', 'throttled'],
     [404, 'too many requests', 'not_found'],
