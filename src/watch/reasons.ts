@@ -61,6 +61,10 @@ const REASONS: Readonly<Record<string, ReasonWords>> = {
     advice:
       'The row has more cells than the header, so the domain may be in another column. Quote the text that holds a delimiter.',
   },
+  torn_row: {
+    advice:
+      'The row is the rest of the one above, so its cells are in other columns. Quote the text that holds a line break.',
+  },
   shared_host: {
     advice:
       'The cell leads to a page on a host that many share, such as a social network, which says nothing about a company. Put its domain there, or give --keep-shared-hosts.',
