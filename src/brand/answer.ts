@@ -13,6 +13,14 @@ import {
 import { type Limits, laterOf } from './limit-headers/find-limits.ts';
 import type { Misdirection } from './outcome.ts';
 import type { Shape } from './shape.ts';
+import {
+  aboutInWords,
+  isAboutPath,
+  isOfCall,
+  namesCompany,
+  onOneLine,
+  wordsOf,
+} from './wording.ts';
 
 /**
  * What an answer means. This file is the decision for one answer: evidence in, meaning out. What
@@ -124,6 +132,8 @@ export interface Writer {
   readonly wording?: string;
   /** What a good answer tells. For `found` only. */
   readonly tells?: Tells;
+  /** Whether it says that it is the path that is not known, not the domain. For `not_found` only. */
+  readonly isOfPath?: boolean;
 }
 
 /**
@@ -231,25 +241,17 @@ function sayLater(evidence: Evidence): Answer | undefined {
 
 function sayLaterInWords(evidence: Evidence): Answer | undefined {
   const { httpStatus, body } = evidence;
-  // The address of a page about limits may stand in any refusal.
-  const said = body.said.slice(0, ERROR_BODY_BYTES).replaceAll(/\bhttps?:\S+/gi, '');
-  if (TOO_MANY.test(said)) return { kind: 'throttled', httpStatus, retryAfterMs: undefined };
-  if (USED_UP.test(said)) {
-    return { kind: 'quota_used_up', httpStatus, reason: reasonFrom(evidence) };
+  switch (aboutInWords(body.said.slice(0, ERROR_BODY_BYTES))) {
+    case 'too_many':
+      return { kind: 'throttled', httpStatus, retryAfterMs: undefined };
+    case 'used_up':
+      return { kind: 'quota_used_up', httpStatus, reason: reasonFrom(evidence) };
+    case 'out':
+      return { kind: 'try_again', httpStatus, reason: 'unavailable', about: 'api' };
+    case undefined:
+      return undefined;
   }
-  if (!IS_OUT.test(said)) return undefined;
-  return { kind: 'try_again', httpStatus, reason: 'unavailable', about: 'api' };
 }
-
-/** How refusals say that calls were too many, in words or as a code. */
-const TOO_MANY =
-  /too.?many.?(?:requests|calls)|rate.?limit(?:ed|ing|.{0,20}(?:exceed|reach|hit|error))|(?:exceed|reach|hit).{0,30}rate.?limit|throttl(?:ed|ing)/i;
-/** How they say that the quota is used up, which may come with any refusal. */
-const USED_UP =
-  /(?:quota|usage|credits?|allowance).{0,30}(?:exceeded|reached|exhausted|used.up|depleted)|(?:exceed(?:ed|s)?|reached|exhausted|used.up|out.of|insufficient|not.enough|no.more|not have enough|no).{0,30}\b(?:quota|credits)\b|over.?quota/i;
-/** How answers say that the API is not there for now. */
-const IS_OUT =
-  /(?:in|under|for|scheduled|planned).maintenance|maintenance.(?:mode|window|in progress)|"maintenance"|temporarily.(?:unavailable|down|out|offline)|try again later/i;
 
 const MAY_SAY_LATER: ReadonlySet<StatusMeaning> = new Set(['rejected', 'forbidden', 'try_again']);
 
@@ -340,12 +342,9 @@ function judgeStatus(evidence: Evidence): Answer {
       if (stated?.retryAfterMs !== undefined && httpStatus === 404) {
         return { kind: 'pending', httpStatus, retryAfterMs: stated.retryAfterMs };
       }
-      const writer = writerOf(evidence);
-      const sign = evidence.isDoubled
-        ? 'not_found_doubled'
-        : writer.form === 'page' || writer.form === 'text'
-          ? 'not_found_page'
-          : undefined;
+      const isOfPath = isAboutPath(evidence.body.said.slice(0, ERROR_BODY_BYTES));
+      const writer: Writer = { ...writerOf(evidence), ...(isOfPath ? { isOfPath } : {}) };
+      const sign = signOfNotFound(writer, evidence);
       return { kind, httpStatus, writer, ...(sign ? { sign } : {}) };
     }
     case 'redirect':
@@ -378,10 +377,19 @@ function judgeStatus(evidence: Evidence): Answer {
       };
     case 'unauthorized': {
       const reason = reasonFrom(evidence);
-      if (USED_UP.test(reason)) return { kind: 'quota_used_up', httpStatus, reason };
+      if (aboutInWords(reason) === 'used_up') return { kind: 'quota_used_up', httpStatus, reason };
       return { kind, httpStatus, reason, writer: refuserOf(evidence) };
     }
   }
+}
+
+function signOfNotFound(
+  { form, isOfPath }: Writer,
+  { isDoubled }: Evidence,
+): Misdirection | undefined {
+  if (isDoubled) return 'not_found_doubled';
+  if (form === 'page' || form === 'text') return 'not_found_page';
+  return isOfPath ? 'not_found_path' : undefined;
 }
 
 /** A body that has to be a JSON object, because the status says that there is an answer. */
@@ -496,21 +504,6 @@ function isObject(said: unknown): said is object {
   return typeof said === 'object' && said !== null;
 }
 
-/** Whether a text names a domain, or the company by the first part of it. */
-function namesCompany(text: string, domain: string): boolean {
-  if (text.includes(domain)) return true;
-  const label = labelOf(domain);
-  if (label.length < SHORTEST_LABEL) return false;
-  const lower = text.toLowerCase();
-  return lower.includes(label) || lower.includes(label.replaceAll('-', ' '));
-}
-
-const SHORTEST_LABEL = 3;
-
-function labelOf(domain: string): string {
-  return domain.slice(0, Math.max(0, domain.indexOf('.')));
-}
-
 /** Whether a member of an answer says that it is none. */
 function saysFailure([name, said]: readonly [string, unknown]): boolean {
   if (/^(errors?|error_?(code|message|description)|fault|exception)$/i.test(name)) {
@@ -562,10 +555,6 @@ function reasonFrom({ body, httpStatus }: Evidence): string {
   return Array.from(text).slice(0, REASON_LENGTH).join('') || `http_${httpStatus}`;
 }
 
-function onOneLine(text: string): string {
-  return text.replaceAll(/\s+/g, ' ').trim();
-}
-
 function writerOf({ headers, body, domain }: Evidence): Writer {
   const said = body.said.slice(0, ERROR_BODY_BYTES).trim();
   const form = formOf(said, headers);
@@ -596,41 +585,8 @@ function serverOf({ server }: ResponseHeaders): string {
         .trim();
 }
 
-/**
- * The access of a caller is refused by status, whatever is said besides. Elsewhere the words count,
- * without all that differs from call to call.
- */
+/** The access of a caller is refused by status, whatever is said besides. Elsewhere the words count. */
 function wordingOf({ httpStatus, body, domain }: Evidence): string {
   if (httpStatus === 403) return '403';
-  const said = withoutCall(body.said.slice(0, ERROR_BODY_BYTES));
-  let same = onOneLine(said).toLowerCase();
-  for (const name of [domain, domainToUnicode(domain)]) same = same.replaceAll(name, '·');
-  const label = labelOf(domain);
-  if (label.length >= SHORTEST_LABEL) {
-    same = same.replaceAll(new RegExp(`(?<![\\p{L}\\d])${label}(?![\\p{L}\\d])`, 'gu'), '·');
-  }
-  return `${httpStatus} ${same.replaceAll(CHANGING, '·')}`;
+  return `${httpStatus} ${wordsOf(body.said.slice(0, ERROR_BODY_BYTES), domain)}`;
 }
-
-/** Numbers, times, UUIDs and other identifiers: any word with a digit in it. */
-const CHANGING = /[\w.:+-]*\d[\w.:+-]*/g;
-
-/** A text without what differs from call to call: the members of its JSON that are times or identifiers. */
-export function withoutCall(text: string): string {
-  return text.replaceAll(MEMBER, (member, name: string) =>
-    isOfCall(name) ? `"${name}":"·"` : member,
-  );
-}
-
-/** A member of a JSON object whose value is a text or a number. */
-const MEMBER = /"([^"\\]{1,40})"\s*:\s*(?:"(?:[^"\\]|\\.)*"|-?\d[\d.eE+-]*)/g;
-
-/** Whether a member has a name that is given to identifiers of calls, and to times. */
-function isOfCall(name: string): boolean {
-  return OF_CALL.test(name) || OF_CALL_IN_CAPITALS.test(name);
-}
-
-const OF_CALL =
-  /(?:^|[-_. ])(?:id|uuid|guid|ref|reference|trace|span|nonce|request|correlation|instance|time|timestamp|ts|date|at|took|elapsed|duration)$/i;
-const OF_CALL_IN_CAPITALS =
-  /[a-z](?:I[dD]|U[uU][iI][dD]|Ref|Reference|Trace|Time|Timestamp|Date|At|Took|Duration)$/;

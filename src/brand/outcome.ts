@@ -43,6 +43,8 @@ export interface Outcome {
 export type Misdirection =
   | 'not_found_page'
   | 'not_found_doubled'
+  /** 404 with JSON that says that it is the path that is not known. */
+  | 'not_found_path'
   | 'bad_request_page'
   /** A refusal that is a page for people, such as a check for bots shows. */
   | 'bot_wall'

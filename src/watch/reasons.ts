@@ -177,6 +177,11 @@ export const MISDIRECTIONS: Readonly<
       'The first calls were all answered 404, and --base-url ends in /v1, which each call adds by itself: leave it off.',
     one: 'The answer was 404, and --base-url ends in /v1, which each call adds by itself: leave it off, or try a domain that is known.',
   },
+  not_found_path: {
+    first:
+      'The first calls were all answered 404 because the path is not known there: check --base-url.',
+    one: 'The answer was 404 because the path is not known there: check --base-url.',
+  },
   bad_request_page: {
     first:
       'The first calls were all answered 400 with a page that is no JSON: check --base-url, for one its https:// and its port.',

@@ -1,5 +1,6 @@
-import { type Answer, type Writer, withoutCall } from '../brand/answer.ts';
+import type { Answer, Writer } from '../brand/answer.ts';
 import type { Misdirection } from '../brand/outcome.ts';
+import { withoutCall } from '../brand/wording.ts';
 import { createWaitQueue } from '../common/run-control.ts';
 
 /**
@@ -18,9 +19,8 @@ import { createWaitQueue } from '../common/run-control.ts';
  *   domains. If three domains get the same on every try, with successes between, it is the API's
  *   own way to speak after all.
  * - Refusals are held back until a success shows that the caller is not refused. What was under way
- *   when the refusal came shows nothing. So are good
- *   answers that may be the same for all, until another one comes. Five domains in a row with one
- *   answer are no verdicts on any of them.
+ *   when the refusal came shows nothing. So are good answers that may be the same for all, until
+ *   another one comes. Five domains in a row with one answer are no verdicts on any of them.
  *
  * When no lookup is under way, what is held back is released as believed: a short list has no more
  * to tell. The domains still count, so that many short lists tell as much as a long one.
@@ -398,6 +398,7 @@ function createVoices(): Voices {
     const isOtherRefusal = isOther && writer.server !== '';
     switch (kind) {
       case 'not_found':
+        if (writer.isOfPath) return true;
         return (
           isText || isOther || (hasMissed() && !namesOf(writer).some((name) => names.has(name)))
         );
@@ -443,8 +444,8 @@ function createVoices(): Voices {
           misses += 1;
           for (const name of namesOf(writer)) if (names.size < MOST_REMEMBERED) names.add(name);
         }
-        // Beside good answers among the first calls, a page is how this API says it.
-        if (!isHeard && isForPeople(answer)) own.add(voiceOf(kind, writer));
+        // Beside good answers among the first calls, this is how the API says it.
+        if (!isHeard && (isForPeople(answer) || writer.isOfPath)) own.add(voiceOf(kind, writer));
       } else if (isHeard && kind === 'try_again' && writer.form !== 'page') {
         const voice = taken.get(writer);
         if (voice === undefined) return;

@@ -102,6 +102,14 @@ describe('a sign of a wrong address', () => {
     [404, 'default backend', 'not_found_page'],
     [404, '{"a":1}', undefined],
     [404, '', undefined],
+    [404, '{"statusCode":404,"message":"Cannot GET /v1/brand?domain=acme.com"}', 'not_found_path'],
+    [404, '{"message":"no Route matched with those values"}', 'not_found_path'],
+    [404, '{"error":"The requested URL was not found on this server"}', 'not_found_path'],
+    [404, '{"error":"No such endpoint"}', 'not_found_path'],
+    [404, '{"error":"URL acme.com not found"}', undefined],
+    [404, '{"error":"not found","path":"/v1/brand"}', undefined],
+    [404, '{"path":"/v1/brand","error":"not found"}', undefined],
+    [404, '{"error":"no record for acme.com"}', undefined],
   ])('in %i with %j is %s', (status, body, sign) => {
     expect(judgeOf(status, body).sign).toBe(sign);
   });
@@ -211,6 +219,9 @@ describe('a refusal says in its body that calls were too many', () => {
     [403, '{"message":"no","docs":"https://api.example/rate-limit-exceeded"}', 'forbidden'],
     [422, 'too many letters in this name', 'rejected'],
     [422, 'no accredited company', 'rejected'],
+    [422, '{"error":"unknown company","credits":5}', 'rejected'],
+    [422, '{"credits_used":1,"error":"end reached"}', 'rejected'],
+    [422, '{"rate_limit":60,"error":"bad"}', 'rejected'],
     [403, '{"error":"this domain was reached before, see your usage"}', 'forbidden'],
     [429, 'quota exceeded', 'throttled'],
     [404, 'too many requests', 'not_found'],

@@ -204,6 +204,25 @@ describe('about the caller: 200 that says itself that it is none', () => {
   });
 });
 
+describe('about the path: JSON of a router or a gateway', () => {
+  const noRoute = { message: 'no Route matched with those values' };
+
+  it('is a sign of a wrong address in the first calls', async () => {
+    const ended = await enrich(50, (_, response) => say(response, noRoute, { status: 404 }));
+    expect(ended).toMatchObject({ code: 4, stopped: { seen: 'not_found_path' } });
+    expect(ended.calls()).toBe(5);
+  });
+
+  it('is tried again in mid-run, also where no other domain was unknown before', async () => {
+    const ended = await enrich(80, (call, response, request) =>
+      call.total > 30 && call.total % 4 === 0 && call.nth === 1
+        ? say(response, noRoute, { status: 404 })
+        : found(call, response, request),
+    );
+    expect(ended).toMatchObject({ code: 0, statuses: { found: 80 } });
+  });
+});
+
 describe('about the address: 200 that is no answer', () => {
   it('stops also in mid-run, when five domains in a row get one and the same record', async () => {
     const ended = await enrich(120, (call, response, request) =>

@@ -76,6 +76,7 @@ describe('an answer in mid-run is the API’s own', () => {
       true,
     ],
     ['nothing at all', 5, 3, unknown(writer('empty', 'other')), true],
+    ['404 about the path', 1, 0, unknown({ ...writer('json'), isOfPath: true }), false],
     ['404 in plain words', 1, 0, unknown(writer('text')), false],
     ['404 with a page', 1, 0, unknown(writer('page')), false],
     ['400 in plain words', 1, 0, refusal('rejected', writer('text')), true],
@@ -124,8 +125,11 @@ describe('an answer in mid-run is the API’s own', () => {
     const { end, times, kindOf } = openJudge();
     end(page());
     end({ ...unknown(writer('json', 'other', ['message'])), sign: 'not_found_page' });
+    const ofPath = unknown({ ...writer('json', 'api', ['error']), isOfPath: true });
+    end({ ...ofPath, sign: 'not_found_page' });
     times(5, found());
     times(3, unknown());
+    expect(kindOf(ofPath)).toBe('not_found');
     expect(kindOf(unknown(writer('page')))).toBe('not_found');
     expect(kindOf(unknown(writer('page', 'other')))).toBe('try_again');
     expect(kindOf(unknown(writer('text')))).toBe('try_again');
