@@ -1,10 +1,9 @@
+import { availableParallelism } from 'node:os';
 import { defineConfig } from 'vitest/config';
 import { LongestFirst } from './test/support/longest-first.ts';
 
 export default defineConfig({
   test: {
-    // Most of the time tests wait for processes of their own.
-    maxWorkers: 6,
     sequence: { sequencer: LongestFirst }, // and the unit tests, which share processes, in a row
     // CI counts passed and failed tests from the report.
     reporters: process.env['CI']
@@ -14,6 +13,9 @@ export default defineConfig({
       {
         test: {
           name: 'unit',
+          // They compute all the time, and each worker imports everything anew.
+          maxWorkers: availableParallelism(),
+          sequence: { groupOrder: 0 },
           testTimeout: 20_000, // the machine may be busy
           expect: { poll: { timeout: 15_000 } },
           // The tests leave nothing behind, and a process for each costs more than they do.
@@ -34,6 +36,9 @@ export default defineConfig({
       {
         test: {
           name: 'integration',
+          // Most of the time they wait for processes of their own.
+          maxWorkers: 6,
+          sequence: { groupOrder: 1, sequencer: LongestFirst },
           // To import everything anew for each file takes longer than most of their tests.
           isolate: false,
           setupFiles: ['test/support/leaks.ts', 'test/support/forget-secrets.ts'],

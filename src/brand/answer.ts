@@ -60,10 +60,11 @@ type AnswerKind =
       readonly httpStatus: number;
       readonly reason: string;
     }
-  | { readonly kind: 'unauthorized'; readonly httpStatus: number; readonly reason?: string }
+  | { readonly kind: 'unauthorized'; readonly httpStatus: number; readonly reason: string }
   | {
       readonly kind: 'quota_used_up';
       readonly httpStatus: number;
+      readonly reason: string;
       /** When the quota is renewed, in milliseconds from now, if the server said. */
       readonly retryAfterMs?: number | undefined;
     }
@@ -116,13 +117,24 @@ export interface Writer {
   readonly form: 'json' | 'page' | 'text' | 'empty';
   /** The names at the top of a JSON object, without the domain; empty for other forms. */
   readonly names: readonly string[];
-  /** Status and body without the domain, numbers and identifiers. For refusals only. */
-  readonly wording?: string;
   /**
-   * Whether several domains may well get this answer, or the domain is named in it. For `found` only.
+   * Status and body without the domain, numbers and identifiers. For refusals, and answers that tell
+   * nothing.
    */
-  readonly canBeShared?: boolean;
+  readonly wording?: string;
+  /** What a good answer tells. For `found` only. */
+  readonly tells?: Tells;
 }
+
+/**
+ * What a good answer tells:
+ *
+ * - `nothing` of any company, only what a server says of itself;
+ * - `some`thing that names the company, or says so little that several may share it;
+ * - a whole `record` that does not name the company that was asked about, which five different ones
+ *   hardly share.
+ */
+export type Tells = 'nothing' | 'some' | 'record';
 
 /** The meaning of an answer's status, before the rest of it is read. */
 type StatusMeaning = Exclude<Answer['kind'], 'invalid_response'>;
@@ -203,27 +215,34 @@ export function judge(evidence: Evidence): Answer {
 
 /**
  * A refusal, or a server that fails, which says "later" itself is about the moment, whatever its
- * status: it has `Retry-After`, states a limit with nothing left and its reset, or says in its body
- * that calls were too many.
+ * status: it has `Retry-After`, states a limit with nothing left and its reset, or says so in its
+ * body.
  */
-function sayLater({ httpStatus, stated, body }: Evidence): Answer | undefined {
+function sayLater(evidence: Evidence): Answer | undefined {
+  const { httpStatus, stated } = evidence;
   if (!MAY_SAY_LATER.has(meaningOf(httpStatus))) return undefined;
   const isFailing = httpStatus >= 500;
   // The reset of a limit is not when a server that fails is back, unless 503 is how it limits calls.
   const retryAfterMs = isFailing && httpStatus !== 503 ? stated?.retryAfterMs : laterOf(stated);
-  const isSaid = !isFailing && saysTooMany(body);
-  if (retryAfterMs === undefined ? !isSaid : isFailing && retryAfterMs === 0) return undefined;
+  if (retryAfterMs === undefined) return isFailing ? undefined : sayLaterInWords(evidence);
+  if (isFailing && retryAfterMs === 0) return undefined;
   return { kind: 'throttled', httpStatus, retryAfterMs };
 }
 
-function saysTooMany({ said }: BodyText): boolean {
+function sayLaterInWords({ httpStatus, body }: Evidence): Answer | undefined {
   // The address of a page about limits may stand in any refusal.
-  return TOO_MANY.test(said.slice(0, ERROR_BODY_BYTES).replaceAll(/\bhttps?:\S+/gi, ''));
+  const said = body.said.slice(0, ERROR_BODY_BYTES).replaceAll(/\bhttps?:\S+/gi, '');
+  if (TOO_MANY.test(said)) return { kind: 'throttled', httpStatus, retryAfterMs: undefined };
+  if (!IS_OUT.test(said)) return undefined;
+  return { kind: 'try_again', httpStatus, reason: 'unavailable', about: 'api' };
 }
 
 /** How refusals say that calls were too many, in words or as a code. */
 const TOO_MANY =
   /too.?many.?(?:requests|calls)|rate.?limit(?:ed|ing|.{0,20}(?:exceed|reach|hit|error))|(?:exceed|reach|hit).{0,30}rate.?limit|throttl(?:ed|ing)/i;
+/** How answers say that the API is not there for now. */
+const IS_OUT =
+  /(?:in|under|for|scheduled|planned).maintenance|maintenance.(?:mode|window|in progress)|"maintenance"|temporarily.(?:unavailable|down|out|offline)|try again later/i;
 
 const MAY_SAY_LATER: ReadonlySet<StatusMeaning> = new Set(['rejected', 'forbidden', 'try_again']);
 
@@ -271,6 +290,7 @@ function judgeMeaning(evidence: Evidence, meaning: Meaning): Answer {
       return {
         kind: 'quota_used_up',
         httpStatus,
+        reason: meaning.reason ?? reasonFrom(evidence),
         ...(waitMs === undefined ? {} : { retryAfterMs: waitMs }),
         ...marks,
       };
@@ -327,12 +347,21 @@ function judgeStatus(evidence: Evidence): Answer {
       return { kind, httpStatus, reason: `http_${httpStatus}` };
     case 'quota_used_up': {
       const retryAfterMs = laterOf(stated, true);
-      return { kind, httpStatus, ...(retryAfterMs === undefined ? {} : { retryAfterMs }) };
+      return {
+        kind,
+        httpStatus,
+        reason: reasonFrom(evidence),
+        writer: refuserOf(evidence),
+        ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
+      };
     }
     case 'throttled':
       return { kind, httpStatus, retryAfterMs: laterOf(stated, true) };
     case 'pending':
-      return { kind, httpStatus, retryAfterMs: stated?.retryAfterMs };
+      // A wall against bots has its page to say so.
+      return writerOf(evidence).form === 'page'
+        ? judgeBody(evidence)
+        : { kind, httpStatus, retryAfterMs: stated?.retryAfterMs };
     case 'try_again':
       return {
         kind,
@@ -341,7 +370,7 @@ function judgeStatus(evidence: Evidence): Answer {
         ...(httpStatus >= 500 ? { about: 'api' } : {}),
       };
     case 'unauthorized':
-      return { kind, httpStatus, reason: reasonFrom(evidence) };
+      return { kind, httpStatus, reason: reasonFrom(evidence), writer: refuserOf(evidence) };
   }
 }
 
@@ -385,39 +414,102 @@ function judgeRecord(evidence: Evidence, profile: ApiProfile): Answer {
   return { kind: 'refused', httpStatus: evidence.httpStatus, reason };
 }
 
-function found(
-  json: string,
-  value: JsonObject,
-  { httpStatus, headers, domain, shapeOf }: Evidence,
-): Answer {
+function found(json: string, value: JsonObject, evidence: Evidence): Answer {
+  const { httpStatus, headers, domain, shapeOf, meaning } = evidence;
+  const tells = whatTells(json, value, domain);
+  const other = meaning === undefined ? denied(value, tells, evidence) : undefined;
+  if (other) return other;
   const writer: Writer = {
     server: serverOf(headers),
     form: 'json',
     names: [],
-    canBeShared: json.includes(domain) || canBeShared(json, value),
+    tells,
+    ...(tells === 'nothing' ? { wording: wordingOf(evidence) } : {}),
   };
   return { kind: 'found', httpStatus, json, shape: shapeOf(value), writer };
 }
 
-/**
- * Whether an answer may well be true of several companies. Five different ones hardly share a whole
- * record; but one that says little, such as `{"industry":"retail"}`, they may. What a server says of
- * itself is about none of them.
- */
-function canBeShared(json: string, value: JsonObject): boolean {
-  if (json.length > LITTLE) return false;
-  return !Object.entries(value).every(
-    ([name, said]) => OF_SERVERS.has(name.toLowerCase()) || said === null || said === '',
+/** An answer that says itself that it is none, although its status says so. */
+function denied(value: JsonObject, tells: Tells, evidence: Evidence): Answer | undefined {
+  const { httpStatus, domain, stated } = evidence;
+  const said = Object.entries(value);
+  const isFailure =
+    said.every(([name, one]) => isOfServer(name, one) || one === domain) && said.some(saysFailure);
+  if (!isFailure && tells !== 'nothing') return undefined;
+  const later = sayLaterInWords(evidence);
+  if (later) return later;
+  if (isFailure) {
+    const reason = reasonFrom(evidence);
+    return { kind: 'rejected', httpStatus, reason, writer: refuserOf(evidence) };
+  }
+  if (httpStatus !== 201) return undefined;
+  return { kind: 'pending', httpStatus, retryAfterMs: stated?.retryAfterMs };
+}
+
+function whatTells(json: string, value: JsonObject, domain: string): Tells {
+  if (namesCompany(json, domain)) return 'some';
+  const said = Object.entries(value).filter(([name, one]) => !isEmpty(one) && !isOfCall(name));
+  const isNothing = said.every(([name, one]) => isOfServer(name, one));
+  // An identifier alone may be the company's.
+  if (isNothing && (said.length > 0 || Object.values(value).every(isEmpty))) return 'nothing';
+  return json.length <= LITTLE ? 'some' : 'record';
+}
+
+/** Whether a member of an answer is what a server says of itself or of the call, or is empty. */
+function isOfServer(name: string, said: unknown): boolean {
+  const known = name.toLowerCase();
+  return (
+    isEmpty(said) ||
+    isOfCall(name) ||
+    OF_SERVERS.has(known) ||
+    (AROUND_RECORDS.has(known) && !isObject(said))
   );
 }
 
 /** In characters. */
 const LITTLE = 32;
 const OF_SERVERS: ReadonlySet<string> = new Set(
-  'status state message msg error errors ok success code version service detail details info health healthy uptime time timestamp path documentation docs result results data'.split(
+  'status state message msg error errors error_code errorcode error_message error_description fault exception ok success succeeded code status_code statuscode version service health healthy uptime path documentation docs meta title type reason'.split(
     ' ',
   ),
 );
+/** What stands around a record, where there is one. */
+const AROUND_RECORDS: ReadonlySet<string> = new Set(
+  'data result results info detail details'.split(' '),
+);
+
+function isEmpty(said: unknown): boolean {
+  return said === null || said === '' || (isObject(said) && Object.keys(said).length === 0);
+}
+
+function isObject(said: unknown): said is object {
+  return typeof said === 'object' && said !== null;
+}
+
+/** Whether a text names a domain, or the company by the first part of it. */
+function namesCompany(text: string, domain: string): boolean {
+  if (text.includes(domain)) return true;
+  const label = labelOf(domain);
+  if (label.length < SHORTEST_LABEL) return false;
+  const lower = text.toLowerCase();
+  return lower.includes(label) || lower.includes(label.replaceAll('-', ' '));
+}
+
+const SHORTEST_LABEL = 3;
+
+function labelOf(domain: string): string {
+  return domain.slice(0, Math.max(0, domain.indexOf('.')));
+}
+
+/** Whether a member of an answer says that it is none. */
+function saysFailure([name, said]: readonly [string, unknown]): boolean {
+  if (/^(errors?|error_?(code|message|description)|fault|exception)$/i.test(name)) {
+    return !isEmpty(said) && said !== false && said !== 0 && said !== '0';
+  }
+  if (/^(ok|success|succeeded)$/i.test(name)) return said === false || said === 'false';
+  if (!/^(status|state|result|code|status_?code)$/i.test(name)) return false;
+  return Number(said) >= 400 || /^(error|fail(ed|ure)?|denied|forbidden|ko)$/i.test(String(said));
+}
 
 function judgeRedirect({ httpStatus, headers, origin, path, domain }: Evidence): Answer {
   const { location } = headers;
@@ -500,10 +592,35 @@ function serverOf({ server }: ResponseHeaders): string {
  */
 function wordingOf({ httpStatus, body, domain }: Evidence): string {
   if (httpStatus === 403) return '403';
-  const said = onOneLine(body.said.slice(0, ERROR_BODY_BYTES)).toLowerCase();
-  const same = said.replaceAll(domain, '·').replaceAll(domainToUnicode(domain), '·');
+  const said = withoutCall(body.said.slice(0, ERROR_BODY_BYTES));
+  let same = onOneLine(said).toLowerCase();
+  for (const name of [domain, domainToUnicode(domain)]) same = same.replaceAll(name, '·');
+  const label = labelOf(domain);
+  if (label.length >= SHORTEST_LABEL) {
+    same = same.replaceAll(new RegExp(`(?<![\\p{L}\\d])${label}(?![\\p{L}\\d])`, 'gu'), '·');
+  }
   return `${httpStatus} ${same.replaceAll(CHANGING, '·')}`;
 }
 
 /** Numbers, times, UUIDs and other identifiers: any word with a digit in it. */
 const CHANGING = /[\w.:+-]*\d[\w.:+-]*/g;
+
+/** A text without what differs from call to call: the members of its JSON that are times or identifiers. */
+export function withoutCall(text: string): string {
+  return text.replaceAll(MEMBER, (member, name: string) =>
+    isOfCall(name) ? `"${name}":"·"` : member,
+  );
+}
+
+/** A member of a JSON object whose value is a text or a number. */
+const MEMBER = /"([^"\\]{1,40})"\s*:\s*(?:"(?:[^"\\]|\\.)*"|-?\d[\d.eE+-]*)/g;
+
+/** Whether a member has a name that is given to identifiers of calls, and to times. */
+function isOfCall(name: string): boolean {
+  return OF_CALL.test(name) || OF_CALL_IN_CAPITALS.test(name);
+}
+
+const OF_CALL =
+  /(?:^|[-_. ])(?:id|uuid|guid|ref|reference|trace|span|nonce|request|correlation|instance|time|timestamp|ts|date|at|took|elapsed|duration)$/i;
+const OF_CALL_IN_CAPITALS =
+  /[a-z](?:I[dD]|U[uU][iI][dD]|Ref|Reference|Trace|Time|Timestamp|Date|At|Took|Duration)$/;

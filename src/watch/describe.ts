@@ -239,12 +239,16 @@ function describeWhy(stop: Stop): string {
     return `${describeMisdirection(seen)} No further call is made, nothing of it is kept, and the outputs stay as they were.`;
   }
   if (storeError !== undefined) return `${storeError} ${STOPS[reason]}`;
-  if (refusal) return `${describeRefusal(reason, refusal)} No further call is made.`;
+  if (refusal && (reason === 'refused' || reason === 'forbidden')) {
+    return `${describeRefusal(reason, refusal)} No further call is made.`;
+  }
   if (trouble !== undefined && comeBackAtMs !== undefined) {
     return `The API is out (${trouble}) and says to wait longer than --max-wait. No further call is made. It said to come back at ${new Date(comeBackAtMs).toISOString()}.`;
   }
   if (trouble !== undefined) return `${STOPS[reason]} The last one ended with: ${trouble}.`;
-  const why = throttledMs === undefined ? STOPS[reason] : describeOnlyThrottled(throttledMs);
+  const said = refusal && saidBy(refusal) !== undefined ? ` It says: ${saidBy(refusal)}.` : '';
+  const why =
+    throttledMs === undefined ? `${STOPS[reason]}${said}` : describeOnlyThrottled(throttledMs);
   if (comeBackAtMs === undefined) {
     return throttledMs === undefined ? why : `${why} It does not say when to come back.`;
   }
@@ -257,11 +261,19 @@ function describeOnlyThrottled(throttledMs: number): string {
   return `The API has throttled every call for ${formatDuration(throttledMs)}: the quota seems to be used up. No further call is made.`;
 }
 
-function describeRefusal(reason: StopReason, { httpStatus, said }: Refusal): string {
-  const words = said === '' ? 'without a word why' : `'${cut(said)}'`;
-  return reason === 'forbidden'
-    ? `The API answered ${httpStatus} five times in a row: ${words}. Check --auth and what the credential is allowed.`
-    : `The API refused five different domains in the same way, with no success between: ${httpStatus} ${words}. So it is about the calls, not about the domains, and nothing of it is kept. Check the credential (--auth, BRANDFILL_API_KEY), the plan of the account, the parameters (--param) and the address (--base-url); --max-failed 100% takes the API at its word.`;
+function describeRefusal(reason: StopReason, refusal: Refusal): string {
+  const { httpStatus } = refusal;
+  const words = saidBy(refusal) ?? 'without a word why';
+  if (reason === 'forbidden') {
+    return `The API answered ${httpStatus} five times in a row: ${words}. Check --auth and what the credential is allowed.`;
+  }
+  const did = httpStatus < 300 ? 'answered' : 'refused';
+  return `The API ${did} five different domains in the same way, with no ${httpStatus < 300 ? 'other answer' : 'success'} between: ${httpStatus} ${words}. So it is about the calls, not about the domains, and nothing of it is kept. Check the credential (--auth, BRANDFILL_API_KEY), the plan of the account, the parameters (--param) and the address (--base-url); --max-failed 100% takes the API at its word.`;
+}
+
+/** What a refusal says, quoted; undefined when it says nothing. */
+function saidBy({ httpStatus, said }: Refusal): string | undefined {
+  return said === '' || said === `http_${httpStatus}` ? undefined : `'${cut(said)}'`;
 }
 
 const LONGEST_SAID = 200;

@@ -85,6 +85,10 @@ const REASONS: Readonly<Record<string, ReasonWords>> = {
     advice:
       'The answer was larger than 10 MiB, or its headers than 16 KiB, and was not read. Ask the makers of the API.',
   },
+  unavailable: {
+    clause: 'the API says that it is not there for now',
+    advice: `The API said that it was under maintenance or not there for now. ${RETRIED}`,
+  },
   too_many_redirects: {
     clause: 'the API redirects again and again',
     advice: 'The API sent the call from place to place. Ask its makers.',

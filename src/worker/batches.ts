@@ -47,6 +47,14 @@ export interface BatchesOptions {
 }
 
 /** A lookup that waits for its call. */
+/** A call under way. */
+interface Calling {
+  /** When it began, as `credence.weigh` wants to know. */
+  readonly begun: number;
+  /** Whether it is one of the first calls. */
+  readonly isFirst: boolean;
+}
+
 interface Asked {
   readonly questions: CallQuestions;
   /** Only those of the same part go together: of a call that was refused, each half. */
@@ -181,12 +189,13 @@ export function createBatches({ context, endpoint, batch, concurrency }: Batches
     const sentAtMs = clock.nowMs();
     countCall(context, questions);
     const call = { permit, context, sentAtMs, questions };
+    const calling: Calling = { begun: credence.begin(), isFirst: isFirstCall };
     try {
       const domains = asked.map((one) => one.questions.domain);
       const { answer, answers } = await client.callBatch(batch, domains, stopSwitch.noCall);
       const result = settle(asLimit(answer, context), call);
       if (answers) {
-        for (const one of asked) give(one, answers.get(one.questions.domain), result, isFirstCall);
+        for (const one of asked) give(one, answers.get(one.questions.domain), result, calling);
       } else if (OF_ONE.has(result.answer.kind)) goInHalves(asked);
       else for (const { resolve } of asked) resolve(result);
     } catch (error) {
@@ -199,11 +208,11 @@ export function createBatches({ context, endpoint, batch, concurrency }: Batches
     { questions, resolve }: Asked,
     said: Answer | undefined,
     result: CallResult,
-    isFirstCall: boolean,
+    { begun, isFirst }: Calling,
   ): void {
     if (!said) alone.add(questions);
-    const answer = credence.weigh(said ?? MISSING, questions.domain);
-    if (isFirstCall) credence.note(answer, questions.domain, () => questions.isSign());
+    const answer = credence.weigh(said ?? MISSING, questions.domain, begun);
+    if (isFirst) credence.note(answer, questions.domain, () => questions.isSign());
     resolve({ ...result, answer });
   }
 

@@ -146,12 +146,13 @@ export async function callWith(
   context: CallContext,
   questions: CallQuestions,
 ): Promise<CallResult> {
-  const { client, stopSwitch, clock } = context;
+  const { client, credence, stopSwitch, clock } = context;
   const sentAtMs = clock.nowMs();
+  const begun = credence.begin();
   countCall(context, questions);
   try {
     const answered = await client.call(path, stopSwitch.noCall, questions.domain);
-    const answer = asLimit(context.credence.weigh(answered, questions.domain), context);
+    const answer = asLimit(credence.weigh(answered, questions.domain, begun), context);
     return settle(answer, { permit, context, sentAtMs, questions });
   } catch (error) {
     giveUp({ permit, context, sentAtMs, questions });

@@ -1,4 +1,4 @@
-import type { Answer, Writer } from '../brand/answer.ts';
+import { type Answer, type Writer, withoutCall } from '../brand/answer.ts';
 import type { Misdirection } from '../brand/outcome.ts';
 import { createWaitQueue } from '../common/run-control.ts';
 
@@ -17,7 +17,10 @@ import { createWaitQueue } from '../common/run-control.ts';
  *   does JSON that another server wrote, or that shares no name with what the API says of unknown
  *   domains. If three domains get the same on every try, with successes between, it is the API's
  *   own way to speak after all.
- * - Refusals are held back until a success shows that the caller is not refused.
+ * - Refusals are held back until a success shows that the caller is not refused. What was under way
+ *   when the refusal came shows nothing. So are good
+ *   answers that may be the same for all, until another one comes. Five domains in a row with one
+ *   answer are no verdicts on any of them.
  *
  * When no lookup is under way, what is held back is released as believed: a short list has no more
  * to tell. The domains still count, so that many short lists tell as much as a long one.
@@ -33,8 +36,14 @@ export interface Credence {
   pass(signal: AbortSignal): Promise<void>;
   /** One of the first calls has ended, whatever it brought. */
   ended(): void;
-  /** Notes the answer of a call, and takes one that is not the API's for what it is. */
-  weigh(answer: Answer, domain: string): Answer;
+  /** A call begins. Returns when, as `weigh` wants to know. */
+  begin(): number;
+  /**
+   * Notes the answer of a call, and takes one that is not the API's for what it is.
+   *
+   * @param begun what `begin` returned for the call. @default it began after all other answers came
+   */
+  weigh(answer: Answer, domain: string, begun?: number): Answer;
   /**
    * Notes an answer of one of the first calls.
    *
@@ -84,13 +93,24 @@ export const CALLS_WHERE_ANSWERED = 20;
 const ENOUGH_TO_LEARN = 3;
 /** The chance at which refusals in a row are no chance any more. */
 const NO_CHANCE = 1e-7;
+/** In characters. */
+const LONGEST_SAID = 200;
 /** Ways to speak, and wordings, that are remembered. An API has few. */
 const MOST_REMEMBERED = 200;
 
-/** Domains that were refused in the same words with no success between. */
+/** Domains that got the same answer with no success between. */
 interface Row {
+  /** Whether it is a good answer, rather than a refusal. */
+  readonly isGood: boolean;
   readonly domains: Set<string>;
-  readonly held: ((belief: Belief) => void)[];
+}
+
+/** An answer that is believed once there is a success in a call that began after it came. */
+interface Unproven {
+  /** How many answers had come. */
+  readonly at: number;
+  /** Ends the wait of its lookup, once that has ended. */
+  release?: (belief: Belief) => void;
 }
 
 export function createCredence({
@@ -106,13 +126,15 @@ export function createCredence({
   // Doubtful: the first calls.
   let underWay = 0;
   let sign: Misdirection | undefined;
-  let body: string | undefined;
+  let words: string | undefined;
   const signed = new Set<string>();
   const waiting = createWaitQueue();
   let heldForSign: { readonly answer: Answer; readonly release: (belief: Belief) => void }[] = [];
   // Heard: who speaks, and which refusals have no success between them.
   const voices = createVoices();
   const rows = new Map<string, Row>();
+  const unproven = new Map<string, Unproven>();
+  let answers = 0;
   /** The domains that were refused last. */
   const sighted = new Set<string>();
   /** How many refusals of a wording turned out to be about their domains. */
@@ -126,7 +148,8 @@ export function createCredence({
     heldForSign = [];
     for (const { release } of held) release(next === 'heard' ? 'kept' : 'dropped');
     if (next === 'stopped') {
-      for (const row of rows.values()) for (const release of row.held) release('dropped');
+      for (const { release } of unproven.values()) release?.('dropped');
+      unproven.clear();
       rows.clear();
     }
     wakeAll();
@@ -145,9 +168,9 @@ export function createCredence({
   /** The sign in one of the first answers; of a good answer, that all have the same body. */
   function signOf(answer: Answer): Misdirection | undefined {
     if (answer.kind !== 'found') return answer.sign;
-    if (answer.writer?.canBeShared !== false) return undefined;
-    if (body !== undefined && body !== answer.json) return undefined;
-    body = answer.json;
+    const same = wordsOfGood(answer);
+    if (same === undefined || (words !== undefined && words !== same)) return undefined;
+    words = same;
     return 'same_answer';
   }
 
@@ -166,11 +189,19 @@ export function createCredence({
     return sign === 'same_answer' ? Math.max(calls, MANY) : calls;
   }
 
-  function success(): void {
-    verdicts += 1;
-    for (const [wording, { held, domains }] of rows) {
-      remember(believed, wording, (believed.get(wording) ?? 0) + domains.size);
-      for (const release of held) release('kept');
+  /** What came before a call began is about its domains, and so is what came in a row. */
+  function success(begun: number): void {
+    for (const [domain, { at, release }] of unproven) {
+      if (at > begun) continue;
+      unproven.delete(domain);
+      release?.('kept');
+    }
+    for (const [wording, { domains, isGood }] of rows) {
+      const before = believed.get(wording);
+      // Most good answers come once.
+      if (!isGood || domains.size > 1 || before !== undefined) {
+        remember(believed, wording, (before ?? 0) + domains.size);
+      }
     }
     rows.clear();
   }
@@ -189,29 +220,36 @@ export function createCredence({
   /** Whether the first calls decide what an answer is worth. */
   const isSign = (answer: Answer): boolean => state === 'doubtful' && answer.sign !== undefined;
 
-  /** Notes a refusal when it comes: until its lookup has ended, successes may come. */
-  function sight(answer: RefusingAnswer, domain: string): void {
+  /** Notes an answer that may be about all domains when it comes: until its lookup has ended, others may come. */
+  function sight(answer: DoubtfulAnswer, domain: string, begun: number): void {
     // Asked once more, it says no more than before.
     if (sighted.has(domain)) return;
     sighted.add(domain);
     const [oldest = ''] = sighted;
     if (sighted.size > MOST_REMEMBERED) sighted.delete(oldest);
+    const isGood = answer.kind === 'found';
+    const wording = wordingOf(answer);
+    // Two good answers that differ are about their domains.
+    if (isGood && !rows.has(wording)) success(begun);
     verdicts += 1;
     if (isTrusting || wasRefusedBefore(domain)) return;
-    const wording = wordingOf(answer);
-    const row = rows.get(wording) ?? { domains: new Set(), held: [] };
+    const row = rows.get(wording) ?? { isGood, domains: new Set() };
     rows.set(wording, row);
     row.domains.add(domain);
+    unproven.set(domain, { at: isGood ? 0 : answers });
     if (row.domains.size < rowLength(wording)) return;
-    const { kind, httpStatus, reason: said } = answer;
+    const { kind, httpStatus } = answer;
+    const said = kind === 'found' ? answer.json.slice(0, LONGEST_SAID) : answer.reason;
     const refusal = { httpStatus, said };
     stop({ reason: kind === 'forbidden' ? 'forbidden' : 'refused', refusal });
   }
 
-  function believeRefusal(answer: RefusingAnswer, domain: string): 'kept' | Promise<Belief> {
-    const row = rows.get(wordingOf(answer));
-    if (!row?.domains.has(domain)) return 'kept';
-    return new Promise((release) => row.held.push(release));
+  function believeProven(domain: string): 'kept' | Promise<Belief> {
+    const one = unproven.get(domain);
+    if (!one) return 'kept';
+    return new Promise((release) => {
+      one.release = release;
+    });
   }
 
   return {
@@ -229,11 +267,17 @@ export function createCredence({
       underWay -= 1;
       if (state === 'doubtful') wakeAll();
     },
-    weigh: (answer, domain) => {
+    begin: () => answers,
+    weigh: (answer, domain, begun = answers) => {
+      answers += 1;
       const weighed = state === 'heard' ? voices.weigh(answer) : answer;
       if (state !== 'stopped') {
-        if (isSuccess(weighed)) success();
-        else if (isRefusal(weighed) && !isSign(weighed)) sight(weighed, domain);
+        if (state === 'heard' && isSameForAll(weighed)) sight(weighed, domain, begun);
+        else if (isSuccess(weighed)) {
+          verdicts += 1;
+          success(begun);
+        } else if (isRefusal(weighed) && !isSign(weighed)) sight(weighed, domain, begun);
+        else if (weighed !== answer && mayBeOfCaller(answer)) sight(answer, domain, begun);
       }
       return weighed;
     },
@@ -243,20 +287,25 @@ export function createCredence({
       if (answer.kind === 'pending') return 'kept';
       voices.note(answer, domain, state === 'heard');
       if (state === 'stopped') return Promise.resolve('dropped');
-      if (isRefusal(answer) && !isSign(answer)) return believeRefusal(answer, domain);
-      if (state === 'heard') return 'kept';
+      if (isRefusal(answer) && !isSign(answer)) return believeProven(domain);
+      if (state === 'heard') return isSameForAll(answer) ? believeProven(domain) : 'kept';
       return new Promise((release) => heldForSign.push({ answer, release }));
     },
     idle: () => {
       const held = heldForSign;
       heldForSign = [];
       for (const { answer, release } of held) release(isForPeople(answer) ? foreignBelief : 'kept');
-      for (const row of rows.values()) for (const release of row.held.splice(0)) release('kept');
+      for (const { release } of unproven.values()) release?.('kept');
+      unproven.clear();
     },
   };
 }
 
 type RefusingAnswer = Extract<Answer, { kind: 'rejected' | 'forbidden' | 'invalid_response' }>;
+type GoodAnswer = Extract<Answer, { kind: 'found' }>;
+type CallersAnswer = Extract<Answer, { kind: 'unauthorized' | 'quota_used_up' }>;
+/** An answer that five domains in a row do not get of their own. */
+type DoubtfulAnswer = RefusingAnswer | GoodAnswer | CallersAnswer;
 
 function isRefusal(answer: Answer): answer is RefusingAnswer {
   return (
@@ -267,8 +316,32 @@ function isRefusal(answer: Answer): answer is RefusingAnswer {
   );
 }
 
-function wordingOf({ httpStatus, reason, writer }: RefusingAnswer): string {
-  return writer?.wording ?? `${httpStatus} ${reason}`;
+/** Whether a good answer may well be the same for all domains. */
+function isSameForAll(answer: Answer): answer is GoodAnswer {
+  return answer.kind === 'found' && !['some', undefined].includes(answer.writer?.tells);
+}
+
+/**
+ * Whether an answer that is not the API's may still be about the caller, when five domains get it. A
+ * page that refuses is more often there for the moment.
+ */
+function mayBeOfCaller(answer: Answer): answer is RefusingAnswer | CallersAnswer {
+  return (
+    answer.kind === 'unauthorized' ||
+    answer.kind === 'quota_used_up' ||
+    ((answer.kind === 'rejected' || answer.kind === 'forbidden') && answer.writer?.form !== 'page')
+  );
+}
+
+function wordingOf(answer: DoubtfulAnswer): string {
+  if (answer.kind === 'found') return wordsOfGood(answer) ?? answer.json;
+  return answer.writer?.wording ?? `${answer.httpStatus} ${answer.reason}`;
+}
+
+/** What a good answer says, if that may be the same for all. */
+function wordsOfGood(answer: GoodAnswer): string | undefined {
+  if (!isSameForAll(answer)) return undefined;
+  return answer.writer?.wording ?? withoutCall(answer.json);
 }
 
 function isForPeople({ writer }: Pick<Answer, 'writer'>): boolean {
@@ -311,32 +384,42 @@ function createVoices(): Voices {
   let misses = 0;
   /** Ways to speak that are the API's, although they look foreign. */
   const own = new Set<string>();
+  /** The ways in which answers spoke that were taken for those of others. */
+  const taken = new WeakMap<Writer, string>();
   /** Foreign ways to speak, with the domains on which they lasted. */
   const lasting = new Map<string, { readonly domains: Set<string>; readonly since: number }>();
 
   function isForeign({ kind, writer }: Answer): boolean {
-    if (!writer || own.has(voiceOf(kind, writer))) return false;
-    // A refusal in plain words may well be the API's.
-    const isRefused = kind === 'rejected' || kind === 'forbidden';
-    if (kind !== 'not_found')
-      return writer.form === 'page' || (writer.form === 'text' && !isRefused);
-    switch (writer.form) {
-      case 'page':
-      case 'text':
-        return true;
-      case 'empty':
-        return false;
-      case 'json': {
-        if (goodAnswers >= MANY && servers.size > 0 && !servers.has(writer.server)) return true;
-        return misses >= ENOUGH_TO_LEARN && !writer.names.some((name) => names.has(name));
-      }
+    if (!writer || own.has(voiceOf(kind, writer)) || writer.form === 'empty') return false;
+    if (writer.form === 'page') return true;
+    const isOther = goodAnswers >= MANY && servers.size > 0 && !servers.has(writer.server);
+    const isText = writer.form === 'text';
+    // Many servers leave their name out where they refuse.
+    const isOtherRefusal = isOther && writer.server !== '';
+    switch (kind) {
+      case 'not_found':
+        return isText || isOther || (hasMissed() && !writer.names.some((name) => names.has(name)));
+      case 'invalid_response':
+        return isText;
+      case 'rejected':
+      case 'forbidden':
+        // A refusal in plain words may well be the API's, unless it has said no in JSON before.
+        return isOtherRefusal || (isText && hasMissed() && names.size > 0);
+      default:
+        return isOtherRefusal;
     }
+  }
+
+  /** Whether it is known how the API says that a domain is unknown. */
+  function hasMissed(): boolean {
+    return misses >= ENOUGH_TO_LEARN;
   }
 
   return {
     weigh: (answer) => {
-      if (!CAN_BE_FOREIGN.has(answer.kind) || !isForeign(answer)) return answer;
-      const { httpStatus, limits, writer } = answer;
+      if (!canBeForeign(answer) || !isForeign(answer)) return answer;
+      const { kind, httpStatus, limits, writer } = answer;
+      if (writer) taken.set(writer, voiceOf(kind, writer));
       return {
         kind: 'try_again',
         httpStatus,
@@ -350,6 +433,7 @@ function createVoices(): Voices {
       const { kind, writer } = answer;
       if (!writer) return;
       if (kind === 'found') {
+        if (writer.tells === 'nothing') return;
         goodAnswers += 1;
         if (servers.size < MOST_REMEMBERED) servers.add(writer.server);
       } else if (kind === 'not_found') {
@@ -358,7 +442,8 @@ function createVoices(): Voices {
         if (!isHeard && isForPeople(answer)) own.add(voiceOf(kind, writer));
         for (const name of writer.names) if (names.size < MOST_REMEMBERED) names.add(name);
       } else if (isHeard && kind === 'try_again' && writer.form !== 'page') {
-        const voice = voiceOf('not_found', writer);
+        const voice = taken.get(writer);
+        if (voice === undefined) return;
         const known = lasting.get(voice) ?? { domains: new Set<string>(), since: goodAnswers };
         if (lasting.size < MOST_REMEMBERED) lasting.set(voice, known);
         known.domains.add(domain);
@@ -376,8 +461,20 @@ const CAN_BE_FOREIGN: ReadonlySet<Answer['kind']> = new Set([
   'rejected',
   'forbidden',
   'invalid_response',
+  'unauthorized',
+  'quota_used_up',
 ]);
 
-function voiceOf(kind: Answer['kind'], { form, server, names }: Writer): string {
-  return [kind === 'not_found' ? kind : 'refusal', form, server, ...names].join('\n');
+function canBeForeign({ kind, writer }: Answer): boolean {
+  return kind === 'found' ? writer?.tells === 'nothing' : CAN_BE_FOREIGN.has(kind);
 }
+
+function voiceOf(kind: Answer['kind'], { form, server, names }: Writer): string {
+  return [VOICES[kind] ?? 'refusal', form, server, ...names].join('\n');
+}
+
+/** Kinds that are not spoken like a refusal. */
+const VOICES: Readonly<Partial<Record<Answer['kind'], string>>> = {
+  found: 'found',
+  not_found: 'not_found',
+};

@@ -228,7 +228,12 @@ class Lookup implements CallQuestions {
     const { stopSwitch } = this.#context;
     const status = statusOf(answer);
     if (!status) {
-      stopSwitch.stop({ reason: answer.kind === 'unauthorized' ? 'unauthorized' : 'quota' });
+      const { httpStatus = 0 } = answer;
+      const refusal = 'reason' in answer ? { refusal: { httpStatus, said: answer.reason } } : {};
+      stopSwitch.stop({
+        reason: answer.kind === 'unauthorized' ? 'unauthorized' : 'quota',
+        ...refusal,
+      });
       return NOT_ASKED;
     }
     const isFound = answer.kind === 'found';

@@ -50,7 +50,7 @@ export interface Stop {
   readonly api?: string;
   /** Whether that is the second one, whose options are called otherwise. */
   readonly isSecond?: boolean;
-  /** What the API answered, for `refused`; for `forbidden` where it is known. */
+  /** What the API answered, for `refused`, `unauthorized`, `forbidden` and `quota` where it is known. */
   readonly refusal?: Refusal;
 }
 

@@ -81,6 +81,12 @@ describe('who wrote a refusal', () => {
       '400 no plan for ·, request · at ·',
     );
     expect(wordingOf(422, 'no müller.de', 'xn--mller-kva.de')).toBe('422 no ·');
+    expect(wordingOf(422, 'Acme is not in your plan, acmeful is')).toBe(
+      '422 · is not in your plan, acmeful is',
+    );
+    expect(wordingOf(400, '{"error":"no","request_id":"kqzy","traceId": "a\\"b","at":7}')).toBe(
+      '400 {"error":"no","request_id":"·","traceid":"·","at":"·"}',
+    );
     expect(wordingOf(403, 'whatever')).toBe('403');
     expect(judgeOf(404, 'no').writer).not.toHaveProperty('wording');
   });
@@ -122,11 +128,8 @@ describe('a time that is told', () => {
   });
 
   it('with 401 or 501 changes nothing', () => {
-    expect(judgeOf(401, 'no', { stated })).toEqual({
-      kind: 'unauthorized',
-      httpStatus: 401,
-      reason: 'no',
-    });
+    expect(judgeOf(401, 'no', { stated })).toMatchObject({ kind: 'unauthorized', reason: 'no' });
+    expect(judgeOf(401, 'no', { stated })).not.toHaveProperty('retryAfterMs');
     expect(judgeOf(501, '', { stated }).kind).toBe('refused');
   });
 });
@@ -158,6 +161,22 @@ describe('an answer says "later"', () => {
 });
 
 describe('a refusal says in its body that calls were too many', () => {
+  it.each([
+    [403, 'The service is down for maintenance'],
+    [400, '{"error":"Temporarily unavailable"}'],
+  ])('or that it is not there for now: %i %s', (status, body) => {
+    expect(judgeOf(status, body)).toEqual({
+      kind: 'try_again',
+      httpStatus: status,
+      reason: 'unavailable',
+      about: 'api',
+    });
+  });
+
+  it('a page with 202 is none of a lookup that was accepted', () => {
+    expect(judgeOf(202, '<html>')).toMatchObject({ kind: 'invalid_response', sign: 'no_json' });
+  });
+
   it.each([
     [422, '{"errors":"Too many requests"}'],
     [400, '{"code":"TOO_MANY_REQUESTS"}'],
@@ -193,8 +212,12 @@ describe('a rule of the profile decides', () => {
     [{ means: 'pending', waitMs: 7 }, 200, { kind: 'pending', retryAfterMs: 7 }],
     [{ means: 'throttled' }, 200, { kind: 'throttled', retryAfterMs: 5 }],
     [{ means: 'throttled', waitMs: 7 }, 200, { kind: 'throttled', retryAfterMs: 7 }],
-    [{ means: 'quota' }, 403, { kind: 'quota_used_up' }],
-    [{ means: 'quota', waitMs: 7 }, 403, { kind: 'quota_used_up', retryAfterMs: 7 }],
+    [{ means: 'quota' }, 403, { kind: 'quota_used_up', reason: '{"e":1}' }],
+    [
+      { means: 'quota', waitMs: 7, reason: 'so' },
+      403,
+      { kind: 'quota_used_up', reason: 'so', retryAfterMs: 7 },
+    ],
     [{ means: 'unauthorized' }, 200, { kind: 'unauthorized', reason: '{"e":1}' }],
     [{ means: 'unauthorized', reason: 'so' }, 200, { kind: 'unauthorized', reason: 'so' }],
     [{ means: 'retry' }, 499, { kind: 'try_again', reason: 'http_499', retryAfterMs: 5 }],
@@ -260,21 +283,59 @@ describe('a body that should be a record', () => {
     }
   });
 
-  it.each<[body: object, canBeShared: boolean]>([
-    [{ industry: 'retail' }, true],
-    [{ name: 'x'.repeat(32 - '{"name":""}'.length) }, true],
-    [{ name: 'x'.repeat(33 - '{"name":""}'.length) }, false],
-    [{ site: 'https://www.acme.com/about-this-company' }, true],
-    [{}, false],
-    [{ Status: 'ok' }, false],
-    [{ data: null, name: '' }, false],
-    [{ city: null }, false],
-    [{ city: '' }, false],
-    [{ ok: 1, city: 'Ulm' }, true],
-  ])('that says %j may be true of several companies: %s', (body, canBeShared) => {
-    const names: readonly string[] = [];
+  it.each<[body: object, tells: string]>([
+    [{ industry: 'retail' }, 'some'],
+    [{ name: 'x'.repeat(32 - '{"name":""}'.length) }, 'some'],
+    [{ name: 'x'.repeat(33 - '{"name":""}'.length) }, 'record'],
+    [{ site: 'https://www.acme.com/about-this-company' }, 'some'],
+    [{ name: 'The ACME company of Springfield and sons' }, 'some'],
+    [{}, 'nothing'],
+    [{ Status: 'ok' }, 'nothing'],
+    [{ status: 'ok', requestId: 'xyz', created_at: 5 }, 'nothing'],
+    [{ id: 7 }, 'some'],
+    [{ title: 'acme.com' }, 'some'],
+    [{ domain: 'acme.com' }, 'some'],
+    [{ data: null, name: '', tags: [], more: {} }, 'nothing'],
+    [{ city: null }, 'nothing'],
+    [{ city: '' }, 'nothing'],
+    [{ ok: 1, city: 'Ulm' }, 'some'],
+    [{ status: 'ok', data: { name: 'Some company', city: 'Ulm' } }, 'record'],
+    [{ paid: 'a member that is no identifier, in spite of its end' }, 'record'],
+  ])('that says %j tells %s', (body, tells) => {
     const { writer } = judgeOf(200, JSON.stringify(body));
-    expect(writer).toEqual({ server: '', form: 'json', names, canBeShared });
+    expect(writer).toMatchObject({ server: '', form: 'json', names: [], tells });
+    expect(writer?.wording === undefined).toBe(tells !== 'nothing');
+  });
+
+  it.each<[body: object, kind: Answer['kind']]>([
+    [{ error: 'no plan' }, 'rejected'],
+    [{ errors: [{ message: 'no' }], data: null }, 'rejected'],
+    [{ status: 'error', message: 'ended', domain: 'acme.com' }, 'rejected'],
+    [{ success: false, id: 'x-1' }, 'rejected'],
+    [{ statusCode: 403, message: 'no' }, 'rejected'],
+    [{ error: 'Too many requests' }, 'throttled'],
+    [{ status: 'maintenance' }, 'try_again'],
+    [{ message: 'The service is temporarily unavailable' }, 'try_again'],
+    [{ error: null, data: null }, 'found'],
+    [{ status: 'ok' }, 'found'],
+    [{ error: 'no', name: 'Acme' }, 'found'],
+    [{ success: false, data: { name: 'Acme' } }, 'found'],
+  ])('%j with 200 is %s', (body, kind) => {
+    expect(judgeOf(200, JSON.stringify(body))).toMatchObject({ kind, httpStatus: 200 });
+  });
+
+  it('that tells nothing is no record yet when something was created (201)', () => {
+    expect(judgeOf(201, '{"message":"in hand"}', { stated: { retryAfterMs: 5 } })).toEqual({
+      kind: 'pending',
+      httpStatus: 201,
+      retryAfterMs: 5,
+    });
+    expect(judgeOf(201, '{"name":"Acme"}').kind).toBe('found');
+  });
+
+  it('is what a rule of the profile says that it is', () => {
+    const meaning: Meaning = { means: 'found', rule: 1, isSure: false };
+    expect(judgeOf(200, '{"error":"no"}', { meaning }).kind).toBe('found');
   });
 });
 

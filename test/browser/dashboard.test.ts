@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Page } from 'playwright-core';
 import { describe, expect, it } from 'vitest';
+import { untilSilent } from '../integration/support/api.ts';
 import { useReverseProxy } from '../support/reverse-proxy.ts';
 import { findChromium, useChromium } from './support/chromium.ts';
 import { findFaults, overflowOf } from './support/faults.ts';
@@ -68,10 +69,8 @@ describe.skipIf(chromium === undefined)('the dashboard in a browser', () => {
     await page.keyboard.press('Enter');
     await page.getByText('Paused: no new call starts', { exact: true }).waitFor();
     await until(() => page.getByRole('button', { name: 'Resume' }).evaluate(isFocused));
-    await delay(300); // calls under way end
-    const { calls } = api.stats();
-    await delay(1_000);
-    expect(api.stats().calls).toBe(calls);
+    const calls = await untilSilent(api);
+    expect(calls).toBeLessThan(3_000);
     await page.getByText('paused by somebody', { exact: true }).waitFor();
     await until(async () => (await shadedPixels(page)) > 1_000);
     await page.keyboard.press('Enter');

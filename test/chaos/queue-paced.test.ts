@@ -42,7 +42,8 @@ describe('workers that share a pace', () => {
     console.log(
       `queue-paced.test.ts: ${after(0)} calls after Redis was silent, the last ones ${lastBefore(arrivalsMs, resumedMs) - stoppedMs} ms after`,
     );
-    expect(after(1_000)).toBe(0);
+    // Those on their way when it fell silent; there would be hundreds.
+    expect(after(1_000)).toBeLessThanOrEqual(2 * CONCURRENCY);
     expect(arrivalsMs.some((atMs) => atMs > resumedMs)).toBe(true);
     // What was silent for longer than --lost-after may be given to others. What was answered 429 is
     // asked again as well.

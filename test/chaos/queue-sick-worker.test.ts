@@ -28,18 +28,18 @@ it('a worker whose machine cannot make calls steps back alone, says why, and com
   const status = await statusOf(sick);
   const run = await fleet.enrich('--workers', '0');
   const why = async (): Promise<string> => (await status.ready()).reasons.join();
-  await expect.poll(why, { timeout: 60_000 }).toContain('This machine has not been able to make');
+  await expect.poll(why).toContain('This machine has not been able to make');
   isSlow = false;
   expect(await sick.shows('No call gets through the proxy')).toContain('(proxy_502)');
   const troubles = async (): Promise<readonly string[]> =>
     (await readWorkers(fleet.redis.client)).workers.flatMap(({ trouble = [] }) => trouble);
-  await expect.poll(troubles, { timeout: 5_000 }).toHaveLength(1);
+  await expect.poll(troubles).toHaveLength(1);
   // It holds nothing back that others could look up.
   const holds = async (): Promise<number> => {
     const { workers } = await readWorkers(fleet.redis.client);
     return workers.find(({ trouble }) => trouble !== undefined)?.holds.length ?? 0;
   };
-  await expect.poll(holds, { timeout: 5_000 }).toBe(0);
+  await expect.poll(holds).toBe(0);
   const askedBefore = proxy.asked.length;
   proxy.reply = through;
   while ((await status.ready()).status !== 200) await delay(50);

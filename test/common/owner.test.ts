@@ -71,8 +71,6 @@ it.each<[string, (client: RedisClient) => { close(): unknown }]>([
   },
 );
 
-const WAIT = { timeout: 10_000 };
-
 function nameOf(pid = 0): string {
   return readFileSync(`/proc/${pid}/comm`, 'utf8').trim();
 }
@@ -94,10 +92,10 @@ describe('a process', () => {
     onTestFinished(() => void parent.kill('SIGKILL'));
     const [line] = (await once(parent.stdout, 'data')) as [Buffer];
     const pid = Number(line);
-    await vi.waitFor(() => expect(nameOf(parent.pid)).toBe('sleep'), WAIT);
+    await expect.poll(() => nameOf(parent.pid)).toBe('sleep');
     expect(isRunning(pid)).toBe(true);
     parent.stdin.end();
-    await vi.waitFor(() => expect(statOf(pid)[0]).toBe('Z'), WAIT);
+    await expect.poll(() => statOf(pid)[0]).toBe('Z');
     expect(process.kill(pid, 0)).toBe(true);
     expect(isRunning(pid)).toBe(false);
   });

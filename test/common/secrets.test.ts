@@ -223,7 +223,7 @@ describe('a secret of an answer', () => {
         expect(clean).toContain('[redacted]');
         expectNone(clean, aKey);
       }),
-      { numRuns: 500 },
+      { numRuns: 150 },
     );
   });
 
@@ -440,13 +440,13 @@ describe('the redactor', () => {
   });
 
   it('leaves long rows of identifiers, numbers, pictures and pages as they are', () => {
-    const ids = Array.from({ length: 4_000 }, (_, at) => createHash('sha256').update(`${at}`));
+    const ids = Array.from({ length: 1_000 }, (_, at) => createHash('sha256').update(`${at}`));
     const [hex, packed] = (['hex', 'base64'] as const).map((form) =>
       ids.map((id) => id.copy().digest(form)),
     );
     const numbers = ids.map((_, at) => (at * 37) % 100);
-    const page = '<p class="a">R&amp;D,\\n 100%&nbsp;caf\u00e9</p>\n'.repeat(3_000);
-    const svg = btoa('<path d="M 10 20 30 4"/>'.repeat(5_000));
+    const page = '<p class="a">R&amp;D,\\n 100%&nbsp;caf\u00e9</p>\n'.repeat(1_000);
+    const svg = btoa('<path d="M 10 20 30 4"/>'.repeat(1_000));
     for (const part of [hex, packed, packed?.join(''), numbers, page, svg]) {
       const answer = JSON.stringify({ part, said: 'a\nb' });
       for (const key of ['test-key-123', 'n8Kd72mP', '4f9aB7Q2c1']) {

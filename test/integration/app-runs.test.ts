@@ -1,9 +1,8 @@
 import { once } from 'node:events';
-import { setTimeout as delay } from 'node:timers/promises';
 import { request } from 'undici';
 import { describe, expect, it } from 'vitest';
 import type { AppEvents, AppRun } from '../../src/web/app/contract.ts';
-import { openApi } from './support/api.ts';
+import { openApi, untilSilent } from './support/api.ts';
 import { type AppInTest, download, enter, isOver, startAppIn } from './support/apps.ts';
 import { run, start } from './support/command.ts';
 import { openFolder } from './support/folder.ts';
@@ -69,10 +68,8 @@ describe('runs of brandfill app', () => {
     await app.waitFor(id, ({ steps }) => steps.includes('pause'));
     await app.post(`runs/${id}/pause`);
     await app.waitFor(id, ({ steps }) => steps.includes('resume'));
-    await delay(300); // calls under way end
-    const { calls } = api.stats();
-    await delay(500);
-    expect(api.stats().calls).toBe(calls);
+    const calls = await untilSilent(api);
+    expect(calls).toBeLessThan(3_000);
     expect((await app.ask('POST', `runs/${id}/pause`)).status).toBe(409);
     await app.post(`runs/${id}/resume`);
     await expect.poll(() => api.stats().calls).toBeGreaterThan(calls);

@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import { rmSync, statfsSync, truncateSync } from 'node:fs';
-import { afterAll, describe, expect, it, vi } from 'vitest';
+import { afterAll, describe, expect, it } from 'vitest';
 import { startSandbox } from '../../src/sandbox/server.ts';
 import { openApi } from './support/api.ts';
 import { run, start } from './support/command.ts';
@@ -54,7 +54,7 @@ describe('a store that cannot be used', () => {
       ['enrich', 'list.csv', '--base-url', slow.url, '--store', 'kept', '--concurrency', '4'],
       { cwd: folder.path },
     );
-    await vi.waitFor(() => expect(slow.stats().calls).toBeGreaterThan(20), { timeout: 10_000 });
+    await expect.poll(() => slow.stats().calls).toBeGreaterThan(20);
     rmSync(folder.at('kept'), { recursive: true, maxRetries: 5 }); // the run goes on writing
     const ended = await running.ended;
     expect(ended.code).toBe(4);

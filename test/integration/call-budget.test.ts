@@ -110,11 +110,13 @@ describe('--max-calls-per', () => {
     const folder = openFolder();
     const names = domains(10);
     const api = await openApi();
-    const night = async (list: readonly string[], ...flags: readonly string[]) => {
+    const night = async (list: readonly string[], ...bounds: readonly string[]) => {
       folder.write('list.csv', listOf(list));
-      const args = ['enrich', 'list.csv', '--base-url', api.url, '--json', '--fresh', '0'];
+      // One after the other, so that the first in line are those that are asked.
+      const flags = ['--fresh', '0', '--concurrency', '1', ...bounds];
+      const args = ['enrich', 'list.csv', '--base-url', api.url, '--json', ...flags];
       const before = new Map(list.map((domain) => [domain, api.callsOf(domain).calls]));
-      await runHere([...args, ...flags], { cwd: folder.path });
+      await runHere(args, { cwd: folder.path });
       return list.filter((domain) => api.callsOf(domain).calls > (before.get(domain) ?? 0));
     };
     expect(await night(names, '--max-calls-per', '4/month')).toEqual(names.slice(0, 4));

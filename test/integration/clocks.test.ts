@@ -109,7 +109,7 @@ describe.each([HOUR_MS, -HOUR_MS])('on a machine whose clock is %i ms off', (off
     await add({ input: INPUT, queue: redis.url });
     await redis.client.hincrby(await keyOfOnlyJob(redis), 'timestamp', -2 * HOUR_MS);
     const server = await connect(redis);
-    await vi.waitUntil(() => server.client.status === 'ready');
+    await expect.poll(() => server.client.status).toBe('ready');
     shiftClock(offMs);
     const reading = await createQueueReader(server)();
     expect(reading?.queues[0]?.oldestMs).toEqual(expect.closeTo(2 * HOUR_MS, -5));

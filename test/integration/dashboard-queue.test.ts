@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import type { Sandbox } from '../../src/sandbox/server.ts';
 import type { BacklogState, Board, LastRun, RunState } from '../../src/web/board.ts';
 import { type TestRedis, useRedis } from '../support/redis.ts';
-import { openApi } from './support/api.ts';
+import { openApi, untilSilent } from './support/api.ts';
 import { type Running, run, start } from './support/command.ts';
 import { readBoard, statusOf } from './support/dashboards.ts';
 import { type Folder, openFolder } from './support/folder.ts';
@@ -73,15 +73,11 @@ describe('dashboard --queue', () => {
     expect(state).toMatchObject({ list: 'list.csv', phase: 'looking_up' });
     // A worker tells what it holds every now and then.
     const workersThen = async (): Promise<Board['workers']> => (await readBoard(url)).workers;
-    await expect
-      .poll(workersThen, { timeout: 60_000 })
-      .toMatchObject([{ concurrency: 4, holds: [{ of: 'list.csv' }] }]);
+    await expect.poll(workersThen).toMatchObject([{ concurrency: 4, holds: [{ of: 'list.csv' }] }]);
     expect(await ask(state, 'pause')).toBe(204);
     await runWhen(url, ({ isPaused }) => isPaused);
-    await delay(1_000);
-    const { calls } = api.stats();
-    await delay(1_000);
-    expect(api.stats().calls).toBe(calls);
+    const calls = await untilSilent(api);
+    expect(calls).toBeLessThan(1_000);
     expect(await ask(state, 'pause')).toBe(409);
     expect(await ask(state, 'resume')).toBe(204);
     while (api.stats().calls === calls) await delay(10);
@@ -111,10 +107,8 @@ describe('dashboard --queue', () => {
       url,
       ({ isPaused, waiting, aside }) => isPaused && waiting === 0 && aside > 9,
     );
-    await delay(500); // calls under way end
-    const { calls } = api.stats();
-    await delay(1_000);
-    expect(api.stats().calls).toBe(calls);
+    const calls = await untilSilent(api);
+    expect(calls).toBeLessThan(300);
     const more = await run(['add', 'backlog.csv', '--ref', 'again'], options);
     expect(more.stderr).toContain('Backfills are paused');
     const short = ['enrich', 'short.csv', '--workers', '0', '--yes', '--progress', 'none'];

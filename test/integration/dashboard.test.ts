@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { request } from 'undici';
 import { describe, expect, it } from 'vitest';
 import type { Sandbox } from '../../src/sandbox/server.ts';
-import { openApi } from './support/api.ts';
+import { openApi, untilSilent } from './support/api.ts';
 import { type Running, run, start } from './support/command.ts';
 import { readBoard, signIn, statusOf } from './support/dashboards.ts';
 import { openList } from './support/lists.ts';
@@ -41,10 +41,8 @@ describe('enrich --listen', () => {
     const ask = (action: string): Promise<number> =>
       statusOf(`${url}/runs/${state?.id}/${action}`, { method: 'POST', headers: { origin: url } });
     expect(await ask('pause')).toBe(204);
-    await delay(500);
-    const { calls } = api.stats();
-    await delay(1_000);
-    expect(api.stats().calls).toBe(calls);
+    const calls = await untilSilent(api);
+    expect(calls).toBeLessThan(2_000);
     expect((await readBoard(url)).runs[0]).toMatchObject({ isPaused: true });
     expect(await ask('pause')).toBe(409);
     expect(await ask('resume')).toBe(204);

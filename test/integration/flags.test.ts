@@ -52,7 +52,7 @@ describe('a flag of enrich', () => {
   });
 
   it('--rate is never exceeded', async () => {
-    const folder = openList(12);
+    const folder = openList(21);
     const arrivals: number[] = [];
     const api = await openApi({
       respond: (domain) => {
@@ -61,9 +61,9 @@ describe('a flag of enrich', () => {
       },
     });
     await enrichHere(folder, api.url, '--rate', '10/s');
-    expect(arrivals).toHaveLength(12);
-    // Sent over 1.1 s; the first may arrive late, because it opens the connection.
-    expect((arrivals[11] ?? 0) - (arrivals[0] ?? 0)).toBeGreaterThan(850);
+    expect(arrivals).toHaveLength(21);
+    // Sent over 2 s; the first may arrive late, above all on a busy machine.
+    expect((arrivals[20] ?? 0) - (arrivals[0] ?? 0)).toBeGreaterThan(1_000);
   });
 
   it('--retries is how often a lookup is tried again', async () => {

@@ -63,16 +63,15 @@ describe('Ctrl-C', () => {
         return 'hang';
       },
     });
-    const args = ['enrich', 'list.csv', '--base-url', api.url, '--concurrency', '4'];
+    const flags = ['--concurrency', '4', '--timeout', '1h'];
+    const args = ['enrich', 'list.csv', '--base-url', api.url, ...flags];
     const running = await start(args, { cwd: folder.path });
     await reached.opened;
     running.process.kill('SIGINT');
     await running.shows('Interrupted: no further call');
-    const signalledAtMs = performance.now();
     running.process.kill('SIGINT');
     const ended = await running.ended;
     expect(ended).toMatchObject({ code: 130, stdout: '' });
-    expect(performance.now() - signalledAtMs).toBeLessThan(3_000);
     const dry = await run([...args, '--dry-run', '--json'], { cwd: folder.path });
     const { freshDomains } = JSON.parse(dry.stdout) as { freshDomains: number };
     expect(freshDomains).toBeGreaterThan(0);
@@ -98,7 +97,7 @@ describe('Ctrl-C', () => {
     });
     await new Promise((resolve) => running.process.stdin?.write('domain\nacme.com\n', resolve));
     // The store is made when reading starts; from then on the command waits for more.
-    await expect.poll(() => folder.hasStore(), { timeout: 5_000, interval: 20 }).toBe(true);
+    await expect.poll(() => folder.hasStore()).toBe(true);
     running.process.kill('SIGINT');
     const ended = await running.ended;
     expect(ended.code).toBe(130);
@@ -117,9 +116,7 @@ describe('Ctrl-C', () => {
       ['enrich', 'list.csv', '--base-url', api.url, '--concurrency', '4'],
       { cwd: folder.path },
     );
-    await expect
-      .poll(() => api.stats().calls, { interval: 10, timeout: 60_000 })
-      .toBeGreaterThan(0);
+    await expect.poll(() => api.stats().calls).toBeGreaterThan(0);
     running.process.kill('SIGINT');
     expect((await running.ended).code).toBe(130);
     expect(api.stats().calls).toBeLessThanOrEqual(4);
@@ -168,7 +165,7 @@ describe.runIf(existsSync('/proc/self/stat'))('Ctrl-Z', () => {
     const left: boolean[] = [];
     while (left.length < 15 && child.exitCode === null) {
       child.kill('SIGTSTP');
-      await vi.waitUntil(() => statOf(pid)[0] === 'T', { timeout: 20_000 });
+      await vi.waitUntil(() => statOf(pid)[0] === 'T', { timeout: 60_000 });
       left.push(isLocked(folder.at('.brandfill')));
       child.kill('SIGCONT');
       await delay(7 + (left.length % 10));

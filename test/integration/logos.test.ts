@@ -267,8 +267,8 @@ describe('fetching logos', () => {
     });
     const args = await writeLogoList(folder, domains, url);
     const running = await start(args, { cwd: folder.path, stdin: '' });
-    await expect.poll(() => asked.length, { timeout: 60_000 }).toBeGreaterThanOrEqual(5);
-    await expect.poll(() => picturesIn(folder).length, { timeout: 60_000 }).toBe(3);
+    await expect.poll(() => asked.length).toBeGreaterThanOrEqual(5);
+    await expect.poll(() => picturesIn(folder).length).toBe(3);
     // Notes follow their files, and nobody can see them while the run goes on.
     await new Promise((resolve) => setTimeout(resolve, 500));
     running.process.kill('SIGKILL');
@@ -292,7 +292,7 @@ describe('fetching logos', () => {
     const domains = ['a.com', 'b.com', 'c.com', 'd.com'];
     const args = await writeLogoList(folder, domains, url);
     const running = await start(args, { cwd: folder.path, stdin: '' });
-    await expect.poll(() => requests.length, { timeout: 60_000 }).toBe(3);
+    await expect.poll(() => requests.length).toBe(3);
     running.process.kill('SIGINT');
     const ended = await running.ended;
     expect(ended.code).toBe(130);

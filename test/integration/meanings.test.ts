@@ -146,6 +146,9 @@ describe('about the gateway: an answer that is not the API’s, where JSON came 
     ['a page with 404', 404, '<!doctype html><h1>Not Found</h1>', 'gateway_page'],
     ['a page with 403', 403, '<html>Checking your browser</html>', 'gateway_page'],
     ['a page with 200', 200, '<html>Please log in</html>', 'gateway_page'],
+    ['a page with 401', 401, '<html>Log in</html>', 'gateway_page'],
+    ['a page with 202', 202, '<html>Checking your browser</html>', 'gateway_page'],
+    ['a text with 403, after JSON with 404', 403, 'RBAC: access denied', 'gateway_text'],
     ['a text with 404', 404, 'default backend - 404', 'gateway_text'],
     [
       'a gateway’s own JSON',
@@ -170,7 +173,53 @@ describe('about the gateway: an answer that is not the API’s, where JSON came 
   });
 });
 
+describe('about the caller: 200 that says itself that it is none', () => {
+  it.each([0, 60])('stops when five domains in a row get it (from %i on)', async (from) => {
+    const ended = await enrich(120, (call, response, request) =>
+      call.total <= from
+        ? found(call, response, request)
+        : say(response, { error: 'subscription ended', request_id: `r-${call.total}` }),
+    );
+    expect(ended).toMatchObject({ code: 4, stopped: { reason: 'refused' } });
+    expect(ended.statuses['found'] ?? 0).toBe(from);
+    expect(ended.stderr).toContain('subscription ended');
+  });
+
+  it('is about the domain where others are found, and never found itself', async () => {
+    const ended = await enrich(40, (call, response, request) =>
+      call.at % 4 === 2
+        ? say(response, { success: false, message: 'no such company' })
+        : found(call, response, request),
+    );
+    expect(ended.statuses).toEqual({ found: 30, rejected: 10 });
+  });
+
+  it('is waited for when it says that the service is not there for now', async () => {
+    const ended = await enrich(40, (call, response, request) =>
+      call.at === 20 && call.nth === 1
+        ? say(response, { status: 'maintenance' })
+        : found(call, response, request),
+    );
+    expect(ended).toMatchObject({ code: 0, statuses: { found: 40 } });
+  });
+});
+
 describe('about the address: 200 that is no answer', () => {
+  it('stops also in mid-run, when five domains in a row get one and the same record', async () => {
+    const ended = await enrich(120, (call, response, request) =>
+      call.total <= 60
+        ? found(call, response, request)
+        : say(response, {
+            name: 'Demo',
+            city: 'Oslo',
+            at: call.total,
+            site: 'https://demo.example',
+          }),
+    );
+    expect(ended).toMatchObject({ code: 4, stopped: { reason: 'refused' } });
+    expect(ended.statuses).toEqual({ found: 60, skipped: 60 });
+  });
+
   it.each([
     ['what a server says of itself', { status: 'ok' }],
     ['nothing', {}],

@@ -139,9 +139,7 @@ async function useCluster(count = 3): Promise<TestRedis[]> {
 }
 
 async function becomesWhole(client: TestRedis['client']): Promise<void> {
-  await expect
-    .poll(async () => await client.call('cluster', 'info'), { timeout: 30_000 })
-    .toContain('cluster_state:ok');
+  await expect.poll(async () => await client.call('cluster', 'info')).toContain('cluster_state:ok');
 }
 
 describe('TLS', () => {

@@ -4,7 +4,7 @@ import { createRunControl, type EnrichOptions, enrich, type RunControl } from '.
 import type { Sandbox } from '../../src/sandbox/server.ts';
 import type { RunEvent } from '../../src/watch/events.ts';
 import { useRedis } from '../support/redis.ts';
-import { openApi } from './support/api.ts';
+import { openApi, untilSilent } from './support/api.ts';
 import { start } from './support/command.ts';
 import { type Folder, openFolder } from './support/folder.ts';
 import { openList } from './support/lists.ts';
@@ -37,17 +37,6 @@ async function until(isSo: () => boolean): Promise<void> {
   while (!isSo()) await delay(20);
 }
 
-/** Waits until no call has come for a while; gives how many had come. */
-async function untilSilent(api: Sandbox, forMs: number): Promise<number> {
-  for (;;) {
-    const { calls } = api.stats();
-    await delay(forMs);
-    if (api.stats().calls === calls) return calls;
-  }
-}
-
-const QUIET_MS = 1_500;
-
 describe('a run', () => {
   it('that is paused makes no call, and goes on when it is resumed', async () => {
     const api = await openApi({ latencyMs: 20 });
@@ -55,7 +44,7 @@ describe('a run', () => {
     const run = startRun(folder, api, { concurrency: 4 });
     await until(() => api.stats().calls > 20);
     run.control.pause();
-    const calls = await untilSilent(api, QUIET_MS);
+    const calls = await untilSilent(api);
     expect(calls).toBeLessThan(200);
     run.control.resume();
     const { statuses } = await run.ended;
@@ -134,7 +123,7 @@ describe('a run over a queue', () => {
     const run = startRun(folder, api, over);
     await until(() => api.stats().calls > 20);
     run.control.pause();
-    const calls = await untilSilent(api, QUIET_MS);
+    const calls = await untilSilent(api);
     expect(calls).toBeLessThan(300);
     await startRun(other, api, over).ended;
     expect(api.stats().calls).toBe(calls + 60);
@@ -159,7 +148,7 @@ describe('a run over a queue', () => {
     const { stopped, statuses, calls } = await run.ended;
     expect(stopped?.reason).toBe('interrupted');
     expect(statuses.found + statuses.skipped).toBe(300);
-    expect(await untilSilent(api, QUIET_MS)).toBe(calls);
+    expect(await untilSilent(api)).toBe(calls);
     expect(calls - callsAtStop).toBeLessThan(40); // within a second, and some more on a slow machine
     expect(await redis.client.keys('*:run:*')).toEqual([]);
     expect(await redis.client.keys('*:paused:*')).toEqual([]);
@@ -171,7 +160,7 @@ describe('a run over a queue', () => {
     const run = startRun(folder, api, { queue: redis.url, concurrency: 4, chunk: 10 });
     await until(() => api.stats().calls > 20);
     run.control.pause();
-    await untilSilent(api, QUIET_MS);
+    await untilSilent(api);
     run.control.stop();
     const { stopped, statuses } = await run.ended;
     expect(stopped?.reason).toBe('interrupted');

@@ -31,13 +31,11 @@ describe('worker --processes', () => {
   it('runs so many workers, stops all of them, and starts one again that was lost', async () => {
     const { api, worker, workers, enrich } = await openStage(200);
     const running = await worker('--processes', '3', '--concurrency', '2', '--lost-after', '2s');
-    await expect.poll(workers, { timeout: 30_000 }).toHaveLength(3);
+    await expect.poll(workers).toHaveLength(3);
     const before = await workers();
     process.kill(before[1] ?? 0, 'SIGKILL');
     await running.shows('it is started again');
-    await expect
-      .poll(async () => (await workers()).every((pid) => pid !== before[1]), { timeout: 30_000 })
-      .toBe(true);
+    await expect.poll(async () => (await workers()).every((pid) => pid !== before[1])).toBe(true);
     const ended = await enrich();
     expect(ended.code, ended.stderr).toBe(0);
     expect(summaryOf(ended)).toMatchObject({ statuses: { found: 200 } });
@@ -52,16 +50,16 @@ describe('worker --processes', () => {
   it('stops them when it is killed itself', async () => {
     const { worker, workers } = await openStage(0);
     const running = await worker('--processes', '2');
-    await expect.poll(workers, { timeout: 30_000 }).toHaveLength(2);
+    await expect.poll(workers).toHaveLength(2);
     running.process.kill('SIGKILL');
-    await expect.poll(workers, { timeout: 30_000 }).toEqual([]);
+    await expect.poll(workers).toEqual([]);
   });
 
   it('has each listen at a port of its own', async () => {
     const { worker, workers } = await openStage(0);
     const port = await freeNeighbours();
     const running = await worker('--processes', '2', '--listen', String(port));
-    await expect.poll(workers, { timeout: 30_000 }).toHaveLength(2);
+    await expect.poll(workers).toHaveLength(2);
     const health = async (port: number): Promise<number> =>
       (await fetch(`http://127.0.0.1:${port}/livez`)).status;
     expect([await health(port), await health(port + 1)]).toEqual([200, 200]);

@@ -34,7 +34,7 @@ it('a worker that the API refuses takes no further chunk while it says why it go
     apiKey: 'bad',
     concurrency: 2,
   });
-  expect({ stopped, isHandedBack }).toEqual({
+  expect({ stopped, isHandedBack }).toMatchObject({
     stopped: { reason: 'unauthorized' },
     isHandedBack: true,
   });

@@ -52,7 +52,7 @@ describe('distinct domains', () => {
           expect(count).toBe(expected.length);
         },
       ),
-      { numRuns: 15 },
+      { numRuns: 6 },
     );
   });
 });

@@ -393,7 +393,7 @@ describe('the block of the lookups', () => {
         const lines = linesOf({ ...MIDDLE, ...some }, columns);
         expect(lines.filter((line) => line.length > columns)).toEqual([]);
       }),
-      { numRuns: 200 },
+      { numRuns: 60 },
     );
   });
 });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { Answer, Writer } from '../../src/brand/answer.ts';
+import type { Answer, Tells, Writer } from '../../src/brand/answer.ts';
 import {
   type Belief,
   type CredenceOptions,
@@ -16,12 +16,12 @@ const writer = (form: Form, server = 'api', names: readonly string[] = []): Writ
   server,
   names,
 });
-const found = (json = '{}', canBeShared = true): Answer => ({
+const found = (json = '{}', tells: Tells = 'some'): Answer => ({
   kind: 'found',
   httpStatus: 200,
   json,
   shape: [],
-  writer: { ...writer('json'), canBeShared },
+  writer: { ...writer('json'), tells },
 });
 const unknown = (by: Writer = writer('json', 'api', ['error'])): Answer => ({
   kind: 'not_found',
@@ -32,6 +32,16 @@ const refusal = (
   kind: 'rejected' | 'forbidden' | 'invalid_response',
   by: Writer = writer('json'),
 ): Answer => ({ kind, httpStatus: 400, reason: 'no', isWhole: true, writer: by });
+const denied = (kind: 'unauthorized' | 'quota_used_up', by: Writer): Answer => ({
+  kind,
+  httpStatus: 401,
+  reason: 'no',
+  writer: by,
+});
+const status = (server: string): Answer => ({
+  ...found('{"status":"ok"}'),
+  writer: { ...writer('json', server), tells: 'nothing', wording: '200 ok' },
+});
 const page = (): Answer => ({ ...unknown(writer('page')), sign: 'not_found_page' });
 
 function openJudge(options: Partial<CredenceOptions> = {}) {
@@ -71,6 +81,21 @@ describe('an answer in mid-run is the API’s own', () => {
     ['400 in plain words', 1, 0, refusal('rejected', writer('text')), true],
     ['403 in plain words', 1, 0, refusal('forbidden', writer('text')), true],
     ['400 with a page', 1, 0, refusal('rejected', writer('page')), false],
+    [
+      '400 in plain words where it said no in JSON',
+      5,
+      3,
+      refusal('rejected', writer('text')),
+      false,
+    ],
+    ['403 in JSON of another server', 5, 0, refusal('forbidden', writer('json', 'other')), false],
+    ['403 in JSON without a server', 5, 0, refusal('forbidden', writer('json', '')), true],
+    ['401 with a page', 1, 0, denied('unauthorized', writer('page')), false],
+    ['402 with a page', 1, 0, denied('quota_used_up', writer('page')), false],
+    ['401 of another server', 5, 0, denied('unauthorized', writer('json', 'other')), false],
+    ['401 in plain words', 5, 3, denied('unauthorized', writer('text')), true],
+    ['200 of another server that tells nothing', 5, 0, status('other'), false],
+    ['200 of its server that tells nothing', 5, 0, status('api'), true],
     ['plain words that should be JSON', 1, 0, refusal('invalid_response', writer('text')), false],
     ['JSON that is no object', 1, 0, refusal('invalid_response', writer('json')), true],
     ['404 of nobody', 1, 0, { kind: 'not_found', httpStatus: 404 }, true],
@@ -120,6 +145,44 @@ describe('an answer in mid-run is the API’s own', () => {
 });
 
 describe('refusals in the same words', () => {
+  it('are not about the domain because of a success that was under way when they came', async () => {
+    const { credence, stops, end } = openJudge();
+    end(found());
+    const before = credence.begin();
+    const { belief } = end(refusal('rejected'));
+    credence.weigh(found(), 'slow.com', before);
+    for (let more = 0; more < 8; more += 1) end(refusal('rejected'));
+    expect(stops).toHaveLength(1);
+    expect(await belief).toBe('dropped');
+  });
+
+  it('are about the domain once a call that began later was a success', async () => {
+    const { credence, end } = openJudge();
+    end(found());
+    const { belief } = end(refusal('rejected'));
+    credence.weigh(found(), 'later.com', credence.begin());
+    expect(await belief).toBe('kept');
+  });
+
+  it.each([
+    ['of another server', refusal('forbidden', writer('json', 'other')), 'forbidden'],
+    ['pages where the API has no other way', denied('unauthorized', writer('page')), 'refused'],
+  ])('are of the caller also where they are not the API’s: %s', (_, answer, reason) => {
+    const { times, stops } = openJudge();
+    times(5, found());
+    times(4, answer);
+    expect(stops).toEqual([]);
+    times(1, answer);
+    expect(stops).toMatchObject([{ reason }]);
+  });
+
+  it('are not of the caller when they are pages that refuse', () => {
+    const { times, stops } = openJudge();
+    times(5, found());
+    times(9, refusal('forbidden', writer('page')));
+    expect(stops).toEqual([]);
+  });
+
   it('are of the caller from five domains on, whatever the first calls were', () => {
     const { times, stops } = openJudge();
     times(4, refusal('rejected'));
@@ -174,8 +237,8 @@ describe('refusals in the same words', () => {
 describe('the first calls', () => {
   it.each([
     ['two pages where two calls go ahead', 2, page(), 2],
-    ['one and the same answer where two go ahead', 2, found('{"a":1}', false), 5],
-    ['one and the same answer where twenty go ahead', 20, found('{"a":1}', false), 20],
+    ['one and the same answer where two go ahead', 2, found('{"a":1}', 'record'), 5],
+    ['one and the same answer where twenty go ahead', 20, found('{"a":1}', 'record'), 20],
   ])('stop the run at %s', (_, calls, answer, most) => {
     const { times, stops } = openJudge({ calls });
     times(most - 1, answer);

@@ -114,7 +114,7 @@ it('no more than five calls are under way before it is known how the first ones 
 });
 
 it('a good answer that several companies hardly share is a sign when five domains got it', async () => {
-  const writer = { server: '', form: 'json', names: [], canBeShared: false } as const;
+  const writer = { server: '', form: 'json', names: [], tells: 'record' } as const;
   const same = { ...found, writer };
   expect(await lookUpAll(() => same)).toEqual({
     asked: 5,
@@ -124,8 +124,29 @@ it('a good answer that several companies hardly share is a sign when five domain
   const few = await lookUpAll(() => same, { domains: DOMAINS.slice(0, 4) });
   expect(few.outcomes).toHaveLength(4);
   const other: Answer = { ...same, json: '{"a":2}' };
-  const mixed = await lookUpAll((domain) => (domain === 'd3.com' ? other : same));
+  const mixed = await lookUpAll((domain) => (at(domain) % 4 === 3 ? other : same));
   expect(mixed.outcomes).toHaveLength(100);
+});
+
+it('is so in mid-run, too, where nothing else came between, and no such answer is kept', async () => {
+  const writer = { server: '', form: 'json', names: [], tells: 'record' } as const;
+  const script: Script = (domain, call) => {
+    // What differs from call to call makes no difference.
+    const json = `{"city":"Oslo","time":${at(domain)},"request_id":"r${call}"}`;
+    return at(domain) < 50 ? named(domain) : { ...found, json, writer };
+  };
+  const { asked, outcomes, stopped } = await lookUpAll(script, { concurrency: 1 });
+  expect(asked).toBe(55);
+  expect(outcomes).toHaveLength(50);
+  expect(stopped).toMatchObject({ reason: 'refused', refusal: { httpStatus: 200 } });
+});
+
+it('whole records that differ are kept, each when the next one has come or none is to come', async () => {
+  const writer = { server: '', form: 'json', names: [], tells: 'record' } as const;
+  const script: Script = (domain) => ({ ...found, json: `{"name":"${domain}"}`, writer });
+  for (const concurrency of [1, 8]) {
+    expect((await lookUpAll(script, { concurrency })).outcomes).toHaveLength(100);
+  }
 });
 
 const answered = (form: 'json' | 'page' | 'text', names: readonly string[] = [], server = '') => ({
@@ -134,7 +155,7 @@ const answered = (form: 'json' | 'page' | 'text', names: readonly string[] = [],
 const named = (domain: string): Answer => ({
   ...found,
   json: `{"domain":"${domain}"}`,
-  writer: { server: 'api', form: 'json', names: [], canBeShared: true },
+  writer: { server: 'api', form: 'json', names: [], tells: 'some' },
 });
 const at = (domain: string): number => Number(domain.slice(1, -4));
 

@@ -57,7 +57,8 @@ describe('a lookup that is answered', () => {
   ] as const)('%s stops the run and has no outcome', async (_, answer, reason) => {
     const context = createTestContext(() => answer);
     expect(await lookUp('acme.com', context)).toEqual({ kind: 'not_asked' });
-    expect(context.stopSwitch.stopped).toEqual({ reason });
+    const refusal = { httpStatus: answer.httpStatus, said: answer.reason };
+    expect(context.stopSwitch.stopped).toEqual({ reason, refusal });
     expect(context.stopSwitch.noCall.aborted).toBe(false);
   });
 });
@@ -246,7 +247,7 @@ describe('a throttled lookup', () => {
 
   it.each([
     ['429', throttled(15 * MINUTE_MS + 1)],
-    ['402', { ...quotaUsedUp, retryAfterMs: 15 * MINUTE_MS + 1 } as Answer],
+    ['402', { ...quotaUsedUp, retryAfterMs: 15 * MINUTE_MS + 1 }],
   ])('stops the run when %s tells to wait longer than maxWait', async (_, answer) => {
     const context = createTestContext(() => answer);
     expect(await lookUp('acme.com', context)).toEqual({ kind: 'not_asked' });

@@ -86,8 +86,16 @@ export const found = {
 export const notFound: Answer = { kind: 'not_found', httpStatus: 404 };
 export const forbidden: Answer = { kind: 'forbidden', httpStatus: 403, reason: 'not for you' };
 export const rejected: Answer = { kind: 'rejected', httpStatus: 422, reason: 'no domain' };
-export const unauthorized: Answer = { kind: 'unauthorized', httpStatus: 401 };
-export const quotaUsedUp: Answer = { kind: 'quota_used_up', httpStatus: 402 };
+export const unauthorized = {
+  kind: 'unauthorized',
+  httpStatus: 401,
+  reason: 'http_401',
+} as const satisfies Answer;
+export const quotaUsedUp = {
+  kind: 'quota_used_up',
+  httpStatus: 402,
+  reason: 'http_402',
+} as const satisfies Answer;
 export const invalid: Answer = {
   kind: 'invalid_response',
   httpStatus: 200,

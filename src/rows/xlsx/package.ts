@@ -51,9 +51,9 @@ const MOST_WHOLE_BYTES = 48_000_000;
  */
 export async function openPackage(handle: FileHandle, name: string): Promise<Package> {
   const entries = new Map<string, Entry>();
-  /** Paths by their folded form: the names of parts are equal without regard to case. */
+  /** Paths by their folded form. */
   const paths = new Map<string, string>();
-  const find = (path: string): string | undefined => paths.get(normalizePath(path).toLowerCase());
+  const find = (path: string): string | undefined => paths.get(foldPath(path));
   // The library refuses names with a leading slash, which some programs write.
   const zip = await brokenUnless(name, () =>
     yauzl.fromFdPromise(handle.fd, { decodeStrings: false }),
@@ -72,7 +72,7 @@ export async function openPackage(handle: FileHandle, name: string): Promise<Pac
       }
       const path = pathOf(entry);
       if (path.endsWith('/') || find(path) !== undefined) continue;
-      paths.set(normalizePath(path).toLowerCase(), path);
+      paths.set(foldPath(path), path);
       entries.set(path, entry);
     }
     // The sizes that the archive declares; a false one is found out when its part is read.
@@ -173,6 +173,20 @@ export function normalizePath(path: string): string {
     else if (step !== '.' && step !== '') steps.push(step);
   }
   return steps.join('/');
+}
+
+/**
+ * The names of parts are equal without regard to case. What refers to them are URIs, in which a space
+ * is `%20`, and some programs write it as a space in the archive.
+ */
+export function foldPath(path: string): string {
+  const folded = normalizePath(path).toLowerCase();
+  if (!folded.includes('%')) return folded;
+  try {
+    return decodeURIComponent(folded);
+  } catch {
+    return folded;
+  }
 }
 
 /** The message for a file that is no workbook, or no longer a whole one. */

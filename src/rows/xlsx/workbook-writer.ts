@@ -1,7 +1,7 @@
 import { BrandfillError } from '../../common/errors.ts';
 import { columnName } from './cell-ref.ts';
 import type { Workbook } from './open-workbook.ts';
-import { type Package, relationsPathOf } from './package.ts';
+import { foldPath, normalizePath, type Package, relationsPathOf } from './package.ts';
 import type { SheetFrame } from './sheet-reader.ts';
 import type { SheetLayout } from './sheet-writer.ts';
 import { addLongNumbers, stylesXml } from './styles.ts';
@@ -17,6 +17,7 @@ import {
 import { declareUtf8, decodeWhole, escapeXml } from './xml.ts';
 import {
   editXml,
+  findElements,
   type SheetTable,
   withAttribute,
   type XmlEdit,
@@ -96,7 +97,7 @@ export async function* rewriteWorkbook(
   const texts = editTexts(await readTexts(workbook), edit);
   const paths = pathsOfTexts(workbook);
   const replaced = new Map<string, ZipPart>([
-    [paths.types, { path: TYPES_PATH, text: texts.types }],
+    [paths.types, { path: paths.types, text: texts.types }],
     [paths.workbook, { path: paths.workbook, text: texts.workbook }],
     [paths.relations, { path: paths.relations, text: texts.relations }],
     [sheet.path, sheetPart(sheet.path, fitFrame(frame, layout), list)],
@@ -104,9 +105,11 @@ export async function* rewriteWorkbook(
   for (const [path, text] of extendTable(workbook, layout)) replaced.set(path, { path, text });
   const styles = await stylesWithLongNumbers(workbook);
   if (styles) replaced.set(styles.path, styles);
+  const nameOf = createNames(pack, texts.types);
   const parts: ZipPart[] = [];
   for (const path of pack.paths) {
-    if (path !== chain) parts.push(replaced.get(path) ?? (await storedPart(pack, path)));
+    if (path === chain) continue;
+    parts.push(named(replaced.get(path) ?? (await storedPart(pack, path)), nameOf(path)));
   }
   if (more) {
     const newFrame = createFrame(more.layout, { namespace: namespaceOf(frame), isShown: false });
@@ -114,6 +117,35 @@ export async function* rewriteWorkbook(
   }
   yield* writeZip(parts);
 }
+
+/**
+ * How a part is called in what is written: as the list of all parts spells it. Programs that write it
+ * otherwise in the archive make workbooks that Excel opens and others do not.
+ */
+function createNames(pack: Package, types: string): (path: string) => string {
+  const names = new Map<string, string>();
+  const add = (name: string): void => {
+    names.set(foldPath(name), name);
+  };
+  add(TYPES_PATH);
+  add(relationsPathOf(''));
+  for (const { attributes } of findElements(types, 2)) {
+    if (attributes['PartName'] !== undefined) add(normalizePath(attributes['PartName']));
+  }
+  const nameOf = (path: string): string => {
+    return names.get(foldPath(path)) ?? normalizePath(path);
+  };
+  for (const name of pack.paths.map(nameOf)) add(relationsPathOf(name));
+  return nameOf;
+}
+
+function named(part: ZipPart, path: string): ZipPart {
+  if (!('name' in part)) return { ...part, path };
+  const name = Buffer.from(path);
+  return part.name.equals(name) ? part : { ...part, name, flags: part.flags | NAME_IN_UTF8 };
+}
+
+const NAME_IN_UTF8 = 0x0800;
 
 /**
  * Finds a table or a filter that sorts rows of the list without our columns, because there is

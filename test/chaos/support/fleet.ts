@@ -108,7 +108,7 @@ export async function openFleet(options: FleetOptions): Promise<Fleet> {
       expect(folder.read('list.enriched.csv')).toBe(list.expected.out);
       expect(comparable(folder.read('list.failures.csv'))).toBe(comparable(list.expected.failures));
       // A worker that was frozen may be about to remove what it noted when its run was over.
-      await expect.poll(() => keysLeft(redis), { timeout: 10_000 }).toEqual([]);
+      await expect.poll(() => keysLeft(redis)).toEqual([]);
     },
     excessCalls: () =>
       list.domains.reduce((sum, domain) => sum + Math.max(0, api.callsOf(domain).calls - 1), 0),

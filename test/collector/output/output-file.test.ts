@@ -81,7 +81,7 @@ describe('openOutputFile', () => {
       else await file.discard();
       await read; // it ends once nobody has the other end open
     }
-    await vi.waitUntil(() => openFilesIn(folder).length === 0);
+    await expect.poll(() => openFilesIn(folder)).toEqual([]);
   });
 
   it('discarded while its folder is read-only, it leaves that to the next run of the process', async ({

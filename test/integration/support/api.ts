@@ -1,14 +1,68 @@
-import { createServer, type IncomingMessage, type RequestListener } from 'node:http';
+import { createServer, type IncomingMessage, type RequestListener, request } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { setTimeout as delay } from 'node:timers/promises';
 import { onTestFinished } from 'vitest';
 import type { SandboxOptions, SandboxReply } from '../../../src/sandbox/options.ts';
 import { type Sandbox, startSandbox } from '../../../src/sandbox/server.ts';
+import { createGate } from '../../support/gate.ts';
+import { useHttpServer } from '../../support/servers.ts';
 
 /** Starts a stand-in for the API that stops when the test ends. */
 export async function openApi(options?: SandboxOptions): Promise<Sandbox> {
   const sandbox = await startSandbox(options);
   onTestFinished(() => sandbox.close());
   return sandbox;
+}
+
+/** A way to an API on which the calls are held. */
+export interface HeldCalls {
+  readonly url: string;
+  /** How many have come by now. */
+  come(): number;
+  /** Lets all of them go on, and those to come. */
+  release(): void;
+}
+
+/**
+ * Holds the calls to an API until a test has what it needs before the first answer: a second process
+ * takes seconds to start on a busy machine, in which a list may be over.
+ *
+ * @param isHeld whether a call is held, by the path and query that it asks for
+ */
+export async function holdCalls(
+  api: Sandbox,
+  isHeld: (target: string) => boolean = () => true,
+): Promise<HeldCalls> {
+  const gate = createGate();
+  let come = 0;
+  const { url } = await useHttpServer((asked, answer) => {
+    come += 1;
+    const { method, headers, url: target = '' } = asked;
+    const goesOn = isHeld(target) ? gate.opened : Promise.resolve();
+    void goesOn.then(() => {
+      const passed = request(api.url + target, { method, headers }, (response) => {
+        answer.writeHead(response.statusCode ?? 502, response.headers);
+        response.pipe(answer);
+      });
+      passed.on('error', () => answer.destroy());
+      answer.on('close', () => passed.destroy());
+      asked.pipe(passed);
+    });
+  });
+  return { url, come: () => come, release: gate.open };
+}
+
+/**
+ * Waits until no call is under way and none has come for a while, as after a pause: what was on its way
+ * may take its time. Gives how many have come in all.
+ */
+export async function untilSilent(api: Sandbox, forMs = 1_000): Promise<number> {
+  for (;;) {
+    const { calls } = api.stats();
+    await delay(forMs);
+    const now = api.stats();
+    if (now.calls === calls && now.concurrency.now === 0) return calls;
+  }
 }
 
 /** Starts a stand-in that answers each domain as scripted; the others get a name. */

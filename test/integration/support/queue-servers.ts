@@ -19,7 +19,7 @@ export const PASSWORD = 'hunter2/@:x';
 /** The same, as it stands in a URL. */
 export const ENCODED: string = encodeURIComponent(PASSWORD);
 /** The command is to say what is wrong while somebody still looks at it. */
-const SOON_MS = 10_000;
+const SOON_MS = 40_000;
 
 /** Starts a Redis with settings as on its command line. */
 export async function redisWith(...settings: readonly string[]): Promise<TestRedis> {

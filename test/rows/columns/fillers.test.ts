@@ -47,7 +47,7 @@ describe('createCsvFiller', () => {
         const [parsed] = parse(filled.raw, { delimiter, record_delimiter: ['\r\n', '\n'] });
         expect(parsed?.[index]).toBe(harmless);
       }),
-      { numRuns: 2_000 },
+      { numRuns: 400 },
     );
   });
 
@@ -124,7 +124,7 @@ describe('createJsonlFiller', () => {
           JSON.parse(JSON.stringify(isBlank ? { ...object, a: 'v' } : object)),
         );
       }),
-      { numRuns: 500 },
+      { numRuns: 150 },
     );
   });
 });

@@ -31,7 +31,7 @@ describe('findColumn', () => {
       fc.property(name, (name) => {
         expect(findColumn(['id', name], shorten(name))?.name).toBe(name);
       }),
-      { seed: SEED },
+      { seed: SEED, numRuns: 30 },
     );
   });
 
@@ -109,7 +109,7 @@ describe('looksLikeHeader', () => {
           expect(looksLikeHeader(rows[0] ?? [], rows.slice(1))).toBe(false);
         },
       ),
-      { seed: SEED },
+      { seed: SEED, numRuns: 30 },
     );
   });
 });

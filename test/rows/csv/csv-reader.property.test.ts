@@ -120,7 +120,7 @@ describe('the reader of CSV', () => {
           expect(readByUs(text, dialect, cuts)).toEqual(readByParser(text, dialect));
         },
       ),
-      { numRuns: 6_000 },
+      { numRuns: 1_500 },
     );
   });
 
@@ -140,7 +140,7 @@ describe('the reader of CSV', () => {
           expect(readByUs(text, dialect, cuts)).toEqual(readByParser(text, dialect));
         },
       ),
-      { numRuns: 300 },
+      { numRuns: 100 },
     );
   });
 });

@@ -96,7 +96,7 @@ const label = fc.stringMatching(/^x9[a-z0-9]{0,20}$/);
 const domains = fc
   .tuple(label, fc.constantFrom('com', 'de', 'co.uk', 'com.br', 'io'))
   .map((parts) => parts.join('.'));
-const runs = { numRuns: 1_000 };
+const runs = { numRuns: 300 };
 
 describe('normalizeDomain, for any text', () => {
   it('gives a host name of lower-case ASCII or a reason', () => {
@@ -287,7 +287,7 @@ describe('normalizeDomain, for a domain in disguise', () => {
   });
 });
 
-describe('normalizeDomain, for a cell of a million characters', () => {
+describe('normalizeDomain, for a cell of 300,000 characters', () => {
   const units = [
     'a',
     'ü',
@@ -321,7 +321,7 @@ describe('normalizeDomain, for a cell of a million characters', () => {
   ];
 
   it.each(units)('comes to an end: %j', (unit) => {
-    const cell = unit.repeat(Math.ceil(1_000_000 / unit.length));
+    const cell = unit.repeat(Math.ceil(300_000 / unit.length));
     for (const text of [cell, `https://${cell}`, `a.com/${cell}`, `${cell}.com`, `x <${cell}>`]) {
       const start = performance.now();
       normalizeDomain(text);

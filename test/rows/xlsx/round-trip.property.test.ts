@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { cellOfText, createSheetOfList } from '../../../src/rows/table-writer.ts';
+import { cellOfText, createSheetOfList } from '../../../src/collector/output/workbook-file.ts';
 import { type SheetCell, textOfSheetCell } from '../../../src/rows/xlsx/cell.ts';
 import { MOST_CHARACTERS } from '../../../src/rows/xlsx/cell-ref.ts';
 import { valueXml } from '../../../src/rows/xlsx/cell-xml.ts';
@@ -102,7 +102,7 @@ it('a text of CSV looks in a workbook as it did', async () => {
         expect(Number(digits).toFixed(style === LONG_STYLE ? 0 : style - 1)).toBe(given);
       }
     }),
-    { seed, numRuns: 2_000 },
+    { seed, numRuns: 400 },
   );
 });
 
@@ -131,7 +131,7 @@ it('a whole number is shown with all its digits, as a text when a sheet would lo
       const ofText = Array.isArray(cell) ? '0' : typeof cell === 'string' ? 'text' : 'General';
       if (size > 0) expect(ofText).toBe(expected);
     }),
-    { seed, numRuns: 500 },
+    { seed, numRuns: 150 },
   );
 });
 

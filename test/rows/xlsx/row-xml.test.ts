@@ -52,7 +52,7 @@ it('fills rows with thousands of empty cells that have a style, one after the ot
   const styled = Array.from({ length: width }, (_, at) => `<c r="${columnName(at)}2" s="3"/>`);
   const xml = `<row r="2">${styled.join('')}`;
   const raw = lineOf(xml);
-  for (let row = 0; row < 12; row += 1) {
+  for (let row = 0; row < 3; row += 1) {
     const filled = readRowText(filler.fill(raw, width, ['Oslo']).raw).xml;
     expect(filled.split('<c ')).toHaveLength(width + 1);
     expect(filled).toContain('<c r="B2" s="3" t="inlineStr">');
