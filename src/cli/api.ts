@@ -51,7 +51,7 @@ async function showProfile(name: string): Promise<void> {
 
 async function checkProfile(file: string): Promise<void> {
   const { readProfile } = await import('../profile/read-profile.ts');
-  const { findDeadRules } = await import('../profile/check-profile.ts');
+  const { findDeadRules } = await import('../profile/rules.ts');
   const { judgeSample } = await import('../profile/samples.ts');
   const { content, api } = named(file, () => readProfile(file, findDeadRules));
   const { rules = [], samples = [] } = content;

@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import type { Command } from 'commander';
-import { EXIT } from '../common/exit-codes.ts';
+import { EXIT } from '../common/errors.ts';
 import { aborted } from '../common/lifetime.ts';
 import { APP_OPTIONS } from '../options/command-options.ts';
 import { flagOf, toOptions } from '../options/options.ts';

@@ -1,10 +1,15 @@
 import { type Command, Option } from 'commander';
-import type { OnNotice } from '../common/errors.ts';
-import { BrandfillError } from '../common/errors.ts';
-import { describeError, EXIT, exitCodeOfError } from '../common/exit-codes.ts';
+import {
+  BrandfillError,
+  describeError,
+  EXIT,
+  exitCodeOfError,
+  type OnNotice,
+} from '../common/errors.ts';
 import { withoutSecrets } from '../common/secrets.ts';
 import { printableLines } from '../common/text.ts';
-import { type Declaration, type Declarations, flagOf } from '../options/options.ts';
+import type { Declaration, Declarations } from '../options/declaration.ts';
+import { flagOf } from '../options/options.ts';
 import {
   chooseFormat,
   LOG_LEVELS,
@@ -70,6 +75,14 @@ function optionOf(key: string, { kind, description, default: standard, env }: De
   return option;
 }
 
+/** Gives a command that has a dashboard the flag for its token. */
+export function addTokenFlag(command: Command): Command {
+  return command.option(
+    '--token <TOKEN>',
+    'token for the dashboard; others on this machine can see it here, unlike with --token-file or BRANDFILL_DASHBOARD_TOKEN',
+  );
+}
+
 /** Flags that say how a command logs. */
 export interface LogFlags {
   readonly logLevel: LogLevel;
@@ -106,7 +119,7 @@ export function splitLogFlags(typed: Readonly<Record<string, unknown>>): {
 }
 
 /** Writes the library's notices to a log. */
-export function noticesTo(log: Log): OnNotice {
+function noticesTo(log: Log): OnNotice {
   return (message, { level = 'warn', ...facts } = {}) => log.write(level, message, facts);
 }
 
@@ -133,7 +146,7 @@ export interface Interrupt {
   /** Does what a signal does. */
   readonly interrupt: () => void;
   /** Removes the signal handlers. */
-  dispose(): void;
+  readonly dispose: () => void;
 }
 
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
@@ -158,6 +171,42 @@ export function onInterrupt(endAtOnce: CliContext['endAtOnce']): Interrupt {
       for (const name of SIGNALS) process.off(name, handle);
     },
   };
+}
+
+/** What a command works with that goes on until it is told to stop. */
+export interface Service {
+  readonly log: Log;
+  /** Writes a line for people. */
+  readonly say: (message: string) => void;
+  /** Does what a signal does. */
+  readonly interrupt: () => void;
+  /** Options that its function of the library takes. */
+  readonly common: { readonly signal: AbortSignal; readonly onNotice: OnNotice };
+}
+
+export interface ServeOptions {
+  /** The name of the command. */
+  readonly command: string;
+  readonly logFlags: LogFlags;
+  readonly context: CliContext;
+  /** What is said when it is told to stop. @default nothing */
+  readonly stopping?: string | undefined;
+}
+
+/** Runs a command that goes on until it is told to stop. Returns the exit code. */
+export async function serve(
+  { command, logFlags, context, stopping }: ServeOptions,
+  work: (service: Service) => Promise<number>,
+): Promise<number> {
+  const log = await openCommandLog(logFlags, { fields: { command }, context });
+  const { signal, interrupt, dispose } = onInterrupt(context.endAtOnce);
+  const say = (message: string): void => log.write('info', message);
+  if (stopping !== undefined) signal.addEventListener('abort', () => say(stopping));
+  try {
+    return await work({ log, say, interrupt, common: { signal, onNotice: noticesTo(log) } });
+  } finally {
+    dispose();
+  }
 }
 
 /**

@@ -2,8 +2,7 @@
 import { setDefaultAutoSelectFamilyAttemptTimeout } from 'node:net';
 import { setImmediate as immediate } from 'node:timers/promises';
 import { CommanderError } from 'commander';
-import { systemErrorCode, unwritableStandardOutput } from '../common/errors.ts';
-import { EXIT } from '../common/exit-codes.ts';
+import { EXIT, systemErrorCode, unwritableStandardOutput } from '../common/errors.ts';
 import { suspendWhenFree } from '../common/lifetime.ts';
 import { keepSecret } from '../common/secrets.ts';
 import type { Log } from '../watch/log.ts';

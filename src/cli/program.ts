@@ -1,18 +1,19 @@
 import { Command } from 'commander';
 import { withoutSecrets } from '../common/secrets.ts';
 import { readVersion } from '../version.ts';
-import { addAddCommand } from './add.ts';
 import { addApiCommand } from './api.ts';
 import { addAppCommand } from './app.ts';
-import { addCollectCommand } from './collect.ts';
 import type { CliContext } from './command.ts';
-import { addDashboardCommand } from './dashboard.ts';
-import { addEnrichCommand, addRunCommand } from './enrich.ts';
+import { addEnrichCommand, addRunCommand, addTryCommand } from './enrich.ts';
+import {
+  addAddCommand,
+  addCollectCommand,
+  addDashboardCommand,
+  addWorkerCommand,
+} from './queue-commands.ts';
 import { addSandboxCommand } from './sandbox.ts';
 import { addScheduleCommand } from './schedule.ts';
 import { addStoreCommand } from './store.ts';
-import { addTryCommand } from './try.ts';
-import { addWorkerCommand } from './worker.ts';
 
 /** Builds the command line. Commands return or throw; the caller ends the process. */
 export function createProgram(context: CliContext): Command {

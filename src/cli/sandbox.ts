@@ -1,8 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { parseAuth } from '../brand/credential.ts';
-import { BrandfillError, describeSystemError, endSentence } from '../common/errors.ts';
-import { EXIT } from '../common/exit-codes.ts';
+import { BrandfillError, describeSystemError, EXIT, endSentence } from '../common/errors.ts';
 import { aborted } from '../common/lifetime.ts';
 import { integer, parseDuration, parseRate, SHARE } from '../options/kinds.ts';
 import { createIssues, describeYamlError } from '../options/yaml-files.ts';

@@ -1,6 +1,5 @@
 import type { Command } from 'commander';
-import { BrandfillError } from '../common/errors.ts';
-import { EXIT } from '../common/exit-codes.ts';
+import { BrandfillError, EXIT } from '../common/errors.ts';
 import { formatDuration } from '../common/format.ts';
 import { isTimezone, printable } from '../common/text.ts';
 import type { ListSchedulesOptions, ScheduleOptions } from '../index.ts';
@@ -13,9 +12,7 @@ import {
   addSettings,
   type CliContext,
   type LogFlags,
-  noticesTo,
-  onInterrupt,
-  openCommandLog,
+  serve,
   splitLogFlags,
 } from './command.ts';
 
@@ -83,25 +80,15 @@ async function keepSchedules(
   logFlags: LogFlags,
   context: CliContext,
 ): Promise<number> {
-  const log = await openCommandLog(logFlags, { fields: { command: 'schedule' }, context });
-  const { schedule } = await import('../commands/schedule.ts');
-  const interrupt = onInterrupt(context.endAtOnce);
-  const { signal } = interrupt;
-  signal.addEventListener('abort', () => {
-    log.write(
-      'info',
-      'Stopping: runs end early and keep what they found. Interrupt again to end at once.',
-    );
-  });
-  const { createRunViews } = await import('../watch/views.ts');
-  try {
-    const views = createRunViews(log);
-    await schedule({ ...options, ...views, signal, onNotice: noticesTo(log) }, flagOf);
-    log.write('info', 'Stopped.');
+  const stopping =
+    'Stopping: runs end early and keep what they found. Interrupt again to end at once.';
+  return await serve({ command: 'schedule', logFlags, context, stopping }, async (service) => {
+    const { schedule } = await import('../commands/schedule.ts');
+    const { createRunViews } = await import('../watch/views.ts');
+    await schedule({ ...options, ...createRunViews(service.log), ...service.common }, flagOf);
+    service.say('Stopped.');
     return EXIT.ok;
-  } finally {
-    interrupt.dispose();
-  }
+  });
 }
 
 const EXIT_CODE_HELP = `  0    told to stop, or the schedules were shown

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { EXIT } from '../common/exit-codes.ts';
+import { EXIT } from '../common/errors.ts';
 import { countOf, formatCount, formatSize } from '../common/format.ts';
 import { printable } from '../common/text.ts';
 import type { ExportOptions, Pruned, StoreStats } from '../index.ts';

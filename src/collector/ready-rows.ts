@@ -1,13 +1,13 @@
 import { createHash } from 'node:crypto';
 import { findJsonObject } from '../brand/json-object.ts';
 import type { ByteWriter, ReadyCells, RowBytes } from '../rows/row-format.ts';
-import type { OutcomeHead } from '../store/outcome-codec.ts';
+import type { OutcomeHead } from '../store/entries.ts';
 import type { MadeCells, ReadyAnswer } from '../store/ready-cells.ts';
 import type { OutcomeStore } from '../store/store.ts';
 import type { Field } from './fields/fields.ts';
 import type { JoinedRow } from './joined-row.ts';
 import type { OutputColumn, OutputColumns } from './output/output-columns.ts';
-import type { BegunOutput } from './output/outputs.ts';
+import type { BegunOutput } from './output/table-file.ts';
 
 /**
  * Writes rows during the first reading: those whose answer is in the store and still counts. Their

@@ -1,6 +1,6 @@
 import { isAnswer, type Outcome } from '../brand/outcome.ts';
+import type { OutcomeHead } from '../store/entries.ts';
 import type { Dated } from '../store/freshness.ts';
-import type { OutcomeHead } from '../store/outcome-codec.ts';
 import type { OutcomeStore } from '../store/store.ts';
 
 /** What the rows of a run get from the store. */

@@ -4,7 +4,7 @@ import { BrandfillError } from '../common/errors.ts';
 import { createCallbackGuard, createCloser } from '../common/lifetime.ts';
 import { findEndpointIds, readWithProfile } from '../options/api.ts';
 import { ADD_OPTIONS, type AddSettings } from '../options/command-options.ts';
-import type { OptionsOf } from '../options/options.ts';
+import type { OptionsOf } from '../options/declaration.ts';
 import { libraryNaming, type OptionKinds } from '../options/read-options.ts';
 import {
   assertColumnsThere,

@@ -7,7 +7,7 @@ import { PRIVATE } from '../common/files.ts';
 import { type Closable, createCloser } from '../common/lifetime.ts';
 import { keepSecret } from '../common/secrets.ts';
 import { APP_OPTIONS } from '../options/command-options.ts';
-import type { OptionsOf } from '../options/options.ts';
+import type { OptionsOf } from '../options/declaration.ts';
 import { libraryNaming, type OptionKinds, readOptions } from '../options/read-options.ts';
 import type { Listener, Routes } from '../web/listener.ts';
 

@@ -1,11 +1,11 @@
 import { openBackfillWriter } from '../collector/backfill/backfill-writer.ts';
-import { openBackfillFolder } from '../collector/backfill/open-folder.ts';
+import { openBackfillFolder } from '../collector/backfill/journal.ts';
 import { toLines } from '../collector/backfill/outcome-lines.ts';
 import { BrandfillError, type OnNotice } from '../common/errors.ts';
 import { aborted, createCallbackGuard, createCloser, within } from '../common/lifetime.ts';
 import { openStatus } from '../metrics/status.ts';
 import { COLLECT_OPTIONS, type CollectSettings } from '../options/command-options.ts';
-import type { OptionsOf } from '../options/options.ts';
+import type { OptionsOf } from '../options/declaration.ts';
 import { libraryNaming, type OptionKinds, readOptions } from '../options/read-options.ts';
 
 /** Options of a collector. */

@@ -7,7 +7,7 @@ import {
   within,
 } from '../common/lifetime.ts';
 import { DASHBOARD_OPTIONS } from '../options/command-options.ts';
-import type { OptionsOf } from '../options/options.ts';
+import type { OptionsOf } from '../options/declaration.ts';
 import { libraryNaming, type OptionKinds, readOptions } from '../options/read-options.ts';
 
 /** Options of the dashboard. */

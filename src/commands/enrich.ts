@@ -1,8 +1,9 @@
 import type { EnrichedRow } from '../collector/output/output-columns.ts';
-import { describeError } from '../common/exit-codes.ts';
+import { describeError } from '../common/errors.ts';
 import type { RunControl } from '../common/run-control.ts';
 import { createJob, type Job } from '../options/api.ts';
-import { OPTIONS, OPTIONS_OF_FILES, type OptionKey, type OptionsOf } from '../options/options.ts';
+import type { OptionsOf } from '../options/declaration.ts';
+import { OPTIONS, OPTIONS_OF_FILES, type OptionKey } from '../options/options.ts';
 import {
   checkOptions,
   libraryNaming,

@@ -1,17 +1,17 @@
 import { existsSync, type Stats, statSync } from 'node:fs';
 import { basename, dirname, extname, resolve } from 'node:path';
-import { BrandfillError } from '../common/errors.ts';
-import { describeError, exitCodeOfError } from '../common/exit-codes.ts';
+import { BrandfillError, describeError, exitCodeOfError } from '../common/errors.ts';
 import { isSameFile, makeFolder } from '../common/files.ts';
 import { createCallbackGuard } from '../common/lifetime.ts';
 import { keepSecret, withoutSecrets } from '../common/secrets.ts';
 import { describeKind } from '../common/text.ts';
 import { readSecret } from '../options/api.ts';
 import type { Schedule } from '../options/cron.ts';
+import type { Declaration } from '../options/declaration.ts';
 import { type JobFile, readJobFile } from '../options/job-file.ts';
 import type { OnFinish } from '../options/job-file-keys.ts';
 import { besideFile, type Environment } from '../options/job-file-values.ts';
-import { type Declaration, nameOf, OPTIONS, OUTPUT_OPTIONS } from '../options/options.ts';
+import { nameOf, OPTIONS, OUTPUT_OPTIONS } from '../options/options.ts';
 import {
   checkOptions,
   libraryNaming,

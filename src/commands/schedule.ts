@@ -9,7 +9,7 @@ import {
 import { describeOwner, describeSelf, isHere } from '../common/owner.ts';
 import { openStatus } from '../metrics/status.ts';
 import { SCHEDULE_OPTIONS } from '../options/command-options.ts';
-import type { OptionsOf } from '../options/options.ts';
+import type { OptionsOf } from '../options/declaration.ts';
 import { checkOptions, libraryNaming, type OptionKinds } from '../options/read-options.ts';
 import type { ScheduleQueue } from '../queue/bullmq/schedule-queue.ts';
 import type { Keeper } from '../queue/bullmq/schedule-worker.ts';

@@ -11,15 +11,13 @@ import {
   type StoreChoice,
   type StoreOptionNaming,
 } from '../options/command-options.ts';
-import type { Declarations, OptionsOf, SettingsOf } from '../options/options.ts';
+import type { Declarations, OptionsOf, SettingsOf } from '../options/declaration.ts';
 import { checkOptions, libraryNaming, type OptionKind } from '../options/read-options.ts';
 import { normalizeDomain } from '../rows/domain/domain.ts';
-import { countStore } from '../store/count-store.ts';
-import { readEntries } from '../store/entries.ts';
-import { decodeOutcome } from '../store/outcome-codec.ts';
+import { decodeOutcome, readEntries } from '../store/entries.ts';
 import { formatOutcomeLine } from '../store/outcome-line.ts';
-import { deleteDomains, pruneTables } from '../store/removal.ts';
-import type { Deleted, Pruned, StoreStats } from '../store/stats.ts';
+import { type Deleted, deleteDomains, type Pruned, pruneTables } from '../store/removal.ts';
+import { countStore, type StoreStats } from '../store/stats.ts';
 import { endpointIdsIn, keyOf, type StoreTables } from '../store/tables.ts';
 import { withOpenedStore } from './opened-store.ts';
 

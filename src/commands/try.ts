@@ -1,7 +1,7 @@
 import { BrandfillError } from '../common/errors.ts';
 import { createJob } from '../options/api.ts';
 import { TRY_OPTIONS } from '../options/command-options.ts';
-import type { OptionsOf } from '../options/options.ts';
+import type { OptionsOf } from '../options/declaration.ts';
 import { checkOptions, libraryNaming, type OptionKinds } from '../options/read-options.ts';
 import { shorten } from '../rows/columns/names.ts';
 import { createDomainReader } from '../rows/domain/domain-reader.ts';

@@ -12,7 +12,7 @@ import {
   readWithProfile,
 } from '../options/api.ts';
 import { WORKER_OPTIONS, type WorkerSettings } from '../options/command-options.ts';
-import type { OptionsOf } from '../options/options.ts';
+import type { OptionsOf } from '../options/declaration.ts';
 import { libraryNaming, type OptionKinds } from '../options/read-options.ts';
 import type { ChunkTaker } from '../queue/bullmq/chunks/take-chunks.ts';
 import { toQueueError } from '../queue/bullmq/server/refusals.ts';
@@ -158,7 +158,7 @@ async function workOn(
       measure,
       now: (): number => taker.now(),
     };
-    const local = closer.add(openLocalWorker(settings, api, workerOptions));
+    const local = closer.add(await openLocalWorker(settings, api, workerOptions));
     const { worker, counters } = local;
     status?.health.check(() => local.describeStepBack());
     const { origin } = api.endpoint;

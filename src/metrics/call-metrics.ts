@@ -1,4 +1,4 @@
-import { Counter, Gauge, Histogram, type HistogramConfiguration } from 'prom-client';
+import { type Counter, Histogram, type HistogramConfiguration } from 'prom-client';
 import type { OutcomeStatus } from '../brand/outcome.ts';
 import { type CallCounters, createCallCounters } from '../common/calls.ts';
 import type { PaceDescription } from '../pace/pacer.ts';
@@ -17,56 +17,44 @@ const DURATION_BUCKETS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 1
  * scrape.
  */
 export function createCallMetrics(metrics: Metrics): MeasureWorker {
-  const registers = [metrics.registry];
-  const lookups = new Counter({
-    name: 'brandfill_lookups_total',
-    help: 'Lookups that this process made, by outcome.',
-    labelNames: ['outcome'],
-    registers,
-  });
-  const calls = new Counter({
-    name: 'brandfill_calls_total',
-    help: 'Finished HTTP requests to the API, by status class: none if there was no answer, other if the status has no class.',
-    labelNames: ['status'],
-    registers,
-  });
+  const lookups = metrics.counter(
+    'brandfill_lookups_total',
+    'Lookups that this process made, by outcome.',
+    ['outcome'],
+  );
+  const calls = metrics.counter(
+    'brandfill_calls_total',
+    'Finished HTTP requests to the API, by status class: none if there was no answer, other if the status has no class.',
+    ['status'],
+  );
   const duration = new PlainHistogram({
     name: 'brandfill_call_duration_seconds',
     help: 'Duration of calls, from the start to the last byte of the answer.',
     buckets: DURATION_BUCKETS,
-    registers,
+    registers: [metrics.registry],
   });
-  const throttled = new Counter({
-    name: 'brandfill_throttled_calls_total',
-    help: 'Calls that the API refused for the moment (429 and the like).',
-    registers,
-  });
-  const retries = new Counter({
-    name: 'brandfill_retries_total',
-    help: 'Retries of lookups after a failure.',
-    registers,
-  });
-  const billed = new Counter({
-    name: 'brandfill_billed_units_total',
-    help: 'What the API billed, in the unit of its profile, such as credits; 0 where no profile says what it bills. The label api tells the two APIs of a run with --then apart.',
-    labelNames: ['api'],
-    registers,
-  });
-  const inFlight = new Gauge({
-    name: 'brandfill_calls_in_flight',
-    help: 'Calls in flight, which have no answer yet.',
-    registers,
-  });
-  const mostInFlight = new Gauge({
-    name: 'brandfill_calls_in_flight_limit',
-    help: 'Maximum number of calls in flight at the same time, as set by --concurrency.',
-    registers,
-  });
-  const outage = new Gauge({
-    name: 'brandfill_api_outage',
-    help: '1 while no call starts because of an outage of the API, else 0.',
-    registers,
-  });
+  const throttled = metrics.counter(
+    'brandfill_throttled_calls_total',
+    'Calls that the API refused for the moment (429 and the like).',
+  );
+  const retries = metrics.counter('brandfill_retries_total', 'Retries of lookups after a failure.');
+  const billed = metrics.counter(
+    'brandfill_billed_units_total',
+    'What the API billed, in the unit of its profile, such as credits; 0 where no profile says what it bills. The label api tells the two APIs of a run with --then apart.',
+    ['api'],
+  );
+  const inFlight = metrics.gauge(
+    'brandfill_calls_in_flight',
+    'Calls in flight, which have no answer yet.',
+  );
+  const mostInFlight = metrics.gauge(
+    'brandfill_calls_in_flight_limit',
+    'Maximum number of calls in flight at the same time, as set by --concurrency.',
+  );
+  const outage = metrics.gauge(
+    'brandfill_api_outage',
+    '1 while no call starts because of an outage of the API, else 0.',
+  );
 
   const outcomes: Record<OutcomeStatus, number> = {
     found: 0,
@@ -227,37 +215,31 @@ const STATES: readonly PaceDescription['why'][] = [
 function createPaceMetrics(
   metrics: Metrics,
 ): (sight: WorkerSight, run: string | undefined) => () => void {
-  const registers = [metrics.registry];
-  const rate = new Gauge({
-    name: 'brandfill_pace_rate_calls_per_second',
-    help: 'Current rate at which calls may start, per second.',
-    labelNames: ['run'],
-    registers,
-  });
-  const limit = new Gauge({
-    name: 'brandfill_pace_limit_calls_per_second',
-    help: 'Rate limit of the API, if known: fixed by --rate, published by the API, or learned.',
-    labelNames: ['run', 'source'],
-    registers,
-  });
-  const concurrency = new Gauge({
-    name: 'brandfill_pace_concurrency_limit',
-    help: 'Maximum number of calls at the same time that the API allows, if it was found to limit them.',
-    labelNames: ['run'],
-    registers,
-  });
-  const gate = new Gauge({
-    name: 'brandfill_pace_gate_closed_seconds',
-    help: 'Time until calls may start again; 0 when the gate is open.',
-    labelNames: ['run'],
-    registers,
-  });
-  const state = new Gauge({
-    name: 'brandfill_pace_state',
-    help: '1 for the current state of the pace, 0 for all others.',
-    labelNames: ['run', 'state'],
-    registers,
-  });
+  const rate = metrics.gauge(
+    'brandfill_pace_rate_calls_per_second',
+    'Current rate at which calls may start, per second.',
+    ['run'],
+  );
+  const limit = metrics.gauge(
+    'brandfill_pace_limit_calls_per_second',
+    'Rate limit of the API, if known: fixed by --rate, published by the API, or learned.',
+    ['run', 'source'],
+  );
+  const concurrency = metrics.gauge(
+    'brandfill_pace_concurrency_limit',
+    'Maximum number of calls at the same time that the API allows, if it was found to limit them.',
+    ['run'],
+  );
+  const gate = metrics.gauge(
+    'brandfill_pace_gate_closed_seconds',
+    'Time until calls may start again; 0 when the gate is open.',
+    ['run'],
+  );
+  const state = metrics.gauge(
+    'brandfill_pace_state',
+    '1 for the current state of the pace, 0 for all others.',
+    ['run', 'state'],
+  );
   const workers = new Map<WorkerSight, string | undefined>();
 
   function look(): void {

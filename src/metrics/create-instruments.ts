@@ -1,5 +1,4 @@
-import { Counter, Gauge } from 'prom-client';
-import { isDone } from '../common/exit-codes.ts';
+import { isDone } from '../common/errors.ts';
 import { freeBytes } from '../common/files.ts';
 import { JOB_STATES, type QueueReading, type ReadQueues } from '../queue/bullmq/queues.ts';
 import type { ScheduledJob } from '../schedule/group.ts';
@@ -67,12 +66,11 @@ function once<T>(make: () => T): () => T {
  * called.
  */
 function createStoreMetrics(metrics: Metrics): (folder: string, run: string) => () => void {
-  const size = new Gauge({
-    name: 'brandfill_store_size_bytes',
-    help: 'Size of the store of the run on disk.',
-    labelNames: ['run'],
-    registers: [metrics.registry],
-  });
+  const size = metrics.gauge(
+    'brandfill_store_size_bytes',
+    'Size of the store of the run on disk.',
+    ['run'],
+  );
   return (folder, run) => {
     const labels = { run };
     const end = metrics.onScrape(() => size.set(labels, sizeOnDisk(folder)));
@@ -96,23 +94,19 @@ interface CollectSight {
 
 /** Metrics of a collector of backfills. */
 export function measureCollector(metrics: Metrics, { counts, folder }: CollectSight): void {
-  const registers = [metrics.registry];
-  const lines = new Counter({
-    name: 'brandfill_collected_outcomes_total',
-    help: 'Outcomes written, by the kind of file.',
-    labelNames: ['file'],
-    registers,
-  });
-  const repeated = new Counter({
-    name: 'brandfill_collected_repeats_total',
-    help: 'Replies that arrived again after they had been written to the files.',
-    registers,
-  });
-  const free = new Gauge({
-    name: 'brandfill_collect_free_bytes',
-    help: 'Free space on the disk that holds the files.',
-    registers,
-  });
+  const lines = metrics.counter(
+    'brandfill_collected_outcomes_total',
+    'Outcomes written, by the kind of file.',
+    ['file'],
+  );
+  const repeated = metrics.counter(
+    'brandfill_collected_repeats_total',
+    'Replies that arrived again after they had been written to the files.',
+  );
+  const free = metrics.gauge(
+    'brandfill_collect_free_bytes',
+    'Free space on the disk that holds the files.',
+  );
   metrics.onScrape(() => {
     lines.reset();
     lines.inc({ file: 'enriched' }, counts.enriched);
@@ -132,29 +126,21 @@ export function measureCollector(metrics: Metrics, { counts, folder }: CollectSi
  * called.
  */
 export function createQueueMetrics(metrics: Metrics): (read: ReadQueues) => () => void {
-  const registers = [metrics.registry];
-  const up = new Gauge({
-    name: 'brandfill_redis_up',
-    help: '1 if the Redis of the queue answers, else 0.',
-    registers,
-  });
-  const jobs = new Gauge({
-    name: 'brandfill_queue_jobs',
-    help: 'Jobs on a queue by state; each is a chunk of lookups or the outcomes of one.',
-    labelNames: ['queue', 'state'],
-    registers,
-  });
-  const oldest = new Gauge({
-    name: 'brandfill_queue_oldest_job_age_seconds',
-    help: 'Time since the longest-waiting job on a queue was added; 0 when none waits.',
-    labelNames: ['queue'],
-    registers,
-  });
-  const workers = new Gauge({
-    name: 'brandfill_queue_workers',
-    help: 'Workers on the queue of lookups, on all machines.',
-    registers,
-  });
+  const up = metrics.gauge('brandfill_redis_up', '1 if the Redis of the queue answers, else 0.');
+  const jobs = metrics.gauge(
+    'brandfill_queue_jobs',
+    'Jobs on a queue by state; each is a chunk of lookups or the outcomes of one.',
+    ['queue', 'state'],
+  );
+  const oldest = metrics.gauge(
+    'brandfill_queue_oldest_job_age_seconds',
+    'Time since the longest-waiting job on a queue was added; 0 when none waits.',
+    ['queue'],
+  );
+  const workers = metrics.gauge(
+    'brandfill_queue_workers',
+    'Workers on the queue of lookups, on all machines.',
+  );
   /**
    * Runs of schedules may each have their own connection to the same Redis: the last one is read.
    */
@@ -198,50 +184,41 @@ type ReadSchedules = () => Promise<readonly ScheduledJob[]>;
 
 /** Metrics of schedules, from what Redis knows about them: they outlive the process. */
 function measureSchedules(metrics: Metrics, read: ReadSchedules): void {
-  const labelNames = ['run'];
-  const registers = [metrics.registry];
-  const next = new Gauge({
-    name: 'brandfill_schedule_next_run_timestamp_seconds',
-    help: 'Time at which the job is next due, in seconds since 1970.',
-    labelNames,
-    registers,
-  });
-  const running = new Gauge({
-    name: 'brandfill_schedule_running',
-    help: '1 while the job is running, on any machine, else 0.',
-    labelNames,
-    registers,
-  });
-  const ended = new Gauge({
-    name: 'brandfill_schedule_last_run_timestamp_seconds',
-    help: 'End time of the last run of the job, in seconds since 1970.',
-    labelNames,
-    registers,
-  });
-  const duration = new Gauge({
-    name: 'brandfill_schedule_last_run_duration_seconds',
-    help: 'Duration of the last run of the job.',
-    labelNames,
-    registers,
-  });
-  const exitCode = new Gauge({
-    name: 'brandfill_schedule_last_run_exit_code',
-    help: 'Exit code of the last run of the job: 0 done, 3 some rows failed or nothing was found, 4 stopped early, 2 could not be run.',
-    labelNames,
-    registers,
-  });
-  const success = new Gauge({
-    name: 'brandfill_schedule_last_success_timestamp_seconds',
-    help: 'Time at which a run of the job last ended with exit code 0 or 3, in seconds since 1970.',
-    labelNames,
-    registers,
-  });
-  const skipped = new Gauge({
-    name: 'brandfill_schedule_last_run_skips',
-    help: 'Number of times the job was due again during its last run; those runs were skipped.',
-    labelNames,
-    registers,
-  });
+  const next = metrics.gauge(
+    'brandfill_schedule_next_run_timestamp_seconds',
+    'Time at which the job is next due, in seconds since 1970.',
+    ['run'],
+  );
+  const running = metrics.gauge(
+    'brandfill_schedule_running',
+    '1 while the job is running, on any machine, else 0.',
+    ['run'],
+  );
+  const ended = metrics.gauge(
+    'brandfill_schedule_last_run_timestamp_seconds',
+    'End time of the last run of the job, in seconds since 1970.',
+    ['run'],
+  );
+  const duration = metrics.gauge(
+    'brandfill_schedule_last_run_duration_seconds',
+    'Duration of the last run of the job.',
+    ['run'],
+  );
+  const exitCode = metrics.gauge(
+    'brandfill_schedule_last_run_exit_code',
+    'Exit code of the last run of the job: 0 done, 3 some rows failed or nothing was found, 4 stopped early, 2 could not be run.',
+    ['run'],
+  );
+  const success = metrics.gauge(
+    'brandfill_schedule_last_success_timestamp_seconds',
+    'Time at which a run of the job last ended with exit code 0 or 3, in seconds since 1970.',
+    ['run'],
+  );
+  const skipped = metrics.gauge(
+    'brandfill_schedule_last_run_skips',
+    'Number of times the job was due again during its last run; those runs were skipped.',
+    ['run'],
+  );
 
   function set({ job, nextAt, runningSince, results }: ScheduledJob): void {
     const labels = { run: job };
@@ -277,50 +254,37 @@ export interface RunMeter {
 
 /** Metrics of runs. They exist while the run of that name goes on. */
 function createRunMetrics(metrics: Metrics): (run: string) => RunMeter {
-  const registers = [metrics.registry];
-  const labelNames = ['run'];
-  const startedAt = new Gauge({
-    name: 'brandfill_run_start_time_seconds',
-    help: 'Start time of the run, in seconds since 1970.',
-    labelNames,
-    registers,
-  });
-  const rows = new Gauge({
-    name: 'brandfill_run_rows',
-    help: 'Rows in the list.',
-    labelNames,
-    registers,
-  });
-  const fresh = new Gauge({
-    name: 'brandfill_run_fresh_domains',
-    help: 'Domains in the list that need no lookup because the store has a fresh outcome.',
-    labelNames,
-    registers,
-  });
-  const lookups = new Gauge({
-    name: 'brandfill_run_lookups',
-    help: 'Lookups needed for the run, made by this process or others.',
-    labelNames,
-    registers,
-  });
-  const done = new Gauge({
-    name: 'brandfill_run_lookups_done',
-    help: 'Finished lookups of the run, by outcome.',
-    labelNames: ['run', 'outcome'],
-    registers,
-  });
-  const outstanding = new Gauge({
-    name: 'brandfill_run_outstanding_lookups',
-    help: 'Lookups of the run that have been handed out and have no outcome yet.',
-    labelNames,
-    registers,
-  });
-  const window = new Gauge({
-    name: 'brandfill_run_window_lookups',
-    help: 'Maximum number of outstanding lookups of the run at the same time.',
-    labelNames,
-    registers,
-  });
+  const startedAt = metrics.gauge(
+    'brandfill_run_start_time_seconds',
+    'Start time of the run, in seconds since 1970.',
+    ['run'],
+  );
+  const rows = metrics.gauge('brandfill_run_rows', 'Rows in the list.', ['run']);
+  const fresh = metrics.gauge(
+    'brandfill_run_fresh_domains',
+    'Domains in the list that need no lookup because the store has a fresh outcome.',
+    ['run'],
+  );
+  const lookups = metrics.gauge(
+    'brandfill_run_lookups',
+    'Lookups needed for the run, made by this process or others.',
+    ['run'],
+  );
+  const done = metrics.gauge(
+    'brandfill_run_lookups_done',
+    'Finished lookups of the run, by outcome.',
+    ['run', 'outcome'],
+  );
+  const outstanding = metrics.gauge(
+    'brandfill_run_outstanding_lookups',
+    'Lookups of the run that have been handed out and have no outcome yet.',
+    ['run'],
+  );
+  const window = metrics.gauge(
+    'brandfill_run_window_lookups',
+    'Maximum number of outstanding lookups of the run at the same time.',
+    ['run'],
+  );
   const all = [startedAt, rows, fresh, lookups, outstanding, window];
 
   return (run) => {

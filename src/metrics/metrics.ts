@@ -1,4 +1,4 @@
-import { collectDefaultMetrics, Gauge, type Metric, Registry } from 'prom-client';
+import { Counter, collectDefaultMetrics, Gauge, type Metric, Registry } from 'prom-client';
 import type { OutcomeStatus } from '../brand/outcome.ts';
 import type { CallCounters } from '../common/calls.ts';
 import { within } from '../common/lifetime.ts';
@@ -11,6 +11,9 @@ import type { Routes } from '../web/listener.ts';
 export interface Metrics {
   /** Where metrics are added. */
   readonly registry: Registry;
+  /** Adds a metric. @param labels the names of its labels. @default none */
+  gauge(name: string, help: string, labels?: readonly string[]): Gauge;
+  counter(name: string, help: string, labels?: readonly string[]): Counter;
   /** Brings metrics up to date at each scrape. Returns a function that ends that. */
   onScrape(look: () => void | Promise<void>): () => void;
   /** All of them, in the text format of Prometheus. */
@@ -57,8 +60,11 @@ export function createMetrics({ command, version }: ProcessFacts): Metrics {
     );
   }
 
+  const registers = [registry];
   return {
     registry,
+    gauge: (name, help, labelNames = []) => new Gauge({ name, help, labelNames, registers }),
+    counter: (name, help, labelNames = []) => new Counter({ name, help, labelNames, registers }),
     onScrape: (look) => {
       looks.add(look);
       return () => looks.delete(look);

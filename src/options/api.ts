@@ -7,16 +7,9 @@ import { BrandfillError, describeSystemError, endSentence } from '../common/erro
 import { idOfParts } from '../common/hashes.ts';
 import { isShort, keepCredentialName, keepSecret } from '../common/secrets.ts';
 import { type Profile, readProfile } from '../profile/read-profile.ts';
-import {
-  type ApiSettings,
-  type Declaration,
-  type Declarations,
-  nameOfSecond,
-  OPTIONS,
-  optionsOfSecond,
-  type Settings,
-  type SettingsOf,
-} from './options.ts';
+import { type ApiSettings, nameOfSecond, optionsOfSecond } from './api-options.ts';
+import type { Declaration, Declarations, SettingsOf } from './declaration.ts';
+import { OPTIONS, type Settings } from './options.ts';
 import {
   checkOptions,
   type KnownOptions,

@@ -1,29 +1,26 @@
 import type { OutcomeStatus } from '../brand/outcome.ts';
 import { BrandfillError } from '../common/errors.ts';
 import {
+  type Declarations,
+  type Kind,
+  type OptionsOf,
+  pick,
+  type SettingsOf,
+} from './declaration.ts';
+import {
   ANY_DURATION,
-  BASE_URL,
   duration,
   FILE,
   FLAG,
   FOLDER,
   integer,
-  type Kind,
-  LISTEN,
   LONGEST_TIMER_MS,
   PROFILE,
   SIZE,
   text,
 } from './kinds.ts';
-import type { OptionsOf } from './options.ts';
-import {
-  DASHBOARD_ACCESS_OPTIONS,
-  type Declarations,
-  OPTIONS,
-  pick,
-  type SettingsOf,
-  STATUS_OPTIONS,
-} from './options.ts';
+import { BASE_URL, LISTEN } from './network-kinds.ts';
+import { DASHBOARD_ACCESS_OPTIONS, OPTIONS, STATUS_OPTIONS } from './options.ts';
 
 // The options of all commands but enrich and run. Those that enrich has too are the same, but for
 // what is said here.

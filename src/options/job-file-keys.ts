@@ -4,6 +4,7 @@ import type { NameValue } from '../brand/endpoint.ts';
 import { parseHttpUrl } from '../common/addresses.ts';
 import { BrandfillError } from '../common/errors.ts';
 import { findCronProblem, findTimezoneProblem, type Schedule } from './cron.ts';
+import type { Declaration, JsonSchema } from './declaration.ts';
 import {
   describeKind,
   type FileValue,
@@ -18,8 +19,9 @@ import {
   resolve,
   schemaOfMap,
 } from './job-file-values.ts';
-import { duration, HEADERS, type JsonSchema, PARAMS } from './kinds.ts';
-import { type Declaration, flagOf, nameOf, OPTIONS, type OptionKey } from './options.ts';
+import { duration } from './kinds.ts';
+import { HEADERS, PARAMS } from './network-kinds.ts';
+import { flagOf, nameOf, OPTIONS, type OptionKey } from './options.ts';
 import { presetAt, presetPathOf } from './yaml-files.ts';
 
 /** Keys of a job file beside the settings of `enrich`. */

@@ -2,7 +2,7 @@ import { dirname, isAbsolute, join } from 'node:path';
 import { type Document, isAlias, isMap, isScalar, isSeq, type Node } from 'yaml';
 import { findNearest } from '../common/text.ts';
 import { shorten } from '../rows/columns/names.ts';
-import type { JsonSchema } from './kinds.ts';
+import type { JsonSchema } from './declaration.ts';
 import type { JobFileIssues } from './yaml-files.ts';
 
 /** A job file that is being read. */

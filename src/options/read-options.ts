@@ -1,14 +1,9 @@
 import { BrandfillError, endSentence } from '../common/errors.ts';
 import { describeKind, findNearest } from '../common/text.ts';
 import { shorten } from '../rows/columns/names.ts';
-import {
-  type Declaration,
-  type Declarations,
-  OPTIONS_OF_SECOND,
-  type OptionKey,
-  type Settings,
-  type SettingsOf,
-} from './options.ts';
+import { OPTIONS_OF_SECOND } from './api-options.ts';
+import type { Declaration, Declarations, SettingsOf } from './declaration.ts';
+import type { OptionKey, Settings } from './options.ts';
 
 /** The options that a function of the library takes. */
 export interface KnownOptions<D extends Declarations> {

@@ -1,8 +1,12 @@
 import type { AnswerFacts, Meaning } from '../brand/api-profile.ts';
-import { fieldText, findWaitMs, type TimeField } from '../brand/limit-headers/time.ts';
+import type { ResponseHeaders } from '../brand/exchange.ts';
+import { findLimits, type Limits, type Reading } from '../brand/limit-headers/find-limits.ts';
+import { combinePolicies, type Policy } from '../brand/limit-headers/policy.ts';
+import { fieldText, findNumber, findWaitMs, type TimeField } from '../brand/limit-headers/time.ts';
 import { compileExpression } from '../collector/fields/expression.ts';
+import { HOUR_MS } from '../common/format.ts';
 import { parseDuration } from '../options/kinds.ts';
-import { type RuleFile, STATUS_RANGE, toPattern } from './profile-schema.ts';
+import { type RuleFile, STATUS_RANGE, toPattern, type WindowFile } from './profile-schema.ts';
 
 /**
  * The rules of a profile, made ready. They are tried in order; the first that fits counts. Evidence
@@ -43,7 +47,7 @@ const NOTHING = (): undefined => undefined;
 type Status = NonNullable<RuleFile['when']['status']>;
 
 /** The statuses that a rule is about, as ranges that include both ends. */
-export function rangesOf(status: Status): readonly (readonly [from: number, to: number])[] {
+function rangesOf(status: Status): readonly (readonly [from: number, to: number])[] {
   return [status].flat().map((one): readonly [number, number] => {
     if (typeof one === 'number') return [one, one];
     const [, from, to] = STATUS_RANGE.exec(one) ?? [];
@@ -139,3 +143,104 @@ export function describeWhen({ status, header, body }: RuleFile['when']): string
   ];
   return parts.length === 0 ? 'any answer' : parts.join(', ');
 }
+
+/** A longer window, such as a day, is a quota and sets no pace; what is left of it still counts. */
+const LONGEST_PACE_MS = HOUR_MS;
+
+/**
+ * Reads the limits that an API states in headers of its own, one window beside the other. Where an
+ * answer has none of them, the headers that everybody knows count. `Retry-After` always does.
+ */
+export function compileLimits(
+  windows: readonly WindowFile[],
+): (headers: ResponseHeaders, reading: Reading) => Limits | undefined {
+  const readers = windows.map(compileWindow);
+  return (headers, reading) => {
+    const known = findLimits(headers, reading);
+    const limits = combinePolicies(readers.map((read) => read(headers, reading)));
+    return limits ? { ...known, limits } : known;
+  };
+}
+
+function compileWindow(
+  { per, limit, remaining, reset, unit = 's', member }: WindowFile,
+  at: number,
+): (headers: ResponseHeaders, reading: Reading) => Policy {
+  const perMs = per === undefined ? undefined : parseDuration(per);
+  const setsPace = perMs !== undefined && perMs > 0 && perMs <= LONGEST_PACE_MS;
+  const inMember = member === undefined ? (text: string) => text.trim() : memberReader(member);
+  const textOf = (headers: ResponseHeaders, name: string | undefined): string =>
+    name === undefined ? '' : fieldText(headers[name.toLowerCase()]);
+  const numberOf = (headers: ResponseHeaders, name: string | undefined): number | undefined => {
+    const number = findNumber(inMember(textOf(headers, name)));
+    return number === undefined ? undefined : Math.floor(number);
+  };
+  return (headers, reading) => {
+    const count = setsPace ? numberOf(headers, limit) : undefined;
+    const resetText = textOf(headers, reset);
+    return {
+      name: `window ${at}`,
+      unit: 'requests',
+      quota: count && perMs ? { count, perMs } : undefined,
+      concurrent: undefined,
+      remaining: numberOf(headers, remaining),
+      // A reset may be a member of an object as well, or one for all windows.
+      resetMs: findWaitMs(inMember(resetText) || resetText, reading, { unit }),
+    };
+  };
+}
+
+/** Finds the number of a member in an object such as `{'minute': 100}`, in whatever quotes. */
+function memberReader(member: string): (text: string) => string {
+  const name = member.replaceAll(/[^\w-]/g, String.raw`\$&`);
+  const pattern = new RegExp(String.raw`["']?\b${name}\b["']?\s*[:=]\s*["']?(\d+(?:\.\d+)?)`, 'i');
+  return (text) => pattern.exec(text)?.[1] ?? '';
+}
+
+/** A mistake in a profile, and the way to its place. */
+export interface ProfileProblem {
+  readonly path: readonly (string | number)[];
+  readonly message: string;
+}
+
+/**
+ * Finds rules that can never fit, because those before them fit whatever they would. They break
+ * nothing, but were meant to say something.
+ */
+export function findDeadRules({
+  content: { rules = [] },
+}: {
+  readonly content: { readonly rules?: readonly RuleFile[] | undefined };
+}): readonly ProfileProblem[] {
+  return rules.flatMap((rule, at) => {
+    const before = rules.slice(0, at).filter((earlier) => asksNoMore(earlier.when, rule.when));
+    const taken = before.map((earlier) => statusesOf(earlier));
+    const isDead = [...statusesOf(rule)].every((status) => taken.some((set) => set.has(status)));
+    if (!isDead || before.length === 0) return [];
+    const names = before.map((earlier) => rules.indexOf(earlier) + 1);
+    const by = names.length === 1 ? `rule ${names[0]} fits` : `rules ${names.join(', ')} fit`;
+    const message = `rule ${at + 1} can never fit: ${by} whatever it would; move it up, or leave it out`;
+    return [{ path: ['rules', at], message }];
+  });
+}
+
+type When = RuleFile['when'];
+
+/** Whether a rule asks nothing of header and body that the later one does not ask as well. */
+function asksNoMore({ header, body }: When, later: When): boolean {
+  const fitsBody = body === undefined || body === later.body;
+  if (header === undefined) return fitsBody;
+  const isSameHeader = header.name.toLowerCase() === later.header?.name.toLowerCase();
+  const fitsPattern = header.pattern === undefined || header.pattern === later.header?.pattern;
+  return fitsBody && isSameHeader && fitsPattern;
+}
+
+function statusesOf({ when: { status } }: RuleFile): ReadonlySet<number> {
+  const statuses = new Set<number>();
+  for (const [from, to] of status === undefined ? [ALL] : rangesOf(status)) {
+    for (let one = from; one <= to; one += 1) statuses.add(one);
+  }
+  return statuses;
+}
+
+const ALL = [100, 599] as const;

@@ -1,10 +1,11 @@
 import { sentenceOn } from '../brand/network-error.ts';
 import type { RowStatus } from '../collector/joined-row.ts';
-import { exitCodeOfError } from '../common/exit-codes.ts';
+import { exitCodeOfError } from '../common/errors.ts';
 import { costOf, round, roundOrNull } from '../common/format.ts';
 import { redactDeep } from '../common/secrets.ts';
 import { shortenTo } from '../common/text.ts';
-import { type Declaration, flagOf, OPTIONS, type Settings } from '../options/options.ts';
+import type { Declaration } from '../options/declaration.ts';
+import { flagOf, OPTIONS, type Settings } from '../options/options.ts';
 import {
   describeGoingOn,
   describeNothing,

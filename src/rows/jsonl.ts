@@ -4,6 +4,7 @@ import { BrandfillError } from '../common/errors.ts';
 import { isTooDeep } from '../common/text.ts';
 import { textOfCell } from './csv/csv-writer.ts';
 import type {
+  ByteSource,
   ByteWriter,
   CellValue,
   FilledRow,
@@ -148,7 +149,7 @@ function readSample(source: Source): JsonRow[] {
 }
 
 async function* scan(
-  source: Source,
+  source: ByteSource,
   {
     domainColumn,
     others,
@@ -190,7 +191,7 @@ async function* scan(
 }
 
 /** Undefined for a blank line. */
-function parseRow(text: string, source: Source, line: number): JsonRow | undefined {
+function parseRow(text: string, source: ByteSource, line: number): JsonRow | undefined {
   if (text.trim() === '') return undefined;
   let value: unknown;
   try {
@@ -244,7 +245,12 @@ function placeOfFault(text: string, error: unknown): number {
   return faults[0]?.offset ?? text.length;
 }
 
-function refuseLine(source: Source, line: number, why: string, cause?: unknown): BrandfillError {
+function refuseLine(
+  source: ByteSource,
+  line: number,
+  why: string,
+  cause?: unknown,
+): BrandfillError {
   return new BrandfillError(
     'UNREADABLE_INPUT',
     `Cannot read line ${line} of ${source.name}: ${why}; expected one JSON object per line.`,

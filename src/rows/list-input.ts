@@ -307,6 +307,7 @@ async function openWorkbookSource(
   }
   const opened = await handle.stat();
   const { openWorkbook } = await import('./xlsx/open-workbook.ts');
+  const { openXlsx } = await import('./xlsx/xlsx.ts');
   const { workbook, rows } = await openWorkbook(handle, { name, sheet, ...options });
   return {
     name,
@@ -317,7 +318,7 @@ async function openWorkbookSource(
     sample: Buffer.alloc(0),
     isWholeInSample: false,
     file: file && { dev: file.dev, ino: file.ino, mode: file.mode, gid: file.gid },
-    workbook,
+    openSheet: () => openXlsx(workbook),
     read: () => readFromStart(rows, READ_BYTES),
     assertUnchanged: () => assertSame(name, handle, opened),
     close: async () => {

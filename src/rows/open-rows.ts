@@ -4,7 +4,6 @@ import { openJsonl } from './jsonl.ts';
 import { findOtherText } from './other-formats.ts';
 import type { RowFormat } from './row-format.ts';
 import type { Source } from './source.ts';
-import { openXlsx } from './xlsx/xlsx.ts';
 
 export interface OpenRowsOptions {
   /** The prefix of the names of our own columns. */
@@ -25,7 +24,7 @@ export interface OpenRowsOptions {
  * `INVALID_SETTING` when options are for CSV and it is another format.
  */
 export function openRows(source: Source, options: OpenRowsOptions): RowFormat {
-  if (source.workbook) {
+  if (source.openSheet) {
     if (options.noHeader) throw pointless('--no-header', source, 'a workbook');
     if (options.skipLines) {
       throw pointless(
@@ -34,7 +33,7 @@ export function openRows(source: Source, options: OpenRowsOptions): RowFormat {
         'a workbook, of which titles are left out by themselves',
       );
     }
-    return { ...openXlsx(source.workbook), marksText: options.excel };
+    return { ...source.openSheet(), marksText: options.excel };
   }
   if (source.isOfObjects) return openObjects(source, options);
   const other = findOtherText(source.sample);

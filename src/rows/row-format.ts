@@ -1,7 +1,14 @@
 import type { DomainColumn } from './columns/domain-column.ts';
-import type { Source } from './source.ts';
 import type { SheetCell } from './xlsx/cell.ts';
 import type { Workbook } from './xlsx/open-workbook.ts';
+
+/** The bytes of a list. */
+export interface ByteSource {
+  /** The name of the list in messages: the path as given, or `standard input`. */
+  readonly name: string;
+  /** Reads everything, decompressed, in UTF-8 and without byte order mark, checked to be text. */
+  read(): AsyncIterable<Buffer>;
+}
 
 /** One row as the first reading sees it. */
 export interface ScannedRow {
@@ -134,7 +141,7 @@ export interface RowFormat {
    * @throws BrandfillError `UNREADABLE_INPUT` that names the line of the first bad row
    */
   scan(
-    source: Source,
+    source: ByteSource,
     domainColumn: RowColumn,
     others?: readonly RowColumn[],
   ): AsyncIterable<readonly ScannedRow[]>;

@@ -5,13 +5,11 @@ import { createGunzip } from 'node:zlib';
 import { BrandfillError, describeSystemError, systemErrorCode } from '../common/errors.ts';
 import type { FileAccess, FileIdentity } from '../common/files.ts';
 import { shorten } from './columns/names.ts';
+import type { ByteSource, RowFormat } from './row-format.ts';
 import { readFromStart } from './spool.ts';
-import type { Workbook } from './xlsx/open-workbook.ts';
 
 /** The bytes of a list, which can be read from the start as often as needed. */
-export interface Source {
-  /** The name of the list in messages: the path as given, or `standard input`. */
-  readonly name: string;
+export interface Source extends ByteSource {
   /** Whether the bytes were compressed; `read` gives them decompressed. */
   readonly isGzip: boolean;
   readonly hasByteOrderMark: boolean;
@@ -37,15 +35,13 @@ export interface Source {
    * others. Undefined for a file.
    */
   readonly hash?: string | undefined;
-  /** The other parts of a workbook, if the bytes are lines of its rows; undefined for a text. */
-  readonly workbook?: Workbook | undefined;
+  /** Opens the list of a workbook, if the bytes are lines of its rows; undefined for a text. */
+  readonly openSheet?: (() => RowFormat) | undefined;
   /**
    * Whether rows came as objects: none of them need have any member, and there may be no row.
    * @default false
    */
   readonly isOfObjects?: boolean | undefined;
-  /** Reads everything, decompressed, in UTF-8 and without byte order mark, checked to be text. */
-  read(): AsyncIterable<Buffer>;
   /**
    * Makes sure that nobody has written to the file since it was opened.
    *

@@ -1,7 +1,12 @@
 import { createHash } from 'node:crypto';
-import { resolve } from 'node:path';
+import { join, resolve } from 'node:path';
+import type { Changes } from '../collector/changes/changes.ts';
 import { isListed } from '../collector/joined-row.ts';
-import { type EnrichedRow, toEnrichedRow } from '../collector/output/output-columns.ts';
+import {
+  type EnrichedRow,
+  type OutputColumns,
+  toEnrichedRow,
+} from '../collector/output/output-columns.ts';
 import {
   chooseOutputPaths,
   folderOf,
@@ -18,12 +23,11 @@ import type { ListInput } from '../rows/list-input.ts';
 import type { OutcomeStore } from '../store/store.ts';
 import { sizeOnDisk } from '../store/store-files.ts';
 import type { ApiSummary, Summary } from '../watch/summary.ts';
-import type { ChangesOfRun } from './changes.ts';
 import { type JoinedRun, joinRows } from './join.ts';
 import { lookUp } from './look-up.ts';
 import type { LookupTotals } from './lookups/look-up-all.ts';
-import { type OpenedList, open } from './open.ts';
-import { openStoreToPlan, plan } from './plan.ts';
+import { leaveNoEmptyFolders, type OpenedList, open } from './open.ts';
+import { openStoreToPlan, type PlannedRun, plan } from './plan.ts';
 import { beginReadyRows } from './ready.ts';
 import type { RunContext } from './run-context.ts';
 import type { Side } from './two-apis.ts';
@@ -85,11 +89,8 @@ async function openFiles(input: ListInput, list: OpenedList): Promise<FilesOfRun
   const paths = await chooseOutputPaths({ ...job.settings, input, source, format });
   await context.report?.openFiles({ outputs: paths, source, sources: [source] });
   const store = closer.add(await openStoreToPlan(job, context));
-  // Few runs report changes. Others need not load this.
   const changes =
-    paths.changes === undefined
-      ? undefined
-      : await (await import('./changes.ts')).prepareChanges(list, paths.changes);
+    paths.changes === undefined ? undefined : await prepareChanges(list, paths.changes);
   const outputs = await openOutputs(
     { ...paths, manifest: changes?.manifest },
     {
@@ -100,6 +101,51 @@ async function openFiles(input: ListInput, list: OpenedList): Promise<FilesOfRun
   );
   closer.add(outputs);
   return { paths, store, changes, outputs, ids: idsOfOutput(input, paths.out, list) };
+}
+
+/** The reporting of what changed since the last run. */
+interface ChangesOfRun {
+  /** The file that keeps what was last reported. */
+  readonly manifest: string;
+  /**
+   * Opens what the last run reported, for comparison with the columns of this one.
+   *
+   * @throws BrandfillError `UNWRITABLE_OUTPUT`
+   */
+  open(run: PlannedRun, columns: OutputColumns): Promise<Changes>;
+}
+
+/**
+ * Creates the folder for the file of what was last reported, so that a run can lock the file.
+ *
+ * @param path the path of the changes file
+ * @throws BrandfillError `UNWRITABLE_OUTPUT`
+ */
+async function prepareChanges(
+  { job, context, closer }: OpenedList,
+  path: string,
+): Promise<ChangesOfRun> {
+  // Few runs report changes. Others need not load this.
+  const { comparedColumnsOf, openChanges, prepareManifest } = await import(
+    '../collector/changes/changes.ts'
+  );
+  const { store, fields } = job.settings;
+  const id = context.changesId ?? resolve(path);
+  const folder = join(store, 'changes');
+  closer.add(leaveNoEmptyFolders(folder));
+  const manifest = prepareManifest({ folder, id });
+  return {
+    manifest,
+    open: async ({ closer, format, fill }, columns) =>
+      closer.add(
+        await openChanges({
+          manifest,
+          columns: [...comparedColumnsOf(columns.out, format), ...(fill?.compared ?? [])],
+          tellsLost: fields === undefined,
+          onNotice: (message) => context.onEvent({ type: 'notice', message }),
+        }),
+      ),
+  };
 }
 
 async function write(joined: JoinedRun, files: FilesOfRun): Promise<Summary> {

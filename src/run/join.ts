@@ -9,6 +9,7 @@ import { isFilled, type ReadyRows } from '../collector/ready-rows.ts';
 import { createRowAnswers, type RowAnswers } from '../collector/row-answers.ts';
 import { BrandfillError, describeSystemError } from '../common/errors.ts';
 import { formatCount } from '../common/format.ts';
+import type { Job } from '../options/api.ts';
 import type { RowRecorder } from '../report/run-recorder.ts';
 import { shorten } from '../rows/columns/names.ts';
 import type { SavedColumn } from '../store/saved-columns.ts';
@@ -19,7 +20,7 @@ import type { LookedUpRun } from './look-up.ts';
 import { type PlannedRun, planAgain } from './plan.ts';
 import { findLayout, nameColumns } from './ready.ts';
 import type { RunContext } from './run-context.ts';
-import { fieldsOf, type Side } from './two-apis.ts';
+import type { Side, TwoApis } from './two-apis.ts';
 
 /** A run with its joined rows, once all lookups are done. */
 export interface JoinedRun extends LookedUpRun {
@@ -296,4 +297,51 @@ export function createRowTeller({
       if (isTold) tell();
     },
   };
+}
+
+/** The columns that were asked for, and how each API's answers have them. */
+export interface FieldsOfRun {
+  readonly columns: readonly Field[];
+  /** The fields of these columns in what a row of a domain has, in their order. */
+  readonly of: (domain: string, isStale: boolean) => readonly Field[];
+}
+
+/**
+ * The columns of a run that does not flatten its answers. Where profiles have columns, those of both
+ * are joined by their names, and each API's expression finds its own value.
+ */
+export function fieldsOf({
+  job,
+  apis,
+}: {
+  readonly job: Job;
+  readonly apis: Pick<TwoApis, 'apiOf'> | undefined;
+}): FieldsOfRun | undefined {
+  const { fields: first } = job.settings;
+  const { fields: second } = job.second?.settings ?? {};
+  if (!first) return undefined;
+  if (!apis || !second || isSame(first, second)) return { columns: first, of: () => first };
+  const names = [...new Set([...first, ...second].map(({ name }) => name))];
+  const pick = (fields: readonly Field[]): readonly Field[] =>
+    names.map((name) => fields.find((field) => field.name === name) ?? nothing(name));
+  const sides = { first: pick(first), second: pick(second) };
+  return {
+    columns: sides.first.map((field, at) => joined(field, sides.second[at] ?? field)),
+    of: (domain, isStale) => sides[apis.apiOf(domain, isStale)],
+  };
+}
+
+function isSame(one: readonly Field[], other: readonly Field[]): boolean {
+  const describe = ({ name, expression }: Field): string => JSON.stringify([name, expression]);
+  return one.map(describe).join() === other.map(describe).join();
+}
+
+/** A column that answers of one API do not have. */
+function nothing(name: string): Field {
+  return { name, valueOf: () => undefined };
+}
+
+function joined(one: Field, other: Field): Field {
+  const expressions = [one.expression, other.expression].filter((text) => text !== undefined);
+  return { ...one, expression: [...new Set(expressions)].join(' | ') };
 }

@@ -25,7 +25,6 @@ import {
   type GateWaits,
   type RateLimiter,
 } from '../pace/rate-limiter.ts';
-import { createSharedRateLimiter } from '../pace/shared/rate-limiter.ts';
 import type { StoredState } from '../pace/shared/state.ts';
 import type { CostBound } from '../queue/bullmq/contract.ts';
 import type { Reply, WorkerStanding } from '../queue/lookup-queue.ts';
@@ -94,7 +93,7 @@ export interface LocalWorker extends WorkerStanding {
 /** How long, in milliseconds, no call could start, or no retry for lack of retry budget. */
 export type LocalWaits = GateWaits & { readonly retryBudget: number };
 
-export function openLocalWorker(
+export async function openLocalWorker(
   settings: CallSettings,
   api: Api,
   {
@@ -109,16 +108,19 @@ export function openLocalWorker(
     now = Date.now,
     ...options
   }: LocalWorkerOptions,
-): LocalWorker {
+): Promise<LocalWorker> {
   const { concurrency, rate, retries, timeout, maxWait, maxOutage, headers = [] } = settings;
   const counters = createCallCounters();
   const pace = { rate: rate === 'auto' ? undefined : rate, clock: systemClock };
   let trouble: string | undefined;
   const onOutageTooLong = (): void =>
     stopSwitch.stop({ reason: 'outage', ...(trouble === undefined ? {} : { trouble }) });
-  const { limiter, breaker, leave, standing } = sharedPace ? openShared(sharedPace) : openOwn();
+  const { limiter, breaker, leave, standing } = sharedPace
+    ? await openShared(sharedPace)
+    : openOwn();
 
-  function openShared(stored: StoredState) {
+  async function openShared(stored: StoredState) {
+    const { createSharedRateLimiter } = await import('../pace/shared/rate-limiter.ts');
     const options = { callers: concurrency, maxOutageMs: maxOutage };
     const shared = createSharedRateLimiter({
       ...pace,

@@ -2,11 +2,10 @@ import { createHash } from 'node:crypto';
 import { resolve } from 'node:path';
 import { unlessAborted } from '../common/lifetime.ts';
 import type { Job } from '../options/api.ts';
-import { type LogosOfRun, openLogosOf, type SavedLogos } from './logos.ts';
-import { lookUpAtBoth, type Pass } from './look-up-both.ts';
-import { type LookupTotals, lookUpAll } from './lookups/look-up-all.ts';
+import type { LogosOfRun, SavedLogos } from './logos.ts';
+import { addTotals, type LookupTotals, lookUpAll } from './lookups/look-up-all.ts';
 import { makeStore, type PlannedRun } from './plan.ts';
-import { addTotals, lookUpSample } from './sample.ts';
+import type { Pass } from './two-apis.ts';
 
 /** A run whose lookups are over. */
 export interface LookedUpRun extends PlannedRun {
@@ -26,7 +25,7 @@ export async function lookUp(planned: PlannedRun, outFolder = '.'): Promise<Look
   const isSampled = sample > 0 && planned.plan.lookups > sample;
   if (!isSampled) await confirmCalls(planned);
   const run = await makeStore(planned);
-  const logos = await openLogosOf(run, outFolder);
+  const logos = await openLogos(run, outFolder);
   const totals = isSampled ? await lookUpSampleFirst(run, sample) : await lookUpDue(run);
   throwIfNothingAsked(totals, run);
   const saved = await logos?.save(totals.stopped);
@@ -37,7 +36,16 @@ export async function lookUp(planned: PlannedRun, outFolder = '.'): Promise<Look
   };
 }
 
+// Parts that few runs need are loaded on demand.
+async function openLogos(run: PlannedRun, outFolder: string): Promise<LogosOfRun | undefined> {
+  const { logos: folder, logoField: field } = run.job.settings;
+  if (folder === undefined || field === undefined) return undefined;
+  const { openLogosOf } = await import('./logos.ts');
+  return await openLogosOf(run, { folder, field, outFolder });
+}
+
 async function lookUpSampleFirst(run: PlannedRun, most: number): Promise<LookupTotals> {
+  const { lookUpSample } = await import('./sample.ts');
   const { totals, run: rest } = await lookUpSample(run, most, lookUpDue);
   if (totals.stopped) return totals;
   await confirmCalls(rest);
@@ -53,7 +61,10 @@ async function lookUpDue(
   const isOut = isLeftOut ?? (() => false);
   const part = isLeftOut ? 'sample' : 'all';
   const look = (pass: Pass): Promise<LookupTotals> => lookUpPass(run, part, pass);
-  if (apis) return await lookUpAtBoth({ ...run, apis }, isOut, look);
+  if (apis) {
+    const { lookUpAtBoth } = await import('./two-apis.ts');
+    return await lookUpAtBoth({ ...run, apis }, isOut, look);
+  }
   return await look({
     ...context,
     job,

@@ -1,14 +1,14 @@
 import { existsSync } from 'node:fs';
 import { rmdir } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
-import { createFill, type Fill } from '../collector/fill.ts';
 import {
   type FailureColumns,
   findFailureColumns,
   type OpenEarlierOutput,
   openEarlierOutput,
   readFailureColumns,
-} from '../collector/merge/earlier-output.ts';
+} from '../collector/earlier-output.ts';
+import type { Fill } from '../collector/fill.ts';
 import { createRowNotes } from '../collector/row-notes.ts';
 import { BrandfillError } from '../common/errors.ts';
 import type { Closable, Closer } from '../common/lifetime.ts';
@@ -105,7 +105,10 @@ export async function open(
     return taken;
   };
   const rules = fills?.map(({ column, field }) => ({ column: choose(column), field })) ?? [];
-  const fill = rules.length === 0 ? undefined : createFill(rules, format);
+  const fill =
+    rules.length === 0
+      ? undefined
+      : (await import('../collector/fill.ts')).createFill(rules, format);
   const notes = createRowNotes({
     key: key === undefined ? undefined : choose(key),
     filled: rules.map((rule) => rule.column),
@@ -176,12 +179,12 @@ async function understandList(list: ListToUnderstand): Promise<UnderstoodList> {
 
 async function understandMerge(list: ListToUnderstand, merge: string): Promise<UnderstoodList> {
   const { source, format, settings, closer, spoolFolder, signal } = list;
-  if (source.workbook) refuseWorkbook(source.name);
+  if (source.openSheet) refuseWorkbook(source.name);
   const ours = readFailureColumns({ name: source.name, format }, settings.prefix);
   const failures = { source, format };
   const options = { failures, columns: ours, settings, spoolFolder, signal };
   const earlier = closer.add(await openEarlierOutput(merge, options));
-  if (earlier.source.workbook) refuseWorkbook(earlier.source.name);
+  if (earlier.source.openSheet) refuseWorkbook(earlier.source.name);
   const isNamed = settings.domainColumn !== undefined && ours.own.sampleRows.length > 0;
   const column = isNamed
     ? chooseDomainColumn(source, ours.own, settings.domainColumn)

@@ -26,7 +26,7 @@ import { DATABASE } from '../store/store-files.ts';
 import { type OpenedList, open } from './open.ts';
 import type { ReadyOfRun } from './ready.ts';
 import type { RunContext } from './run-context.ts';
-import { createTwoApis, nameApis, type TwoApis } from './two-apis.ts';
+import type { TwoApis } from './two-apis.ts';
 
 /** A run with its plan. */
 export interface PlannedRun extends OpenedList {
@@ -171,6 +171,7 @@ async function seeStore(
   const { second } = job;
   const isUsable = createFreshnessCheck(job.settings, startedAtMs, now);
   if (!second) return { store, apis: undefined, isUsable };
+  const { createTwoApis, nameApis } = await import('./two-apis.ts');
   const [firstName, secondName] = nameApis(job, second);
   const apis = createTwoApis(
     { name: firstName, isSecond: false, store, isUsable },

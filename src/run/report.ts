@@ -1,4 +1,4 @@
-import { describeError } from '../common/exit-codes.ts';
+import { describeError } from '../common/errors.ts';
 import { withoutSecrets } from '../common/secrets.ts';
 import type { Job } from '../options/api.ts';
 import { createRunReport, type ReportedRun } from '../report/report.ts';

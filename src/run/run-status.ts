@@ -1,10 +1,9 @@
 import { hostname } from 'node:os';
-import { describeError } from '../common/exit-codes.ts';
+import { describeError } from '../common/errors.ts';
 import { SHUTDOWN_TIMEOUT_MS, within } from '../common/lifetime.ts';
 import { createRunControl, type RunControl } from '../common/run-control.ts';
 import { toCleanJson } from '../common/secrets.ts';
 import type { InstrumentMaker } from '../metrics/create-instruments.ts';
-import { openStatus } from '../metrics/status.ts';
 import type { Job } from '../options/api.ts';
 import type { announceRun } from '../queue/bullmq/runs/run-board.ts';
 import type { Summary } from '../watch/summary.ts';
@@ -72,6 +71,7 @@ async function openOwnStatus(
   if (!listen) return { context, close: async () => {} };
   // Loaded here, so that a run without a server need not wait for it.
   const { readToken } = await import('../web/access.ts');
+  const { openStatus } = await import('../metrics/status.ts');
   const token = readToken({ token: given, tokenFile, env: process.env, describe }, listen);
   const page = await openRunPage(job, context, { token, label: describe('allowHost') });
   const status = await openStatus({

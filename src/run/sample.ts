@@ -13,9 +13,9 @@ import type {
   Sampled,
   SampledDomain,
 } from '../watch/events.ts';
+import { fieldsOf } from './join.ts';
 import type { LookupTotals } from './lookups/look-up-all.ts';
 import type { PlannedRun } from './plan.ts';
-import { fieldsOf } from './two-apis.ts';
 
 /** Looks up what is due of a run, or some of it. */
 type LookUp = (run: PlannedRun, isLeftOut: (domain: string) => boolean) => Promise<LookupTotals>;
@@ -76,24 +76,6 @@ export async function lookUpSample(
       job: lessen(job, totals),
       context: { ...context, onEvent: goOn(context.onEvent, last) },
     },
-  };
-}
-
-/** Both parts of a run as one. */
-export function addTotals(one: LookupTotals, other: LookupTotals): LookupTotals {
-  const { apis } = one;
-  return {
-    ...other,
-    ...(apis && other.apis
-      ? { apis: [addTotals(apis[0], other.apis[0]), addTotals(apis[1], other.apis[1])] }
-      : {}),
-    calls: one.calls + other.calls,
-    retries: one.retries + other.retries,
-    throttled: one.throttled + other.throttled,
-    billedMicros: one.billedMicros + other.billedMicros,
-    lookups: one.lookups + other.lookups,
-    elapsedMs: one.elapsedMs + other.elapsedMs,
-    pace: other.pace ?? one.pace,
   };
 }
 

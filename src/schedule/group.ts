@@ -3,7 +3,7 @@ import { realpath } from 'node:fs/promises';
 import { basename, dirname, sep } from 'node:path';
 import { BrandfillError, describeSystemError } from '../common/errors.ts';
 import { SCHEDULE_OPTIONS, type ScheduleSettings } from '../options/command-options.ts';
-import type { OptionsOf } from '../options/options.ts';
+import type { OptionsOf } from '../options/declaration.ts';
 import { readSettings } from '../options/read-options.ts';
 import type { DueSchedule, ScheduleQueue } from '../queue/bullmq/schedule-queue.ts';
 import type { ScheduledResult, ScheduleResults } from '../queue/bullmq/schedule-worker.ts';

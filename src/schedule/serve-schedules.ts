@@ -1,8 +1,13 @@
 import { hostname } from 'node:os';
 import { setTimeout as delay } from 'node:timers/promises';
 import { type JobEnd, type LoadedJob, runJob } from '../commands/run.ts';
-import { BrandfillError, type OnNotice } from '../common/errors.ts';
-import { describeError, EXIT, exitCodeOfError } from '../common/exit-codes.ts';
+import {
+  BrandfillError,
+  describeError,
+  EXIT,
+  exitCodeOfError,
+  type OnNotice,
+} from '../common/errors.ts';
 import { formatDuration } from '../common/format.ts';
 import { createRunId } from '../common/hashes.ts';
 import { aborted, within } from '../common/lifetime.ts';

@@ -1,6 +1,6 @@
 import { isAnswer } from '../brand/outcome.ts';
 import { hashText } from '../common/hashes.ts';
-import type { OutcomeHead } from './outcome-codec.ts';
+import type { OutcomeHead } from './entries.ts';
 
 /** How long outcomes stay fresh, in milliseconds. */
 export interface Freshness {

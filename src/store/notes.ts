@@ -1,5 +1,5 @@
 import type { Database } from 'lmdb';
-import type { OutcomeHead } from './outcome-codec.ts';
+import type { OutcomeHead } from './entries.ts';
 import { keyOf, keysOf } from './tables.ts';
 import { createCommitBatches } from './writes.ts';
 

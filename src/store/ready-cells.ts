@@ -1,6 +1,5 @@
 import { freeBytes } from '../common/files.ts';
-import { timeIn } from './entries.ts';
-import type { OutcomeHead } from './outcome-codec.ts';
+import { type OutcomeHead, timeIn } from './entries.ts';
 import { hasKeys, keyOf, type StoreTables } from './tables.ts';
 
 /**

@@ -5,7 +5,7 @@ import type { Shape } from '../brand/shape.ts';
 import { BrandfillError } from '../common/errors.ts';
 import { blockSizeOf, type CallLedger, type CallsPer, windowAt } from '../guard/budget.ts';
 import { type Claims, type ClaimsOptions, createClaims, NO_CLAIMS } from './claims/claims.ts';
-import { timeIn } from './entries.ts';
+import { decodeHead, decodeOutcome, encodeOutcome, type OutcomeHead, timeIn } from './entries.ts';
 import {
   createLeftOvers,
   createLogoNotes,
@@ -14,7 +14,6 @@ import {
   NO_LEFT_OVERS,
   NO_LOGO_NOTES,
 } from './notes.ts';
-import { decodeHead, decodeOutcome, encodeOutcome, type OutcomeHead } from './outcome-codec.ts';
 import { createReadyTable, NOTHING_READY, type ReadyTable } from './ready-cells.ts';
 import { removeUnusedShapes } from './removal.ts';
 import { findSavedColumns, type SavedColumn, saveColumns } from './saved-columns.ts';

@@ -1,6 +1,6 @@
 import type { ChangeCounts } from '../collector/changes/changes.ts';
 import type { RowStatus } from '../collector/joined-row.ts';
-import { EXIT } from '../common/exit-codes.ts';
+import { EXIT } from '../common/errors.ts';
 import type { CallsPer } from '../guard/budget.ts';
 import type { PaceDescription } from '../pace/pacer.ts';
 import type { Bill } from '../producer/plan.ts';

@@ -2,7 +2,7 @@ import { createHash, createHmac, randomBytes, timingSafeEqual } from 'node:crypt
 import { BrandfillError } from '../common/errors.ts';
 import { keepSecret } from '../common/secrets.ts';
 import { readSecret } from '../options/api.ts';
-import type { ListenAddress } from '../options/kinds.ts';
+import type { ListenAddress } from '../options/network-kinds.ts';
 import { type Clock, systemClock } from '../pace/clock.ts';
 import { isLocalAddress } from './listener.ts';
 

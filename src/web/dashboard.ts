@@ -6,7 +6,7 @@ import type { Context, MiddlewareHandler } from 'hono';
 import { streamSSE } from 'hono/streaming';
 import type { AllowedHost } from '../common/addresses.ts';
 import type { Closable } from '../common/lifetime.ts';
-import type { AddressRange } from '../options/kinds.ts';
+import type { AddressRange } from '../options/network-kinds.ts';
 import { type Access, createAccess, type Verdict } from './access.ts';
 import type { BoardSource, RunAction } from './board.ts';
 import { cookieOf, createGuards, type LoginPage, loginPage, readTypedToken } from './guards.ts';

@@ -9,7 +9,7 @@ import ipaddr from 'ipaddr.js';
 import { type AllowedHost, isAllowed, portOf } from '../common/addresses.ts';
 import { BrandfillError, describeSystemError, systemErrorCode } from '../common/errors.ts';
 import { inTime, NoAnswerError } from '../common/lifetime.ts';
-import type { AddressRange, ListenAddress } from '../options/kinds.ts';
+import type { AddressRange, ListenAddress } from '../options/network-kinds.ts';
 
 /** A running HTTP server. */
 export interface Listener {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { createProgram } from '../../src/cli/program.ts';
-import { describeError, exitCodeOfError } from '../../src/common/exit-codes.ts';
+import { describeError, exitCodeOfError } from '../../src/common/errors.ts';
 import { createStatusCounts, exitCodeOf } from '../../src/watch/summary.ts';
 
 /** The help as it stands on a terminal of 100 columns. */

@@ -5,9 +5,9 @@ import { promisify } from 'node:util';
 import { Ajv } from 'ajv';
 import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
-import { findDeadRules } from '../../src/profile/check-profile.ts';
 import { type ProfileFile, profileSchema } from '../../src/profile/profile-schema.ts';
 import { parseProfile } from '../../src/profile/read-profile.ts';
+import { findDeadRules } from '../../src/profile/rules.ts';
 import { judgeSample } from '../../src/profile/samples.ts';
 
 const run = promisify(execFile);

@@ -1,13 +1,8 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import {
-  type Declaration,
-  flagOf,
-  nameOf,
-  OPTIONS,
-  type OptionKey,
-} from '../../src/options/options.ts';
+import type { Declaration } from '../../src/options/declaration.ts';
+import { flagOf, nameOf, OPTIONS, type OptionKey } from '../../src/options/options.ts';
 
 const project = join(import.meta.dirname, '../..');
 

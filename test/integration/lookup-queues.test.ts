@@ -3,7 +3,7 @@ import { getEventListeners } from 'node:events';
 import { afterAll, beforeAll, expect, it, onTestFinished, vi } from 'vitest';
 import { createRunControl } from '../../src/common/run-control.ts';
 import { work } from '../../src/index.ts';
-import { type OutcomesData } from '../../src/queue/bullmq/contract.ts';
+import type { OutcomesData } from '../../src/queue/bullmq/contract.ts';
 import { openQueueServer, openRunQueue, takeChunks } from '../../src/queue/bullmq/index.ts';
 import {
   LOOKUPS_JOB,
@@ -13,7 +13,7 @@ import {
   runStreamKey,
 } from '../../src/queue/bullmq/names.ts';
 import { GatheringRedis } from '../../src/queue/bullmq/server/redis.ts';
-import { createInProcessQueue } from '../../src/queue/in-process.ts';
+import { createInProcessQueue } from '../../src/queue/lookup-queue.ts';
 import { startRedis, type TestRedis, useRedis } from '../support/redis.ts';
 import { openSwallowingProxy } from '../support/swallowing-proxy.ts';
 import { openApi } from './support/api.ts';

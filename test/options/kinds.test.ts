@@ -1,15 +1,10 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { costOf, formatDuration, formatPrice } from '../../src/common/format.ts';
-import {
-  CALLS_PER,
-  LISTEN,
-  PRICE,
-  parseDuration,
-  parseRate,
-  parseSize,
-} from '../../src/options/kinds.ts';
-import { type Declaration, OPTIONS, type OptionKey } from '../../src/options/options.ts';
+import type { Declaration } from '../../src/options/declaration.ts';
+import { CALLS_PER, PRICE, parseDuration, parseRate, parseSize } from '../../src/options/kinds.ts';
+import { LISTEN } from '../../src/options/network-kinds.ts';
+import { OPTIONS, type OptionKey } from '../../src/options/options.ts';
 import { read, refusalOf } from './read-settings.ts';
 
 describe('a good value', () => {

@@ -7,8 +7,8 @@ import { describe, expect, it } from 'vitest';
 import { linePasses, noteLeftOvers, produce } from '../../src/producer/produce.ts';
 import type { IndexedKind, RowIndex } from '../../src/producer/row-index.ts';
 import { NO_CLAIMS } from '../../src/store/claims/claims.ts';
+import type { OutcomeHead } from '../../src/store/entries.ts';
 import { createLeftOvers } from '../../src/store/notes.ts';
-import type { OutcomeHead } from '../../src/store/outcome-codec.ts';
 import { type OutcomeStore, openStore } from '../../src/store/store.ts';
 import { outcomeOf } from '../store/outcomes.ts';
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { compileLimits } from '../../src/profile/limits.ts';
+import { compileLimits } from '../../src/profile/rules.ts';
 
 const NOW = { nowMs: 1_800_000_000_000, date: undefined };
 

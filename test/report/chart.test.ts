@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { linearScale, logScale, timeScale } from '../../src/report/chart.ts';
+import { linearScale, logScale, timeScale } from '../../src/report/speed.ts';
 
 describe('a scale', () => {
   it.each([

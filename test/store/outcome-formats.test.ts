@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { type Outcome, type OutcomeStatus } from '../../src/brand/outcome.ts';
-import { decodeHead, decodeOutcome, encodeOutcome } from '../../src/store/outcome-codec.ts';
+import type { Outcome, OutcomeStatus } from '../../src/brand/outcome.ts';
+import { decodeHead, decodeOutcome, encodeOutcome } from '../../src/store/entries.ts';
 import { formatOutcomeLine, parseOutcomeLine } from '../../src/store/outcome-line.ts';
 import { outcomeOf } from './outcomes.ts';
 

@@ -1,5 +1,5 @@
 import { expect, it, onTestFinished } from 'vitest';
-import { ADDRESS_RANGES } from '../../src/options/kinds.ts';
+import { ADDRESS_RANGES } from '../../src/options/network-kinds.ts';
 import type { Board } from '../../src/web/board.ts';
 import { openDashboard } from '../../src/web/dashboard.ts';
 import { openListener, type Routes } from '../../src/web/listener.ts';

@@ -2,7 +2,7 @@ import { createServer } from 'node:net';
 import { Hono } from 'hono';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { parseAllowedHost } from '../../src/common/addresses.ts';
-import { ADDRESS_RANGES } from '../../src/options/kinds.ts';
+import { ADDRESS_RANGES } from '../../src/options/network-kinds.ts';
 import {
   createAddressFinder,
   createHealth,

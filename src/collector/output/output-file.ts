@@ -37,8 +37,8 @@ export interface OutputFile {
    *
    * @returns it, to be closed by the caller
    */
-  readonly setAside?: (() => Promise<FileHandle>) | undefined;
-  /** Reads from what was written so far; missing where `setAside` is. */
+  readonly beginAnew?: (() => Promise<FileHandle>) | undefined;
+  /** Reads from what was written so far; missing where `beginAnew` is. */
   readonly readBack?: ((at: number, sizeBytes: number) => Promise<Buffer>) | undefined;
 }
 
@@ -143,7 +143,7 @@ function createOutputFile(path: string, { target, ...place }: Place): OutputFile
       abandoned.add(temporary); // its folder has become read-only
     }
   };
-  const setAside = async (): Promise<FileHandle> => {
+  const beginAnew = async (): Promise<FileHandle> => {
     await sink.end();
     const aside = handle;
     const { mode } = await aside.stat();
@@ -180,7 +180,7 @@ function createOutputFile(path: string, { target, ...place }: Place): OutputFile
       removeTemporary();
       keepAtExit(removeTemporary);
     },
-    setAside: isPacked ? undefined : () => refused(path, setAside),
+    beginAnew: isPacked ? undefined : () => refused(path, beginAnew),
     readBack: async (at, sizeBytes) => {
       await sink.end();
       return await readAt(handle, at, sizeBytes);

@@ -1,5 +1,5 @@
 import { type Job, WaitingError, Worker } from 'bullmq';
-import { isDone } from '../../common/exit-codes.ts';
+import { isDone } from '../../common/errors.ts';
 import { within } from '../../common/lifetime.ts';
 import { type Owner, startHeartbeat } from '../../common/owner.ts';
 import { createChunkLeases } from './chunks/leases.ts';

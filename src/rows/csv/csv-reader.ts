@@ -1,8 +1,8 @@
 import { CsvError, type Options } from 'csv-parse';
 import { BrandfillError } from '../../common/errors.ts';
 import { placeOfByte } from '../encoding/utf8.ts';
-import type { RowColumn, ScannedRow, Shift } from '../row-format.ts';
-import { type Source, skip } from '../source.ts';
+import type { ByteSource, RowColumn, ScannedRow, Shift } from '../row-format.ts';
+import { skip } from '../source.ts';
 import type { CsvDialect } from './csv-dialect.ts';
 
 /** 32 MB: a quote that is never closed would swallow the rest of the file; no real row is this long. */
@@ -385,7 +385,7 @@ const MOST_FURTHER_CELLS = 16_384;
  * @throws BrandfillError `UNREADABLE_INPUT` that names the line of the first bad row
  */
 export async function* scanCsv(
-  source: Source,
+  source: ByteSource,
   options: CsvScanOptions,
 ): AsyncGenerator<readonly ScannedRow[]> {
   const { dialect, domainColumn, others, titleBytes, skipBytes, width } = options;
@@ -486,7 +486,7 @@ function isLetterOrDigit(byte: number): boolean {
 }
 
 /** @param line the line in which the unreadable row begins */
-export function refuseLine(source: Source, line: number, why: string): BrandfillError {
+export function refuseLine(source: ByteSource, line: number, why: string): BrandfillError {
   return new BrandfillError(
     'UNREADABLE_INPUT',
     `Cannot read line ${line} of ${source.name}: ${why}.`,

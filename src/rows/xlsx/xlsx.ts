@@ -1,6 +1,7 @@
 import { shorten, uniqueNames } from '../columns/names.ts';
 import { textOfCell, withoutFormula } from '../csv/csv-writer.ts';
 import type {
+  ByteSource,
   CellValue,
   FilledRow,
   RowColumn,
@@ -8,7 +9,6 @@ import type {
   RowFormat,
   ScannedRow,
 } from '../row-format.ts';
-import type { Source } from '../source.ts';
 import { addressOfSheetCell, type SheetCell, textOfSheetCell, valueOfSheetCell } from './cell.ts';
 import { columnOfRef } from './cell-ref.ts';
 import { type CellPlace, valueXml } from './cell-xml.ts';
@@ -146,7 +146,7 @@ interface ScanOptions extends Pick<Workbook, 'place' | 'rowCells'> {
 }
 
 async function* scan(
-  source: Source,
+  source: ByteSource,
   { domainColumn, others, width, place, rowCells }: ScanOptions,
 ): AsyncGenerator<readonly ScannedRow[]> {
   const scanLine = (line: Buffer): ScannedRow => {

@@ -5,7 +5,6 @@ import { within } from '../../common/lifetime.ts';
 import type { RunControl } from '../../common/run-control.ts';
 import type { CallLedger, CallsPer } from '../../guard/budget.ts';
 import { linePasses, noteLeftOvers, type ProduceOptions, produce } from '../../producer/produce.ts';
-import { toQueueError } from '../../queue/bullmq/server/refusals.ts';
 import type { HandleChunk, LookupQueue } from '../../queue/lookup-queue.ts';
 import type { Parking } from '../../queue/parking.ts';
 import { type Claims, type LookupsElsewhere, NO_CLAIMS } from '../../store/claims/claims.ts';
@@ -31,6 +30,24 @@ export interface LookupTotals extends CallCounters {
   readonly pendingUntilMs: number | undefined;
   /** The same of each API, where a run asks two. What they billed is only there, each in its unit. */
   readonly apis?: readonly [LookupTotals, LookupTotals];
+}
+
+/** The totals of two parts of a run as those of one. */
+export function addTotals(one: LookupTotals, other: LookupTotals): LookupTotals {
+  const { apis } = one;
+  return {
+    ...other,
+    ...(apis && other.apis
+      ? { apis: [addTotals(apis[0], other.apis[0]), addTotals(apis[1], other.apis[1])] }
+      : {}),
+    calls: one.calls + other.calls,
+    retries: one.retries + other.retries,
+    throttled: one.throttled + other.throttled,
+    billedMicros: one.billedMicros + other.billedMicros,
+    lookups: one.lookups + other.lookups,
+    elapsedMs: one.elapsedMs + other.elapsedMs,
+    pace: other.pace ?? one.pace,
+  };
 }
 
 /**
@@ -118,6 +135,8 @@ export async function lookUpAll(options: LookUpAllOptions): Promise<LookupTotals
       pendingUntilMs: lookups.parking.comeBackAtMs,
     };
   } catch (error) {
+    if (!isShared) throw error;
+    const { toQueueError } = await import('../../queue/bullmq/server/refusals.ts');
     throw toQueueError(error);
   } finally {
     progress.end();

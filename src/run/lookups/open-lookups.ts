@@ -7,11 +7,7 @@ import { callsIdOf, type Job, paceIdOf } from '../../options/api.ts';
 import { type Clock, systemClock } from '../../pace/clock.ts';
 import { openIfTooLong, type PaceState, warmState } from '../../pace/pacer.ts';
 import { documentedState, resumeFixedRate } from '../../pace/remembered.ts';
-import {
-  type SharedPaceWatch,
-  type StoredState,
-  watchSharedPace,
-} from '../../pace/shared/state.ts';
+import type { SharedPaceWatch, StoredState } from '../../pace/shared/state.ts';
 import type { Reply } from '../../queue/lookup-queue.ts';
 import { createParking, type Parking } from '../../queue/parking.ts';
 import type { OutcomeStore } from '../../store/store.ts';
@@ -76,7 +72,7 @@ export async function openLookups(
       createCollector({ ...options, startedAtMs: 0, outstanding, onOutcome: () => {} }),
   });
   try {
-    return openWith(queue, { options, state, elapsedMs, parking });
+    return await openWith(queue, { options, state, elapsedMs, parking });
   } catch (error) {
     await queue.close();
     throw error;
@@ -91,7 +87,10 @@ interface Opening {
 }
 
 /** @throws BrandfillError `INVALID_SETTING` when calls cannot be made, as with an invalid proxy */
-function openWith(queue: OpenedQueue, { options, state, elapsedMs, parking }: Opening): Lookups {
+async function openWith(
+  queue: OpenedQueue,
+  { options, state, elapsedMs, parking }: Opening,
+): Promise<Lookups> {
   const { job, store, isTrial = false } = options;
   const { settings } = job;
   const isShared = settings.queue !== undefined;
@@ -100,7 +99,7 @@ function openWith(queue: OpenedQueue, { options, state, elapsedMs, parking }: Op
     ? undefined
     : openPaceMemory({ job, store, clock: systemClock, isTrial, now: Date.now });
   const callLedger = queue.callLedger ?? openOwnLedger(options);
-  const local = openLocalWorker(settings, job, {
+  const local = await openLocalWorker(settings, job, {
     stopSwitch: state.stopSwitch,
     // Over a shared queue it also works for other runs, which this run's bounds must not limit.
     maxCalls: isShared ? undefined : settings.maxCalls,
@@ -122,7 +121,7 @@ function openWith(queue: OpenedQueue, { options, state, elapsedMs, parking }: Op
   });
   if (settings.workers !== 0) tellOfProxy(options);
   const snapshot = () => (local.counters.calls > 0 ? local.snapshotPace() : undefined);
-  const shared = watchShared(queue.sharedPace, options);
+  const shared = await watchShared(queue.sharedPace, options);
   return {
     queue,
     local,
@@ -170,13 +169,15 @@ function describeInherited(count: number): string {
   return `An earlier run of this list did not end and left ${countOf(count, 'lookup')} to workers; this one takes up what they find.`;
 }
 
-function watchShared(
+async function watchShared(
   stored: StoredState | undefined,
   { job }: LookUpAllOptions,
-): SharedPaceWatch | undefined {
+): Promise<SharedPaceWatch | undefined> {
+  if (!stored) return undefined;
+  const { watchSharedPace } = await import('../../pace/shared/state.ts');
   const { rate } = job.settings;
   const fixed = rate === 'auto' ? undefined : rate;
-  return stored && watchSharedPace({ stored, rate: fixed, clock: systemClock });
+  return watchSharedPace({ stored, rate: fixed, clock: systemClock });
 }
 
 /** Leaves out calls for other runs over a shared queue. */

@@ -1,7 +1,7 @@
 import { mkdirSync, rmdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { type LockFolderOptions, lockFolder } from '../../../src/collector/backfill/open-folder.ts';
+import { type LockFolderOptions, lockFolder } from '../../../src/collector/backfill/journal.ts';
 import { describeSelf, type Owner } from '../../../src/common/owner.ts';
 import { openLmdb } from '../../../src/store/lmdb-file.ts';
 import { useTempFolder } from '../../support/temp-folder.ts';

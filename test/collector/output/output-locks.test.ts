@@ -2,7 +2,7 @@ import { readdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import type { OutputLock } from '../../../src/collector/output/output-lock.ts';
-import { type LockedPaths, lockOutputs } from '../../../src/collector/output/outputs.ts';
+import { type LockedPaths, lockOutputs } from '../../../src/collector/output/output-lock.ts';
 import { useTempFolder } from '../../support/temp-folder.ts';
 
 async function lock(paths: LockedPaths): Promise<OutputLock> {

@@ -2,7 +2,7 @@ import { CommanderError } from 'commander';
 import { vi } from 'vitest';
 import { reportError } from '../../../src/cli/command.ts';
 import { createProgram } from '../../../src/cli/program.ts';
-import { EXIT } from '../../../src/common/exit-codes.ts';
+import { EXIT } from '../../../src/common/errors.ts';
 import { keepSecret } from '../../../src/common/secrets.ts';
 import type { Log } from '../../../src/watch/log.ts';
 import { type CommandOptions, ENVIRONMENT, type Ended } from './command.ts';

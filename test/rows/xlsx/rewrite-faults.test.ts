@@ -27,7 +27,7 @@ async function openWith(parts: Parts = {}): Promise<Workbook> {
   return workbookIn(await open(bytes));
 }
 
-function workbookIn({ source: { workbook } }: OpenedWorkbook): Workbook {
+function workbookIn({ format: { workbook } }: OpenedWorkbook): Workbook {
   if (!workbook) throw new Error('it was opened as a workbook');
   return workbook;
 }

@@ -32,8 +32,8 @@ async function rewrite(spec: WorkbookSpec, added?: string): Promise<Record<strin
 /** @param index that of the column with the domains */
 async function rewriteAll(spec: WorkbookSpec, added = 'ours', index = 0): Promise<Rewritten> {
   const column = { index };
-  const { source, scanned } = await open(await workbookOf(spec));
-  const { workbook } = source;
+  const { source, format, scanned } = await open(await workbookOf(spec));
+  const { workbook } = format;
   if (!workbook) throw new Error('it was opened as a workbook');
   const width = Math.max(workbook.columns.length, ...scanned.map(({ fields }) => fields));
   const writer = createInPlaceWriter(workbook, { added: [added], width, column });

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { cellOfText, createSheetOfList } from '../../../src/rows/table-writer.ts';
+import { cellOfText, createSheetOfList } from '../../../src/collector/output/workbook-file.ts';
 import { type SheetCell, textOfSheetCell } from '../../../src/rows/xlsx/cell.ts';
 import { MOST_CHARACTERS } from '../../../src/rows/xlsx/cell-ref.ts';
 import { valueXml } from '../../../src/rows/xlsx/cell-xml.ts';

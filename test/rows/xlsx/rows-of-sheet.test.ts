@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { createSheetOfList } from '../../../src/rows/table-writer.ts';
+import { createSheetOfList } from '../../../src/collector/output/workbook-file.ts';
 import { withRowsAside } from '../../../src/rows/xlsx/row-line.ts';
 import { createInPlaceWriter } from '../../../src/rows/xlsx/sheet-writer.ts';
 import { rewriteWorkbook } from '../../../src/rows/xlsx/workbook-writer.ts';
@@ -38,7 +38,7 @@ async function rawsOf({ source, scanned }: OpenedWorkbook): Promise<readonly str
 
 /** The rows of the sheet when it is written again, with a column of ours. */
 async function rewritten(opened: OpenedWorkbook): Promise<string> {
-  const { workbook } = opened.source;
+  const { workbook } = opened.format;
   if (!workbook) throw new Error('it was opened as a workbook');
   const width = Math.max(2, ...opened.scanned.map(({ fields }) => fields));
   const writer = createInPlaceWriter(workbook, { added: ['ours'], width, column: { index: 0 } });

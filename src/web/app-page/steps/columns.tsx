@@ -10,10 +10,9 @@ import type {
   Samples,
 } from '../../app/contract.ts';
 import { firstFields, isUsable, leavesOf, samplesOf, toggled } from '../choices.ts';
-import { ChosenFields } from '../chosen-fields.tsx';
 import { type Fault, faultOf, post, read } from '../client.ts';
 import { Button, Cell, Choice, Note, Progress, Select, Step, Wide } from '../controls.tsx';
-import { FieldTree } from '../field-tree.tsx';
+import { ChosenFields, FieldTree } from '../fields.tsx';
 import { goTo } from '../place.ts';
 import { viewOrder } from '../view-order.ts';
 import { costOf, counted, moneyOf, STATUSES } from '../words.ts';

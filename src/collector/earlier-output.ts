@@ -1,10 +1,10 @@
-import { BrandfillError } from '../../common/errors.ts';
-import { createRowIndex, type RowIndex } from '../../producer/row-index.ts';
-import type { DomainReader } from '../../rows/domain/domain-reader.ts';
-import { openList } from '../../rows/list-input.ts';
-import { openRows } from '../../rows/open-rows.ts';
-import type { RowColumn, RowFormat, ScannedRow } from '../../rows/row-format.ts';
-import type { Source } from '../../rows/source.ts';
+import { BrandfillError } from '../common/errors.ts';
+import { createRowIndex, type RowIndex } from '../producer/row-index.ts';
+import type { DomainReader } from '../rows/domain/domain-reader.ts';
+import { openList } from '../rows/list-input.ts';
+import { openRows } from '../rows/open-rows.ts';
+import type { RowColumn, RowFormat, ScannedRow } from '../rows/row-format.ts';
+import type { Source } from '../rows/source.ts';
 
 /** An open list. */
 interface OpenList {
