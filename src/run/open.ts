@@ -69,10 +69,10 @@ export async function open(
 ): Promise<OpenedList> {
   const now = createRunTime();
   const started = { startedMs: performance.now(), startedAtMs: now(), now };
-  const tellAll = (messages: readonly string[] = []): void => {
+  const notifyAll = (messages: readonly string[] = []): void => {
     for (const message of messages) context.onEvent({ type: 'notice', message });
   };
-  tellAll(job.notices);
+  notifyAll(job.notices);
   const { settings } = job;
   const { encoding, sheet } = settings;
   closer.add(leaveNoEmptyFolders(settings.store));
@@ -87,7 +87,7 @@ export async function open(
   const { signal } = context;
   const list = { source, format, settings, closer, spoolFolder, signal };
   const { column, merging } = await understandList(list).catch((error: unknown) => {
-    tellAll(source.notices); // what is odd about its text may be why no column is found
+    notifyAll(source.notices); // what is odd about its text may be why no column is found
     throw error;
   });
   const { ours, earlier } = merging ?? { ours: undefined, earlier: undefined };
@@ -98,10 +98,10 @@ export async function open(
   context.onEvent({ type: 'opened', input: source.name, format: format.description, column });
   if (settings.noHeader) context.onEvent({ type: 'notice', message: describeNoHeader(format) });
   const { notices = [], noticesOf } = format;
-  tellAll([...(source.notices ?? []), ...notices, ...(noticesOf?.(column) ?? [])]);
+  notifyAll([...(source.notices ?? []), ...notices, ...(noticesOf?.(column) ?? [])]);
   const choose = (name: string): RowColumn => {
     const { others = [], ...taken } = chooseColumn(source, own, name);
-    if (others.length > 0) tellAll([describeNamesakes(taken, others)]);
+    if (others.length > 0) notifyAll([describeNamesakes(taken, others)]);
     return taken;
   };
   const rules = fills?.map(({ column, field }) => ({ column: choose(column), field })) ?? [];

@@ -187,6 +187,11 @@ export const MISDIRECTIONS: Readonly<
       'The first calls were all answered 200 with something that is no JSON object, such as a page for people: check --base-url, and whether a proxy or a login stands between.',
     one: 'The answer was 200 with something that is no JSON object, such as a page for people: check --base-url, and whether a proxy or a login stands between.',
   },
+  broken_body: {
+    first:
+      'The first calls were all answered 200 with a body that broke off, or is not packed as its Content-Encoding says: ask the makers of the API, or whoever runs the proxy in front of it, and check --base-url.',
+    one: 'The answer was 200 with a body that broke off, or is not packed as its Content-Encoding says: ask the makers of the API, or whoever runs the proxy in front of it.',
+  },
   redirect_to_another_origin: {
     first:
       'The first calls were all redirected to another origin: check --base-url, for one its https:// and its host.',
