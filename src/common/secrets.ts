@@ -57,12 +57,10 @@ export function toCleanJson(value: unknown): string {
   return toRedactedJson(value, withoutSecrets);
 }
 
-/** Variables that hold a credential of this process, in whichever job file they are named. */
-const CREDENTIAL_NAMES = new Set([
-  'BRANDFILL_API_KEY',
-  'BRANDFILL_QUEUE',
-  'BRANDFILL_DASHBOARD_TOKEN',
-]);
+/** Our own variables that hold a credential, of whichever command. */
+const OUR_CREDENTIALS = /^BRANDFILL_(?:QUEUE|(?:\w+_)?(?:API_KEY|TOKEN))$/;
+/** Others that do, in whichever job file they are named. */
+const CREDENTIAL_NAMES = new Set<string>();
 
 /** Registers the name of a variable that holds a credential. */
 export function keepCredentialName(name: string): void {
@@ -85,7 +83,8 @@ export function withoutCredentials(
     (URL_START.test(value) && withoutSecrets(value) !== value);
   return Object.fromEntries(
     Object.entries(env).filter(
-      ([name, value = '']) => !CREDENTIAL_NAMES.has(name) && !isCredential(value.trim()),
+      ([name, value = '']) =>
+        !OUR_CREDENTIALS.test(name) && !CREDENTIAL_NAMES.has(name) && !isCredential(value.trim()),
     ),
   );
 }

@@ -43,6 +43,8 @@ it('a command inherits no variable that is, names or holds a credential', () => 
     BRANDFILL_API_KEY: 'x',
     BRANDFILL_QUEUE: 'redis://localhost',
     BRANDFILL_DASHBOARD_TOKEN: 'y',
+    BRANDFILL_APP_TOKEN: 'z',
+    BRANDFILL_THEN_API_KEY: 'a',
     MY_KEY: ' pass/word-1\n',
     MY_REDIS: 'redis-sentinel://:pass%2Fword-1@a,b/master',
   };

@@ -39,13 +39,13 @@ const DEFANGED_AT = /\s{0,5}[[({](?:@|at)[\])}]\s*/gi;
 const EMPHASIS = /^(\*{1,3})([^*]+)\1$/;
 /** `[https://acme.com Acme]`, `[[acme.com|Acme]]`, `[url=https://acme.com]Acme[/url]` of wikis and forums. */
 const WIKI_LINK = /^\[[^"'<>,;]*\]$/;
-const IN_WIKI_LINK = /[\s[\]|=]+/;
+const IN_WIKI_LINK = /[[\]|=]+/;
 /** `Website: acme.com` */
 const LABEL = /^(\p{L}[\p{L} -]{0,19})[:\uff1a]\s+/u;
 /** `www,acme.com`, `www. acme.com` */
 const BEHIND_WWW = /^((?:https?:[\\/]+)?www)[\s.,]+(?=[^\s,]+\.\S)/i;
 /** `www.acme,com` */
-const COMMA_FOR_DOT = /^((?:https?:[\\/]+)?www\.[^\s,;]+),(?=[a-z]{2,}$)/i;
+const COMMA_FOR_DOT = /^((?:https?:[\\/]+)?www\.[^\s.,;]+),(?=[a-z]{2,}$)/i;
 /** `acme .com`, but not `Microsoft .NET` */
 const BEFORE_DOT = /^([^\s,;|]+)\s+(?=\.[a-z]{2,}$)/;
 const IN_ANGLES = /<([^<>]*)>/g;
@@ -173,10 +173,15 @@ function withoutLabel(whole: string, label: string): string {
   return kind !== undefined && fit === 'plain' ? '' : whole;
 }
 
+/** What is no address by itself is the text that is shown, or the name of a tag. */
 function inWikiLink(text: string): string | undefined {
   if (!WIKI_LINK.test(text)) return undefined;
-  const addresses = text.split(IN_WIKI_LINK, MOST_PIECES).filter((part) => /[^.]\.[^.]/.test(part));
-  return addresses.length === 0 ? undefined : addresses.join(' ');
+  const addresses = text.split(IN_WIKI_LINK, MOST_PIECES).flatMap((part) => {
+    const words = part.trim().split(/\s+/, MOST_PIECES);
+    return words.length === 1 ? words : words.filter(isExplicit);
+  });
+  const found = addresses.filter((address) => /[^.]\.[^.]/.test(address));
+  return found.length === 0 ? undefined : found.join(' ');
 }
 
 /** Mends slips of the keyboard beside a dot. */

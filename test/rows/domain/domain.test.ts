@@ -188,6 +188,7 @@ describe('an address as a program exports it is read:', () => {
       'www.example,com',
       'example .com',
     ]);
+    refuses('malformed', ['www.example.com,de']);
     refuses('contains_space', ['Example Inc .com', 'Example .NET', 'A. Bank', 'Acme. com']);
   });
 
@@ -241,6 +242,7 @@ describe('an address as a program exports it is read:', () => {
       '[url]example.com[/url]',
     ]);
     refuses('several_domains', ['[https://a.com https://b.com]', '[a.com|b.com]']);
+    refuses('contains_space', ['[Example Inc. Co.Ltd]', '[see b.com]']);
   });
 
   it('the addresses in an object as Python prints it', () => {
