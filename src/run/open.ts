@@ -22,6 +22,7 @@ import {
 } from '../producer/choose-column.ts';
 import type { RowNotes } from '../producer/plan.ts';
 import type { DomainColumn } from '../rows/columns/domain-column.ts';
+import { shorten } from '../rows/columns/names.ts';
 import { createDomainReader, type DomainReader } from '../rows/domain/domain-reader.ts';
 import { type ListInput, openList } from '../rows/list-input.ts';
 import { openRows } from '../rows/open-rows.ts';
@@ -98,7 +99,11 @@ export async function open(
   if (settings.noHeader) context.onEvent({ type: 'notice', message: describeNoHeader(format) });
   const { notices = [], noticesOf } = format;
   notifyAll([...(source.notices ?? []), ...notices, ...(noticesOf?.(column) ?? [])]);
-  const choose = (name: string): RowColumn => chooseColumn(source, own, name);
+  const choose = (name: string): RowColumn => {
+    const { others = [], ...taken } = chooseColumn(source, own, name);
+    if (others.length > 0) notifyAll([describeNamesakes(taken, others)]);
+    return taken;
+  };
   const rules = fills?.map(({ column, field }) => ({ column: choose(column), field })) ?? [];
   const fill =
     rules.length === 0
@@ -112,6 +117,11 @@ export async function open(
   const opened = { job, context, closer, spoolFolder, source, format, column, fill, notes };
   const readDomain = createDomainReader({ ...settings, column });
   return { ...opened, readDomain, ours, earlier, reading, ...started };
+}
+
+function describeNamesakes({ index, name }: RowColumn, others: readonly RowColumn[]): string {
+  const places = others.map((other) => other.index + 1).join(', ');
+  return `Several columns are called '${shorten(name)}': column ${index + 1} is taken, and not column ${places}; rename it to have another.`;
 }
 
 function describeNoHeader({ columns }: RowFormat): string {

@@ -57,12 +57,12 @@ describe('connections', () => {
       response.writeHead(400, { 'content-encoding': 'gzip' });
       response.write(gzipSync('x'.repeat(10_000)));
     });
-    const { ask } = useClient(url, { timeoutMs: 10_000 });
+    const { ask } = useClient(url, { timeoutMs: 60_000 });
     const startMs = performance.now();
     for (let call = 0; call < 3; call += 1) {
       expect(await ask()).toMatchObject({ kind: 'rejected', reason: 'x'.repeat(200) });
     }
-    expect(performance.now() - startMs).toBeLessThan(9_000);
+    expect(performance.now() - startMs).toBeLessThan(50_000);
   });
 
   it('go through the proxy that the environment names', async () => {
@@ -255,13 +255,13 @@ describe('a connection that had been used and is reset before an answer', () => 
     const { url } = await useHttpServer((request, response) => {
       requests += 1;
       if (requests === 1) response.end(JSON_BODY);
-      else if (requests === 2) setTimeout(() => request.socket.resetAndDestroy(), 100);
+      else if (requests === 2) setTimeout(() => request.socket.resetAndDestroy(), 1_000);
     });
-    const { ask } = useClient(url, { timeoutMs: 300 });
+    const { ask } = useClient(url, { timeoutMs: 1_500 });
     expect(await ask()).toMatchObject(FOUND);
     const startMs = performance.now();
     expect(await ask()).toMatchObject({ reason: 'timeout' });
-    expect(performance.now() - startMs).toBeLessThan(400);
+    expect(performance.now() - startMs).toBeLessThan(2_500); // when that of its own would be over
     expect(requests).toBe(3);
   });
 });

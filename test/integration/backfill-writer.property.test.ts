@@ -57,7 +57,7 @@ it('the writer of a backfill writes each line once, whatever comes in between', 
       expect(bench.names().filter((name) => name.endsWith('.part'))).toEqual([]);
       await bench.close();
     }),
-    { numRuns: 20 },
+    { numRuns: 8 },
   );
 }, 60_000);
 

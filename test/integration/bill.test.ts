@@ -204,9 +204,9 @@ describe('over Redis', () => {
 
   it('the bound is kept though a worker is killed in the middle, and what it took stays counted', async () => {
     const { stage, enrich } = await openBilledStage(300, { latencyMs: 20 });
-    const flags = ['--api', 'acme.yaml', '--concurrency', '4', '--lost-after', '1s'];
+    const flags = ['--api', 'acme.yaml', '--concurrency', '4', '--lost-after', '3s'];
     const killed = await stage.worker(flags);
-    const running = await enrich('--max-cost', '1500', '--max-calls', '250', '--lost-after', '1s');
+    const running = await enrich('--max-cost', '1500', '--max-calls', '250', '--lost-after', '3s');
     await expect.poll(() => stage.api.stats().charged).toBeGreaterThan(300);
     await stage.worker(flags);
     killed.process.kill('SIGKILL');

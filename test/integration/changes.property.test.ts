@@ -96,7 +96,7 @@ describe('changes files, night after night', () => {
           await api.close();
         }
       }),
-      { seed: SEED, numRuns: 20, endOnFailure: false },
+      { seed: SEED, numRuns: 8, endOnFailure: false },
     );
   });
 });

@@ -131,7 +131,7 @@ describe('any list, whatever the API says and whenever it is interrupted', () =>
           await api.close();
         }
       }),
-      { seed: SEED, numRuns: 30, endOnFailure: false },
+      { seed: SEED, numRuns: 12, endOnFailure: false },
     );
   });
 
@@ -171,7 +171,7 @@ describe('any list, whatever the API says and whenever it is interrupted', () =>
           }
         },
       ),
-      { seed: SEED, numRuns: 15 },
+      { seed: SEED, numRuns: 6 },
     );
   });
 });

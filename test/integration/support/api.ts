@@ -40,6 +40,7 @@ export async function holdCalls(
     const { method, headers, url: target = '' } = asked;
     const goesOn = isHeld(target) ? gate.opened : Promise.resolve();
     void goesOn.then(() => {
+      if (answer.destroyed) return; // whoever asked is gone
       const passed = request(api.url + target, { method, headers }, (response) => {
         answer.writeHead(response.statusCode ?? 502, response.headers);
         response.pipe(answer);

@@ -1,5 +1,8 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { mkdtempSync, readdirSync, rmdirSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import type { Summary } from '../../../src/index.ts';
 import { builtCommand } from './build.ts';
@@ -47,12 +50,21 @@ export async function start(args: readonly string[], options: CommandOptions): P
       : ['sh', '-c', `ulimit ${options.ulimit}; exec "$@"`, 'sh', ...plain];
   const placed = options.etc === undefined ? limited : withEtc(options.etc, limited);
   const [file = '', ...rest] = container === undefined ? placed : inContainer(container, placed);
+  const temporary = mkdtempSync(join(tmpdir(), 'c-'));
   const child = spawn(file, rest, {
     cwd: options.cwd,
-    env: { ...ENVIRONMENT, ...options.env },
+    env: { ...ENVIRONMENT, TMPDIR: temporary, ...options.env },
     stdio: 'pipe',
   });
-  onTestFinished(() => void child.kill('SIGKILL'));
+  const exited = once(child, 'exit').catch(() => {}); // it could not be started
+  onTestFinished(async () => {
+    child.kill('SIGKILL');
+    await exited;
+    // A command that is killed can remove nothing. From others nothing is to be left.
+    const isKilled = child.signalCode === 'SIGKILL';
+    if (isKilled) rmSync(temporary, { recursive: true, force: true, maxRetries: 10 });
+    else if (readdirSync(temporary).length === 0) rmdirSync(temporary);
+  });
   const output = { stdout: '', stderr: '' };
   child.stdout.setEncoding('utf8').on('data', (text: string) => {
     output.stdout += text;
