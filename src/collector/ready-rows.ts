@@ -42,19 +42,19 @@ export interface ReadyRowsOptions {
   readonly store: Pick<OutcomeStore, 'find' | 'ready'>;
   /** Whether all that answers of a shape have is in these columns. */
   readonly isCovered: (shapeId: number) => boolean;
-  /** How many rows have their cells made anew each time, so that short lists leave nothing. @default 1,000 */
-  readonly mostUnkept?: number;
 }
 
 /** To be raised when the same answer gives other cells than before, in columns of the same description. */
 const CELLS_VERSION = 2;
 const BLOCK_BYTES = 1024 * 1024;
 const KEPT_AT_ONCE = 2_000;
+/** So many rows have their cells made anew each time, so that short lists leave nothing. */
+const MOST_UNKEPT = 1_000;
 /** Each column has a bit. */
 export const MOST_FIELDS = 32;
 
 export function createReadyRows(options: ReadyRowsOptions): ReadyRows {
-  const { output, columns, enriched, store, isCovered, mostUnkept = 1_000 } = options;
+  const { output, columns, enriched, store, isCovered } = options;
   const { writer } = output;
   const layout = layoutOf(columns.out, writer);
   const covered = new Map<number, boolean>();
@@ -110,7 +110,7 @@ export function createReadyRows(options: ReadyRowsOptions): ReadyRows {
       const cells = make(domain, answer);
       if (!cells) return 0;
       countFilled(cells.note);
-      if (unkept < mostUnkept) unkept += 1;
+      if (unkept < MOST_UNKEPT) unkept += 1;
       else made.push(cells);
       const bytes = Buffer.from(cells.cells);
       return put(row, { bytes, start: 0, end: bytes.length });

@@ -158,7 +158,7 @@ const columns = { calls: 0, admitted: 1, answered: 2, faulted: 3, throttled: 4 }
 const WIDTH = 5;
 
 /** Counts for millions of domains: one map entry and twenty bytes each. */
-export class DomainCounts {
+class DomainCounts {
   readonly #rows = new Map<string, number>();
   #cells: Uint32Array = new Uint32Array(WIDTH * 1024);
 

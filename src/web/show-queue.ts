@@ -231,13 +231,14 @@ export function readRunState(id: string, json: string): RunState | undefined {
   }
 }
 
+/** Longest time that an action may take. */
+const ASK_MS = 5_000;
+
 export interface PatientSourceOptions {
   /** The name of the Redis. */
   readonly name: string;
   /** Longest time that a reading may take. @default 3000 ms */
   readonly readMs?: number;
-  /** Longest time that an action may take. @default 5000 ms */
-  readonly askMs?: number;
 }
 
 /**
@@ -245,12 +246,12 @@ export interface PatientSourceOptions {
  * takes, and the viewer would take an old state for the current one.
  */
 export function withPatience(source: BoardSource, options: PatientSourceOptions): BoardSource {
-  const { name, readMs = 3_000, askMs = 5_000 } = options;
+  const { name, readMs = 3_000 } = options;
   let reading: Promise<Board> | undefined;
 
   async function ask(asking: Promise<string | undefined>): Promise<string | undefined> {
     try {
-      return await inTime(askMs, asking);
+      return await inTime(ASK_MS, asking);
     } catch (error) {
       return error instanceof NoAnswerError
         ? `Redis at ${name} does not answer. What was asked may still be done when it does.`

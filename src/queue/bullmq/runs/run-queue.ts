@@ -237,9 +237,9 @@ async function openOutcomes(
     const underWay = await findUnderWay(client, ledger);
     const left = await readLeftOutcomes(redis, runId);
     const reported = left.flatMap((entry) => entry.outcomes.map(({ data }) => data.domain));
-    const inherited = [...new Set([...underWay, ...reported])];
-    for (const domain of inherited) outstanding.add(domain);
-    if (inherited.length > 0) onEarlier?.(inherited);
+    const earlier = [...new Set([...underWay, ...reported])];
+    for (const domain of earlier) outstanding.add(domain);
+    if (earlier.length > 0) onEarlier?.(earlier);
     // Workers that have begun do not know the new bounds on calls.
     if (underWay.length > 0 && isBounded) await returnAll(client, runId);
     return await openRunOutcomes({
