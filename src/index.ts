@@ -47,7 +47,6 @@ export type { SandboxOptions } from './sandbox/options.ts';
 export type { SandboxRule } from './sandbox/script-rule.ts';
 export { type Sandbox, startSandbox } from './sandbox/server.ts';
 export type { ScheduledJob } from './schedule/group.ts';
-export type { Deleted, Pruned } from './store/removal.ts';
-export type { StoreStats } from './store/stats.ts';
+export type { Deleted, Pruned, StoreStats } from './store/stats.ts';
 export type { RunEvent, WorkProgress } from './watch/events.ts';
 export type { Summary } from './watch/summary.ts';

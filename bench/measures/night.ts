@@ -27,20 +27,20 @@ const MOST_MS = 5 * 60_000;
  * each night.
  */
 export const measureNight: Measure = async (context) => [
-  ...(await measureNights(context, { kind: 'csv', isTold: false })),
-  ...(await measureNights(context, { kind: 'csv', isTold: true })),
-  ...(await measureNights(context, { kind: 'jsonl', isTold: false })),
+  ...(await measureNights(context, { kind: 'csv', isReported: false })),
+  ...(await measureNights(context, { kind: 'csv', isReported: true })),
+  ...(await measureNights(context, { kind: 'jsonl', isReported: false })),
 ];
 
 async function measureNights(
   context: BenchContext,
-  { kind, isTold }: { readonly kind: 'csv' | 'jsonl' } & Pick<NightOptions, 'isTold'>,
+  { kind, isReported }: { readonly kind: 'csv' | 'jsonl' } & Pick<NightOptions, 'isReported'>,
 ): Promise<readonly Finding[]> {
   const rows = context.isFull ? ALL_ROWS : FEW_ROWS;
   const input = join(context.folder, `night.${kind}`);
   const server = await startServer({ fewFields: true });
   const night = (at: number): Promise<Night> =>
-    runNight(context, { at, rows, input, url: server.url, isTold });
+    runNight(context, { at, rows, input, url: server.url, isReported });
   await night(0);
   await night(1); // makes the cells of answers and keeps them
   let number = 1;
@@ -60,7 +60,7 @@ async function measureNights(
   await rm(input);
   return [
     ratioFinding({
-      what: `night of ${rows.toLocaleString('en')} rows, 4% due${isTold ? ', with changes' : ''}, to ${kind} alone`,
+      what: `night of ${rows.toLocaleString('en')} rows, 4% due${isReported ? ', with changes' : ''}, to ${kind} alone`,
       ours: perSecond(
         rows,
         medianOf(rounds, ({ oursMs }) => oursMs),
@@ -88,12 +88,12 @@ interface NightOptions {
   readonly input: string;
   readonly url: string;
   /** Whether there is a changes file. */
-  readonly isTold: boolean;
+  readonly isReported: boolean;
 }
 
 async function runNight(
   { program, folder, say }: BenchContext,
-  { at, rows, input, url, isTold }: NightOptions,
+  { at, rows, input, url, isReported }: NightOptions,
 ): Promise<Night> {
   const domain = (row: number): string =>
     domainOf(at > 0 && row % DUE_EVERY === 0 ? rows * at + row : row);
@@ -107,14 +107,14 @@ async function runNight(
     folder,
     concurrency: 64,
     keepStore: at > 0,
-    flags: isTold ? ['--changes', join(folder, 'changes.csv')] : [],
+    flags: isReported ? ['--changes', join(folder, 'changes.csv')] : [],
     onStart: (child) => {
       peakBytes = canWatchMemory() ? watchMemory(child) : peakBytes;
     },
   });
   const due = at === 0 ? rows : Math.ceil(rows / DUE_EVERY);
   const told = (summary.changes?.new ?? 0) + (summary.changes?.changed ?? 0);
-  if (summary.lookups !== due || told !== (isTold ? due : 0)) {
+  if (summary.lookups !== due || told !== (isReported ? due : 0)) {
     throw new Error(
       `Cannot measure: ${due} rows are due, ${summary.lookups} lookups, ${told} told`,
     );

@@ -61,6 +61,10 @@ const INVALID: Readonly<Record<string, Plural>> = {
     one: 'row has more cells than there are columns, so its address may be in the wrong place',
     many: 'rows have more cells than there are columns, so their addresses may be in the wrong place',
   },
+  torn_row: {
+    one: 'row is the rest of the row above, which a line break in a text has cut in two',
+    many: 'rows are the rest of the rows above, which line breaks in texts have cut in two',
+  },
   malformed: {
     one: 'cell holds signs that no web address has',
     many: 'cells hold signs that no web address has',

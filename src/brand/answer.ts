@@ -229,10 +229,14 @@ function sayLater(evidence: Evidence): Answer | undefined {
   return { kind: 'throttled', httpStatus, retryAfterMs };
 }
 
-function sayLaterInWords({ httpStatus, body }: Evidence): Answer | undefined {
+function sayLaterInWords(evidence: Evidence): Answer | undefined {
+  const { httpStatus, body } = evidence;
   // The address of a page about limits may stand in any refusal.
   const said = body.said.slice(0, ERROR_BODY_BYTES).replaceAll(/\bhttps?:\S+/gi, '');
   if (TOO_MANY.test(said)) return { kind: 'throttled', httpStatus, retryAfterMs: undefined };
+  if (USED_UP.test(said)) {
+    return { kind: 'quota_used_up', httpStatus, reason: reasonFrom(evidence) };
+  }
   if (!IS_OUT.test(said)) return undefined;
   return { kind: 'try_again', httpStatus, reason: 'unavailable', about: 'api' };
 }
@@ -240,6 +244,9 @@ function sayLaterInWords({ httpStatus, body }: Evidence): Answer | undefined {
 /** How refusals say that calls were too many, in words or as a code. */
 const TOO_MANY =
   /too.?many.?(?:requests|calls)|rate.?limit(?:ed|ing|.{0,20}(?:exceed|reach|hit|error))|(?:exceed|reach|hit).{0,30}rate.?limit|throttl(?:ed|ing)/i;
+/** How they say that the quota is used up, which may come with any refusal. */
+const USED_UP =
+  /(?:quota|usage|credits?|allowance).{0,30}(?:exceeded|reached|exhausted|used.up|depleted)|(?:exceed(?:ed|s)?|reached|exhausted|used.up|out.of|insufficient|not.enough|no.more|not have enough|no).{0,30}\b(?:quota|credits)\b|over.?quota/i;
 /** How answers say that the API is not there for now. */
 const IS_OUT =
   /(?:in|under|for|scheduled|planned).maintenance|maintenance.(?:mode|window|in progress)|"maintenance"|temporarily.(?:unavailable|down|out|offline)|try again later/i;
@@ -369,8 +376,11 @@ function judgeStatus(evidence: Evidence): Answer {
         reason: `http_${httpStatus}`,
         ...(httpStatus >= 500 ? { about: 'api' } : {}),
       };
-    case 'unauthorized':
-      return { kind, httpStatus, reason: reasonFrom(evidence), writer: refuserOf(evidence) };
+    case 'unauthorized': {
+      const reason = reasonFrom(evidence);
+      if (USED_UP.test(reason)) return { kind: 'quota_used_up', httpStatus, reason };
+      return { kind, httpStatus, reason, writer: refuserOf(evidence) };
+    }
   }
 }
 
@@ -384,7 +394,7 @@ function judgeBody(evidence: Evidence): Answer {
     reason: 'invalid_response',
     sign: 'no_json',
   };
-  if (bodyError) return cutOff;
+  if (bodyError) return { ...cutOff, sign: 'broken_body' };
   if (evidence.profile?.data !== undefined) return judgeRecord(evidence, evidence.profile);
   const answer = foundIn(body.asUtf8(), evidence) ?? foundIn(body.inItsCharset(), evidence);
   if (answer) return answer;
@@ -397,7 +407,7 @@ function judgeBody(evidence: Evidence): Answer {
   if (strange) return { ...cutOff, reason: strange, sign: strange };
   const writer = refuserOf(evidence);
   if (writer.form === 'page' || writer.form === 'text') return { ...cutOff, writer };
-  const reason = isUtf8(bytes) ? whyNoJsonObject(body.said) : undefined;
+  const reason = isUtf8(bytes) ? whyNoJsonObject(body.said) : body.whyNotUtf8;
   return reason === undefined ? cutOff : { ...cutOff, reason, isWhole: true, writer };
 }
 

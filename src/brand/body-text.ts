@@ -22,10 +22,10 @@ export class BodyText {
     return text === undefined ? undefined : this.#redactor.json(text);
   }
 
-  /** Undefined when no charset is named, or it is not in it. */
+  /** Undefined when no charset is named or to be seen, or it is not in it. */
   inItsCharset(): string | undefined {
     const { bytes, headers } = this.#exchanged;
-    const text = textAsDeclared(bytes, headers['content-type']);
+    const text = textIn(utf16Of(bytes) ?? charsetOf(headers['content-type']), bytes);
     return text === undefined ? undefined : this.#redactor.json(text);
   }
 
@@ -35,6 +35,21 @@ export class BodyText {
     const isPart = isCut || bodyError !== undefined;
     this.#said ??= this.#redactor.text(bytes.toString('utf8'), isPart);
     return this.#said;
+  }
+
+  /**
+   * Why a body that is not UTF-8 cannot be read, and the place; undefined when it may have been cut
+   * off before it was sent.
+   */
+  get whyNotUtf8(): string | undefined {
+    const { bytes } = this.#exchanged;
+    if (!/[}\]]\s*$/.test(bytes.toString('latin1', bytes.length - 10))) {
+      return undefined;
+    }
+    const text = bytes.toString('utf8');
+    const at = Buffer.byteLength(text.slice(0, text.indexOf('\uFFFD')));
+    const byte = bytes[at]?.toString(16).toUpperCase();
+    return `no UTF-8: byte ${byte} at ${at + 1}`;
   }
 
   /** The value of the body, of whatever kind; undefined when it is no JSON, or did not come whole. */
@@ -62,12 +77,8 @@ function textOf(bytes: Buffer): string | undefined {
   return text.startsWith('\uFEFF') ? text.slice(1) : text;
 }
 
-/**
- * The text of a body in the `charset` of its content type. Undefined when no charset is named or
- * the body is not in it.
- */
-function textAsDeclared(bytes: Buffer, contentType: unknown): string | undefined {
-  const charset = charsetOf(contentType);
+/** The text of a body in a charset. Undefined when the charset is not known or the body is not in it. */
+function textIn(charset: string | undefined, bytes: Buffer): string | undefined {
   if (charset === undefined) return undefined;
   const encoding = LATIN_1.test(charset) ? 'windows-1252' : charset;
   if (!iconv().encodingExists(encoding)) return undefined;
@@ -79,6 +90,16 @@ function textAsDeclared(bytes: Buffer, contentType: unknown): string | undefined
 export function isCharsetStrange(contentType: unknown): boolean {
   const charset = charsetOf(contentType);
   return charset !== undefined && !LATIN_1.test(charset) && !iconv().encodingExists(charset);
+}
+
+/**
+ * Which UTF-16 a body is in: it begins with its mark, or with a zero byte beside an ASCII character,
+ * as all JSON does (RFC 4627, 3). UTF-8 never begins so.
+ */
+function utf16Of([first, second]: Buffer): string | undefined {
+  if ((first === 0xff && second === 0xfe) || (first && second === 0)) return 'utf-16le';
+  if ((first === 0xfe && second === 0xff) || (first === 0 && second)) return 'utf-16be';
+  return undefined;
 }
 
 function charsetOf(contentType: unknown): string | undefined {

@@ -47,6 +47,8 @@ export type Misdirection =
   /** A refusal that is a page for people, such as a check for bots shows. */
   | 'bot_wall'
   | 'no_json'
+  /** 200 with a body that breaks off, or is not packed as it says. */
+  | 'broken_body'
   /** 200 with one body for different domains. */
   | 'same_answer'
   /** A redirect to an address without the domain. */

@@ -15,8 +15,8 @@ const WORD_DIGITS = 8;
 
 /** Makes the notes that the second reading needs; undefined when it needs none. */
 export function createRowNotes({ key, filled, place }: RowNotesOptions): RowNotes | undefined {
-  const told = place ?? key;
-  if (!told && filled.length === 0) return undefined;
+  const identity = place ?? key;
+  if (!identity && filled.length === 0) return undefined;
   const words = new Uint32Array(2);
 
   function digitsOf(text: string): string {
@@ -26,7 +26,7 @@ export function createRowNotes({ key, filled, place }: RowNotesOptions): RowNote
   }
 
   return {
-    columns: told ? [...filled, told] : filled,
+    columns: identity ? [...filled, identity] : filled,
     noteOf: (cells) => {
       let blanks = 0;
       for (let at = 0; at < filled.length; at += 1) if (isBlank(cells[at])) blanks |= 1 << at;

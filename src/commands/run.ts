@@ -1,7 +1,7 @@
 import { existsSync, type Stats, statSync } from 'node:fs';
 import { basename, dirname, extname, resolve } from 'node:path';
 import { BrandfillError, describeError, exitCodeOfError } from '../common/errors.ts';
-import { isSameFile, makeFolder } from '../common/files.ts';
+import { isSameFile, makeFolder, othersWhoCanChange } from '../common/files.ts';
 import { createCallbackGuard } from '../common/lifetime.ts';
 import { keepSecret, withoutSecrets } from '../common/secrets.ts';
 import { describeKind } from '../common/text.ts';
@@ -236,23 +236,9 @@ export async function openJobFile(
   return await readJobFile(file, { env, now: now() });
 }
 
-/**
- * Says who else can change a job file, in a sentence; undefined when nobody can. Who writes it says
- * where the credential is sent and which commands are run. Root can do that anyway.
- */
+/** Who writes a job file says where the credential is sent and which commands are run. */
 function distrustOf(file: string): string | undefined {
-  const found = findFile(file);
-  const user = process.getuid?.();
-  if (!found || user === undefined) return undefined;
-  const { uid, mode } = found;
-  const others =
-    uid !== user && uid !== 0
-      ? 'it belongs to another user'
-      : mode & 0o002
-        ? 'every user of this machine can change it'
-        : mode & 0o020
-          ? 'all of its group can change it'
-          : undefined;
+  const others = othersWhoCanChange(file);
   return (
     others &&
     `A job file runs commands and sends the credential, as ${file} says, and ${others}: read it before you run it, and keep it to yourself (chmod go-w).`

@@ -89,8 +89,8 @@ export async function schedule(
     const redis = closer.add(await bullmq.openQueueServer({ url, acceptEviction, onNotice }));
     const me = { owner: describeSelf(), jobs: [...scheduled.files.keys()].sort() };
     const onClock = createClockNotice(onNotice);
-    const presence = await bullmq.announceKeeper(redis.client, group, me, onClock);
-    closer.add({ close: async () => void (await within(SHUTDOWN_TIMEOUT_MS, presence.close())) });
+    const heartbeat = await bullmq.announceKeeper(redis.client, group, me, onClock);
+    closer.add({ close: async () => void (await within(SHUTDOWN_TIMEOUT_MS, heartbeat.close())) });
     refuseOtherFiles(me, await bullmq.findKeepers(redis.client, group.name), group.name);
     const queue = bullmq.openScheduleQueue(redis.client, group.name);
     closer.add({ close: async () => void (await within(SHUTDOWN_TIMEOUT_MS, queue.close())) });

@@ -14,10 +14,11 @@ import {
 import type { Declarations, OptionsOf, SettingsOf } from '../options/declaration.ts';
 import { checkOptions, libraryNaming, type OptionKind } from '../options/read-options.ts';
 import { normalizeDomain } from '../rows/domain/domain.ts';
+import { countStore } from '../store/count-store.ts';
 import { decodeOutcome, readEntries } from '../store/entries.ts';
 import { formatOutcomeLine } from '../store/outcome-line.ts';
-import { type Deleted, deleteDomains, type Pruned, pruneTables } from '../store/removal.ts';
-import { countStore, type StoreStats } from '../store/stats.ts';
+import { deleteDomains, pruneTables } from '../store/removal.ts';
+import type { Deleted, Pruned, StoreStats } from '../store/stats.ts';
 import { endpointIdsIn, keyOf, type StoreTables } from '../store/tables.ts';
 import { withOpenedStore } from './opened-store.ts';
 

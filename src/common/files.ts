@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, statfsSync, statSync } from 'node:fs';
+import { existsSync, mkdirSync, realpathSync, statfsSync, statSync } from 'node:fs';
 import { lstat, open, readdir, readlink, stat } from 'node:fs/promises';
 import { basename, dirname, isAbsolute, join, resolve, sep } from 'node:path';
 import { describeSelf, isHere, type Owner, shortenPlace } from './owner.ts';
@@ -87,6 +87,7 @@ async function targetOf(link: string): Promise<string | undefined> {
 
 const STICKY = 0o1000;
 const ALL_MAY_WRITE = 0o002;
+const GROUP_MAY_WRITE = 0o020;
 
 async function refusePlanted(
   link: string,
@@ -130,6 +131,23 @@ export function isSameFile(
   other: FileIdentity | undefined,
 ): boolean {
   return one !== undefined && one.dev === other?.dev && one.ino === other.ino;
+}
+
+/**
+ * Says who else can change a file that is there, or put another in its place: undefined when nobody
+ * can. Root can do that anyway.
+ */
+export function othersWhoCanChange(path: string): string | undefined {
+  const user = process.getuid?.();
+  const found = statSync(path, { throwIfNoEntry: false });
+  if (user === undefined || !found?.isFile()) return undefined;
+  const { uid, mode } = found;
+  if (uid !== user && uid !== 0) return 'it belongs to another user';
+  if (mode & ALL_MAY_WRITE) return 'every user of this machine can change it';
+  if (mode & GROUP_MAY_WRITE) return 'all of its group can change it';
+  const folder = statSync(dirname(realpathSync(path)));
+  const isOpen = (folder.mode & ALL_MAY_WRITE) !== 0 && (folder.mode & STICKY) === 0;
+  return isOpen ? 'every user of this machine can put another file in its place' : undefined;
 }
 
 /** Makes new names in a folder durable, where the system supports it. */

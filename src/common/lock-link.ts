@@ -73,7 +73,7 @@ export function createLockLink(
         if (nowMs - holder.lookedMs > POLL_MS) {
           holder.lookedMs = nowMs;
           const isSilent = nowMs - holder.sinceMs > silenceMs;
-          if (isGone(held, owner, isSilent) && tryToInherit(path, chain, mark)) break;
+          if (isGone(held, owner, isSilent) && tryToTakeOver(path, chain, mark)) break;
         }
         if (nowMs - startedMs > patienceMs) throw stillHeld(path, held);
         await delay(Math.random() * RETRY_MS);
@@ -123,7 +123,7 @@ function linkOfHeir(path: string, mark: string): string {
 }
 
 /** Takes the lock after a holder that is gone, unless another process has already done so. */
-function tryToInherit(path: string, { first, holder }: Chain, mark: string): boolean {
+function tryToTakeOver(path: string, { first, holder }: Chain, mark: string): boolean {
   const link = linkOfHeir(path, holder);
   if (!tryToTake(link, mark)) return false;
   if (readMark(path) === first) return true;

@@ -34,11 +34,11 @@ export function createFinder(secrets: readonly string[], isCut: boolean): Find {
   );
   const head = new RegExp([...new Set(heads)].join('|'), 'gi');
   const blocks = [blockOf('base64', shortest, isAscii), blockOf('hex', shortest, isAscii)];
+  const begins = `(?=${beginnings.map(untilEscape).join('|')})`;
   /** Where the first characters of a secret may be taken for the end of an escape. */
-  const taken = new RegExp(
-    `(?=${beginnings.map(untilEscape).join('|')})(?<=${PART_OF_ESCAPE})`,
-    'gi',
-  );
+  const taken = new RegExp(`${begins}(?<=${PART_OF_ESCAPE})`, 'gi');
+  /** The same, once in an escape: a secret may seem to begin again within itself. */
+  const takenFirst = new RegExp(`(?:${PART_OF_ESCAPE})${begins}`, 'gi');
   /** Whatever holds a secret in the escapes of every JSON text holds this, as does other text. */
   const inPlainJson = new RegExp(
     patterns.map((secret) => withEscapesBetween(secret, gap)).join('|'),
@@ -54,9 +54,12 @@ export function createFinder(secrets: readonly string[], isCut: boolean): Find {
   function* decode(view: View): Generator<View, void, void> {
     const unescaped = rewrite(view, ESCAPE, meaningOf);
     yield unescaped === view ? rewrite(view, TAG, '') : unescaped;
-    if (unescaped !== view) yield rewrite(view, taken, BARRIER);
+    if (unescaped !== view) {
+      yield rewrite(view, taken, BARRIER);
+      yield rewrite(view, takenFirst, (part) => part + BARRIER);
+    }
     for (const block of blocks.filter((one) => mayHold(view.text, one))) {
-      const dense = rewrite(view, block.between, '');
+      const dense = rewrite(view, block.between, (part) => part.slice(BEFORE_DIGITS));
       for (let offset = 0; offset < 24 / block.bits; offset += 1) {
         yield decodeRuns(dense, block, offset);
       }
@@ -224,7 +227,7 @@ interface Block {
   readonly least: number;
   /** By code: 1 for what it is made of, and for what may stand between. */
   readonly parts: Uint8Array;
-  /** What may stand between its characters, besides gaps. */
+  /** What may stand between its characters, besides gaps, and `0x` with the two that follow. */
   readonly between: RegExp;
   readonly run: RegExp;
   /** So many characters, each of which can be where it is. Prose hardly ever is such a row. */
@@ -252,11 +255,15 @@ function blockOf(encoding: Block['encoding'], shortest: number, isAscii: boolean
     parts: Uint8Array.from({ length: 256 }, (_, code) =>
       part.test(String.fromCharCode(code)) ? 1 : 0,
     ),
-    between: isHex ? new RegExp(`0x|[${between}]`, 'gi') : /(?!)/g,
+    // With its digits: `0x30 x` has no second `0x`.
+    between: isHex ? new RegExp(`0x[\\da-f]{2}|[${between}]`, 'gi') : /(?!)/g,
     run: new RegExp(`[${chars}]{${least},}`, isHex ? 'gi' : 'g'),
     row: new RegExp(`(?:${group}){${groups}}`, isHex ? 'i' : ''),
   };
 }
+
+/** The length of `0x`. */
+const BEFORE_DIGITS = 2;
 
 /** Characters of base64 whose value has not the bit. */
 function base64Without(bit: number): string {
@@ -319,7 +326,7 @@ interface Gap {
 const GAP_IN_ANY: Gap = { usual: String.raw`[\s+]`, beforePlus: String.raw`\s` };
 /** In one of ASCII, all that is none may: it is shown as nothing, as a space, or as what it is not. */
 const GAP_IN_ASCII: Gap = { usual: `[^!-*,-~${BARRIER}]`, beforePlus: `[^!-~${BARRIER}]` };
-const PART_OF_ESCAPE = String.raw`\\(?:u\{?|x)?[\da-f]{0,5}|%u?[\da-f]{0,3}|&#?\w{0,31}`;
+const PART_OF_ESCAPE = String.raw`\\(?:u\{?|x)?[\da-f]{0,5}?|%u?[\da-f]{0,3}?|&#?\w{0,31}?`;
 const IN_BLOCK = /[\w+/=-]/;
 
 /**

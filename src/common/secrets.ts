@@ -206,7 +206,8 @@ export function isShort(secret: string): boolean {
 function partsOf(secret: string): readonly string[] {
   const [user = '', password = ''] = basicPair(secret).split(/:(.*)/s);
   const part = password.length < SHORTEST_PART ? user : password;
-  return [secret, part].flatMap((text) => (text === '' ? [] : [text, ...asNumber(text)]));
+  const texts = [secret, part].filter((text) => text !== '');
+  return [...texts, ...texts.flatMap(asNumber)];
 }
 
 /** A secret of nothing but digits, as programs write numbers that are large. */

@@ -4,11 +4,13 @@ import { proxyLogins } from '../brand/connections.ts';
 import { type Credential, createCredential, isCredentialName } from '../brand/credential.ts';
 import { createEndpoint, DOMAIN, type Endpoint, type NameValue } from '../brand/endpoint.ts';
 import { BrandfillError, describeSystemError, endSentence } from '../common/errors.ts';
+import { othersWhoCanChange } from '../common/files.ts';
 import { idOfParts } from '../common/hashes.ts';
 import { isShort, keepCredentialName, keepSecret } from '../common/secrets.ts';
 import { type Profile, readProfile } from '../profile/read-profile.ts';
 import { type ApiSettings, nameOfSecond, optionsOfSecond } from './api-options.ts';
 import type { Declaration, Declarations, SettingsOf } from './declaration.ts';
+import { isProfileFile } from './kinds.ts';
 import { OPTIONS, type Settings } from './options.ts';
 import {
   checkOptions,
@@ -136,9 +138,10 @@ export function createApi({
     );
   }
   const strays = findStrays(settings);
-  const others = [...strays.flatMap(({ secrets }) => secrets), ...proxyLogins(env)];
-  for (const known of [secret, ...others]) keepSecret(known);
-  const credential = createCredential(settings.auth, secret, others);
+  const others = profile && isProfileFile(settings.api ?? '') && othersWhoCanChange(profile.file);
+  const secrets = [...strays.flatMap(({ secrets }) => secrets), ...proxyLogins(env)];
+  for (const known of [secret, ...secrets]) keepSecret(known);
+  const credential = createCredential(settings.auth, secret, secrets);
   return {
     credential,
     profile,
@@ -149,6 +152,11 @@ export function createApi({
       profile: profile?.api,
     }),
     notices: [
+      ...(others
+        ? [
+            `A profile names a credential and where it is sent, as ${profile.file} does, and ${others}: read it before you use it, and keep it to yourself (chmod go-w).`,
+          ]
+        : []),
       ...(secret && settings.auth.kind === 'none'
         ? [`A credential is set, but ${describe('auth')} is none: calls are made without it.`]
         : []),

@@ -165,7 +165,11 @@ export function chooseDomainColumnOfFailures(
  *
  * @throws BrandfillError `INVALID_SETTING` when a table has no such column
  */
-export function chooseColumn(source: Source, format: RowFormat, name: string): RowColumn {
+export function chooseColumn(
+  source: Source,
+  format: RowFormat,
+  name: string,
+): RowColumn & Pick<DomainColumn, 'others'> {
   const found = findColumn(format.columns, name, format.sampleRows);
   if (found) return found;
   if (format.isTable) throw noSuchColumn(source, format, name);

@@ -30,7 +30,7 @@ export interface PlannedRows {
   readonly raggedRows: number;
   /** Rows with fewer cells than the header, which does no harm. */
   readonly shortRows: number;
-  /** The line of the first row that is `too_many_cells`. */
+  /** The line of the first row that is `too_many_cells` or `torn_row`. */
   readonly firstShiftedLine?: number;
   /** Empty lines. They are not rows. */
   readonly blankLines: number;
@@ -161,7 +161,7 @@ export async function makePlan(options: PlanOptions): Promise<MadePlan> {
     maxFields = Math.max(maxFields, fields);
     if (format.isTable && fields !== headerFields) raggedRows += 1;
     if (format.isTable && fields < headerFields) shortRows += 1;
-    firstShiftedLine ??= row.shiftedInLine;
+    firstShiftedLine ??= row.shifted?.line;
     const note = notes?.noteOf(row.others ?? []);
     const corrected = mended?.get(rows);
     const found = corrected === undefined ? domainOf(row, readDomain) : readDomain(corrected);
@@ -265,13 +265,17 @@ export function createInvalidRows(most: number): InvalidRows {
 
 /** The domain of a row. A cell that may belong to another column is not even read. */
 function domainOf(row: ScannedRow, readDomain: DomainReader): NormalizedDomain {
-  return row.shiftedInLine === undefined ? readDomain(row.cell) : invalidDomain('too_many_cells');
+  return row.shifted ? invalidDomain(row.shifted.reason) : readDomain(row.cell);
 }
 
 /** @param row its position among the rows */
 function placeOf(
-  { sheetRow, shiftedInLine: line }: ScannedRow,
+  { sheetRow, shifted }: ScannedRow,
   row: number,
 ): Pick<InvalidRow, 'row' | 'sheetRow' | 'line'> {
-  return { row, ...(sheetRow !== undefined && { sheetRow }), ...(line !== undefined && { line }) };
+  return {
+    row,
+    ...(sheetRow !== undefined && { sheetRow }),
+    ...(shifted && { line: shifted.line }),
+  };
 }

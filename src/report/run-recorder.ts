@@ -354,7 +354,7 @@ export function createReasonList({
     return first;
   }
 
-  const told = (): readonly KnownReason[] =>
+  const listed = (): readonly KnownReason[] =>
     [...known.values()].sort((one, other) => other.rows - one.rows).slice(0, most);
 
   return {
@@ -374,11 +374,11 @@ export function createReasonList({
       });
     },
     get reasons() {
-      return told();
+      return listed();
     },
     get otherRows() {
       const all = [...known.values()].reduce((sum, { rows }) => sum + rows, beyond);
-      return all - told().reduce((sum, { rows }) => sum + rows, 0);
+      return all - listed().reduce((sum, { rows }) => sum + rows, 0);
     },
   };
 }

@@ -329,7 +329,7 @@ async function openWorkbookSource(
     assertUnchanged: () => assertSame(name, handle, opened),
     close: async () => {
       await rows.close();
-      await workbook.aside.close();
+      await workbook.unlisted.close();
       await workbook.strings.close();
       await handle.close();
     },

@@ -42,7 +42,7 @@ export function openRows(source: Source, options: OpenRowsOptions): RowFormat {
   }
   const extension = extensionOf(source.name);
   const isCsvByName = CSV_EXTENSIONS.has(extension);
-  if (isArray(source.sample, isCsvByName)) {
+  if (isArray(source.sample)) {
     throw new BrandfillError(
       'UNREADABLE_INPUT',
       `Cannot read ${source.name}: it is a JSON array; expected one JSON object per line (jq -c '.[]' makes it so).`,
@@ -104,8 +104,8 @@ function startsWithBrace(sample: Buffer): boolean {
 }
 
 /** Whether the list is a JSON array. The first column of CSV may be called `[id]`. */
-function isArray(sample: Buffer, isCsvByName: boolean): boolean {
-  return (isCsvByName ? /^\s*\[\s*\{/ : /^\s*\[/).test(startOf(sample));
+function isArray(sample: Buffer): boolean {
+  return /^\s*\[\s*(?:[[{"\]]|-?\d|null|true|false)/.test(startOf(sample));
 }
 
 function startOf(sample: Buffer): string {

@@ -16,6 +16,7 @@ const OTHER_FORMATS: readonly (readonly [magic: string, what: string])[] = [
   ['\x28\xb5\x2f\xfd', 'compressed with zstd; decompress it, or use gzip'],
   ['\xfd7zX', 'compressed with xz; decompress it, or use gzip'],
   ['%PDF', 'a PDF; export the list as XLSX or CSV'],
+  ['PAR1', 'a Parquet file; export the list as CSV or JSONL'],
   [
     '\x00\x05\x16\x07',
     'what macOS notes of a file beside it; give the file without ._ in its name',
@@ -112,6 +113,10 @@ const OTHER_TEXTS: readonly (readonly [beginning: RegExp, what: string])[] = [
   [
     /^version https:\/\/git-lfs\.github\.com\/spec\//,
     'what Git keeps in place of a large file; get the file itself with git lfs pull',
+  ],
+  [
+    /^\s*(?:\[InternetShortcut\]|\{\s*"url"\s*:\s*"https:\/\/docs\.google\.com\/)/i,
+    'only a link to something in the browser; open it, and download the list as XLSX or CSV',
   ],
   [/^\{\\rtf\d/, 'a text document (RTF); save the list as XLSX or CSV'],
   [/^\s*<\?xml\b/i, 'XML; open it in a spreadsheet program and save it as XLSX or CSV'],

@@ -29,11 +29,19 @@ export interface ScannedRow {
   readonly others?: readonly string[] | undefined;
   /** The number of its row in the sheet of a workbook, from 1. */
   readonly sheetRow?: number;
+  /** Set if its cells are probably not under their names. */
+  readonly shifted?: Shift | undefined;
+}
+
+/** Why cells are in other columns than their names say. */
+export interface Shift {
+  /** The line in which the row begins, from 1. */
+  readonly line: number;
   /**
-   * The line in which it begins, from 1, if it has too many cells, so that its cells are probably not
-   * under their names: a delimiter within a text was not quoted.
+   * `too_many_cells`: a delimiter within a text was not quoted. `torn_row`: a line end within a text
+   * was not, and this is the rest of the row above.
    */
-  readonly shiftedInLine?: number | undefined;
+  readonly reason: 'too_many_cells' | 'torn_row';
 }
 
 /** A column of a list: its place in a table, its name in objects. */

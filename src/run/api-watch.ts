@@ -43,19 +43,19 @@ export function watchApi(options: ApiWatchOptions): Closable {
   let reportedWaitMs = 0;
   let repeatAfterMs = FIRST_REPEATED_MS;
   const { look: lookAtLimits } = createLimitLook(options);
-  let tellAtMs: number | undefined;
+  let reportAtMs: number | undefined;
 
   /** Reports an outage repeatedly, but ever more seldom, because a report is soon out of date. */
   function lookForOutage(): void {
     const outage = worker.describeOutage();
     const nowMs = performance.now();
     if (outage === undefined) {
-      if (tellAtMs !== undefined) onNotice('The API answers again.', { level: 'info' });
-      tellAtMs = undefined;
+      if (reportAtMs !== undefined) onNotice('The API answers again.', { level: 'info' });
+      reportAtMs = undefined;
       repeatAfterMs = FIRST_REPEATED_MS;
-    } else if (tellAtMs === undefined || nowMs >= tellAtMs) {
-      onNotice(tellAtMs === undefined ? describeBeginning() : outage);
-      tellAtMs = nowMs + repeatAfterMs;
+    } else if (reportAtMs === undefined || nowMs >= reportAtMs) {
+      onNotice(reportAtMs === undefined ? describeBeginning() : outage);
+      reportAtMs = nowMs + repeatAfterMs;
       repeatAfterMs = Math.min(2 * repeatAfterMs, LONGEST_REPEATED_MS);
     }
   }
@@ -107,7 +107,7 @@ const LAST_LOOK_MS = 1_000;
  */
 export function watchLimits(options: LimitWatchOptions): Closable {
   const { shared } = options;
-  const { look, tellIgnored } = createLimitLook(options);
+  const { look, reportIgnored } = createLimitLook(options);
   const timer = setInterval(look, POLL_MS);
   return {
     close: async () => {
@@ -115,7 +115,7 @@ export function watchLimits(options: LimitWatchOptions): Closable {
       // A run may end within a second of finding out.
       if (shared) await within(LAST_LOOK_MS, shared.look());
       shared?.close();
-      tellIgnored();
+      reportIgnored();
     },
   };
 }
@@ -127,7 +127,7 @@ function createLimitLook(options: LimitWatchOptions): LimitLook {
   let isThrottleReported = false;
   let isIgnoringReported = false;
 
-  function tellIgnored(): void {
+  function reportIgnored(): void {
     // A worker without callers learns nothing of what the others find out.
     const isIgnored = [worker.limiter, shared].some((pace) => pace?.describe()?.ignoresUsedUp);
     if (isIgnoringReported || !isIgnored) return;
@@ -137,7 +137,7 @@ function createLimitLook(options: LimitWatchOptions): LimitLook {
 
   function look(): void {
     if (stopSwitch.stopped) return;
-    tellIgnored();
+    reportIgnored();
     const { why, waitMs, onlyThrottledMs = 0 } = worker.limiter.describe();
     if (onlyThrottledMs === 0) {
       if (isThrottleReported) onNotice('The API accepts calls again.', { level: 'info' });
@@ -156,13 +156,13 @@ function createLimitLook(options: LimitWatchOptions): LimitLook {
     }
   }
 
-  return { look, tellIgnored };
+  return { look, reportIgnored };
 }
 
 interface LimitLook {
   readonly look: () => void;
   /** Reports, once, that headers of the API are no longer waited for. */
-  readonly tellIgnored: () => void;
+  readonly reportIgnored: () => void;
 }
 
 const IGNORES_USED_UP =

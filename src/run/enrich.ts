@@ -141,7 +141,7 @@ async function prepareChanges(
         await openChanges({
           manifest,
           columns: [...comparedColumnsOf(columns.out, format), ...(fill?.compared ?? [])],
-          tellsLost: fields === undefined,
+          reportsLost: fields === undefined,
           onNotice: (message) => context.onEvent({ type: 'notice', message }),
         }),
       ),

@@ -175,7 +175,7 @@ async function* count(
   rows: AsyncIterable<readonly OutputRow[]>,
   { statuses, tally, blank, ready, record, expected, onEvent }: Counting,
 ): AsyncGenerator<readonly OutputRow[]> {
-  const teller = createRowTeller({ total: expected, onEvent });
+  const reporter = createRowReporter({ total: expected, onEvent });
   let allWritten = 0;
   for await (const batch of rows) {
     const listed = batch.filter(isListed);
@@ -187,10 +187,10 @@ async function* count(
     for (const row of batch) if (row.status === 'written') written += row.rows;
     statuses.found += written;
     yield batch;
-    teller.add(listed.length + written);
+    reporter.add(listed.length + written);
     allWritten += written;
   }
-  teller.end();
+  reporter.end();
   if (ready && allWritten > 0) {
     blank.addWritten(allWritten, ready.filled);
     record?.takeWritten(allWritten, ready.filled);
@@ -253,13 +253,13 @@ function createBlankColumns(columns: readonly OutputColumn[]): BlankColumns {
 }
 
 /** Reports how many rows are written. */
-interface RowTeller {
+interface RowReporter {
   add(rows: number): void;
   /** Must be called after the last row. */
   end(): void;
 }
 
-interface RowTellerOptions {
+interface RowReporterOptions {
   readonly total: number;
   readonly onEvent: (event: RunEvent) => void;
   /** The time in milliseconds. @default since the process started */
@@ -270,18 +270,18 @@ interface RowTellerOptions {
 const FIRST_MS = 1_000;
 
 /** Reports a few times a second, once writing takes more than a moment. */
-export function createRowTeller({
+export function createRowReporter({
   total,
   onEvent,
   now = () => performance.now(),
-}: RowTellerOptions): RowTeller {
+}: RowReporterOptions): RowReporter {
   const startMs = now();
   let nextAtMs = startMs + FIRST_MS;
   let written = 0;
-  let isTold = false;
+  let isReported = false;
 
   function tell(): void {
-    isTold = true;
+    isReported = true;
     onEvent({ type: 'rows', written, total, elapsedMs: now() - startMs });
   }
 
@@ -294,7 +294,7 @@ export function createRowTeller({
       tell();
     },
     end: () => {
-      if (isTold) tell();
+      if (isReported) tell();
     },
   };
 }

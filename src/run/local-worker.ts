@@ -269,7 +269,7 @@ function countOutcomes(worker: Worker, { onOutcome }: WorkerProbe): Worker {
 }
 
 /** Reports the progress of a worker. */
-interface WorkTeller extends Closable {
+interface WorkReporter extends Closable {
   /** Wraps a reply so that its outcomes are counted. */
   count(reply: Reply): Reply;
 }
@@ -278,7 +278,7 @@ interface WorkTeller extends Closable {
 export function startReportingWork(
   { counters, limiter, describeOutage }: LocalWorker,
   onProgress: (progress: WorkProgress) => void,
-): WorkTeller {
+): WorkReporter {
   const startMs = performance.now();
   const outcomes: Record<OutcomeStatus, number> = {
     found: 0,

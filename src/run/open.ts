@@ -22,6 +22,7 @@ import {
 } from '../producer/choose-column.ts';
 import type { RowNotes } from '../producer/plan.ts';
 import type { DomainColumn } from '../rows/columns/domain-column.ts';
+import { shorten } from '../rows/columns/names.ts';
 import { createDomainReader, type DomainReader } from '../rows/domain/domain-reader.ts';
 import { type ListInput, openList } from '../rows/list-input.ts';
 import { openRows } from '../rows/open-rows.ts';
@@ -68,10 +69,10 @@ export async function open(
 ): Promise<OpenedList> {
   const now = createRunTime();
   const started = { startedMs: performance.now(), startedAtMs: now(), now };
-  const tellAll = (messages: readonly string[] = []): void => {
+  const notifyAll = (messages: readonly string[] = []): void => {
     for (const message of messages) context.onEvent({ type: 'notice', message });
   };
-  tellAll(job.notices);
+  notifyAll(job.notices);
   const { settings } = job;
   const { encoding, sheet } = settings;
   closer.add(leaveNoEmptyFolders(settings.store));
@@ -86,7 +87,7 @@ export async function open(
   const { signal } = context;
   const list = { source, format, settings, closer, spoolFolder, signal };
   const { column, merging } = await understandList(list).catch((error: unknown) => {
-    tellAll(source.notices); // what is odd about its text may be why no column is found
+    notifyAll(source.notices); // what is odd about its text may be why no column is found
     throw error;
   });
   const { ours, earlier } = merging ?? { ours: undefined, earlier: undefined };
@@ -97,8 +98,12 @@ export async function open(
   context.onEvent({ type: 'opened', input: source.name, format: format.description, column });
   if (settings.noHeader) context.onEvent({ type: 'notice', message: describeNoHeader(format) });
   const { notices = [], noticesOf } = format;
-  tellAll([...(source.notices ?? []), ...notices, ...(noticesOf?.(column) ?? [])]);
-  const choose = (name: string): RowColumn => chooseColumn(source, own, name);
+  notifyAll([...(source.notices ?? []), ...notices, ...(noticesOf?.(column) ?? [])]);
+  const choose = (name: string): RowColumn => {
+    const { others = [], ...taken } = chooseColumn(source, own, name);
+    if (others.length > 0) notifyAll([describeNamesakes(taken, others)]);
+    return taken;
+  };
   const rules = fills?.map(({ column, field }) => ({ column: choose(column), field })) ?? [];
   const fill =
     rules.length === 0
@@ -112,6 +117,11 @@ export async function open(
   const opened = { job, context, closer, spoolFolder, source, format, column, fill, notes };
   const readDomain = createDomainReader({ ...settings, column });
   return { ...opened, readDomain, ours, earlier, reading, ...started };
+}
+
+function describeNamesakes({ index, name }: RowColumn, others: readonly RowColumn[]): string {
+  const places = others.map((other) => other.index + 1).join(', ');
+  return `Several columns are called '${shorten(name)}': column ${index + 1} is taken, and not column ${places}; rename it to have another.`;
 }
 
 function describeNoHeader({ columns }: RowFormat): string {

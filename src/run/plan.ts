@@ -131,8 +131,8 @@ async function readRows(
       countShape(freshShapes, head.shapeId, rows);
       if (sizeBytes === 0) return 'known';
       if (!comparesRows) return { kind: 'written', sizeBytes, fields: 1, text: '' };
-      const told = noteOfWritten(note, head.fetchedAtMs);
-      return { kind: 'written', sizeBytes, fields: 1, text: domain, note: told };
+      const written = noteOfWritten(note, head.fetchedAtMs);
+      return { kind: 'written', sizeBytes, fields: 1, text: domain, note: written };
     },
     onBatch: ready?.rows.flush,
     notes: list.notes,

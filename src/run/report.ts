@@ -43,15 +43,15 @@ export async function runWithReport(
         ...end,
       });
       files ??= await openReportFiles(paths ?? [], undefined);
-      return await files.write(report, tellOfFailure);
+      return await files.write(report, reportFailure);
     } catch (error) {
-      tellOfFailure(error);
+      reportFailure(error);
       return [];
     }
   }
 
   /** Only a notice, because the rows are in their places, or there is a more important error. */
-  function tellOfFailure(error: unknown): void {
+  function reportFailure(error: unknown): void {
     const message = `There is no report: ${describeError(error)}`;
     context.onEvent({ type: 'notice', message });
   }

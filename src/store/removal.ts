@@ -3,23 +3,8 @@ import type { Database } from 'lmdb';
 import type { Shape } from '../brand/shape.ts';
 import { decodeHead, readTable, timeIn } from './entries.ts';
 import { forgetSavedColumns, pruneSavedColumns } from './saved-columns.ts';
+import type { Deleted, Pruned } from './stats.ts';
 import { endpointIdsIn, keyOf, type StoreTables } from './tables.ts';
-
-/** The counts of what was removed, or would be in a dry run. */
-export interface Pruned {
-  readonly answers: number;
-  readonly failures: number;
-  /** Notes of domains that no run has got to since. */
-  readonly leftOver: number;
-  /** Notes of logos of domains that no longer have an answer. Their files stay. */
-  readonly logos: number;
-}
-
-/** The counts of what was deleted, or would be in a dry run. */
-export interface Deleted extends Pruned {
-  /** The domains that the store had nothing of. */
-  readonly unknown: readonly string[];
-}
 
 export interface PruneOptions {
   /**

@@ -211,12 +211,17 @@ function describeCost({ bill, cost = 0, price }: Pick<Plan, 'bill' | 'cost' | 'p
 function oddities(plan: Plan): readonly string[] {
   const { raggedRows, shortRows, firstShiftedLine, blankLines, blankRows } = plan;
   const shifted = plan.invalidByReason['too_many_cells'] ?? 0;
+  const torn = plan.invalidByReason['torn_row'] ?? 0;
   const long = raggedRows - shortRows - shifted;
+  const short = shortRows - torn;
+  const first = `the first in line ${firstShiftedLine}`;
   return [
     shifted > 0 &&
-      `${countOf(shifted, 'row')} with more cells than the header, not looked up because the domain may be in another column, the first in line ${firstShiftedLine}; quote texts that hold a delimiter`,
+      `${countOf(shifted, 'row')} with more cells than the header, not looked up because the domain may be in another column, ${first}; quote texts that hold a delimiter`,
+    torn > 0 &&
+      `${countOf(torn, 'row')} torn off the one above by a line break, not looked up because the domain is in another column${shifted > 0 ? '' : `, ${first}`}; quote texts that hold a line break`,
     long > 0 && `${countOf(long, 'row')} with more cells than the header, kept as they are`,
-    shortRows > 0 && `${countOf(shortRows, 'row')} with fewer cells than the header, filled up`,
+    short > 0 && `${countOf(short, 'row')} with fewer cells than the header, filled up`,
     blankLines > 0 && `${countOf(blankLines, 'blank line')} left out`,
     blankRows > 0 && `${countOf(blankRows, 'row')} of nothing but delimiters, kept as they are`,
   ].filter((line) => line !== false);

@@ -61,6 +61,10 @@ const REASONS: Readonly<Record<string, ReasonWords>> = {
     advice:
       'The row has more cells than the header, so the domain may be in another column. Quote the text that holds a delimiter.',
   },
+  torn_row: {
+    advice:
+      'The row is the rest of the one above, so its cells are in other columns. Quote the text that holds a line break.',
+  },
   shared_host: {
     advice:
       'The cell leads to a page on a host that many share, such as a social network, which says nothing about a company. Put its domain there, or give --keep-shared-hosts.',
@@ -182,6 +186,11 @@ export const MISDIRECTIONS: Readonly<
     first:
       'The first calls were all answered 200 with something that is no JSON object, such as a page for people: check --base-url, and whether a proxy or a login stands between.',
     one: 'The answer was 200 with something that is no JSON object, such as a page for people: check --base-url, and whether a proxy or a login stands between.',
+  },
+  broken_body: {
+    first:
+      'The first calls were all answered 200 with a body that broke off, or is not packed as its Content-Encoding says: ask the makers of the API, or whoever runs the proxy in front of it, and check --base-url.',
+    one: 'The answer was 200 with a body that broke off, or is not packed as its Content-Encoding says: ask the makers of the API, or whoever runs the proxy in front of it.',
   },
   redirect_to_another_origin: {
     first:

@@ -1,7 +1,7 @@
 import type { Queue } from 'bullmq';
 import { z } from 'zod';
 import { inTime, NoAnswerError } from '../common/lifetime.ts';
-import type { FoundWorker } from '../queue/bullmq/chunks/presence.ts';
+import type { FoundWorker } from '../queue/bullmq/chunks/heartbeats.ts';
 import {
   askRun,
   findGroups,
@@ -80,7 +80,7 @@ export function showQueue({ redis, lookups, now = Date.now }: ShowQueueOptions):
     for (const id of states.keys()) if (!there.has(id)) states.delete(id);
     const unreadable = announced.length - runs.length;
     return {
-      runs: withdrawOldRetries(runs),
+      runs: dropOldRetries(runs),
       trouble: unreadable === 0 ? undefined : describeUnreadable(unreadable),
     };
   }
@@ -131,7 +131,7 @@ function describeUnreadable(runs: number): string {
 }
 
 /** Offers a retry only for the latest of the runs of a scheduled job. */
-function withdrawOldRetries(runs: readonly RunState[]): readonly RunState[] {
+function dropOldRetries(runs: readonly RunState[]): readonly RunState[] {
   return runs.map((run) => {
     const { schedule, phase, startedAtMs } = run;
     if (!schedule || phase !== 'ended' || run.actions.length === 0) return run;

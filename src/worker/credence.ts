@@ -398,19 +398,21 @@ function createVoices(): Voices {
     const isOtherRefusal = isOther && writer.server !== '';
     switch (kind) {
       case 'not_found':
-        return isText || isOther || (hasMissed() && !writer.names.some((name) => names.has(name)));
+        return (
+          isText || isOther || (hasMissed() && !namesOf(writer).some((name) => names.has(name)))
+        );
       case 'invalid_response':
         return isText;
       case 'rejected':
       case 'forbidden':
         // A refusal in plain words may well be the API's, unless it has said no in JSON before.
-        return isOtherRefusal || (isText && hasMissed() && names.size > 0);
+        return isOtherRefusal || (isText && hasMissed());
       default:
         return isOtherRefusal;
     }
   }
 
-  /** Whether it is known how the API says that a domain is unknown. */
+  /** Whether it is known how the API says in JSON that a domain is unknown. */
   function hasMissed(): boolean {
     return misses >= ENOUGH_TO_LEARN;
   }
@@ -437,10 +439,12 @@ function createVoices(): Voices {
         goodAnswers += 1;
         if (servers.size < MOST_REMEMBERED) servers.add(writer.server);
       } else if (kind === 'not_found') {
-        misses += 1;
+        if (writer.form === 'json') {
+          misses += 1;
+          for (const name of namesOf(writer)) if (names.size < MOST_REMEMBERED) names.add(name);
+        }
         // Beside good answers among the first calls, a page is how this API says it.
         if (!isHeard && isForPeople(answer)) own.add(voiceOf(kind, writer));
-        for (const name of writer.names) if (names.size < MOST_REMEMBERED) names.add(name);
       } else if (isHeard && kind === 'try_again' && writer.form !== 'page') {
         const voice = taken.get(writer);
         if (voice === undefined) return;
@@ -454,6 +458,11 @@ function createVoices(): Voices {
       }
     },
   };
+}
+
+/** The names of a JSON answer. One without any, such as `{}`, is a way to speak, too. */
+function namesOf({ names }: Writer): readonly string[] {
+  return names.length > 0 ? names : [''];
 }
 
 const CAN_BE_FOREIGN: ReadonlySet<Answer['kind']> = new Set([

@@ -72,7 +72,11 @@ describe('a found answer', () => {
     async (charset) => {
       const bytes = Buffer.from('{"name":"Zo\u00EB"}', 'latin1');
       const { url } = await useScriptedServer(respond(typeOf(charset), bytes));
-      expect(await useClient(url).ask()).toMatchObject(INVALID);
+      expect(await useClient(url).ask()).toMatchObject({
+        kind: 'invalid_response',
+        isWhole: true,
+        reason: 'no UTF-8: byte EB at 12',
+      });
     },
   );
 

@@ -173,6 +173,24 @@ describe('a refusal says in its body that calls were too many', () => {
     });
   });
 
+  it.each([
+    [403, '{"error_code":"USAGE_EXCEEDED"}'],
+    [401, '{"error_code":"USAGE_EXCEEDED"}'],
+    [422, '{"error":{"code":"quota_reached","message":"no"}}'],
+    [422, '{"error":"You have insufficient credits"}'],
+    [403, '{"message":"You do not have enough credits"}'],
+    [400, 'Monthly quota exceeded'],
+    [403, 'out of credits'],
+    [403, '{"type":"over_quota"}'],
+    [200, '{"error":"credits used up"}'],
+  ])('or that the quota is used up: %i %s', (status, body) => {
+    expect(judgeOf(status, body)).toMatchObject({
+      kind: 'quota_used_up',
+      httpStatus: status,
+      reason: body,
+    });
+  });
+
   it('a page with 202 is none of a lookup that was accepted', () => {
     expect(judgeOf(202, '<html>')).toMatchObject({ kind: 'invalid_response', sign: 'no_json' });
   });
@@ -192,6 +210,9 @@ describe('a refusal says in its body that calls were too many', () => {
   it.each([
     [403, '{"message":"no","docs":"https://api.example/rate-limit-exceeded"}', 'forbidden'],
     [422, 'too many letters in this name', 'rejected'],
+    [422, 'no accredited company', 'rejected'],
+    [403, '{"error":"this domain was reached before, see your usage"}', 'forbidden'],
+    [429, 'quota exceeded', 'throttled'],
     [404, 'too many requests', 'not_found'],
     [500, 'too many requests', 'try_again'],
   ])('or not: %i %s', (status, body, kind) => {
@@ -255,7 +276,7 @@ describe('a body that should be a record', () => {
       'broken off',
       { bodyError: new Error('gone') },
       '{}',
-      { sign: 'no_json', reason: 'invalid_response' },
+      { sign: 'broken_body', reason: 'invalid_response' },
     ],
     [
       'packed strangely',
@@ -275,6 +296,25 @@ describe('a body that should be a record', () => {
     ['a list', {}, '[1]', { reason: 'no JSON object', isWhole: true, writer: { form: 'json' } }],
   ])('may be %s', (_, more, body, expected) => {
     expect(judgeOf(200, body, more)).toMatchObject(expected);
+  });
+
+  it.each([
+    ['with a mark', Buffer.from('\uFEFF{"name":"Ä"}', 'utf16le')],
+    ['without', Buffer.from('{"name":"Ä"}', 'utf16le')],
+    ['big-endian with a mark', Buffer.from('\uFEFF{"name":"Ä"}', 'utf16le').swap16()],
+    ['big-endian without', Buffer.from('{"name":"Ä"}', 'utf16le').swap16()],
+  ])('may be in UTF-16 that nobody names: %s', (_, body) => {
+    for (const type of ['application/json', 'application/json; charset=utf-8']) {
+      expect(judgeOf(200, body, { type })).toMatchObject({ kind: 'found', json: '{"name":"Ä"}' });
+    }
+  });
+
+  it('in a charset that nobody names came whole, and will be the same the next time', () => {
+    expect(judgeOf(200, Buffer.from('{"name":"Käse"}\n', 'latin1'))).toMatchObject({
+      kind: 'invalid_response',
+      isWhole: true,
+      reason: 'no UTF-8: byte E4 at 11',
+    });
   });
 
   it('that was cut off before it was sent, or cannot be read, did not come whole', () => {

@@ -1,3 +1,4 @@
+import { getEventListeners } from 'node:events';
 import { describe, expect, it } from 'vitest';
 import { createRunControl } from '../../src/common/run-control.ts';
 
@@ -16,6 +17,21 @@ describe('whileOpen', () => {
     expect(isThrough).toBe(false);
     control.resume();
     await through;
+  });
+
+  it('leaves no listener at the signal, whichever ends it', async () => {
+    const control = createRunControl();
+    const stop = new AbortController();
+    control.pause();
+    const resumed = control.whileOpen(stop.signal);
+    control.resume();
+    await resumed;
+    expect(getEventListeners(stop.signal, 'abort')).toEqual([]);
+    control.pause();
+    const through = control.whileOpen(stop.signal);
+    stop.abort(new Error('stopped'));
+    await expect(through).rejects.toThrow('stopped');
+    expect(getEventListeners(stop.signal, 'abort')).toEqual([]);
   });
 
   it('gives up when its signal fires', async () => {

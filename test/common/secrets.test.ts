@@ -305,7 +305,34 @@ describe('a secret of an answer', () => {
     expect(text('a&sol;abcd')).toBe('a&[redacted]');
     expect(createRedactor(['t;abc/d']).text(String.raw`a&lt;abc\/d`)).toBe('a&l[redacted]');
     expect(text(String.raw`C:\nabc%252Fdefg`)).toBe(String.raw`C:\[redacted]`);
+    expect(createRedactor(['1D1Acr1c']).text(String.raw`\u0041D1%41cr1c`)).toBe(
+      String.raw`\u004[redacted]`,
+    );
+    expect(createRedactor(['eer87ru/6']).text('&#x2ee%7287ru/6')).toBe('&#x2[redacted]');
     expect(text(`50%${btoa('31%3A61%3A62%3A63%3A2f%3A64%3A65%3A66%3A67')}`)).toBe('50%[redacted]');
+  });
+
+  it('is found behind any beginning of an escape, with any escape in it', () => {
+    const begun = ['\\', String.raw`\u00`, String.raw`\u004`, String.raw`\x4`, String.raw`\u{6`]
+      .concat(['%', '%4', '%u00', '%25', '&', '&#4', '&#x2', '&lt', '&am', '&sol', '%5C', '&#92'])
+      .flatMap((one) => [one, `${one}${one}`]);
+    const ways = names.filter((name) => /all of it|JavaScript|decimal/.test(name));
+    const hex = fc.stringMatching(/^[a-f0-9ntux/+=.;]{8,16}$/).filter(isKey);
+    fc.assert(
+      fc.property(
+        fc.oneof(hex, key),
+        fc.constantFrom(...begun),
+        fc.constantFrom(...ways),
+        fc.nat(),
+        (aKey, start, way, place) => {
+          const at = 1 + (place % (aKey.length - 1));
+          const escaped = write(aKey.charAt(at), [way]);
+          const said = `x ${start}${aKey.slice(0, at)}${escaped}${aKey.slice(at + 1)} y`;
+          expect(createRedactor([aKey]).text(said)).toContain('[redacted]');
+        },
+      ),
+      { numRuns: 1_000 },
+    );
   });
 
   it('is found when the text ends within it', () => {
@@ -346,6 +373,17 @@ describe('a secret of an answer', () => {
     expect(text(long.slice(0, 5_000))).toBe(long.slice(0, 5_000));
     const alike = `${'ab'.repeat(20)}xyz`;
     expect(createRedactor([alike]).text(`ab${alike}`)).toBe('ab[redacted]');
+  });
+
+  it('is found in hex whatever stands behind it', () => {
+    const ended = 'sk_live/40'; // in 0x30
+    const { text } = createRedactor([ended]);
+    for (const between of [', ', ' ', '']) {
+      const hex = each(ended, (code) => `0x${code.toString(16)}`, between);
+      for (const after of [' X', ' x1', ' x1f', ' 0', '']) {
+        expect(text(`key ${hex}${after}`), `${between}|${after}`).toContain('[redacted]');
+      }
+    }
   });
 
   it('is found when it is all that there is', () => {

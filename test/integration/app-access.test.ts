@@ -68,6 +68,19 @@ describe('the page of brandfill app', () => {
     expect(await of({ origin: app.url })).toBe(200);
   });
 
+  it('shows what happens to fifty tabs and no more, also when all open at once', async () => {
+    const app = await startAppIn(openFolder());
+    const tabs = await Promise.all(
+      Array.from({ length: 60 }, async () => {
+        return await request(`${app.url}/api/events`, { headers: { cookie: app.cookie } });
+      }),
+    );
+    const count = (status: number): number =>
+      tabs.filter(({ statusCode }) => statusCode === status).length;
+    expect([count(200), count(503)]).toEqual([50, 10]);
+    for (const { body } of tabs) body.on('error', () => {}).destroy();
+  });
+
   it('never gives the key away, and keeps it only when asked to, for its owner alone', async () => {
     const api = await openApi({ auth: { scheme: 'bearer', key: KEY } });
     const folder = openFolder();

@@ -5,8 +5,8 @@ import {
   findStopNotice,
   publishStopNotice,
   readWorkers,
-} from '../../src/queue/bullmq/chunks/presence.ts';
-import { type OutcomesData } from '../../src/queue/bullmq/contract.ts';
+} from '../../src/queue/bullmq/chunks/heartbeats.ts';
+import type { OutcomesData } from '../../src/queue/bullmq/contract.ts';
 import {
   createQueueReader,
   openQueueServer,
@@ -14,7 +14,7 @@ import {
   withScheduleQueue,
 } from '../../src/queue/bullmq/index.ts';
 import { LOOKUPS_QUEUE, OUTCOMES_QUEUE } from '../../src/queue/bullmq/names.ts';
-import { type RedisServer } from '../../src/queue/bullmq/server/redis.ts';
+import type { RedisServer } from '../../src/queue/bullmq/server/redis.ts';
 import { createGate } from '../support/gate.ts';
 import { type TestRedis, useRedis } from '../support/redis.ts';
 import { shiftClock } from '../support/shift-clock.ts';

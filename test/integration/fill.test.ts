@@ -40,6 +40,25 @@ describe('--fill', () => {
     expect(folder.read('list.failures.csv')).toMatch(/\r\nc\.com;;;3;.*\r\n-;;;5;/);
   });
 
+  it('tells that a name occurs twice', async () => {
+    const folder = openList('domain,City,City\na.com,,\n');
+    const { url } = await openScripted(ANSWERS);
+    const messages: string[] = [];
+    await enrichIn(folder, {
+      input: 'list.csv',
+      baseUrl: url,
+      fields: 'name=name',
+      fill: { city: 'at.city' },
+      onEvent: (event) => {
+        if (event.type === 'notice') messages.push(event.message);
+      },
+    });
+    expect(folder.read('list.enriched.csv')).toContain('a.com,Oslo; N,,a.com');
+    expect(messages).toContain(
+      "Several columns are called 'City': column 2 is taken, and not column 3; rename it to have another.",
+    );
+  });
+
   it('gives objects what they lack', async () => {
     const folder = openFolder();
     const list = '{"domain":"a.com","n":1.0}\n{"domain":"b.com","city":null}\n{"domain":"c.com"}\n';

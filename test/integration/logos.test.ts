@@ -336,4 +336,28 @@ describe('fetching logos', () => {
       logos: { saved: 0, missing: 3, reasons: { not_asked: 3 } },
     });
   });
+
+  it('is over when it is over: whoever stops later hears nothing of it', async () => {
+    const folder = openFolder();
+    const pictures = await openPictures({ '/a.com': PNG });
+    const api = await openScripted(answers({ 'a.com': `${pictures.url}/a.com` }));
+    folder.write('list.csv', listOf(['a.com']));
+    const stop = new AbortController();
+    const said: string[] = [];
+    const { summary } = await enrichIn(folder, {
+      ...OPTIONS,
+      input: 'list.csv',
+      baseUrl: api.url,
+      logos: folder.at('pictures'),
+      logoAllow: [pictures.host],
+      signal: stop.signal,
+      onEvent: (event) => {
+        if (event.type === 'writing' || event.type === 'rows') stop.abort();
+        if (event.type === 'notice') said.push(event.message);
+      },
+    });
+    stop.abort();
+    expect(summary.logos).toMatchObject({ saved: 1 });
+    expect(said.filter((message) => message.startsWith('Interrupted'))).toEqual([]);
+  });
 });

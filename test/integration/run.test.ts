@@ -66,6 +66,33 @@ describe('brandfill run', () => {
       expect(stderr).toContain(`as jobs/job.yaml says, and ${warning}: read it before you run it`);
   });
 
+  it.each([
+    [0o1777, false],
+    [0o777, true],
+  ])('warns of a file that others can put another in place of: %o', async (mode, isWarned) => {
+    const api = await openScripted({});
+    const folder = openJob(`{ input: ../list.csv, baseUrl: ${api.url}, out: out.csv }`);
+    chmodSync(folder.at('jobs'), mode);
+    const { code, stderr } = await runJob(folder);
+    expect(code).toBe(0);
+    const warning = 'and every user of this machine can put another file in its place';
+    expect(stderr.includes(warning)).toBe(isWarned);
+  });
+
+  it('warns of a profile that others can change, for that says where the credential goes', async () => {
+    const api = await openScripted({});
+    const folder = openJob(`{ input: ../list.csv, api: own.yaml, out: out.csv }`);
+    const profile = `{ request: { baseUrl: ${api.url}, path: '/v1/brand?domain={domain}' } }`;
+    chmodSync(folder.write('jobs/own.yaml', profile), 0o646);
+    const { code, stderr } = await runJob(folder);
+    expect(code).toBe(0);
+    expect(stderr).toMatch(
+      /A profile names a credential and where it is sent, as \S*own\.yaml does, and every user of this machine can change it/,
+    );
+    chmodSync(folder.at('jobs/own.yaml'), 0o644);
+    expect((await runJob(folder)).stderr).not.toContain('A profile names');
+  });
+
   it.runIf(process.getuid?.() === 0)('warns of a file of another user', async () => {
     const api = await openScripted({});
     const folder = openJob(`{ input: ../list.csv, baseUrl: ${api.url}, out: out.csv }`);

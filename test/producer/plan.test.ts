@@ -95,6 +95,29 @@ describe('makePlan', () => {
     });
   });
 
+  it('does not look up the rest of a row that a line end in a text has torn', async () => {
+    const torn = await plan(
+      'name,city,domain,partner\nAcme,Ulm,acme.com,x.com\nCora,Jena\nNord,cora.de,p.com\nDelta\nInc\n,Bonn,d.com,p.com\nE\n\nF,Kiel\nHolm,e.com,p.com\n',
+    );
+    expect(torn.rows.map(({ kind, text }) => `${kind} ${text}`)).toEqual([
+      'due acme.com',
+      'invalid empty',
+      'invalid torn_row',
+      'invalid empty',
+      'invalid empty',
+      'due d.com',
+      'invalid empty',
+      'blank ',
+      'invalid empty',
+      'invalid torn_row',
+    ]);
+    expect(torn.made).toMatchObject({ shortRows: 7, firstShiftedLine: 4 });
+    // Rows without the blank cells at their end.
+    const short =
+      'name,city,domain,a,b,c\nA,Ulm\nB,Bonn,b.com,1,2\nC,Jena\nD,Kiel,d.com\nE,Ulm,e.com\n';
+    expect((await plan(short)).made).toMatchObject({ uniqueDomains: 3, shortRows: 5 });
+  });
+
   it('takes domains of one registrable part for one, if asked to', async () => {
     const text = 'domain,n\na.acme.co.uk,1\nb.acme.co.uk,2\n';
     expect((await plan(text)).made.uniqueDomains).toBe(2);

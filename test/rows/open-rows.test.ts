@@ -24,7 +24,9 @@ describe('openRows', () => {
   it('refuses a JSON array, and says how to make lines of it', () => {
     expect(() => kindOf('list.json', '[{"a":1}]')).toThrow(/JSON array.*jq/);
     expect(() => kindOf('list.csv', '[\n  {"a":1}\n]')).toThrow(/JSON array.*jq/);
-    expect(kindOf('list.csv', '[id],[domain]\n1,acme.com\n')).toBe('CSV');
+    for (const name of ['list.csv', 'list.txt']) {
+      expect(kindOf(name, '[id],[domain]\n1,acme.com\n')).toBe('CSV');
+    }
   });
 
   it.each(['list.csv', 'list.tsv.gz'])('refuses %s that is JSONL by the wrong name', (name) => {
@@ -37,6 +39,8 @@ describe('openRows', () => {
     ['list.xls', '<html xmlns:x="urn:schemas-microsoft-com:office:excel">\n', /a web page.*XLSX/],
     ['list.csv', '\n<!DOCTYPE html>\n<title>Sign in</title>', /a web page.*download/],
     ['list.xls', '<table border=1><tr><td>domain', /a web page/],
+    ['list.url', '[InternetShortcut]\r\nURL=https://acme.com/\r\n', /only a link/],
+    ['list.gsheet', '{"url":"https://docs.google.com/open?id=1","doc_id":"1"}', /only a link/],
     ['list.xls', '<?xml version="1.0"?>\n<?mso-application progid="Excel.Sheet"?>', /XML; open it/],
   ])('refuses %s that is %j', (name, content, expected) => {
     expect(() => kindOf(name, content)).toThrow(expected);

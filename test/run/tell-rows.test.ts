@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { createRowTeller } from '../../src/run/join.ts';
+import { createRowReporter } from '../../src/run/join.ts';
 import { createRunTime } from '../../src/run/open.ts';
 import type { RunEvent } from '../../src/watch/events.ts';
 
@@ -8,12 +8,16 @@ function write(batches: number, batchMs: number): readonly RunEvent[] {
   const told: RunEvent[] = [];
   let nowMs = 500;
   const total = batches * 10;
-  const teller = createRowTeller({ total, onEvent: (event) => told.push(event), now: () => nowMs });
+  const reporter = createRowReporter({
+    total,
+    onEvent: (event) => told.push(event),
+    now: () => nowMs,
+  });
   for (let batch = 0; batch < batches; batch += 1) {
     nowMs += batchMs;
-    teller.add(10);
+    reporter.add(10);
   }
-  teller.end();
+  reporter.end();
   return told;
 }
 

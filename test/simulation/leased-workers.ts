@@ -78,8 +78,8 @@ function startWorker(world: World, { shared, callers, name }: Setting): void {
     time.at(nowMs + ROUND_TRIP_MS, letThrough);
   }
 
-  const isHeldUp = ({ used, heldUp }: StartCounts): boolean =>
-    shared.pace.phase === 'starting' && heldUp > HELD_UP_SHARE * used;
+  const isHeldUp = ({ used, delayed }: StartCounts): boolean =>
+    shared.pace.phase === 'starting' && delayed > HELD_UP_SHARE * used;
 
   function dropLate(): void {
     const nowMs = time.nowMs();

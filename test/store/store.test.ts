@@ -45,6 +45,18 @@ describe('the store', () => {
     check(await useStore(folder));
   });
 
+  it('is flushed once all is on the disk that was put, also what nobody waits for', async () => {
+    const store = await useStore(useTempFolder());
+    let count = 0;
+    for (const domain of ['acme.com', 'bolt.com']) {
+      void store.put(outcomeOf(domain), []).then(() => {
+        count += 1;
+      });
+    }
+    await store.flush();
+    expect(count).toBe(2);
+  });
+
   it('keeps the shape of an answer', async () => {
     const folder = useTempFolder();
     const shape = [['name'], ['links', 'home page'], ['a.b']];

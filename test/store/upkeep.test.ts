@@ -8,7 +8,7 @@ import { openExportOutput } from '../../src/commands/store.ts';
 import { importStore } from '../../src/commands/store-import.ts';
 import { putNewer, readEntries } from '../../src/store/entries.ts';
 import { deleteDomains, pruneTables } from '../../src/store/removal.ts';
-import { countStore } from '../../src/store/stats.ts';
+import { countStore } from '../../src/store/count-store.ts';
 import { type OutcomeStore, openStore } from '../../src/store/store.ts';
 import { openTables, type StoreTables } from '../../src/store/tables.ts';
 import { openFilesIn } from '../support/descriptors.ts';

@@ -82,6 +82,15 @@ describe('describePlan', () => {
     ]);
   });
 
+  it('tells rows that were torn', () => {
+    const odd = { raggedRows: 3, shortRows: 3, firstShiftedLine: 4 };
+    const invalidByReason = { torn_row: 1 };
+    expect(describePlan({ ...PLAN, ...odd, invalidByReason }).slice(1)).toEqual([
+      '1 row torn off the one above by a line break, not looked up because the domain is in another column, the first in line 4; quote texts that hold a line break',
+      '2 rows with fewer cells than the header, filled up',
+    ]);
+  });
+
   it('names rows of a workbook as spreadsheet programs count them', () => {
     const invalidExamples = [{ row: 1_197, sheetRow: 1_201, reason: 'empty', cell: '' }];
     expect(describePlan({ ...PLAN, ...INVALID, invalidExamples })[1]).toBe(

@@ -42,15 +42,15 @@ const LIST = { name: 'big.csv', sizeBytes: 2_000_000_000 };
 it('says how far a long reading is, ever less often, until something else does', () => {
   const notices: string[] = [];
   let nowMs = 500;
-  const teller = createReadingReporter({
+  const reporter = createReadingReporter({
     onNotice: (message) => notices.push(message),
     now: () => nowMs,
   });
   for (const seconds of [1, 9.9, 10, 11, 19, 20, 39, 41, 100]) {
     nowMs = 500 + seconds * 1_000;
     const fileBytes = seconds * 10_000_000;
-    teller.onRead({ ...LIST, fileBytes, plainBytes: fileBytes });
-    if (seconds === 41) teller.end();
+    reporter.onRead({ ...LIST, fileBytes, plainBytes: fileBytes });
+    if (seconds === 41) reporter.end();
   }
   expect(notices).toEqual([
     'Reading big.csv: 5% of it, 100 MB so far.',

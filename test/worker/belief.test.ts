@@ -106,6 +106,20 @@ describe('an answer in mid-run is the API’s own', () => {
     expect(kindOf(answer)).toBe(isOwn ? answer.kind : 'try_again');
   });
 
+  it('when it says always in JSON without a name that a domain is unknown, such as {}', () => {
+    const { times, kindOf } = openJudge();
+    const nameless = unknown(writer('json', 'api', []));
+    times(5, nameless);
+    expect(kindOf(nameless)).toBe('not_found');
+    expect(kindOf(unknown(writer('json', 'api', ['message'])))).toBe('try_again');
+  });
+
+  it('when it says nothing with 404 but for once', () => {
+    const { times, kindOf } = openJudge();
+    times(9, unknown(writer('empty')));
+    expect(kindOf(unknown(writer('json', 'api', ['error'])))).toBe('not_found');
+  });
+
   it('when it spoke so among the first calls, and for people; to the same effect, and no other', () => {
     const { end, times, kindOf } = openJudge();
     end(page());

@@ -31,7 +31,7 @@ export interface ChangesOptions {
   /** The domain comes first. */
   readonly columns: readonly ComparedColumn[];
   /** Whether a missing column was dropped by the API rather than by the user. */
-  readonly tellsLost: boolean;
+  readonly reportsLost: boolean;
   readonly onNotice: (message: string) => void;
 }
 
@@ -42,7 +42,7 @@ export interface ChangesOptions {
  * @throws BrandfillError `UNWRITABLE_OUTPUT`
  */
 export async function openChanges(options: ChangesOptions): Promise<Changes> {
-  const { manifest: path, columns, tellsLost, onNotice } = options;
+  const { manifest: path, columns, reportsLost, onNotice } = options;
   const found = openManifest(path);
   if (found === 'damaged') {
     onNotice(
@@ -50,7 +50,7 @@ export async function openChanges(options: ChangesOptions): Promise<Changes> {
     );
   }
   const before = found === 'damaged' ? undefined : found;
-  const layout = layoutOf(columns, before, tellsLost);
+  const layout = layoutOf(columns, before, reportsLost);
   const after = await openManifestWriter(path, layout, columns.length).catch(
     async (error: unknown) => {
       await before?.close();

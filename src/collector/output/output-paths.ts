@@ -267,8 +267,8 @@ export function delimiterOfOutput(path: string): string {
 function extensionBeside(own: string, { kind, extension }: RowFormat): string {
   const bare = own.toLowerCase().replace(/\.gz$/, '');
   const isOther = OTHER_WORKBOOKS.has(bare) || OTHER_TABLES.has(bare) || OTHER_PACKING.has(bare);
-  const told = KINDS[bare] ?? (kind === 'xlsx' || isOther ? undefined : kind);
-  return own !== '' && told === kind ? own : extension;
+  const named = KINDS[bare] ?? (kind === 'xlsx' || isOther ? undefined : kind);
+  return own !== '' && named === kind ? own : extension;
 }
 
 /**

@@ -1,7 +1,7 @@
 import type { Extent, RowColumn, RowFormat, RowWriter } from '../../rows/row-format.ts';
 import type { SheetCell } from '../../rows/xlsx/cell.ts';
 import { columnsOf } from '../../rows/xlsx/cell-ref.ts';
-import { withRowsAside } from '../../rows/xlsx/row-line.ts';
+import { withUnlistedRows } from '../../rows/xlsx/row-line.ts';
 import {
   createInPlaceWriter,
   createNewSheetWriter,
@@ -89,9 +89,10 @@ export function createWorkbookFile({
           : createSheetOfList(table);
       const rows = await createPackedText(spoolFolder);
       sheets.push({ name, writer, rows });
-      const aside = isList ? workbook?.aside : undefined;
+      const unlisted = isList ? workbook?.unlisted : undefined;
       const write = async (bytes: Buffer): Promise<void> => {
-        if (aside) for await (const piece of withRowsAside(bytes, aside)) await rows.write(piece);
+        if (unlisted)
+          for await (const piece of withUnlistedRows(bytes, unlisted)) await rows.write(piece);
         else await rows.write(bytes);
       };
       await write(Buffer.from(writer.header));

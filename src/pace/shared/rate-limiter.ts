@@ -65,7 +65,7 @@ const UNUSED_SHARE = 0.05;
  * of them, they are held up although the rate would be enough. While no limit was reached, that
  * counts as using up the rate.
  */
-const HELD_UP_SHARE = 0.1;
+const DELAYED_SHARE = 0.1;
 /** Other workers may write first again and again; the next exchange comes soon enough. */
 const MOST_TRIES = 5;
 const CLOSE_MS = 1_000;
@@ -184,13 +184,13 @@ export function createSharedRateLimiter(options: SharedRateLimiterOptions): Shar
   }
 
   async function step(): Promise<void> {
-    const told = news.take();
+    const unsent = news.take();
     try {
-      if (await tell(told)) return;
+      if (await send(unsent)) return;
     } catch {
       // The state cannot be reached. News is kept for the next exchange; start times run out.
     }
-    news.keep(told);
+    news.keep(unsent);
   }
 
   async function sayGoodbye(): Promise<void> {
@@ -199,7 +199,7 @@ export function createSharedRateLimiter(options: SharedRateLimiterOptions): Shar
   }
 
   /** Returns false when other workers wrote first each time. */
-  async function tell(told: CallNews): Promise<boolean> {
+  async function send(unsent: CallNews): Promise<boolean> {
     const throttlesBefore = throttles;
     let reading: Reading | undefined = await inTime(ANSWER_MS, stored.read());
     for (let tries = 0; tries < MOST_TRIES; tries += 1) {
@@ -207,7 +207,7 @@ export function createSharedRateLimiter(options: SharedRateLimiterOptions): Shar
       aheadMs = nowMs - clock.nowMs();
       cameMs ??= nowMs;
       const shared = readSharedPace(state, { nowMs, rate, startRate });
-      const newsNow = newsOf(told);
+      const newsNow = newsOf(unsent);
       const before = starts.counts;
       const taken = takeLease(shared, newsNow, nowMs);
       const written: Promise<Reading | undefined> = stored.write({
@@ -228,11 +228,11 @@ export function createSharedRateLimiter(options: SharedRateLimiterOptions): Shar
     return false;
   }
 
-  function newsOf(told: CallNews): WorkerNews {
+  function newsOf(unsent: CallNews): WorkerNews {
     const nowMs = clock.nowMs();
     dropLate();
-    const { used, unused, heldUp } = starts.counts;
-    const isHeldUp = known.pace.phase === 'starting' && heldUp > HELD_UP_SHARE * used;
+    const { used, unused, delayed } = starts.counts;
+    const isDelayed = known.pace.phase === 'starting' && delayed > DELAYED_SHARE * used;
     return {
       worker,
       callers,
@@ -241,8 +241,8 @@ export function createSharedRateLimiter(options: SharedRateLimiterOptions): Shar
       isBusy: used > 0,
       isLeaving: isClosed,
       startsMs: starts.all,
-      hasUsedAll: unused <= UNUSED_SHARE * used && (lease.isRateBound || isHeldUp),
-      ...news.inSharedTime(told, aheadMs),
+      hasUsedAll: unused <= UNUSED_SHARE * used && (lease.isRateBound || isDelayed),
+      ...news.inSharedTime(unsent, aheadMs),
     };
   }
 
@@ -268,9 +268,9 @@ export function createSharedRateLimiter(options: SharedRateLimiterOptions): Shar
       await turn;
     },
     restart: (acquiredAtMs) => inFlight.restart(acquiredAtMs, clock.nowMs()),
-    release: ({ kind, sentAtMs, limits, ...told }: CallReport) => {
+    release: ({ kind, sentAtMs, limits, ...stated }: CallReport) => {
       const endedAtMs = clock.nowMs();
-      const retryAfterMs = told.retryAfterMs && Math.min(told.retryAfterMs, LONGEST_SHARED_MS);
+      const retryAfterMs = stated.retryAfterMs && Math.min(stated.retryAfterMs, LONGEST_SHARED_MS);
       const here = inFlight.end(sentAtMs);
       const flying = here + lease.elsewhere;
       // A worker that uses all its permits is at the bound, whatever other workers do at the moment.
@@ -280,7 +280,7 @@ export function createSharedRateLimiter(options: SharedRateLimiterOptions): Shar
         kind,
         sentAtMs,
         retryAfterMs,
-        statedMs: told.retryAfterMs,
+        statedMs: stated.retryAfterMs,
         limits,
         latencyMs: endedAtMs - sentAtMs,
         inFlight: isAtBound ? Math.max(flying, lease.mostInFlight) : flying,
@@ -330,7 +330,7 @@ export interface StartCounts {
   /** Start times that were dropped because no caller came in time. */
   readonly unused: number;
   /** Start times used by callers that had to wait for them. */
-  readonly heldUp: number;
+  readonly delayed: number;
 }
 
 /**
@@ -346,7 +346,7 @@ const LATE_MS = 50;
  */
 export class HeldStarts {
   #startsMs: number[] = [];
-  #counts = { used: 0, unused: 0, heldUp: 0 };
+  #counts = { used: 0, unused: 0, delayed: 0 };
 
   get all(): readonly number[] {
     return this.#startsMs;
@@ -373,7 +373,7 @@ export class HeldStarts {
   countHeldUp(work: () => void): void {
     const before = this.#counts.used;
     work();
-    this.#counts.heldUp += this.#counts.used - before;
+    this.#counts.delayed += this.#counts.used - before;
   }
 
   /** Drops start times that are too late to be used. */
@@ -397,7 +397,7 @@ export class HeldStarts {
    * @param kept how many of the start times were held before
    */
   renew(startsMs: readonly number[], kept: number, before: StartCounts): void {
-    for (const kind of ['used', 'unused', 'heldUp'] as const) this.#counts[kind] -= before[kind];
+    for (const kind of ['used', 'unused', 'delayed'] as const) this.#counts[kind] -= before[kind];
     this.#startsMs = startsMs.slice(Math.min(this.#counts.used + this.#counts.unused, kept));
   }
 }

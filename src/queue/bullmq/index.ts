@@ -7,7 +7,12 @@ export {
   resumeBackfills,
 } from './bulk-lookups.ts';
 export { createSharedCallLedger, createStoredPace } from './call-ledger.ts';
-export { countWorkers, dropStopNotice, publishStopNotice, readWorkers } from './chunks/presence.ts';
+export {
+  countWorkers,
+  dropStopNotice,
+  publishStopNotice,
+  readWorkers,
+} from './chunks/heartbeats.ts';
 export { takeChunks } from './chunks/take-chunks.ts';
 export { LOOKUPS_QUEUE, OUTCOMES_QUEUE } from './names.ts';
 export { createQueueReader, openAllQueues, watchQueuePause } from './queues.ts';

@@ -2,7 +2,7 @@ import { Queue } from 'bullmq';
 import type { OnNotice } from '../../common/errors.ts';
 import type { Closable } from '../../common/lifetime.ts';
 import { startHeartbeat } from '../../common/owner.ts';
-import { countWorkers } from './chunks/presence.ts';
+import { countWorkers } from './chunks/heartbeats.ts';
 import { LOOKUPS_QUEUE, OUTCOMES_QUEUE, PREFIX, QUEUE_OPTIONS } from './names.ts';
 import { scheduleQueueName } from './schedule-queue.ts';
 import { findGroups } from './schedule-worker.ts';

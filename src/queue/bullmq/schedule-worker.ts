@@ -154,7 +154,7 @@ export interface Keeper {
 }
 
 /** Announces a keeper until it is closed. */
-export interface KeeperPresence {
+export interface KeeperHeartbeat {
   close(): Promise<void>;
 }
 
@@ -175,7 +175,7 @@ export async function announceKeeper(
   { name: group, folder }: { readonly name: string; readonly folder: string },
   keeper: Keeper,
   onClock: (aheadMs: number) => void = () => {},
-): Promise<KeeperPresence> {
+): Promise<KeeperHeartbeat> {
   const member = JSON.stringify(keeper);
   const beat = async (): Promise<void> => {
     const now = await timeOf(client);

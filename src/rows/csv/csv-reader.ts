@@ -1,7 +1,7 @@
 import { CsvError, type Options } from 'csv-parse';
 import { BrandfillError } from '../../common/errors.ts';
 import { placeOfByte } from '../encoding/utf8.ts';
-import type { ByteSource, RowColumn, ScannedRow } from '../row-format.ts';
+import type { ByteSource, RowColumn, ScannedRow, Shift } from '../row-format.ts';
 import { skip } from '../source.ts';
 import type { CsvDialect } from './csv-dialect.ts';
 
@@ -368,8 +368,8 @@ interface CsvScanOptions {
   readonly skipBytes: number;
   /** The number of cells that a row should have. */
   readonly width: number;
-  /** Whether a row has so many cells that they may not be under their names. */
-  readonly isShifted: (row: CsvRecord) => boolean;
+  /** Says why the cells of a row may not be under their names. Called for each row, in their order. */
+  readonly findShift: (row: CsvRecord) => Shift['reason'] | undefined;
   /** The number of lines above the list. */
   readonly titleLines: number;
 }
@@ -412,6 +412,7 @@ export async function* scanCsv(
     }
     const fields = isEmptyLine(record) ? 0 : record.length;
     const isNoRow = fields > 0 && isBlankRecord(record, width, delimiter);
+    const reason = isNoRow ? undefined : options.findShift(record);
     batch.push({
       cell: record.cell(domainColumn.index),
       sizeBytes,
@@ -420,7 +421,7 @@ export async function* scanCsv(
       fields,
       others: others.length > 0 ? others.map(({ index }) => record.cell(index)) : undefined,
       isBlank: isNoRow || undefined,
-      shiftedInLine: !isNoRow && options.isShifted(record) ? line : undefined,
+      shifted: reason && { line, reason },
     });
     endBytes = recordEnd;
   }

@@ -4,7 +4,7 @@ import { BrandfillError } from '../../common/errors.ts';
 import { evidenceOf, guessDomainColumn } from '../columns/domain-column.ts';
 import { findHeaderBelowTitle } from '../columns/header-row.ts';
 import { uniqueNames } from '../columns/names.ts';
-import type { RowFormat } from '../row-format.ts';
+import type { RowFormat, Shift } from '../row-format.ts';
 import { describeText, type Source } from '../source.ts';
 import {
   type CsvDialect,
@@ -112,7 +112,7 @@ export function openCsv(source: Source, options: OpenCsvOptions = {}): RowFormat
         skipBytes: headBytes,
         width: columns.length,
         titleLines: skipLines,
-        isShifted: createShiftFinder({
+        findShift: createShiftFinder({
           sampleRows,
           headerFields: noHeader ? undefined : columns.length,
           domainIndex: domainColumn.index,
@@ -393,9 +393,11 @@ interface ShiftOptions {
 }
 
 /**
- * Tells the rows whose domain may be the cell of another column: those with more cells than the
- * header. A delimiter within a text was not quoted, and moved all cells behind it. Rows of well-formed
- * CSV are as long as their header, or shorter where blank cells at the end were left out.
+ * Tells the rows whose domain may be the cell of another column. Those with more cells than the header:
+ * a delimiter within a text was not quoted, and moved all cells behind it. And the rest of a row that
+ * a line end within a text has torn: joined with the short rows above it, it is as long as the header,
+ * and has an address where the domain then is. Other rows are as long as their header, or shorter where
+ * blank cells at the end were left out.
  *
  * Nothing can have moved into the first column. Blank cells at the end are no sign of a shift if
  * most rows have them, or if no column before that of the domain holds addresses.
@@ -404,19 +406,40 @@ function createShiftFinder({
   sampleRows,
   headerFields,
   domainIndex,
-}: ShiftOptions): (row: Pick<CsvRecord, 'length' | 'cell'>) => boolean {
-  if (domainIndex <= 0) return () => false;
+}: ShiftOptions): (row: Pick<CsvRecord, 'length' | 'cell'>) => Shift['reason'] | undefined {
+  if (domainIndex <= 0) return () => undefined;
   const usual = usualFields(sampleRows);
   const fields = headerFields ?? usual ?? Number.POSITIVE_INFINITY;
   let canMistake: boolean | undefined;
-  return (row) => {
-    if (row.length <= fields) return false;
+  /** Cells of the short rows above, joined; 0 below a whole row. */
+  let above = 0;
+
+  function isTorn(row: Pick<CsvRecord, 'length' | 'cell'>): boolean {
+    const joined = above === 0 ? row.length : above + row.length - 1;
+    const place = domainIndex - above + 1;
+    const isRest =
+      above > 1 &&
+      joined === fields &&
+      place >= 0 &&
+      domainIndex < row.length &&
+      evidenceOf([row.cell(place)]).domains > 0;
+    above = joined < fields ? joined : row.length;
+    return isRest;
+  }
+
+  function isTooLong(row: Pick<CsvRecord, 'length' | 'cell'>): boolean {
     for (let index = fields; index < row.length; index += 1) {
       if (row.cell(index).trim() !== '') return true;
     }
     if (row.length <= (usual ?? fields)) return false;
     canMistake ??= holdAddresses(sampleRows, domainIndex);
     return canMistake;
+  }
+
+  return (row) => {
+    if (row.length < fields) return isTorn(row) ? 'torn_row' : undefined;
+    above = 0;
+    return row.length > fields && isTooLong(row) ? 'too_many_cells' : undefined;
   };
 }
 

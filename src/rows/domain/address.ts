@@ -25,6 +25,8 @@ export type InvalidReason =
   | 'free_mail'
   /** not the cell but its row: it has more cells than the header, so they may be shifted */
   | 'too_many_cells'
+  /** not the cell but its row: it is the rest of the one above, torn off by a line end in a text */
+  | 'torn_row'
   /** a page on a host that many share: `facebook.com/acme`, `bit.ly/2xyz` */
   | 'shared_host'
   /** anything else: illegal characters, empty labels, hyphens at the edge of a label */
@@ -72,6 +74,7 @@ const REASONS = [
   'unknown_tld',
   'free_mail',
   'too_many_cells',
+  'torn_row',
   'shared_host',
   'malformed',
 ] as const satisfies readonly InvalidReason[];

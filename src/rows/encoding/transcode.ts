@@ -22,6 +22,14 @@ export async function* transcode(
   const flaw = flawOf(encoding);
   let units = 0;
   for await (const text of decode(read(), encoding)) {
+    const narrow = isUtf16(encoding) ? text.search(appendedNarrow()) : -1;
+    if (narrow !== -1) {
+      const { line } = await placeAfter(upTo(decode(read(), encoding), units + narrow));
+      throw new BrandfillError(
+        'UNREADABLE_INPUT',
+        `Cannot read line ${line} of ${name}: it is not in UTF-16, although the file begins so, as where a program appended to it; save all of it in one encoding.`,
+      );
+    }
     if (flaw.test(text)) {
       const at = units + flaw.find(text);
       const { line, character } = await placeAfter(upTo(decode(read(), encoding), at));
@@ -73,13 +81,32 @@ const HALF = '\ud800';
 const HALVES = /\p{Surrogate}/u;
 const REPLACEMENT = '\ufffd';
 
+function isUtf16({ codec }: Encoding): boolean {
+  return codec === UTF_16_LE.codec || codec === UTF_16_BE.codec;
+}
+
+/**
+ * Two characters of ASCII that were read as one of UTF-16, so often that it is no coincidence, or with
+ * a line end behind them. Chinese has one in four of these.
+ */
+function appendedNarrow(): RegExp {
+  if (narrow) return narrow;
+  const hex = (byte: number): string => byte.toString(16).padStart(2, '0');
+  const pairs = Array.from({ length: 0x7f - 0x20 }, (_, at) => hex(0x20 + at))
+    .map((high) => `\\u${high}20-\\u${high}7e`)
+    .join('');
+  narrow = new RegExp(`[${pairs}]{3,}(?:\\u0a0d|\\u0d0a|[\\u0a20-\\u0a7e])|[${pairs}]{16,}`);
+  return narrow;
+}
+
+let narrow: RegExp | undefined;
+
 /** Finds how a text shows that its bytes were not in the encoding. */
-function flawOf({ codec }: Encoding): {
+function flawOf(encoding: Encoding): {
   readonly test: (text: string) => boolean;
   readonly find: (text: string) => number;
 } {
-  const isUtf16 = codec === UTF_16_LE.codec || codec === UTF_16_BE.codec;
-  return isUtf16
+  return isUtf16(encoding)
     ? {
         // U+FFFD may be in the file itself.
         test: (text) => HALVES.test(text),

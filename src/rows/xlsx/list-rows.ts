@@ -1,7 +1,7 @@
 import { findHeaderRow, type HeadCell } from '../columns/header-row.ts';
 import { normalizeDomain } from '../domain/domain.ts';
 import { addressOfSheetCell, type SheetCell, textOfSheetCell } from './cell.ts';
-import type { RowLine, RowsAside } from './row-line.ts';
+import type { RowLine, UnlistedRows } from './row-line.ts';
 import { isOccupied, nameOf, type ReadCell, type RowCells, type SheetRow } from './sheet-reader.ts';
 import type { SheetTable } from './xml-edit.ts';
 
@@ -13,7 +13,7 @@ export interface ListPlace {
   readonly headerCells: readonly ReadCell[];
   /** Names of the columns, from the first one on. */
   readonly columns: readonly string[];
-  /** What is above the header in the sheet: rows, or marks of rows that were put aside. */
+  /** What is above the header in the sheet: rows, or marks of rows that were not part of the list. */
   readonly above: string;
   /** What is between the header and the first row, likewise. */
   readonly below: string;
@@ -47,19 +47,19 @@ const MOST_AT_START = 4_000_000;
 const MOST_HELD = 100;
 const MOST_OF_HELD = 1_000_000;
 
-/** A row with text, or the mark of rows that were put aside. */
+/** A row with text, or the mark of rows that were not part of the list. */
 type Item = SheetRow | string;
 
 /**
  * Makes a finder of rows. Every row below the header that has text is a row of the list, except for
  * the totals of a table, and for what is set off by an empty row at the end and has no address in
- * it. These rows and those without text are put aside, and stay where they are.
+ * it. These rows and those without text are not part of the list, and stay where they are.
  *
  * @param tables the tables on the sheet
  */
 export function createListRows(
   tables: readonly SheetTable[],
-  aside: RowsAside,
+  unlisted: UnlistedRows,
   rowCells: RowCells,
 ): ListRows {
   const cellsOf = ({ xml, number }: SheetRow): readonly ReadCell[] => rowCells.read(xml, number);
@@ -181,10 +181,10 @@ export function createListRows(
       const lines: RowLine[] = [];
       for (const row of rows) {
         if (!row.hasText || isTotals(row)) {
-          aside.add(wholeXml(row));
+          unlisted.add(wholeXml(row));
           continue;
         }
-        const mark = aside.mark();
+        const mark = unlisted.mark();
         if (mark !== '') take(mark, lines);
         take(row, lines);
       }
@@ -192,7 +192,7 @@ export function createListRows(
     },
     end: () => {
       const lines: RowLine[] = [];
-      const mark = aside.mark();
+      const mark = unlisted.mark();
       if (mark !== '') take(mark, lines);
       if (!place) findPlace(lines);
       const notes = held.filter((item) => typeof item !== 'string');
@@ -200,8 +200,8 @@ export function createListRows(
       for (const item of held) {
         if (typeof item === 'string') behind += item;
         else {
-          aside.add(wholeXml(item));
-          behind += aside.mark();
+          unlisted.add(wholeXml(item));
+          behind += unlisted.mark();
         }
       }
       takeLast(lines);

@@ -17,7 +17,7 @@ import {
   type SheetPart,
   type WorkbookParts,
 } from './package.ts';
-import { createRowsAside, isHiddenRow, type RowLine, writeRowLine } from './row-line.ts';
+import { createUnlistedRows, isHiddenRow, type RowLine, writeRowLine } from './row-line.ts';
 import { NO_STRINGS, readSharedStrings, type SharedStrings } from './shared-strings.ts';
 import {
   createRowCells,
@@ -47,8 +47,8 @@ export interface Workbook {
   readonly tables: readonly SheetTable[];
   /** Pictures and charts on it. */
   readonly drawings: readonly Drawing[];
-  /** Rows of the sheet that are not part of the list; see `withRowsAside`. */
-  readonly aside: FileHandle;
+  /** Rows of the sheet that are not part of the list; see `withUnlistedRows`. */
+  readonly unlisted: FileHandle;
   /** Reads the cells of its rows. */
   readonly rowCells: RowCells;
   /** The texts that cells refer to. */
@@ -192,8 +192,8 @@ async function findLists(
   const context = { strings, styles, links: NO_LINKS, is1904: parts.is1904 };
   for (const { path, name } of sheets) {
     const rowCells = createRowCells(context);
-    const aside = { add: () => {}, mark: () => '', flush: async () => {} };
-    const list = createListRows([], aside, rowCells);
+    const unlisted = { add: () => {}, mark: () => '', flush: async () => {} };
+    const list = createListRows([], unlisted, rowCells);
     const lines: RowLine[] = [];
     try {
       for await (const rows of readSheet(utf8Of(pack.read(path)), context)) {
@@ -231,11 +231,11 @@ async function readList(
   const links = await readLinks(pack, sheet.path);
   const tables = await readTables(pack, sheet.path);
   const spool = await openSpool(spoolFolder);
-  const asideSpool = await openSpool(spoolFolder);
-  const aside = createRowsAside(asideSpool, spoolFolder);
+  const unlistedSpool = await openSpool(spoolFolder);
+  const unlisted = createUnlistedRows(unlistedSpool, spoolFolder);
   const context = { strings, styles, links, is1904: parts.is1904 };
   const rowCells = createRowCells(context);
-  const list = createListRows(tables, aside, rowCells);
+  const list = createListRows(tables, unlisted, rowCells);
   const count = { rows: 0, hidden: 0, lastRow: 0, uncalculated: 0 };
   const belowTables: RowsBelowTable[] = [];
   const sampleRows: (readonly string[])[] = [];
@@ -245,7 +245,7 @@ async function readList(
 
   async function close(): Promise<void> {
     await spool.close();
-    await asideSpool.close();
+    await unlistedSpool.close();
   }
 
   async function write(lines: readonly RowLine[], isLast: boolean): Promise<void> {
@@ -259,7 +259,7 @@ async function readList(
       gathered.push(bytes);
       sizeBytes += bytes.length;
     }
-    await aside.flush();
+    await unlisted.flush();
     if (sizeBytes < WRITE_BYTES && !isLast) return;
     await writeAll(spool, Buffer.concat(gathered, sizeBytes), spoolFolder);
     gathered = [];
@@ -308,7 +308,7 @@ async function readList(
       columns,
       sampleRows,
       found,
-      aside: asideSpool,
+      unlisted: unlistedSpool,
       rowCells,
       strings,
     };

@@ -11,7 +11,7 @@ import type { SheetCell } from './cell.ts';
  * | number | as the sheet counts |
  * | fields | how many columns it has, from the first column of the list |
  * | xml | the row as it is in the sheet, without its end |
- * | after | marks of the rows behind it that are not part of the list, which are aside |
+ * | after | marks of the rows behind it that are not part of the list, which are kept in a file of their own |
  * | filled | JSON: contents of cells that were filled, by their column; mostly missing |
  */
 export interface RowLine {
@@ -69,7 +69,7 @@ export function isHiddenRow(xml: string): boolean {
  * Rows of a sheet that are not part of the list, in a file of their own, since a sheet may have a
  * million that are empty but for their formats. A mark stands where they go.
  */
-export interface RowsAside {
+export interface UnlistedRows {
   add(xml: string): void;
   /** The mark of what was added since the last one; empty for nothing. */
   mark(): string;
@@ -82,7 +82,7 @@ const MARK_BYTE = 0x1d;
 const READ_BYTES = 256 * 1024;
 
 /** @param folder where the spool is, for messages */
-export function createRowsAside(spool: FileHandle, folder: string): RowsAside {
+export function createUnlistedRows(spool: FileHandle, folder: string): UnlistedRows {
   let texts: string[] = [];
   let start = 0;
   let end = 0;
@@ -109,7 +109,7 @@ export function createRowsAside(spool: FileHandle, folder: string): RowsAside {
  *
  * @param bytes whole rows
  */
-export async function* withRowsAside(bytes: Buffer, spool: FileHandle): AsyncGenerator<Buffer> {
+export async function* withUnlistedRows(bytes: Buffer, spool: FileHandle): AsyncGenerator<Buffer> {
   let from = 0;
   for (let at = bytes.indexOf(MARK_BYTE); at !== -1; at = bytes.indexOf(MARK_BYTE, from)) {
     if (at > from) yield bytes.subarray(from, at);
@@ -128,7 +128,7 @@ async function* readRange(spool: FileHandle, start: number, end: number): AsyncG
   for (let at = start; at < end; ) {
     const wanted = Buffer.alloc(Math.min(READ_BYTES, end - at));
     const { bytesRead } = await spool.read(wanted, 0, wanted.length, at);
-    if (bytesRead === 0) throw new Error('rows that were put aside are gone');
+    if (bytesRead === 0) throw new Error('rows that were not part of the list are gone');
     yield wanted.subarray(0, bytesRead);
     at += bytesRead;
   }

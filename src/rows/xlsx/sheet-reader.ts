@@ -152,21 +152,21 @@ function createReader(options: SheetReaderOptions) {
 
   function openRow(tag: XmlTag, end: number): void {
     rowStart = startOfTag(end);
-    const told = attributeOf(tag, 'r');
-    number = told === undefined ? number + 1 : Number(told);
+    const given = attributeOf(tag, 'r');
+    number = given === undefined ? number + 1 : Number(given);
     if (!Number.isInteger(number) || number < 1 || number > MOST_ROWS) {
-      throw new Error(`there is no row ${told ?? number} in a sheet`);
+      throw new Error(`there is no row ${given ?? number} in a sheet`);
     }
-    rowTag = cleanRowTag(textOf(rowStart, end), { number, isNumbered: told !== undefined });
+    rowTag = cleanRowTag(textOf(rowStart, end), { number, isNumbered: given !== undefined });
     cells = [];
     nextColumn = 0;
   }
 
   function openCell(tag: XmlTag, end: number): void {
-    const told = tag.attributes['r'];
-    const column = told === undefined ? nextColumn : columnOfRef(told);
+    const given = tag.attributes['r'];
+    const column = given === undefined ? nextColumn : columnOfRef(given);
     if (column < 0 || column >= MOST_COLUMNS) {
-      throw new Error(`there is no cell ${told ?? column + 1} in a sheet`);
+      throw new Error(`there is no cell ${given ?? column + 1} in a sheet`);
     }
     nextColumn = column + 1;
     cell = {
@@ -175,7 +175,7 @@ function createReader(options: SheetReaderOptions) {
       type: tag.attributes['t'] ?? 'n',
       style: Number(tag.attributes['s'] ?? 0) || 0,
       ref: `${columnName(column)}${number}`,
-      hadRef: told !== undefined,
+      hadRef: given !== undefined,
       tagEnd: end,
     };
     value = '';
@@ -299,10 +299,10 @@ function toReadCell(
   { strings, links, ref, number, ...context }: SheetReaderOptions & { ref: string; number: number },
 ): Pick<ReadCell, 'cell' | 'hasFormula' | 'isUncalculated'> {
   const hasFormula = formula !== undefined;
-  const told = hasFormula ? readHyperlink(formula) : undefined;
-  const link = links.get(ref) ?? told?.target;
+  const given = hasFormula ? readHyperlink(formula) : undefined;
+  const link = links.get(ref) ?? given?.target;
   const text = type === 's' ? findShared(value, strings, number) : unescapeCellText(value);
-  const raw = text === '' && told ? { type: 'str', text: told.text } : { type, text };
+  const raw = text === '' && given ? { type: 'str', text: given.text } : { type, text };
   const cell = toSheetCell({ ...raw, style, link }, context);
   return { cell, hasFormula, isUncalculated: hasFormula && cell === null && type !== 'str' };
 }

@@ -67,8 +67,9 @@ export async function assertRewritable(workbook: Workbook): Promise<void> {
     const changed = new Set([sheet.path, ...Object.values(pathsOfTexts(workbook))]);
     for (const path of pack.paths) if (!changed.has(path)) await storedPart(pack, path);
   } catch (error) {
-    const told = error instanceof Error ? error.message : String(error);
-    const [, why = told.replace(/\.$/, '')] = /no workbook \((.*)\); open it/.exec(told) ?? [];
+    const message = error instanceof Error ? error.message : String(error);
+    const [, why = message.replace(/\.$/, '')] =
+      /no workbook \((.*)\); open it/.exec(message) ?? [];
     throw new BrandfillError(
       'UNREADABLE_INPUT',
       `Cannot write ${pack.name} again: its rows can be read, but its other parts are damaged (${why}); give an --out that ends in .csv, or open it in a spreadsheet program and save it again as XLSX.`,

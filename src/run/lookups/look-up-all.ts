@@ -15,7 +15,7 @@ import type { Stop, StopSwitch } from '../../worker/stop-switch.ts';
 import { createLookUpState, type LookUpAllOptions, type LookUpState } from './look-up-state.ts';
 import { type Lookups, openLookups } from './open-lookups.ts';
 import type { OpenQueueOptions } from './open-queue.ts';
-import { type ProgressTeller, startTellingProgress, type Tally } from './progress.ts';
+import { type ProgressReporter, startReportingProgress, type Tally } from './progress.ts';
 
 /** The totals of a run's lookups. */
 export interface LookupTotals extends CallCounters {
@@ -63,7 +63,7 @@ export async function lookUpAll(options: LookUpAllOptions): Promise<LookupTotals
   let lookups: Lookups | undefined;
   const counters = (): CallCounters =>
     isShared || !lookups ? tally.counters : lookups.local.counters;
-  const progress = startTellingProgress({
+  const progress = startReportingProgress({
     ...options,
     ...state,
     counters,
@@ -91,7 +91,7 @@ export async function lookUpAll(options: LookUpAllOptions): Promise<LookupTotals
       return undefined;
     }
   };
-  const endTelling = tellOfControl(control, onEvent);
+  const endReporting = reportControl(control, onEvent);
   const passes = linePasses(store.leftOvers);
   let claims: Claims | undefined;
   let callsPer: CallsPerSummary | undefined;
@@ -124,7 +124,7 @@ export async function lookUpAll(options: LookUpAllOptions): Promise<LookupTotals
       }
       await store.flush();
     });
-    progress.tellEnd(isStopped);
+    progress.reportEnd(isStopped);
     return {
       ...counters(),
       lookups: tally.done,
@@ -140,7 +140,7 @@ export async function lookUpAll(options: LookUpAllOptions): Promise<LookupTotals
     throw toQueueError(error);
   } finally {
     progress.end();
-    endTelling();
+    endReporting();
     endListening();
     claims?.close();
     lookups?.saver?.stop();
@@ -204,7 +204,7 @@ async function workThrough(
 
 interface OwnPaceOptions {
   readonly counters: CallCounters;
-  readonly progress: ProgressTeller;
+  readonly progress: ProgressReporter;
   readonly isShared: boolean;
 }
 
@@ -288,7 +288,7 @@ function stopOnSignal(
 }
 
 /** Reports what was asked of a run to viewers elsewhere. Returns a function that ends that. */
-function tellOfControl(
+function reportControl(
   control: RunControl | undefined,
   onEvent: (event: RunEvent) => void,
 ): () => void {

@@ -42,11 +42,11 @@ export async function openLookups(
   state: LookUpState,
   elapsedMs: () => number,
 ): Promise<Lookups> {
-  const inherited = createInheritedLookups(options);
+  const earlier = createEarlierLookups(options);
   const { settings } = options.job;
   const parking = createParking({
     maxPendingMs: settings.maxPending,
-    collect: collectorOf(options, state, inherited),
+    collect: collectorOf(options, state, earlier),
     outstanding: state.outstanding,
     onParked: state.tally.addParked,
     now: options.now,
@@ -57,9 +57,9 @@ export async function openLookups(
     ...options,
     ...state,
     parked: parking.parked,
-    onInherited: (domains) => {
-      inherited.add(domains);
-      const message = describeInherited(domains.length);
+    onEarlier: (domains) => {
+      earlier.add(domains);
+      const message = describeEarlier(domains.length);
       options.onEvent({ type: 'notice', message, level: 'info' });
     },
     onAlone: (isAlone) => {
@@ -119,7 +119,7 @@ async function openWith(
     // Over a shared queue, a pause holds up only the lookups of this run: see the queue.
     pause: isShared ? undefined : options.control,
   });
-  if (settings.workers !== 0) tellOfProxy(options);
+  if (settings.workers !== 0) reportProxy(options);
   const snapshot = () => (local.counters.calls > 0 ? local.snapshotPace() : undefined);
   const shared = await watchShared(queue.sharedPace, options);
   return {
@@ -143,7 +143,7 @@ async function openWith(
 function collectorOf(
   options: LookUpAllOptions,
   state: LookUpState,
-  inherited: InheritedLookups,
+  earlier: EarlierLookups,
 ): Reply {
   const { outstanding, recent, stopSwitch, tally } = state;
   const { job, store, startedAtMs, now } = options;
@@ -156,7 +156,7 @@ function collectorOf(
     now,
     onOutcome: (kept) => {
       state.isAlone = false;
-      const share = inherited.shareOf(kept);
+      const share = earlier.shareOf(kept);
       if (share) tally.add(share);
     },
   });
@@ -165,7 +165,7 @@ function collectorOf(
   );
 }
 
-function describeInherited(count: number): string {
+function describeEarlier(count: number): string {
   return `An earlier run of this list did not end and left ${countOf(count, 'lookup')} to workers; this one takes up what they find.`;
 }
 
@@ -193,7 +193,7 @@ function callRecorderOf(
 }
 
 /** Reports a proxy. Otherwise its troubles might be looked for in the API. */
-function tellOfProxy({ job, plan, onEvent }: LookUpAllOptions): void {
+function reportProxy({ job, plan, onEvent }: LookUpAllOptions): void {
   const proxy = findProxy(job.endpoint.origin);
   if (!proxy || plan.lookups === 0) return;
   onEvent({ type: 'notice', message: describeProxy(proxy), level: 'info' });
@@ -206,7 +206,7 @@ function openOwnLedger({ job, store }: LookUpAllOptions): CallLedger | undefined
 }
 
 /** Lookups that an earlier run of the same list had given to workers when it was killed. */
-interface InheritedLookups {
+interface EarlierLookups {
   add(domains: readonly string[]): void;
   /**
    * The part of an outcome that counts for this run: without calls that were made before it began.
@@ -215,16 +215,16 @@ interface InheritedLookups {
   shareOf(kept: KeptOutcome): KeptOutcome | undefined;
 }
 
-interface InheritedLookupsOptions {
+interface EarlierLookupsOptions {
   /** When this run started, in milliseconds since 1970. */
   readonly startedAtMs: number;
   readonly isFresh: (domain: string) => boolean;
 }
 
-export function createInheritedLookups({
+export function createEarlierLookups({
   startedAtMs,
   isFresh,
-}: InheritedLookupsOptions): InheritedLookups {
+}: EarlierLookupsOptions): EarlierLookups {
   const areFresh = new Map<string, boolean>();
   return {
     add: (domains) => {
@@ -233,7 +233,7 @@ export function createInheritedLookups({
     shareOf: (kept) => {
       const wasFresh = areFresh.get(kept.domain);
       if (wasFresh === true) return undefined;
-      // Only for inherited domains: the clock of a worker may be behind.
+      // Only for earlier domains: the clock of a worker may be behind.
       const isEarlier = wasFresh === false && kept.fetchedAtMs < startedAtMs;
       return isEarlier ? { ...kept, attempts: 0, throttled: 0 } : kept;
     },

@@ -29,7 +29,7 @@ export interface OpenQueueOptions
    */
   readonly collectInto: (outstanding: Set<string>) => Reply;
   /** Called with domains under way that an earlier run of the list gave out. */
-  readonly onInherited?: (domains: readonly string[]) => void;
+  readonly onEarlier?: (domains: readonly string[]) => void;
   /** Called at the end with calls that no outcome reports. @default not counted */
   readonly onUnreportedCalls?: (calls: Readonly<CallCounters>) => void;
   /** Called with whether there is no worker, at each check while no outcomes come. */

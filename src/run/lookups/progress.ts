@@ -46,13 +46,13 @@ export interface ProgressOptions {
 }
 
 /** Reports the progress of a run's lookups. */
-export interface ProgressTeller {
+export interface ProgressReporter {
   /**
    * Reports the final state.
    *
    * @param isStopped whether the remaining lookups were not made; otherwise another run made them
    */
-  tellEnd(isStopped: boolean): void;
+  reportEnd(isStopped: boolean): void;
   /** The time since the first lookup, in milliseconds. */
   readonly elapsedMs: () => number;
   /** The waits that regular samples have shown. */
@@ -62,7 +62,7 @@ export interface ProgressTeller {
 }
 
 /** Reports progress a few times a second until it is ended. */
-export function startTellingProgress(options: ProgressOptions): ProgressTeller {
+export function startReportingProgress(options: ProgressOptions): ProgressReporter {
   const { plan, tally, recent, outstanding, counters, local, elsewhere, onEvent } = options;
   const startMs = performance.now();
   const samples = createWaitSamples();
@@ -119,7 +119,7 @@ export function startTellingProgress(options: ProgressOptions): ProgressTeller {
   function tell(progress: Progress = read()): void {
     const isOut = local()?.isOut() ?? false;
     samples.look({ ...progress, isOut });
-    if (isOut !== wasOut) tellOfOutage(isOut, options);
+    if (isOut !== wasOut) reportOutage(isOut, options);
     wasOut = isOut;
     onEvent({ type: 'progress', ...progress });
     recent.sample();
@@ -127,14 +127,14 @@ export function startTellingProgress(options: ProgressOptions): ProgressTeller {
 
   const ticker = setInterval(tell, PROGRESS_MS);
   return {
-    tellEnd: (isStopped) => {
+    reportEnd: (isStopped) => {
       const rows = rowsOf(options);
       const left = leftOf(rows);
       const ended = isStopped
         ? { rows: { ...rows, skipped: left } }
         : { rows: { ...rows, fresh: rows.fresh + left }, done: plan.lookups };
       tell({ ...read(), ...ended });
-      if (!isStopped) tellOfOthers(options);
+      if (!isStopped) reportOthers(options);
     },
     elapsedMs: () => performance.now() - startMs,
     waitedMs: samples.waitedMs,
@@ -154,7 +154,7 @@ function leftOf({ total, ...counts }: RowProgress): number {
 /**
  * Reports lookups made by another run, which would otherwise seem missing compared with the plan.
  */
-function tellOfOthers({ plan, tally, onEvent }: ProgressOptions): void {
+function reportOthers({ plan, tally, onEvent }: ProgressOptions): void {
   const count = plan.lookups - tally.done;
   if (count <= 0) return;
   const message = `Another run has looked up ${formatCount(count)} of the domains in the meantime: they were not looked up again.`;
@@ -162,7 +162,7 @@ function tellOfOthers({ plan, tally, onEvent }: ProgressOptions): void {
 }
 
 /** Reported even without a progress display, because an outage may be a wrong address. */
-function tellOfOutage(isOut: boolean, { local, api, onEvent }: ProgressOptions): void {
+function reportOutage(isOut: boolean, { local, api, onEvent }: ProgressOptions): void {
   const message = isOut
     ? describeOut({
         api,

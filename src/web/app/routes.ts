@@ -290,7 +290,8 @@ export function createAppPage(options: AppRoutesOptions): AppPage {
       });
       stream.onAbort(() => left.abort());
       try {
-        await send();
+        // Not awaited: until it is served, a tab does not count, and it may be slow to read.
+        void send();
         await hub.serve((event, data) => stream.writeSSE({ event, data }), left.signal);
       } finally {
         stopListening();

@@ -68,7 +68,7 @@ function columnsIn(path: string): readonly [readonly string[], readonly string[]
 
 interface Night {
   readonly columns?: readonly ComparedColumn[];
-  readonly tellsLost?: boolean;
+  readonly reportsLost?: boolean;
   /** Whether the changes file got into its place. */
   readonly isDone?: boolean;
 }
@@ -79,12 +79,12 @@ function openNights() {
   /** What a run reports of its rows: `new`, the columns that changed, or nothing. */
   const night = async (
     rows: readonly Partial<JoinedRow>[],
-    { columns = [DOMAIN, NAME, CITY], tellsLost = true, isDone = true }: Night = {},
+    { columns = [DOMAIN, NAME, CITY], reportsLost = true, isDone = true }: Night = {},
   ): Promise<readonly string[]> => {
     const changes = await openChanges({
       manifest,
       columns,
-      tellsLost,
+      reportsLost,
       onNotice: (message) => notices.push(message),
     });
     const found = rows.map((row) => changes.find(rowOf(row)));
@@ -217,10 +217,10 @@ describe('what is reported of rows, night after night,', () => {
   it.each([
     [true, ['city', '']],
     [false, ['', '']],
-  ])('is that the API dropped a column, where it did (%s), once', async (tellsLost, said) => {
+  ])('is that the API dropped a column, where it did (%s), once', async (reportsLost, said) => {
     const { night } = openNights();
     await night([{}, { domain: 'b.com', values: ['Bolt'] }]);
-    const narrower = { columns: [DOMAIN, NAME], tellsLost };
+    const narrower = { columns: [DOMAIN, NAME], reportsLost };
     const asked = [{ fetchedAtMs: 2 }, { domain: 'b.com', fetchedAtMs: 2, values: ['Bolt'] }];
     expect(await night(asked, narrower)).toEqual(said);
     expect(await night([{ fetchedAtMs: 3 }], narrower)).toEqual(['']);

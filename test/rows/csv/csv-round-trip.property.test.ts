@@ -145,7 +145,7 @@ describe.each(DIALECTS)('a list with %s', (_, dialect, lineEnd) => {
           line += (lines[first.length + at] ?? '').split(lineEnd).length;
           return cells.length > 3 ? begins : undefined;
         });
-        const shifted = scanned.map(({ shiftedInLine }) => shiftedInLine).slice(first.length - 1);
+        const shifted = scanned.map((row) => row.shifted?.line).slice(first.length - 1);
         expect(shifted.map((at) => at !== undefined)).toEqual(
           inLines.map((at) => at !== undefined),
         );

@@ -57,6 +57,24 @@ describe('transcode', () => {
     }
   });
 
+  it.each(['utf-16le', 'utf-16be'])(
+    'refuses %s to which something else was appended',
+    async (name) => {
+      const head = encode('name,site\r\nA,acme.com\r\n', name);
+      const rows = ['B,bolt.com\r\n', 'Bolt Aktiengesellschaft Muenchen,bolt.com '];
+      for (const row of name === 'utf-16le' ? [...rows, 'Bo,bolt.com\n'] : rows) {
+        const list = Buffer.concat([head, Buffer.from(row)]);
+        await expect(read(list, name, 1_000)).rejects.toThrow(
+          'Cannot read line 3 of list.csv: it is not in UTF-16, although the file begins so',
+        );
+      }
+      const chinese = '名称,公司网址\n中国工商银行股份有限公司北京分行海淀支行,icbc.com\n'.repeat(
+        50,
+      );
+      expect(await read(encode(chinese, name), name, 1_000)).toBe(chinese);
+    },
+  );
+
   it('takes a replacement character that stands in UTF-16 itself for text', async () => {
     expect(await read(utf16('a\ufffdb'), 'utf-16le', 3)).toBe('a\ufffdb');
   });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { withRowsAside } from '../../../src/rows/xlsx/row-line.ts';
+import { withUnlistedRows } from '../../../src/rows/xlsx/row-line.ts';
 import { createInPlaceWriter } from '../../../src/rows/xlsx/sheet-writer.ts';
 import { findLeftBehind, rewriteWorkbook } from '../../../src/rows/xlsx/workbook-writer.ts';
 import {
@@ -45,7 +45,7 @@ async function rewriteAll(spec: WorkbookSpec, added = 'ours', index = 0): Promis
     return writer.row(lines.slice(at - sizeBytes, at), fields, [number]);
   });
   const packed = await packRows(
-    withRowsAside(Buffer.from(writer.header + rows.join('')), workbook.aside),
+    withUnlistedRows(Buffer.from(writer.header + rows.join('')), workbook.unlisted),
   );
   const chunks: Buffer[] = [];
   const list = { name: workbook.sheet.name, layout: writer.layout, rows: packed };

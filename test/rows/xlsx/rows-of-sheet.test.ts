@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { createSheetOfList } from '../../../src/collector/output/workbook-file.ts';
-import { withRowsAside } from '../../../src/rows/xlsx/row-line.ts';
+import { withUnlistedRows } from '../../../src/rows/xlsx/row-line.ts';
 import { createInPlaceWriter } from '../../../src/rows/xlsx/sheet-writer.ts';
 import { rewriteWorkbook } from '../../../src/rows/xlsx/workbook-writer.ts';
 import { seededRandom } from '../../support/random.ts';
@@ -45,7 +45,7 @@ async function rewritten(opened: OpenedWorkbook): Promise<string> {
   const raws = await rawsOf(opened);
   const rows = raws.map((raw, at) => writer.row(raw, opened.scanned[at]?.fields ?? 0, ['x']));
   const text = writer.header + rows.join('');
-  const packed = await packRows(withRowsAside(Buffer.from(text), workbook.aside));
+  const packed = await packRows(withUnlistedRows(Buffer.from(text), workbook.unlisted));
   const list = { name: 'S', layout: writer.layout, rows: packed };
   const chunks: Buffer[] = [];
   for await (const chunk of rewriteWorkbook(workbook, list, undefined)) chunks.push(chunk);

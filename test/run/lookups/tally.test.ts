@@ -1,8 +1,8 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
 import type { KeptOutcome } from '../../../src/collector/collect.ts';
 import { createCallCounters } from '../../../src/common/calls.ts';
-import { createInheritedLookups } from '../../../src/run/lookups/open-lookups.ts';
-import { createTally, startTellingProgress } from '../../../src/run/lookups/progress.ts';
+import { createEarlierLookups } from '../../../src/run/lookups/open-lookups.ts';
+import { createTally, startReportingProgress } from '../../../src/run/lookups/progress.ts';
 import { createRecentOutcomes, type RunEvent } from '../../../src/watch/events.ts';
 
 const outcome = (domain: string, status: KeptOutcome['status']): KeptOutcome => ({
@@ -44,7 +44,7 @@ const STARTED_AT_MS = 1_000;
 
 function shareOf(domain: string, fetchedAtMs: number) {
   const isFresh = (each: string): boolean => each === 'kept.com';
-  const inherited = createInheritedLookups({ startedAtMs: STARTED_AT_MS, isFresh });
+  const inherited = createEarlierLookups({ startedAtMs: STARTED_AT_MS, isFresh });
   inherited.add(['kept.com', 'waiting.com']);
   return inherited.shareOf({ domain, status: 'found', attempts: 2, throttled: 1, fetchedAtMs });
 }
@@ -66,7 +66,7 @@ it('an outcome of a lookup of its own counts, also if the clock of its worker is
 function endOf({ isStopped }: { isStopped: boolean }): RunEvent[] {
   const events: RunEvent[] = [];
   const tally = createTally((domain) => (domain === 'often.com' ? 3 : 1));
-  const progress = startTellingProgress({
+  const progress = startReportingProgress({
     plan: { rows: 10, invalidRows: 1, freshRows: 2, lookups: 5 },
     tally,
     recent: createRecentOutcomes(),
@@ -85,7 +85,7 @@ function endOf({ isStopped }: { isStopped: boolean }): RunEvent[] {
   const outcome = { attempts: 1, fetchedAtMs: 0 };
   tally.add({ ...outcome, domain: 'often.com', status: 'found' });
   tally.add({ ...outcome, domain: 'none.com', status: 'not_found' });
-  progress.tellEnd(isStopped);
+  progress.reportEnd(isStopped);
   return events;
 }
 

@@ -20,9 +20,9 @@ import type { RedisClient, RedisServer } from '../server/redis.ts';
 import { createRefusals } from '../server/refusals.ts';
 import { startChunkSpan } from '../traces.ts';
 import { type ChunkTaskOptions, createChunkTask } from './chunk-task.ts';
+import { announceWorker, createHeldChunkSums, isServed } from './heartbeats.ts';
 import { createChunkLeases, describeLoss } from './leases.ts';
 import { createOutcomeStreams } from './outcome-stream.ts';
-import { announceWorker, createHeldChunkSums, isServed } from './presence.ts';
 import { createChunkReturns, createRecipients } from './recipients.ts';
 
 export interface TakeChunksOptions
@@ -109,7 +109,7 @@ export function takeChunks(options: TakeChunksOptions): ChunkTaker {
   const streams = createOutcomeStreams(redis.client);
   const recipients = createRecipients(redis.client, streams);
   const returns = createChunkReturns(redis.client);
-  const presence = announceWorker(redis.client, {
+  const heartbeat = announceWorker(redis.client, {
     id: randomUUID(),
     onRefused: refusals.tell,
     describe: () => ({
@@ -122,7 +122,7 @@ export function takeChunks(options: TakeChunksOptions): ChunkTaker {
       holds: held.sums,
     }),
   });
-  const held = createHeldChunkSums(presence.now);
+  const held = createHeldChunkSums(heartbeat.now);
   const otherApis = createOtherApis({
     isServed: (api) => isServed(redis.client, api),
     onLeft: (api) =>
@@ -161,18 +161,18 @@ export function takeChunks(options: TakeChunksOptions): ChunkTaker {
     },
     delay: ({ job, token }) => job.moveToDelayed(Date.now() + OFF_FOR_MS, token),
     delayUntilResumed: async ({ job, token }) => {
-      tellOfPause();
+      reportPause();
       await delayUntilResumed(redis.client, job, token);
     },
     isStopping: () => isStopping,
-    now: presence.now,
+    now: heartbeat.now,
     onLeft: (change) => {
       left += change;
       wake();
     },
   });
 
-  function tellOfPause(): void {
+  function reportPause(): void {
     const isKnown = Date.now() - pauseReportedAtMs < REPORT_AGAIN_MS;
     if (!isKnown) onNotice('Backfills are paused until somebody resumes them.');
     if (!isKnown) pauseReportedAtMs = Date.now();
@@ -245,7 +245,7 @@ export function takeChunks(options: TakeChunksOptions): ChunkTaker {
     const lease = leases.acquire(job.id ?? '', token);
     const span = startChunkSpan(redis.client, job);
     let finished = (): void => {};
-    const work = presence.announced
+    const work = heartbeat.announced
       .then(async () => {
         finished = held.take(job.data);
         await task({ job, token, lease });
@@ -268,7 +268,7 @@ export function takeChunks(options: TakeChunksOptions): ChunkTaker {
   }
 
   async function leave(): Promise<void> {
-    const parts = [recipients, returns, ownChunks, presence];
+    const parts = [recipients, returns, ownChunks, heartbeat];
     await Promise.all([worker.close(true), ...parts.map((part) => part.close())]);
     await ended;
   }
@@ -276,7 +276,7 @@ export function takeChunks(options: TakeChunksOptions): ChunkTaker {
   const ended = fetch();
   return {
     ended,
-    now: presence.now,
+    now: heartbeat.now,
     stop: async (before) => {
       isStopping = true;
       wake();

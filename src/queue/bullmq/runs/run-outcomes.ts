@@ -3,8 +3,8 @@ import type { Job, Queue } from 'bullmq';
 import { within } from '../../../common/lifetime.ts';
 import { startHeartbeat } from '../../../common/owner.ts';
 import type { Reply } from '../../lookup-queue.ts';
+import { countWorkers, findStopNotice, isServed, type StopNotice } from '../chunks/heartbeats.ts';
 import { createStreamReader, type RawEntry, type StreamEntry } from '../chunks/outcome-stream.ts';
-import { countWorkers, findStopNotice, isServed, type StopNotice } from '../chunks/presence.ts';
 import { toOutcome, withoutCall } from '../contract.ts';
 import { runStreamKey } from '../names.ts';
 import type { RedisClient, RedisServer } from '../server/redis.ts';
@@ -254,7 +254,7 @@ export function createWatchdog(options: WatchdogOptions): Watchdog {
     await (await queue.getJob(id))?.remove();
   }
 
-  async function tellWhenAlone(): Promise<void> {
+  async function reportWhenAlone(): Promise<void> {
     const isNowAlone = !(await isServed(client, api));
     const last = isNowAlone ? await findStopNotice(client, api) : undefined;
     // A worker may have come and stopped between two checks. One that is started again and again
@@ -280,7 +280,7 @@ export function createWatchdog(options: WatchdogOptions): Watchdog {
       lookedAtMs = now;
       await look();
     }
-    if (now - progressAtMs() > FIRST_LOOK_MS) await tellWhenAlone();
+    if (now - progressAtMs() > FIRST_LOOK_MS) await reportWhenAlone();
   }
 
   const { close } = startHeartbeat(POLL_MS, check);

@@ -43,7 +43,7 @@ export interface RunQueueOptions
   /** The most lookups under way. */
   readonly window: number;
   /** Called with domains that an earlier run of the name gave out, before their outcomes come. */
-  readonly onInherited?: (domains: readonly string[]) => void;
+  readonly onEarlier?: (domains: readonly string[]) => void;
   /** Called when more calls were wanted than a bound allows. */
   readonly onCallsUsedUp?: (bound: UsedUpBound) => void;
   /** Called at the end with calls that no outcome has reported. */
@@ -228,7 +228,7 @@ async function openOutcomes(
   ledger: RunLedger,
   onChange: () => void,
 ): Promise<RunOutcomes> {
-  const { redis, outstanding, maxCalls, maxCost, onInherited, unreported } = options;
+  const { redis, outstanding, maxCalls, maxCost, onEarlier, unreported } = options;
   const isBounded = maxCalls !== undefined || maxCost !== undefined;
   const { client } = redis;
   const { runId } = ledger;
@@ -239,7 +239,7 @@ async function openOutcomes(
     const reported = left.flatMap((entry) => entry.outcomes.map(({ data }) => data.domain));
     const inherited = [...new Set([...underWay, ...reported])];
     for (const domain of inherited) outstanding.add(domain);
-    if (inherited.length > 0) onInherited?.(inherited);
+    if (inherited.length > 0) onEarlier?.(inherited);
     // Workers that have begun do not know the new bounds on calls.
     if (underWay.length > 0 && isBounded) await returnAll(client, runId);
     return await openRunOutcomes({
@@ -319,7 +319,7 @@ export function createLostRuns(options: LostRunsOptions): LostRuns {
       ledger,
       outstanding,
       collect: collectInto(outstanding),
-      onInherited: () =>
+      onEarlier: () =>
         onNotice('Another run was lost and left lookups on the queue: this run takes them over.'),
       window: 0,
       signal: AbortSignal.abort(),

@@ -9,7 +9,7 @@ const KEY = `${PREFIX}:workers`;
 const HEARTBEAT_MS = 2_000;
 
 /** Announces a worker until it is closed. */
-export interface Presence {
+export interface Heartbeat {
   /** Resolves when the first announcement was made or refused. */
   readonly announced: Promise<void>;
   /**
@@ -59,7 +59,7 @@ export interface AnnounceWorkerOptions {
 export function announceWorker(
   client: RedisClient,
   { id, describe, onRefused = () => {} }: AnnounceWorkerOptions,
-): Presence {
+): Heartbeat {
   let isClosed = false;
   let answered: { readonly nowMs: number; readonly atMs: number } | undefined;
   async function beat(): Promise<void> {

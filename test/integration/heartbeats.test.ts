@@ -3,8 +3,8 @@ import { describeSelf } from '../../src/common/owner.ts';
 import {
   announceWorker,
   countWorkers,
-  type Presence,
-} from '../../src/queue/bullmq/chunks/presence.ts';
+  type Heartbeat,
+} from '../../src/queue/bullmq/chunks/heartbeats.ts';
 import { announceKeeper, findKeepers, openQueueServer } from '../../src/queue/bullmq/index.ts';
 import type { RedisServer } from '../../src/queue/bullmq/server/redis.ts';
 import { type TestRedis, useRedis } from '../support/redis.ts';
@@ -20,11 +20,11 @@ async function openServer({ url }: TestRedis): Promise<RedisServer> {
 }
 
 /** A worker that is there, or was an hour ago. */
-async function announce(redis: TestRedis, { client }: RedisServer, id: string): Promise<Presence> {
+async function announce(redis: TestRedis, { client }: RedisServer, id: string): Promise<Heartbeat> {
   const describe = () => ({ host: 'here', pid: 1, api: 'an-api', concurrency: 1, holds: [] });
-  const presence = announceWorker(client, { id, describe });
+  const heartbeat = announceWorker(client, { id, describe });
   while ((await redis.client.zscore(WORKERS, id)) === null) await client.ping();
-  return presence;
+  return heartbeat;
 }
 
 describe('the workers that are there', () => {
@@ -34,10 +34,10 @@ describe('the workers that are there', () => {
       const redis = await useRedis();
       const server = await openServer(redis);
       shiftClock(offMs);
-      const presence = await announce(redis, server, 'off');
+      const heartbeat = await announce(redis, server, 'off');
       vi.useRealTimers();
       expect(await countWorkers(server.client)).toBe(1);
-      await presence.close();
+      await heartbeat.close();
       expect(await countWorkers(server.client)).toBe(0);
     },
   );
@@ -46,9 +46,9 @@ describe('the workers that are there', () => {
     const redis = await useRedis();
     const server = await openServer(redis);
     await redis.client.zadd(WORKERS, Date.now() - HOUR_MS, 'lost');
-    const presence = await announce(redis, server, 'there');
+    const heartbeat = await announce(redis, server, 'there');
     expect(await redis.client.zrange(WORKERS, '0', '-1')).toEqual(['there']);
-    await presence.close();
+    await heartbeat.close();
   });
 });
 
@@ -58,7 +58,7 @@ describe('the keepers of schedules that are there', () => {
     const { client } = await openServer(redis);
     const keeper = { owner: describeSelf(), jobs: ['nightly'] };
     const group = { name: 'jobs', folder: '/jobs' };
-    const presence = await announceKeeper(client, group, keeper);
+    const heartbeat = await announceKeeper(client, group, keeper);
     const key = '{brandfill}:schedule-keepers:jobs';
     expect(await redis.client.pttl(key)).toBeGreaterThan(10_000);
     const silentFor = async (ms: number): Promise<void> => {
@@ -68,6 +68,6 @@ describe('the keepers of schedules that are there', () => {
     expect(await findKeepers(client, 'jobs')).toEqual([keeper]);
     await silentFor(5_000);
     expect(await findKeepers(client, 'jobs')).toEqual([]);
-    await presence.close();
+    await heartbeat.close();
   });
 });
