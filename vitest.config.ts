@@ -48,7 +48,7 @@ export default defineConfig({
             'test/support/redis-setup.ts',
             'test/integration/support/build-setup.ts',
           ],
-          testTimeout: 120_000, // processes take their time to start on a busy machine
+          testTimeout: 300_000, // processes take their time to start on a busy machine
           hookTimeout: 120_000,
           expect: { poll: { timeout: 60_000 } },
         },

@@ -219,9 +219,15 @@ async function createSource(
   if (encoding.codec !== UTF_8.codec) {
     const text = withoutEndOfFile(transcode(unmarked, { encoding, name }));
     const spooled = await spool(text, options);
-    await assertUnchanged();
-    await handle.close();
-    return { ...described, ...(await openSpooled(spooled.handle, name)) };
+    try {
+      await assertUnchanged();
+      const readable = await openSpooled(spooled.handle, name);
+      await handle.close();
+      return { ...described, ...readable };
+    } catch (error) {
+      await spooled.handle.close();
+      throw error;
+    }
   }
   return {
     ...described,

@@ -10,6 +10,7 @@ import { WINDOWS_1252 } from '../../src/rows/encoding/encodings.ts';
 import { openList, openSource } from '../../src/rows/list-input.ts';
 import type { Source } from '../../src/rows/source.ts';
 import { openSpool } from '../../src/rows/spool.ts';
+import { openFilesIn } from '../support/descriptors.ts';
 import { useTempFolder } from '../support/temp-folder.ts';
 
 const signal = new AbortController().signal;
@@ -187,6 +188,7 @@ describe('openSource', () => {
     await expect(openSource(path, { spoolFolder: folder, signal, onRead })).rejects.toThrow(
       /changed while it was read/,
     );
+    expect(openFilesIn(folder)).toEqual([]);
   });
 
   it.each([

@@ -339,6 +339,9 @@ describe('a link that wraps another', () => {
     'https://www.google.com/url?q=https://www.example.com/&sa=U&ved=abc',
     'https://www.google.co.uk/url?sa=t&amp;url=https%3A%2F%2Fexample.com%2Fabout&amp;usg=x',
     'https://www.google.com/amp/s/example.com/news',
+    'https://translate.google.de/translate?sl=auto&u=https://example.com',
+    'https://href.li/?site=example.org&url=https://example.com',
+    'https://www.google.com/url?q=https%25253A%25252F%25252Fexample.com%25252F',
     'https://www.google.com/imgres?imgurl=https://cdn.net/x.png&imgrefurl=https://example.com/p',
     `https://www.bing.com/ck/a?!&&p=abc&u=a1${base64}&ntb=1`,
     'https://r.search.yahoo.com/_ylt=A/RV=2/RU=https%3a%2f%2fwww.example.com%2f/RK=2/RS=x',
@@ -371,9 +374,14 @@ describe('a link that wraps another', () => {
     gives('example.com', ['https://example.com/login?next=https://sso.example.net']);
   });
 
-  it('is followed a few times only', () => {
-    const chain = 'https://www.google.com/url?q='.repeat(1_000);
-    gives('google.com', [`${chain}https://example.com`]);
+  it('is followed five times, and what is encoded more than three times is no address', () => {
+    const chain = (links: number): string =>
+      `${'https://www.google.com/url?q='.repeat(links)}https://example.com`;
+    gives('example.com', [chain(5)]);
+    gives('google.com', [chain(6), chain(1_000)]);
+    gives('google.com', [
+      'https://www.google.com/url?q=https%2525253A%2525252F%2525252Fexample.com%2525252F',
+    ]);
   });
 });
 
@@ -513,6 +521,7 @@ describe('a cell is refused', () => {
 
   it('as malformed otherwise', () => {
     refuses('malformed', [
+      'acme.com&#9999999;', // beyond all characters
       'a..b.com',
       '.com',
       '.example.com',
