@@ -166,12 +166,12 @@ interface LimitLook {
 }
 
 const IGNORES_USED_UP =
-  "The rate limit headers of the API's answers say that no calls are left, yet calls are answered: they are no longer waited for. A 429 still is.";
+  "The rate limit headers of the API's answers say that no calls are left, yet calls are answered: they are no longer waited for. A refusal for the moment still is.";
 
 function describeOnlyThrottled(
   lastedMs: number,
   { longestMs, isStated }: { readonly longestMs: number; readonly isStated: boolean },
 ): string {
   const silence = isStated ? '' : ' and does not say until when';
-  return `The API has answered every call with 429 for ${formatDuration(lastedMs)}${silence}. After ${formatDuration(longestMs)} of that (--max-wait), the quota counts as used up.`;
+  return `The API has throttled every call for ${formatDuration(lastedMs)}${silence}. After ${formatDuration(longestMs)} of that (--max-wait), the quota counts as used up.`;
 }

@@ -133,7 +133,7 @@ describe('an API that answers nothing but 429', () => {
     await passes(31_000);
     await passes(90_000);
     expect(notices).toEqual([
-      'The API has answered every call with 429 for 31 s and does not say until when. After 15 min of that (--max-wait), the quota counts as used up.',
+      'The API has throttled every call for 31 s and does not say until when. After 15 min of that (--max-wait), the quota counts as used up.',
     ]);
     await passes(0, { why: 'open', waitMs: 0 });
     expect(notices.slice(1)).toEqual(['The API accepts calls again.']);
