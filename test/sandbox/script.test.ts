@@ -135,6 +135,23 @@ describe('a script that is shipped', () => {
     }
   });
 
+  it('plays 200 that says itself that it is no answer, for a time and then for good', async () => {
+    let nowMs = 0;
+    const script = createScript(await rulesOf('error-in-200'), { now: () => nowMs });
+    const play = () => script.replyTo({ domain: 'a.com', hash: 1, ordinal: 1, isReused: false });
+    for (let call = 1; call < 20; call += 1) expect(play()).toBeUndefined();
+    expect(play()).toMatchObject({ status: 200, body: expect.stringContaining('maintenance') });
+    nowMs += 5_000;
+    for (let call = 21; call < 40; call += 1) expect(play()).toBeUndefined();
+    expect(play()).toMatchObject({ status: 200, body: expect.stringContaining('a.com') });
+    const got = await askInTurn(await rehearse('error-in-200'), 20);
+    expect(new Set(statusesOf(got))).toEqual(new Set([200]));
+    expect(JSON.parse(got[19]?.text ?? '')).toEqual({
+      status: 'maintenance',
+      message: 'Back soon',
+    });
+  });
+
   it('plays 202 for a number of calls, for a time, and with a Retry-After', async () => {
     let nowMs = 0;
     const script = createScript(await rulesOf('pending'), { now: () => nowMs });
