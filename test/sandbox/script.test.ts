@@ -232,17 +232,6 @@ describe('a script that is shipped', () => {
     expect(sandbox.stats()).toMatchObject({ calls: 4, unanswered: 1 });
   });
 
-  it('plays 200 that says that it is no answer: maintenance for a time, then an error for all', async () => {
-    let nowMs = 0;
-    const script = createScript(await rulesOf('error-in-200'), { now: () => nowMs });
-    const play = () => script.replyTo({ domain: 'a.com', hash: 1, ordinal: 1, isReused: false });
-    for (let call = 1; call < 20; call += 1) expect(play()).toBeUndefined();
-    expect(JSON.stringify(play())).toContain('maintenance');
-    nowMs += 5_000;
-    for (let call = 21; call < 40; call += 1) expect(play()).toBeUndefined();
-    expect(JSON.stringify(play())).toContain('The trial has ended, no a.com');
-  });
-
   it('is checked here', async () => {
     const source = await readFile(import.meta.filename, 'utf8');
     for (const name of await readdir(REHEARSALS)) {
