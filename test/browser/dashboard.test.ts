@@ -110,7 +110,7 @@ describe.skipIf(chromium === undefined)('the dashboard in a browser', () => {
         respond: (domain) =>
           /[13579]\./.test(domain)
             ? { status: 422, body: { error: HOSTILE, message: HOSTILE } }
-            : { body: { name: HOSTILE } },
+            : { body: { name: HOSTILE, website: domain } },
       },
     });
     const { page, hosts } = await openPage(browser());

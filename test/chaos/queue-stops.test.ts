@@ -84,7 +84,7 @@ describe('an outage of the API', () => {
   });
 
   it('longer than --max-outage ends the workers with 4; new ones go on', async () => {
-    const troubled = await openTroubled('--max-outage', '5s');
+    const troubled = await openTroubled('--max-outage', '8s');
     const { fleet, workers, run, begin, end, met } = troubled;
     begin({ status: 503 });
     for (const { code, stderr } of await allEnded(workers)) {
@@ -94,7 +94,7 @@ describe('an outage of the API', () => {
     await run.shows('No worker is there');
     const before = met();
     end();
-    await fleet.workers(WORKERS, '--max-outage', '5s');
+    await fleet.workers(WORKERS, '--max-outage', '8s');
     await fleet.expectWhole(await run.ended, { hadFailures: true });
     console.log(`queue-stops.test.ts: ${before} calls in an outage that was too long`);
     expect(before).toBeLessThan(4 * IN_FLIGHT);
@@ -106,7 +106,7 @@ describe('an outage of the API', () => {
       random,
       trouble: () => (isOut ? { status: 503 } : undefined),
     });
-    const flags = ['--concurrency', '64', '--max-outage', '5s'];
+    const flags = ['--concurrency', '64', '--max-outage', '8s'];
     const run = await fleet.enrich(...flags);
     await fleet.calls(20);
     isOut = true;
