@@ -37,7 +37,7 @@ export default defineConfig({
         test: {
           name: 'integration',
           // Most of the time they wait for processes of their own.
-          maxWorkers: 8,
+          maxWorkers: 6,
           sequence: { groupOrder: 1, sequencer: LongestFirst },
           // To import everything anew for each file takes longer than most of their tests.
           isolate: false,
