@@ -14,8 +14,10 @@ const SAMPLE = join(import.meta.dirname, '../../samples/crm-export.xlsx');
 const KEY = 'correct-horse-battery';
 const HOSTILE = '<img src=x onerror="document.title=\'hacked\'">';
 
-/** Takes the file that a link or a button gives. */
+/** Takes the file that a link below the rows of a result gives. */
 async function download(page: Page, name: string): Promise<Buffer> {
+  // The rows move what stands below them when they come, at times between aiming and pressing.
+  await page.getByRole('table', { name: 'Rows of the result' }).waitFor();
   const coming = page.waitForEvent('download');
   await page.getByRole('link', { name }).click();
   return readFileSync(await (await coming).path());
