@@ -1,4 +1,4 @@
-import { cp, mkdir, readFile, writeFile } from 'node:fs/promises';
+import { chmod, cp, mkdir, readFile, writeFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { build, defineConfig } from 'rolldown';
@@ -24,6 +24,11 @@ export default defineConfig({
   external: (id) => !/^[./]/.test(id),
   output: { dir: 'dist', chunkFileNames: '[name]-[hash].js' },
   plugins: [
+    {
+      // npm makes the command executable when it links it, and links it once: not after the next build.
+      name: 'executable command',
+      writeBundle: ({ dir = 'dist' }) => chmod(join(dir, 'brandfill.js'), 0o755),
+    },
     {
       name: 'page of the dashboard',
       writeBundle: async ({ dir = 'dist' }) => {

@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync } from 'node:fs';
+import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { openApi } from './support/api.ts';
@@ -41,5 +41,9 @@ describe('a start', () => {
     const loaded = await packagesOf(...args);
     expect(loaded).toContain('commander');
     expect(loaded.filter((name) => unused.includes(name))).toEqual([]);
+  });
+
+  it('is possible after each build: npm makes the command executable only when it links it', () => {
+    expect(statSync(join(shippedFolder(), 'brandfill.js')).mode & 0o111).toBe(0o111);
   });
 });
