@@ -5,13 +5,14 @@ import { valueAt } from '../collector/fields/rank-paths.ts';
 import { billOf, costOf, costOfUnits, microsOf } from '../common/format.ts';
 import type { Job } from '../options/api.ts';
 import type { Bill, Plan } from '../producer/plan.ts';
-import type {
-  ApiProgress,
-  LeftAtApi,
-  Progress,
-  RunEvent,
-  Sampled,
-  SampledDomain,
+import {
+  type ApiProgress,
+  addOutcomes,
+  type LeftAtApi,
+  type Progress,
+  type RunEvent,
+  type Sampled,
+  type SampledDomain,
 } from '../watch/events.ts';
 import { fieldsOf } from './join.ts';
 import type { LookupTotals } from './lookups/look-up-all.ts';
@@ -189,9 +190,9 @@ function goOn(
       ...event,
       lookups: event.lookups + sample.done,
       done: event.done + sample.done,
-      outcomes: addedEach(event.outcomes, sample.outcomes),
+      outcomes: addOutcomes(event.outcomes, sample.outcomes),
       ...(rows
-        ? { rows: { ...rows, ...addedEach(statusesOf(rows), statusesOf(sample.rows)) } }
+        ? { rows: { ...rows, ...addOutcomes(statusesOf(rows), statusesOf(sample.rows)) } }
         : {}),
       calls: event.calls + sample.calls,
       retries: event.retries + sample.retries,
@@ -203,9 +204,7 @@ function goOn(
   };
 }
 
-type Outcomes = Progress['outcomes'];
-
-function statusesOf(rows: Progress['rows']): Outcomes {
+function statusesOf(rows: Progress['rows']): Progress['outcomes'] {
   const { found = 0, not_found = 0, rejected = 0, failed = 0, pending = 0 } = rows ?? {};
   return { found, not_found, rejected, failed, pending };
 }
@@ -229,17 +228,6 @@ function addedApis(
       bill: added(bill, before?.bill),
     };
   });
-}
-
-function addedEach(one: Outcomes, other: Outcomes): Outcomes {
-  const { found, not_found, rejected, failed, pending } = one;
-  return {
-    found: found + other.found,
-    not_found: not_found + other.not_found,
-    rejected: rejected + other.rejected,
-    failed: failed + other.failed,
-    pending: pending + other.pending,
-  };
 }
 
 const MOST_VALUES = 4;

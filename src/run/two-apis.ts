@@ -9,7 +9,7 @@ import type { RowIndex } from '../producer/row-index.ts';
 import type { Dated } from '../store/freshness.ts';
 import { NOTHING_READY } from '../store/ready-cells.ts';
 import type { OutcomeStore } from '../store/store.ts';
-import type { Progress, RowProgress, RunEvent } from '../watch/events.ts';
+import { addOutcomes, type Progress, type RowProgress, type RunEvent } from '../watch/events.ts';
 import type { Stop, StopReason } from '../worker/stop-switch.ts';
 import { addTotals, type LookupTotals } from './lookups/look-up-all.ts';
 import type { LookUpAllOptions } from './lookups/look-up-state.ts';
@@ -297,7 +297,7 @@ function follow(
     ...progress,
     lookups: first.done + lookups,
     done: first.done + progress.done,
-    outcomes: addEach(first.outcomes, outcomes),
+    outcomes: addOutcomes(first.outcomes, outcomes),
     ...(first.rows && rows && { rows: addRows(without(counted, first.rows), rows) }),
     calls: first.calls + progress.calls,
     retries: first.retries + progress.retries,
@@ -307,21 +307,10 @@ function follow(
   };
 }
 
-function addEach(one: Progress['outcomes'], other: Progress['outcomes']): Progress['outcomes'] {
-  const { found, not_found, rejected, failed, pending } = one;
-  return {
-    found: found + other.found,
-    not_found: not_found + other.not_found,
-    rejected: rejected + other.rejected,
-    failed: failed + other.failed,
-    pending: pending + other.pending,
-  };
-}
-
 function addRows(one: RowProgress, { total: _, invalid: __, ...other }: RowProgress): RowProgress {
   return {
     ...one,
-    ...addEach(one, other),
+    ...addOutcomes(one, other),
     fresh: one.fresh + other.fresh,
     skipped: one.skipped + other.skipped,
   };

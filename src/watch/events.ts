@@ -152,6 +152,20 @@ export interface Progress {
   readonly recentAnswers?: readonly RecentAnswer[];
 }
 
+/** Adds the outcomes of two parts of a run. */
+export function addOutcomes(
+  one: Progress['outcomes'],
+  other: Progress['outcomes'],
+): Progress['outcomes'] {
+  return {
+    found: one.found + other.found,
+    not_found: one.not_found + other.not_found,
+    rejected: one.rejected + other.rejected,
+    failed: one.failed + other.failed,
+    pending: one.pending + other.pending,
+  };
+}
+
 /** What one of two APIs was asked so far. */
 export interface ApiProgress extends Pick<Progress, 'done' | 'calls' | 'bill'> {
   readonly name: string;

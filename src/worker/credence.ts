@@ -318,7 +318,8 @@ function isRefusal(answer: Answer): answer is RefusingAnswer {
 
 /** Whether a good answer may well be the same for all domains. */
 function isSameForAll(answer: Answer): answer is GoodAnswer {
-  return answer.kind === 'found' && !['some', undefined].includes(answer.writer?.tells);
+  const tells = answer.kind === 'found' ? answer.writer?.tells : undefined;
+  return tells === 'nothing' || tells === 'record';
 }
 
 /**
