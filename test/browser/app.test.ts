@@ -203,6 +203,26 @@ describe.skipIf(chromium === undefined)('the app in a browser', () => {
     expect(api.stats().calls).toBe(400);
   });
 
+  it('takes the focus to the title of a step before somebody can begin to type', async () => {
+    const api = await openApi();
+    const { page } = await openAppStage(browser());
+    // Somebody who is in the field at once, as one may be on a slow machine.
+    const isLeftThere = page.evaluate(async () => {
+      const { document, MutationObserver, setTimeout } = globalThis as unknown as Quick;
+      return await new Promise<boolean>((resolve) => {
+        new MutationObserver((_, observer) => {
+          const field = document.querySelector('input[placeholder="acme.com"]');
+          if (!field) return;
+          observer.disconnect();
+          field.focus();
+          setTimeout(() => resolve(field.matches(':focus')), 500);
+        }).observe(document.body, { childList: true, subtree: true });
+      });
+    });
+    await connectTo(page, api.url);
+    expect(await isLeftThere).toBe(true);
+  });
+
   const LOOKS = {
     'on a large screen': { viewport: { width: 1_280, height: 900 } },
     'on a phone, in the dark': { viewport: { width: 390, height: 844 }, colorScheme: 'dark' },
@@ -254,6 +274,18 @@ describe.skipIf(chromium === undefined)('the app in a browser', () => {
     await check('again');
   });
 });
+
+/** What a page has, as far as it is used here. */
+interface Quick {
+  readonly document: {
+    readonly body: unknown;
+    querySelector(selector: string): { focus(): void; matches(selector: string): boolean } | null;
+  };
+  readonly MutationObserver: new (
+    onChange: (changes: unknown, observer: { disconnect(): void }) => void,
+  ) => { observe(target: unknown, what: object): void };
+  setTimeout(work: () => void, ms: number): void;
+}
 
 function isFocused(element: { readonly matches: (selector: string) => boolean }): boolean {
   return element.matches(':focus');

@@ -1,6 +1,6 @@
 import { useSignal } from '@preact/signals';
 import type { ComponentChildren, JSX, RefObject } from 'preact';
-import { useEffect, useId, useRef } from 'preact/hooks';
+import { useId, useLayoutEffect, useRef } from 'preact/hooks';
 import type { Fault } from './client.ts';
 
 // What all steps are made of: one look and one behaviour for a button, a field, a table, a warning.
@@ -17,12 +17,13 @@ interface StepProps {
 
 /**
  * A step of the way: its title takes the focus when the step begins, so that somebody who hears the
- * page knows where they are, and somebody with a keyboard goes on from there.
+ * page knows where they are, and somebody with a keyboard goes on from there. It takes it before the
+ * step can be seen: a moment later, it would take it from whoever types already.
  */
 export function Step({ title, lead, fault, actions, children }: StepProps): JSX.Element {
   const heading = useRef<HTMLHeadingElement>(null);
   const isFirst = useRef(true);
-  useEffect(() => {
+  useLayoutEffect(() => {
     document.title = `${title} – Brandfill`;
     if (!isFirst.current) return;
     isFirst.current = false;
@@ -98,7 +99,7 @@ export function DeleteButton({ what, onDelete, isBusy }: DeleteButtonProps): JSX
   const answer = useRef<HTMLSpanElement>(null);
   const isNew = useRef(true);
   const asks = isAsking.value;
-  useEffect(() => {
+  useLayoutEffect(() => {
     if (!isNew.current) answer.current?.querySelector('button')?.focus();
     isNew.current = false;
   }, [asks]);

@@ -1,6 +1,6 @@
 import { useSignal } from '@preact/signals';
 import type { JSX } from 'preact';
-import { useEffect, useId, useRef } from 'preact/hooks';
+import { useId, useLayoutEffect, useRef } from 'preact/hooks';
 import type { ChosenField, FieldNode } from '../app/contract.ts';
 import { faultOfName, leavesOf, moved, searched } from './choices.ts';
 import { announce } from './work.ts';
@@ -127,7 +127,7 @@ export function ChosenFields({ fields, onChange }: ChosenFieldsProps): JSX.Eleme
   const list = useRef<HTMLOListElement>(null);
   /** What has the focus after the next drawing: what was moved takes it along. */
   const focusNext = useRef<string | undefined>(undefined);
-  useEffect(() => {
+  useLayoutEffect(() => {
     if (focusNext.current === undefined) return;
     const element = list.current?.querySelector<HTMLElement>(focusNext.current);
     element?.focus();
