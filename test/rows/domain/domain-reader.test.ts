@@ -83,8 +83,10 @@ describe('a page on a host that many share', () => {
     'https://search.yahoo.com/search?p=acme',
     'https://www.bbb.org/us/tx/profile/acme',
     'https://acme-de.translate.goog/?_x_tr_sl=de',
-    // A link whose target does not stand in it, or is such a page too.
+    'facebook.com/acme.com',
+    // A link whose target does not stand in it, is no domain, or is such a page too.
     'https://acme.us1.list-manage.com/track/click?u=abc&id=1',
+    'https://l.facebook.com/l.php?u=https%3A%2F%2F192.0.2.1',
     'https://l.facebook.com/l.php?u=https%3A%2F%2Fbit.ly%2Fabc',
   ])('says nothing about a company: %s', (cell) => {
     expect(read(cell)).toEqual(SHARED);
@@ -95,6 +97,7 @@ describe('a page on a host that many share', () => {
   it.each([
     ['linkedin.com', 'linkedin.com'],
     ['https://www.facebook.com/', 'facebook.com'],
+    ['https://www.facebook.com/acme, facebook.com', 'facebook.com'],
     ['https://www.tripadvisor.com/index.html', 'tripadvisor.com'],
     ['https://www.google.com/about', 'google.com'],
     ['https://acme.tumblr.com/about', 'acme.tumblr.com'],

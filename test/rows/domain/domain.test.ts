@@ -292,6 +292,7 @@ describe('an address as a program exports it is read:', () => {
       'example.com or www.example.com',
       'example.com; n/a',
     ]);
+    gives('shop.example.com', ['shop.example.com; https://shop.example.com/x']);
   });
 
   it('one beside pages of others, or of an e-mail address that anybody can have', () => {
@@ -300,7 +301,11 @@ describe('an address as a program exports it is read:', () => {
       'example.com; https://www.linkedin.com/company/example; https://bit.ly/3abc',
       'jo@gmail.com / www.example.com',
     ]);
-    refuses('several_domains', ['a.com, b.com, facebook.com/a', 'jo@a.com; b.com']);
+    refuses('several_domains', [
+      'a.com, b.com, facebook.com/a',
+      'jo@a.com; b.com',
+      'https://facebook.com/a, https://bit.ly/b',
+    ]);
   });
 
   it('and a path that looks like one is a path', () => {
@@ -532,10 +537,14 @@ describe('a cell is refused', () => {
       'foo_bar.com',
       '_.com',
       'a!b.com',
+      'a~b.com',
       '*.example.com',
       'example.com:http',
       'example.com:80:80',
       'a%ZZ.com',
+      'https%3A%2F%2Facme.com%ZZ',
+      'https://[::1/x',
+      'jo@a.com@b.com',
       'a%2Fb.com',
       '\ud800.com',
       'a\0b.com',
