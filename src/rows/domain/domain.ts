@@ -147,10 +147,9 @@ function follow(found: Resolved, behind: string, links: number): Resolved {
 
 /** The one domain of several addresses, or what is at the beginning of a text that is one address. */
 function agree(whole: string, pieces: readonly string[]): Resolved | InvalidDomain {
-  const texts = pieces.filter((piece) => !isNothing(piece));
-  const all = domainsAmong(texts);
-  if (all.length === texts.length) return oneOf(all) ?? readOne(whole);
-  const explicit = oneOf(domainsAmong(texts.filter(isExplicit)));
+  const all = domainsAmong(pieces);
+  if (all.length === pieces.length) return oneOf(all) ?? readOne(whole);
+  const explicit = oneOf(domainsAmong(pieces.filter(isExplicit)));
   return explicit !== undefined && 'invalid' in explicit ? explicit : readOne(whole);
 }
 

@@ -65,6 +65,8 @@ describe('a domain is found', () => {
       'example.com/a/b.html?x=1#y',
       'example.com?ref=a@b.org',
       'example.com#top',
+      'https://example.com/#',
+      'https://example.com/#/a#',
       'https://example.com/some path with spaces',
       'https://example.com/a:b@c',
     ]);
@@ -114,6 +116,7 @@ describe('a domain is found', () => {
       '＂example.com＂',
       `" ${NBSP}'https://example.com/' "`,
     ]);
+    gives('xn--ber-goa.de', [`über.de${NBSP}`]);
   });
 
   it('with invisible characters in the middle of it', () => {
@@ -207,6 +210,7 @@ describe('an address as a program exports it is read:', () => {
       'URL: www.example.com',
       'E-Mail: jo@example.com',
       'Internet: example.com',
+      'Company: example.com',
     ]);
     refuses('contains_space', ['Parent: example.com', 'LinkedIn: example.com']);
   });
@@ -229,6 +233,9 @@ describe('an address as a program exports it is read:', () => {
       'example.com&nbsp;',
       '<https://example.com|Example>',
       '**example.com**',
+      'Jane Doe <jane@example.com><br>',
+      'https:&#x2F;&#x2F;example.com',
+      'https://example.com>',
     ]);
   });
 
@@ -238,6 +245,7 @@ describe('an address as a program exports it is read:', () => {
       '[[https://example.com|Example]]',
       '[[https://example.com][Example]]',
       '[Example|https://example.com]',
+      '[ Example | example.com ]',
       '[url=https://example.com]Example[/url]',
       '[url]example.com[/url]',
     ]);
@@ -245,16 +253,22 @@ describe('an address as a program exports it is read:', () => {
     refuses('contains_space', ['[Example Inc. Co.Ltd]', '[see b.com]']);
   });
 
-  it('the addresses in an object as Python prints it', () => {
+  it('the addresses in an object, also as Python prints it', () => {
     gives('example.com', [
+      '{"was":"Once b.com","name":"b.com AG","url":" https://example.com "}',
       "{'url': 'https://example.com', 'type': None}",
       "[{'url': 'example.com'}]",
     ]);
     refuses('several_domains', ["{'a': 'a.com', 'b': 'b.com'}"]);
   });
 
-  it('behind its number in a list', () => {
-    gives('example.com', ['1. example.com', '1) example.com 2) www.example.com']);
+  it('beside numbers and signs', () => {
+    gives('example.com', [
+      '1. example.com',
+      '1) example.com 2) www.example.com',
+      '• example.com',
+      'example.com, +49 30 1234567',
+    ]);
   });
 
   it('what a link shows, if that is a domain itself', () => {
@@ -420,6 +434,7 @@ describe('a cell is refused', () => {
       'none',
       '-',
       '–',
+    refuses('empty', ['<null>', '-'.repeat(20)]);
       '--',
       '?',
       'FALSE',
@@ -450,6 +465,7 @@ describe('a cell is refused', () => {
       'https://user@[::1]/',
       '10.0.0.0/8',
     ]);
+      '[::1]:80',
   });
 
   it('as no domain when it is a number that some read as an address', () => {
@@ -504,6 +520,7 @@ describe('a cell is refused', () => {
       '["a.com","b.com"]',
       'foo.github.io bar.github.io',
       'a.com/b.com',
+      'a.com <b@b.com> c.com',
       'a.com/b.com/c.com/',
       'a.com\\b.com',
       'www.a.com//www.b.com',
