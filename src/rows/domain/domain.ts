@@ -136,9 +136,9 @@ const FILE =
 
 /** Goes where a link leads that wraps another, if that can be told. */
 function follow(found: Resolved, behind: string, links: number): Resolved {
-  const page = findSharedPage(found.host, found.registered, behind);
-  if (page === undefined) return found;
-  for (const target of links < MOST_LINKS ? page.targets : []) {
+  const targets = findSharedPage(found.host, found.registered, behind);
+  if (targets === undefined) return found;
+  for (const target of links < MOST_LINKS ? targets : []) {
     const there = readOne(target, links + 1);
     if ('host' in there) return there;
   }

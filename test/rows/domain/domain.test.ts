@@ -362,11 +362,15 @@ describe('a link that wraps another', () => {
     'https://href.li/?site=example.org&url=https://example.com',
     'https://www.google.com/url?q=https%25253A%25252F%25252Fexample.com%25252F',
     'https://www.google.com/imgres?imgurl=https://cdn.net/x.png&imgrefurl=https://example.com/p',
+    `https://href.li/?url=${base64}`,
+    'https://webcache.googleusercontent.com/search?q=cache:AbC-1:example.com/about&cd=1',
+    'https://webcache.googleusercontent.com/search?q=cache:https://example.com/about',
     `https://www.bing.com/ck/a?!&&p=abc&u=a1${base64}&ntb=1`,
     'https://r.search.yahoo.com/_ylt=A/RV=2/RU=https%3a%2f%2fwww.example.com%2f/RK=2/RS=x',
     'https://duckduckgo.com/l/?uddg=https%3A%2F%2Fexample.com&rut=x',
     'https://nam02.safelinks.protection.outlook.com/?url=http%3A%2F%2Fwww.example.com%2F&data=05',
     'https://urldefense.proofpoint.com/v1/url?u=http://www.example.com/&k=abc',
+    'https://urldefense.proofpoint.com/v2/url?u=http-3A__example.com',
     'https://urldefense.proofpoint.com/v2/url?u=https-3A__www.example.com_a-2Db&d=DwMF&c=x',
     'https://urldefense.com/v3/__https://www.example.com/__;!!abc!xyz$',
     'https://protect-us.mimecast.com/s/abCd?domain=example.com',
@@ -430,11 +434,11 @@ describe('a cell is refused', () => {
   it('as empty when it says that there is nothing', () => {
     refuses('empty', ['N/A', 'n/a', '#N/A', '#REF!', '#DIV/0!', '#NOM?', 'null', '(null)', '\\N']);
     refuses('empty', ['(blank)', 'NaT', 'www.', 'http://www.', 'https://www.']);
+    refuses('empty', ['<null>', '-'.repeat(20)]);
     refuses('empty', [
       'none',
       '-',
       '–',
-    refuses('empty', ['<null>', '-'.repeat(20)]);
       '--',
       '?',
       'FALSE',
@@ -461,11 +465,11 @@ describe('a cell is refused', () => {
       '[fe80::1%25eth0]',
       '[2001:db8::1]',
       '[::1',
+      '[::1]:80',
       'https://[2001:db8::1]:443/x',
       'https://user@[::1]/',
       '10.0.0.0/8',
     ]);
-      '[::1]:80',
   });
 
   it('as no domain when it is a number that some read as an address', () => {
@@ -516,11 +520,11 @@ describe('a cell is refused', () => {
       'a.com/x www.b.com',
       'https://a.com/x y see https://b.com',
       'A <a@a.com>, B <b@b.com>',
+      'a.com <b@b.com> c.com',
       'a@a.com;b@b.com',
       '["a.com","b.com"]',
       'foo.github.io bar.github.io',
       'a.com/b.com',
-      'a.com <b@b.com> c.com',
       'a.com/b.com/c.com/',
       'a.com\\b.com',
       'www.a.com//www.b.com',
