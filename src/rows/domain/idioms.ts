@@ -11,7 +11,7 @@ const MAX_TEXT_LENGTH = 16_384;
 const MOST_PIECES = 50;
 
 const EDGES = '"\'`=,;|\x7f';
-const EDGES_AND_BRACKETS = `${EDGES}()[]{}`;
+const EDGES_AND_BRACKETS = `${EDGES}()[]{}<>`;
 /** What is not in ASCII. */
 const EDGE = /[\s\p{Cc}\p{Cf}\p{Quotation_Mark}´′″]/u;
 /** `[::1]:80`: these brackets belong to the address. */
@@ -69,8 +69,11 @@ const SIGNS_FOR_NOTHING =
 
 /** Whether a cell says that there is nothing in it: `N/A`, `null`, `-`, `FALSE`, `0`, `#REF!`. */
 export function isNothing(text: string): boolean {
-  const word = trimEdges(text, `${EDGES_AND_BRACKETS}<>`);
-  return word === '' || WORDS_FOR_NOTHING.has(word.toLowerCase()) || SIGNS_FOR_NOTHING.test(word);
+  const words = trimEdges(text, EDGES_AND_BRACKETS).split(SEPARATORS);
+  return words.every(
+    (word) =>
+      word === '' || WORDS_FOR_NOTHING.has(word.toLowerCase()) || SIGNS_FOR_NOTHING.test(word),
+  );
 }
 
 /**

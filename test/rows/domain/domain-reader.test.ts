@@ -15,13 +15,8 @@ describe('an e-mail address', () => {
     'jo@gmail.com',
     'Jo Doe <Jo.Doe@GMAIL.com>',
     'mailto:jo@hotmail.co.uk',
-    'jo@web.de',
-    'jo@qq.com',
-    'jo@yandex.ru',
     'jo@gmx.ch', // not in the package
     'jo@tutanota.com',
-    '["jo@gmail.com"]',
-    '[mail](mailto:jo@gmail.com)',
   ])('where everybody can have one is none of a company: %s', (cell) => {
     expect(read(cell)).toEqual(FREE);
   });
@@ -50,7 +45,7 @@ describe('an e-mail address', () => {
 });
 
 describe('a website', () => {
-  it.each(['gmail.com', 'https://www.gmail.com/', 'https://jo@gmail.com/x', 'web.de'])(
+  it.each(['gmail.com', 'https://jo@gmail.com/x'])(
     'at a domain of free mail is one: %s',
     (cell) => {
       expect(read(cell)).toHaveProperty('domain');
@@ -66,25 +61,16 @@ describe('a page on a host that many share', () => {
     'https://m.facebook.com/profile.php?id=1',
     'de.linkedin.com/company/acme/',
     'https://twitter.com/#!/acme',
-    'https://www.youtube.com/@acme',
     'https://bit.ly/3abc',
-    'https://linktr.ee/acme',
     'https://apps.apple.com/de/app/acme/id1',
-    'https://play.google.com/store/apps/details?id=com.acme',
     'https://maps.google.com/?cid=123',
     'https://www.google.de/maps/place/Acme',
-    'https://goo.gl/maps/abc',
     'https://www.amazon.co.uk/stores/Acme',
-    'https://www.etsy.com/shop/acme',
-    'https://sites.google.com/view/acme',
-    'https://acme.page.link/x',
     'https://us02web.zoom.us/j/123',
     'https://www.microsoft.com/p/acme/9',
     'https://www.npmjs.com/~acme',
     'https://www.tumblr.com/acme',
     'https://duckduckgo.com/?q=acme',
-    'https://search.yahoo.com/search?p=acme',
-    'https://www.bbb.org/us/tx/profile/acme',
     'https://acme-de.translate.goog/?_x_tr_sl=de',
     'facebook.com/acme.com',
     // A link whose target does not stand in it, is no domain, or is such a page too.
@@ -115,12 +101,9 @@ describe('a page on a host that many share', () => {
 });
 
 describe('a domain alone', () => {
-  it.each(['Email Domain', 'E-Mail', 'メールアドレス'])(
-    'is one of free mail in a column named %s',
-    (name) => {
-      const reader = createDomainReader({ column: { name } });
-      expect(reader('gmail.com')).toEqual(FREE);
-      expect(reader('acme.com')).toEqual({ domain: 'acme.com' });
-    },
-  );
+  it('is one of free mail in a column that is named for e-mail', () => {
+    const reader = createDomainReader({ column: { name: 'Email Domain' } });
+    expect(reader('gmail.com')).toEqual(FREE);
+    expect(reader('acme.com')).toEqual({ domain: 'acme.com' });
+  });
 });
