@@ -34,7 +34,8 @@ import {
  *
  * | closed → open | cause |
  * |---|---|
- * | half of at least 20 calls within 30 s failed, or 20 in a row | `failures` |
+ * | half of at least 20 calls within 30 s failed | `failures` |
+ * | 20 in a row failed; where there are few callers, twice as many as these, 8 at least | `failures` |
  * | five in a row did not get as far as a connection, and no call was ever answered | `failures` |
  * | a 5xx said when to come back (`Retry-After`) | `told` |
  * | this machine cannot make a call: no descriptor, port, route, proxy or resolver | `machine` |
@@ -181,6 +182,13 @@ export type StartAdvice =
 
 const MIN_CALLS = 20;
 const MANY_IN_ROW = 20;
+/**
+ * The first two failures of a lookup are counted. Where so few lookups are under way that these do
+ * not come to many, all of them have failed twice, and none may fail for good before calls stop.
+ */
+const COUNTED_PER_CALLER = 2;
+/** Fewer in a row than this may well be odd domains. */
+const FEW_IN_ROW = 8;
 const FAILED_SHARE = 0.5;
 /** Before any call was answered, so many without a connection show that there is none to be had. */
 const UNREACHED_IN_ROW = 5;
@@ -282,6 +290,8 @@ export interface EndedCall {
   readonly isOfMachine?: boolean | undefined;
   /** Whether it is known that calls from elsewhere go well. @default false */
   readonly isWellElsewhere?: boolean | undefined;
+  /** How many calls may be under way at once when all is well. @default many */
+  readonly callers?: number | undefined;
   readonly sentAtMs: number;
   readonly nowMs: number;
 }
@@ -338,7 +348,7 @@ function isOut(state: OutageState, call: EndedCall, minCalls: number): boolean {
   if (isStated(call) || call.isOfMachine) return true;
   if (call.isWellElsewhere) return false;
   const isNeverReached = !state.isAnswered && state.unreachedInRow >= UNREACHED_IN_ROW;
-  return isNeverReached || areTooMany(state, minCalls);
+  return isNeverReached || areTooMany(state, minCalls, call.callers);
 }
 
 function isStated({ isFailure, retryAfterMs = 0 }: EndedCall): boolean {
@@ -435,12 +445,17 @@ function countInRow(state: OutageState, { isFailure, isUnreached, nowMs }: Count
 }
 
 /**
- * Whether half of at least `minCalls` calls failed, or twenty in a row, however many succeeded
- * before.
+ * Whether half of at least `minCalls` calls failed, or so many in a row that no domain is to blame,
+ * however many succeeded before.
  */
-function areTooMany({ counts, failedInRow }: OutageState, minCalls: number): boolean {
+function areTooMany(
+  { counts, failedInRow }: OutageState,
+  minCalls: number,
+  callers: number = MANY_IN_ROW,
+): boolean {
+  const inRow = Math.min(MANY_IN_ROW, Math.max(FEW_IN_ROW, COUNTED_PER_CALLER * callers));
   const { calls, failures } = totalOf(counts);
-  return failedInRow >= MANY_IN_ROW || (calls >= minCalls && failures >= calls * FAILED_SHARE);
+  return failedInRow >= inRow || (calls >= minCalls && failures >= calls * FAILED_SHARE);
 }
 
 /** A step is done after this many good calls, but not before `SHORTEST_STEP_MS`. */
