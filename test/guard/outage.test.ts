@@ -343,7 +343,7 @@ describe('twenty failures in a row', () => {
     for (let failed = 0; failed < 40; failed += 1) onCallEnd(state, call);
     expect(state.phase).toBe('closed');
     onCallEnd(state, { ...call, retryAfterMs: 9_000 });
-    expect(state).toMatchObject({ phase: 'open', cause: 'told' });
+    expect(state).toMatchObject({ phase: 'open', cause: 'stated' });
   });
 });
 
