@@ -160,10 +160,10 @@ describe.skipIf(!hasRedis)('the log of', () => {
   it('schedules has the id of the run on each of its lines', async () => {
     const schedules = await openSchedules();
     const file = schedules.job('nightly', { cron: FAR, domains: 4 });
-    const keeper = await schedules.keep(file, ...JSON_FORMAT);
+    const scheduler = await schedules.keep(file, ...JSON_FORMAT);
     await schedules.ask('nightly');
     await schedules.results('nightly', 1);
-    const { stderr } = await terminate(keeper);
+    const { stderr } = await terminate(scheduler);
     const ofRun = linesOf(stderr).filter(({ job }) => job === 'nightly');
     const about = ofRun.filter(({ run }) => run !== undefined);
     expect(new Set(about.map(({ run }) => run)).size).toBe(1);
@@ -181,10 +181,10 @@ describe.skipIf(!hasRedis)('the log of', () => {
     const schedules = await openSchedules();
     const file = schedules.job('nightly', { cron: FAR });
     rmSync(schedules.folder.at('nightly.csv'));
-    const keeper = await schedules.keep(file, ...JSON_FORMAT);
+    const scheduler = await schedules.keep(file, ...JSON_FORMAT);
     await schedules.ask('nightly');
     await schedules.results('nightly', 1);
-    const { stderr } = await terminate(keeper);
+    const { stderr } = await terminate(scheduler);
     expect(linesOf(stderr).find(({ event }) => event === 'error')).toMatchObject({
       level: 'warn',
       job: 'nightly',
