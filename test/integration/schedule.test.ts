@@ -173,22 +173,6 @@ describe('brandfill schedule', () => {
     expect(got).not.toContain('s3cret');
   });
 
-  it('makes a run again of which the process was killed', async () => {
-    const { job, keep, ask, results, api } = await openSchedules({ api: { latencyMs: 100 } });
-    const file = job('crm', { cron: FAR, domains: 40, more: ['concurrency: 1'] });
-    const lost = ['--lost-after', '3s'];
-    const first = await keep(...lost, file);
-    await ask('crm');
-    await vi.waitUntil(() => api.stats().calls > 5, { timeout: 60_000 });
-    first.process.kill('SIGKILL');
-    await first.ended;
-    const second = await keep(...lost, file);
-    await second.shows('crm: starts again; its process was lost during the run.');
-    expect((await results('crm', 1)).results).toMatchObject([{ exitCode: 0, rows: 40, found: 40 }]);
-    await terminate(second);
-    expect(api.stats().calls).toBeLessThan(45);
-  });
-
   it('gives the lookups of a run to workers elsewhere when its file names a queue', async () => {
     const { job, keep, ask, results, api, redis, folder } = await openSchedules();
     const queue = ['--queue', redis.url];
