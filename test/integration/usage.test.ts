@@ -31,6 +31,7 @@ import { useRedis } from '../support/redis.ts';
 import { run } from './support/command.ts';
 import { openFolder } from './support/folder.ts';
 import { openList } from './support/lists.ts';
+import { runHere } from './support/program.ts';
 import { expectUsageError } from './support/usage-error.ts';
 
 describe('a usage error', () => {
@@ -69,7 +70,8 @@ describe('a usage error', () => {
     ['an unknown command', ['enrch', 'list.csv'], /enrch/],
   ])('ends with 2 and one sentence: %s', async (_, args, expected) => {
     const folder = openList();
-    expectUsageError(await run(args, { cwd: folder.path }), expected);
+    const runs = args[0] === 'sandbox' ? run : runHere; // it listens to signals to its end
+    expectUsageError(await runs(args, { cwd: folder.path }), expected);
     expect(folder.names()).toEqual(['list.csv']);
   });
 
@@ -80,7 +82,7 @@ describe('a usage error', () => {
     [['store', 'list'], 'brandfill store --help'],
     [['enrch'], 'brandfill --help'],
   ])('points to the help that has what is missing: %j', async (args, help) => {
-    const { stderr } = await run(args, { cwd: openFolder().path });
+    const { stderr } = await runHere(args, { cwd: openFolder().path });
     expect(stderr.trimEnd().split('\n').at(-1)).toBe(`(see ${help})`);
   });
 
