@@ -91,6 +91,14 @@ describe('a lease', () => {
     expect(come(shared, START.nowMs + 4_900, { worker: 'b' }).startsMs).not.toEqual([]);
   });
 
+  it('obeys a wait that is told just after the clock was set back', () => {
+    const shared = fresh();
+    come(shared, START.nowMs + 60_000);
+    come(shared, START.nowMs, { events: [throttled(START.nowMs, 5_000)] });
+    expect(come(shared, START.nowMs + 4_700).startsMs).toEqual([]);
+    expect(come(shared, START.nowMs + 4_900).startsMs).not.toEqual([]);
+  });
+
   it('shares calls in flight out while they are bounded', () => {
     const shared = fresh();
     const first = come(shared, START.nowMs);
