@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { findRedisServer } from '../support/redis.ts';
-import { run, start } from './support/command.ts';
+import { start } from './support/command.ts';
 import {
   FETCHED_AT_MS,
   namesIn,
@@ -9,6 +9,7 @@ import {
   reply,
   stop,
 } from './support/outcomes-queue.ts';
+import { runHere } from './support/program.ts';
 import { objectsOf } from './support/tables.ts';
 
 const hasRedis = findRedisServer() !== undefined;
@@ -57,7 +58,7 @@ describe.skipIf(!hasRedis)('brandfill collect', () => {
       ]),
     );
     // A list of failures is a list.
-    const again = await run(
+    const again = await runHere(
       ['enrich', `out/${failures}`, '--dry-run', '--json', '--base-url', 'http://127.0.0.1:9'],
       { cwd: folder.path },
     );
@@ -107,7 +108,7 @@ describe.skipIf(!hasRedis)('brandfill collect', () => {
   ])('ends with 2 for %j', async (flags, message) => {
     const { folder, url } = await openOutcomesQueue();
     folder.write('list.csv', 'domain\n');
-    const ended = await run(['collect', '--queue', url, ...flags], { cwd: folder.path });
+    const ended = await runHere(['collect', '--queue', url, ...flags], { cwd: folder.path });
     expect(ended.code).toBe(2);
     expect(ended.stderr).toContain(message);
   });

@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { enrichRows } from '../../src/index.ts';
 import type { SandboxReply } from '../../src/sandbox/options.ts';
 import { openApi, openScripted } from './support/api.ts';
+import { run } from './support/command.ts';
 import { enrichIn } from './support/enrich.ts';
 import { openFolder } from './support/folder.ts';
 import { openList } from './support/lists.ts';
@@ -29,7 +30,7 @@ describe('answers whose names are data', () => {
     const folder = openList(16);
     const flags = ['enrich', 'list.csv', '--base-url', url, '--concurrency', '2'];
     const place = { cwd: folder.path, env: { NODE_OPTIONS: '--max-old-space-size=80' } };
-    const first = await runHere(flags, place);
+    const first = await run(flags, place);
     expect([first.code, first.stderr.match(/more columns than are told apart/g)]).toEqual([
       0,
       ['more columns than are told apart'],
@@ -37,7 +38,7 @@ describe('answers whose names are data', () => {
     const out = folder.read('list.enriched.csv');
     expect(enrichedOf(out)).toEqual(['json']);
     expect(out.match(/company-0\.com 19999/g)).toHaveLength(1);
-    const again = await runHere(flags, place);
+    const again = await runHere(flags, { cwd: folder.path });
     expect([again.code, folder.read('list.enriched.csv') === out]).toEqual([0, true]);
   });
 });

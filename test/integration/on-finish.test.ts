@@ -5,6 +5,7 @@ import { openScripted, openServer } from './support/api.ts';
 import { run, start } from './support/command.ts';
 import { type Folder } from './support/folder.ts';
 import { LIST, openList } from './support/lists.ts';
+import { runHere } from './support/program.ts';
 import { expectUsageError } from './support/usage-error.ts';
 
 const SECRET = 's3cret-k3y';
@@ -111,7 +112,7 @@ describe('onFinish', () => {
     ['a variable is not set', 'input: ${NONE}', /no variable NONE/],
   ])('is done when %s', async (_, lines, expected) => {
     const folder = openJob(`${lines}\nbaseUrl: http://127.0.0.1:9\nonFinish: { ${KEEP} }`);
-    expectUsageError(await run(['run', 'job.yaml'], { cwd: folder.path }), expected);
+    expectUsageError(await runHere(['run', 'job.yaml'], { cwd: folder.path }), expected);
     expect(told(folder)).toMatchObject({
       job: 'job',
       runId: expect.stringMatching(/^[0-9a-f]{12}$/),

@@ -3,9 +3,10 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { useRedis } from '../support/redis.ts';
 import { openServer } from './support/api.ts';
-import { run, start, summaryOf } from './support/command.ts';
+import { start, summaryOf } from './support/command.ts';
 import { whyNoContainers } from './support/containers.ts';
 import { openList } from './support/lists.ts';
+import { runHere } from './support/program.ts';
 import { column, rowsOf } from './support/tables.ts';
 
 const reason = whyNoContainers();
@@ -88,7 +89,7 @@ describe('an API that is out and says until when', () => {
     'gets no call before, and no lookup loses an attempt: %i after %i answers',
     async (status, from) => {
       const { folder, calls, args } = await openOut(status, from, 2);
-      const ended = await run([...args, '--concurrency', '4'], { cwd: folder.path });
+      const ended = await runHere([...args, '--concurrency', '4'], { cwd: folder.path });
       expect(ended.stderr).toMatch(
         new RegExp(
           `is out \\(http_${status}\\) and says to come back in [\\d.]+ s: no call is made before`,
@@ -104,7 +105,7 @@ describe('an API that is out and says until when', () => {
   it('for longer than --max-wait ends the run at once, with the time to come back', async () => {
     const { folder, calls, args } = await openOut(503, 0, 1_800);
     const beforeMs = Date.now();
-    const ended = await run(args, { cwd: folder.path });
+    const ended = await runHere(args, { cwd: folder.path });
     expect(ended.code).toBe(4);
     const [, comeBack = ''] =
       /The API is out \(http_503\) and says to wait longer than --max-wait\. .*come back at (\S+Z)\./.exec(

@@ -25,14 +25,6 @@ describe.each<CommandName>(['worker', 'enrich'])('%s', (command) => {
     );
   });
 
-  test('says that the password is wrong', async () => {
-    const redis = await redisWith();
-    await redis.client.config('SET', 'requirepass', 'right');
-    expect(await refusal(command, `redis://:${ENCODED}@${hostOf(redis)}`)).toContain(
-      'it refuses the user or the password.',
-    );
-  });
-
   test('leaves no connection behind when its calls cannot be made', async () => {
     const redis = await redisWith();
     const connections = async (): Promise<number> =>
@@ -44,27 +36,30 @@ describe.each<CommandName>(['worker', 'enrich'])('%s', (command) => {
     expect(said).toContain('Cannot use the proxy that http_proxy names');
     await expect.poll(connections).toBe(before);
   });
+});
 
-  test('says that it takes a URL, and does not repeat what it got', async () => {
-    expect(await refusal(command, `:${PASSWORD}@localhost:6379`)).toContain(
-      'Cannot use --queue: expected a URL such as redis://localhost:6379/0',
-    );
-  });
-
-  test('refuses a Redis that throws keys away', async () => {
-    const redis = await redisWith('--maxmemory-policy', 'allkeys-lru');
-    expect(await refusal(command, redis.url)).toBe(
-      'brandfill: Cannot use this Redis for the queue: its maxmemory-policy is allkeys-lru: when its memory is full it throws lookups away; set it with: redis-cli config set maxmemory-policy noeviction, or go on with --accept-eviction.',
-    );
-  });
+test('what is no URL is not repeated', async () => {
+  expect(await refusal('worker', `:${PASSWORD}@localhost:6379`)).toContain(
+    'Cannot use --queue: expected a URL such as redis://localhost:6379/0',
+  );
 });
 
 describe('what answers and will not do', () => {
-  test('a Redis that wants a password', async () => {
+  test('a Redis that throws keys away', async () => {
+    const redis = await redisWith('--maxmemory-policy', 'allkeys-lru');
+    expect(await refusal('worker', redis.url)).toBe(
+      'brandfill: Cannot use this Redis for the queue: its maxmemory-policy is allkeys-lru: when its memory is full it throws lookups away; set it with: redis-cli config set maxmemory-policy noeviction, or go on with --accept-eviction.',
+    );
+  });
+
+  test('a Redis that wants a password, or another one', async () => {
     const redis = await redisWith();
     await redis.client.config('SET', 'requirepass', 'right');
     expect(await refusal('worker', `redis://${hostOf(redis)}`)).toContain(
       'it wants a password; give redis://:PASSWORD@host or redis://USER:PASSWORD@host.',
+    );
+    expect(await refusal('worker', `redis://:${ENCODED}@${hostOf(redis)}`)).toContain(
+      'it refuses the user or the password.',
     );
   });
 
@@ -83,8 +78,8 @@ describe('what answers and will not do', () => {
     ['no command at all', [...EVERYTHING, '-@all'], 'run the '],
   ])('a user who may use %s', async (_, rights, refused) => {
     const redis = await redisWith();
-    await redis.client.call('acl', 'setuser', 'clerk', 'on', `>${PASSWORD}`, ...rights);
-    const said = await refusal('worker', `redis://clerk:${ENCODED}@${hostOf(redis)}`);
+    await redis.client.call('acl', 'setuser', 'clerk', 'on', '>right', ...rights);
+    const said = await refusal('worker', `redis://clerk:right@${hostOf(redis)}`);
     expect(said).toContain(`: its user may not do what a queue needs (${refused}`);
     expect(said).toMatch(/\); allow it ~\{brandfill\}\* &\* \+@all -@admin -@dangerous \+info\.$/);
   });

@@ -97,7 +97,7 @@ To keep these columns: the same command with --preset > brand.yaml, then --field
     folder.write('brand.yaml', preset.stdout);
     folder.write('list.csv', 'domain\na.com\n');
     const flags = ['--base-url', trial.url, '--fields', '@brand.yaml'];
-    await run(['enrich', 'list.csv', ...flags], { cwd: folder.path });
+    await runHere(['enrich', 'list.csv', ...flags], { cwd: folder.path });
     expect(trial.calls()).toBe(1);
     expect(rowsOf(folder.read('list.enriched.csv'))).toMatchObject([
       { brand_name: 'Acme', 'brand_at_po-box': "'=7", brand_tags: 'a; b' },

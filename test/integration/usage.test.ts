@@ -31,6 +31,7 @@ import { useRedis } from '../support/redis.ts';
 import { run } from './support/command.ts';
 import { openFolder } from './support/folder.ts';
 import { openList } from './support/lists.ts';
+import { runHere } from './support/program.ts';
 import { expectUsageError } from './support/usage-error.ts';
 
 describe('a usage error', () => {
@@ -69,7 +70,8 @@ describe('a usage error', () => {
     ['an unknown command', ['enrch', 'list.csv'], /enrch/],
   ])('ends with 2 and one sentence: %s', async (_, args, expected) => {
     const folder = openList();
-    expectUsageError(await run(args, { cwd: folder.path }), expected);
+    const runs = args[0] === 'sandbox' ? run : runHere; // it listens to signals to its end
+    expectUsageError(await runs(args, { cwd: folder.path }), expected);
     expect(folder.names()).toEqual(['list.csv']);
   });
 
@@ -80,7 +82,7 @@ describe('a usage error', () => {
     [['store', 'list'], 'brandfill store --help'],
     [['enrch'], 'brandfill --help'],
   ])('points to the help that has what is missing: %j', async (args, help) => {
-    const { stderr } = await run(args, { cwd: openFolder().path });
+    const { stderr } = await runHere(args, { cwd: openFolder().path });
     expect(stderr.trimEnd().split('\n').at(-1)).toBe(`(see ${help})`);
   });
 
@@ -104,10 +106,7 @@ describe('a usage error', () => {
     ['auth without a credential', [...api, '--auth', 'bearer'], /BRANDFILL_API_KEY/],
     ['a credential', [...api, '--api-key', 's3cret'], /BRANDFILL_API_KEY.*--api-key-file/],
     ['no such key file', [...api, '--api-key-file', 'no.txt'], /no\.txt.*no such file/],
-    ['a parameter without =', [...api, '--param', 'lang'], /--param.*NAME=VALUE/],
     ['the parameter domain', [...api, '--param', 'domain=x.com'], /domain/],
-    ['a credential as header', [...api, '--header', 'Authorization=Bearer x'], /--auth/],
-    ['no calls at once', [...api, '--concurrency', '0'], /--concurrency.*whole number/],
     ['a rate without unit', [...api, '--rate', '10'], /--rate.*20\/s/],
     ['a duration without unit', [...api, '--timeout', '60'], /--timeout.*60s/],
     [
@@ -126,16 +125,12 @@ describe('a usage error', () => {
     ],
     ['failures on standard output', [...api, '--failures', '-'], /--failures/],
     ['rows and summary on standard output', [...api, '--out', '-', '--json'], /--json/],
-    ['an output without a name', [...api, '--out', ''], /--out/],
     ['a JSONL name for CSV', [...api, '--out', '/tmp/o.jsonl'], /o\.jsonl.*CSV/],
   ])('says in one sentence what is wrong: %s', async (_, flags, expected) => {
     expectSentence(await enrichWith(flags), expected);
   });
 
   it.each([
-    ['in an auth', ['--auth', 'sk-s3cret', ...api]],
-    ['in a parameter', ['--param', 's3cret', ...api]],
-    ['in a header', ['--header', 's3cret', ...api]],
     ['in an option that there is not', ['--api-key', 's3cret']],
     ['in a base URL', ['--base-url', 'http://user:s3cret@example.com']],
     ['in a base URL that is none', ['--base-url', 'http://user:s3cret@example.com:99999']],

@@ -39,10 +39,16 @@ export interface Running {
   shows(text: string): Promise<string>;
 }
 
+/**
+ * The parser of HTTP is not compiled a second time, for speed that no short run gets anything of: that is
+ * a fifth of what the run takes, and there are hundreds of them.
+ */
+const COMPILED_ONCE = '--wasm-tiering-budget=1000000000';
+
 /** Starts the real command as a process of its own. */
 export async function start(args: readonly string[], options: CommandOptions): Promise<Running> {
   const main = options.main ?? builtCommand();
-  const plain = [process.execPath, main, ...args];
+  const plain = [process.execPath, COMPILED_ONCE, main, ...args];
   const { container } = options;
   const limited =
     options.ulimit === undefined
