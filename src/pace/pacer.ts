@@ -48,7 +48,7 @@ export function nextStart(
 ): { readonly atMs: number } | 'wait_for_answer' {
   // With nothing in flight a call may always start, or no answer would ever come.
   const next = nextTurn(state, { nowMs, isAlone: inFlight === 0 });
-  return inFlight > 0 && inFlight >= mostInFlight(state) ? 'wait_for_answer' : next;
+  return inFlight >= mostInFlight(state) ? 'wait_for_answer' : next;
 }
 
 /**
@@ -120,7 +120,7 @@ function reportAtFoundRate(
   if (refusedForMs > 0) {
     // The limit was reached when an answer said so.
     const waitMs = statedWaitMs(event.retryAfterMs) ?? 0;
-    if (waitMs > 0) closeGate(state, nowMs, nowMs + waitMs, true);
+    closeGate(state, nowMs, nowMs + waitMs, true);
     onUsedUp(state, event, nowMs, Math.max(refusedForMs, waitMs));
   } else if (isAccepted) {
     onAccepted(state, event, nowMs);
@@ -287,19 +287,11 @@ function waitMsOf({ fixed, gateUntilMs }: PaceState, nowMs: number): number {
 }
 
 function whyOf(state: PaceState, nowMs: number): PaceDescription['why'] {
-  const { fixed, phase, slots, estimate } = state;
+  const { fixed, phase, slots, estimate, ratePerMs } = state;
   if (state.gateUntilMs > nowMs) return state.gateIsTold ? 'told_to_wait' : 'backing_off';
   if (fixed) return 'holding';
-  switch (phase) {
-    case 'starting':
-      return slots.areAllTaken ? 'starting' : 'open';
-    case 'testing':
-      return 'backing_off';
-    case 'cruising':
-    case 'told':
-      if (!slots.areAllTaken) return 'open';
-      return state.ratePerMs > estimate.limitPerMs ? 'probing' : 'holding';
-    case 'published':
-      return slots.areAllTaken ? 'holding' : 'open';
-  }
+  if (phase === 'testing') return 'backing_off';
+  if (!slots.areAllTaken) return 'open';
+  if (phase === 'starting') return 'starting';
+  return ratePerMs > estimate.limitPerMs ? 'probing' : 'holding';
 }

@@ -33,9 +33,8 @@ export function nextFixedStartMs(fixed: FixedRate): number {
   // Starts are spaced evenly, so that a rate per minute is not used up in its first second.
   const spacedMs = lastSlotMs + intervalMsOf(rate);
   // They are also counted, because the calls after a late timer catch up with it.
-  const { starts, perMs } = countedWindow(rate);
-  if (recentStartsMs.length < starts) return spacedMs;
-  return Math.max(spacedMs, (recentStartsMs[oldestStart] ?? Number.NEGATIVE_INFINITY) + perMs);
+  const oldestMs = recentStartsMs[oldestStart] ?? Number.NEGATIVE_INFINITY;
+  return Math.max(spacedMs, oldestMs + countedWindow(rate).perMs);
 }
 
 export function bookFixed(fixed: FixedRate, atMs: number): void {

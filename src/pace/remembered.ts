@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { DAY_MS } from '../common/format.ts';
 import { FASTEST_PER_MS, LONGEST_CLOSED_MS } from './gate.ts';
+import { FIRST_TRIAL_AFTER } from './limit/concurrency-limit.ts';
 import { SLOWEST_PER_MS } from './limit/estimate.ts';
 import { createPaceState, type PaceState } from './pace-state.ts';
 import { bookFixed, type Rate } from './rate.ts';
@@ -43,7 +44,7 @@ export function warmState(
   }
   state.isBy503 = isBy503;
   state.concurrency.cap = concurrency.cap;
-  state.concurrency.nextTrialAfter = concurrency.cap > 0 ? FIRST_TRIAL_AFTER : 0;
+  state.concurrency.nextTrialAfter = FIRST_TRIAL_AFTER;
   if (limitPerMs === 0) {
     state.ratePerMs = ratePerMs;
     return state;
@@ -70,9 +71,6 @@ function startAtLimit(state: PaceState, limitPerMs: number): void {
   state.estimate.confidence = 1;
   state.ratePerMs = limitPerMs * (1 - FRESH_MARGIN);
 }
-
-/** Calls at a saved cap before a higher one is tried. */
-const FIRST_TRIAL_AFTER = 100;
 
 const RATE = z.number().min(SLOWEST_PER_MS).max(FASTEST_PER_MS);
 const LIMIT = RATE.or(z.literal(0));
@@ -140,7 +138,6 @@ function keepStatedWait(
   if (!success) return;
   const byMs = nowMs - savedAgeMs - data.latestMs;
   const leftMs = data.gateUntilMs + byMs - nowMs;
-  if (leftMs <= 0) return;
   state.gateUntilMs = nowMs + Math.min(leftMs, LONGEST_CLOSED_MS);
   state.gateIsTold = true;
   if (data.statedUntilMs !== undefined) state.statedUntilMs = data.statedUntilMs + byMs;

@@ -82,7 +82,8 @@ function withoutRetryAfter(list: readonly Happening[]): readonly Happening[] {
   return list.map((happening) => ({ ...happening, retryAfterMs: undefined }));
 }
 
-const rates = fc.option(fc.constantFrom({ count: 5, perMs: 1_000 }), { nil: undefined });
+const RATE = { count: 5, perMs: 1_000 };
+const rates = fc.option(fc.constant(RATE), { nil: undefined });
 
 describe('whatever happens', () => {
   it.each([
@@ -280,6 +281,79 @@ describe('slow start', () => {
     expect(nowMs).toBeLessThan(12_000);
   });
 });
+
+const LEARNED = { estimate: { limitPerMs: 0.05 } };
+const HELD_BACK = { slots: { areAllTaken: true } };
+
+interface Known {
+  readonly rate?: typeof RATE;
+  readonly state?: object;
+  readonly told: object;
+}
+
+it.each<[string, Known]>([
+  ['nothing', { told: { limitIs: 'unknown', why: 'open', waitMs: 0 } }],
+  ['that it can be faster', { state: HELD_BACK, told: { limitIs: 'unknown', why: 'starting' } }],
+  [
+    'a limit, and callers that do not use it',
+    { state: { phase: 'cruising', ...LEARNED }, told: { limitIs: 'learned', why: 'open' } },
+  ],
+  [
+    'a limit, and that it is below it',
+    {
+      state: { phase: 'cruising', ratePerMs: 0.05, ...LEARNED, ...HELD_BACK },
+      told: { limitIs: 'learned', learnedLimitPerSecond: 50, why: 'holding' },
+    },
+  ],
+  [
+    'a limit, and that it is above it',
+    {
+      state: { phase: 'cruising', ratePerMs: 0.051, ...LEARNED, ...HELD_BACK },
+      told: { limitIs: 'learned', why: 'probing' },
+    },
+  ],
+  ['no answer to a test yet', { state: { phase: 'testing' }, told: { why: 'backing_off' } }],
+  [
+    'how long it backs off',
+    { state: { gateUntilMs: 10_700 }, told: { why: 'backing_off', waitMs: 700 } },
+  ],
+  [
+    'how long it was told to wait',
+    {
+      state: { gateUntilMs: 10_700, gateIsTold: true, statedUntilMs: 19_000 },
+      told: { why: 'told_to_wait', waitMs: 700, statedMs: 9_000 },
+    },
+  ],
+  [
+    'a rate that was given',
+    { rate: RATE, told: { limitIs: 'fixed', ratePerSecond: 5, why: 'holding', waitMs: 0 } },
+  ],
+  [
+    'a rate that was given, and when the next call is due',
+    {
+      rate: RATE,
+      state: { fixed: { lastSlotMs: 9_950 } },
+      told: { limitIs: 'fixed', why: 'holding', waitMs: 150 },
+    },
+  ],
+])('the pace is described by what is known: %s', (_, { rate, state = {}, told }) => {
+  const pace = merge(createPaceState({ rate }, 10_000), state);
+  const description = describePace(pace, 10_000);
+  expect(description).toMatchObject({ waitMs: 0, ...told });
+  const parts = ['learnedLimitPerSecond', 'concurrencyLimit', 'statedMs', 'onlyThrottledMs'];
+  for (const part of parts.filter((part) => !(part in told) && !('estimate' in state))) {
+    expect(description).not.toHaveProperty(part);
+  }
+});
+
+/** A state with some of its members, and of theirs, replaced. */
+function merge(state: PaceState, changes: object): PaceState {
+  const merged = Object.entries(changes).map(([key, value]: [string, unknown]) => {
+    const part: unknown = state[key as keyof PaceState];
+    return [key, typeof value === 'object' ? { ...(part as object), ...value } : value];
+  });
+  return { ...state, ...(Object.fromEntries(merged) as Partial<PaceState>) };
+}
 
 const SEEDS = [1, 2, 3, 4, 5];
 const MANY = 100_000;

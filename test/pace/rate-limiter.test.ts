@@ -321,6 +321,17 @@ describe('the time that an API names', () => {
       24 * HOUR_MS,
     ],
     [
+      'by 429, and not by a counter that is not used up',
+      {
+        kind: 'throttled',
+        sentAtMs: 0,
+        retryAfterMs: 30_000,
+        limits: { remaining: 5, resetMs: HOUR_MS },
+      },
+      30_000,
+      30_000,
+    ],
+    [
       'but that counts for a year only',
       { kind: 'throttled', sentAtMs: 0, retryAfterMs: LONGEST_STATED_MS },
       HOUR_MS,

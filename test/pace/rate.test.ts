@@ -32,7 +32,7 @@ function simulate(state: PaceState, latenessMs: readonly number[], fromMs = 0): 
 
 function throttle(
   state: PaceState,
-  at: { nowMs: number; sentAtMs?: number; retryAfterMs?: number; random?: number },
+  at: { nowMs: number; sentAtMs?: number; retryAfterMs?: number | undefined; random?: number },
 ): void {
   const { nowMs, sentAtMs = nowMs, retryAfterMs, random = 1 } = at;
   report(
@@ -139,16 +139,22 @@ describe('throttles at a fixed rate', () => {
     expect(nextStartMs(state, 2)).toBe(10_000);
   });
 
-  it('double an untold wait from half a second to a minute', () => {
-    const state = createPaceState({ rate: FAST }, 0);
-    let nowMs = 0;
-    const waits = Array.from({ length: 9 }, () => {
-      nowMs = nextStartMs(state, nowMs) + 1;
-      throttle(state, { nowMs });
-      return nextStartMs(state, nowMs) - nowMs;
-    });
-    expect(waits).toEqual([500, 1_000, 2_000, 4_000, 8_000, 16_000, 32_000, 60_000, 60_000]);
-  });
+  it.each([undefined, 0, -1, Number.NaN])(
+    'double a wait that is not told from half a second to a minute, by chance half of it: %s',
+    (retryAfterMs) => {
+      const longest = [500, 1_000, 2_000, 4_000, 8_000, 16_000, 32_000, 60_000, 60_000];
+      for (const random of [0, 1]) {
+        const state = createPaceState({ rate: FAST }, 0);
+        let nowMs = 0;
+        const waits = longest.map(() => {
+          nowMs = nextStartMs(state, nowMs) + 1;
+          throttle(state, { nowMs, retryAfterMs, random });
+          return nextStartMs(state, nowMs) - nowMs;
+        });
+        expect(waits).toEqual(longest.map((waitMs) => (waitMs * (1 + random)) / 2));
+      }
+    },
+  );
 
   it('are heard of once, from however many calls that were under way', () => {
     const state = createPaceState({ rate: FAST }, 0);
@@ -157,22 +163,19 @@ describe('throttles at a fixed rate', () => {
   });
 });
 
-describe('a counter that is used up at a fixed rate', () => {
-  const lastOf = (state: PaceState, kind: PaceEvent['kind'], resetMs: number): number => {
+// Where the rate that was given may be that of a short window, an answer with nothing left is none.
+it.each<[PaceEvent['kind'], number, number]>([
+  ['accepted', 10_000, 10_000],
+  ['accepted', 3_000, 0],
+  ['failed', 10_000, 10_000],
+  ['failed', 3_000, 0],
+  ['throttled', 2_000, 2_000],
+])(
+  'a counter that is used up at a fixed rate, says a call that was %s, for %i ms: waits %i',
+  (kind, resetMs, waitMs) => {
+    const state = createPaceState({ rate: FAST }, 0);
     const call = { sentAtMs: 0, latencyMs: 10, inFlight: 1, random: 0.5 };
     report(state, { kind, ...call, limits: { remaining: 0, resetMs } }, 10);
-    return nextStartMs(state, 10);
-  };
-
-  it('is waited for, where it is some time until the reset', () => {
-    expect(lastOf(createPaceState({ rate: FAST }, 0), 'accepted', 10_000)).toBe(10_010);
-  });
-
-  it('is not, where the rate that was given may be that of a short window', () => {
-    expect(lastOf(createPaceState({ rate: FAST }, 0), 'accepted', 2_000)).toBe(10);
-  });
-
-  it('is, once a call was throttled', () => {
-    expect(lastOf(createPaceState({ rate: FAST }, 0), 'throttled', 2_000)).toBe(2_010);
-  });
-});
+    expect(nextStartMs(state, 10)).toBe(10 + waitMs);
+  },
+);

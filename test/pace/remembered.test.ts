@@ -5,6 +5,7 @@ import {
   createPaceState,
   describePace,
   nextStart,
+  openIfTooLong,
   type PaceState,
   warmState,
 } from '../../src/pace/pacer.ts';
@@ -23,9 +24,9 @@ function learned(change: Partial<PaceState> = {}): unknown {
   return JSON.parse(JSON.stringify({ ...state, ...change })) as unknown;
 }
 
-it('begins just under a limit that was learned less than a day ago', () => {
+it.each([0, 24 * HOUR_MS])('begins just under a limit that was learned %i ms ago', (ageMs) => {
   const { ratePerSecond, learnedLimitPerSecond } = describePace(
-    warmState(learned(), 1_000, 20 * HOUR_MS),
+    warmState(learned(), 1_000, ageMs),
     1_000,
   );
   expect(learnedLimitPerSecond).toBeCloseTo(50);
@@ -36,6 +37,14 @@ it('begins at half of an older limit, and climbs', () => {
   const state = warmState(learned(), 1_000, 25 * HOUR_MS);
   expect(describePace(state, 1_000).ratePerSecond).toBeCloseTo(25);
   expect(state.phase).toBe('starting');
+});
+
+it('begins as fast as the last run went that met no limit, and with no more calls in flight', () => {
+  const { estimate, concurrency } = createPaceState({}, 0);
+  const saved = learned({ estimate, ratePerMs: 0.2, concurrency: { ...concurrency, cap: 3 } });
+  const state = warmState(saved, 1_000, HOUR_MS);
+  expect(describePace(state, 1_000)).toMatchObject({ ratePerSecond: 200, concurrencyLimit: 3 });
+  expect(nextStart(state, { nowMs: 1_000, inFlight: 3 })).toBe('wait_for_answer');
 });
 
 it('remembers how long it goes for an API that limits calls with 503', () => {
@@ -54,6 +63,19 @@ it('does not forget a wait that the API told', () => {
   const state = warmState(saved, 1_000, 60_000);
   expect(nextStart(state, { nowMs: 1_000, inFlight: 0 })).toEqual({ atMs: 241_000 });
   expect(describePace(state, 1_000)).not.toHaveProperty('statedMs');
+});
+
+it('asks at once after a wait that is longer than the run may wait', () => {
+  for (const [longestMs, atMs] of [
+    [200_000, 1_000],
+    [240_000, 241_000],
+  ] as const) {
+    const state = createPaceState({}, 1_000);
+    Object.assign(state, { gateUntilMs: 241_000, gateIsTold: true });
+    openIfTooLong(state, 1_000, longestMs);
+    expect(nextStart(state, { nowMs: 1_000, inFlight: 0 })).toEqual({ atMs });
+    expect(describePace(state, 0).why).toBe(longestMs < 240_000 ? 'backing_off' : 'told_to_wait');
+  }
 });
 
 it('does not forget until when, if that is later than a wait is kept', () => {
@@ -169,6 +191,14 @@ it('holds no call back once the pause was long enough', () => {
   expect(nextStartMs(resumeFixedRate(saved, { rate, nowMs: 5, savedAgeMs: 60_000 }), 5)).toBe(5);
 });
 
+it('goes on behind the latest start, whichever was written down last', () => {
+  const rate: Rate = { count: 2, perMs: HOUR_MS };
+  const state = createPaceState({ rate }, 0);
+  simulate(state, [0, 0, 0], 0);
+  const resumed = resumeFixedRate(keep(state, HOUR_MS), { rate, nowMs: 0, savedAgeMs: 0 });
+  expect(nextStartMs(resumed, 0)).toBe(HOUR_MS / 2);
+});
+
 it('takes a clock that was set back for no time at all', () => {
   const rate: Rate = { count: 1, perMs: HOUR_MS };
   const state = createPaceState({ rate }, 0);
@@ -206,6 +236,7 @@ it('starts anew from anything malformed, and from another rate', () => {
     { fixed: { ...fixed, recentStartsMs: 7 }, latestMs: 5 },
     { fixed: { ...fixed, rate: 7 }, latestMs: 5 },
     { fixed: { ...fixed, rate: { count: 11, perMs: 1_000 } }, latestMs: 5 },
+    { fixed: { ...fixed, rate: { count: 10, perMs: 60_000 } }, latestMs: 5 },
   ];
   for (const saved of malformed) {
     expect(resumeFixedRate(saved, { rate, nowMs: 9, savedAgeMs: 1 })).toEqual(fresh);

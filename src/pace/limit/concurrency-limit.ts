@@ -30,7 +30,7 @@ const SUSPICIONS_NEEDED = 2;
  * Calls at the cap before a higher cap is tried; doubled after each trial that failed, up to
  * `LAST_TRIAL_AFTER`.
  */
-const FIRST_TRIAL_AFTER = 100;
+export const FIRST_TRIAL_AFTER = 100;
 const LAST_TRIAL_AFTER = 16_000;
 /** Calls at the cap that make a trial a success. */
 const TRIAL_CALLS = 50;

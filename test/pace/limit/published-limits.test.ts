@@ -126,10 +126,10 @@ describe('a quota that is published, and far too high at first', () => {
 
 describe('an API that tells how many calls are left, and of no window', () => {
   it.each([
-    ['a window', fixedWindow(10, 1_000, { says: 'x_ratelimit' })],
-    ['a bucket', tokenBucket(0.05, 50, { says: 'x_ratelimit' })],
-  ])('is seen to be at its limit when none is left: %s', (_, limit) => {
-    const { warmEfficiency, throttled } = play(limit, 3_000);
+    ['a window', () => fixedWindow(10, 1_000, { says: 'x_ratelimit' })],
+    ['a bucket', () => tokenBucket(0.05, 50, { says: 'x_ratelimit' })],
+  ])('is seen to be at its limit when none is left: %s', (_, createLimit) => {
+    const { warmEfficiency, throttled } = play(createLimit(), 3_000);
     expect(warmEfficiency).toBeGreaterThan(0.75);
     expect(throttled).toBeLessThan(0.006);
   });
@@ -241,6 +241,13 @@ describe('a limit that is used up, as good answers say', () => {
       end(state, 'accepted', 300_030, { limits: { remaining: 0, resetMs: 300_000 } });
       expect(openAtMs(state, 300_040)).toBe(600_030);
     }
+  });
+
+  it('is waited for as long as the refusal says, where that is longer', () => {
+    const state = createPaceState({}, 0);
+    end(state, 'accepted', 10, { limits: { remaining: 0, resetMs: 300_000 } });
+    end(state, 'throttled', 1_020, { retryAfterMs: 3_600_000 });
+    expect(openAtMs(state, 1_100)).toBe(3_601_020);
   });
 
   it('is not believed for a day when the refusal says to wait a second', () => {

@@ -91,6 +91,14 @@ describe('a lease', () => {
     expect(come(shared, START.nowMs + 4_900, { worker: 'b' }).startsMs).not.toEqual([]);
   });
 
+  it('obeys a wait that is told just after the clock was set back', () => {
+    const shared = fresh();
+    come(shared, START.nowMs + 60_000);
+    come(shared, START.nowMs, { events: [throttled(START.nowMs, 5_000)] });
+    expect(come(shared, START.nowMs + 4_700).startsMs).toEqual([]);
+    expect(come(shared, START.nowMs + 4_900).startsMs).not.toEqual([]);
+  });
+
   it('shares calls in flight out while they are bounded', () => {
     const shared = fresh();
     const first = come(shared, START.nowMs);
@@ -160,6 +168,25 @@ describe('an outage that workers see together', () => {
     expect(shared.outage.phase).toBe('open');
     expect(come(shared, nowMs + 20).startsMs).toEqual([]);
     expect(come(shared, nowMs + 30, { worker: 'b', startsMs: [nowMs + 40] }).startsMs).toEqual([]);
+  });
+
+  it.each([
+    [[4], 8],
+    [[3, 4], 14],
+    [[4, 32], 20],
+  ])('of workers with %j callers begins after %i calls', (callers, inRow) => {
+    const shared = fresh();
+    const report = (failed: number): void => {
+      for (const [at, own] of callers.entries()) {
+        const verdicts = at === 0 ? calls(failed, START.nowMs, true) : [];
+        come(shared, START.nowMs, { worker: `w${at}`, callers: own, verdicts });
+      }
+    };
+    report(0);
+    report(inRow - 1);
+    expect(shared.outage.phase).toBe('closed');
+    report(1);
+    expect(shared.outage.phase).toBe('open');
   });
 
   it('lets one call of one worker find out whether it is over', () => {
