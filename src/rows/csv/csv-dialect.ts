@@ -113,6 +113,8 @@ export function detectDialect(
   return best(rare.length > 0 && !sample.includes('://') ? rare : read(','));
 }
 
+const LONE_RETURN = /\r(?!\r?\n)/;
+
 /** Lone carriage returns end lines if that makes rows as even, or if nothing else ends lines. */
 function readBest(
   sample: string,
@@ -120,7 +122,7 @@ function readBest(
   isWhole: boolean,
 ): Reading {
   const without = measure(sample, { ...grammar, endsAtReturn: false }, isWhole);
-  if (!without.hasLoneReturns) return without;
+  if (!LONE_RETURN.test(sample)) return without;
   const withReturns = measure(sample, { ...grammar, endsAtReturn: true }, isWhole);
   const isEven = without.lineEnds.length === 0 || withReturns.score >= without.score;
   return isEven ? withReturns : without;
@@ -174,8 +176,6 @@ interface Reading extends CsvGrammar {
   readonly faults: number;
   /** The line ends outside of quotes; the end of the first line comes first. */
   readonly lineEnds: readonly LineEnd[];
-  /** Whether there are carriage returns outside of quotes that end no line. */
-  readonly hasLoneReturns: boolean;
 }
 
 const MOST_RECORDS = 500;
@@ -187,7 +187,6 @@ function measure(sample: string, grammar: CsvGrammar, isWhole: boolean): Reading
   const { delimiter, quote, endsAtReturn } = grammar;
   const counts: number[] = [];
   const lineEnds = new Set<LineEnd>();
-  let hasLoneReturns = false;
   let quoted = 0;
   let faults = 0;
   /** Delimiters that a space follows, less those that none follows. */
@@ -217,7 +216,6 @@ function measure(sample: string, grammar: CsvGrammar, isWhole: boolean): Reading
     } else {
       const lineEnd = lineEndAt(sample, at);
       if (lineEnd === undefined || (lineEnd === '\r' && !endsAtReturn)) {
-        hasLoneReturns ||= lineEnd === '\r';
         at += 1;
       } else {
         lineEnds.add(lineEnd);
@@ -243,7 +241,6 @@ function measure(sample: string, grammar: CsvGrammar, isWhole: boolean): Reading
     quoted,
     faults,
     lineEnds: [...lineEnds],
-    hasLoneReturns,
   };
 }
 

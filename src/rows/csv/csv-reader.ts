@@ -1,4 +1,3 @@
-import { CsvError, type Options } from 'csv-parse';
 import { BrandfillError } from '../../common/errors.ts';
 import { placeOfByte } from '../encoding/utf8.ts';
 import type { ByteSource, RowColumn, ScannedRow, Shift } from '../row-format.ts';
@@ -7,22 +6,6 @@ import type { CsvDialect } from './csv-dialect.ts';
 
 /** 32 MB: a quote that is never closed would swallow the rest of the file; no real row is this long. */
 const MAX_RECORD_BYTES = 32 * 1024 * 1024;
-
-/**
- * Options that make csv-parse read a dialect. Rows may be ragged, and quotes within a cell are
- * text.
- */
-export function parserOptions({ delimiter, quote, escape, lineEnds }: CsvDialect): Options {
-  return {
-    delimiter,
-    quote,
-    escape: escape === '' ? null : escape,
-    record_delimiter: [...lineEnds],
-    relax_column_count: true,
-    relax_quotes: true,
-    max_record_size: MAX_RECORD_BYTES,
-  };
-}
 
 /** A record as it was found. Good until the next one is read. */
 export interface CsvRecord {
@@ -76,8 +59,9 @@ const BEHIND = 3;
 type OddSpot = 'behind_closing' | 'behind_space' | 'lone_return';
 
 /**
- * Finds records and their cells in bytes, and makes text only of cells that are asked for. It reads as
- * csv-parse does with `parserOptions`, to the byte: a property test holds it to that.
+ * Finds records and their cells in bytes, and makes text only of cells that are asked for. Rows may be
+ * ragged, and quotes within a cell are text. It reads as csv-parse does with `relax_quotes`, to the
+ * byte: a property test holds it to that.
  *
  *   start of a cell ─┬─ quote ──► in quotes ─┬─ escape, character ──► in quotes
  *                    │                       ├─ quote, end of cell ─► closed
@@ -267,12 +251,12 @@ export function createCsvReader(
       chunk.copy(bytes, length);
       length += chunk.length;
       read(false);
-      if (length - recordStart > MAX_RECORD_BYTES) throw new CsvFault(FAULTS.CSV_MAX_RECORD_SIZE);
+      if (length - recordStart > MAX_RECORD_BYTES) throw new CsvFault(TOO_LONG);
     },
     end: () => {
       bytes = bytes.subarray(0, length); // What is behind it was read before.
       read(true);
-      if (isQuoting) throw new CsvFault(FAULTS.CSV_QUOTE_NOT_CLOSED);
+      if (isQuoting) throw new CsvFault(NEVER_CLOSED);
       if (length === recordStart) return;
       // csv-parse counts a line when it reads on.
       if (isLineCharacter(bytes[length - 1])) lines -= 1;
@@ -288,17 +272,17 @@ function isLineCharacter(byte: number | undefined): boolean {
   return byte === LF || byte === CR;
 }
 
-/**
- * Splits rows that were read before into their cells, as they are in the file, quotes and spaces
- * included.
- */
-export function createRowSplitter(dialect: CsvDialect): (raw: string) => string[] {
-  let cells: string[] = [];
+/** Splits rows into their texts, or into their cells as they are in the file. */
+export function createRowSplitter(
+  dialect: CsvDialect,
+  how: 'cell' | 'rawCell' = 'cell',
+): (raw: string) => string[] {
+  let cells: string[];
   const reader = createCsvReader(dialect, (record) => {
-    cells = Array.from({ length: record.length }, (_, index) => record.rawCell(index));
+    for (let index = 0; index < record.length; index += 1) cells.push(record[how](index));
   });
   return (raw) => {
-    cells = [''];
+    cells = [];
     reader.write(Buffer.from(raw));
     reader.end();
     return cells;
@@ -325,22 +309,13 @@ function textOfOddCell(cell: Buffer, quote: number, escape: number): string {
   return mark + text + mark + rest;
 }
 
-/** Something is wrong with a record. */
-class CsvFault extends Error {}
+/** Something is wrong with a row. Its message goes behind the line. */
+export class CsvFault extends Error {}
 
-/** Describes in our words the fault that was found in a row. */
-export function describeFault(error: unknown): string | undefined {
-  if (error instanceof CsvFault) return error.message;
-  if (!(error instanceof CsvError)) return undefined;
-  return error.code in FAULTS ? FAULTS[error.code as keyof typeof FAULTS] : error.message;
-}
-
-const FAULTS = {
-  CSV_QUOTE_NOT_CLOSED:
-    'a quote is opened in this row and never closed; close it, or double it ("") if it is part of the text',
-  CSV_MAX_RECORD_SIZE:
-    'this row does not end within 32 MB; a quote that is opened in it is probably never closed',
-};
+const NEVER_CLOSED =
+  'a quote is opened in this row and never closed; close it, or double it ("") if it is part of the text';
+const TOO_LONG =
+  'this row does not end within 32 MB; a quote that is opened in it is probably never closed';
 
 interface CsvScanOptions {
   readonly dialect: CsvDialect;
@@ -386,14 +361,14 @@ export async function* scanCsv(
     const sizeBytes = recordEnd - endBytes;
     const isRagged = record.length !== width;
     if (spansLines || isRagged) {
-      if (record.length > width + MOST_FURTHER_CELLS) throw new RowFault(tooManyCells(width));
+      if (record.length > width + MOST_FURTHER_CELLS) throw new CsvFault(tooManyCells(width));
       const odd = record.oddSpot();
       // In a row with as many cells as expected, a quote within one is text, as most tools read it.
       const isFault =
         isRagged || odd === 'behind_closing' || (odd === 'lone_return' && width === 1);
-      if (odd && isFault) throw new RowFault(describeOdd(odd, dialect));
+      if (odd && isFault) throw new CsvFault(describeOdd(odd, dialect));
     }
-    const isEmpty = record.length === 1 && record.rawCell(0) === '';
+    const isEmpty = isEmptyLine(record);
     const cell = record.cell(domainColumn.index);
     // A domain spares most rows the look at their other cells.
     const isBlank = !isEmpty && cell.trim() === '' && isBlankRow(record, width);
@@ -415,24 +390,28 @@ export async function* scanCsv(
   try {
     for await (const chunk of skip(source.read(), titleBytes)) {
       reader.write(chunk);
-      if (reader.openCells > width + MOST_FURTHER_CELLS) throw new RowFault(tooManyCells(width));
+      if (reader.openCells > width + MOST_FURTHER_CELLS) throw new CsvFault(tooManyCells(width));
       yield batch;
       batch = [];
     }
     reader.end();
     yield batch;
   } catch (error) {
-    const why = error instanceof RowFault ? error.message : describeFault(error);
-    if (why === undefined) throw error;
-    throw refuseLine(source, (await placeOfByte(source.read(), endBytes)).line, why);
+    if (!(error instanceof CsvFault)) throw error;
+    throw refuseLine(source, (await placeOfByte(source.read(), endBytes)).line, error);
   }
+}
+
+/** Whether a row is only a line end. */
+export function isEmptyLine(record: CsvRecord): boolean {
+  return record.length === 1 && record.rawCell(0) === '';
 }
 
 /**
  * Whether a row of a list with several columns has no text: nothing but delimiters, as programs write
  * the empty rows of a form. The only cell of a narrower list may be blank, and is a row all the same.
  */
-export function isBlankRow(row: Pick<CsvRecord, 'length' | 'cell'>, width: number): boolean {
+export function isBlankRow(row: CsvRecord, width: number): boolean {
   for (let index = 0; index < row.length; index += 1) {
     if (row.cell(index).trim() !== '') return false;
   }
@@ -440,15 +419,12 @@ export function isBlankRow(row: Pick<CsvRecord, 'length' | 'cell'>, width: numbe
 }
 
 /** @param line the line in which the unreadable row begins */
-export function refuseLine(source: ByteSource, line: number, why: string): BrandfillError {
+export function refuseLine(source: ByteSource, line: number, fault: CsvFault): BrandfillError {
   return new BrandfillError(
     'UNREADABLE_INPUT',
-    `Cannot read line ${line} of ${source.name}: ${why}.`,
+    `Cannot read line ${line} of ${source.name}: ${fault.message}.`,
   );
 }
-
-/** Something is wrong with a row. */
-class RowFault extends Error {}
 
 function describeOdd(odd: OddSpot, { quote, escape }: CsvDialect): string {
   const doubled = `(${escape}${quote})`;

@@ -191,7 +191,7 @@ export function createCsvFiller(
   replaces = false,
 ): RowFiller {
   const toCell = cellWriterOf(dialect);
-  const cellsIn = createRowSplitter(dialect);
+  const cellsIn = createRowSplitter(dialect, 'rawCell');
   return {
     fill: (raw, fields, values): FilledRow => {
       const cells = cellsIn(raw);
@@ -215,7 +215,7 @@ export function createCsvFiller(
 
 /** Cuts rows off behind their first cells. */
 export function createRowCutter(dialect: CsvDialect): (raw: string, count: number) => string {
-  const cellsIn = createRowSplitter(dialect);
+  const cellsIn = createRowSplitter(dialect, 'rawCell');
   return (raw, count) => {
     const cells = cellsIn(raw);
     if (cells.length <= count) return raw;

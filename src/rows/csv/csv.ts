@@ -1,5 +1,3 @@
-import type { InfoRecord } from 'csv-parse';
-import { parse as parseSync } from 'csv-parse/sync';
 import { BrandfillError } from '../../common/errors.ts';
 import { evidenceOf, guessDomainColumn } from '../columns/domain-column.ts';
 import { findHeaderBelowTitle } from '../columns/header-row.ts';
@@ -12,13 +10,14 @@ import {
   describeDialect,
   detectDialect,
   usualDialect,
-  withoutLineEnd,
 } from './csv-dialect.ts';
 import {
+  CsvFault,
   type CsvRecord,
-  describeFault,
+  createCsvReader,
+  createRowSplitter,
   isBlankRow,
-  parserOptions,
+  isEmptyLine,
   refuseLine,
   scanCsv,
 } from './csv-reader.ts';
@@ -86,6 +85,7 @@ export function openCsv(source: Source, options: OpenCsvOptions = {}): RowFormat
     : blankRowsIn(source.sample, { dialect, start, end: first.startBytes });
   const takenNames = new Set(columns);
   const cutRow = createRowCutter(dialect);
+  const textsOf = createRowSplitter(dialect);
   const headerRaw = first.raw ?? source.sample.toString('utf8', first.startBytes, headBytes);
   const notices = [
     ...(lineOfHeader === undefined ? [] : [describeTitle(lineOfHeader)]),
@@ -132,8 +132,8 @@ export function openCsv(source: Source, options: OpenCsvOptions = {}): RowFormat
     createFiller: (columns, replaces) => createCsvFiller(columns, dialect, replaces),
     ownPart: (raw, { index }) => cutRow(raw, index),
     textOf: textOfCell,
-    textsOf: (raw) => parseSync(raw, parserOptions(dialect))[0] ?? [],
-    toObject: createObjectReader(dialect, columns),
+    textsOf,
+    toObject: createObjectReader(textsOf, columns),
   };
 }
 
@@ -187,7 +187,7 @@ function areSplitBySpaces(
 
 function countCells(line: string, delimiter: string): number | undefined {
   try {
-    return parseSync(line, parserOptions(usualDialect(delimiter)))[0]?.length;
+    return createRowSplitter(usualDialect(delimiter))(line).length;
   } catch {
     return undefined; // a quote in a text, which nothing closes
   }
@@ -217,19 +217,19 @@ function readSample(
   dialect: CsvDialect,
   { start, noHeader }: { readonly start: number; readonly noHeader: boolean },
 ): readonly SampleRecord[] {
-  const { records, endBytes, error } = readRecords({ source, dialect, start });
+  const { records, endBytes, fault } = readRecords({ source, dialect, start });
   const { sample, isWholeInSample } = source;
   const isCut = !isWholeInSample && !/[\r\n]/.test(lastOf(sample));
   const cut = isCut && records.at(-1)?.endBytes === sample.length ? records.pop() : undefined;
   if (records.length > 0) return records;
   const expected = noHeader ? 'rows' : 'a header and rows';
-  if (!error && !cut && /[^\r\n]/.test(sample.toString('latin1', start, endBytes))) {
+  if (!fault && !cut && /[^\r\n]/.test(sample.toString('latin1', start, endBytes))) {
     throw refuse(source, `it begins with nothing but delimiters; expected ${expected}`);
   }
-  if (!error && isWholeInSample) return records;
   if (isWholeInSample) {
+    if (!fault) return records;
     const lines = sample.toString('utf8', 0, endBytes).split(/\r\n|\r|\n/).length;
-    throw refuseLine(source, lines, describeFault(error) ?? 'it is no CSV');
+    throw refuseLine(source, lines, fault);
   }
   throw refuse(
     source,
@@ -247,16 +247,11 @@ function blankRowsIn(
   }: { readonly dialect: CsvDialect; readonly start: number; readonly end: number },
 ): readonly BlankRow[] {
   const rows: BlankRow[] = [];
-  let from = start;
-  parseSync(sample.subarray(start, end), {
-    ...parserOptions(dialect),
-    on_record: (cells: string[], { bytes }: InfoRecord) => {
-      const raw = sample.toString('utf8', from, start + bytes);
-      from = start + bytes;
-      if (withoutLineEnd(raw, dialect) !== '') rows.push({ raw, fields: cells.length });
-      return null;
-    },
+  const reader = createCsvReader(dialect, (record) => {
+    if (!isEmptyLine(record)) rows.push({ raw: record.raw(), fields: record.length });
   });
+  reader.write(sample.subarray(start, end));
+  reader.end();
   return rows;
 }
 
@@ -264,34 +259,28 @@ function blankRowsIn(
 function readRecords({ source, dialect, start }: SampleOptions): {
   readonly records: SampleRecord[];
   readonly endBytes: number;
-  readonly error: unknown;
+  readonly fault: CsvFault | undefined;
 } {
   const records: SampleRecord[] = [];
   let endBytes = start;
-  let error: unknown;
+  const reader = createCsvReader(dialect, (record) => {
+    if (records.length > SAMPLE_ROWS) return;
+    const startBytes = endBytes;
+    endBytes = start + record.endBytes;
+    if (isEmptyLine(record) || isBlankRow(record, records[0]?.cells.length ?? record.length))
+      return;
+    const cells = Array.from({ length: record.length }, (_, index) => record.cell(index));
+    records.push({ cells, startBytes, endBytes });
+  });
   try {
-    parseSync(source.sample.subarray(start), {
-      ...parserOptions(dialect),
-      to: SAMPLE_ROWS + 1,
-      on_record: (cells: string[], { bytes }: InfoRecord) => {
-        const record = { cells, startBytes: endBytes, endBytes: start + bytes };
-        endBytes = record.endBytes;
-        const raw = source.sample.toString('utf8', record.startBytes, record.endBytes);
-        const isBlank =
-          withoutLineEnd(raw, dialect) === '' ||
-          isBlankRow(
-            { length: cells.length, cell: (at) => cells[at] ?? '' },
-            records[0]?.cells.length ?? cells.length,
-          );
-        if (!isBlank) records.push(record);
-        return null;
-      },
-    });
-  } catch (caught) {
+    reader.write(source.sample.subarray(start));
+    reader.end();
+    return { records, endBytes, fault: undefined };
+  } catch (error) {
     // The sample may end within quotes. Real faults show when the whole list is read.
-    error = caught;
+    if (!(error instanceof CsvFault)) throw error;
+    return { records, endBytes, fault: error };
   }
-  return { records, endBytes, error };
 }
 
 function lastOf(bytes: Buffer): string {
@@ -312,7 +301,7 @@ function numberedHeader(
 }
 
 function createObjectReader(
-  dialect: CsvDialect,
+  textsOf: (raw: string) => readonly string[],
   columns: readonly string[],
 ): RowFormat['toObject'] {
   const namesByCount = new Map<number, readonly string[]>();
@@ -328,7 +317,7 @@ function createObjectReader(
     return names;
   };
   return (raw) => {
-    const [cells = []] = parseSync(raw, parserOptions(dialect));
+    const cells = textsOf(raw);
     return Object.fromEntries(namesOf(cells.length).map((name, at) => [name, cells[at] ?? '']));
   };
 }

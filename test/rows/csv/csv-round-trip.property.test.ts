@@ -26,7 +26,6 @@ const DIALECTS: readonly (readonly [
   ['pipe', { delimiter: '|', quote: '"', escape: '"' }, '\n'],
   ['caret', { delimiter: '^', quote: '"', escape: '"' }, '\n'],
   ['backslashes', { delimiter: ',', quote: '"', escape: '\\' }, '\n'],
-  ['semicolon, backslashes', { delimiter: ';', quote: '"', escape: '\\' }, '\r\n'],
   ['single quotes', { delimiter: ',', quote: "'", escape: "'" }, '\n'],
   ['single quotes, backslashes', { delimiter: ';', quote: "'", escape: '\\' }, '\n'],
 ];

@@ -10,7 +10,6 @@ describe('the delimiter of a list', () => {
   it.each([
     ['', 'CSV'],
     ['domain\nacme.com\n', 'CSV'],
-    ['a,b\n1,2\n', 'CSV'],
     ['a;b\n1,5;2,5\n', 'CSV, semicolon-separated'],
     ['a\tb\n1, x\t2; y\n', 'CSV, tab-separated'],
     ['a|b\n1|2\n', 'CSV, pipe-separated'],
@@ -30,7 +29,7 @@ describe('the delimiter of a list', () => {
     ['has no quotes around it', '"a;x","b;y"\n1,2\n', ','],
     ['has no quotes around it, over lines', 'a;b\n"x,\n,,,\n,";2\n', ';'],
     ['has quotes beside it', 'domain;"a,b"\nacme.com;"1,2"\nbolt.com;"3,4"\n', ';'],
-    ['has quotes beside it', 'domain;"a,,b"\nacme.com;"1,,2"\nbolt.com;"3,,4"\n', ';'],
+    ['has quotes beside it', 'domain;"a,,b"\r\nacme.com;"1,,2"\r\nbolt.com;"3,,4"\r\n', ';'],
     ['has quotes beside it', 'domain,"a;b"\nacme.com,"1;2"\nbolt.com,"3;4"\n', ','],
     ['leaves no quote open', 'a;b\n1,5" x;2\n2,5" x;3\n', ';'],
   ])('is the one that %s: %j', (_, sample, delimiter) => {
@@ -65,7 +64,6 @@ describe('the delimiter of a list', () => {
 describe('the line ends of a list', () => {
   it.each([
     ['a', '\n', ['\r\n', '\n']],
-    ['a,b\n1,2\n', '\n', ['\r\n', '\n']],
     ['a,b\r\n1,2\n', '\r\n', ['\r\n', '\n']],
     ['a,b\r1,2\r', '\r', ['\r\n', '\n', '\r']],
     ['a,b\r\r1,2\r', '\r', ['\r\n', '\n', '\r']],
@@ -109,7 +107,6 @@ describe('the quotes of a list', () => {
     ["a,b\n1,'x'\n", 'CSV'],
     ["a,b\n1,'x'\n2,'y'\n3,\"z\"\n", 'CSV'],
     ["a,b\n'tis,o'clock\n'twas,'x\n", 'CSV'],
-    ["a,b\nrock 'n' roll,'n'\nx,y\nx,y\n", 'CSV'],
   ])(
     'are single ones where half of the rows have them, and none has double ones: %j',
     (sample, expected) => {
@@ -121,6 +118,7 @@ describe('the quotes of a list', () => {
     ['a\tb\tc\n1\t"Big\t2\n1\t5"\t2\n3\t"x" y\t4\n5\tz\t6\n', TAB_WITHOUT],
     ['a\tb\n1\t"x" y\n2\t"z"\n3\t"z"\n', 'CSV, tab-separated'],
     ['a\tb\n1\t"x\ty"\n2\t"z"\n', 'CSV, tab-separated'],
+    ['a\tb\n5" x\t6" y\n7" x\t8" y\n', 'CSV, tab-separated'],
     ['a,b\n1,"Big\n2,x\n', 'CSV'],
   ])('are text where most stand alone, and no comma would need them: %j', (sample, expected) => {
     expect(told(sample)).toBe(expected);
