@@ -140,12 +140,16 @@ describe('a lease', () => {
     expect(pace.ratePerMs).toBeGreaterThan(0.045);
   });
 
-  it.each(['nonsense', '{}', '{"v":99}', 'null', '{"v":1}'])(
-    'begins anew at a state such as %s',
-    (json) => {
-      expect(readSharedPace(json, START)).toEqual(fresh());
-    },
-  );
+  it.each([
+    'nonsense',
+    'null',
+    '{"v":1,"pace":{},"outage":{},"workers":{}}',
+    '{"v":2,"outage":{},"workers":{}}',
+    '{"v":2,"pace":{},"workers":{}}',
+    '{"v":2,"pace":{},"outage":{}}',
+  ])('begins anew at a state such as %s', (json) => {
+    expect(readSharedPace(json, START)).toEqual(fresh());
+  });
 
   it('of a worker that was killed is void, though the clock was set back since', () => {
     const shared = fresh();
