@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { createPaceState } from '../../../src/pace/pacer.ts';
-import { type Lease, takeLease } from '../../../src/pace/shared/lease.ts';
+import { createPaceState, type PaceEvent } from '../../../src/pace/pacer.ts';
+import { LEASE_MS, type Lease, takeLease } from '../../../src/pace/shared/lease.ts';
 import {
   readSharedPace,
   type SharedPace,
@@ -91,6 +91,32 @@ describe('a lease', () => {
     expect(come(shared, START.nowMs + 4_900, { worker: 'b' }).startsMs).not.toEqual([]);
   });
 
+  it('is longer, and is renewed less often, where there are many workers', () => {
+    const shared = fresh();
+    const leases = Array.from({ length: 64 }, (_, at) =>
+      come(shared, START.nowMs, { worker: `w${at}` }),
+    );
+    expect(leases.at(0)?.untilMs).toBe(START.nowMs + LEASE_MS);
+    expect(leases.at(-1)?.untilMs).toBe(START.nowMs + 2 * LEASE_MS);
+  });
+
+  it.each<[string, Partial<PaceEvent>]>([
+    ['a limit that was reached', { kind: 'throttled' }],
+    [
+      'a limit that is used up, as is said',
+      { kind: 'accepted', limits: { remaining: 0, resetMs: 300_000 } },
+    ],
+  ])('lets one call of one worker try %s, if a caller waits for it', (_, told) => {
+    const shared = fresh();
+    come(shared, START.nowMs, { worker: 'b' });
+    const atMs = START.nowMs + 50;
+    come(shared, atMs, { events: [{ ...throttled(atMs), ...told }] });
+    const nowMs = START.nowMs + 1_100;
+    expect(come(shared, nowMs, { waiting: 0 }).startsMs).toEqual([]);
+    expect(come(shared, nowMs, { worker: 'b', waiting: 5 }).startsMs).toHaveLength(1);
+    expect(come(shared, nowMs + 20, { waiting: 5 }).startsMs).toEqual([]);
+  });
+
   it('obeys a wait that is told just after the clock was set back', () => {
     const shared = fresh();
     come(shared, START.nowMs + 60_000);
@@ -104,6 +130,8 @@ describe('a lease', () => {
     const first = come(shared, START.nowMs);
     const second = come(shared, START.nowMs + 10, { worker: 'b' });
     expect(first.permits + second.permits).toBeLessThanOrEqual(first.mostInFlight);
+    expect(first.isPermitBound).toBe(true);
+    expect(come(shared, START.nowMs + 20, { callers: 3, waiting: 3 }).isPermitBound).toBe(false);
   });
 
   it('gives no more start times than calls in flight can use, and so leaves some to others', () => {
