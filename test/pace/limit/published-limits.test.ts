@@ -214,14 +214,23 @@ describe('a limit that is used up, as good answers say', () => {
     },
   );
 
-  it('costs one refused call to be believed, and not one for each reset', () => {
-    const { isComplete, accepted, throttled, elapsedMs } = simulate(
-      { limit: honest(100, 60_000), calls: 1_000, seed: 3, serviceMs: 100 },
+  it.each([
+    ['not one for each reset', 100, 60_000, 1_000, 1],
+    ['one more where each reset is of one call', 1, 10_000, 100, 2],
+  ])('costs one refused call to be believed, %s', (_, count, perMs, calls, refused) => {
+    const { throttledAtMs, elapsedMs } = simulate(
+      { limit: honest(count, perMs), calls, seed: 3, serviceMs: 100 },
       oneProcess(1),
     );
-    expect(isComplete).toBe(true);
-    expect((throttled * accepted) / (1 - throttled)).toBeCloseTo(1);
-    expect(elapsedMs).toBeLessThan(660_000);
+    expect(throttledAtMs).toHaveLength(refused);
+    expect(elapsedMs).toBeLessThan(1.1 * (calls / count) * perMs);
+  });
+
+  it('is tried although a call was refused before, if that said that some are left', () => {
+    const state = createPaceState({ rate: RATE }, 0);
+    end(state, 'throttled', 10, { limits: { remaining: 5, resetMs: DAY_MS } });
+    end(state, 'accepted', 1_000, { limits: { remaining: 0, resetMs: 300_000 } });
+    expect(openAtMs(state, 1_010)).toBe(2_000);
   });
 
   it.each<[string, number, boolean, PaceEvent['kind']?]>([
