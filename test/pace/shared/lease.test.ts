@@ -299,6 +299,33 @@ describe('workers whose calls fail', () => {
     return come(shared, atMs, { worker, verdicts });
   }
 
+  it.each<
+    [string, { well?: number; failing?: number; agoMs?: number; own?: [number, number] }, boolean]
+  >([
+    ['those of another go well', { well: 1 }, true],
+    ['there is no other', {}, false],
+    ['those of the other fail, too', { failing: 1 }, false],
+    ['as many workers fail as do well', { well: 2, failing: 1 }, true],
+    ['those of another went well long ago', { well: 1, agoMs: 6_000 }, false],
+    ['they were few', { well: 1, own: [3, 3] }, false],
+    ['most of them do not', { well: 1, own: [12, 4] }, false],
+  ])(
+    'make none for now, or go on: %s',
+    (_, { well = 0, failing = 0, agoMs = 10, own = [8, 8] }, isHeld) => {
+      const shared = fresh();
+      const atMs = START.nowMs + 10_000;
+      for (let at = 0; at < well; at += 1) report(shared, `well${at}`, atMs - agoMs, false);
+      for (let at = 0; at < failing; at += 1) report(shared, `failing${at}`, atMs - agoMs, true);
+      const [count, failures] = own;
+      const verdicts = [
+        ...calls(failures, atMs + 500, true),
+        ...calls(count - failures, atMs + 500, false),
+      ];
+      expect(come(shared, atMs + 20, { verdicts }).mostInFlight === 0).toBe(isHeld);
+      expect(shared.outage.phase).toBe('closed');
+    },
+  );
+
   it('make no calls at first, and step back when those of others still go well', () => {
     const shared = fresh();
     const others = ['b', 'c', 'd'];
