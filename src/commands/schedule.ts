@@ -12,7 +12,7 @@ import { SCHEDULE_OPTIONS } from '../options/command-options.ts';
 import type { OptionsOf } from '../options/declaration.ts';
 import { checkOptions, libraryNaming, type OptionKinds } from '../options/read-options.ts';
 import type { ScheduleQueue } from '../queue/bullmq/schedule-queue.ts';
-import type { Keeper } from '../queue/bullmq/schedule-worker.ts';
+import type { ScheduleProcess } from '../queue/bullmq/schedule-worker.ts';
 import type { RedisServer } from '../queue/bullmq/server/redis.ts';
 import { toQueueError } from '../queue/bullmq/server/refusals.ts';
 import {
@@ -23,7 +23,7 @@ import {
   type ScheduledJob,
   type SchedulePlace,
 } from '../schedule/group.ts';
-import { keepSchedules, openScheduledFiles } from '../schedule/schedules.ts';
+import { createScheduler, openScheduledFiles } from '../schedule/schedules.ts';
 import { serveSchedules } from '../schedule/serve-schedules.ts';
 import type { RunEvent } from '../watch/events.ts';
 
@@ -89,13 +89,13 @@ export async function schedule(
     const redis = closer.add(await bullmq.openQueueServer({ url, acceptEviction, onNotice }));
     const me = { owner: describeSelf(), jobs: [...scheduled.files.keys()].sort() };
     const onClock = createClockNotice(onNotice);
-    const heartbeat = await bullmq.announceKeeper(redis.client, group, me, onClock);
+    const heartbeat = await bullmq.startScheduleHeartbeat(redis.client, group, me, onClock);
     closer.add({ close: async () => void (await within(SHUTDOWN_TIMEOUT_MS, heartbeat.close())) });
-    refuseOtherFiles(me, await bullmq.findKeepers(redis.client, group.name), group.name);
+    refuseOtherFiles(me, await bullmq.findScheduleProcesses(redis.client, group.name), group.name);
     const queue = bullmq.openScheduleQueue(redis.client, group.name);
     closer.add({ close: async () => void (await within(SHUTDOWN_TIMEOUT_MS, queue.close())) });
-    const keeper = keepSchedules({ wanted, queue, onNotice });
-    await keeper.start();
+    const scheduler = createScheduler({ wanted, queue, onNotice });
+    await scheduler.start();
     if (wanted.size === 0) {
       await bullmq.dropGroup(redis.client, group.name);
       throw new BrandfillError(
@@ -128,7 +128,7 @@ export async function schedule(
       url,
       takeRuns: bullmq.takeRuns,
       scheduled,
-      keeper,
+      scheduler,
       leaseMs: settings.lostAfter,
       onNotice,
       onRunEvent: callbackGuard.guard(onRunEvent),
@@ -154,8 +154,12 @@ const OTHERS: OptionKinds<BesideSettings> = {
  * Other processes may keep the same schedules, but only of the same files. Otherwise each would
  * remove those of the other.
  */
-function refuseOtherFiles(me: Keeper, keepers: readonly Keeper[], group: string): void {
-  const other = keepers.find(
+function refuseOtherFiles(
+  me: ScheduleProcess,
+  processes: readonly ScheduleProcess[],
+  group: string,
+): void {
+  const other = processes.find(
     ({ owner, jobs }) => jobs.join() !== me.jobs.join() && isHere(owner, me.owner) !== false,
   );
   if (!other) return;
@@ -184,7 +188,7 @@ export async function listSchedules(
     const listed: ScheduledJob[] = [];
     for (const group of groups) {
       const results = bullmq.openScheduleResults(redis.client, group);
-      const isKept = (await bullmq.findKeepers(redis.client, group)).length > 0;
+      const isKept = (await bullmq.findScheduleProcesses(redis.client, group)).length > 0;
       const list = (queue: ScheduleQueue) => listGroup({ group, queue, results, isKept });
       listed.push(...(await bullmq.withScheduleQueue(redis.client, group, list)));
     }

@@ -19,7 +19,7 @@ export interface Owner {
 }
 
 /** How often an owner gives a sign of life. */
-export const BEAT_MS = 2_000;
+export const HEARTBEAT_MS = 2_000;
 /** An owner that cannot be looked up here counts as gone after this silence. */
 export const SILENCE_MS = 10_000;
 
@@ -193,7 +193,7 @@ export function startHeartbeat(
 }
 
 /** Gives a sign of life by setting the time of a file. */
-export function beat(path: string): void {
+export function touchHeartbeat(path: string): void {
   try {
     const now = new Date();
     utimesSync(path, now, now);

@@ -20,7 +20,7 @@ import {
  * breaker.
  *
  * ```text
- *            too many failed; one was told to wait; this machine is to blame
+ *            too many failed; one stated a wait; this machine is to blame
  *   closed ────────────────────────────────────────────────────────────────▶ open
  *      ▲                                                                    │  ▲ ▲
  *      │ the last step went well,            the wait is over: one call    │  │ │
@@ -34,9 +34,10 @@ import {
  *
  * | closed → open | cause |
  * |---|---|
- * | half of at least 20 calls within 30 s failed, or 20 in a row | `failures` |
+ * | half of at least 20 calls within 30 s failed | `failures` |
+ * | 20 in a row failed; where there are few callers, twice as many as these, 8 at least | `failures` |
  * | five in a row did not get as far as a connection, and no call was ever answered | `failures` |
- * | a 5xx said when to come back (`Retry-After`) | `told` |
+ * | a 5xx said when to come back (`Retry-After`) | `stated` |
  * | this machine cannot make a call: no descriptor, port, route, proxy or resolver | `machine` |
  * | calls fail here that go well elsewhere: see `stepBack` | `here` |
  *
@@ -60,7 +61,7 @@ export interface OutageState {
   /** What the present outage is put down to. Written when it opens. */
   cause: OutageCause;
   /** Until when the API said to wait, while `open`; null when it said nothing. */
-  toldUntilMs: number | null;
+  statedUntilMs: number | null;
   /** Whether any call was ever answered with something else than a failure. */
   isAnswered: boolean;
   /** Calls in a row that did not get as far as a connection. */
@@ -91,7 +92,7 @@ export type OutageCause =
   /** Calls failed. */
   | 'failures'
   /** The API said when to come back. */
-  | 'told'
+  | 'stated'
   /** This machine could not make a call. */
   | 'machine'
   /** Calls fail here, while those of others go well. */
@@ -114,7 +115,7 @@ export function createOutageState(): OutageState {
     phase: 'closed',
     reason: 'healthy',
     cause: 'failures',
-    toldUntilMs: null,
+    statedUntilMs: null,
     isAnswered: false,
     unreachedInRow: 0,
     phaseSinceMs: null,
@@ -148,7 +149,7 @@ function shareOf(state: OutageState): number {
 function nextProbeMs(state: OutageState, nowMs: number): number {
   // The phase began in the future: the clock was set back, by an unknown amount.
   if (isToCome(state, nowMs)) return nowMs;
-  return state.toldUntilMs ?? (state.phaseSinceMs ?? nowMs) + waitMs(state);
+  return state.statedUntilMs ?? (state.phaseSinceMs ?? nowMs) + waitMs(state);
 }
 
 /** How long no call starts before the next probe. */
@@ -181,6 +182,13 @@ export type StartAdvice =
 
 const MIN_CALLS = 20;
 const MANY_IN_ROW = 20;
+/**
+ * The first two failures of a lookup are counted. Where so few lookups are under way that these do
+ * not come to many, all of them have failed twice, and none may fail for good before calls stop.
+ */
+const COUNTED_PER_CALLER = 2;
+/** Fewer in a row than this may well be odd domains. */
+const FEW_IN_ROW = 8;
 const FAILED_SHARE = 0.5;
 /** Before any call was answered, so many without a connection show that there is none to be had. */
 const UNREACHED_IN_ROW = 5;
@@ -221,7 +229,7 @@ export function mayStart(
 export function makeProbeDue(state: OutageState): void {
   if (state.phase !== 'open' && state.phase !== 'probing') return;
   state.phaseSinceMs = 0;
-  state.toldUntilMs = null;
+  state.statedUntilMs = null;
 }
 
 /**
@@ -262,9 +270,9 @@ export function onProbeStart(state: OutageState, nowMs: number): void {
  */
 export function onCallEnd(state: OutageState, ended: EndedCall): void {
   const { isFailure, nowMs } = ended;
-  const toldUntilMs = nowMs + (ended.retryAfterMs ?? 0);
-  // Calls that were under way are told the same, or a little more.
-  if (isFailure && toldUntilMs > nowMs && state.phase === 'open') waitUntil(state, toldUntilMs);
+  const statedUntilMs = nowMs + (ended.retryAfterMs ?? 0);
+  // Calls that were under way state the same, or a little more.
+  if (isFailure && statedUntilMs > nowMs && state.phase === 'open') waitUntil(state, statedUntilMs);
   if (isOldNews(state, ended)) return;
   const call = state.limitBy503.isLimit ? judgeLimited(state, ended) : ended;
   if (call) judge(state, call);
@@ -282,6 +290,8 @@ export interface EndedCall {
   readonly isOfMachine?: boolean | undefined;
   /** Whether it is known that calls from elsewhere go well. @default false */
   readonly isWellElsewhere?: boolean | undefined;
+  /** How many calls may be under way at once when all is well. @default many */
+  readonly callers?: number | undefined;
   readonly sentAtMs: number;
   readonly nowMs: number;
 }
@@ -338,7 +348,7 @@ function isOut(state: OutageState, call: EndedCall, minCalls: number): boolean {
   if (isStated(call) || call.isOfMachine) return true;
   if (call.isWellElsewhere) return false;
   const isNeverReached = !state.isAnswered && state.unreachedInRow >= UNREACHED_IN_ROW;
-  return isNeverReached || areTooMany(state, minCalls);
+  return isNeverReached || areTooMany(state, minCalls, call.callers);
 }
 
 function isStated({ isFailure, retryAfterMs = 0 }: EndedCall): boolean {
@@ -351,10 +361,10 @@ function noteCause(state: OutageState, call: EndedCall): void {
   if (isStated(call)) waitUntil(state, call.nowMs + (call.retryAfterMs ?? 0));
 }
 
-/** The longest wait that was told counts. */
+/** The longest wait that was stated counts. */
 function waitUntil(state: OutageState, untilMs: number): void {
-  state.cause = 'told';
-  state.toldUntilMs = Math.max(state.toldUntilMs ?? 0, untilMs);
+  state.cause = 'stated';
+  state.statedUntilMs = Math.max(state.statedUntilMs ?? 0, untilMs);
 }
 
 /** Calls fail here that go well elsewhere: none is made from here until one goes well again. */
@@ -365,8 +375,8 @@ export function stepBack(state: OutageState, nowMs: number): void {
 }
 
 /** How long the API said to wait from now, in milliseconds; 0 when it said nothing. */
-export function statedOutMs({ toldUntilMs }: OutageState, nowMs: number): number {
-  return Math.max(0, (toldUntilMs ?? 0) - nowMs);
+export function statedOutMs({ statedUntilMs }: OutageState, nowMs: number): number {
+  return Math.max(0, (statedUntilMs ?? 0) - nowMs);
 }
 
 /** For how long the API has been out; 0 while calls get through. */
@@ -384,11 +394,11 @@ export function describeOutage(state: OutageState, nowMs: number): string | unde
     case 'closed':
       return undefined;
     case 'open':
-      return `${out} for ${lastedS} s; one call tries again in ${waitS} s${state.toldUntilMs === null ? '' : ', as it said'}.`;
+      return `${out} for ${lastedS} s; one call tries again in ${waitS} s${state.statedUntilMs === null ? '' : ', as it said'}.`;
     case 'probing':
       return `${out} for ${lastedS} s; one call is trying whether ${back}.`;
     case 'recovering':
-      return state.cause === 'failures' || state.cause === 'told'
+      return state.cause === 'failures' || state.cause === 'stated'
         ? `The API is back; calls are at ${shareOf(state) * 100} % of their number.`
         : `Calls go through again; they are at ${shareOf(state) * 100} % of their number.`;
   }
@@ -396,7 +406,7 @@ export function describeOutage(state: OutageState, nowMs: number): string | unde
 
 const SENTENCES: Readonly<Record<OutageCause, readonly [out: string, back: string]>> = {
   failures: ['The API has been out', 'it is back'],
-  told: ['The API has been out', 'it is back'],
+  stated: ['The API has been out', 'it is back'],
   machine: ['This machine has not been able to make calls', 'it is'],
   here: ['Calls have failed here, though they go well elsewhere,', 'they go well'],
 };
@@ -435,12 +445,17 @@ function countInRow(state: OutageState, { isFailure, isUnreached, nowMs }: Count
 }
 
 /**
- * Whether half of at least `minCalls` calls failed, or twenty in a row, however many succeeded
- * before.
+ * Whether half of at least `minCalls` calls failed, or so many in a row that no domain is to blame,
+ * however many succeeded before.
  */
-function areTooMany({ counts, failedInRow }: OutageState, minCalls: number): boolean {
+function areTooMany(
+  { counts, failedInRow }: OutageState,
+  minCalls: number,
+  callers: number = MANY_IN_ROW,
+): boolean {
+  const inRow = Math.min(MANY_IN_ROW, Math.max(FEW_IN_ROW, COUNTED_PER_CALLER * callers));
   const { calls, failures } = totalOf(counts);
-  return failedInRow >= MANY_IN_ROW || (calls >= minCalls && failures >= calls * FAILED_SHARE);
+  return failedInRow >= inRow || (calls >= minCalls && failures >= calls * FAILED_SHARE);
 }
 
 /** A step is done after this many good calls, but not before `SHORTEST_STEP_MS`. */
@@ -523,7 +538,7 @@ function enter(
   state.phase = phase;
   state.reason = reason;
   state.phaseSinceMs = nowMs;
-  state.toldUntilMs = null;
+  state.statedUntilMs = null;
   state.counts.length = 0;
   state.failedInRow = 0;
   state.unreachedInRow = 0;

@@ -12,7 +12,7 @@ import {
   type ScheduleQueue,
 } from '../queue/bullmq/schedule-queue.ts';
 
-export interface KeepSchedulesOptions {
+export interface SchedulerOptions {
   readonly wanted: WantedSchedules;
   readonly queue: Pick<ScheduleQueue, 'read' | 'keep' | 'forget' | 'ask'>;
   /** Called with messages that are worth a line in a log. */
@@ -21,7 +21,7 @@ export interface KeepSchedulesOptions {
 }
 
 /** Keeps the schedules in Redis in step with the files. */
-export interface ScheduleKeeper {
+export interface Scheduler {
   /** Makes Redis match the files. Unchanged schedules are left alone. */
   start(): Promise<void>;
   /**
@@ -38,7 +38,7 @@ const LOST_TICK_MS = 60_000;
 /** The clocks of several machines differ by less than this, or one of them is wrong. */
 const FARTHEST_AHEAD_MS = DAY_MS;
 
-export function keepSchedules(options: KeepSchedulesOptions): ScheduleKeeper {
+export function createScheduler(options: SchedulerOptions): Scheduler {
   const { queue, onNotice, nowMs = Date.now } = options;
   const wanted = new Map(options.wanted);
   /** Edits that are not in Redis yet, because it may have refused them. */

@@ -23,7 +23,7 @@ import type { RedisServer } from '../queue/bullmq/server/redis.ts';
 import { createNoticeFilter, reasonOf, toQueueError } from '../queue/bullmq/server/refusals.ts';
 import type { RunEvent } from '../watch/events.ts';
 import type { Summary } from '../watch/summary.ts';
-import type { ScheduledFiles, ScheduleKeeper } from './schedules.ts';
+import type { ScheduledFiles, Scheduler } from './schedules.ts';
 
 export interface ServeSchedulesOptions {
   readonly redis: RedisServer;
@@ -32,7 +32,7 @@ export interface ServeSchedulesOptions {
   readonly results: ScheduleResults;
   readonly takeRuns: typeof takeRuns;
   readonly scheduled: ScheduledFiles;
-  readonly keeper: ScheduleKeeper;
+  readonly scheduler: Scheduler;
   /** How long a process may be silent before its runs are given to another. */
   readonly leaseMs: number;
   readonly signal?: AbortSignal;
@@ -95,16 +95,16 @@ export async function serveSchedules(options: ServeSchedulesOptions): Promise<vo
 async function keepLooking(
   options: ServeSchedulesOptions & { readonly signal: AbortSignal },
 ): Promise<void> {
-  const { scheduled, keeper, signal, onNotice } = options;
+  const { scheduled, scheduler, signal, onNotice } = options;
   const isNew = createNoticeFilter();
   let mendedAtMs = performance.now(); // independent of changes to the clock
   for (;;) {
     await delay(POLL_MS, undefined, { signal }).catch(() => {});
     if (signal.aborted) return;
     try {
-      await keeper.takeUp(await scheduled.readEdited());
+      await scheduler.takeUp(await scheduled.readEdited());
       if (performance.now() - mendedAtMs < MEND_MS) continue;
-      await keeper.mend();
+      await scheduler.mend();
       mendedAtMs = performance.now();
     } catch (error) {
       const found = toQueueError(error);

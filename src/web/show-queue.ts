@@ -5,7 +5,7 @@ import type { FoundWorker } from '../queue/bullmq/chunks/heartbeats.ts';
 import {
   askRun,
   findGroups,
-  findKeepers,
+  findScheduleProcesses,
   openScheduleResults,
   pauseBackfills,
   readBacklog,
@@ -53,7 +53,7 @@ export function showQueue({ redis, lookups, now = Date.now }: ShowQueueOptions):
     const listed: ScheduledJob[] = [];
     for (const group of await findGroups(client)) {
       const results = openScheduleResults(client, group);
-      const isKept = (await findKeepers(client, group)).length > 0;
+      const isKept = (await findScheduleProcesses(client, group)).length > 0;
       const list = (queue: ScheduleQueue) => listGroup({ group, queue, results, isKept });
       listed.push(...(await withScheduleQueue(client, group, list)));
     }

@@ -182,7 +182,7 @@ export function createCircuitBreaker(options: CircuitBreakerOptions): OwnCircuit
     const { retryAfterMs, sentAtMs } = verdict;
     const nowMs = clock.nowMs();
     const call = { isFailure, isRefused, retryAfterMs, isUnreached, isOfMachine, sentAtMs, nowMs };
-    onCallEnd(state, call);
+    onCallEnd(state, { ...call, callers });
     if (!wasLimit && state.limitBy503.isLimit) onLimitBy503?.();
     if (wasShut && isShut()) stopIfTooLong();
   }

@@ -225,8 +225,11 @@ describe.skipIf(chromium === undefined)('the app in a browser', () => {
 
   const LOOKS = {
     'on a large screen': { viewport: { width: 1_280, height: 900 } },
-    'on a phone, in the dark': { viewport: { width: 390, height: 844 }, colorScheme: 'dark' },
-    'in German': { viewport: { width: 1_024, height: 768 }, locale: 'de-DE' },
+    'on a phone, in the dark, in German': {
+      viewport: { width: 390, height: 844 },
+      colorScheme: 'dark',
+      locale: 'de-DE',
+    },
   } as const;
 
   it.each(Object.entries(LOOKS))('can be used by all, %s', async (_, look) => {

@@ -13,7 +13,7 @@ import { seededRandom } from '../support/random.ts';
 const { next: random } = seededRandom('kill.test.ts');
 
 const CONCURRENCY = 16;
-const KILLS = 10;
+const KILLS = 5;
 const DOMAINS = domains(900);
 /** 1,250 rows: each domain once, some again, some without one. */
 const ROWS = Array.from({ length: 1_250 }, (_, at) => {
@@ -118,7 +118,7 @@ describe('kill -9 at any moment', () => {
     const args = ['enrich', 'list.csv', '--base-url', api.url, ...FLAGS];
     expect((await run(args, { cwd: folder.path })).code).toBe(3);
     const out = folder.read('list.enriched.csv');
-    for (let kill = 0; kill < 3; kill += 1) {
+    for (let kill = 0; kill < 2; kill += 1) {
       const running = await start(args, { cwd: folder.path });
       await running.shows('Plan: ');
       running.process.kill('SIGKILL');

@@ -8,11 +8,11 @@ const random = seededRandom('queue-kill.test.ts');
 /** The calls that it has under way, and the outcomes of the last milliseconds. */
 const LOST_WITH_A_PROCESS = 2 * CONCURRENCY;
 /** So that the run is not over before some workers were killed, on a slow machine too. */
-const SLOW = { latencyMs: { fromMs: 20, toMs: 300 } };
+const SLOW = { latencyMs: { fromMs: 40, toMs: 600 } };
 
 describe('kill -9', () => {
   it('of workers, again and again, costs the calls they had under way and those that just ended', async () => {
-    const fleet = await openFleet({ random, rows: 3_000, api: SLOW });
+    const fleet = await openFleet({ random, rows: 1_500, api: SLOW });
     const workers = await fleet.workers(3);
     const run = await fleet.enrich('--workers', '0');
     let kills = 0;
@@ -21,8 +21,8 @@ describe('kill -9', () => {
       isOver = true;
       return ended;
     });
-    while (!isOver && kills < 8) {
-      const calls = fleet.api.stats().calls + random.between(1, 150);
+    while (!isOver && kills < 5) {
+      const calls = fleet.api.stats().calls + random.between(1, 120);
       await Promise.race([fleet.calls(calls), over]);
       const [victim] = workers.splice(random.between(0, workers.length - 1), 1);
       if (isOver || !victim) break;
@@ -39,7 +39,7 @@ describe('kill -9', () => {
   it('of the run, then the same command again: no call is made twice', async () => {
     const fleet = await openFleet({ random, lostAfter: '15s' });
     await fleet.worker();
-    for (let kills = 0; kills < 5; kills += 1) {
+    for (let kills = 0; kills < 3; kills += 1) {
       const run = await fleet.enrich('--workers', '0');
       await fleet.calls(fleet.api.stats().calls + random.between(0, 120));
       await kill(run);
@@ -69,7 +69,7 @@ describe('kill -9', () => {
   it('of a run that works too, then the same command again', async () => {
     const fleet = await openFleet({ random });
     const flags = ['--concurrency', String(CONCURRENCY)];
-    const kills = 3;
+    const kills = 2;
     for (let count = 0; count < kills; count += 1) {
       const run = await fleet.enrich(...flags);
       await fleet.calls(fleet.api.stats().calls + random.between(1, 120));

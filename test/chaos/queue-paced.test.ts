@@ -52,7 +52,7 @@ describe('workers that share a pace', () => {
   });
 
   it('ask Redis at most twelve times a second each', async () => {
-    const workers = 4;
+    const workers = 2;
     const { fleet } = await openPaced(workers);
     const run = await fleet.enrich('--workers', '0');
     await fleet.calls(300);

@@ -11,11 +11,11 @@ const random = seededRandom('queue-shared.test.ts');
 
 describe('one queue for many', () => {
   it('two runs and a backfill at once: outcomes go where they belong, though workers are killed', async () => {
-    const fleet = await openFleet({ random, rows: 2_000 });
+    const fleet = await openFleet({ random, rows: 1_000 });
     const { folder, api } = fleet;
     const env = { BRANDFILL_BASE_URL: api.url, BRANDFILL_QUEUE: fleet.queueUrl };
-    const backfill = Array.from({ length: 1_500 }, (_, at) => `backfill-${at}.com`);
-    const other = Array.from({ length: 1_000 }, (_, at) => `other-${at}.com`);
+    const backfill = Array.from({ length: 700 }, (_, at) => `backfill-${at}.com`);
+    const other = Array.from({ length: 500 }, (_, at) => `other-${at}.com`);
     folder.write('backfill.csv', listOf(backfill));
     mkdirSync(folder.at('other'));
     folder.write('other/other.csv', listOf(other));
@@ -30,7 +30,7 @@ describe('one queue for many', () => {
       cwd: folder.at('other'),
       env,
     });
-    await fleet.calls(800);
+    await fleet.calls(400);
     await kill(victim);
     await fleet.worker();
 
@@ -50,15 +50,15 @@ describe('one queue for many', () => {
     expect(new Set(lines.map((line) => line['ref']))).toEqual(new Set(['backfill.csv']));
   });
 
-  it('a list of 100,000 rows through four workers', { timeout: 240_000 }, async () => {
+  it('a list of 30,000 rows through two workers', { timeout: 240_000 }, async () => {
     const fleet = await openFleet({
       random,
-      rows: 100_000,
-      domains: 25_000,
+      rows: 30_000,
+      domains: 8_000,
       api: { latencyMs: 2 },
       lostAfter: '15s',
     });
-    await fleet.workers(4);
+    await fleet.workers(2);
     const enriching = await fleet.enrich('--workers', '0');
     await fleet.expectWhole(await enriching.ended);
     expect(fleet.excessCalls()).toBe(0);

@@ -41,14 +41,14 @@ describe('a scheduled run', () => {
       api: { latencyMs: 100 },
       redis: { isPersistent: true },
     });
-    const keeper = await keep(...LOST_AFTER, job('crm', SLOW));
+    const scheduler = await keep(...LOST_AFTER, job('crm', SLOW));
     await ask('crm');
     await vi.waitUntil(() => api.stats().calls > 5, { timeout: 60_000 });
     await redis.stop();
-    await keeper.shows('crm: Interrupted');
+    await scheduler.shows('crm: Interrupted');
     await redis.start();
     const { results: ended } = await results('crm', 2);
-    await terminate(keeper);
+    await terminate(scheduler);
     expect(ended.map(({ exitCode, rows }) => [exitCode, rows])).toEqual([
       [0, 40],
       [130, 40],
@@ -62,11 +62,11 @@ describe('a scheduled run', () => {
     });
     const file = job('crm', SLOW);
     for (let losses = 0; losses < 3; losses += 1) {
-      const keeper = await keep(...LOST_AFTER, file);
+      const scheduler = await keep(...LOST_AFTER, file);
       if (losses === 0) await ask('crm');
       await vi.waitUntil(() => api.stats().calls > losses, { timeout: 60_000 });
-      keeper.process.kill('SIGKILL');
-      await keeper.ended;
+      scheduler.process.kill('SIGKILL');
+      await scheduler.ended;
     }
     const last = await keep(...LOST_AFTER, file);
     expect((await results('crm', 1)).results).toMatchObject([

@@ -104,7 +104,7 @@ describe('the outage guard', () => {
         // The longest wait and the four steps; or a lost probe, which takes less.
         expect(timeToRecover(state, nowMs)).toBeLessThan(300_000 + 30_000);
       }),
-      { numRuns: 500 },
+      { numRuns: 200 },
     );
   });
 
@@ -121,7 +121,7 @@ describe('the outage guard', () => {
           expect(advice.atMs - nowMs).toBeLessThanOrEqual(301_000);
         }
       }),
-      { numRuns: 500 },
+      { numRuns: 200 },
     );
   });
 

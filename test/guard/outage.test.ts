@@ -68,6 +68,22 @@ describe('an outage', () => {
     expect(state.phase).toBe('open');
   });
 
+  it.each([
+    [32, 20],
+    [10, 20],
+    [7, 14],
+    [4, 8],
+    [1, 8],
+  ])('with %i callers begins when %i calls failed in a row', (callers, inRow) => {
+    const state = createOutageState();
+    end(state, 0, false, 500);
+    const call = { isFailure: true, callers, sentAtMs: 1_000, nowMs: 1_000 };
+    for (let failed = 1; failed < inRow; failed += 1) onCallEnd(state, call);
+    expect(state.phase).toBe('closed');
+    onCallEnd(state, call);
+    expect(state.phase).toBe('open');
+  });
+
   it('does not begin when one of them went well, or they are far apart', () => {
     const state = createOutageState();
     end(state, 0, false, 500);
@@ -327,7 +343,7 @@ describe('twenty failures in a row', () => {
     for (let failed = 0; failed < 40; failed += 1) onCallEnd(state, call);
     expect(state.phase).toBe('closed');
     onCallEnd(state, { ...call, retryAfterMs: 9_000 });
-    expect(state).toMatchObject({ phase: 'open', cause: 'told' });
+    expect(state).toMatchObject({ phase: 'open', cause: 'stated' });
   });
 });
 

@@ -89,20 +89,15 @@ describe('--max-calls-per', () => {
     folder.write('one.csv', listOf(names.slice(0, 200)));
     folder.write('two.csv', listOf(names.slice(200)));
     const api = await openApi({ latencyMs: 2 });
-    const enrich = (list: string) =>
-      run(
-        ['enrich', list, '--base-url', api.url, '--json', '--max-calls-per', '150/month'].concat([
-          '--concurrency',
-          '8',
-        ]),
-        { cwd: folder.path },
-      );
-    const ended = await Promise.all([enrich('one.csv'), enrich('two.csv')]);
+    const bounds = ['--max-calls-per', '150/month', '--concurrency', '8'];
+    const enrich = (start: typeof run, list: string) =>
+      start(['enrich', list, '--base-url', api.url, '--json', ...bounds], { cwd: folder.path });
+    const ended = await Promise.all([enrich(run, 'one.csv'), enrich(run, 'two.csv')]);
     expect(ended.map(({ code }) => code)).toContain(4);
     expect(api.stats().calls).toBeLessThanOrEqual(150);
     // What one has taken and not used is there for the next.
-    await enrich('one.csv');
-    await enrich('two.csv');
+    await enrich(runHere, 'one.csv');
+    await enrich(runHere, 'two.csv');
     expect(api.stats().calls).toBe(150);
   });
 
@@ -143,7 +138,7 @@ describe('--max-calls-per', () => {
     while (api.stats().calls < 20) await delay(2);
     killed.process.kill('SIGKILL');
     await killed.ended;
-    await run(args, { cwd: folder.path });
+    await runHere(args, { cwd: folder.path });
     const { calls } = api.stats();
     expect(calls).toBeLessThanOrEqual(100);
     // Two a block, and as many calls under way as callers that nobody heard the end of.

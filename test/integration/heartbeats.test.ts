@@ -5,7 +5,11 @@ import {
   countWorkers,
   type Heartbeat,
 } from '../../src/queue/bullmq/chunks/heartbeats.ts';
-import { announceKeeper, findKeepers, openQueueServer } from '../../src/queue/bullmq/index.ts';
+import {
+  findScheduleProcesses,
+  openQueueServer,
+  startScheduleHeartbeat,
+} from '../../src/queue/bullmq/index.ts';
 import type { RedisServer } from '../../src/queue/bullmq/server/redis.ts';
 import { type TestRedis, useRedis } from '../support/redis.ts';
 import { shiftClock } from '../support/shift-clock.ts';
@@ -52,22 +56,22 @@ describe('the workers that are there', () => {
   });
 });
 
-describe('the keepers of schedules that are there', () => {
+describe('the processes with schedules that are there', () => {
   it('are those that were heard of in the last quarter of a minute, which is longer than two beats', async () => {
     const redis = await useRedis();
     const { client } = await openServer(redis);
-    const keeper = { owner: describeSelf(), jobs: ['nightly'] };
+    const scheduler = { owner: describeSelf(), jobs: ['nightly'] };
     const group = { name: 'jobs', folder: '/jobs' };
-    const heartbeat = await announceKeeper(client, group, keeper);
-    const key = '{brandfill}:schedule-keepers:jobs';
+    const heartbeat = await startScheduleHeartbeat(client, group, scheduler);
+    const key = '{brandfill}:schedule-processes:jobs';
     expect(await redis.client.pttl(key)).toBeGreaterThan(10_000);
     const silentFor = async (ms: number): Promise<void> => {
-      await redis.client.zincrby(key, -ms, JSON.stringify(keeper));
+      await redis.client.zincrby(key, -ms, JSON.stringify(scheduler));
     };
     await silentFor(10_000);
-    expect(await findKeepers(client, 'jobs')).toEqual([keeper]);
+    expect(await findScheduleProcesses(client, 'jobs')).toEqual([scheduler]);
     await silentFor(5_000);
-    expect(await findKeepers(client, 'jobs')).toEqual([]);
+    expect(await findScheduleProcesses(client, 'jobs')).toEqual([]);
     await heartbeat.close();
   });
 });

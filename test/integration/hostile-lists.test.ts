@@ -91,8 +91,8 @@ describe('a list that nobody should make', () => {
     ],
     [
       'many rows of 10 MB',
-      ['domain,n\n', [`a.com,${'é'.repeat(5 * MB)}\n`, 4]],
-      FOUND('a.com', 'a.com', 'a.com', 'a.com'),
+      ['domain,n\n', [`a.com,${'é'.repeat(5 * MB)}\n`, 2]],
+      FOUND('a.com', 'a.com'),
     ],
     [
       'a domain of 10 MB',
@@ -123,12 +123,12 @@ describe('a list that nobody should make', () => {
   it.each<[string, string, readonly Piece[], RegExp]>([
     ['a lone quote', 'list.csv', ['domain,n\na.com,"\nb.com,2\n'], /line 2 of .*never closed/],
     [
-      'a quote that is opened in front of 100 MB',
+      'a quote that is opened in front of 40 MB',
       'list.csv',
-      ['domain,n\na.com,1\nb.com,"', ['x,y\n'.repeat(MB / 4), 100]],
+      ['domain,n\na.com,1\nb.com,"', ['x,y\n'.repeat(MB / 4), 40]],
       /line 3 of list\.csv.*does not end within 32 MB/,
     ],
-    ['a line of 100 MB', 'list.csv', [['x'.repeat(MB), 100]], /first line is longer than 256 KB/],
+    ['a line of 40 MB', 'list.csv', [['x'.repeat(MB), 40]], /first line is longer than 256 KB/],
     [
       'a million columns in a row',
       'list.csv',
@@ -144,22 +144,22 @@ describe('a list that nobody should make', () => {
     [
       'nothing but delimiters',
       'list.csv',
-      [[',,,,\n'.repeat(1_000), 100]],
+      [[',,,,\n'.repeat(1_000), 40]],
       /nothing but delimiters/,
     ],
     [
-      '100 MB of delimiters in a row',
+      '40 MB of delimiters in a row',
       'list.csv',
-      ['domain,n\n', [','.repeat(MB), 100]],
+      ['domain,n\n', [','.repeat(MB), 40]],
       /line 2 of list\.csv: it has more than 16,386 cells/,
     ],
     ['nothing but a byte order mark', 'list.csv', ['\uFEFF'], /it is empty/],
     ['noise', 'list.csv', [noise], /it is no text/],
     ['zeros', 'list.csv', [Buffer.alloc(MB)], /it is no text/],
     [
-      'an object of 100 MB',
+      'an object of 40 MB',
       'list.jsonl',
-      ['{"domain":"a.com"}\n{"x":"', ['x'.repeat(MB), 100], '"}\n'],
+      ['{"domain":"a.com"}\n{"x":"', ['x'.repeat(MB), 40], '"}\n'],
       /line 2 of list\.jsonl: it is longer than 32 MB/,
     ],
     [

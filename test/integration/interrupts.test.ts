@@ -7,6 +7,7 @@ import { openApi, openScripted } from './support/api.ts';
 import { run, start, summaryOf } from './support/command.ts';
 import { openFolder } from './support/folder.ts';
 import { openList } from './support/lists.ts';
+import { runHere } from './support/program.ts';
 import { column, domains, listOf, rowsOf } from './support/tables.ts';
 
 const MANY = domains(150);
@@ -46,7 +47,7 @@ describe('Ctrl-C', () => {
       expect(rows.at(-2)).toMatchObject({ brand_status: 'skipped' });
       expect(summaryOf(ended)).toMatchObject({ rows: 152, stopped: { reason: 'interrupted' } });
 
-      const again = await run(args, { cwd: folder.path });
+      const again = await runHere(args, { cwd: folder.path });
       expect(again.code).toBe(0);
       expect(summaryOf(again)).toMatchObject({ calls: 150 - calls, statuses: { found: 151 } });
       expect(api.stats().domains.mostCalls).toBe(1);
@@ -72,7 +73,7 @@ describe('Ctrl-C', () => {
     running.process.kill('SIGINT');
     const ended = await running.ended;
     expect(ended).toMatchObject({ code: 130, stdout: '' });
-    const dry = await run([...args, '--dry-run', '--json'], { cwd: folder.path });
+    const dry = await runHere([...args, '--dry-run', '--json'], { cwd: folder.path });
     const { freshDomains } = JSON.parse(dry.stdout) as { freshDomains: number };
     expect(freshDomains).toBeGreaterThan(0);
     expect(freshDomains).toBeLessThanOrEqual(40);

@@ -6,6 +6,7 @@ import { openApi, openServer } from './support/api.ts';
 import { run, start, summaryOf } from './support/command.ts';
 import { openFolder } from './support/folder.ts';
 import { openList } from './support/lists.ts';
+import { runHere } from './support/program.ts';
 import { FAR, openSchedules, terminate } from './support/schedules.ts';
 
 const hasRedis = findRedisServer() !== undefined;
@@ -28,7 +29,7 @@ describe('the log of enrich', () => {
     const api = await openApi({ notFound: 0.5, seed: 3 });
     const folder = openList(20);
     const args = ['enrich', 'list.csv', '--base-url', api.url, '--json', ...JSON_FORMAT];
-    const ended = await run(args, { cwd: folder.path });
+    const ended = await runHere(args, { cwd: folder.path });
     const { runId, rows } = summaryOf(ended);
     expect(runId).toMatch(/^[0-9a-f]{12}$/);
     const lines = linesOf(ended.stderr);
@@ -42,13 +43,13 @@ describe('the log of enrich', () => {
     const api = await openApi({ notFound: 0.5, seed: 3 });
     const folder = openList(20);
     const args = ['enrich', 'list.csv', '--base-url', api.url, '--log-format', 'text'];
-    const ended = await run([...args, '--json'], { cwd: folder.path });
+    const ended = await runHere([...args, '--json'], { cwd: folder.path });
     const { runId } = summaryOf(ended);
     const lines = ended.stderr.trimEnd().split('\n');
     expect(lines).toHaveLength(4);
     const start = new RegExp(String.raw`^\d{4}-\d\d-\d\dT[\d:.]+Z ${runId} \S`);
     expect(lines.filter((line) => !start.test(line))).toEqual([]);
-    const failed = await run(['enrich', 'no.csv', ...args.slice(2)], { cwd: folder.path });
+    const failed = await runHere(['enrich', 'no.csv', ...args.slice(2)], { cwd: folder.path });
     expect(failed.code).toBe(2);
     expect(failed.stderr).toMatch(/^\S+Z [0-9a-f]{12} Cannot .*\n$/);
   });
@@ -57,8 +58,8 @@ describe('the log of enrich', () => {
     const api = await openApi();
     const folder = openList(3);
     const args = ['enrich', 'list.csv', '--base-url', api.url, '--log-level', 'warn'];
-    expect((await run(args, { cwd: folder.path })).stderr).toBe('');
-    const { code, stderr } = await run([...args, '--log-level', 'loud'], { cwd: folder.path });
+    expect((await runHere(args, { cwd: folder.path })).stderr).toBe('');
+    const { code, stderr } = await runHere([...args, '--log-level', 'loud'], { cwd: folder.path });
     expect(code).toBe(2);
     expect(stderr).toContain('Allowed choices are debug, info, warn, error.');
   });
@@ -159,10 +160,10 @@ describe.skipIf(!hasRedis)('the log of', () => {
   it('schedules has the id of the run on each of its lines', async () => {
     const schedules = await openSchedules();
     const file = schedules.job('nightly', { cron: FAR, domains: 4 });
-    const keeper = await schedules.keep(file, ...JSON_FORMAT);
+    const scheduler = await schedules.keep(file, ...JSON_FORMAT);
     await schedules.ask('nightly');
     await schedules.results('nightly', 1);
-    const { stderr } = await terminate(keeper);
+    const { stderr } = await terminate(scheduler);
     const ofRun = linesOf(stderr).filter(({ job }) => job === 'nightly');
     const about = ofRun.filter(({ run }) => run !== undefined);
     expect(new Set(about.map(({ run }) => run)).size).toBe(1);
@@ -180,10 +181,10 @@ describe.skipIf(!hasRedis)('the log of', () => {
     const schedules = await openSchedules();
     const file = schedules.job('nightly', { cron: FAR });
     rmSync(schedules.folder.at('nightly.csv'));
-    const keeper = await schedules.keep(file, ...JSON_FORMAT);
+    const scheduler = await schedules.keep(file, ...JSON_FORMAT);
     await schedules.ask('nightly');
     await schedules.results('nightly', 1);
-    const { stderr } = await terminate(keeper);
+    const { stderr } = await terminate(scheduler);
     expect(linesOf(stderr).find(({ event }) => event === 'error')).toMatchObject({
       level: 'warn',
       job: 'nightly',

@@ -49,7 +49,7 @@ function say(
 const found: Answer = ({ domain }, response) => say(response, { name: domain });
 
 describe('about the moment: a refusal that says "later" itself is waited for, and not kept', () => {
-  it.each([403, 409, 420, 422, 423, 430, 498, 503])('%i with Retry-After', async (status) => {
+  it.each([403, 420, 422, 503])('%i with Retry-After', async (status) => {
     const ended = await enrich(12, (call, response, request) => {
       const isRefused = call.total > 3 && call.total <= 6;
       if (isRefused) return say(response, { error: 'slow down' }, { status, 'retry-after': 0.2 });
@@ -75,7 +75,7 @@ describe('about the moment: a refusal that says "later" itself is waited for, an
     expect(ended).toMatchObject({ code: 0, statuses: { found: 30 } });
   });
 
-  it.each([409, 420, 421, 423, 424, 425, 430, 449, 498])(
+  it.each([409, 498])(
     '%i without a time is tried again, then failed, and asked by the next run',
     async (status) => {
       let isMended = false;
@@ -144,7 +144,6 @@ describe('about the caller: the same refusal of different domains, no success be
 describe('about the gateway: an answer that is not the API’s, where JSON came before', () => {
   it.each<[string, number, unknown, string]>([
     ['a page with 404', 404, '<!doctype html><h1>Not Found</h1>', 'gateway_page'],
-    ['a page with 403', 403, '<html>Checking your browser</html>', 'gateway_page'],
     ['a page with 200', 200, '<html>Please log in</html>', 'gateway_page'],
     ['a page with 401', 401, '<html>Log in</html>', 'gateway_page'],
     ['a page with 202', 202, '<html>Checking your browser</html>', 'gateway_page'],
@@ -268,7 +267,7 @@ describe('about the address: 200 that is no answer', () => {
 });
 
 describe('about the domain', () => {
-  it.each([201, 203, 206, 207, 226, 299])('%i with a JSON object is found', async (status) => {
+  it.each([201, 299])('%i with a JSON object is found', async (status) => {
     const ended = await enrich(5, ({ domain }, response) =>
       say(response, { name: domain }, { status }),
     );

@@ -3,6 +3,7 @@ import { openApi } from './support/api.ts';
 import { run, summaryOf } from './support/command.ts';
 import { type Folder, openFolder } from './support/folder.ts';
 import { openList } from './support/lists.ts';
+import { runHere } from './support/program.ts';
 import { canOpenTerminal, openTerminal, type Terminal } from './support/terminal.ts';
 
 const QUESTION = '[y/N]';
@@ -73,7 +74,6 @@ describe.skipIf(!canOpenTerminal())('on a terminal', () => {
   });
 
   it.each([
-    ['n', 'n\r'],
     ['nothing but Enter', '\r'],
     ['Ctrl-D', '\u0004'],
     ['Ctrl-C', '\u0003'],
@@ -147,7 +147,7 @@ describe('without a terminal', () => {
     const folder = openListOf(LIST);
     const args = ['enrich', 'list.csv', '--base-url', 'http://127.0.0.1:9', '--dry-run', '--json'];
     const more = ['--price', '0.1', '--rate', '4/s', '--max-calls', '1'];
-    const ended = await run([...args, ...more], { cwd: folder.path });
+    const ended = await runHere([...args, ...more], { cwd: folder.path });
     expect(JSON.parse(ended.stdout)).toMatchObject({
       rows: 4,
       uniqueDomains: 2,
@@ -181,10 +181,10 @@ describe('without a terminal', () => {
     });
     folder.write('list.csv', list(0));
     const args = ['enrich', 'list.csv', '--base-url', api.url, '--json'];
-    const { pace } = summaryOf(await run(args, { cwd: folder.path }));
+    const { pace } = summaryOf(await runHere(args, { cwd: folder.path }));
     expect(pace?.limitIs).not.toBe('unknown');
     folder.write('list.csv', list(1_000));
-    const planned = await run([...args, '--dry-run'], { cwd: folder.path });
+    const planned = await runHere([...args, '--dry-run'], { cwd: folder.path });
     const { estimate } = JSON.parse(planned.stdout) as { estimate: Record<string, number> };
     expect(estimate).toMatchObject({ limitIs: 'learned' });
     expect(estimate['limitPerSecond']).toBeCloseTo(pace?.limitPerSecond ?? 0, 5);

@@ -15,12 +15,6 @@ import {
 } from './support/queue-servers.ts';
 
 describe('where a queue may be', () => {
-  test('behind a password with special characters', async () => {
-    const redis = await redisWith();
-    await redis.client.config('SET', 'requirepass', PASSWORD);
-    await expectSameBytes(`redis://:${ENCODED}@${hostOf(redis)}`);
-  });
-
   test('with a user who may do only what it takes', async () => {
     const redis = await redisWith();
     const rights = ['~{brandfill}*', '&*', '+@all', '-@admin', '-@dangerous', '+info'];
@@ -32,13 +26,6 @@ describe('where a queue may be', () => {
     const folder = openFolder();
     await redisWith('--unixsocket', folder.at('redis.sock'));
     await expectSameBytes(`redis+unix://${folder.at('redis.sock')}`);
-  });
-
-  test('where Sentinels say', async () => {
-    const master = await redisWith();
-    await master.client.config('SET', 'requirepass', PASSWORD);
-    const sentinel = addressOf(await useSentinel(master));
-    await expectSameBytes(`redis-sentinel://:${ENCODED}@127.0.0.1:1,${sentinel}/mymaster`);
   });
 
   test('where Sentinels say who want a password of their own', async () => {
@@ -146,7 +133,6 @@ describe('TLS', () => {
   test('carries a queue when its CA is named', async () => {
     const { port, certificate } = await useTlsRedis();
     const env = { NODE_EXTRA_CA_CERTS: certificate };
-    await expectSameBytes(`rediss://localhost:${port}`, env);
     await expectSameBytes(`rediss://127.0.0.1:${port}`, env);
   });
 

@@ -3,7 +3,6 @@ import { connect } from 'node:net';
 import { describe, expect, it } from 'vitest';
 import { type Ended, type Running, run, summaryOf } from './support/command.ts';
 import { openStage } from './support/queue-stage.ts';
-import { domains, listOf } from './support/tables.ts';
 
 async function stop(worker: Running): Promise<Ended> {
   worker.process.kill('SIGTERM');
@@ -11,19 +10,9 @@ async function stop(worker: Running): Promise<Ended> {
 }
 
 describe('enrich --queue', () => {
-  it.each([
-    ['list.csv', listOf(domains(120)), [] as readonly string[]],
-    [
-      'list.jsonl',
-      `${domains(60)
-        .map((domain) => JSON.stringify({ domain, n: 1.5 }))
-        .join('\n')}\n`,
-      ['--fields', 'name=name,city=location.city'],
-    ],
-  ])('writes %s as a run in one process does, to the byte', async (name, content, flags) => {
-    const { api, redis, folder } = await openStage(0, { notFound: 0.2 });
-    folder.write(name, content);
-    const args = ['enrich', name, '--base-url', api.url, '--progress', 'none', ...flags];
+  it('writes a list as a run in one process does, to the byte', async () => {
+    const { api, redis, folder } = await openStage(120, { notFound: 0.2 });
+    const args = ['enrich', 'list.csv', '--base-url', api.url, '--progress', 'none'];
     const here = await run([...args, '--store', 'here', '--out', 'here.out'], {
       cwd: folder.path,
     });
@@ -83,16 +72,6 @@ describe('enrich --queue', () => {
     await stop(waiting);
   });
 
-  it('gives out no more lookups than --max-calls, and the rest with the next run', async () => {
-    const stage = await openStage(50);
-    const first = await (await stage.enrich('--max-calls', '20')).ended;
-    expect(first.code, first.stderr).toBe(4);
-    expect(stage.api.stats().calls).toBe(20);
-    const second = await (await stage.enrich()).ended;
-    expect(second.code).toBe(0);
-    expect(stage.api.stats().calls).toBe(50);
-  });
-
   it('needs a queue to leave all lookups to others', async () => {
     const { api, folder } = await openStage(1);
     const args = ['enrich', 'list.csv', '--workers', '0', '--base-url', api.url];
@@ -103,18 +82,6 @@ describe('enrich --queue', () => {
 });
 
 describe('a worker', () => {
-  it('whose credential is refused ends with 4 and gives its lookups back', async () => {
-    const stage = await openStage(30, { auth: { scheme: 'bearer', key: 'good-key' } });
-    const flags = ['--auth', 'bearer'];
-    const bad = await stage.worker(flags, { BRANDFILL_API_KEY: 'bad-key' });
-    const running = await stage.enrich('--workers', '0');
-    const ended = await bad.ended;
-    expect(ended.code).toBe(4);
-    expect(ended.stderr).toContain('refused the credential');
-    await stage.worker(flags, { BRANDFILL_API_KEY: 'good-key' });
-    expect((await running.ended).code).toBe(0);
-  });
-
   it('keeps its credential out of Redis and out of its log', async () => {
     const stage = await openStage(200, {
       auth: { scheme: 'bearer', key: 'top-secret-key' },

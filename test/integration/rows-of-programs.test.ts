@@ -14,7 +14,7 @@ import { type Folder, openFolder } from './support/folder.ts';
 import { findMaterial } from './support/material.ts';
 import { enrichHere, runHere } from './support/program.ts';
 import { openSmallDisk } from './support/small-disk.ts';
-import { cellsOf, column, domains, rowsOf } from './support/tables.ts';
+import { cellsOf, column, domains, listOf, rowsOf } from './support/tables.ts';
 
 /** Options for a run that leaves everything in one folder. */
 function optionsIn(folder: Folder, url = 'http://127.0.0.1:9'): Omit<EnrichOptions, 'input'> {
@@ -202,12 +202,13 @@ describe('a program that uses the library', () => {
 const TEN_THOUSAND = findMaterial('opendns-public-domain-lists', 'opendns-random-domains.txt');
 const COMPANIES = findMaterial('fortune500', 'fortune500_policy_urls.csv');
 
-describe.skipIf(!TEN_THOUSAND)('ten thousand real domains', () => {
+describe.skipIf(!TEN_THOUSAND)('three thousand real domains', () => {
   it('come out in their order, each asked for once, and cost nothing the second time', async () => {
     const folder = openFolder();
-    const text = readFileSync(TEN_THOUSAND ?? '', 'utf8');
-    const names = text.trimEnd().split(/\r?\n/);
-    folder.write('list.csv', `domain\n${text}`);
+    const names = readFileSync(TEN_THOUSAND ?? '', 'utf8')
+      .split(/\r?\n/)
+      .slice(0, 3_000);
+    folder.write('list.csv', listOf(names));
     const api = await openApi({ notFound: 0.1 });
     const args = ['enrich', 'list.csv', '--base-url', api.url, '--json', '--concurrency', '64'];
     const first = await runHere(args, { cwd: folder.path });
@@ -215,12 +216,12 @@ describe.skipIf(!TEN_THOUSAND)('ten thousand real domains', () => {
     const rows = rowsOf(folder.read('list.enriched.csv'));
     expect(column(rows, 'domain')).toEqual(names);
     const { statuses, rows: count, uniqueDomains, calls } = summaryOf(first);
-    expect(count).toBe(10_000);
+    expect(count).toBe(3_000);
     expect(statuses.invalid).toBeLessThan(100);
-    expect(statuses.found + statuses.not_found + statuses.rejected + statuses.invalid).toBe(10_000);
+    expect(statuses.found + statuses.not_found + statuses.rejected + statuses.invalid).toBe(3_000);
     expect(calls).toBe(uniqueDomains);
     expect(api.stats().domains.mostCalls).toBe(1);
-    expect(rowsOf(folder.read('list.failures.csv'))).toHaveLength(10_000 - statuses.found);
+    expect(rowsOf(folder.read('list.failures.csv'))).toHaveLength(3_000 - statuses.found);
 
     const output = folder.read('list.enriched.csv');
     const second = await runHere(args, { cwd: folder.path });

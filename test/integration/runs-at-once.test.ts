@@ -43,13 +43,10 @@ async function endOf(runs: readonly Running[]): Promise<readonly Ended[]> {
 }
 
 describe('runs at the same time on one store', () => {
-  it.each([
-    ['in the same order', (names: readonly string[]) => names],
-    ['in opposite orders', (names: readonly string[]) => names.toReversed()],
-  ])('never ask about a domain twice, with the same domains %s', async (_, order) => {
-    const names = domains(600);
+  it('never ask about a domain twice, with the same domains in one order or another', async () => {
+    const names = domains(400);
     const stage = await openStage(
-      { a: names, b: order(names), c: names.slice(100, 200) },
+      { a: names, b: names.toReversed(), c: names },
       { latencyMs: 15, errors: 0.05, notFound: 0.1 },
     );
     const runs = await Promise.all(['a', 'b', 'c'].map((name) => stage.enrich(name)));
@@ -58,9 +55,9 @@ describe('runs at the same time on one store', () => {
     expect(ended.map(({ code, stderr }) => [code, code === 0 ? '' : stderr])).toEqual(
       ended.map(() => [0, '']),
     );
-    expect(stage.api.stats().domains).toMatchObject({ distinct: 600, repeated: 0 });
+    expect(stage.api.stats().domains).toMatchObject({ distinct: 400, repeated: 0 });
     expect(stage.columnOf('a', 'domain')).toEqual(names);
-    expect(stage.columnOf('b', 'domain')).toEqual(order(names));
+    expect(stage.columnOf('b', 'domain')).toEqual(names.toReversed());
     expect(ended.map(({ stderr }) => stderr).join('')).toMatch(
       /Another run has looked up \d+ of the domains in the meantime: they were not looked up again/,
     );
@@ -110,14 +107,14 @@ describe('runs at the same time on one store', () => {
   });
 
   it('never ask twice over a queue either', async () => {
-    const names = domains(600);
+    const names = domains(300);
     const stage = await openStage({ a: names, b: names }, { latencyMs: 15 });
     const flags = ['--queue', (await useRedis()).url];
     const runs = [await stage.enrich('a', flags), await stage.enrich('b', flags)];
     await stage.allBegin(runs);
     const ended = await endOf(runs);
     expect(ended.map(({ code }) => code)).toEqual([0, 0]);
-    expect(stage.api.stats().domains).toMatchObject({ distinct: 600, repeated: 0 });
+    expect(stage.api.stats().domains).toMatchObject({ distinct: 300, repeated: 0 });
     expect(stage.columnOf('b', 'domain')).toEqual(names);
   });
 

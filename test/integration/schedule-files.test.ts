@@ -43,13 +43,13 @@ describe('the files of brandfill schedule', () => {
     const schedules = await openSchedules();
     const { job, keep, folder, list } = schedules;
     const files = ['a', 'b', 'c'].map((name) => job(name, { cron: FAR }));
-    const keeper = await keep(...files);
+    const scheduler = await keep(...files);
     job('a', { cron: '15 5 * * *' });
-    await keeper.shows("a: is now scheduled for '15 5 * * *' (UTC).");
+    await scheduler.shows("a: is now scheduled for '15 5 * * *' (UTC).");
     folder.write('jobs/b.yaml', 'input: "../b.csv\nschedule: {');
-    await keeper.shows('b.yaml:');
+    await scheduler.shows('b.yaml:');
     job('c', { cron: '61 5 * * *' });
-    await keeper.shows("c.yaml:3:9: schedule: cron: '61 5 * * *' is no cron expression");
+    await scheduler.shows("c.yaml:3:9: schedule: cron: '61 5 * * *' is no cron expression");
     expect((await list()).map(({ cron }) => cron)).toEqual(['15 5 * * *', FAR, FAR]);
     expect(await runOnce(schedules, 'b', 1)).toMatchObject({
       exitCode: 2,
@@ -57,22 +57,22 @@ describe('the files of brandfill schedule', () => {
     });
     expect(await runOnce(schedules, 'a', 1)).toMatchObject({ exitCode: 0 });
     job('b', {});
-    await keeper.shows('b: its schedule is no longer in the files and was removed from Redis.');
+    await scheduler.shows('b: its schedule is no longer in the files and was removed from Redis.');
     rmSync(folder.at('jobs/a.yaml'));
-    await keeper.shows('there is no such file');
+    await scheduler.shows('there is no such file');
     expect((await list()).map(({ job }) => job)).toEqual(['a', 'c']);
-    await terminate(keeper);
+    await terminate(scheduler);
   });
 
   it('are read again for each run', async () => {
     const schedules = await openSchedules();
     const { job, keep, folder } = schedules;
-    const keeper = await keep(job('a', { cron: FAR }));
+    const scheduler = await keep(job('a', { cron: FAR }));
     await runOnce(schedules, 'a', 1);
     job('a', { cron: FAR, more: ['out: ../elsewhere.csv'] });
     expect(await runOnce(schedules, 'a', 2)).toMatchObject({ exitCode: 0 });
     expect(folder.names()).toContain('elsewhere.csv');
-    await terminate(keeper);
+    await terminate(scheduler);
   });
 
   it.each([
@@ -125,11 +125,11 @@ describe('the files of brandfill schedule', () => {
     const good = job('good', { cron: FAR });
     const odd = job('odd', { cron: FAR, more: ['freshh: 30d'] });
     const torn = folder.write('jobs/torn.yaml', 'input: "');
-    const keeper = await keep(good, odd, torn);
+    const scheduler = await keep(good, odd, torn);
     expect((await list()).map(({ job }) => job)).toEqual(['good', 'odd']);
     expect(await runOnce(schedules, 'odd', 1)).toMatchObject({ exitCode: 2 });
     expect(await runOnce(schedules, 'good', 1)).toMatchObject({ exitCode: 0 });
-    const { stderr } = await terminate(keeper);
+    const { stderr } = await terminate(scheduler);
     expect(stderr).toMatch(/odd\.yaml:2:1: there is no key 'freshh'; did you mean 'fresh'\?/);
     expect(stderr).toContain('torn.yaml:1:');
   });
@@ -137,13 +137,13 @@ describe('the files of brandfill schedule', () => {
   it('have names of their own, and one set of them a name in Redis', async () => {
     const { folder, job, keep, run } = await openSchedules();
     const [a, b] = [job('a', { cron: FAR }), job('b', { cron: FAR })];
-    const keeper = await keep(a, b);
+    const scheduler = await keep(a, b);
     const other = await run(a);
     expect(other.code).toBe(2);
     expect(other.stderr).toMatch(
       /Cannot keep the schedules 'jobs-\w+': process \d+ on .+ keeps them, with other files \(a, b\);/,
     );
-    await terminate(keeper);
+    await terminate(scheduler);
     const twin = folder.write('a.yaml', 'input: b.csv');
     expect((await run(a, twin)).stderr).toMatch(
       /Cannot schedule both .+a\.yaml and .+a\.yaml: jobs/,

@@ -16,7 +16,7 @@ describe('brandfill schedule', () => {
       job('shop', { cron: EVERY_SECOND, more: ['refresh: true'] }),
       job('sheet', {}),
     ];
-    const keeper = await keep(...files);
+    const scheduler = await keep(...files);
     expect((await results('crm', 2)).results[0]).toMatchObject({
       exitCode: 0,
       rows: 1,
@@ -25,7 +25,7 @@ describe('brandfill schedule', () => {
       calls: 0,
     });
     await results('shop', 2);
-    const { code, stdout, stderr } = await terminate(keeper);
+    const { code, stdout, stderr } = await terminate(scheduler);
     expect({ code, stdout }).toEqual({ code: 0, stdout: '' });
     expect(stderr).toMatch(/^\S+ [0-9a-f]{12} crm: starts; it was due at \S+\.000Z\.$/m);
     expect(stderr).toMatch(
@@ -52,14 +52,16 @@ describe('brandfill schedule', () => {
       cron: EVERY_SECOND,
       more: ['refresh: true', `baseUrl: ${held.url}`],
     });
-    const keepers = [await keep(file), await keep(file)];
-    const skipped = keepers.map((keeper) => keeper.shows('is still running; this run is skipped'));
+    const schedulers = [await keep(file), await keep(file)];
+    const skipped = schedulers.map((scheduler) =>
+      scheduler.shows('is still running; this run is skipped'),
+    );
     await Promise.race(skipped);
     expect(held.come()).toBe(1);
     expect((await list())[0]).toMatchObject({ runningSince: expect.any(String), isKept: true });
     held.release();
     const { results: ended } = await results('slow', 2);
-    const ends = await Promise.all(keepers.map(terminate));
+    const ends = await Promise.all(schedulers.map(terminate));
     await Promise.allSettled(skipped);
     const [last, ...earlier] = ended;
     for (const [at, { finishedAt }] of earlier.entries()) {
@@ -87,10 +89,10 @@ describe('brandfill schedule', () => {
     await server.close();
     await delay(5_000); // it is due three times
     expect(api.stats().calls).toBe(0);
-    const keeper = await keep('--name', 'jobs', file);
+    const scheduler = await keep('--name', 'jobs', file);
     await results('night', 1);
     await delay(1_500);
-    await terminate(keeper);
+    await terminate(scheduler);
     const [after] = await list();
     expect(after).toMatchObject({ cron, isKept: false, results: [{ exitCode: 0 }] });
     expect(Date.parse(after?.nextAt ?? '')).toBeGreaterThan(Date.now() + 300 * 24 * 60 * 60_000);
@@ -160,31 +162,15 @@ describe('brandfill schedule', () => {
       ALSO_A: 's3cret-of-a',
       OTHER: 'kept',
     };
-    const keeper = await start(['schedule', ...files], { cwd: folder.path, env });
-    await keeper.shows('Keeping the schedules');
+    const scheduler = await start(['schedule', ...files], { cwd: folder.path, env });
+    await scheduler.shows('Keeping the schedules');
     await ask('a');
     expect((await results('a', 1)).results).toMatchObject([{ exitCode: 0 }]);
-    await terminate(keeper);
+    await terminate(scheduler);
     const got = folder.read('env.txt');
     expect(got).toMatch(/^OTHER=kept$/m);
     expect(got).toMatch(/^BRANDFILL_JOB=a$/m);
     expect(got).not.toContain('s3cret');
-  });
-
-  it('makes a run again of which the process was killed', async () => {
-    const { job, keep, ask, results, api } = await openSchedules({ api: { latencyMs: 100 } });
-    const file = job('crm', { cron: FAR, domains: 40, more: ['concurrency: 1'] });
-    const lost = ['--lost-after', '3s'];
-    const first = await keep(...lost, file);
-    await ask('crm');
-    await vi.waitUntil(() => api.stats().calls > 5, { timeout: 60_000 });
-    first.process.kill('SIGKILL');
-    await first.ended;
-    const second = await keep(...lost, file);
-    await second.shows('crm: starts again; its process was lost during the run.');
-    expect((await results('crm', 1)).results).toMatchObject([{ exitCode: 0, rows: 40, found: 40 }]);
-    await terminate(second);
-    expect(api.stats().calls).toBeLessThan(45);
   });
 
   it('gives the lookups of a run to workers elsewhere when its file names a queue', async () => {
@@ -193,12 +179,12 @@ describe('brandfill schedule', () => {
     const worker = await start(['worker', ...queue, '--base-url', api.url], { cwd: folder.path });
     await worker.shows('Waiting for lookups');
     const more = [`queue: ${redis.url}`, 'workers: 0'];
-    const keeper = await keep(job('crm', { cron: FAR, domains: 20, more }));
+    const scheduler = await keep(job('crm', { cron: FAR, domains: 20, more }));
     await ask('crm');
     expect((await results('crm', 1)).results).toMatchObject([
       { exitCode: 0, found: 20, calls: 20 },
     ]);
-    await terminate(keeper);
+    await terminate(scheduler);
     expect((await terminate(worker)).stderr).toContain('Stopped after 20 calls');
   });
 
@@ -207,12 +193,12 @@ describe('brandfill schedule', () => {
     const schedule = (...args: readonly string[]) =>
       run(['schedule', '--queue', redis.url, ...args], { cwd: folder.path });
     const text = `input: '-'\nschedule:\n  cron: '${FAR}'\n`;
-    const keeper = await keep(folder.write('jobs/pipe.yaml', text));
+    const scheduler = await keep(folder.write('jobs/pipe.yaml', text));
     await schedule('--run', 'pipe');
     expect((await results('pipe', 1)).results).toMatchObject([
       { exitCode: 2, error: expect.stringContaining('its list is standard input') },
     ]);
-    await terminate(keeper);
+    await terminate(scheduler);
     // The other tests ask and look in their own process: a start of the command takes longer.
     const listed = await schedule('--list', '--json');
     expect(JSON.parse(listed.stdout)).toEqual(await list());

@@ -3,11 +3,11 @@ import { expect, it } from 'vitest';
 import { describeSelf } from '../../src/common/owner.ts';
 import { dashboard, enrichRows } from '../../src/index.ts';
 import {
-  announceKeeper,
   announceRun,
   openAllQueues,
   openQueueServer,
   readRuns,
+  startScheduleHeartbeat,
   withScheduleQueue,
 } from '../../src/queue/bullmq/index.ts';
 import { resultsKey } from '../../src/queue/bullmq/schedule-queue.ts';
@@ -88,8 +88,12 @@ it('shows a queue for days: of readings that fail, nothing is left open', async 
   const redis = await openQueueServer({ url, acceptEviction: false, onNotice: () => {} });
   const { client } = redis;
   const { lookups, close } = openAllQueues(client);
-  const keeper = { owner: describeSelf(), jobs: ['nightly'] };
-  const presence = await announceKeeper(client, { name: 'jobs', folder: '/jobs' }, keeper);
+  const scheduler = { owner: describeSelf(), jobs: ['nightly'] };
+  const heartbeat = await startScheduleHeartbeat(
+    client,
+    { name: 'jobs', folder: '/jobs' },
+    scheduler,
+  );
   await withScheduleQueue(client, 'jobs', (queue) =>
     queue.keep('nightly', { cron: FAR, timezone: 'UTC' }),
   );
@@ -103,7 +107,7 @@ it('shows a queue for days: of readings that fail, nothing is left open', async 
     await expect(shown.read()).rejects.toThrow('WRONGTYPE');
   }
   expect(client.listenerCount('close')).toBe(before);
-  await presence.close();
+  await heartbeat.close();
   await close();
   await redis.close();
 });

@@ -179,8 +179,8 @@ describe.skipIf(!hasRedis)('over a queue', () => {
     const taken = await openServer();
     const { port } = new URL(taken.url);
     const file = schedules.job('nightly', { cron: FAR, domains: 3, more: [`listen: ${port}`] });
-    const keeper = await schedules.keep(file, '--listen', '0');
-    const status = await statusOf(keeper);
+    const scheduler = await schedules.keep(file, '--listen', '0');
+    const status = await statusOf(scheduler);
     await schedules.ask('nightly');
     const ofRun = { run: 'nightly' };
     const metrics = await status.metricsWhen(
@@ -196,6 +196,6 @@ describe.skipIf(!hasRedis)('over a queue', () => {
     const last = valueOf(metrics, 'brandfill_schedule_last_success_timestamp_seconds', ofRun) ?? 0;
     expect(Math.abs(last - Date.now() / 1_000)).toBeLessThan(60);
     expect((await status.ready()).status).toBe(200);
-    expect((await terminate(keeper)).code).toBe(0);
+    expect((await terminate(scheduler)).code).toBe(0);
   });
 });

@@ -179,7 +179,7 @@ describe('pruning', () => {
       countStore(tables, { folder, endpointId: undefined, nowMs: NOW_MS }).sizeBytes;
     const fill = async (round: number): Promise<void> => {
       const json = JSON.stringify({ text: 'x'.repeat(2_000) });
-      const names = Array.from({ length: 400 }, (_, at) => `r${round}d${at}.com`);
+      const names = Array.from({ length: 200 }, (_, at) => `r${round}d${at}.com`);
       await Promise.all(names.map((name) => one.put(outcomeOf(name, { json }), [])));
       await one.flush();
     };

@@ -30,10 +30,18 @@ export interface TestContextOptions {
   readonly maxCalls?: number;
   readonly maxWaitMs?: number;
   readonly random?: () => number;
+  /** As many lookups as are to be under way at once. */
+  readonly callers?: number;
 }
 
 export function createTestContext(script: Script, options: TestContextOptions = {}): TestContext {
-  const { retries = 5, maxCalls, maxWaitMs = 15 * 60_000, random = () => 1 } = options;
+  const {
+    retries = 5,
+    maxCalls,
+    maxWaitMs = 15 * 60_000,
+    random = () => 1,
+    callers = 32,
+  } = options;
   const clock = createFakeClock({ isImpatient: true });
   const called: string[] = [];
   const stopSwitch = createStopSwitch();
@@ -62,7 +70,7 @@ export function createTestContext(script: Script, options: TestContextOptions = 
     limiter,
     breaker: createCircuitBreaker({
       clock,
-      callers: 32,
+      callers,
       maxOutageMs: 60 * 60_000,
       onTooLong: () => stopSwitch.stop({ reason: 'outage' }),
       onLimitBy503: limiter.startAnew,

@@ -6,14 +6,14 @@ import { BrandfillError, describeSystemError } from '../../common/errors.ts';
 import { makeFolder } from '../../common/files.ts';
 import { HOUR_MS } from '../../common/format.ts';
 import {
-  BEAT_MS,
-  beat,
   describeOwner,
   describeSelf,
+  HEARTBEAT_MS,
   isAlive,
   lastBeat,
   type Owner,
   SILENCE_MS,
+  touchHeartbeat,
 } from '../../common/owner.ts';
 import { type LmdbFile, openLmdb } from '../../store/lmdb-file.ts';
 
@@ -260,7 +260,7 @@ export interface LockFolderOptions extends Pick<LmdbFile, 'commit'> {
   /** An owner that cannot be looked up here counts as gone after this silence. @default 10 s */
   readonly silenceMs?: number;
   /** How often this process gives a sign of life. @default 2 s */
-  readonly beatMs?: number;
+  readonly heartbeatMs?: number;
   /** This process. */
   readonly self?: Owner;
 }
@@ -272,13 +272,13 @@ export interface LockFolderOptions extends Pick<LmdbFile, 'commit'> {
  */
 export async function lockFolder(options: LockFolderOptions): Promise<FolderLock | Owner> {
   const { commit, owners, folder, self = describeSelf() } = options;
-  const { silenceMs = SILENCE_MS, beatMs = BEAT_MS } = options;
-  const beatFile = join(folder, 'beat');
-  const signs = { lastBeat: () => lastBeat(beatFile), silenceMs };
+  const { silenceMs = SILENCE_MS, heartbeatMs = HEARTBEAT_MS } = options;
+  const heartbeatFile = join(folder, 'beat');
+  const signs = { lastBeat: () => lastBeat(heartbeatFile), silenceMs };
 
   // Created before the lock, which would stay if this failed. Signs of another owner are left
   // alone.
-  writeFileSync(beatFile, '', { flag: 'a' });
+  writeFileSync(heartbeatFile, '', { flag: 'a' });
   for (;;) {
     const owner = owners.get(KEY);
     if (owner && (await isAlive(owner, self, signs))) return owner;
@@ -290,7 +290,7 @@ export async function lockFolder(options: LockFolderOptions): Promise<FolderLock
     });
     if (isTaken) break;
   }
-  const timer = setInterval(() => beat(beatFile), beatMs);
+  const timer = setInterval(() => touchHeartbeat(heartbeatFile), heartbeatMs);
   timer.unref();
   const isOurs = (): boolean => owners.get(KEY)?.token === self.token;
   return {

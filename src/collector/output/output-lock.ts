@@ -4,14 +4,14 @@ import { BrandfillError, systemErrorCode } from '../../common/errors.ts';
 import { PRIVATE } from '../../common/files.ts';
 import { createLockLink } from '../../common/lock-link.ts';
 import {
-  BEAT_MS,
-  beat,
   describeOwner,
   describeSelf,
+  HEARTBEAT_MS,
   isAlive,
   lastBeat,
   type Owner,
   SILENCE_MS,
+  touchHeartbeat,
 } from '../../common/owner.ts';
 import { keepAtExit, placeToWrite, refused, removeAtExit, temporaryBeside } from './output-file.ts';
 import { type OutputPaths, placeOf } from './output-paths.ts';
@@ -32,7 +32,7 @@ export interface LockOutputOptions {
   /** A holder that cannot be looked up here counts as gone after this silence. @default 10 s */
   readonly silenceMs?: number;
   /** How often this process gives a sign of life. @default 2 s */
-  readonly beatMs?: number;
+  readonly heartbeatMs?: number;
   /** This process. */
   readonly self?: Owner;
   /** The advice to users other than waiting for the holder. @default 'choose another output' */
@@ -62,7 +62,7 @@ export async function lockOutput(
   path: string,
   {
     silenceMs = SILENCE_MS,
-    beatMs = BEAT_MS,
+    heartbeatMs = HEARTBEAT_MS,
     self = describeSelf(),
     advice = 'choose another output',
     mode = READABLE,
@@ -84,7 +84,7 @@ export async function lockOutput(
     if (isHeld) throw inUse(path, { holder, advice });
     await refused(path, () => removeStale(file, holder, self));
   }
-  return holdLock(path, { file, token: mine.token, beatMs });
+  return holdLock(path, { file, token: mine.token, heartbeatMs });
 }
 
 /**
@@ -140,11 +140,11 @@ async function removeStale(file: string, holder: Holder, self: Owner): Promise<v
 interface Hold {
   readonly file: string;
   readonly token: string;
-  readonly beatMs: number;
+  readonly heartbeatMs: number;
 }
 
-function holdLock(path: string, { file, token, beatMs }: Hold): OutputLock {
-  const timer = setInterval(() => beat(file), beatMs);
+function holdLock(path: string, { file, token, heartbeatMs }: Hold): OutputLock {
+  const timer = setInterval(() => touchHeartbeat(file), heartbeatMs);
   timer.unref();
   const removeOwn = (): void => {
     try {

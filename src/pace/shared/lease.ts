@@ -120,11 +120,18 @@ function learn(shared: SharedPace, news: WorkerNews, nowMs: number): WorkerHealt
     report(pace, event, Math.min(nowMs, event.endedAtMs));
     if (event.kind === 'abandoned') onCallAbandoned(outage, event.sentAtMs);
   }
+  const others = Object.entries(workers).filter(([name]) => name !== news.worker);
+  const callers =
+    news.callers +
+    sum(
+      others.map(([, share]) => share),
+      'callers',
+    );
   for (const { endedAtMs, ...verdict } of news.verdicts) {
     const atMs = Math.min(nowMs, endedAtMs);
     noteHealth(health, verdict.isFailure, atMs);
     const isWellElsewhere = verdict.isFailure && areMostWell(shared, { news, health, nowMs });
-    onCallEnd(outage, { ...verdict, isWellElsewhere, nowMs: atMs });
+    onCallEnd(outage, { ...verdict, isWellElsewhere, callers, nowMs: atMs });
   }
   // Until now 503 did not count as a throttle, so the learned rate is wrong.
   if (!wasLimit && outage.limitBy503.isLimit && !pace.fixed) {

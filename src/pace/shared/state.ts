@@ -49,7 +49,7 @@ export interface WorkerHealth {
   failingSinceMs: number | null;
 }
 
-const VERSION = 2;
+const VERSION = 3;
 /** A worker that did not come for this long is gone, and its permits are free. */
 const GONE_AFTER_MS = 3_000;
 /** After a pause this long, other clients may have used the limit, and old slots are invalid. */

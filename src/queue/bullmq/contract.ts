@@ -17,7 +17,7 @@ export interface LookupsData extends RunBounds {
   readonly replyTo?: string | undefined;
   readonly ref?: unknown;
   readonly api?: string | undefined;
-  readonly suspect?: boolean | undefined;
+  readonly poison?: boolean | undefined;
   readonly pending?: PendingSince | undefined;
 }
 
@@ -61,7 +61,7 @@ const lookups = z.looseObject({
     .describe(
       'The API that is meant, as a worker names it at its start; others do not look it up.',
     ),
-  suspect: z
+  poison: z
     .boolean()
     .optional()
     .describe('Set by workers: cut from a chunk whose workers were lost again and again.'),

@@ -20,11 +20,11 @@ export { announceRun, askRun, readRuns } from './runs/run-board.ts';
 export { createLostRuns, openRunQueue } from './runs/run-queue.ts';
 export { openScheduleQueue, withScheduleQueue } from './schedule-queue.ts';
 export {
-  announceKeeper,
   dropGroup,
   findGroups,
-  findKeepers,
+  findScheduleProcesses,
   openScheduleResults,
+  startScheduleHeartbeat,
   takeRuns,
 } from './schedule-worker.ts';
 export { findRedisTrouble, openQueueServer } from './server/queue-server.ts';

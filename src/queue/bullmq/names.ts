@@ -65,7 +65,7 @@ export function ledgerKey(runId: string): string {
 /** How long the keys of a killed run or of a chunk are kept. After that no run resumes them. */
 export const KEPT_MS: number = 7 * DAY_MS;
 
-/** A worker, a keeper of schedules or a run that was silent for this long counts as gone. */
+/** A worker, a process with schedules or a run that was silent for this long counts as gone. */
 export const ABSENT_MS = 15_000;
 
 /** After this time a command that Redis refused is tried again. */

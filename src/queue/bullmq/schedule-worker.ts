@@ -147,14 +147,14 @@ export function takeRuns(options: TakeRunsOptions): RunTaker {
 }
 
 /** A process that keeps schedules and makes their runs. */
-export interface Keeper {
+export interface ScheduleProcess {
   readonly owner: Owner;
   /** The names of its jobs, sorted. */
   readonly jobs: readonly string[];
 }
 
-/** Announces a keeper until it is closed. */
-export interface KeeperHeartbeat {
+/** Tells that a process with schedules is there, until it is closed. */
+export interface ScheduleHeartbeat {
   close(): Promise<void>;
 }
 
@@ -164,27 +164,27 @@ const HEARTBEAT_MS = 5_000;
 const GROUPS = `${PREFIX}:schedules`;
 
 /**
- * Announces a keeper, and its group with the folder of the files. Resolves when both can be seen.
+ * Tells that a process with schedules is there, and its group with the folder of the files. Resolves when both can be seen.
  * Both announcements are repeated, so that a Redis that has lost everything gets them again.
  *
  * @param onClock called each time with how far this machine's clock is ahead of that of Redis, in
  *   milliseconds
  */
-export async function announceKeeper(
+export async function startScheduleHeartbeat(
   client: RedisClient,
   { name: group, folder }: { readonly name: string; readonly folder: string },
-  keeper: Keeper,
+  own: ScheduleProcess,
   onClock: (aheadMs: number) => void = () => {},
-): Promise<KeeperHeartbeat> {
-  const member = JSON.stringify(keeper);
-  const beat = async (): Promise<void> => {
+): Promise<ScheduleHeartbeat> {
+  const member = JSON.stringify(own);
+  const tell = async (): Promise<void> => {
     const now = await timeOf(client);
     onClock(Date.now() - now);
-    const key = keepersKey(group);
+    const key = processesKey(group);
     const saying = client.multi().zadd(key, now, member).pexpire(key, ABSENT_MS);
     await saying.hset(GROUPS, group, folder).exec();
   };
-  const heartbeat = startHeartbeat(HEARTBEAT_MS, beat);
+  const heartbeat = startHeartbeat(HEARTBEAT_MS, tell);
   try {
     await heartbeat.first;
   } catch (error) {
@@ -194,16 +194,19 @@ export async function announceKeeper(
   return {
     close: async () => {
       heartbeat.close();
-      await client.zrem(keepersKey(group), member);
+      await client.zrem(processesKey(group), member);
     },
   };
 }
 
-/** The known keepers of a group's schedules. */
-export async function findKeepers(client: RedisClient, group: string): Promise<readonly Keeper[]> {
+/** The processes with schedules of a group that are there. */
+export async function findScheduleProcesses(
+  client: RedisClient,
+  group: string,
+): Promise<readonly ScheduleProcess[]> {
   const since = (await timeOf(client)) - ABSENT_MS;
-  const members = await client.zrangebyscore(keepersKey(group), since, '+inf');
-  return members.map((member) => JSON.parse(member) as Keeper);
+  const members = await client.zrangebyscore(processesKey(group), since, '+inf');
+  return members.map((member) => JSON.parse(member) as ScheduleProcess);
 }
 
 /** All groups that ever existed, sorted, apart from those that were dropped. */
@@ -216,8 +219,8 @@ export async function dropGroup(client: RedisClient, group: string): Promise<voi
   await client.hdel(GROUPS, group);
 }
 
-function keepersKey(group: string): string {
-  return `${PREFIX}:schedule-keepers:${group}`;
+function processesKey(group: string): string {
+  return `${PREFIX}:schedule-processes:${group}`;
 }
 
 /** How a scheduled run ended. */

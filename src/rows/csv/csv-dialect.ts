@@ -3,6 +3,10 @@
  */
 export type LineEnd = '\n' | '\r\n' | '\r' | '\r\r\n';
 
+/** Longer ones first. */
+const LINE_ENDS: readonly LineEnd[] = ['\r\r\n', '\r\n', '\n', '\r'];
+const USUAL_LINE_ENDS: readonly LineEnd[] = ['\r\n', '\n'];
+
 /** How a CSV file is written. */
 export interface CsvDialect {
   readonly delimiter: string;
@@ -18,7 +22,7 @@ export interface CsvDialect {
 
 /** The dialect of most CSV files. */
 export function usualDialect(delimiter: string): CsvDialect {
-  return { delimiter, quote: '"', escape: '"', lineEnd: '\n', lineEnds: ['\r\n', '\n'] };
+  return { delimiter, quote: '"', escape: '"', lineEnd: '\n', lineEnds: USUAL_LINE_ENDS };
 }
 
 const DELIMITER_NAMES: Readonly<Record<string, string>> = {
@@ -58,9 +62,9 @@ interface DetectOptions {
 
 type Style = Pick<CsvDialect, 'quote' | 'escape'>;
 
-const USUAL: Style = { quote: '"', escape: '"' };
+/** The usual one first. */
 const STYLES: readonly Style[] = [
-  USUAL,
+  { quote: '"', escape: '"' },
   { quote: '"', escape: '\\' },
   { quote: "'", escape: "'" },
   { quote: "'", escape: '\\' },
@@ -70,124 +74,83 @@ const STYLES: readonly Style[] = [
 export const DELIMITERS: readonly string[] = [',', ';', '\t', '|'];
 /** These occur in texts so often that every record has to agree on them. */
 const RARE_DELIMITERS: readonly string[] = [':', '^'];
-const SAMPLE_CHARACTERS = 128 * 1024;
-
-/** A way to read the sample, and its result. */
-interface Reading extends CsvGrammar {
-  readonly shape: SampleShape;
-}
 
 /**
  * Detects the dialect of a file from its beginning. The delimiter is the one that splits the most
- * records into the same number of cells; among equals, the one that has more cells in quotes, then
- * the one that makes more cells. The default is double quotes that are doubled within quotes;
- * anything else has to explain the file better.
+ * records into the same number of cells; among equals, one that is not the comma of a text, then the
+ * one that has more cells in quotes, then the one that makes more cells. The default is double quotes
+ * that are doubled within quotes; anything else has to explain the file better.
  *
- * @param beginning of a file; 128 K characters of it are looked at
+ * @param sample the beginning; its first records are looked at
  */
 export function detectDialect(
-  beginning: string,
+  sample: string,
   { preferred, stated, isWhole = true }: DetectOptions = {},
 ): CsvDialect {
-  const sample = beginning.slice(0, SAMPLE_CHARACTERS);
-  const options = { isWhole: isWhole && sample.length === beginning.length };
+  // A style whose quote or backslash does not occur has nothing to explain.
+  const styles = STYLES.filter(
+    ({ quote, escape }, at) => at === 0 || (sample.includes(quote) && sample.includes(escape)),
+  );
   const read = (delimiter: string): readonly Reading[] =>
-    stylesIn(sample)
-      .map((style) => readBest(sample, { ...style, delimiter }, options))
+    styles
+      .map((style) => readBest(sample, { ...style, delimiter }, isWhole))
       .filter((reading, _, [usual = reading]) => isCredible(reading, usual));
   const candidates = (delimiters: readonly string[]): readonly Reading[] =>
     delimiters
       .filter((delimiter) => sample.includes(delimiter))
       .flatMap(read)
-      .filter(({ shape }) => shape.delimiters > 0);
-  if (stated !== undefined) return toDialect(best(read(stated)), stated);
+      .filter(({ delimiters }) => delimiters > 0);
+  if (stated !== undefined) return best(read(stated));
 
   const found = candidates(DELIMITERS);
   const suggested = found.filter(({ delimiter }) => delimiter === preferred);
-  if (suggested.length > 0) return toDialect(best(suggested), ',');
-  if (found.length > 0) return toDialect(best(found), ',');
+  if (suggested.length > 0) return best(suggested);
+  if (found.length > 0) return best(found);
   const rare = candidates(RARE_DELIMITERS).filter(
-    ({ shape }) => shape.agreement === 1 && shape.faults === 0 && shape.records >= 3,
+    ({ score, records }) => score === 1 && records >= 3,
   );
   // A list of addresses also has colons.
-  if (rare.length > 0 && !sample.includes('://')) return toDialect(best(rare), ',');
-  return toDialect(best(read(',')), ',');
-}
-
-/** The quoting styles that the sample gives reason to consider; the usual one first. */
-function stylesIn(sample: string): readonly Style[] {
-  return STYLES.filter((style) => {
-    if (style === USUAL) return true;
-    if (style.quote === '') return sample.includes('"');
-    return sample.includes(style.quote) && (style.escape !== '\\' || sample.includes('\\'));
-  });
+  return best(rare.length > 0 && !sample.includes('://') ? rare : read(','));
 }
 
 /** Lone carriage returns end lines if that makes rows as even, or if nothing else ends lines. */
 function readBest(
   sample: string,
   grammar: Omit<CsvGrammar, 'endsAtReturn'>,
-  options: { readonly isWhole: boolean },
+  isWhole: boolean,
 ): Reading {
-  const without = { ...grammar, endsAtReturn: false };
-  const shape = readShape(sample, without, options);
-  if (shape.loneReturns === 0) return { ...without, shape };
-  const withReturns = { ...grammar, endsAtReturn: true };
-  const other = readShape(sample, withReturns, options);
-  const isEven = shape.lineEnds.length === 0 || scoreOf(other) >= scoreOf(shape);
-  return isEven ? { ...withReturns, shape: other } : { ...without, shape };
+  const without = measure(sample, { ...grammar, endsAtReturn: false }, isWhole);
+  if (!without.hasLoneReturns) return without;
+  const withReturns = measure(sample, { ...grammar, endsAtReturn: true }, isWhole);
+  const isEven = without.lineEnds.length === 0 || withReturns.score >= without.score;
+  return isEven ? withReturns : without;
 }
 
-function isCredible({ quote, escape, delimiter, shape }: Reading, usual: Reading): boolean {
-  if (quote === '"' && escape === '"') return true;
-  const isBetter = scoreOf(shape) > scoreOf(usual.shape);
-  if (quote === '"') return isBetter && shape.faults === 0;
-  if (quote === '') {
-    // In a file without quoting, some quotes stand alone; in a file with quoting, most come in
-    // pairs.
-    return isBetter && !',;'.includes(delimiter) && usual.shape.faults >= usual.shape.quoted;
-  }
-  const isUsual = shape.quoted >= Math.max(2, shape.records / 2) && usual.shape.quoted === 0;
-  const needsEscape = escape !== '\\' || isBetter;
-  return isUsual && needsEscape && shape.faults === 0 && scoreOf(shape) >= scoreOf(usual.shape);
+/** Whether a file may be quoted in a way at all, judged by how it would be in the usual way. */
+function isCredible({ quote, delimiter, quoted, records }: Reading, usual: Reading): boolean {
+  if (quote === '"') return true;
+  // A program that quotes with double quotes does not quote with single ones.
+  if (quote === "'") return usual.quoted === 0 && quoted >= Math.max(2, records / 2);
+  // In a file without quoting, some quotes stand alone; in a file with quoting, most come in pairs.
+  return !',;'.includes(delimiter) && usual.faults >= usual.quoted;
 }
 
-/**
- * Chooses among equals: a delimiter that is not the comma of a text, then the one that explains more
- * quotes, then the more frequent one.
- */
-function best(readings: readonly Reading[]): Reading | undefined {
-  const [first] = readings.toSorted(
-    (a, b) =>
-      scoreOf(b.shape) - scoreOf(a.shape) ||
-      Number(isOfText(a.shape)) - Number(isOfText(b.shape)) ||
-      b.shape.quoted - a.shape.quoted ||
-      b.shape.delimiters - a.shape.delimiters ||
-      Number(b.quote === "'") - Number(a.quote === "'"),
+function best(readings: readonly Reading[]): CsvDialect {
+  const { delimiter, quote, escape, lineEnds } = readings.reduce((a, b) =>
+    (b.score - a.score ||
+      Number(a.isOfText) - Number(b.isOfText) ||
+      b.quoted - a.quoted ||
+      b.delimiters - a.delimiters) > 0
+      ? b
+      : a,
   );
-  return first;
-}
-
-function scoreOf({ agreement, faults, records }: SampleShape): number {
-  return agreement * (1 - Math.min(1, faults / Math.max(1, records)));
-}
-
-function isOfText({ spacedShare }: SampleShape): boolean {
-  return spacedShare > 0.5;
-}
-
-function toDialect(reading: Reading | undefined, delimiter: string): CsvDialect {
-  if (!reading) return usualDialect(delimiter);
-  const { quote, escape, endsAtReturn, shape } = reading;
-  const seen = new Set(shape.lineEnds);
-  const lineEnds: readonly LineEnd[] = [
-    ...(seen.has('\r\r\n') ? (['\r\r\n'] as const) : []),
-    '\r\n',
-    '\n',
-    ...(endsAtReturn ? (['\r'] as const) : []),
-  ];
-  const style = { quote, escape } as Style;
-  return { delimiter: reading.delimiter, ...style, lineEnd: shape.lineEnds[0] ?? '\n', lineEnds };
+  return {
+    delimiter,
+    quote,
+    escape,
+    lineEnd: lineEnds[0] ?? '\n',
+    lineEnds: LINE_ENDS.filter((end) => [...USUAL_LINE_ENDS, ...lineEnds].includes(end)),
+  };
 }
 
 /** A way to read CSV. */
@@ -197,147 +160,118 @@ interface CsvGrammar extends Pick<CsvDialect, 'delimiter' | 'quote' | 'escape'> 
 }
 
 /** The result of reading a sample in one way. */
-interface SampleShape {
+interface Reading extends CsvGrammar {
   readonly records: number;
+  /** The share of records that are as long as the header, 0 to 1, less a record for each fault. */
+  readonly score: number;
   /** Number of delimiters in the header. */
   readonly delimiters: number;
-  /** The share of records that have as many, 0 to 1. */
-  readonly agreement: number;
+  /** Whether most delimiters are followed by a space. */
+  readonly isOfText: boolean;
   /** Number of cells with correct quotes. */
   readonly quoted: number;
   /** Number of quotes that are never closed, or are closed within a cell. */
   readonly faults: number;
-  /** The share of delimiters followed by a space, 0 to 1. */
-  readonly spacedShare: number;
   /** The line ends outside of quotes; the end of the first line comes first. */
   readonly lineEnds: readonly LineEnd[];
-  /** Number of carriage returns outside of quotes that end no line. */
-  readonly loneReturns: number;
+  /** Whether there are carriage returns outside of quotes that end no line. */
+  readonly hasLoneReturns: boolean;
 }
 
 const MOST_RECORDS = 500;
-/** More lines within quotes mean a quote that is never closed. */
-const MOST_LINES_IN_QUOTES = 50;
+/** What a spreadsheet can hold. A longer cell means a quote that is never closed. */
+const LONGEST_CELL = 32_767;
 
 /** Reads a sample in one way, and measures how even its rows are. */
-export function readShape(
-  sample: string,
-  grammar: CsvGrammar,
-  { isWhole }: { readonly isWhole: boolean },
-): SampleShape {
-  const { delimiter, quote, escape } = grammar;
+function measure(sample: string, grammar: CsvGrammar, isWhole: boolean): Reading {
+  const { delimiter, quote, endsAtReturn } = grammar;
   const counts: number[] = [];
   const lineEnds = new Set<LineEnd>();
+  let hasLoneReturns = false;
   let quoted = 0;
   let faults = 0;
+  /** Delimiters that a space follows, less those that none follows. */
   let spaced = 0;
-  let delimiters = 0;
-  let loneReturns = 0;
 
   let count = 0;
-  let isBlank = true;
-  let atStart = true;
+  let recordStart = 0;
+  let cellStart = 0;
   let at = 0;
   while (at < sample.length && counts.length < MOST_RECORDS) {
-    const character = sample[at] ?? '';
-    if (atStart && quote !== '' && character === quote) {
-      const end = endOfQuotes(sample, at, { quote, escape });
-      isBlank = false;
-      atStart = false;
-      if (end === -1) {
-        const lines = sample.slice(at).split('\n').length;
-        if (isWhole || lines > MOST_LINES_IN_QUOTES) faults += 1;
+    const character = sample[at];
+    if (character === quote && at === cellStart) {
+      const end = endOfQuotes(sample, at, grammar);
+      if (end === undefined) {
+        if (isWhole || sample.length - at > LONGEST_CELL) faults += 1;
         at = sample.length;
-        break;
+      } else {
+        if (isEndOfCell(sample[end], delimiter)) quoted += 1;
+        else faults += 1;
+        at = end;
       }
-      if (isEndOfCell(sample, end, grammar)) quoted += 1;
-      else faults += 1;
-      at = end;
-      continue;
-    }
-    if (character === delimiter) {
+    } else if (character === delimiter) {
       count += 1;
-      delimiters += 1;
-      if (sample[at + 1] === ' ') spaced += 1;
-      atStart = true;
-      isBlank = false;
       at += 1;
-      continue;
+      cellStart = at;
+      spaced += sample[at] === ' ' ? 1 : -1;
+    } else {
+      const lineEnd = lineEndAt(sample, at);
+      if (lineEnd === undefined || (lineEnd === '\r' && !endsAtReturn)) {
+        hasLoneReturns ||= lineEnd === '\r';
+        at += 1;
+      } else {
+        lineEnds.add(lineEnd);
+        if (at > recordStart) counts.push(count);
+        count = 0;
+        at += lineEnd.length;
+        recordStart = at;
+        cellStart = at;
+      }
     }
-    const lineEnd = lineEndAt(sample, at, grammar.endsAtReturn);
-    if (lineEnd === undefined) {
-      if (character === '\r') loneReturns += 1;
-      isBlank = false;
-      atStart = false;
-      at += 1;
-      continue;
-    }
-    lineEnds.add(lineEnd);
-    if (!isBlank) counts.push(count);
-    count = 0;
-    isBlank = true;
-    atStart = true;
-    at += lineEnd.length;
   }
-  // The sample may cut its last line short, so that line says little, unless it is the only one.
-  if (!isBlank && (counts.length === 0 || (isWhole && at >= sample.length))) counts.push(count);
+  // Otherwise the sample may cut its last line short.
+  if (isWhole && at > recordStart) counts.push(count);
+  const records = counts.length;
   const [header = 0] = counts;
+  const even = counts.filter((count) => count === header).length;
   return {
-    records: counts.length,
+    ...grammar,
+    records,
+    score: (even - faults) / Math.max(1, records),
     delimiters: header,
-    agreement: counts.length === 0 ? 0 : counts.filter((n) => n === header).length / counts.length,
+    isOfText: spaced > 0,
     quoted,
     faults,
-    spacedShare: delimiters === 0 ? 0 : spaced / delimiters,
     lineEnds: [...lineEnds],
-    loneReturns,
+    hasLoneReturns,
   };
 }
 
 /**
- * Finds the place behind the closing quote for quotes that are opened at a place; -1 if they are
- * never closed.
+ * Finds the place behind the closing quote for quotes that are opened at a place; undefined if they
+ * are never closed.
  *
  * @param start the place of the opening quote
  */
 function endOfQuotes(
   text: string,
   start: number,
-  { quote, escape }: Pick<CsvDialect, 'quote' | 'escape'>,
-): number {
-  if (escape !== quote) return endOfEscaped(text, start, { quote, escape });
-  for (let at = start + 1; ; at += 2) {
-    at = text.indexOf(quote, at);
-    if (at === -1) return -1;
-    if (text[at + 1] !== quote) return at + 1;
-  }
-}
-
-/** Goes from character to character: to search for the quote from each escape is quadratic. */
-function endOfEscaped(
-  text: string,
-  start: number,
-  { quote, escape }: Pick<CsvDialect, 'quote' | 'escape'>,
-): number {
+  { quote, escape }: CsvGrammar,
+): number | undefined {
   for (let at = start + 1; at < text.length; at += 1) {
-    const character = text[at];
-    if (character === escape) at += 1;
-    else if (character === quote) return at + 1;
+    const isEscape = text[at] === escape && (escape !== quote || text[at + 1] === quote);
+    if (isEscape) at += 1;
+    else if (text[at] === quote) return at + 1;
   }
-  return -1;
+  return undefined;
 }
 
-function isEndOfCell(text: string, at: number, { delimiter }: CsvGrammar): boolean {
-  const next = text[at];
+function isEndOfCell(next: string | undefined, delimiter: string): boolean {
   return next === undefined || next === delimiter || next === '\n' || next === '\r';
 }
 
 /** The line end at a place; undefined if there is none. */
-function lineEndAt(text: string, at: number, endsAtReturn: boolean): LineEnd | undefined {
-  const character = text[at];
-  if (character === '\n') return '\n';
-  if (character !== '\r') return undefined;
-  if (text[at + 1] === '\n') return '\r\n';
-  if (text[at + 1] === '\r' && text[at + 2] === '\n') return '\r\r\n';
-  return endsAtReturn ? '\r' : undefined;
+function lineEndAt(text: string, at: number): LineEnd | undefined {
+  if (text[at] !== '\n' && text[at] !== '\r') return undefined; // as most characters
+  return LINE_ENDS.find((end) => text.startsWith(end, at));
 }

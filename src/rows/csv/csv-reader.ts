@@ -15,7 +15,7 @@ const MAX_RECORD_BYTES = 32 * 1024 * 1024;
 export function parserOptions({ delimiter, quote, escape, lineEnds }: CsvDialect): Options {
   return {
     delimiter,
-    quote: quote === '' ? null : quote,
+    quote,
     escape: escape === '' ? null : escape,
     record_delimiter: [...lineEnds],
     relax_column_count: true,
@@ -92,8 +92,9 @@ export function createCsvReader(
 ): CsvReader {
   const delimiter = Buffer.from(dialect.delimiter);
   const firstOfDelimiter = delimiter[0] ?? 0;
-  const quote = dialect.quote === '' ? -1 : dialect.quote.charCodeAt(0);
-  const escape = dialect.escape === '' ? -1 : dialect.escape.charCodeAt(0);
+  // NaN for none, which no byte is.
+  const quote = dialect.quote.charCodeAt(0);
+  const escape = dialect.escape.charCodeAt(0);
   const isDoubled = escape === quote;
   const [endsAtDouble, endsAtPair, endsAtReturn, endsAtFeed] = (
     ['\r\r\n', '\r\n', '\r', '\n'] as const
@@ -110,13 +111,13 @@ export function createCsvReader(
   let isQuoting = false;
   /** How the present cell is written so far. */
   let kind = PLAIN;
-  /** The place behind the closing quote of the present cell; -1 while it has none. */
-  let closedAt = -1;
+  /** The place behind the latest closing quote; before `cellStart` if the present cell has none. */
+  let closedAt = 0;
   let lines = 1;
   let cells = 0;
-  let starts = new Int32Array(64);
-  let ends = new Int32Array(64);
-  let kinds = new Uint8Array(64);
+  const starts: number[] = [];
+  const ends: number[] = [];
+  const kinds: number[] = [];
 
   const record: { -readonly [K in keyof CsvRecord]: CsvRecord[K] } = {
     length: 0,
@@ -125,7 +126,7 @@ export function createCsvReader(
     endBytes: 0,
     sizeBytes: 0,
     lines: 0,
-    cell: (index) => (index >= 0 && index < cells ? textOf(index) : ''),
+    cell: (index) => (index < cells ? textOf(index) : ''),
     rawCell: (index) => bytes.toString('utf8', starts[index], ends[index]),
     oddSpot: () => {
       for (let index = 0; index < cells; index += 1) {
@@ -149,22 +150,16 @@ export function createCsvReader(
   function oddSpotIn(index: number): OddSpot | undefined {
     const cell = bytes.subarray(starts[index], ends[index]);
     if (cell.includes(CR)) return 'lone_return';
-    if (quote === -1 || !cell.includes(quote)) return undefined;
-    return cell.toString('utf8').trimStart().startsWith(dialect.quote) ? 'behind_space' : undefined;
+    const isQuote = cell.toString().trimStart().startsWith(dialect.quote);
+    return isQuote && dialect.quote !== '' ? 'behind_space' : undefined;
   }
 
   function endCell(end: number): void {
-    if (cells === starts.length) {
-      starts = grown(starts, new Int32Array(2 * cells));
-      ends = grown(ends, new Int32Array(2 * cells));
-      kinds = grown(kinds, new Uint8Array(2 * cells));
-    }
     starts[cells] = cellStart;
     ends[cells] = end;
-    kinds[cells] = closedAt !== -1 && closedAt !== end ? BEHIND : kind;
+    kinds[cells] = closedAt > cellStart && closedAt < end ? BEHIND : kind;
     cells += 1;
     kind = PLAIN;
-    closedAt = -1;
   }
 
   function endRecord(end: number, next: number): void {
@@ -184,22 +179,15 @@ export function createCsvReader(
   /** The length of the line end at a place; 0 if there is none. */
   function lineEndAt(place: number): number {
     if (bytes[place] === LF) return endsAtFeed ? 1 : 0;
-    const next = place + 1 < length ? bytes[place + 1] : undefined;
-    if (endsAtDouble && next === CR && place + 2 < length && bytes[place + 2] === LF) return 3;
+    const next = bytes[place + 1];
+    if (endsAtDouble && next === CR && bytes[place + 2] === LF) return 3;
     if (endsAtPair && next === LF) return 2;
     return endsAtReturn ? 1 : 0;
   }
 
   function isDelimiterAt(place: number): boolean {
-    if (delimiter.length === 1) return true;
     return (
-      bytes.compare(
-        delimiter,
-        0,
-        delimiter.length,
-        place,
-        Math.min(length, place + delimiter.length),
-      ) === 0
+      delimiter.length === 1 || delimiter.equals(bytes.subarray(place, place + delimiter.length))
     );
   }
 
@@ -217,7 +205,7 @@ export function createCsvReader(
           continue;
         }
         if (byte === quote) {
-          if (isDoubled && at + 1 < length && bytes[at + 1] === quote) {
+          if (isDoubled && bytes[at + 1] === quote) {
             kind = ESCAPED;
             at += 2;
             continue;
@@ -268,7 +256,7 @@ export function createCsvReader(
     offset += recordStart;
     at -= recordStart;
     cellStart -= recordStart;
-    if (closedAt >= 0) closedAt -= recordStart;
+    closedAt -= recordStart;
     length = kept;
     recordStart = 0;
   }
@@ -282,6 +270,7 @@ export function createCsvReader(
       if (length - recordStart > MAX_RECORD_BYTES) throw new CsvFault(FAULTS.CSV_MAX_RECORD_SIZE);
     },
     end: () => {
+      bytes = bytes.subarray(0, length); // What is behind it was read before.
       read(true);
       if (isQuoting) throw new CsvFault(FAULTS.CSV_QUOTE_NOT_CLOSED);
       if (length === recordStart) return;
@@ -297,11 +286,6 @@ export function createCsvReader(
 
 function isLineCharacter(byte: number | undefined): boolean {
   return byte === LF || byte === CR;
-}
-
-function grown<T extends Int32Array | Uint8Array>(from: T, to: T): T {
-  to.set(from);
-  return to;
 }
 
 /**
@@ -328,8 +312,8 @@ function textOfOddCell(cell: Buffer, quote: number, escape: number): string {
   let at = 1;
   for (; at < cell.length; at += 1) {
     const byte = cell[at] ?? 0;
-    const isEscape = byte === escape && (escape === quote ? cell[at + 1] === quote : true);
-    if (isEscape && at + 1 < cell.length) at += 1;
+    const isEscape = byte === escape && (escape !== quote || cell[at + 1] === quote);
+    if (isEscape) at += 1;
     else if (byte === quote) break;
     content[size] = cell[at] ?? 0;
     size += 1;
@@ -389,8 +373,6 @@ export async function* scanCsv(
   options: CsvScanOptions,
 ): AsyncGenerator<readonly ScannedRow[]> {
   const { dialect, domainColumn, others, titleBytes, skipBytes, width } = options;
-  const { quote } = dialect;
-  const [delimiter = 0] = Buffer.from(dialect.delimiter);
   let batch: ScannedRow[] = [];
   let endBytes = skipBytes;
   let endLines = 0;
@@ -406,34 +388,27 @@ export async function* scanCsv(
     if (spansLines || isRagged) {
       if (record.length > width + MOST_FURTHER_CELLS) throw new RowFault(tooManyCells(width));
       const odd = record.oddSpot();
-      if (odd && isFault(odd, { spansLines, isRagged, isOnlyCell: width === 1 })) {
-        throw new RowFault(describeOdd(odd, dialect));
-      }
+      // In a row with as many cells as expected, a quote within one is text, as most tools read it.
+      const isFault =
+        isRagged || odd === 'behind_closing' || (odd === 'lone_return' && width === 1);
+      if (odd && isFault) throw new RowFault(describeOdd(odd, dialect));
     }
-    const fields = isEmptyLine(record) ? 0 : record.length;
-    const isNoRow = fields > 0 && isBlankRecord(record, width, delimiter);
-    const reason = isNoRow ? undefined : options.findShift(record);
+    const isEmpty = record.length === 1 && record.rawCell(0) === '';
+    const cell = record.cell(domainColumn.index);
+    // A domain spares most rows the look at their other cells.
+    const isBlank = !isEmpty && cell.trim() === '' && isBlankRow(record, width);
+    const reason = isBlank ? undefined : options.findShift(record);
     batch.push({
-      cell: record.cell(domainColumn.index),
+      cell,
       sizeBytes,
       bytes: record.bytes,
       start: record.start,
-      fields,
+      fields: isEmpty ? 0 : record.length,
       others: others.length > 0 ? others.map(({ index }) => record.cell(index)) : undefined,
-      isBlank: isNoRow || undefined,
+      isBlank,
       shifted: reason && { line, reason },
     });
     endBytes = recordEnd;
-  }
-
-  /**
-   * Whether a row is only a line end. A quoted empty cell (`""`) is a row of one empty cell, and
-   * longer, but not at the very end of the file.
-   */
-  function isEmptyLine(record: CsvRecord): boolean {
-    if (record.length > 1 || !isBlankLine([record.cell(0)], record.sizeBytes, dialect))
-      return false;
-    return quote === '' || record.raw() !== quote + quote;
   }
 
   const reader = createCsvReader(dialect, onRecord);
@@ -441,11 +416,11 @@ export async function* scanCsv(
     for await (const chunk of skip(source.read(), titleBytes)) {
       reader.write(chunk);
       if (reader.openCells > width + MOST_FURTHER_CELLS) throw new RowFault(tooManyCells(width));
-      if (batch.length > 0) yield batch;
+      yield batch;
       batch = [];
     }
     reader.end();
-    if (batch.length > 0) yield batch;
+    yield batch;
   } catch (error) {
     const why = error instanceof RowFault ? error.message : describeFault(error);
     if (why === undefined) throw error;
@@ -453,36 +428,15 @@ export async function* scanCsv(
   }
 }
 
-/** Whether a row is only a line end, judged by its length. */
-export function isBlankLine(
-  cells: readonly string[],
-  sizeBytes: number,
-  { lineEnds }: CsvDialect,
-): boolean {
-  return cells.length === 1 && cells[0] === '' && sizeBytes <= (lineEnds[0]?.length ?? 2);
-}
-
 /**
  * Whether a row of a list with several columns has no text: nothing but delimiters, as programs write
  * the empty rows of a form. The only cell of a narrower list may be blank, and is a row all the same.
  */
-export function isBlankRow(cells: readonly string[], width: number): boolean {
-  return width > 1 && cells.every((cell) => cell.trim() === '');
-}
-
-function isBlankRecord(record: CsvRecord, width: number, delimiter: number): boolean {
-  if (width <= 1) return false;
-  const first = record.bytes[record.start] ?? delimiter;
-  if (first !== delimiter && isLetterOrDigit(first)) return false;
-  for (let index = 0; index < record.length; index += 1) {
-    if (record.cell(index).trim() !== '') return false;
+export function isBlankRow(row: Pick<CsvRecord, 'length' | 'cell'>, width: number): boolean {
+  for (let index = 0; index < row.length; index += 1) {
+    if (row.cell(index).trim() !== '') return false;
   }
-  return true;
-}
-
-/** Spares most rows the text of their first cell. */
-function isLetterOrDigit(byte: number): boolean {
-  return (byte >= 0x30 && byte <= 0x39) || ((byte | 0x20) >= 0x61 && (byte | 0x20) <= 0x7a);
+  return width > 1;
 }
 
 /** @param line the line in which the unreadable row begins */
@@ -495,24 +449,6 @@ export function refuseLine(source: ByteSource, line: number, why: string): Brand
 
 /** Something is wrong with a row. */
 class RowFault extends Error {}
-
-interface RowLook {
-  readonly spansLines: boolean;
-  readonly isRagged: boolean;
-  readonly isOnlyCell: boolean;
-}
-
-/** If a row has as many cells as expected, a quote within one is text, as most tools read it. */
-function isFault(odd: OddSpot, { spansLines, isRagged, isOnlyCell }: RowLook): boolean {
-  switch (odd) {
-    case 'behind_closing':
-      return spansLines || isRagged;
-    case 'behind_space':
-      return isRagged && !spansLines;
-    case 'lone_return':
-      return isRagged || isOnlyCell;
-  }
-}
 
 function describeOdd(odd: OddSpot, { quote, escape }: CsvDialect): string {
   const doubled = `(${escape}${quote})`;

@@ -12,11 +12,11 @@ import {
   describeDialect,
   detectDialect,
   usualDialect,
+  withoutLineEnd,
 } from './csv-dialect.ts';
 import {
   type CsvRecord,
   describeFault,
-  isBlankLine,
   isBlankRow,
   parserOptions,
   refuseLine,
@@ -253,7 +253,7 @@ function blankRowsIn(
     on_record: (cells: string[], { bytes }: InfoRecord) => {
       const raw = sample.toString('utf8', from, start + bytes);
       from = start + bytes;
-      if (!isBlankLine(cells, raw.length, dialect)) rows.push({ raw, fields: cells.length });
+      if (withoutLineEnd(raw, dialect) !== '') rows.push({ raw, fields: cells.length });
       return null;
     },
   });
@@ -276,9 +276,13 @@ function readRecords({ source, dialect, start }: SampleOptions): {
       on_record: (cells: string[], { bytes }: InfoRecord) => {
         const record = { cells, startBytes: endBytes, endBytes: start + bytes };
         endBytes = record.endBytes;
+        const raw = source.sample.toString('utf8', record.startBytes, record.endBytes);
         const isBlank =
-          isBlankLine(cells, record.endBytes - record.startBytes, dialect) ||
-          isBlankRow(cells, records[0]?.cells.length ?? cells.length);
+          withoutLineEnd(raw, dialect) === '' ||
+          isBlankRow(
+            { length: cells.length, cell: (at) => cells[at] ?? '' },
+            records[0]?.cells.length ?? cells.length,
+          );
         if (!isBlank) records.push(record);
         return null;
       },

@@ -51,9 +51,9 @@ export interface Address {
 /** No host name, however encoded or decomposed, fits 253 ASCII characters from more than this. */
 const MAX_HOST_LENGTH = 512;
 
-/** A scheme, also with a slip in it: `http//`, `htp//`, `http;//`, `https//:`, `https:/`, `https:// `. */
+/** A scheme, also with a slip in it: `http//`, `htp//`, `http;//`, `https//:`, `https:/`, `https:// `, and `hxxp//`. */
 const SCHEME =
-  /^(?:[a-z][a-z0-9+.-]{0,40}:[\\/]{2}|[a-z][a-z0-9+-]{0,40}:[\\/]|(?:https?|ftp|wss?|mailto):|[htps]{3,6}[\\/]{2}:?|https?[;.,]?[\\/]|[:;]?[\\/]{2})[\\/]*\s*/i;
+  /^(?:[a-z][a-z0-9+.-]{0,40}:[\\/]{2}|[a-z][a-z0-9+-]{0,40}:[\\/]|(?:https?|ftp|wss?|mailto):|[htpsx]{3,6}[\\/]{2}:?|https?[;.,]?[\\/]|[:;]?[\\/]{2})[\\/]*\s*/i;
 /** `http://https://example.com`: a scheme pasted before a whole URL. */
 const REPEATED_SCHEME = /^(?:(?:www\.)?https?(?:[:;.,]?[\\/]+|:(?!\d))|:[\\/]+)\s*/i;
 const AUTHORITY_END = /[\\/?#]/;
@@ -109,30 +109,29 @@ export function readAddress(text: string): Address | InvalidDomain {
     return typeof url === 'string' ? readAddress(url) : url;
   }
 
-  const end = address.search(AUTHORITY_END);
-  const authority = end === -1 ? address : address.slice(0, end);
-  const behind = end === -1 ? '' : address.slice(end);
+  const [authority = ''] = address.split(AUTHORITY_END, 1);
+  const behind = address.slice(authority.length);
   if (/\s/.test(authority)) return invalid.contains_space;
 
   const at = authority.lastIndexOf('@');
   // In a URL the last @ ends the credentials. Elsewhere two of them are two e-mail addresses.
   const isUrl = scheme !== '' && !/^mailto/i.test(scheme);
   if (!isUrl && at !== authority.indexOf('@')) return invalid.malformed;
-  const host = decoded(withoutPort(at === -1 ? authority : authority.slice(at + 1)));
+  const host = decoded(withoutPort(authority.slice(at + 1)));
   if (typeof host !== 'string') return host;
   if (/\s/.test(host)) return invalid.contains_space;
-  if (host === '') return invalid.malformed;
   if (host.length > MAX_HOST_LENGTH) return invalid.domain_too_long;
   return { host, behind, isEmail: at !== -1 && !isUrl, hasScheme: isUrl };
 }
 
 function withoutPort(hostAndPort: string): string | InvalidDomain {
   if (hostAndPort.startsWith('[')) {
-    return isAddress6(BRACKETED.exec(hostAndPort)?.[1]) ? invalid.ip_address : invalid.malformed;
+    const [, address = ''] = BRACKETED.exec(hostAndPort) ?? [];
+    return isIPv6(address) ? invalid.ip_address : invalid.malformed;
   }
   const colon = hostAndPort.lastIndexOf(':');
   if (colon === -1) return hostAndPort;
-  if (isAddress6(hostAndPort)) return invalid.ip_address;
+  if (isIPv6(hostAndPort)) return invalid.ip_address;
   return PORT.test(hostAndPort.slice(colon + 1)) ? hostAndPort.slice(0, colon) : invalid.malformed;
 }
 
@@ -143,8 +142,4 @@ function decoded(host: string | InvalidDomain): string | InvalidDomain {
   } catch {
     return invalid.malformed;
   }
-}
-
-function isAddress6(text: string | undefined): boolean {
-  return text !== undefined && text.length <= 64 && isIPv6(text);
 }

@@ -86,23 +86,20 @@ function readText(text: string): Resolved | InvalidDomain {
   if (host?.includes('.'))
     return orSeveral(resolve({ host, behind, isEmail: false, hasScheme: true }, 0), text);
   if (isBare(text)) return orSeveral(readOne(text), text);
-  const { whole, pieces } = addressesIn(text, (shown) => 'host' in resolveShown(shown));
-  if (whole === '') return EMPTY;
-  return orSeveral(pieces.length > 1 ? agree(whole, pieces) : readOne(pieces[0] ?? whole), whole);
+  const { whole, pieces } = addressesIn(text, (shown) => 'host' in readOne(shown));
+  return orSeveral(agree(whole, pieces), whole);
 }
 
 /** Looks for several addresses in what is not one, whatever stands between them. */
 function orSeveral(found: Resolved | InvalidDomain, text: string): Resolved | InvalidDomain {
-  if (!('invalid' in found) || found.invalid === 'several_domains') return found;
-  if (text.indexOf('.') === text.lastIndexOf('.')) return found; // two addresses have two dots
-  const all = splitAnywhere(text).map((piece) => readOne(piece));
-  const [first, ...others] = all.filter((one) => 'host' in one);
-  const areAll = first !== undefined && others.length > 0 && others.length + 1 === all.length;
-  return areAll ? oneOf([first, ...others], first) : found;
+  if ('host' in found) return found;
+  const pieces = splitAnywhere(text);
+  const all = domainsAmong(pieces);
+  return all.length > 1 && all.length === pieces.length ? (oneOf(all) ?? found) : found;
 }
 
-function resolveShown(shown: string): Resolved | InvalidDomain {
-  return PLAIN_HOST.test(shown) ? resolveHost(shown) : readOne(shown);
+function domainsAmong(texts: readonly string[]): readonly Resolved[] {
+  return texts.map((text) => readOne(text)).filter((one) => 'host' in one);
 }
 
 function readOne(text: string, links = 0): Resolved | InvalidDomain {
@@ -117,7 +114,8 @@ function resolve(address: Address, links: number): Resolved | InvalidDomain {
   return withOthers(isEmail ? { ...found, isEmail } : follow(found, behind, links), address);
 }
 
-const SLASHES = /[\\/]+/;
+/** With the scheme of what follows. */
+const SLASHES = /[\\/]+(?:https?:[\\/]+)*/i;
 const WHOLE_URL = /^[\\/]+https?:[\\/]/i;
 const MOST_SEGMENTS = 10;
 
@@ -125,22 +123,11 @@ const MOST_SEGMENTS = 10;
  * `acme.com/bolt.com`: what looks like a path is other addresses, if it is nothing else, and no file
  * such as `index.do`. Behind a scheme it is one only with a scheme of its own.
  */
-function withOthers(
-  found: Resolved | InvalidDomain,
-  { behind, hasScheme }: Address,
-): Resolved | InvalidDomain {
-  if (!behind.includes('.') || 'invalid' in found || found.isShared) return found;
-  if (hasScheme && !WHOLE_URL.test(behind)) return found;
-  const segments = behind
-    .split(SLASHES, MOST_SEGMENTS)
-    .filter((segment) => segment !== '' && !/^https?:$/i.test(segment));
-  const others: Resolved[] = [];
-  for (const segment of segments) {
-    const one = FILE.test(segment) ? NO_DOT : readOne(segment);
-    if ('invalid' in one) return found;
-    others.push(one);
-  }
-  return oneOf([found, ...others], found);
+function withOthers(found: Resolved, { behind, hasScheme }: Address): Resolved | InvalidDomain {
+  if (found.isShared || (hasScheme && !WHOLE_URL.test(behind))) return found;
+  const segments = behind.split(SLASHES, MOST_SEGMENTS).filter((segment) => segment !== '');
+  const others = domainsAmong(segments.filter((segment) => !FILE.test(segment)));
+  return others.length === segments.length ? (oneOf([found, ...others]) ?? found) : found;
 }
 
 /** Names of pages and scripts whose ending is also a top-level domain, and of people. */
@@ -148,15 +135,10 @@ const FILE =
   /^@|^(?:index|default|main|home|start|welcome|login|search|page|view|show|readme|about|contact|site|page-?\d+)\.\w+$|\.(?:do|py|md|sh|zip|mov)$/i;
 
 /** Goes where a link leads that wraps another, if that can be told. */
-function follow(
-  found: Resolved | InvalidDomain,
-  behind: string,
-  links: number,
-): Resolved | InvalidDomain {
-  if (behind === '' || 'invalid' in found) return found;
-  const page = findSharedPage(found.host, found.registered, behind);
-  if (page === undefined) return found;
-  for (const target of links < MOST_LINKS ? page.targets : []) {
+function follow(found: Resolved, behind: string, links: number): Resolved {
+  const targets = findSharedPage(found.host, found.registered, behind);
+  if (targets === undefined) return found;
+  for (const target of links < MOST_LINKS ? targets : []) {
     const there = readOne(target, links + 1);
     if ('host' in there) return there;
   }
@@ -165,33 +147,26 @@ function follow(
 
 /** The one domain of several addresses, or what is at the beginning of a text that is one address. */
 function agree(whole: string, pieces: readonly string[]): Resolved | InvalidDomain {
-  const all = pieces.map((piece) => (mayHaveDot(piece) ? readOne(piece) : NO_DOT));
-  const found = all.filter((one) => 'host' in one);
-  const [first] = found;
-  const nothings = pieces.filter(isNothing).length;
-  if (found.length + nothings === pieces.length && first !== undefined) return oneOf(found, first);
-  const explicit = all.filter(
-    (one, at): one is Resolved => 'host' in one && isExplicit(pieces[at] ?? ''),
-  );
-  const [firstExplicit] = explicit;
-  const one = firstExplicit && explicit.length > 1 ? oneOf(explicit, firstExplicit) : undefined;
-  return one !== undefined && 'invalid' in one ? one : readOne(whole);
+  const all = domainsAmong(pieces);
+  if (all.length === pieces.length) return oneOf(all) ?? readOne(whole);
+  const explicit = oneOf(domainsAmong(pieces.filter(isExplicit)));
+  return explicit !== undefined && 'invalid' in explicit ? explicit : readOne(whole);
 }
 
-function oneOf(all: readonly Resolved[], firstOfAll: Resolved): Resolved | InvalidDomain {
-  if (all.every(({ host }) => host === firstOfAll.host)) return firstOfAll;
+/** What several addresses agree on, if there are any; those that say nothing of a company have no say. */
+function oneOf(all: readonly Resolved[]): Resolved | InvalidDomain | undefined {
   const own = all.filter(isOwn);
-  const [found, first = firstOfAll] = own.length > 0 ? [own, own[0]] : [all];
-  if (found.every(({ host }) => host === first.host)) return first;
+  const [first, ...others] = own.length > 0 ? own : all;
+  if (first === undefined || others.every(({ host }) => host === first.host)) return first;
   const reduced = reduce(first);
-  return found.every((one) => reduce(one) === reduced)
+  return others.every((one) => reduce(one) === reduced)
     ? { ...first, host: reduced }
     : invalidDomain('several_domains');
 }
 
 /** Whether an address says something about its company; one beside it may not. */
-function isOwn({ host, registered, isEmail, isShared }: Resolved): boolean {
-  return !isShared && !(isEmail && (isFreeMail(host) || isFreeMail(registered)));
+function isOwn({ host, isEmail, isShared }: Resolved): boolean {
+  return !isShared && !(isEmail && isFreeMail(host));
 }
 
 const ICANN_ONLY = { extractHostname: false, detectIp: false, allowPrivateDomains: false };
@@ -216,7 +191,6 @@ function reduce({ host, registered }: Resolved): string {
 }
 
 const EMPTY = invalidDomain('empty');
-const NO_DOT = invalidDomain('single_label');
 
 /** Also in another script, or percent-encoded. */
 function mayHaveDot(text: string): boolean {
@@ -264,7 +238,7 @@ function isHostCharacter(code: number): boolean {
 function withoutWww(host: string, domain: string): string {
   let start = 0;
   while (host.length - start > domain.length && host.startsWith('www.', start)) start += 4;
-  return start === 0 ? host : host.slice(start);
+  return host.slice(start);
 }
 
 /** Hosts that only need lower case. An `xn--` label is not plain: it must be decoded to be checked. */
@@ -299,15 +273,10 @@ function toAsciiHost(host: string): string | undefined {
   if (PLAIN_HOST.test(host) && !ACE_LABEL.test(host)) return host.toLowerCase();
   const hyphened = host.replace(LIKE_A_HYPHEN, '-');
   if (SIGN.test(hyphened)) return undefined;
-  try {
-    const ascii = idna().toASCII(hyphened, IDNA);
-    if (ascii === null || !ACE_LABEL.test(ascii)) return ascii ?? undefined;
-    const name = domainToUnicode(ascii);
-    if (!ALLOWED.test(name) || OUT_OF_CONTEXT.test(name)) return undefined;
-    return KATAKANA_DOT.test(name) && !JAPANESE.test(name) ? undefined : ascii;
-  } catch {
-    return undefined; // a lone surrogate, or Punycode that overflows
-  }
+  const ascii = idna().toASCII(hyphened, IDNA) ?? undefined;
+  const name = domainToUnicode(ascii ?? '');
+  if (!ALLOWED.test(name) || OUT_OF_CONTEXT.test(name)) return undefined;
+  return KATAKANA_DOT.test(name) && !JAPANESE.test(name) ? undefined : ascii;
 }
 
 let loaded: typeof import('tr46') | undefined;

@@ -10,9 +10,10 @@ const MAX_TEXT_LENGTH = 16_384;
 /** More addresses than these need not be compared. */
 const MOST_PIECES = 50;
 
-const EDGES_IN_ASCII = '"\'`=,;|\x7f';
+const EDGES = '"\'`=,;|\x7f';
+const EDGES_AND_BRACKETS = `${EDGES}()[]{}<>`;
+/** What is not in ASCII. */
 const EDGE = /[\s\p{Cc}\p{Cf}\p{Quotation_Mark}´′″]/u;
-const BRACKETS = '()[]{}';
 /** `[::1]:80`: these brackets belong to the address. */
 const ADDRESS_6 = /^\[[0-9a-f:.]*:[0-9a-f:.]*(?:%\w*)?\]/i;
 const FULL_WIDTH = /[\uff01-\uff5e]/;
@@ -23,7 +24,7 @@ const HYPERLINK =
 const MARKDOWN_LINK = /!?\[([^[\]]*)\]\(\s*<?([^\s<>()]+)[^()]*\)?/g;
 const HTML_LINK = /<a\s[^<>]*?href\s*=\s*(?:"([^"<>]*)"|'([^'<>]*)'|([^\s"'<>]+))[^<>]*>([^<]*)/gi;
 const HTML_TAG = /<\/?[a-z][a-z0-9]*(?:\s[^<>]*)?\/?>/gi;
-const ENTITY = /&(?:#(\d{1,7})|#x([\da-f]{1,6})|(nbsp|amp|lt|gt|quot|apos));?/gi;
+const ENTITY = /&(?:#(\d{1,7}|x[\da-f]{1,6})|(nbsp|amp|lt|gt|quot|apos));?/gi;
 const NAMED: Readonly<Record<string, string>> = {
   nbsp: ' ',
   amp: '&',
@@ -62,17 +63,17 @@ const WORDS_FOR_NOTHING = new Set(
     'vero verdadero verdadeiro waar prawda истина false falsch faux falso onwaar fałsz ложь'
   ).split(' '),
 );
-const LONGEST_WORD = 12;
 /** Dashes, zero, errors of spreadsheets: `#REF!`, `#DIV/0!`, `#NOM?`; and what a form begins with. */
 const SIGNS_FOR_NOTHING =
   /^(?:0+(?:[.,]0+)?|[\p{Pd}_?.*~/]+|#[\p{L}/0_]+[!?]?|(?:https?:\/*)?www\.?)$/iu;
 
 /** Whether a cell says that there is nothing in it: `N/A`, `null`, `-`, `FALSE`, `0`, `#REF!`. */
 export function isNothing(text: string): boolean {
-  const trimmed = trimBrackets(trimEdges(text));
-  const word = trimmed.startsWith('<') && trimmed.endsWith('>') ? trimmed.slice(1, -1) : trimmed;
-  if (word.length > LONGEST_WORD) return false;
-  return word === '' || WORDS_FOR_NOTHING.has(word.toLowerCase()) || SIGNS_FOR_NOTHING.test(word);
+  const words = trimEdges(text, EDGES_AND_BRACKETS).split(SEPARATORS);
+  return words.every(
+    (word) =>
+      word === '' || WORDS_FOR_NOTHING.has(word.toLowerCase()) || SIGNS_FOR_NOTHING.test(word),
+  );
 }
 
 /**
@@ -83,13 +84,13 @@ export function isNothing(text: string): boolean {
  */
 export function addressesIn(text: string, isDomain: (text: string) => boolean): Pieces {
   const trimmed = trimEdges(text).slice(0, MAX_TEXT_LENGTH);
-  const plain = trimBrackets(trimEdges(withoutMarkup(trimmed, isDomain)));
-  return { whole: plain, pieces: SEPARATORS.test(plain) ? split(plain) : [plain] };
+  const whole = trimBrackets(withoutMarkup(trimmed, isDomain));
+  return { whole, pieces: split(whole) };
 }
 
 interface Pieces {
   readonly whole: string;
-  /** What stands between separators. */
+  /** What stands between separators, if it may be an address. */
   readonly pieces: readonly string[];
 }
 
@@ -112,10 +113,7 @@ const ANYTHING_BETWEEN =
 
 /** The pieces of a text that may be several addresses, whatever stands between them. */
 export function splitAnywhere(text: string): readonly string[] {
-  return text
-    .slice(0, MAX_TEXT_LENGTH)
-    .split(ANYTHING_BETWEEN, MOST_PIECES)
-    .filter((piece) => /\p{L}/u.test(piece) && !isNothing(piece));
+  return text.split(ANYTHING_BETWEEN, MOST_PIECES).filter(mayBeAddress);
 }
 
 function split(text: string): readonly string[] {
@@ -126,13 +124,13 @@ function split(text: string): readonly string[] {
     const [first = '', ...others] = text.slice(query).split(BEFORE_ADDRESS, MOST_PIECES);
     pieces.push(`${pieces.pop() ?? ''}${first}`, ...others);
   }
-  return pieces
-    .map((piece) => trimBrackets(trimEdges(piece)))
-    .filter((piece) => /[\p{L}\p{N}]/u.test(piece) && !NUMBER_IN_LIST.test(piece));
+  return pieces.map(trimBrackets).filter(mayBeAddress);
 }
 
-/** `1.`, and `1)` whose bracket was taken off. */
-const NUMBER_IN_LIST = /^\d{1,3}\.?$/;
+/** What has no letter in it is a sign, the number of an item, or of a telephone. */
+function mayBeAddress(piece: string): boolean {
+  return /\p{L}/u.test(piece) && !isNothing(piece);
+}
 
 function withoutMarkup(text: string, isDomain: (text: string) => boolean): string {
   const choose = (shown: string, target: string): string => {
@@ -140,28 +138,20 @@ function withoutMarkup(text: string, isDomain: (text: string) => boolean): strin
     return isDomain(plain) ? ` ${plain} ` : ` ${target} `;
   };
   let plain = FULL_WIDTH.test(text) ? text.replaceAll(/[\uff01-\uff5e]/g, narrow) : text;
-  if (plain.includes('&')) plain = plain.replace(ENTITY, decodeEntity);
-  if (/^\s*(?:\[\s*)?\{/.test(plain)) return addressesInJson(plain) ?? plain;
-  plain = plain.replace(/^hxxp/i, 'http').replace(DEFANGED_DOT, '.').replace(DEFANGED_AT, '@');
+  plain = plain.replace(ENTITY, decodeEntity);
+  if (/^[[\s]*\{/.test(plain)) return addressesInJson(plain) ?? plain;
+  plain = plain.replace(DEFANGED_DOT, '.').replace(DEFANGED_AT, '@');
   plain = plain.replace(EMPHASIS, '$2').replace(LABEL, withoutLabel);
-  const formula = plain.includes('(') ? readHyperlink(plain) : undefined;
+  const formula = readHyperlink(plain);
   if (formula) return choose(formula.text, formula.target);
-  if (plain.includes('](')) {
-    plain = plain.replace(MARKDOWN_LINK, (_, shown: string, target: string) =>
-      choose(shown, target),
-    );
-  }
-  if (plain.includes('<')) {
-    if (/href/i.test(plain)) {
-      plain = plain.replace(
-        HTML_LINK,
-        (_, one?: string, two?: string, three?: string, shown = '') =>
-          choose(shown, one ?? two ?? three ?? ''),
-      );
-    }
-    plain = plain.replace(HTML_TAG, ' ').trim();
-    if (plain.endsWith('>')) plain = inAngles(plain);
-  }
+  plain = plain
+    .replace(MARKDOWN_LINK, (_, shown: string, target: string) => choose(shown, target))
+    .replace(HTML_LINK, (_, one?: string, two?: string, three?: string, shown = '') =>
+      choose(shown, one ?? two ?? three ?? ''),
+    )
+    .replace(HTML_TAG, ' ')
+    .trim();
+  if (plain.endsWith('>')) plain = inAngles(plain);
   return (
     accessTarget(plain) ?? SHAREPOINT_LINK.exec(plain)?.[1] ?? inWikiLink(plain) ?? withDots(plain)
   );
@@ -169,8 +159,7 @@ function withoutMarkup(text: string, isDomain: (text: string) => boolean): strin
 
 /** Takes off what names the kind of an address, in the words that also name a column. */
 function withoutLabel(whole: string, label: string): string {
-  const { kind, fit } = meaningOfName(label);
-  return kind !== undefined && fit === 'plain' ? '' : whole;
+  return meaningOfName(label).fit === 'plain' ? '' : whole;
 }
 
 /** What is no address by itself is the text that is shown, or the name of a tag. */
@@ -192,9 +181,9 @@ function withDots(text: string): string {
 /** A link and its description, as SharePoint exports them: `https://acme.com, Acme Inc.` */
 const SHAREPOINT_LINK = /^(https?:\/\/[^\s,]+), (?!.*(?:[@/]|\.\p{L}))/isu;
 
-function decodeEntity(whole: string, decimal?: string, hex?: string, name?: string): string {
-  if (name !== undefined) return NAMED[name.toLowerCase()] ?? whole;
-  const code = decimal === undefined ? Number.parseInt(hex ?? '', 16) : Number(decimal);
+function decodeEntity(whole: string, digits: string | undefined, name = ''): string {
+  if (digits === undefined) return NAMED[name.toLowerCase()] ?? whole;
+  const code = Number(`0${digits}`); // `0x2F` too
   return code <= 0x10_ff_ff ? String.fromCodePoint(code) : whole;
 }
 
@@ -205,7 +194,7 @@ function decodeEntity(whole: string, decimal?: string, hex?: string, name?: stri
 function addressesInJson(text: string): string | undefined {
   const found: string[] = [];
   const gather = (_: string, value: unknown): unknown => {
-    if (typeof value === 'string' && /^\S+\.\S+$/.test(value.trim())) found.push(value.trim());
+    if (typeof value === 'string' && /^\s*\S+\.\S+\s*$/.test(value)) found.push(value);
     return value;
   };
   try {
@@ -214,31 +203,30 @@ function addressesInJson(text: string): string | undefined {
     for (const [, one = '', two = one] of text.matchAll(QUOTED)) gather('', two);
     if (found.length === 0) return undefined; // such as `{acme.com}`
   }
-  return found.slice(0, MOST_PIECES).join(' ');
+  return found.join(' ');
 }
 
 const QUOTED = /'([^']*)'|"([^"]*)"/g;
 
 /** The target of a formula such as `HYPERLINK("https://acme.com","Acme")`, and its visible text. */
 export function readHyperlink(formula: string): { target: string; text: string } | undefined {
-  const found = HYPERLINK.exec(formula);
-  const [target, text = target] = [found?.[1], found?.[2]].map((part) =>
-    part?.replaceAll('""', '"'),
-  );
-  return target === undefined || text === undefined ? undefined : { target, text };
+  const found = HYPERLINK.exec(formula)?.map((part) => part?.replaceAll('""', '"'));
+  if (found === undefined) return undefined;
+  const [, target = '', text = target] = found;
+  return { target, text };
 }
 
 /** `Jane Doe <jane@acme.com>`, `<https://acme.com>`, and `<https://acme.com|Acme>` of chats. */
 function inAngles(text: string): string {
   const found = [...text.matchAll(IN_ANGLES)].map(([, address = '']) => address.split('|', 1)[0]);
-  return found.length === 0 ? text : found.join(' ');
+  return found.join(' ') || text;
 }
 
 /** The address in a hyperlink of Microsoft Access, `text#address#place in it#tip#`. */
 function accessTarget(text: string): string | undefined {
   if (!text.endsWith('#')) return undefined;
-  const [, address, ...others] = text.split('#', 3);
-  return others.length > 0 && /[.:@]/.test(address ?? '') ? address : undefined;
+  const [, address = ''] = text.split('#', 2);
+  return /[.:@]/.test(address) ? address : undefined;
 }
 
 function narrow(character: string): string {
@@ -246,31 +234,23 @@ function narrow(character: string): string {
 }
 
 /** Removes white space, controls, invisible marks, quotes and separators at both ends. */
-export function trimEdges(text: string): string {
+export function trimEdges(text: string, signs = EDGES): string {
   let start = 0;
   let end = text.length;
-  while (start < end && isEdge(text, start)) start += 1;
-  while (end > start && isEdge(text, end - 1)) end -= 1;
-  return start === 0 && end === text.length ? text : text.slice(start, end);
+  while (isEdge(text, start, signs)) start += 1;
+  while (isEdge(text, end - 1, signs)) end -= 1;
+  return text.slice(start, end);
 }
 
-function isEdge(text: string, index: number): boolean {
+function isEdge(text: string, index: number, signs: string): boolean {
   const code = text.charCodeAt(index);
   return code < 0x80
-    ? code <= 0x20 || EDGES_IN_ASCII.includes(text.charAt(index))
+    ? code <= 0x20 || signs.includes(text.charAt(index))
     : EDGE.test(text.charAt(index));
 }
 
 /** Removes brackets at both ends too, those of a list such as `["acme.com"]` as well. */
 function trimBrackets(text: string): string {
-  if (text.startsWith('[') && ADDRESS_6.test(text)) return text;
-  let start = 0;
-  let end = text.length;
-  while (start < end && (isBracket(text, start) || isEdge(text, start))) start += 1;
-  while (end > start && (isBracket(text, end - 1) || isEdge(text, end - 1))) end -= 1;
-  return start === 0 && end === text.length ? text : text.slice(start, end);
-}
-
-function isBracket(text: string, index: number): boolean {
-  return BRACKETS.includes(text.charAt(index));
+  const trimmed = trimEdges(text);
+  return ADDRESS_6.test(trimmed) ? trimmed : trimEdges(trimmed, EDGES_AND_BRACKETS);
 }

@@ -1,5 +1,5 @@
 import { createRequire } from 'node:module';
-import { parse } from 'tldts';
+import { getDomain } from 'tldts';
 
 /**
  * Hosts whose pages belong to others than the owner of the host. What is behind `linkedin.com/` says
@@ -95,142 +95,134 @@ const WRAPPERS =
   'viglink.com redirectingat.com linksynergy.com awin1.com prf.hn anrdoezrs.net dpbolvw.net tkqlhce.com jdoqocy.com ' +
   'kqzyfj.com shareasale.com';
 
-/** What a page on another's host is: a link to targets, or theirs alone. */
-export interface SharedPage {
-  /** Texts that may be where the page leads, the most likely first. */
-  readonly targets: readonly string[];
-}
-
 /**
- * Whether what is behind a host belongs to others than the owner of the host.
+ * Finds out whether what is behind a host belongs to others than the owner of the host.
  *
  * @param host in ASCII, without `www.`
  * @param registered its registrable part
  * @param behind path, query and fragment
+ * @returns if so, texts that may be where it leads, the most likely first; none for most pages
  */
 export function findSharedPage(
   host: string,
   registered: string,
   behind: string,
-): SharedPage | undefined {
-  rules ??= createRules();
-  const known = rules.get(registered);
-  const anySuffix = rules.get(`${registered.slice(0, registered.indexOf('.'))}.*`);
-  if (known === undefined && anySuffix === undefined) return undefined;
-  const below = host.slice(0, -registered.length);
-  let isShared = false;
-  for (const rule of [...(known ?? []), ...(anySuffix ?? [])]) {
-    if (!holds(rule, below, behind)) continue;
-    if (rule.isWrapper) return { targets: targetsIn(behind, rule) };
-    isShared = true;
-  }
-  return isShared ? NO_TARGETS : undefined;
+): readonly string[] | undefined {
+  links ??= byDomain(WRAPPERS);
+  pages ??= byDomain(Object.values(SHARED).join(' '));
+  const link = findEntry(links, host, registered, behind);
+  if (link !== undefined) return targetsIn(behind, link.parameter);
+  return findEntry(pages, host, registered, behind) === undefined ? undefined : [];
 }
 
-const NO_TARGETS: SharedPage = { targets: [] };
-/** Nothing but the host's own front page. */
-const HOME = /^[\\/]*(?:(?:index|default|home)(?:\.[a-z]{2,5})?[\\/]?)?(?:#(?![!/]).*)?$/i;
+let links: EntriesByDomain | undefined;
+let pages: EntriesByDomain | undefined;
 
-interface Rule {
-  readonly isWrapper: boolean;
-  /** The labels in front of the registrable domain, each with its dot. */
-  readonly below: string;
-  /** Whether hosts below count too. */
-  readonly hasHostsBelow: boolean;
+/** As they are written above, by registrable domain. */
+type EntriesByDomain = ReadonlyMap<string, readonly string[]>;
+
+function byDomain(entries: string): EntriesByDomain {
+  const found = new Map<string, string[]>();
+  for (const entry of entries.split(' ')) {
+    const domain = getDomain(readEntry(entry).name, ENTRY_DOMAIN) ?? '';
+    found.set(domain, [...(found.get(domain) ?? []), entry]);
+  }
+  return found;
+}
+
+/** `google.*` passes for a domain of the unknown suffix `*`. */
+const ENTRY_DOMAIN = { extractHostname: false, validateHostname: false };
+
+interface Entry {
+  readonly name: string;
+  /** Hosts below do not count. */
+  readonly isExact: boolean;
   readonly path: string;
   readonly parameter: string | undefined;
 }
 
-let rules: ReadonlyMap<string, readonly Rule[]> | undefined;
-
-/** Rules by registrable domain, those of links first. */
-function createRules(): ReadonlyMap<string, readonly Rule[]> {
-  const made = new Map<string, Rule[]>();
-  const add = (entry: string, isWrapper: boolean): void => {
-    const [, exact, name = '', path = '', parameter] =
-      /^(=?)([^/?]+)(\/[^?]*)?(?:\?(.*))?$/.exec(entry) ?? [];
-    const registered = name.endsWith('.*')
-      ? name.split('.').slice(-2).join('.')
-      : (parse(name, { allowPrivateDomains: false }).domain ?? name);
-    const below = name.slice(0, -registered.length);
-    const rule = { isWrapper, below, hasHostsBelow: exact === '', path, parameter };
-    const others = made.get(registered);
-    if (others) others.push(rule);
-    else made.set(registered, [rule]);
-  };
-  for (const entry of WRAPPERS.split(' ')) add(entry, true);
-  for (const entry of Object.values(SHARED).join(' ').split(' ')) add(entry, false);
-  return made;
+function readEntry(entry: string): Entry {
+  const [, exact = '', name = '', path = '', parameter] = ENTRY.exec(entry) ?? [];
+  return { name, isExact: exact !== '', path, parameter };
 }
 
-function holds(rule: Rule, below: string, behind: string): boolean {
-  const { path } = rule;
-  if (below !== rule.below && !(rule.hasHostsBelow && `.${below}`.endsWith(`.${rule.below}`))) {
-    return false;
+const ENTRY = /^(=?)([^/?]+)(\/[^?]*)?(?:\?(.*))?$/;
+
+function findEntry(
+  entries: EntriesByDomain,
+  host: string,
+  registered: string,
+  behind: string,
+): Entry | undefined {
+  const name = registered.slice(0, registered.indexOf('.'));
+  for (const domain of [registered, `${name}.*`]) {
+    for (const text of entries.get(domain) ?? []) {
+      const entry = readEntry(text);
+      const written = host.slice(0, -registered.length) + domain;
+      if (isAt(entry, written) && isBehind(entry.path, behind)) return entry;
+    }
   }
-  if (path === '') return !HOME.test(behind);
-  if (behind.slice(0, path.length).toLowerCase() !== path) return false;
-  return /[^a-z]$/.test(path) || !/^[\w-]/.test(behind.slice(path.length));
+  return undefined;
 }
 
-/** Longer links are cut; the target stands near their beginning. */
-const MOST_BEHIND = 8_192;
+function isAt({ name, isExact }: Entry, host: string): boolean {
+  return host === name || (!isExact && host.endsWith(`.${name}`));
+}
+
+/** Nothing but the host's own front page. */
+const HOME = /^[\\/]*(?:(?:index|default|home)(?:\.[a-z]{2,5})?[\\/]?)?(?:#(?![!/]).*)?$/i;
+
+function isBehind(path: string, behind: string): boolean {
+  if (path === '') return !HOME.test(behind);
+  const end = path.length;
+  const isWord = /[\w-]{2}/.test(behind.slice(end - 1, end + 1)); // `/products` is not behind `/p`
+  return behind.slice(0, end).toLowerCase() === path && !isWord;
+}
+
 const MOST_TARGETS = 8;
 const URL_START = /^(?:(?:https?|ftp):[\\/]|\/\/|www\.)/i;
 const URL_IN_PATH = /(?:^|[^a-z])(https?(?::|%3a)(?:\/|%2f){1,2}.+)/i;
+/** Where Proofpoint ends it, unless with another link of its own. */
+const END_OF_URL_IN_PATH = /__(?!http)/i;
 const BARE_HOST = /^[a-z0-9-]+(?:\.[a-z0-9-]+)+(?=$|[/:?])/i;
 
 /**
  * The addresses in a link: a parameter that is a URL, a URL in the path, a parameter or a part of
  * the path that is a host. Percent-encoded, once or more, in Base64 or as Proofpoint writes.
  */
-function targetsIn(behind: string, { path, parameter }: Rule): readonly string[] {
-  const text = behind.slice(path.length, MOST_BEHIND);
-  const mark = text.search(/[?#]/);
-  const ownPath = mark === -1 ? text : text.slice(0, mark);
-  const values = mark === -1 ? [] : valuesIn(text.slice(mark + 1), parameter);
-  const inPath = URL_IN_PATH.exec(parameter === undefined ? ownPath : '')?.[1];
-  const parts = parameter === undefined ? ownPath.split('/') : [];
+function targetsIn(behind: string, parameter: string | undefined): readonly string[] {
+  const [path = ''] = behind.split(/[?#]/, 1);
+  const [, inPath = ''] = URL_IN_PATH.exec(path) ?? [];
+  const texts = [
+    ...valuesIn(behind.slice(path.length + 1), parameter),
+    ...decode(inPath).split(END_OF_URL_IN_PATH, 1),
+    ...path.split('/').map(decode),
+  ];
   return [
-    ...values.filter((value) => URL_START.test(value)),
-    ...(inPath === undefined
-      ? []
-      : [(decode(inPath).split(/__+(?!http)/i, 1)[0] ?? '') + ownQuery(text, mark)]),
-    ...values.map((value) => value.replace(/^cache:(?:[\w-]+:)?/i, '')).filter(isBareHost),
-    ...parts.map(decode).filter(isBareHost),
+    ...texts.filter((text) => URL_START.test(text)),
+    ...texts.filter((text) => BARE_HOST.test(text)),
   ].slice(0, MOST_TARGETS);
-}
-
-/** The query behind a URL in a path may be that URL's own, as in archives. */
-function ownQuery(text: string, mark: number): string {
-  return mark === -1 ? '' : text.slice(mark);
 }
 
 function valuesIn(query: string, parameter: string | undefined): readonly string[] {
   return query.split(/[&;#]/, 100).flatMap((pair) => {
     if (URL_START.test(pair)) return [pair];
-    const equals = pair.indexOf('=');
-    if (parameter !== undefined && pair.slice(0, Math.max(0, equals)) !== parameter) return [];
-    return [decode(pair.slice(equals + 1))];
+    if (parameter !== undefined && !pair.startsWith(`${parameter}=`)) return [];
+    const value = decode(pair.slice(pair.indexOf('=') + 1));
+    return [value.replace(/^cache:(?:[\w-]+:)?/i, '')];
   });
-}
-
-function isBareHost(text: string): boolean {
-  return BARE_HOST.test(text);
 }
 
 function decode(text: string): string {
   let plain = text;
   // No further than to a URL: what is encoded in it is its own.
   for (let times = 0; times < 3 && plain.includes('%') && !URL_START.test(plain); times += 1) {
-    const next = decodePercent(plain);
-    if (next === plain) break;
-    plain = next;
+    plain = decodePercent(plain);
   }
   if (/^https?-3a/i.test(plain)) {
     return decodePercent(plain.replaceAll('-', '%').replaceAll('_', '/')); // Proofpoint's version 2
   }
-  const base64 = /^(?:a1)?(aHR0c[\w+/-]{4,}=*)$/.exec(plain)?.[1]; // begins with `http`
+  const base64 = /^(?:a1)?(aHR0c.+)/.exec(plain)?.[1]; // begins with `http`
   return base64 === undefined ? plain : Buffer.from(base64, 'base64').toString('utf8');
 }
 
@@ -248,30 +240,33 @@ function decodePercent(text: string): string {
  * from the package `email-providers` at the first call.
  */
 export function isFreeMail(domain: string): boolean {
-  freeMail ??= loadFreeMail();
-  return freeMail.has(domain);
+  listed ??= loadListed();
+  return ADDED.has(domain) || (listed.has(domain) && !LEFT_OUT.has(domain));
 }
 
-let freeMail: ReadonlySet<string> | undefined;
+let listed: ReadonlySet<string> | undefined;
+
+function loadListed(): ReadonlySet<string> {
+  const require = createRequire(import.meta.url);
+  return new Set(require('email-providers/all.json') as readonly string[]);
+}
 
 /** Providers that are known to be missing in the package. */
-const ADDED =
-  '139.com 189.cn citromail.hu duck.com fastmail.com fastmail.fm gmx.ch mynet.com nifty.com online.no ' +
-  'otenet.gr posteo.de riseup.net sohu.com suomi24.fi telefonica.net tuta.com tuta.io tutamail.com ' +
-  'tutanota.com tutanota.de ziggo.nl';
+const ADDED = new Set(
+  (
+    '139.com 189.cn citromail.hu duck.com fastmail.com fastmail.fm gmx.ch mynet.com nifty.com online.no ' +
+    'otenet.gr posteo.de riseup.net sohu.com suomi24.fi telefonica.net tuta.com tuta.io tutamail.com ' +
+    'tutanota.com tutanota.de ziggo.nl'
+  ).split(' '),
+);
 
 /**
  * Domains that are in the package, although addresses there belong to their company, or are
  * examples.
  */
-const LEFT_OUT =
-  'alibaba.com ancestry.com bt.com discovery.com dnsmadeeasy.com example.com facebook.com ' +
-  'frontier.com games.com medscape.com mydomain.com';
-
-function loadFreeMail(): ReadonlySet<string> {
-  const require = createRequire(import.meta.url);
-  const listed = require('email-providers/all.json') as readonly string[];
-  const domains = new Set([...listed, ...ADDED.split(' ')]);
-  for (const domain of LEFT_OUT.split(' ')) domains.delete(domain);
-  return domains;
-}
+const LEFT_OUT = new Set(
+  (
+    'alibaba.com ancestry.com bt.com discovery.com dnsmadeeasy.com example.com facebook.com ' +
+    'frontier.com games.com medscape.com mydomain.com'
+  ).split(' '),
+);

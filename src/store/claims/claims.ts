@@ -15,7 +15,7 @@ import {
 import { join } from 'node:path';
 import { PRIVATE, PRIVATE_FOLDER } from '../../common/files.ts';
 import { DAY_MS } from '../../common/format.ts';
-import { BEAT_MS, describeSelf, isHere, type Owner, SILENCE_MS } from '../../common/owner.ts';
+import { describeSelf, HEARTBEAT_MS, isHere, type Owner, SILENCE_MS } from '../../common/owner.ts';
 
 /**
  * Which domains the runs on one store have under way, so that no two runs ask about the same one.
@@ -31,7 +31,7 @@ export interface Claims {
    * @param isDone whether another run has asked a domain meanwhile
    */
   take(domains: readonly string[], isDone: (domain: string) => boolean): TakenClaims;
-  /** Withdraws all claims, apart from those of lookups that go on at workers. */
+  /** Releases all claims, apart from those of lookups that go on at workers. */
   close(): void;
 }
 
@@ -112,7 +112,7 @@ export function createClaims(folder: string, options: ClaimsOptions): Claims {
     const refused = domains.filter((domain) => others.has(domain));
     const granted = domains.filter((domain) => !others.has(domain) && !isDone(domain));
     const isGranted = new Set(granted);
-    own.withdraw(domains.filter((domain) => !isGranted.has(domain)));
+    own.release(domains.filter((domain) => !isGranted.has(domain)));
     return { granted, refused };
   }
 
@@ -144,18 +144,18 @@ function renewOften(
   {
     underWay,
     standsStill = () => false,
-    renewMs = BEAT_MS,
+    renewMs = HEARTBEAT_MS,
     now = () => performance.now(),
   }: ClaimsOptions,
 ): NodeJS.Timeout {
   let movedAtMs = now();
-  let hasLetGo = false;
+  let hasReleased = false;
   const timer = setInterval(() => {
     if (!standsStill()) movedAtMs = now();
-    const letsGo = now() - movedAtMs >= STANDSTILL_MS;
-    if (!letsGo) unlessItFails(() => own.renew());
-    else if (!hasLetGo) unlessItFails(() => own.withdraw([...underWay]));
-    hasLetGo = letsGo;
+    const isStill = now() - movedAtMs >= STANDSTILL_MS;
+    if (!isStill) unlessItFails(() => own.renew());
+    else if (!hasReleased) unlessItFails(() => own.release([...underWay]));
+    hasReleased = isStill;
   }, renewMs);
   return timer.unref();
 }
@@ -237,15 +237,15 @@ function readClaimsOfOthers(folder: string, options: OtherRunOptions): ClaimsOfO
 interface OwnClaims {
   readonly path: string;
   add(domains: readonly string[]): void;
-  /** Withdraws claims. */
-  withdraw(domains: readonly string[]): void;
+  /** Releases claims. */
+  release(domains: readonly string[]): void;
   /**
    * Writes the file anew, without domains that have outcomes by now. This is also a sign of life.
    */
   renew(): void;
   /** Leaves the domains under way to any run that wants them. */
   leave(): void;
-  /** Withdraws all claims. */
+  /** Releases all claims. */
   close(): void;
 }
 
@@ -293,7 +293,7 @@ function openOwnClaims(
   return {
     path,
     add: (domains) => append(linesOf(domains)),
-    withdraw: (domains) => append(linesOf(domains, WITHDRAWN)),
+    release: (domains) => append(linesOf(domains, RELEASED)),
     renew,
     leave: () => {
       renew();
@@ -509,8 +509,8 @@ export interface ClaimHead {
   readonly runId?: string | undefined;
 }
 
-/** The mark of a line that withdraws a claim. No domain begins with it. */
-const WITHDRAWN = '!';
+/** The mark of a line that releases a claim. No domain begins with it. */
+const RELEASED = '!';
 
 /** The head as the first line of a file. */
 function beginWith(head: ClaimHead): string {
@@ -538,7 +538,7 @@ function readHead(line: string): ClaimHead | undefined {
 /** Applies lines to the set of claimed domains. */
 function applyLines(claimed: Set<string>, lines: readonly string[]): void {
   for (const line of lines) {
-    if (line.startsWith(WITHDRAWN)) claimed.delete(line.slice(WITHDRAWN.length));
+    if (line.startsWith(RELEASED)) claimed.delete(line.slice(RELEASED.length));
     else claimed.add(line);
   }
 }

@@ -42,15 +42,15 @@ describe('the lock of a folder', () => {
 
   it('is not kept by who cannot give signs of life', async () => {
     const options = await useLock();
-    const beatFile = join(options.folder, 'beat');
-    mkdirSync(beatFile);
+    const heartbeatFile = join(options.folder, 'beat');
+    mkdirSync(heartbeatFile);
     await expect(lockFolder(options)).rejects.toMatchObject({ code: 'EISDIR' });
-    rmdirSync(beatFile);
+    rmdirSync(heartbeatFile);
     expect(await lockFolder(options)).toHaveProperty('isOurs');
   });
 
   it('is left to an owner in another container that gives signs of life', async () => {
-    const options = { ...(await useLock()), silenceMs: 2_000, beatMs: 50 };
+    const options = { ...(await useLock()), silenceMs: 2_000, heartbeatMs: 50 };
     await lockFolder({ ...options, self: { ...describeSelf(), place: 'elsewhere' } });
     expect(await lockFolder(options)).toMatchObject({ place: 'elsewhere' });
   });

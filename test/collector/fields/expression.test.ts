@@ -83,7 +83,7 @@ describe('a wrong expression', () => {
           expect(error.message).not.toMatch(/\p{Cc}/u);
         }
       }),
-      { numRuns: 400 },
+      { numRuns: 200 },
     );
   });
 });

@@ -81,7 +81,7 @@ describe('createRest', () => {
         expect(shapeOf(rest)).toEqual(hidden);
         for (const path of hidden) expect(valueAt(rest, path)).toEqual(valueAt(answer, path));
       }),
-      { numRuns: 500 },
+      { numRuns: 200 },
     );
   });
 });

@@ -25,7 +25,7 @@ describe('expressionOf', () => {
           expect(search(answer as never, expressionOf(path))).toEqual(valueAt(answer, path));
         }
       }),
-      { numRuns: 500 },
+      { numRuns: 200 },
     );
   });
 });

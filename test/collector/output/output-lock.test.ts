@@ -116,7 +116,7 @@ describe('the lock of an output', () => {
 
   it('is left to a run in another container that gives signs of life', async () => {
     const path = join(useTempFolder(), 'out.csv');
-    await lock(path, { self: { ...describeSelf(), place: 'elsewhere 1' }, beatMs: 50 });
+    await lock(path, { self: { ...describeSelf(), place: 'elsewhere 1' }, heartbeatMs: 50 });
     await expect(lockOutput(path, { silenceMs: 2_000 })).rejects.toThrow(/on elsewhere,/);
   });
 

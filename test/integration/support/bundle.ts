@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { build, type RolldownOptions } from 'rolldown';
-import shipped from '../../../rolldown.config.ts';
+import shipped, { OUTPUT } from '../../../rolldown.config.ts';
 
 /** What stays what npm installed: it is native, has files of its own, or may be missing. */
 const EXTERNAL = [/^lmdb/, /^@bull-board\//, /^@opentelemetry\//, /^bullmq-otel/, 'jsonc-parser'];
@@ -27,8 +27,7 @@ const PACKED: RolldownOptions = {
 
 /** Bundles the sources as the package has them, into `dist`, and with all packages, into `packed`. */
 export async function bundleInto(folder: string): Promise<void> {
-  const chunkFileNames = '[name]-[hash].js'; // beside the entries, as there
   for (const [name, config] of Object.entries({ dist: shipped, packed: PACKED })) {
-    await build({ ...config, output: { dir: join(folder, name), chunkFileNames } });
+    await build({ ...config, output: { ...OUTPUT, dir: join(folder, name) } });
   }
 }

@@ -66,9 +66,9 @@ export async function openSchedules(options: SchedulesOptions = {}): Promise<Sch
       return folder.write(`jobs/${name}.yaml`, `${lines.join('\n')}\n`);
     },
     keep: async (...args) => {
-      const keeper = await start(['schedule', ...queue, ...args], commandOptions);
-      await keeper.shows('Keeping the schedules');
-      return keeper;
+      const scheduler = await start(['schedule', ...queue, ...args], commandOptions);
+      await scheduler.shows('Keeping the schedules');
+      return scheduler;
     },
     run: (...args) => runHere(['schedule', ...queue, ...args], commandOptions),
     ask: async (name) => {

@@ -202,6 +202,25 @@ describe('an outage that workers see together', () => {
     expect(come(shared, nowMs + 30, { worker: 'b', startsMs: [nowMs + 40] }).startsMs).toEqual([]);
   });
 
+  it.each([
+    [[4], 8],
+    [[3, 4], 14],
+    [[4, 32], 20],
+  ])('of workers with %j callers begins after %i calls', (callers, inRow) => {
+    const shared = fresh();
+    const report = (failed: number): void => {
+      for (const [at, own] of callers.entries()) {
+        const verdicts = at === 0 ? calls(failed, START.nowMs, true) : [];
+        come(shared, START.nowMs, { worker: `w${at}`, callers: own, verdicts });
+      }
+    };
+    report(0);
+    report(inRow - 1);
+    expect(shared.outage.phase).toBe('closed');
+    report(1);
+    expect(shared.outage.phase).toBe('open');
+  });
+
   it('lets one call of one worker find out whether it is over', () => {
     const shared = fresh();
     const nowMs = START.nowMs + 2_000;

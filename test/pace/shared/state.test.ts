@@ -17,7 +17,7 @@ function openState() {
     kept,
     writeFixed: () => {
       const pace = createPaceState({ rate: RATE }, nowMs());
-      kept.state = JSON.stringify({ v: 2, pace, outage: createOutageState(), workers: {} });
+      kept.state = JSON.stringify({ v: 3, pace, outage: createOutageState(), workers: {} });
     },
     read: async (): Promise<Reading> => {
       if (kept.isAway) throw new Error('away');

@@ -1,4 +1,3 @@
-import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { openCsv } from '../../../src/rows/csv/csv.ts';
 import { scanAll, sourceOf } from '../sources.ts';
@@ -72,33 +71,9 @@ describe('openCsv', () => {
     },
   );
 
-  it('cuts the same wherever the pieces end, and loses no byte', async () => {
-    const cell = fc.oneof(
-      fc.string({ unit: 'grapheme', maxLength: 4 }),
-      fc.constantFrom('\n', '\r\n', '"', ',', '\u0000', '🏷️'),
-    );
-    const quoted = (text: string): string => `"${text.replaceAll('"', '""')}"`;
-    await fc.assert(
-      fc.asyncProperty(
-        fc.array(fc.array(cell, { minLength: 2, maxLength: 4 }), { minLength: 1, maxLength: 8 }),
-        fc.integer({ min: 1, max: 9 }),
-        fc.constantFrom('\n', '\r\n'),
-        async (table, chunkBytes, lineEnd) => {
-          const text = ['d,n', ...table.map((row) => row.map(quoted).join(','))].join(lineEnd);
-          const source = sourceOf(text, { chunkBytes });
-          const format = openCsv(source);
-          const rows = await scanAll(format, source, 'd');
-          expect(rows.map((row) => row.cell)).toEqual(table.map(([first]) => first));
-          const bytes = rows.reduce((sum, row) => sum + row.sizeBytes, format.headBytes);
-          expect(bytes).toBe(Buffer.byteLength(text));
-        },
-      ),
-      { numRuns: 60 },
-    );
-  });
-
   it.each([
     ['a quote that is never closed', 'a,b\n1,2\n3,"4\n5,6\n', /line 3 of list\.csv.*never closed/],
+    ['the same in the header', '\n"a,b\n1,2\n', /line 2 of list\.csv.*never closed/],
     [
       'text behind a closing quote',
       'a,b\n"1\n",2\n3,4,"5"x\n',
@@ -115,6 +90,11 @@ describe('openCsv', () => {
       /line 2 of list\.csv.*middle of a cell, behind a space/,
     ],
     [
+      'the same beside a cell of two lines',
+      'a,b\n"1\n2", "3,4"\n',
+      /line 2 of list\.csv.*middle of a cell, behind a space/,
+    ],
+    [
       'a carriage return far below',
       `a,b\n${'1,2\n'.repeat(600)}3,4\r5,6\n`,
       /line 602 of list\.csv.*carriage return/,
@@ -127,7 +107,8 @@ describe('openCsv', () => {
   ])('names the line at fault: %s', async (_, text, expected) => {
     for (const chunkBytes of [1, 7, 100]) {
       const source = sourceOf(text, { chunkBytes });
-      await expect(scanAll(openCsv(source), source, 'a')).rejects.toThrow(expected);
+      const scan = async () => scanAll(openCsv(source), source, 'a');
+      await expect(scan()).rejects.toThrow(expected);
     }
   });
 
@@ -137,19 +118,82 @@ describe('openCsv', () => {
     ['a,b\n"Acme" Inc,x\n', '"Acme" Inc'],
     ['a,b\n "x",y\n', ' "x"'],
     ['a,b\n1" 2" 3",y,z\n', '1" 2" 3"'],
-  ])('takes a quote for text where the cells are as expected: %j', async (text, cell) => {
+    ['a,b\n "x","1\n2"\n', ' "x"'],
+    ['a\tb\n1\t"2\n "x\t3\t4\n', '1', ' "x'],
+    ['a,b\n1\rx,2\n3,4\n', '1\rx', '3'],
+  ])('takes a quote for text where the cells are as expected: %j', async (text, ...cells) => {
     const source = sourceOf(text);
     const rows = await scanAll(openCsv(source), source, 'a');
-    expect(rows.map((row) => row.cell)).toEqual([cell]);
+    expect(rows.map((row) => row.cell)).toEqual(cells);
   });
 
   it('refuses a row that would make all others very long', async () => {
-    for (const row of [`3${',4'.repeat(16_400)}`, ','.repeat(90_000)]) {
-      const source = sourceOf(`a,b\n1,2\n${row}`, { chunkBytes: 20_000 });
-      await expect(scanAll(openCsv(source), source, 'a')).rejects.toThrow(
-        /line 3 of list\.csv: it has more than 16,386 cells, and the header 2/,
-      );
-    }
+    const most = `3${',4'.repeat(16_385)}`;
+    const scan = (row: string) => {
+      const source = sourceOf(`a,b\n1,2\n${row}\n`, { chunkBytes: 90_000 });
+      return scanAll(openCsv(source), source, 'a');
+    };
+    expect(await scan(most)).toMatchObject([{ fields: 2 }, { fields: 16_386 }]);
+    await expect(scan(`${most},4`)).rejects.toThrow(
+      /line 3 of list\.csv: it has more than 16,386 cells, and the header 2/,
+    );
+  });
+
+  it.each([
+    ['cells', ',4', /line 3 of list\.csv: it has more than 16,386 cells/],
+    ['text', 'é', /line 3 of list\.csv: this row does not end within 32 MB/],
+  ])('gives up on a row without an end: %s', async (_, piece, expected) => {
+    const beginning = Buffer.from('a,b\n1,2\n3');
+    const more = Buffer.from(piece.repeat(1_000_000));
+    let pieces = 0;
+    const source = {
+      ...sourceOf(beginning),
+      async *read() {
+        yield beginning;
+        for (pieces = 0; pieces < 20; pieces += 1) yield more;
+      },
+    };
+    await expect(scanAll(openCsv(source), source, 'a')).rejects.toThrow(expected);
+    expect(pieces).toBeLessThan(20);
+  });
+
+  it('leaves an error of the file what it is', async () => {
+    const error = new Error('the disk is gone');
+    const source = sourceOf('a,b\n1,2\n');
+    const format = openCsv(source);
+    source.read = () => {
+      throw error;
+    };
+    await expect(scanAll(format, source, 'a')).rejects.toBe(error);
+  });
+
+  it('takes rows of nothing but delimiters for none, and keeps them', async () => {
+    const source = sourceOf(';;\n\na;b;c\n1;;x\n; ;"\t"\n\n;;;\n;;y\n');
+    const format = openCsv(source);
+    expect(format.sampleRows).toEqual([
+      ['1', '', 'x'],
+      ['', '', 'y'],
+    ]);
+    expect((await scanAll(format, source, 'b')).map((row) => [row.fields, row.isBlank])).toEqual([
+      [3, false],
+      [3, true],
+      [0, false],
+      [4, true],
+      [3, false],
+    ]);
+    expect(format.createWriter(['p'], { maxFields: 3 }).header).toBe(';;;\na;b;c;p\n');
+    const narrow = sourceOf('a\n \n""\n');
+    const rows = await scanAll(openCsv(narrow), narrow, 'a');
+    expect(rows.map((row) => [row.fields, row.isBlank])).toEqual([
+      [1, false],
+      [1, false],
+    ]);
+  });
+
+  it('names the line of a row that is too long, below a title too', async () => {
+    const source = sourceOf('Accounts\n\nid,domain\n1,"a\n.com"\n2,b.com,x\n');
+    const rows = await scanAll(openCsv(source, { skipLines: 2 }), source, 'domain');
+    expect(rows[1]?.shifted).toEqual({ line: 6, reason: 'too_many_cells' });
   });
 
   it.each(['sep=;', '"sep=;"', 'SEP=;'])('obeys %s, and keeps it', async (sep) => {

@@ -82,7 +82,7 @@ it('what is written into a workbook is read from it again', async () => {
         expect(got).toEqual(expected);
       },
     ),
-    { seed, numRuns: 15 },
+    { seed, numRuns: 8 },
   );
 });
 
@@ -102,7 +102,7 @@ it('a text of CSV looks in a workbook as it did', async () => {
         expect(Number(digits).toFixed(style === LONG_STYLE ? 0 : style - 1)).toBe(given);
       }
     }),
-    { seed, numRuns: 400 },
+    { seed, numRuns: 150 },
   );
 });
 

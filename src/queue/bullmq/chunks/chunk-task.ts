@@ -63,7 +63,7 @@ export interface ChunkTaskOptions {
   readonly now: () => number;
 }
 
-/** After so many lost workers a chunk counts as poison: it may be what kills them. */
+/** After so many lost workers a chunk is poison: it may be what kills them. */
 const MOST_LOST_WORKERS = 3;
 
 /**
@@ -75,16 +75,16 @@ const MOST_LOST_WORKERS = 3;
  *          ├─ no longer awaited ──────────────────────────► dropped
  *          ├─ for another API ─┬─ which has a worker ─────► left to it
  *          │                   └─ which has none ─────────► its lookups fail
- *          ├─ has lost three workers ─┬─ of many lookups ─► cut into suspects, chunks of one lookup
- *          │                          └─ a suspect ───────► its lookup fails
- *          ├─ a suspect, beside another one ──────────────► delayed for a second
+ *          ├─ has lost three workers ─┬─ for the first time ► cut into poison chunks, of one lookup each
+ *          │                          └─ a poison chunk ──► its lookup fails
+ *          ├─ a poison chunk, beside another one ─────────► delayed for a second
  *          └─ else: looked up, outcomes reported as they come
  *                 ├─ all have an outcome ─────────────────► finished
  *                 ├─ some were not begun ─────────────────► those return as a chunk of their own
  *                 ├─ some are pending, and of no run ─────► those return as a chunk that is due later
  *                 └─ the lease ran out ───────────────────► left to the worker that has it now
  *
- * Of the suspects only one is looked up at a time: a worker that is lost then speaks against that one.
+ * Of poison chunks only one is looked up at a time: a worker that is lost then speaks against that one.
  */
 export function createChunkTask(options: ChunkTaskOptions): ChunkTask {
   const {
@@ -98,7 +98,7 @@ export function createChunkTask(options: ChunkTaskOptions): ChunkTask {
     recipients,
   } = options;
   const { streams, returns, paused, isStopping, onLeft, onNotice, now, maxPendingMs = 0 } = options;
-  let hasSuspect = false;
+  let hasPoison = false;
 
   async function run(taken: TakenJob): Promise<void> {
     const runId = findRunId(replyToOf(taken.job.data) ?? '');
@@ -153,7 +153,7 @@ export function createChunkTask(options: ChunkTaskOptions): ChunkTask {
       return await fail('worker_has_other_api');
     }
     if (job.stalledCounter >= MOST_LOST_WORKERS && left.size > 0) {
-      if (data.suspect === true && left.size === 1) {
+      if (data.poison === true && left.size === 1) {
         onNotice(`Chunk ${id} has lost every worker that took it, and is given up.`);
         return await fail('worker_lost');
       }
@@ -163,9 +163,9 @@ export function createChunkTask(options: ChunkTaskOptions): ChunkTask {
       await returns.cut(chunk, [...left.values()]);
       return await finish();
     }
-    const isSuspect = data.suspect === true;
-    if (isSuspect && hasSuspect) return await options.delay(taken);
-    hasSuspect ||= isSuspect;
+    const isPoison = data.poison === true;
+    if (isPoison && hasPoison) return await options.delay(taken);
+    hasPoison ||= isPoison;
     try {
       const isWanted = (): boolean => !isStopping() && taken.lease.isOurs() && !isPaused();
       const parked = await lookUp(chunk, { left, known, recipient, lease: taken.lease, isWanted });
@@ -175,7 +175,7 @@ export function createChunkTask(options: ChunkTaskOptions): ChunkTask {
       await returnRest(chunk, { left, known, parked });
       await finish();
     } finally {
-      if (isSuspect) hasSuspect = false;
+      if (isPoison) hasPoison = false;
     }
   }
 

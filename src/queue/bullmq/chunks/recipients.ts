@@ -262,7 +262,7 @@ export function createChunkReturns(client: RedisClient): ChunkReturns {
     cut: (chunk, domains) =>
       replace(
         chunk,
-        domains.map((domain) => ({ ...chunk.data, domains: [domain], suspect: true })),
+        domains.map((domain) => ({ ...chunk.data, domains: [domain], poison: true })),
       ),
     close: () => queue.close(),
   };

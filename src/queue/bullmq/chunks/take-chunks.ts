@@ -70,7 +70,7 @@ const STEPPED_BACK_MS = 250;
  * A worker that took a chunk for another API rests this long, which leaves the next chunk to
  * others.
  */
-const REST_MS = 1_000;
+const BACK_OFF_MS = 1_000;
 /**
  * How long a chunk is delayed. In this time a run that is paused or stopping takes it off the queue, and a
  * lost run does not.
@@ -136,8 +136,8 @@ export function takeChunks(options: TakeChunksOptions): ChunkTaker {
   const open = new Set<Promise<void>>();
   let left = 0;
   let isStopping = false;
-  let isResting = false;
-  let resting: NodeJS.Timeout | undefined;
+  let isBackingOff = false;
+  let backingOff: NodeJS.Timeout | undefined;
   let wake = (): void => {};
   let pauseReportedAtMs = 0;
 
@@ -153,7 +153,7 @@ export function takeChunks(options: TakeChunksOptions): ChunkTaker {
     },
     mayRefuse: (chunk, api) => otherApis.mayRefuse(chunk, api),
     returnJob: async ({ job, token }) => {
-      rest();
+      backOff();
       await job.moveToWait(token);
       const isFed =
         wanted() <= 0 || (await ownChunks.bringBefore(job.priority, wanted()).catch(() => false));
@@ -178,15 +178,15 @@ export function takeChunks(options: TakeChunksOptions): ChunkTaker {
     if (!isKnown) pauseReportedAtMs = Date.now();
   }
 
-  function rest(): void {
-    isResting = true;
-    clearTimeout(resting);
-    resting = setTimeout(resume, REST_MS).unref();
+  function backOff(): void {
+    isBackingOff = true;
+    clearTimeout(backingOff);
+    backingOff = setTimeout(resume, BACK_OFF_MS).unref();
   }
 
   function resume(): void {
-    clearTimeout(resting);
-    isResting = false;
+    clearTimeout(backingOff);
+    isBackingOff = false;
     wake();
   }
 
@@ -196,7 +196,7 @@ export function takeChunks(options: TakeChunksOptions): ChunkTaker {
   }
 
   function isHungry(): boolean {
-    return wanted() > 0 && open.size < MOST_CHUNKS_PER_CALL * concurrency && !isResting;
+    return wanted() > 0 && open.size < MOST_CHUNKS_PER_CALL * concurrency && !isBackingOff;
   }
 
   async function fetch(): Promise<void> {

@@ -208,7 +208,7 @@ export function createWatchdog(options: WatchdogOptions): Watchdog {
    * is no loss, nor what is in a chunk that is noted at the end.
    */
   async function look(): Promise<void> {
-    const suspects = [...outstanding].filter((domain) => !isHeld(domain));
+    const awaited = [...outstanding].filter((domain) => !isHeld(domain));
     const carried = new Set<string>();
     const gone: string[] = [];
     for (const [id, domains] of await ledger.read()) {
@@ -225,7 +225,7 @@ export function createWatchdog(options: WatchdogOptions): Watchdog {
     }
     const isLost = (domain: string): boolean =>
       outstanding.has(domain) && !isHeld(domain) && !carried.has(domain);
-    const lost = suspects.filter(isLost);
+    const lost = awaited.filter(isLost);
     if (lost.length === 0) return;
     if (signal.aborted) return drop(lost);
     // A run that was paused meanwhile has taken chunks off the queue, and gives them out again itself.

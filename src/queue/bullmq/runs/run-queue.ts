@@ -72,7 +72,7 @@ export interface RunQueue extends LookupQueue {
 }
 
 /** How often, after a stop, lookups that workers returned are returned to the run. */
-const WITHDRAW_MS = 500;
+const DROP_MS = 500;
 /** A Redis that cannot be reached must not hold up the end of a run for longer. */
 const CLOSE_MS = 5_000;
 
@@ -191,7 +191,7 @@ export async function openRunQueue(options: RunQueueOptions): Promise<RunQueue> 
       await until(() => isDone() || signal.aborted);
       if (!signal.aborted) return;
       await working;
-      const ticker = setInterval(change.notify, WITHDRAW_MS);
+      const ticker = setInterval(change.notify, DROP_MS);
       try {
         while (!isDone()) {
           // Redis may accept next time what it refuses now.

@@ -8,7 +8,7 @@ import { openFolder } from '../integration/support/folder.ts';
 import { rowsOf } from '../integration/support/tables.ts';
 import { type SeededRandom, seededRandom } from '../support/random.ts';
 
-const NIGHTS = 30;
+const NIGHTS = 15;
 const DAY_MS = 24 * 60 * 60_000;
 /** Each night begins a little later, so that what is due after five days is due in the fifth night. */
 const LATER_MS = 60_000;
@@ -18,16 +18,16 @@ const FLAGS = [
   '--fresh 5d --fresh-not-found 3d --fresh-jitter 0',
   '--max-outage 500ms --retries 1 --concurrency 4 --progress none',
 ].flatMap((flags) => flags.split(' '));
-const OUTAGE_NIGHT = 7;
-const QUOTA_NIGHT = 12;
-const CRASH_NIGHT = 17;
-const OVERLAP_NIGHT = 22;
+const OUTAGE_NIGHT = 4;
+const QUOTA_NIGHT = 6;
+const CRASH_NIGHT = 9;
+const OVERLAP_NIGHT = 12;
 /** Until another run has come. */
 const BUSY = { status: 429, headers: { 'retry-after': '0.2' } };
 
-const random = seededRandom('thirty-nights.test.ts');
+const random = seededRandom('nights.test.ts');
 
-it('thirty nights cost what is due, and tell the CRM all that it has to know', async () => {
+it('fifteen nights cost what is due, and tell the CRM all that it has to know', async () => {
   const crm = createCrm(random);
   const folder = openFolder();
   let trouble: () => SandboxReply | undefined = () => undefined;
