@@ -143,7 +143,7 @@ function onAccepted(state: PaceState, event: PaceEvent, nowMs: number): void {
   noteAcceptedInFlight(state, event);
   if (state.phase === 'starting') speedUp(state, event);
   else if (state.phase === 'published') noteAcceptedAtPublished(state);
-  else climb(state, event);
+  else climb(state);
 }
 
 function noteLatency({ latency }: PaceState, event: PaceEvent, nowMs: number): void {

@@ -21,7 +21,7 @@ const STATES = {
 /** Makes each call when it may start; all are refused, without a time. */
 function refuse(
   state: PaceState,
-  { fromMs, untilMs }: { fromMs: number; untilMs: number },
+  { fromMs, untilMs, sentMs = [] }: { fromMs: number; untilMs: number; sentMs?: number[] },
 ): number {
   let nowMs = fromMs;
   for (;;) {
@@ -29,6 +29,7 @@ function refuse(
     if (next === 'wait_for_answer') throw new Error('Nothing is in flight.');
     if (next.atMs > untilMs) return nowMs;
     book(state, next.atMs);
+    sentMs.push(next.atMs);
     nowMs = next.atMs + 10;
     const call = { sentAtMs: next.atMs, latencyMs: 10, inFlight: 1, random: 0.5 };
     report(state, { kind: 'throttled', ...call }, nowMs);
@@ -49,6 +50,14 @@ describe.each(Object.entries(STATES))('nothing but 429, at %s', (_, create) => {
     const state = create();
     refuse(state, { fromMs: MINUTE_MS, untilMs: 16 * MINUTE_MS });
     expect(lastedMs(state, 16 * MINUTE_MS)).toBeCloseTo(15 * MINUTE_MS, -3);
+  });
+
+  it('is tried ever more seldom, in the end once a minute', () => {
+    const state = create();
+    for (let call = 1; call <= 1_000; call += 1) accept(state, call * 20);
+    const sentMs: number[] = [];
+    refuse(state, { fromMs: 20_000, untilMs: 20 * MINUTE_MS, sentMs });
+    expect(sentMs.filter((atMs) => atMs > 5 * MINUTE_MS).length).toBeLessThan(22);
   });
 
   it('is over with the first accepted call', () => {

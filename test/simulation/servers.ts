@@ -214,19 +214,23 @@ export function leakyBucket(perSecond: number, burst: number): Limit {
 }
 
 /** At most `count` calls at the same time. */
-export function concurrentCalls(count: number, { says = 'nothing' }: SayOptions = {}): Limit {
+export function concurrentCalls(
+  count: ((nowMs: number) => number) | number,
+  { says = 'nothing' }: SayOptions = {},
+): Limit {
+  const countAt = typeof count === 'number' ? () => count : count;
   let calls = 0;
   const refusal = { isAccepted: false, ...(says === 'nothing' ? {} : { retryAfterMs: 1_000 }) };
   return {
-    arrive() {
-      if (calls >= count) return refusal;
+    arrive(nowMs) {
+      if (calls >= countAt(nowMs)) return refusal;
       calls += 1;
       return { isAccepted: true };
     },
     done() {
       calls -= 1;
     },
-    concurrent: count,
+    concurrent: countAt(0),
   };
 }
 

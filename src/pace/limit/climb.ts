@@ -49,13 +49,13 @@ const LEAST_MARGIN_PAST = 0.03;
  *
  * @see {@link https://www.rfc-editor.org/rfc/rfc9438 RFC 9438}
  */
-export function climb(state: PaceState, event: PaceEvent): void {
+export function climb(state: PaceState): void {
   const { estimate, plateau, slots, concurrency, published, latency, ratePerMs } = state;
   // The rate is not tested while callers do not use it, or while the cap on calls in flight keeps
   // them from it.
   if (!slots.areAllTaken) return;
   const mostPerMs = CAP_SLACK * (concurrency.cap / latency.callMs);
-  if (concurrency.cap > 0 && event.inFlight >= concurrency.cap && ratePerMs > mostPerMs) return;
+  if (concurrency.cap > 0 && ratePerMs > mostPerMs) return;
   plateau.accepted += 1;
   const way = plateau.accepted / callsToLimit(state);
   const margin =
@@ -65,11 +65,6 @@ export function climb(state: PaceState, event: PaceEvent): void {
   const fastest = state.ratePerMs * (1 + MOST_GROWTH_PER_ROUND_TRIP / roundTripCalls);
   state.ratePerMs = Math.max(state.ratePerMs, Math.min(target, fastest));
   if (published.ratePerMs > 0) state.ratePerMs = Math.min(state.ratePerMs, published.ratePerMs);
-}
-
-/** Goes straight to the middle of the plateau, because this rate is not the limit. */
-export function jumpToPlateau(state: PaceState): void {
-  state.plateau.accepted = callsToLimit(state);
 }
 
 /**

@@ -1,5 +1,5 @@
 import { FIRST_MARGIN, type PaceEvent, type PaceState } from '../pace-state.ts';
-import { CAP_SLACK, jumpToPlateau } from './climb.ts';
+import { CAP_SLACK } from './climb.ts';
 import { countAcceptedAt, recentRatePerMs, returnToEstimate, shareBelow } from './estimate.ts';
 
 /*
@@ -22,8 +22,6 @@ import { countAcceptedAt, recentRatePerMs, returnToEstimate, shareBelow } from '
  * A throttle is suspicious when more calls were in flight than at this share of all accepted calls.
  */
 const SUSPICIOUS_RANK = 0.975;
-/** Fewer accepted calls than this make that share meaningless. */
-const LEAST_ACCEPTED = 10;
 /** One suspicious throttle may be chance. */
 const SUSPICIONS_NEEDED = 2;
 /**
@@ -114,16 +112,14 @@ function lowerCap({ concurrency, throttle }: PaceState): boolean {
  */
 function suspect(state: PaceState, event: PaceEvent): boolean {
   const { concurrency, throttle } = state;
-  const isSuspicious =
-    concurrency.acceptedInAll >= LEAST_ACCEPTED &&
-    shareBelow(state, event.inFlight) >= SUSPICIOUS_RANK;
+  const isSuspicious = shareBelow(state, event.inFlight) >= SUSPICIOUS_RANK;
   if (!isSuspicious) {
     concurrency.suspicion = Math.min(concurrency.suspicion, 0);
     concurrency.suspectedAt = 0;
     return false;
   }
   concurrency.suspicion += 1;
-  noteSuspect(state, event);
+  concurrency.suspectedAt = Math.min(concurrency.suspectedAt || event.inFlight, event.inFlight);
   if (concurrency.suspicion < SUSPICIONS_NEEDED) return false;
   concurrency.cap = Math.max(1, concurrency.suspectedAt - 1);
   concurrency.suspectedAt = 0;
@@ -154,23 +150,6 @@ function makeRoomForCap(state: PaceState): void {
   estimate.margin = 0;
   returnToEstimate(state);
   estimate.margin = FIRST_MARGIN;
-  jumpToPlateau(state);
-}
-
-/**
- * Notes the fewest calls in flight at a throttle. Throttled calls that are otherwise no news count
- * too.
- */
-export function noteSuspect({ concurrency }: PaceState, event: PaceEvent): void {
-  if (concurrency.suspectedAt === 0 || event.inFlight < concurrency.suspectedAt) {
-    concurrency.suspectedAt = event.inFlight;
-  }
-}
-
-/** Forgets what a throttle suggested about calls in flight. */
-export function clearSuspicion({ concurrency }: PaceState): void {
-  concurrency.suspicion = 0;
-  concurrency.suspectedAt = 0;
 }
 
 /**

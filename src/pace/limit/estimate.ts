@@ -75,19 +75,19 @@ export function estimateLimit(state: PaceState, closed: ClosedLimit): void {
     closed.closedMs >= Math.max(WINDOW_PAUSE_MS, WINDOW_PAUSE_CALLS / throttle.ratePerMs);
   if (isWindow && state.measured.block.accepted < SHORT_EPOCH_CALLS) joinWithLast(state, 'block');
 
-  if (estimate.limitPerMs === 0 || (hasGrown(state) && !isWindow)) {
+  const hasGrown = !isWindow && throttle.ratePerMs > GROWN_FACTOR * estimate.limitPerMs;
+  if (estimate.limitPerMs === 0 || hasGrown) {
     makeFirstEstimate(state, closed, isWindow);
   } else if (throttle.shortInARow > 0 && closed.closedMs * throttle.ratePerMs < 5) stepDown(state);
   else refineEstimate(state, closed, isWindow);
 
   if (isWindow) {
     const { block } = state.measured;
-    const isMostlyClosed = closed.closedMs > 0.15 * (closed.endMs - block.sinceMs);
     // One such pause may be an outage; windows come again.
-    const isAgain = state.measured.lastBlock.accepted > 0;
-    if (isMostlyClosed && isAgain)
+    if (state.measured.lastBlock.accepted > 0) {
       estimate.windowCalls = Math.min(block.accepted, MOST_WINDOW_CALLS);
-    if (isAgain) estimate.confidence = Math.max(1, estimate.confidence);
+      estimate.confidence = Math.max(1, estimate.confidence);
+    }
     startBlock(state, closed.endMs);
   }
   if (published.ratePerMs > 0) {
@@ -96,14 +96,6 @@ export function estimateLimit(state: PaceState, closed: ClosedLimit): void {
   startEpoch(state, closed.endMs);
   state.phase = 'cruising';
   returnToEstimate(state);
-}
-
-/**
- * Whether the limit has grown. With a cap on calls in flight it has not: a growing cap raises the
- * rate itself.
- */
-function hasGrown({ estimate, throttle, concurrency }: PaceState): boolean {
-  return concurrency.cap === 0 && throttle.ratePerMs > GROWN_FACTOR * estimate.limitPerMs;
 }
 
 /** Sets the rate just below the estimated limit. */
@@ -259,8 +251,7 @@ export function countAccepted(
     return;
   }
   marks.push([nowMs, epoch.accepted]);
-  // Every second mark is dropped, so that a long epoch is covered from its beginning.
-  if (marks.length > MOST_MARKS) measured.marks = marks.filter((_, index) => index % 2 === 0);
+  if (marks.length > MOST_MARKS) marks.shift();
 }
 
 /**

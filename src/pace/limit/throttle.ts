@@ -2,13 +2,11 @@ import { closeGate, LONGEST_WAIT_MS, restartSlots, SHORT_RESET_MS, statedWaitMs 
 import { FIRST_MARGIN, type PaceEvent, type PaceState } from '../pace-state.ts';
 import {
   blameConcurrency,
-  clearSuspicion,
   considerCapTrial,
   giveTrialUp,
   judgeCapTrial,
   noteClosed,
   noteHitRate,
-  noteSuspect,
 } from './concurrency-limit.ts';
 import {
   estimateLimit,
@@ -71,7 +69,6 @@ export function onThrottled(state: PaceState, event: PaceEvent, nowMs: number): 
   // Calls that were under way report the same throttle again.
   if (event.sentAtMs <= throttle.cutMs) {
     throttle.calls += 1;
-    if (state.concurrency.suspicion > 0) noteSuspect(state, event);
     if (waitMs !== undefined) closeGateAsStated(state, nowMs, waitMs);
     return;
   }
@@ -116,9 +113,6 @@ export function onUsedUp(state: PaceState, event: PaceEvent, nowMs: number, wait
 /** The limit was closed already, and still is. */
 function testWhileClosed(state: PaceState, event: PaceEvent, stated: Stated): void {
   giveTrialUp(state);
-  // Slow calls still occupy their places in flight. With as many in flight, the test would be
-  // refused again.
-  if (event.inFlight < state.concurrency.suspectedAt) clearSuspicion(state);
   if (state.phase === 'cruising') joinWithLast(state, 'epoch');
   testAgain(state, event, stated);
 }
@@ -178,7 +172,7 @@ export function onAcceptedAgain(state: PaceState, event: PaceEvent): void {
     state.phase === 'told'
       ? Math.min(1_000, throttle.pauseMs) // servers state whole seconds
       : Math.max(0, endMs - throttle.cutMs); // since the test before
-  if (state.phase === 'testing') throttle.closedMs = closedMs;
+  throttle.closedMs = closedMs;
   noteClosed(state, closedMs);
   throttle.gapMs = gapBefore(state, event.sentAtMs - uncertainMs / 2);
   throttle.failedTests = 0;

@@ -68,7 +68,7 @@ export function readSharedPace(
   json: string | undefined,
   { nowMs, rate, startRate }: ReadOptions,
 ): SharedPace {
-  const shared = json === undefined ? undefined : parse(json);
+  const shared = parse(json ?? '');
   if (!shared) {
     const isDocumented = rate === undefined && startRate !== undefined;
     return {

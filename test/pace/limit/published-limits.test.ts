@@ -214,22 +214,77 @@ describe('a limit that is used up, as good answers say', () => {
     },
   );
 
-  it('costs one refused call to be believed, and not one for each reset', () => {
-    const { isComplete, accepted, throttled, elapsedMs } = simulate(
-      { limit: honest(100, 60_000), calls: 1_000, seed: 3, serviceMs: 100 },
+  it.each([
+    ['not one for each reset', 100, 60_000, 1_000, 1],
+    ['one more where each reset is of one call', 1, 10_000, 100, 2],
+  ])('costs one refused call to be believed, %s', (_, count, perMs, calls, refused) => {
+    const { throttledAtMs, elapsedMs } = simulate(
+      { limit: honest(count, perMs), calls, seed: 3, serviceMs: 100 },
       oneProcess(1),
     );
-    expect(isComplete).toBe(true);
-    expect((throttled * accepted) / (1 - throttled)).toBeCloseTo(1);
-    expect(elapsedMs).toBeLessThan(660_000);
+    expect(throttledAtMs).toHaveLength(refused);
+    expect(elapsedMs).toBeLessThan(1.1 * (calls / count) * perMs);
   });
 
-  it('is tried with one call at a time', () => {
+  it('is tried although a call was refused before, if that said that some are left', () => {
     const state = createPaceState({ rate: RATE }, 0);
-    end(state, 'accepted', 10, NOTHING_LEFT);
+    end(state, 'throttled', 10, { limits: { remaining: 5, resetMs: DAY_MS } });
+    end(state, 'accepted', 1_000, { limits: { remaining: 0, resetMs: 300_000 } });
+    expect(openAtMs(state, 1_010)).toBe(2_000);
+  });
+
+  it.each<[string, number, boolean, PaceEvent['kind']?]>([
+    ['while it is under way', 1_100, true],
+    ['once it is lost', 16_010, false],
+    ['once it has failed', 1_100, false, 'failed'],
+    ['once it was given up', 1_100, false, 'abandoned'],
+    ['once it was refused', 400_000, false, 'throttled'],
+  ])('is tried with one call at a time: %s', (_, nowMs, isWaited, came) => {
+    const state = createPaceState({ rate: RATE }, 0);
+    end(state, 'accepted', 10, { limits: { remaining: 0, resetMs: 300_000 } });
     expect(openAtMs(state, 20)).toBe(1_010);
     book(state, 1_010);
-    expect(nextStart(state, { nowMs: 1_100, inFlight: 1 })).toBe('wait_for_answer');
+    if (came) report(state, { ...SAID, kind: came, sentAtMs: 1_010 }, 1_050);
+    const isWaiting = nextStart(state, { nowMs, inFlight: 1 }) === 'wait_for_answer';
+    expect(isWaiting).toBe(isWaited);
+  });
+
+  it('is tried when it was said first, whatever calls that were under way say since', () => {
+    const state = createPaceState({}, 0);
+    end(state, 'accepted', 100, NOTHING_LEFT);
+    report(state, { ...SAID, kind: 'accepted', sentAtMs: 95, ...NOTHING_LEFT }, 600);
+    expect(openAtMs(state, 700)).toBe(1_100);
+  });
+
+  it('is tried again, though it was true before, where the reset is further away than we wait', () => {
+    const state = createPaceState({ rate: RATE }, 0);
+    end(state, 'accepted', 10, { limits: { remaining: 0, resetMs: 300_000 } });
+    end(state, 'throttled', 1_020);
+    end(state, 'accepted', 300_030, NOTHING_LEFT);
+    expect(openAtMs(state, 300_040)).toBe(301_030);
+  });
+
+  it.each<[string, number, number]>([
+    ['calls were left between', 5, 10_000],
+    ['none was left between', 0, 1_000],
+  ])('is doubted where each reset is near, and not where %s', (_, remaining, waitMs) => {
+    const state = createPaceState({ rate: RATE }, 0);
+    let nowMs = 10;
+    for (let reset = 0; reset < 3; reset += 1) {
+      end(state, 'accepted', nowMs, { limits: { remaining: 0, resetMs: 10_000 } });
+      if (reset === 1) end(state, 'accepted', nowMs + 10_015, { limits: { remaining } });
+      nowMs += 10_020;
+    }
+    expect(openAtMs(state, nowMs - 10_000)).toBe(nowMs - 10_020 + waitMs);
+  });
+
+  it('is not disproved by a call that is accepted just before the reset', () => {
+    const state = createPaceState({}, 0);
+    for (const fromMs of [0, 30_000, 60_000, 90_000]) {
+      end(state, 'accepted', fromMs, { limits: { remaining: 0, resetMs: 20_000 } });
+      end(state, 'accepted', fromMs + 19_000);
+    }
+    expect(describePace(state, 120_000).ignoresUsedUp).toBeUndefined();
   });
 
   it('is waited for as said when the trial is refused', () => {

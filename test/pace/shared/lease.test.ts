@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { createPaceState } from '../../../src/pace/pacer.ts';
-import { type Lease, takeLease } from '../../../src/pace/shared/lease.ts';
+import { createPaceState, type PaceEvent } from '../../../src/pace/pacer.ts';
+import { LEASE_MS, type Lease, takeLease } from '../../../src/pace/shared/lease.ts';
 import {
   readSharedPace,
   type SharedPace,
@@ -91,6 +91,32 @@ describe('a lease', () => {
     expect(come(shared, START.nowMs + 4_900, { worker: 'b' }).startsMs).not.toEqual([]);
   });
 
+  it('is longer, and is renewed less often, where there are many workers', () => {
+    const shared = fresh();
+    const leases = Array.from({ length: 64 }, (_, at) =>
+      come(shared, START.nowMs, { worker: `w${at}` }),
+    );
+    expect(leases.at(0)?.untilMs).toBe(START.nowMs + LEASE_MS);
+    expect(leases.at(-1)?.untilMs).toBe(START.nowMs + 2 * LEASE_MS);
+  });
+
+  it.each<[string, Partial<PaceEvent>]>([
+    ['a limit that was reached', { kind: 'throttled' }],
+    [
+      'a limit that is used up, as is said',
+      { kind: 'accepted', limits: { remaining: 0, resetMs: 300_000 } },
+    ],
+  ])('lets one call of one worker try %s, if a caller waits for it', (_, told) => {
+    const shared = fresh();
+    come(shared, START.nowMs, { worker: 'b' });
+    const atMs = START.nowMs + 50;
+    come(shared, atMs, { events: [{ ...throttled(atMs), ...told }] });
+    const nowMs = START.nowMs + 1_100;
+    expect(come(shared, nowMs, { waiting: 0 }).startsMs).toEqual([]);
+    expect(come(shared, nowMs, { worker: 'b', waiting: 5 }).startsMs).toHaveLength(1);
+    expect(come(shared, nowMs + 20, { waiting: 5 }).startsMs).toEqual([]);
+  });
+
   it('obeys a wait that is told just after the clock was set back', () => {
     const shared = fresh();
     come(shared, START.nowMs + 60_000);
@@ -104,6 +130,8 @@ describe('a lease', () => {
     const first = come(shared, START.nowMs);
     const second = come(shared, START.nowMs + 10, { worker: 'b' });
     expect(first.permits + second.permits).toBeLessThanOrEqual(first.mostInFlight);
+    expect(first.isPermitBound).toBe(true);
+    expect(come(shared, START.nowMs + 20, { callers: 3, waiting: 3 }).isPermitBound).toBe(false);
   });
 
   it('gives no more start times than calls in flight can use, and so leaves some to others', () => {
@@ -140,12 +168,16 @@ describe('a lease', () => {
     expect(pace.ratePerMs).toBeGreaterThan(0.045);
   });
 
-  it.each(['nonsense', '{}', '{"v":99}', 'null', '{"v":1}'])(
-    'begins anew at a state such as %s',
-    (json) => {
-      expect(readSharedPace(json, START)).toEqual(fresh());
-    },
-  );
+  it.each([
+    'nonsense',
+    'null',
+    '{"v":1,"pace":{},"outage":{},"workers":{}}',
+    '{"v":2,"outage":{},"workers":{}}',
+    '{"v":2,"pace":{},"workers":{}}',
+    '{"v":2,"pace":{},"outage":{}}',
+  ])('begins anew at a state such as %s', (json) => {
+    expect(readSharedPace(json, START)).toEqual(fresh());
+  });
 
   it('of a worker that was killed is void, though the clock was set back since', () => {
     const shared = fresh();
@@ -285,6 +317,33 @@ describe('workers whose calls fail', () => {
     }));
     return come(shared, atMs, { worker, verdicts });
   }
+
+  it.each<
+    [string, { well?: number; failing?: number; agoMs?: number; own?: [number, number] }, boolean]
+  >([
+    ['those of another go well', { well: 1 }, true],
+    ['there is no other', {}, false],
+    ['those of the other fail, too', { failing: 1 }, false],
+    ['as many workers fail as do well', { well: 2, failing: 1 }, true],
+    ['those of another went well long ago', { well: 1, agoMs: 6_000 }, false],
+    ['they were few', { well: 1, own: [3, 3] }, false],
+    ['most of them do not', { well: 1, own: [12, 4] }, false],
+  ])(
+    'make none for now, or go on: %s',
+    (_, { well = 0, failing = 0, agoMs = 10, own = [8, 8] }, isHeld) => {
+      const shared = fresh();
+      const atMs = START.nowMs + 10_000;
+      for (let at = 0; at < well; at += 1) report(shared, `well${at}`, atMs - agoMs, false);
+      for (let at = 0; at < failing; at += 1) report(shared, `failing${at}`, atMs - agoMs, true);
+      const [count, failures] = own;
+      const verdicts = [
+        ...calls(failures, atMs + 500, true),
+        ...calls(count - failures, atMs + 500, false),
+      ];
+      expect(come(shared, atMs + 20, { verdicts }).mostInFlight === 0).toBe(isHeld);
+      expect(shared.outage.phase).toBe('closed');
+    },
+  );
 
   it('make no calls at first, and step back when those of others still go well', () => {
     const shared = fresh();
