@@ -276,7 +276,6 @@ export function permitsFor(
   const others = Object.entries(workers).filter(([other]) => other !== name);
   const free = Math.max(0, most - others.reduce((sum, [, other]) => sum + heldBy(other), 0));
   const wishes = Math.min(free, mine.wanted);
-  if (wishes === 0) return 0;
   const wishing = Object.keys(workers).filter((each) => (workers[each]?.wanted ?? 0) > 0);
   const shareOf = shares(wishing.sort(), { most, nowMs });
   const isAnyShort = others.some(

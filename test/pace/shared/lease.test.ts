@@ -149,6 +149,25 @@ describe('a lease', () => {
     expect(come(shared, START.nowMs + 190, other).startsMs).not.toEqual([]);
   });
 
+  it('bounds no number of calls in flight where the API does not', () => {
+    const shared = fresh();
+    shared.pace.phase = 'cruising';
+    expect(come(shared, START.nowMs).permits).toBe(Number.POSITIVE_INFINITY);
+  });
+
+  it('says how many calls others have in flight, and whether it is the rate that allows no more', () => {
+    const shared = fresh();
+    shared.pace.phase = 'cruising';
+    shared.pace.ratePerMs = 0.01;
+    come(shared, START.nowMs, { sentAtMs: [START.nowMs - 2, START.nowMs - 1] });
+    const lease = come(shared, START.nowMs + 1, { worker: 'b', sentAtMs: [START.nowMs] });
+    expect(lease).toMatchObject({ elsewhere: 2, isRateBound: true });
+    const fixed = readSharedPace(undefined, { ...START, rate: { count: 10, perMs: 1_000 } });
+    expect(come(fixed, START.nowMs).isRateBound).toBe(true);
+    const few = { waiting: 1, isBusy: false };
+    expect(come(fixed, START.nowMs + 1_000, few).isRateBound).toBe(false);
+  });
+
   it('forgets a worker that leaves, and one that was not heard of for long', () => {
     const shared = fresh();
     come(shared, START.nowMs, { worker: 'b' });
@@ -230,6 +249,15 @@ describe('an outage that workers see together', () => {
     const second = come(shared, dueMs + 1, { worker: 'b' });
     expect(first.startsMs.length + second.startsMs.length).toBe(1);
     expect(first.permits).toBe(1);
+    expect([first.isRateBound, second.isRateBound]).toEqual([true, true]);
+  });
+
+  it('is probed when it is time, though a worker leaves before', () => {
+    const shared = fresh();
+    const nowMs = START.nowMs + 2_000;
+    come(shared, nowMs, { verdicts: calls(24, nowMs, true) });
+    come(shared, nowMs + 1_000, { worker: 'b', isLeaving: true });
+    expect(come(shared, nowMs + 1_010).startsMs).toEqual([]);
   });
 
   it('is probed at once by whoever comes when all others have gone', () => {
@@ -325,6 +353,7 @@ describe('workers whose calls fail', () => {
     ['there is no other', {}, false],
     ['those of the other fail, too', { failing: 1 }, false],
     ['as many workers fail as do well', { well: 2, failing: 1 }, true],
+    ['those of another went well by a clock that is ahead', { well: 1, agoMs: -6_000 }, false],
     ['those of another went well long ago', { well: 1, agoMs: 6_000 }, false],
     ['they were few', { well: 1, own: [3, 3] }, false],
     ['most of them do not', { well: 1, own: [12, 4] }, false],
@@ -344,6 +373,19 @@ describe('workers whose calls fail', () => {
       expect(shared.outage.phase).toBe('closed');
     },
   );
+
+  it('go on when their own calls are old, and count none of these with new ones', () => {
+    const shared = fresh();
+    const atMs = START.nowMs + 10_000;
+    report(shared, 'well', atMs, false);
+    expect(report(shared, 'old', atMs, true).mostInFlight).toBe(0);
+    come(shared, atMs, { worker: 'few', verdicts: calls(3, atMs + 500, true) });
+    const laterMs = atMs + 6_000;
+    report(shared, 'well', laterMs, false);
+    expect(come(shared, laterMs, { worker: 'old' }).mostInFlight).toBeGreaterThan(0);
+    const few = { worker: 'few', verdicts: calls(3, laterMs + 500, true) };
+    expect(come(shared, laterMs, few).mostInFlight).toBeGreaterThan(0);
+  });
 
   it('make no calls at first, and step back when those of others still go well', () => {
     const shared = fresh();

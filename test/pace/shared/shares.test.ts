@@ -52,6 +52,38 @@ describe('permits', () => {
     expect([workers.a.permits, workers.b.permits]).toEqual([5, 5]);
   });
 
+  it('are shared by those that want some', () => {
+    const workers = {
+      a: share({ permits: 12, inFlight: 12 }),
+      b: share({}),
+      c: share({ wanted: 0 }),
+    };
+    expect(permitsFor('a', workers, { most: 12, nowMs: 0 })).toBe(6);
+  });
+
+  it('stay with whoever has them while nobody is short of any', () => {
+    const workers = {
+      a: share({ permits: 10, inFlight: 10 }),
+      b: share({ wanted: 2, permits: 2, inFlight: 2 }),
+    };
+    expect(permitsFor('a', workers, { most: 12, nowMs: 0 })).toBe(10);
+  });
+
+  it('are held for what began, or is about to, without one', () => {
+    const workers = { a: share({}), b: share({ permits: null, inFlight: 3, starts: 2 }) };
+    expect(permitsFor('a', workers, { most: 10, nowMs: 0 })).toBe(5);
+  });
+
+  it('are all given in each turn, whoever came first', () => {
+    const names = ['a', 'b', 'c'];
+    const given = (order: readonly string[]): (number | null)[] => {
+      const workers = Object.fromEntries(order.map((name) => [name, share({})]));
+      return names.map((name) => permitsFor(name, workers, { most: 2, nowMs: 0 }));
+    };
+    expect(given(names).toSorted()).toEqual([0, 1, 1]);
+    expect(given(['c', 'a', 'b'])).toEqual(given(names));
+  });
+
   it('go round when there are fewer than workers', () => {
     const names = ['a', 'b', 'c', 'd'];
     const workers = Object.fromEntries(names.map((name) => [name, share({})]));
