@@ -276,7 +276,7 @@ export function permitsFor(
   const others = Object.entries(workers).filter(([other]) => other !== name);
   const free = Math.max(0, most - others.reduce((sum, [, other]) => sum + heldBy(other), 0));
   const wishes = Math.min(free, mine.wanted);
-  const wishing = Object.keys(workers).filter((each) => (workers[each]?.wanted ?? 0) > 0);
+  const wishing = Object.entries(workers).flatMap(([each, { wanted }]) => (wanted > 0 ? each : []));
   const shareOf = shares(wishing.sort(), { most, nowMs });
   const isAnyShort = others.some(
     ([other, share]) => heldBy(share) < Math.min(share.wanted, shareOf(other)),

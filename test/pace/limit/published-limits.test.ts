@@ -35,6 +35,22 @@ function ratePerSecond(state: PaceState): number {
 }
 
 describe('a quota that is published', () => {
+  it.each<NonNullable<PaceEvent['limits']>>([
+    { concurrent: 0 },
+    { concurrent: Number.NaN },
+    { quota: { count: 0, perMs: 1_000 } },
+    { quota: { count: 50, perMs: 0 } },
+    { remaining: 1, resetMs: 1_000 },
+  ])('is none where it says %j', (limits) => {
+    const after = (said: PaceEvent['limits']): PaceState => {
+      const state = createPaceState({}, 0);
+      const event = { sentAtMs: 0, latencyMs: 10, inFlight: 1, random: 0.5 };
+      report(state, { kind: 'throttled', ...event, limits: said }, 10);
+      return state;
+    };
+    expect(after(limits)).toEqual(after(undefined));
+  });
+
   it('is used up to a call or so', () => {
     const state = createPaceState({}, 0);
     accept(state, 1, 20);

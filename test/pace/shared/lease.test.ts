@@ -168,6 +168,28 @@ describe('a lease', () => {
     expect(come(fixed, START.nowMs + 1_000, few).isRateBound).toBe(false);
   });
 
+  it('has a start for each caller that waits and may go, however long calls take', () => {
+    const shared = fresh();
+    Object.assign(shared.pace, { phase: 'cruising', ratePerMs: 1 });
+    shared.pace.latency.callMs = 10_000;
+    expect(come(shared, START.nowMs, { waiting: 5 }).startsMs).toHaveLength(6); // one may come free
+    shared.pace.concurrency.cap = 8;
+    const sentAtMs = Array.from({ length: 6 }, () => START.nowMs);
+    expect(come(shared, START.nowMs + 10, { sentAtMs }).startsMs).toHaveLength(3);
+  });
+
+  it('lets a rate grow only if all starts are used', () => {
+    const grown = (hasUsedAll: boolean): number => {
+      const shared = fresh();
+      for (let atMs = START.nowMs; atMs < START.nowMs + 2_000; atMs += 100) {
+        const called = { ...throttled(atMs), kind: 'accepted' } as const;
+        come(shared, atMs, { events: [called, called, called], hasUsedAll });
+      }
+      return shared.pace.ratePerMs;
+    };
+    expect(grown(true)).toBeGreaterThan(grown(false));
+  });
+
   it('forgets a worker that leaves, and one that was not heard of for long', () => {
     const shared = fresh();
     come(shared, START.nowMs, { worker: 'b' });
@@ -217,7 +239,7 @@ describe('an outage that workers see together', () => {
     expect(shared.outage.phase).toBe('closed');
     come(shared, nowMs + 10, { worker: 'b', verdicts: calls(12, nowMs, true) });
     expect(shared.outage.phase).toBe('open');
-    expect(come(shared, nowMs + 20).startsMs).toEqual([]);
+    expect(come(shared, nowMs + 20)).toMatchObject({ startsMs: [], permits: 0 });
     expect(come(shared, nowMs + 30, { worker: 'b', startsMs: [nowMs + 40] }).startsMs).toEqual([]);
   });
 
@@ -250,6 +272,8 @@ describe('an outage that workers see together', () => {
     expect(first.startsMs.length + second.startsMs.length).toBe(1);
     expect(first.permits).toBe(1);
     expect([first.isRateBound, second.isRateBound]).toEqual([true, true]);
+    const other = { ...throttled(dueMs + 20), kind: 'accepted' } as const;
+    expect(come(shared, dueMs + 25, { worker: 'b', events: [other] }).startsMs).toEqual([]);
   });
 
   it('is probed when it is time, though a worker leaves before', () => {
@@ -400,7 +424,7 @@ describe('workers whose calls fail', () => {
       leases.push(come(shared, atMs, { worker: 'a' }));
       expect(shared.outage.phase).toBe('closed');
     }
-    expect(leases.some(({ failsAlone }) => failsAlone)).toBe(true);
+    expect(leases.findIndex(({ failsAlone }) => failsAlone)).toBe(8); // after a second and a half
     expect(leases.every(({ startsMs }) => startsMs.length === 0)).toBe(true);
   });
 

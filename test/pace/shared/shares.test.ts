@@ -70,8 +70,8 @@ describe('permits', () => {
   });
 
   it('are held for what began, or is about to, without one', () => {
-    const workers = { a: share({}), b: share({ permits: null, inFlight: 3, starts: 2 }) };
-    expect(permitsFor('a', workers, { most: 10, nowMs: 0 })).toBe(5);
+    const workers = { a: share({}), b: share({ permits: null, inFlight: 7, starts: 2 }) };
+    expect(permitsFor('a', workers, { most: 10, nowMs: 0 })).toBe(1);
   });
 
   it('are all given in each turn, whoever came first', () => {
