@@ -52,7 +52,7 @@ async function runSchedule(
 ): Promise<number> {
   if (list) return await showSchedules(options, json);
   if (run !== undefined) return await runNow(run, options);
-  if (options.files.length > 0) return await createScheduler(options, logFlags, context);
+  if (options.files.length > 0) return await keepSchedules(options, logFlags, context);
   throw new BrandfillError(
     'INVALID_SETTING',
     'Cannot schedule without job files: name them, such as jobs/*.yaml, or give --list.',
@@ -75,7 +75,7 @@ async function runNow(job: string, options: ListSchedulesOptions): Promise<numbe
   return EXIT.ok;
 }
 
-async function createScheduler(
+async function keepSchedules(
   options: ScheduleOptions,
   logFlags: LogFlags,
   context: CliContext,

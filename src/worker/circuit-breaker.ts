@@ -181,8 +181,16 @@ export function createCircuitBreaker(options: CircuitBreakerOptions): OwnCircuit
     } else if (!isFailure && most < callers) allowMore();
     const { retryAfterMs, sentAtMs } = verdict;
     const nowMs = clock.nowMs();
-    const call = { isFailure, isRefused, retryAfterMs, isUnreached, isOfMachine, sentAtMs, nowMs };
-    onCallEnd(state, { ...call, callers });
+    onCallEnd(state, {
+      isFailure,
+      isRefused,
+      retryAfterMs,
+      isUnreached,
+      isOfMachine,
+      callers,
+      sentAtMs,
+      nowMs,
+    });
     if (!wasLimit && state.limitBy503.isLimit) onLimitBy503?.();
     if (wasShut && isShut()) stopIfTooLong();
   }

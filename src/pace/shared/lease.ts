@@ -120,13 +120,8 @@ function learn(shared: SharedPace, news: WorkerNews, nowMs: number): WorkerHealt
     report(pace, event, Math.min(nowMs, event.endedAtMs));
     if (event.kind === 'abandoned') onCallAbandoned(outage, event.sentAtMs);
   }
-  const others = Object.entries(workers).filter(([name]) => name !== news.worker);
-  const callers =
-    news.callers +
-    sum(
-      others.map(([, share]) => share),
-      'callers',
-    );
+  const before = workers[news.worker]?.callers ?? 0;
+  const callers = sum(Object.values(workers), 'callers') - before + news.callers;
   for (const { endedAtMs, ...verdict } of news.verdicts) {
     const atMs = Math.min(nowMs, endedAtMs);
     noteHealth(health, verdict.isFailure, atMs);

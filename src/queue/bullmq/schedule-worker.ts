@@ -164,8 +164,9 @@ const HEARTBEAT_MS = 5_000;
 const GROUPS = `${PREFIX}:schedules`;
 
 /**
- * Tells that a process with schedules is there, and its group with the folder of the files. Resolves when both can be seen.
- * Both announcements are repeated, so that a Redis that has lost everything gets them again.
+ * Tells that a process with schedules is there, and its group with the folder of the files. Resolves
+ * when both can be seen. Both announcements are repeated, so that a Redis that has lost everything
+ * gets them again.
  *
  * @param onClock called each time with how far this machine's clock is ahead of that of Redis, in
  *   milliseconds

@@ -118,13 +118,13 @@ export function findSharedPage(
 let links: EntriesByDomain | undefined;
 let pages: EntriesByDomain | undefined;
 
-/** As they are written above, by registrable domain. */
-type EntriesByDomain = ReadonlyMap<string, readonly string[]>;
+/** By registrable domain. */
+type EntriesByDomain = ReadonlyMap<string, readonly Entry[]>;
 
 function byDomain(entries: string): EntriesByDomain {
-  const found = new Map<string, string[]>();
-  for (const entry of entries.split(' ')) {
-    const domain = getDomain(readEntry(entry).name, ENTRY_DOMAIN) ?? '';
+  const found = new Map<string, Entry[]>();
+  for (const entry of entries.split(' ').map(readEntry)) {
+    const domain = getDomain(entry.name, ENTRY_DOMAIN) ?? '';
     found.set(domain, [...(found.get(domain) ?? []), entry]);
   }
   return found;
@@ -156,11 +156,11 @@ function findEntry(
 ): Entry | undefined {
   const name = registered.slice(0, registered.indexOf('.'));
   for (const domain of [registered, `${name}.*`]) {
-    for (const text of entries.get(domain) ?? []) {
-      const entry = readEntry(text);
-      const written = host.slice(0, -registered.length) + domain;
-      if (isAt(entry, written) && isBehind(entry.path, behind)) return entry;
-    }
+    const written = host.slice(0, -registered.length) + domain;
+    const found = entries
+      .get(domain)
+      ?.find((entry) => isAt(entry, written) && isBehind(entry.path, behind));
+    if (found) return found;
   }
   return undefined;
 }
