@@ -11,7 +11,8 @@ const random = seededRandom('queue-sick-worker.test.ts');
 const PACE = ['--rate', '70/s'];
 
 it('a worker whose machine cannot make calls steps back alone, says why, and comes back', async () => {
-  // Slow until it has stepped back: on a busy machine the others may be done before.
+  // Slow until it has come back: on a busy machine the others may be done before, and it needs a
+  // lookup to find out with.
   let isSlow = true;
   const fleet = await openFleet({
     random,
@@ -29,7 +30,6 @@ it('a worker whose machine cannot make calls steps back alone, says why, and com
   const run = await fleet.enrich('--workers', '0');
   const why = async (): Promise<string> => (await status.ready()).reasons.join();
   await expect.poll(why).toContain('This machine has not been able to make');
-  isSlow = false;
   expect(await sick.shows('No call gets through the proxy')).toContain('(proxy_502)');
   const troubles = async (): Promise<readonly string[]> =>
     (await readWorkers(fleet.redis.client)).workers.flatMap(({ trouble = [] }) => trouble);
@@ -43,6 +43,7 @@ it('a worker whose machine cannot make calls steps back alone, says why, and com
   const askedBefore = proxy.asked.length;
   proxy.reply = through;
   while ((await status.ready()).status !== 200) await delay(50);
+  isSlow = false;
   expect(proxy.asked.length).toBeGreaterThan(askedBefore);
   await fleet.expectWhole(await run.ended);
   expect(fleet.excessCalls()).toBe(0);
