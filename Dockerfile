@@ -2,15 +2,10 @@ FROM node:24-bookworm-slim AS build
 WORKDIR /app
 COPY package.json package-lock.json tsconfig.json rolldown.config.ts ./
 COPY src ./src
-# Any value: with what OpenTelemetry traces need (docs/operations.md), in the versions of package.json.
-ARG TRACES=
 # Of no use in the image: addons for another C library or for one version of Node.js only (node.napi
 # fits all), types and source maps, sources in TypeScript and C, a package's test data, and a compiler,
 # which a package would take for types if it is there.
 RUN npm ci \
-  && if [ -n "$TRACES" ]; then npm install --save-prod --ignore-scripts bullmq-otel@2.0.1 \
-    @opentelemetry/api@1.9.1 @opentelemetry/sdk-trace-node@2.12.0 @opentelemetry/resources@2.12.0 \
-    @opentelemetry/exporter-trace-otlp-proto@0.223.1; fi \
   && npm prune --omit=dev \
   && find node_modules -type f -regextype egrep \
     -regex '.*(\.musl\.node|\.abi[0-9]+\.[^/]*node|\.map|\.[cm]?ts|\.tsbuildinfo|\.[ch]|\.cpp)' -delete \

@@ -3,22 +3,16 @@ import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { build, defineConfig, type OutputOptions } from 'rolldown';
 
-/** What the browser gets of the dashboard, as it is; types and settings of the compiler stay behind. */
-const PAGE = 'src/web/page';
-/** The page of `brandfill app`. It shows runs with the dashboard's card, and so has its styles too. */
-const APP_PAGE = 'src/web/app-page';
-const APP_STYLES = [
-  `${PAGE}/tokens.css`,
-  `${PAGE}/run-card.css`,
-  `${APP_PAGE}/style.css`,
-  `${APP_PAGE}/controls.css`,
-];
+/** The page of app, dashboard and report. */
+const PAGE = 'src/page/client';
 
 /**
  * What each command needs, and then each run, stand in one file for either, filled while the sources are
  * read. Else each set of commands that need the same has a file, and a run loads some seventy of them.
  */
 const START = new Set<string>();
+/** What a command needs to know of its options. */
+const OPTIONS = new Set<string>();
 const RUN = new Set<string>();
 
 export const OUTPUT: OutputOptions = {
@@ -26,7 +20,8 @@ export const OUTPUT: OutputOptions = {
   chunkFileNames: '[name]-[hash].js',
   codeSplitting: {
     groups: [
-      { name: 'start', test: (id) => START.has(id), priority: 1 },
+      { name: 'start', test: (id) => START.has(id), priority: 2 },
+      { name: 'options', test: (id) => OPTIONS.has(id), priority: 1 },
       { name: 'run', test: (id) => RUN.has(id) },
     ],
   },
@@ -51,6 +46,9 @@ export default defineConfig({
           for (const other of this.getModuleInfo(id)?.importedIds ?? []) add(needed, other);
         };
         add(START, join(process.cwd(), 'src/cli/program.ts'));
+        add(START, join(process.cwd(), 'src/commands/command.ts'));
+        add(START, join(process.cwd(), 'src/common/lifetime.ts'));
+        add(OPTIONS, join(process.cwd(), 'src/cli/options.ts'));
         add(RUN, join(process.cwd(), 'src/commands/enrich.ts'));
       },
     },
@@ -60,42 +58,27 @@ export default defineConfig({
       writeBundle: ({ dir = 'dist' }) => chmod(join(dir, 'brandfill.js'), 0o755),
     },
     {
-      name: 'page of the dashboard',
-      writeBundle: async ({ dir = 'dist' }) => {
-        const isServed = (path: string): boolean => !/\.(d\.ts|json)$/.test(path);
-        await cp(PAGE, join(dir, 'page'), { recursive: true, filter: isServed });
-      },
-    },
-    {
-      name: 'page of the app',
-      writeBundle: ({ dir = 'dist' }) => buildAppPage(join(dir, 'app-page')),
+      name: 'page',
+      writeBundle: ({ dir = 'dist' }) => buildPage(join(dir, 'client')),
     },
   ],
 });
 
-/** Makes the page of the app: one script with the packages that it uses, one style sheet. */
-async function buildAppPage(folder: string): Promise<void> {
+/** Makes the page: one script with the packages that it uses, one style sheet. */
+async function buildPage(folder: string): Promise<void> {
   await mkdir(folder, { recursive: true });
   const { resolve } = createRequire(import.meta.url);
   await build({
-    input: `${APP_PAGE}/main.tsx`,
+    input: `${PAGE}/main.tsx`,
     platform: 'browser',
-    tsconfig: `${APP_PAGE}/tsconfig.json`,
-    // The dashboard loads the chart beside its own files, as they are.
-    plugins: [
-      {
-        name: 'the chart from its package',
-        resolveId: (id) => (id === './uplot.js' ? resolve('uplot/dist/uPlot.esm.js') : null),
-      },
-    ],
+    tsconfig: `${PAGE}/tsconfig.json`,
     output: { file: join(folder, 'main.js'), minify: true },
   });
-  const styles = [resolve('uplot/dist/uPlot.min.css'), ...APP_STYLES];
+  const styles = [resolve('uplot/dist/uPlot.min.css'), `${PAGE}/style.css`];
   await writeFile(join(folder, 'style.css'), await joined(styles));
-  await cp(`${APP_PAGE}/index.html`, join(folder, 'index.html'));
-  await cp(`${PAGE}/icon.svg`, join(folder, 'icon.svg'));
+  for (const name of ['index.html', 'icon.svg']) await cp(`${PAGE}/${name}`, join(folder, name));
   // What they ask of those who pass their code on.
-  const licenses = ['preact', '@preact/signals', 'uplot'].map((name) =>
+  const licenses = ['preact', '@preact/signals', 'uplot', 'hono'].map((name) =>
     join('node_modules', name, 'LICENSE'),
   );
   await writeFile(join(folder, 'licenses.txt'), await joined(licenses));

@@ -10,7 +10,6 @@ const { fewFields, ...options } = JSON.parse(process.argv[2] ?? '{}') as ServerO
 // Counting per domain would make the server slower with every domain it sees.
 const sandbox = await startSandbox({
   ...options,
-  countPerDomain: false,
   ...(fewFields ? { respond: respondWithFewFields } : {}),
 });
 console.log(sandbox.url);

@@ -81,13 +81,12 @@ The sandbox saw ${calls} calls for ${domains.distinct} domains; asked twice afte
 
 /** Starts a worker and resolves when it waits for lookups. */
 async function startWorker(name: string, redis: string): Promise<ChildProcess> {
-  console.log(`$ brandfill worker --queue … --lost-after 3s      # worker ${name}`);
+  console.log(`$ brandfill worker --queue …      # worker ${name}`);
   const worker = brandfill([
     'worker',
     `--queue=${redis}`,
     `--base-url=${sandbox.url}`,
     '--concurrency=16',
-    '--lost-after=3s',
   ]);
   await new Promise<void>((resolve, reject) => {
     worker.once('exit', (code) => reject(new Error(`Worker ${name} ended with ${code}.`)));
@@ -125,6 +124,7 @@ function brandfill(args: readonly string[]): ChildProcessByStdio<null, null, Rea
         ...process.env,
         BRANDFILL_API_KEY: undefined,
         BRANDFILL_AUTH: undefined,
+        BRANDFILL_LOCK_MS: '3000', // so that nobody waits for the others to notice
         NO_PROXY: '*',
       },
     }),

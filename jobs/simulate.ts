@@ -31,7 +31,7 @@ for (const server of SERVERS.filter(({ name }) => name.includes(wanted))) {
       String(workers).padStart(7),
       percent(warmEfficiency, 1),
       [warmThrottled, throttled, mostThrottled].map((share) => percent(share, 2)).join(' /'),
-      missedTargets(server, summary).join('; '),
+      missedTargets(summary).join('; '),
     );
   }
 }

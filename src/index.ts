@@ -1,4 +1,5 @@
 export type { EnrichedRow } from './collector/output/output-columns.ts';
+export type { Plan } from './collector/plan.ts';
 export { type AddOptions, type AddSummary, add } from './commands/add.ts';
 export { type AppOptions, type RunningApp, startApp } from './commands/app.ts';
 export { type Collected, type CollectOptions, collect } from './commands/collect.ts';
@@ -23,14 +24,13 @@ export {
 export {
   type DeleteStoredOptions,
   deleteStored,
-  type ExportOptions,
-  exportStore,
   findStored,
   type GetStoredOptions,
   type PruneStoreOptions,
   pruneStore,
   readStoreStats,
 } from './commands/store.ts';
+export { type ExportOptions, exportStore } from './commands/store-export.ts';
 export { type Imported, type ImportOptions, importStore } from './commands/store-import.ts';
 export { type TryOptions, tryDomain } from './commands/try.ts';
 export { type WorkerEnd, type WorkOptions, work } from './commands/worker.ts';
@@ -38,15 +38,12 @@ export { BrandfillError, type BrandfillErrorCode } from './common/errors.ts';
 export { createRunControl, type RunControl } from './common/run-control.ts';
 export type { StoreChoice } from './options/command-options.ts';
 export type { Schedule } from './options/cron.ts';
-export type { OnFinish } from './options/job-file-keys.ts';
-export type { Plan } from './producer/plan.ts';
-export type { RunReport } from './report/run-report.ts';
+export type { OnFinish } from './options/job-file.ts';
+export type { ScheduledJob } from './queue/schedules.ts';
 export type { ListInput } from './rows/list-input.ts';
 export type { Trial, TrialAnswer, TrialColumn } from './run/trial.ts';
 export type { SandboxOptions } from './sandbox/options.ts';
-export type { SandboxRule } from './sandbox/script-rule.ts';
 export { type Sandbox, startSandbox } from './sandbox/server.ts';
-export type { ScheduledJob } from './schedule/group.ts';
 export type { Deleted, Pruned, StoreStats } from './store/stats.ts';
-export type { RunEvent, WorkProgress } from './watch/events.ts';
-export type { Summary } from './watch/summary.ts';
+export type { RunEvent } from './watch/events.ts';
+export type { RunView, Summary } from './watch/run-view.ts';

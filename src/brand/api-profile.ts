@@ -1,5 +1,5 @@
-import type { ResponseHeaders } from './exchange.ts';
-import type { Limits, Reading } from './limit-headers/find-limits.ts';
+import type { Limits } from './limits.ts';
+import type { ResponseHeaders } from './transport.ts';
 
 /**
  * How one API differs from the standard contract: where it is asked, what its answers mean, and
@@ -12,20 +12,17 @@ export interface ApiProfile {
   /** Where it is asked. `{domain}` stands for the domain, in the path or in a parameter. */
   readonly path: string;
   readonly params: readonly (readonly [name: string, value: string])[];
-  /**
-   * A short hash of all that decides what an outcome is. Workers of another meaning leave the
-   * lookups alone.
-   */
-  readonly meaningId: string;
+  /** A short hash of all that decides what an outcome is. @default the standard's meanings */
+  readonly meaningId: string | undefined;
   /** Where in an answer the record is, as JMESPath. @default the whole answer is the record */
   readonly data: string | undefined;
   /** What its rules say an answer means; undefined when none fits. */
-  meaningOf(facts: AnswerFacts): Meaning | undefined;
-  /** The record in an answer that was found. */
-  recordOf(answer: unknown): unknown;
+  meaningOf(facts: AnswerFacts): RuleMeaning | undefined;
+  /** Finds the record in an answer that was found. @default the whole answer is the record */
+  readonly recordOf: ((answer: unknown) => unknown) | undefined;
   /** What its own headers say on limits. @default the headers that everybody knows */
   readonly findLimits?:
-    | ((headers: ResponseHeaders, reading: Reading) => Limits | undefined)
+    | ((headers: ResponseHeaders, nowMs: number) => Limits | undefined)
     | undefined;
   /** What is billed, if that is known. */
   readonly billing: Billing | undefined;
@@ -43,8 +40,8 @@ export interface Billing {
   readonly priceMicros: number;
   /** What an answer says that it cost. */
   statedIn(facts: AnswerFacts): number | undefined;
-  /** What an answer cost, `kind` being that of its `Answer`. */
-  costOf(answer: { readonly kind: string }, facts: AnswerFacts): number;
+  /** What an answer cost, `kind` being that of its meaning. */
+  costOf(meaning: { readonly kind: string }, facts: AnswerFacts): number;
 }
 
 /** How an API is asked about several domains in one call. */
@@ -81,7 +78,8 @@ export interface AnswerFacts {
   readonly headers: ResponseHeaders;
   /** The body as JSON; undefined when it is none. */
   readonly json: () => unknown;
-  readonly reading: Reading;
+  /** When it came, by our clock. */
+  readonly nowMs: number;
 }
 
 /** What an answer means, in the words of a rule. */
@@ -97,7 +95,7 @@ export type MeaningName =
   | 'failed';
 
 /** What a rule says that an answer means. */
-export interface Meaning {
+export interface RuleMeaning {
   readonly means: MeaningName;
   /** How long to wait, in milliseconds, where the rule says so. */
   readonly waitMs?: number | undefined;

@@ -25,8 +25,11 @@ export interface Endpoint {
    * tells the answers of different APIs apart in the store. The credential is not part of it.
    */
   readonly id: string;
-  /** The same with all that a profile says of what answers mean, for lookups on a queue. */
-  readonly queueId: string;
+  /**
+   * The name of its queue: host, path, parameters and what a profile makes of answers, as far as they
+   * are not the standard's. So no worker judges answers for a run that would judge them otherwise.
+   */
+  readonly queueName: string;
   /** How the API differs from the standard. */
   readonly profile: ApiProfile | undefined;
   /** The path and query that ask about several domains, where the API has batches. */
@@ -81,13 +84,29 @@ export function createEndpoint(options: EndpointOptions): Endpoint {
     path,
     isDoubled: isStandard && basePath.endsWith(VERSION),
     id,
-    queueId: profile ? identify([id, profile.meaningId], []) : id,
+    queueName: queueNameOf([
+      url.host,
+      basePath,
+      isStandard ? '' : template.text,
+      ...params.flat(),
+      profile?.meaningId?.slice(0, 8) ?? '',
+    ]),
     profile,
     batchPath: (batch, domains) => {
       const asked = basePath + batch.pathOf(domains);
       return asked + (asked.includes('?') ? suffix.replace(/^\?/, '&') : suffix.replace(/^&/, '?'));
     },
   };
+}
+
+/** BullMQ allows no colon in it; what is longer would be no help to people. */
+function queueNameOf(parts: readonly string[]): string {
+  const name = parts
+    .join('/')
+    .replaceAll(DOMAIN, '')
+    .replaceAll(/[^\w.]+/g, '-')
+    .replaceAll(/^-|-$/g, '');
+  return name.length <= 100 ? name : `${name.slice(0, 80)}-${identify([name], [])}`;
 }
 
 /** Stands for the domain in the path or a parameter of a profile. */

@@ -1,4 +1,3 @@
-import { createRequire } from 'node:module';
 import { isTooDeep } from '../common/text.ts';
 
 /** A JSON object, as `JSON.parse` gives it. */
@@ -11,34 +10,50 @@ export type JsonObject = { readonly [name: string]: unknown };
  */
 export function findJsonObject(body: string): JsonObject | undefined {
   const value = findRoundedJsonObject(body);
-  return value && mayHoldLongNumber(body) ? withLongNumbers(body, value) : value;
+  return value && withLongNumbers(body, value);
 }
 
 /**
- * The same for a body that may be any JSON, such as a list.
+ * Parses a body that may be any JSON, such as a list. Numbers that JavaScript cannot hold are rounded.
  *
  * @returns undefined for no JSON
  */
-export function findJson(body: string): unknown {
+export function findRoundedJson(body: string): unknown {
   try {
     const value: unknown = JSON.parse(body);
-    if (isTooDeep(body, value)) return undefined;
-    return mayHoldLongNumber(body) ? JSON.parse(quoteLongNumbers(body)) : value;
+    return isTooDeep(body, value) ? undefined : value;
   } catch {
     return undefined;
   }
 }
 
-/**
- * The same for who needs no values, only the columns: numbers that JavaScript cannot hold are
- * rounded. Spares the search for them.
- */
+/** The same, for an object alone. */
 export function findRoundedJsonObject(body: string): JsonObject | undefined {
+  const value = findRoundedJson(body);
+  return isJsonObject(value) ? value : undefined;
+}
+
+/** The value of a body that was parsed, with numbers that JavaScript cannot hold as texts. */
+export function withLongNumbers<T>(body: string, value: T): T {
+  if (!mayHoldLongNumber(body)) return value;
   try {
-    const value: unknown = JSON.parse(body);
-    return isJsonObject(value) && !isTooDeep(body, value) ? value : undefined;
+    return JSON.parse(quoteLongNumbers(body)) as T;
   } catch {
-    return undefined;
+    return value; // a text too long for a pattern
+  }
+}
+
+/**
+ * Says why a body that came whole is no JSON object, with what stands there. Undefined when it ends too
+ * early: then it was cut off before it was sent.
+ */
+export function whyNoJson(text: string): string | undefined {
+  try {
+    JSON.parse(text);
+    return 'no JSON object';
+  } catch (error) {
+    const why = error instanceof Error ? error.message.replaceAll(/\s+/g, ' ') : '';
+    return /end of JSON|Unterminated/.test(why) ? undefined : `no JSON: ${why}`;
   }
 }
 
@@ -52,17 +67,7 @@ const LONG_DIGITS = /\d[\d.][\d.][\d.][\d.]{12}/;
 const EXPONENT = /\d[eE][+-]?\d+\s*(?:[,\]}]|$)/;
 const STRING_OR_NUMBER = /"[^"\\]*(?:\\.[^"\\]*)*"|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/g;
 
-/**
- * Must be called for valid JSON only: the pattern takes quadratic time on a text without an end.
- */
-function withLongNumbers(body: string, value: JsonObject): JsonObject {
-  try {
-    return JSON.parse(quoteLongNumbers(body)) as JsonObject;
-  } catch {
-    return value; // a text too long for a pattern
-  }
-}
-
+/** For valid JSON only: the pattern takes quadratic time on a text without an end. */
 function quoteLongNumbers(body: string): string {
   return body.replaceAll(STRING_OR_NUMBER, (token) => {
     if (token.startsWith('"') || !mayHoldLongNumber(token)) return token;
@@ -76,39 +81,4 @@ function quoteLongNumbers(body: string): string {
 /** Whether a value is a JSON object: not an array, not null. */
 export function isJsonObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
-
-const load = createRequire(import.meta.url);
-/** How much is shown of what stands where JSON breaks. */
-const SHOWN = 40;
-
-/**
- * Says why a body that came whole is not a JSON object, with the place and what stands there: `no
- * JSON: 'NaN, "b":1}' at character 7`. Undefined when it ends too early: then it was
- * cut off before it was sent.
- *
- * @param text without secrets
- */
-export function whyNoJsonObject(text: string): string | undefined {
-  const at = findBreak(text);
-  if (at === undefined) return 'no JSON object';
-  if (text.slice(at).trim() === '') return undefined;
-  const around = text.slice(at, at + 10 * SHOWN).replaceAll(/\s+/g, ' ');
-  const shown = Array.from(around).slice(0, SHOWN).join('');
-  return `no JSON: '${shown}' at character ${at + 1}`;
-}
-
-/** Where a text ceases to be JSON; undefined when it is JSON, or nested too deep to say. */
-function findBreak(text: string): number | undefined {
-  const { parse } = load('jsonc-parser') as typeof import('jsonc-parser');
-  const errors: import('jsonc-parser').ParseError[] = [];
-  try {
-    parse(text, errors, { allowTrailingComma: false, disallowComments: true });
-  } catch {
-    return undefined;
-  }
-  const [first] = errors;
-  // A text without its closing quote is reported where it begins.
-  const isOpenText = first !== undefined && text.slice(first.offset + first.length).trim() === '';
-  return isOpenText && first.length > 1 ? text.length : first?.offset;
 }

@@ -1,10 +1,10 @@
 import { systemErrorCode } from '../common/errors.ts';
-import { ProxyError } from './connections.ts';
+import { ProxyError } from './proxy.ts';
 
 /**
  * What a failed call speaks about.
  *
- * - `api`: the API is away or slow. It is tried again, and the circuit breaker hears of it.
+ * - `api`: the API is away or slow.
  * - `machine`: the cause lies on this machine or at its proxy or resolver. Other machines may well
  *   reach the API.
  * - `address`: what was reached is not what was meant, or cannot be spoken with. In the first calls
@@ -26,13 +26,8 @@ export interface NetworkReasonWords {
   readonly what: string;
   /** A clause that says what to do about it, without a full stop. */
   readonly check: string;
-  /** The codes of errors of Node.js and undici that have this reason. */
-  readonly codes?: readonly string[];
-  /**
-   * Reasons of OpenSSL, as they stand in the code of an error (`ERR_SSL_…`) or, with spaces, in the
-   * message of `EPROTO`. The first that fits counts.
-   */
-  readonly tls?: RegExp;
+  /** The codes of errors of Node.js, OpenSSL and undici that have this reason. */
+  readonly codes?: RegExp;
 }
 
 /** Every reason. Those at a proxy that are not listed are about this machine. */
@@ -41,24 +36,19 @@ const FAILURES = {
     about: 'api',
     what: 'no answer came within --timeout',
     check: 'give it longer, or fewer calls at once (--concurrency)',
-    codes: [
-      'ETIMEDOUT',
-      'UND_ERR_CONNECT_TIMEOUT',
-      'UND_ERR_HEADERS_TIMEOUT',
-      'UND_ERR_BODY_TIMEOUT',
-    ],
+    codes: /^(ETIMEDOUT|UND_ERR_\w+_TIMEOUT)$/,
   },
   connection_refused: {
     about: 'api',
     what: 'the connection was refused',
     check: 'check --base-url, and whether the API is up',
-    codes: ['ECONNREFUSED'],
+    codes: /^ECONNREFUSED$/,
   },
   connection_reset: {
     about: 'api',
     what: 'the connection was broken off before there was an answer',
     check: 'check --base-url, and whether the API is up',
-    codes: ['ECONNRESET', 'ECONNABORTED', 'EPIPE', 'UND_ERR_SOCKET'],
+    codes: /^(ECONNRESET|ECONNABORTED|EPIPE|UND_ERR_SOCKET)$/,
   },
   network_error: {
     about: 'api',
@@ -69,70 +59,44 @@ const FAILURES = {
     about: 'machine',
     what: 'too many files are open here',
     check: 'lower --concurrency, or raise the limit (ulimit -n)',
-    codes: ['EMFILE', 'ENFILE'],
+    codes: /^E[MN]FILE$/,
   },
   no_local_port: {
     about: 'machine',
     what: 'no port of this machine is left for a connection',
     check: 'lower --concurrency, or check --base-url if no connection was ever made',
-    codes: ['EADDRNOTAVAIL', 'ENOBUFS'],
+    codes: /^(EADDRNOTAVAIL|ENOBUFS|ENOMEM)$/,
   },
   no_route: {
     about: 'machine',
     what: 'this machine has no route to the API',
     check: 'check the network, and --base-url if no call ever got through',
-    codes: ['ENETUNREACH', 'EHOSTUNREACH', 'ENETDOWN', 'EHOSTDOWN'],
+    codes: /^E(NET|HOST)(UNREACH|DOWN)$/,
   },
   dns_unavailable: {
     about: 'machine',
     what: 'the name of the API could not be looked up, because the resolver (DNS) did not answer',
     check: 'check the network and the resolver of this machine',
-    codes: ['EAI_AGAIN'],
+    codes: /^EAI_AGAIN$/,
   },
   dns_failure: {
     about: 'address',
     what: "the API's name is not known (DNS)",
     check: 'check --base-url and the network',
-    codes: ['ENOTFOUND', 'ENODATA', 'EAI_NODATA', 'EAI_FAIL'],
-  },
-  http2_only: {
-    about: 'address',
-    what: 'the API speaks HTTP/2 only, and calls are made with HTTP/1.1',
-    check: 'check --base-url, or put a proxy in front that speaks both',
-    codes: ['HTTP2_ONLY'],
-    tls: /NO_APPLICATION_PROTOCOL/,
-  },
-  client_certificate_required: {
-    about: 'address',
-    what: 'the API wants a client certificate, which cannot be given here',
-    check: 'put a proxy in front that has one, and give its address as --base-url',
-    tls: /ALERT_CERTIFICATE_REQUIRED|ALERT_(BAD|NO)_CERTIFICATE/,
-  },
-  tls_too_old: {
-    about: 'address',
-    what: 'the API speaks only a version of TLS that is too old or too weak',
-    check: 'check --base-url, and ask the makers of the API for TLS 1.2 or later',
-    tls: /UNSUPPORTED_PROTOCOL|ALERT_PROTOCOL_VERSION|WRONG_SSL_VERSION|NO_PROTOCOLS_AVAILABLE|DH_KEY_TOO_SMALL|UNSAFE_LEGACY_RENEGOTIATION|INSUFFICIENT_SECURITY/,
-  },
-  tls_refused: {
-    about: 'address',
-    what: 'the API broke off the TLS handshake, for want of a client certificate, a cipher or a host name that it accepts',
-    check: 'check --base-url, and ask the makers of the API what it demands',
-    tls: /ALERT_HANDSHAKE_FAILURE|UNRECOGNIZED_NAME/,
+    codes: /^(ENOTFOUND|ENODATA|EAI_NODATA|EAI_FAIL)$/,
   },
   tls_failure: {
     about: 'address',
-    what: "the API's certificate was not accepted, or there is no TLS (then it is http://)",
+    what: "the API's certificate was not accepted, or there is no TLS that both sides speak (or none at all: then it is http://)",
     check:
       'check --base-url, the clock, and NODE_EXTRA_CA_CERTS for a certificate authority of your own',
-    codes: ['EPROTO'],
-    tls: /^(CERT_|ERR_TLS_|ERR_SSL_|DEPTH_ZERO|SELF_SIGNED|UNABLE_TO_)/,
+    codes: /^(EPROTO$|CERT_|ERR_TLS_|ERR_SSL_|DEPTH_ZERO|SELF_SIGNED|UNABLE_TO_)/,
   },
   invalid_http: {
     about: 'address',
     what: 'an answer came that is no HTTP/1.1 and cannot be read',
     check: 'check --base-url, for one its port, and ask the makers of the API',
-    codes: ['INVALID_HTTP'],
+    codes: /^(HPE_|UND_ERR_RES_CONTENT_LENGTH_MISMATCH)/,
   },
   unknown_content_encoding: {
     about: 'address',
@@ -141,7 +105,7 @@ const FAILURES = {
   },
   unknown_charset: {
     about: 'address',
-    what: 'the answer is in a charset that is not known here',
+    what: 'the answer is not in the charset that it names, which is UTF-8 if it names none',
     check: 'ask the makers of the API for UTF-8',
   },
   proxy_403: {
@@ -218,18 +182,12 @@ export function sentenceOn(reason: string): string | undefined {
   return words && `${words.what.charAt(0).toUpperCase()}${words.what.slice(1)}: ${words.check}.`;
 }
 
-/** Whether the headers of an answer are longer than Node.js reads (`--max-http-header-size`). */
-export function isHeadersTooLarge(error: unknown): boolean {
-  return /^(HPE|UND_ERR)_HEADERS?_OVERFLOW$/.test(codeOf(error));
-}
-
 function proxyReasonOf({ httpStatus, cause }: ProxyError): string {
   if (httpStatus !== undefined) return `proxy_${httpStatus}`;
   const reason = reasonOf(cause);
   // The want of a descriptor or a port is not the fault of the proxy.
-  if (reason === 'too_many_open_files' || reason === 'no_local_port') return reason;
-  const isOfTls = /^(tls_|client_certificate|http2)/.test(reason);
-  return isOfTls ? 'proxy_tls_failure' : `proxy_${reason}`;
+  const isHere = reason === 'too_many_open_files' || reason === 'no_local_port';
+  return isHere ? reason : `proxy_${reason}`;
 }
 
 /**
@@ -239,32 +197,21 @@ function proxyReasonOf({ httpStatus, cause }: ProxyError): string {
 function reasonOf(error: unknown): NetworkReason {
   if (error instanceof AggregateError) {
     const reasons = error.errors.map(reasonOf);
-    return (
-      reasons.find((reason) => FAILURES[reason].about !== 'machine') ??
-      reasons[0] ??
-      'network_error'
-    );
+    const [first = 'network_error'] = reasons;
+    return reasons.find((reason) => FAILURES[reason].about !== 'machine') ?? first;
   }
-  const code = systemErrorCode(error);
+  const code = systemErrorCode(error) ?? (isOfParser(error) ? 'HPE_' : undefined);
   if (code === undefined) {
     const cause = error instanceof Error ? error.cause : undefined;
     return cause === undefined ? 'network_error' : reasonOf(cause);
   }
-  const message = code === 'EPROTO' && error instanceof Error ? error.message : '';
-  const text = `${code} ${message.toUpperCase().replaceAll(' ', '_')}`;
-  return (
-    findReason(({ tls }) => tls?.test(text) ?? false) ??
-    findReason(({ codes }) => codes?.includes(code) ?? false) ??
-    'network_error'
+  const found = Object.entries<NetworkReasonWords>(FAILURES).find(([, { codes }]) =>
+    codes?.test(code),
   );
+  return (found?.[0] as NetworkReason | undefined) ?? 'network_error';
 }
 
-function findReason(fits: (words: NetworkReasonWords) => boolean): NetworkReason | undefined {
-  const found = Object.entries<NetworkReasonWords>(FAILURES).find(([, words]) => fits(words));
-  return found?.[0] as NetworkReason | undefined;
-}
-
-function codeOf(error: unknown): string {
-  const cause = error instanceof Error ? error.cause : undefined;
-  return systemErrorCode(error) ?? systemErrorCode(cause) ?? '';
+/** What undici's parser refuses has a code now and then. */
+function isOfParser(error: unknown): boolean {
+  return error instanceof Error && error.name === 'HTTPParserError';
 }

@@ -2,11 +2,10 @@
 import { setDefaultAutoSelectFamilyAttemptTimeout } from 'node:net';
 import { setImmediate as immediate } from 'node:timers/promises';
 import { CommanderError } from 'commander';
+import { letLateSignalPass, reportError } from '../commands/command.ts';
 import { EXIT, systemErrorCode, unwritableStandardOutput } from '../common/errors.ts';
-import { suspendWhenFree } from '../common/lifetime.ts';
 import { keepSecret } from '../common/secrets.ts';
 import type { Log } from '../watch/log.ts';
-import { letLateSignalPass, reportError } from './command.ts';
 import { createProgram } from './program.ts';
 
 /** The log that errors are written to, once a command has opened one. */
@@ -47,11 +46,6 @@ process.on('unhandledRejection', (error) => {
 // Of a name with several addresses, Node.js gives up the first after 250 ms, too little for a server
 // far away. Calls to the API set their own; ioredis has no option for it, and waits 5 s at least.
 setDefaultAutoSelectFamilyAttemptTimeout(2_000);
-
-// Ctrl-Z in the middle of a commit would keep the store from other runs.
-process.on('SIGTSTP', () => {
-  setImmediate(suspendWhenFree, () => process.kill(process.pid, 'SIGSTOP')); // other listeners come first
-});
 
 // A closed reader (EPIPE) is no reason to stop working. Any other error means that output
 // redirected to a file is incomplete, which has to be reported.

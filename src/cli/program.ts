@@ -1,19 +1,14 @@
 import { Command } from 'commander';
+import type { ProcessContext } from '../commands/command.ts';
 import { withoutSecrets } from '../common/secrets.ts';
 import { readVersion } from '../version.ts';
-import { addApiCommand } from './api.ts';
-import { addAppCommand } from './app.ts';
-import type { CliContext } from './command.ts';
-import { addEnrichCommand, addRunCommand, addTryCommand } from './enrich.ts';
-import {
-  addAddCommand,
-  addCollectCommand,
-  addDashboardCommand,
-  addWorkerCommand,
-} from './queue-commands.ts';
-import { addSandboxCommand } from './sandbox.ts';
-import { addScheduleCommand } from './schedule.ts';
-import { addStoreCommand } from './store.ts';
+import { COMMANDS, type Command as Declared, GROUPS, type Typed } from './commands.ts';
+
+/** The process that runs the command line. */
+export interface CliContext extends ProcessContext {
+  /** Notes the exit code; the process ends when the command returns. */
+  readonly finish: (code: number) => void;
+}
 
 /** Builds the command line. Commands return or throw; the caller ends the process. */
 export function createProgram(context: CliContext): Command {
@@ -26,20 +21,44 @@ export function createProgram(context: CliContext): Command {
     .configureOutput({
       outputError: (text, write) => write(withoutSecrets(text.replace(/^error: /, 'brandfill: '))),
     });
-  addAppCommand(program, context);
-  addEnrichCommand(program, context);
-  addRunCommand(program, context);
-  addScheduleCommand(program, context);
-  addTryCommand(program, context);
-  addWorkerCommand(program, context);
-  addAddCommand(program, context);
-  addCollectCommand(program, context);
-  addDashboardCommand(program, context);
-  addStoreCommand(program, context);
-  addApiCommand(program);
-  addSandboxCommand(program, context);
+  const groups = new Map<string, Command>();
+  const declaredOf = new Map<Command, Declared>();
+  for (const declared of COMMANDS) {
+    const [name = '', group] = declared.name.split(' ').toReversed();
+    let parent = group === undefined ? program : groups.get(group);
+    if (parent === undefined && group !== undefined) {
+      parent = program.command(group).description(GROUPS[group] ?? '');
+      groups.set(group, parent);
+    }
+    const command = parent?.command(name);
+    if (!command) continue;
+    addCommand(command, declared, context);
+    declaredOf.set(command, declared);
+  }
+  for (const parent of [program, ...groups.values()]) {
+    parent.hook('preSubcommand', async (_, chosen) => {
+      const declared = declaredOf.get(chosen);
+      if (!declared) return;
+      const { addOptions } = await import('./options.ts');
+      addOptions(chosen, declared);
+    });
+  }
   addHelpHints(program, program.name());
   return program;
+}
+
+function addCommand(command: Command, declared: Declared, context: CliContext): void {
+  const { argument, description, exits } = declared;
+  command.description(description);
+  if (argument) command.argument(...argument);
+  if (exits) {
+    const lines = Object.entries(exits).map(([code, what]) => `  ${code.padEnd(5)}${what}`);
+    command.addHelpText('after', `\nExit codes:\n${lines.join('\n')}`);
+  }
+  command.action(async (...typed: readonly unknown[]) => {
+    const words = argument ? ([typed[0]].flat() as readonly string[]) : [];
+    context.finish(await declared.run(words, typed[argument ? 1 : 0] as Typed, context));
+  });
 }
 
 /**

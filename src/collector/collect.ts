@@ -1,5 +1,4 @@
 import type { Outcome } from '../brand/outcome.ts';
-import { createShapeReader } from '../brand/shape.ts';
 import type { Reply } from '../queue/lookup-queue.ts';
 import type { OutcomeStore } from '../store/store.ts';
 
@@ -29,7 +28,6 @@ export type KeptOutcome = Pick<
 /** Writes outcomes to the store. Resolves when they are stored for good. */
 export function createCollector(options: CollectorOptions): Reply {
   const { store, outstanding, startedAtMs, now, onOutcome, isKeptElsewhere = true } = options;
-  const readShape = createShapeReader();
   let batch: Batch | undefined;
 
   // Outcomes must not be held while they are written: hundreds wait at any time, and objects that
@@ -39,7 +37,7 @@ export function createCollector(options: CollectorOptions): Reply {
     // not look older than the run, nor as if it came from the future.
     const fetchedAtMs = Math.max(startedAtMs, Math.min(outcome.fetchedAtMs, now()));
     const dated = fetchedAtMs === outcome.fetchedAtMs ? outcome : { ...outcome, fetchedAtMs };
-    const written = store.put(dated, outcome.shape ?? readShape(outcome.json));
+    const written = store.put(dated);
     if (batch?.written !== written) batch = openBatch(written);
     const { domain, status, attempts, throttled = 0, billedMicros } = outcome;
     batch.kept.push({

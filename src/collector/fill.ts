@@ -1,6 +1,6 @@
 import type { JsonObject } from '../brand/json-object.ts';
 import type { CellValue, RowColumn, RowFormat } from '../rows/row-format.ts';
-import type { ComparedColumn } from './changes/change-finder.ts';
+import type { ComparedColumn } from './changes.ts';
 import type { Field } from './fields/fields.ts';
 
 /** A column of the list, and the field that fills its blank cells. */
@@ -49,13 +49,11 @@ export function createFill(rules: readonly FillRule[], format: RowFormat): Fill 
     },
     columns: rules.map(({ column }) => column),
     counts,
-    compared: rules.map(({ column, field }, at) => ({
+    compared: rules.map(({ column }, at) => ({
       name: column.name,
-      expression: `fill: ${field.expression ?? ''}`,
       // A value of the list's own is not compared. What was reported before is kept.
       textOf: ({ blanks, fills }) =>
         (blanks & (1 << at)) === 0 ? undefined : format.textOf(fills?.[at]),
-      dependsOnRow: true,
     })),
   };
 }

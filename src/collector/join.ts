@@ -1,12 +1,12 @@
 import { findJsonObject } from '../brand/json-object.ts';
 import { isAnswer } from '../brand/outcome.ts';
-import type { IndexedRow, RowIndex } from '../producer/row-index.ts';
 import type { Source } from '../rows/source.ts';
 import type { Field } from './fields/fields.ts';
 import type { Fill } from './fill.ts';
 import type { JoinedRow, OutputRow } from './joined-row.ts';
 import type { RowAnswers } from './row-answers.ts';
-import { readNote, readWrittenNote } from './row-notes.ts';
+import type { IndexedRow, RowIndex } from './row-index.ts';
+import { readNote } from './row-notes.ts';
 
 export interface JoinOptions {
   readonly source: Pick<Source, 'read' | 'assertUnchanged'>;
@@ -15,20 +15,10 @@ export interface JoinOptions {
   readonly index: Pick<RowIndex, 'read'>;
   readonly answers: Pick<RowAnswers, 'outcomeOf' | 'staleOf'>;
   readonly enriched: readonly Field[];
-  /** The same as an answer has them. @default `enriched` */
-  readonly fieldsOf?: ((domain: string, isStale: boolean) => readonly Field[]) | undefined;
   /** Fills blank cells of the list's own columns. */
   readonly fill?: Fill | undefined;
-  /** Puts a corrected cell into a row. @default none is corrected */
-  readonly mend?: ((number: number, row: RowText) => RowText) | undefined;
   /** Why rows without an outcome were not asked. */
   readonly skipReason: string;
-}
-
-/** A row as it is in the list, and the number of its cells. */
-export interface RowText {
-  readonly raw: string;
-  readonly fields: number;
 }
 
 /**
@@ -36,126 +26,45 @@ export interface RowText {
  * out.
  */
 export function join(options: JoinOptions): AsyncGenerator<readonly OutputRow[]> {
-  const { source, headBytes, index, answers, enriched, fill, mend, skipReason } = options;
-  const { fieldsOf = () => enriched } = options;
+  const { source, headBytes, index, answers, enriched, fill, skipReason } = options;
   const nothing = enriched.map(() => undefined);
   let number = 0;
 
   // Objects are written out in full: a spread with more members added costs several times as much.
-  function unasked(
-    { raw, fields, note }: RowText & Pick<IndexedRow, 'note'>,
-    { domain, status, reason }: Pick<JoinedRow, 'domain' | 'status' | 'reason'>,
-  ): JoinedRow {
-    const httpStatus = undefined;
-    const { key, blanks } = readNote(note);
-    return {
-      raw,
-      fields,
-      number,
-      domain,
-      status,
-      reason,
-      httpStatus,
-      attempts: 0,
-      fetchedAtMs: 0,
-      key,
-      values: nothing,
-      blanks,
-      fills: undefined,
-    };
-  }
-
-  function joinRow(row: IndexedRow, text: string, grow: (sizeBytes: number) => void): JoinedRow {
+  function joinRow(row: IndexedRow, raw: string, grow: (sizeBytes: number) => void): JoinedRow {
     number += 1;
-    const own = { raw: text, fields: row.fields };
-    return joinText(row, mend ? mend(number, own) : own, grow);
-  }
-
-  function joinText(
-    row: IndexedRow,
-    { raw, fields }: RowText,
-    grow: (sizeBytes: number) => void,
-  ): JoinedRow {
-    const { text, note } = row;
-    if (row.kind === 'invalid') {
-      return unasked({ raw, fields, note }, { domain: '', status: 'invalid', reason: text });
-    }
-    const outcome = answers.outcomeOf(text);
-    const isSettled = outcome !== undefined && isAnswer(outcome.status);
+    const { text, fields } = row;
+    const { key, blanks } = readNote(row.note);
+    const isInvalid = row.kind === 'invalid';
+    const outcome = isInvalid ? undefined : answers.outcomeOf(text);
+    const isSettled = isInvalid || (outcome !== undefined && isAnswer(outcome.status));
     const older = isSettled ? undefined : answers.staleOf(text);
     const answered = older ?? outcome;
-    if (!answered) {
-      return unasked(
-        { raw, fields, note },
-        { domain: text, status: 'skipped', reason: skipReason },
-      );
-    }
-    const { domain, fetchedAtMs } = answered;
-    const status = older ? 'stale' : answered.status;
-    const reason = outcome?.reason ?? skipReason;
-    const httpStatus = outcome?.httpStatus;
-    const attempts = outcome?.attempts ?? 0;
-    const { key, blanks } = readNote(row.note);
-    grow(answered.json.length); // its values may be most of it
-    const answer = answered.status === 'found' ? findJsonObject(answered.json) : undefined;
-    const values = answer
-      ? fieldsOf(domain, older !== undefined).map((field) => field.valueOf(answer))
-      : nothing;
+    const json = answered?.status === 'found' ? answered.json : undefined;
+    grow(json?.length ?? 0); // its values may be most of it
+    const answer = json === undefined ? undefined : findJsonObject(json);
     const own =
       answer && fill && blanks !== 0 ? fill.apply({ raw, fields }, answer, blanks) : undefined;
+    const unasked = isInvalid ? 'invalid' : 'skipped';
     return {
       raw: own?.raw ?? raw,
       fields: own?.fields ?? fields,
       number,
-      domain,
-      status,
-      reason,
-      httpStatus,
-      attempts,
-      fetchedAtMs,
+      domain: isInvalid ? '' : text,
+      status: older ? 'stale' : (answered?.status ?? unasked),
+      reason: isInvalid ? text : (outcome?.reason ?? skipReason),
+      httpStatus: outcome?.httpStatus,
+      attempts: outcome?.attempts ?? 0,
+      fetchedAtMs: answered?.fetchedAtMs ?? 0,
       key,
-      values,
+      values: answer ? enriched.map((field) => field.valueOf(answer)) : nothing,
       blanks,
       fills: own?.fills,
     };
   }
 
-  function valuesOf(domain: string): readonly unknown[] {
-    const answer = findJsonObject(answers.outcomeOf(domain)?.json ?? '');
-    return answer ? enriched.map((field) => field.valueOf(answer)) : nothing;
-  }
-
-  /** A row that was found when it was written. */
-  function writtenRow({ text: domain, note }: IndexedRow): JoinedRow | undefined {
-    if (domain === '') return undefined;
-    const { key, fetchedAtMs } = readWrittenNote(note);
-    let found: readonly unknown[] | undefined;
-    return {
-      raw: '',
-      fields: 0,
-      number,
-      domain,
-      status: 'found',
-      reason: '',
-      httpStatus: undefined,
-      attempts: 0,
-      fetchedAtMs,
-      key,
-      get values() {
-        found ??= valuesOf(domain);
-        return found;
-      },
-      blanks: 0,
-      fills: undefined,
-    };
-  }
-
-  return cutRows<OutputRow>({ source, headBytes, index }, (row, raw, grow) => {
-    if (row.kind === 'written') {
-      number += row.fields;
-      const { fields, sizeBytes } = row;
-      return { status: 'written', rows: fields, sizeBytes, row: writtenRow(row) };
-    }
+  return cutRows({ source, headBytes, index }, (row, raw, grow) => {
+    if (row.kind === 'passed') return { raw, fields: row.fields, status: row.kind };
     if (row.kind !== 'blank') return joinRow(row, raw, grow);
     return row.fields > 0 ? { raw, fields: row.fields, status: 'blank' } : undefined;
   });
@@ -181,10 +90,10 @@ const BATCH_BYTES = 2 * 1024 * 1024;
  *   is left out. It calls `grow` with the bytes that the item holds besides its row.
  * @throws BrandfillError `UNREADABLE_INPUT` at the end, when the list was changed in the meantime
  */
-export async function* cutRows<T>(
+async function* cutRows(
   { source, headBytes, index }: CutRowsOptions,
-  make: (row: IndexedRow, raw: string, grow: (sizeBytes: number) => void) => T | undefined,
-): AsyncGenerator<readonly T[]> {
+  make: (row: IndexedRow, raw: string, grow: (sizeBytes: number) => void) => OutputRow | undefined,
+): AsyncGenerator<readonly OutputRow[]> {
   const cutter = createCutter(source.read());
   let sizeBytes = 0;
   const grow = (moreBytes: number): void => {
@@ -193,15 +102,14 @@ export async function* cutRows<T>(
   try {
     await cutter.take(headBytes);
     for await (const rows of index.read()) {
-      let made: T[] = [];
+      let made: OutputRow[] = [];
       sizeBytes = 0;
       for (const row of rows) {
-        const isThere = row.kind !== 'written';
-        const taken = isThere ? cutter.take(row.sizeBytes) : '';
+        const taken = cutter.take(row.sizeBytes);
         // Nearly all rows are buffered already, and need no turn of the event loop.
         const item = make(row, typeof taken === 'string' ? taken : await taken, grow);
         if (item !== undefined) made.push(item);
-        if (isThere) sizeBytes += row.sizeBytes;
+        sizeBytes += row.sizeBytes;
         if (sizeBytes < BATCH_BYTES) continue;
         yield made;
         made = [];

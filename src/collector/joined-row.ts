@@ -11,27 +11,22 @@ export function hasValues({ status }: { readonly status: RowStatus }): boolean {
   return status === 'found' || status === 'stale';
 }
 
-/** What goes into the output: a row, one of nothing but delimiters between rows, or rows in it already. */
-export type OutputRow = JoinedRow | BlankRow | WrittenRows;
+/** What goes into the output: a row, or one of nothing but delimiters between rows. */
+export type OutputRow = JoinedRow | BlankRow | PassedRow;
+
+/** A row that is not looked up and stays as it is. */
+export interface PassedRow extends Pick<JoinedRow, 'raw' | 'fields'> {
+  readonly status: 'passed';
+}
 
 /** A row of nothing but delimiters, which is no row of the list and stays where it is. */
 export interface BlankRow extends Pick<JoinedRow, 'raw' | 'fields'> {
   readonly status: 'blank';
 }
 
-/** Rows that were written during the first reading. All of them are `found`. */
-export interface WrittenRows {
-  readonly status: 'written';
-  readonly rows: number;
-  /** Their length in the output. */
-  readonly sizeBytes: number;
-  /** What changes are found from, if they are: the only row, with values that are found when asked. */
-  readonly row: JoinedRow | undefined;
-}
-
-/** Whether it is a row of the list. */
+/** Whether it is a row of the list that the run is about. */
 export function isListed(row: OutputRow): row is JoinedRow {
-  return row.status !== 'blank' && row.status !== 'written';
+  return row.status !== 'blank' && row.status !== 'passed';
 }
 
 /** A row of the input with what was learned about it. */

@@ -22,10 +22,8 @@ export interface RowAnswersOptions {
   readonly store: Pick<OutcomeStore, 'find' | 'findHead' | 'findAnswer' | 'findAnswerHead'>;
   /** Whether an outcome counts in this run. */
   readonly isUsable: (domain: string, outcome: Dated) => boolean;
-  /** When the run started, in milliseconds since 1970. */
-  readonly startedAtMs: number;
-  /** How old an answer may be that stands in for a missing one; 0 for none. */
-  readonly maxStaleMs: number;
+  /** Whether an older answer stands in for a missing one. */
+  readonly keepsStale: boolean;
 }
 
 /**
@@ -34,11 +32,10 @@ export interface RowAnswersOptions {
  * no longer knows the domain.
  */
 export function createRowAnswers(options: RowAnswersOptions): RowAnswers {
-  const { store, isUsable, startedAtMs, maxStaleMs } = options;
+  const { store, isUsable, keepsStale } = options;
 
   function standsIn(answer: Dated | undefined): boolean {
-    if (answer?.status !== 'found') return false;
-    return maxStaleMs > 0 && Math.abs(startedAtMs - answer.fetchedAtMs) <= maxStaleMs;
+    return keepsStale && answer?.status === 'found';
   }
 
   function settles(domain: string, outcome: Dated | undefined): boolean {
@@ -46,7 +43,7 @@ export function createRowAnswers(options: RowAnswersOptions): RowAnswers {
   }
 
   function staleOf(domain: string): Outcome | undefined {
-    if (maxStaleMs === 0 || settles(domain, store.findHead(domain))) return undefined;
+    if (!keepsStale || settles(domain, store.findHead(domain))) return undefined;
     return standsIn(store.findAnswerHead(domain)) ? store.findAnswer(domain) : undefined;
   }
 

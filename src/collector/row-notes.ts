@@ -1,22 +1,19 @@
 import { hashText } from '../common/hashes.ts';
-import type { RowNotes } from '../producer/plan.ts';
 import type { RowColumn } from '../rows/row-format.ts';
+import type { RowNotes } from './plan.ts';
 
 export interface RowNotesOptions {
   /** The column that identifies rows from night to night. */
   readonly key: RowColumn | undefined;
   /** Columns whose blank cells are filled. */
   readonly filled: readonly RowColumn[];
-  /** The column with a row's position in an earlier output, which is then its key. */
-  readonly place?: RowColumn | undefined;
 }
 
 const WORD_DIGITS = 8;
 
 /** Makes the notes that the second reading needs; undefined when it needs none. */
-export function createRowNotes({ key, filled, place }: RowNotesOptions): RowNotes | undefined {
-  const identity = place ?? key;
-  if (!identity && filled.length === 0) return undefined;
+export function createRowNotes({ key, filled }: RowNotesOptions): RowNotes | undefined {
+  if (!key && filled.length === 0) return undefined;
   const words = new Uint32Array(2);
 
   function digitsOf(text: string): string {
@@ -26,13 +23,12 @@ export function createRowNotes({ key, filled, place }: RowNotesOptions): RowNote
   }
 
   return {
-    columns: identity ? [...filled, identity] : filled,
+    columns: key ? [...filled, key] : filled,
     noteOf: (cells) => {
       let blanks = 0;
       for (let at = 0; at < filled.length; at += 1) if (isBlank(cells[at])) blanks |= 1 << at;
       const cell = cells[filled.length]?.trim() ?? '';
-      // A cell that is not a position is refused before anything is written.
-      return writeNote({ key: place ? cell.replaceAll(/\D/g, '') : digitsOf(cell), blanks });
+      return writeNote({ key: digitsOf(cell), blanks });
     },
   };
 }
@@ -54,24 +50,6 @@ const NOTHING: RowNote = { key: '', blanks: 0 };
 /** @returns empty when there is nothing to note */
 function writeNote({ key, blanks }: RowNote): string {
   return key === '' && blanks === 0 ? '' : `${blanks.toString(36)}:${key}`;
-}
-
-/** Whether a column that is to be filled is blank in the row. */
-export function hasBlanks(note: string | undefined): boolean {
-  return readNote(note).blanks !== 0;
-}
-
-/** The note on a row that is written, from the note it would have had. */
-export function noteOfWritten(note: string | undefined, fetchedAtMs: number): string {
-  return `${fetchedAtMs}:${readNote(note).key}`;
-}
-
-export function readWrittenNote(note = ':'): {
-  readonly key: string;
-  readonly fetchedAtMs: number;
-} {
-  const colon = note.indexOf(':');
-  return { key: note.slice(colon + 1), fetchedAtMs: Number(note.slice(0, colon)) };
 }
 
 export function readNote(note: string | undefined): RowNote {

@@ -1,27 +1,29 @@
 import { tmpdir } from 'node:os';
 import { basename } from 'node:path';
-import { BrandfillError } from '../common/errors.ts';
-import { createCallbackGuard, createCloser } from '../common/lifetime.ts';
-import { findEndpointIds, readWithProfile } from '../options/api.ts';
-import { ADD_OPTIONS, type AddSettings } from '../options/command-options.ts';
-import type { OptionsOf } from '../options/declaration.ts';
-import { libraryNaming, type OptionKinds } from '../options/read-options.ts';
 import {
   assertColumnsThere,
   chooseDomainColumn,
   refuseDoubtful,
-} from '../producer/choose-column.ts';
-import { createDistinctDomains, type DistinctDomains } from '../producer/distinct-domains.ts';
-import { type InvalidRow, makePlan } from '../producer/plan.ts';
-import { toQueueError } from '../queue/bullmq/server/refusals.ts';
+} from '../collector/choose-column.ts';
+import { type InvalidRow, makePlan } from '../collector/plan.ts';
+import { BrandfillError, EXIT } from '../common/errors.ts';
+import { countOf, formatCount } from '../common/format.ts';
+import { createCallbackGuard, createCloser } from '../common/lifetime.ts';
+import { findEndpointIds, readWithProfile } from '../options/api.ts';
+import { type ADD_FLAGS, ADD_OPTIONS, type AddSettings } from '../options/command-options.ts';
+import type { OptionsOf } from '../options/option.ts';
+import { flagOrArgument } from '../options/options.ts';
+import { libraryNaming, type OptionKinds } from '../options/read-options.ts';
+import { toQueueError } from '../queue/redis-errors.ts';
 import type { DomainColumn } from '../rows/columns/domain-column.ts';
 import { createDomainReader, type DomainReader } from '../rows/domain/domain-reader.ts';
 import { type ListInput, openList } from '../rows/list-input.ts';
 import { openRows } from '../rows/open-rows.ts';
 import type { RowFormat } from '../rows/row-format.ts';
 import type { Source } from '../rows/source.ts';
-import { describeInput } from '../watch/describe.ts';
+import { describeInput, inOneLine } from '../watch/describe.ts';
 import { createReadingReporter } from '../watch/events.ts';
+import { type RunCommand, say, untilInterrupted } from './command.ts';
 
 /** Options for adding a list to a queue. */
 export interface AddOptions extends OptionsOf<typeof ADD_OPTIONS>, BesideSettings {}
@@ -46,11 +48,13 @@ export interface AddSummary extends ListedDomains {
   /** Lookups of which it is unknown whether they are on the queue, because of an interruption. */
   readonly notAdded: number;
   readonly ref: string;
-  /** The API that is meant, as workers name it at their start. */
+  /** The queue that has them: that of the API. */
   readonly api: string | undefined;
   readonly isInterrupted: boolean;
 }
 
+/** How many lookups are sent to a worker together. */
+const CHUNK = 50;
 /** How many chunks are sent to Redis at a time. */
 const CHUNKS_PER_BATCH = 100;
 /** No columns are added here, so their names cannot clash with the list's. */
@@ -76,12 +80,18 @@ export async function add(
   const known = { of: 'add', declared: ADD_OPTIONS, others: OTHERS, describe };
   const { settings, profile } = readWithProfile(options, known);
   const { input, dryRun = false, signal, onNotice = () => {} } = options;
-  const api = findEndpointIds(settings, describe, profile)?.queueId;
+  const api = findEndpointIds(settings, describe, profile)?.queueName;
   const { queue } = settings;
   if (queue === undefined && !dryRun) {
     throw new BrandfillError(
       'INVALID_SETTING',
       `Cannot add lookups without a queue: give ${describe('queue')}, or set BRANDFILL_QUEUE.`,
+    );
+  }
+  if (api === undefined && !dryRun) {
+    throw new BrandfillError(
+      'INVALID_SETTING',
+      `Cannot add lookups without the API that is to be asked, which has a queue of its own: give ${describe('api')} or ${describe('baseUrl')}.`,
     );
   }
   const callbackGuard = createCallbackGuard([signal]);
@@ -121,9 +131,9 @@ async function addList(
     const column = chooseDomainColumn(source, format, domainColumn);
     if (column.isDoubtful && queue !== undefined) throw refuseDoubtful(column, source);
     const opened = { input: source.name, format: format.description, column } as const;
-    onNotice(describeInput({ type: 'opened', ...opened }));
+    onNotice(inOneLine(describeInput({ type: 'opened', ...opened })));
     for (const message of [...(source.notices ?? []), ...(format.notices ?? [])]) onNotice(message);
-    const domains = closer.add(await createDistinctDomains(tmpdir()));
+    const domains = new Map<string, number>();
     const readDomain = createDomainReader({ ...settings, column });
     const listed = await listDomains({ source, format, column, readDomain, domains, signal });
     if (!source.isOfObjects) assertColumnsThere(source, format, [column]);
@@ -140,30 +150,28 @@ async function addList(
 }
 
 async function putOnQueue(
-  domains: DistinctDomains,
+  domains: ReadonlyMap<string, number>,
   settings: AddSettings & { readonly queue: string; readonly ref: string },
   { api, signal, onNotice }: AddContext,
 ): Promise<Pick<AddSummary, 'lookups' | 'alreadyWaiting'>> {
-  const { queue, chunk, ref, interactive = false, acceptEviction = false } = settings;
-  const { areBackfillsPaused, openQueueServer, openBulkLookups } = await import(
-    '../queue/bullmq/index.ts'
-  );
+  const { queue, ref, interactive = false, acceptEviction = false } = settings;
+  const { openQueueServer, openProducer } = await import('../queue/index.ts');
   const closer = createCloser();
   let lookups = 0;
   let alreadyWaiting = 0;
   try {
     const redis = closer.add(await openQueueServer({ url: queue, acceptEviction, onNotice }));
-    if (await areBackfillsPaused(redis.client)) {
-      onNotice(
-        'Backfills are paused: these lookups wait until somebody resumes them in the dashboard.',
-      );
-    }
-    const bulk = closer.add(
-      openBulkLookups({ redis, ref, api, isInteractive: interactive, onNotice }),
+    const producer = closer.add(
+      openProducer({ redis, queue: api ?? '', ref, isInteractive: interactive, onNotice }),
     );
-    const batches = cutIntoLists(domains.read(), chunk * CHUNKS_PER_BATCH);
-    for await (const batch of batches) {
-      const added = await bulk.add(cut(batch, chunk), signal);
+    if (await producer.isPaused()) {
+      onNotice(`The queue '${api}' is paused: these lookups wait until somebody resumes it.`);
+    }
+    const all = [...domains.keys()];
+    const size = CHUNK * CHUNKS_PER_BATCH;
+    for (let at = 0; at < all.length; at += size) {
+      const batch = all.slice(at, at + size);
+      const added = await producer.add(cut(batch, CHUNK), signal);
       lookups += added;
       alreadyWaiting += batch.length - added;
     }
@@ -202,7 +210,7 @@ export interface ListDomainsOptions {
   /** Reads the domain in a cell of that column. */
   readonly readDomain: DomainReader;
   /** Receives the domains of all rows. */
-  readonly domains: DistinctDomains;
+  readonly domains: Map<string, number>;
   /** Ends the reading early, with the signal's reason. */
   readonly signal: AbortSignal;
 }
@@ -211,36 +219,48 @@ const MOST_SHOWN = 5;
 
 /** Reads all rows and gathers their domains. Nothing is sent before the whole list was readable. */
 export async function listDomains(options: ListDomainsOptions): Promise<ListedDomains> {
-  const { domains, ...list } = options;
   const { planned } = await makePlan({
-    ...list,
+    ...options,
     look: () => 'due',
-    index: {
-      append: (rows) =>
-        domains.add(rows.filter(({ kind }) => kind === 'due').map(({ text }) => text)),
-      end: async () => {},
-    },
+    index: { append: async () => {} },
     mostExamples: MOST_SHOWN,
   });
-  const { rows, invalidRows, invalidExamples: firstInvalid } = planned;
-  const uniqueDomains = await domains.settle();
+  const { rows, uniqueDomains, invalidRows, invalidExamples: firstInvalid } = planned;
   const duplicateRows = rows - invalidRows - uniqueDomains;
   return { rows, uniqueDomains, duplicateRows, invalidRows, firstInvalid };
 }
 
-/** Cuts batches of any size into lists of one size. The last list may be shorter. */
-export async function* cutIntoLists<T>(
-  batches: AsyncIterable<readonly T[]>,
-  size: number,
-): AsyncGenerator<readonly T[]> {
-  let list: T[] = [];
-  for await (const batch of batches) {
-    for (const item of batch) {
-      list.push(item);
-      if (list.length < size) continue;
-      yield list;
-      list = [];
-    }
-  }
-  if (list.length > 0) yield list;
+/** `brandfill add` */
+export const runAdd: RunCommand<typeof ADD_FLAGS> = async ({ words, options, flags, context }) =>
+  await untilInterrupted(context.endAtOnce, async (signal) => {
+    const { dryRun = false, json = false } = flags;
+    const [input = ''] = words;
+    const summary = await add({ ...options, input, dryRun, signal, onNotice: say }, flagOrArgument);
+    describeAdded(summary, dryRun).forEach((line) => say(line));
+    if (json) process.stdout.write(`${JSON.stringify(summary)}\n`);
+    if (summary.isInterrupted) return EXIT.interrupted;
+    // As for a run that finds nothing: a list of nothing but invalid rows is hardly the one that was meant.
+    return summary.rows > 0 && summary.uniqueDomains === 0 ? EXIT.someFailed : EXIT.ok;
+  });
+
+function describeAdded(summary: AddSummary, isDryRun: boolean): readonly string[] {
+  const { rows, uniqueDomains, duplicateRows, invalidRows, firstInvalid } = summary;
+  const { lookups, alreadyWaiting, notAdded, ref } = summary;
+  const unshown = invalidRows - firstInvalid.length;
+  const lines = [
+    ...firstInvalid.map(
+      ({ row, sheetRow, line, reason, cell }) =>
+        `${sheetRow === undefined ? (line === undefined ? `Row ${formatCount(row)}` : `Line ${line}`) : `Sheet row ${sheetRow}`} has no domain (${reason})${cell === '' ? '' : `: '${cell}'`}`,
+    ),
+    unshown > 0 && `${formatCount(unshown)} more without a domain`,
+    `${countOf(rows, 'row')}: ${countOf(uniqueDomains, 'domain')}, ${formatCount(duplicateRows)} repeated, ${formatCount(invalidRows)} invalid`,
+    isDryRun
+      ? `${countOf(lookups, 'lookup')} would be put on the queue.`
+      : `${countOf(lookups, 'lookup')} put on the queue, with the reference '${ref}'.`,
+    alreadyWaiting > 0 &&
+      `${formatCount(alreadyWaiting)} waited there already and were not added twice.`,
+    notAdded > 0 &&
+      `Interrupted: ${formatCount(notAdded)} were not added; run the same command again to add them.`,
+  ];
+  return lines.filter((line) => line !== false);
 }

@@ -1,15 +1,19 @@
+import { spawn } from 'node:child_process';
 import { createHash, randomBytes } from 'node:crypto';
+import { rmSync, writeFileSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { join, resolve } from 'node:path';
-import type { AppFolder } from '../app/folder.ts';
-import { BrandfillError } from '../common/errors.ts';
+import { BrandfillError, EXIT, systemErrorCode } from '../common/errors.ts';
 import { PRIVATE } from '../common/files.ts';
-import { type Closable, createCloser } from '../common/lifetime.ts';
+import { aborted, type Closable, createCloser } from '../common/lifetime.ts';
 import { keepSecret } from '../common/secrets.ts';
-import { APP_OPTIONS } from '../options/command-options.ts';
-import type { OptionsOf } from '../options/declaration.ts';
+import { type APP_FLAGS, APP_OPTIONS } from '../options/command-options.ts';
+import type { OptionsOf } from '../options/option.ts';
+import { flagOf } from '../options/options.ts';
 import { libraryNaming, type OptionKinds, readOptions } from '../options/read-options.ts';
-import type { Listener, Routes } from '../web/listener.ts';
+import type { AppFolder } from '../page/app/folder.ts';
+import type { Listener, Routes } from '../page/listener.ts';
+import { type RunCommand, say, untilInterrupted } from './command.ts';
 
 /** Options of the app. */
 export interface AppOptions extends OptionsOf<typeof APP_OPTIONS>, BesideSettings {}
@@ -21,7 +25,7 @@ interface BesideSettings {
 
 /** The app, as long as it runs. */
 export interface RunningApp extends Closable {
-  /** Opens the page and signs in. It works once. */
+  /** Opens the page and signs in. It works once, for ten minutes. */
   readonly address: string;
   /** The same without signing in. */
   readonly url: string;
@@ -29,12 +33,21 @@ export interface RunningApp extends Closable {
   readonly folder: string;
   /** Whether another process has the app of this folder already. Closing then does nothing. */
   readonly isElsewhere: boolean;
+  /**
+   * Writes a private file that signs in when it is opened within ten seconds, and is removed then. An
+   * address in the arguments of a program would be seen by every account of the machine.
+   */
+  makeFile(): Promise<string>;
 }
 
 const DEFAULT_PORT = 4_180;
-const MOST_CODES = 100;
+const ADDRESS_MS = 600_000;
+const FILE_MS = 10_000;
+const ANSWER_MS = 5_000;
 /** A note for others who start the app of this folder: where it is, and how to ask for an address. */
 const NOTE = 'app.json';
+/** Made by the process that has the folder. */
+const LOCK = 'app.lock';
 
 /**
  * Starts a page that does what `enrich` does, for people without a terminal. Where another process
@@ -53,23 +66,15 @@ export async function startApp(
   describe: (key: string) => string = libraryNaming,
 ): Promise<RunningApp> {
   const known = { of: 'startApp', declared: APP_OPTIONS, others: OTHERS, describe };
-  const {
-    dir,
-    port,
-    host,
-    tokenFile,
-    allowHost = [],
-    trustedProxy = [],
-  } = readOptions(options, known);
+  const settings = readOptions(options, known);
+  const { dir, port, host, allowHost = [] } = settings;
   const listen = { host, port: port ?? DEFAULT_PORT };
   // Loaded here, so that programs that have no page need not wait for it.
-  const { createAccess, readToken } = await import('../web/access.ts');
-  const { openAppFolder } = await import('../app/folder.ts');
-  const { lockOutput } = await import('../collector/output/output-lock.ts');
+  const { createAccess, readToken } = await import('../page/access.ts');
+  const { openAppFolder } = await import('../page/app/folder.ts');
   const given = readToken(
     {
       token: options.token,
-      tokenFile,
       env: process.env,
       describe: (key) => describe(key === 'listen' ? 'host' : key),
       page: { name: 'the page', variable: 'BRANDFILL_APP_TOKEN' },
@@ -79,49 +84,34 @@ export async function startApp(
   const folder = openAppFolder(resolve(dir ?? join(homedir(), 'Brandfill')));
   const closer = createCloser();
   try {
-    const lock = await lockOutput(folder.at('app'), {
-      advice: 'use its page',
-      mode: PRIVATE.mode,
-    }).catch(async (error: unknown) => {
-      if (!(error instanceof BrandfillError) || error.code !== 'OUTPUT_IN_USE') throw error;
-      return await askOther(folder, describe('dir'));
-    });
-    if ('address' in lock) return lock;
-    closer.add({ close: async () => lock.release() });
+    const lock = takeFolder(folder) ?? (await askOther(folder, describe('dir')));
+    if ('isElsewhere' in lock) return lock as RunningApp;
+    closer.add(lock);
     const token = given ?? randomBytes(24).toString('base64url');
     keepSecret(token);
-    const codes = new Set<string>();
-    const makeCode = (): string => {
-      const code = randomBytes(24).toString('base64url');
-      codes.add(code);
-      const [oldest] = codes;
-      if (codes.size > MOST_CODES && oldest !== undefined) codes.delete(oldest);
-      return code;
-    };
-    const { openApp } = await import('../app/app.ts');
-    const { createAppPage, readAppAssets } = await import('../web/app/routes.ts');
-    const { createAddressFinder, createHostCheck } = await import('../web/listener.ts');
-    const model = closer.add(await openApp({ folder, env: process.env }));
-    const page = createAppPage({
-      model,
-      access: createAccess({ token, cookieName: cookieNameOf(folder.path) }),
-      assets: await readAppAssets(),
-      addressOf: createAddressFinder(trustedProxy),
-      checkHost: createHostCheck(allowHost, describe('allowHost')),
-      makeCode,
-      takeCode: (code) => codes.delete(code),
+    const { openApp } = await import('../page/app/app.ts');
+    const { addressOf, createHostCheck } = await import('../page/listener.ts');
+    const access = createAccess({
+      token,
+      cookieName: cookieNameOf(folder.path),
+      addressOf,
     });
+    const app = await openApp({ folder, env: process.env, access });
+    const ours = { hostname: host.toLowerCase(), port: undefined };
+    const checkHost = createHostCheck([...allowHost, ours], describe('allowHost'));
+    const routes: Routes = (server) => {
+      server.use(checkHost);
+      app.routes(server);
+    };
     const listener = closer.add(
-      await listenAt({ ...listen, isChosen: port !== undefined }, page.routes, describe('port')),
+      await listenAt({ ...listen, isChosen: port !== undefined }, routes, describe('port')),
     );
-    closer.add(page); // closed first: the server waits for its viewers
+    closer.add(app); // closed first: the server waits for its viewers
     const url = reachable(listener.url);
     await folder.writeJson({ url, token }, NOTE);
     closer.add({ close: async () => await folder.remove(NOTE) });
     return {
-      address: `${url}/enter?code=${makeCode()}`,
-      url,
-      folder: folder.path,
+      ...entryOf(folder, url, (lifeMs) => access.makeCode(lifeMs)),
       isElsewhere: false,
       close: async () => await closer.close(),
     };
@@ -131,17 +121,60 @@ export async function startApp(
   }
 }
 
+function entryOf(
+  folder: AppFolder,
+  url: string,
+  makeCode: (lifeMs: number) => string,
+): Omit<RunningApp, 'isElsewhere' | 'close'> {
+  return {
+    url,
+    folder: folder.path,
+    get address() {
+      return `${url}/enter?code=${makeCode(ADDRESS_MS)}`;
+    },
+    makeFile: async () => {
+      const { signInFile } = await import('../page/assets.ts');
+      const path = folder.at(`open-${randomBytes(6).toString('hex')}.html`);
+      writeFileSync(path, signInFile(url, makeCode(FILE_MS)), { mode: PRIVATE.mode, flag: 'wx' });
+      setTimeout(() => rmSync(path, { force: true }), FILE_MS).unref();
+      return path;
+    },
+  };
+}
+
+/** Undefined when another process that lives has the folder. */
+function takeFolder(folder: AppFolder): Closable | undefined {
+  const path = folder.at(LOCK);
+  for (let tries = 0; tries < 2; tries += 1) {
+    try {
+      writeFileSync(path, String(process.pid), { mode: PRIVATE.mode, flag: 'wx' });
+      return { close: async () => rmSync(path, { force: true }) };
+    } catch (error) {
+      if (systemErrorCode(error) !== 'EEXIST') throw error;
+      if (isAlive(Number(folder.readJson(LOCK)))) return undefined;
+      rmSync(path, { force: true });
+    }
+  }
+  return undefined;
+}
+
+function isAlive(pid: number): boolean {
+  if (pid === process.pid) return true;
+  try {
+    return process.kill(pid, 0);
+  } catch (error) {
+    return systemErrorCode(error) === 'EPERM';
+  }
+}
+
 /** On the port that was chosen, or else on any, if the usual one is taken. */
 async function listenAt(
-  {
-    host,
-    port,
-    isChosen,
-  }: { readonly host: string; readonly port: number; readonly isChosen: boolean },
+  address: { readonly host: string; readonly port: number; readonly isChosen: boolean },
   routes: Routes,
   label: string,
 ): Promise<Listener> {
-  const { openListener } = await import('../web/listener.ts');
+  const { host, port, isChosen } = address;
+  const { openListener } = await import('../page/listener.ts');
   const options = { host, routes: [routes], label };
   try {
     return await openListener({ ...options, port });
@@ -163,10 +196,8 @@ function cookieNameOf(folder: string): string {
 
 /** Asks the app that has this folder for an address. */
 async function askOther(folder: AppFolder, label: string): Promise<RunningApp> {
-  const note = folder.readJson(NOTE) as
-    | { readonly url: string; readonly token: string }
-    | undefined;
   try {
+    const note = folder.readJson(NOTE) as { readonly url: string; readonly token: string };
     if (!note) throw new Error('it is starting or ending');
     const { url, token } = note;
     keepSecret(token);
@@ -177,17 +208,61 @@ async function askOther(folder: AppFolder, label: string): Promise<RunningApp> {
     });
     const { code } = (await response.json()) as { readonly code: string };
     if (typeof code !== 'string') throw new Error('it gives no address');
-    const address = `${url}/enter?code=${code}`;
-    return { address, url, folder: folder.path, isElsewhere: true, close: async () => {} };
+    return { ...entryOf(folder, url, () => code), isElsewhere: true, close: async () => {} };
   } catch (error) {
     throw new BrandfillError(
-      'OUTPUT_IN_USE',
+      'INVALID_SETTING',
       `Cannot use ${folder.path}: another Brandfill app has it and does not answer; wait a moment and start again, end the other one, or choose another folder with ${label}.`,
       { cause: error },
     );
   }
 }
 
-const ANSWER_MS = 5_000;
-
 const OTHERS: OptionKinds<BesideSettings> = { token: 'text' };
+
+/** `brandfill app` */
+export const runApp: RunCommand<typeof APP_FLAGS> = async ({ options, flags, context }) =>
+  await untilInterrupted(context.endAtOnce, async (signal) => {
+    const app = await startApp(options, flagOf);
+    const { url, folder, isElsewhere } = app;
+    try {
+      const isOpened = !flags.noOpen && hasDisplay() && openBrowser(await app.makeFile());
+      say(
+        isElsewhere
+          ? `Brandfill runs already for ${folder}, on ${url}`
+          : `Brandfill is on ${isOpened ? url : app.address}`,
+      );
+      if (!isOpened && isElsewhere) say(`An address that works once: ${app.address}`);
+      else if (!isOpened) say('Open this address in a browser. It works once, for ten minutes.');
+      if (isElsewhere) return EXIT.ok;
+      say(`Lists, results and answers are in ${folder}.`);
+      say(
+        'Ctrl-C ends it. A run that goes on then goes on at the next start, and pays nothing twice.',
+      );
+      await aborted(signal);
+      return EXIT.ok;
+    } finally {
+      await app.close();
+    }
+  });
+
+/** Whether there is a screen that a browser could appear on. */
+function hasDisplay(): boolean {
+  const { platform, env } = process;
+  if (platform === 'win32' || platform === 'darwin') return true;
+  return Boolean(env['DISPLAY'] ?? env['WAYLAND_DISPLAY']);
+}
+
+const OPENERS: Readonly<Partial<Record<NodeJS.Platform, readonly [string, ...string[]]>>> = {
+  win32: ['rundll32', 'url.dll,FileProtocolHandler'],
+  darwin: ['open'],
+};
+
+/** Opens a file in the browser of the user. If that fails, `--no-open` has the address printed. */
+function openBrowser(path: string): true {
+  const [file, ...args] = OPENERS[process.platform] ?? ['xdg-open'];
+  const child = spawn(file, [...args, path], { stdio: 'ignore', detached: true });
+  child.on('error', () => say('No browser could be opened: start again with --no-open.'));
+  child.unref();
+  return true;
+}

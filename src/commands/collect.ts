@@ -1,12 +1,17 @@
-import { openBackfillWriter } from '../collector/backfill/backfill-writer.ts';
-import { openBackfillFolder } from '../collector/backfill/journal.ts';
-import { toLines } from '../collector/backfill/outcome-lines.ts';
-import { BrandfillError, type OnNotice } from '../common/errors.ts';
+import { BrandfillError, EXIT, type OnNotice } from '../common/errors.ts';
+import { countOf, formatCount } from '../common/format.ts';
 import { aborted, createCallbackGuard, createCloser, within } from '../common/lifetime.ts';
-import { openStatus } from '../metrics/status.ts';
-import { COLLECT_OPTIONS, type CollectSettings } from '../options/command-options.ts';
-import type { OptionsOf } from '../options/declaration.ts';
+import {
+  COLLECT_OPTIONS,
+  type CollectSettings,
+  type LOG_FLAGS,
+} from '../options/command-options.ts';
+import type { OptionsOf } from '../options/option.ts';
+import { flagOf } from '../options/options.ts';
 import { libraryNaming, type OptionKinds, readOptions } from '../options/read-options.ts';
+import { openStatus } from '../page/status.ts';
+import { toQueueError } from '../queue/redis-errors.ts';
+import { type RunCommand, serve } from './command.ts';
 
 /** Options of a collector. */
 export interface CollectOptions extends OptionsOf<typeof COLLECT_OPTIONS>, BesideSettings {}
@@ -24,10 +29,10 @@ export interface Collected {
   readonly enriched: number;
   /** Lines written to the files of all other outcomes. */
   readonly failures: number;
-  /** Replies that came again and were in the files already. */
-  readonly repeated: number;
 }
 
+/** A file that would become larger is finished, and the next one started. */
+const LARGEST_FILE_BYTES = 1_000_000_000;
 /** How often to check whether the hour of a file is over. */
 const TIDY_MS = 10_000;
 /**
@@ -37,9 +42,10 @@ const TIDY_MS = 10_000;
 const SHUTDOWN_TIMEOUT_MS = 5_000;
 
 /**
- * Writes the outcomes of backfills, whose chunks name no queue of their own, to files by the hour:
+ * Writes the outcomes of backfills, of all APIs on a Redis, to files by the hour:
  * `enriched-2026-11-21T08.jsonl` and `failures-2026-11-21T08.jsonl`. A file that is being written
- * ends in `.part`. Each reply is in the files exactly once, even if the collector is killed.
+ * ends in `.part`. Each entry of the streams is in the files exactly once, even if the collector is
+ * killed.
  *
  * @throws BrandfillError when an option, the queue or the folder cannot be used; the error that
  *   `onNotice` threw
@@ -90,68 +96,72 @@ async function collectFrom(
   settings: CollectSettings & { readonly queue: string },
   { signal, onNotice, describe }: CollectContext,
 ): Promise<Collected> {
-  const { queue, outDir, maxFileSize, acceptEviction = false } = settings;
-  const bullmq = await import('../queue/bullmq/index.ts');
-  const { findRedisTrouble, createQueueReader } = bullmq;
-  const counts = { enriched: 0, failures: 0, repeated: 0 };
+  const { queue, outDir, acceptEviction = false } = settings;
+  const { collectOutcomes, createQueueReader, findRedisTrouble, openQueueServer } = await import(
+    '../queue/index.ts'
+  );
+  const { openCollectFiles } = await import('../queue/collect-files.ts');
+  const counts = { enriched: 0, failures: 0 };
   const closer = createCloser();
-  const lost = new AbortController();
+  const failed = new AbortController();
   try {
-    const status = await openStatus({
-      settings,
-      describe,
-      command: 'collect',
-      onNotice,
-    });
+    const status = await openStatus({ settings, describe, command: 'collect', onNotice });
     if (status) closer.add(status);
-    const redis = closer.add(
-      await bullmq.openQueueServer({ url: queue, acceptEviction, onNotice }),
+    const redis = closer.add(await openQueueServer({ url: queue, acceptEviction, onNotice }));
+    const files = closer.add(
+      await openCollectFiles({
+        folder: outDir,
+        flag: describe('outDir'),
+        maxFileBytes: LARGEST_FILE_BYTES,
+        now: Date.now,
+        onNotice,
+        signal,
+      }),
     );
-    const folder = closer.add(await openBackfillFolder(outDir, describe('outDir')));
-    const writer = await openBackfillWriter({
-      folder: outDir,
-      journal: folder.journal,
-      maxFileBytes: maxFileSize,
-      onNotice,
-      isOurs: () => folder.isOurs(),
-      onLost: () => lost.abort(),
-    });
-    await writer.tidy();
-    const receiver = bullmq.receiveOutcomes({
+    const onFailure = (error: unknown): void => failed.abort(error);
+    const collector = await collectOutcomes({
       redis,
-      keep: async (id, reply) => {
-        const lines = toLines(reply);
-        if (await writer.keep(id, lines)) {
-          counts.enriched += lines.count.enriched;
-          counts.failures += lines.count.failures;
-        } else counts.repeated += 1;
-      },
+      files,
+      counts,
       onNotice,
+      onFailure,
+      signal,
     });
     onNotice(`Waiting for outcomes on Redis at ${redis.name}; they go to ${outDir}.`, {
       level: 'info',
     });
-    const { client } = redis;
-    closer.add(bullmq.watchQueuePause({ client, queue: bullmq.OUTCOMES_QUEUE, onNotice }));
     status?.health.check(() => findRedisTrouble(redis));
     status?.health.check(() => (signal.aborted ? 'it was told to stop' : undefined));
-    status?.instruments.forCollector({ counts, folder: outDir });
-    status?.instruments.forWorker().queues(createQueueReader(redis));
+    status?.metrics.forCollector({ counts, folder: outDir });
+    status?.metrics.forWorker().queues(createQueueReader(redis));
     status?.health.started();
-    const timer = setInterval(() => void writer.tidy(), TIDY_MS);
-    await aborted(AbortSignal.any([signal, lost.signal]));
+    const timer = setInterval(() => void files.finish(false).catch(onFailure), TIDY_MS);
+    await aborted(AbortSignal.any([signal, failed.signal]));
     clearInterval(timer);
-    writer.giveUp();
-    const isStopped = await within(SHUTDOWN_TIMEOUT_MS, receiver.stop());
-    if (!isStopped)
-      onNotice('Redis does not answer: outcomes that were not confirmed will arrive again.');
-    await writer.close();
+    const isStopped = await within(SHUTDOWN_TIMEOUT_MS, collector.close());
+    if (!isStopped) onNotice('Redis does not answer: what was not read is read at the next start.');
+    if (failed.signal.aborted) throw failed.signal.reason;
+    await files.finish(true);
+    return counts;
+  } catch (error) {
+    if (signal.aborted && error === signal.reason) return counts; // while it waited for another
+    throw toQueueError(error);
   } finally {
     await closer.close();
   }
-  if (!lost.signal.aborted) return counts;
-  throw new BrandfillError(
-    'UNWRITABLE_OUTPUT',
-    `Cannot write to the folder ${outDir} any more: another collector took it while this one gave no sign of life; let one of them run.`,
-  );
 }
+
+/** `brandfill collect` */
+export const runCollect: RunCommand<typeof LOG_FLAGS> = async ({ options, ...call }) =>
+  await serve(
+    'collect',
+    call,
+    async ({ common, say }) => {
+      const { enriched, failures } = await collect({ ...options, ...common }, flagOf);
+      const lines = countOf(enriched + failures, 'line');
+      const others = countOf(failures, 'other');
+      say(`Stopped after ${lines}: ${formatCount(enriched)} found, ${others}.`);
+      return EXIT.ok;
+    },
+    'Stopping: outcomes that have arrived are written, and files are finished. Interrupt again to end at once.',
+  );

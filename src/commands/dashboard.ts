@@ -1,4 +1,4 @@
-import { BrandfillError, type OnNotice } from '../common/errors.ts';
+import { BrandfillError, EXIT, type OnNotice } from '../common/errors.ts';
 import {
   aborted,
   createCallbackGuard,
@@ -6,9 +6,11 @@ import {
   SHUTDOWN_TIMEOUT_MS,
   within,
 } from '../common/lifetime.ts';
-import { DASHBOARD_OPTIONS } from '../options/command-options.ts';
-import type { OptionsOf } from '../options/declaration.ts';
+import { DASHBOARD_OPTIONS, type LOG_FLAGS } from '../options/command-options.ts';
+import type { OptionsOf } from '../options/option.ts';
+import { flagOf } from '../options/options.ts';
 import { libraryNaming, type OptionKinds, readOptions } from '../options/read-options.ts';
+import { type RunCommand, serve } from './command.ts';
 
 /** Options of the dashboard. */
 export interface DashboardOptions extends OptionsOf<typeof DASHBOARD_OPTIONS>, BesideSettings {}
@@ -32,7 +34,7 @@ interface BesideSettings {
  *
  * @example
  * ```ts
- * await dashboard({ queue: 'redis://localhost:6379/0', listen: 8080 });
+ * await dashboard({ queue: 'redis://localhost:6379/0', listen: 8081 });
  * ```
  */
 export async function dashboard(
@@ -41,9 +43,9 @@ export async function dashboard(
 ): Promise<void> {
   const known = { of: 'dashboard', declared: DASHBOARD_OPTIONS, others: OTHERS, describe };
   const settings = readOptions(options, known);
-  const { token, signal, onNotice: notify = () => {} } = options;
-  const { queue: url, listen, tokenFile, acceptEviction = false } = settings;
-  const { allowHost, trustedProxy } = settings;
+  const { token: given, signal, onNotice: notify = () => {} } = options;
+  const { queue: url, listen, acceptEviction = false } = settings;
+  const { allowHost } = settings;
   if (url === undefined) {
     throw new BrandfillError(
       'INVALID_SETTING',
@@ -51,15 +53,13 @@ export async function dashboard(
     );
   }
   // Loaded here, so that --help need not wait for it.
-  const { openAllQueues, openQueueServer } = await import('../queue/bullmq/index.ts');
-  const { openDashboard } = await import('../web/dashboard.ts');
-  const { showQueue } = await import('../web/show-queue.ts');
-  const { withPatience } = await import('../web/show-queue.ts');
-  const { readToken } = await import('../web/access.ts');
-  const { createQueuesPage } = await import('../web/queues-page.ts');
-  const { openListener } = await import('../web/listener.ts');
-  const sources = { token, tokenFile, env: process.env, describe };
-  const read = readToken(sources, listen);
+  const { openAllQueues, openQueueServer } = await import('../queue/index.ts');
+  const { createDashboard } = await import('../page/dashboard.ts');
+  const { showQueue } = await import('../page/queue-board.ts');
+  const { readToken } = await import('../page/access.ts');
+  const { createQueuesPage } = await import('../page/queues-page.ts');
+  const { openListener } = await import('../page/listener.ts');
+  const token = readToken({ token: given, env: process.env, describe }, listen);
   const callbackGuard = createCallbackGuard([signal]);
   const onNotice = callbackGuard.guard(notify);
   const closer = createCloser();
@@ -67,17 +67,15 @@ export async function dashboard(
     const redis = closer.add(await openQueueServer({ url, acceptEviction, onNotice }));
     const all = openAllQueues(redis.client);
     closer.add({ close: async () => void (await within(SHUTDOWN_TIMEOUT_MS, all.close())) });
-    const shown = await openDashboard({
-      source: withPatience(showQueue({ redis, lookups: all.lookups }), redis),
-      token: read,
+    const shown = await createDashboard({
+      source: showQueue({ redis }),
+      token,
       allowHost,
-      trustedProxy,
       label: describe('allowHost'),
       queues: createQueuesPage({ findQueues: () => all.find() }),
     });
-    const listener = closer.add(
-      await openListener({ ...listen, label: describe('listen'), routes: [shown.routes] }),
-    );
+    const label = describe('listen');
+    const listener = closer.add(await openListener({ ...listen, label, routes: [shown.routes] }));
     closer.add(shown); // closed first: the server waits for its viewers
     onNotice(`The dashboard of Redis at ${redis.name} is on ${listener.url}.`, { level: 'info' });
     await aborted(callbackGuard.signal);
@@ -92,3 +90,10 @@ const OTHERS: OptionKinds<BesideSettings> = {
   signal: 'signal',
   onNotice: 'function',
 };
+
+/** `brandfill dashboard` */
+export const runDashboard: RunCommand<typeof LOG_FLAGS> = async ({ options, ...call }) =>
+  await serve('dashboard', call, async ({ common }) => {
+    await dashboard({ ...options, ...common }, flagOf);
+    return EXIT.ok;
+  });

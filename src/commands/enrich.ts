@@ -1,24 +1,25 @@
 import type { EnrichedRow } from '../collector/output/output-columns.ts';
-import { describeError } from '../common/errors.ts';
+import type { Plan } from '../collector/plan.ts';
 import type { RunControl } from '../common/run-control.ts';
 import { createJob, type Job } from '../options/api.ts';
-import type { OptionsOf } from '../options/declaration.ts';
-import { OPTIONS, OPTIONS_OF_FILES, type OptionKey } from '../options/options.ts';
+import type { RUN_FLAGS } from '../options/command-options.ts';
+import type { OptionsOf } from '../options/option.ts';
+import { flagOrArgument, OPTIONS, OPTIONS_OF_FILES, type OptionKey } from '../options/options.ts';
 import {
   checkOptions,
   libraryNaming,
   type OptionKinds,
   type SettingSources,
 } from '../options/read-options.ts';
-import type { Plan } from '../producer/plan.ts';
+import { type RunSurroundings, showRun } from '../page/show-run.ts';
 import type { ListInput } from '../rows/list-input.ts';
 import { runToFiles, runToRows } from '../run/enrich.ts';
 import { planOnly } from '../run/plan.ts';
 import { createContext } from '../run/run-context.ts';
-import { makeInSight, openRunStatus, type RunSurroundings } from '../run/run-status.ts';
 import type { RunEvent } from '../watch/events.ts';
 import type { Summary } from '../watch/summary.ts';
-import type { RunEnd } from '../web/live-run.ts';
+import { type RunCommand } from './command.ts';
+import { refuseRowsBesideJson, watchRun } from './watch-run.ts';
 
 /**
  * Enriches a list into two files, as `brandfill enrich` does. Every row of the input is in `out`
@@ -40,23 +41,27 @@ export async function enrich(
   { env = process.env, ...around }: EnrichSurroundings = {},
 ): Promise<Summary> {
   const job = jobOf(options, { of: 'enrich', naming, env });
-  const run = job.settings.merge === undefined ? runToFiles : await loadRunToMerge();
   const { token } = options;
   const sight = { ...around, token, describe: naming as (key: string) => string };
-  const { context: ofCaller, throwIfFailed } = createContext(options);
-  const status = await openRunStatus(job, ofCaller, sight);
-  const summary = await makeInSight(status, async (context) => {
-    if (job.settings.report === undefined) return await run(options.input, job, context);
-    const { runWithReport } = await import('../run/report.ts');
-    return await runWithReport(options.input, job, { run, context });
+  const { context, throwIfFailed } = createContext(options);
+  const shown = await showRun(job, context, {
+    ...sight,
+    list: around.list ?? nameOf(options.input),
   });
-  throwIfFailed();
-  return summary;
+  try {
+    const summary = await shown.end(await runToFiles(options.input, job, shown.context));
+    throwIfFailed();
+    return summary;
+  } catch (error) {
+    await shown.fail(error);
+    throw error;
+  } finally {
+    await shown.close();
+  }
 }
 
-// Parts that few runs need are loaded on demand.
-async function loadRunToMerge(): Promise<typeof runToFiles> {
-  return (await import('../run/merge.ts')).runToMerge;
+function nameOf(input: ListInput): string {
+  return typeof input === 'string' ? input : 'rows';
 }
 
 /**
@@ -77,18 +82,17 @@ export async function* enrichRows(options: EnrichOptions): AsyncGenerator<Enrich
   const job = jobOf(options, { of: 'enrichRows', naming: libraryNaming, env, pointless: FILES });
   const { token } = options;
   const { context, throwIfFailed } = createContext(options);
-  const status = await openRunStatus(job, context, { token, describe: libraryNaming });
-  let how: RunEnd | undefined; // stays undefined if the caller takes no more rows
+  const list = nameOf(options.input);
+  const shown = await showRun(job, context, { token, describe: libraryNaming, list });
   try {
-    const summary = yield* runToRows(options.input, job, status.context);
-    how = { summary };
+    const summary = await shown.end(yield* runToRows(options.input, job, shown.context));
     throwIfFailed();
     return summary;
   } catch (error) {
-    how ??= { error: describeError(error) };
+    await shown.fail(error);
     throw error;
   } finally {
-    await status.close(how);
+    await shown.close();
   }
 }
 
@@ -141,8 +145,8 @@ interface Call {
 function jobOf(options: EnrichOptions, { of, naming, env, ...rest }: Call): Job {
   const describe = naming as (key: string) => string;
   checkOptions(options, { of, declared: OPTIONS, others: BESIDE_SETTINGS, describe, ...rest });
-  const { apiKey, thenApiKey } = options;
-  return createJob({ given: { ...options }, apiKey, thenApiKey, env, describe });
+  const { apiKey } = options;
+  return createJob({ given: { ...options }, apiKey, env, describe });
 }
 
 /** Options of a run that are no settings of a job. */
@@ -151,8 +155,6 @@ interface BesideSettings {
   readonly input: ListInput;
   /** The credential. @default BRANDFILL_API_KEY */
   readonly apiKey?: string | undefined;
-  /** The credential of the second API. @default the variable that its profile names */
-  readonly thenApiKey?: string | undefined;
   /** The name of the changes file from run to run, if its path has a date. @default its path */
   readonly changesId?: string | undefined;
   /** Asked before the first call. False ends it with an `AbortError`. @default no question */
@@ -171,16 +173,6 @@ interface BesideSettings {
   readonly onEvent?: ((event: RunEvent) => void) | undefined;
   /** Pauses, resumes and stops the run; made by `createRunControl`. @default no control */
   readonly control?: RunControl | undefined;
-  /**
-   * Corrected cells of the domain column: their texts by the number of their row, from 1. They stand
-   * in the output in place of what the list has there. @default none
-   */
-  readonly mended?: Readonly<Record<string, string>> | undefined;
-  /**
-   * With `mended`: looks up these rows alone. All others get what was stored of them, however old.
-   * @default false
-   */
-  readonly onlyMended?: boolean | undefined;
 }
 
 /** Options of a run. Durations are texts such as `'30d'`, or milliseconds. */
@@ -189,14 +181,26 @@ export interface EnrichOptions extends OptionsOf<typeof OPTIONS>, BesideSettings
 export const BESIDE_SETTINGS: OptionKinds<BesideSettings> = {
   input: 'list',
   apiKey: 'text',
-  thenApiKey: 'text',
   changesId: 'text',
   confirm: 'function',
   signal: 'signal',
   runId: 'text',
   onEvent: 'function',
   control: 'control',
-  mended: 'object',
-  onlyMended: 'flag',
   token: 'text',
+};
+
+/** `brandfill enrich` */
+export const runEnrich: RunCommand<typeof RUN_FLAGS> = async ({ words, options, ...call }) => {
+  const [input = ''] = words;
+  const given: EnrichOptions = { ...options, input };
+  refuseRowsBesideJson(given, call.flags);
+  return await watchRun(
+    {
+      plan: (watch) => plan({ ...given, ...watch }, flagOrArgument),
+      run: async (watch, onSummary, around) =>
+        onSummary(await enrich({ ...given, ...watch }, flagOrArgument, around)),
+    },
+    call,
+  );
 };

@@ -4,7 +4,7 @@ import { BrandfillError } from '../common/errors.ts';
 import { findEndpointIds, readSettingsWithProfile } from '../options/api.ts';
 import type { StoreChoice, StoreOptionNaming } from '../options/command-options.ts';
 import { STORE_OPTIONS, type StoreSettings } from '../options/command-options.ts';
-import type { SettingsOf } from '../options/declaration.ts';
+import type { SettingsOf } from '../options/option.ts';
 import { libraryNaming } from '../options/read-options.ts';
 import { DATABASE } from '../store/store-files.ts';
 import { openTables, type StoreTables } from '../store/tables.ts';

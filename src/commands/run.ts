@@ -6,22 +6,24 @@ import { createCallbackGuard } from '../common/lifetime.ts';
 import { keepSecret, withoutSecrets } from '../common/secrets.ts';
 import { describeKind } from '../common/text.ts';
 import { readSecret } from '../options/api.ts';
+import type { RUN_FLAGS } from '../options/command-options.ts';
 import type { Schedule } from '../options/cron.ts';
-import type { Declaration } from '../options/declaration.ts';
-import { type JobFile, readJobFile } from '../options/job-file.ts';
-import type { OnFinish } from '../options/job-file-keys.ts';
-import { besideFile, type Environment } from '../options/job-file-values.ts';
-import { nameOf, OPTIONS, OUTPUT_OPTIONS } from '../options/options.ts';
+import { besideFile, type JobFile, type OnFinish, readJobFile } from '../options/job-file.ts';
+import { metaOf } from '../options/option.ts';
+import { flagOf, nameOf, OPTIONS, type OptionKey } from '../options/options.ts';
 import {
   checkOptions,
   libraryNaming,
   type OptionKinds,
   overriddenBy,
 } from '../options/read-options.ts';
-import type { RunSurroundings } from '../run/run-status.ts';
+import type { Environment } from '../options/variables.ts';
+import type { RunSurroundings } from '../page/show-run.ts';
 import { exitCodeOf, type Summary } from '../watch/summary.ts';
-import { BESIDE_SETTINGS, type EnrichOptions, enrich } from './enrich.ts';
+import type { RunCommand } from './command.ts';
+import { BESIDE_SETTINGS, type EnrichOptions, enrich, plan } from './enrich.ts';
 import { type FinishedRun, notify } from './on-finish.ts';
+import { refuseRowsBesideJson, watchRun } from './watch-run.ts';
 
 export interface RunJobOptions
   extends LoadJobOptions,
@@ -114,7 +116,7 @@ export async function runJob(
 
 /** Creates the folders of outputs that the file names, such as one for each day. */
 function makeFolders({ values }: JobFile): void {
-  for (const key of OUTPUT_OPTIONS) {
+  for (const key of OUTPUTS) {
     const given = (values as Readonly<Record<string, unknown>>)[key];
     for (const path of [given].flat()) {
       if (typeof path !== 'string' || path === '-') continue;
@@ -169,6 +171,11 @@ export interface LoadJobOptions {
   /** The name of an override in messages. The command line uses `--base-url`. */
   readonly naming?: ((key: string) => string) | undefined;
 }
+
+/** The options whose files a run writes anew. */
+const OUTPUTS = (Object.keys(OPTIONS) as OptionKey[]).filter(
+  (key) => metaOf(OPTIONS[key]).isOutput,
+);
 
 /** A job file with everything that a run needs. */
 export interface LoadedJob {
@@ -268,7 +275,6 @@ function toLoadedJob(jobFile: JobFile, options: LoadJobOptions): LoadedJob {
   const store = env['BRANDFILL_STORE'] || besideFile(file, '.brandfill');
   const given = {
     store,
-    ...jobFileDefaults(),
     // The path of the changes file may hold a date, and differ each night.
     changesId: settings.changes === undefined ? undefined : resolve(file),
     ...withoutUndefined(settings),
@@ -323,23 +329,13 @@ function credentialOf(
   return {};
 }
 
-/** The defaults that differ in job files, because no person watches a job that runs at night. */
-function jobFileDefaults(): Readonly<Record<string, string>> {
-  const defaults = Object.entries<Declaration>(OPTIONS).map(
-    ([key, { defaultInJobFile }]) => [key, defaultInJobFile] as const,
-  );
-  return Object.fromEntries(
-    defaults.filter((entry): entry is [string, string] => entry[1] !== undefined),
-  );
-}
-
 function refuse(place: string | undefined, what: string): BrandfillError {
   return new BrandfillError('INVALID_SETTING', `Cannot use the credential of ${place}: ${what}.`);
 }
 
 /** @throws BrandfillError `INVALID_SETTING` when an output would replace the job file */
 function refuseItself(file: string, given: Readonly<Record<string, unknown>>): void {
-  for (const path of OUTPUT_OPTIONS.flatMap((key) => given[key])) {
+  for (const path of OUTPUTS.flatMap((key) => given[key])) {
     if (typeof path !== 'string' || !leadToOne(path, file)) continue;
     throw new BrandfillError(
       'INVALID_SETTING',
@@ -367,3 +363,22 @@ function withoutUndefined<T extends object>(values: T): Partial<T> {
   const given = Object.entries(values).filter(([, value]) => value !== undefined);
   return Object.fromEntries(given) as Partial<T>;
 }
+
+/** `brandfill run` */
+export const runFile: RunCommand<typeof RUN_FLAGS> = async ({ words, options, ...call }) => {
+  const [file = ''] = words;
+  const loading = { overrides: options, naming: flagOf };
+  const onLoaded = ({ options: loaded }: LoadedJob): void =>
+    refuseRowsBesideJson(loaded, call.flags);
+  return await watchRun(
+    {
+      plan: async (watch) => {
+        const { options: loaded, naming } = await loadJob(file, loading);
+        return await plan({ ...loaded, ...watch }, naming);
+      },
+      run: (watch, onSummary, around) =>
+        runJob(file, { ...loading, ...watch, onSummary, onLoaded }, around),
+    },
+    call,
+  );
+};

@@ -1,29 +1,29 @@
-import { once } from 'node:events';
 import type { Outcome } from '../brand/outcome.ts';
-import { type OutputFile, openOutputFile } from '../collector/output/output-file.ts';
-import { BrandfillError, systemErrorCode, unwritableStandardOutput } from '../common/errors.ts';
+import { BrandfillError, EXIT } from '../common/errors.ts';
+import { countOf, formatCount, formatSize } from '../common/format.ts';
 import {
   DELETE_OPTIONS,
-  EXPORT_OPTIONS,
   GET_OPTIONS,
+  type JSON_FLAGS,
   PRUNE_OPTIONS,
   STORE_OPTIONS,
   type StoreChoice,
   type StoreOptionNaming,
 } from '../options/command-options.ts';
-import type { Declarations, OptionsOf, SettingsOf } from '../options/declaration.ts';
+import type { Options, OptionsOf, SettingsOf } from '../options/option.ts';
+import { flagOf } from '../options/options.ts';
 import { checkOptions, libraryNaming, type OptionKind } from '../options/read-options.ts';
 import { normalizeDomain } from '../rows/domain/domain.ts';
-import { countStore } from '../store/count-store.ts';
-import { decodeOutcome, readEntries } from '../store/entries.ts';
+import { decodeOutcome } from '../store/entries.ts';
 import { formatOutcomeLine } from '../store/outcome-line.ts';
-import { deleteDomains, pruneTables } from '../store/removal.ts';
 import type { Deleted, Pruned, StoreStats } from '../store/stats.ts';
 import { endpointIdsIn, keyOf, type StoreTables } from '../store/tables.ts';
+import { countStore, deleteDomains, pruneTables } from '../store/upkeep.ts';
+import { print, type RunCommand, say } from './command.ts';
 import { withOpenedStore } from './opened-store.ts';
 
 /**
- * Counts what is in a store, even while runs use it.
+ * Counts what is in a store.
  *
  * @throws BrandfillError when an option or the store cannot be used, as do all functions here
  */
@@ -76,38 +76,6 @@ export async function findStored(
   });
 }
 
-/** Which outcomes to export. */
-export interface ExportOptions extends Omit<OptionsOf<typeof EXPORT_OPTIONS>, 'out'> {}
-
-/**
- * Passes on the outcomes of a store, each as a line of JSON without a line end. A failure that is
- * newer than the answer of its domain is passed on too.
- *
- * @param write called for each batch of lines, and awaited
- * @returns the number of outcomes
- */
-export async function exportStore(
-  options: ExportOptions,
-  write: (lines: readonly string[]) => Promise<void>,
-  naming?: StoreOptionNaming,
-): Promise<number> {
-  const { out: _, ...declared } = EXPORT_OPTIONS;
-  check(options, { of: 'exportStore', declared, naming });
-  const task = { options, declared: EXPORT_OPTIONS, naming, isToRead: true };
-  return await withOpenedStore(task, async ({ tables, settings: { status }, endpointId }) => {
-    let count = 0;
-    for (const entries of readEntries(tables, { endpointId, status })) {
-      const lines = entries.flatMap(({ endpointId: id, read }) => {
-        const outcome = read();
-        return outcome ? [formatOutcomeLine(id, outcome)] : [];
-      });
-      count += lines.length;
-      if (lines.length > 0) await write(lines);
-    }
-    return count;
-  });
-}
-
 /** Options of a pruning. */
 export interface PruneStoreOptions extends OptionsOf<typeof PRUNE_OPTIONS> {
   /** The age above which outcomes are removed: a text such as `'180d'`, or milliseconds. */
@@ -115,7 +83,7 @@ export interface PruneStoreOptions extends OptionsOf<typeof PRUNE_OPTIONS> {
 }
 
 /**
- * Removes old outcomes, even while runs use the store. Later outcomes use the freed space; the file
+ * Removes old outcomes. Later outcomes use the freed space; the file
  * does not shrink.
  */
 export async function pruneStore(
@@ -144,8 +112,7 @@ export interface DeleteStoredOptions extends OptionsOf<typeof DELETE_OPTIONS> {
 }
 
 /**
- * Deletes all that the store has of some domains, even while runs use it: outcomes, and notes on
- * left-over domains and on logos. Later outcomes use the freed space; the file does not shrink.
+ * Deletes all that the store has of some domains: outcomes, and notes on logos. Later outcomes use the freed space; the file does not shrink.
  */
 export async function deleteStored(
   given: DeleteStoredOptions,
@@ -188,7 +155,7 @@ function domainIn(
 
 interface Known {
   readonly of: string;
-  readonly declared: Declarations;
+  readonly declared: Options;
   readonly others?: Readonly<Record<string, OptionKind>>;
   readonly naming: StoreOptionNaming | undefined;
 }
@@ -211,56 +178,104 @@ function latestOf(
   domain: string,
 ): Outcome | undefined {
   const [answer, failure] = [answers, failures].map((table) => {
-    const value = table.getBinaryFast(keyOf(endpointId, domain));
-    return value && decodeOutcome(domain, value);
+    const key = keyOf(endpointId, domain);
+    const value = table.getBinaryFast(key);
+    return value && decodeOutcome(key, value);
   });
   if (!answer || !failure) return answer ?? failure;
   return failure.fetchedAtMs > answer.fetchedAtMs ? failure : answer;
 }
 
-/**
- * Opens the output of an export: standard output, or a file as for the rows of a run.
- *
- * @param path undefined or `-` for standard output
- * @throws BrandfillError `UNWRITABLE_OUTPUT`, as do all methods of the output
- */
-export async function openExportOutput(path: string | undefined): Promise<ExportOutput> {
-  if (path === undefined || path === '-') return openStandardOutput();
-  return { ...(await openOutputFile(path)), isCut: () => false };
+/** `brandfill store stats` */
+export const runStats: RunCommand<typeof JSON_FLAGS> = async ({ options, flags }) => {
+  const stats = await readStoreStats(options, flagOf);
+  print(...(flags.json ? [JSON.stringify(stats)] : describeStore(stats)));
+  return EXIT.ok;
+};
+
+/** `brandfill store get` */
+export const runGet: RunCommand = async ({ words: [domain = ''], options }) => {
+  const lines = await findStored({ ...options, domain }, flagOf);
+  if (lines.length > 0) {
+    print(...lines);
+    return EXIT.ok;
+  }
+  say(`There is no outcome of ${domain} in the store.`);
+  return EXIT.someFailed;
+};
+
+/** `brandfill store prune` */
+export const runPrune: RunCommand = async ({ options }) => {
+  sayRemoved(await pruneStore(options as unknown as PruneStoreOptions, flagOf), options);
+  return EXIT.ok;
+};
+
+/** `brandfill store delete` */
+export const runDelete: RunCommand = async ({ words: domains, options }) => {
+  const deleted = await deleteStored({ ...options, domains }, flagOf);
+  for (const domain of deleted.unknown) say(`There is nothing of ${domain} in the store.`);
+  sayRemoved(deleted, options);
+  return deleted.unknown.length > 0 ? EXIT.someFailed : EXIT.ok;
+};
+
+function sayRemoved(
+  { answers, failures, logos }: Pruned,
+  { dryRun = false }: { readonly dryRun?: boolean },
+): void {
+  const what = [`${countOf(answers, 'answer')}, ${countOf(failures, 'failure')}`];
+  if (logos > 0) what.push(`${countOf(logos, 'note')} of logos, whose files stay`);
+  const all = what.join(', ');
+  say(
+    dryRun
+      ? `To be removed: ${all}.`
+      : `Removed: ${all}. Their space is reused for new outcomes; the file does not shrink.`,
+  );
 }
 
-export interface ExportOutput extends OutputFile {
-  /** Whether its reader, such as `head`, closed it before everything was written. */
-  isCut(): boolean;
+/** Describes the contents of a store for people, in lines. */
+function describeStore(stats: StoreStats): readonly string[] {
+  const { folder, version, sizeBytes, statuses, apis, ages, logos } = stats;
+  const { oldestAtMs, newestAtMs } = stats;
+  const total = sumOf(statuses);
+  const lines = [
+    `Store ${folder}, version ${version}: ${formatSize(sizeBytes)} on the disk`,
+    `${countOf(total, 'domain')}${describeStatuses(statuses)}`,
+  ];
+  for (const { api, name, statuses: ofApi } of apis) {
+    lines.push(
+      `  ${name ?? 'API'} (${api})  ${countOf(sumOf(ofApi), 'domain')}${describeStatuses(ofApi)}`,
+    );
+  }
+  if (total > 0) lines.push('Asked about');
+  let fromDays = 0;
+  for (const { underDays, outcomes } of ages) {
+    const when =
+      underDays === undefined
+        ? `${fromDays} days ago and before`
+        : fromDays === 0
+          ? 'less than a day ago'
+          : `${fromDays} to ${underDays} days ago`;
+    if (outcomes > 0) lines.push(`  ${when.padEnd(24)}${formatCount(outcomes)}`);
+    fromDays = underDays ?? fromDays;
+  }
+  if (oldestAtMs !== undefined && newestAtMs !== undefined) {
+    lines.push(`  the oldest at ${time(oldestAtMs)}, the newest at ${time(newestAtMs)}`);
+  }
+  if (logos > 0) lines.push(`${countOf(logos, 'logo')} saved`);
+  return lines;
 }
 
-function openStandardOutput(): ExportOutput {
-  let isCut = false;
-  const noteCut = (error: Error | null | undefined): void => {
-    // Standard output itself does not keep its error.
-    isCut ||= systemErrorCode(error) === 'EPIPE';
-  };
-  return {
-    isCut: () => isCut,
-    write: async (text) => {
-      const { stdout } = process;
-      // A reader that has read enough closes the pipe, and there is nothing to wait for.
-      if (stdout.destroyed || stdout.write(text, noteCut)) return;
-      const over = new AbortController();
-      const ways = ['drain', 'close'].map((event) => once(stdout, event, { signal: over.signal }));
-      await Promise.race(ways).catch(() => {});
-      over.abort(); // removes the listener for the other event
-    },
-    finish: async () => {
-      const { stdout } = process;
-      const last = await new Promise<Error | null | undefined>((resolve) =>
-        stdout.write('', resolve),
-      );
-      const error = stdout.errored ?? last;
-      if (!error || systemErrorCode(error) === 'EPIPE') return;
-      throw unwritableStandardOutput(error);
-    },
-    commit: async () => {},
-    discard: async () => {},
-  };
+function describeStatuses(statuses: StoreStats['statuses']): string {
+  const parts = Object.entries(statuses)
+    .filter(([, outcomes]) => outcomes > 0)
+    .map(([status, outcomes]) => `${formatCount(outcomes)} ${status.replace('_', ' ')}`);
+  return parts.length > 0 ? `: ${parts.join(', ')}` : '';
+}
+
+function sumOf(statuses: StoreStats['statuses']): number {
+  return Object.values(statuses).reduce((sum, outcomes) => sum + outcomes, 0);
+}
+
+function time(ms: number): string {
+  return new Date(ms).toISOString();
 }

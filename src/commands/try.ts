@@ -1,13 +1,18 @@
 import { BrandfillError } from '../common/errors.ts';
 import { createJob } from '../options/api.ts';
-import { TRY_OPTIONS } from '../options/command-options.ts';
-import type { OptionsOf } from '../options/declaration.ts';
+import { type TRY_FLAGS, TRY_OPTIONS } from '../options/command-options.ts';
+import type { OptionsOf, SettingsOf } from '../options/option.ts';
+import { metaOf } from '../options/option.ts';
+import { flagOf } from '../options/options.ts';
 import { checkOptions, libraryNaming, type OptionKinds } from '../options/read-options.ts';
+import { formatPreset } from '../options/yaml-files.ts';
 import { shorten } from '../rows/columns/names.ts';
 import { createDomainReader } from '../rows/domain/domain-reader.ts';
 import { createContext } from '../run/run-context.ts';
 import { runToTrial, TRIAL_COLUMN, type Trial } from '../run/trial.ts';
 import type { RunEvent } from '../watch/events.ts';
+import { createStatusCounts, exitCodeOf } from '../watch/summary.ts';
+import { print, type RunCommand, say, untilInterrupted } from './command.ts';
 
 /** Options of a trial. Durations are texts such as `'30d'`, or milliseconds. */
 export interface TryOptions extends OptionsOf<typeof TRY_OPTIONS>, BesideSettings {}
@@ -63,10 +68,7 @@ export async function tryDomain(
 }
 
 /** @throws BrandfillError `INVALID_SETTING` */
-function readDomain(
-  text: unknown,
-  options: Pick<TryOptions, 'registrable' | 'keepFreeMail' | 'keepSharedHosts'>,
-): string {
+function readDomain(text: unknown, options: Pick<TryOptions, 'registrable'>): string {
   const read = createDomainReader({ ...options, column: { name: 'domain' } });
   const found = read(typeof text === 'string' ? text : '');
   if ('domain' in found) return found.domain;
@@ -82,3 +84,50 @@ const OTHERS: OptionKinds<BesideSettings> = {
   signal: 'signal',
   onEvent: 'function',
 };
+
+/** `brandfill try` */
+export const runTry: RunCommand<typeof TRY_FLAGS> = async (call) => {
+  const { words, options, flags, context } = call;
+  const [domain = ''] = words;
+  return await untilInterrupted(context.endAtOnce, async (signal) => {
+    const onEvent = createReporter();
+    const trial = await tryDomain({ ...options, domain, signal, onEvent }, flagOf);
+    await show(trial, options, { text: domain, ...flags });
+    const { stopped, status } = trial;
+    return exitCodeOf({ stopped, statuses: { ...createStatusCounts(), [status]: 1 } });
+  });
+};
+
+async function show(
+  trial: Trial,
+  { fields, prefix = metaOf(TRY_OPTIONS.prefix).default }: Partial<TryOptions>,
+  flags: SettingsOf<typeof TRY_FLAGS> & { readonly text: string },
+): Promise<void> {
+  const { json = false, preset = false, explain = false, text } = flags;
+  const { describeAnswers, describeEnd, describeTrial } = await import(
+    '../watch/describe-trial.ts'
+  );
+  const described = { text, explain, hasFields: fields !== undefined, prefix, nowMs: Date.now() };
+  if (explain && !json) describeAnswers(trial).forEach((line) => say(line));
+  if (preset || (json && !trial.answer)) {
+    describeEnd(trial, described).forEach((line) => say(line));
+  }
+  if (preset) {
+    if (trial.answer) process.stdout.write(formatPreset(trial, prefix ?? ''));
+  } else if (json) print(JSON.stringify(trial));
+  else process.stdout.write(`${describeTrial(trial, described).join('\n')}\n`);
+}
+
+/** Reports the events that are worth knowing while somebody waits. */
+function createReporter(): (event: RunEvent) => void {
+  let isQuiet = false;
+  return (event) => {
+    if (event.type === 'notice') say(`Note: ${event.message}`);
+    if (event.type === 'stopping') isQuiet = true;
+    if (event.type !== 'progress' || isQuiet || event.throttled === 0) return;
+    isQuiet = true;
+    say(
+      'Note: The API throttles calls (429 and the like): waiting until it lets calls through again.',
+    );
+  };
+}

@@ -1,28 +1,24 @@
 import { once } from 'node:events';
-import { describeProxy, findProxy } from '../brand/connections.ts';
-import { BrandfillError, type OnNotice } from '../common/errors.ts';
+import { describeProxy, findProxy } from '../brand/proxy.ts';
+import { BrandfillError, EXIT, type OnNotice } from '../common/errors.ts';
+import { countOf } from '../common/format.ts';
 import { createCallbackGuard, createCloser, within } from '../common/lifetime.ts';
-import { openStatus } from '../metrics/status.ts';
-import {
-  type Api,
-  callsIdOf,
-  createApi,
-  nameApi,
-  paceIdOf,
-  readWithProfile,
-} from '../options/api.ts';
-import { WORKER_OPTIONS, type WorkerSettings } from '../options/command-options.ts';
-import type { OptionsOf } from '../options/declaration.ts';
+import { type Api, callsIdOf, createApi, nameApi, readWithProfile } from '../options/api.ts';
+import { type LOG_FLAGS, WORKER_OPTIONS, type WorkerSettings } from '../options/command-options.ts';
+import type { OptionsOf } from '../options/option.ts';
+import { flagOf } from '../options/options.ts';
 import { libraryNaming, type OptionKinds } from '../options/read-options.ts';
-import type { ChunkTaker } from '../queue/bullmq/chunks/take-chunks.ts';
-import { toQueueError } from '../queue/bullmq/server/refusals.ts';
+import { openStatus } from '../page/status.ts';
+import { toQueueError } from '../queue/redis-errors.ts';
+import type { JobTaker } from '../queue/take-jobs.ts';
 import { normalizeDomain } from '../rows/domain/domain.ts';
 import { watchApi } from '../run/api-watch.ts';
-import { openLocalWorker, startReportingWork } from '../run/local-worker.ts';
+import { openLocalWorker } from '../run/local-worker.ts';
 import { describeStop } from '../watch/describe.ts';
-import type { WorkProgress } from '../watch/events.ts';
 import { lookupsAtOnce } from '../worker/batches.ts';
+import type { Rate } from '../worker/rate.ts';
 import { createStopSwitch, type Stop, type StopSwitch } from '../worker/stop-switch.ts';
+import { type RunCommand, serve } from './command.ts';
 
 /** Options of a worker. Durations are texts such as `'30s'`, or milliseconds. */
 export interface WorkOptions extends OptionsOf<typeof WORKER_OPTIONS>, BesideSettings {}
@@ -36,8 +32,6 @@ interface BesideSettings {
   readonly onNotice?: OnNotice | undefined;
   /** Called once, when it waits for lookups. */
   readonly onReady?: (() => void) | undefined;
-  /** Called with the progress a few times a second. */
-  readonly onProgress?: ((progress: WorkProgress) => void) | undefined;
 }
 
 /** Why a worker stopped. */
@@ -54,7 +48,6 @@ export interface WorkerEnd {
 
 /** Redis may be away when a worker is told to stop. Others then find its outcomes in the log. */
 const SHUTDOWN_TIMEOUT_MS = 10_000;
-const STOP_NOTICE_MS = 1_000;
 
 /**
  * Takes chunks from a queue on Redis, for any number of runs and backfills, until it is told to
@@ -74,7 +67,7 @@ export async function work(
 ): Promise<WorkerEnd> {
   const known = { of: 'work', declared: WORKER_OPTIONS, others: OTHERS, describe };
   const { settings, profile } = readWithProfile(options, known);
-  const { apiKey, signal, onNotice = () => {}, onReady, onProgress } = options;
+  const { apiKey, signal, onNotice = () => {}, onReady } = options;
   const { queue } = settings;
   if (queue === undefined) {
     throw new BrandfillError(
@@ -90,7 +83,6 @@ export async function work(
       api,
       onNotice: callbackGuard.guard(onNotice),
       onReady: onReady && callbackGuard.guard(onReady),
-      onProgress: onProgress && callbackGuard.guard(onProgress),
       signal: callbackGuard.signal,
       describe,
     },
@@ -104,7 +96,6 @@ const OTHERS: OptionKinds<BesideSettings> = {
   signal: 'signal',
   onNotice: 'function',
   onReady: 'function',
-  onProgress: 'function',
 };
 
 interface WorkContext {
@@ -112,19 +103,19 @@ interface WorkContext {
   readonly signal: AbortSignal;
   readonly onNotice: OnNotice;
   readonly onReady: WorkOptions['onReady'];
-  readonly onProgress: WorkOptions['onProgress'];
   /** The name of a setting in messages. */
   readonly describe: (key: string) => string;
 }
 
 async function workOn(
   settings: WorkerSettings & { readonly queue: string },
-  { api, signal, onNotice, onReady, onProgress, describe }: WorkContext,
+  { api, signal, onNotice, onReady, describe }: WorkContext,
 ): Promise<WorkerEnd> {
-  const { queue, acceptEviction = false, concurrency, drain, lostAfter, maxCallsPer } = settings;
+  const { queue, acceptEviction = false, concurrency, drain, maxCallsPer } = settings;
   for (const notice of api.notices) onNotice(notice);
-  const bullmq = await import('../queue/bullmq/index.ts');
+  const bullmq = await import('../queue/index.ts');
   const closer = createCloser();
+  let taker: JobTaker | undefined;
   try {
     const status = await openStatus({
       settings,
@@ -139,16 +130,20 @@ async function workOn(
     const stopSwitch = stopSwitchOf(signal);
     status?.health.check(() => bullmq.findRedisTrouble(redis));
     status?.health.check(() => (stopSwitch.stopped ? 'it was told to stop' : undefined));
-    const id = paceIdOf({ ...api, settings });
-    const sharedPace = bullmq.createStoredPace(redis.client, id);
+    const id = callsIdOf(api);
+    const sharedPace = {
+      client: redis.client,
+      key: bullmq.paceKey(id),
+      slowest: (): Rate | undefined => taker?.slowestRate(),
+    };
     const callLedger =
       maxCallsPer &&
       bullmq.createSharedCallLedger(redis.client, {
-        id: callsIdOf(api),
+        id,
         limit: maxCallsPer,
         onNotice,
       });
-    const instruments = status?.instruments.forWorker();
+    const instruments = status?.metrics.forWorker();
     instruments?.queues(bullmq.createQueueReader(redis));
     const measure = instruments?.worker;
     const workerOptions = {
@@ -156,54 +151,41 @@ async function workOn(
       sharedPace,
       callLedger,
       measure,
-      now: (): number => taker.now(),
+      now: (): number => taker?.now() ?? Date.now(),
     };
     const local = closer.add(await openLocalWorker(settings, api, workerOptions));
     const { worker, counters } = local;
-    status?.health.check(() => local.describeStepBack());
+    status?.health.check(() => (local.gate.isSick() ? SICK : undefined));
     const { origin } = api.endpoint;
     const proxy = findProxy(origin);
     if (proxy) onNotice(describeProxy(proxy), { level: 'info' });
     const maxWaitMs = settings.maxWait;
-    closer.add(watchApi({ worker: local, origin, stopSwitch, maxWaitMs, onNotice }));
-    const reporter = onProgress && closer.add(startReportingWork(local, onProgress));
-    const taker: ChunkTaker = bullmq.takeChunks({
+    closer.add(watchApi({ gate: local.gate, origin, maxWaitMs, onNotice }));
+    taker = bullmq.takeJobs({
       redis,
-      handle: (chunk, reply, isWanted) =>
-        worker.handle(chunk, reporter?.count(reply) ?? reply, isWanted),
+      handle: (...taken) => worker.handle(...taken),
       normalize: normalizeDomain,
-      api: api.endpoint.queueId,
+      queue: api.endpoint.queueName,
       concurrency: lookupsAtOnce(concurrency, api.endpoint),
       maxPendingMs: settings.maxPending,
-      leaseMs: lostAfter,
-      appetite: local.appetite,
-      describeStepBack: local.describeStepBack,
+      isSick: () => local.gate.isSick(),
+      describeTrouble: () => (local.gate.isSick() ? SICK : undefined),
+      signal: stopSwitch.noNewCall,
       callsMade: () => counters.calls,
       onNotice,
     });
     onNotice(
-      `Waiting for lookups on Redis at ${redis.name}; this worker asks ${nameApi(settings)}, API '${api.endpoint.queueId}' on the queue.`,
+      `Waiting for lookups on Redis at ${redis.name}; this worker asks ${nameApi(settings)}, queue '${api.endpoint.queueName}'.`,
       { level: 'info' },
     );
-    const { client } = redis;
-    closer.add(bullmq.watchQueuePause({ client, queue: bullmq.LOOKUPS_QUEUE, onNotice }));
-    bullmq.dropStopNotice(redis.client, api.endpoint.queueId).catch(() => {}); // the message has its time
+    bullmq.tellUnserved(redis, api.endpoint.queueName, onNotice).catch(() => {}); // its work goes on
     status?.health.started();
     onReady?.();
     const { noNewCall } = stopSwitch;
-    if (!noNewCall.aborted) await Promise.race([once(noNewCall, 'abort'), taker.ended]);
+    if (!noNewCall.aborted) await once(noNewCall, 'abort');
     const stopped = stopSwitch.stopped ?? { reason: 'interrupted' };
-    const publishNotice = async (): Promise<void> => {
-      if (stopped.reason === 'interrupted') return;
-      const left = bullmq.publishStopNotice(
-        redis.client,
-        api.endpoint.queueId,
-        describeStop(stopped),
-      );
-      // Where Redis does not answer, nobody reads them either.
-      await within(STOP_NOTICE_MS, left).catch(() => {});
-    };
-    const isHandedBack = await handBack(taker, { drain, stopSwitch, publishNotice, onNotice });
+    const why = stopped.reason === 'interrupted' ? undefined : describeStop(stopped);
+    const isHandedBack = await handBack(taker, { drain, stopSwitch, why, onNotice });
     return { stopped, calls: counters.calls, isHandedBack };
   } catch (error) {
     throw toQueueError(error);
@@ -211,6 +193,8 @@ async function workOn(
     await closer.close();
   }
 }
+
+const SICK = 'its calls fail here, though they go well elsewhere';
 
 function stopSwitchOf(signal: AbortSignal): StopSwitch {
   const stopSwitch = createStopSwitch();
@@ -224,20 +208,36 @@ interface HandBackOptions {
   /** How long calls under way may go on, in milliseconds. */
   readonly drain: number;
   readonly stopSwitch: StopSwitch;
-  /** Says why this worker stops, for runs that wait. Never rejects. */
-  readonly publishNotice: () => Promise<void>;
+  /** Why this worker stops by itself, for runs that wait. */
+  readonly why: string | undefined;
   readonly onNotice: OnNotice;
 }
 
 /** Stops taking chunks, and puts back unfinished work. Returns whether it is on the queue. */
 async function handBack(
-  taker: ChunkTaker,
-  { drain, stopSwitch, publishNotice, onNotice }: HandBackOptions,
+  taker: JobTaker,
+  { drain, stopSwitch, why, onNotice }: HandBackOptions,
 ): Promise<boolean> {
   const drainTimer = setTimeout(() => stopSwitch.giveUp({ reason: 'interrupted' }), drain);
-  const isHandedBack = await within(drain + SHUTDOWN_TIMEOUT_MS, taker.stop(publishNotice()));
+  const isHandedBack = await within(drain + SHUTDOWN_TIMEOUT_MS, taker.stop(why));
   clearTimeout(drainTimer);
   if (!isHandedBack)
     onNotice('Redis does not answer: other workers will take over the lookups of this one.');
   return isHandedBack;
 }
+
+/** `brandfill worker` */
+export const runWorker: RunCommand<typeof LOG_FLAGS> = async ({ options, ...call }) =>
+  await serve(
+    'worker',
+    call,
+    async ({ log, say, common }) => {
+      const { stopped, calls, isHandedBack } = await work({ ...options, ...common }, flagOf);
+      const isAsked = stopped.reason === 'interrupted';
+      if (!isAsked) log.write('error', describeStop(stopped), { reason: stopped.reason });
+      const rest = isHandedBack ? '; any unfinished lookups are back on the queue' : '';
+      say(`Stopped after ${countOf(calls, 'call')}${rest}.`);
+      return isAsked ? EXIT.ok : EXIT.stopped;
+    },
+    'Stopping: no further call is made, calls in flight are finished. Interrupt again to end at once.',
+  );

@@ -1,4 +1,5 @@
 import { isIP, isIPv6 } from 'node:net';
+import ipaddr from 'ipaddr.js';
 import { BrandfillError } from './errors.ts';
 
 /** A host whose address is not checked. */
@@ -213,4 +214,10 @@ function parseDb(text: string | undefined): number {
   if (!text) return 0;
   if (!/^\d{1,4}$/.test(text)) throw wrongUrl();
   return Number(text);
+}
+
+/** Whether an address can be reached from this machine only. */
+export function isLocalAddress(host: string): boolean {
+  if (host.toLowerCase() === 'localhost') return true;
+  return ipaddr.isValid(host) && ipaddr.process(host).range() === 'loopback';
 }

@@ -53,12 +53,6 @@ export interface LimitHints {
   readonly concurrent?: number;
 }
 
-/**
- * Events of several machines arrive a little out of order. A clock that goes back by more than this
- * was set back.
- */
-export const CLOCK_TOLERANCE_MS = 1_000;
-
 /** No wait that a server states counts for longer: a year. */
 export const LONGEST_STATED_MS = 31_536_000_000;
 

@@ -5,15 +5,15 @@ import { isNativeError } from 'node:util/types';
 
 /**
  * The kind of an error, for programs: `INVALID_SETTING` (an option is impossible or missing),
- * `UNREADABLE_INPUT`, `UNWRITABLE_OUTPUT`, `OUTPUT_IN_USE` (by another run), `UNUSABLE_STORE`,
+ * `UNREADABLE_INPUT`, `UNWRITABLE_OUTPUT`, `UNUSABLE_STORE`, `STORE_IN_USE` (by another process),
  * `UNUSABLE_QUEUE`, and `COUNTS_DIFFER` (a defect of ours: rows in and rows out do not add up).
  */
 export type BrandfillErrorCode =
   | 'INVALID_SETTING'
   | 'UNREADABLE_INPUT'
   | 'UNWRITABLE_OUTPUT'
-  | 'OUTPUT_IN_USE'
   | 'UNUSABLE_STORE'
+  | 'STORE_IN_USE'
   | 'UNUSABLE_QUEUE'
   | 'COUNTS_DIFFER';
 

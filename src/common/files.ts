@@ -1,7 +1,17 @@
-import { existsSync, mkdirSync, realpathSync, statfsSync, statSync } from 'node:fs';
+import { createHash } from 'node:crypto';
+import {
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  readlinkSync,
+  realpathSync,
+  statfsSync,
+  statSync,
+} from 'node:fs';
 import { lstat, open, readdir, readlink, stat } from 'node:fs/promises';
+import { hostname } from 'node:os';
 import { basename, dirname, isAbsolute, join, resolve, sep } from 'node:path';
-import { describeSelf, isHere, type Owner, shortenPlace } from './owner.ts';
+import { HOUR_MS } from './format.ts';
 
 /** Who may read a file, as the system says of it. */
 export interface FileAccess {
@@ -177,13 +187,11 @@ export function isPiped(input: unknown): boolean {
 }
 
 // A file appears under its name when it is whole: it is written under a temporary one beside that,
-// and renamed. The name says whose it is, so that what killed processes left can be removed.
+// and renamed. The name says which process writes it, so that what killed ones left can be removed.
 
-/**
- * A temporary file whose process cannot be looked at from here, as in another container or before the
- * machine was started anew, counts as left once nothing was written to it for so long.
- */
-const LONGEST_PAUSE_MS = 60 * 60_000;
+/** A process whose end cannot be seen from here has ended once it wrote nothing for so long. */
+const LONGEST_PAUSE_MS = HOUR_MS;
+const TEMPORARY = /^([0-9a-f]{12})-(\d+)-(\d*)-\d+\.part$/;
 
 /** Tells the temporary files of a process apart. */
 let made = 0;
@@ -192,49 +200,68 @@ let made = 0;
  * A path that no other writer has, be it in a container that has the same host name and process number.
  *
  * @param stem what the path begins with: a folder and the beginning of a name
- * @param self this process
  */
-export function temporaryPath(stem: string, self: Owner = thisProcess()): string {
-  const { place, pid, startedAt } = self;
+export function temporaryPath(stem: string): string {
   made += 1;
-  return `${stem}${shortenPlace(place)}-${pid}-${startedAt}-${made}.part`;
+  return `${stem}${placeHere()}-${process.pid}-${startOf(process.pid) ?? ''}-${made}.part`;
 }
 
 /**
- * The temporary files that begin with a stem and whose process is gone.
+ * The temporary files that begin with a stem and were left by a process that was killed.
  *
  * @throws Error of the file system when the folder cannot be read
  */
-export async function findLeftovers(stem: string, self: Owner = thisProcess()): Promise<string[]> {
+export async function findLeftovers(stem: string): Promise<string[]> {
   const folder = dirname(stem);
   const prefix = basename(stem);
-  const here = { ...self, place: shortenPlace(self.place) };
   const left: string[] = [];
   for (const name of await readdir(folder)) {
-    const owner = name.startsWith(prefix) ? ownerIn(name.slice(prefix.length)) : undefined;
-    if (!owner) continue;
+    const mark = name.startsWith(prefix) ? name.slice(prefix.length) : '';
+    const [, place, pid, startedAt] = TEMPORARY.exec(mark) ?? [];
+    if (place === undefined) continue;
     const path = join(folder, name);
-    if (!(isHere(owner, here) ?? (await isBeingWritten(path)))) left.push(path);
+    const isSeen = place === placeHere() && startedAt !== '';
+    if (isSeen ? startOf(Number(pid)) !== startedAt : await isOld(path)) left.push(path);
   }
   return left;
 }
 
-/** Whose file it is; its place is shortened. */
-function ownerIn(mark: string): Owner | undefined {
-  const [, place, pid, startedAt] = /^([0-9a-f]{12})-(\d+)-(\d*)-\d+\.part$/.exec(mark) ?? [];
-  if (place === undefined || startedAt === undefined) return undefined;
-  return { place, pid: Number(pid), startedAt, token: '' };
-}
-
-async function isBeingWritten(path: string): Promise<boolean> {
+async function isOld(path: string): Promise<boolean> {
   const found = await stat(path).catch(() => undefined); // its writer may have renamed it just now
-  return !found || Date.now() - found.mtimeMs < LONGEST_PAUSE_MS;
+  return found !== undefined && Date.now() - found.mtimeMs > LONGEST_PAUSE_MS;
 }
 
-let own: Owner | undefined;
+let here: string | undefined;
 
-/** Looked up once: a run writes many pictures. */
-function thisProcess(): Owner {
-  own ??= describeSelf();
-  return own;
+/** Where the numbers of processes are those of this one: the machine since its start, the container. */
+function placeHere(): string {
+  here ??= createHash('sha256')
+    .update(`${hostname()} ${textOf('/proc/sys/kernel/random/boot_id')} ${namespaceOf()}`)
+    .digest('hex')
+    .slice(0, 12);
+  return here;
+}
+
+function namespaceOf(): string {
+  try {
+    return readlinkSync('/proc/self/ns/pid');
+  } catch {
+    return '';
+  }
+}
+
+/** When a process started, in ticks; undefined when it has ended, or where the system does not say. */
+function startOf(pid: number): string | undefined {
+  const text = textOf(`/proc/${pid}/stat`);
+  // The name of the program is in parentheses and may hold any character.
+  const [state = 'X', ...fields] = text.slice(text.lastIndexOf(')') + 2).split(' ');
+  return /^[ZX]?$/.test(state) ? undefined : fields[18];
+}
+
+function textOf(path: string): string {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch {
+    return '';
+  }
 }

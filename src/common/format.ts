@@ -29,14 +29,6 @@ export function countOf(amount: number, noun: string, nouns: string = `${noun}s`
   return `${formatCount(amount)} ${amount === 1 ? noun : nouns}`;
 }
 
-let short: Intl.NumberFormat | undefined;
-
-/** `1.2K`, `58K`, `3M`, for where there is little room. */
-export function formatShortCount(amount: number): string {
-  short ??= new Intl.NumberFormat('en-US', { notation: 'compact' });
-  return short.format(amount);
-}
-
 export const MINUTE_MS: number = 60_000;
 export const HOUR_MS: number = 60 * MINUTE_MS;
 export const DAY_MS: number = 24 * HOUR_MS;
@@ -95,7 +87,7 @@ export function formatSize(bytes: number): string {
 
 const BYTE_UNITS = ['B', 'KB', 'MB', 'GB', 'TB'];
 
-const MICROS = 1_000_000;
+export const MICROS = 1_000_000;
 
 /** The cost of calls, exact to the last decimal: three at 0.1 are 0.3. */
 export function costOf(calls: number, price: number): number {
@@ -135,9 +127,4 @@ export function formatPrice(amount: number): string {
 /** A number with at most this many decimals. */
 export function round(value: number, digits: number): number {
   return Number(value.toFixed(digits));
-}
-
-/** The same for a number that may be unknown. */
-export function roundOrNull(value: number | undefined, digits: number): number | null {
-  return value === undefined ? null : round(value, digits);
 }

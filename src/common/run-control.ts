@@ -13,12 +13,6 @@ export interface RunControl {
    * Before the first call it ends the run with an `AbortError`.
    */
   stop(): void;
-  /** Requests that domains that failed in this run are asked once more, after all others. */
-  retryFailures(): void;
-  /** Whether such a retry is requested. Clears the request. */
-  takeRetry(): boolean;
-  /** Whether such a retry is requested. */
-  readonly isRetryWanted: boolean;
   /**
    * Waits while the run is paused.
    *
@@ -45,7 +39,6 @@ export function createRunControl(): RunControl {
   const stopping = new AbortController();
   const listeners = new Set<() => void>();
   let isPaused = false;
-  let isRetryWanted = false;
 
   function change(apply: () => void): void {
     apply();
@@ -75,24 +68,6 @@ export function createRunControl(): RunControl {
       if (stopping.signal.aborted) return;
       setPaused(false); // callers that wait see that it is stopped
       change(() => stopping.abort());
-    },
-    retryFailures: () => {
-      if (stopping.signal.aborted) return;
-      change(() => {
-        isRetryWanted = true;
-      });
-    },
-    takeRetry: () => {
-      const wasWanted = isRetryWanted;
-      if (wasWanted) {
-        change(() => {
-          isRetryWanted = false;
-        });
-      }
-      return wasWanted;
-    },
-    get isRetryWanted() {
-      return isRetryWanted;
     },
     whileOpen: async (signal) => {
       signal.throwIfAborted();

@@ -1,10 +1,8 @@
-import { createFinder, escapeRegExp, type Find, type Span, withoutGaps } from './secret-finder.ts';
-
 /** Secrets that must not appear in any text. */
 export interface Secrets {
   /** Registers a secret. */
   keep(secret: string | undefined): void;
-  /** A text without any of the secrets, in any form. */
+  /** A text without any of the secrets. */
   without(text: string): string;
   /** Whether a text is one of the secrets. */
   has(text: string): boolean;
@@ -18,14 +16,14 @@ export interface Secrets {
  *   for all that it ever had.
  */
 export function createSecrets(most: number): Secrets {
-  /** By secret, so that each is replaced once. The latest is the last. */
+  /** By secret. The latest is the last. */
   const redactors = new Map<string, Redactor>();
   return {
     keep: (secret) => {
       if (!secret) return;
-      const redact = redactors.get(secret) ?? createRedactor([secret]);
+      const redactor = redactors.get(secret) ?? createRedactor([secret]);
       redactors.delete(secret);
-      redactors.set(secret, redact);
+      redactors.set(secret, redactor);
       const [oldest = ''] = redactors.keys();
       if (redactors.size > most) redactors.delete(oldest);
     },
@@ -47,7 +45,7 @@ export function keepSecret(secret: string | undefined): void {
   SECRETS.keep(secret);
 }
 
-/** A text without any secret that was given to this process, in any form. */
+/** A text without any secret that was given to this process. */
 export function withoutSecrets(text: string): string {
   return SECRETS.without(text);
 }
@@ -89,14 +87,7 @@ export function withoutCredentials(
   );
 }
 
-/**
- * Takes secrets out of texts that others wrote, such as answers of an API.
- *
- * A server may write what it was sent in many ways: as it came, in other case, with escapes (JSON,
- * URLs, HTML), in base64 or hex, broken into lines, and in one of these within another. So a text
- * is decoded first, again and again until nothing is left to decode, and looked at after each step.
- * Most texts hold nothing that a secret could be decoded from, which one look at them tells.
- */
+/** Takes secrets out of texts that others wrote, such as answers of an API. */
 export interface Redactor {
   /**
    * The text with all secrets replaced.
@@ -118,58 +109,57 @@ export interface Redactor {
 const SHORTEST = 6;
 /** A shorter part of a secret is none. Some APIs want a key as `key:x`. */
 const SHORTEST_PART = 4;
-/** So many times its own length a secret may take where a text was cut. */
-const LONGEST_FORM = 100;
+/** Fewer characters at the end of a cut text may be anything. */
+const SHORTEST_START = 4;
+/** An expression of thousands of parts in each other cannot be compiled. */
+const LONGEST_AT_END = 300;
 const MARK = '[redacted]';
-const STRING_OR_NUMBER = /"[^"\\]*(?:\\.[^"\\]*)*"|-?\d[\d.eE+-]*/g;
+const NOTHING = /(?!)/;
 
-/** @param secrets each as it is, or as `user:password` */
+/**
+ * Builds one expression from all forms in which a server sends back what it was sent: as it is, in
+ * base64 and base64url, alone or as `user:password`, and each of these with its signs escaped as in
+ * URLs, JSON or HTML. So a text is looked at once, whatever the number of forms.
+ *
+ * @param secrets each as it is, or as `user:password`
+ */
 export function createRedactor(secrets: readonly string[]): Redactor {
-  const plain = [...new Set(secrets.flatMap(partsOf))];
-  const short = createShortRedactor(plain.filter(isShort));
-  const long = plain.filter((secret) => !isShort(secret));
-  if (long.length === 0) return { text: short, json: (given) => given };
-  const find = createFinder(long, false);
-  /** Made when needed: few texts are cut. */
-  let findAtEnd: Find | undefined;
-  const mostAtEnd = LONGEST_FORM * Math.max(...long.map(({ length }) => length));
+  const parts = [...new Set(secrets.flatMap(partsOf))];
+  const long = formsOf(parts.filter((part) => !isShort(part)));
+  const short = formsOf(parts.filter(isShort));
+  const anywhere = anyOf(long.map((form) => charsOf(form).join('')));
+  const asWord = short.length === 0 ? NOTHING : wordOf(short);
+  const atEnd = anyOf(long.map(startAtEnd));
 
   function text(given: string, isCut = false): string {
-    if (!isCut) return short(replace(given, find(given)));
-    findAtEnd ??= createFinder(long, true);
-    const from = Math.max(0, given.length - mostAtEnd);
-    const atEnd = findAtEnd(given.slice(from)).map(
-      ([start, end]): Span => [from + start, from + end],
-    );
-    const spans = [...find(given), ...atEnd].sort(([a], [b]) => a - b);
-    return short(replace(given, spans));
-  }
-
-  function cleanToken(token: string): string {
-    const said = JSON.parse(token) as unknown;
-    const clean = typeof said === 'string' ? replace(said, find(said)) : said;
-    const written = clean === said ? token : JSON.stringify(clean);
-    // An escape before a secret hides it from who reads the JSON, but not from who reads the text.
-    return find(written).length > 0 ? JSON.stringify(MARK) : written;
+    const clean = given.replace(anywhere, MARK).replace(asWord, MARK);
+    return isCut ? clean.replace(atEnd, MARK) : clean;
   }
 
   function json(given: string): string {
-    const spans = find(given);
-    if (spans.length === 0) return given;
-    try {
-      JSON.parse(given);
-    } catch {
-      return short(replace(given, spans));
-    }
-    let next = 0;
-    const clean = given.replaceAll(STRING_OR_NUMBER, (token, start: number) => {
-      while ((spans[next]?.[1] ?? Infinity) <= start) next += 1;
-      return (spans[next]?.[0] ?? Infinity) < start + token.length ? cleanToken(token) : token;
-    });
-    return find(clean).length > 0 ? text(clean) : clean; // better no JSON than a secret
+    const clean = given.replace(anywhere, MARK);
+    if (clean === given || isJson(clean)) return clean;
+    return isJson(given)
+      ? given.replace(STRING_OR_NUMBER, (token) =>
+          token.startsWith('"') || token.replace(anywhere, MARK) === token
+            ? token.replace(anywhere, MARK)
+            : JSON.stringify(MARK),
+        )
+      : clean;
   }
 
   return { text, json };
+}
+
+const STRING_OR_NUMBER = /"[^"\\]*(?:\\.[^"\\]*)*"|-?\d[\d.eE+-]*/g;
+
+function isJson(text: string): boolean {
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 /** JSON of a value with all its texts redacted. The names of fields stay, as do numbers. */
@@ -199,38 +189,75 @@ export function base64(text: string): string {
 
 /** Whether a secret is too short to be told from other text. */
 export function isShort(secret: string): boolean {
-  return Array.from(withoutGaps(secret)).length < SHORTEST;
+  return Array.from(secret.replaceAll(/\s/g, '')).length < SHORTEST;
 }
 
+/** A secret, and the part of `user:password` that is secret. */
 function partsOf(secret: string): readonly string[] {
   const [user = '', password = ''] = basicPair(secret).split(/:(.*)/s);
-  const part = password.length < SHORTEST_PART ? user : password;
-  const texts = [secret, part].filter((text) => text !== '');
-  return [...texts, ...texts.flatMap(asNumber)];
+  return [secret, password.length < SHORTEST_PART ? user : password].filter((part) => part !== '');
 }
 
-/** A secret of nothing but digits, as programs write numbers that are large. */
-function asNumber(secret: string): readonly string[] {
-  const isExact = /^[1-9]\d*$/.test(secret) && Number.isSafeInteger(Number(secret));
-  return isExact && !isShort(secret) ? [Number(secret).toExponential().replace('+', '')] : [];
+/** Longest first, so that none hides the rest of another. */
+function formsOf(parts: readonly string[]): readonly string[] {
+  const forms = parts.flatMap((part) => {
+    const blocks = [base64(part), base64(basicPair(part))].map((block) => block.replace(/=+$/, ''));
+    const ofUrls = blocks.map((block) => block.replaceAll('+', '-').replaceAll('/', '_'));
+    return [part, ...blocks, ...ofUrls];
+  });
+  return [...new Set(forms)].sort((a, b) => b.length - a.length);
 }
 
-function createShortRedactor(secrets: readonly string[]): (text: string) => string {
-  if (secrets.length === 0) return (text) => text;
-  const forms = secrets
-    .flatMap((one) => [one, encodeURIComponent(one), base64(one), base64(basicPair(one))])
-    .sort((a, b) => b.length - a.length)
-    .map(escapeRegExp);
-  const words = new RegExp(`(?<![\\p{L}\\p{N}])(?:${forms.join('|')})(?![\\p{L}\\p{N}])`, 'gu');
-  return (text) => text.replaceAll(words, MARK);
+function anyOf(patterns: readonly string[]): RegExp {
+  return patterns.length === 0 ? NOTHING : new RegExp(patterns.join('|'), 'giu');
 }
 
-function replace(text: string, spans: readonly Span[]): string {
-  let clean = '';
-  let at = 0;
-  for (const [start, end] of spans) {
-    if (start >= at) clean += text.slice(at, start) + MARK;
-    at = Math.max(at, end);
-  }
-  return clean + text.slice(at);
+function wordOf(forms: readonly string[]): RegExp {
+  const any = forms.map((form) => charsOf(form).join('')).join('|');
+  return new RegExp(`(?<![\\p{L}\\p{N}])(?:${any})(?![\\p{L}\\p{N}])`, 'giu');
+}
+
+/** The beginning of a form where a text ends, perhaps within an escape. */
+function startAtEnd(form: string): string {
+  const chars = charsOf(form.slice(0, LONGEST_AT_END));
+  const start = chars.slice(0, SHORTEST_START).join('');
+  const rest = chars.slice(SHORTEST_START).reduceRight((end, char) => `(?:${char}${end})?`, '');
+  return String.raw`${start}${rest}(?:[\\%&][\w#]{0,8})?$`;
+}
+
+/** An expression for each character of a form: letters and digits are never escaped. */
+function charsOf(form: string): readonly string[] {
+  return Array.from(form, (char) => (/[a-z\d]/i.test(char) ? char : signOf(char)));
+}
+
+/** HTML's names for the signs that it escapes. */
+const ENTITIES: Readonly<Record<string, string>> = {
+  '&': 'amp',
+  '<': 'lt',
+  '>': 'gt',
+  '"': 'quot',
+  "'": 'apos',
+};
+
+/** A sign as it is, or with the escapes of JSON, URLs and HTML. */
+function signOf(char: string): string {
+  const code = char.codePointAt(0) ?? 0;
+  const inJson = Array.from(
+    { length: char.length },
+    (_, at) => String.raw`\\u${hex(char.charCodeAt(at), 4)}`,
+  ).join('');
+  const inUrl = [...Buffer.from(char)].map((byte) => `%${hex(byte, 2)}`).join('');
+  const name = ENTITIES[char];
+  const inHtml = `&(?:#${code}|#[xX]0*${hex(code, 0)}${name === undefined ? '' : `|${name}`});`;
+  const plain = char.replace(/[\\^$.*+?()[\]{}|/]/, String.raw`\$&`);
+  const escaped = char === '\\' ? String.raw`\\\\` : String.raw`\\?${plain}`;
+  return `(?:${escaped}|${inJson}|${inUrl}|${inHtml}${char === ' ' ? String.raw`|\+` : ''})`;
+}
+
+/** A number in hexadecimal digits of either case. */
+function hex(code: number, digits: number): string {
+  return code
+    .toString(16)
+    .padStart(digits, '0')
+    .replaceAll(/[a-f]/g, (letter) => `[${letter}${letter.toUpperCase()}]`);
 }

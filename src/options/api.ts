@@ -1,17 +1,17 @@
 import { scryptSync } from 'node:crypto';
-import { readFileSync } from 'node:fs';
-import { proxyLogins } from '../brand/connections.ts';
+import { closeSync, openSync, readSync } from 'node:fs';
+import type { z } from 'zod';
 import { type Credential, createCredential, isCredentialName } from '../brand/credential.ts';
 import { createEndpoint, DOMAIN, type Endpoint, type NameValue } from '../brand/endpoint.ts';
+import { proxyLogins } from '../brand/proxy.ts';
+import { isLocalAddress } from '../common/addresses.ts';
 import { BrandfillError, describeSystemError, endSentence } from '../common/errors.ts';
 import { othersWhoCanChange } from '../common/files.ts';
 import { idOfParts } from '../common/hashes.ts';
 import { isShort, keepCredentialName, keepSecret } from '../common/secrets.ts';
 import { type Profile, readProfile } from '../profile/read-profile.ts';
-import { type ApiSettings, nameOfSecond, optionsOfSecond } from './api-options.ts';
-import type { Declaration, Declarations, SettingsOf } from './declaration.ts';
-import { isProfileFile } from './kinds.ts';
-import { OPTIONS, type Settings } from './options.ts';
+import { type Options, readValue, type SettingsOf } from './option.ts';
+import { type ApiSettings, OPTIONS, type Settings } from './options.ts';
 import {
   checkOptions,
   type KnownOptions,
@@ -19,6 +19,7 @@ import {
   refuseCombinations,
   type SettingSources,
 } from './read-options.ts';
+import { isProfileFile } from './types.ts';
 
 /** Everything that a run needs to know, checked. */
 export interface Job {
@@ -27,8 +28,6 @@ export interface Job {
   readonly credential: Credential;
   /** The profile of the API, if one is named. */
   readonly profile: Profile | undefined;
-  /** The same for the second API, if there is one. It has no second of its own. */
-  readonly second?: Job | undefined;
   /** Oddities of the settings that are not errors, in sentences. */
   readonly notices: readonly string[];
 }
@@ -38,10 +37,8 @@ export interface JobOptions extends SettingSources {
    * The credential, if a program gives it; else it comes from `apiKeyFile` or BRANDFILL_API_KEY.
    */
   readonly apiKey?: string | undefined;
-  /** The same for the second API. It then comes from `thenApiKeyFile` or the variable that its profile names. */
-  readonly thenApiKey?: string | undefined;
   /** Options that are declared in another way than those of `enrich`. */
-  readonly others?: Declarations;
+  readonly others?: Options;
 }
 
 /**
@@ -49,41 +46,7 @@ export interface JobOptions extends SettingSources {
  *
  * @throws BrandfillError `INVALID_SETTING`
  */
-export function createJob(options: JobOptions): Job {
-  const job = createJobOfOne(options);
-  if (job.settings.then === undefined) return job;
-  const second = createSecondJob(options);
-  if (second.endpoint.id === job.endpoint.id) {
-    throw new BrandfillError(
-      'INVALID_SETTING',
-      `Cannot use ${options.describe('then')}: it asks the same as the first API; name another one.`,
-    );
-  }
-  const notices = second.notices.filter((notice) => !job.notices.includes(notice));
-  return { ...job, second, notices: [...job.notices, ...notices] };
-}
-
-/** What is set in the environment for an API is meant for the first. */
-function createSecondJob({ given, thenApiKey, env, describe, others }: JobOptions): Job {
-  return createJobOfOne({
-    given: optionsOfSecond(given, env['BRANDFILL_THEN']),
-    apiKey: thenApiKey,
-    keyVariable: 'BRANDFILL_THEN_API_KEY',
-    env: { ...env, ...NO_API },
-    describe: (key) => describe(nameOfSecond(key)),
-    ...(others && { others }),
-  });
-}
-
-/** What the environment says of the first API. */
-const NO_API = {
-  BRANDFILL_API: undefined,
-  BRANDFILL_BASE_URL: undefined,
-  BRANDFILL_AUTH: undefined,
-  BRANDFILL_THEN: undefined,
-};
-
-function createJobOfOne({
+export function createJob({
   given,
   apiKey,
   keyVariable,
@@ -142,16 +105,24 @@ export function createApi({
   const secrets = [...strays.flatMap(({ secrets }) => secrets), ...proxyLogins(env)];
   for (const known of [secret, ...secrets]) keepSecret(known);
   const credential = createCredential(settings.auth, secret, secrets);
+  const endpoint = createEndpoint({
+    baseUrl: settings.baseUrl,
+    params: settings.params ?? [],
+    secretParam: credential.queryParam,
+    profile: profile?.api,
+  });
+  const { protocol, hostname } = new URL(endpoint.origin);
+  const isOpen = protocol === 'http:' && !isLocalAddress(hostname.replaceAll(/[[\]]/g, ''));
   return {
     credential,
     profile,
-    endpoint: createEndpoint({
-      baseUrl: settings.baseUrl,
-      params: settings.params ?? [],
-      secretParam: credential.queryParam,
-      profile: profile?.api,
-    }),
+    endpoint,
     notices: [
+      ...(secret && settings.auth.kind !== 'none' && isOpen
+        ? [
+            `The credential goes to ${endpoint.origin} without encryption, so that whoever is on the way can read it: ask for an address that begins with https://.`,
+          ]
+        : []),
       ...(others
         ? [
             `A profile names a credential and where it is sent, as ${profile.file} does, and ${others}: read it before you use it, and keep it to yourself (chmod go-w).`,
@@ -213,7 +184,7 @@ export function readSecret(
 ): string | undefined {
   if (file === undefined) return fromEnv?.trim() || undefined;
   try {
-    const secret = readFileSync(file, 'utf8').trim();
+    const secret = readStart(file).trim();
     if (secret !== '') return secret;
   } catch (error) {
     throw new BrandfillError(
@@ -228,6 +199,24 @@ export function readSecret(
   );
 }
 
+/** No credential is longer, in bytes. */
+const LONGEST_SECRET = 64 * 1024;
+
+/** @throws Error when a file, such as a device, has more than a credential */
+function readStart(file: string): string {
+  const handle = openSync(file, 'r');
+  try {
+    const bytes = Buffer.alloc(LONGEST_SECRET + 1);
+    let end = 0;
+    for (let read = -1; read !== 0 && end < bytes.length; end += read)
+      read = readSync(handle, bytes, end, bytes.length - end, null);
+    if (end > LONGEST_SECRET) throw new Error('it is too long for a credential');
+    return bytes.toString('utf8', 0, end);
+  } finally {
+    closeSync(handle);
+  }
+}
+
 /**
  * The ids of the API that settings name, in the store and on a queue. For settings that need not name
  * an API.
@@ -240,7 +229,7 @@ export function findEndpointIds(
   { baseUrl, params }: Pick<Settings, 'baseUrl' | 'params'>,
   describe: (key: string) => string,
   profile?: Profile,
-): Pick<Endpoint, 'id' | 'queueId'> | undefined {
+): Pick<Endpoint, 'id' | 'queueName'> | undefined {
   if (baseUrl !== undefined) {
     return createEndpoint({ baseUrl, params: params ?? [], profile: profile?.api });
   }
@@ -252,10 +241,9 @@ export function findEndpointIds(
 }
 
 /**
- * Identifies one credential at one API, for workers that share its pace. The credential goes through
- * a slow hash: names of keys in Redis are seen by many, and a weak password must not be found by
- * guessing. A random salt in Redis would be seen along with them. Workers with another rate have a
- * pace of their own.
+ * Identifies one credential at one API with one rate, whose pace a store remembers. The credential goes
+ * through a slow hash: names of keys in Redis are seen by many, and a weak password must not be found by
+ * guessing. A random salt in Redis would be seen along with them.
  */
 export function paceIdOf({
   endpoint,
@@ -265,7 +253,7 @@ export function paceIdOf({
   return idOfParts([endpoint.id, markOf(endpoint, credential), settings.rate]);
 }
 
-/** The same for workers and runs whose calls are counted together, whatever their rates. */
+/** The same for workers and runs that share a pace and whose calls are counted together, whatever their rates. */
 export function callsIdOf({ endpoint, credential }: Pick<Api, 'endpoint' | 'credential'>): string {
   return idOfParts([endpoint.id, markOf(endpoint, credential)]);
 }
@@ -306,7 +294,7 @@ export interface ProfiledSettings<T> {
 }
 
 /** Options of which one may name a profile. */
-type Profiled = Declarations & { readonly api: Declaration<string, string> };
+type Profiled = Options & Pick<typeof OPTIONS, 'api'>;
 
 /**
  * Checks and reads options like `readOptions`. What is given counts more than the profile of the
@@ -332,7 +320,7 @@ export function readSettingsWithProfile<D extends Profiled>(
   const profile = findProfile(declared, sources);
   if (!profile) return { settings: readSettings(declared, sources), profile };
   const given: Record<string, unknown> = { ...sources.given };
-  for (const [key, value] of Object.entries(settingsOf(profile, given))) {
+  for (const [key, value] of Object.entries(settingsOf(profile))) {
     if (Object.hasOwn(declared, key)) given[key] ??= value;
   }
   for (const [key, own] of Object.entries(pairsOf(profile))) {
@@ -349,27 +337,22 @@ function findProfile({ api }: Profiled, sources: SettingSources): Profile | unde
     return readProfile(named);
   } catch (error) {
     if (!(error instanceof BrandfillError)) throw error;
-    const label = sources.given['api'] === undefined ? api.env : sources.describe('api');
+    const label = sources.given['api'] === undefined ? 'BRANDFILL_API' : sources.describe('api');
     const message = `Cannot use ${label}: ${error.message}`;
     throw new BrandfillError('INVALID_SETTING', endSentence(message), { cause: error });
   }
 }
 
 /** What a profile says about settings, as a user would give it. */
-function settingsOf(
-  { content }: Profile,
-  given: Readonly<Record<string, unknown>>,
-): Readonly<Record<string, unknown>> {
+function settingsOf({ content }: Profile): Readonly<Record<string, unknown>> {
   const { request, columns, fresh = {} } = content;
   const { baseUrl, auth } = request;
   return {
     baseUrl,
     auth,
-    // Who says how many columns there may be wants the answer flattened.
-    fields: given['maxColumns'] === undefined ? columns : undefined,
+    fields: columns,
     fresh: fresh.found,
     freshNotFound: fresh.notFound,
-    freshRejected: fresh.rejected,
   };
 }
 
@@ -385,12 +368,12 @@ function pairsOf({
 }
 
 /** The profile's own pairs with those that are given, which replace their namesakes. */
-function joined(own: readonly NameValue[], given: unknown, { kind }: Declaration): unknown {
+function joined(own: readonly NameValue[], given: unknown, type: z.ZodType): unknown {
   if (given === undefined || own.length === 0)
     return given ?? (own.length > 0 ? texts(own) : undefined);
   let pairs: readonly NameValue[];
   try {
-    pairs = kind.parse(given) as readonly NameValue[];
+    pairs = readValue(type, given) as readonly NameValue[];
   } catch {
     return given; // what is wrong with it is said when it is read
   }

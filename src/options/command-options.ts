@@ -1,285 +1,155 @@
-import type { OutcomeStatus } from '../brand/outcome.ts';
-import { BrandfillError } from '../common/errors.ts';
+import { z } from 'zod';
 import {
-  type Declarations,
-  type Kind,
+  expected,
   type OptionsOf,
+  option,
   pick,
+  refusal,
   type SettingsOf,
-} from './declaration.ts';
-import {
-  ANY_DURATION,
-  duration,
-  FILE,
-  FLAG,
-  FOLDER,
-  integer,
-  LONGEST_TIMER_MS,
-  PROFILE,
-  SIZE,
-  text,
-} from './kinds.ts';
-import { BASE_URL, LISTEN } from './network-kinds.ts';
-import { DASHBOARD_ACCESS_OPTIONS, OPTIONS, STATUS_OPTIONS } from './options.ts';
+  type,
+  varied,
+} from './option.ts';
+import { OPTIONS } from './options.ts';
+import * as types from './types.ts';
 
 // The options of all commands but enrich and run. Those that enrich has too are the same, but for
 // what is said here.
 
+const OF_API = pick(OPTIONS, 'api', 'baseUrl', 'auth', 'apiKeyFile', 'params', 'headers');
+const OF_QUEUE = {
+  queue: varied(OPTIONS.queue, { help: 'Redis of the queue, such as redis://localhost:6379/0' }),
+  acceptEviction: OPTIONS.acceptEviction,
+};
+const OF_STATUS = {
+  listen: varied(OPTIONS.listen, {
+    help: 'serve /metrics, /livez and /readyz over HTTP while running; only on this machine unless a HOST is given (default: no server)',
+  }),
+  allowHost: OPTIONS.allowHost,
+};
+
+/** A switch about what is shown. */
+const shown = (help: string) => option(types.flag(), { group: 'shown', help });
+
 /** Of `try`: those of `enrich`, with defaults for somebody who is waiting. */
 export const TRY_OPTIONS = {
-  ...pick(
-    OPTIONS,
-    'api',
-    'baseUrl',
-    'auth',
-    'apiKeyFile',
-    'params',
-    'headers',
-    'registrable',
-    'keepFreeMail',
-    'keepSharedHosts',
-    'fields',
-    'maxColumns',
-    'prefix',
-    'rate',
-  ),
-  /** How often a lookup is retried. @default 2 */
-  retries: { ...OPTIONS.retries, default: '2' },
-  timeout: OPTIONS.timeout,
-  /** The longest wait that the API may ask for. @default 10s */
-  maxWait: { ...OPTIONS.maxWait, default: '10s' },
-  /** How long to ask again when the API has no answer ready (202). @default 10s */
-  maxPending: { ...OPTIONS.maxPending, default: '10s' },
-  ...pick(
-    OPTIONS,
-    'maxCallsPer',
-    'fresh',
-    'freshNotFound',
-    'freshRejected',
-    'freshJitter',
-    'refresh',
-    'store',
-  ),
-  /** Whether to look the domain up again, however fresh its answer is. @default false */
-  refresh: {
-    ...OPTIONS.refresh,
-    description: 'look the domain up again, however fresh the answer in the store is',
-  },
-} satisfies Declarations;
+  ...OF_API,
+  ...pick(OPTIONS, 'registrable', 'fields', 'prefix', 'rate', 'timeout'),
+  retries: varied(OPTIONS.retries, { default: '2' }),
+  maxWait: varied(OPTIONS.maxWait, { default: '10s' }),
+  maxPending: varied(OPTIONS.maxPending, { default: '10s' }),
+  ...pick(OPTIONS, 'maxCallsPer', 'noWait', 'fresh', 'freshNotFound', 'store'),
+  refresh: varied(OPTIONS.refresh, {
+    help: 'look the domain up again, however fresh the answer in the store is',
+  }),
+};
 
 export const WORKER_OPTIONS = {
-  /** The Redis that lookups are taken from. @default BRANDFILL_QUEUE */
-  queue: { ...OPTIONS.queue, description: 'Redis to take lookups from' },
-  ...pick(
-    OPTIONS,
-    'api',
-    'baseUrl',
-    'auth',
-    'apiKeyFile',
-    'params',
-    'headers',
-    'concurrency',
-    'rate',
-    'retries',
-    'timeout',
-    'maxWait',
-    'maxOutage',
-  ),
-  /** The same for backfills; a run goes by its own. @default 10min */
-  maxPending: {
-    ...OPTIONS.maxPending,
-    description: `${OPTIONS.maxPending.description}; a run goes by its own`,
-  },
-  maxCallsPer: OPTIONS.maxCallsPer,
-  /** How long calls under way may take after the worker is told to stop. @default 25s */
-  drain: {
-    kind: duration(0, LONGEST_TIMER_MS),
+  ...OF_QUEUE,
+  ...OF_API,
+  ...pick(OPTIONS, 'concurrency', 'rate', 'retries', 'timeout', 'maxWait', 'maxOutage'),
+  ...pick(OPTIONS, 'maxPending', 'maxCallsPer'),
+  drain: option(types.duration(), {
+    group: 'queue',
     default: '25s',
-    description: 'how long calls in flight may still take once the worker is told to stop',
-  },
-  ...pick(OPTIONS, 'lostAfter', 'acceptEviction'),
-  ...STATUS_OPTIONS,
-} satisfies Declarations;
-
+    help: 'how long calls in flight may still take once the worker is told to stop',
+  }),
+  ...OF_STATUS,
+};
 export type WorkerSettings = SettingsOf<typeof WORKER_OPTIONS>;
 
 export const ADD_OPTIONS = {
-  /** The Redis that lookups are put on. @default BRANDFILL_QUEUE */
-  queue: {
-    ...OPTIONS.queue,
-    description: 'Redis to put the lookups on, such as redis://localhost:6379/0',
-  },
-  ...pick(
-    OPTIONS,
-    'sheet',
-    'domainColumn',
-    'registrable',
-    'keepFreeMail',
-    'keepSharedHosts',
-    'encoding',
-    'noHeader',
-    'skipLines',
-  ),
-  /** The number of lookups in a chunk. @default 50 */
-  chunk: { ...OPTIONS.chunk, description: 'number of lookups sent to a worker together' },
-  /** Returned with each outcome. @default the name of the file */
-  ref: {
-    kind: text('TEXT'),
-    description: 'reference that comes back with each outcome (default: the name of the file)',
-  },
-  /** Whether a person waits. Such lookups go before all lists added without it. @default false */
-  interactive: {
-    kind: FLAG,
-    description:
-      'go ahead of all lists that were added without this option, because somebody is waiting for the outcomes',
-  },
-  /** The profile of the API that is meant. @default BRANDFILL_API, else any */
-  api: {
-    ...OPTIONS.api,
-    description:
-      'profile of the API to ask, by its name or as a file; workers with another one leave the lookups alone (default: any)',
-  },
-  /**
-   * The API that is meant. Workers of other APIs ignore the lookups. @default BRANDFILL_BASE_URL,
-   * else any
-   */
-  baseUrl: {
-    ...OPTIONS.baseUrl,
-    description:
-      'base URL of the API to ask; workers for another API leave the lookups alone (default: any)',
-  },
-  /** With `baseUrl`: query parameters that the worker must have too. */
-  params: {
-    ...OPTIONS.params,
-    description: 'with --base-url: query parameter that the worker must have too',
-  },
-  acceptEviction: OPTIONS.acceptEviction,
-} satisfies Declarations;
-
+  ...OF_QUEUE,
+  ...pick(OPTIONS, 'api', 'baseUrl', 'params'),
+  ...pick(OPTIONS, 'sheet', 'domainColumn', 'registrable', 'encoding', 'noHeader', 'skipLines'),
+  ref: option(types.text('TEXT'), {
+    group: 'queue',
+    help: 'reference that comes back with each outcome (default: the name of the file)',
+  }),
+  interactive: option(types.flag(), {
+    group: 'queue',
+    help: 'go ahead of all lists that were added without this option, because somebody is waiting for the outcomes',
+  }),
+};
 export type AddSettings = SettingsOf<typeof ADD_OPTIONS>;
 
 export const COLLECT_OPTIONS = {
-  /** The Redis from which outcomes are taken. @default BRANDFILL_QUEUE */
-  queue: { ...OPTIONS.queue, description: 'Redis to take outcomes from' },
-  /** The folder for the files. @default 'out' */
-  outDir: {
-    kind: FOLDER,
+  ...OF_QUEUE,
+  outDir: option(types.file('DIR'), {
+    group: 'files',
     default: 'out',
-    description: 'folder to write the files to; for one collector at a time',
-  },
-  /** The size at which the next file is begun: a text such as `'64MB'`, or bytes. @default 1GB */
-  maxFileSize: {
-    kind: SIZE,
-    default: '1GB',
-    description: 'maximum size of a file before the next one is started',
-  },
-  acceptEviction: OPTIONS.acceptEviction,
-  ...STATUS_OPTIONS,
-} satisfies Declarations;
-
+    help: 'folder to write the files to; for one collector at a time',
+  }),
+  ...OF_STATUS,
+};
 export type CollectSettings = SettingsOf<typeof COLLECT_OPTIONS>;
 
-export const SCHEDULE_OPTIONS = {
-  /** The Redis that keeps the schedules. @default BRANDFILL_QUEUE */
-  queue: { ...OPTIONS.queue, description: 'Redis that keeps the schedules' },
-  /** The name of these schedules there. @default made from the folder of the files */
-  name: {
-    kind: {
-      ...text('NAME'),
-      parse: (value: unknown) => {
-        const name = text('NAME').parse(value);
-        if (/^[\w.-]{1,64}$/.test(name)) return name;
-        throw refusal(
-          `expected up to 64 letters, digits, dots, dashes or underscores, received '${name}'`,
-        );
-      },
-    },
-    description:
-      'name of these schedules in Redis; processes with the same files share a name (default: derived from the folder of the files)',
+const groupName = type(
+  z.string(),
+  (name) => {
+    if (/^[\w.-]{1,64}$/.test(name)) return name;
+    throw refusal(
+      `expected up to 64 letters, digits, dots, dashes or underscores, received '${name}'`,
+    );
   },
-  /** How long a process may be silent before its runs are given to another. @default 1min */
-  lostAfter: {
-    ...OPTIONS.lostAfter,
-    default: '1min',
-    description: 'how long a process may be silent before another takes over its runs',
-  },
-  acceptEviction: OPTIONS.acceptEviction,
-  ...STATUS_OPTIONS,
-} satisfies Declarations;
+  { placeholder: 'NAME' },
+);
 
+export const SCHEDULE_OPTIONS = {
+  ...OF_QUEUE,
+  name: option(groupName, {
+    group: 'queue',
+    default: 'default',
+    help: 'name of these schedules in Redis; processes with the same files share a name, others need their own',
+  }),
+  ...OF_STATUS,
+};
 export type ScheduleSettings = SettingsOf<typeof SCHEDULE_OPTIONS>;
 
 export const DASHBOARD_OPTIONS = {
-  /** The Redis whose runs, workers and schedules are shown. @default BRANDFILL_QUEUE */
-  queue: { ...OPTIONS.queue, description: 'Redis whose runs, workers and schedules are shown' },
-  /** The address of the page: a port, or `'HOST:PORT'`. @default 8080, for this machine alone */
-  listen: {
-    kind: LISTEN,
-    default: '8080',
-    description: 'address to serve the page on; only on this machine unless a HOST is given',
-  },
-  ...DASHBOARD_ACCESS_OPTIONS,
-  acceptEviction: OPTIONS.acceptEviction,
-} satisfies Declarations;
+  ...OF_QUEUE,
+  listen: option(types.listen(), {
+    group: 'page',
+    default: '8081',
+    help: 'address to serve the page on; only on this machine unless a HOST is given',
+  }),
+  allowHost: OPTIONS.allowHost,
+};
 
 export const APP_OPTIONS = {
-  /** The folder for lists, results and answers. @default `Brandfill` in the home of the user */
-  dir: {
-    kind: FOLDER,
+  dir: option(types.file('DIR'), {
+    group: 'files',
     env: 'BRANDFILL_APP_DIR',
-    description: 'folder for lists, results and answers (default: Brandfill in your home folder)',
-  },
-  /** The port of the page; 0 for any that is free. @default 4180, or a free one if that is taken */
-  port: {
-    kind: integer(0, 65_535),
-    description: 'port of the page; 0 for any that is free (default: 4180, or one that is free)',
-  },
-  /** The address to listen on. @default 127.0.0.1, for this machine alone */
-  host: {
-    kind: text('ADDRESS'),
+    help: 'folder for lists, results and answers (default: Brandfill in your home folder)',
+  }),
+  port: option(types.integer(0, 65_535), {
+    group: 'page',
+    help: 'port of the page; 0 for any that is free (default: 4180, or one that is free)',
+  }),
+  host: option(types.text('ADDRESS'), {
+    group: 'page',
     default: '127.0.0.1',
-    description: 'address to listen on; for others to reach the page, with a token',
-  },
-  /** Names under which the page may be asked for, besides `localhost` and addresses. @default none */
-  allowHost: {
-    ...DASHBOARD_ACCESS_OPTIONS.allowHost,
-    description:
-      'name, or NAME:PORT, under which the page may be asked for, besides localhost and addresses',
-  },
-  /** A file that holds only the token. */
-  tokenFile: {
-    kind: FILE,
-    description:
-      'file that holds the token for the page; a token is required if other machines can reach it (default: BRANDFILL_APP_TOKEN, else none)',
-  },
-  /** Addresses of proxies that say in `X-Forwarded-For` who asks for the page. @default none */
-  trustedProxy: DASHBOARD_ACCESS_OPTIONS.trustedProxy,
-} satisfies Declarations;
+    help: 'address to listen on; for others to reach the page, with a token',
+  }),
+  allowHost: varied(OPTIONS.allowHost, {
+    help: 'name, or NAME:PORT, under which the page may be asked for, besides localhost and addresses',
+  }),
+};
 
-/**
- * Of all commands that look after a store. Base URL and profile of the environment do not choose among
- * APIs.
- */
+/** Of all commands that look after a store. The environment does not choose among APIs. */
 export const STORE_OPTIONS = {
-  /** The folder of the store. @default BRANDFILL_STORE, else `.brandfill` */
-  store: { ...OPTIONS.store, description: 'folder of the store' },
-  /** Only outcomes of the API of this profile. @default all APIs in the store */
-  api: {
-    kind: PROFILE,
-    description: 'only outcomes from the API of this profile (default: all in the store)',
-  },
-  /** Only outcomes of this API. @default all APIs in the store */
-  baseUrl: {
-    kind: BASE_URL,
-    description: 'only outcomes from this API (default: all in the store)',
-  },
-  /** With `baseUrl`: the query parameters that are sent with every call. */
-  params: {
-    ...OPTIONS.params,
-    description: 'with --base-url: query parameter that goes with every call',
-  },
-} satisfies Declarations;
-
+  store: OPTIONS.store,
+  api: option(types.profile(), {
+    group: 'api',
+    help: 'only outcomes from the API of this profile (default: all in the store)',
+  }),
+  baseUrl: option(types.baseUrl(), {
+    group: 'api',
+    help: 'only outcomes from this API (default: all in the store)',
+  }),
+  params: varied(OPTIONS.params, {
+    help: 'with --base-url: query parameter that goes with every call',
+  }),
+};
 export type StoreSettings = SettingsOf<typeof STORE_OPTIONS>;
 
 /** Selects a store, and one of the APIs in it. */
@@ -288,70 +158,190 @@ export interface StoreChoice extends OptionsOf<typeof STORE_OPTIONS> {}
 /** The name of an option in messages. The command line uses `--base-url`. */
 export type StoreOptionNaming = (key: string) => string;
 
-export const GET_OPTIONS = {
-  ...STORE_OPTIONS,
-  registrable: OPTIONS.registrable,
-} satisfies Declarations;
+export const GET_OPTIONS = { ...STORE_OPTIONS, registrable: OPTIONS.registrable };
 
-const DRY_RUN = { kind: FLAG, description: 'count only; remove nothing' };
+const dryRun = shown('count only; remove nothing');
 
-export const DELETE_OPTIONS = {
-  ...GET_OPTIONS,
-  /** Whether to count without deleting. @default false */
-  dryRun: DRY_RUN,
-} satisfies Declarations;
-
-const STATUSES: readonly OutcomeStatus[] = ['found', 'not_found', 'rejected', 'failed', 'pending'];
-
-/** An outcome's status, such as `not_found`. */
-const STATUS: Kind<OutcomeStatus, OutcomeStatus> = {
-  placeholder: 'STATUS',
-  schema: { enum: STATUSES },
-  show: (status) => status,
-  parse: (value) => {
-    const status = STATUSES.find((known) => known === value);
-    if (status !== undefined) return status;
-    throw refusal(`expected found, not_found, rejected or failed, received '${String(value)}'`);
-  },
-};
+export const DELETE_OPTIONS = { ...GET_OPTIONS, dryRun };
 
 export const EXPORT_OPTIONS = {
   ...STORE_OPTIONS,
-  /** For the command; the library passes outcomes on to its caller. */
-  out: {
-    kind: FILE,
-    description: 'write the outcomes to this file (default: standard output)',
-  },
-  /** Only outcomes of this status. @default all */
-  status: {
-    kind: STATUS,
-    description: 'only outcomes with this status: found, not_found, rejected or failed',
-  },
-} satisfies Declarations;
+  out: option(types.file(), {
+    group: 'files',
+    help: 'write the outcomes to this file (default: standard output)',
+  }),
+  status: option(types.oneOf('found', 'not_found', 'rejected', 'failed', 'pending'), {
+    group: 'files',
+    help: 'only outcomes with this status',
+  }),
+};
 
 export const PRUNE_OPTIONS = {
   ...STORE_OPTIONS,
-  /** The age above which outcomes are removed: a text such as `'180d'`, or milliseconds. */
-  olderThan: {
-    kind: ANY_DURATION,
-    description: 'remove outcomes older than this, such as 180d',
-  },
-  /** Whether to count without removing. @default false */
-  dryRun: DRY_RUN,
-} satisfies Declarations;
+  olderThan: option(types.anyDuration(), {
+    group: 'kept',
+    help: 'remove outcomes older than this, such as 180d',
+  }),
+  dryRun,
+};
 
 export const IMPORT_OPTIONS = {
   ...STORE_OPTIONS,
-  api: {
-    ...STORE_OPTIONS.api,
-    description: 'import all outcomes for the API of this profile',
-  },
-  baseUrl: {
-    ...STORE_OPTIONS.baseUrl,
-    description: 'import all outcomes for this API (default: the one that each line names)',
-  },
-} satisfies Declarations;
+  api: varied(STORE_OPTIONS.api, { help: 'import all outcomes for the API of this profile' }),
+  baseUrl: varied(STORE_OPTIONS.baseUrl, {
+    help: 'import all outcomes for this API (default: the one that each line names)',
+  }),
+};
 
-function refusal(message: string): BrandfillError {
-  return new BrandfillError('INVALID_SETTING', message);
-}
+// Options that only the command line has.
+
+export const NO_FLAGS = {};
+
+export const LOG_FLAGS = {
+  logLevel: option(types.oneOf('debug', 'info', 'warn', 'error'), {
+    group: 'shown',
+    env: 'BRANDFILL_LOG_LEVEL',
+    default: 'info',
+    placeholder: 'LEVEL',
+    help: 'least severe level to log, on standard error: debug, info, warn or error',
+  }),
+  logFormat: option(types.oneOf('auto', 'text', 'json'), {
+    group: 'shown',
+    env: 'BRANDFILL_LOG_FORMAT',
+    default: 'auto',
+    placeholder: 'FORMAT',
+    help: 'text for people, or json with one object per line; auto is text (for a run, without times and its id), or json if NODE_ENV is production and standard error is not a terminal',
+  }),
+};
+
+/** Of `enrich` and `run`. */
+export const RUN_FLAGS = {
+  dryRun: shown('read the list and show the plan; make no calls'),
+  progress: option(types.oneOf('auto', 'bar', 'lines', 'none'), {
+    group: 'shown',
+    default: 'auto',
+    placeholder: 'STYLE',
+    help: 'how to show progress, on standard error: bar, lines or none; auto is a bar on a terminal and lines elsewhere',
+  }),
+  json: shown('print the run (or the plan) to standard output as JSON'),
+  ...LOG_FLAGS,
+};
+
+export const TRY_FLAGS = {
+  preset: shown('print the columns to standard output as a file for --fields @FILE'),
+  explain: shown('say what each answer means, and which rule of the profile decided'),
+  json: shown('print everything to standard output as JSON'),
+};
+
+export const ADD_FLAGS = {
+  dryRun: shown('read and count only; add nothing'),
+  json: shown('print the counts to standard output as JSON'),
+};
+
+export const ENRICH_OPTIONS = OPTIONS;
+
+export const RUN_OPTIONS = {
+  input: option(types.file(), {
+    group: 'files',
+    help: 'use this list instead of the one in the job file',
+  }),
+  ...OPTIONS,
+};
+
+export const SCHEDULE_FLAGS = {
+  list: shown('show the schedules, and how the last runs went'),
+  run: option(types.text('JOB'), {
+    group: 'queue',
+    help: 'run a scheduled job now, in the process that keeps its schedule',
+  }),
+  json: shown('with --list: print JSON'),
+  ...LOG_FLAGS,
+};
+
+export const APP_FLAGS = {
+  noOpen: option(types.flag(), {
+    group: 'page',
+    help: 'print the address, and do not open the browser',
+  }),
+};
+
+/** Of commands that only print. */
+export const JSON_FLAGS = { json: shown('print JSON') };
+
+const latency = type(
+  z.string(),
+  (given): number | { readonly fromMs: number; readonly toMs: number } => {
+    const [from = '', ...to] = given.split('-');
+    const fromMs = types.parseDuration(from);
+    return to.length === 0 ? fromMs : { fromMs, toMs: types.parseDuration(to.join('-')) };
+  },
+  { placeholder: 'TIME' },
+);
+
+/** A number without a unit is a number of open calls. */
+const callsAllowed = type(
+  z.string(),
+  (given) => {
+    if (/^[1-9]\d*$/.test(given)) return Number(given);
+    const rate = types.parseRate(given);
+    if (rate === 'auto') throw refusal(expected('a rate such as 50/s', given));
+    return rate;
+  },
+  { placeholder: 'RATE' },
+);
+
+const ofSandbox = <T extends z.ZodType>(kind: T, help: string, placeholder?: string) =>
+  option(kind, { group: 'sandbox', help, ...(placeholder && { placeholder }) });
+
+export const SANDBOX_FLAGS = {
+  host: option(types.text('ADDRESS'), {
+    group: 'page',
+    default: '127.0.0.1',
+    help: 'address to listen on',
+  }),
+  port: option(types.integer(0, 65_535), {
+    group: 'page',
+    default: '8080',
+    help: 'port to listen on; 0 takes any free one',
+  }),
+  latency: ofSandbox(latency, 'time per call, such as 80ms, or a log-normal range such as 20ms-7s'),
+  limit: ofSandbox(
+    callsAllowed,
+    'calls allowed, such as 50/s; with --limit-kind concurrent, the number of open calls',
+  ),
+  limitKind: ofSandbox(
+    types.oneOf('token-bucket', 'fixed-window', 'sliding-window', 'concurrent'),
+    'how calls count towards the limit: token-bucket, fixed-window, sliding-window or concurrent (default: token-bucket)',
+    'KIND',
+  ),
+  limitHeaders: ofSandbox(
+    types.oneOf('none', 'retry-after', 'ratelimit', 'x-ratelimit'),
+    'headers that report the limit: none, retry-after, ratelimit or x-ratelimit (default: retry-after)',
+    'STYLE',
+  ),
+  limitStatus: ofSandbox(
+    types.oneOf('429', '503'),
+    'status of the answer to a call beyond the limit: 429 or 503 (default: 429)',
+    'STATUS',
+  ),
+  api: ofSandbox(types.profile(), 'play the API of a profile, by its samples'),
+  errors: ofSandbox(types.share(), 'share of the calls answered 5xx, such as 2%'),
+  notFound: ofSandbox(types.share(), 'share of the domains answered 404'),
+  broken: ofSandbox(
+    types.share(),
+    'share of the calls with an unusable body or a reset connection',
+  ),
+  auth: ofSandbox(types.auth(), 'require a credential: bearer, basic, header:NAME or query:NAME'),
+  key: ofSandbox(types.text('TEXT'), 'credential to require; do not use a real one'),
+  quota: ofSandbox(types.integer(0), 'number of calls until the answer is 402'),
+  logos: ofSandbox(types.flag(), 'also serve pictures, and have answers point to them'),
+  respond: ofSandbox(
+    types.file(),
+    'module (.mjs) whose function respond(domain, call) answers some of the calls',
+  ),
+  seed: option(types.integer(0), {
+    group: 'sandbox',
+    default: '1',
+    help: 'seed that determines answers and faults',
+  }),
+};

@@ -1,12 +1,12 @@
+import { z } from 'zod';
 import { BrandfillError, endSentence } from '../common/errors.ts';
 import { describeKind, findNearest } from '../common/text.ts';
 import { shorten } from '../rows/columns/names.ts';
-import { OPTIONS_OF_SECOND } from './api-options.ts';
-import type { Declaration, Declarations, SettingsOf } from './declaration.ts';
+import { metaOf, type Options, readValue, refusal, type SettingsOf } from './option.ts';
 import type { OptionKey, Settings } from './options.ts';
 
 /** The options that a function of the library takes. */
-export interface KnownOptions<D extends Declarations> {
+export interface KnownOptions<D extends Options> {
   /** The name of the function. */
   readonly of: string;
   readonly declared: D;
@@ -30,7 +30,7 @@ export const libraryNaming = (key: string): string => `'${key}'`;
  *
  * @throws BrandfillError `INVALID_SETTING` that names the option, what was expected and what came
  */
-export function readOptions<D extends Declarations>(
+export function readOptions<D extends Options>(
   options: object,
   known: KnownOptions<D>,
 ): SettingsOf<D> {
@@ -49,28 +49,22 @@ export interface SettingSources {
 }
 
 /** Reads settings of options that were checked before. @throws BrandfillError as `readOptions` */
-export function readSettings<D extends Declarations>(
+export function readSettings<D extends Options>(
   declared: D,
   { given, env, describe }: SettingSources,
 ): SettingsOf<D> {
-  const read = Object.entries(declared).map(([key, declaration]) => {
-    const fromEnv = declaration.env === undefined ? undefined : env[declaration.env] || undefined;
-    const value = given[key] ?? fromEnv ?? declaration.default;
-    const label =
-      given[key] === undefined && fromEnv !== undefined ? declaration.env : describe(key);
-    return [key, value === undefined ? undefined : parse(declaration, value, label ?? key)];
+  const read = Object.entries(declared).map(([key, schema]) => {
+    const { env: variable } = metaOf(schema);
+    const fromEnv = variable === undefined ? undefined : env[variable] || undefined;
+    const label = given[key] === undefined && fromEnv !== undefined ? variable : describe(key);
+    try {
+      return [key, readValue(schema, given[key] ?? fromEnv)];
+    } catch (error) {
+      if (!(error instanceof BrandfillError)) throw error;
+      throw refusal(endSentence(`Cannot use ${label}: ${error.message}`), error);
+    }
   });
   return Object.fromEntries(read) as SettingsOf<D>;
-}
-
-function parse({ kind }: Declaration, value: unknown, label: string): unknown {
-  try {
-    return kind.parse(value);
-  } catch (error) {
-    if (!(error instanceof BrandfillError)) throw error;
-    const message = endSentence(`Cannot use ${label}: ${error.message}`);
-    throw new BrandfillError('INVALID_SETTING', message, { cause: error });
-  }
 }
 
 /** A message lists at most this many options; if there are more, it names the page with all. */
@@ -84,125 +78,77 @@ const MOST_LISTED = 25;
  * @throws BrandfillError `INVALID_SETTING` that names the option and the one that was probably
  * meant
  */
-export function checkOptions(options: unknown, known: KnownOptions<Declarations>): void {
-  const { of, others, pointless, describe } = known;
+export function checkOptions(options: unknown, known: KnownOptions<Options>): void {
+  const { of, declared, others, pointless, describe } = known;
   if (typeof options !== 'object' || options === null || Array.isArray(options)) {
-    throw refusal(
-      `Cannot run ${of}: expected its options as an object, received ${describeKind(options)}.`,
-    );
+    const received = describeKind(options);
+    throw refusal(`Cannot run ${of}: expected its options as an object, received ${received}.`);
   }
-  const names = namesOf(known);
+  const isPointless = (key: string): boolean => pointless?.keys.includes(key) ?? false;
+  const names = [...Object.keys(declared), ...Object.keys(others)];
   for (const [key, value] of Object.entries(options)) {
     if (value === undefined) continue;
-    if (pointless?.keys.includes(key)) {
+    if (pointless && isPointless(key)) {
       throw refusal(`Cannot use ${describe(key)} with ${of}: ${pointless.why}; leave it out.`);
     }
-    if (!names.includes(key)) throw refusal(describeUnknown(key, names, known));
-    if (Object.hasOwn(others, key)) checkKind(value, others[key], describe(key));
+    if (names.includes(key)) continue;
+    const rest = names.filter((name) => !isPointless(name));
+    const meant = findNearest(key, rest);
+    const all =
+      rest.length > MOST_LISTED
+        ? 'they are listed in docs/options.md.'
+        : `there are: ${rest.join(', ')}.`;
+    const hint = meant === undefined ? all : `did you mean ${describe(meant)}?`;
+    // As it was given: what it is called otherwise may be the very name that was meant.
+    throw refusal(`Cannot use '${shorten(key)}': ${of} has no such option; ${hint}`);
   }
+  const given: Readonly<Record<string, unknown>> = { ...options };
   for (const [key, kind] of Object.entries(others)) {
-    if (REQUIRED.has(kind))
-      checkKind((options as Record<string, unknown>)[key], kind, describe(key));
+    const read = KINDS[kind].safeParse(given[key]);
+    if (read.success) continue;
+    // The value is never repeated: it may be a credential.
+    throw refusal(
+      kind === 'list'
+        ? `Cannot start without a list: give ${describe(key)} the path of a file, '-' for standard input, or rows as objects.`
+        : `Cannot use ${describe(key)}: ${read.error.issues[0]?.message}.`,
+    );
   }
 }
 
-function namesOf({ declared, others, pointless }: KnownOptions<Declarations>): readonly string[] {
-  return [...Object.keys(declared), ...Object.keys(others)].filter(
-    (key) => !pointless?.keys.includes(key),
-  );
-}
+const say = (what: string) => ({
+  error: ({ input }: { readonly input?: unknown }) =>
+    `expected ${what}, received ${describeKind(input)}`,
+});
+const texts = z.custom(
+  (value) => Array.isArray(value) && value.every((one) => typeof one === 'string'),
+  say('a list of texts'),
+);
+const isObject = (value: unknown): value is object => typeof value === 'object' && value !== null;
 
-function describeUnknown(
-  key: string,
-  names: readonly string[],
-  { of, describe }: KnownOptions<Declarations>,
-): string {
-  const meant = findNearest(key, names);
-  const all =
-    names.length > MOST_LISTED
-      ? 'they are listed in docs/options.md.'
-      : `there are: ${names.join(', ')}.`;
-  const hint = meant === undefined ? all : `did you mean ${describe(meant)}?`;
-  // As it was given: what it is called otherwise may be the very name that was meant.
-  return `Cannot use '${shorten(key)}': ${of} has no such option; ${hint}`;
-}
-
-function refusal(message: string): BrandfillError {
-  return new BrandfillError('INVALID_SETTING', message);
-}
+/** The kinds of options that have no flag: their names for functions of the library. */
+const KINDS = {
+  checkedElsewhere: z.unknown(),
+  text: z.string(say('a text')).optional(),
+  flag: z.boolean(say('true or false')).optional(),
+  function: z.custom((value) => typeof value === 'function', say('a function')).optional(),
+  object: z.custom(isObject, say('an object')).optional(),
+  signal: z.instanceof(AbortSignal, say('an AbortSignal')).optional(),
+  control: z
+    .custom((value) => isObject(value) && 'whileOpen' in value, say('what createRunControl makes'))
+    .optional(),
+  texts: texts.optional(),
+  // These three must be given.
+  file: z.string(say('a text')),
+  files: texts,
+  list: z.custom((value) =>
+    typeof value === 'string'
+      ? value !== ''
+      : isObject(value) && (Symbol.iterator in value || Symbol.asyncIterator in value),
+  ),
+} as const;
 
 /** The kind of value that an option has which has no flag. */
-export type OptionKind =
-  /** The code that reads it checks it. */
-  | 'checkedElsewhere'
-  | 'text'
-  | 'texts'
-  | 'flag'
-  | 'function'
-  | 'object'
-  | 'signal'
-  | 'control'
-  /** These three must be given. */
-  | 'list'
-  | 'file'
-  | 'files';
-
-const REQUIRED: ReadonlySet<OptionKind> = new Set(['list', 'file', 'files']);
-
-const isText = (value: unknown): boolean => typeof value === 'string';
-const areTexts = (value: unknown): boolean => Array.isArray(value) && value.every(isText);
-
-const KINDS: Readonly<
-  Record<
-    OptionKind,
-    {
-      readonly isMet: (value: unknown) => boolean;
-      /** The kind in the words of a message. */
-      readonly expected: string;
-    }
-  >
-> = {
-  checkedElsewhere: { isMet: () => true, expected: '' },
-  text: { isMet: isText, expected: 'a text' },
-  file: { isMet: isText, expected: 'a text' },
-  flag: { isMet: (value) => typeof value === 'boolean', expected: 'true or false' },
-  function: { isMet: (value) => typeof value === 'function', expected: 'a function' },
-  object: {
-    isMet: (value) => typeof value === 'object' && value !== null,
-    expected: 'an object',
-  },
-  texts: { isMet: areTexts, expected: 'a list of texts' },
-  files: { isMet: areTexts, expected: 'a list of texts' },
-  signal: { isMet: (value) => value instanceof AbortSignal, expected: 'an AbortSignal' },
-  control: {
-    isMet: (value) => typeof value === 'object' && value !== null && 'whileOpen' in value,
-    expected: 'what createRunControl makes',
-  },
-  list: { isMet: isList, expected: 'a list' },
-};
-
-function isList(input: unknown): boolean {
-  if (typeof input === 'string') return input !== '';
-  return (
-    typeof input === 'object' &&
-    input !== null &&
-    (Symbol.iterator in input || Symbol.asyncIterator in input)
-  );
-}
-
-/**
- * Refuses an option of the wrong type. Otherwise it would turn up as an internal error in the
- * middle of a run, or be ignored. The message never repeats the value, which may be a credential.
- */
-function checkKind(value: unknown, kind: OptionKind = 'checkedElsewhere', label: string): void {
-  const { isMet, expected } = KINDS[kind];
-  if (isMet(value)) return;
-  throw refusal(
-    kind === 'list'
-      ? `Cannot start without a list: give ${label} the path of a file, '-' for standard input, or rows as objects.`
-      : `Cannot use ${label}: expected ${expected}, received ${describeKind(value)}.`,
-  );
-}
+export type OptionKind = keyof typeof KINDS;
 
 interface Given {
   /** Settings as given, by key; missing ones have their defaults. */
@@ -211,112 +157,54 @@ interface Given {
   readonly describe: (key: OptionKey) => string;
 }
 
-interface Combination {
-  readonly isGiven: (settings: Settings, given: Given['given']) => boolean;
-  readonly refusal: (
-    describe: Given['describe'],
-    settings: Settings,
-    given: Given['given'],
-  ) => string;
-  /**
-   * What gives way in a job file, by the option that is typed beside the file. Not in here is what
-   * nobody would expect to be left out, such as a limit on calls.
-   */
-  readonly givesWay?: Partial<Readonly<Record<OptionKey, readonly OptionKey[]>>>;
-}
-
-/** Values that make no sense together, though each does alone. */
-const COMBINATIONS: readonly Combination[] = [
-  {
-    isGiven: ({ failures }) => failures === '-',
-    refusal: (of) => `Cannot write failures to standard output: give ${of('failures')} a file.`,
-  },
-  {
-    isGiven: ({ changes }) => changes === '-',
-    refusal: (of) => `Cannot write changes to standard output: give ${of('changes')} a file.`,
-  },
-  {
-    isGiven: ({ merge, changes }) => merge !== undefined && changes !== undefined,
-    refusal: (of) =>
-      `Cannot use ${of('changes')} along with ${of('merge')}: the next run of the list tells of what was merged.`,
-    givesWay: { merge: ['changes', 'key'] },
-  },
-  {
-    isGiven: ({ merge, noHeader }) => merge !== undefined && noHeader === true,
-    refusal: (of) =>
-      `Cannot use ${of('noHeader')} along with ${of('merge')}: a failures file has a header; leave it out.`,
-    givesWay: { merge: ['noHeader'] },
-  },
-  {
-    isGiven: ({ merge, skipLines = 0 }) => merge !== undefined && skipLines > 0,
-    refusal: (of) =>
-      `Cannot use ${of('skipLines')} along with ${of('merge')}: a failures file begins with its header; leave it out.`,
-    givesWay: { merge: ['skipLines'] },
-  },
-  {
-    isGiven: ({ key, changes }) => key !== undefined && changes === undefined,
-    refusal: (of) => `Cannot use ${of('key')} without a changes file: give ${of('changes')} too.`,
-  },
-  {
-    isGiven: ({ logos, logoField }) => (logos === undefined) !== (logoField === undefined),
-    refusal: (of, { logos }) =>
+/** Values that make no sense together, though each does alone, and what is said then. */
+const COMBINATIONS: readonly (readonly [
+  isGiven: (settings: Settings, given: Given['given']) => boolean,
+  refusal: (of: Given['describe'], settings: Settings) => string,
+])[] = [
+  [
+    ({ failures }) => failures === '-',
+    (of) => `Cannot write failures to standard output: give ${of('failures')} a file.`,
+  ],
+  [
+    ({ changes }) => changes === '-',
+    (of) => `Cannot write changes to standard output: give ${of('changes')} a file.`,
+  ],
+  [
+    ({ key, changes }) => key !== undefined && changes === undefined,
+    (of) => `Cannot use ${of('key')} without a changes file: give ${of('changes')} too.`,
+  ],
+  [
+    ({ logos, logoField }) => (logos === undefined) !== (logoField === undefined),
+    (of, { logos }) =>
       `Cannot use ${of(logos === undefined ? 'logoField' : 'logos')} alone: ${of('logos')} is the folder for logos, ${of('logoField')} says where an answer has the URL of one; give both.`,
-  },
-  {
-    isGiven: ({ workers, queue }) => workers === 0 && queue === undefined,
-    refusal: (of) =>
+  ],
+  [
+    ({ workers, queue }) => workers === 0 && queue === undefined,
+    (of) =>
       `Cannot leave all lookups to other workers without a queue: give ${of('queue')}, or set BRANDFILL_QUEUE.`,
-  },
-  {
-    isGiven: ({ workers, maxCallsPer }) => workers === 0 && maxCallsPer !== undefined,
-    refusal: (of) =>
+  ],
+  [
+    ({ workers, maxCallsPer }) => workers === 0 && maxCallsPer !== undefined,
+    (of) =>
       `Cannot hold ${of('maxCallsPer')} where no calls are made: give it to the workers (brandfill worker --max-calls-per), or leave out ${of('workers')} 0.`,
-  },
-  {
-    isGiven: ({ then }, given) => then === undefined && strayOfSecond(given) !== undefined,
-    refusal: (of, _, given) =>
-      `Cannot use ${of(strayOfSecond(given) ?? 'then')} without a second API: give ${of('then')} too.`,
-  },
-  {
-    isGiven: ({ refresh, onlyMissing }) => refresh === true && onlyMissing === true,
-    refusal: (of) =>
-      `Cannot use ${of('refresh')} along with ${of('onlyMissing')}: the one asks about every domain again, the other leaves alone what was found; choose one.`,
-    givesWay: { refresh: ['onlyMissing'], onlyMissing: ['refresh'] },
-  },
-  {
-    isGiven: ({ fields }, { maxColumns }) => fields !== undefined && maxColumns !== undefined,
-    refusal: (of) =>
-      `Cannot use ${of('maxColumns')} along with ${of('fields')}: it is for the flattened answer, and ${of('fields')} says what the columns are; leave one out.`,
-    givesWay: { fields: ['maxColumns'], maxColumns: ['fields'] },
-  },
+  ],
 ];
 
 /** @throws BrandfillError `INVALID_SETTING` for the first combination that makes no sense */
 export function refuseCombinations(settings: Settings, { given, describe }: Given): void {
-  const found = COMBINATIONS.find(({ isGiven }) => isGiven(settings, given));
-  if (found) throw new BrandfillError('INVALID_SETTING', found.refusal(describe, settings, given));
+  const found = COMBINATIONS.find(([isGiven]) => isGiven(settings, given));
+  if (found) throw refusal(found[1](describe, settings));
 }
 
-/** An option of a second API that was given. */
-function strayOfSecond(given: Given['given']): OptionKey | undefined {
-  return OPTIONS_OF_SECOND.find((key) => given[key] !== undefined);
-}
-
-/** Another API is another host, which must not get what the file has for its own. */
-const OF_API: readonly OptionKey[] = ['baseUrl', 'auth', 'apiKeyFile', 'params', 'headers'];
-
-const OF_THEN: readonly OptionKey[] = ['thenBaseUrl', 'thenApiKeyFile'];
+/** What of a job file gives way to an option that is typed beside it. */
+const GIVES_WAY: Partial<Readonly<Record<string, readonly OptionKey[]>>> = {
+  // Another API is another host, which must not get what the file has for its own.
+  api: ['baseUrl', 'auth', 'apiKeyFile', 'params', 'headers'],
+};
 
 /** The settings of a job file that make no sense beside what is typed, and give way to it. */
 export function overriddenBy(typed: Readonly<Record<string, unknown>>): ReadonlySet<string> {
-  const pairs: (readonly [string, readonly OptionKey[]])[] = [
-    ['api', OF_API],
-    ['then', OF_THEN],
-    ...COMBINATIONS.flatMap(({ givesWay = {} }) => Object.entries(givesWay)),
-  ];
-  return new Set(pairs.flatMap(([key, others]) => (isTyped(typed[key]) ? others : [])));
-}
-
-function isTyped(value: unknown): boolean {
-  return value !== undefined && value !== false;
+  const keys = Object.keys(typed).filter((key) => typed[key] !== undefined && typed[key] !== false);
+  return new Set(keys.flatMap((key) => GIVES_WAY[key] ?? []));
 }

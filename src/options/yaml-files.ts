@@ -145,7 +145,9 @@ export function formatPreset(
   const day = fetchedAt.slice(0, 10);
   const comment = `# Columns as ${domain} had them on ${day}, for --fields @FILE. NAME: JMESPath\n`;
   const more =
-    kept.length < columns.length ? '# There is more in the answer: see --max-columns.\n' : '';
+    kept.length < columns.length
+      ? '# There is more in the answer: see brandfill try --json.\n'
+      : '';
   return comment + more + printableLines(stringify(new Map(fields), { lineWidth: 0 }));
 }
 

@@ -1,10 +1,9 @@
 import { z } from 'zod';
-import type { MeaningName } from '../brand/api-profile.ts';
 import { isCredentialName, isReservedHeader, parseAuth } from '../brand/credential.ts';
 import { DOMAIN, DOMAINS, parseBaseUrl } from '../brand/endpoint.ts';
 import { compileExpression, ExpressionError } from '../collector/fields/expression.ts';
 import { BrandfillError } from '../common/errors.ts';
-import { parseDuration, parseRate } from '../options/kinds.ts';
+import { parseDuration, parseRate } from '../options/types.ts';
 
 /**
  * The shape of a profile. It is said once: what is read, what editors check (the JSON Schema in
@@ -12,101 +11,16 @@ import { parseDuration, parseRate } from '../options/kinds.ts';
  */
 
 /** A profile as it stands in its file. The shape below says what each key is for. */
-export interface ProfileFile {
-  readonly $schema?: string | undefined;
-  readonly title?: string | undefined;
-  readonly note?: string | undefined;
-  readonly sources?: readonly string[] | undefined;
-  readonly asOf?: string | undefined;
-  readonly triedLive?: boolean | undefined;
-  readonly request: RequestFile;
-  readonly rules?: readonly RuleFile[] | undefined;
-  readonly data?: string | undefined;
-  readonly limits?: LimitsFile | undefined;
-  readonly billing?: BillingFile | undefined;
-  readonly batch?: BatchFile | undefined;
-  readonly columns?: Readonly<Record<string, string>> | undefined;
-  readonly fresh?: FreshFile | undefined;
-  readonly samples?: readonly SampleFile[] | undefined;
-}
-
-interface RequestFile {
-  readonly baseUrl: string;
-  readonly path?: string | undefined;
-  readonly params?: Readonly<Record<string, string>> | undefined;
-  readonly headers?: Readonly<Record<string, string>> | undefined;
-  readonly auth?: string | undefined;
-  readonly apiKeyEnv?: string | undefined;
-}
-
-export interface RuleFile {
-  readonly when: WhenFile;
-  readonly means: MeaningName;
-  readonly wait?: string | WaitIn<'header'> | WaitIn<'body'> | undefined;
-  readonly reason?: string | undefined;
-  readonly note?: string | undefined;
-}
-
-interface WhenFile {
-  readonly status?: number | string | readonly (number | string)[] | undefined;
-  readonly header?: { readonly name: string; readonly pattern?: string | undefined } | undefined;
-  readonly body?: string | undefined;
-}
-
-type WaitIn<P extends string> = Readonly<Record<P, string>> & {
-  readonly unit?: 's' | 'ms' | undefined;
-};
-
+export type ProfileFile = z.infer<typeof profileShape>;
+export type RuleFile = z.infer<typeof rule>;
 /** What an API bills. */
-export interface BillingFile {
-  readonly unit: string;
-  readonly price?: number | undefined;
-  readonly bills?: readonly MeaningName[] | undefined;
-  readonly cost?: { readonly header: string } | { readonly body: string } | undefined;
-}
-
-interface FreshFile {
-  readonly found?: string | undefined;
-  readonly notFound?: string | undefined;
-  readonly rejected?: string | undefined;
-}
-
+export type BillingFile = z.infer<typeof billing>;
 /** How several domains are asked about in one call. */
-export interface BatchFile {
-  readonly method?: 'GET' | 'POST' | undefined;
-  readonly path: string;
-  readonly params?: Readonly<Record<string, string>> | undefined;
-  readonly body?: unknown;
-  readonly separator?: string | undefined;
-  readonly size: number;
-  readonly records?: string | undefined;
-  readonly domain?: string | undefined;
-  readonly status?: string | undefined;
-  readonly answer?: string | undefined;
-}
-
-interface LimitsFile {
-  readonly rate?: string | undefined;
-  readonly windows?: readonly WindowFile[] | undefined;
-}
-
+export type BatchFile = z.infer<typeof batch>;
 /** One of the limits that an API states. */
-export interface WindowFile {
-  readonly per?: string | undefined;
-  readonly limit?: string | undefined;
-  readonly remaining?: string | undefined;
-  readonly reset?: string | undefined;
-  readonly unit?: 's' | 'ms' | undefined;
-  readonly member?: string | undefined;
-}
-
+export type WindowFile = z.infer<typeof window>;
 /** An answer, and what it has to mean. */
-export interface SampleFile {
-  readonly status: number;
-  readonly headers?: Readonly<Record<string, string>> | undefined;
-  readonly body?: unknown;
-  readonly means: MeaningName;
-}
+export type SampleFile = z.infer<typeof sample>;
 
 /** A text that one of our parsers reads; what the parser says of it is the mistake. */
 function parsed(parse: (text: string) => unknown): z.ZodString {
@@ -204,8 +118,6 @@ const rule = z.strictObject({
   note: z.string().optional().describe('why the rule is there, for people'),
 });
 
-const paramName = checked(findCredential);
-
 const request = z
   .strictObject({
     baseUrl: parsed(parseBaseUrl).describe('base URL of the API'),
@@ -213,7 +125,7 @@ const request = z
       .optional()
       .describe('path, {domain} standing for the domain (default: /v1/brand?domain={domain})'),
     params: z
-      .record(paramName, z.string())
+      .record(checked(findCredential), z.string())
       .optional()
       .describe('query parameters of every call, {domain} standing for the domain'),
     headers: z
@@ -301,23 +213,14 @@ const batch = z
   .strictObject({
     method: z.enum(['GET', 'POST']).optional().describe('the method (default: POST)'),
     path: checked((path) => findPathProblem(path, [DOMAINS])).describe(
-      'path and query; {domains} stands for all domains of the call',
+      'path and query; {domains} stands for all domains of the call, with commas between',
     ),
-    params: z
-      .record(paramName, z.string())
-      .optional()
-      .describe('query parameters; {domains} stands for all domains of the call'),
     body: z
       .unknown()
       .optional()
       .describe(
         "body of a POST: '{domains}' becomes the list of domains; a list with one entry that holds {domain} gets one for each",
       ),
-    separator: z
-      .string()
-      .min(1)
-      .optional()
-      .describe('what stands between domains within a text (default: a comma)'),
     size: z.int().min(2).max(1_000).describe('the most domains in one call'),
     records: expression(
       'where the reply has the answers: a list, or an object by domain (default: the reply)',
@@ -339,7 +242,7 @@ const sample = z.strictObject({
   means,
 });
 
-export const profileShape: z.ZodType<ProfileFile> = z.strictObject({
+export const profileShape = z.strictObject({
   $schema: z.string().optional(),
   title: z
     .string()
@@ -369,8 +272,7 @@ export const profileShape: z.ZodType<ProfileFile> = z.strictObject({
   fresh: z
     .strictObject({
       found: duration('of answers').optional(),
-      notFound: duration('of domains that were not found').optional(),
-      rejected: duration('of domains that the API refused').optional(),
+      notFound: duration('of domains that were not found, or that the API refused').optional(),
     })
     .optional()
     .describe('how long outcomes stay fresh, unless --fresh and the like say otherwise'),

@@ -3,7 +3,6 @@ import { basename, extname, join, relative } from 'node:path';
 import { domainToASCII, fileURLToPath } from 'node:url';
 import type { Document, Node } from 'yaml';
 import type { z } from 'zod';
-import type { Answer } from '../brand/answer.ts';
 import type {
   AnswerFacts,
   ApiProfile,
@@ -13,12 +12,14 @@ import type {
 } from '../brand/api-profile.ts';
 import { DOMAIN, DOMAINS } from '../brand/endpoint.ts';
 import { isJsonObject } from '../brand/json-object.ts';
-import { fieldText } from '../brand/limit-headers/time.ts';
+import { fieldText } from '../brand/limits.ts';
+import type { Meaning } from '../brand/meaning.ts';
 import { compileExpression } from '../collector/fields/expression.ts';
 import { BrandfillError, describeSystemError } from '../common/errors.ts';
+import { MICROS } from '../common/format.ts';
 import { idOfParts } from '../common/hashes.ts';
-import { describeKind, findNearest } from '../common/text.ts';
-import { isProfileFile, parseRate } from '../options/kinds.ts';
+import { findNearest } from '../common/text.ts';
+import { isProfileFile, parseRate } from '../options/types.ts';
 import {
   createIssues,
   describeYamlError,
@@ -31,10 +32,11 @@ import {
   type BatchFile,
   type BillingFile,
   type ProfileFile,
+  profileSchema,
   profileShape,
 } from './profile-schema.ts';
-import { compileLimits, compileRules, type ProfileProblem, tolerant } from './rules.ts';
-import { findSampleProblem, meaningOfAnswer } from './samples.ts';
+import { compileLimits, compileRules, tolerant } from './rules.ts';
+import { findSampleProblem, wordOf } from './samples.ts';
 
 /** A profile, read and checked. */
 export interface Profile {
@@ -55,16 +57,11 @@ export interface Profile {
  *
  * @throws BrandfillError `INVALID_SETTING` with the place of everything that is wrong in it. The
  *   message follows the name of the setting that named it
- *
- * @param findMore what else is refused. @default nothing
  */
-export function readProfile(nameOrFile: string, findMore: FindProblems = () => []): Profile {
+export function readProfile(nameOrFile: string): Profile {
   const file = isProfileFile(nameOrFile) ? nameOrFile : shippedFile(nameOrFile);
-  return parseProfile(file, readText(file), findMore);
+  return parseProfile(file, readText(file));
 }
-
-/** Finds what is wrong with a profile that can be used nevertheless. */
-type FindProblems = (profile: Profile) => readonly ProfileProblem[];
 
 /**
  * The text of a profile as it stands in its file; of a shipped one, with the way to its schema from the
@@ -107,11 +104,7 @@ function shippedFile(name: string): string {
 }
 
 /** Reads the text of a profile. @throws BrandfillError as `readProfile` */
-export function parseProfile(
-  file: string,
-  text: string,
-  findMore: FindProblems = () => [],
-): Profile {
+export function parseProfile(file: string, text: string): Profile {
   const { LineCounter, parseDocument } = loadYaml();
   const lines = new LineCounter();
   const doc = parseDocument(text, { lineCounter: lines, prettyErrors: false });
@@ -121,9 +114,10 @@ export function parseProfile(
   }
   throwIfAny(issues);
   const { data, error } = profileShape.safeParse(valueOf(doc, file));
-  for (const issue of error?.issues ?? []) note(issue, { doc, issues, text });
+  for (const issue of error?.issues ?? []) note(issue, doc, issues);
   throwIfAny(issues);
-  const content = data as ProfileFile;
+  if (!data) throw refusal(`${file}: no profile`);
+  const content = data;
   if (!hasDomain(content)) {
     issues.add(
       placeOf(['request', 'path'], doc),
@@ -133,7 +127,7 @@ export function parseProfile(
   if (content.batch && !hasDomains(content.batch)) {
     issues.add(
       placeOf(['batch'], doc),
-      `expected ${DOMAINS} in 'path', 'params' or 'body', or ${DOMAIN} in the one entry of a list in 'body': without it no call would say what it asks about`,
+      `expected ${DOMAINS} in 'path' or 'body', or ${DOMAIN} in the one entry of a list in 'body': without it no call would say what it asks about`,
     );
   }
   throwIfAny(issues);
@@ -144,7 +138,6 @@ export function parseProfile(
     const problem = findSampleProblem(sample, profile);
     if (problem !== undefined) issues.add(placeOf(['samples', at], doc), problem);
   }
-  for (const { path, message } of findMore(profile)) issues.add(placeOf(path, doc), message);
   throwIfAny(issues);
   return profile;
 }
@@ -165,9 +158,10 @@ function hasDomain({ request: { path, params = {} } }: ProfileFile): boolean {
   );
 }
 
-function hasDomains({ method, path, params = {}, body }: BatchFile): boolean {
-  const isInUrl = [path, ...Object.values(params)].some((text) => text.includes(DOMAINS));
-  return isInUrl || (method !== 'GET' && (holds(body, DOMAINS) || holds(body, DOMAIN)));
+function hasDomains({ method, path, body }: BatchFile): boolean {
+  return (
+    path.includes(DOMAINS) || (method !== 'GET' && (holds(body, DOMAINS) || holds(body, DOMAIN)))
+  );
 }
 
 function compile(name: string, content: ProfileFile): ApiProfile {
@@ -178,19 +172,17 @@ function compile(name: string, content: ProfileFile): ApiProfile {
     name,
     path,
     params: params.filter(([, value]) => value.includes(DOMAIN)),
-    meaningId: idOfParts([
-      rules.map(({ note: _, ...rule }) => rule),
-      data ?? '',
-      billing ?? '',
-      ...(batch ? [batch] : []),
-    ]),
+    meaningId:
+      rules.length === 0 && data === undefined && !billing && !batch
+        ? undefined
+        : idOfParts([rules.map(({ note: _, ...rule }) => rule), data, billing, batch]),
     data,
     meaningOf: compileRules(rules),
     batch: batch && compileBatch(batch),
     findLimits: limits?.windows && compileLimits(limits.windows),
     billing: billing && compileBilling(billing),
     startRate: limits?.rate === undefined ? undefined : rateOf(limits.rate),
-    recordOf: data === undefined ? (answer) => answer : tolerant(compileExpression(data)),
+    recordOf: data === undefined ? undefined : tolerant(compileExpression(data)),
   };
 }
 
@@ -199,119 +191,35 @@ function rateOf(text: string): ApiProfile['startRate'] {
   return rate === 'auto' ? undefined : rate;
 }
 
-interface Reading {
-  readonly doc: Document;
-  readonly issues: JobFileIssues;
-  readonly text: string;
-}
-
-/** Notes a mistake at the place that it is about. */
-function note(issue: z.core.$ZodIssue, { doc, issues, text }: Reading): void {
+/** Notes a mistake at the place that it is about. No value is shown: it may be a credential. */
+function note(issue: z.core.$ZodIssue, doc: Document, issues: JobFileIssues): void {
   const path = issue.path.filter((step) => typeof step !== 'symbol');
   if (issue.code === 'unrecognized_keys') {
     for (const key of issue.keys) {
-      issues.add(keyPlace(path, key, doc), `there is no key '${shorten(key)}'${hintOf(path, key)}`);
+      const meant = findNearest(key, keysIn(profileSchema()));
+      const hint = meant === undefined ? '' : `; did you mean '${meant}'?`;
+      issues.add(placeOf([...path, key], doc), `there is no key '${shorten(key)}'${hint}`);
     }
     return;
   }
   if (issue.code === 'invalid_key') {
-    const [inner] = issue.issues;
-    const key = path.at(-1);
-    issues.add(keyPlace(path.slice(0, -1), String(key), doc), (inner ?? issue).message);
+    const message = issue.issues[0]?.message ?? issue.message;
+    issues.add(placeOf(path, doc), message);
     return;
   }
-  const meant = issue.code === 'invalid_union' ? issue.errors.find(isMeant) : undefined;
-  if (meant && meant.length > 0) {
-    for (const inner of meant) {
-      note({ ...inner, path: [...path, ...inner.path] }, { doc, issues, text });
-    }
-    return;
-  }
-  const at = placeOf(path, doc) + placeWithin(issue, path, { doc, issues, text });
-  issues.add(at, messageOf(issue, path, doc));
-}
-
-/**
- * Whether a form of a value was meant: the value is of its kind, and what is wrong is in it. That says
- * more than that no form fits.
- */
-function isMeant(mistakes: readonly z.core.$ZodIssue[]): boolean {
-  return (
-    mistakes.every(({ path }) => path.length > 0) ||
-    mistakes.every(({ code }) => code === 'custom' || code === 'unrecognized_keys')
-  );
-}
-
-function messageOf(
-  issue: z.core.$ZodIssue,
-  path: readonly (string | number)[],
-  doc?: Document,
-): string {
   const key = path.findLast((step) => typeof step === 'string');
-  const value: unknown = doc?.getIn(path);
-  if (issue.code === 'invalid_type' && value === undefined) return `expected '${key}'`;
-  const message = describe(issue, value);
-  return key === undefined ? message : `${key}: ${message}`;
+  const message = issue.message.replace(/^Invalid (?:input|option): /, '');
+  issues.add(placeOf(path, doc), key === undefined ? message : `${key}: ${message}`);
 }
 
-function describe(issue: z.core.$ZodIssue, value: unknown): string {
-  const { isMap, isSeq } = loadYaml();
-  switch (issue.code) {
-    case 'invalid_type': {
-      const received = isMap(value) ? 'a map' : isSeq(value) ? 'a list' : describeKind(value);
-      return `expected ${TYPES[issue.expected] ?? issue.expected}, received ${received}`;
-    }
-    case 'invalid_value':
-      return `expected ${issue.values.map(String).join(', ')}, received ${shown(value)}`;
-    default:
-      return issue.message;
-  }
-}
-
-function shown(value: unknown): string {
-  return typeof value === 'string' ? `'${shorten(value)}'` : describeKind(value);
-}
-
-const TYPES: Readonly<Record<string, string>> = {
-  string: 'a text',
-  object: 'a map',
-  record: 'a map',
-  array: 'a list',
-  boolean: 'true or false',
-  int: 'a whole number',
-  number: 'a number',
-};
-
-/** The keys that a map may have, found in the shape. */
-function hintOf(path: readonly (string | number)[], key: string): string {
-  const known = keysAt(path);
-  const meant = findNearest(key, known);
-  if (meant !== undefined) return `; did you mean '${meant}'?`;
-  return known.length === 0 ? '' : `; expected ${known.join(', ')}`;
-}
-
-function keysAt(path: readonly (string | number)[]): readonly string[] {
-  let shape: unknown = profileShape;
-  for (const step of path) shape = innerOf(shape, step);
-  const found = unwrap(shape);
-  return isObjectShape(found) ? Object.keys(found.shape) : [];
-}
-
-function innerOf(shape: unknown, step: string | number): unknown {
-  const inner = unwrap(shape);
-  if (typeof step === 'number') return (inner as { element?: unknown }).element;
-  return isObjectShape(inner) ? inner.shape[step] : undefined;
-}
-
-function unwrap(shape: unknown): unknown {
-  const inner = (shape as { def?: { innerType?: unknown } } | undefined)?.def?.innerType;
-  return inner === undefined ? shape : unwrap(inner);
-}
-
-function isObjectShape(
-  shape: unknown,
-): shape is { readonly shape: Readonly<Record<string, unknown>> } {
-  return typeof shape === 'object' && shape !== null && 'shape' in shape;
+/** The keys of all maps in a JSON Schema. */
+function keysIn(schema: unknown): readonly string[] {
+  if (typeof schema !== 'object' || schema === null) return [];
+  return Object.entries(schema).flatMap(([name, inner]: readonly [string, unknown]) =>
+    name === 'properties' && isJsonObject(inner)
+      ? Object.keys(inner).concat(keysIn(inner))
+      : keysIn(inner),
+  );
 }
 
 /** Where a value begins; of one that is not there, the map that it belongs in. */
@@ -322,30 +230,6 @@ function placeOf(path: readonly (string | number)[], doc: Document): number {
     if (range) return range[0];
   }
   return 0;
-}
-
-function keyPlace(path: readonly (string | number)[], key: string, doc: Document): number {
-  const { isMap, isScalar } = loadYaml();
-  const map: unknown = path.length === 0 ? doc.contents : doc.getIn(path, true);
-  const pair = isMap(map)
-    ? map.items.find((item) => isScalar(item.key) && String(item.key.value) === key)
-    : undefined;
-  const range = (pair?.key as Partial<Node> | undefined)?.range;
-  return range?.[0] ?? placeOf(path, doc);
-}
-
-/** How far within a text the mistake is, where the text stands in the file as it is. */
-function placeWithin(
-  issue: z.core.$ZodIssue,
-  path: readonly (string | number)[],
-  { doc, text }: Reading,
-): number {
-  const at: unknown = issue.code === 'custom' ? issue.params?.['at'] : undefined;
-  const value: unknown = doc.getIn(path);
-  if (typeof at !== 'number' || typeof value !== 'string') return 0;
-  const from = placeOf(path, doc);
-  const written = text.slice(from, from + value.length + 2).indexOf(value);
-  return written === -1 ? 0 : written + at;
 }
 
 function throwIfAny(issues: JobFileIssues): void {
@@ -371,8 +255,6 @@ function readText(file: string): string {
   }
 }
 
-const MICROS = 1_000_000;
-
 /**
  * What an API bills for its answers. Where an answer says itself what it cost, that counts; else the
  * price, for answers that mean what is billed.
@@ -385,10 +267,10 @@ export function compileBilling({ unit, price = 1, bills = ['found'], cost }: Bil
     unit,
     priceMicros,
     statedIn: findStated,
-    costOf(answer: Pick<Answer, 'kind'>, facts: AnswerFacts) {
+    costOf(meaning: Pick<Meaning, 'kind'>, facts: AnswerFacts) {
       const stated = findStated(facts);
       if (stated !== undefined) return stated;
-      return billed.has(meaningOfAnswer(answer)) ? priceMicros : 0;
+      return billed.has(wordOf(meaning)) ? priceMicros : 0;
     },
   };
 }
@@ -417,7 +299,7 @@ function microsOf(value: unknown): number | undefined {
 
 /** How an API is asked about several domains at once, and where their answers are in its reply. */
 function compileBatch(file: BatchFile): BatchProfile {
-  const { method = 'POST', path, params = {}, body, size, separator = ',' } = file;
+  const { method = 'POST', path, body, size } = file;
   const find = (expression: string | undefined): ((value: unknown) => unknown) =>
     expression === undefined ? () => undefined : tolerant(compileExpression(expression));
   const findRecords = tolerant(compileExpression(file.records ?? '@'));
@@ -434,19 +316,11 @@ function compileBatch(file: BatchFile): BatchProfile {
     size,
     method,
     pathOf: (domains) => {
-      const joined = domains.map(encodeURIComponent).join(encodeURIComponent(separator));
-      const query = Object.entries(params).map(
-        ([name, value]) =>
-          `${encodeURIComponent(name)}=${value.split(DOMAINS).map(encodeURIComponent).join(joined)}`,
-      );
-      const asked = path.replaceAll(DOMAINS, joined);
-      if (query.length === 0) return asked;
-      return `${asked}${asked.includes('?') ? '&' : '?'}${query.join('&')}`;
+      const joined = domains.map(encodeURIComponent).join(',');
+      return path.replaceAll(DOMAINS, joined);
     },
     bodyOf: (domains) =>
-      body === undefined || method === 'GET'
-        ? undefined
-        : JSON.stringify(fill(body, domains, separator)),
+      body === undefined || method === 'GET' ? undefined : JSON.stringify(fill(body, domains)),
     answersIn: (reply, domains) => {
       const records = findRecords(reply);
       const found = new Map<string, BatchedAnswer>();
@@ -491,20 +365,17 @@ function statusOf(value: unknown): number | undefined {
  * Puts the domains into the body: `{domains}` becomes their list, or part of a text, and a list with one
  * entry that holds `{domain}` gets such an entry for each.
  */
-function fill(template: unknown, domains: readonly string[], separator: string): unknown {
+function fill(template: unknown, domains: readonly string[]): unknown {
   if (template === DOMAINS) return domains;
-  if (typeof template === 'string') return template.replaceAll(DOMAINS, domains.join(separator));
+  if (typeof template === 'string') return template.replaceAll(DOMAINS, domains.join(','));
   if (Array.isArray(template)) {
     const [entry] = template;
     return template.length === 1 && holds(entry, DOMAIN)
       ? domains.map((domain) => withDomain(entry, domain))
-      : template.map((part) => fill(part, domains, separator));
+      : template.map((part) => fill(part, domains));
   }
   if (!isJsonObject(template)) return template;
-  const filled = Object.entries(template).map(([name, part]) => [
-    name,
-    fill(part, domains, separator),
-  ]);
+  const filled = Object.entries(template).map(([name, part]) => [name, fill(part, domains)]);
   return Object.fromEntries(filled);
 }
 

@@ -1,11 +1,17 @@
-import type { AnswerFacts, Meaning } from '../brand/api-profile.ts';
-import type { ResponseHeaders } from '../brand/exchange.ts';
-import { findLimits, type Limits, type Reading } from '../brand/limit-headers/find-limits.ts';
-import { combinePolicies, type Policy } from '../brand/limit-headers/policy.ts';
-import { fieldText, findNumber, findWaitMs, type TimeField } from '../brand/limit-headers/time.ts';
+import type { AnswerFacts, RuleMeaning } from '../brand/api-profile.ts';
+import {
+  combinePolicies,
+  fieldText,
+  findLimits,
+  findNumber,
+  findWaitMs,
+  type Limits,
+  type Policy,
+} from '../brand/limits.ts';
+import type { ResponseHeaders } from '../brand/transport.ts';
 import { compileExpression } from '../collector/fields/expression.ts';
 import { HOUR_MS } from '../common/format.ts';
-import { parseDuration } from '../options/kinds.ts';
+import { parseDuration } from '../options/types.ts';
 import { type RuleFile, STATUS_RANGE, toPattern, type WindowFile } from './profile-schema.ts';
 
 /**
@@ -14,7 +20,7 @@ import { type RuleFile, STATUS_RANGE, toPattern, type WindowFile } from './profi
  */
 export function compileRules(
   rules: readonly RuleFile[],
-): (facts: AnswerFacts) => Meaning | undefined {
+): (facts: AnswerFacts) => RuleMeaning | undefined {
   const compiled = rules.map(compileRule);
   return (facts) => {
     for (const rule of compiled) {
@@ -28,7 +34,7 @@ export function compileRules(
 function compileRule(
   { when, means, wait, reason }: RuleFile,
   at: number,
-): (facts: AnswerFacts) => Meaning | undefined {
+): (facts: AnswerFacts) => RuleMeaning | undefined {
   const fitsStatus = when.status === undefined ? ALWAYS : compileStatus(when.status);
   const fitsHeader = when.header === undefined ? ALWAYS : compileHeader(when.header);
   const fitsBody = when.body === undefined ? ALWAYS : compileBody(when.body);
@@ -91,16 +97,17 @@ function compileWait(
     const ms = parseDuration(wait);
     return () => ms;
   }
-  const field: TimeField = { unit: wait.unit ?? 's' };
   if ('header' in wait) {
     const key = wait.header.toLowerCase();
-    return ({ headers, reading }) => findWaitMs(headers[key], reading, field);
+    return ({ headers, nowMs }) =>
+      findWaitMs(headers[key], { nowMs, date: fieldText(headers['date']) }, wait.unit);
   }
   const find = tolerant(compileExpression(wait.body));
-  return ({ json, reading }) => {
+  return ({ json, headers, nowMs }) => {
     const value = find(json());
     const text = typeof value === 'number' ? String(value) : value;
-    return typeof text === 'string' ? findWaitMs(text, reading, field) : undefined;
+    if (typeof text !== 'string') return undefined;
+    return findWaitMs(text, { nowMs, date: fieldText(headers['date']) }, wait.unit);
   };
 }
 
@@ -153,19 +160,23 @@ const LONGEST_PACE_MS = HOUR_MS;
  */
 export function compileLimits(
   windows: readonly WindowFile[],
-): (headers: ResponseHeaders, reading: Reading) => Limits | undefined {
+): (headers: ResponseHeaders, nowMs: number) => Limits | undefined {
   const readers = windows.map(compileWindow);
-  return (headers, reading) => {
-    const known = findLimits(headers, reading);
-    const limits = combinePolicies(readers.map((read) => read(headers, reading)));
+  return (headers, nowMs) => {
+    const known = findLimits(headers, nowMs);
+    const limits = combinePolicies(readers.map((read) => read(headers, nowMs)));
     return limits ? { ...known, limits } : known;
   };
 }
 
-function compileWindow(
-  { per, limit, remaining, reset, unit = 's', member }: WindowFile,
-  at: number,
-): (headers: ResponseHeaders, reading: Reading) => Policy {
+function compileWindow({
+  per,
+  limit,
+  remaining,
+  reset,
+  unit,
+  member,
+}: WindowFile): (headers: ResponseHeaders, nowMs: number) => Policy {
   const perMs = per === undefined ? undefined : parseDuration(per);
   const setsPace = perMs !== undefined && perMs > 0 && perMs <= LONGEST_PACE_MS;
   const inMember = member === undefined ? (text: string) => text.trim() : memberReader(member);
@@ -175,17 +186,18 @@ function compileWindow(
     const number = findNumber(inMember(textOf(headers, name)));
     return number === undefined ? undefined : Math.floor(number);
   };
-  return (headers, reading) => {
+  return (headers, nowMs) => {
     const count = setsPace ? numberOf(headers, limit) : undefined;
     const resetText = textOf(headers, reset);
     return {
-      name: `window ${at}`,
-      unit: 'requests',
       quota: count && perMs ? { count, perMs } : undefined,
-      concurrent: undefined,
       remaining: numberOf(headers, remaining),
       // A reset may be a member of an object as well, or one for all windows.
-      resetMs: findWaitMs(inMember(resetText) || resetText, reading, { unit }),
+      resetMs: findWaitMs(
+        inMember(resetText) || resetText,
+        { nowMs, date: fieldText(headers['date']) },
+        unit,
+      ),
     };
   };
 }
@@ -196,51 +208,3 @@ function memberReader(member: string): (text: string) => string {
   const pattern = new RegExp(String.raw`["']?\b${name}\b["']?\s*[:=]\s*["']?(\d+(?:\.\d+)?)`, 'i');
   return (text) => pattern.exec(text)?.[1] ?? '';
 }
-
-/** A mistake in a profile, and the way to its place. */
-export interface ProfileProblem {
-  readonly path: readonly (string | number)[];
-  readonly message: string;
-}
-
-/**
- * Finds rules that can never fit, because those before them fit whatever they would. They break
- * nothing, but were meant to say something.
- */
-export function findDeadRules({
-  content: { rules = [] },
-}: {
-  readonly content: { readonly rules?: readonly RuleFile[] | undefined };
-}): readonly ProfileProblem[] {
-  return rules.flatMap((rule, at) => {
-    const before = rules.slice(0, at).filter((earlier) => asksNoMore(earlier.when, rule.when));
-    const taken = before.map((earlier) => statusesOf(earlier));
-    const isDead = [...statusesOf(rule)].every((status) => taken.some((set) => set.has(status)));
-    if (!isDead || before.length === 0) return [];
-    const names = before.map((earlier) => rules.indexOf(earlier) + 1);
-    const by = names.length === 1 ? `rule ${names[0]} fits` : `rules ${names.join(', ')} fit`;
-    const message = `rule ${at + 1} can never fit: ${by} whatever it would; move it up, or leave it out`;
-    return [{ path: ['rules', at], message }];
-  });
-}
-
-type When = RuleFile['when'];
-
-/** Whether a rule asks nothing of header and body that the later one does not ask as well. */
-function asksNoMore({ header, body }: When, later: When): boolean {
-  const fitsBody = body === undefined || body === later.body;
-  if (header === undefined) return fitsBody;
-  const isSameHeader = header.name.toLowerCase() === later.header?.name.toLowerCase();
-  const fitsPattern = header.pattern === undefined || header.pattern === later.header?.pattern;
-  return fitsBody && isSameHeader && fitsPattern;
-}
-
-function statusesOf({ when: { status } }: RuleFile): ReadonlySet<number> {
-  const statuses = new Set<number>();
-  for (const [from, to] of status === undefined ? [ALL] : rangesOf(status)) {
-    for (let one = from; one <= to; one += 1) statuses.add(one);
-  }
-  return statuses;
-}
-
-const ALL = [100, 599] as const;

@@ -1,8 +1,7 @@
-import { type Answer, judge } from '../brand/answer.ts';
-import type { ApiProfile, MeaningName } from '../brand/api-profile.ts';
-import { BodyText } from '../brand/body-text.ts';
-import { findLimits, type Reading } from '../brand/limit-headers/find-limits.ts';
-import { shapeOf } from '../brand/shape.ts';
+import type { AnswerFacts, ApiProfile, MeaningName } from '../brand/api-profile.ts';
+import { Body } from '../brand/body.ts';
+import { findLimits } from '../brand/limits.ts';
+import { judge, type Meaning } from '../brand/meaning.ts';
 import { createRedactor } from '../common/secrets.ts';
 import type { SampleFile } from './profile-schema.ts';
 
@@ -11,34 +10,29 @@ import type { SampleFile } from './profile-schema.ts';
  *
  * @param domain the domain that was asked
  */
-export function judgeSample(sample: SampleFile, api: ApiProfile, domain = 'example.com'): Answer {
-  const headers: Record<string, string> = { 'content-type': 'application/json' };
-  for (const [name, value] of Object.entries(sample.headers ?? {})) {
-    headers[name.toLowerCase()] = value;
-  }
+export function judgeSample(sample: SampleFile, api: ApiProfile, domain = 'example.com'): Meaning {
+  const facts = factsOf(sample);
+  const { httpStatus, headers, nowMs } = facts;
   const bytes = Buffer.from(bodyText(sample.body));
-  const { status: httpStatus } = sample;
   const response = { httpStatus, headers, bytes, isCut: false, bodyError: undefined };
-  const body = new BodyText(response, createRedactor([]));
-  const nowMs = 0;
-  const reading: Reading = { date: headers['date'], nowMs };
+  const body = new Body(response, createRedactor([]));
   return judge({
-    ...response,
+    response,
     domain,
     origin: 'https://api.example',
     path: '/',
-    isDoubled: false,
-    stated: (api.findLimits ?? findLimits)(headers, reading),
+    stated: (api.findLimits ?? findLimits)(headers, nowMs),
     body,
-    shapeOf,
-    profile: api,
-    meaning: api.meaningOf({
-      httpStatus,
-      headers,
-      json: () => body.json,
-      reading,
-    }),
+    recordOf: api.recordOf,
+    rule: api.meaningOf({ ...facts, json: () => body.json }),
   });
+}
+
+/** A sample as rules look at it. */
+export function factsOf({ status: httpStatus, headers = {}, body }: SampleFile): AnswerFacts {
+  const named = Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]);
+  const all = { 'content-type': 'application/json', ...Object.fromEntries(named) };
+  return { httpStatus, headers: all, json: () => body, nowMs: 0 };
 }
 
 /** The body of a sample as it is sent. */
@@ -52,31 +46,30 @@ export function findSampleProblem(
   sample: SampleFile,
   { api }: { readonly api: ApiProfile },
 ): string | undefined {
-  const answer = judgeSample(sample, api);
-  const means = meaningOfAnswer(answer);
+  const meaning = judgeSample(sample, api);
+  const means = wordOf(meaning);
   if (means === sample.means) return undefined;
   const by =
-    answer.rule === undefined ? 'no rule fits, so the status decides' : `rule ${answer.rule}`;
-  const why = 'reason' in answer && means === 'failed' ? `, because of '${answer.reason}'` : '';
+    meaning.rule === undefined ? 'no rule fits, so the status decides' : `rule ${meaning.rule}`;
+  const why = 'reason' in meaning && means === 'failed' ? `, because of '${meaning.reason}'` : '';
   return `expected this answer to mean ${sample.means}, but it means ${means}${why} (${by})`;
 }
 
-/** An answer in the words of rules. */
-export function meaningOfAnswer({ kind }: Pick<Answer, 'kind'>): MeaningName {
+/** A meaning in the words of rules. */
+export function wordOf({ kind }: Pick<Meaning, 'kind'>): MeaningName {
   return WORDS[kind];
 }
 
-const WORDS: Readonly<Record<Answer['kind'], MeaningName>> = {
+const WORDS: Readonly<Record<Meaning['kind'], MeaningName>> = {
   found: 'found',
   not_found: 'not_found',
   rejected: 'rejected',
-  forbidden: 'rejected',
-  unauthorized: 'unauthorized',
-  quota_used_up: 'quota',
   pending: 'pending',
-  refused: 'failed',
+  failed: 'failed',
   redirect: 'failed',
-  invalid_response: 'failed',
+  refused: 'unauthorized',
+  quota: 'quota',
   throttled: 'throttled',
-  try_again: 'retry',
+  away: 'retry',
+  machine: 'retry',
 };

@@ -1,7 +1,7 @@
 import type { Outcome } from '../brand/outcome.ts';
 import type { CallCounters } from '../common/calls.ts';
 import { createChange } from '../common/run-control.ts';
-import type { Budget } from '../guard/budget.ts';
+import type { Budget } from '../worker/budget.ts';
 
 /** Domains that travel together. */
 export interface Chunk {
@@ -10,8 +10,6 @@ export interface Chunk {
   readonly budget?: Budget | undefined;
   /** Counts the chunk's calls as they are made. @default nothing */
   readonly counters?: CallCounters | undefined;
-  /** Tells chunks with the same domains apart, which are given out again. @default 0 */
-  readonly round?: number | undefined;
 }
 
 /**
@@ -38,14 +36,6 @@ export interface Pausable {
   onChange(listener: () => void): () => void;
 }
 
-/** Whether a worker can make calls, when there are others that might. */
-export interface WorkerStanding {
-  /** How many chunks it should take at present: one is to find out whether its calls go through. */
-  readonly appetite: () => 'any' | 'one_chunk' | 'none';
-  /** Why it makes no calls although others do, in a sentence; undefined when it makes some. */
-  readonly describeStepBack: () => string | undefined;
-}
-
 /**
  * Carries chunks to workers and their outcomes back. Anything may be carried more than once,
  * because storing an outcome twice changes nothing.
@@ -58,10 +48,9 @@ export interface LookupQueue {
   /**
    * Takes chunks in this process until all that were added are done.
    *
-   * @param standing whether it should take chunks at all. @default it always should
    * @throws what `handle` throws; the queue then takes no more chunks
    */
-  work(handle: HandleChunk, standing?: WorkerStanding): Promise<void>;
+  work(handle: HandleChunk): Promise<void>;
   /**
    * Resolves after `end`, when the outcomes of all chunks are stored, from whichever worker; after
    * a stop, when no more outcomes will come.
@@ -80,34 +69,48 @@ interface InProcessQueueOptions {
 }
 
 const MOST_UNSTORED = 500;
-
-interface InProcessQueue extends LookupQueue {
-  /** Outcomes that are not stored yet. Their lookups have ended. */
-  readonly unstored: number;
-}
+/** The same for all: a promise for each outcome would cost time. */
+const HANDED_OVER = Promise.resolve();
 
 /**
  * The queue of a single process. It needs no server. A chunk is done before its outcomes are
  * stored: otherwise a few callers of a fast API would wait for each commit. `work` and `settled`
  * wait until they are.
  */
-export function createInProcessQueue({
-  collect,
-  window,
-  mostUnstored = MOST_UNSTORED,
-}: InProcessQueueOptions): InProcessQueue {
+export function createInProcessQueue(options: InProcessQueueOptions): LookupQueue {
+  const { collect, window, mostUnstored = MOST_UNSTORED } = options;
   const waiting: Chunk[] = [];
-  const unstored = createUnstored(collect, mostUnstored);
+  let unstored = 0;
   let hasEnded = false;
   const change = createChange();
   let settle = (): void => {};
   const settled = new Promise<void>((resolve) => {
     settle = resolve;
   });
+  let fail = (_: unknown): void => {};
+  const failed = new Promise<never>((_, reject) => {
+    fail = reject;
+  });
+  failed.catch(() => {}); // nobody may be waiting
 
   function end(): void {
     hasEnded = true;
     change.notify();
+  }
+
+  const reply: Reply = (outcomes) => {
+    unstored += outcomes.length;
+    const stored = (): void => {
+      const wasFull = unstored > mostUnstored;
+      unstored -= outcomes.length;
+      if (unstored === 0 || (wasFull && unstored <= mostUnstored)) change.notify();
+    };
+    collect(outcomes).then(stored, fail);
+    return unstored > mostUnstored ? untilStored(mostUnstored) : HANDED_OVER;
+  };
+
+  async function untilStored(most: number): Promise<void> {
+    while (unstored > most) await change.wait();
   }
 
   async function takeChunks(handle: HandleChunk): Promise<void> {
@@ -115,7 +118,7 @@ export function createInProcessQueue({
       const chunk = waiting.shift();
       if (chunk) {
         change.notify();
-        await handle(chunk, unstored.add);
+        await handle(chunk, reply);
       } else if (hasEnded) return;
       else await change.wait();
     }
@@ -123,13 +126,10 @@ export function createInProcessQueue({
 
   async function workThrough(handle: HandleChunk): Promise<void> {
     await Promise.all(Array.from({ length: window }, () => takeChunks(handle)));
-    await unstored.settled();
+    await untilStored(0);
   }
 
   return {
-    get unstored() {
-      return unstored.count;
-    },
     add: async (chunk) => {
       while (waiting.length >= window && !hasEnded) await change.wait();
       if (hasEnded) return;
@@ -139,7 +139,7 @@ export function createInProcessQueue({
     end,
     work: async (handle) => {
       try {
-        await Promise.race([workThrough(handle), unstored.failed]);
+        await Promise.race([workThrough(handle), failed]);
       } finally {
         waiting.length = 0;
         end();
@@ -150,65 +150,3 @@ export function createInProcessQueue({
     close: async () => {},
   };
 }
-
-/** Outcomes that were handed to the collector, until they are stored. */
-interface UnstoredOutcomes {
-  /** Hands outcomes to the collector. Resolves when no more than the most are unstored. */
-  readonly add: Reply;
-  /** How many are not stored. */
-  readonly count: number;
-  /** Waits until all are stored. */
-  settled(): Promise<void>;
-  /** Rejects with the first error of the collector; never resolves. */
-  readonly failed: Promise<never>;
-}
-
-/** @param most the most outcomes that may be unstored, so that a slow disk does not fill memory */
-function createUnstored(collect: Reply, most: number): UnstoredOutcomes {
-  /** Outcomes that are written together share one promise, so there are few. */
-  const counts = new Map<Promise<void>, number>();
-  const change = createChange();
-  let count = 0;
-  let fail = (_: unknown): void => {};
-  const failed = new Promise<never>((_, reject) => {
-    fail = reject;
-  });
-  failed.catch(() => {}); // nobody may be waiting
-
-  async function watch(stored: Promise<void>): Promise<void> {
-    try {
-      await stored;
-    } catch (error) {
-      fail(error);
-    } finally {
-      count -= counts.get(stored) ?? 0; // those that could not be stored must not hold callers up either
-      counts.delete(stored);
-      change.notify();
-    }
-  }
-
-  async function room(): Promise<void> {
-    while (count > most) await change.wait();
-  }
-
-  return {
-    add: (outcomes) => {
-      const stored = collect(outcomes);
-      const before = counts.get(stored);
-      counts.set(stored, (before ?? 0) + outcomes.length);
-      count += outcomes.length;
-      if (before === undefined) void watch(stored);
-      return count > most ? room() : HANDED_OVER;
-    },
-    get count() {
-      return count;
-    },
-    settled: async () => {
-      while (counts.size > 0) await change.wait();
-    },
-    failed,
-  };
-}
-
-/** The same for all: a promise for each outcome would cost time. */
-const HANDED_OVER = Promise.resolve();

@@ -1,5 +1,4 @@
 import type { Outcome } from '../brand/outcome.ts';
-import { createChange } from '../common/run-control.ts';
 import type { Chunk, Reply } from './lookup-queue.ts';
 
 /** What is known of a lookup that the API has accepted and has no answer ready for. */
@@ -43,8 +42,6 @@ export function nextAskMs(answer: PendingAnswer): number | undefined {
 export interface Parking {
   /** Receives outcomes. Those that are pending and to be asked again are kept here. */
   readonly collect: Reply;
-  /** Domains that wait to be asked again: on no queue and at no worker. */
-  readonly parked: ReadonlySet<string>;
   /** All that are pending by now, those that are being asked again included. */
   readonly count: number;
   /** When the last of those parked is asked again, in milliseconds since 1970; 0 for none. */
@@ -54,8 +51,6 @@ export interface Parking {
    * 1970; undefined when it did not say.
    */
   readonly comeBackAtMs: number | undefined;
-  /** Waits while very many are pending. */
-  room(): Promise<void>;
   /**
    * Gives lookups out again when they are due. Resolves after `end`, or when the run is stopped.
    *
@@ -82,8 +77,6 @@ export interface ParkingOptions {
   readonly sleep: (ms: number, signal: AbortSignal) => Promise<void>;
   /** Fires when the run is stopped. Nothing is asked again from then on. */
   readonly signal: AbortSignal;
-  /** How many may be pending before no further domains are given out. @default 20,000 */
-  readonly most?: number;
 }
 
 interface PendingLookup extends PendingSince {
@@ -93,7 +86,6 @@ interface PendingLookup extends PendingSince {
   dueMs: number | undefined;
 }
 
-const MOST_PENDING = 20_000;
 /** How often the due ones are looked for at most. */
 const LOOK_MS = 50;
 const LONGEST_SLEEP_MS = 60_000;
@@ -105,67 +97,45 @@ const DONE = Promise.resolve();
  */
 export function createParking(options: ParkingOptions): Parking {
   const { maxPendingMs, collect, outstanding, onParked, now, sleep, signal } = options;
-  const { most = MOST_PENDING } = options;
   const pending = new Map<string, PendingLookup>();
-  const parked = new Set<string>();
-  const change = createChange();
   let nextDueMs = Number.POSITIVE_INFINITY;
   let comeBackAtMs: number | undefined;
-  let rounds = 0;
+  let sleeping = new AbortController();
   let hasEnded = false;
-  let sleeping: AbortController | undefined;
   let flushed: Promise<void> = DONE;
 
   /** Returns whether the outcome is kept here. */
   function park(outcome: Outcome): boolean {
-    const { domain, retryAfterMs } = outcome;
+    const { domain, status, retryAfterMs, fetchedAtMs } = outcome;
     const known = pending.get(domain);
-    if (outcome.status !== 'pending' || signal.aborted || !outstanding.has(domain)) {
-      forget(domain);
-      if (outcome.status === 'pending') noteComeBack(outcome);
-      return false;
-    }
+    const isOpen = status === 'pending' && !signal.aborted && outstanding.has(domain);
     // Over Redis, outcomes may come more than once.
-    if (known?.outcome.fetchedAtMs === outcome.fetchedAtMs) return true;
+    if (isOpen && known?.outcome.fetchedAtMs === fetchedAtMs) return true;
     const nowMs = now();
     const since = { sinceMs: known?.sinceMs ?? nowMs, asks: (known?.asks ?? 0) + 1 };
-    const dueMs = nextAskMs({ ...since, nowMs, retryAfterMs, maxPendingMs });
+    const dueMs = isOpen ? nextAskMs({ ...since, nowMs, retryAfterMs, maxPendingMs }) : undefined;
     if (dueMs === undefined) {
-      forget(domain);
-      noteComeBack(outcome);
+      forget(outcome);
       return false;
     }
     pending.set(domain, { ...since, outcome, dueMs });
-    parked.add(domain);
     onParked?.(outcome);
-    if (dueMs < nextDueMs) wake();
+    if (dueMs < nextDueMs) sleeping.abort();
     return true;
   }
 
-  function forget(domain: string): void {
-    parked.delete(domain);
-    if (pending.delete(domain)) change.notify();
-  }
-
-  function noteComeBack({ retryAfterMs }: Outcome): void {
-    if (retryAfterMs === undefined) return;
+  function forget({ domain, status, retryAfterMs }: Outcome): void {
+    pending.delete(domain);
+    if (status !== 'pending' || retryAfterMs === undefined) return;
     comeBackAtMs = Math.max(comeBackAtMs ?? 0, now() + retryAfterMs);
   }
 
-  function wake(): void {
-    sleeping?.abort();
-  }
-
-  /** Ends the given ones as pending. */
-  function endAll(domains: readonly string[]): Promise<void> {
-    const ended = domains.flatMap((domain) => {
-      const outcome = pending.get(domain)?.outcome;
-      // What its calls cost was counted when it was parked.
-      return outcome ? [{ ...outcome, throttled: 0, billedMicros: 0 }] : [];
-    });
+  /** Ends them as pending. */
+  function endAll(lookups: readonly PendingLookup[]): Promise<void> {
+    // What its calls cost was counted when it was parked.
+    const ended = lookups.map(({ outcome }) => ({ ...outcome, throttled: 0, billedMicros: 0 }));
     for (const outcome of ended) {
-      forget(outcome.domain);
-      noteComeBack(outcome);
+      forget(outcome);
       // The queue may have dropped it after the stop. It was asked all the same.
       outstanding.add(outcome.domain);
     }
@@ -173,18 +143,15 @@ export function createParking(options: ParkingOptions): Parking {
   }
 
   function onStop(): void {
-    flushed = endAll([...parked]);
+    flushed = endAll([...pending.values()].filter(({ dueMs }) => dueMs !== undefined));
     flushed.catch(() => {}); // `close` throws it
-    wake();
-    change.notify();
+    sleeping.abort();
   }
 
   /** Waits until the next one is due, as far as is known. */
   async function untilDue(): Promise<void> {
     nextDueMs = Number.POSITIVE_INFINITY;
-    for (const domain of parked) {
-      nextDueMs = Math.min(nextDueMs, pending.get(domain)?.dueMs ?? nextDueMs);
-    }
+    for (const { dueMs = nextDueMs } of pending.values()) nextDueMs = Math.min(nextDueMs, dueMs);
     sleeping = new AbortController();
     const waitMs = Math.min(Math.max(nextDueMs - now(), LOOK_MS), LONGEST_SLEEP_MS);
     await sleep(waitMs, sleeping.signal).catch(() => {}); // woken
@@ -192,12 +159,11 @@ export function createParking(options: ParkingOptions): Parking {
 
   function takeDue(): readonly string[] {
     const nowMs = now();
-    const due: string[] = [];
-    for (const domain of parked) {
-      const lookup = pending.get(domain);
-      if (lookup?.dueMs !== undefined && lookup.dueMs <= nowMs) due.push(domain);
-    }
-    return due;
+    const due = [...pending].filter(([, { dueMs }]) => dueMs !== undefined && dueMs <= nowMs);
+    return due.map(([domain, lookup]) => {
+      lookup.dueMs = undefined;
+      return domain;
+    });
   }
 
   signal.addEventListener('abort', onStop);
@@ -208,45 +174,33 @@ export function createParking(options: ParkingOptions): Parking {
       const rest = outcomes.filter((outcome) => !park(outcome));
       return rest.length > 0 ? collect(rest) : DONE;
     },
-    parked,
     get count() {
       return pending.size;
     },
     get untilMs() {
-      let untilMs = 0;
-      for (const { dueMs = 0 } of pending.values()) untilMs = Math.max(untilMs, dueMs);
-      return untilMs;
+      return [...pending.values()].reduce((last, { dueMs = 0 }) => Math.max(last, dueMs), 0);
     },
     get comeBackAtMs() {
       return comeBackAtMs;
     },
-    room: async () => {
-      while (pending.size >= most && !signal.aborted) await change.wait();
-    },
     giveOut: async (give, chunkSize) => {
       while (!hasEnded && !signal.aborted) {
         await untilDue();
+        if (signal.aborted) return;
         const due = takeDue();
-        for (let at = 0; at < due.length && !signal.aborted; at += chunkSize) {
-          const domains = due.slice(at, at + chunkSize);
-          for (const domain of domains) {
-            const lookup = pending.get(domain);
-            if (lookup) lookup.dueMs = undefined;
-            parked.delete(domain);
-          }
-          rounds += 1;
-          await give({ domains, round: rounds });
+        for (let at = 0; at < due.length; at += chunkSize) {
+          await give({ domains: due.slice(at, at + chunkSize) });
         }
       }
     },
     end: () => {
       hasEnded = true;
-      wake();
+      sleeping.abort();
     },
     close: async () => {
       signal.removeEventListener('abort', onStop);
       await flushed;
-      await endAll([...pending.keys()]);
+      await endAll([...pending.values()]);
     },
   };
 }

@@ -1,11 +1,9 @@
 import { createRequire } from 'node:module';
-import type { Node, ParseError } from 'jsonc-parser';
-import { BrandfillError } from '../common/errors.ts';
 import { isTooDeep } from '../common/text.ts';
+import { shorten } from './columns/names.ts';
 import { textOfCell } from './csv/csv-writer.ts';
 import type {
   ByteSource,
-  ByteWriter,
   CellValue,
   FilledRow,
   RowColumn,
@@ -14,15 +12,18 @@ import type {
   RowWriter,
   ScannedRow,
 } from './row-format.ts';
-import { describeText, type Source } from './source.ts';
+import { describeText, linesOf, type Source, unreadable } from './source.ts';
 
-const SAMPLE_ROWS = 200;
 /** No real row is this long; it bounds the memory that one line may take. */
 const MAX_LINE_BYTES = 32 * 1024 * 1024;
-const LINE_FEED = 0x0a;
+const MOST_SAMPLE_ROWS = 2_000;
+const MOST_COLUMNS = 1_000;
+
+type JsonRow = Readonly<Record<string, unknown>>;
 
 /**
- * Reads the columns of a JSONL file from its first rows.
+ * Reads the columns of a JSONL file from rows all over it: the members of its objects, then those
+ * within them by their path (`properties.domain`).
  *
  * @param prefix names that begin with it are remembered while scanning, because our own columns
  * begin with it
@@ -30,130 +31,90 @@ const LINE_FEED = 0x0a;
  */
 export function openJsonl(source: Source, prefix: string): RowFormat {
   const rows = readSample(source);
-  const columns = [...new Set(rows.flatMap((row) => Object.keys(row)))];
-  const takenNames = new Set(columns);
+  const names = new Set(rows.flatMap((row) => Object.keys(row)));
+  const paths = rows.flatMap((row) => pathsIn(row));
+  const columns = [...new Set([...names, ...paths])].slice(0, MOST_COLUMNS);
+  const takenNames = new Set(names);
 
   return {
     kind: 'jsonl',
     extension: '.jsonl',
     description: describeText('JSONL', source),
     columns,
-    sampleRows: rows.map((row) => columns.map((name) => textIn(row, name))),
+    sampleRows: rows.map((row) => columns.map((name) => textOf(row, name))),
     headBytes: 0,
     isTable: false,
     takenNames,
     scan: (input, domainColumn, others = []) =>
-      scan(input, { domainColumn: domainColumn.name, others }, (row) => {
+      scan(input, domainColumn.name, others, (row) => {
         for (const name in row) if (name.startsWith(prefix)) takenNames.add(name);
-        if (Object.hasOwn(row, domainColumn.name)) takenNames.add(domainColumn.name);
-        for (const { name } of others) if (Object.hasOwn(row, name)) takenNames.add(name);
+        for (const { name } of [domainColumn, ...others]) {
+          if (valueAt(row, name) !== undefined) takenNames.add(name);
+        }
       }),
-    createWriter: (added) => createJsonlWriter(added),
+    createWriter: createJsonlWriter,
     createFiller: createJsonlFiller,
-    ownPart: (raw, { name }) => cutMembers(raw, name),
     textOf: (value) => (value === undefined ? '' : JSON.stringify(value)),
     toObject: (raw) => JSON.parse(raw) as Record<string, unknown>,
   };
 }
 
-/**
- * Adds members to objects without touching the rest: numbers, escapes and the order of members stay
- * as they are.
- */
-function createJsonlWriter(names: readonly string[]): RowWriter {
-  const membersOf = (added: readonly CellValue[]): string =>
-    added
-      .map((value, at) => member(names[at], value))
-      .filter((text) => text !== undefined)
-      .join(',');
-  return {
-    header: '',
-    row: (raw, _fields, added) => {
-      if (names.length === 0) return raw;
-      const own = raw.trimEnd();
-      const members = membersOf(added);
-      const head = own.slice(0, -1).trimEnd();
-      const lineEnd = raw.endsWith('\r\n') ? '\r\n' : '\n';
-      return `${head}${head.endsWith('{') || members === '' ? '' : ','}${members}}${lineEnd}`;
-    },
-    inBytes: names.length === 0 ? undefined : createByteWriter(membersOf),
-  };
+/** The paths of members within members. */
+function pathsIn(row: JsonRow, before = '', depth = 0): readonly string[] {
+  return Object.entries(row).flatMap(([name, value]) => {
+    const own = depth === 0 ? [] : [before + name];
+    return isObject(value) && depth < 3
+      ? own.concat(pathsIn(value, `${before}${name}.`, depth + 1))
+      : own;
+  });
 }
 
-const COMMA = 0x2c;
-const OPEN = 0x7b;
-const CLOSE = 0x7d;
-const CARRIAGE_RETURN = 0x0d;
-
-/** Writes the same rows as the writer of texts. */
-function createByteWriter(membersOf: ByteWriter['cellsOf']): ByteWriter {
-  const isSpace = (byte: number | undefined): boolean =>
-    byte === LINE_FEED || byte === CARRIAGE_RETURN || byte === 0x20 || byte === 0x09;
-  return {
-    cellsOf: membersOf,
-    write: (
-      { bytes, start, sizeBytes },
-      { bytes: members, start: from, end: until },
-      target,
-      at,
-    ) => {
-      const end = start + sizeBytes;
-      let ownEnd = end;
-      while (isSpace(bytes[ownEnd - 1])) ownEnd -= 1;
-      ownEnd -= 1; // the closing brace
-      while (isSpace(bytes[ownEnd - 1])) ownEnd -= 1;
-      let to = at + bytes.copy(target, at, start, ownEnd);
-      if (until > from && bytes[ownEnd - 1] !== OPEN) to = target.writeUInt8(COMMA, to);
-      to += members.copy(target, to, from, until);
-      to = target.writeUInt8(CLOSE, to);
-      if (bytes[end - 1] === LINE_FEED && bytes[end - 2] === CARRIAGE_RETURN) {
-        to = target.writeUInt8(CARRIAGE_RETURN, to);
-      }
-      return target.writeUInt8(LINE_FEED, to);
-    },
-    spareBytes: 4,
-    style: 'jsonl',
-  };
+function isObject(value: unknown): value is JsonRow {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-function member(name: string | undefined, value: CellValue): string | undefined {
-  return name === undefined || value === undefined
-    ? undefined
-    : `${JSON.stringify(name)}:${JSON.stringify(value)}`;
+/** The value of a member, or else at a path. What a row inherits, as `constructor`, is not its own. */
+function valueAt(row: JsonRow, name: string): unknown {
+  if (Object.hasOwn(row, name)) return row[name];
+  let value: unknown = row;
+  for (const part of name.split('.')) {
+    value = isObject(value) && Object.hasOwn(value, part) ? value[part] : undefined;
+  }
+  return value;
 }
 
-type JsonRow = Readonly<Record<string, unknown>>;
+function textOf(row: JsonRow, name: string): string {
+  return textOfCell(valueAt(row, name));
+}
 
-function readSample(source: Source): JsonRow[] {
+function readSample(source: Source): readonly JsonRow[] {
+  const { sample, isWholeInSample, windows = [] } = source;
+  const lines = sample.toString('utf8').split('\n');
+  if (!isWholeInSample) lines.pop(); // it may be cut short
   const rows: JsonRow[] = [];
-  const { sample } = source;
-  let line = 0;
-  for (let start = 0; start < sample.length && rows.length < SAMPLE_ROWS; ) {
-    const found = sample.indexOf(LINE_FEED, start);
-    if (found === -1 && !source.isWholeInSample) break;
-    const end = found === -1 ? sample.length : found;
-    line += 1;
-    const row = parseRow(sample.toString('utf8', start, end), source, line);
+  for (const [at, line] of lines.slice(0, MOST_SAMPLE_ROWS).entries()) {
+    const row = parseRow(line, source, at + 1);
     if (row) rows.push(row);
-    start = end + 1;
   }
   if (rows.length === 0 && !source.isOfObjects) {
-    throw new BrandfillError(
-      'UNREADABLE_INPUT',
-      source.isWholeInSample
-        ? `Cannot read ${source.name}: it is empty; expected one JSON object per line.`
-        : `Cannot read ${source.name}: its first line is longer than 256 KB; expected one JSON object per line.`,
-    );
+    const why = isWholeInSample ? 'it is empty' : 'its first line is longer than 256 KB';
+    throw unreadable(source.name, `${why}; expected one JSON object per line`);
+  }
+  const far = windows.flatMap((window) => window.toString('utf8').split('\n').slice(1, -1));
+  for (const line of far) {
+    // A bad line is told when the list is scanned.
+    try {
+      const row = parseRow(line, source, 0);
+      if (row) rows.push(row);
+    } catch {}
   }
   return rows;
 }
 
 async function* scan(
   source: ByteSource,
-  {
-    domainColumn,
-    others,
-  }: { readonly domainColumn: string; readonly others: readonly RowColumn[] },
+  domainColumn: string,
+  others: readonly RowColumn[],
   onRow: (row: JsonRow) => void,
 ): AsyncGenerator<readonly ScannedRow[]> {
   let line = 0;
@@ -162,131 +123,78 @@ async function* scan(
     const row = parseRow(bytes.toString('utf8'), source, line);
     if (row) onRow(row);
     return {
-      cell: row ? textIn(row, domainColumn) : '',
+      cell: row ? textOf(row, domainColumn) : '',
       sizeBytes: bytes.length,
-      bytes,
-      start: 0,
       fields: row ? 1 : 0,
-      others: others.length > 0 && row ? others.map(({ name }) => textIn(row, name)) : undefined,
+      line,
+      others: row && others.length > 0 ? others.map(({ name }) => textOf(row, name)) : undefined,
     };
   };
-  let rest: Buffer[] = [];
-  let restBytes = 0;
-  for await (const chunk of source.read()) {
-    const batch: ScannedRow[] = [];
-    let start = 0;
-    for (let end = chunk.indexOf(LINE_FEED); end !== -1; end = chunk.indexOf(LINE_FEED, start)) {
-      const tail = chunk.subarray(start, end + 1);
-      batch.push(scanLine(rest.length > 0 ? Buffer.concat([...rest, tail]) : tail));
-      rest = [];
-      restBytes = 0;
-      start = end + 1;
-    }
-    if (start < chunk.length) rest.push(chunk.subarray(start));
-    restBytes += chunk.length - start;
-    if (restBytes > MAX_LINE_BYTES) throw refuseLine(source, line + 1, 'it is longer than 32 MB');
-    yield batch;
+  const refuse = (long: number): Error => refuseLine(source, long, 'it is longer than 32 MB');
+  for await (const lines of linesOf(source.read(), MAX_LINE_BYTES, refuse)) {
+    yield lines.map(scanLine);
   }
-  if (rest.length > 0) yield [scanLine(Buffer.concat(rest))];
 }
 
-/** Undefined for a blank line. */
+/** Undefined for a blank line, and for the sign that ends a DOS file. */
 function parseRow(text: string, source: ByteSource, line: number): JsonRow | undefined {
-  if (text.trim() === '') return undefined;
+  if (text.trim() === '' || text === '\x1a') return undefined;
   let value: unknown;
   try {
     value = JSON.parse(text);
   } catch (error) {
-    // Invisible, so the line looks like valid JSON.
-    const why = text.startsWith('\ufeff')
-      ? 'it begins with a byte order mark, as where files were joined, which has to be removed'
-      : (describeForeignValue(text) ?? describeWhere(text, error));
-    throw refuseLine(source, line, why, error);
+    const why = error instanceof Error ? error.message : String(error);
+    throw refuseLine(source, line, `it is no valid JSON (${shorten(why)})`, error);
   }
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
-    throw refuseLine(source, line, `it is ${nameOf(value)}`);
-  }
+  if (!isObject(value)) throw refuseLine(source, line, 'it is no object');
   if (isTooDeep(text, value)) {
     throw refuseLine(source, line, 'it is nested more than 1,000 levels deep');
   }
-  return value as JsonRow;
+  return value;
 }
 
-/** What some programs write for a value, and JSON does not know. */
-const FOREIGN_VALUE = /-?\b(?:NaN|Infinity|undefined|None|True|False)\b/;
-
-function describeForeignValue(text: string): string | undefined {
-  const withoutTexts = text.replaceAll(/"(?:[^"\\]|\\.)*"/g, (quoted) => ' '.repeat(quoted.length));
-  const found = FOREIGN_VALUE.exec(withoutTexts);
-  return found
-    ? `${found[0]} stands at its character ${found.index + 1}, which JSON does not know (null, true and false are its words)`
-    : undefined;
-}
-
-/** With the place and the sign there; no sign is left where a text is cut off. */
-function describeWhere(text: string, error: unknown): string {
-  const own = text.trimEnd();
-  const place = placeOfFault(own, error);
-  const sign = own.at(place);
-  return sign === undefined
-    ? 'it is no valid JSON: it ends too early (if its record goes on in the next line, jq -c . makes one line of it)'
-    : `it is no valid JSON: '${sign}' stands at its character ${place + 1}, where something else was expected`;
-}
-
-/** The parser's message has the place of some faults only. */
-function placeOfFault(text: string, error: unknown): number {
-  const message = error instanceof Error ? error.message : '';
-  const place = /at position (\d+)/.exec(message)?.[1];
-  if (place !== undefined) return Number(place);
-  const faults: ParseError[] = [];
-  if (message.startsWith('Unexpected token')) {
-    jsonc().parse(text, faults, { disallowComments: true });
-  }
-  return faults[0]?.offset ?? text.length;
-}
-
-function refuseLine(
-  source: ByteSource,
-  line: number,
-  why: string,
-  cause?: unknown,
-): BrandfillError {
-  return new BrandfillError(
-    'UNREADABLE_INPUT',
-    `Cannot read line ${line} of ${source.name}: ${why}; expected one JSON object per line.`,
-    { cause },
+function refuseLine(source: ByteSource, line: number, why: string, cause?: unknown): Error {
+  return unreadable(
+    `line ${line} of ${source.name}`,
+    `${why}; expected one JSON object per line`,
+    cause,
   );
 }
 
-function nameOf(value: unknown): string {
-  if (value === null) return 'null';
-  return Array.isArray(value) ? 'an array' : `a ${typeof value}`;
-}
-
-/** The text of a member. A row also inherits members, such as `constructor`, which are not its own. */
-function textIn(row: JsonRow, name: string): string {
-  return Object.hasOwn(row, name) ? toText(row[name]) : '';
-}
-
-function toText(value: unknown): string {
-  if (typeof value === 'string') return value;
-  return textOfCell(value);
+/**
+ * Adds members to objects without touching the rest: numbers, escapes and the order of members stay
+ * as they are.
+ */
+function createJsonlWriter(names: readonly string[]): RowWriter {
+  const keys = names.map((name) => JSON.stringify(name));
+  return {
+    header: '',
+    row: (raw, _fields, added) => {
+      if (names.length === 0) return raw;
+      const members = added.flatMap((value, at) =>
+        value === undefined ? [] : [`${keys[at]}:${JSON.stringify(value)}`],
+      );
+      const head = raw.trimEnd().slice(0, -1).trimEnd();
+      const comma = head.endsWith('{') || members.length === 0 ? '' : ',';
+      return `${head}${comma}${members.join(',')}}${raw.endsWith('\r\n') ? '\r\n' : '\n'}`;
+    },
+  };
 }
 
 /** Adds members to objects where they are missing, null or empty. The rest stays as it is. */
-export function createJsonlFiller(columns: readonly RowColumn[], replaces = false): RowFiller {
+function createJsonlFiller(columns: readonly RowColumn[]): RowFiller {
   return {
     fill: (raw, fields, values): FilledRow => {
+      const row = JSON.parse(raw) as JsonRow;
+      const { applyEdits, modify } = jsonc();
       let text = raw;
       const filled: number[] = [];
       for (const [at, { name }] of columns.entries()) {
         const value = values[at];
-        const next =
-          value === undefined || isEmpty(value)
-            ? undefined
-            : fillOne(text, { name, value, replaces });
-        if (next === undefined) continue;
-        text = next;
+        if (isEmpty(value) || !isEmpty(valueAt(row, name))) continue;
+        const path = name.split('.');
+        const isWithin = !Object.hasOwn(row, name) && isObject(row[path[0] ?? '']);
+        text = applyEdits(text, modify(text, isWithin ? path : [name], value, {}));
         filled.push(at);
       }
       return { raw: text, fields, filled };
@@ -294,59 +202,16 @@ export function createJsonlFiller(columns: readonly RowColumn[], replaces = fals
   };
 }
 
-/** @returns undefined when there is a value already */
-function fillOne(
-  raw: string,
-  {
-    name,
-    value,
-    replaces,
-  }: { readonly name: string; readonly value: CellValue; readonly replaces: boolean },
-): string | undefined {
-  const member = findMember(raw, name);
-  if (!member) return addMember(raw, name, value);
-  if (!replaces && !isEmpty(member.value)) return undefined;
-  const { offset, length } = member.node;
-  return raw.slice(0, offset) + JSON.stringify(value) + raw.slice(offset + length);
-}
-
-let parser: typeof import('jsonc-parser') | undefined;
-
-/** Loaded here, because most lists are not JSONL, or are neither broken nor filled in place. */
+/** Loaded here, because most lists are not JSONL, or are not filled in place. */
 function jsonc(): typeof import('jsonc-parser') {
-  parser ??= createRequire(import.meta.url)('jsonc-parser') as typeof import('jsonc-parser');
-  return parser;
+  return createRequire(import.meta.url)('jsonc-parser') as typeof import('jsonc-parser');
 }
 
-function membersOf(raw: string): readonly Node[] {
-  return jsonc().parseTree(raw)?.children ?? [];
-}
-
-/** The value of a member and its place; of several with the same name the last one counts. */
-function findMember(raw: string, name: string): { node: Node; value: unknown } | undefined {
-  const members = membersOf(raw);
-  const node = members.findLast(({ children }) => children?.[0]?.value === name)?.children?.[1];
-  if (!node) return undefined;
-  return { node, value: node.type === 'string' || node.type === 'null' ? node.value : node };
-}
-
-/** Cuts an object off before one of its members. */
-function cutMembers(raw: string, name: string): string {
-  const members = membersOf(raw);
-  const member = members.findLast(({ children }) => children?.[0]?.value === name);
-  if (!member) return raw;
-  const head = raw.slice(0, member.offset).trimEnd();
-  return `${head.endsWith(',') ? head.slice(0, -1) : head}}${raw.slice(raw.trimEnd().length)}`;
-}
-
-function addMember(raw: string, name: string, value: CellValue): string {
-  const own = raw.trimEnd();
-  const head = own.slice(0, -1).trimEnd();
-  const comma = head.endsWith('{') ? '' : ',';
-  const member = `${JSON.stringify(name)}:${JSON.stringify(value)}`;
-  return `${head}${comma}${member}}${raw.slice(own.length)}`;
-}
-
-function isEmpty(value: unknown): boolean {
-  return value === null || value === '' || (Array.isArray(value) && value.length === 0);
+function isEmpty(value: CellValue): boolean {
+  return (
+    value === undefined ||
+    value === null ||
+    value === '' ||
+    (Array.isArray(value) && value.length === 0)
+  );
 }

@@ -33,7 +33,7 @@ export function openRows(source: Source, options: OpenRowsOptions): RowFormat {
         'a workbook, of which titles are left out by themselves',
       );
     }
-    return { ...source.openSheet(), marksText: options.excel };
+    return source.openSheet();
   }
   if (source.isOfObjects) return openObjects(source, options);
   const other = findOtherText(source.sample);

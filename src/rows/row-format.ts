@@ -1,6 +1,4 @@
 import type { DomainColumn } from './columns/domain-column.ts';
-import type { SheetCell } from './xlsx/cell.ts';
-import type { Workbook } from './xlsx/open-workbook.ts';
 
 /** The bytes of a list. */
 export interface ByteSource {
@@ -16,32 +14,20 @@ export interface ScannedRow {
   readonly cell: string;
   /** Length of the row in the input in bytes, line end included. */
   readonly sizeBytes: number;
-  /** Where these bytes are until the next batch is asked for, from `start` on. */
-  readonly bytes: Buffer;
-  readonly start: number;
   /** Number of its cells; 0 for a blank line, which is no row. */
   readonly fields: number;
+  /** The line in which it begins, from 1; in a workbook, the number of its row in the sheet. */
+  readonly line: number;
   /** Whether it has nothing but delimiters, so that it is no row either, and stays where it is. */
   readonly isBlank?: boolean | undefined;
   /**
    * Text of the other columns that were asked for, in their order; empty where the row has none.
    */
   readonly others?: readonly string[] | undefined;
-  /** The number of its row in the sheet of a workbook, from 1. */
-  readonly sheetRow?: number;
-  /** Set if its cells are probably not under their names. */
-  readonly shifted?: Shift | undefined;
-}
-
-/** Why cells are in other columns than their names say. */
-export interface Shift {
-  /** The line in which the row begins, from 1. */
-  readonly line: number;
   /**
-   * `too_many_cells`: a delimiter within a text was not quoted. `torn_row`: a line end within a text
-   * was not, and this is the rest of the row above.
+   * Set if its cells are probably not under their names: a delimiter within a text was not quoted.
    */
-  readonly reason: 'too_many_cells' | 'torn_row';
+  readonly shifted?: 'too_many_cells' | undefined;
 }
 
 /** A column of a list: its place in a table, its name in objects. */
@@ -64,35 +50,15 @@ export interface RowWriter {
   row(raw: string, fields: number, added: readonly CellValue[]): string;
   /** Likewise for a row of nothing but delimiters; missing where it leaves nothing behind. */
   blank?(raw: string, fields: number): string;
-  /** Writes the same rows from bytes into bytes; missing where rows are more than text. */
-  readonly inBytes?: ByteWriter | undefined;
 }
 
-/** The bytes of a row, as it was scanned. */
-export type RowBytes = Pick<ScannedRow, 'bytes' | 'start' | 'sizeBytes' | 'fields'>;
-
-/** Copies rows, and behind each the cells that are ready for it. */
-export interface ByteWriter {
-  /** The added cells of a row, as `write` takes them. */
-  cellsOf(added: readonly CellValue[]): string;
-  /**
-   * Writes one row to a place of `target`, where there is room for it, for its cells, and for
-   * `spareBytes` more.
-   *
-   * @param cells bytes that begin with those of the added cells
-   * @returns where it ends; -1 for a row that is wider than all others were said to be
-   */
-  write(row: RowBytes, cells: ReadyCells, target: Buffer, at: number): number;
-  readonly spareBytes: number;
-  /** What the cells of equal values depend on. */
-  readonly style: string;
-}
-
-/** Added cells in bytes, from `start` to `end`. */
-export interface ReadyCells {
-  readonly bytes: Buffer;
-  readonly start: number;
-  readonly end: number;
+/** A row to be written: as it is in the input, and the values of the added columns. */
+export interface WrittenRow {
+  readonly raw: string;
+  /** The number of its own cells, as scanned. */
+  readonly fields: number;
+  /** Undefined for a row of nothing but delimiters. */
+  readonly cells: readonly CellValue[] | undefined;
 }
 
 /** A row in which cells were filled. */
@@ -114,6 +80,8 @@ export interface RowFiller {
 export interface Extent {
   /** The largest number of cells in a row. */
   readonly maxFields: number;
+  /** Whether added texts that a spreadsheet would calculate stay as they are. @default false */
+  readonly keepsFormulas?: boolean | undefined;
 }
 
 /** The notation of rows. */
@@ -152,23 +120,12 @@ export interface RowFormat {
   readonly takenNames: ReadonlySet<string>;
   /** @param added names of the added columns */
   createWriter(added: readonly string[], extent: Extent): RowWriter;
-  /**
-   * @param columns those of the list's own columns that are to be filled
-   * @param replaces whether cells are filled that are not blank, too
-   */
-  createFiller(columns: readonly RowColumn[], replaces?: boolean): RowFiller;
-  /** The part of a row before a column; the line end stays. */
-  ownPart(raw: string, before: RowColumn): string;
+  /** @param columns those of the list's own columns that are to be filled */
+  createFiller(columns: readonly RowColumn[]): RowFiller;
   /** The text of a value in an added column, before quoting; empty for none. */
   textOf(value: CellValue): string;
-  /** Whether CSV made from the list begins with a byte order mark. @default false */
-  readonly marksText?: boolean | undefined;
   /** Gives the text of a row's own cells, to write it in another format; only for tables. */
   readonly textsOf?: ((raw: string) => readonly string[]) | undefined;
-  /** Gives the contents of a row's own cells, if they are more than text. */
-  readonly cellsOf?: ((raw: string) => readonly SheetCell[]) | undefined;
-  /** Whether a row is hidden in its sheet; only for workbooks. */
-  readonly isHidden?: ((raw: string) => boolean) | undefined;
   /** The line of the header, from 1, if it seems to be below the line that was taken as header. */
   readonly lineOfHeader?: number | undefined;
   /** What the user should know about the list, in sentences; usually nothing. */
@@ -179,4 +136,35 @@ export interface RowFormat {
   readonly workbook?: Workbook | undefined;
   /** Converts a row into an object for programs, with its columns in their order. */
   toObject(raw: string): Record<string, unknown>;
+}
+
+/** The workbook that a list is in. */
+export interface Workbook {
+  /** The sheet of the list, and all sheets, in the order of their tabs. */
+  readonly sheet: string;
+  readonly sheets: readonly string[];
+  /** The row of the header, as the sheet counts. */
+  readonly headerRow: number;
+  /**
+   * Makes sure that it can be written again, before anything is paid for.
+   *
+   * @throws BrandfillError `UNREADABLE_INPUT` when it cannot
+   */
+  assertRewritable(): Promise<void>;
+  /**
+   * Begins to write it with more columns, once its rows are scanned.
+   *
+   * @param added their names @param write writes bytes of the workbook
+   */
+  beginOutput(added: readonly string[], write: (bytes: Buffer) => Promise<void>): WorkbookOutput;
+}
+
+/** The workbook of a list, while it is written with more cells. */
+export interface WorkbookOutput {
+  /** @param rows in their order */
+  append(rows: readonly WrittenRow[]): Promise<void>;
+  /** Writes what is left. @returns what the user should know, in sentences */
+  finish(): Promise<readonly string[]>;
+  /** Releases what is open, finished or not. */
+  close(): void;
 }

@@ -1,3 +1,4 @@
+import { isUtf8 } from 'node:buffer';
 import type { Stats } from 'node:fs';
 import type { FileHandle } from 'node:fs/promises';
 import { pipeline } from 'node:stream';
@@ -12,6 +13,7 @@ import { readFromStart } from './spool.ts';
 export interface Source extends ByteSource {
   /** Whether the bytes were compressed; `read` gives them decompressed. */
   readonly isGzip: boolean;
+  /** Whether CSV made from it needs a byte order mark: it had one, or was not UTF-8. */
   readonly hasByteOrderMark: boolean;
   /** The encoding of the list, for people: `UTF-8`, `Windows-1252`. `read` gives UTF-8 in any case. */
   readonly encoding: string;
@@ -20,14 +22,16 @@ export interface Source extends ByteSource {
    * guessed.
    */
   readonly encodingExample: string | undefined;
-  /** What the user should know about its bytes, in sentences; usually nothing. */
-  readonly notices?: readonly string[];
   /**
    * The beginning, decompressed, in UTF-8 and without byte order mark, to detect what the list is.
    */
   readonly sample: Buffer;
   /** Whether `sample` is the whole list. */
   readonly isWholeInSample: boolean;
+  /** Pieces from all over a longer list. They begin and end anywhere. @default none */
+  readonly windows?: readonly Buffer[] | undefined;
+  /** What the user should know about its bytes, in sentences; usually nothing. */
+  readonly notices?: readonly string[];
   /** The file, to compare outputs with and to keep them from those who may not read it; undefined for a pipe. */
   readonly file: (FileIdentity & FileAccess) | undefined;
   /**
@@ -61,7 +65,6 @@ export function describeText(
   return `${format}, ${encoding}${example}`;
 }
 
-const SAMPLE_BYTES = 256 * 1024;
 export const READ_BYTES: number = 256 * 1024;
 
 /** How much of a list was read, in a reading from its start. */
@@ -76,7 +79,7 @@ export interface ReadSoFar {
   readonly plainBytes: number;
 }
 
-export interface ReadOptions {
+interface ReadOptions {
   /** The name of the list in messages. */
   readonly name: string;
   readonly isGzip: boolean;
@@ -113,18 +116,91 @@ export async function* readAll(
   }
 }
 
-/** Reads the beginning of a list, and leaves the rest unread. */
-export async function readSample(
+const SAMPLE_BYTES = 256 * 1024;
+const WINDOW_BYTES = 16 * 1024;
+const MOST_WINDOWS = 32;
+
+/** What a list looks like: its beginning, pieces from all over it, and whether all of it is UTF-8. */
+export async function examine(
   chunks: AsyncIterable<Buffer>,
-): Promise<{ bytes: Buffer; isWhole: boolean }> {
+): Promise<
+  Required<Pick<Source, 'sample' | 'isWholeInSample' | 'windows'>> & { readonly isUtf8: boolean }
+> {
   const parts: Buffer[] = [];
+  let windows: Buffer[] = [];
   let sizeBytes = 0;
+  let every = 1;
+  let number = 0;
+  let isValid = true;
+  let rest: Buffer = Buffer.alloc(0);
   for await (const chunk of chunks) {
-    parts.push(chunk);
-    sizeBytes += chunk.length;
-    if (sizeBytes > SAMPLE_BYTES) return { bytes: Buffer.concat(parts), isWhole: false };
+    if (isValid) {
+      const bytes = rest.length > 0 ? Buffer.concat([rest, chunk]) : chunk;
+      const end = bytes.length - unfinishedBytes(bytes);
+      isValid = isUtf8(bytes.subarray(0, end));
+      rest = Buffer.from(bytes.subarray(end));
+    }
+    if (sizeBytes <= SAMPLE_BYTES) {
+      parts.push(chunk);
+      sizeBytes += chunk.length;
+      continue;
+    }
+    number += 1;
+    if (number % every !== 0) continue;
+    windows.push(Buffer.from(chunk.subarray(0, WINDOW_BYTES)));
+    if (windows.length < MOST_WINDOWS) continue;
+    windows = windows.filter((_, at) => at % 2 === 1);
+    every *= 2;
   }
-  return { bytes: Buffer.concat(parts), isWhole: true };
+  return {
+    sample: Buffer.concat(parts),
+    isWholeInSample: number === 0,
+    windows,
+    isUtf8: isValid && rest.length === 0,
+  };
+}
+
+/** The number of bytes at the end that begin a character which the next chunk has to finish. */
+function unfinishedBytes(bytes: Buffer): number {
+  for (let back = 1; back <= Math.min(3, bytes.length); back += 1) {
+    const byte = bytes[bytes.length - back] ?? 0;
+    if (byte >= 0xc0) return (byte >= 0xf0 ? 4 : byte >= 0xe0 ? 3 : 2) > back ? back : 0;
+  }
+  return 0;
+}
+
+const LINE_FEED = 0x0a;
+
+/**
+ * Cuts bytes into lines, their ends included; those that end in a chunk come together.
+ *
+ * @param mostBytes of a line @param refuse makes the error of the line that is longer
+ */
+export async function* linesOf(
+  chunks: AsyncIterable<Buffer>,
+  mostBytes: number = Number.POSITIVE_INFINITY,
+  refuse: (line: number) => Error = () => new RangeError(),
+): AsyncGenerator<readonly Buffer[]> {
+  let rest: Buffer[] = [];
+  let restBytes = 0;
+  let number = 1;
+  for await (const chunk of chunks) {
+    const lines: Buffer[] = [];
+    let start = 0;
+    for (let end = chunk.indexOf(LINE_FEED); end !== -1; end = chunk.indexOf(LINE_FEED, start)) {
+      const tail = chunk.subarray(start, end + 1);
+      lines.push(rest.length > 0 ? Buffer.concat([...rest, tail]) : tail);
+      rest = [];
+      restBytes = 0;
+      start = end + 1;
+    }
+    if (start < chunk.length) rest.push(chunk.subarray(start));
+    restBytes += chunk.length - start;
+    number += lines.length;
+    if (restBytes > mostBytes) throw refuse(number);
+    yield lines;
+  }
+  if (rest.length > 0) yield [Buffer.concat(rest)];
 }
 
 /** Skips the first `count` bytes. */
@@ -147,44 +223,3 @@ export async function assertSame(name: string, handle: FileHandle, opened: Stats
 export function unreadable(name: string, why: string, cause?: unknown): BrandfillError {
   return new BrandfillError('UNREADABLE_INPUT', `Cannot read ${name}: ${why}.`, { cause });
 }
-
-/** Ctrl-Z, with which DOS ends a file. */
-const END_OF_FILE = 0x1a;
-
-/** Bytes without the sign that ends a DOS file, and the line ends and NULs that a program put behind it. */
-export function trimEndOfFile(bytes: Buffer): Buffer {
-  const tail = bytes.subarray(startOfTail(bytes));
-  const sign = tail.indexOf(END_OF_FILE);
-  return sign === -1 ? bytes : bytes.subarray(0, bytes.length - tail.length + sign);
-}
-
-/** Where bytes of nothing but line ends, NULs and that sign begin, at the end of others. */
-function startOfTail(bytes: Buffer): number {
-  let start = bytes.length;
-  while (isOfTail(bytes[start - 1])) start -= 1;
-  return start;
-}
-
-function isOfTail(byte: number | undefined): boolean {
-  return byte === END_OF_FILE || byte === 0x0a || byte === 0x0d || byte === 0;
-}
-
-/** The same for bytes in pieces. */
-export async function* withoutEndOfFile(chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
-  let held: Buffer = Buffer.alloc(0);
-  for await (const chunk of chunks) {
-    const start = startOfTail(chunk);
-    if (start > 0 && held.length > 0) yield held;
-    if (start > 0) yield chunk.subarray(0, start);
-    const ends = chunk.subarray(start);
-    held = start > 0 ? ends : Buffer.concat([held, ends]);
-    if (held.length <= MOST_HELD_BYTES) continue;
-    yield held;
-    held = Buffer.alloc(0);
-  }
-  const rest = trimEndOfFile(held);
-  if (rest.length > 0) yield rest;
-}
-
-/** More line ends than these are lines of the list. */
-const MOST_HELD_BYTES = 64 * 1024;

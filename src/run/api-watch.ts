@@ -1,177 +1,117 @@
-import { findProxy } from '../brand/connections.ts';
+import { aboutOf, sentenceOn } from '../brand/network-error.ts';
+import { findProxy, type Proxy } from '../brand/proxy.ts';
 import type { OnNotice } from '../common/errors.ts';
 import { formatDuration } from '../common/format.ts';
-import { type Closable, within } from '../common/lifetime.ts';
-import type { SharedPaceWatch } from '../pace/shared/state.ts';
-import { describeOut } from '../watch/waits.ts';
-import { type StopSwitch, stopForWait } from '../worker/stop-switch.ts';
-import type { LocalWorker } from './local-worker.ts';
+import type { Closable } from '../common/lifetime.ts';
+import type { Gate } from '../worker/gate.ts';
 
 export interface ApiWatchOptions {
-  readonly worker: Pick<LocalWorker, 'limiter' | 'describeOutage' | 'lastTrouble' | 'statedOutMs'>;
+  readonly gate: Pick<Gate, 'describe'>;
   /** Scheme, host and port of the API. */
   readonly origin: string;
-  readonly stopSwitch: StopSwitch;
-  /** The longest wait that the API may ask for. When it asks for longer, the worker stops. */
+  /** The longest wait that the API may ask for. */
   readonly maxWaitMs: number;
   readonly onNotice: OnNotice;
 }
 
 const POLL_MS = 1_000;
-/** Nothing but 429 for this long is part of finding a limit, whatever the longest wait. */
-const LEAST_THROTTLED_MS = 2_000;
-/** Nothing but 429 for this long is told. */
-const THROTTLED_REPORTED_MS = 30_000;
+/** Nothing but refusals for this long is told. */
+const REFUSED_REPORTED_MS = 30_000;
 /** Shorter waits are not reported. */
 const SHORTEST_REPORTED_MS = 5_000;
-/**
- * When the API says to wait again and again, a wait is reported that is longer than the last one reported by
- * more than this factor.
- */
+/** A wait is reported that is longer than the last one reported by more than this factor. */
 const LONGER_BY = 2;
 /** When an outage is reported again. The interval doubles each time. */
 const FIRST_REPEATED_MS = 15_000;
 const LONGEST_REPEATED_MS = 600_000;
 
-/**
- * Reports when calls stop because of the API, and when they go on. The reason may have been stated
- * to another worker, including a wait that is longer than this worker may wait.
- */
+/** Reports when calls stop because of the API, and when they go on. The gate decides. */
 export function watchApi(options: ApiWatchOptions): Closable {
-  const { worker, origin, stopSwitch, maxWaitMs, onNotice } = options;
-  /** The wait that was reported last; 0 when calls may start. */
+  const { gate, origin, maxWaitMs, onNotice } = options;
   let reportedWaitMs = 0;
   let repeatAfterMs = FIRST_REPEATED_MS;
-  const { look: lookAtLimits } = createLimitLook(options);
   let reportAtMs: number | undefined;
+  let isRefusalReported = false;
 
-  /** Reports an outage repeatedly, but ever more seldom, because a report is soon out of date. */
-  function lookForOutage(): void {
-    const outage = worker.describeOutage();
+  /** Reports an outage repeatedly, but ever more seldom. */
+  function lookForOutage({ outage, trouble, statedMs = 0 }: ReturnType<Gate['describe']>): void {
     const nowMs = performance.now();
     if (outage === undefined) {
       if (reportAtMs !== undefined) onNotice('The API answers again.', { level: 'info' });
       reportAtMs = undefined;
       repeatAfterMs = FIRST_REPEATED_MS;
     } else if (reportAtMs === undefined || nowMs >= reportAtMs) {
-      onNotice(reportAtMs === undefined ? describeBeginning() : outage);
+      // The address is the first thing to check.
+      const first = describeOut({ api: origin, proxy: findProxy(origin), trouble, statedMs });
+      onNotice(reportAtMs === undefined ? first : outage);
       reportAtMs = nowMs + repeatAfterMs;
       repeatAfterMs = Math.min(2 * repeatAfterMs, LONGEST_REPEATED_MS);
     }
   }
 
-  /** Names the address: if no call was ever answered, it is the first thing to check. */
-  function describeBeginning(): string {
-    return describeOut({
-      api: origin,
-      proxy: findProxy(origin),
-      trouble: worker.lastTrouble(),
-      statedMs: worker.statedOutMs(),
-    });
-  }
-
   function look(): void {
-    if (stopSwitch.stopped) return;
-    lookForOutage();
-    lookAtLimits();
-    const { why, waitMs, statedMs } = worker.limiter.describe();
-    const statedOutMs = worker.statedOutMs();
-    const longestMs = Math.max(why === 'told_to_wait' ? waitMs : 0, statedOutMs);
-    if (longestMs > maxWaitMs) {
-      stopSwitch.stop(stopForWait(statedOutMs > 0 ? statedOutMs : statedMs, Date.now()));
-    } else if (
-      longestMs > statedOutMs &&
-      longestMs > Math.max(SHORTEST_REPORTED_MS, LONGER_BY * reportedWaitMs)
-    ) {
-      onNotice(`The API says to wait; no call is made for ${formatDuration(longestMs)}.`);
-      reportedWaitMs = longestMs;
-    } else if (longestMs === 0) reportedWaitMs = 0;
+    const now = gate.describe();
+    lookForOutage(now);
+    const { why, waitMs, onlyThrottledMs = 0 } = now;
+    const isTold = why === 'retry_after';
+    if (onlyThrottledMs === 0 && isRefusalReported) {
+      onNotice('The API accepts calls again.', { level: 'info' });
+      isRefusalReported = false;
+    }
+    if (isTold && waitMs > Math.max(SHORTEST_REPORTED_MS, LONGER_BY * reportedWaitMs)) {
+      onNotice(`The API says to wait; no call is made for ${formatDuration(waitMs)}.`);
+      reportedWaitMs = waitMs;
+    } else if (waitMs === 0) reportedWaitMs = 0;
+    if (onlyThrottledMs < Math.min(REFUSED_REPORTED_MS, maxWaitMs / 2) || isRefusalReported) return;
+    isRefusalReported = true;
+    onNotice(
+      `The API has refused every call for ${formatDuration(onlyThrottledMs)}${isTold ? '' : ' and does not say until when'}. After ${formatDuration(maxWaitMs)} of that (--max-wait) the run stops.`,
+    );
   }
 
-  const timer = setInterval(look, POLL_MS);
-  return { close: async () => clearInterval(timer) };
-}
-
-export type LimitWatchOptions = Pick<ApiWatchOptions, 'stopSwitch' | 'maxWaitMs' | 'onNotice'> & {
-  readonly worker: Pick<LocalWorker, 'limiter'>;
-  /** The pace that this worker keeps with others, which may make all calls. @default none */
-  readonly shared?: Pick<SharedPaceWatch, 'describe' | 'look' | 'close'> | undefined;
-};
-
-/** The last look at the pace of all workers must not hold up the end of a run for longer. */
-const LAST_LOOK_MS = 1_000;
-
-/**
- * Stops a run when nothing but 429 has come for longer than it may wait, and reports what the API
- * leaves unsaid about its limits.
- */
-export function watchLimits(options: LimitWatchOptions): Closable {
-  const { shared } = options;
-  const { look, reportIgnored } = createLimitLook(options);
   const timer = setInterval(look, POLL_MS);
   return {
     close: async () => {
       clearInterval(timer);
-      // A run may end within a second of finding out.
-      if (shared) await within(LAST_LOOK_MS, shared.look());
-      shared?.close();
-      reportIgnored();
+      if (reportAtMs !== undefined) lookForOutage(gate.describe()); // its end may be news
     },
   };
 }
 
-function createLimitLook(options: LimitWatchOptions): LimitLook {
-  const { worker, shared, stopSwitch, maxWaitMs, onNotice } = options;
-  const longestMs = Math.max(LEAST_THROTTLED_MS, maxWaitMs);
-  const reportFromMs = Math.min(THROTTLED_REPORTED_MS, longestMs / 2);
-  let isThrottleReported = false;
-  let isIgnoringReported = false;
-
-  function reportIgnored(): void {
-    // A worker without callers learns nothing of what the others find out.
-    const isIgnored = [worker.limiter, shared].some((pace) => pace?.describe()?.ignoresUsedUp);
-    if (isIgnoringReported || !isIgnored) return;
-    isIgnoringReported = true;
-    onNotice(IGNORES_USED_UP);
-  }
-
-  function look(): void {
-    if (stopSwitch.stopped) return;
-    reportIgnored();
-    const { why, waitMs, onlyThrottledMs = 0 } = worker.limiter.describe();
-    if (onlyThrottledMs === 0) {
-      if (isThrottleReported) onNotice('The API accepts calls again.', { level: 'info' });
-      isThrottleReported = false;
-    }
-    const isStated = why === 'told_to_wait';
-    // While the gate is open, the next answer decides, which may be the first for this worker.
-    if (waitMs === 0 || !(isStated || why === 'backing_off')) return;
-    const isReported = isStated && waitMs > SHORTEST_REPORTED_MS;
-    if (onlyThrottledMs > longestMs) {
-      const comeBack = isStated ? { comeBackAtMs: Date.now() + waitMs } : {};
-      stopSwitch.stop({ reason: 'quota', throttledMs: onlyThrottledMs, ...comeBack });
-    } else if (onlyThrottledMs >= reportFromMs && !isThrottleReported && !isReported) {
-      isThrottleReported = true;
-      onNotice(describeOnlyThrottled(onlyThrottledMs, { longestMs, isStated }));
-    }
-  }
-
-  return { look, reportIgnored };
+interface OutOptions {
+  /** The name of the API. */
+  readonly api: string;
+  /** The proxy on the way there, if there is one. */
+  readonly proxy: Proxy | undefined;
+  /** Why the last failed call failed. */
+  readonly trouble: string | undefined;
+  /** How long the API said to wait, in milliseconds. @default it said nothing */
+  readonly statedMs?: number | undefined;
 }
 
-interface LimitLook {
-  readonly look: () => void;
-  /** Reports, once, that headers of the API are no longer waited for. */
-  readonly reportIgnored: () => void;
+/**
+ * Says that calls wait because they get no answer, and what to check: the API may not be to blame.
+ */
+function describeOut({ api, proxy, trouble, statedMs = 0 }: OutOptions): string {
+  const why = trouble === undefined ? '' : ` (${trouble})`;
+  if (statedMs > 0) {
+    return `The API at ${api} is out${why} and says to come back in ${formatDuration(statedMs)}: no call is made before.`;
+  }
+  if (proxy && trouble?.startsWith('proxy_')) {
+    return `No call gets through the proxy at ${proxy.url.host}${why}: calls wait until one does, up to --max-outage. If none ever did, check ${proxy.variable}.`;
+  }
+  if (trouble !== undefined && aboutOf(trouble) === 'machine') {
+    const want = sentenceOn(trouble) ?? '';
+    return `No call to the API at ${api} can be made from here${why}: calls wait until one can, up to --max-outage. ${want}`;
+  }
+  return `The API at ${api} is out${why}: calls wait until it is back, up to --max-outage. If it never answered, check --base-url${mayWantTls(api, trouble) ? ', which may have to begin with https://' : ''}.${trouble === 'http_503' ? LIMIT_BY_503 : ''}`;
 }
 
-const IGNORES_USED_UP =
-  "The rate limit headers of the API's answers say that no calls are left, yet calls are answered: they are no longer waited for. A refusal for the moment still is.";
+/** A gateway may refuse calls that come too fast with 503, while others are still answered. */
+const LIMIT_BY_503 =
+  ' If it limits calls with 503, as nginx does, that shows when it happens again; --rate spares the wait.';
 
-function describeOnlyThrottled(
-  lastedMs: number,
-  { longestMs, isStated }: { readonly longestMs: number; readonly isStated: boolean },
-): string {
-  const silence = isStated ? '' : ' and does not say until when';
-  return `The API has throttled every call for ${formatDuration(lastedMs)}${silence}. After ${formatDuration(longestMs)} of that (--max-wait), the quota counts as used up.`;
+/** A server that speaks TLS breaks off connections without it. */
+function mayWantTls(api: string, trouble: string | undefined): boolean {
+  return trouble === 'connection_reset' && api.startsWith('http://');
 }

@@ -1,10 +1,14 @@
-import { randomUUID } from 'node:crypto';
 import { createBrandClient } from '../brand/client.ts';
 import type { Endpoint } from '../brand/endpoint.ts';
-import type { OutcomeStatus } from '../brand/outcome.ts';
 import { type CallCounters, createCallCounters } from '../common/calls.ts';
 import { microsOf } from '../common/format.ts';
 import type { Closable } from '../common/lifetime.ts';
+import type { Api } from '../options/api.ts';
+import type { Settings } from '../options/options.ts';
+import type { CostBound } from '../queue/call-ledger.ts';
+import type { Reply } from '../queue/lookup-queue.ts';
+import type { Instruments, WorkerProbe } from '../watch/metrics.ts';
+import { createBatches, lookupsAtOnce } from '../worker/batches.ts';
 import {
   type Budget,
   type CallLedger,
@@ -12,30 +16,15 @@ import {
   createCostBudget,
   createSharedBudget,
   joinBudgets,
-} from '../guard/budget.ts';
-import { createRetryBudget } from '../guard/retry-budget.ts';
-import type { Instruments, WorkerProbe } from '../metrics/metrics.ts';
-import type { Api } from '../options/api.ts';
-import type { Settings } from '../options/options.ts';
-import { systemClock } from '../pace/clock.ts';
-import type { PaceState } from '../pace/pacer.ts';
-import {
-  createRateLimiter,
-  createWaitMeter,
-  type GateWaits,
-  type RateLimiter,
-} from '../pace/rate-limiter.ts';
-import type { StoredState } from '../pace/shared/state.ts';
-import type { CostBound } from '../queue/bullmq/contract.ts';
-import type { Reply, WorkerStanding } from '../queue/lookup-queue.ts';
-import { PROGRESS_MS, type WorkProgress } from '../watch/events.ts';
-import { createBatches, lookupsAtOnce } from '../worker/batches.ts';
-import type { PauseGate } from '../worker/call.ts';
-import { createCircuitBreaker, createSharedCircuitBreaker } from '../worker/circuit-breaker.ts';
-import { type CredenceOptions, createCredence } from '../worker/credence.ts';
+} from '../worker/budget.ts';
+import { systemClock } from '../worker/clock.ts';
+import { createEvidence, type EvidenceOptions } from '../worker/evidence.ts';
+import { createGate, createOwnPace, type Gate, type PauseGate } from '../worker/gate.ts';
 import type { LookupContext } from '../worker/lookup.ts';
+import type { Learned } from '../worker/pace-memory.ts';
+import type { SharedPace } from '../worker/redis-pace.ts';
 import type { StopSwitch } from '../worker/stop-switch.ts';
-import { createWorker, type Worker, type WorkerOptions } from '../worker/worker.ts';
+import { createWorker, type Worker } from '../worker/worker.ts';
 
 /** The settings for making calls. */
 export type CallSettings = Pick<
@@ -44,7 +33,7 @@ export type CallSettings = Pick<
 >;
 
 /** Options that depend on the purpose of the worker. */
-export interface LocalWorkerOptions extends Pick<WorkerOptions, 'hasFailedBefore' | 'onCall'> {
+export interface LocalWorkerOptions extends Pick<LookupContext, 'onCall'> {
   /** @default no bound */
   readonly maxCalls?: number | undefined;
   /** The most that calls may cost, in the units of the API's profile. @default no bound */
@@ -53,179 +42,107 @@ export interface LocalWorkerOptions extends Pick<WorkerOptions, 'hasFailedBefore
   readonly callLedger?: CallLedger | undefined;
   readonly stopSwitch: StopSwitch;
   /** The pace shared by all workers with this credential. @default a pace of its own */
-  readonly sharedPace?: StoredState | undefined;
-  /** What is known when answers are judged. */
-  readonly credence?: Omit<CredenceOptions, 'onDisbelief'>;
-  /** The pace that an earlier run learned. @default none */
-  readonly startPace?: PaceState | undefined;
+  readonly sharedPace?: SharedPace | undefined;
+  /** What is known when answers are weighed. */
+  readonly evidence?: Omit<EvidenceOptions, 'onStop' | 'callers'>;
+  /** What an earlier run learned of the pace. @default nothing */
+  readonly learned?: Learned | undefined;
   /** Measures the worker. @default not measured */
   readonly measure?: Instruments['worker'] | undefined;
   /** Holds all calls up while it is closed. @default calls are never held up */
   readonly pause?: PauseGate | undefined;
-  /**
-   * The clock that dates outcomes, in milliseconds since 1970. @default the clock of the machine
-   */
+  /** Dates outcomes, in milliseconds since 1970. @default the clock of the machine */
   readonly now?: (() => number) | undefined;
 }
 
 /** A worker of this process, with its own connections to the API. */
-export interface LocalWorker extends WorkerStanding {
+export interface LocalWorker extends Closable {
   readonly worker: Worker;
-  readonly limiter: RateLimiter;
-  /** The state of the pace, to be saved; undefined when other workers keep it. */
-  readonly snapshotPace: () => PaceState | undefined;
+  readonly gate: Gate;
   readonly counters: Readonly<CallCounters>;
-  /** The state of an outage of the API in a sentence; undefined when there is none. */
-  readonly describeOutage: () => string | undefined;
-  /** Why the last failed call failed. */
-  readonly lastTrouble: () => string | undefined;
-  /** Whether no call may start because the API is out. */
-  readonly isOut: () => boolean;
-  /** For how long the API, being out, said to wait, in milliseconds; 0 when it said nothing. */
-  readonly statedOutMs: () => number;
-  /** How long calls were held up, by reason. */
-  readonly waitedMs: () => LocalWaits;
   /** Gives back calls that were taken from the ledger and not made. `close` does so too. */
   readonly giveBackCalls: () => Promise<void>;
-  close(): Promise<void>;
 }
-
-/** How long, in milliseconds, no call could start, or no retry for lack of retry budget. */
-export type LocalWaits = GateWaits & { readonly retryBudget: number };
 
 export async function openLocalWorker(
   settings: CallSettings,
   api: Api,
-  {
-    maxCalls,
-    maxCost,
-    callLedger,
-    stopSwitch,
-    sharedPace,
-    startPace,
-    measure,
-    credence,
-    now = Date.now,
-    ...options
-  }: LocalWorkerOptions,
+  options: LocalWorkerOptions,
 ): Promise<LocalWorker> {
-  const { concurrency, rate, retries, timeout, maxWait, maxOutage, headers = [] } = settings;
+  const { concurrency, retries, timeout, maxWait, maxOutage, headers = [] } = settings;
+  const { stopSwitch, sharedPace, learned, callLedger, measure, now = Date.now } = options;
+  const { endpoint, credential } = api;
+  const rate = settings.rate === 'auto' ? undefined : settings.rate;
+  const clock = systemClock;
   const counters = createCallCounters();
-  const pace = { rate: rate === 'auto' ? undefined : rate, clock: systemClock };
-  let trouble: string | undefined;
-  const onOutageTooLong = (): void =>
-    stopSwitch.stop({ reason: 'outage', ...(trouble === undefined ? {} : { trouble }) });
-  const { limiter, breaker, leave, standing } = sharedPace
-    ? await openShared(sharedPace)
-    : openOwn();
-
-  async function openShared(stored: StoredState) {
-    const { createSharedRateLimiter } = await import('../pace/shared/rate-limiter.ts');
-    const options = { callers: concurrency, maxOutageMs: maxOutage };
-    const shared = createSharedRateLimiter({
-      ...pace,
-      ...options,
-      startRate: api.endpoint.profile?.startRate,
-      stored,
-      worker: randomUUID(),
-      onOutageTooLong,
-      onFailingAlone: () => breaker.stepBack(),
-    });
-    const breaker = createSharedCircuitBreaker(shared, {
-      ...options,
-      clock: systemClock,
-      onTooLong: onOutageTooLong,
-      noNewCall: stopSwitch.noNewCall,
-    });
-    return {
-      limiter: shared,
-      breaker,
-      leave: () => shared.close(),
-      standing: breaker,
-    };
-  }
-
-  function openOwn() {
-    const own = createRateLimiter({ ...pace, state: startPace });
-    return {
-      limiter: own,
-      breaker: createCircuitBreaker({
-        clock: systemClock,
-        callers: concurrency,
-        maxOutageMs: maxOutage,
-        onTooLong: onOutageTooLong,
-        wasLimitedBy503: startPace?.isBy503,
-        onLimitBy503: () => own.startAnew(),
-      }),
-      leave: async () => {},
-      standing: ALONE,
-    };
-  }
-
-  const probe = measure?.({
-    concurrency,
-    counters,
-    pace: () => limiter.describe(),
-    isOut: () => breaker.isOut,
-  });
-  const meter = createWaitMeter(limiter, systemClock);
-  const retryBudget = createRetryBudget(systemClock);
-  const shared = callLedger && createSharedBudget({ ledger: callLedger, now: Date.now });
-  const budget = budgetOf({ maxCalls, maxCost }, api);
+  const epochMs = Date.now() - clock.nowMs();
+  // First, because a proxy may be refused.
   const client = createBrandClient({
-    endpoint: api.endpoint,
-    credential: api.credential,
+    endpoint,
+    credential,
     headers,
     connections: concurrency,
     timeoutMs: timeout,
   });
-  const context: LookupContext = {
-    client,
-    endpoint: api.endpoint,
-    limiter: meter.limiter,
-    breaker,
-    retryBudget,
-    maxWaitMs: maxWait,
-    credence: createCredence({ onDisbelief: (why) => stopSwitch.stop(why), ...credence }),
-    budget: shared ? joinBudgets(budget, shared) : budget,
+  const home = sharedPace
+    ? (await import('../worker/redis-pace.ts')).createRedisPace({
+        ...sharedPace,
+        rate,
+        start: endpoint.profile?.startRate,
+        clock,
+        callers: concurrency,
+      })
+    : createOwnPace(clock.nowMs(), { rate, learned, epochMs });
+  const evidence = createEvidence({
+    ...options.evidence,
+    onStop: (stop) => stopSwitch.stop(stop),
+    callers: concurrency,
+  });
+  const shared = callLedger && createSharedBudget({ ledger: callLedger, now: Date.now });
+  const own = budgetOf(options, api);
+  const probe = measure?.({ counters, describe: () => gate.describe() });
+  const gate = createGate({
+    home,
+    clock,
+    now: Date.now,
+    concurrency,
+    evidence,
+    budget: shared ? joinBudgets(own, shared) : own,
     stopSwitch,
     counters,
-    onTrouble: (reason) => {
-      trouble = reason;
-    },
+    maxWaitMs: maxWait,
+    maxOutageMs: maxOutage,
+    pause: options.pause,
     onCallEnd: probe?.onCallEnd,
-    ...options,
-    retries,
-    clock: systemClock,
-    now,
-    random: Math.random,
-  };
-  const { endpoint } = api;
+  });
+  stopSwitch.noNewCall.addEventListener('abort', () => evidence.end());
   const batch = endpoint.profile?.batch;
   const worker = createWorker({
-    ...context,
-    batches: batch && createBatches({ context, endpoint, batch, concurrency }),
+    client,
+    endpoint,
+    gate,
+    batches:
+      batch && createBatches({ gate, client, endpoint, batch, stopSwitch, clock, concurrency }),
+    retries,
+    maxWaitMs: maxWait,
+    stopSwitch,
+    onRetry: () => {
+      counters.retries += 1;
+    },
+    onCall: options.onCall,
+    clock,
+    now,
+    random: Math.random,
     concurrency: lookupsAtOnce(concurrency, endpoint),
   });
   return {
     worker: probe ? countOutcomes(worker, probe) : worker,
-    limiter,
-    snapshotPace: () =>
-      'snapshot' in limiter
-        ? { ...limiter.snapshot(), isBy503: breaker.isLimitedBy503 }
-        : undefined,
+    gate,
     counters,
-    describeOutage: breaker.describe,
-    lastTrouble: () => trouble,
-    isOut: () => breaker.isOut,
-    statedOutMs: breaker.statedMs,
-    appetite: standing.appetite,
-    describeStepBack: standing.describeStepBack,
-    waitedMs: () => ({ ...meter.waitedMs(), retryBudget: retryBudget.waitedMs() }),
     giveBackCalls: async () => await shared?.close(),
     close: async () => {
       await shared?.close();
-      await leave();
+      await gate.close();
       await client.close();
       probe?.end();
     },
@@ -253,9 +170,6 @@ export function costBoundOf(
   return { micros, perCall: billing.priceMicros * (batch?.size ?? 1) };
 }
 
-/** A worker with nobody beside it that could make its calls waits with them instead. */
-const ALONE: WorkerStanding = { appetite: () => 'any', describeStepBack: () => undefined };
-
 function countOutcomes(worker: Worker, { onOutcome }: WorkerProbe): Worker {
   return {
     handle: async (chunk, reply, isWanted) => {
@@ -264,49 +178,6 @@ function countOutcomes(worker: Worker, { onOutcome }: WorkerProbe): Worker {
         return reply(outcomes);
       };
       await worker.handle(chunk, counted, isWanted);
-    },
-  };
-}
-
-/** Reports the progress of a worker. */
-interface WorkReporter extends Closable {
-  /** Wraps a reply so that its outcomes are counted. */
-  count(reply: Reply): Reply;
-}
-
-/** Reports progress a few times a second until it is closed. */
-export function startReportingWork(
-  { counters, limiter, describeOutage }: LocalWorker,
-  onProgress: (progress: WorkProgress) => void,
-): WorkReporter {
-  const startMs = performance.now();
-  const outcomes: Record<OutcomeStatus, number> = {
-    found: 0,
-    not_found: 0,
-    rejected: 0,
-    failed: 0,
-    pending: 0,
-  };
-  const tell = (): void =>
-    onProgress({
-      outcomes: { ...outcomes },
-      calls: counters.calls,
-      retries: counters.retries,
-      throttled: counters.throttled,
-      elapsedMs: performance.now() - startMs,
-      waitMs: limiter.waitMs(),
-      pace: limiter.describe(),
-      outage: describeOutage(),
-    });
-  const ticker = setInterval(tell, PROGRESS_MS);
-  return {
-    count: (reply) => (replied) => {
-      for (const { status } of replied) outcomes[status] += 1;
-      return reply(replied);
-    },
-    close: async () => {
-      clearInterval(ticker);
-      tell();
     },
   };
 }

@@ -1,18 +1,11 @@
 import { relative, resolve, sep } from 'node:path';
-import { setTimeout as delay } from 'node:timers/promises';
 import type { Field } from '../collector/fields/fields.ts';
 import { hasValues } from '../collector/joined-row.ts';
 import type { OutputColumn } from '../collector/output/output-columns.ts';
 import type { RunControl } from '../common/run-control.ts';
 import { createPictureFetcher, type PictureFetcher } from '../logos/fetch-picture.ts';
-import { createHostTurns } from '../logos/host-turns.ts';
-import {
-  type LogoCounts,
-  openPictureFolder,
-  type PictureFolder,
-  saveLogos,
-} from '../logos/save-logos.ts';
-import { createDistinctDomains, type DistinctDomains } from '../producer/distinct-domains.ts';
+import { openPictureFolder, type PictureFolder } from '../logos/picture-folder.ts';
+import { type LogoCounts, saveLogos } from '../logos/save-logos.ts';
 import { PROGRESS_MS, type RunEvent } from '../watch/events.ts';
 import type { LogosSummary } from '../watch/summary.ts';
 import type { Stop } from '../worker/stop-switch.ts';
@@ -128,6 +121,12 @@ interface FetchLogosOptions {
   readonly signal: AbortSignal;
 }
 
+/** Pictures that are fetched at the same time, in all and from one host. */
+const AT_ONCE = 4;
+const PER_HOST = 2;
+/** Each picture is held in memory while it is checked. */
+const LARGEST_BYTES = 1_000_000;
+
 /**
  * Fetches the logos of all domains of a list that were found. These calls do not go through the
  * pacer, because they do not go to the API.
@@ -137,37 +136,35 @@ async function fetchLogos(
   { folder, field, signal }: FetchLogosOptions,
 ): Promise<LogoCounts> {
   const { job, context, store, closer } = run;
-  const { logoConcurrency, logoMaxSize, logoAllow = [], refresh = false } = job.settings;
-  const perHost = Math.max(1, Math.floor(logoConcurrency / 2));
+  const { logoAllow = [], logosSvg, refresh = false } = job.settings;
   const fetcher = closer.add(
-    createPictureFetcher({ allowed: logoAllow, maxBytes: logoMaxSize, perHost }),
+    createPictureFetcher({
+      allowed: logoAllow,
+      maxBytes: LARGEST_BYTES,
+      perHost: PER_HOST,
+      takesSvg: logosSvg,
+    }),
   );
-  const turns = createHostTurns({
-    concurrency: logoConcurrency,
-    perHost,
-    signal,
-    now: () => performance.now(),
-    sleep: (ms) => delay(ms, undefined, { signal }).catch(() => {}),
-  });
-  const found = closer.add(await createDistinctDomains(run.spoolFolder));
-  const total = await gather(run, found);
+  let total = 0;
+  for (const domains of foundIn(run)) total += domains.length;
   const progress = showProgress(total, { signal, onEvent: context.onEvent });
   try {
     return await saveLogos({
-      domains: () => found.read(),
+      domains: () => foundIn(run),
       answerOf: (domain) => store.find(domain)?.json,
       valueOf: (answer) => field.valueOf(answer),
       notes: store.logos,
       folder,
       fetcher: whileOpen(fetcher, context.control),
-      turns,
+      concurrency: AT_ONCE,
+      perHost: PER_HOST,
       allowed: logoAllow,
       signal,
       now: run.now,
       startedAtMs: run.now(),
       refresh,
       missingCountsMs: job.settings.freshNotFound,
-      maxBytes: logoMaxSize,
+      maxBytes: LARGEST_BYTES,
       onDone: progress.take,
     });
   } finally {
@@ -175,20 +172,19 @@ async function fetchLogos(
   }
 }
 
-/** Gathers all domains of the list with an answer that counts. */
-async function gather(run: PlannedRun, found: DistinctDomains): Promise<number> {
-  const { index, store, isUsable } = run;
-  for await (const rows of index.read()) {
-    const domains = rows
-      .filter(({ kind }) => kind === 'due' || kind === 'known')
-      .map(({ text }) => text)
-      .filter((domain) => {
-        const head = store.findHead(domain);
-        return head?.status === 'found' && isUsable(domain, head);
-      });
-    await found.add(domains);
+const DOMAINS_AT_A_TIME = 200;
+
+/** All domains of the list with an answer that counts. */
+function* foundIn({ domains, store, isUsable }: PlannedRun): Generator<readonly string[]> {
+  let some: string[] = [];
+  for (const domain of domains.keys()) {
+    const head = store.findHead(domain);
+    if (head?.status === 'found' && isUsable(domain, head)) some.push(domain);
+    if (some.length < DOMAINS_AT_A_TIME) continue;
+    yield some;
+    some = [];
   }
-  return await found.settle();
+  yield some;
 }
 
 /** Fetches nothing while the run is paused. */

@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto';
 import { resolve } from 'node:path';
 import { unlessAborted } from '../common/lifetime.ts';
-import type { Job } from '../options/api.ts';
 import type { LogosOfRun, SavedLogos } from './logos.ts';
-import { addTotals, type LookupTotals, lookUpAll } from './lookups/look-up-all.ts';
+import { type LookupTotals, lookUpAll } from './lookups/look-up-all.ts';
+import type { SampleFirst } from './lookups/look-up-state.ts';
 import { makeStore, type PlannedRun } from './plan.ts';
-import type { Pass } from './two-apis.ts';
+import { assertCallsArePossible, withinLimits } from './process-limits.ts';
 
 /** A run whose lookups are over. */
 export interface LookedUpRun extends PlannedRun {
@@ -25,8 +25,9 @@ export async function lookUp(planned: PlannedRun, outFolder = '.'): Promise<Look
   const isSampled = sample > 0 && planned.plan.lookups > sample;
   if (!isSampled) await confirmCalls(planned);
   const run = await makeStore(planned);
+  assertCallsArePossible(run.plan);
   const logos = await openLogos(run, outFolder);
-  const totals = isSampled ? await lookUpSampleFirst(run, sample) : await lookUpDue(run);
+  const totals = await lookUpDue(run, isSampled ? await openSample(run, sample) : undefined);
   throwIfNothingAsked(totals, run);
   const saved = await logos?.save(totals.stopped);
   return {
@@ -44,64 +45,53 @@ async function openLogos(run: PlannedRun, outFolder: string): Promise<LogosOfRun
   return await openLogosOf(run, { folder, field, outFolder });
 }
 
-async function lookUpSampleFirst(run: PlannedRun, most: number): Promise<LookupTotals> {
-  const { lookUpSample } = await import('./sample.ts');
-  const { totals, run: rest } = await lookUpSample(run, most, lookUpDue);
-  if (totals.stopped) return totals;
-  await confirmCalls(rest);
-  return addTotals(totals, await lookUpDue(rest));
+/** Some domains that are looked up before all others, and what is asked and said after them. */
+async function openSample(run: PlannedRun, most: number): Promise<SampleFirst> {
+  const { chooseSample, describeSampled } = await import('./sample.ts');
+  const domains = await chooseSample(run, most);
+  return {
+    domains,
+    onOver: async (counters) => {
+      const sampled = describeSampled(run, domains, counters);
+      run.context.onEvent({ type: 'sampled', ...sampled });
+      const { calls, cost, bill, lookups } = sampled.left;
+      await confirmCalls({
+        ...run,
+        plan: { ...run.plan, lookups, calls, cost, ...(bill && { bill }) },
+      });
+    },
+  };
 }
 
-/** @param isLeftOut domains that are not looked up now, in a sample. @default none is left out */
-async function lookUpDue(
-  run: PlannedRun,
-  isLeftOut?: (domain: string) => boolean,
-): Promise<LookupTotals> {
-  const { job, context, store, plan, isUsable, apis } = run;
-  const isOut = isLeftOut ?? (() => false);
-  const part = isLeftOut ? 'sample' : 'all';
-  const look = (pass: Pass): Promise<LookupTotals> => lookUpPass(run, part, pass);
-  if (apis) {
-    const { lookUpAtBoth } = await import('./two-apis.ts');
-    return await lookUpAtBoth({ ...run, apis }, isOut, look);
-  }
-  return await look({
+async function lookUpDue(run: PlannedRun, sample: SampleFirst | undefined): Promise<LookupTotals> {
+  const { job, context, store, plan, isUsable, isFirst, index, domains, startedAtMs, now } = run;
+  return await lookUpAll({
     ...context,
-    job,
+    job: withinLimits(job, context),
+    sample,
+    isFirst,
+    name: nameOf(run),
+    list: run.source.name,
+    index,
+    domains,
+    startedAtMs,
+    now,
     store,
     plan,
     isFresh: (domain) => {
       const head = store.findHead(domain);
-      return isOut(domain) || (head !== undefined && isUsable(domain, head));
+      return head !== undefined && isUsable(domain, head);
     },
-  });
-}
-
-type Part = 'sample' | 'all';
-
-async function lookUpPass(run: PlannedRun, part: Part, pass: Pass): Promise<LookupTotals> {
-  const { context, index, domainRows, startedAtMs, now } = run;
-  return await lookUpAll({
-    ...context,
-    name: nameOf(run, part, pass.job),
-    list: run.source.name,
-    index,
-    domainRows,
-    startedAtMs,
-    now,
-    ...pass,
   });
 }
 
 /**
  * @throws an `AbortError` when `confirm` returns false; the signal's reason when it fires before
  */
-async function confirmCalls({ job, context, plan, column }: PlannedRun): Promise<void> {
-  const { yes = false, confirmAbove } = job.settings;
+async function confirmCalls({ job, context, plan }: PlannedRun): Promise<void> {
+  const { yes = false } = job.settings;
   const { confirm, signal } = context;
-  const least = column.isDoubtful ? 0 : confirmAbove;
-  const { calls: callsOfSecond = 0 } = plan.second ?? {};
-  if (!yes && confirm && plan.calls + callsOfSecond > least) {
+  if (!yes && confirm && plan.calls > 0) {
     // A program without types may give what somebody typed, such as 'no'.
     const answer: unknown = await unlessAborted(confirm(plan), signal);
     if (answer !== true) {
@@ -123,13 +113,10 @@ function throwIfNothingAsked({ stopped, calls }: LookupTotals, { job, context }:
   if (stopped?.reason === 'interrupted' && calls === 0) context.signal.throwIfAborted();
 }
 
-/**
- * The same for the same list on the same store, so that a killed run is resumed. A sample is a run of its
- * own: what is left of another part would not count in it.
- */
-function nameOf({ store, source }: PlannedRun, part: Part, job: Job): string {
+/** The same for the same list on the same store and queue, so that a killed run is resumed. */
+function nameOf({ store, source, job }: PlannedRun): string {
   const list = source.hash ?? resolve(source.name);
-  const parts = [store.id, job.endpoint.id, list, job.settings.out ?? ''];
-  const all = part === 'sample' ? [...parts, part] : parts;
-  return createHash('sha256').update(all.join('\n')).digest('base64url').slice(0, 16);
+  const { id, queueName } = job.endpoint;
+  const parts = [store.id, id, queueName, list, job.settings.out ?? ''];
+  return createHash('sha256').update(parts.join('\n')).digest('base64url').slice(0, 16);
 }

@@ -1,223 +1,157 @@
 import { existsSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join as joinPath } from 'node:path';
-import { countShape, type ShapeCounts } from '../collector/fields/enriched-columns.ts';
-import type { ShapeUses } from '../collector/fields/rank-paths.ts';
-import { createDomainSample, type DomainSample } from '../collector/fields/rank-paths.ts';
+import { assertColumnsThere } from '../collector/choose-column.ts';
 import { chooseOutputPaths } from '../collector/output/output-paths.ts';
-import { LayoutDiffers } from '../collector/ready-rows.ts';
-import { hasBlanks, noteOfWritten } from '../collector/row-notes.ts';
+import { makePlan, type Plan, type PlanEstimate } from '../collector/plan.ts';
+import { createRowIndex, type RowIndex } from '../collector/row-index.ts';
 import { billOf, costOf, costOfUnits, microsOf } from '../common/format.ts';
 import { createCloser } from '../common/lifetime.ts';
 import { callsIdOf, type Job, nameApi, paceIdOf } from '../options/api.ts';
 import type { Settings } from '../options/options.ts';
-import { describePace, openIfTooLong, warmState } from '../pace/pacer.ts';
-import { resumeFixedRate } from '../pace/remembered.ts';
-import { assertColumnsThere } from '../producer/choose-column.ts';
-import { createDomainRows, type DomainRows } from '../producer/distinct-domains.ts';
-import { makePlan, type Plan, type PlanEstimate, type PlanOfSecond } from '../producer/plan.ts';
-import { createRowIndex, type RowIndex } from '../producer/row-index.ts';
-import type { DomainReader } from '../rows/domain/domain-reader.ts';
 import type { ListInput } from '../rows/list-input.ts';
 import type { Extent, RowColumn } from '../rows/row-format.ts';
 import { type Dated, type Freshness, isFresh } from '../store/freshness.ts';
-import { createEmptyStore, type OutcomeStore, openStore } from '../store/store.ts';
+import { describeHolder } from '../store/owner.ts';
+import {
+  createEmptyStore,
+  type OutcomeStore,
+  openStore,
+  type StoreOptions,
+} from '../store/store.ts';
 import { DATABASE } from '../store/store-files.ts';
+import { readLearned } from '../worker/pace-memory.ts';
 import { type OpenedList, open } from './open.ts';
-import type { ReadyOfRun } from './ready.ts';
 import type { RunContext } from './run-context.ts';
-import type { TwoApis } from './two-apis.ts';
 
 /** A run with its plan. */
 export interface PlannedRun extends OpenedList {
   /** The store as its rows see it. */
   readonly store: OutcomeStore;
-  /** Undefined for a run that asks one. */
-  readonly apis: TwoApis | undefined;
   readonly index: RowIndex;
   readonly plan: Plan;
   readonly extent: Extent;
-  /** The number of rows of each domain that is due. */
-  readonly domainRows: Pick<DomainRows, 'rowsOf'>;
-  /** The shapes of the outcomes that were fresh at planning. */
-  readonly freshShapes: ShapeUses;
-  /** Some of its domains, with their rows. */
-  readonly sample: DomainSample;
+  /** The domains of the list, and in how many rows each is. */
+  readonly domains: ReadonlyMap<string, number>;
   /** Whether an outcome counts in this run. */
   readonly isUsable: (domain: string, outcome: Dated) => boolean;
-  /** What wrote rows during the first reading, if any were. The index keeps all others then. */
-  readonly ready: ReadyOfRun | undefined;
+  /** Whether a domain is among those that are asked first; undefined where none are. */
+  readonly isFirst: ((domain: string) => boolean) | undefined;
 }
 
-/**
- * How many answers are sampled for the order of the columns. With fewer domains the order is exact.
- */
-const MOST_SAMPLED = 1_000;
-
-/**
- * Reads all rows once.
- *
- * @param ready writes rows meanwhile
- */
-export async function plan(
-  list: OpenedList,
-  store: OutcomeStore,
-  ready?: ReadyOfRun,
-): Promise<PlannedRun> {
-  const run = await readAll(list, store, ready);
+/** Reads all rows once. */
+export async function plan(list: OpenedList, store: OutcomeStore): Promise<PlannedRun> {
+  const run = await readRows(list, store);
   list.context.onEvent({ type: 'planned', plan: run.plan });
   return run;
 }
 
-/** Reads all rows again, because those that are written do not do. */
-export async function planAgain(run: PlannedRun): Promise<PlannedRun> {
-  await run.ready?.undo();
-  return { ...(await readRows(run, ownStoreOf(run))), plan: run.plan };
-}
-
-async function readAll(
-  list: OpenedList,
-  store: OutcomeStore,
-  ready: ReadyOfRun | undefined,
-): Promise<PlannedRun> {
-  try {
-    return await readRows(list, store, ready);
-  } catch (error) {
-    if (!ready || !(error instanceof LayoutDiffers)) throw error;
-    await ready.undo();
-    return await readRows(list, store);
-  }
-}
-
-async function readRows(
-  list: OpenedList,
-  store: OutcomeStore,
-  ready?: ReadyOfRun,
-): Promise<PlannedRun> {
+async function readRows(list: OpenedList, store: OutcomeStore): Promise<PlannedRun> {
   const { job, context, closer, source, format, column, readDomain } = list;
-  const { mended } = context;
-  const seen = await seeStore(list, store);
-  const { apis } = seen;
-  const asked = mended?.isOnly ? domainsIn(mended.cells, readDomain) : undefined;
-  const isUsable = asked
-    ? (domain: string, outcome: Dated) => !asked.has(domain) || seen.isUsable(domain, outcome)
-    : seen.isUsable;
-  const keepsRows = ready !== undefined;
-  const index = closer.add(await createRowIndex(list.spoolFolder, { keepsRows }));
-  // Rows that are left over are noted again when the run is over.
-  const mayBeLeftOver = keepsRows && store.leftOvers.times().length > 0;
-  const freshShapes: ShapeCounts = new Map();
-  const sample = createDomainSample(MOST_SAMPLED);
-  const domainRows = createDomainRows();
-  const comparesRows = job.settings.changes !== undefined;
-  let rows = 0;
-  const { planned, passedOn, extent } = await makePlan({
+  const seen = seeStore(list, store);
+  const { isUsable } = seen;
+  const index = closer.add(await createRowIndex(list.spoolFolder));
+  const domains = new Map<string, number>();
+  const line = createLine();
+  const { planned, extent } = await makePlan({
     source,
     format,
     column,
     readDomain,
-    look: (domain, row, note) => {
-      rows += 1;
-      sample.add(domain);
-      const isLeftOver = mayBeLeftOver && store.leftOvers.has(domain);
-      const isToFill = list.fill !== undefined && hasBlanks(note);
-      const writer = isLeftOver || isToFill ? undefined : ready?.rows;
-      const mayAsk = !asked || asked.has(domain);
-      const dueAt = mayAsk ? apis?.dueAt(domain) : undefined;
-      if (dueAt) return dueAt === 'first' ? 'due' : 'passed_on';
-      const head = writer?.find(domain) ?? seen.store.findHead(domain);
-      if (!head || !isUsable(domain, head)) return mayAsk ? 'due' : 'known';
-      const sizeBytes = head.status === 'found' ? (writer?.write(row, domain, head) ?? 0) : 0;
-      countShape(freshShapes, head.shapeId, rows);
-      if (sizeBytes === 0) return 'known';
-      if (!comparesRows) return { kind: 'written', sizeBytes, fields: 1, text: '' };
-      const written = noteOfWritten(note, head.fetchedAtMs);
-      return { kind: 'written', sizeBytes, fields: 1, text: domain, note: written };
+    look: (domain) => {
+      const head = seen.store.findHead(domain);
+      if (head && isUsable(domain, head)) return 'known';
+      line.add(head?.fetchedAtMs ?? 0);
+      return 'due';
     },
-    onBatch: ready?.rows.flush,
     notes: list.notes,
-    domainRows,
+    where: list.where,
+    domains,
     index,
-    mended: mended?.cells,
     mostExamples: context.mostExamples,
     signal: context.signal,
   });
-  await ready?.rows.end();
   list.reading.end();
-  if (planned.rows > 0) assertColumnsThere(source, format, columnsToFind(list));
+  if (planned.rows + (planned.passedRows ?? 0) > 0)
+    assertColumnsThere(source, format, columnsToFind(list));
   const made = {
     ...planned,
     ...(await planCalls(planned.lookups, job, store)),
-    ...(await planSecond({ job, apis }, passedOn, planned.lookups)),
   };
+  const answersPerCall = job.endpoint.profile?.batch?.size ?? 1;
+  const untilMs = line.cut(made.calls * answersPerCall);
   return {
     ...list,
     ...seen,
+    isFirst:
+      untilMs === undefined
+        ? undefined
+        : (domain) => (store.findHead(domain)?.fetchedAtMs ?? 0) <= untilMs,
     index,
     plan: made,
-    extent,
-    domainRows,
-    freshShapes,
-    sample,
-    ready,
+    extent: { ...extent, keepsFormulas: job.settings.formulas === 'keep' },
+    domains,
   };
 }
 
-/** The store as the rows of a run see it: by one API, or by two. */
-async function seeStore(
+/** When the domains that are due were asked last. */
+interface Line {
+  /** @param atMs 0 for a domain that never was */
+  add(atMs: number): void;
+  /**
+   * The time until which no more than so many were asked last, nor than half of all, but those that
+   * were asked first; undefined where all were at the same time.
+   */
+  cut(most: number): number | undefined;
+}
+
+/** Times are told apart by so much. */
+const SLOT_MS = 100;
+
+/**
+ * The one sort key of a plan: domains that were asked longest ago go first, and before them those
+ * that never were. So whatever a run leaves over, because it was stopped or had no calls left, comes
+ * first in the next one, and a budget goes round the whole list, however small it is.
+ */
+export function createLine(): Line {
+  const slots = new Map<number, number>();
+  let all = 0;
+  return {
+    add: (atMs) => {
+      const slot = Math.floor(atMs / SLOT_MS);
+      slots.set(slot, (slots.get(slot) ?? 0) + 1);
+      all += 1;
+    },
+    cut: (most) => {
+      if (slots.size < 2) return undefined;
+      const [[first, firsts] = [0, 0], ...others] = [...slots].sort(
+        ([one], [other]) => one - other,
+      );
+      let [last, left] = [first, Math.min(most, all / 2) - firsts];
+      for (const [slot, count] of others) {
+        left -= count;
+        if (left < 0) break; // else some of the first would have to wait
+        last = slot;
+      }
+      return (last + 1) * SLOT_MS - 1;
+    },
+  };
+}
+
+/** The store, and what counts of it in this run. */
+function seeStore(
   { job, startedAtMs, now }: OpenedList,
   store: OutcomeStore,
-): Promise<Pick<PlannedRun, 'store' | 'apis' | 'isUsable'>> {
-  const { second } = job;
-  const isUsable = createFreshnessCheck(job.settings, startedAtMs, now);
-  if (!second) return { store, apis: undefined, isUsable };
-  const { createTwoApis, nameApis } = await import('./two-apis.ts');
-  const [firstName, secondName] = nameApis(job, second);
-  const apis = createTwoApis(
-    { name: firstName, isSecond: false, store, isUsable },
-    {
-      name: secondName,
-      isSecond: true,
-      store: await store.openOther(second.endpoint.id, nameApi(second.settings)),
-      isUsable: createFreshnessCheck(second.settings, startedAtMs, now),
-    },
-    job.settings.thenOn,
-  );
-  return { store: apis.store, apis, isUsable: apis.isUsable };
-}
-
-/** The store by what the first API was asked. */
-function ownStoreOf({ apis, store }: PlannedRun): OutcomeStore {
-  return apis?.first.store ?? store;
-}
-
-/** @param lookupsOfFirst which all may end in what is passed on */
-async function planSecond(
-  { job: { second }, apis }: Pick<PlannedRun, 'job' | 'apis'>,
-  passedOn: Pick<PlanOfSecond, 'lookups' | 'rows'>,
-  lookupsOfFirst: number,
-): Promise<Pick<Plan, 'second'>> {
-  if (!second || !apis) return {};
-  const { name, store } = apis.second;
-  const mostLookups = passedOn.lookups + lookupsOfFirst;
-  const { estimate: _, ...calls } = await planCalls(mostLookups, second, store);
-  return { second: { api: name, ...passedOn, mostLookups, ...calls } };
-}
-
-function domainsIn(
-  cells: ReadonlyMap<number, string>,
-  readDomain: DomainReader,
-): ReadonlySet<string> {
-  const found = [...cells.values()].map(readDomain);
-  return new Set(found.flatMap((read) => ('domain' in read ? [read.domain] : [])));
+): Pick<PlannedRun, 'store' | 'isUsable'> {
+  return { store, isUsable: createFreshnessCheck(job.settings, startedAtMs, now) };
 }
 
 /**
  * The columns that must exist. A few objects without the domain are accepted: the next call of the
  * program may have it.
  */
-function columnsToFind({ source, column, notes }: OpenedList): readonly RowColumn[] {
-  const others = notes?.columns ?? [];
+function columnsToFind({ source, column, notes, where }: OpenedList): readonly RowColumn[] {
+  const others = [...(notes?.columns ?? []), ...(where ? [where.column] : [])];
   return source.isOfObjects ? others : [column, ...others];
 }
 
@@ -263,11 +197,13 @@ export async function planOnly(input: ListInput, job: Job, context: RunContext):
       spoolFolder: tmpdir(),
       isOnlyPlanned: true,
     });
-    const { source, format, earlier } = list;
-    if (format.workbook && !earlier) {
+    const { source, format } = list;
+    if (format.workbook) {
       await chooseOutputPaths({ ...job.settings, input, source, format });
     }
-    const store = hasStore(job) ? await openStoreOf(job) : createEmptyStore();
+    const store = hasStore(job)
+      ? await openStoreOf(job, context, { isBeside: true })
+      : createEmptyStore();
     return (await plan(list, closer.add(store))).plan;
   } finally {
     await closer.close();
@@ -278,34 +214,42 @@ export async function planOnly(input: ListInput, job: Job, context: RunContext):
  * Opens the store for the plan of a run. If there is no store yet and `confirm` may decline the
  * calls, an empty one stands in for it: see `makeStore`.
  */
-export async function openStoreToPlan(job: Job, { confirm }: RunContext): Promise<OutcomeStore> {
-  const mayBeDeclined = confirm !== undefined && !job.settings.yes;
-  return mayBeDeclined && !hasStore(job) ? createEmptyStore() : await openStoreOf(job);
+export async function openStoreToPlan(job: Job, context: RunContext): Promise<OutcomeStore> {
+  const mayBeDeclined = context.confirm !== undefined && !job.settings.yes;
+  return mayBeDeclined && !hasStore(job) ? createEmptyStore() : await openStoreOf(job, context);
 }
 
 /** Creates the store of a run that goes on, if it has none yet. */
 export async function makeStore(run: PlannedRun): Promise<PlannedRun> {
   if (run.store.id !== '') return run;
-  return { ...run, ...(await seeStore(run, run.closer.add(await openStoreOf(run.job)))) };
+  return { ...run, ...seeStore(run, run.closer.add(await openStoreOf(run.job, run.context))) };
 }
 
 function hasStore({ settings }: Job): boolean {
   return existsSync(joinPath(settings.store, DATABASE));
 }
 
-export async function openStoreOf({ settings, endpoint }: Job): Promise<OutcomeStore> {
-  const apiName = nameApi(settings);
-  return await openStore(settings.store, endpoint.id, {
-    keepsFound: settings.onlyMissing,
-    apiName,
+/** Opens the store of a run, and waits while another process has it. */
+export async function openStoreOf(
+  { settings, endpoint }: Job,
+  { signal, onEvent }: Pick<RunContext, 'signal' | 'onEvent'>,
+  options: Pick<StoreOptions, 'isBeside'> = {},
+): Promise<OutcomeStore> {
+  const { store: folder, noWait = false } = settings;
+  return await openStore(folder, endpoint.id, {
+    ...options,
+    apiName: nameApi(settings),
+    signal,
+    waitMs: noWait ? undefined : Number.POSITIVE_INFINITY,
+    onHeld: (holder) => {
+      const message = `The store ${folder} is in use by ${describeHolder(holder)}: waiting until that ends (--no-wait does not).`;
+      onEvent({ type: 'notice', message });
+    },
   });
 }
 
 /** The settings that decide which outcomes still count. */
-type FreshnessSettings = Pick<
-  Settings,
-  'fresh' | 'freshNotFound' | 'freshRejected' | 'freshJitter' | 'refresh' | 'onlyMissing'
->;
+type FreshnessSettings = Pick<Settings, 'fresh' | 'freshNotFound' | 'refresh'>;
 
 /**
  * Creates a check of whether the outcome of a domain counts in the run that started at
@@ -322,15 +266,14 @@ function createFreshnessCheck(
   return (domain, outcome) => isFresh(domain, outcome, { freshness, startedAtMs, nowMs: now() });
 }
 
-function freshnessOf(settings: FreshnessSettings): Freshness {
-  const { refresh, onlyMissing, fresh, freshNotFound, freshRejected, freshJitter } = settings;
-  if (refresh) return NOTHING_COUNTS;
-  if (onlyMissing) return { ...NOTHING_COUNTS, foundMs: Number.POSITIVE_INFINITY };
-  const durations = { foundMs: fresh, notFoundMs: freshNotFound, rejectedMs: freshRejected };
-  return { ...durations, jitter: freshJitter };
-}
+/** The share by which freshness is shortened at random, so that one night's answers do not expire in one night. */
+const FRESH_JITTER = 0.2;
 
-const NOTHING_COUNTS: Freshness = { foundMs: 0, notFoundMs: 0, rejectedMs: 0, jitter: 0 };
+function freshnessOf(settings: FreshnessSettings): Freshness {
+  const { refresh, fresh, freshNotFound } = settings;
+  if (refresh) return { foundMs: 0, notFoundMs: 0, jitter: 0 };
+  return { foundMs: fresh, notFoundMs: freshNotFound, jitter: FRESH_JITTER };
+}
 
 interface EstimateOptions {
   readonly job: Pick<Job, 'endpoint' | 'credential' | 'settings'>;
@@ -351,18 +294,14 @@ export function estimateCalls(options: EstimateOptions): PlanEstimate | undefine
   const isShared = queue !== undefined;
   if (workers === 0 || (isShared && rate === 'auto')) return undefined;
   const saved = isShared ? undefined : store.findPace(paceIdOf(job));
-  const savedAgeMs = nowMs - (saved?.savedAtMs ?? nowMs);
-  const state =
-    rate === 'auto'
-      ? warmState(saved?.state, 0, savedAgeMs, 0)
-      : resumeFixedRate(saved?.state, { rate, nowMs: 0, savedAgeMs });
-  openIfTooLong(state, 0, maxWait);
-  const { limitIs, learnedLimitPerSecond, ratePerSecond, waitMs } = describePace(state, 0);
-  const limitPerSecond = limitIs === 'fixed' ? ratePerSecond : learnedLimitPerSecond;
+  const known = readLearned(saved?.state, 0, { nowMs, maxWaitMs: maxWait });
+  const waitMs = Math.max(0, (known?.toldUntilMs ?? 0) - nowMs);
+  const limitPerMs = rate === 'auto' ? (known?.limitPerMs ?? 0) : rate.count / rate.perMs;
+  const limitPerSecond = limitPerMs > 0 ? limitPerMs * 1_000 : undefined;
   if (limitPerSecond === undefined) return undefined;
   return {
     durationMs: calls === 0 ? 0 : waitMs + (calls / limitPerSecond) * 1_000,
     limitPerSecond,
-    limitIs: limitIs === 'fixed' ? 'fixed' : 'learned',
+    limitIs: rate === 'auto' ? 'learned' : 'fixed',
   };
 }

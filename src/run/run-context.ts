@@ -1,11 +1,11 @@
+import type { Plan } from '../collector/plan.ts';
 import { createRunId } from '../common/hashes.ts';
 import { createCallbackGuard } from '../common/lifetime.ts';
 import type { RunControl } from '../common/run-control.ts';
-import type { RunInstruments } from '../metrics/metrics.ts';
-import type { Plan } from '../producer/plan.ts';
-import type { OtherFiles } from '../report/report-files.ts';
-import type { RunRecorder } from '../report/run-recorder.ts';
+import type { OtherFiles } from '../page/report-files.ts';
 import type { RunEvent } from '../watch/events.ts';
+import type { RunInstruments } from '../watch/metrics.ts';
+import type { RunRecorder } from '../watch/record-run.ts';
 import type { AnsweredCall } from '../worker/lookup.ts';
 
 /** Options of a caller besides settings. */
@@ -14,8 +14,6 @@ export interface CallerOptions extends Pick<RunContext, 'confirm' | 'changesId'>
   readonly runId?: string | undefined;
   readonly onEvent?: ((event: RunEvent) => void) | undefined;
   readonly control?: RunControl | undefined;
-  readonly mended?: Readonly<Record<string, string>> | undefined;
-  readonly onlyMended?: boolean | undefined;
 }
 
 export interface CallersContext {
@@ -36,8 +34,6 @@ export function createContext({
   confirm,
   control,
   changesId,
-  mended,
-  onlyMended = false,
 }: CallerOptions): CallersContext {
   const callbackGuard = createCallbackGuard([signal, control?.stopped]);
   const context = {
@@ -47,13 +43,8 @@ export function createContext({
     confirm,
     control,
     changesId,
-    mended: mended && { cells: toCells(mended), isOnly: onlyMended },
   };
   return { context, throwIfFailed: () => callbackGuard.throwIfFailed() };
-}
-
-function toCells(mended: Readonly<Record<string, string>>): MendedCells['cells'] {
-  return new Map(Object.entries(mended).map(([row, text]) => [Number(row), text]));
 }
 
 /** The surroundings of a run. */
@@ -78,8 +69,6 @@ export interface RunContext {
    * @default false
    */
   readonly isTrial?: boolean;
-  /** Cells of the domain column that were corrected since the list was made. @default none */
-  readonly mended?: MendedCells | undefined;
   /** The most rows without a domain that a plan shows. @default 3 */
   readonly mostExamples?: number | undefined;
   /** Called for every answer to a call that is made here. @default no callback */
@@ -88,21 +77,13 @@ export interface RunContext {
   readonly report?: RunReporting | undefined;
 }
 
-/** Cells that were corrected, and what is to be done about them. */
-export interface MendedCells {
-  /** Their texts by the number of their row, from 1. */
-  readonly cells: ReadonlyMap<number, string>;
-  /** Whether no other rows are looked up, and these get what is known of them. */
-  readonly isOnly: boolean;
-}
-
 /** The report of a run in progress. */
 interface RunReporting {
-  readonly recorder: RunRecorder;
+  readonly recorder: Pick<RunRecorder, 'answered'> & Partial<Pick<RunRecorder, 'beginRows'>>;
   /**
    * Must be called as soon as the files of the run are known.
    *
-   * @throws BrandfillError `INVALID_SETTING`, `OUTPUT_IN_USE`, `UNWRITABLE_OUTPUT`
+   * @throws BrandfillError `INVALID_SETTING`, `UNWRITABLE_OUTPUT`
    */
   openFiles(others: OtherFiles): Promise<void>;
 }

@@ -1,14 +1,14 @@
-import type { Answer } from '../brand/answer.ts';
 import { findJsonObject, type JsonObject } from '../brand/json-object.ts';
+import type { Meaning } from '../brand/meaning.ts';
 import { isListed, type JoinedRow, type RowStatus } from '../collector/joined-row.ts';
 import { COLUMNS_BEFORE_ANSWER, type OutputColumns } from '../collector/output/output-columns.ts';
+import type { Bill } from '../collector/plan.ts';
 import { billOf } from '../common/format.ts';
 import { createCloser } from '../common/lifetime.ts';
 import type { Job } from '../options/api.ts';
-import type { Bill } from '../producer/plan.ts';
 import type { Profile } from '../profile/read-profile.ts';
 import { describeWhen } from '../profile/rules.ts';
-import { meaningOfAnswer } from '../profile/samples.ts';
+import { wordOf } from '../profile/samples.ts';
 import { type Stop, stopForWait } from '../worker/stop-switch.ts';
 import { joinRows } from './join.ts';
 import { lookUp } from './look-up.ts';
@@ -83,7 +83,7 @@ export async function runToTrial(domain: string, job: Job, outside: RunContext):
   const context: RunContext = {
     ...outside,
     signal: AbortSignal.any([outside.signal, impatience.signal]),
-    onCall: ({ answer }) => answers.push(explain(answer, job.profile)),
+    onCall: ({ meaning }) => answers.push(explain(meaning, job.profile)),
     onEvent: (event) => {
       outside.onEvent(event);
       if (event.type !== 'progress' || event.waitMs <= job.settings.maxWait) return;
@@ -94,7 +94,7 @@ export async function runToTrial(domain: string, job: Job, outside: RunContext):
   try {
     const spoolFolder = job.settings.store;
     const list = await open([{ [TRIAL_COLUMN]: domain }], job, { context, closer, spoolFolder });
-    const store = closer.add(await openStoreOf(job));
+    const store = closer.add(await openStoreOf(job, context));
     const run = await plan(list, store);
     const { rows, totals, columns } = await joinRows(await lookUp(run));
     let row: JoinedRow | undefined;
@@ -122,13 +122,13 @@ export async function runToTrial(domain: string, job: Job, outside: RunContext):
   }
 }
 
-function explain(answer: Answer, profile: Profile | undefined): TrialAnswer {
+function explain(answer: Meaning, profile: Profile | undefined): TrialAnswer {
   const { rule, httpStatus } = answer;
   const billing = profile?.api.billing;
   const decided = rule === undefined ? undefined : profile?.content.rules?.[rule - 1];
   return {
     httpStatus,
-    means: meaningOfAnswer(answer),
+    means: wordOf(answer),
     rule,
     when: decided && describeWhen(decided.when),
     waitMs: 'retryAfterMs' in answer ? answer.retryAfterMs : undefined,

@@ -82,27 +82,13 @@ const DOMAIN =
 
 /**
  * Find out why a domain is refused; `undefined` means that it is fine. Providers want the bare
- * lower-case ASCII domain and answer 400 to a text that is nearly one. A text that is no domain at
- * all gets 422 here.
+ * lower-case ASCII domain.
  */
 export function findDomainProblem(domain: string | undefined): DomainProblem | undefined {
   if (domain !== undefined && DOMAIN.test(domain)) return undefined;
   if (domain === undefined || domain === '') {
     return { status: 400, code: 'missing_domain', message: 'The parameter domain is required.' };
   }
-  for (const [pattern, message] of nearMisses) {
-    if (pattern.test(domain)) return { status: 400, code: 'invalid_domain', message };
-  }
-  return { status: 422, code: 'invalid_domain', message: 'The parameter domain is not a domain.' };
+  const message = 'The parameter domain is no bare domain such as example.com.';
+  return { status: 422, code: 'invalid_domain', message };
 }
-
-const nearMisses: readonly (readonly [RegExp, string])[] = [
-  [/^[a-z][a-z0-9+.-]*:\/\//i, 'Leave out the scheme: send example.com, not https://example.com.'],
-  [/[/?#@]/, 'Send the domain alone, without a path or a user.'],
-  [/^\[?[0-9a-f]*:[0-9a-f:.]*\]?$|^\d+(\.\d+){3}$/i, 'An IP address is not a domain.'],
-  [/:\d+$/, 'Leave out the port.'],
-  [/[A-Z]/, 'Send the domain in lower case.'],
-  [/^www\./, 'Leave out www.'],
-  [/\.$/, 'Leave out the trailing dot.'],
-  [/[^\0-\x7f]/, 'Send the ASCII form of the domain (xn--…).'],
-];

@@ -201,8 +201,6 @@ export const purposes = {
   notFound: 5,
   brand: 6,
   logo: 7,
-  scriptedDomain: 8,
-  scriptedCall: 9,
 } as const;
 
 /** Spread every input bit over all 32 output bits (murmur3's finisher). */

@@ -1,5 +1,4 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { Socket } from 'node:net';
 import {
   type AuthCheck,
   createAuthCheck,
@@ -10,9 +9,8 @@ import {
 import { draw, hashText, purposes } from './brand-answer.ts';
 import type { CallCounter } from './call-counter.ts';
 import { createLimiter, createLimitHeaders } from './limiter.ts';
-import type { SandboxAnswer, SandboxOptions, SandboxReply } from './options.ts';
+import type { SandboxOptions, SandboxReply } from './options.ts';
 import { createReplies, type Replies, send, sendError } from './replies.ts';
-import { createScript, type Script } from './script.ts';
 
 /** One call on its way through the endpoint. */
 interface Call {
@@ -20,8 +18,6 @@ interface Call {
   response: ServerResponse;
   /** The domain it asks for, if it is a valid one. */
   domain: string | undefined;
-  /** Whether its connection has had a call before. */
-  isReused: boolean;
   /** The limit in which it holds a place; the place is given back when the call ends. */
   gate?: LimitGate | undefined;
   headers?: Record<string, string> | undefined;
@@ -37,9 +33,6 @@ export class BrandEndpoint {
   readonly #counter: CallCounter;
   readonly #isAuthorized: AuthCheck | undefined;
   readonly #replies: Replies;
-  readonly #script: Script | undefined;
-  /** Connections that have had a call. */
-  readonly #used = new WeakSet<Socket>();
   readonly #latency: Latency | undefined;
   #gate: LimitGate | undefined;
 
@@ -47,8 +40,7 @@ export class BrandEndpoint {
     this.#options = options;
     this.#counter = counter;
     this.#isAuthorized = createAuthCheck(options.auth);
-    this.#script = options.script && createScript(options.script, { seed: options.seed });
-    this.#replies = createReplies(options, this.#script);
+    this.#replies = createReplies(options);
     this.#latency = createLatency(options.latencyMs);
     this.#gate = createLimitGate(options);
   }
@@ -56,7 +48,6 @@ export class BrandEndpoint {
   /** Forget all counts and charges, and the state of the limit. */
   reset(): void {
     this.#counter.clear();
-    this.#script?.reset();
     this.#gate = createLimitGate(this.#options);
   }
 
@@ -75,101 +66,38 @@ export class BrandEndpoint {
     query: string,
     asked: string = findParameter(query, 'domain') ?? '',
   ): void {
-    const nowMs = Date.now();
     const problem = findDomainProblem(asked);
     const domain = problem === undefined ? asked : undefined;
-    const isReused = this.#used.has(request.socket);
-    this.#used.add(request.socket);
-    const call: Call = { request, response, domain, isReused };
-    this.#counter.arrive(domain, nowMs);
+    const call: Call = { request, response, domain };
+    if (this.#mayPass(call, query, problem)) this.#answer(call, asked);
+  }
 
-    if (this.#isAuthorized?.(request, query) === false) {
-      call.headers = createChallenge(this.#options.auth);
-      return this.#refuse(call, 401, 'unauthorized', 'The API key is missing or wrong.');
+  /** Checks a call in the order above; one that does not pass is answered here. */
+  #mayPass(
+    call: Call,
+    query: string,
+    problem: { status: number; code: string; message: string } | undefined,
+  ): boolean {
+    const { auth, limitStatus = 429, quota = Infinity } = this.#options;
+    const nowMs = Date.now();
+    this.#counter.arrive(call.domain, nowMs);
+    const refuse = (status: number, code: string, message: string): false => {
+      this.#refuse(call, status, code, message);
+      return false;
+    };
+    if (this.#isAuthorized?.(call.request, query) === false) {
+      call.headers = createChallenge(auth);
+      return refuse(401, 'unauthorized', 'The API key is missing or wrong.');
     }
     const pass = this.#gate?.enter(nowMs);
     call.headers = pass?.headers;
     if (pass?.allowed === false) {
-      const { limitStatus = 429 } = this.#options;
-      return this.#refuse(call, limitStatus, 'rate_limited', 'Too many requests, slow down.');
+      return refuse(limitStatus, 'rate_limited', 'Too many requests, slow down.');
     }
     call.gate = this.#gate;
-    if (problem !== undefined) {
-      return this.#refuse(call, problem.status, problem.code, problem.message);
-    }
-    if (this.#counter.charged >= (this.#options.quota ?? Infinity)) {
-      return this.#refuse(call, 402, 'quota_exceeded', 'The quota is used up.');
-    }
-    this.#answer(call, asked);
-  }
-
-  /** The method of a request about several domains at once, where such an API is played. */
-  batchMethod(target: string): 'GET' | 'POST' | undefined {
-    const batch = this.#options.api?.batch;
-    return batch?.isAskedAt(target) ? batch.method : undefined;
-  }
-
-  /** One call about several domains: the limit counts it once, each domain is charged for itself. */
-  async handleBatch(
-    request: IncomingMessage,
-    response: ServerResponse,
-    query: string,
-  ): Promise<void> {
-    const { api, limitStatus = 429, quota = Infinity } = this.#options;
-    if (!api?.batch) return;
-    const body = await readBody(request);
-    const call: Call = { request, response, domain: undefined, isReused: false };
-    this.#counter.arrive(undefined, Date.now());
-    if (this.#isAuthorized?.(request, query) === false) {
-      call.headers = createChallenge(this.#options.auth);
-      return this.#refuse(call, 401, 'unauthorized', 'The API key is missing or wrong.');
-    }
-    const pass = this.#gate?.enter(Date.now());
-    call.headers = pass?.headers;
-    if (pass?.allowed === false) {
-      return this.#refuse(call, limitStatus, 'rate_limited', 'Too many requests, slow down.');
-    }
-    call.gate = this.#gate;
-    const domains = api.batch.domainsOf(request.url ?? '', body);
-    if (!domains?.length || domains.some((domain) => findDomainProblem(domain))) {
-      return this.#refuse(
-        call,
-        400,
-        'bad_batch',
-        'The request holds no domains, or no valid ones.',
-      );
-    }
-    if (this.#counter.charged >= quota) {
-      return this.#refuse(call, 402, 'quota_exceeded', 'The quota is used up.');
-    }
-    const answers = new Map<string, SandboxAnswer>();
-    for (const domain of domains) {
-      const answer = api.reply(domain, this.#counter.admit(domain));
-      const { status = 200, charge = status === 200 || status === 404 ? 1 : 0 } = answer;
-      this.#counter.charge(charge);
-      this.#counter.answer(domain, status, false);
-      this.#counter.leave();
-      answers.set(domain, answer);
-    }
-    deliver(call, api.batch.replyOf(answers), {
-      delayMs: this.#latency?.(hashText(domains.join(','), this.#options.seed ?? 1), 1) ?? 0,
-      gzip: this.#options.gzip ?? false,
-      onDue: () => call.gate?.leave(),
-      onGone: () => call.gate?.leave(),
-    });
-  }
-
-  /** The page that the script has at a path that is not the API's; no call is counted for it. */
-  pageAt(path: string): ((...of: Parameters<BrandEndpoint['handle']>) => void) | undefined {
-    const script = this.#script;
-    if (!script?.has(path)) return undefined;
-    return (request, response, query) => {
-      const reply = script.replyAt(path, findParameter(query, 'domain') ?? '') ?? NO_PAGE;
-      const delayMs = (typeof reply === 'string' ? undefined : reply.delayMs) ?? 0;
-      const nothing = () => {};
-      const delivery = { delayMs, gzip: false, onDue: nothing, onGone: nothing };
-      deliver({ request, response }, reply, delivery);
-    };
+    if (problem !== undefined) return refuse(problem.status, problem.code, problem.message);
+    if (this.#counter.charged < quota) return true;
+    return refuse(402, 'quota_exceeded', 'The quota is used up.');
   }
 
   #refuse(call: Call, status: number, code: string, message: string): void {
@@ -185,7 +113,7 @@ export class BrandEndpoint {
     const ordinal = this.#counter.admit(domain);
     const hash = hashText(domain, this.#options.seed ?? 1);
     const { host } = call.request.headers;
-    const reply = this.#replies({ domain, hash, ordinal, host, isReused: call.isReused });
+    const reply = this.#replies({ domain, hash, ordinal, host });
     const { status, broken } = judge(reply);
     const { charge = status === 200 || status === 404 ? 1 : 0 } =
       typeof reply === 'string' ? {} : reply;
@@ -211,21 +139,6 @@ export class BrandEndpoint {
     });
   }
 }
-
-/** A longer body is no batch. */
-const MOST_BATCH_BYTES = 1024 * 1024;
-
-async function readBody(request: IncomingMessage): Promise<string> {
-  const chunks: Buffer[] = [];
-  let sizeBytes = 0;
-  for await (const chunk of request) {
-    sizeBytes += (chunk as Buffer).length;
-    if (sizeBytes <= MOST_BATCH_BYTES) chunks.push(chunk as Buffer);
-  }
-  return Buffer.concat(chunks).toString('utf8');
-}
-
-const NO_PAGE: SandboxReply = { status: 404, body: { error: { code: 'no_such_path' } } };
 
 /** The status of a reply (0 for no answer at all), and whether the answer is unusable. */
 function judge(reply: SandboxReply): { status: number; broken: boolean } {

@@ -7,15 +7,11 @@ const REPEATS_LISTED = 100;
  * Counts calls. All counts are kept up to date call by call, so a snapshot costs next to nothing.
  */
 export class CallCounter {
-  readonly #domains: DomainCounts | undefined;
+  readonly #domains = new Map<string, DomainCalls & { admitted: number }>();
   readonly #byStatus = new Map<number, number>();
   readonly #repeats: string[] = [];
   #totals = createTotals();
   #open = 0;
-
-  constructor(countPerDomain: boolean) {
-    this.#domains = countPerDomain ? new DomainCounts() : undefined;
-  }
 
   get charged(): number {
     return this.#totals.charged;
@@ -31,15 +27,15 @@ export class CallCounter {
     totals.busiestSecond = Math.max(totals.busiestSecond, totals.inSecond);
     totals.firstMs ??= nowMs;
     totals.lastMs = nowMs;
-    if (domain === undefined || this.#domains === undefined) return;
-    totals.mostCalls = Math.max(totals.mostCalls, this.#domains.add(domain, 'calls'));
+    if (domain === undefined) return;
+    totals.mostCalls = Math.max(totals.mostCalls, this.#add(domain, 'calls'));
   }
 
   /** A call passed every check. Returns its ordinal for the domain, from 1. */
   admit(domain: string): number {
     this.#open += 1;
     this.#totals.highestOpen = Math.max(this.#totals.highestOpen, this.#open);
-    return this.#domains?.add(domain, 'admitted') ?? this.#totals.calls;
+    return this.#add(domain, 'admitted');
   }
 
   /** An admitted call is over, however it ended. */
@@ -61,8 +57,8 @@ export class CallCounter {
     else this.#byStatus.set(status, (this.#byStatus.get(status) ?? 0) + 1);
     const ending = endingOf(status, broken);
     if (ending === 'faulted') this.#totals.faulted += 1;
-    if (domain === undefined || ending === 'refused' || this.#domains === undefined) return;
-    const count = this.#domains.add(domain, ending);
+    if (domain === undefined || ending === 'refused') return;
+    const count = this.#add(domain, ending);
     if (ending === 'answered' && count === 2) this.#repeat(domain);
   }
 
@@ -77,7 +73,7 @@ export class CallCounter {
       abandoned,
       charged,
       domains: {
-        distinct: this.#domains?.size ?? 0,
+        distinct: this.#domains.size,
         mostCalls: this.#totals.mostCalls,
         repeated: this.#totals.repeated,
         repeats: this.#repeats.map((domain) => ({ domain, ...this.of(domain) })),
@@ -90,20 +86,28 @@ export class CallCounter {
   }
 
   of(domain: string): DomainCalls {
-    return this.#domains?.of(domain) ?? { calls: 0, answered: 0, faulted: 0, throttled: 0 };
-  }
-
-  domains(): Iterable<string> {
-    return this.#domains?.domains() ?? [];
+    const { calls, answered, faulted, throttled } = this.#domains.get(domain) ?? NONE;
+    return { calls, answered, faulted, throttled };
   }
 
   /** Forget everything but the calls that are open. */
   clear(): void {
-    this.#domains?.clear();
+    this.#domains.clear();
     this.#byStatus.clear();
     this.#repeats.length = 0;
     this.#totals = createTotals();
     this.#totals.highestOpen = this.#open;
+  }
+
+  /** Adds one to a count of a domain and returns it. */
+  #add(domain: string, count: keyof typeof NONE): number {
+    let counts = this.#domains.get(domain);
+    if (!counts) {
+      counts = { ...NONE };
+      this.#domains.set(domain, counts);
+    }
+    counts[count] += 1;
+    return counts[count];
   }
 
   #repeat(domain: string): void {
@@ -153,64 +157,7 @@ export interface DomainCalls {
   throttled: number;
 }
 
-/** The counts that are kept, in the order of a domain's cells. `admitted` calls passed every check. */
-const columns = { calls: 0, admitted: 1, answered: 2, faulted: 3, throttled: 4 } as const;
-const WIDTH = 5;
-
-/** Counts for millions of domains: one map entry and twenty bytes each. */
-class DomainCounts {
-  readonly #rows = new Map<string, number>();
-  #cells: Uint32Array = new Uint32Array(WIDTH * 1024);
-
-  get size(): number {
-    return this.#rows.size;
-  }
-
-  /** Add one to a count and return it. */
-  add(domain: string, column: keyof typeof columns): number {
-    const cell = this.#rowOf(domain) * WIDTH + columns[column];
-    const count = (this.#cells[cell] ?? 0) + 1;
-    this.#cells[cell] = count;
-    return count;
-  }
-
-  of(domain: string): DomainCalls {
-    const row = this.#rows.get(domain);
-    const cell = (column: keyof typeof columns): number =>
-      row === undefined ? 0 : (this.#cells[row * WIDTH + columns[column]] ?? 0);
-    return {
-      calls: cell('calls'),
-      answered: cell('answered'),
-      faulted: cell('faulted'),
-      throttled: cell('throttled'),
-    };
-  }
-
-  /** The domains in the order of their first call. */
-  domains(): IterableIterator<string> {
-    return this.#rows.keys();
-  }
-
-  clear(): void {
-    this.#rows.clear();
-    this.#cells = new Uint32Array(WIDTH * 1024);
-  }
-
-  #rowOf(domain: string): number {
-    const known = this.#rows.get(domain);
-    if (known !== undefined) return known;
-    const row = this.#rows.size;
-    this.#rows.set(domain, row);
-    if ((row + 1) * WIDTH > this.#cells.length) this.#grow();
-    return row;
-  }
-
-  #grow(): void {
-    const cells = new Uint32Array(this.#cells.length * 2);
-    cells.set(this.#cells);
-    this.#cells = cells;
-  }
-}
+const NONE = { calls: 0, admitted: 0, answered: 0, faulted: 0, throttled: 0 };
 
 /** The sandbox's counts since it started or was reset. Only calls to the brand endpoint count. */
 export interface SandboxStats {

@@ -1,3 +1,4 @@
+import { z } from 'zod';
 import { describeKind } from '../common/text.ts';
 import type { SandboxAuth } from './auth.ts';
 import {
@@ -7,7 +8,6 @@ import {
   type LimitKind,
   type LimitRate,
 } from './limiter.ts';
-import { findRuleProblems, type SandboxRule } from './script-rule.ts';
 
 /**
  * The behaviour of the sandbox. Without options it answers every domain at once, without limits or
@@ -97,20 +97,7 @@ export interface SandboxOptions {
    */
   gzip?: boolean | undefined;
   /**
-   * Keep counts per domain (about 140 bytes each). Without them there are no duplicates in the stats, and
-   * the ordinal of a call is its number among all calls.
-   * @default true
-   */
-  countPerDomain?: boolean | undefined;
-  /**
-   * Answers to some of the calls that passed the credential, the limit, the checks and the quota;
-   * the other options decide the rest. The first rule that fits counts.
-   * @default none
-   */
-  script?: readonly SandboxRule[] | undefined;
-  /**
    * Scripts the answer to a call that passed the credential, the limit, the checks and the quota.
-   * Comes before `script`;
    * `undefined` leaves it to the other options. `call` counts from 1 for each domain, without calls
    * refused before. If it throws, or returns what HTTP cannot carry, the call is answered 500 with
    * the reason.
@@ -118,21 +105,10 @@ export interface SandboxOptions {
   respond?: ((domain: string, call: number) => SandboxReply | undefined) | undefined;
   /**
    * Plays another API than the standard contract: where it is asked, how it answers, and how it
-   * refuses. What `script`, `errors`, `broken`, `limit`, `auth` and `quota` ask for comes first.
+   * refuses. What `respond`, `errors`, `broken`, `limit`, `auth` and `quota` ask for comes first.
    * @default the standard contract
    */
   api?: PlayedApi | undefined;
-}
-
-/** The batches of an API that the sandbox plays. */
-export interface PlayedBatch {
-  readonly method: 'GET' | 'POST';
-  /** Whether a request is about a batch, from its path and query. */
-  isAskedAt(target: string): boolean;
-  /** The domains that it asks about; undefined when it cannot be read. */
-  domainsOf(target: string, body: string): readonly string[] | undefined;
-  /** One reply, of what each domain would be answered alone. */
-  replyOf(answers: ReadonlyMap<string, SandboxAnswer>): SandboxAnswer;
 }
 
 /** An API that the sandbox plays. */
@@ -141,8 +117,6 @@ export interface PlayedApi {
   domainOf(target: string): string | undefined;
   /** The answer to a call; `call` counts from 1 for each domain. */
   reply(domain: string, call: number): SandboxAnswer;
-  /** How it answers several domains in one call. @default it has no batches */
-  readonly batch?: PlayedBatch | undefined;
   /** How it refuses a call without the credential, beyond the limit, or beyond the quota. */
   readonly refusals: {
     readonly [K in 'unauthorized' | 'rate_limited' | 'quota_exceeded']?: SandboxAnswer;
@@ -193,45 +167,74 @@ export interface SandboxAnswer {
   broken?: boolean;
 }
 
-/** What an option must be, and a value that is not, as it is shown; undefined for a good one. */
-type Problem = readonly [expected: string, value: unknown] | undefined;
+const share = z
+  .number('a share from 0 to 1')
+  .min(0, 'a share from 0 to 1')
+  .max(1, 'a share from 0 to 1');
+const anything = z.unknown();
 
-/** What is wrong with a value; undefined for a good one. Values come from programs without types. */
-type Check = (value: never) => Problem;
+function whole(least: number, most: number, expected: string): z.ZodType {
+  return z.int(expected).min(least, expected).max(most, expected);
+}
 
-/**
- * Every option, with what it must be. The help of the command has their words for people; their
- * names, choices and bounds are these.
- */
-const DECLARED: Readonly<Record<keyof SandboxOptions, Check>> = {
-  host: (value: unknown) => expect(typeof value === 'string', 'a text', value),
-  port: (value: unknown) =>
-    expect(isWhole(value, 0, 65_535), 'a whole number from 0 to 65535', value),
-  latencyMs: checkLatency,
-  limit: checkLimit,
-  limitKind: oneOf(LIMIT_KINDS),
-  burst: (value: unknown) => expect(isWhole(value, 1), 'a whole number, 1 or more', value),
-  limitHeaders: oneOf(LIMIT_HEADERS),
-  limitStatus: (value: unknown) => expect(value === 429 || value === 503, '429 or 503', value),
-  errors: checkShare,
-  notFound: checkShare,
-  broken: checkShare,
-  auth: (value: unknown) =>
-    expect(
-      isAuth(value),
-      "an object such as { scheme: 'bearer', key: 'secret' }",
-      describeKind(value), // not the value: it may be the key
+const TIME = 'from 0 to 24 days, or a range of such that goes upwards: { fromMs: 20, toMs: 7000 }';
+/** The longest wait of a timer, about 24 days. */
+const time = z
+  .number(TIME)
+  .min(0, TIME)
+  .max(2 ** 31 - 1, TIME);
+const LIMIT = 'an object such as { count: 5, perMs: 1000 }';
+const AUTH = "an object such as { scheme: 'bearer', key: 'secret' }";
+
+/** Every option, with what it must be. */
+const SCHEMA = z
+  .strictObject({
+    host: z.string('a text'),
+    port: whole(0, 65_535, 'a whole number from 0 to 65535'),
+    latencyMs: z.union(
+      [
+        time,
+        z.object({ fromMs: time, toMs: time }).refine(({ fromMs, toMs }) => fromMs <= toMs, TIME),
+      ],
+      TIME,
     ),
-  quota: (value: unknown) => expect(isWhole(value, 0), 'a whole number, 0 or more', value),
-  seed: anything,
-  logos: anything,
-  gzip: anything,
-  countPerDomain: anything,
-  script: (value: unknown) =>
-    expect(Array.isArray(value), 'a list of rules such as [{ status: 503 }]', value),
-  respond: (value: unknown) => expect(typeof value === 'function', 'a function', value),
-  api: anything,
-};
+    limit: z.object(
+      { count: z.int(LIMIT).min(1, LIMIT), perMs: z.number(LIMIT).gt(0, LIMIT) },
+      LIMIT,
+    ),
+    limitKind: z.enum(LIMIT_KINDS, `one of ${LIMIT_KINDS.join(', ')}`),
+    burst: whole(1, Infinity, 'a whole number, 1 or more'),
+    limitHeaders: z.enum(LIMIT_HEADERS, `one of ${LIMIT_HEADERS.join(', ')}`),
+    limitStatus: z.literal([429, 503], '429 or 503'),
+    errors: share,
+    notFound: share,
+    broken: share,
+    auth: z.object(
+      {
+        scheme: z.union(
+          [
+            z.enum(['bearer', 'basic']),
+            z.object({ header: z.string() }),
+            z.object({ query: z.string() }),
+          ],
+          AUTH,
+        ),
+        key: z.string(AUTH),
+      },
+      AUTH,
+    ),
+    quota: whole(0, Infinity, 'a whole number, 0 or more'),
+    seed: anything,
+    logos: anything,
+    gzip: anything,
+    respond: z.custom((value) => typeof value === 'function', 'a function'),
+    api: anything,
+  } satisfies Record<keyof SandboxOptions, z.ZodType>)
+  .partial()
+  .refine(({ errors = 0, broken = 0 }) => errors + broken <= 1, {
+    path: ['errors'],
+    message: 'at most 1 together with broken',
+  });
 
 /**
  * Checks the options that a person may get wrong. An unknown one is refused: a rehearsal without the
@@ -240,89 +243,24 @@ const DECLARED: Readonly<Record<keyof SandboxOptions, Check>> = {
  * @throws SandboxError that names the option, what it must be, and what it is
  */
 export function checkOptions(options: SandboxOptions): void {
-  if (typeof options !== 'object' || options === null || Array.isArray(options)) {
+  const [issue] = SCHEMA.safeParse(options).error?.issues ?? [];
+  if (!issue) return;
+  const [name] = issue.path;
+  if (issue.code === 'unrecognized_keys') {
+    const all = Object.keys(SCHEMA.shape).join(', ');
+    throw invalid(`: it has no option '${issue.keys[0]}'; there are: ${all}`);
+  }
+  if (name === undefined) {
     throw invalid(`: expected its options as an object, received ${describeKind(options)}.`);
   }
-  for (const [name, value] of Object.entries(options)) {
-    if (!Object.hasOwn(DECLARED, name)) {
-      const all = Object.keys(DECLARED).join(', ');
-      throw invalid(`: it has no option '${name}'; there are: ${all}`);
-    }
-    if (value !== undefined) refuse(name, DECLARED[name as keyof SandboxOptions](value as never));
-  }
-  const { errors = 0, broken = 0, script = [] } = options;
-  refuse('errors', expect(errors + broken <= 1, 'at most 1 together with broken', errors + broken));
-  for (const [at, rule] of script.entries()) {
-    const [first] = findRuleProblems(rule);
-    if (first === undefined) continue;
-    const name = `script[${at}]${first.key === undefined ? '' : `.${first.key}`}`;
-    throw invalid(` as '${name}' ${first.problem}`);
-  }
-}
-
-function refuse(option: string, problem: Problem): void {
-  if (problem === undefined) return;
-  const [expected, value] = problem;
-  throw invalid(` as '${option}' must be ${expected}: current value is ${String(value)}`);
+  const value = options[name as keyof SandboxOptions];
+  // Not the value of a credential.
+  const shown = name === 'auth' ? describeKind(value) : JSON.stringify(value);
+  throw invalid(` as '${String(name)}' must be ${issue.message}: current value is ${shown}`);
 }
 
 function invalid(why: string): SandboxError {
   return new SandboxError('sandbox_invalid_option', `Cannot start the sandbox${why}`);
-}
-
-function expect(isFine: boolean, expected: string, value: unknown): Problem {
-  return isFine ? undefined : [expected, value];
-}
-
-function anything(): undefined {
-  return undefined;
-}
-
-function oneOf(choices: readonly string[]): Check {
-  return (value: string) => expect(choices.includes(value), `one of ${choices.join(', ')}`, value);
-}
-
-function isWhole(value: unknown, least: number, most = Number.POSITIVE_INFINITY): boolean {
-  return Number.isInteger(value) && (value as number) >= least && (value as number) <= most;
-}
-
-function checkShare(value: number): Problem {
-  return expect(value >= 0 && value <= 1, 'a share from 0 to 1', value);
-}
-
-function checkLimit(value: LimitRate | null): Problem {
-  if (typeof value !== 'object' || value === null) {
-    return ['an object such as { count: 5, perMs: 1000 }', value];
-  }
-  const { count, perMs } = value;
-  if (!isWhole(count, 1)) return ['a whole number of calls, 1 or more', count];
-  return expect(perMs > 0 && perMs < Infinity, 'per a time longer than 0 ms', perMs);
-}
-
-/** The longest wait of a timer, about 24 days. */
-const LONGEST_MS = 2 ** 31 - 1;
-
-function checkLatency(value: NonNullable<SandboxOptions['latencyMs']> | null): Problem {
-  if (typeof value !== 'number' && (typeof value !== 'object' || value === null)) {
-    return ['a number, or a range such as { fromMs: 20, toMs: 7000 }', value];
-  }
-  const { fromMs, toMs } = typeof value === 'number' ? { fromMs: value, toMs: value } : value;
-  const shown = `${fromMs} to ${toMs}`;
-  if (!(fromMs >= 0 && toMs <= LONGEST_MS)) return ['from 0 to 24 days', shown];
-  return expect(fromMs <= toMs, 'a range that goes upwards', shown);
-}
-
-function isAuth(auth: unknown): boolean {
-  if (typeof auth !== 'object' || auth === null) return false;
-  const { scheme, key } = auth as { readonly scheme?: unknown; readonly key?: unknown };
-  return typeof key === 'string' && isScheme(scheme);
-}
-
-function isScheme(scheme: unknown): boolean {
-  if (typeof scheme !== 'object' || scheme === null)
-    return scheme === 'bearer' || scheme === 'basic';
-  const { header, query } = scheme as { readonly header?: unknown; readonly query?: unknown };
-  return typeof (header ?? query) === 'string';
 }
 
 /** Reasons why the sandbox could not be started. */

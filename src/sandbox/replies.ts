@@ -7,10 +7,14 @@ import {
 import { gzipSync } from 'node:zlib';
 import { createBrandAnswer, draw, purposes } from './brand-answer.ts';
 import type { SandboxAnswer, SandboxOptions, SandboxReply } from './options.ts';
-import type { Script, ScriptedCall } from './script.ts';
 
 /** The properties of a call that its answer depends on. */
-export interface Asked extends ScriptedCall {
+export interface Asked {
+  domain: string;
+  /** The hash of the domain. */
+  hash: number;
+  /** The number of the call among those for its domain. */
+  ordinal: number;
   /** The host by which the caller has reached the sandbox. */
   host: string | undefined;
 }
@@ -19,16 +23,14 @@ export interface Asked extends ScriptedCall {
 export type Replies = (asked: Asked) => SandboxReply;
 
 /**
- * Create the function that decides the answers: scripts first, then faults, then missing
+ * Create the function that decides the answers: `respond` first, then faults, then missing
  * domains, then found ones.
  */
-export function createReplies(options: SandboxOptions, script?: Script): Replies {
+export function createReplies(options: SandboxOptions): Replies {
   const { errors = 0, broken = 0, notFound = 0, logos = false } = options;
   const faults = createFaults(errors, broken);
-  return ({ host, ...call }) => {
-    const { domain, hash, ordinal } = call;
-    const special =
-      callRespond(options, domain, ordinal) ?? script?.replyTo(call) ?? faults?.(hash, ordinal);
+  return ({ host, domain, hash, ordinal }) => {
+    const special = callRespond(options, domain, ordinal) ?? faults?.(hash, ordinal);
     if (special !== undefined) return special;
     if (options.api) return options.api.reply(domain, ordinal);
     if (notFound > 0 && draw(hash, purposes.notFound) < notFound) return unknownDomain;

@@ -5,7 +5,6 @@ import {
   type Server,
   type ServerResponse,
 } from 'node:http';
-import { pipeline, Readable } from 'node:stream';
 import { draw, hashText, purposes } from './brand-answer.ts';
 import { BrandEndpoint } from './brand-endpoint.ts';
 import { CallCounter, type DomainCalls, type SandboxStats } from './call-counter.ts';
@@ -29,7 +28,7 @@ export interface Sandbox {
 
 /**
  * Start a stand-in for the brand API on this machine. It serves `GET <any prefix>/v1/brand?domain=…`,
- * `GET /stats`, `GET /stats/domains`, `POST /reset`, `GET /healthz` and, if told to, pictures at `GET /logos/…`.
+ * `GET /stats`, `POST /reset`, `GET /healthz` and, if told to, pictures at `GET /logos/…`.
  *
  * @throws SandboxError when an option is wrong or the port cannot be opened
  * @example
@@ -41,7 +40,7 @@ export interface Sandbox {
  */
 export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbox> {
   checkOptions(options);
-  const counter = new CallCounter(options.countPerDomain ?? true);
+  const counter = new CallCounter();
   const endpoint = new BrandEndpoint(options, counter);
   const logos = options.logos ? createLogoPages(options.seed ?? 1) : undefined;
   // A minute, so that a client that pauses between calls does not meet a connection that is just
@@ -118,10 +117,6 @@ function createRouter(
       method: 'GET',
       serve: (request, response) => sendJson(request, response, counter.snapshot()),
     },
-    '/stats/domains': {
-      method: 'GET',
-      serve: (_request, response) => sendDomains(response, counter),
-    },
     '/reset': {
       method: 'POST',
       serve(request, response) {
@@ -138,23 +133,9 @@ function createRouter(
     method: 'GET',
     serve: (request, response, query) => endpoint.handle(request, response, query, asked),
   });
-  const findBatch = (target: string): Page | undefined => {
-    const method = endpoint.batchMethod(target);
-    return (
-      method && {
-        method,
-        serve: (request, response, query) =>
-          void endpoint.handleBatch(request, response, query).catch(() => response.destroy()), // its caller has gone
-      }
-    );
-  };
   const findLogo = (path: string): Page | undefined => {
     const logo = logos?.(path);
     return logo && { method: 'GET', serve: (request, response) => send(request, response, logo) };
-  };
-  const findScripted = (path: string): Page | undefined => {
-    const serve = endpoint.pageAt(path);
-    return serve && { method: 'GET', serve };
   };
   return (request, response) => {
     const target = request.url ?? '/';
@@ -164,10 +145,9 @@ function createRouter(
     const page =
       asked !== undefined
         ? playedPage(asked)
-        : (findBatch(target) ??
-          (path.endsWith('/v1/brand')
-            ? brand
-            : (findScripted(path) ?? pages[path] ?? findLogo(path))));
+        : path.endsWith('/v1/brand')
+          ? brand
+          : (pages[path] ?? findLogo(path));
     if (page === undefined) {
       sendError(request, response, {
         status: 404,
@@ -193,55 +173,22 @@ function sendJson(request: IncomingMessage, response: ServerResponse, value: unk
   send(request, response, { status: 200, body: `${JSON.stringify(value)}\n` });
 }
 
-/** Send the calls of every domain as one JSON object, in pieces: there may be millions. */
-function sendDomains(response: ServerResponse, counter: CallCounter): void {
-  response.writeHead(200, { 'Content-Type': 'application/json; charset=utf-8' });
-  pipeline(Readable.from(writeDomains(counter)), response, () => {});
-}
-
-function* writeDomains(counter: CallCounter): Generator<string> {
-  let piece = '{';
-  let separator = '';
-  for (const domain of counter.domains()) {
-    piece += `${separator}\n${JSON.stringify(domain)}:${JSON.stringify(counter.of(domain))}`;
-    separator = ',';
-    if (piece.length > 65_536) {
-      yield piece;
-      piece = '';
-    }
-  }
-  yield `${piece}\n}\n`;
-}
-
 /** The picture at a path, or `undefined` when there is none. */
 type LogoPages = (path: string) => Picture | undefined;
 
-type Picture = Omit<Message, 'body'> & { body: string };
+type Picture = Pick<Message, 'status' | 'headers' | 'body'>;
 
-/**
- * Create the pictures of the sandbox. They are SVG, whatever the ending of their name, as happens
- * in practice.
- */
+/** The logos of all domains: pictures of one pixel. One in twenty is missing, one in SVG. */
 export function createLogoPages(seed: number): LogoPages {
   return (path) => {
-    const [, domain, theme] = /^\/logos\/([a-z0-9.-]+)\/(light|dark)\.png$/.exec(path) ?? [];
-    if (domain === undefined || theme === undefined) return undefined;
+    const [, domain] = /^\/logos\/([a-z0-9.-]+)\/(?:light|dark)\.png$/.exec(path) ?? [];
+    if (domain === undefined) return undefined;
     const hash = hashText(domain, seed);
     const share = draw(hash, purposes.logo);
     if (share < 0.05) return MISSING;
-    const color = `hsl(${Math.floor(draw(hash, purposes.logo, 1) * 360)} 60% 40%)`;
-    return {
-      status: 200,
-      headers: { 'Content-Type': 'image/svg+xml' },
-      body: drawLogo(domain.charAt(0).toUpperCase(), {
-        paper: theme === 'light' ? 'white' : color,
-        ink: theme === 'light' ? color : 'white',
-        more:
-          share < 0.1
-            ? '<script>document.title = "This picture does more than show."</script>'
-            : '',
-      }),
-    };
+    if (share >= 0.1) return { status: 200, headers: { 'Content-Type': 'image/png' }, body: PIXEL };
+    const body = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 4 1"><rect width="4" height="1" fill="teal"/></svg>\n`;
+    return { status: 200, headers: { 'Content-Type': 'image/svg+xml' }, body };
   };
 }
 
@@ -251,13 +198,8 @@ const MISSING: Picture = {
   body: '<!doctype html><title>Not found</title><p>There is no such picture.</p>',
 };
 
-interface Look {
-  paper: string;
-  ink: string;
-  /** The rest of its content. */
-  more: string;
-}
-
-function drawLogo(letter: string, { paper, ink, more }: Look): string {
-  return `<svg xmlns="http://www.w3.org/2000/svg" width="512" height="128" viewBox="0 0 512 128">${more}<rect width="512" height="128" rx="24" fill="${paper}"/><text x="256" y="92" font-family="sans-serif" font-size="80" text-anchor="middle" fill="${ink}">${letter}</text></svg>\n`;
-}
+/** A PNG of one pixel. */
+const PIXEL = Buffer.from(
+  'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAQAAAC1HAwCAAAAC0lEQVR42mNk+A8AAQUBAScY42YAAAAASUVORK5CYII=',
+  'base64',
+);

@@ -6,8 +6,8 @@ import type { OutcomeHead } from './entries.ts';
 export interface Freshness {
   /** For `found`. */
   readonly foundMs: number;
+  /** For `not_found` and `rejected`. */
   readonly notFoundMs: number;
-  readonly rejectedMs: number;
   /** The share, from 0 to 1, by which freshness may be shortened: see {@link isFresh}. */
   readonly jitter: number;
 }
@@ -56,8 +56,7 @@ export function isFresh(
 }
 
 function durationOf(status: 'found' | 'not_found' | 'rejected', freshness: Freshness): number {
-  if (status === 'found') return freshness.foundMs;
-  return status === 'not_found' ? freshness.notFoundMs : freshness.rejectedMs;
+  return status === 'found' ? freshness.foundMs : freshness.notFoundMs;
 }
 
 /** From 0 to below 1, pseudo-random but repeatable. */

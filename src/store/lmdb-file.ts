@@ -1,40 +1,32 @@
 import { randomUUID } from 'node:crypto';
 import {
-  closeSync,
   existsSync,
-  fstatSync,
-  mkdirSync,
-  openSync,
-  readdirSync,
+  lstatSync,
   readFileSync,
-  readSync,
-  rmdirSync,
-  rmSync,
+  realpathSync,
   statSync,
   writeFileSync,
 } from 'node:fs';
-import { dirname, join } from 'node:path';
-import { setTimeout as delay } from 'node:timers/promises';
-import * as lmdb from 'lmdb';
+import { join } from 'node:path';
 import { type Database, open, type RootDatabase } from 'lmdb';
 import { BrandfillError, describeSystemError } from '../common/errors.ts';
-import { followOwnLinks, freeBytes, makeFolder, PRIVATE, PRIVATE_FOLDER } from '../common/files.ts';
-import { holdSuspension } from '../common/lifetime.ts';
-import { createLockLink, type LockLinkOptions } from '../common/lock-link.ts';
 import {
-  describeOwner,
-  describeSelf,
-  isHere,
-  isSameMachine,
-  noteGone,
-  type Owner,
-} from '../common/owner.ts';
-import { closeToOthers, DATABASE, isStoreThere } from './store-files.ts';
+  followOwnLinks,
+  freeBytes,
+  makeFolder,
+  othersWhoCanChange,
+  PRIVATE,
+  PRIVATE_FOLDER,
+} from '../common/files.ts';
+import { findDamage } from './check-file.ts';
+import { type OwnOptions, own } from './owner.ts';
+import { closeToOthers, DATABASE, isStoreThere, STAMP } from './store-files.ts';
 
 /**
  * The version of the store's layout. New tables need no new version: older Brandfills ignore them.
+ * Version 1, without checksums, is read too and becomes this one.
  */
-export const STORE_VERSION = 1;
+export const STORE_VERSION = 2;
 
 /** An open LMDB environment. */
 export interface LmdbFile {
@@ -43,86 +35,54 @@ export interface LmdbFile {
   readonly meta: Database<unknown, string>;
   /** A unique id of this store, which it keeps when its folder is moved. */
   readonly id: string;
-  /** Held during each change of the environment, from its first call to the commit. */
-  readonly lock: StoreLock;
-  /** Makes a change in one transaction under the lock. It is on the disk afterwards. */
+  /** Makes a change in one transaction. It is on the disk afterwards. */
   commit<T>(change: () => T): Promise<T>;
   close(): Promise<void>;
   /** Used instead of `close` after a failed commit, which lmdb would wait for without end. */
   abandon(): void;
 }
 
-export interface OpenLmdbOptions {
+export interface OpenLmdbOptions extends OwnOptions {
   /** Nothing is going to be written, so what is there can be opened on a full disk too. @default false */
   readonly isToRead?: boolean;
+  /** Whether to read it beside somebody who has it open in this process. @default false */
+  readonly isBeside?: boolean;
 }
 
 /**
- * Opens the LMDB environment in a folder and makes sure that it is ours.
+ * Opens the LMDB environment in a folder, which this process then owns, and makes sure that it is
+ * ours and whole.
  *
  * @param openTables opens the tables, and creates those that do not exist
- * @throws BrandfillError `UNUSABLE_STORE` when the folder cannot be used or holds another version.
+ * @throws BrandfillError `UNUSABLE_STORE` when the folder cannot be used or holds another version,
+ *   `STORE_IN_USE` when another process has it
  */
 export async function openLmdb<T = unknown>(
   folder: string,
   openTables: (file: LmdbFile) => T,
-  { isToRead = false }: OpenLmdbOptions = {},
+  { isToRead = false, isBeside = false, ...options }: OpenLmdbOptions = {},
 ): Promise<LmdbFile & T> {
+  let environment: Environment | undefined;
   try {
     if (process.geteuid) await followOwnLinks(folder);
     makeFolder(folder, PRIVATE_FOLDER);
     closeToOthers(folder);
-    const lock = createStoreLock(folder);
-    return await unlessSameNumber(() =>
-      lock.hold(async () => {
-        refuseDamaged(join(folder, DATABASE));
-        if (!(isToRead && isStoreThere(folder)) && isFull(folder))
-          throw new UnusableFileError('the disk is full', `make room, or ${ELSEWHERE}`);
-        const environment = await openEnvironment(folder);
-        try {
-          // All tables of a new store are created in one transaction, because each one costs an
-          // fsync.
-          return environment.root.transactionSync(() => {
-            const file = toFile(environment, { folder, lock });
-            return { ...file, ...openTables(file) };
-          });
-        } catch (error) {
-          await environment.close();
-          throw error;
-        }
-      }),
-    );
+    const opened = (isBeside && joinOpen(folder)) || (await openNew(folder, isToRead, options));
+    environment = opened;
+    // All tables of a new store are created in one transaction, because each one costs an fsync.
+    return opened.root.transactionSync(() => {
+      const file = toFile(opened);
+      return { ...file, ...openTables(file) };
+    });
   } catch (error) {
-    const advice = adviceOn(error);
+    await environment?.close();
+    if (error instanceof BrandfillError || options.signal?.aborted) throw error;
+    const advice = error instanceof UnusableFileError ? error.advice : ELSEWHERE;
     throw new BrandfillError(
       'UNUSABLE_STORE',
       `Cannot open the store ${folder}: ${describeSystemError(error)}; ${advice}.`,
       { cause: error },
     );
-  }
-}
-
-function adviceOn(error: unknown): string {
-  if (error instanceof SameNumberError) {
-    return `wait until that ends, ${ELSEWHERE}, or start one of the two in the machine's own process namespace (docker run --pid=host, hostPID in Kubernetes)`;
-  }
-  return error instanceof UnusableFileError ? error.advice : ELSEWHERE;
-}
-
-/** How long to wait for a process with the same number, which may be a short command. */
-const SAME_NUMBER_MS = 1_000;
-const RETRY_MS = 50;
-
-/** Tries again for a moment. The store's lock is free in between, so that the other one can end. */
-async function unlessSameNumber<T>(openIt: () => Promise<T>): Promise<T> {
-  const untilMs = performance.now() + SAME_NUMBER_MS;
-  for (;;) {
-    try {
-      return await openIt();
-    } catch (error) {
-      if (!(error instanceof SameNumberError) || performance.now() > untilMs) throw error;
-      await delay(RETRY_MS);
-    }
   }
 }
 
@@ -133,36 +93,49 @@ interface Environment {
   abandon(): void;
 }
 
-interface SharedEnvironment {
-  readonly root: RootDatabase;
-  readonly place: ReaderPlace;
-  users: number;
+/** What this process has open, by the paths of the folders. */
+const openHere = new Map<string, RootDatabase>();
+
+/** Reads along with whoever has it open here; undefined when nobody does. */
+function joinOpen(folder: string): Environment | undefined {
+  const root = openHere.get(realpathSync(folder));
+  return root && { root, close: async () => {}, abandon: () => {} };
 }
 
-/**
- * The environments that are open in this process, by their files. Each is opened once: to open it
- * again would close its lock file once, and with that the kernel frees all locks of this process.
- */
-const environments = new Map<string, SharedEnvironment>();
-
-async function openEnvironment(folder: string): Promise<Environment> {
-  const known = idOfFile(folder);
-  let shared = known === undefined ? undefined : environments.get(known);
-  if (!shared || isClosed(shared)) {
-    shared = await openShared(folder);
-    environments.set(idOfFile(folder) ?? folder, shared);
-  }
-  shared.users += 1;
-  return toEnvironment(shared);
-}
-
-async function openShared(folder: string): Promise<SharedEnvironment> {
-  const root = open({ path: folder, noSubdir: false, maxDbs: 16, ...FILES });
-  catchUnseen(root);
+async function openNew(
+  folder: string,
+  isToRead: boolean,
+  options: OwnOptions,
+): Promise<Environment> {
+  const ownership = await own(folder, options);
   try {
-    return { root, place: takeReaderPlace(root, folder), users: 0 };
+    const path = join(folder, DATABASE);
+    refuseUnsafe(path);
+    refuseDamaged(folder);
+    if (!(isToRead && isStoreThere(folder)) && isFull(folder))
+      throw new UnusableFileError('the disk is full', `make room, or ${ELSEWHERE}`);
+    const root = open({ path: folder, noSubdir: false, maxDbs: 16, ...FILES });
+    catchUnseen(root);
+    const place = realpathSync(folder);
+    openHere.set(place, root);
+    return {
+      root,
+      close: async () => {
+        openHere.delete(place);
+        try {
+          await root.close();
+          stamp(folder);
+        } finally {
+          await ownership.release();
+        }
+      },
+      abandon: () => {
+        openHere.delete(place);
+        void ownership.release();
+      },
+    };
   } catch (error) {
-    await root.close();
+    await ownership.release();
     throw error;
   }
 }
@@ -170,41 +143,57 @@ async function openShared(folder: string): Promise<SharedEnvironment> {
 /** An option of lmdb that its types leave out. */
 const FILES = { permissionsMode: PRIVATE.mode };
 
-function toEnvironment(shared: SharedEnvironment): Environment {
-  const { root, place } = shared;
-  let isClosed = false;
-  return {
-    root,
-    close: async () => {
-      if (isClosed) return;
-      isClosed = true;
-      shared.users -= 1;
-      if (shared.users > 0) {
-        await seeCommit(root); // whoever wrote learns of it from the write
-        return;
-      }
-      forget(shared);
-      place.leave();
-      await root.close();
-    },
-    abandon: () => forget(shared),
-  };
+/**
+ * Refuses what another user may have put in place of the database, and what is no file: a pipe would
+ * be waited for.
+ *
+ * @throws UnusableFileError
+ */
+function refuseUnsafe(path: string): void {
+  const found = lstatSync(path, { throwIfNoEntry: false });
+  if (!found) return;
+  if (!found.isFile()) {
+    const what = found.isSymbolicLink() ? 'is a link' : 'is no file';
+    throw new UnusableFileError(`its data.mdb ${what}`, `remove it, or ${ELSEWHERE}`);
+  }
+  const others = process.getuid?.() === 0 ? undefined : othersWhoCanChange(path);
+  if (others === undefined) return;
+  throw new UnusableFileError(others, `make it yours alone (chmod -R go-w), or ${ELSEWHERE}`);
 }
 
-/** Whether whoever uses the environment closed it without us. */
-function isClosed({ root }: SharedEnvironment): boolean {
-  return 'status' in root && root.status !== 'open';
+/**
+ * Refuses a file that LMDB must not open. One that is as this Brandfill left it is only measured.
+ *
+ * @throws UnusableFileError
+ */
+function refuseDamaged(folder: string): void {
+  const path = join(folder, DATABASE);
+  if (!existsSync(path)) return;
+  const damage = findDamage(path, readStamp(folder) !== stampOf(folder));
+  if (damage !== undefined) throw new UnusableFileError(`its file data.mdb ${damage}`, RESTORE);
 }
 
-/** Whoever opens it next gets it anew. */
-function forget(shared: SharedEnvironment): void {
-  for (const [id, one] of environments) if (one === shared) environments.delete(id);
+/** What tells whether something else than Brandfill has changed the file: its size and time. */
+function stampOf(folder: string): string {
+  const { size, mtimeMs } = statSync(join(folder, DATABASE));
+  return `${size} ${mtimeMs}\n`;
 }
 
-/** Identifies the database in a folder, by whatever path; undefined when there is none. */
-function idOfFile(folder: string): string | undefined {
-  const stats = statSync(join(folder, DATABASE), { bigint: true, throwIfNoEntry: false });
-  return stats && `${stats.dev}:${stats.ino}`;
+function readStamp(folder: string): string | undefined {
+  try {
+    return readFileSync(join(folder, STAMP), 'utf8');
+  } catch {
+    return undefined;
+  }
+}
+
+/** Notes that the file is whole as it is now. */
+function stamp(folder: string): void {
+  try {
+    writeFileSync(join(folder, STAMP), stampOf(folder), { mode: PRIVATE.mode });
+  } catch {
+    // It is walked through the next time.
+  }
 }
 
 /**
@@ -233,10 +222,7 @@ async function seeCommit(root: RootDatabase): Promise<void> {
 }
 
 /** @throws UnusableFileError when it was not written by this version of Brandfill */
-function toFile(
-  environment: Environment,
-  { folder, lock }: { readonly folder: string; readonly lock: StoreLock },
-): LmdbFile {
+function toFile(environment: Environment): LmdbFile {
   const { root } = environment;
   // A store of ours has had its version since its tables were created.
   const tables = [...root.getKeys()].filter((name) => name !== 'meta');
@@ -244,19 +230,14 @@ function toFile(
   const meta = root.openDB<unknown, string>('meta', { encoding: 'json' });
   const version = meta.get('version');
   if (version === undefined && tables.length > 0) throw new UnusableFileError(NO_VERSION);
-  if (version === undefined) meta.putSync('version', STORE_VERSION);
+  if (version === undefined || version === 1) meta.putSync('version', STORE_VERSION);
   else if (version !== STORE_VERSION) throw refusalOf(version);
   return {
     root,
     meta,
     id: idOf(meta),
-    lock,
-    commit: async (change) => await lock.hold(async () => root.transactionSync(change)),
-    close: async () => {
-      // A folder that was removed has no place for a lock, and no other process uses it.
-      if (existsSync(folder)) await lock.hold(() => environment.close());
-      else await environment.close();
-    },
+    commit: async (change) => root.transactionSync(change),
+    close: () => environment.close(),
     abandon: () => environment.abandon(),
   };
 }
@@ -283,6 +264,7 @@ export function isFull(folder: string): boolean {
 }
 
 const ELSEWHERE = 'choose another folder with --store';
+const RESTORE = `put a copy of the folder in its place, or ${ELSEWHERE}`;
 
 /**
  * Why a file cannot be used. The advice is apart from the reason, because the files of a collector have
@@ -300,9 +282,7 @@ class UnusableFileError extends Error {
 
 const NO_VERSION = 'its file data.mdb was written by something else than Brandfill';
 
-/**
- * Why a store of another version is not read, and what to do. No older version needs migration yet.
- */
+/** Why a store of another version is not read, and what to do. */
 function refusalOf(version: unknown): UnusableFileError {
   const what = `it is of version ${JSON.stringify(version)}, this Brandfill reads version ${STORE_VERSION}`;
   const isOlder = typeof version === 'number' && version < STORE_VERSION;
@@ -310,290 +290,4 @@ function refusalOf(version: unknown): UnusableFileError {
     ? 'export it with the Brandfill that wrote it (brandfill store export) and import that here,'
     : 'update Brandfill';
   return new UnusableFileError(what, `${cure} or ${ELSEWHERE}`);
-}
-
-/**
- * LMDB maps its file into memory. A file of another kind, or one that ends too early, would crash the
- * process.
- */
-function refuseDamaged(path: string): void {
-  if (!existsSync(path)) return;
-  const file = openSync(path, 'r');
-  try {
-    const head = readMeta(file, 0);
-    if (head === undefined) return; // another process may be about to write the first page
-    const pageBytes = head.readUInt32LE(PAGE_SIZE_AT);
-    const sizeBytes = fstatSync(file).size;
-    if (head.readUInt32LE(LMDB_MAGIC_AT) !== LMDB_MAGIC || sizeBytes < 2 * pageBytes) {
-      throw new Error('its file data.mdb is damaged or was not written by Brandfill');
-    }
-    const metas = [head, readMeta(file, pageBytes) ?? head];
-    const lastPage = Math.max(...metas.map((meta) => Number(meta.readBigUInt64LE(LAST_PAGE_AT))));
-    // A sound file lacks pages at its end if they were given back before they were written. That is
-    // never half of it.
-    if (sizeBytes < ((lastPage + 1) * pageBytes) / 2) {
-      throw new Error('its file data.mdb is cut off');
-    }
-  } finally {
-    closeSync(file);
-  }
-}
-
-/** Reads a meta page as far as it is needed; undefined where the file has nothing. */
-function readMeta(file: number, at: number): Buffer | undefined {
-  const meta = Buffer.alloc(LAST_PAGE_AT + 8);
-  return readSync(file, meta, 0, meta.length, at) === 0 ? undefined : meta;
-}
-
-/** The offset of the magic number in the first meta page, in LMDB's data format. */
-const LMDB_MAGIC_AT = 24;
-const LMDB_MAGIC = 0xbeefc0de;
-/** The offset of the page size. There are always two meta pages. */
-const PAGE_SIZE_AT = 48;
-/** The offset of the number of the last page that was ever used. */
-const LAST_PAGE_AT = 144;
-
-/**
- * Lets one process at a time open, change or close the LMDB environment in a folder.
- *
- * LMDB takes care of that itself, apart from one fault in all releases of the `lmdb` package (seen
- * in 3.5.6). A process that opens the environment reads the number of the latest transaction from
- * the file, and a little later writes it to where all processes look. That takes back a commit in
- * between. The next commit overwrites it, and pages are used twice. LMDB itself has fixed it since.
- */
-interface StoreLock {
-  /**
-   * Does work while no other process does. Must not be called from within such work.
-   *
-   * @throws what the work throws, or an Error when another process holds the lock for a minute
-   */
-  hold<T>(work: () => Promise<T>): Promise<T>;
-}
-
-const FILE = 'store.lock';
-/**
- * Work that comes while the lock is held shares the hold, but only for this long: others wait for
- * it.
- */
-const SHARED_MS = 20;
-
-/** Work that shares one hold of the lock. */
-interface Hold {
-  users: number;
-  /** After this time, new work waits for the next hold. */
-  sharedUntilMs: number;
-  readonly acquired: Promise<Acquired>;
-  readonly ended: Promise<void>;
-  end(): void;
-}
-
-/** The acquired lock. Suspending the process with Ctrl-Z is delayed meanwhile. */
-interface Acquired {
-  readonly mark: string;
-  letSuspend(): void;
-}
-
-/** Creates the lock of the store in an existing folder. */
-export function createStoreLock(folder: string, options: LockLinkOptions = {}): StoreLock {
-  const link = createLockLink(join(folder, FILE), options);
-  let current: Hold | undefined;
-
-  async function acquireAfter(earlier: Hold | undefined): Promise<Acquired> {
-    await earlier?.ended;
-    const mark = await link.acquire();
-    return { mark, letSuspend: holdSuspension() };
-  }
-
-  function begin(): Hold {
-    let end = (): void => {};
-    const ended = new Promise<void>((resolve) => {
-      end = resolve;
-    });
-    const acquired = acquireAfter(current);
-    return { users: 0, sharedUntilMs: Infinity, acquired, ended, end };
-  }
-
-  function isShared({ users, sharedUntilMs }: Hold): boolean {
-    return users > 0 && performance.now() <= sharedUntilMs;
-  }
-
-  function leave(hold: Hold, acquired: Acquired | undefined): void {
-    hold.users -= 1;
-    if (hold.users > 0) return;
-    try {
-      if (acquired) link.release(acquired.mark);
-    } finally {
-      acquired?.letSuspend();
-      hold.end();
-    }
-  }
-
-  return {
-    hold: async (work) => {
-      const hold = current && isShared(current) ? current : begin();
-      current = hold;
-      hold.users += 1;
-      let acquired: Acquired | undefined;
-      try {
-        acquired = await hold.acquired;
-        hold.sharedUntilMs = Math.min(hold.sharedUntilMs, performance.now() + SHARED_MS);
-        return await work();
-      } finally {
-        leave(hold, acquired);
-      }
-    },
-  };
-}
-
-// LMDB knows a process by its number alone: it locks the byte of that number in its lock file, and
-// marks its place in the table of readers with it. Two containers have process numbers of their own,
-// and most processes in them have the number 1 or 7. The second one of a number cannot read, and
-// lmdb-js blocks for ten seconds before it fails somewhere. So each process takes its lock at once,
-// before it reads, and notes beside it who it is. The kernel frees the lock at the end of a process,
-// which also shows for all processes of this machine whether they are gone.
-
-/** The folder in a store with a file for each process number that has it open. */
-const FOLDER = 'open';
-
-/** A process that has a store open. */
-interface StoreUser extends Owner {
-  /** When it opened the store, in ISO 8601. */
-  readonly since: string;
-}
-
-/** Why a store cannot be opened: another process of the same number has it open. */
-class SameNumberError extends Error {
-  constructor(user: StoreUser | undefined) {
-    const who = user
-      ? `${describeOwner(user)} has it open since ${user.since}`
-      : 'a process in another container has it open';
-    super(
-      `${who}, with the same process number ${process.pid} as this one, which LMDB cannot tell apart`,
-    );
-  }
-}
-
-/** The place of this process among the readers of a store. */
-interface ReaderPlace {
-  /** Must be called before the environment is closed. */
-  leave(): void;
-}
-
-/**
- * Takes the place of this process among the readers of an environment that was opened just now, and
- * notes which processes of this machine are gone.
- *
- * @param folder the folder of the store
- * @throws SameNumberError when a process in another container has it
- */
-function takeReaderPlace(
-  root: lmdb.RootDatabase,
-  folder: string,
-  self: Owner = describeSelf(),
-): ReaderPlace {
-  const path = join(folder, FOLDER, String(self.pid));
-  const reader = beginReading(root, path);
-  const isSelf = ({ place, pid, startedAt }: Owner): boolean =>
-    place === self.place && pid === self.pid && startedAt === self.startedAt;
-  const live = pidsIn(root.readerList());
-  for (const name of namesIn(join(folder, FOLDER))) {
-    const other = readUser(join(folder, FOLDER, name));
-    if (!other || isSelf(other) || !isSameMachine(other, self)) continue;
-    if (other.pid !== self.pid && live.has(other.pid) && isHere(other, self) !== false) continue;
-    noteGone(other);
-    rmSync(join(folder, FOLDER, name), { force: true });
-  }
-  writeUser(path, { ...self, since: new Date().toISOString() });
-  return {
-    leave: () => {
-      reader?.abort();
-      rmSync(path, { force: true });
-      removeIfEmpty(dirname(path));
-    },
-  };
-}
-
-/** What lmdb-js begins a read with. Its own way to do that tries for ten seconds. */
-interface Native {
-  readonly Txn: new (env: unknown, flags: number) => NativeReader;
-  readonly resetTxn: (address: number) => void;
-}
-
-interface NativeReader {
-  readonly address: number;
-  abort(): void;
-}
-
-const READ_ONLY = 0x20000;
-/** `EAGAIN`: another process has locked the byte. */
-const IS_LOCKED = /temporarily unavailable/;
-
-/** Reads nothing, but keeps its place in the table, so that others see that this process lives. */
-function beginReading(root: lmdb.RootDatabase, path: string): NativeReader | undefined {
-  const native = findNative();
-  const env: unknown = 'env' in root ? root.env : undefined;
-  if (!native || env === undefined) return undefined;
-  try {
-    const reader = new native.Txn(env, READ_ONLY);
-    native.resetTxn(reader.address); // it must not keep old pages
-    root.get(''); // lmdb-js goes on with a reader of its own
-    return reader;
-  } catch (error) {
-    if (error instanceof Error && IS_LOCKED.test(error.message)) {
-      throw new SameNumberError(readUser(path));
-    }
-    throw error;
-  }
-}
-
-/** Undefined in a release of lmdb-js that has no such thing; it is not part of its interface. */
-function findNative(): Native | undefined {
-  const exported: Readonly<Record<string, unknown>> = { ...lmdb };
-  const { Txn, resetTxn } = (exported['nativeAddon'] ?? {}) as Partial<Native>;
-  return Txn && resetTxn ? { Txn, resetTxn } : undefined;
-}
-
-/** The process numbers in LMDB's list of readers, which begins each line. */
-function pidsIn(list: string): ReadonlySet<number> {
-  return new Set([...list.matchAll(/^ *(\d+) /gm)].map(([, pid]) => Number(pid)));
-}
-
-/** The store's lock is held, so no other process is about to write there. */
-function removeIfEmpty(folder: string): void {
-  try {
-    rmdirSync(folder);
-  } catch {
-    // Others have the store open.
-  }
-}
-
-function namesIn(folder: string): readonly string[] {
-  try {
-    return readdirSync(folder).filter((name) => /^\d+$/.test(name));
-  } catch {
-    return [];
-  }
-}
-
-function readUser(path: string): StoreUser | undefined {
-  try {
-    const user = JSON.parse(readFileSync(path, 'utf8')) as Partial<StoreUser>;
-    const { pid, place, startedAt, token, since } = user;
-    const isWhole = typeof pid === 'number' && typeof place === 'string';
-    return isWhole
-      ? { pid, place, startedAt: startedAt ?? '', token: token ?? '', since: since ?? '' }
-      : undefined;
-  } catch {
-    return undefined;
-  }
-}
-
-/** Without the note, as on a full disk, others are told less about this process. */
-function writeUser(path: string, user: StoreUser): void {
-  try {
-    mkdirSync(dirname(path), { recursive: true, mode: PRIVATE_FOLDER });
-    writeFileSync(path, `${JSON.stringify(user)}\n`, { mode: PRIVATE.mode });
-  } catch {
-    // The lock of LMDB is what counts.
-  }
 }

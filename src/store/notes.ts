@@ -1,77 +1,88 @@
 import type { Database } from 'lmdb';
-import type { OutcomeHead } from './entries.ts';
-import { keyOf, keysOf } from './tables.ts';
+import { blockSizeOf, type CallLedger, type CallsPer, windowAt } from '../worker/budget.ts';
+import { keyOf, type StoreTables } from './tables.ts';
 import { createCommitBatches } from './writes.ts';
 
+// What a store notes besides outcomes: the pace, calls of a budget, and logos. Each is JSON under a
+// key. A note that is malformed counts as none: it costs some seconds, or a picture.
+
+type NotedTable = Database<unknown, string>;
+
+function read(table: NotedTable, key: string): Readonly<Record<string, unknown>> | undefined {
+  try {
+    const value = table.get(key);
+    return typeof value === 'object' && value !== null ? { ...value } : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** The pace that a run knew, as a later run finds it. */
+export interface SavedPace {
+  /** The pacer's state as it was written. The pacer has to check it. */
+  readonly state: unknown;
+  /** When it was written, in milliseconds since 1970. */
+  readonly savedAtMs: number;
+  /** When the limit in it was last reached, in milliseconds since 1970. */
+  readonly learnedAtMs: number;
+}
+
+/** The key of a pace among the store's notes on itself. */
+export function paceKey(id: string): string {
+  return `pace:${id}`;
+}
+
+/** The saved pace; undefined when there is none. */
+export function findPace({ meta }: Pick<StoreTables, 'meta'>, id: string): SavedPace | undefined {
+  const { state, savedAtMs, learnedAtMs } = read(meta, paceKey(id)) ?? {};
+  if (!Number.isFinite(savedAtMs) || !Number.isFinite(learnedAtMs)) return undefined;
+  return { state, savedAtMs: Number(savedAtMs), learnedAtMs: Number(learnedAtMs) };
+}
+
 /**
- * Domains that a run did not get to, because it was stopped or had no calls left. They go first in
- * the next run.
+ * Counts calls in the store.
+ *
+ * @param id a hash of credential and API that does not reveal the credential
  */
-export interface LeftOvers {
-  /**
-   * The times since when domains have been left over, in milliseconds since 1970, earliest first.
-   */
-  times(): readonly number[];
-  /** Since when a domain has been left over; undefined when it is not, or was asked since. */
-  sinceOf(domain: string): number | undefined;
-  /** Whether a domain is noted, even if it was asked since. */
-  has(domain: string): boolean;
-  /**
-   * Notes domains as left over since `sinceMs`. Domains that are left over already keep their time.
-   */
-  add(domains: readonly string[], sinceMs: number): Promise<void>;
-  /** Removes domains that were asked. */
-  remove(domains: readonly string[]): Promise<void>;
-}
+export function createCallLedger(
+  { calls: table, write }: Pick<StoreTables, 'calls' | 'write'>,
+  id: string,
+  limit: CallsPer,
+): CallLedger {
+  const key = `${id}:${limit.unit}`;
+  const blockSize = blockSizeOf(limit);
 
-export interface LeftOversOptions {
-  /** Since when each domain has been left over, by endpoint and domain. */
-  readonly table: Database<number, string>;
-  readonly endpointId: string;
-  readonly findHead: (domain: string) => OutcomeHead | undefined;
-  /** Makes a change under the store's lock, and turns its errors into messages for users. */
-  readonly write: (commit: () => Promise<unknown>) => Promise<unknown>;
-}
-
-/** Stores the left-over domains of one endpoint. */
-export function createLeftOvers(options: LeftOversOptions): LeftOvers {
-  const { table, endpointId, findHead, write } = options;
-  const key = (domain: string): string => keyOf(endpointId, domain);
-
-  // Another run may have asked it meanwhile, or one that was killed before it could remove it here.
-  function sinceOf(domain: string): number | undefined {
-    const sinceMs = table.get(key(domain));
-    if (sinceMs === undefined) return undefined;
-    return (findHead(domain)?.fetchedAtMs ?? 0) >= sinceMs ? undefined : sinceMs;
+  /** The calls taken in a window; 0 when the table holds another window. */
+  function takenIn(windowId: string): number {
+    const { window, taken } = read(table, key) ?? {};
+    return window === windowId && typeof taken === 'number' ? taken : 0;
   }
 
   return {
-    times: () => {
-      const times = new Set<number>();
-      for (const { value } of table.getRange(keysOf(endpointId))) times.add(value);
-      return [...times].sort((one, other) => one - other);
+    take: async () =>
+      await write(() =>
+        table.transaction(() => {
+          const nowMs = Date.now();
+          const window = windowAt(limit.unit, nowMs);
+          const taken = takenIn(window.id);
+          const calls = Math.max(0, Math.min(blockSize, limit.count - taken));
+          if (calls > 0) table.putSync(key, { window: window.id, taken: taken + calls });
+          return { calls, window, nowMs };
+        }),
+      ),
+    read: async () => {
+      const window = windowAt(limit.unit, Date.now());
+      return { taken: takenIn(window.id), window };
     },
-    sinceOf,
-    has: (domain) => table.doesExist(key(domain)),
-    add: async (domains, sinceMs) => {
-      const fresh = domains.filter((domain) => sinceOf(domain) === undefined);
-      await write(() => Promise.all(fresh.map((domain) => table.put(key(domain), sinceMs))));
-    },
-    remove: async (domains) => {
-      const known = domains.filter((domain) => table.doesExist(key(domain)));
-      await write(() => Promise.all(known.map((domain) => table.remove(key(domain)))));
-    },
+    giveBack: async (calls, window) =>
+      await write(() =>
+        table.transaction(() => {
+          const taken = takenIn(window.id);
+          if (taken >= calls) table.putSync(key, { window: window.id, taken: taken - calls });
+        }),
+      ),
   };
 }
-
-/** For a store that keeps nothing. */
-export const NO_LEFT_OVERS: LeftOvers = {
-  times: () => [],
-  sinceOf: () => undefined,
-  has: () => false,
-  add: async () => {},
-  remove: async () => {},
-};
 
 /** The note on the logo of a domain. */
 export interface LogoNote {
@@ -100,54 +111,35 @@ export interface MissingLogo {
 
 /** Notes on the logos of one API. */
 export interface LogoNotes {
-  /** Undefined when there is no note, or it is malformed. */
+  /** Undefined when there is no note. */
   find(domain: string): LogoNote | undefined;
   /** Stores a note in place of an earlier one. Resolves when it is committed. */
   put(domain: string, note: LogoNote): Promise<void>;
 }
 
-export interface LogoNotesOptions {
-  /** Notes, by endpoint and domain. */
-  readonly table: Database<unknown, string>;
-  readonly endpointId: string;
-  /** Makes a change under the store's lock, and turns its errors into messages for users. */
-  readonly write: (commit: () => Promise<unknown>) => Promise<unknown>;
-}
-
-export function createLogoNotes({ table, endpointId, write }: LogoNotesOptions): LogoNotes {
-  const key = (domain: string): string => keyOf(endpointId, domain);
+export function createLogoNotes(
+  { logos, write }: Pick<StoreTables, 'logos' | 'write'>,
+  endpointId: string,
+): LogoNotes {
   // At the end of an interrupted run, all that is left gets its notes at once.
-  const batches = createCommitBatches<{ readonly at: string; readonly note: LogoNote }>(
-    async (batch) => {
-      await write(() => Promise.all(batch.map(({ at, note }) => table.put(at, note))));
-    },
-  );
+  const batches = createCommitBatches<readonly [domain: string, note: LogoNote]>(async (batch) => {
+    await write(() =>
+      Promise.all(batch.map(([domain, note]) => logos.put(keyOf(endpointId, domain), note))),
+    );
+  });
   return {
-    find: (domain) => findLogoNote(table, key(domain)),
-    put: (domain, note) => batches.add({ at: key(domain), note }),
+    find: (domain) => findLogoNote(logos, keyOf(endpointId, domain)),
+    put: (domain, note) => batches.add([domain, note]),
   };
 }
 
-/** For a store that keeps nothing. */
-export const NO_LOGO_NOTES: LogoNotes = { find: () => undefined, put: async () => {} };
-
-/** The note under a key of the table; undefined when there is none, or it is malformed. */
-export function findLogoNote(table: Database<unknown, string>, key: string): LogoNote | undefined {
-  const value = read(table, key);
-  if (typeof value !== 'object' || value === null) return undefined;
-  const { saved, missing, atMs } = value as Partial<LogoNote>;
+/** The note under a key of the table; undefined when there is none. */
+export function findLogoNote(table: NotedTable, key: string): LogoNote | undefined {
+  const { saved, missing, atMs } = (read(table, key) ?? {}) as Partial<LogoNote>;
   if (typeof atMs !== 'number') return undefined;
   return {
     saved: typeof saved?.file === 'string' ? saved : undefined,
     missing: typeof missing?.reason === 'string' ? missing : undefined,
     atMs,
   };
-}
-
-function read(table: Database<unknown, string>, key: string): unknown {
-  try {
-    return table.get(key);
-  } catch {
-    return undefined; // invalid JSON: a picture can be fetched again
-  }
 }

@@ -17,8 +17,6 @@ export interface StoreStats {
   /** When the oldest and the newest outcome were fetched, in milliseconds since 1970. */
   readonly oldestAtMs: number | undefined;
   readonly newestAtMs: number | undefined;
-  /** Domains that runs did not get to. */
-  readonly leftOver: number;
   /** Domains whose logo was saved. */
   readonly logos: number;
 }
@@ -41,8 +39,6 @@ export interface AgeStats {
 export interface Pruned {
   readonly answers: number;
   readonly failures: number;
-  /** Notes of domains that no run has got to since. */
-  readonly leftOver: number;
   /** Notes of logos of domains that no longer have an answer. Their files stay. */
   readonly logos: number;
 }

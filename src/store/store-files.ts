@@ -3,6 +3,8 @@ import { basename, join } from 'node:path';
 
 /** The database of a store. */
 export const DATABASE = 'data.mdb';
+/** Says how the database was when it was closed. */
+export const STAMP = 'closed';
 const FILES: ReadonlySet<string> = new Set([DATABASE, 'lock.mdb']);
 
 /** Whether a folder holds all files of a store, so that to open it takes no room on the disk. */
@@ -16,7 +18,8 @@ export function isStoreFile(path: string): boolean {
 }
 
 /** Names of all that processes put into the folder of a store, for good or for a while. */
-const OWN = /^(?:data\.mdb|lock\.mdb|store\.lock(?:\..+)?|open|under-way|changes|beat|spool-.+)$/;
+const OWN =
+  /^(?:data\.mdb|lock\.mdb|closed|(?:owner|next)-[0-9a-f]{12}|store\.lock(?:\..+)?|open|under-way|changes|beat|spool-.+)$/;
 
 /**
  * Closes a store of this user to all others: its files and folders, and the folder in which they are,

@@ -1,26 +1,17 @@
 import type { Database } from 'lmdb';
 import { type LmdbFile, type OpenLmdbOptions, openLmdb } from './lmdb-file.ts';
-import { createShapeRegistry, type ShapeRegistry, type ShapeTable } from './shapes.ts';
-import { type ReportedWrites, reportWrites } from './writes.ts';
+import { createWrites, type Writes } from './writes.ts';
 
 /** The tables of a store, for all APIs. Keys are made by {@link keyOf}. */
-export interface StoreTables extends Omit<LmdbFile, 'commit'>, ReportedWrites {
+export interface StoreTables extends Pick<LmdbFile, 'id' | 'meta' | 'root'>, Writes {
   /** `found`, `not_found` and `rejected`. */
   readonly answers: Database<Buffer, string>;
   /** `failed` and `pending`, beside the answer that a domain may have. */
   readonly failures: Database<Buffer, string>;
-  /**
-   * Cells of answers as an output has them. Whoever changes an outcome removes them in the same
-   * transaction.
-   */
-  readonly ready: Database<Buffer, string>;
-  /** Since when domains have been left over. */
-  readonly leftOver: Database<number, string>;
   /** Notes on logos. */
   readonly logos: Database<unknown, string>;
-  readonly shapes: ShapeRegistry;
-  /** What `shapes` are stored in, as JSON. */
-  readonly shapeTexts: Database<string, number>;
+  /** What was last reported of rows: see `reported.ts`. */
+  readonly reported: Database<Buffer, string>;
   /** Calls that were taken from a budget, by credential and unit. */
   readonly calls: Database<unknown, string>;
 }
@@ -34,20 +25,15 @@ export async function openTables(
   folder: string,
   options: OpenLmdbOptions = {},
 ): Promise<StoreTables> {
-  const open = (file: LmdbFile): Omit<StoreTables, keyof LmdbFile> & ReportedWrites => {
+  const open = (file: LmdbFile): Omit<StoreTables, keyof LmdbFile> & Writes => {
     const { root } = file;
-    const writes = reportWrites(folder, file);
-    const shapeTexts = root.openDB<string, number>('shapes', { encoding: 'string' });
     return {
-      ...writes,
+      ...createWrites(folder, file),
       answers: root.openDB('answers', { encoding: 'binary' }),
       failures: root.openDB('failures', { encoding: 'binary' }),
-      ready: root.openDB('ready', { encoding: 'binary' }),
-      leftOver: root.openDB('left-over', { encoding: 'json' }),
       logos: root.openDB('logos', { encoding: 'json' }),
+      reported: root.openDB('reported', { encoding: 'binary' }),
       calls: root.openDB('calls', { encoding: 'json' }),
-      shapes: createShapeRegistry(toShapeTable(shapeTexts)),
-      shapeTexts,
     };
   };
   return await openLmdb(folder, open, options);
@@ -77,11 +63,11 @@ export function hasKeys<T>(table: Database<T, string>, endpointId: string): bool
 
 /** All APIs that a store has something of. Keys are sorted, so each API takes one look. */
 export function endpointIdsIn(
-  tables: Pick<StoreTables, 'answers' | 'failures' | 'leftOver' | 'logos'>,
+  tables: Pick<StoreTables, 'answers' | 'failures' | 'logos'>,
 ): readonly string[] {
-  const { answers, failures, leftOver, logos } = tables;
+  const { answers, failures, logos } = tables;
   const ids = new Set<string>();
-  for (const table of [answers, failures, leftOver, logos]) {
+  for (const table of [answers, failures, logos]) {
     for (let start: string | undefined; ; ) {
       const [key] = table.getKeys({ ...(start === undefined ? {} : { start }), limit: 1 });
       if (key === undefined) break;
@@ -97,36 +83,16 @@ const API_NAME = 'api:';
 
 /** Notes the name of an API, for people who maintain the store. */
 export async function noteApiName(
-  { meta, lock }: Pick<StoreTables, 'meta' | 'lock'>,
+  { meta, write }: Pick<StoreTables, 'meta' | 'write'>,
   endpointId: string,
   name: string,
 ): Promise<void> {
   const key = API_NAME + endpointId;
-  if (meta.get(key) !== name) await lock.hold(() => meta.put(key, name));
+  if (meta.get(key) !== name) await write(() => meta.put(key, name));
 }
 
 /** The name of an API; undefined when no run has noted it. */
 export function findApiName(meta: LmdbFile['meta'], endpointId: string): string | undefined {
   const name = meta.get(API_NAME + endpointId);
   return typeof name === 'string' ? name : undefined;
-}
-
-function toShapeTable(table: Database<string, number>): ShapeTable {
-  return {
-    get: (id) => table.get(id),
-    put: (id, json) => table.put(id, json),
-    size: () => {
-      const stats = table.getStats() as Partial<TableStats>;
-      const { entryCount = 0, treeLeafPageCount = 0, overflowPages = 0, pageSize = 0 } = stats;
-      return { shapes: entryCount, sizeBytes: (treeLeafPageCount + overflowPages) * pageSize };
-    },
-  };
-}
-
-/** What lmdb says of a table, which its types do not. */
-interface TableStats {
-  readonly entryCount: number;
-  readonly treeLeafPageCount: number;
-  readonly overflowPages: number;
-  readonly pageSize: number;
 }

@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import { BrandfillError, describeSystemError } from '../common/errors.ts';
 import { isFull, type LmdbFile } from './lmdb-file.ts';
@@ -6,17 +7,23 @@ import { isFull, type LmdbFile } from './lmdb-file.ts';
  * Writes to a store whose errors are turned into messages by {@link writeError}. After the first one
  * that fails, LMDB would never end those behind it: they fail with it, and so do all later ones.
  */
-export interface ReportedWrites extends Pick<LmdbFile, 'lock' | 'close'> {
+export interface Writes extends Pick<LmdbFile, 'close'> {
+  /** Does work that changes the store. */
+  readonly write: <T>(work: () => Promise<T>) => Promise<T>;
+  /** Resolves with the error of the first write that fails. */
+  readonly failed: Promise<BrandfillError>;
   /** Waits until all that was committed is on the disk. */
   flush(): Promise<void>;
 }
 
-/**
- * Wraps the lock and the end of the file in a folder, so that their errors are messages for users.
- */
-export function reportWrites(folder: string, file: LmdbFile): ReportedWrites {
-  const { root, lock } = file;
+/** Writes to the file in a folder. */
+export function createWrites(folder: string, file: LmdbFile): Writes {
+  const { root } = file;
   let failure: BrandfillError | undefined;
+  let tell: (failure: BrandfillError) => void;
+  const failed = new Promise<BrandfillError>((resolve) => {
+    tell = resolve;
+  });
   /** Those who wait for a write. */
   const waiting = new Set<(failure: BrandfillError) => void>();
 
@@ -24,11 +31,12 @@ export function reportWrites(folder: string, file: LmdbFile): ReportedWrites {
     if (failure) return failure;
     failure = writeError(folder, cause);
     file.abandon();
+    tell(failure);
     for (const reject of waiting) reject(failure);
     return failure;
   }
 
-  function reported<T>(work: () => Promise<T>): Promise<T> {
+  function write<T>(work: () => Promise<T>): Promise<T> {
     if (failure) return Promise.reject(failure);
     return new Promise<T>((resolve, reject) => {
       waiting.add(reject);
@@ -40,13 +48,17 @@ export function reportWrites(folder: string, file: LmdbFile): ReportedWrites {
   }
 
   return {
-    lock: { hold: (work) => reported(() => lock.hold(work)) },
+    write,
+    failed,
     flush: async () => {
-      await reported(async () => await root.committed);
-      await reported(async () => await root.flushed);
+      await write(async () => {
+        if (!existsSync(folder)) throw new Error('the folder was removed');
+        await root.committed;
+      });
+      await write(async () => await root.flushed);
     },
     close: async () => {
-      if (!failure) await reported(() => file.close());
+      if (!failure) await write(() => file.close());
     },
   };
 }
@@ -64,6 +76,7 @@ async function causeOf(error: unknown): Promise<unknown> {
 
 /** Says why nothing could be written to the store in a folder. */
 export function writeError(folder: string, error: unknown): BrandfillError {
+  if (isLmdbError(error) && DAMAGES.has(error.code)) return damageError(folder, error);
   const isWithoutRoom = isFull(folder);
   const why = isWithoutRoom ? 'the disk is full' : describeSystemError(error);
   const first = isWithoutRoom ? 'make room and ' : '';
@@ -79,13 +92,17 @@ export function readError(
   folder: string,
   error: Error & { readonly code: number },
 ): BrandfillError {
-  const why = describeSystemError(error);
-  const message = DAMAGES.has(error.code)
-    ? `its file data.mdb is damaged (${why}); put a copy of the folder in its place, or choose another folder with --store`
-    : `${why}; run the same command again`;
-  return new BrandfillError('UNUSABLE_STORE', `Cannot read the store ${folder}: ${message}.`, {
-    cause: error,
-  });
+  if (DAMAGES.has(error.code)) return damageError(folder, error);
+  const message = `Cannot read the store ${folder}: ${describeSystemError(error)}; run the same command again.`;
+  return new BrandfillError('UNUSABLE_STORE', message, { cause: error });
+}
+
+function damageError(folder: string, error: Error): BrandfillError {
+  return new BrandfillError(
+    'UNUSABLE_STORE',
+    `Cannot use the store ${folder}: its file data.mdb is damaged (${describeSystemError(error)}); put a copy of the folder in its place, or choose another folder with --store.`,
+    { cause: error },
+  );
 }
 
 /** `MDB_PAGE_NOTFOUND`, `MDB_CORRUPTED`, `MDB_INVALID`, and `MDB_BAD_TXN`, which follows from them. */

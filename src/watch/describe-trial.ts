@@ -1,12 +1,11 @@
-import { isAddressReason, sentenceOn, wordsOf } from '../brand/network-error.ts';
-import type { Misdirection } from '../brand/outcome.ts';
+import { wordsOf } from '../brand/network-error.ts';
 import { formatDuration, formatUnits } from '../common/format.ts';
 import { printable, printableLines } from '../common/text.ts';
 import { textOfCell } from '../rows/csv/csv-writer.ts';
-import type { Trial, TrialColumn } from '../run/trial.ts';
+import type { Trial } from '../run/trial.ts';
 import type { Stop } from '../worker/stop-switch.ts';
-import { describeStop } from './describe.ts';
-import { findReason, MISDIRECTIONS } from './reasons.ts';
+import { describeMisdirectionOfOne, describeStop } from './describe.ts';
+import { findReason, inWords } from './words.ts';
 
 export interface DescribeTrialOptions {
   /** The domain as it was typed. */
@@ -15,42 +14,38 @@ export interface DescribeTrialOptions {
   readonly nowMs: number;
   /** Whether the columns are those of `--fields`. */
   readonly hasFields: boolean;
-  readonly timeoutMs?: number;
 }
 
 const MOST_LINES = 40;
-const MOST_LINE_LENGTH = 160;
+const HINT =
+  'To keep these columns: the same command with --preset > brand.yaml, then --fields @brand.yaml.';
 
-/**
- * Describes in lines what was learned of a domain: how its lookup ended, the answer, the columns
- * that it makes.
- */
+/** Describes in lines how the lookup of a domain ended, the answer, and the columns that it makes. */
 export function describeTrial(trial: Trial, options: DescribeTrialOptions): readonly string[] {
-  const { answer, columns } = trial;
-  const lines = [...describeEnd(trial, options)];
+  const { answer } = trial;
+  const lines = describeEnd(trial, options);
   if (!answer) return lines;
+  const json = printableLines(JSON.stringify(answer, undefined, 2)).split('\n');
+  const left = json.length - MOST_LINES;
   return [
     ...lines,
     '',
-    ...describeAnswer(answer),
+    ...json.slice(0, MOST_LINES).map((line) => cut(line, 160)),
+    ...(left > 0 ? [`… ${left} more lines; --json shows all`] : []),
     '',
-    ...describeColumns(columns),
+    ...describeColumns(trial),
     ...(options.hasFields ? [] : ['', HINT]),
   ];
 }
-
-const HINT =
-  'To keep these columns: the same command with --preset > brand.yaml, then --fields @brand.yaml.';
 
 /** Describes in lines how the lookup ended. */
 export function describeEnd(
   trial: Trial,
   { text, nowMs }: Pick<DescribeTrialOptions, 'text' | 'nowMs'>,
 ): readonly string[] {
-  const { domain } = trial;
+  const { domain, stopped } = trial;
   const read = text === domain ? [] : [`'${printable(text)}' is looked up as ${domain}.`];
-  if (trial.stopped)
-    return [...read, `${domain}: nothing learned. ${describeWhy(trial.stopped, trial)}`];
+  if (stopped) return [...read, `${domain}: nothing learned. ${describeWhy(stopped, trial)}`];
   return [...read, `${domain}: ${describeOutcome(trial)} ${describeCost(trial, nowMs)}`];
 }
 
@@ -87,38 +82,24 @@ const FORBIDDEN = ' If it refuses others too, check --auth and what the credenti
 
 function describeFailure(reason: string): string | undefined {
   const words = wordsOf(reason);
-  return words ? `${words.what}; ${words.check}` : findReason(reason)?.clause;
+  if (words) return `${words.what}; ${words.check}`;
+  const own = findReason(reason);
+  return own && `${own.short}. ${inWords(own.advice)}`.replace(/\.$/, '');
 }
 
 function describeCost({ isFromStore, fetchedAt, calls, elapsedMs }: Trial, nowMs: number): string {
-  if (!isFromStore) {
-    return `${calls} call${calls === 1 ? '' : 's'}, ${formatDuration(elapsedMs)}.`;
-  }
-  const ageMs = nowMs - Date.parse(fetchedAt ?? '');
-  return `From the store, fetched ${formatDuration(Math.max(0, ageMs))} ago (${fetchedAt}); no call was made. --refresh asks again.`;
+  if (!isFromStore) return `${calls} call${calls === 1 ? '' : 's'}, ${formatDuration(elapsedMs)}.`;
+  const ageMs = Math.max(0, nowMs - Date.parse(fetchedAt ?? ''));
+  return `From the store, fetched ${formatDuration(ageMs)} ago (${fetchedAt}); no call was made. --refresh asks again.`;
 }
 
-/** Says why it stopped. The words for runs speak of the first five calls; here there is only one. */
+/** The words for runs speak of the first five calls; here there is only one. */
 function describeWhy(stop: Stop, { calls }: Trial): string {
   const { seen, reason, comeBackAtMs } = stop;
-  if (seen) return `${describeMisdirection(seen)} Nothing of it is kept.`;
-  if (reason === 'quota' && calls === 0) {
-    const until =
-      comeBackAtMs === undefined ? '' : ` until ${new Date(comeBackAtMs).toISOString()}`;
-    return `No call was made: the API has told an earlier run to wait${until}.`;
-  }
-  return describeStop(stop);
-}
-
-function describeMisdirection(seen: Misdirection): string {
-  return isAddressReason(seen) ? sentenceOn(seen) : MISDIRECTIONS[seen].one;
-}
-
-function describeAnswer(answer: object): readonly string[] {
-  const lines = printableLines(JSON.stringify(answer, undefined, 2)).split('\n');
-  const shown = lines.slice(0, MOST_LINES).map((line) => cut(line, MOST_LINE_LENGTH));
-  const left = lines.length - shown.length;
-  return left === 0 ? shown : [...shown, `… ${left} more lines; --json shows all`];
+  if (seen) return `${describeMisdirectionOfOne(seen)} Nothing of it is kept.`;
+  if (reason !== 'quota' || calls > 0) return describeStop(stop);
+  const until = comeBackAtMs === undefined ? '' : ` until ${new Date(comeBackAtMs).toISOString()}`;
+  return `No call was made: the API has told an earlier run to wait${until}.`;
 }
 
 const HEADER = ['column', 'JMESPath', 'value'] as const;
@@ -126,7 +107,7 @@ const MOST_OF_NAME = 40;
 const MOST_OF_VALUE = 60;
 
 /** A table with the name, JMESPath and value of each column. */
-function describeColumns(columns: readonly TrialColumn[]): readonly string[] {
+function describeColumns({ columns }: Trial): readonly string[] {
   const rows = columns.map(({ name, expression, value }) => [
     printable(name),
     expression === undefined ? '(all else)' : printable(expression),

@@ -1,9 +1,9 @@
 import type { Outcome, OutcomeStatus } from '../brand/outcome.ts';
+import type { Bill, Plan } from '../collector/plan.ts';
 import { formatSize } from '../common/format.ts';
-import type { PaceDescription } from '../pace/pacer.ts';
-import type { Bill, Plan } from '../producer/plan.ts';
 import type { DomainColumn } from '../rows/columns/domain-column.ts';
 import type { ReadSoFar } from '../rows/source.ts';
+import type { PaceDescription } from '../worker/pace-memory.ts';
 import type { Stop } from '../worker/stop-switch.ts';
 
 /** How often a run, or a worker, reports how far it is. */
@@ -40,24 +40,19 @@ export interface Sampled {
   /** The domains that were due. */
   readonly of: number;
   readonly domains: readonly SampledDomain[];
+  /** Names of the values of each domain. */
+  readonly columns: readonly string[];
   readonly calls: number;
   /** What the sample cost; undefined where no profile says what the API bills, or nothing was billed. */
   readonly bill: Bill | undefined;
-  /** Of each API, where a run asks two. */
-  readonly apis?: readonly (Pick<ApiProgress, 'calls' | 'bill'> & { readonly name: string })[];
   /** What the rest takes, if it goes on like this. */
-  readonly left: LeftAtApi & {
-    readonly second?: LeftAtApi & { readonly api: string };
+  readonly left: {
+    readonly lookups: number;
+    readonly calls: number;
+    readonly bill: Bill | undefined;
+    /** In money, with `price`. */
+    readonly cost: number | undefined;
   };
-}
-
-/** What the rest of a list takes at one API. */
-export interface LeftAtApi {
-  readonly lookups: number;
-  readonly calls: number;
-  readonly bill: Bill | undefined;
-  /** In money, with `price`. */
-  readonly cost: number | undefined;
 }
 
 /** A domain of a sample. */
@@ -65,7 +60,7 @@ export interface SampledDomain {
   readonly domain: string;
   /** `skipped` when there was no answer before the run stopped. */
   readonly status: OutcomeStatus | 'skipped';
-  /** Some of its values, or why it was not found. */
+  /** Its values in these columns, empty where it has none; or why it was not found. */
   readonly values: readonly string[];
 }
 
@@ -99,19 +94,11 @@ export interface RowProgress extends Readonly<Record<OutcomeStatus, number>> {
   readonly skipped: number;
 }
 
-/**
- * What keeps calls from starting, apart from the pace:
- * - `no_worker`: no worker is on the queue.
- * - `retry_budget`: the budget is used up, which holds up retries only.
- * - `another_run`: another run on the same store asks about all domains that are left.
- */
-export type HeldBy = 'no_worker' | 'retry_budget' | 'another_run';
-
 /** How far the lookups are. */
 export interface Progress {
   /** Lookups to be made in this run. */
   readonly lookups: number;
-  /** Lookups that ended; in the end also those that another run has made meanwhile. */
+  /** Lookups that ended. */
   readonly done: number;
   readonly outcomes: Readonly<Record<OutcomeStatus, number>>;
   /** The same, counted in rows. */
@@ -121,8 +108,6 @@ export interface Progress {
   readonly throttled: number;
   /** What the API billed so far; missing where no profile says what it bills. */
   readonly bill?: Bill | undefined;
-  /** Of each API that was asked so far, where a run asks two. What they billed is only there. */
-  readonly apis?: readonly ApiProgress[];
   /** Since the first lookup. */
   readonly elapsedMs: number;
   /** How long no call may start, because the API said so; 0 when calls go out. */
@@ -133,12 +118,8 @@ export interface Progress {
   readonly outage?: string | undefined;
   /** Whether somebody paused the run. @default false */
   readonly isPaused?: boolean;
-  readonly heldBy?: HeldBy | undefined;
-  /**
-   * Whether calls are reported by the chunk, so that a moment without news means nothing. @default
-   * false
-   */
-  readonly comesInBursts?: boolean;
+  /** Whether lookups wait on a queue that has no worker. @default false */
+  readonly hasNoWorker?: boolean;
   /** Lookups that were handed out and have no outcome yet. */
   readonly underWay?: number;
   /**
@@ -148,39 +129,7 @@ export interface Progress {
   readonly pending?: { readonly count: number; readonly untilMs: number } | undefined;
   /** The last lookups that failed or were rejected, the latest first. */
   readonly recentFailures?: readonly RecentFailure[];
-  /** Some of the last answers, the latest first. */
-  readonly recentAnswers?: readonly RecentAnswer[];
 }
-
-/** Adds the outcomes of two parts of a run. */
-export function addOutcomes(
-  one: Progress['outcomes'],
-  other: Progress['outcomes'],
-): Progress['outcomes'] {
-  return {
-    found: one.found + other.found,
-    not_found: one.not_found + other.not_found,
-    rejected: one.rejected + other.rejected,
-    failed: one.failed + other.failed,
-    pending: one.pending + other.pending,
-  };
-}
-
-/** What one of two APIs was asked so far. */
-export interface ApiProgress extends Pick<Progress, 'done' | 'calls' | 'bill'> {
-  readonly name: string;
-}
-
-/** Whether a run was stopped before all its lookups. It shows only at the end. */
-export function hasStopped({ rows }: Pick<Progress, 'rows'>): boolean {
-  return (rows?.skipped ?? 0) > 0;
-}
-
-/** Progress of a worker, which works for any run and so knows of no end. */
-export type WorkProgress = Pick<
-  Progress,
-  'outcomes' | 'calls' | 'retries' | 'throttled' | 'elapsedMs' | 'waitMs' | 'pace' | 'outage'
->;
 
 /** A lookup that failed or was rejected, for people who watch. */
 export interface RecentFailure {
@@ -193,53 +142,25 @@ export interface RecentFailure {
   readonly atMs: number;
 }
 
-/** An answer, for people who watch. */
-export interface RecentAnswer {
-  readonly domain: string;
-  /** JSON as it came. */
-  readonly json: string;
-}
-
-/** The last failures, and a sample of the answers. */
-export interface RecentOutcomes {
+/** The last failures of a run. */
+export interface RecentFailures {
   note(outcome: Outcome): void;
-  /** Keeps the next answer as a sample. */
-  sample(): void;
   /** The latest first. A list is never changed: news makes a new list. */
-  readonly failures: readonly RecentFailure[];
-  /** The latest first. A list is never changed: news makes a new list. */
-  readonly answers: readonly RecentAnswer[];
+  readonly latest: readonly RecentFailure[];
 }
 
 const MOST_FAILURES = 20;
-const MOST_ANSWERS = 5;
-/** A longer answer is not kept, because only a line of it is shown. */
-const LONGEST_JSON = 20_000;
 
-/** Looks at each outcome of a run as it passes; keeps only those answers that are sampled. */
-export function createRecentOutcomes(): RecentOutcomes {
-  let failures: readonly RecentFailure[] = [];
-  let answers: readonly RecentAnswer[] = [];
-  let isSampling = true;
+/** Looks at each outcome of a run as it passes. */
+export function createRecentFailures(): RecentFailures {
+  let latest: readonly RecentFailure[] = [];
   return {
-    note: ({ domain, status, reason, httpStatus, fetchedAtMs, json }) => {
-      if (status === 'found') {
-        if (!isSampling || json.length > LONGEST_JSON) return;
-        isSampling = false;
-        answers = [{ domain, json }, ...answers].slice(0, MOST_ANSWERS);
-      } else if (status === 'failed' || status === 'rejected') {
-        const failure = { domain, status, reason, httpStatus, atMs: fetchedAtMs };
-        failures = [failure, ...failures].slice(0, MOST_FAILURES);
-      }
+    note: ({ domain, status, reason, httpStatus, fetchedAtMs: atMs }) => {
+      if (status !== 'failed' && status !== 'rejected') return;
+      latest = [{ domain, status, reason, httpStatus, atMs }, ...latest].slice(0, MOST_FAILURES);
     },
-    sample: () => {
-      isSampling = true;
-    },
-    get failures() {
-      return failures;
-    },
-    get answers() {
-      return answers;
+    get latest() {
+      return latest;
     },
   };
 }
@@ -270,10 +191,8 @@ export function createReadingReporter({
   const startMs = now();
   let nextMs = FIRST_MS;
   let isWarned = false;
-  let hasEnded = false;
   return {
     onRead: ({ name, fileBytes, sizeBytes, plainBytes }) => {
-      if (hasEnded) return;
       if (!isWarned && plainBytes > Math.max(HARMLESS_BYTES, MOST_RATIO * fileBytes)) {
         isWarned = true;
         onNotice(
@@ -287,7 +206,8 @@ export function createReadingReporter({
       onNotice(`Reading ${name}: ${share}${formatSize(plainBytes)} so far.`);
     },
     end: () => {
-      hasEnded = true;
+      nextMs = Number.POSITIVE_INFINITY;
+      isWarned = true;
     },
   };
 }

@@ -23,7 +23,7 @@ export function createTimeLeft(): TimeLeft {
   return {
     look: (progress) => {
       const { lookups, done, elapsedMs, waitMs, outage, pace } = progress;
-      const isShut = pace?.why === 'told_to_wait' || pace?.why === 'backing_off';
+      const isShut = pace?.why === 'retry_after' || pace?.why === 'backing_off';
       const isWaiting = isShut || outage !== undefined || isHeld(progress);
       if (!isWaiting) workedMs += elapsedMs - lookedAtMs;
       lookedAtMs = elapsedMs;
@@ -39,8 +39,8 @@ export function createTimeLeft(): TimeLeft {
 }
 
 /** Whether calls are held up for an unknown time. */
-function isHeld({ isPaused, heldBy }: Progress): boolean {
-  return isPaused === true || heldBy === 'no_worker' || heldBy === 'another_run';
+function isHeld({ isPaused, hasNoWorker }: Progress): boolean {
+  return isPaused === true || hasNoWorker === true;
 }
 
 /** How fast a count grows at the moment. */

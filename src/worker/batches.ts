@@ -1,65 +1,52 @@
-import type { Answer } from '../brand/answer.ts';
 import type { BatchProfile } from '../brand/api-profile.ts';
+import type { BrandClient } from '../brand/client.ts';
 import type { Endpoint } from '../brand/endpoint.ts';
-import type { Permit } from '../guard/budget.ts';
-import {
-  acquireAll,
-  asLimit,
-  type CallContext,
-  type CallQuestions,
-  type CallResult,
-  callWith,
-  countCall,
-  giveUp,
-  settle,
-} from './call.ts';
-import { NotAskedError } from './stop-switch.ts';
+import type { Meaning } from '../brand/meaning.ts';
+import type { Clock } from './clock.ts';
+import type { Verdict } from './evidence.ts';
+import type { Gate, Permit, Question } from './gate.ts';
+import { NotAskedError, type StopSwitch } from './stop-switch.ts';
 
 /**
- * Asks about several domains in one call, where the API has batches. Budget, pace, circuit breaker and
- * counters see calls; each lookup gets the answer about its own domain, and goes on as after a call of
- * its own.
+ * Asks about several domains in one call, where the API has batches. The gate sees calls; each lookup
+ * gets the answer about its own domain, and goes on as after a call of its own.
  *
  * ```text
- *   lookup ─call─▶ waiting ─turn─▶ one call ─reply─▶ answer of each domain ─▶ lookup
- *                     ▲               │
- *                     └── in halves ──┘ refused as a whole: one domain may be to blame
+ *   lookup ─call─▶ waiting ─go─▶ one call ─reply─▶ answer of each domain ─▶ lookup
+ *                     ▲             │
+ *                     └─ in halves ─┘ refused as a whole: one domain may be to blame
  * ```
  *
- * A domain that a reply is silent about is asked about alone. A call about one domain is the one that
- * the API has for that.
+ * A domain that a reply is silent about is asked about alone.
  */
 export interface Batches {
-  /**
-   * Asks about one domain, together with others that wait.
-   *
-   * @throws what `callInTurn` throws
-   */
-  call(questions: CallQuestions): Promise<CallResult>;
+  /** Asks about one domain, together with others that wait. @throws what `Gate.ask` throws */
+  call(question: Question): Promise<BatchedCall>;
+}
+
+export interface BatchedCall {
+  readonly meaning: Meaning;
+  readonly latencyMs: number;
+  readonly verdict: Verdict | Promise<Verdict>;
 }
 
 export interface BatchesOptions {
-  readonly context: CallContext;
+  readonly gate: Gate;
+  readonly client: BrandClient;
   readonly endpoint: Endpoint;
   readonly batch: BatchProfile;
+  readonly stopSwitch: StopSwitch;
+  readonly clock: Clock;
   /** How many calls may be under way at once. */
   readonly concurrency: number;
 }
 
 /** A lookup that waits for its call. */
-/** A call under way. */
-interface Calling {
-  /** When it began, as `credence.weigh` wants to know. */
-  readonly begun: number;
-  /** Whether it is one of the first calls. */
-  readonly isFirst: boolean;
-}
-
-interface Asked {
-  readonly questions: CallQuestions;
+interface Waiting {
+  readonly question: Question;
   /** Only those of the same part go together: of a call that was refused, each half. */
   part: object | undefined;
-  readonly resolve: (result: CallResult) => void;
+  readonly resolve: (call: BatchedCall) => void;
   readonly reject: (error: unknown) => void;
 }
 
@@ -67,38 +54,44 @@ interface Asked {
 const LINGER_MS = 5;
 
 /** Of a call about several domains, these may be due to one of them. */
-const OF_ONE: ReadonlySet<Answer['kind']> = new Set([
+const OF_ONE: ReadonlySet<Meaning['kind']> = new Set([
   'found', // as a whole: no answers could be found in it
   'rejected',
-  'forbidden',
-  'not_found',
   'refused',
-  'invalid_response',
+  'not_found',
+  'failed',
   'redirect',
 ]);
 
-const MISSING: Answer = { kind: 'try_again', httpStatus: 200, reason: 'missing_in_reply' };
+const MISSING: Meaning = {
+  kind: 'away',
+  httpStatus: 200,
+  reason: 'missing_in_reply',
+  likeness: 'missing_in_reply',
+  form: 'json',
+};
 
 /** How many lookups keep all calls full. */
 export function lookupsAtOnce(concurrency: number, { profile }: Endpoint): number {
   return concurrency * (profile?.batch?.size ?? 1);
 }
 
-export function createBatches({ context, endpoint, batch, concurrency }: BatchesOptions): Batches {
-  const { breaker, client, clock, credence, stopSwitch } = context;
-  const waiting: Asked[] = [];
+export function createBatches(options: BatchesOptions): Batches {
+  const { gate, client, endpoint, batch, stopSwitch, clock, concurrency } = options;
+  const waiting: Waiting[] = [];
   /** Lookups that a reply was silent about. */
-  const alone = new WeakSet<CallQuestions>();
+  const alone = new WeakSet<Question>();
   let underWay = 0;
   let isLingering = false;
+
+  const mayJoin = ({ question }: Waiting): boolean => !alone.has(question);
 
   /** Starts calls: full ones and those that nobody joins at once, another one after a moment. */
   function start(): void {
     for (let first = waiting[0]; first && underWay < concurrency; first = waiting[0]) {
       const isDue = waiting.length >= batch.size || first.part !== undefined || !mayJoin(first);
       if (!isDue) return void linger();
-      waiting.shift();
-      send([first, ...takeMore(first, batch.size - 1)]);
+      send();
     }
   }
 
@@ -107,64 +100,50 @@ export function createBatches({ context, endpoint, batch, concurrency }: Batches
     isLingering = true;
     await clock.sleep(LINGER_MS, stopSwitch.noNewCall).catch(() => {}); // the call itself says why
     isLingering = false;
-    const first = underWay < concurrency ? waiting.shift() : undefined;
-    if (first) send([first, ...takeMore(first, batch.size - 1)]);
+    if (underWay < concurrency) send();
     start();
   }
 
-  function send(asked: readonly [Asked, ...Asked[]]): void {
+  function send(): void {
+    const first = waiting.shift();
+    if (!first) return;
     underWay += 1;
-    void callAbout(asked).finally(() => {
+    void callAbout(first).finally(() => {
       underWay -= 1;
       start();
     });
   }
 
-  async function callAbout(asked: readonly [Asked, ...Asked[]]): Promise<void> {
-    const [first, ...more] = asked;
-    let isFirstCall = false;
-    let left: readonly Asked[] = more;
+  async function callAbout(first: Waiting): Promise<void> {
+    let group: readonly Waiting[] = [first, ...takeMore(first, batch.size - 1)];
     try {
-      isFirstCall = !credence.isOpen;
-      if (isFirstCall) await credence.pass(breaker.noNewCall ?? stopSwitch.noNewCall);
-      if (!first.questions.isWanted()) throw new NotAskedError();
-      const permit = await acquireAll(context, first.questions);
-      left = [];
+      const permit = await gate.ask(first.question);
       // Waiting for the turn may have taken long.
-      const wanted = more.filter(isWanted);
-      const joined = takeMore(first, batch.size - 1 - wanted.length);
-      if (wanted.length + joined.length === 0) await callAlone(permit, first, isFirstCall);
-      else await callTogether(permit, [first, ...wanted, ...joined], isFirstCall);
+      group = group.filter((one) => one === first || isWanted(one));
+      group = [...group, ...takeMore(first, batch.size - group.length)];
+      const sentAtMs = clock.nowMs();
+      try {
+        if (group.length === 1) await callAlone(permit, first);
+        else await callTogether(permit, group, sentAtMs);
+      } catch (error) {
+        permit.abandoned();
+        throw error;
+      }
     } catch (error) {
-      first.reject(error);
-      waiting.unshift(...left); // what became of them, they find out themselves
-    } finally {
-      if (isFirstCall) credence.ended();
+      for (const { reject } of group) reject(error);
     }
   }
 
-  function isWanted({ questions, reject }: Asked): boolean {
-    const isIt = questions.isWanted();
-    if (!isIt) reject(new NotAskedError());
-    return isIt;
-  }
-
-  const mayJoin = ({ questions }: Asked): boolean => !alone.has(questions);
-
   /** Those that wait and go with the first: of the same part and the same budget, in their order. */
-  function takeMore(first: Asked, most: number): readonly Asked[] {
-    const taken: Asked[] = [];
+  function takeMore(first: Waiting, most: number): readonly Waiting[] {
+    const taken: Waiting[] = [];
     if (!mayJoin(first)) return taken;
-    const { budget, counters } = first.questions;
+    const { budget, counters } = first.question;
     for (let at = 0; at < waiting.length && taken.length < most; ) {
       const next = waiting[at];
-      const fits =
-        next !== undefined &&
-        next.part === first.part &&
-        next.questions.budget === budget &&
-        next.questions.counters === counters &&
-        mayJoin(next);
-      if (!fits) at += 1;
+      const { question } = next ?? first;
+      const isOfPart = next?.part === first.part && question.budget === budget;
+      if (!next || !isOfPart || question.counters !== counters || !mayJoin(next)) at += 1;
       else {
         waiting.splice(at, 1);
         if (isWanted(next)) taken.push(next);
@@ -173,64 +152,62 @@ export function createBatches({ context, endpoint, batch, concurrency }: Batches
     return taken;
   }
 
-  async function callAlone(permit: Permit, one: Asked, isFirstCall: boolean): Promise<void> {
-    const { questions } = one;
-    const result = await callWith(permit, endpoint.path(questions.domain), context, questions);
-    if (isFirstCall) credence.note(result.answer, questions.domain, () => questions.isSign());
-    one.resolve(result);
+  function isWanted({ question, reject }: Waiting): boolean {
+    const isIt = question.isWanted();
+    if (!isIt) reject(new NotAskedError());
+    return isIt;
+  }
+
+  async function callAlone(permit: Permit, { question, resolve }: Waiting): Promise<void> {
+    const { domain } = question.asked;
+    const sentAtMs = clock.nowMs();
+    const meaning = await client.call(endpoint.path(domain), stopSwitch.noCall, domain);
+    const latencyMs = clock.nowMs() - sentAtMs;
+    resolve({ meaning, latencyMs, verdict: permit.ended(meaning) });
   }
 
   async function callTogether(
     permit: Permit,
-    asked: readonly [Asked, ...Asked[]],
-    isFirstCall: boolean,
+    group: readonly Waiting[],
+    sentAtMs: number,
   ): Promise<void> {
-    const [{ questions }] = asked;
-    const sentAtMs = clock.nowMs();
-    countCall(context, questions);
-    const call = { permit, context, sentAtMs, questions };
-    const calling: Calling = { begun: credence.begin(), isFirst: isFirstCall };
-    try {
-      const domains = asked.map((one) => one.questions.domain);
-      const { answer, answers } = await client.callBatch(batch, domains, stopSwitch.noCall);
-      const result = settle(asLimit(answer, context), call);
-      if (answers) {
-        for (const one of asked) give(one, answers.get(one.questions.domain), result, calling);
-      } else if (OF_ONE.has(result.answer.kind)) goInHalves(asked);
-      else for (const { resolve } of asked) resolve(result);
-    } catch (error) {
-      giveUp(call);
-      for (const { reject } of asked) reject(error);
+    const domains = group.map(({ question }) => question.asked.domain);
+    const { meaning, meanings } = await client.callBatch(batch, domains, stopSwitch.noCall);
+    const latencyMs = clock.nowMs() - sentAtMs;
+    if (!meanings && OF_ONE.has(meaning.kind)) {
+      void permit.endedTogether(meaning, []);
+      return goInHalves(group);
     }
-  }
-
-  function give(
-    { questions, resolve }: Asked,
-    said: Answer | undefined,
-    result: CallResult,
-    { begun, isFirst }: Calling,
-  ): void {
-    if (!said) alone.add(questions);
-    const answer = credence.weigh(said ?? MISSING, questions.domain, begun);
-    if (isFirst) credence.note(answer, questions.domain, () => questions.isSign());
-    resolve({ ...result, answer });
+    const each = group.map(({ question }): [Meaning, Question['asked']] => {
+      const { asked } = question;
+      const said = meanings ? meanings.get(asked.domain) : meaning;
+      if (!said) alone.add(question);
+      return [said ?? MISSING, asked];
+    });
+    const verdicts = permit.endedTogether(meaning, each);
+    group.forEach(({ resolve }, index) => {
+      resolve({
+        meaning: each[index]?.[0] ?? MISSING,
+        latencyMs,
+        verdict: verdicts[index] ?? 'retry',
+      });
+    });
   }
 
   /** So one bad domain among a hundred costs a dozen calls, not a hundred, and none of the others. */
-  function goInHalves(asked: readonly Asked[]): void {
-    const middle = Math.ceil(asked.length / 2);
-    const halves = [asked.slice(0, middle), asked.slice(middle)];
-    for (const half of halves) {
+  function goInHalves(group: readonly Waiting[]): void {
+    const middle = Math.ceil(group.length / 2);
+    for (const half of [group.slice(0, middle), group.slice(middle)]) {
       const part = {};
       for (const one of half) one.part = part;
     }
-    waiting.unshift(...asked);
+    waiting.unshift(...group);
   }
 
   return {
-    call: (questions) =>
+    call: (question) =>
       new Promise((resolve, reject) => {
-        waiting.push({ questions, part: undefined, resolve, reject });
+        waiting.push({ question, part: undefined, resolve, reject });
         start();
       }),
   };

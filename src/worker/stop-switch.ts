@@ -46,10 +46,6 @@ export interface Stop {
   readonly seen?: Misdirection;
   /** Why the store cannot be written, in a sentence, for `unusable_store`. */
   readonly storeError?: string;
-  /** The name of the API, where a run asks two. */
-  readonly api?: string;
-  /** Whether that is the second one, whose options are called otherwise. */
-  readonly isSecond?: boolean;
   /** What the API answered, for `refused`, `unauthorized`, `forbidden` and `quota` where it is known. */
   readonly refusal?: Refusal;
 }

@@ -1,6 +1,5 @@
 import type { Chunk, Reply } from '../queue/lookup-queue.ts';
-import type { Belief } from './credence.ts';
-import { type LookupBounds, type LookupContext, type LookupResult, lookUp } from './lookup.ts';
+import { type LookupBounds, type LookupContext, lookUp } from './lookup.ts';
 
 /** Turns chunks into outcomes. */
 export interface Worker {
@@ -18,16 +17,36 @@ export interface WorkerOptions extends LookupContext {
   readonly concurrency: number;
 }
 
+/**
+ * A lookup begins when a caller is free for it; until then it is a name in its chunk. A lookup whose
+ * answer is held until others tell more keeps no caller.
+ */
 export function createWorker({ concurrency, ...context }: WorkerOptions): Worker {
-  const { credence } = context;
   const chunks: ChunkUnderWay[] = [];
   let callers = 0;
+  let held = 0;
   let lookups = 0;
+
+  function onHeld(isHeld: boolean): void {
+    held += isHeld ? 1 : -1;
+    callers += isHeld ? -1 : 1;
+    if (!isHeld) return;
+    startCallers();
+    idleIfAllHeld();
+  }
+
+  function idleIfAllHeld(): void {
+    if (held > 0 && held === lookups) setImmediate(() => held === lookups && context.gate.idle());
+  }
+
+  function startCallers(): void {
+    while (chunks.length > 0 && callers < concurrency) void startCaller();
+  }
 
   /** A caller goes from domain to domain until none is left. */
   async function startCaller(): Promise<void> {
     callers += 1;
-    for (let chunk = chunks[0]; chunk; chunk = chunks[0]) {
+    for (let chunk = chunks[0]; chunk && callers <= concurrency; chunk = chunks[0]) {
       const domain = chunk.next();
       if (domain === undefined) chunks.shift();
       else await callAbout(domain, chunk);
@@ -37,49 +56,31 @@ export function createWorker({ concurrency, ...context }: WorkerOptions): Worker
 
   async function callAbout(domain: string, chunk: ChunkUnderWay): Promise<void> {
     try {
-      const result = await lookUp(domain, context, chunk.bounds);
-      if (result.kind === 'not_asked') return chunk.ended();
-      const belief = credence.believe(result.answer, domain);
-      const replied =
-        belief === 'kept'
-          ? chunk.reply([result.outcome])
-          : replyOnceBelieved(belief, result, chunk.reply);
-      if (belief === 'kept') await replied; // it takes the next domain when there is room for its outcome
+      const outcome = await lookUp(domain, context, chunk.bounds);
+      if (!outcome) return chunk.ended();
+      const replied = chunk.reply([outcome]);
+      await replied; // it takes the next domain when there is room for its outcome
       chunk.ended(replied);
     } catch (error) {
       chunk.failed(error);
     } finally {
       lookups -= 1;
-      if (lookups === 0) credence.idle();
+      idleIfAllHeld();
     }
   }
 
   return {
     handle: async ({ domains, budget, counters }, reply, isWanted) => {
       if (domains.length === 0) return;
-      const bounds = { budget, counters, isWanted };
+      const bounds = { budget, counters, isWanted, onHeld };
       const chunk = createChunkUnderWay(domains, { reply, bounds });
       lookups += domains.length;
       chunks.push(chunk);
-      while (chunks.length > 0 && callers < concurrency) void startCaller();
+      startCallers();
       await chunk.settled;
     },
   };
 }
-
-/** Replies with the outcome once it is believed, or with what is left of it. */
-async function replyOnceBelieved(
-  belief: Promise<Belief>,
-  { outcome, answer }: AskedResult,
-  reply: Reply,
-): Promise<void> {
-  const became = await belief;
-  if (became === 'dropped') return;
-  if (became === 'kept') return await reply([outcome]);
-  await reply([{ ...outcome, status: 'failed', reason: `gateway_${answer.writer?.form}` }]);
-}
-
-type AskedResult = Extract<LookupResult, { readonly kind: 'outcome' }>;
 
 /** A chunk whose lookups are made one by one by free callers. */
 interface ChunkUnderWay {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { describeProxy, findProxy } from '../../src/brand/connections.ts';
+import { describeProxy, findProxy } from '../../src/brand/proxy.ts';
 import { useConnectProxy } from '../support/connect-proxy.ts';
 import { useSandbox } from '../support/sandbox.ts';
 import { useScriptedServer, useTcpServer } from '../support/servers.ts';
@@ -104,36 +104,36 @@ describe('the proxy on the way to an API', () => {
 
 describe('a proxy', () => {
   it.each([
-    ['wants a password', '407 Proxy Authentication Required', 'proxy_407'],
-    ['does not let the API through', '403 Forbidden', 'proxy_403'],
-    ['does not reach the API', '502 Bad Gateway', 'proxy_502'],
-  ])('that %s is told from an API that refuses', async (_, status, reason) => {
+    ['wants a password', '407 Proxy Authentication Required', 'away', 'proxy_407'],
+    ['does not let the API through', '403 Forbidden', 'away', 'proxy_403'],
+    ['does not reach the API', '502 Bad Gateway', 'machine', 'proxy_502'],
+  ])('that %s is told from an API that refuses', async (_, status, kind, reason) => {
     const proxy = await useConnectProxy();
     proxy.reply = `HTTP/1.1 ${status}\r\ncontent-length: 0\r\n\r\n`;
     const { ask } = useClient('http://api.invalid', { proxies: { http_proxy: proxy.url } });
-    expect(await ask()).toMatchObject({ kind: 'try_again', httpStatus: undefined, reason });
+    expect(await ask()).toMatchObject({ kind, httpStatus: undefined, reason });
     expect(proxy.asked).toEqual(['api.invalid:80']);
   });
 
   it.each([
-    ['is down', 'http://127.0.0.1:9', 'proxy_connection_refused'],
-    ['has a name that is not known', 'http://nobody.invalid:3128', 'proxy_dns_failure'],
-  ])('that %s is told from an API that is', async (_, http_proxy, reason) => {
+    ['is down', 'http://127.0.0.1:9', 'machine', 'proxy_connection_refused'],
+    ['has a name that is not known', 'http://nobody.invalid:3128', 'away', 'proxy_dns_failure'],
+  ])('that %s is told from an API that is', async (_, http_proxy, kind, reason) => {
     const { ask } = useClient('http://api.invalid', { proxies: { http_proxy } });
-    expect(await ask()).toMatchObject({ kind: 'try_again', reason });
+    expect(await ask()).toMatchObject({ kind, reason });
   });
 
   it('that speaks no TLS is told from an API that does not', async () => {
     const { port } = await useScriptedServer('HTTP/1.1 400 Bad Request\r\n\r\n');
     const proxies = { http_proxy: `https://localhost:${port}` };
     const { ask } = useClient('http://api.invalid', { proxies });
-    expect(await ask()).toMatchObject({ kind: 'try_again', reason: 'proxy_tls_failure' });
+    expect(await ask()).toMatchObject({ kind: 'away', reason: 'proxy_tls_failure' });
   });
 
   it('that says nothing is asked once for each call', async () => {
     const proxy = await useTcpServer((socket) => socket.end());
     const { ask } = useClient('http://api.invalid', { proxies: { http_proxy: proxy.url } });
-    expect(await ask()).toMatchObject({ kind: 'try_again', reason: 'proxy_connection_reset' });
+    expect(await ask()).toMatchObject({ kind: 'machine', reason: 'proxy_connection_reset' });
     expect(proxy.connections()).toBe(1);
   });
 
@@ -145,8 +145,8 @@ describe('a proxy', () => {
     const options = { connections: 2, timeoutMs: 300, proxies: { http_proxy: proxy.url } };
     const { ask } = useClient(url, options);
     expect(await Promise.all([ask(), ask()])).toMatchObject([
-      { kind: 'try_again', reason: 'timeout' },
-      { kind: 'try_again', reason: 'timeout' },
+      { kind: 'away', reason: 'timeout' },
+      { kind: 'away', reason: 'timeout' },
     ]);
     proxy.reply = tunnel;
     await expect.poll(async () => (await ask()).kind, { timeout: 10_000 }).toBe('found');

@@ -26,12 +26,12 @@ describe('Redis', () => {
     await fleet.redis.start();
     const ended = await run.ended;
     await fleet.expectWhole(ended);
-    expect(ended.stderr).toContain('were missing from Redis and are put there again');
+    expect(ended.stderr).toContain('were gone from Redis without an answer');
   });
 
   it('gone for a while, with AOF: work goes on within seconds of its return, and nothing is lost', async () => {
     const redis = { isPersistent: true };
-    const fleet = await openFleet({ random, rows: 1_000, redis, lostAfter: '15s' });
+    const fleet = await openFleet({ random, rows: 1_000, redis, lockMs: 15_000 });
     const worker = await fleet.worker();
     const run = await fleet.enrich('--workers', '0');
     await fleet.calls(300);
@@ -66,7 +66,7 @@ describe('Redis', () => {
   it('out of memory: the run slows down and loses nothing', async () => {
     const fleet = await openFleet({ random, rows: 1_000 });
     await fleet.worker();
-    const run = await fleet.enrich('--workers', '0', '--window', '1000', '--chunk', '5');
+    const run = await fleet.enrich('--workers', '0');
     await fleet.calls(300);
     await fleet.redis.client.config('SET', 'maxmemory', '1mb');
     await delay(4_000);

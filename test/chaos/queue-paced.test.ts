@@ -36,7 +36,7 @@ describe('workers that share a pace', () => {
     await delay(3_500);
     const resumedMs = performance.now();
     process.kill(fleet.redis.pid, 'SIGCONT');
-    await fleet.expectWhole(await run.ended);
+    await fleet.expectWhole(await run.ended, { hadFailures: true });
     const after = (ms: number): number =>
       arrivalsMs.filter((atMs) => atMs > stoppedMs + ms && atMs < resumedMs).length;
     console.log(
@@ -45,37 +45,12 @@ describe('workers that share a pace', () => {
     // Those on their way when it fell silent; there would be hundreds.
     expect(after(1_000)).toBeLessThanOrEqual(2 * CONCURRENCY);
     expect(arrivalsMs.some((atMs) => atMs > resumedMs)).toBe(true);
-    // What was silent for longer than --lost-after may be given to others. What was answered 429 is
+    // What was silent for longer than its lock may be given to others. What was answered 429 is
     // asked again as well.
     const { throttled } = fleet.api.stats();
     expect(fleet.excessCalls()).toBeLessThanOrEqual(2 * CONCURRENCY + throttled);
   });
-
-  it('ask Redis at most twelve times a second each', async () => {
-    const workers = 2;
-    const { fleet } = await openPaced(workers);
-    const run = await fleet.enrich('--workers', '0');
-    await fleet.calls(300);
-    const [before, startMs] = [await evaluations(fleet), performance.now()];
-    await delay(4_000);
-    const asked = (await evaluations(fleet)) - before;
-    const seconds = (performance.now() - startMs) / 1_000;
-    const byRun = seconds; // it looks once a second, for its lines of progress
-    const each = (asked - byRun) / seconds / workers;
-    console.log(
-      `queue-paced.test.ts: each of ${workers} workers asks ${each.toFixed(1)} times a second`,
-    );
-    expect(each).toBeLessThanOrEqual(12);
-    expect(each).toBeGreaterThan(1); // or nothing was counted
-    await fleet.expectWhole(await run.ended);
-  });
 });
-
-/** How often Redis was given a script in full: only what keeps the pace does so, all else by its hash. */
-async function evaluations({ redis }: Fleet): Promise<number> {
-  const stats = await redis.client.info('commandstats');
-  return Number(/^cmdstat_eval:calls=(\d+)/m.exec(stats)?.[1] ?? 0);
-}
 
 function lastBefore(timesMs: readonly number[], limitMs: number): number {
   return Math.round(timesMs.findLast((atMs) => atMs < limitMs) ?? 0);

@@ -13,7 +13,7 @@ describe('SIGTERM of workers under load', () => {
       random,
       rows: 2_500,
       api: { latencyMs: { fromMs: 60, toMs: 900 } },
-      lostAfter: '15s',
+      lockMs: 15_000,
     });
     const workers = await fleet.workers(3);
     const run = await fleet.enrich('--workers', '0');
@@ -35,7 +35,7 @@ describe('SIGTERM of workers under load', () => {
       restarts += 1;
     }
     await fleet.expectWhole(await over);
-    expect(restarts).toBeGreaterThan(2);
+    expect(restarts).toBeGreaterThan(1);
     expect(fleet.excessCalls()).toBe(0);
   });
 
@@ -48,7 +48,7 @@ describe('SIGTERM of workers under load', () => {
     });
     const worker = await fleet.worker('--drain', '500ms', '--timeout', '100s');
     const run = await fleet.enrich('--workers', '0');
-    await fleet.calls(5);
+    await fleet.calls(3); // at first few calls go ahead
     const startMs = performance.now();
     worker.process.kill('SIGTERM');
     expect((await worker.ended).code).toBe(0);
@@ -86,7 +86,7 @@ describe('SIGTERM of workers under load', () => {
 
 describe('Ctrl-C of a run', () => {
   it('takes back what nobody has begun, and goes on with the same command', async () => {
-    const fleet = await openFleet({ random, rows: 1_500, lostAfter: '15s' });
+    const fleet = await openFleet({ random, rows: 1_500, lockMs: 15_000 });
     await fleet.worker();
     const run = await fleet.enrich('--workers', '0');
     await fleet.calls(300);

@@ -56,7 +56,7 @@ describe('one queue for many', () => {
       rows: 30_000,
       domains: 8_000,
       api: { latencyMs: 2 },
-      lostAfter: '15s',
+      lockMs: 15_000,
     });
     await fleet.workers(2);
     const enriching = await fleet.enrich('--workers', '0');

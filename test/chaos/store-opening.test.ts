@@ -1,7 +1,7 @@
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { expect, it, onTestFinished } from 'vitest';
-import type { CallsPer } from '../../src/guard/budget.ts';
+import type { CallsPer } from '../../src/worker/budget.ts';
 import { useTempFolder } from '../support/temp-folder.ts';
 
 const SCRIPT = new URL('./support/take-calls.ts', import.meta.url);

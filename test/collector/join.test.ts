@@ -2,15 +2,9 @@ import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { Outcome } from '../../src/brand/outcome.ts';
 import type { Fill } from '../../src/collector/fill.ts';
-import { createCutter, cutRows, join } from '../../src/collector/join.ts';
-import {
-  hasValues,
-  isListed,
-  type JoinedRow,
-  type OutputRow,
-} from '../../src/collector/joined-row.ts';
-import { noteOfWritten } from '../../src/collector/row-notes.ts';
-import type { IndexedRow } from '../../src/producer/row-index.ts';
+import { createCutter, join } from '../../src/collector/join.ts';
+import { isListed, type OutputRow } from '../../src/collector/joined-row.ts';
+import type { IndexedRow } from '../../src/collector/row-index.ts';
 import { piecesOf, sourceOf } from '../rows/sources.ts';
 
 const OUTCOMES: readonly Outcome[] = [
@@ -152,90 +146,6 @@ describe('join', () => {
       ['filled\n|2|def|1', ['A']],
       ['5\n|1||1', undefined],
     ]);
-  });
-
-  it('counts rows that were written before, and finds their values when they are asked for', async () => {
-    const written = (text: string, fields: number): IndexedRow => ({
-      kind: 'written',
-      sizeBytes: 70,
-      fields,
-      text,
-      note: text === '' ? undefined : noteOfWritten('0:abc', 5),
-    });
-    const rows = await joinAll('d\n1\n', [
-      written('', 3),
-      written('a.com', 1),
-      written('gone.com', 1),
-      { kind: 'due', sizeBytes: 2, fields: 1, text: 'a.com' },
-    ]);
-    const [three, one, gone, last] = rows;
-    expect(three).toEqual({ status: 'written', rows: 3, sizeBytes: 70, row: undefined });
-    const rowOf = (row: OutputRow | undefined): JoinedRow | undefined =>
-      row?.status === 'written' ? row.row : undefined;
-    expect(rowOf(one)).toMatchObject({
-      number: 4,
-      domain: 'a.com',
-      status: 'found',
-      fetchedAtMs: 5,
-      key: 'abc',
-      values: ['A'],
-    });
-    expect(rowOf(one)?.values).toBe(rowOf(one)?.values); // found once
-    expect(rowOf(gone)).toMatchObject({ number: 5, values: [undefined] });
-    expect(last).toMatchObject({ number: 6, raw: '1\n' });
-    expect(rows.map(isListed)).toEqual([false, false, false, true]);
-    expect(rows.filter(isListed).map(hasValues)).toEqual([true]);
-    expect(hasValues({ status: 'stale' })).toBe(true);
-  });
-});
-
-describe('rows that are cut', () => {
-  const MIB = 1024 * 1024;
-
-  /** How many rows are in each batch, of rows so long that hold so much besides. */
-  async function batchesOf(
-    rows: readonly IndexedRow[],
-    text: string,
-    held = 0,
-  ): Promise<readonly number[]> {
-    const cut = cutRows(
-      {
-        source: sourceOf(text, { chunkBytes: 65_536 }),
-        headBytes: 0,
-        index: {
-          read: async function* () {
-            yield rows;
-          },
-        },
-      },
-      (_, raw, grow) => {
-        grow(held);
-        return raw;
-      },
-    );
-    const sizes: number[] = [];
-    for await (const batch of cut) sizes.push(batch.length);
-    return sizes;
-  }
-
-  const row = (sizeBytes: number): IndexedRow => ({ kind: 'due', sizeBytes, fields: 1, text: '' });
-
-  it('come in batches of some two megabytes, whether the rows or their answers are long', async () => {
-    const long = Array.from({ length: 5 }, () => row(MIB));
-    expect(await batchesOf(long, 'x'.repeat(5 * MIB))).toEqual([2, 2, 1]);
-    expect(
-      await batchesOf(
-        long.map(() => row(1)),
-        'xxxxx',
-        MIB,
-      ),
-    ).toEqual([2, 2, 1]);
-    expect(await batchesOf([row(5 * MIB)], 'x'.repeat(5 * MIB))).toEqual([1, 0]);
-  });
-
-  it('are as many as there are when some were written before, which take nothing from the list', async () => {
-    const written = { ...row(3 * MIB), kind: 'written' } as const;
-    expect(await batchesOf([written, row(1), written, row(1)], 'xx')).toEqual([4]);
   });
 });
 

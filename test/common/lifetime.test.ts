@@ -1,11 +1,6 @@
 import { getEventListeners } from 'node:events';
 import { expect, it } from 'vitest';
-import {
-  createCloser,
-  holdSuspension,
-  suspendWhenFree,
-  unlessAborted,
-} from '../../src/common/lifetime.ts';
+import { createCloser, unlessAborted } from '../../src/common/lifetime.ts';
 
 it('closes all, last first, also when some cannot be closed, and throws the first error', async () => {
   const closer = createCloser();
@@ -37,22 +32,6 @@ it('closes all also when one throws before it gives a promise', async () => {
   });
   await expect(closer.close()).rejects.toThrow('gone');
   expect(closed).toEqual(['store']);
-});
-
-it('stops at once, or when the last of those is done for whom it waits', () => {
-  let stops = 0;
-  const stop = (): void => void (stops += 1);
-  suspendWhenFree(stop);
-  expect(stops).toBe(1);
-  const ends = [holdSuspension(), holdSuspension()];
-  suspendWhenFree(stop);
-  suspendWhenFree(stop); // pressed again
-  ends[0]?.();
-  expect(stops).toBe(1);
-  ends[1]?.();
-  expect(stops).toBe(2);
-  holdSuspension()();
-  expect(stops).toBe(2);
 });
 
 it('waits for work until an abort, and leaves no listener behind however that ends', async () => {

@@ -50,10 +50,8 @@ describe('stop', () => {
     control.pause();
     control.stop();
     control.pause();
-    control.retryFailures();
     expect(control.stopped.aborted).toBe(true);
     expect(control.isPaused).toBe(false);
-    expect(control.isRetryWanted).toBe(false);
   });
 });
 
@@ -68,13 +66,5 @@ describe('onChange', () => {
     end();
     control.pause();
     expect(seen).toEqual([true, false]);
-  });
-});
-
-describe('takeRetry', () => {
-  it('takes the wish away', () => {
-    const control = createRunControl();
-    control.retryFailures();
-    expect([control.takeRetry(), control.takeRetry()]).toEqual([true, false]);
   });
 });

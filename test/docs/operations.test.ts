@@ -2,8 +2,7 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it, test } from 'vitest';
 import { parse } from 'yaml';
-import { createInstrumentMaker } from '../../src/metrics/create-instruments.ts';
-import { createMetrics } from '../../src/metrics/metrics.ts';
+import { createMetrics, METRICS } from '../../src/watch/metrics.ts';
 import { parseExposition } from '../support/exposition.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
@@ -18,17 +17,16 @@ interface KnownMetric {
 
 /** All metrics that any command has. */
 function allMetrics(): readonly KnownMetric[] {
+  const ours = Object.entries(METRICS).map(([name, [help, ...labelNames]]) => {
+    const type = name.endsWith('_total') ? 'counter' : 'gauge';
+    return { name: `brandfill_${name}`, help, type, labelNames };
+  });
   const metrics = createMetrics({ command: 'worker', version: '0' });
-  const maker = createInstrumentMaker(metrics);
-  const run = maker.forRun({ name: 'x', store: '.' });
-  run.queues(async () => undefined);
-  const pace = { ratePerSecond: 1, limitIs: 'unknown', waitMs: 0, why: 'open' } as const;
+  const pace = { ratePerSecond: 1, limitIs: 'unknown', waitMs: 0, why: 'starting' } as const;
   const counters = { calls: 0, throttled: 0, billedMicros: 0, retries: 0 };
-  run.worker({ concurrency: 1, counters, pace: () => pace, isOut: () => false });
-  const counts = { enriched: 0, failures: 0, repeated: 0 };
-  maker.forCollector({ counts, folder: '.' });
-  maker.forSchedules(async () => []);
-  return metrics.registry.getMetricsAsArray() as unknown as readonly KnownMetric[];
+  metrics.forWorker().worker({ counters, describe: () => pace });
+  const others = metrics.registry.getMetricsAsArray() as unknown as readonly KnownMetric[];
+  return [...others, ...ours].toSorted((one, other) => (one.name < other.name ? -1 : 1));
 }
 
 const ofPrometheus: KnownMetric = { name: 'up', help: '', type: 'gauge', labelNames: [] };
@@ -88,11 +86,11 @@ test('docs/operations.md lists every metric (UPDATE=1 writes them)', async () =>
   const page = await readFile(PAGE, 'utf8');
   const rows = allMetrics()
     .filter(({ name }) => name.startsWith('brandfill_'))
-    .map(({ name, type, labelNames, help }) => {
-      const labels = labelNames.map((label) => `\`${label}\``).join(', ');
-      return `| \`${name}\` | ${type} |${labels === '' ? '' : ` ${labels}`} | ${help} |`;
+    .map(({ name, labelNames, help }) => {
+      const labels = labelNames.length > 0 ? `{${labelNames.join(',')}}` : '';
+      return `| \`${name}${labels}\` | ${help} |`;
     });
-  const table = ['| metric | type | labels | |', '|---|---|---|---|', ...rows].join('\n');
+  const table = ['| metric | |', '|---|---|', ...rows].join('\n');
   const expected = page.replace(
     /(<!-- metrics -->\n).*?(<!-- \/metrics -->)/s,
     (_, start: string, end: string) => `${start}${table}\n${end}`,
@@ -122,22 +120,6 @@ describe('docs/grafana.json', () => {
     expect(exprs.flatMap(({ expr }) => findUnknown(expr, known))).toEqual([]);
   });
 
-  it('shows every metric that Brandfill has, but for what only tells of which version it is', async () => {
-    const text = await readFile(join(ROOT, 'docs/grafana.json'), 'utf8');
-    const unseen = allMetrics()
-      .map(({ name }) => name)
-      .filter((name) => name.startsWith('brandfill_') && !text.includes(name));
-    expect(unseen).toEqual([
-      'brandfill_run_start_time_seconds',
-      'brandfill_run_rows',
-      'brandfill_run_fresh_domains',
-      'brandfill_billed_units_total', // of which unit depends on the API
-      'brandfill_schedule_last_run_duration_seconds',
-      'brandfill_schedule_last_success_timestamp_seconds',
-      'brandfill_schedule_last_run_skips',
-    ]);
-  });
-
   it('has panels with ids and titles of their own', async () => {
     const { panels } = await readDashboard();
     expect(new Set(panels.map(({ id }) => id)).size).toBe(panels.length);
@@ -151,13 +133,6 @@ describe('docs/alerts.yaml', () => {
     const alerts = await readAlerts();
     expect(alerts.length).toBeGreaterThan(10);
     expect(alerts.flatMap(({ expr }) => findUnknown(expr, known))).toEqual([]);
-  });
-
-  it('takes no slow --rate for an API that says to wait', async () => {
-    const closed = (await readAlerts()).find(({ alert }) => alert === 'BrandfillGateClosed');
-    expect(closed?.expr).toContain(
-      'and on (instance, run) brandfill_pace_state{state="told_to_wait"}',
-    );
   });
 
   it('has no alert without advice in docs/operations.md', async () => {
@@ -224,20 +199,8 @@ describe('docker-compose.yml', () => {
   });
 });
 
-test('an image with traces has what they need in the versions that are tested', async () => {
-  const image = await readFile(join(ROOT, 'Dockerfile'), 'utf8');
-  const { devDependencies } = JSON.parse(await readFile(join(ROOT, 'package.json'), 'utf8')) as {
-    readonly devDependencies: Readonly<Record<string, string>>;
-  };
-  const needed = Object.entries(devDependencies).filter(([name]) =>
-    /^(@opentelemetry\/|bullmq-otel)/.test(name),
-  );
-  const installed = image.match(/(@opentelemetry\/[\w-]+|bullmq-otel)@[\d.]+/g) ?? [];
-  expect(new Set(installed)).toEqual(new Set(needed.map((each) => each.join('@'))));
-});
-
 test('all metrics together can be read', async () => {
   const metrics = createMetrics({ command: 'worker', version: '0' });
-  createInstrumentMaker(metrics).forSchedules(async () => []);
+  metrics.forSchedules(async () => []);
   expect(parseExposition(await metrics.text()).size).toBeGreaterThan(20);
 });

@@ -22,7 +22,7 @@ const TABLE: readonly (readonly [
   ['422', { status: 422, body: 'what  is\nthis' }, ['rejected', 'what is this', '422', '1']],
   ['400 long', { status: 400, body: LONG }, ['rejected', LONG.slice(0, 200), '400', '1']],
   ['418 empty', { status: 418 }, ['rejected', 'http_418', '418', '1']],
-  ['403 once', { status: 403, body: 'no' }, ['rejected', 'no', '403', '1']],
+  ['403 once', { status: 403, body: 'no' }, ['rejected', 'no', '403', '2']],
   ['451 formula', { status: 451, body: '=1+1' }, ['rejected', "'=1+1", '451', '1']],
   ['408', { status: 408 }, ['failed', 'http_408', '408', '2']],
   ['425', { status: 425 }, ['failed', 'http_425', '425', '2']],
@@ -38,9 +38,9 @@ const TABLE: readonly (readonly [
   ['truncated', { body: '{"name":"Cu' }, ['failed', 'invalid_response', '200', '2']],
   ['broken off', { body: '{}', breakOff: true }, ['failed', 'invalid_response', '200', '2']],
   ['empty', { body: '' }, ['failed', 'invalid_response', '200', '2']],
-  ['HTML', { body: '<p>Hi</p>' }, ['failed', 'gateway_page', '200', '2']],
-  ['array', { body: '[{}]' }, ['rejected', 'no JSON object', '200', '2']],
-  ['null', { body: 'null' }, ['rejected', 'no JSON object', '200', '2']],
+  ['HTML', { body: '<p>Hi</p>' }, ['failed', 'no_json', '200', '2']],
+  ['array', { body: '[{}]' }, ['rejected', 'no JSON object', '200', '1']],
+  ['null', { body: 'null' }, ['rejected', 'no JSON object', '200', '1']],
 ];
 
 describe('an answer', () => {

@@ -48,7 +48,7 @@ describe('what an API bills', () => {
     const { api, folder, args } = await openBilled(40);
     const place = { cwd: folder.path };
     const plan = await runHere([...args, '--dry-run'], place);
-    expect(plan.stderr).toContain('Costs at most 400 credits, if none has to be made twice');
+    expect(plan.stderr).toContain('cost     at most 400 credits, if none has to be made twice');
     const flags = ['--price', '0.015', '--report', 'run.json', '--report', 'run.html'];
     const ended = await runHere([...args, ...flags, '--progress', 'lines'], place);
     expect(ended.code, ended.stderr).toBe(0);
@@ -60,20 +60,13 @@ describe('what an API bills', () => {
     expect(pending).toBeGreaterThan(0);
     expect(charged).toBe(10 * (records + pending));
     expect(ended.stderr).toContain(
-      'Costs at most 400 credits (6.00 at 0.015 each), if none has to be made twice',
+      'cost     at most 400 credits (6.00 at 0.015 each), if none has to be made twice',
     );
-    expect(ended.stderr).toMatch(new RegExp(`40/40 lookups, [\\d.]+ calls/s, ${charged} credits`));
+    expect(ended.stderr).toMatch(new RegExp(`100%, 40 of 40 .* calls/s, ${charged} credits`));
     expect(ended.stderr).toContain(`; billed ${charged} credits; cost `);
     const report = JSON.parse(folder.read('run.json')) as Record<string, unknown>;
-    expect(report['bill']).toEqual({
-      units: charged,
-      unit: 'credits',
-      most: 400,
-      price: 0.015,
-      total: charged * 0.015,
-    });
-    expect(report['cost']).toBeNull();
-    expect(folder.read('run.html')).toContain(`${charged} credits`);
+    expect(report['bill']).toEqual({ units: charged, unit: 'credits' });
+    expect(report['cost']).toBeCloseTo(charged * 0.015);
     const again = summaryOf(await runHere([...args, '--json'], place));
     expect(again).toMatchObject({ calls: 0, bill: { units: 0, unit: 'credits' } });
     expect(again.cost).toBeUndefined();
@@ -106,7 +99,7 @@ describe('--max-cost', () => {
     const { api, folder, args } = await openBilled(60);
     const place = { cwd: folder.path };
     const plan = await runHere([...args, '--max-cost', '105', '--dry-run'], place);
-    expect(plan.stderr).toContain('Costs at most 105 credits');
+    expect(plan.stderr).toContain('cost     at most 105 credits');
     const first = await runHere([...args, '--max-cost', '105', '--json'], place);
     expect(first.code).toBe(4);
     const { bill, stopped, statuses } = summaryOf(first);
@@ -151,24 +144,27 @@ describe('over Redis', () => {
       PROFILE.replace('means: pending, wait', 'means: rejected, wait').replace(/samples:[^]*/, ''),
     );
     const at = ['--base-url', api.url];
+    const running = await stage.enrich('--api', 'acme.yaml', ...at, '--workers', '0', '--json');
+    await running.shows('No worker is there to make the lookups');
     const wrong = await stage.worker(['--api', 'other.yaml', ...at]);
+    await wrong.shows('No worker serves the queue');
+    await running.shows('it is of another API, or of a profile with other rules');
     await stage.worker(['--api', 'same.yaml', ...at]);
     await stage.worker(['--api', 'acme.yaml', ...at]);
-    const flags = ['--api', 'acme.yaml', ...at, '--workers', '0', '--json'];
-    const ended = await (await stage.enrich(...flags)).ended;
+    const ended = await running.ended;
     expect(ended.code, ended.stderr).toBe(0);
     const { bill, statuses } = summaryOf(ended);
     expect(statuses).toMatchObject({ rejected: 0, pending: 0, failed: 0 });
     expect(bill).toEqual({ units: api.stats().charged, unit: 'credits' });
     wrong.process.kill('SIGTERM');
-    expect((await wrong.ended).stderr).toContain('There are lookups for another API');
+    expect((await wrong.ended).stderr).toContain('Stopped after 0 calls');
   });
 
   it('the bound is kept though a worker is killed in the middle, and what it took stays counted', async () => {
     const { stage, enrich } = await openBilledStage(300, { latencyMs: 20 });
-    const flags = ['--api', 'acme.yaml', '--concurrency', '4', '--lost-after', '3s'];
+    const flags = ['--api', 'acme.yaml', '--concurrency', '4'];
     const killed = await stage.worker(flags);
-    const running = await enrich('--max-cost', '1500', '--max-calls', '250', '--lost-after', '3s');
+    const running = await enrich('--max-cost', '1500', '--max-calls', '250');
     await expect.poll(() => stage.api.stats().charged).toBeGreaterThan(300);
     await stage.worker(flags);
     killed.process.kill('SIGKILL');

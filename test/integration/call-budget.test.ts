@@ -1,14 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
-import { type CallsPer, isUsedUp } from '../../src/guard/budget.ts';
-import { createSharedCallLedger } from '../../src/queue/bullmq/call-ledger.ts';
-import { PREFIX } from '../../src/queue/bullmq/names.ts';
-import {
-  beginCalls,
-  type CallsOfChunk,
-  countCallsOfRuns,
-  forgetCalls,
-} from '../../src/queue/bullmq/runs/run-calls.ts';
+import { createSharedCallLedger } from '../../src/queue/call-ledger.ts';
+import type { CallsPer } from '../../src/worker/budget.ts';
 import { useRedis } from '../support/redis.ts';
 import { openApi, openScripted } from './support/api.ts';
 import { run, start, summaryOf } from './support/command.ts';
@@ -22,12 +15,12 @@ describe('--max-calls', () => {
     const redis = await useRedis();
     const folder = openList(60);
     // What would look like an outage were it no answer at all.
-    const isOdd = (domain: string): boolean => /[13579]\./.test(domain);
+    const isOdd = (domain: string): boolean => /[37]\./.test(domain);
     const api = await openApi({
-      respond: (domain, call) => (isOdd(domain) && call < 4 ? { body: '{"x' } : undefined),
+      respond: (domain, call) => (isOdd(domain) && call < 3 ? { body: '{"x' } : undefined),
     });
     const args = ['enrich', 'list.csv', '--queue', redis.url, '--base-url', api.url];
-    const bounds = ['--max-calls=60', '--concurrency=4', '--chunk=5', '--max-failed=100%'];
+    const bounds = ['--max-calls=60', '--concurrency=4', '--max-failed=100%'];
     const ended = await run([...args, ...bounds, '--json'], { cwd: folder.path });
     expect(ended.code, ended.stderr).toBe(4);
     const { stopped, statuses, calls } = summaryOf(ended);
@@ -116,13 +109,10 @@ describe('--max-calls-per', () => {
     };
     expect(await night(names, '--max-calls-per', '4/month')).toEqual(names.slice(0, 4));
     const second = ['new.com', ...names];
-    expect(await night(second, '--max-calls', '4')).toEqual(names.slice(4, 8));
-    // Those that have waited for two nights, then those that have waited for one.
-    expect(await night(second, '--max-calls', '4')).toEqual([
-      'new.com',
-      names[0],
-      ...names.slice(8),
-    ]);
+    // Those that were never asked.
+    expect(await night(second, '--max-calls', '4')).toEqual(['new.com', ...names.slice(4, 7)]);
+    const third = await night(second, '--max-calls', '4');
+    expect(third).toEqual(expect.arrayContaining(names.slice(7)));
   });
 
   it('loses a block at most with a process that is killed', async () => {
@@ -144,67 +134,9 @@ describe('--max-calls-per', () => {
     // Two a block, and as many calls under way as callers that nobody heard the end of.
     expect(calls).toBeGreaterThanOrEqual(100 - 2 - 4);
   });
-
-  it('is refused where no calls are made', async () => {
-    const folder = openList();
-    const args = ['enrich', 'list.csv', '--base-url', 'http://127.0.0.1:9', '--workers', '0'];
-    const ended = await runHere(
-      [...args, '--queue', 'redis://127.0.0.1:9', '--max-calls-per', '5/day'],
-      { cwd: folder.path },
-    );
-    expect(ended.code).toBe(2);
-    expect(ended.stderr).toMatch(/Cannot hold --max-calls-per where no calls are made/);
-  });
 });
 
-async function callOf({ budget }: CallsOfChunk): Promise<string> {
-  const reserved = await budget?.acquire(never);
-  if (!reserved || isUsedUp(reserved)) return 'used up';
-  reserved.spend();
-  return 'a call';
-}
-
 describe('over a queue', () => {
-  it('a call that is given back when its run is over is counted nowhere', async () => {
-    const { client } = await useRedis();
-    await beginCalls(client, 'run', { maxCalls: 2 });
-    const { budget, close } = await countCallsOfRuns(client).of('run', {});
-    const reserved = await budget?.acquire(never);
-    await forgetCalls(client, 'run');
-    if (reserved && !isUsedUp(reserved)) reserved.release();
-    await close();
-    expect(await client.keys('*run-calls*')).toEqual([]);
-  });
-
-  it('workers that have taken calls of a killed run make none of them for the next one', async () => {
-    const { client } = await useRedis();
-    await beginCalls(client, 'run', { maxCalls: 1_000 });
-    const before = await countCallsOfRuns(client).of('run', { maxCalls: 1_000 });
-    const taken = await before.budget?.acquire(never);
-    const { usedUpBy } = await beginCalls(client, 'run', { maxCalls: 3 });
-    const after = await countCallsOfRuns(client).of('run', { maxCalls: 1_000 });
-    if (taken && !isUsedUp(taken)) taken.release(); // and with it, all that was taken at once
-    await expect.poll(() => callOf(before)).toBe('used up');
-    const calls: string[] = [];
-    for (let count = 0; count < 4; count += 1) calls.push(await callOf(after));
-    expect(calls).toEqual(['a call', 'a call', 'a call', 'used up']);
-    const notes = [before, after].map(({ takeNote }) => takeNote());
-    expect(notes.map((note) => note && usedUpBy(note))).toEqual([undefined, 'max_calls']);
-    expect(after.takeNote()).toBeUndefined();
-  });
-
-  it('a bound that Redis has lost is the one that the chunk states', async () => {
-    const { client } = await useRedis();
-    const both = await Promise.all([
-      countCallsOfRuns(client).of('run', { maxCalls: 2 }),
-      countCallsOfRuns(client).of('run', { maxCalls: 2 }),
-    ]);
-    const calls: string[] = [];
-    for (const each of [...both, ...both]) calls.push(await callOf(each));
-    expect(calls).toEqual(['a call', 'a call', 'used up', 'used up']);
-    expect(await client.pttl(`${PREFIX}:run-calls:run`)).toBeGreaterThan(0);
-  });
-
   it('calls are counted in Redis, for each credential by itself', async () => {
     const { client } = await useRedis();
     const ledger = createSharedCallLedger(client, { id: 'one', limit: LIMIT, onNotice: () => {} });
@@ -229,22 +161,6 @@ describe('over a queue', () => {
     expect(await client.pttl(key)).toBeGreaterThan(window.endsAtMs - nowMs);
   });
 
-  it('a Redis that is gone is waited for until the run stops', async () => {
-    const redis = await useRedis();
-    const ledger = createSharedCallLedger(redis.client, {
-      id: 'one',
-      limit: LIMIT,
-      onNotice: () => {},
-    });
-    await redis.client.config('SET', 'maxmemory', '1');
-    const stop = new AbortController();
-    const taking = ledger.take(stop.signal);
-    stop.abort(new Error('stopped'));
-    await expect(taking).rejects.toThrow();
-    await redis.client.config('SET', 'maxmemory', '0');
-    expect((await ledger.take(never)).calls).toBe(2);
-  });
-
   it('all workers together make no more calls, whoever they make them for', async () => {
     const redis = await useRedis();
     const folder = openList(120);
@@ -252,7 +168,7 @@ describe('over a queue', () => {
     const shared = ['--queue', redis.url, '--base-url', api.url, '--max-calls-per', '50/month'];
     const worker = await start(['worker', ...shared], { cwd: folder.path });
     await worker.shows('Waiting for lookups');
-    const ended = await run(['enrich', 'list.csv', ...shared, '--json', '--chunk', '5'], {
+    const ended = await run(['enrich', 'list.csv', ...shared, '--json'], {
       cwd: folder.path,
     });
     expect(ended.code).toBe(4);

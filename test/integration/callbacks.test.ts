@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import {
   add,
@@ -31,16 +32,16 @@ describe('a callback that throws', () => {
   it('ends a worker in order, also where a timer calls it: others do what it had', async () => {
     const { url: queue } = await openRedis();
     const api = await openApi({ latencyMs: 1_000 });
-    await add({ queue, input: [{ domain: 'acme.com' }] });
+    await add({ queue, baseUrl: api.url, input: [{ domain: 'acme.com' }] });
     const options = { queue, baseUrl: api.url };
-    await expect(work({ ...options, drain: 0, onProgress: fail })).rejects.toBe(defect);
+    await expect(work({ ...options, drain: 0, onReady: fail })).rejects.toBe(defect);
     const rejects = (): unknown => Promise.reject(defect);
-    await expect(work({ ...options, drain: 0, onProgress: rejects })).rejects.toBe(defect);
+    await expect(work({ ...options, drain: 0, onNotice: rejects })).rejects.toBe(defect);
     const stop = new AbortController();
-    const onProgress = ({ calls }: { calls: number }): void => {
-      if (calls > 0) stop.abort();
-    };
-    const { isHandedBack } = await work({ ...options, signal: stop.signal, onProgress });
+    const working = work({ ...options, signal: stop.signal });
+    while (api.stats().calls === 0) await delay(20);
+    stop.abort();
+    const { isHandedBack } = await working;
     expect(isHandedBack).toBe(true);
     expect(api.callsOf('acme.com').answered).toBe(1);
   });
@@ -83,7 +84,12 @@ describe('a callback that throws', () => {
   it('ends an adding, also where its promise is rejected', async () => {
     const { url: queue } = await openRedis();
     const onNotice = (): unknown => Promise.reject(defect);
-    const options = { queue, input: [{ domain: 'acme.com' }], onNotice };
+    const options = {
+      queue,
+      baseUrl: 'http://127.0.0.1:9',
+      input: [{ domain: 'acme.com' }],
+      onNotice,
+    };
     await expect(add(options)).rejects.toBe(defect);
   });
 

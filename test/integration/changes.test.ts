@@ -1,10 +1,11 @@
-import { readdirSync, writeFileSync } from 'node:fs';
-import { describe, expect, it } from 'vitest';
+import { rmSync } from 'node:fs';
+import { describe, expect, it, vi } from 'vitest';
 import { loadJob } from '../../src/commands/run.ts';
 import { enrich } from '../../src/index.ts';
 import type { SandboxReply } from '../../src/sandbox/options.ts';
+import type { Sandbox } from '../../src/sandbox/server.ts';
 import { openApi } from './support/api.ts';
-import { summaryOf } from './support/command.ts';
+import { start, summaryOf } from './support/command.ts';
 import { type Enriched, enrichIn } from './support/enrich.ts';
 import { type Folder, openFolder } from './support/folder.ts';
 import { openList } from './support/lists.ts';
@@ -14,6 +15,7 @@ import { rowsOf } from './support/tables.ts';
 
 interface Nights {
   readonly folder: Folder;
+  readonly api: Sandbox;
   /** What the API says from now on. */
   readonly says: Record<string, SandboxReply>;
   /** Enriches the list once more, asking all again, and gives what the changes file tells. */
@@ -24,15 +26,16 @@ interface Nights {
 async function openNights(): Promise<Nights> {
   const folder = openFolder();
   const says: Record<string, SandboxReply> = {};
-  const { url } = await openApi({ respond: (domain) => says[domain] ?? { body: { name: 'A' } } });
+  const api = await openApi({ respond: (domain) => says[domain] ?? { body: { name: 'A' } } });
   let last: Enriched | undefined;
   return {
     folder,
+    api,
     says,
     run: async (list, more = {}) => {
       folder.write('list.csv', list);
       const changes = folder.at('changes.csv');
-      const options = { baseUrl: url, changes, refresh: true, retries: 0, maxFailed: '100%' };
+      const options = { baseUrl: api.url, changes, refresh: true, retries: 0, maxFailed: '100%' };
       last = await enrichIn(folder, { input: 'list.csv', ...options, ...more });
       return rowsOf(folder.read('changes.csv'));
     },
@@ -82,57 +85,6 @@ describe('a changes file', () => {
     expect(nights.folder.read('changes.csv')).toMatch(/^id,domain,.*,brand_changed\n$/);
   });
 
-  it('does not tell of an outage, but of a brand that is gone', async () => {
-    const nights = await openNights();
-    await nights.run(LIST);
-    nights.says['a.com'] = { status: 500 };
-    nights.says['b.com'] = { status: 404 };
-    expect(told(await nights.run(LIST))).toEqual([['2', 'changed', 'brand_status;brand_name']]);
-    nights.says['a.com'] = { body: { name: 'A' } };
-    expect(await nights.run(LIST)).toEqual([]);
-  });
-
-  it('does not tell of what somebody did to the row itself, nor of another order', async () => {
-    const nights = await openNights();
-    await nights.run('id,domain,note\n1,a.com,\n2,b.com,\n3,c.com,\n');
-    expect(await nights.run('id,domain\n3,c.com\n1,https://A.com/x\n2,b.com\n')).toEqual([]);
-  });
-
-  it('tells of a row that left and came back, and of a second one of a domain, as new', async () => {
-    const nights = await openNights();
-    await nights.run(LIST);
-    expect(told(await nights.run('id,domain\n1,a.com\n3,a.com\n'))).toEqual([['3', 'new', '']]);
-    expect(told(await nights.run(LIST))).toEqual([['2', 'new', '']]);
-  });
-
-  it('tells rows apart by a key, whose domain may change or go', async () => {
-    const nights = await openNights();
-    const key = { key: 'ID' };
-    await nights.run(LIST, key);
-    expect(told(await nights.run('id,domain\n1,c.com\n2,\n3,\n', key))).toEqual([
-      ['1', 'changed', 'brand_domain'],
-      ['2', 'changed', 'brand_domain;brand_status;brand_name'],
-    ]);
-    expect(await nights.run('id,domain\n1,c.com\n2,\n3,\n', key)).toEqual([]);
-    expect(told(await nights.run('id,domain\n2,b.com\n3,a.com\n', key))).toEqual([
-      ['2', 'changed', 'brand_domain;brand_status;brand_name'],
-      ['3', 'new', ''],
-    ]);
-  });
-
-  it('tells of a column that is asked for now, not of one that no longer is', async () => {
-    const nights = await openNights();
-    nights.says['a.com'] = { body: { name: 'A', city: 'Oslo' } };
-    await nights.run(LIST, { fields: 'name=name' });
-    expect(told(await nights.run(LIST, { fields: 'city=city', refresh: false }))).toEqual([
-      ['1', 'changed', 'brand_city'],
-    ]);
-    expect(told(await nights.run(LIST, { fields: 'city=name', refresh: false }))).toEqual([
-      ['1', 'changed', 'brand_city'],
-      ['2', 'changed', 'brand_city'],
-    ]);
-  });
-
   it('goes on under one name where the path has the date in it', async () => {
     const nights = await openNights();
     await nights.run(LIST, { changesId: 'night' });
@@ -159,31 +111,26 @@ describe('a changes file', () => {
     }
   });
 
-  it('tells everything again, and says so, when what was told cannot be read', async () => {
-    const nights = await openNights();
-    await nights.run(LIST);
-    const folder = nights.folder.at('.brandfill/changes');
-    for (const name of readdirSync(folder)) writeFileSync(`${folder}/${name}`, 'BCG1 and more');
-    const notices: string[] = [];
-    const onEvent = (event: { type: string; message?: string }): void => {
-      if (event.type === 'notice') notices.push(event.message ?? '');
-    };
-    expect(told(await nights.run(LIST, { onEvent }))).toHaveLength(2);
-    expect(notices.join()).toMatch(/cannot be read: all rows count as new/);
-    expect(readdirSync(folder)).toHaveLength(1);
-  });
-
-  it('tells again what a run that came to no end had to tell', async () => {
-    const nights = await openNights();
-    await nights.run(LIST);
-    nights.says['b.com'] = { status: 404 };
-    const broken = nights.run(LIST, {
-      onEvent: ({ type }: { type: string }) => {
-        if (type === 'writing') writeFileSync(nights.folder.at('list.csv'), 'changed meanwhile');
-      },
-    });
-    await expect(broken).rejects.toThrow(/changed while it was read/);
-    expect(told(await nights.run(LIST))).toEqual([['2', 'changed', 'brand_status;brand_name']]);
+  it('tells again what a killed run had to tell, and all of it without its store', async () => {
+    const { folder, says, run, api } = await openNights();
+    await run(LIST);
+    says['b.com'] = { body: { name: 'B' } };
+    says['c.com'] = 'hang';
+    folder.write('list.csv', `${LIST}3,c.com\n`);
+    const flags = ['--base-url', api.url, '--changes', 'changes.csv', '--refresh'];
+    const killed = await start(['enrich', 'list.csv', ...flags], { cwd: folder.path });
+    await vi.waitFor(() => expect(api.stats().calls).toBe(5), 20_000);
+    killed.process.kill('SIGKILL');
+    await killed.ended;
+    delete says['c.com'];
+    expect(told(await run(`${LIST}3,c.com\n`))).toEqual([
+      ['2', 'changed', 'brand_name'],
+      ['3', 'new', ''],
+    ]);
+    rmSync(folder.at('changes.csv'));
+    expect(await run(`${LIST}3,c.com\n`)).toEqual([]);
+    rmSync(folder.at('.brandfill'), { recursive: true });
+    expect(await run(LIST)).toHaveLength(2);
   });
 });
 

@@ -1,124 +1,244 @@
-import { describe, expect, it } from 'vitest';
-import { findRedisServer } from '../support/redis.ts';
-import { start } from './support/command.ts';
 import {
-  FETCHED_AT_MS,
-  namesIn,
-  openOutcomesQueue,
-  outcome,
-  reply,
-  stop,
-} from './support/outcomes-queue.ts';
-import { runHere } from './support/program.ts';
-import { objectsOf } from './support/tables.ts';
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmdirSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { collect } from '../../src/index.ts';
+import { type CollectFiles, openCollectFiles } from '../../src/queue/collect-files.ts';
+import { QUEUES_KEY, streamKey } from '../../src/queue/names.ts';
+import { seededRandom } from '../support/random.ts';
+import { type TestRedis, useRedis } from '../support/redis.ts';
+import { start } from './support/command.ts';
+import { openFolder } from './support/folder.ts';
+import { openSmallDisk } from './support/small-disk.ts';
 
-const hasRedis = findRedisServer() !== undefined;
-if (!hasRedis) console.log('Left out: collect.test.ts, because there is no Redis server.');
+const random = seededRandom('collect.test.ts');
+const QUEUE = 'api.test';
 
-describe.skipIf(!hasRedis)('brandfill collect', () => {
-  it('writes outcomes by kind and hour, as they came, and finishes the files when it is stopped', async () => {
-    const { folder, url, add, drained } = await openOutcomesQueue();
-    const json = '{"id":12345678901234567890,\n "name":"Zoë"}';
-    await add([
-      reply('a', [outcome(1, { json, given: 'https://www.company-1.com/' })], { ref: { list: 7 } }),
-      reply('b', [
-        outcome(2, { status: 'not_found', httpStatus: 404, json: '' }),
-        { ...outcome(3, { status: 'failed', reason: 'timeout', json: '' }), attempts: 6 },
-        outcome(4, { domain: 'n/a', status: 'invalid', reason: 'no_domain', json: '' }),
-      ]),
-      { ...reply('c', []), error: "the job breaks the contract: 'domains': too few" },
-    ]);
-    const collector = await start(['collect', '--queue', url], { cwd: folder.path });
-    await drained();
-    expect(namesIn(folder).every((name) => name.endsWith('.jsonl.part'))).toBe(true);
-    collector.process.kill('SIGTERM');
-    const { code, stderr } = await collector.ended;
-    expect(code).toBe(0);
-    expect(stderr).toMatch(/Finished out\/enriched-[\dT-]+\.jsonl: 1 line\./);
-    expect(stderr).toContain('Stopped after 5 lines: 1 found, 4 others.');
-
-    const [enriched = '', failures = ''] = namesIn(folder);
-    expect(enriched).toMatch(/^enriched-\d{4}-\d\d-\d\dT\d\d\.jsonl$/);
-    expect(failures).toMatch(/^failures-\d{4}-\d\d-\d\dT\d\d\.jsonl$/);
-    expect(folder.read(`out/${enriched}`)).toBe(
-      '{"domain":"company-1.com","given":"https://www.company-1.com/","status":"found",' +
-        '"http_status":200,"attempts":1,"fetched_at":"2026-11-21T08:00:00.000Z","chunk":"a",' +
-        '"ref":{"list":7},"answer":{"id":12345678901234567890,  "name":"Zoë"}}\n',
+/** Puts outcomes on the stream of backfills, as a worker does: found ones, and each third one not. */
+async function send(redis: TestRedis, from: number, count: number): Promise<void> {
+  await redis.client.sadd(QUEUES_KEY, QUEUE);
+  for (let at = from; at < from + count; at += 1) {
+    const isFound = at % 3 !== 0;
+    const outcome = {
+      domain: `d${at}.com`,
+      status: isFound ? 'found' : 'not_found',
+      reason: isFound ? '' : 'http_404',
+      attempts: 1,
+      fetchedAtMs: 1_795_000_000_000,
+      json: isFound ? '{"a":1}' : '',
+    };
+    await redis.client.xadd(
+      streamKey(QUEUE),
+      '*',
+      'data',
+      JSON.stringify({ job: '1', outcomes: [outcome] }),
     );
-    expect(sorted(objectsOf(folder.read(`out/${failures}`)))).toEqual(
-      sorted([
-        { ...failure(2), status: 'not_found', reason: '', http_status: 404 },
-        { ...failure(3), status: 'failed', reason: 'timeout', http_status: 200, attempts: 6 },
-        { ...failure(4), domain: 'n/a', status: 'invalid', reason: 'no_domain', http_status: 200 },
-        {
-          status: 'rejected',
-          reason: "the job breaks the contract: 'domains': too few",
-          chunk: 'c',
-        },
-      ]),
-    );
-    // A list of failures is a list.
-    const again = await runHere(
-      ['enrich', `out/${failures}`, '--dry-run', '--json', '--base-url', 'http://127.0.0.1:9'],
-      { cwd: folder.path },
-    );
-    expect(again.code).toBe(0);
-    expect(JSON.parse(again.stdout)).toMatchObject({ rows: 4 });
-  });
+  }
+}
 
-  it('begins another file before one is longer than --max-file-size, and none a second time', async () => {
-    const { folder, url, add, drained } = await openOutcomesQueue();
-    const args = ['collect', '--queue', url, '--max-file-size', '1000'];
-    for (const round of [0, 1]) {
-      const collector = await start(args, { cwd: folder.path });
-      await add(
-        Array.from({ length: 10 }, (_, at) => reply(`r${round}-${at}`, [outcome(at), outcome(at)])),
-      );
-      await drained();
-      await stop(collector);
+function domainsIn(folder: string): readonly string[] {
+  return readdirSync(folder)
+    .filter((name) => name.includes('.jsonl'))
+    .flatMap((name) => readFileSync(join(folder, name), 'utf8').split('\n'))
+    .filter((line) => line !== '')
+    .map((line) => (JSON.parse(line) as { readonly domain: string }).domain);
+}
+
+function numbered(count: number): readonly string[] {
+  return Array.from({ length: count }, (_, at) => `d${at}.com`).toSorted();
+}
+
+describe('brandfill collect', () => {
+  it('has each outcome in its files once, whenever it is killed', async () => {
+    const redis = await useRedis({ isPersistent: true });
+    const folder = openFolder();
+    const collectNow = () =>
+      start(['collect', '--out-dir', 'out', '--queue', redis.url], {
+        cwd: folder.path,
+      });
+    let sent = 0;
+    for (let kills = 0; kills < 6; kills += 1) {
+      const collector = await collectNow();
+      await collector.shows('Waiting for outcomes');
+      const sending = send(redis, sent, 150);
+      sent += 150;
+      await delay(random.between(0, 120));
+      collector.process.kill('SIGKILL');
+      await Promise.all([collector.ended, sending]);
     }
-    const names = namesIn(folder);
-    const sizes = names.map((name) => folder.read(`out/${name}`).length);
-    expect(Math.max(...sizes)).toBeLessThanOrEqual(1_000);
-    expect(names.length).toBeGreaterThan(6);
-    expect(names.flatMap((name) => objectsOf(folder.read(`out/${name}`)))).toHaveLength(40);
+    const last = await collectNow();
+    await expect.poll(() => domainsIn(folder.at('out')).length).toBe(sent);
+    last.process.kill('SIGTERM');
+    expect((await last.ended).code).toBe(0);
+    expect(domainsIn(folder.at('out')).toSorted()).toEqual(numbered(sent));
+    expect(readdirSync(folder.at('out')).filter((name) => name.endsWith('.part'))).toEqual([]);
+    expect(await redis.client.xlen(streamKey(QUEUE))).toBe(0);
   });
 
-  it('tells chunks of the same id apart that were put on the queue at different times', async () => {
-    const { folder, url, add, drained } = await openOutcomesQueue();
-    const collector = await start(['collect', '--queue', url], { cwd: folder.path });
-    const chunks = ['1', 'crm'];
-    const answered = chunks.map((chunk) => reply(chunk, [outcome(1)]));
-    for (const addedAtMs of [1, 1, 2]) {
-      await add(answered, addedAtMs);
-      await drained();
+  it('waits while its disk is full, and loses nothing', async (context) => {
+    const disk = openSmallDisk(64 * 1_024);
+    if (!disk) return context.skip('this process may not mount');
+    const redis = await useRedis();
+    const filler = disk.write('filler', 'x'.repeat(60 * 1_024));
+    const notices: string[] = [];
+    const stop = new AbortController();
+    const collecting = collect({
+      queue: redis.url,
+      outDir: disk.at('out'),
+      signal: stop.signal,
+      onNotice: (message) => notices.push(message),
+    });
+    await send(redis, 0, 400);
+    await expect.poll(() => notices.join()).toContain('Cannot write outcomes');
+    rmSync(filler);
+    await expect.poll(() => domainsIn(disk.at('out')).length).toBe(400);
+    stop.abort();
+    await collecting;
+    expect(domainsIn(disk.at('out')).toSorted()).toEqual(numbered(400));
+  });
+
+  it('waits while another process writes to its folder, and goes on at its end', async () => {
+    const redis = await useRedis();
+    const folder = openFolder();
+    const args = ['collect', '--out-dir', 'out', '--queue', redis.url];
+    const first = await start(args, { cwd: folder.path });
+    await first.shows('Waiting for outcomes');
+    const second = await start(args, { cwd: folder.path });
+    await second.shows('Another collector writes to');
+    first.process.kill('SIGKILL');
+    await second.shows('Waiting for outcomes');
+    second.process.kill('SIGTERM');
+    expect((await second.ended).code).toBe(0);
+  });
+
+  it('collects what an earlier Redis had not, and leaves the places in its streams alone', async () => {
+    const folder = openFolder();
+    for (const at of [0, 1]) {
+      const redis = await useRedis();
+      // The second one's ids are smaller than those of the first.
+      const id = at === 0 ? '9999999999999-0' : '1-1';
+      const outcome = { domain: `redis-${at}.com`, status: 'found', json: '{}', fetchedAtMs: 1 };
+      const data = JSON.stringify({ job: '1', outcomes: [{ ...outcome, attempts: 1 }] });
+      await redis.client.sadd(QUEUES_KEY, QUEUE);
+      await redis.client.xadd(streamKey(QUEUE), id, 'data', data);
+      const stop = new AbortController();
+      const collecting = collect({
+        queue: redis.url,
+        outDir: folder.at('out'),
+        signal: stop.signal,
+      });
+      await expect.poll(() => redis.client.xlen(streamKey(QUEUE))).toBe(0);
+      stop.abort();
+      expect(await collecting).toEqual({ enriched: 1, failures: 0 });
     }
-    await add([reply('lost', [outcome(2, { status: 'failed', reason: 'timeout', json: '' })])]);
-    await drained();
-    const { stderr } = await stop(collector);
-    expect(stderr).toContain('4 found, 1 other; 2 replies came again, already written.');
-    const [enriched = ''] = namesIn(folder);
-    const lines = objectsOf(folder.read(`out/${enriched}`));
-    expect(lines.map(({ chunk }) => String(chunk)).toSorted()).toEqual(['1', '1', 'crm', 'crm']);
-  });
-
-  it.each([
-    [['--out-dir', 'list.csv/out'], 'Cannot write to the folder list.csv/out: '],
-    [['--max-file-size', 'much'], 'expected a size such as 64MB, 1GB or a number of bytes'],
-  ])('ends with 2 for %j', async (flags, message) => {
-    const { folder, url } = await openOutcomesQueue();
-    folder.write('list.csv', 'domain\n');
-    const ended = await runHere(['collect', '--queue', url, ...flags], { cwd: folder.path });
-    expect(ended.code).toBe(2);
-    expect(ended.stderr).toContain(message);
+    expect(domainsIn(folder.at('out')).toSorted()).toEqual(['redis-0.com', 'redis-1.com']);
   });
 });
 
-function failure(number: number): Record<string, unknown> {
-  const fetchedAt = new Date(FETCHED_AT_MS).toISOString();
-  return { domain: `company-${number}.com`, attempts: 1, fetched_at: fetchedAt, chunk: 'b' };
-}
+describe('the files of a collector', () => {
+  async function openIn(folder: string, now = Date.UTC(2026, 10, 21, 8)): Promise<CollectFiles> {
+    const files = await openCollectFiles({
+      folder,
+      flag: '--out-dir',
+      maxFileBytes: 1_000,
+      now: () => now,
+      onNotice: () => {},
+      signal: new AbortController().signal,
+    });
+    onTestFinished(() => files.close());
+    return files;
+  }
 
-function sorted(lines: readonly object[]): string[] {
-  return lines.map((line) => JSON.stringify(line, Object.keys(line).sort())).sort();
-}
+  const line = (name: string): string => `${JSON.stringify({ domain: name })}\n`;
+  const PART = 'enriched-2026-11-21T08.jsonl.part';
+
+  it.each<[string, (folder: string) => void]>([
+    ['nothing', () => {}],
+    [
+      'lines that did not count',
+      (folder) => writeFileSync(join(folder, PART), `${line('a')}${line('b').slice(0, 7)}`),
+    ],
+    [
+      'a state that was not renamed',
+      (folder) => writeFileSync(join(folder, '.collect.json.new'), '{'),
+    ],
+    [
+      'another file that was finished but not renamed',
+      (folder) => writeFileSync(join(folder, 'failures-2026-11-21T07.jsonl.part'), line('c')),
+    ],
+  ])('go on where they counted, when a kill left %s', async (_, leave) => {
+    const folder = openFolder().path;
+    const first = await openIn(folder);
+    await first.append({ enriched: line('a'), failures: '' }, new Map([['s', '5-0']]));
+    await first.close();
+    leave(folder);
+    const second = await openIn(folder);
+    expect(second.places.get('s')).toBe('5-0');
+    await second.append({ enriched: line('b'), failures: '' }, new Map([['s', '6-0']]));
+    await second.finish(true);
+    expect(readFileSync(join(folder, PART.slice(0, -5)), 'utf8')).toBe(line('a') + line('b'));
+    expect(readdirSync(folder).filter((name) => name.endsWith('.part'))).toEqual([]);
+  });
+
+  it('count from their first byte: what a kill kept from counting is not in them', async () => {
+    const folder = openFolder().path;
+    const first = await openIn(folder);
+    mkdirSync(join(folder, '.collect.json.new')); // the state cannot be written
+    const outcomes = { enriched: line('a'), failures: line('b') };
+    await expect(first.append(outcomes, new Map())).rejects.toThrow('EISDIR');
+    rmdirSync(join(folder, '.collect.json.new'));
+    await first.close();
+    const second = await openIn(folder);
+    await second.append(outcomes, new Map());
+    await second.finish(true);
+    expect(domainsIn(folder).toSorted()).toEqual(['a', 'b']);
+  });
+
+  it('begin a new file when one would become too long, and when the hour is over', async () => {
+    const folder = openFolder().path;
+    const files = await openIn(folder);
+    for (const name of ['a', 'b'.repeat(900), 'c'.repeat(900)]) {
+      await files.append({ enriched: line(name), failures: '' }, new Map());
+    }
+    await files.close();
+    const later = await openIn(folder, Date.UTC(2026, 10, 21, 9));
+    await later.append({ enriched: line('d'), failures: line('e') }, new Map());
+    await later.finish(true);
+    expect(
+      readdirSync(folder)
+        .filter((name) => !name.startsWith('owner-'))
+        .toSorted(),
+    ).toEqual([
+      '.collect.json',
+      'enriched-2026-11-21T08-2.jsonl',
+      'enriched-2026-11-21T08.jsonl',
+      'enriched-2026-11-21T09.jsonl',
+      'failures-2026-11-21T09.jsonl',
+    ]);
+    expect(existsSync(join(folder, PART))).toBe(false);
+  });
+
+  it('say so when one was cut by somebody, and when the folder cannot be used', async () => {
+    const folder = openFolder().path;
+    const files = await openIn(folder);
+    await files.append({ enriched: line('a'), failures: '' }, new Map());
+    await files.close();
+    writeFileSync(join(folder, PART), '');
+    const again = await openIn(folder);
+    await expect(again.append({ enriched: line('b'), failures: '' }, new Map())).rejects.toThrow(
+      /shorter than what was written to it/,
+    );
+    writeFileSync(join(folder, 'file'), '');
+    await expect(openIn(join(folder, 'file'))).rejects.toThrow(
+      /^Cannot write to the folder .*--out-dir/,
+    );
+  });
+});

@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import type { Sandbox } from '../../src/sandbox/server.ts';
 import { openApi, untilSilent } from './support/api.ts';
 import { type Running, run, start } from './support/command.ts';
-import { readBoard, signIn, statusOf } from './support/dashboards.ts';
+import { askRun, readBoard, signIn, statusOf } from './support/dashboards.ts';
 import { openList } from './support/lists.ts';
 
 interface Stage {
@@ -24,7 +24,7 @@ async function openStage(flags: readonly string[] = [], env = {}): Promise<Stage
     cwd: folder.path,
     env,
   });
-  return { api, running, url: findUrl(await running.shows('Plan:')) };
+  return { api, running, url: findUrl(await running.shows(' to make')) };
 }
 
 function findUrl(stderr: string): string {
@@ -37,18 +37,18 @@ describe('enrich --listen', () => {
   it('shows the run, and pauses, resumes and stops it', async () => {
     const { api, url, running } = await openStage();
     const [state] = (await readBoard(url)).runs;
-    expect(state).toMatchObject({ list: 'list.csv', phase: 'looking_up', plan: { rows: 2_000 } });
-    const ask = (action: string): Promise<number> =>
-      statusOf(`${url}/runs/${state?.id}/${action}`, { method: 'POST', headers: { origin: url } });
-    expect(await ask('pause')).toBe(204);
+    expect(state).toMatchObject({ list: 'list.csv', phase: 'looking_up', rows: 2_000 });
+    const ask = async (action: string): Promise<number> =>
+      await askRun(url, state?.runId ?? '', action);
+    expect(await ask('pause')).toBe(200);
     const calls = await untilSilent(api);
     expect(calls).toBeLessThan(2_000);
     expect((await readBoard(url)).runs[0]).toMatchObject({ isPaused: true });
     expect(await ask('pause')).toBe(409);
-    expect(await ask('resume')).toBe(204);
+    expect(await ask('resume')).toBe(200);
     while (api.stats().calls === calls) await delay(10);
-    expect(await ask('explode')).toBe(404);
-    expect(await ask('stop')).toBe(204);
+    expect(await ask('explode')).toBe(422);
+    expect(await ask('stop')).toBe(200);
     const ended = await running.ended;
     expect(ended.code).toBe(130);
     expect(ended.stderr).toContain('Note: Paused: no new call starts');
@@ -56,10 +56,14 @@ describe('enrich --listen', () => {
 
   it('changes nothing for another page, nor when it is asked with GET', async () => {
     const { url } = await openStage();
-    const [{ id } = { id: '' }] = (await readBoard(url)).runs;
-    const pause = `${url}/runs/${id}/pause`;
+    const [{ runId } = { runId: '' }] = (await readBoard(url)).runs;
+    const pause = `${url}/api/runs/${runId}/ask`;
     const of = (headers: Record<string, string>): Promise<number> =>
-      statusOf(pause, { method: 'POST', headers });
+      statusOf(pause, {
+        method: 'POST',
+        headers: { ...headers, 'content-type': 'application/json' },
+        body: JSON.stringify({ action: 'pause' }),
+      });
     expect(await of({})).toBe(403);
     expect(await of({ origin: 'http://evil.example.com' })).toBe(403);
     expect(await of({ origin: url, 'sec-fetch-site': 'cross-site' })).toBe(403);
@@ -71,7 +75,7 @@ describe('enrich --listen', () => {
     const { url } = await openStage(['--allow-host', 'dash.example.com']);
     const host = `rebound.example.com:${new URL(url).port}`;
     expect(await statusOf(url, { headers: { host } })).toBe(421);
-    expect(await statusOf(`${url}/events`, { headers: { host } })).toBe(421);
+    expect(await statusOf(`${url}/api/events`, { headers: { host } })).toBe(421);
     for (const path of ['/metrics', '/readyz']) {
       expect(await statusOf(url + path, { headers: { host } }), path).toBe(421);
       const known = { host: 'dash.example.com' };
@@ -94,13 +98,13 @@ describe('enrich --listen', () => {
       BRANDFILL_DASHBOARD_TOKEN: TOKEN,
     });
     const here = url.replace('0.0.0.0', '127.0.0.1');
-    for (const path of ['/', '/events', '/main.js', '/queues']) {
+    for (const path of ['/', '/api/events', '/main.js', '/queues']) {
       expect(await statusOf(here + path), path).toBe(path === '/queues' ? 404 : 401);
     }
     expect(await signIn(here, 'wrong')).toEqual({ status: 401, cookie: '' });
     const { status, cookie } = await signIn(here, TOKEN);
     expect(status).toBe(303);
-    expect(cookie).toMatch(/^brandfill_session=[\w-]{43}; Path=\/; HttpOnly; SameSite=Strict$/);
+    expect(cookie).toMatch(/^brandfill_session=[\w-]{32}; Path=\/; HttpOnly; SameSite=Strict$/);
     const [pair = ''] = cookie.split(';');
     expect((await readBoard(here, { cookie: pair })).runs).toHaveLength(1);
     const authorization = `Bearer ${TOKEN}`;
@@ -109,7 +113,7 @@ describe('enrich --listen', () => {
 
   it('sends a strict policy with every answer, and keeps nothing in caches', async () => {
     const { url } = await openStage();
-    for (const path of ['/', '/main.js', '/style.css', '/uplot.js', '/events']) {
+    for (const path of ['/', '/main.js', '/style.css', '/api/events']) {
       const { statusCode, headers, body } = await request(url + path);
       body.on('error', () => {});
       body.destroy();
@@ -120,7 +124,7 @@ describe('enrich --listen', () => {
       expect(headers['x-content-type-options'], path).toBe('nosniff');
       expect(headers['cache-control'], path).toContain('no-');
       const isHeldUp = headers['x-accel-buffering'] !== 'no';
-      expect(isHeldUp, `${path} by nginx`).toBe(path !== '/events');
+      expect(isHeldUp, `${path} by nginx`).toBe(path !== '/api/events');
     }
   });
 
@@ -131,7 +135,10 @@ describe('enrich --listen', () => {
     const open = await run(listening, { cwd: folder.path });
     expect(open.code).toBe(2);
     expect(open.stderr).toMatch(/^brandfill: Cannot show the dashboard on 0\.0\.0\.0, /);
-    const weak = await run([...listening, '--token', 'hunter2'], { cwd: folder.path });
+    const weak = await run(listening, {
+      cwd: folder.path,
+      env: { BRANDFILL_DASHBOARD_TOKEN: 'hunter2' },
+    });
     expect(weak.code).toBe(2);
     expect(weak.stderr).toMatch(/^brandfill: Cannot use the token of the dashboard: /);
     expect(weak.stderr).not.toContain('hunter2');

@@ -119,14 +119,15 @@ describe('any list, whatever the API says and whenever it is interrupted', () =>
             if (!interrupter.signal.aborted || calls > 0) throw error;
             return undefined;
           });
-          if (summary === undefined) expect(folder.names()).toEqual(['list.csv', 'store']);
+          if (summary === undefined)
+            expect(['list.csv', 'store']).toEqual(expect.arrayContaining(folder.names()));
           else checkOutputs(list, written, folder.read, { canSkip: interruption !== 'never' });
           const callsBefore = calls;
 
           const last = await enrich(options);
           checkOutputs(list, written, folder.read, { canSkip: false });
           expect(last.stopped).toBeUndefined();
-          checkCalls(api, last.statuses.failed > 0 ? callsBefore : 0);
+          checkCalls(api, callsBefore);
         } finally {
           await api.close();
         }
@@ -249,7 +250,8 @@ function checkOutputs(
     from += 1;
     const status = row[width + 1];
     const expected = isBlank(own) ? '' : statusOf(list.rows[at]?.domain);
-    if (!(canSkip && status === 'skipped' && expected !== 'invalid')) expect(status).toBe(expected);
+    const isLeft = status === 'skipped' || (status === 'failed' && isRefusal(expected));
+    if (!(canSkip && isLeft && expected !== 'invalid')) expect(status).toBe(expected);
   }
 
   const [failuresHeader, ...failures] = parsed(read('list.failures.csv'));
@@ -264,10 +266,15 @@ function checkOutputs(
   );
 }
 
+/** Until other domains succeed, it may be about the caller; a run that ends before asks again. */
+function isRefusal(status: string | undefined): boolean {
+  return status === 'rejected' || status === 'not_found';
+}
+
 /** No domain that was answered for good is asked again; those that failed are, by the next run. */
 function checkCalls(api: Sandbox, callsBefore: number): void {
   for (const [domain, status] of STATUS_OF) {
-    const most = status === 'failed' && callsBefore > 0 ? 2 : 1;
+    const most = (status === 'failed' || isRefusal(status)) && callsBefore > 0 ? 2 : 1;
     // A used connection that is reset is tried again on a fresh one, as the same call.
     const requests = domain === RESET ? 2 * most : most;
     expect(api.callsOf(domain).calls).toBeLessThanOrEqual(requests);

@@ -30,7 +30,7 @@ describe('--fill', () => {
     });
     expect(folder.read('list.enriched.csv')).toBe(
       'domain;"City";phone;brand_domain;brand_status;brand_fetched_at;brand_name\r\n' +
-        `a.com;"Oslo; N";'+47 1;a.com;found;<time>;A\r\n` +
+        `a.com;"Oslo; N";+47 1;a.com;found;<time>;A\r\n` +
         'b.com;x  ;;b.com;found;<time>;B\r\n' +
         'c.com;;;c.com;not_found;<time>;\r\n' +
         '"b.com";Rome;;b.com;found;<time>;B\r\n' +
@@ -67,7 +67,7 @@ describe('--fill', () => {
     const options = { baseUrl: url, fields: 'name=name', fill: ['city=at.city'] };
     await enrichIn(folder, { input: 'list.jsonl', ...options });
     expect(folder.read('list.enriched.jsonl')).toBe(
-      '{"domain":"a.com","n":1.0,"city":"Oslo; N","brand_domain":"a.com","brand_status":"found","brand_fetched_at":"<time>","brand_name":"A"}\n' +
+      '{"domain":"a.com","n":1.0,"city": "Oslo; N","brand_domain":"a.com","brand_status":"found","brand_fetched_at":"<time>","brand_name":"A"}\n' +
         '{"domain":"b.com","city":"Rome","brand_domain":"b.com","brand_status":"found","brand_fetched_at":"<time>","brand_name":"B"}\n' +
         '{"domain":"c.com","brand_domain":"c.com","brand_status":"not_found","brand_fetched_at":"<time>"}\n',
     );
@@ -87,7 +87,7 @@ describe('--fill', () => {
     const options = { baseUrl: url, fields: 'motto=motto', fill, input: 'list.xlsx' };
     await enrichIn(folder, { ...options, out: 'list.csv' });
     expect(folder.read('list.csv')).toBe(
-      'domain,own,phone,motto,brand_domain,brand_status,brand_fetched_at,brand_motto\n' +
+      '\uFEFFdomain,own,phone,motto,brand_domain,brand_status,brand_fetched_at,brand_motto\n' +
         `a.com,=1+1,-47,"'=A1, ""b""",a.com,found,<time>,"'=A1, ""b"""\n`,
     );
     await enrichIn(folder, { ...options, out: 'list.jsonl' });

@@ -115,10 +115,10 @@ describe('a flag of enrich', () => {
       const args = ['enrich', 'list.csv', '--base-url', api.url, '--fresh', '0'];
       return (await runHere([...args, '--progress', style], { cwd: folder.path })).stderr;
     };
-    expect(await shown('lines')).toMatch(/^2\/2 lookups, /m);
-    expect(await shown('auto')).toMatch(/^2\/2 lookups, /m);
-    expect(await shown('bar')).toMatch(/^2\/2 lookups, /m); // nothing can be redrawn here
-    expect(await shown('none')).not.toContain('2/2 lookups');
+    expect(await shown('lines')).toMatch(/^100%, 2 of 2 rows, /m);
+    expect(await shown('auto')).toMatch(/^100%, 2 of 2 rows, /m);
+    expect(await shown('bar')).toMatch(/^100%, 2 of 2 rows, /m); // nothing can be redrawn here
+    expect(await shown('none')).not.toContain('of 2 rows, ');
   });
 
   it('--json puts the summary on standard output, and nothing else', async () => {
@@ -246,18 +246,6 @@ describe('a flag of enrich', () => {
     expect(await calls('--fresh', '1ms', '--fresh-not-found', '1ms')).toBe(2);
   });
 
-  it('--fresh-rejected says when a domain is asked again that was refused', async () => {
-    const folder = openList();
-    const api = await openScripted({ 'bolt.com': { status: 422 } });
-    const calls = async (...flags: readonly string[]): Promise<number> => {
-      const args = ['enrich', 'list.csv', '--base-url', api.url, '--json', ...flags];
-      return summaryOf(await runHere(args, { cwd: folder.path })).calls;
-    };
-    expect(await calls()).toBe(2);
-    expect(await calls('--fresh-not-found', '0')).toBe(0);
-    expect(await calls('--fresh-rejected', '0')).toBe(1);
-  });
-
   it('--refresh asks about every domain again, once', async () => {
     const folder = openList('domain\nacme.com\nbolt.com\nacme.com\nwww.bolt.com\n');
     const api = await openScripted({ 'bolt.com': { status: 404 } });
@@ -267,39 +255,6 @@ describe('a flag of enrich', () => {
     expect(again).toMatchObject({ calls: 2, freshDomains: 0 });
     expect(api.callsOf('acme.com').calls).toBe(2);
     expect(summaryOf(await runHere(args, { cwd: folder.path })).calls).toBe(0);
-  });
-
-  it('--only-missing asks about what was never found, and keeps what was, however old', async () => {
-    const folder = openList('domain\nacme.com\nbolt.com\ncrow.com\ndove.com\n');
-    const trouble = { status: 500 };
-    const script: Record<string, { status: number }> = {
-      'bolt.com': { status: 404 },
-      'crow.com': { status: 422 },
-    };
-    const api = await openScripted(script);
-    const enrich = (...flags: readonly string[]) =>
-      enrichHere(folder, api.url, '--json', '--retries', '0', ...flags);
-    await enrich();
-    script['dove.com'] = trouble;
-    expect(summaryOf(await enrich('--fresh', '0')).statuses).toMatchObject({ stale: 1 });
-    const { calls } = api.stats();
-    const missing = await enrich('--only-missing', '--fresh', '0');
-    expect(missing.code).toBe(0);
-    expect(summaryOf(missing)).toMatchObject({
-      calls: 2,
-      statuses: { found: 2, not_found: 1, rejected: 1, failed: 0 },
-    });
-    expect(api.stats().calls).toBe(calls + 2);
-    expect(column(rowsOf(folder.read('list.enriched.csv')), 'brand_name')).toEqual([
-      'Acme',
-      '',
-      '',
-      'Dove',
-    ]);
-    expect(summaryOf(await enrich('--fresh', '0', '--dry-run'))).toMatchObject({ lookups: 2 });
-    const both = await enrich('--only-missing', '--refresh');
-    expect(both).toMatchObject({ code: 2, stdout: '' });
-    expect(both.stderr).toMatch(/Cannot use --refresh along with --only-missing/);
   });
 
   it('--store says where answers are kept', async () => {
@@ -317,9 +272,8 @@ describe('a flag of enrich', () => {
     const api = await openScripted({});
     const ended = await enrichHere(folder, api.url, '--dry-run');
     expect(ended).toMatchObject({ code: 0, stdout: '' });
-    expect(ended.stderr).toContain(
-      'Plan: 4 rows, 2 unique domains, 1 invalid, 0 fresh, 2 calls to make',
-    );
+    expect(ended.stderr).toMatch(/rows {5}4\n {2}unique {3}2 domains\n {2}invalid {2}1 row: /);
+    expect(ended.stderr).toContain('  calls    2 to make');
     expect(api.stats().calls).toBe(0);
     expect(folder.names()).toEqual(['list.csv']);
     expect(existsSync(folder.at('.brandfill'))).toBe(false);

@@ -1,7 +1,4 @@
-import { existsSync, readdirSync } from 'node:fs';
-import { setTimeout as delay } from 'node:timers/promises';
-import { describe, expect, it, vi } from 'vitest';
-import { statOf } from '../../src/common/owner.ts';
+import { describe, expect, it } from 'vitest';
 import { createGate } from '../support/gate.ts';
 import { openApi, openScripted } from './support/api.ts';
 import { run, start, summaryOf } from './support/command.ts';
@@ -151,33 +148,3 @@ describe('nobody listening', () => {
     expect(api.stats().domains.mostCalls).toBe(1);
   });
 });
-
-// Elsewhere a process does not say whether it is stopped.
-describe.runIf(existsSync('/proc/self/stat'))('Ctrl-Z', () => {
-  it('suspends a run that has the store for itself only afterwards, and it goes on as if nothing had been', async () => {
-    const folder = openList(2_500);
-    const api = await openApi({ latencyMs: 5 });
-    const { process: child, ended } = await start(
-      ['enrich', 'list.csv', '--base-url', api.url, '--progress', 'none'],
-      { cwd: folder.path },
-    );
-    const pid = child.pid ?? 0;
-    await vi.waitUntil(() => api.stats().calls > 20, { timeout: 60_000 });
-    const left: boolean[] = [];
-    while (left.length < 15 && child.exitCode === null) {
-      child.kill('SIGTSTP');
-      await vi.waitUntil(() => statOf(pid)[0] === 'T', { timeout: 60_000 });
-      left.push(isLocked(folder.at('.brandfill')));
-      child.kill('SIGCONT');
-      await delay(7 + (left.length % 10));
-    }
-    expect(left).not.toContain(true);
-    expect(left.length).toBeGreaterThan(10);
-    expect((await ended).code).toBe(0);
-    expect(api.stats().calls).toBe(2_500);
-  });
-});
-
-function isLocked(store: string): boolean {
-  return readdirSync(store).includes('store.lock');
-}

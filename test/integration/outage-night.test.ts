@@ -4,7 +4,6 @@ import type { AddressInfo } from 'node:net';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { openScripted } from './support/api.ts';
 import { type Ended, summaryOf } from './support/command.ts';
-import { enrichIn } from './support/enrich.ts';
 import type { Folder } from './support/folder.ts';
 import { openList } from './support/lists.ts';
 import { runHere } from './support/program.ts';
@@ -186,39 +185,6 @@ describe('a night in which the API is out', () => {
     expect(column(outOf(folder), 'brand_name').slice(0, 2)).toEqual(['Acme', '']);
     expect(outOf(folder)[1]?.['brand_status']).not.toBe('stale');
   });
-
-  it('is told in a report and in an object of a program', async () => {
-    const folder = openList(LIST);
-    const api = await openFailing();
-    await night(folder, api.url);
-    await api.become('sick');
-    await night(folder, api.url, '--report', 'report.html', '--report', 'report.json');
-    const report = JSON.parse(folder.read('report.json')) as {
-      rows: { statuses: object };
-      reasons: { status: string; advice: string }[];
-      columns: { name: string; rows: number }[];
-    };
-    expect(report.rows.statuses).toMatchObject({ found: 0, stale: 2 });
-    const reason = report.reasons.find(({ status }) => status === 'stale');
-    expect(reason?.advice).toContain('These rows keep an older answer.');
-    expect(report.columns).toContainEqual({ name: 'brand_name', rows: 2 });
-    expect(folder.read('report.html')).toContain('2 rows keep an older answer');
-  });
-});
-
-describe('--max-stale', () => {
-  it('bounds how old an answer may be that a row keeps', async () => {
-    const folder = openList(LIST);
-    const api = await openFailing();
-    await night(folder, api.url);
-    await api.become('sick');
-    await night(folder, api.url, '--max-stale', '1h');
-    expect(column(outOf(folder), 'brand_status').slice(0, 2)).toEqual(['stale', 'stale']);
-    for (const age of ['1ms', '0']) {
-      await night(folder, api.url, '--max-stale', age);
-      expect(column(outOf(folder), 'brand_status')).not.toContain('stale');
-    }
-  });
 });
 
 describe('a stale row', () => {
@@ -241,51 +207,5 @@ describe('a stale row', () => {
     expect(rows).toEqual(before.map((row) => Object.assign(row, { brand_status: 'stale' })));
     expect(column(rows, 'city')).toEqual(['Oslo', 'My']);
     expect(rows[0]?.['brand_fetched_at']).toMatch(ISO);
-  });
-
-  it('is looked up again by a merge, and stays as it is when that fails too', async () => {
-    const folder = openList(LIST);
-    const api = await openFailing();
-    await night(folder, api.url);
-    await api.become('sick');
-    await night(folder, api.url);
-    const merge = ['enrich', 'list.failures.csv', '--merge', 'list.enriched.csv', '--json'];
-    const flags = ['--base-url', api.url, '--retries', '0', '--max-outage', '300ms'];
-    const [out, failures] = ['list.enriched.csv', 'list.failures.csv'].map((name) =>
-      folder.read(name),
-    );
-    await runHere([...merge, ...flags], { cwd: folder.path });
-    expect(folder.read('list.enriched.csv').split('\n').slice(0, 3)).toEqual(
-      out?.split('\n').slice(0, 3),
-    );
-    expect(column(rowsOf(folder.read('list.failures.csv')), 'id')).toEqual(
-      column(rowsOf(failures ?? ''), 'id'),
-    );
-    await api.become('healthy');
-    await runHere([...merge, ...flags], { cwd: folder.path });
-    expect(column(outOf(folder), 'brand_status').slice(0, 2)).toEqual(['found', 'found']);
-    expect(column(rowsOf(folder.read('list.failures.csv')), 'id')).toEqual(['3', '4']);
-  });
-});
-
-describe('brand_fetched_at', () => {
-  it('says when the answer was fetched, and is blank without one', async () => {
-    const folder = openList('domain\nacme.com\nbolt.com\ncrow.com\ndove.com\nnone\n');
-    const api = await openScripted({
-      'bolt.com': { status: 404 },
-      'crow.com': { status: 422 },
-      'dove.com': { status: 500 },
-    });
-    const before = Math.floor(Date.now() / 1_000) * 1_000;
-    await enrichIn(folder, { input: 'list.csv', baseUrl: api.url, retries: 0 });
-    const times = column(outOf(folder), 'brand_fetched_at').map(String);
-    expect(times.slice(3)).toEqual(['', '']);
-    for (const time of times.slice(0, 3)) {
-      expect(time).toMatch(ISO);
-      expect(Date.parse(time)).toBeGreaterThanOrEqual(before);
-      expect(Date.parse(time)).toBeLessThanOrEqual(Date.now());
-    }
-    await enrichIn(folder, { input: 'list.csv', baseUrl: api.url, retries: 0 });
-    expect(column(outOf(folder), 'brand_fetched_at').slice(0, 3)).toEqual(times.slice(0, 3));
   });
 });

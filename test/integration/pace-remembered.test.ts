@@ -65,7 +65,7 @@ function firstTwoSeconds(arrivalsMs: readonly number[]): number {
 }
 
 interface SavedPace {
-  readonly value: { readonly state: { readonly estimate: { readonly limitPerMs: number } } };
+  readonly value: { readonly state: { readonly limitPerMs: number } };
 }
 
 /** What the store has of the pace, whatever it is kept under. */
@@ -86,11 +86,11 @@ describe('a limit that was found', () => {
     // However busy the machine: what the next run begins with is what this one has saved.
     const [saved] = (await savedPaces(folder)) as readonly SavedPace[];
     const planned = await enrich('second', 200, '--dry-run', '--json');
-    expect(saved?.value.state.estimate.limitPerMs).toBeGreaterThan(0);
+    expect(saved?.value.state.limitPerMs).toBeGreaterThan(0);
     expect(JSON.parse(planned.stdout)).toMatchObject({
       estimate: {
         limitIs: 'learned',
-        limitPerSecond: (saved?.value.state.estimate.limitPerMs ?? 0) * 1_000,
+        limitPerSecond: (saved?.value.state.limitPerMs ?? 0) * 1_000,
       },
     });
     const second = await enrich('second', 200);

@@ -1,7 +1,8 @@
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { describe, expect, it } from 'vitest';
-import { type Ended, type Running, run, summaryOf } from './support/command.ts';
+import { openApi } from './support/api.ts';
+import { type Ended, type Running, run, start, summaryOf } from './support/command.ts';
 import { openStage } from './support/queue-stage.ts';
 
 async function stop(worker: Running): Promise<Ended> {
@@ -45,7 +46,7 @@ describe('enrich --queue', () => {
   it('says why the last worker stopped by itself, until another one has come', async () => {
     let status = 401;
     const stage = await openStage(20, {
-      respond: () => (status === 200 ? { body: { name: 'A' } } : { status }),
+      respond: () => (status === 200 ? undefined : { status }),
     });
     const worker = await stage.worker();
     const refused = await stage.enrich('--workers', '0');
@@ -70,6 +71,43 @@ describe('enrich --queue', () => {
     expect((await (await stage.worker()).ended).code).toBe(4);
     await waiting.shows('One stopped by itself');
     await stop(waiting);
+  });
+
+  it.each([0, 1])(
+    'keeps its --rate though workers have none, with --workers %i',
+    async (workers) => {
+      const arrivalsMs: number[] = [];
+      const stage = await openStage(30, { respond: () => void arrivalsMs.push(Date.now()) });
+      await stage.worker();
+      const running = await stage.enrich('--rate', '5/s', '--workers', String(workers));
+      const ended = await running.ended;
+      expect(ended.code, ended.stderr).toBe(0);
+      expect(arrivalsMs).toHaveLength(30);
+      // In no second are there more than five, but for those that were late on their way.
+      const most = Math.max(
+        ...arrivalsMs.map(
+          (from) => arrivalsMs.filter((at) => at >= from && at < from + 1_000).length,
+        ),
+      );
+      expect(most).toBeLessThanOrEqual(8);
+    },
+  );
+
+  it('takes nothing of another API on the same Redis', async () => {
+    const [one, other] = [await openStage(40), await openApi()];
+    await one.worker();
+    const run = await start(
+      ['enrich', 'list.csv', '--progress', 'none', '--workers', '0', '--store', 'other'],
+      {
+        cwd: one.folder.path,
+        env: { BRANDFILL_BASE_URL: other.url, BRANDFILL_QUEUE: one.redis.url },
+      },
+    );
+    await run.shows('No worker is there');
+    expect((await (await one.enrich('--workers', '0', '--out', 'one.csv')).ended).code).toBe(0);
+    expect([one.api.stats().calls, other.stats().calls]).toEqual([40, 0]);
+    run.process.kill('SIGTERM');
+    expect((await run.ended).code).toBe(130);
   });
 
   it('needs a queue to leave all lookups to others', async () => {

@@ -86,11 +86,11 @@ class Account {
 
 describe('what is no row of a program', () => {
   it.each<[string, unknown, string]>([
-    ['a text', 'acme.com', 'expected an object, received text or bytes; give a file by its path.'],
+    ['a text', 'acme.com', `${EXPECTED}, received a text.`],
     [
       'a chunk of a file',
       Buffer.from('domain\nacme.com\n'),
-      'expected an object, received text or bytes; give a file by its path.',
+      `${EXPECTED}, received an object (Buffer).`,
     ],
     ['a list', ['acme.com'], `${EXPECTED}, received a list.`],
     ['null', null, `${EXPECTED}, received null.`],
@@ -247,7 +247,7 @@ describe.skipIf(!COMPANIES)('a real list of companies', () => {
     folder.write('list.csv', text);
     const api = await openApi();
     const ended = await enrichHere(folder, api.url, '--json');
-    expect(ended.stderr).toContain("domains are in column 'website'");
+    expect(ended.stderr).toContain("in column 'website'");
     const { rows, statuses, uniqueDomains } = summaryOf(ended);
     expect(rows).toBe(cellsOf(text).length - 1);
     expect(statuses.found).toBeGreaterThan(rows * 0.95);

@@ -42,8 +42,8 @@ describe('the output', () => {
         body: {
           a: '=HYPERLINK("http://x")',
           b: '+49 30',
-          c: '-5',
-          d: '@cmd',
+          c: '-A1',
+          d: '@SUM(A1)',
           e: '\tx',
           f: '\rx',
           number: -5,
@@ -61,9 +61,9 @@ describe('the output', () => {
         brand_status: 'found',
         brand_fetched_at: '<time>',
         brand_a: `'=HYPERLINK("http://x")`,
-        brand_b: "'+49 30",
-        brand_c: "'-5",
-        brand_d: "'@cmd",
+        brand_b: '+49 30',
+        brand_c: "'-A1",
+        brand_d: "'@SUM(A1)",
         brand_e: "'\tx",
         brand_f: "'\rx",
         brand_number: '-5',
@@ -204,7 +204,7 @@ describe('the output', () => {
     expect((await running.ended).code).toBe(0);
     expect(lstatSync(folder.at('out.csv')).isSymbolicLink()).toBe(true);
     expect(rowsOf(folder.read('real.csv'))).toHaveLength(3);
-    expect(folder.names()).toEqual(['list.csv', 'list.failures.csv', 'out.csv', 'real.csv']);
+    expect(folder.names()).toEqual(['list.csv', 'out.csv', 'out.failures.csv', 'real.csv']);
   });
 
   it.skipIf(!existsSync('/dev/null'))('may be a device, also one for both', async () => {

@@ -87,25 +87,6 @@ describe('a run', () => {
       expect(folder.names()).not.toContain('failures.csv');
     },
   );
-
-  it('asks what failed once more, when somebody wants that', async () => {
-    let isBroken = true;
-    const api = await openApi({
-      latencyMs: 20,
-      respond: (domain) =>
-        isBroken && /company-[0-4]\./.test(domain) ? { status: 501, body: 'no' } : undefined,
-    });
-    const folder = openList(100);
-    const run = startRun(folder, api, { concurrency: 4, retries: 0 });
-    await until(() => api.stats().calls > 50);
-    isBroken = false;
-    run.control.retryFailures();
-    const { statuses, lookups } = await run.ended;
-    expect(statuses).toMatchObject({ found: 100, failed: 0, rejected: 0 });
-    expect(lookups).toBe(100);
-    const last = run.events.findLast((event) => event.type === 'progress');
-    expect(last?.done).toBe(100);
-  });
 });
 
 describe('a run over a queue', () => {
@@ -119,7 +100,7 @@ describe('a run over a queue', () => {
       env: { BRANDFILL_BASE_URL: api.url, BRANDFILL_QUEUE: redis.url },
     });
     await worker.shows('Waiting for lookups');
-    const over = { queue: redis.url, workers: 0, chunk: 10 } as const;
+    const over = { queue: redis.url, workers: 0 } as const;
     const run = startRun(folder, api, over);
     await until(() => api.stats().calls > 20);
     run.control.pause();
@@ -157,7 +138,7 @@ describe('a run over a queue', () => {
   it('that is stopped while it is paused takes all back', async () => {
     const [api, redis, folder] = [await openApi({ latencyMs: 20 }), await useRedis(), openFolder()];
     folder.write('list.csv', listOf(domains(300)));
-    const run = startRun(folder, api, { queue: redis.url, concurrency: 4, chunk: 10 });
+    const run = startRun(folder, api, { queue: redis.url, concurrency: 4 });
     await until(() => api.stats().calls > 20);
     run.control.pause();
     await untilSilent(api);

@@ -48,29 +48,15 @@ describe('enrich --listen', () => {
     expect(await status.ready()).toEqual({ status: 200, reasons: [] });
     const notFound = valueOf(metrics, 'brandfill_lookups_total', { outcome: 'not_found' }) ?? 0;
     expect(notFound).toBeGreaterThan(0);
-    expect(valueOf(metrics, 'brandfill_calls_total', { status: '2xx' })).toBe(found(metrics));
-    expect(valueOf(metrics, 'brandfill_calls_total', { status: '4xx' })).toBe(notFound);
-    const classes = metrics
-      .get('brandfill_calls_total')
-      ?.samples.map(({ labels }) => labels['status']);
-    expect(classes).toEqual(['none', '2xx', '3xx', '4xx', '5xx', 'other']);
-    expect(valueOf(metrics, 'brandfill_call_duration_seconds_count')).toBe(
-      found(metrics) + notFound,
-    );
+    // Lookups are counted when the run hears of them, a moment after their calls.
+    const ended = (status: string): number =>
+      valueOf(metrics, 'brandfill_call_duration_seconds_count', { status }) ?? 0;
+    expect(ended('2xx') - found(metrics)).toBeOneOf([0, 1, 2, 3]);
+    expect(ended('4xx') - notFound).toBeOneOf([0, 1, 2, 3]);
     const ofRun = { run: 'enrich' };
-    expect(valueOf(metrics, 'brandfill_run_rows', ofRun)).toBe(500);
     expect(valueOf(metrics, 'brandfill_run_lookups', ofRun)).toBe(500);
-    const outstanding = valueOf(metrics, 'brandfill_run_outstanding_lookups', ofRun);
-    // The list is longer than the window, and fills it.
-    expect(outstanding).toBeGreaterThan(250);
-    expect(valueOf(metrics, 'brandfill_run_window_lookups', ofRun)).toBe(350);
-    expect(outstanding).toBeLessThanOrEqual(350);
-    expect(valueOf(metrics, 'brandfill_store_size_bytes', ofRun)).toBeGreaterThan(0);
     expect(valueOf(metrics, 'brandfill_pace_rate_calls_per_second', ofRun)).toBe(40);
-    expect(
-      valueOf(metrics, 'brandfill_pace_limit_calls_per_second', { ...ofRun, source: 'fixed' }),
-    ).toBe(40);
-    expect(valueOf(metrics, 'brandfill_calls_in_flight_limit')).toBe(16);
+    expect(valueOf(metrics, 'brandfill_pace_limit_calls_per_second', ofRun)).toBe(40);
     expect(valueOf(metrics, 'nodejs_eventloop_lag_p99_seconds')).toBeGreaterThanOrEqual(0);
     expect(metrics.has('brandfill_redis_up')).toBe(false);
 
@@ -85,8 +71,9 @@ describe.skipIf(!hasRedis)('over a queue', () => {
     const redis = await useRedis();
     const folder = openList(120);
     const flags = ['--base-url', silent.url, '--queue', redis.url];
+    const queue = new URL(silent.url).host.replace(':', '-');
     const options = { cwd: folder.path };
-    await run(['add', 'list.csv', '--queue', redis.url, '--chunk', '10'], options);
+    await run(['add', 'list.csv', ...flags], options);
     const worker = await start(
       ['worker', ...flags, '--concurrency', '2', '--drain', '3s', '--listen', '127.0.0.1:0'],
       options,
@@ -100,10 +87,10 @@ describe.skipIf(!hasRedis)('over a queue', () => {
     expect(valueOf(metrics, 'brandfill_redis_up')).toBe(1);
     expect(valueOf(metrics, 'brandfill_queue_workers')).toBe(1);
     const jobs = (state: string): number | undefined =>
-      valueOf(metrics, 'brandfill_queue_jobs', { queue: 'lookups', state });
+      valueOf(metrics, 'brandfill_queue_jobs', { queue, state });
     expect(jobs('active')).toBeGreaterThan(0);
-    expect((jobs('active') ?? 0) + (jobs('prioritized') ?? 0)).toBe(12);
-    const age = valueOf(metrics, 'brandfill_queue_oldest_job_age_seconds', { queue: 'lookups' });
+    expect((jobs('active') ?? 0) + (jobs('prioritized') ?? 0)).toBe(3);
+    const age = valueOf(metrics, 'brandfill_queue_oldest_job_age_seconds', { queue });
     expect(age).toBeGreaterThan(0);
     expect(age).toBeLessThan(60);
     expect(await status.ready()).toEqual({ status: 200, reasons: [] });
@@ -149,9 +136,6 @@ describe.skipIf(!hasRedis)('over a queue', () => {
       (now) => (valueOf(now, 'brandfill_run_lookups_done', ofRun) ?? 0) > 0,
     );
     expect(valueOf(metrics, 'brandfill_queue_workers')).toBe(1);
-    expect(
-      valueOf(metrics, 'brandfill_run_outstanding_lookups', { run: 'enrich' }),
-    ).toBeGreaterThan(0);
     expect(found(metrics)).toBe(0);
     running.process.kill('SIGINT');
     await running.ended;
@@ -184,9 +168,7 @@ describe.skipIf(!hasRedis)('over a queue', () => {
     await schedules.ask('nightly');
     const ofRun = { run: 'nightly' };
     const metrics = await status.metricsWhen(
-      (now) =>
-        valueOf(now, 'brandfill_schedule_last_run_exit_code', ofRun) !== undefined &&
-        valueOf(now, 'brandfill_schedule_running', ofRun) === 0,
+      (now) => valueOf(now, 'brandfill_schedule_last_run_exit_code', ofRun) !== undefined,
     );
     expect([...metrics.values()].flatMap(findFaults)).toEqual([]);
     expect(valueOf(metrics, 'brandfill_schedule_last_run_exit_code', ofRun)).toBe(0);

@@ -1,7 +1,7 @@
 import { lstatSync, mkdirSync, readFileSync, symlinkSync } from 'node:fs';
 import { gunzipSync } from 'node:zlib';
 import { describe, expect, it, vi } from 'vitest';
-import { createStoreLock } from '../../src/store/lmdb-file.ts';
+import { own } from '../../src/store/owner.ts';
 import { openStore } from '../../src/store/store.ts';
 import { outcomeOf } from '../store/outcomes.ts';
 import { start } from './support/command.ts';
@@ -68,14 +68,13 @@ describe('the file of an export', () => {
     const { folder } = await openEnriched();
     folder.write('all.jsonl', 'mine');
     const isPart = (name: string): boolean => name.endsWith('.part');
-    const code = await createStoreLock(folder.at('.brandfill')).hold(async () => {
-      // It has its file, and waits for the store.
-      const args = ['store', 'export', '--out', 'all.jsonl'];
-      const exporting = await start(args, { cwd: folder.path });
-      await vi.waitUntil(() => folder.names().some(isPart), { timeout: 60_000 });
-      exporting.process.kill('SIGINT');
-      return (await exporting.ended).code;
-    });
+    const owner = await own(folder.at('.brandfill'));
+    // It has its file, and waits a moment for the store.
+    const exporting = await start(['store', 'export', '--out', 'all.jsonl'], { cwd: folder.path });
+    await vi.waitUntil(() => folder.names().some(isPart), { timeout: 60_000 });
+    exporting.process.kill('SIGINT');
+    const { code } = await exporting.ended;
+    await owner.release();
     expect(code).toBe(130);
     expect(folder.read('all.jsonl')).toBe('mine');
     expect(folder.names().filter(isPart)).toEqual([]);
@@ -86,7 +85,7 @@ describe('the file of an export', () => {
     const store = await openStore(folder.at('.brandfill'), 'endpoint');
     const json = `{"about":"${'x'.repeat(1024 * 1024)}"}`;
     for (let number = 0; number < 150; number += 1) {
-      await store.put(outcomeOf(`${number}.com`, { json }), [['about']]);
+      await store.put(outcomeOf(`${number}.com`, { json }));
     }
     await store.close();
     for (const args of [

@@ -1,51 +1,63 @@
-import { spawnSync } from 'node:child_process';
-import { mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
-import { basename, join } from 'node:path';
-import { describe, expect, it, onTestFinished } from 'vitest';
-import { temporaryPath } from '../../src/common/files.ts';
-import { describeSelf } from '../../src/common/owner.ts';
-import { type Fetched, findPictureKind } from '../../src/logos/fetch-picture.ts';
-import { createHostTurns } from '../../src/logos/host-turns.ts';
 import {
-  type Circumstances,
-  decide,
-  type LogoCounts,
-  markOf,
-  openPictureFolder,
-  pictureFileOf,
-  saveLogos,
-  triedMarkOf,
-} from '../../src/logos/save-logos.ts';
-import type { LogoNote } from '../../src/store/notes.ts';
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmdirSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import type { Fetched } from '../../src/logos/fetch-picture.ts';
+import { openPictureFolder, pictureFileOf } from '../../src/logos/picture-folder.ts';
+import { type LogoCounts, saveLogos } from '../../src/logos/save-logos.ts';
 import { openStore } from '../../src/store/store.ts';
 import { useTempFolder } from '../support/temp-folder.ts';
-import { GIF, PLAIN_SVG, PNG } from './svgs.ts';
+import { PLAIN_SVG, PNG } from './pictures.ts';
 
 const PICTURE: Fetched = { kind: 'png', bytes: PNG };
+
+interface Night {
+  /** Since the last one. @default 1 */
+  readonly days?: number;
+  readonly refresh?: boolean;
+  readonly larger?: boolean;
+  /** Of the URLs. @default 1 */
+  readonly version?: number;
+  readonly signal?: AbortSignal;
+}
 
 /** Nights on one store and one folder. */
 async function useNights(fetch: (path: string) => Fetched): Promise<{
   readonly night: (
     domains: readonly string[],
-    signal?: AbortSignal,
+    night?: Night,
   ) => Promise<LogoCounts & { readonly asked: readonly string[] }>;
   readonly hasNote: (domain: string) => boolean;
+  /** The folder. */
+  readonly path: string;
 }> {
   const store = await openStore(useTempFolder(), 'endpoint');
   onTestFinished(() => store.close());
-  const folder = await openPictureFolder(useTempFolder());
+  const path = useTempFolder();
+  const folder = await openPictureFolder(path);
   let nowMs = 1_000;
   return {
+    path,
     hasNote: (domain) => store.logos.find(domain) !== undefined,
-    night: async (domains, signal = new AbortController().signal) => {
-      nowMs += 86_400_000;
+    night: async (domains, { days = 1, refresh = false, larger, version = 1, ...given } = {}) => {
+      const { signal = new AbortController().signal } = given;
+      nowMs += days * 86_400_000;
       const asked: string[] = [];
       const counts = await saveLogos({
-        domains: async function* () {
+        domains: function* () {
           for (let at = 0; at < domains.length; at += 7) yield domains.slice(at, at + 7);
         },
         answerOf: (domain) =>
-          domain === 'unknown.com' ? undefined : `{"logo":"https://cdn.example/${domain}"}`,
+          domain === 'unknown.com'
+            ? undefined
+            : `{"logo":"https://cdn.example/${domain}?v=${version}"}`,
         valueOf: (answer) => answer['logo'],
         notes: store.logos,
         folder,
@@ -54,22 +66,16 @@ async function useNights(fetch: (path: string) => Fetched): Promise<{
             asked.push(pathname.slice(1));
             return fetch(pathname.slice(1));
           },
-          close: async () => {},
         },
-        turns: createHostTurns({
-          concurrency: 1,
-          perHost: 1,
-          signal,
-          now: () => nowMs,
-          sleep: async () => {},
-        }),
+        concurrency: 1,
+        perHost: 1,
         allowed: [],
         signal,
         now: () => nowMs,
         startedAtMs: nowMs,
-        refresh: false,
+        refresh,
         missingCountsMs: 7 * 86_400_000,
-        maxBytes: 1_000,
+        maxBytes: larger ? 2_000 : 1_000,
         onDone: () => {},
       });
       return { ...counts, asked };
@@ -88,22 +94,12 @@ it('hundreds of logos are saved, each once', async () => {
   expect(await night(many)).toMatchObject({ saved: 0, kept: 300, missing: 0, asked: [] });
 });
 
-it('pictures that always hang keep no other from being fetched, night by night', async () => {
-  // The first twelve of the list hang, and five of those in a row are taken for a host that is out.
-  const hangs = new Set(domains.slice(0, 12));
-  const { night } = await useNights((path) => (hangs.has(path) ? { reason: 'timeout' } : PICTURE));
-  expect(await night(domains)).toMatchObject({
-    saved: 0,
-    missing: 40,
-    reasons: { timeout: 5, host_out: 35 },
-  });
-  await night(domains);
-  const third = await night(domains);
-  expect(third).toMatchObject({ saved: 28, missing: 12 });
-  // Those that hung before come last.
-  expect(third.asked.slice(0, 2)).toEqual(['c10.com', 'c11.com']);
-  expect(third.asked.slice(2, 30)).toEqual(domains.slice(12));
-  expect(await night(domains)).toMatchObject({ saved: 0, kept: 28, missing: 12 });
+it('a host that fails five times in a row is left to the next run', async () => {
+  let isOut = true;
+  const { night } = await useNights(() => (isOut ? { reason: 'timeout' } : PICTURE));
+  expect(await night(domains)).toMatchObject({ reasons: { timeout: 5, host_out: 35 } });
+  isOut = false;
+  expect(await night(domains)).toMatchObject({ saved: 40, missing: 0 });
 });
 
 it('what was not asked because of a stop is asked in the next run', async () => {
@@ -112,7 +108,7 @@ it('what was not asked because of a stop is asked in the next run', async () => 
     if (path === 'c4.com') stop.abort();
     return PICTURE;
   });
-  expect(await night(domains, stop.signal)).toMatchObject({
+  expect(await night(domains, { signal: stop.signal })).toMatchObject({
     saved: 5,
     missing: 35,
     reasons: { not_asked: 35 },
@@ -121,82 +117,48 @@ it('what was not asked because of a stop is asked in the next run', async () => 
   expect(await night(domains)).toMatchObject({ saved: 35, kept: 5, missing: 0 });
 });
 
-it('a folder that can no longer be written ends it', async () => {
-  const { night } = await useNights(() => {
-    throw Object.assign(new Error('the disk is full'), { code: 'ENOSPC' });
+it('a picture that cannot be written is a reason of its row, and no more', async () => {
+  const { night, path } = await useNights(() => PICTURE);
+  mkdirSync(join(path, 'c1.com.png'));
+  expect(await night(domains)).toMatchObject({
+    saved: 39,
+    missing: 1,
+    reasons: { not_written: 1 },
   });
-  await expect(night(domains)).rejects.toThrow('the disk is full');
+  rmdirSync(join(path, 'c1.com.png'));
+  expect(await night(domains)).toMatchObject({ saved: 1, kept: 39, asked: ['c1.com'] });
 });
 
-const DAY_MS = 86_400_000;
-const NOW_MS = 100 * DAY_MS;
-const URL_NOW = new URL('https://cdn.example/a.png');
-const OTHER_URL = new URL('https://cdn.example/b.png');
-const NIGHT: Circumstances = {
-  startedAtMs: NOW_MS,
-  now: () => NOW_MS + 10,
-  refresh: false,
-  missingCountsMs: 7 * DAY_MS,
-  maxBytes: 1_000,
-};
-
-const savedOf = (url: URL) => ({ file: 'a.png', sizeBytes: 1, mark: markOf(url) });
-const missingFor = (reason: string, url = URL_NOW) => ({ reason, mark: triedMarkOf(url, 1_000) });
-
-function decideOn(
-  note: Partial<LogoNote> | undefined,
-  more: Partial<Circumstances> & { isThere?: boolean } = {},
-) {
-  const { isThere = note?.saved !== undefined, ...circumstances } = more;
-  const known = { url: URL_NOW, note: note && { atMs: NOW_MS - DAY_MS, ...note }, isThere };
-  return decide(known, { ...NIGHT, ...circumstances });
-}
-
 describe('a logo', () => {
-  it('is fetched that is new, has another URL, or whose file is gone', () => {
-    expect(decideOn(undefined)).toBe('fetch');
-    expect(decideOn({ saved: savedOf(OTHER_URL) })).toBe('fetch');
-    expect(decideOn({ saved: savedOf(URL_NOW) }, { isThere: false })).toBe('fetch');
-    expect(decideOn({ saved: savedOf(URL_NOW) })).toBe('keep');
+  it.each<[string, Night & { readonly lost?: boolean }, string]>([
+    ['whose URL is the same', {}, 'kept'],
+    ['whose URL is another one', { version: 2 }, 'asked'],
+    ['whose file is gone', { lost: true }, 'asked'],
+    ['in a refresh', { refresh: true }, 'asked'],
+  ])('%s: %s is %s', async (_, change, expected) => {
+    const { night, path } = await useNights(() => PICTURE);
+    await night(['c0.com']);
+    if (change.lost) rmSync(join(path, 'c0.com.png'));
+    const { kept, asked } = await night(['c0.com'], change);
+    expect(kept === 1 ? 'kept' : asked.length === 1 ? 'asked' : '').toBe(expected);
   });
 
-  it('is fetched again in a refresh, once', () => {
-    const note = { saved: savedOf(URL_NOW) };
-    expect(decideOn(note, { refresh: true })).toBe('fetch');
-    expect(decideOn({ ...note, atMs: NOW_MS + 1 }, { refresh: true })).toBe('keep');
-    expect(decideOn({ missing: missingFor('timeout') }, { refresh: true })).toBe('fetch');
-  });
-
-  it('that was noted in the future is not of this run, and its note as old as it is ahead', () => {
-    const missing = missingFor('http_404');
-    const note = { saved: savedOf(URL_NOW), atMs: NOW_MS + DAY_MS };
-    expect(decideOn(note, { refresh: true })).toBe('fetch');
-    expect(decideOn({ missing, atMs: NOW_MS + DAY_MS })).toBe('leave');
-    expect(decideOn({ missing, atMs: NOW_MS + 8 * DAY_MS })).toBe('fetch');
-  });
-
-  it.each(['http_404', 'http_403', 'not_a_picture', 'unsafe_svg', 'too_large'])(
-    'that could not be had (%s) is left alone for a while',
-    (reason) => {
-      const missing = missingFor(reason);
-      expect(decideOn({ missing })).toBe('leave');
-      expect(decideOn({ missing, saved: savedOf(OTHER_URL) })).toBe('leave');
-      expect(decideOn({ missing, atMs: NOW_MS - 8 * DAY_MS })).toBe('fetch');
-      expect(decideOn({ missing: missingFor(reason, OTHER_URL) })).toBe('fetch');
-      expect(decideOn({ missing }, { maxBytes: 2_000 })).toBe('fetch');
-    },
-  );
-
-  it.each(['timeout', 'connection_refused', 'dns_failure', 'http_429', 'http_500', 'http_503'])(
-    'that could not be had (%s) is tried last, and once in a run',
-    (reason) => {
-      expect(decideOn({ missing: missingFor(reason) })).toBe('fetch_again');
-      expect(decideOn({ missing: missingFor(reason), atMs: NOW_MS })).toBe('leave');
-    },
-  );
-
-  it.each(['not_asked', 'host_out', 'private_address'])('(%s) is tried at once', (reason) => {
-    expect(decideOn({ missing: missingFor(reason) })).toBe('fetch');
+  it.each([
+    ['http_404', 1, 'left'],
+    ['not_a_picture', 1, 'left'],
+    ['http_404', 8, 'asked'],
+    ['http_404 with a larger size', 1, 'asked'],
+    ['timeout', 1, 'asked'],
+    ['http_500', 1, 'asked'],
+    ['private_address', 1, 'asked'],
+    ['svg_left_out', 1, 'asked'],
+  ])('that could not be had (%s), %i days later, is %s', async (what, days, expected) => {
+    const [reason = '', larger] = what.split(' with ');
+    const { night } = await useNights(() => ({ reason }));
+    await night(['c0.com']);
+    const { asked, reasons } = await night(['c0.com'], { days, larger: larger !== undefined });
+    expect(reasons).toEqual({ [reason]: 1 });
+    expect(asked.length === 1 ? 'asked' : 'left').toBe(expected);
   });
 });
 
@@ -229,21 +191,6 @@ describe('a folder of pictures', () => {
     expect(readFileSync(join(path, 'a.com.svg'), 'utf8')).toBe(PLAIN_SVG);
   });
 
-  it('may be that of two runs of a process at the same time', async () => {
-    const path = useTempFolder();
-    const folders = [await openPictureFolder(path), await openPictureFolder(path)];
-    const domainOf = (run: number): string => `${run}.com`;
-    await Promise.all(
-      folders.map((folder, run) =>
-        folder.save(domainOf(run), { kind: 'png', bytes: Buffer.from(domainOf(run)) }),
-      ),
-    );
-    expect(readdirSync(path).sort()).toEqual(['0.com.png', '1.com.png']);
-    for (const [run] of folders.entries()) {
-      expect(readFileSync(join(path, `${domainOf(run)}.png`), 'utf8')).toBe(domainOf(run));
-    }
-  });
-
   it('replaces a link instead of writing where it leads', async () => {
     const path = useTempFolder();
     const elsewhere = join(useTempFolder(), 'mine');
@@ -253,24 +200,6 @@ describe('a folder of pictures', () => {
     await folder.save('a.com', { kind: 'png', bytes: PNG });
     expect(readFileSync(elsewhere, 'utf8')).toBe('mine');
     expect(readFileSync(join(path, 'a.com.png'))).toEqual(PNG);
-  });
-
-  it('loses what killed runs left, and nothing of those that go on', async () => {
-    const path = useTempFolder();
-    const stem = join(path, '.brandfill-');
-    const self = describeSelf();
-    const gone = { ...self, pid: spawnSync('true').pid };
-    const left = [gone, self, { ...gone, place: 'elsewhere' }].map((owner) =>
-      temporaryPath(stem, owner),
-    );
-    for (const file of left) writeFileSync(file, '');
-    await openPictureFolder(path);
-    expect(readdirSync(path).sort()).toEqual(
-      left
-        .slice(1)
-        .map((file) => basename(file))
-        .sort(),
-    );
   });
 
   it('says why it cannot be written', async () => {
@@ -283,52 +212,5 @@ describe('a folder of pictures', () => {
     await expect(openPictureFolder(join(path, 'file', 'a'))).rejects.toMatchObject(
       refusal(`Cannot write logos to ${path}/file/a: a part of the path is not a folder.`),
     );
-    const folder = await openPictureFolder(path);
-    mkdirSync(join(path, 'a.com.png'));
-    await expect(folder.save('a.com', { kind: 'png', bytes: PNG })).rejects.toMatchObject({
-      code: 'UNWRITABLE_OUTPUT',
-    });
-    expect(readdirSync(path).sort()).toEqual(['a.com.png', 'file']);
-  });
-});
-
-/** Bytes that begin like this, and are as many as any picture has. */
-function bytes(start: string): Buffer {
-  return Buffer.concat([Buffer.from(start, 'latin1'), Buffer.alloc(64)]);
-}
-
-describe('findPictureKind', () => {
-  it.each([
-    ['png', PNG],
-    ['gif', GIF],
-    ['gif', bytes('GIF87a')],
-    ['jpg', bytes('\xff\xd8\xff\xe0\0\x10JFIF\0')],
-    ['jpg', bytes('\xff\xd8\xff\xe1..Exif\0\0')],
-    ['webp', bytes('RIFF\x24\0\0\0WEBPVP8L')],
-    ['avif', bytes('\0\0\0\x1cftypavif\0\0\0\0avifmif1')],
-    ['avif', bytes('\0\0\0\x20ftypmif1\0\0\0\0mif1miafavif')],
-    ['bmp', bytes('BM\x46\0\0\0\0\0\0\0\x36\0\0\0\x28\0\0\0')],
-    ['ico', bytes('\0\0\x01\0\x01\0\x10\x10\0\0')],
-  ])('knows %s by its content', (kind, content) => {
-    expect(findPictureKind(content)).toBe(kind);
-  });
-
-  it.each([
-    ['nothing', Buffer.alloc(0)],
-    ['zeros', Buffer.alloc(100)],
-    ['the beginning of a PNG', PNG.subarray(0, 12)],
-    ['text', bytes('not found')],
-    ['text that begins like BMP', Buffer.from('BMW makes cars, and motorcycles as well.')],
-    ['a page', bytes('<!doctype html>')],
-    ['PDF', bytes('%PDF-1.7')],
-    ['a sound', bytes('RIFF\x24\0\0\0WAVEfmt ')],
-    ['a film', bytes('\0\0\0\x18ftypmp42\0\0\0\0mp42isom')],
-    ['HEIC', bytes('\0\0\0\x18ftypheic\0\0\0\0mif1heic')],
-    ['a cursor', bytes('\0\0\x02\0\x01\0\x10\x10\0\0')],
-    ['TIFF', bytes('II*\0')],
-    ['gzip', bytes('\x1f\x8b\x08\0')],
-    ['a program', bytes('MZ\x90\0')],
-  ])('takes %s for no picture', (_, content) => {
-    expect(findPictureKind(content)).toBeUndefined();
   });
 });

@@ -37,18 +37,18 @@ describe('a job', () => {
     );
   });
 
-  it('does not ask all again and leave alone what was found', () => {
-    expect(() => create({ refresh: true, onlyMissing: true })).toThrow(
-      'Cannot use --refresh along with --only-missing: the one asks about every domain again, the other leaves alone what was found; choose one.',
+  it.each([
+    ['http://h.example', 1],
+    ['http://10.0.0.1:8080', 1],
+    ['https://h.example', 0],
+    ['http://127.0.0.1:8080', 0],
+    ['http://[::1]:8080', 0],
+    ['http://localhost', 0],
+  ])('says where a credential goes in the open: %s', (baseUrl, notices) => {
+    expect(create({ baseUrl, auth: 'bearer' }, { apiKey: 's3cret-key' }).notices).toHaveLength(
+      notices,
     );
-    expect(create({ refresh: true, onlyMissing: false }).settings.refresh).toBe(true);
-  });
-
-  it('bounds the columns of the flattened answer only', () => {
-    expect(() => create({ fields: 'name=name', maxColumns: '5' })).toThrow(
-      'Cannot use --max-columns along with --fields: it is for the flattened answer, and --fields says what the columns are; leave one out.',
-    );
-    expect(create({ maxColumns: '5' }).settings.maxColumns).toBe(5);
+    expect(create({ baseUrl }).notices).toEqual([]);
   });
 
   it('says when there is a credential that goes nowhere', () => {

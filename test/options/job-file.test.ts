@@ -1,10 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import {
-  expandVariables,
-  fillPlaceholders,
-  placeholdersAt,
-} from '../../src/options/job-file-values.ts';
 import { nameOf, OPTIONS } from '../../src/options/options.ts';
+import { expandVariables, fillPlaceholders, placeholdersAt } from '../../src/options/variables.ts';
 import { readJob } from './read-job-file.ts';
 
 function valuesOf(text: string, env?: Record<string, string>): object {
@@ -93,12 +89,10 @@ describe('a job file', () => {
   it('names whom to tell; a line for the shell is left to the shell', () => {
     const text = `onFinish:
       command: echo "\${BRANDFILL_ROWS:-0} \${HOME}"
-      url: https://hooks.example.com/\${HOOK}
       timeout: 90s`;
-    expect(valuesOf(text, { HOOK: 'a1' })).toEqual({
+    expect(valuesOf(text)).toEqual({
       onFinish: {
         command: 'echo "${BRANDFILL_ROWS:-0} ${HOME}"',
-        url: 'https://hooks.example.com/a1',
         timeout: 90_000,
       },
     });

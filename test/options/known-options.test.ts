@@ -53,10 +53,10 @@ describe('an option that a function does not have', () => {
     [
       'collect',
       [{ queue: QUEUE, zzz: 1 }],
-      'there are: queue, outDir, maxFileSize, acceptEviction, listen, allowHost, signal, onNotice.',
+      'there are: queue, acceptEviction, outDir, listen, allowHost, signal, onNotice.',
     ],
     ['schedule', [{ files: [], nam: 'x' }], "did you mean 'name'?"],
-    ['listSchedules', [{ file: [] }], "did you mean 'files'?"],
+    ['listSchedules', [{ queu: 'redis://x' }], "did you mean 'queue'?"],
     ['runScheduled', ['a', { nam: 'x' }], "did you mean 'name'?"],
     ['readStoreStats', [{ folder: 'x' }], 'readStoreStats has no such option'],
     ['findStored', [{ domian: 'x' }], "did you mean 'domain'?"],
@@ -125,7 +125,7 @@ describe('an option of the wrong type', () => {
     ],
     ['enrich', [{ fields: new Map([['a', 'b']]) }], "Cannot use 'fields': expected a text"],
     ['tryDomain', [{ domain: 'a.com', apiKey: secret }], "Cannot use 'apiKey': expected a text"],
-    ['work', [{ onProgress: 1 }], "Cannot use 'onProgress': expected a function"],
+    ['work', [{ onReady: 1 }], "Cannot use 'onReady': expected a function"],
     ['add', [{ input, dryRun: 'no' }], "Cannot use 'dryRun': expected true or false"],
     [
       'schedule',
@@ -148,7 +148,7 @@ describe('an option of the wrong type', () => {
 });
 
 describe('an option that makes no sense', () => {
-  it.each(['out', 'failures', 'changes', 'changesId', 'key', 'merge'])(
+  it.each(['out', 'failures', 'changes', 'changesId', 'key'])(
     'is refused by enrichRows: %s',
     async (key) => {
       expect(await refusalOf('enrichRows', { input, baseUrl: 'http://x', [key]: 'x' })).toBe(
@@ -159,24 +159,14 @@ describe('an option that makes no sense', () => {
 });
 
 describe('no options', () => {
-  it.each([
-    'enrich',
-    'enrichRows',
-    'plan',
-    'work',
-    'add',
-    'collect',
-    'schedule',
-    'listSchedules',
-    'findStored',
-    'deleteStored',
-    'importStore',
-    'pruneStore',
-  ])('are refused by %s in a sentence', async (name) => {
-    expect(await refusalOf(name)).toBe(
-      `Cannot run ${name}: expected its options as an object, received nothing.`,
-    );
-  });
+  it.each(['enrich', 'work', 'schedule', 'deleteStored'])(
+    'are refused by %s in a sentence',
+    async (name) => {
+      expect(await refusalOf(name)).toBe(
+        `Cannot run ${name}: expected its options as an object, received nothing.`,
+      );
+    },
+  );
 
   it('are no text either', async () => {
     expect(await refusalOf('enrich', 'list.csv')).toContain('received a text');

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { ResponseHeaders } from '../../src/brand/exchange.ts';
+import type { ResponseHeaders } from '../../src/brand/transport.ts';
 import type { RuleFile } from '../../src/profile/profile-schema.ts';
 import { compileBilling } from '../../src/profile/read-profile.ts';
 import { compileRules } from '../../src/profile/rules.ts';
@@ -48,7 +48,7 @@ describe('rules', () => {
         const answer = {
           ...given,
           json: () => body as unknown,
-          reading: { nowMs: 0, date: undefined },
+          nowMs: 0,
         };
         const together = compileRules(rules)(answer);
         const alone = rules.map((one) => compileRules([one])(answer));
@@ -67,7 +67,7 @@ describe('rules', () => {
           const answer = {
             ...given,
             json: () => body as unknown,
-            reading: { nowMs: 0, date: undefined },
+            nowMs: 0,
           };
           const micros = billing.costOf({ kind: 'found' }, answer);
           expect(Number.isSafeInteger(micros) && micros >= 0).toBe(true);

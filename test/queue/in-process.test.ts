@@ -27,30 +27,6 @@ async function turns(count: number): Promise<void> {
 }
 
 describe('the queue of a process', () => {
-  it('hands every chunk to a worker once, in their order', async () => {
-    const queue = createQueue(2);
-    const handled: string[] = [];
-    const working = queue.work(async ({ domains }) => {
-      handled.push(...domains);
-    });
-    for (let index = 0; index < 20; index += 1) await queue.add(chunkOf(index));
-    queue.end();
-    await working;
-    expect(handled).toEqual(Array.from({ length: 20 }, (_, index) => `d${index}.com`));
-  });
-
-  it('brings outcomes to the collector before the chunk is done', async () => {
-    const collected: Outcome[] = [];
-    const queue = createQueue(1, collected);
-    const outcome = { domain: 'd0.com' } as Outcome;
-    await queue.add(chunkOf(0));
-    queue.end();
-    await queue.work(async (_, reply) => {
-      await reply([outcome]);
-      expect(collected).toEqual([outcome]);
-    });
-  });
-
   it('works on as many chunks as its window, and lets as many more wait', async () => {
     const queue = createQueue(3);
     const gate = createGate();
@@ -74,39 +50,10 @@ describe('the queue of a process', () => {
     expect([working, added]).toEqual([20, 20]);
   });
 
-  it('takes chunks that were added before the work began', async () => {
-    const queue = createQueue(2);
-    await queue.add(chunkOf(0));
-    await queue.add(chunkOf(1));
-    queue.end();
-    let handled = 0;
-    await queue.work(async () => {
-      handled += 1;
-    });
-    expect(handled).toBe(2);
-  });
-
   it('ends at once when nothing was added', async () => {
     const queue = createQueue(2);
     const worked = queue.work(async () => {});
     queue.end();
-    await worked;
-  });
-
-  it('waits for the last chunk before it ends', async () => {
-    const queue = createQueue(2);
-    const gate = createGate();
-    let isDone = false;
-    await queue.add(chunkOf(0));
-    queue.end();
-    const worked = queue
-      .work(() => gate.opened)
-      .then(() => {
-        isDone = true;
-      });
-    await turns(3);
-    expect(isDone).toBe(false);
-    gate.open();
     await worked;
   });
 
@@ -228,18 +175,6 @@ describe('a worker that fails', () => {
     await expect(working).rejects.toBe(defect);
     await waiting;
     await queue.add(chunkOf(3));
-  });
-
-  it('does so as well when the outcomes cannot be collected', async () => {
-    const full = new Error('the disk is full');
-    const queue = createInProcessQueue({
-      window: 2,
-      collect: async () => {
-        throw full;
-      },
-    });
-    await queue.add(chunkOf(0));
-    await expect(queue.work((_, reply) => reply([]))).rejects.toBe(full);
   });
 
   it('does so as well when that shows only after the chunk', async () => {

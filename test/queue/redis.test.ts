@@ -1,50 +1,8 @@
-import { type Redis, ReplyError } from 'ioredis';
-import { describe, expect, it, onTestFinished, test, vi } from 'vitest';
-import { createSharedCallLedger } from '../../src/queue/bullmq/call-ledger.ts';
-import { createEvictionWatch, type RedisClient } from '../../src/queue/bullmq/server/redis.ts';
-import { createRefusals, createRetrier } from '../../src/queue/bullmq/server/refusals.ts';
-
-describe('a Redis that is set to throw keys away', () => {
-  test('is told of once after the start, and not to BullMQ', async () => {
-    const { client, setPolicy } = fakeRedis();
-    const notices: string[] = [];
-    createEvictionWatch((notice) => notices.push(notice))(client);
-    setPolicy('volatile-lru'); // of which was told at the start
-    expect(await client.info()).toBe('# Memory\r\nmaxmemory:0\r\n\r\nredis_version:8.0.0\r\n');
-    expect(notices).toEqual([]);
-
-    setPolicy('allkeys-lru');
-    expect(await client.duplicate().info()).not.toContain('allkeys-lru');
-    setPolicy('noeviction');
-    await client.info();
-    setPolicy('allkeys-lru');
-    await client.duplicate().duplicate().info();
-    expect(notices).toEqual([
-      expect.stringMatching(/^This Redis may lose lookups: its maxmemory-policy is allkeys-lru: /),
-    ]);
-  });
-
-  test('tells its client all that it asks for', async () => {
-    const { client } = fakeRedis();
-    createEvictionWatch(() => {})(client);
-    expect(await client.info('memory')).toContain('maxmemory_policy:noeviction');
-  });
-});
-
-function fakeRedis(): { client: Redis; setPolicy(policy: string): void } {
-  let policy = 'noeviction';
-  const open = (): unknown => ({
-    info: async () =>
-      `# Memory\r\nmaxmemory:0\r\nmaxmemory_policy:${policy}\r\n\r\nredis_version:8.0.0\r\n`,
-    duplicate: open,
-  });
-  return {
-    client: open() as Redis,
-    setPolicy: (given) => {
-      policy = given;
-    },
-  };
-}
+import { ReplyError } from 'ioredis';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { createSharedCallLedger } from '../../src/queue/call-ledger.ts';
+import type { RedisClient } from '../../src/queue/redis.ts';
+import { createRefusals, insist } from '../../src/queue/redis-errors.ts';
 
 const OUT_OF_MEMORY = new ReplyError('OOM command not allowed when used memory > maxmemory.');
 const READ_ONLY = new ReplyError("READONLY You can't write against a read only replica.");
@@ -54,10 +12,10 @@ describe('what Redis refuses a worker', () => {
     vi.useFakeTimers({ toFake: ['performance'] });
     onTestFinished(() => void vi.useRealTimers());
     const notices: string[] = [];
-    const refusals = createRefusals((message) => notices.push(message));
+    const tell = createRefusals((message) => notices.push(message));
     for (let times = 0; times < 3; times += 1) {
-      refusals.tell(OUT_OF_MEMORY);
-      refusals.tell(READ_ONLY);
+      tell(OUT_OF_MEMORY);
+      tell(READ_ONLY);
       vi.advanceTimersByTime(20_000);
     }
     expect(notices).toEqual([
@@ -65,7 +23,7 @@ describe('what Redis refuses a worker', () => {
       'Redis refuses what a worker needs: it is a read-only replica; give the address of its master. Trying again.',
     ]);
     vi.advanceTimersByTime(20_000);
-    refusals.tell(OUT_OF_MEMORY);
+    tell(OUT_OF_MEMORY);
     expect(notices.at(2)).toBe(notices[0]);
   });
 
@@ -73,7 +31,7 @@ describe('what Redis refuses a worker', () => {
     const notices: string[] = [];
     const discarded = new ReplyError('EXECABORT Transaction discarded because of previous errors.');
     discarded.previousErrors = [new ReplyError('NOREPLICAS Not enough good replicas to write.')];
-    createRefusals((message) => notices.push(message)).tell(discarded);
+    createRefusals((message) => notices.push(message))(discarded);
     expect(notices).toEqual([
       'Redis refuses what a worker needs: too few replicas follow it for it to be written to; see min-replicas-to-write. Trying again.',
     ]);
@@ -83,7 +41,7 @@ describe('what Redis refuses a worker', () => {
     'is told as it came where its meaning is not known, with one full stop: %s',
     (message) => {
       const notices: string[] = [];
-      createRefusals((notice) => notices.push(notice)).tell(new ReplyError(message));
+      createRefusals((notice) => notices.push(notice))(new ReplyError(message));
       const reason = message.replace(/\.$/, '');
       expect(notices).toEqual([`Redis refuses what a worker needs: ${reason}. Trying again.`]);
     },
@@ -95,7 +53,7 @@ describe('what Redis refuses a worker', () => {
     new ReplyError('NOAUTH Authentication required.'),
   ])('is no matter of the connection, which is watched elsewhere: %s', (error) => {
     const notices: string[] = [];
-    createRefusals((message) => notices.push(message)).tell(error);
+    createRefusals((message) => notices.push(message))(error);
     expect(notices).toEqual([]);
   });
 });
@@ -103,10 +61,8 @@ describe('what Redis refuses a worker', () => {
 describe('patience with Redis', () => {
   it('ends with the signal also while Redis answers nothing at all', async () => {
     const giveUp = new AbortController();
-    const insisting = createRetrier(() => {}).retryUntilAborted(
-      () => new Promise(() => {}),
-      giveUp.signal,
-    );
+    const silent = (): Promise<void> => new Promise(() => {});
+    const insisting = insist(silent, { signal: giveUp.signal, onRefused: () => {} });
     giveUp.abort(new Error('given up'));
     await expect(insisting).rejects.toThrow('given up');
   });
@@ -114,11 +70,12 @@ describe('patience with Redis', () => {
   it('ends with the reason of the signal also while it waits to try again', async () => {
     const giveUp = new AbortController();
     const reason = new Error('given up');
-    const patience = createRetrier(() => giveUp.abort(reason));
-    const refused = async (): Promise<never> => {
-      throw new Error('OOM');
-    };
-    await expect(patience.retryUntilAborted(refused, giveUp.signal)).rejects.toBe(reason);
+    const onRefused = (): void => giveUp.abort(reason);
+    const insisting = insist(() => Promise.reject(OUT_OF_MEMORY), {
+      signal: giveUp.signal,
+      onRefused,
+    });
+    await expect(insisting).rejects.toBe(reason);
   });
 });
 
@@ -127,7 +84,7 @@ it('a Redis that refuses to count calls is told of', async () => {
   const told: string[] = [];
   const client = {
     time: async () => ['0', '0'],
-    eval: async () => {
+    evalsha: async () => {
       throw new ReplyError('NOPERM this user has no permissions to run the eval command');
     },
   } as unknown as RedisClient;

@@ -1,6 +1,5 @@
 import type { DomainColumn } from '../../src/rows/columns/domain-column.ts';
-import type { CsvDialect } from '../../src/rows/csv/csv-dialect.ts';
-import type { RowFormat, RowWriter, ScannedRow } from '../../src/rows/row-format.ts';
+import type { RowFormat, ScannedRow } from '../../src/rows/row-format.ts';
 import type { Source } from '../../src/rows/source.ts';
 
 /** A list in memory that is read in pieces of a given size. */
@@ -31,8 +30,8 @@ export async function* piecesOf(bytes: Buffer, chunkBytes: number): AsyncGenerat
   }
 }
 
-/** A row with its own text, as its bytes are gone with its batch. */
-export interface RowInTest extends Omit<ScannedRow, 'bytes' | 'start'> {
+/** A row with its own text, cut out of the list where the scan says. */
+export interface RowInTest extends ScannedRow {
   readonly raw: string;
 }
 
@@ -42,41 +41,18 @@ export async function scanAll(
   source: Source,
   name: string,
 ): Promise<RowInTest[]> {
+  const chunks: Buffer[] = [];
+  for await (const chunk of source.read()) chunks.push(chunk);
+  const whole = Buffer.concat(chunks);
   const rows: RowInTest[] = [];
-  const column: DomainColumn = {
-    index: format.columns.indexOf(name),
-    name,
-    by: 'option',
-    example: undefined,
-  };
+  let at = format.headBytes;
+  const index = format.columns.indexOf(name);
+  const column: DomainColumn = { index, name, by: 'option', example: undefined };
   for await (const batch of format.scan(source, column)) {
-    for (const { bytes, start, ...row } of batch) {
-      const { sizeBytes } = row;
-      rows.push({ ...row, raw: bytes.toString('utf8', start, start + sizeBytes) });
+    for (const row of batch) {
+      rows.push({ ...row, raw: whole.toString('utf8', at, at + row.sizeBytes) });
+      at += row.sizeBytes;
     }
   }
   return rows;
-}
-
-/** What a writer writes for a row in bytes; undefined where it refuses. */
-export function writeInBytes(
-  { inBytes }: RowWriter,
-  { raw, fields }: Pick<RowInTest, 'raw' | 'fields'>,
-  added: readonly unknown[],
-): string | undefined {
-  if (!inBytes) throw new TypeError('this writer has no bytes');
-  const bytes = Buffer.from(`before${raw}behind`);
-  const sizeBytes = Buffer.byteLength(raw);
-  const cells = Buffer.from(` ${inBytes.cellsOf(added)} `);
-  const target = Buffer.alloc(sizeBytes + cells.length + inBytes.spareBytes);
-  const ready = { bytes: cells, start: 1, end: cells.length - 1 };
-  const end = inBytes.write({ bytes, start: 6, sizeBytes, fields }, ready, target, 2);
-  return end === -1 ? undefined : target.toString('utf8', 2, end);
-}
-
-/** The usual dialect of CSV, but for what is given. */
-export function dialectOf(given: Partial<CsvDialect> = {}): CsvDialect {
-  const { lineEnd = '\n' } = given;
-  const lineEnds: CsvDialect['lineEnds'] = lineEnd === '\r' ? ['\r\n', '\n', '\r'] : ['\r\n', '\n'];
-  return { delimiter: ',', quote: '"', escape: '"', lineEnd, lineEnds, ...given };
 }

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
+import type { PlanEstimate } from '../../src/collector/plan.ts';
 import { createJob } from '../../src/options/api.ts';
-import { createPaceState, type PaceState } from '../../src/pace/pacer.ts';
-import type { PlanEstimate } from '../../src/producer/plan.ts';
 import { estimateCalls } from '../../src/run/plan.ts';
+import type { Learned } from '../../src/worker/pace-memory.ts';
 
 const NOW_MS = 1.8e12;
 const DAY_MS = 86_400_000;
@@ -14,7 +14,7 @@ function estimate({
   calls = 100,
 }: {
   given?: object;
-  state?: PaceState;
+  state?: Learned;
   ageMs?: number;
   calls?: number;
 }): PlanEstimate | undefined {
@@ -27,12 +27,8 @@ function estimate({
   });
 }
 
-function learned(limitPerMs: number): PaceState {
-  const state = createPaceState({}, 7e9);
-  state.phase = 'cruising';
-  state.estimate.limitPerMs = limitPerMs;
-  state.ratePerMs = limitPerMs;
-  return state;
+function learned(limitPerMs: number, toldUntilMs = 0): Learned {
+  return { limitPerMs, cap: 0, toldUntilMs };
 }
 
 describe('how long calls take', () => {
@@ -56,17 +52,15 @@ describe('how long calls take', () => {
   });
 
   it('has in it what is left of a wait that the API told', () => {
-    const state = learned(0.05);
-    state.gateUntilMs = state.latestMs + 60_000;
-    state.gateIsTold = true;
+    const state = learned(0.05, NOW_MS + 40_000);
     expect(estimate({ state, ageMs: 20_000 })?.durationMs).toBe(42_000);
     expect(estimate({ state, ageMs: 20_000, calls: 0 })?.durationMs).toBe(0);
   });
 
   it('is not known before a limit is', () => {
     expect(estimate({})).toBeUndefined();
-    expect(estimate({ state: createPaceState({}, 0) })).toBeUndefined();
-    expect(estimate({ state: { odd: true } as unknown as PaceState })).toBeUndefined();
+    expect(estimate({ state: learned(0) })).toBeUndefined();
+    expect(estimate({ state: { odd: true } as unknown as Learned })).toBeUndefined();
   });
 
   it('is not known where others make the calls, or keep the pace with this process', () => {

@@ -13,11 +13,6 @@ describe('sandbox', () => {
     expect((await ask(sandbox, 'acme.com')).text).toBe(first.text);
   });
 
-  it('answers otherwise with another seed', async () => {
-    const [one, two] = await Promise.all([openSandbox(), openSandbox({ seed: 2 })]);
-    expect((await ask(one, 'acme.com')).text).not.toBe((await ask(two, 'acme.com')).text);
-  });
-
   it('serves the brand path under any prefix', async () => {
     const { url } = await openSandbox();
     expect((await get(`${url}/api/eu/v1/brand?domain=acme.com`)).status).toBe(200);
@@ -30,11 +25,6 @@ describe('sandbox', () => {
     expect(JSON.parse(missing.text)).toMatchObject({ error: { code: 'no_such_path' } });
     const posted = await get(`${url}/v1/brand?domain=acme.com`, { method: 'POST' });
     expect([posted.status, posted.headers.get('allow')]).toEqual([405, 'GET']);
-  });
-
-  it('says that it is well', async () => {
-    const { url } = await openSandbox();
-    expect(await get(`${url}/healthz`)).toMatchObject({ status: 200, text: '{"status":"ok"}\n' });
   });
 
   it('compresses only when told to', async () => {
@@ -80,13 +70,13 @@ describe('sandbox', () => {
     [{ auth: { scheme: 'token', key: 'k' } }, "'auth' must be an object"],
     [{ auth: { scheme: {}, key: 'k' } }, "'auth' must be an object"],
     [{ host: 8080 }, "'host' must be a text: current value is 8080"],
-    [{ latencyMs: null }, "'latencyMs' must be a number, or a range such as"],
-    [{ latencyMs: '80' }, "'latencyMs' must be a number, or a range such as"],
+    [{ latencyMs: null }, "'latencyMs' must be from 0 to 24 days, or a range"],
+    [{ latencyMs: '80' }, "'latencyMs' must be from 0 to 24 days, or a range"],
     [
       { limit: '5/s' },
-      "'limit' must be an object such as { count: 5, perMs: 1000 }: current value is 5/s",
+      '\'limit\' must be an object such as { count: 5, perMs: 1000 }: current value is "5/s"',
     ],
-    [{ respond: {} }, "'respond' must be a function: current value is [object Object]"],
+    [{ respond: {} }, "'respond' must be a function: current value is {}"],
   ])('refuses what a program without types may give: %j', async (options, expected) => {
     await expect(startSandbox(options)).rejects.toThrow(expected);
   });

@@ -1,23 +1,32 @@
-import { book, createPaceState, nextStart, type PaceState, report } from '../../src/pace/pacer.ts';
-import { createFindings } from './read-headers.ts';
+import {
+  accepted,
+  createPace,
+  ended,
+  nextStartMs,
+  type Pace,
+  refused,
+  start as startCall,
+} from '../../src/worker/pace.ts';
 import type { World } from './simulate.ts';
 
 /** One process that keeps the state to itself, with so many callers. */
-export function oneProcess(callers: number, state: PaceState = createPaceState({}, 0)) {
+export function oneProcess(
+  callers: number,
+  state: Pace = createPace(0, { limitPerMs: 0, cap: 0, isFixed: false }),
+) {
   return (world: World): void => {
     const { time } = world;
     let inFlight = 0;
     let wakesAtMs = -1;
-    const findings = createFindings();
 
     function pump(): void {
       while (inFlight < callers && !world.isDone()) {
         const nowMs = time.nowMs();
-        const next = nextStart(state, { nowMs, inFlight });
-        if (next === 'wait_for_answer') return;
-        if (next.atMs > nowMs) return wakeAt(next.atMs);
+        const nextMs = nextStartMs(state, nowMs, inFlight);
+        if (nextMs === Number.POSITIVE_INFINITY) return;
+        if (nextMs > nowMs) return wakeAt(nextMs);
         if (!world.take()) return;
-        book(state, nowMs);
+        startCall(state, nowMs);
         start();
       }
     }
@@ -25,9 +34,12 @@ export function oneProcess(callers: number, state: PaceState = createPaceState({
     function start(): void {
       inFlight += 1;
       const inFlightThen = inFlight;
-      world.send(findings, (event) => {
+      world.send((event) => {
         inFlight -= 1;
-        report(state, { ...event, inFlight: inFlightThen, random: world.random() }, time.nowMs());
+        const call = { ...event, inFlight: inFlightThen };
+        if (event.kind === 'accepted') accepted(state, call, time.nowMs());
+        else if (event.kind === 'throttled') refused(state, call, time.nowMs());
+        else ended(state, call.sentAtMs);
         pump();
       });
     }

@@ -1,163 +1,122 @@
-import { LEASE_MS, type Lease, NO_LEASE, takeLease } from '../../src/pace/shared/lease.ts';
-import { HeldStarts, type StartCounts } from '../../src/pace/shared/rate-limiter.ts';
-import { type EndedCall, readSharedPace, type SharedPace } from '../../src/pace/shared/state.ts';
-import { createFindings } from './read-headers.ts';
-import type { World } from './simulate.ts';
+import {
+  accepted,
+  createPace,
+  ended,
+  nextStartMs,
+  type Pace,
+  type PacedCall,
+  refused,
+  start,
+} from '../../src/worker/pace.ts';
+import type { CallEnd, World } from './simulate.ts';
 
-/** A worker comes for more this often: a little earlier than it has to. */
-const EXCHANGE_MS = 0.94 * LEASE_MS;
+/** A worker comes for start times this often at the soonest, and they are for this long. */
+const GAP_MS = 20;
+const SPAN_MS = 100;
 /** To the shared state and back. */
 const ROUND_TRIP_MS = 1;
-/** Out of turn, because there is nothing left to start, it comes after this time at the soonest… */
-const LEAST_EXCHANGE_MS = 50;
-/** …and so often in a row; one more for so many exchanges in turn. */
-const MOST_EXTRA = 4;
-const EXTRA_EVERY = 16;
-const UNUSED_SHARE = 0.05;
-const HELD_UP_SHARE = 0.1;
 
-/**
- * So many processes that share one state: each hears and tells of it only when it comes for start
- * times. They keep those, and come, as the shared rate limiter does.
- */
+interface Shared {
+  readonly pace: Pace;
+  /** Calls under way and starts held, by worker, as each said last. */
+  readonly busy: number[];
+}
+
+/** So many processes that share one pace, each of which comes for it as `redis-pace.ts` does. */
 export function leasedWorkers({ workers, callers }: { workers: number; callers: number }) {
   return (world: World): void => {
-    const shared = readSharedPace(undefined, { nowMs: 0, rate: undefined });
-    for (let index = 0; index < workers; index += 1) {
-      startWorker(world, { shared, callers, name: `w${index}` });
-    }
+    const pace = createPace(0, { limitPerMs: 0, cap: 0, isFixed: false });
+    const shared: Shared = { pace, busy: Array<number>(workers).fill(0) };
+    for (let index = 0; index < workers; index += 1) startWorker(world, { shared, callers, index });
   };
 }
 
 interface Setting {
-  readonly shared: SharedPace;
+  readonly shared: Shared;
   readonly callers: number;
-  readonly name: string;
+  readonly index: number;
 }
 
-function startWorker(world: World, { shared, callers, name }: Setting): void {
+function startWorker(world: World, { shared, callers, index }: Setting): void {
   const { time } = world;
-  const findings = createFindings();
+  const { pace, busy } = shared;
   let inFlight = 0;
-  let lease: Lease = NO_LEASE;
-  const starts = new HeldStarts();
-  /** What happened since it came last. */
-  let events: EndedCall[] = [];
-  let extra = MOST_EXTRA;
-  let lastExchangeMs = 0;
-  let nextExchangeMs = Number.POSITIVE_INFINITY;
-  let wakesAtMs = -1;
+  let starts: number[] = [];
+  /** What ended since it came last. */
+  let events: {
+    readonly kind: CallEnd['kind'];
+    readonly call: PacedCall;
+    readonly atMs: number;
+  }[] = [];
+  let knownCutMs = pace.cutMs;
+  let comesAtMs = Number.POSITIVE_INFINITY;
+  let cameMs = Number.NEGATIVE_INFINITY;
+
+  const others = (): number => busy.reduce((sum, count, at) => sum + (at === index ? 0 : count), 0);
 
   function exchange(): void {
     const nowMs = time.nowMs();
-    lastExchangeMs = nowMs;
-    extra = Math.min(MOST_EXTRA, extra + 1 / EXTRA_EVERY);
-    dropLate();
-    const { counts } = starts;
-    lease = takeLease(
-      shared,
-      {
-        worker: name,
-        callers,
-        // When they were sent only counts at a fixed rate.
-        sentAtMs: Array<number>(inFlight).fill(nowMs),
-        waiting: world.isDone() ? 0 : callers - inFlight,
-        isBusy: counts.used > 0,
-        startsMs: starts.all,
-        hasUsedAll:
-          counts.unused <= UNUSED_SHARE * counts.used && (lease.isRateBound || isHeldUp(counts)),
-        events,
-        verdicts: [],
-        isLeaving: false,
-      },
-      nowMs,
-    );
+    cameMs = nowMs;
+    for (const { kind, call, atMs } of events) {
+      const seen = { ...call, inFlight: call.inFlight + others() };
+      if (kind === 'accepted') accepted(pace, seen, atMs);
+      else if (kind === 'throttled') refused(pace, seen, atMs);
+      else ended(pace, call.sentAtMs);
+    }
     events = [];
-    starts.renew(lease.startsMs, lease.kept, counts);
-    comeAt(nowMs + EXCHANGE_MS * (0.95 + 0.1 * world.random()));
-    time.at(nowMs + ROUND_TRIP_MS, letThrough);
+    if (pace.cutMs > knownCutMs) drop();
+    knownCutMs = pace.cutMs;
+    const want = callers - inFlight - starts.length;
+    const fromMs = nowMs + ROUND_TRIP_MS;
+    for (let granted = 0; granted < want; granted += 1) {
+      const atMs = nextStartMs(pace, fromMs, others() + inFlight + starts.length);
+      if (atMs > fromMs + SPAN_MS) break;
+      start(pace, atMs);
+      starts.push(atMs);
+    }
+    busy[index] = inFlight + starts.length;
+    time.at(fromMs, letThrough);
+    if (!world.isDone()) comeAt(nowMs + SPAN_MS * (0.45 + 0.1 * world.random()));
   }
 
-  const isHeldUp = ({ used, delayed }: StartCounts): boolean =>
-    shared.pace.phase === 'starting' && delayed > HELD_UP_SHARE * used;
-
-  function dropLate(): void {
-    const nowMs = time.nowMs();
-    if (!lease.isRateBound && nowMs <= lease.untilMs) return;
-    starts.dropLate(nowMs);
+  function drop(): void {
+    for (const atMs of starts) ended(pace, atMs);
+    starts = [];
   }
 
   function letThrough(): void {
-    dropLate();
     const nowMs = time.nowMs();
-    const most = Math.min(callers, lease.permits);
-    while ((starts.nextMs ?? Number.POSITIVE_INFINITY) <= nowMs && inFlight < most) {
-      if (!world.take()) return;
-      starts.take(nowMs);
-      start();
+    while ((starts[0] ?? Number.POSITIVE_INFINITY) <= nowMs) {
+      const sentAtMs = starts.shift() ?? nowMs;
+      if (inFlight < callers && world.take()) send();
+      else ended(pace, sentAtMs);
     }
-    const { nextMs } = starts;
-    if (nextMs === undefined) comeSoon();
-    else if (nextMs > nowMs) wakeAt(nextMs);
+    const next = starts[0];
+    if (next !== undefined) time.at(next, letThrough);
+    else if (inFlight < callers && !world.isDone()) comeAt(Math.max(nowMs, cameMs + GAP_MS));
   }
 
-  function wakeAt(atMs: number): void {
-    if (wakesAtMs > time.nowMs() && wakesAtMs <= atMs) return;
-    wakesAtMs = atMs;
-    time.at(atMs, () => {
-      if (wakesAtMs !== atMs) return;
-      wakesAtMs = -1;
-      starts.countHeldUp(letThrough);
-    });
-  }
-
-  function start(): void {
+  function send(): void {
     inFlight += 1;
     const here = inFlight;
-    world.send(findings, (event) => {
+    world.send(({ kind, ...call }) => {
       inFlight -= 1;
-      const { elsewhere, isPermitBound, permits, mostInFlight } = lease;
-      const flying = here + elsewhere;
-      const isAtBound = isPermitBound && here >= permits;
-      const inFlightThen = isAtBound ? Math.max(flying, mostInFlight) : flying;
-      const endedAtMs = time.nowMs();
-      const { kind, sentAtMs, latencyMs, retryAfterMs, limits } = event;
-      const random = world.random();
-      events.push({
-        kind,
-        sentAtMs,
-        latencyMs,
-        inFlight: inFlightThen,
-        retryAfterMs,
-        limits,
-        random,
-        endedAtMs,
-      });
-      if (kind !== 'throttled') return letThrough();
-      // It is told at once, and start times of before are no good any more.
-      starts.clear();
-      comeAt(endedAtMs + ROUND_TRIP_MS);
+      const atMs = time.nowMs();
+      events.push({ kind, call: { ...call, inFlight: here }, atMs });
+      if (kind === 'throttled') drop();
+      comeAt(kind === 'throttled' ? atMs + ROUND_TRIP_MS : Math.max(atMs, cameMs + GAP_MS));
     });
-  }
-
-  /** Nothing is left to start, and the next exchange may be far. */
-  function comeSoon(): void {
-    if (inFlight === callers || lease.isRateBound || extra < 1) return;
-    const atMs = Math.max(time.nowMs(), lastExchangeMs + LEAST_EXCHANGE_MS);
-    if (nextExchangeMs <= atMs) return;
-    extra -= 1;
-    comeAt(atMs);
   }
 
   function comeAt(atMs: number): void {
-    if (nextExchangeMs > time.nowMs() && nextExchangeMs <= atMs) return;
-    nextExchangeMs = atMs;
+    if (comesAtMs > time.nowMs() && comesAtMs <= atMs) return;
+    comesAtMs = atMs;
     time.at(atMs, () => {
-      if (nextExchangeMs !== atMs || world.isDone()) return;
-      nextExchangeMs = Number.POSITIVE_INFINITY;
+      if (comesAtMs !== atMs || world.isDone()) return;
+      comesAtMs = Number.POSITIVE_INFINITY;
       exchange();
     });
   }
 
-  comeAt(world.random() * EXCHANGE_MS);
+  comeAt(world.random() * SPAN_MS);
 }

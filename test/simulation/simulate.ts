@@ -1,8 +1,13 @@
-import type { PaceEvent } from '../../src/pace/pace-state.ts';
+import type { PacedCall } from '../../src/worker/pace.ts';
 import { createRandom } from '../support/random.ts';
-import { type Findings, readHeaders } from './read-headers.ts';
+import { readHeaders } from './read-headers.ts';
 import type { Limit, Verdict } from './servers.ts';
 import { createVirtualTime, normal, type VirtualTime } from './virtual-time.ts';
+
+/** The end of a call, as its client learns of it. */
+export interface CallEnd extends Omit<PacedCall, 'inFlight'> {
+  readonly kind: 'accepted' | 'throttled' | 'failed';
+}
 
 export interface Scenario {
   readonly limit: Limit;
@@ -29,10 +34,8 @@ export interface World {
   giveBack(calls: number): void;
   /**
    * Sends a call that was taken; one that was not accepted is to be made again.
-   *
-   * @param findings what the sender knows of the server
    */
-  send(findings: Findings, onAnswer: (event: Omit<PaceEvent, 'inFlight' | 'random'>) => void): void;
+  send(onAnswer: (event: CallEnd) => void): void;
   isDone(): boolean;
 }
 
@@ -84,11 +87,11 @@ export function simulate(scenario: Scenario, clients: (world: World) => void): R
     giveBack: (calls) => {
       left += calls;
     },
-    send: (findings, onAnswer) => {
+    send: (onAnswer) => {
       const sentAtMs = time.nowMs();
       const answer = (
         afterMs: number,
-        event: Omit<PaceEvent, 'inFlight' | 'random' | 'sentAtMs' | 'latencyMs'> & Said,
+        event: Omit<CallEnd, 'sentAtMs' | 'latencyMs'> & Said,
       ): void =>
         time.at(time.nowMs() + afterMs + oneWayMs(), () => {
           const latencyMs = time.nowMs() - sentAtMs;
@@ -98,9 +101,7 @@ export function simulate(scenario: Scenario, clients: (world: World) => void): R
           } else left += 1;
           if (event.kind === 'throttled') throttledAtMs.push(time.nowMs());
           const { kind, headers } = event;
-          const { retryAfterMs, limits } = headers
-            ? readHeaders(headers, { sentAtMs, nowMs: time.nowMs(), findings })
-            : event;
+          const { retryAfterMs, limits } = headers ? readHeaders(headers, time.nowMs()) : event;
           onAnswer({ kind, retryAfterMs, limits, sentAtMs, latencyMs }); // a spread takes ten times as long
         });
       time.at(sentAtMs + oneWayMs(), () => {

@@ -1,8 +1,15 @@
-import { readdirSync, readFileSync, statSync, truncateSync, writeFileSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import {
+  readdirSync,
+  readFileSync,
+  statSync,
+  symlinkSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { open } from 'lmdb';
 import { describe, expect, it } from 'vitest';
-import { findStored } from '../../src/commands/store.ts';
 import { openLmdb } from '../../src/store/lmdb-file.ts';
 import { openStore } from '../../src/store/store.ts';
 import { useTempFolder } from '../support/temp-folder.ts';
@@ -18,7 +25,7 @@ describe('a store', () => {
       const { root, close } = await openLmdb(folder, NO_TABLES);
       await root.put('key', 'value');
       await close();
-      expect(readdirSync(folder).sort()).toEqual(['data.mdb', 'lock.mdb']);
+      expect(readdirSync(folder).sort()).toEqual(['closed', 'data.mdb', 'lock.mdb']);
       const { root: again } = await openLmdb(folder, NO_TABLES);
       expect(again.get('key')).toBe('value');
       await again.close();
@@ -65,7 +72,7 @@ describe('a folder that cannot be a store', () => {
     await expect(openLmdb(folder, NO_TABLES)).rejects.toThrow(
       expect.objectContaining({
         code: 'UNUSABLE_STORE',
-        message: `Cannot open the store ${folder}: its file data.mdb is damaged or was not written by Brandfill; choose another folder with --store.`,
+        message: `Cannot open the store ${folder}: its file data.mdb is damaged or was not written by Brandfill; put a copy of the folder in its place, or choose another folder with --store.`,
       }),
     );
     expect(readFileSync(join(folder, 'data.mdb')).equals(bytes)).toBe(true);
@@ -79,29 +86,31 @@ describe('a folder that cannot be a store', () => {
 
   it.each([
     [
-      2,
-      'it is of version 2, this Brandfill reads version 1; update Brandfill or choose another folder with --store',
+      3,
+      'it is of version 3, this Brandfill reads version 2; update Brandfill or choose another folder with --store',
     ],
     [
       0,
-      'it is of version 0, this Brandfill reads version 1; export it with the Brandfill that wrote it (brandfill store export) and import that here, or choose another folder with --store',
+      'it is of version 0, this Brandfill reads version 2; export it with the Brandfill that wrote it (brandfill store export) and import that here, or choose another folder with --store',
     ],
     [
       'one',
-      'it is of version "one", this Brandfill reads version 1; update Brandfill or choose another folder with --store',
+      'it is of version "one", this Brandfill reads version 2; update Brandfill or choose another folder with --store',
     ],
   ])('is refused when version %j made it, and left as it is', async (version, why) => {
     const folder = useTempFolder();
-    const store = await openStore(folder, 'endpoint');
-    await store.put(outcomeOf('acme.com'), [['name']]);
+    const store = await openStore(folder, 'endpoint', { isBeside: true });
+    await store.put(outcomeOf('acme.com'));
     await store.close();
     await setVersion(folder, version);
     const before = readFileSync(join(folder, 'data.mdb'));
     const refusal = { code: 'UNUSABLE_STORE', message: `Cannot open the store ${folder}: ${why}.` };
-    await expect(openStore(folder, 'endpoint')).rejects.toThrow(expect.objectContaining(refusal));
+    await expect(openStore(folder, 'endpoint', { isBeside: true })).rejects.toThrow(
+      expect.objectContaining(refusal),
+    );
     expect(readFileSync(join(folder, 'data.mdb')).equals(before)).toBe(true);
-    await setVersion(folder, 1);
-    const again = await openStore(folder, 'endpoint');
+    await setVersion(folder, 2);
+    const again = await openStore(folder, 'endpoint', { isBeside: true });
     expect(again.find('acme.com')).toEqual(outcomeOf('acme.com'));
     await again.close();
   });
@@ -127,62 +136,73 @@ async function setVersion(folder: string, version: unknown): Promise<void> {
   await root.close();
 }
 
-/** The layout of a page of LMDB. */
-const PAGE_BYTES = 4096;
-const FLAGS_AT = 18;
-const LEAF = 0x02;
-const META = 0x08;
-
 const domainOf = (number: number): string => `d${number}.com`;
 
 /** A store of 500 outcomes that nobody has open. */
 async function fillStore(): Promise<{ readonly folder: string; readonly file: string }> {
   const folder = useTempFolder();
-  const store = await openStore(folder, 'one');
+  const store = await openStore(folder, 'one', { isBeside: true });
   await Promise.all(
-    Array.from({ length: 500 }, (_, number) => store.put(outcomeOf(domainOf(number)), [['name']])),
+    Array.from({ length: 500 }, (_, number) => store.put(outcomeOf(domainOf(number)))),
   );
   await store.close();
   return { folder, file: join(folder, 'data.mdb') };
 }
 
-/** Turns the pages that hold a domain into pages of another kind. */
-function damage(file: string, domain: string): void {
-  const bytes = readFileSync(file);
-  let damaged = 0;
-  for (let at = 0; at < bytes.length; at += PAGE_BYTES) {
-    const page = bytes.subarray(at, at + PAGE_BYTES);
-    if (!page.includes(`one:${domain}`) || page.readUInt16LE(FLAGS_AT) !== LEAF) continue;
-    page.writeUInt16LE(META, FLAGS_AT);
-    damaged += 1;
-  }
-  expect(damaged).toBeGreaterThan(0);
-  writeFileSync(file, bytes);
-}
-
-it('is refused when half of it is cut off, which would end the process when it is read', async () => {
+it.each([0.9, 0.75, 0.5, 0.1])('is refused when it is cut to %d of its size', async (part) => {
   const { folder, file } = await fillStore();
-  truncateSync(file, Math.floor(statSync(file).size * 0.4));
+  truncateSync(file, Math.floor(statSync(file).size * part));
   await expect(openStore(folder, 'one')).rejects.toMatchObject({
     code: 'UNUSABLE_STORE',
-    message: `Cannot open the store ${folder}: its file data.mdb is cut off; choose another folder with --store.`,
+    message: `Cannot open the store ${folder}: its file data.mdb is cut off; put a copy of the folder in its place, or choose another folder with --store.`,
   });
 });
 
-it('says that it is damaged when a run or a person comes to the damaged place', async () => {
-  const { folder, file } = await fillStore();
-  damage(file, domainOf(250));
-  const refusal = {
-    code: 'UNUSABLE_STORE',
-    message: expect.stringMatching(
-      /^Cannot read the store .*: its file data\.mdb is damaged \(MDB_\w+: .*\); put a copy of the folder in its place, or choose another folder with --store\.$/,
-    ),
-  };
-  const store = await openStore(folder, 'one');
-  expect(store.find(domainOf(1))).toBeDefined();
-  for (const read of [store.find, store.findHead]) {
-    expect(() => read(domainOf(250))).toThrow(expect.objectContaining(refusal));
-  }
-  await store.close();
-  await expect(findStored({ store: folder, domain: domainOf(250) })).rejects.toMatchObject(refusal);
+it('is refused when its file is none, or a link that somebody has planted', async () => {
+  const folder = useTempFolder();
+  execFileSync('mkfifo', [join(folder, 'data.mdb')]);
+  await expect(openStore(folder, 'one')).rejects.toThrow('its data.mdb is no file; remove it');
+  const { file } = await fillStore();
+  const linked = useTempFolder();
+  symlinkSync(file, join(linked, 'data.mdb'));
+  await expect(openStore(linked, 'one')).rejects.toThrow('its data.mdb is a link; remove it');
 });
+
+describe('a store that is damaged somewhere', () => {
+  it('is refused, or has what it had; what is not whole counts as not there', {
+    timeout: 120_000,
+  }, async () => {
+    const { folder, file } = await fillStore();
+    const sound = readFileSync(file);
+    const ended = { refused: 0, lost: 0, whole: 0 };
+    for (let round = 0; round < 40; round += 1) {
+      const bytes = Buffer.from(sound);
+      const at = Math.floor(hash(round) * bytes.length);
+      const length = [1, 16, 512, 8_192][round % 4] ?? 1;
+      for (let each = at; each < Math.min(at + length, bytes.length); each += 1)
+        bytes[each] = 256 * hash(each + round);
+      writeFileSync(file, bytes);
+      const store = await openStore(folder, 'one').catch((error: unknown) => {
+        expect(error).toMatchObject({ code: 'UNUSABLE_STORE' });
+        ended.refused += 1;
+      });
+      if (!store) continue;
+      for (let number = 0; number < 500; number += 1) {
+        const found = store.find(domainOf(number));
+        expect(found ?? outcomeOf(domainOf(number))).toEqual(outcomeOf(domainOf(number)));
+        ended[found ? 'whole' : 'lost'] += 1;
+      }
+      await store.put(outcomeOf('new.com'));
+      expect(store.find('new.com')).toBeDefined();
+      await store.close();
+    }
+    expect(ended.whole).toBeGreaterThan(5_000);
+    expect(ended.refused).toBeGreaterThan(5);
+  });
+});
+
+/** From 0 to below 1, the same for each run. */
+function hash(number: number): number {
+  const mixed = Math.imul(number ^ 0x9e3779b9, 0x85ebca6b) >>> 0;
+  return (Math.imul(mixed ^ (mixed >>> 15), 0xc2b2ae35) >>> 0) / 2 ** 32;
+}

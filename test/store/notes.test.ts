@@ -1,26 +1,24 @@
 import { open } from 'lmdb';
 import { expect, it, onTestFinished } from 'vitest';
-import type { CallsPer } from '../../src/guard/budget.ts';
-import { createPaceState } from '../../src/pace/pacer.ts';
 import { type OutcomeStore, openStore } from '../../src/store/store.ts';
-import { openTables } from '../../src/store/tables.ts';
+import type { CallsPer } from '../../src/worker/budget.ts';
 import { useTempFolder } from '../support/temp-folder.ts';
 
 const SAVED = {
-  state: createPaceState({ rate: { count: 300, perMs: 60_000 } }, 123.456),
+  state: { limitPerMs: 0.005, cap: 0, toldUntilMs: 123.456 },
   savedAtMs: 1_800_000_000_000,
   learnedAtMs: 1_700_000_000_000,
 };
 
 async function useStore(folder: string, endpointId = 'endpoint'): Promise<OutcomeStore> {
-  const store = await openStore(folder, endpointId);
+  const store = await openStore(folder, endpointId, { isBeside: true });
   onTestFinished(() => store.close());
   return store;
 }
 
 it('a pace is there again after the store was closed, under its own id only', async () => {
   const folder = useTempFolder();
-  const first = await openStore(folder, 'endpoint');
+  const first = await openStore(folder, 'endpoint', { isBeside: true });
   expect(first.findPace('id')).toBeUndefined();
   await first.savePace('id', { ...SAVED, state: 'earlier' });
   await first.savePace('id', SAVED);
@@ -35,7 +33,7 @@ it('a pace is there again after the store was closed, under its own id only', as
 
 it('a pace that is saved and not waited for is there when the store is closed', async () => {
   const folder = useTempFolder();
-  const first = await openStore(folder, 'endpoint');
+  const first = await openStore(folder, 'endpoint', { isBeside: true });
   void first.savePace('id', SAVED);
   await first.close();
   expect((await useStore(folder)).findPace('id')).toEqual(SAVED);
@@ -69,7 +67,7 @@ async function takeAll(store: OutcomeStore, id: string, limit = LIMIT): Promise<
 
 it('calls are counted in the store, for each credential by itself, over runs', async () => {
   const folder = useTempFolder();
-  const first = await openStore(folder, 'endpoint');
+  const first = await openStore(folder, 'endpoint', { isBeside: true });
   const { calls, window, nowMs } = await first.openCallLedger('one', LIMIT).take(never);
   expect(calls).toBe(20);
   expect(window.endsAtMs).toBeGreaterThan(nowMs);
@@ -94,32 +92,14 @@ const LOGO = { file: 'a.com.png', sizeBytes: 70, mark: 'x' };
 
 it('notes of logos are kept by API and domain, for every process on the store', async () => {
   const folder = useTempFolder();
-  const one = await openStore(folder, 'one');
-  const other = await openStore(folder, 'other');
+  const one = await openStore(folder, 'one', { isBeside: true });
+  const other = await openStore(folder, 'other', { isBeside: true });
   expect(one.logos.find('a.com')).toBeUndefined();
   await one.logos.put('a.com', { saved: LOGO, atMs: 1 });
   await other.logos.put('a.com', { missing: { reason: 'http_404', mark: 'y:1' }, atMs: 2 });
   await Promise.all([one.close(), other.close()]);
-  const again = await openStore(folder, 'one');
+  const again = await openStore(folder, 'one', { isBeside: true });
   onTestFinished(() => again.close());
   expect(again.logos.find('a.com')).toEqual({ saved: LOGO, missing: undefined, atMs: 1 });
   expect(again.logos.find('b.com')).toBeUndefined();
-});
-
-it('nonsense counts as no note', async () => {
-  const folder = useTempFolder();
-  const { root, logos } = await openTables(folder);
-  await logos.put('one:text.com', 'x');
-  await logos.put('one:null.com', null);
-  await logos.put('one:undated.com', { saved: LOGO });
-  await logos.put('one:half.com', { saved: {}, missing: 'x', atMs: 1 });
-  const binary = root.openDB<Buffer, string>('logos', { encoding: 'binary' });
-  await binary.put('one:broken.com', Buffer.from('{"atMs"'));
-  await root.close();
-  const store = await openStore(folder, 'one');
-  onTestFinished(() => store.close());
-  for (const domain of ['text.com', 'null.com', 'undated.com', 'broken.com']) {
-    expect(store.logos.find(domain), domain).toBeUndefined();
-  }
-  expect(store.logos.find('half.com')).toEqual({ saved: undefined, missing: undefined, atMs: 1 });
 });

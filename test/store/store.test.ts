@@ -8,7 +8,7 @@ import { outcomeOf } from './outcomes.ts';
 
 /** Opens a store that is closed when the test ends. */
 async function useStore(folder: string, endpointId = 'endpoint'): Promise<OutcomeStore> {
-  const store = await openStore(folder, endpointId);
+  const store = await openStore(folder, endpointId, { isBeside: true });
   onTestFinished(() => store.close());
   return store;
 }
@@ -37,8 +37,8 @@ describe('the store', () => {
         });
       }
     };
-    const first = await openStore(folder, 'endpoint');
-    await Promise.all(outcomes.map((outcome) => first.put(outcome, [])));
+    const first = await openStore(folder, 'endpoint', { isBeside: true });
+    await Promise.all(outcomes.map((outcome) => first.put(outcome)));
     check(first);
     await first.flush();
     await first.close();
@@ -49,7 +49,7 @@ describe('the store', () => {
     const store = await useStore(useTempFolder());
     let count = 0;
     for (const domain of ['acme.com', 'bolt.com']) {
-      void store.put(outcomeOf(domain), []).then(() => {
+      void store.put(outcomeOf(domain)).then(() => {
         count += 1;
       });
     }
@@ -57,31 +57,16 @@ describe('the store', () => {
     expect(count).toBe(2);
   });
 
-  it('keeps the shape of an answer', async () => {
-    const folder = useTempFolder();
-    const shape = [['name'], ['links', 'home page'], ['a.b']];
-    const first = await openStore(folder, 'endpoint');
-    await first.put(outcomeOf('acme.com'), shape);
-    await first.put(outcomeOf('bare.com'), []);
-    const id = first.findHead('acme.com')?.shapeId ?? 0;
-    expect(first.findShape(id)).toEqual(shape);
-    await first.close();
-    const second = await useStore(folder);
-    expect(second.findHead('bare.com')?.shapeId).toBe(0);
-    expect(second.findHead('acme.com')?.shapeId).toBe(id);
-    expect(second.findShape(id)).toEqual(shape);
-  });
-
   it.each(['failed', 'pending'] as const)('never lets %s replace an answer', async (status) => {
     const folder = useTempFolder();
-    const store = await openStore(folder, 'endpoint');
+    const store = await openStore(folder, 'endpoint', { isBeside: true });
     const answer = outcomeOf('acme.com', { fetchedAtMs: 1_000 });
     const failure = outcomeOf('acme.com', { status, fetchedAtMs: 2_000, json: '' });
-    await store.put(answer, []);
-    await store.put(failure, []);
+    await store.put(answer);
+    await store.put(failure);
     expect(store.find('acme.com')).toEqual(failure);
     const again = { ...answer, fetchedAtMs: 3_000 };
-    await store.put(again, []);
+    await store.put(again);
     expect(store.find('acme.com')).toEqual(again);
     expect(store.findHead('acme.com')).toMatchObject({ status: 'found', fetchedAtMs: 3_000 });
     await store.close();
@@ -92,11 +77,11 @@ describe('the store', () => {
     const store = await useStore(useTempFolder());
     const failure = outcomeOf('acme.com', { status: 'failed', fetchedAtMs: 1_000, json: '' });
     const answer = outcomeOf('acme.com', { fetchedAtMs: 2_000 });
-    await store.put(answer, []);
-    await store.put(failure, []);
+    await store.put(answer);
+    await store.put(failure);
     expect(store.find('acme.com')).toEqual(answer);
     expect(store.findHead('acme.com')?.status).toBe('found');
-    await store.put({ ...failure, fetchedAtMs: 2_000 }, []);
+    await store.put({ ...failure, fetchedAtMs: 2_000 });
     expect(store.find('acme.com')).toEqual(answer);
   });
 
@@ -104,55 +89,22 @@ describe('the store', () => {
     const store = await useStore(useTempFolder());
     const failure = outcomeOf('acme.com', { status: 'failed', fetchedAtMs: 9_000, json: '' });
     const answer = outcomeOf('acme.com', { fetchedAtMs: 2_000 });
-    await store.put(failure, []);
-    await store.put(answer, []);
+    await store.put(failure);
+    await store.put(answer);
     expect(store.find('acme.com')).toEqual(answer);
     expect(store.findHead('acme.com')?.status).toBe('found');
-  });
-
-  it('keeps what was found as the latest outcome where it is told to, and nothing else', async () => {
-    const folder = useTempFolder();
-    const failed = { status: 'failed', fetchedAtMs: 2_000, json: '' } as const;
-    const writer = await useStore(folder);
-    await writer.put(outcomeOf('found.com'), []);
-    await writer.put(outcomeOf('none.com', { status: 'not_found', json: '' }), []);
-    for (const domain of ['found.com', 'none.com']) await writer.put(outcomeOf(domain, failed), []);
-    const store = await openStore(folder, 'endpoint', { keepsFound: true });
-    onTestFinished(() => store.close());
-    expect(store.find('found.com')).toEqual(outcomeOf('found.com'));
-    expect(store.findHead('found.com')?.status).toBe('found');
-    expect(store.find('none.com')?.status).toBe('failed');
-    expect(writer.findHead('found.com')?.status).toBe('failed');
   });
 
   it('keeps the answers of different APIs apart', async () => {
     const folder = useTempFolder();
     const [one, two] = [await useStore(folder, 'one'), await useStore(folder, 'two')];
-    await one.put(outcomeOf('acme.com', { json: '{"from":1}' }), []);
+    await one.put(outcomeOf('acme.com', { json: '{"from":1}' }));
     expect(two.find('acme.com')).toBeUndefined();
-    await two.put(outcomeOf('acme.com', { json: '{"from":2}' }), []);
+    await two.put(outcomeOf('acme.com', { json: '{"from":2}' }));
     expect([one, two].map((store) => store.find('acme.com')?.json)).toEqual([
       '{"from":1}',
       '{"from":2}',
     ]);
-  });
-
-  it('knows the first failure that another run has stored, once it looks for what others did', async () => {
-    const folder = useTempFolder();
-    const [one, other] = [await useStore(folder), await useStore(folder)];
-    const claimsOf = (store: OutcomeStore) => {
-      const claims = store.openClaims({ underWay: new Set(['acme.com']) });
-      onTestFinished(() => claims.close());
-      return claims;
-    };
-    const [ofOne, ofOther] = [claimsOf(one), claimsOf(other)];
-    const isDone = (domain: string): boolean => other.findHead(domain) !== undefined;
-    expect(ofOne.take(['acme.com'], isDone).granted).toEqual(['acme.com']);
-    expect(ofOther.take(['acme.com'], isDone).refused).toEqual(['acme.com']);
-    await one.put(outcomeOf('acme.com', { status: 'failed', json: '' }), []);
-    ofOne.close();
-    expect(ofOther.take(['acme.com'], isDone)).toEqual({ granted: [], refused: [] });
-    expect(other.find('acme.com')?.status).toBe('failed');
   });
 
   it('takes the longest domain there is', async () => {
@@ -160,13 +112,13 @@ describe('the store', () => {
     const label = 'a'.repeat(63);
     const domain = [label, label, label, 'b'.repeat(57), 'com'].join('.');
     expect(domain.length).toBe(253);
-    await store.put(outcomeOf(domain), []);
+    await store.put(outcomeOf(domain));
     expect(store.find(domain)?.domain).toBe(domain);
   });
 
   it('has no outcome where the bytes are none', async () => {
     const folder = useTempFolder();
-    await (await openStore(folder, 'endpoint')).close();
+    await (await openStore(folder, 'endpoint', { isBeside: true })).close();
     const root = open({ path: folder, noSubdir: false, maxDbs: 8 });
     const answers = root.openDB<Buffer, string>('answers', { encoding: 'binary' });
     await answers.put('endpoint:acme.com', Buffer.from('nonsense'));
@@ -177,13 +129,9 @@ describe('the store', () => {
 
 it('an empty store keeps nothing and makes no file', async () => {
   const store = createEmptyStore();
-  await store.put(outcomeOf('acme.com'), [['name']]);
+  await store.put(outcomeOf('acme.com'));
   await store.flush();
-  expect([store.find('acme.com'), store.findHead('acme.com'), store.findShape(1)]).toEqual([
-    undefined,
-    undefined,
-    undefined,
-  ]);
+  expect([store.find('acme.com'), store.findHead('acme.com')]).toEqual([undefined, undefined]);
   await store.close();
   expect(existsSync('data.mdb')).toBe(false);
 });

@@ -1,5 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import type { Clock } from '../../src/pace/clock.ts';
+import type { Clock } from '../../src/worker/clock.ts';
 
 /** Time that stands still until a test moves it. It starts at 0. */
 export interface FakeClock extends Clock {

@@ -1,12 +1,14 @@
 import { Queue } from 'bullmq';
 import { onTestFinished } from 'vitest';
 import { startSandbox, work } from '../../src/index.ts';
-import { QUEUE_OPTIONS } from '../../src/queue/bullmq/names.ts';
+import { QUEUE_OPTIONS } from '../../src/queue/names.ts';
 import { type TestRedis, useRedis } from './redis.ts';
 
 /** A Redis with a worker on it, and its queues by name, as any service opens them. */
 export interface WorkedQueue {
   readonly redis: TestRedis;
+  /** The name of the queue of the worker's API. */
+  readonly name: string;
   readonly queueOf: (name: string) => Queue;
 }
 
@@ -26,5 +28,5 @@ export async function useWorkedQueue(): Promise<WorkedQueue> {
     onTestFinished(() => queue.close());
     return queue;
   };
-  return { redis, queueOf };
+  return { redis, name: new URL(sandbox.url).host.replace(':', '-'), queueOf };
 }

@@ -3,7 +3,7 @@ import type { Progress } from '../../src/watch/events.ts';
 import { createRecentRate, createTimeLeft } from '../../src/watch/time-left.ts';
 import { PROGRESS } from './progress.ts';
 
-const WAITING = { limitIs: 'learned', ratePerSecond: 10, why: 'told_to_wait' } as const;
+const WAITING = { limitIs: 'learned', ratePerSecond: 10, why: 'retry_after' } as const;
 
 /** Looks at ten lookups a second for a minute, at an hour without any, and at what comes then. */
 function lookAtWait(wait: Partial<Progress>): readonly (number | undefined)[] {
@@ -27,8 +27,7 @@ it('is what is left at the pace of now, and what is left of a wait', () => {
 
 it('is not known while nobody knows how long it waits', () => {
   expect(lookAtWait({ isPaused: true })).toEqual([undefined, 70, 40, undefined, undefined, 39]);
-  expect(lookAtWait({ heldBy: 'no_worker' })[3]).toBeUndefined();
-  expect(lookAtWait({ heldBy: 'another_run' })[3]).toBeUndefined();
+  expect(lookAtWait({ hasNoWorker: true })[3]).toBeUndefined();
 });
 
 it('is not made longer by an outage that is over', () => {
@@ -69,14 +68,4 @@ it('is nothing soon after it has stopped', () => {
   expect(seen[4 * 23]).toBeGreaterThan(10);
   expect(seen[4 * 26]).toBe(0);
   expect(seen.at(-1)).toBe(0);
-});
-
-it('is nothing before there is something to compare', () => {
-  const rate = createRecentRate();
-  expect(rate.perSecond).toBe(0);
-  rate.add({ atMs: 0, count: 0 });
-  rate.add({ atMs: 0, count: 5 });
-  expect(rate.perSecond).toBe(0);
-  rate.add({ atMs: 1_000, count: 25 });
-  expect(rate.perSecond).toBe(20);
 });

@@ -1,65 +1,64 @@
-import { isJsonObject, type JsonObject } from '../../brand/json-object.ts';
-import { MAX_DEPTH, type Shape } from '../../brand/shape.ts';
-import type { RowIndex } from '../../producer/row-index.ts';
+import { findRoundedJsonObject, isJsonObject, type JsonObject } from '../../brand/json-object.ts';
+import { MAX_DEPTH, NO_PATHS, type Shape, shapeOf, TOO_MANY_PATHS } from '../../brand/shape.ts';
 import { uniqueNames } from '../../rows/columns/names.ts';
-import type { SavedColumn } from '../../store/saved-columns.ts';
-import { MOST_SHAPES, UNSHAPED } from '../../store/shapes.ts';
 import type { RowAnswers } from '../row-answers.ts';
+import type { RowIndex } from '../row-index.ts';
 import type { Field } from './fields.ts';
-import { type RankedPaths, type ShapeUse, type ShapeUses, valueAt } from './rank-paths.ts';
 
-export interface CountShapesOptions {
+export interface FindPathsOptions {
   readonly index: Pick<RowIndex, 'read'>;
-  readonly answers: Pick<RowAnswers, 'answerHeadOf'>;
-  /** The shapes of fresh outcomes, as counted by the plan. */
-  readonly freshShapes: ShapeUses;
+  readonly answers: Pick<RowAnswers, 'answerHeadOf' | 'answerOf'>;
 }
+
+/** The paths of all answers of a list. */
+export interface FoundPaths {
+  /** In the order of their first appearance. */
+  readonly paths: Shape;
+  /** Whether there are more than are told apart, whose names are data. */
+  readonly isCut: boolean;
+}
+
+/** Paths beyond these are not told apart. */
+const MOST_PATHS = 2_000;
 
 /**
- * Counts the shapes of the answers of this list's rows without reading the answers: the head of
- * each outcome holds the number of its shape.
+ * Finds the paths of the answers of this list's rows, row by row. Few answers are read: the head of
+ * each holds the number of its paths.
  */
-export async function countShapes(options: CountShapesOptions): Promise<ShapeUses> {
-  const { index, answers, freshShapes } = options;
-  const uses = new Map([...freshShapes].map(([id, use]) => [id, { ...use }]));
-  let row = 0;
+export async function findPaths(options: FindPathsOptions): Promise<FoundPaths> {
+  const { index, answers } = options;
+  const found = new Map<string, readonly string[]>();
+  const met = new Set([NO_PATHS]);
+  let isCut = false;
+
+  function shapeOfRow(domain: string): Shape {
+    const head = answers.answerHeadOf(domain);
+    if (!head || met.has(head.shapeId)) return [];
+    met.add(head.shapeId);
+    if (head.shapeId === TOO_MANY_PATHS) {
+      isCut = true; // its names are data, and go into one more column
+      return [];
+    }
+    const answer = findRoundedJsonObject(answers.answerOf(domain)?.json ?? '');
+    return answer ? shapeOf(answer) : [];
+  }
+
   for await (const rows of index.read()) {
-    for (const { kind, text, fields } of rows) {
-      if (kind === 'due' || kind === 'known') row += 1;
-      else if (kind === 'written') row += fields;
-      if (kind !== 'due') continue; // fresh outcomes are already counted
-      const head = answers.answerHeadOf(text);
-      if (head) countShape(uses, head.shapeId, row);
+    for (const { kind, text } of rows) {
+      if (kind !== 'due' && kind !== 'known') continue;
+      for (const path of shapeOfRow(text)) {
+        const key = JSON.stringify(path);
+        if (found.has(key)) continue;
+        if (found.size < MOST_PATHS) found.set(key, path);
+        else isCut = true;
+      }
     }
   }
-  return uses;
+  return { paths: [...found.values()], isCut };
 }
 
-/** Counts a row with a shape. Beyond as many as a store keeps, further ones are not told apart. */
-export function countShape(uses: ShapeCounts, shapeId: number, row: number): void {
-  const id = uses.size < MOST_SHAPES || uses.has(shapeId) ? shapeId : UNSHAPED;
-  const known = uses.get(id);
-  if (!known) uses.set(id, { firstRow: row, rows: 1 });
-  else {
-    known.rows += 1;
-    if (row < known.firstRow) known.firstRow = row;
-  }
-}
-
-/** Counts in progress. */
-export type ShapeCounts = Map<number, { -readonly [K in keyof ShapeUse]: ShapeUse[K] }>;
-
-/** Paths that are compared separately. Further paths are compared together. */
-export const MOST_PATHS = 500;
-
-export interface FlatColumnsOptions {
-  /** The most columns, not counting `json`. */
-  readonly maxColumns: number;
-  /** Names of columns that an earlier output has. They come first, however many there are. */
-  readonly known?: readonly string[] | undefined;
-  /** The columns of the last output of the list. They stay, under their names, even when empty. */
-  readonly layout?: readonly SavedColumn[] | undefined;
-}
+/** The most columns of the flattened answer, not counting `json`. */
+const MOST_COLUMNS = 40;
 
 /** The name of the column for values without a column of their own. */
 const REST = 'json';
@@ -69,65 +68,33 @@ const REST = 'json';
  * more column, `json`, with their nesting.
  */
 export function flatColumnsOf(
-  { paths, isCut }: Pick<RankedPaths, 'paths' | 'isCut'>,
-  { maxColumns, known = [], layout = [] }: FlatColumnsOptions,
+  { paths, isCut }: FoundPaths,
+  mostColumns = MOST_COLUMNS,
 ): readonly Field[] {
-  const kept = layout.flatMap(({ name, path }) => (path ? [{ name, path }] : []));
-  const stay = kept.slice(0, maxColumns);
-  const staying = new Set(stay.map(({ path }) => JSON.stringify(path)));
-  const more = paths.filter((path) => !staying.has(JSON.stringify(path)));
-  const names = nameFlatPaths(more, stay);
-  const isKnown = (path: readonly string[]): boolean => known.includes(names.get(path) ?? '');
-  const first = [...stay.map(({ path }) => path), ...more.filter(isKnown)];
-  const others = more.filter((path) => !isKnown(path));
-  // If there is a `json` column already, all paths without a column of their own go there.
-  const room = known.includes(REST) ? 0 : Math.max(0, maxColumns - first.length);
-  const shown = [...first, ...others.slice(0, room)];
-  const hidden = others.slice(room);
+  const names = nameFlatPaths(paths);
+  const shown = paths.slice(0, mostColumns);
   const toField = (path: readonly string[]): Field => ({
     name: names.get(path) ?? '',
     expression: expressionOf(path),
-    isFlat: true,
     path,
     valueOf: (answer) => valueAt(answer, path),
   });
   const fields = shown.map(toField);
-  const isRestKept = layout.some(({ name, path }) => name === REST && path === undefined);
-  if (hidden.length === 0 && !isCut && !isRestKept) return fields;
-  const parts = hidden.map(toField);
-  const beyond: Field = { name: REST, isFlat: true, valueOf: createRest(paths) };
-  const rest: Field = {
-    name: REST,
-    isFlat: true,
-    valueOf: createRest(shown),
-    parts: isCut ? [...parts, beyond] : parts,
-  };
-  return [...fields, rest];
+  if (shown.length === paths.length && !isCut) return fields;
+  return [...fields, { name: REST, isRest: true, valueOf: createRest(shown) }];
 }
 
 /**
  * Names paths by joining their names with `_`. Of two equal names the shorter path keeps it. So
- * names do not depend on the order of the columns. Columns of the last output keep their names.
+ * names do not depend on the order of the columns.
  */
-function nameFlatPaths(
-  paths: Shape,
-  stay: readonly { readonly name: string; readonly path: readonly string[] }[],
-): ReadonlyMap<readonly string[], string> {
+function nameFlatPaths(paths: Shape): ReadonlyMap<readonly string[], string> {
   const inOrder = paths
     .map((path) => ({ path, key: JSON.stringify(path) }))
     .sort((one, other) => one.path.length - other.path.length || (one.key < other.key ? -1 : 1))
     .map(({ path }) => path);
-  const names = uniqueNames([
-    ...stay.map(({ name }) => name),
-    ...inOrder.map((path) => path.join('_')),
-  ]);
-  const all = [...stay.map(({ path }) => path), ...inOrder];
-  return new Map(all.map((path, at) => [path, names[at] ?? '']));
-}
-
-/** The value of a part in a row, given the value of the whole. */
-export function partOf(part: Field, whole: unknown): unknown {
-  return isJsonObject(whole) ? part.valueOf(whole) : undefined;
+  const names = uniqueNames(inOrder.map((path) => path.join('_')));
+  return new Map(inOrder.map((path, at) => [path, names[at] ?? '']));
 }
 
 /** A name that JMESPath accepts without quotes. `let` begins an expression of its own. */
@@ -152,7 +119,7 @@ interface Place {
  * Creates a function that returns the rest of an answer, without the paths that are shown
  * elsewhere, with its nesting; undefined when nothing is left.
  */
-export function createRest(shown: Shape): (answer: JsonObject) => JsonObject | undefined {
+function createRest(shown: Shape): (answer: JsonObject) => JsonObject | undefined {
   const root = createPlace();
   for (const path of shown) {
     let place = root;
@@ -188,4 +155,14 @@ function restOf(
   }
   // Not by assignment, because an answer may have a member called __proto__.
   return left.length === 0 ? undefined : Object.fromEntries(left);
+}
+
+/** The value at a path; undefined when the answer has none there, or an object. */
+export function valueAt(answer: JsonObject, path: readonly string[]): unknown {
+  let value: unknown = answer;
+  for (const name of path) {
+    if (!isJsonObject(value) || !Object.hasOwn(value, name)) return undefined;
+    value = value[name];
+  }
+  return isJsonObject(value) && path.length < MAX_DEPTH ? undefined : value;
 }

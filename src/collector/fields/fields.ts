@@ -10,15 +10,10 @@ export interface Field {
    * How the value is found. Fields with the same expression find the same value in the same answer.
    */
   readonly expression?: string;
-  /**
-   * Whether it is a piece of the flattened answer, rather than the value of an expression. @default
-   * false
-   */
-  readonly isFlat?: boolean;
   /** The way to its value in an answer, for a column of the flattened answer. */
   readonly path?: readonly string[];
-  /** The pieces in it, if there are several. Each finds its value in the value of the whole. */
-  readonly parts?: readonly Field[];
+  /** Whether it has what no other column has, so that what is in it depends on other rows. */
+  readonly isRest?: boolean;
   /** Undefined when the answer has no value for it. */
   valueOf(answer: JsonObject): unknown;
 }

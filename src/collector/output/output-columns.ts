@@ -1,8 +1,6 @@
 import { isAnswer } from '../../brand/outcome.ts';
 import { untakenName } from '../../rows/columns/names.ts';
 import type { RowFormat } from '../../rows/row-format.ts';
-import type { SavedColumn } from '../../store/saved-columns.ts';
-import { partOf } from '../fields/enriched-columns.ts';
 import type { Field } from '../fields/fields.ts';
 import type { JoinedRow } from '../joined-row.ts';
 
@@ -13,12 +11,10 @@ export interface OutputColumn {
   readonly expression?: string | undefined;
   /** Whether a row counts as changed when only this column differs. @default true */
   readonly isCompared?: boolean;
-  /** Whether it is a piece of the flattened answer. @default false */
-  readonly isFlat?: boolean | undefined;
+  /** Whether it has what no other column has; what that is depends on other rows. @default false */
+  readonly isRest?: boolean;
   /** The way to its value in an answer, for a column of the flattened answer. */
   readonly path?: readonly string[] | undefined;
-  /** The pieces in it, with the names that they would have as columns. */
-  readonly parts?: readonly OutputColumn[] | undefined;
   valueOf(row: JoinedRow): unknown;
 }
 
@@ -29,10 +25,6 @@ export interface OutputColumnsOptions {
   readonly further?: readonly OutputColumn[] | undefined;
   /** Names of the input's own columns. */
   readonly taken: ReadonlySet<string>;
-  /** The columns of the last output. They come first, in their order. @default none */
-  readonly layout?: readonly SavedColumn[] | undefined;
-  /** A column that failures have at their end, too. @default none */
-  readonly api?: OutputColumn | undefined;
   /** Whether there is a changes file. @default false */
   readonly hasChanges?: boolean;
 }
@@ -45,76 +37,50 @@ export interface OutputColumns {
   readonly failures: readonly OutputColumn[];
   /** Names of the columns that only the changes file has, if there is one. */
   readonly changes: readonly string[];
-  /** The columns of `out` but the first three, as a later run needs them to keep their order. */
-  readonly layout: readonly SavedColumn[];
   readonly renamed: readonly { readonly from: string; readonly to: string }[];
 }
 
 /** Names all added columns. A name that the input has already gets a suffix. */
 export function nameOutputColumns(options: OutputColumnsOptions): OutputColumns {
-  const { prefix, enriched, further = [], layout = [], taken, hasChanges = false } = options;
-  const { api } = options;
+  const { prefix, enriched, further = [], taken, hasChanges = false } = options;
   const renamed = new Map<string, string>();
 
   function name(columns: readonly OutputColumn[]): readonly OutputColumn[] {
     const used = new Set<string>();
-    const give = (column: OutputColumn): OutputColumn => {
+    return columns.map((column) => {
       const wanted = prefix + column.name;
       const free = untakenName(wanted, (candidate) => taken.has(candidate) || used.has(candidate));
       used.add(free);
-      return { ...column, name: free };
-    };
-    const named = columns.map(give);
-    for (const [at, column] of columns.entries()) {
-      const wanted = prefix + column.name;
-      const { name: free = '' } = named[at] ?? {};
       if (free !== wanted && taken.has(wanted)) renamed.set(wanted, free);
-    }
-    // After all others, so that hidden names do not affect visible ones.
-    const withParts = ({ parts, ...column }: OutputColumn): OutputColumn => ({
-      ...column,
-      parts: parts?.map(give),
+      return { ...column, name: free };
     });
-    return named.map(withParts);
   }
 
   const wanted: readonly OutputColumn[] = [
     DOMAIN,
     STATUS,
     FETCHED_AT,
-    ...inOrderOf(layout, [
-      ...enriched.map((field, at) => columnOf(field, (row) => row.values[at])),
-      ...further,
-    ]),
+    ...enriched.map(
+      ({ name, expression, path, isRest = false }, at): OutputColumn => ({
+        name,
+        expression,
+        path,
+        isRest,
+        isCompared: !isRest,
+        valueOf: (row) => row.values[at],
+      }),
+    ),
+    ...further,
   ];
   const all = name(hasChanges ? [...wanted, ...CHANGE_COLUMNS] : wanted);
-  const failures = name(api ? [...FAILURE_COLUMNS, api] : FAILURE_COLUMNS);
+  const failures = name(FAILURE_COLUMNS);
   return {
     out: all.slice(0, wanted.length),
     enriched: all.slice(wanted.length - enriched.length - further.length, wanted.length),
     failures,
     changes: all.slice(wanted.length).map((column) => column.name),
-    layout: wanted.slice(COLUMNS_BEFORE_ANSWER).map(({ name, path }) => ({ name, path })),
     renamed: [...renamed].map(([from, to]) => ({ from, to })),
   };
-}
-
-/** Columns that the last output had come first, in its order; new ones follow. */
-function inOrderOf(
-  layout: readonly SavedColumn[],
-  columns: readonly OutputColumn[],
-): readonly OutputColumn[] {
-  const idOf = ({ name, path }: SavedColumn): string => (path ? JSON.stringify(path) : name);
-  const places = new Map(layout.map((column, at) => [idOf(column), at]));
-  const placeOf = (column: OutputColumn): number => places.get(idOf(column)) ?? layout.length;
-  return columns.toSorted((one, other) => placeOf(one) - placeOf(other));
-}
-
-function columnOf(field: Field, valueOf: OutputColumn['valueOf']): OutputColumn {
-  const { name, expression, isFlat, path, parts } = field;
-  const toColumn = (part: Field): OutputColumn =>
-    columnOf(part, (row) => partOf(part, valueOf(row)));
-  return { name, expression, isFlat, path, parts: parts?.map(toColumn), valueOf };
 }
 
 const DOMAIN: OutputColumn = { name: 'domain', expression: 'domain', valueOf: (row) => row.domain };
@@ -161,4 +127,10 @@ export function toEnrichedRow(
     if (value !== undefined) enriched[column.name] = value;
   }
   return enriched;
+}
+
+/** Whether a cell has something in it. */
+export function isFilled(value: unknown): boolean {
+  if (Array.isArray(value)) return value.length > 0;
+  return value !== undefined && value !== null && value !== '';
 }

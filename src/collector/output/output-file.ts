@@ -3,6 +3,7 @@ import { createWriteStream, rmSync } from 'node:fs';
 import { type FileHandle, open, rename, rm, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import type { Writable } from 'node:stream';
+import { finished, pipeline } from 'node:stream/promises';
 import { createGzip } from 'node:zlib';
 import { BrandfillError, describeUnwritable } from '../../common/errors.ts';
 import {
@@ -31,15 +32,6 @@ export interface OutputFile {
   commit(): Promise<void>;
   /** Leaves the place as it was. Must be called in any case; does nothing after `commit`. */
   discard(): Promise<void>;
-  /**
-   * Takes out what was written so far, to be read, and begins anew. Missing where what was written is
-   * gone, or is packed.
-   *
-   * @returns it, to be closed by the caller
-   */
-  readonly beginAnew?: (() => Promise<FileHandle>) | undefined;
-  /** Reads from what was written so far; missing where `beginAnew` is. */
-  readonly readBack?: ((at: number, sizeBytes: number) => Promise<Buffer>) | undefined;
 }
 
 /**
@@ -54,7 +46,10 @@ export async function openOutputFile(
   path: string,
   from: readonly FileAccess[] = [],
 ): Promise<OutputFile> {
-  const target = await placeToWrite(path);
+  // A link stays a link, even one to a missing file.
+  const target = await refused(path, () =>
+    process.geteuid ? followOwnLinks(path) : placeOf(path),
+  );
   if (isStoreFile(target)) {
     throw new BrandfillError(
       'INVALID_SETTING',
@@ -65,9 +60,10 @@ export async function openOutputFile(
     const before = await stat(target).catch(() => undefined);
     if (before?.isDirectory()) throw Object.assign(new Error(), { code: 'EISDIR' });
     if (before && !before.isFile()) return openDevice(path, target);
-    await removeLeftovers(target);
-    const temporary = temporaryBeside(target);
-    const handle = await open(temporary, 'wx+', newFileMode(from));
+    // Those of killed runs.
+    for (const left of await findLeftovers(`${target}.`)) await rm(left, { force: true });
+    const temporary = temporaryPath(`${target}.`);
+    const handle = await open(temporary, 'wx', newFileMode(from));
     const file = createOutputFile(path, { target, temporary, handle });
     try {
       const made = await handle.stat();
@@ -129,42 +125,37 @@ interface Place {
   readonly handle: FileHandle;
 }
 
-/** Files that this process could not remove when they were discarded. Its next run tries again. */
-const abandoned = new Set<string>();
+/** So much is written on while the next rows are made. */
+const HELD_BYTES = 512 * 1024;
 
-function createOutputFile(path: string, { target, ...place }: Place): OutputFile {
-  let { temporary, handle } = place;
-  const isPacked = target.endsWith('.gz');
-  let sink = isPacked ? compressInto(handle) : writeInto(handle);
+function createOutputFile(path: string, { target, temporary, handle }: Place): OutputFile {
+  const sink = handle.createWriteStream({ highWaterMark: HELD_BYTES });
+  const gzip = target.endsWith('.gz') ? createGzip() : undefined;
+  const output = createOutputStream(path, gzip ?? sink);
+  const written = gzip ? pipeline(gzip, sink) : finished(sink);
+  written.catch(() => {}); // seen by the next write, or at the end
   const removeTemporary = (): void => {
     try {
       rmSync(temporary, { force: true });
-    } catch {
-      abandoned.add(temporary); // its folder has become read-only
-    }
-  };
-  const beginAnew = async (): Promise<FileHandle> => {
-    await sink.end();
-    const aside = handle;
-    const { mode } = await aside.stat();
-    const fresh = temporaryBeside(target);
-    handle = await open(fresh, 'wx+', mode & 0o777);
-    removeTemporary();
-    temporary = fresh;
-    if ((await handle.stat()).mode !== mode) await handle.chmod(mode & 0o777);
-    sink = writeInto(handle);
-    return aside;
+    } catch {} // its folder has become read-only
   };
   removeAtExit(removeTemporary);
   let isDone = false;
   return {
-    write: (content) => refused(path, () => sink.write(content)),
-    finish: () =>
-      refused(path, async () => {
-        await sink.end();
-        await handle.sync();
-        await handle.close();
-      }),
+    write: (content) => output.write(content),
+    finish: async () => {
+      await output.finish();
+      await refused(path, async () => {
+        (gzip ?? sink).end();
+        await written; // and closed
+        const whole = await open(temporary, 'r+');
+        try {
+          await whole.sync();
+        } finally {
+          await whole.close();
+        }
+      });
+    },
     commit: () =>
       refused(path, async () => {
         await rename(temporary, target);
@@ -175,101 +166,11 @@ function createOutputFile(path: string, { target, ...place }: Place): OutputFile
     discard: async () => {
       if (isDone) return;
       isDone = true;
-      await sink.abandon();
-      await handle.close().catch(() => {});
+      gzip?.destroy();
+      sink.destroy();
+      if (!sink.closed) await new Promise<void>((resolve) => sink.once('close', () => resolve()));
       removeTemporary();
       keepAtExit(removeTemporary);
-    },
-    beginAnew: isPacked ? undefined : () => refused(path, beginAnew),
-    readBack: async (at, sizeBytes) => {
-      await sink.end();
-      return await readAt(handle, at, sizeBytes);
-    },
-  };
-}
-
-/** Reads bytes that are there. */
-export async function readAt(handle: FileHandle, at: number, sizeBytes: number): Promise<Buffer> {
-  const bytes = Buffer.allocUnsafe(sizeBytes);
-  for (let done = 0; done < sizeBytes; ) {
-    const { bytesRead } = await handle.read(bytes, done, sizeBytes - done, at + done);
-    if (bytesRead === 0) throw new TypeError('fewer bytes were written');
-    done += bytesRead;
-  }
-  return bytes;
-}
-
-/** Writes text to a file. */
-interface Sink {
-  write(content: string | Uint8Array): Promise<void>;
-  /** Waits until everything is written. A plain file may be written on. */
-  end(): Promise<void>;
-  abandon(): Promise<void>;
-}
-
-/** Less than this is gathered: rows come in batches of some two hundred, and each write takes a while. */
-const BLOCK_BYTES = 256 * 1024;
-const MOST_BYTES_OF_UNIT = 3;
-
-/** Writes while the next rows are made. An error shows at a later write, or at the end. */
-function writeInto(handle: FileHandle): Sink {
-  let block = Buffer.allocUnsafe(BLOCK_BYTES);
-  let other = Buffer.allocUnsafe(BLOCK_BYTES);
-  let gathered = 0;
-  let writing: Promise<void> = Promise.resolve();
-
-  async function send(content: string | Uint8Array): Promise<void> {
-    await writing;
-    writing = handle.writeFile(content); // appends: a handle writes at its position
-    writing.catch(() => {}); // seen by the next write, or at the end
-  }
-
-  async function flush(): Promise<void> {
-    if (gathered === 0) return;
-    await send(block.subarray(0, gathered));
-    [block, other] = [other, block];
-    gathered = 0;
-  }
-
-  return {
-    write: async (content) => {
-      const isText = typeof content === 'string';
-      const mostBytes = content.length * (isText ? MOST_BYTES_OF_UNIT : 1);
-      if (mostBytes > BLOCK_BYTES - gathered) await flush();
-      if (mostBytes > BLOCK_BYTES) await send(content);
-      else if (isText) gathered += block.write(content, gathered);
-      else {
-        block.set(content, gathered);
-        gathered += content.length;
-      }
-    },
-    end: async () => {
-      await flush();
-      await writing;
-    },
-    abandon: async () => {
-      await writing.catch(() => {});
-    },
-  };
-}
-
-function compressInto(handle: FileHandle): Sink {
-  const gzip = createGzip();
-  const written = (async () => {
-    for await (const chunk of gzip) await handle.writeFile(chunk as Buffer);
-  })();
-  written.catch((error: unknown) => gzip.destroy(error as Error)); // seen by the next write
-  return {
-    write: async (content) => {
-      if (!gzip.write(content)) await Promise.race([once(gzip, 'drain'), written]);
-    },
-    end: async () => {
-      gzip.end();
-      await written;
-    },
-    abandon: async () => {
-      gzip.destroy();
-      await written.catch(() => {});
     },
   };
 }
@@ -290,39 +191,15 @@ function openDevice(path: string, target: string): OutputFile {
 }
 
 /**
- * The place of an output. A link stays a link, even one to a missing file.
- *
- * @throws BrandfillError `UNWRITABLE_OUTPUT` when another user may have planted it
- */
-export async function placeToWrite(path: string): Promise<string> {
-  return await refused(path, () => (process.geteuid ? followOwnLinks(path) : placeOf(path)));
-}
-
-/** A unique path beside a place. When its process is gone, the next writer removes the file. */
-export function temporaryBeside(target: string): string {
-  return temporaryPath(stemBeside(target));
-}
-
-/** Removes files beside a place: those of killed runs, and abandoned ones of this process. */
-async function removeLeftovers(target: string): Promise<void> {
-  const stem = stemBeside(target);
-  const own = [...abandoned].filter((path) => path.startsWith(stem));
-  for (const path of [...own, ...(await findLeftovers(stem))]) await rm(path, { force: true });
-}
-
-function stemBeside(target: string): string {
-  return `${target}.`;
-}
-
-/**
  * Does work that writes to a path.
  *
  * @throws BrandfillError `UNWRITABLE_OUTPUT` with the reason
  */
-export async function refused<T>(path: string, work: () => Promise<T>): Promise<T> {
+async function refused<T>(path: string, work: () => Promise<T>): Promise<T> {
   try {
     return await work();
   } catch (error) {
+    if (error instanceof BrandfillError) throw error;
     throw new BrandfillError(
       'UNWRITABLE_OUTPUT',
       `Cannot write ${path}: ${describeUnwritable(path, error)}.`,
@@ -338,13 +215,13 @@ export async function refused<T>(path: string, work: () => Promise<T>): Promise<
 const left = new Set<() => void>();
 
 /** Registers a removal in case the process ends before `keepAtExit`. */
-export function removeAtExit(remove: () => void): void {
+function removeAtExit(remove: () => void): void {
   if (left.size === 0) process.on('exit', removeLeft);
   left.add(remove);
 }
 
 /** @param remove the function that was passed to `removeAtExit` */
-export function keepAtExit(remove: () => void): void {
+function keepAtExit(remove: () => void): void {
   left.delete(remove);
   if (left.size === 0) process.off('exit', removeLeft);
 }

@@ -1,6 +1,6 @@
 import { normalizeDomain } from '../domain/domain.ts';
 import { isNothing } from '../domain/idioms.ts';
-import { meaningOfName, type NameFit, type NameKind } from './column-name.ts';
+import { meaningOfName, type NameKind, type NameMeaning } from './column-name.ts';
 
 /** The column that a row's domain is taken from. */
 export interface DomainColumn {
@@ -18,7 +18,7 @@ export interface DomainColumn {
   readonly isDoubtful?: boolean;
 }
 
-const MAX_SAMPLE_ROWS = 200;
+const MAX_SAMPLE_ROWS = 400;
 /** The most columns that a spreadsheet can have; no column beyond them is guessed. */
 const MAX_COLUMNS = 16_384;
 /** A dirty list is still a list: only a smaller share of domains speaks against a plain name. */
@@ -38,11 +38,11 @@ const DOTTED_FIELD =
  * The worth of a column before its cells count; cells add up to 40. An e-mail column, however full,
  * is worth less than any website column with something in it.
  */
-const WORTH_WITH_CELLS: Readonly<Record<NameFit, Readonly<Record<NameKind, number>>>> = {
-  plain: { domain: 90, web: 80, email: 52 },
-  qualified: { domain: 75, web: 72, email: 47 },
-  foreign: { domain: 50, web: 45, email: 30 },
-};
+const WORTH_WITH_CELLS: Readonly<Record<'plain' | 'foreign', Readonly<Record<NameKind, number>>>> =
+  {
+    plain: { domain: 90, web: 80, email: 52 },
+    foreign: { domain: 50, web: 45, email: 30 },
+  };
 const WORTH_UNNAMED = { address: 70, email: 37, foreign: 30 };
 const WORTH_WITHOUT_CELLS: Readonly<Record<NameKind, number>> = { domain: 30, web: 25, email: 20 };
 const WORTH_OF_ONE_SITE: Readonly<Record<NameKind, number>> = { domain: 15, web: 12, email: 10 };
@@ -65,20 +65,21 @@ export function guessDomainColumn(
   columns: readonly string[],
   sample: readonly (readonly string[])[],
 ): DomainColumn | undefined {
-  const rows = sample.slice(0, MAX_SAMPLE_ROWS);
+  const rows = spread(sample);
   const candidates: Candidate[] = [];
   for (const [index, name] of columns.slice(0, MAX_COLUMNS).entries()) {
     const evidence = evidenceOf(rows.map((row) => row[index] ?? ''));
-    const { kind, fit } = meaningOfName(name);
-    const worth = worthOf({ kind, fit }, evidence, columns.length === 1);
+    const { kind, isForeign: isByName } = meaningOfName(name);
+    const isForeign = isByName || evidence.isOfPictures;
+    const worth = worthOf({ kind, isForeign }, evidence, columns.length === 1);
     const by = kind === undefined ? 'content' : 'name';
-    const isPlausible = fit !== 'foreign' && evidence.domains > 0 && !evidence.isOneSite;
-    if (worth > 0) candidates.push({ index, name, by, worth, isPlausible, ...evidence });
+    const isPlausible = !isForeign && evidence.domains > 0 && !evidence.isOneSite;
+    if (worth > 0) candidates.push({ index, name, by, worth, isForeign, isPlausible, ...evidence });
   }
   const [best, ...others] = candidates.sort((one, other) => other.worth - one.worth);
   if (best === undefined) return undefined;
   const { index, name, by, example } = best;
-  const isDoubtful = columns.length > 1 && meaningOfName(name).fit === 'foreign';
+  const isDoubtful = columns.length > 1 && best.isForeign;
   const named = others
     .filter(({ isPlausible }) => isPlausible)
     .map(({ index, name }) => ({ index, name }));
@@ -95,33 +96,9 @@ export function guessDomainColumn(
 /** A column that may hold the domains. */
 interface Candidate extends Pick<DomainColumn, 'index' | 'name' | 'by' | 'example'> {
   readonly worth: number;
+  readonly isForeign: boolean;
   /** Whether a person might also have meant it. */
   readonly isPlausible: boolean;
-}
-
-/**
- * Finds the column that most likely holds the domains by its name, whatever its cells are. It is
- * for rows that were left over because they hold no domain. Cells decide between names of equal
- * worth.
- */
-export function guessDomainColumnByName(
-  columns: readonly string[],
-  sample: readonly (readonly string[])[],
-): DomainColumn | undefined {
-  const rows = sample.slice(0, MAX_SAMPLE_ROWS);
-  let best: DomainColumn | undefined;
-  let bestWorth = 0;
-  for (const [index, name] of columns.slice(0, MAX_COLUMNS).entries()) {
-    const { kind, fit } = meaningOfName(name);
-    if (kind === undefined || fit === 'foreign') continue;
-    const { filled, domains, example } = evidenceOf(rows.map((row) => row[index] ?? ''));
-    // Names differ by more than 2, the most that cells can add here.
-    const worth = WORTH_WITH_CELLS[fit][kind] + filled + domains;
-    if (worth <= bestWorth) continue;
-    bestWorth = worth;
-    best = { index, name, by: 'name', example };
-  }
-  return best;
 }
 
 /**
@@ -169,7 +146,7 @@ function indexesOf(columns: readonly string[], name: string): readonly number[] 
 }
 
 function fullestOf(indexes: readonly number[], sample: readonly (readonly string[])[]): number {
-  const rows = sample.slice(0, MAX_SAMPLE_ROWS);
+  const rows = spread(sample);
   const fullness = (index: number): number => {
     const { filled, domains } = evidenceOf(rows.map((row) => row[index] ?? ''));
     return filled * domains + filled / 1_000;
@@ -192,7 +169,7 @@ export function looksLikeHeader(
   below: readonly (readonly string[])[] = [],
 ): boolean {
   if (names.length === 1) return !isAddress(names[0] ?? '');
-  const rows = below.slice(0, MAX_SAMPLE_ROWS);
+  const rows = spread(below);
   return !names.some(
     (name, index) =>
       isAddress(name) &&
@@ -235,18 +212,18 @@ function siteOf(cell: string): string {
 }
 
 function worthOf(
-  { kind, fit }: ReturnType<typeof meaningOfName>,
+  { kind, isForeign }: NameMeaning,
   evidence: ColumnEvidence,
   isOnlyColumn: boolean,
 ): number {
-  const isPlain = kind !== undefined && fit === 'plain';
+  const isPlain = kind !== undefined && !isForeign;
   if (evidence.filled === 0) return isPlain ? WORTH_WITHOUT_CELLS[kind] : 0;
   if (evidence.domains < (isPlain || isOnlyColumn ? MIN_SHARE_NAMED : MIN_SHARE_UNNAMED)) return 0;
   if (evidence.isOneSite && !isOnlyColumn) return isPlain ? WORTH_OF_ONE_SITE[kind] : 0;
   const less = evidence.filled < NEARLY_BLANK ? LESS_WHEN_NEARLY_BLANK : 0;
   const ofCells = 20 * evidence.filled + 20 * evidence.domains - less;
-  if (kind !== undefined) return WORTH_WITH_CELLS[fit][kind] + ofCells;
-  if (fit === 'foreign') return WORTH_UNNAMED.foreign + ofCells;
+  if (kind !== undefined) return WORTH_WITH_CELLS[isForeign ? 'foreign' : 'plain'][kind] + ofCells;
+  if (isForeign) return WORTH_UNNAMED.foreign + ofCells;
   return (evidence.isEmail ? WORTH_UNNAMED.email : WORTH_UNNAMED.address) + ofCells;
 }
 
@@ -270,14 +247,17 @@ interface ColumnEvidence {
   readonly isEmail: boolean;
   /** three cells or more and nearly all at one registrable domain: links into one site */
   readonly isOneSite: boolean;
+  /** most cells are the address of a picture */
+  readonly isOfPictures: boolean;
   /** the first cell that holds a domain, as it is in the file */
   readonly example: string | undefined;
 }
 
+const PICTURE = /\.(?:png|jpe?g|gif|svg|webp|ico)(?:\?.*)?$/i;
 const ONE_SITE_SHARE = 0.9;
 
 /** Gathers facts about the cells of a column. */
-export function evidenceOf(cells: readonly string[]): ColumnEvidence {
+function evidenceOf(cells: readonly string[]): ColumnEvidence {
   const filled = cells.filter((cell) => !isNothing(cell));
   const perSite = new Map<string, number>();
   let domains = 0;
@@ -298,9 +278,16 @@ export function evidenceOf(cells: readonly string[]): ColumnEvidence {
     filled: share(filled.length, cells.length),
     domains: share(domains, filled.length),
     isEmail: emails * 2 > domains,
+    isOfPictures: filled.filter((cell) => PICTURE.test(cell)).length * 2 > filled.length,
     isOneSite: domains >= 3 && largest >= ONE_SITE_SHARE * domains,
     example,
   };
+}
+
+/** Rows from all over a sample: lists are sorted, often with blanks first. */
+function spread<T>(sample: readonly T[]): readonly T[] {
+  const step = Math.ceil(sample.length / MAX_SAMPLE_ROWS);
+  return step <= 1 ? sample : sample.filter((_, at) => at % step === 0);
 }
 
 function share(part: number, whole: number): number {

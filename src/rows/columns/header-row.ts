@@ -76,8 +76,8 @@ function canBeHeader(rows: readonly CellsOfRow[], at: number): boolean {
 function namesDomains(rows: readonly CellsOfRow[], at: number): boolean {
   const below = rows.slice(at + 1, at + 1 + ROWS_COMPARED);
   return (rows[at] ?? []).some(({ text }, column) => {
-    const { kind, fit } = meaningOfName(text);
-    if (kind === undefined || kind === 'email' || fit !== 'plain') return false;
+    const { kind, isForeign } = meaningOfName(text);
+    if (kind === undefined || kind === 'email' || isForeign) return false;
     return below.some((cells) => !looksLikeHeader([cells[column]?.address ?? '']));
   });
 }

@@ -1,274 +1,214 @@
-/**
- * The ends of a line. The three characters together come from files that were saved as text twice.
- */
-export type LineEnd = '\n' | '\r\n' | '\r' | '\r\r\n';
-
-/** Longer ones first. */
-const LINE_ENDS: readonly LineEnd[] = ['\r\r\n', '\r\n', '\n', '\r'];
-const USUAL_LINE_ENDS: readonly LineEnd[] = ['\r\n', '\n'];
+import { type Options, parse } from 'csv-parse/sync';
 
 /** How a CSV file is written. */
 export interface CsvDialect {
   readonly delimiter: string;
   /** The quote around a cell that holds a delimiter or a line end; empty without quoting. */
-  readonly quote: '"' | "'" | '';
+  readonly quote: '"' | '';
   /** The character before a quote within quotes: another quote, or a backslash. */
-  readonly escape: '"' | "'" | '\\' | '';
-  /** The end of the first line. */
-  readonly lineEnd: LineEnd;
-  /** All ends of lines that occur, longer ones first. */
-  readonly lineEnds: readonly LineEnd[];
+  readonly escape: '"' | '\\';
+  /** Whether quotes open behind spaces, as in `"1", "Acme, Inc."`. */
+  readonly isSpaced: boolean;
+  /** All ends of lines that count, longer ones first. */
+  readonly lineEnds: readonly string[];
 }
 
 /** The dialect of most CSV files. */
 export function usualDialect(delimiter: string): CsvDialect {
-  return { delimiter, quote: '"', escape: '"', lineEnd: '\n', lineEnds: USUAL_LINE_ENDS };
+  return { delimiter, quote: '"', escape: '"', isSpaced: false, lineEnds: LINE_ENDS };
+}
+
+/**
+ * `\r\r\n` comes from files that were saved as text twice. A lone carriage return ends lines only
+ * where nothing else does.
+ */
+const LINE_ENDS: readonly string[] = ['\r\r\n', '\r\n', '\n'];
+const OLD_LINE_ENDS: readonly string[] = [...LINE_ENDS, '\r'];
+
+/** Cuts a row off before its line end. */
+export function withoutLineEnd(raw: string): string {
+  return raw.replace(/(?:\r{0,2}\n|\r)$/, '');
+}
+
+/** 32 MB: a quote that is never closed would swallow the rest of the file; no real row is this long. */
+const MAX_RECORD_BYTES = 32 * 1024 * 1024;
+
+/** How csv-parse reads a dialect: rows may be ragged, and quotes within a cell are text. */
+export function parserOptions({ delimiter, quote, escape, isSpaced, lineEnds }: CsvDialect): {
+  [K in keyof Options]: Options[K];
+} {
+  return {
+    delimiter,
+    quote: quote === '' ? null : quote,
+    escape: quote === '' ? null : escape,
+    record_delimiter: [...lineEnds],
+    ltrim: isSpaced,
+    relax_quotes: true,
+    relax_column_count: true,
+    max_record_size: MAX_RECORD_BYTES,
+  };
 }
 
 const DELIMITER_NAMES: Readonly<Record<string, string>> = {
   ';': 'semicolon',
   '\t': 'tab',
   '|': 'pipe',
-  ':': 'colon',
-  '^': 'caret',
-  ' ': 'space',
 };
 
 /** For people: `CSV, semicolon-separated`. Usual properties are left out. */
 export function describeDialect({ delimiter, quote, escape }: CsvDialect): string {
   const parts = [
     delimiter !== ',' && `${DELIMITER_NAMES[delimiter] ?? `'${delimiter}'`}-separated`,
-    quote === "'" && 'in single quotes',
     quote === '' && 'without quotes',
     escape === '\\' && 'with backslashes before quotes',
   ];
   return ['CSV', ...parts.filter((part) => part !== false)].join(', ');
 }
 
-/** A row as it is in the list, without its line end. */
-export function withoutLineEnd(raw: string, { lineEnds }: Pick<CsvDialect, 'lineEnds'>): string {
-  const end = lineEnds.find((lineEnd) => raw.endsWith(lineEnd));
-  return end === undefined ? raw : raw.slice(0, -end.length);
-}
+/** The delimiters that are looked for. */
+const DELIMITERS: readonly string[] = [',', ';', '\t', '|'];
+const SAMPLE_CHARACTERS = 64 * 1024;
 
 interface DetectOptions {
-  /** The delimiter that the file's name suggests; wins if it occurs in the first line. */
+  /** The delimiter that the file's name suggests; wins if it makes columns at all. */
   readonly preferred?: string | undefined;
   /** The delimiter that the file itself declares. */
   readonly stated?: string | undefined;
-  /** Whether the sample is the whole file. @default true */
-  readonly isWhole?: boolean;
 }
 
-type Style = Pick<CsvDialect, 'quote' | 'escape'>;
-
-/** The usual one first. */
-const STYLES: readonly Style[] = [
-  { quote: '"', escape: '"' },
-  { quote: '"', escape: '\\' },
-  { quote: "'", escape: "'" },
-  { quote: "'", escape: '\\' },
-  { quote: '', escape: '' },
-];
-/** The usual delimiters. */
-export const DELIMITERS: readonly string[] = [',', ';', '\t', '|'];
-/** These occur in texts so often that every record has to agree on them. */
-const RARE_DELIMITERS: readonly string[] = [':', '^'];
-
 /**
- * Detects the dialect of a file from its beginning. The delimiter is the one that splits the most
- * records into the same number of cells; among equals, one that is not the comma of a text, then the
- * one that has more cells in quotes, then the one that makes more cells. The default is double quotes
- * that are doubled within quotes; anything else has to explain the file better.
- *
- * @param sample the beginning; its first records are looked at
+ * Detects the dialect of a file from its beginning: the one in which most records have the same
+ * number of cells. Among equals a delimiter wins that is not the comma of a text, then the usual
+ * quoting, then the one that makes more cells.
  */
 export function detectDialect(
   sample: string,
-  { preferred, stated, isWhole = true }: DetectOptions = {},
+  { preferred, stated }: DetectOptions = {},
 ): CsvDialect {
-  // A style whose quote or backslash does not occur has nothing to explain.
-  const styles = STYLES.filter(
-    ({ quote, escape }, at) => at === 0 || (sample.includes(quote) && sample.includes(escape)),
+  const start = sample.slice(0, SAMPLE_CHARACTERS);
+  const delimiters = stated === undefined ? DELIMITERS : [stated];
+  const readings = delimiters
+    .filter((delimiter) => start.includes(delimiter))
+    .flatMap((delimiter) => {
+      const all = stylesOf(start, delimiter).map((dialect) => measure(start, dialect));
+      // Only where quotes do not pair, there are none.
+      return all.filter(({ dialect }) => dialect.quote !== '' || all[0]?.isCut === true);
+    })
+    .filter(({ columns }) => columns > 1);
+  const suggested = readings.filter(({ dialect }) => dialect.delimiter === preferred);
+  const [best] = (suggested.length > 0 ? suggested : readings).sort(
+    (one, other) =>
+      other.evenness - one.evenness ||
+      Number(one.isOfText) - Number(other.isOfText) ||
+      other.columns - one.columns,
   );
-  const read = (delimiter: string): readonly Reading[] =>
-    styles
-      .map((style) => readBest(sample, { ...style, delimiter }, isWhole))
-      .filter((reading, _, [usual = reading]) => isCredible(reading, usual));
-  const candidates = (delimiters: readonly string[]): readonly Reading[] =>
-    delimiters
-      .filter((delimiter) => sample.includes(delimiter))
-      .flatMap(read)
-      .filter(({ delimiters }) => delimiters > 0);
-  if (stated !== undefined) return best(read(stated));
-
-  const found = candidates(DELIMITERS);
-  const suggested = found.filter(({ delimiter }) => delimiter === preferred);
-  if (suggested.length > 0) return best(suggested);
-  if (found.length > 0) return best(found);
-  const rare = candidates(RARE_DELIMITERS).filter(
-    ({ score, records }) => score === 1 && records >= 3,
-  );
-  // A list of addresses also has colons.
-  return best(rare.length > 0 && !sample.includes('://') ? rare : read(','));
+  return best?.dialect ?? { ...usualDialect(stated ?? ','), lineEnds: lineEndsOf(start) };
 }
 
-const LONE_RETURN = /\r(?!\r?\n)/;
-
-/** Lone carriage returns end lines if that makes rows as even, or if nothing else ends lines. */
-function readBest(
-  sample: string,
-  grammar: Omit<CsvGrammar, 'endsAtReturn'>,
-  isWhole: boolean,
-): Reading {
-  const without = measure(sample, { ...grammar, endsAtReturn: false }, isWhole);
-  if (!LONE_RETURN.test(sample)) return without;
-  const withReturns = measure(sample, { ...grammar, endsAtReturn: true }, isWhole);
-  const isEven = without.lineEnds.length === 0 || withReturns.score >= without.score;
-  return isEven ? withReturns : without;
-}
-
-/** Whether a file may be quoted in a way at all, judged by how it would be in the usual way. */
-function isCredible({ quote, delimiter, quoted, records }: Reading, usual: Reading): boolean {
-  if (quote === '"') return true;
-  // A program that quotes with double quotes does not quote with single ones.
-  if (quote === "'") return usual.quoted === 0 && quoted >= Math.max(2, records / 2);
-  // In a file without quoting, some quotes stand alone; in a file with quoting, most come in pairs.
-  return !',;'.includes(delimiter) && usual.faults >= usual.quoted;
-}
-
-function best(readings: readonly Reading[]): CsvDialect {
-  const { delimiter, quote, escape, lineEnds } = readings.reduce((a, b) =>
-    (b.score - a.score ||
-      Number(a.isOfText) - Number(b.isOfText) ||
-      b.quoted - a.quoted ||
-      b.delimiters - a.delimiters) > 0
-      ? b
-      : a,
-  );
-  return {
-    delimiter,
-    quote,
-    escape,
-    lineEnd: lineEnds[0] ?? '\n',
-    lineEnds: LINE_ENDS.filter((end) => [...USUAL_LINE_ENDS, ...lineEnds].includes(end)),
+/** The ways in which a list with this delimiter may be quoted, the usual one first. */
+function stylesOf(sample: string, delimiter: string): readonly CsvDialect[] {
+  const usual: CsvDialect = {
+    ...usualDialect(delimiter),
+    isSpaced: sample.includes(`${delimiter} "`),
+    lineEnds: lineEndsOf(sample),
   };
+  return [
+    usual,
+    ...(sample.includes('\\"') ? [{ ...usual, escape: '\\' } as const] : []),
+    ...('\t|'.includes(delimiter) && sample.includes('"')
+      ? [{ ...usual, quote: '', isSpaced: false } as const]
+      : []),
+  ];
 }
 
-/** A way to read CSV. */
-interface CsvGrammar extends Pick<CsvDialect, 'delimiter' | 'quote' | 'escape'> {
-  /** Whether a lone carriage return ends a line. */
-  readonly endsAtReturn: boolean;
+function lineEndsOf(sample: string): readonly string[] {
+  return sample.includes('\n') ? LINE_ENDS : OLD_LINE_ENDS;
 }
 
-/** The result of reading a sample in one way. */
-interface Reading extends CsvGrammar {
-  readonly records: number;
-  /** The share of records that are as long as the header, 0 to 1, less a record for each fault. */
-  readonly score: number;
-  /** Number of delimiters in the header. */
-  readonly delimiters: number;
-  /** Whether most delimiters are followed by a space. */
+/** How a sample looks when it is read in a dialect. */
+interface Reading {
+  readonly dialect: CsvDialect;
+  /** The number of cells that most of its records have; 0 where that is one. */
+  readonly columns: number;
+  /** The share of records that have the most frequent number of cells, 0 to 1. */
+  readonly evenness: number;
+  /** Whether a quote is opened in it and never closed. */
+  readonly isCut: boolean;
+  /** Whether most delimiters are followed by a space that is not in front of a quote. */
   readonly isOfText: boolean;
-  /** Number of cells with correct quotes. */
-  readonly quoted: number;
-  /** Number of quotes that are never closed, or are closed within a cell. */
-  readonly faults: number;
-  /** The line ends outside of quotes; the end of the first line comes first. */
-  readonly lineEnds: readonly LineEnd[];
 }
 
-const MOST_RECORDS = 500;
-/** What a spreadsheet can hold. A longer cell means a quote that is never closed. */
-const LONGEST_CELL = 32_767;
-
-/** Reads a sample in one way, and measures how even its rows are. */
-function measure(sample: string, grammar: CsvGrammar, isWhole: boolean): Reading {
-  const { delimiter, quote, endsAtReturn } = grammar;
-  const counts: number[] = [];
-  const lineEnds = new Set<LineEnd>();
-  let quoted = 0;
-  let faults = 0;
-  /** Delimiters that a space follows, less those that none follows. */
-  let spaced = 0;
-
-  let count = 0;
-  let recordStart = 0;
-  let cellStart = 0;
-  let at = 0;
-  while (at < sample.length && counts.length < MOST_RECORDS) {
-    const character = sample[at];
-    if (character === quote && at === cellStart) {
-      const end = endOfQuotes(sample, at, grammar);
-      if (end === undefined) {
-        if (isWhole || sample.length - at > LONGEST_CELL) faults += 1;
-        at = sample.length;
-      } else {
-        if (isEndOfCell(sample[end], delimiter)) quoted += 1;
-        else faults += 1;
-        at = end;
-      }
-    } else if (character === delimiter) {
-      count += 1;
-      at += 1;
-      cellStart = at;
-      spaced += sample[at] === ' ' ? 1 : -1;
-    } else {
-      const lineEnd = lineEndAt(sample, at);
-      if (lineEnd === undefined || (lineEnd === '\r' && !endsAtReturn)) {
-        at += 1;
-      } else {
-        lineEnds.add(lineEnd);
-        if (at > recordStart) counts.push(count);
-        count = 0;
-        at += lineEnd.length;
-        recordStart = at;
-        cellStart = at;
-      }
-    }
-  }
-  // Otherwise the sample may cut its last line short.
-  if (isWhole && at > recordStart) counts.push(count);
-  const records = counts.length;
-  const [header = 0] = counts;
-  const even = counts.filter((count) => count === header).length;
+function measure(sample: string, dialect: CsvDialect): Reading {
+  const { records, isCut } = readRecords(Buffer.from(sample), dialect);
+  const counts = records.map(({ cells }) => cells.length).filter((count) => count > 0);
+  // The sample may end within a record.
+  const whole = counts.length > 2 ? counts.slice(0, -1) : counts;
+  const frequencies = new Map<number, number>();
+  for (const count of whole) frequencies.set(count, (frequencies.get(count) ?? 0) + 1);
+  const [columns = 0, most = 0] = [...frequencies]
+    .filter(([count]) => count > 1)
+    .reduce((best, one) => (one[1] > (best[1] ?? 0) ? one : best), [] as number[]);
+  const texts = sample.split(`${dialect.delimiter} `).length;
   return {
-    ...grammar,
-    records,
-    score: (even - faults) / Math.max(1, records),
-    delimiters: header,
-    isOfText: spaced > 0,
-    quoted,
-    faults,
-    lineEnds: [...lineEnds],
+    dialect,
+    columns,
+    isCut,
+    evenness: (most - Number(isCut)) / Math.max(1, whole.length),
+    isOfText: !dialect.isSpaced && texts * 2 > sample.split(dialect.delimiter).length,
   };
+}
+
+/** A record at the beginning of a list. */
+export interface SampleRecord {
+  readonly cells: readonly string[];
+  /** Where it is in the text. */
+  readonly startBytes: number;
+  readonly endBytes: number;
 }
 
 /**
- * Finds the place behind the closing quote for quotes that are opened at a place; undefined if they
- * are never closed.
+ * Reads the first records of some text, as far as it can be read. Blank lines have no cells.
  *
- * @param start the place of the opening quote
+ * @param start where to begin
  */
-function endOfQuotes(
-  text: string,
-  start: number,
-  { quote, escape }: CsvGrammar,
-): number | undefined {
-  for (let at = start + 1; at < text.length; at += 1) {
-    const isEscape = text[at] === escape && (escape !== quote || text[at + 1] === quote);
-    if (isEscape) at += 1;
-    else if (text[at] === quote) return at + 1;
+export function readRecords(
+  bytes: Buffer,
+  dialect: CsvDialect,
+  start = 0,
+): { readonly records: SampleRecord[]; readonly isCut: boolean } {
+  const records: SampleRecord[] = [];
+  let startBytes = start;
+  const onRecord = (read: unknown): null => {
+    const { record, info } = read as { record: string[]; info: { bytes: number } };
+    const isBlank = record.length === 1 && record[0] === '';
+    const endBytes = start + info.bytes;
+    records.push({ cells: isBlank ? [] : record, startBytes, endBytes });
+    startBytes = endBytes;
+    return null;
+  };
+  try {
+    parse(bytes.subarray(start), { ...parserOptions(dialect), info: true, on_record: onRecord });
+    return { records, isCut: false };
+  } catch {
+    return { records, isCut: true }; // A quote is open at its end.
   }
-  return undefined;
 }
 
-function isEndOfCell(next: string | undefined, delimiter: string): boolean {
-  return next === undefined || next === delimiter || next === '\n' || next === '\r';
+/** Splits a row into the texts of its cells. */
+export function textsOfRow(raw: string, dialect: CsvDialect): readonly string[] {
+  return readRecords(Buffer.from(raw), dialect).records[0]?.cells ?? [];
 }
 
-/** The line end at a place; undefined if there is none. */
-function lineEndAt(text: string, at: number): LineEnd | undefined {
-  if (text[at] !== '\n' && text[at] !== '\r') return undefined; // as most characters
-  return LINE_ENDS.find((end) => text.startsWith(end, at));
+/** Splits a row into its cells as they are written, quotes and spaces included. */
+export function cellsOfRow(raw: string, dialect: CsvDialect): string[] {
+  const bytes = Buffer.from(withoutLineEnd(raw));
+  const cells: string[] = [];
+  let start = 0;
+  const onCell = (_: string, { bytes: end }: { bytes: number }): string => {
+    cells.push(bytes.toString('utf8', start, end));
+    start = end + Buffer.byteLength(dialect.delimiter);
+    return '';
+  };
+  parse(bytes, { ...parserOptions(dialect), cast: onCell });
+  return cells;
 }

@@ -1,36 +1,18 @@
 import { BrandfillError } from '../../common/errors.ts';
-import { evidenceOf, guessDomainColumn } from '../columns/domain-column.ts';
 import { findHeaderBelowTitle } from '../columns/header-row.ts';
-import { uniqueNames } from '../columns/names.ts';
-import type { RowFormat, Shift } from '../row-format.ts';
-import { describeText, type Source } from '../source.ts';
+import { shorten, uniqueNames } from '../columns/names.ts';
+import type { RowFormat } from '../row-format.ts';
+import { describeText, type Source, unreadable } from '../source.ts';
 import {
   type CsvDialect,
-  DELIMITERS,
   describeDialect,
   detectDialect,
-  usualDialect,
+  readRecords,
+  type SampleRecord,
+  textsOfRow,
 } from './csv-dialect.ts';
-import {
-  CsvFault,
-  type CsvRecord,
-  createCsvReader,
-  createRowSplitter,
-  isBlankRow,
-  isEmptyLine,
-  refuseLine,
-  scanCsv,
-} from './csv-reader.ts';
-import {
-  type BlankRow,
-  cellWriterOf,
-  createCsvFiller,
-  createCsvWriter,
-  createRowCutter,
-  textOfCell,
-} from './csv-writer.ts';
-
-const SAMPLE_ROWS = 200;
+import { scanCsv } from './csv-reader.ts';
+import { createCellsWriter, createCsvFiller, createCsvWriter, textOfCell } from './csv-writer.ts';
 
 export interface OpenCsvOptions {
   /** The delimiter that the file's name suggests. */
@@ -43,6 +25,9 @@ export interface OpenCsvOptions {
   readonly excel?: boolean | undefined;
 }
 
+/** A first line that tells Excel the delimiter. */
+const SEP_LINE = /^"?sep=(.)"?(?:\r{0,2}\n|\r)/iu;
+
 /**
  * Detects how a CSV or TSV file is written, and reads its header.
  *
@@ -53,310 +38,153 @@ export function openCsv(source: Source, options: OpenCsvOptions = {}): RowFormat
   const whole = source.sample.toString('utf8');
   const title = firstLines(whole, skipLines);
   if (title === undefined) throw refuseTitle(source, skipLines);
-  const titleBytes = Buffer.byteLength(title);
   const text = whole.slice(title.length);
-  const [before = '', stated] = SEP_LINE.exec(text) ?? [];
-  const dialect = detectDialect(text.slice(before.length), {
-    preferred: options.delimiter,
-    stated,
-    isWhole: source.isWholeInSample,
-  });
-  const start = titleBytes + Buffer.byteLength(before);
-  const records = readSample(source, dialect, { start, noHeader });
-  const first = noHeader ? numberedHeader(records, dialect, start) : records[0];
-  if (!first) {
-    throw refuse(source, `it is empty; expected ${noHeader ? 'rows' : 'a header and rows'}`);
-  }
-  const sampleRows = records.slice(noHeader ? 0 : 1).map(({ cells }) => cells);
-  if (isQuotedAsWhole(first.cells, sampleRows)) throw refuse(source, QUOTED_AS_WHOLE);
-  if (areSplitBySpaces(first, sampleRows, source)) throw refuse(source, SPLIT_BY_SPACES);
-  const lineOfHeader = noHeader ? undefined : findLineOfHeader(records, { source, dialect, start });
-  const startsQuoted = ({ startBytes }: SampleRecord): boolean =>
-    dialect.quote !== '' &&
-    source.sample.toString('utf8', startBytes, startBytes + 1) === dialect.quote;
-  const hasRowNames =
-    !noHeader &&
-    lineOfHeader === undefined &&
-    haveRowNames(first.cells, sampleRows, records.every(startsQuoted));
-  const columns = hasRowNames ? ['', ...first.cells] : first.cells;
-  const headBytes = first.endBytes;
-  const blankRows = noHeader
-    ? []
-    : blankRowsIn(source.sample, { dialect, start, end: first.startBytes });
-  const takenNames = new Set(columns);
-  const cutRow = createRowCutter(dialect);
-  const textsOf = createRowSplitter(dialect);
-  const headerRaw = first.raw ?? source.sample.toString('utf8', first.startBytes, headBytes);
-  const notices = [
-    ...(lineOfHeader === undefined ? [] : [describeTitle(lineOfHeader)]),
-    ...(hasRowNames ? [ROW_NAMES] : []),
-  ];
+  const [sep = '', stated] = SEP_LINE.exec(text) ?? [];
+  const dialect = detectDialect(text.slice(sep.length), { preferred: options.delimiter, stated });
+  const start = Buffer.byteLength(title) + Buffer.byteLength(sep);
+  const records = readSample(source, dialect, start);
+  const first = noHeader ? undefined : records[0];
+  const headBytes = first?.endBytes ?? start;
+  const names = first?.cells ?? numberedNames(records);
+  const below = noHeader ? records : records.slice(1);
+  const near = below.map(({ cells }) => cells);
+  const lineOfHeader = first && findLineOfHeader(records, source.sample);
+  const columns = lineOfHeader === undefined ? completeHeader(source, names, near) : names;
+  const headerRaw =
+    first === undefined
+      ? createCellsWriter(dialect)(names) + lineEndOf(text)
+      : source.sample.toString('utf8', first.startBytes, headBytes);
 
   return {
     kind: 'csv',
     extension: dialect.delimiter === '\t' ? '.tsv' : '.csv',
     description: describeText(describeDialect(dialect), source),
     columns,
-    sampleRows,
+    sampleRows: [...near, ...farRows(source, dialect, columns.length)],
     headBytes,
     isTable: true,
-    takenNames,
+    takenNames: new Set(columns),
     lineOfHeader,
-    notices,
+    notices: lineOfHeader === undefined ? [] : [describeTitle(lineOfHeader)],
     scan: (input, domainColumn, others = []) =>
       scanCsv(input, {
         dialect,
         domainColumn,
         others,
-        titleBytes,
+        title: { lines: skipLines, sizeBytes: Buffer.byteLength(title) },
         skipBytes: headBytes,
         width: columns.length,
-        titleLines: skipLines,
-        findShift: createShiftFinder({
-          sampleRows,
-          headerFields: noHeader ? undefined : columns.length,
-          domainIndex: domainColumn.index,
-        }),
       }),
-    createWriter: (added, { maxFields }) =>
+    createWriter: (added, { maxFields, keepsFormulas = false }) =>
       createCsvWriter({
         dialect,
-        before,
-        blankRows,
-        headerRaw: hasRowNames ? dialect.delimiter + headerRaw : headerRaw,
-        headerFields: columns.length,
+        before: source.sample.toString(
+          'utf8',
+          Buffer.byteLength(title),
+          first?.startBytes ?? headBytes,
+        ),
+        headerRaw,
+        headerFields: names.length,
         width: Math.max(columns.length, maxFields),
         added,
         byteOrderMark: excel || source.hasByteOrderMark,
+        keepsFormulas,
       }),
-    createFiller: (columns, replaces) => createCsvFiller(columns, dialect, replaces),
-    ownPart: (raw, { index }) => cutRow(raw, index),
+    createFiller: (filled) => createCsvFiller(filled, dialect),
     textOf: textOfCell,
-    textsOf,
-    toObject: createObjectReader(textsOf, columns),
+    textsOf: (raw) => textsOfRow(raw, dialect),
+    toObject: (raw) => toObject(textsOfRow(raw, dialect), columns),
   };
 }
 
-const ROW_NAMES =
-  'Each row has one cell more than the header, as R writes names of rows: the first column has no name, and the names stand above the columns behind it.';
-
 /**
- * Whether the header lacks the name of its first column. So R writes the numbers or names of rows.
- * If the domains are below their name as it is, texts that were not quoted made the rows longer.
+ * The names of all columns. Rows that end with a delimiter have one more, without a name.
+ *
+ * @throws BrandfillError `UNREADABLE_INPUT` when each row has one cell more than the header
  */
-function haveRowNames(
+function completeHeader(
+  source: Source,
   names: readonly string[],
   rows: readonly (readonly string[])[],
-  areQuoted: boolean,
-): boolean {
-  if (rows.length < 2 || rows.some(({ length }) => length !== names.length + 1)) return false;
-  const labels = rows.map(([label = '']) => label);
-  const areNumbers = labels.every(
-    (label, at) => /^\d+$/.test(label) && (at === 0 || Number(label) > Number(labels[at - 1])),
+): readonly string[] {
+  const isLonger = rows.length > 1 && rows.every(({ length }) => length === names.length + 1);
+  if (!isLonger) return names;
+  if (rows.every((row) => row.at(-1)?.trim() === '')) return [...names, ''];
+  throw unreadable(
+    source.name,
+    `each row has one cell more than the header ('${shorten(names.join(','))}'); add the missing name to its first line (R: write.csv, or col.names = NA), or put texts with a delimiter into quotes`,
   );
-  const areNames = areQuoted && new Set(labels).size === labels.length;
-  if (!(areNumbers || areNames) || rows.every((row) => row.at(-1) === '')) return false;
-  const isByName = (columns: readonly string[]): boolean =>
-    guessDomainColumn(columns, rows)?.by === 'name';
-  return !isByName(names) || isByName(['', ...names]);
 }
 
-const QUOTED_AS_WHOLE = `each of its lines is quoted as a whole, so that it has only one cell; take the outer quotes away, and make one quote of two within them (sed -E 's/^"|"(\\r?)$/\\1/g; s/""/"/g' does so)`;
-
-/** Whether the only cell of each row is itself a line of CSV, as long as the header. */
-function isQuotedAsWhole(names: readonly string[], rows: readonly (readonly string[])[]): boolean {
-  if (rows.length === 0 || rows.some(({ length }) => length > 1)) return false;
-  return DELIMITERS.some((delimiter) => {
-    const width = names.length > 1 ? names.length : (countCells(names[0] ?? '', delimiter) ?? 0);
-    return width > 1 && rows.every(([cell = '']) => countCells(cell, delimiter) === width);
-  });
-}
-
-const SPLIT_BY_SPACES =
-  'its cells are in quotes and separated by spaces, as R writes a table; write it with commas instead (in R: write.csv)';
-
-/** Whether each line is one cell as it is read, but many in quotes with spaces between them. */
-function areSplitBySpaces(
-  header: SampleRecord,
-  rows: readonly (readonly string[])[],
-  { sample }: Source,
-): boolean {
-  const line = sample.toString('utf8', header.startBytes, header.endBytes).trimEnd();
-  return header.cells.length === 1 && rows.length > 0 && /^"[^"]*"(?: "[^"]*")+$/.test(line);
-}
-
-function countCells(line: string, delimiter: string): number | undefined {
-  try {
-    return createRowSplitter(usualDialect(delimiter))(line).length;
-  } catch {
-    return undefined; // a quote in a text, which nothing closes
-  }
-}
-
-/** A first line that tells Excel the delimiter. */
-const SEP_LINE = /^"?sep=(.)"?(?:\r\r\n|\r\n|\n|\r)/iu;
-
-interface SampleRecord {
-  readonly cells: readonly string[];
-  readonly startBytes: number;
-  readonly endBytes: number;
-  /** The text to write for it, if it is not in the file. */
-  readonly raw?: string;
-}
-
-interface SampleOptions {
-  readonly source: Source;
-  readonly dialect: CsvDialect;
-  /** The place where the list begins, in bytes. */
-  readonly start: number;
-}
-
-/** Reads the first records of a file, without blank lines. */
-function readSample(
-  source: Source,
-  dialect: CsvDialect,
-  { start, noHeader }: { readonly start: number; readonly noHeader: boolean },
-): readonly SampleRecord[] {
-  const { records, endBytes, fault } = readRecords({ source, dialect, start });
+/** Reads the first records of a file, without blank ones. */
+function readSample(source: Source, dialect: CsvDialect, start: number): readonly SampleRecord[] {
   const { sample, isWholeInSample } = source;
-  const isCut = !isWholeInSample && !/[\r\n]/.test(lastOf(sample));
-  const cut = isCut && records.at(-1)?.endBytes === sample.length ? records.pop() : undefined;
-  if (records.length > 0) return records;
-  const expected = noHeader ? 'rows' : 'a header and rows';
-  if (!fault && !cut && /[^\r\n]/.test(sample.toString('latin1', start, endBytes))) {
-    throw refuse(source, `it begins with nothing but delimiters; expected ${expected}`);
+  const { records, isCut } = readRecords(sample, dialect, start);
+  if (!isWholeInSample && records.length > 1) records.pop(); // it may be cut short
+  const filled = records.filter(
+    ({ cells }) => cells.some((cell) => cell.trim() !== '') || cells.length === 1,
+  );
+  if (filled.length > 0) return filled;
+  if (records.some(({ cells }) => cells.length > 1)) {
+    throw unreadable(
+      source.name,
+      'it begins with nothing but delimiters; expected a header and rows',
+    );
   }
-  if (isWholeInSample) {
-    if (!fault) return records;
-    const lines = sample.toString('utf8', 0, endBytes).split(/\r\n|\r|\n/).length;
-    throw refuseLine(source, lines, fault);
-  }
-  throw refuse(
-    source,
-    `its first ${noHeader ? 'row' : 'line'} is longer than 256 KB; expected ${noHeader ? 'rows' : 'a header'}, and a quote closed where one is opened`,
+  throw unreadable(
+    source.name,
+    isCut || !isWholeInSample
+      ? 'its first line does not end, or a quote is opened in it and never closed; expected a header and rows'
+      : 'it is empty; expected a header and rows',
   );
 }
 
-/** The rows of nothing but delimiters above the header. Empty lines are left out. */
-function blankRowsIn(
-  sample: Buffer,
-  {
-    dialect,
-    start,
-    end,
-  }: { readonly dialect: CsvDialect; readonly start: number; readonly end: number },
-): readonly BlankRow[] {
-  const rows: BlankRow[] = [];
-  const reader = createCsvReader(dialect, (record) => {
-    if (!isEmptyLine(record)) rows.push({ raw: record.raw(), fields: record.length });
+/** Some rows from all over a list that is longer than its sample. */
+function farRows(
+  { windows = [] }: Source,
+  dialect: CsvDialect,
+  width: number,
+): readonly (readonly string[])[] {
+  return windows.flatMap((window) => {
+    const begin = window.indexOf('\n') + 1;
+    const { records } = readRecords(window.subarray(begin), dialect);
+    return records.slice(0, -1).flatMap(({ cells }) => (cells.length === width ? [cells] : []));
   });
-  reader.write(sample.subarray(start, end));
-  reader.end();
-  return rows;
-}
-
-/** Reads the records of the sample, up to the first unreadable one. */
-function readRecords({ source, dialect, start }: SampleOptions): {
-  readonly records: SampleRecord[];
-  readonly endBytes: number;
-  readonly fault: CsvFault | undefined;
-} {
-  const records: SampleRecord[] = [];
-  let endBytes = start;
-  const reader = createCsvReader(dialect, (record) => {
-    if (records.length > SAMPLE_ROWS) return;
-    const startBytes = endBytes;
-    endBytes = start + record.endBytes;
-    if (isEmptyLine(record) || isBlankRow(record, records[0]?.cells.length ?? record.length))
-      return;
-    const cells = Array.from({ length: record.length }, (_, index) => record.cell(index));
-    records.push({ cells, startBytes, endBytes });
-  });
-  try {
-    reader.write(source.sample.subarray(start));
-    reader.end();
-    return { records, endBytes, fault: undefined };
-  } catch (error) {
-    // The sample may end within quotes. Real faults show when the whole list is read.
-    if (!(error instanceof CsvFault)) throw error;
-    return { records, endBytes, fault: error };
-  }
-}
-
-function lastOf(bytes: Buffer): string {
-  return bytes.toString('latin1', bytes.length - 1);
 }
 
 /** Names the columns of a list without a header by their place. */
-function numberedHeader(
-  records: readonly SampleRecord[],
-  dialect: CsvDialect,
-  endBytes: number,
-): SampleRecord | undefined {
-  if (records.length === 0) return undefined;
+function numberedNames(records: readonly SampleRecord[]): readonly string[] {
   const width = Math.max(...records.map(({ cells }) => cells.length));
-  const cells = Array.from({ length: width }, (_, at) => `column_${at + 1}`);
-  const raw = cells.map(cellWriterOf(dialect)).join(dialect.delimiter) + dialect.lineEnd;
-  return { cells, raw, startBytes: endBytes, endBytes };
+  return Array.from({ length: width }, (_, at) => `column_${at + 1}`);
 }
 
-function createObjectReader(
-  textsOf: (raw: string) => readonly string[],
-  columns: readonly string[],
-): RowFormat['toObject'] {
-  const namesByCount = new Map<number, readonly string[]>();
-  const namesOf = (count: number): readonly string[] => {
-    const known = namesByCount.get(count);
-    if (known) return known;
-    const further = Math.max(0, count - columns.length);
-    const names = uniqueNames([
-      ...columns,
-      ...Array.from({ length: further }, (_, at) => `column_${columns.length + at + 1}`),
-    ]);
-    namesByCount.set(count, names);
-    return names;
-  };
-  return (raw) => {
-    const cells = textsOf(raw);
-    return Object.fromEntries(namesOf(cells.length).map((name, at) => [name, cells[at] ?? '']));
-  };
+function lineEndOf(text: string): string {
+  return /\r{0,2}\n|\r/.exec(text)?.[0] ?? '\n';
+}
+
+function toObject(cells: readonly string[], columns: readonly string[]): Record<string, string> {
+  const names = uniqueNames([
+    ...columns,
+    ...cells.slice(columns.length).map((_, at) => `column_${columns.length + at + 1}`),
+  ]);
+  return Object.fromEntries(names.map((name, at) => [name, cells[at] ?? '']));
 }
 
 /** The line of the header, if it seems to be below the first one. */
-function findLineOfHeader(
-  records: readonly SampleRecord[],
-  { source, dialect, start }: SampleOptions,
-): number | undefined {
-  // A title of one cell does not show the delimiter of the list.
-  const isSingle = records[0]?.cells.length === 1;
-  const others = isSingle ? DELIMITERS.filter((one) => one !== dialect.delimiter) : [];
-  const readWith = (delimiter: string): readonly SampleRecord[] =>
-    readRecords({ source, dialect: { ...dialect, delimiter }, start }).records;
-  for (const read of [() => records, ...others.map((one) => () => readWith(one))]) {
-    const found = read();
-    const header = found[findHeaderBelowTitle(found.map(({ cells }) => cells)) ?? -1];
-    if (header) return linesIn(source.sample.toString('utf8', 0, header.startBytes));
-  }
-  return undefined;
+function findLineOfHeader(records: readonly SampleRecord[], sample: Buffer): number | undefined {
+  const first = records.slice(0, MOST_TITLE_LINES);
+  const header = first[findHeaderBelowTitle(first.map(({ cells }) => cells)) ?? -1];
+  return header && sample.toString('utf8', 0, header.startBytes).split(LINE_END).length;
 }
 
-const LINE_END = /\r\r\n|\r\n|\n|\r/g;
-
-/** The line in which a text ends, from 1. */
-function linesIn(text: string): number {
-  return text.split(LINE_END).length;
-}
+const MOST_TITLE_LINES = 200;
+const LINE_END = /\r{0,2}\n|\r/g;
 
 /** The first lines of a text, line ends included; undefined when there are fewer. */
 function firstLines(text: string, count: number): string | undefined {
-  let end = 0;
-  const lineEnds = text.matchAll(LINE_END);
-  for (let line = 0; line < count; line += 1) {
-    const next = lineEnds.next();
-    if (next.done) return undefined;
-    end = next.value.index + next.value[0].length;
-  }
-  return text.slice(0, end);
+  if (count === 0) return '';
+  const last = [...text.matchAll(LINE_END)][count - 1];
+  return last && text.slice(0, last.index + last[0].length);
 }
 
 function describeTitle(line: number): string {
@@ -369,82 +197,5 @@ function refuseTitle(source: Source, skipLines: number): BrandfillError {
   return new BrandfillError(
     'INVALID_SETTING',
     `Cannot skip ${lines} of ${source.name}: ${why}; give --skip-lines the number of lines above the header.`,
-  );
-}
-
-function refuse(source: Source, why: string): BrandfillError {
-  return new BrandfillError('UNREADABLE_INPUT', `Cannot read ${source.name}: ${why}.`);
-}
-
-interface ShiftOptions {
-  /** The first rows, as cells. */
-  readonly sampleRows: readonly (readonly string[])[];
-  /** The number of cells that the header has; undefined without a header. */
-  readonly headerFields: number | undefined;
-  /** The place of the column whose cells must not come from another column. */
-  readonly domainIndex: number;
-}
-
-/**
- * Tells the rows whose domain may be the cell of another column. Those with more cells than the header:
- * a delimiter within a text was not quoted, and moved all cells behind it. And the rest of a row that
- * a line end within a text has torn: joined with the short rows above it, it is as long as the header,
- * and has an address where the domain then is. Other rows are as long as their header, or shorter where
- * blank cells at the end were left out.
- *
- * Nothing can have moved into the first column. Blank cells at the end are no sign of a shift if
- * most rows have them, or if no column before that of the domain holds addresses.
- */
-function createShiftFinder({
-  sampleRows,
-  headerFields,
-  domainIndex,
-}: ShiftOptions): (row: Pick<CsvRecord, 'length' | 'cell'>) => Shift['reason'] | undefined {
-  if (domainIndex <= 0) return () => undefined;
-  const usual = usualFields(sampleRows);
-  const fields = headerFields ?? usual ?? Number.POSITIVE_INFINITY;
-  let canMistake: boolean | undefined;
-  /** Cells of the short rows above, joined; 0 below a whole row. */
-  let above = 0;
-
-  function isTorn(row: Pick<CsvRecord, 'length' | 'cell'>): boolean {
-    const joined = above === 0 ? row.length : above + row.length - 1;
-    const place = domainIndex - above + 1;
-    const isRest =
-      above > 1 &&
-      joined === fields &&
-      place >= 0 &&
-      domainIndex < row.length &&
-      evidenceOf([row.cell(place)]).domains > 0;
-    above = joined < fields ? joined : row.length;
-    return isRest;
-  }
-
-  function isTooLong(row: Pick<CsvRecord, 'length' | 'cell'>): boolean {
-    for (let index = fields; index < row.length; index += 1) {
-      if (row.cell(index).trim() !== '') return true;
-    }
-    if (row.length <= (usual ?? fields)) return false;
-    canMistake ??= holdAddresses(sampleRows, domainIndex);
-    return canMistake;
-  }
-
-  return (row) => {
-    if (row.length < fields) return isTorn(row) ? 'torn_row' : undefined;
-    above = 0;
-    return row.length > fields && isTooLong(row) ? 'too_many_cells' : undefined;
-  };
-}
-
-/** The number of cells that more than half of the rows have. */
-function usualFields(rows: readonly (readonly string[])[]): number | undefined {
-  const counts = new Map<number, number>();
-  for (const { length } of rows) counts.set(length, (counts.get(length) ?? 0) + 1);
-  return [...counts].find(([, count]) => count * 2 > rows.length)?.[0];
-}
-
-function holdAddresses(rows: readonly (readonly string[])[], columns: number): boolean {
-  return Array.from({ length: columns }, (_, at) => rows.map((row) => row[at] ?? '')).some(
-    (cells) => evidenceOf(cells).domains > 0,
   );
 }

@@ -2,35 +2,36 @@ import { isIPv6 } from 'node:net';
 import { trimEdges } from './idioms.ts';
 
 /** Why a cell holds no domain that could be asked about. */
-export type InvalidReason =
+export type InvalidReason = (typeof REASONS)[number];
+
+const REASONS = [
   /** nothing, a scheme with nothing behind it, or what programs write for nothing: `N/A`, `#REF!` */
-  | 'empty'
+  'empty',
   /** an IPv4 or IPv6 address, with or without brackets and port */
-  | 'ip_address'
+  'ip_address',
   /** one label only: `localhost`, `Acme` */
-  | 'single_label'
+  'single_label',
   /** a registry's name, not anybody's own: `co.uk` */
-  | 'public_suffix'
+  'public_suffix',
   /** a label of more than 63 characters in ASCII */
-  | 'label_too_long'
+  'label_too_long',
   /** more than 253 characters in ASCII */
-  | 'domain_too_long'
+  'domain_too_long',
   /** white space inside, as in the name of a company */
-  | 'contains_space'
+  'contains_space',
   /** addresses of more than one domain: `a.com, b.com` */
-  | 'several_domains'
+  'several_domains',
   /** no such top-level domain on the public Internet: `shop.local` */
-  | 'unknown_tld'
+  'unknown_tld',
   /** an e-mail address at a domain where anybody can have one: `jo@gmail.com` */
-  | 'free_mail'
+  'free_mail',
   /** not the cell but its row: it has more cells than the header, so they may be shifted */
-  | 'too_many_cells'
-  /** not the cell but its row: it is the rest of the one above, torn off by a line end in a text */
-  | 'torn_row'
+  'too_many_cells',
   /** a page on a host that many share: `facebook.com/acme`, `bit.ly/2xyz` */
-  | 'shared_host'
+  'shared_host',
   /** anything else: illegal characters, empty labels, hyphens at the edge of a label */
-  | 'malformed';
+  'malformed',
+] as const;
 
 /** A cell without a domain. One frozen object per reason, so a bad row allocates nothing. */
 export interface InvalidDomain {
@@ -61,23 +62,6 @@ const PORT = /^[0-9]{0,5}$/;
 const BRACKETED = /^\[([^\]]*)\](?::[0-9]{0,5})?$/;
 /** A URL that was encoded as a whole, more than once at times. */
 const ENCODED_URL = /^https?%(?:25){0,3}3a/i;
-
-const REASONS = [
-  'empty',
-  'ip_address',
-  'single_label',
-  'public_suffix',
-  'label_too_long',
-  'domain_too_long',
-  'contains_space',
-  'several_domains',
-  'unknown_tld',
-  'free_mail',
-  'too_many_cells',
-  'torn_row',
-  'shared_host',
-  'malformed',
-] as const satisfies readonly InvalidReason[];
 
 const invalid = Object.freeze(
   Object.fromEntries(REASONS.map((reason) => [reason, Object.freeze({ invalid: reason })])),

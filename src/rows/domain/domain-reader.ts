@@ -12,10 +12,6 @@ export interface DomainReaderOptions {
   readonly column: Pick<DomainColumn, 'name'>;
   /** Reduce each domain to its registrable part. */
   readonly registrable?: boolean | undefined;
-  /** Take `jo@gmail.com` for `gmail.com`. @default false */
-  readonly keepFreeMail?: boolean | undefined;
-  /** Take `facebook.com/acme` for `facebook.com`. @default false */
-  readonly keepSharedHosts?: boolean | undefined;
 }
 
 /**
@@ -28,16 +24,14 @@ export interface DomainReaderOptions {
 export function createDomainReader({
   column,
   registrable = false,
-  keepFreeMail = false,
-  keepSharedHosts = false,
 }: DomainReaderOptions): DomainReader {
   const isNamedForEmail = meaningOfName(column.name).kind === 'email';
   return (cell) => {
     const found = readCell(cell, registrable);
     if ('invalid' in found) return found;
     const { domain, host, isEmail, isShared } = found;
-    if (isShared && !keepSharedHosts) return SHARED_HOST;
-    if ((isEmail || isNamedForEmail) && !keepFreeMail) {
+    if (isShared) return SHARED_HOST;
+    if (isEmail || isNamedForEmail) {
       // Some of these domains are below the registrable part, such as those of one city.
       if (isFreeMail(domain) || isFreeMail(host)) return FREE_MAIL;
     }

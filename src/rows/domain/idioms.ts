@@ -1,5 +1,3 @@
-import { meaningOfName } from '../columns/column-name.ts';
-
 /**
  * What programs and people write around an address: quotes, formulas, links of Markdown, HTML and
  * Access, lists. And what they write where there is none.
@@ -16,39 +14,19 @@ const EDGES_AND_BRACKETS = `${EDGES}()[]{}<>`;
 const EDGE = /[\s\p{Cc}\p{Cf}\p{Quotation_Mark}´′″]/u;
 /** `[::1]:80`: these brackets belong to the address. */
 const ADDRESS_6 = /^\[[0-9a-f:.]*:[0-9a-f:.]*(?:%\w*)?\]/i;
-const FULL_WIDTH = /[\uff01-\uff5e]/;
 
-/** In the languages that Excel translates its functions to. */
+/** Whatever the function is called in a language. */
 const HYPERLINK =
-  /^[\s=]*(?:HYPERLINK|LIEN_HYPERTEXTE|HIPERV[IÍ]NCULO|HIPERLIGA[CÇ][AÃ]O|HIPERLINK|COLLEG\.IPERTESTUALE|HIPER[LŁ][AĄ]CZE|HYPERL[AÄ]NK|HYPERLINKKI|HYPERTEXTOV[YÝ]\.ODKAZ|HIPERHIVATKOZÁS|K[OÖ]PR[UÜ]|ГИПЕРССЫЛКА)\(\s*"((?:[^"]|"")+)"\s*(?:\)|[,;]\s*(?:"((?:[^"]|"")+)"\s*\))?)/i;
+  /^[\s=]*[\p{L}._]{4,}\(\s*"((?:[^"]|"")+)"\s*(?:\)|[,;]\s*(?:"((?:[^"]|"")+)"\s*\))?)/u;
 const MARKDOWN_LINK = /!?\[([^[\]]*)\]\(\s*<?([^\s<>()]+)[^()]*\)?/g;
-const HTML_LINK = /<a\s[^<>]*?href\s*=\s*(?:"([^"<>]*)"|'([^'<>]*)'|([^\s"'<>]+))[^<>]*>([^<]*)/gi;
+const HTML_LINK = /<a\s[^<>]*?href\s*=\s*["']?([^"'<>\s]*)[^<>]*>([^<]*)/gi;
 const HTML_TAG = /<\/?[a-z][a-z0-9]*(?:\s[^<>]*)?\/?>/gi;
-const ENTITY = /&(?:#(\d{1,7}|x[\da-f]{1,6})|(nbsp|amp|lt|gt|quot|apos));?/gi;
-const NAMED: Readonly<Record<string, string>> = {
-  nbsp: ' ',
-  amp: '&',
-  lt: '<',
-  gt: '>',
-  quot: '"',
-  apos: "'",
-};
-/** `hxxps://acme[.]com`, so that nobody clicks on it; `jo (at) acme (dot) com`, so that no robot writes. */
-const DEFANGED_DOT = /\s{0,5}[[({](?:\.|dot)[\])}]\s*/gi;
-const DEFANGED_AT = /\s{0,5}[[({](?:@|at)[\])}]\s*/gi;
-/** `**acme.com**` */
-const EMPHASIS = /^(\*{1,3})([^*]+)\1$/;
-/** `[https://acme.com Acme]`, `[[acme.com|Acme]]`, `[url=https://acme.com]Acme[/url]` of wikis and forums. */
-const WIKI_LINK = /^\[[^"'<>,;]*\]$/;
-const IN_WIKI_LINK = /[[\]|=]+/;
 /** `Website: acme.com` */
-const LABEL = /^(\p{L}[\p{L} -]{0,19})[:\uff1a]\s+/u;
+const LABEL = /^(?:website|web|url|domain|homepage|e-?mail)\s*:\s+/i;
 /** `www,acme.com`, `www. acme.com` */
 const BEHIND_WWW = /^((?:https?:[\\/]+)?www)[\s.,]+(?=[^\s,]+\.\S)/i;
-/** `www.acme,com` */
-const COMMA_FOR_DOT = /^((?:https?:[\\/]+)?www\.[^\s.,;]+),(?=[a-z]{2,}$)/i;
-/** `acme .com`, but not `Microsoft .NET` */
-const BEFORE_DOT = /^([^\s,;|]+)\s+(?=\.[a-z]{2,}$)/;
+/** A link and its description, as SharePoint exports them: `https://acme.com, Acme Inc.` */
+const SHAREPOINT_LINK = /^(https?:\/\/[^\s,]+), (?!.*(?:[@/]|\.\p{L}))/isu;
 const IN_ANGLES = /<([^<>]*)>/g;
 
 const SEPARATORS = /[\s,;|、<>]+/;
@@ -59,8 +37,8 @@ const EXPLICIT = /^(?:https?:|www\.)/i;
 /** Words for nothing, of programs and people. The booleans are those of formulas. */
 const WORDS_FOR_NOTHING = new Set(
   (
-    'n/a n.a. n.a na n/d k.a. n.v. \\n null nul nil none nan nat blank empty undefined unknown tbd true wahr vrai ' +
-    'vero verdadero verdadeiro waar prawda истина false falsch faux falso onwaar fałsz ложь'
+    'n/a n.a. n.a na n/d k.a. \\n null nul nil none nan nat blank empty undefined unknown tbd true wahr vrai ' +
+    'verdadero vero false falsch faux falso'
   ).split(' '),
 );
 /** Dashes, zero, errors of spreadsheets: `#REF!`, `#DIV/0!`, `#NOM?`; and what a form begins with. */
@@ -82,16 +60,13 @@ export function isNothing(text: string): boolean {
  *
  * @param isDomain whether a text is a domain; what a link shows counts then, rather than its target
  */
-export function addressesIn(text: string, isDomain: (text: string) => boolean): Pieces {
+export function addressesIn(
+  text: string,
+  isDomain: (text: string) => boolean,
+): { readonly whole: string; readonly pieces: readonly string[] } {
   const trimmed = trimEdges(text).slice(0, MAX_TEXT_LENGTH);
   const whole = trimBrackets(withoutMarkup(trimmed, isDomain));
   return { whole, pieces: split(whole) };
-}
-
-interface Pieces {
-  readonly whole: string;
-  /** What stands between separators, if it may be an address. */
-  readonly pieces: readonly string[];
 }
 
 /** Most cells: nothing around the address, no second one, no markup. */
@@ -109,7 +84,7 @@ export function isExplicit(piece: string): boolean {
 
 /** What may stand between addresses where no separator is expected; words, and a scheme. */
 const ANYTHING_BETWEEN =
-  /[^\p{L}\p{N}\p{M}\p{Cf}.:@%\\/_-]+(?:(?:and|or|und|oder|et|ou|y|e|o|i|og|och|en|of|ve|bzw\.?)[^\p{L}\p{N}.]+)?|:(?![\\/\d])|(?<=.)(?=https?:[\\/])/iu;
+  /[^\p{L}\p{N}\p{M}\p{Cf}.:@%\\/_-]+(?:(?:and|or|und|oder|et|ou|y|e|o)[^\p{L}\p{N}.]+)?|:(?![\\/\d])|(?<=.)(?=https?:[\\/])/iu;
 
 /** The pieces of a text that may be several addresses, whatever stands between them. */
 export function splitAnywhere(text: string): readonly string[] {
@@ -134,84 +109,30 @@ function mayBeAddress(piece: string): boolean {
 
 function withoutMarkup(text: string, isDomain: (text: string) => boolean): string {
   const choose = (shown: string, target: string): string => {
-    const plain = trimEdges(shown);
-    return isDomain(plain) ? ` ${plain} ` : ` ${target} `;
+    const own = trimEdges(shown);
+    return isDomain(own) ? ` ${own} ` : ` ${target} `;
   };
-  let plain = FULL_WIDTH.test(text) ? text.replaceAll(/[\uff01-\uff5e]/g, narrow) : text;
-  plain = plain.replace(ENTITY, decodeEntity);
-  if (/^[[\s]*\{/.test(plain)) return addressesInJson(plain) ?? plain;
-  plain = plain.replace(DEFANGED_DOT, '.').replace(DEFANGED_AT, '@');
-  plain = plain.replace(EMPHASIS, '$2').replace(LABEL, withoutLabel);
+  let plain = text
+    .replaceAll('&amp;', '&')
+    .replaceAll(/&nbsp;?/g, ' ')
+    .replace(LABEL, '');
   const formula = readHyperlink(plain);
   if (formula) return choose(formula.text, formula.target);
   plain = plain
     .replace(MARKDOWN_LINK, (_, shown: string, target: string) => choose(shown, target))
-    .replace(HTML_LINK, (_, one?: string, two?: string, three?: string, shown = '') =>
-      choose(shown, one ?? two ?? three ?? ''),
-    )
+    .replace(HTML_LINK, (_, target: string, shown: string) => choose(shown, target))
     .replace(HTML_TAG, ' ')
     .trim();
   if (plain.endsWith('>')) plain = inAngles(plain);
   return (
-    accessTarget(plain) ?? SHAREPOINT_LINK.exec(plain)?.[1] ?? inWikiLink(plain) ?? withDots(plain)
+    accessTarget(plain) ?? SHAREPOINT_LINK.exec(plain)?.[1] ?? plain.replace(BEHIND_WWW, '$1.')
   );
 }
-
-/** Takes off what names the kind of an address, in the words that also name a column. */
-function withoutLabel(whole: string, label: string): string {
-  return meaningOfName(label).fit === 'plain' ? '' : whole;
-}
-
-/** What is no address by itself is the text that is shown, or the name of a tag. */
-function inWikiLink(text: string): string | undefined {
-  if (!WIKI_LINK.test(text)) return undefined;
-  const addresses = text.split(IN_WIKI_LINK, MOST_PIECES).flatMap((part) => {
-    const words = part.trim().split(/\s+/, MOST_PIECES);
-    return words.length === 1 ? words : words.filter(isExplicit);
-  });
-  const found = addresses.filter((address) => /[^.]\.[^.]/.test(address));
-  return found.length === 0 ? undefined : found.join(' ');
-}
-
-/** Mends slips of the keyboard beside a dot. */
-function withDots(text: string): string {
-  return text.replace(BEHIND_WWW, '$1.').replace(COMMA_FOR_DOT, '$1.').replace(BEFORE_DOT, '$1');
-}
-
-/** A link and its description, as SharePoint exports them: `https://acme.com, Acme Inc.` */
-const SHAREPOINT_LINK = /^(https?:\/\/[^\s,]+), (?!.*(?:[@/]|\.\p{L}))/isu;
-
-function decodeEntity(whole: string, digits: string | undefined, name = ''): string {
-  if (digits === undefined) return NAMED[name.toLowerCase()] ?? whole;
-  const code = Number(`0${digits}`); // `0x2F` too
-  return code <= 0x10_ff_ff ? String.fromCodePoint(code) : whole;
-}
-
-/**
- * The texts in an object or a list of objects that may be addresses: `{"url":"https://acme.com"}`,
- * also with the quotes of Python.
- */
-function addressesInJson(text: string): string | undefined {
-  const found: string[] = [];
-  const gather = (_: string, value: unknown): unknown => {
-    if (typeof value === 'string' && /^\s*\S+\.\S+\s*$/.test(value)) found.push(value);
-    return value;
-  };
-  try {
-    JSON.parse(text, gather);
-  } catch {
-    for (const [, one = '', two = one] of text.matchAll(QUOTED)) gather('', two);
-    if (found.length === 0) return undefined; // such as `{acme.com}`
-  }
-  return found.join(' ');
-}
-
-const QUOTED = /'([^']*)'|"([^"]*)"/g;
 
 /** The target of a formula such as `HYPERLINK("https://acme.com","Acme")`, and its visible text. */
 export function readHyperlink(formula: string): { target: string; text: string } | undefined {
   const found = HYPERLINK.exec(formula)?.map((part) => part?.replaceAll('""', '"'));
-  if (found === undefined) return undefined;
+  if (found === undefined || /^[\s=]*IMAGE/i.test(formula)) return undefined;
   const [, target = '', text = target] = found;
   return { target, text };
 }
@@ -227,10 +148,6 @@ function accessTarget(text: string): string | undefined {
   if (!text.endsWith('#')) return undefined;
   const [, address = ''] = text.split('#', 2);
   return /[.:@]/.test(address) ? address : undefined;
-}
-
-function narrow(character: string): string {
-  return String.fromCharCode(character.charCodeAt(0) - 0xfee0);
 }
 
 /** Removes white space, controls, invisible marks, quotes and separators at both ends. */

@@ -1,130 +1,132 @@
 import { normalizeDomain } from '../domain/domain.ts';
-import { dateText, type NumberStyle } from './styles.ts';
+import { readHyperlink } from '../domain/idioms.ts';
+import { type CellStyle, dateText } from './styles.ts';
 
 /**
- * The content of a cell as it is kept on the disk between the two readings. Most cells are plain: a
- * text, a number or a boolean without style and link. All others carry marks.
+ * The content of a cell as it is kept between the two readings. Numbers that are shown otherwise than
+ * JavaScript would (`007`, 16 digits), dates and errors are texts.
  */
-export type SheetCell = null | string | number | boolean | MarkedCell;
+export type SheetCell = PlainCell | MarkedCell;
+type PlainCell = null | string | number | boolean;
 
-/**
- * A cell with its marks.
- *
- * `value` is the text of a text, an error or a date (ISO 8601), and the digits of a number as they
- * are in the sheet, which may be more than its `shown` text has. `serial` is the number of a date.
- * A `filled` value is a text of ours, where the list had none.
- */
-export type MarkedCell = readonly [
-  kind: 'text' | 'number' | 'boolean' | 'error' | 'date' | 'filled',
-  value: string,
-  style: number,
-  link?: string | null,
-  more?: string,
-];
+/** A cell with a link or a formula. */
+interface MarkedCell {
+  readonly value: PlainCell;
+  /** The target of its link. */
+  readonly link?: string | undefined;
+  readonly hasFormula?: true | undefined;
+}
 
 /** A cell as it is in a sheet. */
 export interface RawCell {
   readonly type: string;
-  readonly style: number;
-  /** Text of its value. */
+  readonly style: CellStyle | undefined;
+  /** The text of its value, decoded. */
   readonly text: string;
-  /** The target of its hyperlink, if it has one. */
-  readonly link: string | undefined;
-}
-
-export interface CellContext {
-  readonly styles: readonly NumberStyle[];
-  readonly is1904: boolean;
+  /** Undefined for none. */
+  readonly formula: string | undefined;
 }
 
 /** Reduces a cell to what is kept of it; null if it is empty. */
-export function toSheetCell(
-  { type, style, text, link }: RawCell,
-  { styles, is1904 }: CellContext,
-): SheetCell {
-  switch (type) {
-    case 's':
-    case 'str':
-    case 'inlineStr':
-      if (text === '' && link === undefined) return null;
-      return style === 0 && link === undefined ? text : mark('text', text, style, link);
-    case 'b': {
-      const value = text.trim() === '1' || text.trim().toLowerCase() === 'true';
-      if (text.trim() === '') return null;
-      return style === 0 && link === undefined
-        ? value
-        : mark('boolean', String(value), style, link);
-    }
-    case 'e':
-      return text === '' ? null : mark('error', text, style, link);
-    case 'd':
-      return text === '' ? null : mark('date', text.trim(), style, link);
-    default:
-      return numberCell({ type, style, text: text.trim(), link }, { styles, is1904 });
-  }
+export function toSheetCell({ formula, ...raw }: RawCell, is1904: boolean): SheetCell {
+  const value = valueIn(raw, is1904);
+  if (formula === undefined) return value;
+  const given = readHyperlink(formula);
+  return { value: value ?? given?.text ?? null, link: given?.target, hasFormula: true };
 }
 
-function numberCell({ style, text, link }: RawCell, { styles, is1904 }: CellContext): SheetCell {
+function valueIn({ type, style, text }: Omit<RawCell, 'formula'>, is1904: boolean): PlainCell {
   if (text === '') return null;
-  const number = Number(text);
-  if (!Number.isFinite(number)) return mark('text', text, style, link);
-  const { kind, digits } = styles[style] ?? { kind: 'number', digits: 0 };
+  if (type === 's' || type === 'str' || type === 'inlineStr' || type === 'e') return text;
+  const bare = text.trim();
+  if (bare === '') return null;
+  if (type === 'b') return bare === '1' || bare.toLowerCase() === 'true';
+  const number = Number(bare);
+  if (type === 'd' || !Number.isFinite(number)) return bare;
+  const { kind, digits } = style ?? { kind: 'number', digits: 0 };
   const date = dateText(number, { kind, is1904 });
-  if (date !== undefined) return mark('date', date, style, link, text);
-  if (digits > 0 && Number.isInteger(number) && number >= 0) {
-    return mark('number', text, style, link, String(number).padStart(digits, '0'));
-  }
-  if (style === 0 && link === undefined && String(number) === text) return number;
-  return mark('number', text, style, link);
+  if (date !== undefined) return date;
+  if (!Number.isInteger(number)) return number;
+  if (digits > 0 && number >= 0) return String(number).padStart(digits, '0');
+  // A number would lose some of its digits, as with a customer's long number.
+  return Number.isSafeInteger(number) || !/^-?\d+$/.test(bare) ? number : bare;
 }
 
-function mark(
-  kind: MarkedCell[0],
-  value: string,
-  style: number,
-  link: string | undefined,
-  more?: string,
-): MarkedCell {
-  if (more !== undefined) return [kind, value, style, link ?? null, more];
-  return link === undefined ? [kind, value, style] : [kind, value, style, link];
+/**
+ * A cell as programs want it: numbers and booleans as such, all others as text, and null for none.
+ */
+export function valueOfCell(cell: SheetCell | undefined): PlainCell {
+  if (typeof cell !== 'object') return cell ?? null;
+  return cell === null ? null : cell.value;
 }
 
 /** A cell as text, as it is shown. */
 export function textOfSheetCell(cell: SheetCell | undefined): string {
-  if (cell === null || cell === undefined) return '';
-  if (typeof cell === 'string') return cell;
-  if (typeof cell !== 'object') return String(cell);
-  const [kind, value, , , more] = cell;
-  return kind === 'number' ? (more ?? String(toNumber(value))) : value;
+  return String(valueOfCell(cell) ?? '');
 }
 
-/** A number, or its digits if a number would lose some, as with a customer's long number. */
-function toNumber(digits: string): number | string {
-  const number = Number(digits);
-  const isExact = !Number.isInteger(number) || Number.isSafeInteger(number);
-  return isExact || !/^-?\d+$/.test(digits) ? number : digits;
+/** Whether there is nothing to see in a cell, and no formula that may show something. */
+export function isFree(cell: SheetCell | undefined): boolean {
+  const hasFormula = typeof cell === 'object' && cell?.hasFormula === true;
+  return !hasFormula && textOfSheetCell(cell).trim() === '';
 }
 
 /**
  * The text of a cell that is looked up: the target of its link, unless the text is a domain itself.
  * Excel keeps a link whose text is overwritten, and links from mail programs lead over a scanner.
  */
-export function addressOfSheetCell(cell: SheetCell | undefined): string {
+export function addressOfCell(
+  cell: SheetCell | undefined,
+  link = typeof cell === 'object' ? cell?.link : undefined,
+): string {
   const text = textOfSheetCell(cell);
-  const link = typeof cell === 'object' && cell !== null ? cell[3] : undefined;
-  if (link === undefined || link === null) return text;
-  return 'domain' in normalizeDomain(text) ? text : link;
+  return link === undefined || 'domain' in normalizeDomain(text) ? text : link;
 }
 
-/**
- * A cell as programs want it: numbers and booleans as such, and dates as ISO 8601 without time
- * zone. Errors such as `#N/A`, numbers that are shown with leading zeros, and numbers that are too
- * long for JavaScript are text.
- */
-export function valueOfSheetCell(cell: SheetCell | undefined): string | number | boolean | null {
-  if (cell === undefined) return null;
-  if (cell === null || typeof cell !== 'object') return cell;
-  const [kind, value, , , more] = cell;
-  if (kind === 'boolean') return value === 'true';
-  return kind === 'number' ? (more ?? toNumber(value)) : value;
+/** The most rows, columns and characters in a cell that a sheet can hold. */
+export const MOST_ROWS = 1_048_576;
+export const MOST_COLUMNS = 16_384;
+export const MOST_CHARACTERS = 32_767;
+
+const LETTERS = 26;
+const CODE_OF_A = 65;
+
+/** The column of a reference such as `BC12`, from 0; -1 if it is not a reference. */
+export function columnOfRef(ref: string): number {
+  let column = 0;
+  for (let at = 0; at < ref.length; at += 1) {
+    const letter = ref.charCodeAt(at) - CODE_OF_A;
+    if (letter < 0 || letter >= LETTERS) break;
+    column = column * LETTERS + letter + 1;
+    if (column > MOST_COLUMNS) return -1;
+  }
+  return column - 1;
+}
+
+/** The letters of a column, from 0: `A`, `Z`, `AA`. */
+export function columnName(column: number): string {
+  const last = String.fromCharCode(CODE_OF_A + (column % LETTERS));
+  return column < LETTERS ? last : columnName(Math.floor(column / LETTERS) - 1) + last;
+}
+
+/** Cells from one corner to another. Columns count from 0, rows from 1. */
+export interface Range {
+  readonly firstRow: number;
+  readonly lastRow: number;
+  readonly firstColumn: number;
+  readonly lastColumn: number;
+}
+
+/** Reads `B5`, `B5:C9` or `$B$5:$C$9`; undefined for anything else. */
+export function readRange(ref = ''): Range | undefined {
+  const [, from, firstRow, to = from, lastRow = firstRow] =
+    /^\$?([A-Z]+)\$?(\d+)(?::\$?([A-Z]+)\$?(\d+))?$/.exec(ref) ?? [];
+  if (from === undefined || to === undefined) return undefined;
+  const rows = { firstRow: Number(firstRow), lastRow: Number(lastRow) };
+  return { ...rows, firstColumn: columnOfRef(from), lastColumn: columnOfRef(to) };
+}
+
+/** `A1:C9` */
+export function rangeRef({ firstRow, lastRow, firstColumn, lastColumn }: Range): string {
+  return `${columnName(firstColumn)}${firstRow}:${columnName(lastColumn)}${lastRow}`;
 }

@@ -1,5 +1,6 @@
-import { shorten, uniqueNames } from '../columns/names.ts';
-import { textOfCell, withoutFormula } from '../csv/csv-writer.ts';
+import { uniqueNames } from '../columns/names.ts';
+import { textOfCell } from '../csv/csv-writer.ts';
+import { guardFormula } from '../csv/formula.ts';
 import type {
   ByteSource,
   CellValue,
@@ -9,268 +10,178 @@ import type {
   RowFormat,
   ScannedRow,
 } from '../row-format.ts';
-import { addressOfSheetCell, type SheetCell, textOfSheetCell, valueOfSheetCell } from './cell.ts';
-import { columnOfRef } from './cell-ref.ts';
-import { type CellPlace, valueXml } from './cell-xml.ts';
-import { cellsFrom } from './list-rows.ts';
-import type { Workbook } from './open-workbook.ts';
-import { CUT_BYTE, END_BYTE, isHiddenRow, readRowText, writeRowText } from './row-line.ts';
-import { createInPlaceWriter } from './sheet-writer.ts';
+import { linesOf, skip } from '../source.ts';
+import {
+  addressOfCell,
+  isFree,
+  type Range,
+  type SheetCell,
+  textOfSheetCell,
+  valueOfCell,
+} from './cell.ts';
+import { createRangeIndex } from './list-finder.ts';
+import { lineOf, type OpenedList, type RowLine, sampleOf } from './open-workbook.ts';
+import { assertRewritable, createWorkbookOutput } from './workbook-writer.ts';
 
 /** The format of the list in a workbook. Its rows are lines of the spool. */
-export function openXlsx(workbook: Workbook): RowFormat {
-  const { columns, place, sheet, sampleRows, rowCells } = workbook;
-  const readCells = (raw: string): readonly SheetCell[] => cellsOfLine(raw, workbook);
-  /** In the domain column, a cell counts as the address that it links to. */
+export function openXlsx(list: OpenedList): RowFormat {
+  const { place, sheet, sheets, linkAt, head } = list;
+  const { columns, firstColumn, headerRow } = place;
   let domainIndex = -1;
-  const textsOf = (raw: string): readonly string[] =>
-    readCells(raw).map((cell, at) =>
-      at === domainIndex ? addressOfSheetCell(cell) : textInCsv(cell),
-    );
+
+  /** The text that is looked up: in the domain column, a cell counts as the address that it links to. */
+  function textAt(number: number, cell: SheetCell | undefined, index: number): string {
+    return index === domainIndex
+      ? addressOfCell(cell, linkAt(number, firstColumn + index))
+      : textOfSheetCell(cell);
+  }
+
+  const headBytes = head.reduce((sum, row) => sum + Buffer.byteLength(lineOf(row)), 0);
   return {
     kind: 'xlsx',
     extension: '.xlsx',
-    description: `XLSX, sheet '${sheet.name}', header in row ${place.header.number}`,
+    description: `XLSX, sheet '${sheet.name}', header in row ${headerRow}`,
     columns,
-    sampleRows,
-    headBytes: 0,
+    sampleRows: sampleOf(list),
+    headBytes,
     isTable: true,
     takenNames: new Set(columns),
-    workbook,
-    notices: describeRows(workbook),
-    noticesOf: ({ index }) => describeBelowTable(workbook, place.firstColumn + index),
-    isHidden: (raw) => isHiddenRow(readRowText(raw).xml),
+    notices: describeRows(list),
     scan: (source, domainColumn, others = []) => {
       domainIndex = domainColumn.index;
-      return scan(source, { domainColumn, others, width: columns.length, place, rowCells });
+      return scan(source, { list, headBytes, domainColumn, others });
     },
-    createWriter: (added, { maxFields }) =>
-      createInPlaceWriter(workbook, {
-        added,
-        width: Math.max(columns.length, maxFields),
-        column: { index: domainIndex },
-      }),
-    createFiller: (filled, replaces) => createSheetFiller(filled, workbook, replaces),
-    ownPart: () => {
-      throw new TypeError('workbooks are not merged');
+    createWriter: () => {
+      throw new TypeError('a workbook is written by `beginOutput`');
     },
+    createFiller: (filled) => createSheetFiller(filled, list),
     textOf: textOfCell,
-    textsOf,
-    cellsOf: readCells,
+    textsOf: (raw) => {
+      const { number, cells, filled } = readLine(raw, firstColumn);
+      // The list's own cells are never changed; a text that was filled in came from the API.
+      return cells.map((cell, at) =>
+        filled.has(at) ? guardFormula(textOfSheetCell(cell)) : textAt(number, cell, at),
+      );
+    },
+    workbook: {
+      sheet: sheet.name,
+      sheets,
+      headerRow,
+      assertRewritable: () => assertRewritable(list),
+      beginOutput: (added, write) =>
+        createWorkbookOutput({ list, added, write, domainColumn: firstColumn + domainIndex }),
+    },
     toObject: (raw) => {
-      const cells = readCells(raw);
+      const { number, cells } = readLine(raw, firstColumn);
       const width = Math.max(columns.length, cells.length);
       const names = Array.from({ length: width }, (_, at) => columns[at] || `column_${at + 1}`);
       return Object.fromEntries(
-        uniqueNames(names).map((name, at) => [name, valueOf(cells[at], at === domainIndex)]),
+        uniqueNames(names).map((name, at) => {
+          const isLinked =
+            at === domainIndex && textAt(number, cells[at], at) !== textOfSheetCell(cells[at]);
+          return [name, isLinked ? textAt(number, cells[at], at) : valueOfCell(cells[at])];
+        }),
       );
     },
   };
 }
 
-/** What the user should know about its rows before anything is paid for. */
-function describeRows({ found, frame, tables, otherLists, sheet }: Workbook): readonly string[] {
-  const { rows, hidden, leftOut, uncalculated } = found;
-  const notices: string[] = [];
-  const [other] = otherLists;
-  if (other) {
-    notices.push(
-      `The sheet '${shorten(other.sheet)}' has domains in its column '${shorten(other.column)}': if that is the list, and not '${shorten(sheet.name)}', take it with --sheet.`,
-    );
+interface ReadLine {
+  readonly number: number;
+  /** From the first column of the list on, with what was filled in. */
+  readonly cells: readonly (SheetCell | undefined)[];
+  /** Which of them were filled in. */
+  readonly filled: ReadonlySet<number>;
+}
+
+function readLine(raw: string, firstColumn: number): ReadLine {
+  const [number, , , , all, filled = []] = JSON.parse(raw) as RowLine;
+  const cells: (SheetCell | undefined)[] = all.slice(firstColumn);
+  for (const [column, value] of filled) {
+    while (cells.length < column - firstColumn) cells.push(null);
+    cells[column - firstColumn] =
+      typeof value === 'number' || typeof value === 'boolean' ? value : textOfCell(value);
   }
+  return { number, cells, filled: new Set(filled.map(([column]) => column - firstColumn)) };
+}
+
+/** What the user should know about its rows before anything is paid for. */
+function describeRows(list: OpenedList): readonly string[] {
+  const { hidden, uncalculated } = list;
+  const notices: string[] = [];
   if (uncalculated > 0) {
     notices.push(
       `${count(uncalculated, 'formula has', 'formulas have')} no value yet, as if empty: open the workbook in a spreadsheet program and save it to have them calculated.`,
     );
   }
   if (hidden > 0) {
-    const isFiltered = [frame.tail, ...tables.map(({ xml }) => xml)].some((xml) =>
-      /<(?:[\w.-]+:)?filterColumn[\s>]/.test(xml),
-    );
-    const are = hidden === 1 ? 'is' : 'are';
     notices.push(
-      `${hidden.toLocaleString('en-US')} of ${count(rows, 'row', 'rows')} ${are} hidden${isFiltered ? ' by a filter' : ''}: looked up like the others, and hidden in the output too.`,
-    );
-  }
-  if (leftOut) {
-    notices.push(
-      `${count(leftOut.rows, 'row', 'rows')} below the list (sheet row ${leftOut.number}, '${shorten(leftOut.text)}') set off by an empty one and without an address: not looked up, and left as they are in a workbook.`,
+      `${count(hidden, 'row is', 'rows are')} hidden, perhaps by a filter: looked up like the others, and hidden in the output too.`,
     );
   }
   return notices;
-}
-
-function describeBelowTable(workbook: Workbook, domainColumn: number): readonly string[] {
-  const below = workbook.found.belowTables.find(
-    ({ table }) => table.firstColumn <= domainColumn && domainColumn <= table.lastColumn,
-  );
-  if (!below) return [];
-  return [
-    `${count(below.rows, 'row', 'rows')} below the table '${shorten(below.table.name)}' (from sheet row ${below.first}): looked up like the others, but sorting the table leaves them where they are.`,
-  ];
 }
 
 function count(number: number, one: string, more: string): string {
   return `${number.toLocaleString('en-US')} ${number === 1 ? one : more}`;
 }
 
-/** The list's own cells are never changed; a text that was filled in came from the API. */
-function textInCsv(cell: SheetCell): string {
-  const isFilled = Array.isArray(cell) && cell[0] === 'filled';
-  return isFilled ? withoutFormula(cell[1]) : textOfSheetCell(cell);
-}
-
-function valueOf(cell: SheetCell | undefined, isDomain: boolean): unknown {
-  const hasLink = Array.isArray(cell) && typeof cell[3] === 'string';
-  return isDomain && hasLink ? addressOfSheetCell(cell) : valueOfSheetCell(cell);
-}
-
-function cellsOfLine(
-  raw: string,
-  { rowCells, place }: Pick<Workbook, 'rowCells' | 'place'>,
-): readonly SheetCell[] {
-  const { xml, number, filled } = readRowText(raw);
-  const cells = [...cellsFrom(rowCells.read(Buffer.from(xml), number), place.firstColumn)];
-  for (const [index, cell] of filled) {
-    while (cells.length < index) cells.push(null);
-    cells[index] = cell;
-  }
-  return cells;
-}
-
-interface ScanOptions extends Pick<Workbook, 'place' | 'rowCells'> {
+interface ScanOptions {
+  readonly list: OpenedList;
+  readonly headBytes: number;
   readonly domainColumn: RowColumn;
   readonly others: readonly RowColumn[];
-  /** The least number of columns of every row. */
-  readonly width: number;
 }
 
 async function* scan(
   source: ByteSource,
-  { domainColumn, others, width, place, rowCells }: ScanOptions,
+  { list, headBytes, domainColumn, others }: ScanOptions,
 ): AsyncGenerator<readonly ScannedRow[]> {
+  const { firstColumn, columns } = list.place;
   const scanLine = (line: Buffer): ScannedRow => {
-    const cut = line.indexOf(CUT_BYTE);
-    const xmlStart = line.indexOf(CUT_BYTE, cut + 1) + 1;
-    const number = Number(line.toString('latin1', 0, cut));
-    const fields = Number(line.toString('latin1', cut + 1, xmlStart - 1));
-    const xml = line.subarray(xmlStart, line.indexOf(CUT_BYTE, xmlStart));
-    const cellOf = ({ index }: RowColumn): SheetCell =>
-      rowCells.cellAt(xml, number, place.firstColumn + index);
+    const [number, , , , cells] = JSON.parse(line.toString()) as RowLine;
+    const column = firstColumn + domainColumn.index;
     return {
-      sheetRow: number,
-      cell: addressOfSheetCell(cellOf(domainColumn)),
+      line: number,
+      cell: addressOfCell(cells[column], list.linkAt(number, column)),
       sizeBytes: line.length,
-      bytes: line,
-      start: 0,
-      fields: Math.max(width, fields),
+      fields: Math.max(columns.length, cells.length - firstColumn),
       others:
-        others.length > 0 ? others.map((column) => textOfSheetCell(cellOf(column))) : undefined,
+        others.length > 0
+          ? others.map(({ index }) => textOfSheetCell(cells[firstColumn + index]))
+          : undefined,
     };
   };
-  let rest: Buffer[] = [];
-  for await (const chunk of source.read()) {
-    const batch: ScannedRow[] = [];
-    let start = 0;
-    for (let end = chunk.indexOf(END_BYTE); end !== -1; end = chunk.indexOf(END_BYTE, start)) {
-      const tail = chunk.subarray(start, end + 1);
-      batch.push(scanLine(rest.length > 0 ? Buffer.concat([...rest, tail]) : tail));
-      rest = [];
-      start = end + 1;
-    }
-    if (start < chunk.length) rest.push(chunk.subarray(start));
-    if (batch.length > 0) yield batch;
-  }
-}
-
-/** A cell as it is in a row. */
-interface CellXml {
-  /** From 0. */
-  readonly column: number;
-  readonly xml: string;
-}
-
-/** Splits a row that has been read before into its opening tag and its cells. */
-function cutRow(xml: string, prefix: string): { tag: string; cells: CellXml[] } {
-  const tagEnd = xml.indexOf('>') + 1;
-  const cells: CellXml[] = [];
-  const close = new RegExp(`</${prefix}c\\s*>|$`, 'g');
-  for (let at = tagEnd; at < xml.length; ) {
-    const end = xml.indexOf('>', at) + 1;
-    const cellEnd = xml[end - 2] === '/' ? end : endOfElement(xml, end, close);
-    const cell = xml.slice(at, cellEnd);
-    cells.push({ column: columnOfRef(/\sr\s*=\s*["']([A-Z]+)/.exec(cell)?.[1] ?? ''), xml: cell });
-    at = cellEnd;
-  }
-  return { tag: xml.slice(0, tagEnd), cells };
+  for await (const lines of linesOf(skip(source.read(), headBytes))) yield lines.map(scanLine);
 }
 
 /**
- * Called only for cells with a closing tag: after an empty one the search would pass all of the
- * empty cells that follow, for each of them.
+ * Fills cells of a row: those that are blank, have no formula, and are not the hidden part of a merged
+ * cell.
  */
-function endOfElement(xml: string, from: number, close: RegExp): number {
-  close.lastIndex = from;
-  close.test(xml);
-  return close.lastIndex;
-}
-
-/** Fills cells of a row: those that are blank and have no formula, unless any may be replaced. */
-export function createSheetFiller(
-  columns: readonly RowColumn[],
-  workbook: Pick<Workbook, 'place' | 'frame' | 'longNumbers' | 'rowCells'>,
-  replaces = false,
-): RowFiller {
-  const { longNumbers } = workbook;
-  const { firstColumn } = workbook.place;
-  const { prefix } = workbook.frame;
-  const longStyle = longNumbers.take;
+function createSheetFiller(columns: readonly RowColumn[], list: OpenedList): RowFiller {
+  const { firstColumn } = list.place;
+  const mergeAt = createRangeIndex<Range>(list.frame.merges);
+  const isCovered = (row: number, column: number): boolean => {
+    const merge = mergeAt(row, column);
+    return merge !== undefined && (merge.firstRow !== row || merge.firstColumn !== column);
+  };
   return {
     fill: (raw, fields, values): FilledRow => {
-      const line = readRowText(raw);
-      const own = [...cellsOfLine(raw, workbook)];
-      const contents = new Map(line.filled);
-      const { tag, cells } = cutRow(line.xml, prefix);
+      const [number, start, end, lastCell, cells] = JSON.parse(raw) as RowLine;
       const filled: number[] = [];
+      const puts: [number, CellValue][] = [];
       for (const [at, { index }] of columns.entries()) {
-        const value = values[at];
-        if (isNothing(value)) continue;
-        if (!replaces && textOfSheetCell(own[index]).trim() !== '') continue;
         const column = firstColumn + index;
-        const place = { column, row: line.number, prefix, longStyle };
-        if (!fillCell(cells, value, { ...place, replaces })) continue;
-        while (own.length < index) own.push(null);
-        own[index] = cellOf(value);
-        contents.set(index, cellOf(value));
+        const value = values[at];
+        const isNothing = textOfCell(value) === '';
+        if (isNothing || !isFree(cells[column]) || isCovered(number, column)) continue;
+        puts.push([column, value]);
         filled.push(at);
       }
-      const xml = tag + cells.map((cell) => cell.xml).join('');
-      return { raw: writeRowText({ ...line, xml, filled: contents }), fields, filled };
+      puts.sort(([one], [other]) => one - other);
+      const line: RowLine = [number, start, end, lastCell, cells, puts];
+      return { raw: `${JSON.stringify(line)}\n`, fields, filled };
     },
   };
-}
-
-/** @returns false when there is a formula that has to stay */
-function fillCell(
-  cells: CellXml[],
-  value: CellValue,
-  { replaces, ...place }: Omit<CellPlace, 'style'> & { readonly replaces: boolean },
-): boolean {
-  const { column, prefix } = place;
-  const found = cells.findIndex((cell) => cell.column >= column);
-  const there = cells[found]?.column === column ? cells[found] : undefined;
-  if (!replaces && there?.xml.includes(`<${prefix}f`)) return false;
-  const style = Number(/^[^>]*\ss\s*=\s*["'](\d+)/.exec(there?.xml ?? '')?.[1] ?? 0);
-  const xml = valueXml(value, { ...place, style });
-  cells.splice(found === -1 ? cells.length : found, there ? 1 : 0, { column, xml });
-  return true;
-}
-
-function cellOf(value: CellValue): SheetCell {
-  if (typeof value === 'number' || typeof value === 'boolean') return value;
-  return ['filled', textOfCell(value), 0];
-}
-
-function isNothing(value: CellValue): boolean {
-  return value === undefined || textOfCell(value) === '';
 }

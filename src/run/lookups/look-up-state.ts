@@ -1,11 +1,11 @@
+import type { RowIndex } from '../../collector/row-index.ts';
+import type { CallCounters } from '../../common/calls.ts';
 import type { RunControl } from '../../common/run-control.ts';
-import type { RunInstruments } from '../../metrics/metrics.ts';
 import type { Job } from '../../options/api.ts';
-import type { DomainRows } from '../../producer/distinct-domains.ts';
-import type { RowIndex } from '../../producer/row-index.ts';
-import type { RunRecorder } from '../../report/run-recorder.ts';
 import type { OutcomeStore } from '../../store/store.ts';
-import { createRecentOutcomes, type RecentOutcomes, type RunEvent } from '../../watch/events.ts';
+import { createRecentFailures, type RecentFailures, type RunEvent } from '../../watch/events.ts';
+import type { RunInstruments } from '../../watch/metrics.ts';
+import type { RunRecorder } from '../../watch/record-run.ts';
 import type { AnsweredCall } from '../../worker/lookup.ts';
 import { createStopSwitch, type StopSwitch } from '../../worker/stop-switch.ts';
 import { createTally, type ProgressOptions, type Tally } from './progress.ts';
@@ -15,23 +15,32 @@ export interface LookUpState {
   /** Domains under way. */
   readonly outstanding: Set<string>;
   readonly tally: Tally;
-  readonly recent: RecentOutcomes;
+  readonly recent: RecentFailures;
   readonly stopSwitch: StopSwitch;
   /** Whether there was no worker at the last check. */
   isAlone: boolean;
-  /** Lookups that another run has under way, once only those are left to give out. */
-  awaited: number | undefined;
 }
 
-export function createLookUpState({ domainRows }: LookUpAllOptions): LookUpState {
+export function createLookUpState({ domains }: LookUpAllOptions): LookUpState {
   return {
     outstanding: new Set(),
-    tally: createTally(domainRows.rowsOf),
-    recent: createRecentOutcomes(),
+    tally: createTally((domain) => domains.get(domain) ?? 0),
+    recent: createRecentFailures(),
     stopSwitch: createStopSwitch(),
     isAlone: false,
-    awaited: undefined,
   };
+}
+
+/** Domains that are looked up before all others. */
+export interface SampleFirst {
+  readonly domains: ReadonlySet<string>;
+  /**
+   * Called when all of them have an outcome, before any other is asked. Progress stands still
+   * meanwhile.
+   *
+   * @throws whatever ends the run
+   */
+  onOver(counters: CallCounters): Promise<void>;
 }
 
 /** The options of a run's lookups. */
@@ -44,12 +53,16 @@ export interface LookUpAllOptions {
   readonly index: RowIndex;
   readonly store: OutcomeStore;
   readonly plan: ProgressOptions['plan'];
-  /** The number of rows of a domain. */
-  readonly domainRows: Pick<DomainRows, 'rowsOf'>;
+  /** In how many rows each domain is. */
+  readonly domains: ReadonlyMap<string, number>;
   readonly startedAtMs: number;
   /** The present time of the run, in milliseconds since 1970. Never goes back. */
   readonly now: () => number;
   readonly isFresh: (domain: string) => boolean;
+  /** Whether a domain is given out before the others. @default none */
+  readonly isFirst: ((domain: string) => boolean) | undefined;
+  /** @default none */
+  readonly sample?: SampleFirst | undefined;
   /** Stops the run; calls under way get ten seconds. */
   readonly signal: AbortSignal;
   readonly onEvent: (event: RunEvent) => void;

@@ -1,31 +1,26 @@
-import { describeProxy, findProxy } from '../../brand/connections.ts';
+import { describeProxy, findProxy } from '../../brand/proxy.ts';
 import { createCollector, type KeptOutcome } from '../../collector/collect.ts';
 import { countOf } from '../../common/format.ts';
 import type { Closable } from '../../common/lifetime.ts';
-import type { CallLedger } from '../../guard/budget.ts';
 import { callsIdOf, type Job, paceIdOf } from '../../options/api.ts';
-import { type Clock, systemClock } from '../../pace/clock.ts';
-import { openIfTooLong, type PaceState, warmState } from '../../pace/pacer.ts';
-import { documentedState, resumeFixedRate } from '../../pace/remembered.ts';
-import type { SharedPaceWatch, StoredState } from '../../pace/shared/state.ts';
 import type { Reply } from '../../queue/lookup-queue.ts';
 import { createParking, type Parking } from '../../queue/parking.ts';
 import type { OutcomeStore } from '../../store/store.ts';
-import type { RecentOutcomes } from '../../watch/events.ts';
-import { CALLS_WHERE_ANSWERED } from '../../worker/credence.ts';
+import type { RecentFailures } from '../../watch/events.ts';
+import type { CallLedger } from '../../worker/budget.ts';
+import { systemClock } from '../../worker/clock.ts';
 import type { AnsweredCall } from '../../worker/lookup.ts';
-import { watchLimits } from '../api-watch.ts';
+import { type Learned, readLearned } from '../../worker/pace-memory.ts';
+import { watchApi } from '../api-watch.ts';
 import { type LocalWorker, openLocalWorker } from '../local-worker.ts';
 import type { LookUpAllOptions, LookUpState } from './look-up-state.ts';
-import { type OpenedQueue, type OpenQueueOptions, openQueueOf } from './open-queue.ts';
+import { type OpenedQueue, openQueueOf } from './open-queue.ts';
 
 /** The parts that make the lookups of a run. */
 export interface Lookups {
   readonly queue: OpenedQueue;
   /** The worker of this process, which may have nothing to do. */
   readonly local: LocalWorker;
-  /** The pace of other workers, when they make all calls. */
-  readonly elsewhere: SharedPaceWatch | undefined;
   /** Counts calls when those of several runs are bounded together. */
   readonly callLedger: CallLedger | undefined;
   /** Undefined over a shared queue, where the workers keep the pace together. */
@@ -36,12 +31,7 @@ export interface Lookups {
   readonly limitWatch: Closable;
 }
 
-/** @param elapsedMs since the first lookup */
-export async function openLookups(
-  options: LookUpAllOptions & Pick<OpenQueueOptions, 'claim'>,
-  state: LookUpState,
-  elapsedMs: () => number,
-): Promise<Lookups> {
+export async function openLookups(options: LookUpAllOptions, state: LookUpState): Promise<Lookups> {
   const earlier = createEarlierLookups(options);
   const { settings } = options.job;
   const parking = createParking({
@@ -56,7 +46,6 @@ export async function openLookups(
   const queue = await openQueueOf({
     ...options,
     ...state,
-    parked: parking.parked,
     onEarlier: (domains) => {
       earlier.add(domains);
       const message = describeEarlier(domains.length);
@@ -67,12 +56,9 @@ export async function openLookups(
     },
     onUnreportedCalls: state.tally.addUnreported,
     collect: parking.collect,
-    // These outcomes may be from before this run, and must not be dated later.
-    collectInto: (outstanding) =>
-      createCollector({ ...options, startedAtMs: 0, outstanding, onOutcome: () => {} }),
   });
   try {
-    return await openWith(queue, { options, state, elapsedMs, parking });
+    return await openWith(queue, { options, state, parking });
   } catch (error) {
     await queue.close();
     throw error;
@@ -82,36 +68,32 @@ export async function openLookups(
 interface Opening {
   readonly options: LookUpAllOptions;
   readonly state: LookUpState;
-  readonly elapsedMs: () => number;
   readonly parking: Parking;
 }
 
 /** @throws BrandfillError `INVALID_SETTING` when calls cannot be made, as with an invalid proxy */
 async function openWith(
   queue: OpenedQueue,
-  { options, state, elapsedMs, parking }: Opening,
+  { options, state, parking }: Opening,
 ): Promise<Lookups> {
   const { job, store, isTrial = false } = options;
   const { settings } = job;
   const isShared = settings.queue !== undefined;
   const hasAnswered = store.hasAnswers();
-  const memory = isShared
-    ? undefined
-    : openPaceMemory({ job, store, clock: systemClock, isTrial, now: Date.now });
+  const memory = isShared ? undefined : openPaceMemory({ job, store, isTrial, now: Date.now });
   const callLedger = queue.callLedger ?? openOwnLedger(options);
   const local = await openLocalWorker(settings, job, {
     stopSwitch: state.stopSwitch,
     // Over a shared queue it also works for other runs, which this run's bounds must not limit.
     maxCalls: isShared ? undefined : settings.maxCalls,
     maxCost: isShared ? undefined : settings.maxCost,
-    onCall: callRecorderOf(options, state, elapsedMs),
-    hasFailedBefore: (domain) => store.findHead(domain)?.status === 'failed',
+    onCall: callRecorderOf(options, state),
     sharedPace: queue.sharedPace,
-    startPace: memory?.start,
-    credence: {
-      calls: isTrial ? 1 : hasAnswered ? CALLS_WHERE_ANSWERED : undefined,
+    learned: memory?.start,
+    evidence: {
+      first: isTrial ? 1 : hasAnswered ? FIRST_WHERE_ANSWERED : undefined,
       hasAnswered,
-      wasRefusedBefore: (domain) => store.findHead(domain)?.status === 'rejected',
+      wasBadBefore: (domain) => BAD.has(store.findHead(domain)?.status),
       isTrusting: settings.maxFailed >= 1,
     },
     callLedger,
@@ -120,25 +102,26 @@ async function openWith(
     pause: isShared ? undefined : options.control,
   });
   if (settings.workers !== 0) reportProxy(options);
-  const snapshot = () => (local.counters.calls > 0 ? local.snapshotPace() : undefined);
-  const shared = await watchShared(queue.sharedPace, options);
+  const snapshot = () => (local.counters.calls > 0 ? local.gate.learned() : undefined);
   return {
     queue,
     local,
-    elsewhere: settings.workers === 0 ? shared : undefined,
     callLedger,
     parking,
     saver: memory && savePaceOften(memory, snapshot),
-    limitWatch: watchLimits({
-      worker: local,
-      shared,
-      stopSwitch: state.stopSwitch,
+    limitWatch: watchApi({
+      gate: local.gate,
+      origin: job.endpoint.origin,
       maxWaitMs: settings.maxWait,
       onNotice: (message, { level = 'warn' } = {}) =>
         options.onEvent({ type: 'notice', message, level }),
     }),
   };
 }
+
+/** So many calls go first where the API has answered before: a run may have only odd new domains. */
+const FIRST_WHERE_ANSWERED = 20;
+const BAD: ReadonlySet<string | undefined> = new Set(['failed', 'rejected']);
 
 function collectorOf(
   options: LookUpAllOptions,
@@ -169,26 +152,14 @@ function describeEarlier(count: number): string {
   return `An earlier run of this list did not end and left ${countOf(count, 'lookup')} to workers; this one takes up what they find.`;
 }
 
-async function watchShared(
-  stored: StoredState | undefined,
-  { job }: LookUpAllOptions,
-): Promise<SharedPaceWatch | undefined> {
-  if (!stored) return undefined;
-  const { watchSharedPace } = await import('../../pace/shared/state.ts');
-  const { rate } = job.settings;
-  const fixed = rate === 'auto' ? undefined : rate;
-  return watchSharedPace({ stored, rate: fixed, clock: systemClock });
-}
-
 /** Leaves out calls for other runs over a shared queue. */
 function callRecorderOf(
   { report, onCall }: LookUpAllOptions,
   { outstanding }: LookUpState,
-  elapsedMs: () => number,
 ): ((call: AnsweredCall) => void) | undefined {
   if (!report) return onCall;
   return (call) => {
-    if (outstanding.has(call.domain)) report.recorder.answered(call, elapsedMs());
+    if (outstanding.has(call.domain)) report.recorder.answered(call);
   };
 }
 
@@ -243,7 +214,7 @@ export function createEarlierLookups({
 interface WatchOutcomesOptions {
   readonly job: { readonly settings: Pick<Job['settings'], 'maxFailed'> };
   readonly store: Pick<OutcomeStore, 'findHead'>;
-  readonly recent: RecentOutcomes;
+  readonly recent: RecentFailures;
 }
 
 /**
@@ -284,7 +255,7 @@ interface FailedShare {
 const LEAST_LOOKUPS = 200;
 
 /** @param most the share that may fail, 0 to 1 */
-export function createFailedShare(most: number): FailedShare {
+function createFailedShare(most: number): FailedShare {
   let lookups = 0;
   let failures = 0;
   return {
@@ -298,63 +269,41 @@ export function createFailedShare(most: number): FailedShare {
 
 /** Passes the pace on from one run to the next, in the store. */
 export interface PaceMemory {
-  /** The first state: what the last run knew, as far as it is still valid, or else a new state. */
-  readonly start: PaceState;
-  /** Saves a state with the present time. */
-  save(state: PaceState): Promise<void>;
+  /** What the last run knew, as far as it still holds. */
+  readonly start: Learned | undefined;
+  save(learned: Learned): Promise<void>;
 }
 
 interface PaceMemoryOptions {
   readonly job: Pick<Job, 'endpoint' | 'credential' | 'settings'>;
   readonly store: Pick<OutcomeStore, 'findPace' | 'savePace'>;
-  /** The clock of the states. */
-  readonly clock: Clock;
-  /**
-   * Whether a user tries a single domain. A wait stated before is then reported, not skipped.
-   * @default false
-   */
+  /** Whether a user tries a single domain: a wait stated before is then reported. @default false */
   readonly isTrial?: boolean;
-  /** Milliseconds since 1970. The clock of a state begins anew with each process. */
+  /** Milliseconds since 1970. */
   readonly now: () => number;
 }
 
-/**
- * Reads the saved pace for the API, credential and rate of a job. Never throws for an invalid one.
- */
-export function openPaceMemory({
-  job,
-  store,
-  clock,
-  isTrial = false,
-  now,
-}: PaceMemoryOptions): PaceMemory {
+/** Reads the saved pace for the API, credential and rate of a job. Never throws for an invalid one. */
+function openPaceMemory({ job, store, isTrial, now }: PaceMemoryOptions): PaceMemory {
   const id = paceIdOf(job);
-  const { rate, maxWait } = job.settings;
-  const startRate = job.endpoint.profile?.startRate;
-  const nowMs = clock.nowMs();
-  const wallMs = now();
+  const nowMs = now();
   const saved = store.findPace(id);
-  const savedAgeMs = wallMs - (saved?.savedAtMs ?? wallMs);
-  const start =
-    rate === 'auto'
-      ? saved === undefined && startRate
-        ? documentedState(startRate, nowMs)
-        : warmState(saved?.state, nowMs, savedAgeMs, wallMs - (saved?.learnedAtMs ?? wallMs))
-      : resumeFixedRate(saved?.state, { rate, nowMs, savedAgeMs });
-  if (!isTrial) openIfTooLong(start, nowMs, maxWait);
-  const startLimitPerMs = start.estimate.limitPerMs;
-
-  /** A run of a few calls never reached the limit. The limit it started with then keeps its age. */
-  function isLearned({ estimate, published }: PaceState): boolean {
-    const { limitPerMs } = estimate;
-    return limitPerMs === 0 || limitPerMs !== startLimitPerMs || published.isTrusted;
-  }
-
+  const maxWaitMs = isTrial ? Number.POSITIVE_INFINITY : job.settings.maxWait;
+  const known = readLearned(saved?.state, nowMs - (saved?.learnedAtMs ?? 0), { nowMs, maxWaitMs });
+  const { startRate } = job.endpoint.profile ?? {};
+  const documented = startRate && {
+    limitPerMs: startRate.count / startRate.perMs,
+    cap: 0,
+    toldUntilMs: 0,
+  };
+  const start = known ?? documented;
   return {
     start,
     save: async (state) => {
       const savedAtMs = now();
-      const learnedAtMs = isLearned(state) ? savedAtMs : (saved?.learnedAtMs ?? savedAtMs);
+      // A run of a few calls never reached the limit: the one that it started with keeps its age.
+      const isNews = state.limitPerMs !== start?.limitPerMs;
+      const learnedAtMs = isNews ? savedAtMs : (saved?.learnedAtMs ?? savedAtMs);
       await store.savePace(id, { state, savedAtMs, learnedAtMs });
     },
   };
@@ -371,11 +320,8 @@ interface PaceSaver {
 /** A killed process loses what it has learned since the last save. */
 const SAVE_EVERY_MS = 2_000;
 
-/** @param snapshot returns the present state; undefined while there is nothing to save */
-export function savePaceOften(
-  memory: PaceMemory,
-  snapshot: () => PaceState | undefined,
-): PaceSaver {
+/** @param snapshot returns what is known; undefined while there is nothing to save */
+function savePaceOften(memory: PaceMemory, snapshot: () => Learned | undefined): PaceSaver {
   async function save(): Promise<void> {
     const state = snapshot();
     if (state) await memory.save(state).catch(() => {});

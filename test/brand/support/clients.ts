@@ -1,8 +1,8 @@
 import { onTestFinished, vi } from 'vitest';
-import type { Answer } from '../../../src/brand/answer.ts';
 import { type BrandClient, createBrandClient } from '../../../src/brand/client.ts';
 import { type Credential, createCredential } from '../../../src/brand/credential.ts';
 import { createEndpoint, type NameValue } from '../../../src/brand/endpoint.ts';
+import type { Meaning } from '../../../src/brand/meaning.ts';
 
 export interface ClientOptions {
   readonly credential?: Credential;
@@ -20,7 +20,7 @@ export interface ClientOptions {
 export interface TestClient {
   readonly client: BrandClient;
   /** Asks about a domain, as a lookup does. */
-  ask(domain?: string, signal?: AbortSignal): Promise<Answer>;
+  ask(domain?: string, signal?: AbortSignal): Promise<Meaning>;
 }
 
 const PROXY_NAMES = [

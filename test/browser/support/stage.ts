@@ -4,7 +4,7 @@ import type { SandboxOptions } from '../../../src/sandbox/options.ts';
 import type { Sandbox } from '../../../src/sandbox/server.ts';
 import { openApi } from '../../integration/support/api.ts';
 import { type Running, start } from '../../integration/support/command.ts';
-import { openFolder } from '../../integration/support/folder.ts';
+import { type Folder, openFolder } from '../../integration/support/folder.ts';
 import { domains, listOf } from '../../integration/support/tables.ts';
 
 /** A run with a dashboard, and the API that it asks. */
@@ -12,6 +12,7 @@ export interface DashboardStage {
   readonly api: Sandbox;
   readonly running: Running;
   readonly url: string;
+  readonly folder: Folder;
 }
 
 export interface StageOptions {
@@ -33,9 +34,10 @@ export async function openDashboardStage(options: StageOptions = {}): Promise<Da
     cwd: folder.path,
     env,
   });
-  const [, url] = /Listening on (\S+) for the dashboard/.exec(await running.shows('Plan:')) ?? [];
+  const [, url] =
+    /Listening on (\S+) for the dashboard/.exec(await running.shows(' to make')) ?? [];
   if (url === undefined) throw new Error('The dashboard did not say where it is.');
-  return { api, running, url: url.replace('0.0.0.0', '127.0.0.1') };
+  return { api, running, folder, url: url.replace('0.0.0.0', '127.0.0.1') };
 }
 
 /** A page, and what it asked for and complained of. */

@@ -47,20 +47,20 @@ export interface FleetOptions {
    * How long a worker may be silent. Short, so that a lost one is soon noticed; where none is lost, so long
    * that a busy machine makes none look so.
    *
-   * @default 2s
+   * @default 2,000
    */
-  readonly lostAfter?: string;
+  readonly lockMs?: number;
   /** What the API does with a call about a domain instead of answering it, while it is in trouble. */
   readonly trouble?: (domain: string) => SandboxReply | undefined;
 }
 
 export const CONCURRENCY = 16;
 const SHARED_KEYS =
-  /^\{brandfill\}:((lookups|outcomes):(meta|id|events|stalled-check|marker|pc)$|workers$|probe$|pace:|calls:|board(:|$))/;
+  /^\{brandfill\}:([\w.-]+:(meta|id|events|stalled-check|marker|pc)$|workers$|queues$|id$|outcomes:127\.0\.0\.1-|probe$|pace:|calls:|gate:|board(:|$))/;
 
 export async function openFleet(options: FleetOptions): Promise<Fleet> {
   const { random, rows = 1_200, redis: redisOptions, trouble = () => undefined } = options;
-  const { domains = Math.floor(0.8 * rows), lostAfter = '2s' } = options;
+  const { domains = Math.floor(0.8 * rows), lockMs = 2_000 } = options;
   const redis = await startRedis(redisOptions);
   // A run may be over before so many calls are made: nobody waits for them then.
   let isOver = false;
@@ -84,19 +84,19 @@ export async function openFleet(options: FleetOptions): Promise<Fleet> {
     queueUrl: redis.url,
     worker: (...flags) => fleet.workerWith({}, ...flags),
     workerWith: async (env, ...flags) => {
-      const worker = await start(
-        ['worker', '--lost-after', lostAfter, '--concurrency', String(CONCURRENCY), ...flags],
-        { cwd: folder.path, env: { ...environment(), ...env } },
-      );
+      const worker = await start(['worker', '--concurrency', String(CONCURRENCY), ...flags], {
+        cwd: folder.path,
+        env: { ...environment(), BRANDFILL_LOCK_MS: String(lockMs), ...env },
+      });
       await worker.shows('Waiting for lookups');
       return worker;
     },
     workers: (count, ...flags) =>
       Promise.all(Array.from({ length: count }, () => fleet.worker(...flags))),
     enrich: (...flags) =>
-      start(['enrich', 'list.csv', '--progress', 'none', '--lost-after', lostAfter, ...flags], {
+      start(['enrich', 'list.csv', '--progress', 'none', ...flags], {
         cwd: folder.path,
-        env: environment(),
+        env: { ...environment(), BRANDFILL_LOCK_MS: String(lockMs) },
       }),
     calls: async (count) => {
       while (api.stats().calls < count && !isOver) await delay(5);

@@ -1,5 +1,5 @@
-import type { CallsPer } from '../../../src/guard/budget.ts';
 import { openStore } from '../../../src/store/store.ts';
+import type { CallsPer } from '../../../src/worker/budget.ts';
 
 // A process of its own that opens a store, takes so many blocks of calls and closes it again, so many
 // times: folder, limit, blocks, times. It says how many calls these were.
@@ -7,7 +7,7 @@ const [folder = '', limit = '', blocks = '0', times = '1'] = process.argv.slice(
 const { signal } = new AbortController();
 let taken = 0;
 for (let time = 0; time < Number(times); time += 1) {
-  const store = await openStore(folder, 'endpoint');
+  const store = await openStore(folder, 'endpoint', { waitMs: Number.POSITIVE_INFINITY });
   const ledger = store.openCallLedger('credential', JSON.parse(limit) as CallsPer);
   for (let block = 0; block < Number(blocks); block += 1) {
     taken += (await ledger.take(signal)).calls;

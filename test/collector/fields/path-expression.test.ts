@@ -2,8 +2,7 @@ import { search } from '@jmespath-community/jmespath';
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { shapeOf } from '../../../src/brand/shape.ts';
-import { expressionOf } from '../../../src/collector/fields/enriched-columns.ts';
-import { valueAt } from '../../../src/collector/fields/rank-paths.ts';
+import { expressionOf, valueAt } from '../../../src/collector/fields/enriched-columns.ts';
 import { oddAnswer } from '../answers.ts';
 
 describe('expressionOf', () => {

@@ -12,15 +12,12 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { open } from 'node:fs/promises';
-import { basename, join } from 'node:path';
+import { join } from 'node:path';
 import { Writable } from 'node:stream';
 import { gunzipSync } from 'node:zlib';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { createOutputStream, openOutputFile } from '../../../src/collector/output/output-file.ts';
-import { temporaryPath } from '../../../src/common/files.ts';
-import { describeSelf } from '../../../src/common/owner.ts';
 import { openFilesIn } from '../../support/descriptors.ts';
-import { makeReadOnly } from '../../support/read-only.ts';
 import { useTempFolder } from '../../support/temp-folder.ts';
 
 describe('openOutputFile', () => {
@@ -82,23 +79,6 @@ describe('openOutputFile', () => {
       await read; // it ends once nobody has the other end open
     }
     await expect.poll(() => openFilesIn(folder)).toEqual([]);
-  });
-
-  it('discarded while its folder is read-only, it leaves that to the next run of the process', async ({
-    skip,
-  }) => {
-    const folder = useTempFolder();
-    const path = join(folder, 'out.csv');
-    const lost = await openOutputFile(path);
-    const [left = ''] = readdirSync(folder);
-    const makeWritable = makeReadOnly(folder) ?? skip('this process may not make it read-only');
-    await lost.discard();
-    expect(readdirSync(folder)).toEqual([left]);
-    makeWritable();
-    const next = await openOutputFile(path);
-    expect(readdirSync(folder)).not.toContain(left);
-    await next.discard();
-    expect(readdirSync(folder)).toEqual([]);
   });
 
   it('has one listener wait for the end of the process, however many there are', async () => {
@@ -177,27 +157,6 @@ describe('openOutputFile', () => {
     expect(readFileSync(path, 'utf8')).toBe('a'.repeat(10));
   });
 
-  it('removes what a killed run left beside its place, and nothing of others', async () => {
-    const folder = useTempFolder();
-    const self = describeSelf();
-    const gone = { ...self, pid: 99_999_999 };
-    const paths = [
-      temporaryPath(join(folder, 'out.csv.'), gone),
-      temporaryPath(join(folder, 'out.csv.'), self),
-      temporaryPath(join(folder, 'out.csv.'), { ...gone, place: 'elsewhere' }),
-      temporaryPath(join(folder, 'other.csv.'), gone),
-    ];
-    for (const path of paths) writeFileSync(path, '');
-    const file = await openOutputFile(join(folder, 'out.csv'));
-    await file.discard();
-    expect(readdirSync(folder).sort()).toEqual(
-      paths
-        .slice(1)
-        .map((path) => basename(path))
-        .sort(),
-    );
-  });
-
   it('says why it cannot be opened', async () => {
     const folder = useTempFolder();
     await expect(openOutputFile(folder)).rejects.toThrow(/it is a folder/);
@@ -218,17 +177,6 @@ describe('createOutputStream', () => {
       await output.finish();
     };
     await expect(writing()).rejects.toThrow(/standard output: whoever read it has closed it/);
-  });
-
-  it('reports what a stream refused that first closes and then tells of it', async () => {
-    const stream = new Writable({
-      write: (_, __, done) =>
-        void setImmediate(done, Object.assign(new Error(), { code: 'ENOSPC' })),
-      destroy: (error, done) => void setImmediate(done, error),
-    });
-    const output = createOutputStream('/dev/full', stream);
-    await output.write('a\n');
-    await expect(output.finish()).rejects.toThrow('Cannot write /dev/full: the disk is full.');
   });
 
   it('leaves no listener behind for each run that writes to the same stream', async () => {

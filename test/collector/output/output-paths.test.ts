@@ -1,7 +1,7 @@
 import { linkSync, mkdirSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { chooseMergePaths, chooseOutputPaths } from '../../../src/collector/output/output-paths.ts';
+import { chooseOutputPaths } from '../../../src/collector/output/output-paths.ts';
 import { openRows } from '../../../src/rows/open-rows.ts';
 import { sourceOf } from '../../rows/sources.ts';
 import { useTempFolder } from '../../support/temp-folder.ts';
@@ -45,9 +45,8 @@ describe('chooseOutputPaths', () => {
     ['out', 'out.failures.csv'],
     ['/y/.enriched.csv', '/y/.enriched.failures.csv'],
     ['/dev/null', 'stdin.failures.csv'],
-  ])('names failures of standard input after the output %s', async (out, failures) => {
+  ])('names failures after the output %s', async (out, failures) => {
     expect(await choose('-', { out })).toEqual({ out, failures });
-    expect(await choose('/x/list.csv', { out })).toEqual({ out, failures: '/x/list.failures.csv' });
   });
 
   it('names those of JSONL from standard input after what they are', async () => {
@@ -94,38 +93,14 @@ describe('chooseOutputPaths', () => {
   });
 
   it('refuses the name of another format', async () => {
-    for (const out of ['/x/o.jsonl', '/x/o.json', '/x/o.parquet', '/x/o.sqlite']) {
+    for (const out of ['/x/o.jsonl', '/x/o.json', '/x/o.parquet', '/x/o.xls', '/x/o.xlsx']) {
       await expect(choose('/x/list.csv', { out })).rejects.toThrow(/CSV like the input/);
     }
     const out = '/x/o.json';
     expect(await choose('/x/l.json', { out, content: '{}' })).toMatchObject({ out });
-    await expect(choose('/x/list.csv', { out: '/x/o.xls' })).rejects.toThrow(/written as XLSX/);
-    await expect(choose('/x/list.csv', { out: '/x/o.csv.zip' })).rejects.toThrow(/gzip only/);
     await expect(choose('/x/l.jsonl', { out: '/x/o.csv.gz', content: '{}' })).rejects.toThrow(
       /JSONL/,
     );
     expect(await choose('/x/list.csv', { out: '/x/o.txt' })).toMatchObject({ out: '/x/o.txt' });
-  });
-
-  it('makes a workbook of CSV, with the failures in it unless they have a name', async () => {
-    const out = '/x/o.xlsx';
-    expect(await choose('/x/list.csv', { out })).toEqual({ out });
-    const failures = '/x/f.csv';
-    expect(await choose('/x/list.csv', { out, failures })).toEqual({ out, failures });
-    await expect(choose('/x/l.jsonl', { out, content: '{}' })).rejects.toThrow(/JSONL/);
-  });
-});
-
-describe('chooseMergePaths', () => {
-  it('refuses the name of a format that nothing is written in', async () => {
-    const source = sourceOf('domain\n', { name: '/x/f.csv' });
-    const format = openRows(source, { prefix: 'brand_' });
-    const choose = (out?: string) =>
-      chooseMergePaths({ merge: '/x/o.csv', failures: '/x/f.csv', out, source, format });
-    await expect(choose('/x/o.parquet')).rejects.toThrow(/CSV like the input/);
-    await expect(choose('/x/o.csv.zip')).rejects.toThrow(/gzip only/);
-    await expect(choose('/x/o.xlsx')).rejects.toThrow(/CSV like the input/);
-    expect(await choose()).toMatchObject({ out: '/x/o.csv' });
-    expect(await choose('/x/o.txt')).toMatchObject({ out: '/x/o.txt' });
   });
 });

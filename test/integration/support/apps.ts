@@ -1,16 +1,18 @@
 import { readFileSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import { request } from 'undici';
-import type {
-  AppRun,
-  AppState,
-  ConnectionRequest,
-  ListView,
-  Refusal,
-  RowsPage,
-  RunRequest,
-} from '../../../src/web/app/contract.ts';
+import type { z } from 'zod';
+import type { PageState } from '../../../src/page/app/app.ts';
+import type { connectionRequest } from '../../../src/page/app/connections.ts';
+import type { ListView, RunRequest, ShownRow } from '../../../src/page/app/lists.ts';
 import { type CommandOptions, type Running, start } from './command.ts';
+
+export type AppState = PageState['app'];
+export type AppRun = AppState['runs'][number];
+
+interface Refusal {
+  readonly error: { readonly code: string; readonly message: string };
+}
 
 /** What came back. */
 export interface Answered<T = unknown> {
@@ -33,12 +35,12 @@ export interface AppInTest {
   /** The value of an answer that has to be 2xx. */
   get<T>(path: string): Promise<T>;
   post<T>(path: string, body?: unknown): Promise<T>;
-  connect(connection: ConnectionRequest): Promise<Answered>;
+  connect(connection: z.infer<typeof connectionRequest>): Promise<Answered>;
   upload(name: string, content: string | Buffer): Promise<Answered<ListView & Refusal>>;
   startRun(list: string, request?: RunRequest): Promise<AppRun>;
   /** Waits until a run is as wanted. */
   waitFor(run: string, isThere: (run: AppRun) => boolean): Promise<AppRun>;
-  rows(run: string, query?: string): Promise<RowsPage>;
+  rows(run: string): Promise<{ readonly columns: string[]; readonly rows: ShownRow[] }>;
   state(): Promise<AppState>;
 }
 
@@ -59,7 +61,7 @@ export async function startAppIn(
 }
 
 /** Opens an address that works once, and gives the cookie. */
-export async function enter(address: string): Promise<string> {
+async function enter(address: string): Promise<string> {
   const { headers, body } = await request(address);
   await body.dump();
   const [cookie = ''] = String(headers['set-cookie'] ?? '').split(';');
@@ -113,18 +115,33 @@ function signedIn(
     connect: async (connection) => await ask('POST', 'connection', connection),
     upload: async (name, content) =>
       await ask('POST', `lists?name=${encodeURIComponent(name)}`, Buffer.from(content)),
-    startRun: async (list, options = {}) => await app.post(`lists/${list}/runs`, options),
+    startRun: async (list, options = {}) => {
+      const { id } = await app.post<{ id: string }>(`lists/${list}/runs`, options);
+      return await app.waitFor(id, () => true);
+    },
     waitFor: async (run, isThere) => {
       for (;;) {
-        const found = await app.get<AppRun>(`runs/${run}`);
-        if (isThere(found)) return found;
+        const found = (await app.state()).runs.find(({ id }) => id === run);
+        if (found && isThere(found)) return found;
         await delay(20);
       }
     },
-    rows: async (run, query = '') => await app.get(`runs/${run}/rows${query}`),
-    state: async () => await app.get('state'),
+    rows: async (run) => await app.get(`runs/${run}/rows`),
+    state: async () => (await readState(url, cookie)).app,
   };
   return app;
+}
+
+/** What the server says first. */
+async function readState(url: string, cookie: string): Promise<PageState> {
+  const { body } = await request(`${url}/api/events`, { headers: { cookie } });
+  let text = '';
+  for await (const part of body) {
+    text += String(part);
+    const [, data] = /data: (.*)\n\n/.exec(text) ?? [];
+    if (data !== undefined) return JSON.parse(data) as PageState;
+  }
+  throw new Error(`no state in ${text}`);
 }
 
 function valueOf(text: string): unknown {
@@ -137,7 +154,7 @@ function valueOf(text: string): unknown {
 
 /** Whether a run is over, however it ended. */
 export function isOver({ state }: AppRun): boolean {
-  return state !== 'running' && state !== 'asking';
+  return state !== 'running';
 }
 
 /** The bytes of a result. */

@@ -1,17 +1,17 @@
 import { request } from 'undici';
-import type { Board } from '../../../src/web/board.ts';
+import type { Board } from '../../../src/page/board.ts';
 
 /** What a dashboard shows now. */
 export async function readBoard(
   url: string,
   headers: Readonly<Record<string, string>> = {},
 ): Promise<Board> {
-  const { body } = await request(`${url}/events`, { headers });
+  const { body } = await request(`${url}/api/events`, { headers });
   let text = '';
   for await (const part of body) {
     text += String(part);
-    const [, data] = /event: board\ndata: (.*)\n\n/.exec(text) ?? [];
-    if (data !== undefined) return JSON.parse(data) as Board;
+    const [, data] = /data: (.*)\n\n/.exec(text) ?? [];
+    if (data !== undefined) return (JSON.parse(data) as { readonly board: Board }).board;
   }
   throw new Error(`no board in ${text}`);
 }
@@ -38,4 +38,13 @@ export async function signIn(
   });
   await body.dump();
   return { status: statusCode, cookie: String(headers['set-cookie'] ?? '') };
+}
+
+/** Asks something of a run, as the page does; gives the status of the answer. */
+export async function askRun(url: string, run: string, action: string): Promise<number> {
+  return await statusOf(`${url}/api/runs/${run}/ask`, {
+    method: 'POST',
+    headers: { origin: url, 'content-type': 'application/json' },
+    body: JSON.stringify({ action }),
+  });
 }

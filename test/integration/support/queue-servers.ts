@@ -9,8 +9,8 @@ import { domains, listOf } from './tables.ts';
 // Commands load these when they run. Compiled before, that takes none of the time in which they are to answer.
 await Promise.all([
   import('../../../src/commands/enrich.ts'),
-  import('../../../src/run/report.ts'),
-  import('../../../src/queue/bullmq/index.ts'),
+  import('../../../src/page/show-run.ts'),
+  import('../../../src/queue/index.ts'),
   import('../../../src/commands/worker.ts'),
 ]);
 

@@ -44,6 +44,8 @@ export const FAR = '0 0 1 1 *';
 export interface SchedulesOptions {
   readonly api?: SandboxOptions;
   readonly redis?: TestRedisOptions;
+  /** How long a process may be silent before another takes over its runs. @default a minute */
+  readonly lockMs?: number;
 }
 
 export async function openSchedules(options: SchedulesOptions = {}): Promise<Schedules> {
@@ -51,7 +53,10 @@ export async function openSchedules(options: SchedulesOptions = {}): Promise<Sch
   const api = await openApi(options.api);
   const folder = openFolder();
   mkdirSync(folder.at('jobs'));
-  const commandOptions = { cwd: folder.path, env: { BRANDFILL_BASE_URL: api.url } };
+  const { lockMs } = options;
+  const env: Record<string, string> = { BRANDFILL_BASE_URL: api.url };
+  if (lockMs !== undefined) env['BRANDFILL_LOCK_MS'] = String(lockMs);
+  const commandOptions = { cwd: folder.path, env };
   // Not from the environment, where runs would find it too.
   const queue = ['--queue', redis.url];
   const schedules: Schedules = {
@@ -87,24 +92,6 @@ export async function openSchedules(options: SchedulesOptions = {}): Promise<Sch
     },
   };
   return schedules;
-}
-
-/**
- * A cron expression for some seconds in a row, and not again for a year.
- *
- * @param fromMs the first of them, in milliseconds from now
- */
-export async function cronForSeconds(fromMs: number, seconds: number): Promise<string> {
-  for (;;) {
-    const first = new Date(Date.now() + fromMs);
-    const last = first.getUTCSeconds() + seconds - 1;
-    if (last < 60) {
-      const from = first.getUTCSeconds();
-      const day = `${first.getUTCDate()} ${first.getUTCMonth() + 1}`;
-      return `${from}-${last} ${first.getUTCMinutes()} ${first.getUTCHours()} ${day} *`;
-    }
-    await delay(1_000); // they have to be in one minute
-  }
 }
 
 /** Tells a process to stop, as a supervisor does. */

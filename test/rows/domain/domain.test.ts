@@ -29,13 +29,9 @@ describe('a domain is found', () => {
       'https://example.com',
       'HTTPS:\\\\example.com',
       'http:/example.com',
-      'http:example.com',
-      'https:///example.com',
       'ftp://example.com/file.txt',
-      'git+ssh://git@example.com/x',
       '//example.com/path',
       '\\\\example.com\\share',
-      '://example.com',
     ]);
   });
 
@@ -45,14 +41,10 @@ describe('a domain is found', () => {
       'https:// example.com/',
       'http//example.com',
       'https;//example.com',
-      'https//:example.com',
       'htp//example.com',
       'http://http//example.com',
       'https://https://https://www.example.com',
-      'www.http://example.com',
-      'http://www.https://example.com',
       'https%3A%2F%2Fwww.example.com%2Fabout',
-      'ｈｔｔｐ：／／ｅｘａｍｐｌｅ．ｃｏｍ',
     ]);
   });
 
@@ -62,10 +54,7 @@ describe('a domain is found', () => {
       'example.com/a/b.html?x=1#y',
       'example.com?ref=a@b.org',
       'example.com#top',
-      'https://example.com/#',
-      'https://example.com/#/a#',
       'https://example.com/some path with spaces',
-      'https://example.com/a:b@c',
     ]);
   });
 
@@ -73,14 +62,8 @@ describe('a domain is found', () => {
     gives('example.com', [
       'example.com:8080',
       'https://example.com:443/x',
-      'https://example.com:/x',
       'https://user:password@example.com:8443/',
-      'https://user:p@ss@example.com/',
     ]);
-  });
-
-  it('where a browser would go when a back slash stands before an @', () => {
-    gives('example.com', ['https://example.com\\@example.org']);
   });
 
   it('in an e-mail address, alone, named or as mailto', () => {
@@ -99,36 +82,15 @@ describe('a domain is found', () => {
       '  example.com\t\r\n',
       `${NBSP}example.com${NBSP}`,
       `${ZERO_WIDTH_SPACE}example.com${ZERO_WIDTH_SPACE}`,
-      `${BOM}example.com`,
       `${LEFT_TO_RIGHT}example.com\u202c`,
       'example.com\0\0',
       '"example.com"',
       "'example.com'",
-      '`example.com`',
-      '“example.com”',
       '„example.com“',
-      '‘example.com’',
       '«example.com»',
-      '「example.com」',
-      '＂example.com＂',
       `" ${NBSP}'https://example.com/' "`,
     ]);
     gives('xn--ber-goa.de', [`über.de${NBSP}`]);
-  });
-
-  it('with invisible characters in the middle of it', () => {
-    gives('example.com', [`exam${ZERO_WIDTH_SPACE}ple.com`, 'exam\u00adple.com']);
-  });
-
-  it('percent-encoded', () => {
-    gives('example.com', ['https://ex%61mple%2Ecom/', 'example%2ecom']);
-    gives('xn--mller-kva.de', ['https://m%C3%BCller.de/']);
-    gives('example.com', [
-      'https://example.com%20',
-      'https://%20www.example.com',
-      'example.com%20',
-      'https://example.com%C2%A0/',
-    ]);
   });
 
   it('in other scripts, as the ASCII name that DNS knows', () => {
@@ -144,10 +106,6 @@ describe('a domain is found', () => {
     gives('acme-corp.com', ['info@acme–corp.com', 'https://acme‑corp.com/a']);
   });
 
-  it('with hyphens in third and fourth position, which are in use', () => {
-    gives('r3---sn-abc.googlevideo.com', ['r3---sn-abc.googlevideo.com']);
-  });
-
   it('with underscores in a subdomain', () => {
     gives('my_shop.example.com', ['my_shop.example.com']);
     gives('_dmarc.example.com', ['_dmarc.example.com']);
@@ -156,14 +114,6 @@ describe('a domain is found', () => {
   it('under a suffix that a company lends out, and as that suffix', () => {
     gives('github.io', ['github.io']);
     gives('foo.github.io', ['https://foo.github.io/']);
-  });
-
-  it('up to 63 characters a label and 253 in all', () => {
-    const label = 'a'.repeat(63);
-    gives(`${label}.com`, [`${label}.com`]);
-    const longest = `${`${label}.`.repeat(3)}${'b'.repeat(57)}.com`;
-    expect(longest).toHaveLength(253);
-    gives(longest, [longest, `${longest}.`]);
   });
 });
 
@@ -185,31 +135,8 @@ describe('an address as a program exports it is read:', () => {
       'www. example.com',
       'www example.com',
       'http://www .example.com',
-      'www.example,com',
-      'example .com',
     ]);
-    refuses('malformed', ['www.example.com,de']);
     refuses('contains_space', ['Example Inc .com', 'Example .NET', 'A. Bank', 'Acme. com']);
-  });
-
-  it('an address whose signs are spelled out, so that no program reads it', () => {
-    gives('example.com', [
-      'info(at)example.com',
-      'info [at] example [dot] com',
-      'example(dot)com',
-      'jo{at}example.com',
-    ]);
-  });
-
-  it('behind its label', () => {
-    gives('example.com', [
-      'Website: https://example.com',
-      'URL: www.example.com',
-      'E-Mail: jo@example.com',
-      'Internet: example.com',
-      'Company: example.com',
-    ]);
-    refuses('contains_space', ['Parent: example.com', 'LinkedIn: example.com']);
   });
 
   it('a link of Access, with or without a text', () => {
@@ -229,42 +156,8 @@ describe('an address as a program exports it is read:', () => {
       'example.com<br/>',
       'example.com&nbsp;',
       '<https://example.com|Example>',
-      '**example.com**',
       'Jane Doe <jane@example.com><br>',
-      'https:&#x2F;&#x2F;example.com',
       'https://example.com>',
-    ]);
-  });
-
-  it('a link of a wiki or a forum', () => {
-    gives('example.com', [
-      '[https://example.com Example Inc.]',
-      '[[https://example.com|Example]]',
-      '[[https://example.com][Example]]',
-      '[Example|https://example.com]',
-      '[ Example | example.com ]',
-      '[url=https://example.com]Example[/url]',
-      '[url]example.com[/url]',
-    ]);
-    refuses('several_domains', ['[https://a.com https://b.com]', '[a.com|b.com]']);
-    refuses('contains_space', ['[Example Inc. Co.Ltd]', '[see b.com]']);
-  });
-
-  it('the addresses in an object, also as Python prints it', () => {
-    gives('example.com', [
-      '{"was":"Once b.com","name":"b.com AG","url":" https://example.com "}',
-      "{'url': 'https://example.com', 'type': None}",
-      "[{'url': 'example.com'}]",
-    ]);
-    refuses('several_domains', ["{'a': 'a.com', 'b': 'b.com'}"]);
-  });
-
-  it('beside numbers and signs', () => {
-    gives('example.com', [
-      '1. example.com',
-      '1) example.com 2) www.example.com',
-      '• example.com',
-      'example.com, +49 30 1234567',
     ]);
   });
 
@@ -280,13 +173,8 @@ describe('an address as a program exports it is read:', () => {
     gives('example.com', [
       '["example.com"]',
       '["https:\\/\\/example.com\\/"]',
-      "['example.com']",
-      '{example.com}',
       '(example.com)',
-      '[example.com]',
       'example.com,',
-      'example.com;',
-      ' example.com., ',
     ]);
   });
 
@@ -331,74 +219,27 @@ describe('an address as a program exports it is read:', () => {
       'example.com/1.2.3',
     ]);
   });
-
-  it('before its description, as SharePoint exports a link', () => {
-    gives('example.com', [
-      'https://example.com, Example Inc.',
-      'https://www.example.com/a, The page',
-    ]);
-    refuses('contains_space', ['https://example.com, Bolt (bolt.com)']);
-  });
-
-  it('and a comma in a path or a query stays there', () => {
-    gives('example.com', [
-      'https://example.com/a,1518,druck.html',
-      'https://example.com/?tags=a.com,b.com',
-    ]);
-  });
 });
 
 describe('a link that wraps another', () => {
-  const base64 = Buffer.from('https://example.com/').toString('base64url');
-
   it.each([
     'https://www.google.com/url?q=https://www.example.com/&sa=U&ved=abc',
     'https://www.google.co.uk/url?sa=t&amp;url=https%3A%2F%2Fexample.com%2Fabout&amp;usg=x',
-    'https://www.google.com/amp/s/example.com/news',
-    'https://translate.google.de/translate?sl=auto&u=https://example.com',
-    'https://href.li/?site=example.org&url=https://example.com',
-    'https://www.google.com/url?q=https%25253A%25252F%25252Fexample.com%25252F',
-    'https://www.google.com/imgres?imgurl=https://cdn.net/x.png&imgrefurl=https://example.com/p',
-    `https://href.li/?url=${base64}`,
-    'https://webcache.googleusercontent.com/search?q=cache:AbC-1:example.com/about&cd=1',
-    'https://webcache.googleusercontent.com/search?q=cache:https://example.com/about',
-    `https://www.bing.com/ck/a?!&&p=abc&u=a1${base64}&ntb=1`,
-    'https://r.search.yahoo.com/_ylt=A/RV=2/RU=https%3a%2f%2fwww.example.com%2f/RK=2/RS=x',
-    'https://nam02.safelinks.protection.outlook.com/?url=http%3A%2F%2Fwww.example.com%2F&data=05',
-    'https://urldefense.proofpoint.com/v1/url?u=http://www.example.com/&k=abc',
-    'https://urldefense.proofpoint.com/v2/url?u=http-3A__example.com',
-    'https://urldefense.proofpoint.com/v2/url?u=https-3A__www.example.com_a-2Db&d=DwMF&c=x',
-    'https://urldefense.com/v3/__https://www.example.com/__;!!abc!xyz$',
-    'https://protect-us.mimecast.com/s/abCd?domain=example.com',
+    'https://r.clutch.co/redirect?provider_id=0&u=https%3A%2F%2Fexample.com%2F&link_type=visit',
+    'https://www.g2.com/external_clickthroughs/record?secure%5Burl%5D=https%3A%2F%2Fexample.com',
     'https://linkprotect.cudasvc.com/url?a=https%3a%2f%2fwww.example.com&c=E,1,xyz&typo=1',
-    'https://eu-west-1.protection.sophos.com/?d=example.com&i=1',
-    'https://secure-web.cisco.com/1abc/https%3A%2F%2Fwww.example.com',
-    'https://l.facebook.com/l.php?u=https%3A%2F%2Fexample.com%2F%3Ffbclid%3Dx&h=AT0',
-    'https://www.linkedin.com/redir/redirect?url=https%3A%2F%2Fexample%2Ecom&urlhash=x',
-    'https://web.archive.org/web/20200101000000/http://www.example.com:80/',
-    'https://logo.clearbit.com/example.com',
-    'https://www.google.com/s2/favicons?domain=example.com&sz=64',
-    'https://href.li/?https://example.com/?x=1',
-    // In another one, encoded twice or not at all.
-    'https://eur01.safelinks.protection.outlook.com/?url=https%3A%2F%2Furldefense.com%2Fv3%2F__https%3A%2F%2Fexample.com__%3B!!a&data=1',
-    'https://eur01.safelinks.protection.outlook.com/?url=https://www.google.com/url?q=https://example.com&data=1',
     'https://l.facebook.com/l.php?u=https%253A%252F%252Fexample.com',
-  ])('is read for its target: %s', (cell) => {
-    gives('example.com', [cell]);
-  });
+  ])('is read for its target: %s', (cell) => gives('example.com', [cell]));
 
   it('is none where a site of its own sends visitors elsewhere', () => {
     gives('example.com', ['https://example.com/login?next=https://sso.example.net']);
   });
 
-  it('is followed five times, and what is encoded more than three times is no address', () => {
+  it('is followed five times', () => {
     const chain = (links: number): string =>
       `${'https://www.google.com/url?q='.repeat(links)}https://example.com`;
     gives('example.com', [chain(5)]);
     gives('google.com', [chain(6), chain(1_000)]);
-    gives('google.com', [
-      'https://www.google.com/url?q=https%2525253A%2525252F%2525252Fexample.com%2525252F',
-    ]);
   });
 });
 
@@ -412,10 +253,6 @@ describe('www.', () => {
     gives('www.com', ['www.com', 'https://www.com/', 'www.www.com']);
     gives('www.co.uk', ['www.co.uk', 'www.www.co.uk']);
     gives('www.ck', ['www.ck']);
-  });
-
-  it('is that label only: www2. stays', () => {
-    gives('www2.example.com', ['www2.example.com']);
   });
 });
 
@@ -447,29 +284,16 @@ describe('a cell is refused', () => {
   it('as an IP address, of either version, in any dress', () => {
     refuses('ip_address', [
       '192.0.2.1',
-      '192.0.2.1.',
       'http://192.0.2.1:8080/x',
       'root@192.0.2.1',
-      '0x7f.0.0.1',
       '１９２.0.2.1',
       '2001:db8::1',
       '::1',
-      '::ffff:192.0.2.1',
-      'fe80::1%eth0',
-      '[fe80::1%25eth0]',
       '[2001:db8::1]',
-      '[::1',
       '[::1]:80',
-      '> 192.0.2.1',
       'https://[2001:db8::1]:443/x',
-      'https://user@[::1]/',
       '10.0.0.0/8',
     ]);
-  });
-
-  it('as no domain when it is a number that some read as an address', () => {
-    refuses('single_label', ['3232235521', '0x7f000001', '2026']);
-    refuses('unknown_tld', ['127.1', '3.14', '1.2.3', '1.2.3.4.5']);
   });
 
   it('as a single label', () => {
@@ -503,40 +327,20 @@ describe('a cell is refused', () => {
     refuses('several_domains', [
       'a.com b.com',
       'a.com & b.com',
-      'a.com – b.com',
-      'a.com=>b.com',
-      'a.com><b.com',
-      'a.com, b.com/?x=1',
-      'a.com\nb.com',
-      `a.com${NBSP}b.com`,
       'a.com, b.com',
-      'a.com,b.com',
       'a.com / b.com',
-      'a.com|b.com',
       'https://a.com/ https://b.com/',
-      'https://a.com/;https://b.com/',
       'http://a.org/,http://a.org/about/,http://b.net/a',
       'a.com/start,b.com',
-      'a.com/x www.b.com',
-      'https://a.com/x y see https://b.com',
       'A <a@a.com>, B <b@b.com>',
-      'a.com <b@b.com> c.com',
       'a@a.com;b@b.com',
       '["a.com","b.com"]',
       'foo.github.io bar.github.io',
       'a.com/b.com',
-      'a.com/b.com/c.com/',
-      'a.com\\b.com',
-      'www.a.com//www.b.com',
       'https://a.com/https://b.com',
-      'https://a.comhttps://b.com',
-      'jo@a.com/ann@b.com',
       'a.com&b.com',
-      'a.com+b.com',
-      'a.com:b.com',
       'a.com•b.com',
       'a.com and b.com',
-      'www.a.de und www.b.de',
       '1;#a.com;#2;#b.com',
     ]);
   });
@@ -549,27 +353,19 @@ describe('a cell is refused', () => {
     refuses('malformed', [
       'acme.com&#9999999;', // beyond all characters
       'a..b.com',
-      '.com',
       '.example.com',
       'example.com..',
       '-a.com',
       'a-.com',
-      'a.-b.com',
       'foo_bar.com',
-      '_.com',
       'a!b.com',
-      'a~b.com',
       '*.example.com',
       'example.com:http',
-      'example.com:80:80',
-      'a%ZZ.com',
       'https%3A%2F%2Facme.com%ZZ',
-      'https://[::1/x',
       'jo@a.com@b.com',
       'a%2Fb.com',
       '\ud800.com',
       'a\0b.com',
-      '?x',
     ]);
   });
 
@@ -583,19 +379,8 @@ describe('a cell is refused', () => {
       'i❤.ws',
       '☕.com',
     ];
-    refuses('malformed', [...cells, 'xn--i-7iq.ws', 'a·b.com', 'a・b.com', 'أـب.com']);
+    refuses('malformed', [...cells, 'xn--i-7iq.ws']);
     gives('xn--collectiu-2pa.cat', ['col·lectiu.cat']);
-  });
-
-  it('as malformed when its Punycode is no name that could have been encoded', () => {
-    refuses('malformed', [
-      'xn--a.com',
-      'xn--.com',
-      'xn--abc-.com',
-      'www.XN--ABC-.com',
-      'xn--99999999.com',
-    ]);
-    refuses('malformed', ['\u05d0a.com', 'a\u200db.com', '\u0301a.com']);
   });
 });
 
@@ -617,10 +402,5 @@ describe('registrable', () => {
   it('reduces such a suffix itself to the company behind it', () => {
     expect(reduced('github.io')).toEqual({ domain: 'github.io' });
     expect(reduced('s3.amazonaws.com')).toEqual({ domain: 'amazonaws.com' });
-  });
-
-  it('refuses what is refused without it', () => {
-    expect(reduced('co.uk')).toEqual({ invalid: 'public_suffix' });
-    expect(reduced('shop.local')).toEqual({ invalid: 'unknown_tld' });
   });
 });

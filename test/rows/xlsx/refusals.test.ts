@@ -35,7 +35,6 @@ describe('a damaged workbook', () => {
   it.each<[string, Parts]>([
     ['no workbook', { 'xl/workbook.xml': '' }],
     ['a sheet that is no XML', { 'xl/worksheets/sheet1.xml': '<worksheet><sheetData><row>' }],
-    ['no rows', { 'xl/worksheets/sheet1.xml': '<worksheet/>' }],
     [
       'a text that is not there',
       {
@@ -61,7 +60,7 @@ describe('a damaged workbook', () => {
       'bytes that are no text',
       { 'xl/worksheets/sheet1.xml': Buffer.from([0x3c, 0x61, 0xff, 0xfe]) },
     ],
-    ['depth', { 'xl/worksheets/sheet1.xml': `<worksheet>${'<a>'.repeat(300)}` }],
+    ['depth', { 'xl/worksheets/sheet1.xml': `<worksheet>${'<a>'.repeat(3_000)}` }],
     ['no sheets', { 'xl/workbook.xml': '<workbook><sheets/></workbook>' }],
   ])('is refused for %s', async (_, parts) => {
     const bytes = await zipOf({ ...partsOf({ sheets: SHEETS }), ...parts });
@@ -69,13 +68,6 @@ describe('a damaged workbook', () => {
       /it is damaged, or no workbook \(.*save it again as XLSX\.$/s,
     );
   });
-});
-
-it('a document type is refused, whether or not its entities are used', async () => {
-  const parts = partsOf({ sheets: SHEETS });
-  const sheet = `<!DOCTYPE w [<!ENTITY a "a">]>${String(parts['xl/worksheets/sheet1.xml'])}`;
-  const bytes = await zipOf({ ...parts, 'xl/worksheets/sheet1.xml': sheet });
-  expect(await refusalOf(bytes)).toMatch(/it declares a document type/);
 });
 
 describe('a ZIP bomb', () => {
@@ -86,7 +78,9 @@ describe('a ZIP bomb', () => {
       'xl/worksheets/sheet1.xml': sheet,
     });
     expect(bytes.length).toBeLessThan(200_000);
-    expect(await refusalOf(bytes)).toMatch(/10\d\d times as large as it is, as in a ZIP bomb/);
+    expect(await refusalOf(bytes)).toMatch(
+      /too large \(10\d\d times as large as it is, as in a ZIP bomb\); save .* as CSV/,
+    );
   });
 
   it('is refused if it is in many parts, each of them small', async () => {
@@ -111,89 +105,36 @@ describe('a ZIP bomb', () => {
       /damaged, or no workbook \(too many bytes in the stream/,
     );
   });
-
-  it('does not fit into one text either', async () => {
-    const noise = Array.from({ length: 2_000 }, (_, at) => Math.sin(at)).join('');
-    const xml = `<worksheet><sheetData><row><c t="str"><v>${noise.repeat(60)}</v></c></row></sheetData></worksheet>`;
-    const bytes = await zipOf({ ...partsOf({ sheets: SHEETS }), 'xl/worksheets/sheet1.xml': xml });
-    expect(await refusalOf(bytes)).toMatch(/a text is longer than a million characters/);
-  });
 });
 
 describe('what is no workbook of this kind', () => {
   const OLE = Buffer.from('d0cf11e0a1b11ae1', 'hex');
   it.each<[string, () => Promise<Buffer> | Buffer, RegExp]>([
-    [
-      '.xls',
-      () => Buffer.concat([OLE, Buffer.alloc(600)]),
-      /an old Excel workbook \(\.xls\).*Save As/,
-    ],
-    [
-      'a password',
-      () => Buffer.concat([OLE, Buffer.alloc(600), Buffer.from('EncryptedPackage', 'utf16le')]),
-      /protected by a password.*take the password off/,
-    ],
-    [
-      'a sensitivity label, wherever in the file that is said',
-      () => {
-        const file = Buffer.concat([OLE, Buffer.alloc(4_000_000)]);
-        file.writeUInt16LE(9, 0x1e);
-        file.writeUInt32LE(6_000, 0x30);
-        const names = '\x09DRMContent EncryptedPackage DRMEncryptedTransform';
-        file.write(names, 6_001 * 512, 'utf16le');
-        return file;
-      },
-      /encrypted by a sensitivity label.*save a copy without the label/,
-    ],
-    [
-      '.doc',
-      () => Buffer.concat([OLE, Buffer.alloc(600), Buffer.from('WordDocument', 'utf16le')]),
-      /a document and no workbook/,
-    ],
-    ['what macOS notes', () => Buffer.from('0005160700020000', 'hex'), /macOS notes/],
+    ['.xls', () => Buffer.concat([OLE, Buffer.alloc(600)]), /an old Excel workbook \(\.xls\)/],
     [
       '.ods',
       () =>
         zipOf({ mimetype: 'application/vnd.oasis.opendocument.spreadsheet', 'content.xml': '' }),
-      /an OpenDocument spreadsheet \(\.ods\).*save it as XLSX/,
-    ],
-    [
-      '.numbers',
-      () => zipOf({ 'Index/Document.iwa': 'x' }),
-      /a Numbers spreadsheet.*export it as XLSX/,
+      /no XLSX workbook but another archive.*save it as XLSX/,
     ],
     [
       '.xlsb',
       () => zipOf({ 'xl/workbook.bin': 'x', '[Content_Types].xml': '' }),
-      /\.xlsb.*save it as XLSX/,
+      /no XLSX workbook but another archive \(\.xlsb/,
     ],
     [
       'MHTML of Excel',
       () => Buffer.from('MIME-Version: 1.0\r\nX-Document-Type: Workbook\r\n\r\n<html>'),
-      /a web archive \(MHTML\); open it in a spreadsheet program and save it/,
+      /a web page \(HTML, MHTML or XML\), whatever its name says/,
     ],
-    ['SYLK', () => Buffer.from('ID;PWXL;N;E\r\nP;PGeneral\r\n'), /\(SYLK\)/],
-    ['RTF', () => Buffer.from('{\\rtf1\\ansi domain}'), /\(RTF\)/],
-    ['.zip', () => zipOf({ 'list.csv': 'domain\n' }), /a ZIP archive and no workbook; unpack it/],
+    ['.zip', () => zipOf({ 'list.csv': 'domain\n' }), /another archive.*or unpack it/],
   ])('is told apart and how to save it is said: %s', async (_, bytes, expected) => {
     expect(await refusalOf(await bytes())).toMatch(expected);
   });
 
-  it.each([
-    ['~$list.xlsx', 'list.xlsx'],
-    ['.~lock.list.xlsx#', 'list.xlsx'],
-  ])('is told apart by its name: %s', async (name, list) => {
-    const bytes = Buffer.from(`\x04jodo${' '.repeat(160)}`);
-    await expect(open(bytes, { name })).rejects.toThrow(
-      new RegExp(`the lock file of a list that is open .* give ${list} itself`),
-    );
-  });
-
   it('is not taken for one of these because of a header that looks like it', async () => {
-    const texts = ['ID;Product;domain\nP;P1;acme.com\n', 'MIME;domain\na;acme.com\n'];
-    for (const text of texts) {
-      const { rows } = await open(Buffer.from(text), { name: 'list.csv', column: 'domain' });
-      expect(rows).toHaveLength(1);
-    }
+    const text = 'MIME;domain\na;acme.com\n';
+    const { rows } = await open(Buffer.from(text), { name: 'list.csv', column: 'domain' });
+    expect(rows).toHaveLength(1);
   });
 });

@@ -8,13 +8,12 @@ import { openList } from '../../../src/rows/list-input.ts';
 import { openRows } from '../../../src/rows/open-rows.ts';
 import type { RowFormat } from '../../../src/rows/row-format.ts';
 import type { Source } from '../../../src/rows/source.ts';
-import { createPackedText, type PackedText } from '../../../src/rows/xlsx/zip-writer.ts';
 import { useTempFolder } from '../../support/temp-folder.ts';
 import { type RowInTest, scanAll } from '../sources.ts';
 
 const MAIN = 'http://schemas.openxmlformats.org/spreadsheetml/2006/main';
 const OFFICE = 'http://schemas.openxmlformats.org/officeDocument/2006';
-export const RELATIONS = `${OFFICE}/relationships`;
+const RELATIONS = `${OFFICE}/relationships`;
 const PACKAGE = 'http://schemas.openxmlformats.org/package/2006';
 const SHEET_TYPE = 'application/vnd.openxmlformats-officedocument.spreadsheetml';
 
@@ -151,14 +150,39 @@ export async function open(
   return { source, format, rows: scanned.map(({ raw }) => format.toObject(raw)), scanned };
 }
 
-/** Packs the rows of a sheet as a run does. */
-export async function packRows(
-  chunks: AsyncIterable<Buffer> | Iterable<Buffer>,
-): Promise<Pick<PackedText, 'end'>> {
-  const packed = await createPackedText(useTempFolder());
-  for await (const chunk of chunks) await packed.write(chunk);
-  onTestFinished(packed.close);
-  return packed;
+/** A workbook that was written, with what was said of it. */
+export interface WrittenWorkbook {
+  readonly bytes: Buffer;
+  readonly parts: Readonly<Record<string, string>>;
+  readonly notices: readonly string[];
+}
+
+/** Writes a workbook with more columns, as a run does. @param valuesOf the values of each row */
+export async function rewrite(
+  { source, format, scanned }: OpenedWorkbook,
+  added: readonly string[],
+  valuesOf: (at: number) => readonly unknown[],
+  fill?: { readonly columns: readonly number[]; readonly values: readonly unknown[] },
+): Promise<WrittenWorkbook> {
+  const { workbook } = format;
+  if (!workbook) throw new Error('it was opened as a workbook');
+  await workbook.assertRewritable();
+  const chunks: Buffer[] = [];
+  const output = workbook.beginOutput(added, async (chunk) => {
+    chunks.push(chunk);
+  });
+  const filler = format.createFiller(
+    (fill?.columns ?? []).map((index) => ({ index, name: format.columns[index] ?? '' })),
+  );
+  for (const [at, { raw, fields }] of scanned.entries()) {
+    const own = fill ? filler.fill(raw, fields, fill.values).raw : raw;
+    await output.append([{ raw: own, fields, cells: valuesOf(at) }]);
+  }
+  const notices = await output.finish();
+  output.close();
+  await source.assertUnchanged();
+  const bytes = Buffer.concat(chunks);
+  return { bytes, parts: await readParts(bytes), notices };
 }
 
 /** All parts of a package, as texts. */

@@ -3,7 +3,7 @@ import type { KeptOutcome } from '../../../src/collector/collect.ts';
 import { createCallCounters } from '../../../src/common/calls.ts';
 import { createEarlierLookups } from '../../../src/run/lookups/open-lookups.ts';
 import { createTally, startReportingProgress } from '../../../src/run/lookups/progress.ts';
-import { createRecentOutcomes, type RunEvent } from '../../../src/watch/events.ts';
+import { createRecentFailures, type RunEvent } from '../../../src/watch/events.ts';
 
 const outcome = (domain: string, status: KeptOutcome['status']): KeptOutcome => ({
   domain,
@@ -22,22 +22,10 @@ it('counts lookups, and the rows that have their domains', () => {
   expect(tally.rows).toEqual({ found: 6, not_found: 1, rejected: 0, failed: 0, pending: 0 });
 });
 
-it('counts what comes of a domain that is asked once more instead of its failure', () => {
-  const tally = createTally(() => 3);
-  tally.add(outcome('acme.com', 'failed'));
-  expect(tally.rows.failed).toBe(3);
-  tally.again('acme.com');
-  tally.add(outcome('acme.com', 'found'));
-  expect(tally.done).toBe(1);
-  expect(tally.rows).toEqual({ found: 3, not_found: 0, rejected: 0, failed: 0, pending: 0 });
-});
-
-it('calls that no outcome reports are added, but for those that were taken off too often', () => {
+it('calls that no outcome reports are added', () => {
   const tally = createTally(() => 1);
-  tally.addUnreported({ calls: 3, retries: -1, billedMicros: 0, throttled: 0 });
-  expect(tally.counters).toEqual({ calls: 3, retries: 0, billedMicros: 0, throttled: 0 });
-  tally.addUnreported({ calls: -5, retries: 2, billedMicros: 0, throttled: 1 });
-  expect(tally.counters).toEqual({ calls: 3, retries: 2, billedMicros: 0, throttled: 1 });
+  tally.addUnreported({ calls: 3, billedMicros: 5, throttled: 1 });
+  expect(tally.counters).toEqual({ calls: 3, retries: 0, billedMicros: 5, throttled: 1 });
 });
 
 const STARTED_AT_MS = 1_000;
@@ -69,16 +57,12 @@ function endOf({ isStopped }: { isStopped: boolean }): RunEvent[] {
   const progress = startReportingProgress({
     plan: { rows: 10, invalidRows: 1, freshRows: 2, lookups: 5 },
     tally,
-    recent: createRecentOutcomes(),
+    recent: createRecentFailures(),
     outstanding: new Set(),
     counters: () => createCallCounters(),
     local: () => undefined,
-    elsewhere: () => undefined,
     parking: () => undefined,
     isAlone: () => false,
-    awaited: () => undefined,
-    comesInBursts: false,
-    api: 'http://127.0.0.1:9',
     onEvent: (event) => events.push(event),
   });
   onTestFinished(() => progress.end());
@@ -100,21 +84,5 @@ describe('the last word of a run', () => {
         rows: { total: 10, invalid: 1, fresh: 2, found: 3, not_found: 1, skipped: 3 },
       },
     ]);
-  });
-
-  it('counts rows as known whose domains another run has looked up, and says so', () => {
-    const [progress, notice, ...others] = endOf({ isStopped: false });
-    expect(progress).toMatchObject({
-      type: 'progress',
-      lookups: 5,
-      done: 5,
-      rows: { total: 10, invalid: 1, fresh: 5, found: 3, not_found: 1, skipped: 0 },
-    });
-    expect(notice).toMatchObject({
-      type: 'notice',
-      level: 'info',
-      message: expect.stringMatching(/^Another run has looked up 3 of the domains/) as string,
-    });
-    expect(others).toEqual([]);
   });
 });

@@ -1,0 +1,347 @@
+import { domainToUnicode } from 'node:url';
+import type { LimitHints } from '../common/calls.ts';
+import { systemErrorCode } from '../common/errors.ts';
+import type { RuleMeaning } from './api-profile.ts';
+import type { Body } from './body.ts';
+import { isJsonObject, type JsonObject, whyNoJson } from './json-object.ts';
+import { type Limits, waitIn } from './limits.ts';
+import { classifyNetworkError } from './network-error.ts';
+import { type Exchanged, UnknownEncodingError } from './transport.ts';
+
+/**
+ * What one answer of the API means. Which meaning holds where one answer alone cannot tell (401 for
+ * one domain while others are found, 403 that is a limit) is decided by the gate, which sees what
+ * other domains got.
+ *
+ * | about | meanings |
+ * |---|---|
+ * | the domain | `found`, `not_found`, `rejected`, `pending`, `failed`, `redirect` |
+ * | the caller | `refused`, `quota` |
+ * | the moment | `throttled`, `away` |
+ * | this machine | `machine` |
+ */
+export type Meaning = MeaningKind & Heard;
+
+type MeaningKind =
+  /** The record, as it came, but for secrets. */
+  | { readonly kind: 'found'; readonly json: string }
+  | { readonly kind: 'not_found' }
+  /** The API refuses this domain; `reason` is what it said. */
+  | { readonly kind: 'rejected'; readonly reason: string }
+  /** The API is still finding out. */
+  | { readonly kind: 'pending' }
+  /** No verdict, and another call would hardly help: a body too long, a redirect elsewhere. */
+  | { readonly kind: 'failed'; readonly reason: string }
+  /** The same is asked at another path of the same origin. */
+  | { readonly kind: 'redirect'; readonly path: string }
+  /** 401, 402, 403, or a profile's `unauthorized`: the caller may not, or may not see this domain. */
+  | { readonly kind: 'refused'; readonly reason: string }
+  /** The quota is used up, as a profile's rule or a header says; never what words say. */
+  | { readonly kind: 'quota'; readonly reason: string }
+  /** Too many calls. */
+  | { readonly kind: 'throttled'; readonly reason: string }
+  /** 5xx, no answer, or none that can be read. */
+  | { readonly kind: 'away'; readonly reason: string }
+  /** No descriptor, port, route or resolver here, or no way past the proxy. */
+  | { readonly kind: 'machine'; readonly reason: string };
+
+/** What every meaning has. */
+interface Heard {
+  /** Undefined when there was no answer. */
+  readonly httpStatus: number | undefined;
+  /** How long to wait, in milliseconds from now, if the API says so, whatever its answer. */
+  readonly retryAfterMs?: number | undefined;
+  /** What the headers say on how often to call. */
+  readonly limits?: LimitHints | undefined;
+  /**
+   * What the answer says without the domain, numbers and identifiers: two domains got the same answer
+   * where this is equal. Of `found` it is the record itself.
+   */
+  readonly likeness: string;
+  /** What the body is: a `page` is any text that is no JSON. `none`: there was no answer. */
+  readonly form: Form;
+  /** A rule of the profile that looked at a header or the body decided: it needs no other evidence. */
+  readonly isSure?: boolean | undefined;
+  /** The rule of the profile that decided, from 1. */
+  readonly rule?: number | undefined;
+  /** What it cost, in millionths of the profile's unit. */
+  readonly costMicros?: number | undefined;
+}
+
+type Form = 'json' | 'page' | 'empty' | 'none';
+
+/** The meaning of each status. The first line that fits counts; a status without one has `failed`. */
+const TABLE: readonly (readonly [from: number, to: number, Meaning['kind']])[] = [
+  [202, 202, 'pending'],
+  [204, 205, 'not_found'],
+  [200, 299, 'found'], // if the body is a JSON object
+  [300, 399, 'redirect'],
+  [401, 403, 'refused'],
+  [404, 404, 'not_found'],
+  [408, 409, 'away'],
+  [410, 410, 'not_found'],
+  [420, 421, 'away'],
+  [423, 425, 'away'],
+  [429, 429, 'throttled'],
+  [430, 430, 'away'],
+  [449, 449, 'away'],
+  [498, 498, 'away'],
+  [400, 499, 'rejected'],
+  [501, 501, 'failed'],
+  [505, 505, 'failed'],
+  [500, 599, 'away'],
+];
+
+/** Looks a status up in the table. */
+export function meaningOf(httpStatus: number): Meaning['kind'] {
+  return TABLE.find(([from, to]) => httpStatus >= from && httpStatus <= to)?.[2] ?? 'failed';
+}
+
+/** All that one call has brought. */
+export interface Evidence {
+  readonly response: Exchanged;
+  /** The domain that was asked. */
+  readonly domain: string;
+  /** What was asked: scheme, host and port, and the path. */
+  readonly origin: string;
+  readonly path: string;
+  readonly stated: Limits | undefined;
+  readonly body: Body;
+  /** Finds the record in the JSON of an answer. @default the answer is the record */
+  readonly recordOf?: ((json: unknown) => unknown) | undefined;
+  /** What a rule of the profile says. */
+  readonly rule?: RuleMeaning | undefined;
+}
+
+/** Decides what one answer means: by a rule of the profile, else by status, headers and JSON. */
+export function judge(evidence: Evidence): Meaning {
+  const { response, stated, rule } = evidence;
+  const kind = rule ? KIND_OF_RULE[rule.means] : meaningOf(response.httpStatus);
+  const meaning = hear(kind, evidence);
+  const retryAfterMs = rule?.waitMs ?? waitOf(meaning, stated);
+  // Written out where it can be: a spread costs as much as reading a body.
+  if (retryAfterMs === undefined && !stated && !rule) return meaning;
+  return {
+    ...meaning,
+    ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
+    ...(stated?.limits ? { limits: stated.limits } : {}),
+    ...(rule ? { rule: rule.rule, isSure: rule.isSure } : {}),
+  };
+}
+
+const KIND_OF_RULE = {
+  found: 'found',
+  not_found: 'not_found',
+  pending: 'pending',
+  rejected: 'rejected',
+  throttled: 'throttled',
+  quota: 'quota',
+  unauthorized: 'refused',
+  retry: 'away',
+  failed: 'failed',
+} as const satisfies Record<RuleMeaning['means'], Meaning['kind']>;
+
+/** The meaning of a call without an answer that could be read. */
+export function judgeNoAnswer(error: unknown): Meaning {
+  const isTooLong = HEADERS_TOO_LONG.test(systemErrorCode(error) ?? '');
+  const { reason, about } = isTooLong ? TOO_LARGE : classifyNetworkError(error);
+  const kind = about === 'machine' ? 'machine' : isTooLong ? 'failed' : 'away';
+  return { kind, reason, httpStatus: undefined, likeness: reason, form: 'none' };
+}
+
+const HEADERS_TOO_LONG = /^(HPE|UND_ERR)_HEADERS?_OVERFLOW$/;
+const TOO_LARGE = { reason: 'response_too_large', about: 'api' };
+
+/** The reset of a limit is not when a server that fails is back, unless that is how it limits calls. */
+function waitOf({ kind, httpStatus }: Meaning, stated: Limits | undefined): number | undefined {
+  const isForRate = kind === 'throttled' || kind === 'quota' || httpStatus === 402;
+  if (kind === 'found' || kind === 'not_found') return stated?.retryAfterMs;
+  return kind === 'away' && httpStatus !== 503 ? stated?.retryAfterMs : waitIn(stated, isForRate);
+}
+
+function hear(kind: Meaning['kind'], evidence: Evidence): Meaning {
+  const { response, stated } = evidence;
+  if (kind === 'found') return hearRecord(evidence);
+  if (kind === 'redirect') return hearRedirect(evidence);
+  const form = formOf(evidence);
+  switch (kind) {
+    case 'not_found': {
+      // An API that names a time at an unknown domain is still finding out. A page is a cache's.
+      const isLater = stated?.retryAfterMs !== undefined && form === 'json' && !evidence.rule;
+      return said({ kind: isLater && response.httpStatus === 404 ? 'pending' : kind }, evidence);
+    }
+    case 'pending':
+      // A wall against bots answers 202 with its page.
+      if (form === 'page' && !evidence.rule)
+        return said({ kind: 'away', reason: 'no_json' }, evidence);
+      return said({ kind }, evidence);
+    case 'refused':
+      // 402 that says when there will be more is a quota; else it may be about this domain.
+      if (response.httpStatus === 402 && waitIn(stated, true) !== undefined) {
+        return said({ kind: 'quota', reason: reasonOf(evidence) }, evidence);
+      }
+      return said({ kind, reason: reasonOf(evidence) }, evidence);
+    case 'rejected':
+    case 'quota':
+    case 'throttled':
+      return said({ kind, reason: reasonOf(evidence) }, evidence);
+    default:
+      return said(
+        { kind, reason: evidence.rule?.reason ?? `http_${response.httpStatus}` },
+        evidence,
+      );
+  }
+}
+
+function said(kind: MeaningKind, evidence: Evidence): Meaning {
+  const { response, domain, body } = evidence;
+  const { httpStatus } = response;
+  const likeness = `${httpStatus} ${wordsOf(body.text.slice(0, SAID_LENGTH), domain)}`;
+  return { ...kind, httpStatus, likeness, form: formOf(evidence) };
+}
+
+/** So much of a body is compared with others. */
+const SAID_LENGTH = 4_096;
+
+function hearRecord(evidence: Evidence): Meaning {
+  const { response, body, recordOf, rule } = evidence;
+  const { httpStatus, isCut, bodyError } = response;
+  const unread = (kind: 'away' | 'failed' | 'rejected', reason: string): Meaning =>
+    said({ kind, reason }, evidence);
+  if (isCut) return unread('failed', 'response_too_large');
+  if (bodyError instanceof UnknownEncodingError)
+    return unread('failed', 'unknown_content_encoding');
+  if (bodyError) return unread('away', 'invalid_response');
+  if (!body.isReadable) return unread('failed', 'unknown_charset');
+  const value = recordOf ? body.json : body.rounded;
+  if (recordOf) {
+    const record = recordOf(value);
+    if (!isJsonObject(record)) return unread('failed', rule?.reason ?? 'no_record');
+    return found(JSON.stringify(record), httpStatus);
+  }
+  if (isJsonObject(value)) {
+    return (rule ? undefined : hearFailure(value, evidence)) ?? found(body.text, httpStatus);
+  }
+  const why = whyNoJson(body.text);
+  // A body that breaks off was never whole; a page is not the API's. Broken JSON stays broken.
+  if (why === undefined) return unread('away', 'invalid_response');
+  return formOf(evidence) === 'json' ? unread('rejected', why) : unread('away', 'no_json');
+}
+
+function found(json: string, httpStatus: number): Meaning {
+  return { kind: 'found', json, httpStatus, likeness: json, form: 'json' };
+}
+
+/**
+ * A failure that came with a good status: an object that holds nothing but a failure, such as
+ * `{"status":500,"error":"…"}`. A status in it counts as if it was that of the answer.
+ */
+function hearFailure(value: JsonObject, evidence: Evidence): Meaning | undefined {
+  const members = Object.entries(value);
+  const isNothingElse = members.every(
+    ([name, one]) => OF_FAILURES.has(plain(name)) || isEmpty(one) || one === evidence.domain,
+  );
+  if (isNothingElse && members.some(isFailure)) {
+    const status = members
+      .filter(([name]) => OF_STATUS.has(plain(name)))
+      .map(([, one]) => Number(one))
+      .find((one) => one >= 400 && one <= 599);
+    const kind = status === undefined ? 'rejected' : meaningOf(status);
+    return kind === 'away'
+      ? said({ kind, reason: `http_${status}` }, evidence)
+      : hear(kind, evidence);
+  }
+  // Created, but nothing to see yet.
+  const isCreated = evidence.response.httpStatus === 201 && !members.some(isOfCompany);
+  return isCreated ? said({ kind: 'pending' }, evidence) : undefined;
+}
+
+const OF_STATUS: ReadonlySet<string> = new Set(['status', 'statuscode', 'code', 'errorcode']);
+/** What an API says of itself and of the call, rather than of a company. */
+const OF_FAILURES: ReadonlySet<string> = new Set([
+  ...OF_STATUS,
+  ...'error errors errormessage errordescription fault exception ok success succeeded'.split(' '),
+  ...'state message msg detail details title type reason path documentation docs version'.split(
+    ' ',
+  ),
+  ...'id requestid traceid correlationid instance time timestamp date'.split(' '),
+]);
+
+function plain(name: string): string {
+  return name.toLowerCase().replaceAll(/[-_]/g, '');
+}
+
+function isFailure([given, one]: readonly [string, unknown]): boolean {
+  const name = plain(given);
+  if (/^(errors?|fault|exception|error(code|message|description))$/.test(name)) {
+    return !isEmpty(one) && one !== false && one !== 0 && one !== '0';
+  }
+  if (/^(ok|success|succeeded)$/.test(name)) return one === false || one === 'false';
+  return (
+    OF_STATUS.has(name) && (Number(one) >= 400 || /^(error|fail(ed|ure)?)$/i.test(String(one)))
+  );
+}
+
+function isOfCompany([name, one]: readonly [string, unknown]): boolean {
+  return !OF_FAILURES.has(plain(name)) && !isEmpty(one);
+}
+
+function isEmpty(one: unknown): boolean {
+  if (one === null || one === '') return true;
+  return typeof one === 'object' && Object.keys(one).length === 0;
+}
+
+function hearRedirect(evidence: Evidence): Meaning {
+  const { response, origin, path, domain } = evidence;
+  const { httpStatus, headers } = response;
+  const { location } = headers;
+  const asked = origin + path;
+  const form = formOf(evidence);
+  const fail = (reason: string): Meaning => {
+    return { kind: 'failed', reason, httpStatus, likeness: `${httpStatus} ${reason}`, form };
+  };
+  if (typeof location !== 'string' || !URL.canParse(location, asked)) {
+    return fail(`http_${httpStatus}`);
+  }
+  const target = new URL(location, asked);
+  // The credential goes to the origin it was given for, and to no other.
+  if (target.origin !== origin) return fail('redirect_to_another_origin');
+  const place = target.pathname + target.search;
+  const text = decode(place).toLowerCase();
+  // What answers elsewhere answers the same to all.
+  const isNamed = text.includes(domain) || text.includes(domainToUnicode(domain));
+  if (!isNamed) return fail('redirect_without_domain');
+  return { kind: 'redirect', path: place, httpStatus, likeness: `${httpStatus}`, form };
+}
+
+function decode(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}
+
+/** Broken JSON is still meant as JSON: it has an object somewhere, such as behind a warning. */
+function formOf({ body }: Evidence): Form {
+  const text = body.text.trim();
+  if (text === '') return 'empty';
+  return /^["[{]/.test(text) || /\{\s*"/.test(text) || body.rounded !== undefined ? 'json' : 'page';
+}
+
+const REASON_LENGTH = 200;
+
+function reasonOf({ body, response, rule }: Evidence): string {
+  const line = body.text.slice(0, SAID_LENGTH).replaceAll(/\s+/g, ' ').trim();
+  const text = rule?.reason ?? Array.from(line).slice(0, REASON_LENGTH).join('');
+  return text || `http_${response.httpStatus}`;
+}
+
+/** The words of a text, without the domain and all that differs from call to call: words with digits. */
+function wordsOf(text: string, domain: string): string {
+  let same = text.toLowerCase().replaceAll(/\s+/g, ' ');
+  for (const name of [domain, domainToUnicode(domain)]) same = same.replaceAll(name, '·');
+  const label = domain.slice(0, Math.max(0, domain.indexOf('.')));
+  if (label.length >= 3) same = same.replaceAll(label, '·');
+  return same.replaceAll(/[\w.:+-]*\d[\w.:+-]*/g, '·');
+}

@@ -1,0 +1,198 @@
+import { isAnswer } from '../brand/outcome.ts';
+import { hashText } from '../common/hashes.ts';
+import type { RowFormat } from '../rows/row-format.ts';
+import type { ReportedRows } from '../store/reported.ts';
+import type { JoinedRow } from './joined-row.ts';
+import type { OutputColumn } from './output/output-columns.ts';
+
+/** A change of a row that is to be reported. */
+export interface Change {
+  readonly kind: 'new' | 'changed';
+  /** The columns that changed, joined with `;`. Empty for a new row. */
+  readonly columns: string;
+}
+
+/** The changes of rows in this run, compared with the last run that reported them. */
+export interface Changes {
+  /** The change of a row, if any. Must be called once for each row, in their order. */
+  find(row: JoinedRow): Change | undefined;
+  /**
+   * Makes this the last report. Must be called once the changes file is in its place.
+   *
+   * @throws BrandfillError `UNUSABLE_STORE`
+   */
+  commit(): Promise<void>;
+  /** How many rows had a change so far. */
+  readonly counts: Readonly<Record<Change['kind'], number>>;
+}
+
+/** A column whose values are compared. */
+export interface ComparedColumn {
+  readonly name: string;
+  /** The row's value as it is written; undefined to keep what was reported before. */
+  textOf(row: JoinedRow): string | undefined;
+}
+
+export interface ChangesOptions {
+  /** The last report. */
+  readonly reported: ReportedRows;
+  readonly columns: readonly ComparedColumn[];
+  /** Whether columns come and go with the answers alone, so that this is a change of them. */
+  readonly reportsColumns: boolean;
+}
+
+const NEW: Change = { kind: 'new', columns: '' };
+/** Holds the names of the columns of the last report. No key of a row begins like this. */
+const NAMES_KEY = 'columns';
+
+/**
+ * Compares rows with what was reported before. A row is known by its key, else by its domain, and
+ * the second of these by being the second. What is kept of it are two words for each column in which
+ * it has a value: the hashes of the column's name and of the value.
+ *
+ * A row whose lookup failed or was not made has no change, even if it has an older answer. What was
+ * reported before is kept. A column that somebody chose, or that
+ * had no room in the last report, is no change either.
+ */
+export function openChanges({ reported, columns, reportsColumns }: ChangesOptions): Changes {
+  const last = readNames(reported).map((name) => [hashOf(name), name] as const);
+  const wasThere = new Set(last.map(([hash]) => hash));
+  const names = new Map(last);
+  const compared = columns.map((column) => ({ ...column, hash: hashOf(column.name) }));
+  const present = new Set(compared.map(({ hash }) => hash));
+  for (const { name, hash } of compared) names.set(hash, name);
+  /** How many rows of this list have each key. */
+  const rows = new Map<string, number>();
+  const used = new Set<number>();
+  const counts = { new: 0, changed: 0 };
+
+  function use(pairs: Uint32Array): void {
+    for (let at = 0; at < pairs.length; at += 2) used.add(pairs[at] ?? 0);
+  }
+
+  function pairsOf(row: JoinedRow, before: ReadonlyMap<number, number>): Uint32Array {
+    const pairs: number[] = [];
+    for (const column of compared) {
+      const { hash } = column;
+      const text = column.textOf(row);
+      const value = text === undefined ? (before.get(hash) ?? 0) : hashOf(text);
+      if (value !== 0) pairs.push(hash, value);
+    }
+    return Uint32Array.from(pairs);
+  }
+
+  function differing(
+    before: ReadonlyMap<number, number>,
+    after: ReadonlyMap<number, number>,
+  ): string[] {
+    const changed = compared
+      .filter(({ hash }) => reportsColumns || wasThere.has(hash))
+      .filter(({ hash }) => before.get(hash) !== after.get(hash))
+      .map(({ name }) => name);
+    const lost = [...before.keys()].filter((hash) => reportsColumns && !present.has(hash));
+    return [...new Set([...changed, ...lost.flatMap((hash) => names.get(hash) ?? [])])];
+  }
+
+  function find(row: JoinedRow): Change | undefined {
+    const key = keyOf(row, (identity) => {
+      const place = (rows.get(identity) ?? 0) + 1;
+      rows.set(identity, place);
+      return place;
+    });
+    if (key === undefined) return undefined;
+    const stored = reported.find(key);
+    const before = stored && toWords(stored);
+    if (!hasSomethingToTell(row, before !== undefined)) {
+      if (before) use(before);
+      return undefined;
+    }
+    const old = toMap(before ?? new Uint32Array());
+    const pairs = pairsOf(row, old);
+    use(pairs);
+    const bytes = Buffer.from(pairs.buffer);
+    if (stored?.length === bytes.length && bytes.equals(stored)) return undefined;
+    reported.put(key, bytes);
+    if (!before) return NEW;
+    const changed = differing(old, toMap(pairs));
+    return changed.length === 0 ? undefined : { kind: 'changed', columns: changed.join(';') };
+  }
+
+  return {
+    find: (row) => {
+      const change = find(row);
+      if (change) counts[change.kind] += 1;
+      return change;
+    },
+    commit: async () => {
+      for (const key of reported.keys()) {
+        const { identity, place } = readKey(key);
+        if (key !== NAMES_KEY && (rows.get(identity) ?? 0) < place) reported.remove(key);
+      }
+      const inUse = [...new Set([...present, ...used])].flatMap((hash) => names.get(hash) ?? []);
+      reported.put(NAMES_KEY, Buffer.from(JSON.stringify(inUse)));
+      await reported.commit();
+    },
+    counts,
+  };
+}
+
+/**
+ * Such as `d acme.com` for the first row of a domain and `d acme.com 2` for the second.
+ */
+function keyOf(
+  { key, domain }: JoinedRow,
+  placeOf: (identity: string) => number,
+): string | undefined {
+  if (key === '' && domain === '') return undefined;
+  const identity = key === '' ? `d ${domain}` : `k ${key}`;
+  const place = placeOf(identity);
+  return place === 1 ? identity : `${identity} ${place}`;
+}
+
+function readKey(key: string): { readonly identity: string; readonly place: number } {
+  const [kind, name, place = '1'] = key.split(' ');
+  return { identity: `${kind} ${name}`, place: Number(place) };
+}
+
+/** The loss of a row's domain is reported only if the row was reported before. */
+function hasSomethingToTell({ status }: JoinedRow, isKnown: boolean): boolean {
+  return status === 'invalid' ? isKnown : isAnswer(status);
+}
+
+function readNames(reported: ReportedRows): readonly string[] {
+  const bytes = reported.find(NAMES_KEY);
+  const names: unknown = bytes ? JSON.parse(Buffer.from(bytes).toString()) : [];
+  return Array.isArray(names) ? names.filter((name) => typeof name === 'string') : [];
+}
+
+function toWords(bytes: Uint8Array): Uint32Array {
+  return new Uint32Array(Uint8Array.from(bytes).buffer); // bytes of the store may be unaligned
+}
+
+function toMap(pairs: Uint32Array): ReadonlyMap<number, number> {
+  const map = new Map<number, number>();
+  for (let at = 0; at < pairs.length; at += 2) map.set(pairs[at] ?? 0, pairs[at + 1] ?? 0);
+  return map;
+}
+
+const scratch = new Uint32Array(2);
+
+/** A 32-bit hash of a text; 0 for the empty text only. */
+function hashOf(text: string): number {
+  if (text === '') return 0;
+  hashText(text, 0, scratch, 0);
+  return scratch[0] || 1;
+}
+
+/** The columns of the output as they are compared: by the text that is written. */
+export function comparedColumnsOf(
+  columns: readonly OutputColumn[],
+  format: Pick<RowFormat, 'textOf'>,
+): readonly ComparedColumn[] {
+  return columns
+    .filter(({ isCompared = true }) => isCompared)
+    .map((column) => ({
+      name: column.name,
+      textOf: (row) => format.textOf(column.valueOf(row)),
+    }));
+}

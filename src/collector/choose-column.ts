@@ -1,0 +1,152 @@
+import { BrandfillError } from '../common/errors.ts';
+import { meaningOfName } from '../rows/columns/column-name.ts';
+import {
+  type DomainColumn,
+  findColumn,
+  guessDomainColumn,
+  isNamedLikeDomain,
+  looksLikeHeader,
+} from '../rows/columns/domain-column.ts';
+import { shorten } from '../rows/columns/names.ts';
+import { normalizeDomain } from '../rows/domain/domain.ts';
+import { isNothing } from '../rows/domain/idioms.ts';
+import type { RowColumn, RowFormat } from '../rows/row-format.ts';
+import type { Source } from '../rows/source.ts';
+
+/** The index of a column that none of the first objects has. */
+const NOT_SEEN_YET = -1;
+
+/**
+ * The column of the domains: the one named by the user, else the best guess.
+ *
+ * @throws BrandfillError `INVALID_SETTING` when there is no such column or none can be guessed, and
+ *   `UNREADABLE_INPUT` when the file has no header.
+ */
+export function chooseDomainColumn(
+  source: Source,
+  format: RowFormat,
+  named: string | undefined,
+): DomainColumn {
+  const { columns, sampleRows } = format;
+  const chosen = named === undefined ? undefined : findColumn(columns, named, sampleRows);
+  if (chosen) return chosen; // whoever knows a name of the header knows that there is one
+  const column =
+    named === undefined ? guessDomainColumn(columns, sampleRows) : findColumnByPlace(format, named);
+  const isNamed = named !== undefined;
+  const isOfDomain = column !== undefined && !isNamed && isNamedLikeDomain(columns, column.index);
+  if (format.isTable && (isOfDomain || !looksLikeHeader(columns, sampleRows))) {
+    const what = isOfDomain && looksLikeHeader(columns, sampleRows) ? 'may be' : 'is';
+    throw new BrandfillError(
+      'UNREADABLE_INPUT',
+      `Cannot read ${source.name}: its first line ${what} no header but a row ('${shorten(columns.join(','))}'); put a line with column names on top, such as: domain${format.kind === 'csv' ? '; or give --no-header' : ''}; if it is the header, name the column with --domain-column.`,
+    );
+  }
+  if (column) return column;
+  // The member may come after the first rows: see `assertColumnsThere`.
+  if (named !== undefined && !format.isTable) {
+    return { index: NOT_SEEN_YET, name: named, by: 'option', example: undefined };
+  }
+  if (named !== undefined) throw noSuchColumn(source, format, named);
+  if (source.isOfObjects && columns.length === 0) {
+    return { index: NOT_SEEN_YET, name: 'domain', by: 'option', example: undefined };
+  }
+  throw new BrandfillError(
+    'INVALID_SETTING',
+    `Cannot tell which column of ${source.name} holds the domain: name it with --domain-column; there are: ${list(columns)}${describeLoser(columns, sampleRows)}${describeElsewhere(format)}.`,
+  );
+}
+
+/** For where nobody can be asked whether a column is meant although its name speaks against it. */
+export function refuseDoubtful(
+  { name, example = '' }: DomainColumn,
+  source: Pick<Source, 'name'>,
+): BrandfillError {
+  return new BrandfillError(
+    'INVALID_SETTING',
+    `Cannot tell which column of ${source.name} holds the domain: the best is '${shorten(name)}' (such as '${shorten(example)}'), whose name speaks against it; name it with --domain-column if it is meant, or the right one.`,
+  );
+}
+
+/** Why a column whose name speaks for it was not taken. */
+function describeLoser(columns: readonly string[], rows: readonly (readonly string[])[]): string {
+  for (const [index, name] of columns.entries()) {
+    if (meaningOfName(name).kind === undefined) continue;
+    const cells = rows.map((row) => row[index] ?? '').filter((cell) => !isNothing(cell));
+    const wrong = cells.filter((cell) => 'invalid' in normalizeDomain(cell));
+    const [first] = wrong;
+    if (first === undefined) continue;
+    const held = cells.length - wrong.length;
+    return `; ${held} of ${cells.length} cells of '${shorten(name)}' hold a domain, and '${shorten(first)}' is none`;
+  }
+  return '';
+}
+
+/** A hint, in case a title was taken for the header, or a sheet of explanations for the list. */
+function describeElsewhere({ lineOfHeader: line, workbook }: RowFormat): string {
+  if (line !== undefined)
+    return `; if the header is in line ${line}, give --skip-lines ${line - 1}`;
+  if (workbook === undefined) return '';
+  const { sheet, sheets } = workbook;
+  const others = sheets.filter((other) => other !== sheet);
+  return others.length === 0
+    ? ''
+    : `; these are of the sheet '${shorten(sheet)}', --sheet takes another: ${list(others)}`;
+}
+
+/** The column at a position of a table, counted from 1. */
+function findColumnByPlace(
+  { columns, isTable }: RowFormat,
+  place: string,
+): DomainColumn | undefined {
+  const index = isTable && /^\d+$/.test(place) ? Number(place) - 1 : -1;
+  const name = columns[index];
+  return name === undefined ? undefined : { index, name, by: 'option', example: undefined };
+}
+
+/**
+ * A column by its name. Objects need not all have the same members, so for them any name is
+ * accepted as one that may come later: see {@link assertColumnsThere}.
+ *
+ * @throws BrandfillError `INVALID_SETTING` when a table has no such column
+ */
+export function chooseColumn(
+  source: Source,
+  format: RowFormat,
+  name: string,
+): RowColumn & Pick<DomainColumn, 'others'> {
+  const found = findColumn(format.columns, name, format.sampleRows);
+  if (found) return found;
+  if (format.isTable) throw noSuchColumn(source, format, name);
+  return { index: NOT_SEEN_YET, name };
+}
+
+/**
+ * Must be called after all rows are scanned.
+ *
+ * @throws BrandfillError `INVALID_SETTING` when no row has one of these columns
+ */
+export function assertColumnsThere(
+  source: Source,
+  format: RowFormat,
+  columns: readonly RowColumn[],
+): void {
+  const missing = columns.find(
+    ({ index, name }) => index === NOT_SEEN_YET && !format.takenNames.has(name),
+  );
+  if (missing) throw noSuchColumn(source, format, missing.name);
+}
+
+function noSuchColumn(source: Source, format: RowFormat, name: string): BrandfillError {
+  return new BrandfillError(
+    'INVALID_SETTING',
+    `Cannot find the column '${name}' in ${source.name}: there are: ${list(format.columns)}${describeElsewhere(format)}.`,
+  );
+}
+
+const MOST_LISTED = 30;
+
+function list(names: readonly string[]): string {
+  const shown = names.slice(0, MOST_LISTED).map(shorten).join(', ');
+  const more = names.length - MOST_LISTED;
+  return more > 0 ? `${shown} and ${more} more` : shown;
+}

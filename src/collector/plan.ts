@@ -1,0 +1,244 @@
+import type { DomainColumn } from '../rows/columns/domain-column.ts';
+import { shorten } from '../rows/columns/names.ts';
+import { invalidDomain } from '../rows/domain/address.ts';
+import type { NormalizedDomain } from '../rows/domain/domain.ts';
+import type { DomainReader } from '../rows/domain/domain-reader.ts';
+import type { Extent, RowColumn, RowFormat, ScannedRow } from '../rows/row-format.ts';
+import type { Source } from '../rows/source.ts';
+import type { IndexedRow, RowIndex } from './row-index.ts';
+
+/** The contents of a list, as planned. */
+export interface PlannedRows {
+  /** Rows in the input. */
+  readonly rows: number;
+  /** Distinct domains in them. */
+  readonly uniqueDomains: number;
+  /** Rows without a domain. */
+  readonly invalidRows: number;
+  /** These rows by reason, such as `empty`. */
+  readonly invalidByReason: Readonly<Record<string, number>>;
+  /** Some of these rows: three of them, unless more are asked for. */
+  readonly invalidExamples: readonly InvalidRow[];
+  /** Domains with a fresh outcome in the store, which need no call. */
+  readonly freshDomains: number;
+  /** Rows with such a domain. */
+  readonly freshRows: number;
+  /** Domains to look up. */
+  readonly lookups: number;
+  /** Rows with more or fewer cells than the header. */
+  readonly raggedRows: number;
+  /** The line of the first row that is `too_many_cells`. */
+  readonly firstShiftedLine?: number;
+  /** The domain, where several rows have no other one; missing otherwise. */
+  readonly oneSite?: string;
+  /** Rows that are not looked up and pass as they are; missing without `where`. */
+  readonly passedRows?: number;
+}
+
+/** The work of a run, known before its first call. */
+export interface Plan extends PlannedRows {
+  /** Calls to make if none is retried: `lookups`, or fewer if fewer are allowed. */
+  readonly calls: number;
+  /** How long the calls take; undefined while no limit of the API is known. */
+  readonly estimate: PlanEstimate | undefined;
+  /** The price of a call, as given by the user. */
+  readonly price: number | undefined;
+  /** The cost of the calls; undefined without a price. */
+  readonly cost: number | undefined;
+  /** The most that the API bills for these calls; missing where no profile says what it bills. */
+  readonly bill?: Bill;
+}
+
+/** What an API bills. */
+export interface Bill {
+  readonly units: number;
+  /** Such as `credits`. */
+  readonly unit: string;
+}
+
+/** How long calls take at a limit in the best case, with instant answers and no retries. */
+export interface PlanEstimate {
+  /** In milliseconds, including the rest of a wait that the API stated. */
+  readonly durationMs: number;
+  readonly limitPerSecond: number;
+  /** `fixed` was given with `rate`, `learned` was found by the last run. */
+  readonly limitIs: 'fixed' | 'learned';
+}
+
+export interface PlanOptions {
+  readonly source: Source;
+  readonly format: RowFormat;
+  readonly column: DomainColumn;
+  /** Reads the domain in a cell of that column. */
+  readonly readDomain: DomainReader;
+  /** What is to be done for a row with a domain. Called once for each, in their order. */
+  readonly look: (domain: string) => Look;
+  /** Notes on rows for when they are written. */
+  readonly notes?: RowNotes | undefined;
+  /** Which rows are looked up. @default all */
+  readonly where?: WhereRows | undefined;
+  /** Receives each domain, and in how many rows it is. */
+  readonly domains: Map<string, number>;
+  /** The index that gets an entry for each row. */
+  readonly index: Pick<RowIndex, 'append'>;
+  /** The most rows without a domain that are shown. @default 3 */
+  readonly mostExamples?: number | undefined;
+  /** Ends the reading early, with the signal's reason. */
+  readonly signal: AbortSignal;
+}
+
+/** `due`: the domain has to be looked up; `known`: the store has a fresh outcome of it. */
+type Look = 'due' | 'known';
+
+/** The rows whose cell in a column has one of some values. */
+export interface WhereRows {
+  readonly column: RowColumn;
+  readonly values: ReadonlySet<string>;
+}
+
+/** Makes a note on each row from some of its columns. */
+export interface RowNotes {
+  readonly columns: readonly RowColumn[];
+  /** @param cells the text of those columns */
+  noteOf(cells: readonly string[]): string;
+}
+
+interface MadePlan {
+  readonly planned: PlannedRows;
+  readonly extent: Extent;
+}
+
+const MOST_EXAMPLES = 3;
+
+/** Reads all rows once and finds out, without a call, what has to be done for each. */
+export async function makePlan(options: PlanOptions): Promise<MadePlan> {
+  const { source, format, column, readDomain, look, notes, where, index, signal } = options;
+  const noted = notes?.columns ?? [];
+  const columns = where ? [...noted, where.column] : noted;
+  const { domains } = options;
+  const invalid = createInvalidRows(options.mostExamples ?? MOST_EXAMPLES);
+  const headerFields = format.columns.length;
+  let rows = 0;
+  let freshDomains = 0;
+  let freshRows = 0;
+  let raggedRows = 0;
+  let firstShiftedLine: number | undefined;
+  let passedRows = 0;
+  let maxFields = 0;
+
+  function indexRow(row: ScannedRow): IndexedRow {
+    const { sizeBytes, fields } = row;
+    // Empty lines are left out; rows of nothing but delimiters stay where they are.
+    if (fields === 0 || row.isBlank) return { kind: 'blank', sizeBytes, fields, text: '' };
+    if (where && !where.values.has(row.others?.[noted.length]?.trim() ?? '')) {
+      passedRows += 1;
+      maxFields = Math.max(maxFields, fields);
+      return { kind: 'passed', sizeBytes, fields, text: '' };
+    }
+    rows += 1;
+    maxFields = Math.max(maxFields, fields);
+    if (format.isTable && fields !== headerFields) raggedRows += 1;
+    if (row.shifted) firstShiftedLine ??= row.line;
+    const note = notes?.noteOf(row.others ?? []);
+    const found = domainOf(row, readDomain);
+    if ('invalid' in found) {
+      invalid.add({
+        row: rows,
+        [format.kind === 'xlsx' ? 'sheetRow' : 'line']: row.line,
+        reason: found.invalid,
+        cell: row.cell,
+      });
+      return { kind: 'invalid', sizeBytes, fields, text: found.invalid, note };
+    }
+    const { domain: text } = found;
+    const times = domains.get(text) ?? 0;
+    domains.set(text, times + 1);
+    const kind = look(text);
+    if (kind === 'known') {
+      freshRows += 1;
+      if (times === 0) freshDomains += 1;
+    }
+    return { kind, sizeBytes, fields, text, note };
+  }
+
+  for await (const batch of format.scan(source, column, columns)) {
+    signal.throwIfAborted();
+    await index.append(batch.map(indexRow));
+  }
+  await source.assertUnchanged();
+  const planned: PlannedRows = {
+    rows,
+    uniqueDomains: domains.size,
+    invalidRows: invalid.count,
+    invalidByReason: invalid.byReason,
+    invalidExamples: invalid.examples,
+    freshDomains,
+    freshRows,
+    lookups: domains.size - freshDomains,
+    raggedRows,
+    ...(firstShiftedLine !== undefined && { firstShiftedLine }),
+    ...(where && { passedRows }),
+    ...(domains.size === 1 &&
+      rows - invalid.count >= SEVERAL && { oneSite: [...domains.keys()].join() }),
+  };
+  return { planned, extent: { maxFields } };
+}
+
+/** So many rows of one company are no list of companies. */
+const SEVERAL = 3;
+
+/** A row without a domain. */
+export interface InvalidRow {
+  /** Its position among the rows, from 1. The header does not count. */
+  readonly row: number;
+  /** In a workbook, its row in the sheet, as spreadsheet programs count. */
+  readonly sheetRow?: number;
+  /** Elsewhere, the line in which it begins, as editors count. */
+  readonly line?: number;
+  /** Why it has no domain, such as `empty` or `public_suffix`. */
+  readonly reason: string;
+  /** The cell, cut to fit into a message. */
+  readonly cell: string;
+}
+
+/** Rows without a domain: their number, the reasons, and a few examples. */
+interface InvalidRows {
+  add(row: InvalidRow): void;
+  readonly count: number;
+  readonly byReason: Readonly<Record<string, number>>;
+  /** One row for each reason if there is room, then the first ones; in the order of the rows. */
+  readonly examples: readonly InvalidRow[];
+}
+
+/** @param most how many examples are kept */
+export function createInvalidRows(most: number): InvalidRows {
+  const byReason: Record<string, number> = {};
+  const firstOfReason: InvalidRow[] = [];
+  const first: InvalidRow[] = [];
+  let count = 0;
+  return {
+    add: (row) => {
+      const { reason, cell } = row;
+      count += 1;
+      const ofReason = (byReason[reason] ?? 0) + 1;
+      byReason[reason] = ofReason;
+      if (ofReason > 1 && count > most) return;
+      const invalid = { ...row, cell: shorten(cell.trim()) };
+      if (ofReason === 1) firstOfReason.push(invalid);
+      if (count <= most) first.push(invalid);
+    },
+    get count() {
+      return count;
+    },
+    byReason,
+    get examples() {
+      const shown = [...new Set([...firstOfReason, ...first])].slice(0, most);
+      return shown.sort((one, other) => one.row - other.row);
+    },
+  };
+}
+
+/** The domain of a row. A cell that may belong to another column is not even read. */
+function domainOf(row: ScannedRow, readDomain: DomainReader): NormalizedDomain {
+  return row.shifted ? invalidDomain(row.shifted) : readDomain(row.cell);
+}

@@ -1,0 +1,59 @@
+import { BrandfillError, EXIT, endSentence } from '../common/errors.ts';
+import { countOf } from '../common/format.ts';
+import type { JSON_FLAGS } from '../options/command-options.ts';
+import { readProfile, readProfileText, shippedProfiles } from '../profile/read-profile.ts';
+import { judgeSample } from '../profile/samples.ts';
+import { print, type RunCommand } from './command.ts';
+
+/** `brandfill api list` */
+export const listProfiles: RunCommand<typeof JSON_FLAGS> = async ({ flags }) => {
+  const listed = shippedProfiles().map((name) => {
+    const { title, content } = readProfile(name);
+    const { asOf, triedLive = false, request, sources = [] } = content;
+    return { name, title, baseUrl: request.baseUrl, asOf, triedLive, sources };
+  });
+  if (flags.json) {
+    print(JSON.stringify(listed));
+    return EXIT.ok;
+  }
+  const width = Math.max(0, ...listed.map(({ name }) => name.length));
+  print(
+    ...listed.map(({ name, title, asOf, triedLive }) => {
+      const tried = triedLive ? 'tried' : 'not tried';
+      return `${name.padEnd(width)}  ${title}; as documented on ${asOf}, ${tried} against the live service`;
+    }),
+  );
+  return EXIT.ok;
+};
+
+/** `brandfill api show` */
+export const showProfile: RunCommand = async ({ words: [name = ''] }) => {
+  print(named(name, () => readProfileText(name)).trimEnd());
+  return EXIT.ok;
+};
+
+/** `brandfill api check` */
+export const checkProfile: RunCommand = async ({ words: [file = ''] }) => {
+  const { content, api } = named(file, () => readProfile(file));
+  const { rules = [], samples = [] } = content;
+  const seen = new Set(samples.map((sample) => judgeSample(sample, api).rule));
+  const unseen = rules.flatMap((_, at) => (seen.has(at + 1) ? [] : [at + 1]));
+  print(
+    `${file} is right: ${countOf(rules.length, 'rule')}, ${countOf(samples.length, 'sample')} that mean what they should.`,
+    ...(unseen.length === 0 ? [] : [`No sample shows rule ${unseen.join(', ')} at work.`]),
+  );
+  return EXIT.ok;
+};
+
+/** Names the profile in front of what is wrong with it. */
+function named<T>(file: string, read: () => T): T {
+  try {
+    return read();
+  } catch (error) {
+    if (!(error instanceof BrandfillError)) throw error;
+    const message = error.message.startsWith(file) ? error.message : `${file}: ${error.message}`;
+    throw new BrandfillError('INVALID_SETTING', endSentence(`Cannot use ${message}`), {
+      cause: error,
+    });
+  }
+}

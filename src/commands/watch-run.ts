@@ -1,0 +1,114 @@
+import { createInterface } from 'node:readline/promises';
+import type { Plan } from '../collector/plan.ts';
+import { BrandfillError, EXIT } from '../common/errors.ts';
+import { isPiped } from '../common/files.ts';
+import { createRunId } from '../common/hashes.ts';
+import { toCleanJson, withoutSecrets } from '../common/secrets.ts';
+import type { RUN_FLAGS } from '../options/command-options.ts';
+import type { ListInput } from '../rows/list-input.ts';
+import type { RunEvent } from '../watch/events.ts';
+import type { RunRecorder } from '../watch/record-run.ts';
+import { exitCodeOf, type Summary } from '../watch/summary.ts';
+import { openDisplay } from '../watch/views.ts';
+import { type Call, openCommandLog, untilInterrupted } from './command.ts';
+
+/** @throws BrandfillError `INVALID_SETTING` when standard output is to take both rows and summary */
+export function refuseRowsBesideJson(
+  { input, out }: { readonly input?: ListInput | undefined; readonly out?: string | undefined },
+  { json, dryRun }: Call<typeof RUN_FLAGS>['flags'],
+): void {
+  if (!json || dryRun || !(out === '-' || (out === undefined && isPiped(input)))) return;
+  throw new BrandfillError(
+    'INVALID_SETTING',
+    'Cannot put both the rows and --json on standard output: give --out a file.',
+  );
+}
+
+/** Connects a run with the console: its signal, id, events and confirmation. */
+interface Watch {
+  readonly signal: AbortSignal;
+  readonly runId: string;
+  readonly onEvent: (event: RunEvent) => void;
+  readonly confirm?: (plan: Plan) => Promise<boolean>;
+}
+
+interface WatchedRun {
+  /** Makes the plan only. */
+  readonly plan: (watch: Watch) => Promise<Plan>;
+  /** Makes the run, and passes on the summary when the files are written. */
+  readonly run: (
+    watch: Watch,
+    onSummary: (summary: Summary) => void,
+    around: { readonly onRecorder: (recorder: RunRecorder) => void },
+  ) => Promise<unknown>;
+}
+
+/** Shows a run on the console, and stops it in order at Ctrl-C. Returns the exit code. */
+export async function watchRun(
+  { plan, run }: WatchedRun,
+  { flags, context }: Pick<Call<typeof RUN_FLAGS>, 'flags' | 'context'>,
+): Promise<number> {
+  const { dryRun, json, progress, logLevel: level } = flags;
+  const runId = createRunId();
+  const log = await openCommandLog(flags, { command: 'enrich', run: runId }, context);
+  const isAsked = process.stdin.isTTY && process.stderr.isTTY;
+  const view = openDisplay({
+    log,
+    progress,
+    runId,
+    level,
+    redact: withoutSecrets,
+    stream: process.stderr,
+    isAsked,
+  });
+  let exitCode: number = EXIT.ok;
+  let recorder: RunRecorder | undefined;
+  const onRecorder = (made: RunRecorder): void => {
+    recorder = made;
+  };
+  const onSummary = (summary: Summary): void => {
+    exitCode = exitCodeOf(summary);
+    view.finish(summary);
+    if (json) process.stdout.write(`${toCleanJson({ ...recorder?.read(), ...summary })}\n`);
+  };
+  const endAtOnce = (code: number): void => {
+    view.end();
+    context.endAtOnce(code);
+  };
+  try {
+    return await untilInterrupted(endAtOnce, async (signal) => {
+      const confirm = isAsked ? (asked: Plan) => confirmCalls(asked, signal) : undefined;
+      const watch = { signal, runId, onEvent: view.show, ...(confirm && { confirm }) };
+      if (dryRun) {
+        const planned = await plan(watch);
+        if (json) process.stdout.write(`${toCleanJson(planned)}\n`);
+      } else {
+        await run(watch, onSummary, { onRecorder });
+      }
+      return exitCode;
+    });
+  } finally {
+    view.end();
+  }
+}
+
+/** Asks the person at the terminal whether these calls are intended. */
+async function confirmCalls({ calls }: Plan, signal: AbortSignal): Promise<boolean> {
+  const what = calls === 1 ? '1 call' : `${calls.toLocaleString('en-US')} calls`;
+  const terminal = createInterface({ input: process.stdin, output: process.stderr });
+  // Raw mode takes Ctrl-C from the signals.
+  terminal.on('SIGINT', () => process.kill(process.pid, 'SIGINT'));
+  // Ctrl-D closes it without a reply.
+  const closed = new Promise<undefined>((resolve) => {
+    terminal.on('close', () => resolve(undefined));
+  });
+  let reply: string | undefined;
+  try {
+    const asked = terminal.question(`Make ${what}? (--yes skips this question) [y/N] `, { signal });
+    reply = await Promise.race([asked, closed]);
+    return /^y(es)?$/i.test(reply?.trim() ?? '');
+  } finally {
+    terminal.close();
+    if (reply === undefined) process.stderr.write('\n');
+  }
+}

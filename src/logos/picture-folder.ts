@@ -1,0 +1,98 @@
+import { createHash } from 'node:crypto';
+import { rename, rm, stat, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { BrandfillError, describeSystemError, systemErrorCode } from '../common/errors.ts';
+import {
+  type FileAccess,
+  findLeftovers,
+  followOwnLinks,
+  makeFolder,
+  newFileMode,
+  newFolderMode,
+  temporaryPath,
+} from '../common/files.ts';
+import { PICTURE_KINDS, type Picture, type PictureKind } from './fetch-picture.ts';
+
+/** A folder with one picture for each domain. */
+export interface PictureFolder {
+  /** Whether it has a file of that name and size. */
+  has(file: string, sizeBytes: number): Promise<boolean>;
+  /**
+   * Saves a picture in place of the domain's previous one, whole or not at all.
+   *
+   * @returns the name of its file
+   * @throws the error of the file system
+   */
+  save(domain: string, picture: Picture): Promise<string>;
+}
+
+/**
+ * Opens a folder, creates it if necessary, and makes sure that it can be written.
+ *
+ * @param from the files that its pictures are made from: they are never more open than those
+ * @throws BrandfillError `UNWRITABLE_OUTPUT`
+ */
+export async function openPictureFolder(
+  given: string,
+  from: readonly FileAccess[] = [],
+): Promise<PictureFolder> {
+  const mode = newFileMode(from);
+  let path = given;
+  let stem = '';
+  try {
+    path = await followOwnLinks(given);
+    stem = join(path, '.brandfill-');
+    makeFolder(path, newFolderMode(from));
+    for (const left of await findLeftovers(stem)) await rm(left, { force: true });
+    const trial = temporaryPath(stem);
+    await writeFile(trial, '', { flag: 'wx' });
+    await rm(trial);
+  } catch (error) {
+    const why = isFileThere(error) ? 'it is a file, not a folder' : describeSystemError(error);
+    throw new BrandfillError('UNWRITABLE_OUTPUT', `Cannot write logos to ${given}: ${why}.`, {
+      cause: error,
+    });
+  }
+
+  return {
+    has: async (file, sizeBytes) => {
+      const found = await stat(join(path, file)).catch(() => undefined);
+      return found?.isFile() === true && found.size === sizeBytes;
+    },
+    save: async (domain, { kind, bytes }) => {
+      const file = pictureFileOf(domain, kind);
+      const temporary = temporaryPath(stem);
+      try {
+        await writeFile(temporary, bytes, { flag: 'wx', mode });
+        await rename(temporary, join(path, file));
+      } finally {
+        await rm(temporary, { force: true });
+      }
+      for (const other of PICTURE_KINDS) {
+        if (other !== kind) await rm(join(path, pictureFileOf(domain, other)), { force: true });
+      }
+      return file;
+    },
+  };
+}
+
+/** With their ending, longer names fit no file system. */
+const MOST_NAME = 200;
+
+/** The name of the file of a domain's picture: `acme.com.png`. */
+export function pictureFileOf(domain: string, kind: PictureKind): string {
+  return `${stemOf(domain)}.${kind}`;
+}
+
+function stemOf(domain: string): string {
+  // On Windows, `con.com.png` is not a file but the console.
+  if (/^(?:con|prn|aux|nul|(?:com|lpt)\d)\./.test(domain)) return `_${domain}`;
+  if (domain.length <= MOST_NAME) return domain;
+  const mark = createHash('sha256').update(domain).digest('hex').slice(0, 16);
+  return `${domain.slice(0, MOST_NAME)}-${mark}`;
+}
+
+function isFileThere(error: unknown): boolean {
+  const isOfFolder = error instanceof Error && 'syscall' in error && error.syscall === 'mkdir';
+  return isOfFolder && systemErrorCode(error) === 'EEXIST';
+}

@@ -1,0 +1,242 @@
+import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
+import type { Context, MiddlewareHandler } from 'hono';
+import { HTTPException } from 'hono/http-exception';
+import { validator } from 'hono/validator';
+import type { z } from 'zod';
+import { isLocalAddress } from '../common/addresses.ts';
+import { BrandfillError } from '../common/errors.ts';
+import { inTime } from '../common/lifetime.ts';
+import { keepSecret } from '../common/secrets.ts';
+import type { ListenAddress } from '../options/types.ts';
+import { isFromOurPage } from './listener.ts';
+
+/** Decides who may see a page, and from where something may be changed. */
+export interface Access {
+  /** Lets in who has signed in, or has the token in a header; what changes something, from our page alone. */
+  readonly guard: MiddlewareHandler;
+  isGranted(context: Context): boolean;
+  /** Makes a code that signs in once, until then. */
+  makeCode(lifeMs: number): string;
+  /**
+   * Signs in with a code. A code that is used a second time was seen by somebody else, perhaps the
+   * first time: whoever came with it first is signed out.
+   */
+  enter(context: Context, code: string): boolean;
+  /** Signs in with the token that was typed; says why not. */
+  login(context: Context): Promise<LoginVerdict>;
+}
+
+export type LoginVerdict = 'granted' | 'wrong' | 'too_often' | 'too_slow';
+
+export interface AccessOptions {
+  /** Undefined lets everybody in. */
+  readonly token: string | undefined;
+  /** Cookies know no ports: servers of one machine need names of their own. @default the dashboard's */
+  readonly cookieName?: string | undefined;
+  readonly addressOf: (context: Context) => string;
+  /** The present time in milliseconds. @default of this process */
+  readonly now?: () => number;
+}
+
+const MOST_SESSIONS = 1_000;
+const MOST_CODES = 100;
+const MOST_ADDRESSES = 10_000;
+/** Wrong tokens that an address may try at once; then one in a second. */
+const BURST = 20;
+const MOST_TOKEN_BYTES = 4_096;
+const LOGIN_MS = 10_000;
+
+/**
+ * Sessions are random and live as long as this process. Wrong tokens are bounded for each address,
+ * not for all together, so that nobody keeps others out.
+ */
+export function createAccess(options: AccessOptions): Access {
+  const { token, cookieName = 'brandfill_session', addressOf } = options;
+  const { now = () => performance.now() } = options;
+  const sessions = new Set<string>();
+  /** Each code with its end, and, once it is used, the session that it began. */
+  const codes = new Map<string, { readonly untilMs: number; session?: string }>();
+  const guesses = new Map<string, { left: number; atMs: number }>();
+
+  function begin(context: Context): string {
+    const session = randomBytes(24).toString('base64url');
+    sessions.add(hashOf(session));
+    dropOldest(sessions, MOST_SESSIONS);
+    const isEncrypted = context.req.header('origin')?.startsWith('https:') === true;
+    const flags = `Path=/; HttpOnly; SameSite=Strict${isEncrypted ? '; Secure' : ''}`;
+    context.header('set-cookie', `${cookieName}=${session}; ${flags}`);
+    return hashOf(session);
+  }
+
+  function check(given: string, from: string): LoginVerdict {
+    const { left, atMs } = guesses.get(from) ?? { left: BURST, atMs: now() };
+    const nowLeft = Math.min(BURST, left + (now() - atMs) / 1_000);
+    if (nowLeft < 1) return 'too_often';
+    if (token !== undefined && isSame(given, token)) return 'granted';
+    guesses.delete(from);
+    guesses.set(from, { left: nowLeft - 1, atMs: now() });
+    dropOldest(guesses, MOST_ADDRESSES);
+    return 'wrong';
+  }
+
+  function isGranted(context: Context): boolean {
+    if (token === undefined) return true;
+    const shown = findCookie(context.req.header('cookie'), cookieName);
+    if (shown !== undefined && sessions.has(hashOf(shown))) return true;
+    const [, bearer] = /^Bearer +(\S+)$/i.exec(context.req.header('authorization') ?? '') ?? [];
+    return bearer !== undefined && check(bearer, addressOf(context)) === 'granted';
+  }
+
+  return {
+    guard: async (context, next) => {
+      if (!isGranted(context)) return refuse(context, 401, 'NOT_SIGNED_IN', 'Sign in first.');
+      const isReading = context.req.method === 'GET' || context.req.method === 'HEAD';
+      if (isReading || isFromOurPage(originOf(context))) return await next();
+      return refuse(context, 403, 'NOT_OUR_PAGE', NOT_OUR_PAGE);
+    },
+    isGranted,
+    makeCode: (lifeMs) => {
+      const code = randomBytes(24).toString('base64url');
+      codes.set(code, { untilMs: now() + lifeMs });
+      dropOldest(codes, MOST_CODES);
+      return code;
+    },
+    enter: (context, code) => {
+      const known = codes.get(code);
+      if (!known) return false;
+      if (known.session !== undefined || now() > known.untilMs) {
+        if (known.session !== undefined) sessions.delete(known.session);
+        return false;
+      }
+      known.session = begin(context);
+      return true;
+    },
+    login: async (context) => {
+      if (!isFromOurPage(originOf(context))) return 'wrong';
+      const body = await readSmall(context);
+      if (body === undefined) return 'too_slow';
+      const given = new URLSearchParams(body).get('token') ?? '';
+      const verdict = check(given, addressOf(context));
+      if (verdict === 'granted') begin(context);
+      return verdict;
+    },
+  };
+}
+
+const NOT_OUR_PAGE =
+  'This can only be asked on our own page. A proxy in front of it has to pass the Host header on.';
+
+/** Checks what comes as JSON. @throws HTTPException 422 with what is not as expected */
+export function takes<S extends z.ZodType>(schema: S) {
+  return validator('json', (value: unknown, context): z.infer<S> => {
+    const read = schema.safeParse(value);
+    if (read.success) return read.data;
+    const [issue] = read.error.issues;
+    const message = `This is not filled in as expected: ${issue?.path.join('.')} (${issue?.message}).`;
+    throw new HTTPException(422, { res: refuse(context, 422, 'INVALID_SETTING', message) });
+  });
+}
+
+/** The answer to what cannot be done: a code for the page, and a sentence for people. */
+export function refuse(
+  context: Context,
+  status: 400 | 401 | 403 | 404 | 409 | 422 | 500 | 503 | 507,
+  code: string,
+  message: string,
+): Response {
+  return context.json({ error: { code, message } }, status);
+}
+
+function originOf({ req }: Context): Parameters<typeof isFromOurPage>[0] {
+  const [host, origin] = [req.header('host'), req.header('origin')];
+  return { host, origin, fetchSite: req.header('sec-fetch-site') };
+}
+
+/** A body as it is typed into a form; undefined when it is too long, or does not come. */
+async function readSmall({ req }: Context): Promise<string | undefined> {
+  const reader = req.raw.body?.getReader();
+  const parts: Uint8Array[] = [];
+  const untilMs = performance.now() + LOGIN_MS;
+  try {
+    for (let size = 0; reader; ) {
+      const { done, value } = await inTime(untilMs - performance.now(), reader.read());
+      if (done) break;
+      size += value.length;
+      if (size > MOST_TOKEN_BYTES) throw new RangeError('too long');
+      parts.push(value);
+    }
+    return Buffer.concat(parts).toString('utf8');
+  } catch {
+    void reader?.cancel().catch(() => {});
+    return undefined;
+  }
+}
+
+/** Takes the same time wherever two texts differ, and however long they are. */
+function isSame(a: string, b: string): boolean {
+  const [hashA, hashB] = [a, b].map((text) => createHash('sha256').update(text).digest());
+  return hashA !== undefined && hashB !== undefined && timingSafeEqual(hashA, hashB);
+}
+
+/** How long it takes to find a hash says nothing of what was hashed. */
+function hashOf(text: string): string {
+  return createHash('sha256').update(text).digest('base64');
+}
+
+function dropOldest<K>(entries: Set<K> | Map<K, unknown>, most: number): void {
+  const [oldest] = entries.keys();
+  if (entries.size > most && oldest !== undefined) entries.delete(oldest);
+}
+
+function findCookie(cookies: string | undefined, name: string): string | undefined {
+  for (const pair of (cookies ?? '').split(';')) {
+    const [found, value] = pair.trim().split('=', 2);
+    if (found === name) return value;
+  }
+  return undefined;
+}
+
+/** The places where the token may come from. */
+export interface TokenSources {
+  readonly token: string | undefined;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  /** Gives the name of a setting in messages. */
+  readonly describe: (key: 'token' | 'listen') => string;
+  /** The page that it is for, and the variable with its token. @default the dashboard */
+  readonly page?: { readonly name: string; readonly variable: string } | undefined;
+}
+
+const DASHBOARD = { name: 'the dashboard', variable: 'BRANDFILL_DASHBOARD_TOKEN' };
+
+/** An attacker could guess a shorter token in the long run. */
+const SHORTEST = 16;
+
+/**
+ * Reads the token of a page, and insists on one if other machines can reach it.
+ *
+ * @returns undefined when there is none, and none is needed
+ * @throws BrandfillError `INVALID_SETTING`; it never repeats the token
+ */
+export function readToken(sources: TokenSources, listen: ListenAddress): string | undefined {
+  const { env, describe, page: { name, variable } = DASHBOARD } = sources;
+  const token = sources.token ?? (env[variable]?.trim() || undefined);
+  if (token === undefined) {
+    if (isLocalAddress(listen.host)) return undefined;
+    const local =
+      name === DASHBOARD.name
+        ? `give ${describe('listen')} a port alone`
+        : `leave ${describe('listen')} out`;
+    throw new BrandfillError(
+      'INVALID_SETTING',
+      `Cannot show ${name} on ${listen.host}, where others can reach it, without a token: set ${variable}, or ${local}, for this machine only.`,
+    );
+  }
+  if (token.length < SHORTEST || !/^[\x21-\x7e]+$/.test(token)) {
+    throw new BrandfillError(
+      'INVALID_SETTING',
+      `Cannot use the token of ${name}: expected at least ${SHORTEST} letters, digits or signs, such as \`openssl rand -hex 16\` gives.`,
+    );
+  }
+  keepSecret(token);
+  return token;
+}

@@ -1,0 +1,73 @@
+import { hc } from 'hono/client';
+import type { createApi } from '../app/app.ts';
+
+/** What can be asked of the server, typed by its own routes. The dashboard's are among them. */
+export const api = hc<ReturnType<typeof createApi>>(new URL('api', window.location.href).href);
+
+/** What went wrong, for people. */
+export interface Fault {
+  readonly message: string;
+  readonly advice?: string;
+}
+
+/** Carries a fault through what is awaited. */
+class FaultError extends Error {
+  readonly fault: Fault;
+
+  constructor(fault: Fault) {
+    super(fault.message);
+    this.fault = fault;
+  }
+}
+
+const RELOAD = 'Load the page anew. Lists, answers and runs are kept.';
+const GONE: Fault = {
+  message: 'Brandfill does not answer: it was closed, or this computer was asleep.',
+  advice: 'If it was closed, start it again. Nothing is lost: this page goes on where it was.',
+};
+
+/** The fault in whatever was thrown. */
+export function faultOf(error: unknown): Fault {
+  if (error instanceof FaultError) return error.fault;
+  return { message: 'Something went wrong on this page.', advice: RELOAD };
+}
+
+interface Answer {
+  readonly ok: boolean;
+  readonly status: number;
+  json(): Promise<unknown>;
+}
+
+/** The value of an answer. @throws FaultError */
+export async function ask<R extends Answer>(
+  asking: Promise<R>,
+): Promise<Awaited<ReturnType<R['json']>>> {
+  const answer = await asking.catch(() => undefined);
+  if (!answer) throw new FaultError(GONE);
+  const value: unknown = await answer.json().catch(() => undefined);
+  if (answer.ok) return value as Awaited<ReturnType<R['json']>>;
+  throw new FaultError(refusalIn(value, answer.status));
+}
+
+function refusalIn(value: unknown, status: number): Fault {
+  const { error } = (value ?? {}) as { readonly error?: { readonly message?: string } };
+  if (status === 401) {
+    const advice = 'Open the address that Brandfill shows where it was started.';
+    return { message: 'This page is signed out.', advice };
+  }
+  if (typeof error?.message === 'string') return { message: error.message };
+  return {
+    message: `Brandfill answered in a way that this page does not know (${status}).`,
+    advice: RELOAD,
+  };
+}
+
+/** Sends a file as it is; the browser reads it from the disk while it goes. @throws FaultError */
+export async function upload(file: File): Promise<{ readonly id: string; readonly name: string }> {
+  const asking = fetch(`api/lists?name=${encodeURIComponent(file.name)}`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/octet-stream' },
+    body: file,
+  });
+  return (await ask(asking)) as { id: string; name: string };
+}

@@ -1,0 +1,177 @@
+import type { JSX } from 'preact';
+import { useEffect, useRef } from 'preact/hooks';
+import uPlot from 'uplot';
+import type { RunView, Span } from '../../watch/run-view.ts';
+import { Table } from './components.tsx';
+import { duration, rate } from './format.ts';
+
+interface Line {
+  readonly name: string;
+  /** The custom property with its colour. */
+  readonly color: string;
+  readonly valueOf: (span: Span) => number | undefined;
+  readonly isDashed?: boolean;
+  readonly isFilled?: boolean;
+}
+
+type ChartProps = Pick<RunView, 'spans' | 'spanMs'>;
+
+/** Calls per second against the limit. */
+const LINES: readonly Line[] = [
+  {
+    name: 'calls per second',
+    color: 'accent',
+    valueOf: (span) => span.callsPerSecond,
+    isFilled: true,
+  },
+  { name: 'limit', color: 'limit', valueOf: (span) => span.limitPerSecond, isDashed: true },
+  { name: 'throttled per second', color: 'bad', valueOf: (span) => span.throttledPerSecond },
+];
+
+const HEIGHT = 170;
+/** The shaded hold-ups, each in the colour of that name. */
+const SHADES = {
+  paused: 'paused by somebody',
+  outage: 'the API was out',
+  told: 'told to wait, or backing off',
+} as const;
+/** Seconds between two lines: whole, round numbers. */
+const TIME_STEPS = [0.1, 1, 60, 3_600].flatMap((unit) =>
+  [1, 2, 5, 10, 15, 30].map((step) => step * unit),
+);
+
+/** The speed over the time of a run, and the same in figures for those who cannot see it. */
+export function Chart(view: ChartProps): JSX.Element | null {
+  const { spans, spanMs } = view;
+  const place = useRef<HTMLDivElement>(null);
+  const plot = useRef<uPlot | undefined>(undefined);
+  const latest = useRef(view);
+  latest.current = view;
+  useEffect(() => {
+    const element = place.current;
+    if (!element) return;
+    const draw = (): void => {
+      const width = Math.floor(element.clientWidth);
+      if (width === 0) return;
+      plot.current ??= new uPlot(
+        optionsOf(width, () => latest.current),
+        dataOf(latest.current),
+        element,
+      );
+      if (plot.current.width !== width) plot.current.setSize({ width, height: HEIGHT });
+    };
+    const observer = new ResizeObserver(draw);
+    observer.observe(element);
+    return () => {
+      observer.disconnect();
+      plot.current?.destroy();
+      plot.current = undefined;
+    };
+  }, []);
+  useEffect(() => plot.current?.setData(dataOf(view)), [spans]);
+  if (spans.length === 0) return null;
+  const there = Object.entries(SHADES).filter(([kind]) =>
+    spans.some((span) => span.heldBy === kind),
+  );
+  return (
+    <figure>
+      <figcaption>
+        <strong>Speed</strong>
+        <ul class="key">
+          {LINES.map(({ name, color }) => (
+            <li key={name}>
+              <i style={{ background: `var(--${color})` }} />
+              {name}
+            </li>
+          ))}
+          {there.map(([kind, text]) => (
+            <li key={kind}>
+              <i style={{ background: `var(--${kind})` }} />
+              {text}
+            </li>
+          ))}
+        </ul>
+      </figcaption>
+      <div ref={place} class="plot" aria-hidden="true" />
+      <details>
+        <summary>Speed in figures, every {duration(spanMs)}</summary>
+        <Table
+          caption="Speed"
+          columns={['from', ...LINES.map(({ name }) => `${name}#`), 'held up']}
+          rows={spans.map((span) => [
+            duration(span.atMs),
+            ...LINES.map(({ valueOf }) => {
+              const value = valueOf(span);
+              return value === undefined ? '–' : rate(value);
+            }),
+            span.heldBy ? SHADES[span.heldBy] : '',
+          ])}
+        />
+      </details>
+    </figure>
+  );
+}
+
+/** Each value holds for its span, so the last one is said twice. */
+function dataOf({ spans, spanMs }: ChartProps): uPlot.AlignedData {
+  const end = ((spans.at(-1)?.atMs ?? 0) + spanMs) / 1_000;
+  const twice = <T,>(values: T[]): T[] => [...values, ...values.slice(-1)];
+  return [
+    [...spans.map(({ atMs }) => atMs / 1_000), end],
+    ...LINES.map(({ valueOf }) => twice(spans.map((span) => valueOf(span) ?? null))),
+  ] as uPlot.AlignedData;
+}
+
+/** As a canvas takes it: what an element would have, by day or by night. */
+function colorOf(name: string): string {
+  const element = document.body.appendChild(document.createElement('i'));
+  element.style.color = `var(--${name})`;
+  const { color } = getComputedStyle(element);
+  element.remove();
+  return color;
+}
+
+function optionsOf(width: number, read: () => ChartProps): uPlot.Options {
+  const line = { stroke: colorOf('line'), width: 1 };
+  const axis = { stroke: colorOf('quiet'), grid: line, ticks: line };
+  const stepped = uPlot.paths.stepped?.({ align: 1 });
+  return {
+    width,
+    height: HEIGHT,
+    legend: { show: false },
+    cursor: { show: false },
+    hooks: { drawClear: [(chart) => shade(chart, read())] },
+    scales: { x: { time: false }, y: { range: (_, __, most) => [0, Math.max(0.1, most * 1.1)] } },
+    axes: [
+      {
+        ...axis,
+        incrs: TIME_STEPS,
+        values: (_, seconds) => seconds.map((s) => duration(s * 1_000)),
+      },
+      { ...axis, size: 64, values: (_, values) => values.map(rate) },
+    ],
+    series: [
+      {},
+      ...LINES.map(({ color, isDashed, isFilled }) => ({
+        stroke: colorOf(color),
+        width: 2,
+        points: { show: false },
+        ...(stepped && { paths: stepped }),
+        ...(isDashed && { dash: [6, 4] }),
+        ...(isFilled && { fill: colorOf('tint') }),
+      })),
+    ],
+  };
+}
+
+/** Shades the time in which calls were held up, behind everything else. */
+function shade(chart: uPlot, { spans, spanMs }: ChartProps): void {
+  const { left, top, width, height } = chart.bbox;
+  const placeOf = (ms: number): number =>
+    Math.min(left + width, Math.max(left, chart.valToPos(ms / 1_000, 'x', true)));
+  for (const { atMs, heldBy } of spans) {
+    if (!heldBy) continue;
+    chart.ctx.fillStyle = colorOf(heldBy);
+    chart.ctx.fillRect(placeOf(atMs), top, placeOf(atMs + spanMs) - placeOf(atMs), height);
+  }
+}

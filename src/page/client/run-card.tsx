@@ -1,0 +1,292 @@
+import type { JSX } from 'preact';
+import { useRef } from 'preact/hooks';
+import { howFar, shareOf } from '../../watch/far.ts';
+import type { RunAction, RunView } from '../../watch/run-view.ts';
+import { ENDINGS, PHASES, STATUSES, type StatusName } from '../../watch/words.ts';
+import { Chart } from './chart.tsx';
+import { Button, Figures, Progress, Table } from './components.tsx';
+import { costOf, count, counted, duration, rate, share, time } from './format.ts';
+
+const ACTIONS: Readonly<Record<RunAction, string>> = {
+  pause: 'Pause',
+  resume: 'Resume',
+  stop: 'Stop',
+};
+
+const TONES: Readonly<Record<string, string>> = {
+  done: 'good',
+  paused: 'warning',
+  some_failed: 'warning',
+  nothing_found: 'warning',
+  stopped: 'warning',
+  error: 'bad',
+  lost: 'bad',
+};
+
+export interface RunCardProps {
+  readonly view: RunView;
+  /** Missing where nothing can be asked of it, as in a report. */
+  readonly onAsk?: ((action: RunAction) => void) | undefined;
+  /** Whether it is all there is, and so opened. @default one that is over is folded */
+  readonly isAlone?: boolean;
+}
+
+/** One run: where it is, what can be asked of it, and everything that is known of it. */
+export function RunCard({ view, onAsk, isAlone = false }: RunCardProps): JSX.Element {
+  const { list, phase, end, headline, next, wait, actions } = view;
+  const isOver = phase === 'ended' || phase === 'lost';
+  // A run that is over is folded, but one that somebody looks at stays open when it ends.
+  const wasOpen = useRef(isAlone || !isOver);
+  return (
+    <article class="card">
+      <div class="head">
+        <h3>{list}</h3>
+        <p
+          class={`phase ${TONES[view.isPaused ? 'paused' : (end ?? phase)] ?? ''}`}
+          role={isAlone ? undefined : 'status'}
+        >
+          {phaseOf(view)}
+        </p>
+      </div>
+      {headline === undefined ? null : (
+        <p>
+          <strong>{headline}</strong>
+        </p>
+      )}
+      {next === undefined ? null : <p>{next}</p>}
+      {isOver ? null : <Bar view={view} />}
+      {wait === undefined ? null : <p class="wrong">{wait}</p>}
+      {onAsk && actions.length > 0 ? (
+        <div class="actions">
+          {actions.map((action) => (
+            <Button key={action} onPress={() => onAsk(action)}>
+              {ACTIONS[action]}
+            </Button>
+          ))}
+        </div>
+      ) : null}
+      <p class="hint">{aboutOf(view)}</p>
+      <details open={wasOpen.current}>
+        <summary>Rows, speed, reasons</summary>
+        <Details view={view} />
+      </details>
+    </article>
+  );
+}
+
+function phaseOf({ isPaused, phase, end }: RunView): string {
+  if (isPaused) return 'Paused';
+  return end ? ENDINGS[end] : PHASES[phase];
+}
+
+function aboutOf({ schedule, startedAt, endedAt, host, pid, exitCode, runId }: RunView): string {
+  return [
+    ...(schedule ? [`schedule ${schedule.job}`] : []),
+    `started ${time(startedAt)}`,
+    ...(endedAt === undefined ? [] : [`ended ${time(endedAt)}`]),
+    ...(exitCode === undefined ? [] : [`exit code ${exitCode}`]),
+    `run ${runId}, process ${pid} on ${host}`,
+  ].join(', ');
+}
+
+function Bar({ view }: { readonly view: RunView }): JSX.Element {
+  const { phase, leftMs } = view;
+  const far = howFar(view);
+  const left = leftMs === undefined ? '' : `, about ${duration(leftMs)} left`;
+  const isReading = phase === 'reading';
+  const text = isReading
+    ? 'The list is being read…'
+    : `${share(shareOf(far), 1)}: ${count(far.done)} of ${count(far.total)} ${far.unit}${left}.`;
+  return (
+    <Progress
+      label={`Progress of ${view.list}`}
+      part={isReading ? undefined : shareOf(far)}
+      text={text}
+    />
+  );
+}
+
+/** All sections of what is known of a run, each if there is something to say. */
+function Details({ view }: { readonly view: RunView }): JSX.Element {
+  const { spans, spanMs, latency, answers, calls, columns, statuses, settings } = view;
+  const enriched = (statuses?.found ?? 0) + (statuses?.stale ?? 0);
+  return (
+    <>
+      <Rows view={view} />
+      <Reasons view={view} />
+      <Figures items={figuresOf(view)} />
+      {calls > 0 ? <Chart spans={spans} spanMs={spanMs} /> : null}
+      {answers.length > 0 ? (
+        <Table
+          caption={`What calls came to${latency && latency.calls < calls ? ` (the ${count(latency.calls)} of this process)` : ''}`}
+          columns={['answer', 'calls#', 'share#']}
+          rows={answers.map((of) => [
+            of.answer,
+            count(of.calls),
+            share(of.calls, latency?.calls ?? calls),
+          ])}
+        />
+      ) : null}
+      <Recent view={view} />
+      {columns.length > 0 ? (
+        <details>
+          <summary>{counted(columns.length, 'added column')}</summary>
+          <Table
+            caption="Added columns"
+            columns={['column', 'rows with a value#', 'of enriched#']}
+            rows={columns.map(({ name, rows }) => [name, count(rows), share(rows, enriched)])}
+          />
+        </details>
+      ) : null}
+      {view.notices.length > 0 ? (
+        <ul class="hint" aria-label="Notices">
+          {view.notices.map((notice, at) => (
+            <li key={at}>{notice}</li>
+          ))}
+        </ul>
+      ) : null}
+      <Files view={view} />
+      {settings.length > 0 ? (
+        <details>
+          <summary>{counted(settings.length, 'setting')} that are not the default</summary>
+          <Table
+            caption="Settings"
+            columns={['setting', 'value']}
+            rows={settings.map(({ name, value }) => [name, value])}
+          />
+        </details>
+      ) : null}
+    </>
+  );
+}
+
+/** Rows by how they ended; while lookups are made, by how they stand. */
+function Rows({ view }: { readonly view: RunView }): JSX.Element | null {
+  const counts: Readonly<Record<string, number>> = { ...(view.statuses ?? view.rowsSoFar) };
+  const there = (Object.keys(STATUSES) as StatusName[]).filter((name) => (counts[name] ?? 0) > 0);
+  if (there.length === 0) return null;
+  return (
+    <Table
+      caption={view.statuses ? 'Rows by how they ended' : 'Rows so far'}
+      columns={['rows', 'how many#', 'share#', 'meaning']}
+      rows={there.map((name) => [
+        <span key={name} class={`badge ${STATUSES[name].tone}`}>
+          {STATUSES[name].name}
+        </span>,
+        count(counts[name] ?? 0),
+        share(counts[name] ?? 0, view.rows),
+        STATUSES[name].means,
+      ])}
+    />
+  );
+}
+
+/** Why rows were not enriched, the most frequent first, with examples and advice. */
+function Reasons({ view }: { readonly view: RunView }): JSX.Element | null {
+  const { reasons, otherReasonRows, rows } = view;
+  if (reasons.length === 0) return null;
+  return (
+    <section aria-label="Why rows were not enriched">
+      <h4>Why rows were not enriched</h4>
+      {reasons.map((of, at) => (
+        <details key={at} open={at < 3} class="reason">
+          <summary>
+            <span class={`badge ${STATUSES[of.status].tone}`}>{STATUSES[of.status].name}</span>{' '}
+            {counted(of.rows, 'row')}, {share(of.rows, rows)}: {of.words ?? ''}{' '}
+            <code>{of.reason || 'no reason given'}</code>
+          </summary>
+          <p>{of.advice}</p>
+          <p class="quiet">
+            Such as{' '}
+            {of.examples
+              .map(({ cell, domain }) =>
+                cell === domain || domain === '' ? cell || '(a blank cell)' : `${cell} (${domain})`,
+              )
+              .join(', ')}
+            .
+          </p>
+        </details>
+      ))}
+      {otherReasonRows > 0 ? (
+        <p class="quiet">{counted(otherReasonRows, 'row')} more, for other reasons.</p>
+      ) : null}
+    </section>
+  );
+}
+
+function figuresOf(view: RunView): readonly (readonly [string, string])[] {
+  const { calls, phase, limit: now, pace, bill, cost, underWay, latency } = view;
+  const isLive = phase === 'looking_up' || phase === 'stopping';
+  const billed = costOf({ ...bill, ...(cost === undefined ? {} : { money: cost }) });
+  const limit = (pace ?? now)?.limitPerSecond;
+  return [
+    ['Calls', count(calls)],
+    [
+      isLive ? 'Calls per second now' : 'Calls per second, on average',
+      rate(isLive ? view.ratePerSecond : view.callsPerSecond),
+    ],
+    ['Limit', limit === undefined ? 'not known' : rate(limit)],
+    ['Domains looked up', `${count(view.lookups)} of ${count(view.due)}`],
+    ...(underWay > 0 ? [['Domains handed out, not answered yet', count(underWay)] as const] : []),
+    ...(view.pendingNow > 0 ? [['Domains pending', count(view.pendingNow)] as const] : []),
+    ['Calls throttled (429 and the like)', count(view.throttled)],
+    ['Lookups tried again', count(view.retries)],
+    ...(billed === undefined ? [] : [['Cost', billed] as const]),
+    ...(latency
+      ? [
+          ['Half of the calls within', duration(latency.p50Ms)] as const,
+          ['95 % of the calls within', duration(latency.p95Ms)] as const,
+        ]
+      : []),
+    ['Time', duration(view.elapsedMs)],
+  ];
+}
+
+/** What came last, while lookups are made. */
+function Recent({ view }: { readonly view: RunView }): JSX.Element | null {
+  const { recentFailures, phase } = view;
+  if (phase === 'ended') return null;
+  return (
+    <>
+      {recentFailures.length > 0 ? (
+        <Table
+          caption="Recent failures"
+          columns={['domain', 'status', 'reason', 'HTTP', 'at']}
+          rows={recentFailures.map(({ domain, status, reason, httpStatus = '–', atMs }) => [
+            domain,
+            status,
+            reason,
+            httpStatus,
+            time(atMs),
+          ])}
+        />
+      ) : null}
+    </>
+  );
+}
+
+function Files({ view }: { readonly view: RunView }): JSX.Element | null {
+  const { out, failures, changes, logos, store } = view;
+  if (!store) return null;
+  const rows: readonly (readonly [string, string | undefined])[] = [
+    ['rows', out === '-' ? 'standard output' : out],
+    ['failures', failures],
+    ['changes', changes && `${changes.file} (${changes.new} new, ${changes.changed} changed)`],
+    [
+      'logos',
+      logos &&
+        `${logos.folder} (${logos.saved} saved, ${logos.kept} kept, ${logos.missing} missing)`,
+    ],
+    ['store', store.folder],
+  ];
+  return (
+    <details>
+      <summary>Files</summary>
+      <Table
+        caption="Files"
+        columns={['what', 'where']}
+        rows={rows.filter(([, where]) => where !== undefined)}
+      />
+    </details>
+  );
+}

@@ -1,0 +1,145 @@
+import type { JSX } from 'preact';
+import { useEffect } from 'preact/hooks';
+import type { Board } from '../board.ts';
+import { api, ask } from './api.ts';
+import { Button, FaultNote, Note, SureButton, Table } from './components.tsx';
+import { costOf, count, time } from './format.ts';
+import { RunCard } from './run-card.tsx';
+import { type AppState, addressOf, announce, useWork, type Work } from './state.ts';
+
+/** All that goes on, and what went on lately: the dashboard, and the runs of the app. */
+export function RunsPage(props: {
+  readonly board: Board;
+  readonly app?: AppState | undefined;
+}): JSX.Element {
+  const { board, app } = props;
+  const { runs, workers, schedules, trouble } = board;
+  const work = useWork();
+  useEffect(() => {
+    document.title = 'Runs – Brandfill';
+  }, []);
+  return (
+    <>
+      <FaultNote fault={work.fault.value} />
+      {trouble === undefined ? null : <Note kind="bad">{trouble}</Note>}
+      <h2>Runs</h2>
+      {runs.length === 0 ? <p>No run is going on.</p> : null}
+      {runs.map((view) => (
+        <RunCard
+          key={view.runId}
+          view={view}
+          onAsk={(action) =>
+            work.start(`${view.runId} ${action}`, () =>
+              ask(api.runs[':id'].ask.$post({ param: { id: view.runId }, json: { action } })),
+            )
+          }
+        />
+      ))}
+      {app && app.runs.length > 0 ? <EarlierRuns app={app} work={work} /> : null}
+      <Workers workers={workers} />
+      {schedules.length > 0 ? (
+        <>
+          <h2>Schedules</h2>
+          <Table
+            caption="Schedules"
+            hasHeading
+            columns={['job', 'when', 'next', 'state', 'last run', '']}
+            rows={schedules.map((schedule) => {
+              const { group, job, cron, timezone, nextAt, runningSince, last } = schedule;
+              return [
+                job,
+                `${cron} (${timezone})`,
+                time(nextAt),
+                stateOf(schedule),
+                last ? `${time(last.finishedAt)}: ${last.text}` : 'none yet',
+                runningSince === undefined ? (
+                  <Button
+                    key="now"
+                    label={`Run ${job} now`}
+                    isBusy={work.isBusy(job)}
+                    onPress={() => work.start(job, () => ask(runNow(group, job)))}
+                  >
+                    Run now
+                  </Button>
+                ) : null,
+              ];
+            })}
+          />
+        </>
+      ) : null}
+    </>
+  );
+}
+
+type Schedule = Board['schedules'][number];
+
+function stateOf({ runningSince, isWaiting, isKept }: Schedule): string {
+  if (runningSince !== undefined) return `running since ${time(runningSince)}`;
+  if (!isKept) return 'no process is there to run it';
+  return isWaiting ? 'about to run' : 'waits for its time';
+}
+
+/** Asked of the dashboard alone. */
+function runNow(group: string, job: string): Promise<Response> {
+  const path = `api/schedules/${encodeURIComponent(group)}/${encodeURIComponent(job)}/run`;
+  return fetch(path, { method: 'POST' });
+}
+
+function Workers({ workers }: Pick<Board, 'workers'>): JSX.Element | null {
+  if (workers.length === 0) return null;
+  return (
+    <>
+      <h2>Workers</h2>
+      <Table
+        caption="Workers"
+        hasHeading
+        columns={['worker', 'calls at once#', 'calls#', '']}
+        rows={workers.map(({ host, pid, concurrency, calls, trouble = '' }) => [
+          `process ${pid} on ${host}`,
+          count(concurrency),
+          calls === undefined ? '–' : count(calls),
+          trouble,
+        ])}
+      />
+    </>
+  );
+}
+
+function EarlierRuns({ app, work }: { readonly app: AppState; readonly work: Work }): JSX.Element {
+  const remove = (id: string, name: string): void =>
+    work.start(id, async () => {
+      await ask(api.runs[':id'].delete.$post({ param: { id } }));
+      announce(`The run of ${name} is deleted.`);
+    });
+  return (
+    <>
+      <h2>All runs of this folder</h2>
+      <Table
+        caption="All runs of this folder"
+        hasHeading
+        columns={['list', 'state', 'started', 'API', 'result', 'cost', '']}
+        rows={app.runs.map((run) => {
+          const { id, list, state, startedAtMs, connection, headline = '', cost } = run;
+          return [
+            <a key="list" href={addressOf({ step: 'run', id })}>
+              {list.name}
+            </a>,
+            state,
+            time(startedAtMs),
+            connection,
+            headline,
+            costOf(cost) ?? '–',
+            state === 'running' ? null : (
+              <SureButton
+                key="delete"
+                text="Delete"
+                what={`the run of ${list.name}`}
+                onSure={() => remove(id, list.name)}
+              />
+            ),
+          ];
+        })}
+      />
+    </>
+  );
+}

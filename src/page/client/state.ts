@@ -1,0 +1,166 @@
+import { type Signal, signal, useSignal } from '@preact/signals';
+import { useMemo } from 'preact/hooks';
+import type { RunView } from '../../watch/run-view.ts';
+import type { PageState } from '../app/app.ts';
+import type { Board } from '../board.ts';
+import { type Fault, faultOf } from './api.ts';
+
+// What the server says by itself. It is the only writer of these signals, so that two tabs, and a tab
+// that comes back, show the same.
+
+/** Of the app; a dashboard has none. */
+export type AppState = PageState['app'];
+export type AppRun = AppState['runs'][number];
+
+interface Shown {
+  readonly board: Board;
+  /** Whether bull-board's page of queues is there. */
+  readonly hasQueues: boolean;
+  readonly app?: AppState;
+}
+
+/** Undefined until the server has said it. */
+export const shown = signal<Shown | undefined>(undefined);
+export const link = signal<'connecting' | 'live' | 'lost' | 'signed_out'>('connecting');
+
+/** A run as it is now, by its id. */
+export function findView(id: string): RunView | undefined {
+  return shown.value?.board.runs.find((run) => run.runId === id);
+}
+
+const AGAIN_MS = 3_000;
+
+/** Listens for as long as the page is there. */
+export function listen(): void {
+  const events = new EventSource('api/events');
+  events.addEventListener('open', () => {
+    link.value = 'live';
+  });
+  events.addEventListener('message', ({ data }: MessageEvent<string>) => {
+    shown.value = JSON.parse(data) as Shown;
+  });
+  events.addEventListener('error', () => {
+    link.value = 'lost';
+    // A browser gives up when it gets another kind of answer, as when it is signed out.
+    if (events.readyState === EventSource.CLOSED) void listenAgain();
+  });
+}
+
+async function listenAgain(): Promise<void> {
+  for (;;) {
+    await new Promise((resolve) => setTimeout(resolve, AGAIN_MS));
+    const answer = await fetch('api/events', { method: 'HEAD' }).catch(() => undefined);
+    if (answer?.status !== 401) break;
+    // Signing in on another tab signs this one in too.
+    link.value = 'signed_out';
+  }
+  listen();
+}
+
+/**
+ * Where somebody is, kept in the address, so that the browser's buttons, a reload and a bookmark do
+ * what they do elsewhere. What was chosen on the way is with the server.
+ *
+ *     connect ────► list ─► columns ─► plan ──► run
+ *                    ▲                           │
+ *                    └────────── runs ◄──────────┘
+ */
+export interface Place {
+  readonly step: StepName;
+  /** The list that it is about, or the run. */
+  readonly id?: string | undefined;
+}
+
+/** All steps, in their order, with their names. */
+export const STEPS = {
+  connect: 'Connect',
+  list: 'List',
+  columns: 'Columns',
+  plan: 'Plan',
+  run: 'Run and result',
+} as const;
+
+export type StepName = keyof typeof STEPS | 'runs';
+
+/** Undefined until the first state has come, unless the address says. */
+export const place = signal<Place | undefined>(placeOf(window.location.hash));
+
+/** The address of a place, for a link. */
+export function addressOf({ step, id }: Place): string {
+  return id === undefined ? `#/${step}` : `#/${step}/${encodeURIComponent(id)}`;
+}
+
+/** Enters a step; the browser's back button leads back from it. */
+export function goTo(step: StepName, id?: string): void {
+  place.value = { step, id };
+  const hash = addressOf({ step, id });
+  if (window.location.hash !== hash) window.history.pushState(null, '', hash);
+}
+
+/** Follows the address. */
+export function followAddress(): void {
+  const follow = (): void => {
+    place.value = placeOf(window.location.hash) ?? place.value;
+  };
+  window.addEventListener('popstate', follow);
+  window.addEventListener('hashchange', follow);
+}
+
+/** Somebody who comes back comes to the run that needs them, or that goes on, or the last result. */
+export function firstPlace({ runs, connection }: AppState): Place {
+  const run = runs.find(({ state }) => state === 'running') ?? runs[0];
+  if (run) return { step: 'run', id: run.id };
+  return { step: connection ? 'list' : 'connect' };
+}
+
+function placeOf(hash: string): Place | undefined {
+  const [, step = '', id] = /^#\/([a-z]+)(?:\/([^/]+))?$/.exec(hash) ?? [];
+  if (!Object.hasOwn(STEPS, step) && step !== 'runs') return undefined;
+  try {
+    return { step: step as StepName, id: id === undefined ? undefined : decodeURIComponent(id) };
+  } catch {
+    return { step: step as StepName }; // a broken escape: somebody shortened it
+  }
+}
+
+/** What is asked of the server, and what became of it. */
+export interface Work {
+  /** Whether something is under way, or the one of that name. */
+  isBusy(name?: string): boolean;
+  /** Of what failed last. */
+  readonly fault: Signal<Fault | undefined>;
+  /** Does something, unless the same is under way already; what fails is shown, not thrown. */
+  start(name: string, work: () => Promise<unknown>): void;
+}
+
+export function useWork(): Work {
+  const underWay = useSignal<ReadonlySet<string>>(new Set());
+  const fault = useSignal<Fault | undefined>(undefined);
+  return useMemo(
+    () => ({
+      fault,
+      isBusy: (name) => (name === undefined ? underWay.value.size > 0 : underWay.value.has(name)),
+      start: (name, work) => {
+        if (underWay.peek().has(name)) return;
+        underWay.value = new Set([...underWay.peek(), name]);
+        fault.value = undefined;
+        work()
+          .catch((error: unknown) => {
+            fault.value = faultOf(error);
+          })
+          .finally(() => {
+            underWay.value = new Set([...underWay.peek()].filter((other) => other !== name));
+          });
+      },
+    }),
+    [],
+  );
+}
+
+/** What is read out to those who hear the page. */
+export const announced = signal('');
+
+/** Tells those who hear the page what others see at a glance. */
+export function announce(text: string): void {
+  announced.value = text;
+}

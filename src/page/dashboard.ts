@@ -1,0 +1,103 @@
+import { type Context, Hono } from 'hono';
+import { z } from 'zod';
+import type { AllowedHost } from '../common/addresses.ts';
+import type { Closable } from '../common/lifetime.ts';
+import { type Access, createAccess, refuse, takes } from './access.ts';
+import { loginPage, NOT_BUILT, readAssets } from './assets.ts';
+import type { BoardSource } from './board.ts';
+import { createHub } from './hub.ts';
+import { addressOf, createHostCheck, type Routes } from './listener.ts';
+import type { QueuesPage } from './queues-page.ts';
+
+export interface CreateDashboardOptions {
+  readonly source: BoardSource;
+  /** Undefined lets in everybody who asks under a name that is known. */
+  readonly token: string | undefined;
+  readonly allowHost: readonly AllowedHost[] | undefined;
+  /** The name of the setting `allowHost` in messages. */
+  readonly label: string;
+  /** The page of all queues, which is bull-board's. @default there is none */
+  readonly queues?: QueuesPage | undefined;
+}
+
+/** The page that shows what is going on. Closing it sends the last state to all viewers. */
+export interface Dashboard extends Closable {
+  /** Routes to add to an HTTP server; they come last. */
+  readonly routes: Routes;
+}
+
+/** Makes the dashboard; the caller serves it. */
+export async function createDashboard(options: CreateDashboardOptions): Promise<Dashboard> {
+  const { source, token, queues, allowHost = [], label } = options;
+  const hub = createHub(async () => ({
+    board: await source.read(),
+    hasQueues: queues !== undefined,
+  }));
+  const access = createAccess({ token, addressOf });
+  const checkHost = createHostCheck(
+    allowHost,
+    `BRANDFILL_DASHBOARD_TOKEN has it ask for a token, or ${label}`,
+  );
+  const addPage = await pageRoutes(access, 'It is the one that the dashboard was started with.');
+  return {
+    routes: (app) => {
+      // A name that is not ours may be a page elsewhere, which has no token.
+      if (token === undefined) app.use(checkHost);
+      addPage(app);
+      if (queues) {
+        for (const path of ['/queues', '/queues/*']) app.use(path, access.guard, queues.toLookAt);
+        app.route('/queues', queues.page);
+      }
+      app.route('/api', boardApi(source));
+      app.get('/api/events', (context) => hub.serve(context));
+    },
+    close: () => hub.close(),
+  };
+}
+
+/** Files that a stranger may load: those that make the login page look right. */
+const OPEN_ASSETS = new Set(['/style.css', '/icon.svg']);
+
+/** The page itself, signing in with a token, and the guard of all that the page asks for. */
+export async function pageRoutes(access: Access, which: string): Promise<Routes> {
+  const assets = await readAssets();
+  return (app) => {
+    for (const [path, { type, body }] of assets) {
+      if (path === '/index.html') continue;
+      if (!OPEN_ASSETS.has(path)) app.use(path, access.guard);
+      app.get(path, (context) => context.body(body, 200, { 'content-type': type }));
+    }
+    app.get('/', (context) => {
+      if (!access.isGranted(context)) return context.html(loginPage(which), 401);
+      return context.html(assets.get('/index.html')?.body ?? NOT_BUILT);
+    });
+    app.post('/login', async (context) => {
+      const verdict = await access.login(context);
+      if (verdict === 'granted') return context.redirect('./', 303);
+      const status = { wrong: 401, too_often: 429, too_slow: 408 } as const;
+      return context.html(loginPage(which, VERDICTS[verdict]), status[verdict]);
+    });
+    app.use('/api/*', access.guard);
+  };
+}
+
+const VERDICTS = {
+  wrong: 'That is not the token.',
+  too_often: 'Too many wrong tokens came from here: try again in a minute.',
+  too_slow: 'The token did not come in time.',
+} as const;
+
+/** What can be asked of runs and schedules. */
+function boardApi(source: Pick<BoardSource, 'ask' | 'runNow'>) {
+  const reply = (context: Context, refusal: string | undefined) =>
+    refusal === undefined ? context.json({}) : refuse(context, 409, 'NOT_NOW', refusal);
+  const action = z.object({ action: z.enum(['pause', 'resume', 'stop']) });
+  return new Hono()
+    .post('/runs/:id/ask', takes(action), async (context) =>
+      reply(context, await source.ask(context.req.param('id'), context.req.valid('json').action)),
+    )
+    .post('/schedules/:group/:job/run', async (context) => {
+      const { group, job } = context.req.param();
+      return reply(context, await source.runNow(group, job));
+    });
+}

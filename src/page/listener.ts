@@ -1,0 +1,256 @@
+import { once } from 'node:events';
+import type { Server } from 'node:http';
+import { isIP } from 'node:net';
+import { setTimeout as delay } from 'node:timers/promises';
+import { createAdaptorServer } from '@hono/node-server';
+import { getConnInfo } from '@hono/node-server/conninfo';
+import { type Context, Hono, type MiddlewareHandler } from 'hono';
+import { HTTPException } from 'hono/http-exception';
+import ipaddr from 'ipaddr.js';
+import { type AllowedHost, isAllowed, portOf } from '../common/addresses.ts';
+import { BrandfillError, describeSystemError, systemErrorCode } from '../common/errors.ts';
+import { inTime, NoAnswerError } from '../common/lifetime.ts';
+import type { ListenAddress } from '../options/types.ts';
+
+/** A running HTTP server. */
+export interface Listener {
+  /** Its URL, such as `http://127.0.0.1:8080`, with the port that was found for 0. */
+  readonly url: string;
+  /** Ends it. Answers under way get a moment to arrive; then open connections are cut. */
+  close(): Promise<void>;
+}
+
+/** Adds routes to a server before it starts. */
+export type Routes = (app: Hono) => void;
+
+export interface ListenerOptions extends ListenAddress {
+  /** Added in this order; the first route that fits a request answers it. */
+  readonly routes: readonly Routes[];
+  /** The name of the setting in messages. @default `--listen` */
+  readonly label?: string;
+}
+
+/** A connection may stay idle for this long. No client that only reads needs longer. */
+const KEEP_ALIVE_MS = 65_000;
+
+/** The end of the last answer may take this long. */
+const SHUTDOWN_TIMEOUT_MS = 500;
+/** How often to check which connections have nothing more to send. */
+const POLL_MS = 20;
+
+/**
+ * Starts an HTTP server.
+ *
+ * @throws BrandfillError `INVALID_SETTING` when the address cannot be used
+ */
+export async function openListener(options: ListenerOptions): Promise<Listener> {
+  const { host, port, routes, label = '--listen' } = options;
+  const app = new Hono();
+  app.use(secureHeaders);
+  for (const add of routes) add(app);
+  app.notFound((context) => context.text('There is nothing here.\n', 404));
+  app.onError((error, context) =>
+    error instanceof HTTPException
+      ? error.getResponse()
+      : context.text('Something went wrong here.\n', 500),
+  );
+  const server = createAdaptorServer({ fetch: app.fetch, overrideGlobalObjects: false }) as Server;
+  server.keepAliveTimeout = KEEP_ALIVE_MS;
+  await listen(server, { host, port, label });
+  const address = server.address();
+  const found = typeof address === 'object' && address !== null ? address.port : port;
+  return {
+    url: `http://${formatHost(host)}:${found}`,
+    close: async () => {
+      const closed = once(server, 'close').then(() => true);
+      server.close();
+      const until = performance.now() + SHUTDOWN_TIMEOUT_MS;
+      while (performance.now() < until) {
+        server.closeIdleConnections();
+        if (await Promise.race([closed, delay(POLL_MS)])) return;
+      }
+      server.closeAllConnections();
+      await closed;
+    },
+  };
+}
+
+/**
+ * Everything comes from us, no script or style from injected markup runs, and nobody frames the
+ * page.
+ */
+const POLICY = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self'",
+  "img-src 'self'",
+  "connect-src 'self'",
+  "form-action 'self'",
+  "base-uri 'none'",
+  "frame-ancestors 'none'",
+  "require-trusted-types-for 'script'",
+  "trusted-types 'none'",
+].join('; ');
+
+const HEADERS: Readonly<Record<string, string>> = {
+  'content-security-policy': POLICY,
+  'x-content-type-options': 'nosniff',
+  'x-frame-options': 'DENY',
+  // With `no-referrer`, browsers would not send an origin along with a form either.
+  'referrer-policy': 'same-origin',
+  'cross-origin-opener-policy': 'same-origin',
+  'cross-origin-resource-policy': 'same-origin',
+  'cache-control': 'no-store',
+};
+
+/** Sends the headers that keep others out with each answer, whatever the path. */
+const secureHeaders: MiddlewareHandler = async (context, next) => {
+  for (const [name, value] of Object.entries(HEADERS)) context.header(name, value);
+  await next();
+};
+
+async function listen(
+  server: Server,
+  { host, port, label }: ListenAddress & { readonly label: string },
+): Promise<void> {
+  try {
+    server.listen(port, host);
+    await once(server, 'listening');
+  } catch (error) {
+    const reason = REASONS[systemErrorCode(error) ?? ''] ?? describeSystemError(error);
+    throw new BrandfillError(
+      'INVALID_SETTING',
+      `Cannot listen on ${formatHost(host)}:${port}: ${reason}; give ${label} another, or port 0 for any that is free.`,
+      { cause: error },
+    );
+  }
+}
+
+const REASONS: Readonly<Record<string, string>> = {
+  EADDRINUSE: 'another program has that port',
+  EACCES: 'ports below 1024 are not for everybody',
+  EADDRNOTAVAIL: 'this machine has no such address',
+  ENOTFOUND: 'there is no host of that name',
+  EAI_AGAIN: 'there is no host of that name',
+};
+
+/** Puts an IPv6 address in brackets, as it must be before a port. */
+function formatHost(host: string): string {
+  return host.includes(':') ? `[${host}]` : host;
+}
+
+/** The headers that say where a request comes from. */
+export interface OriginHeaders {
+  readonly host?: string | undefined;
+  readonly origin?: string | undefined;
+  /** `Sec-Fetch-Site`, which pages cannot set themselves. */
+  readonly fetchSite?: string | undefined;
+}
+
+/**
+ * Whether a `Host` header is none that a page elsewhere could use. Such a page can make its own
+ * name resolve to an address of ours and then read everything that is served there (DNS rebinding),
+ * but its name gives it away. An address is no such name.
+ *
+ * @param allowed names that are known to be ours
+ */
+export function isKnownHost(host: string, allowed: readonly AllowedHost[] = []): boolean {
+  if (!URL.canParse(`http://${host}`)) return false;
+  const url = new URL(`http://${host}`);
+  if (url.host !== host.toLowerCase().replace(/:80$/, '')) return false; // a path, a user, 127.1
+  const { hostname } = url;
+  if (hostname === 'localhost' || isIP(hostname.replaceAll(/^\[|\]$/g, '')) > 0) return true;
+  return isAllowed(allowed, { hostname, port: portOf(url) });
+}
+
+/** Refuses requests under a name that is not known. */
+export function createHostCheck(allowed: readonly AllowedHost[], label: string): MiddlewareHandler {
+  return async (context, next) => {
+    if (isKnownHost(context.req.header('host') ?? '', allowed)) return await next();
+    const advice = `Ask for localhost or an address; ${label} allows another name.`;
+    return context.text(`There is nothing here under that name. ${advice}\n`, 421);
+  };
+}
+
+/**
+ * Whether a request that changes something comes from our own page. Browsers say so by themselves
+ * if the page has TLS or is on their machine. Otherwise the origin of the page has to be the host
+ * that is asked, so a proxy has to pass the host on. A request that says nothing is refused.
+ */
+export function isFromOurPage({ host, origin, fetchSite }: OriginHeaders): boolean {
+  if (fetchSite !== undefined) return fetchSite === 'same-origin';
+  if (origin === undefined || host === undefined) return false;
+  return URL.canParse(origin) && new URL(origin).host === host.toLowerCase();
+}
+
+/**
+ * The address that a request comes from. Of IPv6 it is the network of 64 bits, since one machine may
+ * have all addresses in it.
+ */
+export function addressOf(context: Context): string {
+  const { address = '' } = getConnInfo(context).remote;
+  if (!ipaddr.isValid(address)) return address;
+  const parsed = ipaddr.process(address);
+  return parsed instanceof ipaddr.IPv6
+    ? parsed.parts.slice(0, 4).map(hex).join(':')
+    : parsed.toString();
+}
+
+function hex(part: number): string {
+  return part.toString(16);
+}
+
+/** Checks a condition. Returns a sentence that says why it fails, or nothing when all is well. */
+export type HealthCheck = () => string | undefined | Promise<string | undefined>;
+
+/** Whether a process can do its work. */
+export interface Health {
+  /** Adds a condition that must hold. */
+  check(look: HealthCheck): void;
+  /** Must be called when the process begins its work; until then it is not ready. */
+  started(): void;
+  /** The reasons why it is not ready; empty when it is. */
+  reasons(): Promise<readonly string[]>;
+}
+
+/** A check that takes longer has failed, because the caller waits for an answer. */
+const LONGEST_CHECK_MS = 2_000;
+
+export function createHealth(): Health {
+  let isStarted = false;
+  const checks: HealthCheck[] = [() => (isStarted ? undefined : 'it is starting')];
+  return {
+    check: (look) => void checks.push(look),
+    started: () => {
+      isStarted = true;
+    },
+    reasons: async () => {
+      const found = await Promise.all(checks.map(findFault));
+      return found.filter((reason) => reason !== undefined);
+    },
+  };
+}
+
+async function findFault(look: HealthCheck): Promise<string | undefined> {
+  try {
+    return await inTime(LONGEST_CHECK_MS, Promise.resolve(look()));
+  } catch (error) {
+    if (error instanceof NoAnswerError) return 'a check had no answer in time';
+    return error instanceof Error ? error.message : String(error);
+  }
+}
+
+/**
+ * `/livez` answers as long as the process does. `/readyz` answers 200 when the process can do its
+ * work, else 503 with the reasons.
+ */
+export function healthRoutes(health: Health): Routes {
+  return (app) => {
+    app.get('/livez', (context) => context.json({ live: true }));
+    app.get('/readyz', async (context) => {
+      const reasons = await health.reasons();
+      const ready = reasons.length === 0;
+      return context.json({ ready, reasons }, ready ? 200 : 503);
+    });
+  };
+}

@@ -1,0 +1,149 @@
+import { inTime, NoAnswerError } from '../common/lifetime.ts';
+import { askRun, findSchedules, openSchedules, readRuns, readWorkers } from '../queue/index.ts';
+import type { RedisServer } from '../queue/redis.ts';
+import { reasonOf } from '../queue/redis-errors.ts';
+import type { ScheduledJob, Schedules } from '../queue/schedules.ts';
+import { type RunView, VIEW_VERSION } from '../watch/run-view.ts';
+import { type Board, type BoardSource, GONE, type ScheduleState } from './board.ts';
+
+export interface QueueBoardOptions {
+  readonly redis: RedisServer;
+  /** Longest time that a reading may take. @default 3000 ms */
+  readonly readMs?: number;
+}
+
+/** A run announces its state once a second; one that is silent for this long is gone. */
+const LOST_MS = 15_000;
+/** Schedules seldom change, and cost more to read. */
+const SCHEDULES_EVERY_MS = 3_000;
+/** Longest time that an action may take. */
+const ASK_MS = 5_000;
+
+/** Shows what all runs, workers and schedules on a Redis announce. Nothing else reads it for the page. */
+export function showQueue(options: QueueBoardOptions): BoardSource {
+  const { redis, readMs = 3_000 } = options;
+  const { client, name } = redis;
+  let schedules: readonly ScheduleState[] = [];
+  let schedulesAtMs = Number.NEGATIVE_INFINITY;
+  let reading: Promise<Board> | undefined;
+  let latest: Board = { runs: [], workers: [], schedules: [] };
+
+  async function readAll(): Promise<Board> {
+    if (performance.now() - schedulesAtMs > SCHEDULES_EVERY_MS) {
+      schedules = await readSchedules();
+      schedulesAtMs = performance.now();
+    }
+    const [announced, workers] = await Promise.all([readRuns(client), readWorkers(client)]);
+    const runs = announced.flatMap(({ id, state, silentMs }) => readView(id, state, silentMs));
+    const unreadable = announced.length - runs.length;
+    return {
+      runs,
+      workers: workers
+        .filter(({ stopped }) => stopped === undefined)
+        .map(({ id, host, pid, concurrency, calls, trouble }) => ({
+          id,
+          host,
+          pid,
+          concurrency,
+          calls,
+          trouble,
+        })),
+      schedules,
+      trouble:
+        unreadable === 0
+          ? undefined
+          : `${unreadable} of the runs cannot be shown: perhaps another version of Brandfill makes them.`,
+    };
+  }
+
+  async function withSchedules<T>(name: string, use: (schedules: Schedules) => Promise<T>) {
+    const schedules = openSchedules(client, name);
+    try {
+      return await use(schedules);
+    } finally {
+      await schedules.close();
+    }
+  }
+
+  async function readSchedules(): Promise<readonly ScheduleState[]> {
+    const listed: ScheduledJob[] = [];
+    for (const name of await findSchedules(client)) {
+      listed.push(...(await withSchedules(name, (each) => each.list())));
+    }
+    return listed.map(toScheduleState);
+  }
+
+  async function runNow(group: string, job: string): Promise<string | undefined> {
+    return await withSchedules(group, async (each) => {
+      if (!(await each.read()).has(job)) return `${job} is not scheduled any more.`;
+      schedulesAtMs = Number.NEGATIVE_INFINITY;
+      return (await each.ask(job)) ? undefined : `${job} is running or asked for already.`;
+    });
+  }
+
+  async function askOf(
+    id: string,
+    action: RunView['actions'][number],
+  ): Promise<string | undefined> {
+    const { runs } = await readAll();
+    const run = runs.find(({ runId }) => runId === id);
+    if (!run) return GONE;
+    if (!run.actions.includes(action)) return 'This cannot be done now.';
+    await askRun(client, id, action);
+    return undefined;
+  }
+
+  /** The client of Redis waits for a connection for as long as it takes; people do not. */
+  async function patiently(asking: Promise<string | undefined>): Promise<string | undefined> {
+    try {
+      return await inTime(ASK_MS, asking);
+    } catch (error) {
+      return error instanceof NoAnswerError
+        ? `Redis at ${name} does not answer. What was asked may still be done when it does.`
+        : `Redis at ${name}: ${reasonOf(error)}.`;
+    }
+  }
+
+  return {
+    read: async () => {
+      // One reading at a time: those that wait for a connection would pile up.
+      reading ??= readAll().finally(() => {
+        reading = undefined;
+      });
+      try {
+        latest = await inTime(readMs, reading);
+      } catch (error) {
+        const why = error instanceof NoAnswerError ? 'does not answer' : reasonOf(error);
+        return {
+          ...latest,
+          trouble: `Redis at ${name}: ${why}. What is shown is as it was before.`,
+        };
+      }
+      return latest;
+    },
+    ask: (id, action) => patiently(askOf(id, action)),
+    runNow: (group, job) => patiently(runNow(group, job)),
+  };
+}
+
+/** @param json from a process that may be of another version */
+function readView(id: string, json: string, silentMs: number): readonly RunView[] {
+  const read = JSON.parse(json) as RunView;
+  if (read.version !== VIEW_VERSION) return [];
+  const view = { ...read, runId: id };
+  if (view.phase === 'ended' || silentMs <= LOST_MS) return [view];
+  // A schedule starts the run again by itself.
+  const next = view.schedule
+    ? undefined
+    : 'What was found is kept: run the same command again to go on.';
+  return [{ ...view, phase: 'lost', actions: [], isPaused: false, ...(next && { next }) }];
+}
+
+function toScheduleState({ results, ...schedule }: ScheduledJob): ScheduleState {
+  const [last] = results;
+  if (!last) return schedule;
+  const { finishedAt, exitCode, rows, found, failed, stopped, error } = last;
+  const counts = `${rows ?? 0} rows, ${found ?? 0} found, ${failed ?? 0} failed`;
+  const text = error ?? `${counts}${stopped === undefined ? '' : `; stopped early (${stopped})`}`;
+  return { ...schedule, last: { finishedAt, text: `exit code ${exitCode}, ${text}` } };
+}

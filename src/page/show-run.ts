@@ -1,0 +1,234 @@
+import { describeError, exitCodeOfError } from '../common/errors.ts';
+import { createCloser, SHUTDOWN_TIMEOUT_MS, within } from '../common/lifetime.ts';
+import { createRunControl, type RunControl } from '../common/run-control.ts';
+import { toCleanJson } from '../common/secrets.ts';
+import type { Job } from '../options/api.ts';
+import type { RunContext } from '../run/run-context.ts';
+import type { Metrics } from '../watch/metrics.ts';
+import { type RunRecorder, recordRun } from '../watch/record-run.ts';
+import type { RunAction, RunView, Summary } from '../watch/run-view.ts';
+import type { Naming } from '../watch/words.ts';
+import type { AnsweredCall } from '../worker/lookup.ts';
+import { applyAction, showOwnRun } from './board.ts';
+import { openReportFiles, type ReportFiles, showSettings } from './report-files.ts';
+
+/** The surroundings of a run that is part of a larger process. */
+export interface RunSurroundings {
+  /** What the list is called. @default as it was given */
+  readonly list?: string | undefined;
+  /** The name of the run in metrics. @default `enrich` */
+  readonly name?: string;
+  /** The metrics of its process. The run then has no server of its own. */
+  readonly metrics?: Metrics | undefined;
+  /** The Redis in which it is shown, for `brandfill dashboard`. @default the Redis of its queue */
+  readonly board?: string | undefined;
+  /** The schedule that makes it, if any. */
+  readonly schedule?: RunView['schedule'] | undefined;
+  /** How settings are called where the run is shown. @default as on a terminal */
+  readonly naming?: Naming | undefined;
+  /** Called with what records the run, before it begins. */
+  readonly onRecorder?: ((recorder: RunRecorder) => void) | undefined;
+  /** Called for every answer to a call that is made here. */
+  readonly onCall?: ((call: AnsweredCall) => void) | undefined;
+  /** Whether the rows are recorded too. @default with a report alone, since it takes time */
+  readonly recordsRows?: boolean | undefined;
+}
+
+export interface ShowRunOptions extends Omit<RunSurroundings, 'list'> {
+  /** The name of a setting in messages. */
+  readonly describe: (key: 'listen' | 'allowHost' | 'token') => string;
+  /** The token of the dashboard, if a program passes it. */
+  readonly token: string | undefined;
+  /** The list, as given. */
+  readonly list: string;
+}
+
+/** A run that is recorded, and shown to whoever wants to see it. */
+export interface ShownRun {
+  /** The context for the run. */
+  readonly context: RunContext;
+  /** Shows how it ended, and writes its reports. */
+  end(summary: Summary): Promise<Summary>;
+  /** The same for a run that has no summary. */
+  fail(error: unknown): Promise<void>;
+  /** Must be called after all. */
+  close(): Promise<void>;
+}
+
+/**
+ * Records a run. One recorder feeds its report, its own server, the dashboard in Redis and metrics.
+ *
+ * @throws BrandfillError `INVALID_SETTING` when the address is not available, or the dashboard
+ *   would be open to everyone
+ */
+export async function showRun(
+  job: Job,
+  given: RunContext,
+  options: ShowRunOptions,
+): Promise<ShownRun> {
+  const { settings } = job;
+  const { schedule, naming, list } = options;
+  const closer = createCloser();
+  const { control = createRunControl() } = given;
+  const recorder = recordRun({
+    runId: given.runId,
+    list,
+    settings: showSettings(settings),
+    schedule,
+    naming,
+    control,
+  });
+  options.onRecorder?.(recorder);
+  let files: ReportFiles | undefined;
+  let health: { started(): void } | undefined;
+  const context: RunContext = {
+    ...given,
+    control,
+    signal: AbortSignal.any([given.signal, control.stopped]),
+    onEvent: (event) => {
+      recorder.onEvent(event);
+      if (event.type === 'planned') health?.started();
+      given.onEvent(event);
+    },
+    report: {
+      recorder: {
+        answered: (call) => {
+          recorder.answered(call);
+          options.onCall?.(call);
+        },
+        ...((settings.report || options.recordsRows) && {
+          beginRows: (layout) => recorder.beginRows(layout),
+        }),
+      },
+      openFiles: async (others) => {
+        if (settings.report) files = closer.add(await openReportFiles(settings.report, others));
+      },
+    },
+  };
+
+  /** Only a notice, because the rows are in their places, or there is a more important error. */
+  const reportFailure = (error: unknown): void =>
+    context.onEvent({ type: 'notice', message: `There is no report: ${describeError(error)}` });
+
+  async function writeReports(): Promise<string[]> {
+    if (!settings.report || !recorder.hasBegun) return [];
+    try {
+      files ??= closer.add(await openReportFiles(settings.report, undefined));
+      return await files.write(recorder.read(), reportFailure);
+    } catch (error) {
+      reportFailure(error);
+      return [];
+    }
+  }
+
+  try {
+    const { name = 'enrich' } = options;
+    let { metrics } = options;
+    if (!metrics && settings.listen) {
+      const status = await openOwnStatus(job, { recorder, control, options, context });
+      closer.add(status);
+      ({ health, metrics } = status);
+    }
+    const instruments = metrics?.forRun({
+      name,
+      read: () => recorder.read(),
+    });
+    if (instruments) closer.add({ close: async () => instruments.end() });
+    const board = options.board ?? settings.queue;
+    if (board !== undefined) closer.add(announce(board, recorder, control));
+    return {
+      context: { ...context, ...(instruments && { instruments }) },
+      end: async (summary) => {
+        recorder.end({ summary });
+        const reports = await writeReports();
+        return reports.length > 0 ? { ...summary, reports } : summary;
+      },
+      fail: async (error) => {
+        recorder.end({ error: describeError(error), exitCode: exitCodeOfError(error) });
+        await writeReports();
+      },
+      close: async () => await closer.close(),
+    };
+  } catch (error) {
+    await closer.close();
+    throw error;
+  }
+}
+
+interface Recorded {
+  readonly recorder: RunRecorder;
+  readonly control: RunControl;
+  readonly options: ShowRunOptions;
+  readonly context: RunContext;
+}
+
+/** Opens the HTTP server of a run: its page, metrics and health. */
+async function openOwnStatus({ settings }: Job, { recorder, control, options, context }: Recorded) {
+  // Loaded here, so that a run without a server need not wait for it.
+  const { readToken } = await import('./access.ts');
+  const { openStatus } = await import('./status.ts');
+  const { createDashboard } = await import('./dashboard.ts');
+  const { describe, token: given } = options;
+  const { listen } = settings;
+  if (!listen) throw new TypeError('a run with a server has an address');
+  const sources = { token: given, env: process.env, describe };
+  const token = readToken(sources, listen);
+  const dashboard = await createDashboard({
+    source: showOwnRun({ recorder, control }),
+    token,
+    allowHost: settings.allowHost,
+    label: describe('allowHost'),
+  });
+  const status = await openStatus({
+    settings,
+    describe,
+    command: 'enrich',
+    page: dashboard.routes,
+    onNotice: (message, { level = 'warn' } = {}) =>
+      context.onEvent({ type: 'notice', message, level }),
+  });
+  if (!status) throw new TypeError('a run with an address has a server');
+  status.health.check(() => (context.signal.aborted ? 'it was told to stop' : undefined));
+  return {
+    ...status,
+    close: async () => {
+      await dashboard.close();
+      await status.close();
+    },
+  };
+}
+
+/**
+ * Shows a run in Redis, and takes requests to it from there. The run goes on if Redis cannot be
+ * used: a run that needs Redis reports that itself.
+ */
+function announce(
+  url: string,
+  recorder: RunRecorder,
+  control: RunControl,
+): { close(): Promise<void> } {
+  async function open(): Promise<{ close(): Promise<void> } | undefined> {
+    // Loaded here, so that a run without Redis need not wait for it.
+    const { announceRun, openQueueServer } = await import('../queue/index.ts');
+    try {
+      const options = { url, acceptEviction: true, isTraced: false, onNotice: () => {} };
+      const redis = await openQueueServer(options);
+      const announced = announceRun(redis.client, {
+        id: recorder.read().runId,
+        describe: () => toCleanJson(recorder.read()),
+        onAsked: (action) => void applyAction(recorder.read(), control, action as RunAction),
+      });
+      return {
+        close: async () => {
+          await within(SHUTDOWN_TIMEOUT_MS, announced.close());
+          await redis.close();
+        },
+      };
+    } catch {
+      return undefined;
+    }
+  }
+  // Not awaited: if Redis does not answer, a run that needs it reports that.
+  const opening = open();
+  return { close: async () => await (await opening)?.close() };
+}

@@ -1,0 +1,63 @@
+import type { OnNotice } from '../common/errors.ts';
+import type { Closable } from '../common/lifetime.ts';
+import type { StatusSettings } from '../options/options.ts';
+import { readVersion } from '../version.ts';
+import type { Metrics } from '../watch/metrics.ts';
+import type { Health, Routes } from './listener.ts';
+
+/** The status of a process, served over HTTP. */
+export interface Status extends Closable {
+  /** The checks behind `/readyz`. */
+  readonly health: Health;
+  /** What is behind `/metrics`. */
+  readonly metrics: Metrics;
+}
+
+export interface StatusOptions {
+  /** Without an address to listen on there is no server. */
+  readonly settings: StatusSettings;
+  /** The name of a setting in messages. */
+  readonly describe: (key: keyof StatusSettings) => string;
+  readonly command: 'worker' | 'collect' | 'schedule' | 'enrich';
+  /** The page of a run; it comes first. @default no page */
+  readonly page?: Routes | undefined;
+  /** Called with the address it listens on. */
+  readonly onNotice: OnNotice;
+}
+
+/**
+ * Starts the HTTP server of a process, if it has one: `/metrics`, `/livez`, `/readyz`.
+ *
+ * @throws BrandfillError `INVALID_SETTING` when the address is not available
+ */
+export async function openStatus(options: StatusOptions): Promise<Status | undefined> {
+  const { settings, describe, command, page, onNotice } = options;
+  const { listen, allowHost = [] } = settings;
+  if (listen === undefined) return undefined;
+  // Loaded here, so that a process without a server need not wait for it.
+  const { createHealth, createHostCheck, healthRoutes, openListener } = await import(
+    './listener.ts'
+  );
+  const { createMetrics } = await import('../watch/metrics.ts');
+  const health = createHealth();
+  const metrics = createMetrics({ command, version: readVersion() });
+  const ours = { hostname: listen.host.toLowerCase(), port: undefined };
+  const checkHost = createHostCheck([...allowHost, ours], describe('allowHost'));
+  const routes: Routes = (app) => {
+    // `/livez` says nothing, and whoever restarts what does not live may ask under any name.
+    app.use('/metrics', checkHost).use('/readyz', checkHost);
+    app.get('/metrics', async (context) => {
+      return context.body(await metrics.text(), 200, {
+        'content-type': metrics.registry.contentType,
+      });
+    });
+  };
+  const listener = await openListener({
+    ...listen,
+    label: describe('listen'),
+    routes: [routes, healthRoutes(health), ...(page ? [page] : [])],
+  });
+  const serves = `${page ? 'the dashboard, ' : ''}/metrics, /livez and /readyz`;
+  onNotice(`Listening on ${listener.url} for ${serves}.`, { level: 'info' });
+  return { health, metrics, close: () => listener.close() };
+}

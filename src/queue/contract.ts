@@ -1,0 +1,153 @@
+import { createHash } from 'node:crypto';
+import { z } from 'zod';
+import type { Outcome } from '../brand/outcome.ts';
+import type { CallCounters } from '../common/calls.ts';
+import type { PendingSince } from './parking.ts';
+
+/** The data of a job with lookups. */
+export interface LookupsData {
+  readonly domains: readonly string[];
+  readonly run?: string | undefined;
+  readonly ref?: unknown;
+  readonly pending?: PendingSince | undefined;
+  /** How often a lookup that may crash its worker was begun. */
+  readonly begun?: number | undefined;
+}
+
+const lookups = z.looseObject({
+  domains: z
+    .array(z.string().max(2_048))
+    .max(1_000)
+    .describe('What to look up: domains, or anything that holds one, such as a URL.'),
+  run: z
+    .string()
+    .regex(/^[\w.-]{1,200}$/)
+    .optional()
+    .describe(
+      'Whose stream gets the outcomes, {brandfill}:outcomes:RUN; without it, that of the backfills of the API.',
+    ),
+  ref: z
+    .json()
+    .optional()
+    .describe('Comes back with the outcomes; integers beyond 2^53 as texts only, else rounded.'),
+  pending: z
+    .object({ sinceMs: z.number(), asks: z.int().min(1) })
+    .optional()
+    .describe(
+      'Set by workers: since when, in milliseconds since 1970, the API has been at work on these lookups, and how often it was asked.',
+    ),
+  begun: z
+    .int()
+    .min(1)
+    .optional()
+    .describe('Set by workers: how often a lookup that is made alone was begun.'),
+});
+
+/** The contract as JSON Schema, for authors of producers; stored as `jobs/lookups.schema.json`. */
+export function lookupsSchema(): object {
+  const { $schema, ...schema } = z.toJSONSchema(lookups, { io: 'input' });
+  return {
+    $schema,
+    $id: 'urn:brandfill:lookups:v2',
+    title: 'Lookups',
+    description: 'The data of a job with lookups; see docs/queue-contract.md.',
+    ...schema,
+  };
+}
+
+/** Reads the data of a job. Returns a text that says what is wrong if they are invalid. */
+export function parseLookups(data: unknown): LookupsData | string {
+  try {
+    const read = lookups.safeParse(data);
+    if (read.success) return read.data;
+    const [issue] = read.error.issues;
+    const at = issue?.path.join('.') ?? '';
+    return `the job breaks the contract: ${at === '' ? '' : `'${at}': `}${issue?.message ?? 'unreadable'}`;
+  } catch (error) {
+    if (error instanceof RangeError) return "the job breaks the contract: 'ref': nested too deep";
+    throw error;
+  }
+}
+
+/** One lookup as it travels back. */
+export interface OutcomeData {
+  readonly domain: string;
+  /** The text in the job, when that is not the domain itself. */
+  readonly given?: string | undefined;
+  readonly status: Outcome['status'] | 'invalid';
+  readonly reason: string;
+  readonly httpStatus?: number | undefined;
+  readonly attempts: number;
+  /** Calls that the API refused for the moment (429 and the like). They do not count as attempts. */
+  readonly throttled?: number | undefined;
+  /** What its calls cost, in millionths of the unit that the profile of the API names. */
+  readonly billedMicros?: number | undefined;
+  /** When to ask again at the earliest, for `pending`, in milliseconds from `fetchedAtMs`, if the API said. */
+  readonly retryAfterMs?: number | undefined;
+  /** Milliseconds since 1970. */
+  readonly fetchedAtMs: number;
+  /** The answer as it came, a text with a JSON object; empty unless `found`. */
+  readonly json: string;
+}
+
+/** An entry of a stream of outcomes, the JSON in its field `data`. */
+export interface OutcomesData {
+  /** The id of the job. */
+  readonly job: string;
+  readonly ref?: unknown;
+  readonly outcomes: readonly OutcomeData[];
+  /** Calls that none of the outcomes has, since their lookups were given up. For runs of ours. */
+  readonly unreported?: UnreportedCalls | undefined;
+}
+
+export type UnreportedCalls = Pick<CallCounters, 'calls' | 'throttled' | 'billedMicros'>;
+
+/**
+ * An outcome in the form in which it is sent, without the parsed answer.
+ *
+ * @param given the text in the job
+ */
+export function toData(outcome: Outcome, given: string): OutcomeData {
+  const { domain, status, reason, httpStatus, attempts, throttled, fetchedAtMs, json } = outcome;
+  const { retryAfterMs, billedMicros } = outcome;
+  // JSON leaves out what is undefined. Spreads would take as long as the rest of the way to Redis.
+  return {
+    domain,
+    given: given === domain ? undefined : given,
+    status,
+    reason,
+    httpStatus,
+    attempts,
+    throttled: throttled || undefined,
+    billedMicros,
+    retryAfterMs,
+    fetchedAtMs,
+    json,
+  };
+}
+
+/** The outcome that a run stores. A run checks its domains beforehand, so none is `invalid`. */
+export function toOutcome({ given: _, status, ...data }: OutcomeData): Outcome {
+  return {
+    ...data,
+    status: status === 'invalid' ? 'failed' : status,
+    httpStatus: data.httpStatus,
+    throttled: data.throttled,
+    billedMicros: data.billedMicros,
+    retryAfterMs: data.retryAfterMs,
+  };
+}
+
+/** An outcome that no call was made for. */
+export function withoutCall(
+  domain: string,
+  { status, reason, nowMs }: { status: 'failed' | 'invalid'; reason: string; nowMs: number },
+): OutcomeData {
+  return { domain, status, reason, attempts: 0, fetchedAtMs: nowMs, json: '' };
+}
+
+/** The id of a job: the same lookups for the same owner have the same id. */
+export function jobIdOf(owner: string, domains: readonly string[]): string {
+  const hash = createHash('sha256').update(domains.join('\n')).digest('base64url').slice(0, 16);
+  return `${owner}-${hash}`;
+}

@@ -1,0 +1,11 @@
+export { openProducer } from './add-jobs.ts';
+export { createSharedCallLedger, paceKey } from './call-ledger.ts';
+export { findRedisTrouble, openQueueServer } from './check-redis.ts';
+export { collectOutcomes } from './collect-outcomes.ts';
+export { createQueueReader, openAllQueues, tellUnserved } from './queues.ts';
+export { repeat } from './redis.ts';
+export { announceRun, askRun, readRuns } from './run-board.ts';
+export { openRunQueue } from './run-queue.ts';
+export { findSchedules, openSchedules, takeRuns } from './schedules.ts';
+export { takeJobs } from './take-jobs.ts';
+export { findServing, readWorkers } from './workers.ts';

@@ -1,0 +1,148 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { OutcomeData, OutcomesData, UnreportedCalls } from './contract.ts';
+import { RETRY_MS, streamKey } from './names.ts';
+import { createScript, type RedisClient } from './redis.ts';
+
+/** A job under way, as far as its outcomes need to know it. */
+export interface AnsweredJob {
+  readonly id: string;
+  /** The key of the job itself. */
+  readonly key: string;
+  /** The lock with which this worker has it. */
+  readonly token: string;
+  readonly ref: unknown;
+  /** Whose stream gets the outcomes. */
+  readonly stream: string;
+  /** How long outcomes are kept that nobody reads, in milliseconds. @default as long as it takes */
+  readonly keptMs?: number | undefined;
+  /** What the job is from now on, as JSON: without what was answered. */
+  readonly rest: () => string;
+}
+
+/** Sends outcomes to their streams, those of all jobs together, a batch every few milliseconds. */
+export interface OutcomeWriter {
+  /** Resolves when they are in Redis, however often it refuses. */
+  add(
+    job: AnsweredJob,
+    outcomes: readonly OutcomeData[],
+    unreported?: UnreportedCalls,
+  ): Promise<void>;
+  /** Sends what there is at once. */
+  flush(): Promise<void>;
+  /** Gives up what Redis refuses. */
+  end(): void;
+}
+
+/**
+ * For each job: KEYS job, lock, stream. ARGV token, batch, rest of the job, outcomes, and how long the
+ * stream is kept, or 0. A batch that was written and comes again, since its answer was lost, is not
+ * written twice. The job itself only changes while it is not another's.
+ */
+const WRITE = `
+for i = 0, #KEYS / 3 - 1 do
+  local job, lock, stream = KEYS[3 * i + 1], KEYS[3 * i + 2], KEYS[3 * i + 3]
+  local token, batch, rest, data, kept = unpack(ARGV, 5 * i + 1, 5 * i + 5)
+  local holder = redis.call('GET', lock)
+  local isOurs = (not holder or holder == token) and redis.call('EXISTS', job) == 1
+  local isAgain = isOurs and redis.call('HGET', job, 'batch') == batch
+  if not isAgain then
+    redis.call('XADD', stream, '*', 'data', data)
+    if kept ~= '0' then redis.call('PEXPIRE', stream, kept) end
+    if isOurs then redis.call('HSET', job, 'data', rest, 'batch', batch) end
+  end
+end
+`;
+
+/** Longer, and more outcomes are lost with a worker; shorter, and each costs more. */
+const BATCH_MS = 25;
+/** Long answers are not gathered for as long, since Redis does nothing else meanwhile. */
+const MOST_BYTES = 1_000_000;
+
+interface Batch {
+  readonly outcomes: OutcomeData[];
+  unreported: UnreportedCalls | undefined;
+  /** What is left of the job once they are written. */
+  rest: string;
+}
+
+/** @param onRefused called each time that Redis refuses, with the reason */
+export function createOutcomeWriter(
+  client: RedisClient,
+  onRefused: (error: unknown) => void,
+): OutcomeWriter {
+  const write = createScript(client, WRITE);
+  let gathered = new Map<AnsweredJob, Batch>();
+  let bytes = 0;
+  let batches = 0;
+  let isOver = false;
+  let timer: NodeJS.Timeout | undefined;
+  let next = deferred();
+  let last: Promise<void> = Promise.resolve();
+
+  async function send(jobs: ReadonlyMap<AnsweredJob, Batch>, number: number): Promise<void> {
+    const keys: string[] = [];
+    const args: (string | number)[] = [];
+    for (const [job, { outcomes, unreported, rest }] of jobs) {
+      const { id, key, token, stream, keptMs = 0, ref } = job;
+      const data: OutcomesData = { job: id, ref, outcomes, unreported };
+      keys.push(key, `${key}:lock`, streamKey(stream));
+      args.push(token, `${token}/${number}`, rest, JSON.stringify(data), keptMs);
+    }
+    for (;;) {
+      try {
+        return void (await write(keys, args));
+      } catch (error) {
+        if (isOver) return;
+        onRefused(error);
+        await delay(RETRY_MS);
+      }
+    }
+  }
+
+  /** One batch at a time, so that what is left of a job only ever becomes less. */
+  function flush(): Promise<void> {
+    clearTimeout(timer);
+    timer = undefined;
+    if (gathered.size === 0) return last;
+    const [jobs, { resolve }] = [gathered, next];
+    for (const [job, batch] of jobs) batch.rest = job.rest();
+    batches += 1;
+    const number = batches;
+    gathered = new Map();
+    bytes = 0;
+    next = deferred();
+    last = last.then(() => send(jobs, number)).then(resolve);
+    return last;
+  }
+
+  return {
+    add: (job, outcomes, unreported) => {
+      const batch = gathered.get(job) ?? { outcomes: [], unreported: undefined, rest: '' };
+      gathered.set(job, batch);
+      batch.outcomes.push(...outcomes);
+      batch.unreported ??= unreported; // told once, at the end of a job
+      for (const { json } of outcomes) bytes += json.length;
+      timer ??= setTimeout(() => void flush(), BATCH_MS);
+      const { promise } = next;
+      if (bytes > MOST_BYTES) void flush();
+      return promise;
+    },
+    flush,
+    end: () => {
+      isOver = true;
+    },
+  };
+}
+
+interface Deferred {
+  readonly promise: Promise<void>;
+  readonly resolve: () => void;
+}
+
+function deferred(): Deferred {
+  let resolve = (): void => {};
+  const promise = new Promise<void>((fulfil) => {
+    resolve = fulfil;
+  });
+  return { promise, resolve };
+}

@@ -1,0 +1,155 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { BrandfillError } from '../common/errors.ts';
+import { unlessAborted } from '../common/lifetime.ts';
+import { RETRY_MS } from './names.ts';
+
+/** A refused login is reported with its connection. */
+const LOGIN = /^ReplyError: (WRONGPASS|NOAUTH)/;
+
+/**
+ * Reports why Redis refuses what is tried again: each reason once, until it was not heard for a while.
+ * Errors of the connection are reported elsewhere.
+ *
+ * @param who the part that needs what is refused, for the message
+ */
+export function createRefusals(
+  onNotice: (message: string) => void,
+  who = 'a worker',
+): (error: unknown) => void {
+  const isNew = createNoticeFilter();
+  return (error) => {
+    if (!isReply(error) || LOGIN.test(String(error))) return;
+    const reason = reasonOf(error);
+    if (isNew(reason)) onNotice(`Redis refuses what ${who} needs: ${reason}. Trying again.`);
+  };
+}
+
+/** A message that was not repeated for this long is over. It is news when it comes again. */
+const OVER_MS = 30_000;
+
+/**
+ * Tells new messages from those that were reported a moment ago. Retries repeat the same message,
+ * often alternating with others, and may succeed in between.
+ *
+ * @returns whether the message is news
+ */
+export function createNoticeFilter(): (what: string) => boolean {
+  const lastAtMs = new Map<string, number>();
+  return (what) => {
+    const now = performance.now();
+    const isNew = now - (lastAtMs.get(what) ?? Number.NEGATIVE_INFINITY) > OVER_MS;
+    lastAtMs.set(what, now);
+    return isNew;
+  };
+}
+
+/**
+ * Repeats work that Redis refuses for now, for as long as it takes.
+ *
+ * @throws the signal's reason when it fires first. The work under way may still be done.
+ */
+export async function insist(
+  work: () => Promise<void>,
+  {
+    signal,
+    onRefused,
+  }: { readonly signal: AbortSignal; readonly onRefused: (error: unknown) => void },
+): Promise<void> {
+  for (;;) {
+    signal.throwIfAborted();
+    try {
+      return await unlessAborted(work(), signal); // a Redis that is away does not answer at all
+    } catch (error) {
+      signal.throwIfAborted();
+      onRefused(error);
+      await delay(RETRY_MS, undefined, { signal }).catch(() => {}); // it is thrown next
+    }
+  }
+}
+
+/** Errors that say that something is wrong, but not what. */
+export const VAGUE: RegExp =
+  /Connection is closed|None of startup nodes|Failed to refresh slots|All sentinels are unreachable|timed out/;
+
+const REASONS: readonly (readonly [sign: RegExp, reason: string])[] = [
+  [
+    /sentinel.*(NOAUTH|WRONGPASS)/,
+    'its sentinels want a password, or another one, which ?sentinelPassword= at the end of the URL gives',
+  ],
+  [/No such master|sentinel.*invalid reply/, 'its sentinels know no master of that name'],
+  [/sentinel/i, 'none of its sentinels can be reached, or names a master that answers'],
+  [/ECONNREFUSED|ENOENT/, 'nobody listens there; start Redis, or give another --queue'],
+  [/ENOTFOUND|EAI_AGAIN/, 'there is no host of that name; give another --queue'],
+  [
+    /certificate|self.signed/i,
+    'its certificate is not trusted; name its CA in NODE_EXTRA_CA_CERTS',
+  ],
+  [/SSL|TLS|EPROTO/i, 'TLS could not be agreed on'],
+  [/ETIMEDOUT|EHOSTUNREACH|ENETUNREACH|timed out/i, 'it cannot be reached, or does not answer'],
+  [/NOAUTH/, 'it wants a password; give redis://:PASSWORD@host or redis://USER:PASSWORD@host'],
+  [/WRONGPASS|invalid password|invalid username/i, 'it refuses the user or the password'],
+  [/READONLY/, 'it is a read-only replica; give the address of its master'],
+  [/LOADING/, 'it is still loading its data; try again in a moment'],
+  [/OOM/, 'it is out of memory; raise maxmemory'],
+  [/NOREPLICAS/, 'too few replicas follow it for it to be written to; see min-replicas-to-write'],
+  [/MISCONF/, 'it cannot write its data to the disk and therefore refuses to work'],
+  [
+    /CLUSTERDOWN|startup nodes|refresh slots|MOVED|CROSSSLOT|cluster support/,
+    'its cluster is not complete, or it is none: give redis-cluster:// for a cluster, redis:// for one server',
+  ],
+  [/DB index is out of range/, 'it has no database of that number'],
+  [/Protocol error|RESP type|unknown command/i, 'what answers there is no Redis for a queue'],
+  [/Connection is closed|ECONNRESET|EPIPE|socket/i, 'the connection broke off'],
+];
+
+/** The lack of a right. For commands in scripts, Redis 7.0 reports it without a code. */
+const RIGHTS = /NOPERM|user executing the script/;
+/** The right that the error names: "… has no permissions to run the 'get' command". */
+const RIGHT = /(?:no permissions to|script can't) (.+?)(?: script: |$)/i;
+
+/** The meaning of an error of Redis or of its connection, as part of a sentence: without a full stop. */
+export function reasonOf(error: unknown): string {
+  const text = errorText(error);
+  return (
+    knownReason(text) ??
+    text
+      .replaceAll(/\s+/g, ' ')
+      .slice(0, 200)
+      .replace(/[ .]+$/, '')
+  );
+}
+
+/**
+ * Converts an error thrown during work over Redis. A refusal with a known reason becomes an error
+ * that states it. Other errors are returned unchanged.
+ */
+export function toQueueError(error: unknown): unknown {
+  const reason = isReply(error) ? knownReason(errorText(error)) : undefined;
+  if (reason === undefined) return error;
+  const message = `Cannot go on with the queue on Redis: ${reason}.`;
+  return new BrandfillError('UNUSABLE_QUEUE', message, { cause: error });
+}
+
+function knownReason(text: string): string | undefined {
+  if (!RIGHTS.test(text)) return REASONS.find(([sign]) => sign.test(text))?.[1];
+  const [, right] = RIGHT.exec(text) ?? [];
+  const named = right === undefined ? '' : ` (${right})`;
+  return `its user may not do what a queue needs${named}; allow it ~{brandfill}* &* +@all -@admin -@dangerous +info`;
+}
+
+function isReply(error: unknown): boolean {
+  return error instanceof Error && error.name === 'ReplyError';
+}
+
+/** The text of an error, or of the error that caused it. */
+export function errorText(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  if ('lastNodeError' in error && error.lastNodeError) return errorText(error.lastNodeError);
+  // The error of a transaction itself says only that it was discarded.
+  if ('previousErrors' in error && Array.isArray(error.previousErrors)) {
+    const [first] = error.previousErrors as readonly unknown[];
+    if (first !== undefined) return errorText(first);
+  }
+  const code = 'code' in error && typeof error.code === 'string' ? `${error.code} ` : '';
+  return `${code}${error.message}`;
+}

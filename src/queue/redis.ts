@@ -1,0 +1,309 @@
+import { createHash } from 'node:crypto';
+import { Cluster, type Command, Redis, type RedisOptions, SentinelConnector } from 'ioredis';
+import { parseRedisUrl, type RedisAddress } from '../common/addresses.ts';
+import { BrandfillError, type OnNotice } from '../common/errors.ts';
+import { keepSecret } from '../common/secrets.ts';
+import { createNoticeFilter, errorText, reasonOf, VAGUE } from './redis-errors.ts';
+
+/** A connection to a Redis of any kind. */
+export type RedisClient = Redis | Cluster;
+
+/** A Redis that can be reached and used. */
+export interface RedisServer {
+  /**
+   * One connection for all commands that do not block. It reconnects by itself, for as long as it
+   * takes.
+   */
+  readonly client: RedisClient;
+  /** Opens another connection. BullMQ wants one for each worker. */
+  connect(): RedisClient;
+  /** Host and port, or another name of the server. No credentials. */
+  readonly name: string;
+  /** Closes all connections, without waiting for a server that does not answer. */
+  close(): Promise<void>;
+}
+
+/**
+ * How long a process may be silent before others take over what it has under way. Tests that kill
+ * processes set a shorter time.
+ */
+export function lockMsOf(usualMs: number): number {
+  return Number(process.env['BRANDFILL_LOCK_MS']) || usualMs;
+}
+
+/** A server that accepts commands without answering counts as dead after this time. */
+const SILENCE_MS = 15_000;
+
+const PATIENT = {
+  maxRetriesPerRequest: null,
+  retryStrategy: (times: number) => Math.min(times * 100, 2_000),
+  connectTimeout: 10_000,
+  socketTimeout: SILENCE_MS,
+  sentinelCommandTimeout: 5_000,
+  // After an orderly failover the old master accepts writes for ten more seconds and then loses
+  // them.
+  failoverDetector: true,
+  keepAlive: 10_000,
+} satisfies RedisOptions;
+
+type Patient = typeof PATIENT & Pick<RedisOptions, 'reconnectOnError'>;
+
+/** Fails at the first obstacle, so that a wrong address is reported at once. */
+const IMPATIENT = {
+  maxRetriesPerRequest: 0,
+  retryStrategy: () => null,
+  sentinelRetryStrategy: () => null,
+  connectTimeout: 5_000,
+  commandTimeout: 5_000,
+  sentinelCommandTimeout: 5_000,
+  lazyConnect: true,
+} satisfies RedisOptions;
+
+/** Bounds the whole check, however many hosts the address has and names have to be resolved. */
+const CHECK_MS = 8_000;
+
+export interface OpenRedisOptions {
+  /** Checks the server before it is used. @throws BrandfillError when it cannot be used */
+  readonly check: (probe: RedisClient) => Promise<void>;
+  /** Called when a connection is lost or a server refuses to work, and when it works again. */
+  readonly onTrouble: OnNotice;
+}
+
+/**
+ * Connects to Redis.
+ *
+ * @throws BrandfillError `UNUSABLE_QUEUE` that says in one sentence why it cannot be used
+ */
+export async function openRedis(url: string, options: OpenRedisOptions): Promise<RedisServer> {
+  const address = parseRedisUrl(url);
+  for (const password of passwordsOf(address)) keepSecret(password);
+  const name = nameOf(address);
+  await tryOut(address, options.check);
+  const open = new Set<RedisClient>();
+  const watch = createTroubleWatch(name, options.onTrouble);
+  const reconnectOnError = createReadOnlyWatch(name, options.onTrouble);
+  const connect = (): RedisClient => {
+    const client = createClient(address, { ...PATIENT, reconnectOnError });
+    open.add(client);
+    client.once('end', () => open.delete(client));
+    watch(client);
+    return client;
+  };
+  return {
+    client: connect(),
+    connect,
+    name,
+    close: async () => {
+      for (const client of open) client.disconnect();
+    },
+  };
+}
+
+async function tryOut(address: RedisAddress, check: OpenRedisOptions['check']): Promise<void> {
+  const probe = createClient(address, IMPATIENT);
+  // The thrown error often says only that the connection is closed. The reason comes in events.
+  const errors: unknown[] = [];
+  const nodeErrors: unknown[] = [];
+  probe.on('error', (error: unknown) => errors.push(error));
+  for (const event of ['node error', 'sentinelError']) {
+    probe.on(event, (error: unknown) => nodeErrors.push(error));
+  }
+  let deadline: NodeJS.Timeout | undefined;
+  const over = new Promise<never>((_, reject) => {
+    deadline = setTimeout(() => reject(new Error('timed out')), CHECK_MS);
+    probe.once('end', () => reject(new Error('Connection is closed.')));
+  });
+  try {
+    await Promise.race([over, probe.connect()]);
+    // A database that does not exist is only reported in an event, and another one is used instead.
+    if (errors.length > 0) throw errors[0];
+    await Promise.race([over, check(probe)]);
+  } catch (error) {
+    throw error instanceof BrandfillError
+      ? error
+      : unusable(address, [error, ...errors, ...nodeErrors]);
+  } finally {
+    clearTimeout(deadline);
+    probe.disconnect();
+  }
+}
+
+/**
+ * Reports once that the server is gone, however many connections notice, and once that it is back.
+ */
+function createTroubleWatch(name: string, onTrouble: OnNotice): (client: RedisClient) => void {
+  let isGone = false;
+  return (client) => {
+    client.on('error', (error: unknown) => {
+      if (isGone) return;
+      isGone = true;
+      const reason = reasonOf(error).replace(/; (start Redis, or )?give .*$/, ''); // it was right
+      onTrouble(`Redis at ${name}: ${reason}. Trying again until it answers.`);
+    });
+    client.on('ready', () => {
+      if (isGone) onTrouble(`Redis at ${name} answers again.`, { level: 'info' });
+      isGone = false;
+    });
+  };
+}
+
+/**
+ * After a failover the name may still lead to the old master. A new connection finds the new
+ * master, and the command is sent again over it. The wait is reported once per episode.
+ */
+function createReadOnlyWatch(name: string, onTrouble: OnNotice): (error: Error) => 2 | false {
+  const isNew = createNoticeFilter();
+  return (error) => {
+    if (!error.message.startsWith('READONLY')) return false;
+    const reason = reasonOf(error);
+    if (isNew(reason)) onTrouble(`Redis at ${name}: ${reason}. Trying again until it is none.`);
+    return 2;
+  };
+}
+
+function createClient(address: RedisAddress, options: Patient | typeof IMPATIENT): RedisClient {
+  const isProbe = 'lazyConnect' in options;
+  if (address.kind === 'single') {
+    const connector = 'sentinels' in address.options ? { Connector: QuietSentinels } : {};
+    return new GatheringRedis({ ...address.options, ...options, ...connector });
+  }
+  const { retryStrategy, ...redisOptions } = options;
+  return new Cluster([...address.nodes], {
+    lazyConnect: isProbe,
+    // Without the ready check, the first command shows what is wrong with the cluster.
+    enableReadyCheck: !isProbe,
+    clusterRetryStrategy: retryStrategy,
+    redisOptions: { ...address.access, ...redisOptions },
+  });
+}
+
+function passwordsOf(address: RedisAddress): readonly (string | undefined)[] {
+  if (address.kind === 'cluster') return [address.access.password];
+  const { options } = address;
+  return [options.password, 'sentinels' in options ? options.sentinelPassword : undefined];
+}
+
+function nameOf(address: RedisAddress): string {
+  if (address.kind === 'cluster') return hostsOf(address.nodes);
+  const { options } = address;
+  if ('path' in options) return options.path;
+  return 'name' in options
+    ? `${options.name} (sentinels ${hostsOf(options.sentinels)})`
+    : hostsOf([options]);
+}
+
+function hostsOf(nodes: readonly { readonly host: string; readonly port: number }[]): string {
+  return nodes
+    .map(({ host, port }) => `${host.includes(':') ? `[${host}]` : host}:${port}`)
+    .join(',');
+}
+
+function unusable(address: RedisAddress, errors: readonly unknown[]): BrandfillError {
+  const cause = errors.find((error) => !VAGUE.test(errorText(error))) ?? errors[0];
+  const isMismatch = TLS_MISMATCH.test(errorText(cause)) && !/sentinel/.test(errorText(cause));
+  const hint = isMismatch ? hintAtTls(address) : '';
+  return new BrandfillError(
+    'UNUSABLE_QUEUE',
+    `Cannot use the queue on Redis at ${nameOf(address)}: ${reasonOf(cause)}${hint}.`,
+    { cause },
+  );
+}
+
+/**
+ * Errors when one side speaks TLS and the other does not. Each takes the other's first bytes for
+ * invalid, or waits for more.
+ */
+const TLS_MISMATCH = /closed|ECONNRESET|EPIPE|ETIMEDOUT|timed out|EPROTO|wrong version/i;
+
+function hintAtTls(address: RedisAddress): string {
+  const { tls } = address.kind === 'cluster' ? address.access : address.options;
+  return tls
+    ? '; if it does not speak TLS, give redis:// instead of rediss://'
+    : '; if it speaks TLS, give rediss:// instead of redis://';
+}
+
+/**
+ * A connection that sends all commands of one turn of the event loop in one packet. Each packet
+ * costs a system call on either side, which takes longer than most commands do.
+ *
+ * `enableAutoPipelining` of ioredis does the same, but not for scripts, and most commands of BullMQ
+ * are scripts.
+ */
+class GatheringRedis extends Redis {
+  override sendCommand(command: Command, stream?: Parameters<Redis['sendCommand']>[1]): unknown {
+    const { stream: socket } = this;
+    // There is no socket before the connection is started.
+    if (socket?.writableCorked === 0) {
+      socket.cork();
+      setImmediate(() => socket.uncork());
+    }
+    return super.sendCommand(command, stream);
+  }
+}
+
+/** The method with which ioredis connects to each Sentinel. Its types declare it private. */
+interface ConnectsToSentinels {
+  connectToSentinel(...options: unknown[]): Redis;
+}
+
+/**
+ * Finds masters as ioredis does, but is silent about a Sentinel that is away while others are
+ * there. On connections that ioredis only listens to, it prints a stack for each attempt.
+ */
+class QuietSentinels extends SentinelConnector {
+  constructor(options: unknown) {
+    super(options as ConstructorParameters<typeof SentinelConnector>[0]);
+    const connector = this as unknown as ConnectsToSentinels;
+    const connect = connector.connectToSentinel.bind(connector);
+    connector.connectToSentinel = (...args) => connect(...args).on('error', () => {});
+  }
+}
+
+/** Runs a script of Redis, which is sent once and then only named. */
+export type Script = (
+  keys: readonly string[],
+  args: readonly (string | number)[],
+) => Promise<unknown>;
+
+export function createScript(client: RedisClient, lua: string): Script {
+  const name = createHash('sha1').update(lua).digest('hex');
+  return async (keys, args) => {
+    try {
+      return await client.evalsha(name, keys.length, ...keys, ...args);
+    } catch (error) {
+      // A Redis that was restarted, or another node of a cluster, does not know it.
+      if (!(error instanceof Error) || !error.message.startsWith('NOSCRIPT')) throw error;
+      return await client.eval(lua, keys.length, ...keys, ...args);
+    }
+  };
+}
+
+/** Whether there is no connection: a command would wait until there is one. */
+export function isAway(client: RedisClient): boolean {
+  return client.status !== 'ready';
+}
+
+/** The clock of Redis, in milliseconds since 1970. The clocks of machines may differ. */
+export async function timeOf(client: RedisClient): Promise<number> {
+  const [seconds = 0, microseconds = 0] = await client.time();
+  return seconds * 1_000 + Math.floor(microseconds / 1_000);
+}
+
+/** Does something again and again until it is closed, never twice at once. */
+export function repeat(
+  everyMs: number,
+  work: () => Promise<void>,
+  onFailed: (error: unknown) => void = () => {},
+): { close(): void } {
+  let underWay: Promise<void> | undefined;
+  const next = (): void => {
+    underWay ??= work()
+      .catch(onFailed)
+      .finally(() => {
+        underWay = undefined;
+      });
+  };
+  next();
+  const timer = setInterval(next, everyMs);
+  return { close: () => clearInterval(timer) };
+}

@@ -1,0 +1,415 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { type JobsOptions, Queue } from 'bullmq';
+import { countOf, formatCount } from '../common/format.ts';
+import { within } from '../common/lifetime.ts';
+import { createChange } from '../common/run-control.ts';
+import type { RunBounds } from './call-ledger.ts';
+import {
+  type LookupsData,
+  type OutcomesData,
+  parseLookups,
+  toOutcome,
+  type UnreportedCalls,
+  withoutCall,
+} from './contract.ts';
+import type { LookupQueue, Pausable, Reply } from './lookup-queue.ts';
+import {
+  KEPT_MS,
+  LOOKUPS_JOB,
+  QUEUE_OPTIONS,
+  QUEUES_KEY,
+  RUN_PRIORITY,
+  runJobPrefix,
+  runJobsKey,
+  runKey,
+  SHUTDOWN_TIMEOUT_MS,
+  streamKey,
+} from './names.ts';
+import { readStream } from './read-stream.ts';
+import { isAway, repeat } from './redis.ts';
+import { createRefusals, insist } from './redis-errors.ts';
+import { type TakeJobsOptions, takeJobs } from './take-jobs.ts';
+import { findServing } from './workers.ts';
+
+export interface RunQueueOptions
+  extends RunBounds,
+    Omit<TakeJobsOptions, 'handle' | 'maxPendingMs'> {
+  /** The same for the same list on the same store: a killed run is resumed by it. Letters, digits, `.-_`. */
+  readonly run: string;
+  /** The name of the list, for people. */
+  readonly list: string;
+  /** Receives the outcomes. */
+  readonly collect: Reply;
+  /** Domains under way. The collector removes what it stores; those of an earlier run are added. */
+  readonly outstanding: Set<string>;
+  /** The most lookups on the queue and at workers. */
+  readonly window: number;
+  /** Called with domains that an earlier run left on the queue, before their outcomes come. */
+  readonly onEarlier?: ((domains: readonly string[]) => void) | undefined;
+  /** Called with calls that no outcome reports. */
+  readonly onUnreportedCalls?: ((calls: UnreportedCalls) => void) | undefined;
+  /** Called when a bound of the run is used up. */
+  readonly onUsedUp: (bound: 'max_calls' | 'max_cost') => void;
+  /** Called with whether no worker is there, at each look while no outcomes come. */
+  readonly onAlone?: ((isAlone: boolean) => void) | undefined;
+  /** Fires when the run is stopped: lookups that no worker has begun are then dropped. */
+  readonly signal: AbortSignal;
+  /** After a stop, ends the wait for workers and for a Redis that is away. */
+  readonly giveUp: AbortSignal;
+  /** Says whether the run is paused. */
+  readonly control?: Pausable | undefined;
+}
+
+const LOOK_MS = 1_000;
+/** Without outcomes for this long, it is looked whether the jobs are still there. */
+const SILENT_MS = 4_000;
+/** A lookup that Redis loses more often than this is given up. */
+const MOST_LOSSES = 3;
+
+/**
+ * The queue of one run over Redis: its jobs go to the queue of the API, its outcomes come over its
+ * stream, and its hash says that it is there.
+ *
+ *   open ──▶ what an earlier run left is taken up: its waiting jobs are removed, its stream is read
+ *   add ───▶ on the queue ──▶ at a worker ──▶ outcomes on the stream ──▶ collected ──▶ trimmed
+ *                │ lost by Redis, or removed by somebody: said, and added again, three times at most
+ *   end, all outcomes there; or a stop ──▶ waiting jobs are removed, workers drop the rest ──▶ settled
+ */
+export async function openRunQueue(options: RunQueueOptions): Promise<LookupQueue> {
+  const { redis, run, collect, outstanding, window, control, signal, giveUp, onNotice } = options;
+  const { client } = redis;
+  const queue = new Queue(options.queue, { connection: client, ...QUEUE_OPTIONS });
+  queue.on('error', () => {}); // errors of the connection are reported elsewhere
+  const onRefused = createRefusals(onNotice, 'a run');
+  const change = createChange();
+  /** Jobs that are not done, with those of their domains that have no outcome. */
+  const jobs = new Map<string, Set<string>>();
+  const jobOf = new Map<string, string>(); // by domain
+  const losses = new Map<string, number>();
+  let given: (readonly string[])[] = [];
+  let giving: Promise<void> | undefined;
+  const started = Date.now().toString(36);
+  let count = 0;
+  let progressAtMs = performance.now();
+  let hasEnded = false;
+  let isReady = false; // what an earlier run left is read
+  let failure: { readonly error: unknown } | undefined;
+
+  const open = (): number => jobOf.size;
+
+  function note(id: string, domains: readonly string[]): void {
+    for (const domain of domains) forget(domain); // it is in another job from now on
+    jobs.set(id, new Set(domains));
+    for (const domain of domains) jobOf.set(domain, id);
+  }
+
+  function forget(domain: string): string | undefined {
+    const id = jobOf.get(domain);
+    jobOf.delete(domain);
+    const left = id === undefined ? undefined : jobs.get(id);
+    left?.delete(domain);
+    if (id === undefined || left?.size !== 0) return undefined;
+    jobs.delete(id);
+    return id;
+  }
+
+  /** Keeps the hash, by which workers know that somebody waits. A new one forgets what was taken of bounds. */
+  async function tell(isNew = false): Promise<void> {
+    const { maxCalls, maxCost, rate, list } = options;
+    const key = runKey(run);
+    const paused = control?.isPaused ? '1' : '0';
+    const telling = client.multi();
+    if (isNew) telling.del(key);
+    await telling
+      .sadd(QUEUES_KEY, queue.name)
+      .hset(
+        key,
+        'bounds',
+        JSON.stringify({ maxCalls, maxCost, rate, started }),
+        'paused',
+        paused,
+        'list',
+        list,
+      )
+      .pexpire(key, KEPT_MS)
+      .exec();
+  }
+
+  async function give(): Promise<void> {
+    while (given.length > 0 && !signal.aborted) {
+      const batch = given;
+      given = [];
+      const added = batch.map((domains) => {
+        const data: LookupsData = { domains, run };
+        count += 1;
+        const opts: JobsOptions = {
+          priority: RUN_PRIORITY,
+          jobId: `${runJobPrefix(run)}${started}-${count}`,
+        };
+        return { name: LOOKUPS_JOB, data, opts };
+      });
+      const ids = added.map(({ opts }) => String(opts.jobId));
+      for (const [at, id] of ids.entries()) note(id, batch[at] ?? []);
+      const addAll = async (): Promise<void> => {
+        await client.multi().sadd(runJobsKey(run), ids).pexpire(runJobsKey(run), KEPT_MS).exec();
+        await queue.addBulk(added);
+      };
+      await insist(addAll, { signal: giveUp, onRefused });
+    }
+  }
+
+  function startGiving(): void {
+    giving ??= give()
+      .catch((error: unknown) => {
+        if (!giveUp.aborted) failure ??= { error };
+        change.notify();
+      })
+      .finally(() => {
+        giving = undefined;
+        if (given.length > 0 && !signal.aborted) startGiving();
+      });
+  }
+
+  async function receive(entries: readonly OutcomesData[]): Promise<void> {
+    const all = entries.flatMap(({ outcomes }) => outcomes.map(toOutcome));
+    for (const { unreported } of entries) {
+      if (unreported && isReady) options.onUnreportedCalls?.(unreported);
+    }
+    if (all.length === 0) return;
+    progressAtMs = performance.now();
+    await collect(all);
+    const done = all.flatMap(({ domain }) => forget(domain) ?? []);
+    if (done.length > 0) await client.srem(runJobsKey(run), ...done).catch(() => {}); // it expires
+    change.notify();
+  }
+
+  /** Takes up jobs that are not known here: those of an earlier run, and parts of jobs that were split. */
+  async function adopt(ids: readonly string[]): Promise<readonly string[]> {
+    const domains: string[] = [];
+    for (const id of ids) {
+      const text = await client.hget(queue.toKey(id), 'data');
+      const data = text === null ? '' : parseLookups(JSON.parse(text));
+      if (typeof data === 'string' || data.domains.length === 0) {
+        await client.srem(runJobsKey(run), id);
+        continue;
+      }
+      note(id, data.domains);
+      domains.push(...data.domains);
+    }
+    return domains;
+  }
+
+  /** What no worker has begun is planned anew; what one has, comes over the stream. */
+  async function takeUpEarlier(): Promise<void> {
+    const ids = await client.smembers(runJobsKey(run));
+    const removed = await Promise.all(ids.map((id) => queue.remove(id)));
+    const active = ids.filter((_, at) => removed[at] !== 1);
+    if (active.length < ids.length) {
+      await client.srem(runJobsKey(run), ...ids.filter((_, at) => removed[at] === 1));
+    }
+    const domains = await adopt(active);
+    for (const domain of domains) outstanding.add(domain);
+    if (domains.length > 0) options.onEarlier?.(domains);
+  }
+
+  async function adoptNew(): Promise<void> {
+    const ids = await client.smembers(runJobsKey(run));
+    await adopt(ids.filter((id) => !jobs.has(id)));
+  }
+
+  /** Finds jobs that are gone without an answer, and adds their lookups again. */
+  async function findLost(): Promise<void> {
+    await adoptNew();
+    const suspects = [...jobs.keys()];
+    const pipeline = client.pipeline();
+    for (const id of suspects) pipeline.hget(queue.toKey(id), 'failedReason');
+    for (const id of suspects) pipeline.exists(queue.toKey(id));
+    const found = (await pipeline.exec()) ?? [];
+    const gone = suspects.filter((_, at) => {
+      const reason = found[at]?.[1];
+      const isThere = found[at + suspects.length]?.[1] === 1;
+      return !isThere || (typeof reason === 'string' && !reason.includes('stalled'));
+    });
+    if (gone.length === 0) return;
+    await stream.readToEnd(); // their last outcomes may just have come
+    await adoptNew(); // or they were split
+    const lost = gone.flatMap((id) => [...(jobs.get(id) ?? [])]);
+    if (lost.length === 0 || signal.aborted) return;
+    await Promise.all(gone.map((id) => queue.remove(id).catch(() => 0)));
+    await addAgain(lost);
+  }
+
+  async function addAgain(lost: readonly string[]): Promise<void> {
+    const again: string[] = [];
+    const givenUp: string[] = [];
+    for (const domain of lost) {
+      forget(domain);
+      if (!outstanding.has(domain)) continue;
+      const count = (losses.get(domain) ?? 0) + 1;
+      losses.set(domain, count);
+      (count > MOST_LOSSES ? givenUp : again).push(domain);
+    }
+    const cause =
+      'somebody removed them, or Redis was emptied, has evicted them or lost its memory';
+    if (again.length > 0) {
+      onNotice(
+        `${countOf(again.length, 'lookup')} were gone from Redis without an answer (${cause}); they are put on the queue again.`,
+      );
+      for (let at = 0; at < again.length; at += 50) given.push(again.slice(at, at + 50));
+      startGiving();
+    }
+    if (givenUp.length === 0) return;
+    onNotice(
+      `${countOf(givenUp.length, 'lookup')} were lost by Redis ${formatCount(MOST_LOSSES)} times and are given up.`,
+    );
+    const why = { status: 'failed', reason: 'lost_by_redis', nowMs: Date.now() } as const;
+    await collect(givenUp.map((domain) => toOutcome(withoutCall(domain, why))));
+    change.notify();
+  }
+
+  let wasPaused = false;
+  let reported: string | undefined;
+  async function look(): Promise<void> {
+    await tell();
+    const [usedUp] = await client.hmget(runKey(run), 'usedUp');
+    if (usedUp === 'max_calls' || usedUp === 'max_cost') options.onUsedUp(usedUp);
+    const isSilent = performance.now() - progressAtMs > SILENT_MS;
+    if (!isSilent || open() === 0 || control?.isPaused) return;
+    if (!signal.aborted) await findLost();
+    const isPaused = (await client.hexists(queue.toKey('meta'), 'paused')) === 1;
+    if (isPaused !== wasPaused) {
+      onNotice(
+        isPaused
+          ? `The queue '${queue.name}' was paused through BullMQ: nothing is taken from it until it is resumed there.`
+          : `The queue '${queue.name}' is no longer paused.`,
+      );
+    }
+    wasPaused = isPaused;
+    if (!isPaused) await lookForWorkers();
+  }
+
+  async function lookForWorkers(): Promise<void> {
+    const { workers, lastStop, others } = await findServing(client, queue.name);
+    options.onAlone?.(workers === 0);
+    const why = lastStop?.stopped;
+    const at = new Date(lastStop?.seenMs ?? 0).toISOString();
+    const stop = why === undefined ? '' : ` One stopped by itself at ${at}: ${why}`;
+    const names = others.map((name) => `'${name}'`).join(', ');
+    const other =
+      names &&
+      ` This run's queue is '${queue.name}'; there are workers of ${names}: it is of another API, or of a profile with other rules.`;
+    const words = stop + other;
+    if (workers === 0 && reported !== words) {
+      onNotice(`No worker is there to make the lookups: start one with brandfill worker.${words}`);
+    }
+    reported = workers === 0 ? words : undefined;
+  }
+
+  const isDone = (): boolean => (hasEnded && outstanding.size === 0) || giveUp.aborted;
+
+  /** Makes workers drop what they have not begun, and takes the rest off the queue. */
+  async function drop(): Promise<void> {
+    given = [];
+    await client.hset(runKey(run), 'stopped', '1');
+    const ids = [...jobs.keys()];
+    const removed = await Promise.all(ids.map((id) => queue.remove(id)));
+    for (const [at, id] of ids.entries()) {
+      if (removed[at] !== 1) continue;
+      for (const domain of jobs.get(id) ?? []) {
+        forget(domain);
+        outstanding.delete(domain);
+      }
+    }
+  }
+
+  /** After a stop, until workers have ended the lookups that they had begun. */
+  async function awaitBegun(): Promise<void> {
+    for (;;) {
+      const states = await Promise.all([...jobs.keys()].map((id) => queue.getJobState(id)));
+      if (states.every((state) => state !== 'active')) return await stream.readToEnd();
+      await within(200, change.wait());
+    }
+  }
+
+  const stream = readStream({
+    redis,
+    keys: [streamKey(run)],
+    keep: async (entries) => await receive(entries.map(({ data }) => data)),
+    onFailure: (error) => {
+      failure = { error };
+      change.notify();
+    },
+  });
+  await tell(true);
+  await stream.readToEnd();
+  await takeUpEarlier();
+  isReady = true;
+  stream.start();
+  const looking = repeat(LOOK_MS, look);
+  const stopListening = control?.onChange(() => {
+    tell().catch(() => {}); // the next look tells it
+  });
+  for (const stop of [signal, giveUp]) stop.addEventListener('abort', change.notify);
+
+  return {
+    add: async (chunk) => {
+      const room = (): boolean =>
+        open() + chunk.domains.length <= window || open() === 0 || signal.aborted;
+      while (!room() && !failure) await change.wait();
+      if (failure) throw failure.error;
+      if (signal.aborted) {
+        for (const domain of chunk.domains) outstanding.delete(domain);
+        return;
+      }
+      for (const domain of chunk.domains) jobOf.set(domain, ''); // counts as open from now on
+      given.push(chunk.domains);
+      startGiving();
+    },
+    end: () => {
+      hasEnded = true;
+      change.notify();
+    },
+    work: async (handle) => {
+      const taker = takeJobs({ ...options, handle, maxPendingMs: 0 });
+      while (!isDone() && !signal.aborted && !failure) await change.wait();
+      // Nothing can be given back to a Redis that is away.
+      const patience = whenAborted(giveUp).then(() =>
+        delay(isAway(client) ? 0 : SHUTDOWN_TIMEOUT_MS),
+      );
+      await Promise.race([taker.stop(), patience]);
+      change.notify();
+    },
+    settled: async () => {
+      while (!isDone() && !signal.aborted && !failure) await change.wait();
+      if (failure) throw failure.error;
+      if (!signal.aborted || giveUp.aborted) return;
+      await giving?.catch(() => {});
+      const dropping = insist(drop, { signal: giveUp, onRefused }).then(awaitBegun);
+      await Promise.race([dropping.catch(() => whenAborted(giveUp)), whenAborted(giveUp)]);
+    },
+    close: async () => {
+      looking.close();
+      stopListening?.();
+      await stream.close();
+      const clean = async (): Promise<void> => {
+        if (open() > 0) await drop();
+        // A worker that is being stopped may still send what it has: the next run then finds it.
+        if (open() > 0) await client.pexpire(runJobsKey(run), KEPT_MS);
+        else await client.del(runKey(run), streamKey(run), runJobsKey(run));
+        await queue.close();
+      };
+      if (isAway(client)) return;
+      await within(
+        SHUTDOWN_TIMEOUT_MS,
+        clean().catch(() => {}),
+      );
+    },
+  };
+}
+
+async function whenAborted(signal: AbortSignal): Promise<void> {
+  if (signal.aborted) return;
+  await new Promise<void>((resolve) => {
+    signal.addEventListener('abort', () => resolve());
+  });
+}

@@ -1,0 +1,68 @@
+import type { Job, Queue } from 'bullmq';
+import type { OnNotice } from '../common/errors.ts';
+import { countOf } from '../common/format.ts';
+import { jobIdOf, parseLookups, withoutCall } from './contract.ts';
+import { KEPT_MS, LOOKUPS_JOB, runJobPrefix, runJobsKey } from './names.ts';
+import type { OutcomeWriter } from './outcome-writer.ts';
+import type { RedisClient } from './redis.ts';
+
+/** Whether a job failed because its lock ran out too often: each time a worker was lost with it. */
+export function isStalled(reason: string | undefined): boolean {
+  return reason?.includes('stalled more than allowable limit') ?? false;
+}
+
+interface SplitOptions {
+  readonly client: RedisClient;
+  readonly queue: Queue;
+  readonly writer: OutcomeWriter;
+  readonly now: () => number;
+  readonly onNotice: OnNotice;
+}
+
+/** A lookup is given up when so many workers were lost that had begun it, and no other such. */
+const MOST_LOSSES = 2;
+
+/**
+ * Finds out which lookup of a failed job it is that workers are lost with: each one becomes a job, of which
+ * a worker begins one at a time, and the one that is lost so has the outcome `worker_crashed`. A job that
+ * was only held when a worker was lost becomes a job again. May be done again after a kill.
+ */
+export async function splitStalled(job: Job<unknown>, options: SplitOptions): Promise<void> {
+  const { client, queue, writer, now, onNotice } = options;
+  const data = parseLookups(job.data);
+  if (typeof data === 'string') return;
+  const { id = '', opts } = job;
+  const { domains, run, begun = 0 } = data;
+  const [only] = domains;
+  if (only !== undefined && domains.length === 1 && begun >= MOST_LOSSES) {
+    onNotice(`Each worker that looked up ${only} was lost: it is given up.`);
+    const outcome = withoutCall(only, { status: 'failed', reason: 'worker_crashed', nowMs: now() });
+    const { ref } = data;
+    const rest = (): string => JSON.stringify({ ...data, domains: [] });
+    const stream = run ?? queue.name;
+    const keptMs = run === undefined ? undefined : KEPT_MS;
+    const answered = { id, key: queue.toKey(id), token: '', ref, stream, keptMs, rest };
+    await writer.add(answered, [outcome]);
+  } else if (domains.length > 0) {
+    if (domains.length > 1) {
+      onNotice(
+        `Job ${id} lost its worker twice: its ${countOf(domains.length, 'lookup')} are now made one at a time.`,
+      );
+    }
+    const { priority = 0 } = opts;
+    const singles = domains.map((domain) => ({
+      name: LOOKUPS_JOB,
+      data: { ...data, domains: [domain] },
+      opts: {
+        priority,
+        jobId: jobIdOf(`${run === undefined ? '' : runJobPrefix(run)}single`, [id, domain]),
+      },
+    }));
+    if (run !== undefined) {
+      const ids = singles.map(({ opts: { jobId } }) => jobId);
+      await client.sadd(runJobsKey(run), ids);
+    }
+    await queue.addBulk(singles);
+  }
+  await queue.remove(id);
+}

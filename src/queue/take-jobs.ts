@@ -1,0 +1,408 @@
+import { randomUUID } from 'node:crypto';
+import { hostname } from 'node:os';
+import { setTimeout as delay } from 'node:timers/promises';
+import { DelayedError, type Job, Queue, UnrecoverableError, WaitingError, Worker } from 'bullmq';
+import type { Outcome } from '../brand/outcome.ts';
+import { addCallsOf, type CallCounters, createCallCounters } from '../common/calls.ts';
+import type { OnNotice } from '../common/errors.ts';
+import { formatCount } from '../common/format.ts';
+import { within } from '../common/lifetime.ts';
+import type { NormalizedDomain } from '../rows/domain/domain.ts';
+import { type Rate, slower } from '../worker/rate.ts';
+import {
+  type LookupsData,
+  type OutcomeData,
+  parseLookups,
+  toData,
+  type UnreportedCalls,
+  withoutCall,
+} from './contract.ts';
+import type { HandleChunk } from './lookup-queue.ts';
+import {
+  KEPT_FAILURES,
+  KEPT_MS,
+  QUEUE_OPTIONS,
+  runJobPrefix,
+  SHUTDOWN_TIMEOUT_MS,
+} from './names.ts';
+import { type AnsweredJob, createOutcomeWriter } from './outcome-writer.ts';
+import { nextAskMs } from './parking.ts';
+import { lockMsOf, type RedisServer } from './redis.ts';
+import { createRefusals } from './redis-errors.ts';
+import { isStalled, splitStalled } from './split-stalled.ts';
+import { createWatchedRuns, type WatchedRun } from './watched-runs.ts';
+import { announceWorker } from './workers.ts';
+
+export interface TakeJobsOptions {
+  readonly redis: RedisServer;
+  /** The queue of the API. */
+  readonly queue: string;
+  /** Looks up the domains of a job. */
+  readonly handle: HandleChunk;
+  /** Reads the domain in a text. */
+  readonly normalize: (text: string) => NormalizedDomain;
+  /** The most lookups under way at the same time. */
+  readonly concurrency: number;
+  /** How long lookups of no run may be pending. Runs see to their own. */
+  readonly maxPendingMs: number;
+  /** Whether calls fail here although those of other workers succeed. @default never */
+  readonly isSick?: () => boolean;
+  /** The same in a sentence. */
+  readonly describeTrouble?: () => string | undefined;
+  /** Fires when no more lookups are to start here. Those that were not begun go back to the queue. */
+  readonly signal: AbortSignal;
+  /** HTTP requests made so far. */
+  readonly callsMade: () => number;
+  readonly onNotice: OnNotice;
+}
+
+/** Takes jobs until it is stopped. */
+export interface JobTaker {
+  /** The time that all workers share, in milliseconds since 1970. */
+  now(): number;
+  /** The slowest rate of the runs whose jobs are under way. */
+  slowestRate(): Rate | undefined;
+  /**
+   * Takes no more jobs, and gives those that are not done back to the queue once the lookups under way
+   * have ended.
+   *
+   * @param why why the worker stops by itself, in a sentence, for those who wait
+   */
+  stop(why?: string): Promise<void>;
+}
+
+/** Jobs of one lookup each fill a worker too. */
+const MOST_JOBS = 256;
+const PAUSED_MS = 2_000;
+/** A lookup that may crash the worker comes back after this time while another such is under way. */
+const ALONE_MS = 250;
+const TICK_MS = 250;
+/** How long a worker whose calls fail leaves the jobs to others before it tries one again. */
+const SICK_MS = 5_000;
+
+/**
+ * The life of a job, in a queue of BullMQ (docs/queue-contract.md has it from the outside):
+ *
+ *   waiting ──taken──▶ active ─┬─ all answered ───────────────────▶ gone
+ *      ▲  ▲                    ├─ its run is over, its bounds used up ▶ gone
+ *      │  └──── worker stops ──┤
+ *      │        or is sick     ├─ some are pending, of no run ────▶ delayed until they are due
+ *      │                       ├─ its run is paused ──────────────▶ delayed for two seconds
+ *      └── lock ran out, once ─┤
+ *                              ├─ lock ran out twice ─▶ failed ──▶ split: a job for each domain,
+ *                              │                                   or `worker_crashed` if it was begun alone
+ *                              └─ unreadable ─▶ failed, with the reason
+ *
+ * What is answered leaves the job's data in the same step in which it reaches the stream.
+ */
+export function takeJobs(options: TakeJobsOptions): JobTaker {
+  const { redis, handle, normalize, concurrency, maxPendingMs, signal, onNotice } = options;
+  const lockMs = lockMsOf(15_000);
+  const { isSick = () => false, describeTrouble = () => undefined } = options;
+  const { client } = redis;
+  const onRefused = createRefusals(onNotice);
+  const writer = createOutcomeWriter(client, onRefused);
+  const runs = createWatchedRuns(client);
+  const queue = new Queue(options.queue, { connection: client, ...QUEUE_OPTIONS });
+  queue.on('error', () => {}); // errors of the connection are reported elsewhere
+  /** Jobs under way, with how many lookups are left of each. */
+  const held = new Map<string, Holding>();
+  const lost = new Set<string>();
+  let isStopping = false;
+  const isEnding = (): boolean => isStopping || signal.aborted;
+  let isAlone = false; // a domain that was cut from a stalled job is under way
+  let averageSize = 50;
+
+  const worker = new Worker<unknown>(options.queue, work, {
+    ...QUEUE_OPTIONS,
+    connection: redis.connect(),
+    concurrency: jobsAtOnce(),
+    lockDuration: lockMs,
+    stalledInterval: Math.ceil(lockMs / 3),
+    maxStalledCount: 1,
+    removeOnComplete: { count: 0 },
+    removeOnFail: KEPT_FAILURES,
+    runRetryDelay: 1_000,
+  });
+  const heartbeat = announceWorker(
+    client,
+    randomUUID(),
+    () => ({
+      host: hostname(),
+      pid: process.pid,
+      queue: options.queue,
+      concurrency,
+      calls: options.callsMade(),
+      trouble: describeTrouble(),
+      runs: sumByRun(held.values()),
+    }),
+    onRefused,
+  );
+  const now = (): number => heartbeat.now();
+  const cutOff = createCutOffNotice(onNotice);
+  let tickMs = performance.now();
+  const ticking = setInterval(noticeStandstill, TICK_MS);
+
+  /** What this process held while it stood still, as when it is suspended, may be another's now. */
+  function noticeStandstill(): void {
+    const nowMs = performance.now();
+    if (nowMs - tickMs > lockMs / 3) for (const id of held.keys()) lost.add(id);
+    tickMs = nowMs;
+  }
+  worker.on('error', onRefused);
+  worker.on('lockRenewalFailed', (ids: string[]) => {
+    for (const id of ids) if (held.has(id) && !lost.has(id)) cutOff(lost.add(id).size);
+  });
+  worker.on('failed', (job, error) => {
+    if (!job) return;
+    if (isStalled(error.message)) void split(job);
+    else onNotice(`Job ${job.id} failed: ${error.message}.`);
+  });
+  const split = async (job: Job<unknown>): Promise<void> => {
+    await splitStalled(job, { client, queue, writer, now, onNotice }).catch(onRefused);
+  };
+  // A worker may have been killed between the failure and the split.
+  void queue
+    .getFailed(0, 100)
+    .then((jobs) => jobs.filter(({ failedReason }) => isStalled(failedReason)).map(split))
+    .catch(onRefused);
+
+  /** Enough that no caller is idle, and no more: others may be. */
+  function jobsAtOnce(): number {
+    if (isSick()) return 1;
+    return Math.max(2, Math.min(MOST_JOBS, Math.ceil((2 * concurrency) / averageSize)));
+  }
+
+  /** Leaves jobs to others for a while, and finds out with one whether calls succeed again. */
+  function rest(): void {
+    if (isEnding() || worker.isPaused()) return;
+    void worker.pause(true);
+    setTimeout(() => {
+      worker.concurrency = jobsAtOnce();
+      if (!isEnding()) void worker.resume();
+    }, SICK_MS).unref();
+  }
+
+  async function work(job: Job<unknown>, token = ''): Promise<void> {
+    const data = parseLookups(job.data);
+    if (typeof data === 'string') throw new UnrecoverableError(data);
+    const id = job.id ?? '';
+    const ownRun = runOf(id, data.run);
+    const run = ownRun === undefined ? undefined : await runs.watch(ownRun);
+    if (Date.now() - (job.processedOn ?? 0) > lockMs / 3) return await giveBack(job, token);
+    if (run && !run.isThere) return; // nobody waits any more
+    if (run?.isPaused) return await putOff(job, token, PAUSED_MS);
+    if (isSingle(id) && isAlone) return await putOff(job, token, ALONE_MS);
+    averageSize += (Math.max(1, data.domains.length) - averageSize) / 10;
+    const holding = { run: data.run, left: data.domains.length, watched: run };
+    held.set(id, holding);
+    isAlone ||= isSingle(id);
+    try {
+      const begun = isSingle(id) ? { begun: (data.begun ?? 0) + 1 } : {};
+      if (isSingle(id)) await job.updateData({ ...data, ...begun });
+      await lookUp({ job, token, id, data: { ...data, ...begun }, run, holding });
+    } finally {
+      if (isSingle(id)) isAlone = false;
+      held.delete(id);
+      lost.delete(id);
+      worker.concurrency = jobsAtOnce();
+    }
+  }
+
+  async function lookUp({ job, token, id, data, run, holding }: TakenJob): Promise<void> {
+    const texts = new Map<string, string>(); // by domain, those without an outcome
+    const invalid: OutcomeData[] = [];
+    for (const text of data.domains) {
+      const found = normalize(text);
+      if (!('invalid' in found)) texts.set(found.domain, texts.get(found.domain) ?? text);
+      else
+        invalid.push(withoutCall(text, { status: 'invalid', reason: found.invalid, nowMs: now() }));
+    }
+    const pending = new Map<string, number>(); // when to ask again
+    const answered: AnsweredJob = {
+      id,
+      key: queue.toKey(id),
+      token,
+      ref: data.ref,
+      stream: data.run ?? options.queue,
+      keptMs: data.run === undefined ? undefined : KEPT_MS,
+      rest: () => JSON.stringify({ ...data, domains: [...texts.values()] }),
+    };
+    let sickCalls = 0;
+    const isWanted = (): boolean => {
+      noticeStandstill();
+      if (isEnding() || lost.has(id) || run?.isPaused || run?.isThere === false) return false;
+      if (!isSick()) return true;
+      sickCalls += 1;
+      return sickCalls === 1;
+    };
+    const send = async (outcomes: readonly OutcomeData[]): Promise<void> => {
+      holding.left = texts.size;
+      await writer.add(answered, outcomes);
+    };
+    const sent: Promise<void>[] = invalid.length > 0 ? [send(invalid)] : [];
+    const domains = [...texts.keys()];
+    const { budget } = run ?? {};
+    const [counters, reported] = [createCallCounters(), createCallCounters()];
+    await handle(
+      { domains, budget, counters },
+      (outcomes) => {
+        const ended: OutcomeData[] = [];
+        for (const outcome of outcomes) {
+          addCallsOf(outcome, reported);
+          const dueMs = data.run === undefined ? dueOf(outcome, data) : undefined;
+          if (dueMs !== undefined) pending.set(outcome.domain, dueMs);
+          else {
+            ended.push(toData(outcome, texts.get(outcome.domain) ?? outcome.domain));
+            texts.delete(outcome.domain);
+          }
+        }
+        if (ended.length > 0) sent.push(send(ended));
+        return Promise.resolve();
+      },
+      isWanted,
+    );
+    if (run && counters.calls > reported.calls) {
+      sent.push(writer.add(answered, [], difference(counters, reported)));
+    }
+    await Promise.all(sent);
+    if (texts.size === 0) return;
+    if (isSick()) rest();
+    if (isEnding() || isSick() || lost.has(id)) return await giveBack(job, token);
+    if (pending.size === texts.size) return await askLater(job, token, { data, texts, pending });
+    if (run && !run.isThere) return; // nobody waits any more
+    if (await isUsedUp(data.run, run)) return;
+    await putOff(job, token, PAUSED_MS);
+  }
+
+  function dueOf({ status, retryAfterMs }: Outcome, { pending }: LookupsData): number | undefined {
+    if (status !== 'pending') return undefined;
+    const nowMs = now();
+    const { sinceMs = nowMs, asks = 0 } = pending ?? {};
+    return nextAskMs({ sinceMs, asks: asks + 1, nowMs, retryAfterMs, maxPendingMs });
+  }
+
+  /** Whether a bound of the run is used up, which it is told. Its lookups are then dropped. */
+  async function isUsedUp(name: string | undefined, run: WatchedRun | undefined): Promise<boolean> {
+    if (name === undefined || !run?.budget || run.isPaused) return false;
+    const acquired = await run.budget.acquire(signal);
+    if (!('reason' in acquired)) {
+      acquired.release();
+      return false;
+    }
+    await runs.tellUsedUp(name, acquired.reason);
+    return true;
+  }
+
+  async function askLater(job: Job<unknown>, token: string, { data, texts, pending }: Pending) {
+    const { sinceMs = now(), asks = 0 } = data.pending ?? {};
+    const domains = [...texts.values()];
+    await job.updateData({ ...data, domains, pending: { sinceMs, asks: asks + 1 } });
+    return await putOff(job, token, Math.max(...pending.values()) - now());
+  }
+
+  async function putOff(job: Job<unknown>, token: string, forMs: number): Promise<never> {
+    await job.moveToDelayed(Date.now() + Math.max(1, forMs), token);
+    throw new DelayedError();
+  }
+
+  /** Unless it is another's by now. */
+  async function giveBack(job: Job<unknown>, token: string): Promise<never> {
+    try {
+      await job.moveToWait(token);
+      await client.zadd(queue.toKey('marker'), 0, '0'); // or idle workers see it only seconds later
+    } catch (error) {
+      if (!lost.has(job.id ?? '')) throw error;
+    }
+    throw new WaitingError();
+  }
+
+  return {
+    now,
+    slowestRate: () =>
+      [...held.values()].reduce<Rate | undefined>(
+        (rate, { watched }) => slower(rate, watched?.rate),
+        undefined,
+      ),
+    stop: async (why) => {
+      isStopping = true;
+      const nothingHeld = async (): Promise<void> => {
+        while (held.size > 0) await delay(TICK_MS, undefined, { ref: false });
+        await delay(SHUTDOWN_TIMEOUT_MS, undefined, { ref: false }); // a Redis that is away holds the rest up
+      };
+      await Promise.race([worker.close().then(() => writer.flush()), nothingHeld()]);
+      clearInterval(ticking);
+      writer.end();
+      const goodbye = async (): Promise<void> => {
+        if (why !== undefined) await heartbeat.stopped(why).catch(() => {});
+        await Promise.all([heartbeat.close(), runs.close(), queue.close()]);
+      };
+      await within(SHUTDOWN_TIMEOUT_MS, goodbye());
+    },
+  };
+}
+
+function difference(all: CallCounters, reported: CallCounters): UnreportedCalls {
+  return {
+    calls: all.calls - reported.calls,
+    throttled: Math.max(0, all.throttled - reported.throttled),
+    billedMicros: Math.max(0, all.billedMicros - reported.billedMicros),
+  };
+}
+
+interface Holding {
+  readonly run: string | undefined;
+  readonly watched: WatchedRun | undefined;
+  /** Lookups without an outcome. */
+  left: number;
+}
+
+interface TakenJob {
+  readonly job: Job<unknown>;
+  readonly token: string;
+  readonly id: string;
+  readonly data: LookupsData;
+  readonly run: WatchedRun | undefined;
+  readonly holding: Holding;
+}
+
+interface Pending {
+  readonly data: LookupsData;
+  readonly texts: ReadonlyMap<string, string>;
+  readonly pending: ReadonlyMap<string, number>;
+}
+
+/** The run of ours that added the job, which has a hash: without it nobody waits. */
+function runOf(id: string, run: string | undefined): string | undefined {
+  return run !== undefined && id.startsWith(runJobPrefix(run)) ? run : undefined;
+}
+
+/** Whether the job is one domain that was cut from a job whose workers were lost. */
+function isSingle(id: string): boolean {
+  return /(^|-)single-/.test(id);
+}
+
+function sumByRun(
+  held: Iterable<Holding>,
+): { readonly run: string | undefined; readonly lookups: number }[] {
+  const sums = new Map<string | undefined, number>();
+  for (const { run, left } of held) sums.set(run, (sums.get(run) ?? 0) + left);
+  return [...sums].map(([run, lookups]) => ({ run, lookups }));
+}
+
+/** One line for all jobs that were lost at about the same time. */
+function createCutOffNotice(onNotice: OnNotice): (jobs: number) => void {
+  let timer: NodeJS.Timeout | undefined;
+  let most = 0;
+  return (jobs) => {
+    most = Math.max(most, jobs);
+    timer ??= setTimeout(() => {
+      onNotice(
+        `This worker was cut off from Redis for too long: ${formatCount(most)} of its jobs are left to others.`,
+      );
+      timer = undefined;
+      most = 0;
+    }, 1_000);
+    timer.unref();
+  };
+}

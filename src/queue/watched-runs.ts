@@ -1,0 +1,100 @@
+import type { Closable } from '../common/lifetime.ts';
+import type { SharedBudget, UsedUp } from '../worker/budget.ts';
+import type { Rate } from '../worker/rate.ts';
+import { createRunBudget, type RunBounds } from './call-ledger.ts';
+import { runKey } from './names.ts';
+import { type RedisClient, repeat } from './redis.ts';
+
+/** What a worker knows of a run. */
+export interface WatchedRun {
+  /** Whether somebody waits for its lookups, as of a second ago. */
+  readonly isThere: boolean;
+  readonly isPaused: boolean;
+  readonly budget: SharedBudget | undefined;
+  readonly rate: Rate | undefined;
+}
+
+/**
+ * The runs that a worker has lookups of. The hash of a run has `bounds` (JSON), `paused` and `stopped` (1
+ * while no call may start for it), which the run writes, and `calls`, `micros` and `usedUp`, which
+ * workers do: how much of its bounds they took, and which was used up.
+ */
+export interface WatchedRuns extends Closable {
+  /** Finds out about a run, unless it was asked about a second ago. */
+  watch(run: string): Promise<WatchedRun>;
+  /** Says that a bound of a run is used up. */
+  tellUsedUp(run: string, why: UsedUp['reason']): Promise<void>;
+}
+
+const LOOK_MS = 1_000;
+/** A run that no lookup came of for this many looks is forgotten. */
+const MOST_IDLE = 30;
+
+interface Known {
+  isThere: boolean;
+  isPaused: boolean;
+  /** The bounds as they were read last. They differ when the same command was started again. */
+  bounds: string | undefined;
+  budget: SharedBudget | undefined;
+  rate: Rate | undefined;
+  idle: number;
+  first: Promise<void>;
+}
+
+export function createWatchedRuns(client: RedisClient): WatchedRuns {
+  const runs = new Map<string, Known>();
+
+  async function look(run: string, known: Known): Promise<void> {
+    const found = await client.hmget(runKey(run), 'bounds', 'paused', 'stopped');
+    const [bounds, paused, stopped] = found;
+    known.isThere = typeof bounds === 'string' && stopped !== '1';
+    known.isPaused = paused === '1';
+    if (typeof bounds !== 'string' || bounds === known.bounds) return;
+    const read = JSON.parse(bounds) as RunBounds;
+    known.bounds = bounds;
+    known.rate = read.rate;
+    // What the earlier start had left is not given back to this one.
+    known.budget = createRunBudget(client, run, read);
+  }
+
+  const looking = repeat(LOOK_MS, async () => {
+    for (const [run, known] of runs) {
+      known.idle += 1;
+      if (known.idle > MOST_IDLE) {
+        runs.delete(run);
+        await known.budget?.close();
+      } else await look(run, known);
+    }
+  });
+
+  function begin(run: string): Known {
+    const unknown = { bounds: undefined, budget: undefined, rate: undefined };
+    const known: Known = {
+      ...unknown,
+      isThere: true,
+      isPaused: false,
+      idle: 0,
+      first: Promise.resolve(),
+    };
+    known.first = look(run, known);
+    known.first.catch(() => runs.delete(run));
+    runs.set(run, known);
+    return known;
+  }
+
+  return {
+    watch: async (run) => {
+      const known = runs.get(run) ?? begin(run);
+      known.idle = 0;
+      await known.first;
+      return known;
+    },
+    tellUsedUp: async (run, why) => {
+      if (runs.get(run)?.isThere) await client.hsetnx(runKey(run), 'usedUp', why);
+    },
+    close: async () => {
+      looking.close();
+      await Promise.all([...runs.values()].map(async ({ budget }) => await budget?.close()));
+    },
+  };
+}

@@ -1,0 +1,230 @@
+import type { Stop } from '../worker/stop-switch.ts';
+
+// The one picture of a run, as plain data: what the terminal draws, `--json` prints, the page and the
+// dashboard show, metrics read and a report holds. `record-run.ts` makes it from events. Times are in
+// milliseconds.
+
+/** Of this format; members may be added without another. */
+export const VIEW_VERSION = 3;
+
+/** Rows by how they ended. */
+export interface StatusCounts {
+  found: number;
+  /** Not learned this time; the row has the values of an older answer. */
+  stale: number;
+  /** The API does not know the domain. */
+  not_found: number;
+  /** The API refused the domain. */
+  rejected: number;
+  /** No usable answer, even after retries. */
+  failed: number;
+  /** Accepted by the API, but no answer was ready in time. */
+  pending: number;
+  /** The row holds no domain, so nothing was looked up. */
+  invalid: number;
+  /** Not looked up: the run stopped first. */
+  skipped: number;
+}
+
+/** What the API billed, in what it bills in, such as `credits`. */
+interface Billed {
+  units: number;
+  unit: string;
+}
+
+interface Limit {
+  /** Where the limit comes from: `--rate`, the API says so, found out, or never met. */
+  limitIs: 'fixed' | 'published' | 'learned' | 'unknown';
+  limitPerSecond?: number | undefined;
+  /** Most calls at the same time, if the API limits them. */
+  mostAtOnce?: number | undefined;
+}
+
+/** The result of a run. */
+export interface Summary {
+  /** As in logs. */
+  runId: string;
+  /** Rows in the list; the header does not count. */
+  rows: number;
+  statuses: StatusCounts;
+  /** Different domains in the list. */
+  uniqueDomains: number;
+  /** Domains that needed no call, because the store had a fresh outcome. */
+  freshDomains: number;
+  /** Domains that were looked up. */
+  lookups: number;
+  /** HTTP requests made, throttled ones included. */
+  calls: number;
+  /** Times a lookup was tried again after a failure. */
+  retries: number;
+  /** Calls that the API refused for the moment (429 and the like). */
+  throttled: number;
+  /** At the price of `--price`, in any currency. */
+  cost?: number | undefined;
+  /** Where the API's profile says what it bills. */
+  bill?: Billed | undefined;
+  /** From start to finish. */
+  elapsedMs: number;
+  /** While lookups were being made. */
+  lookupMs: number;
+  callsPerSecond: number;
+  /** How fast calls could go, and the share of them that were throttled; missing when this process made none. */
+  pace?: (Limit & { throttledShare: number }) | undefined;
+  /** The budget `--max-calls-per`, used by all runs with this credential. */
+  callsPer?:
+    | {
+        count: number;
+        unit: 'minute' | 'hour' | 'day' | 'month';
+        used: number;
+        left: number;
+        /** When the next window begins, since 1970. */
+        endsAtMs: number;
+      }
+    | undefined;
+  /** When to ask again about pending rows, since 1970. */
+  pendingUntilMs?: number | undefined;
+  store: { folder: string; sizeBytes: number };
+  /** Why the run stopped early. */
+  stopped?: Stop | undefined;
+  /** The file with the rows; `-` for standard output. */
+  out?: string | undefined;
+  /** The file with the rows that were not enriched. */
+  failures?: string | undefined;
+  /** Blank cells of own columns that were filled, by column. */
+  filled?: Record<string, number> | undefined;
+  /** Pictures fetched in this run, there already, and not to be had, with the reasons. */
+  logos?:
+    | {
+        folder: string;
+        saved: number;
+        kept: number;
+        missing: number;
+        reasons: Record<string, number>;
+      }
+    | undefined;
+  /** Rows written to the changes file: new ones, and those whose values have changed. */
+  changes?: { file: string; new: number; changed: number } | undefined;
+  /** The files with the reports of the run. */
+  reports?: string[] | undefined;
+}
+
+/** What happened in a part of the run. */
+export interface Span {
+  /** Its start, since the lookups began. */
+  atMs: number;
+  callsPerSecond: number;
+  throttledPerSecond: number;
+  /** The rate limit as known at the time. */
+  limitPerSecond?: number | undefined;
+  /** What held calls up for a good part of the span. */
+  heldBy?: 'paused' | 'outage' | 'told' | undefined;
+}
+
+/** Why rows were not enriched. */
+export interface RunReason {
+  status: keyof StatusCounts;
+  /** As in the failures file; what differs from row to row is `{domain}` or `…`. */
+  reason: string;
+  /** The same in a few words, if it is one of our own. */
+  words?: string | undefined;
+  /** Of the last answer. */
+  httpStatus?: number | undefined;
+  rows: number;
+  /** What it means, and what to do about it. */
+  advice: string;
+  /** The first rows with this reason; no domain for `invalid`. */
+  examples: { domain: string; cell: string }[];
+}
+
+export type RunAction = 'pause' | 'resume' | 'stop';
+
+/** A run as it is now, or as it ended: plain data, bounded in size however long the run. */
+export interface RunView
+  extends Omit<Summary, 'statuses' | 'store'>,
+    Partial<Pick<Summary, 'statuses' | 'store'>> {
+  version: typeof VIEW_VERSION;
+  /** The version of Brandfill. */
+  brandfill: string;
+  /** The list, as given. */
+  list: string;
+  /** Such as `CSV, semicolon-separated`. */
+  format?: string | undefined;
+  /** The column that the domains are taken from. */
+  column?: string | undefined;
+  /** The machine that makes the run, and the process. */
+  host: string;
+  pid: number;
+  /** The schedule that started the run. */
+  schedule?: { group: string; job: string } | undefined;
+  phase:
+    | 'reading'
+    | 'asking'
+    | 'looking_up'
+    | 'saving_logos'
+    | 'stopping'
+    | 'writing'
+    | 'ended'
+    | 'lost';
+  isPaused: boolean;
+  /** What can be asked of it now. */
+  actions: RunAction[];
+  /** ISO 8601. */
+  startedAt: string;
+  endedAt?: string | undefined;
+  end?: 'done' | 'some_failed' | 'nothing_found' | 'stopped' | 'interrupted' | 'error' | undefined;
+  exitCode?: number | undefined;
+  /** How it went, in one sentence. */
+  headline?: string | undefined;
+  /** What to do next, if there is something to do. */
+  next?: string | undefined;
+  /** What went wrong, if `end` is `error`. */
+  error?: string | undefined;
+  /** Domains to look up. */
+  due: number;
+  /** Rows by how they ended, while lookups are made. */
+  rowsSoFar?: Record<string, number> | undefined;
+  /** Lookups of this run, by outcome; counts domains. */
+  outcomes: Pick<StatusCounts, 'found' | 'not_found' | 'rejected' | 'failed' | 'pending'>;
+  /** Lookups that were handed out and have no outcome yet. */
+  underWay: number;
+  /** Lookups that the API has accepted and has no answer ready for. */
+  pendingNow: number;
+  /** Calls per second in the last seconds. */
+  ratePerSecond: number;
+  /** What calls are held to, as it is known now. */
+  limit?: Limit | undefined;
+  /** The time left at the pace of the last half minute. */
+  leftMs?: number | undefined;
+  /** Why calls wait; a sentence. */
+  wait?: string | undefined;
+  /** Domains whose picture is wanted. */
+  logoTotal?: number | undefined;
+  /** Rows that are written. */
+  written?: number | undefined;
+  /** The first 20. */
+  notices: string[];
+  /** The last lookups that failed, the latest first; `atMs` since 1970. */
+  recentFailures: {
+    domain: string;
+    status: string;
+    reason: string;
+    httpStatus?: number | undefined;
+    atMs: number;
+  }[];
+  /** How long each span is; longer runs have longer ones. */
+  spanMs: number;
+  /** The run over time, from the first call on. */
+  spans: Span[];
+  /** How long the calls of this process took. */
+  latency?: { calls: number; p50Ms: number; p95Ms: number; maxMs: number } | undefined;
+  /** What calls of this process came to: the HTTP status, or why there was no answer, such as `timeout`. */
+  answers: { answer: string; calls: number }[];
+  /** Why rows were not enriched, the most frequent first. */
+  reasons: RunReason[];
+  /** Rows whose reason is not among `reasons`. */
+  otherReasonRows: number;
+  /** Columns that were added, in order, with the rows in which each has a value. */
+  columns: { name: string; rows: number }[];
+  /** Settings that are not the default, named as on the command line, without secrets. */
+  settings: { name: string; value: string }[];
+}

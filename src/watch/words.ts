@@ -1,0 +1,246 @@
+import type { AddressReason } from '../brand/network-error.ts';
+import type { Misdirection, OutcomeStatus } from '../brand/outcome.ts';
+import type { StopReason } from '../worker/stop-switch.ts';
+
+// The words for statuses, reasons, stops and phases, said once for terminal, log, page and report.
+// Those of the network stand where they are found out: `brand/network-error.ts`. Names of settings and
+// what to do next are in braces, since a terminal and a page have other names for them.
+
+/** Names a setting, or what somebody does to go on (`again`). */
+export type Naming = (name: string) => string;
+
+/** The names on a terminal, in a log and in a report. */
+export const ON_TERMINAL: Naming = (name) =>
+  TERMINAL_NAMES[name] ?? `--${name.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
+
+const TERMINAL_NAMES: Readonly<Record<string, string>> = {
+  again: 'run the same command again',
+  toGoOn: ' to go on',
+  credential: '--auth and BRANDFILL_API_KEY',
+};
+
+/** The names on the page of `brandfill app`. */
+export const ON_PAGE: Naming = (name) => PAGE_NAMES[name] ?? 'the setting';
+
+const PAGE_NAMES: Readonly<Record<string, string>> = {
+  again: 'press Go on',
+  toGoOn: '',
+  credential: 'the key, under Connect',
+  auth: 'how the key is sent',
+  baseUrl: 'the address of the API',
+  rate: 'the pace',
+  maxCalls: 'the most calls',
+  maxCost: 'the most to spend',
+  domainColumn: 'the column with the addresses',
+  freshNotFound: 'a while',
+};
+
+/** A text of this file with the names of a surface; at the beginning of a sentence as it begins. */
+export function inWords(text: string, naming: Naming = ON_TERMINAL): string {
+  return text.replaceAll(/\{(\w+)\}/g, (_, name: string, at: number) => {
+    const words = naming(name);
+    const isFirst = at === 0 || text.slice(at - 2, at) === '. ';
+    return isFirst ? words.charAt(0).toUpperCase() + words.slice(1) : words;
+  });
+}
+
+export type StatusName = OutcomeStatus | 'stale' | 'invalid' | 'skipped' | 'fresh';
+
+/** What became of a row: its name, what that means, and how good it is. */
+export const STATUSES: Readonly<
+  Record<StatusName, { readonly name: string; readonly means: string; readonly tone: Tone }>
+> = {
+  found: { name: 'found', means: 'enriched', tone: 'good' },
+  stale: { name: 'stale', means: 'not learned this time; an older answer stays', tone: 'warning' },
+  fresh: { name: 'known before', means: 'needs no call', tone: 'good' },
+  not_found: { name: 'not found', means: 'the API does not know the domain', tone: 'quiet' },
+  rejected: { name: 'rejected', means: 'the API refused the domain', tone: 'bad' },
+  failed: { name: 'failed', means: 'no usable answer, however often it was tried', tone: 'bad' },
+  pending: { name: 'pending', means: 'accepted by the API, no answer ready yet', tone: 'warning' },
+  invalid: { name: 'invalid', means: 'no domain in the row; nothing was asked', tone: 'quiet' },
+  skipped: { name: 'skipped', means: 'not asked; the run stopped first', tone: 'quiet' },
+};
+
+type Tone = 'good' | 'quiet' | 'warning' | 'bad';
+
+export const PHASES = {
+  reading: 'Reading the list',
+  asking: 'Waits for your answer',
+  looking_up: 'Looking up',
+  saving_logos: 'Saving logos',
+  stopping: 'Stopping',
+  writing: 'Writing the files',
+  ended: 'Ended',
+  lost: 'Lost: its process is gone',
+} as const;
+
+export const ENDINGS = {
+  done: 'Ended: done',
+  some_failed: 'Ended: some rows failed',
+  nothing_found: 'Ended: nothing was found',
+  stopped: 'Ended: stopped early',
+  interrupted: 'Ended: interrupted',
+  error: 'Ended with an error',
+} as const;
+
+/** What keeps calls from starting; `{time}` is how long. */
+export const WAITS = {
+  paused: 'Paused: no new call starts until it is resumed',
+  no_worker: 'No worker is there to make the lookups',
+  backing_off: 'The API throttles calls (429 and the like): backing off',
+  told: 'The API says to wait: calls go on in {time}',
+  rate: 'Held to the rate: next call in {time}',
+} as const;
+
+/** What people are told of a reason that stands in a failures file. */
+export interface ReasonWords {
+  /** A few words, to stand in a table. */
+  readonly short: string;
+  /** What it means for rows, and what to do about it, in a sentence or two. */
+  readonly advice: string;
+}
+
+/** The words for a reason; undefined for what the API itself said, and for those of the network. */
+export function findReason(code: string): ReasonWords | undefined {
+  const [short, advice] = (Object.hasOwn(REASONS, code) ? REASONS[code] : undefined) ?? [];
+  if (short !== undefined && advice !== undefined) return { short, advice };
+  if (!Object.hasOwn(STOPS, code)) return undefined;
+  return { short: 'not asked', advice: `Not asked. ${STOPS[code as StopReason]} {again}{toGoOn}.` };
+}
+
+const RETRIED = 'The next run tries again.';
+const CORRECT = 'Put the domain of the company there.';
+
+const REASONS: Readonly<Record<string, readonly [short: string, advice: string]>> = {
+  empty: ['blank', 'The cell is blank, or says that there is nothing. Nothing was asked.'],
+  ip_address: ['an IP address', `The cell holds an IP address, not a name. ${CORRECT}`],
+  single_label: ['no web address', `The cell holds a word without a dot. ${CORRECT}`],
+  public_suffix: [
+    'only the end of an address',
+    "The cell holds a registry's own name, such as co.uk. Put the whole domain there.",
+  ],
+  label_too_long: ['too long', 'A part of the name is longer than a domain can have.'],
+  domain_too_long: ['too long', 'The name is longer than a domain can be.'],
+  contains_space: ['several words', `The cell holds several words. ${CORRECT}`],
+  several_domains: ['several addresses', 'The cell holds more than one domain. Leave one.'],
+  unknown_tld: ['no known ending', 'The name ends in what is no top-level domain. Correct it.'],
+  free_mail: ['free mail', `An address at a provider of free mail is no company. ${CORRECT}`],
+  too_many_cells: [
+    'too many cells',
+    'The row has more cells than the header, so the domain may be in another column. Quote the text that holds a delimiter.',
+  ],
+  torn_row: [
+    'torn off the row above',
+    'The row is the rest of the one above, so its cells are in other columns. Quote the text that holds a line break.',
+  ],
+  shared_host: [
+    'a shared site',
+    `The cell leads to a page on a host that many share, such as a social network. ${CORRECT}`,
+  ],
+  malformed: ['no web address', 'The name has characters that no domain can have.'],
+  redirect_without_domain: [
+    'redirected elsewhere',
+    'The API sent the call to an address without the domain, such as a login. Check {baseUrl}.',
+  ],
+  invalid_response: [
+    '200 without a JSON object',
+    `The API answered 200 with something that is no JSON object in UTF-8. ${RETRIED} Check {baseUrl}.`,
+  ],
+  response_too_large: [
+    'too large to be read',
+    'The answer was larger than 10 MiB, or its headers than 16 KiB, and was not read. Ask the makers of the API.',
+  ],
+  unavailable: [
+    'not there for now',
+    `The API said that it was under maintenance or not there for now. ${RETRIED}`,
+  ],
+  too_many_redirects: [
+    'redirected again and again',
+    'The API sent the call from place to place. Ask its makers.',
+  ],
+  redirect_to_another_origin: [
+    'redirected to another origin',
+    'The API sent the call to another server, which does not get the credential. Check {baseUrl}.',
+  ],
+  throttled: [
+    'throttled for ten minutes',
+    'The API throttled these for ten minutes on end (429 and the like). Give a lower {rate}.',
+  ],
+  worker_crashed: [
+    'each worker was lost with it',
+    'Each worker that took one of these was lost in the midst of it. Look at their logs; the next run tries again.',
+  ],
+  lost_by_redis: [
+    'lost by Redis again and again',
+    'Redis lost these three times before a worker had answered: it was emptied, or evicts keys. {again}.',
+  ],
+  interrupted: ['not asked', 'Not asked, because the run stopped first. {again}{toGoOn}.'],
+  pruned: [
+    'removed meanwhile',
+    'Their outcomes were removed from the store while the run went on. {again}.',
+  ],
+};
+
+/** Signs that calls go to a wrong address: what they got, and what to check. */
+export const MISDIRECTIONS: Readonly<
+  Record<Exclude<Misdirection, AddressReason>, readonly [got: string, check: string]>
+> = {
+  not_found_page: [
+    'answered 404 with a page that is no JSON',
+    'the path is wrong, check {baseUrl}',
+  ],
+  not_found_doubled: [
+    'answered 404, and {baseUrl} ends in /v1, which each call adds by itself',
+    'leave it off',
+  ],
+  not_found_path: ['answered 404 because the path is not known there', 'check {baseUrl}'],
+  bad_request_page: [
+    'answered 400 with a page that is no JSON',
+    'check {baseUrl}, for one its https:// and its port',
+  ],
+  no_json: [
+    'answered 200 with something that is no JSON object, such as a page for people',
+    'check {baseUrl}, and whether a proxy or a login stands between',
+  ],
+  broken_body: [
+    'answered 200 with a body that broke off, or is not packed as its Content-Encoding says',
+    'ask the makers of the API, or whoever runs the proxy in front of it, and check {baseUrl}',
+  ],
+  redirect_to_another_origin: [
+    'redirected to another origin',
+    'check {baseUrl}, for one its https:// and its host',
+  ],
+  same_answer: [
+    'given one and the same answer (200) for different domains',
+    'check {baseUrl}, {param}, and whether a login or a page of welcome stands between',
+  ],
+  lost_domain: [
+    'redirected to an address without the domain, such as a login',
+    'check {baseUrl}, for one its https:// and its host',
+  ],
+  bot_wall: [
+    'refused with a page for people, such as a check for bots shows',
+    'ask the makers of the API to let your address or your User-Agent ({header}) through, and check {baseUrl}',
+  ],
+};
+
+/** Why a run or a worker stops. */
+export const STOPS: Readonly<Record<StopReason, string>> = {
+  unauthorized: 'The API refused the credential (401): check {credential}.',
+  forbidden:
+    'The API answered 403 five times in a row: check {credential} and what the credential is allowed.',
+  quota: 'The quota of the API is used up.',
+  outage: 'The API has been out for longer than {maxOutage}.',
+  refused:
+    'The API refused five different domains in the same way, with no success between: check {credential}, {param} and {baseUrl}.',
+  misdirected: 'The first calls all had the same result.',
+  max_failed: 'More lookups failed than {maxFailed} allows: look at the reasons.',
+  max_calls: 'All calls of {maxCalls} are made.',
+  max_cost: 'The next answer could cost more than {maxCost} leaves.',
+  max_calls_per: 'All calls of {maxCallsPer} are made, by this run and others together.',
+  unusable_store:
+    'No further call is made, and the answers that came since then go to the outputs alone.',
+  interrupted:
+    'Interrupted: no further call is made, calls in flight get 10 s. Interrupt again to end at once.',
+  error: 'Stopped by an error.',
+};

@@ -1,2 +1,0 @@
-// Served beside the page, from the package.
-export { default } from 'uplot';

@@ -1,0 +1,415 @@
+import { DAY_MS, HOUR_MS, MINUTE_MS } from '../common/format.ts';
+import { unlessAborted, within } from '../common/lifetime.ts';
+import { createChange } from '../common/run-control.ts';
+
+/**
+ * Bounds how many calls may be made. It has two homes: this process (`createBudget`), or a ledger that
+ * all calls with a credential are counted in (`createSharedBudget`).
+ *
+ * ```text
+ *   left ──acquire──▶ acquired ──spend──▶ spent
+ *     ▲                  │
+ *     └─────release──────┘
+ * ```
+ */
+export interface Budget {
+  /**
+   * Acquires one call. Waits while all that is left is acquired by calls under way, because some of
+   * them may be released.
+   *
+   * @returns which bound it was, when the budget is used up
+   */
+  acquire(signal: AbortSignal): Promise<Permit | UsedUp>;
+  /** Acquires one call if that can be done at once. */
+  tryAcquire(): Permit | undefined;
+}
+
+/** One call that may be made. Ends with `spend` or `release`. */
+export interface Permit {
+  /** False when it waited for too long. It must then be released, and another one acquired. */
+  isGood(): boolean;
+  /**
+   * The call was made and counts.
+   *
+   * @param costMicros what it cost, if that is known, in millionths of a unit
+   */
+  spend(costMicros?: number): void;
+  /** The call was not made, or was answered 429. */
+  release(): void;
+}
+
+/** A budget that has no call left. */
+export interface UsedUp {
+  readonly reason: 'max_calls' | 'max_calls_per' | 'max_cost';
+  /** When there are calls again, in milliseconds since 1970. @default never */
+  readonly comeBackAtMs?: number;
+}
+
+/** Whether a budget is used up. */
+export function isUsedUp(acquired: Permit | UsedUp): acquired is UsedUp {
+  return 'reason' in acquired;
+}
+
+const UNBOUNDED: Permit = { isGood: () => true, spend: () => {}, release: () => {} };
+
+const UNBOUNDED_BUDGET: Budget = {
+  acquire: async () => UNBOUNDED,
+  tryAcquire: () => UNBOUNDED,
+};
+
+/** @param maxCalls undefined for no bound */
+export function createBudget(maxCalls: number | undefined): Budget {
+  if (maxCalls === undefined) return UNBOUNDED_BUDGET;
+  return createBoundedBudget({ most: maxCalls, price: 1, reason: 'max_calls', costOf: () => 1 });
+}
+
+/**
+ * Bounds what calls cost. Each call under way holds the price of one, until its answer says what it
+ * cost; so the bound is kept wherever no answer costs more than that.
+ *
+ * @param maxMicros in millionths of the unit that is billed
+ * @param priceMicros what a call may cost
+ */
+export function createCostBudget(maxMicros: number, priceMicros: number): Budget {
+  return createBoundedBudget({
+    most: maxMicros,
+    price: priceMicros,
+    reason: 'max_cost',
+    // A call that was given up may be billed.
+    costOf: (costMicros = priceMicros) => costMicros,
+  });
+}
+
+interface Bound {
+  readonly most: number;
+  /** What each call under way holds. */
+  readonly price: number;
+  readonly reason: UsedUp['reason'];
+  /** What a call that was made counts, by what its answer says that it cost. */
+  readonly costOf: (costMicros: number | undefined) => number;
+}
+
+function createBoundedBudget({ most, price, reason, costOf }: Bound): Budget {
+  let spent = 0;
+  let underWay = 0;
+  let waiting: (() => void)[] = [];
+
+  function settle(cost: number): void {
+    spent += cost;
+    underWay -= 1;
+    const woken = waiting;
+    waiting = [];
+    for (const wake of woken) wake();
+  }
+
+  const permit: Permit = {
+    isGood: () => true,
+    spend: (costMicros) => settle(costOf(costMicros)),
+    release: () => settle(0),
+  };
+
+  function tryAcquire(): Permit | undefined {
+    if (spent + (underWay + 1) * price > most) return undefined;
+    underWay += 1;
+    return permit;
+  }
+
+  return {
+    tryAcquire,
+    acquire: async (signal) => {
+      for (;;) {
+        const mine = tryAcquire();
+        if (mine) return mine;
+        signal.throwIfAborted();
+        if (underWay === 0) return { reason };
+        await new Promise<void>((resolve) => waiting.push(resolve));
+      }
+    },
+  };
+}
+
+/** A budget that needs the consent of two others. */
+export function joinBudgets(first: Budget, second: Budget): Budget {
+  return {
+    acquire: async (signal) => {
+      const one = await first.acquire(signal);
+      if (isUsedUp(one)) return one;
+      let isAcquired = false;
+      try {
+        const other = await second.acquire(signal);
+        if (isUsedUp(other)) return other;
+        isAcquired = true;
+        return both(one, other);
+      } finally {
+        if (!isAcquired) one.release();
+      }
+    },
+    tryAcquire: () => {
+      const one = first.tryAcquire();
+      const other = one && second.tryAcquire();
+      if (one && other) return both(one, other);
+      one?.release();
+      return undefined;
+    },
+  };
+}
+
+/** One call that two budgets count. */
+export function both(one: Permit, other: Permit): Permit {
+  return {
+    isGood: () => one.isGood() && other.isGood(),
+    spend: (costMicros) => {
+      one.spend(costMicros);
+      other.spend(costMicros);
+    },
+    release: () => {
+      one.release();
+      other.release();
+    },
+  };
+}
+
+/**
+ * Counts the calls made with one credential by all runs and machines together, or what calls cost.
+ * Calls are taken in blocks before they are made, so that the limit cannot be exceeded. Calls that a
+ * killed process had taken and not made stay counted.
+ */
+export interface CallLedger {
+  /**
+   * Takes some of the calls that are left in the present window.
+   *
+   * @param signal ends the wait for a ledger that cannot be reached
+   */
+  take(signal: AbortSignal): Promise<TakenCalls>;
+  /** How many calls all runs have taken in the present window. */
+  read(): Promise<CountedCalls>;
+  /** Gives back calls that were not made. Does nothing once their window is over. */
+  giveBack(calls: number, window: CalendarWindow): Promise<void>;
+}
+
+export interface TakenCalls {
+  /** 0 when none are left. */
+  readonly calls: number;
+  readonly window: CalendarWindow;
+  /** The time by the ledger's clock, in milliseconds since 1970. */
+  readonly nowMs: number;
+}
+
+/** The calls that were taken in a window. */
+export interface CountedCalls {
+  readonly taken: number;
+  readonly window: CalendarWindow;
+}
+
+const MOST_PER_BLOCK = 50;
+const BLOCKS_PER_WINDOW = 50;
+
+/**
+ * How many calls are taken at a time. Few, because a killed process wastes them, but more than one
+ * where the limit allows.
+ */
+export function blockSizeOf({ count }: CallsPer): number {
+  return Math.min(MOST_PER_BLOCK, Math.ceil(count / BLOCKS_PER_WINDOW));
+}
+
+/** A budget that several runs share. */
+export interface SharedBudget extends Budget {
+  /** Gives back the calls that were taken and not used. May be called twice; never throws. */
+  close(): Promise<void>;
+}
+
+export interface SharedBudgetOptions {
+  /** Counts the calls of all runs. */
+  readonly ledger: CallLedger;
+  /** Milliseconds since 1970. */
+  readonly now: () => number;
+  /** What a budget is that has no call left. @default a bound of `maxCallsPer` */
+  readonly usedUp?: (window: CalendarWindow) => UsedUp;
+  /** What each call under way holds of what the ledger counts. @default 1 */
+  readonly price?: number;
+  /** What a call that was made counts, by what its answer says that it cost. @default `price` */
+  readonly costOf?: (costMicros: number | undefined) => number;
+  /** Calls `work` after `ms`. The timer must not keep the process alive. @default setTimeout */
+  readonly later?: (work: () => void, ms: number) => void;
+}
+
+/** What this process has taken of one window, in calls or in what they cost. */
+interface Share {
+  readonly window: CalendarWindow;
+  /**
+   * When the window is over, by this process's clock; rather too early than too late. Each answer
+   * of the ledger sets it anew, because the previous answer may have been delayed or the clock set
+   * since.
+   */
+  overAtMs: number;
+  /** What was taken and is not acquired. Less than nothing when a call has cost more than its price. */
+  left: number;
+  /** Calls that are acquired and may come back. */
+  acquired: number;
+  /** The ledger had no calls left to take. */
+  isExhausted: boolean;
+}
+
+/**
+ * A ledger that cannot be reached must not hold up the end of a run. The calls then stay counted.
+ */
+const GIVE_BACK_MS = 2_000;
+/** A run that has acquired no call for this long is idle. Between two calls less time passes. */
+const IDLE_MS = 5_000;
+
+function laterUnlessOver(work: () => void, ms: number): void {
+  setTimeout(work, ms).unref();
+}
+
+function usedUpUntil({ endsAtMs }: CalendarWindow): UsedUp {
+  return { reason: 'max_calls_per', comeBackAtMs: endsAtMs };
+}
+
+/**
+ * Bounds the calls of all runs with one credential in a minute, hour, day or month. Calls are taken
+ * from the ledger in blocks. A acquired call that has waited beyond the end of its window is no
+ * longer good, because it is not counted in the next one.
+ */
+export function createSharedBudget(options: SharedBudgetOptions): SharedBudget {
+  const { ledger, now, usedUp = usedUpUntil, later = laterUnlessOver } = options;
+  const { price = 1, costOf = () => price } = options;
+  const change = createChange();
+  let share: Share | undefined;
+  let taking: Promise<void> | undefined;
+  let givingBack: Promise<void> = Promise.resolve();
+  /** How often a call was acquired. */
+  let permits = 0;
+  let isWatching = false;
+
+  async function take(signal: AbortSignal): Promise<void> {
+    await givingBack;
+    const askedAtMs = now();
+    const { calls, window, nowMs } = await ledger.take(signal);
+    const overAtMs = askedAtMs + window.endsAtMs - nowMs;
+    if (share?.window.id !== window.id) {
+      share = { window, overAtMs, left: 0, acquired: 0, isExhausted: false };
+    }
+    share.overAtMs = overAtMs;
+    share.left += calls;
+    share.isExhausted = calls === 0;
+  }
+
+  const isOver = ({ overAtMs }: Share): boolean => now() >= overAtMs;
+
+  function permitIn(of: Share): Permit {
+    of.left -= price;
+    of.acquired += 1;
+    permits += 1;
+    const settle = (): void => {
+      of.acquired -= 1;
+      change.notify();
+    };
+    return {
+      isGood: () => !isOver(of),
+      spend: (costMicros) => {
+        of.left += price - costOf(costMicros);
+        settle();
+        watchIdle();
+      },
+      release: () => {
+        of.left += price;
+        settle();
+        if (of.acquired === 0) setImmediate(giveBackIdle, of);
+      },
+    };
+  }
+
+  /** With nothing under way, this process has no use for its calls, but other runs may have. */
+  function giveBackIdle(of: Share): void {
+    if (of.acquired === 0) giveBack(of);
+  }
+
+  /** One timer however many calls end: thousands may end in a second. */
+  function watchIdle(): void {
+    if (isWatching || !share || share.acquired > 0 || share.left === 0) return;
+    isWatching = true;
+    const before = permits;
+    later(() => {
+      isWatching = false;
+      if (share && permits === before) giveBack(share);
+      else watchIdle();
+    }, IDLE_MS);
+  }
+
+  /** If giving back fails, the calls stay counted. */
+  function giveBack(of: Share): void {
+    if (of.left === 0 || isOver(of)) return;
+    const { left, window } = of;
+    of.left = 0;
+    of.isExhausted = false;
+    const before = givingBack;
+    givingBack = before.then(() => ledger.giveBack(left, window)).catch(() => {});
+  }
+
+  async function giveBackAll(): Promise<void> {
+    await taking?.catch(() => {});
+    if (share) giveBack(share);
+    await givingBack;
+  }
+
+  const currentShare = (): Share | undefined => (share && !isOver(share) ? share : undefined);
+
+  function tryAcquire(): Permit | undefined {
+    const current = currentShare();
+    return current && current.left >= price ? permitIn(current) : undefined;
+  }
+
+  return {
+    tryAcquire,
+    acquire: async (signal) => {
+      for (;;) {
+        signal.throwIfAborted();
+        const acquired = tryAcquire();
+        if (acquired) return acquired;
+        const current = currentShare();
+        if (!current?.isExhausted) {
+          taking ??= take(signal).finally(() => {
+            taking = undefined;
+          });
+          await unlessAborted(taking, signal);
+        } else if (current.acquired > 0) await change.wait();
+        else return usedUp(current.window);
+      }
+    },
+    close: async () => {
+      await within(GIVE_BACK_MS, giveBackAll());
+    },
+  };
+}
+
+/** How many calls may be made in a minute, hour, day or month of the calendar. */
+export interface CallsPer {
+  readonly count: number;
+  readonly unit: CalendarUnit;
+}
+
+export type CalendarUnit = 'minute' | 'hour' | 'day' | 'month';
+
+/** One minute, hour, day or month, in UTC. */
+export interface CalendarWindow {
+  /** A unique name, such as `2026-11-21` for a day. */
+  readonly id: string;
+  /** When the next one begins, in milliseconds since 1970. */
+  readonly endsAtMs: number;
+}
+
+/** How many characters of an ISO timestamp name its window. */
+const ID_LENGTH = { minute: 16, hour: 13, day: 10, month: 7 } as const;
+const LENGTH_MS = { minute: MINUTE_MS, hour: HOUR_MS, day: DAY_MS } as const;
+
+/** The window of a moment. UTC has no hour that occurs twice and is the same everywhere. */
+export function windowAt(unit: CalendarUnit, nowMs: number): CalendarWindow {
+  const now = new Date(nowMs);
+  return { id: now.toISOString().slice(0, ID_LENGTH[unit]), endsAtMs: endOf(unit, now) };
+}
+
+function endOf(unit: CalendarUnit, now: Date): number {
+  if (unit === 'month') return Date.UTC(now.getUTCFullYear(), now.getUTCMonth() + 1, 1);
+  const lengthMs = LENGTH_MS[unit];
+  return (Math.floor(now.getTime() / lengthMs) + 1) * lengthMs;
+}

@@ -1,0 +1,436 @@
+import type { Meaning } from '../brand/meaning.ts';
+import { isAddressReason } from '../brand/network-error.ts';
+import type { Misdirection } from '../brand/outcome.ts';
+import type { Stop } from './stop-switch.ts';
+
+/**
+ * What answers of different domains show together. One answer is evidence; whether it is about its
+ * domain, the caller or the moment shows when others succeed, or do not. English is never read: bodies
+ * are only compared.
+ *
+ * | seen | then |
+ * |---|---|
+ * | nothing good yet | five calls go ahead of all others |
+ * | nothing good, and five domains refused (401, 402, 403), misdirected, or found with one body | the run stops |
+ * | five domains refused alike in a row, or twenty that got anything bad | `doubt`: the gate slows down, and tests one at a time |
+ * | refused, and a call that began after it succeeds | asked again; the third time it is about its domain |
+ * | asked again, it succeeds | it was a limit: the same answer counts as 429 from now on |
+ * | three domains were refused so for good | it is how this API refuses a domain: believed at once |
+ * | no lookup is left that could tell more | what was refused is asked once more, and then believed; where nothing succeeded, the run stops |
+ *
+ * A belief may stop a run. It never drops what was paid for: what could not be told is `failed`, and
+ * asked again by the next run.
+ */
+export interface Evidence {
+  /** Whether one more call may start. At first only a few go ahead. */
+  mayStart(underWay: number): boolean;
+  /** A call begins: returns what `Asked.begun` is to be. */
+  begin(): number;
+  /** Weighs the answer to a call. */
+  note(meaning: Meaning, asked: Asked): Weighed;
+  /** A test has failed, too: what was refused first is asked again, beside something new. */
+  askAgain(): void;
+  /** No lookup is left that is not held. */
+  idle(): void;
+  /** The run stops: what is held is let go. */
+  end(): void;
+  /** Why the run is to stop when doubts last for too long. */
+  lastingDoubt(): Stop | undefined;
+}
+
+/** A lookup, as its answers are weighed. */
+export interface Asked {
+  readonly domain: string;
+  /** What `begin` returned for its present call. */
+  begun: number;
+  /** How often it was refused, how, and how many successes there were at the first time. */
+  refusals: number;
+  refusedAs: string;
+  successesThen: number;
+}
+
+export interface Weighed {
+  /** What the call says of the pace; `out`: the API says when it is back; `own`: the domain alone is slow. */
+  readonly signal: 'good' | 'limit' | 'out' | 'own' | 'away' | 'doubt' | 'none';
+  readonly verdict: Verdict | Promise<Verdict>;
+}
+
+/**
+ * What becomes of an answer: it is believed; its lookup asks again at once; or after a backoff, as
+ * another attempt; it is no verdict, so the lookup failed; or the lookup was as good as not made.
+ */
+export type Verdict = 'believe' | 'again' | 'retry' | 'fail' | 'drop';
+
+export interface EvidenceOptions {
+  readonly onStop: (stop: Stop) => void;
+  /** How many calls may be under way when all is well. */
+  readonly callers: number;
+  /** How many domains go first, and make a verdict there. @default 5 */
+  readonly first?: number | undefined;
+  /** Whether the API gave good answers to earlier runs. @default false */
+  readonly hasAnswered?: boolean | undefined;
+  /** Whether an earlier run got no good answer for the domain either. @default always false */
+  readonly wasBadBefore?: ((domain: string) => boolean) | undefined;
+  /** Whether answers are believed, however many are alike. @default false */
+  readonly isTrusting?: boolean | undefined;
+}
+
+const MANY = 5;
+/** In a row, of an answer that is known to be how the API refuses a domain, or of different ones. */
+const MANY_KNOWN = 20;
+/** Failures in a row that no domains are to blame for. */
+const MANY_AWAY = 20;
+const FEW_AWAY = 8;
+/** So many domains show how an API refuses one. */
+const CONFIRMED = 3;
+/** Refused so often, with successes between, it is about the domain. */
+const ENOUGH = 3;
+const MOST_KNOWN = 200;
+
+/** Bad answers with no good one between. */
+interface Row {
+  readonly domains: Set<string>;
+  /** The domains that got the same: one status of the caller, one body, or no answer at all. */
+  readonly groups: Map<string, Set<string>>;
+  /** What the gate was told to slow down for. */
+  first: Meaning | undefined;
+  failures: number;
+  /** The domains that were throttled. */
+  readonly throttled: Set<string>;
+  /** Whether the gate was told to slow down. */
+  isDoubt: boolean;
+}
+
+interface Held {
+  readonly asked: Asked;
+  readonly meaning: Meaning;
+  /** How many answers had come. */
+  readonly at: number;
+  readonly release: (verdict: Verdict) => void;
+}
+
+export function createEvidence(options: EvidenceOptions): Evidence {
+  const { onStop, callers, hasAnswered = false, isTrusting = false } = options;
+  const { first = MANY, wasBadBefore = () => false } = options;
+  let answers = 0;
+  let successes = 0;
+  let row = emptyRow();
+  let held: Held[] = [];
+  /** The last record, and the domains in a row that have it. */
+  let record: string | undefined;
+  let alike = new Set<string>();
+  /** How answers turned out: for how many domains they were for good, or that they are a limit. */
+  const known = new Map<string, number | 'limit'>();
+  let isOver = false;
+
+  function stop(why: Stop): void {
+    if (isOver) return;
+    onStop(why);
+    end();
+  }
+
+  function end(): void {
+    isOver = true;
+    // A record that all get is no answer. Other answers were paid for, unless nothing was ever good.
+    release(({ meaning: { kind } }) => {
+      if (kind === 'found') return alike.size < MANY ? 'believe' : 'drop';
+      if (successes === 0 || (kind !== 'rejected' && kind !== 'not_found')) return 'drop';
+      return row.isDoubt ? 'fail' : 'believe';
+    });
+  }
+
+  function release(tell: (one: Held) => Verdict | undefined): void {
+    const all = held;
+    held = [];
+    for (const one of all) {
+      const verdict = tell(one);
+      if (verdict) one.release(verdict);
+      else held.push(one);
+    }
+  }
+
+  function success({ begun }: Asked): void {
+    const wasDoubt = row.isDoubt;
+    successes += 1;
+    row = emptyRow();
+    release((one) => {
+      if (one.meaning.kind === 'found') return 'believe';
+      // What was under way when the refusal came shows nothing.
+      return one.at > begun ? undefined : tell(one, wasDoubt);
+    });
+  }
+
+  /** What a refusal is worth once others succeeded. */
+  function tell({ meaning, asked }: Held, wasDoubt: boolean): Verdict {
+    const key = keyOf(meaning);
+    const seen = known.get(key) ?? 0;
+    if (seen === 'limit') return 'again';
+    const isPlain = meaning.kind === 'rejected' && meaning.retryAfterMs === undefined;
+    if (isPlain && !wasDoubt && asked.refusals === 1) return 'believe';
+    if (seen >= CONFIRMED && !wasDoubt) return 'believe';
+    if (asked.refusals < ENOUGH || successes === asked.successesThen) return 'again';
+    remember(key, seen + 1);
+    return 'believe';
+  }
+
+  function remember(key: string, what: number | 'limit'): void {
+    if (known.size < MOST_KNOWN || known.has(key)) known.set(key, what);
+  }
+
+  /** Believes what others got for good, where others succeeded since. */
+  function confirm(key: string): void {
+    release(({ meaning, asked }) =>
+      keyOf(meaning) === key && successes > asked.successesThen ? 'believe' : undefined,
+    );
+  }
+
+  function hold(meaning: Meaning, asked: Asked): Promise<Verdict> {
+    return new Promise((done) => held.push({ asked, meaning, at: answers, release: done }));
+  }
+
+  /** Adds a domain to the row. Returns whether too many got the same, or bad answers of any kind. */
+  function isTooMany(meaning: Meaning, { domain }: Asked, many: number): boolean {
+    if (wasBadBefore(domain)) return row.isDoubt;
+    row.domains.add(domain);
+    const group = groupOf(meaning);
+    const same = row.groups.get(group) ?? new Set<string>();
+    row.groups.set(group, same.add(domain));
+    if (row.isDoubt || same.size >= many || row.domains.size >= Math.max(many, MANY_KNOWN)) {
+      row.first ??= meaning;
+      row.isDoubt = true;
+    }
+    return row.isDoubt;
+  }
+
+  function noteFound(meaning: Meaning, asked: Asked): Weighed {
+    const { likeness } = meaning;
+    if (asked.refusals > 0 && asked.refusedAs !== '') remember(asked.refusedAs, 'limit');
+    if (isTrusting || (record !== undefined && record !== likeness)) {
+      record = likeness;
+      alike = new Set([asked.domain]);
+      success(asked);
+      return GOOD;
+    }
+    record = likeness;
+    alike.add(asked.domain);
+    const isFirst = successes === 0;
+    if (alike.size < MANY) {
+      if (alike.size === 1) row = emptyRow();
+      return { signal: 'good', verdict: hold(meaning, asked) };
+    }
+    if (isFirst) stop({ reason: 'misdirected', seen: 'same_answer' });
+    row.isDoubt = true;
+    row.first ??= meaning;
+    return { signal: 'doubt', verdict: isOver ? 'drop' : hold(meaning, asked) };
+  }
+
+  function noteRefusal(meaning: Meaning, asked: Asked): Weighed {
+    const key = keyOf(meaning);
+    if (asked.refusals === 0) asked.successesThen = successes;
+    asked.refusals += 1;
+    asked.refusedAs = key;
+    const seen = known.get(key) ?? 0;
+    if (seen === 'limit') {
+      const isOwn = asked.refusals > ENOUGH && successes > asked.successesThen;
+      return isOwn ? BELIEVED : LIMIT;
+    }
+    // Others succeeded since it was refused first: it is about the domain, whatever comes now.
+    const enough = meaning.kind === 'not_found' ? 2 : ENOUGH; // a 404 page is seldom a limit
+    if (asked.refusals >= enough && successes > asked.successesThen) {
+      remember(key, seen + 1);
+      if (enough < ENOUGH && seen + 1 >= CONFIRMED) confirm(key);
+      return BELIEVED;
+    }
+    const isTooLong = isTooMany(meaning, asked, seen >= CONFIRMED ? MANY_KNOWN : MANY);
+    const why = successes === 0 && !isTrusting ? whyAtStart(meaning) : undefined;
+    if (why) {
+      stop(why);
+      return { signal: 'none', verdict: 'drop' };
+    }
+    if (isTrusting || (seen >= CONFIRMED && !isTooLong)) return BELIEVED;
+    return { signal: isTooLong ? 'doubt' : 'none', verdict: hold(meaning, asked) };
+  }
+
+  /** Why to stop when nothing good has come yet, and all that came says the same. */
+  function whyAtStart(meaning: Meaning): Stop | undefined {
+    const many = meaning.kind === 'refused' ? MANY : first;
+    if ((row.groups.get(groupOf(meaning))?.size ?? 0) < many || isOver) return undefined;
+    if (meaning.kind === 'refused') return stopOf(meaning);
+    const seen = misdirectionOf(meaning);
+    return seen && { reason: 'misdirected', seen };
+  }
+
+  function noteAway(meaning: Meaning, asked: Asked): Weighed {
+    if (known.get(keyOf(meaning)) === 'limit') return LIMIT;
+    if (meaning.retryAfterMs && meaning.rule === undefined) {
+      const { signal, verdict } = noteThrottled(asked);
+      return { signal: signal === 'limit' ? 'out' : signal, verdict };
+    }
+    row.failures += 1;
+    // Where few calls are under way, all of them have failed twice.
+    const isTwice = row.failures >= Math.max(FEW_AWAY, 2 * callers) && row.domains.size > 1;
+    const isTooLong = isTooMany(
+      meaning,
+      asked,
+      meaning.kind === 'machine' || isTwice ? 1 : MANY_AWAY,
+    );
+    const why = successes === 0 ? whyAtStart(meaning) : undefined;
+    if (why) {
+      stop(why);
+      return { signal: 'none', verdict: 'drop' };
+    }
+    // While nothing succeeds, a failure says nothing about its domain.
+    return isTooLong ? { signal: 'doubt', verdict: 'again' } : { signal: 'away', verdict: 'retry' };
+  }
+
+  /** It is about the domain, unless the first ones show a wrong address. */
+  function noteFailed(meaning: Meaning, asked: Asked): Weighed {
+    if (successes > 0 || !misdirectionOf(meaning)) return BELIEVED;
+    isTooMany(meaning, asked, Number.POSITIVE_INFINITY);
+    const why = whyAtStart(meaning);
+    if (why) stop(why);
+    return why
+      ? { signal: 'none', verdict: 'drop' }
+      : { signal: 'none', verdict: hold(meaning, asked) };
+  }
+
+  function noteThrottled(asked: Asked): Weighed {
+    row.throttled.add(asked.domain);
+    const isAlone = successes > 0 && asked.refusals > ENOUGH && row.throttled.size < MANY;
+    const isOwn = isAlone || (asked.refusals > 0 && successes > asked.successesThen);
+    if (asked.refusals === 0) asked.successesThen = successes;
+    asked.refusals += 1;
+    // Others succeed meanwhile: it is the domain's own trouble, and closes nothing for others.
+    return isOwn ? { signal: 'own', verdict: 'retry' } : LIMIT;
+  }
+
+  return {
+    mayStart: (underWay) => {
+      if (successes > 0) return true;
+      const asked = hasAnswered ? 0 : Math.max(row.domains.size, alike.size);
+      return underWay === 0 || underWay + asked < Math.max(first, MANY);
+    },
+    begin: () => answers,
+    note: (meaning, asked) => {
+      answers += 1;
+      if (meaning.isSure && meaning.kind === 'refused') {
+        stop(stopOf(meaning));
+        return { signal: 'none', verdict: 'fail' };
+      }
+      switch (meaning.kind) {
+        case 'found':
+          return noteFound(meaning, asked);
+        case 'rejected':
+        case 'not_found':
+          if (meaning.isSure || (meaning.kind === 'not_found' && meaning.form !== 'page')) break;
+          return noteRefusal(meaning, asked);
+        case 'refused':
+          return noteRefusal(meaning, asked);
+        case 'quota':
+          // Nothing says when there is more.
+          if (meaning.retryAfterMs === undefined) {
+            stop(stopOf(meaning));
+            return { signal: 'none', verdict: 'drop' };
+          }
+          return noteThrottled(asked);
+        case 'throttled':
+          return noteThrottled(asked);
+        case 'away':
+        case 'machine':
+          return noteAway(meaning, asked);
+        case 'failed':
+          return noteFailed(meaning, asked);
+        case 'redirect':
+          return BELIEVED;
+        case 'pending':
+          break;
+      }
+      success(asked);
+      return GOOD;
+    },
+    askAgain: () => {
+      const next = held.findIndex(
+        ({ meaning: { kind }, asked }) =>
+          kind === 'refused' || (kind !== 'found' && asked.refusals < ENOUGH - 1),
+      );
+      if (next >= 0) held.splice(next, 1)[0]?.release('again');
+    },
+    idle: () => {
+      const { isDoubt, groups } = row;
+      // Too few domains to tell, and none succeeded: a wrong credential must not become their verdict.
+      const [unresolved, ...others] = held.filter(
+        ({ asked, meaning }) => meaning.kind === 'refused' && !wasBadBefore(asked.domain),
+      );
+      const isOfOne = others.length === 0 && unresolved?.meaning.httpStatus === 403;
+      if (successes === 0 && unresolved && !isOfOne && !isTrusting)
+        return stop(stopOf(unresolved.meaning));
+      if (isOfOne && held.length === 1) return release(() => 'believe');
+      const isOfCaller = isDoubt && [...groups.values()].some(({ size }) => size >= MANY);
+      const lasting = held.find(
+        ({ asked, meaning }) => meaning.kind === 'refused' && asked.refusals >= ENOUGH,
+      );
+      if (isOfCaller && lasting && !isTrusting) return stop(stopOf(lasting.meaning));
+      release(({ meaning: { kind }, asked }) => {
+        if (kind === 'found' || (kind !== 'refused' && !isDoubt)) return 'believe';
+        const isOpen = asked.refusals < ENOUGH - 1 || (kind === 'refused' && isOfCaller);
+        return isOpen ? 'again' : 'believe';
+      });
+    },
+    end,
+    lastingDoubt: () => (row.isDoubt && row.first ? stopOf(row.first) : undefined),
+  };
+}
+
+const GOOD: Weighed = { signal: 'good', verdict: 'believe' };
+const BELIEVED: Weighed = { signal: 'none', verdict: 'believe' };
+const LIMIT: Weighed = { signal: 'limit', verdict: 'again' };
+
+const emptyRow = (): Row => ({
+  domains: new Set(),
+  groups: new Map(),
+  first: undefined,
+  failures: 0,
+  throttled: new Set(),
+  isDoubt: false,
+});
+
+function keyOf({ httpStatus, likeness }: Meaning): string {
+  return `${httpStatus} ${likeness}`;
+}
+
+/** What counts as the same: an outage has many faces, and one body is one refusal. */
+function groupOf(meaning: Meaning): string {
+  const { kind, httpStatus } = meaning;
+  if (kind === 'rejected') return keyOf(meaning);
+  return kind === 'refused' ? `${kind} ${httpStatus}` : kind;
+}
+
+/** The stop for what all domains get. */
+function stopOf(meaning: Meaning): Stop {
+  const { kind, httpStatus } = meaning;
+  if (kind === 'found') return { reason: 'misdirected', seen: 'same_answer' };
+  if (kind === 'away' || kind === 'machine') return { reason: 'outage', trouble: meaning.reason };
+  const said = 'reason' in meaning ? meaning.reason : `http_${httpStatus}`;
+  const refusal = { httpStatus: httpStatus ?? 0, said };
+  if (kind === 'quota') return { reason: kind, refusal };
+  if (meaning.isSure && kind === 'refused') return { reason: 'unauthorized', refusal };
+  const reason = kind === 'refused' ? (REASONS[httpStatus ?? 0] ?? 'refused') : 'refused';
+  return { reason, refusal };
+}
+
+const REASONS: Readonly<Partial<Record<number, Stop['reason']>>> = {
+  401: 'unauthorized',
+  402: 'quota',
+  403: 'forbidden',
+};
+
+/** The sign of a wrong address in an answer of the first calls. */
+function misdirectionOf(meaning: Meaning): Misdirection | undefined {
+  if (meaning.kind === 'not_found') return 'not_found_page';
+  if (meaning.kind === 'rejected' && meaning.form === 'page') return 'bad_request_page';
+  if (meaning.kind !== 'away' && meaning.kind !== 'failed') return undefined;
+  if (meaning.reason === 'redirect_without_domain') return 'lost_domain';
+  if (meaning.reason === 'redirect_to_another_origin') return meaning.reason;
+  if (meaning.reason === 'no_json') return 'no_json';
+  return isAddressReason(meaning.reason) ? meaning.reason : undefined;
+}

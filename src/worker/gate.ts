@@ -1,0 +1,469 @@
+import type { Meaning } from '../brand/meaning.ts';
+import type { CallCounters } from '../common/calls.ts';
+import { createWaitQueue } from '../common/run-control.ts';
+import { type Budget, type Permit as BudgetPermit, both, isUsedUp } from './budget.ts';
+import type { Clock } from './clock.ts';
+import type { Asked, Evidence, Verdict } from './evidence.ts';
+import {
+  accepted,
+  createPace,
+  ended,
+  nextStartMs,
+  type Pace,
+  type PacedCall,
+  refused,
+  start,
+} from './pace.ts';
+import { describePace, type Learned, learnedOf, type PaceDescription } from './pace-memory.ts';
+import { bookFixed, createFixedRate, type FixedRate, nextFixedStartMs, type Rate } from './rate.ts';
+import { NotAskedError, type StopSwitch, stopForWait } from './stop-switch.ts';
+
+/**
+ * Everything that a call needs of others before it starts, and all that its end tells them.
+ *
+ * ```text
+ *   ask ──▶ paused? ──▶ budget? ──▶ in line ──▶ go ──▶ call ──▶ ended(meaning) ──▶ verdict
+ *                          │           ▲                            │
+ *                          ▼ used up   │ wait until                 ▼
+ *                        never     ┌───┴──────────────────────────────────────────┐
+ *                                  │ flowing ──limit, doubt──▶ shut ──▶ testing   │
+ *                                  │    ▲                       ▲         │  │    │
+ *                                  │    └── slower: good ───────┼─────────┘  │    │
+ *                                  │                            └────────────┘    │
+ *                                  └──────────────── refused for --max-wait: never┘
+ * ```
+ *
+ * | part | says | table in |
+ * |---|---|---|
+ * | pause, stop | nothing starts; nothing starts any more | `stop-switch.ts` |
+ * | budget | calls, what they cost, calls in a period of the calendar | `budget.ts` |
+ * | evidence | first calls; whom a refusal is about | `evidence.ts` |
+ * | pace | the rate and the calls under way, learned or stated; shut and testing | `pace.ts` |
+ * | fixed rate | never more in any window than the user allows | `rate.ts` |
+ *
+ * What the pace knows has two homes: this process, or Redis, for all workers of a credential
+ * (`redis-pace.ts`).
+ */
+export interface Gate {
+  /**
+   * Waits until one call may start. It must then be made, or abandoned.
+   *
+   * @throws NotAskedError when it never may: a budget is used up, it is no longer wanted, the run stops
+   */
+  ask(question: Question): Promise<Permit>;
+  /** No lookup is left that waits for nothing. */
+  idle(): void;
+  /** The present pace, and why. */
+  describe(): GateDescription;
+  /** What was learned, for the next run; undefined where it is kept elsewhere. */
+  learned(): Learned | undefined;
+  /** Whether calls fail here that go well elsewhere. */
+  isSick(): boolean;
+  close(): Promise<void>;
+}
+
+/** What a call asks for. */
+export interface Question {
+  readonly asked: Asked;
+  /** Asked when its turn has come, which may take long. False spares the call. */
+  isWanted(): boolean;
+  /** Bounds its calls in addition to the budget of all. @default no such bound */
+  readonly budget?: Budget | undefined;
+  /** Counts its calls in addition to the totals. @default not counted */
+  readonly counters?: CallCounters | undefined;
+}
+
+/** One call that may start. */
+export interface Permit {
+  /** The call was answered. Tells what becomes of the answer, at once or when others have told more. */
+  ended(meaning: Meaning): Verdict | Promise<Verdict>;
+  /**
+   * The same of a call about several domains: the first meaning is that of the call as a whole.
+   */
+  endedTogether(
+    meaning: Meaning,
+    each: readonly (readonly [Meaning, Asked])[],
+  ): (Verdict | Promise<Verdict>)[];
+  /** The call was given up while under way, and may well be billed. */
+  abandoned(): void;
+}
+
+export interface GateDescription extends PaceDescription {
+  /** Why no call succeeds at present, in a sentence; undefined while some do. */
+  readonly outage: string | undefined;
+  /** Why the last failed call failed. */
+  readonly trouble: string | undefined;
+}
+
+/** Where the pace is kept. Times are those of the clock of this process. */
+export interface PaceHome {
+  /** When one more call may start; Infinity: not before something has happened. */
+  nextMs(nowMs: number, inFlight: number): number;
+  /** A call starts. */
+  start(nowMs: number): void;
+  /** A call has ended. `away`: calls fail, `refused`: for the rate, as far as is known. */
+  ended(how: 'good' | 'refused' | 'away' | 'none', call: PacedCall, nowMs: number): void;
+  /** The pace as it is known here, and the fixed rate. */
+  readonly pace: Readonly<Pace>;
+  readonly fixed: FixedRate | undefined;
+  /** Forgets the last refusal: it was about a domain alone. */
+  undo?(nowMs: number): void;
+  /** Callers wait: called again when something has changed. */
+  wanted?(waiting: number, inFlight: number): void;
+  onChange?: () => void;
+  /** Whether calls fail here that go well elsewhere. */
+  readonly isSick?: boolean;
+  close?(): Promise<void>;
+}
+
+/** Keeps the pace in this process. */
+export function createOwnPace(
+  nowMs: number,
+  {
+    rate,
+    learned,
+    epochMs,
+  }: {
+    readonly rate: Rate | undefined;
+    readonly learned: Learned | undefined;
+    /** What is added to times of the clock to get milliseconds since 1970. */
+    readonly epochMs: number;
+  },
+): PaceHome {
+  const { limitPerMs = 0, cap = 0, toldUntilMs = 0, fixed: before } = learned ?? {};
+  const pace = createPace(nowMs, { limitPerMs, cap, isFixed: rate !== undefined });
+  const isSame = before?.rate.count === rate?.count && before?.rate.perMs === rate?.perMs;
+  const startsMs = isSame ? (before?.startsMs ?? []).map((at) => at - epochMs) : [];
+  const fixed = rate && createFixedRate(rate, startsMs);
+  if (toldUntilMs - epochMs > nowMs) {
+    pace.shutUntilMs = toldUntilMs - epochMs;
+    pace.isTold = true;
+  }
+  let last: Pace | undefined;
+  return {
+    pace,
+    fixed,
+    nextMs: (now, inFlight) => {
+      const paceMs = nextStartMs(pace, now, inFlight);
+      return fixed ? Math.max(paceMs, nextFixedStartMs(fixed)) : paceMs;
+    },
+    start: (now) => {
+      start(pace, now);
+      if (fixed) bookFixed(fixed, now);
+    },
+    ended: (how, call, now) => {
+      if (how === 'good') return accepted(pace, call, now);
+      if (how === 'none') return ended(pace, call.sentAtMs);
+      if (pace.pauses === 0) last = { ...pace };
+      refused(pace, call, now, how === 'away');
+    },
+    undo: (now) => {
+      if (last) Object.assign(pace, last, { nextMs: now, lastMs: pace.lastMs, cutMs: pace.cutMs });
+      last = undefined;
+    },
+  };
+}
+
+export interface GateOptions {
+  readonly home: PaceHome;
+  readonly clock: Clock;
+  /** Milliseconds since 1970. */
+  readonly now: () => number;
+  /** Calls that may be under way at once. */
+  readonly concurrency: number;
+  readonly evidence: Evidence;
+  readonly budget: Budget;
+  readonly stopSwitch: StopSwitch;
+  readonly counters: CallCounters;
+  /** How long calls may be refused, and how long the API may be out, before the run stops. */
+  readonly maxWaitMs: number;
+  readonly maxOutageMs: number;
+  /** Holds calls back while the run is paused. @default never */
+  readonly pause?: PauseGate | undefined;
+  /** Called when a call ended; the status is undefined when there was no answer. */
+  readonly onCallEnd?: ((httpStatus: number | undefined, latencyMs: number) => void) | undefined;
+}
+
+/** Lets no call start while it is closed. */
+export interface PauseGate {
+  readonly isPaused: boolean;
+  /** @throws the signal's reason when it fires first */
+  whileOpen(signal: AbortSignal): Promise<void>;
+}
+
+/** A call that waits longer for the end of another asks again. */
+const LOOK_AGAIN_MS = 1_000;
+/** A caller that was let through, and resumes later than this, waits again. */
+const TURN_MS = 2_000;
+
+/** The gate of this process. */
+export function createGate(options: GateOptions): Gate {
+  const { home, clock, concurrency, evidence, budget, stopSwitch, counters, pause } = options;
+  const { maxWaitMs, maxOutageMs, onCallEnd } = options;
+  const { fixed } = home;
+  const openedMs = clock.nowMs();
+  const waiting = createWaitQueue();
+  let inFlight = 0;
+  let startedMs = 0;
+  let sleeping: { readonly untilMs: number; readonly stop: AbortController } | undefined;
+  let trouble: string | undefined;
+  /** Domains that were told to wait for longer than may be waited for. */
+  const overlongWaits = new Set<string>();
+  /** Whose the refusal was that made calls slower. */
+  let slowedBy: string | undefined;
+
+  /** When a call may start; Infinity: not before another has ended. */
+  function nextMs(nowMs: number): number {
+    if (inFlight >= concurrency || !evidence.mayStart(inFlight)) return Number.POSITIVE_INFINITY;
+    return home.nextMs(nowMs, inFlight);
+  }
+
+  function tryStart(): boolean {
+    const nowMs = clock.nowMs();
+    if (nextMs(nowMs) > nowMs) return false;
+    home.start(nowMs);
+    inFlight += 1;
+    startedMs = nowMs;
+    return true;
+  }
+
+  function letThrough(): void {
+    while (waiting.length > 0) {
+      if (!tryStart()) {
+        stopIfTooLong();
+        home.wanted?.(waiting.length, inFlight);
+        const nowMs = clock.nowMs();
+        return sleepUntil(Math.min(nextMs(nowMs), nowMs + LOOK_AGAIN_MS));
+      }
+      waiting.wakeNext();
+    }
+  }
+
+  function sleepUntil(untilMs: number): void {
+    if (sleeping && sleeping.untilMs <= untilMs + 1) return;
+    sleeping?.stop.abort();
+    const mine = { untilMs, stop: new AbortController() };
+    sleeping = mine;
+    const wake = (): void => {
+      if (sleeping === mine) sleeping = undefined;
+      letThrough();
+    };
+    clock.sleep(Math.max(1, untilMs - clock.nowMs()), mine.stop.signal).then(wake, () => {});
+  }
+
+  function stopIfTooLong(): void {
+    const { pace } = home;
+    if (pace.pauses === 0 || stopSwitch.stopped) return;
+    // Those who share the pace may have been refused long before this process came.
+    const lastedMs = clock.nowMs() - Math.max(pace.refusedMs, openedMs);
+    const { isAway } = pace;
+    if (lastedMs <= (isAway ? maxOutageMs : maxWaitMs)) return;
+    const why = evidence.lastingDoubt();
+    const comeBack = pace.isTold
+      ? { comeBackAtMs: options.now() + pace.shutUntilMs - clock.nowMs() }
+      : {};
+    if (isAway) stop({ reason: 'outage', ...(trouble === undefined ? {} : { trouble }) });
+    else stop(why ?? { reason: 'quota', throttledMs: lastedMs, ...comeBack });
+  }
+
+  function stop(why: Parameters<StopSwitch['stop']>[0]): void {
+    stopSwitch.stop(why);
+    evidence.end();
+  }
+
+  async function acquire(question: Question): Promise<BudgetPermit> {
+    const signal = stopSwitch.noNewCall;
+    const own = await question.budget?.acquire(signal);
+    if (own && isUsedUp(own)) throw new NotAskedError();
+    const permit = budget.tryAcquire() ?? (await acquireAll(own, signal));
+    return own ? both(own, permit) : permit;
+  }
+
+  async function acquireAll(
+    own: BudgetPermit | undefined,
+    signal: AbortSignal,
+  ): Promise<BudgetPermit> {
+    try {
+      const permit = await budget.acquire(signal);
+      if (!isUsedUp(permit)) return permit;
+      stop(permit);
+    } catch (error) {
+      own?.release();
+      throw error;
+    }
+    own?.release();
+    throw new NotAskedError();
+  }
+
+  async function ask(question: Question): Promise<Permit> {
+    const signal = stopSwitch.noNewCall;
+    for (;;) {
+      signal.throwIfAborted();
+      if (pause?.isPaused) await pause.whileOpen(signal);
+      if (!question.isWanted()) throw new NotAskedError();
+      const spend =
+        (question.budget ? undefined : budget.tryAcquire()) ?? (await acquire(question));
+      if (waiting.length === 0 && tryStart()) {
+        if (!stopSwitch.stopped) return permitFor(question, spend);
+      } else {
+        const turn = waiting.wait(signal);
+        letThrough();
+        try {
+          await turn;
+        } catch (error) {
+          spend.release();
+          throw error;
+        }
+      }
+      const isLate = clock.nowMs() - startedMs > TURN_MS;
+      const isStill = !stopSwitch.stopped && !pause?.isPaused && question.isWanted();
+      if (isStill && !isLate && spend.isGood()) return permitFor(question, spend);
+      spend.release();
+      giveBack();
+    }
+  }
+
+  /** A call that was let through is not made, or was given up. */
+  function giveBack(): void {
+    inFlight -= 1;
+    home.ended('none', NO_CALL, clock.nowMs());
+    letThrough();
+  }
+
+  function permitFor({ asked, counters: own }: Question, spend: BudgetPermit): Permit {
+    const sentAtMs = clock.nowMs();
+    const flying = inFlight;
+    asked.begun = evidence.begin();
+    counters.calls += 1;
+    if (own) own.calls += 1;
+
+    /** Tells the budget and the counters. */
+    function bill({ httpStatus, costMicros = 0, kind }: Meaning): number {
+      const latencyMs = clock.nowMs() - sentAtMs;
+      onCallEnd?.(httpStatus, latencyMs);
+      inFlight -= 1;
+      counters.billedMicros += costMicros;
+      if (own) own.billedMicros += costMicros;
+      if (kind === 'throttled') {
+        counters.throttled += 1;
+        if (own) own.throttled += 1;
+        spend.release();
+      } else spend.spend(costMicros);
+      return latencyMs;
+    }
+
+    function learn(
+      meaning: Meaning,
+      weighed: ReturnType<Evidence['note']>,
+      latencyMs: number,
+    ): void {
+      const nowMs = clock.nowMs();
+      const { signal } = weighed;
+      const { limits } = meaning;
+      const isRefused = signal === 'limit' || signal === 'doubt' || signal === 'out';
+      // A time beside a verdict on a domain is no wait for all.
+      const isVerdict = meaning.kind === 'rejected' || meaning.kind === 'not_found';
+      const retryAfterMs = isRefused && !isVerdict ? waitOf(meaning) : undefined;
+      const call = { sentAtMs, latencyMs, inFlight: flying, limits, retryAfterMs };
+      if (AWAY.has(meaning.kind) || signal === 'doubt') trouble = reasonOf(meaning);
+      if (signal === 'good') {
+        home.ended('good', call, nowMs);
+        overlongWaits.clear();
+      } else if (isRefused) {
+        const isAway = signal === 'out' || (signal === 'doubt' && AWAY.has(meaning.kind));
+        if (home.pace.pauses === 0) slowedBy = asked.domain;
+        home.ended(isAway ? 'away' : 'refused', call, nowMs);
+        if (signal === 'doubt') evidence.askAgain();
+        stopIfTooLong();
+      } else {
+        // The last refusal was about this domain alone: what it did to the pace is undone.
+        if (signal === 'own' && (slowedBy === asked.domain || home.pace.pauses > 0)) {
+          home.undo?.(nowMs);
+        }
+        home.ended('none', call, nowMs);
+      }
+    }
+
+    /** How long the API says to wait; stops when several domains are told to wait for too long. */
+    function waitOf(meaning: Meaning): number | undefined {
+      const told = 'retryAfterMs' in meaning ? meaning.retryAfterMs : undefined;
+      if (told === undefined || told <= maxWaitMs) return told;
+      overlongWaits.add(asked.domain);
+      if (overlongWaits.size > 1 || waiting.length === 0) {
+        const isOut = AWAY.has(meaning.kind);
+        stop({
+          ...stopForWait(told, options.now()),
+          ...(isOut ? { trouble: reasonOf(meaning) } : {}),
+        });
+        return told; // for the next run
+      }
+      return FIRST_TOLD_MS;
+    }
+
+    return {
+      ended: (meaning) => {
+        const latencyMs = bill(meaning);
+        const weighed = evidence.note(meaning, asked);
+        learn(meaning, weighed, latencyMs);
+        letThrough();
+        return weighed.verdict;
+      },
+      endedTogether: (meaning, each) => {
+        const latencyMs = bill(meaning);
+        const all = each.map(([one, of]) => evidence.note(one, of));
+        const worst = all.find(({ signal }) => signal === 'limit' || signal === 'doubt');
+        const whole = worst ?? all[0] ?? { signal: 'good', verdict: 'believe' };
+        learn(meaning, whole, latencyMs);
+        letThrough();
+        return all.map(({ verdict }) => verdict);
+      },
+      abandoned: () => {
+        onCallEnd?.(undefined, clock.nowMs() - sentAtMs);
+        spend.spend();
+        inFlight -= 1;
+        home.ended('none', { ...NO_CALL, sentAtMs }, clock.nowMs());
+        letThrough();
+      },
+    };
+  }
+
+  home.onChange = letThrough;
+  return {
+    ask,
+    idle: () => {
+      evidence.idle();
+      letThrough();
+    },
+    describe: () => {
+      const nowMs = clock.nowMs();
+      const { pace } = home;
+      const isOut = pace.isAway && pace.pauses > 0;
+      const outage = isOut ? describeOutage(pace, nowMs) : undefined;
+      return { ...describePace(pace, fixed, nowMs), outage, trouble };
+    },
+    learned: () => learnedOf(home.pace, fixed, options.now() - clock.nowMs()),
+    isSick: () => home.isSick === true,
+    close: async () => {
+      sleeping?.stop.abort();
+      await home.close?.();
+    },
+  };
+}
+
+const AWAY: ReadonlySet<Meaning['kind']> = new Set(['away', 'machine']);
+const NO_CALL: PacedCall = { sentAtMs: Number.MAX_VALUE, latencyMs: 0, inFlight: 0 };
+
+function describeOutage({ refusedMs, shutUntilMs }: Readonly<Pace>, nowMs: number): string {
+  const lastedS = Math.round((nowMs - refusedMs) / 1_000);
+  const waitS = Math.ceil((shutUntilMs - nowMs) / 1_000);
+  return waitS > 0
+    ? `The API has been out for ${lastedS} s; one call tries again in ${waitS} s.`
+    : `The API has been out for ${lastedS} s; one call is trying whether it is back.`;
+}
+
+/** A wait that is too long is tried first: one domain may be told so. */
+const FIRST_TOLD_MS = 1_000;
+
+function reasonOf(meaning: Meaning): string {
+  return 'reason' in meaning ? meaning.reason : `http_${meaning.httpStatus}`;
+}

@@ -1,0 +1,142 @@
+import { z } from 'zod';
+import { DAY_MS } from '../common/format.ts';
+import type { Pace } from './pace.ts';
+import type { FixedRate, Rate } from './rate.ts';
+
+/**
+ * What one run learned of the pace, for the next one, and what is said of it. Plain data that survives
+ * JSON; its times are milliseconds since 1970, since each process has a clock of its own.
+ */
+export interface Learned {
+  /** In calls per millisecond; 0 while none was found. */
+  readonly limitPerMs: number;
+  /** Calls that may be under way; 0 for no bound. */
+  readonly cap: number;
+  /** Until when the API said to wait; 0 when it did not. */
+  readonly toldUntilMs: number;
+  /** When calls started that a fixed rate still counts, and that rate. */
+  readonly fixed?: { readonly rate: Rate; readonly startsMs: readonly number[] } | undefined;
+}
+
+const LEARNED = z.object({
+  limitPerMs: z.number().min(0).max(1_000),
+  cap: z.int().min(0).max(100_000),
+  toldUntilMs: z.number(),
+  fixed: z
+    .object({
+      rate: z.object({ count: z.number().positive(), perMs: z.number().positive() }),
+      startsMs: z.array(z.number()).max(1_000),
+    })
+    .optional(),
+});
+
+/** A limit that was reached longer ago is looked for again, from half of it on. */
+const OLD_SHARE = 0.5;
+
+/**
+ * Reads what a store has kept. What is malformed, or of an older version, is as good as nothing.
+ *
+ * @param age how long ago the limit was reached, in milliseconds
+ * @param options `nowMs` since 1970, and the longest wait that a run keeps
+ */
+export function readLearned(
+  saved: unknown,
+  ageMs: number,
+  { nowMs, maxWaitMs }: { readonly nowMs: number; readonly maxWaitMs: number },
+): Learned | undefined {
+  const { success, data } = LEARNED.safeParse(saved);
+  if (!success) return undefined;
+  const isOld = !(ageMs <= DAY_MS);
+  const leftMs = data.toldUntilMs - nowMs;
+  return {
+    limitPerMs: data.limitPerMs * (isOld ? OLD_SHARE : 1),
+    cap: isOld ? 0 : data.cap,
+    // For a longer wait a run stops: the next one asks whether it still holds.
+    toldUntilMs: leftMs > maxWaitMs ? 0 : data.toldUntilMs,
+    fixed: data.fixed && {
+      ...data.fixed,
+      startsMs: data.fixed.startsMs.filter((at) => at <= nowMs),
+    },
+  };
+}
+
+/** @param epochMs what is added to the times of the pace to get milliseconds since 1970 */
+export function learnedOf(pace: Pace, fixed: FixedRate | undefined, epochMs: number): Learned {
+  const { limitPerMs, cap, isTold, shutUntilMs } = pace;
+  return {
+    limitPerMs: pace.phase === 'starting' ? 0 : limitPerMs,
+    cap,
+    toldUntilMs: isTold ? shutUntilMs + epochMs : 0,
+    fixed: fixed && { rate: fixed.rate, startsMs: fixed.recentStartsMs.map((at) => at + epochMs) },
+  };
+}
+
+/** The present pace and the reason for it, for people. */
+export interface PaceDescription {
+  /** Calls per second that may start now. */
+  readonly ratePerSecond: number;
+  /**
+   * The source of the limit that is kept to: `fixed` was given by the user, `published` is in the
+   * API's headers, `learned` was found, `unknown` was not reached yet.
+   */
+  readonly limitIs: 'fixed' | 'published' | 'learned' | 'unknown';
+  /** The limit as estimated, or as the API publishes it. */
+  readonly learnedLimitPerSecond?: number;
+  /** The most calls under way, if the API limits them. */
+  readonly concurrencyLimit?: number;
+  /** How long no call may start, in milliseconds; 0 when calls may start. */
+  readonly waitMs: number;
+  /** How long the API itself said to wait, when that is why. */
+  readonly statedMs?: number;
+  /** How long calls have been refused with no good one between; absent when the last one was good. */
+  readonly onlyThrottledMs?: number;
+  /**
+   * `retry_after`: the API stated a wait; `backing_off`: it
+   * stated none; `starting`: no limit is known yet; `holding`: just under the limit; `probing`:
+   * above it, to see whether it is still there.
+   */
+  readonly why: 'retry_after' | 'backing_off' | 'probing' | 'starting' | 'holding';
+}
+
+export function describePace(
+  pace: Pace,
+  fixed: FixedRate | undefined,
+  nowMs: number,
+): PaceDescription {
+  const { phase, limitPerMs, cap, isTold } = pace;
+  const waitMs = Math.max(0, pace.shutUntilMs - nowMs);
+  const isShut = waitMs > 0 || pace.pauses > 0;
+  const ratePerMs = fixed
+    ? fixed.rate.count / fixed.rate.perMs
+    : phase === 'starting'
+      ? pace.window / Math.max(1, pace.latencyMs)
+      : pace.ratePerMs;
+  return {
+    ratePerSecond: ratePerMs * 1_000,
+    limitIs: LIMIT_IS[phase],
+    ...(phase === 'cruising' || phase === 'published'
+      ? { learnedLimitPerSecond: limitPerMs * 1_000 }
+      : {}),
+    ...(cap > 0 ? { concurrencyLimit: cap } : {}),
+    waitMs,
+    ...(isShut && isTold && waitMs > 0 ? { statedMs: waitMs } : {}),
+    ...(pace.pauses > 0 && !pace.isAway ? { onlyThrottledMs: nowMs - pace.refusedMs } : {}),
+    why: whyOf(pace, isShut),
+  };
+}
+
+const LIMIT_IS = {
+  starting: 'unknown',
+  cruising: 'learned',
+  published: 'published',
+  fixed: 'fixed',
+} as const;
+
+function whyOf(
+  { phase, isTold, ratePerMs, limitPerMs }: Pace,
+  isShut: boolean,
+): PaceDescription['why'] {
+  if (isShut) return isTold ? 'retry_after' : 'backing_off';
+  if (phase === 'starting') return 'starting';
+  return phase === 'cruising' && ratePerMs > limitPerMs ? 'probing' : 'holding';
+}

@@ -1,0 +1,61 @@
+/** At most `count` calls in any `perMs` milliseconds. */
+export interface Rate {
+  readonly count: number;
+  readonly perMs: number;
+}
+
+export function slower(one: Rate | undefined, other: Rate | undefined): Rate | undefined {
+  if (!one || !other) return one ?? other;
+  return one.count / one.perMs < other.count / other.perMs ? one : other;
+}
+
+/**
+ * A fixed rate: plain data. Starts are spaced evenly, so that a rate per minute is not used up in its
+ * first second; they are also counted, because calls after a late timer catch up with it.
+ */
+export interface FixedRate {
+  readonly rate: Rate;
+  /** The slot of the last call in an evenly spaced row of starts. */
+  lastSlotMs: number;
+  /** When the latest calls started, as a ring, and its oldest entry, the next to be overwritten. */
+  recentStartsMs: number[];
+  oldestStart: number;
+}
+
+/** The longest ring of starts. */
+const MOST_STARTS = 256;
+
+/** @param startsMs when earlier calls started that still count, ascending */
+export function createFixedRate(rate: Rate, startsMs: readonly number[] = []): FixedRate {
+  const fixed = { rate, lastSlotMs: Number.NEGATIVE_INFINITY, recentStartsMs: [], oldestStart: 0 };
+  for (const startMs of startsMs) bookFixed(fixed, startMs);
+  return fixed;
+}
+
+/** The earliest start that keeps the rate. */
+export function nextFixedStartMs(fixed: FixedRate): number {
+  const { rate, lastSlotMs, recentStartsMs, oldestStart } = fixed;
+  const oldestMs = recentStartsMs[oldestStart] ?? Number.NEGATIVE_INFINITY;
+  return Math.max(lastSlotMs + rate.perMs / rate.count, oldestMs + countedWindow(rate).perMs);
+}
+
+export function bookFixed(fixed: FixedRate, atMs: number): void {
+  const gapMs = fixed.rate.perMs / fixed.rate.count;
+  // After a pause the row of slots starts anew. A timer that is late by less than a slot keeps it.
+  fixed.lastSlotMs = Math.max(fixed.lastSlotMs + gapMs, atMs - gapMs);
+  fixed.recentStartsMs[fixed.oldestStart] = atMs;
+  fixed.oldestStart = (fixed.oldestStart + 1) % countedWindow(fixed.rate).starts;
+}
+
+/**
+ * How many starts are counted in which window. A large rate is counted in an equal part of its window.
+ * If it does not divide evenly, up to one call in 128 is given up.
+ */
+function countedWindow({ count, perMs }: Rate): { starts: number; perMs: number } {
+  if (count <= MOST_STARTS) {
+    const starts = Math.ceil(count);
+    return { starts, perMs: (starts * perMs) / count };
+  }
+  const parts = Math.ceil(count / MOST_STARTS);
+  return { starts: Math.floor(count / parts), perMs: perMs / parts };
+}

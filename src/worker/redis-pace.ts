@@ -1,0 +1,204 @@
+import { randomUUID } from 'node:crypto';
+import { SHUTDOWN_TIMEOUT_MS, within } from '../common/lifetime.ts';
+import type { Clock } from './clock.ts';
+import type { PaceHome } from './gate.ts';
+import { createPace, type PacedCall } from './pace.ts';
+import { PACE_SCRIPT } from './pace-script.ts';
+import { createFixedRate, type Rate, slower } from './rate.ts';
+
+/** Where the workers of a credential keep their pace. */
+export interface SharedPace {
+  readonly client: RedisScripts;
+  /** One key for each credential and API. */
+  readonly key: string;
+  /** The slowest rate of the runs that calls are made for at present. @default none has one */
+  readonly slowest?: (() => Rate | undefined) | undefined;
+}
+
+/** As much of an ioredis client as is needed here. */
+export interface RedisScripts {
+  eval(script: string, keys: number, ...args: (string | number)[]): Promise<unknown>;
+}
+
+export interface RedisPaceOptions extends SharedPace {
+  readonly rate: Rate | undefined;
+  /** Where to start while nothing is known. @default it is looked for */
+  readonly start?: Rate | undefined;
+  readonly clock: Clock;
+  /** Lookups that wait for a call or have one under way, at most: with so many, each end is followed by a start. */
+  readonly callers: number;
+}
+
+/** What the script returns. Times are those of Redis. */
+interface Granted {
+  readonly now: number;
+  readonly starts: readonly number[] | Record<string, never>;
+  readonly pace: PaceHome['pace'];
+  readonly sick: boolean;
+}
+
+/** Redis is asked this often at most, and for start times for this long beyond the way there and back. */
+const LEAST_GAP_MS = 20;
+const SPAN_MS = 100;
+/** A worker that has nothing to do says so often enough to count, with its rate. */
+const RENEW_MS = 2_000;
+/** A start that is later than this is given up. */
+const LATE_MS = 2_000;
+const MOST_WANTED = 256;
+
+/**
+ * Keeps the pace with all workers of a credential, in Redis: start times for the next moment come in one
+ * round trip, in which what ended since is told. A refusal is told at once, and start times of before are no
+ * good any more. The farther Redis is, the further ahead start times are asked for. While Redis cannot be
+ * reached, no call starts.
+ */
+export function createRedisPace({
+  client,
+  key,
+  slowest,
+  rate,
+  start,
+  clock,
+  callers,
+}: RedisPaceOptions): PaceHome {
+  const worker = randomUUID();
+  const pace = createPace(clock.nowMs(), { limitPerMs: 0, cap: 0, isFixed: rate !== undefined });
+  const fixed = rate && createFixedRate(rate);
+  /** In the time of Redis, as granted. */
+  let starts: number[] = [];
+  let events: object[] = [];
+  let aheadMs = 0;
+  let leastTripMs = Number.POSITIVE_INFINITY;
+  let tripMs = 0;
+  let waiting = 0;
+  let underWay = 0;
+  let isSick = false;
+  let isAsking = false;
+  let isWanted = false;
+  let askedMs = Number.NEGATIVE_INFINITY;
+  let isClosed = false;
+  let timer: NodeJS.Timeout | undefined;
+
+  /** Comes for start times soon, or later to be counted. */
+  function comeIn(ms: number): void {
+    clearTimeout(timer);
+    if (!isClosed) timer = setTimeout(() => void exchange(), ms);
+  }
+
+  function comeSoon(isUrgent = false): void {
+    if (isAsking) isWanted = true;
+    else comeIn(isUrgent ? 0 : Math.max(0, askedMs + LEAST_GAP_MS - clock.nowMs()));
+  }
+
+  async function exchange(): Promise<void> {
+    if (isAsking || isClosed) return;
+    isAsking = true;
+    isWanted = false;
+    const sentMs = clock.nowMs();
+    askedMs = sentMs;
+    const told = events;
+    events = [];
+    drop((at) => sentMs + aheadMs - at > LATE_MS);
+    try {
+      const following = waiting + underWay >= callers ? underWay : 0;
+      const want = Math.min(MOST_WANTED, waiting + following) - starts.length;
+      const said = {
+        events: told,
+        want: waiting > 0 ? Math.max(0, want) : 0,
+        busy: underWay + starts.length,
+        lead: tripMs / 2,
+        span: SPAN_MS + tripMs,
+        rate: slower(rate, slowest?.()),
+        start,
+      };
+      const reply = JSON.parse(
+        String(await client.eval(PACE_SCRIPT, 1, key, worker, JSON.stringify(said))),
+      );
+      learn(reply as Granted, sentMs);
+    } catch {
+      events = [...told, ...events]; // Redis is away: that is told elsewhere
+    }
+    isAsking = false;
+    home.onChange?.();
+    if (events.length > 0 || isWanted || waiting > 0) comeSoon();
+    else comeIn(RENEW_MS);
+  }
+
+  function learn({ now, starts: granted, pace: theirs, sick }: Granted, sentMs: number): void {
+    const nowMs = clock.nowMs();
+    const thisTripMs = nowMs - sentMs;
+    tripMs += (thisTripMs - tripMs) * (tripMs === 0 ? 1 : 0.2);
+    // The quickest trips tell the time best, as in NTP; it must not jump while calls are under way.
+    if (thisTripMs < leastTripMs * 1.2) aheadMs = now - (sentMs + nowMs) / 2;
+    leastTripMs = Math.min(thisTripMs, leastTripMs * 1.02);
+    const isCut = theirs.cutMs - aheadMs > pace.cutMs + 1;
+    Object.assign(pace, theirs);
+    for (const time of TIMES) pace[time] -= aheadMs;
+    isSick = sick;
+    if (isCut) drop(() => true);
+    if (Array.isArray(granted)) starts.push(...(granted as readonly number[]));
+  }
+
+  function drop(which: (at: number) => boolean): void {
+    for (const sentAtMs of starts.filter(which)) {
+      events.push({ how: 'none', sentAtMs, latencyMs: 0, inFlight: 1, atMs: sentAtMs });
+    }
+    starts = starts.filter((at) => !which(at));
+  }
+
+  function tell(how: string, call: PacedCall, nowMs: number): void {
+    const { latencyMs, inFlight, retryAfterMs, limits } = call;
+    const sentAtMs = Math.min(call.sentAtMs, nowMs) + aheadMs;
+    events.push({
+      how,
+      sentAtMs,
+      latencyMs,
+      inFlight,
+      retryAfterMs,
+      limits,
+      atMs: nowMs + aheadMs,
+    });
+  }
+
+  const home: PaceHome = {
+    pace,
+    fixed,
+    nextMs: () => (starts[0] ?? Number.POSITIVE_INFINITY) - aheadMs,
+    start: () => {
+      starts.shift();
+      underWay += 1;
+      waiting = Math.max(0, waiting - 1);
+    },
+    ended: (how, call, nowMs) => {
+      underWay -= 1;
+      tell(how, call, nowMs);
+      if (how === 'refused') drop(() => true);
+      comeSoon(how === 'refused' || how === 'away');
+    },
+    wanted: (count) => {
+      waiting = count;
+      if (starts.length === 0) comeSoon();
+    },
+    get isSick() {
+      return isSick;
+    },
+    close: async () => {
+      isClosed = true;
+      clearTimeout(timer);
+      drop(() => true);
+      const said = { events, want: 0, busy: 0, lead: 0, span: 0, gone: true };
+      const telling = client.eval(PACE_SCRIPT, 1, key, worker, JSON.stringify(said));
+      await within(
+        SHUTDOWN_TIMEOUT_MS,
+        telling.then(
+          () => {},
+          () => {},
+        ),
+      );
+    },
+  };
+  comeIn(0);
+  return home;
+}
+
+const TIMES = ['shutUntilMs', 'refusedMs', 'cutMs', 'nextMs', 'lastMs', 'epochMs'] as const;

@@ -1,0 +1,89 @@
+import { describe, expect, it } from 'vitest';
+import { findLimits, findWaitMs } from '../../src/brand/limits.ts';
+import { LONGEST_STATED_MS } from '../../src/common/calls.ts';
+
+const NOW_MS = Date.UTC(2026, 10, 20, 20);
+const IN_A_MINUTE_S = NOW_MS / 1_000 + 60;
+
+describe('a field that names a time', () => {
+  it.each<[string | readonly string[] | undefined, number | undefined]>([
+    ['120', 120_000],
+    ['1.5', 1_500],
+    ['0', 0],
+    [`${IN_A_MINUTE_S}`, 60_000],
+    [`${IN_A_MINUTE_S}.5`, 60_500],
+    [`${IN_A_MINUTE_S}000`, 60_000],
+    ['Fri, 20 Nov 2026 20:01:00 GMT', 60_000],
+    ['Friday, 20-Nov-26 20:01:00 GMT', 60_000],
+    ['2026-11-20T20:01:00Z', 60_000],
+    ['2026-11-20T21:01:00.500+01:00', 60_500],
+    ['2026-11-20 20:01:00', 60_000],
+    [['120'], 120_000],
+    ['999999999', LONGEST_STATED_MS],
+    ['Fri, 20 Nov 2026 19:59:00 GMT', undefined],
+    [`${NOW_MS / 1_000 - 5}`, undefined],
+    ['-5', undefined],
+    ['1e3', undefined],
+    ['soon', undefined],
+    ['retry 3600', undefined],
+    ['', undefined],
+    [undefined, undefined],
+  ])('%j', (value, waitMs) => {
+    expect(findWaitMs(value, { nowMs: NOW_MS })).toBe(waitMs);
+  });
+
+  it('is compared with the Date of its answer, and may be in milliseconds', () => {
+    const date = 'Fri, 20 Nov 2026 19:00:00 GMT';
+    const until = 'Fri, 20 Nov 2026 19:00:30 GMT';
+    expect(findWaitMs(until, { nowMs: NOW_MS, date })).toBe(30_000);
+    expect(findWaitMs('250', { nowMs: NOW_MS }, 'ms')).toBe(250);
+  });
+});
+
+describe('limits in headers', () => {
+  it.each<[Readonly<Record<string, string>>, unknown]>([
+    [{ 'content-type': 'application/json' }, undefined],
+    [{ 'retry-after': '3' }, { retryAfterMs: 3_000 }],
+    [
+      { 'ratelimit-policy': '"burst";q=100;w=60', ratelimit: '"burst";r=0;t=30' },
+      { limits: { quota: { count: 100, perMs: 60_000 }, remaining: 0, resetMs: 30_000 } },
+    ],
+    [
+      { 'ratelimit-policy': '"day";q=5000;w=86400, "second";q=10;w=1' },
+      { limits: { quota: { count: 5_000, perMs: 86_400_000 } } },
+    ],
+    [{ ratelimit: '"a";r=9;t=5, "b";r=2;t=50' }, { limits: { remaining: 2, resetMs: 50_000 } }],
+    [{ ratelimit: '"a";r=0;t=5, "b";r=0;t=50' }, { limits: { remaining: 0, resetMs: 50_000 } }],
+    [{ 'ratelimit-policy': '"bytes";q=1;w=1;qu="content-bytes"' }, undefined],
+    [
+      { 'ratelimit-limit': '100, 100;w=60', 'ratelimit-remaining': '7', 'ratelimit-reset': '5' },
+      { limits: { quota: { count: 100, perMs: 60_000 }, remaining: 7, resetMs: 5_000 } },
+    ],
+    [
+      {
+        'x-ratelimit-limit': '600',
+        'x-ratelimit-remaining': '1',
+        'x-ratelimit-reset': `${IN_A_MINUTE_S}`,
+      },
+      { limits: { remaining: 1, resetMs: 60_000 } },
+    ],
+    [{ 'x-ratelimit-reset': 'Fri, 20 Nov 2026 20:01:00 GMT' }, { limits: { resetMs: 60_000 } }],
+    [{ 'x-ratelimit-remaining': '{minute: 5}' }, undefined],
+    [{ ratelimit: '"unclosed;r=0' }, undefined],
+  ])('%j', (headers, limits) => {
+    expect(findLimits(headers, NOW_MS)).toEqual(
+      limits === undefined ? undefined : expect.objectContaining(limits as object),
+    );
+  });
+
+  it.each([
+    { 'retry-after': '9'.repeat(100_000) },
+    { ratelimit: `"a";r=0${',"a";r=0'.repeat(100_000)}` },
+    { 'ratelimit-policy': '('.repeat(100_000) },
+    { 'x-ratelimit-reset': ' '.repeat(100_000) },
+  ])('cost no time, however long they are', (headers) => {
+    const startMs = performance.now();
+    findLimits(headers, NOW_MS);
+    expect(performance.now() - startMs).toBeLessThan(500);
+  });
+});

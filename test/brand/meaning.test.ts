@@ -1,0 +1,238 @@
+import { describe, expect, it } from 'vitest';
+import { Body } from '../../src/brand/body.ts';
+import { findLimits } from '../../src/brand/limits.ts';
+import { type Evidence, judge, judgeNoAnswer, type Meaning } from '../../src/brand/meaning.ts';
+import { GivenUpError } from '../../src/brand/transport.ts';
+import { createRedactor } from '../../src/common/secrets.ts';
+
+type Headers = Readonly<Record<string, string>>;
+
+/** What an answer about acme.com means. */
+function mean(
+  httpStatus: number,
+  body: unknown = '',
+  headers: Headers = {},
+  more: Partial<Evidence> & { readonly domain?: string; readonly isCut?: boolean } = {},
+): Meaning {
+  const text = typeof body === 'string' ? body : JSON.stringify(body);
+  const { isCut = false, ...others } = more;
+  const response = { httpStatus, headers, bytes: Buffer.from(text), isCut, bodyError: undefined };
+  return judge({
+    response,
+    domain: 'acme.com',
+    origin: 'https://api.example',
+    path: '/v1/brand?domain=acme.com',
+    stated: findLimits(headers, 0),
+    body: new Body(response, createRedactor([])),
+    ...others,
+  });
+}
+
+const PAGE = '<!DOCTYPE html><h1>Not here</h1>';
+const LATER: Headers = { 'retry-after': '7' };
+const USED_UP: Headers = { 'x-ratelimit-remaining': '0', 'x-ratelimit-reset': '9' };
+const NAN = '{"name":"Acme","growth":NaN}';
+
+// The lines of docs/answers.md.
+describe('an answer', () => {
+  it.each<[string, Meaning['kind'], number, unknown, Headers?, Partial<Record<string, unknown>>?]>([
+    ['with a record', 'found', 200, { name: 'Acme' }],
+    ['with a record and another 2xx', 'found', 203, { name: 'Acme' }],
+    ['that is empty by its status', 'not_found', 204, ''],
+    ['that the domain is unknown', 'not_found', 404, { error: 'unknown' }],
+    ['that the domain is unknown, as a page', 'not_found', 404, PAGE, {}, { form: 'page' }],
+    ['that the domain is gone', 'not_found', 410, ''],
+    ['that refuses the domain', 'rejected', 422, { error: 'no domain' }, {}, { httpStatus: 422 }],
+    ['that speaks of credits', 'rejected', 422, { error: 'Unknown. No credits were charged.' }],
+    ['that speaks of later', 'rejected', 400, { error: 'try again later' }],
+    ['200 with nothing but an error', 'rejected', 200, { error: 'no such company' }],
+    ['200 that says that it failed', 'rejected', 200, { success: false, message: 'no' }],
+    ['200 with 404 in it', 'not_found', 200, { status: 404, error: 'unknown' }],
+    ['200 with 429 in it', 'throttled', 200, { code: 429, message: 'slow down' }],
+    ['200 with 500 in it', 'away', 200, { status: 500, error: 'oops' }, {}, { reason: 'http_500' }],
+    ['200 that is broken JSON', 'rejected', 200, NAN, {}, { reason: /^no JSON: .*NaN/ }],
+    ['that it is finding out', 'pending', 202, { status: 'queued' }],
+    ['201 without a record', 'pending', 201, { status: 'created', id: 12 }],
+    ['404 with a time', 'pending', 404, { error: 'soon' }, LATER, { retryAfterMs: 7_000 }],
+    ['404 with a time, as a page', 'not_found', 404, PAGE, LATER, { retryAfterMs: 7_000 }],
+    ['401', 'refused', 401, { error: 'who?' }, {}, { reason: '{"error":"who?"}' }],
+    ['402', 'refused', 402, { error: 'premium' }],
+    ['402 with a time', 'quota', 402, '', USED_UP, { retryAfterMs: 9_000 }],
+    ['403', 'refused', 403, '', {}, { reason: 'http_403', form: 'empty' }],
+    ['403 with a time', 'refused', 403, PAGE, LATER, { retryAfterMs: 7_000 }],
+    ['429', 'throttled', 429, ''],
+    ['429 with a time', 'throttled', 429, '', LATER, { retryAfterMs: 7_000 }],
+    ['429 with the reset of a limit', 'throttled', 429, '', USED_UP, { retryAfterMs: 9_000 }],
+    ['408', 'away', 408, '', {}, { reason: 'http_408' }],
+    ['423', 'away', 423, '', LATER, { retryAfterMs: 7_000 }],
+    ['500', 'away', 500, '', {}, { reason: 'http_500' }],
+    ['503 with a time', 'away', 503, '', LATER, { retryAfterMs: 7_000 }],
+    ['503 with the reset of a limit', 'away', 503, '', USED_UP, { retryAfterMs: 9_000 }],
+    ['200 that is a page', 'away', 200, PAGE, {}, { form: 'page', reason: 'no_json' }],
+    ['202 that is a page', 'away', 202, PAGE, {}, { reason: 'no_json' }],
+    ['200 that is empty', 'away', 200, '', {}, { reason: 'invalid_response' }],
+    ['200 that breaks off', 'away', 200, '{"name":', {}, { reason: 'invalid_response' }],
+    ['200 that is a list', 'rejected', 200, '[1]', {}, { reason: 'no JSON object' }],
+    ['501', 'failed', 501, '', {}, { reason: 'http_501' }],
+    ['of an unknown status', 'failed', 777, '', {}, { reason: 'http_777' }],
+  ])('%s is %s', (_, kind, httpStatus, body, headers = {}, expected = {}) => {
+    const meaning = mean(httpStatus, body, headers);
+    expect(meaning).toMatchObject({ kind, httpStatus });
+    for (const [name, value] of Object.entries(expected)) {
+      if (value instanceof RegExp)
+        expect(meaning).toHaveProperty(name, expect.stringMatching(value));
+      else expect(meaning).toHaveProperty(name, value);
+    }
+  });
+
+  it('keeps its record as it came', () => {
+    const json = '\r\n {"z":1.10,"a":1e3,"id":12345678901234567890, "s":"\\u00e9"} ';
+    expect(mean(200, json)).toMatchObject({ kind: 'found', json, likeness: json, form: 'json' });
+  });
+
+  it.each([
+    { name: 'Acme', status: 'error', error: null },
+    { company: 'Acme', success: false },
+    { name: 'Acme', status: 500 },
+    { industry: 'retail' },
+    {},
+  ])('with something beside a failure is a record: %j', (body) => {
+    expect(mean(200, body)).toMatchObject({ kind: 'found' });
+  });
+
+  it('that is too long is never retried', () => {
+    const meaning = mean(200, '{"a":', {}, { isCut: true });
+    expect(meaning).toMatchObject({ kind: 'failed', reason: 'response_too_large' });
+  });
+
+  it('in a charset that is not known says so', () => {
+    const headers = { 'content-type': 'application/json; charset=none' };
+    const response = { httpStatus: 200, headers, bytes: Buffer.from([0x22, 0xeb]) };
+    const whole = { ...response, isCut: false, bodyError: undefined };
+    const body = new Body(whole, createRedactor([]));
+    const meaning = mean(200, '', headers, { response: whole, body });
+    expect(meaning).toMatchObject({ kind: 'failed', reason: 'unknown_charset' });
+  });
+
+  it('carries the limits that it states', () => {
+    expect(mean(200, {}, USED_UP)).toMatchObject({ limits: { remaining: 0, resetMs: 9_000 } });
+    expect(mean(200, {}, USED_UP)).not.toHaveProperty('retryAfterMs');
+  });
+
+  it('shows no more than 200 characters of what it says', () => {
+    expect(mean(400, ` a\n${'x'.repeat(500)}`)).toMatchObject({ reason: `a ${'x'.repeat(198)}` });
+  });
+});
+
+describe('the likeness of answers', () => {
+  const likeness = (domain: string, body: unknown, status = 422): string =>
+    mean(status, body, {}, { domain }).likeness;
+
+  it('is the same for what differs in domain, numbers and identifiers alone', () => {
+    const said = (domain: string, id: string): unknown => ({ error: `No plan for ${domain}`, id });
+    expect(likeness('acme.com', said('acme.com', '7f-1'))).toBe(
+      likeness('other.org', said('OTHER.ORG', 'a9-2')),
+    );
+  });
+
+  it('differs with status and words', () => {
+    const all = [
+      likeness('acme.com', { error: 'no plan' }),
+      likeness('acme.com', { error: 'no plan' }, 400),
+      likeness('acme.com', { error: 'no such domain' }),
+    ];
+    expect(new Set(all).size).toBe(3);
+  });
+});
+
+describe('a redirect', () => {
+  const to = (location?: string): Meaning =>
+    mean(302, '', location === undefined ? {} : { location }, {
+      origin: 'https://api.example',
+      path: '/api/v1/brand?domain=acme.com',
+    });
+
+  it.each([
+    ['/v2/brand/ACME.com', '/v2/brand/ACME.com'],
+    ['?domain=www.acme.com', '/api/v1/brand?domain=www.acme.com'],
+    ['../v2/brand?a=acme.com#part', '/api/v2/brand?a=acme.com'],
+  ])('to %s is read against what was asked', (location, path) => {
+    expect(to(location)).toMatchObject({ kind: 'redirect', path, httpStatus: 302 });
+  });
+
+  it.each([
+    ['https://evil.example/v1/brand?domain=acme.com', 'redirect_to_another_origin'],
+    ['//evil.example/acme.com', 'redirect_to_another_origin'],
+    ['http://api.example/acme.com', 'redirect_to_another_origin'],
+    ['javascript:alert(1)', 'redirect_to_another_origin'],
+    ['/login?next=/v1/brand', 'redirect_without_domain'],
+    ['http://[::', 'http_302'],
+    [undefined, 'http_302'],
+  ])('to %s is not followed', (location, reason) => {
+    expect(to(location)).toMatchObject({ kind: 'failed', reason });
+  });
+});
+
+describe('a rule of a profile', () => {
+  const ruled = (means: NonNullable<Evidence['rule']>['means'], more = {}, body: unknown = {}) =>
+    mean(403, body, LATER, { rule: { means, rule: 2, isSure: true, ...more } });
+
+  it.each([
+    ['found', 'found'],
+    ['not_found', 'not_found'],
+    ['pending', 'pending'],
+    ['rejected', 'rejected'],
+    ['throttled', 'throttled'],
+    ['quota', 'quota'],
+    ['unauthorized', 'refused'],
+    ['retry', 'away'],
+    ['failed', 'failed'],
+  ] as const)('decides before the status: %s', (means, kind) => {
+    expect(ruled(means)).toMatchObject({ kind, httpStatus: 403, rule: 2, isSure: true });
+  });
+
+  it('says how long and why', () => {
+    const meaning = ruled('quota', { waitMs: 60_000, reason: 'month is over' });
+    expect(meaning).toMatchObject({ retryAfterMs: 60_000, reason: 'month is over' });
+  });
+
+  it('may have the record in a part of the answer', () => {
+    const recordOf = (json: unknown): unknown => (json as { data?: unknown }).data;
+    const found = mean(200, '{"data":{"id":12345678901234567890}}', {}, { recordOf });
+    expect(found).toMatchObject({ kind: 'found', json: '{"id":"12345678901234567890"}' });
+    expect(mean(200, {}, {}, { recordOf })).toMatchObject({ kind: 'failed', reason: 'no_record' });
+  });
+});
+
+describe('a call without an answer', () => {
+  const failure = (code: string): Error => Object.assign(new Error('failed'), { code });
+
+  it.each([
+    [new GivenUpError(), 'away', 'timeout'],
+    [failure('ECONNREFUSED'), 'away', 'connection_refused'],
+    [failure('UND_ERR_SOCKET'), 'away', 'connection_reset'],
+    [failure('ENOTFOUND'), 'away', 'dns_failure'],
+    [failure('CERT_HAS_EXPIRED'), 'away', 'tls_failure'],
+    [failure('EPROTO'), 'away', 'tls_failure'],
+    [failure('HPE_INVALID_CONSTANT'), 'away', 'invalid_http'],
+    [failure('EMFILE'), 'machine', 'too_many_open_files'],
+    [failure('EADDRNOTAVAIL'), 'machine', 'no_local_port'],
+    [failure('ENETUNREACH'), 'machine', 'no_route'],
+    [failure('EAI_AGAIN'), 'machine', 'dns_unavailable'],
+    [failure('UND_ERR_HEADERS_OVERFLOW'), 'failed', 'response_too_large'],
+    [new Error('failed', { cause: failure('ENOTFOUND') }), 'away', 'dns_failure'],
+    [
+      new AggregateError([failure('ENETUNREACH'), failure('ECONNREFUSED')]),
+      'away',
+      'connection_refused',
+    ],
+    ['no error at all', 'away', 'network_error'],
+  ])('%s is %s: %s', (error, kind, reason) => {
+    expect(judgeNoAnswer(error)).toMatchObject({
+      kind,
+      reason,
+      httpStatus: undefined,
+      form: 'none',
+    });
+  });
+});

@@ -1,0 +1,100 @@
+import { describe, expect, it } from 'vitest';
+import { chooseDomainColumn } from '../../src/collector/choose-column.ts';
+import { makePlan } from '../../src/collector/plan.ts';
+import type { IndexedRow } from '../../src/collector/row-index.ts';
+import { createDomainReader } from '../../src/rows/domain/domain-reader.ts';
+import { openRows } from '../../src/rows/open-rows.ts';
+import { sourceOf } from '../rows/sources.ts';
+
+async function plan(text: string, { known = [] as readonly string[], registrable = false } = {}) {
+  const source = sourceOf(text);
+  const format = openRows(source, { prefix: 'brand_' });
+  const rows: IndexedRow[] = [];
+  const domains = new Map<string, number>();
+  const column = chooseDomainColumn(source, format, 'domain');
+  const { planned: made, extent } = await makePlan({
+    source,
+    format,
+    column,
+    readDomain: createDomainReader({ column, registrable }),
+    look: (domain) => (known.includes(domain) ? 'known' : 'due'),
+    domains,
+    index: {
+      append: async (batch) => void rows.push(...batch),
+    },
+    signal: new AbortController().signal,
+  });
+  return { made, extent, rows, domains };
+}
+
+describe('chooseDomainColumn', () => {
+  it('says why a column whose name speaks for it was not taken', () => {
+    const source = sourceOf('Name,Website\nAcme,n.a. yet\nBolt,-\nCora,cora\nDelta,delta.com\n');
+    const format = openRows(source, { prefix: 'brand_' });
+    expect(() => chooseDomainColumn(source, format, undefined)).toThrow(
+      "there are: Name, Website; 1 of 3 cells of 'Website' hold a domain, and 'n.a. yet' is none.",
+    );
+  });
+});
+
+describe('makePlan', () => {
+  it.each([
+    ['domain\na.com/x\nwww.a.com/y\n\nn/a\na.com\n', 'a.com'],
+    ['domain\na.com\na.com\n', undefined],
+    ['domain\na.com\na.com\na.com\nb.com\n', undefined],
+  ])('sees that all rows of %j lead to one site', async (text, site) => {
+    expect((await plan(text)).made.oneSite).toBe(site);
+  });
+
+  it('counts rows, domains, what is fresh, what is invalid, and what is odd', async () => {
+    const { made, extent, rows, domains } = await plan(
+      'domain,n\nacme.com,1\nwww.ACME.com,2\nbolt.com\nbolt.com\n\ncore.com,3,4\nn/a,5\n',
+      { known: ['bolt.com'] },
+    );
+    expect(made).toEqual({
+      rows: 6,
+      uniqueDomains: 3,
+      invalidRows: 1,
+      invalidByReason: { empty: 1 },
+      invalidExamples: [{ row: 6, line: 8, reason: 'empty', cell: 'n/a' }],
+      freshDomains: 1,
+      freshRows: 2,
+      lookups: 2,
+      raggedRows: 3,
+    });
+    expect(extent).toEqual({ maxFields: 3 });
+    expect(rows.map(({ kind, text }) => `${kind} ${text}`)).toEqual([
+      'due acme.com',
+      'due acme.com',
+      'known bolt.com',
+      'known bolt.com',
+      'blank ',
+      'due core.com',
+      'invalid empty',
+    ]);
+    expect(Object.fromEntries(domains)).toEqual({ 'acme.com': 2, 'bolt.com': 2, 'core.com': 1 });
+  });
+
+  it('does not look up a row whose cells are shifted, and names the line of the first', async () => {
+    const { made, rows } = await plan(
+      'name,contact,domain\n"A\nB",a@acme.com,acme.com\nBolt, Inc.,jo@agency.de,bolt.com\nCora\n“D, E”,d@agency.de,d.com\n',
+    );
+    expect(rows.map(({ kind, text }) => `${kind} ${text}`)).toEqual([
+      'due acme.com',
+      'invalid too_many_cells',
+      'invalid empty',
+      'invalid too_many_cells',
+    ]);
+    expect(made).toMatchObject({
+      uniqueDomains: 1,
+      raggedRows: 3,
+      firstShiftedLine: 4,
+    });
+    expect(made.invalidExamples[0]).toEqual({
+      row: 2,
+      line: 4,
+      reason: 'too_many_cells',
+      cell: 'jo@agency.de',
+    });
+  });
+});

@@ -1,0 +1,274 @@
+import { execFile } from 'node:child_process';
+import { mkdirSync, readFileSync } from 'node:fs';
+import { promisify } from 'node:util';
+import { gunzipSync, gzipSync } from 'node:zlib';
+import { encode } from 'iconv-lite';
+import { describe, expect, it } from 'vitest';
+import { openApi, openScripted } from './support/api.ts';
+import { builtCommand } from './support/build.ts';
+import { ENVIRONMENT, run } from './support/command.ts';
+import { enrichIn } from './support/enrich.ts';
+import { openFolder, withoutTimes } from './support/folder.ts';
+import { openList } from './support/lists.ts';
+import { enrichHere, runHere } from './support/program.ts';
+import { expectRefusal, expectUntouched } from './support/refusals.ts';
+import { column, domains, listOf, objectsOf, rowsOf } from './support/tables.ts';
+
+const MARK = '\uFEFF';
+const NAMES = ['brand_domain', 'brand_status', 'brand_fetched_at', 'brand_name'];
+
+/** A list's rows as they come back: each as it was, and cells behind it. */
+function expectRows(out: string, text: string, delimiter = ','): void {
+  const own = text.split(/(?<=\n)/);
+  const rows = out.split(/(?<=\n)/);
+  expect(rows).toHaveLength(own.length);
+  for (const [at, row] of rows.entries()) {
+    expect(row.startsWith((own[at] ?? '').trimEnd()), row).toBe(true);
+    expect(row.split(delimiter).length).toBeGreaterThan((own[at] ?? '').split(delimiter).length);
+  }
+}
+
+describe('a CSV file', () => {
+  it.each([
+    ['backslashes before quotes', 'domain,note\nacme.com,"say \\"hi\\", or"\nbolt.com,"\\""\n'],
+    ['no quotes at all', 'domain\tnote\nacme.com\t"Big\nbolt.com\tx\n'],
+    ['decimal commas', 'domain;Umsatz\r\nacme.com;1.234,50\r\nbolt.com;"2,5"\r\n'],
+    ['quotes within cells', 'domain,size\nacme.com,5" pipe\nbolt.com,"6"" pipe"\n'],
+    ['a space in front of quotes', '"domain", "note"\n"acme.com", "a, b"\n"bolt.com", "c"\n'],
+    ['text behind a quote', 'id,name,domain\n1,"Acme" Inc,acme.com\n2,Bolt,bolt.com\n'],
+    ['line ends of two kinds', 'domain,n\nacme.com,1\r\nbolt.com,2\r\r\n'],
+  ])('with %s keeps its rows, and gets cells at their end', async (_, text) => {
+    const folder = openList(text);
+    const api = await openScripted({});
+    const { summary } = await enrichIn(folder, { input: 'list.csv', baseUrl: api.url });
+    expect(summary.statuses).toMatchObject({ found: 2, invalid: 0 });
+    const delimiter = /[\t;]/.exec(text)?.[0] ?? ',';
+    expectRows(folder.read('list.enriched.csv'), text, delimiter);
+  });
+
+  it('without a header is read with --no-header, and its outputs get one', async () => {
+    const folder = openList('1;acme.com\r\n2;bolt.com;x\r\n');
+    const api = await openScripted({ 'bolt.com': { status: 404 } });
+    const args = ['enrich', 'list.csv', '--base-url', api.url];
+    expectRefusal(await runHere(args, { cwd: folder.path }), /no header.*or give --no-header/);
+    expect((await runHere([...args, '--no-header'], { cwd: folder.path })).code).toBe(0);
+    expect(folder.read('list.enriched.csv')).toBe(
+      `column_1;column_2;column_3;${NAMES.join(';')}\r\n` +
+        '1;acme.com;;acme.com;found;<time>;Acme\r\n2;bolt.com;x;bolt.com;not_found;<time>;\r\n',
+    );
+  });
+
+  it('below lines of a title is read with --skip-lines, and its outputs have no title', async () => {
+    const folder = openList(
+      'Accounts "report\r\n\r\nName;Web\r\nAcme;acme.com\r\n\r\nBolt;n/a\r\n',
+    );
+    const api = await openScripted({});
+    const args = ['enrich', 'list.csv', '--base-url', api.url];
+    const hint = /if the header is in line 3, give --skip-lines 2\./;
+    expectRefusal(await runHere(args, { cwd: folder.path }), hint);
+    await runHere([...args, '--skip-lines', '2'], { cwd: folder.path });
+    expect(folder.read('list.enriched.csv')).toBe(
+      `Name;Web;${NAMES.join(';')}\r\nAcme;acme.com;acme.com;found;<time>;Acme\r\nBolt;n/a;;invalid;;\r\n`,
+    );
+  });
+
+  it('with a comma too many in a row has that row told and left alone', async () => {
+    const folder = openList('Name,Contact,Website\nA,a@a.com,acme.com\nB, Inc.,jo@x.de,bolt.com\n');
+    const api = await openApi();
+    const ended = await enrichHere(folder, api.url);
+    expect(ended.stderr).toMatch(/1 row with more cells than the header.*line 3/);
+    expect(api.stats().calls).toBe(1);
+    expect(column(rowsOf(folder.read('list.failures.csv')), 'brand_reason')).toEqual([
+      'too_many_cells',
+    ]);
+  });
+
+  it.each([
+    ['a form', ';;;\r\n'],
+    ['a wide sheet', ';;;;;;;;;;;;;;;\r\n'],
+    ['quoted cells and spaces', '"";" ";\t;""\r\n'],
+  ])('keeps the empty rows of %s where they are, and counts none of them', async (_, empty) => {
+    const rows = [empty, 'Acme;acme.com;a;b\r\n', empty, 'Ghost;n/a;;\r\n', empty, empty];
+    const folder = openList(`name;domain;x;y\r\n${rows.join('')}`);
+    const api = await openScripted({});
+    const { summary } = await enrichIn(folder, { input: 'list.csv', baseUrl: api.url });
+    expect(summary).toMatchObject({ rows: 2, statuses: { found: 1, invalid: 1 } });
+    const own = folder.read('list.enriched.csv').split('\r\n').slice(1, -1);
+    expect(own.map((line, at) => line.startsWith((rows[at] ?? '').trimEnd()))).not.toContain(false);
+  });
+
+  it('of nothing but a header gives outputs of nothing but a header', async () => {
+    const folder = openList('name,domain\n');
+    await enrichIn(folder, { input: 'list.csv', baseUrl: 'http://127.0.0.1:9' });
+    expect(folder.read('list.enriched.csv')).toBe(`name,domain,${NAMES.slice(0, 3).join(',')}\n`);
+  });
+
+  it('in another encoding gives outputs that Excel opens as it did the list', async () => {
+    for (const encoding of ['windows-1252', 'utf-16le']) {
+      const folder = openList(encode('domain;name\nacme.com;Größe\n', encoding, { addBOM: true }));
+      const api = await openScripted({});
+      const ended = await enrichHere(folder, api.url);
+      expect(ended.stderr).toMatch(/format {3}CSV, semicolon-separated, \w+-\d+/);
+      expect(folder.read('list.enriched.csv')).toBe(
+        `${MARK}domain;name;${NAMES.join(';')}\nacme.com;Größe;acme.com;found;<time>;Acme\n`,
+      );
+    }
+  });
+
+  it('is doubted when it is UTF-8, and --encoding says something else', async () => {
+    const folder = openList('domain,name\nacme.de,Größe\n');
+    const api = await openScripted({});
+    const ended = await enrichHere(folder, api.url, '--encoding', 'latin1');
+    expect(ended.stderr).toMatch(/list\.csv is valid UTF-8, and is read as Latin-1/);
+    const refused = await enrichHere(folder, api.url, '--encoding', 'windows-1522');
+    expectRefusal(refused, /--encoding.*did you mean windows-1252\?/);
+  });
+
+  it('is read whole before a column is taken for the one of the domains', async () => {
+    const rows = Array.from({ length: 30_000 }, (_, n) => {
+      const site = n < 9_000 ? '' : `https://company-${n}.com`;
+      return `Shop ${n},${site},info@agency-${n}.de,a note that makes the row longer\n`;
+    });
+    const folder = openList(`Account,Website,Email,Note\n${rows.join('')}`);
+    const ended = await enrichHere(folder, 'http://127.0.0.1:9', '--dry-run');
+    expect(ended.stderr).toContain("in column 'Website'");
+    expect(ended.stderr).toMatch(/rows +30,000/);
+  });
+});
+
+describe('a JSONL file', () => {
+  it('keeps the text of its values: numbers, escapes, order and nesting', async () => {
+    const folder = openFolder();
+    const lines = [
+      '{"domain":"acme.com","n":1.0,"big":12345678901234567890,"e":1e400,"s":"\\u00e9"}',
+      '  { "nested" : {"a":[1, 2.50]} , "domain" : "bolt.com" }  ',
+      '{"domain":null,"x":true}',
+    ];
+    folder.write('list.jsonl', `${MARK}${lines.join('\r\n')}\n\n`);
+    const api = await openScripted({});
+    await enrichIn(folder, { input: 'list.jsonl', baseUrl: api.url });
+    const out = folder.read('list.enriched.jsonl');
+    for (const line of lines) expect(out).toContain(line.trimEnd().slice(0, -1).trimEnd());
+    expect(objectsOf(out)).toMatchObject([
+      { n: 1, brand_domain: 'acme.com', brand_status: 'found', brand_name: 'Acme' },
+      { nested: { a: [1, 2.5] }, brand_status: 'found' },
+      { x: true, brand_status: 'invalid' },
+    ]);
+    expect(objectsOf(folder.read('list.failures.jsonl'))).toMatchObject([
+      { x: true, brand_row: 3 },
+    ]);
+  });
+
+  it('may have its domain in a member of a member, and in one that comes late', async () => {
+    const folder = openFolder();
+    const rows = Array.from({ length: 400 }, (_, n) => `{"n":${n}}\n`).join('');
+    folder.write('list.jsonl', `${rows}{"properties":{"domain":"acme.com"}}\n`);
+    const api = await openScripted({});
+    for (const domainColumn of ['properties.domain', undefined]) {
+      const { summary } = await enrichIn(folder, {
+        input: 'list.jsonl',
+        baseUrl: api.url,
+        ...(domainColumn && { domainColumn }),
+      });
+      expect(summary.statuses).toMatchObject({ found: 1, invalid: 400 });
+    }
+  });
+});
+
+describe('a list', () => {
+  it.each(['csv', 'jsonl'])('in .%s.gz is read, and written as such', async (format) => {
+    const folder = openFolder();
+    const rows = domains(500).map((domain) => `{"domain":"${domain}"}\n`);
+    const text = format === 'csv' ? listOf(domains(500)) : rows.join('');
+    folder.write(`list.${format}.gz`, gzipSync(text));
+    const api = await openScripted({});
+    const { out } = await enrichIn(folder, { input: `list.${format}.gz`, baseUrl: api.url });
+    expect(out).toBe(folder.at(`list.enriched.${format}.gz`));
+    const written = gunzipSync(readFileSync(out)).toString();
+    const found = format === 'csv' ? rowsOf(written) : objectsOf(written);
+    expect(column(found, 'brand_domain')).toEqual(domains(500));
+  });
+
+  it('from standard input goes to standard output, compressed and in any encoding', async () => {
+    const folder = openFolder();
+    const api = await openScripted({});
+    const ended = await run(['enrich', '-', '--base-url', api.url], {
+      cwd: folder.path,
+      stdin: gzipSync(encode('domain;n\nacme.com;Größe\n', 'windows-1252')),
+    });
+    expect(withoutTimes(ended.stdout)).toBe(
+      `${MARK}domain;n;${NAMES.join(';')}\nacme.com;Größe;acme.com;found;<time>;Acme\n`,
+    );
+    expect(folder.names()).toEqual(['stdin.failures.csv']);
+  });
+
+  it('may come from what a shell calls its standard input, or another command', async () => {
+    const folder = openList('domain\nacme.com\n');
+    const { url } = await openScripted({});
+    for (const line of [
+      'cat list.csv | "$0" "$1" enrich /dev/stdin --base-url "$2"',
+      '"$0" "$1" enrich <(cat list.csv) --base-url "$2"',
+    ]) {
+      const args = ['-c', line, process.execPath, builtCommand(), url];
+      const options = { cwd: folder.path, env: ENVIRONMENT };
+      const { stdout } = await promisify(execFile)('bash', args, options);
+      expect(column(rowsOf(stdout), 'brand_name')).toEqual(['Acme']);
+    }
+  });
+
+  it('with e-mail addresses alone is looked up by them, but for those of free mail', async () => {
+    const folder = openList(
+      'Firma,E-Mail\nA,jo@acme.com\nJ,Jo <jo@GMAIL.com>\nM,m@uk.yahoo.com\nN,\n',
+    );
+    const api = await openApi();
+    await enrichHere(folder, api.url);
+    const reasons = () => column(rowsOf(folder.read('list.failures.csv')), 'brand_reason');
+    expect(reasons()).toEqual(['free_mail', 'empty']);
+    await enrichHere(folder, api.url, '--registrable');
+    expect(reasons()).toEqual(['free_mail', 'free_mail', 'empty']);
+  });
+});
+
+describe('a list that cannot be used', () => {
+  const url = 'http://127.0.0.1:9';
+  it.each<[string, string, string | Buffer, RegExp]>([
+    ['an empty file', 'list.csv', '', /list\.csv.*empty/],
+    ['no header', 'list.csv', 'acme.com,1\nbolt.com,2\n', /list\.csv.*no header/],
+    ['no column with domains', 'list.csv', 'a,b\n1,2\n', /list\.csv.*--domain-column.*a, b/],
+    ['an open quote', 'list.csv', 'domain,n\na.com,"\nb.com,2\n', /line 2 of .*never closed/],
+    ['no JSON', 'list.jsonl', '{"domain":"a.com"}\n\n{"domain":\n', /line 3 of list\.jsonl.*JSON/],
+    [
+      'two encodings',
+      'list.csv',
+      Buffer.concat([Buffer.from('domain,n\nä.com,1\n'), Buffer.from('b.com,Bö', 'latin1')]),
+      /line 2 is in UTF-8 and line 3 is not/,
+    ],
+    [
+      'a name that speaks against it',
+      'list.csv',
+      'name,Logo URL\nAcme,https://acme.com/l.png\nBolt,https://bolt.com/l.png\n',
+      /the best is 'Logo URL' \(such as 'https:\/\/acme\.com\/l\.png'\), whose name speaks against it/,
+    ],
+  ])('ends with 2 and one sentence: %s', async (_, name, content, expected) => {
+    const folder = openFolder();
+    folder.write(name, content);
+    folder.write('out.csv', 'earlier');
+    const out = name.includes('jsonl') ? [] : ['--out', 'out.csv'];
+    const args = ['enrich', name, '--base-url', url, ...out];
+    expectRefusal(await runHere(args, { cwd: folder.path }), expected);
+    expectUntouched(folder, [name, 'out.csv']);
+  });
+
+  it('is one that is not there, a folder, or without what was named', async () => {
+    const folder = openList('name,domain\nA,acme.com\n');
+    mkdirSync(folder.at('folder.csv'));
+    folder.write('list.jsonl', '{"name":"A","domain":"acme.com"}\n{"name":"B"}\n');
+    const enrich = (...args: readonly string[]) =>
+      runHere(['enrich', ...args, '--base-url', url], { cwd: folder.path });
+    expectRefusal(await enrich('none.csv'), /none\.csv.*no such file/);
+    expectRefusal(await enrich('folder.csv'), /folder\.csv.*folder/);
+    const missing = /Cannot find the column 'web' in list.*name, domain/;
+    expectRefusal(await enrich('list.csv', '--domain-column', 'web'), missing);
+    expectRefusal(await enrich('list.jsonl', '--domain-column', 'web'), missing);
+  });
+});

@@ -1,0 +1,68 @@
+import { expect, it } from 'vitest';
+import { openApi } from './support/api.ts';
+import { run } from './support/command.ts';
+import { openList } from './support/lists.ts';
+
+it.skipIf(process.platform !== 'linux')(
+  'few descriptors mean fewer calls at once, which is said',
+  async () => {
+    const folder = openList(400);
+    const api = await openApi({ latencyMs: 20 });
+    const args = ['enrich', 'list.csv', '--base-url', api.url, '--concurrency', '200'];
+    const ended = await run(args, { cwd: folder.path, ulimit: '-n 128' });
+    expect(ended).toMatchObject({
+      code: 0,
+      stderr: expect.stringMatching(/at most \d+ calls go out at once, not 200/),
+    });
+    expect(api.stats().calls).toBe(400);
+  },
+);
+
+it.skipIf(process.platform !== 'linux')(
+  'too little address space ends a run before its first call',
+  async () => {
+    const folder = openList(3);
+    const api = await openApi();
+    const args = ['enrich', 'list.csv', '--base-url', api.url];
+    const ended = await run(args, { cwd: folder.path, ulimit: '-v 3145728' });
+    expect(ended).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('too little address space'),
+    });
+    expect(api.stats().calls).toBe(0);
+  },
+);
+
+it.skipIf(process.platform !== 'linux')(
+  'a credential is not read from a device without end',
+  async () => {
+    const folder = openList(3);
+    const args = [
+      'enrich',
+      'list.csv',
+      '--base-url',
+      'http://127.0.0.1:9',
+      '--api-key-file',
+      '/dev/zero',
+    ];
+    const ended = await run(args, { cwd: folder.path });
+    expect(ended).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('too long for a credential'),
+    });
+  },
+);
+
+it('a wrong credential leaves an earlier output as it is, where nothing is known of any row', async () => {
+  const folder = openList(5);
+  const good = await openApi();
+  expect(
+    (await run(['enrich', 'list.csv', '--base-url', good.url], { cwd: folder.path })).code,
+  ).toBe(0);
+  const before = folder.read('list.enriched.csv');
+  const refusing = await openApi({ respond: () => ({ status: 401, body: { error: 'no' } }) });
+  const args = ['enrich', 'list.csv', '--base-url', refusing.url, '--store', 'other'];
+  const ended = await run(args, { cwd: folder.path });
+  expect(ended.stderr).toContain('list.enriched.csv stays as it was');
+  expect(folder.read('list.enriched.csv')).toBe(before);
+});

@@ -1,0 +1,187 @@
+import { createServer } from 'node:net';
+import { Hono } from 'hono';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { isLocalAddress, parseAllowedHost } from '../../src/common/addresses.ts';
+import {
+  createHealth,
+  createHostCheck,
+  healthRoutes,
+  isFromOurPage,
+  isKnownHost,
+  openListener,
+  type Routes,
+} from '../../src/page/listener.ts';
+
+async function open(...routes: readonly Routes[]): Promise<string> {
+  const listener = await openListener({ host: '127.0.0.1', port: 0, routes });
+  onTestFinished(() => listener.close());
+  return listener.url;
+}
+
+it('answers with the first route that fits, on a port that it found', async () => {
+  const url = await open(
+    (app) => app.get('/a', (context) => context.text('one')),
+    (app) => app.get('/a', (context) => context.text('two')),
+  );
+  expect(url).toMatch(/^http:\/\/127\.0\.0\.1:[1-9]\d+$/);
+  expect(await (await fetch(`${url}/a`)).text()).toBe('one');
+  expect((await fetch(`${url}/b`)).status).toBe(404);
+});
+
+it('tells nobody why a route failed', async () => {
+  const url = await open((app) =>
+    app.get('/a', () => {
+      throw new Error('s3cret');
+    }),
+  );
+  const answer = await fetch(`${url}/a`);
+  expect(answer.status).toBe(500);
+  expect(await answer.text()).toBe('Something went wrong here.\n');
+});
+
+it('sends what was said last before it closes', async () => {
+  let end = (): void => {};
+  const stream = new ReadableStream({
+    start: (controller) => {
+      controller.enqueue(new TextEncoder().encode('first, '));
+      end = () => {
+        controller.enqueue(new TextEncoder().encode('last'));
+        controller.close();
+      };
+    },
+  });
+  const routes: Routes[] = [(app) => app.get('/a', () => new Response(stream))];
+  const listener = await openListener({ host: '127.0.0.1', port: 0, routes });
+  const answer = await fetch(`${listener.url}/a`);
+  end();
+  await listener.close();
+  expect(await answer.text()).toBe('first, last');
+});
+
+it('says in a sentence when the port is taken, or the address is not there', async () => {
+  const other = createServer().listen(0, '127.0.0.1');
+  onTestFinished(() => void other.close());
+  await new Promise((resolve) => other.once('listening', resolve));
+  const { port } = other.address() as { port: number };
+  await expect(openListener({ host: '127.0.0.1', port, routes: [] })).rejects.toThrow(
+    `Cannot listen on 127.0.0.1:${port}: another program has that port; give --listen another, or port 0 for any that is free.`,
+  );
+  await expect(openListener({ host: '203.0.113.1', port: 0, routes: [] })).rejects.toThrow(
+    'this machine has no such address',
+  );
+});
+
+describe('isLocalAddress', () => {
+  it.each([
+    ['127.0.0.1', true],
+    ['localhost', true],
+    ['::1', true],
+    ['0.0.0.0', false],
+    ['10.0.0.1', false],
+    ['localhost.example.com', false],
+  ])('of %s is %j', (host, expected) => {
+    expect(isLocalAddress(host)).toBe(expected);
+  });
+});
+
+describe('a host that is known', () => {
+  const allowed = [parseAllowedHost('worker'), parseAllowedHost('dash.example.com:8443')];
+
+  it.each([
+    ['localhost:8080', true],
+    ['LOCALHOST', true],
+    ['127.0.0.1:8080', true],
+    ['10.0.0.7:9464', true],
+    ['[::1]:8080', true],
+    ['worker', true],
+    ['Worker:9464', true],
+    ['dash.example.com:8443', true],
+    ['dash.example.com', false],
+    ['rebound.example.com:8080', false],
+    ['127.0.0.1.example.com', false],
+    ['localhost.example.com', false],
+    ['localhost@rebound.example.com', false],
+    ['', false],
+  ])('is %s: %j', (host, expected) => {
+    expect(isKnownHost(host, allowed)).toBe(expected);
+  });
+
+  it('is all that gets an answer, and others hear which setting allows them', async () => {
+    const app = new Hono().use(createHostCheck(allowed, '--allow-host'));
+    app.get('/metrics', (context) => context.text('secrets'));
+    const ask = async (host: string): Promise<readonly [number, string]> => {
+      const answer = await app.request('/metrics', { headers: { host } });
+      return [answer.status, await answer.text()];
+    };
+    expect(await ask('worker:9464')).toEqual([200, 'secrets']);
+    const [status, text] = await ask('rebound.example.com');
+    expect(status).toBe(421);
+    expect(text).toContain('--allow-host');
+    expect(text).not.toContain('secrets');
+  });
+});
+
+describe('isFromOurPage', () => {
+  const host = 'dash.example.com:8080';
+  it.each([
+    [{ host, origin: 'http://dash.example.com:8080', fetchSite: 'same-origin' }, true],
+    [{ host, origin: 'http://dash.example.com:8080' }, true],
+    [{ host: 'dash.example.com', origin: 'https://dash.example.com' }, true],
+    [{ host, origin: 'http://dash.example.com' }, false],
+    [{ host, origin: 'http://evil.example.com', fetchSite: 'cross-site' }, false],
+    [{ host, origin: 'http://dash.example.com:8080', fetchSite: 'same-site' }, false],
+    [
+      { host: 'localhost:8080', origin: 'https://dash.example.com', fetchSite: 'same-origin' },
+      true,
+    ],
+    [{ host: 'localhost:8080', origin: 'https://dash.example.com' }, false],
+    [{ host, origin: 'http://dash.example.com:8080', fetchSite: 'none' }, false],
+    [{ host, origin: 'null' }, false],
+    [{ host, fetchSite: 'same-origin' }, true],
+    [{ host }, false],
+    [{ origin: 'http://dash.example.com:8080' }, false],
+  ])('of %j is %j', (headers, expected) => {
+    expect(isFromOurPage(headers)).toBe(expected);
+  });
+});
+
+it('is ready when it has started and every check holds', async () => {
+  const health = createHealth();
+  expect(await health.reasons()).toEqual(['it is starting']);
+  health.started();
+  expect(await health.reasons()).toEqual([]);
+  let isStopping = false;
+  health.check(() => (isStopping ? 'it was told to stop' : undefined));
+  health.check(async () => undefined);
+  expect(await health.reasons()).toEqual([]);
+  isStopping = true;
+  expect(await health.reasons()).toEqual(['it was told to stop']);
+});
+
+it('takes a check without an answer in two seconds for one that failed', async () => {
+  vi.useFakeTimers();
+  onTestFinished(() => void vi.useRealTimers());
+  const health = createHealth();
+  health.started();
+  health.check(() => new Promise(() => {}));
+  const reasons = health.reasons();
+  await vi.advanceTimersByTimeAsync(2_000);
+  expect(await reasons).toEqual(['a check had no answer in time']);
+});
+
+it('answers /livez always, and /readyz with the reasons', async () => {
+  const health = createHealth();
+  const routes = [healthRoutes(health)];
+  const { url, close } = await openListener({ host: '127.0.0.1', port: 0, routes });
+  const live = await fetch(`${url}/livez`);
+  expect([live.status, await live.json()]).toEqual([200, { live: true }]);
+  const early = await fetch(`${url}/readyz`);
+  expect([early.status, await early.json()]).toEqual([
+    503,
+    { ready: false, reasons: ['it is starting'] },
+  ]);
+  health.started();
+  const ready = await fetch(`${url}/readyz`);
+  expect([ready.status, await ready.json()]).toEqual([200, { ready: true, reasons: [] }]);
+  await close();
+});

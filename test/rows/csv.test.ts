@@ -1,0 +1,193 @@
+import { describe, expect, it } from 'vitest';
+import { openCsv } from '../../src/rows/csv/csv.ts';
+import { guardFormula } from '../../src/rows/csv/formula.ts';
+import { scanAll, sourceOf } from './sources.ts';
+
+const LIST = 'Name;Web\nAcme;acme.com\n"B;C";bolt.com\n';
+
+describe('openCsv', () => {
+  it.each<[string, string, readonly string[]]>([
+    ['CSV', 'a,b\n1,2\n', ['a', 'b']],
+    ['CSV', 'domain\nacme.com\n', ['domain']],
+    ['CSV, semicolon-separated', 'a;b\n1,5;2,5\n3,5;4,5\n', ['a', 'b']],
+    ['CSV, semicolon-separated', 'x;"a, b"\n1;2\n', ['x', 'a, b']],
+    [
+      'CSV, semicolon-separated',
+      'Company, legal;Site\nA, Inc.;a.com\n',
+      ['Company, legal', 'Site'],
+    ],
+    ['CSV, tab-separated', 'a\tb\n1\t5" pipe\n', ['a', 'b']],
+    ['CSV, tab-separated, without quotes', 'a\tb\n"x\t1\ny\t2\nz\t3\n', ['a', 'b']],
+    ['CSV, pipe-separated', 'a|b\r\n1|2\r\n', ['a', 'b']],
+    [
+      'CSV, with backslashes before quotes',
+      'a,b\n"x \\"y\\", z",1\n"say \\"hi\\", you",2\n',
+      ['a', 'b'],
+    ],
+    ['CSV', '"a", "b, c"\n"1", "2, 3"\n', ['a', 'b, c']],
+    ['CSV', '\n"a ""1""",b,b\r\n1,"2\n3",4\r\n', ['a "1"', 'b', 'b']],
+    ['CSV, semicolon-separated', 'sep=;\r\na,x;b\r\n1;2\r\n', ['a,x', 'b']],
+  ])('reads %s: %j', (description, text, columns) => {
+    const format = openCsv(sourceOf(text));
+    expect([format.description, format.columns]).toEqual([description, columns]);
+  });
+
+  it('takes the delimiter of a name, if it makes columns', () => {
+    expect(openCsv(sourceOf('a\tb,c\n'), { delimiter: '\t' }).columns).toEqual(['a', 'b,c']);
+    expect(openCsv(sourceOf('a,b\n'), { delimiter: '\t' }).columns).toEqual(['a', 'b']);
+  });
+
+  it('says of each row where it is, how long it is, and how many cells it has', async () => {
+    for (const chunkBytes of [1, 7, 1_000]) {
+      const text = 'domain,ö\r\nä.com,1\r\n"b\r\n.com"\r\n\r\nc.com,1,2\n"""",\r\r\nd.com,"';
+      const source = sourceOf(`${text}"`, { chunkBytes });
+      const rows = await scanAll(openCsv(source), source, 'domain');
+      expect(rows.map((row) => [row.cell, row.raw, row.fields, row.line])).toEqual([
+        ['ä.com', 'ä.com,1\r\n', 2, 2],
+        ['b\r\n.com', '"b\r\n.com"\r\n', 1, 3],
+        ['', '\r\n', 0, 5],
+        ['c.com', 'c.com,1,2\n', 3, 6],
+        ['"', '"""",\r\r\n', 2, 7],
+        ['d.com', 'd.com,""', 2, 8],
+      ]);
+    }
+  });
+
+  it('takes an odd row for one row, and keeps the others', async () => {
+    const rows = ['1,"Acme" Inc,acme.com', 'x', '2,5" pipe,bolt.com', '3,A, B,cora.de', '4,d.com'];
+    const source = sourceOf(`id,name,domain\n${rows.join('\n')}\n`);
+    const scanned = await scanAll(openCsv(source), source, 'domain');
+    expect(scanned.map((row) => [row.raw.trimEnd(), row.cell, row.shifted])).toEqual([
+      [rows[0], 'acme.com', undefined],
+      [rows[1], '', undefined],
+      [rows[2], 'bolt.com', undefined],
+      [rows[3], ' B', 'too_many_cells'],
+      [rows[4], '', undefined],
+    ]);
+  });
+
+  it.each<[string, string, RegExp]>([
+    [
+      'an open quote',
+      'a,b\n1,2\n\n3,"4\n5,6\n',
+      /line 4 of list\.csv: a quote is opened.*never closed/,
+    ],
+    ['the same in the header', '\n"a,b\n1,2\n', /never closed/],
+    ['a million cells', `a,b\n1,2\n3${',4'.repeat(16_386)}\n`, /line 3 of.*more than 16,386 cells/],
+    ['nothing', '\n\n', /it is empty; expected a header and rows/],
+    ['delimiters', ';;\n;;\n', /nothing but delimiters/],
+    ['a short header', 'n,a\n1,A,a.com\n2,B,b.com\n', /one cell more than the header/],
+  ])('refuses what it cannot read: %s', async (_, text, expected) => {
+    const source = sourceOf(text);
+    await expect((async () => scanAll(openCsv(source), source, 'a'))()).rejects.toThrow(expected);
+  });
+
+  it('takes rows of nothing but delimiters for none, and keeps them', async () => {
+    const source = sourceOf(';;\n\na;b;c\n1;;x\n; ;"\t"\n\n;;;\n;;y\n\x1a');
+    const format = openCsv(source);
+    expect((await scanAll(format, source, 'b')).map((row) => [row.fields, row.isBlank])).toEqual([
+      [3, false],
+      [3, true],
+      [0, false],
+      [4, true],
+      [3, false],
+      [0, false],
+    ]);
+    const writer = format.createWriter(['p'], { maxFields: 3 });
+    expect(writer.header).toBe(';;\n\na;b;c;p\n');
+    expect([writer.blank?.(';;\n', 3), writer.blank?.(';;;\n', 4)]).toEqual([';;;\n', ';;;\n']);
+  });
+
+  it('names columns by their place where there is no header', async () => {
+    const source = sourceOf('1;a.com\r\n\r\n2;b.com;x\r\n');
+    const format = openCsv(source, { noHeader: true });
+    expect(format.columns).toEqual(['column_1', 'column_2', 'column_3']);
+    expect(await scanAll(format, source, 'column_2')).toMatchObject([
+      { cell: 'a.com', line: 1 },
+      { fields: 0 },
+      { cell: 'b.com', line: 3 },
+    ]);
+    expect(format.createWriter(['x'], { maxFields: 3 }).header).toBe(
+      'column_1;column_2;column_3;x\r\n',
+    );
+  });
+
+  it.each([
+    ['a title', 'Accounts\n', 1],
+    ['a blank line too', 'Accounts\r\n\r\n', 2],
+    ['an open quote', 'Report "Q3\n', 1],
+  ])('skips lines above a list: %s', async (_, title, skipLines) => {
+    const source = sourceOf(title + LIST, { chunkBytes: 3 });
+    const format = openCsv(source, { skipLines });
+    const rows = await scanAll(format, source, 'Web');
+    expect(rows.map((row) => [row.cell, row.line - skipLines])).toEqual([
+      ['acme.com', 2],
+      ['bolt.com', 3],
+    ]);
+    expect(() => openCsv(sourceOf('a\nb'), { skipLines: 2 })).toThrow(/it has no more/);
+  });
+
+  it.each([
+    ['Accounts report\n\nName,Web\nAcme,acme.com\nBolt,bolt.com\n', 3],
+    ['Report;;\nOf today;;\nName;Web;City\nAcme;acme.com;Ulm\nB;b.com;Bonn\n', 3],
+    ['Accounts report\nName;Web\nAcme;acme.com\nBolt;bolt.com\n', 2],
+    ['Account;Source\nAcme;Web\nBolt;Phone\ncore.com;Web\n', undefined],
+    [LIST, undefined],
+  ])('notices a header below a title: %j', (text, line) => {
+    expect(openCsv(sourceOf(text)).lineOfHeader).toBe(line);
+  });
+
+  it('gives a row as an object in which no column hides another', () => {
+    const format = openCsv(sourceOf('a,b,a\n'));
+    expect(format.toObject('1,2,3,4\n')).toEqual({ a: '1', b: '2', a_2: '3', column_4: '4' });
+    expect(format.toObject('1\n')).toEqual({ a: '1', b: '', a_2: '' });
+  });
+});
+
+describe('a row of CSV', () => {
+  it.each<[unknown, string]>([
+    ['x', 'x'],
+    ['a,b', '"a,b"'],
+    ['say "hi"', '"say ""hi"""'],
+    ['two\nlines', '"two\nlines"'],
+    ['a\rb', '"a\rb"'],
+    [null, ''],
+    [undefined, ''],
+    [-5, '-5'],
+    [true, 'true'],
+    [['a', 'b'], 'a; b'],
+    [{ a: 1 }, '"{""a"":1}"'],
+    ['=1', "'=1"],
+  ])('gets a cell of %j', (value, cell) => {
+    const writer = openCsv(sourceOf('a,b\r\n1\r\n')).createWriter(['x', 'y'], { maxFields: 3 });
+    expect(writer.row('1, "2"\r\n', 2, [value, 'z'])).toBe(`1, "2",,${cell},z\r\n`);
+    expect(writer.row('1', 1, [value, 'z'])).toBe(`1,,,${cell},z\r\n`);
+  });
+
+  it('has spaces for what needs quotes, in a list without them', () => {
+    const format = openCsv(sourceOf('a\tb\n"x\t1\ny\t2\nz\t3\n'));
+    const writer = format.createWriter(['x'], { maxFields: 2 });
+    expect(writer.row('"x\t1\n', 2, ['p\tq\r\n"r"'])).toBe('"x\t1\tp q "r"\n');
+  });
+
+  it.each<[string, string, readonly number[]]>([
+    ['1,,"c"\r\n', '1,"v,w","c"\r\n', [0]],
+    ['1," "\n', '1,"v,w"\n', [0]],
+    ['"1"', '"1","v,w"', [0]],
+    ['1,"b, c"\n', '1,"b, c"\n', []],
+  ])('is filled where it is blank: %j', (raw, expected, filled) => {
+    const filler = openCsv(sourceOf('a,b,c\n')).createFiller([{ index: 1, name: 'b' }]);
+    expect(filler.fill(raw, 2, ['v,w'])).toMatchObject({ raw: expected, filled });
+  });
+});
+
+describe('a formula', () => {
+  it.each(['=1+1', '＝A1', ' =1', '\u200b=x', '\t1', '+A1', '-2+3', '@SUM(1)', "+cmd|' /C x'!A0"])(
+    'is guarded: %j',
+    (text) => expect(guardFormula(text)).toBe(`'${text}`),
+  );
+  it.each(['+49 89 1234', '+49 (0) 89-1234', '@acme', '-', '- none', '-5', '+1.5', 'a=b', '#tag'])(
+    'is not %j',
+    (text) => expect(guardFormula(text)).toBe(text),
+  );
+});

@@ -1,0 +1,92 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import iconv from 'iconv-lite';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { findEncodingByName } from '../../src/rows/encoding.ts';
+import { openList } from '../../src/rows/list-input.ts';
+import { useTempFolder } from '../support/temp-folder.ts';
+
+/** The text of a list as it is read, and its encoding. */
+async function read(content: Buffer | string, encoding?: string): Promise<[string, string]> {
+  const folder = useTempFolder();
+  writeFileSync(join(folder, 'list.csv'), content);
+  const source = await openList(join(folder, 'list.csv'), {
+    spoolFolder: folder,
+    signal: new AbortController().signal,
+    encoding: encoding === undefined ? undefined : findEncodingByName(encoding),
+  });
+  onTestFinished(() => source.close());
+  const chunks: Buffer[] = [];
+  for await (const chunk of source.read()) chunks.push(chunk);
+  return [source.encoding, Buffer.concat(chunks).toString()];
+}
+
+const WEST = 'domain,name\nmüller.de,Größe\ncafé.fr,Société Générale\n';
+const RUSSIAN = 'domain,name\nacme.ru,Открытое акционерное общество\nbolt.ru,Российская компания\n';
+const JAPANESE =
+  'domain,name\nacme.jp,株式会社アクメの日本支社\nbolt.jp,東京電力ホールディングス\n';
+const POLISH =
+  'domain,name\na.pl,Spółka z ograniczoną odpowiedzialnością\nb.pl,Łódź świeże źródło\n';
+
+describe('the encoding of a list', () => {
+  it.each<[string, string, string]>([
+    ['UTF-8', 'utf8', WEST],
+    ['Windows-1252', 'windows-1252', WEST],
+    ['Windows-1250', 'windows-1250', POLISH],
+    ['Windows-1251', 'windows-1251', RUSSIAN],
+    ['Shift_JIS', 'shift_jis', JAPANESE],
+  ])('is found: %s', async (label, codec, text) => {
+    expect(await read(iconv.encode(text, codec, { addBOM: false }))).toEqual([label, text]);
+  });
+
+  it('is what a byte order mark says, however often it stands there', async () => {
+    expect(await read(`\uFEFF\uFEFF${WEST}`)).toEqual(['UTF-8', WEST]);
+    expect(await read(Buffer.from(`\uFEFF${WEST}`, 'utf16le'))).toEqual(['UTF-16 LE', WEST]);
+    const damaged = 'acme.com,Andr\uFFFD\n'; // by whoever wrote it
+    expect(await read(Buffer.from(`\uFEFF${damaged}`, 'utf16le'))).toEqual(['UTF-16 LE', damaged]);
+  });
+
+  it('is what was named, below a byte order mark too', async () => {
+    const bytes = Buffer.from('\xef\xbb\xbfM\xfcller\n', 'latin1');
+    expect(await read(bytes, 'windows-1252')).toEqual(['Windows-1252', 'Müller\n']);
+    await expect(read(bytes)).rejects.toThrow(/line 1 is not UTF-8/);
+    expect(await read(iconv.encode('Łódź', 'iso-8859-2'), 'ISO8859-2')).toEqual([
+      'ISO-8859-2',
+      'Łódź',
+    ]);
+  });
+
+  const latin = iconv.encode('acme.com,Société\n', 'latin1');
+  const utf8 = Buffer.from('acme.com,Société\n');
+  const plain = Buffer.from('acme.com,plain\n');
+  it.each([
+    ['first', [latin, plain, ...Array<Buffer>(9_000).fill(plain), utf8], 9_003],
+    ['last', [utf8, utf8, plain, latin], 1],
+    ['in a few lines', [...Array<Buffer>(300).fill(latin), utf8], 301],
+  ])('is not guessed where lists were joined, other bytes %s', async (_, lines, line) => {
+    await expect(read(Buffer.concat(lines))).rejects.toThrow(
+      new RegExp(
+        `Cannot read .*: line ${line} is in UTF-8 and line \\d+ is not, as where lists were`,
+      ),
+    );
+  });
+
+  it.each<[string, Buffer, string | undefined, RegExp]>([
+    [
+      'a picture',
+      Buffer.from('89504e470d0a1a0a0000000d4948445200000010ff', 'hex'),
+      undefined,
+      /it is no text/,
+    ],
+    [
+      'letters of old systems',
+      iconv.encode(WEST, 'macintosh'),
+      undefined,
+      /neither UTF-8 nor Windows-1252/,
+    ],
+    ['not what was named', iconv.encode(WEST, 'latin1'), 'utf-8', /line 2 is not UTF-8/],
+    ['a mark of another', Buffer.from('\uFEFFa', 'utf16le'), 'latin1', /mark of UTF-16 LE; leave/],
+  ])('is refused: %s', async (_, bytes, encoding, expected) => {
+    await expect(read(bytes, encoding)).rejects.toThrow(expected);
+  });
+});

@@ -1,0 +1,88 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { setImmediate } from 'node:timers/promises';
+import { expect, it, onTestFinished } from 'vitest';
+import { type Holder, own } from '../../src/store/owner.ts';
+import { useTempFolder } from '../support/temp-folder.ts';
+
+const MODULE = new URL('../../src/store/owner.ts', import.meta.url).href;
+
+/** A process that owns a folder until it is killed. */
+async function startOwner(folder: string) {
+  const script = `
+    const { own } = await import(${JSON.stringify(MODULE)});
+    await own(${JSON.stringify(folder)});
+    console.log('owns');
+    setInterval(() => {}, 1e6);`;
+  const child = spawn(process.execPath, ['--import', 'tsx', '--input-type=module', '-e', script], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  onTestFinished(() => void child.kill('SIGKILL'));
+  await once(child.stdout, 'data');
+  return child;
+}
+
+it('says who has it, and since when', async () => {
+  const folder = useTempFolder();
+  const beforeMs = Date.now();
+  const first = await own(folder);
+  const second = own(folder, { waitMs: 0 });
+  await expect(second).rejects.toMatchObject({
+    code: 'STORE_IN_USE',
+    message: expect.stringMatching(
+      `^Cannot open the store .*: it is in use by process ${process.pid} on .*, since ${new Date(beforeMs).toISOString().slice(0, 16)}.*; wait until that ends, or choose another folder with --store\\.$`,
+    ),
+  });
+  await first.release();
+  expect(readdirSync(folder)).toEqual([]);
+  await (await own(folder, { waitMs: 0 })).release();
+});
+
+it('is had by one at a time, however many want it', async () => {
+  const folder = useTempFolder();
+  let owners = 0;
+  let most = 0;
+  const all = Array.from({ length: 20 }, async () => {
+    const mine = await own(folder, { waitMs: Number.POSITIVE_INFINITY });
+    owners += 1;
+    most = Math.max(most, owners);
+    await setImmediate();
+    owners -= 1;
+    await mine.release();
+  });
+  await Promise.all(all);
+  expect(most).toBe(1);
+});
+
+it('passes on at once when its owner is killed, and not while that is suspended', async () => {
+  const folder = join(useTempFolder(), 'a'.repeat(120)); // too long for the address of a socket
+  const { mkdirSync } = await import('node:fs');
+  mkdirSync(folder);
+  const child = await startOwner(folder);
+  child.kill('SIGSTOP');
+  await expect(own(folder, { waitMs: 100 })).rejects.toThrow('as when it is suspended');
+  child.kill('SIGCONT');
+  const held: Holder[] = [];
+  const waiting = own(folder, { waitMs: 60_000, onHeld: (holder) => held.push(holder) });
+  await expect.poll(() => held).toMatchObject([{ pid: child.pid }]);
+  const killedMs = performance.now();
+  child.kill('SIGKILL');
+  const mine = await waiting;
+  expect(performance.now() - killedMs).toBeLessThan(1_000);
+  await mine.release();
+});
+
+it('is not waited for any more once the run is to end', async () => {
+  const folder = useTempFolder();
+  const first = await own(folder);
+  const ending = new AbortController();
+  const waiting = own(folder, {
+    waitMs: 60_000,
+    onHeld: () => ending.abort(new Error('over')),
+    signal: ending.signal,
+  });
+  await expect(waiting).rejects.toThrow('over');
+  await first.release();
+});

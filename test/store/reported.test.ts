@@ -1,0 +1,33 @@
+import { expect, it, onTestFinished } from 'vitest';
+import { openStore } from '../../src/store/store.ts';
+import { useTempFolder } from '../support/temp-folder.ts';
+
+const textOf = (bytes: Uint8Array | undefined): string | undefined =>
+  bytes && Buffer.from(bytes).toString();
+
+it('what was reported of rows counts once it is committed, whole, and apart for each output', async () => {
+  const folder = useTempFolder();
+  const first = await openStore(folder, 'api');
+  const rows = first.reported('one');
+  for (let row = 0; row < 12_000; row += 1) rows.put(`row ${row}`, Buffer.from(`value ${row}`));
+  expect([rows.find('row 1'), [...rows.keys()]]).toEqual([undefined, []]);
+  await rows.commit();
+  expect(textOf(rows.find('row 11999'))).toBe('value 11999');
+  expect([...first.reported('other').keys()]).toEqual([]);
+
+  // A run that ends before it commits.
+  const lost = first.reported('one');
+  lost.put('row 1', Buffer.from('lost'));
+  lost.remove('row 2');
+  await first.close();
+
+  const again = await openStore(folder, 'api');
+  onTestFinished(() => again.close());
+  const next = again.reported('one');
+  expect([textOf(next.find('row 1')), textOf(next.find('row 2'))]).toEqual(['value 1', 'value 2']);
+  next.remove('row 3');
+  await next.commit();
+  expect(textOf(next.find('row 1'))).toBe('value 1');
+  expect(next.find('row 3')).toBeUndefined();
+  expect([...next.keys()]).toHaveLength(11_999);
+});

@@ -1,0 +1,257 @@
+import { describe, expect, it } from 'vitest';
+import type { JoinedRow } from '../../src/collector/joined-row.ts';
+import { createRunControl } from '../../src/common/run-control.ts';
+import type { Progress, RunEvent } from '../../src/watch/events.ts';
+import { recordRun } from '../../src/watch/record-run.ts';
+import type { Summary } from '../../src/watch/run-view.ts';
+import { createStatusCounts } from '../../src/watch/summary.ts';
+import { ON_PAGE } from '../../src/watch/words.ts';
+import { PROGRESS } from './progress.ts';
+
+const PLANNED = {
+  type: 'planned',
+  plan: {
+    rows: 10,
+    uniqueDomains: 8,
+    invalidRows: 1,
+    invalidByReason: { empty: 1 },
+    invalidExamples: [],
+    freshDomains: 2,
+    freshRows: 2,
+    lookups: 6,
+    calls: 6,
+    raggedRows: 0,
+    estimate: undefined,
+    price: undefined,
+    cost: undefined,
+  },
+} as const satisfies RunEvent;
+
+function summaryOf(change: Partial<Summary> = {}): Summary {
+  return {
+    runId: 'abc',
+    rows: 10,
+    statuses: { ...createStatusCounts(), found: 9, invalid: 1 },
+    uniqueDomains: 8,
+    freshDomains: 2,
+    lookups: 6,
+    calls: 7,
+    retries: 1,
+    throttled: 0,
+    elapsedMs: 900,
+    lookupMs: 700,
+    callsPerSecond: 10,
+    store: { folder: '.brandfill', sizeBytes: 1 },
+    ...change,
+  };
+}
+
+function progress(change: Partial<Progress>): RunEvent {
+  return { type: 'progress', ...PROGRESS, lookups: 6, ...change };
+}
+
+describe('the picture of a run', () => {
+  it('follows its events', () => {
+    const control = createRunControl();
+    const recorder = recordRun({ runId: 'abc', list: 'list.csv', control });
+    const seen: unknown[] = [];
+    const take = (event: RunEvent): void => {
+      recorder.onEvent(event);
+      const view = recorder.read();
+      seen.push([view.phase, view.lookups, view.actions.join()]);
+    };
+    seen.push([recorder.read().phase]);
+    take(PLANNED);
+    take(progress({ done: 2, calls: 3, elapsedMs: 250, underWay: 4 }));
+    take(progress({ done: 3, outcomes: { ...PROGRESS.outcomes, failed: 1 }, elapsedMs: 500 }));
+    control.pause();
+    take(progress({ done: 3, elapsedMs: 750, isPaused: true }));
+    control.resume();
+    take({ type: 'stopping', stop: { reason: 'interrupted' } });
+    take({ type: 'writing', rows: 10 });
+    recorder.end({ summary: summaryOf() });
+    const { phase, underWay, rows, statuses, end } = recorder.read();
+    expect(seen).toEqual([
+      ['reading'],
+      ['looking_up', 0, 'pause,stop'],
+      ['looking_up', 2, 'pause,stop'],
+      ['looking_up', 3, 'pause,stop'],
+      ['looking_up', 3, 'resume,stop'],
+      ['stopping', 3, ''],
+      ['writing', 3, ''],
+    ]);
+    expect({ phase, underWay, rows, end }).toEqual({
+      phase: 'ended',
+      underWay: 0,
+      rows: 10,
+      end: 'done',
+    });
+    expect(statuses?.found).toBe(9);
+  });
+
+  it.each([
+    ['nothing', {}, undefined],
+    ['no worker', { hasNoWorker: true }, 'No worker is there to make the lookups'],
+    ['an outage', { outage: 'The API is out (http_500)' }, 'The API is out (http_500)'],
+    [
+      'a wait that the API asked for',
+      {
+        waitMs: 90_000,
+        pace: { ratePerSecond: 1, limitIs: 'unknown', waitMs: 90_000, why: 'retry_after' },
+      },
+      'The API says to wait: calls go on in 1 min 30 s',
+    ],
+    ['a pause', { isPaused: true, hasNoWorker: true }, /^Paused: /],
+  ] as const)('says that calls wait for %s', (_, change, words) => {
+    const recorder = recordRun({ runId: 'abc' });
+    recorder.onEvent(PLANNED);
+    recorder.onEvent(progress(change));
+    const { wait } = recorder.read();
+    if (words === undefined) expect(wait).toBeUndefined();
+    else expect(wait).toMatch(words);
+  });
+
+  it.each([
+    [{}, 'done', 0, 'Done: 9 of 10 rows enriched.', undefined],
+    [
+      { statuses: { ...createStatusCounts(), found: 8, failed: 1, stale: 1 } },
+      'some_failed',
+      3,
+      'Done: 8 of 10 rows enriched, 1 row failed, 1 row keeps an older answer.',
+      /^Run the same command again: it asks about those that failed/,
+    ],
+    [
+      { statuses: { ...createStatusCounts(), invalid: 10 } },
+      'nothing_found',
+      3,
+      /^Done, but nothing was found/,
+      'No row has a domain: check --domain-column.',
+    ],
+    [
+      {
+        statuses: { ...createStatusCounts(), found: 4, skipped: 6 },
+        stopped: { reason: 'unauthorized' },
+      },
+      'stopped',
+      4,
+      'Stopped early: 4 of 10 rows enriched, 6 rows not asked.',
+      'The API refused the credential (401): check --auth and BRANDFILL_API_KEY. What was found is kept: run the same command again to go on.',
+    ],
+    [
+      { stopped: { reason: 'interrupted' } },
+      'interrupted',
+      130,
+      /^Interrupted: /,
+      /^What was found is kept/,
+    ],
+  ] as const)('judges an end: %j', (change, end, exitCode, headline, next) => {
+    const recorder = recordRun({ runId: 'abc' });
+    recorder.end({ summary: summaryOf(change) });
+    const view = recorder.read();
+    expect(view).toMatchObject({ end, exitCode });
+    expect(view.headline).toMatch(headline);
+    if (next === undefined) expect(view.next).toBeUndefined();
+    else
+      expect(view.next).toContain(
+        typeof next === 'string' ? next : (next.exec(view.next ?? '')?.[0] ?? '?'),
+      );
+  });
+
+  it('has the names of where it is shown', () => {
+    const recorder = recordRun({ runId: 'abc', naming: ON_PAGE });
+    recorder.end({ summary: summaryOf({ stopped: { reason: 'unauthorized' } }) });
+    expect(recorder.read().next).toBe(
+      'The API refused the credential (401): check the key, under Connect. What was found is kept: press Go on.',
+    );
+  });
+
+  it('counts what calls came to, and how long they took', () => {
+    const recorder = recordRun({ runId: 'abc' });
+    const found = {
+      kind: 'found',
+      httpStatus: 200,
+      json: '{}',
+      likeness: '{}',
+      form: 'json',
+    } as const;
+    for (let at = 0; at < 3; at += 1) {
+      recorder.answered({ domain: 'a.com', meaning: found, latencyMs: 10 * (at + 1) });
+    }
+    const { answers, latency } = recorder.read();
+    expect(answers).toEqual([{ answer: '200', calls: 3 }]);
+    expect(latency).toMatchObject({ calls: 3, p50Ms: 20, maxMs: 30 });
+  });
+});
+
+describe('the reasons of rows', () => {
+  function rowOf(change: Partial<JoinedRow>): JoinedRow {
+    return {
+      raw: 'Acme,acme.com',
+      fields: 2,
+      number: 1,
+      domain: 'acme.com',
+      status: 'rejected',
+      reason: 'no',
+      httpStatus: 422,
+      attempts: 1,
+      fetchedAtMs: 1,
+      key: '',
+      values: [],
+      blanks: 0,
+      fills: undefined,
+      ...change,
+    };
+  }
+
+  it('are counted without what differs from row to row, with advice and the first rows', () => {
+    const recorder = recordRun({ runId: 'abc' });
+    const rows = recorder.beginRows({
+      columns: { enriched: [{ name: 'brand_name', valueOf: ({ values }) => values[0] }] },
+      format: {
+        kind: 'csv',
+        toObject: () => ({}),
+        textsOf: (raw) => raw.split(','),
+      },
+      column: { index: 1, name: 'domain' },
+    });
+    rows.take([
+      rowOf({ reason: 'acme.com is for sale, request 1234567' }),
+      rowOf({
+        number: 2,
+        domain: 'b.com',
+        raw: 'B,b.com',
+        reason: 'b.com is for sale, request 7654321',
+      }),
+      rowOf({
+        number: 3,
+        domain: '',
+        status: 'invalid',
+        reason: 'empty',
+        raw: 'C,',
+        httpStatus: undefined,
+      }),
+      rowOf({ number: 4, status: 'found', reason: '', values: ['Acme'] }),
+      rowOf({ number: 5, status: 'stale', reason: 'timeout', values: [''], httpStatus: undefined }),
+    ]);
+    const { reasons, columns } = recorder.read();
+    expect(columns).toEqual([{ name: 'brand_name', rows: 1 }]);
+    expect(reasons[0]).toEqual({
+      status: 'rejected',
+      reason: '{domain} is for sale, request …',
+      httpStatus: 422,
+      rows: 2,
+      advice: 'The API refused these domains, with these words.',
+      examples: [
+        { domain: 'acme.com', cell: 'acme.com' },
+        { domain: 'b.com', cell: 'b.com' },
+      ],
+    });
+    expect(reasons.map(({ reason, advice }) => [reason, advice]).slice(1)).toEqual([
+      ['empty', expect.stringContaining('The cell is blank')],
+      [
+        'timeout',
+        expect.stringMatching(/ The next run tries again\. These rows keep an older answer\.$/),
+      ],
+    ]);
+  });
+});

@@ -1,0 +1,78 @@
+import { describe, expect, it } from 'vitest';
+import { describeStop, describeSummary } from '../../src/watch/describe.ts';
+import { createStatusCounts } from '../../src/watch/summary.ts';
+import { inWords, MISDIRECTIONS, ON_PAGE, ON_TERMINAL, STOPS } from '../../src/watch/words.ts';
+import type { StopReason } from '../../src/worker/stop-switch.ts';
+
+describe('words', () => {
+  it.each([
+    ['Check {baseUrl}.', 'Check --base-url.', 'Check the address of the API.'],
+    [
+      'It is kept: {again}{toGoOn}.',
+      'It is kept: run the same command again to go on.',
+      'It is kept: press Go on.',
+    ],
+    ['Done. {again}.', 'Done. Run the same command again.', 'Done. Press Go on.'],
+    ['{again}.', 'Run the same command again.', 'Press Go on.'],
+  ])('%s has the names of its surface', (text, onTerminal, onPage) => {
+    expect(inWords(text, ON_TERMINAL)).toBe(onTerminal);
+    expect(inWords(text, ON_PAGE)).toBe(onPage);
+  });
+
+  it('of every stop and every wrong address are whole, and name no flag on a page', () => {
+    const stops = [
+      ...Object.keys(STOPS).map((reason) => ({ reason: reason as StopReason })),
+      ...Object.keys(MISDIRECTIONS).map((seen) => ({
+        reason: 'misdirected' as const,
+        seen: seen as keyof typeof MISDIRECTIONS,
+      })),
+    ];
+    for (const stop of stops) {
+      expect(describeStop(stop)).toMatch(/^[A-Z].*urther call.*\.$/);
+      expect(describeStop(stop)).not.toMatch(/[{}]/);
+      expect(describeStop(stop, ON_PAGE)).not.toMatch(/[{}]|--/);
+    }
+  });
+
+  it('say when to come back, and what the API said', () => {
+    const refusal = { httpStatus: 402, said: 'pay first' };
+    expect(describeStop({ reason: 'quota', refusal, comeBackAtMs: 0 })).toBe(
+      "The quota of the API is used up. It says: 'pay first'. No further call is made. It said to come back at 1970-01-01T00:00:00.000Z.",
+    );
+  });
+
+  it('sum a run up', () => {
+    const lines = describeSummary({
+      runId: 'x',
+      rows: 3,
+      statuses: { ...createStatusCounts(), found: 1, invalid: 1, pending: 1 },
+      uniqueDomains: 2,
+      freshDomains: 0,
+      lookups: 2,
+      calls: 1_234,
+      retries: 1,
+      throttled: 2,
+      cost: 0.5,
+      elapsedMs: 2_000,
+      lookupMs: 1_000,
+      callsPerSecond: 1_234,
+      pace: {
+        limitIs: 'learned',
+        limitPerSecond: 50,
+        throttledShare: 0.004,
+      },
+      out: '-',
+      failures: 'f.csv',
+      store: { folder: '.brandfill', sizeBytes: 2_000 },
+    });
+    expect(lines).toEqual([
+      '3 rows in 2 s: 1 found, 1 pending, 1 invalid',
+      '1,234 calls for 2 domains, 0 fresh; 1 retry, 2 throttled, 1234.0 calls/s; cost 0.50',
+      'Pace: limit about 50/s; 0.4 % of the calls throttled',
+      '  rows      standard output',
+      '  failures  f.csv (2 rows)',
+      '  store     .brandfill (2.0 KB)',
+      '1 row is pending: the API has accepted the lookups and has no answer ready. Run the same command again to ask for it.',
+    ]);
+  });
+});

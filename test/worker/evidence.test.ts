@@ -1,0 +1,172 @@
+import { describe, expect, it } from 'vitest';
+import { away, found, limited, refused, rejected, run, type Script, throttled } from './harness.ts';
+
+/** All are found, but for one domain in so many. */
+function oddOnes(every: number, answer: (domain: string) => ReturnType<Script>): Script {
+  return ({ domain, at }) => (at % every === every - 1 ? answer(domain) : found(domain));
+}
+
+describe('a refusal of a few domains, while others succeed, is about them', () => {
+  it.each([401, 402, 403])('%i, however often it is asked', async (status) => {
+    const ran = await run(oddOnes(20, () => refused(status)));
+    expect(ran).toMatchObject({ statuses: { found: 57, rejected: 3 }, stopped: undefined });
+    expect(Math.max(...ran.callsOf.values())).toBeLessThanOrEqual(3);
+  });
+
+  it('429, with a time and without, closes nothing for long', async () => {
+    for (const retryAfterMs of [undefined, 10_000]) {
+      const ran = await run(oddOnes(20, () => throttled(retryAfterMs)));
+      expect(ran).toMatchObject({ statuses: { found: 57, failed: 3 }, stopped: undefined });
+      expect(Math.max(...ran.callsOf.values())).toBeLessThanOrEqual(8);
+    }
+  });
+
+  it('a plain one is asked once', async () => {
+    const ran = await run(oddOnes(4, (domain) => rejected(`none of ${domain}`, 422)));
+    expect(ran).toMatchObject({ statuses: { found: 45, rejected: 15 }, calls: 60 });
+  });
+
+  it('also where they are the last ones, with a time to ask again', async () => {
+    const ran = await run(
+      ({ domain, at }) =>
+        at >= 30 ? { ...rejected('none here'), retryAfterMs: 5_000 } : found(domain),
+      { concurrency: 32, domains: 50, maxWaitMs: 900_000 },
+    );
+    expect(ran.stopped).toBeUndefined();
+    expect(Math.max(...ran.callsOf.values())).toBeLessThanOrEqual(4);
+  });
+
+  it('as is the 404 page of one in ten, with a time to ask again', async () => {
+    const page = { ...rejected('404 page', 404), kind: 'not_found', form: 'page' } as const;
+    const ran = await run(
+      oddOnes(10, () => ({ ...page, retryAfterMs: 5_000 })),
+      { domains: 300, concurrency: 256, rate: { count: 50, perMs: 1_000 } },
+    );
+    expect(ran.statuses).toEqual({ found: 270, not_found: 30 });
+    expect(Math.max(...ran.callsOf.values())).toBeLessThanOrEqual(3);
+    expect(ran.elapsedMs).toBeLessThan(15_000);
+  });
+
+  it('also where it is the only domain of a list', async () => {
+    const ran = await run(() => refused(403), { domains: 1 });
+    expect(ran.statuses).toEqual({ rejected: 1 });
+  });
+});
+
+describe('a limit is found out by slowing down, whatever it is told with', () => {
+  it.each([
+    ['403 without a word', refused(403)],
+    ['400', rejected('Rate exceeded')],
+    ['509', away(509)],
+    ['429', throttled()],
+  ])('%s', async (_, refusal) => {
+    const ran = await run(limited(15, refusal), { domains: 200, concurrency: 64, retries: 5 });
+    expect(ran.stopped).toBeUndefined();
+    expect(ran.statuses['found']).toBeGreaterThanOrEqual(refusal.kind === 'rejected' ? 195 : 200);
+    expect(ran.elapsedMs).toBeLessThan(60_000);
+  });
+});
+
+describe('what all domains get is about the caller', () => {
+  it.each([
+    [401, 'unauthorized'],
+    [403, 'forbidden'],
+    [402, 'quota'],
+  ])('%i stops a run at its start after five', async (status, reason) => {
+    const ran = await run(() => refused(status));
+    expect(ran).toMatchObject({ calls: 5, outcomes: [], stopped: { reason } });
+  });
+
+  it('one record for all stops it after five, and none is kept', async () => {
+    const ran = await run(() => found('Home'));
+    expect(ran).toMatchObject({ calls: 5, outcomes: [], stopped: { reason: 'misdirected' } });
+  });
+
+  it('other refusals stop it after --max-wait, slowly, and what was found is kept', async () => {
+    const ran = await run(
+      ({ domain, total }) => (total > 20 ? rejected('no plan') : found(domain)),
+      {
+        maxWaitMs: 20_000,
+        domains: 300,
+      },
+    );
+    expect(ran.stopped).toMatchObject({ reason: 'refused', refusal: { said: 'no plan' } });
+    expect(ran.statuses['found']).toBe(20);
+    expect(ran.statuses['rejected']).toBeUndefined();
+    expect(ran.calls).toBeLessThan(80);
+  });
+
+  it('new odd domains before good ones stop nothing', async () => {
+    const ran = await run(({ domain, at }) => (at < 6 ? rejected('invalid') : found(domain)));
+    expect(ran.stopped).toBeUndefined();
+    expect(ran.statuses['found']).toBe(54);
+    expect(ran.elapsedMs).toBeLessThan(60_000);
+  });
+});
+
+describe('an outage', () => {
+  it('holds calls back until it is over, and no lookup is lost', async () => {
+    const ran = await run(
+      ({ domain, nowMs }) => (nowMs > 200 && nowMs < 20_000 ? away(503) : found(domain)),
+      { domains: 400, retries: 5 },
+    );
+    expect(ran).toMatchObject({ statuses: { found: 400 }, stopped: undefined });
+    expect(ran.calls).toBeLessThan(470);
+  });
+
+  it('from the first call on costs no more than it takes', async () => {
+    const out = { ...away(503), retryAfterMs: 2_000 };
+    const ran = await run(({ domain, nowMs }) => (nowMs < 2_000 ? out : found(domain)), {
+      concurrency: 4,
+    });
+    expect(ran.statuses).toEqual({ found: 60 });
+    expect(ran.elapsedMs).toBeLessThan(5_000);
+  });
+
+  it('that lasts stops the run', async () => {
+    const ran = await run(({ domain, total }) => (total > 40 ? away(503) : found(domain)), {
+      domains: 400,
+    });
+    expect(ran.stopped).toEqual({ reason: 'outage', trouble: 'http_503' });
+  });
+});
+
+it('with --max-failed 100% a long row of refusals is believed', async () => {
+  const ran = await run(() => rejected('none'), { evidence: { isTrusting: true } });
+  expect(ran).toMatchObject({ calls: 60, statuses: { rejected: 60 }, stopped: undefined });
+});
+
+it('what a rule calls a quota, without a time, stops the run at once', async () => {
+  const ran = await run(() => ({ ...throttled(), kind: 'quota', reason: 'none left' }));
+  expect(ran).toMatchObject({ statuses: {}, stopped: { reason: 'quota' } });
+  expect(ran.calls).toBeLessThanOrEqual(5);
+});
+
+it('whatever the answers, the calls of a domain are bounded', async () => {
+  for (const seed of [1, 2, 3, 4, 5, 6]) {
+    const ran = await run(
+      ({ domain, at, nth }) => {
+        const kinds = [found(domain), refused(403), throttled(), away(500), rejected('x')] as const;
+        return kinds[(at * 7 + nth * seed + seed) % kinds.length] ?? found(domain);
+      },
+      { domains: 40, maxWaitMs: 30_000 },
+    );
+    expect(Math.max(...ran.callsOf.values())).toBeLessThanOrEqual(40);
+  }
+});
+
+it('a fixed rate is never exceeded, and a budget neither', async () => {
+  const startsMs: number[] = [];
+  const ran = await run(
+    ({ domain, nowMs }) => {
+      startsMs.push(nowMs);
+      return found(domain);
+    },
+    { domains: 60, rate: { count: 10, perMs: 1_000 }, maxCalls: 45 },
+  );
+  expect(ran).toMatchObject({ calls: 45, stopped: { reason: 'max_calls' } });
+  for (const [at, startMs] of startsMs.entries()) {
+    const eleventh = startsMs[at + 10];
+    if (eleventh !== undefined) expect(eleventh - startMs).toBeGreaterThanOrEqual(990);
+  }
+});

@@ -1,0 +1,143 @@
+import type { BrandClient } from '../../src/brand/client.ts';
+import { createEndpoint } from '../../src/brand/endpoint.ts';
+import type { Meaning } from '../../src/brand/meaning.ts';
+import type { Outcome } from '../../src/brand/outcome.ts';
+import { createCallCounters } from '../../src/common/calls.ts';
+import { createBudget } from '../../src/worker/budget.ts';
+import { createEvidence, type EvidenceOptions } from '../../src/worker/evidence.ts';
+import { createGate, createOwnPace } from '../../src/worker/gate.ts';
+import type { Rate } from '../../src/worker/rate.ts';
+import { createStopSwitch, type Stop } from '../../src/worker/stop-switch.ts';
+import { createWorker } from '../../src/worker/worker.ts';
+import { createFakeClock } from '../support/fake-clock.ts';
+
+/** Says what the nth call about a domain is answered, at a time in milliseconds. */
+export type Script = (call: {
+  readonly domain: string;
+  readonly at: number;
+  readonly nth: number;
+  readonly total: number;
+  readonly nowMs: number;
+}) => Meaning;
+
+export interface RunOptions {
+  readonly domains?: number;
+  readonly concurrency?: number;
+  readonly retries?: number;
+  readonly maxCalls?: number;
+  readonly maxWaitMs?: number;
+  readonly rate?: Rate;
+  readonly evidence?: Partial<EvidenceOptions>;
+}
+
+export interface Ran {
+  readonly outcomes: readonly Outcome[];
+  readonly statuses: Readonly<Record<string, number>>;
+  readonly stopped: Stop | undefined;
+  readonly calls: number;
+  readonly callsOf: ReadonlyMap<string, number>;
+  readonly elapsedMs: number;
+}
+
+/** Looks domains up in time that jumps, each call taking 20 ms. */
+export async function run(script: Script, options: RunOptions = {}): Promise<Ran> {
+  const { domains: count = 60, concurrency = 8, retries = 3, maxWaitMs = 60_000 } = options;
+  const clock = createFakeClock({ isImpatient: true });
+  const stopSwitch = createStopSwitch();
+  const callsOf = new Map<string, number>();
+  const outcomes: Outcome[] = [];
+  let calls = 0;
+  const client: BrandClient = {
+    call: async (_path, signal, domain) => {
+      await clock.sleep(20, signal);
+      calls += 1;
+      const nth = (callsOf.get(domain) ?? 0) + 1;
+      callsOf.set(domain, nth);
+      return script({
+        domain,
+        at: Number(domain.slice(1, -4)),
+        nth,
+        total: calls,
+        nowMs: clock.nowMs(),
+      });
+    },
+    callBatch: () => Promise.reject(new Error('This API has no batches.')),
+    close: async () => {},
+  };
+  const evidence = createEvidence({
+    callers: concurrency,
+    ...options.evidence,
+    onStop: (stop) => stopSwitch.stop(stop),
+  });
+  const gate = createGate({
+    home: createOwnPace(0, { rate: options.rate, learned: undefined, epochMs: 0 }),
+    clock,
+    now: () => clock.nowMs(),
+    concurrency,
+    evidence,
+    budget: createBudget(options.maxCalls),
+    stopSwitch,
+    counters: createCallCounters(),
+    maxWaitMs,
+    maxOutageMs: maxWaitMs,
+  });
+  const worker = createWorker({
+    client,
+    endpoint: createEndpoint({ baseUrl: 'http://api.example' }),
+    gate,
+    retries,
+    maxWaitMs,
+    stopSwitch,
+    onRetry: () => {},
+    clock,
+    now: () => clock.nowMs(),
+    random: () => 0.5,
+    concurrency,
+  });
+  const domains = Array.from({ length: count }, (_, at) => `d${at}.com`);
+  await worker.handle({ domains }, async (replied) => void outcomes.push(...replied));
+  await gate.close();
+  const statuses: Record<string, number> = {};
+  for (const { status } of outcomes) statuses[status] = (statuses[status] ?? 0) + 1;
+  const { stopped } = stopSwitch;
+  return { outcomes, statuses, stopped, calls, callsOf, elapsedMs: clock.nowMs() };
+}
+
+const HEARD = { likeness: '', form: 'json' } as const;
+
+export const found = (domain: string): Meaning => ({
+  ...HEARD,
+  kind: 'found',
+  httpStatus: 200,
+  json: `{"name":"${domain}"}`,
+  likeness: domain,
+});
+
+export function refused(httpStatus: number, likeness = ''): Meaning {
+  return { ...HEARD, kind: 'refused', httpStatus, reason: `http_${httpStatus}`, likeness };
+}
+
+export function rejected(likeness: string, httpStatus = 400): Meaning {
+  return { ...HEARD, kind: 'rejected', httpStatus, reason: likeness, likeness };
+}
+
+export function away(httpStatus: number): Meaning {
+  return { ...HEARD, kind: 'away', httpStatus, reason: `http_${httpStatus}` };
+}
+
+export function throttled(retryAfterMs?: number): Meaning {
+  return { ...HEARD, kind: 'throttled', httpStatus: 429, reason: 'http_429', retryAfterMs };
+}
+
+/** At most so many calls a second are answered well. */
+export function limited(perSecond: number, refusal: Meaning): Script {
+  let second = -1;
+  let calls = 0;
+  return ({ domain, nowMs }) => {
+    const now = Math.floor(nowMs / 1_000);
+    if (now !== second) calls = 0;
+    second = now;
+    calls += 1;
+    return calls > perSecond ? refusal : found(domain);
+  };
+}
