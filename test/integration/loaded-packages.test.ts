@@ -1,4 +1,5 @@
 import { readdirSync, readFileSync, statSync } from 'node:fs';
+import { isBuiltin } from 'node:module';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { openApi } from './support/api.ts';
@@ -47,3 +48,23 @@ describe('a start', () => {
     expect(statSync(join(shippedFolder(), 'brandfill.js')).mode & 0o111).toBe(0o111);
   });
 });
+
+it('what the build imports comes with the package: a development dependency is not installed', () => {
+  const files = readdirSync(shippedFolder()).filter((name) => name.endsWith('.js'));
+  const code = files.map((name) => readFileSync(join(shippedFolder(), name), 'utf8')).join('\n');
+  const specifiers = code.matchAll(
+    /(?:\bfrom|\bimport|\bimport\(|\brequire\w*\()\s*["']([@\w][^"'\s]*)["']/g,
+  );
+  const imported = [...specifiers].flatMap(([, from = '']) =>
+    isBuiltin(from) ? [] : nameOf(from),
+  );
+  expect(imported).toContain('csv-parse');
+  const { dependencies } = JSON.parse(readFileSync('package.json', 'utf8')) as {
+    readonly dependencies: Readonly<Record<string, string>>;
+  };
+  expect([...new Set(imported)].filter((name) => !Object.hasOwn(dependencies, name))).toEqual([]);
+});
+
+function nameOf(specifier: string): string {
+  return specifier.split('/', specifier.startsWith('@') ? 2 : 1).join('/');
+}
