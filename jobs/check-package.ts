@@ -1,0 +1,50 @@
+/**
+ * Whether what is published works by itself: packs it, installs it in an empty folder without what only
+ * developers need, and enriches a list, a workbook and JSON lines there with the installed command.
+ *
+ * Run by `npm run check:package`; needs the npm registry, or what `npm ci` left in the cache of npm.
+ */
+import { execFileSync } from 'node:child_process';
+import { cpSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+const project = join(import.meta.dirname, '..');
+const folder = mkdtempSync(join(tmpdir(), 'brandfill-package-'));
+
+const lists = ['crm-accounts.csv', 'crm-export.xlsx', 'companies.jsonl'];
+/** Enriches the lists with what `import 'brandfill'` gives. */
+const program = `
+import { enrich, startSandbox } from 'brandfill';
+const sandbox = await startSandbox({});
+for (const list of process.argv.slice(2)) {
+  const { rows, statuses } = await enrich({ input: list, baseUrl: sandbox.url, store: 'store' });
+  console.log(list + ': ' + statuses.found + ' of ' + rows + ' rows found');
+}
+await sandbox.close();
+`;
+
+function run(command: string, args: readonly string[], cwd: string): string {
+  return execFileSync(command, args, {
+    cwd,
+    encoding: 'utf8',
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+}
+
+try {
+  run('npm', ['run', '--silent', 'prepare'], project);
+  const [packed] = JSON.parse(
+    run('npm', ['pack', '--json', '--ignore-scripts', '--pack-destination', folder], project),
+  ) as { filename: string }[];
+  if (!packed) throw new Error('npm packed nothing');
+  writeFileSync(join(folder, 'package.json'), '{"type":"module"}');
+  writeFileSync(join(folder, 'program.js'), program);
+  for (const list of lists) cpSync(join(project, 'samples', list), join(folder, list));
+  const alone = ['--omit=dev', '--engine-strict', '--prefer-offline'];
+  run('npm', ['install', '--silent', ...alone, packed.filename], folder);
+  console.log(`installed ${run('npx', ['brandfill', '--version'], folder).trim()}`);
+  process.stdout.write(run(process.execPath, ['program.js', ...lists], folder));
+} finally {
+  rmSync(folder, { recursive: true });
+}
