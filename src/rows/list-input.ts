@@ -162,7 +162,7 @@ async function openWorkbookSource(
   const opened = await handle.stat();
   const { openWorkbook } = await import('./xlsx/open-workbook.ts');
   const { openXlsx } = await import('./xlsx/xlsx.ts');
-  const { list, rows } = await openWorkbook(handle, { name, sheet, ...options });
+  const list = await openWorkbook(handle, { name, sheet, ...options });
   return {
     name,
     isGzip: false,
@@ -173,10 +173,10 @@ async function openWorkbookSource(
     isWholeInSample: false,
     file,
     openSheet: () => openXlsx(list),
-    read: () => readFromStart(rows, READ_BYTES),
+    read: () => readFromStart(list.rows, READ_BYTES),
     assertUnchanged: () => assertSame(name, handle, opened),
     close: async () => {
-      await rows.close();
+      await list.rows.close();
       await handle.close();
     },
   };

@@ -21,38 +21,15 @@ const FIRST_LONG = 1e11;
  * A cell with an added value: numbers and booleans as such, unless digits would be lost, and the rest
  * as text, which is never a formula. Empty for no value.
  */
-export function valueXml(value: CellValue, place: CellPlace): string {
-  if (typeof value === 'boolean') return cellXml(place, 'b', value ? '1' : '0');
-  const isNumber = typeof value === 'number' && Number.isFinite(value);
-  if (isNumber && !(Number.isInteger(value) && Math.abs(value) >= FIRST_LONG)) {
-    return cellXml(place, '', String(value));
-  }
-  const text = textOfCell(value);
+export function valueXml(value: CellValue, { prefix, column, row, style }: CellPlace): string {
+  const isBoolean = typeof value === 'boolean';
+  const isLong = Number.isInteger(value) && Math.abs(Number(value)) >= FIRST_LONG;
+  const text = isBoolean ? String(Number(value)) : textOfCell(value);
   if (text === '') return '';
-  const { prefix } = place;
-  const open = `<${prefix}is><${prefix}t xml:space="preserve">`;
-  return cellXml(
-    place,
-    'inlineStr',
-    open + escapeCellText(cut(text)),
-    `</${prefix}t></${prefix}is>`,
-  );
-}
-
-function cellXml(
-  { prefix, column, row, style }: CellPlace,
-  type: string,
-  content: string,
-  end?: string,
-): string {
-  const tag = `<${prefix}c r="${columnName(column)}${row}"${style === 0 ? '' : ` s="${style}"`}${type === '' ? '' : ` t="${type}"`}>`;
-  return end === undefined
-    ? `${tag}<${prefix}v>${content}</${prefix}v></${prefix}c>`
-    : `${tag}${content}${end}</${prefix}c>`;
-}
-
-export function isTooLong(value: CellValue): boolean {
-  return textOfCell(value).length > MOST_CHARACTERS;
+  const place = `r="${columnName(column)}${row}"${style === 0 ? '' : ` s="${style}"`}`;
+  return isBoolean || (typeof value === 'number' && !isLong)
+    ? `<${prefix}c ${place}${isBoolean ? ' t="b"' : ''}><${prefix}v>${text}</${prefix}v></${prefix}c>`
+    : `<${prefix}c ${place} t="inlineStr"><${prefix}is><${prefix}t xml:space="preserve">${escapeCellText(cut(text))}</${prefix}t></${prefix}is></${prefix}c>`;
 }
 
 /** Does not cut between two surrogates of a character. */

@@ -23,8 +23,6 @@ export interface FoundList {
   /** Rows of the header and above it that have text. */
   readonly head: readonly SheetRow[];
   readonly sample: readonly SheetRow[];
-  readonly hidden: number;
-  readonly uncalculated: number;
 }
 
 /** Gets the rows of a sheet in their order, and finds the list among them. */
@@ -53,20 +51,15 @@ export function createListFinder(): ListFinder {
   let lastRow = 0;
   let lastContent = -1;
   let lastVisible = -1;
-  let hidden = 0;
-  let uncalculated = 0;
 
   return {
     add: (row) => {
       lastContent = Math.max(lastContent, row.lastContent);
       lastVisible = Math.max(lastVisible, row.lastVisible);
-      uncalculated += row.uncalculated;
       if (!row.hasText) return;
-      if (row.isHidden) hidden += 1;
-      const sizeBytes = row.end - row.start;
       if (start.length === 0 || (start.length < MOST_AT_START && startBytes < MOST_BYTES)) {
         start.push(row);
-        startBytes += sizeBytes;
+        startBytes += row.end - row.start;
       }
       lastRow = row.number;
     },
@@ -104,8 +97,6 @@ export function createListFinder(): ListFinder {
         },
         head: start.filter(({ number }) => number <= last),
         sample: start.filter(({ number }) => number > last),
-        hidden,
-        uncalculated,
       };
     },
   };

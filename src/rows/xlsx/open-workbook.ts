@@ -2,12 +2,12 @@ import type { FileHandle } from 'node:fs/promises';
 import { BrandfillError } from '../../common/errors.ts';
 import { shorten } from '../columns/names.ts';
 import { findOtherArchive } from '../other-formats.ts';
+import { unreadable } from '../source.ts';
 import { type SpoolOptions, spool } from '../spool.ts';
 import { addressOfCell, type Range, type SheetCell } from './cell.ts';
 import { createListFinder, createRangeIndex, type FoundList, type LinkAt } from './list-finder.ts';
 import {
   asBroken,
-  brokenWorkbook,
   normalizePath,
   openPackage,
   type Package,
@@ -18,11 +18,11 @@ import {
 } from './package.ts';
 import { NO_STRINGS, readSharedStrings } from './shared-strings.ts';
 import { readSheet, type SheetFrame, type SheetOptions, type SheetRow } from './sheet-reader.ts';
-import { type CellStyle, readStyles } from './styles.ts';
+import { readStyles } from './styles.ts';
 import { readTables, type SheetTable } from './tables.ts';
 
 /** A list that was found in a workbook. */
-export interface OpenedList extends FoundList {
+export interface OpenedWorkbook extends FoundList {
   readonly pack: Package;
   /** The names of all sheets. */
   readonly sheets: readonly string[];
@@ -30,9 +30,10 @@ export interface OpenedList extends FoundList {
   readonly sheet: SheetPart;
   readonly frame: SheetFrame;
   readonly tables: readonly SheetTable[];
-  readonly styles: readonly CellStyle[];
   /** The target of a cell's link. */
   readonly linkAt: LinkAt;
+  /** Its rows, as lines of JSON. */
+  readonly rows: FileHandle;
 }
 
 export interface OpenWorkbookOptions extends SpoolOptions {
@@ -70,48 +71,27 @@ export function lineOf({ number, start, end, lastCell, cells }: SheetRow): strin
 export async function openWorkbook(
   handle: FileHandle,
   options: OpenWorkbookOptions,
-): Promise<{ readonly list: OpenedList; readonly rows: FileHandle }> {
+): Promise<OpenedWorkbook> {
   const { name, signal } = options;
   try {
     const pack = await openPackage(handle, name);
     const other = findOtherArchive(pack.paths.map(normalizePath));
-    if (other !== undefined) {
-      throw new BrandfillError('UNREADABLE_INPUT', `Cannot read ${name}: it is ${other}.`);
-    }
-    const parts = await readWorkbookParts(pack);
-    const { stringsPath, stylesPath, is1904 } = parts;
-    const candidates = chooseSheets(parts.sheets, options);
+    if (other !== undefined) throw unreadable(name, `it is ${other}`);
+    const { sheets, stringsPath, stylesPath, is1904 } = await readWorkbookParts(pack);
+    const candidates = chooseSheets(sheets, options);
     const strings =
       stringsPath === undefined ? NO_STRINGS : await readSharedStrings(pack.read(stringsPath));
     const styles = stylesPath === undefined ? [] : readStyles(await pack.readText(stylesPath));
-    const context = { strings, styles, is1904 };
-    const sheets = parts.sheets.map((sheet) => sheet.name);
     for (const sheet of candidates) {
-      const reading = await beginSheet(pack, sheet, context);
-      const { handle: rows } = await spool(reading.lines(), options);
-      const found = await closeUnless(rows, () => reading.finish());
-      if (found) return { list: { pack, sheet, sheets, styles, ...found }, rows };
+      const found = await findList(pack, sheet, { ...options, strings, styles, is1904 });
+      if (found) return { ...found, sheets: sheets.map((sheet) => sheet.name) };
     }
     const [{ name: first } = { name: '' }, ...more] = candidates;
     const what = more.length > 0 ? 'all of its sheets are' : `its sheet '${shorten(first)}' is`;
-    throw new BrandfillError(
-      'UNREADABLE_INPUT',
-      `Cannot read ${name}: ${what} empty; expected a header and rows.`,
-    );
+    throw unreadable(name, `${what} empty; expected a header and rows`);
   } catch (error) {
     if (signal.aborted) throw error;
     throw error instanceof RangeError ? tooLarge(name, error.message) : asBroken(name, error);
-  }
-}
-
-/** Closes a spool when there is nothing in it. */
-async function closeUnless<T>(rows: FileHandle, find: () => T | undefined): Promise<T | undefined> {
-  let found: T | undefined;
-  try {
-    found = find();
-    return found;
-  } finally {
-    if (found === undefined) await rows.close();
   }
 }
 
@@ -122,7 +102,7 @@ function chooseSheets(
   sheets: readonly SheetPart[],
   { name, sheet: wanted }: OpenWorkbookOptions,
 ): readonly SheetPart[] {
-  if (sheets.length === 0) throw brokenWorkbook(name, 'there is no sheet in it');
+  if (sheets.length === 0) throw new Error('there is no sheet in it');
   if (wanted === undefined) {
     const visible = sheets.filter(({ isHidden }) => !isHidden);
     return visible.length > 0 ? visible : sheets;
@@ -140,65 +120,50 @@ function chooseSheets(
   );
 }
 
-/** A sheet that is being read. */
-interface SheetReading {
-  /** The rows with text, as lines of a spool. */
-  lines(): AsyncGenerator<string>;
-  /** What was found in them; undefined for an empty sheet. */
-  finish(): FoundSheet | undefined;
-}
-
-interface FoundSheet extends FoundList, Pick<OpenedList, 'frame' | 'tables' | 'linkAt'> {}
-
-async function beginSheet(
+async function findList(
   pack: Package,
-  { path }: SheetPart,
-  context: SheetOptions,
-): Promise<SheetReading> {
-  const relations = await readRelations(pack, path);
-  const targets = new Map(
-    relations
-      .filter(({ kind, isExternal }) => kind === 'hyperlink' && isExternal)
-      .map(({ id, target }) => [id, target]),
-  );
+  sheet: SheetPart,
+  options: SheetOptions & SpoolOptions,
+): Promise<Omit<OpenedWorkbook, 'sheets'> | undefined> {
+  const { path } = sheet;
+  const targets = new Map<string, string>();
+  for (const { kind, isExternal, id, target } of await readRelations(pack, path)) {
+    if (kind === 'hyperlink' && isExternal) targets.set(id, target);
+  }
   const tables = await readTables(pack, path);
-  const totals = new Map(tables.map((table) => [table.totalsRow, table]));
   const finder = createListFinder();
-  const frame: SheetFrame = { prefix: '', merges: [], links: [], columns: [] };
+  const frame: SheetFrame = { prefix: '', merges: [], links: [] };
 
   /** Whether a row contains only the totals of a table. */
   function isTotals({ number, cells, lastContent }: SheetRow): boolean {
-    const table = totals.get(number);
-    if (!table) return false;
+    const table = tables.find(({ totalsRow }) => totalsRow === number);
     const first = cells.findIndex((cell) => cell !== null);
-    return first >= table.firstColumn && lastContent <= table.lastColumn;
+    return table !== undefined && first >= table.firstColumn && lastContent <= table.lastColumn;
   }
 
-  return {
-    lines: async function* () {
-      for await (const rows of readSheet(pack.read(path), frame, context)) {
-        let text = '';
-        for (const row of rows) {
-          const isListed = row.hasText && !isTotals(row);
-          finder.add(isListed ? row : { ...row, hasText: false });
-          if (!isListed) continue;
-          text += lineOf(row);
-        }
-        if (text !== '') yield text;
+  async function* lines(): AsyncGenerator<string> {
+    for await (const rows of readSheet(pack.read(path), frame, options)) {
+      let text = '';
+      for (const row of rows) {
+        const isListed = row.hasText && !isTotals(row);
+        finder.add(isListed ? row : { ...row, hasText: false });
+        if (isListed) text += lineOf(row);
       }
-    },
-    finish: () => {
-      const linked: (Range & { readonly target: string })[] = [];
-      for (const { range, id } of frame.links) {
-        const target = targets.get(id);
-        if (target !== undefined) linked.push({ ...range, target });
-      }
-      const findLink = createRangeIndex(linked);
-      const linkAt: LinkAt = (row, column) => findLink(row, column)?.target;
-      const found = finder.finish(frame, linkAt);
-      return found && { ...found, frame, tables, linkAt };
-    },
-  };
+      if (text !== '') yield text;
+    }
+  }
+
+  const { handle: rows } = await spool(lines(), options);
+  const links = frame.links.flatMap(({ range, id }) => {
+    const target = targets.get(id);
+    return target === undefined ? [] : [{ ...range, target }];
+  });
+  const findLink = createRangeIndex<Range & { readonly target: string }>(links);
+  const linkAt: LinkAt = (row, column) => findLink(row, column)?.target;
+  const found = finder.finish(frame, linkAt);
+  if (found) return { ...found, pack, sheet, frame, tables, linkAt, rows };
+  await rows.close();
+  return undefined;
 }
 
 /** The first rows, with the texts that are looked up. */
@@ -206,7 +171,7 @@ export function sampleOf({
   sample,
   place,
   linkAt,
-}: Pick<OpenedList, 'sample' | 'place' | 'linkAt'>): readonly (readonly string[])[] {
+}: Pick<OpenedWorkbook, 'sample' | 'place' | 'linkAt'>): readonly (readonly string[])[] {
   const { firstColumn } = place;
   return sample.map(({ cells, number }) =>
     cells

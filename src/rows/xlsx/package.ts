@@ -16,8 +16,7 @@ export interface Package {
    * undefined when there is no such part.
    */
   find(path: string): string | undefined;
-  /** When a part was written, and whether it is compressed. */
-  about(path: string): { readonly mtime: Date; readonly compress: boolean };
+  writtenAt(path: string): Date;
   /**
    * Reads a part, decompressed.
    *
@@ -51,33 +50,29 @@ export async function openPackage(handle: FileHandle, name: string): Promise<Pac
   const paths = new Map<string, string>();
   const find = (path: string): string | undefined => paths.get(foldPath(path));
   // The library refuses names with a leading slash, which some programs write.
-  const zip = await asWorkbook(name, () =>
-    yauzl.fromFdPromise(handle.fd, { decodeStrings: false }),
-  );
-  await asWorkbook(name, async () => {
-    let sizeBytes = 0;
-    let packedBytes = 0;
-    for await (const entry of zip.eachEntry()) {
-      sizeBytes += entry.uncompressedSize;
-      packedBytes += entry.compressedSize;
-      if (sizeBytes > MOST_BYTES) throw tooLarge(name, `larger than ${MOST_BYTES / 1e9} GB`);
-      if (entries.size >= MOST_PARTS) throw tooLarge(name, `more than ${MOST_PARTS} parts`);
-      const { generalPurposeBitFlag: flag, fileNameRaw, extraFields } = entry;
-      const path = yauzl.getFileNameLowLevel(flag, fileNameRaw, extraFields, false);
-      if (path.endsWith('/') || find(path) !== undefined) continue;
-      paths.set(foldPath(path), path);
-      entries.set(path, entry);
-    }
-    // The sizes that the archive declares; a false one is found out when its part is read.
-    const ratio = Math.round(sizeBytes / Math.max(1, packedBytes));
-    if (sizeBytes > HARMLESS_BYTES && ratio > MOST_RATIO) {
-      throw tooLarge(name, `${ratio} times as large as it is, as in a ZIP bomb`);
-    }
-  });
+  const zip = await yauzl.fromFdPromise(handle.fd, { decodeStrings: false });
+  let sizeBytes = 0;
+  let packedBytes = 0;
+  for await (const entry of zip.eachEntry()) {
+    sizeBytes += entry.uncompressedSize;
+    packedBytes += entry.compressedSize;
+    if (sizeBytes > MOST_BYTES) throw tooLarge(name, `larger than ${MOST_BYTES / 1e9} GB`);
+    if (entries.size >= MOST_PARTS) throw tooLarge(name, `more than ${MOST_PARTS} parts`);
+    const { generalPurposeBitFlag: flag, fileNameRaw, extraFields } = entry;
+    const path = yauzl.getFileNameLowLevel(flag, fileNameRaw, extraFields, false);
+    if (path.endsWith('/') || find(path) !== undefined) continue;
+    paths.set(foldPath(path), path);
+    entries.set(path, entry);
+  }
+  // The sizes that the archive declares; a false one is found out when its part is read.
+  const ratio = Math.round(sizeBytes / Math.max(1, packedBytes));
+  if (sizeBytes > HARMLESS_BYTES && ratio > MOST_RATIO) {
+    throw tooLarge(name, `${ratio} times as large as it is, as in a ZIP bomb`);
+  }
 
   function entryOf(path: string): Entry {
     const entry = entries.get(path);
-    if (!entry) throw brokenWorkbook(name, `the part ${path} is missing`);
+    if (!entry) throw new Error(`the part ${path} is missing`);
     return entry;
   }
 
@@ -109,10 +104,7 @@ export async function openPackage(handle: FileHandle, name: string): Promise<Pac
     name,
     paths: [...entries.keys()],
     find,
-    about: (path) => {
-      const entry = entryOf(path);
-      return { mtime: entry.getLastModDate(), compress: entry.compressionMethod !== 0 };
-    },
+    writtenAt: (path) => entryOf(path).getLastModDate(),
     read,
     readText: async (path) => {
       if (entryOf(path).uncompressedSize > MOST_TEXT_BYTES) {
@@ -150,27 +142,15 @@ function foldPath(path: string): string {
   }
 }
 
-/** The message for a file that is no workbook, or no longer a whole one. */
-export function brokenWorkbook(name: string, why: string, cause?: unknown): BrandfillError {
-  return new BrandfillError(
-    'UNREADABLE_INPUT',
-    `Cannot read ${name}: it is damaged, or no workbook (${why.replace(/\.$/, '')}); open it in a spreadsheet program and save it again as XLSX.`,
-    { cause },
-  );
-}
-
-/** Turns an error about the content of a file into a sentence of ours. */
+/** What went wrong with the content of a file, as the message that it is no workbook, or no longer a whole one. */
 export function asBroken(name: string, error: unknown): BrandfillError {
   if (error instanceof BrandfillError) return error;
-  return brokenWorkbook(name, error instanceof Error ? error.message : String(error), error);
-}
-
-async function asWorkbook<T>(name: string, work: () => Promise<T>): Promise<T> {
-  try {
-    return await work();
-  } catch (error) {
-    throw asBroken(name, error);
-  }
+  const why = error instanceof Error ? error.message.replace(/\.$/, '') : String(error);
+  return new BrandfillError(
+    'UNREADABLE_INPUT',
+    `Cannot read ${name}: it is damaged, or no workbook (${why}); open it in a spreadsheet program and save it again as XLSX.`,
+    { cause: error },
+  );
 }
 
 /** The refusal of a workbook that would cost too much, which is not damaged for that. */
@@ -213,7 +193,7 @@ export async function readWorkbookParts(pack: Package): Promise<WorkbookParts> {
   const roots = await readRelations(pack, '');
   const root = roots.find(({ kind }) => kind === 'officeDocument')?.target;
   const path = root === undefined ? undefined : pack.find(root);
-  if (path === undefined) throw brokenWorkbook(pack.name, 'there is no workbook in it');
+  if (path === undefined) throw new Error('there is no workbook in it');
   const relations = await readRelations(pack, path);
   const pathOf = (wanted: string): string | undefined =>
     relations.find(({ kind, target }) => kind === wanted && pack.find(target) !== undefined)

@@ -12,7 +12,7 @@ import type { SharedStrings } from './shared-strings.ts';
 import type { CellStyle } from './styles.ts';
 import { attributeOf, createXmlReader, textOf, unescapeCellText, type XmlTag } from './xml.ts';
 
-/** The place of an element or a tag in the bytes of a sheet. */
+/** The place of an element or a tag in the bytes of a sheet, with what is in front of it since the tag before. */
 export interface Span {
   readonly start: number;
   readonly end: number;
@@ -32,9 +32,6 @@ export interface SheetRow extends Span {
   readonly lastVisible: number;
   /** The style of its last cell with content. */
   readonly lastStyle: number;
-  readonly isHidden: boolean;
-  /** How many of its formulas have no value, because no program has calculated them. */
-  readonly uncalculated: number;
 }
 
 /** A range that a sheet says something about, and where it says so. */
@@ -49,19 +46,12 @@ export interface SheetFrame {
   readonly merges: Range[];
   /** Ranges of linked cells, with the id of their target. */
   readonly links: { readonly range: Range; readonly id: string }[];
-  /** Columns with a width or a format of their own. */
-  readonly columns: { first: number; last: number; isHidden: boolean; isVisible: boolean }[];
 }
 
 export interface SheetOptions {
   readonly strings: SharedStrings;
   readonly styles: readonly CellStyle[];
   readonly is1904: boolean;
-}
-
-interface OpenRow extends Span {
-  readonly number: number;
-  readonly isHidden: boolean;
 }
 
 /**
@@ -75,69 +65,45 @@ export async function* readSheet(
   options: SheetOptions,
 ): AsyncGenerator<readonly SheetRow[]> {
   let rows: SheetRow[] = [];
-  const bytes = createByteCounter();
+  let pending = '';
+  let from = 0;
+  let fromBytes = 0;
+  /** Where a place in the text is in its bytes. Places are asked for in their order. */
+  const toBytes = (place: number): number => {
+    fromBytes += Buffer.byteLength(pending.slice(0, place - from));
+    pending = pending.slice(place - from);
+    from = place;
+    return fromBytes;
+  };
   const reader = createXmlReader(
-    createHandlers({ frame, options, bytes, add: (row) => rows.push(row) }),
+    createHandlers({ frame, options, toBytes, add: (row) => rows.push(row) }),
   );
   for await (const text of textOf(part)) {
-    bytes.feed(text);
+    pending += text;
     reader.write(text);
-    bytes.toBytes(reader.lastTag);
+    toBytes(reader.lastTag);
     if (rows.length > 0) yield rows;
     rows = [];
   }
   reader.end();
 }
 
-/** Finds out where places in a text, which are asked for in their order, are in its bytes. */
-interface ByteCounter {
-  feed(text: string): void;
-  toBytes(place: number): number;
-  /** Where a tag begins. What is between it and the tag before is text, or a comment. */
-  startOf(tag: XmlTag): number;
-}
-
-function createByteCounter(): ByteCounter {
-  let pending = '';
-  let from = 0;
-  let fromBytes = 0;
-
-  function toBytes(place: number): number {
-    fromBytes += Buffer.byteLength(pending.slice(0, place - from));
-    pending = pending.slice(place - from);
-    from = place;
-    return fromBytes;
-  }
-
-  return {
-    feed: (text) => {
-      pending += text;
-    },
-    toBytes,
-    startOf: ({ start, end }) => {
-      toBytes(start);
-      return toBytes(from + Math.max(0, pending.lastIndexOf('<', end - from - 1)));
-    },
-  };
-}
-
 interface HandlerOptions {
   readonly frame: SheetFrame;
   readonly options: SheetOptions;
-  readonly bytes: ByteCounter;
+  readonly toBytes: (place: number) => number;
   readonly add: (row: SheetRow) => void;
 }
 
-function createHandlers({ frame, options, bytes, add }: HandlerOptions) {
+function createHandlers({ frame, options, toBytes, add }: HandlerOptions) {
   const { strings, styles, is1904 } = options;
-  let row: OpenRow | undefined;
+  let rowStart: number | undefined;
   let number = 0;
   let cells: SheetCell[] = [];
   let lastCell = -1;
   let lastContent = -1;
   let lastVisible = -1;
   let lastStyle = 0;
-  let uncalculated = 0;
   let hasText = false;
   let type = '';
   let style = 0;
@@ -148,26 +114,22 @@ function createHandlers({ frame, options, bytes, add }: HandlerOptions) {
   let isPhonetic = false;
 
   function openRow(tag: XmlTag): void {
-    const { attributes } = tag;
-    const { r: given } = attributes;
+    const { r: given } = tag.attributes;
     number = given === undefined ? number + 1 : Number(given);
     if (!Number.isInteger(number) || number < 1 || number > MOST_ROWS) {
       throw new Error(`there is no row ${given ?? number} in a sheet`);
     }
-    const isHidden = /^(1|true)$/.test(attributes['hidden'] ?? '');
-    row = { number, isHidden, start: bytes.startOf(tag), end: 0 };
+    rowStart = toBytes(tag.start);
     cells = [];
     lastCell = lastContent = lastVisible = -1;
     lastStyle = 0;
-    uncalculated = 0;
     hasText = false;
   }
 
-  function closeRow(end: number): void {
-    if (!row) return;
+  function closeRow(start: number, end: number): void {
     const lasts = { lastCell, lastContent, lastVisible, lastStyle };
-    add({ ...row, end: bytes.toBytes(end), cells, hasText, ...lasts, uncalculated });
-    row = undefined;
+    add({ number, start, end: toBytes(end), cells, hasText, ...lasts });
+    rowStart = undefined;
   }
 
   function openCell({ attributes }: XmlTag): void {
@@ -192,11 +154,11 @@ function createHandlers({ frame, options, bytes, add }: HandlerOptions) {
     const cell = toSheetCell({ type, style: format, text, formula }, is1904);
     if (cell === null) return;
     if (textOfSheetCell(cell).trim() !== '') hasText = true;
-    else if (formula !== undefined && text === '' && type !== 'str') uncalculated += 1;
     while (cells.length < column) cells.push(null);
     cells[column] = cell;
-    lastContent = Math.max(lastContent, column);
-    if (lastContent === column) lastStyle = style;
+    if (column < lastContent) return;
+    lastContent = column;
+    lastStyle = style;
   }
 
   function sharedText(): string {
@@ -208,31 +170,23 @@ function createHandlers({ frame, options, bytes, add }: HandlerOptions) {
   /** What is around the rows. */
   function openOther(tag: XmlTag): void {
     const { local, depth, attributes } = tag;
-    const range = readRange(attributeOf(tag, 'ref'));
-    if (depth === 1 && (local === 'dimension' || local === 'autoFilter') && range) {
-      const span = { start: bytes.startOf(tag), end: bytes.toBytes(tag.end) };
+    if (local === 'sheetData' && depth === 1) frame.prefix = tag.prefix;
+    const range = readRange(attributes['ref']);
+    if (!range) return;
+    if (depth === 1 && (local === 'dimension' || local === 'autoFilter')) {
+      const span = { start: toBytes(tag.start), end: toBytes(tag.end) };
       frame[local === 'dimension' ? 'dimension' : 'filter'] = { ...range, ...span };
-    } else if (local === 'sheetData' && depth === 1) {
-      frame.prefix = tag.prefix;
-    } else if (local === 'mergeCell' && range) {
-      frame.merges.push(range);
-    } else if (local === 'hyperlink' && range) {
-      const id = Object.entries(attributes).find(([name]) => name.endsWith(':id'))?.[1];
+    } else if (local === 'mergeCell') frame.merges.push(range);
+    else if (local === 'hyperlink') {
+      const id = attributeOf(tag, 'id');
       if (id !== undefined) frame.links.push({ range, id });
-    } else if (local === 'col') {
-      frame.columns.push({
-        first: Number(attributes['min']) - 1,
-        last: Number(attributes['max']) - 1,
-        isHidden: /^(1|true)$/.test(attributes['hidden'] ?? ''),
-        isVisible: styles[Number(attributes['style'] ?? 0)]?.isVisible === true,
-      });
     }
   }
 
   return {
     open: (tag: XmlTag): void => {
       const { local } = tag;
-      if (row === undefined) {
+      if (rowStart === undefined) {
         if (local === 'row' && tag.depth === 2) openRow(tag);
         else openOther(tag);
       } else if (local === 'c') openCell(tag);
@@ -248,11 +202,11 @@ function createHandlers({ frame, options, bytes, add }: HandlerOptions) {
       else if (inside === 'formula') formula += more;
     },
     close: (local: string, _: number, end: number): void => {
-      if (row === undefined) return;
+      if (rowStart === undefined) return;
       inside = undefined;
       if (local === 'c') closeCell();
       else if (local === 'rPh') isPhonetic = false;
-      else if (local === 'row') closeRow(end);
+      else if (local === 'row') closeRow(rowStart, end);
     },
   };
 }

@@ -7,15 +7,10 @@ export interface CellStyle {
   readonly digits: number;
   /** Whether a blank cell with it can be seen: it has a fill or a border. */
   readonly isVisible: boolean;
-  /** Whether it shows any value as it is. */
-  readonly isPlain: boolean;
 }
 
 /** The meaning of numbers with a format. */
-type NumberKind = 'number' | 'date' | 'date-time' | 'time' | 'duration';
-
-const GENERAL = 0;
-const TEXT = 49;
+type NumberKind = 'number' | 'date' | 'date-time';
 
 /**
  * Reads the styles that cells refer to, in their order.
@@ -55,9 +50,9 @@ export function readStyles(xml: string): readonly CellStyle[] {
   return formats.map(({ id, fill, border }) => {
     const found = known.get(id) ?? formatOf(id, codes.get(id));
     known.set(id, found);
-    const isVisible = seen.fill[fill] === true || seen.border[border] === true;
     const { kind, digits } = found;
-    return { kind, digits, isVisible, isPlain: id === GENERAL || id === TEXT };
+    const isVisible = seen.fill[fill] === true || seen.border[border] === true;
+    return { kind, digits, isVisible };
   });
 }
 
@@ -70,30 +65,23 @@ function formatOf(id: number, whole: string | undefined): Pick<CellStyle, 'kind'
   return { kind: kindOfFormat(id, code), digits };
 }
 
-/** Formats that need no definition; 27 to 36 and 50 to 58 are dates of East Asian calendars. */
-const BUILT_IN: Readonly<Record<NumberKind, readonly number[]>> = {
-  date: [
-    14, 15, 16, 17, 27, 28, 29, 30, 31, 32, 33, 34, 35, 36, 50, 51, 52, 53, 54, 55, 56, 57, 58,
-  ],
-  time: [18, 19, 20, 21],
-  'date-time': [22],
-  duration: [45, 46, 47],
-  number: [],
-};
+/** Dates that need no definition; 27 to 36 and 50 to 58 are those of East Asian calendars. */
+const isBuiltInDate = (id: number): boolean =>
+  (id >= 14 && id <= 17) || (id >= 27 && id <= 36) || (id >= 50 && id <= 58);
+const BUILT_IN_DATE_TIME = 22;
 
-/** The kind of a format's numbers: for a built-in format by its number, else by its code. */
+/** The kind of a format's numbers. Times and durations without a date stay numbers. */
 function kindOfFormat(id: number, code: string | undefined): NumberKind {
   if (code === undefined) {
-    const kinds = Object.keys(BUILT_IN) as NumberKind[];
-    return kinds.find((kind) => BUILT_IN[kind].includes(id)) ?? 'number';
+    if (id === BUILT_IN_DATE_TIME) return 'date-time';
+    return isBuiltInDate(id) ? 'date' : 'number';
   }
   const [bare = ''] = code.replaceAll(/"[^"]*"|\\.|_.|\*./g, '').split(';');
-  if (/\[(?:h+|m+|s+)\]/i.test(bare)) return 'duration';
+  if (/\[[hms]+\]/i.test(bare)) return 'number'; // a duration
   const tokens = bare.replaceAll(/\[[^\]]*\]|general|am\/pm|a\/p/gi, '').toLowerCase();
   const hasTime = /[hs]/.test(tokens);
   const hasDate = /[yd]/.test(tokens) || (tokens.includes('m') && !hasTime);
-  if (hasDate) return hasTime ? 'date-time' : 'date';
-  return hasTime ? 'time' : 'number';
+  return !hasDate ? 'number' : hasTime ? 'date-time' : 'date';
 }
 
 const DAY_MS = 86_400_000;
@@ -101,8 +89,8 @@ const DAY_MS = 86_400_000;
 const MOST_DAYS = 2_958_466;
 
 /**
- * A date of a sheet as text: `2024-03-01`, `2024-03-01T09:30:00`, `09:30:00`, or `26:30:00` for a
- * duration. Sheets know no time zones. Undefined for a number that is no date.
+ * A date of a sheet as text: `2024-03-01`, `2024-03-01T09:30:00`. Sheets know no time zones.
+ * Undefined for a number that is no date.
  *
  * @param serial days since the beginning of 1900, or of 1904
  */
@@ -111,26 +99,9 @@ export function dateText(
   { kind, is1904 }: { readonly kind: NumberKind; readonly is1904: boolean },
 ): string | undefined {
   if (kind === 'number' || !(serial >= 0) || serial >= MOST_DAYS) return undefined;
+  // Day 60 of the first calendar is the 29th of February 1900, which never existed.
+  const epoch = is1904 ? Date.UTC(1904, 0, 1) : Date.UTC(1899, 11, serial < 60 ? 31 : 30);
   const ms = Math.round(serial * DAY_MS);
-  if (kind === 'duration') return durationText(ms);
-  if (kind === 'time' && serial < 1) return timeOf(new Date(ms));
-  const moment = new Date(epochMs(serial, is1904) + ms);
-  const day = moment.toISOString().slice(0, 10);
-  return kind === 'date' && ms % DAY_MS === 0 ? day : `${day}T${timeOf(moment)}`;
-}
-
-/** Day 60 of the first calendar is the 29th of February 1900, which never existed. */
-function epochMs(serial: number, is1904: boolean): number {
-  if (is1904) return Date.UTC(1904, 0, 1);
-  return Date.UTC(1899, 11, serial < 60 ? 31 : 30);
-}
-
-function timeOf(moment: Date): string {
-  return moment.toISOString().slice(11, 23).replace('.000', '');
-}
-
-function durationText(ms: number): string {
-  const seconds = Math.round(ms / 1_000);
-  const parts = [Math.floor(seconds / 3_600), Math.floor(seconds / 60) % 60, seconds % 60];
-  return parts.map((part) => String(part).padStart(2, '0')).join(':');
+  const text = new Date(epoch + ms).toISOString().slice(0, 19);
+  return kind === 'date' && ms % DAY_MS === 0 ? text.slice(0, 10) : text;
 }

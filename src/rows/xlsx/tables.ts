@@ -1,4 +1,4 @@
-import { columnName, MOST_COLUMNS, type Range, readRange } from './cell.ts';
+import { MOST_COLUMNS, type Range, rangeRef, readRange } from './cell.ts';
 import { type Package, readRelations } from './package.ts';
 import { attributeOf, escapeXml, readXml, withAttribute } from './xml.ts';
 
@@ -27,43 +27,24 @@ export async function readTables(pack: Package, path: string): Promise<readonly 
 
 /** The longest name of a column in a table. */
 const MOST_CHARACTERS = 255;
-
-interface Edit {
-  readonly start: number;
-  readonly end: number;
-  readonly text: string;
-}
+const COLUMNS_END = /<\/((?:[\w.-]+:)?)tableColumns\s*>/;
+/** The tags with a range or with the number of columns. No tag has a `<` in it. */
+const TAGS = /<(?:[\w.-]+:)?(table|autoFilter|tableColumns)(?=[\s>])[^<]*?>/g;
 
 function readTable(xml: string, path: string): SheetTable | undefined {
   let root: Readonly<Record<string, string>> = {};
-  let prefix = '';
-  let range: Range | undefined;
   const names: string[] = [];
-  let nextId = 1;
-  /** Where the tags with ranges and with the number of columns are, and where the columns end. */
-  const tags: { readonly local: string; readonly start: number; readonly end: number }[] = [];
-  let columnsEnd: number | undefined;
+  let lastId = 0;
   readXml(xml, {
     open: (tag) => {
-      const { local, depth, attributes, start, end } = tag;
-      if (depth === 0) {
-        root = attributes;
-        ({ prefix } = tag);
-        range = readRange(attributeOf(tag, 'ref'));
-      }
-      const isRanged = depth === 0 || (depth === 1 && local === 'autoFilter');
-      if (isRanged || (depth === 1 && local === 'tableColumns')) tags.push({ local, start, end });
-      if (local !== 'tableColumn') return;
+      if (tag.depth === 0) root = tag.attributes;
+      if (tag.local !== 'tableColumn') return;
       names.push(attributeOf(tag, 'name') ?? '');
-      nextId = Math.max(nextId, Number(attributeOf(tag, 'id') ?? 0) + 1);
-    },
-    close: (local, start) => {
-      if (local === 'tableColumns') columnsEnd = xml.indexOf('<', start);
+      lastId = Math.max(lastId, Number(attributeOf(tag, 'id') ?? 0));
     },
   });
+  const range = readRange(root['ref']);
   if (!range) return undefined;
-  const own = range;
-  const hasTotals = Number(root['totalsRowCount'] ?? 0) > 0;
 
   function canTake(added: readonly string[]): boolean {
     const folded = [...names, ...added].map((name) => name.toLowerCase());
@@ -76,37 +57,34 @@ function readTable(xml: string, path: string): SheetTable | undefined {
     );
   }
 
-  function tagWith(tag: string, local: string, added: number): string {
-    if (local === 'tableColumns') return withAttribute(tag, 'count', String(names.length + added));
-    const last = columnName(own.lastColumn + added);
-    const ref = /\sref\s*=\s*["']([^"']*)/.exec(tag)?.[1] ?? '';
-    return withAttribute(tag, 'ref', ref.replace(/[A-Z]+(\$?\d+)$/, `${last}$1`));
-  }
-
   return {
     ...range,
     name: root['displayName'] ?? root['name'] ?? '',
-    totalsRow: hasTotals ? range.lastRow : undefined,
+    totalsRow: Number(root['totalsRowCount'] ?? 0) > 0 ? range.lastRow : undefined,
     path,
     extended: (added) => {
-      if (columnsEnd === undefined || !canTake(added)) return undefined;
-      const columns = added.map(
-        (name, at) => `<${prefix}tableColumn id="${nextId + at}" name="${escapeXml(name)}"/>`,
-      );
-      const edits: Edit[] = tags.map(({ local, start, end }) => {
-        const from = xml.lastIndexOf('<', end - 1);
-        return {
-          start: Math.max(start, from),
-          end,
-          text: tagWith(xml.slice(from, end), local, added.length),
-        };
-      });
-      edits.push({ start: columnsEnd, end: columnsEnd, text: columns.join('') });
-      // From the last one on, so that the places of those before it stay.
-      return edits.reduceRight(
-        (text, edit) => text.slice(0, edit.start) + edit.text + text.slice(edit.end),
-        xml,
-      );
+      if (!COLUMNS_END.test(xml) || !canTake(added)) return undefined;
+      const widen = (tag: string, local: string): string => {
+        if (local === 'tableColumns')
+          return withAttribute(tag, 'count', String(names.length + added.length));
+        const own = readRange(/\sref\s*=\s*["']([^"']*)/.exec(tag)?.[1]);
+        if (!own) return tag;
+        return withAttribute(
+          tag,
+          'ref',
+          rangeRef({ ...own, lastColumn: own.lastColumn + added.length }),
+        );
+      };
+      const columnsOf = (prefix: string): string =>
+        added
+          .map(
+            (name, at) =>
+              `<${prefix}tableColumn id="${lastId + 1 + at}" name="${escapeXml(name)}"/>`,
+          )
+          .join('');
+      return xml
+        .replaceAll(TAGS, widen)
+        .replace(COLUMNS_END, (end: string, prefix: string) => columnsOf(prefix) + end);
     },
   };
 }

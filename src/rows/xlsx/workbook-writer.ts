@@ -3,15 +3,15 @@ import { ZipFile } from 'yazl';
 import { BrandfillError } from '../../common/errors.ts';
 import type { CellValue, WorkbookOutput } from '../row-format.ts';
 import { MOST_COLUMNS, rangeRef } from './cell.ts';
-import { isTooLong, type NewCell, putCells, valueXml } from './cell-xml.ts';
-import type { OpenedList, RowLine } from './open-workbook.ts';
+import { type NewCell, putCells, valueXml } from './cell-xml.ts';
+import type { OpenedWorkbook, RowLine } from './open-workbook.ts';
 import { normalizePath } from './package.ts';
 import type { Span } from './sheet-reader.ts';
 import type { SheetTable } from './tables.ts';
 import { withAttribute } from './xml.ts';
 
 export interface WorkbookOutputOptions {
-  readonly list: OpenedList;
+  readonly list: OpenedWorkbook;
   /** Names of the added columns. */
   readonly added: readonly string[];
   /** The column that rows are looked up by, from 0, as the sheet counts. */
@@ -25,38 +25,36 @@ export interface WorkbookOutputOptions {
  *
  * @throws BrandfillError `UNREADABLE_INPUT` when it cannot
  */
-export async function assertRewritable({ pack, sheet }: OpenedList): Promise<void> {
-  try {
-    for (const path of pack.paths) {
-      if (path !== sheet.path) for await (const _ of pack.read(path));
+export async function assertRewritable({ pack, sheet }: OpenedWorkbook): Promise<void> {
+  for (const path of pack.paths) {
+    if (path === sheet.path) continue;
+    try {
+      for await (const _ of pack.read(path));
+    } catch (error) {
+      throw new BrandfillError(
+        'UNREADABLE_INPUT',
+        `Cannot write ${pack.name} again: its rows can be read, but its part ${path} is damaged; give an --out that ends in .csv, or open it in a spreadsheet program and save it again as XLSX.`,
+        { cause: error },
+      );
     }
-  } catch (error) {
-    const message = error instanceof Error ? error.message : String(error);
-    const [, why = message] = /no workbook \((.*)\); open it/.exec(message) ?? [];
-    throw new BrandfillError(
-      'UNREADABLE_INPUT',
-      `Cannot write ${pack.name} again: its rows can be read, but its other parts are damaged (${why}); give an --out that ends in .csv, or open it in a spreadsheet program and save it again as XLSX.`,
-      { cause: error },
-    );
   }
 }
 
 /** Begins to write a workbook: all is copied, and cells are put into the rows of its list. */
 export function createWorkbookOutput(options: WorkbookOutputOptions): WorkbookOutput {
   const { list, added, domainColumn, write } = options;
-  const { pack, sheet, frame, styles } = list;
+  const { pack, sheet, frame } = list;
   const { prefix } = frame;
   const ours = firstFreeColumn(list, added.length);
   const lastColumn = ours + added.length - 1;
   const table = findTable(list, domainColumn);
   const longer = table && table.lastColumn === ours - 1 ? table.extended(added) : undefined;
   const filter = table ? undefined : findFilter(list, domainColumn);
-  let cutTexts = 0;
 
   const zip = new ZipFile();
   const rows = new PassThrough();
   for (const path of pack.paths) {
-    const about = { mtime: pack.about(path).mtime, forceDosTimestamp: true };
+    const about = { mtime: pack.writtenAt(path), forceDosTimestamp: true };
     const name = normalizePath(path);
     if (path === sheet.path) zip.addReadStream(rows, name, about);
     else if (path === table?.path && longer !== undefined) {
@@ -79,13 +77,12 @@ export function createWorkbookOutput(options: WorkbookOutputOptions): WorkbookOu
     });
   });
 
-  /** Cells of ours take over the style of a blank one, as long as it shows them as they are. */
+  /** A text takes over the style of the blank cell that is there; a number might be shown otherwise. */
   function newCell(column: number, row: number, value: CellValue): NewCell {
-    if (isTooLong(value)) cutTexts += 1;
-    const isKept = (style: number): boolean => column < ours || styles[style]?.isPlain === true;
+    const isKept = column < ours || typeof value === 'string';
     return {
       column,
-      xml: (style) => valueXml(value, { prefix, column, row, style: isKept(style) ? style : 0 }),
+      xml: (style) => valueXml(value, { prefix, column, row, style: isKept ? style : 0 }),
     };
   }
 
@@ -149,26 +146,11 @@ export function createWorkbookOutput(options: WorkbookOutputOptions): WorkbookOu
       await copier.copyRest();
       rows.end();
       await written;
-      const notices: string[] = [];
-      if (cutTexts > 0) {
-        notices.push(
-          `${cutTexts} texts were longer than the 32,767 characters that a cell can hold: they now end in '…'.`,
-        );
-      }
-      if (table && longer === undefined) {
-        notices.push(
-          `The table '${table.name}' could not be extended over the added columns: sorting with it moves its own cells and leaves the added ones where they are.`,
-        );
-      }
-      const isHidden = frame.columns.some(
-        ({ isHidden, first, last }) => isHidden && first <= lastColumn && last >= ours,
-      );
-      if (isHidden) {
-        notices.push(
-          'Columns right of the list are hidden in the sheet, added ones among them: show them to see what was added.',
-        );
-      }
-      return notices;
+      return table && longer === undefined
+        ? [
+            `The table '${table.name}' could not be extended over the added columns: sorting with it moves its own cells and leaves the added ones where they are.`,
+          ]
+        : [];
     },
     close: () => {
       rows.destroy();
@@ -180,7 +162,7 @@ export function createWorkbookOutput(options: WorkbookOutputOptions): WorkbookOu
 /** Cells at the end of a row. */
 function withCells(row: Buffer, xml: string): readonly Buffer[] {
   const close = row.lastIndexOf('</');
-  const tagEnd = row.indexOf('>') + 1;
+  const tagEnd = row.indexOf('>', row.indexOf('row')) + 1;
   const tag = row.toString('latin1', 0, tagEnd);
   return [
     Buffer.from(withoutSpans(tag), 'latin1'),
@@ -192,7 +174,7 @@ function withCells(row: Buffer, xml: string): readonly Buffer[] {
 
 /** Removes the hint which cells of a row are filled, which is optional and no longer right. */
 function withoutSpans(row: string): string {
-  return row.replace(/^([^>]*?)\sspans\s*=\s*(?:"[^"]*"|'[^']*')/, '$1');
+  return row.replace(/(<(?:[\w.-]+:)?row\b[^>]*?)\sspans\s*=\s*(?:"[^"]*"|'[^']*')/, '$1');
 }
 
 /**
@@ -201,22 +183,15 @@ function withoutSpans(row: string): string {
  *
  * @throws BrandfillError `UNWRITABLE_OUTPUT` when there is no place for them
  */
-function firstFreeColumn(list: OpenedList, count: number): number {
-  const { place, frame, tables } = list;
+function firstFreeColumn({ place, frame, tables }: OpenedWorkbook, count: number): number {
   const { firstHeaderRow, lastRow, firstColumn, columns } = place;
-  const beside = [...frame.merges, ...tables].filter(
-    (range) => range.firstRow <= lastRow && range.lastRow >= firstHeaderRow,
-  );
-  const formatted = frame.columns.filter(
-    ({ isVisible, isHidden, last }) => (isVisible || isHidden) && last < MOST_COLUMNS - 1,
-  );
   const content = Math.max(place.lastContent, firstColumn + columns.length - 1);
-  const seen = [
-    ...beside.map(({ lastColumn }) => lastColumn),
-    ...formatted.map(({ last }) => last),
-  ];
-  const all = seen.reduce((one, other) => Math.max(one, other), place.lastVisible);
-  const last = [Math.max(content, all), content].find((last) => last + 1 + count <= MOST_COLUMNS);
+  let seen = Math.max(content, place.lastVisible);
+  for (const range of [...frame.merges, ...tables]) {
+    const isBeside = range.firstRow <= lastRow && range.lastRow >= firstHeaderRow;
+    if (isBeside) seen = Math.max(seen, range.lastColumn);
+  }
+  const last = [seen, content].find((last) => last + 1 + count <= MOST_COLUMNS);
   if (last !== undefined) return last + 1;
   throw new BrandfillError(
     'UNWRITABLE_OUTPUT',
@@ -225,7 +200,10 @@ function firstFreeColumn(list: OpenedList, count: number): number {
 }
 
 /** The table that the list is formatted as: it has the header of the list, and the domains in it. */
-function findTable({ tables, place }: OpenedList, domainColumn: number): SheetTable | undefined {
+function findTable(
+  { tables, place }: OpenedWorkbook,
+  domainColumn: number,
+): SheetTable | undefined {
   return tables.find(
     ({ firstRow, firstColumn, lastColumn }) =>
       firstRow === place.headerRow && firstColumn <= domainColumn && domainColumn <= lastColumn,
@@ -233,7 +211,7 @@ function findTable({ tables, place }: OpenedList, domainColumn: number): SheetTa
 }
 
 /** The filter over the list, if it has one: sorting with it has to move our cells too. */
-function findFilter({ frame, place }: OpenedList, domainColumn: number): typeof frame.filter {
+function findFilter({ frame, place }: OpenedWorkbook, domainColumn: number): typeof frame.filter {
   const { filter } = frame;
   const isOfList =
     filter &&

@@ -20,11 +20,11 @@ import {
   valueOfCell,
 } from './cell.ts';
 import { createRangeIndex } from './list-finder.ts';
-import { lineOf, type OpenedList, type RowLine, sampleOf } from './open-workbook.ts';
+import { lineOf, type OpenedWorkbook, type RowLine, sampleOf } from './open-workbook.ts';
 import { assertRewritable, createWorkbookOutput } from './workbook-writer.ts';
 
 /** The format of the list in a workbook. Its rows are lines of the spool. */
-export function openXlsx(list: OpenedList): RowFormat {
+export function openXlsx(list: OpenedWorkbook): RowFormat {
   const { place, sheet, sheets, linkAt, head } = list;
   const { columns, firstColumn, headerRow } = place;
   let domainIndex = -1;
@@ -46,7 +46,6 @@ export function openXlsx(list: OpenedList): RowFormat {
     headBytes,
     isTable: true,
     takenNames: new Set(columns),
-    notices: describeRows(list),
     scan: (source, domainColumn, others = []) => {
       domainIndex = domainColumn.index;
       return scan(source, { list, headBytes, domainColumn, others });
@@ -105,29 +104,8 @@ function readLine(raw: string, firstColumn: number): ReadLine {
   return { number, cells, filled: new Set(filled.map(([column]) => column - firstColumn)) };
 }
 
-/** What the user should know about its rows before anything is paid for. */
-function describeRows(list: OpenedList): readonly string[] {
-  const { hidden, uncalculated } = list;
-  const notices: string[] = [];
-  if (uncalculated > 0) {
-    notices.push(
-      `${count(uncalculated, 'formula has', 'formulas have')} no value yet, as if empty: open the workbook in a spreadsheet program and save it to have them calculated.`,
-    );
-  }
-  if (hidden > 0) {
-    notices.push(
-      `${count(hidden, 'row is', 'rows are')} hidden, perhaps by a filter: looked up like the others, and hidden in the output too.`,
-    );
-  }
-  return notices;
-}
-
-function count(number: number, one: string, more: string): string {
-  return `${number.toLocaleString('en-US')} ${number === 1 ? one : more}`;
-}
-
 interface ScanOptions {
-  readonly list: OpenedList;
+  readonly list: OpenedWorkbook;
   readonly headBytes: number;
   readonly domainColumn: RowColumn;
   readonly others: readonly RowColumn[];
@@ -159,7 +137,7 @@ async function* scan(
  * Fills cells of a row: those that are blank, have no formula, and are not the hidden part of a merged
  * cell.
  */
-function createSheetFiller(columns: readonly RowColumn[], list: OpenedList): RowFiller {
+function createSheetFiller(columns: readonly RowColumn[], list: OpenedWorkbook): RowFiller {
   const { firstColumn } = list.place;
   const mergeAt = createRangeIndex<Range>(list.frame.merges);
   const isCovered = (row: number, column: number): boolean => {
