@@ -154,7 +154,7 @@ export function formatPreset(
 /**
  * Loaded only when needed: settings are read at every start, and the help should not wait for it.
  */
-export function loadYaml(): typeof import('yaml') {
+function loadYaml(): typeof import('yaml') {
   return createRequire(import.meta.url)('yaml') as typeof import('yaml');
 }
 

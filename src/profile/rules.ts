@@ -1,210 +1,170 @@
-import type { AnswerFacts, RuleMeaning } from '../brand/api-profile.ts';
-import {
-  combinePolicies,
-  fieldText,
-  findLimits,
-  findNumber,
-  findWaitMs,
-  type Limits,
-  type Policy,
-} from '../brand/limits.ts';
-import type { ResponseHeaders } from '../brand/transport.ts';
-import { compileExpression } from '../collector/fields/expression.ts';
-import { HOUR_MS } from '../common/format.ts';
-import { parseDuration } from '../options/types.ts';
-import { type RuleFile, STATUS_RANGE, toPattern, type WindowFile } from './profile-schema.ts';
+import { z } from 'zod';
+import type { AnswerFacts, Billing, RuleMeaning } from '../brand/api-profile.ts';
+import { fieldText, findWaitMs } from '../brand/limits.ts';
+import { BrandfillError } from '../common/errors.ts';
+import { MICROS } from '../common/format.ts';
+import { shortenTo } from '../common/text.ts';
+import { means, wordOf } from './samples.ts';
+import { duration, expression, headerName, parsed } from './texts.ts';
 
-/**
- * The rules of a profile, made ready. They are tried in order; the first that fits counts. Evidence
- * is asked in the order in which it costs and can be trusted: the status, a header, then the body.
- */
-export function compileRules(
-  rules: readonly RuleFile[],
-): (facts: AnswerFacts) => RuleMeaning | undefined {
-  const compiled = rules.map(compileRule);
-  return (facts) => {
-    for (const rule of compiled) {
-      const meaning = rule(facts);
-      if (meaning) return meaning;
-    }
-    return undefined;
+// What answers mean and cost, each said once: its shape in a profile, and how it is asked of an answer.
+
+const A_STATUS = 'expected a status such as 404, a range such as 500-599, or a list of them';
+const oneStatus = z.union(
+  [
+    z.int().min(100).max(599),
+    z
+      .string()
+      .regex(/^[1-5]\d\d-[1-5]\d\d$/)
+      .refine((range) => range.slice(0, 3) <= range.slice(4), A_STATUS),
+  ],
+  { error: A_STATUS },
+);
+
+const when = z
+  .strictObject({
+    status: z
+      .union([oneStatus, z.array(oneStatus).min(1)], { error: A_STATUS })
+      .describe('the status: one, a range such as 500-599, or a list'),
+    header: z.strictObject({
+      name: headerName('the header that the answer has'),
+      pattern: parsed('a regular expression, whatever the case', toPattern).optional(),
+    }),
+    body: expression('what is true of the body'),
+  })
+  .partial()
+  .describe('what has to be true of an answer, all of it');
+
+/** @throws BrandfillError for what is no regular expression */
+function toPattern(text: string): RegExp {
+  try {
+    return new RegExp(text, 'i');
+  } catch (error) {
+    throw new BrandfillError('INVALID_SETTING', String(error).replace(/^.*\/i?: /, ''));
+  }
+}
+
+/** Evidence is asked in the order in which it costs and can be trusted. */
+function fits({ status, header, body }: z.output<typeof when>, facts: AnswerFacts): boolean {
+  const isOne = (one: number | string): boolean => {
+    const [from, to = from] = String(one).split('-').map(Number);
+    return facts.httpStatus >= Number(from) && facts.httpStatus <= Number(to);
   };
-}
-
-function compileRule(
-  { when, means, wait, reason }: RuleFile,
-  at: number,
-): (facts: AnswerFacts) => RuleMeaning | undefined {
-  const fitsStatus = when.status === undefined ? ALWAYS : compileStatus(when.status);
-  const fitsHeader = when.header === undefined ? ALWAYS : compileHeader(when.header);
-  const fitsBody = when.body === undefined ? ALWAYS : compileBody(when.body);
-  const findWait = wait === undefined ? NOTHING : compileWait(wait);
-  const findReason = reason === undefined ? NOTHING : compileReason(reason);
-  const isSure = when.header !== undefined || when.body !== undefined;
-  return (facts) => {
-    if (!fitsStatus(facts) || !fitsHeader(facts) || !fitsBody(facts)) return undefined;
-    return { means, waitMs: findWait(facts), reason: findReason(facts), rule: at + 1, isSure };
-  };
-}
-
-const ALWAYS = (): boolean => true;
-const NOTHING = (): undefined => undefined;
-
-type Status = NonNullable<RuleFile['when']['status']>;
-
-/** The statuses that a rule is about, as ranges that include both ends. */
-function rangesOf(status: Status): readonly (readonly [from: number, to: number])[] {
-  return [status].flat().map((one): readonly [number, number] => {
-    if (typeof one === 'number') return [one, one];
-    const [, from, to] = STATUS_RANGE.exec(one) ?? [];
-    return [Number(from), Number(to)];
-  });
-}
-
-function compileStatus(status: Status): (facts: AnswerFacts) => boolean {
-  const ranges = rangesOf(status);
-  return ({ httpStatus }) => ranges.some(([from, to]) => httpStatus >= from && httpStatus <= to);
-}
-
-function compileHeader({
-  name,
-  pattern,
-}: NonNullable<RuleFile['when']['header']>): (facts: AnswerFacts) => boolean {
-  const key = name.toLowerCase();
-  const regExp = pattern === undefined ? undefined : toPattern(pattern);
-  return ({ headers }) => {
-    const value = headers[key];
-    return value !== undefined && (regExp === undefined || regExp.test(fieldText(value)));
-  };
-}
-
-function compileBody(expression: string): (facts: AnswerFacts) => boolean {
-  const find = tolerant(compileExpression(expression));
-  return ({ json }) => isTrue(find(json()));
+  if (status !== undefined && ![status].flat().some(isOne)) return false;
+  const value = header && facts.headers[header.name];
+  if (header && (value === undefined || header.pattern?.test(fieldText(value)) === false)) {
+    return false;
+  }
+  return body === undefined || isTrue(body(facts.json()));
 }
 
 /** What JMESPath takes for true: anything but false, null, and what is empty. */
 function isTrue(value: unknown): boolean {
-  if (value === null || value === undefined || value === false || value === '') return false;
-  if (typeof value !== 'object') return true;
-  return Object.keys(value).length > 0;
-}
-
-function compileWait(
-  wait: NonNullable<RuleFile['wait']>,
-): (facts: AnswerFacts) => number | undefined {
-  if (typeof wait === 'string') {
-    const ms = parseDuration(wait);
-    return () => ms;
-  }
-  if ('header' in wait) {
-    const key = wait.header.toLowerCase();
-    return ({ headers, nowMs }) =>
-      findWaitMs(headers[key], { nowMs, date: fieldText(headers['date']) }, wait.unit);
-  }
-  const find = tolerant(compileExpression(wait.body));
-  return ({ json, headers, nowMs }) => {
-    const value = find(json());
-    const text = typeof value === 'number' ? String(value) : value;
-    if (typeof text !== 'string') return undefined;
-    return findWaitMs(text, { nowMs, date: fieldText(headers['date']) }, wait.unit);
-  };
-}
-
-const REASON_LENGTH = 200;
-
-function compileReason(expression: string): (facts: AnswerFacts) => string | undefined {
-  const find = tolerant(compileExpression(expression));
-  return ({ json }) => {
-    const value = find(json());
-    if (value === null || value === undefined) return undefined;
-    const text = typeof value === 'string' ? value : JSON.stringify(value);
-    const line = text.replaceAll(/\s+/g, ' ').trim();
-    return Array.from(line).slice(0, REASON_LENGTH).join('') || undefined;
-  };
-}
-
-/**
- * An expression whose functions meet a value of another type than they take has no value: answers
- * need not have the form that a rule looks for.
- */
-export function tolerant(find: (answer: unknown) => unknown): (answer: unknown) => unknown {
-  return (answer) => {
-    if (answer === undefined) return undefined;
-    try {
-      return find(answer);
-    } catch {
-      return undefined;
-    }
-  };
+  if (typeof value === 'object' && value !== null) return Object.keys(value).length > 0;
+  return value === 0 || Boolean(value);
 }
 
 /** What a rule asks of an answer, for people. */
-export function describeWhen({ status, header, body }: RuleFile['when']): string {
+export function describeWhen({ status, header, body }: z.input<typeof when>): string {
+  const pattern = header?.pattern === undefined ? '' : ` ~ ${header.pattern}`;
   const parts = [
-    ...(status === undefined ? [] : [`status ${[status].flat().join(', ')}`]),
-    ...(header === undefined
-      ? []
-      : [`header ${header.name}${header.pattern === undefined ? '' : ` ~ ${header.pattern}`}`]),
-    ...(body === undefined ? [] : [`body ${body}`]),
-  ];
-  return parts.length === 0 ? 'any answer' : parts.join(', ');
+    status === undefined ? [] : `status ${[status].flat().join(', ')}`,
+    header === undefined ? [] : `header ${header.name}${pattern}`,
+    body === undefined ? [] : `body ${body}`,
+  ].flat();
+  return parts.join(', ') || 'any answer';
 }
 
-/** A longer window, such as a day, is a quota and sets no pace; what is left of it still counts. */
-const LONGEST_PACE_MS = HOUR_MS;
+export const unit = z.enum(['s', 'ms']).describe('of a number that is no point in time');
 
-/**
- * Reads the limits that an API states in headers of its own, one window beside the other. Where an
- * answer has none of them, the headers that everybody knows count. `Retry-After` always does.
- */
-export function compileLimits(
-  windows: readonly WindowFile[],
-): (headers: ResponseHeaders, nowMs: number) => Limits | undefined {
-  const readers = windows.map(compileWindow);
-  return (headers, nowMs) => {
-    const known = findLimits(headers, nowMs);
-    const limits = combinePolicies(readers.map((read) => read(headers, nowMs)));
-    return limits ? { ...known, limits } : known;
-  };
+/** Where an answer says something: a header, or a place in its body. */
+const inHeader = (help: string) => z.strictObject({ header: headerName(help) });
+const inBody = (help: string) => z.strictObject({ body: expression(help) });
+const A_PLACE = "expected { header: NAME } or { body: 'JMESPath' }";
+type Place = z.output<ReturnType<typeof inHeader> | ReturnType<typeof inBody>>;
+
+function textAt(place: Place, { headers, json }: AnswerFacts): string {
+  if ('header' in place) return fieldText(headers[place.header]);
+  const value = place.body(json());
+  return typeof value === 'number' || typeof value === 'string' ? String(value) : '';
 }
 
-function compileWindow({
-  per,
-  limit,
-  remaining,
-  reset,
-  unit,
-  member,
-}: WindowFile): (headers: ResponseHeaders, nowMs: number) => Policy {
-  const perMs = per === undefined ? undefined : parseDuration(per);
-  const setsPace = perMs !== undefined && perMs > 0 && perMs <= LONGEST_PACE_MS;
-  const inMember = member === undefined ? (text: string) => text.trim() : memberReader(member);
-  const textOf = (headers: ResponseHeaders, name: string | undefined): string =>
-    name === undefined ? '' : fieldText(headers[name.toLowerCase()]);
-  const numberOf = (headers: ResponseHeaders, name: string | undefined): number | undefined => {
-    const number = findNumber(inMember(textOf(headers, name)));
-    return number === undefined ? undefined : Math.floor(number);
-  };
-  return (headers, nowMs) => {
-    const count = setsPace ? numberOf(headers, limit) : undefined;
-    const resetText = textOf(headers, reset);
+const wait = z.union(
+  [
+    duration('how long'),
+    inHeader('the header that says how long').extend({ unit: unit.optional() }),
+    inBody('where the body says how long').extend({ unit: unit.optional() }),
+  ],
+  { error: "expected a duration such as 90s, { header: NAME } or { body: 'JMESPath' }" },
+);
+
+const rule = z
+  .strictObject({
+    when,
+    means,
+    wait: wait.describe('how long to wait, with pending, throttled, quota and retry'),
+    reason: expression('where the body says why'),
+    note: z.string().describe('why the rule is there, for people'),
+  })
+  .partial()
+  .required({ when: true, means: true });
+
+export const rules = z
+  .array(rule)
+  .transform((all) => (facts: AnswerFacts): RuleMeaning | undefined => {
+    const at = all.findIndex((one) => fits(one.when, facts));
+    const first = all[at];
+    if (!first) return undefined;
     return {
-      quota: count && perMs ? { count, perMs } : undefined,
-      remaining: numberOf(headers, remaining),
-      // A reset may be a member of an object as well, or one for all windows.
-      resetMs: findWaitMs(
-        inMember(resetText) || resetText,
-        { nowMs, date: fieldText(headers['date']) },
-        unit,
-      ),
+      means: first.means,
+      waitMs: waitIn(first, facts),
+      reason: reasonIn(first, facts),
+      rule: at + 1,
+      isSure: first.when.header !== undefined || first.when.body !== undefined,
     };
-  };
+  })
+  .describe('what answers mean; the first rule that fits counts, else what every API means');
+
+function waitIn({ wait: given }: z.output<typeof rule>, facts: AnswerFacts): number | undefined {
+  if (given === undefined || typeof given === 'number') return given;
+  const { headers, nowMs } = facts;
+  return findWaitMs(textAt(given, facts), { nowMs, date: fieldText(headers['date']) }, given.unit);
 }
 
-/** Finds the number of a member in an object such as `{'minute': 100}`, in whatever quotes. */
-function memberReader(member: string): (text: string) => string {
-  const name = member.replaceAll(/[^\w-]/g, String.raw`\$&`);
-  const pattern = new RegExp(String.raw`["']?\b${name}\b["']?\s*[:=]\s*["']?(\d+(?:\.\d+)?)`, 'i');
-  return (text) => pattern.exec(text)?.[1] ?? '';
+function reasonIn({ reason }: z.output<typeof rule>, { json }: AnswerFacts): string | undefined {
+  const value = reason?.(json()) ?? '';
+  const text = typeof value === 'string' ? value : JSON.stringify(value);
+  return shortenTo(text.replaceAll(/\s+/g, ' '), 200) || undefined;
+}
+
+export const billing = z
+  .strictObject({
+    unit: z.string().min(1).describe('what is billed, such as credits'),
+    price: z.number().min(0).max(1_000_000).describe('units for each answer billed (default: 1)'),
+    bills: z
+      .array(means.extract(['found', 'not_found', 'pending', 'rejected', 'failed']))
+      .describe('which answers are billed, by what they mean (default: found)'),
+    cost: z
+      .union([inHeader('the header that says it'), inBody('where the body says it')], A_PLACE)
+      .describe('where an answer says what it cost, which then counts instead of the price'),
+  })
+  .partial()
+  .required({ unit: true })
+  .transform(({ unit: billed, price = 1, bills = ['found'], cost }): Billing => {
+    const priceMicros = Math.round(price * MICROS);
+    const all: ReadonlySet<string> = new Set(bills);
+    const statedIn = (facts: AnswerFacts) => cost && microsIn(textAt(cost, facts));
+    return {
+      unit: billed,
+      priceMicros,
+      statedIn,
+      costOf: (meaning, facts) => statedIn(facts) ?? (all.has(wordOf(meaning)) ? priceMicros : 0),
+    };
+  })
+  .describe('what the API bills');
+
+/** Undefined for anything but a number from 0 on, so that a malformed field bills as documented. */
+function microsIn(text: string): number | undefined {
+  const micros = text === '' ? Number.NaN : Math.round(Number(text) * MICROS);
+  return micros >= 0 && Number.isSafeInteger(micros) ? micros : undefined;
 }

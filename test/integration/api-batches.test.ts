@@ -6,7 +6,6 @@ import { type Ended, summaryOf } from './support/command.ts';
 import { type Folder, openFolder } from './support/folder.ts';
 import { runHere } from './support/program.ts';
 import { column, listOf, rowsOf } from './support/tables.ts';
-import { expectUsageError } from './support/usage-error.ts';
 
 const DOMAINS: readonly string[] = Array.from({ length: 130 }, (_, at) => `d${at}.com`);
 
@@ -235,28 +234,5 @@ batch: { method: GET, path: '/all?sites={domains}&full=1', size: 40 }
     expect(summaryOf(ended)).toMatchObject({ statuses: { found: 130 } });
     for (const domain of DOMAINS) expect(callsAbout(asked, domain)).toHaveLength(1);
     expect(asked.length).toBeLessThan(20);
-  });
-});
-
-describe('a batch section', () => {
-  it.each([
-    [
-      'has no domains anywhere',
-      '{ path: /batch, size: 10, body: { a: 1 } }',
-      /expected \{domains\}/,
-    ],
-    ['has no size', "{ path: '/batch?d={domains}' }", /size: expected number/],
-    ['has a size of one', "{ path: '/batch?d={domains}', size: 1 }", /size: /],
-    ['has an unknown key', "{ path: '/b?d={domains}', size: 9, sice: 2 }", /no key 'sice'.*'size'/],
-    ['has a broken expression', "{ path: '/b?d={domains}', size: 9, records: 'a[' }", /records: /],
-  ])('that %s is refused with its place, and nothing is asked', async (_, batch, expected) => {
-    const { url, asked } = await openApi({ say: everyOne });
-    const folder = openProfile(url);
-    const profile = `title: Acme\nrequest: { baseUrl: "${url}" }\nbatch: ${batch}\n`;
-    folder.write('acme.yaml', profile);
-    const ended = await enrichHere(folder);
-    expectUsageError(ended, expected);
-    expect(ended.stderr).toMatch(/acme\.yaml:3:\d+/);
-    expect(asked).toEqual([]);
   });
 });

@@ -1,0 +1,156 @@
+import { readFileSync, statSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import type { Document, Node, Pair } from 'yaml';
+import { z } from 'zod';
+import { BrandfillError, describeSystemError } from '../common/errors.ts';
+import { findNearest, shortenTo } from '../common/text.ts';
+
+/** The way to a value: keys of maps and places in lists. */
+type Path = readonly PropertyKey[];
+
+/** A YAML or JSON file. What is wrong in it is collected, each with its place. */
+export interface YamlFile {
+  /** What stands in it; undefined when it is no YAML. */
+  readonly value: unknown;
+  /** `jobs/nightly.yaml:3:8`, where a value begins; of one that is not there, the map that it belongs in. */
+  placeOf(path: Path): string;
+  /** Notes a mistake at a value. */
+  note(path: Path, message: string): void;
+  /**
+   * Reads a value of the file by a schema, and notes what is wrong with it. No value is shown: it may be a
+   * credential.
+   *
+   * @param path the way to the value. @default the whole file
+   */
+  check<T>(schema: z.ZodType<T>, value?: unknown, path?: Path): T | undefined;
+  /** All mistakes, in the order of the file, without a verb in front; undefined when there are none. */
+  problem(): string | undefined;
+}
+
+interface YamlOptions {
+  /** Changes the document before its values are read. */
+  readonly prepare?: (doc: Document, noteAt: (offset: number, message: string) => void) => void;
+}
+
+/** Reads the text of a YAML or JSON file. */
+export function readYaml(file: string, text: string, { prepare }: YamlOptions = {}): YamlFile {
+  const { isMap, isScalar, LineCounter, parseDocument } = loadYaml();
+  const lines = new LineCounter();
+  const doc: Document = parseDocument(text, { lineCounter: lines, prettyErrors: false });
+  const noted: { readonly offset: number; readonly message: string }[] = [];
+  const noteAt = (offset: number, message: string): void => void noted.push({ offset, message });
+  const nodeAt = (path: Path): Node | undefined =>
+    (path.length === 0 ? doc.contents : doc.getIn(path, true)) as Node | undefined;
+  const offsetOf = (path: Path): number =>
+    nodeAt(path)?.range?.[0] ?? (path.length === 0 ? 0 : offsetOf(path.slice(0, -1)));
+  const offsetOfKey = (path: Path, key: string): number => {
+    const map = nodeAt(path);
+    const isIt = ({ key: name }: Pair): boolean => isScalar(name) && String(name.value) === key;
+    const pair = isMap(map) ? map.items.find(isIt) : undefined;
+    return (pair?.key as Node | undefined)?.range?.[0] ?? offsetOf(path);
+  };
+  const placeAt = (offset: number): string => {
+    const { line, col } = lines.linePos(offset);
+    return `${file}:${Math.max(line, 1)}:${Math.max(col, 1)}`;
+  };
+
+  // Most errors after the first ones only follow from them.
+  for (const { message, pos } of [...doc.errors, ...doc.warnings].slice(0, 3)) {
+    noteAt(pos[0], describeYamlError(message, text.charAt(pos[0])));
+  }
+  let value: unknown;
+  if (noted.length === 0) {
+    prepare?.(doc, noteAt);
+    try {
+      value = doc.toJS();
+    } catch (error) {
+      // An anchor that leads nowhere, or to so much that nobody wrote it.
+      noteAt(0, error instanceof Error ? error.message : String(error));
+    }
+  }
+
+  return {
+    value,
+    placeOf: (path) => placeAt(offsetOf(path)),
+    note: (path, message) => noteAt(offsetOf(path), message),
+    check(schema, given = value, start = []) {
+      const { data, error } = schema.safeParse(given);
+      for (const issue of error?.issues ?? []) {
+        const path = [...start, ...issue.path];
+        if (issue.code === 'unrecognized_keys') {
+          for (const key of issue.keys) {
+            const meant = findNearest(key, keysIn(schema));
+            const hint = meant === undefined ? '' : `; did you mean '${meant}'?`;
+            const message = `there is no key '${shortenTo(key, 60)}'${hint}`;
+            noteAt(offsetOfKey(path, key), message);
+          }
+          continue;
+        }
+        const inKey = issue.code === 'invalid_key' ? issue.issues[0]?.message : undefined;
+        const key = path.findLast((step) => typeof step === 'string');
+        const message = (inKey ?? issue.message)
+          .replace(/^Invalid (?:input|option): /, '')
+          .replace(/^expected \w+, received undefined$/, 'it is missing');
+        noteAt(offsetOf(path), key === undefined || inKey ? message : `${key}: ${message}`);
+      }
+      return data;
+    },
+    problem() {
+      const messages = noted
+        .toSorted((a, b) => a.offset - b.offset)
+        .map(({ offset, message }) => `${placeAt(offset)}: ${message}`);
+      if (messages.length < 2) return messages[0];
+      const below = messages.map((message) => `\n  ${message.replaceAll('\n', '\n  ')}`);
+      return `${file}: ${messages.length} things are wrong.${below.join('')}`;
+    },
+  };
+}
+
+/** The keys of all maps that a schema has. */
+function keysIn(schema: z.ZodType): readonly string[] {
+  const keys: string[] = [];
+  JSON.stringify(z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' }), (key, inner) => {
+    if (key === 'properties') keys.push(...Object.keys(inner as object));
+    return inner as unknown;
+  });
+  return keys;
+}
+
+/**
+ * The message of the YAML parser about a mistake. Cuts off the piece of the file that some messages
+ * end in: it may be a credential.
+ *
+ * @param begin the character at the position of the mistake
+ */
+function describeYamlError(message: string, begin: string): string {
+  const hint = /[-@`*&!%|>]/.test(begin)
+    ? `; what begins with ${begin} goes in quotes`
+    : /[{}]/.test(begin)
+      ? '; between { and }, a text that has one of them goes in quotes'
+      : '';
+  return message.replace(/(: ".*|\n.*)$/s, '') + hint;
+}
+
+/** Longer than any file that is written by hand; a longer one is a list that was given in its place. */
+const MOST_BYTES = 1_000_000;
+
+/**
+ * Reads the text of a file that is written by hand.
+ *
+ * @param what what it should be, such as `the profile`
+ * @throws BrandfillError `INVALID_SETTING`, to follow the name of the setting that named it
+ */
+export function readText(file: string, what: string): string {
+  try {
+    if (statSync(file).size > MOST_BYTES) throw new Error('it is longer than a megabyte');
+    return readFileSync(file, 'utf8').replace(/^\uFEFF/, '');
+  } catch (error) {
+    const message = `cannot read ${what} ${file}: ${describeSystemError(error)}`;
+    throw new BrandfillError('INVALID_SETTING', message, { cause: error });
+  }
+}
+
+/** Loaded only when needed: settings are read at every start, and the help should not wait for it. */
+function loadYaml(): typeof import('yaml') {
+  return createRequire(import.meta.url)('yaml') as typeof import('yaml');
+}

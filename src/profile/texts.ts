@@ -1,0 +1,75 @@
+import { z } from 'zod';
+import { isCredentialName } from '../brand/credential.ts';
+import { compileExpression, ExpressionError } from '../collector/fields/expression.ts';
+import { BrandfillError } from '../common/errors.ts';
+import { parseDuration } from '../options/types.ts';
+
+// The kinds of texts in a profile: what is wrong with one is said in the words of what reads it.
+
+/** A text that a parser reads; what the parser says of it is the mistake. */
+export const parsed = <T>(help: string, parse: (text: string) => T) =>
+  z
+    .string()
+    .transform((text, context): T => {
+      try {
+        return parse(text);
+      } catch (error) {
+        const isExpected = error instanceof BrandfillError || error instanceof ExpressionError;
+        if (!isExpected) throw error;
+        context.addIssue({ code: 'custom', message: error.message });
+        return z.NEVER;
+      }
+    })
+    .describe(help);
+
+/** A text of which something says what is wrong. */
+export const checked = (help: string, findProblem: (text: string) => string | undefined) =>
+  parsed(help, (text) => {
+    const problem = findProblem(text);
+    if (problem !== undefined) throw new BrandfillError('INVALID_SETTING', problem);
+    return text;
+  });
+
+/** Where an answer has not the form that an expression looks for, it finds nothing. */
+export type Find = (answer: unknown) => unknown;
+export const expression = (help: string) =>
+  parsed(`${help}, as JMESPath`, (text): Find => {
+    const find = compileExpression(text);
+    return (answer) => {
+      try {
+        return answer === undefined ? undefined : find(answer);
+      } catch {
+        return undefined;
+      }
+    };
+  });
+
+export const duration = (help: string) => parsed(`${help}, such as 90s or 2min`, parseDuration);
+
+/** The name of a header, in lower case as answers have it. */
+export const headerName = (help: string) =>
+  parsed(help, (name) => {
+    const isName = /^[\w!#$%&'*+.^`|~-]+$/.test(name);
+    if (isName) return name.toLowerCase();
+    throw new BrandfillError('INVALID_SETTING', 'expected the name of a header, such as x-credits');
+  });
+
+/** A path with its query in which `{…}` stands for what is asked about. */
+export const path = (help: string, placeholder: string) =>
+  checked(help, (text) => {
+    if (!/^\/[\x21-\x7e]*$/.test(text) || text.includes('#')) {
+      return 'expected a path that begins with /, such as /v2/brands/{domain}';
+    }
+    const query = new URLSearchParams(text.split('?')[1]);
+    const credential = [...query.keys()].map(findCredential).find((problem) => problem);
+    const stray = text.match(/\{[^}]*\}?/g)?.find((name) => name !== placeholder);
+    const unknown = stray && `there is no '${stray}'; ${placeholder} is what can stand there`;
+    return credential ?? unknown;
+  });
+
+/** Says that a parameter or header is a credential, which does not belong in a profile. */
+export function findCredential(name: string): string | undefined {
+  return isCredentialName(name)
+    ? `'${name}' is a credential; say in 'auth' how it is sent, and name the variable that holds it in 'apiKeyEnv'`
+    : undefined;
+}
