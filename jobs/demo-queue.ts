@@ -124,7 +124,6 @@ function brandfill(args: readonly string[]): ChildProcessByStdio<null, null, Rea
         ...process.env,
         BRANDFILL_API_KEY: undefined,
         BRANDFILL_AUTH: undefined,
-        BRANDFILL_LOCK_MS: '3000', // so that nobody waits for the others to notice
         NO_PROXY: '*',
       },
     }),

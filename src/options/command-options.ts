@@ -83,27 +83,7 @@ export const COLLECT_OPTIONS = {
 };
 export type CollectSettings = SettingsOf<typeof COLLECT_OPTIONS>;
 
-const groupName = type(
-  z.string(),
-  (name) => {
-    if (/^[\w.-]{1,64}$/.test(name)) return name;
-    throw refusal(
-      `expected up to 64 letters, digits, dots, dashes or underscores, received '${name}'`,
-    );
-  },
-  { placeholder: 'NAME' },
-);
-
-export const SCHEDULE_OPTIONS = {
-  ...OF_QUEUE,
-  name: option(groupName, {
-    group: 'queue',
-    default: 'default',
-    help: 'name of these schedules in Redis; processes with the same files share a name, others need their own',
-  }),
-  ...OF_STATUS,
-};
-export type ScheduleSettings = SettingsOf<typeof SCHEDULE_OPTIONS>;
+export const SCHEDULE_OPTIONS = { ...OF_QUEUE, ...OF_STATUS };
 
 export const DASHBOARD_OPTIONS = {
   ...OF_QUEUE,

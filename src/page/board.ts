@@ -26,7 +26,6 @@ export interface WorkerState {
 }
 
 export interface ScheduleState {
-  readonly group: string;
   readonly job: string;
   readonly cron: string;
   readonly timezone: string;
@@ -47,7 +46,7 @@ export interface BoardSource {
   /** @returns why it cannot be done; nothing when it is under way */
   ask(run: string, action: RunAction): Promise<string | undefined>;
   /** Asks for a run of a scheduled job now; returns the same. */
-  runNow(group: string, job: string): Promise<string | undefined>;
+  runNow(job: string): Promise<string | undefined>;
 }
 
 export interface OwnRunOptions {

@@ -96,8 +96,7 @@ function boardApi(source: Pick<BoardSource, 'ask' | 'runNow'>) {
     .post('/runs/:id/ask', takes(action), async (context) =>
       reply(context, await source.ask(context.req.param('id'), context.req.valid('json').action)),
     )
-    .post('/schedules/:group/:job/run', async (context) => {
-      const { group, job } = context.req.param();
-      return reply(context, await source.runNow(group, job));
-    });
+    .post('/schedules/:job/run', async (context) =>
+      reply(context, await source.runNow(context.req.param('job'))),
+    );
 }

@@ -1,8 +1,9 @@
 import { inTime, NoAnswerError } from '../common/lifetime.ts';
-import { askRun, findSchedules, openSchedules, readRuns, readWorkers } from '../queue/index.ts';
+import { askRun, openSchedules, readRuns, readWorkers } from '../queue/index.ts';
 import type { RedisServer } from '../queue/redis.ts';
 import { reasonOf } from '../queue/redis-errors.ts';
-import type { ScheduledJob, Schedules } from '../queue/schedules.ts';
+import { parsed } from '../queue/run-board.ts';
+import type { ScheduledJob } from '../queue/schedules.ts';
 import { type RunView, VIEW_VERSION } from '../watch/run-view.ts';
 import { type Board, type BoardSource, GONE, type ScheduleState } from './board.ts';
 
@@ -23,6 +24,7 @@ const ASK_MS = 5_000;
 export function showQueue(options: QueueBoardOptions): BoardSource {
   const { redis, readMs = 3_000 } = options;
   const { client, name } = redis;
+  const kept = openSchedules(client);
   let schedules: readonly ScheduleState[] = [];
   let schedulesAtMs = Number.NEGATIVE_INFINITY;
   let reading: Promise<Board> | undefined;
@@ -30,7 +32,7 @@ export function showQueue(options: QueueBoardOptions): BoardSource {
 
   async function readAll(): Promise<Board> {
     if (performance.now() - schedulesAtMs > SCHEDULES_EVERY_MS) {
-      schedules = await readSchedules();
+      schedules = (await kept.list()).map(toScheduleState);
       schedulesAtMs = performance.now();
     }
     const [announced, workers] = await Promise.all([readRuns(client), readWorkers(client)]);
@@ -56,29 +58,9 @@ export function showQueue(options: QueueBoardOptions): BoardSource {
     };
   }
 
-  async function withSchedules<T>(name: string, use: (schedules: Schedules) => Promise<T>) {
-    const schedules = openSchedules(client, name);
-    try {
-      return await use(schedules);
-    } finally {
-      await schedules.close();
-    }
-  }
-
-  async function readSchedules(): Promise<readonly ScheduleState[]> {
-    const listed: ScheduledJob[] = [];
-    for (const name of await findSchedules(client)) {
-      listed.push(...(await withSchedules(name, (each) => each.list())));
-    }
-    return listed.map(toScheduleState);
-  }
-
-  async function runNow(group: string, job: string): Promise<string | undefined> {
-    return await withSchedules(group, async (each) => {
-      if (!(await each.read()).has(job)) return `${job} is not scheduled any more.`;
-      schedulesAtMs = Number.NEGATIVE_INFINITY;
-      return (await each.ask(job)) ? undefined : `${job} is running or asked for already.`;
-    });
+  async function runNow(job: string): Promise<string | undefined> {
+    schedulesAtMs = Number.NEGATIVE_INFINITY;
+    return await kept.ask(job);
   }
 
   async function askOf(
@@ -122,14 +104,14 @@ export function showQueue(options: QueueBoardOptions): BoardSource {
       return latest;
     },
     ask: (id, action) => patiently(askOf(id, action)),
-    runNow: (group, job) => patiently(runNow(group, job)),
+    runNow: (job) => patiently(runNow(job)),
   };
 }
 
 /** @param json from a process that may be of another version */
 function readView(id: string, json: string, silentMs: number): readonly RunView[] {
-  const read = JSON.parse(json) as RunView;
-  if (read.version !== VIEW_VERSION) return [];
+  const read = parsed(json) as RunView | undefined;
+  if (read?.version !== VIEW_VERSION) return [];
   const view = { ...read, runId: id };
   if (view.phase === 'ended' || silentMs <= LOST_MS) return [view];
   // A schedule starts the run again by itself.

@@ -6,6 +6,6 @@ export { createQueueReader, openAllQueues, tellUnserved } from './queues.ts';
 export { repeat } from './redis.ts';
 export { announceRun, askRun, readRuns } from './run-board.ts';
 export { openRunQueue } from './run-queue.ts';
-export { findSchedules, openSchedules, takeRuns } from './schedules.ts';
+export { keepSchedules, openSchedules } from './schedules.ts';
 export { takeJobs } from './take-jobs.ts';
 export { findServing, readWorkers } from './workers.ts';

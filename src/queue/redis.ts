@@ -23,14 +23,6 @@ export interface RedisServer {
   close(): Promise<void>;
 }
 
-/**
- * How long a process may be silent before others take over what it has under way. Tests that kill
- * processes set a shorter time.
- */
-export function lockMsOf(usualMs: number): number {
-  return Number(process.env['BRANDFILL_LOCK_MS']) || usualMs;
-}
-
 /** A server that accepts commands without answering counts as dead after this time. */
 const SILENCE_MS = 15_000;
 

@@ -93,3 +93,12 @@ function stateKey(id: string): string {
 function askedKey(id: string): string {
   return `${PREFIX}:board-asked:${id}`;
 }
+
+/** Reads JSON that another process, perhaps of another version, has written; undefined if it is none. */
+export function parsed(json: string): unknown {
+  try {
+    return JSON.parse(json);
+  } catch {
+    return undefined;
+  }
+}

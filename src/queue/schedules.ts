@@ -1,7 +1,10 @@
 import { type Job, Queue, WaitingError, Worker } from 'bullmq';
+import type { OnNotice } from '../common/errors.ts';
 import type { Closable } from '../common/lifetime.ts';
-import { ABSENT_MS, PREFIX, QUEUE_OPTIONS } from './names.ts';
-import { lockMsOf, type RedisClient, type RedisServer, repeat } from './redis.ts';
+import { ABSENT_MS, LOCK_MS, PREFIX, QUEUE_OPTIONS } from './names.ts';
+import { type RedisClient, type RedisServer, repeat } from './redis.ts';
+import { createRefusals } from './redis-errors.ts';
+import { parsed } from './run-board.ts';
 
 /** When a job file is due. */
 export interface KeptSchedule {
@@ -10,12 +13,8 @@ export interface KeptSchedule {
   readonly timezone: string;
 }
 
-/** Why a job is run: at its time, late because no process was there, or on request. */
-export type RunReason = 'due' | 'missed' | 'asked';
-
 /** How a scheduled run ended. */
 export interface ScheduledResult {
-  readonly why: RunReason;
   /** In ISO 8601, UTC. */
   readonly startedAt: string;
   readonly finishedAt: string;
@@ -39,8 +38,6 @@ export interface ScheduledResult {
 export interface ScheduledJob extends KeptSchedule {
   /** The name of its file without folder and ending. */
   readonly job: string;
-  /** The name of the schedules that it belongs to. */
-  readonly group: string;
   /** When it is due next, in ISO 8601, UTC. In the past when no process was there to run it. */
   readonly nextAt: string;
   /** Since when it has been running. */
@@ -53,18 +50,13 @@ export interface ScheduledJob extends KeptSchedule {
   readonly results: readonly ScheduledResult[];
 }
 
-/** Schedules of one name in Redis. BullMQ makes a job of them when they are due. */
+/** The schedules on a Redis. BullMQ makes a job of each when it is due. */
 export interface Schedules extends Closable {
-  /** All of them, by job. */
-  read(): Promise<ReadonlyMap<string, KeptSchedule>>;
-  /** Adds or changes one. Its next time is then counted from now. */
-  keep(job: string, schedule: KeptSchedule): Promise<void>;
-  /** Removes one. */
-  forget(job: string): Promise<void>;
-  /** Asks for a run now. Returns false if one is going on or asked for already. */
-  ask(job: string): Promise<boolean>;
-  addResult(job: string, result: ScheduledResult): Promise<void>;
   list(): Promise<readonly ScheduledJob[]>;
+  /** Asks for a run now. Returns why there will be none. */
+  ask(job: string): Promise<string | undefined>;
+  /** Notes how a run ended. */
+  addResult(job: string, result: ScheduledResult): Promise<void>;
 }
 
 interface RunData {
@@ -72,72 +64,37 @@ interface RunData {
   readonly isAsked?: boolean;
 }
 
+const QUEUE = 'schedules';
+/** A hash of the results, by job: JSON, the latest first. */
+const RESULTS_KEY = `${PREFIX}:schedule-results`;
 const KEPT_RESULTS = 30;
-/** Results outlive a job that is due once a year. */
-const KEPT_S = 400 * 24 * 60 * 60;
-/** A set of the names of all schedules. */
-const NAMES = `${PREFIX}:schedules`;
-/** A run that begins this much later than it was due was missed. */
-const LATE_MS = 60_000;
+/** There while a process is. */
+const ALIVE_KEY = `${PREFIX}:schedule-process`;
+/** How often it says so, and looks whether Redis has lost the schedules. */
+const LOOK_MS = 5_000;
 /** A run with which so many processes were lost, or stopped, would end the next one too. */
 const MOST_STARTS = 3;
+const GONE = { removeOnComplete: true, removeOnFail: true };
 
-const queueNameOf = (name: string): string => `schedule-${name}`;
-const resultsKey = (name: string, job: string): string =>
-  `${PREFIX}:schedule-results:${name}:${job}`;
-const aliveKey = (name: string): string => `${PREFIX}:schedule-process:${name}`;
-
-export function openSchedules(client: RedisClient, name: string): Schedules {
-  const queue = new Queue<RunData>(queueNameOf(name), { connection: client, ...QUEUE_OPTIONS });
+function openQueue(client: RedisClient): Queue<RunData> {
+  const queue = new Queue<RunData>(QUEUE, { connection: client, ...QUEUE_OPTIONS });
   queue.on('error', () => {}); // errors of the connection are reported elsewhere
-  const opts = { removeOnComplete: true, removeOnFail: true };
+  return queue;
+}
+
+export function openSchedules(client: RedisClient): Schedules {
+  const queue = openQueue(client);
 
   async function readResults(job: string): Promise<readonly ScheduledResult[]> {
-    const texts = await client.lrange(resultsKey(name, job), 0, -1);
-    return texts.map((text) => JSON.parse(text) as ScheduledResult);
+    const text = await client.hget(RESULTS_KEY, job);
+    return (parsed(text ?? '') as readonly ScheduledResult[] | undefined) ?? [];
   }
 
   return {
-    read: async () => {
-      const found = await queue.getJobSchedulers();
-      return new Map(
-        found.map(({ key, pattern = '', tz = 'UTC' }) => [
-          decodeURIComponent(key),
-          { cron: pattern, timezone: tz },
-        ]),
-      );
-    },
-    keep: async (job, { cron, timezone }) => {
-      await client.sadd(NAMES, name);
-      const template = { name: 'run', data: { job }, opts };
-      await queue.upsertJobScheduler(
-        encodeURIComponent(job),
-        { pattern: cron, tz: timezone },
-        template,
-      );
-    },
-    forget: async (job) => {
-      await queue.removeJobScheduler(encodeURIComponent(job));
-    },
-    ask: async (job) => {
-      const jobId = `asked-${encodeURIComponent(job)}`;
-      const active = await queue.getActive();
-      if (active.some(({ data }) => data.job === job) || (await queue.getJob(jobId))) return false;
-      await queue.add('run', { job, isAsked: true }, { ...opts, jobId });
-      return true;
-    },
-    addResult: async (job, result) => {
-      const key = resultsKey(name, job);
-      const adding = client.multi().lpush(key, JSON.stringify(result));
-      await adding
-        .ltrim(key, 0, KEPT_RESULTS - 1)
-        .expire(key, KEPT_S)
-        .exec();
-    },
     list: async () => {
       const [schedulers, isKept, active, waiting] = await Promise.all([
         queue.getJobSchedulers(),
-        client.exists(aliveKey(name)),
+        client.exists(ALIVE_KEY),
         queue.getActive(),
         queue.getWaiting(),
       ]);
@@ -146,7 +103,6 @@ export function openSchedules(client: RedisClient, name: string): Schedules {
         const running = active.find(({ data }) => data.job === job);
         return {
           job,
-          group: name,
           cron: pattern,
           timezone: tz,
           nextAt: new Date(next).toISOString(),
@@ -158,95 +114,127 @@ export function openSchedules(client: RedisClient, name: string): Schedules {
       });
       return (await Promise.all(listed)).toSorted((a, b) => a.job.localeCompare(b.job));
     },
+    ask: async (job) => {
+      const jobId = `asked-${encodeURIComponent(job)}`;
+      const [schedulers, active, asked] = await Promise.all([
+        queue.getJobSchedulers(),
+        queue.getActive(),
+        queue.getJob(jobId),
+      ]);
+      const known = schedulers.map(({ key }) => decodeURIComponent(key));
+      if (!known.includes(job)) {
+        return `${job} is not scheduled; there are: ${known.toSorted().join(', ') || 'none'}.`;
+      }
+      if (asked || active.some(({ data }) => data.job === job)) {
+        return `${job} is running or asked for already.`;
+      }
+      await queue.add('run', { job, isAsked: true }, { ...GONE, jobId });
+      return undefined;
+    },
+    addResult: async (job, result) => {
+      const results = [result, ...(await readResults(job))].slice(0, KEPT_RESULTS);
+      await client.hset(RESULTS_KEY, job, JSON.stringify(results));
+    },
     close: () => queue.close(),
   };
-}
-
-/** The names of all schedules on a Redis. */
-export async function findSchedules(client: RedisClient): Promise<readonly string[]> {
-  return (await client.smembers(NAMES)).toSorted();
 }
 
 /** A run that is to be made. */
 export interface DueRun {
   readonly job: string;
-  readonly why: RunReason;
-  /** When it was due, in milliseconds since 1970. */
+  readonly isAsked: boolean;
+  /** When it was due, or asked for, in milliseconds since 1970. */
   readonly dueAtMs: number;
   /** Whether it was begun before, by a process that was lost or stopped. */
   readonly isAgain: boolean;
 }
 
-export interface TakeRunsOptions {
+export interface KeepSchedulesOptions {
   readonly redis: RedisServer;
-  readonly name: string;
+  /** By job. They replace what is on Redis. */
+  readonly wanted: ReadonlyMap<string, KeptSchedule>;
   /**
    * Makes a run.
    *
-   * @param signal fires when the run is to end early, because this process stops or was cut off
+   * @param signal fires when the run is to end early, because this process stops
    * @returns whether it came to its end. Otherwise it is made again.
    */
   readonly run: (due: DueRun, signal: AbortSignal) => Promise<boolean>;
   /** Called when a run is given up, since processes were lost with it again and again. */
   readonly onGivenUp: (job: string, starts: number) => void;
-  readonly onError: (error: unknown) => void;
+  readonly onNotice: OnNotice;
 }
 
 /**
- * Makes the runs that are due, one at a time, on all machines together:
+ * Keeps schedules, and makes the runs that are due, one at a time, on all machines together:
  *
  *   delayed ──due──▶ waiting ──▶ running ─┬─ over ────────────────────▶ gone; the next one is delayed
- *                       ▲                 ├─ due again meanwhile ─────▶ is run behind it, or skipped
+ *                       ▲                 ├─ due again meanwhile ─────▶ is run behind it
  *                       └── process lost, ┘
  *                           or stopping
  */
-export async function takeRuns(options: TakeRunsOptions): Promise<Closable> {
-  const { redis, name, run, onGivenUp, onError } = options;
+export async function keepSchedules(options: KeepSchedulesOptions): Promise<Closable> {
+  const { redis, wanted, run, onGivenUp, onNotice } = options;
   const { client } = redis;
-  const lockMs = lockMsOf(60_000);
-  const queue = new Queue(queueNameOf(name), { connection: client, ...QUEUE_OPTIONS });
-  queue.on('error', () => {}); // errors of the connection are reported elsewhere
-  await queue.setGlobalConcurrency(1);
+  const queue = openQueue(client);
   const stopping = new AbortController();
-  let cutOff = new AbortController();
 
-  async function work(job: Job<RunData>, token = ''): Promise<void> {
-    cutOff = new AbortController();
-    const { data, id = '', timestamp, attemptsStarted } = job;
-    const dueAtMs = data.isAsked ? timestamp : Number(id.split(':').at(-1)) || timestamp;
-    const isLate = Date.now() - dueAtMs > LATE_MS;
-    const why = data.isAsked ? 'asked' : isLate ? 'missed' : 'due';
-    const isAgain = attemptsStarted > 1;
-    const signal = AbortSignal.any([stopping.signal, cutOff.signal]);
-    const isDone = await run({ job: data.job, why, dueAtMs, isAgain }, signal);
+  /** Makes Redis match. What is as it was is left alone: its next time may be a missed one. */
+  async function keep(isStart: boolean): Promise<void> {
+    await client.set(ALIVE_KEY, '1', 'PX', ABSENT_MS);
+    const kept = new Map((await queue.getJobSchedulers()).map((each) => [each.key, each]));
+    if (!isStart && kept.size > 0) return;
+    await queue.setGlobalConcurrency(1);
+    for (const [job, { cron, timezone }] of wanted) {
+      const key = encodeURIComponent(job);
+      const known = kept.get(key);
+      kept.delete(key);
+      if (known?.pattern === cron && known.tz === timezone) continue;
+      const template = { name: 'run', data: { job }, opts: GONE };
+      await queue.upsertJobScheduler(key, { pattern: cron, tz: timezone }, template);
+      onNotice(`${job}: is scheduled for '${cron}' (${timezone}).`, { level: 'info', job });
+    }
+    for (const key of kept.keys()) {
+      const job = decodeURIComponent(key);
+      await queue.removeJobScheduler(key);
+      await client.hdel(RESULTS_KEY, job);
+      onNotice(`${job}: its schedule is none of those given and was removed from Redis.`, { job });
+    }
+  }
+
+  async function work(due: Job<RunData>, token = ''): Promise<void> {
+    const { data, timestamp, attemptsStarted } = due;
+    const { job, isAsked = false } = data;
+    const { prevMillis: dueAtMs = timestamp } = due.opts;
+    const isDone = await run(
+      { job, isAsked, dueAtMs, isAgain: attemptsStarted > 1 },
+      stopping.signal,
+    );
     if (isDone || !stopping.signal.aborted) return;
-    await job.moveToWait(token);
+    await due.moveToWait(token);
     throw new WaitingError();
   }
 
-  const worker = new Worker<RunData>(queueNameOf(name), work, {
+  await keep(true);
+  const worker = new Worker<RunData>(QUEUE, work, {
     ...QUEUE_OPTIONS,
     connection: redis.connect(),
-    concurrency: 1,
-    lockDuration: lockMs,
-    stalledInterval: Math.ceil(lockMs / 3),
-    maxStalledCount: 1_000,
+    lockDuration: LOCK_MS,
+    stalledInterval: LOCK_MS / 3,
+    maxStalledCount: MOST_STARTS,
     maxStartedAttempts: MOST_STARTS,
-    removeOnComplete: { count: 0 },
   });
-  worker.on('error', onError);
-  worker.on('lockRenewalFailed', () => cutOff.abort());
+  const onRefused = createRefusals(onNotice, 'a schedule');
+  worker.on('error', onRefused);
   worker.on('failed', (job) => job && onGivenUp(job.data.job, MOST_STARTS));
-  const beating = repeat(ABSENT_MS / 3, async () => {
-    await client.set(aliveKey(name), '1', 'PX', ABSENT_MS);
-  });
+  const looking = repeat(LOOK_MS, () => keep(false), onRefused);
   return {
     close: async () => {
       stopping.abort();
-      beating.close();
+      looking.close();
       await worker.close();
       await queue.close();
-      await client.del(aliveKey(name));
+      await client.del(ALIVE_KEY);
     },
   };
 }

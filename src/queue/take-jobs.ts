@@ -21,13 +21,14 @@ import type { HandleChunk } from './lookup-queue.ts';
 import {
   KEPT_FAILURES,
   KEPT_MS,
+  LOCK_MS,
   QUEUE_OPTIONS,
   runJobPrefix,
   SHUTDOWN_TIMEOUT_MS,
 } from './names.ts';
 import { type AnsweredJob, createOutcomeWriter } from './outcome-writer.ts';
 import { nextAskMs } from './parking.ts';
-import { lockMsOf, type RedisServer } from './redis.ts';
+import type { RedisServer } from './redis.ts';
 import { createRefusals } from './redis-errors.ts';
 import { isStalled, splitStalled } from './split-stalled.ts';
 import { createWatchedRuns, type WatchedRun } from './watched-runs.ts';
@@ -97,7 +98,6 @@ const SICK_MS = 5_000;
  */
 export function takeJobs(options: TakeJobsOptions): JobTaker {
   const { redis, handle, normalize, concurrency, maxPendingMs, signal, onNotice } = options;
-  const lockMs = lockMsOf(15_000);
   const { isSick = () => false, describeTrouble = () => undefined } = options;
   const { client } = redis;
   const onRefused = createRefusals(onNotice);
@@ -117,8 +117,8 @@ export function takeJobs(options: TakeJobsOptions): JobTaker {
     ...QUEUE_OPTIONS,
     connection: redis.connect(),
     concurrency: jobsAtOnce(),
-    lockDuration: lockMs,
-    stalledInterval: Math.ceil(lockMs / 3),
+    lockDuration: LOCK_MS,
+    stalledInterval: Math.ceil(LOCK_MS / 3),
     maxStalledCount: 1,
     removeOnComplete: { count: 0 },
     removeOnFail: KEPT_FAILURES,
@@ -146,7 +146,7 @@ export function takeJobs(options: TakeJobsOptions): JobTaker {
   /** What this process held while it stood still, as when it is suspended, may be another's now. */
   function noticeStandstill(): void {
     const nowMs = performance.now();
-    if (nowMs - tickMs > lockMs / 3) for (const id of held.keys()) lost.add(id);
+    if (nowMs - tickMs > LOCK_MS / 3) for (const id of held.keys()) lost.add(id);
     tickMs = nowMs;
   }
   worker.on('error', onRefused);
@@ -189,7 +189,7 @@ export function takeJobs(options: TakeJobsOptions): JobTaker {
     const id = job.id ?? '';
     const ownRun = runOf(id, data.run);
     const run = ownRun === undefined ? undefined : await runs.watch(ownRun);
-    if (Date.now() - (job.processedOn ?? 0) > lockMs / 3) return await giveBack(job, token);
+    if (Date.now() - (job.processedOn ?? 0) > LOCK_MS / 3) return await giveBack(job, token);
     if (run && !run.isThere) return; // nobody waits any more
     if (run?.isPaused) return await putOff(job, token, PAUSED_MS);
     if (isSingle(id) && isAlone) return await putOff(job, token, ALONE_MS);

@@ -2,6 +2,7 @@ import { DAY_MS } from '../common/format.ts';
 import type { Closable } from '../common/lifetime.ts';
 import { ABSENT_MS, QUEUES_KEY, WORKERS_KEY } from './names.ts';
 import { type RedisClient, repeat, timeOf } from './redis.ts';
+import { parsed } from './run-board.ts';
 
 /** The description that a worker gives of itself. */
 export interface WorkerNotice {
@@ -91,9 +92,10 @@ export async function readWorkers(client: RedisClient): Promise<readonly FoundWo
   const [nowMs, notices] = await Promise.all([timeOf(client), client.hgetall(WORKERS_KEY)]);
   const gone: string[] = [];
   const found = Object.entries(notices).flatMap(([id, text]) => {
-    const notice = JSON.parse(text) as FoundWorker;
-    const silentMs = nowMs - notice.seenMs;
-    if (silentMs <= (notice.stopped === undefined ? ABSENT_MS : DAY_MS)) return [{ ...notice, id }];
+    const notice = parsed(text) as FoundWorker | undefined;
+    const silentMs = nowMs - (notice?.seenMs ?? 0);
+    if (notice && silentMs <= (notice.stopped === undefined ? ABSENT_MS : DAY_MS))
+      return [{ ...notice, id }];
     gone.push(id);
     return [];
   });

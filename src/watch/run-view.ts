@@ -155,7 +155,7 @@ export interface RunView
   host: string;
   pid: number;
   /** The schedule that started the run. */
-  schedule?: { group: string; job: string } | undefined;
+  schedule?: { job: string } | undefined;
   phase:
     | 'reading'
     | 'asking'

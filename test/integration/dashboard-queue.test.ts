@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { request } from 'undici';
 import { describe, expect, it } from 'vitest';
 import type { Board } from '../../src/page/board.ts';
-import { QUEUES_KEY } from '../../src/queue/names.ts';
+import { QUEUES_KEY, WORKERS_KEY } from '../../src/queue/names.ts';
 import type { Sandbox } from '../../src/sandbox/server.ts';
 import type { RunView } from '../../src/watch/run-view.ts';
 import { type TestRedis, useRedis } from '../support/redis.ts';
@@ -85,9 +85,12 @@ describe('dashboard --queue', () => {
     const schedules = await openSchedules();
     await schedules.keep(schedules.job('nightly', { cron: FAR, domains: 5 }));
     const url = await openDashboard(schedules.redis, schedules.folder);
-    const [job] = (await readBoard(url)).schedules;
-    expect(job).toMatchObject({ job: 'nightly', cron: FAR, isKept: true });
-    const runNow = `${url}/api/schedules/${job?.group}/nightly/run`;
+    expect((await readBoard(url)).schedules[0]).toMatchObject({
+      job: 'nightly',
+      cron: FAR,
+      isKept: true,
+    });
+    const runNow = `${url}/api/schedules/nightly/run`;
     expect(await statusOf(runNow, { method: 'POST' })).toBe(403);
     expect(await statusOf(runNow, { method: 'POST', headers: { origin: url } })).toBe(200);
     await schedules.results('nightly', 1);
@@ -96,6 +99,16 @@ describe('dashboard --queue', () => {
     let last: Board['schedules'][number]['last'];
     while (!last) last = (await readBoard(url)).schedules[0]?.last;
     expect(last.text).toBe('exit code 0, 5 rows, 5 found, 0 failed');
+  });
+
+  it('shows what can be read, when a record of a run and one of a worker are no JSON', async () => {
+    const { url, redis } = await openStage();
+    await redis.client.zadd('{brandfill}:board', Date.now(), 'broken');
+    await redis.client.set('{brandfill}:board:broken', '{"version":');
+    await redis.client.hset(WORKERS_KEY, 'broken', 'no JSON');
+    const { runs, workers, trouble } = await readBoard(url);
+    expect([runs, workers]).toEqual([[], []]);
+    expect(trouble).toContain('1 of the runs cannot be shown');
   });
 
   it('has the queues to look at, and nothing in them can be changed', async () => {

@@ -7,82 +7,68 @@ import { rowsOf } from './support/tables.ts';
 const EVERY_SECOND = '* * * * * *';
 
 describe('brandfill schedule', () => {
-  it('runs jobs when they are due, and ends with 0 when it is told to', async () => {
-    const { job, keep, results, folder, redis } = await openSchedules();
+  it('runs jobs when they are due, one at a time in all processes, and ends with 0 when it is told to', async () => {
+    const { job, keep, results, list, folder, api } = await openSchedules();
+    const held = await holdCalls(api);
+    const slow = ['refresh: true', `baseUrl: ${held.url}`];
     const files = [
-      job('crm', { cron: EVERY_SECOND }),
-      job('shop', { cron: EVERY_SECOND, more: ['refresh: true'] }),
+      job('crm', { cron: EVERY_SECOND, more: slow }),
+      job('shop', { cron: EVERY_SECOND }),
       job('sheet', {}),
     ];
-    const scheduler = await keep(...files);
-    expect((await results('crm', 2)).results[0]).toMatchObject({
-      exitCode: 0,
-      rows: 1,
-      found: 1,
-      failed: 0,
-      calls: 0,
-    });
-    await results('shop', 2);
-    const { code, stdout, stderr } = await terminate(scheduler);
-    expect({ code, stdout }).toEqual({ code: 0, stdout: '' });
-    expect(stderr).toMatch(/^\S+ [0-9a-f]{12} crm: starts; it was due at \S+\.000Z\.$/m);
-    expect(stderr).toMatch(
-      /^\S+ [0-9a-f]{12} crm: rows 1; unique 1 domain; invalid none; calls 1 to make/m,
-    );
-    expect(stderr).toMatch(
-      /^\S+ [0-9a-f]{12} crm: ended with exit code 0 after .+: 1 rows, 1 found,/m,
-    );
-    expect(stderr).toContain("sheet.yaml has no 'schedule' and is skipped.");
-    expect(rowsOf(folder.read('crm.enriched.csv'))).toHaveLength(1);
-    expect(folder.names()).not.toContain('sheet.enriched.csv');
-    const kept = await redis.client.keys('*:schedule-results:*');
-    const seconds = await Promise.all(kept.map((key) => redis.client.ttl(key)));
-    expect(seconds, 'they do not stay for ever').toEqual([
-      expect.closeTo(34_560_000, -3),
-      expect.closeTo(34_560_000, -3),
-    ]);
-  });
-
-  it('starts no run while one of the same job goes, here or in another process', async () => {
-    const { job, keep, results, list, api } = await openSchedules();
-    const held = await holdCalls(api);
-    const file = job('slow', {
-      cron: EVERY_SECOND,
-      more: ['refresh: true', `baseUrl: ${held.url}`],
-    });
-    const schedulers = [await keep(file), await keep(file)];
+    const schedulers = [await keep(...files), await keep(...files)];
     await expect.poll(() => held.come()).toBe(1);
     expect((await list())[0]).toMatchObject({ runningSince: expect.any(String), isKept: true });
     held.release();
-    const { results: ended } = await results('slow', 2);
-    await Promise.all(schedulers.map(terminate));
-    const [last, ...earlier] = ended;
-    for (const [at, { finishedAt }] of earlier.entries()) {
-      const { startedAt = '' } = ended[at] ?? {};
-      expect(Date.parse(finishedAt)).toBeLessThanOrEqual(Date.parse(startedAt));
+    const { results: crm } = await results('crm', 2);
+    const { results: shop } = await results('shop', 2);
+    const ends = await Promise.all(schedulers.map(terminate));
+    expect(ends.map(({ code, stdout }) => [code, stdout])).toEqual([
+      [0, ''],
+      [0, ''],
+    ]);
+    expect(crm.at(-1)).toMatchObject({ exitCode: 0, rows: 1, found: 1, failed: 0, calls: 1 });
+    const runs = [...crm, ...shop].toSorted((a, b) => a.startedAt.localeCompare(b.startedAt));
+    for (const [at, { finishedAt }] of runs.entries()) {
+      expect(finishedAt <= (runs[at + 1]?.startedAt ?? '9')).toBe(true);
     }
-    expect(last).toMatchObject({ exitCode: 0, calls: 1 });
+    const log = ends.map(({ stderr }) => stderr).join('');
+    expect(log).toMatch(/^\S+ [0-9a-f]{12} crm: starts; it was due at \S+\.000Z\.$/m);
+    expect(log).toMatch(/^\S+ [0-9a-f]{12} crm: rows 1; unique 1 domain; .*calls 1 to make/m);
+    expect(log).toMatch(/^\S+ [0-9a-f]{12} crm: ended after .+: exit code 0: 1 rows, 1 found,/m);
+    expect(log).toContain("sheet.yaml has no 'schedule' and is skipped.");
+    expect(rowsOf(folder.read('crm.enriched.csv'))).toHaveLength(1);
+    expect(folder.names()).not.toContain('sheet.enriched.csv');
   });
 
-  it('keeps what a run found that is interrupted, and makes it again at the next start', async () => {
-    const { job, keep, ask, results, api, folder } = await openSchedules({
+  it('keeps what a run found that is interrupted, and makes it again at the next start, with the lookups at a worker', async () => {
+    const { job, keep, ask, results, api, folder, redis } = await openSchedules({
       api: { latencyMs: 100 },
     });
     const file = job('crm', { cron: FAR, domains: 40, more: ['concurrency: 1'] });
     const first = await keep(file);
     await ask('crm');
+    await expect(ask('crm')).rejects.toThrow(
+      'Cannot run crm: crm is running or asked for already.',
+    );
+    await expect(ask('crn')).rejects.toThrow('crn is not scheduled; there are: crm.');
     await vi.waitUntil(() => api.stats().calls > 5, { timeout: 60_000 });
     const { code, stderr } = await terminate(first);
     expect(code).toBe(0);
-    expect(stderr).toMatch(/crm: ended with exit code 130 .+; stopped early \(interrupted\)\./);
+    expect(stderr).toMatch(/crm: ended .+ exit code 130: .+; stopped early \(interrupted\)\./);
     expect(rowsOf(folder.read('crm.enriched.csv'))).toHaveLength(40);
     const callsBefore = api.stats().calls;
     expect(callsBefore).toBeLessThan(40);
-    const second = await keep(file);
+    const queue = ['--queue', redis.url];
+    const worker = await start(['worker', ...queue, '--base-url', api.url], { cwd: folder.path });
+    await worker.shows('Waiting for lookups');
+    const more = [`queue: ${redis.url}`, 'workers: 0'];
+    const second = await keep(job('crm', { cron: FAR, domains: 40, more }));
     const { results: ended } = await results('crm', 2);
     expect((await terminate(second)).stderr).toContain('crm: starts again; it was interrupted');
     expect(ended.map(({ exitCode }) => exitCode)).toEqual([0, 130]);
     expect(api.stats().calls).toBe(40);
+    expect((await terminate(worker)).stderr).toContain(`Stopped after ${40 - callsBefore} calls`);
   });
 
   it('does not make a run again that was done when it was told to stop', async () => {
@@ -139,34 +125,24 @@ describe('brandfill schedule', () => {
     expect(got).not.toContain('s3cret');
   });
 
-  it('gives the lookups of a run to workers elsewhere when its file names a queue', async () => {
-    const { job, keep, ask, results, api, redis, folder } = await openSchedules();
-    const queue = ['--queue', redis.url];
-    const worker = await start(['worker', ...queue, '--base-url', api.url], { cwd: folder.path });
-    await worker.shows('Waiting for lookups');
-    const more = [`queue: ${redis.url}`, 'workers: 0'];
-    const scheduler = await keep(job('crm', { cron: FAR, domains: 20, more }));
-    await ask('crm');
-    expect((await results('crm', 1)).results).toMatchObject([
-      { exitCode: 0, found: 20, calls: 20 },
-    ]);
-    await terminate(scheduler);
-    expect((await terminate(worker)).stderr).toContain('Stopped after 20 calls');
+  it('keeps what the process says that was started last, also when Redis has lost it', async () => {
+    const { job, keep, list, redis, folder } = await openSchedules();
+    await terminate(await keep(job('old', { cron: FAR }), job('both', { cron: '@daily' })));
+    const last = await keep(job('both', { cron: FAR }));
+    expect(await list()).toMatchObject([{ job: 'both', cron: FAR }]);
+    await last.shows('old: its schedule is none of those given and was removed from Redis.');
+    await redis.client.flushall();
+    await expect.poll(list).toMatchObject([{ job: 'both', cron: FAR, isKept: true }]);
+    // The other tests ask and look in their own process: a start of the command takes longer.
+    const flags = ['schedule', '--queue', redis.url, '--list', '--json'];
+    const listed = await run(flags, { cwd: folder.path });
+    expect(JSON.parse(listed.stdout)).toEqual(await list());
   });
 
-  it('has no run of what is standard input, and says so', async () => {
-    const { folder, keep, results, list, redis } = await openSchedules();
-    const schedule = (...args: readonly string[]) =>
-      run(['schedule', '--queue', redis.url, ...args], { cwd: folder.path });
+  it('refuses a list that is standard input', async () => {
+    const { folder, run: schedule } = await openSchedules();
     const text = `input: '-'\nschedule:\n  cron: '${FAR}'\n`;
-    const scheduler = await keep(folder.write('jobs/pipe.yaml', text));
-    await schedule('--run', 'pipe');
-    expect((await results('pipe', 1)).results).toMatchObject([
-      { exitCode: 2, error: expect.stringContaining('its list is standard input') },
-    ]);
-    await terminate(scheduler);
-    // The other tests ask and look in their own process: a start of the command takes longer.
-    const listed = await schedule('--list', '--json');
-    expect(JSON.parse(listed.stdout)).toEqual(await list());
+    const { code, stderr } = await schedule(folder.write('jobs/pipe.yaml', text));
+    expect([code, stderr]).toEqual([2, expect.stringContaining('its list is standard input')]);
   });
 });

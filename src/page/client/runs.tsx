@@ -45,7 +45,7 @@ export function RunsPage(props: {
             hasHeading
             columns={['job', 'when', 'next', 'state', 'last run', '']}
             rows={schedules.map((schedule) => {
-              const { group, job, cron, timezone, nextAt, runningSince, last } = schedule;
+              const { job, cron, timezone, nextAt, runningSince, last } = schedule;
               return [
                 job,
                 `${cron} (${timezone})`,
@@ -57,7 +57,7 @@ export function RunsPage(props: {
                     key="now"
                     label={`Run ${job} now`}
                     isBusy={work.isBusy(job)}
-                    onPress={() => work.start(job, () => ask(runNow(group, job)))}
+                    onPress={() => work.start(job, () => ask(runNow(job)))}
                   >
                     Run now
                   </Button>
@@ -80,9 +80,8 @@ function stateOf({ runningSince, isWaiting, isKept }: Schedule): string {
 }
 
 /** Asked of the dashboard alone. */
-function runNow(group: string, job: string): Promise<Response> {
-  const path = `api/schedules/${encodeURIComponent(group)}/${encodeURIComponent(job)}/run`;
-  return fetch(path, { method: 'POST' });
+function runNow(job: string): Promise<Response> {
+  return fetch(`api/schedules/${encodeURIComponent(job)}/run`, { method: 'POST' });
 }
 
 function Workers({ workers }: Pick<Board, 'workers'>): JSX.Element | null {

@@ -86,7 +86,7 @@ export async function openFleet(options: FleetOptions): Promise<Fleet> {
     workerWith: async (env, ...flags) => {
       const worker = await start(['worker', '--concurrency', String(CONCURRENCY), ...flags], {
         cwd: folder.path,
-        env: { ...environment(), BRANDFILL_LOCK_MS: String(lockMs), ...env },
+        env: { ...environment(), BRANDFILL_TEST_LOCK_MS: String(lockMs), ...env },
       });
       await worker.shows('Waiting for lookups');
       return worker;
@@ -96,7 +96,7 @@ export async function openFleet(options: FleetOptions): Promise<Fleet> {
     enrich: (...flags) =>
       start(['enrich', 'list.csv', '--progress', 'none', ...flags], {
         cwd: folder.path,
-        env: { ...environment(), BRANDFILL_LOCK_MS: String(lockMs) },
+        env: { ...environment(), BRANDFILL_TEST_LOCK_MS: String(lockMs) },
       }),
     calls: async (count) => {
       while (api.stats().calls < count && !isOver) await delay(5);
