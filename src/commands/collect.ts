@@ -133,7 +133,7 @@ async function collectFrom(
     status?.health.check(() => findRedisTrouble(redis));
     status?.health.check(() => (signal.aborted ? 'it was told to stop' : undefined));
     status?.metrics.forCollector({ counts, folder: outDir });
-    status?.metrics.forWorker().queues(createQueueReader(redis));
+    status?.metrics.forQueues(createQueueReader(redis));
     status?.health.started();
     const timer = setInterval(() => void files.finish(false).catch(onFailure), TIDY_MS);
     await aborted(AbortSignal.any([signal, failed.signal]));

@@ -15,6 +15,7 @@ import { normalizeDomain } from '../rows/domain/domain.ts';
 import { watchApi } from '../run/api-watch.ts';
 import { openLocalWorker } from '../run/local-worker.ts';
 import { describeStop } from '../watch/describe.ts';
+import { recordWorker } from '../watch/record-run.ts';
 import { lookupsAtOnce } from '../worker/batches.ts';
 import type { Rate } from '../worker/rate.ts';
 import { createStopSwitch, type Stop, type StopSwitch } from '../worker/stop-switch.ts';
@@ -143,18 +144,18 @@ async function workOn(
         limit: maxCallsPer,
         onNotice,
       });
-    const instruments = status?.metrics.forWorker();
-    instruments?.queues(bullmq.createQueueReader(redis));
-    const measure = instruments?.worker;
+    status?.metrics.forQueues(bullmq.createQueueReader(redis));
+    const recorder = recordWorker(api.endpoint.profile?.billing?.unit);
     const workerOptions = {
       stopSwitch,
       sharedPace,
       callLedger,
-      measure,
+      onCall: recorder.answered,
       now: (): number => taker?.now() ?? Date.now(),
     };
     const local = closer.add(await openLocalWorker(settings, api, workerOptions));
     const { worker, counters } = local;
+    status?.metrics.forRun('worker', () => recorder.read(local));
     status?.health.check(() => (local.gate.isSick() ? SICK : undefined));
     const { origin } = api.endpoint;
     const proxy = findProxy(origin);

@@ -129,15 +129,11 @@ export async function showRun(
       closer.add(status);
       ({ health, metrics } = status);
     }
-    const instruments = metrics?.forRun({
-      name,
-      read: () => recorder.read(),
-    });
-    if (instruments) closer.add({ close: async () => instruments.end() });
+    metrics?.forRun(name, () => recorder.read());
     const board = options.board ?? settings.queue;
     if (board !== undefined) closer.add(announce(board, recorder, control));
     return {
-      context: { ...context, ...(instruments && { instruments }) },
+      context: { ...context, ...(metrics && { onQueues: metrics.forQueues }) },
       end: async (summary) => {
         recorder.end({ summary });
         const reports = await writeReports();

@@ -48,7 +48,7 @@ export async function openStatus(options: StatusOptions): Promise<Status | undef
     app.use('/metrics', checkHost).use('/readyz', checkHost);
     app.get('/metrics', async (context) => {
       return context.body(await metrics.text(), 200, {
-        'content-type': metrics.registry.contentType,
+        'content-type': metrics.contentType,
       });
     });
   };

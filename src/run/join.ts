@@ -183,7 +183,7 @@ export function createRowReporter({
 
   function tell(): void {
     isReported = true;
-    onEvent({ type: 'rows', written, total, elapsedMs: now() - startMs });
+    onEvent({ type: 'rows', written, total });
   }
 
   return {

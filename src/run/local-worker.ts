@@ -1,5 +1,6 @@
 import { createBrandClient } from '../brand/client.ts';
 import type { Endpoint } from '../brand/endpoint.ts';
+import type { OutcomeStatus } from '../brand/outcome.ts';
 import { type CallCounters, createCallCounters } from '../common/calls.ts';
 import { microsOf } from '../common/format.ts';
 import type { Closable } from '../common/lifetime.ts';
@@ -7,7 +8,6 @@ import type { Api } from '../options/api.ts';
 import type { Settings } from '../options/options.ts';
 import type { CostBound } from '../queue/call-ledger.ts';
 import type { Reply } from '../queue/lookup-queue.ts';
-import type { Instruments, WorkerProbe } from '../watch/metrics.ts';
 import { createBatches, lookupsAtOnce } from '../worker/batches.ts';
 import {
   type Budget,
@@ -47,8 +47,6 @@ export interface LocalWorkerOptions extends Pick<LookupContext, 'onCall'> {
   readonly evidence?: Omit<EvidenceOptions, 'onStop' | 'callers'>;
   /** What an earlier run learned of the pace. @default nothing */
   readonly learned?: Learned | undefined;
-  /** Measures the worker. @default not measured */
-  readonly measure?: Instruments['worker'] | undefined;
   /** Holds all calls up while it is closed. @default calls are never held up */
   readonly pause?: PauseGate | undefined;
   /** Dates outcomes, in milliseconds since 1970. @default the clock of the machine */
@@ -60,6 +58,8 @@ export interface LocalWorker extends Closable {
   readonly worker: Worker;
   readonly gate: Gate;
   readonly counters: Readonly<CallCounters>;
+  /** What its lookups came to. */
+  readonly outcomes: Readonly<Record<OutcomeStatus, number>>;
   /** Gives back calls that were taken from the ledger and not made. `close` does so too. */
   readonly giveBackCalls: () => Promise<void>;
 }
@@ -70,11 +70,12 @@ export async function openLocalWorker(
   options: LocalWorkerOptions,
 ): Promise<LocalWorker> {
   const { concurrency, retries, timeout, maxWait, maxOutage, headers = [] } = settings;
-  const { stopSwitch, sharedPace, learned, callLedger, measure, now = Date.now } = options;
+  const { stopSwitch, sharedPace, learned, callLedger, now = Date.now } = options;
   const { endpoint, credential } = api;
   const rate = settings.rate === 'auto' ? undefined : settings.rate;
   const clock = systemClock;
   const counters = createCallCounters();
+  const outcomes = { found: 0, not_found: 0, rejected: 0, failed: 0, pending: 0 };
   const epochMs = Date.now() - clock.nowMs();
   // First, because a proxy may be refused.
   const client = createBrandClient({
@@ -100,7 +101,6 @@ export async function openLocalWorker(
   });
   const shared = callLedger && createSharedBudget({ ledger: callLedger, now: Date.now });
   const own = budgetOf(options, api);
-  const probe = measure?.({ counters, describe: () => gate.describe() });
   const gate = createGate({
     home,
     clock,
@@ -113,7 +113,6 @@ export async function openLocalWorker(
     maxWaitMs: maxWait,
     maxOutageMs: maxOutage,
     pause: options.pause,
-    onCallEnd: probe?.onCallEnd,
   });
   stopSwitch.noNewCall.addEventListener('abort', () => evidence.end());
   const batch = endpoint.profile?.batch;
@@ -136,7 +135,8 @@ export async function openLocalWorker(
     concurrency: lookupsAtOnce(concurrency, endpoint),
   });
   return {
-    worker: probe ? countOutcomes(worker, probe) : worker,
+    worker: countOutcomes(worker, outcomes),
+    outcomes,
     gate,
     counters,
     giveBackCalls: async () => await shared?.close(),
@@ -144,7 +144,6 @@ export async function openLocalWorker(
       await shared?.close();
       await gate.close();
       await client.close();
-      probe?.end();
     },
   };
 }
@@ -170,11 +169,11 @@ export function costBoundOf(
   return { micros, perCall: billing.priceMicros * (batch?.size ?? 1) };
 }
 
-function countOutcomes(worker: Worker, { onOutcome }: WorkerProbe): Worker {
+function countOutcomes(worker: Worker, counts: Record<OutcomeStatus, number>): Worker {
   return {
     handle: async (chunk, reply, isWanted) => {
       const counted: Reply = (outcomes) => {
-        for (const { status } of outcomes) onOutcome(status);
+        for (const { status } of outcomes) counts[status] += 1;
         return reply(outcomes);
       };
       await worker.handle(chunk, counted, isWanted);

@@ -4,7 +4,7 @@ import { createCallbackGuard } from '../common/lifetime.ts';
 import type { RunControl } from '../common/run-control.ts';
 import type { OtherFiles } from '../page/report-files.ts';
 import type { RunEvent } from '../watch/events.ts';
-import type { RunInstruments } from '../watch/metrics.ts';
+import type { Metrics } from '../watch/metrics.ts';
 import type { RunRecorder } from '../watch/record-run.ts';
 import type { AnsweredCall } from '../worker/lookup.ts';
 
@@ -58,8 +58,8 @@ export interface RunContext {
   readonly confirm?: ((plan: Plan) => Promise<boolean>) | undefined;
   /** The name of the changes file from run to run. @default its path */
   readonly changesId?: string | undefined;
-  /** Measures the run. @default not measured */
-  readonly instruments?: RunInstruments | undefined;
+  /** Measures its queues. @default not measured */
+  readonly onQueues?: Metrics['forQueues'] | undefined;
   /** Steers the run while it goes on. @default no control */
   readonly control?: RunControl | undefined;
   /**

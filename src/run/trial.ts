@@ -86,8 +86,10 @@ export async function runToTrial(domain: string, job: Job, outside: RunContext):
     onCall: ({ meaning }) => answers.push(explain(meaning, job.profile)),
     onEvent: (event) => {
       outside.onEvent(event);
-      if (event.type !== 'progress' || event.waitMs <= job.settings.maxWait) return;
-      tooLong ??= stopForWait(event.pace?.statedMs, Date.now());
+      if (event.type !== 'progress') return;
+      const { waitMs = 0, statedMs } = event.pace ?? {};
+      if (waitMs <= job.settings.maxWait) return;
+      tooLong ??= stopForWait(statedMs, Date.now());
       impatience.abort();
     },
   };

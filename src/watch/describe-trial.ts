@@ -3,8 +3,7 @@ import { formatDuration, formatUnits } from '../common/format.ts';
 import { printable, printableLines } from '../common/text.ts';
 import { textOfCell } from '../rows/csv/csv-writer.ts';
 import type { Trial } from '../run/trial.ts';
-import type { Stop } from '../worker/stop-switch.ts';
-import { describeMisdirectionOfOne, describeStop } from './describe.ts';
+import { describeMisdirection, describeStop } from './describe.ts';
 import { findReason, inWords } from './words.ts';
 
 export interface DescribeTrialOptions {
@@ -43,80 +42,73 @@ export function describeEnd(
   trial: Trial,
   { text, nowMs }: Pick<DescribeTrialOptions, 'text' | 'nowMs'>,
 ): readonly string[] {
-  const { domain, stopped } = trial;
-  const read = text === domain ? [] : [`'${printable(text)}' is looked up as ${domain}.`];
-  if (stopped) return [...read, `${domain}: nothing learned. ${describeWhy(stopped, trial)}`];
-  return [...read, `${domain}: ${describeOutcome(trial)} ${describeCost(trial, nowMs)}`];
+  const { domain, stopped, isFromStore, fetchedAt = '', calls, elapsedMs } = trial;
+  const ageMs = Math.max(0, nowMs - Date.parse(fetchedAt));
+  const cost = isFromStore
+    ? `From the store, fetched ${formatDuration(ageMs)} ago (${fetchedAt}); no call was made. --refresh asks again.`
+    : `${calls} call${calls === 1 ? '' : 's'}, ${formatDuration(elapsedMs)}.`;
+  return [
+    ...(text === domain ? [] : [`'${printable(text)}' is looked up as ${domain}.`]),
+    `${domain}: ${stopped ? `nothing learned. ${whyOf(trial)}` : `${outcomeOf(trial)} ${cost}`}`,
+  ];
 }
 
 /** Says of each answer what it means, and what decided. */
 export function describeAnswers({ answers }: Trial): readonly string[] {
-  return answers.map(({ httpStatus, means, rule, when, waitMs, bill }, at) => {
-    const status = httpStatus === undefined ? 'no answer' : String(httpStatus);
+  return answers.map(({ httpStatus = 'no answer', means, rule, when, waitMs, bill }, at) => {
     const by = rule === undefined ? 'no rule fits, as without a profile' : `rule ${rule}: ${when}`;
     const wait = waitMs === undefined ? '' : `, again in ${formatDuration(waitMs)}`;
     const cost = bill ? ` Billed: ${formatUnits(bill)}.` : '';
-    return `Call ${at + 1}: ${status} means ${means}${wait} (${printable(by)}).${cost}`;
+    return `Call ${at + 1}: ${httpStatus} means ${means}${wait} (${printable(by)}).${cost}`;
   });
 }
 
-function describeOutcome({ status, reason, httpStatus }: Trial): string {
+function outcomeOf({ status, reason, httpStatus }: Trial): string {
   const of = httpStatus === undefined ? '' : ` (${httpStatus})`;
-  const why = printable(reason);
-  switch (status) {
-    case 'found':
-      return `found${of}.`;
-    case 'not_found':
-      return `not found: the API knows no such brand${of}.`;
-    case 'rejected':
-      return `rejected: the API refused this domain${of}: ${why}.${httpStatus === 403 ? FORBIDDEN : ''}`;
-    case 'pending':
-      return `pending: the API has accepted the lookup, and has no answer ready${of}. Try again later.`;
-    default:
-      return `${status}: ${describeFailure(reason) ?? `${why}${of}`}.`;
-  }
-}
-
-/** One refusal alone does not show what is refused. */
-const FORBIDDEN = ' If it refuses others too, check --auth and what the credential is allowed.';
-
-function describeFailure(reason: string): string | undefined {
   const words = wordsOf(reason);
-  if (words) return `${words.what}; ${words.check}`;
   const own = findReason(reason);
-  return own && `${own.short}. ${inWords(own.advice)}`.replace(/\.$/, '');
-}
-
-function describeCost({ isFromStore, fetchedAt, calls, elapsedMs }: Trial, nowMs: number): string {
-  if (!isFromStore) return `${calls} call${calls === 1 ? '' : 's'}, ${formatDuration(elapsedMs)}.`;
-  const ageMs = Math.max(0, nowMs - Date.parse(fetchedAt ?? ''));
-  return `From the store, fetched ${formatDuration(ageMs)} ago (${fetchedAt}); no call was made. --refresh asks again.`;
+  const why = words
+    ? `${words.what}; ${words.check}`
+    : own
+      ? `${own.short}. ${inWords(own.advice).slice(0, -1)}`
+      : `${printable(reason)}${of}`;
+  const texts: Readonly<Partial<Record<Trial['status'], string>>> = {
+    found: `found${of}.`,
+    not_found: `not found: the API knows no such brand${of}.`,
+    rejected: `rejected: the API refused this domain${of}: ${printable(reason)}.`,
+    pending: `pending: the API has accepted the lookup, and has no answer ready${of}. Try again later.`,
+  };
+  const text = texts[status] ?? `${status}: ${why}.`;
+  // One refusal alone does not show what is refused.
+  return httpStatus === 403
+    ? `${text} If it refuses others too, check --auth and what the credential is allowed.`
+    : text;
 }
 
 /** The words for runs speak of the first five calls; here there is only one. */
-function describeWhy(stop: Stop, { calls }: Trial): string {
-  const { seen, reason, comeBackAtMs } = stop;
-  if (seen) return `${describeMisdirectionOfOne(seen)} Nothing of it is kept.`;
-  if (reason !== 'quota' || calls > 0) return describeStop(stop);
+function whyOf({ stopped, calls }: Trial): string {
+  if (!stopped) return '';
+  const { seen, reason, comeBackAtMs } = stopped;
+  if (seen) {
+    return `${inWords(describeMisdirection(seen, 'The call was'))} Nothing of it is kept.`;
+  }
+  if (reason !== 'quota' || calls > 0) return describeStop(stopped);
   const until = comeBackAtMs === undefined ? '' : ` until ${new Date(comeBackAtMs).toISOString()}`;
   return `No call was made: the API has told an earlier run to wait${until}.`;
 }
 
-const HEADER = ['column', 'JMESPath', 'value'] as const;
-const MOST_OF_NAME = 40;
-const MOST_OF_VALUE = 60;
-
 /** A table with the name, JMESPath and value of each column. */
 function describeColumns({ columns }: Trial): readonly string[] {
-  const rows = columns.map(({ name, expression, value }) => [
-    printable(name),
-    expression === undefined ? '(all else)' : printable(expression),
-    cut(printable(textOfCell(value)), MOST_OF_VALUE),
-  ]);
-  const [names = 0, expressions = 0] = [0, 1].map((at) =>
-    Math.min(MOST_OF_NAME, Math.max(...[HEADER, ...rows].map((row) => (row[at] ?? '').length))),
-  );
-  return [HEADER, ...rows].map(([name = '', expression = '', value = '']) =>
+  const rows = columns.map(({ name, expression = '(all else)', value }) => ({
+    name: printable(name),
+    expression: printable(expression),
+    value: cut(printable(textOfCell(value)), 60),
+  }));
+  const table = [{ name: 'column', expression: 'JMESPath', value: 'value' }, ...rows];
+  const widthOf = (of: 'name' | 'expression'): number =>
+    Math.min(40, Math.max(...table.map((row) => row[of].length)));
+  const [names, expressions] = [widthOf('name'), widthOf('expression')];
+  return table.map(({ name, expression, value }) =>
     `${name.padEnd(names)}  ${expression.padEnd(expressions)}  ${value}`.trimEnd(),
   );
 }

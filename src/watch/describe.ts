@@ -1,4 +1,4 @@
-import { isAddressReason, sentenceOn, wordsOf } from '../brand/network-error.ts';
+import { isAddressReason, sentenceOn } from '../brand/network-error.ts';
 import type { Misdirection } from '../brand/outcome.ts';
 import type { InvalidRow, Plan } from '../collector/plan.ts';
 import {
@@ -10,10 +10,11 @@ import {
   formatSize,
   formatUnits,
 } from '../common/format.ts';
+import { shortenTo } from '../common/text.ts';
 import { shorten } from '../rows/columns/names.ts';
 import type { Refusal, Stop } from '../worker/stop-switch.ts';
 import type { RunEvent, Sampled } from './events.ts';
-import type { RunView, Summary } from './run-view.ts';
+import type { Limit, RunView, Summary } from './run-view.ts';
 import { endOf, exitCodeOf, findNothing, type PaceSummary } from './summary.ts';
 import {
   findReason,
@@ -43,11 +44,7 @@ export function describeInput({ input, format, column }: Opened): readonly strin
   const against = isDoubtful ? ', although its name speaks against it' : '';
   const how = by === 'option' ? 'as told' : `guessed by ${isDoubtful ? 'content' : by}${against}`;
   const such = example === undefined ? '' : `, such as '${shorten(example)}'`;
-  const all = [column, ...others].map((each) => each.name);
-  const named = others.slice(0, 3).map(({ index, name }) => {
-    const isShared = all.filter((each) => each === name).length > 1;
-    return `'${shorten(name)}'${isShared ? ` (column ${index + 1})` : ''}`;
-  });
+  const named = others.slice(0, 3).map((other) => `'${shorten(other.name)}'`);
   const more = others.length > 3 ? ` and ${others.length - 3} more` : '';
   return shown([
     shorten(input),
@@ -64,66 +61,62 @@ function entry(name: string, text: string): string {
 
 /** Describes the plan, with the id of the run in logs for somebody who will be asked to confirm. */
 export function describePlan(plan: Plan, runId?: string): readonly string[] {
-  const { rows, uniqueDomains: unique, invalidRows, freshDomains: fresh, calls, lookups } = plan;
+  const { invalidRows, invalidExamples: examples, freshDomains: fresh, calls, lookups } = plan;
   const unmade = calls < lookups ? ` of the ${formatCount(lookups)} due` : '';
-  const cost = describeCost(plan);
-  const examples = plan.invalidExamples.map(inLine);
-  const reasons = Object.entries(plan.invalidByReason)
-    .sort(([, one], [, other]) => other - one)
-    .map(([reason, count]) => `${formatCount(count)} ${inShort(reason)}`);
+  const reasons = byCount(plan.invalidByReason, (reason) => findReason(reason)?.short ?? reason);
   const such = invalidRows > examples.length ? ', such as' : '';
   const known = fresh > 0 ? `, ${formatCount(fresh)} of them fresh in the store` : '';
-  const invalid = `${countOf(invalidRows, 'row')}: ${reasons.join(', ')}${such}`;
+  const invalid = `${countOf(invalidRows, 'row')}: ${reasons}${such}`;
   return shown([
-    entry('rows', [formatCount(rows), ...oddities(plan)].join('; ')),
-    entry('unique', `${countOf(unique, 'domain')}${known}`),
+    entry('rows', [formatCount(plan.rows), ...oddities(plan)].join('; ')),
+    entry('unique', `${countOf(plan.uniqueDomains, 'domain')}${known}`),
     entry('invalid', invalidRows === 0 ? 'none' : invalid),
-    ...examples.map((text) => entry('', text)),
+    ...examples.map((row) => entry('', inLine(row))),
     entry('calls', `${formatCount(calls)} to make${unmade}`),
-    calls > 0 && entry('time', describeTime(plan) ?? 'not known before the limit of the API is'),
-    cost !== undefined && entry('cost', cost),
+    ...(calls > 0 ? [entry('time', timeOf(plan)), costOf(plan)] : []),
     runId !== undefined && entry('run', runId),
   ]);
+}
+
+/** `3 blank, 1 free mail`, the most frequent first. */
+function byCount(counts: Readonly<Record<string, number>>, nameOf: (key: string) => string) {
+  const sorted = Object.entries(counts).sort(([, one], [, other]) => other - one);
+  return sorted.map(([key, count]) => `${formatCount(count)} ${nameOf(key)}`).join(', ');
 }
 
 /** `line 7 (blank)`, `sheet row 8 'http://localhost' (no web address)`. */
 function inLine({ row, sheetRow, line, reason, cell }: InvalidRow): string {
   const inFile = line === undefined ? `row ${formatCount(row)}` : `line ${line}`;
   const place = sheetRow === undefined ? inFile : `sheet row ${sheetRow}`;
-  return `${place} ${cell === '' ? '' : `'${cell}' `}(${inShort(reason)})`;
+  return `${place} ${cell === '' ? '' : `'${cell}' `}(${findReason(reason)?.short ?? reason})`;
 }
 
-function inShort(reason: string): string {
-  return findReason(reason)?.short ?? reason;
-}
-
-function describeTime({ estimate, calls }: Plan): string | undefined {
-  if (!estimate || calls === 0) return undefined;
+function timeOf({ estimate }: Plan): string {
+  if (!estimate) return 'not known before the limit of the API is';
   const whose = estimate.limitIs === 'fixed' ? 'as told' : 'the limit that the last run met';
   const seconds = Math.round(estimate.durationMs / 1_000);
   const time = seconds < 1 ? 'a second' : `about ${formatDuration(seconds * 1_000)}`;
   return `${time} at ${formatRate(estimate.limitPerSecond)}, ${whose}`;
 }
 
-function describeCost({ bill, cost, price = 0, calls }: Plan): string | undefined {
-  if (calls === 0 || (!bill && cost === undefined)) return undefined;
-  if (!bill) {
-    return `${formatPrice(cost ?? 0)} at ${formatPrice(price)} a call, if none has to be made twice`;
-  }
-  const money = cost === undefined ? '' : ` (${formatPrice(cost)} at ${formatPrice(price)} each)`;
-  return `at most ${formatUnits(bill)}${money}, if none has to be made twice`;
+function costOf({ bill, cost, price = 0 }: Plan): string | undefined {
+  const money = cost === undefined ? undefined : formatPrice(cost);
+  const each = formatPrice(price);
+  const text = bill
+    ? `at most ${formatUnits(bill)}${money === undefined ? '' : ` (${money} at ${each} each)`}`
+    : money && `${money} at ${each} a call`;
+  return text && entry('cost', `${text}, if none has to be made twice`);
 }
 
 function oddities(plan: Plan): readonly string[] {
-  const { raggedRows, firstShiftedLine, passedRows } = plan;
+  const { oneSite, raggedRows, firstShiftedLine, passedRows } = plan;
   const shifted = plan.invalidByReason['too_many_cells'] ?? 0;
   const ragged = raggedRows - shifted;
-  const first = `the first in line ${firstShiftedLine}`;
   return shown([
-    plan.oneSite !== undefined &&
-      `All rows lead to one site, ${plan.oneSite}: if they are of several companies, name another column with --domain-column`,
+    oneSite !== undefined &&
+      `All rows lead to one site, ${oneSite}: if they are of several companies, name another column with --domain-column`,
     shifted > 0 &&
-      `${countOf(shifted, 'row')} with more cells than the header, not looked up because the domain may be in another column, ${first}; quote texts that hold a delimiter`,
+      `${countOf(shifted, 'row')} with more cells than the header, not looked up because the domain may be in another column, the first in line ${firstShiftedLine}; quote texts that hold a delimiter`,
     ragged > 0 && `${countOf(ragged, 'row')} with more or fewer cells than the header, kept`,
     passedRows !== undefined &&
       `${countOf(passedRows, 'row')} that --where leaves out, kept as they are`,
@@ -134,124 +127,59 @@ const MOST_SAMPLED = 20;
 
 /** Describes what came of a sample, and what the rest would take. */
 export function describeSample({ of, domains, calls, bill, left }: Sampled): readonly string[] {
-  const width = Math.max(0, ...domains.slice(0, MOST_SAMPLED).map(({ domain }) => domain.length));
-  const more = domains.length - MOST_SAMPLED;
+  const first = domains.slice(0, MOST_SAMPLED);
+  const more = domains.length - first.length;
+  const width = Math.max(0, ...first.map(({ domain }) => domain.length));
+  const billed = bill ? `, billed ${formatUnits(bill)}` : '';
   const units = left.bill ? ` and ${formatUnits(left.bill)}` : '';
   const money = left.cost === undefined ? '' : ` (${formatPrice(left.cost)})`;
   return shown([
-    `Sample: ${formatCount(domains.length)} of ${countOf(of, 'domain')}, ${countOf(calls, 'call')}${bill ? `, billed ${formatUnits(bill)}` : ''}`,
-    ...domains
-      .slice(0, MOST_SAMPLED)
-      .map(({ domain, status, values }) =>
-        `  ${domain.padEnd(width)}  ${STATUSES[status].name.padEnd(9)}  ${values.map(shorten).join(' | ')}`.trimEnd(),
-      ),
+    `Sample: ${formatCount(domains.length)} of ${countOf(of, 'domain')}, ${countOf(calls, 'call')}${billed}`,
+    ...first.map(({ domain, status, values }) => {
+      const cells = values.map(shorten).join(' | ');
+      return `  ${domain.padEnd(width)}  ${STATUSES[status].name.padEnd(9)}  ${cells}`.trimEnd();
+    }),
     more > 0 && `  … and ${formatCount(more)} more`,
     `The other ${countOf(left.lookups, 'domain')} would take about ${countOf(left.calls, 'call')}${units}${money}, if they go like these.`,
   ]);
 }
 
-/** Says why a run stops before all domains were asked, and what to do. */
-export function describeStop(stop: Stop, naming: Naming = ON_TERMINAL): string {
-  const text = inWords(describeWhy(stop), naming);
-  return text.includes('urther call')
-    ? text
-    : `${text} No further call is made.${describeTimeOf(stop)}`;
-}
-
-function describeTimeOf({ reason, comeBackAtMs, throttledMs, seen }: Stop): string {
-  if (comeBackAtMs === undefined || seen) {
-    return throttledMs === undefined ? '' : ' It does not say when to come back.';
-  }
-  const when = new Date(comeBackAtMs).toISOString();
-  return reason === 'max_calls_per'
-    ? ` The next may be made from ${when} on.`
-    : ` It said to come back at ${when}.`;
-}
-
-function describeWhy(stop: Stop): string {
-  const { reason, comeBackAtMs, seen, trouble, refusal, throttledMs, storeError } = stop;
-  if (seen) {
-    return `${describeMisdirection(seen)} No further call is made, nothing of it is kept, and the outputs stay as they were.`;
-  }
-  if (storeError !== undefined) return `${storeError} ${STOPS[reason]}`;
-  if (trouble !== undefined && comeBackAtMs !== undefined) {
-    return `The API is out (${trouble}) and says to wait longer than {maxWait}.`;
-  }
-  if (trouble !== undefined) return `${STOPS[reason]} The last one ended with: ${trouble}.`;
-  if (throttledMs !== undefined) {
-    return `The API has throttled every call for ${formatDuration(throttledMs)}: the quota seems to be used up.`;
-  }
-  if (refusal && reason === 'refused') {
-    const did = refusal.httpStatus < 300 ? 'answered' : 'refused';
-    const between = refusal.httpStatus < 300 ? 'other answer' : 'success';
-    return `The API ${did} five different domains in the same way, with no ${between} between: ${refusal.httpStatus} ${saidBy(refusal) ?? 'without a word why'}. So it is about the calls, not about the domains, and nothing of it is kept. Check {credential}, the plan of the account, the parameters ({param}) and the address ({baseUrl}); {maxFailed} 100% takes the API at its word.`;
-  }
-  const said = refusal && saidBy(refusal);
-  return said === undefined ? STOPS[reason] : `${STOPS[reason]} It says: ${said}.`;
-}
-
-const LONGEST_SAID = 200;
-
-/** What a refusal says, quoted; undefined when it says nothing. */
-function saidBy({ httpStatus, said }: Refusal): string | undefined {
-  if (said === '' || said === `http_${httpStatus}`) return undefined;
-  return `'${said.length > LONGEST_SAID ? `${said.slice(0, LONGEST_SAID - 1)}…` : said}'`;
-}
-
-function describeMisdirection(seen: Misdirection): string {
-  if (isAddressReason(seen)) {
-    const { what, check } = wordsOf(seen);
-    return `The first calls failed because ${what}: ${check}.`;
-  }
-  const [got, check] = MISDIRECTIONS[seen];
-  return `The first calls were all ${got}: ${check}.`;
-}
-
-/** The same of a single call. */
-export function describeMisdirectionOfOne(seen: Misdirection): string {
-  if (isAddressReason(seen)) return sentenceOn(seen);
-  const [got, check] = MISDIRECTIONS[seen];
-  return inWords(`The call was ${got}: ${check}.`);
-}
-
 /** The summary for people, in lines. */
 export function describeSummary(summary: Summary): readonly string[] {
-  const { statuses, rows, elapsedMs, filled, logos, changes, stopped } = summary;
-  const parts = Object.entries(statuses).flatMap(([status, count]) =>
-    count > 0 ? [`${formatCount(count)} ${STATUSES[status as keyof typeof statuses].name}`] : [],
+  const { statuses, rows, elapsedMs, filled, logos, changes, stopped, out, pace } = summary;
+  const there = Object.entries(statuses).filter(([, count]) => count > 0);
+  const parts = there.map(
+    ([status, count]) => `${formatCount(count)} ${STATUSES[status as keyof typeof statuses].name}`,
   );
-  const { next } = judge(summary);
+  const after = stopped
+    ? `Stopped early. ${describeGoingOn(stopped)}`
+    : statuses.pending > 0
+      ? describePending(summary)
+      : judge(summary).next;
+  const files: readonly (readonly [string, string | undefined])[] = [
+    ['rows', out === '-' ? 'standard output' : out],
+    [
+      'failures',
+      summary.failures && `${summary.failures} (${countOf(rows - statuses.found, 'row')})`,
+    ],
+    ['filled', filled && byCount(filled, shorten)],
+    ['logos', logos && describeLogos(logos)],
+    [
+      'changes',
+      changes &&
+        `${changes.file} (${formatCount(changes.new)} new, ${formatCount(changes.changed)} changed)`,
+    ],
+    ...(summary.reports ?? []).map((report) => ['report', report] as const),
+    ['store', `${summary.store.folder} (${formatSize(summary.store.sizeBytes)})`],
+  ];
   return shown([
     `${countOf(rows, 'row')} in ${formatDuration(elapsedMs)}${parts.length > 0 ? `: ${parts.join(', ')}` : ''}`,
     describeCalls(summary),
-    summary.pace && describePace(summary.pace),
+    pace && describePace(pace),
     summary.callsPer && describeCallsPer(summary.callsPer),
-    summary.out !== undefined &&
-      file('rows', summary.out === '-' ? 'standard output' : summary.out),
-    summary.failures !== undefined &&
-      file('failures', `${summary.failures} (${countOf(rows - statuses.found, 'row')})`),
-    filled &&
-      file(
-        'filled',
-        Object.entries(filled)
-          .map(([name, cells]) => `${shorten(name)} ${formatCount(cells)}`)
-          .join(', '),
-      ),
-    logos && file('logos', describeLogos(logos)),
-    changes &&
-      file(
-        'changes',
-        `${changes.file} (${formatCount(changes.new)} new, ${formatCount(changes.changed)} changed)`,
-      ),
-    ...(summary.reports ?? []).map((report) => file('report', report)),
-    file('store', `${summary.store.folder} (${formatSize(summary.store.sizeBytes)})`),
-    statuses.pending > 0 && describePending(summary),
-    stopped ? `Stopped early. ${describeGoingOn(stopped)}` : statuses.pending > 0 ? '' : next,
+    ...files.map(([name, text]) => text !== undefined && `  ${name.padEnd(9)} ${text}`),
+    after,
   ]);
-}
-
-function file(name: string, text: string): string {
-  return `  ${name.padEnd(9)} ${text}`;
 }
 
 function describeCalls(summary: Summary): string {
@@ -262,35 +190,27 @@ function describeCalls(summary: Summary): string {
   return `${countOf(calls, 'call')} for ${countOf(lookups, 'domain')}, ${formatCount(freshDomains)} fresh; ${countOf(retries, 'retry', 'retries')}, ${formatCount(throttled)} throttled${rate}${billed}${money}`;
 }
 
-function describePending({
-  statuses: { pending },
-  pendingUntilMs,
-}: Pick<Summary, 'statuses' | 'pendingUntilMs'>): string {
+function describePending({ statuses: { pending }, pendingUntilMs }: Summary): string {
   const are = pending === 1 ? 'row is' : 'rows are';
-  const after =
-    pendingUntilMs === undefined ? '' : ` after ${new Date(pendingUntilMs).toISOString()}`;
-  return `${formatCount(pending)} ${are} pending: the API has accepted the lookups and has no answer ready. Run the same command again${after} to ask for it.`;
+  return `${formatCount(pending)} ${are} pending: the API has accepted the lookups and has no answer ready. Run the same command again${afterTime(pendingUntilMs)} to ask for it.`;
+}
+
+function afterTime(ms: number | undefined): string {
+  return ms === undefined ? '' : ` after ${new Date(ms).toISOString()}`;
 }
 
 /** `Calls: 640 of 1,000/day used, 360 left until 2026-11-22T00:00:00.000Z`. */
-function describeCallsPer({
-  count,
-  unit,
-  used,
-  left,
-  endsAtMs,
-}: NonNullable<Summary['callsPer']>): string {
-  const until = new Date(endsAtMs).toISOString();
-  return `Calls: ${formatCount(used)} of ${formatCount(count)}/${unit} used, ${formatCount(left)} left until ${until}`;
+function describeCallsPer(per: NonNullable<Summary['callsPer']>): string {
+  const [used, count, left] = [per.used, per.count, per.left].map(formatCount);
+  const until = new Date(per.endsAtMs).toISOString();
+  return `Calls: ${used} of ${count}/${per.unit} used, ${left} left until ${until}`;
 }
 
 /** `pictures (31 saved, 2 kept, 3 missing: 2 http_404, 1 timeout)`. */
-function describeLogos(logos: NonNullable<Summary['logos']>): string {
-  const why = Object.entries(logos.reasons)
-    .sort(([, one], [, other]) => other - one)
-    .map(([reason, count]) => `${formatCount(count)} ${reason}`);
-  const missing = `${formatCount(logos.missing)} missing${why.length > 0 ? `: ${why.join(', ')}` : ''}`;
-  return `${logos.folder} (${formatCount(logos.saved)} saved, ${formatCount(logos.kept)} kept, ${missing})`;
+function describeLogos({ folder, reasons, ...counts }: NonNullable<Summary['logos']>): string {
+  const [saved, kept, missing] = [counts.saved, counts.kept, counts.missing].map(formatCount);
+  const why = byCount(reasons, (reason) => reason);
+  return `${folder} (${saved} saved, ${kept} kept, ${missing} missing${why === '' ? '' : `: ${why}`})`;
 }
 
 /** `Pace: limit about 50/s; 0.4 % of the calls throttled`. */
@@ -301,8 +221,6 @@ function describePace(pace: PaceSummary): string {
   const parts = shown([describeLimit(pace), share > 0 && `${percent} of the calls throttled`]);
   return `Pace: ${parts.join('; ')}`;
 }
-
-type Limit = NonNullable<RunView['limit']>;
 
 /** `limit about 50/s, as the API says`, or `no limit met`; meanwhile, one that is sought. */
 export function describeLimit(limit: Limit, isSought = false): string {
@@ -318,25 +236,80 @@ export function describeLimit(limit: Limit, isSought = false): string {
   return shown([words, mostAtOnce !== undefined && `at most ${mostAtOnce} at once`]).join(', ');
 }
 
+/** Says why a run stops before all domains were asked, and what to do. */
+export function describeStop(stop: Stop, naming: Naming = ON_TERMINAL): string {
+  const { reason, comeBackAtMs, throttledMs, seen } = stop;
+  const text = inWords(describeWhy(stop), naming);
+  if (text.includes('urther call')) return text;
+  const when = comeBackAtMs !== undefined && !seen && new Date(comeBackAtMs).toISOString();
+  const unknown = throttledMs === undefined ? '' : ' It does not say when to come back.';
+  const told =
+    reason === 'max_calls_per'
+      ? `The next may be made from ${when} on`
+      : `It said to come back at ${when}`;
+  return `${text} No further call is made.${when ? ` ${told}.` : unknown}`;
+}
+
+function describeWhy(stop: Stop): string {
+  const { reason, comeBackAtMs, seen, trouble, refusal, throttledMs, storeError } = stop;
+  if (seen) {
+    return `${describeMisdirection(seen, 'The first calls were all')} No further call is made, nothing of it is kept, and the outputs stay as they were.`;
+  }
+  if (storeError !== undefined) return `${storeError} ${STOPS[reason]}`;
+  if (trouble !== undefined && comeBackAtMs !== undefined) {
+    return `The API is out (${trouble}) and says to wait longer than {maxWait}.`;
+  }
+  if (trouble !== undefined) return `${STOPS[reason]} The last one ended with: ${trouble}.`;
+  if (throttledMs !== undefined) {
+    return `The API has throttled every call for ${formatDuration(throttledMs)}: the quota seems to be used up.`;
+  }
+  const said = refusal && saidBy(refusal);
+  if (refusal && reason === 'refused') {
+    const isAnswer = refusal.httpStatus < 300;
+    const [did, between] = isAnswer ? ['answered', 'other answer'] : ['refused', 'success'];
+    return `The API ${did} five different domains in the same way, with no ${between} between: ${refusal.httpStatus} ${said ?? 'without a word why'}. So it is about the calls, not about the domains, and nothing of it is kept. Check {credential}, the plan of the account, the parameters ({param}) and the address ({baseUrl}); {maxFailed} 100% takes the API at its word.`;
+  }
+  return said === undefined ? STOPS[reason] : `${STOPS[reason]} It says: ${said}.`;
+}
+
+const LONGEST_SAID = 200;
+
+/** What a refusal says, quoted; undefined when it says nothing. */
+function saidBy({ httpStatus, said }: Refusal): string | undefined {
+  if (said === '' || said === `http_${httpStatus}`) return undefined;
+  return `'${shortenTo(said, LONGEST_SAID)}'`;
+}
+
+/** @param calls those that showed it */
+export function describeMisdirection(
+  seen: Misdirection,
+  calls: 'The first calls were all' | 'The call was',
+): string {
+  if (isAddressReason(seen)) return sentenceOn(seen);
+  const [got, check] = MISDIRECTIONS[seen];
+  return `${calls} ${got}: ${check}.`;
+}
+
 /** How to continue a run that was stopped. */
 function describeGoingOn({ reason, comeBackAtMs }: Stop, naming: Naming = ON_TERMINAL): string {
-  const after = comeBackAtMs === undefined ? '' : ` after ${new Date(comeBackAtMs).toISOString()}`;
-  const text =
-    reason === 'misdirected'
-      ? 'Once that is fixed, {again}.'
-      : reason === 'refused'
-        ? 'What was found before is kept: once that is fixed, {again}.'
-        : reason === 'unusable_store'
-          ? 'What could not be stored is in the outputs alone: keep them. {again}{toGoOn}.'
-          : `What was found is kept: {again}${after}{toGoOn}.`;
-  return inWords(text, naming);
+  const special = GOING_ON[reason];
+  return inWords(
+    special ?? `What was found is kept: {again}${afterTime(comeBackAtMs)}{toGoOn}.`,
+    naming,
+  );
 }
+
+const GOING_ON: Readonly<Partial<Record<Stop['reason'], string>>> = {
+  misdirected: 'Once that is fixed, {again}.',
+  refused: 'What was found before is kept: once that is fixed, {again}.',
+  unusable_store: 'What could not be stored is in the outputs alone: keep them. {again}{toGoOn}.',
+};
 
 export type Verdict = Pick<RunView, 'end' | 'exitCode' | 'headline' | 'next'>;
 
 type Judged = (
   | Pick<Summary, 'statuses' | 'rows' | 'calls' | 'stopped'>
-  | { readonly error: string; readonly exitCode: number; readonly rows: number }
+  | { readonly error: string; readonly exitCode: number }
 ) & { readonly naming?: Naming };
 
 /** Says in a sentence whether a run worked, and what to do. */
@@ -350,57 +323,54 @@ export function judge(run: Judged): Verdict {
   const { statuses, rows, stopped } = run;
   const { found, stale, failed, pending, skipped } = statuses;
   const end = endOf(run);
-  const enriched =
-    rows === 0
-      ? 'the list has no rows'
-      : found === rows
-        ? rows === 1
-          ? 'the row was enriched'
-          : `all ${countOf(rows, 'row')} enriched`
-        : `${formatCount(found)} of ${countOf(rows, 'row')} enriched`;
-  const more = shown([
+  const all = rows === 1 ? 'the row was enriched' : `all ${countOf(rows, 'row')} enriched`;
+  const some = `${formatCount(found)} of ${countOf(rows, 'row')} enriched`;
+  const parts = shown([
+    rows === 0 ? 'the list has no rows' : found === rows ? all : some,
     failed > 0 && `${countOf(failed, 'row')} failed`,
     stale > 0 && `${countOf(stale, 'row keeps', 'rows keep')} an older answer`,
     pending > 0 && `${countOf(pending, 'row')} pending`,
     skipped > 0 && `${countOf(skipped, 'row')} not asked`,
   ]);
-  const start = stopped ? (end === 'interrupted' ? 'Interrupted' : 'Stopped early') : 'Done';
+  const start = HEADS[end] ?? 'Done';
+  const why = stopped && end !== 'interrupted' ? `${describeStop(stopped, naming)} ` : '';
   const next = stopped
-    ? `${end === 'interrupted' ? '' : `${describeStop(stopped, naming).replace(' No further call is made.', '')} `}${describeGoingOn(stopped, naming)}`
-    : describeNext(run, naming);
-  const headline = `${start}${end === 'nothing_found' ? ', but nothing was found' : ''}: ${[enriched, ...more].join(', ')}.`;
-  return { end, exitCode: exitCodeOf(run), headline, ...(next === undefined ? {} : { next }) };
+    ? `${why.replace(' No further call is made.', '')}${describeGoingOn(stopped, naming)}`
+    : nextOf(run);
+  return {
+    end,
+    exitCode: exitCodeOf(run),
+    headline: `${start}: ${parts.join(', ')}.`,
+    ...(next !== undefined && { next: inWords(next, naming) }),
+  };
 }
 
-function describeNext(
-  { statuses, calls }: Pick<Summary, 'statuses' | 'calls'>,
-  naming: Naming,
-): string | undefined {
+const HEADS: Readonly<Partial<Record<NonNullable<RunView['end']>, string>>> = {
+  interrupted: 'Interrupted',
+  stopped: 'Stopped early',
+  nothing_found: 'Done, but nothing was found',
+};
+
+function nextOf({ statuses, calls }: Pick<Summary, 'statuses' | 'calls'>): string | undefined {
   const { failed, stale, pending, skipped, not_found: unknown, rejected, invalid } = statuses;
   if (failed + stale + pending > 0) {
-    return inWords(
-      '{again}: it asks about those that failed or are pending, and about nothing else that is fresh.',
-      naming,
-    );
+    return '{again}: it asks about those that failed or are pending, and about nothing else that is fresh.';
   }
   if (skipped > 0) {
-    const were =
-      skipped === 1 ? 'row was skipped: its outcome was' : 'rows were skipped: their outcomes were';
-    return inWords(
-      `${formatCount(skipped)} ${were} removed from the store while the run went on. {again}.`,
-      naming,
+    const were = countOf(
+      skipped,
+      'row was skipped: its outcome was',
+      'rows were skipped: their outcomes were',
     );
+    return `${were} removed from the store while the run went on. {again}.`;
   }
   const nothing = findNothing({ statuses, calls });
-  if (nothing === 'no_domain') return inWords('No row has a domain: check {domainColumn}.', naming);
+  if (nothing === 'no_domain') return 'No row has a domain: check {domainColumn}.';
   if (nothing === undefined) return undefined;
   const parts = shown([
     unknown > 0 && `${formatCount(unknown)} unknown to the API`,
     rejected > 0 && `${formatCount(rejected)} refused by it`,
     invalid > 0 && `${formatCount(invalid)} without a domain`,
   ]);
-  return inWords(
-    `No row has an answer: ${parts.join(', ')}. Check {baseUrl} and {domainColumn}, and whether one that must be known is found: brandfill try DOMAIN.`,
-    naming,
-  );
+  return `No row has an answer: ${parts.join(', ')}. Check {baseUrl} and {domainColumn}, and whether one that must be known is found: brandfill try DOMAIN.`;
 }

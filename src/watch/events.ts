@@ -5,8 +5,9 @@ import type { DomainColumn } from '../rows/columns/domain-column.ts';
 import type { ReadSoFar } from '../rows/source.ts';
 import type { PaceDescription } from '../worker/pace-memory.ts';
 import type { Stop } from '../worker/stop-switch.ts';
+import type { RunView } from './run-view.ts';
 
-/** How often a run, or a worker, reports how far it is. */
+/** How often a run reports how far it is. */
 export const PROGRESS_MS = 250;
 
 /** Events that a run emits while it goes on. */
@@ -33,7 +34,7 @@ export type RunEvent =
   /** All lookups ended; the rows are joined and written. */
   | { readonly type: 'writing'; readonly rows: number }
   /** Rows were written; comes a few times a second where that takes longer than one. */
-  | ({ readonly type: 'rows' } & WriteProgress);
+  | { readonly type: 'rows'; readonly written: number; readonly total: number };
 
 /** What came of a sample of the domains that are due. */
 export interface Sampled {
@@ -65,7 +66,7 @@ export interface SampledDomain {
 }
 
 /** How far the logos are, counted in domains. */
-export interface LogoProgress {
+interface LogoProgress {
   /** Domains with an answer. */
   readonly total: number;
   readonly saved: number;
@@ -75,43 +76,24 @@ export interface LogoProgress {
   readonly elapsedMs: number;
 }
 
-/** How far the writing of the rows is. */
-export interface WriteProgress {
-  readonly written: number;
-  readonly total: number;
-  /** Since the first one. */
-  readonly elapsedMs: number;
-}
-
-/** How many rows of a list have come to each end so far. The others wait for a lookup. */
-export interface RowProgress extends Readonly<Record<OutcomeStatus, number>> {
-  /** Rows of the list. */
-  readonly total: number;
-  readonly invalid: number;
-  /** Rows that needed no lookup, because the store had a fresh outcome. */
-  readonly fresh: number;
-  /** Rows that will not be looked up, since the run was stopped. */
-  readonly skipped: number;
-}
-
-/** How far the lookups are. */
-export interface Progress {
-  /** Lookups to be made in this run. */
-  readonly lookups: number;
-  /** Lookups that ended. */
-  readonly done: number;
-  readonly outcomes: Readonly<Record<OutcomeStatus, number>>;
-  /** The same, counted in rows. */
-  readonly rows?: RowProgress;
-  readonly calls: number;
-  readonly retries: number;
-  readonly throttled: number;
-  /** What the API billed so far; missing where no profile says what it bills. */
-  readonly bill?: Bill | undefined;
-  /** Since the first lookup. */
-  readonly elapsedMs: number;
-  /** How long no call may start, because the API said so; 0 when calls go out. */
-  readonly waitMs: number;
+/** How far the lookups are: what a `RunView` has of them, and the pace that it is made from. */
+export interface Progress
+  extends Pick<
+    RunView,
+    | 'due'
+    | 'lookups'
+    | 'outcomes'
+    | 'rowsSoFar'
+    | 'calls'
+    | 'retries'
+    | 'throttled'
+    | 'bill'
+    | 'lookupMs'
+    | 'underWay'
+    | 'pendingNow'
+    | 'pendingUntilMs'
+    | 'recentFailures'
+  > {
   /** How fast calls may start, what is known of the limit, and why it is not faster. */
   readonly pace?: PaceDescription | undefined;
   /** A description of the API's outage, if there is one. */
@@ -120,40 +102,20 @@ export interface Progress {
   readonly isPaused?: boolean;
   /** Whether lookups wait on a queue that has no worker. @default false */
   readonly hasNoWorker?: boolean;
-  /** Lookups that were handed out and have no outcome yet. */
-  readonly underWay?: number;
-  /**
-   * Lookups that the API has accepted and has no answer ready for, and when the last of them is
-   * asked again, in milliseconds since 1970 (0 when all are being asked).
-   */
-  readonly pending?: { readonly count: number; readonly untilMs: number } | undefined;
-  /** The last lookups that failed or were rejected, the latest first. */
-  readonly recentFailures?: readonly RecentFailure[];
 }
 
-/** A lookup that failed or was rejected, for people who watch. */
-export interface RecentFailure {
-  readonly domain: string;
-  readonly status: 'failed' | 'rejected';
-  /** The API's words, or a word such as `timeout`. */
-  readonly reason: string;
-  readonly httpStatus: number | undefined;
-  /** Milliseconds since 1970. */
-  readonly atMs: number;
-}
-
-/** The last failures of a run. */
+/** The last failures of a run, for people who watch. */
 export interface RecentFailures {
+  /** Looks at each outcome as it passes. */
   note(outcome: Outcome): void;
-  /** The latest first. A list is never changed: news makes a new list. */
-  readonly latest: readonly RecentFailure[];
+  /** The latest first. */
+  readonly latest: RunView['recentFailures'];
 }
 
 const MOST_FAILURES = 20;
 
-/** Looks at each outcome of a run as it passes. */
 export function createRecentFailures(): RecentFailures {
-  let latest: readonly RecentFailure[] = [];
+  let latest: RunView['recentFailures'] = [];
   return {
     note: ({ domain, status, reason, httpStatus, fetchedAtMs: atMs }) => {
       if (status !== 'failed' && status !== 'rejected') return;
@@ -172,12 +134,6 @@ export interface ReadingReporter {
   end(): void;
 }
 
-export interface ReadingReporterOptions {
-  readonly onNotice: (message: string) => void;
-  /** The time in milliseconds. @default since the process started */
-  readonly now?: () => number;
-}
-
 /** Then twice as long, and so on: a list that takes an hour needs no hundred lines. */
 const FIRST_MS = 10_000;
 /** Tables compress to a hundredth at best, unless they are small. */
@@ -186,9 +142,10 @@ const HARMLESS_BYTES = 64_000_000;
 
 export function createReadingReporter({
   onNotice,
-  now = () => performance.now(),
-}: ReadingReporterOptions): ReadingReporter {
-  const startMs = now();
+}: {
+  readonly onNotice: (message: string) => void;
+}): ReadingReporter {
+  const startMs = performance.now();
   let nextMs = FIRST_MS;
   let isWarned = false;
   return {
@@ -199,7 +156,7 @@ export function createReadingReporter({
           `${name} is out of proportion: ${formatSize(fileBytes)} of it are ${formatSize(plainBytes)} when decompressed, and it goes on; if it is no real list, interrupt.`,
         );
       }
-      const elapsedMs = now() - startMs;
+      const elapsedMs = performance.now() - startMs;
       if (elapsedMs < nextMs) return;
       nextMs = 2 * elapsedMs;
       const share = sizeBytes > 0 ? `${Math.floor((100 * fileBytes) / sizeBytes)}% of it, ` : '';

@@ -1,41 +1,39 @@
 import { hostname } from 'node:os';
-import type { Meaning } from '../brand/meaning.ts';
-import { formatDuration, round } from '../common/format.ts';
+import type { CallCounters } from '../common/calls.ts';
+import { billOf, round } from '../common/format.ts';
 import type { RunControl } from '../common/run-control.ts';
 import { shortenTo } from '../common/text.ts';
 import { readVersion } from '../version.ts';
+import type { Gate } from '../worker/gate.ts';
 import type { AnsweredCall } from '../worker/lookup.ts';
 import { describeStop, judge } from './describe.ts';
-import type { LogoProgress, Progress, RunEvent } from './events.ts';
+import type { Progress, RunEvent } from './events.ts';
 import { createRowRecorder, type RowLayout, type RowRecorder } from './row-reasons.ts';
-import { type RunAction, type RunView, type Summary, VIEW_VERSION } from './run-view.ts';
+import { type RunAction, type RunView, type Summary, VIEW_VERSION, type Wait } from './run-view.ts';
+import { limitOf } from './summary.ts';
 import { createRecentRate, createTimeLeft } from './time-left.ts';
-import { createLatencies, createTimeline, limitOf } from './timeline.ts';
-import { type Naming, ON_TERMINAL, WAITS } from './words.ts';
+import { createLatencies, createTimeline } from './timeline.ts';
+import { type Naming, ON_TERMINAL } from './words.ts';
 
 /** Makes the picture of a run from what happens in it. */
 export interface RunRecorder {
   readonly onEvent: (event: RunEvent) => void;
-  answered(call: AnsweredCall): void;
+  readonly answered: (call: AnsweredCall) => void;
   /** Must be called when the rows are about to be joined. */
   beginRows(layout: RowLayout): RowRecorder;
-  /** Must be called when the run is over. */
-  end(how: RunEnd): void;
+  /** Must be called when the run is over, with its summary or the reason why there is none. */
+  end(
+    how: { readonly summary: Summary } | { readonly error: string; readonly exitCode: number },
+  ): void;
   /** Whether the run reached the first call, or did not need any. */
   readonly hasBegun: boolean;
   /** The run as it is now. */
-  read(): RunView;
+  readonly read: () => RunView;
 }
 
-/** How a run ended: with a summary, or with the reason why there is none. */
-export type RunEnd =
-  | { readonly summary: Summary }
-  | { readonly error: string; readonly exitCode: number };
-
-export interface RecordRunOptions extends Pick<RunView, 'runId'> {
-  readonly list?: string | undefined;
-  readonly settings?: RunView['settings'] | undefined;
-  readonly schedule?: RunView['schedule'] | undefined;
+export interface RecordRunOptions
+  extends Pick<RunView, 'runId'>,
+    Partial<Pick<RunView, 'list' | 'settings' | 'schedule'>> {
   /** Says whether the run is paused. @default it cannot be steered */
   readonly control?: Pick<RunControl, 'isPaused' | 'stopped'> | undefined;
   /** How settings are called. @default as on a terminal */
@@ -47,80 +45,91 @@ const MOST_ANSWERS = 100;
 const NOTICE_LENGTH = 500;
 
 export function recordRun(options: RecordRunOptions): RunRecorder {
-  const { runId, schedule, settings = [], control, naming = ON_TERMINAL } = options;
-  const startedAt = new Date();
+  const { runId, list, schedule, settings = [], control, naming = ON_TERMINAL } = options;
+  const startedMs = Date.now();
   const timeline = createTimeline();
   const latencies = createLatencies();
-  const answers = new Map<string, number>();
   const timeLeft = createTimeLeft();
   const rate = createRecentRate();
+  const answers = new Map<string, number>();
   const notices: string[] = [];
-  let known: Partial<RunView> = {};
-  let phase: RunView['phase'] = 'reading';
-  let progress: Progress | undefined;
   let rows: RowRecorder | undefined;
-  let ended: Partial<RunView> = {};
-  let hasBegun = false;
-  let listed: string | undefined;
+  let wait: Wait | undefined;
   let logoLeftMs: number | undefined;
+  let hasBegun = false;
+  /** What the last event of each kind has told. */
+  let known: Partial<RunView> & Pick<RunView, 'phase'> = { phase: 'reading' };
+
+  const tell = (news: Partial<RunView>): void => {
+    known = { ...known, ...news };
+  };
+  const note = (message: string): void => {
+    if (notices.length < MOST_NOTICES) notices.push(shortenTo(message, NOTICE_LENGTH));
+  };
 
   function onEvent(event: RunEvent): void {
     switch (event.type) {
       case 'opened':
-        listed = event.input;
-        known = { ...known, format: event.format, column: event.column.name };
-        break;
+        return tell({
+          list: list ?? event.input,
+          format: event.format,
+          column: event.column.name,
+        });
       case 'planned': {
-        const { plan } = event;
-        const { rows, uniqueDomains, freshDomains, lookups: due } = plan;
-        known = { ...known, rows, uniqueDomains, freshDomains, due };
-        phase = 'looking_up';
-        break;
+        const { rows, uniqueDomains, freshDomains, lookups: due } = event.plan;
+        return tell({ phase: 'looking_up', rows, uniqueDomains, freshDomains, due });
       }
       case 'sampled':
-        phase = 'asking';
-        break;
+        return tell({ phase: 'asking' });
       case 'notice':
-        note(event.message);
-        break;
+        return note(event.message);
       case 'progress':
-        progress = event;
-        hasBegun ||= event.calls > 0 || event.done > 0;
-        if (phase === 'asking' || phase === 'reading') phase = 'looking_up';
-        timeline.progress(event);
-        timeLeft.look(event);
-        rate.add({ atMs: event.elapsedMs, count: event.calls });
-        break;
+        return progress(event);
       case 'logos': {
-        const { total: logoTotal, saved, kept, missing } = event;
-        logoLeftMs = leftOf(event);
-        known = { ...known, logoTotal, logos: { folder: '', saved, kept, missing, reasons: {} } };
-        phase = control?.stopped.aborted ? 'stopping' : 'saving_logos';
-        break;
+        const { type: _, total: logoTotal, elapsedMs, ...counts } = event;
+        const done = counts.saved + counts.kept + counts.missing;
+        logoLeftMs = done > 0 ? ((logoTotal - done) / done) * elapsedMs : undefined;
+        const phase = control?.stopped.aborted ? 'stopping' : 'saving_logos';
+        return tell({ phase, logoTotal, logos: { folder: '', ...counts, reasons: {} } });
       }
       case 'stopping':
-        phase = 'stopping';
         note(describeStop(event.stop, naming));
-        break;
+        return tell({ phase: 'stopping' });
       case 'writing':
         hasBegun = true;
-        phase = 'writing';
-        break;
+        return tell({ phase: 'writing' });
       case 'rows':
-        known = { ...known, written: event.written };
-        break;
+        return tell({ written: event.written });
     }
   }
 
-  function note(message: string): void {
-    if (notices.length < MOST_NOTICES) notices.push(shortenTo(message, NOTICE_LENGTH));
+  function progress(now: Progress & { readonly type: string }): void {
+    const { type: _, pace, outage: _outage, hasNoWorker: _alone, ...figures } = now;
+    const { calls, lookupMs, lookups } = figures;
+    wait = waitOf(now);
+    hasBegun ||= calls > 0 || lookups > 0;
+    const limit = pace && limitOf(pace);
+    timeline.progress(now, { limit, heldBy: wait && HELD_BY[wait.why] });
+    timeLeft.look(now, wait);
+    rate.add({ atMs: lookupMs, count: calls });
+    const { phase } = known;
+    tell({
+      ...figures,
+      phase: phase === 'asking' || phase === 'reading' ? 'looking_up' : phase,
+      lookupMs: Math.round(lookupMs),
+      callsPerSecond: lookupMs > 0 ? round(calls / (lookupMs / 1_000), 2) : 0,
+      limit,
+    });
   }
 
   return {
     onEvent,
     answered: ({ meaning, latencyMs }) => {
       hasBegun = true;
-      const name = nameOf(meaning);
+      const { kind, httpStatus } = meaning;
+      // A 200 whose body cannot be used is no answer.
+      const hasAnswer = httpStatus !== undefined && (httpStatus !== 200 || kind === 'found');
+      const name = !hasAnswer && 'reason' in meaning ? meaning.reason : String(httpStatus);
       const count = answers.get(name);
       if (count !== undefined || answers.size < MOST_ANSWERS) answers.set(name, (count ?? 0) + 1);
       latencies.add(latencyMs);
@@ -130,65 +139,99 @@ export function recordRun(options: RecordRunOptions): RunRecorder {
       return rows;
     },
     end: (how) => {
-      phase = 'ended';
-      const about = { rows: known.rows ?? 0, calls: progress?.calls ?? 0, naming };
-      const end = judge('summary' in how ? { ...how.summary, naming } : { ...about, ...how });
-      const { reports: _, ...summary } = 'summary' in how ? how.summary : { reports: [] };
-      ended = { ...summary, ...end, endedAt: new Date().toISOString() };
-      if ('error' in how) ended = { ...ended, error: how.error };
+      const { rows = 0, calls = 0 } = known;
+      const of = 'summary' in how ? how.summary : { ...how, rows, calls };
+      const { reports: _, ...ended } = 'summary' in how ? how.summary : { reports: [] };
+      const error = 'error' in how ? { error: how.error } : {};
+      const endedAt = new Date().toISOString();
+      const none = { underWay: 0, pendingNow: 0 };
+      tell({ phase: 'ended', ...ended, ...judge({ ...of, naming }), ...error, ...none, endedAt });
     },
     get hasBegun() {
       return hasBegun;
     },
     read: () => {
+      const { phase } = known;
       const isLive = phase === 'looking_up' || phase === 'saving_logos';
-      const isPaused = isLive && (control?.isPaused ?? progress?.isPaused ?? false);
+      const isPaused = isLive && (control?.isPaused ?? known.isPaused ?? false);
       const leftMs = phase === 'saving_logos' ? logoLeftMs : timeLeft.leftMs;
-      const wait = isLive && progress ? describeWait(progress) : undefined;
-      const view: RunView = {
+      const isLong = wait?.why === 'backing_off' || (wait?.leftMs ?? Infinity) >= SHORTEST_WAIT_MS;
+      return {
         version: VIEW_VERSION,
         brandfill: readVersion(),
         runId,
-        list: options.list ?? listed ?? 'a list',
+        list: list ?? 'a list',
         host: hostname(),
         pid: process.pid,
         ...(schedule && { schedule }),
-        phase,
-        isPaused,
-        actions: control ? actionsOf(phase, isPaused) : [],
-        startedAt: startedAt.toISOString(),
-        rows: 0,
-        uniqueDomains: 0,
-        freshDomains: 0,
-        due: 0,
-        ...figuresOf(progress),
-        elapsedMs: Date.now() - startedAt.getTime(),
-        ratePerSecond: isLive ? round(rate.perSecond, 1) : 0,
-        ...(isLive && !isPaused && leftMs !== undefined && { leftMs: Math.round(leftMs) }),
-        ...(wait !== undefined && { wait }),
-        notices,
-        recentFailures: [...(progress?.recentFailures ?? [])],
+        startedAt: new Date(startedMs).toISOString(),
+        ...NOTHING_YET,
+        elapsedMs: Date.now() - startedMs,
         ...timeline.read(),
         latency: latencies.describe(),
         answers: [...answers]
           .sort(([, one], [, other]) => other - one)
           .map(([answer, calls]) => ({ answer, calls })),
         ...(rows?.read() ?? { reasons: [], otherReasonRows: 0, columns: [] }),
+        notices,
         settings,
         ...known,
-        ...ended,
+        isPaused,
+        actions: control ? actionsOf(phase, isPaused) : [],
+        ratePerSecond: isLive ? round(rate.perSecond, 1) : 0,
+        ...(isLive && !isPaused && leftMs !== undefined && { leftMs: Math.round(leftMs) }),
+        ...(isLive && wait && isLong && { wait }),
       };
-      return phase === 'ended' ? { ...view, underWay: 0, pendingNow: 0 } : view;
     },
   };
 }
 
-/** What a call came to, in a word. A 200 whose body cannot be used is no answer. */
-function nameOf(meaning: Meaning): string {
-  const { kind, httpStatus } = meaning;
-  const hasAnswer = httpStatus !== undefined && (httpStatus !== 200 || kind === 'found');
-  return !hasAnswer && 'reason' in meaning ? meaning.reason : String(httpStatus);
+/** What a worker does, as its gate and its counts have it. */
+export interface WorkerSight {
+  readonly gate: Pick<Gate, 'describe'>;
+  readonly counters: Readonly<CallCounters>;
+  readonly outcomes: RunView['outcomes'];
 }
+
+/** The picture of a worker: a run without a list, and without an end. */
+export function recordWorker(unit: string | undefined) {
+  const { answered, onEvent, read } = recordRun({ runId: '' });
+  const startMs = performance.now();
+  return {
+    answered,
+    read: ({ gate, counters, outcomes }: WorkerSight): RunView => {
+      const pace = gate.describe();
+      onEvent({
+        type: 'progress',
+        ...NOTHING_YET,
+        ...counters,
+        outcomes,
+        bill: unit === undefined ? undefined : billOf(counters.billedMicros, unit),
+        lookupMs: performance.now() - startMs,
+        pace,
+        outage: pace.outage,
+      });
+      return read();
+    },
+  };
+}
+
+const NOTHING_YET = {
+  rows: 0,
+  uniqueDomains: 0,
+  freshDomains: 0,
+  due: 0,
+  lookups: 0,
+  outcomes: { found: 0, not_found: 0, rejected: 0, failed: 0, pending: 0 },
+  calls: 0,
+  retries: 0,
+  throttled: 0,
+  lookupMs: 0,
+  callsPerSecond: 0,
+  underWay: 0,
+  pendingNow: 0,
+  recentFailures: [],
+};
 
 function actionsOf(phase: RunView['phase'], isPaused: boolean): RunAction[] {
   if (phase === 'reading') return ['stop'];
@@ -196,67 +239,25 @@ function actionsOf(phase: RunView['phase'], isPaused: boolean): RunAction[] {
   return [isPaused ? 'resume' : 'pause', 'stop'];
 }
 
-const NO_OUTCOMES = { found: 0, not_found: 0, rejected: 0, failed: 0, pending: 0 };
-
-type Figures = Pick<
-  RunView,
-  'lookups' | 'outcomes' | 'calls' | 'retries' | 'throttled' | 'underWay' | 'pendingNow'
-> &
-  Pick<RunView, 'lookupMs' | 'callsPerSecond' | 'limit' | 'bill' | 'rowsSoFar' | 'pendingUntilMs'>;
-
-function figuresOf(progress: Progress | undefined): Figures {
-  const {
-    done = 0,
-    outcomes = NO_OUTCOMES,
-    calls = 0,
-    retries = 0,
-    throttled = 0,
-  } = progress ?? {};
-  const { elapsedMs = 0, underWay = 0, pending, bill, rows } = progress ?? {};
-  const { pace } = progress ?? {};
-  const limitPerSecond = limitOf(pace);
-  const { count: pendingNow = 0, untilMs = 0 } = pending ?? {};
-  const { total: _, ...rowsSoFar } = rows ?? { total: 0 };
-  return {
-    lookups: done,
-    outcomes: { ...outcomes },
-    calls,
-    retries,
-    throttled,
-    underWay,
-    pendingNow,
-    ...(untilMs > 0 && { pendingUntilMs: untilMs }),
-    lookupMs: Math.round(elapsedMs),
-    callsPerSecond: elapsedMs > 0 ? round(calls / (elapsedMs / 1_000), 2) : 0,
-    ...(pace && {
-      limit: {
-        limitIs: pace.limitIs,
-        ...(limitPerSecond !== undefined && { limitPerSecond }),
-        ...(pace.concurrencyLimit !== undefined && { mostAtOnce: pace.concurrencyLimit }),
-      },
-    }),
-    ...(bill && { bill: { ...bill } }),
-    ...(rows && { rowsSoFar }),
-  };
-}
-
-/** The time left by the speed so far; undefined before the first logo. */
-function leftOf({ total, saved, kept, missing, elapsedMs }: LogoProgress): number | undefined {
-  const done = saved + kept + missing;
-  return done === 0 || done === total ? undefined : ((total - done) / done) * elapsedMs;
-}
-
 /** A shorter wait is a normal part of the work. */
 const SHORTEST_WAIT_MS = 1_000;
 
-/** Says what keeps calls from starting; undefined if nothing does. */
-function describeWait(progress: Progress): string | undefined {
-  const { isPaused, hasNoWorker, outage, pace, waitMs } = progress;
-  if (isPaused) return WAITS.paused;
-  if (hasNoWorker) return WAITS.no_worker;
-  if (outage !== undefined) return outage;
-  if (pace?.why === 'backing_off') return WAITS.backing_off;
-  if (waitMs < SHORTEST_WAIT_MS) return undefined;
-  const wait = pace?.why === 'retry_after' ? WAITS.told : WAITS.rate;
-  return wait.replace('{time}', formatDuration(waitMs));
+const HELD_BY = {
+  paused: 'paused',
+  outage: 'outage',
+  told: 'told',
+  backing_off: 'told',
+  no_worker: undefined,
+  rate: undefined,
+} as const;
+
+/** What keeps calls from starting. While somebody has paused them, nothing else is to blame. */
+function waitOf({ isPaused, hasNoWorker, outage, pace }: Progress): Wait | undefined {
+  if (isPaused) return { why: 'paused' };
+  if (hasNoWorker) return { why: 'no_worker' };
+  if (outage !== undefined) return { why: 'outage', text: outage };
+  const leftMs = pace?.waitMs ?? 0;
+  if (pace?.why === 'backing_off') return { why: 'backing_off', leftMs };
+  if (pace?.why === 'retry_after') return { why: 'told', leftMs };
+  return leftMs > 0 ? { why: 'rate', leftMs } : undefined;
 }

@@ -1,10 +1,10 @@
 import { sentenceOn, wordsOf } from '../brand/network-error.ts';
-import { hasValues, type JoinedRow, type RowStatus } from '../collector/joined-row.ts';
+import { hasValues, type JoinedRow } from '../collector/joined-row.ts';
 import type { OutputColumns } from '../collector/output/output-columns.ts';
 import { shortenTo } from '../common/text.ts';
 import type { RowColumn, RowFormat } from '../rows/row-format.ts';
 import type { RunReason, RunView } from './run-view.ts';
-import { findReason, inWords, type Naming } from './words.ts';
+import { findReason, inWords, type Naming, type StatusName } from './words.ts';
 
 /** Records rows as they pass: why they were not enriched, and how full the new columns are. */
 export interface RowRecorder {
@@ -49,7 +49,7 @@ export function createRowRecorder(layout: RowLayout, naming: Naming): RowRecorde
       ...(words !== undefined && { words }),
       ...(httpStatus === undefined ? {} : { httpStatus }),
       rows: 0,
-      advice: adviseOn(status, text, httpStatus, naming),
+      advice: inWords(adviseOn(status, text, httpStatus), naming),
       examples: [],
     };
     known.set(key, reason);
@@ -105,28 +105,23 @@ function withoutParticulars(reason: string, domain: string): string {
 /** Long numbers, hexadecimal numbers and UUIDs. */
 const IDENTIFIER = /\b(?=[\da-f-]*\d)[\da-f]{6,}(?:-[\da-f]{4,})*\b/gi;
 
-/** Explains a reason, and what to do about it, in a sentence or two. */
+/** Explains the reason of a row, and what to do about it, in a sentence or two. */
 function adviseOn(
-  status: RowStatus,
+  status: Exclude<StatusName, 'fresh'>,
   reason: string,
   httpStatus: number | undefined,
-  naming: Naming,
 ): string {
   if (status === 'stale') {
-    return `${adviseOn('failed', reason, httpStatus, naming)} These rows keep an older answer.`;
+    return `${adviseOn('failed', reason, httpStatus)} These rows keep an older answer.`;
   }
-  const own = findReason(reason)?.advice;
-  if (own !== undefined) return inWords(own, naming);
-  if (status !== 'failed') return inWords(OF_STATUS[status] ?? '', naming);
-  const what =
-    sentenceOn(reason) ??
-    (httpStatus !== undefined && httpStatus >= 500
-      ? 'The API had a fault of its own each time.'
-      : 'No usable answer came.');
-  return `${what} The next run tries again.`;
+  const advice = findReason(reason)?.advice ?? OF_STATUS[status];
+  if (advice !== undefined) return advice;
+  const fault = httpStatus !== undefined && httpStatus >= 500;
+  const unknown = fault ? 'The API had a fault of its own each time.' : 'No usable answer came.';
+  return `${sentenceOn(reason) ?? unknown} The next run tries again.`;
 }
 
-const OF_STATUS: Readonly<Partial<Record<RowStatus, string>>> = {
+const OF_STATUS: Readonly<Partial<Record<StatusName, string>>> = {
   not_found: 'The API does not know these domains. They are asked again after {freshNotFound}.',
   rejected: 'The API refused these domains, with these words.',
   pending: 'The API had no answer ready in time. The next run asks again at once.',

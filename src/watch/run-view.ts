@@ -5,7 +5,7 @@ import type { Stop } from '../worker/stop-switch.ts';
 // milliseconds.
 
 /** Of this format; members may be added without another. */
-export const VIEW_VERSION = 3;
+export const VIEW_VERSION = 4;
 
 /** Rows by how they ended. */
 export interface StatusCounts {
@@ -26,13 +26,8 @@ export interface StatusCounts {
   skipped: number;
 }
 
-/** What the API billed, in what it bills in, such as `credits`. */
-interface Billed {
-  units: number;
-  unit: string;
-}
-
-interface Limit {
+/** What calls are held to. */
+export interface Limit {
   /** Where the limit comes from: `--rate`, the API says so, found out, or never met. */
   limitIs: 'fixed' | 'published' | 'learned' | 'unknown';
   limitPerSecond?: number | undefined;
@@ -61,8 +56,8 @@ export interface Summary {
   throttled: number;
   /** At the price of `--price`, in any currency. */
   cost?: number | undefined;
-  /** Where the API's profile says what it bills. */
-  bill?: Billed | undefined;
+  /** What the API billed, where its profile says in what, such as `credits`. */
+  bill?: { units: number; unit: string } | undefined;
   /** From start to finish. */
   elapsedMs: number;
   /** While lookups were being made. */
@@ -118,6 +113,15 @@ export interface Span {
   limitPerSecond?: number | undefined;
   /** What held calls up for a good part of the span. */
   heldBy?: 'paused' | 'outage' | 'told' | undefined;
+}
+
+/** What keeps calls from starting. */
+export interface Wait {
+  why: 'paused' | 'no_worker' | 'outage' | 'backing_off' | 'told' | 'rate';
+  /** How long still, if that is known. */
+  leftMs?: number | undefined;
+  /** The trouble of the API, in a sentence, for `outage`. */
+  text?: string | undefined;
 }
 
 /** Why rows were not enriched. */
@@ -195,8 +199,8 @@ export interface RunView
   limit?: Limit | undefined;
   /** The time left at the pace of the last half minute. */
   leftMs?: number | undefined;
-  /** Why calls wait; a sentence. */
-  wait?: string | undefined;
+  /** Why calls wait. */
+  wait?: Wait | undefined;
   /** Domains whose picture is wanted. */
   logoTotal?: number | undefined;
   /** Rows that are written. */
@@ -227,4 +231,30 @@ export interface RunView
   columns: { name: string; rows: number }[];
   /** Settings that are not the default, named as on the command line, without secrets. */
   settings: { name: string; value: string }[];
+}
+
+/** How far a run is: so many of so many. */
+interface Far {
+  readonly done: number;
+  readonly total: number;
+  /** What is counted, in the plural. */
+  readonly unit: 'rows' | 'domains' | 'logos' | 'rows written';
+}
+
+/** Counts what the phase is about: rows as far as they are known, else domains; logos; rows written. */
+export function howFar(view: RunView): Far {
+  const { phase, rows, rowsSoFar, lookups, due, logos, logoTotal = 0, written } = view;
+  if (written !== undefined) return { done: written, total: rows, unit: 'rows written' };
+  if (phase === 'saving_logos' && logos) {
+    return { done: logos.saved + logos.kept + logos.missing, total: logoTotal, unit: 'logos' };
+  }
+  if (!rowsSoFar) return { done: lookups, total: due, unit: 'domains' };
+  const { skipped: _, ...ended } = rowsSoFar;
+  const done = Object.values(ended).reduce((sum, count) => sum + count, 0);
+  return { done, total: rows, unit: 'rows' };
+}
+
+/** Rounded down: unfinished work is never at 100 %. */
+export function shareOf({ done, total }: Far): number {
+  return total > 0 ? Math.floor(Math.min(1, done / total) * 100) / 100 : 1;
 }

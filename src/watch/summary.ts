@@ -1,25 +1,30 @@
 import { EXIT } from '../common/errors.ts';
 import { round } from '../common/format.ts';
 import type { PaceDescription } from '../worker/pace-memory.ts';
-import type { RunView, StatusCounts, Summary } from './run-view.ts';
+import type { Limit, RunView, StatusCounts, Summary } from './run-view.ts';
 
 export type { StatusCounts, Summary } from './run-view.ts';
 export type LogosSummary = NonNullable<Summary['logos']>;
 export type PaceSummary = NonNullable<Summary['pace']>;
 export type CallsPerSummary = NonNullable<Summary['callsPer']>;
 
+/** What calls are held to, as it is known now. */
+export function limitOf(pace: PaceDescription): Limit {
+  const { limitIs, ratePerSecond, learnedLimitPerSecond, concurrencyLimit: mostAtOnce } = pace;
+  const limitPerSecond = limitIs === 'fixed' ? ratePerSecond : learnedLimitPerSecond;
+  return {
+    limitIs,
+    ...(limitPerSecond !== undefined && { limitPerSecond }),
+    ...(mostAtOnce !== undefined && { mostAtOnce }),
+  };
+}
+
 /** Summarizes how fast calls could go, from what is known at the end of a run. */
 export function summarizePace(
   pace: PaceDescription,
   { calls, throttled }: Pick<Summary, 'calls' | 'throttled'>,
 ): PaceSummary {
-  const { limitIs, ratePerSecond, learnedLimitPerSecond, concurrencyLimit } = pace;
-  return {
-    limitIs,
-    limitPerSecond: limitIs === 'fixed' ? ratePerSecond : learnedLimitPerSecond,
-    mostAtOnce: concurrencyLimit,
-    throttledShare: calls === 0 ? 0 : round(throttled / calls, 6),
-  };
+  return { ...limitOf(pace), throttledShare: calls === 0 ? 0 : round(throttled / calls, 6) };
 }
 
 /** Counts of zero for all statuses. */
@@ -62,14 +67,7 @@ export function findNothing({
 
 /** The exit code of a run; of a trial of one domain without `calls`: not known is then the answer. */
 export function exitCodeOf(run: Ended): number {
-  return EXIT_CODES[endOf(run)];
+  const end = endOf(run);
+  if (end === 'done') return EXIT.ok;
+  return end === 'stopped' || end === 'interrupted' ? EXIT[end] : EXIT.someFailed;
 }
-
-const EXIT_CODES: Readonly<Record<NonNullable<RunView['end']>, number>> = {
-  done: EXIT.ok,
-  some_failed: EXIT.someFailed,
-  nothing_found: EXIT.someFailed,
-  stopped: EXIT.stopped,
-  interrupted: EXIT.interrupted,
-  error: EXIT.unexpected,
-};

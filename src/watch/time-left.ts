@@ -1,8 +1,8 @@
-import type { Progress } from './events.ts';
+import type { RunView, Wait } from './run-view.ts';
 
 /** Estimates how long the lookups of a run still take. */
 export interface TimeLeft {
-  look(progress: Progress): void;
+  look(progress: Pick<RunView, 'due' | 'lookups' | 'lookupMs'>, wait: Wait | undefined): void;
   /** In milliseconds; undefined while there is nothing to estimate it from. */
   readonly leftMs: number | undefined;
 }
@@ -16,31 +16,25 @@ const WINDOW_MS = 30_000;
  * slow.
  */
 export function createTimeLeft(): TimeLeft {
-  const rate = createRecentRate({ windowMs: WINDOW_MS, longestMs: 2 * WINDOW_MS });
+  const rate = createRecentRate(WINDOW_MS);
   let workedMs = 0;
   let lookedAtMs = 0;
   let leftMs: number | undefined;
   return {
-    look: (progress) => {
-      const { lookups, done, elapsedMs, waitMs, outage, pace } = progress;
-      const isShut = pace?.why === 'retry_after' || pace?.why === 'backing_off';
-      const isWaiting = isShut || outage !== undefined || isHeld(progress);
-      if (!isWaiting) workedMs += elapsedMs - lookedAtMs;
-      lookedAtMs = elapsedMs;
-      rate.add({ atMs: workedMs, count: done });
-      const { perSecond } = rate;
-      const isKnown = perSecond > 0 && !isHeld(progress);
-      leftMs = isKnown ? ((lookups - done) / perSecond) * 1_000 + waitMs : undefined;
+    look: ({ due, lookups, lookupMs }, wait) => {
+      if (!wait || wait.why === 'rate') workedMs += lookupMs - lookedAtMs;
+      lookedAtMs = lookupMs;
+      rate.add({ atMs: workedMs, count: lookups });
+      const isHeld = wait?.why === 'paused' || wait?.why === 'no_worker';
+      const isKnown = rate.perSecond > 0 && !isHeld;
+      leftMs = isKnown
+        ? ((due - lookups) / rate.perSecond) * 1_000 + (wait?.leftMs ?? 0)
+        : undefined;
     },
     get leftMs() {
       return leftMs;
     },
   };
-}
-
-/** Whether calls are held up for an unknown time. */
-function isHeld({ isPaused, hasNoWorker }: Progress): boolean {
-  return isPaused === true || hasNoWorker === true;
 }
 
 /** How fast a count grows at the moment. */
@@ -57,18 +51,9 @@ interface RateSample {
   readonly count: number;
 }
 
-interface RecentRateOptions {
-  /** How far it looks back. @default 5 s */
-  readonly windowMs?: number;
-  /**
-   * The least count to look back over: with fewer since, it looks back further, up to `longestMs`.
-   * @default 10
-   */
-  readonly least?: number;
-  /** @default 60 s */
-  readonly longestMs?: number;
-}
-
+const LONGEST_MS = 60_000;
+/** With fewer counts it looks back further, up to a minute. */
+const LEAST = 10;
 /** A silence longer than this many usual ones is not a pause between two counts. */
 const USUAL_SILENCES = 3;
 
@@ -76,41 +61,25 @@ const USUAL_SILENCES = 3;
  * The rate over the last seconds. Where little happens, such as at six calls a minute, it looks
  * back further: otherwise it would jump between nothing and far too much.
  */
-export function createRecentRate({
-  windowMs = 5_000,
-  least = 10,
-  longestMs = 60_000,
-}: RecentRateOptions = {}): RecentRate {
+export function createRecentRate(windowMs = 5_000): RecentRate {
   let samples: readonly RateSample[] = [];
-
-  /** The last sample that is far enough back, both in time and in what was counted since. */
-  function findStart(newest: RateSample): RateSample | undefined {
-    return (
-      samples.findLast(
-        ({ atMs, count }) => newest.atMs - atMs >= windowMs && newest.count - count >= least,
-      ) ?? samples[0]
-    );
-  }
-
-  function hasStopped({ start, newest }: Record<'start' | 'newest', RateSample>): boolean {
-    const last = samples.find(({ count }) => count >= newest.count) ?? newest;
-    const silenceMs = newest.atMs - last.atMs;
-    const usualMs = (last.atMs - start.atMs) / (newest.count - start.count);
-    return silenceMs > windowMs && silenceMs > USUAL_SILENCES * usualMs;
-  }
-
   return {
     add: (sample) => {
       const isKept = ({ atMs }: RateSample): boolean =>
-        atMs < sample.atMs && sample.atMs - atMs <= longestMs;
+        atMs < sample.atMs && sample.atMs - atMs <= LONGEST_MS;
       samples = [...samples.filter(isKept), sample];
     },
     get perSecond() {
       const newest = samples.at(-1);
-      const start = newest && findStart(newest);
-      if (!newest || !start || newest.atMs <= start.atMs) return 0;
+      if (!newest) return 0;
+      const isFarEnough = ({ atMs, count }: RateSample): boolean =>
+        newest.atMs - atMs >= windowMs && newest.count - count >= LEAST;
+      const start = samples.findLast(isFarEnough) ?? samples[0] ?? newest;
       const counted = newest.count - start.count;
-      if (counted <= 0 || hasStopped({ start, newest })) return 0;
+      if (counted <= 0) return 0;
+      const lastMs = samples.find(({ count }) => count >= newest.count)?.atMs ?? newest.atMs;
+      const usualMs = (lastMs - start.atMs) / counted;
+      if (newest.atMs - lastMs > Math.max(windowMs, USUAL_SILENCES * usualMs)) return 0;
       return (counted / (newest.atMs - start.atMs)) * 1_000;
     },
   };

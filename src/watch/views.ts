@@ -26,27 +26,18 @@ export interface RunDisplay {
   end(): void;
 }
 
-/** Writes a line, with facts for programs. */
-type Write = (level: LogLevel, line: string, facts?: Readonly<Record<string, unknown>>) => void;
-
 interface DisplayOptions {
-  readonly write: Write;
+  /** Writes lines, with facts for programs. */
+  readonly write: (level: LogLevel, lines: readonly string[], facts: object) => void;
   readonly progress: ProgressView;
-  /** Whether each event is one line, with its facts. @default false */
-  readonly isLog?: boolean;
   /** Shown to somebody who will be asked to confirm. */
   readonly runId?: string | undefined;
 }
 
-function createDisplay({ write, progress, isLog = false, runId }: DisplayOptions): RunDisplay {
+function createDisplay({ write, progress, runId }: DisplayOptions): RunDisplay {
   const recorder = recordRun({ runId: '' });
-  /** Text for people is lines as they are. A log has one line for each event. */
-  const say = (level: LogLevel, lines: readonly string[], facts: object): void => {
-    progress.aside(() => {
-      if (!isLog) return lines.forEach((line) => write(level, line));
-      write(level, inOneLine(lines), { ...facts });
-    });
-  };
+  const say = (level: LogLevel, lines: readonly string[], facts: object): void =>
+    progress.aside(() => write(level, lines, facts));
   return {
     show: (event) => {
       recorder.onEvent(event);
@@ -60,18 +51,14 @@ function createDisplay({ write, progress, isLog = false, runId }: DisplayOptions
         case 'sampled':
           progress.end();
           return say('info', describeSample(event), facts);
-        case 'notice': {
-          const line = isLog ? event.message : `Note: ${event.message}`;
-          return say(event.level ?? 'warn', [line], { event: type });
-        }
+        case 'notice':
+          return say(event.level ?? 'warn', [event.message], { event: type });
         case 'stopping':
           return say('warn', [describeStop(event.stop)], facts);
         case 'progress':
-          if (event.lookups === 0) return;
-          return progress.show(recorder.read(), event.type);
         case 'logos':
         case 'rows':
-          if (event.total === 0) return;
+          if (('total' in event ? event.total : event.due) === 0) return;
           return progress.show(recorder.read(), event.type);
         case 'writing':
           progress.end();
@@ -102,12 +89,12 @@ export interface OpenDisplayOptions {
 export function openDisplay(options: OpenDisplayOptions): RunDisplay {
   const { log, progress, runId, level, redact, stream, isAsked } = options;
   if (log.format !== 'shown') return logDisplay(log, progress);
-  const line = (text: string): void => void stream.write(`${printable(redact(text))}\n`);
   const isQuiet = level === 'warn' || level === 'error';
   return createDisplay({
-    write: (of, text) => {
+    write: (of, lines, facts) => {
       if (of === 'debug' || (isQuiet && !(level === 'warn' && of === 'warn'))) return;
-      line(text);
+      const start = 'event' in facts && facts.event === 'notice' ? 'Note: ' : '';
+      for (const line of lines) stream.write(`${printable(redact(start + line))}\n`);
     },
     progress: isQuiet ? NO_PROGRESS : openProgress(progress, stream),
     runId: isAsked ? runId : undefined,
@@ -124,12 +111,14 @@ function openProgress(wish: ProgressStyle | 'auto', stream: NodeJS.WriteStream):
 
 /** A line for each event; for programs, what happened is in `event`, with its numbers. */
 function logDisplay(log: Log, progress: ProgressStyle | 'auto' = 'auto', start = ''): RunDisplay {
-  const write: Write = (level, text, facts) => log.write(level, `${start}${text}`, facts);
+  const write: DisplayOptions['write'] = (level, lines, facts) =>
+    log.write(level, `${start}${inOneLine(lines)}`, { ...facts });
   const lines = createProgressLines((line, view, event) => {
     const { rowsSoFar, outcomes, lookups, due, calls, retries, throttled } = view;
-    write('info', line, { event, rowsSoFar, outcomes, lookups, due, calls, retries, throttled });
+    const facts = { event, rowsSoFar, outcomes, lookups, due, calls, retries, throttled };
+    write('info', [line], facts);
   });
-  return createDisplay({ write, progress: progress === 'none' ? NO_PROGRESS : lines, isLog: true });
+  return createDisplay({ write, progress: progress === 'none' ? NO_PROGRESS : lines });
 }
 
 /** Writes the events of runs to a log; as text, each line begins with the name of its job. */

@@ -1,6 +1,8 @@
 import type { AddressReason } from '../brand/network-error.ts';
 import type { Misdirection, OutcomeStatus } from '../brand/outcome.ts';
+import { formatDuration } from '../common/format.ts';
 import type { StopReason } from '../worker/stop-switch.ts';
+import type { Wait } from './run-view.ts';
 
 // The words for statuses, reasons, stops and phases, said once for terminal, log, page and report.
 // Those of the network stand where they are found out: `brand/network-error.ts`. Names of settings and
@@ -83,26 +85,24 @@ export const ENDINGS = {
   error: 'Ended with an error',
 } as const;
 
-/** What keeps calls from starting; `{time}` is how long. */
-export const WAITS = {
-  paused: 'Paused: no new call starts until it is resumed',
-  no_worker: 'No worker is there to make the lookups',
-  backing_off: 'The API throttles calls (429 and the like): backing off',
-  told: 'The API says to wait: calls go on in {time}',
-  rate: 'Held to the rate: next call in {time}',
-} as const;
-
-/** What people are told of a reason that stands in a failures file. */
-export interface ReasonWords {
-  /** A few words, to stand in a table. */
-  readonly short: string;
-  /** What it means for rows, and what to do about it, in a sentence or two. */
-  readonly advice: string;
+/** What keeps calls from starting. */
+export function describeWait({ why, leftMs = 0, text = 'The API is out' }: Wait): string {
+  return {
+    paused: 'Paused: no new call starts until it is resumed',
+    no_worker: 'No worker is there to make the lookups',
+    outage: text,
+    backing_off: 'The API throttles calls (429 and the like): backing off',
+    told: `The API says to wait: calls go on in ${formatDuration(leftMs)}`,
+    rate: `Held to the rate: next call in ${formatDuration(leftMs)}`,
+  }[why];
 }
 
-/** The words for a reason; undefined for what the API itself said, and for those of the network. */
-export function findReason(code: string): ReasonWords | undefined {
-  const [short, advice] = (Object.hasOwn(REASONS, code) ? REASONS[code] : undefined) ?? [];
+/**
+ * The words for a reason that stands in a failures file: a few for a table, and a sentence or two on
+ * what it means and what to do; undefined for what the API itself said, and for those of the network.
+ */
+export function findReason(code: string): { short: string; advice: string } | undefined {
+  const [short, advice] = new Map(Object.entries(REASONS)).get(code) ?? [];
   if (short !== undefined && advice !== undefined) return { short, advice };
   if (!Object.hasOwn(STOPS, code)) return undefined;
   return { short: 'not asked', advice: `Not asked. ${STOPS[code as StopReason]} {again}{toGoOn}.` };

@@ -180,8 +180,6 @@ export interface GateOptions {
   readonly maxOutageMs: number;
   /** Holds calls back while the run is paused. @default never */
   readonly pause?: PauseGate | undefined;
-  /** Called when a call ended; the status is undefined when there was no answer. */
-  readonly onCallEnd?: ((httpStatus: number | undefined, latencyMs: number) => void) | undefined;
 }
 
 /** Lets no call start while it is closed. */
@@ -199,7 +197,7 @@ const TURN_MS = 2_000;
 /** The gate of this process. */
 export function createGate(options: GateOptions): Gate {
   const { home, clock, concurrency, evidence, budget, stopSwitch, counters, pause } = options;
-  const { maxWaitMs, maxOutageMs, onCallEnd } = options;
+  const { maxWaitMs, maxOutageMs } = options;
   const { fixed } = home;
   const openedMs = clock.nowMs();
   const waiting = createWaitQueue();
@@ -338,9 +336,8 @@ export function createGate(options: GateOptions): Gate {
     if (own) own.calls += 1;
 
     /** Tells the budget and the counters. */
-    function bill({ httpStatus, costMicros = 0, kind }: Meaning): number {
+    function bill({ costMicros = 0, kind }: Meaning): number {
       const latencyMs = clock.nowMs() - sentAtMs;
-      onCallEnd?.(httpStatus, latencyMs);
       inFlight -= 1;
       counters.billedMicros += costMicros;
       if (own) own.billedMicros += costMicros;
@@ -418,7 +415,6 @@ export function createGate(options: GateOptions): Gate {
         return all.map(({ verdict }) => verdict);
       },
       abandoned: () => {
-        onCallEnd?.(undefined, clock.nowMs() - sentAtMs);
         spend.spend();
         inFlight -= 1;
         home.ended('none', { ...NO_CALL, sentAtMs }, clock.nowMs());

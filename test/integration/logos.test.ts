@@ -249,7 +249,7 @@ describe('fetching logos', () => {
       control,
       onEvent: (event) => {
         // Not sooner: paused lookups would never come to the logos.
-        if (event.type === 'progress' && event.done === 3) control.pause();
+        if (event.type === 'progress' && event.lookups === 3) control.pause();
         if (event.type !== 'logos') return;
         looks += 1;
         if (looks === 2) control.stop();

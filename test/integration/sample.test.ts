@@ -71,7 +71,7 @@ describe('a sample', () => {
       statuses: { found: 30, not_found: 10 },
     });
     expect(asked).toHaveLength(40);
-    const done = events.flatMap((event) => (event.type === 'progress' ? [event.done] : []));
+    const done = events.flatMap((event) => (event.type === 'progress' ? [event.lookups] : []));
     expect(done).toEqual([...done].sort((one, other) => one - other));
     expect(done.at(-1)).toBe(40);
   });

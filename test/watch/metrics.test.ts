@@ -1,45 +1,42 @@
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { createCallCounters } from '../../src/common/calls.ts';
 import { makeFolder } from '../../src/common/files.ts';
 import { createMetrics } from '../../src/watch/metrics.ts';
+import { recordRun } from '../../src/watch/record-run.ts';
 import { useTempFolder } from '../support/temp-folder.ts';
+import { PROGRESS } from './progress.ts';
 
-function openMetrics() {
-  return createMetrics({ command: 'worker', version: '1.2.3' });
-}
+const openMetrics = () => createMetrics({ command: 'worker', version: '1.2.3' });
 
-it('each call is counted by the class of its status', async () => {
+it('a run is read at each scrape, until the next of its name', async () => {
   const metrics = openMetrics();
-  const counters = createCallCounters();
-  const pace = () => ({
-    ratePerSecond: 10,
-    limitIs: 'unknown' as const,
-    waitMs: 0,
-    why: 'starting' as const,
-  });
-  const probe = metrics.forWorker().worker({ counters, describe: pace });
-  for (const status of [undefined, 200, 301, 404, 429, 503]) {
-    probe.onCallEnd(status, 5);
-  }
-  counters.calls = 8;
+  const first = recordRun({ runId: 'a' });
+  metrics.forRun('nightly', first.read);
+  const pace = { ratePerSecond: 9, limitIs: 'fixed', waitMs: 4_000, why: 'retry_after' } as const;
+  first.onEvent({ type: 'progress', ...PROGRESS, calls: 3, throttled: 1, lookupMs: 500, pace });
+  const meaning = { kind: 'failed', reason: 'timeout', httpStatus: undefined } as never;
+  first.answered({ domain: 'a.com', meaning, latencyMs: 20 });
   for (let scrapes = 0; scrapes < 2; scrapes += 1) {
-    const text = await metrics.text();
-    const counts = [
-      ...text.matchAll(/^brandfill_call_duration_seconds_count{status="(.*)"} (.*)$/gm),
-    ];
-    expect(Object.fromEntries(counts.map(([, status, count]) => [status, Number(count)]))).toEqual({
-      none: 1,
-      '2xx': 1,
-      '3xx': 1,
-      '4xx': 2,
-      '5xx': 1,
-    });
-    expect(text).toMatch(/^brandfill_calls_in_flight 2$/m);
+    expect((await metrics.text()).split('\n')).toEqual(
+      expect.arrayContaining([
+        'brandfill_calls_total{run="nightly"} 3',
+        'brandfill_throttled_calls_total{run="nightly"} 1',
+        'brandfill_lookups_due{run="nightly"} 1000',
+        'brandfill_answers_total{run="nightly",answer="timeout"} 1',
+        'brandfill_call_duration_seconds{run="nightly",quantile="0.95"} 0.02',
+        'brandfill_pace_limit_calls_per_second{run="nightly"} 9',
+        'brandfill_pace_gate_closed_seconds{run="nightly"} 4',
+        'brandfill_api_outage{run="nightly"} 0',
+      ]),
+    );
   }
-  probe.end();
-  expect(await metrics.text()).toMatch(/^brandfill_calls_in_flight 2$/m);
+  const second = recordRun({ runId: 'b' });
+  metrics.forRun('nightly', second.read);
+  second.onEvent({ type: 'progress', ...PROGRESS, outage: 'The API is out.' });
+  const text = await metrics.text();
+  expect(text).toContain('brandfill_calls_total{run="nightly"} 0\n');
+  expect(text).toContain('brandfill_api_outage{run="nightly"} 1\n');
 });
 
 it('what was written is counted also when the folder is gone, with no room in it', async () => {
@@ -56,7 +53,6 @@ it('what was written is counted also when the folder is gone, with no room in it
 
 it('a Redis that does not answer is down, and nothing is said of its queues', async () => {
   const metrics = openMetrics();
-  const end = metrics.forWorker().queues(async () => undefined);
+  metrics.forQueues(async () => undefined);
   expect(await metrics.text()).toMatch(/^brandfill_redis_up 0$/m);
-  end();
 });

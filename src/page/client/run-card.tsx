@@ -1,7 +1,7 @@
 import type { JSX } from 'preact';
 import { useRef } from 'preact/hooks';
-import { howFar, shareOf } from '../../watch/far.ts';
 import type { RunAction, RunView } from '../../watch/run-view.ts';
+import { howFar, shareOf } from '../../watch/run-view.ts';
 import { ENDINGS, PHASES, STATUSES, type StatusName } from '../../watch/words.ts';
 import { Chart } from './chart.tsx';
 import { Button, Figures, Progress, Table } from './components.tsx';

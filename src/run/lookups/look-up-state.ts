@@ -4,7 +4,7 @@ import type { RunControl } from '../../common/run-control.ts';
 import type { Job } from '../../options/api.ts';
 import type { OutcomeStore } from '../../store/store.ts';
 import { createRecentFailures, type RecentFailures, type RunEvent } from '../../watch/events.ts';
-import type { RunInstruments } from '../../watch/metrics.ts';
+import type { Metrics } from '../../watch/metrics.ts';
 import type { RunRecorder } from '../../watch/record-run.ts';
 import type { AnsweredCall } from '../../worker/lookup.ts';
 import { createStopSwitch, type StopSwitch } from '../../worker/stop-switch.ts';
@@ -66,8 +66,8 @@ export interface LookUpAllOptions {
   /** Stops the run; calls under way get ten seconds. */
   readonly signal: AbortSignal;
   readonly onEvent: (event: RunEvent) => void;
-  /** Measures the lookups. @default not measured */
-  readonly instruments?: RunInstruments | undefined;
+  /** Measures its queues. @default not measured */
+  readonly onQueues?: Metrics['forQueues'] | undefined;
   /** Steers the run meanwhile. @default no control */
   readonly control?: RunControl | undefined;
   /** Whether a user tries a single domain. @default false */

@@ -97,7 +97,6 @@ async function openWith(
       isTrusting: settings.maxFailed >= 1,
     },
     callLedger,
-    measure: options.instruments?.worker,
     // Over a shared queue, a pause holds up only the lookups of this run: see the queue.
     pause: isShared ? undefined : options.control,
   });

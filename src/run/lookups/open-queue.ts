@@ -13,7 +13,7 @@ import type { LookUpAllOptions } from './look-up-state.ts';
 export interface OpenQueueOptions
   extends Pick<
     LookUpAllOptions,
-    'job' | 'name' | 'list' | 'plan' | 'isFresh' | 'onEvent' | 'instruments' | 'control'
+    'job' | 'name' | 'list' | 'plan' | 'isFresh' | 'onEvent' | 'onQueues' | 'control'
   > {
   readonly outstanding: Set<string>;
   readonly stopSwitch: StopSwitch;
@@ -60,7 +60,7 @@ export async function openQueueOf(options: OpenQueueOptions): Promise<OpenedQueu
 async function openSharedQueue(url: string, options: OpenQueueOptions): Promise<OpenedQueue> {
   // Loaded here, so that a run without Redis need not wait for it.
   const { openQueueServer, openRunQueue, ...shared } = await import('../../queue/index.ts');
-  const { job, name, plan, onEvent, stopSwitch, instruments } = options;
+  const { job, name, plan, onEvent, stopSwitch, onQueues } = options;
   const { workers, rate, acceptEviction = false } = job.settings;
   const concurrency = lookupsAtOnce(job.settings.concurrency, job.endpoint);
   const onNotice = (message: string): void => onEvent({ type: 'notice', message });
@@ -72,7 +72,7 @@ async function openSharedQueue(url: string, options: OpenQueueOptions): Promise<
     const fairShare = Math.ceil(plan.lookups / (CHUNKS_PER_WORKER * Math.max(1, workersThere)));
     const chunkSize = Math.max(1, Math.min(LARGEST_CHUNK, fairShare));
     const slots = Math.ceil((2 * concurrency) / chunkSize);
-    const endQueues = instruments?.queues(shared.createQueueReader(redis));
+    const endQueues = onQueues?.(shared.createQueueReader(redis));
     closer.add({ close: async () => endQueues?.() });
     const chunks = Math.max(SMALLEST_WINDOW, CHUNKS_PER_WORKER * slots * workersThere);
     const queue = closer.add(

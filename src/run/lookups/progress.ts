@@ -9,7 +9,6 @@ import {
   PROGRESS_MS,
   type Progress,
   type RecentFailures,
-  type RowProgress,
   type RunEvent,
 } from '../../watch/events.ts';
 import type { LocalWorker } from '../local-worker.ts';
@@ -57,20 +56,21 @@ export function startReportingProgress(options: ProgressOptions): ProgressReport
 
   function read(): Progress {
     const pace = local()?.gate.describe();
+    const { count: pendingNow = 0, untilMs = 0 } = options.parking() ?? {};
     return {
-      lookups: plan.lookups,
-      done: tally.done,
+      due: plan.lookups,
+      lookups: tally.done,
       outcomes: { ...tally.outcomes },
-      rows: rowsOf(options),
+      rowsSoFar: rowsOf(options),
       ...sums(),
-      elapsedMs: performance.now() - startMs,
-      waitMs: pace?.waitMs ?? 0,
+      lookupMs: performance.now() - startMs,
       pace,
       outage: pace?.outage,
       isPaused: options.control?.isPaused ?? false,
       hasNoWorker: options.isAlone(),
       underWay: outstanding.size,
-      pending: readParking(),
+      pendingNow,
+      pendingUntilMs: pendingNow > 0 && untilMs > 0 ? untilMs : undefined,
       recentFailures: recent.latest,
     };
   }
@@ -79,11 +79,6 @@ export function startReportingProgress(options: ProgressOptions): ProgressReport
     const { calls, retries, throttled, billedMicros } = counters();
     const bill = options.unit === undefined ? undefined : billOf(billedMicros, options.unit);
     return { calls, retries, throttled, bill };
-  }
-
-  function readParking(): Progress['pending'] {
-    const { count = 0, untilMs = 0 } = options.parking() ?? {};
-    return count > 0 ? { count, untilMs } : undefined;
   }
 
   function tell(progress: Progress = read()): void {
@@ -96,10 +91,10 @@ export function startReportingProgress(options: ProgressOptions): ProgressReport
   return {
     reportEnd: (isStopped) => {
       const rows = rowsOf(options);
-      const left = leftOf(rows);
+      const left = Object.values(rows).reduce((sum, count) => sum - count, plan.rows);
       const ended = isStopped
-        ? { rows: { ...rows, skipped: left } }
-        : { rows: { ...rows, fresh: rows.fresh + left }, done: plan.lookups };
+        ? { rowsSoFar: { ...rows, skipped: left } }
+        : { rowsSoFar: { ...rows, fresh: rows.fresh + left }, lookups: plan.lookups };
       tell({ ...read(), ...ended });
     },
     elapsedMs: () => performance.now() - startMs,
@@ -116,13 +111,9 @@ export function startReportingProgress(options: ProgressOptions): ProgressReport
   };
 }
 
-function rowsOf({ plan, tally }: ProgressOptions): RowProgress {
-  const { rows: total, invalidRows: invalid, freshRows: fresh } = plan;
-  return { total, invalid, fresh, skipped: 0, ...tally.rows };
-}
-
-function leftOf({ total, ...counts }: RowProgress): number {
-  return Object.values(counts).reduce((left, count) => left - count, total);
+function rowsOf({ plan, tally }: ProgressOptions) {
+  const { invalidRows: invalid, freshRows: fresh } = plan;
+  return { invalid, fresh, skipped: 0, ...tally.rows };
 }
 
 /** The sums of a run's outcomes so far. */

@@ -79,9 +79,9 @@ describe('the last word of a run', () => {
     expect(events).toMatchObject([
       {
         type: 'progress',
-        lookups: 5,
-        done: 2,
-        rows: { total: 10, invalid: 1, fresh: 2, found: 3, not_found: 1, skipped: 3 },
+        due: 5,
+        lookups: 2,
+        rowsSoFar: { invalid: 1, fresh: 2, found: 3, not_found: 1, skipped: 3 },
       },
     ]);
   });

@@ -1,0 +1,101 @@
+import { expect, it } from 'vitest';
+import type { Span, Wait } from '../../src/watch/run-view.ts';
+import { createRecentRate, createTimeLeft } from '../../src/watch/time-left.ts';
+import { createTimeline } from '../../src/watch/timeline.ts';
+
+/** Looks at ten lookups a second for a minute, at an hour without any, and at what comes then. */
+function leftAround(wait: Wait): readonly (number | undefined)[] {
+  const timeLeft = createTimeLeft();
+  const seen: (number | undefined)[] = [];
+  const look = (seconds: number, lookups: number, now?: Wait): void => {
+    timeLeft.look({ due: 1_000, lookups, lookupMs: seconds * 1_000 }, now);
+    seen[seconds] = timeLeft.leftMs && Math.round(timeLeft.leftMs / 1_000);
+  };
+  for (let at = 0; at <= 60; at += 1) look(at, at * 10);
+  for (let at = 61; at <= 3_660; at += 1) look(at, 600, wait);
+  look(3_661, 610);
+  return [0, 30, 60, 61, 3_660, 3_661].map((at) => seen[at]);
+}
+
+it.each<[Wait, number | undefined]>([
+  [{ why: 'told', leftMs: 600_000 }, 640],
+  [{ why: 'paused' }, undefined],
+  [{ why: 'no_worker' }, undefined],
+  [{ why: 'outage' }, 40],
+])('the time left is that at the pace of now, around a wait: %j', (wait, meanwhile) => {
+  expect(leftAround(wait)).toEqual([undefined, 70, 40, meanwhile, meanwhile, 39]);
+});
+
+/** Counts for so many seconds, looking four times in each. */
+function count(perSecond: number, { seconds = 120, before = 0 } = {}): number {
+  const rate = createRecentRate();
+  for (let atMs = 0; atMs <= seconds * 1_000; atMs += 250) {
+    const since = before === 0 ? 0 : Math.min(atMs, (seconds - 5) * 1_000);
+    const total = (before * since + perSecond * (atMs - since)) / 1_000;
+    rate.add({ atMs, count: Math.floor(total) });
+  }
+  return rate.perSecond;
+}
+
+it('the rate is that of the last seconds, of more where little happens, and none after a stop', () => {
+  expect(count(40)).toBeCloseTo(40);
+  expect(count(40, { before: 500 })).toBeCloseTo(40);
+  expect(count(40, { before: 1 })).toBeCloseTo(40);
+  expect(count(0.5)).toBeCloseTo(0.5, 1);
+  expect(count(0.1)).toBeCloseTo(0.1, 1);
+  expect(count(0)).toBe(0);
+  const rate = createRecentRate();
+  const seen: number[] = [];
+  for (let atMs = 0; atMs <= 40_000; atMs += 250) {
+    rate.add({ atMs, count: Math.min(atMs, 20_000) / 20 });
+    seen.push(rate.perSecond);
+  }
+  expect([seen[4 * 20], seen[4 * 26], seen.at(-1)]).toEqual([50, 0, 0]);
+});
+
+const at = (lookupMs: number, calls = 0, throttled = 0) =>
+  ({ lookupMs, calls, throttled }) as never;
+
+it('a timeline spreads what came since the last time evenly over that time', () => {
+  const timeline = createTimeline();
+  timeline.progress(at(500, 10, 1), {});
+  timeline.progress(at(625, 15, 1), {});
+  const { spans, spanMs } = timeline.read();
+  expect(spanMs).toBe(250);
+  expect(spans.map((span) => [span.callsPerSecond, span.throttledPerSecond])).toEqual([
+    [20, 2],
+    [20, 2],
+    [40, 0],
+  ]);
+});
+
+it('a timeline has no more than 120 spans, and loses nothing when it widens them', () => {
+  const timeline = createTimeline();
+  for (let minute = 1; minute <= 20 * 60; minute += 1) {
+    timeline.progress(at(minute * 60_000, minute * 3_000), {});
+  }
+  const { spans, spanMs } = timeline.read();
+  expect(spans.length).toBeGreaterThan(60);
+  expect(spans.length).toBeLessThanOrEqual(120);
+  const endMs = 20 * 3_600_000;
+  const callsOf = ({ atMs, callsPerSecond }: Span): number =>
+    (callsPerSecond * Math.min(spanMs, endMs - atMs)) / 1_000;
+  expect(spans.reduce((sum, span) => sum + callsOf(span), 0)).toBeCloseTo(20 * 60 * 3_000, -3);
+});
+
+it('a timeline knows the limit of each span, and what held calls up for long', () => {
+  const timeline = createTimeline();
+  const limit = { limitIs: 'learned', limitPerSecond: 50 } as const;
+  timeline.progress(at(250), {});
+  timeline.progress(at(500), { limit, heldBy: 'told' });
+  timeline.progress(at(750), { limit, heldBy: 'outage' });
+  timeline.progress(at(1_000), { heldBy: 'paused' });
+  timeline.progress(at(1_250), { limit });
+  expect(timeline.read().spans.map((span) => [span.heldBy, span.limitPerSecond])).toEqual([
+    [undefined, undefined],
+    ['told', 50],
+    ['outage', 50],
+    ['paused', undefined],
+    [undefined, 50],
+  ]);
+});
