@@ -207,12 +207,10 @@ function showProgress(
     onEvent,
   }: { readonly signal: AbortSignal; readonly onEvent: (event: RunEvent) => void },
 ): { readonly take: (counts: LogoCounts) => void; readonly end: () => void } {
-  const startMs = performance.now();
   let latest: LogoCounts = { saved: 0, kept: 0, missing: 0, reasons: {} };
   const show = (): void => {
     const { saved, kept, missing } = latest;
-    const elapsedMs = performance.now() - startMs;
-    onEvent({ type: 'logos', total, saved, kept, missing, elapsedMs });
+    onEvent({ type: 'logos', total, saved, kept, missing });
   };
   const reportEnd = (): void => {
     const message = 'Interrupted: no more logos are fetched, and the rows are written.';

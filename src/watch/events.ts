@@ -1,4 +1,4 @@
-import type { Outcome, OutcomeStatus } from '../brand/outcome.ts';
+import type { OutcomeStatus } from '../brand/outcome.ts';
 import type { Bill, Plan } from '../collector/plan.ts';
 import { formatSize } from '../common/format.ts';
 import type { DomainColumn } from '../rows/columns/domain-column.ts';
@@ -29,8 +29,10 @@ export type RunEvent =
   | ({ readonly type: 'progress' } & Progress)
   /** The run was stopped: no new call starts, those under way finish. */
   | { readonly type: 'stopping'; readonly stop: Stop }
-  /** Logos are being fetched; comes a few times a second. */
-  | ({ readonly type: 'logos' } & LogoProgress)
+  /** Logos are being fetched, of so many domains; comes a few times a second. */
+  | ({ readonly type: 'logos'; readonly total: number } & Readonly<
+      Record<'saved' | 'kept' | 'missing', number>
+    >)
   /** All lookups ended; the rows are joined and written. */
   | { readonly type: 'writing'; readonly rows: number }
   /** Rows were written; comes a few times a second where that takes longer than one. */
@@ -65,17 +67,6 @@ export interface SampledDomain {
   readonly values: readonly string[];
 }
 
-/** How far the logos are, counted in domains. */
-interface LogoProgress {
-  /** Domains with an answer. */
-  readonly total: number;
-  readonly saved: number;
-  readonly kept: number;
-  readonly missing: number;
-  /** Since the first one. */
-  readonly elapsedMs: number;
-}
-
 /** How far the lookups are: what a `RunView` has of them, and the pace that it is made from. */
 export interface Progress
   extends Pick<
@@ -92,7 +83,6 @@ export interface Progress
     | 'underWay'
     | 'pendingNow'
     | 'pendingUntilMs'
-    | 'recentFailures'
   > {
   /** How fast calls may start, what is known of the limit, and why it is not faster. */
   readonly pace?: PaceDescription | undefined;
@@ -102,29 +92,6 @@ export interface Progress
   readonly isPaused?: boolean;
   /** Whether lookups wait on a queue that has no worker. @default false */
   readonly hasNoWorker?: boolean;
-}
-
-/** The last failures of a run, for people who watch. */
-export interface RecentFailures {
-  /** Looks at each outcome as it passes. */
-  note(outcome: Outcome): void;
-  /** The latest first. */
-  readonly latest: RunView['recentFailures'];
-}
-
-const MOST_FAILURES = 20;
-
-export function createRecentFailures(): RecentFailures {
-  let latest: RunView['recentFailures'] = [];
-  return {
-    note: ({ domain, status, reason, httpStatus, fetchedAtMs: atMs }) => {
-      if (status !== 'failed' && status !== 'rejected') return;
-      latest = [{ domain, status, reason, httpStatus, atMs }, ...latest].slice(0, MOST_FAILURES);
-    },
-    get latest() {
-      return latest;
-    },
-  };
 }
 
 /** Says how far the reading of a long list is, before its rows can be counted. */

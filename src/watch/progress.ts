@@ -153,8 +153,8 @@ function speedOf(view: RunView): readonly string[] {
   if (view.written !== undefined) return [];
   // When all is over, the speed on the whole says more than that of the last moment.
   const isOver = phase === 'stopping' || (due > 0 && lookups >= due);
+  if (phase === 'saving_logos') return [];
   const left = leftMs < 1_000 || isOver ? [] : [describeLeft(leftMs)];
-  if (phase === 'saving_logos') return left;
   const perSecond = isOver ? view.callsPerSecond : view.ratePerSecond;
   const held = limit && (limit.limitIs !== 'unknown' || !isOver) && describeLimit(limit, true);
   const until = pendingUntilMs === undefined ? '' : ` until ${clockAt(pendingUntilMs)}`;

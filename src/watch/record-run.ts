@@ -55,7 +55,6 @@ export function recordRun(options: RecordRunOptions): RunRecorder {
   const notices: string[] = [];
   let rows: RowRecorder | undefined;
   let wait: Wait | undefined;
-  let logoLeftMs: number | undefined;
   let hasBegun = false;
   /** What the last event of each kind has told. */
   let known: Partial<RunView> & Pick<RunView, 'phase'> = { phase: 'reading' };
@@ -86,9 +85,7 @@ export function recordRun(options: RecordRunOptions): RunRecorder {
       case 'progress':
         return progress(event);
       case 'logos': {
-        const { type: _, total: logoTotal, elapsedMs, ...counts } = event;
-        const done = counts.saved + counts.kept + counts.missing;
-        logoLeftMs = done > 0 ? ((logoTotal - done) / done) * elapsedMs : undefined;
+        const { type: _, total: logoTotal, ...counts } = event;
         const phase = control?.stopped.aborted ? 'stopping' : 'saving_logos';
         return tell({ phase, logoTotal, logos: { folder: '', ...counts, reasons: {} } });
       }
@@ -109,7 +106,7 @@ export function recordRun(options: RecordRunOptions): RunRecorder {
     wait = waitOf(now);
     hasBegun ||= calls > 0 || lookups > 0;
     const limit = pace && limitOf(pace);
-    timeline.progress(now, { limit, heldBy: wait && HELD_BY[wait.why] });
+    timeline.progress(now, limit);
     timeLeft.look(now, wait);
     rate.add({ atMs: lookupMs, count: calls });
     const { phase } = known;
@@ -154,7 +151,7 @@ export function recordRun(options: RecordRunOptions): RunRecorder {
       const { phase } = known;
       const isLive = phase === 'looking_up' || phase === 'saving_logos';
       const isPaused = isLive && (control?.isPaused ?? known.isPaused ?? false);
-      const leftMs = phase === 'saving_logos' ? logoLeftMs : timeLeft.leftMs;
+      const leftMs = phase === 'looking_up' ? timeLeft.leftMs : undefined;
       const isLong = wait?.why === 'backing_off' || (wait?.leftMs ?? Infinity) >= SHORTEST_WAIT_MS;
       return {
         version: VIEW_VERSION,
@@ -179,7 +176,7 @@ export function recordRun(options: RecordRunOptions): RunRecorder {
         isPaused,
         actions: control ? actionsOf(phase, isPaused) : [],
         ratePerSecond: isLive ? round(rate.perSecond, 1) : 0,
-        ...(isLive && !isPaused && leftMs !== undefined && { leftMs: Math.round(leftMs) }),
+        ...(!isPaused && leftMs !== undefined && { leftMs: Math.round(leftMs) }),
         ...(isLive && wait && isLong && { wait }),
       };
     },
@@ -230,7 +227,6 @@ const NOTHING_YET = {
   callsPerSecond: 0,
   underWay: 0,
   pendingNow: 0,
-  recentFailures: [],
 };
 
 function actionsOf(phase: RunView['phase'], isPaused: boolean): RunAction[] {
@@ -241,15 +237,6 @@ function actionsOf(phase: RunView['phase'], isPaused: boolean): RunAction[] {
 
 /** A shorter wait is a normal part of the work. */
 const SHORTEST_WAIT_MS = 1_000;
-
-const HELD_BY = {
-  paused: 'paused',
-  outage: 'outage',
-  told: 'told',
-  backing_off: 'told',
-  no_worker: undefined,
-  rate: undefined,
-} as const;
 
 /** What keeps calls from starting. While somebody has paused them, nothing else is to blame. */
 function waitOf({ isPaused, hasNoWorker, outage, pace }: Progress): Wait | undefined {

@@ -111,8 +111,6 @@ export interface Span {
   throttledPerSecond: number;
   /** The rate limit as known at the time. */
   limitPerSecond?: number | undefined;
-  /** What held calls up for a good part of the span. */
-  heldBy?: 'paused' | 'outage' | 'told' | undefined;
 }
 
 /** What keeps calls from starting. */
@@ -207,14 +205,6 @@ export interface RunView
   written?: number | undefined;
   /** The first 20. */
   notices: string[];
-  /** The last lookups that failed, the latest first; `atMs` since 1970. */
-  recentFailures: {
-    domain: string;
-    status: string;
-    reason: string;
-    httpStatus?: number | undefined;
-    atMs: number;
-  }[];
   /** How long each span is; longer runs have longer ones. */
   spanMs: number;
   /** The run over time, from the first call on. */

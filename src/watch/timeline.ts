@@ -6,25 +6,20 @@ import type { Limit, RunView, Span } from './run-view.ts';
 /** What happened over time, in spans of equal width that get wider as the run gets longer. */
 export interface Timeline {
   /** Spreads the calls since the previous progress evenly over that time. */
-  progress(now: Progress, held: Held): void;
+  progress(now: Progress, limit: Limit | undefined): void;
   /** The spans as they are now. */
   read(): Pick<RunView, 'spanMs' | 'spans'>;
 }
 
-interface Held {
-  readonly heldBy?: Span['heldBy'];
-  readonly limit?: Limit | undefined;
+/** What is added up in a span. */
+interface Sums {
+  calls: number;
+  throttled: number;
+  limit?: number | undefined;
 }
-
-const HOLD_UPS = ['paused', 'outage', 'told'] as const;
-
-/** What is added up in a span; held-up times in milliseconds. */
-type Sums = Record<'calls' | 'throttled' | (typeof HOLD_UPS)[number], number> & { limit?: number };
 
 const MOST_SPANS = 120;
 const FIRST_SPAN_MS = 250;
-/** A shorter hold-up, as a share of its span, cannot be seen in a chart. */
-const LEAST_SHARE = 0.2;
 
 export function createTimeline(): Timeline {
   let spanMs = FIRST_SPAN_MS;
@@ -33,14 +28,12 @@ export function createTimeline(): Timeline {
 
   function spanAt(atMs: number): Sums {
     const index = Math.floor(atMs / spanMs);
-    while (spans.length <= index) {
-      spans.push({ calls: 0, throttled: 0, paused: 0, outage: 0, told: 0 });
-    }
+    while (spans.length <= index) spans.push({ calls: 0, throttled: 0 });
     return spans[index] as Sums;
   }
 
   return {
-    progress: ({ calls, throttled, lookupMs }, { heldBy, limit }) => {
+    progress: ({ calls, throttled, lookupMs }, limit) => {
       while (lookupMs >= spanMs * MOST_SPANS) {
         spans = spans.flatMap((one, at) => (at % 2 === 0 ? [join(one, spans[at + 1])] : []));
         spanMs *= 2;
@@ -52,8 +45,7 @@ export function createTimeline(): Timeline {
         const span = spanAt(atMs);
         span.calls += (calls - last.calls) * share;
         span.throttled += (throttled - last.throttled) * share;
-        if (limit?.limitPerSecond !== undefined) span.limit = limit.limitPerSecond;
-        if (heldBy) span[heldBy] += nextMs - atMs;
+        span.limit = limit?.limitPerSecond ?? span.limit;
         if (nextMs >= lookupMs) break;
         atMs = nextMs;
       }
@@ -69,22 +61,22 @@ export function createTimeline(): Timeline {
   };
 }
 
-function join(one: Sums, other: Sums = one): Sums {
-  if (other === one) return one;
-  const sums = { ...one };
-  for (const of of ['calls', 'throttled', ...HOLD_UPS] as const) sums[of] += other[of];
-  return other.limit === undefined ? sums : { ...sums, limit: other.limit };
+function join(one: Sums, other: Sums | undefined): Sums {
+  if (!other) return one;
+  return {
+    calls: one.calls + other.calls,
+    throttled: one.throttled + other.throttled,
+    limit: other.limit ?? one.limit,
+  };
 }
 
 function toSpan(sums: Sums, atMs: number, lastsMs: number): Span {
   const perSecond = (amount: number): number => round((Math.max(0, amount) / lastsMs) * 1_000, 2);
-  const longest = HOLD_UPS.reduce((one, other) => (sums[other] > sums[one] ? other : one));
   return {
     atMs,
     callsPerSecond: perSecond(sums.calls),
     throttledPerSecond: perSecond(sums.throttled),
     ...(sums.limit !== undefined && { limitPerSecond: round(sums.limit, 2) }),
-    ...(sums[longest] > LEAST_SHARE * lastsMs && { heldBy: longest }),
   };
 }
 

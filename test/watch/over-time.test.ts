@@ -58,8 +58,8 @@ const at = (lookupMs: number, calls = 0, throttled = 0) =>
 
 it('a timeline spreads what came since the last time evenly over that time', () => {
   const timeline = createTimeline();
-  timeline.progress(at(500, 10, 1), {});
-  timeline.progress(at(625, 15, 1), {});
+  timeline.progress(at(500, 10, 1), undefined);
+  timeline.progress(at(625, 15, 1), undefined);
   const { spans, spanMs } = timeline.read();
   expect(spanMs).toBe(250);
   expect(spans.map((span) => [span.callsPerSecond, span.throttledPerSecond])).toEqual([
@@ -72,7 +72,7 @@ it('a timeline spreads what came since the last time evenly over that time', () 
 it('a timeline has no more than 120 spans, and loses nothing when it widens them', () => {
   const timeline = createTimeline();
   for (let minute = 1; minute <= 20 * 60; minute += 1) {
-    timeline.progress(at(minute * 60_000, minute * 3_000), {});
+    timeline.progress(at(minute * 60_000, minute * 3_000), undefined);
   }
   const { spans, spanMs } = timeline.read();
   expect(spans.length).toBeGreaterThan(60);
@@ -83,19 +83,14 @@ it('a timeline has no more than 120 spans, and loses nothing when it widens them
   expect(spans.reduce((sum, span) => sum + callsOf(span), 0)).toBeCloseTo(20 * 60 * 3_000, -3);
 });
 
-it('a timeline knows the limit of each span, and what held calls up for long', () => {
+it('a timeline knows the limit of each span', () => {
   const timeline = createTimeline();
-  const limit = { limitIs: 'learned', limitPerSecond: 50 } as const;
-  timeline.progress(at(250), {});
-  timeline.progress(at(500), { limit, heldBy: 'told' });
-  timeline.progress(at(750), { limit, heldBy: 'outage' });
-  timeline.progress(at(1_000), { heldBy: 'paused' });
-  timeline.progress(at(1_250), { limit });
-  expect(timeline.read().spans.map((span) => [span.heldBy, span.limitPerSecond])).toEqual([
-    [undefined, undefined],
-    ['told', 50],
-    ['outage', 50],
-    ['paused', undefined],
-    [undefined, 50],
+  timeline.progress(at(250), undefined);
+  timeline.progress(at(500), { limitIs: 'learned', limitPerSecond: 50 });
+  timeline.progress(at(750), { limitIs: 'unknown' });
+  expect(timeline.read().spans.map((span) => span.limitPerSecond)).toEqual([
+    undefined,
+    50,
+    undefined,
   ]);
 });

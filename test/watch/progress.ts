@@ -11,5 +11,4 @@ export const PROGRESS: Progress = {
   lookupMs: 0,
   underWay: 0,
   pendingNow: 0,
-  recentFailures: [],
 };

@@ -29,12 +29,6 @@ const LINES: readonly Line[] = [
 ];
 
 const HEIGHT = 170;
-/** The shaded hold-ups, each in the colour of that name. */
-const SHADES = {
-  paused: 'paused by somebody',
-  outage: 'the API was out',
-  told: 'told to wait, or backing off',
-} as const;
 /** Seconds between two lines: whole, round numbers. */
 const TIME_STEPS = [0.1, 1, 60, 3_600].flatMap((unit) =>
   [1, 2, 5, 10, 15, 30].map((step) => step * unit),
@@ -53,11 +47,7 @@ export function Chart(view: ChartProps): JSX.Element | null {
     const draw = (): void => {
       const width = Math.floor(element.clientWidth);
       if (width === 0) return;
-      plot.current ??= new uPlot(
-        optionsOf(width, () => latest.current),
-        dataOf(latest.current),
-        element,
-      );
+      plot.current ??= new uPlot(optionsOf(width), dataOf(latest.current), element);
       if (plot.current.width !== width) plot.current.setSize({ width, height: HEIGHT });
     };
     const observer = new ResizeObserver(draw);
@@ -70,9 +60,6 @@ export function Chart(view: ChartProps): JSX.Element | null {
   }, []);
   useEffect(() => plot.current?.setData(dataOf(view)), [spans]);
   if (spans.length === 0) return null;
-  const there = Object.entries(SHADES).filter(([kind]) =>
-    spans.some((span) => span.heldBy === kind),
-  );
   return (
     <figure>
       <figcaption>
@@ -84,12 +71,6 @@ export function Chart(view: ChartProps): JSX.Element | null {
               {name}
             </li>
           ))}
-          {there.map(([kind, text]) => (
-            <li key={kind}>
-              <i style={{ background: `var(--${kind})` }} />
-              {text}
-            </li>
-          ))}
         </ul>
       </figcaption>
       <div ref={place} class="plot" aria-hidden="true" />
@@ -97,14 +78,13 @@ export function Chart(view: ChartProps): JSX.Element | null {
         <summary>Speed in figures, every {duration(spanMs)}</summary>
         <Table
           caption="Speed"
-          columns={['from', ...LINES.map(({ name }) => `${name}#`), 'held up']}
+          columns={['from', ...LINES.map(({ name }) => `${name}#`)]}
           rows={spans.map((span) => [
             duration(span.atMs),
             ...LINES.map(({ valueOf }) => {
               const value = valueOf(span);
               return value === undefined ? '–' : rate(value);
             }),
-            span.heldBy ? SHADES[span.heldBy] : '',
           ])}
         />
       </details>
@@ -131,7 +111,7 @@ function colorOf(name: string): string {
   return color;
 }
 
-function optionsOf(width: number, read: () => ChartProps): uPlot.Options {
+function optionsOf(width: number): uPlot.Options {
   const line = { stroke: colorOf('line'), width: 1 };
   const axis = { stroke: colorOf('quiet'), grid: line, ticks: line };
   const stepped = uPlot.paths.stepped?.({ align: 1 });
@@ -140,7 +120,6 @@ function optionsOf(width: number, read: () => ChartProps): uPlot.Options {
     height: HEIGHT,
     legend: { show: false },
     cursor: { show: false },
-    hooks: { drawClear: [(chart) => shade(chart, read())] },
     scales: { x: { time: false }, y: { range: (_, __, most) => [0, Math.max(0.1, most * 1.1)] } },
     axes: [
       {
@@ -162,16 +141,4 @@ function optionsOf(width: number, read: () => ChartProps): uPlot.Options {
       })),
     ],
   };
-}
-
-/** Shades the time in which calls were held up, behind everything else. */
-function shade(chart: uPlot, { spans, spanMs }: ChartProps): void {
-  const { left, top, width, height } = chart.bbox;
-  const placeOf = (ms: number): number =>
-    Math.min(left + width, Math.max(left, chart.valToPos(ms / 1_000, 'x', true)));
-  for (const { atMs, heldBy } of spans) {
-    if (!heldBy) continue;
-    chart.ctx.fillStyle = colorOf(heldBy);
-    chart.ctx.fillRect(placeOf(atMs), top, placeOf(atMs + spanMs) - placeOf(atMs), height);
-  }
 }

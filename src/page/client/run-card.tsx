@@ -2,7 +2,7 @@ import type { JSX } from 'preact';
 import { useRef } from 'preact/hooks';
 import type { RunAction, RunView } from '../../watch/run-view.ts';
 import { howFar, shareOf } from '../../watch/run-view.ts';
-import { ENDINGS, PHASES, STATUSES, type StatusName } from '../../watch/words.ts';
+import { describeWait, ENDINGS, PHASES, STATUSES, type StatusName } from '../../watch/words.ts';
 import { Chart } from './chart.tsx';
 import { Button, Figures, Progress, Table } from './components.tsx';
 import { costOf, count, counted, duration, rate, share, time } from './format.ts';
@@ -55,7 +55,7 @@ export function RunCard({ view, onAsk, isAlone = false }: RunCardProps): JSX.Ele
       )}
       {next === undefined ? null : <p>{next}</p>}
       {isOver ? null : <Bar view={view} />}
-      {wait === undefined ? null : <p class="wrong">{wait}</p>}
+      {wait ? <p class="wrong">{describeWait(wait)}</p> : null}
       {onAsk && actions.length > 0 ? (
         <div class="actions">
           {actions.map((action) => (
@@ -127,7 +127,6 @@ function Details({ view }: { readonly view: RunView }): JSX.Element {
           ])}
         />
       ) : null}
-      <Recent view={view} />
       {columns.length > 0 ? (
         <details>
           <summary>{counted(columns.length, 'added column')}</summary>
@@ -240,29 +239,6 @@ function figuresOf(view: RunView): readonly (readonly [string, string])[] {
       : []),
     ['Time', duration(view.elapsedMs)],
   ];
-}
-
-/** What came last, while lookups are made. */
-function Recent({ view }: { readonly view: RunView }): JSX.Element | null {
-  const { recentFailures, phase } = view;
-  if (phase === 'ended') return null;
-  return (
-    <>
-      {recentFailures.length > 0 ? (
-        <Table
-          caption="Recent failures"
-          columns={['domain', 'status', 'reason', 'HTTP', 'at']}
-          rows={recentFailures.map(({ domain, status, reason, httpStatus = '–', atMs }) => [
-            domain,
-            status,
-            reason,
-            httpStatus,
-            time(atMs),
-          ])}
-        />
-      ) : null}
-    </>
-  );
 }
 
 function Files({ view }: { readonly view: RunView }): JSX.Element | null {

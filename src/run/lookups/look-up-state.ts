@@ -3,7 +3,7 @@ import type { CallCounters } from '../../common/calls.ts';
 import type { RunControl } from '../../common/run-control.ts';
 import type { Job } from '../../options/api.ts';
 import type { OutcomeStore } from '../../store/store.ts';
-import { createRecentFailures, type RecentFailures, type RunEvent } from '../../watch/events.ts';
+import type { RunEvent } from '../../watch/events.ts';
 import type { Metrics } from '../../watch/metrics.ts';
 import type { RunRecorder } from '../../watch/record-run.ts';
 import type { AnsweredCall } from '../../worker/lookup.ts';
@@ -15,7 +15,6 @@ export interface LookUpState {
   /** Domains under way. */
   readonly outstanding: Set<string>;
   readonly tally: Tally;
-  readonly recent: RecentFailures;
   readonly stopSwitch: StopSwitch;
   /** Whether there was no worker at the last check. */
   isAlone: boolean;
@@ -25,7 +24,6 @@ export function createLookUpState({ domains }: LookUpAllOptions): LookUpState {
   return {
     outstanding: new Set(),
     tally: createTally((domain) => domains.get(domain) ?? 0),
-    recent: createRecentFailures(),
     stopSwitch: createStopSwitch(),
     isAlone: false,
   };

@@ -6,7 +6,6 @@ import { callsIdOf, type Job, paceIdOf } from '../../options/api.ts';
 import type { Reply } from '../../queue/lookup-queue.ts';
 import { createParking, type Parking } from '../../queue/parking.ts';
 import type { OutcomeStore } from '../../store/store.ts';
-import type { RecentFailures } from '../../watch/events.ts';
 import type { CallLedger } from '../../worker/budget.ts';
 import { systemClock } from '../../worker/clock.ts';
 import type { AnsweredCall } from '../../worker/lookup.ts';
@@ -127,7 +126,7 @@ function collectorOf(
   state: LookUpState,
   earlier: EarlierLookups,
 ): Reply {
-  const { outstanding, recent, stopSwitch, tally } = state;
+  const { outstanding, stopSwitch, tally } = state;
   const { job, store, startedAtMs, now } = options;
   const collect = createCollector({
     store,
@@ -142,9 +141,7 @@ function collectorOf(
       if (share) tally.add(share);
     },
   });
-  return watchOutcomes(collect, { ...options, recent }, () =>
-    stopSwitch.stop({ reason: 'max_failed' }),
-  );
+  return watchOutcomes(collect, options, () => stopSwitch.stop({ reason: 'max_failed' }));
 }
 
 function describeEarlier(count: number): string {
@@ -213,7 +210,6 @@ export function createEarlierLookups({
 interface WatchOutcomesOptions {
   readonly job: { readonly settings: Pick<Job['settings'], 'maxFailed'> };
   readonly store: Pick<OutcomeStore, 'findHead'>;
-  readonly recent: RecentFailures;
 }
 
 /**
@@ -222,13 +218,12 @@ interface WatchOutcomesOptions {
  */
 export function watchOutcomes(
   collect: Reply,
-  { job, store, recent }: WatchOutcomesOptions,
+  { job, store }: WatchOutcomesOptions,
   stop: () => void,
 ): Reply {
   const share = createFailedShare(job.settings.maxFailed);
   return (outcomes) => {
     for (const outcome of outcomes) {
-      recent.note(outcome);
       const { domain, status } = outcome;
       if (status === 'pending') continue;
       const isFailure = status === 'failed';

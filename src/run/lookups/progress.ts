@@ -5,18 +5,12 @@ import { addCallsOf, type CallCounters, createCallCounters } from '../../common/
 import { billOf } from '../../common/format.ts';
 import type { RunControl } from '../../common/run-control.ts';
 import type { Parking } from '../../queue/parking.ts';
-import {
-  PROGRESS_MS,
-  type Progress,
-  type RecentFailures,
-  type RunEvent,
-} from '../../watch/events.ts';
+import { PROGRESS_MS, type Progress, type RunEvent } from '../../watch/events.ts';
 import type { LocalWorker } from '../local-worker.ts';
 
 export interface ProgressOptions {
   readonly plan: Pick<Plan, 'rows' | 'invalidRows' | 'freshRows' | 'lookups'>;
   readonly tally: Tally;
-  readonly recent: RecentFailures;
   readonly outstanding: ReadonlySet<string>;
   /** Calls so far, by any worker. */
   readonly counters: () => CallCounters;
@@ -50,7 +44,7 @@ export interface ProgressReporter {
 
 /** Reports progress a few times a second until it is ended. */
 export function startReportingProgress(options: ProgressOptions): ProgressReporter {
-  const { plan, tally, recent, outstanding, counters, local, onEvent } = options;
+  const { plan, tally, outstanding, counters, local, onEvent } = options;
   let startMs = performance.now();
   let isHeld = false;
 
@@ -71,7 +65,6 @@ export function startReportingProgress(options: ProgressOptions): ProgressReport
       underWay: outstanding.size,
       pendingNow,
       pendingUntilMs: pendingNow > 0 && untilMs > 0 ? untilMs : undefined,
-      recentFailures: recent.latest,
     };
   }
 

@@ -3,7 +3,7 @@ import type { KeptOutcome } from '../../../src/collector/collect.ts';
 import { createCallCounters } from '../../../src/common/calls.ts';
 import { createEarlierLookups } from '../../../src/run/lookups/open-lookups.ts';
 import { createTally, startReportingProgress } from '../../../src/run/lookups/progress.ts';
-import { createRecentFailures, type RunEvent } from '../../../src/watch/events.ts';
+import type { RunEvent } from '../../../src/watch/events.ts';
 
 const outcome = (domain: string, status: KeptOutcome['status']): KeptOutcome => ({
   domain,
@@ -57,7 +57,6 @@ function endOf({ isStopped }: { isStopped: boolean }): RunEvent[] {
   const progress = startReportingProgress({
     plan: { rows: 10, invalidRows: 1, freshRows: 2, lookups: 5 },
     tally,
-    recent: createRecentFailures(),
     outstanding: new Set(),
     counters: () => createCallCounters(),
     local: () => undefined,

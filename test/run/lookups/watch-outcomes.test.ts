@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Outcome } from '../../../src/brand/outcome.ts';
 import { watchOutcomes } from '../../../src/run/lookups/open-lookups.ts';
-import { createRecentFailures } from '../../../src/watch/events.ts';
 import { outcomeOf } from '../../store/outcomes.ts';
 
 /** Passes outcomes of a run on, and tells after how many it was stopped, and how many were collected. */
@@ -18,7 +17,6 @@ async function watch(outcomes: readonly Outcome[], failedBefore: (domain: string
         findHead: (domain) =>
           failedBefore(domain) ? { status: 'failed', fetchedAtMs: 0, shapeId: 0 } : undefined,
       },
-      recent: createRecentFailures(),
     },
     () => {
       stoppedAfter ??= collected + 1;
