@@ -21,22 +21,10 @@ export {
   type ScheduleOptions,
   schedule,
 } from './commands/schedule.ts';
-export {
-  type DeleteStoredOptions,
-  deleteStored,
-  findStored,
-  type GetStoredOptions,
-  type PruneStoreOptions,
-  pruneStore,
-  readStoreStats,
-} from './commands/store.ts';
-export { type ExportOptions, exportStore } from './commands/store-export.ts';
-export { type Imported, type ImportOptions, importStore } from './commands/store-import.ts';
 export { type TryOptions, tryDomain } from './commands/try.ts';
 export { type WorkerEnd, type WorkOptions, work } from './commands/worker.ts';
 export { BrandfillError, type BrandfillErrorCode } from './common/errors.ts';
 export { createRunControl, type RunControl } from './common/run-control.ts';
-export type { StoreChoice } from './options/command-options.ts';
 export type { Schedule } from './options/cron.ts';
 export type { OnFinish } from './options/job-file.ts';
 export type { ScheduledJob } from './queue/schedules.ts';
@@ -44,6 +32,5 @@ export type { ListInput } from './rows/list-input.ts';
 export type { Trial, TrialAnswer, TrialColumn } from './run/trial.ts';
 export type { SandboxOptions } from './sandbox/options.ts';
 export { type Sandbox, startSandbox } from './sandbox/server.ts';
-export type { Deleted, Pruned, StoreStats } from './store/stats.ts';
 export type { RunEvent } from './watch/events.ts';
 export type { RunView, Summary } from './watch/run-view.ts';

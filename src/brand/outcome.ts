@@ -1,5 +1,4 @@
 import type { AddressReason } from './network-error.ts';
-import type { Shape } from './shape.ts';
 
 /**
  * How a lookup ended. `pending`: the API has accepted the lookup, and had no answer ready for as
@@ -35,8 +34,6 @@ export interface Outcome {
   readonly fetchedAtMs: number;
   /** The answer as it came, for `found`; empty otherwise. */
   readonly json: string;
-  /** Which columns the answer has, when that is known. Not sent over a queue. */
-  readonly shape?: Shape | undefined;
 }
 
 /** A sign that an answer comes from another server or another path. */

@@ -184,7 +184,7 @@ export const COMMANDS: readonly Command[] = [
   }),
   defineCommand({
     name: 'store stats',
-    description: 'show what the store holds: outcomes, APIs, ages, size',
+    description: 'show what the store holds: APIs, outcomes, size',
     options: 'STORE_OPTIONS',
     flags: 'JSON_FLAGS',
     load: async () => (await import('../commands/store.ts')).runStats,
@@ -199,9 +199,9 @@ export const COMMANDS: readonly Command[] = [
   }),
   defineCommand({
     name: 'store export',
-    description: 'write all outcomes as JSON, one per line',
-    options: 'EXPORT_OPTIONS',
-    load: async () => (await import('../commands/store-export.ts')).runExport,
+    description: 'write all outcomes to standard output as JSON, one per line',
+    options: 'STORE_OPTIONS',
+    load: async () => (await import('../commands/store.ts')).runExport,
   }),
   defineCommand({
     name: 'store import',
@@ -209,7 +209,7 @@ export const COMMANDS: readonly Command[] = [
     description:
       'import exported outcomes; those in the store stay unless the imported one is newer',
     options: 'IMPORT_OPTIONS',
-    load: async () => (await import('../commands/store-import.ts')).runImport,
+    load: async () => (await import('../commands/store.ts')).runImport,
   }),
   defineCommand({
     name: 'store prune',

@@ -3,7 +3,7 @@ import type { Reply } from '../queue/lookup-queue.ts';
 import type { OutcomeStore } from '../store/store.ts';
 
 export interface CollectorOptions {
-  readonly store: OutcomeStore;
+  readonly store: Pick<OutcomeStore, 'put'>;
   /** Domains under way. An outcome removes its domain. */
   readonly outstanding: Set<string>;
   /** When this run started, in milliseconds since 1970. */

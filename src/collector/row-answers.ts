@@ -1,5 +1,4 @@
 import { isAnswer, type Outcome } from '../brand/outcome.ts';
-import type { OutcomeHead } from '../store/entries.ts';
 import type { Dated } from '../store/freshness.ts';
 import type { OutcomeStore } from '../store/store.ts';
 
@@ -14,12 +13,10 @@ export interface RowAnswers {
   staleOf(domain: string): Outcome | undefined;
   /** The answer that fills the row's columns: the one of this run, or the older one. */
   answerOf(domain: string): Outcome | undefined;
-  /** The head of the same answer. */
-  answerHeadOf(domain: string): OutcomeHead | undefined;
 }
 
 export interface RowAnswersOptions {
-  readonly store: Pick<OutcomeStore, 'find' | 'findHead' | 'findAnswer' | 'findAnswerHead'>;
+  readonly store: Pick<OutcomeStore, 'find' | 'findHead' | 'findAnswer'>;
   /** Whether an outcome counts in this run. */
   readonly isUsable: (domain: string, outcome: Dated) => boolean;
   /** Whether an older answer stands in for a missing one. */
@@ -34,17 +31,14 @@ export interface RowAnswersOptions {
 export function createRowAnswers(options: RowAnswersOptions): RowAnswers {
   const { store, isUsable, keepsStale } = options;
 
-  function standsIn(answer: Dated | undefined): boolean {
-    return keepsStale && answer?.status === 'found';
-  }
-
   function settles(domain: string, outcome: Dated | undefined): boolean {
     return outcome !== undefined && isAnswer(outcome.status) && isUsable(domain, outcome);
   }
 
   function staleOf(domain: string): Outcome | undefined {
     if (!keepsStale || settles(domain, store.findHead(domain))) return undefined;
-    return standsIn(store.findAnswerHead(domain)) ? store.findAnswer(domain) : undefined;
+    const answer = store.findAnswer(domain);
+    return answer?.status === 'found' ? answer : undefined;
   }
 
   return {
@@ -59,12 +53,6 @@ export function createRowAnswers(options: RowAnswersOptions): RowAnswers {
         return outcome.status === 'found' ? outcome : undefined;
       }
       return staleOf(domain);
-    },
-    answerHeadOf: (domain) => {
-      const head = store.findHead(domain);
-      if (settles(domain, head)) return head?.status === 'found' ? head : undefined;
-      const older = store.findAnswerHead(domain);
-      return standsIn(older) ? older : undefined;
     },
   };
 }

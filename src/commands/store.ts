@@ -1,150 +1,80 @@
-import type { Outcome } from '../brand/outcome.ts';
-import { BrandfillError, EXIT } from '../common/errors.ts';
+import { once } from 'node:events';
+import { createReadStream } from 'node:fs';
+import { createInterface } from 'node:readline';
+import { BrandfillError, describeSystemError, EXIT, systemErrorCode } from '../common/errors.ts';
 import { countOf, formatCount, formatSize } from '../common/format.ts';
+import { findEndpointIds, nameApi, readSettingsWithProfile } from '../options/api.ts';
 import {
   DELETE_OPTIONS,
   GET_OPTIONS,
+  IMPORT_OPTIONS,
   type JSON_FLAGS,
   PRUNE_OPTIONS,
   STORE_OPTIONS,
-  type StoreChoice,
-  type StoreOptionNaming,
 } from '../options/command-options.ts';
-import type { Options, OptionsOf, SettingsOf } from '../options/option.ts';
+import type { SettingsOf } from '../options/option.ts';
 import { flagOf } from '../options/options.ts';
-import { checkOptions, libraryNaming, type OptionKind } from '../options/read-options.ts';
 import { normalizeDomain } from '../rows/domain/domain.ts';
-import { decodeOutcome } from '../store/entries.ts';
-import { formatOutcomeLine } from '../store/outcome-line.ts';
-import type { Deleted, Pruned, StoreStats } from '../store/stats.ts';
-import { endpointIdsIn, keyOf, type StoreTables } from '../store/tables.ts';
-import { countStore, deleteDomains, pruneTables } from '../store/upkeep.ts';
+import { isStoreIn, openDatabase, orDamage, type StoreDatabase } from '../store/database.ts';
+import { noteApiName } from '../store/notes.ts';
+import {
+  type ApiStats,
+  countStore,
+  deleteDomains,
+  findLines,
+  formatOutcomeLine,
+  parseOutcomeLine,
+  pruneStore,
+  putNewer,
+  type Removed,
+  readEntries,
+  type StoreStats,
+  type TravellingOutcome,
+} from '../store/upkeep.ts';
 import { print, type RunCommand, say } from './command.ts';
-import { withOpenedStore } from './opened-store.ts';
+
+// The commands that look after a store.
+
+interface OpenedStore<T> {
+  readonly database: StoreDatabase;
+  readonly settings: T;
+  /** The API that was chosen. */
+  readonly endpointId: string | undefined;
+}
 
 /**
- * Counts what is in a store.
+ * Reads the options, opens the store, and closes it when the work is done.
  *
- * @throws BrandfillError when an option or the store cannot be used, as do all functions here
+ * @throws BrandfillError `INVALID_SETTING`, `UNUSABLE_STORE`, `STORE_IN_USE`
  */
-export async function readStoreStats(
-  options: StoreChoice = {},
-  naming?: StoreOptionNaming,
-): Promise<StoreStats> {
-  check(options, { of: 'readStoreStats', declared: STORE_OPTIONS, naming });
-  const task = { options, declared: STORE_OPTIONS, naming, isToRead: true };
-  return await withOpenedStore(task, async ({ tables, settings, endpointId }) =>
-    countStore(tables, { folder: settings.store, endpointId, nowMs: Date.now() }),
-  );
-}
-
-/** Which outcome to get. */
-export interface GetStoredOptions extends OptionsOf<typeof GET_OPTIONS> {
-  /** Anything that a row's cell may hold: a domain, a URL, an e-mail address. */
-  readonly domain: string;
-}
-
-/**
- * Finds the latest outcome of a domain, for each API in the store that has one, as lines of JSON in
- * the form of {@link exportStore}.
- */
-export async function findStored(
-  given: GetStoredOptions,
-  naming?: StoreOptionNaming,
-): Promise<readonly string[]> {
-  check(given, {
-    of: 'findStored',
-    declared: GET_OPTIONS,
-    others: { domain: 'checkedElsewhere' },
-    naming,
-  });
-  const { domain: text, ...options } = given;
-  if (typeof text !== 'string') {
+async function withStore<D extends typeof STORE_OPTIONS, R>(
+  declared: D,
+  given: Readonly<Record<string, unknown>>,
+  work: (opened: OpenedStore<SettingsOf<D>>) => Promise<R>,
+  mayMake = false,
+): Promise<R> {
+  const sources = { given, env: process.env, describe: flagOf };
+  const { settings, profile } = readSettingsWithProfile(declared, sources);
+  const endpointId = findEndpointIds(settings, flagOf, profile)?.id;
+  const { store: folder } = settings as SettingsOf<typeof STORE_OPTIONS>;
+  if (!mayMake && !isStoreIn(folder)) {
     throw new BrandfillError(
-      'INVALID_SETTING',
-      "Cannot look for nothing: give the domain as text in 'domain'.",
+      'UNUSABLE_STORE',
+      `Cannot open the store ${folder}: there is none; name its folder with --store.`,
     );
   }
-  const task = { options, declared: GET_OPTIONS, naming, isToRead: true };
-  return await withOpenedStore(task, async ({ tables, settings, endpointId }) => {
-    const domain = domainIn(text, settings);
-    const ids = endpointId === undefined ? endpointIdsIn(tables) : [endpointId];
-    return ids.flatMap((id) => {
-      const outcome = latestOf(tables, id, domain);
-      return outcome ? [formatOutcomeLine(id, outcome)] : [];
-    });
-  });
-}
-
-/** Options of a pruning. */
-export interface PruneStoreOptions extends OptionsOf<typeof PRUNE_OPTIONS> {
-  /** The age above which outcomes are removed: a text such as `'180d'`, or milliseconds. */
-  readonly olderThan: string | number;
-}
-
-/**
- * Removes old outcomes. Later outcomes use the freed space; the file
- * does not shrink.
- */
-export async function pruneStore(
-  options: PruneStoreOptions,
-  naming: StoreOptionNaming = libraryNaming,
-): Promise<Pruned> {
-  check(options, { of: 'pruneStore', declared: PRUNE_OPTIONS, naming });
-  const task = { options, declared: PRUNE_OPTIONS, naming };
-  return await withOpenedStore(task, async ({ tables, settings, endpointId }) => {
-    const { olderThan, dryRun = false } = settings;
-    if (olderThan === undefined) {
-      throw new BrandfillError(
-        'INVALID_SETTING',
-        `Cannot prune without an age: give ${naming('olderThan')}, such as 180d.`,
-      );
-    }
-    const age = { olderThanMs: olderThan, nowMs: Date.now() };
-    return await pruneTables(tables, { ...age, endpointId, dryRun });
-  });
-}
-
-/** What to delete. */
-export interface DeleteStoredOptions extends OptionsOf<typeof DELETE_OPTIONS> {
-  /** Each is anything that a row's cell may hold: a domain, a URL, an e-mail address. */
-  readonly domains: readonly string[];
-}
-
-/**
- * Deletes all that the store has of some domains: outcomes, and notes on logos. Later outcomes use the freed space; the file does not shrink.
- */
-export async function deleteStored(
-  given: DeleteStoredOptions,
-  naming?: StoreOptionNaming,
-): Promise<Deleted> {
-  check(given, {
-    of: 'deleteStored',
-    declared: DELETE_OPTIONS,
-    others: { domains: 'texts' },
-    naming,
-  });
-  const { domains: texts, ...options } = given;
-  // A program without types may leave them out.
-  if (!Array.isArray(texts) || texts.length === 0) {
-    throw new BrandfillError(
-      'INVALID_SETTING',
-      "Cannot delete nothing: give the domains as a list of texts in 'domains'.",
-    );
+  const database = await openDatabase(folder, { needsRoom: mayMake });
+  try {
+    return await work({ database, settings, endpointId });
+  } catch (error) {
+    throw orDamage(folder, error);
+  } finally {
+    await database.close();
   }
-  const task = { options, declared: DELETE_OPTIONS, naming };
-  return await withOpenedStore(task, async ({ tables, settings, endpointId }) => {
-    // All are read first: a mistake in the last one must not leave half of the work done.
-    const domains = texts.map((text: string) => domainIn(text, settings));
-    return await deleteDomains(tables, { domains, endpointId, dryRun: settings.dryRun ?? false });
-  });
 }
 
-/** @throws BrandfillError `INVALID_SETTING` when there is none */
-function domainIn(
-  text: string,
-  { registrable = false }: Pick<SettingsOf<typeof GET_OPTIONS>, 'registrable'>,
-): string {
+/** @throws BrandfillError `INVALID_SETTING` when there is no domain in a text */
+function domainIn(text: string, registrable = false): string {
   const found = normalizeDomain(text, { registrable });
   if ('domain' in found) return found.domain;
   throw new BrandfillError(
@@ -153,76 +83,82 @@ function domainIn(
   );
 }
 
-interface Known {
-  readonly of: string;
-  readonly declared: Options;
-  readonly others?: Readonly<Record<string, OptionKind>>;
-  readonly naming: StoreOptionNaming | undefined;
-}
-
-function check(
-  options: object,
-  { of, declared, others = {}, naming = libraryNaming }: Known,
-): void {
-  checkOptions(options, {
-    of,
-    declared,
-    others,
-    describe: naming,
-  });
-}
-
-function latestOf(
-  { answers, failures }: StoreTables,
-  endpointId: string,
-  domain: string,
-): Outcome | undefined {
-  const [answer, failure] = [answers, failures].map((table) => {
-    const key = keyOf(endpointId, domain);
-    const value = table.getBinaryFast(key);
-    return value && decodeOutcome(key, value);
-  });
-  if (!answer || !failure) return answer ?? failure;
-  return failure.fetchedAtMs > answer.fetchedAtMs ? failure : answer;
-}
-
 /** `brandfill store stats` */
 export const runStats: RunCommand<typeof JSON_FLAGS> = async ({ options, flags }) => {
-  const stats = await readStoreStats(options, flagOf);
-  print(...(flags.json ? [JSON.stringify(stats)] : describeStore(stats)));
+  const stats = await withStore(STORE_OPTIONS, options, async ({ database, endpointId }) =>
+    countStore(database, endpointId),
+  );
+  print(...(flags.json ? [JSON.stringify(stats)] : describeStats(stats)));
   return EXIT.ok;
 };
 
+function describeStats({ folder, version, sizeBytes, apis }: StoreStats): readonly string[] {
+  return [
+    `Store ${folder}, version ${version}: ${formatSize(sizeBytes)} on the disk`,
+    ...(apis.length === 0 ? ['No outcomes'] : apis.flatMap(describeApi)),
+  ];
+}
+
+function describeApi({ api, name, statuses, oldestAtMs, newestAtMs }: ApiStats): string[] {
+  const all = Object.values(statuses).reduce((sum, count) => sum + count, 0);
+  const parts = Object.entries(statuses)
+    .filter(([, count]) => count > 0)
+    .map(([status, count]) => `${formatCount(count)} ${status.replace('_', ' ')}`);
+  const time = (ms: number): string => new Date(ms).toISOString();
+  return [
+    `${name ?? 'API'} (${api})`,
+    `  ${countOf(all, 'domain')}: ${parts.join(', ')}`,
+    `  asked between ${time(oldestAtMs)} and ${time(newestAtMs)}`,
+  ];
+}
+
 /** `brandfill store get` */
-export const runGet: RunCommand = async ({ words: [domain = ''], options }) => {
-  const lines = await findStored({ ...options, domain }, flagOf);
+export const runGet: RunCommand = async ({ words: [text = ''], options }) => {
+  const lines = await withStore(GET_OPTIONS, options, async (opened) =>
+    findLines(opened.database, domainIn(text, opened.settings.registrable), opened.endpointId),
+  );
   if (lines.length > 0) {
     print(...lines);
     return EXIT.ok;
   }
-  say(`There is no outcome of ${domain} in the store.`);
+  say(`There is no outcome of ${text} in the store.`);
   return EXIT.someFailed;
 };
 
 /** `brandfill store prune` */
-export const runPrune: RunCommand = async ({ options }) => {
-  sayRemoved(await pruneStore(options as unknown as PruneStoreOptions, flagOf), options);
-  return EXIT.ok;
-};
+export const runPrune: RunCommand = async ({ options }) =>
+  await withStore(PRUNE_OPTIONS, options, async ({ database, settings, endpointId }) => {
+    const { olderThan, dryRun } = settings;
+    if (olderThan === undefined) {
+      throw new BrandfillError(
+        'INVALID_SETTING',
+        'Cannot prune without an age: give --older-than, such as 180d.',
+      );
+    }
+    const pruned = await pruneStore(database, olderThan, { endpointId, dryRun });
+    const ofReports = pruned.reports === 0 ? [] : [`${countOf(pruned.reports, 'list')} of changes`];
+    sayRemoved(pruned, dryRun, ofReports);
+    return EXIT.ok;
+  });
 
 /** `brandfill store delete` */
-export const runDelete: RunCommand = async ({ words: domains, options }) => {
-  const deleted = await deleteStored({ ...options, domains }, flagOf);
-  for (const domain of deleted.unknown) say(`There is nothing of ${domain} in the store.`);
-  sayRemoved(deleted, options);
-  return deleted.unknown.length > 0 ? EXIT.someFailed : EXIT.ok;
-};
+export const runDelete: RunCommand = async ({ words, options }) =>
+  await withStore(DELETE_OPTIONS, options, async ({ database, settings, endpointId }) => {
+    const { registrable, dryRun } = settings;
+    // All are read first: a mistake in the last one must not leave half of the work done.
+    const domains = words.map((text) => domainIn(text, registrable));
+    const deleted = await deleteDomains(database, domains, { endpointId, dryRun });
+    for (const domain of deleted.unknown) say(`There is nothing of ${domain} in the store.`);
+    sayRemoved(deleted, dryRun);
+    return deleted.unknown.length > 0 ? EXIT.someFailed : EXIT.ok;
+  });
 
 function sayRemoved(
-  { answers, failures, logos }: Pruned,
-  { dryRun = false }: { readonly dryRun?: boolean },
+  { answers, failures, logos }: Removed,
+  dryRun = false,
+  others: readonly string[] = [],
 ): void {
-  const what = [`${countOf(answers, 'answer')}, ${countOf(failures, 'failure')}`];
+  const what = [countOf(answers, 'answer'), countOf(failures, 'failure'), ...others];
   if (logos > 0) what.push(`${countOf(logos, 'note')} of logos, whose files stay`);
   const all = what.join(', ');
   say(
@@ -232,50 +168,91 @@ function sayRemoved(
   );
 }
 
-/** Describes the contents of a store for people, in lines. */
-function describeStore(stats: StoreStats): readonly string[] {
-  const { folder, version, sizeBytes, statuses, apis, ages, logos } = stats;
-  const { oldestAtMs, newestAtMs } = stats;
-  const total = sumOf(statuses);
-  const lines = [
-    `Store ${folder}, version ${version}: ${formatSize(sizeBytes)} on the disk`,
-    `${countOf(total, 'domain')}${describeStatuses(statuses)}`,
-  ];
-  for (const { api, name, statuses: ofApi } of apis) {
-    lines.push(
-      `  ${name ?? 'API'} (${api})  ${countOf(sumOf(ofApi), 'domain')}${describeStatuses(ofApi)}`,
+/** `brandfill store export` */
+export const runExport: RunCommand = async ({ options }) => {
+  const { stdout } = process;
+  let count = 0;
+  let end: Error | undefined; // standard output itself does not keep its error
+  const note = (error?: Error | null): void => {
+    end ??= error ?? undefined;
+  };
+  await withStore(STORE_OPTIONS, options, async ({ database, endpointId }) => {
+    for (const entries of readEntries(database, endpointId)) {
+      const lines = entries.flatMap(({ key, read }) => {
+        const outcome = read();
+        return outcome ? [`${formatOutcomeLine(key, outcome)}\n`] : [];
+      });
+      if (end) break;
+      count += lines.length;
+      if (lines.length > 0 && !stdout.write(lines.join(''), note))
+        await Promise.race([once(stdout, 'drain'), once(stdout, 'close')]).catch(() => {});
+    }
+  });
+  note(await new Promise<Error | null | undefined>((resolve) => stdout.write('', resolve)));
+  if (!end) say(`${countOf(count, 'outcome')} exported.`);
+  // Its reader, such as `head`, has closed it. Any other error is reported where the command ends.
+  else if (systemErrorCode(end) === 'EPIPE')
+    say('Not all outcomes were exported: standard output was closed before the end.');
+  return EXIT.ok;
+};
+
+/** `brandfill store import` */
+export const runImport: RunCommand = async ({ words: [input = ''], options }) => {
+  const batches = readOutcomes(input);
+  // A file that is not one is refused before there is a store.
+  let batch = await batches.next();
+  const put = async (opened: OpenedStore<SettingsOf<typeof IMPORT_OPTIONS>>) => {
+    const { database, settings, endpointId } = opened;
+    if (endpointId !== undefined) await noteApiName(database, endpointId, nameApi(settings));
+    let [read, imported] = [0, 0];
+    for (; !batch.done; batch = await batches.next()) {
+      read += batch.value.length;
+      imported += await putNewer(database, batch.value, endpointId);
+    }
+    await database.flush();
+    say(
+      `${countOf(imported, 'outcome')} imported, ${formatCount(read - imported)} were already there and at least as new.`,
     );
-  }
-  if (total > 0) lines.push('Asked about');
-  let fromDays = 0;
-  for (const { underDays, outcomes } of ages) {
-    const when =
-      underDays === undefined
-        ? `${fromDays} days ago and before`
-        : fromDays === 0
-          ? 'less than a day ago'
-          : `${fromDays} to ${underDays} days ago`;
-    if (outcomes > 0) lines.push(`  ${when.padEnd(24)}${formatCount(outcomes)}`);
-    fromDays = underDays ?? fromDays;
-  }
-  if (oldestAtMs !== undefined && newestAtMs !== undefined) {
-    lines.push(`  the oldest at ${time(oldestAtMs)}, the newest at ${time(newestAtMs)}`);
-  }
-  if (logos > 0) lines.push(`${countOf(logos, 'logo')} saved`);
-  return lines;
-}
+    return EXIT.ok;
+  };
+  return await withStore(IMPORT_OPTIONS, options, put, true);
+};
 
-function describeStatuses(statuses: StoreStats['statuses']): string {
-  const parts = Object.entries(statuses)
-    .filter(([, outcomes]) => outcomes > 0)
-    .map(([status, outcomes]) => `${formatCount(outcomes)} ${status.replace('_', ' ')}`);
-  return parts.length > 0 ? `: ${parts.join(', ')}` : '';
-}
+const BATCH = 500;
+const BATCH_CHARACTERS = 4 * 1024 * 1024;
 
-function sumOf(statuses: StoreStats['statuses']): number {
-  return Object.values(statuses).reduce((sum, outcomes) => sum + outcomes, 0);
-}
-
-function time(ms: number): string {
-  return new Date(ms).toISOString();
+/** @throws BrandfillError `UNREADABLE_INPUT` at a line that holds no outcome */
+async function* readOutcomes(input: string): AsyncGenerator<readonly TravellingOutcome[]> {
+  const name = input === '-' ? 'standard input' : input;
+  let [line, characters] = [0, 0];
+  let batch: TravellingOutcome[] = [];
+  const refuse = (what: string, why: string): never => {
+    throw new BrandfillError('UNREADABLE_INPUT', `Cannot ${what} ${name}: ${why}.`);
+  };
+  const file = input === '-' ? process.stdin : createReadStream(input);
+  try {
+    if ('fd' in file && input !== '-') await once(file, 'open');
+    for await (const text of createInterface({ input: file, crlfDelay: Infinity })) {
+      line += 1;
+      if (text.trim() === '') continue;
+      const parsed = parseOutcomeLine(text);
+      if (typeof parsed === 'string')
+        refuse(
+          'import',
+          `line ${line} is no outcome (${parsed}); give a file that brandfill store export has written`,
+        );
+      else batch.push(parsed);
+      characters += text.length;
+      if (batch.length < BATCH && characters < BATCH_CHARACTERS) continue;
+      yield batch;
+      batch = [];
+      characters = 0;
+    }
+  } catch (error) {
+    if (error instanceof BrandfillError) throw error;
+    refuse('read the outcomes from', describeSystemError(error));
+  } finally {
+    file.destroy();
+  }
+  yield batch;
 }

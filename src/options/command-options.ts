@@ -1,14 +1,5 @@
 import { z } from 'zod';
-import {
-  expected,
-  type OptionsOf,
-  option,
-  pick,
-  refusal,
-  type SettingsOf,
-  type,
-  varied,
-} from './option.ts';
+import { expected, option, pick, refusal, type SettingsOf, type, varied } from './option.ts';
 import { OPTIONS } from './options.ts';
 import * as types from './types.ts';
 
@@ -130,31 +121,11 @@ export const STORE_OPTIONS = {
     help: 'with --base-url: query parameter that goes with every call',
   }),
 };
-export type StoreSettings = SettingsOf<typeof STORE_OPTIONS>;
-
-/** Selects a store, and one of the APIs in it. */
-export interface StoreChoice extends OptionsOf<typeof STORE_OPTIONS> {}
-
-/** The name of an option in messages. The command line uses `--base-url`. */
-export type StoreOptionNaming = (key: string) => string;
-
 export const GET_OPTIONS = { ...STORE_OPTIONS, registrable: OPTIONS.registrable };
 
 const dryRun = shown('count only; remove nothing');
 
 export const DELETE_OPTIONS = { ...GET_OPTIONS, dryRun };
-
-export const EXPORT_OPTIONS = {
-  ...STORE_OPTIONS,
-  out: option(types.file(), {
-    group: 'files',
-    help: 'write the outcomes to this file (default: standard output)',
-  }),
-  status: option(types.oneOf('found', 'not_found', 'rejected', 'failed', 'pending'), {
-    group: 'files',
-    help: 'only outcomes with this status',
-  }),
-};
 
 export const PRUNE_OPTIONS = {
   ...STORE_OPTIONS,

@@ -10,14 +10,14 @@ import { idOfParts } from '../common/hashes.ts';
 import { createCloser } from '../common/lifetime.ts';
 import type { Job } from '../options/api.ts';
 import type { ListInput } from '../rows/list-input.ts';
+import { sizeOnDisk } from '../store/database.ts';
 import type { OutcomeStore } from '../store/store.ts';
-import { sizeOnDisk } from '../store/store-files.ts';
 import type { Summary } from '../watch/summary.ts';
 import { type JoinedRun, joinRows } from './join.ts';
 import { lookUp } from './look-up.ts';
 import type { LookupTotals } from './lookups/look-up-all.ts';
 import { type OpenedList, open } from './open.ts';
-import { openStoreToPlan, plan } from './plan.ts';
+import { openStoreOf, plan } from './plan.ts';
 import type { RunContext } from './run-context.ts';
 
 /** Enriches a list into two files. */
@@ -48,7 +48,7 @@ export async function* runToRows(
   const closer = createCloser();
   try {
     const list = await open(input, job, { context, closer, spoolFolder: job.settings.store });
-    const planned = await plan(list, closer.add(await openStoreToPlan(job, context)));
+    const planned = await plan(list, closer.add(await openStoreOf(job, context)));
     const joined = await joinRows(await lookUp(planned));
     for await (const rows of joined.rows) {
       for (const row of rows) {
@@ -73,7 +73,7 @@ async function openFiles(input: ListInput, list: OpenedList): Promise<FilesOfRun
   const { job, context, closer, source, format } = list;
   const paths = await chooseOutputPaths({ ...job.settings, input, source, format });
   await context.report?.openFiles({ outputs: paths, source, sources: [source] });
-  const store = closer.add(await openStoreToPlan(job, context));
+  const store = closer.add(await openStoreOf(job, context));
   const outputs = await openOutputs(paths, {
     sources: [source],
     onNotice: (message) => context.onEvent({ type: 'notice', message }),

@@ -4,7 +4,7 @@ import { unlessAborted } from '../common/lifetime.ts';
 import type { LogosOfRun, SavedLogos } from './logos.ts';
 import { type LookupTotals, lookUpAll } from './lookups/look-up-all.ts';
 import type { SampleFirst } from './lookups/look-up-state.ts';
-import { makeStore, type PlannedRun } from './plan.ts';
+import type { PlannedRun } from './plan.ts';
 import { assertCallsArePossible, withinLimits } from './process-limits.ts';
 
 /** A run whose lookups are over. */
@@ -20,11 +20,10 @@ export interface LookedUpRun extends PlannedRun {
  * @param outFolder the folder of the output, for paths that are relative to it
  * @throws the signal's reason when it fires before the first call
  */
-export async function lookUp(planned: PlannedRun, outFolder = '.'): Promise<LookedUpRun> {
-  const { sample = 0 } = planned.job.settings;
-  const isSampled = sample > 0 && planned.plan.lookups > sample;
-  if (!isSampled) await confirmCalls(planned);
-  const run = await makeStore(planned);
+export async function lookUp(run: PlannedRun, outFolder = '.'): Promise<LookedUpRun> {
+  const { sample = 0 } = run.job.settings;
+  const isSampled = sample > 0 && run.plan.lookups > sample;
+  if (!isSampled) await confirmCalls(run);
   assertCallsArePossible(run.plan);
   const logos = await openLogos(run, outFolder);
   const totals = await lookUpDue(run, isSampled ? await openSample(run, sample) : undefined);

@@ -1,6 +1,4 @@
-import { existsSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join as joinPath } from 'node:path';
 import { assertColumnsThere } from '../collector/choose-column.ts';
 import { chooseOutputPaths } from '../collector/output/output-paths.ts';
 import { makePlan, type Plan, type PlanEstimate } from '../collector/plan.ts';
@@ -13,20 +11,13 @@ import type { ListInput } from '../rows/list-input.ts';
 import type { Extent, RowColumn } from '../rows/row-format.ts';
 import { type Dated, type Freshness, isFresh } from '../store/freshness.ts';
 import { describeHolder } from '../store/owner.ts';
-import {
-  createEmptyStore,
-  type OutcomeStore,
-  openStore,
-  type StoreOptions,
-} from '../store/store.ts';
-import { DATABASE } from '../store/store-files.ts';
+import { type OutcomeStore, openStore, type StoreOptions } from '../store/store.ts';
 import { readLearned } from '../worker/pace-memory.ts';
 import { type OpenedList, open } from './open.ts';
 import type { RunContext } from './run-context.ts';
 
 /** A run with its plan. */
 export interface PlannedRun extends OpenedList {
-  /** The store as its rows see it. */
   readonly store: OutcomeStore;
   readonly index: RowIndex;
   readonly plan: Plan;
@@ -48,8 +39,10 @@ export async function plan(list: OpenedList, store: OutcomeStore): Promise<Plann
 
 async function readRows(list: OpenedList, store: OutcomeStore): Promise<PlannedRun> {
   const { job, context, closer, source, format, column, readDomain } = list;
-  const seen = seeStore(list, store);
-  const { isUsable } = seen;
+  const freshness = freshnessOf(job.settings);
+  const { startedAtMs, now } = list;
+  const isUsable = (domain: string, outcome: Dated): boolean =>
+    isFresh(domain, outcome, { freshness, startedAtMs, nowMs: now() });
   const index = closer.add(await createRowIndex(list.spoolFolder));
   const domains = new Map<string, number>();
   const line = createLine();
@@ -59,7 +52,7 @@ async function readRows(list: OpenedList, store: OutcomeStore): Promise<PlannedR
     column,
     readDomain,
     look: (domain) => {
-      const head = seen.store.findHead(domain);
+      const head = store.findHead(domain);
       if (head && isUsable(domain, head)) return 'known';
       line.add(head?.fetchedAtMs ?? 0);
       return 'due';
@@ -82,7 +75,8 @@ async function readRows(list: OpenedList, store: OutcomeStore): Promise<PlannedR
   const untilMs = line.cut(made.calls * answersPerCall);
   return {
     ...list,
-    ...seen,
+    store,
+    isUsable,
     isFirst:
       untilMs === undefined
         ? undefined
@@ -138,14 +132,6 @@ export function createLine(): Line {
   };
 }
 
-/** The store, and what counts of it in this run. */
-function seeStore(
-  { job, startedAtMs, now }: OpenedList,
-  store: OutcomeStore,
-): Pick<PlannedRun, 'store' | 'isUsable'> {
-  return { store, isUsable: createFreshnessCheck(job.settings, startedAtMs, now) };
-}
-
 /**
  * The columns that must exist. A few objects without the domain are accepted: the next call of the
  * program may have it.
@@ -182,7 +168,7 @@ async function callsLeftPer(job: Job, store: OutcomeStore): Promise<number> {
   const { maxCallsPer: limit, queue } = job.settings;
   // Runs seldom take days. Shorter windows are renewed while they run.
   if (limit?.unit !== 'day' && limit?.unit !== 'month') return Number.POSITIVE_INFINITY;
-  if (queue !== undefined || store.id === '') return limit.count;
+  if (queue !== undefined) return limit.count;
   const { taken } = await store.openCallLedger(callsIdOf(job), limit).read();
   return Math.max(0, limit.count - taken);
 }
@@ -201,32 +187,11 @@ export async function planOnly(input: ListInput, job: Job, context: RunContext):
     if (format.workbook) {
       await chooseOutputPaths({ ...job.settings, input, source, format });
     }
-    const store = hasStore(job)
-      ? await openStoreOf(job, context, { isBeside: true })
-      : createEmptyStore();
+    const store = await openStoreOf(job, context, { isBeside: true });
     return (await plan(list, closer.add(store))).plan;
   } finally {
     await closer.close();
   }
-}
-
-/**
- * Opens the store for the plan of a run. If there is no store yet and `confirm` may decline the
- * calls, an empty one stands in for it: see `makeStore`.
- */
-export async function openStoreToPlan(job: Job, context: RunContext): Promise<OutcomeStore> {
-  const mayBeDeclined = context.confirm !== undefined && !job.settings.yes;
-  return mayBeDeclined && !hasStore(job) ? createEmptyStore() : await openStoreOf(job, context);
-}
-
-/** Creates the store of a run that goes on, if it has none yet. */
-export async function makeStore(run: PlannedRun): Promise<PlannedRun> {
-  if (run.store.id !== '') return run;
-  return { ...run, ...seeStore(run, run.closer.add(await openStoreOf(run.job, run.context))) };
-}
-
-function hasStore({ settings }: Job): boolean {
-  return existsSync(joinPath(settings.store, DATABASE));
 }
 
 /** Opens the store of a run, and waits while another process has it. */
@@ -248,28 +213,10 @@ export async function openStoreOf(
   });
 }
 
-/** The settings that decide which outcomes still count. */
-type FreshnessSettings = Pick<Settings, 'fresh' | 'freshNotFound' | 'refresh'>;
-
-/**
- * Creates a check of whether the outcome of a domain counts in the run that started at
- * `startedAtMs`.
- *
- * @param now the present time of the run
- */
-function createFreshnessCheck(
-  settings: FreshnessSettings,
-  startedAtMs: number,
-  now: () => number,
-): (domain: string, outcome: Dated) => boolean {
-  const freshness = freshnessOf(settings);
-  return (domain, outcome) => isFresh(domain, outcome, { freshness, startedAtMs, nowMs: now() });
-}
-
 /** The share by which freshness is shortened at random, so that one night's answers do not expire in one night. */
 const FRESH_JITTER = 0.2;
 
-function freshnessOf(settings: FreshnessSettings): Freshness {
+function freshnessOf(settings: Pick<Settings, 'fresh' | 'freshNotFound' | 'refresh'>): Freshness {
   const { refresh, fresh, freshNotFound } = settings;
   if (refresh) return { foundMs: 0, notFoundMs: 0, jitter: 0 };
   return { foundMs: fresh, notFoundMs: freshNotFound, jitter: FRESH_JITTER };

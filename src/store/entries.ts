@@ -1,8 +1,6 @@
 import { crc32 } from 'node:zlib';
 import type { Database } from 'lmdb';
 import type { Outcome, OutcomeStatus } from '../brand/outcome.ts';
-import { numberPaths } from '../brand/shape.ts';
-import { splitKey } from './tables.ts';
 
 /**
  * The layout of an outcome in the store. A fixed head can be read without decoding the rest,
@@ -15,35 +13,30 @@ import { splitKey } from './tables.ts';
  * | 2 | HTTP status, 0 for none |
  * | 2 | attempts |
  * | 8 | fetched at, milliseconds since 1970, as a double |
- * | 6 | number of the answer's paths |
+ * | 6 | not used |
  * | 2 | length of the reason |
  * | 4 | checksum of the key and of all of this but these four bytes |
  * | … | reason, then the answer's JSON, both UTF-8 |
- *
- * Version 1 has no checksum.
  */
 const LAYOUT_VERSION = 2;
 const HEAD_BYTES = 26;
-const HEAD_BYTES_OF_1 = 22;
-const AT = {
-  status: 1,
-  httpStatus: 2,
-  attempts: 4,
-  fetchedAt: 6,
-  shape: 14,
-  reasonLength: 20,
-  checksum: 22,
-} as const;
+const AT = { status: 1, httpStatus: 2, attempts: 4, fetchedAt: 6, reasonLength: 20, checksum: 22 };
 const STATUSES: readonly OutcomeStatus[] = ['found', 'not_found', 'rejected', 'failed', 'pending'];
 const MAX_U16 = 0xffff;
 const NOTHING = Buffer.alloc(0);
 
 /** The contents of an outcome's head. */
-export interface OutcomeHead {
-  readonly status: OutcomeStatus;
-  readonly fetchedAtMs: number;
-  /** The number of the answer's paths: see {@link numberPaths}. */
-  readonly shapeId: number;
+export type OutcomeHead = Pick<Outcome, 'status' | 'fetchedAtMs'>;
+
+/** The key of a domain's outcome. */
+export function keyOf(endpointId: string, domain: string): string {
+  return `${endpointId}:${domain}`;
+}
+
+/** Splits a key into endpoint and domain. */
+export function splitKey(key: string): { readonly endpointId: string; readonly domain: string } {
+  const at = key.indexOf(':');
+  return { endpointId: key.slice(0, at), domain: key.slice(at + 1) };
 }
 
 /** Encodes an outcome for a key. Its domain is in the key, not part of the value. */
@@ -51,13 +44,12 @@ export function encodeOutcome(key: string, outcome: Outcome): Buffer {
   // Most outcomes have no reason, and creating an empty buffer takes as long as creating another.
   const reason = outcome.reason === '' ? NOTHING : Buffer.from(outcome.reason).subarray(0, MAX_U16);
   const jsonBytes = Buffer.byteLength(outcome.json);
-  const value = Buffer.allocUnsafe(HEAD_BYTES + reason.length + jsonBytes);
+  const value = Buffer.allocUnsafe(HEAD_BYTES + reason.length + jsonBytes).fill(0, 0, HEAD_BYTES);
   value[0] = LAYOUT_VERSION;
   value[AT.status] = STATUSES.indexOf(outcome.status);
   value.writeUInt16LE(outcome.httpStatus ?? 0, AT.httpStatus);
   value.writeUInt16LE(Math.min(outcome.attempts, MAX_U16), AT.attempts);
   value.writeDoubleLE(outcome.fetchedAtMs, AT.fetchedAt);
-  value.writeUIntLE(numberPaths(outcome.json), AT.shape, 6);
   value.writeUInt16LE(reason.length, AT.reasonLength);
   reason.copy(value, HEAD_BYTES);
   value.write(outcome.json, HEAD_BYTES + reason.length);
@@ -70,29 +62,15 @@ function checksumOf(key: string, value: Buffer): number {
   return crc32(value.subarray(HEAD_BYTES, value.length), head);
 }
 
-/** The bytes before the reason; undefined when it is no outcome of that key, or no longer whole. */
-function headBytesOf(key: string, value: Buffer): number | undefined {
-  if (value[0] === 1 && value.length >= HEAD_BYTES_OF_1) return HEAD_BYTES_OF_1;
-  if (value[0] !== LAYOUT_VERSION || value.length < HEAD_BYTES) return undefined;
-  return value.readUInt32LE(AT.checksum) === checksumOf(key, value) ? HEAD_BYTES : undefined;
-}
-
 /**
- * Reads the head of an encoded outcome; undefined when the value is not one, or was damaged: it is
- * then asked again.
+ * Reads the head of an encoded outcome; undefined when the value is not one of that key, or is no
+ * longer whole: it is then asked again.
  */
 export function decodeHead(key: string, value: Buffer): OutcomeHead | undefined {
-  return headBytesOf(key, value) === undefined ? undefined : readHead(value);
-}
-
-function readHead(value: Buffer): OutcomeHead | undefined {
+  if (value[0] !== LAYOUT_VERSION || value.length < HEAD_BYTES) return undefined;
   const status = STATUSES[value[AT.status] ?? -1];
-  if (!status) return undefined;
-  return {
-    status,
-    fetchedAtMs: value.readDoubleLE(AT.fetchedAt),
-    shapeId: value.readUIntLE(AT.shape, 6),
-  };
+  if (!status || value.readUInt32LE(AT.checksum) !== checksumOf(key, value)) return undefined;
+  return { status, fetchedAtMs: value.readDoubleLE(AT.fetchedAt) };
 }
 
 /**
@@ -102,18 +80,15 @@ function readHead(value: Buffer): OutcomeHead | undefined {
  *   lmdb returns. Since version 24, Node.js reads beyond that length unless it is told the end.
  */
 export function decodeOutcome(key: string, value: Buffer): Outcome | undefined {
-  const headBytes = headBytesOf(key, value);
-  const head = readHead(value);
-  if (!head || headBytes === undefined) return undefined;
-  const { domain } = splitKey(key);
-  const jsonStart = headBytes + value.readUInt16LE(AT.reasonLength);
+  const head = decodeHead(key, value);
+  if (!head) return undefined;
+  const jsonStart = HEAD_BYTES + value.readUInt16LE(AT.reasonLength);
   return {
-    domain,
-    status: head.status,
-    fetchedAtMs: head.fetchedAtMs,
+    ...head,
+    domain: splitKey(key).domain,
     httpStatus: value.readUInt16LE(AT.httpStatus) || undefined,
     attempts: value.readUInt16LE(AT.attempts),
-    reason: value.toString('utf8', headBytes, jsonStart),
+    reason: value.toString('utf8', HEAD_BYTES, jsonStart),
     json: value.toString('utf8', jsonStart, value.length),
   };
 }

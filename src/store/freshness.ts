@@ -1,5 +1,5 @@
+import { crc32 } from 'node:zlib';
 import { isAnswer } from '../brand/outcome.ts';
-import { hashText } from '../common/hashes.ts';
 import type { OutcomeHead } from './entries.ts';
 
 /** How long outcomes stay fresh, in milliseconds. */
@@ -13,7 +13,7 @@ export interface Freshness {
 }
 
 /** The part of an outcome that freshness depends on. */
-export type Dated = Pick<OutcomeHead, 'status' | 'fetchedAtMs'>;
+export type Dated = OutcomeHead;
 
 /** The run that asks whether outcomes are fresh. */
 export interface FreshnessContext {
@@ -47,7 +47,7 @@ export function isFresh(
   if (fetchedAtMs >= startedAtMs && fetchedAtMs <= nowMs) return true;
   if (!isAnswer(status)) return false;
   const { jitter } = freshness;
-  const countsMs = durationOf(status, freshness);
+  const countsMs = status === 'found' ? freshness.foundMs : freshness.notFoundMs;
   const ageMs = Math.abs(startedAtMs - fetchedAtMs);
   if (ageMs >= countsMs) return false;
   // Most outcomes are spared the hash.
@@ -55,14 +55,9 @@ export function isFresh(
   return ageMs < countsMs * (1 - jitter * fractionOf(domain, fetchedAtMs));
 }
 
-function durationOf(status: 'found' | 'not_found' | 'rejected', freshness: Freshness): number {
-  return status === 'found' ? freshness.foundMs : freshness.notFoundMs;
-}
-
-/** From 0 to below 1, pseudo-random but repeatable. */
+/** From 0 to below 1, pseudo-random but repeatable. A checksum alone would keep domains together. */
 function fractionOf(domain: string, fetchedAtMs: number): number {
-  const seed = (fetchedAtMs | 0) ^ Math.floor(fetchedAtMs / 2 ** 32);
-  const hash = new Uint32Array(2);
-  hashText(domain, seed, hash, 0);
-  return (hash[0] ?? 0) / 2 ** 32;
+  const sum = crc32(domain) ^ crc32(String(fetchedAtMs));
+  const mixed = Math.imul(sum ^ (sum >>> 16), 0x85ebca6b);
+  return (Math.imul(mixed ^ (mixed >>> 13), 0xc2b2ae35) >>> 0) / 2 ** 32;
 }

@@ -1,7 +1,7 @@
 import type { Database } from 'lmdb';
 import { blockSizeOf, type CallLedger, type CallsPer, windowAt } from '../worker/budget.ts';
-import { keyOf, type StoreTables } from './tables.ts';
-import { createCommitBatches } from './writes.ts';
+import type { StoreDatabase } from './database.ts';
+import { keyOf } from './entries.ts';
 
 // What a store notes besides outcomes: the pace, calls of a budget, and logos. Each is JSON under a
 // key. A note that is malformed counts as none: it costs some seconds, or a picture.
@@ -27,16 +27,39 @@ export interface SavedPace {
   readonly learnedAtMs: number;
 }
 
-/** The key of a pace among the store's notes on itself. */
-export function paceKey(id: string): string {
-  return `pace:${id}`;
-}
+const paceKey = (id: string): string => `pace:${id}`;
 
 /** The saved pace; undefined when there is none. */
-export function findPace({ meta }: Pick<StoreTables, 'meta'>, id: string): SavedPace | undefined {
+export function findPace({ meta }: StoreDatabase, id: string): SavedPace | undefined {
   const { state, savedAtMs, learnedAtMs } = read(meta, paceKey(id)) ?? {};
   if (!Number.isFinite(savedAtMs) || !Number.isFinite(learnedAtMs)) return undefined;
   return { state, savedAtMs: Number(savedAtMs), learnedAtMs: Number(learnedAtMs) };
+}
+
+export async function savePace(
+  { meta, write }: StoreDatabase,
+  id: string,
+  pace: SavedPace,
+): Promise<void> {
+  await write(() => meta.put(paceKey(id), pace));
+}
+
+const apiKey = (endpointId: string): string => `api:${endpointId}`;
+
+/** Notes the name of an API, for people who maintain the store. */
+export async function noteApiName(
+  { meta, write }: StoreDatabase,
+  endpointId: string,
+  name: string,
+): Promise<void> {
+  const key = apiKey(endpointId);
+  if (meta.get(key) !== name) await write(() => meta.put(key, name));
+}
+
+/** The name of an API; undefined when no run has noted it. */
+export function findApiName({ meta }: StoreDatabase, endpointId: string): string | undefined {
+  const name = meta.get(apiKey(endpointId));
+  return typeof name === 'string' ? name : undefined;
 }
 
 /**
@@ -45,7 +68,7 @@ export function findPace({ meta }: Pick<StoreTables, 'meta'>, id: string): Saved
  * @param id a hash of credential and API that does not reveal the credential
  */
 export function createCallLedger(
-  { calls: table, write }: Pick<StoreTables, 'calls' | 'write'>,
+  { calls: table, transact }: StoreDatabase,
   id: string,
   limit: CallsPer,
 ): CallLedger {
@@ -60,27 +83,23 @@ export function createCallLedger(
 
   return {
     take: async () =>
-      await write(() =>
-        table.transaction(() => {
-          const nowMs = Date.now();
-          const window = windowAt(limit.unit, nowMs);
-          const taken = takenIn(window.id);
-          const calls = Math.max(0, Math.min(blockSize, limit.count - taken));
-          if (calls > 0) table.putSync(key, { window: window.id, taken: taken + calls });
-          return { calls, window, nowMs };
-        }),
-      ),
+      await transact(() => {
+        const nowMs = Date.now();
+        const window = windowAt(limit.unit, nowMs);
+        const taken = takenIn(window.id);
+        const calls = Math.max(0, Math.min(blockSize, limit.count - taken));
+        if (calls > 0) table.putSync(key, { window: window.id, taken: taken + calls });
+        return { calls, window, nowMs };
+      }),
     read: async () => {
       const window = windowAt(limit.unit, Date.now());
       return { taken: takenIn(window.id), window };
     },
     giveBack: async (calls, window) =>
-      await write(() =>
-        table.transaction(() => {
-          const taken = takenIn(window.id);
-          if (taken >= calls) table.putSync(key, { window: window.id, taken: taken - calls });
-        }),
-      ),
+      await transact(() => {
+        const taken = takenIn(window.id);
+        if (taken >= calls) table.putSync(key, { window: window.id, taken: taken - calls });
+      }),
   };
 }
 
@@ -117,29 +136,20 @@ export interface LogoNotes {
   put(domain: string, note: LogoNote): Promise<void>;
 }
 
-export function createLogoNotes(
-  { logos, write }: Pick<StoreTables, 'logos' | 'write'>,
-  endpointId: string,
-): LogoNotes {
-  // At the end of an interrupted run, all that is left gets its notes at once.
-  const batches = createCommitBatches<readonly [domain: string, note: LogoNote]>(async (batch) => {
-    await write(() =>
-      Promise.all(batch.map(([domain, note]) => logos.put(keyOf(endpointId, domain), note))),
-    );
-  });
+export function createLogoNotes({ logos, write }: StoreDatabase, endpointId: string): LogoNotes {
   return {
-    find: (domain) => findLogoNote(logos, keyOf(endpointId, domain)),
-    put: (domain, note) => batches.add([domain, note]),
-  };
-}
-
-/** The note under a key of the table; undefined when there is none. */
-export function findLogoNote(table: NotedTable, key: string): LogoNote | undefined {
-  const { saved, missing, atMs } = (read(table, key) ?? {}) as Partial<LogoNote>;
-  if (typeof atMs !== 'number') return undefined;
-  return {
-    saved: typeof saved?.file === 'string' ? saved : undefined,
-    missing: typeof missing?.reason === 'string' ? missing : undefined,
-    atMs,
+    find: (domain) => {
+      const note: Partial<LogoNote> = read(logos, keyOf(endpointId, domain)) ?? {};
+      const { saved, missing, atMs } = note;
+      if (typeof atMs !== 'number') return undefined;
+      return {
+        saved: typeof saved?.file === 'string' ? saved : undefined,
+        missing: typeof missing?.reason === 'string' ? missing : undefined,
+        atMs,
+      };
+    },
+    put: async (domain, note) => {
+      await write(() => logos.put(keyOf(endpointId, domain), note));
+    },
   };
 }

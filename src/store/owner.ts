@@ -16,19 +16,18 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { BrandfillError, systemErrorCode } from '../common/errors.ts';
 import { PRIVATE } from '../common/files.ts';
 
-// A store has one owner at a time. The owner listens on a socket in the folder, so the kernel says
-// whether there is one: it answers for a process that is busy, stopped or in another container, and
-// closes the socket of one that was killed. Whoever waits holds a connection, and learns at once
-// when it ends.
+// A folder has one owner at a time. The owner listens on a socket in it, so the kernel says whether
+// there is one: it answers for a process that is busy, stopped or in another container, and closes
+// the socket of one that was killed. Whoever waits holds a connection, and learns at once when it
+// ends. The name of a socket says whose it is.
 //
-//   look ──┬─ another answers ──► wait for its end ──► look
+//   look ──┬─ another listens ──► wait for its end ──► look
 //          └─ none ──► listen ──► look again ──┬─ none ──► own
-//                                              └─ another answers ──► stop listening ──► wait
+//                                              └─ another ──► stop listening, for a random moment
 //
-// Two that listen at the same time see each other, and both step back for a random moment: each
-// listens before it looks.
+// Two that listen at the same time see each other, since each listens before it looks.
 
-/** Who has a store. */
+/** Who has a folder. */
 export interface Holder {
   readonly pid: number;
   readonly host: string;
@@ -42,7 +41,7 @@ export interface OwnOptions {
    * command
    */
   readonly waitMs?: number | undefined;
-  /** Called once, when another has the store and this waits for longer than a moment. */
+  /** Called once, when another has the folder and this waits for longer than a moment. */
   readonly onHeld?: ((holder: Holder) => void) | undefined;
   /** Ends the wait. */
   readonly signal?: AbortSignal | undefined;
@@ -54,8 +53,11 @@ export interface Ownership {
 }
 
 const SHORT_WAIT_MS = 1_000;
+/** Whoever only tries to own a folder listens for less than this. */
+const MOMENT_MS = 200;
 /** Two that try at once try again after a random part of this. */
 const STEP_BACK_MS = 60;
+
 /**
  * Waits until no other process has a folder, and owns it from then on.
  *
@@ -64,44 +66,32 @@ const STEP_BACK_MS = 60;
  */
 export async function own(folder: string, options: OwnOptions = {}): Promise<Ownership> {
   const { waitMs = SHORT_WAIT_MS, onHeld, signal } = options;
-  const place = placeOf(folder);
   const untilMs = performance.now() + waitMs;
+  let seen: string | undefined;
   let isTold = waitMs <= SHORT_WAIT_MS;
-  try {
-    for (;;) {
-      signal?.throwIfAborted();
-      const other = (await findOther(place)) ?? (await tryToOwn(place));
-      if ('release' in other) {
-        return { release: () => other.release().finally(() => place.close()) };
-      }
-      const { socket, holder } = other;
-      if (holder) {
-        const leftMs = untilMs - performance.now();
-        if (leftMs <= 0) throw inUse(folder, holder);
-        if (!isTold) onHeld?.(holder);
-        isTold = true;
-        await endOf(socket, leftMs, signal);
-      } else await delay(STEP_BACK_MS * Math.random());
+  for (;;) {
+    signal?.throwIfAborted();
+    const other = await findOther(folder);
+    const mine = other ? undefined : await tryToOwn(folder);
+    if (mine) return mine;
+    if (other) {
+      const { name, socket } = other;
+      const leftMs = untilMs - performance.now();
+      const isOwner = name === seen;
+      seen = name;
+      if (isOwner && !isTold) onHeld?.(holderOf(name));
+      isTold ||= isOwner;
+      if (leftMs > 0) await endOf(socket, isOwner ? leftMs : Math.min(leftMs, MOMENT_MS), signal);
       socket.destroy();
+      if (leftMs <= 0) throw inUse(folder, holderOf(name));
     }
-  } catch (error) {
-    place.close();
-    throw error;
+    await delay(STEP_BACK_MS * Math.random());
   }
-}
-
-/** Listens, and owns the folder unless somebody else does so too. */
-async function tryToOwn(place: Place): Promise<Ownership | Other> {
-  const mine = await listen(place);
-  const other = await findOther(place, mine.name);
-  if (other) await mine.release();
-  else mine.take();
-  return other ?? mine;
 }
 
 /** `process 4711 on web-1, since 2026-11-26T03:00:00.000Z`. */
 export function describeHolder({ pid, host, sinceMs }: Holder): string {
-  if (pid === 0) return 'a process that does not answer, as when it is suspended';
+  if (pid === 0) return 'another process';
   return `process ${pid} on ${host}, since ${new Date(sinceMs).toISOString()}`;
 }
 
@@ -114,157 +104,114 @@ function inUse(folder: string, holder: Holder): BrandfillError {
 
 /** Another that listens, and the connection to it. */
 interface Other {
+  readonly name: string;
   readonly socket: Socket;
-  /** Undefined while it only tries. */
-  readonly holder: Holder | undefined;
 }
 
 /** @param mine the name of the socket of this process, if it listens */
-async function findOther(place: Place, mine?: string): Promise<Other | undefined> {
-  for (const name of place.names()) {
-    if (name === mine) continue;
-    const socket = await reach(place.addressOf(name));
-    if (socket) return { socket, holder: await ask(socket) };
-    place.remove(name); // its process is gone
+async function findOther(folder: string, mine?: string): Promise<Other | undefined> {
+  for (const name of namesIn(folder)) {
+    const socket = name === mine ? undefined : await reach(folder, name);
+    if (socket) return { name, socket };
+    if (name !== mine && !HAS_PIPES) rmSync(join(folder, name), { force: true }); // it was killed
   }
   return undefined;
 }
 
 /** Connects; undefined when nobody listens any more. */
-async function reach(address: string): Promise<Socket | undefined> {
+async function reach(folder: string, name: string): Promise<Socket | undefined> {
+  const { address, close } = openAddress(folder, name);
   const socket = connect(address);
   socket.on('error', () => {}); // also later, when its process is killed
   try {
     await once(socket, 'connect');
-    return socket;
+    return socket.resume();
   } catch (error) {
-    const code = systemErrorCode(error);
-    if (code === 'ECONNREFUSED' || code === 'ECONNRESET' || code === 'ENOENT') return undefined;
+    if (GONE.has(systemErrorCode(error))) return undefined;
     throw error;
-  }
-}
-
-/** A stopped process takes connections and says nothing. */
-const SILENCE_MS = 500;
-
-async function ask(socket: Socket): Promise<Holder | undefined> {
-  const over = new AbortController();
-  const { signal } = over;
-  const silent = delay(SILENCE_MS, 'silent' as const, { signal });
-  const said = once(socket, 'data', { signal }).then(([bytes]) => String(bytes));
-  const closed = once(socket, 'close', { signal }).then(() => 'closed' as const);
-  try {
-    const text = await Promise.race([silent, said, closed]);
-    if (text === 'silent') return { pid: 0, host: '', sinceMs: 0 };
-    if (text === 'closed') return undefined;
-    const { isOwner, ...holder } = JSON.parse(text) as Holder & { readonly isOwner: boolean };
-    return isOwner ? holder : undefined;
-  } catch {
-    return undefined; // it has just ended
   } finally {
-    over.abort();
-    for (const part of [silent, said, closed]) part.catch(() => {});
+    close();
   }
 }
 
-async function endOf(socket: Socket, ms: number, signal: AbortSignal | undefined): Promise<void> {
-  if (socket.closed) return;
-  const over = new AbortController();
-  const stop = AbortSignal.any([over.signal, ...(signal ? [signal] : [])]);
-  socket.resume();
-  const late = delay(Math.min(ms, LONGEST_MS), undefined, { signal: stop });
-  await Promise.race([late, once(socket, 'close', { signal: stop })]).catch(() => {});
-  over.abort();
-}
+const GONE: ReadonlySet<string | undefined> = new Set(['ECONNREFUSED', 'ECONNRESET', 'ENOENT']);
 
 /** The longest time of a timer. */
 const LONGEST_MS = 2 ** 31 - 1;
 
-interface Listening extends Ownership {
-  readonly name: string;
-  /** From now on, this process is the owner for those who ask. */
-  take(): void;
+async function endOf(socket: Socket, ms: number, signal: AbortSignal | undefined): Promise<void> {
+  if (socket.closed) return;
+  const late = AbortSignal.timeout(Math.ceil(Math.min(ms, LONGEST_MS)));
+  const stop = signal ? AbortSignal.any([late, signal]) : late;
+  await once(socket, 'close', { signal: stop }).catch(() => {});
 }
 
-/** Listens in a folder under a name that is there once connections are taken. */
-async function listen(place: Place): Promise<Listening> {
-  const id = randomBytes(6).toString('hex');
-  const name = place.nameOf(id);
-  const self = { pid: process.pid, host: hostname(), sinceMs: Date.now(), isOwner: false };
+/** Listens in a folder, and owns it unless somebody else listens there too. */
+async function tryToOwn(folder: string): Promise<Ownership | undefined> {
+  const id = `${process.pid}-${Date.now()}-${randomBytes(4).toString('hex')}-${HOST}`;
+  const name = HAS_PIPES ? PIPE : `owner-${id}`;
   const waiting = new Set<Socket>();
   const server = createServer((socket) => {
     waiting.add(socket.unref());
     socket.on('error', () => {}).on('close', () => waiting.delete(socket));
-    socket.write(JSON.stringify(self));
   });
-  server.unref();
   const release = async (): Promise<void> => {
-    place.remove(name);
+    if (!HAS_PIPES) rmSync(join(folder, name), { force: true });
     for (const socket of waiting) socket.destroy();
     await new Promise<void>((resolve) => server.close(() => resolve()));
   };
+  const { address, close } = openAddress(folder, HAS_PIPES ? PIPE : `next-${id}`);
   try {
-    server.listen(place.addressOf(`next-${id}`));
+    server.unref().listen(address);
     await once(server, 'listening');
-    place.rename(`next-${id}`, name);
+    if (!HAS_PIPES) {
+      // Under its name it is there once it takes connections: others would take it for a dead one.
+      chmodSync(join(folder, `next-${id}`), PRIVATE.mode);
+      renameSync(join(folder, `next-${id}`), join(folder, name));
+    }
+    const other = await findOther(folder, name);
+    if (!other) return { release };
+    other.socket.destroy();
   } catch (error) {
-    await release();
-    throw error;
+    if (systemErrorCode(error) !== 'EADDRINUSE') {
+      await release();
+      throw error;
+    }
+  } finally {
+    close();
   }
-  const take = (): void => {
-    self.isOwner = true;
-  };
-  return { name, take, release };
+  await release();
+  return undefined;
 }
 
-/** Where the sockets of a folder are. */
-interface Place {
-  /** The sockets that are there. */
-  names(): readonly string[];
-  nameOf(id: string): string;
-  /** The path to listen at, or to connect to. */
-  addressOf(name: string): string;
-  rename(from: string, to: string): void;
-  remove(name: string): void;
-  close(): void;
+const HOST = hostname()
+  .replaceAll(/[^\w.-]/g, '_')
+  .slice(0, 30);
+
+function holderOf(name: string): Holder {
+  const [, pid = 0, sinceMs = 0, host = ''] = /^owner-(\d+)-(\d+)-\w+-(.+)$/.exec(name) ?? [];
+  return { pid: Number(pid), sinceMs: Number(sinceMs), host };
+}
+
+/** Windows has no sockets in folders; its pipes go with their process, and have one name. */
+const HAS_PIPES = process.platform === 'win32';
+const PIPE = 'pipe';
+
+function namesIn(folder: string): readonly string[] {
+  return HAS_PIPES ? [PIPE] : readdirSync(folder).filter((name) => name.startsWith('owner-'));
 }
 
 /** The system takes no longer addresses, in bytes. */
 const LONGEST_ADDRESS = 100;
 
-function placeOf(folder: string): Place {
-  if (process.platform === 'win32') return pipeOf(folder);
-  let handle: number | undefined;
-  return {
-    names: () => readdirSync(folder).filter((name) => name.startsWith('owner-')),
-    nameOf: (id) => `owner-${id}`,
-    addressOf: (name) => {
-      const path = join(folder, name);
-      if (Buffer.byteLength(path) <= LONGEST_ADDRESS) return path;
-      handle ??= openSync(folder, 'r');
-      return `/proc/self/fd/${handle}/${name}`;
-    },
-    rename: (from, to) => {
-      chmodSync(join(folder, from), PRIVATE.mode);
-      renameSync(join(folder, from), join(folder, to));
-    },
-    remove: (name) => rmSync(join(folder, name), { force: true }),
-    close: () => {
-      if (handle !== undefined) closeSync(handle);
-      handle = undefined;
-    },
-  };
-}
-
-/** Windows has no sockets in folders; a pipe goes with its process. */
-function pipeOf(folder: string): Place {
-  const id = createHash('sha256').update(realpathSync(folder)).digest('hex').slice(0, 24);
-  return {
-    names: () => ['owner'],
-    nameOf: () => 'owner',
-    addressOf: () => `\\\\.\\pipe\\brandfill-${id}`,
-    rename: () => {},
-    remove: () => {},
-    close: () => {},
-  };
+/** The path to listen at, or to connect to, until it is closed. */
+function openAddress(folder: string, name: string): { address: string; close: () => void } {
+  const path = join(folder, name);
+  if (HAS_PIPES) {
+    const id = createHash('sha256').update(realpathSync(folder)).digest('hex').slice(0, 24);
+    return { address: `\\\\.\\pipe\\brandfill-${id}`, close: () => {} };
+  }
+  if (Buffer.byteLength(path) <= LONGEST_ADDRESS) return { address: path, close: () => {} };
+  const handle = openSync(folder, 'r');
+  return { address: `/proc/self/fd/${handle}/${name}`, close: () => closeSync(handle) };
 }

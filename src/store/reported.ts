@@ -1,5 +1,5 @@
-import type { Database } from 'lmdb';
-import type { StoreTables } from './tables.ts';
+import { DAY_MS } from '../common/format.ts';
+import type { StoreDatabase } from './database.ts';
 
 /** What was last reported of the rows of one output, for a comparison with what is reported now. */
 export interface ReportedRows {
@@ -22,19 +22,19 @@ export interface ReportedRows {
 /** What is noted goes to the disk in commits of so many, so that memory stays bounded. */
 const BATCH = 5_000;
 const REMOVED = Buffer.alloc(0);
+/** What was reported of an output that was not written for so long is forgotten. */
+const KEPT_MS = 400 * DAY_MS;
 
 /**
  * @param id the output, from night to night
  */
-export function openReportedRows(
-  { root, reported, write }: Pick<StoreTables, 'root' | 'reported' | 'write'>,
-  id: string,
-): ReportedRows {
+export function openReportedRows(database: StoreDatabase, id: string): ReportedRows {
+  const { reported, write, transact } = database;
   const at = (key: string): string => `${id}=${key}`;
   const noted = (key: string): string => `${id}+${key}`;
   let batch: (readonly [string, Uint8Array])[] = [];
   // What a killed run has noted counts for nothing.
-  let writing: Promise<unknown> = write(() => forget(reported, [...keysFrom(reported, `${id}+`)]));
+  let writing = removeFrom(database, `${id}+`);
   writing.catch(() => {}); // told by `commit`
 
   function note(key: string, value: Uint8Array): void {
@@ -45,41 +45,79 @@ export function openReportedRows(
   function writeBatch(): void {
     const notes = batch;
     batch = [];
-    writing = writing.then(() =>
-      write(() => Promise.all(notes.map(([key, value]) => reported.put(key, Buffer.from(value))))),
-    );
+    writing = writing.then(async () => {
+      await write(() =>
+        Promise.all(notes.map(([key, value]) => reported.put(key, Buffer.from(value)))),
+      );
+    });
     writing.catch(() => {}); // told by `commit`
   }
 
   return {
     find: (key) => reported.get(at(key)),
     keys: function* () {
-      for (const key of keysFrom(reported, `${id}=`)) yield key.slice(id.length + 1);
+      for (const key of keysFrom(database, `${id}=`)) yield key.slice(id.length + 1);
     },
     put: note,
     remove: (key) => note(key, REMOVED),
     commit: async () => {
       writeBatch();
       await writing;
-      await write(async () =>
-        root.transactionSync(() => {
-          for (const key of Array.from(keysFrom(reported, `${id}+`))) {
-            const value = reported.get(key);
-            const place = at(key.slice(id.length + 1));
-            if (value && value.length > 0) reported.putSync(place, value);
-            else reported.removeSync(place);
-            reported.removeSync(key);
-          }
-        }),
-      );
+      await transact(() => {
+        for (const key of Array.from(keysFrom(database, `${id}+`))) {
+          const value = reported.get(key);
+          const place = at(key.slice(id.length + 1));
+          if (value && value.length > 0) reported.putSync(place, value);
+          else reported.removeSync(place);
+          reported.removeSync(key);
+        }
+        database.meta.putSync(timeKey(id), Date.now());
+      });
+      await forgetReported(database, KEPT_MS);
     },
   };
 }
 
-function keysFrom(table: Database<Buffer, string>, start: string): Iterable<string> {
-  return table.getKeys({ start, end: `${start}\uffff` });
+const timeKey = (id: string): string => `reported:${id}`;
+
+/**
+ * Forgets what was reported of outputs that were not written for so long, or in the future by as
+ * much.
+ *
+ * @returns how many outputs
+ */
+export async function forgetReported(
+  database: StoreDatabase,
+  olderThanMs: number,
+  isDryRun = false,
+): Promise<number> {
+  const { reported, meta, write } = database;
+  let forgotten = 0;
+  for (let start = ''; ; ) {
+    const [key] = reported.getKeys({ start, limit: 1 });
+    if (key === undefined) return forgotten;
+    const id = key.split(/[=+]/, 1)[0] ?? key;
+    start = `${id}\uffff`;
+    const atMs = meta.get(timeKey(id));
+    // One that an older Brandfill has written has no time yet.
+    if (typeof atMs !== 'number') await write(() => meta.put(timeKey(id), Date.now()));
+    else if (Math.abs(Date.now() - atMs) > olderThanMs) {
+      forgotten += 1;
+      if (isDryRun) continue;
+      await removeFrom(database, id);
+      await write(() => meta.remove(timeKey(id)));
+    }
+  }
 }
 
-async function forget(table: Database<Buffer, string>, keys: readonly string[]): Promise<void> {
-  await Promise.all(keys.map((key) => table.remove(key)));
+function keysFrom({ reported }: StoreDatabase, start: string): Iterable<string> {
+  return reported.getKeys({ start, end: `${start}\uffff` });
+}
+
+async function removeFrom(database: StoreDatabase, start: string): Promise<void> {
+  for (;;) {
+    const some = [...database.reported.getKeys({ start, end: `${start}\uffff`, limit: BATCH })];
+    if (some.length === 0) return;
+    await database.write(() => Promise.all(some.map((key) => database.reported.remove(key))));
+  }
 }

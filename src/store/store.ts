@@ -1,20 +1,27 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import type { Database } from 'lmdb';
 import { isAnswer, type Outcome } from '../brand/outcome.ts';
 import type { BrandfillError } from '../common/errors.ts';
 import type { CallLedger, CallsPer } from '../worker/budget.ts';
-import { decodeHead, decodeOutcome, encodeOutcome, type OutcomeHead, timeIn } from './entries.ts';
-import type { OpenLmdbOptions } from './lmdb-file.ts';
+import { type OpenOptions, openDatabase, orDamage } from './database.ts';
+import {
+  decodeHead,
+  decodeOutcome,
+  encodeOutcome,
+  keyOf,
+  type OutcomeHead,
+  timeIn,
+} from './entries.ts';
 import {
   createCallLedger,
   createLogoNotes,
   findPace,
   type LogoNotes,
-  paceKey,
+  noteApiName,
   type SavedPace,
+  savePace,
 } from './notes.ts';
 import { openReportedRows, type ReportedRows } from './reported.ts';
-import { hasKeys, keyOf, noteApiName, openTables, type StoreTables } from './tables.ts';
-import { createCommitBatches, isLmdbError, readError } from './writes.ts';
 
 /**
  * Outcomes by domain, for one endpoint. Writes are committed in batches. The process owns the folder
@@ -32,8 +39,6 @@ export interface OutcomeStore {
   findHead(domain: string): OutcomeHead | undefined;
   /** The latest outcome: the answer, or the failure if that is newer. */
   find(domain: string): Outcome | undefined;
-  /** The head of the answer, even when a failure is newer. */
-  findAnswerHead(domain: string): OutcomeHead | undefined;
   /** The answer, even when a failure is newer. */
   findAnswer(domain: string): Outcome | undefined;
   /**
@@ -61,9 +66,19 @@ export interface OutcomeStore {
   close(): Promise<void>;
 }
 
-export interface StoreOptions extends OpenLmdbOptions {
+export interface StoreOptions extends OpenOptions {
   /** A name of the API, for people who maintain the store. No credential in it. @default none */
   readonly apiName?: string | undefined;
+}
+
+const COMMIT_DELAY_MS = 10;
+
+/** An outcome that waits for its commit. Its answer is no longer needed in memory. */
+interface EncodedOutcome {
+  readonly table: Database<Buffer, string>;
+  readonly at: string;
+  readonly value: Buffer;
+  readonly fetchedAtMs: number;
 }
 
 /**
@@ -78,105 +93,36 @@ export async function openStore(
   endpointId: string,
   { apiName, ...opening }: StoreOptions = {},
 ): Promise<OutcomeStore> {
-  const tables = await openTables(folder, opening);
-  if (apiName !== undefined) await noteApiName(tables, endpointId, apiName);
-  const { answers, write } = tables;
-  const outcomes = openOutcomes(tables, endpointId);
-  /** A read that says what is wrong with the store when LMDB fails. */
-  const explained =
-    <A extends readonly unknown[], T>(read: (...of: A) => T) =>
-    (...of: A): T => {
-      try {
-        return read(...of);
-      } catch (error) {
-        throw isLmdbError(error) ? readError(folder, error) : error;
-      }
-    };
-  return {
-    id: tables.id,
-    hasAnswers: () => hasKeys(answers, endpointId),
-    findHead: explained((domain) => outcomes.findHead(domain)),
-    find: explained((domain) => outcomes.find(domain)),
-    findAnswerHead: explained((domain) => outcomes.findAnswerHead(domain)),
-    findAnswer: explained((domain) => outcomes.findAnswer(domain)),
-    put: (outcome) => outcomes.put(outcome),
-    failed: tables.failed,
-    findPace: (id) => findPace(tables, id),
-    savePace: async (id, pace) => {
-      await write(() => tables.meta.put(paceKey(id), pace));
-    },
-    reported: (id) => openReportedRows(tables, id),
-    logos: createLogoNotes(tables, endpointId),
-    openCallLedger: (id, limit) => createCallLedger(tables, id, limit),
-    flush: async () => {
-      await outcomes.settle();
-      await tables.flush();
-    },
-    close: () => tables.close(),
-  };
-}
-
-/** A store that is empty and keeps nothing, for reading only. */
-export function createEmptyStore(): OutcomeStore {
-  const nothing = (): undefined => undefined;
-  const done = async (): Promise<void> => {};
-  return {
-    id: '',
-    hasAnswers: () => false,
-    findHead: nothing,
-    find: nothing,
-    findAnswerHead: nothing,
-    findAnswer: nothing,
-    put: done,
-    failed: new Promise(() => {}),
-    findPace: nothing,
-    savePace: done,
-    reported: () => ({
-      find: nothing,
-      keys: () => [],
-      put: nothing,
-      remove: nothing,
-      commit: done,
-    }),
-    logos: { find: nothing, put: done },
-    openCallLedger: () => {
-      throw new Error('Cannot count calls in a store that keeps nothing.');
-    },
-    flush: done,
-    close: done,
-  };
-}
-
-interface Outcomes
-  extends Pick<OutcomeStore, 'findHead' | 'find' | 'findAnswerHead' | 'findAnswer' | 'put'> {
-  /** Waits until all that was put is committed. */
-  settle(): Promise<void>;
-}
-
-/** An outcome that waits for its commit. Its answer is no longer needed in memory. */
-interface EncodedOutcome {
-  readonly table: Database<Buffer, string>;
-  readonly at: string;
-  readonly value: Buffer;
-  readonly fetchedAtMs: number;
-}
-
-/** The outcomes of one endpoint: those in the tables, and those that wait for their commit. */
-function openOutcomes(tables: StoreTables, endpointId: string): Outcomes {
-  const { answers, failures, write } = tables;
+  const database = await openDatabase(folder, opening);
+  const { answers, failures, write } = database;
+  if (apiName !== undefined) await noteApiName(database, endpointId, apiName);
   /** What waits, or could not be stored, by its key. */
   const waiting = new Map([answers, failures].map((table) => [table, new Map<string, Buffer>()]));
   // Most stores hold no failures. Each row is then spared half of its lookups in the tables.
   let hasFailures = hasKeys(failures, endpointId);
 
-  const batches = createCommitBatches<EncodedOutcome>(async (batch) => {
+  // Writes that arrive within a moment share a commit; each commit costs an fsync.
+  let gathering: EncodedOutcome[] = [];
+  let next: Promise<void> | undefined;
+  let latestCommit: Promise<void> = Promise.resolve();
+
+  function add(outcome: EncodedOutcome): Promise<void> {
+    gathering.push(outcome);
+    next ??= latestCommit = delay(COMMIT_DELAY_MS).then(commitAll);
+    return next;
+  }
+
+  async function commitAll(): Promise<void> {
+    const batch = gathering;
+    gathering = [];
+    next = undefined;
     // Puts in one turn of the event loop share one transaction and one reply of lmdb.
     await write(() => Promise.all(batch.flatMap(commit)));
     for (const { table, at, value } of batch) {
       const ofTable = waiting.get(table);
       if (ofTable?.get(at) === value) ofTable.delete(at);
     }
-  });
+  }
 
   function commit({ table, at, value, fetchedAtMs }: EncodedOutcome): readonly Promise<boolean>[] {
     const puts = [table.put(at, value)];
@@ -187,20 +133,18 @@ function openOutcomes(tables: StoreTables, endpointId: string): Outcomes {
 
   type Decode<T> = (key: string, value: Buffer) => T | undefined;
 
-  function read<T>(
-    table: Database<Buffer, string>,
-    domain: string,
-    decode: Decode<T>,
-  ): T | undefined {
+  function read<T>(table: Database<Buffer, string>, domain: string, decode: Decode<T>) {
     const at = keyOf(endpointId, domain);
-    const value = waiting.get(table)?.get(at) ?? table.getBinaryFast(at);
+    let value = waiting.get(table)?.get(at);
+    try {
+      value ??= table.getBinaryFast(at);
+    } catch (error) {
+      throw orDamage(folder, error);
+    }
     return value && decode(at, value);
   }
 
-  function latest<T extends OutcomeHead | Outcome>(
-    domain: string,
-    decode: Decode<T>,
-  ): T | undefined {
+  function latest<T extends OutcomeHead>(domain: string, decode: Decode<T>): T | undefined {
     const answer = read(answers, domain, decode);
     if (!hasFailures) return answer;
     const failure = read(failures, domain, decode);
@@ -208,9 +152,10 @@ function openOutcomes(tables: StoreTables, endpointId: string): Outcomes {
   }
 
   return {
+    id: database.id,
+    hasAnswers: () => hasKeys(answers, endpointId),
     findHead: (domain) => latest(domain, decodeHead),
     find: (domain) => latest(domain, decodeOutcome),
-    findAnswerHead: (domain) => read(answers, domain, decodeHead),
     findAnswer: (domain) => read(answers, domain, decodeOutcome),
     put: (outcome) => {
       hasFailures ||= !isAnswer(outcome.status);
@@ -218,8 +163,24 @@ function openOutcomes(tables: StoreTables, endpointId: string): Outcomes {
       const at = keyOf(endpointId, outcome.domain);
       const value = encodeOutcome(at, outcome);
       waiting.get(table)?.set(at, value);
-      return batches.add({ table, at, value, fetchedAtMs: outcome.fetchedAtMs });
+      return add({ table, at, value, fetchedAtMs: outcome.fetchedAtMs });
     },
-    settle: () => batches.settle(),
+    failed: database.failed,
+    findPace: (id) => findPace(database, id),
+    savePace: (id, pace) => savePace(database, id, pace),
+    reported: (id) => openReportedRows(database, id),
+    logos: createLogoNotes(database, endpointId),
+    openCallLedger: (id, limit) => createCallLedger(database, id, limit),
+    flush: async () => {
+      await latestCommit; // commits come one after the other
+      await database.flush();
+    },
+    close: () => database.close(),
   };
+}
+
+/** Whether a table has any key of an endpoint. LMDB would count all of them, whatever the limit. */
+function hasKeys(table: Database<Buffer, string>, endpointId: string): boolean {
+  const ofEndpoint = { start: `${endpointId}:`, end: `${endpointId};`, limit: 1 };
+  return [...table.getKeys(ofEndpoint)].length > 0;
 }

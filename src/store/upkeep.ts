@@ -1,27 +1,25 @@
-import type { Database } from 'lmdb';
+import type { Database, RangeOptions } from 'lmdb';
+import { z } from 'zod';
 import { isAnswer, type Outcome, type OutcomeStatus } from '../brand/outcome.ts';
-import { DAY_MS } from '../common/format.ts';
-import { decodeHead, decodeOutcome, encodeOutcome, type OutcomeHead, timeIn } from './entries.ts';
-import { STORE_VERSION } from './lmdb-file.ts';
-import { findLogoNote } from './notes.ts';
-import type { Deleted, Pruned, StoreStats } from './stats.ts';
-import { sizeOnDisk } from './store-files.ts';
-import { endpointIdsIn, findApiName, keyOf, keysOf, type StoreTables, splitKey } from './tables.ts';
+import { STORE_VERSION, type StoreDatabase, sizeOnDisk } from './database.ts';
+import {
+  decodeHead,
+  decodeOutcome,
+  encodeOutcome,
+  keyOf,
+  type OutcomeHead,
+  splitKey,
+  timeIn,
+} from './entries.ts';
+import { findApiName } from './notes.ts';
+import { forgetReported } from './reported.ts';
 
-// What is done with a store as a whole: outcomes are gone through, put in from elsewhere, counted,
-// pruned and deleted.
-
-/** Selects outcomes of a store. */
-export interface EntryFilter {
-  /** @default outcomes of all APIs */
-  readonly endpointId?: string | undefined;
-  /** @default all */
-  readonly status?: OutcomeStatus | undefined;
-}
+// What is done with a store as a whole: outcomes are gone through, counted, pruned, deleted, and
+// carried to another store.
 
 /** One outcome in the store: an answer, or a failure that is newer than the answer beside it. */
 export interface StoredEntry {
-  readonly endpointId: string;
+  readonly key: string;
   readonly head: OutcomeHead;
   /** Reads the whole outcome. */
   readonly read: () => Outcome | undefined;
@@ -38,28 +36,28 @@ const BATCH_BYTES = 4 * 1024 * 1024;
 
 /** Goes through a store in batches, answers first. Each batch is read when its turn comes. */
 export function* readEntries(
-  { answers, failures }: StoreTables,
-  { endpointId, status }: EntryFilter = {},
+  { answers, failures }: StoreDatabase,
+  endpointId?: string,
 ): Generator<readonly StoredEntry[]> {
-  const isWanted = (head: OutcomeHead): boolean => status === undefined || head.status === status;
-  if (status === undefined || isAnswer(status)) {
-    for (const batch of readTable(answers, endpointId)) {
+  for (const table of [answers, failures]) {
+    const isOfAnswers = table === answers;
+    const other = isOfAnswers ? failures : answers;
+    for (const batch of readTable(table, endpointId)) {
       yield batch.flatMap(({ key, value }) => {
-        const entry = toEntry(key, value);
-        if (!entry || !isWanted(entry.head)) return [];
-        const isLatest = (timeIn(failures, key) ?? -1) <= entry.head.fetchedAtMs;
-        return [{ ...entry, isLatest }];
+        const head = decodeHead(key, value);
+        if (!head) return [];
+        const otherMs = timeIn(other, key) ?? -1;
+        const isLatest = isOfAnswers ? otherMs <= head.fetchedAtMs : otherMs < head.fetchedAtMs;
+        const read = (): Outcome | undefined => decodeOutcome(key, value);
+        return isLatest || isOfAnswers ? [{ key, head, read, isLatest }] : [];
       });
     }
   }
-  if (status !== undefined && isAnswer(status)) return;
-  for (const batch of readTable(failures, endpointId)) {
-    yield batch.flatMap(({ key, value }) => {
-      const entry = toEntry(key, value);
-      const isLatest = entry && (timeIn(answers, key) ?? -1) < entry.head.fetchedAtMs;
-      return isLatest && isWanted(entry.head) ? [{ ...entry, isLatest }] : [];
-    });
-  }
+}
+
+/** The range of keys of one endpoint, or of all. */
+function keysOf(endpointId: string | undefined): { start?: string; end?: string } {
+  return endpointId === undefined ? {} : { start: `${endpointId}:`, end: `${endpointId};` };
 }
 
 /** Keys and values of a table, in batches that are read at once. */
@@ -69,10 +67,9 @@ function* readTable<T>(
 ): Generator<readonly { readonly key: string; readonly value: T }[]> {
   const { start: first, end } = keysOf(endpointId);
   for (let start = first; ; ) {
-    const bounds = { ...(start === undefined ? {} : { start }), ...(end ? { end } : {}) };
     const batch: { readonly key: string; readonly value: T }[] = [];
     let sizeBytes = 0;
-    for (const { key, value } of table.getRange({ ...bounds, limit: BATCH })) {
+    for (const { key, value } of table.getRange({ start, end, limit: BATCH } as RangeOptions)) {
       batch.push({ key, value });
       sizeBytes += Buffer.isBuffer(value) ? value.length : 0;
       if (sizeBytes >= BATCH_BYTES) break;
@@ -84,14 +81,176 @@ function* readTable<T>(
   }
 }
 
-function toEntry(key: string, value: Buffer): Omit<StoredEntry, 'isLatest'> | undefined {
-  const head = decodeHead(key, value);
-  const { endpointId } = splitKey(key);
-  return head && { endpointId, head, read: () => decodeOutcome(key, value) };
+/** The latest outcome of a domain, for each API or for one: in the form of an export. */
+export function findLines(
+  database: StoreDatabase,
+  domain: string,
+  endpointId?: string,
+): readonly string[] {
+  const ids = endpointId === undefined ? endpointIdsIn(database) : [endpointId];
+  return ids.flatMap((id) => {
+    const key = keyOf(id, domain);
+    const found = [database.answers, database.failures].flatMap((table) => {
+      const value = table.getBinaryFast(key);
+      return (value && decodeOutcome(key, value)) ?? [];
+    });
+    const [latest] = found.sort((one, other) => other.fetchedAtMs - one.fetchedAtMs);
+    return latest ? [formatOutcomeLine(key, latest)] : [];
+  });
 }
 
-/** An outcome from elsewhere. */
-export interface IncomingOutcome {
+/** All APIs that a store has something of. Keys are sorted, so each API takes one look. */
+function endpointIdsIn({ answers, failures, logos }: StoreDatabase): readonly string[] {
+  const ids = new Set<string>();
+  for (const table of [answers, failures, logos]) {
+    for (let start = ''; ; ) {
+      const [key] = table.getKeys({ start, limit: 1 });
+      if (key === undefined) break;
+      const { endpointId } = splitKey(key);
+      ids.add(endpointId);
+      start = `${endpointId};`;
+    }
+  }
+  return [...ids].sort();
+}
+
+/** The contents of a store, in numbers. */
+export interface StoreStats {
+  readonly folder: string;
+  /** The version of its layout. */
+  readonly version: number;
+  /** How much disk space it takes, in bytes. */
+  readonly sizeBytes: number;
+  readonly apis: readonly ApiStats[];
+}
+
+/** Domains with an outcome, by the status of the latest. */
+export interface ApiStats {
+  /** The API's id, as in exported outcomes. */
+  readonly api: string;
+  /** Its base URL and the names of its parameters; undefined when no run has noted them. */
+  readonly name: string | undefined;
+  readonly statuses: Readonly<Record<OutcomeStatus, number>>;
+  /** When the oldest and the newest outcome were fetched, in milliseconds since 1970. */
+  readonly oldestAtMs: number;
+  readonly newestAtMs: number;
+}
+
+/** Counts what is in a store. */
+export function countStore(database: StoreDatabase, endpointId?: string): StoreStats {
+  const apis = new Map<string, ReturnType<typeof noStats>>();
+  for (const entries of readEntries(database, endpointId)) {
+    for (const { key, head, isLatest } of entries) {
+      const api = splitKey(key).endpointId;
+      const of = apis.get(api) ?? noStats(api, findApiName(database, api));
+      apis.set(api, of);
+      if (!isLatest) continue;
+      of.statuses[head.status] += 1;
+      of.oldestAtMs = Math.min(of.oldestAtMs, head.fetchedAtMs);
+      of.newestAtMs = Math.max(of.newestAtMs, head.fetchedAtMs);
+    }
+  }
+  const { folder } = database;
+  return {
+    folder,
+    version: STORE_VERSION,
+    sizeBytes: sizeOnDisk(folder),
+    apis: [...apis.values()],
+  };
+}
+
+function noStats(api: string, name: string | undefined) {
+  const statuses = { found: 0, not_found: 0, rejected: 0, failed: 0, pending: 0 };
+  return { api, name, statuses, oldestAtMs: Number.POSITIVE_INFINITY, newestAtMs: 0 };
+}
+
+/** The counts of what was removed, or would be in a dry run. */
+export interface Removed {
+  readonly answers: number;
+  readonly failures: number;
+  /** Notes of logos of domains that no longer have an answer. Their files stay. */
+  readonly logos: number;
+}
+
+export interface RemoveOptions {
+  /** @default all APIs */
+  readonly endpointId?: string | undefined;
+  /** Whether to count without removing. @default false */
+  readonly dryRun?: boolean | undefined;
+}
+
+/**
+ * Removes outcomes above an age in milliseconds, or dated that far in the future, and what was
+ * reported of outputs that were not written for as long.
+ */
+export async function pruneStore(
+  database: StoreDatabase,
+  olderThanMs: number,
+  { endpointId, dryRun = false }: RemoveOptions = {},
+): Promise<Removed & { readonly reports: number }> {
+  const { answers, failures, logos } = database;
+  const nowMs = Date.now();
+  const isOldIn = (table: Database<Buffer, string>) => (key: string) =>
+    Math.abs(nowMs - (timeIn(table, key) ?? nowMs)) > olderThanMs;
+  async function prune<T>(table: Database<T, string>, isOld: (key: string) => boolean) {
+    let count = 0;
+    for (const batch of readTable(table, endpointId)) {
+      const keys = batch.map(({ key }) => key).filter(isOld);
+      count += keys.length;
+      if (!dryRun) await removeKeys(database, table, keys);
+    }
+    return count;
+  }
+  return {
+    answers: await prune(answers, isOldIn(answers)),
+    failures: await prune(failures, isOldIn(failures)),
+    logos: await prune(logos, (key) => !answers.doesExist(key) || isOldIn(answers)(key)),
+    reports: endpointId === undefined ? await forgetReported(database, olderThanMs, dryRun) : 0,
+  };
+}
+
+/**
+ * Removes all that a store has of some domains: outcomes, and notes on logos.
+ *
+ * @returns also the domains that it had nothing of
+ */
+export async function deleteDomains(
+  database: StoreDatabase,
+  domains: readonly string[],
+  { endpointId, dryRun = false }: RemoveOptions = {},
+): Promise<Removed & { readonly unknown: readonly string[] }> {
+  const ids = endpointId === undefined ? endpointIdsIn(database) : [endpointId];
+  const unknown = new Set(domains);
+  async function removeFrom<T>(table: Database<T, string>): Promise<number> {
+    const keys: string[] = [];
+    for (const domain of new Set(domains)) {
+      const found = ids.map((id) => keyOf(id, domain)).filter((key) => table.doesExist(key));
+      if (found.length > 0) unknown.delete(domain);
+      keys.push(...found);
+    }
+    if (!dryRun) await removeKeys(database, table, keys);
+    return keys.length;
+  }
+  const { answers, failures, logos } = database;
+  const removed = {
+    answers: await removeFrom(answers),
+    failures: await removeFrom(failures),
+    logos: await removeFrom(logos),
+  };
+  return { ...removed, unknown: [...unknown] };
+}
+
+async function removeKeys<T>(
+  { write }: StoreDatabase,
+  table: Database<T, string>,
+  keys: readonly string[],
+): Promise<void> {
+  await write(() => Promise.all(keys.map((key) => table.remove(key))));
+}
+
+/** An outcome on its way from one store to another. */
+export interface TravellingOutcome {
+  /** The id of its API in the store. */
   readonly endpointId: string;
   readonly outcome: Outcome;
 }
@@ -103,11 +262,11 @@ export interface IncomingOutcome {
  * @returns how many were put
  */
 export async function putNewer(
-  { root, write, answers, failures }: StoreTables,
-  incoming: readonly IncomingOutcome[],
+  { transact, answers, failures }: StoreDatabase,
+  incoming: readonly TravellingOutcome[],
   ofApi?: string,
 ): Promise<number> {
-  const put = (): number => {
+  return await transact(() => {
     let count = 0;
     for (const { endpointId, outcome } of incoming) {
       const key = keyOf(ofApi ?? endpointId, outcome.domain);
@@ -118,147 +277,65 @@ export async function putNewer(
       count += 1;
     }
     return count;
-  };
-  return await write(() => root.transaction(put));
+  });
 }
 
-const AGES_DAYS = [1, 7, 30, 90, 180, 365];
+/**
+ * Writes an outcome as one line of JSON, without the line end. The answer comes last, unchanged: if
+ * it were parsed and written again, numbers with more digits than JavaScript holds would not
+ * survive.
+ */
+export function formatOutcomeLine(key: string, outcome: Outcome): string {
+  const { domain, status, reason, httpStatus, attempts, fetchedAtMs, json } = outcome;
+  const head = JSON.stringify({
+    api: splitKey(key).endpointId,
+    domain,
+    status,
+    ...(reason === '' ? {} : { reason }),
+    ...(httpStatus === undefined ? {} : { http_status: httpStatus }),
+    attempts,
+    fetched_at: new Date(fetchedAtMs).toISOString(),
+  });
+  if (status !== 'found') return head;
+  // A raw line break in JSON occurs only between tokens, where a space will do as well.
+  return `${head.slice(0, -1)}${ANSWER}${json.replaceAll(/[\r\n]+/g, ' ').trim()}}`;
+}
 
-/** Counts what is in a store. */
-export function countStore(
-  tables: StoreTables,
-  {
-    folder,
-    endpointId,
-    nowMs,
-  }: { readonly folder: string; readonly endpointId: string | undefined; readonly nowMs: number },
-): StoreStats {
-  const statuses = noStatuses();
-  const apis = new Map<string, Record<OutcomeStatus, number>>();
-  const ages = Array.from({ length: AGES_DAYS.length + 1 }, () => 0);
-  let oldestAtMs: number | undefined;
-  let newestAtMs: number | undefined;
+/** Nothing before it holds this: a quote within a text has a backslash before it. */
+const ANSWER = ',"answer":';
 
-  for (const entries of readEntries(tables, { endpointId })) {
-    for (const { endpointId: api, head, isLatest } of entries) {
-      if (!isLatest) continue;
-      const { status, fetchedAtMs } = head;
-      const ofApi = apis.get(api) ?? noStatuses();
-      apis.set(api, ofApi);
-      ofApi[status] += 1;
-      statuses[status] += 1;
-      const place = AGES_DAYS.findIndex((days) => nowMs - fetchedAtMs < days * DAY_MS);
-      const at = place === -1 ? AGES_DAYS.length : place;
-      ages[at] = (ages[at] ?? 0) + 1;
-      oldestAtMs = Math.min(oldestAtMs ?? fetchedAtMs, fetchedAtMs);
-      newestAtMs = Math.max(newestAtMs ?? fetchedAtMs, fetchedAtMs);
-    }
+const line = z.object({
+  api: z.string().regex(/^[\w-]{1,64}$/),
+  domain: z.string().min(1).max(253),
+  status: z.enum(['found', 'not_found', 'rejected', 'failed', 'pending']),
+  reason: z.string().default(''),
+  http_status: z.int().min(100).max(999).optional(),
+  attempts: z.int().min(0),
+  fetched_at: z.iso.datetime(),
+  answer: z.record(z.string(), z.unknown()).optional(),
+});
+
+/** Reads a line. Returns a text that says what is wrong when it holds no outcome. */
+export function parseOutcomeLine(text: string): TravellingOutcome | string {
+  const parsed = line.safeParse(parseJson(text));
+  if (!parsed.success) {
+    const name = parsed.error.issues[0]?.path.join('.') ?? '';
+    return name === '' ? 'it is no JSON object' : `'${name}' is missing or not as exported`;
   }
-  let logos = 0;
-  for (const batch of readTable(tables.logos, endpointId)) {
-    logos += batch.filter(({ key }) => findLogoNote(tables.logos, key)?.saved).length;
+  const { api, domain, status, reason, http_status: httpStatus, attempts } = parsed.data;
+  const at = text.indexOf(ANSWER);
+  const json = status === 'found' ? text.slice(at + ANSWER.length, text.lastIndexOf('}')) : '';
+  if (status === 'found' && (at === -1 || parseJson(json) === undefined))
+    return "'answer' is missing or not as exported";
+  const fetchedAtMs = Date.parse(parsed.data.fetched_at);
+  const outcome = { domain, status, reason, httpStatus, attempts, fetchedAtMs, json };
+  return { endpointId: api, outcome };
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
   }
-
-  return {
-    folder,
-    version: STORE_VERSION,
-    sizeBytes: sizeOnDisk(folder),
-    statuses,
-    apis: [...apis].map(([api, ofApi]) => ({
-      api,
-      name: findApiName(tables.meta, api),
-      statuses: ofApi,
-    })),
-    ages: ages.map((outcomes, at) => ({ underDays: AGES_DAYS[at], outcomes })),
-    oldestAtMs,
-    newestAtMs,
-    logos,
-  };
-}
-
-function noStatuses(): Record<OutcomeStatus, number> {
-  return { found: 0, not_found: 0, rejected: 0, failed: 0, pending: 0 };
-}
-
-export interface PruneOptions {
-  /**
-   * The age in milliseconds above which outcomes are removed. Outcomes dated that far in the future
-   * are removed too.
-   */
-  readonly olderThanMs: number;
-  /** Milliseconds since 1970. */
-  readonly nowMs: number;
-  /** @default all APIs */
-  readonly endpointId: string | undefined;
-  /** Whether to count without removing. */
-  readonly dryRun: boolean;
-}
-
-type IsOld = (key: string) => boolean;
-
-/** Removes old outcomes from a store. */
-export async function pruneTables(tables: StoreTables, options: PruneOptions): Promise<Pruned> {
-  const { write, answers, failures, logos } = tables;
-  const isOldAt = (atMs: number | undefined): boolean =>
-    atMs !== undefined && Math.abs(options.nowMs - atMs) > options.olderThanMs;
-  const isOldIn =
-    (table: Database<Buffer, string>): IsOld =>
-    (key) =>
-      isOldAt(timeIn(table, key));
-  async function prune<T>(table: Database<T, string>, isOld: IsOld): Promise<number> {
-    let count = 0;
-    for (const batch of readTable(table, options.endpointId)) {
-      const keys = batch.map(({ key }) => key).filter(isOld);
-      count += keys.length;
-      if (!options.dryRun) await write(() => removeKeys(table, keys));
-    }
-    return count;
-  }
-
-  const counts = {
-    answers: await prune(answers, isOldIn(answers)),
-    failures: await prune(failures, isOldIn(failures)),
-    logos: await prune(logos, (key) => !answers.doesExist(key) || isOldIn(answers)(key)),
-  };
-  return counts;
-}
-
-export interface DeleteDomainsOptions {
-  readonly domains: readonly string[];
-  /** @default all APIs */
-  readonly endpointId: string | undefined;
-  /** Whether to count without removing. */
-  readonly dryRun: boolean;
-}
-
-/** Removes all that a store has of some domains: outcomes, and notes on logos. */
-export async function deleteDomains(
-  tables: StoreTables,
-  { domains, endpointId, dryRun }: DeleteDomainsOptions,
-): Promise<Deleted> {
-  const { write, answers, failures, logos } = tables;
-  const ids = endpointId === undefined ? endpointIdsIn(tables) : [endpointId];
-  const unknown = new Set(domains);
-
-  async function removeFrom<T>(table: Database<T, string>): Promise<number> {
-    const keys: string[] = [];
-    for (const domain of new Set(domains)) {
-      const found = ids.map((id) => keyOf(id, domain)).filter((key) => table.doesExist(key));
-      if (found.length > 0) unknown.delete(domain);
-      keys.push(...found);
-    }
-    if (!dryRun) await write(() => removeKeys(table, keys));
-    return keys.length;
-  }
-
-  const counts = {
-    answers: await removeFrom(answers),
-    failures: await removeFrom(failures),
-    logos: await removeFrom(logos),
-  };
-  return { ...counts, unknown: [...unknown] };
-}
-
-async function removeKeys<T>(table: Database<T, string>, keys: readonly string[]): Promise<void> {
-  await Promise.all(keys.map((key) => table.remove(key)));
 }

@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Outcome } from '../../src/brand/outcome.ts';
 import { createCollector } from '../../src/collector/collect.ts';
-import { createEmptyStore } from '../../src/store/store.ts';
 
 const OUTCOME: Outcome = {
   domain: 'acme.com',
@@ -24,7 +23,6 @@ describe('createCollector', () => {
     const puts: Outcome[] = [];
     const collect = createCollector({
       store: {
-        ...createEmptyStore(),
         put: async (outcome) => {
           puts.push(outcome);
           await committed;
@@ -56,7 +54,6 @@ describe('createCollector', () => {
     const reported: number[] = [];
     const collect = createCollector({
       store: {
-        ...createEmptyStore(),
         put: async ({ fetchedAtMs }) => void dates.push(fetchedAtMs),
       },
       outstanding: new Set(['1.com', '6.com', '99.com']),
@@ -76,7 +73,7 @@ describe('createCollector', () => {
 
   it('reports what the store refused', async () => {
     const collect = createCollector({
-      store: { ...createEmptyStore(), put: () => Promise.reject(new Error('full')) },
+      store: { put: () => Promise.reject(new Error('full')) },
       outstanding: new Set(),
       startedAtMs: 0,
       now: () => 9_000,

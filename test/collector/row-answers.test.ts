@@ -16,13 +16,11 @@ function outcomeOf(stored: Stored, json: string): Outcome | undefined {
 
 function answersOf(latest: Stored, older: Stored, keepsStale = true) {
   const [outcome, answer] = [outcomeOf(latest, 'latest'), outcomeOf(older, 'older')];
-  const headOf = (of: Outcome | undefined) => of && { ...of, shapeId: of === outcome ? 1 : 2 };
   const answers = createRowAnswers({
     store: {
       find: () => outcome,
-      findHead: () => headOf(outcome),
+      findHead: () => outcome,
       findAnswer: () => answer,
-      findAnswerHead: () => headOf(answer),
     },
     isUsable: (_, { fetchedAtMs }) => fetchedAtMs >= STARTED_AT_MS,
     keepsStale,
@@ -31,12 +29,11 @@ function answersOf(latest: Stored, older: Stored, keepsStale = true) {
     outcome: answers.outcomeOf('a.com')?.status,
     stale: answers.staleOf('a.com')?.json,
     answer: answers.answerOf('a.com')?.json,
-    head: answers.answerHeadOf('a.com')?.shapeId,
   };
 }
 
-const LATEST = { answer: 'latest', head: 1 };
-const OLDER = { stale: 'older', answer: 'older', head: 2 };
+const LATEST = { answer: 'latest' };
+const OLDER = { stale: 'older', answer: 'older' };
 
 describe('a row gets', () => {
   it.each<[string, latest: Stored, older: Stored, expected: object]>([
@@ -65,12 +62,12 @@ describe('a row gets', () => {
     ['no values of a domain that was not known', undefined, ['not_found', 9], {}],
     ['nothing where there is nothing', undefined, undefined, {}],
   ])('%s', (_, latest, older, expected) => {
-    const nothing = { outcome: undefined, stale: undefined, answer: undefined, head: undefined };
+    const nothing = { outcome: undefined, stale: undefined, answer: undefined };
     expect(answersOf(latest, older)).toEqual({ ...nothing, ...expected });
   });
 
   it('no older answer at all where none may stand in', () => {
-    const { stale, answer, head } = answersOf(['failed', 0], ['found', 0], false);
-    expect([stale, answer, head]).toEqual([undefined, undefined, undefined]);
+    const { stale, answer } = answersOf(['failed', 0], ['found', 0], false);
+    expect([stale, answer]).toEqual([undefined, undefined]);
   });
 });

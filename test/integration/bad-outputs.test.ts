@@ -45,7 +45,6 @@ describe('an output that cannot be used', () => {
       [...enrich, '--out', '.brandfill/data.mdb'],
       [...enrich, '--failures', 'link.csv'],
       [...enrich, '--out', '.brandfill/lock.mdb'],
-      ['store', 'export', '--out', '.brandfill/data.mdb'],
     ];
     for (const args of bad) {
       expectRefusal(await runHere(args, { cwd: folder.path }), /a store's database/);

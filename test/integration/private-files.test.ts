@@ -15,6 +15,7 @@ import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { openStore } from '../../src/store/store.ts';
 import { PNG } from '../logos/pictures.ts';
 import { row, workbookOf } from '../rows/xlsx/workbooks.ts';
+import { outcomeOf } from '../store/outcomes.ts';
 import { useTempFolder } from '../support/temp-folder.ts';
 import { openApi, openScripted } from './support/api.ts';
 import { type Folder, openFolder } from './support/folder.ts';
@@ -119,6 +120,7 @@ describe('a store', () => {
 
   async function store(folder: string): Promise<void> {
     const opened = await openStore(folder, 'endpoint');
+    await opened.put(outcomeOf('a.com'));
     await opened.close();
   }
 
@@ -150,13 +152,12 @@ describe('a store', () => {
   it('that is there and more open is closed to others', async () => {
     const folder = useTempFolder();
     await store(folder);
-    mkdirSync(join(folder, 'changes'));
     chmodSync(folder, 0o775);
-    for (const name of ['data.mdb', 'lock.mdb', 'changes']) chmodSync(join(folder, name), 0o775);
+    for (const name of ['data.mdb', 'lock.mdb']) chmodSync(join(folder, name), 0o775);
     await store(folder);
     expect(modeOf(folder)).toBe('700');
     const opened = { 'data.mdb': '700', 'lock.mdb': '700' };
-    expect(modesIn(folder)).toEqual({ changes: '700', closed: '600', ...opened });
+    expect(modesIn(folder)).toEqual({ closed: '600', ...opened });
   });
 
   it('leaves the folder as it is where something else lies in it', async () => {

@@ -1,9 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { Outcome, OutcomeStatus } from '../../src/brand/outcome.ts';
-import { numberPaths } from '../../src/brand/shape.ts';
 import { decodeHead, decodeOutcome, encodeOutcome } from '../../src/store/entries.ts';
-import { formatOutcomeLine, parseOutcomeLine } from '../../src/store/outcome-line.ts';
+import { formatOutcomeLine, parseOutcomeLine } from '../../src/store/upkeep.ts';
 import { outcomeOf } from './outcomes.ts';
 
 const KEY = 'api:a.com';
@@ -26,9 +25,8 @@ describe('an encoded outcome', () => {
         const key = `api:${outcome.domain}`;
         const value = encodeOutcome(key, outcome);
         expect(decodeOutcome(key, value)).toEqual(outcome);
-        const { status, fetchedAtMs, json } = outcome;
-        const shapeId = numberPaths(json);
-        expect(decodeHead(key, value)).toEqual({ status, fetchedAtMs, shapeId });
+        const { status, fetchedAtMs } = outcome;
+        expect(decodeHead(key, value)).toEqual({ status, fetchedAtMs });
       }),
     );
   });
@@ -93,7 +91,7 @@ describe('an outcome on a line', () => {
   it('is read as it was written', () => {
     fc.assert(
       fc.property(readable, (outcome) => {
-        const line = formatOutcomeLine('api', outcome);
+        const line = formatOutcomeLine(`api:${outcome.domain}`, outcome);
         expect(line).not.toMatch(/[\r\n]/);
         expect(parseOutcomeLine(line)).toEqual({ endpointId: 'api', outcome });
       }),
@@ -104,7 +102,7 @@ describe('an outcome on a line', () => {
     const json =
       '{\n  "id": 12345678901234567890,\r\n  "rate": 1.10, "t": "a\\nb ,\\"answer\\":{"\n}';
     const outcome = outcomeOf('acme.com', { json });
-    const line = formatOutcomeLine('api', outcome);
+    const line = formatOutcomeLine(`api:${outcome.domain}`, outcome);
     expect(line).toBe(
       '{"api":"api","domain":"acme.com","status":"found","http_status":200,"attempts":1,"fetched_at":"1970-01-01T00:00:01.000Z","answer":{   "id": 12345678901234567890,   "rate": 1.10, "t": "a\\nb ,\\"answer\\":{" }}',
     );

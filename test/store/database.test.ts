@@ -10,35 +10,40 @@ import {
 import { join } from 'node:path';
 import { open } from 'lmdb';
 import { describe, expect, it } from 'vitest';
-import { openLmdb } from '../../src/store/lmdb-file.ts';
+import { openDatabase } from '../../src/store/database.ts';
 import { openStore } from '../../src/store/store.ts';
 import { useTempFolder } from '../support/temp-folder.ts';
 import { outcomeOf } from './outcomes.ts';
 
-const NO_TABLES = (): object => ({});
-
 describe('a store', () => {
-  it.each(['my.store', '.brandfill', 'acme.com', 'with space', 'größe'])(
+  it.each(['my.store', 'acme.com', 'with space', 'größe'])(
     'may lie in a folder called %s',
     async (name) => {
       const folder = join(useTempFolder(), name);
-      const { root, close } = await openLmdb(folder, NO_TABLES);
-      await root.put('key', 'value');
-      await close();
+      const store = await openStore(folder, 'one');
+      await store.put(outcomeOf('a.com'));
+      await store.close();
       expect(readdirSync(folder).sort()).toEqual(['closed', 'data.mdb', 'lock.mdb']);
-      const { root: again } = await openLmdb(folder, NO_TABLES);
-      expect(again.get('key')).toBe('value');
+      const again = await openStore(folder, 'one');
+      expect(again.find('a.com')).toEqual(outcomeOf('a.com'));
       await again.close();
     },
   );
 
-  it('begins anew in an empty file, as another process may just have made it', async () => {
+  it('that nothing was put into is not left behind', async () => {
+    const folder = useTempFolder();
+    const store = await openStore(folder, 'one', { apiName: 'https://one.example' });
+    await store.close();
+    expect(readdirSync(folder)).toEqual([]);
+  });
+
+  it('begins anew in an empty file, as a killed process may just have made it', async () => {
     const folder = useTempFolder();
     writeFileSync(join(folder, 'data.mdb'), '');
-    const { root } = await openLmdb(folder, NO_TABLES);
-    await root.put('key', 'value');
-    expect(root.get('key')).toBe('value');
-    await root.close();
+    const store = await openStore(folder, 'one');
+    await store.put(outcomeOf('a.com'));
+    expect(store.find('a.com')).toBeDefined();
+    await store.close();
   });
 });
 
@@ -46,13 +51,13 @@ describe('a folder that cannot be a store', () => {
   it('is refused when it is a file', async () => {
     const file = join(useTempFolder(), 'list.csv');
     writeFileSync(file, 'domain\n');
-    await expect(openLmdb(file, NO_TABLES)).rejects.toThrow(
+    await expect(openDatabase(file)).rejects.toThrow(
       expect.objectContaining({
         code: 'UNUSABLE_STORE',
         message: `Cannot open the store ${file}: there is a file of that name; choose another folder with --store.`,
       }),
     );
-    await expect(openLmdb(join(file, 'store'), NO_TABLES)).rejects.toThrow(
+    await expect(openDatabase(join(file, 'store'))).rejects.toThrow(
       'a part of the path is not a folder; choose another folder with --store',
     );
     expect(readFileSync(file, 'utf8')).toBe('domain\n');
@@ -60,7 +65,7 @@ describe('a folder that cannot be a store', () => {
 
   it('is refused when it cannot be written to', async ({ skip }) => {
     if (process.getuid?.() === 0) skip('root may write anywhere');
-    await expect(openLmdb('/brandfill-store', NO_TABLES)).rejects.toThrow(
+    await expect(openDatabase('/brandfill-store')).rejects.toThrow(
       'Cannot open the store /brandfill-store: permission denied',
     );
   });
@@ -69,7 +74,7 @@ describe('a folder that cannot be a store', () => {
     const folder = useTempFolder();
     const bytes = Buffer.alloc(100_000, 'no database ');
     writeFileSync(join(folder, 'data.mdb'), bytes);
-    await expect(openLmdb(folder, NO_TABLES)).rejects.toThrow(
+    await expect(openDatabase(folder)).rejects.toThrow(
       expect.objectContaining({
         code: 'UNUSABLE_STORE',
         message: `Cannot open the store ${folder}: its file data.mdb is damaged or was not written by Brandfill; put a copy of the folder in its place, or choose another folder with --store.`,
@@ -81,46 +86,29 @@ describe('a folder that cannot be a store', () => {
   it.each([1, 24, 27])('is refused when its file is cut after %i bytes', async (sizeBytes) => {
     const folder = useTempFolder();
     writeFileSync(join(folder, 'data.mdb'), Buffer.alloc(sizeBytes));
-    await expect(openLmdb(folder, NO_TABLES)).rejects.toThrow('its file data.mdb is damaged');
+    await expect(openDatabase(folder)).rejects.toThrow('its file data.mdb is damaged');
   });
 
-  it.each([
-    [
-      3,
-      'it is of version 3, this Brandfill reads version 2; update Brandfill or choose another folder with --store',
-    ],
-    [
-      0,
-      'it is of version 0, this Brandfill reads version 2; export it with the Brandfill that wrote it (brandfill store export) and import that here, or choose another folder with --store',
-    ],
-    [
-      'one',
-      'it is of version "one", this Brandfill reads version 2; update Brandfill or choose another folder with --store',
-    ],
-  ])('is refused when version %j made it, and left as it is', async (version, why) => {
-    const folder = useTempFolder();
-    const store = await openStore(folder, 'endpoint', { isBeside: true });
-    await store.put(outcomeOf('acme.com'));
-    await store.close();
-    await setVersion(folder, version);
-    const before = readFileSync(join(folder, 'data.mdb'));
-    const refusal = { code: 'UNUSABLE_STORE', message: `Cannot open the store ${folder}: ${why}.` };
-    await expect(openStore(folder, 'endpoint', { isBeside: true })).rejects.toThrow(
-      expect.objectContaining(refusal),
-    );
-    expect(readFileSync(join(folder, 'data.mdb')).equals(before)).toBe(true);
-    await setVersion(folder, 2);
-    const again = await openStore(folder, 'endpoint', { isBeside: true });
-    expect(again.find('acme.com')).toEqual(outcomeOf('acme.com'));
-    await again.close();
-  });
+  it.each([3, 1, 'one'])(
+    'is refused when version %j made it, and left as it is',
+    async (version) => {
+      const { folder, file } = await fillStore();
+      await setVersion(folder, version);
+      const before = readFileSync(file);
+      await expect(openStore(folder, 'one')).rejects.toMatchObject({
+        code: 'UNUSABLE_STORE',
+        message: `Cannot open the store ${folder}: it is of version ${JSON.stringify(version)}, this Brandfill reads version 2; use the Brandfill that wrote it (its brandfill store export can be imported here), or choose another folder with --store.`,
+      });
+      expect(readFileSync(file).equals(before)).toBe(true);
+    },
+  );
 
   it('is refused when it is the database of another program, and nothing is put into it', async () => {
     const folder = useTempFolder();
     const root = open({ path: folder, noSubdir: false, maxDbs: 8 });
     await root.openDB<string, string>('theirs', { encoding: 'string' }).put('key', 'value');
     await root.close();
-    await expect(openLmdb(folder, NO_TABLES)).rejects.toThrow(
+    await expect(openDatabase(folder)).rejects.toThrow(
       `Cannot open the store ${folder}: its file data.mdb was written by something else than Brandfill; choose another folder with --store.`,
     );
     const again = open({ path: folder, noSubdir: false, maxDbs: 8 });
@@ -141,7 +129,7 @@ const domainOf = (number: number): string => `d${number}.com`;
 /** A store of 500 outcomes that nobody has open. */
 async function fillStore(): Promise<{ readonly folder: string; readonly file: string }> {
   const folder = useTempFolder();
-  const store = await openStore(folder, 'one', { isBeside: true });
+  const store = await openStore(folder, 'one');
   await Promise.all(
     Array.from({ length: 500 }, (_, number) => store.put(outcomeOf(domainOf(number)))),
   );
