@@ -15,17 +15,20 @@ type Flags = SettingsOf<typeof SANDBOX_FLAGS>;
 
 /** `brandfill sandbox` */
 export const runSandbox: RunCommand<typeof SANDBOX_FLAGS> = async ({ flags, context }) => {
-  const { latency: latencyMs, limitStatus, respond, api, key: _, ...others } = flags;
-  const limit = limitOf(flags);
+  const { latency: latencyMs, respond, api, key: _, ...others } = flags;
+  if (flags.limit === undefined && (flags.limitKind ?? flags.limitHeaders) !== undefined) {
+    // Such a rehearsal would show nothing.
+    throw refusal(
+      'Cannot use --limit-kind or --limit-headers without a limit: give --limit too, such as --limit 50/s.',
+    );
+  }
   const auth = authOf(flags);
   const play = api === undefined ? undefined : readPlay(api);
   return await untilInterrupted(context.endAtOnce, async (signal) => {
     const sandbox = await startSandbox({
       ...others,
       latencyMs,
-      limitStatus: limitStatus === '503' ? 503 : 429,
       respond: respond === undefined ? undefined : await loadRespond(respond),
-      limit,
       auth,
       api: play,
     });
@@ -52,28 +55,6 @@ function readPlay(api: string): Play {
       cause: error,
     });
   }
-}
-
-function limitOf(flags: Flags): SandboxOptions['limit'] {
-  const { limit, limitKind, limitHeaders, limitStatus } = flags;
-  const isConcurrent = limitKind === 'concurrent';
-  if (limit === undefined) {
-    if ((limitKind ?? limitHeaders ?? limitStatus) === undefined) return undefined;
-    // Such a rehearsal would show nothing.
-    throw refusal(
-      'Cannot use --limit-kind, --limit-headers or --limit-status without a limit: give --limit too, such as --limit 50/s.',
-    );
-  }
-  if (typeof limit !== 'number') {
-    if (!isConcurrent) return limit;
-    throw refusal(
-      'Cannot use a rate for --limit-kind concurrent: give the number of calls that may be open, such as --limit 10.',
-    );
-  }
-  if (isConcurrent) return { count: limit, perMs: 1_000 };
-  throw refusal(
-    `Cannot use --limit ${limit}: give a rate such as ${limit}/s, or --limit-kind concurrent for so many open calls.`,
-  );
 }
 
 function authOf({ auth: scheme, key }: Flags): SandboxAuth | undefined {

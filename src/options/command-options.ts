@@ -229,11 +229,9 @@ const latency = type(
   { placeholder: 'TIME' },
 );
 
-/** A number without a unit is a number of open calls. */
 const callsAllowed = type(
   z.string(),
   (given) => {
-    if (/^[1-9]\d*$/.test(given)) return Number(given);
     const rate = types.parseRate(given);
     if (rate === 'auto') throw refusal(expected('a rate such as 50/s', given));
     return rate;
@@ -256,13 +254,10 @@ export const SANDBOX_FLAGS = {
     help: 'port to listen on; 0 takes any free one',
   }),
   latency: ofSandbox(latency, 'time per call, such as 80ms, or a log-normal range such as 20ms-7s'),
-  limit: ofSandbox(
-    callsAllowed,
-    'calls allowed, such as 50/s; with --limit-kind concurrent, the number of open calls',
-  ),
+  limit: ofSandbox(callsAllowed, 'calls allowed, such as 50/s'),
   limitKind: ofSandbox(
-    types.oneOf('token-bucket', 'fixed-window', 'sliding-window', 'concurrent'),
-    'how calls count towards the limit: token-bucket, fixed-window, sliding-window or concurrent (default: token-bucket)',
+    types.oneOf('token-bucket', 'fixed-window', 'sliding-window'),
+    'how calls count towards the limit: token-bucket, fixed-window or sliding-window (default: token-bucket)',
     'KIND',
   ),
   limitHeaders: ofSandbox(
@@ -270,18 +265,9 @@ export const SANDBOX_FLAGS = {
     'headers that report the limit: none, retry-after, ratelimit or x-ratelimit (default: retry-after)',
     'STYLE',
   ),
-  limitStatus: ofSandbox(
-    types.oneOf('429', '503'),
-    'status of the answer to a call beyond the limit: 429 or 503 (default: 429)',
-    'STATUS',
-  ),
   api: ofSandbox(types.profile(), 'play the API of a profile, by its samples'),
   errors: ofSandbox(types.share(), 'share of the calls answered 5xx, such as 2%'),
   notFound: ofSandbox(types.share(), 'share of the domains answered 404'),
-  broken: ofSandbox(
-    types.share(),
-    'share of the calls with an unusable body or a reset connection',
-  ),
   auth: ofSandbox(types.auth(), 'require a credential: bearer, basic, header:NAME or query:NAME'),
   key: ofSandbox(types.text('TEXT'), 'credential to require; do not use a real one'),
   quota: ofSandbox(types.integer(0), 'number of calls until the answer is 402'),

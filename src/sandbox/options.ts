@@ -33,8 +33,7 @@ export interface SandboxOptions {
    */
   latencyMs?: number | { fromMs: number; toMs: number } | undefined;
   /**
-   * The rate limit: `count` calls per `perMs` milliseconds. For the kind `concurrent`, `count` is the number
-   * of calls that may be open at once and `perMs` is not used.
+   * The rate limit: `count` calls per `perMs` milliseconds.
    * @default no limit
    */
   limit?: LimitRate | undefined;
@@ -48,12 +47,6 @@ export interface SandboxOptions {
   /** @default 'retry-after' */
   limitHeaders?: LimitHeaders | undefined;
   /**
-   * The status of a call beyond the limit. Gateways may use 503, as nginx does unless told
-   * otherwise.
-   * @default 429
-   */
-  limitStatus?: 429 | 503 | undefined;
-  /**
    * Share of the calls, 0 to 1, that are answered 500, 502 or 503. Decided by seed, domain and the ordinal of
    * the call for that domain, so a second try can succeed.
    * @default 0
@@ -64,12 +57,6 @@ export interface SandboxOptions {
    * @default 0
    */
   notFound?: number | undefined;
-  /**
-   * Share of the calls, 0 to 1, whose answer is unusable: cut JSON, a web page, an empty body, a connection
-   * that breaks off within the body or is reset before it. Decided as `errors` are.
-   * @default 0
-   */
-  broken?: number | undefined;
   /**
    * The credential that a call must bring; otherwise 401.
    * @default none
@@ -92,11 +79,6 @@ export interface SandboxOptions {
    */
   logos?: boolean | undefined;
   /**
-   * Compress answers for clients that accept gzip.
-   * @default false
-   */
-  gzip?: boolean | undefined;
-  /**
    * Scripts the answer to a call that passed the credential, the limit, the checks and the quota.
    * `undefined` leaves it to the other options. `call` counts from 1 for each domain, without calls
    * refused before. If it throws, or returns what HTTP cannot carry, the call is answered 500 with
@@ -105,7 +87,7 @@ export interface SandboxOptions {
   respond?: ((domain: string, call: number) => SandboxReply | undefined) | undefined;
   /**
    * Plays another API than the standard contract: where it is asked, how it answers, and how it
-   * refuses. What `respond`, `errors`, `broken`, `limit`, `auth` and `quota` ask for comes first.
+   * refuses. What `respond`, `errors`, `limit`, `auth` and `quota` ask for comes first.
    * @default the standard contract
    */
   api?: PlayedApi | undefined;
@@ -155,16 +137,6 @@ export interface SandboxAnswer {
    * @default false
    */
   breakOff?: boolean;
-  /**
-   * Instead of all above but the delay: what goes over the wire as it is. The connection is closed
-   * after it. `status` is then what the counts say.
-   */
-  raw?: string;
-  /**
-   * Count the call as faulted whatever its status, because the answer is unusable.
-   * @default the value of `breakOff`
-   */
-  broken?: boolean;
 }
 
 const share = z
@@ -205,10 +177,8 @@ const SCHEMA = z
     limitKind: z.enum(LIMIT_KINDS, `one of ${LIMIT_KINDS.join(', ')}`),
     burst: whole(1, Infinity, 'a whole number, 1 or more'),
     limitHeaders: z.enum(LIMIT_HEADERS, `one of ${LIMIT_HEADERS.join(', ')}`),
-    limitStatus: z.literal([429, 503], '429 or 503'),
     errors: share,
     notFound: share,
-    broken: share,
     auth: z.object(
       {
         scheme: z.union(
@@ -226,15 +196,10 @@ const SCHEMA = z
     quota: whole(0, Infinity, 'a whole number, 0 or more'),
     seed: anything,
     logos: anything,
-    gzip: anything,
     respond: z.custom((value) => typeof value === 'function', 'a function'),
     api: anything,
   } satisfies Record<keyof SandboxOptions, z.ZodType>)
-  .partial()
-  .refine(({ errors = 0, broken = 0 }) => errors + broken <= 1, {
-    path: ['errors'],
-    message: 'at most 1 together with broken',
-  });
+  .partial();
 
 /**
  * Checks the options that a person may get wrong. An unknown one is refused: a rehearsal without the

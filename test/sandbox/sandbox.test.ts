@@ -1,0 +1,354 @@
+import { describe, expect, it } from 'vitest';
+import type { SandboxAuth } from '../../src/sandbox/auth.ts';
+import { createBrandAnswer, hashText } from '../../src/sandbox/brand-answer.ts';
+import { latencyOf } from '../../src/sandbox/brand-endpoint.ts';
+import type { SandboxOptions, SandboxReply } from '../../src/sandbox/options.ts';
+import { decideReply } from '../../src/sandbox/replies.ts';
+import { findLogo, startSandbox } from '../../src/sandbox/server.ts';
+import { ask, askAll, createDomains, get, openCall, openSandbox } from './sandboxes.ts';
+
+describe('sandbox', () => {
+  it('answers a domain with JSON about it, the same every time', async () => {
+    const sandbox = await openSandbox();
+    const first = await ask(sandbox, 'acme.com');
+    expect(first.status).toBe(200);
+    expect(first.headers.get('content-type')).toMatch('application/json');
+    expect(JSON.parse(first.text)).toMatchObject({ domain: 'acme.com' });
+    expect((await ask(sandbox, 'acme.com')).text).toBe(first.text);
+  });
+
+  it.each([
+    ['GET', '/api/eu/v1/brand?domain=acme.com', 200],
+    ['GET', '/v1/brand?x=1&domain=acme%2Ecom&y=2', 200],
+    ['GET', '/v1/brand?subdomain=acme.com', 400],
+    ['GET', '/v1/brand?domain=', 400],
+    ['GET', '/v1/brand?domain=%E0%A4%A', 400],
+    ['GET', '/v1/brand?domain=www.com', 200],
+    ['GET', '/v1/brand?domain=xn--mnchen-3ya.de', 200],
+    ['GET', '/v1/brand?domain=www.acme.com', 422],
+    ['GET', '/v1/brand?domain=Acme.com', 422],
+    ['GET', '/v1/brand?domain=10.0.0.1', 422],
+    ['GET', '/v1/brand?domain=m%C3%BCnchen.de', 422],
+    ['GET', `/v1/brand?domain=${'a'.repeat(64)}.com`, 422],
+    ['GET', '/v2/brand?domain=acme.com', 404],
+    ['GET', '/%ZZ', 404],
+    ['GET', '/__proto__', 404],
+    ['POST', '/v1/brand?domain=acme.com', 405],
+    ['GET', '/reset', 405],
+    ['GET', '/healthz', 200],
+  ])('answers %s %s with %d, in JSON', async (method, path, status) => {
+    const { url } = await openSandbox();
+    const got = await get(url + path, { method });
+    expect(got.status).toBe(status);
+    expect(() => JSON.parse(got.text) as unknown).not.toThrow();
+    expect(got.headers.get('allow')).toBe(
+      status === 405 ? { POST: 'GET', GET: 'POST' }[method] : null,
+    );
+  });
+
+  it('says which port is in use and what to do', async () => {
+    const { port } = await openSandbox();
+    await expect(startSandbox({ port })).rejects.toMatchObject({
+      message: `Cannot listen on 127.0.0.1:${port}: the port is in use; choose another with --port, or 0 for any free one`,
+      code: 'sandbox_port_in_use',
+    });
+  });
+
+  it.each<[unknown, string]>([
+    [{ errors: 2 }, "as 'errors' must be a share from 0 to 1: current value is 2"],
+    [{ limit: { count: 0, perMs: 1000 } }, "'limit' must be an object such as { count: 5"],
+    [{ latencyMs: { fromMs: 9, toMs: 3 } }, "'latencyMs' must be from 0 to 24 days, or a range"],
+    [{ latency: 80 }, "it has no option 'latency'; there are: host, port, latencyMs, limit"],
+    [{ limitKind: 'bucket' }, "'limitKind' must be one of token-bucket, fixed-window"],
+    [{ auth: 'bearer:secret-key' }, "{ scheme: 'bearer', key: 'secret' }: current value is a text"],
+    [{ auth: { scheme: {}, key: 'k' } }, "'auth' must be an object"],
+    [{ respond: {} }, "'respond' must be a function: current value is {}"],
+    [null, 'received null.'],
+    ['8080', 'received a text.'],
+  ])('refuses %j: %s', async (options, expected) => {
+    await expect(startSandbox(options as SandboxOptions)).rejects.toMatchObject({
+      code: 'sandbox_invalid_option',
+      message: expect.stringContaining(expected),
+    });
+  });
+
+  it('closes at once, even with calls open', async () => {
+    const sandbox = await startSandbox({
+      latencyMs: 60_000,
+      respond: (domain) => (domain === 'a.com' ? 'hang' : undefined),
+    });
+    const ended = Promise.allSettled([ask(sandbox, 'a.com'), ask(sandbox, 'b.com')]);
+    await expect.poll(() => sandbox.stats().concurrency.now).toBe(2);
+    await sandbox.close();
+    expect((await ended).map(({ status }) => status)).toEqual(['rejected', 'rejected']);
+  });
+});
+
+describe('the credential', () => {
+  const basic = (pair: string) => `Basic ${Buffer.from(pair).toString('base64')}`;
+
+  it.each<[SandboxAuth, right: Record<string, string>, wrong: Record<string, string>]>([
+    [
+      { scheme: 'bearer', key: 'k1' },
+      { authorization: 'bearer k1' },
+      { authorization: 'Bearer k' },
+    ],
+    [
+      { scheme: 'basic', key: 'me:pw' },
+      { authorization: basic('me:pw') },
+      { authorization: basic('me:') },
+    ],
+    [
+      { scheme: 'basic', key: 'k1' },
+      { authorization: basic('k1:') },
+      { authorization: basic('k') },
+    ],
+    [
+      { scheme: { header: 'X-Api-Key' }, key: 'k1' },
+      { 'x-api-key': 'k1' },
+      { authorization: 'k1' },
+    ],
+  ])('%j lets the right one in only', async (auth, right, wrong) => {
+    const sandbox = await openSandbox({ auth });
+    expect((await ask(sandbox, 'a.com', { headers: right })).status).toBe(200);
+    for (const headers of [wrong, {}]) {
+      const refused = await ask(sandbox, 'a.com', { headers });
+      expect(refused.status).toBe(401);
+      expect(JSON.parse(refused.text)).toMatchObject({ error: { code: 'unauthorized' } });
+      expect(refused.headers.has('www-authenticate')).toBe(typeof auth.scheme === 'string');
+    }
+    expect(sandbox.callsOf('a.com').answered).toBe(1);
+  });
+
+  it('can travel in the query', async () => {
+    const { url } = await openSandbox({ auth: { scheme: { query: 'key' }, key: 'a b&c' } });
+    expect((await get(`${url}/v1/brand?domain=a.com&key=a+b%26c`)).status).toBe(200);
+    expect((await get(`${url}/v1/brand?domain=a.com`)).status).toBe(401);
+  });
+});
+
+describe('limit and quota', () => {
+  it('a call beyond the limit is answered 429 at once, and counts nothing', async () => {
+    const limit = { count: 1, perMs: 60_000 };
+    const sandbox = await openSandbox({ limit, latencyMs: { fromMs: 10, toMs: 20 } });
+    await ask(sandbox, 'a.com');
+    const refused = await ask(sandbox, 'b.com');
+    expect([refused.status, refused.headers.get('retry-after')]).toEqual([429, '60']);
+    expect(JSON.parse(refused.text)).toMatchObject({ error: { code: 'rate_limited' } });
+    expect(sandbox.callsOf('b.com')).toEqual({ calls: 1, answered: 0, faulted: 0, throttled: 1 });
+    expect(sandbox.stats()).toMatchObject({ throttled: 1, charged: 1 });
+  });
+
+  it('every answer speaks of the limit in the styles that do', async () => {
+    const sandbox = await openSandbox({
+      limit: { count: 5, perMs: 60_000 },
+      limitKind: 'sliding-window',
+      limitHeaders: 'ratelimit',
+    });
+    const { headers } = await ask(sandbox, 'a.com');
+    expect(headers.get('ratelimit')).toBe('"default";r=4;t=60');
+  });
+
+  it('402 follows once the charged calls are used up; faults are not charged', async () => {
+    const sandbox = await openSandbox({
+      quota: 2,
+      latencyMs: 20,
+      respond: (domain) => (domain === 'fault.com' ? { status: 500 } : undefined),
+    });
+    const got = await askAll(sandbox, ['fault.com', ...createDomains(6)]);
+    const statuses = got.map(({ status }) => status).sort((a, b) => a - b);
+    expect(statuses).toEqual([200, 200, 402, 402, 402, 402, 500]);
+  });
+});
+
+describe('the latency', () => {
+  const range = { fromMs: 20, toMs: 7000 };
+
+  it('is log-normal within a range: the median is the geometric mean, and one in a hundred is at each end', () => {
+    const hashes = createDomains(20_000).map((domain) => hashText(domain, 1));
+    const drawn = hashes.map((hash) => latencyOf(range, hash, 1)).sort((a, b) => a - b);
+    const at = (share: number) => drawn[Math.floor(share * drawn.length)] ?? 0;
+    expect([at(0), at(0.005), at(0.995)]).toEqual([20, 20, 7000]);
+    expect(at(0.5)).toBeGreaterThan(350);
+    expect(at(0.5)).toBeLessThan(400);
+    expect([at(0.02) > 20, at(0.98) < 7000]).toEqual([true, true]);
+  });
+
+  it('is drawn anew for each call of a domain, the same way each time', () => {
+    const draw = () => [1, 2, 3].map((ordinal) => latencyOf(range, 42, ordinal));
+    expect(new Set(draw()).size).toBe(3);
+    expect(draw()).toEqual(draw());
+  });
+});
+
+describe('answers', () => {
+  const domains = createDomains(5000);
+  const statusesOf = (options: SandboxOptions, ordinal = 1) =>
+    domains.map((domain) => {
+      const hash = hashText(domain, options.seed ?? 1);
+      const reply = decideReply(options, { domain, hash, ordinal, host: '' });
+      return typeof reply === 'string' ? 0 : (reply.status ?? 200);
+    });
+
+  it.each<[SandboxOptions, statuses: number[], share: number]>([
+    [{ errors: 0.2 }, [500, 502, 503], 0.2],
+    [{ notFound: 0.1 }, [404], 0.1],
+  ])('%j hit the share of calls they should', (options, statuses, share) => {
+    const hit = statusesOf(options).filter((status) => status !== 200);
+    expect(hit.length / domains.length).toBeCloseTo(share, 1);
+    expect(new Set(hit)).toEqual(new Set(statuses));
+  });
+
+  it('fail the same way for the same seed, and in others for another seed or call', () => {
+    const first = statusesOf({ errors: 0.3, seed: 7 });
+    expect(statusesOf({ errors: 0.3, seed: 7 })).toEqual(first);
+    expect(statusesOf({ errors: 0.3, seed: 8 })).not.toEqual(first);
+    const second = statusesOf({ errors: 0.3, seed: 7 }, 2);
+    const twice = domains.filter((_, at) => first[at] !== 200 && second[at] !== 200);
+    expect(twice.length / domains.length).toBeCloseTo(0.09, 1);
+  });
+
+  it('are about as long as real ones, and have what needs care', () => {
+    const brands = domains.map((domain) => createBrandAnswer(domain, hashText(domain, 1)));
+    const sizes = brands.map((brand) => Buffer.byteLength(JSON.stringify(brand)));
+    expect(Math.min(...sizes)).toBeGreaterThan(600);
+    expect(Math.max(...sizes)).toBeLessThan(1050);
+    for (const sign of ['=', '+', '-', '@']) {
+      expect(brands.some(({ name }) => name.startsWith(sign))).toBe(true);
+    }
+    for (const text of ['"', ',', '\n', '\r\n', 'ą']) {
+      expect(brands.some(({ about }) => about.includes(text))).toBe(true);
+    }
+  });
+
+  it('point to logos as the caller sees the sandbox, of which one in twenty is missing, one in SVG', async () => {
+    const { url } = await openSandbox({ logos: true });
+    const answer = await get(`${url.replace('127.0.0.1', 'localhost')}/v1/brand?domain=acme.com`);
+    const { logos } = JSON.parse(answer.text) as { logos: { url: string }[] };
+    const logo = logos[0]?.url ?? '';
+    expect(logo).toMatch(/^http:\/\/localhost:\d+\/logos\/acme\.com\/light\.png$/);
+    expect((await get(logo)).headers.get('content-type')).toBe('image/png');
+    const pages = domains.map((domain) => findLogo(`/logos/${domain}/dark.png`, 1));
+    const types = pages.map((page) => page?.headers?.['Content-Type'] ?? 'none');
+    for (const type of ['none', 'image/svg+xml']) {
+      const share = types.filter((one) => one === type).length / domains.length;
+      expect(share).toBeCloseTo(0.05, 1);
+    }
+    expect(findLogo('/logos/<script>/dark.png', 1)).toBeUndefined();
+  });
+
+  it('point to no logos unless asked for', async () => {
+    const sandbox = await openSandbox();
+    expect((await ask(sandbox, 'acme.com')).text).toContain('https://cdn.example/logos/acme.com/');
+    expect((await get(`${sandbox.url}/logos/acme.com/light.png`)).status).toBe(404);
+  });
+});
+
+describe('respond', () => {
+  it('answers call by call, and leaves the rest to the sandbox', async () => {
+    const script: SandboxReply[] = [
+      { status: 503, headers: { 'Retry-After': '7' }, body: 'later' },
+      { status: 200, body: { fine: true } },
+    ];
+    const sandbox = await openSandbox({
+      respond: (domain, call) => (domain === 'a.com' ? script[call - 1] : undefined),
+    });
+    const later = await ask(sandbox, 'a.com');
+    expect([later.status, later.headers.get('retry-after'), later.text]).toEqual([
+      503,
+      '7',
+      'later',
+    ]);
+    expect((await ask(sandbox, 'a.com')).text).toBe('{"fine":true}');
+    expect(JSON.parse((await ask(sandbox, 'a.com')).text)).toMatchObject({ domain: 'a.com' });
+  });
+
+  it('can reset, hang or break off', async () => {
+    const replies: Record<string, SandboxReply> = {
+      'reset.com': 'reset',
+      'hang.com': 'hang',
+      'cut.com': { body: { long: 'x'.repeat(1000) }, breakOff: true },
+    };
+    const sandbox = await openSandbox({ respond: (domain) => replies[domain] });
+    await expect(ask(sandbox, 'reset.com')).rejects.toThrow();
+    await expect(ask(sandbox, 'cut.com')).rejects.toThrow();
+    const hanging = await openCall(sandbox, 'hang.com');
+    const counts = { calls: 3, faulted: 3, unanswered: 2, byStatus: { 200: 1 }, charged: 0 };
+    expect(sandbox.stats()).toMatchObject(counts);
+    await hanging.leave();
+    expect(sandbox.stats().concurrency.now).toBe(0);
+  });
+
+  it.each<[string, () => unknown, RegExp]>([
+    ['throws', () => Promise.reject.call(undefined), /TypeError/],
+    [
+      'gives a status that there is not',
+      () => ({ status: 99 }),
+      /status from 200 to 999, received 99/,
+    ],
+    [
+      'gives a header that no HTTP carries',
+      () => ({ headers: { a: 'b\r\nc' } }),
+      /Invalid character/,
+    ],
+    ['gives a header with a space', () => ({ headers: { 'a b': 'c' } }), /valid HTTP token/],
+    ['gives a body of which JSON has nothing', () => ({ body: () => 1 }), /received a function/],
+    [
+      'gives another word',
+      () => 'rest',
+      /expected an answer, 'reset' or 'hang', received a string/,
+    ],
+    ['gives a promise', async () => await Promise.resolve({}), /received a promise/],
+  ])('that %s answers 500 with why', async (_, respond, why) => {
+    const sandbox = await openSandbox({ respond: respond as () => SandboxReply });
+    const { status, text } = await ask(sandbox, 'a.com');
+    expect(status).toBe(500);
+    expect(text).toMatch(why);
+    expect(sandbox.stats().byStatus).toEqual({ 500: 1 });
+  });
+});
+
+describe('stats', () => {
+  it('name the domains that were answered more than once, and tell a retry from a duplicate', async () => {
+    const statuses = [500, 429, 200];
+    const sandbox = await openSandbox({
+      respond: (domain, call) =>
+        domain === 'r.com' ? { status: statuses[call - 1] ?? 404 } : undefined,
+    });
+    await askAll(sandbox, ['a.com', 'b.com', 'c.com', 'b.com', '', 'nonsense']);
+    for (const _ of statuses) await ask(sandbox, 'r.com');
+    expect(sandbox.callsOf('r.com')).toEqual({ calls: 3, answered: 1, faulted: 1, throttled: 1 });
+    expect(sandbox.stats()).toMatchObject({
+      calls: 9,
+      byStatus: { 200: 5, 400: 1, 422: 1, 429: 1, 500: 1 },
+      charged: 5,
+      faulted: 1,
+      domains: {
+        distinct: 4,
+        mostCalls: 3,
+        repeated: 1,
+        repeats: [{ domain: 'b.com', calls: 2, answered: 2, faulted: 0, throttled: 0 }],
+      },
+    });
+  });
+
+  it('count a call whose caller left as abandoned', async () => {
+    const sandbox = await openSandbox({ latencyMs: 60_000 });
+    await (await openCall(sandbox, 'a.com')).leave();
+    expect(sandbox.stats()).toMatchObject({ abandoned: 1, concurrency: { now: 0 } });
+    expect(sandbox.callsOf('a.com')).toMatchObject({ calls: 1, answered: 0 });
+  });
+
+  it('begin anew after a reset, and so do the ordinals of the calls', async () => {
+    const ordinals: number[] = [];
+    const sandbox = await openSandbox({
+      respond: (_, call) => void ordinals.push(call),
+    });
+    await ask(sandbox, 'a.com');
+    await ask(sandbox, 'a.com');
+    expect((await get(`${sandbox.url}/reset`, { method: 'POST' })).status).toBe(200);
+    expect(sandbox.stats()).toMatchObject({ calls: 0, byStatus: {}, firstCallAt: null });
+    await ask(sandbox, 'a.com');
+    expect(ordinals).toEqual([1, 2, 1]);
+  });
+});
