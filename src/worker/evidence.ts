@@ -12,9 +12,10 @@ import type { Stop } from './stop-switch.ts';
  * |---|---|
  * | nothing good yet | five calls go ahead of all others |
  * | nothing good, and five domains refused (401, 402, 403), misdirected, or found with one body | the run stops |
- * | five domains refused alike in a row, or twenty that got anything bad | `doubt`: the gate slows down, and tests one at a time |
+ * | five domains refused or failed alike, with few successes between, or twenty that got anything bad | `doubt`: the gate slows down, and tests one at a time |
  * | refused, and a call that began after it succeeds | asked again; the third time it is about its domain |
- * | asked again, it succeeds | it was a limit: the same answer counts as 429 from now on |
+ * | refused, or failed in doubt, and asked again more slowly it succeeds | it was a limit: the same answer counts as 429 from now on |
+ * | such a failure still comes at half the rate | it was none |
  * | three domains were refused so for good | it is how this API refuses a domain: believed at once |
  * | no lookup is left that could tell more | what was refused is asked once more, and then believed; where nothing succeeded, the run stops |
  *
@@ -27,7 +28,7 @@ export interface Evidence {
   /** A call begins: returns what `Asked.begun` is to be. */
   begin(): number;
   /** Weighs the answer to a call. */
-  note(meaning: Meaning, asked: Asked): Weighed;
+  note(meaning: Meaning, asked: Asked, situation: Situation): Weighed;
   /** A test has failed, too: what was refused first is asked again, beside something new. */
   askAgain(): void;
   /** No lookup is left that is not held. */
@@ -38,9 +39,18 @@ export interface Evidence {
   lastingDoubt(): Stop | undefined;
 }
 
+/** What the gate knows when an answer comes. */
+export interface Situation {
+  /** An outage lasts. */
+  readonly isOut: boolean;
+  readonly ratePerMs: number;
+}
+
 /** A lookup, as its answers are weighed. */
 export interface Asked {
   readonly domain: string;
+  /** How often it failed. */
+  failures: number;
   /** What `begin` returned for its present call. */
   begun: number;
   /** How often it was refused, how, and how many successes there were at the first time. */
@@ -51,7 +61,7 @@ export interface Asked {
 
 export interface Weighed {
   /** What the call says of the pace; `out`: the API says when it is back; `own`: the domain alone is slow. */
-  readonly signal: 'good' | 'limit' | 'out' | 'own' | 'away' | 'doubt' | 'none';
+  readonly signal: 'good' | 'limit' | 'out' | 'own' | 'doubt' | 'none';
   readonly verdict: Verdict | Promise<Verdict>;
 }
 
@@ -78,8 +88,9 @@ export interface EvidenceOptions {
 const MANY = 5;
 /** In a row, of an answer that is known to be how the API refuses a domain, or of different ones. */
 const MANY_KNOWN = 20;
-/** Failures in a row that no domains are to blame for. */
-const MANY_AWAY = 20;
+/** A bad answer is worth so many good ones: what a quarter of all get may be by chance. */
+const SUSPICION = 3;
+/** Failures in a row of two domains that these are not to blame for. */
 const FEW_AWAY = 8;
 /** So many domains show how an API refuses one. */
 const CONFIRMED = 3;
@@ -101,6 +112,20 @@ interface Row {
   isDoubt: boolean;
 }
 
+/** What several domains got, and how many more of those than good answers there were. */
+interface Suspect {
+  readonly score: number;
+  /** How many successes there were then. */
+  readonly successesThen: number;
+  readonly domains: Set<string>;
+}
+
+/** An answer that is a limit: how often it came since, and the rate at the first time. */
+interface KnownLimit {
+  refusals: number;
+  ratePerMs: number | undefined;
+}
+
 interface Held {
   readonly asked: Asked;
   readonly meaning: Meaning;
@@ -116,11 +141,13 @@ export function createEvidence(options: EvidenceOptions): Evidence {
   let successes = 0;
   let row = emptyRow();
   let held: Held[] = [];
-  /** The last record, and the domains in a row that have it. */
+  /** The last record. */
   let record: string | undefined;
-  let alike = new Set<string>();
-  /** How answers turned out: for how many domains they were for good, or that they are a limit. */
-  const known = new Map<string, number | 'limit'>();
+  /** What several domains got alike, by group. */
+  const suspects = new Map<string, Suspect>();
+  /** How answers turned out: for how many domains they were for good (0: not known yet), or that they are a limit. */
+  const known = new Map<string, number | KnownLimit>();
+  let situation: Situation = { isOut: false, ratePerMs: 0 };
   let isOver = false;
 
   function stop(why: Stop): void {
@@ -132,11 +159,17 @@ export function createEvidence(options: EvidenceOptions): Evidence {
   function end(): void {
     isOver = true;
     // A record that all get is no answer. Other answers were paid for, unless nothing was ever good.
-    release(({ meaning: { kind } }) => {
-      if (kind === 'found') return alike.size < MANY ? 'believe' : 'drop';
+    release(({ meaning }) => {
+      const { kind } = meaning;
+      if (kind === 'found') return isSeenByMany(groupOf(meaning)) ? 'drop' : 'believe';
       if (successes === 0 || (kind !== 'rejected' && kind !== 'not_found')) return 'drop';
-      return row.isDoubt ? 'fail' : 'believe';
+      return isInDoubt() ? 'fail' : 'believe';
     });
+  }
+
+  /** Whether what is held may be about all. Calls that failed cast no doubt on what others were told. */
+  function isInDoubt(): boolean {
+    return row.isDoubt && row.first?.kind !== 'away';
   }
 
   function release(tell: (one: Held) => Verdict | undefined): void {
@@ -149,31 +182,40 @@ export function createEvidence(options: EvidenceOptions): Evidence {
     }
   }
 
-  function success({ begun }: Asked): void {
-    const wasDoubt = row.isDoubt;
+  function success({ begun, refusedAs }: Asked): void {
+    const wasDoubt = isInDoubt();
+    // Asked again, more slowly, it is answered: that was a limit.
+    if (refusedAs !== '' && !isLimit(known.get(refusedAs))) {
+      remember(refusedAs, { refusals: 0, ratePerMs: undefined });
+    }
     successes += 1;
+    if (row.isDoubt) suspects.clear();
     row = emptyRow();
-    release((one) => {
-      if (one.meaning.kind === 'found') return 'believe';
-      // What was under way when the refusal came shows nothing.
-      return one.at > begun ? undefined : tell(one, wasDoubt);
-    });
+    // What was under way when the refusal came shows nothing.
+    release((one) => (one.at > begun ? undefined : tell(one, wasDoubt)));
   }
 
   /** What a refusal is worth once others succeeded. */
-  function tell({ meaning, asked }: Held, wasDoubt: boolean): Verdict {
+  function tell({ meaning, asked }: Held, wasDoubt: boolean): Verdict | undefined {
     const key = keyOf(meaning);
-    const seen = known.get(key) ?? 0;
-    if (seen === 'limit') return 'again';
-    const isPlain = meaning.kind === 'rejected' && meaning.retryAfterMs === undefined;
-    if (isPlain && !wasDoubt && asked.refusals === 1) return 'believe';
-    if (seen >= CONFIRMED && !wasDoubt) return 'believe';
-    if (asked.refusals < ENOUGH || successes === asked.successesThen) return 'again';
-    remember(key, seen + 1);
+    const seen = known.get(key);
+    if (isLimit(seen)) return 'again';
+    if (!wasDoubt && seen && seen >= CONFIRMED) return 'believe';
+    const { kind, retryAfterMs } = meaning;
+    const isPlain = kind === 'found' || (kind === 'rejected' && retryAfterMs === undefined);
+    if (isPlain && !wasDoubt && asked.refusals === 1) {
+      const isOpen = seen === 0 || scoreOf(suspects.get(groupOf(meaning))) > 0;
+      return isOpen ? undefined : 'believe';
+    }
+    if (asked.refusals < ENOUGH || successes === asked.successesThen) {
+      if (wasDoubt) remember(key, seen ?? 0);
+      return 'again';
+    }
+    remember(key, (seen ?? 0) + 1);
     return 'believe';
   }
 
-  function remember(key: string, what: number | 'limit'): void {
+  function remember(key: string, what: number | KnownLimit): void {
     if (known.size < MOST_KNOWN || known.has(key)) known.set(key, what);
   }
 
@@ -188,49 +230,67 @@ export function createEvidence(options: EvidenceOptions): Evidence {
     return new Promise((done) => held.push({ asked, meaning, at: answers, release: done }));
   }
 
+  /** What is left of a suspicion: each success takes some of it back. */
+  function scoreOf(suspect: Suspect | undefined): number {
+    return suspect ? Math.max(0, suspect.score - (successes - suspect.successesThen)) : 0;
+  }
+
+  /** A domain got what others got. Returns whether that is too often for chance. */
+  function suspect(group: string, { domain }: Asked): boolean {
+    const before = suspects.get(group);
+    const left = scoreOf(before);
+    const domains = before && left > 0 ? before.domains : new Set<string>();
+    if (domains.size < MANY) domains.add(domain);
+    if (suspects.size >= MOST_KNOWN) suspects.clear();
+    suspects.set(group, { score: left + SUSPICION, successesThen: successes, domains });
+    return left + SUSPICION >= MANY * SUSPICION && domains.size >= MANY;
+  }
+
+  function isSeenByMany(group: string): boolean {
+    return (suspects.get(group)?.domains.size ?? 0) >= MANY;
+  }
+
   /** Adds a domain to the row. Returns whether too many got the same, or bad answers of any kind. */
-  function isTooMany(meaning: Meaning, { domain }: Asked, many: number): boolean {
+  function isTooMany(meaning: Meaning, asked: Asked, isKnown: boolean): boolean {
+    const { domain } = asked;
     if (wasBadBefore(domain)) return row.isDoubt;
     row.domains.add(domain);
     const group = groupOf(meaning);
     const same = row.groups.get(group) ?? new Set<string>();
     row.groups.set(group, same.add(domain));
-    if (row.isDoubt || same.size >= many || row.domains.size >= Math.max(many, MANY_KNOWN)) {
-      row.first ??= meaning;
-      row.isDoubt = true;
-    }
+    const isSuspect = !isKnown && suspect(group, asked);
+    if (isSuspect || same.size >= MANY_KNOWN || row.domains.size >= MANY_KNOWN) beginDoubt(meaning);
     return row.isDoubt;
+  }
+
+  function beginDoubt(meaning: Meaning): void {
+    row.first ??= meaning;
+    row.isDoubt = true;
   }
 
   function noteFound(meaning: Meaning, asked: Asked): Weighed {
     const { likeness } = meaning;
-    if (asked.refusals > 0 && asked.refusedAs !== '') remember(asked.refusedAs, 'limit');
-    if (isTrusting || (record !== undefined && record !== likeness)) {
-      record = likeness;
-      alike = new Set([asked.domain]);
+    const isFirst = record === undefined;
+    const isOften = record === likeness || suspects.has(likeness) || known.has(likeness);
+    record = likeness;
+    if (isTrusting || !(isFirst || isOften)) {
       success(asked);
       return GOOD;
     }
-    record = likeness;
-    alike.add(asked.domain);
-    const isFirst = successes === 0;
-    if (alike.size < MANY) {
-      if (alike.size === 1) row = emptyRow();
-      return { signal: 'good', verdict: hold(meaning, asked) };
-    }
-    if (isFirst) stop({ reason: 'misdirected', seen: 'same_answer' });
-    row.isDoubt = true;
-    row.first ??= meaning;
-    return { signal: 'doubt', verdict: isOver ? 'drop' : hold(meaning, asked) };
+    if (!isFirst) return noteRefusal(meaning, asked);
+    row = emptyRow();
+    asked.refusals = 0;
+    return { signal: 'good', verdict: noteRefusal(meaning, asked).verdict };
   }
 
+  /** A verdict that is bad, or a record that others have. */
   function noteRefusal(meaning: Meaning, asked: Asked): Weighed {
     const key = keyOf(meaning);
     if (asked.refusals === 0) asked.successesThen = successes;
     asked.refusals += 1;
     asked.refusedAs = key;
     const seen = known.get(key) ?? 0;
-    if (seen === 'limit') {
+    if (isLimit(seen)) {
       const isOwn = asked.refusals > ENOUGH && successes > asked.successesThen;
       return isOwn ? BELIEVED : LIMIT;
     }
@@ -241,7 +301,7 @@ export function createEvidence(options: EvidenceOptions): Evidence {
       if (enough < ENOUGH && seen + 1 >= CONFIRMED) confirm(key);
       return BELIEVED;
     }
-    const isTooLong = isTooMany(meaning, asked, seen >= CONFIRMED ? MANY_KNOWN : MANY);
+    const isTooLong = isTooMany(meaning, asked, seen >= CONFIRMED);
     const why = successes === 0 && !isTrusting ? whyAtStart(meaning) : undefined;
     if (why) {
       stop(why);
@@ -253,40 +313,52 @@ export function createEvidence(options: EvidenceOptions): Evidence {
 
   /** Why to stop when nothing good has come yet, and all that came says the same. */
   function whyAtStart(meaning: Meaning): Stop | undefined {
-    const many = meaning.kind === 'refused' ? MANY : first;
+    const { kind } = meaning;
+    const many = kind === 'refused' || kind === 'found' ? MANY : first;
     if ((row.groups.get(groupOf(meaning))?.size ?? 0) < many || isOver) return undefined;
-    if (meaning.kind === 'refused') return stopOf(meaning);
+    if (kind === 'refused' || kind === 'found') return stopOf(meaning);
     const seen = misdirectionOf(meaning);
     return seen && { reason: 'misdirected', seen };
   }
 
   function noteAway(meaning: Meaning, asked: Asked): Weighed {
-    if (known.get(keyOf(meaning)) === 'limit') return LIMIT;
+    const key = keyOf(meaning);
+    const seen = known.get(key);
+    if (isLimit(seen)) {
+      seen.refusals += 1;
+      seen.ratePerMs ??= situation.ratePerMs;
+      const isSlow = situation.ratePerMs <= seen.ratePerMs / 2;
+      if (!isSlow || seen.refusals < MANY_KNOWN) return noteThrottled(asked);
+      known.delete(key); // at half the rate it still comes: it was none
+    }
     if (meaning.retryAfterMs && meaning.rule === undefined) {
       const { signal, verdict } = noteThrottled(asked);
       return { signal: signal === 'limit' ? 'out' : signal, verdict };
     }
+    if (asked.failures === 0) asked.successesThen = successes;
+    asked.failures += 1;
+    const isOwn = asked.failures > 1 && successes > asked.successesThen;
     row.failures += 1;
     // Where few calls are under way, all of them have failed twice.
     const isTwice = row.failures >= Math.max(FEW_AWAY, 2 * callers) && row.domains.size > 1;
-    const isTooLong = isTooMany(
-      meaning,
-      asked,
-      meaning.kind === 'machine' || isTwice ? 1 : MANY_AWAY,
-    );
+    if (meaning.kind === 'machine' || isTwice) beginDoubt(meaning);
+    // Others succeeded since it failed first: it is no sign of anything but itself.
+    const isTooLong = isOwn ? row.isDoubt : isTooMany(meaning, asked, false);
     const why = successes === 0 ? whyAtStart(meaning) : undefined;
     if (why) {
       stop(why);
       return { signal: 'none', verdict: 'drop' };
     }
+    if (!isTooLong) return { signal: 'none', verdict: 'retry' };
+    if (meaning.kind === 'away' && !situation.isOut) asked.refusedAs = key;
     // While nothing succeeds, a failure says nothing about its domain.
-    return isTooLong ? { signal: 'doubt', verdict: 'again' } : { signal: 'away', verdict: 'retry' };
+    return { signal: 'doubt', verdict: 'again' };
   }
 
   /** It is about the domain, unless the first ones show a wrong address. */
   function noteFailed(meaning: Meaning, asked: Asked): Weighed {
     if (successes > 0 || !misdirectionOf(meaning)) return BELIEVED;
-    isTooMany(meaning, asked, Number.POSITIVE_INFINITY);
+    isTooMany(meaning, asked, true);
     const why = whyAtStart(meaning);
     if (why) stop(why);
     return why
@@ -307,12 +379,13 @@ export function createEvidence(options: EvidenceOptions): Evidence {
   return {
     mayStart: (underWay) => {
       if (successes > 0) return true;
-      const asked = hasAnswered ? 0 : Math.max(row.domains.size, alike.size);
+      const asked = hasAnswered ? 0 : row.domains.size;
       return underWay === 0 || underWay + asked < Math.max(first, MANY);
     },
     begin: () => answers,
-    note: (meaning, asked) => {
+    note: (meaning, asked, now) => {
       answers += 1;
+      situation = now;
       if (meaning.isSure && meaning.kind === 'refused') {
         stop(stopOf(meaning));
         return { signal: 'none', verdict: 'fail' };
@@ -349,6 +422,7 @@ export function createEvidence(options: EvidenceOptions): Evidence {
       return GOOD;
     },
     askAgain: () => {
+      if (!isInDoubt()) return;
       const next = held.findIndex(
         ({ meaning: { kind }, asked }) =>
           kind === 'refused' || (kind !== 'found' && asked.refusals < ENOUGH - 1),
@@ -356,7 +430,8 @@ export function createEvidence(options: EvidenceOptions): Evidence {
       if (next >= 0) held.splice(next, 1)[0]?.release('again');
     },
     idle: () => {
-      const { isDoubt, groups } = row;
+      const { groups } = row;
+      const isDoubt = isInDoubt();
       // Too few domains to tell, and none succeeded: a wrong credential must not become their verdict.
       const [unresolved, ...others] = held.filter(
         ({ asked, meaning }) => meaning.kind === 'refused' && !wasBadBefore(asked.domain),
@@ -371,7 +446,7 @@ export function createEvidence(options: EvidenceOptions): Evidence {
       );
       if (isOfCaller && lasting && !isTrusting) return stop(stopOf(lasting.meaning));
       release(({ meaning: { kind }, asked }) => {
-        if (kind === 'found' || (kind !== 'refused' && !isDoubt)) return 'believe';
+        if (kind !== 'refused' && !isDoubt) return 'believe';
         const isOpen = asked.refusals < ENOUGH - 1 || (kind === 'refused' && isOfCaller);
         return isOpen ? 'again' : 'believe';
       });
@@ -394,14 +469,18 @@ const emptyRow = (): Row => ({
   isDoubt: false,
 });
 
-function keyOf({ httpStatus, likeness }: Meaning): string {
-  return `${httpStatus} ${likeness}`;
+function isLimit(seen: number | KnownLimit | undefined): seen is KnownLimit {
+  return typeof seen === 'object';
+}
+
+function keyOf({ kind, httpStatus, likeness }: Meaning): string {
+  return kind === 'found' ? likeness : `${httpStatus} ${likeness}`;
 }
 
 /** What counts as the same: an outage has many faces, and one body is one refusal. */
 function groupOf(meaning: Meaning): string {
   const { kind, httpStatus } = meaning;
-  if (kind === 'rejected') return keyOf(meaning);
+  if (kind === 'rejected' || kind === 'found') return keyOf(meaning);
   return kind === 'refused' ? `${kind} ${httpStatus}` : kind;
 }
 

@@ -3,7 +3,7 @@ import type { CallCounters } from '../common/calls.ts';
 import { createWaitQueue } from '../common/run-control.ts';
 import { type Budget, type Permit as BudgetPermit, both, isUsedUp } from './budget.ts';
 import type { Clock } from './clock.ts';
-import type { Asked, Evidence, Verdict } from './evidence.ts';
+import type { Asked, Evidence, Situation, Verdict } from './evidence.ts';
 import {
   accepted,
   createPace,
@@ -11,6 +11,7 @@ import {
   nextStartMs,
   type Pace,
   type PacedCall,
+  type Refusal,
   refused,
   start,
 } from './pace.ts';
@@ -101,8 +102,8 @@ export interface PaceHome {
   nextMs(nowMs: number, inFlight: number): number;
   /** A call starts. */
   start(nowMs: number): void;
-  /** A call has ended. `away`: calls fail, `refused`: for the rate, as far as is known. */
-  ended(how: 'good' | 'refused' | 'away' | 'none', call: PacedCall, nowMs: number): void;
+  /** A call has ended. */
+  ended(how: 'good' | Refusal | 'none', call: PacedCall, nowMs: number): void;
   /** The pace as it is known here, and the fixed rate. */
   readonly pace: Readonly<Pace>;
   readonly fixed: FixedRate | undefined;
@@ -155,7 +156,7 @@ export function createOwnPace(
       if (how === 'good') return accepted(pace, call, now);
       if (how === 'none') return ended(pace, call.sentAtMs);
       if (pace.pauses === 0) last = { ...pace };
-      refused(pace, call, now, how === 'away');
+      refused(pace, call, now, how);
     },
     undo: (now) => {
       if (last) Object.assign(pace, last, { nextMs: now, lastMs: pace.lastMs, cutMs: pace.cutMs });
@@ -205,6 +206,8 @@ export function createGate(options: GateOptions): Gate {
   let startedMs = 0;
   let sleeping: { readonly untilMs: number; readonly stop: AbortController } | undefined;
   let trouble: string | undefined;
+  /** Whether calls fail at present, rather than being refused. */
+  let isFailing = false;
   /** Domains that were told to wait for longer than may be waited for. */
   const overlongWaits = new Set<string>();
   /** Whose the refusal was that made calls slower. */
@@ -254,13 +257,12 @@ export function createGate(options: GateOptions): Gate {
     if (pace.pauses === 0 || stopSwitch.stopped) return;
     // Those who share the pace may have been refused long before this process came.
     const lastedMs = clock.nowMs() - Math.max(pace.refusedMs, openedMs);
-    const { isAway } = pace;
-    if (lastedMs <= (isAway ? maxOutageMs : maxWaitMs)) return;
+    if (lastedMs <= (isFailing ? maxOutageMs : maxWaitMs)) return;
     const why = evidence.lastingDoubt();
     const comeBack = pace.isTold
       ? { comeBackAtMs: options.now() + pace.shutUntilMs - clock.nowMs() }
       : {};
-    if (isAway) stop({ reason: 'outage', ...(trouble === undefined ? {} : { trouble }) });
+    if (isFailing) stop({ reason: 'outage', ...(trouble === undefined ? {} : { trouble }) });
     else stop(why ?? { reason: 'quota', throttledMs: lastedMs, ...comeBack });
   }
 
@@ -362,14 +364,15 @@ export function createGate(options: GateOptions): Gate {
       const isVerdict = meaning.kind === 'rejected' || meaning.kind === 'not_found';
       const retryAfterMs = isRefused && !isVerdict ? waitOf(meaning) : undefined;
       const call = { sentAtMs, latencyMs, inFlight: flying, limits, retryAfterMs };
+      isFailing = isRefused ? AWAY.has(meaning.kind) : signal !== 'good' && isFailing;
       if (AWAY.has(meaning.kind) || signal === 'doubt') trouble = reasonOf(meaning);
       if (signal === 'good') {
         home.ended('good', call, nowMs);
         overlongWaits.clear();
       } else if (isRefused) {
-        const isAway = signal === 'out' || (signal === 'doubt' && AWAY.has(meaning.kind));
+        const isAway = signal === 'out' || meaning.kind === 'machine';
         if (home.pace.pauses === 0) slowedBy = asked.domain;
-        home.ended(isAway ? 'away' : 'refused', call, nowMs);
+        home.ended(isAway ? 'away' : isFailing ? 'failing' : 'refused', call, nowMs);
         if (signal === 'doubt') evidence.askAgain();
         stopIfTooLong();
       } else {
@@ -400,14 +403,14 @@ export function createGate(options: GateOptions): Gate {
     return {
       ended: (meaning) => {
         const latencyMs = bill(meaning);
-        const weighed = evidence.note(meaning, asked);
+        const weighed = evidence.note(meaning, asked, situation());
         learn(meaning, weighed, latencyMs);
         letThrough();
         return weighed.verdict;
       },
       endedTogether: (meaning, each) => {
         const latencyMs = bill(meaning);
-        const all = each.map(([one, of]) => evidence.note(one, of));
+        const all = each.map(([one, of]) => evidence.note(one, of, situation()));
         const worst = all.find(({ signal }) => signal === 'limit' || signal === 'doubt');
         const whole = worst ?? all[0] ?? { signal: 'good', verdict: 'believe' };
         learn(meaning, whole, latencyMs);
@@ -421,6 +424,10 @@ export function createGate(options: GateOptions): Gate {
         letThrough();
       },
     };
+  }
+
+  function situation(): Situation {
+    return { isOut: home.pace.isAway && home.pace.pauses > 0, ratePerMs: home.pace.ratePerMs };
   }
 
   home.onChange = letThrough;
@@ -452,9 +459,9 @@ const NO_CALL: PacedCall = { sentAtMs: Number.MAX_VALUE, latencyMs: 0, inFlight:
 function describeOutage({ refusedMs, shutUntilMs }: Readonly<Pace>, nowMs: number): string {
   const lastedS = Math.round((nowMs - refusedMs) / 1_000);
   const waitS = Math.ceil((shutUntilMs - nowMs) / 1_000);
-  return waitS > 0
-    ? `The API has been out for ${lastedS} s; one call tries again in ${waitS} s.`
-    : `The API has been out for ${lastedS} s; one call is trying whether it is back.`;
+  const since = lastedS > 0 ? `has been out for ${lastedS} s` : 'is out';
+  const next = waitS > 0 ? `tries again in ${waitS} s` : 'is trying whether it is back';
+  return `The API ${since}; one call ${next}.`;
 }
 
 /** A wait that is too long is tried first: one domain may be told so. */

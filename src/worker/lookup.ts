@@ -82,6 +82,7 @@ class Lookup implements Question, Asked {
   readonly counters: Question['counters'];
   readonly asked: Asked = this;
   begun = 0;
+  failures = 0;
   refusals = 0;
   refusedAs = '';
   successesThen = 0;

@@ -23,12 +23,14 @@ local function create(at)
     margin = 0.02, confidence = isKnown and 1 or 0, accepted = 0, isNothingLeft = false, isLeftWrong = false, before = 0, epochMs = at, epochAccepted = 0, checkMs = 0, nextAccepted = 0, cap = 0, flown = 0,
     flownVariance = 0, crowded = 0, atCap = 0, capCalls = 100, isTrial = false, window = 4, windowLeft = 4,
     windowMs = at, windowAccepted = 0, latencyMs = 0, fewLatencyMs = 0, flowPerMs = 0, shutUntilMs = 0, isTold = false, isTesting = false,
-    testMs = 0, isAway = false, pauses = 0, refusedMs = 0, cutMs = -1e15, deadMs = 0, pauseMs = 0,
+    testMs = 0, isAway = false, outAccepted = 0, pauses = 0, refusedMs = 0, cutMs = -1e15, deadMs = 0, pauseMs = 0,
     roundMs = at, roundAccepted = 0, nextMs = at, lastMs = -1e15 }
 end
 
 local raw = redis.call('GET', KEYS[1])
-local state = raw and cjson.decode(raw) or { pace = create(now), workers = {}, goodMs = 0, goodBy = '' }
+local state = raw and cjson.decode(raw)
+-- What another version has kept is as good as nothing.
+if not state or not state.goods then state = { pace = create(now), workers = {}, goodMs = 0, goodBy = '', goods = 0 } end
 local p = state.pace
 
 local function slot(at)
@@ -74,15 +76,17 @@ local function estimate(ends, dead)
   local to = isWindow and ends or ends - dead
   local measured = p.epochAccepted / max(1, to - p.epochMs)
   local isSure = isWindow and dead > 1500
+  local isOutage = p.isAway and not (math.abs(p.epochAccepted / p.outAccepted - 1) < 0.1)
+  if p.isAway then p.outAccepted = p.epochAccepted end
+  p.isAway = false
   local recent = p.roundAccepted / max(1, to - p.roundMs)
   if p.phase == 'fixed' then
     p.deadMs = 0
-  elseif p.isAway then
+  elseif isOutage then
     if p.phase == 'starting' then p.window = max(4, p.window / 2)
     else learn(max(p.ratePerMs / 2, 0.001), 0.15, 0) end
     p.windowLeft = p.window
     p.windowMs = ends
-    p.isAway = false
   elseif p.phase == 'published' then
     p.ratePerMs = p.ratePerMs * 0.98
     if p.ratePerMs < p.limitPerMs * 0.85 then p.phase = 'cruising' end
@@ -210,7 +214,7 @@ local function shut(at, pause, isTold)
   p.pauses = p.pauses + 1
 end
 
-local function refused(call, at, isAway)
+local function refused(call, at, how)
   local told = call.retryAfterMs or 0
   if call.limits and call.limits.remaining == 0 then told = max(told, call.limits.resetMs or 0) end
   told = min(told, 3600000)
@@ -226,6 +230,7 @@ local function refused(call, at, isAway)
   end
   p.cutMs = at
   p.accepted = 0
+  local isAway = how == 'away' or (how == 'failing' and isAgain and at - p.refusedMs > 5000)
   local isLearning = p.phase == 'cruising' or p.phase == 'published'
   if not isAgain and not isAway and isLearning and isOfCap(call.inFlight) then
     p.cap = max(1, call.inFlight - 1)
@@ -251,8 +256,12 @@ end
 
 -- The workers that take part, and the slowest rate that one of them wants.
 local others, rate = 0, nil
-state.workers[ARGV[1]] = not said.gone and { busy = said.busy, seen = now, rate = said.rate } or nil
+local mine = state.workers[ARGV[1]] or { goods = state.goods }
+mine.busy, mine.seen, mine.rate = said.busy, now, said.rate
+state.workers[ARGV[1]] = not said.gone and mine or nil
+local count = 0
 for id, worker in pairs(state.workers) do
+  count = count + 1
   if now - worker.seen > 10000 then state.workers[id] = nil
   else
     if id ~= ARGV[1] then others = others + worker.busy end
@@ -281,11 +290,14 @@ for _, call in ipairs(said.events) do
     accepted(call, at)
     state.goodMs = max(state.goodMs, at)
     state.goodBy = ARGV[1]
-  elseif call.how == 'refused' then refused(call, at, false)
-  elseif call.how == 'away' then
-    -- Where calls go well elsewhere, it is this worker that fails.
-    if state.goodBy ~= '' and state.goodBy ~= ARGV[1] and state.goodMs > call.sentAtMs then sick = true
-    else refused(call, at, true) end
+    state.goods = state.goods + 1
+    mine.goods = state.goods
+  elseif call.how == 'refused' then refused(call, at, call.how)
+  elseif call.how ~= 'none' then
+    -- Where calls go well elsewhere, and none here, it is this worker that fails.
+    local isElsewhere = state.goodBy ~= ARGV[1] and state.goodMs > call.sentAtMs
+    if isElsewhere and state.goods - mine.goods > 5 * count then sick = true
+    else refused(call, at, call.how) end
   elseif p.testMs > 0 and call.sentAtMs >= p.testMs then p.testMs = 0 end
 end
 

@@ -71,6 +71,8 @@ export interface Pace {
   testMs: number;
   /** Whether calls fail rather than being refused. */
   isAway: boolean;
+  /** What was accepted before the last outage. */
+  outAccepted: number;
   /** Pauses in a row. */
   pauses: number;
   /** When calls were last refused for the first time, and when that made the pace slower. */
@@ -118,6 +120,8 @@ const FASTEST_PER_MS = 1_000;
 const FEW_CALLS = 15;
 const FIRST_PAUSE_MS = 50;
 const FIRST_AWAY_MS = 1_000;
+/** Calls that fail for so long, however slowly, do not fail for the rate. */
+const OUTAGE_MS = 5_000;
 const LONGEST_PAUSE_MS = 60_000;
 const LONGEST_TOLD_MS = 3_600_000;
 /** Nothing is left, says a good answer: so long at most, then a call tries. */
@@ -169,6 +173,7 @@ export function createPace(
     isTesting: false,
     testMs: 0,
     isAway: false,
+    outAccepted: 0,
     pauses: 0,
     refusedMs: 0,
     cutMs: LONG_AGO_MS,
@@ -297,8 +302,15 @@ function riseCalls({ confidence, ratePerMs, latencyMs, deadMs, isTold }: Pace): 
   );
 }
 
-/** @param isAway whether calls fail rather than being refused: a rate may not be to blame */
-export function refused(pace: Pace, call: PacedCall, nowMs: number, isAway = false): void {
+/** `failing`: calls fail, which may be how a limit is told; `away`: no rate is to blame. */
+export type Refusal = 'refused' | 'failing' | 'away';
+
+export function refused(
+  pace: Pace,
+  call: PacedCall,
+  nowMs: number,
+  how: Refusal = 'refused',
+): void {
   const { limits, retryAfterMs = 0, inFlight } = call;
   const statedMs = Math.min(
     Math.max(retryAfterMs, limits?.remaining === 0 ? (limits.resetMs ?? 0) : 0),
@@ -315,6 +327,8 @@ export function refused(pace: Pace, call: PacedCall, nowMs: number, isAway = fal
   pace.cutMs = nowMs;
   pace.accepted = 0;
   if (!isAgain) pace.before = before;
+  const isLasting = how === 'failing' && isAgain && nowMs - pace.refusedMs > OUTAGE_MS;
+  const isAway = how === 'away' || isLasting;
   const isLearning = pace.phase === 'cruising' || pace.phase === 'published';
   if (!isAgain && !isAway && isLearning && isOfCap(pace, inFlight)) {
     pace.cap = Math.max(1, inFlight - 1);
@@ -381,15 +395,19 @@ function estimate(pace: Pace, endMs: number, deadMs: number): void {
   const toMs = isWindow ? endMs : endMs - deadMs;
   const measured = pace.epochAccepted / Math.max(1, toMs - pace.epochMs);
   const isSure = isWindow && deadMs > 1_500;
+  // As many were accepted before the last one: it is what is allowed in a minute, say.
+  const isAlike = Math.abs(pace.epochAccepted / pace.outAccepted - 1) < 0.1;
+  const isOutage = pace.isAway && !isAlike;
+  if (pace.isAway) pace.outAccepted = pace.epochAccepted;
+  pace.isAway = false;
   if (pace.phase === 'fixed') {
     pace.deadMs = 0;
-  } else if (pace.isAway) {
+  } else if (isOutage) {
     // It was not refused for the rate, as far as is known: back to speed, but not at once.
     if (pace.phase === 'starting') pace.window = Math.max(FIRST_WINDOW, pace.window / 2);
     else learn(pace, Math.max(pace.ratePerMs / 2, 1 / 1_000), FIRST_MARGIN, 0);
     pace.windowLeft = pace.window;
     pace.windowMs = endMs;
-    pace.isAway = false;
   } else if (pace.phase === 'published') {
     pace.ratePerMs *= 0.98;
     if (pace.ratePerMs < pace.limitPerMs * 0.85) pace.phase = 'cruising';

@@ -37,7 +37,9 @@ it('the pace in Redis learns from the same calls the same numbers as the one of 
       nowMs += random.between(1, 80);
       const sentAtMs = nowMs - random.between(1, 200);
       const isGood = random.next() < 0.8;
-      const how = isGood ? 'good' : (random.pick(['refused', 'away', 'none']) ?? 'none');
+      const how = isGood
+        ? 'good'
+        : (random.pick(['refused', 'failing', 'away', 'none'] as const) ?? 'none');
       const told = random.next() < 0.2 ? { retryAfterMs: random.between(100, 9_000) } : {};
       const event = {
         sentAtMs,
@@ -47,7 +49,7 @@ it('the pace in Redis learns from the same calls the same numbers as the one of 
       };
       if (how === 'good') accepted(pace, event, nowMs);
       else if (how === 'none') ended(pace, sentAtMs);
-      else refused(pace, event, nowMs, how === 'away');
+      else refused(pace, event, nowMs, how);
       const { inFlight } = event;
       const atMs = nextStartMs(pace, nowMs, inFlight);
       const isDue = atMs <= nowMs + 100;

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import type { Meaning } from '../../src/brand/meaning.ts';
 import { away, found, limited, refused, rejected, run, type Script, throttled } from './harness.ts';
 
 /** All are found, but for one domain in so many. */
@@ -54,16 +55,51 @@ describe('a refusal of a few domains, while others succeed, is about them', () =
 });
 
 describe('a limit is found out by slowing down, whatever it is told with', () => {
-  it.each([
-    ['403 without a word', refused(403)],
-    ['400', rejected('Rate exceeded')],
-    ['509', away(509)],
-    ['429', throttled()],
-  ])('%s', async (_, refusal) => {
-    const ran = await run(limited(15, refusal), { domains: 200, concurrency: 64, retries: 5 });
+  const family: Record<string, Meaning> = {
+    500: away(500),
+    503: away(503),
+    509: away(509),
+    529: away(529),
+    'a reset': { ...away(0), httpStatus: undefined, form: 'none' },
+    '403 without a word': refused(403),
+    400: rejected('Rate exceeded'),
+    'a 200 without a record': { ...found('{}'), json: '{}' } as Meaning,
+    429: throttled(),
+  };
+  const limits = [
+    { count: 15, perMs: 1_000, domains: 400 },
+    { count: 1, perMs: 20, domains: 400 },
+    { count: 300, perMs: 5_000, domains: 1_500 },
+    { count: 60, perMs: 60_000, domains: 300 },
+  ];
+  it.each(
+    Object.entries(family).flatMap(([name, refusal]) =>
+      limits.map(({ count, perMs, domains }) => [name, count, perMs, domains, refusal] as const),
+    ),
+  )('%s beyond %i in %i ms', async (_, count, perMs, domains, refusal) => {
+    const ran = await run(limited(count, refusal, perMs), {
+      domains,
+      concurrency: 256,
+      maxWaitMs: 900_000,
+    });
     expect(ran.stopped).toBeUndefined();
-    expect(ran.statuses['found']).toBeGreaterThanOrEqual(refusal.kind === 'rejected' ? 195 : 200);
-    expect(ran.elapsedMs).toBeLessThan(60_000);
+    expect(ran.statuses).toEqual({ found: domains });
+    expect(ran.outcomes.filter(({ json }) => json === '{}').length).toBeLessThanOrEqual(1);
+    expect(ran.calls).toBeLessThan(1.3 * domains);
+    expect((ran.pace.learnedLimitPerSecond ?? 0) / (count / perMs)).toBeGreaterThan(800);
+    expect((ran.pace.learnedLimitPerSecond ?? 0) / (count / perMs)).toBeLessThan(1_200);
+  });
+
+  it('but not for long from failures of one call in thirty, after a second in which all failed', async () => {
+    const ran = await run(
+      ({ domain, total, nowMs }) => {
+        const isShort = nowMs > 1_000 && nowMs < 2_000;
+        return isShort || (total * 7_919) % 31 === 0 ? away(500) : found(domain);
+      },
+      { domains: 20_000, concurrency: 64, retries: 6 },
+    );
+    expect(ran.statuses).toEqual({ found: 20_000 });
+    expect(ran.elapsedMs).toBeLessThan(30_000); // 64 at once take 7 s
   });
 });
 
@@ -121,6 +157,24 @@ describe('an outage', () => {
     });
     expect(ran.statuses).toEqual({ found: 60 });
     expect(ran.elapsedMs).toBeLessThan(5_000);
+  });
+
+  it('is noticed within a few tens of calls, and tried with one at a time', async () => {
+    const metMs: number[] = [];
+    const ran = await run(
+      ({ domain, nowMs }) => {
+        if (nowMs < 500 || nowMs > 40_000) return found(domain);
+        metMs.push(nowMs);
+        return away(500);
+      },
+      { domains: 2_000, concurrency: 32 },
+    );
+    expect(ran.statuses).toEqual({ found: 2_000 });
+    expect(metMs.length).toBeLessThan(32 + 40);
+    const probesMs = metMs.filter((nowMs) => nowMs > 1_000);
+    for (const [at, nowMs] of probesMs.entries()) {
+      expect(nowMs - (probesMs[at - 1] ?? 0)).toBeGreaterThan(20); // what a call takes
+    }
   });
 
   it('that lasts stops the run', async () => {

@@ -5,7 +5,7 @@ import type { Outcome } from '../../src/brand/outcome.ts';
 import { createCallCounters } from '../../src/common/calls.ts';
 import { createBudget } from '../../src/worker/budget.ts';
 import { createEvidence, type EvidenceOptions } from '../../src/worker/evidence.ts';
-import { createGate, createOwnPace } from '../../src/worker/gate.ts';
+import { createGate, createOwnPace, type GateDescription } from '../../src/worker/gate.ts';
 import type { Rate } from '../../src/worker/rate.ts';
 import { createStopSwitch, type Stop } from '../../src/worker/stop-switch.ts';
 import { createWorker } from '../../src/worker/worker.ts';
@@ -37,6 +37,8 @@ export interface Ran {
   readonly calls: number;
   readonly callsOf: ReadonlyMap<string, number>;
   readonly elapsedMs: number;
+  /** What the gate says of the pace at the end. */
+  readonly pace: GateDescription;
 }
 
 /** Looks domains up in time that jumps, each call taking 20 ms. */
@@ -96,11 +98,12 @@ export async function run(script: Script, options: RunOptions = {}): Promise<Ran
   });
   const domains = Array.from({ length: count }, (_, at) => `d${at}.com`);
   await worker.handle({ domains }, async (replied) => void outcomes.push(...replied));
+  const pace = gate.describe();
   await gate.close();
   const statuses: Record<string, number> = {};
   for (const { status } of outcomes) statuses[status] = (statuses[status] ?? 0) + 1;
   const { stopped } = stopSwitch;
-  return { outcomes, statuses, stopped, calls, callsOf, elapsedMs: clock.nowMs() };
+  return { outcomes, statuses, stopped, calls, callsOf, elapsedMs: clock.nowMs(), pace };
 }
 
 const HEARD = { likeness: '', form: 'json' } as const;
@@ -129,15 +132,15 @@ export function throttled(retryAfterMs?: number): Meaning {
   return { ...HEARD, kind: 'throttled', httpStatus: 429, reason: 'http_429', retryAfterMs };
 }
 
-/** At most so many calls a second are answered well. */
-export function limited(perSecond: number, refusal: Meaning): Script {
-  let second = -1;
+/** At most so many calls in each window of a second, or so many milliseconds, are answered well. */
+export function limited(count: number, refusal: Meaning, perMs = 1_000): Script {
+  let window = -1;
   let calls = 0;
   return ({ domain, nowMs }) => {
-    const now = Math.floor(nowMs / 1_000);
-    if (now !== second) calls = 0;
-    second = now;
+    const now = Math.floor(nowMs / perMs);
+    if (now !== window) calls = 0;
+    window = now;
     calls += 1;
-    return calls > perSecond ? refusal : found(domain);
+    return calls > count ? refusal : found(domain);
   };
 }
