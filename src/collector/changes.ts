@@ -29,6 +29,8 @@ export interface Changes {
 /** A column whose values are compared. */
 export interface ComparedColumn {
   readonly name: string;
+  /** Set if what is in it depends on which columns there are: it is compared while these are the same. */
+  readonly beside?: string | undefined;
   /** The row's value as it is written; undefined to keep what was reported before. */
   textOf(row: JoinedRow): string | undefined;
 }
@@ -55,12 +57,12 @@ const NAMES_KEY = 'columns';
  * had no room in the last report, is no change either.
  */
 export function openChanges({ reported, columns, reportsColumns }: ChangesOptions): Changes {
-  const last = readNames(reported).map((name) => [hashOf(name), name] as const);
-  const wasThere = new Set(last.map(([hash]) => hash));
-  const names = new Map(last);
-  const compared = columns.map((column) => ({ ...column, hash: hashOf(column.name) }));
+  /** The columns that were ever compared, by their hash. */
+  const ids = new Map(readIds(reported).map((id) => [hashOf(id), id]));
+  const wasThere = new Set(ids.keys());
+  const compared = columns.map((column) => ({ ...column, hash: hashOf(idOf(column)) }));
   const present = new Set(compared.map(({ hash }) => hash));
-  for (const { name, hash } of compared) names.set(hash, name);
+  for (const column of compared) ids.set(column.hash, idOf(column));
   /** How many rows of this list have each key. */
   const rows = new Map<string, number>();
   const used = new Set<number>();
@@ -86,11 +88,12 @@ export function openChanges({ reported, columns, reportsColumns }: ChangesOption
     after: ReadonlyMap<number, number>,
   ): string[] {
     const changed = compared
-      .filter(({ hash }) => reportsColumns || wasThere.has(hash))
+      .filter(({ hash, beside }) => (reportsColumns && !beside) || wasThere.has(hash))
       .filter(({ hash }) => before.get(hash) !== after.get(hash))
       .map(({ name }) => name);
-    const lost = [...before.keys()].filter((hash) => reportsColumns && !present.has(hash));
-    return [...new Set([...changed, ...lost.flatMap((hash) => names.get(hash) ?? [])])];
+    const gone = [...before.keys()].filter((hash) => reportsColumns && !present.has(hash));
+    const lost = gone.map((hash) => ids.get(hash) ?? BESIDE).filter((id) => !id.includes(BESIDE));
+    return [...new Set([...changed, ...lost])];
   }
 
   function find(row: JoinedRow): Change | undefined {
@@ -128,7 +131,7 @@ export function openChanges({ reported, columns, reportsColumns }: ChangesOption
         const { identity, place } = readKey(key);
         if (key !== NAMES_KEY && (rows.get(identity) ?? 0) < place) reported.remove(key);
       }
-      const inUse = [...new Set([...present, ...used])].flatMap((hash) => names.get(hash) ?? []);
+      const inUse = [...new Set([...present, ...used])].flatMap((hash) => ids.get(hash) ?? []);
       reported.put(NAMES_KEY, Buffer.from(JSON.stringify(inUse)));
       await reported.commit();
     },
@@ -159,10 +162,17 @@ function hasSomethingToTell({ status }: JoinedRow, isKnown: boolean): boolean {
   return status === 'invalid' ? isKnown : isAnswer(status);
 }
 
-function readNames(reported: ReportedRows): readonly string[] {
+function readIds(reported: ReportedRows): readonly string[] {
   const bytes = reported.find(NAMES_KEY);
-  const names: unknown = bytes ? JSON.parse(Buffer.from(bytes).toString()) : [];
-  return Array.isArray(names) ? names.filter((name) => typeof name === 'string') : [];
+  const ids: unknown = bytes ? JSON.parse(Buffer.from(bytes).toString()) : [];
+  return Array.isArray(ids) ? ids.filter((id) => typeof id === 'string') : [];
+}
+
+const BESIDE = '\n';
+
+/** What a column is known by from night to night. */
+function idOf({ name, beside }: ComparedColumn): string {
+  return beside === undefined ? name : name + BESIDE + beside;
 }
 
 function toWords(bytes: Uint8Array): Uint32Array {
@@ -189,10 +199,12 @@ export function comparedColumnsOf(
   columns: readonly OutputColumn[],
   format: Pick<RowFormat, 'textOf'>,
 ): readonly ComparedColumn[] {
+  const names = columns.map(({ name }) => name).join('\n');
   return columns
     .filter(({ isCompared = true }) => isCompared)
     .map((column) => ({
       name: column.name,
+      beside: column.isRest ? String(hashOf(names)) : undefined,
       textOf: (row) => format.textOf(column.valueOf(row)),
     }));
 }

@@ -1,12 +1,11 @@
 import { findJsonObject } from '../brand/json-object.ts';
 import { isAnswer } from '../brand/outcome.ts';
-import type { Source } from '../rows/source.ts';
+import { createCutter, type Source } from '../rows/source.ts';
 import type { Field } from './fields/fields.ts';
 import type { Fill } from './fill.ts';
 import type { JoinedRow, OutputRow } from './joined-row.ts';
 import type { RowAnswers } from './row-answers.ts';
 import type { IndexedRow, RowIndex } from './row-index.ts';
-import { readNote } from './row-notes.ts';
 
 export interface JoinOptions {
   readonly source: Pick<Source, 'read' | 'assertUnchanged'>;
@@ -33,8 +32,7 @@ export function join(options: JoinOptions): AsyncGenerator<readonly OutputRow[]>
   // Objects are written out in full: a spread with more members added costs several times as much.
   function joinRow(row: IndexedRow, raw: string, grow: (sizeBytes: number) => void): JoinedRow {
     number += 1;
-    const { text, fields } = row;
-    const { key, blanks } = readNote(row.note);
+    const { text, fields, key = '' } = row;
     const isInvalid = row.kind === 'invalid';
     const outcome = isInvalid ? undefined : answers.outcomeOf(text);
     const isSettled = isInvalid || (outcome !== undefined && isAnswer(outcome.status));
@@ -43,8 +41,7 @@ export function join(options: JoinOptions): AsyncGenerator<readonly OutputRow[]>
     const json = answered?.status === 'found' ? answered.json : undefined;
     grow(json?.length ?? 0); // its values may be most of it
     const answer = json === undefined ? undefined : findJsonObject(json);
-    const own =
-      answer && fill && blanks !== 0 ? fill.apply({ raw, fields }, answer, blanks) : undefined;
+    const own = answer && fill?.apply({ raw, fields }, answer);
     const unasked = isInvalid ? 'invalid' : 'skipped';
     return {
       raw: own?.raw ?? raw,
@@ -58,7 +55,6 @@ export function join(options: JoinOptions): AsyncGenerator<readonly OutputRow[]>
       fetchedAtMs: answered?.fetchedAtMs ?? 0,
       key,
       values: answer ? enriched.map((field) => field.valueOf(answer)) : nothing,
-      blanks,
       fills: own?.fills,
     };
   }
@@ -107,7 +103,8 @@ async function* cutRows(
       for (const row of rows) {
         const taken = cutter.take(row.sizeBytes);
         // Nearly all rows are buffered already, and need no turn of the event loop.
-        const item = make(row, typeof taken === 'string' ? taken : await taken, grow);
+        const bytes = Buffer.isBuffer(taken) ? taken : await taken;
+        const item = make(row, bytes.toString('utf8'), grow);
         if (item !== undefined) made.push(item);
         sizeBytes += row.sizeBytes;
         if (sizeBytes < BATCH_BYTES) continue;
@@ -121,47 +118,4 @@ async function* cutRows(
     await cutter.close();
   }
   await source.assertUnchanged();
-}
-
-/** Cuts a stream of bytes into pieces of known lengths. */
-interface Cutter {
-  /** The next `sizeBytes` bytes as text. There are fewer only at the end of the stream. */
-  take(sizeBytes: number): Promise<string> | string;
-  /** Ends the reading of the stream. */
-  close(): Promise<void>;
-}
-
-export function createCutter(chunks: AsyncIterable<Buffer>): Cutter {
-  const iterator = chunks[Symbol.asyncIterator]();
-  let bytes: Buffer = Buffer.alloc(0);
-  let at = 0;
-
-  async function takeAcross(sizeBytes: number): Promise<string> {
-    const parts = [bytes.subarray(at)];
-    let missing = sizeBytes - (bytes.length - at);
-    bytes = Buffer.alloc(0);
-    at = 0;
-    while (missing > 0) {
-      const next = await iterator.next();
-      if (next.done) break;
-      bytes = next.value;
-      at = Math.min(missing, bytes.length);
-      parts.push(bytes.subarray(0, at));
-      missing -= at;
-    }
-    return Buffer.concat(parts).toString('utf8');
-  }
-
-  return {
-    take: (sizeBytes) => {
-      const end = at + sizeBytes;
-      if (end > bytes.length) return takeAcross(sizeBytes);
-      const text = bytes.toString('utf8', at, end);
-      at = end;
-      return text;
-    },
-    close: async () => {
-      await iterator.return?.();
-    },
-  };
 }

@@ -50,8 +50,6 @@ export interface JoinedRow {
   readonly key: string;
   /** Values of the enriched columns; all undefined unless it is `found` or `stale`. */
   readonly values: readonly unknown[];
-  /** Which of the columns to be filled are blank in the list, one bit each. */
-  readonly blanks: number;
   /** The values that were filled into its own blank cells, if any. */
   readonly fills: readonly unknown[] | undefined;
 }

@@ -1,3 +1,4 @@
+import { hashText } from '../common/hashes.ts';
 import type { DomainColumn } from '../rows/columns/domain-column.ts';
 import { shorten } from '../rows/columns/names.ts';
 import { invalidDomain } from '../rows/domain/address.ts';
@@ -73,8 +74,10 @@ export interface PlanOptions {
   readonly readDomain: DomainReader;
   /** What is to be done for a row with a domain. Called once for each, in their order. */
   readonly look: (domain: string) => Look;
-  /** Notes on rows for when they are written. */
-  readonly notes?: RowNotes | undefined;
+  /** The column that identifies rows from night to night. */
+  readonly key?: RowColumn | undefined;
+  /** Columns that are filled. */
+  readonly filled?: readonly RowColumn[] | undefined;
   /** Which rows are looked up. @default all */
   readonly where?: WhereRows | undefined;
   /** Receives each domain, and in how many rows it is. */
@@ -96,13 +99,6 @@ export interface WhereRows {
   readonly values: ReadonlySet<string>;
 }
 
-/** Makes a note on each row from some of its columns. */
-export interface RowNotes {
-  readonly columns: readonly RowColumn[];
-  /** @param cells the text of those columns */
-  noteOf(cells: readonly string[]): string;
-}
-
 interface MadePlan {
   readonly planned: PlannedRows;
   readonly extent: Extent;
@@ -112,10 +108,10 @@ const MOST_EXAMPLES = 3;
 
 /** Reads all rows once and finds out, without a call, what has to be done for each. */
 export async function makePlan(options: PlanOptions): Promise<MadePlan> {
-  const { source, format, column, readDomain, look, notes, where, index, signal } = options;
-  const noted = notes?.columns ?? [];
-  const columns = where ? [...noted, where.column] : noted;
-  const { domains } = options;
+  const { source, format, column, readDomain, look, key, where, index, signal } = options;
+  const { domains, filled = [] } = options;
+  const keyed = key ? [key] : [];
+  const columns = [...keyed, ...(where ? [where.column] : []), ...filled];
   const invalid = createInvalidRows(options.mostExamples ?? MOST_EXAMPLES);
   const headerFields = format.columns.length;
   let rows = 0;
@@ -130,7 +126,7 @@ export async function makePlan(options: PlanOptions): Promise<MadePlan> {
     const { sizeBytes, fields } = row;
     // Empty lines are left out; rows of nothing but delimiters stay where they are.
     if (fields === 0 || row.isBlank) return { kind: 'blank', sizeBytes, fields, text: '' };
-    if (where && !where.values.has(row.others?.[noted.length]?.trim() ?? '')) {
+    if (where && !where.values.has(row.others?.[keyed.length]?.trim() ?? '')) {
       passedRows += 1;
       maxFields = Math.max(maxFields, fields);
       return { kind: 'passed', sizeBytes, fields, text: '' };
@@ -139,7 +135,7 @@ export async function makePlan(options: PlanOptions): Promise<MadePlan> {
     maxFields = Math.max(maxFields, fields);
     if (format.isTable && fields !== headerFields) raggedRows += 1;
     if (row.shifted) firstShiftedLine ??= row.line;
-    const note = notes?.noteOf(row.others ?? []);
+    const id = key ? digitsOf(row.others?.[0]?.trim() ?? '') : undefined;
     const found = domainOf(row, readDomain);
     if ('invalid' in found) {
       invalid.add({
@@ -148,7 +144,7 @@ export async function makePlan(options: PlanOptions): Promise<MadePlan> {
         reason: found.invalid,
         cell: row.cell,
       });
-      return { kind: 'invalid', sizeBytes, fields, text: found.invalid, note };
+      return { kind: 'invalid', sizeBytes, fields, text: found.invalid, key: id };
     }
     const { domain: text } = found;
     const times = domains.get(text) ?? 0;
@@ -158,7 +154,7 @@ export async function makePlan(options: PlanOptions): Promise<MadePlan> {
       freshRows += 1;
       if (times === 0) freshDomains += 1;
     }
-    return { kind, sizeBytes, fields, text, note };
+    return { kind, sizeBytes, fields, text, key: id };
   }
 
   for await (const batch of format.scan(source, column, columns)) {
@@ -182,6 +178,16 @@ export async function makePlan(options: PlanOptions): Promise<MadePlan> {
       rows - invalid.count >= SEVERAL && { oneSite: [...domains.keys()].join() }),
   };
   return { planned, extent: { maxFields } };
+}
+
+const words = new Uint32Array(2);
+const WORD_DIGITS = 8;
+
+/** What a row is known by from night to night: a hash of its key; empty for none. */
+function digitsOf(text: string): string {
+  if (text === '') return '';
+  hashText(text, 0, words, 0);
+  return Array.from(words, (word) => word.toString(16).padStart(WORD_DIGITS, '0')).join('');
 }
 
 /** So many rows of one company are no list of companies. */

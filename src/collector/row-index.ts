@@ -17,8 +17,8 @@ export interface IndexedRow {
   readonly fields: number;
   /** The domain of a `due` or `known` row, or the reason of an `invalid` one. */
   readonly text: string;
-  /** A note on the row for when it is written, of letters, digits and `:` only. */
-  readonly note?: string | undefined;
+  /** What identifies the row from night to night, as hexadecimal digits; empty when only its domain does. */
+  readonly key?: string | undefined;
 }
 
 /**
@@ -46,8 +46,8 @@ export async function createRowIndex(folder: string): Promise<RowIndex> {
   return {
     append: async (rows) => {
       let lines = '';
-      for (const { sizeBytes, fields, kind, text, note = '' } of rows) {
-        lines += `${sizeBytes} ${fields} ${MARKS[kind]}${text}${note === '' ? '' : ` ${note}`}\n`;
+      for (const { sizeBytes, fields, kind, text, key = '' } of rows) {
+        lines += `${sizeBytes} ${fields} ${MARKS[kind]}${text}${key === '' ? '' : ` ${key}`}\n`;
       }
       if (lines !== '') await writeAll(entries, Buffer.from(lines, 'latin1'), folder);
     },
@@ -74,6 +74,6 @@ function parseEntry(line: string): IndexedRow {
     fields: Number(line.slice(afterSize + 1, afterFields)),
     kind: KINDS.get(line.charAt(afterFields + 1) as '?') ?? 'blank',
     text: line.slice(afterFields + 2, afterText === -1 ? undefined : afterText),
-    note: afterText === -1 ? undefined : line.slice(afterText + 1),
+    key: afterText === -1 ? undefined : line.slice(afterText + 1),
   };
 }

@@ -132,7 +132,7 @@ async function addList(
     if (column.isDoubtful && queue !== undefined) throw refuseDoubtful(column, source);
     const opened = { input: source.name, format: format.description, column } as const;
     onNotice(inOneLine(describeInput({ type: 'opened', ...opened })));
-    for (const message of [...(source.notices ?? []), ...(format.notices ?? [])]) onNotice(message);
+    for (const message of format.notices ?? []) onNotice(message);
     const domains = new Map<string, number>();
     const readDomain = createDomainReader({ ...settings, column });
     const listed = await listDomains({ source, format, column, readDomain, domains, signal });

@@ -188,16 +188,17 @@ function createJsonlFiller(columns: readonly RowColumn[]): RowFiller {
       const row = JSON.parse(raw) as JsonRow;
       const { applyEdits, modify } = jsonc();
       let text = raw;
-      const filled: number[] = [];
+      const blanks: number[] = [];
       for (const [at, { name }] of columns.entries()) {
         const value = values[at];
-        if (isEmpty(value) || !isEmpty(valueAt(row, name))) continue;
+        if (!isEmpty(valueAt(row, name))) continue;
+        blanks.push(at);
+        if (isEmpty(value)) continue;
         const path = name.split('.');
         const isWithin = !Object.hasOwn(row, name) && isObject(row[path[0] ?? '']);
         text = applyEdits(text, modify(text, isWithin ? path : [name], value, {}));
-        filled.push(at);
       }
-      return { raw: text, fields, filled };
+      return { raw: text, fields, blanks };
     },
   };
 }

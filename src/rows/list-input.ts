@@ -1,4 +1,3 @@
-import { isAscii } from 'node:buffer';
 import { fstatSync } from 'node:fs';
 import { type FileHandle, open } from 'node:fs/promises';
 import { Readable } from 'node:stream';
@@ -110,9 +109,6 @@ async function createSource(
   const all = (): AsyncIterable<Buffer> =>
     readAll(handle, { name, isGzip, sizeBytes: opened.size, onRead: options.onRead });
   const seen = await examine(all());
-  if (isGzip && (isZip(seen.sample) || seen.sample.subarray(0, 2).equals(magic.subarray(0, 2)))) {
-    throw unreadable(name, 'behind gzip it is an archive once more; unpack it with gunzip');
-  }
   const { encoding, markBytes, example } = await findEncoding({
     name,
     start: seen.sample,
@@ -127,7 +123,6 @@ async function createSource(
   const decoded = isDecoded
     ? await examine(read())
     : { ...seen, sample: seen.sample.subarray(markBytes) };
-  const isOdd = isDecoded && seen.isUtf8 && !isAscii(seen.sample);
   return {
     ...decoded,
     name,
@@ -136,11 +131,6 @@ async function createSource(
     encoding: encoding.label,
     encodingExample: example,
     file: options.file,
-    notices: isOdd
-      ? [
-          `All of ${name} is valid UTF-8, and is read as ${encoding.label}, as told: leave --encoding out if its letters look wrong.`,
-        ]
-      : [],
     read,
     assertUnchanged: () => assertSame(name, handle, opened),
     close: () => handle.close(),

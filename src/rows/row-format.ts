@@ -66,8 +66,8 @@ export interface FilledRow {
   readonly raw: string;
   /** The number of its cells now. */
   readonly fields: number;
-  /** Indexes of the filled columns among the columns to be filled. */
-  readonly filled: readonly number[];
+  /** Which of the columns to be filled were blank, as their indexes; those with a value are filled. */
+  readonly blanks: readonly number[];
 }
 
 /** Fills cells of a row, and leaves the rest of it as it is, to the byte. */
@@ -124,14 +124,12 @@ export interface RowFormat {
   createFiller(columns: readonly RowColumn[]): RowFiller;
   /** The text of a value in an added column, before quoting; empty for none. */
   textOf(value: CellValue): string;
-  /** Gives the text of a row's own cells, to write it in another format; only for tables. */
+  /** The text of a row's own cells, in the order of the columns; only for tables. */
   readonly textsOf?: ((raw: string) => readonly string[]) | undefined;
   /** The line of the header, from 1, if it seems to be below the line that was taken as header. */
   readonly lineOfHeader?: number | undefined;
   /** What the user should know about the list, in sentences; usually nothing. */
   readonly notices?: readonly string[];
-  /** Likewise, about the list with its rows looked up by a column. */
-  readonly noticesOf?: ((column: RowColumn) => readonly string[]) | undefined;
   /** The workbook that the list is in; undefined for all other formats. */
   readonly workbook?: Workbook | undefined;
   /** Converts a row into an object for programs, with its columns in their order. */

@@ -30,8 +30,6 @@ export interface Source extends ByteSource {
   readonly isWholeInSample: boolean;
   /** Pieces from all over a longer list. They begin and end anywhere. @default none */
   readonly windows?: readonly Buffer[] | undefined;
-  /** What the user should know about its bytes, in sentences; usually nothing. */
-  readonly notices?: readonly string[];
   /** The file, to compare outputs with and to keep them from those who may not read it; undefined for a pipe. */
   readonly file: (FileIdentity & FileAccess) | undefined;
   /**
@@ -210,6 +208,57 @@ export async function* skip(chunks: AsyncIterable<Buffer>, count: number): Async
     if (left < chunk.length) yield left > 0 ? chunk.subarray(left) : chunk;
     left = Math.max(0, left - chunk.length);
   }
+}
+
+/** Cuts a stream of bytes into pieces of known lengths. */
+export interface Cutter {
+  /** The next `sizeBytes` bytes. There are fewer only at the end of the stream. */
+  take(sizeBytes: number): Promise<Buffer> | Buffer;
+  /** All that is left. */
+  rest(): AsyncGenerator<Buffer>;
+  /** Ends the reading of the stream. */
+  close(): Promise<void>;
+}
+
+export function createCutter(chunks: AsyncIterable<Buffer>): Cutter {
+  const iterator = chunks[Symbol.asyncIterator]();
+  let bytes: Buffer = Buffer.alloc(0);
+  let at = 0;
+
+  async function takeAcross(sizeBytes: number): Promise<Buffer> {
+    const parts = [bytes.subarray(at)];
+    let missing = sizeBytes - (bytes.length - at);
+    bytes = Buffer.alloc(0);
+    at = 0;
+    while (missing > 0) {
+      const next = await iterator.next();
+      if (next.done) break;
+      bytes = next.value;
+      at = Math.min(missing, bytes.length);
+      parts.push(bytes.subarray(0, at));
+      missing -= at;
+    }
+    return Buffer.concat(parts);
+  }
+
+  return {
+    take: (sizeBytes) => {
+      const end = at + sizeBytes;
+      if (end > bytes.length) return takeAcross(sizeBytes);
+      const piece = bytes.subarray(at, end);
+      at = end;
+      return piece;
+    },
+    rest: async function* () {
+      yield bytes.subarray(at);
+      for (let next = await iterator.next(); !next.done; next = await iterator.next()) {
+        yield next.value;
+      }
+    },
+    close: async () => {
+      await iterator.return?.();
+    },
+  };
 }
 
 /** @throws BrandfillError `UNREADABLE_INPUT` when somebody wrote to the file since it was opened */

@@ -3,8 +3,7 @@ import { rmdir } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import { chooseColumn, chooseDomainColumn, refuseDoubtful } from '../collector/choose-column.ts';
 import type { Fill } from '../collector/fill.ts';
-import type { RowNotes, WhereRows } from '../collector/plan.ts';
-import { createRowNotes } from '../collector/row-notes.ts';
+import type { WhereRows } from '../collector/plan.ts';
 import type { Closable, Closer } from '../common/lifetime.ts';
 import type { Job } from '../options/api.ts';
 import type { DomainColumn } from '../rows/columns/domain-column.ts';
@@ -29,7 +28,8 @@ export interface OpenedList {
   readonly readDomain: DomainReader;
   /** Fills blank cells of the list's own columns. */
   readonly fill: Fill | undefined;
-  readonly notes: RowNotes | undefined;
+  /** The column that identifies rows from night to night. */
+  readonly key: RowColumn | undefined;
   /** Which rows are looked up, if not all. */
   readonly where: WhereRows | undefined;
   /** Says how far the first reading is. */
@@ -67,22 +67,13 @@ export async function open(
   const opening = { spoolFolder, signal: context.signal, encoding, sheet, onRead };
   const source = closer.add(await openList(input, opening));
   const format = openRows(source, settings);
-  const { key, fill: fills } = settings;
-  const chooseColumnOfDomains = (): DomainColumn => {
-    try {
-      return chooseDomainColumn(source, format, settings.domainColumn);
-    } catch (error) {
-      notifyAll(source.notices); // what is odd about its text may be why no column is found
-      throw error;
-    }
-  };
-  const column = chooseColumnOfDomains();
+  const { fill: fills } = settings;
+  const column = chooseDomainColumn(source, format, settings.domainColumn);
   const canAnswer = context.confirm !== undefined && !settings.yes;
   if (column.isDoubtful && !canAnswer && !isOnlyPlanned) throw refuseDoubtful(column, source);
   context.onEvent({ type: 'opened', input: source.name, format: format.description, column });
   if (settings.noHeader) context.onEvent({ type: 'notice', message: describeNoHeader(format) });
-  const { notices = [], noticesOf } = format;
-  notifyAll([...(source.notices ?? []), ...notices, ...(noticesOf?.(column) ?? [])]);
+  notifyAll(format.notices);
   const choose = (name: string): RowColumn => {
     const { others = [], ...taken } = chooseColumn(source, format, name);
     if (others.length > 0) notifyAll([describeNamesakes(taken, others)]);
@@ -95,11 +86,8 @@ export async function open(
       : (await import('../collector/fill.ts')).createFill(rules, format);
   const { where: wanted } = settings;
   const where = wanted && { column: choose(wanted.column), values: new Set(wanted.values) };
-  const notes = createRowNotes({
-    key: key === undefined ? undefined : choose(key),
-    filled: rules.map((rule) => rule.column),
-  });
-  const opened = { job, context, closer, spoolFolder, source, format, column, fill, notes, where };
+  const key = settings.key === undefined ? undefined : choose(settings.key);
+  const opened = { job, context, closer, spoolFolder, source, format, column, fill, key, where };
   const readDomain = createDomainReader({ ...settings, column });
   return { ...opened, readDomain, reading, ...started };
 }

@@ -57,7 +57,8 @@ async function readRows(list: OpenedList, store: OutcomeStore): Promise<PlannedR
       line.add(head?.fetchedAtMs ?? 0);
       return 'due';
     },
-    notes: list.notes,
+    key: list.key,
+    filled: list.fill?.columns,
     where: list.where,
     domains,
     index,
@@ -136,8 +137,8 @@ export function createLine(): Line {
  * The columns that must exist. A few objects without the domain are accepted: the next call of the
  * program may have it.
  */
-function columnsToFind({ source, column, notes, where }: OpenedList): readonly RowColumn[] {
-  const others = [...(notes?.columns ?? []), ...(where ? [where.column] : [])];
+function columnsToFind({ source, column, key, fill, where }: OpenedList): readonly RowColumn[] {
+  const others = [key ?? [], fill?.columns ?? [], where?.column ?? []].flat();
   return source.isOfObjects ? others : [column, ...others];
 }
 

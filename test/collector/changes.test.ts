@@ -21,7 +21,7 @@ function columnAt(name: string, read: ComparedColumn['textOf']): ComparedColumn 
 
 function rowOf(row: Partial<JoinedRow>): JoinedRow {
   const answered = { status: 'found', reason: '', httpStatus: 200, attempts: 1 } as const;
-  const own = { raw: '', fields: 1, number: 1, key: '', blanks: 0, fills: undefined };
+  const own = { raw: '', fields: 1, number: 1, key: '', fills: undefined };
   return { ...own, ...answered, domain: 'a.com', fetchedAtMs: 1, values: ['Acme', 'Ulm'], ...row };
 }
 
@@ -128,15 +128,30 @@ describe('what is reported of rows, night after night,', () => {
 
   it('goes by the own cells of a row where a column does, also with the same answer', async () => {
     const { night } = openNights();
-    const filled = columnAt('Industry', ({ blanks, fills }) =>
-      blanks === 0 ? undefined : textOf(fills?.[0]),
-    );
+    const filled = columnAt('Industry', ({ fills }) => fills && textOf(fills[0]));
     const columns = [DOMAIN, filled];
-    await night([{ blanks: 1, fills: ['Retail'] }], { columns });
-    expect(await night([{ blanks: 1, fills: ['Mining'] }], { columns })).toEqual(['Industry']);
+    await night([{ fills: ['Retail'] }], { columns });
+    expect(await night([{ fills: ['Mining'] }], { columns })).toEqual(['Industry']);
     // A value of the own is no change, and what was reported stays.
-    expect(await night([{ blanks: 0 }], { columns })).toEqual(['']);
-    expect(await night([{ blanks: 1, fills: ['Mining'] }], { columns })).toEqual(['']);
+    expect(await night([{}], { columns })).toEqual(['']);
+    expect(await night([{ fills: ['Mining'] }], { columns })).toEqual(['']);
+  });
+
+  it('is what changed among the values without a column, while the columns are the same', async () => {
+    const { night } = openNights();
+    const rest = (beside: string): ComparedColumn => ({
+      ...columnAt('json', ({ reason }) => reason),
+      beside,
+    });
+    const [few, more] = [
+      [DOMAIN, rest('few')],
+      [DOMAIN, NAME, rest('more')],
+    ];
+    await night([{ reason: '{"a":1}' }], { columns: few });
+    expect(await night([{ reason: '{"a":2}' }], { columns: few })).toEqual(['json']);
+    expect(await night([{ reason: '{}' }], { columns: more })).toEqual(['name']);
+    expect(await night([{ reason: '{}' }], { columns: more })).toEqual(['']);
+    expect(await night([{ reason: '{"b":1}' }], { columns: more })).toEqual(['json']);
   });
 
   it('is reported again where the last run came to no end', async () => {

@@ -90,8 +90,6 @@ describe('--fill', () => {
       '\uFEFFdomain,own,phone,motto,brand_domain,brand_status,brand_fetched_at,brand_motto\n' +
         `a.com,=1+1,-47,"'=A1, ""b""",a.com,found,<time>,"'=A1, ""b"""\n`,
     );
-    await enrichIn(folder, { ...options, out: 'list.jsonl' });
-    expect(JSON.parse(folder.read('list.jsonl'))).toMatchObject({ phone: -47, motto: '=A1, "b"' });
   });
 
   it('tells of what it fills, until the list has it', async () => {
@@ -144,7 +142,6 @@ describe('--fill', () => {
       ['--fill', 'city=at.'],
       /Cannot use --fill: the expression of 'city' is no JMESPath/,
     ],
-    ['list.csv', ['--fill', 'city=a', '--fill', 'city=b'], /the column 'city' is given twice/],
   ])('%s %s is refused before any call', async (input, flags, expected) => {
     const folder = openList('domain,city\na.com,\n');
     folder.write('list.jsonl', '{"domain":"a.com"}\n{"domain":"b.com","city":""}\n');

@@ -175,9 +175,9 @@ describe('a row of CSV', () => {
     ['1," "\n', '1,"v,w"\n', [0]],
     ['"1"', '"1","v,w"', [0]],
     ['1,"b, c"\n', '1,"b, c"\n', []],
-  ])('is filled where it is blank: %j', (raw, expected, filled) => {
+  ])('is filled where it is blank: %j', (raw, expected, blanks) => {
     const filler = openCsv(sourceOf('a,b,c\n')).createFiller([{ index: 1, name: 'b' }]);
-    expect(filler.fill(raw, 2, ['v,w'])).toMatchObject({ raw: expected, filled });
+    expect(filler.fill(raw, 2, ['v,w'])).toMatchObject({ raw: expected, blanks });
   });
 });
 

@@ -75,9 +75,9 @@ describe('a row of JSONL', () => {
     ['{"city":null}\n', '{"city":"Ulm"}\n', [0]],
     ['{"city":"Bonn"}\n', '{"city":"Bonn"}\n', []],
     ['{"n":1.0}\n', '{"n":1.0,"city": "Ulm"}\n', [0]],
-  ])('is filled where it is blank: %j', (raw, expected, filled) => {
+  ])('is filled where it is blank: %j', (raw, expected, blanks) => {
     const filler = open('{}\n').format.createFiller([{ index: 0, name: 'city' }]);
-    expect(filler.fill(raw, 1, ['Ulm'])).toEqual({ raw: expected, fields: 1, filled });
+    expect(filler.fill(raw, 1, ['Ulm'])).toEqual({ raw: expected, fields: 1, blanks });
   });
 
   it('is filled at a path', () => {

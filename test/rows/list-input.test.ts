@@ -88,7 +88,6 @@ describe('openList', () => {
     ['list.xlsx', 'PK\u0003\u0004rest', /damaged|no workbook/],
     ['list.bz2', 'BZh91AY', /compressed otherwise than with gzip/],
     ['list.pdf', '%PDF-1', /a PDF/],
-    ['list.gz', gzipSync(gzipSync('a')), /behind gzip it is an archive once more/],
     ['list.gz', gzipSync('a\n'.repeat(9_999)).subarray(0, 40), /corrupt or cut short/],
   ])('says what is no list: %s', async (name, content, expected) => {
     await expect(open(fileOf(content, name))).rejects.toThrow(expected);
@@ -98,6 +97,7 @@ describe('openList', () => {
     ['list.csv', 'CSV'],
     ['list.tsv.gz', 'CSV'],
     ['list.ndjson', 'JSONL'],
+    ['objects.csv', 'JSONL'],
     ['list.txt', 'JSONL'],
   ])('opens %s by its name or its beginning', (name, kind) => {
     const content = kind === 'CSV' ? 'a,b\n' : '{"a":1}\n';
@@ -105,7 +105,6 @@ describe('openList', () => {
   });
 
   it.each<[string, string, object, RegExp]>([
-    ['list.csv', '{"a":1}\n', {}, /give it a name that ends in \.jsonl/],
     ['list.json', '[{"a":1}]', {}, /it is a JSON array/],
     ['list.csv', '<!DOCTYPE html>', {}, /a web page \(HTML/],
     ['list.jsonl', '{"a":1}\n', { noHeader: true }, /--no-header .* this is JSONL/],

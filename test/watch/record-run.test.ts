@@ -199,7 +199,6 @@ describe('the reasons of rows', () => {
       fetchedAtMs: 1,
       key: '',
       values: [],
-      blanks: 0,
       fills: undefined,
       ...change,
     };

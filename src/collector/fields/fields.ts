@@ -46,8 +46,6 @@ export interface FillSetting {
   readonly field: Field;
 }
 
-const MOST_FILLS = 30;
-
 /**
  * Reads `COLUMN=EXPR`, each EXPR in JMESPath.
  *
@@ -58,26 +56,15 @@ export function parseFills(
   specs: readonly string[] | Readonly<Record<string, string>>,
 ): readonly FillSetting[] {
   const pairs = Array.isArray(specs)
-    ? specs.map((spec: string) => {
-        const equals = spec.indexOf('=');
-        const column = spec.slice(0, Math.max(0, equals)).trim();
-        return [column, spec.slice(equals + 1).trim(), spec] as const;
-      })
-    : Object.entries(specs).map(
-        ([column, expression]) => [column, expression, `${column}: ${expression}`] as const,
-      );
-  if (pairs.length > MOST_FILLS) {
-    throw new BrandfillError('INVALID_SETTING', `expected at most ${MOST_FILLS} columns`);
-  }
-  return pairs.map(([column, expression, given], at) => {
+    ? specs.map((spec: string) => spec.split(/=(.*)/s))
+    : Object.entries(specs);
+  return pairs.map(([name = '', value = '']) => {
+    const [column, expression] = [name.trim(), value.trim()];
     if (column === '' || expression === '' || expression === '*') {
       throw new BrandfillError(
         'INVALID_SETTING',
-        `expected COLUMN=EXPR such as Industry=industry, received '${given}'`,
+        `expected COLUMN=EXPR such as Industry=industry, received '${name}=${value}'`,
       );
-    }
-    if (pairs.findIndex(([other]) => other === column) !== at) {
-      throw new BrandfillError('INVALID_SETTING', `the column '${column}' is given twice`);
     }
     return { column, field: createField(column, expression) };
   });

@@ -66,7 +66,6 @@ export function nameOutputColumns(options: OutputColumnsOptions): OutputColumns 
         expression,
         path,
         isRest,
-        isCompared: !isRest,
         valueOf: (row) => row.values[at],
       }),
     ),

@@ -39,10 +39,7 @@ export async function chooseOutputPaths(options: OutputPathsOptions): Promise<Ou
   const { stem, extension } = splitExtension(name);
   const ending = extensionBeside(extension, format);
   const out = options.out ?? (isPiped(input) ? '-' : `${stem}.enriched${ending}`);
-  const outKind = kindOfOutput(out, format);
-  // Failures of a workbook that is written as text are text too.
-  const ofText = outKind === format.kind ? ending : splitExtension(out).extension;
-  const ofFailures = outKind === 'xlsx' ? '.csv' : ofText;
+  const ofFailures = format.kind === 'xlsx' ? '.csv' : ending;
   const paths = {
     out,
     failures: options.failures ?? `${await stemOfFailures(stem, out)}.failures${ofFailures}`,
@@ -62,9 +59,9 @@ export async function chooseOutputPaths(options: OutputPathsOptions): Promise<Ou
         `Cannot write ${path}: it is the input itself; choose another output.`,
       );
     }
-    refuseOtherFormat(path, format, { input: name, isWhole: path === out });
+    refuseOtherFormat(path, format, path === out ? ending : undefined);
   }
-  if (outKind === 'xlsx') await format.workbook?.assertRewritable();
+  if (kindOfOutput(out, format) === 'xlsx') await format.workbook?.assertRewritable();
   return paths;
 }
 
@@ -118,34 +115,24 @@ async function isThere(path: string): Promise<boolean> {
   );
 }
 
-const KINDS: Readonly<Record<string, RowKind>> = {
-  '.jsonl': 'jsonl',
-  '.ndjson': 'jsonl',
-  '.json': 'jsonl',
-  '.csv': 'csv',
-  '.tsv': 'csv',
-  '.tab': 'csv',
-  '.xlsx': 'xlsx',
-  '.xlsm': 'xlsx',
-  '.xltx': 'xlsx',
-  '.xltm': 'xlsx',
+/** The formats that names of files stand for. Nothing is written in those of `other`. */
+const FORMATS: Readonly<Record<RowKind | 'other', RegExp>> = {
+  csv: /^\.(?:csv|tsv|tab)$/,
+  jsonl: /^\.(?:jsonl|ndjson|json)$/,
+  xlsx: /^\.(?:xlsx|xlsm|xltx|xltm)$/,
+  other: /^\.(?:xls|xlsb|ods|numbers|parquet|html|xml|yaml|pdf|zip|bz2|xz|zst)$/,
 };
-/** Names that stand for formats and compressions that nothing is written in. */
-const OTHERS: ReadonlySet<string> = new Set(
-  '.xls .xlsb .ods .numbers .parquet .html .xml .yaml .pdf .zip .bz2 .xz .zst'.split(' '),
-);
 
-/**
- * The format in which rows are written: the one that the name of the output stands for, else their
- * own.
- */
-export function kindOfOutput(path: string, { kind }: Pick<RowFormat, 'kind'>): RowKind {
-  return path === '-' ? kind : (KINDS[extensionOf(path)] ?? kind);
+/** Undefined for a name that stands for none. */
+function formatNamedBy(extension: string): RowKind | 'other' | undefined {
+  const bare = extension.toLowerCase().replace(/\.gz$/, '');
+  const kinds = Object.keys(FORMATS) as (keyof typeof FORMATS)[];
+  return kinds.find((kind) => FORMATS[kind].test(bare));
 }
 
-/** The delimiter of CSV that is made from a workbook. */
-export function delimiterOfOutput(path: string): string {
-  return extensionOf(path).startsWith('.t') ? '\t' : ',';
+/** The format in which rows are written: their own, but for a workbook CSV where the name says so. */
+export function kindOfOutput(path: string, { kind }: Pick<RowFormat, 'kind'>): RowKind {
+  return kind === 'xlsx' && /\.csv(?:\.gz)?$/i.test(path) ? 'csv' : kind;
 }
 
 /**
@@ -153,45 +140,33 @@ export function delimiterOfOutput(path: string): string {
  * its rows are in, as with text that is called `.xls`.
  */
 function extensionBeside(own: string, { kind, extension }: RowFormat): string {
-  const bare = own.toLowerCase().replace(/\.gz$/, '');
-  const named = KINDS[bare] ?? (kind === 'xlsx' || OTHERS.has(bare) ? undefined : kind);
+  const named = formatNamedBy(own) ?? (kind === 'xlsx' ? 'other' : kind);
   return own !== '' && named === kind ? own : extension;
 }
 
 /**
  * Makes sure that an output can be written in the format of its name. Only workbooks are converted.
  *
- * @param isWhole whether it gets all rows. A workbook is then written as it was read.
+ * @param ofWorkbook the ending of the one with all rows, which is then written as it was read.
+ * Programs refuse a workbook whose name promises macros that are missing, or hides macros.
  * @throws BrandfillError `INVALID_SETTING`
  */
 function refuseOtherFormat(
   path: string,
-  format: RowFormat,
-  { input, isWhole }: { readonly input: string; readonly isWhole: boolean },
+  { kind }: RowFormat,
+  ofWorkbook: string | undefined,
 ): void {
-  const { kind } = format;
-  const extension = extensionOf(path);
-  const wanted = OTHERS.has(extension) ? undefined : kindOfOutput(path, format);
+  const { extension } = splitExtension(path);
   let why: string | undefined;
   if (kind !== 'xlsx') {
-    if (wanted !== kind) {
-      why = `the rows are ${kind.toUpperCase()} like the input; give the output a name that ends in .${kind}`;
-    }
-  } else if (!isWhole) {
-    if (wanted === undefined || wanted === 'xlsx') {
-      why = 'only the output with all rows is a workbook; give this one a name that ends in .csv';
-    }
-  } else if (wanted === undefined || wanted === 'xlsx') {
-    // Programs refuse a workbook whose extension promises macros that are missing, or hides macros.
-    const own = extensionBeside(extensionOf(input), format);
-    if (splitExtension(path).extension.toLowerCase() !== own) {
-      why = `give the output of a workbook a name that ends in ${own}, or in .csv or .jsonl`;
-    }
+    if ((formatNamedBy(extension) ?? kind) === kind) return;
+    why = `the rows are ${kind.toUpperCase()} like the input; give the output a name that ends in .${kind}`;
+  } else {
+    if (kindOfOutput(path, { kind }) === 'csv' || extension.toLowerCase() === ofWorkbook) return;
+    why =
+      ofWorkbook === undefined
+        ? 'only the output with all rows is a workbook; give this one a name that ends in .csv'
+        : `give the output of a workbook a name that ends in ${ofWorkbook}, or in .csv`;
   }
-  if (why === undefined) return;
   throw new BrandfillError('INVALID_SETTING', `Cannot write ${path}: ${why}.`);
-}
-
-function extensionOf(path: string): string {
-  return splitExtension(path).extension.toLowerCase().replace(/\.gz$/, '');
 }

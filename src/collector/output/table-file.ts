@@ -1,8 +1,8 @@
 import { usualDialect } from '../../rows/csv/csv-dialect.ts';
 import { createCellsWriter } from '../../rows/csv/csv-writer.ts';
-import type { Extent, RowFormat, RowKind, RowWriter, WrittenRow } from '../../rows/row-format.ts';
+import type { Extent, RowFormat, RowWriter, WrittenRow } from '../../rows/row-format.ts';
 import type { OutputFile } from './output-file.ts';
-import { delimiterOfOutput, kindOfOutput } from './output-paths.ts';
+import { kindOfOutput } from './output-paths.ts';
 
 /** A table to be written. */
 export interface TableOptions {
@@ -31,7 +31,8 @@ export async function beginTable(
   if (kind === 'xlsx' && format.workbook) {
     return format.workbook.beginOutput(added, (bytes) => file.write(bytes));
   }
-  const writer = createTextWriter(kind, options, delimiterOfOutput(path));
+  const writer =
+    kind === format.kind ? format.createWriter(added, options.extent) : ofWorkbook(options);
   await file.write(writer.header);
   return {
     append: async (rows) => {
@@ -55,41 +56,18 @@ function bytesOf(lines: readonly string[]): Buffer {
   return bytes.subarray(0, end);
 }
 
-/**
- * Writes the rows of a list as text. In the format of the list they are copied as they are; in
- * another format their cells are written anew.
- *
- * @param delimiter of CSV that is made from another format
- */
-function createTextWriter(
-  kind: RowKind,
-  { format, extent, added }: TableOptions,
-  delimiter: string,
-): RowWriter {
-  if (kind === format.kind) return format.createWriter(added, extent);
-  if (kind === 'jsonl') {
-    return {
-      header: '',
-      row: (raw, _fields, values) => {
-        const ours = added.map((name, at) => [name, values[at]] as const);
-        return `${JSON.stringify({ ...format.toObject(raw), ...Object.fromEntries(ours) })}\n`;
-      },
-    };
-  }
-  const { textsOf } = format;
-  if (!textsOf) throw new TypeError(`rows of ${format.kind} are no table`);
+/** Writes the rows of a workbook as CSV, its cells anew. */
+function ofWorkbook({ format, extent, added }: TableOptions): RowWriter {
   const width = Math.max(format.columns.length, extent.maxFields);
-  const write = createCellsWriter(usualDialect(delimiter), extent.keepsFormulas);
+  const write = createCellsWriter(usualDialect(','), extent.keepsFormulas);
   /** The list's own cells are never changed, whatever they begin with. */
-  const toOwnCell = (text: string): string =>
-    /["\r\n]/.test(text) || text.includes(delimiter) ? `"${text.replaceAll('"', '""')}"` : text;
-  const line = (own: readonly string[], values: readonly unknown[]): string => {
-    const padded = [...own, ...Array.from({ length: Math.max(0, width - own.length) }, () => '')];
-    return `${padded.map(toOwnCell).join(delimiter)}${delimiter}${write(values)}\n`;
-  };
+  const toOwnCell = (text = ''): string =>
+    /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+  const line = (own: readonly string[], values: readonly unknown[]): string =>
+    `${Array.from({ length: width }, (_, at) => toOwnCell(own[at])).join()},${write(values)}\n`;
   return {
     // Excel takes text without a mark for something else.
     header: `\uFEFF${line(format.columns, added)}`,
-    row: (raw, _fields, values) => line(textsOf(raw), values),
+    row: (raw, _fields, values) => line(format.textsOf?.(raw) ?? [], values),
   };
 }

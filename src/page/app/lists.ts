@@ -418,11 +418,7 @@ async function understand(place: ListPlace, reading: Reading) {
       columns,
       ...(column && { column: describeColumn(column) }),
       problem,
-      notices: [
-        ...(source.notices ?? []),
-        ...(format.notices ?? []),
-        ...(column ? (format.noticesOf?.(column) ?? []) : []),
-      ],
+      notices: [...(format.notices ?? [])],
     };
     return { ...found, firstRows: await readFirst(source, format, FIRST_ROWS) };
   } finally {

@@ -120,18 +120,19 @@ export function createCsvFiller(columns: readonly RowColumn[], dialect: CsvDiale
   return {
     fill: (raw, fields, values): FilledRow => {
       const cells = cellsOfRow(raw, dialect);
-      const filled: number[] = [];
+      const blanks: number[] = [];
       for (const [at, { index }] of columns.entries()) {
+        if (!isBlank(cells[index] ?? '', dialect)) continue;
+        blanks.push(at);
         const cell = write([values[at]]);
-        if (cell === '' || !isBlank(cells[index] ?? '', dialect)) continue;
+        if (cell === '') continue;
         while (cells.length < index) cells.push('');
         cells[index] = cell;
-        filled.push(at);
       }
       return {
         raw: cells.join(dialect.delimiter) + raw.slice(withoutLineEnd(raw).length),
         fields: Math.max(fields, cells.length),
-        filled,
+        blanks,
       };
     },
   };

@@ -16,7 +16,7 @@ import {
   type SheetPart,
   tooLarge,
 } from './package.ts';
-import { NO_STRINGS, readSharedStrings } from './shared-strings.ts';
+import { readSharedStrings } from './shared-strings.ts';
 import { readSheet, type SheetFrame, type SheetOptions, type SheetRow } from './sheet-reader.ts';
 import { readStyles } from './styles.ts';
 import { readTables, type SheetTable } from './tables.ts';
@@ -80,7 +80,7 @@ export async function openWorkbook(
     const { sheets, stringsPath, stylesPath, is1904 } = await readWorkbookParts(pack);
     const candidates = chooseSheets(sheets, options);
     const strings =
-      stringsPath === undefined ? NO_STRINGS : await readSharedStrings(pack.read(stringsPath));
+      stringsPath === undefined ? [] : await readSharedStrings(pack.read(stringsPath));
     const styles = stylesPath === undefined ? [] : readStyles(await pack.readText(stylesPath));
     for (const sheet of candidates) {
       const found = await findList(pack, sheet, { ...options, strings, styles, is1904 });

@@ -8,7 +8,6 @@ import {
   textOfSheetCell,
   toSheetCell,
 } from './cell.ts';
-import type { SharedStrings } from './shared-strings.ts';
 import type { CellStyle } from './styles.ts';
 import { attributeOf, createXmlReader, textOf, unescapeCellText, type XmlTag } from './xml.ts';
 
@@ -49,7 +48,8 @@ export interface SheetFrame {
 }
 
 export interface SheetOptions {
-  readonly strings: SharedStrings;
+  /** The texts that cells refer to by number. */
+  readonly strings: readonly string[];
   readonly styles: readonly CellStyle[];
   readonly is1904: boolean;
 }
@@ -162,7 +162,7 @@ function createHandlers({ frame, options, toBytes, add }: HandlerOptions) {
   }
 
   function sharedText(): string {
-    const text = value.trim() === '' ? '' : strings.find(Number(value));
+    const text = value.trim() === '' ? '' : strings[Number(value)];
     if (text === undefined) throw new Error(`a cell of row ${number} refers to no text`);
     return text;
   }

@@ -1,7 +1,8 @@
-import { PassThrough } from 'node:stream';
+import { PassThrough, Readable } from 'node:stream';
 import { ZipFile } from 'yazl';
 import { BrandfillError } from '../../common/errors.ts';
 import type { CellValue, WorkbookOutput } from '../row-format.ts';
+import { createCutter } from '../source.ts';
 import { MOST_COLUMNS, rangeRef } from './cell.ts';
 import { type NewCell, putCells, valueXml } from './cell-xml.ts';
 import type { OpenedWorkbook, RowLine } from './open-workbook.ts';
@@ -59,7 +60,7 @@ export function createWorkbookOutput(options: WorkbookOutputOptions): WorkbookOu
     if (path === sheet.path) zip.addReadStream(rows, name, about);
     else if (path === table?.path && longer !== undefined) {
       zip.addBuffer(Buffer.from(longer), name, about);
-    } else zip.addReadStreamLazy(name, about, (done) => done(null, streamOf(pack.read(path))));
+    } else zip.addReadStreamLazy(name, about, (done) => done(null, Readable.from(pack.read(path))));
   }
   zip.end();
   const packed = zip.outputStream as PassThrough;
@@ -70,12 +71,33 @@ export function createWorkbookOutput(options: WorkbookOutputOptions): WorkbookOu
   rows.on('error', () => {}); // it is thrown by what waits for `written`
   written.catch((error: Error) => rows.destroy(error));
 
-  const copier = createCopier(pack.read(sheet.path), async (bytes) => {
+  const cutter = createCutter(pack.read(sheet.path));
+  let at = 0;
+  let gathered: Buffer[] = [];
+  let sizeBytes = 0;
+
+  /** Takes the sheet up to a place. */
+  async function take(place: number): Promise<Buffer> {
+    const bytes = await cutter.take(place - at);
+    at = place;
+    return bytes;
+  }
+
+  async function put(bytes: Buffer): Promise<void> {
+    gathered.push(bytes);
+    sizeBytes += bytes.length;
+    if (sizeBytes >= WRITE_BYTES) await flush();
+  }
+
+  async function flush(): Promise<void> {
     if (rows.destroyed) await written; // says why
+    const bytes = Buffer.concat(gathered, sizeBytes);
+    gathered = [];
+    sizeBytes = 0;
     await new Promise<void>((resolve, reject) => {
       rows.write(bytes, (error) => (error ? reject(error) : resolve()));
     });
-  });
+  }
 
   /** A text takes over the style of the blank cell that is there; a number might be shown otherwise. */
   function newCell(column: number, row: number, value: CellValue): NewCell {
@@ -93,8 +115,8 @@ export function createWorkbookOutput(options: WorkbookOutputOptions): WorkbookOu
   }
 
   async function editRow(span: Span, edit: (row: Buffer) => readonly Buffer[]): Promise<void> {
-    await copier.copyTo(span.start);
-    for (const piece of edit(await copier.take(span.end))) await copier.insert(piece);
+    await put(await take(span.start));
+    for (const piece of edit(await take(span.end))) await put(piece);
   }
 
   async function editTag(tag: (Span & Parameters<typeof rangeRef>[0]) | undefined): Promise<void> {
@@ -143,7 +165,8 @@ export function createWorkbookOutput(options: WorkbookOutputOptions): WorkbookOu
       begun ??= begin();
       await begun;
       await editTag(filter);
-      await copier.copyRest();
+      for await (const bytes of cutter.rest()) await put(bytes);
+      await flush();
       rows.end();
       await written;
       return table && longer === undefined
@@ -222,86 +245,4 @@ function findFilter({ frame, place }: OpenedWorkbook, domainColumn: number): typ
   return isOfList ? filter : undefined;
 }
 
-function streamOf(chunks: AsyncIterable<Buffer>): PassThrough {
-  const stream = new PassThrough();
-  (async () => {
-    for await (const chunk of chunks) {
-      await new Promise<void>((resolve, reject) => {
-        stream.write(chunk, (error) => (error ? reject(error) : resolve()));
-      });
-    }
-    stream.end();
-  })().catch((error: Error) => stream.destroy(error));
-  return stream;
-}
-
 const WRITE_BYTES = 256 * 1024;
-
-/** Copies a stream, with changes on the way. Places have to be given in their order. */
-interface Copier {
-  /** Copies up to a place. */
-  copyTo(place: number): Promise<void>;
-  /** Takes what is there up to a place, without copying it. */
-  take(place: number): Promise<Buffer>;
-  insert(bytes: Buffer): Promise<void>;
-  copyRest(): Promise<void>;
-}
-
-function createCopier(
-  chunks: AsyncIterable<Buffer>,
-  write: (bytes: Buffer) => Promise<void>,
-): Copier {
-  const iterator = chunks[Symbol.asyncIterator]();
-  let held: Buffer = Buffer.alloc(0);
-  let at = 0;
-  let gathered: Buffer[] = [];
-  let sizeBytes = 0;
-
-  async function insert(bytes: Buffer): Promise<void> {
-    gathered.push(bytes);
-    sizeBytes += bytes.length;
-    if (sizeBytes >= WRITE_BYTES) await flush();
-  }
-
-  async function flush(): Promise<void> {
-    const bytes = Buffer.concat(gathered, sizeBytes);
-    gathered = [];
-    sizeBytes = 0;
-    await write(bytes);
-  }
-
-  async function next(): Promise<Buffer> {
-    const { done, value } = await iterator.next();
-    if (done) throw new Error('the sheet is shorter than it was when it was read');
-    return value;
-  }
-
-  function cut(place: number): Buffer {
-    const bytes = held.subarray(0, place - at);
-    held = held.subarray(bytes.length);
-    at += bytes.length;
-    return bytes;
-  }
-
-  return {
-    insert,
-    copyTo: async (place) => {
-      while (at + held.length < place) {
-        await insert(cut(place));
-        held = await next();
-      }
-      await insert(cut(place));
-    },
-    take: async (place) => {
-      while (at + held.length < place) held = Buffer.concat([held, await next()]);
-      return cut(place);
-    },
-    copyRest: async () => {
-      await insert(held);
-      for (let step = await iterator.next(); !step.done; step = await iterator.next()) {
-        await insert(step.value);
-      }
-      await flush();
-    },
-  };
-}

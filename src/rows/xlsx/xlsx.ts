@@ -147,19 +147,17 @@ function createSheetFiller(columns: readonly RowColumn[], list: OpenedWorkbook):
   return {
     fill: (raw, fields, values): FilledRow => {
       const [number, start, end, lastCell, cells] = JSON.parse(raw) as RowLine;
-      const filled: number[] = [];
+      const blanks: number[] = [];
       const puts: [number, CellValue][] = [];
       for (const [at, { index }] of columns.entries()) {
         const column = firstColumn + index;
-        const value = values[at];
-        const isNothing = textOfCell(value) === '';
-        if (isNothing || !isFree(cells[column]) || isCovered(number, column)) continue;
-        puts.push([column, value]);
-        filled.push(at);
+        if (!isFree(cells[column]) || isCovered(number, column)) continue;
+        blanks.push(at);
+        if (textOfCell(values[at]) !== '') puts.push([column, values[at]]);
       }
       puts.sort(([one], [other]) => one - other);
       const line: RowLine = [number, start, end, lastCell, cells, puts];
-      return { raw: `${JSON.stringify(line)}\n`, fields, filled };
+      return { raw: `${JSON.stringify(line)}\n`, fields, blanks };
     },
   };
 }
