@@ -8,22 +8,19 @@ import {
 import { type InvalidRow, makePlan } from '../collector/plan.ts';
 import { BrandfillError, EXIT } from '../common/errors.ts';
 import { countOf, formatCount } from '../common/format.ts';
-import { createCallbackGuard, createCloser } from '../common/lifetime.ts';
+import { createCallbackGuard } from '../common/lifetime.ts';
 import { findEndpointIds, readWithProfile } from '../options/api.ts';
 import { type ADD_FLAGS, ADD_OPTIONS, type AddSettings } from '../options/command-options.ts';
 import type { OptionsOf } from '../options/option.ts';
 import { flagOrArgument } from '../options/options.ts';
 import { libraryNaming, type OptionKinds } from '../options/read-options.ts';
-import { toQueueError } from '../queue/redis-errors.ts';
-import type { DomainColumn } from '../rows/columns/domain-column.ts';
-import { createDomainReader, type DomainReader } from '../rows/domain/domain-reader.ts';
+import { createDomainReader } from '../rows/domain/domain-reader.ts';
 import { type ListInput, openList } from '../rows/list-input.ts';
 import { openRows } from '../rows/open-rows.ts';
-import type { RowFormat } from '../rows/row-format.ts';
-import type { Source } from '../rows/source.ts';
 import { describeInput, inOneLine } from '../watch/describe.ts';
 import { createReadingReporter } from '../watch/events.ts';
 import { type RunCommand, say, untilInterrupted } from './command.ts';
+import { type QueueService, queueUrlOf, withQueue } from './with-queue.ts';
 
 /** Options for adding a list to a queue. */
 export interface AddOptions extends OptionsOf<typeof ADD_OPTIONS>, BesideSettings {}
@@ -40,7 +37,17 @@ interface BesideSettings {
 }
 
 /** The result of adding a list. */
-export interface AddSummary extends ListedDomains {
+export interface AddSummary {
+  /** Rows in the list. */
+  readonly rows: number;
+  /** Different domains in them. */
+  readonly uniqueDomains: number;
+  /** Rows whose domain an earlier row has. */
+  readonly duplicateRows: number;
+  /** Rows without a domain. */
+  readonly invalidRows: number;
+  /** Some of these rows. */
+  readonly firstInvalid: readonly InvalidRow[];
   /** Lookups that were put on the queue, or would be in a dry run. */
   readonly lookups: number;
   /** Lookups that were on the queue already, because the same list was added before. */
@@ -55,10 +62,11 @@ export interface AddSummary extends ListedDomains {
 
 /** How many lookups are sent to a worker together. */
 const CHUNK = 50;
-/** How many chunks are sent to Redis at a time. */
-const CHUNKS_PER_BATCH = 100;
+/** How many lookups are sent to Redis at a time. */
+const BATCH = 100 * CHUNK;
 /** No columns are added here, so their names cannot clash with the list's. */
 const PREFIX_OF_NO_COLUMN = 'brand_';
+const MOST_SHOWN = 5;
 
 /**
  * Puts the domains of a list on a queue on Redis, each once, for workers to look up. The outcomes
@@ -79,26 +87,55 @@ export async function add(
 ): Promise<AddSummary> {
   const known = { of: 'add', declared: ADD_OPTIONS, others: OTHERS, describe };
   const { settings, profile } = readWithProfile(options, known);
-  const { input, dryRun = false, signal, onNotice = () => {} } = options;
+  const { input, dryRun = false } = options;
   const api = findEndpointIds(settings, describe, profile)?.queueName;
-  const { queue } = settings;
-  if (queue === undefined && !dryRun) {
-    throw new BrandfillError(
-      'INVALID_SETTING',
-      `Cannot add lookups without a queue: give ${describe('queue')}, or set BRANDFILL_QUEUE.`,
-    );
+  if (!dryRun) {
+    queueUrlOf(settings, 'add lookups', describe); // said before a long list is read
+    if (api === undefined) {
+      throw new BrandfillError(
+        'INVALID_SETTING',
+        `Cannot add lookups without the API that is to be asked, which has a queue of its own: give ${describe('api')} or ${describe('baseUrl')}.`,
+      );
+    }
   }
-  if (api === undefined && !dryRun) {
-    throw new BrandfillError(
-      'INVALID_SETTING',
-      `Cannot add lookups without the API that is to be asked, which has a queue of its own: give ${describe('api')} or ${describe('baseUrl')}.`,
+  const callbackGuard = createCallbackGuard([options.signal]);
+  const { signal } = callbackGuard;
+  const onNotice = callbackGuard.guard(options.onNotice ?? (() => {}));
+  const { domains, ...listed } = await readDomains(input, settings, { dryRun, signal, onNotice });
+  const { ref = listed.name } = settings;
+  let lookups = 0;
+  let alreadyWaiting = 0;
+
+  async function putOnQueue({ queue, redis, closer }: QueueService): Promise<void> {
+    const { interactive = false } = settings;
+    const producer = closer.add(
+      queue.openProducer({ redis, queue: api ?? '', ref, isInteractive: interactive, onNotice }),
     );
+    if (await producer.isPaused()) {
+      onNotice(`The queue '${api}' is paused: these lookups wait until somebody resumes it.`);
+    }
+    for (let at = 0; at < domains.length; at += BATCH) {
+      const batch = domains.slice(at, at + BATCH);
+      const added = await producer.add(cut(batch, CHUNK), signal);
+      lookups += added;
+      alreadyWaiting += batch.length - added;
+    }
   }
-  const callbackGuard = createCallbackGuard([signal]);
-  const context = { api, onNotice: callbackGuard.guard(onNotice), signal: callbackGuard.signal };
-  const summary = await addList(input, { ...settings, queue: dryRun ? undefined : queue }, context);
+
+  const { rows, uniqueDomains, invalidRows, invalidExamples: firstInvalid } = listed.planned;
+  if (dryRun) lookups = uniqueDomains;
+  else {
+    const service = { purpose: 'add lookups', settings, describe, onNotice };
+    await withQueue(service, putOnQueue).catch((error: unknown) => {
+      if (!signal.aborted) throw error;
+    });
+  }
   callbackGuard.throwIfFailed();
-  return summary;
+  const duplicateRows = rows - invalidRows - uniqueDomains;
+  const notAdded = uniqueDomains - lookups - alreadyWaiting;
+  const counts = { rows, uniqueDomains, duplicateRows, invalidRows, firstInvalid };
+  const isInterrupted = notAdded > 0;
+  return { ...counts, lookups, alreadyWaiting, notAdded, ref, api, isInterrupted };
 }
 
 const OTHERS: OptionKinds<BesideSettings> = {
@@ -108,126 +145,51 @@ const OTHERS: OptionKinds<BesideSettings> = {
   onNotice: 'function',
 };
 
-interface AddContext {
-  readonly api: string | undefined;
+interface ReadingContext {
+  readonly dryRun: boolean;
   readonly signal: AbortSignal;
   readonly onNotice: (message: string) => void;
 }
 
-async function addList(
+/** Reads all rows. Nothing is sent before the whole list was readable. */
+async function readDomains(
   input: ListInput,
   settings: AddSettings,
-  context: AddContext,
-): Promise<AddSummary> {
-  const { sheet, domainColumn, encoding, noHeader, skipLines, queue } = settings;
-  const { api, signal, onNotice } = context;
+  { dryRun, signal, onNotice }: ReadingContext,
+) {
+  const { sheet, domainColumn, encoding, noHeader, skipLines } = settings;
   const { onRead } = createReadingReporter({ onNotice });
-  const closer = createCloser();
+  const source = await openList(input, { spoolFolder: tmpdir(), signal, encoding, sheet, onRead });
   try {
-    const source = closer.add(
-      await openList(input, { spoolFolder: tmpdir(), signal, encoding, sheet, onRead }),
-    );
     const format = openRows(source, { prefix: PREFIX_OF_NO_COLUMN, noHeader, skipLines });
     const column = chooseDomainColumn(source, format, domainColumn);
-    if (column.isDoubtful && queue !== undefined) throw refuseDoubtful(column, source);
+    if (column.isDoubtful && !dryRun) throw refuseDoubtful(column, source);
     const opened = { input: source.name, format: format.description, column } as const;
     onNotice(inOneLine(describeInput({ type: 'opened', ...opened })));
     for (const message of format.notices ?? []) onNotice(message);
     const domains = new Map<string, number>();
-    const readDomain = createDomainReader({ ...settings, column });
-    const listed = await listDomains({ source, format, column, readDomain, domains, signal });
+    const { planned } = await makePlan({
+      source,
+      format,
+      column,
+      readDomain: createDomainReader({ ...settings, column }),
+      domains,
+      signal,
+      look: () => 'due',
+      index: { append: async () => {} },
+      mostExamples: MOST_SHOWN,
+    });
     if (!source.isOfObjects) assertColumnsThere(source, format, [column]);
-    const ref = settings.ref ?? basename(source.name);
-    const totals =
-      queue === undefined
-        ? { lookups: listed.uniqueDomains, alreadyWaiting: 0 }
-        : await putOnQueue(domains, { ...settings, queue, ref }, context);
-    const notAdded = listed.uniqueDomains - totals.lookups - totals.alreadyWaiting;
-    return { ...listed, ...totals, notAdded, ref, api, isInterrupted: notAdded > 0 };
+    return { planned, domains: [...domains.keys()], name: basename(source.name) };
   } finally {
-    await closer.close();
+    await source.close();
   }
-}
-
-async function putOnQueue(
-  domains: ReadonlyMap<string, number>,
-  settings: AddSettings & { readonly queue: string; readonly ref: string },
-  { api, signal, onNotice }: AddContext,
-): Promise<Pick<AddSummary, 'lookups' | 'alreadyWaiting'>> {
-  const { queue, ref, interactive = false, acceptEviction = false } = settings;
-  const { openQueueServer, openProducer } = await import('../queue/index.ts');
-  const closer = createCloser();
-  let lookups = 0;
-  let alreadyWaiting = 0;
-  try {
-    const redis = closer.add(await openQueueServer({ url: queue, acceptEviction, onNotice }));
-    const producer = closer.add(
-      openProducer({ redis, queue: api ?? '', ref, isInteractive: interactive, onNotice }),
-    );
-    if (await producer.isPaused()) {
-      onNotice(`The queue '${api}' is paused: these lookups wait until somebody resumes it.`);
-    }
-    const all = [...domains.keys()];
-    const size = CHUNK * CHUNKS_PER_BATCH;
-    for (let at = 0; at < all.length; at += size) {
-      const batch = all.slice(at, at + size);
-      const added = await producer.add(cut(batch, CHUNK), signal);
-      lookups += added;
-      alreadyWaiting += batch.length - added;
-    }
-  } catch (error) {
-    if (!signal.aborted) throw toQueueError(error);
-  } finally {
-    await closer.close();
-  }
-  return { lookups, alreadyWaiting };
 }
 
 function cut(domains: readonly string[], size: number): readonly (readonly string[])[] {
   const chunks: (readonly string[])[] = [];
   for (let at = 0; at < domains.length; at += size) chunks.push(domains.slice(at, at + size));
   return chunks;
-}
-
-/** The domains of a list. */
-export interface ListedDomains {
-  /** Rows in the list. */
-  readonly rows: number;
-  /** Different domains in them. */
-  readonly uniqueDomains: number;
-  /** Rows whose domain an earlier row has. */
-  readonly duplicateRows: number;
-  /** Rows without a domain. */
-  readonly invalidRows: number;
-  /** Some of these rows. */
-  readonly firstInvalid: readonly InvalidRow[];
-}
-
-export interface ListDomainsOptions {
-  readonly source: Source;
-  readonly format: RowFormat;
-  readonly column: DomainColumn;
-  /** Reads the domain in a cell of that column. */
-  readonly readDomain: DomainReader;
-  /** Receives the domains of all rows. */
-  readonly domains: Map<string, number>;
-  /** Ends the reading early, with the signal's reason. */
-  readonly signal: AbortSignal;
-}
-
-const MOST_SHOWN = 5;
-
-/** Reads all rows and gathers their domains. Nothing is sent before the whole list was readable. */
-export async function listDomains(options: ListDomainsOptions): Promise<ListedDomains> {
-  const { planned } = await makePlan({
-    ...options,
-    look: () => 'due',
-    index: { append: async () => {} },
-    mostExamples: MOST_SHOWN,
-  });
-  const { rows, uniqueDomains, invalidRows, invalidExamples: firstInvalid } = planned;
-  const duplicateRows = rows - invalidRows - uniqueDomains;
-  return { rows, uniqueDomains, duplicateRows, invalidRows, firstInvalid };
 }
 
 /** `brandfill add` */

@@ -1,16 +1,11 @@
-import { BrandfillError, EXIT, type OnNotice } from '../common/errors.ts';
-import {
-  aborted,
-  createCallbackGuard,
-  createCloser,
-  SHUTDOWN_TIMEOUT_MS,
-  within,
-} from '../common/lifetime.ts';
+import { EXIT, type OnNotice } from '../common/errors.ts';
+import { aborted, createCallbackGuard, SHUTDOWN_TIMEOUT_MS, within } from '../common/lifetime.ts';
 import { DASHBOARD_OPTIONS, type LOG_FLAGS } from '../options/command-options.ts';
 import type { OptionsOf } from '../options/option.ts';
 import { flagOf } from '../options/options.ts';
 import { libraryNaming, type OptionKinds, readOptions } from '../options/read-options.ts';
 import { type RunCommand, serve } from './command.ts';
+import { withQueue } from './with-queue.ts';
 
 /** Options of the dashboard. */
 export interface DashboardOptions extends OptionsOf<typeof DASHBOARD_OPTIONS>, BesideSettings {}
@@ -43,29 +38,19 @@ export async function dashboard(
 ): Promise<void> {
   const known = { of: 'dashboard', declared: DASHBOARD_OPTIONS, others: OTHERS, describe };
   const settings = readOptions(options, known);
-  const { token: given, signal, onNotice: notify = () => {} } = options;
-  const { queue: url, listen, acceptEviction = false } = settings;
-  const { allowHost } = settings;
-  if (url === undefined) {
-    throw new BrandfillError(
-      'INVALID_SETTING',
-      `Cannot show a dashboard without a queue: give ${describe('queue')}, or set BRANDFILL_QUEUE; a run without a queue shows its own with enrich --listen.`,
-    );
-  }
-  // Loaded here, so that --help need not wait for it.
-  const { openAllQueues, openQueueServer } = await import('../queue/index.ts');
-  const { createDashboard } = await import('../page/dashboard.ts');
-  const { showQueue } = await import('../page/queue-board.ts');
+  const { listen, allowHost } = settings;
+  const callbackGuard = createCallbackGuard([options.signal]);
+  const { signal } = callbackGuard;
+  const onNotice = callbackGuard.guard(options.onNotice ?? (() => {}));
   const { readToken } = await import('../page/access.ts');
-  const { createQueuesPage } = await import('../page/queues-page.ts');
-  const { openListener } = await import('../page/listener.ts');
-  const token = readToken({ token: given, env: process.env, describe }, listen);
-  const callbackGuard = createCallbackGuard([signal]);
-  const onNotice = callbackGuard.guard(notify);
-  const closer = createCloser();
-  try {
-    const redis = closer.add(await openQueueServer({ url, acceptEviction, onNotice }));
-    const all = openAllQueues(redis.client);
+  const token = readToken({ token: options.token, env: process.env, describe }, listen);
+  const service = { purpose: 'show a dashboard', settings, describe, signal, onNotice };
+  await withQueue(service, async ({ queue, redis, closer }) => {
+    const { createDashboard } = await import('../page/dashboard.ts');
+    const { showQueue } = await import('../page/queue-board.ts');
+    const { createQueuesPage } = await import('../page/queues-page.ts');
+    const { openListener } = await import('../page/listener.ts');
+    const all = queue.openAllQueues(redis.client);
     closer.add({ close: async () => void (await within(SHUTDOWN_TIMEOUT_MS, all.close())) });
     const shown = await createDashboard({
       source: showQueue({ redis }),
@@ -78,10 +63,8 @@ export async function dashboard(
     const listener = closer.add(await openListener({ ...listen, label, routes: [shown.routes] }));
     closer.add(shown); // closed first: the server waits for its viewers
     onNotice(`The dashboard of Redis at ${redis.name} is on ${listener.url}.`, { level: 'info' });
-    await aborted(callbackGuard.signal);
-  } finally {
-    await closer.close();
-  }
+    await aborted(signal);
+  });
   callbackGuard.throwIfFailed();
 }
 

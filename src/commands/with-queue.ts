@@ -8,7 +8,7 @@ import { toQueueError } from '../queue/redis-errors.ts';
 interface WithQueueOptions {
   /** What cannot be done without a queue, such as `keep schedules`. */
   readonly purpose: string;
-  readonly settings: StatusSettings & {
+  readonly settings: Partial<StatusSettings> & {
     readonly queue?: string | undefined;
     readonly acceptEviction?: boolean | undefined;
   };
@@ -40,17 +40,14 @@ export async function withQueue<T>(
   work: (service: QueueService) => Promise<T>,
 ): Promise<T> {
   const { purpose, settings, describe, command, signal, onNotice } = options;
-  const { queue: url, acceptEviction = false } = settings;
-  if (url === undefined) {
-    throw new BrandfillError(
-      'INVALID_SETTING',
-      `Cannot ${purpose} without a queue: give ${describe('queue')}, or set BRANDFILL_QUEUE.`,
-    );
-  }
+  const { acceptEviction = false, listen, allowHost } = settings;
+  const url = queueUrlOf(settings, purpose, describe);
   const queue = await import('../queue/index.ts');
   const closer = createCloser();
   try {
-    const status = command && (await openStatus({ settings, describe, command, onNotice }));
+    const status =
+      command &&
+      (await openStatus({ settings: { listen, allowHost }, describe, command, onNotice }));
     if (status) closer.add(status);
     const redis = closer.add(await queue.openQueueServer({ url, acceptEviction, onNotice }));
     status?.health.check(() => queue.findRedisTrouble(redis));
@@ -61,4 +58,17 @@ export async function withQueue<T>(
   } finally {
     await closer.close();
   }
+}
+
+/** @throws BrandfillError when there is no queue */
+export function queueUrlOf(
+  { queue }: { readonly queue?: string | undefined },
+  purpose: string,
+  describe: (key: string) => string,
+): string {
+  if (queue !== undefined) return queue;
+  throw new BrandfillError(
+    'INVALID_SETTING',
+    `Cannot ${purpose} without a queue: give ${describe('queue')}, or set BRANDFILL_QUEUE.`,
+  );
 }

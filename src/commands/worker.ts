@@ -1,15 +1,12 @@
-import { once } from 'node:events';
 import { describeProxy, findProxy } from '../brand/proxy.ts';
-import { BrandfillError, EXIT, type OnNotice } from '../common/errors.ts';
+import { EXIT, type OnNotice } from '../common/errors.ts';
 import { countOf } from '../common/format.ts';
-import { createCallbackGuard, createCloser, within } from '../common/lifetime.ts';
-import { type Api, callsIdOf, createApi, nameApi, readWithProfile } from '../options/api.ts';
-import { type LOG_FLAGS, WORKER_OPTIONS, type WorkerSettings } from '../options/command-options.ts';
+import { aborted, createCallbackGuard, within } from '../common/lifetime.ts';
+import { callsIdOf, createApi, nameApi, readWithProfile } from '../options/api.ts';
+import { type LOG_FLAGS, WORKER_OPTIONS } from '../options/command-options.ts';
 import type { OptionsOf } from '../options/option.ts';
 import { flagOf } from '../options/options.ts';
 import { libraryNaming, type OptionKinds } from '../options/read-options.ts';
-import { openStatus } from '../page/status.ts';
-import { toQueueError } from '../queue/redis-errors.ts';
 import type { JobTaker } from '../queue/take-jobs.ts';
 import { normalizeDomain } from '../rows/domain/domain.ts';
 import { watchApi } from '../run/api-watch.ts';
@@ -20,6 +17,7 @@ import { lookupsAtOnce } from '../worker/batches.ts';
 import type { Rate } from '../worker/rate.ts';
 import { createStopSwitch, type Stop, type StopSwitch } from '../worker/stop-switch.ts';
 import { type RunCommand, serve } from './command.ts';
+import { queueUrlOf, withQueue } from './with-queue.ts';
 
 /** Options of a worker. Durations are texts such as `'30s'`, or milliseconds. */
 export interface WorkOptions extends OptionsOf<typeof WORKER_OPTIONS>, BesideSettings {}
@@ -68,26 +66,73 @@ export async function work(
 ): Promise<WorkerEnd> {
   const known = { of: 'work', declared: WORKER_OPTIONS, others: OTHERS, describe };
   const { settings, profile } = readWithProfile(options, known);
-  const { apiKey, signal, onNotice = () => {}, onReady } = options;
-  const { queue } = settings;
-  if (queue === undefined) {
-    throw new BrandfillError(
-      'INVALID_SETTING',
-      `Cannot work without a queue: give ${describe('queue')}, or set BRANDFILL_QUEUE.`,
+  queueUrlOf(settings, 'work', describe);
+  const api = createApi({ settings, profile, apiKey: options.apiKey, env: process.env, describe });
+  const callbackGuard = createCallbackGuard([options.signal]);
+  const onNotice = callbackGuard.guard(options.onNotice ?? (() => {}));
+  const onReady = callbackGuard.guard(options.onReady ?? (() => {}));
+  for (const notice of api.notices) onNotice(notice);
+  const stopSwitch = stopSwitchOf(callbackGuard.signal);
+  const { noNewCall } = stopSwitch;
+  const service = { purpose: 'work', command: 'worker', settings, describe } as const;
+  const end = await withQueue({ ...service, signal: noNewCall, onNotice }, async (opened) => {
+    const { queue, redis, status, closer } = opened;
+    let taker: JobTaker | undefined;
+    const id = callsIdOf(api);
+    const { maxCallsPer: limit, concurrency, drain } = settings;
+    status?.metrics.forQueues(queue.createQueueReader(redis));
+    const recorder = recordWorker(api.endpoint.profile?.billing?.unit);
+    const local = closer.add(
+      await openLocalWorker(settings, api, {
+        stopSwitch,
+        sharedPace: {
+          client: redis.client,
+          key: queue.paceKey(id),
+          slowest: (): Rate | undefined => taker?.slowestRate(),
+        },
+        callLedger: limit && queue.createSharedCallLedger(redis.client, { id, limit, onNotice }),
+        onCall: recorder.answered,
+        now: (): number => taker?.now() ?? Date.now(),
+      }),
     );
-  }
-  const api = createApi({ settings, profile, apiKey, env: process.env, describe });
-  const callbackGuard = createCallbackGuard([signal]);
-  const end = await workOn(
-    { ...settings, queue },
-    {
-      api,
-      onNotice: callbackGuard.guard(onNotice),
-      onReady: onReady && callbackGuard.guard(onReady),
-      signal: callbackGuard.signal,
-      describe,
-    },
-  );
+    const { gate, worker, counters } = local;
+    status?.metrics.forRun('worker', () => recorder.read(local));
+    const findTrouble = (): string | undefined =>
+      gate.isSick() ? 'its calls fail here, though they go well elsewhere' : undefined;
+    status?.health.check(findTrouble);
+    const { origin, queueName } = api.endpoint;
+    const proxy = findProxy(origin);
+    if (proxy) onNotice(describeProxy(proxy), { level: 'info' });
+    closer.add(watchApi({ gate, origin, maxWaitMs: settings.maxWait, onNotice }));
+    taker = queue.takeJobs({
+      redis,
+      handle: (...taken) => worker.handle(...taken),
+      normalize: normalizeDomain,
+      queue: queueName,
+      concurrency: lookupsAtOnce(concurrency, api.endpoint),
+      maxPendingMs: settings.maxPending,
+      findTrouble,
+      signal: noNewCall,
+      callsMade: () => counters.calls,
+      onNotice,
+    });
+    onNotice(
+      `Waiting for lookups on Redis at ${redis.name}; this worker asks ${nameApi(settings)}, queue '${queueName}'.`,
+      { level: 'info' },
+    );
+    queue.tellUnserved(redis, queueName, onNotice).catch(() => {}); // its work goes on
+    status?.health.started();
+    onReady();
+    await aborted(noNewCall);
+    const stopped = stopSwitch.stopped ?? { reason: 'interrupted' };
+    const why = stopped.reason === 'interrupted' ? undefined : describeStop(stopped);
+    const drainTimer = setTimeout(() => stopSwitch.giveUp({ reason: 'interrupted' }), drain);
+    const isHandedBack = await within(drain + SHUTDOWN_TIMEOUT_MS, taker.stop(why));
+    clearTimeout(drainTimer);
+    if (!isHandedBack)
+      onNotice('Redis does not answer: other workers will take over the lookups of this one.');
+    return { stopped, calls: counters.calls, isHandedBack };
+  });
   callbackGuard.throwIfFailed();
   return end;
 }
@@ -99,132 +144,12 @@ const OTHERS: OptionKinds<BesideSettings> = {
   onReady: 'function',
 };
 
-interface WorkContext {
-  readonly api: Api;
-  readonly signal: AbortSignal;
-  readonly onNotice: OnNotice;
-  readonly onReady: WorkOptions['onReady'];
-  /** The name of a setting in messages. */
-  readonly describe: (key: string) => string;
-}
-
-async function workOn(
-  settings: WorkerSettings & { readonly queue: string },
-  { api, signal, onNotice, onReady, describe }: WorkContext,
-): Promise<WorkerEnd> {
-  const { queue, acceptEviction = false, concurrency, drain, maxCallsPer } = settings;
-  for (const notice of api.notices) onNotice(notice);
-  const bullmq = await import('../queue/index.ts');
-  const closer = createCloser();
-  let taker: JobTaker | undefined;
-  try {
-    const status = await openStatus({
-      settings,
-      describe,
-      command: 'worker',
-      onNotice,
-    });
-    if (status) closer.add(status);
-    const redis = closer.add(
-      await bullmq.openQueueServer({ url: queue, acceptEviction, onNotice }),
-    );
-    const stopSwitch = stopSwitchOf(signal);
-    status?.health.check(() => bullmq.findRedisTrouble(redis));
-    status?.health.check(() => (stopSwitch.stopped ? 'it was told to stop' : undefined));
-    const id = callsIdOf(api);
-    const sharedPace = {
-      client: redis.client,
-      key: bullmq.paceKey(id),
-      slowest: (): Rate | undefined => taker?.slowestRate(),
-    };
-    const callLedger =
-      maxCallsPer &&
-      bullmq.createSharedCallLedger(redis.client, {
-        id,
-        limit: maxCallsPer,
-        onNotice,
-      });
-    status?.metrics.forQueues(bullmq.createQueueReader(redis));
-    const recorder = recordWorker(api.endpoint.profile?.billing?.unit);
-    const workerOptions = {
-      stopSwitch,
-      sharedPace,
-      callLedger,
-      onCall: recorder.answered,
-      now: (): number => taker?.now() ?? Date.now(),
-    };
-    const local = closer.add(await openLocalWorker(settings, api, workerOptions));
-    const { worker, counters } = local;
-    status?.metrics.forRun('worker', () => recorder.read(local));
-    status?.health.check(() => (local.gate.isSick() ? SICK : undefined));
-    const { origin } = api.endpoint;
-    const proxy = findProxy(origin);
-    if (proxy) onNotice(describeProxy(proxy), { level: 'info' });
-    const maxWaitMs = settings.maxWait;
-    closer.add(watchApi({ gate: local.gate, origin, maxWaitMs, onNotice }));
-    taker = bullmq.takeJobs({
-      redis,
-      handle: (...taken) => worker.handle(...taken),
-      normalize: normalizeDomain,
-      queue: api.endpoint.queueName,
-      concurrency: lookupsAtOnce(concurrency, api.endpoint),
-      maxPendingMs: settings.maxPending,
-      isSick: () => local.gate.isSick(),
-      describeTrouble: () => (local.gate.isSick() ? SICK : undefined),
-      signal: stopSwitch.noNewCall,
-      callsMade: () => counters.calls,
-      onNotice,
-    });
-    onNotice(
-      `Waiting for lookups on Redis at ${redis.name}; this worker asks ${nameApi(settings)}, queue '${api.endpoint.queueName}'.`,
-      { level: 'info' },
-    );
-    bullmq.tellUnserved(redis, api.endpoint.queueName, onNotice).catch(() => {}); // its work goes on
-    status?.health.started();
-    onReady?.();
-    const { noNewCall } = stopSwitch;
-    if (!noNewCall.aborted) await once(noNewCall, 'abort');
-    const stopped = stopSwitch.stopped ?? { reason: 'interrupted' };
-    const why = stopped.reason === 'interrupted' ? undefined : describeStop(stopped);
-    const isHandedBack = await handBack(taker, { drain, stopSwitch, why, onNotice });
-    return { stopped, calls: counters.calls, isHandedBack };
-  } catch (error) {
-    throw toQueueError(error);
-  } finally {
-    await closer.close();
-  }
-}
-
-const SICK = 'its calls fail here, though they go well elsewhere';
-
 function stopSwitchOf(signal: AbortSignal): StopSwitch {
   const stopSwitch = createStopSwitch();
   const interrupt = (): void => stopSwitch.stop({ reason: 'interrupted' });
   signal.addEventListener('abort', interrupt);
   if (signal.aborted) interrupt();
   return stopSwitch;
-}
-
-interface HandBackOptions {
-  /** How long calls under way may go on, in milliseconds. */
-  readonly drain: number;
-  readonly stopSwitch: StopSwitch;
-  /** Why this worker stops by itself, for runs that wait. */
-  readonly why: string | undefined;
-  readonly onNotice: OnNotice;
-}
-
-/** Stops taking chunks, and puts back unfinished work. Returns whether it is on the queue. */
-async function handBack(
-  taker: JobTaker,
-  { drain, stopSwitch, why, onNotice }: HandBackOptions,
-): Promise<boolean> {
-  const drainTimer = setTimeout(() => stopSwitch.giveUp({ reason: 'interrupted' }), drain);
-  const isHandedBack = await within(drain + SHUTDOWN_TIMEOUT_MS, taker.stop(why));
-  clearTimeout(drainTimer);
-  if (!isHandedBack)
-    onNotice('Redis does not answer: other workers will take over the lookups of this one.');
-  return isHandedBack;
 }
 
 /** `brandfill worker` */

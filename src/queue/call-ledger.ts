@@ -112,7 +112,8 @@ export function createSharedCallLedger(
     field: 'taken',
     most: limit.count,
     block: blockSizeOf(limit),
-    keyOf: (window) => `${PREFIX}:calls:${id}:${limit.unit}:${window.id}`,
+    // Not `calls`, which was a text once.
+    keyOf: (window) => `${PREFIX}:taken:${id}:${limit.unit}:${window.id}`,
     windowAt: (nowMs) => windowAt(limit.unit, nowMs),
     keptMs: DAY_MS, // so that people can look at it
     onRefused: createRefusals(onNotice, 'the count of calls'),

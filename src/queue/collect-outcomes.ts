@@ -7,7 +7,7 @@ import type { CollectFiles, Lines } from './collect-files.ts';
 import type { OutcomeData, OutcomesData } from './contract.ts';
 import { ABSENT_MS, COLLECTOR_KEY, ID_KEY, QUEUES_KEY, RETRY_MS, streamKey } from './names.ts';
 import { readStream, type StreamEntry } from './read-stream.ts';
-import { createScript, type RedisServer, repeat } from './redis.ts';
+import { type RedisServer, repeat } from './redis.ts';
 import { createNoticeFilter } from './redis-errors.ts';
 
 export interface CollectOutcomesOptions {
@@ -18,76 +18,40 @@ export interface CollectOutcomesOptions {
   readonly onNotice: OnNotice;
   /** Called when the work cannot go on. */
   readonly onFailure: (error: unknown) => void;
-  /** Ends the wait for another collector. */
-  readonly signal: AbortSignal;
 }
 
 const LOOK_MS = 2_000;
 
-/** KEYS: collector. ARGV: own name, time to live. Returns who has it. */
-const KEEP = `
-local owner = redis.call('GET', KEYS[1])
-if owner and owner ~= ARGV[1] then return owner end
-redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2])
-return ARGV[1]
-`;
-
 /**
- * Appends the outcomes of backfills, of all APIs on a Redis, to files until it is closed. One process at
- * a time does so: two would trim what the other has not read. The place of one that was killed is kept
- * for its folder for 15 seconds.
+ * Appends the outcomes of backfills, of all APIs on a Redis, to files until it is closed.
  *
- * @throws BrandfillError `INVALID_SETTING` when another process does that; the signal's reason
+ * @throws BrandfillError `INVALID_SETTING` when another process does that, in another folder
  */
 export async function collectOutcomes(options: CollectOutcomesOptions): Promise<Closable> {
-  const { redis, files, counts, onNotice, onFailure, signal } = options;
+  const { redis, files, counts, onNotice, onFailure } = options;
   const { client } = redis;
   const own = `${hostname()} (folder ${files.id.slice(0, 8)})`;
-  const keepLock = createScript(client, KEEP);
   const isNews = createNoticeFilter();
-  let heldMs = Number.NEGATIVE_INFINITY;
   let isClosed = false;
 
-  /** Returns who else has the place. */
-  async function tryToHold(): Promise<string | undefined> {
-    const askedMs = performance.now();
-    const owner = String(await keepLock([COLLECTOR_KEY], [own, ABSENT_MS]));
-    if (owner !== own) return owner;
-    heldMs = askedMs;
-    return undefined;
-  }
-
-  async function hold(): Promise<void> {
-    const other = await tryToHold();
-    if (other === undefined) return;
-    throw new BrandfillError(
-      'INVALID_SETTING',
-      `Cannot collect: another collector, on ${other}, appends the outcomes of this Redis to files; stop it first.`,
-    );
-  }
-
-  /** Waits for one that was killed to count as gone. */
-  async function holdSoon(): Promise<void> {
-    const other = await tryToHold();
-    if (other === undefined) return;
-    onNotice(
-      `Another collector, on ${other}, has appended the outcomes of this Redis to files until a moment ago: waiting for up to ${ABSENT_MS / 1_000} seconds whether it is gone.`,
-    );
-    const untilMs = performance.now() + ABSENT_MS;
-    while (performance.now() < untilMs && (await tryToHold()) !== undefined) {
-      await delay(RETRY_MS, undefined, { signal }).catch(() => signal.throwIfAborted());
+  /** A folder has one collector at a time; this finds out about one with another folder. */
+  async function claim(): Promise<void> {
+    const [owner] = await client.mget(COLLECTOR_KEY);
+    if (typeof owner === 'string' && owner !== own) {
+      throw new BrandfillError(
+        'INVALID_SETTING',
+        `Cannot collect: another collector, on ${owner}, appends the outcomes of this Redis to files; stop it first. One that was killed counts as gone after ${ABSENT_MS / 1_000} seconds.`,
+      );
     }
-    await hold();
+    await client.set(COLLECTOR_KEY, own, 'PX', ABSENT_MS);
   }
 
   async function keep(entries: readonly StreamEntry[]): Promise<void> {
-    // After a standstill, another may have taken the place.
-    if (performance.now() - heldMs > ABSENT_MS / 2) await hold();
     const lines = toLines(entries.map(({ data }) => data));
-    const places = new Map(entries.map(({ key, id }) => [placeName(key), id]));
+    const ends = new Map(entries.map(({ key, id }) => [placeName(key), id]));
     for (;;) {
       try {
-        await files.append(lines, places);
+        await files.append(lines, ends);
         break;
       } catch (error) {
         const why = `Cannot write outcomes: ${describeSystemError(error)}. Trying again; they wait in Redis.`;
@@ -102,18 +66,25 @@ export async function collectOutcomes(options: CollectOutcomesOptions): Promise<
     }
   }
 
-  await holdSoon();
+  await claim();
   const redisId = await readId(redis);
   const placeName = (key: string): string => `${redisId} ${key}`;
-  const keys = (await client.smembers(QUEUES_KEY)).map(streamKey);
-  const after = new Map(keys.map((key) => [key, files.places.get(placeName(key)) ?? '0-0']));
-  const stream = readStream({ redis, keys, after, keep, onFailure });
+  const places = new Map<string, string>();
+
+  async function findStreams(): Promise<void> {
+    for (const key of (await client.smembers(QUEUES_KEY)).map(streamKey)) {
+      if (!places.has(key)) places.set(key, files.places.get(placeName(key)) ?? '0-0');
+    }
+  }
+
+  await findStreams();
+  const stream = readStream({ client, places, keep, onFailure });
   stream.start();
   const looking = repeat(
     LOOK_MS,
     async () => {
-      await hold();
-      for (const name of await client.smembers(QUEUES_KEY)) stream.add(streamKey(name));
+      await claim();
+      await findStreams();
     },
     (error) => {
       if (error instanceof BrandfillError) onFailure(error);

@@ -137,7 +137,7 @@ function knownReason(text: string): string | undefined {
   return `its user may not do what a queue needs${named}; allow it ~{brandfill}* &* +@all -@admin -@dangerous +info`;
 }
 
-function isReply(error: unknown): boolean {
+export function isReply(error: unknown): boolean {
   return error instanceof Error && error.name === 'ReplyError';
 }
 

@@ -326,14 +326,14 @@ export async function openRunQueue(options: RunQueueOptions): Promise<LookupQueu
   async function awaitBegun(): Promise<void> {
     for (;;) {
       const states = await Promise.all([...jobs.keys()].map((id) => queue.getJobState(id)));
-      if (states.every((state) => state !== 'active')) return await stream.readToEnd();
+      if (states.every((state) => state !== 'active')) return void (await stream.readToEnd());
       await within(200, change.wait());
     }
   }
 
   const stream = readStream({
-    redis,
-    keys: [streamKey(run)],
+    client,
+    places: new Map([[streamKey(run), '0-0']]),
     keep: async (entries) => await receive(entries.map(({ data }) => data)),
     onFailure: (error) => {
       failure = { error };

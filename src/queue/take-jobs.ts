@@ -46,10 +46,8 @@ export interface TakeJobsOptions {
   readonly concurrency: number;
   /** How long lookups of no run may be pending. Runs see to their own. */
   readonly maxPendingMs: number;
-  /** Whether calls fail here although those of other workers succeed. @default never */
-  readonly isSick?: () => boolean;
-  /** The same in a sentence. */
-  readonly describeTrouble?: () => string | undefined;
+  /** Says that calls fail here although those of other workers succeed. @default they do not */
+  readonly findTrouble?: () => string | undefined;
   /** Fires when no more lookups are to start here. Those that were not begun go back to the queue. */
   readonly signal: AbortSignal;
   /** HTTP requests made so far. */
@@ -98,7 +96,8 @@ const SICK_MS = 5_000;
  */
 export function takeJobs(options: TakeJobsOptions): JobTaker {
   const { redis, handle, normalize, concurrency, maxPendingMs, signal, onNotice } = options;
-  const { isSick = () => false, describeTrouble = () => undefined } = options;
+  const { findTrouble = () => undefined } = options;
+  const isSick = (): boolean => findTrouble() !== undefined;
   const { client } = redis;
   const onRefused = createRefusals(onNotice);
   const writer = createOutcomeWriter(client, onRefused);
@@ -133,7 +132,7 @@ export function takeJobs(options: TakeJobsOptions): JobTaker {
       queue: options.queue,
       concurrency,
       calls: options.callsMade(),
-      trouble: describeTrouble(),
+      trouble: findTrouble(),
       runs: sumByRun(held.values()),
     }),
     onRefused,

@@ -109,8 +109,11 @@ describe('add', () => {
   });
 
   it('counts without a queue in a dry run', async () => {
-    const input = openFolder().write('list.csv', listOf(['a.com', 'a.com', 'b.com']));
-    expect(await add({ input, dryRun: true })).toMatchObject({ rows: 3, lookups: 2 });
+    const list = ['a.com', 'a.com', 'b.com', ...Array.from({ length: 8 }, () => 'n/a')];
+    const input = openFolder().write('list.csv', listOf(list));
+    const summary = await add({ input, dryRun: true });
+    expect(summary).toMatchObject({ rows: 11, lookups: 2, duplicateRows: 1, invalidRows: 8 });
+    expect(summary.firstInvalid.map(({ line }) => line)).toEqual([5, 6, 7, 8, 9]);
   });
 
   it('takes rows from a program', async () => {

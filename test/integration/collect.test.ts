@@ -1,19 +1,11 @@
-import {
-  existsSync,
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  rmdirSync,
-  rmSync,
-  writeFileSync,
-} from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, rmdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { collect } from '../../src/index.ts';
 import { type CollectFiles, openCollectFiles } from '../../src/queue/collect-files.ts';
 import { QUEUES_KEY, streamKey } from '../../src/queue/names.ts';
-import { seededRandom } from '../support/random.ts';
+import { SEEDS, seededRandom } from '../support/random.ts';
 import { type TestRedis, useRedis } from '../support/redis.ts';
 import { start } from './support/command.ts';
 import { openFolder } from './support/folder.ts';
@@ -21,6 +13,7 @@ import { openSmallDisk } from './support/small-disk.ts';
 
 const random = seededRandom('collect.test.ts');
 const QUEUE = 'api.test';
+const KILLS = 3 * SEEDS;
 
 /** Puts outcomes on the stream of backfills, as a worker does: found ones, and each third one not. */
 async function send(redis: TestRedis, from: number, count: number): Promise<void> {
@@ -65,7 +58,7 @@ describe('brandfill collect', () => {
         cwd: folder.path,
       });
     let sent = 0;
-    for (let kills = 0; kills < 6; kills += 1) {
+    for (let kills = 0; kills < KILLS; kills += 1) {
       const collector = await collectNow();
       await collector.shows('Waiting for outcomes');
       const sending = send(redis, sent, 150);
@@ -105,14 +98,20 @@ describe('brandfill collect', () => {
     expect(domainsIn(disk.at('out')).toSorted()).toEqual(numbered(400));
   });
 
-  it('waits while another process writes to its folder, and goes on at its end', async () => {
+  it('waits while another process writes to its folder, goes on at its end, and collects in no other one', async () => {
     const redis = await useRedis();
     const folder = openFolder();
-    const args = ['collect', '--out-dir', 'out', '--queue', redis.url];
+    const args = ['collect', '--queue', redis.url];
     const first = await start(args, { cwd: folder.path });
     await first.shows('Waiting for outcomes');
     const second = await start(args, { cwd: folder.path });
     await second.shows('Another collector writes to');
+    const elsewhere = await start([...args, '--out-dir', 'elsewhere'], { cwd: folder.path });
+    const refused = await elsewhere.ended;
+    expect([refused.code, refused.stderr]).toEqual([
+      2,
+      expect.stringContaining('Cannot collect: another collector, on'),
+    ]);
     first.process.kill('SIGKILL');
     await second.shows('Waiting for outcomes');
     second.process.kill('SIGTERM');
@@ -148,7 +147,6 @@ describe('the files of a collector', () => {
     const files = await openCollectFiles({
       folder,
       flag: '--out-dir',
-      maxFileBytes: 1_000,
       now: () => now,
       onNotice: () => {},
       signal: new AbortController().signal,
@@ -158,7 +156,7 @@ describe('the files of a collector', () => {
   }
 
   const line = (name: string): string => `${JSON.stringify({ domain: name })}\n`;
-  const PART = 'enriched-2026-11-21T08.jsonl.part';
+  const PART = 'enriched-2026-11-21T08-00-00-000Z.jsonl.part';
 
   it.each<[string, (folder: string) => void]>([
     ['nothing', () => {}],
@@ -172,7 +170,8 @@ describe('the files of a collector', () => {
     ],
     [
       'another file that was finished but not renamed',
-      (folder) => writeFileSync(join(folder, 'failures-2026-11-21T07.jsonl.part'), line('c')),
+      (folder) =>
+        writeFileSync(join(folder, 'failures-2026-11-21T07-00-00-000Z.jsonl.part'), line('c')),
     ],
   ])('go on where they counted, when a kill left %s', async (_, leave) => {
     const folder = openFolder().path;
@@ -202,28 +201,22 @@ describe('the files of a collector', () => {
     expect(domainsIn(folder).toSorted()).toEqual(['a', 'b']);
   });
 
-  it('begin a new file when one would become too long, and when the hour is over', async () => {
+  it('begin a new file when the hour is over', async () => {
     const folder = openFolder().path;
     const files = await openIn(folder);
-    for (const name of ['a', 'b'.repeat(900), 'c'.repeat(900)]) {
-      await files.append({ enriched: line(name), failures: '' }, new Map());
-    }
+    await files.append({ enriched: line('a'), failures: '' }, new Map());
+    await files.append({ enriched: line('b'), failures: '' }, new Map());
     await files.close();
     const later = await openIn(folder, Date.UTC(2026, 10, 21, 9));
-    await later.append({ enriched: line('d'), failures: line('e') }, new Map());
+    await later.append({ enriched: line('c'), failures: line('d') }, new Map());
     await later.finish(true);
-    expect(
-      readdirSync(folder)
-        .filter((name) => !name.startsWith('owner-'))
-        .toSorted(),
-    ).toEqual([
-      '.collect.json',
-      'enriched-2026-11-21T08-2.jsonl',
-      'enriched-2026-11-21T08.jsonl',
-      'enriched-2026-11-21T09.jsonl',
-      'failures-2026-11-21T09.jsonl',
+    const written = readdirSync(folder).filter((name) => name.endsWith('.jsonl'));
+    expect(written.toSorted()).toEqual([
+      'enriched-2026-11-21T08-00-00-000Z.jsonl',
+      'enriched-2026-11-21T09-00-00-000Z.jsonl',
+      'failures-2026-11-21T09-00-00-000Z.jsonl',
     ]);
-    expect(existsSync(join(folder, PART))).toBe(false);
+    expect(readFileSync(join(folder, PART.slice(0, -5)), 'utf8')).toBe(line('a') + line('b'));
   });
 
   it('say so when one was cut by somebody, and when the folder cannot be used', async () => {

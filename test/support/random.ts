@@ -23,6 +23,9 @@ export function createRandom(seed: number): () => number {
   };
 }
 
+/** How many seeds a test is to see: one, or at night more. */
+export const SEEDS = Number(process.env['BRANDFILL_TEST_SEEDS'] ?? 1);
+
 /** The random numbers of a test file. The seed is printed; `BRANDFILL_TEST_SEED` sets it. */
 export function seededRandom(file: string): SeededRandom {
   const seed = Number(process.env['BRANDFILL_TEST_SEED'] ?? Date.now() % 2 ** 31);
