@@ -1,5 +1,5 @@
 import { BrandfillError } from '../common/errors.ts';
-import { base64, basicPair, createRedactor, type Redactor } from '../common/secrets.ts';
+import { basicPair, createRedactor, type Redactor } from '../common/secrets.ts';
 import type { NameValue } from './endpoint.ts';
 
 /** How the credential is sent. */
@@ -85,7 +85,10 @@ export function createCredential(
     case 'bearer':
       return inHeader('authorization', `Bearer ${secret}`);
     case 'basic':
-      return inHeader('authorization', `Basic ${base64(basicPair(secret))}`);
+      return inHeader(
+        'authorization',
+        `Basic ${Buffer.from(basicPair(secret)).toString('base64')}`,
+      );
     case 'header':
       return inHeader(scheme.name.toLowerCase(), secret);
     case 'query':

@@ -1,58 +1,43 @@
-/** Secrets that must not appear in any text. */
-export interface Secrets {
-  /** Registers a secret. */
-  keep(secret: string | undefined): void;
-  /** A text without any of the secrets. */
-  without(text: string): string;
-  /** Whether a text is one of the secrets. */
-  has(text: string): boolean;
-  /** Forgets all. */
-  clear(): void;
-}
+// The secrets of this process, and what takes secrets out of texts. All texts that leave the process,
+// to a terminal, a file, a log, Redis or a page, go through here.
 
-/**
- * @param most the most secrets that are known at a time. Past this many, the one that was registered
- *   longest ago is dropped: a service that renews its credential each hour would search every text
- *   for all that it ever had.
- */
-export function createSecrets(most: number): Secrets {
-  /** By secret. The latest is the last. */
-  const redactors = new Map<string, Redactor>();
-  return {
-    keep: (secret) => {
-      if (!secret) return;
-      const redactor = redactors.get(secret) ?? createRedactor([secret]);
-      redactors.delete(secret);
-      redactors.set(secret, redactor);
-      const [oldest = ''] = redactors.keys();
-      if (redactors.size > most) redactors.delete(oldest);
-    },
-    without: (text) => {
-      let clean = text;
-      for (const redactor of redactors.values()) clean = redactor.text(clean);
-      return clean;
-    },
-    has: (text) => redactors.has(text),
-    clear: () => redactors.clear(),
-  };
-}
-
-/** The secrets of this process. */
-export const SECRETS: Secrets = createSecrets(1_000);
+/** By secret. The latest is the last. */
+const KEPT = new Map<string, Redactor>();
+/** A service that renews its credential each hour would search every text for all that it ever had. */
+const MOST_KEPT = 100;
 
 /** Registers a secret of this process. All texts it outputs from now on are without it. */
 export function keepSecret(secret: string | undefined): void {
-  SECRETS.keep(secret);
+  if (!secret) return;
+  const redactor = KEPT.get(secret) ?? createRedactor([secret]);
+  KEPT.delete(secret);
+  KEPT.set(secret, redactor);
+  const [oldest = ''] = KEPT.keys();
+  if (KEPT.size > MOST_KEPT) KEPT.delete(oldest);
+}
+
+/** Forgets all secrets of this process. */
+export function forgetSecrets(): void {
+  KEPT.clear();
 }
 
 /** A text without any secret that was given to this process. */
 export function withoutSecrets(text: string): string {
-  return SECRETS.without(text);
+  let clean = text;
+  for (const redactor of KEPT.values()) clean = redactor.text(clean);
+  return clean;
 }
 
 /** JSON of a value with secrets removed from its texts. Numbers and keys stay the same. */
-export function toCleanJson(value: unknown): string {
-  return toRedactedJson(value, withoutSecrets);
+export function toCleanJson(value: unknown, redact = withoutSecrets): string {
+  return JSON.stringify(value, (_, part: unknown) =>
+    typeof part === 'string' ? redact(part) : part,
+  );
+}
+
+/** A copy of data without secrets; parts that JSON cannot hold, such as `undefined`, are lost. */
+export function redactDeep<T extends object>(value: T, redact: (text: string) => string): T {
+  return JSON.parse(toCleanJson(value, redact)) as T;
 }
 
 /** Our own variables that hold a credential, of whichever command. */
@@ -67,7 +52,6 @@ export function keepCredentialName(name: string): void {
 
 /** A shorter value may be a credential by chance, such as that of `NODE_ENV=test`. */
 const SHORTEST_VALUE = 8;
-const URL_START = /^[\w.+-]+:\/\//;
 
 /**
  * What a command inherits that is none of ours: all variables but those that are named for a
@@ -77,8 +61,8 @@ export function withoutCredentials(
   env: Readonly<Record<string, string | undefined>>,
 ): Record<string, string | undefined> {
   const isCredential = (value: string): boolean =>
-    (value.length >= SHORTEST_VALUE && SECRETS.has(value)) ||
-    (URL_START.test(value) && withoutSecrets(value) !== value);
+    (value.length >= SHORTEST_VALUE && KEPT.has(value)) ||
+    (/^[\w.+-]+:\/\//.test(value) && withoutSecrets(value) !== value);
   return Object.fromEntries(
     Object.entries(env).filter(
       ([name, value = '']) =>
@@ -114,7 +98,6 @@ const SHORTEST_START = 4;
 /** An expression of thousands of parts in each other cannot be compiled. */
 const LONGEST_AT_END = 300;
 const MARK = '[redacted]';
-const NOTHING = /(?!)/;
 
 /**
  * Builds one expression from all forms in which a server sends back what it was sent: as it is, in
@@ -125,30 +108,27 @@ const NOTHING = /(?!)/;
  */
 export function createRedactor(secrets: readonly string[]): Redactor {
   const parts = [...new Set(secrets.flatMap(partsOf))];
-  const long = formsOf(parts.filter((part) => !isShort(part)));
-  const short = formsOf(parts.filter(isShort));
-  const anywhere = anyOf(long.map((form) => charsOf(form).join('')));
-  const asWord = short.length === 0 ? NOTHING : wordOf(short);
+  const long = formsOf(parts.filter((part) => !isShort(part))).map(signsOf);
+  const short = formsOf(parts.filter(isShort)).map(signsOf);
+  const anywhere = anyOf(long.map((signs) => signs.join('')));
+  const asWord = anyOf(
+    short.map((signs) => String.raw`(?<![\p{L}\p{N}])${signs.join('')}(?![\p{L}\p{N}])`),
+  );
   const atEnd = anyOf(long.map(startAtEnd));
-
-  function text(given: string, isCut = false): string {
-    const clean = given.replace(anywhere, MARK).replace(asWord, MARK);
-    return isCut ? clean.replace(atEnd, MARK) : clean;
-  }
-
-  function json(given: string): string {
-    const clean = given.replace(anywhere, MARK);
-    if (clean === given || isJson(clean)) return clean;
-    return isJson(given)
-      ? given.replace(STRING_OR_NUMBER, (token) =>
-          token.startsWith('"') || token.replace(anywhere, MARK) === token
-            ? token.replace(anywhere, MARK)
-            : JSON.stringify(MARK),
-        )
-      : clean;
-  }
-
-  return { text, json };
+  return {
+    text: (given, isCut = false) => {
+      const clean = given.replace(anywhere, MARK).replace(asWord, MARK);
+      return isCut ? clean.replace(atEnd, MARK) : clean;
+    },
+    json: (given) => {
+      const clean = given.replace(anywhere, MARK);
+      if (clean === given || isJson(clean) || !isJson(given)) return clean;
+      return given.replace(STRING_OR_NUMBER, (token) => {
+        const without = token.replace(anywhere, MARK);
+        return without === token || token.startsWith('"') ? without : JSON.stringify(MARK);
+      });
+    },
+  };
 }
 
 const STRING_OR_NUMBER = /"[^"\\]*(?:\\.[^"\\]*)*"|-?\d[\d.eE+-]*/g;
@@ -162,29 +142,9 @@ function isJson(text: string): boolean {
   }
 }
 
-/** JSON of a value with all its texts redacted. The names of fields stay, as do numbers. */
-function toRedactedJson(value: unknown, redact: (text: string) => string): string {
-  return JSON.stringify(value, (_, part: unknown) =>
-    typeof part === 'string' ? redact(part) : part,
-  );
-}
-
-/**
- * Takes secrets out of all texts in a value. Returns a copy.
- *
- * @param value data; parts that JSON cannot hold, such as `undefined`, are lost
- */
-export function redactDeep<T extends object>(value: T, redact: (text: string) => string): T {
-  return JSON.parse(toRedactedJson(value, redact)) as T;
-}
-
 /** `user:password`, as for basic authentication. A secret without a colon is the user. */
 export function basicPair(secret: string): string {
   return secret.includes(':') ? secret : `${secret}:`;
-}
-
-export function base64(text: string): string {
-  return Buffer.from(text).toString('base64');
 }
 
 /** Whether a secret is too short to be told from other text. */
@@ -201,37 +161,27 @@ function partsOf(secret: string): readonly string[] {
 /** Longest first, so that none hides the rest of another. */
 function formsOf(parts: readonly string[]): readonly string[] {
   const forms = parts.flatMap((part) => {
-    const blocks = [base64(part), base64(basicPair(part))].map((block) => block.replace(/=+$/, ''));
-    const ofUrls = blocks.map((block) => block.replaceAll('+', '-').replaceAll('/', '_'));
-    return [part, ...blocks, ...ofUrls];
+    const bytes = [part, basicPair(part)].map((text) => Buffer.from(text));
+    const inBase64 = bytes.map((all) => all.toString('base64').replace(/=+$/, ''));
+    return [part, ...inBase64, ...bytes.map((all) => all.toString('base64url'))];
   });
   return [...new Set(forms)].sort((a, b) => b.length - a.length);
 }
 
 function anyOf(patterns: readonly string[]): RegExp {
-  return patterns.length === 0 ? NOTHING : new RegExp(patterns.join('|'), 'giu');
-}
-
-function wordOf(forms: readonly string[]): RegExp {
-  const any = forms.map((form) => charsOf(form).join('')).join('|');
-  return new RegExp(`(?<![\\p{L}\\p{N}])(?:${any})(?![\\p{L}\\p{N}])`, 'giu');
+  return new RegExp(patterns.join('|') || '(?!)', 'giu');
 }
 
 /** The beginning of a form where a text ends, perhaps within an escape. */
-function startAtEnd(form: string): string {
-  const chars = charsOf(form.slice(0, LONGEST_AT_END));
-  const start = chars.slice(0, SHORTEST_START).join('');
-  const rest = chars.slice(SHORTEST_START).reduceRight((end, char) => `(?:${char}${end})?`, '');
+function startAtEnd(signs: readonly string[]): string {
+  const start = signs.slice(0, SHORTEST_START).join('');
+  const more = signs.slice(SHORTEST_START, LONGEST_AT_END);
+  const rest = more.reduceRight((end, sign) => `(?:${sign}${end})?`, '');
   return String.raw`${start}${rest}(?:[\\%&][\w#]{0,8})?$`;
 }
 
-/** An expression for each character of a form: letters and digits are never escaped. */
-function charsOf(form: string): readonly string[] {
-  return Array.from(form, (char) => (/[a-z\d]/i.test(char) ? char : signOf(char)));
-}
-
 /** HTML's names for the signs that it escapes. */
-const ENTITIES: Readonly<Record<string, string>> = {
+const NAMES: Readonly<Record<string, string>> = {
   '&': 'amp',
   '<': 'lt',
   '>': 'gt',
@@ -239,25 +189,24 @@ const ENTITIES: Readonly<Record<string, string>> = {
   "'": 'apos',
 };
 
-/** A sign as it is, or with the escapes of JSON, URLs and HTML. */
-function signOf(char: string): string {
-  const code = char.codePointAt(0) ?? 0;
-  const inJson = Array.from(
-    { length: char.length },
-    (_, at) => String.raw`\\u${hex(char.charCodeAt(at), 4)}`,
-  ).join('');
-  const inUrl = [...Buffer.from(char)].map((byte) => `%${hex(byte, 2)}`).join('');
-  const name = ENTITIES[char];
-  const inHtml = `&(?:#${code}|#[xX]0*${hex(code, 0)}${name === undefined ? '' : `|${name}`});`;
-  const plain = char.replace(/[\\^$.*+?()[\]{}|/]/, String.raw`\$&`);
-  const escaped = char === '\\' ? String.raw`\\\\` : String.raw`\\?${plain}`;
-  return `(?:${escaped}|${inJson}|${inUrl}|${inHtml}${char === ' ' ? String.raw`|\+` : ''})`;
-}
-
-/** A number in hexadecimal digits of either case. */
-function hex(code: number, digits: number): string {
-  return code
-    .toString(16)
-    .padStart(digits, '0')
-    .replaceAll(/[a-f]/g, (letter) => `[${letter}${letter.toUpperCase()}]`);
+/** An expression for each character of a form: letters and digits are never escaped, signs as in URLs, JSON and HTML. */
+function signsOf(form: string): readonly string[] {
+  return Array.from(form, (char) => {
+    if (/[a-z\d]/i.test(char)) return char;
+    const hex = (code: number, digits = 0): string => code.toString(16).padStart(digits, '0');
+    const code = char.codePointAt(0) ?? 0;
+    const units = char.split('').map((unit) => String.raw`\\u${hex(unit.charCodeAt(0), 4)}`);
+    const bytes = [...Buffer.from(char)].map((byte) => `%${hex(byte, 2)}`);
+    const inHtml = `&(?:#${code}|#x0*${hex(code)}|${NAMES[char] ?? '(?!)'});`;
+    const plain = char.replace(/[\\^$.*+?()[\]{}|/]/, String.raw`\$&`);
+    const escaped = char === '\\' ? String.raw`\\\\` : String.raw`\\?${plain}`;
+    const all = [
+      escaped,
+      units.join(''),
+      bytes.join(''),
+      inHtml,
+      char === ' ' ? String.raw`\+` : '(?!)',
+    ];
+    return `(?:${all.join('|')})`;
+  });
 }
