@@ -106,7 +106,7 @@ function withoutParticulars(reason: string, domain: string): string {
 const IDENTIFIER = /\b(?=[\da-f-]*\d)[\da-f]{6,}(?:-[\da-f]{4,})*\b/gi;
 
 /** Explains the reason of a row, and what to do about it, in a sentence or two. */
-function adviseOn(
+export function adviseOn(
   status: Exclude<StatusName, 'fresh'>,
   reason: string,
   httpStatus: number | undefined,

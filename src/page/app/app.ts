@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs';
+import { createReadStream, existsSync } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { basename, resolve } from 'node:path';
 import { Readable } from 'node:stream';
@@ -7,17 +7,17 @@ import { type Context, Hono } from 'hono';
 import { HTTPException } from 'hono/http-exception';
 import { z } from 'zod';
 import type { Closable } from '../../common/lifetime.ts';
+import { flagOf } from '../../options/options.ts';
 import { readVersion } from '../../version.ts';
 import { type Access, refuse, takes } from '../access.ts';
 import { ENTERED, loginPage } from '../assets.ts';
 import { pageRoutes } from '../dashboard.ts';
 import { createHub } from '../hub.ts';
 import type { Routes } from '../listener.ts';
-import { commandOf } from './command.ts';
-import { connectionRequest, openConnections } from './connections.ts';
+import { connectionRequest, keyVariableOf, openConnections } from './connections.ts';
 import { type AppFolder, AppRefusal, REFUSALS, refusalOf } from './folder.ts';
 import { openLists, readingRequest, runRequest } from './lists.ts';
-import { openRuns, type Runs } from './runs.ts';
+import { openRuns } from './runs.ts';
 
 export interface OpenAppOptions {
   readonly folder: AppFolder;
@@ -81,7 +81,6 @@ async function openModel(folder: AppFolder, env: OpenAppOptions['env'], onChange
   const lists = await openLists({ folder, connections, env, onChange });
   const runs = await openRuns({ folder, connections, lists, env, onChange });
   return {
-    folder,
     connections,
     lists,
     runs,
@@ -101,21 +100,12 @@ async function openModel(folder: AppFolder, env: OpenAppOptions['env'], onChange
     commandOf: (id: string) => {
       const { list, request, connection } = runs.record(id);
       const { input: _, ...reading } = lists.optionsOf(list.id, request);
-      const { profile: api, baseUrl, auth, price, rate, kind: of } = connection;
-      return commandOf({
-        program: [process.execPath, resolve(process.argv[1] ?? 'brandfill')],
-        input: `/path/to/${list.name}`,
-        keyVariable: connections.keyVariableOf(connection),
-        settings: {
-          api,
-          baseUrl,
-          auth: auth === 'none' ? undefined : auth,
-          price,
-          rate,
-          ...reading,
-          store: folder.at(of === 'sandbox' ? 'rehearsal' : 'store'),
-        },
-      });
+      const { profile: api, baseUrl, auth, price, kind } = connection;
+      const store = folder.at(kind === 'sandbox' ? 'rehearsal' : 'store');
+      const needed = auth === 'none' ? undefined : auth;
+      const settings = { api, baseUrl, auth: needed, price, ...reading, store };
+      const keyVariable = keyVariableOf(connection);
+      return { command: commandOf(`/path/to/${list.name}`, settings), keyVariable };
     },
     close: async () => {
       await runs.close();
@@ -138,24 +128,20 @@ export function createApi({ connections, lists, runs, commandOf }: Model) {
       await connections.rehearse();
       return context.json({});
     })
-    .post('/connection/forget', async (context) => {
-      await connections.forget();
-      return context.json({});
-    })
     .post('/lists', async (context) => {
       const { body, headers } = context.req.raw;
-      const length = headers.get('content-length');
       const bytes = body
         ? // oxlint-disable-next-line typescript/no-unnecessary-type-assertion -- of two declarations of the same stream
           Readable.fromWeb(body as Parameters<typeof Readable.fromWeb>[0])
         : Readable.from([]);
       const name = context.req.query('name') ?? '';
-      const sizeBytes = length === null ? undefined : Number(length);
+      const sizeBytes = Number(headers.get('content-length'));
       return context.json(await lists.add(name, bytes, sizeBytes, gone(context)));
     })
-    .post('/lists/sample', async (context) =>
-      context.json(await lists.addSample(sampleFile(), gone(context))),
-    )
+    .post('/lists/sample', async (context) => {
+      const file = createReadStream(sampleFile());
+      return context.json(await lists.add('crm-export.xlsx', file, 0, gone(context)));
+    })
     .get('/lists/:id', (context) => context.json(lists.find(context.req.param('id'))))
     .post('/lists/:id/reading', takes(readingRequest), async (context) => {
       const reading = context.req.valid('json');
@@ -175,9 +161,7 @@ export function createApi({ connections, lists, runs, commandOf }: Model) {
     })
     .post('/lists/:id/delete', async (context) => {
       const id = context.req.param('id');
-      if (runs.isListNeeded(id)) {
-        throw new AppRefusal('NOT_NOW', 'A run still needs this list: stop it first.');
-      }
+      await runs.removeOf(id);
       await lists.remove(id);
       return context.json({});
     })
@@ -189,28 +173,22 @@ export function createApi({ connections, lists, runs, commandOf }: Model) {
       await runs.ask(context.req.param('id'), context.req.valid('json').action);
       return context.json({});
     })
-    .post('/runs/:id/delete', async (context) => {
-      await runs.remove(context.req.param('id'));
-      return context.json({});
-    })
     .get('/runs/:id/rows', async (context) =>
       context.json(await runs.rows(context.req.param('id'), gone(context))),
     )
     .get('/runs/:id/command', (context) => context.json(commandOf(context.req.param('id'))))
-    .get('/runs/:id/result', async (context) => await download(context, runs, 'result'))
-    .get('/runs/:id/failures', async (context) => await download(context, runs, 'failures'));
+    .get('/runs/:id/result', (context) =>
+      download(context, runs.fileOf(context.req.param('id'), 'result')),
+    )
+    .get('/runs/:id/failures', (context) =>
+      download(context, runs.fileOf(context.req.param('id'), 'failures')),
+    );
 }
 
 /** What is sent to a page twice a second. */
 export type PageState = ReturnType<Model['state']>;
 
-async function download(
-  context: Context,
-  runs: Runs,
-  which: 'result' | 'failures',
-): Promise<Response> {
-  const path = runs.fileOf(context.req.param('id') ?? '', which);
-  if (path === undefined) throw new AppRefusal('NOT_FOUND', 'There is no such file yet.');
+async function download(context: Context, path: string): Promise<Response> {
   const handle = await open(path, 'r');
   const { size } = await handle.stat();
   const name = encodeURIComponent(basename(path)).replaceAll("'", '%27');
@@ -220,6 +198,31 @@ async function download(
     'content-length': String(size),
     'content-disposition': `attachment; filename*=UTF-8''${name}`,
   });
+}
+
+/** The command of a run, with paths from the root, for a terminal or a timetable. */
+function commandOf(input: string, settings: Readonly<Record<string, Setting>>): string {
+  const words = [process.execPath, resolve(process.argv[1] ?? 'brandfill'), 'enrich', input];
+  const flags = Object.entries(settings).flatMap(([key, value]) => flagsOf(key, value));
+  return [...words.map(quote), ...flags, '--yes'].join(' ');
+}
+
+function flagsOf(key: string, value: Setting): readonly string[] {
+  if (value === undefined || value === false) return [];
+  const flag = flagOf(key);
+  if (value === true) return [flag];
+  const pairs = (of: object): string =>
+    Object.entries(of)
+      .map(([name, way]) => `${name}=${String(way)}`)
+      .join(',');
+  return [flag, quote(typeof value === 'object' ? pairs(value) : String(value))];
+}
+
+type Setting = string | number | boolean | undefined | Readonly<Record<string, string>>;
+
+/** A word of a shell, whatever is in it. */
+function quote(text: string): string {
+  return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", String.raw`'\''`)}'`;
 }
 
 /** `samples` of the package: beside `dist`, or beside `src` when run from the sources. */

@@ -1,6 +1,6 @@
-import { chmod, copyFile, open, readdir, stat } from 'node:fs/promises';
-import { basename } from 'node:path';
-import { Readable } from 'node:stream';
+import { open, readdir, stat } from 'node:fs/promises';
+import type { Readable } from 'node:stream';
+import { domainToUnicode } from 'node:url';
 import { z } from 'zod';
 import { chooseDomainColumn } from '../../collector/choose-column.ts';
 import { plan } from '../../commands/enrich.ts';
@@ -15,17 +15,10 @@ import { openRows } from '../../rows/open-rows.ts';
 import type { RowFormat } from '../../rows/row-format.ts';
 import type { Source } from '../../rows/source.ts';
 import type { Trial } from '../../run/trial.ts';
-import { findReason } from '../../watch/words.ts';
-import {
-  type Connections,
-  costFor,
-  costOfTrials,
-  messageOf,
-  nameSetting,
-  quietEnv,
-  shownDomain,
-  textOfValue,
-} from './connections.ts';
+import { describeStop } from '../../watch/describe.ts';
+import { adviseOn } from '../../watch/row-reasons.ts';
+import { findReason, inWords, ON_PAGE } from '../../watch/words.ts';
+import { type Connections, costFor, nameSetting, quietEnv } from './connections.ts';
 import { type AppFolder, AppRefusal, createId, isId, refusalOf } from './folder.ts';
 
 /** How a list is to be read. What is left out is found out. */
@@ -34,25 +27,32 @@ export const readingRequest = z.object({
   /** The column with the addresses, by name. */
   column: z.string().max(10_000).optional(),
   noHeader: z.boolean().optional(),
-  skipLines: z.int().min(0).max(1_000).optional(),
 });
+
+/** Columns to add, by name without the prefix; null for the usual ones. */
+const fieldsRequest = z
+  .array(
+    z.object({
+      name: z.string().trim().min(1).max(1_000),
+      expression: z.string().min(1).max(10_000),
+    }),
+  )
+  .min(1)
+  .max(200)
+  .refine((fields) => new Set(fields.map(({ name }) => name)).size === fields.length, {
+    error: 'two columns have one name',
+  })
+  .nullable();
 
 /** What a run is to do with a list. */
 export const runRequest = z.object({
-  /** Columns to add, by name without the prefix; null for the usual ones. */
-  fields: z
-    .array(z.object({ name: z.string().max(1_000), expression: z.string().min(1).max(10_000) }))
-    .max(200)
-    .nullable()
-    .optional(),
+  fields: fieldsRequest.optional(),
   maxCalls: z.int().positive().optional(),
-  /** In the units that the profile bills in. */
-  maxCost: z.number().positive().optional(),
 });
 
 type Reading = z.infer<typeof readingRequest>;
+type Fields = z.infer<typeof fieldsRequest>;
 export type RunRequest = z.infer<typeof runRequest>;
-type Fields = NonNullable<RunRequest['fields']> | null;
 
 /** A list as it was understood. */
 export interface ListView {
@@ -65,8 +65,9 @@ export interface ListView {
   readonly kind: RowFormat['kind'];
   /** For people, such as `CSV, semicolon-separated`. */
   readonly format: string;
-  /** Of a workbook: its sheets; one is in use. */
-  readonly sheets: readonly { readonly name: string; readonly isUsed: boolean }[];
+  /** Of a workbook; the first one is in use unless `sheet` says another. */
+  readonly sheets: readonly string[];
+  readonly sheet?: string | undefined;
   /** The line, or the row of the sheet, with the names of columns; missing if there is none. */
   readonly headerRow?: number | undefined;
   readonly columns: readonly string[];
@@ -96,7 +97,7 @@ export interface ListsOptions {
 
 export type Lists = Awaited<ReturnType<typeof openLists>>;
 
-/** The lists that were given to the app. */
+/** The lists that were given to the app. What is refused here is an `AppRefusal`, or becomes one. */
 export async function openLists({ folder, connections, env, onChange }: ListsOptions) {
   const known = new Map<string, ListView>();
   for (const id of (await readdir(folder.at(FOLDER))).filter(isId)) {
@@ -123,176 +124,121 @@ export async function openLists({ folder, connections, env, onChange }: ListsOpt
     return list;
   }
 
-  async function take(
-    given: string,
-    write: (path: string) => Promise<void>,
-    signal: AbortSignal,
-  ): Promise<ListView> {
-    const entry = { id: createId(), name: cleanName(given) };
-    folder.make(FOLDER, entry.id);
-    const place = placeOf(entry, signal);
-    try {
-      await write(place.path);
-      const { size: sizeBytes } = await stat(place.path);
-      const found = await understand(place, {});
-      const fields = lastFields();
-      return await keep({ ...entry, sizeBytes, uploadedAtMs: Date.now(), ...found, fields });
-    } catch (error) {
-      await folder.remove(FOLDER, entry.id);
-      throw refusalOf(error, folder.path);
-    }
-  }
-
+  /** What was chosen at each API the last time. */
+  const choices = (): Record<string, Fields> =>
+    (folder.readJson(CHOICES) ?? {}) as Record<string, Fields>;
   const apiName = (): string => connections.current?.profile ?? connections.current?.baseUrl ?? '';
 
-  /** What was chosen last at this API. */
-  function lastFields(): Fields {
-    const choices = (folder.readJson(CHOICES) ?? {}) as Readonly<Record<string, Fields>>;
-    return choices[apiName()] ?? null;
-  }
-
   /** The options of `enrich` that say how a list is read, and what is made of it. */
-  function optionsOf(id: string, request: RunRequest) {
-    const list = find(id);
-    if (!list.column) {
-      const choose = 'Choose the column with the web addresses: click it in the table.';
-      throw new AppRefusal('NO_COLUMN', list.problem ?? choose);
-    }
-    const fields = checkFields(request.fields === undefined ? list.fields : request.fields);
-    const { sheet, noHeader, skipLines } = list.reading;
+  function optionsOf(id: string, { fields, maxCalls }: RunRequest) {
+    const { name, column, problem, reading, sheet, fields: before } = find(id);
+    if (!column) throw new AppRefusal('NO_COLUMN', problem ?? NO_COLUMN);
+    const chosen = fields === undefined ? before : fields;
     return {
-      input: folder.at(FOLDER, id, list.name),
-      sheet: sheet ?? list.sheets.find(({ isUsed }) => isUsed)?.name,
-      domainColumn: list.column.name,
-      noHeader,
-      skipLines,
-      ...(fields && {
-        fields: Object.fromEntries(fields.map(({ name, expression }) => [name, expression])),
+      input: folder.at(FOLDER, id, name),
+      sheet,
+      domainColumn: column.name,
+      noHeader: reading.noHeader,
+      ...(chosen && {
+        fields: Object.fromEntries(chosen.map(({ name, expression }) => [name, expression])),
       }),
-      maxCalls: request.maxCalls,
-      maxCost: request.maxCost,
+      maxCalls,
     };
-  }
-
-  async function explained<T>(work: () => Promise<T>): Promise<T> {
-    try {
-      return await work();
-    } catch (error) {
-      throw refusalOf(error, folder.path);
-    }
   }
 
   return {
     entries: () =>
       [...known.values()]
-        .map(({ id, name, sizeBytes, uploadedAtMs }) => ({ id, name, sizeBytes, uploadedAtMs }))
-        .sort((one, other) => other.uploadedAtMs - one.uploadedAtMs),
+        .sort((one, other) => other.uploadedAtMs - one.uploadedAtMs)
+        .map(({ id, name, sizeBytes, uploadedAtMs }) => ({ id, name, sizeBytes, uploadedAtMs })),
     find,
-    has: (id: string): boolean => known.has(id),
     optionsOf,
-    /** Takes a file in, and finds out how to read it. One that cannot be read is not kept. */
-    add: async (
-      name: string,
-      bytes: Readable,
-      sizeBytes: number | undefined,
-      signal: AbortSignal,
-    ) => {
-      if (sizeBytes === 0) {
-        throw new AppRefusal('UNREADABLE_INPUT', 'The file is empty. Choose one with rows in it.');
+    /** Takes a list in, and finds out what is in it. */
+    add: async (given: string, bytes: Readable, sizeBytes: number, signal: AbortSignal) => {
+      const entry = { id: createId(), name: cleanName(given) };
+      folder.make(FOLDER, entry.id);
+      const place = placeOf(entry, signal);
+      try {
+        await receive(bytes, place.path, sizeBytes < freeBytes(folder.path));
+        const { size } = await stat(place.path);
+        if (size === 0) throw new AppRefusal('UNREADABLE_INPUT', 'The file is empty.');
+        const about = { sizeBytes: size, uploadedAtMs: Date.now() };
+        const fields = choices()[apiName()] ?? null;
+        return await keep({ ...entry, ...about, ...(await understand(place, {})), fields });
+      } catch (error) {
+        await folder.remove(FOLDER, entry.id);
+        throw refusalOf(error, folder.path);
       }
-      const hasRoom = sizeBytes === undefined || sizeBytes < freeBytes(folder.path);
-      return await take(name, async (path) => await receive(bytes, path, hasRoom), signal);
     },
-    /** Takes a copy of the sample in. */
-    addSample: async (file: string, signal: AbortSignal) =>
-      await take(
-        basename(file),
-        async (path) => {
-          await copyFile(file, path);
-          await chmod(path, PRIVATE.mode);
-        },
-        signal,
-      ),
     /** Reads a list in another way; if that cannot be, it is read as before. */
-    read: async (id: string, reading: Reading, signal: AbortSignal) =>
-      await explained(async () => {
-        const list = find(id);
-        return await keep({ ...list, ...(await understand(placeOf(list, signal), reading)) });
-      }),
+    read: async (id: string, reading: Reading, signal: AbortSignal) => {
+      const list = find(id);
+      return await keep({ ...list, ...(await understand(placeOf(list, signal), reading)) });
+    },
     /** What a run would do. Reads the whole list. */
-    plan: async (id: string, request: RunRequest, signal: AbortSignal) =>
-      await explained(async () => {
-        const api = await connections.optionsOf();
-        const notices: string[] = [];
-        const options = { ...api, ...optionsOf(id, request), signal };
-        const onEvent = (event: { type: string; message?: string; level?: string }): void => {
-          if (event.type === 'notice' && event.level !== 'info') notices.push(event.message ?? '');
-        };
-        const around = { env: quietEnv(env), mostExamples: 40 };
-        const made = await plan({ ...options, onEvent }, nameSetting, around);
-        const { rows, uniqueDomains, invalidRows, freshDomains, lookups, calls, bill } = made;
-        return {
-          rows,
-          companies: uniqueDomains,
-          duplicates: rows - invalidRows - uniqueDomains,
-          fresh: freshDomains,
-          invalid: invalidRows,
-          invalidReasons: Object.entries(made.invalidByReason)
-            .sort(([, one], [, other]) => other - one)
-            .map(([reason, count]) => ({
-              count,
-              words: findReason(reason)?.short ?? reason,
-              examples: made.invalidExamples
-                .filter((example) => example.reason === reason && example.cell !== '')
-                .slice(0, 3)
-                .map(({ cell }) => cell),
-            })),
-          lookups,
-          calls,
-          cost: costFor(api.price, calls, bill),
-          durationMs: made.estimate?.durationMs,
-          ratePerSecond: made.estimate?.limitPerSecond,
-          notices,
-        };
-      }),
+    plan: async (id: string, request: RunRequest, signal: AbortSignal) => {
+      const api = await connections.optionsOf();
+      const notices: string[] = [];
+      const onEvent = (event: { type: string; message?: string; level?: string }): void => {
+        if (event.type === 'notice' && event.level !== 'info') notices.push(event.message ?? '');
+      };
+      const options = { ...api, ...optionsOf(id, request), signal, onEvent };
+      const made = await plan(options, nameSetting, { env: quietEnv(env), mostExamples: 40 });
+      const { rows, uniqueDomains: companies, freshDomains: fresh, lookups, calls, bill } = made;
+      const { invalidRows: invalid, invalidExamples: examples, estimate } = made;
+      return {
+        rows,
+        companies,
+        duplicates: rows - invalid - companies,
+        fresh,
+        invalid,
+        invalidReasons: Object.entries(made.invalidByReason)
+          .sort(([, one], [, other]) => other - one)
+          .map(([code, count]) => {
+            const such = examples.filter(({ reason, cell }) => reason === code && cell !== '');
+            const words = findReason(code)?.short ?? code;
+            return { count, words, examples: such.slice(0, 3).map(({ cell }) => cell) };
+          }),
+        lookups,
+        calls,
+        cost: costFor('price' in api ? api.price : undefined, calls, bill),
+        durationMs: estimate?.durationMs,
+        ratePerSecond: estimate?.limitPerSecond,
+        notices,
+      };
+    },
     /** Real answers for some domains of the list. Makes calls. */
-    sample: async (id: string, signal: AbortSignal) =>
-      await explained(async () => {
-        const { price, ...api } = await connections.optionsOf();
-        const list = find(id);
-        const domains = await domainsToSample(placeOf(list, signal), list);
-        const trials: Trial[] = [];
-        for (const domain of domains) {
-          const trial = await tryDomain({ ...api, domain, signal }, nameSetting, quietEnv(env));
-          trials.push(trial);
-          if (trial.stopped) break;
-        }
-        const stopped = trials.find((trial) => trial.stopped);
-        const nothing = trials.some(({ status }) => status === 'found')
-          ? undefined
-          : 'The API knows none of these companies, so there is nothing to choose from. All that it answers is kept.';
-        const noDomain =
-          domains.length === 0
+    sample: async (id: string, signal: AbortSignal) => {
+      const { price, ...api } = { price: undefined, ...(await connections.optionsOf()) };
+      const list = find(id);
+      const trials: Trial[] = [];
+      for (const domain of await domainsToSample(placeOf(list, signal), list)) {
+        trials.push(await tryDomain({ ...api, domain, signal }, nameSetting, quietEnv(env)));
+        if (trials.at(-1)?.stopped) break;
+      }
+      const stopped = trials.find((trial) => trial.stopped);
+      return {
+        domains: trials.map((trial) => ({
+          domain: domainToUnicode(trial.domain) || trial.domain,
+          status: trial.status,
+          message: messageOf(trial),
+        })),
+        calls: trials.reduce((sum, { calls }) => sum + calls, 0),
+        cost: costOfTrials(trials, price),
+        fields: fieldsOf(trials),
+        problem: stopped
+          ? messageOf(stopped)
+          : trials.length === 0
             ? 'The first rows hold no web address: is it the right column?'
-            : undefined;
-        return {
-          domains: trials.map((trial) => ({
-            domain: shownDomain(trial.domain),
-            status: trial.status,
-            message: messageOf(trial),
-          })),
-          calls: trials.reduce((sum, { calls }) => sum + calls, 0),
-          cost: costOfTrials(trials, price),
-          fields: fieldsOf(trials),
-          problem: stopped ? messageOf(stopped) : (noDomain ?? nothing),
-        };
-      }),
+            : trials.some(({ status }) => status === 'found')
+              ? undefined
+              : 'The API knows none of these companies, so there is nothing to choose from. All that it answers is kept.',
+      };
+    },
     /** Keeps what was chosen for this list, and for the next one at this API. */
     choose: async (id: string, fields: Fields): Promise<void> => {
-      const checked = checkFields(fields);
-      const choices = (folder.readJson(CHOICES) ?? {}) as Readonly<Record<string, Fields>>;
-      await folder.writeJson({ ...choices, [apiName()]: checked }, CHOICES);
-      await keep({ ...find(id), fields: checked });
+      await folder.writeJson({ ...choices(), [apiName()]: fields }, CHOICES);
+      await keep({ ...find(id), fields });
     },
     remove: async (id: string): Promise<void> => {
       find(id);
@@ -324,22 +270,6 @@ async function receive(bytes: Readable, path: string, hasRoom: boolean): Promise
   if (failure !== undefined) throw failure as Error;
 }
 
-/** What came over HTTP may be anything. */
-function checkFields(fields: Fields): Fields {
-  if (!fields || fields.length === 0) return null;
-  const named = fields.map(({ name, expression }) => ({ name: name.trim(), expression }));
-  const names = named.map(({ name }) => name);
-  const double = names.find((name, at) => names.indexOf(name) !== at);
-  if (names.includes('')) {
-    throw new AppRefusal('INVALID_SETTING', 'Give each column that you keep a name.');
-  }
-  if (double !== undefined) {
-    const message = `Two columns are called “${shorten(double)}”: rename one of them.`;
-    throw new AppRefusal('INVALID_SETTING', message);
-  }
-  return named;
-}
-
 /** The name of a file, as it was chosen, without what could lead elsewhere. */
 function cleanName(given: string): string {
   const base = given.replaceAll(/[\\/]/g, ' ').replaceAll(/[\p{Cc}\p{Cf}]/gu, '');
@@ -357,17 +287,17 @@ export interface ListPlace {
   readonly signal: AbortSignal;
 }
 
-/** Opens a list as it is to be read. The source has to be closed. */
-export async function openAs(
+/** Opens a list as it is to be read, for some work. */
+export async function withList<T>(
   { path, spoolFolder, signal }: ListPlace,
-  { sheet, noHeader, skipLines }: Reading,
-): Promise<{ readonly source: Source; readonly format: RowFormat }> {
+  { sheet, noHeader }: Reading,
+  work: (source: Source, format: RowFormat) => Promise<T>,
+): Promise<T> {
   const source = await openList(path, { spoolFolder, signal, sheet });
   try {
-    return { source, format: openRows(source, { prefix: 'brand_', noHeader, skipLines }) };
-  } catch (error) {
+    return await work(source, openRows(source, { prefix: 'brand_', noHeader }));
+  } finally {
     await source.close();
-    throw error;
   }
 }
 
@@ -401,29 +331,24 @@ export async function readFirst(
 
 /** Finds out what is in a list. */
 async function understand(place: ListPlace, reading: Reading) {
-  const { source, format } = await openAs(place, reading);
-  try {
+  return await withList(place, reading, async (source, format) => {
     const { workbook, columns, kind } = format;
     const { column, problem } = findColumn(source, format, reading);
-    const line = reading.noHeader ? undefined : (reading.skipLines ?? 0) + 1;
-    const found = {
+    const line = reading.noHeader ? undefined : 1;
+    return {
       reading,
       kind,
       format: format.description,
-      sheets: (workbook?.sheets ?? []).map((name) => ({
-        name,
-        isUsed: name === workbook?.sheet,
-      })),
+      sheets: workbook?.sheets ?? [],
+      sheet: workbook?.sheet,
       headerRow: workbook ? workbook.headerRow : kind === 'csv' ? line : undefined,
       columns,
       ...(column && { column: describeColumn(column) }),
       problem,
-      notices: [...(format.notices ?? [])],
+      notices: format.notices ?? [],
+      firstRows: await readFirst(source, format, FIRST_ROWS),
     };
-    return { ...found, firstRows: await readFirst(source, format, FIRST_ROWS) };
-  } finally {
-    await source.close();
-  }
+  });
 }
 
 function findColumn(
@@ -456,20 +381,31 @@ function describeColumn({ index, name, by, example, isDoubtful = false }: Domain
 }
 
 /** The first different domains of a list. */
-async function domainsToSample(
-  place: ListPlace,
-  { reading, column }: ListView,
-): Promise<readonly string[]> {
+async function domainsToSample(place: ListPlace, { reading, column }: ListView): Promise<string[]> {
   if (!column) return [];
-  const { source, format } = await openAs(place, reading);
-  try {
+  return await withList(place, reading, async (_, format) => {
     const read = createDomainReader({ column });
     const found = format.sampleRows.map((cells) => read(cells[column.index] ?? ''));
     const domains = found.flatMap((one) => ('domain' in one ? [one.domain] : []));
     return [...new Set(domains)].slice(0, MOST_SAMPLES);
-  } finally {
-    await source.close();
-  }
+  });
+}
+
+/** What came of a domain, in a sentence or two. */
+function messageOf({ status, reason, httpStatus, stopped }: Trial): string {
+  if (stopped) return describeStop(stopped, ON_PAGE);
+  if (status === 'found') return 'The API knows this company.';
+  const advice = inWords(adviseOn(status, reason, httpStatus), ON_PAGE);
+  return status === 'rejected' ? `${advice} (${reason})` : advice;
+}
+
+/** A call that never arrived costs nothing. */
+function costOfTrials(trials: readonly Trial[], price: number | undefined) {
+  const answers = trials.flatMap((trial) => trial.answers);
+  const charged = answers.filter(({ httpStatus = 429 }) => httpStatus !== 429).length;
+  const bills = answers.flatMap(({ bill }) => bill ?? []);
+  const units = bills.reduce((sum, bill) => sum + bill.units, 0);
+  return costFor(price, charged, bills[0] && { unit: bills[0].unit, units });
 }
 
 /** The columns that answers make, each with its value in every answer; the rest of them has no way. */
@@ -482,7 +418,13 @@ function fieldsOf(trials: readonly Trial[]) {
     name: name.replace(/^brand_/, ''),
     expression,
     values: trials.map(({ columns }) =>
-      textOfValue(columns.find((column) => column.expression === expression)?.value),
+      textOf(columns.find((column) => column.expression === expression)?.value),
     ),
   }));
+}
+
+/** The text of a value of an answer, for a cell of the page. */
+function textOf(value: unknown = ''): string {
+  if (value === null) return '';
+  return (typeof value === 'string' ? value : JSON.stringify(value)).slice(0, LONGEST_CELL);
 }

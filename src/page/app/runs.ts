@@ -1,5 +1,6 @@
-import { closeSync, openSync, writeSync } from 'node:fs';
-import { readdir, stat } from 'node:fs/promises';
+import { closeSync, existsSync, openSync, writeSync } from 'node:fs';
+import { readdir } from 'node:fs/promises';
+import { basename } from 'node:path';
 import { enrich } from '../../commands/enrich.ts';
 import { createRunControl, type RunControl } from '../../common/run-control.ts';
 import { splitExtension } from '../../rows/open-rows.ts';
@@ -15,8 +16,15 @@ import {
   quietEnv,
   type SavedConnection,
 } from './connections.ts';
-import { type AppFolder, AppRefusal, createId, isId, refusalOf } from './folder.ts';
-import { type Lists, type ListView, openAs, type RunRequest, readFirst } from './lists.ts';
+import { AppRefusal, createId, isId, refusalOf } from './folder.ts';
+import {
+  type Lists,
+  type ListsOptions,
+  type ListView,
+  type RunRequest,
+  readFirst,
+  withList,
+} from './lists.ts';
 
 // A run is made in this process, by the function that the command line calls: the key is here, and
 // pausing, stopping and watching are calls and no protocol. What a run is goes into its record before it
@@ -39,9 +47,10 @@ export interface RunRecord {
   readonly request: RunRequest;
   readonly startedAtMs: number;
   readonly endedAtMs?: number | undefined;
-  /** What all its parts used, and how much of it was used when its bounds were last granted. */
+  /** What all its parts used. */
   readonly spent: Spent;
-  readonly granted: Spent;
+  /** Of its calls those that were made before its bound was granted the last time. */
+  readonly grantedAfter: number;
   readonly statuses?: Summary['statuses'] | undefined;
   readonly headline?: string | undefined;
   readonly next?: string | undefined;
@@ -51,13 +60,13 @@ export interface RunRecord {
 interface Spent {
   readonly calls: number;
   readonly billedMicros: number;
-  readonly unit?: string | undefined;
 }
 
 /** What of a run that goes on is only in memory. */
 interface Live {
+  readonly list: string;
   readonly control: RunControl;
-  recorder: RunRecorder | undefined;
+  recorder?: RunRecorder;
   ended: Promise<void>;
 }
 
@@ -72,15 +81,10 @@ const SPENT = 'spent.json';
 const MOST_VIEWS = 10;
 const FIRST_ROWS = 100;
 
-export interface RunsOptions {
-  readonly folder: AppFolder;
+export interface RunsOptions extends ListsOptions {
   readonly connections: Connections;
   readonly lists: Lists;
-  readonly env: Readonly<Record<string, string | undefined>>;
-  readonly onChange: () => void;
 }
-
-export type Runs = Awaited<ReturnType<typeof openRuns>>;
 
 /** The runs of the app: those that go on, and earlier ones. */
 export async function openRuns(options: RunsOptions) {
@@ -88,18 +92,15 @@ export async function openRuns(options: RunsOptions) {
   const records = new Map<string, RunRecord>();
   const live = new Map<string, Live>();
   const views = new Map<string, RunView>();
-  const sizes = new Map<string, Readonly<Partial<Record<'result' | 'failures', FileEntry>>>>();
   let isClosing = false;
   for (const id of (await readdir(folder.at(FOLDER))).filter(isId)) {
     const record = folder.readJson(FOLDER, id, RECORD) as RunRecord | undefined;
     if (!record) continue;
-    const isCut = record.state === 'running';
     const noted = folder.readJson(FOLDER, id, SPENT) as Spent | undefined;
     const cut: RunRecord = { ...record, state: 'interrupted', spent: noted ?? record.spent };
-    records.set(id, isCut ? cut : record);
+    records.set(id, record.state === 'running' ? cut : record);
     const view = folder.readJson(FOLDER, id, VIEW) as RunView | undefined;
     if (view) views.set(id, view);
-    await measure(id);
   }
 
   function record(id: string): RunRecord {
@@ -117,7 +118,7 @@ export async function openRuns(options: RunsOptions) {
     }
   }
 
-  function pathsOf({ id, list, kind }: Pick<RunRecord, 'id' | 'list' | 'kind'>) {
+  function pathsOf({ id, list, kind }: RunRecord) {
     const { stem, extension } = splitExtension(list.name);
     const usual = ENDINGS[kind].test(extension) ? extension : `.${kind}`;
     return {
@@ -126,118 +127,98 @@ export async function openRuns(options: RunsOptions) {
     };
   }
 
-  async function measure(id: string): Promise<void> {
-    const entries = await Promise.all(
-      Object.entries(pathsOf(record(id))).map(async ([which, path]) => {
-        const found = await stat(path).catch(() => undefined);
-        const name = path.slice(folder.at(FOLDER, id).length + 1);
-        return found ? [[which, { name, sizeBytes: found.size }] as const] : [];
-      }),
-    );
-    sizes.set(id, Object.fromEntries(entries.flat()));
+  /** The path of a file of a run; undefined when there is none, or it is being made. */
+  function fileOf(of: RunRecord, which: 'result' | 'failures'): string | undefined {
+    const path = pathsOf(of)[which];
+    return !live.has(of.id) && existsSync(path) ? path : undefined;
   }
 
-  function isGoing(id: string): boolean {
-    return live.has(id) && records.get(id)?.state === 'running';
+  /** @throws AppRefusal `NOT_FOUND` */
+  function needFile(id: string, which: 'result' | 'failures'): string {
+    const path = fileOf(record(id), which);
+    if (path === undefined) throw new AppRefusal('NOT_FOUND', 'There is no such file yet.');
+    return path;
   }
 
-  function viewOf(id: string): RunView | undefined {
-    return live.get(id)?.recorder?.read() ?? views.get(id);
-  }
+  const latestFirst = (): readonly RunRecord[] =>
+    [...records.values()].sort((one, other) => other.startedAtMs - one.startedAtMs);
+
+  const viewOf = (id: string): RunView | undefined =>
+    live.get(id)?.recorder?.read() ?? views.get(id);
 
   function stepsOf(of: RunRecord): readonly RunStep[] {
-    if (isGoing(of.id)) return viewOf(of.id)?.actions ?? [];
-    if (!lists.has(of.list.id)) return [];
+    if (live.has(of.id)) return viewOf(of.id)?.actions ?? [];
     const { failed = 0, pending = 0, skipped = 0, stale = 0 } = of.statuses ?? {};
     return of.state !== 'done' || failed + pending + skipped + stale > 0 ? ['go-on'] : [];
   }
 
   function show(of: RunRecord) {
-    const { id, state, list, connection, startedAtMs, endedAtMs, statuses, spent } = of;
-    const { result, failures } = isGoing(id) ? {} : (sizes.get(id) ?? {});
-    const { unit } = spent;
+    const { kind: _, request: _request, grantedAfter: _after, connection, spent, ...rest } = of;
+    const { title, price, unit } = connection;
     const bill = unit === undefined ? undefined : { unit, units: spent.billedMicros / 1_000_000 };
+    const nameOf = (path: string | undefined) => path && basename(path);
     return {
-      id,
-      state,
-      list,
-      connection: connection.title,
+      ...rest,
+      connection: title,
       isRehearsal: connection.kind === 'sandbox',
-      startedAtMs,
-      endedAtMs,
-      statuses,
-      headline: of.headline,
-      next: of.next,
       calls: spent.calls,
-      cost: connection.kind === 'sandbox' ? {} : costFor(connection.price, spent.calls, bill),
+      cost: connection.kind === 'sandbox' ? {} : costFor(price, spent.calls, bill),
       steps: stepsOf(of),
-      result,
-      failures,
+      result: nameOf(fileOf(of, 'result')),
+      failures: nameOf(fileOf(of, 'failures')),
     };
   }
 
   /** @throws AppRefusal when it cannot start */
   async function launch(of: RunRecord): Promise<void> {
-    if (isGoing(of.id)) throw new AppRefusal('NOT_NOW', FURTHER_ON);
-    const sameList = [...records.values()].find(
-      ({ id, list }) => id !== of.id && list.id === of.list.id && isGoing(id),
-    );
-    if (sameList) {
+    const { id, list } = of;
+    if ([...live.values()].some((running) => running.list === list.id)) {
       throw new AppRefusal('NOT_NOW', 'A run of this list goes on: stop it, or wait for its end.');
     }
-    const api = await connections.optionsOf(of.connection);
-    const listed = lists.optionsOf(of.list.id, of.request);
-    const bounds = boundsLeft(of);
-    if (bounds.maxCalls === 0 || bounds.maxCost === 0) {
-      // It was cut off when all that it may spend was spent. Who goes on once more allows as much again.
-      const next = 'All that you allowed is spent. Go on to allow as much again.';
-      await keep({ ...of, state: 'stopped', granted: of.spent, next });
-      return;
-    }
-    const { id } = of;
-    folder.make(FOLDER, id);
     const control = createRunControl();
-    const running: Live = {
-      control,
-      recorder: undefined,
-      ended: Promise.resolve(),
-    };
+    const running: Live = { list: list.id, control, ended: Promise.resolve() };
     live.set(id, running);
+    try {
+      await begin(of, running);
+    } catch (error) {
+      live.delete(id);
+      throw error;
+    }
+  }
+
+  async function begin(of: RunRecord, running: Live): Promise<void> {
+    const { id, list, request, connection } = of;
+    const api = await connections.optionsOf(connection);
+    const used = of.spent.calls - of.grantedAfter;
+    const maxCalls = request.maxCalls === undefined ? undefined : request.maxCalls - used;
+    const listed = lists.optionsOf(list.id, { ...request, maxCalls });
+    folder.make(FOLDER, id);
+    if (maxCalls !== undefined && maxCalls <= 0) {
+      // It was cut off when all that it may make was made. Who goes on once more allows as much again.
+      const next = 'All calls that you allowed are made. Go on to allow as many again.';
+      live.delete(id);
+      return await keep({ ...of, state: 'stopped', grantedAfter: of.spent.calls, next });
+    }
     await keep({ ...of, state: 'running', next: undefined, headline: undefined });
     const meter = openMeter(folder.at(FOLDER, id, SPENT), of.spent);
     const { result: out, failures } = pathsOf(of);
-    const run = enrich(
-      {
-        ...api,
-        ...listed,
-        ...bounds,
-        out,
-        failures,
-        runId: id,
-        control,
-        yes: true,
+    const files = { out, failures, runId: id, control: running.control, yes: true };
+    const run = enrich({ ...api, ...listed, ...files }, nameSetting, {
+      env: quietEnv(env),
+      naming: ON_PAGE,
+      recordsRows: true,
+      list: list.name,
+      onRecorder: (recorder) => {
+        running.recorder = recorder;
       },
-      nameSetting,
-      {
-        env: quietEnv(env),
-        naming: ON_PAGE,
-        recordsRows: true,
-        list: of.list.name,
-        onRecorder: (recorder) => {
-          running.recorder = recorder;
-        },
-        onCall: (call) => meter.count(call, of.connection.unit),
-      },
-    );
+      onCall: meter.count,
+    });
     running.ended = run
       .then(
         (summary) => ({ state: summary.stopped ? 'stopped' : 'done', summary }) as const,
         (error: unknown) => endOfError(error, folder.path),
       )
-      .then(async (end) => {
-        meter.close();
-        await finish(id, running, { ...end, spent: meter.spent() });
-      })
+      .then(async (end) => await finish(id, running, { ...end, spent: meter.close() }))
       .catch(() => {}); // the disk takes no record; the next start finds the run as interrupted
   }
 
@@ -254,17 +235,16 @@ export async function openRuns(options: RunsOptions) {
       await folder.writeJson(view, FOLDER, id, VIEW).catch(() => {});
     }
     live.delete(id);
-    await measure(id);
+    const before = record(id);
     // Whoever closes the app wants the run to go on at the next start.
     const state = isClosing && end.state === 'stopped' ? 'interrupted' : end.state;
     const isUntouched = end.summary?.stopped?.reason === 'misdirected';
-    const before = record(id);
     await keep({
       ...before,
       state,
       spent: end.spent,
       // Who goes on after a bound was reached wants as much again.
-      granted: state === 'interrupted' ? before.granted : end.spent,
+      grantedAfter: state === 'interrupted' ? before.grantedAfter : end.spent.calls,
       endedAtMs: Date.now(),
       statuses: isUntouched ? before.statuses : (end.summary?.statuses ?? before.statuses),
       headline: view?.headline,
@@ -274,23 +254,17 @@ export async function openRuns(options: RunsOptions) {
 
   return {
     record,
-    all: () =>
-      [...records.values()].sort((one, other) => other.startedAtMs - one.startedAtMs).map(show),
-    /** The latest pictures, those of runs that go on first. */
-    views: (): readonly RunView[] => {
-      const ids = [...records.values()]
-        .sort((one, other) => other.startedAtMs - one.startedAtMs)
-        .map(({ id }) => id);
-      const going = ids.filter(isGoing);
-      const all = [...going, ...ids.filter((id) => !isGoing(id))].slice(0, MOST_VIEWS);
-      return all.flatMap((id) => viewOf(id) ?? []);
-    },
+    all: () => latestFirst().map(show),
+    /** The latest pictures. */
+    views: (): readonly RunView[] =>
+      latestFirst()
+        .slice(0, MOST_VIEWS)
+        .flatMap(({ id }) => viewOf(id) ?? []),
     start: async (listId: string, request: RunRequest): Promise<string> => {
       const { current: connection } = connections;
       if (!connection) throw new AppRefusal('NO_CONNECTION', 'Choose an API first, under Connect.');
       if (request.fields !== undefined) await lists.choose(listId, request.fields);
       const { name, kind, fields } = lists.find(listId);
-      const spent = { calls: 0, billedMicros: 0, unit: connection.unit };
       const id = createId();
       await launch({
         id,
@@ -300,51 +274,42 @@ export async function openRuns(options: RunsOptions) {
         connection,
         request: { ...request, fields },
         startedAtMs: Date.now(),
-        spent,
-        granted: spent,
+        spent: { calls: 0, billedMicros: 0 },
+        grantedAfter: 0,
       });
       return id;
     },
     ask: async (id: string, step: RunStep): Promise<void> => {
       const of = record(id);
-      const running = live.get(id);
       if (!stepsOf(of).includes(step)) throw new AppRefusal('NOT_NOW', FURTHER_ON);
-      if (step === 'go-on') return await launch({ ...of, endedAtMs: undefined });
-      if (!running) return;
-      const view = running.recorder?.read();
-      const refusal = view && applyAction(view, running.control, step);
-      if (refusal !== undefined) throw new AppRefusal('NOT_NOW', refusal);
+      if (step === 'go-on') {
+        return await launch({ ...of, startedAtMs: Date.now(), endedAtMs: undefined });
+      }
+      const { recorder, control } = live.get(id) ?? {};
+      if (recorder && control) applyAction(recorder.read(), control, step);
       onChange();
     },
-    remove: async (id: string): Promise<void> => {
-      record(id);
-      if (isGoing(id)) throw new AppRefusal('NOT_NOW', 'Stop the run first, then delete it.');
-      await folder.remove(FOLDER, id);
-      records.delete(id);
-      views.delete(id);
-      onChange();
+    /** Removes all runs of a list. */
+    removeOf: async (listId: string): Promise<void> => {
+      const ids = latestFirst().flatMap(({ id, list }) => (list.id === listId ? [id] : []));
+      if (ids.some((id) => live.has(id))) {
+        throw new AppRefusal('NOT_NOW', 'A run still needs this list: stop it first.');
+      }
+      for (const id of ids) {
+        await folder.remove(FOLDER, id);
+        records.delete(id);
+        views.delete(id);
+      }
     },
-    isListNeeded: (list: string): boolean =>
-      [...records.values()].some((of) => of.list.id === list && isGoing(of.id)),
-    /** The path of a file of a run; undefined when there is none. */
-    fileOf: (id: string, which: 'result' | 'failures'): string | undefined =>
-      show(record(id))[which] && pathsOf(record(id))[which],
+    fileOf: needFile,
     /** The first rows of the result, as the file has them. */
     rows: async (id: string, signal: AbortSignal) => {
-      const of = record(id);
-      const path = show(of).result && pathsOf(of).result;
-      if (!path) throw new AppRefusal('NOT_FOUND', 'There is no result yet.');
-      const { sheet } = lists.has(of.list.id) ? lists.find(of.list.id).reading : {};
-      const place = { path, spoolFolder: folder.at('spool'), signal };
-      const { source, format } = await openAs(place, sheet === undefined ? {} : { sheet });
-      try {
-        const rows = await readFirst(source, format, FIRST_ROWS);
-        return { columns: format.columns, rows };
-      } catch (error) {
-        throw refusalOf(error, folder.path);
-      } finally {
-        await source.close();
-      }
+      const { sheet } = lists.find(record(id).list.id);
+      const place = { path: needFile(id, 'result'), spoolFolder: folder.at('spool'), signal };
+      return await withList(place, { sheet }, async (source, format) => ({
+        columns: format.columns,
+        rows: await readFirst(source, format, FIRST_ROWS),
+      }));
     },
     /** Stops what goes on, in order; it goes on at the next start. */
     close: async (): Promise<void> => {
@@ -355,51 +320,32 @@ export async function openRuns(options: RunsOptions) {
   };
 }
 
-export interface FileEntry {
-  readonly name: string;
-  readonly sizeBytes: number;
-}
-
 const ENDINGS: Readonly<Record<ListView['kind'], RegExp>> = {
   csv: /^\.(csv|tsv|tab|txt|text|asc|prn)(\.gz)?$/i,
   jsonl: /^\.(jsonl|ndjson|json)(\.gz)?$/i,
   xlsx: /^\.(xlsx|xlsm|xltx|xltm)$/i,
 };
 
-/** What a run may still use of what was granted. */
-function boundsLeft({ request, spent, granted }: RunRecord) {
-  const { maxCalls, maxCost } = request;
-  const calls = spent.calls - granted.calls;
-  const units = (spent.billedMicros - granted.billedMicros) / 1_000_000;
-  return {
-    maxCalls: maxCalls === undefined ? undefined : Math.max(0, maxCalls - calls),
-    maxCost: maxCost === undefined ? undefined : Math.max(0, maxCost - units),
-  };
-}
-
-interface Meter {
-  count(call: AnsweredCall, unit: string | undefined): void;
-  spent(): Spent;
-  close(): void;
-}
-
 const LINE_BYTES = 120;
 
 /** Notes what calls cost as they are answered, in a few bytes that are written over: a kill hides nothing. */
-function openMeter(path: string, before: Spent): Meter {
+function openMeter(path: string, before: Spent) {
   let now = before;
   const file = openSync(path, 'w', 0o600);
   const note = (): void => void writeSync(file, JSON.stringify(now).padEnd(LINE_BYTES), 0);
   note();
   return {
-    count: ({ meaning }, unit) => {
-      const { httpStatus, costMicros = 0 } = meaning;
-      if (httpStatus === undefined || meaning.kind === 'throttled') return;
-      now = { calls: now.calls + 1, billedMicros: now.billedMicros + costMicros, unit };
+    count: ({ meaning }: AnsweredCall): void => {
+      const { httpStatus, costMicros = 0, kind } = meaning;
+      if (httpStatus === undefined || kind === 'throttled') return;
+      now = { calls: now.calls + 1, billedMicros: now.billedMicros + costMicros };
       note();
     },
-    spent: () => now,
-    close: () => closeSync(file),
+    /** Gives what was spent. */
+    close: (): Spent => {
+      closeSync(file);
+      return now;
+    },
   };
 }
 

@@ -77,34 +77,26 @@ export function Button(props: ButtonProps): JSX.Element {
   );
 }
 
-/** Asks before it does something, in its own place. */
+/** Asks before it does something: the second press within its own place does it. */
 export function SureButton(props: {
   readonly text: string;
   /** What it is done to, for those who hear the button alone. */
   readonly what: string;
   readonly onSure: () => void;
 }): JSX.Element {
-  const { text, what, onSure } = props;
   const isAsking = useSignal(false);
-  const set = (to: boolean) => (): void => {
-    isAsking.value = to;
-  };
-  if (!isAsking.value) {
-    return (
-      <Button kind="link" label={`${text} ${what}`} onPress={set(true)}>
-        {text}
-      </Button>
-    );
-  }
+  const text = isAsking.value ? `Really ${props.text.toLowerCase()}` : props.text;
   return (
-    <span class="actions">
-      <Button label={`Keep ${what}`} onPress={set(false)}>
-        Keep
-      </Button>
-      <Button kind="danger" label={`Really ${text.toLowerCase()} ${what}`} onPress={onSure}>
-        Really {text.toLowerCase()}
-      </Button>
-    </span>
+    <Button
+      kind={isAsking.value ? 'danger' : 'link'}
+      label={`${text} ${props.what}`}
+      onPress={() => {
+        if (isAsking.value) props.onSure();
+        isAsking.value = !isAsking.value;
+      }}
+    >
+      {text}
+    </Button>
   );
 }
 
@@ -117,35 +109,28 @@ interface FieldProps {
   readonly hint?: ComponentChildren;
   /** What is wrong with what was typed. */
   readonly error?: string | undefined;
-  readonly type?: 'text' | 'password' | 'number';
-  /** Of a number: the step between two that may be typed. */
-  readonly step?: string;
+  readonly isSecret?: boolean;
+  /** Of a number: what is between two; 0 is any. */
+  readonly step?: number;
   readonly placeholder?: string;
   readonly onEnter?: () => void;
 }
 
 export function Field(props: FieldProps): JSX.Element {
-  const {
-    label,
-    isNamed,
-    value,
-    onInput,
-    hint,
-    error,
-    type = 'text',
-    step,
-    placeholder,
-    onEnter,
-  } = props;
+  const { label, value, onInput, hint, error, isSecret, step, placeholder, onEnter } = props;
   const id = useId();
+  const type = isSecret ? 'password' : step === undefined ? 'text' : 'number';
   return (
     <div class="field">
-      <label htmlFor={id} class={isNamed ? 'unseen' : undefined}>
+      <label htmlFor={id} class={props.isNamed ? 'unseen' : undefined}>
         {label}
       </label>
       <input
         id={id}
-        {...({ type, step, min: step && 0 } as { readonly type: 'text' })}
+        // The kinds of inputs have types of their own.
+        {...({ type, min: step && 0, step: step === 0 ? 'any' : step } as {
+          readonly type: 'text';
+        })}
         value={value}
         placeholder={placeholder}
         autocomplete="off"
@@ -165,26 +150,26 @@ export function Field(props: FieldProps): JSX.Element {
   );
 }
 
-/** A number from 0 on, typed in the way of the browser's language; undefined while there is none. */
+/** A number from 0 on; undefined while there is none. */
 export function NumberField(
   props: Pick<FieldProps, 'label' | 'hint' | 'placeholder'> & {
     readonly value: number | undefined;
     readonly onChange: (value: number | undefined) => void;
-    readonly isWhole?: boolean;
+    /** Between two numbers that may be typed. @default any */
+    readonly step?: number;
   },
 ): JSX.Element {
-  const { value, onChange, isWhole = false, ...rest } = props;
-  const typed = useSignal(value === undefined ? '' : String(value));
+  const { value, onChange, step = 0, ...rest } = props;
+  const typed = useSignal(String(value ?? ''));
   return (
     <Field
       {...rest}
-      type="number"
-      step={isWhole ? '1' : 'any'}
+      step={step}
       value={typed.value}
       onInput={(text) => {
         typed.value = text;
         const number = Number(text);
-        const isUsable = text !== '' && number >= 0 && (!isWhole || Number.isInteger(number));
+        const isUsable = text !== '' && number >= 0 && (step === 0 || number % step === 0);
         onChange(isUsable ? number : undefined);
       }}
     />
@@ -337,59 +322,18 @@ export function Table(props: TableProps): JSX.Element {
         <tbody>
           {rows.map((row, line) => (
             <tr key={line}>
-              {row.map((cell, at) =>
-                at === 0 ? (
-                  <th key={at} scope="row" class={classOf(at)}>
+              {row.map((cell, at) => {
+                const Cell = at === 0 ? 'th' : 'td';
+                return (
+                  <Cell key={at} scope={at === 0 ? 'row' : undefined} class={classOf(at)}>
                     {cell}
-                  </th>
-                ) : (
-                  <td key={at} class={classOf(at)}>
-                    {cell}
-                  </td>
-                ),
-              )}
+                  </Cell>
+                );
+              })}
             </tr>
           ))}
         </tbody>
       </table>
     </section>
-  );
-}
-
-/** Lines to type elsewhere, with a button that copies them. */
-export function Copied({
-  title,
-  text,
-}: {
-  readonly title: string;
-  readonly text: string;
-}): JSX.Element {
-  const said = useSignal('Copy');
-  const copy = (): void => {
-    navigator.clipboard.writeText(text).then(
-      () => {
-        said.value = 'Copied';
-      },
-      () => {
-        said.value = 'Mark it, and copy it by hand';
-      },
-    );
-  };
-  return (
-    <figure>
-      <figcaption class="head">
-        {title}
-        <Button kind="link" onPress={copy}>
-          {said.value}
-        </Button>
-      </figcaption>
-      <pre
-        // What scrolls must be reachable by keyboard.
-        // oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex
-        tabIndex={0}
-      >
-        {text}
-      </pre>
-    </figure>
   );
 }

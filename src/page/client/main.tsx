@@ -16,7 +16,6 @@ import {
   type Place,
   place,
   STEPS,
-  type StepName,
   shown,
 } from './state.ts';
 import { ColumnsStep } from './steps/columns.tsx';
@@ -53,7 +52,7 @@ function Page(): JSX.Element {
       </p>
       {app && here.step !== 'runs' ? <Stepper here={here} app={app} /> : null}
       <main id="page" tabIndex={-1}>
-        {board && here.step === 'runs' ? <RunsPage board={board} app={app} /> : null}
+        {board && here.step === 'runs' ? <RunsPage board={board} /> : null}
         {app && here.step !== 'runs' ? <StepOf here={here} app={app} /> : null}
         {shown.value ? null : <p>One moment…</p>}
       </main>
@@ -109,6 +108,9 @@ function Connected({ app: { connection } }: { readonly app: AppState }): JSX.Ele
   );
 }
 
+const linkTo = (to: Place | undefined, text: string): JSX.Element | string =>
+  to ? <a href={addressOf(to)}>{text}</a> : text;
+
 function Stepper({ here, app }: { readonly here: Place; readonly app: AppState }): JSX.Element {
   const names = Object.keys(STEPS) as (keyof typeof STEPS)[];
   const run = app.runs.find(({ id }) => here.step === 'run' && id === here.id);
@@ -126,29 +128,13 @@ function Stepper({ here, app }: { readonly here: Place; readonly app: AppState }
     <nav aria-label="Steps">
       <ol class="stepper">
         {names.map((name, at) => (
-          <li key={name} class={here.step === name ? 'here' : undefined}>
-            <StepLink
-              name={name}
-              text={`${at + 1}. ${STEPS[name]}`}
-              to={targets[name]}
-              here={here}
-            />
+          <li key={name} aria-current={here.step === name ? 'step' : undefined}>
+            {linkTo(here.step === name ? undefined : targets[name], `${at + 1}. ${STEPS[name]}`)}
           </li>
         ))}
       </ol>
     </nav>
   );
-}
-
-function StepLink(props: {
-  readonly name: StepName;
-  readonly text: string;
-  readonly to: Place | undefined;
-  readonly here: Place;
-}): JSX.Element {
-  const { name, text, to, here } = props;
-  if (here.step === name) return <span aria-current="step">{text}</span>;
-  return to ? <a href={addressOf(to)}>{text}</a> : <span>{text}</span>;
 }
 
 /** The page with one run inside, which nobody serves. */

@@ -1,7 +1,6 @@
-import type { JSX } from 'preact';
+import type { ComponentChildren, JSX } from 'preact';
 import { useRef } from 'preact/hooks';
-import type { RunAction, RunView } from '../../watch/run-view.ts';
-import { howFar, shareOf } from '../../watch/run-view.ts';
+import { howFar, type RunAction, type RunView, shareOf } from '../../watch/run-view.ts';
 import { describeWait, ENDINGS, PHASES, STATUSES, type StatusName } from '../../watch/words.ts';
 import { Chart } from './chart.tsx';
 import { Button, Figures, Progress, Table } from './components.tsx';
@@ -127,16 +126,11 @@ function Details({ view }: { readonly view: RunView }): JSX.Element {
           ])}
         />
       ) : null}
-      {columns.length > 0 ? (
-        <details>
-          <summary>{counted(columns.length, 'added column')}</summary>
-          <Table
-            caption="Added columns"
-            columns={['column', 'rows with a value#', 'of enriched#']}
-            rows={columns.map(({ name, rows }) => [name, count(rows), share(rows, enriched)])}
-          />
-        </details>
-      ) : null}
+      <Folded
+        title="Added columns"
+        columns={['column', 'rows with a value#', 'of enriched#']}
+        rows={columns.map(({ name, rows }) => [name, count(rows), share(rows, enriched)])}
+      />
       {view.notices.length > 0 ? (
         <ul class="hint" aria-label="Notices">
           {view.notices.map((notice, at) => (
@@ -145,16 +139,11 @@ function Details({ view }: { readonly view: RunView }): JSX.Element {
         </ul>
       ) : null}
       <Files view={view} />
-      {settings.length > 0 ? (
-        <details>
-          <summary>{counted(settings.length, 'setting')} that are not the default</summary>
-          <Table
-            caption="Settings"
-            columns={['setting', 'value']}
-            rows={settings.map(({ name, value }) => [name, value])}
-          />
-        </details>
-      ) : null}
+      <Folded
+        title="Settings that are not the default"
+        columns={['setting', 'value']}
+        rows={settings.map(({ name, value }) => [name, value])}
+      />
     </>
   );
 }
@@ -214,11 +203,11 @@ function Reasons({ view }: { readonly view: RunView }): JSX.Element | null {
 }
 
 function figuresOf(view: RunView): readonly (readonly [string, string])[] {
-  const { calls, phase, limit: now, pace, bill, cost, underWay, latency } = view;
+  const { calls, phase, limit: now, pace, bill, cost, underWay, pendingNow, latency } = view;
   const isLive = phase === 'looking_up' || phase === 'stopping';
   const billed = costOf({ ...bill, ...(cost === undefined ? {} : { money: cost }) });
   const limit = (pace ?? now)?.limitPerSecond;
-  return [
+  const all: readonly (readonly [string, string | undefined])[] = [
     ['Calls', count(calls)],
     [
       isLive ? 'Calls per second now' : 'Calls per second, on average',
@@ -226,43 +215,43 @@ function figuresOf(view: RunView): readonly (readonly [string, string])[] {
     ],
     ['Limit', limit === undefined ? 'not known' : rate(limit)],
     ['Domains looked up', `${count(view.lookups)} of ${count(view.due)}`],
-    ...(underWay > 0 ? [['Domains handed out, not answered yet', count(underWay)] as const] : []),
-    ...(view.pendingNow > 0 ? [['Domains pending', count(view.pendingNow)] as const] : []),
+    ['Domains handed out, not answered yet', underWay > 0 ? count(underWay) : undefined],
+    ['Domains pending', pendingNow > 0 ? count(pendingNow) : undefined],
     ['Calls throttled (429 and the like)', count(view.throttled)],
     ['Lookups tried again', count(view.retries)],
-    ...(billed === undefined ? [] : [['Cost', billed] as const]),
-    ...(latency
-      ? [
-          ['Half of the calls within', duration(latency.p50Ms)] as const,
-          ['95 % of the calls within', duration(latency.p95Ms)] as const,
-        ]
-      : []),
+    ['Cost', billed],
+    ['Half of the calls within', latency && duration(latency.p50Ms)],
+    ['95 % of the calls within', latency && duration(latency.p95Ms)],
     ['Time', duration(view.elapsedMs)],
   ];
+  return all.flatMap(([name, value]) => (value === undefined ? [] : [[name, value]]));
 }
 
 function Files({ view }: { readonly view: RunView }): JSX.Element | null {
   const { out, failures, changes, logos, store } = view;
   if (!store) return null;
-  const rows: readonly (readonly [string, string | undefined])[] = [
-    ['rows', out === '-' ? 'standard output' : out],
-    ['failures', failures],
-    ['changes', changes && `${changes.file} (${changes.new} new, ${changes.changed} changed)`],
-    [
-      'logos',
-      logos &&
-        `${logos.folder} (${logos.saved} saved, ${logos.kept} kept, ${logos.missing} missing)`,
-    ],
-    ['store', store.folder],
-  ];
+  const rows = Object.entries({
+    rows: out === '-' ? 'standard output' : out,
+    failures,
+    changes: changes?.file,
+    logos: logos?.folder,
+    store: store.folder,
+  }).filter(([, where]) => where !== undefined);
+  return <Folded title="Files" columns={['what', 'where']} rows={rows} />;
+}
+
+/** A table that most need not see. */
+function Folded(props: {
+  readonly title: string;
+  readonly columns: readonly string[];
+  readonly rows: readonly (readonly ComponentChildren[])[];
+}): JSX.Element | null {
+  const { title, ...table } = props;
+  if (table.rows.length === 0) return null;
   return (
     <details>
-      <summary>Files</summary>
-      <Table
-        caption="Files"
-        columns={['what', 'where']}
-        rows={rows.filter(([, where]) => where !== undefined)}
-      />
+      <summary>{title}</summary>
+      <Table caption={title} hasHeading {...table} />
     </details>
   );
 }

@@ -2,17 +2,13 @@ import type { JSX } from 'preact';
 import { useEffect } from 'preact/hooks';
 import type { Board } from '../board.ts';
 import { api, ask } from './api.ts';
-import { Button, FaultNote, Note, SureButton, Table } from './components.tsx';
-import { costOf, count, time } from './format.ts';
+import { Button, FaultNote, Note, Table } from './components.tsx';
+import { count, time } from './format.ts';
 import { RunCard } from './run-card.tsx';
-import { type AppState, addressOf, announce, useWork, type Work } from './state.ts';
+import { useWork } from './state.ts';
 
 /** All that goes on, and what went on lately: the dashboard, and the runs of the app. */
-export function RunsPage(props: {
-  readonly board: Board;
-  readonly app?: AppState | undefined;
-}): JSX.Element {
-  const { board, app } = props;
+export function RunsPage({ board }: { readonly board: Board }): JSX.Element {
   const { runs, workers, schedules, trouble } = board;
   const work = useWork();
   useEffect(() => {
@@ -35,7 +31,6 @@ export function RunsPage(props: {
           }
         />
       ))}
-      {app && app.runs.length > 0 ? <EarlierRuns app={app} work={work} /> : null}
       <Workers workers={workers} />
       {schedules.length > 0 ? (
         <>
@@ -99,45 +94,6 @@ function Workers({ workers }: Pick<Board, 'workers'>): JSX.Element | null {
           calls === undefined ? '–' : count(calls),
           trouble,
         ])}
-      />
-    </>
-  );
-}
-
-function EarlierRuns({ app, work }: { readonly app: AppState; readonly work: Work }): JSX.Element {
-  const remove = (id: string, name: string): void =>
-    work.start(id, async () => {
-      await ask(api.runs[':id'].delete.$post({ param: { id } }));
-      announce(`The run of ${name} is deleted.`);
-    });
-  return (
-    <>
-      <h2>All runs of this folder</h2>
-      <Table
-        caption="All runs of this folder"
-        hasHeading
-        columns={['list', 'state', 'started', 'API', 'result', 'cost', '']}
-        rows={app.runs.map((run) => {
-          const { id, list, state, startedAtMs, connection, headline = '', cost } = run;
-          return [
-            <a key="list" href={addressOf({ step: 'run', id })}>
-              {list.name}
-            </a>,
-            state,
-            time(startedAtMs),
-            connection,
-            headline,
-            costOf(cost) ?? '–',
-            state === 'running' ? null : (
-              <SureButton
-                key="delete"
-                text="Delete"
-                what={`the run of ${list.name}`}
-                onSure={() => remove(id, list.name)}
-              />
-            ),
-          ];
-        })}
       />
     </>
   );

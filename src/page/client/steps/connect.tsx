@@ -2,31 +2,7 @@ import { useSignal } from '@preact/signals';
 import type { JSX } from 'preact';
 import { api, ask } from '../api.ts';
 import { Button, Choice, Field, NumberField, Select, Step } from '../components.tsx';
-import { type AppState, announce, goTo, useWork } from '../state.ts';
-
-type Connection = NonNullable<AppState['connection']>;
-
-/** What is typed, as it is typed. */
-interface Form {
-  readonly way: Connection['kind'];
-  readonly profile: string;
-  readonly baseUrl: string;
-  readonly auth: string;
-  readonly authName: string;
-  readonly key: string;
-  readonly isKeyKept: boolean;
-  readonly price: number | undefined;
-  /** Calls per second. */
-  readonly rate: number | undefined;
-}
-
-const AUTHS = [
-  ['bearer', 'As a bearer token (most do)'],
-  ['header:', 'In a header of its own'],
-  ['query:', 'In the address'],
-  ['basic', 'As user and password (basic)'],
-  ['none', 'It needs no key'],
-] as const;
+import { type AppState, goTo, useWork } from '../state.ts';
 
 const WAYS = [
   ['sandbox', 'Rehearse', 'Made-up answers from this computer. Free, for a first try.'],
@@ -34,20 +10,38 @@ const WAYS = [
   ['described', 'Another API', 'Its address, and how it wants the key.'],
 ] as const;
 
+/** As `--auth` has them; what ends in a colon wants a name. */
+const AUTHS = [
+  ['bearer', 'As a bearer token (usual)'],
+  ['header:', 'In a header'],
+  ['query:', 'In the address'],
+  ['basic', 'As user and password (basic)'],
+  ['none', 'It needs no key'],
+] as const;
+
+interface Form {
+  readonly way: (typeof WAYS)[number][0];
+  readonly profile: string;
+  readonly baseUrl: string;
+  readonly auth: string;
+  readonly authName: string;
+  readonly apiKey: string;
+  readonly keepKey: boolean;
+  readonly price: number | undefined;
+}
+
 function formOf({ connection, profiles }: AppState): Form {
   const known = connection?.kind === 'sandbox' ? null : connection;
-  const [, kind = known?.auth ?? 'bearer', name = ''] =
-    /^(header:|query:)(.+)$/.exec(known?.auth ?? '') ?? [];
+  const [auth = 'bearer', authName = ''] = known?.auth.split(/(?<=:)/) ?? [];
   return {
     way: connection?.kind ?? 'sandbox',
     profile: known?.profile ?? profiles[0]?.name ?? '',
     baseUrl: known?.kind === 'described' ? known.baseUrl : '',
-    auth: kind,
-    authName: name,
-    key: '',
-    isKeyKept: known?.isKeyKept ?? false,
+    auth,
+    authName,
+    apiKey: '',
+    keepKey: known?.isKeyKept ?? false,
     price: known?.price,
-    rate: Number.parseFloat(known?.rate ?? '') || undefined,
   };
 }
 
@@ -58,26 +52,16 @@ export function ConnectStep({ app }: { readonly app: AppState }): JSX.Element {
   const set = (change: Partial<Form>): void => {
     form.value = { ...form.value, ...change };
   };
-  const { way, profile, baseUrl, auth, authName, key, isKeyKept, price, rate } = form.value;
+  const { way, profile, baseUrl, auth, authName, apiKey, keepKey, price } = form.value;
   const chosen = app.profiles.find(({ name }) => name === profile);
   const needsKey = way === 'profile' ? chosen?.needsKey !== false : auth !== 'none';
   const connect = (): void =>
     work.start('connect', async () => {
-      if (way === 'sandbox') {
-        await ask(api.connection.rehearse.$post());
-        return goTo('list');
-      }
-      const json = {
-        ...(way === 'profile'
-          ? { profile }
-          : { baseUrl, auth: auth.endsWith(':') ? `${auth}${authName.trim()}` : auth }),
-        apiKey: key.trim() || undefined,
-        keepKey: isKeyKept,
-        price,
-        rate: rate ? `${rate}/s` : undefined,
-      };
-      await ask(api.connection.$post({ json }));
-      announce('It is kept.');
+      const typed = { baseUrl, auth: `${auth}${authName.trim()}`, apiKey, keepKey, price };
+      const json = way === 'profile' ? { ...typed, profile } : typed;
+      await (way === 'sandbox'
+        ? ask(api.connection.rehearse.$post())
+        : ask(api.connection.$post({ json })));
       goTo('list');
     });
   return (
@@ -91,14 +75,6 @@ export function ConnectStep({ app }: { readonly app: AppState }): JSX.Element {
             {way === 'sandbox' ? 'Rehearse' : 'Connect'}
           </Button>
           {app.connection ? <Button onPress={() => goTo('list')}>Leave it as it is</Button> : null}
-          {app.connection?.hasKey ? (
-            <Button
-              kind="link"
-              onPress={() => work.start('forget', () => ask(api.connection.forget.$post()))}
-            >
-              Forget the key
-            </Button>
-          ) : null}
         </>
       }
     >
@@ -136,7 +112,7 @@ export function ConnectStep({ app }: { readonly app: AppState }): JSX.Element {
           <Select
             label="How it wants the key"
             value={auth}
-            onChange={(auth) => set({ auth })}
+            onChange={(auth) => set({ auth, authName: '' })}
             options={AUTHS}
           />
           {auth.endsWith(':') ? (
@@ -152,47 +128,33 @@ export function ConnectStep({ app }: { readonly app: AppState }): JSX.Element {
         <>
           <Field
             label={auth === 'basic' ? 'User and password, as user:password' : 'Your key'}
-            type="password"
-            value={key}
+            isSecret
+            value={apiKey}
             hint={
               app.connection?.hasKey
                 ? 'Leave it empty to keep the one that is known. It is never shown again.'
                 : 'It goes to the API and nowhere else, and is never shown again.'
             }
-            onInput={(key) => set({ key })}
+            onInput={(apiKey) => set({ apiKey })}
             onEnter={connect}
           />
           <Choice
             type="checkbox"
             label="Keep the key on this computer"
             hint="In a file that only you can read. Otherwise it is forgotten when Brandfill is closed."
-            isChosen={isKeyKept}
-            onChange={(isKeyKept) => set({ isKeyKept })}
+            isChosen={keepKey}
+            onChange={(keepKey) => set({ keepKey })}
           />
         </>
       ) : null}
       {way === 'sandbox' ? null : (
-        <details>
-          <summary>What it costs, and how fast</summary>
-          <div class="pair">
-            <NumberField
-              label={
-                chosen?.unit && way === 'profile'
-                  ? `Price of one of its ${chosen.unit}`
-                  : 'Price of a call'
-              }
-              value={price}
-              hint="To show what your list costs, in your currency."
-              onChange={(price) => set({ price })}
-            />
-            <NumberField
-              label="Calls per second, at most"
-              value={rate}
-              hint="Left empty, it is found out."
-              onChange={(rate) => set({ rate })}
-            />
-          </div>
-        </details>
+        <NumberField
+          label={way === 'profile' && chosen?.unit ? `Price in ${chosen.unit}` : 'Price of a call'}
+          value={price}
+          placeholder="not known"
+          hint="In your currency, to show what your list costs."
+          onChange={(price) => set({ price })}
+        />
       )}
     </Step>
   );

@@ -2,20 +2,9 @@ import { useSignal } from '@preact/signals';
 import type { JSX } from 'preact';
 import { useEffect, useId } from 'preact/hooks';
 import { api, ask, upload } from '../api.ts';
-import {
-  Button,
-  Choice,
-  Note,
-  NumberField,
-  Progress,
-  Select,
-  Step,
-  SureButton,
-  Table,
-} from '../components.tsx';
+import { Button, Choice, Note, Progress, Select, Step, SureButton, Table } from '../components.tsx';
 import { size, time } from '../format.ts';
 import { type AppState, addressOf, announce, goTo, useWork } from '../state.ts';
-import { type Plan, PlanFigures, planOf } from './plan.tsx';
 
 async function listOf(id: string) {
   return await ask(api.lists[':id'].$get({ param: { id } }));
@@ -29,7 +18,7 @@ export function ListStep(props: {
   readonly app: AppState;
 }): JSX.Element {
   const { id, app } = props;
-  return id === undefined ? <ChooseList app={app} /> : <ReadList id={id} app={app} />;
+  return id === undefined ? <ChooseList app={app} /> : <ReadList id={id} />;
 }
 
 /** Files that can be read, for the file chooser. */
@@ -41,10 +30,6 @@ function ChooseList({ app }: { readonly app: AppState }): JSX.Element {
   const take = (files: FileList | null | undefined): void => {
     const file = files?.[0];
     if (!file) return;
-    if (files.length > 1) {
-      work.fault.value = { message: 'One list at a time: choose one file.' };
-      return;
-    }
     work.start('upload', async () => {
       const { id, name } = await upload(file);
       announce(`${name} is read.`);
@@ -105,48 +90,51 @@ function ChooseList({ app }: { readonly app: AppState }): JSX.Element {
       {app.lists.length > 0 ? (
         <Table
           caption="Lists from before"
-          columns={['list', 'size#', 'from', '']}
-          rows={app.lists.map(({ id, name, sizeBytes, uploadedAtMs }) => [
-            <a key="list" href={addressOf({ step: 'list', id })}>
-              {name}
-            </a>,
-            size(sizeBytes),
-            time(uploadedAtMs),
-            <SureButton
-              key="delete"
-              text="Delete"
-              what={name}
-              onSure={() =>
-                work.start(id, () => ask(api.lists[':id'].delete.$post({ param: { id } })))
-              }
-            />,
-          ])}
+          columns={['list', 'size#', 'from', 'last run', '']}
+          rows={app.lists.map(({ id, name, sizeBytes, uploadedAtMs }) => {
+            const run = app.runs.find(({ list }) => list.id === id);
+            return [
+              <a key="list" href={addressOf({ step: 'list', id })}>
+                {name}
+              </a>,
+              size(sizeBytes),
+              time(uploadedAtMs),
+              run ? (
+                <a key="run" href={addressOf({ step: 'run', id: run.id })}>
+                  {run.headline ?? run.state}
+                </a>
+              ) : (
+                'none'
+              ),
+              <SureButton
+                key="delete"
+                text="Delete"
+                what={`${name} and its results`}
+                onSure={() =>
+                  work.start(id, () => ask(api.lists[':id'].delete.$post({ param: { id } })))
+                }
+              />,
+            ];
+          })}
         />
       ) : null}
     </Step>
   );
 }
 
-function ReadList({ id, app }: { readonly id: string; readonly app: AppState }): JSX.Element {
+function ReadList({ id }: { readonly id: string }): JSX.Element {
   const work = useWork();
   const list = useSignal<ListView | undefined>(undefined);
-  const plan = useSignal<Plan | undefined>(undefined);
-  const use = (view: ListView): void => {
-    list.value = view;
-    plan.value = undefined;
-    if (!view.column || !app.connection) return;
-    work.start('count', async () => {
-      plan.value = await planOf(id, {});
-    });
-  };
   useEffect(() => {
-    work.start('read', async () => use(await listOf(id)));
+    work.start('read', async () => {
+      list.value = await listOf(id);
+    });
   }, [id]);
   const readAs = (change: ListView['reading']): void =>
     work.start('read', async () => {
       const json = { ...list.value?.reading, ...change };
-      use(await ask(api.lists[':id'].reading.$post({ param: { id }, json })));
-      announce(`The addresses are in the column ${list.value?.column?.name ?? 'none'}.`);
+      list.value = await ask(api.lists[':id'].reading.$post({ param: { id }, json }));
+      announce(`The addresses are in the column ${list.value.column?.name ?? 'none'}.`);
     });
   const view = list.value;
   const { column } = view ?? {};
@@ -183,9 +171,22 @@ function ReadList({ id, app }: { readonly id: string; readonly app: AppState }):
         </Note>
       ))}
       {view ? <FirstRows view={view} onChoose={(name) => readAs({ column: name })} /> : null}
-      {view ? <ReadDifferently key={view.headerRow} view={view} onRead={readAs} /> : null}
-      {plan.value ? <PlanFigures plan={plan.value} /> : null}
-      {work.isBusy('count') ? <Progress label="Counting" text="Counting companies…" /> : null}
+      {view && view.sheets.length > 1 ? (
+        <Select
+          label="Sheet"
+          value={view.sheet ?? ''}
+          onChange={(sheet) => readAs({ sheet, column: undefined })}
+          options={view.sheets.map((name) => [name, name])}
+        />
+      ) : null}
+      {view?.kind === 'csv' ? (
+        <Choice
+          type="checkbox"
+          label="There is no row with names: the first row is a company"
+          isChosen={view.headerRow === undefined}
+          onChange={(noHeader) => readAs({ noHeader, column: undefined })}
+        />
+      ) : null}
     </Step>
   );
 }
@@ -202,77 +203,26 @@ function FirstRows(props: {
   readonly view: ListView;
   readonly onChoose: (column: string) => void;
 }): JSX.Element {
-  const { view, onChoose } = props;
-  const chosen = view.column?.index;
+  const { columns, column, firstRows } = props.view;
   return (
     <Table
       caption="The first rows"
       isSheet
       columns={[
         'row#',
-        ...view.columns.map((name, at) => (
+        ...columns.map((name, at) => (
           <button
             key={at}
             type="button"
             class="link"
-            aria-pressed={at === chosen}
-            onClick={() => {
-              if (at !== chosen) onChoose(name);
-            }}
+            aria-pressed={at === column?.index}
+            onClick={() => props.onChoose(name)}
           >
             {name === '' ? 'no name' : name}
           </button>
         )),
       ]}
-      rows={view.firstRows.map(({ number, cells }) => [
-        number,
-        ...view.columns.map((_, at) => cells[at]),
-      ])}
+      rows={firstRows.map(({ number, cells }) => [number, ...columns.map((_, at) => cells[at])])}
     />
-  );
-}
-
-function ReadDifferently(props: {
-  readonly view: ListView;
-  readonly onRead: (reading: ListView['reading']) => void;
-}): JSX.Element {
-  const { view, onRead } = props;
-  const header = useSignal<number | undefined>(view.headerRow ?? 1);
-  const row = header.value ?? 0;
-  const takeHeader = (): void =>
-    onRead({ skipLines: row - 1, noHeader: undefined, column: undefined });
-  return (
-    <>
-      {view.sheets.length > 1 ? (
-        <Select
-          label="Sheet"
-          value={view.sheets.find(({ isUsed }) => isUsed)?.name ?? ''}
-          onChange={(sheet) => onRead({ sheet, column: undefined, skipLines: undefined })}
-          options={view.sheets.map(({ name }) => [name, name])}
-        />
-      ) : null}
-      {view.kind === 'csv' ? (
-        <details>
-          <summary>Does it look wrong? Read it differently</summary>
-          <NumberField
-            label="Row with the names of the columns"
-            value={header.value}
-            isWhole
-            onChange={(row) => {
-              header.value = row;
-            }}
-          />
-          <Button onPress={takeHeader} isDisabled={row < 1}>
-            Use this row
-          </Button>
-          <Choice
-            type="checkbox"
-            label="There is no row with names: the first row is a company"
-            isChosen={view.headerRow === undefined}
-            onChange={(noHeader) => onRead({ noHeader, column: undefined, skipLines: undefined })}
-          />
-        </details>
-      ) : null}
-    </>
   );
 }

@@ -1,64 +1,36 @@
 import { useSignal } from '@preact/signals';
 import type { JSX } from 'preact';
 import { useEffect } from 'preact/hooks';
-import type { RunRequest } from '../../app/lists.ts';
 import { api, ask } from '../api.ts';
 import { Button, Figures, Note, NumberField, Progress, Step } from '../components.tsx';
 import { costOf, count, counted, duration, rate } from '../format.ts';
 import { type AppState, goTo, useWork } from '../state.ts';
 
-export type Plan = Awaited<ReturnType<typeof planOf>>;
+type Plan = Awaited<ReturnType<typeof planOf>>;
 
-export async function planOf(id: string, json: RunRequest) {
-  return await ask(api.lists[':id'].plan.$post({ param: { id }, json }));
+async function planOf(id: string) {
+  return await ask(api.lists[':id'].plan.$post({ param: { id }, json: {} }));
 }
-
-const QUIET_MS = 300;
 
 /** What the run will do and cost, and how far it may go. */
 export function PlanStep(props: { readonly id: string; readonly app: AppState }): JSX.Element {
   const { id, app } = props;
-  const { connection, runs } = app;
   const planning = useWork();
   const starting = useWork();
   const plan = useSignal<Plan | undefined>(undefined);
-  const bounds = useSignal<RunRequest>({});
-  const request = bounds.value;
-  const asked = JSON.stringify(request);
+  const maxCalls = useSignal<number | undefined>(undefined);
   useEffect(() => {
-    let isWanted = true;
-    const load = (): void =>
-      planning.start(asked, async () => {
-        const made = await planOf(id, request);
-        if (isWanted) plan.value = made;
-      });
-    const timer = setTimeout(load, plan.peek() ? QUIET_MS : 0);
-    return () => {
-      isWanted = false;
-      clearTimeout(timer);
-    };
-  }, [id, asked]);
-  const bound = (key: 'maxCalls' | 'maxCost', label: string, hint?: string) => (
-    <NumberField
-      label={label}
-      value={request[key]}
-      isWhole={key === 'maxCalls'}
-      placeholder="no bound"
-      hint={hint}
-      onChange={(value) => {
-        bounds.value = { ...request, [key]: value === 0 ? undefined : value };
-      }}
-    />
-  );
+    planning.start('plan', async () => {
+      plan.value = await planOf(id);
+    });
+  }, [id]);
   const found = plan.value;
-  const going = runs.find(({ list, state }) => list.id === id && state === 'running');
-  const isFree = connection?.kind === 'sandbox';
+  const going = app.runs.find(({ list, state }) => list.id === id && state === 'running');
   const start = (): void =>
     starting.start('start', async () => {
-      const run = await ask(api.lists[':id'].runs.$post({ param: { id }, json: request }));
-      goTo('run', run.id);
+      const json = { maxCalls: maxCalls.value };
+      goTo('run', (await ask(api.lists[':id'].runs.$post({ param: { id }, json }))).id);
     });
-  const paid = found && costOf(found.cost);
   return (
     <Step
       title="Ready to start?"
@@ -70,7 +42,7 @@ export function PlanStep(props: { readonly id: string; readonly app: AppState })
             kind="primary"
             onPress={start}
             isBusy={starting.isBusy()}
-            isDisabled={!found || planning.isBusy() || going !== undefined}
+            isDisabled={!found || going !== undefined}
           >
             Start
           </Button>
@@ -84,65 +56,51 @@ export function PlanStep(props: { readonly id: string; readonly app: AppState })
         </Note>
       ) : null}
       {found ? (
-        <div aria-busy={planning.isBusy()} aria-live="polite">
-          <Figures
-            items={[
-              ['Calls', count(found.calls), madeFor(found)],
-              [
-                'It will cost',
-                isFree ? 'Nothing' : (paid ?? 'Not known'),
-                isFree
-                  ? 'a rehearsal'
-                  : paid === undefined
-                    ? 'say what a call costs, in Connect'
-                    : 'at most, if nothing is asked twice',
-              ],
-              [
-                'It will take',
-                found.durationMs === undefined
-                  ? 'Not known yet'
-                  : `About ${duration(found.durationMs)}`,
-                found.ratePerSecond === undefined
-                  ? 'the pace shows when it runs'
-                  : `at ${rate(found.ratePerSecond)}`,
-              ],
-            ]}
-          />
-          <PlanFigures plan={found} />
-          {found.notices.map((notice) => (
-            <Note key={notice} kind="warning">
-              {notice}
-            </Note>
-          ))}
-        </div>
+        <PlanFigures plan={found} isFree={app.connection?.kind === 'sandbox'} />
       ) : planning.fault.value ? null : (
         <Progress label="Counting" text="Reading the whole list…" />
       )}
-      <fieldset>
-        <legend>How far may it go?</legend>
-        <div class="pair">
-          {bound('maxCalls', 'Calls, at most', 'Such as 20, to see first what comes of them.')}
-          {connection?.unit === undefined
-            ? null
-            : bound('maxCost', `Cost in ${connection.unit}, at most`)}
-        </div>
-      </fieldset>
+      <NumberField
+        label="Calls, at most"
+        value={maxCalls.value}
+        step={1}
+        placeholder="no bound"
+        hint="Such as 20, to see first what comes of them; then it can go on."
+        onChange={(value) => {
+          maxCalls.value = value === 0 ? undefined : value;
+        }}
+      />
     </Step>
   );
 }
 
-function madeFor({ calls, lookups }: Plan): string {
-  const companies = counted(lookups, 'company', 'companies');
-  return calls < lookups ? `for ${count(calls)} of ${companies}` : `one for each of ${companies}`;
-}
-
-/** What is in a list. */
-export function PlanFigures({ plan }: { readonly plan: Plan }): JSX.Element {
-  const { rows, companies, duplicates, fresh, invalid, invalidReasons } = plan;
+function PlanFigures(props: { readonly plan: Plan; readonly isFree: boolean }): JSX.Element {
+  const { plan, isFree } = props;
+  const { rows, companies, duplicates, fresh, invalid, durationMs, ratePerSecond: pace } = plan;
+  const paid = costOf(plan.cost);
+  const unknown = ['Not known', 'say what a call costs, in Connect'] as const;
   return (
     <>
       <Figures
         items={[
+          [
+            'Calls',
+            count(plan.calls),
+            `one for each of ${counted(plan.lookups, 'company', 'companies')}`,
+          ],
+          [
+            'It will cost',
+            ...(isFree
+              ? (['Nothing', 'a rehearsal'] as const)
+              : paid === undefined
+                ? unknown
+                : ([paid, 'at most, if nothing is asked twice'] as const)),
+          ],
+          [
+            'It will take',
+            durationMs === undefined ? 'Not known yet' : `About ${duration(durationMs)}`,
+            pace === undefined ? 'the pace shows when it runs' : `at ${rate(pace)}`,
+          ],
           ['Rows', count(rows)],
           ['Companies', count(companies), `${counted(duplicates, 'row')} repeat one`],
           ['Known before', count(fresh), 'companies that cost nothing'],
@@ -153,7 +111,7 @@ export function PlanFigures({ plan }: { readonly plan: Plan }): JSX.Element {
         <details>
           <summary>{counted(invalid, 'row has', 'rows have')} no web address: why</summary>
           <ul>
-            {invalidReasons.map(({ count: rows, words, examples }) => (
+            {plan.invalidReasons.map(({ count: rows, words, examples }) => (
               <li key={words}>
                 {count(rows)}: {words}
                 {examples.length > 0 ? `, such as “${examples.join('”, “')}”` : ''}
@@ -162,6 +120,11 @@ export function PlanFigures({ plan }: { readonly plan: Plan }): JSX.Element {
           </ul>
         </details>
       ) : null}
+      {plan.notices.map((notice) => (
+        <Note key={notice} kind="warning">
+          {notice}
+        </Note>
+      ))}
     </>
   );
 }

@@ -2,28 +2,26 @@ import { useSignal } from '@preact/signals';
 import type { JSX } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
 import { api, ask } from '../api.ts';
-import { Button, Copied, Note, Progress, Step, Table } from '../components.tsx';
-import { costOf, count, counted, size } from '../format.ts';
+import { Button, FaultNote, Note, Progress, Step, Table } from '../components.tsx';
+import { costOf, count, counted } from '../format.ts';
 import { RunCard } from '../run-card.tsx';
 import { type AppRun, type AppState, announce, findView, goTo, useWork } from '../state.ts';
 
 type RunStepName = AppRun['steps'][number];
 
-const TITLES: Readonly<Record<AppRun['state'], string>> = {
-  running: 'It is running',
-  interrupted: 'It was interrupted',
-  stopped: 'It is stopped',
-  done: 'It is done',
-  failed: 'It could not go on',
-};
-
-const LEADS: Readonly<Record<AppRun['state'], string>> = {
-  running: 'You may close this page: it goes on, and is here when you come back.',
-  interrupted:
+/** For each state a title, and what it means. */
+const STATES: Readonly<Record<AppRun['state'], readonly [title: string, means: string]>> = {
+  running: [
+    'It is running',
+    'You may close this page: it goes on, and is here when you come back.',
+  ],
+  interrupted: [
+    'It was interrupted',
     'Brandfill ended in the middle. Nothing is lost: going on asks only for the rest, and pays for nothing twice.',
-  stopped: 'What was asked until then is kept. Going on asks only for the rest.',
-  done: '',
-  failed: 'What was asked until then is kept, and not paid for again.',
+  ],
+  stopped: ['It is stopped', 'What was asked until then is kept. Going on asks only for the rest.'],
+  done: ['It is done', ''],
+  failed: ['It could not go on', 'What was asked until then is kept, and not paid for again.'],
 };
 
 /** A run while it goes on, and its result. */
@@ -48,13 +46,14 @@ export function RunStep(props: { readonly id: string; readonly app: AppState }):
   }
   const { state, list, connection, isRehearsal, result } = run;
   const isGoing = state === 'running';
+  const [title, means] = STATES[state];
   const onAsk = (action: RunStepName): void =>
     work.start(action, () => ask(api.runs[':id'].ask.$post({ param: { id }, json: { action } })));
   const paid = costOf(run.cost);
   return (
     <Step
-      title={TITLES[state]}
-      lead={`${list.name}, with ${isRehearsal ? 'made-up answers' : connection}. ${counted(run.calls, 'call')}${paid === undefined ? '' : `, ${paid}`}. ${LEADS[state]}`}
+      title={title}
+      lead={`${list.name}, with ${isRehearsal ? 'made-up answers' : connection}. ${counted(run.calls, 'call')}${paid === undefined ? '' : `, ${paid}`}. ${means}`}
       fault={work.fault.value}
     >
       <div class="actions">
@@ -65,23 +64,22 @@ export function RunStep(props: { readonly id: string; readonly app: AppState }):
       ) : null}
       {isGoing && !view ? <Progress label="Starting" text="It is about to start…" /> : null}
       {view ? (
-        <RunCard view={isGoing ? view : withoutNext(view)} onAsk={isGoing ? onAsk : undefined} />
+        // What is next is said above already, with what can be clicked.
+        <RunCard
+          view={isGoing ? view : { ...view, next: undefined }}
+          onAsk={isGoing ? onAsk : undefined}
+        />
       ) : null}
-      {result ? <Result run={run} version={run.endedAtMs} /> : null}
+      {result ? <Result run={run} /> : null}
     </Step>
   );
-}
-
-/** Said above already, with what can be clicked. */
-function withoutNext({ next: _, ...view }: NonNullable<ReturnType<typeof findView>>): typeof view {
-  return view;
 }
 
 /** Says when it ends, or asks: those who hear the page do not see the title change. */
 function useAnnouncedEnd(run: AppRun | undefined): void {
   const before = useRef(run?.state);
   useEffect(() => {
-    if (run && before.current !== run.state) announce(`${run.list.name}: ${TITLES[run.state]}.`);
+    if (run && before.current !== run.state) announce(`${run.list.name}: ${STATES[run.state][0]}.`);
     before.current = run?.state;
   }, [run?.state]);
 }
@@ -102,9 +100,9 @@ function Actions(props: {
         <a
           class={`button ${isFirst ? 'primary' : 'plain'}`}
           href={`api/runs/${id}/result`}
-          download={result.name}
+          download={result}
         >
-          Download the result ({size(result.sizeBytes)})
+          Download the result
         </a>
       ) : null}
       {canGoOn ? (
@@ -117,7 +115,7 @@ function Actions(props: {
         </Button>
       ) : null}
       {failures ? (
-        <a class="button plain" href={`api/runs/${id}/failures`} download={failures.name}>
+        <a class="button plain" href={`api/runs/${id}/failures`} download={failures}>
           Failures apart
         </a>
       ) : null}
@@ -132,47 +130,40 @@ function Actions(props: {
   );
 }
 
-type Rows = Awaited<ReturnType<typeof rowsOf>>;
-
-async function rowsOf(id: string) {
-  return await ask(api.runs[':id'].rows.$get({ param: { id } }));
+async function resultOf(id: string) {
+  const param = { id };
+  return {
+    ...(await ask(api.runs[':id'].rows.$get({ param }))),
+    ...(await ask(api.runs[':id'].command.$get({ param }))),
+  };
 }
 
 /** The first rows, as the file has them, and the command that does the same. */
-function Result({ run, version }: { readonly run: AppRun; readonly version: number | undefined }) {
-  const { id } = run;
+function Result({ run }: { readonly run: AppRun }): JSX.Element {
+  const { id, list, endedAtMs, isRehearsal } = run;
   const work = useWork();
-  const rows = useSignal<Rows | undefined>(undefined);
-  const command = useSignal<{ command: string; keyVariable?: string | undefined } | undefined>(
-    undefined,
-  );
+  const result = useSignal<Awaited<ReturnType<typeof resultOf>> | undefined>(undefined);
   useEffect(() => {
     work.start('rows', async () => {
-      rows.value = await rowsOf(id);
-      command.value = await ask(api.runs[':id'].command.$get({ param: { id } }));
+      result.value = await resultOf(id);
     });
-  }, [id, version]);
-  const shown = rows.value;
-  const { keyVariable } = command.value ?? {};
+  }, [id, endedAtMs]);
+  if (work.fault.value) return <FaultNote fault={work.fault.value} />;
+  if (!result.value) return <Progress label="Reading" text="Reading the result…" />;
+  const { rows, columns, command, keyVariable } = result.value;
   return (
     <>
-      {shown ? (
-        <Table
-          caption={`The first ${count(shown.rows.length)} rows of the result`}
-          isSheet
-          columns={['row#', ...shown.columns]}
-          rows={shown.rows.map(({ number, cells }) => [count(number), ...cells])}
-        />
-      ) : work.fault.value ? (
-        <Note kind="bad">{work.fault.value.message}</Note>
-      ) : (
-        <Progress label="Reading" text="Reading the result…" />
-      )}
-      {command.value && !run.isRehearsal ? (
+      <Table
+        caption={`The first ${count(rows.length)} rows of the result`}
+        isSheet
+        columns={['row#', ...columns]}
+        rows={rows.map(({ number, cells }) => [count(number), ...cells])}
+      />
+      {isRehearsal ? null : (
         <details>
           <summary>The same as a command, for a terminal or every night</summary>
           <p>
-            Put the path of your own file in place of <code>/path/to/{run.list.name}</code>
+            Put the path of your own file in place of <code>/path/to/{list.name}</code>
             {keyVariable === undefined ? null : (
               <>
                 , and the key into the variable <code>{keyVariable}</code>
@@ -181,9 +172,15 @@ function Result({ run, version }: { readonly run: AppRun; readonly version: numb
             . The result is written beside it. Companies that were asked about lately are not paid
             for again.
           </p>
-          <Copied title="The command" text={command.value.command} />
+          <pre
+            // What scrolls must be reachable by keyboard.
+            // oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex
+            tabIndex={0}
+          >
+            {command}
+          </pre>
         </details>
-      ) : null}
+      )}
     </>
   );
 }
