@@ -1,8 +1,7 @@
 import { inTime, NoAnswerError } from '../common/lifetime.ts';
 import { askRun, openSchedules, readRuns, readWorkers } from '../queue/index.ts';
-import type { RedisServer } from '../queue/redis.ts';
+import { parsed, type RedisServer } from '../queue/redis.ts';
 import { reasonOf } from '../queue/redis-errors.ts';
-import { parsed } from '../queue/run-board.ts';
 import type { ScheduledJob } from '../queue/schedules.ts';
 import { type RunView, VIEW_VERSION } from '../watch/run-view.ts';
 import { type Board, type BoardSource, GONE, type ScheduleState } from './board.ts';

@@ -93,7 +93,7 @@ export async function collectOutcomes(options: CollectOutcomesOptions): Promise<
   return {
     close: async () => {
       isClosed = true;
-      looking.close();
+      void looking.close();
       await stream.close();
       const [owner] = await client.mget(COLLECTOR_KEY);
       if (owner === own) await client.del(COLLECTOR_KEY);

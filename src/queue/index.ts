@@ -1,11 +1,18 @@
 export { openProducer } from './add-jobs.ts';
+export {
+  announceRun,
+  askRun,
+  createQueueReader,
+  findServing,
+  openAllQueues,
+  readRuns,
+  readWorkers,
+  tellUnserved,
+} from './board.ts';
 export { createSharedCallLedger, paceKey } from './call-ledger.ts';
 export { findRedisTrouble, openQueueServer } from './check-redis.ts';
 export { collectOutcomes } from './collect-outcomes.ts';
-export { createQueueReader, openAllQueues, tellUnserved } from './queues.ts';
 export { repeat } from './redis.ts';
-export { announceRun, askRun, readRuns } from './run-board.ts';
 export { openRunQueue } from './run-queue.ts';
 export { keepSchedules, openSchedules } from './schedules.ts';
 export { takeJobs } from './take-jobs.ts';
-export { findServing, readWorkers } from './workers.ts';

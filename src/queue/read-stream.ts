@@ -2,9 +2,8 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { unlessAborted } from '../common/lifetime.ts';
 import type { OutcomesData } from './contract.ts';
 import { RETRY_MS } from './names.ts';
-import type { RedisClient } from './redis.ts';
+import { parsed, type RedisClient } from './redis.ts';
 import { isReply } from './redis-errors.ts';
-import { parsed } from './run-board.ts';
 
 /** What one entry of a stream of outcomes has. */
 export interface StreamEntry {

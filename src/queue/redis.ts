@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { Cluster, type Command, Redis, type RedisOptions, SentinelConnector } from 'ioredis';
 import { parseRedisUrl, type RedisAddress } from '../common/addresses.ts';
 import { BrandfillError, type OnNotice } from '../common/errors.ts';
+import type { Closable } from '../common/lifetime.ts';
 import { keepSecret } from '../common/secrets.ts';
 import { createNoticeFilter, errorText, reasonOf, VAGUE } from './redis-errors.ts';
 
@@ -270,6 +271,15 @@ export function createScript(client: RedisClient, lua: string): Script {
   };
 }
 
+/** Reads JSON that another process, perhaps of another version, has written; undefined if it is none. */
+export function parsed(json: string): unknown {
+  try {
+    return JSON.parse(json);
+  } catch {
+    return undefined;
+  }
+}
+
 /** Whether there is no connection: a command would wait until there is one. */
 export function isAway(client: RedisClient): boolean {
   return client.status !== 'ready';
@@ -281,12 +291,12 @@ export async function timeOf(client: RedisClient): Promise<number> {
   return seconds * 1_000 + Math.floor(microseconds / 1_000);
 }
 
-/** Does something again and again until it is closed, never twice at once. */
+/** Does something again and again until it is closed, never twice at once. Closing waits for what is under way. */
 export function repeat(
   everyMs: number,
   work: () => Promise<void>,
   onFailed: (error: unknown) => void = () => {},
-): { close(): void } {
+): Closable {
   let underWay: Promise<void> | undefined;
   const next = (): void => {
     underWay ??= work()
@@ -297,5 +307,10 @@ export function repeat(
   };
   next();
   const timer = setInterval(next, everyMs);
-  return { close: () => clearInterval(timer) };
+  return {
+    close: async () => {
+      clearInterval(timer);
+      await underWay;
+    },
+  };
 }

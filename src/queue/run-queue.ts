@@ -3,6 +3,7 @@ import { type JobsOptions, Queue } from 'bullmq';
 import { countOf, formatCount } from '../common/format.ts';
 import { within } from '../common/lifetime.ts';
 import { createChange } from '../common/run-control.ts';
+import { findServing } from './board.ts';
 import type { RunBounds } from './call-ledger.ts';
 import {
   type LookupsData,
@@ -29,7 +30,6 @@ import { readStream } from './read-stream.ts';
 import { isAway, repeat } from './redis.ts';
 import { createRefusals, insist } from './redis-errors.ts';
 import { type TakeJobsOptions, takeJobs } from './take-jobs.ts';
-import { findServing } from './workers.ts';
 
 export interface RunQueueOptions
   extends RunBounds,
@@ -388,7 +388,7 @@ export async function openRunQueue(options: RunQueueOptions): Promise<LookupQueu
       await Promise.race([dropping.catch(() => whenAborted(giveUp)), whenAborted(giveUp)]);
     },
     close: async () => {
-      looking.close();
+      void looking.close();
       stopListening?.();
       await stream.close();
       const clean = async (): Promise<void> => {

@@ -2,9 +2,8 @@ import { type Job, Queue, WaitingError, Worker } from 'bullmq';
 import type { OnNotice } from '../common/errors.ts';
 import type { Closable } from '../common/lifetime.ts';
 import { ABSENT_MS, LOCK_MS, PREFIX, QUEUE_OPTIONS } from './names.ts';
-import { type RedisClient, type RedisServer, repeat } from './redis.ts';
+import { parsed, type RedisClient, type RedisServer, repeat } from './redis.ts';
 import { createRefusals } from './redis-errors.ts';
-import { parsed } from './run-board.ts';
 
 /** When a job file is due. */
 export interface KeptSchedule {
@@ -231,7 +230,7 @@ export async function keepSchedules(options: KeepSchedulesOptions): Promise<Clos
   return {
     close: async () => {
       stopping.abort();
-      looking.close();
+      void looking.close();
       await worker.close();
       await queue.close();
       await client.del(ALIVE_KEY);

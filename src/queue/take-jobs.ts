@@ -9,6 +9,7 @@ import { formatCount } from '../common/format.ts';
 import { within } from '../common/lifetime.ts';
 import type { NormalizedDomain } from '../rows/domain/domain.ts';
 import { type Rate, slower } from '../worker/rate.ts';
+import { announceWorker } from './board.ts';
 import {
   type LookupsData,
   type OutcomeData,
@@ -32,7 +33,6 @@ import type { RedisServer } from './redis.ts';
 import { createRefusals } from './redis-errors.ts';
 import { isStalled, splitStalled } from './split-stalled.ts';
 import { createWatchedRuns, type WatchedRun } from './watched-runs.ts';
-import { announceWorker } from './workers.ts';
 
 export interface TakeJobsOptions {
   readonly redis: RedisServer;
@@ -104,8 +104,8 @@ export function takeJobs(options: TakeJobsOptions): JobTaker {
   const runs = createWatchedRuns(client);
   const queue = new Queue(options.queue, { connection: client, ...QUEUE_OPTIONS });
   queue.on('error', () => {}); // errors of the connection are reported elsewhere
-  /** Jobs under way, with how many lookups are left of each. */
-  const held = new Map<string, Holding>();
+  /** Jobs under way, with their runs. */
+  const held = new Map<string, WatchedRun | undefined>();
   const lost = new Set<string>();
   let isStopping = false;
   const isEnding = (): boolean => isStopping || signal.aborted;
@@ -133,7 +133,6 @@ export function takeJobs(options: TakeJobsOptions): JobTaker {
       concurrency,
       calls: options.callsMade(),
       trouble: findTrouble(),
-      runs: sumByRun(held.values()),
     }),
     onRefused,
   );
@@ -193,13 +192,12 @@ export function takeJobs(options: TakeJobsOptions): JobTaker {
     if (run?.isPaused) return await putOff(job, token, PAUSED_MS);
     if (isSingle(id) && isAlone) return await putOff(job, token, ALONE_MS);
     averageSize += (Math.max(1, data.domains.length) - averageSize) / 10;
-    const holding = { run: data.run, left: data.domains.length, watched: run };
-    held.set(id, holding);
+    held.set(id, run);
     isAlone ||= isSingle(id);
     try {
       const begun = isSingle(id) ? { begun: (data.begun ?? 0) + 1 } : {};
       if (isSingle(id)) await job.updateData({ ...data, ...begun });
-      await lookUp({ job, token, id, data: { ...data, ...begun }, run, holding });
+      await lookUp({ job, token, id, data: { ...data, ...begun }, run });
     } finally {
       if (isSingle(id)) isAlone = false;
       held.delete(id);
@@ -208,7 +206,7 @@ export function takeJobs(options: TakeJobsOptions): JobTaker {
     }
   }
 
-  async function lookUp({ job, token, id, data, run, holding }: TakenJob): Promise<void> {
+  async function lookUp({ job, token, id, data, run }: TakenJob): Promise<void> {
     const texts = new Map<string, string>(); // by domain, those without an outcome
     const invalid: OutcomeData[] = [];
     for (const text of data.domains) {
@@ -235,11 +233,7 @@ export function takeJobs(options: TakeJobsOptions): JobTaker {
       sickCalls += 1;
       return sickCalls === 1;
     };
-    const send = async (outcomes: readonly OutcomeData[]): Promise<void> => {
-      holding.left = texts.size;
-      await writer.add(answered, outcomes);
-    };
-    const sent: Promise<void>[] = invalid.length > 0 ? [send(invalid)] : [];
+    const sent = invalid.length > 0 ? [writer.add(answered, invalid)] : [];
     const domains = [...texts.keys()];
     const { budget } = run ?? {};
     const [counters, reported] = [createCallCounters(), createCallCounters()];
@@ -256,7 +250,7 @@ export function takeJobs(options: TakeJobsOptions): JobTaker {
             texts.delete(outcome.domain);
           }
         }
-        if (ended.length > 0) sent.push(send(ended));
+        if (ended.length > 0) sent.push(writer.add(answered, ended));
         return Promise.resolve();
       },
       isWanted,
@@ -320,7 +314,7 @@ export function takeJobs(options: TakeJobsOptions): JobTaker {
     now,
     slowestRate: () =>
       [...held.values()].reduce<Rate | undefined>(
-        (rate, { watched }) => slower(rate, watched?.rate),
+        (rate, run) => slower(rate, run?.rate),
         undefined,
       ),
     stop: async (why) => {
@@ -349,20 +343,12 @@ function difference(all: CallCounters, reported: CallCounters): UnreportedCalls 
   };
 }
 
-interface Holding {
-  readonly run: string | undefined;
-  readonly watched: WatchedRun | undefined;
-  /** Lookups without an outcome. */
-  left: number;
-}
-
 interface TakenJob {
   readonly job: Job<unknown>;
   readonly token: string;
   readonly id: string;
   readonly data: LookupsData;
   readonly run: WatchedRun | undefined;
-  readonly holding: Holding;
 }
 
 interface Pending {
@@ -379,14 +365,6 @@ function runOf(id: string, run: string | undefined): string | undefined {
 /** Whether the job is one domain that was cut from a job whose workers were lost. */
 function isSingle(id: string): boolean {
   return /(^|-)single-/.test(id);
-}
-
-function sumByRun(
-  held: Iterable<Holding>,
-): { readonly run: string | undefined; readonly lookups: number }[] {
-  const sums = new Map<string | undefined, number>();
-  for (const { run, left } of held) sums.set(run, (sums.get(run) ?? 0) + left);
-  return [...sums].map(([run, lookups]) => ({ run, lookups }));
 }
 
 /** One line for all jobs that were lost at about the same time. */

@@ -93,7 +93,7 @@ export function createWatchedRuns(client: RedisClient): WatchedRuns {
       if (runs.get(run)?.isThere) await client.hsetnx(runKey(run), 'usedUp', why);
     },
     close: async () => {
-      looking.close();
+      void looking.close();
       await Promise.all([...runs.values()].map(async ({ budget }) => await budget?.close()));
     },
   };

@@ -2,7 +2,7 @@ import { Counter, collectDefaultMetrics, Gauge, Registry } from 'prom-client';
 import { isDone } from '../common/errors.ts';
 import { freeBytes } from '../common/files.ts';
 import { within } from '../common/lifetime.ts';
-import { JOB_STATES, type ReadQueues } from '../queue/queues.ts';
+import { JOB_STATES, type ReadQueues } from '../queue/board.ts';
 import type { ScheduledJob } from '../queue/schedules.ts';
 import type { RunView } from './run-view.ts';
 

@@ -103,8 +103,8 @@ describe('dashboard --queue', () => {
 
   it('shows what can be read, when a record of a run and one of a worker are no JSON', async () => {
     const { url, redis } = await openStage();
-    await redis.client.zadd('{brandfill}:board', Date.now(), 'broken');
-    await redis.client.set('{brandfill}:board:broken', '{"version":');
+    const broken = JSON.stringify({ state: '{"version":', seenMs: Date.now() });
+    await redis.client.hset('{brandfill}:runs', 'broken', broken, 'other', 'no JSON');
     await redis.client.hset(WORKERS_KEY, 'broken', 'no JSON');
     const { runs, workers, trouble } = await readBoard(url);
     expect([runs, workers]).toEqual([[], []]);

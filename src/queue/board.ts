@@ -1,0 +1,304 @@
+import { Queue } from 'bullmq';
+import type { OnNotice } from '../common/errors.ts';
+import { countOf, DAY_MS } from '../common/format.ts';
+import type { Closable } from '../common/lifetime.ts';
+import { ABSENT_MS, PREFIX, QUEUE_OPTIONS, QUEUES_KEY, streamKey, WORKERS_KEY } from './names.ts';
+import { isAway, parsed, type RedisClient, type RedisServer, repeat, timeOf } from './redis.ts';
+
+// What the processes on a Redis say of themselves, each in a field of a hash, and how long its queues are.
+
+/** What was said, and when it was said last, by the clock of Redis, in milliseconds since 1970. */
+interface Said {
+  readonly id: string;
+  readonly seenMs: number;
+}
+
+async function say(client: RedisClient, key: string, id: string, what: object): Promise<number> {
+  const seenMs = await timeOf(client);
+  await client.hset(key, id, JSON.stringify({ ...what, seenMs }));
+  return seenMs;
+}
+
+/** @param keptMs how long it counts. What is older, or unreadable, is removed. */
+async function readSaid<T>(
+  client: RedisClient,
+  key: string,
+  keptMs: (said: T) => number,
+): Promise<{ readonly said: readonly (T & Said)[]; readonly nowMs: number }> {
+  const [nowMs, texts] = await Promise.all([timeOf(client), client.hgetall(key)]);
+  const said: (T & Said)[] = [];
+  const gone: string[] = [];
+  for (const [id, text] of Object.entries(texts)) {
+    const read = parsed(text) as (T & Said) | null | undefined;
+    if (read && nowMs - read.seenMs <= keptMs(read)) said.push({ ...read, id });
+    else gone.push(id);
+  }
+  if (gone.length > 0) await client.hdel(key, ...gone);
+  return { said, nowMs };
+}
+
+/** The description that a worker gives of itself. */
+export interface WorkerNotice {
+  readonly host: string;
+  readonly pid: number;
+  /** The queue that it serves, which is that of its API. */
+  readonly queue: string;
+  /** The most calls that it makes at the same time. */
+  readonly concurrency: number;
+  /** HTTP requests made. */
+  readonly calls: number;
+  /** Why it makes no calls although others do, in a sentence. */
+  readonly trouble?: string | undefined;
+  /** Why it stopped by itself, in a sentence. Kept for a day. */
+  readonly stopped?: string | undefined;
+}
+
+export type FoundWorker = WorkerNotice & Said;
+
+/** Announces a worker until it is closed. */
+export interface Heartbeat extends Closable {
+  /** The time by the clock of Redis, in milliseconds since 1970; before it is known, by the machine's. */
+  now(): number;
+  /** Leaves a message for those who wait for lookups, in case no worker is left. */
+  stopped(why: string): Promise<void>;
+}
+
+const HEARTBEAT_MS = 2_000;
+
+/** @param onRefused called with the reason each time that an announcement fails */
+export function announceWorker(
+  client: RedisClient,
+  id: string,
+  describe: () => WorkerNotice,
+  onRefused: (error: unknown) => void,
+): Heartbeat {
+  let aheadMs = 0;
+  let isStopped = false;
+
+  async function tell(): Promise<void> {
+    if (isStopped) return;
+    await client.sadd(QUEUES_KEY, describe().queue); // again, for a Redis that was emptied
+    aheadMs = (await say(client, WORKERS_KEY, id, describe())) - Date.now();
+  }
+
+  /** Why others stopped by themselves is of no interest once a worker has come. */
+  async function forgetStops(): Promise<void> {
+    const { queue } = describe();
+    const stops = (await readWorkers(client)).filter(
+      (each) => each.stopped && each.queue === queue,
+    );
+    if (stops.length > 0) await client.hdel(WORKERS_KEY, ...stops.map((each) => each.id));
+  }
+
+  forgetStops().catch(onRefused);
+  const beating = repeat(HEARTBEAT_MS, tell, onRefused);
+  return {
+    now: () => Date.now() + aheadMs,
+    stopped: async (stopped) => {
+      isStopped = true;
+      await beating.close();
+      await say(client, WORKERS_KEY, id, { ...describe(), stopped });
+    },
+    close: async () => {
+      if (isStopped) return;
+      isStopped = true;
+      await beating.close();
+      await client.hdel(WORKERS_KEY, id).catch(() => {}); // it then counts as gone a little later
+    },
+  };
+}
+
+/** The workers on all machines, as they describe themselves; those that stopped by themselves too. */
+export async function readWorkers(client: RedisClient): Promise<readonly FoundWorker[]> {
+  const keptMs = ({ stopped }: WorkerNotice): number =>
+    stopped === undefined ? ABSENT_MS : DAY_MS;
+  return (await readSaid<WorkerNotice>(client, WORKERS_KEY, keptMs)).said;
+}
+
+/** Who serves a queue. */
+export interface Serving {
+  readonly workers: number;
+  /** The last that stopped by itself, if none is there. */
+  readonly lastStop: FoundWorker | undefined;
+  /** Other queues that have workers. */
+  readonly others: readonly string[];
+}
+
+export async function findServing(client: RedisClient, queue: string): Promise<Serving> {
+  const all = await readWorkers(client);
+  const there = all.filter(({ stopped }) => stopped === undefined).map((worker) => worker.queue);
+  const stops = all.filter((worker) => worker.queue === queue && worker.stopped !== undefined);
+  const [lastStop] = stops.toSorted((a, b) => b.seenMs - a.seenMs);
+  const workers = there.filter((name) => name === queue).length;
+  return {
+    workers,
+    lastStop: workers > 0 ? undefined : lastStop,
+    others: [...new Set(there.filter((name) => name !== queue))],
+  };
+}
+
+const RUNS_KEY = `${PREFIX}:runs`;
+const POLL_MS = 500;
+/** Every second look tells the state of the run. */
+const LOOKS_PER_STATE = 2;
+/** Requests to a run that no longer reads them are dropped after this time. */
+const ASKED_FOR_MS = 30_000;
+const askedKey = (id: string): string => `${PREFIX}:run-asked:${id}`;
+
+export interface AnnounceRunOptions {
+  readonly id: string;
+  /** Returns the state as JSON. */
+  readonly describe: () => string;
+  /** Called with each action that is asked of the run. */
+  readonly onAsked: (action: string) => void;
+}
+
+/**
+ * Shows a run in Redis and takes requests to it, both within a second, until it is closed. Its last state
+ * stays for a day.
+ */
+export function announceRun(client: RedisClient, options: AnnounceRunOptions): Closable {
+  const { id, describe, onAsked } = options;
+  let looks = 0;
+
+  async function tell(): Promise<void> {
+    await say(client, RUNS_KEY, id, { state: describe() });
+  }
+
+  async function look(): Promise<void> {
+    for (const action of (await client.lpop(askedKey(id), 10)) ?? []) onAsked(action);
+    if (looks === 0) await readRuns(client); // which removes old ones
+    if (looks % LOOKS_PER_STATE === 0) await tell();
+    looks += 1;
+  }
+
+  const heartbeat = repeat(POLL_MS, look);
+  return {
+    close: async () => {
+      await heartbeat.close();
+      await tell().catch(() => {}); // otherwise the run looks lost, which it is to this Redis
+    },
+  };
+}
+
+/** A run as it was announced. */
+export interface AnnouncedRun {
+  readonly id: string;
+  /** JSON. */
+  readonly state: string;
+  /** The time since its last announcement. */
+  readonly silentMs: number;
+}
+
+/** The runs that were announced within a day, in the order of their last announcements. */
+export async function readRuns(client: RedisClient): Promise<readonly AnnouncedRun[]> {
+  const { said, nowMs } = await readSaid<{ readonly state: string }>(
+    client,
+    RUNS_KEY,
+    () => DAY_MS,
+  );
+  const runs = said.toSorted((a, b) => a.seenMs - b.seenMs);
+  return runs.map(({ id, state, seenMs }) => ({ id, state, silentMs: nowMs - seenMs }));
+}
+
+/** Asks for an action on a run. It is done when the process of the run reads it. */
+export async function askRun(client: RedisClient, id: string, action: string): Promise<void> {
+  await client.multi().rpush(askedKey(id), action).pexpire(askedKey(id), ASKED_FOR_MS).exec();
+}
+
+/** States that a job on a queue may be in. */
+export const JOB_STATES = ['wait', 'prioritized', 'active', 'delayed', 'failed'] as const;
+
+export type JobState = (typeof JOB_STATES)[number];
+
+/** How many jobs are on the queue of an API. */
+export interface QueueDepth {
+  readonly queue: string;
+  readonly jobs: Readonly<Record<JobState, number>>;
+  /** The age of the job that has waited longest, in milliseconds; 0 when none waits. */
+  readonly oldestMs: number;
+  /** Batches of outcomes of its backfills that nobody has collected. */
+  readonly uncollected: number;
+  /** Workers that serve it, on all machines. */
+  readonly workers: number;
+  /** Whether somebody has paused it. */
+  readonly isPaused: boolean;
+}
+
+/** The jobs that wait on a Redis, and the workers that take them. */
+export interface QueueReading {
+  readonly queues: readonly QueueDepth[];
+  readonly workers: number;
+}
+
+/** Undefined when Redis does not answer. */
+export type ReadQueues = () => Promise<QueueReading | undefined>;
+
+/** All queues of lookups on a Redis, each opened once. */
+export interface AllQueues extends Closable {
+  find(): Promise<readonly Queue[]>;
+}
+
+export function openAllQueues(client: RedisClient): AllQueues {
+  const open = new Map<string, Queue>();
+  return {
+    find: async () => {
+      const names = await client.smembers(QUEUES_KEY);
+      for (const name of names.filter((each) => !open.has(each))) {
+        const options = { connection: client, ...QUEUE_OPTIONS, skipMetasUpdate: true };
+        const queue = new Queue(name, options);
+        queue.on('error', () => {}); // errors of the connection are reported elsewhere
+        open.set(name, queue);
+      }
+      return names.toSorted().flatMap((name) => open.get(name) ?? []);
+    },
+    close: async () => {
+      await Promise.all([...open.values()].map((queue) => queue.close()));
+    },
+  };
+}
+
+/** Reads the queues that all processes on a Redis share. */
+export function createQueueReader({ client }: RedisServer): ReadQueues {
+  const all = openAllQueues(client);
+  return async () => {
+    if (isAway(client)) return undefined;
+    const [nowMs, workers] = await Promise.all([timeOf(client), readWorkers(client)]);
+    const serving = workers.filter(({ stopped }) => stopped === undefined);
+    const queues = (await all.find()).map(async (queue): Promise<QueueDepth> => {
+      const [counts, isPaused, uncollected, ...first] = await Promise.all([
+        queue.getJobCounts(...JOB_STATES),
+        queue.isPaused(),
+        client.xlen(streamKey(queue.name)),
+        queue.getJobs(['wait'], 0, 0, true),
+        queue.getJobs(['prioritized'], 0, 0, true),
+      ]);
+      const ages = first.flat().map((job) => nowMs - (job?.timestamp ?? nowMs));
+      return {
+        queue: queue.name,
+        jobs: counts as Record<JobState, number>,
+        oldestMs: Math.max(0, ...ages),
+        uncollected,
+        workers: serving.filter((worker) => worker.queue === queue.name).length,
+        isPaused,
+      };
+    });
+    return { workers: serving.length, queues: await Promise.all(queues) };
+  };
+}
+
+/** Says on which other queues lookups wait that nobody takes, as after a change of a profile's rules. */
+export async function tellUnserved(
+  redis: RedisServer,
+  own: string,
+  onNotice: OnNotice,
+): Promise<void> {
+  await redis.client.ping(); // the connection may just be opened
+  for (const { queue, jobs, workers } of (await createQueueReader(redis)())?.queues ?? []) {
+    const waiting = jobs.wait + jobs.prioritized + jobs.delayed;
+    if (queue === own || workers > 0 || waiting === 0) continue;
+    onNotice(
+      `No worker serves the queue '${queue}', on which ${countOf(waiting, 'job')} wait: it is of another API, or of a profile with other rules.`,
+    );
+  }
+}
