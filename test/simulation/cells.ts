@@ -13,8 +13,6 @@ import { type Result, simulate } from './simulate.ts';
 
 export interface Server {
   readonly name: string;
-  /** Which targets are for it. @default 'other' */
-  readonly kind?: 'rate' | 'concurrency';
   limit(): Limit;
   /** @default 100 */
   readonly serviceMs?: number;
@@ -22,8 +20,6 @@ export interface Server {
   readonly spread?: number;
   readonly errors?: number;
   readonly calls?: number;
-  /** Whether its runs differ so much that a mean takes many of them. @default false */
-  readonly varies?: boolean;
 }
 
 const PER_MS = 1 / 1_000;
@@ -38,35 +34,29 @@ function from(changeMs: number, before: number, after: number) {
 
 export const SERVERS: readonly Server[] = [
   { name: 'token bucket 50/s, burst 1', limit: () => tokenBucket(50 * PER_MS, 1) },
-  { name: 'token bucket 50/s, burst 5', kind: 'rate', limit: () => tokenBucket(50 * PER_MS, 5) },
-  { name: 'token bucket 50/s, burst 50', kind: 'rate', limit: () => tokenBucket(50 * PER_MS, 50) },
+  { name: 'token bucket 50/s, burst 5', limit: () => tokenBucket(50 * PER_MS, 5) },
+  { name: 'token bucket 50/s, burst 50', limit: () => tokenBucket(50 * PER_MS, 50) },
   {
     name: 'token bucket 200/s, burst 10',
     limit: () => tokenBucket(200 * PER_MS, 10),
-    varies: true,
   },
   {
     name: 'token bucket 50/s, burst 5, Retry-After',
-    kind: 'rate',
     limit: () => tokenBucket(50 * PER_MS, 5, { says: 'retry_after' }),
   },
   {
     name: 'fixed window 100 per 10 s, Retry-After',
-    kind: 'rate',
     limit: () => fixedWindow(100, 10_000, { says: 'retry_after' }),
   },
   {
     name: 'fixed window 100 per 10 s, all headers',
-    kind: 'rate',
     limit: () => fixedWindow(100, 10_000, { says: 'ratelimit' }),
   },
   {
     name: 'fixed window 100 per 10 s, no header',
-    kind: 'rate',
     limit: () => fixedWindow(100, 10_000),
-    varies: true,
   },
-  { name: 'sliding window 100 per 10 s', kind: 'rate', limit: () => slidingWindow(100, 10_000) },
+  { name: 'sliding window 100 per 10 s', limit: () => slidingWindow(100, 10_000) },
   {
     name: 'sliding window 50 per 1 s, all headers',
     limit: () => slidingWindow(50, 1_000, { says: 'ratelimit' }),
@@ -94,23 +84,19 @@ export const SERVERS: readonly Server[] = [
     name: 'token bucket 50/s, burst 50, X-RateLimit',
     limit: () => tokenBucket(50 * PER_MS, 50, { says: 'x_ratelimit' }),
   },
-  { name: 'at most 10 concurrent', kind: 'concurrency', limit: () => concurrentCalls(10) },
+  { name: 'at most 10 concurrent', limit: () => concurrentCalls(10) },
   {
     name: 'at most 10 concurrent, Retry-After',
-    kind: 'concurrency',
     limit: () => concurrentCalls(10, { says: 'retry_after' }),
-    varies: true,
   },
   {
     name: 'at most 4 at once, 20 ms-7 s',
-    kind: 'concurrency',
     limit: () => concurrentCalls(4),
     serviceMs: 830,
     spread: 1.25,
   },
   {
     name: 'at most 4 at once, 20 ms-7 s, Retry-After',
-    kind: 'concurrency',
     limit: () => concurrentCalls(4, { says: 'retry_after' }),
     serviceMs: 830,
     spread: 1.25,
@@ -127,7 +113,6 @@ export const SERVERS: readonly Server[] = [
   {
     name: 'grows: 50/s, then 200/s',
     limit: () => tokenBucket(from(30_000, 50, 200), 5),
-    varies: true,
   },
   { name: 'token bucket, 50 ms', limit: () => tokenBucket(50 * PER_MS, 50), serviceMs: 50 },
   { name: 'token bucket, 1 s', limit: () => tokenBucket(50 * PER_MS, 50), serviceMs: 1_000 },
@@ -149,14 +134,12 @@ export const SERVERS: readonly Server[] = [
     limit: () => tokenBucket(PER_MS, 1),
     serviceMs: 300,
     calls: 300,
-    varies: true,
   },
   {
     name: 'token bucket 5/s, burst 1, 300 calls',
     limit: () => tokenBucket(5 * PER_MS, 1),
     serviceMs: 300,
     calls: 300,
-    varies: true,
   },
   {
     name: 'token bucket, 2 % errors',
