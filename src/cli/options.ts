@@ -1,12 +1,11 @@
 import { type Command, Help, Option } from 'commander';
 import { BrandfillError } from '../common/errors.ts';
 import * as declared from '../options/command-options.ts';
-import { GROUPS, metaOf, type Options, type SettingsOf } from '../options/option.ts';
-import { flagOf, toOptions } from '../options/options.ts';
-import { readSettings } from '../options/read-options.ts';
+import { metaOf, type Options, readOptions, type SettingsOf } from '../options/option.ts';
+import { FIRST, flagOf } from '../options/options.ts';
 import type { Command as Declared, Typed } from './commands.ts';
 
-type OfCommand = Pick<Declared, 'options' | 'flags'>;
+type OfCommand = Pick<Declared, 'name' | 'options' | 'flags'>;
 
 const BY_NAME = { ...declared };
 const optionsOf = ({ options = 'NO_FLAGS' }: OfCommand): Options => BY_NAME[options];
@@ -19,14 +18,12 @@ export function readTyped<F extends Options>(
 ): { readonly options: Record<string, unknown>; readonly flags: SettingsOf<F> } {
   const flags = flagsOf(command) as F;
   const given = Object.entries(typed);
-  const isFlag = ([name]: readonly [string, unknown]): boolean => Object.hasOwn(flags, name);
-  const read = readSettings(flags, {
-    given: Object.fromEntries(given.filter(isFlag)),
-    env: process.env,
-    describe: flagOf,
-  });
-  const rest = Object.fromEntries(given.filter((one) => !isFlag(one)));
-  return { options: toOptions(rest), flags: read };
+  const some = (isFlag: boolean): Record<string, unknown> =>
+    Object.fromEntries(given.filter(([name]) => Object.hasOwn(flags, name) === isFlag));
+  return {
+    options: some(false),
+    flags: readOptions(command.name, flags, { given: some(true), describe: flagOf }),
+  };
 }
 
 /** Gives a command its options. */
@@ -36,7 +33,7 @@ export function addOptions(command: Command, of: OfCommand): void {
     const meta = metaOf(one);
     const option = optionOf(key, meta);
     command.addOption(option);
-    return { option, isAdvanced: meta.isAdvanced ?? false };
+    return { option, isAdvanced: !FIRST.has(key) };
   });
   if ('apiKeyFile' in options) command.addOption(credentialOption());
   if (all.length > MOST_SHOWN) {
@@ -81,12 +78,13 @@ function credentialOption(): Option {
 }
 
 function optionOf(key: string, meta: ReturnType<typeof metaOf>): Option {
-  const { placeholder, help, default: standard, env, isRepeatable } = meta;
+  const { placeholder, help, default: standard, env, isRepeatable, group } = meta;
   const value = placeholder === undefined ? '' : ` <${placeholder}>`;
   const option = new Option(`${flagOf(key)}${value}`, help);
   // `--no-header` is a switch of that name, not the opposite of `--header`.
   option.negate = false;
-  option.helpGroup(`${GROUPS[meta.group]}:`);
+  option.attributeName = () => key;
+  option.helpGroup(`${group}:`);
   // Commander's own defaults are not used: they would hide whether an option was given.
   const notes = [
     standard === undefined ? undefined : `default: ${standard}`,

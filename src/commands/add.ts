@@ -11,9 +11,9 @@ import { countOf, formatCount } from '../common/format.ts';
 import { createCallbackGuard } from '../common/lifetime.ts';
 import { findEndpointIds, readWithProfile } from '../options/api.ts';
 import { type ADD_FLAGS, ADD_OPTIONS, type AddSettings } from '../options/command-options.ts';
-import type { OptionsOf } from '../options/option.ts';
+import { callback, flag, list, signal } from '../options/kinds.ts';
+import { libraryNaming, type OptionsOf } from '../options/option.ts';
 import { flagOrArgument } from '../options/options.ts';
-import { libraryNaming, type OptionKinds } from '../options/read-options.ts';
 import { createDomainReader } from '../rows/domain/domain-reader.ts';
 import { type ListInput, openList } from '../rows/list-input.ts';
 import { openRows } from '../rows/open-rows.ts';
@@ -22,19 +22,20 @@ import { createReadingReporter } from '../watch/events.ts';
 import { type RunCommand, say, untilInterrupted } from './command.ts';
 import { type QueueService, queueUrlOf, withQueue } from './with-queue.ts';
 
-/** Options for adding a list to a queue. */
-export interface AddOptions extends OptionsOf<typeof ADD_OPTIONS>, BesideSettings {}
-
-interface BesideSettings {
+const ADD = {
+  ...ADD_OPTIONS,
   /** Path of an XLSX, CSV, TSV or JSONL file, `-` for standard input, or rows as objects. */
-  readonly input: ListInput;
+  input: list<ListInput>(),
   /** Whether to read and count only. @default false */
-  readonly dryRun?: boolean | undefined;
+  dryRun: flag().optional(),
   /** Stops between two batches. Lookups that are on the queue already stay there. */
-  readonly signal?: AbortSignal | undefined;
+  signal: signal(),
   /** Called with notices, each worth a line. */
-  readonly onNotice?: ((message: string) => void) | undefined;
-}
+  onNotice: callback<(message: string) => void>(),
+};
+
+/** Options for adding a list to a queue. */
+export interface AddOptions extends OptionsOf<typeof ADD> {}
 
 /** The result of adding a list. */
 export interface AddSummary {
@@ -85,10 +86,9 @@ export async function add(
   options: AddOptions,
   describe: (key: string) => string = libraryNaming,
 ): Promise<AddSummary> {
-  const known = { of: 'add', declared: ADD_OPTIONS, others: OTHERS, describe };
-  const { settings, profile } = readWithProfile(options, known);
+  const { settings, profile } = readWithProfile('add', ADD, { given: options, describe });
   const { input, dryRun = false } = options;
-  const api = findEndpointIds(settings, describe, profile)?.queueName;
+  const api = findEndpointIds(settings, profile, describe)?.queueName;
   if (!dryRun) {
     queueUrlOf(settings, 'add lookups', describe); // said before a long list is read
     if (api === undefined) {
@@ -137,13 +137,6 @@ export async function add(
   const isInterrupted = notAdded > 0;
   return { ...counts, lookups, alreadyWaiting, notAdded, ref, api, isInterrupted };
 }
-
-const OTHERS: OptionKinds<BesideSettings> = {
-  input: 'list',
-  dryRun: 'flag',
-  signal: 'signal',
-  onNotice: 'function',
-};
 
 interface ReadingContext {
   readonly dryRun: boolean;

@@ -8,20 +8,21 @@ import { PRIVATE } from '../common/files.ts';
 import { aborted, type Closable, createCloser } from '../common/lifetime.ts';
 import { keepSecret } from '../common/secrets.ts';
 import { type APP_FLAGS, APP_OPTIONS } from '../options/command-options.ts';
-import type { OptionsOf } from '../options/option.ts';
+import { secret } from '../options/kinds.ts';
+import { libraryNaming, type OptionsOf, readOptions } from '../options/option.ts';
 import { flagOf } from '../options/options.ts';
-import { libraryNaming, type OptionKinds, readOptions } from '../options/read-options.ts';
 import type { AppFolder } from '../page/app/folder.ts';
 import type { Listener, Routes } from '../page/listener.ts';
 import { type RunCommand, say, untilInterrupted } from './command.ts';
 
-/** Options of the app. */
-export interface AppOptions extends OptionsOf<typeof APP_OPTIONS>, BesideSettings {}
-
-interface BesideSettings {
+const APP = {
+  ...APP_OPTIONS,
   /** The token that viewers need, if others can reach the page. @default BRANDFILL_APP_TOKEN */
-  readonly token?: string | undefined;
-}
+  token: secret(),
+};
+
+/** Options of the app. */
+export interface AppOptions extends OptionsOf<typeof APP> {}
 
 /** The app, as long as it runs. */
 export interface RunningApp extends Closable {
@@ -65,8 +66,7 @@ export async function startApp(
   options: AppOptions = {},
   describe: (key: string) => string = libraryNaming,
 ): Promise<RunningApp> {
-  const known = { of: 'startApp', declared: APP_OPTIONS, others: OTHERS, describe };
-  const settings = readOptions(options, known);
+  const settings = readOptions('startApp', APP, { given: options, describe });
   const { dir, port, host, allowHost = [] } = settings;
   const listen = { host, port: port ?? DEFAULT_PORT };
   // Loaded here, so that programs that have no page need not wait for it.
@@ -217,8 +217,6 @@ async function askOther(folder: AppFolder, label: string): Promise<RunningApp> {
     );
   }
 }
-
-const OTHERS: OptionKinds<BesideSettings> = { token: 'text' };
 
 /** `brandfill app` */
 export const runApp: RunCommand<typeof APP_FLAGS> = async ({ options, flags, context }) =>

@@ -2,21 +2,22 @@ import { EXIT, type OnNotice } from '../common/errors.ts';
 import { countOf, formatCount } from '../common/format.ts';
 import { aborted, createCallbackGuard, within } from '../common/lifetime.ts';
 import { COLLECT_OPTIONS, type LOG_FLAGS } from '../options/command-options.ts';
-import type { OptionsOf } from '../options/option.ts';
+import { callback, signal } from '../options/kinds.ts';
+import { libraryNaming, type OptionsOf, readOptions } from '../options/option.ts';
 import { flagOf } from '../options/options.ts';
-import { libraryNaming, type OptionKinds, readOptions } from '../options/read-options.ts';
 import { type RunCommand, serve } from './command.ts';
 import { withQueue } from './with-queue.ts';
 
-/** Options of a collector. */
-export interface CollectOptions extends OptionsOf<typeof COLLECT_OPTIONS>, BesideSettings {}
-
-interface BesideSettings {
+const COLLECT = {
+  ...COLLECT_OPTIONS,
   /** Stops the collector in order: outcomes that arrived are written, and files are finished. */
-  readonly signal?: AbortSignal | undefined;
+  signal: signal(),
   /** Called with notices, each worth a line in a log. */
-  readonly onNotice?: OnNotice | undefined;
-}
+  onNotice: callback<OnNotice>(),
+};
+
+/** Options of a collector. */
+export interface CollectOptions extends OptionsOf<typeof COLLECT> {}
 
 /** The result of a collector. */
 export interface Collected {
@@ -52,8 +53,7 @@ export async function collect(
   options: CollectOptions,
   describe: (key: string) => string = libraryNaming,
 ): Promise<Collected> {
-  const known = { of: 'collect', declared: COLLECT_OPTIONS, others: OTHERS, describe };
-  const settings = readOptions(options, known);
+  const settings = readOptions('collect', COLLECT, { given: options, describe });
   const callbackGuard = createCallbackGuard([options.signal]);
   const { signal } = callbackGuard;
   const onNotice = callbackGuard.guard(options.onNotice ?? (() => {}));
@@ -91,11 +91,6 @@ export async function collect(
   callbackGuard.throwIfFailed();
   return counts;
 }
-
-const OTHERS: OptionKinds<BesideSettings> = {
-  signal: 'signal',
-  onNotice: 'function',
-};
 
 /** `brandfill collect` */
 export const runCollect: RunCommand<typeof LOG_FLAGS> = async ({ options, ...call }) =>

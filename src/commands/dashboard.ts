@@ -1,26 +1,27 @@
 import { EXIT, type OnNotice } from '../common/errors.ts';
 import { aborted, createCallbackGuard, SHUTDOWN_TIMEOUT_MS, within } from '../common/lifetime.ts';
 import { DASHBOARD_OPTIONS, type LOG_FLAGS } from '../options/command-options.ts';
-import type { OptionsOf } from '../options/option.ts';
+import { callback, secret, signal } from '../options/kinds.ts';
+import { libraryNaming, type OptionsOf, readOptions } from '../options/option.ts';
 import { flagOf } from '../options/options.ts';
-import { libraryNaming, type OptionKinds, readOptions } from '../options/read-options.ts';
 import { type RunCommand, serve } from './command.ts';
 import { withQueue } from './with-queue.ts';
 
-/** Options of the dashboard. */
-export interface DashboardOptions extends OptionsOf<typeof DASHBOARD_OPTIONS>, BesideSettings {}
-
-interface BesideSettings {
+const DASHBOARD = {
+  ...DASHBOARD_OPTIONS,
   /**
    * The token that viewers need; required if others can reach it. @default
    * BRANDFILL_DASHBOARD_TOKEN
    */
-  readonly token?: string | undefined;
+  token: secret(),
   /** Stops the dashboard. */
-  readonly signal?: AbortSignal | undefined;
+  signal: signal(),
   /** Called with notices, each worth a line in a log. The first one is the address of the page. */
-  readonly onNotice?: OnNotice | undefined;
-}
+  onNotice: callback<OnNotice>(),
+};
+
+/** Options of the dashboard. */
+export interface DashboardOptions extends OptionsOf<typeof DASHBOARD> {}
 
 /**
  * Shows all runs, workers and schedules of a queue on a page, until it is told to stop.
@@ -36,8 +37,7 @@ export async function dashboard(
   options: DashboardOptions,
   describe: (key: string) => string = libraryNaming,
 ): Promise<void> {
-  const known = { of: 'dashboard', declared: DASHBOARD_OPTIONS, others: OTHERS, describe };
-  const settings = readOptions(options, known);
+  const settings = readOptions('dashboard', DASHBOARD, { given: options, describe });
   const { listen, allowHost } = settings;
   const callbackGuard = createCallbackGuard([options.signal]);
   const { signal } = callbackGuard;
@@ -67,12 +67,6 @@ export async function dashboard(
   });
   callbackGuard.throwIfFailed();
 }
-
-const OTHERS: OptionKinds<BesideSettings> = {
-  token: 'text',
-  signal: 'signal',
-  onNotice: 'function',
-};
 
 /** `brandfill dashboard` */
 export const runDashboard: RunCommand<typeof LOG_FLAGS> = async ({ options, ...call }) =>

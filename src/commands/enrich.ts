@@ -1,16 +1,11 @@
 import type { EnrichedRow } from '../collector/output/output-columns.ts';
 import type { Plan } from '../collector/plan.ts';
 import type { RunControl } from '../common/run-control.ts';
-import { createJob, type Job } from '../options/api.ts';
+import { createJob } from '../options/api.ts';
 import type { RUN_FLAGS } from '../options/command-options.ts';
-import type { OptionsOf } from '../options/option.ts';
-import { flagOrArgument, OPTIONS, OPTIONS_OF_FILES, type OptionKey } from '../options/options.ts';
-import {
-  checkOptions,
-  libraryNaming,
-  type OptionKinds,
-  type SettingSources,
-} from '../options/read-options.ts';
+import { callback, list, object, secret, signal } from '../options/kinds.ts';
+import { libraryNaming, type OptionsOf, type Sources } from '../options/option.ts';
+import { flagOrArgument, OPTIONS } from '../options/options.ts';
 import { type RunSurroundings, showRun } from '../page/show-run.ts';
 import type { ListInput } from '../rows/list-input.ts';
 import { runToFiles, runToRows } from '../run/enrich.ts';
@@ -18,8 +13,41 @@ import { planOnly } from '../run/plan.ts';
 import { createContext } from '../run/run-context.ts';
 import type { RunEvent } from '../watch/events.ts';
 import type { Summary } from '../watch/summary.ts';
-import { type RunCommand } from './command.ts';
+import type { RunCommand } from './command.ts';
 import { refuseRowsBesideJson, watchRun } from './watch-run.ts';
+
+/** The options of a run: those of the command line, and those that only programs have. */
+export const ENRICH = {
+  ...OPTIONS,
+  /** Path of an XLSX, CSV, TSV or JSONL file, `-` for standard input, or rows as objects. */
+  input: list<ListInput>(),
+  /** The credential. @default BRANDFILL_API_KEY */
+  apiKey: secret(),
+  /** The name of the changes file from run to run, if its path has a date. @default its path */
+  changesId: secret(),
+  /** Asked before the first call. False ends it with an `AbortError`. @default no question */
+  confirm: callback<(plan: Plan) => Promise<boolean>>(),
+  /** The token that viewers need, if others can reach it. @default BRANDFILL_DASHBOARD_TOKEN */
+  token: secret(),
+  /**
+   * Stops the run in order: no new call starts, calls under way get ten seconds, and all rows are
+   * written, those not asked as `skipped`. Before the first call it ends the run with the signal's
+   * reason.
+   */
+  signal: signal(),
+  /** The id of the run in logs and in its summary. @default random */
+  runId: secret(),
+  /** Called as the run goes on. If it throws, the run stops and rejects with that error. */
+  onEvent: callback<(event: RunEvent) => void>(),
+  /** Pauses, resumes and stops the run; made by `createRunControl`. @default no control */
+  control: object<RunControl>('what createRunControl makes', 'whileOpen'),
+};
+
+/** Options of a run. Durations are texts such as `'30d'`, or milliseconds. */
+export interface EnrichOptions extends OptionsOf<typeof ENRICH> {}
+
+/** A run whose rows go to the caller has no options about files. */
+const { out, failures, changes, key, excel, formulas, report, changesId, ...ENRICH_ROWS } = ENRICH;
 
 /**
  * Enriches a list into two files, as `brandfill enrich` does. Every row of the input is in `out`
@@ -40,9 +68,9 @@ export async function enrich(
   naming: OptionNaming = libraryNaming,
   { env = process.env, ...around }: EnrichSurroundings = {},
 ): Promise<Summary> {
-  const job = jobOf(options, { of: 'enrich', naming, env });
+  const job = createJob({ given: options, env, describe: naming }, 'enrich', ENRICH);
   const { token } = options;
-  const sight = { ...around, token, describe: naming as (key: string) => string };
+  const sight = { ...around, token, describe: naming };
   const { context, throwIfFailed } = createContext(options);
   const shown = await showRun(job, context, {
     ...sight,
@@ -77,9 +105,10 @@ function nameOf(input: ListInput): string {
  * }
  * ```
  */
-export async function* enrichRows(options: EnrichOptions): AsyncGenerator<EnrichedRow, Summary> {
-  const { env } = process;
-  const job = jobOf(options, { of: 'enrichRows', naming: libraryNaming, env, pointless: FILES });
+export async function* enrichRows(
+  options: OptionsOf<typeof ENRICH_ROWS>,
+): AsyncGenerator<EnrichedRow, Summary> {
+  const job = createJob({ given: options }, 'enrichRows', ENRICH_ROWS);
   const { token } = options;
   const { context, throwIfFailed } = createContext(options);
   const list = nameOf(options.input);
@@ -106,7 +135,7 @@ export async function plan(
   naming: OptionNaming = libraryNaming,
   { env = process.env, mostExamples }: PlanSurroundings = {},
 ): Promise<Plan> {
-  const job = jobOf(options, { of: 'plan', naming, env });
+  const job = createJob({ given: options, env, describe: naming }, 'plan', ENRICH);
   const { context, throwIfFailed } = createContext(options);
   const planned = await planOnly(options.input, job, { ...context, mostExamples });
   throwIfFailed();
@@ -114,18 +143,12 @@ export async function plan(
 }
 
 /** The name of an option in error messages. The command line uses `--base-url`. */
-export type OptionNaming = (key: OptionKey) => string;
-
-/** Options about files, for a run that writes no files. */
-const FILES = {
-  keys: OPTIONS_OF_FILES,
-  why: 'its rows go to the caller, not into files',
-} as const;
+export type OptionNaming = (key: string) => string;
 
 /** The surroundings of a run that a program starts for somebody else. */
 interface EnrichSurroundings extends RunSurroundings {
   /** Where settings come from that are not given. @default process.env */
-  readonly env?: SettingSources['env'] | undefined;
+  readonly env?: Sources['env'];
 }
 
 /** The same for a plan. */
@@ -134,66 +157,10 @@ interface PlanSurroundings extends Pick<EnrichSurroundings, 'env'> {
   readonly mostExamples?: number | undefined;
 }
 
-interface Call {
-  /** The function that was called. */
-  readonly of: string;
-  readonly naming: OptionNaming;
-  readonly env: SettingSources['env'];
-  readonly pointless?: typeof FILES;
-}
-
-function jobOf(options: EnrichOptions, { of, naming, env, ...rest }: Call): Job {
-  const describe = naming as (key: string) => string;
-  checkOptions(options, { of, declared: OPTIONS, others: BESIDE_SETTINGS, describe, ...rest });
-  const { apiKey } = options;
-  return createJob({ given: { ...options }, apiKey, env, describe });
-}
-
-/** Options of a run that are no settings of a job. */
-interface BesideSettings {
-  /** Path of an XLSX, CSV, TSV or JSONL file, `-` for standard input, or rows as objects. */
-  readonly input: ListInput;
-  /** The credential. @default BRANDFILL_API_KEY */
-  readonly apiKey?: string | undefined;
-  /** The name of the changes file from run to run, if its path has a date. @default its path */
-  readonly changesId?: string | undefined;
-  /** Asked before the first call. False ends it with an `AbortError`. @default no question */
-  readonly confirm?: ((plan: Plan) => Promise<boolean>) | undefined;
-  /** The token that viewers need, if others can reach it. @default BRANDFILL_DASHBOARD_TOKEN */
-  readonly token?: string | undefined;
-  /**
-   * Stops the run in order: no new call starts, calls under way get ten seconds, and all rows are
-   * written, those not asked as `skipped`. Before the first call it ends the run with the signal's
-   * reason.
-   */
-  readonly signal?: AbortSignal | undefined;
-  /** The id of the run in logs and in its summary. @default random */
-  readonly runId?: string | undefined;
-  /** Called as the run goes on. If it throws, the run stops and rejects with that error. */
-  readonly onEvent?: ((event: RunEvent) => void) | undefined;
-  /** Pauses, resumes and stops the run; made by `createRunControl`. @default no control */
-  readonly control?: RunControl | undefined;
-}
-
-/** Options of a run. Durations are texts such as `'30d'`, or milliseconds. */
-export interface EnrichOptions extends OptionsOf<typeof OPTIONS>, BesideSettings {}
-
-export const BESIDE_SETTINGS: OptionKinds<BesideSettings> = {
-  input: 'list',
-  apiKey: 'text',
-  changesId: 'text',
-  confirm: 'function',
-  signal: 'signal',
-  runId: 'text',
-  onEvent: 'function',
-  control: 'control',
-  token: 'text',
-};
-
 /** `brandfill enrich` */
 export const runEnrich: RunCommand<typeof RUN_FLAGS> = async ({ words, options, ...call }) => {
   const [input = ''] = words;
-  const given: EnrichOptions = { ...options, input };
+  const given = { ...options, input };
   refuseRowsBesideJson(given, call.flags);
   return await watchRun(
     {

@@ -5,8 +5,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { describeSystemError, systemErrorCode } from '../common/errors.ts';
 import { formatDuration } from '../common/format.ts';
 import { redactDeep, withoutCredentials } from '../common/secrets.ts';
-import type { OnFinish } from '../options/job-file.ts';
-import type { Environment } from '../options/variables.ts';
+import type { Environment, OnFinish } from '../options/job-file.ts';
 import { describeSummary } from '../watch/describe.ts';
 import { findNothing, type Summary } from '../watch/summary.ts';
 

@@ -6,32 +6,35 @@ import { createRunId } from '../common/hashes.ts';
 import { aborted, createCallbackGuard, SHUTDOWN_TIMEOUT_MS, within } from '../common/lifetime.ts';
 import { isTimezone } from '../common/text.ts';
 import { type SCHEDULE_FLAGS, SCHEDULE_OPTIONS } from '../options/command-options.ts';
-import type { OptionsOf } from '../options/option.ts';
+import { readJobFile } from '../options/job-file.ts';
+import { callback, signal, textList } from '../options/kinds.ts';
+import { libraryNaming, type OptionsOf, readOptions } from '../options/option.ts';
 import { flagOf } from '../options/options.ts';
-import { libraryNaming, type OptionKinds, readOptions } from '../options/read-options.ts';
+import type { RunSurroundings } from '../page/show-run.ts';
 import { reasonOf } from '../queue/redis-errors.ts';
 import type { DueRun, KeptSchedule, ScheduledJob, ScheduledResult } from '../queue/schedules.ts';
 import type { RunEvent } from '../watch/events.ts';
 import type { Summary } from '../watch/summary.ts';
 import { print, type RunCommand, type Service, say, serve } from './command.ts';
-import { type JobSurroundings, jobNameOf, openJobFile, runJob } from './run.ts';
+import { jobNameOf, runJob } from './run.ts';
 import { withQueue } from './with-queue.ts';
 
-/** Options of a schedule. */
-export interface ScheduleOptions extends OptionsOf<typeof SCHEDULE_OPTIONS>, BesideSettings {}
-
-interface BesideSettings {
+const SCHEDULE = {
+  ...SCHEDULE_OPTIONS,
   /** Paths of job files. Files without `schedule` are ignored. */
-  readonly files: readonly string[];
+  files: textList(),
   /** Stops in order: a run under way ends early, keeps what it found, and is made again later. */
-  readonly signal?: AbortSignal | undefined;
+  signal: signal(),
   /** Called with notices, each worth a line in a log. */
-  readonly onNotice?: OnNotice | undefined;
+  onNotice: callback<OnNotice>(),
   /** Called with each event of a run, and with the id of the run in logs. */
-  readonly onRunEvent?: ((job: string, event: RunEvent, run: string) => void) | undefined;
+  onRunEvent: callback<(job: string, event: RunEvent, run: string) => void>(),
   /** Called when a run is over. */
-  readonly onRunEnd?: ((job: string) => void) | undefined;
-}
+  onRunEnd: callback<(job: string) => void>(),
+};
+
+/** Options of a schedule. */
+export interface ScheduleOptions extends OptionsOf<typeof SCHEDULE> {}
 
 /**
  * Runs job files at their times, one at a time, until it is told to stop. The schedules are kept in
@@ -50,8 +53,7 @@ export async function schedule(
   options: ScheduleOptions,
   describe: (key: string) => string = libraryNaming,
 ): Promise<void> {
-  const known = { of: 'schedule', declared: SCHEDULE_OPTIONS, others: OTHERS, describe };
-  const settings = readOptions(options, known);
+  const settings = readOptions('schedule', SCHEDULE, { given: options, describe });
   const callbackGuard = createCallbackGuard([options.signal]);
   const { signal } = callbackGuard;
   const onNotice = callbackGuard.guard(options.onNotice ?? (() => {}));
@@ -124,14 +126,6 @@ export async function schedule(
   callbackGuard.throwIfFailed();
 }
 
-const OTHERS: OptionKinds<BesideSettings> = {
-  files: 'files',
-  signal: 'signal',
-  onNotice: 'function',
-  onRunEvent: 'function',
-  onRunEnd: 'function',
-};
-
 function nameFiles(paths: readonly string[]): ReadonlyMap<string, string> {
   const files = new Map<string, string>();
   for (const path of paths) {
@@ -156,18 +150,18 @@ async function readSchedules(
   const refuse = (problem: string): BrandfillError =>
     new BrandfillError('INVALID_SETTING', problem);
   for (const [job, file] of files) {
-    const { values, error } = await openJobFile(file, { env: process.env });
+    const { options, schedule, error } = readJobFile(file, { env: process.env, now: new Date() });
     if (error) throw error;
-    if (!values.schedule) {
+    if (!schedule) {
       onNotice(`${file} has no 'schedule' and is skipped.`);
       continue;
     }
-    if (values.input === '-') {
+    if (options.input === '-') {
       throw refuse(
         `Cannot run ${file} by schedule: its list is standard input, which has an end; name a file in 'input'.`,
       );
     }
-    const { cron, timezone = Intl.DateTimeFormat().resolvedOptions().timeZone } = values.schedule;
+    const { cron, timezone = Intl.DateTimeFormat().resolvedOptions().timeZone } = schedule;
     // Undefined where TZ names no zone, whatever its type says.
     if (!timezone || !isTimezone(timezone)) {
       throw refuse(
@@ -187,7 +181,7 @@ type Ended = Omit<ScheduledResult, 'startedAt' | 'finishedAt' | 'host'>;
 async function tryToRun(
   file: string,
   options: Parameters<typeof runJob>[1],
-  around: JobSurroundings,
+  around: RunSurroundings,
 ): Promise<Ended & { readonly summary?: Summary }> {
   try {
     const { summary, exitCode } = await runJob(file, options, around);
@@ -227,8 +221,7 @@ export async function listSchedules(
   options: ListSchedulesOptions,
   describe: (key: string) => string = libraryNaming,
 ): Promise<readonly ScheduledJob[]> {
-  const known = { of: 'listSchedules', declared: SCHEDULE_OPTIONS, others: {}, describe };
-  const settings = readOptions(options, known);
+  const settings = readOptions('listSchedules', SCHEDULE_OPTIONS, { given: options, describe });
   const service = { purpose: 'list schedules', settings, describe, onNotice: () => {} };
   return await withQueue(service, async ({ queue, redis }) => {
     return await queue.openSchedules(redis.client).list();
@@ -246,8 +239,7 @@ export async function runScheduled(
   options: ListSchedulesOptions,
   describe: (key: string) => string = libraryNaming,
 ): Promise<void> {
-  const known = { of: 'runScheduled', declared: SCHEDULE_OPTIONS, others: {}, describe };
-  const settings = readOptions(options, known);
+  const settings = readOptions('runScheduled', SCHEDULE_OPTIONS, { given: options, describe });
   const service = { purpose: 'run a scheduled job', settings, describe, onNotice: () => {} };
   await withQueue(service, async ({ queue, redis }) => {
     const why = await queue.openSchedules(redis.client).ask(job);

@@ -3,7 +3,7 @@ import { createReadStream } from 'node:fs';
 import { createInterface } from 'node:readline';
 import { BrandfillError, describeSystemError, EXIT, systemErrorCode } from '../common/errors.ts';
 import { countOf, formatCount, formatSize } from '../common/format.ts';
-import { findEndpointIds, nameApi, readSettingsWithProfile } from '../options/api.ts';
+import { findEndpointIds, nameApi, readWithProfile } from '../options/api.ts';
 import {
   DELETE_OPTIONS,
   GET_OPTIONS,
@@ -53,9 +53,9 @@ async function withStore<D extends typeof STORE_OPTIONS, R>(
   work: (opened: OpenedStore<SettingsOf<D>>) => Promise<R>,
   mayMake = false,
 ): Promise<R> {
-  const sources = { given, env: process.env, describe: flagOf };
-  const { settings, profile } = readSettingsWithProfile(declared, sources);
-  const endpointId = findEndpointIds(settings, flagOf, profile)?.id;
+  const sources = { given, describe: flagOf };
+  const { settings, profile } = readWithProfile('store', declared, sources);
+  const endpointId = findEndpointIds(settings, profile, flagOf)?.id;
   const { store: folder } = settings as SettingsOf<typeof STORE_OPTIONS>;
   if (!mayMake && !isStoreIn(folder)) {
     throw new BrandfillError(

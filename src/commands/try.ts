@@ -1,11 +1,16 @@
 import { BrandfillError } from '../common/errors.ts';
 import { createJob } from '../options/api.ts';
 import { type TRY_FLAGS, TRY_OPTIONS } from '../options/command-options.ts';
-import type { OptionsOf, SettingsOf } from '../options/option.ts';
-import { metaOf } from '../options/option.ts';
-import { flagOf } from '../options/options.ts';
-import { checkOptions, libraryNaming, type OptionKinds } from '../options/read-options.ts';
-import { formatPreset } from '../options/yaml-files.ts';
+import { callback, secret, signal, someText } from '../options/kinds.ts';
+import {
+  libraryNaming,
+  metaOf,
+  type OptionsOf,
+  type SettingsOf,
+  type Sources,
+} from '../options/option.ts';
+import { flagOrArgument } from '../options/options.ts';
+import { formatPreset } from '../options/preset.ts';
 import { shorten } from '../rows/columns/names.ts';
 import { createDomainReader } from '../rows/domain/domain-reader.ts';
 import { createContext } from '../run/run-context.ts';
@@ -14,19 +19,20 @@ import type { RunEvent } from '../watch/events.ts';
 import { createStatusCounts, exitCodeOf } from '../watch/summary.ts';
 import { print, type RunCommand, say, untilInterrupted } from './command.ts';
 
-/** Options of a trial. Durations are texts such as `'30d'`, or milliseconds. */
-export interface TryOptions extends OptionsOf<typeof TRY_OPTIONS>, BesideSettings {}
-
-interface BesideSettings {
+const TRY = {
+  ...TRY_OPTIONS,
   /** Anything that a row's cell may hold: a domain, a URL, an e-mail address. */
-  readonly domain: string;
+  domain: someText,
   /** The credential. @default BRANDFILL_API_KEY */
-  readonly apiKey?: string | undefined;
+  apiKey: secret(),
   /** Ends the trial. */
-  readonly signal?: AbortSignal | undefined;
+  signal: signal(),
   /** Called as it goes on. */
-  readonly onEvent?: ((event: RunEvent) => void) | undefined;
-}
+  onEvent: callback<(event: RunEvent) => void>(),
+};
+
+/** Options of a trial. Durations are texts such as `'30d'`, or milliseconds. */
+export interface TryOptions extends OptionsOf<typeof TRY> {}
 
 /**
  * Looks one domain up, and returns its outcome and the columns made from its answer. It does what a
@@ -46,44 +52,27 @@ interface BesideSettings {
  */
 export async function tryDomain(
   options: TryOptions,
-  naming: (key: string) => string = libraryNaming,
-  env: Readonly<Record<string, string | undefined>> = process.env,
+  describe: (key: string) => string = libraryNaming,
+  env: Sources['env'] = process.env,
 ): Promise<Trial> {
-  const known = { declared: TRY_OPTIONS, others: OTHERS };
-  checkOptions(options, { of: 'tryDomain', ...known, describe: naming });
-  const { domain: text, apiKey, signal, onEvent } = options;
-  const domain = readDomain(text, options);
-  const job = createJob({
-    given: { ...options, domainColumn: TRIAL_COLUMN },
-    others: TRY_OPTIONS,
-    apiKey,
-    // One call needs no queue, and is about one API.
-    env: { ...env, BRANDFILL_QUEUE: undefined, BRANDFILL_THEN: undefined },
-    describe: naming,
-  });
-  const { context, throwIfFailed } = createContext({ signal, onEvent });
-  const trial = await runToTrial(domain, job, { ...context, isTrial: true });
+  const { settings, ...job } = createJob({ given: options, env, describe }, 'tryDomain', TRY);
+  const domain = readDomain(options.domain, options);
+  const { context, throwIfFailed } = createContext(options);
+  const ofTrial = { ...job, settings: { ...settings, domainColumn: TRIAL_COLUMN } };
+  const trial = await runToTrial(domain, ofTrial, { ...context, isTrial: true });
   throwIfFailed();
   return trial;
 }
 
 /** @throws BrandfillError `INVALID_SETTING` */
-function readDomain(text: unknown, options: Pick<TryOptions, 'registrable'>): string {
-  const read = createDomainReader({ ...options, column: { name: 'domain' } });
-  const found = read(typeof text === 'string' ? text : '');
+function readDomain(text: string, { registrable }: Pick<TryOptions, 'registrable'>): string {
+  const found = createDomainReader({ registrable, column: { name: 'domain' } })(text);
   if ('domain' in found) return found.domain;
   throw new BrandfillError(
     'INVALID_SETTING',
-    `Cannot look up '${shorten(String(text))}': there is no domain in it (${found.invalid}); expected one such as example.com.`,
+    `Cannot look up '${shorten(text)}': there is no domain in it (${found.invalid}); expected one such as example.com.`,
   );
 }
-
-const OTHERS: OptionKinds<BesideSettings> = {
-  domain: 'checkedElsewhere',
-  apiKey: 'text',
-  signal: 'signal',
-  onEvent: 'function',
-};
 
 /** `brandfill try` */
 export const runTry: RunCommand<typeof TRY_FLAGS> = async (call) => {
@@ -91,7 +80,7 @@ export const runTry: RunCommand<typeof TRY_FLAGS> = async (call) => {
   const [domain = ''] = words;
   return await untilInterrupted(context.endAtOnce, async (signal) => {
     const onEvent = createReporter();
-    const trial = await tryDomain({ ...options, domain, signal, onEvent }, flagOf);
+    const trial = await tryDomain({ ...options, domain, signal, onEvent }, flagOrArgument);
     await show(trial, options, { text: domain, ...flags });
     const { stopped, status } = trial;
     return exitCodeOf({ stopped, statuses: { ...createStatusCounts(), [status]: 1 } });

@@ -4,9 +4,9 @@ import { countOf } from '../common/format.ts';
 import { aborted, createCallbackGuard, within } from '../common/lifetime.ts';
 import { callsIdOf, createApi, nameApi, readWithProfile } from '../options/api.ts';
 import { type LOG_FLAGS, WORKER_OPTIONS } from '../options/command-options.ts';
-import type { OptionsOf } from '../options/option.ts';
+import { callback, secret, signal } from '../options/kinds.ts';
+import { libraryNaming, type OptionsOf } from '../options/option.ts';
 import { flagOf } from '../options/options.ts';
-import { libraryNaming, type OptionKinds } from '../options/read-options.ts';
 import type { JobTaker } from '../queue/take-jobs.ts';
 import { normalizeDomain } from '../rows/domain/domain.ts';
 import { watchApi } from '../run/api-watch.ts';
@@ -19,19 +19,20 @@ import { createStopSwitch, type Stop, type StopSwitch } from '../worker/stop-swi
 import { type RunCommand, serve } from './command.ts';
 import { queueUrlOf, withQueue } from './with-queue.ts';
 
-/** Options of a worker. Durations are texts such as `'30s'`, or milliseconds. */
-export interface WorkOptions extends OptionsOf<typeof WORKER_OPTIONS>, BesideSettings {}
-
-interface BesideSettings {
+const WORK = {
+  ...WORKER_OPTIONS,
   /** The credential. @default BRANDFILL_API_KEY */
-  readonly apiKey?: string | undefined;
+  apiKey: secret(),
   /** Stops the worker in order: calls under way are finished, the rest goes back to the queue. */
-  readonly signal?: AbortSignal | undefined;
+  signal: signal(),
   /** Called with notices, each worth a line in a log. */
-  readonly onNotice?: OnNotice | undefined;
+  onNotice: callback<OnNotice>(),
   /** Called once, when it waits for lookups. */
-  readonly onReady?: (() => void) | undefined;
-}
+  onReady: callback<() => void>(),
+};
+
+/** Options of a worker. Durations are texts such as `'30s'`, or milliseconds. */
+export interface WorkOptions extends OptionsOf<typeof WORK> {}
 
 /** Why a worker stopped. */
 export interface WorkerEnd {
@@ -64,10 +65,10 @@ export async function work(
   options: WorkOptions,
   describe: (key: string) => string = libraryNaming,
 ): Promise<WorkerEnd> {
-  const known = { of: 'work', declared: WORKER_OPTIONS, others: OTHERS, describe };
-  const { settings, profile } = readWithProfile(options, known);
+  const sources = { given: options, describe };
+  const { settings, profile } = readWithProfile('work', WORK, sources);
   queueUrlOf(settings, 'work', describe);
-  const api = createApi({ settings, profile, apiKey: options.apiKey, env: process.env, describe });
+  const api = createApi(settings, profile, sources);
   const callbackGuard = createCallbackGuard([options.signal]);
   const onNotice = callbackGuard.guard(options.onNotice ?? (() => {}));
   const onReady = callbackGuard.guard(options.onReady ?? (() => {}));
@@ -136,13 +137,6 @@ export async function work(
   callbackGuard.throwIfFailed();
   return end;
 }
-
-const OTHERS: OptionKinds<BesideSettings> = {
-  apiKey: 'text',
-  signal: 'signal',
-  onNotice: 'function',
-  onReady: 'function',
-};
 
 function stopSwitchOf(signal: AbortSignal): StopSwitch {
   const stopSwitch = createStopSwitch();

@@ -1,6 +1,5 @@
 import { scryptSync } from 'node:crypto';
-import { closeSync, openSync, readSync } from 'node:fs';
-import type { z } from 'zod';
+import { readFileSync } from 'node:fs';
 import { type Credential, createCredential, isCredentialName } from '../brand/credential.ts';
 import { createEndpoint, DOMAIN, type Endpoint, type NameValue } from '../brand/endpoint.ts';
 import { proxyLogins } from '../brand/proxy.ts';
@@ -10,20 +9,28 @@ import { othersWhoCanChange } from '../common/files.ts';
 import { idOfParts } from '../common/hashes.ts';
 import { isShort, keepCredentialName, keepSecret } from '../common/secrets.ts';
 import { type Profile, readProfile } from '../profile/read-profile.ts';
-import { type Options, readValue, type SettingsOf } from './option.ts';
-import { type ApiSettings, OPTIONS, type Settings } from './options.ts';
+import { isProfileFile, secret } from './kinds.ts';
 import {
-  checkOptions,
-  type KnownOptions,
-  readSettings,
-  refuseCombinations,
-  type SettingSources,
-} from './read-options.ts';
-import { isProfileFile } from './types.ts';
+  libraryNaming,
+  type Options,
+  pick,
+  readOptions,
+  refusal,
+  type SettingsOf,
+  type Sources,
+  valuesOf,
+} from './option.ts';
+import { type ApiSettings, OPTIONS, type Settings } from './options.ts';
 
 /** Everything that a run needs to know, checked. */
-export interface Job {
+export interface Job extends Api {
   readonly settings: Settings;
+  /** What they were read from, by option. */
+  readonly given: Readonly<Record<string, unknown>>;
+}
+
+/** The API, and the credential to call it. */
+export interface Api {
   readonly endpoint: Endpoint;
   readonly credential: Credential;
   /** The profile of the API, if one is named. */
@@ -32,210 +39,164 @@ export interface Job {
   readonly notices: readonly string[];
 }
 
-export interface JobOptions extends SettingSources {
-  /**
-   * The credential, if a program gives it; else it comes from `apiKeyFile` or BRANDFILL_API_KEY.
-   */
-  readonly apiKey?: string | undefined;
-  /** Options that are declared in another way than those of `enrich`. */
-  readonly others?: Options;
-}
+/** The options that a job is made of. */
+const JOB_OPTIONS = { ...OPTIONS, apiKey: secret() };
 
 /**
- * Reads and checks everything that can be checked before the input is opened.
+ * Reads and checks everything that can be checked before the input is opened. What a command has no option
+ * for is as `enrich` has it by default.
  *
+ * @param of the name of the command
+ * @param declared its options
  * @throws BrandfillError `INVALID_SETTING`
  */
-export function createJob({
-  given,
-  apiKey,
-  keyVariable,
-  env,
-  describe,
-  others = {},
-}: JobOptions & Pick<ApiOptions, 'keyVariable'>): Job {
-  const declared: typeof OPTIONS = { ...OPTIONS, ...others };
-  const { settings, profile } = readSettingsWithProfile(declared, { given, env, describe });
-  refuseCombinations(settings, { given, describe });
+export function createJob(
+  sources: Sources,
+  of: string = 'enrich',
+  declared: Options & Pick<typeof OPTIONS, 'api'> = JOB_OPTIONS,
+): Job {
+  const { describe = libraryNaming } = sources;
+  const { given, profile, settings: own } = readWithProfile(of, declared, sources);
+  const standard = readOptions(of, OPTIONS, { given: {}, env: {} });
+  const settings: Settings & { readonly apiKey?: string } = { ...standard, ...own };
+  for (const [isWrong, message] of COMBINATIONS) {
+    if (isWrong(settings)) throw refusal(message(describe));
+  }
   if (settings.maxCost !== undefined && !profile?.api.billing) {
-    throw new BrandfillError(
-      'INVALID_SETTING',
+    throw refusal(
       `Cannot hold ${describe('maxCost')} without a profile that says what the API bills: give ${describe('api')} one with 'billing', or use ${describe('maxCalls')}.`,
     );
   }
-  return { settings, ...createApi({ settings, profile, apiKey, keyVariable, env, describe }) };
+  return { settings, given, ...createApi(settings, profile, sources) };
 }
 
-/** The API, and the credential to call it. */
-export type Api = Pick<Job, 'endpoint' | 'credential' | 'profile' | 'notices'>;
-
-interface ApiOptions extends Pick<JobOptions, 'apiKey' | 'env' | 'describe'> {
-  readonly settings: ApiSettings;
-  readonly profile: Profile | undefined;
-  /** The variable that holds the credential if the profile names none. @default BRANDFILL_API_KEY */
-  readonly keyVariable?: string | undefined;
-}
+/** Values that make no sense together, though each does alone, and what is said then. */
+const COMBINATIONS: readonly (readonly [
+  isWrong: (settings: Settings) => boolean,
+  message: (of: (key: string) => string) => string,
+])[] = [
+  [
+    ({ failures }) => failures === '-',
+    (of) => `Cannot write failures to standard output: give ${of('failures')} a file.`,
+  ],
+  [
+    ({ changes }) => changes === '-',
+    (of) => `Cannot write changes to standard output: give ${of('changes')} a file.`,
+  ],
+  [
+    ({ key, changes }) => key !== undefined && changes === undefined,
+    (of) => `Cannot use ${of('key')} without a changes file: give ${of('changes')} too.`,
+  ],
+  [
+    ({ logos, logoField }) => (logos === undefined) !== (logoField === undefined),
+    (of) =>
+      `Cannot save logos with one option of two: ${of('logos')} is the folder for logos, ${of('logoField')} says where an answer has the URL of one; give both.`,
+  ],
+  [
+    ({ workers, queue }) => workers === 0 && queue === undefined,
+    (of) =>
+      `Cannot leave all lookups to other workers without a queue: give ${of('queue')}, or set BRANDFILL_QUEUE.`,
+  ],
+  [
+    ({ workers, maxCallsPer }) => workers === 0 && maxCallsPer !== undefined,
+    (of) =>
+      `Cannot hold ${of('maxCallsPer')} where no calls are made: give it to the workers (brandfill worker --max-calls-per), or leave out ${of('workers')} 0.`,
+  ],
+];
 
 /** @throws BrandfillError `INVALID_SETTING` */
-export function createApi({
-  settings,
-  profile,
-  apiKey,
-  keyVariable = 'BRANDFILL_API_KEY',
-  env,
-  describe,
-}: ApiOptions): Api {
-  if (settings.baseUrl === undefined) {
-    throw new BrandfillError(
-      'INVALID_SETTING',
+export function createApi(
+  settings: ApiSettings & { readonly apiKey?: string | undefined },
+  profile: Profile | undefined,
+  { env = process.env, describe = libraryNaming }: Pick<Sources, 'env' | 'describe'>,
+): Api {
+  const { api = '', baseUrl, params = [], headers = [], auth, apiKeyFile } = settings;
+  if (baseUrl === undefined) {
+    throw refusal(
       `Cannot start without a base URL: give ${describe('baseUrl')}, or set BRANDFILL_BASE_URL.`,
     );
   }
-  const { apiKeyEnv = keyVariable } = profile?.content.request ?? {};
+  const { apiKeyEnv = 'BRANDFILL_API_KEY' } = profile?.content.request ?? {};
   keepCredentialName(apiKeyEnv);
-  const secret = apiKey ?? readSecret(settings.apiKeyFile, env[apiKeyEnv]);
-  if (profile && !secret && settings.auth.kind !== 'none') {
-    throw new BrandfillError(
-      'INVALID_SETTING',
-      `Cannot call ${profile.title} without a credential: set ${describeVariable(apiKeyEnv)}, or give ${describe('apiKeyFile')}.`,
+  const key = settings.apiKey ?? readSecret(apiKeyFile, env[apiKeyEnv]);
+  if (profile && !key && auth.kind !== 'none') {
+    // A name that is not written as those of variables are may be the credential in the wrong place.
+    const isName = /^[A-Z_][A-Z0-9_]*$/.test(apiKeyEnv);
+    throw refusal(
+      `Cannot call ${profile.title} without a credential: set ${isName ? apiKeyEnv : "the variable that its 'apiKeyEnv' names"}, or give ${describe('apiKeyFile')}.`,
     );
   }
-  const strays = findStrays(settings);
-  const others = profile && isProfileFile(settings.api ?? '') && othersWhoCanChange(profile.file);
-  const secrets = [...strays.flatMap(({ secrets }) => secrets), ...proxyLogins(env)];
-  for (const known of [secret, ...secrets]) keepSecret(known);
-  const credential = createCredential(settings.auth, secret, secrets);
-  const endpoint = createEndpoint({
-    baseUrl: settings.baseUrl,
-    params: settings.params ?? [],
-    secretParam: credential.queryParam,
-    profile: profile?.api,
-  });
-  const { protocol, hostname } = new URL(endpoint.origin);
+  const strays = [...params, ...headers].filter(([name]) => isCredentialName(name));
+  // `Bearer …` is a secret without its first word.
+  const ofStrays = strays.flatMap(([, value]) => [value, value.replace(/^.*\s/s, '')]);
+  const others = [...ofStrays, ...proxyLogins(env)];
+  for (const known of [key, ...others]) keepSecret(known);
+  const credential = createCredential(auth, key, others);
+  const secretParam = credential.queryParam;
+  const endpoint = createEndpoint({ baseUrl, params, secretParam, profile: profile?.api });
+  const { origin } = endpoint;
+  const { protocol, hostname } = new URL(origin);
   const isOpen = protocol === 'http:' && !isLocalAddress(hostname.replaceAll(/[[\]]/g, ''));
+  const writers = profile && isProfileFile(api) && othersWhoCanChange(profile.file);
+  const names = strays.map(([name]) => `'${name}'`).join(', ');
+  const notices: readonly (string | false | undefined)[] = [
+    key !== undefined &&
+      auth.kind !== 'none' &&
+      isOpen &&
+      `The credential goes to ${origin} without encryption, so that whoever is on the way can read it: ask for an address that begins with https://.`,
+    writers &&
+      `A profile names a credential and where it is sent, as ${profile.file} does, and ${writers}: read it before you use it, and keep it to yourself (chmod go-w).`,
+    key !== undefined &&
+      auth.kind === 'none' &&
+      `A credential is set, but ${describe('auth')} is none: calls are made without it.`,
+    key !== undefined &&
+      isShort(key) &&
+      'The credential has fewer than 6 characters: it is taken out of messages where it stands as a word, but not out of answers, because it may be a part of many words.',
+    strays.length > 0 &&
+      `Of the parameters and headers, ${names} looks like a credential: say in ${describe('auth')} how it is sent, and give it in BRANDFILL_API_KEY or ${describe('apiKeyFile')}, which keep it out of lists of processes and of the hash that tells APIs apart.`,
+  ];
   return {
     credential,
     profile,
     endpoint,
-    notices: [
-      ...(secret && settings.auth.kind !== 'none' && isOpen
-        ? [
-            `The credential goes to ${endpoint.origin} without encryption, so that whoever is on the way can read it: ask for an address that begins with https://.`,
-          ]
-        : []),
-      ...(others
-        ? [
-            `A profile names a credential and where it is sent, as ${profile.file} does, and ${others}: read it before you use it, and keep it to yourself (chmod go-w).`,
-          ]
-        : []),
-      ...(secret && settings.auth.kind === 'none'
-        ? [`A credential is set, but ${describe('auth')} is none: calls are made without it.`]
-        : []),
-      ...(secret && isShort(secret)
-        ? [
-            'The credential has fewer than 6 characters: it is taken out of messages where it stands as a word, but not out of answers, because it may be a part of many words.',
-          ]
-        : []),
-      ...strays.map(
-        ({ name, setting, scheme }) =>
-          `'${name}' in ${describe(setting)} looks like a credential: give it with ${describe('auth')} ${scheme}:${name} and BRANDFILL_API_KEY or ${describe('apiKeyFile')}, which keep it out of lists of processes and of the hash that tells APIs apart.`,
-      ),
-    ],
+    notices: notices.filter((one) => typeof one === 'string'),
   };
-}
-
-/** A name that is not written as those of variables are may be the credential in the wrong place. */
-function describeVariable(name: string): string {
-  return /^[A-Z_][A-Z0-9_]*$/.test(name) ? name : "the variable that its 'apiKeyEnv' names";
-}
-
-/** A credential that is given as any parameter or header. */
-interface Stray {
-  readonly name: string;
-  readonly setting: 'params' | 'headers';
-  readonly scheme: 'query' | 'header';
-  readonly secrets: readonly string[];
-}
-
-function findStrays({ params = [], headers = [] }: ApiSettings): readonly Stray[] {
-  const straysIn = (
-    pairs: readonly NameValue[],
-    kind: Pick<Stray, 'setting' | 'scheme'>,
-  ): readonly Stray[] =>
-    pairs
-      .filter(([name]) => isCredentialName(name))
-      // `Bearer …` is a secret without its first word.
-      .map(([name, value]) => ({
-        name,
-        setting: kind.setting,
-        scheme: kind.scheme,
-        secrets: [value, value.replace(/^.*\s/s, '')],
-      }));
-  return [
-    ...straysIn(params, { setting: 'params', scheme: 'query' }),
-    ...straysIn(headers, { setting: 'headers', scheme: 'header' }),
-  ];
-}
-
-/** The credential, from a file or from the environment. @throws BrandfillError `INVALID_SETTING` */
-export function readSecret(
-  file: string | undefined,
-  fromEnv: string | undefined,
-): string | undefined {
-  if (file === undefined) return fromEnv?.trim() || undefined;
-  try {
-    const secret = readStart(file).trim();
-    if (secret !== '') return secret;
-  } catch (error) {
-    throw new BrandfillError(
-      'INVALID_SETTING',
-      `Cannot read the credential from ${file}: ${describeSystemError(error)}.`,
-      { cause: error },
-    );
-  }
-  throw new BrandfillError(
-    'INVALID_SETTING',
-    `Cannot read the credential from ${file}: it is empty.`,
-  );
 }
 
 /** No credential is longer, in bytes. */
 const LONGEST_SECRET = 64 * 1024;
 
-/** @throws Error when a file, such as a device, has more than a credential */
-function readStart(file: string): string {
-  const handle = openSync(file, 'r');
+/** The credential, from a file or from the environment. @throws BrandfillError `INVALID_SETTING` */
+function readSecret(file: string | undefined, fromEnv: string | undefined): string | undefined {
+  if (file === undefined) return fromEnv?.trim() || undefined;
+  let why = 'it is empty';
   try {
-    const bytes = Buffer.alloc(LONGEST_SECRET + 1);
-    let end = 0;
-    for (let read = -1; read !== 0 && end < bytes.length; end += read)
-      read = readSync(handle, bytes, end, bytes.length - end, null);
-    if (end > LONGEST_SECRET) throw new Error('it is too long for a credential');
-    return bytes.toString('utf8', 0, end);
-  } finally {
-    closeSync(handle);
+    const secret = readFileSync(file, 'utf8').trim();
+    if (secret.length > LONGEST_SECRET) why = 'it is too long for a credential';
+    else if (secret !== '') return secret;
+  } catch (error) {
+    why = describeSystemError(error);
   }
+  throw refusal(`Cannot read the credential from ${file}: ${why}.`);
 }
 
 /**
  * The ids of the API that settings name, in the store and on a queue. For settings that need not name
  * an API.
  *
- * @param describe gives the name of a setting in messages
  * @returns undefined when no API is named
  * @throws BrandfillError `INVALID_SETTING` when there are parameters without a base URL
  */
 export function findEndpointIds(
   { baseUrl, params }: Pick<Settings, 'baseUrl' | 'params'>,
-  describe: (key: string) => string,
-  profile?: Profile,
+  profile: Profile | undefined,
+  describe: (key: string) => string = libraryNaming,
 ): Pick<Endpoint, 'id' | 'queueName'> | undefined {
   if (baseUrl !== undefined) {
     return createEndpoint({ baseUrl, params: params ?? [], profile: profile?.api });
   }
   if (params === undefined) return undefined;
-  throw new BrandfillError(
-    'INVALID_SETTING',
+  throw refusal(
     `Cannot use ${describe('params')} alone: it tells which API is meant only along with ${describe('baseUrl')}.`,
   );
 }
@@ -287,100 +248,72 @@ export function nameApi({
   return names.length > 0 ? `${baseUrl}?${names.join('&')}` : baseUrl;
 }
 
-/** Settings, and the profile of the API that they name. */
-export interface ProfiledSettings<T> {
-  readonly settings: T;
+/** Settings, what they were read from, and the profile of the API that they name. */
+export interface ProfiledSettings<D extends Options> {
+  readonly settings: SettingsOf<D>;
+  readonly given: Readonly<Record<string, unknown>>;
   readonly profile: Profile | undefined;
 }
 
-/** Options of which one may name a profile. */
-type Profiled = Options & Pick<typeof OPTIONS, 'api'>;
-
 /**
- * Checks and reads options like `readOptions`. What is given counts more than the profile of the
- * API, and the profile more than the environment: a base URL that is set for another API must not
- * get the credential of this one.
+ * Reads options like `readOptions`. What is given counts more than the profile of the API, and the profile
+ * more than the environment: a base URL that is set for another API must not get the credential of this one.
  *
  * @throws BrandfillError `INVALID_SETTING`, with the place of whatever is wrong in a profile
  */
-export function readWithProfile<D extends Profiled>(
-  options: object,
-  known: KnownOptions<D>,
-): ProfiledSettings<SettingsOf<D>> {
-  checkOptions(options, known);
-  const { declared, describe } = known;
-  return readSettingsWithProfile(declared, { given: { ...options }, env: process.env, describe });
-}
-
-/** The same for options that were checked. */
-export function readSettingsWithProfile<D extends Profiled>(
+export function readWithProfile<D extends Options & Pick<typeof OPTIONS, 'api'>>(
+  of: string,
   declared: D,
-  sources: SettingSources,
-): ProfiledSettings<SettingsOf<D>> {
+  sources: Sources,
+): ProfiledSettings<D> {
   const profile = findProfile(declared, sources);
-  if (!profile) return { settings: readSettings(declared, sources), profile };
-  const given: Record<string, unknown> = { ...sources.given };
-  for (const [key, value] of Object.entries(settingsOf(profile))) {
-    if (Object.hasOwn(declared, key)) given[key] ??= value;
-  }
-  for (const [key, own] of Object.entries(pairsOf(profile))) {
-    const declaration = declared[key];
-    if (declaration) given[key] = joined(own, given[key], declaration);
-  }
-  return { settings: readSettings(declared, { ...sources, given }), profile };
+  const given = profile ? joined(sources.given as object, profile, declared) : sources.given;
+  const settings = readOptions(of, declared, { ...sources, given });
+  return { settings, profile, given: valuesOf(declared, { ...sources, given }) };
 }
 
-function findProfile({ api }: Profiled, sources: SettingSources): Profile | undefined {
-  const { api: named } = readSettings({ api }, sources);
-  if (named === undefined) return undefined;
+function findProfile(
+  declared: Pick<typeof OPTIONS, 'api'>,
+  { given, env, describe = libraryNaming }: Sources,
+): Profile | undefined {
+  if (typeof given !== 'object' || given === null) return undefined; // which is refused when it is read
+  const { api } = valuesOf(pick(declared, 'api'), { given, env });
+  if (typeof api !== 'string' || api === '') return undefined;
   try {
-    return readProfile(named);
+    return readProfile(api);
   } catch (error) {
     if (!(error instanceof BrandfillError)) throw error;
-    const label = sources.given['api'] === undefined ? 'BRANDFILL_API' : sources.describe('api');
-    const message = `Cannot use ${label}: ${error.message}`;
-    throw new BrandfillError('INVALID_SETTING', endSentence(message), { cause: error });
+    const label = 'api' in given && given.api !== undefined ? describe('api') : 'BRANDFILL_API';
+    const message = endSentence(`Cannot use ${label}: ${error.message}`);
+    throw new BrandfillError('INVALID_SETTING', message, { cause: error });
   }
 }
 
-/** What a profile says about settings, as a user would give it. */
-function settingsOf({ content }: Profile): Readonly<Record<string, unknown>> {
+/** What was given, and what a profile says below it, as a user would give it. */
+function joined(given: object, { content }: Profile, declared: Options): object {
   const { request, columns, fresh = {} } = content;
-  const { baseUrl, auth } = request;
-  return {
+  const { baseUrl, auth, params = {}, headers = {} } = request;
+  // Parameters with the domain are no settings: each call sets them.
+  const standing = Object.entries(params).filter(([, value]) => !value.includes(DOMAIN));
+  const all: Record<string, unknown> = {
     baseUrl,
     auth,
     fields: columns,
     fresh: fresh.found,
     freshNotFound: fresh.notFound,
+    ...Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined)),
   };
-}
-
-/** What goes with every call. Parameters with the domain are no settings: each call sets them. */
-function pairsOf({
-  content,
-}: Profile): Readonly<Record<'params' | 'headers', readonly NameValue[]>> {
-  const { params = {}, headers = {} } = content.request;
-  return {
-    params: Object.entries(params).filter(([, value]) => !value.includes(DOMAIN)),
-    headers: Object.entries(headers),
-  };
-}
-
-/** The profile's own pairs with those that are given, which replace their namesakes. */
-function joined(own: readonly NameValue[], given: unknown, type: z.ZodType): unknown {
-  if (given === undefined || own.length === 0)
-    return given ?? (own.length > 0 ? texts(own) : undefined);
-  let pairs: readonly NameValue[];
-  try {
-    pairs = readValue(type, given) as readonly NameValue[];
-  } catch {
-    return given; // what is wrong with it is said when it is read
+  for (const [key, own] of [
+    ['params', standing],
+    ['headers', Object.entries(headers)],
+  ] as const) {
+    const read = declared[key]?.safeParse(all[key]);
+    if (own.length === 0 || !read?.success) continue; // what is wrong with it is said when it is read
+    const pairs = (read.data ?? []) as readonly NameValue[];
+    const names = new Set(pairs.map(([name]) => name.toLowerCase()));
+    const others = own.filter(([name]) => !names.has(name.toLowerCase()));
+    all[key] = [...others, ...pairs].map(([name, value]) => `${name}=${value}`);
   }
-  const names = new Set(pairs.map(([name]) => name.toLowerCase()));
-  return texts([...own.filter(([name]) => !names.has(name.toLowerCase())), ...pairs]);
-}
-
-function texts(pairs: readonly NameValue[]): readonly string[] {
-  return pairs.map(([name, value]) => `${name}=${value}`);
+  const has = (key: string): boolean => Object.hasOwn(declared, key) || Object.hasOwn(given, key);
+  return Object.fromEntries(Object.entries(all).filter(([key]) => has(key)));
 }

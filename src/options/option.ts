@@ -1,94 +1,91 @@
 import { z } from 'zod';
-import { BrandfillError } from '../common/errors.ts';
-import { describeKind } from '../common/text.ts';
+import { BrandfillError, endSentence } from '../common/errors.ts';
+import { describeKind, findNearest, shortenTo } from '../common/text.ts';
 
-/** A JSON Schema, or a part of one. */
-export type JsonSchema = Readonly<Record<string, unknown>>;
+// An option is one zod type with what is said of it. Flags, variables, keys of job files, the library,
+// help, the JSON Schema of job files and docs/options.md come from there.
 
-/** What a type of values is beside its schema. */
-interface TypeMeta {
+/** What is said of a kind of values, and of an option of that kind. */
+interface Meta {
   /** Stands for a value in the help; a switch has none. */
-  readonly placeholder?: string | undefined;
-  /** The shape of a value in JSON and YAML, for editors. @default that of the schema */
-  readonly json?: JsonSchema | undefined;
+  readonly placeholder?: string;
+  /** The shape of a value in JSON and YAML, for editors. @default that of the type */
+  readonly json?: JsonSchema;
   /** Whether it may be given more than once, and as a list. */
-  readonly isRepeatable?: boolean | undefined;
+  readonly isRepeatable?: boolean;
   /** Whether a value, or one of several, is a path. @default none is */
-  readonly isPath?: ((value: string) => boolean) | undefined;
-  /** Writes a value for people, without secrets. @default as a text */
-  readonly show?: ((value: never) => string) | undefined;
-}
-
-/** The headings of the help, in its order. */
-export const GROUPS = {
-  files: 'Files',
-  list: 'The list',
-  api: 'The API',
-  columns: 'Columns',
-  calls: 'Calls and what they cost',
-  kept: 'Answers that are kept',
-  queue: 'Workers on a queue',
-  page: 'Page and metrics',
-  sandbox: 'The stand-in',
-  shown: 'What is shown',
-} as const;
-
-/** One option, said once: flag, variable, key of a job file, library, help, schema, docs come from here. */
-export interface OptionMeta {
-  readonly help: string;
-  readonly group: keyof typeof GROUPS;
-  /** Its name as a flag and in job files. @default its key */
-  readonly name?: string;
+  readonly isPath?: (value: string) => boolean;
+  /** Writes what was given for people, without secrets. @default as it was given */
+  readonly show?: (given: unknown) => string;
+  readonly help?: string;
+  /** Its heading in the help. */
+  readonly group?: string;
+  /** Its name as a flag. @default its key, with dashes */
+  readonly flag?: string;
   /** Environment variable it is read from when it is not given. */
   readonly env?: string;
   /** As a user would write it. */
   readonly default?: string;
-  /** Stands for a value in the help. @default what its type says */
-  readonly placeholder?: string | undefined;
-  /** Whether `--help` leaves it to `--help all`. */
-  readonly isAdvanced?: boolean;
   /** Whether it names a file that a run writes anew. */
   readonly isOutput?: boolean;
 }
 
-type Meta = OptionMeta & TypeMeta;
+/** A JSON Schema, or a part of one. */
+export type JsonSchema = Readonly<Record<string, unknown>>;
 
-const TYPES = z.registry<TypeMeta>();
-const OPTIONS = z.registry<Meta>();
+const META = z.registry<Meta>();
 
-/** Options by their names in the library, in the order of the help. */
+/** Options by their names, in the order of the help. */
 export type Options = Readonly<Record<string, z.ZodType>>;
 
 /** The values of options, read and checked; undefined for those without a value or a default. */
 export type SettingsOf<D extends Options> = { readonly [K in keyof D]: z.output<D[K]> };
 
 /** Options as programs give them. */
-export type OptionsOf<D extends Options> = { readonly [K in keyof D]?: z.input<D[K]> | undefined };
+export type OptionsOf<D extends Options> = z.input<z.ZodObject<D>>;
 
-/** Declares an option. */
-export function option<T extends z.ZodType>(
-  type: T,
-  meta: OptionMeta & { readonly default: string },
-): z.ZodPrefault<T>;
-export function option<T extends z.ZodType>(type: T, meta: OptionMeta): z.ZodOptional<T>;
-export function option(type: z.ZodType, meta: OptionMeta): z.ZodType {
-  const made = meta.default === undefined ? type.optional() : type.prefault(meta.default);
-  OPTIONS.add(made, { ...TYPES.get(type), ...meta });
+/**
+ * Makes a kind of values: a shape, and what reads it or throws an error that says what was expected;
+ * whoever asks adds the name of the option.
+ */
+export function kind<I, T>(
+  shape: z.ZodType<I, I>,
+  read: (given: I) => T,
+  meta: Meta = {},
+): z.ZodPipe<z.ZodType<I, I>, z.ZodTransform<T, I>> {
+  const made = shape.transform((given, context) => {
+    try {
+      return read(given);
+    } catch (error) {
+      if (!(error instanceof BrandfillError)) throw error;
+      context.addIssue({ code: 'custom', message: error.message });
+      return z.NEVER;
+    }
+  });
+  META.add(made, meta);
   return made;
 }
 
-/** What is said of an option. */
-export function metaOf(declared: z.ZodType): Meta {
-  const meta = OPTIONS.get(declared);
-  if (meta === undefined) throw new TypeError('this is no option');
-  return meta;
+/** Declares an option. */
+export function option<T extends z.ZodType>(
+  kind: T,
+  meta: Meta & { readonly default: string },
+): z.ZodPrefault<T>;
+export function option<T extends z.ZodType>(kind: T, meta: Meta): z.ZodOptional<T>;
+export function option(kind: z.ZodType, meta: Meta): z.ZodType {
+  const made = meta.default === undefined ? kind.optional() : kind.prefault(meta.default);
+  META.add(made, { ...META.get(kind), ...meta });
+  return made;
+}
+
+/** Options under one heading of the help. */
+export function under<D extends Options>(group: string, options: D): D {
+  for (const one of Object.values(options)) META.add(one, { ...META.get(one), group });
+  return options;
 }
 
 /** The same option with another default or text. */
-export function varied<T extends z.ZodOptional | z.ZodPrefault>(
-  declared: T,
-  more: Partial<OptionMeta>,
-): T {
+export function varied<T extends z.ZodOptional | z.ZodPrefault>(declared: T, more: Meta): T {
   return option(declared.unwrap() as z.ZodType, { ...metaOf(declared), ...more }) as z.ZodType as T;
 }
 
@@ -100,26 +97,9 @@ export function pick<D extends Options, K extends keyof D>(
   return Object.fromEntries(keys.map((key) => [key, from[key]])) as Pick<D, K>;
 }
 
-/**
- * Makes a type of values: a shape, and what reads it or throws an error that says what was expected;
- * whoever asks adds the name of the option.
- */
-export function type<I, T>(
-  shape: z.ZodType<I, I>,
-  read: (given: I) => T,
-  meta: TypeMeta & { readonly show?: (value: T) => string } = {},
-): z.ZodPipe<z.ZodType<I, I>, z.ZodTransform<T, I>> {
-  const made = shape.transform((given, context) => {
-    try {
-      return read(given);
-    } catch (error) {
-      if (!(error instanceof BrandfillError)) throw error;
-      context.addIssue({ code: 'custom', message: error.message, params: { cause: error } });
-      return z.NEVER;
-    }
-  });
-  TYPES.add(made, meta);
-  return made;
+/** What is said of an option. */
+export function metaOf(declared: z.ZodType): Meta {
+  return META.get(declared) ?? {};
 }
 
 /** Text that says what a value should have been; it never repeats what is no plain value. */
@@ -128,20 +108,85 @@ export function expected(what: string, received: unknown): string {
   return `expected ${what}, received ${isShown ? `'${String(received)}'` : describeKind(received)}`;
 }
 
-export function refusal(message: string, cause?: unknown): BrandfillError {
-  return new BrandfillError('INVALID_SETTING', message, cause === undefined ? {} : { cause });
+export function refusal(message: string): BrandfillError {
+  return new BrandfillError('INVALID_SETTING', message);
 }
 
-/** Reads one value. @throws BrandfillError `INVALID_SETTING` that says what was expected */
-export function readValue<T extends z.ZodType>(declared: T, value: unknown): z.output<T> {
-  const read = declared.safeParse(value);
-  if (read.success) return read.data;
-  const [issue] = read.error.issues;
-  const cause = issue?.code === 'custom' ? issue.params?.['cause'] : undefined;
-  throw refusal(issue?.message ?? '', cause);
+/** The sources of settings. */
+export interface Sources {
+  /** By key: texts as on the command line, or values as programs give them. */
+  readonly given: unknown;
+  /** @default that of the process */
+  readonly env?: Readonly<Record<string, string | undefined>> | undefined;
+  /** Gives the name of an option in messages, such as `--base-url`. @default that of the library */
+  readonly describe?: ((key: string) => string) | undefined;
 }
 
-/** The JSON Schema of what may be given for a type or an option. */
+/** The name of an option in messages to programs. The command line uses `--base-url`. */
+export const libraryNaming = (key: string): string => `'${key}'`;
+
+/** What was given of options, else what the environment says. */
+export function valuesOf(
+  declared: Options,
+  { given, env = process.env }: Pick<Sources, 'given' | 'env'>,
+): Record<string, unknown> {
+  const values: Record<string, unknown> = Object.fromEntries(
+    Object.entries(given as object).filter(([, value]) => value !== undefined),
+  );
+  for (const [key, one] of Object.entries(declared)) {
+    const variable = metaOf(one).env;
+    if (variable !== undefined && env[variable]) values[key] ??= env[variable];
+  }
+  return values;
+}
+
+/**
+ * Reads the options of a command or a function of the library: what was given, else the environment, else
+ * the defaults. An option that it does not have is refused: a bound that does not hold costs money.
+ *
+ * @param of the name of the command or function
+ * @throws BrandfillError `INVALID_SETTING` that names the option, what was expected and what came
+ */
+export function readOptions<D extends Options>(
+  of: string,
+  declared: D,
+  { given, env = process.env, describe = libraryNaming }: Sources,
+): SettingsOf<D> {
+  if (typeof given !== 'object' || given === null || Array.isArray(given)) {
+    throw refusal(
+      `Cannot run ${of}: expected its options as an object, received ${describeKind(given)}.`,
+    );
+  }
+  const read = z.strictObject(declared).safeParse(valuesOf(declared, { given, env }));
+  if (read.success) return read.data as SettingsOf<D>;
+  const { issues } = read.error;
+  const unknown = issues.find(({ code }) => code === 'unrecognized_keys');
+  if (unknown?.code === 'unrecognized_keys') {
+    const [key = ''] = unknown.keys;
+    const keys = Object.keys(declared);
+    const meant = findNearest(key, keys);
+    const all =
+      keys.length > MOST_LISTED
+        ? 'they are listed in docs/options.md'
+        : `there are: ${keys.join(', ')}`;
+    const hint = meant === undefined ? all : `did you mean ${describe(meant)}?`;
+    // As it was given: what it is called otherwise may be the very name that was meant.
+    throw refusal(
+      endSentence(`Cannot use '${shortenTo(key, 40)}': ${of} has no such option; ${hint}`),
+    );
+  }
+  const [issue] = issues;
+  const key = String(issue?.path[0]);
+  const isGiven = (given as Record<string, unknown>)[key] !== undefined;
+  const variable = declared[key] && metaOf(declared[key]).env;
+  const label = !isGiven && variable && env[variable] ? variable : describe(key);
+  throw refusal(endSentence(`Cannot use ${label}: ${issue?.message}`));
+}
+
+/** A message lists at most this many options; if there are more, it names the page with all. */
+const MOST_LISTED = 25;
+
+/** The JSON Schema of what may be given for an option. */
 export function jsonSchemaOf(declared: z.ZodType): JsonSchema {
   const {
     $schema: _,
@@ -152,17 +197,11 @@ export function jsonSchemaOf(declared: z.ZodType): JsonSchema {
     target: 'draft-7',
     unrepresentable: 'any',
     override: ({ zodSchema, jsonSchema }) => {
-      const own = TYPES.get(zodSchema as unknown as z.ZodType)?.json;
-      if (own === undefined) return;
+      const { json } = metaOf(zodSchema as unknown as z.ZodType);
+      if (json === undefined) return;
       for (const key of Object.keys(jsonSchema)) delete jsonSchema[key as keyof typeof jsonSchema];
-      Object.assign(jsonSchema, own);
+      Object.assign(jsonSchema, json);
     },
   });
   return schema;
-}
-
-/** The name of an option as a flag and in job files. */
-export function nameIn(options: Options, key: string): string {
-  const declared = Object.hasOwn(options, key) ? options[key] : undefined;
-  return (declared && OPTIONS.get(declared)?.name) ?? key;
 }

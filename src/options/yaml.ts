@@ -151,6 +151,6 @@ export function readText(file: string, what: string): string {
 }
 
 /** Loaded only when needed: settings are read at every start, and the help should not wait for it. */
-function loadYaml(): typeof import('yaml') {
+export function loadYaml(): typeof import('yaml') {
   return createRequire(import.meta.url)('yaml') as typeof import('yaml');
 }

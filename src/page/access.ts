@@ -7,7 +7,7 @@ import { isLocalAddress } from '../common/addresses.ts';
 import { BrandfillError } from '../common/errors.ts';
 import { inTime } from '../common/lifetime.ts';
 import { keepSecret } from '../common/secrets.ts';
-import type { ListenAddress } from '../options/types.ts';
+import type { ListenAddress } from '../options/kinds.ts';
 import { isFromOurPage } from './listener.ts';
 
 /** Decides who may see a page, and from where something may be changed. */

@@ -10,7 +10,7 @@ import ipaddr from 'ipaddr.js';
 import { type AllowedHost, isAllowed, portOf } from '../common/addresses.ts';
 import { BrandfillError, describeSystemError, systemErrorCode } from '../common/errors.ts';
 import { inTime, NoAnswerError } from '../common/lifetime.ts';
-import type { ListenAddress } from '../options/types.ts';
+import type { ListenAddress } from '../options/kinds.ts';
 
 /** A running HTTP server. */
 export interface Listener {

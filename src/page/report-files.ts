@@ -5,8 +5,8 @@ import { type OutputPaths, placeOf } from '../collector/output/output-paths.ts';
 import { BrandfillError } from '../common/errors.ts';
 import { redactDeep, withoutSecrets } from '../common/secrets.ts';
 import { shortenTo } from '../common/text.ts';
-import { metaOf, readValue } from '../options/option.ts';
-import { flagOf, OPTIONS, type Settings } from '../options/options.ts';
+import { metaOf } from '../options/option.ts';
+import { flagOf, OPTIONS } from '../options/options.ts';
 import type { Source } from '../rows/source.ts';
 import type { RunView } from '../watch/run-view.ts';
 
@@ -109,15 +109,21 @@ async function refuseSamePlaces(
 
 const VALUE_LENGTH = 500;
 
-/** The settings of a run that are not the default, without secrets: parameters and headers by name only, URLs without a login. */
-export function showSettings(settings: Settings): RunView['settings'] {
+/** What was given of a run's settings but the default, without secrets: parameters and headers by name only, URLs without a login. */
+export function showSettings(given: Readonly<Record<string, unknown>>): RunView['settings'] {
   return Object.entries<z.ZodType>(OPTIONS).flatMap(([key, declared]) => {
-    const given: unknown = settings[key as keyof Settings];
-    if (given === undefined) return [];
-    const { show = String, default: standard } = metaOf(declared);
-    const write = show as (value: unknown) => string;
-    const value = write(given);
-    const isDefault = standard !== undefined && write(readValue(declared, standard)) === value;
-    return isDefault ? [] : [{ name: flagOf(key), value: shortenTo(value, VALUE_LENGTH) }];
+    const value = given[key];
+    const { show = showValue, default: standard } = metaOf(declared);
+    if (value === undefined || value === false || showValue(value) === standard) return [];
+    return [{ name: flagOf(key), value: shortenTo(show(value), VALUE_LENGTH) }];
   });
+}
+
+function showValue(value: unknown): string {
+  if (value === true) return 'yes';
+  if (typeof value !== 'object' || value === null) return String(value);
+  if (Array.isArray(value)) return value.join(', ');
+  return Object.entries(value)
+    .map(([name, inner]) => `${name}=${String(inner)}`)
+    .join(', ');
 }

@@ -73,7 +73,7 @@ export async function showRun(
   const recorder = recordRun({
     runId: given.runId,
     list,
-    settings: showSettings(settings),
+    settings: showSettings(job.given),
     schedule,
     naming,
     control,

@@ -6,7 +6,7 @@ import type { ResponseHeaders } from '../brand/transport.ts';
 import { compileExpression } from '../collector/fields/expression.ts';
 import { BrandfillError } from '../common/errors.ts';
 import { HOUR_MS } from '../common/format.ts';
-import { parseRate } from '../options/types.ts';
+import { parseRate } from '../options/kinds.ts';
 import { batch } from './batch.ts';
 import { billing, rules, unit } from './rules.ts';
 import { sample } from './samples.ts';

@@ -6,7 +6,7 @@ import { DOMAIN } from '../brand/endpoint.ts';
 import { BrandfillError } from '../common/errors.ts';
 import { idOfParts } from '../common/hashes.ts';
 import { shortenTo } from '../common/text.ts';
-import { isProfileFile } from '../options/types.ts';
+import { isProfileFile } from '../options/kinds.ts';
 import { readText, readYaml } from '../options/yaml.ts';
 import { type ProfileFile, profileShape } from './profile-schema.ts';
 import { findSampleProblem } from './samples.ts';

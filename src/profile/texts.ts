@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { isCredentialName } from '../brand/credential.ts';
 import { compileExpression, ExpressionError } from '../collector/fields/expression.ts';
 import { BrandfillError } from '../common/errors.ts';
-import { parseDuration } from '../options/types.ts';
+import { parseDuration } from '../options/kinds.ts';
 
 // The kinds of texts in a profile: what is wrong with one is said in the words of what reads it.
 

@@ -151,13 +151,13 @@ describe('--logos', () => {
     });
     expectRefusal(inFile, /Cannot write logos to list\.csv: it is a file, not a folder\.$/);
     const alone = await runHere([...args, 'pictures'], { cwd: folder.path });
-    expectRefusal(alone, /Cannot use --logos alone: .* give both\.$/);
+    expectRefusal(alone, /Cannot save logos with one option of two: .* give both\.$/);
     expect(folder.names()).toEqual(['list.csv']);
     expect(api.stats().calls).toBe(0);
   });
 
   it.each([
-    [{ logoField: 'logo' }, /Cannot use 'logoField' alone: .* give both\.$/],
+    [{ logoField: 'logo' }, /Cannot save logos with one option of two: .* give both\.$/],
     [{ logos: 'p', logoField: 'logo[' }, /Cannot use 'logoField': .* is no JMESPath/],
     [{ logoAllow: ['http://a.com/'] }, /Cannot use 'logoAllow': expected HOST or HOST:PORT/],
   ])('is refused with %j', async (options, message) => {

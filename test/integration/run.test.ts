@@ -106,7 +106,7 @@ describe('brandfill run', () => {
       input: ../list.csv
       baseUrl: ${server.url}
       prefix: file_
-      param: [from=file]
+      params: [from=file]
       store: from-file
     `);
     const env = {
@@ -224,7 +224,7 @@ describe('the credential of a job', () => {
     ['apiKeyFile: s3cret-k3y', /job\.yaml:1:13: there is no such file/],
     ['apiKeyFile: ${CRM_KEY}', /job\.yaml:1:13: there is no such file/],
     ['apiKeyFile: k.txt\napiKeyEnv: CRM_KEY', /job\.yaml:2:12: 'apiKeyFile' is given too/],
-    ['apiKey: s3cret-k3y', /job\.yaml:1:1: a credential does not belong/],
+    ['apiKey: s3cret-k3y', /job\.yaml:1:9: apiKey: a credential does not belong/],
   ])('is refused and not repeated: %j', async (text, expected) => {
     const folder = openJob(`${text}\ninput: ../list.csv\nbaseUrl: http://127.0.0.1:9`);
     const ended = await runInOwnProcess(folder, [], { CRM_KEY: SECRET });

@@ -108,7 +108,7 @@ To keep these columns: the same command with --preset > brand.yaml, then --field
       "tryDomain has no such option; did you mean 'retries'?",
     );
     await expect(tryDomain({ ...options, domain: undefined as never })).rejects.toThrow(
-      "Cannot look up 'undefined': there is no domain in it (empty)",
+      "Cannot use 'domain': expected a text, received nothing.",
     );
   });
 

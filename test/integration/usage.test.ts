@@ -14,8 +14,12 @@ import { expectUsageError } from './support/usage-error.ts';
 describe('a usage error', () => {
   it.each<[string, readonly string[], RegExp]>([
     ['no base URL', ['enrich', 'list.csv'], /base URL.*--base-url.*BRANDFILL_BASE_URL/],
-    ['no list, as of a variable that is empty', ['enrich', ''], /without a list: give <input> the/],
-    ['nothing to add', ['add', ''], /without a list: give <input> the/],
+    [
+      'no list, as of a variable that is empty',
+      ['enrich', ''],
+      /^brandfill: Cannot use <input>: expected the path of a list/,
+    ],
+    ['nothing to add', ['add', ''], /^brandfill: Cannot use <input>: expected the path of a list/],
     ['an unknown flag', ['enrich', 'list.csv', '--speed', '9'], /--speed/],
     ['a key that nobody would ask for', ['sandbox', '--key', 'x'], /--key.*--auth bearer/],
     [

@@ -1,20 +1,16 @@
 import { expect } from 'vitest';
+import { readOptions } from '../../src/options/option.ts';
 import { flagOf, OPTIONS, type OptionKey, type Settings } from '../../src/options/options.ts';
-import { readSettings } from '../../src/options/read-options.ts';
+
+type Given = Partial<Record<OptionKey, unknown>>;
 
 /** Reads settings as `enrich` does. */
-export function read(
-  given: Partial<Record<OptionKey, unknown>>,
-  env: Record<string, string> = {},
-): Settings {
-  return readSettings(OPTIONS, { given, env, describe: flagOf });
+export function read(given: Given, env: Record<string, string> = {}): Settings {
+  return readOptions('enrich', OPTIONS, { given, env, describe: flagOf });
 }
 
 /** The message of the error that a value leads to. */
-export function refusalOf(
-  given: Partial<Record<OptionKey, unknown>>,
-  env?: Record<string, string>,
-): string {
+export function refusalOf(given: Given, env?: Record<string, string>): string {
   try {
     read(given, env);
   } catch (error) {

@@ -114,8 +114,8 @@ export function openConnections(folder: AppFolder, env: Env, onChange: () => voi
       }
       keepSecret(apiKey);
       const { profile: api, baseUrl, auth, price } = chosen;
-      const given = { api, baseUrl, auth, price };
-      createJob({ given, apiKey, env: quietEnv(env), describe: nameSetting });
+      const given = { api, baseUrl, auth, price, apiKey };
+      createJob({ given, env: quietEnv(env), describe: nameSetting });
       if (apiKey !== undefined) keys.set(id, apiKey);
       if (request.keepKey === true && apiKey !== undefined) kept.set(id, apiKey);
       else kept.delete(id);

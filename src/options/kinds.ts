@@ -1,0 +1,494 @@
+import { z } from 'zod';
+import { type AuthScheme, isReservedHeader, parseAuth } from '../brand/credential.ts';
+import { type NameValue, parseBaseUrl } from '../brand/endpoint.ts';
+import { createField, type Field, parseFields, parseFills } from '../collector/fields/fields.ts';
+import { type AllowedHost, parseAllowedHost, parseRedisUrl } from '../common/addresses.ts';
+import { DURATION_UNITS_MS, typedDuration } from '../common/format.ts';
+import { describeKind, findNearest } from '../common/text.ts';
+import { COMMON_ENCODINGS, type Encoding, findEncodingByName } from '../rows/encoding.ts';
+import type { CalendarUnit, CallsPer } from '../worker/budget.ts';
+import type { Rate } from '../worker/rate.ts';
+import { expected, type JsonSchema, kind, refusal } from './option.ts';
+import { presetPathOf, readPreset } from './preset.ts';
+
+// Kinds of values, with the message for what does not fit.
+
+type KindMeta = Parameters<typeof kind>[2];
+
+const received = (what: string) => ({
+  error: ({ input }: { readonly input?: unknown }) =>
+    `expected ${what}, received ${input === '' ? "''" : describeKind(input)}`,
+});
+
+/** What came instead is not repeated: it may be a credential in the wrong place. */
+export const someText = z.string(received('a text')).min(1, received('a text'));
+
+/** What is written as a text or as a number. `read` gives nothing for what does not fit. */
+function written<T>(
+  what: string,
+  read: (given: string | number) => T | undefined,
+  meta: KindMeta = {},
+) {
+  const shape = z.union([z.string(), z.number()], { error: ({ input }) => expected(what, input) });
+  return kind(
+    shape as z.ZodType<string | number, string | number>,
+    (given) => {
+      const value = read(given);
+      if (value === undefined) throw refusal(expected(what, given));
+      return value;
+    },
+    meta,
+  );
+}
+
+/** A switch. */
+export const flag = () =>
+  z.boolean({
+    error: ({ input }) => {
+      const isQuoted = input === 'true' || input === 'false';
+      return expected(`true or false${isQuoted ? ' without quotes' : ''}`, input);
+    },
+  });
+
+/** A text that is not empty. */
+export const text = (placeholder: string) => kind(someText, (value) => value, { placeholder });
+
+/** A text that may be empty. */
+export const anyText = () =>
+  kind(z.string(received('a text')), (value) => value, { placeholder: 'TEXT' });
+
+export const file = (placeholder = 'FILE') =>
+  kind(someText, (value) => value, { placeholder, isPath: () => true });
+
+/** One of some words. */
+export const oneOf = <const W extends string>(...words: readonly W[]) => {
+  const what = `${words.slice(0, -1).join(', ')} or ${words.at(-1)}`;
+  const shape = z.enum(words, { error: ({ input }) => expected(what, input) });
+  return kind(shape as unknown as z.ZodType<W, W>, (word) => word, { placeholder: what });
+};
+
+type OneOrMore = string | readonly string[];
+const texts = z.union([someText, z.array(someText)], {
+  error: ({ input }) => {
+    const wrong = [input].flat().find((one) => typeof one !== 'string' || one === '');
+    return `expected a text, received ${wrong === '' ? "''" : describeKind(wrong)}`;
+  },
+}) as z.ZodType<OneOrMore, OneOrMore>;
+
+/** One file or several, each with the ending of a page or of data. */
+export const reports = () =>
+  kind(
+    texts,
+    (value): readonly string[] =>
+      [value].flat().map((path) => {
+        if (/[^/\\]\.(html?|json)$/i.test(path)) return path;
+        throw refusal(expected('a file whose name ends in .html or .json', path));
+      }),
+    { placeholder: 'FILE', isPath: () => true, isRepeatable: true },
+  );
+
+/** A whole number with these bounds, both included. */
+export function integer(from: number, to: number = Number.MAX_SAFE_INTEGER) {
+  const isOpen = to === Number.MAX_SAFE_INTEGER;
+  return written(
+    `a whole number, ${isOpen ? `${from} or more` : `from ${from} to ${to}`}`,
+    (given) => {
+      const number = /^\s*\d+\s*$/.test(String(given)) ? Number(given) : Number.NaN;
+      return number >= from && number <= to && Number.isSafeInteger(number) ? number : undefined;
+    },
+    {
+      placeholder: 'N',
+      json: { type: 'integer', minimum: from, ...(isOpen ? {} : { maximum: to }) },
+    },
+  );
+}
+
+/** A run has one worker or none, whatever number somebody hopes for. */
+export const workersHere = () =>
+  written(
+    '0 or 1 (more workers are processes of their own: brandfill worker)',
+    (given) => (/^\s*[01]\s*$/.test(String(given)) ? Number(given) : undefined),
+    { placeholder: '0 or 1', json: { type: 'integer', minimum: 0, maximum: 1 } },
+  );
+
+/** The longest time that a timer of Node.js can wait. */
+const LONGEST_TIMER_MS = 2 ** 31 - 1;
+
+/** A duration, or a number of milliseconds; whole ones come out. */
+export function duration(fromMs = 0, toMs: number = LONGEST_TIMER_MS) {
+  const bounds = `${fromMs > 0 ? `from ${typedDuration(fromMs)} to` : 'up to'} ${typedDuration(toMs)}`;
+  return written(
+    toMs === LONGEST_TIMER_MS ? `a duration ${bounds} such as 60s` : 'a duration such as 30d',
+    (given) => {
+      const ms = typeof given === 'number' ? given : parseDuration(given);
+      return ms >= fromMs && ms <= toMs ? Math.round(ms) : undefined;
+    },
+    {
+      placeholder: 'DURATION',
+      json: {
+        type: ['string', 'integer'],
+        pattern: String.raw`^(\d+(\.\d+)?\s*(ms|s|m|min|h|d|w)|0)$`,
+        maximum: 0,
+        minimum: 0,
+      },
+    },
+  );
+}
+
+export const anyDuration = () => duration(0, Number.MAX_SAFE_INTEGER);
+
+/**
+ * Reads a duration such as `250ms`, `60s`, `10min`, `12h`, `30d` or `2w` as whole milliseconds.
+ * `0` needs no unit.
+ *
+ * @throws BrandfillError `INVALID_SETTING` for anything else.
+ */
+export function parseDuration(given: string): number {
+  const [, digits, unit = ''] = /^(\d+(?:\.\d+)?)\s*([a-z]*)$/.exec(given.trim()) ?? [];
+  const unitMs = unit === '' && Number(digits) === 0 ? 1 : DURATION_UNITS_MS.get(unit);
+  // 16.1 times a thousand is 16100.000000000002, which Redis refuses as a time.
+  if (digits !== undefined && unitMs !== undefined) return Math.round(Number(digits) * unitMs);
+  throw refusal(expected('a duration such as 500ms, 60s, 10min, 12h or 30d', given));
+}
+
+/** `20%` or `0.2`, as a number from 0 to 1. */
+export const share = () =>
+  written(
+    'a share from 0% to 100%, such as 20%',
+    (given) => {
+      const [, digits, sign] = /^(\d+(?:\.\d+)?)\s*(%?)$/.exec(String(given).trim()) ?? [];
+      const number = Number(digits) / (sign === '%' ? 100 : 1);
+      return number >= 0 && number <= 1 ? number : undefined;
+    },
+    { placeholder: 'SHARE' },
+  );
+
+const MOST_PRICE = 1_000_000;
+
+/** A decimal number with at most six decimals. */
+const decimal = (what: string, accepts: (number: number) => boolean) =>
+  written(
+    what,
+    (given) => {
+      const number = /^\s*\d+(\.\d{1,6})?\s*$/.test(String(given)) ? Number(given) : Number.NaN;
+      return accepts(number) ? number : undefined;
+    },
+    { placeholder: 'NUMBER', json: { type: 'number', minimum: 0 } },
+  );
+
+/** The price of a call, in whatever currency. */
+export const price = () =>
+  decimal(
+    'what a call costs as a number with a point, at most six decimals and no currency, such as 0.01',
+    (number) => number <= MOST_PRICE,
+  );
+
+/** The most that a run may cost, in the units that the API bills. */
+export const cost = () =>
+  decimal('a number of units, such as 500', (number) => number > 0 && number <= 1_000 * MOST_PRICE);
+
+/** The units of rates, with their names. Of these, `m` may be a minute or a month. */
+const UNITS: readonly {
+  readonly names: readonly string[];
+  readonly ms: number;
+  readonly calendar?: CalendarUnit;
+}[] = [
+  { names: ['s', 'sec', 'second'], ms: 1_000 },
+  { names: ['m'], ms: 60_000 },
+  { names: ['min', 'minute'], ms: 60_000, calendar: 'minute' },
+  { names: ['h', 'hour'], ms: 3_600_000, calendar: 'hour' },
+  { names: ['d', 'day'], ms: 86_400_000, calendar: 'day' },
+];
+const unitOf = (name: string) => UNITS.find(({ names }) => names.includes(name));
+
+/** The starts of one unit are remembered, so this bounds memory. */
+const MOST_PER_UNIT = 1_000_000;
+
+/** `20/s`, `300/min` or `5000/day`; `auto` is no fixed rate. */
+export const rate = () =>
+  kind(someText, parseRate, {
+    placeholder: 'N/s, N/min or auto',
+    json: { type: 'string', pattern: String.raw`^(auto|\d+(\.\d+)?\s*/\s*[a-z]+)$` },
+  });
+
+/** Reads a rate. @throws BrandfillError `INVALID_SETTING` for anything else, zero included. */
+export function parseRate(given: string): Rate | 'auto' {
+  if (given.trim() === 'auto') return 'auto';
+  const [, digits, name = ''] = /^(\d+(?:\.\d+)?)\s*\/\s*([a-z]+)$/.exec(given.trim()) ?? [];
+  const count = Number(digits);
+  const unit = unitOf(name);
+  if (count > 0 && count <= MOST_PER_UNIT && unit) return { count, perMs: unit.ms };
+  throw refusal(expected('a rate such as 20/s, 300/min or 5000/day, or auto', given));
+}
+
+/** Calls in a unit of the calendar, such as `1000/day`. */
+export const callsPer = () =>
+  written(
+    'calls per min, hour, day or month such as 1000/day',
+    (given): CallsPer | undefined => {
+      const [, digits, name = ''] = /^(\d+)\s*\/\s*([a-z]+)$/.exec(String(given).trim()) ?? [];
+      const count = Number(digits);
+      const unit = name === 'month' ? name : unitOf(name)?.calendar;
+      return Number.isSafeInteger(count) && count > 0 && unit ? { count, unit } : undefined;
+    },
+    { placeholder: 'N/UNIT' },
+  );
+
+/** Whether a profile is named by its file rather than as one that is shipped. */
+export function isProfileFile(nameOrFile: string): boolean {
+  return /[/\\]|\.(ya?ml|json)$/i.test(nameOrFile);
+}
+
+/** A profile of an API: the name of one that is shipped, or a file. */
+export const profile = () =>
+  kind(someText, (value) => value, { placeholder: 'NAME or FILE', isPath: isProfileFile });
+
+/** Rows whose cell in a column has one of some values. */
+export interface Where {
+  readonly column: string;
+  readonly values: readonly string[];
+}
+
+const A_PAIR: JsonSchema = { type: 'string', pattern: '=' };
+
+/** `COLUMN=VALUE,…`. */
+export const where = () =>
+  kind(
+    someText,
+    (given): Where => {
+      const at = given.indexOf('=');
+      if (at < 1) throw refusal(expected('COLUMN=VALUE,…', given));
+      const values = given.slice(at + 1).split(',');
+      return { column: given.slice(0, at), values: values.map((value) => value.trim()) };
+    },
+    { placeholder: 'COLUMN=VALUE,…', json: A_PAIR },
+  );
+
+type ByName = Readonly<Record<string, string>>;
+
+/** Members of a list, a Map or Headers would not be seen. */
+const isByName = (value: unknown): value is ByName =>
+  typeof value === 'object' && value !== null && !(Symbol.iterator in value);
+
+function textsIn(given: ByName): readonly NameValue[] {
+  return Object.entries<unknown>(given).map(([name, value]) => {
+    if (['string', 'number', 'boolean'].includes(typeof value)) return [name, String(value)];
+    throw refusal(`expected a text as the value of '${name}', received ${describeKind(value)}`);
+  });
+}
+
+/** Output columns: `NAME=EXPR,…`, expressions by name, or `@FILE` with them. */
+export const fields = () =>
+  kind(
+    z.custom<string | ByName>(
+      (value) => (typeof value === 'string' && value !== '') || isByName(value),
+      received('a text'),
+    ),
+    (value): readonly Field[] => {
+      if (typeof value !== 'string')
+        return textsIn(value).map(([name, expression]) => createField(name, expression));
+      const path = presetPathOf(value);
+      return path === undefined ? parseFields(value) : readPreset(path);
+    },
+    {
+      placeholder: 'NAME=EXPR,…',
+      isPath: (value) => presetPathOf(value) !== undefined,
+      json: {
+        anyOf: [
+          { type: 'string', pattern: '^@|=' },
+          { type: 'object', additionalProperties: { type: 'string' } },
+        ],
+      },
+    },
+  );
+
+/** `NAME=VALUE`, several of them, or values by name. */
+const pairs = <T>(
+  placeholder: string,
+  read: (given: ByName | readonly string[]) => T,
+  meta: KindMeta = {},
+) =>
+  kind(
+    z.custom<OneOrMore | ByName>(
+      (value) => typeof value === 'string' || Array.isArray(value) || isByName(value),
+      received('NAME=VALUE, or an object of texts by name'),
+    ),
+    (value) => read(isByName(value) ? value : [value].flat()),
+    {
+      placeholder,
+      isRepeatable: true,
+      json: {
+        anyOf: [
+          A_PAIR,
+          { type: 'array', items: A_PAIR },
+          { type: 'object', additionalProperties: { type: ['string', 'number', 'boolean'] } },
+        ],
+      },
+      ...meta,
+    },
+  );
+
+/** Values for blank cells: `COLUMN=EXPR`, or expressions by column. */
+export const fills = () =>
+  pairs('COLUMN=EXPR', (given) =>
+    parseFills(isByName(given) ? Object.fromEntries(textsIn(given)) : given),
+  );
+
+/** The way to a logo's URL in an answer. */
+export const logoField = () =>
+  kind(someText, (value): Field => createField('the logo', value), { placeholder: 'EXPR' });
+
+/** The name of an encoding, as people and other tools write it. */
+export const encoding = () =>
+  kind(
+    someText,
+    (name): Encoding => {
+      const found = findEncodingByName(name);
+      if (found) return found;
+      const meant = findNearest(name, COMMON_ENCODINGS);
+      const hint = meant
+        ? `did you mean ${meant}?`
+        : 'such as utf-8, utf-16, windows-1252 or latin1';
+      throw refusal(`${expected('the name of an encoding', name)}; ${hint}`);
+    },
+    { placeholder: 'NAME' },
+  );
+
+export const baseUrl = () =>
+  kind(someText, parseBaseUrl, { placeholder: 'URL', show: withoutLogin });
+
+/** Checked before anything is read or called, and left as it is. */
+export const redisUrl = () =>
+  kind(
+    someText,
+    (url) => {
+      parseRedisUrl(url);
+      return url;
+    },
+    { placeholder: 'URL', show: withoutLogin },
+  );
+
+/** A password may hold anything, even characters that end a login elsewhere. */
+function withoutLogin(url: unknown): string {
+  return String(url)
+    .replace(/^([a-z][a-z0-9+.-]*:\/\/).*@/is, '$1')
+    .replace(/[?#].*$/s, '');
+}
+
+export const auth = () =>
+  kind(someText, (value): AuthScheme => parseAuth(value), { placeholder: 'SPEC' });
+
+/** Any of the values may be a secret. */
+const secretPairs = (check: (pair: NameValue) => void) =>
+  pairs(
+    'NAME=VALUE',
+    (given): readonly NameValue[] => {
+      const read = isByName(given) ? textsIn(given) : given.map(toPair);
+      for (const pair of read) check(pair);
+      return read;
+    },
+    {
+      show: (given) => {
+        const names = isByName(given) ? Object.keys(given) : [given].flat().map(nameIn);
+        return `${names.join(', ')} (values not shown)`;
+      },
+    },
+  );
+
+const nameIn = (pair: unknown): string => String(pair).split('=')[0] ?? '';
+
+/** Query parameters. */
+export const params = () => secretPairs(() => {});
+
+/** The same for headers that HTTP can carry. */
+export const headers = () => secretPairs(checkHeader);
+
+function toPair(pair: unknown): NameValue {
+  const [, name, rest] = /^([^=]+)=(.*)$/s.exec(typeof pair === 'string' ? pair : '') ?? [];
+  // The value may be a credential in the wrong place, so it is not repeated.
+  if (name === undefined || rest === undefined) throw refusal('expected NAME=VALUE');
+  return [name.trim(), rest];
+}
+
+function checkHeader([name, content]: NameValue): void {
+  if (/^(proxy-)?authorization$|^cookie$/i.test(name)) {
+    throw refusal(
+      `'${name}' is a credential; choose --auth and put it into BRANDFILL_API_KEY or --api-key-file`,
+    );
+  }
+  // Not repeated either: it may be a whole `Authorization: …`.
+  if (!/^[\w!#$%&'*+.^`|~-]+$/.test(name)) {
+    throw refusal('expected NAME=VALUE, NAME being the name of an HTTP header');
+  }
+  if (!/^[\t\x20-\x7e\x80-\xff]*$/.test(content)) {
+    throw refusal(`the value of '${name}' has characters that no header can carry`);
+  }
+  if (isReservedHeader(name)) {
+    throw refusal(`'${name}' is set by Brandfill itself; leave it out`);
+  }
+}
+
+/** `HOST` or `HOST:PORT`, each. */
+export const hosts = () =>
+  kind(texts, (given): readonly AllowedHost[] => [given].flat().map(parseAllowedHost), {
+    placeholder: 'HOST',
+    isRepeatable: true,
+  });
+
+/** The address that an HTTP server listens on. */
+export interface ListenAddress {
+  readonly host: string;
+  /** 0 for any free port. */
+  readonly port: number;
+}
+
+/** Can be reached from this machine only. */
+const HERE = '127.0.0.1';
+const ADDRESS = /^(?:(?:\[(?<v6>[0-9a-f:.]+)\]|(?<name>[\w.-]+)):)?(?<port>\d{1,5})$/i;
+
+/**
+ * `8080`, `0.0.0.0:8080` or `[::]:8080`. Without a host it is this machine alone. `:8080` is
+ * refused: to some programs it means all interfaces, to others this machine.
+ */
+export const listen = () =>
+  written(
+    'a port such as 8080, 0 for any that is free, or an address such as 0.0.0.0:8080 or [::]:8080',
+    (given): ListenAddress | undefined => {
+      const { v6, name, port } = ADDRESS.exec(String(given).trim())?.groups ?? {};
+      if (port === undefined || Number(port) > 65_535) return undefined;
+      return { host: v6 ?? name ?? HERE, port: Number(port) };
+    },
+    { placeholder: '[HOST:]PORT', show: () => 'given' },
+  );
+
+// Options that only programs have.
+
+const isObject = (value: unknown): value is object => typeof value === 'object' && value !== null;
+
+export const callback = <F>() =>
+  z.custom<F>((value) => typeof value === 'function', received('a function')).optional();
+
+export const signal = () => z.instanceof(AbortSignal, received('an AbortSignal')).optional();
+
+/** A text that is not repeated in messages. */
+export const secret = () => z.string(received('a text')).optional();
+
+export const object = <T>(what = 'an object', has?: string) =>
+  z
+    .custom<T>((value) => isObject(value) && (has === undefined || has in value), received(what))
+    .optional();
+
+/** The path of a list, `-` for standard input, or rows as objects. */
+export const list = <T>() =>
+  z.custom<T>(
+    (value) =>
+      (typeof value === 'string' && value !== '') ||
+      (isObject(value) && (Symbol.iterator in value || Symbol.asyncIterator in value)),
+    received("the path of a list, '-' for standard input, or rows as objects"),
+  );
+
+export const textList = () =>
+  z.custom<readonly string[]>(
+    (value) => Array.isArray(value) && value.every((one) => typeof one === 'string'),
+    received('a list of texts'),
+  );
