@@ -8,15 +8,13 @@ export const SHUTDOWN_TIMEOUT_MS = 2_000;
  * @throws the error of the work, if it fails in time
  */
 export async function within(ms: number, work: Promise<void>): Promise<boolean> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<false>((resolve) => {
-    timer = setTimeout(() => resolve(false), ms);
-  });
-  try {
-    return await Promise.race([work.then(() => true), late]);
-  } finally {
-    clearTimeout(timer);
-  }
+  return await inTime(ms, work).then(
+    () => true,
+    (error: unknown) => {
+      if (error instanceof NoAnswerError) return false;
+      throw error;
+    },
+  );
 }
 
 /** There was no answer in time. */
@@ -34,12 +32,7 @@ export async function inTime<T>(ms: number, answer: Promise<T>): Promise<T> {
   const late = new Promise<never>((_, reject) => {
     timer = setTimeout(() => reject(new NoAnswerError('no answer')), ms);
   });
-  try {
-    return await Promise.race([answer, late]);
-  } finally {
-    clearTimeout(timer);
-    answer.catch(() => {}); // avoids an unhandled rejection
-  }
+  return await Promise.race([answer, late]).finally(() => clearTimeout(timer));
 }
 
 /** Waits until a signal fires. */
@@ -56,17 +49,13 @@ export async function aborted(signal: AbortSignal): Promise<void> {
  * @throws the signal's reason when it fires first
  */
 export async function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
-  let abort = (): void => {};
-  const aborted = new Promise<never>((_, reject) => {
-    abort = () => reject(signal.reason as Error);
-    signal.addEventListener('abort', abort);
+  const done = new AbortController();
+  const stopped = new Promise<never>((_, reject) => {
+    const stop = (): void => reject(signal.reason as Error);
+    if (signal.aborted) stop();
+    else signal.addEventListener('abort', stop, { signal: done.signal });
   });
-  if (signal.aborted) abort();
-  try {
-    return await Promise.race([aborted, work]);
-  } finally {
-    signal.removeEventListener('abort', abort);
-  }
+  return await Promise.race([stopped, work]).finally(() => done.abort());
 }
 
 /** Something that has to be closed. */

@@ -1,3 +1,5 @@
+import { unlessAborted } from './lifetime.ts';
+
 /** Steers a run in progress from another part of the same process. */
 export interface RunControl {
   /** Whether no new call may start. */
@@ -39,24 +41,25 @@ export function createRunControl(): RunControl {
   const stopping = new AbortController();
   const listeners = new Set<() => void>();
   let isPaused = false;
-
-  function change(apply: () => void): void {
-    apply();
+  const notify = (): void => {
     for (const listener of listeners) listener();
-  }
-
-  function setPaused(paused: boolean): void {
+  };
+  const setPaused = (paused: boolean): void => {
     if (paused === isPaused || stopping.signal.aborted) return;
-    change(() => {
-      isPaused = paused;
-    });
-  }
-
-  function onChange(listener: () => void): () => void {
+    isPaused = paused;
+    notify();
+  };
+  const onChange: RunControl['onChange'] = (listener) => {
     listeners.add(listener);
     return () => void listeners.delete(listener);
-  }
-
+  };
+  const changed = async (): Promise<void> => {
+    let stopListening = (): void => {};
+    await new Promise<void>((resolve) => {
+      stopListening = onChange(resolve);
+    });
+    stopListening();
+  };
   return {
     get isPaused() {
       return isPaused;
@@ -67,32 +70,15 @@ export function createRunControl(): RunControl {
     stop: () => {
       if (stopping.signal.aborted) return;
       setPaused(false); // callers that wait see that it is stopped
-      change(() => stopping.abort());
+      stopping.abort();
+      notify();
     },
     whileOpen: async (signal) => {
       signal.throwIfAborted();
-      if (!isPaused) return;
-      await new Promise<void>((resolve, reject) => {
-        const look = (): void => {
-          if (isPaused && !signal.aborted) return;
-          stopListening();
-          signal.removeEventListener('abort', look);
-          if (signal.aborted) reject(signal.reason as Error);
-          else resolve();
-        };
-        const stopListening = onChange(look);
-        signal.addEventListener('abort', look);
-      });
+      while (isPaused) await unlessAborted(changed(), signal);
     },
     onChange,
-    changed: async () => {
-      await new Promise<void>((resolve) => {
-        const stopListening = onChange(() => {
-          stopListening();
-          resolve();
-        });
-      });
-    },
+    changed,
   };
 }
 

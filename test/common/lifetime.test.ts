@@ -1,48 +1,107 @@
 import { getEventListeners } from 'node:events';
-import { expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { createCloser, unlessAborted } from '../../src/common/lifetime.ts';
+import { createRunControl, createWaitQueue } from '../../src/common/run-control.ts';
 
 it('closes all, last first, also when some cannot be closed, and throws the first error', async () => {
   const closer = createCloser();
   const closed: string[] = [];
-  const add = (name: string, error?: Error): void => {
+  const add = (name: string, fail: () => Promise<void>): void => {
     closer.add({
-      close: async () => {
+      close: () => {
         closed.push(name);
-        if (error) throw error;
+        return fail();
       },
     });
   };
-  add('store');
-  add('output', new Error('disk'));
-  add('queue', new Error('gone'));
+  add('store', async () => {});
+  add('output', () => Promise.reject(new Error('disk')));
+  add('queue', () => {
+    throw new Error('gone'); // before it gives a promise
+  });
   await expect(closer.close()).rejects.toThrow('gone');
   expect(closed).toEqual(['queue', 'output', 'store']);
   await expect(closer.close()).resolves.toBeUndefined();
 });
 
-it('closes all also when one throws before it gives a promise', async () => {
-  const closer = createCloser();
-  const closed: string[] = [];
-  closer.add({ close: async () => void closed.push('store') });
-  closer.add({
-    close: () => {
-      throw new Error('gone');
-    },
-  });
-  await expect(closer.close()).rejects.toThrow('gone');
-  expect(closed).toEqual(['store']);
-});
-
 it('waits for work until an abort, and leaves no listener behind however that ends', async () => {
-  const { signal } = new AbortController();
+  const stopping = new AbortController();
+  const { signal } = stopping;
   expect(await unlessAborted(Promise.resolve(1), signal)).toBe(1);
   await expect(unlessAborted(Promise.reject(new Error('gone')), signal)).rejects.toThrow('gone');
   expect(getEventListeners(signal, 'abort')).toEqual([]);
-  const stopping = new AbortController();
-  const waiting = unlessAborted(new Promise(() => {}), stopping.signal);
+  const waiting = unlessAborted(new Promise(() => {}), signal);
   stopping.abort(new Error('enough'));
   await expect(waiting).rejects.toThrow('enough');
-  await expect(unlessAborted(new Promise(() => {}), stopping.signal)).rejects.toThrow('enough');
-  expect(getEventListeners(stopping.signal, 'abort')).toEqual([]);
+  await expect(unlessAborted(new Promise(() => {}), signal)).rejects.toThrow('enough');
+  expect(getEventListeners(signal, 'abort')).toEqual([]);
+});
+
+describe('the control of a run', () => {
+  it('lets callers wait while it is paused, and leaves no listener at their signal', async () => {
+    const control = createRunControl();
+    const { signal } = new AbortController();
+    await control.whileOpen(signal);
+    control.pause();
+    let isThrough = false;
+    const through = control.whileOpen(signal).then(() => {
+      isThrough = true;
+    });
+    await Promise.resolve();
+    expect(isThrough).toBe(false);
+    control.resume();
+    await through;
+    expect(getEventListeners(signal, 'abort')).toEqual([]);
+  });
+
+  it('lets go of callers whose signal fires', async () => {
+    const control = createRunControl();
+    const stop = new AbortController();
+    control.pause();
+    const through = control.whileOpen(stop.signal);
+    stop.abort(new Error('stopped'));
+    await expect(through).rejects.toThrow('stopped');
+    expect(getEventListeners(stop.signal, 'abort')).toEqual([]);
+  });
+
+  it('tells of each change once, until nobody listens; a stop ends a pause, and is the last', () => {
+    const control = createRunControl();
+    const seen: boolean[] = [];
+    const end = control.onChange(() => seen.push(control.isPaused));
+    control.pause();
+    control.pause();
+    control.resume();
+    expect(seen).toEqual([true, false]);
+    end();
+    control.pause();
+    control.stop();
+    control.pause();
+    expect([control.stopped.aborted, control.isPaused, seen.length]).toEqual([true, false, 2]);
+  });
+});
+
+describe('a queue of callers that wait', () => {
+  it('calls them in the order in which they came', async () => {
+    const queue = createWaitQueue();
+    const { signal } = new AbortController();
+    const called: string[] = [];
+    const turns = ['a', 'b'].map((name) => queue.wait(signal).then(() => called.push(name)));
+    expect(queue.length).toBe(2);
+    for (const _ of [1, 2, 3]) queue.wakeNext();
+    await Promise.all(turns);
+    expect([called, queue.length]).toEqual([['a', 'b'], 0]);
+  });
+
+  it('loses whoever is told to stop, before or meanwhile, and nobody else', async () => {
+    const queue = createWaitQueue();
+    const stopped = new AbortController();
+    const [first, second] = [queue.wait(stopped.signal), queue.wait(new AbortController().signal)];
+    const reason = new Error('stopped');
+    stopped.abort(reason);
+    await expect(first).rejects.toBe(reason);
+    await expect(queue.wait(stopped.signal)).rejects.toBe(reason);
+    expect(queue.length).toBe(1);
+    queue.wakeNext();
+    await second;
+  });
 });

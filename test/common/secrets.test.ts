@@ -88,15 +88,15 @@ const secrets = fc
   .filter((secret) => !/\p{Cs}/u.test(secret));
 
 describe('a redactor', () => {
-  it.each(Object.keys(FORMS))('finds a secret written as: %s', (name) => {
+  it('finds a secret in each form in which servers send it back', () => {
     fc.assert(
       fc.property(secrets, (secret) => {
-        const form = FORMS[name]?.(secret) ?? '';
-        const clean = createRedactor([secret]).text(`<${form}>`);
-        expect(clean).toContain('[redacted]');
-        expect(clean).not.toContain(form);
+        const { text } = createRedactor([secret]);
+        for (const [name, write] of Object.entries(FORMS)) {
+          expect(text(`<${write(secret)}>`), name).toMatch(/\[redacted\]/);
+          expect(text(`<${write(secret)}>`), name).not.toContain(write(secret));
+        }
       }),
-      { numRuns: 150 },
     );
   });
 
