@@ -1,8 +1,7 @@
-import { type ChildProcess, spawn } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { dirname, resolve } from 'node:path';
-import { setTimeout as delay } from 'node:timers/promises';
-import { describeSystemError, systemErrorCode } from '../common/errors.ts';
+import { describeSystemError } from '../common/errors.ts';
 import { formatDuration } from '../common/format.ts';
 import { redactDeep, withoutCredentials } from '../common/secrets.ts';
 import type { Environment, OnFinish } from '../options/job-file.ts';
@@ -41,8 +40,7 @@ export interface NotifyContext {
 const TIMEOUT_MS = 10 * 60_000;
 /** With the end of the run less than a minute, the time that senders of signals are advised to wait. */
 const INTERRUPTED_MS = 30_000;
-/** From the signal to end to the one that cannot be refused. */
-const SHUTDOWN_MS = 2_000;
+const HAS_GROUPS = process.platform !== 'win32';
 
 /**
  * Runs the command of a run that is over: a text through the shell, a list as a program with its
@@ -54,19 +52,11 @@ export async function notify(
   run: FinishedRun,
   { env, redact, onNotice, signal }: NotifyContext,
 ): Promise<void> {
-  const report = redactDeep(createReport(run), redact);
-  const ending = new AbortController();
+  const report = redactDeep(reportOf(run), redact);
+  const [file = '', ...args] = typeof command === 'string' ? [command] : command;
+  let why: string | undefined;
   let late: NodeJS.Timeout | undefined;
-  const endIn = (ms: number): void => {
-    clearTimeout(late);
-    const why = `it took longer than ${formatDuration(ms)} and was ended`;
-    late = setTimeout(() => ending.abort(why), ms);
-  };
-  endIn(signal?.aborted ? Math.min(timeout, INTERRUPTED_MS) : timeout);
-  const interrupted = (): void => endIn(INTERRUPTED_MS);
-  signal?.addEventListener('abort', interrupted, { once: true });
   try {
-    const [file = '', ...args] = typeof command === 'string' ? [command] : command;
     const child = spawn(file, args, {
       cwd: dirname(run.file),
       env: { ...withoutCredentials(env), ...variablesOf(report) },
@@ -75,129 +65,52 @@ export async function notify(
       detached: HAS_GROUPS, // a group of its own, so that it can be ended as one
       windowsHide: true,
     });
+    const endIn = (ms: number): void => {
+      clearTimeout(late);
+      late = setTimeout(() => {
+        why = `it took longer than ${formatDuration(ms)} and was ended`;
+        if (HAS_GROUPS && child.pid !== undefined) process.kill(-child.pid, 'SIGKILL');
+        else child.kill();
+      }, ms);
+    };
+    endIn(signal?.aborted ? Math.min(timeout, INTERRUPTED_MS) : timeout);
+    signal?.addEventListener('abort', () => endIn(INTERRUPTED_MS), { once: true });
     child.stdin?.on('error', () => {}); // it need not read its input
     child.stdin?.end(`${JSON.stringify(report)}\n`);
-    const why = await endOf(child, ending.signal);
-    if (why !== undefined) throw new Error(why);
+    const [code, killedBy] = (await once(child, 'exit')) as [number | null, string | null];
+    if (code !== 0) why ??= `it ended with ${killedBy ?? `exit code ${code}`}`;
   } catch (error) {
-    onNotice(`The command of onFinish failed: ${explain(error)}. The run itself is not affected.`);
-  } finally {
-    clearTimeout(late);
-    signal?.removeEventListener('abort', interrupted);
+    // Other messages repeat the command.
+    const isOfSystem = error instanceof Error && 'syscall' in error;
+    why = isOfSystem ? describeSystemError(error) : 'no command can have a NUL character in it';
   }
+  clearTimeout(late);
+  if (why === undefined) return;
+  onNotice(`The command of onFinish failed: ${why}. The run itself is not affected.`);
 }
 
-const HAS_GROUPS = process.platform !== 'win32';
-
-/** Waits for a command; gives what was wrong. Once told to, ends it with all that it started. */
-async function endOf(child: ChildProcess, ending: AbortSignal): Promise<string | undefined> {
-  const kill = (signal: NodeJS.Signals): void => {
-    try {
-      if (HAS_GROUPS && child.pid !== undefined) process.kill(-child.pid, signal);
-      else child.kill(signal);
-    } catch {
-      // All have ended.
-    }
-  };
-  const killAtExit = (): void => kill('SIGTERM');
-  process.once('exit', killAtExit);
-  let killed: Promise<void> | undefined;
-  ending.addEventListener('abort', () => {
-    kill('SIGTERM');
-    killed = delay(SHUTDOWN_MS).then(() => kill('SIGKILL'));
-  });
-  try {
-    const [code, signal] = (await once(child, 'exit')) as [number | null, string | null];
-    await killed; // the shell may end before what it started
-    if (ending.aborted) return String(ending.reason);
-    return code === 0 ? undefined : `it ended with ${signal ?? `exit code ${code}`}`;
-  } finally {
-    process.off('exit', killAtExit);
-  }
-}
-
-/** The messages of Node.js repeat the whole command. */
-function explain(error: unknown): string {
-  if (systemErrorCode(error) === 'ERR_INVALID_ARG_VALUE') {
-    return 'it, or a variable that it would get, holds a NUL character, which no command can take; leave the character out';
-  }
-  if (error instanceof Error && 'syscall' in error) return describeSystemError(error);
-  return error instanceof Error ? error.message : String(error);
-}
-
-/** The summary as `--json` has it, and further members for the receiver. */
-export type FinishReport = Partial<Summary> & {
-  readonly job: string;
-  readonly file: string;
-  readonly exitCode: number;
-  /** In ISO 8601, UTC. */
-  readonly startedAt: string;
-  readonly finishedAt: string;
-  /** All of it for people; chats show this as the message. */
-  readonly text: string;
-  readonly error?: string;
-};
-
-/** Makes the report of a run. Paths are absolute, because the reader may be in another folder. */
-function createReport(run: FinishedRun): FinishReport {
-  const { job, runId, exitCode, error } = run;
-  const summary = run.summary && withAbsolutePaths(run.summary);
-  const lines = summary ? describeSummary(summary) : [error ?? 'It failed.'];
-  return {
-    job,
-    file: resolve(run.file),
-    exitCode,
-    startedAt: run.startedAt.toISOString(),
-    finishedAt: run.finishedAt.toISOString(),
-    text: [`brandfill ${job}: ${describeExit(exitCode, summary)}`, ...lines].join('\n'),
-    ...(runId === undefined ? {} : { runId }),
+/** The summary as `--json` has it, and further members. Paths are absolute: its reader is elsewhere. */
+function reportOf({ summary, startedAt, finishedAt, ...run }: FinishedRun) {
+  const { job, exitCode, error = 'It failed.' } = run;
+  const lines = summary ? describeSummary(summary) : [error];
+  const isForNothing = exitCode === 3 && summary && findNothing(summary);
+  const how = isForNothing ? 'done, but nothing was found' : EXITS[exitCode];
+  const report = {
+    ...run,
+    startedAt,
+    finishedAt,
+    /** All of it for people; chats show this as the message. */
+    text: [`brandfill ${job}: ${how ?? `ended with exit code ${exitCode}`}`, ...lines].join('\n'),
     ...summary,
-    ...(error === undefined ? {} : { error }),
   };
+  const absolute = (name: string, value: unknown): unknown => {
+    if (Array.isArray(value) && name === 'reports') return value.map((path) => resolve(path));
+    return PATHS.has(name) && typeof value === 'string' && value !== '-' ? resolve(value) : value;
+  };
+  return JSON.parse(JSON.stringify(report, absolute)) as Partial<Summary> & typeof run;
 }
 
-function withAbsolutePaths(summary: Summary): Summary {
-  const { out, failures, changes, logos, store, reports } = summary;
-  const absolute = (path: string): string => (path === '-' ? path : resolve(path));
-  return {
-    ...summary,
-    ...(out !== undefined && { out: absolute(out) }),
-    ...(failures !== undefined && { failures: absolute(failures) }),
-    ...(changes && { changes: { ...changes, file: absolute(changes.file) } }),
-    ...(logos && { logos: { ...logos, folder: absolute(logos.folder) } }),
-    ...(reports && { reports: reports.map(absolute) }),
-    store: { ...store, folder: absolute(store.folder) },
-  };
-}
-
-/**
- * Variables for scripts without a JSON parser. Those that do not apply are undefined, which takes
- * them out of the environment: the run may itself be the command of another run.
- */
-function variablesOf(report: FinishReport): NodeJS.ProcessEnv {
-  const values = {
-    JOB: report.job,
-    JOB_FILE: report.file,
-    EXIT_CODE: report.exitCode,
-    ROWS: report.rows,
-    FOUND: report.statuses?.found,
-    FAILED: report.statuses?.failed,
-    CALLS: report.calls,
-    OUT: report.out,
-    FAILURES: report.failures,
-    ERROR: report.error,
-  };
-  const named = Object.entries(values).map(([name, value]) => [
-    `BRANDFILL_${name}`,
-    value === undefined ? undefined : String(value),
-  ]);
-  return Object.fromEntries(named) as NodeJS.ProcessEnv;
-}
-
-function describeExit(exitCode: number, summary: Summary | undefined): string {
-  if (exitCode === 3 && summary && findNothing(summary)) return 'done, but nothing was found';
-  return EXITS[exitCode] ?? `ended with exit code ${exitCode}`;
-}
+const PATHS: ReadonlySet<string> = new Set(['file', 'folder', 'out', 'failures']);
 
 const EXITS: Readonly<Record<number, string>> = {
   0: 'done',
@@ -207,3 +120,19 @@ const EXITS: Readonly<Record<number, string>> = {
   4: 'stopped early',
   130: 'interrupted',
 };
+
+/**
+ * Variables for scripts without a JSON parser. Those that do not apply are undefined, which takes
+ * them out of the environment: the run may itself be the command of another run.
+ */
+function variablesOf(report: ReturnType<typeof reportOf>): NodeJS.ProcessEnv {
+  const { job, file, exitCode, rows, statuses, calls, out, failures, error } = report;
+  const values = { job, job_file: file, exit_code: exitCode, rows, calls, out, failures, error };
+  const counts = { found: statuses?.found, failed: statuses?.failed };
+  return Object.fromEntries(
+    Object.entries({ ...values, ...counts }).map(([name, value]) => [
+      `BRANDFILL_${name.toUpperCase()}`,
+      value === undefined ? undefined : String(value),
+    ]),
+  ) as NodeJS.ProcessEnv;
+}

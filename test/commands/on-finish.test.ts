@@ -61,15 +61,12 @@ it('starts a program with its arguments, and no shell', async () => {
   expect(readFileSync(join(folder, 'out.txt'), 'utf8')).toBe('$GREETING; exit 1');
 });
 
-const NUL =
-  'it, or a variable that it would get, holds a NUL character, which no command can take; leave the character out';
-
 it.each<[string, OnFinish | OnFinish['command'], string | undefined]>([
   ['a command that does not read', 'exec true', undefined],
   ['an exit code', 'exit 3', 'it ended with exit code 3'],
   ['a signal', 'kill -KILL $$', 'it ended with SIGKILL'],
   ['no program', ['/none/such', 's3cret'], 'there is no such file or folder'],
-  ['a NUL', ['notify', 's3cret\0'], NUL],
+  ['a NUL', ['notify', 's3cret\0'], 'no command can have a NUL character in it'],
   [
     'a command that takes too long',
     { command: 'sleep 60', timeout: 50 },

@@ -88,20 +88,6 @@ describe('onFinish', () => {
     expect((await running.ended).code).toBe(130);
     expect(told(folder)).toMatchObject({ exitCode: 130, stopped: { reason: 'interrupted' } });
   });
-
-  it('is a note on standard error when it fails, and changes no exit code', async () => {
-    const api = await openScripted({});
-    const folder = openJob(
-      `input: list.csv\nbaseUrl: ${api.url}\nonFinish: { command: "echo from the command; exit 7" }`,
-    );
-    const ended = await run(['run', 'job.yaml', '--json'], { cwd: folder.path });
-    expect(ended.code).toBe(0);
-    expect(ended.stdout.trimEnd().split('\n')).toHaveLength(1);
-    expect(ended.stderr).toContain('from the command\n');
-    expect(ended.stderr).toContain(
-      'Note: The command of onFinish failed: it ended with exit code 7. The run itself is not affected.',
-    );
-  });
 });
 
 describe('runJob', () => {
