@@ -134,5 +134,5 @@ function variablesOf(report: ReturnType<typeof reportOf>): NodeJS.ProcessEnv {
       `BRANDFILL_${name.toUpperCase()}`,
       value === undefined ? undefined : String(value),
     ]),
-  ) as NodeJS.ProcessEnv;
+  );
 }

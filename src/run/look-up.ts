@@ -1,9 +1,6 @@
-import { createHash } from 'node:crypto';
-import { resolve } from 'node:path';
 import { unlessAborted } from '../common/lifetime.ts';
 import type { LogosOfRun, SavedLogos } from './logos.ts';
-import { type LookupTotals, lookUpAll } from './lookups/look-up-all.ts';
-import type { SampleFirst } from './lookups/look-up-state.ts';
+import { type LookupTotals, lookUpAll, type SampleFirst } from './lookups/look-up-all.ts';
 import type { PlannedRun } from './plan.ts';
 import { assertCallsArePossible, withinLimits } from './process-limits.ts';
 
@@ -26,7 +23,9 @@ export async function lookUp(run: PlannedRun, outFolder = '.'): Promise<LookedUp
   if (!isSampled) await confirmCalls(run);
   assertCallsArePossible(run.plan);
   const logos = await openLogos(run, outFolder);
-  const totals = await lookUpDue(run, isSampled ? await openSample(run, sample) : undefined);
+  const job = withinLimits(run.job, run.context);
+  const first = isSampled ? await openSample(run, sample) : undefined;
+  const totals = await lookUpAll({ ...run, job }, first);
   throwIfNothingAsked(totals, run);
   const saved = await logos?.save(totals.stopped);
   return {
@@ -62,28 +61,6 @@ async function openSample(run: PlannedRun, most: number): Promise<SampleFirst> {
   };
 }
 
-async function lookUpDue(run: PlannedRun, sample: SampleFirst | undefined): Promise<LookupTotals> {
-  const { job, context, store, plan, isUsable, isFirst, index, domains, startedAtMs, now } = run;
-  return await lookUpAll({
-    ...context,
-    job: withinLimits(job, context),
-    sample,
-    isFirst,
-    name: nameOf(run),
-    list: run.source.name,
-    index,
-    domains,
-    startedAtMs,
-    now,
-    store,
-    plan,
-    isFresh: (domain) => {
-      const head = store.findHead(domain);
-      return head !== undefined && isUsable(domain, head);
-    },
-  });
-}
-
 /**
  * @throws an `AbortError` when `confirm` returns false; the signal's reason when it fires before
  */
@@ -110,12 +87,4 @@ async function confirmCalls({ job, context, plan }: PlannedRun): Promise<void> {
 function throwIfNothingAsked({ stopped, calls }: LookupTotals, { job, context }: PlannedRun): void {
   if (context.isTrial || job.settings.queue !== undefined) return;
   if (stopped?.reason === 'interrupted' && calls === 0) context.signal.throwIfAborted();
-}
-
-/** The same for the same list on the same store and queue, so that a killed run is resumed. */
-function nameOf({ store, source, job }: PlannedRun): string {
-  const list = source.hash ?? resolve(source.name);
-  const { id, queueName } = job.endpoint;
-  const parts = [store.id, id, queueName, list, job.settings.out ?? ''];
-  return createHash('sha256').update(parts.join('\n')).digest('base64url').slice(0, 16);
 }

@@ -1,21 +1,15 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { type ProduceOptions, produce } from '../../collector/produce.ts';
+import { produce } from '../../collector/produce.ts';
 import type { CallCounters } from '../../common/calls.ts';
 import type { BrandfillError } from '../../common/errors.ts';
 import { within } from '../../common/lifetime.ts';
-import type { RunControl } from '../../common/run-control.ts';
 import type { LookupQueue } from '../../queue/lookup-queue.ts';
-import type { Parking } from '../../queue/parking.ts';
-import type { RunEvent } from '../../watch/events.ts';
 import { type CallsPerSummary, type PaceSummary, summarizePace } from '../../watch/summary.ts';
 import type { CallLedger, CallsPer } from '../../worker/budget.ts';
 import type { Stop, StopSwitch } from '../../worker/stop-switch.ts';
-import {
-  createLookUpState,
-  type LookUpAllOptions,
-  type LookUpState,
-  type SampleFirst,
-} from './look-up-state.ts';
+import type { PlannedRun } from '../plan.ts';
+import type { RunContext } from '../run-context.ts';
+import { createLookingUp, type LookingUp } from './looking-up.ts';
 import { type Lookups, openLookups } from './open-lookups.ts';
 import { startReportingProgress } from './progress.ts';
 
@@ -32,29 +26,34 @@ export interface LookupTotals extends CallCounters {
   readonly pendingUntilMs: number | undefined;
 }
 
+/** Domains that are looked up before all others. */
+export interface SampleFirst {
+  readonly domains: ReadonlySet<string>;
+  /**
+   * Called when all of them have an outcome, before any other is asked. Progress stands still
+   * meanwhile.
+   *
+   * @throws whatever ends the run
+   */
+  onOver(counters: CallCounters): Promise<void>;
+}
+
 /**
  * Makes all lookups that are due. Wires producer, queue, worker and collector for one process or,
  * with a queue on Redis, for all workers there. Returns when every outcome is on the disk.
+ *
+ * @param sample domains that are looked up first. @default none
  */
-export async function lookUpAll(options: LookUpAllOptions): Promise<LookupTotals> {
-  const { job, store, control, onEvent } = options;
-  const { settings } = job;
-  const isShared = settings.queue !== undefined;
-  const state = createLookUpState(options);
-  const { outstanding, stopSwitch, tally } = state;
+export async function lookUpAll(planned: PlannedRun, sample?: SampleFirst): Promise<LookupTotals> {
+  const run = createLookingUp(planned);
+  const { job, store, context } = run;
+  const { stopSwitch, tally } = run;
+  const isShared = job.settings.queue !== undefined;
   let lookups: Lookups | undefined;
   const counters = (): CallCounters =>
     isShared || !lookups ? tally.counters : lookups.local.counters;
-  const progress = startReportingProgress({
-    ...options,
-    ...state,
-    counters,
-    local: () => lookups?.local,
-    parking: () => lookups?.parking,
-    isAlone: () => state.isAlone && outstanding.size > 0,
-    unit: job.endpoint.profile?.billing?.unit,
-  });
-  const endListening = stopOnSignal(stopSwitch, options);
+  const progress = startReportingProgress(run, { counters, lookups: () => lookups });
+  const endListening = listenTo(context, stopSwitch);
   let storeFailure: BrandfillError | undefined;
   void store.failed.then((error) => {
     storeFailure = error;
@@ -69,44 +68,39 @@ export async function lookUpAll(options: LookUpAllOptions): Promise<LookupTotals
       return undefined;
     }
   };
-  const endReporting = reportControl(control, onEvent);
   let callsPer: CallsPerSummary | undefined;
   try {
-    const opened = await openLookups(options, state);
+    const opened = await openLookups(run);
     lookups = opened;
-    const { callLedger, local, queue, saver } = opened;
+    const { callLedger, local, queue, parking } = opened;
     let isComplete = false;
     try {
       const onSampled = async (): Promise<void> => {
         const goOn = progress.hold();
-        await options.sample?.onOver(counters());
+        await sample?.onOver(counters());
         goOn();
       };
-      const work = { ...options, onSampled };
-      isComplete = (await unlessUnwritable(() => workThrough(opened, state, work))) ?? false;
-      await opened.parking.close();
+      const first = sample && { domains: sample.domains, onOver: onSampled };
+      const work = () => workThrough(opened, run, first);
+      isComplete = (await unlessUnwritable(work)) ?? false;
+      await parking.close();
     } finally {
       await unlessUnwritable(() => local.giveBackCalls());
-      callsPer = await unlessUnwritable(() => countCalls(callLedger, settings.maxCallsPer));
-      await opened.limitWatch.close();
+      callsPer = await unlessUnwritable(() => countCalls(callLedger, job.settings.maxCallsPer));
+      await opened.apiWatch.close();
       await queue.close();
     }
-    await saver?.save();
-    const isStopped = stopSwitch.stopped !== undefined || !isComplete;
+    await opened.savePace();
     await unlessUnwritable(() => store.flush());
-    progress.reportEnd(isStopped);
+    progress.reportEnd(stopSwitch.stopped !== undefined || !isComplete);
     return {
       ...counters(),
       lookups: tally.done,
       elapsedMs: progress.elapsedMs(),
       stopped: stopSwitch.stopped ?? (isComplete ? undefined : { reason: 'max_calls' }),
-      // Undefined when this process made no call.
-      pace:
-        lookups.local.counters.calls > 0
-          ? summarizePace(lookups.local.gate.describe(), counters())
-          : undefined,
+      pace: local.counters.calls > 0 ? summarizePace(local.gate.describe(), counters()) : undefined,
       callsPer,
-      pendingUntilMs: lookups.parking.comeBackAtMs,
+      pendingUntilMs: parking.comeBackAtMs,
     };
   } catch (error) {
     if (!isShared) throw error;
@@ -114,55 +108,84 @@ export async function lookUpAll(options: LookUpAllOptions): Promise<LookupTotals
     throw toQueueError(error);
   } finally {
     progress.end();
-    endReporting();
     endListening();
-    lookups?.saver?.stop();
-    await lookups?.local.close();
+    await lookups?.close();
   }
 }
+
+type Sample = Pick<SampleFirst, 'domains'> & { onOver(): Promise<void> };
 
 /**
  * Gives out the lookups, makes them and awaits the outcomes. Returns false when `maxCalls` left
  * some out.
  */
 async function workThrough(
-  { queue, local, parking }: Lookups,
-  state: LookUpState,
-  options: LookUpAllOptions & Pick<ProduceAllOptions, 'onSampled'>,
+  opened: Lookups,
+  run: LookingUp,
+  sample: Sample | undefined,
 ): Promise<boolean> {
-  const { settings } = options.job;
-  const { outstanding, stopSwitch } = state;
-  let isComplete = true;
-  const producing = async (): Promise<void> => {
-    isComplete = await produceAll({
-      ...options,
-      parking,
-      queue: queue.queue,
-      outstanding,
-      chunkSize: queue.chunkSize,
-      maxLookups: settings.queue === undefined ? undefined : settings.maxCalls,
-      signal: stopSwitch.noNewCall,
-    });
+  const { queue, local } = opened;
+  const works =
+    run.job.settings.workers > 0
+      ? [queue.queue.work((...taken) => local.worker.handle(...taken))]
+      : [];
+  // When one part fails, the others are ended, and the first error is thrown.
+  let failure: { readonly error: unknown } | undefined;
+  const orGiveUp = async <T>(part: Promise<T>): Promise<T | undefined> => {
+    try {
+      return await part;
+    } catch (error) {
+      failure ??= { error };
+      run.stopSwitch.giveUp({ reason: 'error' });
+      return undefined;
+    }
   };
-  const work =
-    settings.workers > 0 ? [queue.queue.work((...taken) => local.worker.handle(...taken))] : [];
-  const giveUp = (): void => stopSwitch.giveUp({ reason: 'error' });
-  await allOrNothing([...work, producing(), queue.queue.settled()], giveUp);
-  return isComplete;
+  const producing = produceAll(opened, run, sample);
+  const parts = [...works, queue.queue.settled()].map((part) => orGiveUp(part));
+  const [isComplete] = await Promise.all([orGiveUp(producing), ...parts]);
+  if (failure) throw failure.error;
+  return isComplete ?? false;
 }
 
-/** Waits for all. When one fails, cancels the others and throws the first error. */
-async function allOrNothing(work: readonly Promise<void>[], cancel: () => void): Promise<void> {
-  let failure: { readonly error: unknown } | undefined;
-  await Promise.all(
-    work.map((part) =>
-      part.catch((error: unknown) => {
-        failure ??= { error };
-        cancel();
-      }),
-    ),
-  );
-  if (failure) throw failure.error;
+const POLL_MS = 10;
+
+/**
+ * Gives out the domains that are due, and those again that are pending, until all have an outcome.
+ *
+ * @returns false when there were more than `maxCalls` over a shared queue
+ */
+async function produceAll(
+  { queue: { queue, chunkSize }, parking }: Lookups,
+  { job, index, outstanding, isFresh, isFirst, stopSwitch }: LookingUp,
+  sample: Sample | undefined,
+): Promise<boolean> {
+  const signal = stopSwitch.noNewCall;
+  const open: LookupQueue = { ...queue, end: () => {} };
+  const maxLookups = job.settings.queue === undefined ? undefined : job.settings.maxCalls;
+  const all = { index, queue: open, outstanding, isFresh, chunkSize, maxLookups, signal };
+  const untilQuiet = async (): Promise<void> => {
+    while (!signal.aborted && outstanding.size > 0) await delay(POLL_MS);
+  };
+  const givingOut = parking.giveOut((chunk) => queue.add(chunk), chunkSize);
+  givingOut.catch(() => {}); // thrown below
+  try {
+    if (sample) {
+      const isOut = (domain: string): boolean => !sample.domains.has(domain) || isFresh(domain);
+      await produce({ ...all, isFresh: isOut });
+      await untilQuiet();
+      if (!signal.aborted) await sample.onOver();
+    }
+    const isComplete = await produce({
+      ...all,
+      passes: isFirst ? [isFirst, () => true] : undefined,
+    });
+    await untilQuiet();
+    return isComplete;
+  } finally {
+    parking.end();
+    await givingOut;
+    queue.end();
+  }
 }
 
 const LONGEST_MS = 2_000;
@@ -190,14 +213,10 @@ async function countCalls(
 const DRAIN_MS = 10_000;
 
 /**
- * Stops the lookups of a run when its signal fires. Calls under way get ten seconds. Any stop is
- * reported, except for errors, which are reported separately. Returns a function that removes the
- * listeners.
+ * Stops the lookups of a run when its signal fires; calls under way get ten seconds. Reports stops,
+ * except for errors, which are reported separately, and pauses. Returns a function that ends that.
  */
-function stopOnSignal(
-  stopSwitch: StopSwitch,
-  { signal, onEvent }: Pick<LookUpAllOptions, 'signal' | 'onEvent'>,
-): () => void {
+function listenTo({ signal, onEvent, control }: RunContext, stopSwitch: StopSwitch): () => void {
   let drain: NodeJS.Timeout | undefined;
   const interrupt = (): void => {
     stopSwitch.stop({ reason: 'interrupted' });
@@ -209,72 +228,16 @@ function stopOnSignal(
   });
   signal.addEventListener('abort', interrupt);
   if (signal.aborted) interrupt();
+  let isPaused = control?.isPaused ?? false;
+  const endControl = control?.onChange(() => {
+    if (control.isPaused === isPaused || control.stopped.aborted) return;
+    ({ isPaused } = control);
+    const message = isPaused ? 'Paused: no new call starts until it is resumed.' : 'Resumed.';
+    onEvent({ type: 'notice', message });
+  });
   return () => {
     clearTimeout(drain);
     signal.removeEventListener('abort', interrupt);
+    endControl?.();
   };
-}
-
-/** Reports what was asked of a run to viewers elsewhere. Returns a function that ends that. */
-function reportControl(
-  control: RunControl | undefined,
-  onEvent: (event: RunEvent) => void,
-): () => void {
-  if (!control) return () => {};
-  let { isPaused } = control;
-  const tell = (message: string): void => onEvent({ type: 'notice', message });
-  return control.onChange(() => {
-    if (control.isPaused !== isPaused && !control.stopped.aborted) {
-      tell(control.isPaused ? 'Paused: no new call starts until it is resumed.' : 'Resumed.');
-    }
-    ({ isPaused } = control);
-  });
-}
-
-interface ProduceAllOptions extends ProduceOptions {
-  readonly isFirst: LookUpAllOptions['isFirst'];
-  /** Looked up before all others. @default none */
-  readonly sample?: SampleFirst | undefined;
-  /** Called when that is done. */
-  readonly onSampled: () => Promise<void>;
-  readonly parking: Pick<Parking, 'giveOut' | 'end'>;
-}
-
-const POLL_MS = 10;
-
-/**
- * Gives out the domains that are due, and those again that are pending, until all have an outcome.
- *
- * @returns false when there were more than `maxLookups`
- */
-async function produceAll(options: ProduceAllOptions): Promise<boolean> {
-  const { queue, signal, parking, chunkSize } = options;
-  const open: LookupQueue = { ...queue, end: () => {} };
-  const givingOut = parking.giveOut((chunk) => queue.add(chunk), chunkSize);
-  givingOut.catch(() => {}); // thrown below
-  try {
-    const { sample, isFirst, isFresh } = options;
-    if (sample) {
-      const isOut = (domain: string): boolean => !sample.domains.has(domain) || isFresh(domain);
-      await produce({ ...options, queue: open, isFresh: isOut });
-      await quiet(options);
-      if (!signal.aborted) await options.onSampled();
-    }
-    const isComplete = await produce({
-      ...options,
-      queue: open,
-      passes: isFirst ? [isFirst, () => true] : undefined,
-    });
-    await quiet(options);
-    return isComplete;
-  } finally {
-    parking.end();
-    await givingOut;
-    queue.end();
-  }
-}
-
-/** Waits until nothing is under way. */
-async function quiet({ outstanding, signal }: ProduceAllOptions): Promise<void> {
-  while (!signal.aborted && outstanding.size > 0) await delay(POLL_MS);
 }

@@ -1,3 +1,5 @@
+import { createHash } from 'node:crypto';
+import { resolve } from 'node:path';
 import { type Closer, createCloser } from '../../common/lifetime.ts';
 import { callsIdOf } from '../../options/api.ts';
 import type { UnreportedCalls } from '../../queue/contract.ts';
@@ -6,25 +8,18 @@ import { normalizeDomain } from '../../rows/domain/domain.ts';
 import { lookupsAtOnce } from '../../worker/batches.ts';
 import type { CallLedger } from '../../worker/budget.ts';
 import type { SharedPace } from '../../worker/redis-pace.ts';
-import type { StopSwitch } from '../../worker/stop-switch.ts';
 import { costBoundOf } from '../local-worker.ts';
-import type { LookUpAllOptions } from './look-up-state.ts';
+import type { LookingUp } from './looking-up.ts';
 
-export interface OpenQueueOptions
-  extends Pick<
-    LookUpAllOptions,
-    'job' | 'name' | 'list' | 'plan' | 'isFresh' | 'onEvent' | 'onQueues' | 'control'
-  > {
-  readonly outstanding: Set<string>;
-  readonly stopSwitch: StopSwitch;
+interface OpenQueueOptions {
   /** Receives the outcomes. */
   readonly collect: Reply;
   /** Called with domains under way that an earlier run of the list gave out. */
-  readonly onEarlier?: (domains: readonly string[]) => void;
-  /** Called with calls that no outcome reports. @default not counted */
-  readonly onUnreportedCalls?: (calls: UnreportedCalls) => void;
+  readonly onEarlier: (domains: readonly string[]) => void;
+  /** Called with calls that no outcome reports. */
+  readonly onUnreportedCalls: (calls: UnreportedCalls) => void;
   /** Called with whether there is no worker, at each check while no outcomes come. */
-  readonly onAlone?: (isAlone: boolean) => void;
+  readonly onAlone: (isAlone: boolean) => void;
 }
 
 /** An open queue with its chunk size and shared state. */
@@ -48,19 +43,26 @@ const SMALLEST_WINDOW = 64;
 const LARGEST_CHUNK = 50;
 
 /** Opens the queue that the settings name: on Redis, or in this process. */
-export async function openQueueOf(options: OpenQueueOptions): Promise<OpenedQueue> {
-  const { job, collect } = options;
-  if (job.settings.queue !== undefined) return await openSharedQueue(job.settings.queue, options);
+export async function openQueueOf(run: LookingUp, options: OpenQueueOptions): Promise<OpenedQueue> {
+  const { job } = run;
+  const { collect } = options;
+  if (job.settings.queue !== undefined)
+    return await openSharedQueue(job.settings.queue, run, options);
   // A chunk may wait long for its last domain. With as many chunks as callers, no caller is idle.
   const window = lookupsAtOnce(job.settings.concurrency, job.endpoint) + 1;
   const queue = createInProcessQueue({ collect, window });
   return { queue, chunkSize: CHUNK_SIZE_HERE, close: () => queue.close() };
 }
 
-async function openSharedQueue(url: string, options: OpenQueueOptions): Promise<OpenedQueue> {
+async function openSharedQueue(
+  url: string,
+  run: LookingUp,
+  options: OpenQueueOptions,
+): Promise<OpenedQueue> {
   // Loaded here, so that a run without Redis need not wait for it.
   const { openQueueServer, openRunQueue, ...shared } = await import('../../queue/index.ts');
-  const { job, name, plan, onEvent, stopSwitch, onQueues } = options;
+  const { job, plan, context, source, stopSwitch, outstanding } = run;
+  const { onEvent, onQueues, control } = context;
   const { workers, rate, acceptEviction = false } = job.settings;
   const concurrency = lookupsAtOnce(job.settings.concurrency, job.endpoint);
   const onNotice = (message: string): void => onEvent({ type: 'notice', message });
@@ -80,7 +82,10 @@ async function openSharedQueue(url: string, options: OpenQueueOptions): Promise<
         ...options,
         redis,
         queue: queueName,
-        run: name,
+        run: nameOf(run),
+        list: source.name,
+        outstanding,
+        control,
         concurrency,
         normalize: normalizeDomain,
         window: chunks * chunkSize,
@@ -103,4 +108,12 @@ async function openSharedQueue(url: string, options: OpenQueueOptions): Promise<
     await closer.close();
     throw error;
   }
+}
+
+/** The same for the same list on the same store and queue, so that a killed run is resumed. */
+function nameOf({ store, source, job }: LookingUp): string {
+  const list = source.hash ?? resolve(source.name);
+  const { id, queueName } = job.endpoint;
+  const parts = [store.id, id, queueName, list, job.settings.out ?? ''];
+  return createHash('sha256').update(parts.join('\n')).digest('base64url').slice(0, 16);
 }

@@ -1,29 +1,20 @@
-import type { OutcomeStatus } from '../../brand/outcome.ts';
-import type { KeptOutcome } from '../../collector/collect.ts';
-import type { Plan } from '../../collector/plan.ts';
-import { addCallsOf, type CallCounters, createCallCounters } from '../../common/calls.ts';
+import type { CallCounters } from '../../common/calls.ts';
 import { billOf } from '../../common/format.ts';
-import type { RunControl } from '../../common/run-control.ts';
 import type { Parking } from '../../queue/parking.ts';
-import { PROGRESS_MS, type Progress, type RunEvent } from '../../watch/events.ts';
+import { PROGRESS_MS, type Progress } from '../../watch/events.ts';
 import type { LocalWorker } from '../local-worker.ts';
+import type { LookingUp } from './looking-up.ts';
 
-export interface ProgressOptions {
-  readonly plan: Pick<Plan, 'rows' | 'invalidRows' | 'freshRows' | 'lookups'>;
-  readonly tally: Tally;
-  readonly outstanding: ReadonlySet<string>;
+interface ProgressOptions {
   /** Calls so far, by any worker. */
   readonly counters: () => CallCounters;
-  /** The worker of this process, once it is open. */
-  readonly local: () => LocalWorker | undefined;
-  /** Lookups that are pending. */
-  readonly parking: () => Pick<Parking, 'count' | 'untilMs'> | undefined;
-  /** Whether lookups wait on a queue that has no worker. */
-  readonly isAlone: () => boolean;
-  readonly control?: RunControl | undefined;
-  /** What the API bills in, if its profile says so. */
-  readonly unit?: string | undefined;
-  readonly onEvent: (event: RunEvent) => void;
+  /** The parts that make them, once they are open. */
+  readonly lookups: () =>
+    | {
+        readonly local: Pick<LocalWorker, 'gate'>;
+        readonly parking: Pick<Parking, 'count' | 'untilMs'>;
+      }
+    | undefined;
 }
 
 /** Reports the progress of a run's lookups. */
@@ -43,39 +34,42 @@ export interface ProgressReporter {
 }
 
 /** Reports progress a few times a second until it is ended. */
-export function startReportingProgress(options: ProgressOptions): ProgressReporter {
-  const { plan, tally, outstanding, counters, local, onEvent } = options;
+export function startReportingProgress(
+  run: Pick<LookingUp, 'plan' | 'tally' | 'outstanding' | 'isAlone' | 'context' | 'job'>,
+  { counters, lookups }: ProgressOptions,
+): ProgressReporter {
+  const { plan, tally, outstanding, context, job } = run;
+  const unit = job.endpoint.profile?.billing?.unit;
   let startMs = performance.now();
   let isHeld = false;
 
   function read(): Progress {
-    const pace = local()?.gate.describe();
-    const { count: pendingNow = 0, untilMs = 0 } = options.parking() ?? {};
+    const { local, parking } = lookups() ?? {};
+    const pace = local?.gate.describe();
+    const { count: pendingNow = 0, untilMs = 0 } = parking ?? {};
+    const { calls, retries, throttled, billedMicros } = counters();
     return {
       due: plan.lookups,
       lookups: tally.done,
       outcomes: { ...tally.outcomes },
-      rowsSoFar: rowsOf(options),
-      ...sums(),
+      rowsSoFar: rowsOf(run),
+      calls,
+      retries,
+      throttled,
+      bill: unit === undefined ? undefined : billOf(billedMicros, unit),
       lookupMs: performance.now() - startMs,
       pace,
       outage: pace?.outage,
-      isPaused: options.control?.isPaused ?? false,
-      hasNoWorker: options.isAlone(),
+      isPaused: context.control?.isPaused ?? false,
+      hasNoWorker: run.isAlone && outstanding.size > 0,
       underWay: outstanding.size,
       pendingNow,
       pendingUntilMs: pendingNow > 0 && untilMs > 0 ? untilMs : undefined,
     };
   }
 
-  function sums(): Pick<Progress, 'calls' | 'retries' | 'throttled' | 'bill'> {
-    const { calls, retries, throttled, billedMicros } = counters();
-    const bill = options.unit === undefined ? undefined : billOf(billedMicros, options.unit);
-    return { calls, retries, throttled, bill };
-  }
-
   function tell(progress: Progress = read()): void {
-    onEvent({ type: 'progress', ...progress });
+    context.onEvent({ type: 'progress', ...progress });
   }
 
   const ticker = setInterval(() => {
@@ -83,8 +77,12 @@ export function startReportingProgress(options: ProgressOptions): ProgressReport
   }, PROGRESS_MS);
   return {
     reportEnd: (isStopped) => {
-      const rows = rowsOf(options);
-      const left = Object.values(rows).reduce((sum, count) => sum - count, plan.rows);
+      const rows = rowsOf(run);
+      // Outcomes that an earlier run had stored, and left on a queue, come twice.
+      const left = Math.max(
+        0,
+        Object.values(rows).reduce((sum, count) => sum - count, plan.rows),
+      );
       const ended = isStopped
         ? { rowsSoFar: { ...rows, skipped: left } }
         : { rowsSoFar: { ...rows, fresh: rows.fresh + left }, lookups: plan.lookups };
@@ -104,54 +102,7 @@ export function startReportingProgress(options: ProgressOptions): ProgressReport
   };
 }
 
-function rowsOf({ plan, tally }: ProgressOptions) {
+function rowsOf({ plan, tally }: Pick<LookingUp, 'plan' | 'tally'>) {
   const { invalidRows: invalid, freshRows: fresh } = plan;
   return { invalid, fresh, skipped: 0, ...tally.rows };
-}
-
-/** The sums of a run's outcomes so far. */
-export interface Tally {
-  readonly add: (kept: KeptOutcome) => void;
-  /** Adds the calls of an outcome whose lookup is asked again. */
-  readonly addParked: (
-    outcome: Pick<KeptOutcome, 'attempts' | 'throttled' | 'billedMicros'>,
-  ) => void;
-  /** Adds calls that no outcome reports. */
-  readonly addUnreported: (calls: Omit<CallCounters, 'retries'>) => void;
-  /** Outcomes that are stored. */
-  readonly done: number;
-  readonly outcomes: Readonly<Record<OutcomeStatus, number>>;
-  /** Rows whose domains have those outcomes. */
-  readonly rows: Readonly<Record<OutcomeStatus, number>>;
-  /** Calls that were reported, by any worker. */
-  readonly counters: Readonly<CallCounters>;
-}
-
-/** @param rowsOf how many rows have a domain */
-export function createTally(rowsOf: (domain: string) => number): Tally {
-  const outcomes = { found: 0, not_found: 0, rejected: 0, failed: 0, pending: 0 };
-  const rows = { ...outcomes };
-  const counters = createCallCounters();
-  let done = 0;
-  return {
-    add: (kept) => {
-      const { domain, status } = kept;
-      done += 1;
-      outcomes[status] += 1;
-      rows[status] += rowsOf(domain);
-      addCallsOf(kept, counters);
-    },
-    addParked: (outcome) => addCallsOf(outcome, counters),
-    addUnreported: ({ calls, throttled, billedMicros }) => {
-      counters.calls += calls;
-      counters.throttled += throttled;
-      counters.billedMicros += billedMicros;
-    },
-    get done() {
-      return done;
-    },
-    outcomes,
-    rows,
-    counters,
-  };
 }

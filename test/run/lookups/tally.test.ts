@@ -1,8 +1,8 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
 import type { KeptOutcome } from '../../../src/collector/collect.ts';
 import { createCallCounters } from '../../../src/common/calls.ts';
-import { createEarlierLookups } from '../../../src/run/lookups/open-lookups.ts';
-import { createTally, startReportingProgress } from '../../../src/run/lookups/progress.ts';
+import { createTally } from '../../../src/run/lookups/looking-up.ts';
+import { startReportingProgress } from '../../../src/run/lookups/progress.ts';
 import type { RunEvent } from '../../../src/watch/events.ts';
 
 const outcome = (domain: string, status: KeptOutcome['status']): KeptOutcome => ({
@@ -28,41 +28,21 @@ it('calls that no outcome reports are added', () => {
   expect(tally.counters).toEqual({ calls: 3, retries: 0, billedMicros: 5, throttled: 1 });
 });
 
-const STARTED_AT_MS = 1_000;
-
-function shareOf(domain: string, fetchedAtMs: number) {
-  const isFresh = (each: string): boolean => each === 'kept.com';
-  const inherited = createEarlierLookups({ startedAtMs: STARTED_AT_MS, isFresh });
-  inherited.add(['kept.com', 'waiting.com']);
-  return inherited.shareOf({ domain, status: 'found', attempts: 2, throttled: 1, fetchedAtMs });
-}
-
-it('calls that were made before the run began are not its own', () => {
-  expect(shareOf('waiting.com', 999)).toMatchObject({ attempts: 0, throttled: 0 });
-  expect(shareOf('waiting.com', 1_000)).toMatchObject({ attempts: 2, throttled: 1 });
-});
-
-it('what the earlier run has kept is counted as fresh, and not again', () => {
-  expect(shareOf('kept.com', 999)).toBeUndefined();
-});
-
-it('an outcome of a lookup of its own counts, also if the clock of its worker is behind', () => {
-  expect(shareOf('own.com', 999)).toMatchObject({ attempts: 2, throttled: 1 });
-});
-
 /** What a run of five lookups in ten rows tells last, when two of them were made here. */
 function endOf({ isStopped }: { isStopped: boolean }): RunEvent[] {
   const events: RunEvent[] = [];
   const tally = createTally((domain) => (domain === 'often.com' ? 3 : 1));
-  const progress = startReportingProgress({
+  const run = {
     plan: { rows: 10, invalidRows: 1, freshRows: 2, lookups: 5 },
     tally,
-    outstanding: new Set(),
-    counters: () => createCallCounters(),
-    local: () => undefined,
-    parking: () => undefined,
-    isAlone: () => false,
-    onEvent: (event) => events.push(event),
+    outstanding: new Set<string>(),
+    isAlone: false,
+    job: { endpoint: {} },
+    context: { onEvent: (event: RunEvent) => events.push(event) },
+  };
+  const progress = startReportingProgress(run as never, {
+    counters: createCallCounters,
+    lookups: () => undefined,
   });
   onTestFinished(() => progress.end());
   const outcome = { attempts: 1, fetchedAtMs: 0 };

@@ -14,10 +14,10 @@ async function watch(outcomes: readonly Outcome[], failedBefore: (domain: string
     {
       job: { settings: { maxFailed: 0.2 } },
       store: {
-        findHead: (domain) =>
-          failedBefore(domain) ? { status: 'failed', fetchedAtMs: 0, shapeId: 0 } : undefined,
+        findHead: (domain: string) =>
+          failedBefore(domain) ? { status: 'failed', fetchedAtMs: 0 } : undefined,
       },
-    },
+    } as never,
     () => {
       stoppedAfter ??= collected + 1;
     },

@@ -1,0 +1,79 @@
+import type { OutcomeStatus } from '../../brand/outcome.ts';
+import type { KeptOutcome } from '../../collector/collect.ts';
+import { addCallsOf, type CallCounters, createCallCounters } from '../../common/calls.ts';
+import { createStopSwitch, type StopSwitch } from '../../worker/stop-switch.ts';
+import type { PlannedRun } from '../plan.ts';
+
+/** A run whose lookups are being made. */
+export interface LookingUp extends PlannedRun {
+  /** Domains under way. */
+  readonly outstanding: Set<string>;
+  readonly tally: Tally;
+  readonly stopSwitch: StopSwitch;
+  /** Whether the store has an outcome by now that counts. */
+  readonly isFresh: (domain: string) => boolean;
+  /** Whether there was no worker at the last check. */
+  isAlone: boolean;
+}
+
+export function createLookingUp(planned: PlannedRun): LookingUp {
+  const { store, domains, isUsable } = planned;
+  return {
+    ...planned,
+    outstanding: new Set(),
+    tally: createTally((domain) => domains.get(domain) ?? 0),
+    stopSwitch: createStopSwitch(),
+    isAlone: false,
+    isFresh: (domain) => {
+      const head = store.findHead(domain);
+      return head !== undefined && isUsable(domain, head);
+    },
+  };
+}
+
+/** The sums of a run's outcomes so far. */
+export interface Tally {
+  readonly add: (kept: KeptOutcome) => void;
+  /** Adds the calls of an outcome whose lookup is asked again. */
+  readonly addParked: (
+    outcome: Pick<KeptOutcome, 'attempts' | 'throttled' | 'billedMicros'>,
+  ) => void;
+  /** Adds calls that no outcome reports. */
+  readonly addUnreported: (calls: Omit<CallCounters, 'retries'>) => void;
+  /** Outcomes that are stored. */
+  readonly done: number;
+  readonly outcomes: Readonly<Record<OutcomeStatus, number>>;
+  /** Rows whose domains have those outcomes. */
+  readonly rows: Readonly<Record<OutcomeStatus, number>>;
+  /** Calls that were reported, by any worker. */
+  readonly counters: Readonly<CallCounters>;
+}
+
+/** @param rowsOf how many rows have a domain */
+export function createTally(rowsOf: (domain: string) => number): Tally {
+  const outcomes = { found: 0, not_found: 0, rejected: 0, failed: 0, pending: 0 };
+  const rows = { ...outcomes };
+  const counters = createCallCounters();
+  let done = 0;
+  return {
+    add: (kept) => {
+      const { domain, status } = kept;
+      done += 1;
+      outcomes[status] += 1;
+      rows[status] += rowsOf(domain);
+      addCallsOf(kept, counters);
+    },
+    addParked: (outcome) => addCallsOf(outcome, counters),
+    addUnreported: ({ calls, throttled, billedMicros }) => {
+      counters.calls += calls;
+      counters.throttled += throttled;
+      counters.billedMicros += billedMicros;
+    },
+    get done() {
+      return done;
+    },
+    outcomes,
+    rows,
+    counters,
+  };
+}
