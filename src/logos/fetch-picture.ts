@@ -108,36 +108,19 @@ export function createPictureFetcher(options: PictureFetcherOptions): PictureFet
     return takesSvg ? { kind: 'svg', bytes } : { reason: 'svg_left_out' };
   }
 
-  /** Reads a picture that is in the answer itself. */
-  async function readDataUrl(url: URL): Promise<Fetched> {
-    // The picture has at least three quarters of this size, unless most of it is escapes.
-    if (url.href.length > 3 * maxBytes + 1_000) return { reason: 'too_large' };
-    try {
-      const bytes = Buffer.from(await (await globalThis.fetch(url)).arrayBuffer());
-      return bytes.length > maxBytes ? { reason: 'too_large' } : toPicture(bytes);
-    } catch {
-      return { reason: 'invalid_url' };
-    }
-  }
-
   return {
     fetch: async (url, signal) => {
-      if (url.protocol === 'data:') return await readDataUrl(url);
       const deadline = AbortSignal.timeout(timeoutMs);
       try {
         return await follow(url, AbortSignal.any([signal, deadline]));
       } catch (error) {
         if (signal.aborted) return { reason: 'not_asked' };
-        return { reason: deadline.aborted ? 'timeout' : describe(error) };
+        if (error instanceof PrivateAddressError) return { reason: 'private_address' };
+        return { reason: deadline.aborted ? 'timeout' : describeNetworkError(error) };
       }
     },
     close: () => agent.destroy(),
   };
-}
-
-function describe(error: unknown): string {
-  if (error instanceof PrivateAddressError) return 'private_address';
-  return describeNetworkError(error);
 }
 
 /** A host has an address outside of the public internet. */

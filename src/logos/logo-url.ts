@@ -24,7 +24,6 @@ export function checkLogoUrl(
 ): LogoUrl {
   if (!URL.canParse(text, base?.href)) return { reason: 'invalid_url' };
   const url = new URL(text, base?.href);
-  if (url.protocol === 'data:' && base === undefined) return { url };
   if (url.protocol !== 'https:' && url.protocol !== 'http:')
     return { reason: 'unsupported_scheme' };
   url.username = '';

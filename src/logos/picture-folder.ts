@@ -48,7 +48,8 @@ export async function openPictureFolder(
     await writeFile(trial, '', { flag: 'wx' });
     await rm(trial);
   } catch (error) {
-    const why = isFileThere(error) ? 'it is a file, not a folder' : describeSystemError(error);
+    const isFile = systemErrorCode(error) === 'EEXIST';
+    const why = isFile ? 'it is a file, not a folder' : describeSystemError(error);
     throw new BrandfillError('UNWRITABLE_OUTPUT', `Cannot write logos to ${given}: ${why}.`, {
       cause: error,
     });
@@ -81,18 +82,9 @@ const MOST_NAME = 200;
 
 /** The name of the file of a domain's picture: `acme.com.png`. */
 export function pictureFileOf(domain: string, kind: PictureKind): string {
-  return `${stemOf(domain)}.${kind}`;
-}
-
-function stemOf(domain: string): string {
   // On Windows, `con.com.png` is not a file but the console.
-  if (/^(?:con|prn|aux|nul|(?:com|lpt)\d)\./.test(domain)) return `_${domain}`;
-  if (domain.length <= MOST_NAME) return domain;
+  if (/^(?:con|prn|aux|nul|(?:com|lpt)\d)\./.test(domain)) return `_${domain}.${kind}`;
+  if (domain.length <= MOST_NAME) return `${domain}.${kind}`;
   const mark = createHash('sha256').update(domain).digest('hex').slice(0, 16);
-  return `${domain.slice(0, MOST_NAME)}-${mark}`;
-}
-
-function isFileThere(error: unknown): boolean {
-  const isOfFolder = error instanceof Error && 'syscall' in error && error.syscall === 'mkdir';
-  return isOfFolder && systemErrorCode(error) === 'EEXIST';
+  return `${domain.slice(0, MOST_NAME)}-${mark}.${kind}`;
 }

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { findJsonObject, type JsonObject } from '../brand/json-object.ts';
 import type { AllowedHost } from '../common/addresses.ts';
-import type { LogoNote, LogoNotes } from '../store/notes.ts';
+import type { LogoNote, LogoNotes, SavedLogo } from '../store/notes.ts';
 import type { Fetched, PictureFetcher } from './fetch-picture.ts';
 import { createHosts, type HostOptions, isHostTrouble } from './hosts.ts';
 import { findLogoUrl } from './logo-url.ts';
@@ -35,9 +35,6 @@ export interface LogoCounts {
   readonly reasons: Readonly<Record<string, number>>;
 }
 
-/** At most this many domains are being decided about or wait for their host at the same time. */
-const WINDOW = 256;
-
 /**
  * Makes sure that each domain with an answer has its logo in the folder, and a note about it: a logo
  * that cannot be fetched or written is a reason in its row.
@@ -45,7 +42,7 @@ const WINDOW = 256;
  * @throws BrandfillError `UNUSABLE_STORE`
  */
 export async function saveLogos(options: SaveLogosOptions): Promise<LogoCounts> {
-  const { domains, answerOf, valueOf, notes, folder, fetcher, signal, onDone } = options;
+  const { domains, answerOf, valueOf, notes, folder, fetcher, signal, now, onDone } = options;
   const hosts = createHosts(options);
   const reasons: Record<string, number> = {};
   let [saved, kept, missing] = [0, 0, 0];
@@ -65,35 +62,39 @@ export async function saveLogos(options: SaveLogosOptions): Promise<LogoCounts> 
   async function settle(domain: string, answer: JsonObject): Promise<string | undefined> {
     const note = notes.find(domain);
     const found = findLogoUrl(valueOf(answer), options.allowed);
-    if ('reason' in found) return await miss(domain, { reason: found.reason, mark: '' });
+    if ('reason' in found) {
+      const { reason } = found;
+      const isNoted = note?.missing?.reason === reason && !note.saved;
+      if (!isNoted) await notes.put(domain, { missing: { reason, mark: '' }, atMs: now() });
+      return reason;
+    }
     const { url } = found;
+    const mark = createHash('sha256').update(url.href).digest('base64url').slice(0, 16);
     const isThere = note?.saved ? await folder.has(note.saved.file, note.saved.sizeBytes) : false;
-    const decision = decide({ url, note, isThere }, options);
-    if (decision === 'leave') return note?.missing?.reason ?? '';
-    if (decision === 'keep') {
+    if (isThere && note?.saved?.mark === mark && !options.refresh) {
       kept += 1;
-      if (note?.missing) await notes.put(domain, { saved: note.saved, atMs: options.now() });
+      if (note.missing) await notes.put(domain, { saved: note.saved, atMs: now() });
       return undefined;
     }
-    const before = isThere ? note?.saved : undefined;
-    const fetched = await save(
-      domain,
-      await hosts.take(url.host, () => fetcher.fetch(url, signal)),
-    );
-    if (!('reason' in fetched)) {
-      await notes.put(domain, { saved: { ...fetched, mark: markOf(url) }, atMs: options.now() });
+    if (note?.missing?.mark === mark && isTooEarly(note, options)) return note.missing.reason;
+    const got = await save(domain, await hosts.take(url.host, () => fetcher.fetch(url, signal)));
+    if (!('reason' in got)) {
+      await notes.put(domain, { saved: { ...got, mark }, atMs: now() });
       saved += 1;
       return undefined;
     }
-    if (fetched.reason === 'not_asked') return note?.missing?.reason ?? fetched.reason;
-    const mark = triedMarkOf(url, options.maxBytes);
-    return await miss(domain, { reason: fetched.reason, mark }, before);
+    const { reason } = got;
+    if (reason === 'not_asked') return note?.missing?.reason ?? reason;
+    // A picture that was saved before stays.
+    const before = isThere ? note?.saved : undefined;
+    await notes.put(domain, { saved: before, missing: { reason, mark }, atMs: now() });
+    return reason;
   }
 
   async function save(
     domain: string,
     fetched: Fetched,
-  ): Promise<{ readonly file: string; readonly sizeBytes: number } | { readonly reason: string }> {
+  ): Promise<Omit<SavedLogo, 'mark'> | { readonly reason: string }> {
     if ('reason' in fetched) return fetched;
     try {
       return { file: await folder.save(domain, fetched), sizeBytes: fetched.bytes.length };
@@ -102,51 +103,12 @@ export async function saveLogos(options: SaveLogosOptions): Promise<LogoCounts> 
     }
   }
 
-  /** Notes why a logo is missing. A picture that was saved before stays. */
-  async function miss(
-    domain: string,
-    missing: NonNullable<LogoNote['missing']>,
-    saved?: LogoNote['saved'],
-  ): Promise<string> {
-    const known = notes.find(domain);
-    const isKnown = missing.mark === '' && known?.missing?.reason === missing.reason;
-    if (!isKnown || known.saved) await notes.put(domain, { saved, missing, atMs: options.now() });
-    return missing.reason;
+  for (const some of domains()) {
+    const visits = await Promise.allSettled(some.map(visit));
+    const failed = visits.find(({ status }) => status === 'rejected');
+    if (failed?.status === 'rejected') throw failed.reason;
   }
-
-  await visitAll(domains(), visit);
   return { saved, kept, missing, reasons };
-}
-
-/** Visits all items, some at the same time, and waits for the last. Throws the first error. */
-async function visitAll(
-  batches: Iterable<readonly string[]>,
-  visit: (domain: string) => Promise<void>,
-): Promise<void> {
-  const underWay = new Set<Promise<void>>();
-  let failure: { readonly error: unknown } | undefined;
-  for (const domains of batches) {
-    for (const domain of domains) {
-      if (underWay.size >= WINDOW) await Promise.race(underWay);
-      if (failure) break;
-      const visiting: Promise<void> = visit(domain)
-        .catch((error: unknown) => {
-          failure ??= { error };
-        })
-        .finally(() => underWay.delete(visiting));
-      underWay.add(visiting);
-    }
-    if (failure) break;
-  }
-  await Promise.all(underWay);
-  if (failure) throw failure.error;
-}
-
-interface Known {
-  readonly url: URL;
-  readonly note: LogoNote | undefined;
-  /** Whether the picture of the note is in the folder. */
-  readonly isThere: boolean;
 }
 
 export interface Circumstances {
@@ -156,38 +118,18 @@ export interface Circumstances {
   readonly refresh: boolean;
   /** How long a note of a missing picture counts, in milliseconds. */
   readonly missingCountsMs: number;
-  readonly maxBytes: number;
 }
 
-/**
- * What to do about a logo: `keep` the picture that is there, `leave` one that could not be fetched a
- * while ago, since it is too early to ask again, or `fetch` it.
- */
-function decide(
-  { url, note, isThere }: Known,
-  { startedAtMs, refresh, missingCountsMs, maxBytes }: Circumstances,
-): 'keep' | 'leave' | 'fetch' {
-  const { saved, missing, atMs = 0 } = note ?? {};
-  if (refresh) return 'fetch';
-  if (isThere && saved?.mark === markOf(url)) return 'keep';
-  if (missing?.mark !== triedMarkOf(url, maxBytes) || mayBeGone(missing.reason)) return 'fetch';
+/** Whether it is too early to ask again for a picture that could not be had. */
+function isTooEarly(
+  { missing, atMs }: LogoNote,
+  { startedAtMs, refresh, missingCountsMs }: Circumstances,
+): boolean {
+  const reason = missing?.reason ?? '';
+  if (refresh || isHostTrouble(reason) || PASSING.test(reason)) return false;
   // A note from the future was dated by a clock that was wrong by at least as much.
-  return Math.abs(startedAtMs - atMs) < missingCountsMs ? 'leave' : 'fetch';
+  return Math.abs(startedAtMs - atMs) < missingCountsMs;
 }
 
-/** Whether a reason may be gone by tomorrow. A private address or SVG may have been allowed since. */
-function mayBeGone(reason: string): boolean {
-  return isHostTrouble(reason) || PASSING.test(reason);
-}
-
+/** Reasons that may be gone by tomorrow. A private address or SVG may have been allowed since. */
 const PASSING = /^(?:http_(?:408|5\d\d)|host_out|not_written|private_address|svg_left_out)$/;
-
-/** Identifies a URL briefly. */
-function markOf(url: URL): string {
-  return createHash('sha256').update(url.href).digest('base64url').slice(0, 16);
-}
-
-/** Identifies what was tried: with a larger size limit, the same URL is another try. */
-function triedMarkOf(url: URL, maxBytes: number): string {
-  return `${markOf(url)}:${maxBytes}`;
-}

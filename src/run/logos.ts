@@ -164,7 +164,6 @@ async function fetchLogos(
       startedAtMs: run.now(),
       refresh,
       missingCountsMs: job.settings.freshNotFound,
-      maxBytes: LARGEST_BYTES,
       onDone: progress.take,
     });
   } finally {

@@ -22,7 +22,6 @@ interface Night {
   /** Since the last one. @default 1 */
   readonly days?: number;
   readonly refresh?: boolean;
-  readonly larger?: boolean;
   /** Of the URLs. @default 1 */
   readonly version?: number;
   readonly signal?: AbortSignal;
@@ -46,7 +45,7 @@ async function useNights(fetch: (path: string) => Fetched): Promise<{
   return {
     path,
     hasNote: (domain) => store.logos.find(domain) !== undefined,
-    night: async (domains, { days = 1, refresh = false, larger, version = 1, ...given } = {}) => {
+    night: async (domains, { days = 1, refresh = false, version = 1, ...given } = {}) => {
       const { signal = new AbortController().signal } = given;
       nowMs += days * 86_400_000;
       const asked: string[] = [];
@@ -75,7 +74,6 @@ async function useNights(fetch: (path: string) => Fetched): Promise<{
         startedAtMs: nowMs,
         refresh,
         missingCountsMs: 7 * 86_400_000,
-        maxBytes: larger ? 2_000 : 1_000,
         onDone: () => {},
       });
       return { ...counts, asked };
@@ -147,16 +145,14 @@ describe('a logo', () => {
     ['http_404', 1, 'left'],
     ['not_a_picture', 1, 'left'],
     ['http_404', 8, 'asked'],
-    ['http_404 with a larger size', 1, 'asked'],
     ['timeout', 1, 'asked'],
     ['http_500', 1, 'asked'],
     ['private_address', 1, 'asked'],
     ['svg_left_out', 1, 'asked'],
-  ])('that could not be had (%s), %i days later, is %s', async (what, days, expected) => {
-    const [reason = '', larger] = what.split(' with ');
+  ])('that could not be had (%s), %i days later, is %s', async (reason, days, expected) => {
     const { night } = await useNights(() => ({ reason }));
     await night(['c0.com']);
-    const { asked, reasons } = await night(['c0.com'], { days, larger: larger !== undefined });
+    const { asked, reasons } = await night(['c0.com'], { days });
     expect(reasons).toEqual({ [reason]: 1 });
     expect(asked.length === 1 ? 'asked' : 'left').toBe(expected);
   });
