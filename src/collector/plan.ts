@@ -217,7 +217,7 @@ interface InvalidRows {
 }
 
 /** @param most how many examples are kept */
-export function createInvalidRows(most: number): InvalidRows {
+function createInvalidRows(most: number): InvalidRows {
   const byReason: Record<string, number> = {};
   const firstOfReason: InvalidRow[] = [];
   const first: InvalidRow[] = [];

@@ -70,15 +70,4 @@ describe('createCollector', () => {
     expect(dates).toEqual([5_000, 6_000, 9_000]);
     expect(reported).toEqual([1_000, 6_000, 99_000]);
   });
-
-  it('reports what the store refused', async () => {
-    const collect = createCollector({
-      store: { put: () => Promise.reject(new Error('full')) },
-      outstanding: new Set(),
-      startedAtMs: 0,
-      now: () => 9_000,
-      onOutcome: () => {},
-    });
-    await expect(collect([OUTCOME])).rejects.toThrow('full');
-  });
 });

@@ -110,20 +110,8 @@ describe.each(DIALECTS)('a list with %s', (_, dialect, lineEnd) => {
         const scanned = await scanAll(format, source, 'domain');
         expect(scanned.map((row) => row.cell)).toEqual(table.slice(1).map((cells) => cells[1]));
         // No row of a well-formed list is taken for shifted, and every row with a cell too many is.
-        let line = 1 + first.length;
-        const inLines = ragged.map((cells, at) => {
-          const begins = line;
-          line += (lines[first.length + at] ?? '').split(lineEnd).length;
-          return cells.length > 3 ? begins : undefined;
-        });
-        const shifted = scanned
-          .map((row) => (row.shifted ? row.line : undefined))
-          .slice(first.length - 1);
-        expect(shifted.map((at) => at !== undefined)).toEqual(
-          inLines.map((at) => at !== undefined),
-        );
-        // Elsewhere, editors and the reader may count a lone line end of the other kind differently.
-        if (!/[\r\n]/.test(ragged.flat().join(''))) expect(shifted).toEqual(inLines);
+        const shifted = scanned.slice(first.length - 1).map((row) => row.shifted !== undefined);
+        expect(shifted).toEqual(ragged.map((cells) => cells.length > 3));
         const width = Math.max(3, ...scanned.map((row) => row.fields));
         const writer = format.createWriter(['p', 'q'], { maxFields: width });
         const out = scanned.map(({ raw, fields }) => writer.row(raw, fields, added));

@@ -10,7 +10,7 @@ import {
 import { addressesIn, isBare, isExplicit, isNothing, splitAnywhere } from './idioms.ts';
 import { findSharedPage, isFreeMail } from './shared-hosts.ts';
 
-export type { InvalidDomain, InvalidReason };
+export type { InvalidDomain };
 
 /** The content of a cell: the lookup key, or the reason why there is none. */
 export type NormalizedDomain = { readonly domain: string } | InvalidDomain;

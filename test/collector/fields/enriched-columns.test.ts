@@ -1,6 +1,11 @@
+import { search } from '@jmespath-community/jmespath';
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { flatColumnsOf, valueAt } from '../../../src/collector/fields/enriched-columns.ts';
+import {
+  expressionOf,
+  flatColumnsOf,
+  valueAt,
+} from '../../../src/collector/fields/enriched-columns.ts';
 import { oddAnswer, pathsOf } from '../answers.ts';
 
 const ANSWER = { name: 'Acme', at: { city: 'Oslo', zip: null }, tags: ['a'] };
@@ -57,6 +62,7 @@ describe('flatColumnsOf', () => {
         const fields = columns.filter(({ isRest }) => !isRest);
         for (const { path = [], valueOf } of fields) {
           expect(valueOf(answer)).toEqual(valueAt(answer, path));
+          expect(search(answer as never, expressionOf(path))).toEqual(valueAt(answer, path));
         }
         expect(fields.length).toBeLessThanOrEqual(maxColumns);
         expect(new Set(namesOf(fields)).size).toBe(fields.length);

@@ -37,37 +37,11 @@ describe('a wrong expression', () => {
 
   it('is never more than an ExpressionError, and its place is in it', () => {
     const piece = fc.constantFrom(
-      'a',
-      '.',
-      '[',
-      ']',
-      '[?',
-      '*',
-      '(',
-      ')',
-      "'",
-      '"',
-      '`',
-      '{',
-      ':',
-      '1',
-    );
-    const more = fc.constantFrom(
-      ',',
-      '&',
-      '|',
-      '||',
-      '@',
-      '$',
+      ...'a . [ ] [? * ( ) \' " ` { : 1 , & | || @ $ ö \\ - length( \u001b'.split(' '),
       ' ',
-      'ö',
-      '\\',
-      '-',
-      'length(',
-      '\u001b',
     );
     fc.assert(
-      fc.property(fc.array(fc.oneof(piece, more)), (pieces) => {
+      fc.property(fc.array(piece), (pieces) => {
         const expression = pieces.join('');
         try {
           compileExpression(expression);

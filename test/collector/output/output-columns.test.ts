@@ -11,16 +11,6 @@ function namesOf(fields: readonly string[], taken: readonly string[], prefix = '
 }
 
 describe('nameOutputColumns', () => {
-  it('puts domain and status first, and what says why into the failures', () => {
-    expect(namesOf(['name'], ['domain'])).toEqual({
-      out: ['brand_domain', 'brand_status', 'brand_fetched_at', 'brand_name'],
-      failures: ['row', 'domain', 'status', 'reason', 'http_status', 'attempts'].map(
-        (name) => `brand_${name}`,
-      ),
-      renamed: [],
-    });
-  });
-
   it('gives a number to names that the input has, and tells which', () => {
     const { out, failures, renamed } = namesOf(
       ['name'],

@@ -1,41 +1,22 @@
 import { spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import {
-  chmodSync,
   createReadStream,
   lstatSync,
   mkdirSync,
   readdirSync,
   readFileSync,
-  statSync,
   symlinkSync,
-  writeFileSync,
 } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Writable } from 'node:stream';
-import { gunzipSync } from 'node:zlib';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { createOutputStream, openOutputFile } from '../../../src/collector/output/output-file.ts';
 import { openFilesIn } from '../../support/descriptors.ts';
 import { useTempFolder } from '../../support/temp-folder.ts';
 
 describe('openOutputFile', () => {
-  it('shows nothing at its place before it is whole', async () => {
-    const folder = useTempFolder();
-    const path = join(folder, 'out.csv');
-    writeFileSync(path, 'before');
-    const file = await openOutputFile(path);
-    await file.write('a\n');
-    await file.write('b\n');
-    await file.finish();
-    expect(readFileSync(path, 'utf8')).toBe('before');
-    await file.commit();
-    await file.discard();
-    expect(readFileSync(path, 'utf8')).toBe('a\nb\n');
-    expect(readdirSync(folder)).toEqual(['out.csv']);
-  });
-
   it('leaves nothing behind when it is discarded, at any stage', async () => {
     const folder = useTempFolder();
     for (const name of ['out.csv', 'out.csv.gz']) {
@@ -81,40 +62,6 @@ describe('openOutputFile', () => {
     await expect.poll(() => openFilesIn(folder)).toEqual([]);
   });
 
-  it('has one listener wait for the end of the process, however many there are', async () => {
-    const folder = useTempFolder();
-    const before = process.listenerCount('exit');
-    const names = Array.from({ length: 12 }, (_, index) => `${index}.csv`);
-    const files = await Promise.all(names.map((name) => openOutputFile(join(folder, name))));
-    expect(process.listenerCount('exit') - before).toBe(1);
-    for (const file of files) await file.discard();
-    expect(process.listenerCount('exit')).toBe(before);
-  });
-
-  it('compresses where its name says so', async () => {
-    const path = join(useTempFolder(), 'out.csv.gz');
-    const file = await openOutputFile(path);
-    const text = 'a row\n'.repeat(100_000);
-    for (let at = 0; at < 10; at += 1) await file.write(text);
-    await file.finish();
-    await file.commit();
-    expect(gunzipSync(readFileSync(path)).toString()).toBe(text.repeat(10));
-  });
-
-  it('keeps links and permissions', async () => {
-    const folder = useTempFolder();
-    writeFileSync(join(folder, 'real.csv'), '');
-    chmodSync(join(folder, 'real.csv'), 0o660);
-    symlinkSync('real.csv', join(folder, 'link.csv'));
-    const file = await openOutputFile(join(folder, 'link.csv'));
-    await file.write('x');
-    await file.finish();
-    await file.commit();
-    expect(readFileSync(join(folder, 'real.csv'), 'utf8')).toBe('x');
-    expect(statSync(join(folder, 'real.csv')).mode & 0o777).toBe(0o660);
-    expect(readdirSync(folder)).toEqual(['link.csv', 'real.csv']);
-  });
-
   it('leaves nothing behind when it may not have the permissions of the file before', async () => {
     const folder = useTempFolder();
     const path = join(folder, 'out.csv');
@@ -143,18 +90,6 @@ describe('openOutputFile', () => {
     expect(readdirSync(join(folder, 'real'))).toEqual(['out.csv', 'second.csv']);
     symlinkSync('none/out.csv', join(folder, 'lost.csv'));
     await expect(openOutputFile(join(folder, 'lost.csv'))).rejects.toThrow(/no such file/);
-  });
-
-  it('keeps two outputs to one place apart', async () => {
-    const path = join(useTempFolder(), 'out.csv');
-    const [a, b] = [await openOutputFile(path), await openOutputFile(path)];
-    await a.write('a'.repeat(10));
-    await b.write('b'.repeat(20));
-    for (const file of [b, a]) {
-      await file.finish();
-      await file.commit();
-    }
-    expect(readFileSync(path, 'utf8')).toBe('a'.repeat(10));
   });
 
   it('says why it cannot be opened', async () => {

@@ -1,4 +1,3 @@
-import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { meaningOfName } from '../../../src/rows/columns/column-name.ts';
 import { shorten, uniqueNames, untakenName } from '../../../src/rows/columns/names.ts';
@@ -44,19 +43,5 @@ describe('names', () => {
     expect(shorten('😀'.repeat(30))).toBe('😀'.repeat(30));
     expect(shorten('😀'.repeat(31))).toBe(`${'😀'.repeat(30)}…`);
     expect(shorten(`a${'😀'.repeat(31)}`)).toBe(`a${'😀'.repeat(29)}…`);
-  });
-
-  it('are all different, and the first of equals keeps its own', () => {
-    fc.assert(
-      fc.property(fc.array(fc.constantFrom('a', 'b', 'a_2', '', '_2')), (names) => {
-        const unique = uniqueNames(names);
-        expect(new Set(unique).size).toBe(names.length);
-        for (const [at, name] of names.entries()) {
-          if (names.indexOf(name) === at && !unique.slice(0, at).includes(name)) {
-            expect(unique[at]).toBe(name);
-          }
-        }
-      }),
-    );
   });
 });

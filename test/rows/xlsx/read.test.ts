@@ -2,6 +2,11 @@ import { describe, expect, it } from 'vitest';
 import { open, row, type WorkbookSpec, workbookOf } from './workbooks.ts';
 
 const LIST = row(1, 'name', 'domain') + row(2, 'Acme', 'acme.com') + row(3, 'Globex', 'globex.com');
+/** Moves cells down. */
+const shift =
+  (by: number) =>
+  (_: string, letter: string, number: string): string =>
+    `r="${letter}${Number(number) + by}"`;
 const STYLES =
   '<numFmts><numFmt numFmtId="164" formatCode="00000"/><numFmt numFmtId="165" formatCode="yyyy\\-mm\\-dd\\ hh:mm"/><numFmt numFmtId="166" formatCode="[h]:mm"/><numFmt numFmtId="167" formatCode="#,##0.00&quot; days&quot;"/></numFmts>' +
   `<cellStyleXfs><xf numFmtId="14"/></cellStyleXfs><cellXfs>${[0, 14, 165, 164, 166, 167, 20]
@@ -182,47 +187,31 @@ describe('the list in a workbook', () => {
     ['in the first row', LIST, 1, 2],
     [
       'below a title, a date and an empty row',
-      row(1, 'Accounts') +
-        row(2, 'as of', 45352) +
-        row(4, 'name', 'domain', 'city') +
-        row(5, 'Acme', 'acme.com', 'Oslo') +
-        row(6, 'Globex', 'globex.com', null),
+      row(1, 'Accounts') + row(2, 'as of', 45352) + LIST.replaceAll(/r="(\w?)(\d)"/g, shift(3)),
       4,
       2,
     ],
     [
       'below a line of a filter, which is as wide as the list',
-      row(1, 'Filter:', 'Region = DACH') +
-        row(2, 'name', 'website') +
-        row(3, 'Acme', 'acme.com') +
-        row(4, 'Globex', 'globex.com'),
+      row(1, 'Filter:', 'Region = DACH') + LIST.replaceAll(/r="(\w?)(\d)"/g, shift(1)),
       2,
       2,
     ],
     [
       'above a row that holds a word for websites',
-      row(1, 'account', 'source') +
-        row(2, 'Acme', 'web') +
-        row(3, 'Globex', 'phone') +
-        row(4, 'initech.com', 'web'),
+      row(1, 'account', 'source') + row(2, 'Acme', 'web') + row(3, 'initech.com', 'web'),
       1,
-      3,
+      2,
     ],
     [
       'below groups of columns',
       row(1, null, null, 'address') +
         row(2, 'name', 'domain', 'city', 'zip') +
-        row(3, 'Acme', 'acme.com', 'Oslo', 1) +
-        row(4, 'Globex', 'globex.com', 'Rome', 2),
+        row(3, 'Acme', 'acme.com', 'Oslo', 1),
       2,
-      2,
+      1,
     ],
-    [
-      'of one column',
-      row(2, 'My list') + row(3, 'sites') + row(4, 'acme.com') + row(5, 'a.com'),
-      3,
-      2,
-    ],
+    ['of one column', row(2, 'My list') + row(3, 'sites') + row(4, 'acme.com'), 3, 1],
     ['without rows', row(1, 'domain', 'name'), 1, 0],
     [
       'with a column that has the name of a site',

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { open, type Parts, partsOf, row, workbookOf, zipOf } from './workbooks.ts';
+import { open, partsOf, row, workbookOf, zipOf } from './workbooks.ts';
 
 const SHEETS = [{ name: 'S', rows: row(1, 'domain') + row(2, 'acme.com') }];
 
@@ -13,60 +13,40 @@ async function refusalOf(bytes: Buffer, name?: string): Promise<string> {
 }
 
 describe('a damaged workbook', () => {
-  it.each([0.2, 0.5, 0.9, 0.99])('is refused when %d of it is there', async (share) => {
+  it('is refused, however much of it is there', async () => {
     const bytes = await workbookOf({ sheets: SHEETS, strings: '<si><t>a</t></si>' });
-    expect(await refusalOf(bytes.subarray(0, bytes.length * share))).toMatch(
-      /damaged, or no workbook/,
-    );
+    for (const share of [0.2, 0.5, 0.9, 0.99]) {
+      const part = bytes.subarray(0, bytes.length * share);
+      expect(await refusalOf(part)).toMatch(/damaged, or no workbook/);
+    }
   });
 
-  it.each([1, 2, 3, 4, 5, 6, 7, 8])(
-    'never ends in anything but a sentence (damage %d)',
-    async (seed) => {
+  it('never ends in anything but a sentence', async () => {
+    for (let seed = 1; seed <= 8; seed += 1) {
       const bytes = await workbookOf({ sheets: SHEETS, strings: '<si><t>a</t></si>' });
       for (let at = 30 + seed * 13; at < bytes.length; at += 97 * seed)
         bytes[at] = 255 - (bytes[at] ?? 0);
       await open(bytes).catch((error: unknown) => {
         expect(error).toMatchObject({ name: 'BrandfillError' });
       });
-    },
-  );
+    }
+  });
 
-  it.each<[string, Parts]>([
-    ['no workbook', { 'xl/workbook.xml': '' }],
-    ['a sheet that is no XML', { 'xl/worksheets/sheet1.xml': '<worksheet><sheetData><row>' }],
-    [
-      'a text that is not there',
-      {
-        'xl/worksheets/sheet1.xml':
-          '<worksheet><sheetData><row><c t="s"><v>7</v></c></row></sheetData></worksheet>',
-      },
-    ],
-    [
-      'a row far down',
-      {
-        'xl/worksheets/sheet1.xml':
-          '<worksheet><sheetData><row r="99999999"/></sheetData></worksheet>',
-      },
-    ],
-    [
-      'a cell far out',
-      {
-        'xl/worksheets/sheet1.xml':
-          '<worksheet><sheetData><row r="1"><c r="ZZZZ1"/></row></sheetData></worksheet>',
-      },
-    ],
-    [
-      'bytes that are no text',
-      { 'xl/worksheets/sheet1.xml': Buffer.from([0x3c, 0x61, 0xff, 0xfe]) },
-    ],
-    ['depth', { 'xl/worksheets/sheet1.xml': `<worksheet>${'<a>'.repeat(3_000)}` }],
-    ['no sheets', { 'xl/workbook.xml': '<workbook><sheets/></workbook>' }],
-  ])('is refused for %s', async (_, parts) => {
-    const bytes = await zipOf({ ...partsOf({ sheets: SHEETS }), ...parts });
-    expect(await refusalOf(bytes)).toMatch(
-      /it is damaged, or no workbook \(.*save it again as XLSX\.$/s,
-    );
+  const sheet = 'xl/worksheets/sheet1.xml';
+  const rows = (xml: string): string => `<worksheet><sheetData>${xml}</sheetData></worksheet>`;
+  it.each<[string, string, string | Buffer]>([
+    ['no workbook', 'xl/workbook.xml', ''],
+    ['no sheets', 'xl/workbook.xml', '<workbook><sheets/></workbook>'],
+    ['a sheet that is no XML', sheet, '<worksheet><sheetData><row>'],
+    ['a text that is not there', sheet, rows('<row><c t="s"><v>7</v></c></row>')],
+    ['a row far down', sheet, rows('<row r="99999999"/>')],
+    ['a cell far out', sheet, rows('<row r="1"><c r="ZZZZ1"/></row>')],
+    ['bytes that are no text', sheet, Buffer.from([0x3c, 0x61, 0xff, 0xfe])],
+    ['depth', sheet, `<worksheet>${'<a>'.repeat(3_000)}`],
+  ])('is refused for %s', async (_, path, content) => {
+    const bytes = await zipOf({ ...partsOf({ sheets: SHEETS }), [path]: content });
+    const expected = /it is damaged, or no workbook \(.*save it again as XLSX\.$/s;
+    expect(await refusalOf(bytes)).toMatch(expected);
   });
 });
 
@@ -83,7 +63,7 @@ describe('a ZIP bomb', () => {
     );
   });
 
-  it('is refused if it is in many parts, each of them small', async () => {
+  it('is refused if it is in many parts', async () => {
     const parts = Object.fromEntries(
       Array.from({ length: 100 }, (_, at) => [`xl/media/${at}.bin`, Buffer.alloc(500_000)]),
     );
