@@ -2,7 +2,6 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { DAY_MS } from '../common/format.ts';
 import { within } from '../common/lifetime.ts';
 import {
-  blockSizeOf,
   type CalendarWindow,
   type CallLedger,
   type CallsPer,
@@ -51,8 +50,6 @@ return taken
 interface Counted {
   readonly field: string;
   readonly most: number;
-  /** How much is taken at a time. */
-  readonly block: number;
   readonly keyOf: (window: CalendarWindow) => string;
   /** By the clock of Redis, so that all agree when a window is over. */
   readonly windowAt: (nowMs: number) => CalendarWindow;
@@ -63,16 +60,16 @@ interface Counted {
 
 /** Counts what all workers take, in a hash of Redis. While Redis cannot be reached, no call is made. */
 function createLedger(client: RedisClient, counted: Counted): CallLedger {
-  const { field, most, block, keyOf, keptMs, onRefused } = counted;
+  const { field, most, keyOf, keptMs, onRefused } = counted;
   const count = createScript(client, COUNT);
   return {
-    take: async (signal) => {
+    take: async (wanted, signal) => {
       for (;;) {
         try {
           const nowMs = await timeOf(client);
           const window = counted.windowAt(nowMs);
           const kept = keptMs === undefined ? 0 : window.endsAtMs - nowMs + keptMs;
-          const calls = Number(await count([keyOf(window)], [field, most, block, kept]));
+          const calls = Number(await count([keyOf(window)], [field, most, wanted, kept]));
           return { calls, window, nowMs };
         } catch (error) {
           onRefused(error); // errors of the connection are reported elsewhere
@@ -111,7 +108,6 @@ export function createSharedCallLedger(
   return createLedger(client, {
     field: 'taken',
     most: limit.count,
-    block: blockSizeOf(limit),
     // Not `calls`, which was a text once.
     keyOf: (window) => `${PREFIX}:taken:${id}:${limit.unit}:${window.id}`,
     windowAt: (nowMs) => windowAt(limit.unit, nowMs),
@@ -131,7 +127,6 @@ export function createRunBudget(
       ledger: createLedger(client, {
         field,
         most,
-        block: price * blockSizeOf({ count: Math.ceil(most / price), unit: 'day' }),
         keyOf: () => runKey(run),
         windowAt: () => ({ id: 'run', endsAtMs: Number.POSITIVE_INFINITY }),
         onRefused: () => {},

@@ -1,5 +1,5 @@
 import type { Database } from 'lmdb';
-import { blockSizeOf, type CallLedger, type CallsPer, windowAt } from '../worker/budget.ts';
+import { type CallLedger, type CallsPer, windowAt } from '../worker/budget.ts';
 import type { StoreDatabase } from './database.ts';
 import { keyOf } from './entries.ts';
 
@@ -73,7 +73,6 @@ export function createCallLedger(
   limit: CallsPer,
 ): CallLedger {
   const key = `${id}:${limit.unit}`;
-  const blockSize = blockSizeOf(limit);
 
   /** The calls taken in a window; 0 when the table holds another window. */
   function takenIn(windowId: string): number {
@@ -82,12 +81,12 @@ export function createCallLedger(
   }
 
   return {
-    take: async () =>
+    take: async (most) =>
       await transact(() => {
         const nowMs = Date.now();
         const window = windowAt(limit.unit, nowMs);
         const taken = takenIn(window.id);
-        const calls = Math.max(0, Math.min(blockSize, limit.count - taken));
+        const calls = Math.max(0, Math.min(most, limit.count - taken));
         if (calls > 0) table.putSync(key, { window: window.id, taken: taken + calls });
         return { calls, window, nowMs };
       }),

@@ -171,16 +171,16 @@ export function both(one: Permit, other: Permit): Permit {
 
 /**
  * Counts the calls made with one credential by all runs and machines together, or what calls cost.
- * Calls are taken in blocks before they are made, so that the limit cannot be exceeded. Calls that a
- * killed process had taken and not made stay counted.
+ * Calls are taken before they are made, so that the limit cannot be exceeded. Calls that a killed
+ * process had taken and not made stay counted.
  */
 export interface CallLedger {
   /**
-   * Takes some of the calls that are left in the present window.
+   * Takes so many of the calls that are left in the present window, or as many as there are.
    *
    * @param signal ends the wait for a ledger that cannot be reached
    */
-  take(signal: AbortSignal): Promise<TakenCalls>;
+  take(most: number, signal: AbortSignal): Promise<TakenCalls>;
   /** How many calls all runs have taken in the present window. */
   read(): Promise<CountedCalls>;
   /** Gives back calls that were not made. Does nothing once their window is over. */
@@ -201,20 +201,9 @@ export interface CountedCalls {
   readonly window: CalendarWindow;
 }
 
-const MOST_PER_BLOCK = 50;
-const BLOCKS_PER_WINDOW = 50;
-
-/**
- * How many calls are taken at a time. Few, because a killed process wastes them, but more than one
- * where the limit allows.
- */
-export function blockSizeOf({ count }: CallsPer): number {
-  return Math.min(MOST_PER_BLOCK, Math.ceil(count / BLOCKS_PER_WINDOW));
-}
-
 /** A budget that several runs share. */
 export interface SharedBudget extends Budget {
-  /** Gives back the calls that were taken and not used. May be called twice; never throws. */
+  /** Waits until what was not used is given back. Never throws. */
   close(): Promise<void>;
 }
 
@@ -229,8 +218,6 @@ export interface SharedBudgetOptions {
   readonly price?: number;
   /** What a call that was made counts, by what its answer says that it cost. @default `price` */
   readonly costOf?: (costMicros: number | undefined) => number;
-  /** Calls `work` after `ms`. The timer must not keep the process alive. @default setTimeout */
-  readonly later?: (work: () => void, ms: number) => void;
 }
 
 /** What this process has taken of one window, in calls or in what they cost. */
@@ -250,41 +237,31 @@ interface Share {
   isExhausted: boolean;
 }
 
-/**
- * A ledger that cannot be reached must not hold up the end of a run. The calls then stay counted.
- */
+/** A ledger that cannot be reached must not hold up the end of a run. The calls then stay counted. */
 const GIVE_BACK_MS = 2_000;
-/** A run that has acquired no call for this long is idle. Between two calls less time passes. */
-const IDLE_MS = 5_000;
-
-function laterUnlessOver(work: () => void, ms: number): void {
-  setTimeout(work, ms).unref();
-}
 
 function usedUpUntil({ endsAtMs }: CalendarWindow): UsedUp {
   return { reason: 'max_calls_per', comeBackAtMs: endsAtMs };
 }
 
 /**
- * Bounds the calls of all runs with one credential in a minute, hour, day or month. Calls are taken
- * from the ledger in blocks. A acquired call that has waited beyond the end of its window is no
- * longer good, because it is not counted in the next one.
+ * Bounds the calls of all runs with one credential in a minute, hour, day or month. All that wait
+ * for a call are served by one answer of the ledger, and what nobody waits for goes back at once. An
+ * acquired call that has waited beyond the end of its window is no longer good, because it is not
+ * counted in the next one.
  */
 export function createSharedBudget(options: SharedBudgetOptions): SharedBudget {
-  const { ledger, now, usedUp = usedUpUntil, later = laterUnlessOver } = options;
-  const { price = 1, costOf = () => price } = options;
+  const { ledger, now, usedUp = usedUpUntil, price = 1, costOf = () => price } = options;
   const change = createChange();
   let share: Share | undefined;
+  let waiting = 0;
   let taking: Promise<void> | undefined;
   let givingBack: Promise<void> = Promise.resolve();
-  /** How often a call was acquired. */
-  let permits = 0;
-  let isWatching = false;
 
   async function take(signal: AbortSignal): Promise<void> {
     await givingBack;
     const askedAtMs = now();
-    const { calls, window, nowMs } = await ledger.take(signal);
+    const { calls, window, nowMs } = await ledger.take(waiting * price, signal);
     const overAtMs = askedAtMs + window.endsAtMs - nowMs;
     if (share?.window.id !== window.id) {
       share = { window, overAtMs, left: 0, acquired: 0, isExhausted: false };
@@ -299,85 +276,65 @@ export function createSharedBudget(options: SharedBudgetOptions): SharedBudget {
   function permitIn(of: Share): Permit {
     of.left -= price;
     of.acquired += 1;
-    permits += 1;
-    const settle = (): void => {
+    const settle = (back: number): void => {
+      of.left += back;
       of.acquired -= 1;
       change.notify();
+      if (of.left !== 0) setImmediate(giveBack, of);
     };
     return {
       isGood: () => !isOver(of),
-      spend: (costMicros) => {
-        of.left += price - costOf(costMicros);
-        settle();
-        watchIdle();
-      },
-      release: () => {
-        of.left += price;
-        settle();
-        if (of.acquired === 0) setImmediate(giveBackIdle, of);
-      },
+      spend: (costMicros) => settle(price - costOf(costMicros)),
+      release: () => settle(price),
     };
   }
 
-  /** With nothing under way, this process has no use for its calls, but other runs may have. */
-  function giveBackIdle(of: Share): void {
-    if (of.acquired === 0) giveBack(of);
-  }
-
-  /** One timer however many calls end: thousands may end in a second. */
-  function watchIdle(): void {
-    if (isWatching || !share || share.acquired > 0 || share.left === 0) return;
-    isWatching = true;
-    const before = permits;
-    later(() => {
-      isWatching = false;
-      if (share && permits === before) giveBack(share);
-      else watchIdle();
-    }, IDLE_MS);
-  }
-
-  /** If giving back fails, the calls stay counted. */
+  /** If it fails, the calls stay counted. */
   function giveBack(of: Share): void {
-    if (of.left === 0 || isOver(of)) return;
+    if (waiting > 0 || of.left === 0 || isOver(of)) return;
     const { left, window } = of;
     of.left = 0;
     of.isExhausted = false;
-    const before = givingBack;
-    givingBack = before.then(() => ledger.giveBack(left, window)).catch(() => {});
+    givingBack = givingBack.then(() => ledger.giveBack(left, window)).catch(() => {});
   }
-
-  async function giveBackAll(): Promise<void> {
-    await taking?.catch(() => {});
-    if (share) giveBack(share);
-    await givingBack;
-  }
-
-  const currentShare = (): Share | undefined => (share && !isOver(share) ? share : undefined);
 
   function tryAcquire(): Permit | undefined {
-    const current = currentShare();
-    return current && current.left >= price ? permitIn(current) : undefined;
+    return share && !isOver(share) && share.left >= price ? permitIn(share) : undefined;
+  }
+
+  async function acquire(signal: AbortSignal): Promise<Permit | UsedUp> {
+    for (;;) {
+      signal.throwIfAborted();
+      const acquired = tryAcquire();
+      if (acquired) return acquired;
+      if (!share?.isExhausted || isOver(share)) {
+        taking ??= take(signal).finally(() => {
+          taking = undefined;
+        });
+        await unlessAborted(taking, signal);
+      } else if (share.acquired > 0) await change.wait();
+      else return usedUp(share.window);
+    }
   }
 
   return {
     tryAcquire,
     acquire: async (signal) => {
-      for (;;) {
-        signal.throwIfAborted();
-        const acquired = tryAcquire();
-        if (acquired) return acquired;
-        const current = currentShare();
-        if (!current?.isExhausted) {
-          taking ??= take(signal).finally(() => {
-            taking = undefined;
-          });
-          await unlessAborted(taking, signal);
-        } else if (current.acquired > 0) await change.wait();
-        else return usedUp(current.window);
+      waiting += 1;
+      try {
+        return await acquire(signal);
+      } finally {
+        waiting -= 1;
+        if (share) setImmediate(giveBack, share);
       }
     },
     close: async () => {
-      await within(GIVE_BACK_MS, giveBackAll());
+      const all = async (): Promise<void> => {
+        await taking?.catch(() => {});
+        if (share) giveBack(share);
+        await givingBack;
+      };
+      await within(GIVE_BACK_MS, all());
     },
   };
 }

@@ -96,7 +96,7 @@ it('a Redis that refuses to count calls is told of', async () => {
       stop.abort();
     },
   });
-  await expect(ledger.take(stop.signal)).rejects.toThrow();
+  await expect(ledger.take(1, stop.signal)).rejects.toThrow();
   expect(told).toEqual([
     expect.stringMatching(/^Redis refuses what the count of calls needs: its user may not do/),
   ]);

@@ -59,7 +59,7 @@ const never = new AbortController().signal;
 async function takeAll(store: OutcomeStore, id: string, limit = LIMIT): Promise<number> {
   const ledger = store.openCallLedger(id, limit);
   for (let sum = 0; ; ) {
-    const { calls } = await ledger.take(never);
+    const { calls } = await ledger.take(20, never);
     if (calls === 0) return sum;
     sum += calls;
   }
@@ -68,7 +68,7 @@ async function takeAll(store: OutcomeStore, id: string, limit = LIMIT): Promise<
 it('calls are counted in the store, for each credential by itself, over runs', async () => {
   const folder = useTempFolder();
   const first = await openStore(folder, 'endpoint', { isBeside: true });
-  const { calls, window, nowMs } = await first.openCallLedger('one', LIMIT).take(never);
+  const { calls, window, nowMs } = await first.openCallLedger('one', LIMIT).take(20, never);
   expect(calls).toBe(20);
   expect(window.endsAtMs).toBeGreaterThan(nowMs);
   await first.openCallLedger('one', LIMIT).giveBack(5, window);
@@ -83,7 +83,7 @@ it('calls are counted in the store, for each credential by itself, over runs', a
 it('calls of a window that is over are not given back to the next', async () => {
   const store = await useStore(useTempFolder());
   const ledger = store.openCallLedger('one', LIMIT);
-  const { window } = await ledger.take(never);
+  const { window } = await ledger.take(20, never);
   await ledger.giveBack(5, { ...window, id: '1999-12' });
   expect(await takeAll(store, 'one')).toBe(980);
 });

@@ -10,7 +10,7 @@ for (let time = 0; time < Number(times); time += 1) {
   const store = await openStore(folder, 'endpoint', { waitMs: Number.POSITIVE_INFINITY });
   const ledger = store.openCallLedger('credential', JSON.parse(limit) as CallsPer);
   for (let block = 0; block < Number(blocks); block += 1) {
-    taken += (await ledger.take(signal)).calls;
+    taken += (await ledger.take(50, signal)).calls;
   }
   await store.close();
 }
