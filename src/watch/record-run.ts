@@ -81,7 +81,7 @@ export function recordRun(options: RecordRunOptions): RunRecorder {
       case 'sampled':
         return tell({ phase: 'asking' });
       case 'notice':
-        return note(event.message);
+        return event.level === 'info' ? undefined : note(event.message);
       case 'progress':
         return progress(event);
       case 'logos': {

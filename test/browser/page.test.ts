@@ -1,18 +1,25 @@
-import type { Page } from 'playwright-core';
+import { randomBytes } from 'node:crypto';
+import type { BrowserContextOptions, Page } from 'playwright-core';
 import { describe, expect, it } from 'vitest';
-import { start } from '../integration/support/command.ts';
-import { openFolder } from '../integration/support/folder.ts';
+import { openApi } from '../integration/support/api.ts';
+import { type Running, start } from '../integration/support/command.ts';
+import { type Folder, openFolder } from '../integration/support/folder.ts';
+import { domains, listOf } from '../integration/support/tables.ts';
+import { row, workbookOf } from '../rows/xlsx/workbooks.ts';
+import { findRedisServer, useRedis } from '../support/redis.ts';
 import { findChromium, useChromium } from './support/chromium.ts';
 import { findFaults, overflowOf } from './support/faults.ts';
 import { openDashboardStage, openPage, type WatchedPage } from './support/stage.ts';
 
 const chromium = findChromium();
 
-const NARROW_AND_DARK = {
-  bypassCSP: true, // for axe
+// Past the content policy, for axe.
+const NARROW_AND_DARK: BrowserContextOptions = {
+  bypassCSP: true,
   colorScheme: 'dark',
   viewport: { width: 390, height: 800 },
-} as const;
+};
+const WIDE_AND_LIGHT: BrowserContextOptions = { bypassCSP: true, colorScheme: 'light' };
 
 const STEPS = [
   ['Who knows your companies?', 'Rehearse'],
@@ -21,12 +28,14 @@ const STEPS = [
   ['What would you like to know?', 'Ask about three companies'],
   ['What would you like to know?', 'Go on to the plan'],
   ['Ready to start?', 'Start'],
-  ['It is done', undefined],
 ] as const;
 
 async function comesTo(page: Page, title: string): Promise<void> {
   await page.getByRole('heading', { name: title, exact: true }).waitFor();
 }
+
+const press = async (page: Page, name: string): Promise<void> =>
+  await page.getByRole('button', { name, exact: true }).click();
 
 /** Goes to a button by the Tab key alone, and presses it. */
 async function pressByKeyboard(page: Page, name: string): Promise<void> {
@@ -42,60 +51,156 @@ async function pressByKeyboard(page: Page, name: string): Promise<void> {
   throw new Error(`no way to '${name}' by keyboard`);
 }
 
+/** What axe finds, and whether something is beyond the edge. */
+async function expectSound(page: Page): Promise<void> {
+  expect(await findFaults(page)).toEqual([]);
+  expect(await overflowOf(page)).toBe(0);
+}
+
+interface AppStage extends WatchedPage {
+  readonly running: Running;
+  readonly folder: Folder;
+}
+
 describe.skipIf(chromium === undefined)('in a browser', () => {
   const browser = useChromium(chromium);
 
-  async function openApp(options = {}): Promise<WatchedPage> {
-    const folder = openFolder();
+  async function openApp(
+    options: BrowserContextOptions = WIDE_AND_LIGHT,
+    folder = openFolder(),
+  ): Promise<AppStage> {
     const args = ['app', '--dir', folder.at('home'), '--port', '0', '--no-open'];
     const running = await start(args, { cwd: folder.path });
     const [address = ''] = /http:\S+?enter\S+/.exec(await running.shows('Ctrl-C ends it.')) ?? [];
     const watched = await openPage(browser(), options);
     await watched.page.goto(address);
-    return watched;
+    return { ...watched, running, folder };
   }
 
-  it('the app is gone through by the mouse', async () => {
-    const { page, complaints, hosts } = await openApp(NARROW_AND_DARK);
+  /** Gives a list to an app that asks this API. */
+  async function giveList(page: Page, url: string, name: string, bytes: Buffer): Promise<void> {
+    await page.getByLabel('Another API').check();
+    await page.getByLabel('Address of the API').fill(url);
+    await page.getByLabel('How it wants the key', { exact: true }).selectOption('none');
+    await press(page, 'Connect');
+    await comesTo(page, 'Your list');
+    await page
+      .locator('input[type=file]')
+      .setInputFiles({ name, mimeType: 'text/plain', buffer: bytes });
+  }
+
+  it.each([
+    ['the mouse', NARROW_AND_DARK, press],
+    ['keyboard alone', WIDE_AND_LIGHT, pressByKeyboard],
+  ] as const)('the app is gone through by %s', async (_, look, pressIt) => {
+    const { page, complaints, hosts } = await openApp(look);
     for (const [title, button] of STEPS) {
       await comesTo(page, title);
-      if (button) await page.getByRole('button', { name: button, exact: true }).click();
+      await page.getByRole('button', { name: button, exact: true }).waitFor();
+      await expectSound(page);
+      await pressIt(page, button);
     }
+    await comesTo(page, 'It is done');
     await page.getByText('The first 14 rows of the result').waitFor();
-    expect(await findFaults(page)).toEqual([]);
-    expect(await overflowOf(page)).toBe(0);
-    const link = page.getByRole('link', { name: /crm-export\.enriched\.xlsx|Download/ }).first();
+    await expectSound(page);
+    const link = page.getByRole('link', { name: 'Download the result' });
     const [download] = await Promise.all([page.waitForEvent('download'), link.click()]);
     expect(download.suggestedFilename()).toBe('crm-export.enriched.xlsx');
-    await page.reload();
-    await comesTo(page, 'It is done');
     expect([...hosts]).toEqual(['127.0.0.1']);
     expect(complaints).toEqual([]);
   });
 
-  it('the app is gone through by keyboard alone', async () => {
-    const { page, complaints } = await openApp();
-    for (const [title, button] of STEPS) {
-      await comesTo(page, title);
-      if (button) await pressByKeyboard(page, button);
-    }
-    expect(complaints).toEqual([]);
+  it('a run is the same in two tabs and after a reload, and goes on when the app was killed', async () => {
+    const api = await openApi({ latencyMs: 40 });
+    const { page, running, folder } = await openApp();
+    await giveList(page, api.url, 'list.csv', Buffer.from(listOf(domains(400))));
+    await press(page, 'Go on to the columns');
+    await press(page, 'Skip this: add the usual');
+    await press(page, 'Start');
+    await comesTo(page, 'It is running');
+    const other = await page.context().newPage();
+    await other.goto(page.url());
+    await press(other, 'Pause');
+    await page.getByRole('button', { name: 'Resume' }).waitFor();
+    await page.reload();
+    await press(page, 'Resume');
+    await other.getByRole('button', { name: 'Pause' }).waitFor();
+    running.process.kill('SIGKILL');
+    await page.getByText('Brandfill does not answer').waitFor();
+    const again = await openApp(WIDE_AND_LIGHT, folder);
+    await comesTo(again.page, 'It was interrupted');
+    await press(again.page, 'Go on');
+    await comesTo(again.page, 'It is done');
+    await again.page.getByText('The first 100 rows of the result').waitFor();
+    expect(api.stats().domains.mostCalls).toBeLessThanOrEqual(2); // what was under way, at most
+  });
+
+  it('a workbook of 20 MB is taken, and a list without a domain is refused with what to do', async () => {
+    const api = await openApi();
+    const { page } = await openApp();
+    const rows = Array.from({ length: 200_000 }, (_, at) =>
+      row(at + 2, randomBytes(90).toString('base64'), `company-${at}.com`),
+    );
+    const sheet = { name: 'All', rows: [row(1, 'Note', 'Website'), ...rows].join('') };
+    const workbook = await workbookOf({ sheets: [sheet] });
+    expect(workbook.length).toBeGreaterThan(20_000_000);
+    await giveList(page, api.url, 'large.xlsx', workbook);
+    await comesTo(page, 'large.xlsx');
+    await page.getByRole('button', { name: 'Website', pressed: true }).waitFor();
+    await press(page, 'Another list');
+    await comesTo(page, 'Your list');
+    const buffer = Buffer.from('name,note\nAcme,good\nBolt,bad\n');
+    await page
+      .locator('input[type=file]')
+      .setInputFiles({ name: 'none.csv', mimeType: 'text/csv', buffer });
+    await page.getByText('No column was found').waitFor();
+    expect(await page.getByRole('button', { name: 'Go on to the columns' }).isDisabled()).toBe(
+      true,
+    );
+    await expectSound(page);
+  });
+
+  it('an address with a broken escape leads to the lists', async () => {
+    const { page } = await openApp();
+    await comesTo(page, 'Who knows your companies?');
+    await page.goto(new URL('#/list/%E0%A4%A', page.url()).href);
+    await comesTo(page, 'Your list');
   });
 
   it('the dashboard shows a run, pauses it, and keeps what it showed when the process is gone', async () => {
     const { url, running } = await openDashboardStage();
     const { page, complaints } = await openPage(browser(), NARROW_AND_DARK);
     await page.goto(url);
-    await page.getByRole('heading', { name: 'Runs', exact: true }).waitFor();
-    await page.getByRole('button', { name: 'Pause' }).click();
+    await comesTo(page, 'Runs');
+    await press(page, 'Pause');
     await page.getByRole('button', { name: 'Resume' }).waitFor();
-    expect(await findFaults(page)).toEqual([]);
-    expect(await overflowOf(page)).toBe(0);
+    await expectSound(page);
     expect(complaints).toEqual([]);
     running.process.kill('SIGKILL');
     await page.getByText('Brandfill does not answer').waitFor();
     await page.getByText('list.csv').first().waitFor();
   });
+
+  it.skipIf(findRedisServer() === undefined)(
+    'the dashboard of a queue shows its runs and workers, and the queues',
+    async () => {
+      const redis = await useRedis();
+      await openDashboardStage({ flags: ['--queue', redis.url] });
+      const args = ['dashboard', '--queue', redis.url, '--listen', '0'];
+      const dashboard = await start(args, { cwd: openFolder().path });
+      const [, url = ''] = / is on (http:\S+)\./.exec(await dashboard.shows(' is on http')) ?? [];
+      const { page, complaints } = await openPage(browser(), WIDE_AND_LIGHT);
+      await page.goto(url);
+      await comesTo(page, 'list.csv');
+      await comesTo(page, 'Workers');
+      await expectSound(page);
+      await press(page, 'Stop');
+      await page.getByText('Ended: interrupted').waitFor();
+      expect(complaints).toEqual([]);
+      await page.getByRole('link', { name: 'Queues' }).click();
+      await page.getByText('Brandfill').first().waitFor();
+    },
+  );
 
   it('a report is whole in one file, and asks for nothing', async () => {
     const { running, folder } = await openDashboardStage({
@@ -106,10 +211,9 @@ describe.skipIf(chromium === undefined)('in a browser', () => {
     expect((await running.ended).code).toBe(0);
     const { page, hosts, complaints } = await openPage(browser(), NARROW_AND_DARK);
     await page.goto(`file://${folder.at('run.html')}`);
-    await page.getByRole('heading', { name: 'Brandfill report' }).waitFor();
+    await comesTo(page, 'Brandfill report');
     await page.getByText('not found').first().waitFor();
-    expect(await findFaults(page)).toEqual([]);
-    expect(await overflowOf(page)).toBe(0);
+    await expectSound(page);
     expect([...hosts]).toEqual(['']);
     expect(complaints).toEqual([]);
   });

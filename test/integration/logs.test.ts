@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync, rmSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { findRedisServer, useRedis } from '../support/redis.ts';
@@ -161,21 +161,5 @@ describe.skipIf(!hasRedis)('the log of', () => {
       'finished',
     ]);
     expect(about.at(-1)).toMatchObject({ exitCode: 0, summary: { rows: 4, calls: 4 } });
-  });
-
-  it('schedules says of a run that could not be made that it ended in an error', async () => {
-    const schedules = await openSchedules();
-    const file = schedules.job('nightly', { cron: FAR });
-    rmSync(schedules.folder.at('nightly.csv'));
-    const scheduler = await schedules.keep(file, ...JSON_FORMAT);
-    await schedules.ask('nightly');
-    await schedules.results('nightly', 1);
-    const { stderr } = await terminate(scheduler);
-    expect(linesOf(stderr).find(({ event }) => event === 'error')).toMatchObject({
-      level: 'warn',
-      job: 'nightly',
-      exitCode: 2,
-      msg: expect.stringContaining('nightly.csv: there is no such file'),
-    });
   });
 });

@@ -1,14 +1,12 @@
-import { appendFileSync, readdirSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { appendFileSync } from 'node:fs';
 import { parse } from 'parse5';
 import { describe, expect, it } from 'vitest';
 import { type EnrichOptions, enrich } from '../../src/index.ts';
 import type { RunView } from '../../src/watch/run-view.ts';
-import { row, workbookOf } from '../rows/xlsx/workbooks.ts';
 import { createGate } from '../support/gate.ts';
 import { openApi, openScripted } from './support/api.ts';
 import { start, summaryOf } from './support/command.ts';
-import { type Folder, openFolder } from './support/folder.ts';
+import type { Folder } from './support/folder.ts';
 import { openList } from './support/lists.ts';
 import { runHere } from './support/program.ts';
 
@@ -69,25 +67,6 @@ describe('--report', () => {
     expect(parse(page).childNodes).toHaveLength(2);
     expect(dataIn(page)).toEqual(JSON.parse(folder.read('run.json')));
     expect(page).not.toMatch(/(?:src|href)="?(?:https?:|\/)/);
-  });
-
-  it('of a workbook shows rows as people see them', async () => {
-    const folder = openFolder();
-    const rows = [
-      row(1, 'Name', 'Website'),
-      row(2, 'Acme', 'acme.com'),
-      row(3, 'Bolt &amp; Sons', 'bolt.com'),
-    ];
-    const sheet = { name: 'Accounts', rows: rows.join('') };
-    folder.write('list.xlsx', await workbookOf({ sheets: [sheet] }));
-    const { url } = await openScripted({ 'bolt.com': { status: 404 } });
-    const args = ['enrich', 'list.xlsx', '--base-url', url, ...BOTH];
-    expect((await runHere(args, { cwd: folder.path })).code).toBe(0);
-    const report = reportIn(folder);
-    expect(report.format).toContain("XLSX, sheet 'Accounts', header in row 1");
-    expect(report.reasons.flatMap(({ examples }) => examples)).toEqual([
-      { domain: 'bolt.com', cell: 'bolt.com' },
-    ]);
   });
 
   it('is made when the run is interrupted', async () => {
@@ -165,43 +144,3 @@ describe('--report', () => {
     expect(api.stats().calls).toBe(0);
   });
 });
-
-it('the credential is nowhere in what a run writes, though the API gives it back', async () => {
-  const key = 'sk-live-7f9d"secret/key+1';
-  const folder = openList('name,domain\nAcme,acme.com\nBolt,bolt.com\nCo,co.com\nDo,do.com\n');
-  const api = await openApi({
-    respond: (domain) => {
-      if (domain === 'acme.com') return { status: 422, body: { error: `no: ${key}` } };
-      if (domain === 'bolt.com') return { status: 403, body: `key=${encodeURIComponent(key)}` };
-      if (domain === 'co.com') return { status: 400, body: Buffer.from(key).toString('base64') };
-      return { status: 500, body: { error: key } };
-    },
-  });
-  const args = ['enrich', 'list.csv', '--base-url', api.url, '--auth', 'query:api_key'];
-  const flags = ['--retries', '1', '--json', '--param', 'team=crm', '--changes', 'changes.csv'];
-  const env = { BRANDFILL_API_KEY: key };
-  const ended = await runHere([...args, ...flags, ...BOTH], { cwd: folder.path, env });
-  expect(ended.code).toBe(3);
-  const written = allIn(folder.path) + ended.stdout + ended.stderr;
-  expect(written).toContain('[redacted]');
-  const forms = [
-    key,
-    'sk-live',
-    'secret/key',
-    encodeURIComponent(key),
-    Buffer.from(key).toString('base64'),
-  ];
-  for (const form of forms) expect(written).not.toContain(form);
-  const { settings } = reportIn(folder);
-  expect(settings).toContainEqual({ name: '--auth', value: 'query:api_key' });
-  expect(JSON.stringify(settings)).not.toContain('crm');
-});
-
-/** Everything below a folder, as one text; what is not text as Latin letters. */
-function allIn(path: string): string {
-  const files = readdirSync(path, { recursive: true, withFileTypes: true });
-  return files
-    .filter((file) => file.isFile())
-    .map((file) => readFileSync(join(file.parentPath, file.name), 'latin1'))
-    .join('\n');
-}

@@ -134,19 +134,4 @@ describe('a run over a queue', () => {
     expect(await redis.client.keys('*:run:*')).toEqual([]);
     expect(await redis.client.keys('*:paused:*')).toEqual([]);
   });
-
-  it('that is stopped while it is paused takes all back', async () => {
-    const [api, redis, folder] = [await openApi({ latencyMs: 20 }), await useRedis(), openFolder()];
-    folder.write('list.csv', listOf(domains(300)));
-    const run = startRun(folder, api, { queue: redis.url, concurrency: 4 });
-    await until(() => api.stats().calls > 20);
-    run.control.pause();
-    await untilSilent(api);
-    run.control.stop();
-    const { stopped, statuses } = await run.ended;
-    expect(stopped?.reason).toBe('interrupted');
-    expect(statuses.found + statuses.skipped).toBe(300);
-    expect(await redis.client.keys('*:run:*')).toEqual([]);
-    expect(await redis.client.keys('*:paused:*')).toEqual([]);
-  });
 });

@@ -5,7 +5,7 @@ import type { Progress, RunEvent } from '../../src/watch/events.ts';
 import { recordRun } from '../../src/watch/record-run.ts';
 import type { Summary } from '../../src/watch/run-view.ts';
 import { createStatusCounts } from '../../src/watch/summary.ts';
-import { describeWait, ON_PAGE } from '../../src/watch/words.ts';
+import { describeWait } from '../../src/watch/words.ts';
 import { PROGRESS } from './progress.ts';
 
 const PLANNED = {
@@ -157,14 +157,6 @@ describe('the picture of a run', () => {
       expect(view.next).toContain(
         typeof next === 'string' ? next : (next.exec(view.next ?? '')?.[0] ?? '?'),
       );
-  });
-
-  it('has the names of where it is shown', () => {
-    const recorder = recordRun({ runId: 'abc', naming: ON_PAGE });
-    recorder.end({ summary: summaryOf({ stopped: { reason: 'unauthorized' } }) });
-    expect(recorder.read().next).toBe(
-      'The API refused the credential (401): check the key, under Connect. What was found is kept: press Go on.',
-    );
   });
 
   it('counts what calls came to, and how long they took', () => {

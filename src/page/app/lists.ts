@@ -68,8 +68,6 @@ export interface ListView {
   /** Of a workbook; the first one is in use unless `sheet` says another. */
   readonly sheets: readonly string[];
   readonly sheet?: string | undefined;
-  /** The line, or the row of the sheet, with the names of columns; missing if there is none. */
-  readonly headerRow?: number | undefined;
   readonly columns: readonly string[];
   readonly firstRows: readonly ShownRow[];
   /** Missing when no column could be found: `problem` says so, and somebody has to choose one. */
@@ -334,14 +332,12 @@ async function understand(place: ListPlace, reading: Reading) {
   return await withList(place, reading, async (source, format) => {
     const { workbook, columns, kind } = format;
     const { column, problem } = findColumn(source, format, reading);
-    const line = reading.noHeader ? undefined : 1;
     return {
       reading,
       kind,
       format: format.description,
       sheets: workbook?.sheets ?? [],
       sheet: workbook?.sheet,
-      headerRow: workbook ? workbook.headerRow : kind === 'csv' ? line : undefined,
       columns,
       ...(column && { column: describeColumn(column) }),
       problem,

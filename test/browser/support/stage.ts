@@ -17,22 +17,19 @@ export interface DashboardStage {
 
 export interface StageOptions {
   readonly api?: SandboxOptions;
-  readonly list?: string;
   readonly rows?: number;
   readonly flags?: readonly string[];
-  readonly env?: Readonly<Record<string, string>>;
 }
 
 /** Starts a run that can be looked at. */
 export async function openDashboardStage(options: StageOptions = {}): Promise<DashboardStage> {
-  const { api: apiOptions, list = 'list.csv', rows = 3_000, flags = [], env = {} } = options;
+  const { api: apiOptions, rows = 3_000, flags = [] } = options;
   const api = await openApi({ latencyMs: 50, ...apiOptions });
   const folder = openFolder();
-  folder.write(list, listOf(domains(rows)));
-  const args = ['enrich', list, '--base-url', api.url, '--yes', '--concurrency', '4'];
+  folder.write('list.csv', listOf(domains(rows)));
+  const args = ['enrich', 'list.csv', '--base-url', api.url, '--yes', '--concurrency', '4'];
   const running = await start([...args, '--listen', '0', '--progress', 'none', ...flags], {
     cwd: folder.path,
-    env,
   });
   const [, url] =
     /Listening on (\S+) for the dashboard/.exec(await running.shows(' to make')) ?? [];

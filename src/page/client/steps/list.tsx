@@ -141,7 +141,7 @@ function ReadList({ id }: { readonly id: string }): JSX.Element {
   return (
     <Step
       title={view?.name ?? 'Your list'}
-      lead={view ? describe(view) : 'It is being read…'}
+      lead={view ? `${view.format}.` : 'It is being read…'}
       fault={work.fault.value}
       actions={
         <>
@@ -183,19 +183,12 @@ function ReadList({ id }: { readonly id: string }): JSX.Element {
         <Choice
           type="checkbox"
           label="There is no row with names: the first row is a company"
-          isChosen={view.headerRow === undefined}
+          isChosen={view.reading.noHeader === true}
           onChange={(noHeader) => readAs({ noHeader, column: undefined })}
         />
       ) : null}
     </Step>
   );
-}
-
-function describe({ format, headerRow, kind }: ListView): string {
-  if (kind === 'jsonl') return `${format}.`;
-  const names =
-    headerRow === undefined ? 'no row with names' : `names of the columns in row ${headerRow}`;
-  return `${format}; ${names}.`;
 }
 
 /** The first rows, as the file has them; the name of a column is a button that chooses it. */

@@ -63,6 +63,7 @@ export function RunStep(props: { readonly id: string; readonly app: AppState }):
         <Note kind={state === 'failed' ? 'bad' : 'warning'}>{run.next}</Note>
       ) : null}
       {isGoing && !view ? <Progress label="Starting" text="It is about to start…" /> : null}
+      {result ? <Result run={run} /> : null}
       {view ? (
         // What is next is said above already, with what can be clicked.
         <RunCard
@@ -70,7 +71,6 @@ export function RunStep(props: { readonly id: string; readonly app: AppState }):
           onAsk={isGoing ? onAsk : undefined}
         />
       ) : null}
-      {result ? <Result run={run} /> : null}
     </Step>
   );
 }
