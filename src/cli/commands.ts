@@ -19,8 +19,6 @@ export interface Command {
   readonly options?: NameOfOptions;
   /** Options that only the command line has. */
   readonly flags?: NameOfOptions;
-  /** What its exit codes mean. */
-  readonly exits?: Readonly<Record<number, string>>;
   /** Does it. Returns the exit code. */
   run(words: readonly string[], typed: Typed, context: ProcessContext): Promise<number>;
 }
@@ -50,14 +48,15 @@ function defineCommand<K extends NameOfOptions = 'NO_FLAGS'>(declared: Declarati
 const A_LIST = 'XLSX, CSV, TSV or JSONL file (text formats also as .gz); - is standard input';
 const A_DOMAIN = 'a domain, or anything that a cell of a list may hold';
 
-const EXITS_OF_RUN = {
-  0: 'done, no row failed',
-  1: 'unexpected error',
-  2: 'invalid option, or an input or output that cannot be used; no output was changed',
-  3: 'done, but some rows failed, are pending or keep an older answer; or nothing was found',
-  4: 'stopped early; run the same command to continue',
-  130: 'interrupted; run the same command to continue',
-};
+/** What exit codes mean, of whichever command. */
+export const EXIT_CODES = {
+  0: 'done, or told to stop',
+  1: 'unexpected error: please report it',
+  2: 'invalid option, or a file, store or queue that cannot be used; no output was changed',
+  3: 'done, but something failed, is pending, keeps an older answer, or nothing was found',
+  4: 'stopped early (credential refused, quota or bound used up, …); run it again to go on',
+  130: 'interrupted; run it again to go on',
+} as const;
 
 /** Commands that have no code of their own, but others below them. */
 export const GROUPS: Readonly<Record<string, string>> = {
@@ -72,11 +71,6 @@ export const COMMANDS: readonly Command[] = [
     description: 'open a page in the browser that does all of this, for people without a terminal',
     options: 'APP_OPTIONS',
     flags: 'APP_FLAGS',
-    exits: {
-      0: 'told to stop, or the app of this folder runs already and gave an address',
-      1: 'unexpected error',
-      2: 'invalid option, or a folder or address that cannot be used',
-    },
     load: async () => (await import('../commands/app.ts')).runApp,
   }),
   defineCommand({
@@ -85,7 +79,6 @@ export const COMMANDS: readonly Command[] = [
     description: 'look up every domain in a list, and write its rows back with the data found',
     options: 'ENRICH_OPTIONS',
     flags: 'RUN_FLAGS',
-    exits: EXITS_OF_RUN,
     load: async () => (await import('../commands/enrich.ts')).runEnrich,
   }),
   defineCommand({
@@ -94,7 +87,6 @@ export const COMMANDS: readonly Command[] = [
     description: 'enrich a list as described in a job file; options override the file',
     options: 'RUN_OPTIONS',
     flags: 'RUN_FLAGS',
-    exits: EXITS_OF_RUN,
     load: async () => (await import('../commands/run.ts')).runFile,
   }),
   defineCommand({
@@ -106,11 +98,6 @@ export const COMMANDS: readonly Command[] = [
     description: 'run job files on their schedules, until told to stop; Redis keeps the schedules',
     options: 'SCHEDULE_OPTIONS',
     flags: 'SCHEDULE_FLAGS',
-    exits: {
-      0: 'told to stop, or the schedules were shown',
-      1: 'unexpected error',
-      2: 'invalid option, or a job file or queue that cannot be used',
-    },
     load: async () => (await import('../commands/schedule.ts')).runSchedule,
   }),
   defineCommand({
@@ -119,14 +106,6 @@ export const COMMANDS: readonly Command[] = [
     description: 'look up one domain; show the answer and the columns made from it',
     options: 'TRY_OPTIONS',
     flags: 'TRY_FLAGS',
-    exits: {
-      0: 'the API answered, even if it knows no such brand',
-      1: 'unexpected error',
-      2: 'invalid option, or no domain',
-      3: 'the lookup failed',
-      4: 'no outcome: credential refused, quota used up, or signs of a wrong address',
-      130: 'interrupted',
-    },
     load: async () => (await import('../commands/try.ts')).runTry,
   }),
   defineCommand({
@@ -134,12 +113,6 @@ export const COMMANDS: readonly Command[] = [
     description: 'make the lookups waiting on a queue, for any number of runs, until told to stop',
     options: 'WORKER_OPTIONS',
     flags: 'LOG_FLAGS',
-    exits: {
-      0: 'told to stop',
-      1: 'unexpected error',
-      2: 'invalid option, or a queue that cannot be used',
-      4: 'the API refuses the credential or all calls alike, is out for longer than --max-outage, or its quota or --max-calls-per is used up',
-    },
     load: async () => (await import('../commands/worker.ts')).runWorker,
   }),
   defineCommand({
@@ -148,13 +121,6 @@ export const COMMANDS: readonly Command[] = [
     description: 'put the domains of a list on a queue; brandfill collect receives the outcomes',
     options: 'ADD_OPTIONS',
     flags: 'ADD_FLAGS',
-    exits: {
-      0: 'done',
-      1: 'unexpected error',
-      2: 'invalid option, or a list or queue that cannot be used; nothing was added',
-      3: 'no row has a domain; nothing was added',
-      130: 'interrupted; run the same command to add the rest',
-    },
     load: async () => (await import('../commands/add.ts')).runAdd,
   }),
   defineCommand({
@@ -162,11 +128,6 @@ export const COMMANDS: readonly Command[] = [
     description: 'write the outcomes of backfills from a queue to hourly files, until told to stop',
     options: 'COLLECT_OPTIONS',
     flags: 'LOG_FLAGS',
-    exits: {
-      0: 'told to stop',
-      1: 'unexpected error',
-      2: 'invalid option, or a queue or folder that cannot be used',
-    },
     load: async () => (await import('../commands/collect.ts')).runCollect,
   }),
   defineCommand({
@@ -175,11 +136,6 @@ export const COMMANDS: readonly Command[] = [
       'show the runs, workers and schedules of a queue on a web page, until told to stop',
     options: 'DASHBOARD_OPTIONS',
     flags: 'LOG_FLAGS',
-    exits: {
-      0: 'told to stop',
-      1: 'unexpected error',
-      2: 'invalid option, or a queue that cannot be used',
-    },
     load: async () => (await import('../commands/dashboard.ts')).runDashboard,
   }),
   defineCommand({
@@ -194,7 +150,6 @@ export const COMMANDS: readonly Command[] = [
     argument: ['<domain>', A_DOMAIN],
     description: 'print the latest outcome of a domain as JSON; one line for each API that has one',
     options: 'GET_OPTIONS',
-    exits: { 0: 'there is an outcome', 3: 'there is none' },
     load: async () => (await import('../commands/store.ts')).runGet,
   }),
   defineCommand({
@@ -222,7 +177,6 @@ export const COMMANDS: readonly Command[] = [
     argument: ['<domain...>', A_DOMAIN],
     description: 'remove all that is stored of domains: outcomes, and notes about them',
     options: 'DELETE_OPTIONS',
-    exits: { 0: 'done', 3: 'done, but of some there was nothing' },
     load: async () => (await import('../commands/store.ts')).runDelete,
   }),
   defineCommand({

@@ -2,7 +2,7 @@ import { Command } from 'commander';
 import type { ProcessContext } from '../commands/command.ts';
 import { withoutSecrets } from '../common/secrets.ts';
 import { readVersion } from '../version.ts';
-import { COMMANDS, type Command as Declared, GROUPS, type Typed } from './commands.ts';
+import { COMMANDS, type Command as Declared, EXIT_CODES, GROUPS, type Typed } from './commands.ts';
 
 /** The process that runs the command line. */
 export interface CliContext extends ProcessContext {
@@ -48,13 +48,11 @@ export function createProgram(context: CliContext): Command {
 }
 
 function addCommand(command: Command, declared: Declared, context: CliContext): void {
-  const { argument, description, exits } = declared;
+  const { argument, description } = declared;
   command.description(description);
   if (argument) command.argument(...argument);
-  if (exits) {
-    const lines = Object.entries(exits).map(([code, what]) => `  ${code.padEnd(5)}${what}`);
-    command.addHelpText('after', `\nExit codes:\n${lines.join('\n')}`);
-  }
+  const codes = Object.entries(EXIT_CODES).map(([code, what]) => `  ${code.padEnd(5)}${what}`);
+  command.addHelpText('after', `\nExit codes:\n${codes.join('\n')}`);
   command.action(async (...typed: readonly unknown[]) => {
     const words = argument ? ([typed[0]].flat() as readonly string[]) : [];
     context.finish(await declared.run(words, typed[argument ? 1 : 0] as Typed, context));

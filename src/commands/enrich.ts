@@ -47,7 +47,7 @@ export const ENRICH = {
 export interface EnrichOptions extends OptionsOf<typeof ENRICH> {}
 
 /** A run whose rows go to the caller has no options about files. */
-const { out, failures, changes, key, excel, formulas, report, changesId, ...ENRICH_ROWS } = ENRICH;
+const { out, failures, changes, key, formulas, report, changesId, ...ENRICH_ROWS } = ENRICH;
 
 /**
  * Enriches a list into two files, as `brandfill enrich` does. Every row of the input is in `out`

@@ -209,8 +209,7 @@ function describeEnd({ exitCode, rows, found, failed, calls, stopped, error }: E
   return `exit code ${exitCode}: ${all} rows, ${good} found, ${bad} failed, ${made} calls${early}.`;
 }
 
-export interface ListSchedulesOptions
-  extends Pick<OptionsOf<typeof SCHEDULE_OPTIONS>, 'queue' | 'acceptEviction'> {}
+export interface ListSchedulesOptions extends Pick<OptionsOf<typeof SCHEDULE_OPTIONS>, 'queue'> {}
 
 /**
  * Lists what is scheduled, when it is due next, and how its runs ended.

@@ -10,7 +10,6 @@ interface WithQueueOptions {
   readonly purpose: string;
   readonly settings: Partial<StatusSettings> & {
     readonly queue?: string | undefined;
-    readonly acceptEviction?: boolean | undefined;
   };
   /** The name of a setting in messages. */
   readonly describe: (key: string) => string;
@@ -40,7 +39,7 @@ export async function withQueue<T>(
   work: (service: QueueService) => Promise<T>,
 ): Promise<T> {
   const { purpose, settings, describe, command, signal, onNotice } = options;
-  const { acceptEviction = false, listen, allowHost } = settings;
+  const { listen, allowHost } = settings;
   const url = queueUrlOf(settings, purpose, describe);
   const queue = await import('../queue/index.ts');
   const closer = createCloser();
@@ -49,7 +48,7 @@ export async function withQueue<T>(
       command &&
       (await openStatus({ settings: { listen, allowHost }, describe, command, onNotice }));
     if (status) closer.add(status);
-    const redis = closer.add(await queue.openQueueServer({ url, acceptEviction, onNotice }));
+    const redis = closer.add(await queue.openQueueServer({ url, onNotice }));
     status?.health.check(() => queue.findRedisTrouble(redis));
     status?.health.check(() => (signal?.aborted ? 'it was told to stop' : undefined));
     return await work({ queue, redis, status, closer });

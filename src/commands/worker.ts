@@ -7,6 +7,7 @@ import { type LOG_FLAGS, WORKER_OPTIONS } from '../options/command-options.ts';
 import { callback, secret, signal } from '../options/kinds.ts';
 import { libraryNaming, type OptionsOf } from '../options/option.ts';
 import { flagOf } from '../options/options.ts';
+import { pendingMs } from '../queue/parking.ts';
 import type { JobTaker } from '../queue/take-jobs.ts';
 import { normalizeDomain } from '../rows/domain/domain.ts';
 import { watchApi } from '../run/api-watch.ts';
@@ -111,7 +112,7 @@ export async function work(
       normalize: normalizeDomain,
       queue: queueName,
       concurrency: lookupsAtOnce(concurrency, api.endpoint),
-      maxPendingMs: settings.maxPending,
+      maxPendingMs: pendingMs(settings.maxWait),
       findTrouble,
       signal: noNewCall,
       callsMade: () => counters.calls,

@@ -1,5 +1,5 @@
 import { scryptSync } from 'node:crypto';
-import { readFileSync } from 'node:fs';
+import { closeSync, openSync, readSync } from 'node:fs';
 import { type Credential, createCredential, isCredentialName } from '../brand/credential.ts';
 import { createEndpoint, DOMAIN, type Endpoint, type NameValue } from '../brand/endpoint.ts';
 import { proxyLogins } from '../brand/proxy.ts';
@@ -171,13 +171,27 @@ function readSecret(file: string | undefined, fromEnv: string | undefined): stri
   if (file === undefined) return fromEnv?.trim() || undefined;
   let why = 'it is empty';
   try {
-    const secret = readFileSync(file, 'utf8').trim();
+    const secret = readStart(file).trim();
     if (secret.length > LONGEST_SECRET) why = 'it is too long for a credential';
     else if (secret !== '') return secret;
   } catch (error) {
     why = describeSystemError(error);
   }
   throw refusal(`Cannot read the credential from ${file}: ${why}.`);
+}
+
+/** A device may have no end. */
+function readStart(file: string): string {
+  const handle = openSync(file, 'r');
+  try {
+    const bytes = Buffer.alloc(LONGEST_SECRET + 1);
+    let end = 0;
+    for (let read = -1; read !== 0; end += read)
+      read = readSync(handle, bytes, end, bytes.length - end, null);
+    return bytes.toString('utf8', 0, end);
+  } finally {
+    closeSync(handle);
+  }
 }
 
 /**

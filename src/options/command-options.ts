@@ -13,13 +13,17 @@ const { file, flag, integer, oneOf, share, text } = kinds;
 const OF_API = pick(OPTIONS, 'api', 'baseUrl', 'auth', 'apiKeyFile', 'params', 'headers');
 const OF_QUEUE = {
   queue: varied(OPTIONS.queue, { help: 'Redis of the queue, such as redis://localhost:6379/0' }),
-  acceptEviction: OPTIONS.acceptEviction,
 };
+const { allowHost } = under('Page and metrics', {
+  allowHost: option(kinds.hosts(), {
+    help: 'name, or NAME:PORT, under which its pages may be asked for, besides localhost and addresses',
+  }),
+});
 const OF_STATUS = {
   listen: varied(OPTIONS.listen, {
     help: 'serve /metrics, /livez and /readyz over HTTP while running; only on this machine unless a HOST is given (default: no server)',
   }),
-  allowHost: OPTIONS.allowHost,
+  allowHost,
 };
 
 /** Of `try`: those of `enrich`, with defaults for somebody who is waiting. */
@@ -28,7 +32,6 @@ export const TRY_OPTIONS = {
   ...pick(OPTIONS, 'registrable', 'fields', 'prefix', 'rate', 'timeout'),
   retries: varied(OPTIONS.retries, { default: '2' }),
   maxWait: varied(OPTIONS.maxWait, { default: '10s' }),
-  maxPending: varied(OPTIONS.maxPending, { default: '10s' }),
   ...pick(OPTIONS, 'maxCallsPer', 'noWait', 'fresh', 'freshNotFound', 'store'),
   refresh: varied(OPTIONS.refresh, {
     help: 'look the domain up again, however fresh the answer in the store is',
@@ -39,7 +42,7 @@ export const WORKER_OPTIONS = {
   ...OF_QUEUE,
   ...OF_API,
   ...pick(OPTIONS, 'concurrency', 'rate', 'retries', 'timeout', 'maxWait', 'maxOutage'),
-  ...pick(OPTIONS, 'maxPending', 'maxCallsPer'),
+  ...pick(OPTIONS, 'maxCallsPer'),
   ...under('Workers on a queue', {
     drain: option(kinds.duration(), {
       default: '25s',
@@ -87,7 +90,7 @@ export const DASHBOARD_OPTIONS = {
       help: 'address to serve the page on; only on this machine unless a HOST is given',
     }),
   }),
-  allowHost: OPTIONS.allowHost,
+  allowHost,
 };
 
 export const APP_OPTIONS = {
@@ -105,9 +108,7 @@ export const APP_OPTIONS = {
       default: '127.0.0.1',
       help: 'address to listen on; for others to reach the page, with a token',
     }),
-    allowHost: varied(OPTIONS.allowHost, {
-      help: 'name, or NAME:PORT, under which the page may be asked for, besides localhost and addresses',
-    }),
+    allowHost,
   }),
 };
 

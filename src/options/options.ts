@@ -1,3 +1,4 @@
+import type { AllowedHost } from '../common/addresses.ts';
 import * as kinds from './kinds.ts';
 import { metaOf, option, type SettingsOf, under } from './option.ts';
 
@@ -22,9 +23,6 @@ export const OPTIONS = {
     report: option(kinds.reports(), {
       isOutput: true,
       help: 'write a report of the run to this file: a self-contained page (.html), or its data (.json)',
-    }),
-    excel: option(kinds.flag(), {
-      help: 'start CSV outputs with a byte order mark, so that Excel reads them as UTF-8',
     }),
     formulas: option(kinds.oneOf('guard', 'keep'), {
       help: "text of the API that a spreadsheet would calculate: guard puts a ' before it in CSV, keep leaves it (default: guard)",
@@ -102,9 +100,6 @@ export const OPTIONS = {
     logosSvg: option(kinds.flag(), {
       help: 'with --logos: save SVG too, which may hold scripts; as it came',
     }),
-    logoAllow: option(kinds.hosts(), {
-      help: 'with --logos: host, or HOST:PORT, that may be in a private network; all others must have a public address',
-    }),
   }),
 
   ...under('Calls and what they cost', {
@@ -146,15 +141,11 @@ export const OPTIONS = {
     }),
     maxWait: option(kinds.duration(), {
       default: '15min',
-      help: 'longest wait that the API may ask for; if it asks for more, the run stops',
+      help: 'longest wait that the API may ask for; if it asks for more, the run stops. Of a domain that has no answer ready (202) it is asked as long, and ten minutes at most',
     }),
     maxOutage: option(kinds.duration(), {
       default: '1h',
       help: 'how long to wait during an outage of the API before the run stops',
-    }),
-    maxPending: option(kinds.duration(), {
-      default: '10min',
-      help: 'how long to ask again about a domain that the API has accepted and has no answer ready for (202)',
     }),
   }),
 
@@ -189,17 +180,11 @@ export const OPTIONS = {
       default: '1',
       help: 'with --queue: 1 makes lookups in this process too, 0 leaves them all to other workers',
     }),
-    acceptEviction: option(kinds.flag(), {
-      help: 'use a Redis even if it may evict lookups when its memory is full',
-    }),
   }),
 
   ...under('Page and metrics', {
     listen: option(kinds.listen(), {
       help: 'serve a dashboard, /metrics, /livez and /readyz over HTTP while running; only on this machine unless a HOST is given (default: no server)',
-    }),
-    allowHost: option(kinds.hosts(), {
-      help: 'with --listen: name, or NAME:PORT, under which /metrics, /readyz and a page without a token may be asked for, besides localhost and addresses',
     }),
   }),
 };
@@ -222,7 +207,9 @@ export type ApiSettings = Pick<
 >;
 
 /** Settings of the HTTP server of a process that has no page of its own. */
-export type StatusSettings = Pick<Settings, 'listen' | 'allowHost'>;
+export interface StatusSettings extends Pick<Settings, 'listen'> {
+  readonly allowHost?: readonly AllowedHost[] | undefined;
+}
 
 /** `baseUrl` as a flag of the command line: `--base-url`. */
 export function flagOf(key: string): string {

@@ -164,15 +164,18 @@ async function openOwnStatus({ settings }: Job, { recorder, control, options, co
   const { readToken } = await import('./access.ts');
   const { openStatus } = await import('./status.ts');
   const { createDashboard } = await import('./dashboard.ts');
-  const { describe, token: given } = options;
+  const { token: given } = options;
   const { listen } = settings;
+  // A name that it listens on may be asked for; a run has no option for others.
+  const describe = (key: 'listen' | 'allowHost' | 'token'): string =>
+    options.describe(key === 'allowHost' ? 'listen' : key);
   if (!listen) throw new TypeError('a run with a server has an address');
   const sources = { token: given, env: process.env, describe };
   const token = readToken(sources, listen);
   const dashboard = await createDashboard({
     source: showOwnRun({ recorder, control }),
     token,
-    allowHost: settings.allowHost,
+    allowHost: undefined,
     label: describe('allowHost'),
   });
   const status = await openStatus({
@@ -207,7 +210,7 @@ function announce(
     // Loaded here, so that a run without Redis need not wait for it.
     const { announceRun, openQueueServer } = await import('../queue/index.ts');
     try {
-      const options = { url, acceptEviction: true, isTraced: false, onNotice: () => {} };
+      const options = { url, onNotice: () => {} };
       const redis = await openQueueServer(options);
       const announced = announceRun(redis.client, {
         id: recorder.read().runId,

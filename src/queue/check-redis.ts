@@ -12,8 +12,6 @@ const PROBE_KEY = `${PREFIX}:probe`;
 
 interface QueueServerOptions {
   readonly url: string;
-  /** Whether to go on although the server may evict keys. */
-  readonly acceptEviction: boolean;
   /** Called with notices, each in full sentences. */
   readonly onNotice: OnNotice;
 }
@@ -26,14 +24,14 @@ interface QueueServerOptions {
  * @throws BrandfillError `UNUSABLE_QUEUE`
  */
 export async function openQueueServer(options: QueueServerOptions): Promise<RedisServer> {
-  const { url, acceptEviction, onNotice } = options;
+  const { url, onNotice } = options;
   return await openRedis(url, {
     check: async (client) => {
       const nodes = client instanceof Cluster ? client.nodes('master') : [client];
       for (const node of nodes) {
         const info = parseInfo(await node.info());
         refuseOld(info);
-        checkEviction(info.get('maxmemory_policy'), acceptEviction, onNotice);
+        refuseEviction(info.get('maxmemory_policy'));
         if (await isPersistent(node, info)) continue;
         onNotice(
           'This Redis keeps nothing on disk: what waits in the queue is gone when it restarts. For a backlog that must survive, set it with: redis-cli config set appendonly yes',
@@ -56,13 +54,12 @@ function refuseOld(info: ReadonlyMap<string, string>): void {
   );
 }
 
-function checkEviction(policy = 'noeviction', isAccepted: boolean, onNotice: OnNotice): void {
-  if (policy === 'noeviction') return;
-  const harm = `its maxmemory-policy is ${policy}: when its memory is full it throws lookups away; set it with: redis-cli config set maxmemory-policy noeviction`;
-  if (isAccepted) return onNotice(`This Redis may lose lookups: ${harm}.`);
+/** What waits in the queue has no time to live, so policies for what has one leave it alone. */
+function refuseEviction(policy = 'noeviction'): void {
+  if (policy === 'noeviction' || policy.startsWith('volatile-')) return;
   throw new BrandfillError(
     'UNUSABLE_QUEUE',
-    `Cannot use this Redis for the queue: ${harm}, or go on with --accept-eviction.`,
+    `Cannot use this Redis for the queue: its maxmemory-policy is ${policy}: when its memory is full it throws lookups away; set it with: redis-cli config set maxmemory-policy noeviction.`,
   );
 }
 

@@ -18,6 +18,11 @@ export interface PendingAnswer extends PendingSince {
   readonly maxPendingMs: number;
 }
 
+/** How long a lookup may be pending, for somebody who waits for the API no longer than `maxWaitMs`. */
+export function pendingMs(maxWaitMs: number): number {
+  return Math.min(maxWaitMs, 600_000);
+}
+
 const FIRST_WAIT_MS = 15_000;
 /** An API that says 0 s would be asked without a pause for as long as it has no answer. */
 const SHORTEST_WAIT_MS = 1_000;

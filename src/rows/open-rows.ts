@@ -12,8 +12,6 @@ export interface OpenRowsOptions {
   readonly noHeader?: boolean | undefined;
   /** Number of lines above the list, in CSV. @default 0 */
   readonly skipLines?: number | undefined;
-  /** Whether outputs are to be CSV that Excel opens correctly. @default false */
-  readonly excel?: boolean | undefined;
 }
 
 /**
@@ -24,7 +22,7 @@ export interface OpenRowsOptions {
  * `INVALID_SETTING` when options are for CSV and it is another format.
  */
 export function openRows(source: Source, options: OpenRowsOptions): RowFormat {
-  const { noHeader, skipLines, excel } = options;
+  const { noHeader, skipLines } = options;
   if (source.openSheet) {
     const titles = 'a workbook, of which titles are left out by themselves';
     refuseForCsv(source, 'a workbook', { '--no-header': noHeader });
@@ -32,7 +30,7 @@ export function openRows(source: Source, options: OpenRowsOptions): RowFormat {
     return source.openSheet();
   }
   if (source.isOfObjects || isJsonl(source)) {
-    const given = { '--no-header': noHeader, '--skip-lines': skipLines, '--excel': excel };
+    const given = { '--no-header': noHeader, '--skip-lines': skipLines };
     refuseForCsv(source, 'JSONL', given);
     return openJsonl(source, options.prefix);
   }

@@ -136,10 +136,12 @@ async function fetchLogos(
   { folder, field, signal }: FetchLogosOptions,
 ): Promise<LogoCounts> {
   const { job, context, store, closer } = run;
-  const { logoAllow = [], logosSvg, refresh = false } = job.settings;
+  const { logosSvg, refresh = false } = job.settings;
+  // The host of the API may be in a private network, as it was chosen by whoever runs this.
+  const allowed = [{ hostname: new URL(job.endpoint.origin).hostname, port: undefined }];
   const fetcher = closer.add(
     createPictureFetcher({
-      allowed: logoAllow,
+      allowed,
       maxBytes: LARGEST_BYTES,
       perHost: PER_HOST,
       takesSvg: logosSvg,
@@ -158,7 +160,7 @@ async function fetchLogos(
       fetcher: whileOpen(fetcher, context.control),
       concurrency: AT_ONCE,
       perHost: PER_HOST,
-      allowed: logoAllow,
+      allowed,
       signal,
       now: run.now,
       startedAtMs: run.now(),

@@ -20,38 +20,8 @@ async function helpOf(...args: readonly string[]): Promise<string> {
   return shown;
 }
 
-describe('the help', () => {
-  it('of brandfill', async () => {
-    expect(await helpOf()).toMatchSnapshot();
-  });
-
-  it('of enrich', async () => {
-    expect(await helpOf('enrich')).toMatchSnapshot();
-  });
-
-  it('of worker', async () => {
-    expect(await helpOf('worker')).toMatchSnapshot();
-  });
-
-  it('of schedule', async () => {
-    expect(await helpOf('schedule')).toMatchSnapshot();
-  });
-
-  it('of try', async () => {
-    expect(await helpOf('try')).toMatchSnapshot();
-  });
-
-  it('of dashboard', async () => {
-    expect(await helpOf('dashboard')).toMatchSnapshot();
-  });
-
-  it('of store', async () => {
-    expect(await helpOf('store')).toMatchSnapshot();
-  });
-
-  it('of sandbox', async () => {
-    expect(await helpOf('sandbox')).toMatchSnapshot();
-  });
+it.each([[], ['enrich'], ['worker'], ['store'], ['sandbox']])('the help of %j', async (...args) => {
+  expect(await helpOf(...args)).toMatchSnapshot();
 });
 
 describe('exitCodeOf', () => {

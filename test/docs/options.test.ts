@@ -1,15 +1,24 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { EXIT_CODES } from '../../src/cli/commands.ts';
 import { RUN_FLAGS } from '../../src/options/command-options.ts';
 import { metaOf, type Options } from '../../src/options/option.ts';
 import { flagOf, OPTIONS } from '../../src/options/options.ts';
 
-test('docs/options.md lists options with environment variable and default (UPDATE=1 writes them)', async () => {
+test('docs/options.md lists options and exit codes (UPDATE=1 writes them)', async () => {
   const file = join(import.meta.dirname, '../../docs/options.md');
   const page = await readFile(file, 'utf8');
-  const table = `<!-- options -->\n${tableOf({ ...OPTIONS, ...RUN_FLAGS })}\n<!-- /options -->`;
-  const expected = page.replace(/<!-- options -->.*<!-- \/options -->/s, () => table);
+  const exits = Object.entries(EXIT_CODES).map(([code, what]) => `| ${code} | ${what} |`);
+  const parts = {
+    options: tableOf({ ...OPTIONS, ...RUN_FLAGS }),
+    exits: ['| code | meaning |', '|---|---|', ...exits].join('\n'),
+  };
+  let expected = page;
+  for (const [name, table] of Object.entries(parts)) {
+    const place = new RegExp(`(<!-- ${name} -->\n).*(<!-- /${name} -->)`, 's');
+    expected = expected.replace(place, (_, start, end) => `${start}${table}\n${end}`);
+  }
   if (process.env['UPDATE'] === '1') await writeFile(file, expected);
   else expect(page).toBe(expected);
 });

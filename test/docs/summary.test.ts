@@ -35,7 +35,6 @@ test('docs/operations.md names all members of the summary, and no others', async
     fill: { Town: 'location.city' },
     logos: folder.at('logos'),
     logoField: 'logos[0].url',
-    logoAllow: [new URL(sandbox.url).host],
     price: 0.01,
     maxCallsPer: '3/month',
     store: folder.at('store'),

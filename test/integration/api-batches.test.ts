@@ -116,7 +116,7 @@ describe('a batch', () => {
       },
     });
     const folder = openProfile(url);
-    const ended = await enrichHere(folder, ['--retries', '1', '--max-pending', '1s']);
+    const ended = await enrichHere(folder, ['--retries', '1', '--max-wait', '1s']);
     expect(summaryOf(ended)).toMatchObject({
       statuses: { found: 126, not_found: 1, rejected: 1, pending: 1, failed: 1 },
     });

@@ -100,7 +100,7 @@ request:
     );
     folder.write(
       'job.yaml',
-      'input: list.csv\nbaseUrl: http://127.0.0.1:9\nauth: header:X-Other\napiKeyEnv: OTHER_KEY\nparam: { a: b }\n',
+      'input: list.csv\nbaseUrl: http://127.0.0.1:9\nauth: header:X-Other\napiKeyEnv: OTHER_KEY\nparams: { a: b }\n',
     );
     const env = { ...KEY, OTHER_KEY: 'the-key-of-another-api' };
     const ended = await runHere(['run', 'job.yaml', '--api', 'acme.yaml'], {

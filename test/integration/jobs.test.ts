@@ -1,18 +1,17 @@
 import { execFile } from 'node:child_process';
-import { cpSync, existsSync, mkdirSync, readdirSync, symlinkSync } from 'node:fs';
+import { cpSync, mkdirSync, readdirSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
 import { describe, expect, it } from 'vitest';
 import { useRedis } from '../support/redis.ts';
-import { openApi, openScripted, openServer } from './support/api.ts';
+import { openApi, openScripted } from './support/api.ts';
 import { shippedFolder } from './support/build.ts';
 import { run, start, summaryOf } from './support/command.ts';
 import { openFolder } from './support/folder.ts';
 import { openList } from './support/lists.ts';
 import { runHere } from './support/program.ts';
 import { rowsOf } from './support/tables.ts';
-import { expectUsageError } from './support/usage-error.ts';
 
 const PROJECT = join(import.meta.dirname, '../..');
 const JOBS = readdirSync(join(PROJECT, 'jobs')).filter((name) => name.endsWith('.yaml'));
@@ -63,75 +62,26 @@ const PRESET = 'Name: name\nPost code: at."zip-code"\n';
 const BODY = { body: { name: 'A', at: { 'zip-code': '010' } } };
 const ROW = { brand_Name: 'A', 'brand_Post code': '010' };
 
-describe('--fields @FILE', () => {
-  it('takes the columns from a file, in its order', async () => {
-    const { url } = await openScripted({ 'a.com': BODY });
-    const folder = openList('domain\na.com\n');
-    folder.write('brand.yaml', PRESET);
-    const flags = ['--base-url', url, '--fields', '@brand.yaml'];
-    expect(await runHere(['enrich', 'list.csv', ...flags], { cwd: folder.path })).toMatchObject({
-      code: 0,
-    });
-    expect(rowsOf(folder.read('list.enriched.csv'))).toEqual([
-      {
-        domain: 'a.com',
-        brand_domain: 'a.com',
-        brand_status: 'found',
-        brand_fetched_at: '<time>',
-        ...ROW,
-      },
-    ]);
-  });
-
-  it('is beside the job file that names it', async () => {
-    const { url } = await openScripted({ 'a.com': BODY });
-    const folder = openFolder();
-    mkdirSync(folder.at('jobs'));
-    folder.write('jobs/list.csv', 'domain\na.com\n');
-    folder.write('jobs/brand.yaml', PRESET);
-    folder.write('jobs/night.yaml', `input: list.csv\nbaseUrl: ${url}\nfields: '@brand.yaml'\n`);
-    const ended = await runHere(['run', 'jobs/night.yaml'], { cwd: folder.path });
-    expect(ended).toMatchObject({ code: 0 });
-    expect(rowsOf(folder.read('jobs/list.enriched.csv'))).toMatchObject([ROW]);
-    folder.write('jobs/brand.yaml', 'n: name\nc: at..city\n');
-    const { code, stderr } = await runHere(['run', 'jobs/night.yaml'], { cwd: folder.path });
-    expect({ code, stderr }).toEqual({
-      code: 2,
-      stderr: [
-        "brandfill: Cannot use jobs/night.yaml:3:9: fields: jobs/brand.yaml:2:4: the expression of 'c' is no JMESPath: '.' is not expected here.",
-        '  at..city',
-        '     ^',
-        '',
-      ].join('\n'),
-    });
-  });
-});
-
-describe('the environment', () => {
-  it('gives base URL, auth, credential and store where no flag does', async () => {
-    const folder = openList();
-    const server = await openServer();
-    const ended = await runHere(['enrich', 'list.csv'], {
-      cwd: folder.path,
-      env: {
-        BRANDFILL_BASE_URL: server.url,
-        BRANDFILL_AUTH: 'bearer',
-        BRANDFILL_API_KEY: ' k3y\n',
-        BRANDFILL_STORE: 'from-env',
-      },
-    });
-    expect(ended.code).toBe(0);
-    expect(server.requests[0]?.headers.authorization).toBe('Bearer k3y');
-    expect(existsSync(folder.at('from-env'))).toBe(true);
-  });
-
-  it('is named where what it says is wrong', async () => {
-    const folder = openList();
-    const ended = await runHere(['enrich', 'list.csv', '--base-url', 'http://127.0.0.1:9'], {
-      cwd: folder.path,
-      env: { BRANDFILL_AUTH: 'password' },
-    });
-    expectUsageError(ended, /BRANDFILL_AUTH/);
+it('a file of columns is beside the job file that names it', async () => {
+  const { url } = await openScripted({ 'a.com': BODY });
+  const folder = openFolder();
+  mkdirSync(folder.at('jobs'));
+  folder.write('jobs/list.csv', 'domain\na.com\n');
+  folder.write('jobs/brand.yaml', PRESET);
+  folder.write('jobs/night.yaml', `input: list.csv\nbaseUrl: ${url}\nfields: '@brand.yaml'\n`);
+  const ended = await runHere(['run', 'jobs/night.yaml'], { cwd: folder.path });
+  expect(ended).toMatchObject({ code: 0 });
+  expect(rowsOf(folder.read('jobs/list.enriched.csv'))).toMatchObject([ROW]);
+  folder.write('jobs/brand.yaml', 'n: name\nc: at..city\n');
+  const { code, stderr } = await runHere(['run', 'jobs/night.yaml'], { cwd: folder.path });
+  expect({ code, stderr }).toEqual({
+    code: 2,
+    stderr: [
+      "brandfill: Cannot use jobs/night.yaml:3:9: fields: jobs/brand.yaml:2:4: the expression of 'c' is no JMESPath: '.' is not expected here.",
+      '  at..city',
+      '     ^',
+      '',
+    ].join('\n'),
   });
 });
 

@@ -9,21 +9,14 @@ import { openScripted } from './support/api.ts';
 import { enrichIn } from './support/enrich.ts';
 import { type Folder, openFolder } from './support/folder.ts';
 
-// Other programs open the workbooks that were written, calculate them anew, and say what is in them.
+// LibreOffice opens the workbooks that were written, calculates them anew, and says what is in them.
 
 const soffice = find('soffice', 'BRANDFILL_TEST_SOFFICE');
-const python = findPython();
 if (soffice === undefined) {
   console.log(
     'LibreOffice does not judge the workbooks that are written: there is no soffice on this machine (Debian: apt-get install -y --no-install-recommends libreoffice-calc; or name it in BRANDFILL_TEST_SOFFICE).',
   );
 }
-if (python === undefined) {
-  console.log(
-    'openpyxl and pandas do not judge the workbooks that are written: name a Python that has both in BRANDFILL_TEST_PYTHON.',
-  );
-}
-
 const STYLES =
   '<fonts count="1"><font><sz val="11"/><name val="Calibri"/></font></fonts><fills count="2"><fill><patternFill patternType="none"/></fill><fill><patternFill patternType="gray125"/></fill></fills><borders count="1"><border><left/><right/><top/><bottom/><diagonal/></border></borders><cellStyleXfs count="1"><xf numFmtId="0" fontId="0" fillId="0" borderId="0"/></cellStyleXfs><cellXfs count="2"><xf numFmtId="0" fontId="0" fillId="0" borderId="0" xfId="0"/><xf numFmtId="4" fontId="0" fillId="0" borderId="0" xfId="0" applyNumberFormat="1"/></cellXfs>';
 const MAIN = 'http://schemas.openxmlformats.org/spreadsheetml/2006/main';
@@ -124,25 +117,6 @@ describe('a workbook that was written', () => {
     expect(sheets['months.xlsx']?.['Total']?.[0]).toEqual(['123', '6']);
     expect(sheets['table.enriched.xlsx']?.['Leads']?.[1]).toContain('491701234567');
   });
-
-  it.skipIf(python === undefined)('is read by openpyxl and pandas', async () => {
-    const folder = await writeAll();
-    const script = [
-      'import sys, json, openpyxl, pandas',
-      'def read(path):',
-      '    book = openpyxl.load_workbook(path)',
-      '    frames = pandas.read_excel(path, sheet_name=None)',
-      '    return {s.title: [s.auto_filter.ref, dict(s.tables.items()), s.print_area, len(frames[s.title])] for s in book}',
-      'print(json.dumps({path: read(path) for path in sys.argv[1:]}))',
-    ].join('\n');
-    const names = Object.keys(SPECS).map(enriched);
-    const output = execFileSync(python ?? '', ['-c', script, ...names], { cwd: folder.path });
-    expect(JSON.parse(String(output))).toMatchObject({
-      'table.enriched.xlsx': { Leads: [null, { T: 'A1:G4' }, '', 3] },
-      'beside.enriched.xlsx': { Leads: [null, { Rates: 'D1:E3' }, '', 2] },
-      'filtered.enriched.xlsx': { Leads: ['A1:G3', {}, "'Leads'!$A$1:$B$3", 4] },
-    });
-  });
 });
 
 function enriched(name: string): string {
@@ -195,15 +169,4 @@ function find(program: string, variable: string): string | undefined {
   const folders = (process.env['PATH'] ?? '').split(delimiter).filter(Boolean);
   const paths = given === undefined ? folders.map((folder) => join(folder, program)) : [given];
   return paths.find((path) => existsSync(path));
-}
-
-function findPython(): string | undefined {
-  const path = find('python3', 'BRANDFILL_TEST_PYTHON');
-  if (path === undefined) return undefined;
-  try {
-    execFileSync(path, ['-c', 'import openpyxl, pandas'], { stdio: 'ignore' });
-    return path;
-  } catch {
-    return undefined;
-  }
 }

@@ -49,7 +49,7 @@ describe('--logos', () => {
       );
     folder.write('list.csv', listOf([...domains, 'no domain']));
     const args = ['enrich', 'list.csv', '--base-url', api.url, ...FLAGS];
-    const ended = await runHere([...args, '--logo-allow', pictures.host], { cwd: folder.path });
+    const ended = await runHere([...args], { cwd: folder.path });
     expect(ended).toMatchObject({ code: 0 });
     const rows = rowsOf(folder.read('list.enriched.csv'));
     expect(column(rows, 'brand_logo_file')).toEqual([
@@ -96,7 +96,6 @@ describe('--logos', () => {
         ...OPTIONS,
         baseUrl: api.url,
         logos: folder.at('pictures'),
-        logoAllow: [pictures.host],
         logosSvg: true,
         changes: folder.at('new.csv'),
         ...more,
@@ -157,7 +156,6 @@ describe('--logos', () => {
   it.each([
     [{ logoField: 'logo' }, /Cannot save logos with one option of two: .* give both\.$/],
     [{ logos: 'p', logoField: 'logo[' }, /Cannot use 'logoField': .* is no JMESPath/],
-    [{ logoAllow: ['http://a.com/'] }, /Cannot use 'logoAllow': expected HOST or HOST:PORT/],
   ])('is refused with %j', async (options, message) => {
     const run = enrich({ input: 'list.csv', baseUrl: 'http://127.0.0.1:1', ...options });
     await expect(run).rejects.toMatchObject({
@@ -243,7 +241,6 @@ describe('fetching logos', () => {
       input: 'list.csv',
       baseUrl: api.url,
       logos: folder.at('pictures'),
-      logoAllow: [pictures.host],
       control,
       onEvent: (event) => {
         // Not sooner: paused lookups would never come to the logos.

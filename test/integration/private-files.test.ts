@@ -46,7 +46,7 @@ async function openRuns(): Promise<Runs> {
     ...answers({ 'a.com': `${pictures.url}/a.png` }),
     'none.com': { status: 404 },
   });
-  const flags = ['--base-url', api.url, ...FLAGS, '--logo-allow', pictures.host];
+  const flags = ['--base-url', api.url, ...FLAGS];
   return {
     folder,
     enrich: async (input, ...more) => {

@@ -176,7 +176,6 @@ test('connections follow the master that Sentinels name, while the old one still
   onTestFinished(() => errors.mockRestore());
   const server = await openQueueServer({
     url: `redis-sentinel://127.0.0.1:1,${addressOf(sentinel)}/mymaster`,
-    acceptEviction: true,
     onNotice: () => {},
   });
   onTestFinished(() => server.close());

@@ -48,7 +48,7 @@ describe('what answers and will not do', () => {
   test('a Redis that throws keys away', async () => {
     const redis = await redisWith('--maxmemory-policy', 'allkeys-lru');
     expect(await refusal('worker', redis.url)).toBe(
-      'brandfill: Cannot use this Redis for the queue: its maxmemory-policy is allkeys-lru: when its memory is full it throws lookups away; set it with: redis-cli config set maxmemory-policy noeviction, or go on with --accept-eviction.',
+      'brandfill: Cannot use this Redis for the queue: its maxmemory-policy is allkeys-lru: when its memory is full it throws lookups away; set it with: redis-cli config set maxmemory-policy noeviction.',
     );
   });
 

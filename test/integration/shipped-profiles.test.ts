@@ -64,7 +64,7 @@ describe.each(['brandfetch', 'people-data-labs'])(
         api: name,
         baseUrl: api.url,
         apiKey: KEY,
-        maxPending: 0,
+        maxWait: '5s',
       };
       const first = await enrichIn(folder, options);
       expect(statusesOf(first)).toEqual(going.map(({ means }) => STATUSES[means]));

@@ -38,11 +38,7 @@ it.each<[string, readonly unknown[], string]>([
   ['work', [{ queue: QUEUE, maxCalls: 1 }], "no such option; did you mean 'maxCallsPer'?"],
   ['add', [{ input, queu: QUEUE }], "did you mean 'queue'?"],
   ['collect', [{ outdir: 'x' }], "did you mean 'outDir'?"],
-  [
-    'collect',
-    [{ zzz: 1 }],
-    'there are: queue, acceptEviction, outDir, listen, allowHost, signal, onNotice.',
-  ],
+  ['collect', [{ zzz: 1 }], 'there are: queue, outDir, listen, allowHost, signal, onNotice.'],
   ['schedule', [{ files: [], queu: 'x' }], "did you mean 'queue'?"],
   ['listSchedules', [{ queu: 'redis://x' }], "did you mean 'queue'?"],
   ['runScheduled', ['a', { queu: 'x' }], "did you mean 'queue'?"],

@@ -21,8 +21,6 @@ export interface OpenCsvOptions {
   readonly noHeader?: boolean | undefined;
   /** Number of lines above the list. @default 0 */
   readonly skipLines?: number | undefined;
-  /** Whether outputs begin with a byte order mark in any case. @default false */
-  readonly excel?: boolean | undefined;
 }
 
 /** A first line that tells Excel the delimiter. */
@@ -34,7 +32,7 @@ const SEP_LINE = /^"?sep=(.)"?(?:\r{0,2}\n|\r)/iu;
  * @throws BrandfillError `UNREADABLE_INPUT` when there is no header or the beginning is broken.
  */
 export function openCsv(source: Source, options: OpenCsvOptions = {}): RowFormat {
-  const { noHeader = false, excel = false, skipLines = 0 } = options;
+  const { noHeader = false, skipLines = 0 } = options;
   const whole = source.sample.toString('utf8');
   const title = firstLines(whole, skipLines);
   if (title === undefined) throw refuseTitle(source, skipLines);
@@ -87,7 +85,7 @@ export function openCsv(source: Source, options: OpenCsvOptions = {}): RowFormat
         headerFields: names.length,
         width: Math.max(columns.length, maxFields),
         added,
-        byteOrderMark: excel || source.hasByteOrderMark,
+        byteOrderMark: source.hasByteOrderMark,
         keepsFormulas,
       }),
     createFiller: (filled) => createCsvFiller(filled, dialect),

@@ -63,12 +63,12 @@ async function openSharedQueue(
   const { openQueueServer, openRunQueue, ...shared } = await import('../../queue/index.ts');
   const { job, plan, context, source, stopSwitch, outstanding } = run;
   const { onEvent, onQueues, control } = context;
-  const { workers, rate, acceptEviction = false } = job.settings;
+  const { workers, rate } = job.settings;
   const concurrency = lookupsAtOnce(job.settings.concurrency, job.endpoint);
   const onNotice = (message: string): void => onEvent({ type: 'notice', message });
   const closer: Closer = createCloser();
   try {
-    const redis = closer.add(await openQueueServer({ url, acceptEviction, onNotice }));
+    const redis = closer.add(await openQueueServer({ url, onNotice }));
     const { queueName } = job.endpoint;
     const workersThere = (await shared.findServing(redis.client, queueName)).workers + workers;
     const fairShare = Math.ceil(plan.lookups / (CHUNKS_PER_WORKER * Math.max(1, workersThere)));

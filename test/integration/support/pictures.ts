@@ -63,5 +63,5 @@ export async function writeLogoList(
   const logos = domains.map((domain) => [domain, `${url}/${domain}`]);
   const api = await openScripted(answers(Object.fromEntries(logos)));
   folder.write('list.csv', listOf(domains));
-  return ['enrich', 'list.csv', '--base-url', api.url, ...FLAGS, '--logo-allow', '127.0.0.1'];
+  return ['enrich', 'list.csv', '--base-url', api.url, ...FLAGS];
 }
