@@ -29,9 +29,14 @@ export interface Fill {
   readonly compared: readonly ComparedColumn[];
 }
 
-export function createFill(rules: readonly FillRule[], format: RowFormat): Fill {
+/** @param keepsFormulas whether texts that a spreadsheet would calculate stay as they are */
+export function createFill(
+  rules: readonly FillRule[],
+  format: RowFormat,
+  keepsFormulas = false,
+): Fill {
   const columns = rules.map(({ column }) => column);
-  const filler = format.createFiller(columns);
+  const filler = format.createFiller(columns, keepsFormulas);
   const counts = Object.fromEntries(columns.map(({ name }) => [name, 0]));
   return {
     apply: ({ raw, fields }, answer) => {

@@ -120,8 +120,11 @@ export interface RowFormat {
   readonly takenNames: ReadonlySet<string>;
   /** @param added names of the added columns */
   createWriter(added: readonly string[], extent: Extent): RowWriter;
-  /** @param columns those of the list's own columns that are to be filled */
-  createFiller(columns: readonly RowColumn[]): RowFiller;
+  /**
+   * @param columns those of the list's own columns that are to be filled
+   * @param keepsFormulas whether texts that a spreadsheet would calculate stay as they are. @default false
+   */
+  createFiller(columns: readonly RowColumn[], keepsFormulas?: boolean): RowFiller;
   /** The text of a value in an added column, before quoting; empty for none. */
   textOf(value: CellValue): string;
   /** The text of a row's own cells, in the order of the columns; only for tables. */

@@ -83,7 +83,11 @@ export async function open(
   const fill =
     rules.length === 0
       ? undefined
-      : (await import('../collector/fill.ts')).createFill(rules, format);
+      : (await import('../collector/fill.ts')).createFill(
+          rules,
+          format,
+          settings.formulas === 'keep',
+        );
   const { where: wanted } = settings;
   const where = wanted && { column: choose(wanted.column), values: new Set(wanted.values) };
   const key = settings.key === undefined ? undefined : choose(settings.key);

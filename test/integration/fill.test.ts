@@ -92,6 +92,27 @@ describe('--fill', () => {
     );
   });
 
+  it('keeps formulas, as it is told, in CSV that is made of a workbook and beside it', async () => {
+    const folder = openFolder();
+    const rows = row(1, 'domain', 'motto') + row(2, 'a.com') + row(3, 'b.com', '=own');
+    folder.write('list.xlsx', await workbookOf({ sheets: [{ name: 'List', rows }] }));
+    folder.write('list.csv', 'domain,motto\na.com,\nb.com,=own\n');
+    const { url } = await openScripted({ 'a.com': { body: { motto: '=A1' } } });
+    const options = { baseUrl: url, fields: 'motto=motto', fill: { motto: 'motto' } };
+    for (const [formulas, text] of [
+      ['keep', '=A1'],
+      ['guard', "'=A1"],
+    ] as const) {
+      for (const input of ['list.xlsx', 'list.csv']) {
+        await enrichIn(folder, { ...options, formulas, input, out: 'out.csv' });
+        expect(folder.read('out.csv').replace('\uFEFF', '')).toBe(
+          'domain,motto,brand_domain,brand_status,brand_fetched_at,brand_motto\n' +
+            `a.com,${text},a.com,found,<time>,${text}\nb.com,=own,b.com,found,<time>,\n`,
+        );
+      }
+    }
+  });
+
   it('tells of what it fills, until the list has it', async () => {
     const folder = openFolder();
     const script: Record<string, object> = { ...ANSWERS };

@@ -115,8 +115,12 @@ function isScalar(value: unknown): boolean {
  * Fills blank cells of rows, and adds cells that a short row lacks. The other cells stay as they
  * are.
  */
-export function createCsvFiller(columns: readonly RowColumn[], dialect: CsvDialect): RowFiller {
-  const write = createCellsWriter(dialect);
+export function createCsvFiller(
+  columns: readonly RowColumn[],
+  dialect: CsvDialect,
+  keepsFormulas = false,
+): RowFiller {
+  const write = createCellsWriter(dialect, keepsFormulas);
   return {
     fill: (raw, fields, values): FilledRow => {
       const cells = cellsOfRow(raw, dialect);

@@ -88,7 +88,7 @@ export function openCsv(source: Source, options: OpenCsvOptions = {}): RowFormat
         byteOrderMark: source.hasByteOrderMark,
         keepsFormulas,
       }),
-    createFiller: (filled) => createCsvFiller(filled, dialect),
+    createFiller: (filled, keeps) => createCsvFiller(filled, dialect, keeps),
     textOf: textOfCell,
     textsOf: (raw) => textsOfRow(raw, dialect),
     toObject: (raw) => toObject(textsOfRow(raw, dialect), columns),

@@ -28,6 +28,7 @@ export function openXlsx(list: OpenedWorkbook): RowFormat {
   const { place, sheet, sheets, linkAt, head } = list;
   const { columns, firstColumn, headerRow } = place;
   let domainIndex = -1;
+  let guard = guardFormula;
 
   /** The text that is looked up: in the domain column, a cell counts as the address that it links to. */
   function textAt(number: number, cell: SheetCell | undefined, index: number): string {
@@ -53,13 +54,16 @@ export function openXlsx(list: OpenedWorkbook): RowFormat {
     createWriter: () => {
       throw new TypeError('a workbook is written by `beginOutput`');
     },
-    createFiller: (filled) => createSheetFiller(filled, list),
+    createFiller: (filled, keeps = false) => {
+      guard = keeps ? (text) => text : guardFormula;
+      return createSheetFiller(filled, list);
+    },
     textOf: textOfCell,
     textsOf: (raw) => {
       const { number, cells, filled } = readLine(raw, firstColumn);
       // The list's own cells are never changed; a text that was filled in came from the API.
       return cells.map((cell, at) =>
-        filled.has(at) ? guardFormula(textOfSheetCell(cell)) : textAt(number, cell, at),
+        filled.has(at) ? guard(textOfSheetCell(cell)) : textAt(number, cell, at),
       );
     },
     workbook: {
