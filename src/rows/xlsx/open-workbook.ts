@@ -80,7 +80,7 @@ export async function openWorkbook(
     const { sheets, stringsPath, stylesPath, is1904 } = await readWorkbookParts(pack);
     const candidates = chooseSheets(sheets, options);
     const strings =
-      stringsPath === undefined ? [] : await readSharedStrings(pack.read(stringsPath));
+      stringsPath === undefined ? undefined : await readSharedStrings(pack.read(stringsPath));
     const styles = stylesPath === undefined ? [] : readStyles(await pack.readText(stylesPath));
     for (const sheet of candidates) {
       const found = await findList(pack, sheet, { ...options, strings, styles, is1904 });

@@ -8,6 +8,7 @@ import {
   textOfSheetCell,
   toSheetCell,
 } from './cell.ts';
+import type { SharedStrings } from './shared-strings.ts';
 import type { CellStyle } from './styles.ts';
 import { attributeOf, createXmlReader, textOf, unescapeCellText, type XmlTag } from './xml.ts';
 
@@ -49,7 +50,7 @@ export interface SheetFrame {
 
 export interface SheetOptions {
   /** The texts that cells refer to by number. */
-  readonly strings: readonly string[];
+  readonly strings: SharedStrings | undefined;
   readonly styles: readonly CellStyle[];
   readonly is1904: boolean;
 }
@@ -153,7 +154,7 @@ function createHandlers({ frame, options, toBytes, add }: HandlerOptions) {
     const text = type === 's' ? sharedText() : unescapeCellText(value);
     const cell = toSheetCell({ type, style: format, text, formula }, is1904);
     if (cell === null) return;
-    if (textOfSheetCell(cell).trim() !== '') hasText = true;
+    hasText ||= textOfSheetCell(cell).trim() !== '';
     while (cells.length < column) cells.push(null);
     cells[column] = cell;
     if (column < lastContent) return;
@@ -162,7 +163,7 @@ function createHandlers({ frame, options, toBytes, add }: HandlerOptions) {
   }
 
   function sharedText(): string {
-    const text = value.trim() === '' ? '' : strings[Number(value)];
+    const text = value.trim() === '' ? '' : strings?.find(Number(value));
     if (text === undefined) throw new Error(`a cell of row ${number} refers to no text`);
     return text;
   }

@@ -76,17 +76,16 @@ export function createWorkbookOutput(options: WorkbookOutputOptions): WorkbookOu
   let gathered: Buffer[] = [];
   let sizeBytes = 0;
 
-  /** Takes the sheet up to a place. */
-  async function take(place: number): Promise<Buffer> {
-    const bytes = await cutter.take(place - at);
+  /** Takes the sheet up to a place. Nearly all of it is there, and needs no turn of the event loop. */
+  function take(place: number): Buffer | Promise<Buffer> {
+    const length = place - at;
     at = place;
-    return bytes;
+    return cutter.take(length);
   }
 
-  async function put(bytes: Buffer): Promise<void> {
+  function put(bytes: Buffer): void {
     gathered.push(bytes);
     sizeBytes += bytes.length;
-    if (sizeBytes >= WRITE_BYTES) await flush();
   }
 
   async function flush(): Promise<void> {
@@ -115,8 +114,11 @@ export function createWorkbookOutput(options: WorkbookOutputOptions): WorkbookOu
   }
 
   async function editRow(span: Span, edit: (row: Buffer) => readonly Buffer[]): Promise<void> {
-    await put(await take(span.start));
-    for (const piece of edit(await take(span.end))) await put(piece);
+    const before = take(span.start);
+    put(Buffer.isBuffer(before) ? before : await before);
+    const own = take(span.end);
+    for (const piece of edit(Buffer.isBuffer(own) ? own : await own)) put(piece);
+    if (sizeBytes >= WRITE_BYTES) await flush();
   }
 
   async function editTag(tag: (Span & Parameters<typeof rangeRef>[0]) | undefined): Promise<void> {
@@ -165,7 +167,10 @@ export function createWorkbookOutput(options: WorkbookOutputOptions): WorkbookOu
       begun ??= begin();
       await begun;
       await editTag(filter);
-      for await (const bytes of cutter.rest()) await put(bytes);
+      for await (const bytes of cutter.rest()) {
+        put(bytes);
+        await flush();
+      }
       await flush();
       rows.end();
       await written;

@@ -1,6 +1,6 @@
 import { SaxesParser } from 'saxes';
 
-/** A tag as it was read. */
+/** A tag as it was read. It is the next one as soon as its handler has returned. */
 export interface XmlTag {
   /** Without its prefix. */
   readonly local: string;
@@ -40,19 +40,18 @@ export function createXmlReader(handlers: XmlHandlers): XmlReader {
   let depth = 0;
   let lastTag = 0;
   let fed = 0;
+  // One for all: there are millions of them in a sheet.
+  const tag = { local: '', prefix: '', attributes: {}, depth: 0, start: 0, end: 0 };
   parser.on('opentag', ({ name, attributes }) => {
     const at = name.indexOf(':') + 1;
-    const start = lastTag;
+    tag.local = at === 0 ? name : name.slice(at);
+    tag.prefix = at === 0 ? '' : name.slice(0, at);
+    tag.attributes = attributes;
+    tag.depth = depth;
+    tag.start = lastTag;
     lastTag = parser.position;
-    const local = at === 0 ? name : name.slice(at);
-    handlers.open?.({
-      local,
-      prefix: name.slice(0, at),
-      attributes,
-      depth,
-      start,
-      end: lastTag,
-    });
+    tag.end = lastTag;
+    handlers.open?.(tag);
     depth += 1;
     if (depth > MOST_DEPTH) throw new Error(`its elements are nested ${MOST_DEPTH} deep`);
   });
