@@ -10,9 +10,8 @@ export {
   tellUnserved,
 } from './board.ts';
 export { createSharedCallLedger, paceKey } from './call-ledger.ts';
-export { findRedisTrouble, openQueueServer } from './check-redis.ts';
 export { collectOutcomes } from './collect-outcomes.ts';
-export { repeat } from './redis.ts';
+export { findRedisTrouble, openQueueServer } from './redis.ts';
 export { openRunQueue } from './run-queue.ts';
 export { keepSchedules, openSchedules } from './schedules.ts';
 export { takeJobs } from './take-jobs.ts';

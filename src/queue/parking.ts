@@ -91,9 +91,8 @@ interface PendingLookup extends PendingSince {
   dueMs: number | undefined;
 }
 
-/** How often the due ones are looked for at most. */
-const LOOK_MS = 50;
-const LONGEST_SLEEP_MS = 60_000;
+/** How often the due ones are looked for. */
+const LOOK_MS = 250;
 const DONE = Promise.resolve();
 
 /**
@@ -103,10 +102,8 @@ const DONE = Promise.resolve();
 export function createParking(options: ParkingOptions): Parking {
   const { maxPendingMs, collect, outstanding, onParked, now, sleep, signal } = options;
   const pending = new Map<string, PendingLookup>();
-  let nextDueMs = Number.POSITIVE_INFINITY;
   let comeBackAtMs: number | undefined;
-  let sleeping = new AbortController();
-  let hasEnded = false;
+  const ended = new AbortController();
   let flushed: Promise<void> = DONE;
 
   /** Returns whether the outcome is kept here. */
@@ -125,7 +122,6 @@ export function createParking(options: ParkingOptions): Parking {
     }
     pending.set(domain, { ...since, outcome, dueMs });
     onParked?.(outcome);
-    if (dueMs < nextDueMs) sleeping.abort();
     return true;
   }
 
@@ -150,16 +146,6 @@ export function createParking(options: ParkingOptions): Parking {
   function onStop(): void {
     flushed = endAll([...pending.values()].filter(({ dueMs }) => dueMs !== undefined));
     flushed.catch(() => {}); // `close` throws it
-    sleeping.abort();
-  }
-
-  /** Waits until the next one is due, as far as is known. */
-  async function untilDue(): Promise<void> {
-    nextDueMs = Number.POSITIVE_INFINITY;
-    for (const { dueMs = nextDueMs } of pending.values()) nextDueMs = Math.min(nextDueMs, dueMs);
-    sleeping = new AbortController();
-    const waitMs = Math.min(Math.max(nextDueMs - now(), LOOK_MS), LONGEST_SLEEP_MS);
-    await sleep(waitMs, sleeping.signal).catch(() => {}); // woken
   }
 
   function takeDue(): readonly string[] {
@@ -189,19 +175,16 @@ export function createParking(options: ParkingOptions): Parking {
       return comeBackAtMs;
     },
     giveOut: async (give, chunkSize) => {
-      while (!hasEnded && !signal.aborted) {
-        await untilDue();
-        if (signal.aborted) return;
+      const over = AbortSignal.any([signal, ended.signal]);
+      while (!over.aborted) {
         const due = takeDue();
         for (let at = 0; at < due.length; at += chunkSize) {
           await give({ domains: due.slice(at, at + chunkSize) });
         }
+        await sleep(LOOK_MS, over).catch(() => {}); // over
       }
     },
-    end: () => {
-      hasEnded = true;
-      sleeping.abort();
-    },
+    end: () => ended.abort(),
     close: async () => {
       signal.removeEventListener('abort', onStop);
       await flushed;

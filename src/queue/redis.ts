@@ -4,6 +4,7 @@ import { parseRedisUrl, type RedisAddress } from '../common/addresses.ts';
 import { BrandfillError, type OnNotice } from '../common/errors.ts';
 import type { Closable } from '../common/lifetime.ts';
 import { keepSecret } from '../common/secrets.ts';
+import { PREFIX } from './names.ts';
 import { createNoticeFilter, errorText, reasonOf, VAGUE } from './redis-errors.ts';
 
 /** A connection to a Redis of any kind. */
@@ -55,26 +56,28 @@ const IMPATIENT = {
 /** Bounds the whole check, however many hosts the address has and names have to be resolved. */
 const CHECK_MS = 8_000;
 
-export interface OpenRedisOptions {
-  /** Checks the server before it is used. @throws BrandfillError when it cannot be used */
-  readonly check: (probe: RedisClient) => Promise<void>;
-  /** Called when a connection is lost or a server refuses to work, and when it works again. */
-  readonly onTrouble: OnNotice;
+interface QueueServerOptions {
+  readonly url: string;
+  /** Called with notices, each in full sentences: when a connection is lost, and when it is back. */
+  readonly onNotice: OnNotice;
 }
 
 /**
- * Connects to Redis.
+ * Connects to the Redis of a queue and makes sure that it can carry one: it is new enough, refuses
+ * writes rather than evict keys when its memory is full, may be written to, and its user may do what it
+ * takes.
  *
  * @throws BrandfillError `UNUSABLE_QUEUE` that says in one sentence why it cannot be used
  */
-export async function openRedis(url: string, options: OpenRedisOptions): Promise<RedisServer> {
+export async function openQueueServer(options: QueueServerOptions): Promise<RedisServer> {
+  const { url, onNotice } = options;
   const address = parseRedisUrl(url);
   for (const password of passwordsOf(address)) keepSecret(password);
   const name = nameOf(address);
-  await tryOut(address, options.check);
+  await tryOut(address, (client) => checkServer(client, onNotice));
   const open = new Set<RedisClient>();
-  const watch = createTroubleWatch(name, options.onTrouble);
-  const reconnectOnError = createReadOnlyWatch(name, options.onTrouble);
+  const watch = createTroubleWatch(name, onNotice);
+  const reconnectOnError = createReadOnlyWatch(name, onNotice);
   const connect = (): RedisClient => {
     const client = createClient(address, { ...PATIENT, reconnectOnError });
     open.add(client);
@@ -92,7 +95,10 @@ export async function openRedis(url: string, options: OpenRedisOptions): Promise
   };
 }
 
-async function tryOut(address: RedisAddress, check: OpenRedisOptions['check']): Promise<void> {
+async function tryOut(
+  address: RedisAddress,
+  check: (probe: RedisClient) => Promise<void>,
+): Promise<void> {
   const probe = createClient(address, IMPATIENT);
   // The thrown error often says only that the connection is closed. The reason comes in events.
   const errors: unknown[] = [];
@@ -119,6 +125,75 @@ async function tryOut(address: RedisAddress, check: OpenRedisOptions['check']): 
     clearTimeout(deadline);
     probe.disconnect();
   }
+}
+
+const OLDEST = [6, 2] as const;
+
+/** Writes a key from a script, as BullMQ does. */
+const PROBE = "return redis.call('set', KEYS[1], '1', 'px', 1000)";
+const PROBE_KEY = `${PREFIX}:probe`;
+
+async function checkServer(client: RedisClient, onNotice: OnNotice): Promise<void> {
+  const nodes = client instanceof Cluster ? client.nodes('master') : [client];
+  for (const node of nodes) {
+    const info = parseInfo(await node.info());
+    refuseOld(info);
+    refuseEviction(info.get('maxmemory_policy'));
+    if (await isPersistent(node, info)) continue;
+    onNotice(
+      'This Redis keeps nothing on disk: what waits in the queue is gone when it restarts. For a backlog that must survive, set it with: redis-cli config set appendonly yes',
+    );
+  }
+  await tryRights(client);
+}
+
+function refuseOld(info: ReadonlyMap<string, string>): void {
+  if (info.has('valkey_version')) return;
+  const version = info.get('redis_version') ?? '';
+  const [major = 0, minor = 0] = version.split('.').map(Number);
+  if (major > OLDEST[0] || (major === OLDEST[0] && minor >= OLDEST[1])) return;
+  throw new BrandfillError(
+    'UNUSABLE_QUEUE',
+    `Cannot use this Redis for the queue: it is of version ${version || 'unknown'}, needed is 6.2 or later, or Valkey.`,
+  );
+}
+
+/** What waits in the queue has no time to live, so policies for what has one leave it alone. */
+function refuseEviction(policy = 'noeviction'): void {
+  if (policy === 'noeviction' || policy.startsWith('volatile-')) return;
+  throw new BrandfillError(
+    'UNUSABLE_QUEUE',
+    `Cannot use this Redis for the queue: its maxmemory-policy is ${policy}: when its memory is full it throws lookups away; set it with: redis-cli config set maxmemory-policy noeviction.`,
+  );
+}
+
+/**
+ * Tries one command of each kind that we and BullMQ use: a user who lacks a right would find out in the
+ * middle of the work, and a script that ends half way leaves a job without a state.
+ */
+async function tryRights(client: RedisClient): Promise<void> {
+  await client.time();
+  const trial = client.multi().get(PROBE_KEY).hgetall(PROBE_KEY).lpop(PROBE_KEY).spop(PROBE_KEY);
+  trial.zcard(PROBE_KEY).xadd(PROBE_KEY, '*', 'a', '1').xtrim(PROBE_KEY, 'MAXLEN', 0);
+  trial.pexpire(PROBE_KEY, 1_000).evalsha(PROBE_KEY, 1, PROBE_KEY).del(PROBE_KEY);
+  await trial.exec();
+  await client.bzpopmin(`${PROBE_KEY}:empty`, 0.01);
+  await client.eval(PROBE, 1, PROBE_KEY);
+}
+
+/** Assumed when the server does not say. */
+async function isPersistent(
+  node: RedisClient,
+  info: ReadonlyMap<string, string>,
+): Promise<boolean> {
+  if (info.get('aof_enabled') !== '0') return true;
+  const found = await node.config('GET', 'save').catch(() => []);
+  return (found as readonly string[])[1] !== '';
+}
+
+function parseInfo(text: string): ReadonlyMap<string, string> {
+  const lines = text.split(/\r?\n/).filter((line) => line.includes(':'));
+  return new Map(lines.map((line) => [line.replace(/:.*/, ''), line.replace(/.*?:/, '')]));
 }
 
 /**
@@ -283,6 +358,11 @@ export function parsed(json: string): unknown {
 /** Whether there is no connection: a command would wait until there is one. */
 export function isAway(client: RedisClient): boolean {
   return client.status !== 'ready';
+}
+
+/** Says that Redis does not answer; undefined when it does, or has until a moment ago. */
+export function findRedisTrouble({ client, name }: RedisServer): string | undefined {
+  return isAway(client) ? `Redis at ${name} does not answer` : undefined;
 }
 
 /** The clock of Redis, in milliseconds since 1970. The clocks of machines may differ. */

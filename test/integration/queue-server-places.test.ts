@@ -1,8 +1,7 @@
 import { execFileSync, spawn } from 'node:child_process';
 import { Redis } from 'ioredis';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
-import { openQueueServer } from '../../src/queue/check-redis.ts';
-import { type RedisClient } from '../../src/queue/redis.ts';
+import { openQueueServer, type RedisClient } from '../../src/queue/redis.ts';
 import { findRedisServer, freePort, type TestRedis } from '../support/redis.ts';
 import { openFolder } from './support/folder.ts';
 import {
