@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { type JobsOptions, Queue } from 'bullmq';
+import { Queue } from 'bullmq';
 import { countOf, formatCount } from '../common/format.ts';
 import { within } from '../common/lifetime.ts';
 import { createChange } from '../common/run-control.ts';
@@ -62,7 +62,7 @@ export interface RunQueueOptions
 
 const LOOK_MS = 1_000;
 /** Without outcomes for this long, it is looked whether the jobs are still there. */
-const SILENT_MS = 4_000;
+const SILENT_MS = 2_000;
 /** A lookup that Redis loses more often than this is given up. */
 const MOST_LOSSES = 3;
 
@@ -86,8 +86,7 @@ export async function openRunQueue(options: RunQueueOptions): Promise<LookupQueu
   const jobs = new Map<string, Set<string>>();
   const jobOf = new Map<string, string>(); // by domain
   const losses = new Map<string, number>();
-  let given: (readonly string[])[] = [];
-  let giving: Promise<void> | undefined;
+  const giving = new Set<Promise<void>>();
   const started = Date.now().toString(36);
   let count = 0;
   let progressAtMs = performance.now();
@@ -135,39 +134,23 @@ export async function openRunQueue(options: RunQueueOptions): Promise<LookupQueu
       .exec();
   }
 
-  async function give(): Promise<void> {
-    while (given.length > 0 && !signal.aborted) {
-      const batch = given;
-      given = [];
-      const added = batch.map((domains) => {
-        const data: LookupsData = { domains, run };
-        count += 1;
-        const opts: JobsOptions = {
-          priority: RUN_PRIORITY,
-          jobId: `${runJobPrefix(run)}${started}-${count}`,
-        };
-        return { name: LOOKUPS_JOB, data, opts };
-      });
-      const ids = added.map(({ opts }) => String(opts.jobId));
-      for (const [at, id] of ids.entries()) note(id, batch[at] ?? []);
-      const addAll = async (): Promise<void> => {
-        await client.multi().sadd(runJobsKey(run), ids).pexpire(runJobsKey(run), KEPT_MS).exec();
-        await queue.addBulk(added);
-      };
-      await insist(addAll, { signal: giveUp, onRefused });
-    }
-  }
-
-  function startGiving(): void {
-    giving ??= give()
+  /** Not awaited: the window says how many are on their way. */
+  function give(domains: readonly string[]): void {
+    count += 1;
+    const jobId = `${runJobPrefix(run)}${started}-${count}`;
+    const data: LookupsData = { domains, run };
+    note(jobId, domains);
+    const add = async (): Promise<void> => {
+      await client.multi().sadd(runJobsKey(run), jobId).pexpire(runJobsKey(run), KEPT_MS).exec();
+      await queue.add(LOOKUPS_JOB, data, { priority: RUN_PRIORITY, jobId });
+    };
+    const adding = insist(add, { signal: giveUp, onRefused })
       .catch((error: unknown) => {
         if (!giveUp.aborted) failure ??= { error };
         change.notify();
       })
-      .finally(() => {
-        giving = undefined;
-        if (given.length > 0 && !signal.aborted) startGiving();
-      });
+      .finally(() => giving.delete(adding));
+    giving.add(adding);
   }
 
   async function receive(entries: readonly OutcomesData[]): Promise<void> {
@@ -255,8 +238,7 @@ export async function openRunQueue(options: RunQueueOptions): Promise<LookupQueu
       onNotice(
         `${countOf(again.length, 'lookup')} were gone from Redis without an answer (${cause}); they are put on the queue again.`,
       );
-      for (let at = 0; at < again.length; at += 50) given.push(again.slice(at, at + 50));
-      startGiving();
+      for (let at = 0; at < again.length; at += 50) give(again.slice(at, at + 50));
     }
     if (givenUp.length === 0) return;
     onNotice(
@@ -309,7 +291,6 @@ export async function openRunQueue(options: RunQueueOptions): Promise<LookupQueu
 
   /** Makes workers drop what they have not begun, and takes the rest off the queue. */
   async function drop(): Promise<void> {
-    given = [];
     await client.hset(runKey(run), 'stopped', '1');
     const ids = [...jobs.keys()];
     const removed = await Promise.all(ids.map((id) => queue.remove(id)));
@@ -361,9 +342,7 @@ export async function openRunQueue(options: RunQueueOptions): Promise<LookupQueu
         for (const domain of chunk.domains) outstanding.delete(domain);
         return;
       }
-      for (const domain of chunk.domains) jobOf.set(domain, ''); // counts as open from now on
-      given.push(chunk.domains);
-      startGiving();
+      give(chunk.domains);
     },
     end: () => {
       hasEnded = true;
@@ -383,7 +362,7 @@ export async function openRunQueue(options: RunQueueOptions): Promise<LookupQueu
       while (!isDone() && !signal.aborted && !failure) await change.wait();
       if (failure) throw failure.error;
       if (!signal.aborted || giveUp.aborted) return;
-      await giving?.catch(() => {});
+      await Promise.all(giving);
       const dropping = insist(drop, { signal: giveUp, onRefused }).then(awaitBegun);
       await Promise.race([dropping.catch(() => whenAborted(giveUp)), whenAborted(giveUp)]);
     },

@@ -5,7 +5,6 @@ import { DelayedError, type Job, Queue, UnrecoverableError, WaitingError, Worker
 import type { Outcome } from '../brand/outcome.ts';
 import { addCallsOf, type CallCounters, createCallCounters } from '../common/calls.ts';
 import type { OnNotice } from '../common/errors.ts';
-import { formatCount } from '../common/format.ts';
 import { within } from '../common/lifetime.ts';
 import type { NormalizedDomain } from '../rows/domain/domain.ts';
 import { type Rate, slower } from '../worker/rate.ts';
@@ -30,7 +29,7 @@ import {
 import { type AnsweredJob, createOutcomeWriter } from './outcome-writer.ts';
 import { nextAskMs } from './parking.ts';
 import type { RedisServer } from './redis.ts';
-import { createRefusals } from './redis-errors.ts';
+import { createNoticeFilter, createRefusals } from './redis-errors.ts';
 import { isStalled, splitStalled } from './split-stalled.ts';
 import { createWatchedRuns, type WatchedRun } from './watched-runs.ts';
 
@@ -137,7 +136,7 @@ export function takeJobs(options: TakeJobsOptions): JobTaker {
     onRefused,
   );
   const now = (): number => heartbeat.now();
-  const cutOff = createCutOffNotice(onNotice);
+  const isNews = createNoticeFilter();
   let tickMs = performance.now();
   const ticking = setInterval(noticeStandstill, TICK_MS);
 
@@ -149,7 +148,9 @@ export function takeJobs(options: TakeJobsOptions): JobTaker {
   }
   worker.on('error', onRefused);
   worker.on('lockRenewalFailed', (ids: string[]) => {
-    for (const id of ids) if (held.has(id) && !lost.has(id)) cutOff(lost.add(id).size);
+    for (const id of ids) if (held.has(id)) lost.add(id);
+    const what = 'This worker was cut off from Redis for too long: its jobs are left to others.';
+    if (isNews(what)) onNotice(what);
   });
   worker.on('failed', (job, error) => {
     if (!job) return;
@@ -365,21 +366,4 @@ function runOf(id: string, run: string | undefined): string | undefined {
 /** Whether the job is one domain that was cut from a job whose workers were lost. */
 function isSingle(id: string): boolean {
   return /(^|-)single-/.test(id);
-}
-
-/** One line for all jobs that were lost at about the same time. */
-function createCutOffNotice(onNotice: OnNotice): (jobs: number) => void {
-  let timer: NodeJS.Timeout | undefined;
-  let most = 0;
-  return (jobs) => {
-    most = Math.max(most, jobs);
-    timer ??= setTimeout(() => {
-      onNotice(
-        `This worker was cut off from Redis for too long: ${formatCount(most)} of its jobs are left to others.`,
-      );
-      timer = undefined;
-      most = 0;
-    }, 1_000);
-    timer.unref();
-  };
 }

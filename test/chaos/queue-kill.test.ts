@@ -1,18 +1,18 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import type { Running } from '../integration/support/command.ts';
-import { seededRandom } from '../support/random.ts';
+import { SEEDS, seededRandom } from '../support/random.ts';
 import { CONCURRENCY, kill, openFleet } from './support/fleet.ts';
 
 const random = seededRandom('queue-kill.test.ts');
 /** The calls that it has under way, and the outcomes of the last milliseconds. */
 const LOST_WITH_A_PROCESS = 2 * CONCURRENCY;
 /** So that the run is not over before some workers were killed, on a slow machine too. */
-const SLOW = { latencyMs: { fromMs: 100, toMs: 900 } };
+const SLOW = { latencyMs: { fromMs: 50, toMs: 500 } };
 
 describe('kill -9', () => {
   it('of workers, again and again, costs the calls they had under way and those that just ended', async () => {
-    const fleet = await openFleet({ random, rows: 1_500, api: SLOW });
+    const fleet = await openFleet({ random, rows: 600 * SEEDS, api: SLOW });
     const workers = await fleet.workers(3);
     const run = await fleet.enrich('--workers', '0');
     let kills = 0;
@@ -21,8 +21,8 @@ describe('kill -9', () => {
       isOver = true;
       return ended;
     });
-    while (!isOver && kills < 5) {
-      const calls = fleet.api.stats().calls + random.between(1, 120);
+    while (!isOver && kills < 3 * SEEDS) {
+      const calls = fleet.api.stats().calls + random.between(1, 100);
       await Promise.race([fleet.calls(calls), over]);
       const [victim] = workers.splice(random.between(0, workers.length - 1), 1);
       if (isOver || !victim) break;
@@ -32,14 +32,14 @@ describe('kill -9', () => {
     }
     await fleet.expectWhole(await over);
     console.log(`queue-kill.test.ts: ${kills} workers killed, ${fleet.excessCalls()} calls again`);
-    expect(kills).toBeGreaterThan(1);
+    expect(kills).toBeGreaterThan(0);
     expect(fleet.excessCalls()).toBeLessThanOrEqual(kills * LOST_WITH_A_PROCESS);
   });
 
   it('of the run, then the same command again: no call is made twice', async () => {
     const fleet = await openFleet({ random, lockMs: 15_000 });
     await fleet.worker();
-    for (let kills = 0; kills < 3; kills += 1) {
+    for (let kills = 0; kills < 2 * SEEDS; kills += 1) {
       const run = await fleet.enrich('--workers', '0');
       await fleet.calls(fleet.api.stats().calls + random.between(0, 120));
       await kill(run);
@@ -69,7 +69,7 @@ describe('kill -9', () => {
   it('of a run that works too, then the same command again', async () => {
     const fleet = await openFleet({ random });
     const flags = ['--concurrency', String(CONCURRENCY)];
-    const kills = 2;
+    const kills = SEEDS;
     for (let count = 0; count < kills; count += 1) {
       const run = await fleet.enrich(...flags);
       await fleet.calls(fleet.api.stats().calls + random.between(1, 120));
@@ -82,7 +82,7 @@ describe('kill -9', () => {
   });
 
   it('of whoever takes a certain domain: it is found out and given up, the rest is enriched', async () => {
-    const fleet = await openFleet({ random, rows: 60 });
+    const fleet = await openFleet({ random, rows: 20 });
     const workers = new Set<Running>();
     let isOver = false;
     const poison = 'company-7.com';

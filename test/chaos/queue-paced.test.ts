@@ -14,7 +14,7 @@ async function openPaced(
   const arrivalsMs: number[] = [];
   const fleet = await openFleet({
     random,
-    rows: 1_300,
+    rows: 900,
     redis: { isOwn: true },
     api: LIMITED,
     trouble: () => {
@@ -30,10 +30,10 @@ describe('workers that share a pace', () => {
   it('make no call while Redis is silent, and go on when it answers', async () => {
     const { fleet, arrivalsMs } = await openPaced(2);
     const run = await fleet.enrich('--workers', '0');
-    await fleet.calls(300);
+    await fleet.calls(200);
     const stoppedMs = performance.now();
     process.kill(fleet.redis.pid, 'SIGSTOP');
-    await delay(3_500);
+    await delay(2_500);
     const resumedMs = performance.now();
     process.kill(fleet.redis.pid, 'SIGCONT');
     await fleet.expectWhole(await run.ended, { hadFailures: true });

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { inTime } from '../../src/common/lifetime.ts';
 import { untilSilent } from '../integration/support/api.ts';
-import { seededRandom } from '../support/random.ts';
+import { SEEDS, seededRandom } from '../support/random.ts';
 import { respond } from './support/chaos-list.ts';
 import { type Fleet, openFleet } from './support/fleet.ts';
 
@@ -11,8 +11,8 @@ describe('SIGTERM of workers under load', () => {
   it('in turn, as in a rolling restart: no call is made twice', async () => {
     const fleet = await openFleet({
       random,
-      rows: 2_500,
-      api: { latencyMs: { fromMs: 60, toMs: 900 } },
+      rows: 900 * SEEDS,
+      api: { latencyMs: { fromMs: 60, toMs: 500 } },
       lockMs: 15_000,
     });
     const workers = await fleet.workers(3);
@@ -22,7 +22,7 @@ describe('SIGTERM of workers under load', () => {
       isOver = true;
     });
     let restarts = 0;
-    while (!isOver && restarts < 4) {
+    while (!isOver && restarts < 3 * SEEDS) {
       const calls = fleet.api.stats().calls + random.between(1, 150);
       await Promise.race([fleet.calls(calls), over]);
       const oldest = workers.shift();
@@ -35,7 +35,7 @@ describe('SIGTERM of workers under load', () => {
       restarts += 1;
     }
     await fleet.expectWhole(await over);
-    expect(restarts).toBeGreaterThan(1);
+    expect(restarts).toBeGreaterThan(0);
     expect(fleet.excessCalls()).toBe(0);
   });
 
@@ -86,16 +86,16 @@ describe('SIGTERM of workers under load', () => {
 
 describe('Ctrl-C of a run', () => {
   it('takes back what nobody has begun, and goes on with the same command', async () => {
-    const fleet = await openFleet({ random, rows: 1_500, lockMs: 15_000 });
+    const fleet = await openFleet({ random, rows: 900, lockMs: 15_000 });
     await fleet.worker();
     const run = await fleet.enrich('--workers', '0');
-    await fleet.calls(300);
+    await fleet.calls(200);
     run.process.kill('SIGINT');
     const stopped = await run.ended;
     expect(stopped.code, stopped.stderr).toBe(130);
     const { calls } = fleet.api.stats();
     expect(await untilSilent(fleet.api)).toBe(calls);
-    expect(calls).toBeLessThan(1_200);
+    expect(calls).toBeLessThan(720);
     const again = await fleet.enrich('--workers', '0');
     await fleet.expectWhole(await again.ended);
     expect(fleet.excessCalls()).toBe(0);
@@ -116,7 +116,7 @@ describe('Ctrl-C of a run', () => {
   ])('ends it, and the same command goes on, when Redis %s', async (_, { begin, end }) => {
     const fleet = await openFleet({
       random,
-      rows: 600,
+      rows: 200,
       redis: { isOwn: true },
       api: { latencyMs: 200 },
     });

@@ -4,18 +4,18 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { run, start } from '../integration/support/command.ts';
 import { listOf, objectsOf } from '../integration/support/tables.ts';
-import { seededRandom } from '../support/random.ts';
+import { SEEDS, seededRandom } from '../support/random.ts';
 import { kill, openFleet } from './support/fleet.ts';
 
 const random = seededRandom('queue-shared.test.ts');
 
 describe('one queue for many', () => {
   it('two runs and a backfill at once: outcomes go where they belong, though workers are killed', async () => {
-    const fleet = await openFleet({ random, rows: 1_000 });
+    const fleet = await openFleet({ random, rows: 600 });
     const { folder, api } = fleet;
     const env = { BRANDFILL_BASE_URL: api.url, BRANDFILL_QUEUE: fleet.queueUrl };
-    const backfill = Array.from({ length: 700 }, (_, at) => `backfill-${at}.com`);
-    const other = Array.from({ length: 500 }, (_, at) => `other-${at}.com`);
+    const backfill = Array.from({ length: 300 }, (_, at) => `backfill-${at}.com`);
+    const other = Array.from({ length: 250 }, (_, at) => `other-${at}.com`);
     folder.write('backfill.csv', listOf(backfill));
     mkdirSync(folder.at('other'));
     folder.write('other/other.csv', listOf(other));
@@ -30,7 +30,7 @@ describe('one queue for many', () => {
       cwd: folder.at('other'),
       env,
     });
-    await fleet.calls(400);
+    await fleet.calls(250);
     await kill(victim);
     await fleet.worker();
 
@@ -50,7 +50,7 @@ describe('one queue for many', () => {
     expect(new Set(lines.map((line) => line['ref']))).toEqual(new Set(['backfill.csv']));
   });
 
-  it('a list of 30,000 rows through two workers', { timeout: 240_000 }, async () => {
+  it.skipIf(SEEDS === 1)('a list of 30,000 rows through two workers', async () => {
     const fleet = await openFleet({
       random,
       rows: 30_000,

@@ -30,7 +30,7 @@ async function openTroubled(...flags: readonly string[]): Promise<Troubled> {
   const metMs: number[] = [];
   const fleet = await openFleet({
     random,
-    rows: 1_000,
+    rows: 600,
     // The same for each call, so that no machine makes more of them in a time than can be told here.
     api: { latencyMs: LATENCY_MS },
     trouble: () => {
@@ -42,7 +42,7 @@ async function openTroubled(...flags: readonly string[]): Promise<Troubled> {
   });
   const workers = await fleet.workers(WORKERS, ...flags);
   const run = await fleet.enrich('--workers', '0');
-  await fleet.calls(300);
+  await fleet.calls(150);
   return {
     fleet,
     workers,

@@ -1,14 +1,14 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect, it } from 'vitest';
 import type { Ended, Running } from '../integration/support/command.ts';
-import { seededRandom } from '../support/random.ts';
+import { SEEDS, seededRandom } from '../support/random.ts';
 import { CONCURRENCY, type Fleet, kill, openFleet } from './support/fleet.ts';
 
 const random = seededRandom('queue-storm.test.ts');
 const WORKERS = 2;
-const EVENTS = 7;
+const EVENTS = 4 * SEEDS;
 /** So that the run is not over before most of it has happened. */
-const SLOW = { latencyMs: { fromMs: 20, toMs: 300 } };
+const SLOW = { latencyMs: { fromMs: 20, toMs: 250 } };
 /** Those that were under way, and those whose outcomes gathered in the last few milliseconds. */
 const LOST = CONCURRENCY + 4;
 /** Calls that may be made again because of an event. */
@@ -25,7 +25,7 @@ type Event = keyof typeof COSTS;
 
 it('one thing after another, as the seed has it: nothing is lost, little is asked again', async () => {
   const redis = { isPersistent: true };
-  const fleet = await openFleet({ random, rows: 2_500, redis, api: SLOW });
+  const fleet = await openFleet({ random, rows: 1_200 * SEEDS, redis, api: SLOW });
   const workers = await fleet.workers(WORKERS);
   const run = createRepeatedRun(fleet);
   const events: Event[] = [];

@@ -35,23 +35,16 @@ describe('enrich --queue', () => {
     expect(retries).toBe(calls - 40);
   });
 
-  it('says that no worker is there, and goes on when one comes', async () => {
-    const stage = await openStage(20);
-    const running = await stage.enrich('--workers', '0');
-    await running.shows('No worker is there to make the lookups: start one with brandfill worker');
-    await stage.worker();
-    expect((await running.ended).code).toBe(0);
-  });
-
-  it('says why the last worker stopped by itself, until another one has come', async () => {
+  it('says that no worker is there, and why the last one stopped by itself, until another one has come', async () => {
     let status = 401;
     const stage = await openStage(20, {
       respond: () => (status === 200 ? undefined : { status }),
     });
-    const worker = await stage.worker();
     const refused = await stage.enrich('--workers', '0');
+    await refused.shows('No worker is there to make the lookups: start one with brandfill worker.');
+    const worker = await stage.worker();
     expect((await worker.ended).code).toBe(4);
-    expect(await refused.shows('No worker is there')).toMatch(
+    expect(await refused.shows('stopped by itself')).toMatch(
       /No worker is there.+ One stopped by itself at 20\S+Z: The API refused the credential \(401\)/,
     );
     status = 200;
@@ -60,29 +53,19 @@ describe('enrich --queue', () => {
     await stop(other);
     const alone = await stage.enrich('--workers', '0', '--refresh');
     expect(await alone.shows('No worker is there')).not.toContain('stopped by itself');
-    await stage.worker();
-    expect((await alone.ended).code).toBe(0);
-  });
-
-  it('says why a worker stopped that came when it had said that none is there', async () => {
-    const stage = await openStage(20, { respond: () => ({ status: 401 }) });
-    const waiting = await stage.enrich('--workers', '0');
-    await waiting.shows('No worker is there');
-    expect((await (await stage.worker()).ended).code).toBe(4);
-    await waiting.shows('One stopped by itself');
-    await stop(waiting);
+    await stop(alone);
   });
 
   it.each([0, 1])(
     'keeps its --rate though workers have none, with --workers %i',
     async (workers) => {
       const arrivalsMs: number[] = [];
-      const stage = await openStage(30, { respond: () => void arrivalsMs.push(Date.now()) });
+      const stage = await openStage(15, { respond: () => void arrivalsMs.push(Date.now()) });
       await stage.worker();
       const running = await stage.enrich('--rate', '5/s', '--workers', String(workers));
       const ended = await running.ended;
       expect(ended.code, ended.stderr).toBe(0);
-      expect(arrivalsMs).toHaveLength(30);
+      expect(arrivalsMs).toHaveLength(15);
       // In no second are there more than five, but for those that were late on their way.
       const most = Math.max(
         ...arrivalsMs.map(

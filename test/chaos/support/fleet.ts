@@ -37,7 +37,7 @@ export interface Fleet {
 
 export interface FleetOptions {
   readonly random: SeededRandom;
-  /** @default 1200 */
+  /** @default 700 */
   readonly rows?: number;
   /** How many domains they have. @default 0.8 of the rows */
   readonly domains?: number;
@@ -59,7 +59,7 @@ const SHARED_KEYS =
   /^\{brandfill\}:([\w.-]+:(meta|id|events|stalled-check|marker|pc)$|workers$|queues$|id$|outcomes:127\.0\.0\.1-|probe$|pace:|taken:|gate:|runs$)/;
 
 export async function openFleet(options: FleetOptions): Promise<Fleet> {
-  const { random, rows = 1_200, redis: redisOptions, trouble = () => undefined } = options;
+  const { random, rows = 700, redis: redisOptions, trouble = () => undefined } = options;
   const { domains = Math.floor(0.8 * rows), lockMs = 2_000 } = options;
   const redis = await startRedis(redisOptions);
   // A run may be over before so many calls are made: nobody waits for them then.

@@ -76,7 +76,7 @@ export async function expectSameBytes(
   env: Readonly<Record<string, string>> = {},
 ): Promise<void> {
   const folder = openFolder();
-  folder.write('list.csv', listOf(domains(120)));
+  folder.write('list.csv', listOf(domains(60)));
   const { url } = await openApi({ notFound: 0.2 });
   const args = (name: string): string[] =>
     ['enrich', 'list.csv', '--base-url', url, '--store', name].concat([
