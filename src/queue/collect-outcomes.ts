@@ -3,7 +3,7 @@ import { hostname } from 'node:os';
 import { setTimeout as delay } from 'node:timers/promises';
 import { BrandfillError, describeSystemError, type OnNotice } from '../common/errors.ts';
 import type { Closable } from '../common/lifetime.ts';
-import type { CollectFiles, Lines } from './collect-files.ts';
+import type { CollectFiles } from './collect-files.ts';
 import type { OutcomeData, OutcomesData } from './contract.ts';
 import { ABSENT_MS, COLLECTOR_KEY, ID_KEY, QUEUES_KEY, RETRY_MS, streamKey } from './names.ts';
 import { readStream, type StreamEntry } from './read-stream.ts';
@@ -47,7 +47,15 @@ export async function collectOutcomes(options: CollectOutcomesOptions): Promise<
   }
 
   async function keep(entries: readonly StreamEntry[]): Promise<void> {
-    const lines = toLines(entries.map(({ data }) => data));
+    const lines = { enriched: '', failures: '' };
+    const more = { enriched: 0, failures: 0 };
+    for (const { data } of entries) {
+      for (const outcome of data.outcomes) {
+        const kind = outcome.status === 'found' ? 'enriched' : 'failures';
+        lines[kind] += toLine(outcome, data);
+        more[kind] += 1;
+      }
+    }
     const ends = new Map(entries.map(({ key, id }) => [placeName(key), id]));
     for (;;) {
       try {
@@ -60,10 +68,8 @@ export async function collectOutcomes(options: CollectOutcomesOptions): Promise<
         if (isClosed) throw error;
       }
     }
-    for (const { data } of entries) {
-      for (const { status } of data.outcomes)
-        counts[status === 'found' ? 'enriched' : 'failures'] += 1;
-    }
+    counts.enriched += more.enriched;
+    counts.failures += more.failures;
   }
 
   await claim();
@@ -107,51 +113,22 @@ async function readId({ client }: RedisServer): Promise<string> {
   return (await client.get(ID_KEY)) ?? '';
 }
 
-/** Outcomes as lines of JSON: found ones for `enriched`, all others for `failures`. */
-function toLines(entries: readonly OutcomesData[]): Lines {
-  let enriched = '';
-  let failures = '';
-  for (const entry of entries) {
-    for (const outcome of entry.outcomes) {
-      if (outcome.status === 'found') enriched += enrichedLine(outcome, entry);
-      else failures += failureLine(outcome, entry);
-    }
-  }
-  return { enriched, failures };
-}
-
-function enrichedLine(outcome: OutcomeData, entry: OutcomesData): string {
-  const { status, httpStatus, attempts } = outcome;
-  const head = JSON.stringify({
-    ...nameOf(outcome),
+/** An outcome as a line of JSON. */
+function toLine(outcome: OutcomeData, { job, ref }: OutcomesData): string {
+  const { domain, given, status, reason, httpStatus, attempts, fetchedAtMs, json } = outcome;
+  const isFound = status === 'found';
+  const line = JSON.stringify({
+    domain,
+    given: given === domain ? undefined : given,
     status,
-    http_status: httpStatus ?? null,
+    reason: isFound ? undefined : reason,
+    http_status: httpStatus ?? (isFound ? null : undefined),
     attempts,
-    ...originOf(outcome, entry),
+    fetched_at: new Date(fetchedAtMs).toISOString(),
+    job,
+    ref,
   });
-  return `${head.slice(0, -1)},"answer":${onOneLine(outcome.json)}}\n`;
-}
-
-function failureLine(outcome: OutcomeData, entry: OutcomesData): string {
-  const { status, reason, httpStatus, attempts } = outcome;
-  const line = {
-    ...nameOf(outcome),
-    status,
-    reason,
-    ...(httpStatus === undefined ? {} : { http_status: httpStatus }),
-    attempts,
-    ...originOf(outcome, entry),
-  };
-  return `${JSON.stringify(line)}\n`;
-}
-
-function nameOf({ domain, given }: OutcomeData): object {
-  return { domain, ...(given === undefined || given === domain ? {} : { given }) };
-}
-
-function originOf({ fetchedAtMs }: OutcomeData, { job, ref }: OutcomesData): object {
-  const fetchedAt = new Date(fetchedAtMs).toISOString();
-  return { fetched_at: fetchedAt, job, ...(ref === undefined ? {} : { ref }) };
+  return isFound ? `${line.slice(0, -1)},"answer":${onOneLine(json)}}\n` : `${line}\n`;
 }
 
 /**

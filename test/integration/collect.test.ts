@@ -68,6 +68,7 @@ describe('brandfill collect', () => {
       await Promise.all([collector.ended, sending]);
     }
     const last = await collectNow();
+    await last.shows('Waiting for outcomes');
     await expect.poll(() => domainsIn(folder.at('out')).length).toBe(sent);
     last.process.kill('SIGTERM');
     expect((await last.ended).code).toBe(0);
