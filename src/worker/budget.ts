@@ -60,7 +60,11 @@ const UNBOUNDED_BUDGET: Budget = {
 /** @param maxCalls undefined for no bound */
 export function createBudget(maxCalls: number | undefined): Budget {
   if (maxCalls === undefined) return UNBOUNDED_BUDGET;
-  return createBoundedBudget({ most: maxCalls, price: 1, reason: 'max_calls', costOf: () => 1 });
+  return createSharedBudget({
+    ledger: createOwnLedger(maxCalls),
+    now: Date.now,
+    usedUp: () => ({ reason: 'max_calls' }),
+  });
 }
 
 /**
@@ -71,59 +75,28 @@ export function createBudget(maxCalls: number | undefined): Budget {
  * @param priceMicros what a call may cost
  */
 export function createCostBudget(maxMicros: number, priceMicros: number): Budget {
-  return createBoundedBudget({
-    most: maxMicros,
+  return createSharedBudget({
+    ledger: createOwnLedger(maxMicros),
+    now: Date.now,
+    usedUp: () => ({ reason: 'max_cost' }),
     price: priceMicros,
-    reason: 'max_cost',
-    // A call that was given up may be billed.
-    costOf: (costMicros = priceMicros) => costMicros,
+    costOf: (costMicros = priceMicros) => costMicros, // a call that was given up may be billed
   });
 }
 
-interface Bound {
-  readonly most: number;
-  /** What each call under way holds. */
-  readonly price: number;
-  readonly reason: UsedUp['reason'];
-  /** What a call that was made counts, by what its answer says that it cost. */
-  readonly costOf: (costMicros: number | undefined) => number;
-}
-
-function createBoundedBudget({ most, price, reason, costOf }: Bound): Budget {
-  let spent = 0;
-  let underWay = 0;
-  let waiting: (() => void)[] = [];
-
-  function settle(cost: number): void {
-    spent += cost;
-    underWay -= 1;
-    const woken = waiting;
-    waiting = [];
-    for (const wake of woken) wake();
-  }
-
-  const permit: Permit = {
-    isGood: () => true,
-    spend: (costMicros) => settle(costOf(costMicros)),
-    release: () => settle(0),
-  };
-
-  function tryAcquire(): Permit | undefined {
-    if (spent + (underWay + 1) * price > most) return undefined;
-    underWay += 1;
-    return permit;
-  }
-
+/** Counts for this process alone, in one window that never ends. */
+function createOwnLedger(most: number): CallLedger {
+  const window = { id: 'run', endsAtMs: Number.POSITIVE_INFINITY };
+  let taken = 0;
   return {
-    tryAcquire,
-    acquire: async (signal) => {
-      for (;;) {
-        const mine = tryAcquire();
-        if (mine) return mine;
-        signal.throwIfAborted();
-        if (underWay === 0) return { reason };
-        await new Promise<void>((resolve) => waiting.push(resolve));
-      }
+    take: async (wanted) => {
+      const calls = Math.max(0, Math.min(wanted, most - taken));
+      taken += calls;
+      return { calls, window, nowMs: 0 };
+    },
+    read: async () => ({ taken, window }),
+    giveBack: async (calls) => {
+      taken -= calls;
     },
   };
 }

@@ -90,8 +90,6 @@ const MANY = 5;
 const MANY_KNOWN = 20;
 /** A bad answer is worth so many good ones: what a quarter of all get may be by chance. */
 const SUSPICION = 3;
-/** Failures in a row of two domains that these are not to blame for. */
-const FEW_AWAY = 8;
 /** So many domains show how an API refuses one. */
 const CONFIRMED = 3;
 /** Refused so often, with successes between, it is about the domain. */
@@ -105,7 +103,6 @@ interface Row {
   readonly groups: Map<string, Set<string>>;
   /** What the gate was told to slow down for. */
   first: Meaning | undefined;
-  failures: number;
   /** The domains that were throttled. */
   readonly throttled: Set<string>;
   /** Whether the gate was told to slow down. */
@@ -243,7 +240,7 @@ export function createEvidence(options: EvidenceOptions): Evidence {
     if (domains.size < MANY) domains.add(domain);
     if (suspects.size >= MOST_KNOWN) suspects.clear();
     suspects.set(group, { score: left + SUSPICION, successesThen: successes, domains });
-    return left + SUSPICION >= MANY * SUSPICION && domains.size >= MANY;
+    return left + SUSPICION >= MANY * SUSPICION && domains.size >= Math.min(MANY, callers + 1);
   }
 
   function isSeenByMany(group: string): boolean {
@@ -338,10 +335,7 @@ export function createEvidence(options: EvidenceOptions): Evidence {
     if (asked.failures === 0) asked.successesThen = successes;
     asked.failures += 1;
     const isOwn = asked.failures > 1 && successes > asked.successesThen;
-    row.failures += 1;
-    // Where few calls are under way, all of them have failed twice.
-    const isTwice = row.failures >= Math.max(FEW_AWAY, 2 * callers) && row.domains.size > 1;
-    if (meaning.kind === 'machine' || isTwice) beginDoubt(meaning);
+    if (meaning.kind === 'machine') beginDoubt(meaning);
     // Others succeeded since it failed first: it is no sign of anything but itself.
     const isTooLong = isOwn ? row.isDoubt : isTooMany(meaning, asked, false);
     const why = successes === 0 ? whyAtStart(meaning) : undefined;
@@ -464,7 +458,6 @@ const emptyRow = (): Row => ({
   domains: new Set(),
   groups: new Map(),
   first: undefined,
-  failures: 0,
   throttled: new Set(),
   isDoubt: false,
 });

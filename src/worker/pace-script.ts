@@ -20,7 +20,7 @@ local function create(at)
   local limit = said.start and said.start.count / said.start.perMs or 0
   local isKnown = limit > 0
   return { phase = isKnown and 'cruising' or 'starting', ratePerMs = limit * 0.98, limitPerMs = limit,
-    margin = 0.02, confidence = isKnown and 1 or 0, accepted = 0, isNothingLeft = false, isLeftWrong = false, before = 0, epochMs = at, epochAccepted = 0, checkMs = 0, nextAccepted = 0, cap = 0, flown = 0,
+    margin = 0.02, confidence = isKnown and 1 or 0, accepted = 0, before = 0, epochMs = at, epochAccepted = 0, checkMs = 0, nextAccepted = 0, cap = 0, flown = 0,
     flownVariance = 0, crowded = 0, atCap = 0, capCalls = 100, isTrial = false, window = 4, windowLeft = 4,
     windowMs = at, windowAccepted = 0, latencyMs = 0, fewLatencyMs = 0, flowPerMs = 0, shutUntilMs = 0, isTold = false, isTesting = false,
     testMs = 0, isAway = false, outAccepted = 0, pauses = 0, refusedMs = 0, cutMs = -1e15, deadMs = 0, pauseMs = 0,
@@ -156,18 +156,6 @@ local function obey(limits, at)
     p.limitPerMs = limits.quota.count / limits.quota.perMs
     p.ratePerMs = p.limitPerMs * 0.995
     p.nextMs = at
-  end
-  local reset = limits.resetMs or 0
-  if not limits.remaining or p.isLeftWrong then return end
-  if limits.remaining > 0 or reset <= 3000 then
-    p.isNothingLeft = false
-  elseif p.isNothingLeft then
-    p.isLeftWrong = true
-    if p.pauses == 0 then p.shutUntilMs = 0 end
-  else
-    p.isNothingLeft = true
-    p.isTold = true
-    p.shutUntilMs = max(p.shutUntilMs, at + min(reset, 60000))
   end
 end
 

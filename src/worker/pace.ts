@@ -63,9 +63,6 @@ export interface Pace {
   /** No call starts before this; then one at a time, while testing. */
   shutUntilMs: number;
   isTold: boolean;
-  /** The last good answer said that nothing is left; and two in a row did, so that says nothing. */
-  isNothingLeft: boolean;
-  isLeftWrong: boolean;
   isTesting: boolean;
   /** When the test under way began; 0 while there is none. */
   testMs: number;
@@ -124,8 +121,6 @@ const FIRST_AWAY_MS = 1_000;
 const OUTAGE_MS = 5_000;
 const LONGEST_PAUSE_MS = 60_000;
 const LONGEST_TOLD_MS = 3_600_000;
-/** Nothing is left, says a good answer: so long at most, then a call tries. */
-const LONGEST_LEFT_MS = 60_000;
 /** A test that did not end within this time never will. */
 const LOST_MS = 300_000;
 /** A stated reset up to this may be a rounded second: with a good answer it shuts nothing. */
@@ -168,8 +163,6 @@ export function createPace(
     flowPerMs: 0,
     shutUntilMs: 0,
     isTold: false,
-    isNothingLeft: false,
-    isLeftWrong: false,
     isTesting: false,
     testMs: 0,
     isAway: false,
@@ -452,24 +445,11 @@ function learn(pace: Pace, limitPerMs: number, margin: number, confidence: numbe
   pace.ratePerMs = Math.max(SLOWEST_PER_MS, pace.limitPerMs * (1 - margin));
 }
 
-/** Keeps to what headers state: a quota, and that nothing is left until a reset, unless that proves wrong. */
-function obey(pace: Pace, { quota, remaining, resetMs = 0 }: LimitHints, nowMs: number): void {
-  if (quota && pace.phase === 'starting') {
-    pace.phase = 'published';
-    pace.limitPerMs = quota.count / quota.perMs;
-    pace.ratePerMs = pace.limitPerMs * 0.995;
-    pace.nextMs = nowMs;
-  }
-  if (remaining === undefined || pace.isLeftWrong) return;
-  if (remaining > 0 || resetMs <= SHORT_MS) {
-    pace.isNothingLeft = false;
-  } else if (pace.isNothingLeft) {
-    // Another call was answered well with nothing left.
-    pace.isLeftWrong = true;
-    if (pace.pauses === 0) pace.shutUntilMs = 0;
-  } else {
-    pace.isNothingLeft = true;
-    pace.isTold = true;
-    pace.shutUntilMs = Math.max(pace.shutUntilMs, nowMs + Math.min(resetMs, LONGEST_LEFT_MS));
-  }
+/** Keeps to a quota that headers state, unless it proves wrong. */
+function obey(pace: Pace, { quota }: LimitHints, nowMs: number): void {
+  if (!quota || pace.phase !== 'starting') return;
+  pace.phase = 'published';
+  pace.limitPerMs = quota.count / quota.perMs;
+  pace.ratePerMs = pace.limitPerMs * 0.995;
+  pace.nextMs = nowMs;
 }

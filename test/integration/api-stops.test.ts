@@ -54,27 +54,4 @@ describe('a run that the API stops', () => {
     expect(summaryOf(second).statuses).toMatchObject({ found: 140, skipped: 160 });
     expect(api.stats().domains.repeated).toBe(0);
   });
-
-  it('at five 403 in a row takes the credential for refused, and keeps none of them', async () => {
-    const folder = openList(listOf(MANY));
-    let isAllowed = false;
-    const api = await openApi({
-      latencyMs: 2,
-      respond: (domain) =>
-        isAllowed
-          ? { body: { domain } }
-          : { status: 403, body: { error: 'your plan does not allow it' } },
-    });
-    const args = ['enrich', 'list.csv', '--base-url', api.url, '--json', '--concurrency', '4'];
-    const refused = await runHere(args, { cwd: folder.path });
-    expect(refused.code).toBe(4);
-    expect(refused.stderr).toContain('403');
-    expect(summaryOf(refused)).toMatchObject({
-      statuses: { rejected: 0, skipped: 300 },
-      stopped: { reason: 'forbidden' },
-    });
-    expect(api.stats().calls).toBeLessThanOrEqual(5 + 4);
-    isAllowed = true;
-    expect(summaryOf(await runHere(args, { cwd: folder.path })).statuses.found).toBe(300);
-  });
 });

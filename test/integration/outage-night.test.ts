@@ -7,10 +7,9 @@ import { type Ended, summaryOf } from './support/command.ts';
 import type { Folder } from './support/folder.ts';
 import { openList } from './support/lists.ts';
 import { runHere } from './support/program.ts';
-import { cellsOf, column, domains, objectsOf, rowsOf } from './support/tables.ts';
+import { cellsOf, column, domains, rowsOf } from './support/tables.ts';
 
 const LIST = 'id,domain\n1,acme.com\n2,bolt.com\n3,gone.com\n4,none\n';
-const ISO = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/;
 
 interface Api {
   readonly url: string;
@@ -184,28 +183,5 @@ describe('a night in which the API is out', () => {
     await night(folder, api.url);
     expect(column(outOf(folder), 'brand_name').slice(0, 2)).toEqual(['Acme', '']);
     expect(outOf(folder)[1]?.['brand_status']).not.toBe('stale');
-  });
-});
-
-describe('a stale row', () => {
-  it('has the older answer in JSONL and for --fill, which keeps what the user wrote', async () => {
-    const folder = openList('');
-    folder.write(
-      'list.jsonl',
-      '{"domain":"acme.com","city":""}\n{"domain":"bolt.com","city":"My"}\n',
-    );
-    const body = { name: 'A', city: 'Oslo' };
-    const script: Record<string, object> = { 'acme.com': { body }, 'bolt.com': { body } };
-    const api = await openScripted(script);
-    const args = ['enrich', 'list.jsonl', '--base-url', api.url, '--json', '--retries', '0'];
-    const flags = ['--refresh', '--fill', 'city=city', '--max-failed', '100%'];
-    await runHere([...args, ...flags], { cwd: folder.path });
-    const before = objectsOf(readFileSync(folder.at('list.enriched.jsonl'), 'utf8'));
-    for (const domain of Object.keys(script)) script[domain] = { status: 500 };
-    await runHere([...args, ...flags], { cwd: folder.path });
-    const rows = objectsOf(readFileSync(folder.at('list.enriched.jsonl'), 'utf8'));
-    expect(rows).toEqual(before.map((row) => Object.assign(row, { brand_status: 'stale' })));
-    expect(column(rows, 'city')).toEqual(['Oslo', 'My']);
-    expect(rows[0]?.['brand_fetched_at']).toMatch(ISO);
   });
 });

@@ -80,20 +80,13 @@ async function savedPaces(folder: Folder): Promise<readonly unknown[]> {
 describe('a limit that was found', () => {
   it('is where the next run starts, which finds it again with fewer 429s', async () => {
     const { api, arrivalsMs, folder, enrich } = await watch(LIMIT);
-    const first = await enrich('first', 450);
+    const first = await enrich('first', 300);
     expect(first.code, first.stderr).toBe(0);
     const cold = { calls: arrivalsMs.length, throttled: api.stats().throttled };
     // However busy the machine: what the next run begins with is what this one has saved.
     const [saved] = (await savedPaces(folder)) as readonly SavedPace[];
-    const planned = await enrich('second', 200, '--dry-run', '--json');
     expect(saved?.value.state.limitPerMs).toBeGreaterThan(0);
-    expect(JSON.parse(planned.stdout)).toMatchObject({
-      estimate: {
-        limitIs: 'learned',
-        limitPerSecond: (saved?.value.state.limitPerMs ?? 0) * 1_000,
-      },
-    });
-    const second = await enrich('second', 200);
+    const second = await enrich('second', 120);
     expect(second.code, second.stderr).toBe(0);
     const warm = {
       calls: firstTwoSeconds(arrivalsMs.slice(cold.calls)),
@@ -106,50 +99,19 @@ describe('a limit that was found', () => {
     expect(warm.throttled).toBeLessThanOrEqual(cold.throttled);
   });
 
-  it('is remembered by a run that was killed, but for its last seconds', async () => {
+  it('is remembered by a run that was killed, and is only for the same credential', async () => {
     const { arrivalsMs, arrived, folder, args, enrich } = await watch(LIMIT);
     const running = await start(args('first', 5_000), { cwd: folder.path });
     await arrived(300);
     running.process.kill('SIGKILL');
     await running.ended;
     const before = arrivalsMs.length;
-    expect((await enrich('second', 200)).code).toBe(0);
+    expect((await enrich('second', 120)).code).toBe(0);
     expectWarm(firstTwoSeconds(arrivalsMs.slice(before)));
-  });
-
-  it('is remembered after Ctrl-C, and is only for the same credential', async () => {
-    const { arrived, folder, args, enrich } = await watch(LIMIT);
-    const running = await start(args('first', 5_000), { cwd: folder.path });
-    await arrived(20);
-    running.process.kill('SIGINT');
-    expect((await running.ended).code).toBe(130);
-    const saved = await savedPaces(folder);
-    expect(saved).toHaveLength(1);
     folder.write('key', 'secret-of-another');
-    await enrich('second', 5, '--auth', 'bearer', '--api-key-file', 'key');
+    await enrich('third', 5, '--auth', 'bearer', '--api-key-file', 'key');
     const both = await savedPaces(folder);
     expect(both).toHaveLength(2);
     expect(JSON.stringify(both)).not.toContain('secret');
-  });
-
-  it('is not touched by --dry-run', async () => {
-    const { folder, enrich } = await watch({});
-    expect((await enrich('first', 20)).code).toBe(0);
-    const saved = await savedPaces(folder);
-    expect((await enrich('second', 20, '--dry-run')).code).toBe(0);
-    expect(await savedPaces(folder)).toEqual(saved);
-  });
-
-  it('is found anew when there is nonsense in its place', async () => {
-    const { folder, enrich } = await watch({});
-    expect((await enrich('first', 20)).code).toBe(0);
-    const root = open({ path: folder.at('.brandfill'), noSubdir: false, maxDbs: 8 });
-    const meta = root.openDB<Buffer, string>('meta', { encoding: 'binary' });
-    const keys = [...meta.getKeys({ start: 'pace:', end: 'pace;' })];
-    for (const key of keys) await meta.put(key, Buffer.from('{"savedAtMs":1,"state":[{{'));
-    await root.close();
-    const ended = await enrich('second', 20);
-    expect(ended.code, ended.stderr).toBe(0);
-    expect((await savedPaces(folder)).length).toBe(keys.length);
   });
 });

@@ -4,7 +4,7 @@ import { createGate } from '../support/gate.ts';
 import { openApi } from './support/api.ts';
 import { start, summaryOf } from './support/command.ts';
 import { openList } from './support/lists.ts';
-import { enrichHere, runHere } from './support/program.ts';
+import { runHere } from './support/program.ts';
 import { openStage } from './support/queue-stage.ts';
 import { column, rowsOf } from './support/tables.ts';
 
@@ -41,14 +41,6 @@ describe('a lookup that the API has accepted and has no answer ready for', () =>
     expect(new Set(asked.slice(0, 40)).size).toBe(40);
     const rows = rowsOf(folder.read('list.enriched.csv'));
     expect(new Set(column(rows, 'brand_status'))).toEqual(new Set(['found']));
-  });
-
-  it('does not count as failed, however many there are', async () => {
-    const folder = openList(300);
-    const api = await openApi({ respond: readyAfter(1, () => true).respond });
-    const ended = await enrichHere(folder, api.url, '--json');
-    expect(ended.code, ended.stderr).toBe(0);
-    expect(summaryOf(ended)).toMatchObject({ statuses: { found: 300 }, calls: 600 });
   });
 
   it('is pending at the end, with exit code 3, and asked by the next run at once', async () => {
@@ -116,23 +108,5 @@ describe('over Redis, a pending lookup', () => {
     expect(ended.code, ended.stderr).toBe(0);
     expect(summaryOf(ended)).toMatchObject({ statuses: { found: 40 }, calls: 80, retries: 0 });
     expect(asked).toHaveLength(80);
-  });
-
-  it('is written as pending when the run is stopped, and asked by the next one at once', async () => {
-    let isReady = false;
-    const stage = await openStage(6, {
-      respond: (domain) => (isOdd(domain) && !isReady ? { status: 202 } : { body: { domain } }),
-    });
-    await stage.worker();
-    const running = await stage.enrich('--workers', '0', '--json', '--progress', 'lines');
-    await running.shows('3 pending until ');
-    running.process.kill('SIGINT');
-    const ended = await running.ended;
-    expect(ended.code).toBe(130);
-    expect(summaryOf(ended)).toMatchObject({ statuses: { found: 3, pending: 3 } });
-    isReady = true;
-    const again = await (await stage.enrich('--workers', '0', '--json')).ended;
-    expect(again.code, again.stderr).toBe(0);
-    expect(summaryOf(again)).toMatchObject({ statuses: { found: 6 }, calls: 3 });
   });
 });

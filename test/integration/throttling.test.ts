@@ -101,24 +101,3 @@ describe('429 and nothing else, without a time', () => {
     if (worker) expect((await worker.ended).code).toBe(4);
   });
 });
-
-describe('headers that say that nothing is left, while every call is answered', () => {
-  it.each([
-    ['in one process', false, [], []],
-    ['where another process makes all calls', true, [], ['--workers', '0']],
-  ])('are not waited for, since they prove wrong: %s', async (_, isShared, flags, own) => {
-    const folder = openList(60);
-    const headers = { 'x-ratelimit-remaining': '0', 'x-ratelimit-reset': '86400' };
-    const api = await openApi({
-      latencyMs: 20,
-      respond: (domain) => ({ body: { name: domain }, headers }),
-    });
-    const { env } = await placesOf(folder, api.url, isShared, flags);
-    const ended = await runHere(['enrich', 'list.csv', ...flags, ...own], {
-      cwd: folder.path,
-      env,
-    });
-    expect(ended.code, ended.stderr).toBe(0);
-    expect(api.stats().calls).toBe(60);
-  });
-});
