@@ -1,9 +1,12 @@
 import { createHash } from 'node:crypto';
 import {
+  closeSync,
   existsSync,
   mkdirSync,
+  openSync,
   readFileSync,
   readlinkSync,
+  readSync,
   realpathSync,
   statfsSync,
   statSync,
@@ -180,6 +183,27 @@ export function freeBytes(folder: string): number {
 
 /** Standard input, and the paths that shells make for `<(command)`. */
 const PIPED = /^-$|^\/dev\/(?:stdin|fd\/\d+)$|^\/proc\/[^/]+\/fd\/\d+$/;
+
+/**
+ * The text of a small file, a pipe included. A device or a file without end is not read to its end.
+ *
+ * @returns undefined when there is more of it
+ */
+export function readSmallFile(path: string, mostBytes: number): string | undefined {
+  const bytes = Buffer.alloc(mostBytes + 1);
+  const file = openSync(path, 'r');
+  try {
+    let length = 0;
+    for (;;) {
+      const read = readSync(file, bytes, length, bytes.length - length, null);
+      length += read;
+      if (length > mostBytes) return undefined;
+      if (read === 0) return bytes.toString('utf8', 0, length);
+    }
+  } finally {
+    closeSync(file);
+  }
+}
 
 /** Whether an input is a pipe, beside which no files can be written. */
 export function isPiped(input: unknown): boolean {

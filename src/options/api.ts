@@ -1,11 +1,10 @@
 import { scryptSync } from 'node:crypto';
-import { closeSync, openSync, readSync } from 'node:fs';
 import { type Credential, createCredential, isCredentialName } from '../brand/credential.ts';
 import { createEndpoint, DOMAIN, type Endpoint, type NameValue } from '../brand/endpoint.ts';
 import { proxyLogins } from '../brand/proxy.ts';
 import { isLocalAddress } from '../common/addresses.ts';
 import { BrandfillError, describeSystemError, endSentence } from '../common/errors.ts';
-import { othersWhoCanChange } from '../common/files.ts';
+import { othersWhoCanChange, readSmallFile } from '../common/files.ts';
 import { idOfParts } from '../common/hashes.ts';
 import { isShort, keepCredentialName, keepSecret } from '../common/secrets.ts';
 import { type Profile, readProfile } from '../profile/read-profile.ts';
@@ -171,27 +170,13 @@ function readSecret(file: string | undefined, fromEnv: string | undefined): stri
   if (file === undefined) return fromEnv?.trim() || undefined;
   let why = 'it is empty';
   try {
-    const secret = readStart(file).trim();
-    if (secret.length > LONGEST_SECRET) why = 'it is too long for a credential';
+    const secret = readSmallFile(file, LONGEST_SECRET)?.trim();
+    if (secret === undefined) why = 'it is too long for a credential';
     else if (secret !== '') return secret;
   } catch (error) {
     why = describeSystemError(error);
   }
   throw refusal(`Cannot read the credential from ${file}: ${why}.`);
-}
-
-/** A device may have no end. */
-function readStart(file: string): string {
-  const handle = openSync(file, 'r');
-  try {
-    const bytes = Buffer.alloc(LONGEST_SECRET + 1);
-    let end = 0;
-    for (let read = -1; read !== 0; end += read)
-      read = readSync(handle, bytes, end, bytes.length - end, null);
-    return bytes.toString('utf8', 0, end);
-  } finally {
-    closeSync(handle);
-  }
 }
 
 /**

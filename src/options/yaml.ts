@@ -1,8 +1,8 @@
-import { readFileSync, statSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import type { Document, Node, Pair } from 'yaml';
 import { z } from 'zod';
 import { BrandfillError, describeSystemError } from '../common/errors.ts';
+import { readSmallFile } from '../common/files.ts';
 import { findNearest, shortenTo } from '../common/text.ts';
 
 /** The way to a value: keys of maps and places in lists. */
@@ -142,8 +142,9 @@ const MOST_BYTES = 1_000_000;
  */
 export function readText(file: string, what: string): string {
   try {
-    if (statSync(file).size > MOST_BYTES) throw new Error('it is longer than a megabyte');
-    return readFileSync(file, 'utf8').replace(/^\uFEFF/, '');
+    const text = readSmallFile(file, MOST_BYTES);
+    if (text === undefined) throw new Error('it is longer than a megabyte');
+    return text.replace(/^\uFEFF/, '');
   } catch (error) {
     const message = `cannot read ${what} ${file}: ${describeSystemError(error)}`;
     throw new BrandfillError('INVALID_SETTING', message, { cause: error });

@@ -33,25 +33,14 @@ it.skipIf(process.platform !== 'linux')(
   },
 );
 
-it.skipIf(process.platform !== 'linux')(
-  'a credential is not read from a device without end',
-  async () => {
-    const folder = openList(3);
-    const args = [
-      'enrich',
-      'list.csv',
-      '--base-url',
-      'http://127.0.0.1:9',
-      '--api-key-file',
-      '/dev/zero',
-    ];
-    const ended = await run(args, { cwd: folder.path });
-    expect(ended).toMatchObject({
-      code: 2,
-      stderr: expect.stringContaining('too long for a credential'),
-    });
-  },
-);
+it.skipIf(process.platform !== 'linux').each([
+  ['a credential', ['enrich', 'list.csv', '--api-key-file', '/dev/zero'], 'too long'],
+  ['columns', ['enrich', 'list.csv', '--fields', '@/dev/zero'], 'longer than a megabyte'],
+  ['a job file', ['run', '/dev/zero'], 'longer than a megabyte'],
+])('%s: a device without end is not read to its end', async (_, args, why) => {
+  const ended = await run([...args, '--base-url', 'http://127.0.0.1:9'], { cwd: openList(3).path });
+  expect(ended).toMatchObject({ code: 2, stderr: expect.stringContaining(why) });
+});
 
 it('a wrong credential leaves an earlier output as it is, where nothing is known of any row', async () => {
   const folder = openList(5);
