@@ -189,17 +189,20 @@ const NAMES: Readonly<Record<string, string>> = {
   "'": 'apos',
 };
 
-/** An expression for each character of a form: letters and digits are never escaped, signs as in URLs, JSON and HTML. */
+/**
+ * An expression for each character of a form: letters and digits are never escaped, signs as in URLs, JSON
+ * and HTML, also within each other twice, as a log in JSON that quotes JSON has them.
+ */
 function signsOf(form: string): readonly string[] {
   return Array.from(form, (char) => {
     if (/[a-z\d]/i.test(char)) return char;
     const hex = (code: number, digits = 0): string => code.toString(16).padStart(digits, '0');
     const code = char.codePointAt(0) ?? 0;
-    const units = char.split('').map((unit) => String.raw`\\u${hex(unit.charCodeAt(0), 4)}`);
-    const bytes = [...Buffer.from(char)].map((byte) => `%${hex(byte, 2)}`);
-    const inHtml = `&(?:#${code}|#x0*${hex(code)}|${NAMES[char] ?? '(?!)'});`;
+    const units = char.split('').map((unit) => String.raw`\\{1,7}u${hex(unit.charCodeAt(0), 4)}`);
+    const bytes = [...Buffer.from(char)].map((byte) => `%(?:25){0,2}${hex(byte, 2)}`);
+    const inHtml = `&(?:amp;){0,2}(?:#${code}|#x0*${hex(code)}|${NAMES[char] ?? '(?!)'});`;
     const plain = char.replace(/[\\^$.*+?()[\]{}|/]/, String.raw`\$&`);
-    const escaped = char === '\\' ? String.raw`\\\\` : String.raw`\\?${plain}`;
+    const escaped = char === '\\' ? String.raw`\\{1,8}` : String.raw`\\{0,7}${plain}`;
     const all = [
       escaped,
       units.join(''),

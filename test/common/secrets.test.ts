@@ -63,6 +63,14 @@ const FORMS: Readonly<Record<string, (secret: string) => string>> = {
         /[^\0-\x7f]/g,
         (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`,
       ),
+  'JSON within JSON': (secret) => JSON.stringify(JSON.stringify(secret)).slice(3, -3),
+  'JSON with all signs escaped, within JSON': (secret) =>
+    secret.replaceAll(
+      /[^a-z\d]/gi,
+      (unit) => String.raw`\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`,
+    ),
+  'a URL in a URL': (secret) => encodeURIComponent(encodeURIComponent(secret)),
+  'HTML within HTML': (secret) => secret.replaceAll('&', '&amp;amp;').replaceAll('<', '&amp;lt;'),
   HTML: (secret) =>
     secret
       .replaceAll('&', '&amp;')
@@ -104,6 +112,7 @@ describe('a redactor', () => {
     ['a secret without its pair', 'user:pass-word', 'say pass-word', 'say [redacted]'],
     ['a key as `key:x`', 'long-key:x', 'long-key was refused', '[redacted] was refused'],
     ['a short one as a word of its own', 'abc', 'abc, abcd and xabc', '[redacted], abcd and xabc'],
+    ['one with a backslash', String.raw`do\main-key`, String.raw`no do\main-key`, 'no [redacted]'],
     ['no other text', 'key-123', 'key-12 and key_123', 'key-12 and key_123'],
   ])('replaces %s', (_, secret, text, clean) => {
     expect(createRedactor([secret]).text(text)).toBe(clean);
