@@ -8,26 +8,26 @@ import { openFolder } from '../integration/support/folder.ts';
 import { rowsOf } from '../integration/support/tables.ts';
 import { type SeededRandom, seededRandom } from '../support/random.ts';
 
-const NIGHTS = 15;
+const NIGHTS = 8;
 const DAY_MS = 24 * 60 * 60_000;
-/** Each night begins a little later, so that what is due after four days is due in the fourth night. */
+/** Each night begins a little later, so that what is due after three days is due in the third night. */
 const LATER_MS = 60_000;
-const DUE_AFTER = { found: 4, notFound: 3 };
+const DUE_AFTER = { found: 3, notFound: 2 };
 const FLAGS = [
   '--fields name=name,staff=staff --changes changes.csv --key id',
-  '--fresh 4d --fresh-not-found 3d',
+  '--fresh 3d --fresh-not-found 2d',
   '--max-outage 500ms --retries 1 --concurrency 4 --progress none',
 ].flatMap((flags) => flags.split(' '));
-const OUTAGE_NIGHT = 4;
-const QUOTA_NIGHT = 6;
-const CRASH_NIGHT = 9;
-const OVERLAP_NIGHT = 12;
+const OUTAGE_NIGHT = 2;
+const QUOTA_NIGHT = 4;
+const CRASH_NIGHT = 5;
+const OVERLAP_NIGHT = 7;
 /** Until another run has come. */
 const BUSY = { status: 429, headers: { 'retry-after': '0.2' } };
 
 const random = seededRandom('nights.test.ts');
 
-it('fifteen nights cost what is due, and tell the CRM all that it has to know', async () => {
+it('nights cost what is due, and tell the CRM all that it has to know', async () => {
   const crm = createCrm(random);
   const folder = openFolder();
   let trouble: () => SandboxReply | undefined = () => undefined;

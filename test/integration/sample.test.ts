@@ -116,15 +116,8 @@ describe('a sample', () => {
     expect(summaryOf(ended)).toMatchObject({ calls: 2, statuses: { skipped: 38 } });
   });
 
-  it('is no more than the list', async () => {
-    const { events, enrich: run } = await openRun();
-    expect(await run(40, undefined)).toMatchObject({ calls: 40 });
-    expect(events.map(({ type }) => type)).not.toContain('sampled');
-  });
-
   it('is looked up by workers of a queue, and what it brought is not asked again', async () => {
     const stage = await openStage(40);
-    await stage.worker();
     await stage.worker();
     const flags = ['--workers', '0', '--sample', '5', '--max-calls', '30', '--json'];
     const ended = await (await stage.enrich(...flags)).ended;
