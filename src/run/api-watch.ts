@@ -21,32 +21,21 @@ const REFUSED_REPORTED_MS = 30_000;
 const SHORTEST_REPORTED_MS = 5_000;
 /** A wait is reported that is longer than the last one reported by more than this factor. */
 const LONGER_BY = 2;
-/** When an outage is reported again. The interval doubles each time. */
-const FIRST_REPEATED_MS = 15_000;
-const LONGEST_REPEATED_MS = 600_000;
 
 /** Reports when calls stop because of the API, and when they go on. The gate decides. */
 export function watchApi(options: ApiWatchOptions): Closable {
   const { gate, origin, maxWaitMs, onNotice } = options;
   let reportedWaitMs = 0;
-  let repeatAfterMs = FIRST_REPEATED_MS;
-  let reportAtMs: number | undefined;
+  let isOutReported = false;
   let isRefusalReported = false;
 
-  /** Reports an outage repeatedly, but ever more seldom. */
   function lookForOutage({ outage, trouble, statedMs = 0 }: ReturnType<Gate['describe']>): void {
-    const nowMs = performance.now();
-    if (outage === undefined) {
-      if (reportAtMs !== undefined) onNotice('The API answers again.', { level: 'info' });
-      reportAtMs = undefined;
-      repeatAfterMs = FIRST_REPEATED_MS;
-    } else if (reportAtMs === undefined || nowMs >= reportAtMs) {
-      // The address is the first thing to check.
-      const first = describeOut({ api: origin, proxy: findProxy(origin), trouble, statedMs });
-      onNotice(reportAtMs === undefined ? first : outage);
-      reportAtMs = nowMs + repeatAfterMs;
-      repeatAfterMs = Math.min(2 * repeatAfterMs, LONGEST_REPEATED_MS);
-    }
+    const isOut = outage !== undefined;
+    if (isOut === isOutReported) return;
+    isOutReported = isOut;
+    // The address is the first thing to check.
+    if (isOut) onNotice(describeOut({ api: origin, proxy: findProxy(origin), trouble, statedMs }));
+    else onNotice('The API answers again.', { level: 'info' });
   }
 
   function look(): void {
@@ -73,7 +62,7 @@ export function watchApi(options: ApiWatchOptions): Closable {
   return {
     close: async () => {
       clearInterval(timer);
-      if (reportAtMs !== undefined) lookForOutage(gate.describe()); // its end may be news
+      if (isOutReported) lookForOutage(gate.describe()); // its end may be news
     },
   };
 }

@@ -129,43 +129,25 @@ async function write(joined: JoinedRun, files: FilesOfRun): Promise<Summary> {
 type Written = Partial<Pick<Summary, 'out' | 'failures' | 'changes'>>;
 
 /** Makes the summary of a run. */
-function summarize(run: JoinedRun, { out, failures, changes }: Written = {}): Summary {
-  const { plan: made, startedMs } = run;
-  const {
-    lookups,
-    calls,
-    retries,
-    throttled,
-    elapsedMs: lookupMs,
-    stopped,
-    pace,
-    callsPer,
-    pendingUntilMs,
-  } = run.totals;
+function summarize(run: JoinedRun, written: Written = {}): Summary {
+  const { plan: made, startedMs, totals, job } = run;
+  const { elapsedMs: lookupMs, billedMicros: _, ...counts } = totals;
+  const folder = job.settings.store;
   return {
     runId: run.context.runId,
     rows: made.rows,
     statuses: run.statuses,
     uniqueDomains: made.uniqueDomains,
     freshDomains: made.freshDomains,
-    lookups,
-    calls,
-    retries,
-    throttled,
-    ...priceOf(run.job, run.totals),
+    ...counts,
+    ...priceOf(job, totals),
     elapsedMs: performance.now() - startedMs,
     lookupMs,
-    callsPerSecond: calls === 0 ? 0 : calls / (lookupMs / 1_000),
-    pace,
-    callsPer,
-    ...(pendingUntilMs === undefined ? {} : { pendingUntilMs }),
-    store: { folder: run.job.settings.store, sizeBytes: sizeOnDisk(run.job.settings.store) },
-    stopped,
-    out,
-    failures,
+    callsPerSecond: totals.calls === 0 ? 0 : totals.calls / (lookupMs / 1_000),
+    store: { folder, sizeBytes: sizeOnDisk(folder) },
+    ...written,
     filled: run.fill?.counts,
     logos: run.logos?.summary,
-    changes,
   };
 }
 

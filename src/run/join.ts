@@ -7,15 +7,14 @@ import {
   type OutputColumn,
   type OutputColumns,
 } from '../collector/output/output-columns.ts';
-import { createRowAnswers, type RowAnswers } from '../collector/row-answers.ts';
+import { createRowAnswers } from '../collector/row-answers.ts';
 import { BrandfillError } from '../common/errors.ts';
 import { formatCount } from '../common/format.ts';
 import { shorten } from '../rows/columns/names.ts';
-import { PROGRESS_MS, type RunEvent } from '../watch/events.ts';
+import { PROGRESS_MS } from '../watch/events.ts';
 import type { RowRecorder } from '../watch/row-reasons.ts';
 import { createStatusCounts, type StatusCounts, sumOf } from '../watch/summary.ts';
 import type { LookedUpRun } from './look-up.ts';
-import type { PlannedRun } from './plan.ts';
 import type { RunContext } from './run-context.ts';
 
 /** A run with its joined rows, once all lookups are done. */
@@ -32,7 +31,8 @@ export async function joinRows(run: LookedUpRun): Promise<JoinedRun> {
   const { fields } = job.settings;
   const reason = totals.stopped?.reason;
   context.onEvent({ type: 'writing', rows: run.plan.rows });
-  const answers = answersOf(run);
+  // A trial says why there is no answer, and shows no older one in its place.
+  const answers = createRowAnswers({ ...run, keepsStale: !context.isTrial });
   const enriched = fields ?? flatColumnsOf(await findPaths({ index, answers }));
   const columns = nameOutputColumns({
     prefix: job.settings.prefix,
@@ -69,15 +69,6 @@ export async function joinRows(run: LookedUpRun): Promise<JoinedRun> {
   };
 }
 
-function answersOf({ context, store, isUsable }: PlannedRun): RowAnswers {
-  // A trial says why there is no answer, and shows no older one in its place.
-  return createRowAnswers({
-    store,
-    isUsable,
-    keepsStale: !context.isTrial,
-  });
-}
-
 interface Counting {
   readonly statuses: StatusCounts;
   readonly blank: BlankColumns;
@@ -87,21 +78,30 @@ interface Counting {
   readonly onEvent: RunContext['onEvent'];
 }
 
+/** How far the writing is is not told when it takes less time than this. */
+const FIRST_MS = 1_000;
+
 /** Counts rows as they pass, and makes sure that none gets lost. */
 async function* count(
   rows: AsyncIterable<readonly OutputRow[]>,
   { statuses, blank, record, expected, onEvent }: Counting,
 ): AsyncGenerator<readonly OutputRow[]> {
-  const reporter = createRowReporter({ total: expected, onEvent });
+  let tellAtMs = performance.now() + FIRST_MS;
+  let [written, isTold] = [0, false];
+  const tell = (): void => onEvent({ type: 'rows', written, total: expected });
   for await (const batch of rows) {
     const listed = batch.filter(isListed);
     for (const row of listed) statuses[row.status] += 1;
     blank.add(listed);
     record?.take(listed);
     yield batch;
-    reporter.add(listed.length);
+    written += listed.length;
+    if (performance.now() < tellAtMs) continue;
+    tellAtMs = performance.now() + PROGRESS_MS;
+    isTold = true;
+    tell();
   }
-  reporter.end();
+  if (isTold) tell();
   const message = blank.describe();
   if (message !== undefined) onEvent({ type: 'notice', message });
   const counted = sumOf(statuses);
@@ -149,53 +149,6 @@ function createBlankColumns(columns: readonly OutputColumn[]): BlankColumns {
         ({ name, expression = '' }) => `'${name}' (${shorten(expression)})`,
       );
       return `No answer has anything for ${names.join(', ')}: blank in all ${formatCount(found)} rows that were found; brandfill try shows what an answer has.`;
-    },
-  };
-}
-
-/** Reports how many rows are written. */
-interface RowReporter {
-  add(rows: number): void;
-  /** Must be called after the last row. */
-  end(): void;
-}
-
-interface RowReporterOptions {
-  readonly total: number;
-  readonly onEvent: (event: RunEvent) => void;
-  /** The time in milliseconds. @default since the process started */
-  readonly now?: () => number;
-}
-
-/** Nothing is reported when writing takes less time than this. */
-const FIRST_MS = 1_000;
-
-/** Reports a few times a second, once writing takes more than a moment. */
-export function createRowReporter({
-  total,
-  onEvent,
-  now = () => performance.now(),
-}: RowReporterOptions): RowReporter {
-  const startMs = now();
-  let nextAtMs = startMs + FIRST_MS;
-  let written = 0;
-  let isReported = false;
-
-  function tell(): void {
-    isReported = true;
-    onEvent({ type: 'rows', written, total });
-  }
-
-  return {
-    add: (rows) => {
-      written += rows;
-      const nowMs = now();
-      if (nowMs < nextAtMs) return;
-      nextAtMs = nowMs + PROGRESS_MS;
-      tell();
-    },
-    end: () => {
-      if (isReported) tell();
     },
   };
 }

@@ -6,7 +6,7 @@ import type { RunControl } from '../common/run-control.ts';
 import { createPictureFetcher, type PictureFetcher } from '../logos/fetch-picture.ts';
 import { openPictureFolder, type PictureFolder } from '../logos/picture-folder.ts';
 import { type LogoCounts, saveLogos } from '../logos/save-logos.ts';
-import { PROGRESS_MS, type RunEvent } from '../watch/events.ts';
+import { PROGRESS_MS } from '../watch/events.ts';
 import type { LogosSummary } from '../watch/summary.ts';
 import type { Stop } from '../worker/stop-switch.ts';
 import type { PlannedRun } from './plan.ts';
@@ -149,7 +149,17 @@ async function fetchLogos(
   );
   let total = 0;
   for (const domains of foundIn(run)) total += domains.length;
-  const progress = showProgress(total, { signal, onEvent: context.onEvent });
+  let latest: LogoCounts = { saved: 0, kept: 0, missing: 0, reasons: {} };
+  const show = (): void => {
+    const { saved, kept, missing } = latest;
+    context.onEvent({ type: 'logos', total, saved, kept, missing });
+  };
+  const ticker = setInterval(show, PROGRESS_MS);
+  const interrupted = (): void => {
+    const message = 'Interrupted: no more logos are fetched, and the rows are written.';
+    context.onEvent({ type: 'notice', message });
+  };
+  signal.addEventListener('abort', interrupted);
   try {
     return await saveLogos({
       domains: () => foundIn(run),
@@ -166,10 +176,14 @@ async function fetchLogos(
       startedAtMs: run.now(),
       refresh,
       missingCountsMs: job.settings.freshNotFound,
-      onDone: progress.take,
+      onDone: (counts) => {
+        latest = counts;
+      },
     });
   } finally {
-    progress.end();
+    clearInterval(ticker);
+    signal.removeEventListener('abort', interrupted);
+    show();
   }
 }
 
@@ -196,37 +210,6 @@ function whileOpen(fetcher: PictureFetcher, control: RunControl | undefined): Pi
     fetch: async (url, signal) => {
       await control.whileOpen(signal).catch(() => {}); // the fetcher notices the abort
       return await fetcher.fetch(url, signal);
-    },
-  };
-}
-
-/** Reports progress, at most a few times a second. */
-function showProgress(
-  total: number,
-  {
-    signal,
-    onEvent,
-  }: { readonly signal: AbortSignal; readonly onEvent: (event: RunEvent) => void },
-): { readonly take: (counts: LogoCounts) => void; readonly end: () => void } {
-  let latest: LogoCounts = { saved: 0, kept: 0, missing: 0, reasons: {} };
-  const show = (): void => {
-    const { saved, kept, missing } = latest;
-    onEvent({ type: 'logos', total, saved, kept, missing });
-  };
-  const reportEnd = (): void => {
-    const message = 'Interrupted: no more logos are fetched, and the rows are written.';
-    onEvent({ type: 'notice', message });
-  };
-  const ticker = setInterval(show, PROGRESS_MS);
-  signal.addEventListener('abort', reportEnd);
-  return {
-    take: (counts) => {
-      latest = counts;
-    },
-    end: () => {
-      clearInterval(ticker);
-      signal.removeEventListener('abort', reportEnd);
-      show();
     },
   };
 }

@@ -119,19 +119,12 @@ export function createRunTime(systemTime: () => number = Date.now): () => number
   };
 }
 
-interface NoEmptyFoldersOptions {
-  readonly isThere?: (folder: string) => boolean;
-}
-
 /** Removes a folder and its parents in the end, if they did not exist before and are empty. */
-export function leaveNoEmptyFolders(
-  path: string,
-  { isThere = existsSync }: NoEmptyFoldersOptions = {},
-): Closable {
+export function leaveNoEmptyFolders(path: string): Closable {
   const missing: string[] = [];
   let folder = resolve(path);
   // On Windows the topmost folder may be missing too, as there may be no such drive.
-  while (!isThere(folder) && dirname(folder) !== folder) {
+  while (!existsSync(folder) && dirname(folder) !== folder) {
     missing.push(folder);
     folder = dirname(folder);
   }

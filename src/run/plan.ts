@@ -150,7 +150,7 @@ async function planCalls(
 ): Promise<Pick<Plan, 'calls' | 'estimate' | 'price' | 'cost' | 'bill'>> {
   const { price, maxCost, maxCalls = lookups } = job.settings;
   const calls = Math.min(lookups, maxCalls, await callsLeftPer(job, store));
-  const estimate = estimateCalls({ job, store, calls, nowMs: Date.now() });
+  const estimate = estimateCalls(calls, job, store);
   const { billing, batch } = job.endpoint.profile ?? {};
   if (!billing) {
     return { calls, estimate, price, cost: price === undefined ? undefined : costOf(calls, price) };
@@ -223,21 +223,17 @@ function freshnessOf(settings: Pick<Settings, 'fresh' | 'freshNotFound' | 'refre
   return { foundMs: fresh, notFoundMs: freshNotFound, jitter: FRESH_JITTER };
 }
 
-interface EstimateOptions {
-  readonly job: Pick<Job, 'endpoint' | 'credential' | 'settings'>;
-  readonly store: Pick<OutcomeStore, 'findPace'>;
-  readonly calls: number;
-  /** Milliseconds since 1970. */
-  readonly nowMs: number;
-}
-
 /**
  * Estimates how long calls take at the limit known so far: the given rate, or else the limit that
  * the last run with this API and credential found, however long ago. The shared state of workers on
  * a queue is not read.
  */
-export function estimateCalls(options: EstimateOptions): PlanEstimate | undefined {
-  const { job, store, calls, nowMs } = options;
+export function estimateCalls(
+  calls: number,
+  job: Job,
+  store: Pick<OutcomeStore, 'findPace'>,
+  nowMs = Date.now(),
+): PlanEstimate | undefined {
   const { rate, queue, workers, maxWait } = job.settings;
   const isShared = queue !== undefined;
   if (workers === 0 || (isShared && rate === 'auto')) return undefined;

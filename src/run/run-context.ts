@@ -16,17 +16,10 @@ export interface CallerOptions extends Pick<RunContext, 'confirm' | 'changesId'>
   readonly control?: RunControl | undefined;
 }
 
-export interface CallersContext {
-  readonly context: RunContext;
-  /**
-   * Must be called when the run is over.
-   *
-   * @throws the first error that `onEvent` threw, or with which its promise was rejected
-   */
-  readonly throwIfFailed: () => void;
-}
-
-/** Makes the context of a run for a caller. If `onEvent` throws, the run is stopped in order. */
+/**
+ * Makes the context of a run for a caller. If `onEvent` throws, the run is stopped in order, and
+ * `throwIfFailed`, which must be called when the run is over, throws that.
+ */
 export function createContext({
   signal,
   runId = createRunId(),
@@ -34,9 +27,9 @@ export function createContext({
   confirm,
   control,
   changesId,
-}: CallerOptions): CallersContext {
+}: CallerOptions) {
   const callbackGuard = createCallbackGuard([signal, control?.stopped]);
-  const context = {
+  const context: RunContext = {
     runId,
     signal: callbackGuard.signal,
     onEvent: callbackGuard.guard(onEvent),

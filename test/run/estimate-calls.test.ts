@@ -19,12 +19,10 @@ function estimate({
   calls?: number;
 }): PlanEstimate | undefined {
   const savedAtMs = NOW_MS - ageMs;
-  return estimateCalls({
-    job: createJob({ given: { baseUrl: 'https://api.test', ...given }, env: {}, describe: String }),
-    store: { findPace: () => state && { state, savedAtMs, learnedAtMs: savedAtMs } },
-    calls,
-    nowMs: NOW_MS,
-  });
+  const baseUrl = 'https://api.test';
+  const job = createJob({ given: { baseUrl, ...given }, env: {}, describe: String });
+  const findPace = () => state && { state, savedAtMs, learnedAtMs: savedAtMs };
+  return estimateCalls(calls, job, { findPace }, NOW_MS);
 }
 
 function learned(limitPerMs: number, toldUntilMs = 0): Learned {

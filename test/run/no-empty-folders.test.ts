@@ -1,5 +1,5 @@
 import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
-import { join, resolve } from 'node:path';
+import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { leaveNoEmptyFolders } from '../../src/run/open.ts';
 import { useTempFolder } from '../support/temp-folder.ts';
@@ -26,15 +26,4 @@ it('folders with something in them stay, and so do those that were there before'
 
 it('a folder that was never made is no trouble', async () => {
   await expect(leaveNoEmptyFolders(join(useTempFolder(), 'a/b')).close()).resolves.toBeUndefined();
-});
-
-it('a folder on a drive that is not there is looked for as far up as there are names', () => {
-  const asked: string[] = [];
-  const isThere = (folder: string): boolean => {
-    if (asked.length > 3) throw new Error('It never ends.');
-    asked.push(folder);
-    return false;
-  };
-  leaveNoEmptyFolders('/a/b', { isThere });
-  expect(asked).toEqual([resolve('/a/b'), resolve('/a'), resolve('/')]);
 });
