@@ -39,15 +39,8 @@ export interface Outcome {
 /** A sign that an answer comes from another server or another path. */
 export type Misdirection =
   | 'not_found_page'
-  | 'not_found_doubled'
-  /** 404 with JSON that says that it is the path that is not known. */
-  | 'not_found_path'
   | 'bad_request_page'
-  /** A refusal that is a page for people, such as a check for bots shows. */
-  | 'bot_wall'
   | 'no_json'
-  /** 200 with a body that breaks off, or is not packed as it says. */
-  | 'broken_body'
   /** 200 with one body for different domains. */
   | 'same_answer'
   /** A redirect to an address without the domain. */

@@ -44,9 +44,7 @@ export interface BoardSource {
   /** Called a few times a second while somebody looks, otherwise not at all. */
   read(): Promise<Board>;
   /** @returns why it cannot be done; nothing when it is under way */
-  ask(run: string, action: RunAction): Promise<string | undefined>;
-  /** Asks for a run of a scheduled job now; returns the same. */
-  runNow(job: string): Promise<string | undefined>;
+  readonly ask: (run: string, action: RunAction) => Promise<string | undefined>;
 }
 
 export interface OwnRunOptions {
@@ -62,7 +60,6 @@ export function showOwnRun({ recorder, control }: OwnRunOptions): BoardSource {
       const run = recorder.read();
       return id === run.runId ? applyAction(run, control, action) : GONE;
     },
-    runNow: async () => 'No schedules are kept here.',
   };
 }
 

@@ -1,4 +1,4 @@
-import { type Context, Hono } from 'hono';
+import { Hono } from 'hono';
 import { z } from 'zod';
 import type { AllowedHost } from '../common/addresses.ts';
 import type { Closable } from '../common/lifetime.ts';
@@ -87,16 +87,11 @@ const VERDICTS = {
   too_slow: 'The token did not come in time.',
 } as const;
 
-/** What can be asked of runs and schedules. */
-function boardApi(source: Pick<BoardSource, 'ask' | 'runNow'>) {
-  const reply = (context: Context, refusal: string | undefined) =>
-    refusal === undefined ? context.json({}) : refuse(context, 409, 'NOT_NOW', refusal);
+/** What can be asked of runs. */
+function boardApi({ ask }: Pick<BoardSource, 'ask'>) {
   const action = z.object({ action: z.enum(['pause', 'resume', 'stop']) });
-  return new Hono()
-    .post('/runs/:id/ask', takes(action), async (context) =>
-      reply(context, await source.ask(context.req.param('id'), context.req.valid('json').action)),
-    )
-    .post('/schedules/:job/run', async (context) =>
-      reply(context, await source.runNow(context.req.param('job'))),
-    );
+  return new Hono().post('/runs/:id/ask', takes(action), async (context) => {
+    const refusal = await ask(context.req.param('id'), context.req.valid('json').action);
+    return refusal === undefined ? context.json({}) : refuse(context, 409, 'NOT_NOW', refusal);
+  });
 }

@@ -57,11 +57,6 @@ export function showQueue(options: QueueBoardOptions): BoardSource {
     };
   }
 
-  async function runNow(job: string): Promise<string | undefined> {
-    schedulesAtMs = Number.NEGATIVE_INFINITY;
-    return await kept.ask(job);
-  }
-
   async function askOf(
     id: string,
     action: RunView['actions'][number],
@@ -72,17 +67,6 @@ export function showQueue(options: QueueBoardOptions): BoardSource {
     if (!run.actions.includes(action)) return 'This cannot be done now.';
     await askRun(client, id, action);
     return undefined;
-  }
-
-  /** The client of Redis waits for a connection for as long as it takes; people do not. */
-  async function patiently(asking: Promise<string | undefined>): Promise<string | undefined> {
-    try {
-      return await inTime(ASK_MS, asking);
-    } catch (error) {
-      return error instanceof NoAnswerError
-        ? `Redis at ${name} does not answer. What was asked may still be done when it does.`
-        : `Redis at ${name}: ${reasonOf(error)}.`;
-    }
   }
 
   return {
@@ -102,8 +86,16 @@ export function showQueue(options: QueueBoardOptions): BoardSource {
       }
       return latest;
     },
-    ask: (id, action) => patiently(askOf(id, action)),
-    runNow: (job) => patiently(runNow(job)),
+    ask: async (id, action) => {
+      try {
+        // The client of Redis waits for a connection for as long as it takes; people do not.
+        return await inTime(ASK_MS, askOf(id, action));
+      } catch (error) {
+        return error instanceof NoAnswerError
+          ? `Redis at ${name} does not answer. What was asked may still be done when it does.`
+          : `Redis at ${name}: ${reasonOf(error)}.`;
+      }
+    },
   };
 }
 

@@ -1,5 +1,5 @@
-import { describeError, exitCodeOfError } from '../common/errors.ts';
-import { createCloser, SHUTDOWN_TIMEOUT_MS, within } from '../common/lifetime.ts';
+import { describeError, exitCodeOfError, type OnNotice } from '../common/errors.ts';
+import { type Closable, createCloser, SHUTDOWN_TIMEOUT_MS, within } from '../common/lifetime.ts';
 import { createRunControl, type RunControl } from '../common/run-control.ts';
 import { toCleanJson } from '../common/secrets.ts';
 import type { Job } from '../options/api.ts';
@@ -124,14 +124,15 @@ export async function showRun(
   try {
     const { name = 'enrich' } = options;
     let { metrics } = options;
-    if (!metrics && settings.listen) {
+    if (!metrics) {
       const status = await openOwnStatus(job, { recorder, control, options, context });
-      closer.add(status);
-      ({ health, metrics } = status);
+      if (status) ({ health, metrics } = closer.add(status));
     }
     metrics?.forRun(name, () => recorder.read());
     const board = options.board ?? settings.queue;
-    if (board !== undefined) closer.add(announce(board, recorder, control));
+    // Not awaited: if Redis does not answer, a run that needs it reports that.
+    const announced = board === undefined ? undefined : announce(board, recorder, control);
+    closer.add({ close: async () => await (await announced)?.close() });
     return {
       context: { ...context, ...(metrics && { onQueues: metrics.forQueues }) },
       end: async (summary) => {
@@ -158,76 +159,65 @@ interface Recorded {
   readonly context: RunContext;
 }
 
-/** Opens the HTTP server of a run: its page, metrics and health. */
+/** Opens the HTTP server of a run, if it has one: its page, metrics and health. */
 async function openOwnStatus({ settings }: Job, { recorder, control, options, context }: Recorded) {
+  const { listen } = settings;
+  if (!listen) return undefined;
   // Loaded here, so that a run without a server need not wait for it.
   const { readToken } = await import('./access.ts');
   const { openStatus } = await import('./status.ts');
   const { createDashboard } = await import('./dashboard.ts');
-  const { token: given } = options;
-  const { listen } = settings;
   // A name that it listens on may be asked for; a run has no option for others.
   const describe = (key: 'listen' | 'allowHost' | 'token'): string =>
     options.describe(key === 'allowHost' ? 'listen' : key);
-  if (!listen) throw new TypeError('a run with a server has an address');
-  const sources = { token: given, env: process.env, describe };
-  const token = readToken(sources, listen);
+  const { token } = options;
   const dashboard = await createDashboard({
     source: showOwnRun({ recorder, control }),
-    token,
+    token: readToken({ token, env: process.env, describe }, listen),
     allowHost: undefined,
     label: describe('allowHost'),
   });
-  const status = await openStatus({
-    settings,
-    describe,
-    command: 'enrich',
-    page: dashboard.routes,
-    onNotice: (message, { level = 'warn' } = {}) =>
-      context.onEvent({ type: 'notice', message, level }),
-  });
-  if (!status) throw new TypeError('a run with an address has a server');
-  status.health.check(() => (context.signal.aborted ? 'it was told to stop' : undefined));
-  return {
-    ...status,
-    close: async () => {
-      await dashboard.close();
-      await status.close();
-    },
-  };
+  const onNotice: OnNotice = (message, { level = 'warn' } = {}) =>
+    context.onEvent({ type: 'notice', message, level });
+  const page = dashboard.routes;
+  const status = await openStatus({ settings, describe, command: 'enrich', page, onNotice });
+  status?.health.check(() => (context.signal.aborted ? 'it was told to stop' : undefined));
+  return (
+    status && {
+      ...status,
+      close: async () => {
+        await dashboard.close();
+        await status.close();
+      },
+    }
+  );
 }
 
 /**
  * Shows a run in Redis, and takes requests to it from there. The run goes on if Redis cannot be
  * used: a run that needs Redis reports that itself.
  */
-function announce(
+async function announce(
   url: string,
   recorder: RunRecorder,
   control: RunControl,
-): { close(): Promise<void> } {
-  async function open(): Promise<{ close(): Promise<void> } | undefined> {
-    // Loaded here, so that a run without Redis need not wait for it.
-    const { announceRun, openQueueServer } = await import('../queue/index.ts');
-    try {
-      const options = { url, onNotice: () => {} };
-      const redis = await openQueueServer(options);
-      const announced = announceRun(redis.client, {
-        id: recorder.read().runId,
-        describe: () => toCleanJson(recorder.read()),
-        onAsked: (action) => void applyAction(recorder.read(), control, action as RunAction),
-      });
-      return {
-        close: async () => {
-          await within(SHUTDOWN_TIMEOUT_MS, announced.close());
-          await redis.close();
-        },
-      };
-    } catch {
-      return undefined;
-    }
+): Promise<Closable | undefined> {
+  // Loaded here, so that a run without Redis need not wait for it.
+  const { announceRun, openQueueServer } = await import('../queue/index.ts');
+  try {
+    const redis = await openQueueServer({ url, onNotice: () => {} });
+    const announced = announceRun(redis.client, {
+      id: recorder.read().runId,
+      describe: () => toCleanJson(recorder.read()),
+      onAsked: (action) => void applyAction(recorder.read(), control, action as RunAction),
+    });
+    return {
+      close: async () => {
+        await within(SHUTDOWN_TIMEOUT_MS, announced.close());
+        await redis.close();
+      },
+    };
+  } catch {
+    return undefined;
   }
-  // Not awaited: if Redis does not answer, a run that needs it reports that.
-  const opening = open();
-  return { close: async () => await (await opening)?.close() };
 }

@@ -69,11 +69,7 @@ export function recordRun(options: RecordRunOptions): RunRecorder {
   function onEvent(event: RunEvent): void {
     switch (event.type) {
       case 'opened':
-        return tell({
-          list: list ?? event.input,
-          format: event.format,
-          column: event.column.name,
-        });
+        return tell({ list: list ?? event.input });
       case 'planned': {
         const { rows, uniqueDomains, freshDomains, lookups: due } = event.plan;
         return tell({ phase: 'looking_up', rows, uniqueDomains, freshDomains, due });

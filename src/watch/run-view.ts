@@ -149,10 +149,6 @@ export interface RunView
   brandfill: string;
   /** The list, as given. */
   list: string;
-  /** Such as `CSV, semicolon-separated`. */
-  format?: string | undefined;
-  /** The column that the domains are taken from. */
-  column?: string | undefined;
   /** The machine that makes the run, and the process. */
   host: string;
   pid: number;
@@ -210,7 +206,7 @@ export interface RunView
   /** The run over time, from the first call on. */
   spans: Span[];
   /** How long the calls of this process took. */
-  latency?: { calls: number; p50Ms: number; p95Ms: number; maxMs: number } | undefined;
+  latency?: { calls: number; p50Ms: number; p95Ms: number } | undefined;
   /** What calls of this process came to: the HTTP status, or why there was no answer, such as `timeout`. */
   answers: { answer: string; calls: number }[];
   /** Why rows were not enriched, the most frequent first. */

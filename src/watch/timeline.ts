@@ -94,16 +94,16 @@ const LONGEST_UNITS = 60 * 60_000 * UNITS_PER_MS;
 export function createLatencies(): Latencies {
   // HdrHistogram, which Node.js includes.
   const histogram = createHistogram({ lowest: 1, highest: LONGEST_UNITS, figures: 3 });
-  const ms = (units: number): number => round(units / UNITS_PER_MS, 1);
   return {
     add: (latencyMs) => {
       const units = Math.round(latencyMs * UNITS_PER_MS);
       histogram.record(Math.max(1, Math.min(LONGEST_UNITS, units)));
     },
     describe: () => {
-      const { count: calls, max } = histogram;
-      const [p50Ms = 0, p95Ms = 0] = [50, 95].map((percent) => ms(histogram.percentile(percent)));
-      return calls === 0 ? undefined : { calls, p50Ms, p95Ms, maxMs: ms(max) };
+      const [p50Ms = 0, p95Ms = 0] = [50, 95].map((percent) =>
+        round(histogram.percentile(percent) / UNITS_PER_MS, 1),
+      );
+      return histogram.count === 0 ? undefined : { calls: histogram.count, p50Ms, p95Ms };
     },
   };
 }

@@ -129,10 +129,6 @@ const REASONS: Readonly<Record<string, readonly [short: string, advice: string]>
     'too many cells',
     'The row has more cells than the header, so the domain may be in another column. Quote the text that holds a delimiter.',
   ],
-  torn_row: [
-    'torn off the row above',
-    'The row is the rest of the one above, so its cells are in other columns. Quote the text that holds a line break.',
-  ],
   shared_host: [
     'a shared site',
     `The cell leads to a page on a host that many share, such as a social network. ${CORRECT}`,
@@ -150,9 +146,9 @@ const REASONS: Readonly<Record<string, readonly [short: string, advice: string]>
     'too large to be read',
     'The answer was larger than 10 MiB, or its headers than 16 KiB, and was not read. Ask the makers of the API.',
   ],
-  unavailable: [
-    'not there for now',
-    `The API said that it was under maintenance or not there for now. ${RETRIED}`,
+  no_json: [
+    'no JSON, such as a page',
+    `The API answered with something that is no JSON, such as a page for people. ${RETRIED}`,
   ],
   too_many_redirects: [
     'redirected again and again',
@@ -189,11 +185,6 @@ export const MISDIRECTIONS: Readonly<
     'answered 404 with a page that is no JSON',
     'the path is wrong, check {baseUrl}',
   ],
-  not_found_doubled: [
-    'answered 404, and {baseUrl} ends in /v1, which each call adds by itself',
-    'leave it off',
-  ],
-  not_found_path: ['answered 404 because the path is not known there', 'check {baseUrl}'],
   bad_request_page: [
     'answered 400 with a page that is no JSON',
     'check {baseUrl}, for one its https:// and its port',
@@ -201,10 +192,6 @@ export const MISDIRECTIONS: Readonly<
   no_json: [
     'answered 200 with something that is no JSON object, such as a page for people',
     'check {baseUrl}, and whether a proxy or a login stands between',
-  ],
-  broken_body: [
-    'answered 200 with a body that broke off, or is not packed as its Content-Encoding says',
-    'ask the makers of the API, or whoever runs the proxy in front of it, and check {baseUrl}',
   ],
   redirect_to_another_origin: [
     'redirected to another origin',
@@ -217,10 +204,6 @@ export const MISDIRECTIONS: Readonly<
   lost_domain: [
     'redirected to an address without the domain, such as a login',
     'check {baseUrl}, for one its https:// and its host',
-  ],
-  bot_wall: [
-    'refused with a page for people, such as a check for bots shows',
-    'ask the makers of the API to let your address or your User-Agent ({header}) through, and check {baseUrl}',
   ],
 };
 

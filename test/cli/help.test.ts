@@ -33,7 +33,7 @@ describe('exitCodeOf', () => {
     [0, { reason: 'max_calls' }, 4],
     [1, { reason: 'interrupted' }, 130],
     [0, { reason: 'refused' }, 4],
-    [0, { reason: 'misdirected', seen: 'bot_wall' }, 4],
+    [0, { reason: 'misdirected', seen: 'no_json' }, 4],
   ] as const)('of %d failed rows, stopped by %j, is %d', (failed, stopped, code) => {
     expect(exitCodeOf({ stopped, statuses: { ...statuses, failed } })).toBe(code);
   });

@@ -173,7 +173,7 @@ describe('the picture of a run', () => {
     }
     const { answers, latency } = recorder.read();
     expect(answers).toEqual([{ answer: '200', calls: 3 }]);
-    expect(latency).toMatchObject({ calls: 3, p50Ms: 20, maxMs: 30 });
+    expect(latency).toMatchObject({ calls: 3, p50Ms: 20, p95Ms: 30 });
   });
 });
 

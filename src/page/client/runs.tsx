@@ -1,8 +1,8 @@
 import type { JSX } from 'preact';
 import { useEffect } from 'preact/hooks';
-import type { Board } from '../board.ts';
+import type { Board, ScheduleState } from '../board.ts';
 import { api, ask } from './api.ts';
-import { Button, FaultNote, Note, Table } from './components.tsx';
+import { FaultNote, Note, Table } from './components.tsx';
 import { count, time } from './format.ts';
 import { RunCard } from './run-card.tsx';
 import { useWork } from './state.ts';
@@ -38,27 +38,14 @@ export function RunsPage({ board }: { readonly board: Board }): JSX.Element {
           <Table
             caption="Schedules"
             hasHeading
-            columns={['job', 'when', 'next', 'state', 'last run', '']}
-            rows={schedules.map((schedule) => {
-              const { job, cron, timezone, nextAt, runningSince, last } = schedule;
-              return [
-                job,
-                `${cron} (${timezone})`,
-                time(nextAt),
-                stateOf(schedule),
-                last ? `${time(last.finishedAt)}: ${last.text}` : 'none yet',
-                runningSince === undefined ? (
-                  <Button
-                    key="now"
-                    label={`Run ${job} now`}
-                    isBusy={work.isBusy(job)}
-                    onPress={() => work.start(job, () => ask(runNow(job)))}
-                  >
-                    Run now
-                  </Button>
-                ) : null,
-              ];
-            })}
+            columns={['job', 'when', 'next', 'state', 'last run']}
+            rows={schedules.map(({ job, cron, timezone, nextAt, last, ...state }) => [
+              job,
+              `${cron} (${timezone})`,
+              time(nextAt),
+              stateOf(state),
+              last ? `${time(last.finishedAt)}: ${last.text}` : 'none yet',
+            ])}
           />
         </>
       ) : null}
@@ -66,17 +53,11 @@ export function RunsPage({ board }: { readonly board: Board }): JSX.Element {
   );
 }
 
-type Schedule = Board['schedules'][number];
-
-function stateOf({ runningSince, isWaiting, isKept }: Schedule): string {
+function stateOf(of: Pick<ScheduleState, 'runningSince' | 'isWaiting' | 'isKept'>): string {
+  const { runningSince, isWaiting, isKept } = of;
   if (runningSince !== undefined) return `running since ${time(runningSince)}`;
   if (!isKept) return 'no process is there to run it';
   return isWaiting ? 'about to run' : 'waits for its time';
-}
-
-/** Asked of the dashboard alone. */
-function runNow(job: string): Promise<Response> {
-  return fetch(`api/schedules/${encodeURIComponent(job)}/run`, { method: 'POST' });
 }
 
 function Workers({ workers }: Pick<Board, 'workers'>): JSX.Element | null {

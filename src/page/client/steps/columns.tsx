@@ -1,10 +1,11 @@
 import { signal, useSignal } from '@preact/signals';
 import type { JSX } from 'preact';
 import { useEffect } from 'preact/hooks';
+import { formatPrice } from '../../../common/format.ts';
 import type { ListView } from '../../app/lists.ts';
 import { api, ask } from '../api.ts';
 import { Button, Choice, Field, Note, Progress, Step, Table } from '../components.tsx';
-import { costOf, counted, moneyOf } from '../format.ts';
+import { costOf, counted } from '../format.ts';
 import { type AppState, announce, goTo, useWork } from '../state.ts';
 
 type Samples = Awaited<ReturnType<typeof askAbout>>;
@@ -113,7 +114,7 @@ function priceOf({ connection }: AppState): string {
   if (connection?.kind === 'sandbox') return 'Free: this is a rehearsal.';
   const { unit, price } = connection ?? {};
   const billed = unit === undefined ? '' : `, billed in ${unit}`;
-  const money = price === undefined ? '' : `, about ${moneyOf(price * 3)}`;
+  const money = price === undefined ? '' : `, about ${formatPrice(price * 3)}`;
   return `That is three calls${billed}${money}; they are not paid for again in the run.`;
 }
 
