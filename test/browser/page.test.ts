@@ -111,7 +111,7 @@ describe.skipIf(chromium === undefined)('in a browser', () => {
   });
 
   it('a run is the same in two tabs and after a reload, and goes on when the app was killed', async () => {
-    const api = await openApi({ latencyMs: 40 });
+    const api = await openApi({ latencyMs: 250 });
     const { page, running, folder } = await openApp();
     await giveList(page, api.url, 'list.csv', Buffer.from(listOf(domains(400))));
     await press(page, 'Go on to the columns');

@@ -46,30 +46,27 @@ describe('a callback that throws', () => {
     expect(api.callsOf('acme.com').answered).toBe(1);
   });
 
-  it.each(['onRunEvent', 'onRunEnd'] as const)(
-    'ends a schedule whose %s it is: the run is noted, or made again by whoever comes next',
-    async (callback) => {
-      const { url: queue } = await openRedis();
-      const api = await openApi();
-      const folder = openList('domain\nacme.com\n');
-      const lines = ['input: list.csv', `baseUrl: ${api.url}`, `schedule: { cron: '${FAR}' }`];
-      const options = { queue, files: [folder.write('nightly.yaml', `${lines.join('\n')}\n`)] };
-      const onNotice = (message: string): void => {
-        if (message.startsWith('Keeping')) void runScheduled('nightly', { queue });
-      };
-      const ended = schedule({ ...options, onNotice, [callback]: fail });
-      await expect(ended).rejects.toBe(defect);
-      const stop = new AbortController();
-      const again = schedule({ ...options, signal: stop.signal });
-      await expect
-        .poll(async () => (await listSchedules({ queue }))[0]?.results[0]?.rows, {
-          timeout: 60_000,
-        })
-        .toBe(1);
-      stop.abort();
-      await again;
-    },
-  );
+  it('ends a schedule: the run is made again by whoever comes next', async () => {
+    const { url: queue } = await openRedis();
+    const api = await openApi();
+    const folder = openList('domain\nacme.com\n');
+    const lines = ['input: list.csv', `baseUrl: ${api.url}`, `schedule: { cron: '${FAR}' }`];
+    const options = { queue, files: [folder.write('nightly.yaml', `${lines.join('\n')}\n`)] };
+    const onNotice = (message: string): void => {
+      if (message.startsWith('Keeping')) void runScheduled('nightly', { queue });
+    };
+    const ended = schedule({ ...options, onNotice, onRunEvent: fail });
+    await expect(ended).rejects.toBe(defect);
+    const stop = new AbortController();
+    const again = schedule({ ...options, signal: stop.signal });
+    await expect
+      .poll(async () => (await listSchedules({ queue }))[0]?.results[0]?.rows, {
+        timeout: 60_000,
+      })
+      .toBe(1);
+    stop.abort();
+    await again;
+  });
 
   it('ends a trial, also where a timer calls it', async () => {
     const { url: baseUrl } = await openApi({ latencyMs: 1_000 });
@@ -81,21 +78,12 @@ describe('a callback that throws', () => {
     await expect(trial).rejects.toBe(defect);
   });
 
-  it('ends an adding, also where its promise is rejected', async () => {
-    const { url: queue } = await openRedis();
-    const onNotice = (): unknown => Promise.reject(defect);
-    const options = {
-      queue,
-      baseUrl: 'http://127.0.0.1:9',
-      input: [{ domain: 'acme.com' }],
-      onNotice,
-    };
-    await expect(add(options)).rejects.toBe(defect);
-  });
-
-  it('ends a collector and a dashboard', async () => {
+  it('ends an adding, a collector and a dashboard, also where its promise is rejected', async () => {
     const { url: queue } = await openRedis();
     const outDir = openFolder().at('out');
+    const onNotice = (): unknown => Promise.reject(defect);
+    const added = { queue, baseUrl: 'http://127.0.0.1:9', input: [{ domain: 'acme.com' }] };
+    await expect(add({ ...added, onNotice })).rejects.toBe(defect);
     await expect(collect({ queue, outDir, onNotice: fail })).rejects.toBe(defect);
     const token = 'a-token-of-the-dashboard';
     await expect(dashboard({ queue, listen: 0, token, onNotice: fail })).rejects.toBe(defect);

@@ -13,14 +13,14 @@ import {
 const SHOW_CURSOR = '\u001b[?25h';
 const HIDE_CURSOR = '\u001b[?25l';
 
-/** Looks up 60 domains and three rows without one, for three seconds or so. */
+/** Looks up 60 domains and three rows without one, for six seconds or so. */
 async function enrichAt(
   options: Omit<TerminalOptions, 'cwd'>,
   ...args: readonly string[]
 ): Promise<Terminal> {
   const api = await openApi();
   const folder = openList(`${listOf(domains(60))}x\nx\n\u001b[2J\n`);
-  const given = ['enrich', 'list.csv', '--base-url', api.url, '--yes', '--rate', '20/s'];
+  const given = ['enrich', 'list.csv', '--base-url', api.url, '--yes', '--rate', '10/s'];
   return await openTerminal([...given, ...args], { ...options, cwd: folder.path });
 }
 
@@ -34,7 +34,7 @@ describe.skipIf(!isThere)('the progress on a terminal', () => {
   it('is drawn in its place, fits the window that has become narrow, and stays in the end', async () => {
     const terminal = await enrichAt({});
     await terminal.shows(' of 63 rows');
-    await terminal.shows('held to 20/s');
+    await terminal.shows('held to 10/s');
     await terminal.resize(20);
     await terminal.shows(' 63 rows');
     await terminal.resize(60);
@@ -45,7 +45,7 @@ describe.skipIf(!isThere)('the progress on a terminal', () => {
       '',
       `${'█'.repeat(39)}  100%  63 of 63 rows`,
       '60 found, 3 invalid',
-      expect.stringMatching(/^[\d.]+ calls\/s, held to 20\/s$/),
+      expect.stringMatching(/^[\d.]+ calls\/s, held to 10\/s$/),
     ]);
     expect(ended.raw).toContain(HIDE_CURSOR);
     expect(ended.raw.lastIndexOf(SHOW_CURSOR)).toBeGreaterThan(ended.raw.lastIndexOf(HIDE_CURSOR));
@@ -53,8 +53,8 @@ describe.skipIf(!isThere)('the progress on a terminal', () => {
   });
 
   it('stays when Ctrl-C ends the run early, with what is told meanwhile above it', async () => {
-    const terminal = await enrichAt({});
-    await terminal.shows('held to 20/s');
+    const terminal = await enrichAt({}, '--rate', '1/s');
+    await terminal.shows('held to 1/s');
     terminal.type('\u0003');
     const ended = await terminal.ended;
     expect(ended.code).toBe(130);

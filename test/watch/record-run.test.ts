@@ -54,39 +54,30 @@ describe('the picture of a run', () => {
   it('follows its events', () => {
     const control = createRunControl();
     const recorder = recordRun({ runId: 'abc', list: 'list.csv', control });
-    const seen: unknown[] = [];
+    const seen: string[] = [];
     const take = (event: RunEvent): void => {
       recorder.onEvent(event);
-      const view = recorder.read();
-      seen.push([view.phase, view.lookups, view.actions.join()]);
+      const { phase, lookups, actions } = recorder.read();
+      seen.push(`${phase} ${lookups} ${actions.join()}`);
     };
-    seen.push([recorder.read().phase]);
+    expect(recorder.read().phase).toBe('reading');
     take(PLANNED);
     take(progress({ lookups: 2, calls: 3, lookupMs: 250, underWay: 4 }));
-    take(progress({ lookups: 3, lookupMs: 500 }));
     control.pause();
     take(progress({ lookups: 3, lookupMs: 750, isPaused: true }));
     control.resume();
     take({ type: 'stopping', stop: { reason: 'interrupted' } });
     take({ type: 'writing', rows: 10 });
-    recorder.end({ summary: summaryOf() });
-    const { phase, underWay, rows, statuses, end } = recorder.read();
     expect(seen).toEqual([
-      ['reading'],
-      ['looking_up', 0, 'pause,stop'],
-      ['looking_up', 2, 'pause,stop'],
-      ['looking_up', 3, 'pause,stop'],
-      ['looking_up', 3, 'resume,stop'],
-      ['stopping', 3, ''],
-      ['writing', 3, ''],
+      'looking_up 0 pause,stop',
+      'looking_up 2 pause,stop',
+      'looking_up 3 resume,stop',
+      'stopping 3 ',
+      'writing 3 ',
     ]);
-    expect({ phase, underWay, rows, end }).toEqual({
-      phase: 'ended',
-      underWay: 0,
-      rows: 10,
-      end: 'done',
-    });
-    expect(statuses?.found).toBe(9);
+    recorder.end({ summary: summaryOf() });
+    const ended = { phase: 'ended', underWay: 0, rows: 10, end: 'done', statuses: { found: 9 } };
+    expect(recorder.read()).toMatchObject(ended);
   });
 
   it.each([
@@ -114,12 +105,12 @@ describe('the picture of a run', () => {
   });
 
   it.each([
-    [{}, 'done', 0, 'Done: 9 of 10 rows enriched.', undefined],
+    [{}, 'done', 0, /^Done: 9 of 10 rows enriched\.$/, undefined],
     [
       { statuses: { ...createStatusCounts(), found: 8, failed: 1, stale: 1 } },
       'some_failed',
       3,
-      'Done: 8 of 10 rows enriched, 1 row failed, 1 row keeps an older answer.',
+      /^Done: 8 of 10 rows enriched, 1 row failed, 1 row keeps an older answer\.$/,
       /^Run the same command again: it asks about those that failed/,
     ],
     [
@@ -127,7 +118,7 @@ describe('the picture of a run', () => {
       'nothing_found',
       3,
       /^Done, but nothing was found/,
-      'No row has a domain: check --domain-column.',
+      /^No row has a domain: check --domain-column\.$/,
     ],
     [
       {
@@ -136,8 +127,8 @@ describe('the picture of a run', () => {
       },
       'stopped',
       4,
-      'Stopped early: 4 of 10 rows enriched, 6 rows not asked.',
-      'The API refused the credential (401): check --auth and BRANDFILL_API_KEY. What was found is kept: run the same command again to go on.',
+      /^Stopped early: 4 of 10 rows enriched, 6 rows not asked\.$/,
+      /^The API refused the credential \(401\): check --auth and BRANDFILL_API_KEY\. What was found is kept: run/,
     ],
     [
       { stopped: { reason: 'interrupted' } },
@@ -149,14 +140,12 @@ describe('the picture of a run', () => {
   ] as const)('judges an end: %j', (change, end, exitCode, headline, next) => {
     const recorder = recordRun({ runId: 'abc' });
     recorder.end({ summary: summaryOf(change) });
-    const view = recorder.read();
-    expect(view).toMatchObject({ end, exitCode });
-    expect(view.headline).toMatch(headline);
-    if (next === undefined) expect(view.next).toBeUndefined();
-    else
-      expect(view.next).toContain(
-        typeof next === 'string' ? next : (next.exec(view.next ?? '')?.[0] ?? '?'),
-      );
+    expect(recorder.read()).toMatchObject({
+      end,
+      exitCode,
+      headline: expect.stringMatching(headline),
+      ...(next && { next: expect.stringMatching(next) }),
+    });
   });
 
   it('counts what calls came to, and how long they took', () => {
