@@ -51,10 +51,7 @@ function hideUnlessAsked(command: Command, advanced: ReadonlySet<Option>): void 
     while (root.parent) root = root.parent;
     return (root as { rawArgs?: readonly string[] }).rawArgs?.includes('all') ?? false;
   };
-  command.helpOption(
-    '-h, --help [all]',
-    `display help; with all, the other ${advanced.size} options too`,
-  );
+  command.helpOption('-h, --help [all]', 'display help; with all, every other option too');
   command.configureHelp({
     visibleOptions(shown) {
       const options = Help.prototype.visibleOptions.call(this, shown);

@@ -84,8 +84,15 @@ export interface Extent {
   readonly keepsFormulas?: boolean | undefined;
 }
 
+/** How names of files of each notation end. */
+export const ENDINGS = {
+  csv: /^\.(?:csv|tsv|tab)(?:\.gz)?$/i,
+  jsonl: /^\.(?:jsonl|ndjson|json)(?:\.gz)?$/i,
+  xlsx: /^\.(?:xlsx|xlsm|xltx|xltm)(?:\.gz)?$/i,
+};
+
 /** The notation of rows. */
-export type RowKind = 'csv' | 'jsonl' | 'xlsx';
+export type RowKind = keyof typeof ENDINGS;
 
 /** A list whose format is known: how to read its rows, and how to write them with more columns. */
 export interface RowFormat {

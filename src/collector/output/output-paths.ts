@@ -4,7 +4,7 @@ import { BrandfillError } from '../../common/errors.ts';
 import { isPiped, isSameFile } from '../../common/files.ts';
 import type { ListInput } from '../../rows/list-input.ts';
 import { splitExtension } from '../../rows/open-rows.ts';
-import type { RowFormat, RowKind } from '../../rows/row-format.ts';
+import { ENDINGS, type RowFormat, type RowKind } from '../../rows/row-format.ts';
 import type { Source } from '../../rows/source.ts';
 
 /** The output paths of a run. `out` may be `-` for standard output. */
@@ -117,17 +117,14 @@ async function isThere(path: string): Promise<boolean> {
 
 /** The formats that names of files stand for. Nothing is written in those of `other`. */
 const FORMATS: Readonly<Record<RowKind | 'other', RegExp>> = {
-  csv: /^\.(?:csv|tsv|tab)$/,
-  jsonl: /^\.(?:jsonl|ndjson|json)$/,
-  xlsx: /^\.(?:xlsx|xlsm|xltx|xltm)$/,
-  other: /^\.(?:xls|xlsb|ods|numbers|parquet|html|xml|yaml|pdf|zip|bz2|xz|zst)$/,
+  ...ENDINGS,
+  other: /^\.(?:xls|xlsb|ods|numbers|parquet|html|xml|yaml|pdf|zip|bz2|xz|zst)(?:\.gz)?$/i,
 };
 
 /** Undefined for a name that stands for none. */
 function formatNamedBy(extension: string): RowKind | 'other' | undefined {
-  const bare = extension.toLowerCase().replace(/\.gz$/, '');
   const kinds = Object.keys(FORMATS) as (keyof typeof FORMATS)[];
-  return kinds.find((kind) => FORMATS[kind].test(bare));
+  return kinds.find((kind) => FORMATS[kind].test(extension));
 }
 
 /** The format in which rows are written: their own, but for a workbook CSV where the name says so. */

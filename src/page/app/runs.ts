@@ -4,6 +4,7 @@ import { basename } from 'node:path';
 import { enrich } from '../../commands/enrich.ts';
 import { createRunControl, type RunControl } from '../../common/run-control.ts';
 import { splitExtension } from '../../rows/open-rows.ts';
+import { ENDINGS } from '../../rows/row-format.ts';
 import type { RunRecorder } from '../../watch/record-run.ts';
 import type { RunAction, RunView, Summary } from '../../watch/run-view.ts';
 import { ON_PAGE } from '../../watch/words.ts';
@@ -319,12 +320,6 @@ export async function openRuns(options: RunsOptions) {
     },
   };
 }
-
-const ENDINGS: Readonly<Record<ListView['kind'], RegExp>> = {
-  csv: /^\.(csv|tsv|tab|txt|text|asc|prn)(\.gz)?$/i,
-  jsonl: /^\.(jsonl|ndjson|json)(\.gz)?$/i,
-  xlsx: /^\.(xlsx|xlsm|xltx|xltm)$/i,
-};
 
 const LINE_BYTES = 120;
 
