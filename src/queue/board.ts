@@ -139,6 +139,8 @@ export async function findServing(client: RedisClient, queue: string): Promise<S
 
 const RUNS_KEY = `${PREFIX}:runs`;
 const POLL_MS = 500;
+/** Each is some kilobytes, and the dashboard reads all of them. */
+const MOST_RUNS = 50;
 /** Every second look tells the state of the run. */
 const LOOKS_PER_STATE = 2;
 /** Requests to a run that no longer reads them are dropped after this time. */
@@ -165,9 +167,14 @@ export function announceRun(client: RedisClient, options: AnnounceRunOptions): C
     await say(client, RUNS_KEY, id, { state: describe() });
   }
 
+  async function forgetOld(): Promise<void> {
+    const old = (await readRuns(client)).slice(0, -MOST_RUNS);
+    if (old.length > 0) await client.hdel(RUNS_KEY, ...old.map((run) => run.id));
+  }
+
   async function look(): Promise<void> {
     for (const action of (await client.lpop(askedKey(id), 10)) ?? []) onAsked(action);
-    if (looks === 0) await readRuns(client); // which removes old ones
+    if (looks === 0) await forgetOld();
     if (looks % LOOKS_PER_STATE === 0) await tell();
     looks += 1;
   }

@@ -141,8 +141,11 @@ export async function openRunQueue(options: RunQueueOptions): Promise<LookupQueu
     const data: LookupsData = { domains, run };
     note(jobId, domains);
     const add = async (): Promise<void> => {
-      await client.multi().sadd(runJobsKey(run), jobId).pexpire(runJobsKey(run), KEPT_MS).exec();
-      await queue.add(LOOKUPS_JOB, data, { priority: RUN_PRIORITY, jobId });
+      await client.sadd(runJobsKey(run), jobId); // before it is there, so that no kill hides it
+      await Promise.all([
+        client.pexpire(runJobsKey(run), KEPT_MS),
+        queue.add(LOOKUPS_JOB, data, { priority: RUN_PRIORITY, jobId }),
+      ]);
     };
     const adding = insist(add, { signal: giveUp, onRefused })
       .catch((error: unknown) => {
