@@ -54,7 +54,15 @@ describe('openCsv', () => {
   });
 
   it('takes an odd row for one row, and keeps the others', async () => {
-    const rows = ['1,"Acme" Inc,acme.com', 'x', '2,5" pipe,bolt.com', '3,A, B,cora.de', '4,d.com'];
+    const rows = [
+      '1,"Acme" Inc,acme.com',
+      'x',
+      '2,5" pipe,bolt.com',
+      '3,A, B,cora.de',
+      '4,d.com',
+      '5,E,e.com, ,',
+      '6,F,f.com,,x',
+    ];
     const source = sourceOf(`id,name,domain\n${rows.join('\n')}\n`);
     const scanned = await scanAll(openCsv(source), source, 'domain');
     expect(scanned.map((row) => [row.raw.trimEnd(), row.cell, row.shifted])).toEqual([
@@ -63,6 +71,8 @@ describe('openCsv', () => {
       [rows[2], 'bolt.com', undefined],
       [rows[3], ' B', 'too_many_cells'],
       [rows[4], '', undefined],
+      [rows[5], 'e.com', undefined],
+      [rows[6], 'f.com', 'too_many_cells'],
     ]);
   });
 
@@ -96,6 +106,28 @@ describe('openCsv', () => {
     const writer = format.createWriter(['p'], { maxFields: 3 });
     expect(writer.header).toBe(';;\n\na;b;c;p\n');
     expect([writer.blank?.(';;\n', 3), writer.blank?.(';;;\n', 4)]).toEqual([';;;\n', ';;;\n']);
+  });
+
+  it('of one column has a row for each line that is not empty, and gives other cells where asked', async () => {
+    const source = sourceOf('domain\nx\n \n\n""\r\n\x1a');
+    const rows = await scanAll(openCsv(source), source, 'domain');
+    expect(rows.map(({ cell, fields, isBlank }) => [cell, fields, isBlank])).toEqual([
+      ['x', 1, false],
+      [' ', 1, false],
+      ['', 0, false],
+      ['', 1, false],
+      ['\x1a', 0, false],
+    ]);
+    const list = sourceOf('a,b,c\n1,2,3\n4\n');
+    const column = (index: number) => ({ index, name: '' });
+    const others: unknown[] = [];
+    for await (const batch of openCsv(list).scan(list, column(1), [column(2), column(0)])) {
+      others.push(...batch.map((row) => row.others));
+    }
+    expect(others).toEqual([
+      ['3', '1'],
+      ['', '4'],
+    ]);
   });
 
   it('names columns by their place where there is no header', async () => {

@@ -49,16 +49,16 @@ export async function* scanCsv(
     const isEmpty = isEmptyLine(cells, sizeBytes);
     const cell = cells[domainColumn.index] ?? '';
     // A domain spares most rows the look at their other cells.
-    const isBlank = !isEmpty && width > 1 && cell.trim() === '' && cells.every(isBlankText);
+    const isBlank = !isEmpty && width > 1 && isBlankText(cell) && cells.every(isBlankText);
     batch.push({
       cell,
       sizeBytes,
       fields: isEmpty ? 0 : cells.length,
       line: ownLine,
       isBlank,
-      others: others.length > 0 ? others.map(({ index }) => cells[index] ?? '') : undefined,
+      others: others.map(({ index }) => cells[index] ?? ''),
       shifted:
-        domainColumn.index > 0 && cells.length > width && !cells.slice(width).every(isBlankText)
+        domainColumn.index > 0 && !cells.slice(width).every(isBlankText)
           ? 'too_many_cells'
           : undefined,
     });
@@ -68,8 +68,6 @@ export async function* scanCsv(
   try {
     for await (const chunk of skip(source.read(), title.sizeBytes)) {
       await parser.feed(chunk);
-      if (parser.cellsUnderWay > width + MOST_FURTHER_CELLS)
-        throw tooManyCells(source, line, width);
       yield batch;
       batch = [];
     }
@@ -103,11 +101,6 @@ class RecordParser extends Parser {
     if (record === null) return super.push(null);
     this.#onRecord(record, this.info.bytes, this.info.lines);
     return true;
-  }
-
-  /** The cells of the record that the next chunk goes on with. csv-parse bounds their characters only. */
-  get cellsUnderWay(): number {
-    return (this as { readonly state?: { readonly record: unknown[] } }).state?.record.length ?? 0;
   }
 
   feed(chunk: Buffer): Promise<void> {
