@@ -97,15 +97,6 @@ export function ColumnsStep(props: { readonly id: string; readonly app: AppState
           }}
         />
       ) : null}
-      {chosen === null ? null : (
-        <Button
-          onPress={() => {
-            fields.value = null;
-          }}
-        >
-          All of them, with their own names
-        </Button>
-      )}
     </Step>
   );
 }

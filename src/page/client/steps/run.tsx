@@ -91,7 +91,7 @@ function Actions(props: {
   readonly onAsk: (step: RunStepName) => void;
 }): JSX.Element {
   const { run, isBusy, onAsk } = props;
-  const { id, state, steps, result, failures, list } = run;
+  const { id, state, steps, result, failures } = run;
   const canGoOn = steps.includes('go-on');
   const isFirst = !canGoOn || state === 'done';
   return (
@@ -119,13 +119,7 @@ function Actions(props: {
           Failures apart
         </a>
       ) : null}
-      {state === 'failed' ? (
-        <Button onPress={() => goTo('connect')}>Change the connection</Button>
-      ) : null}
       {state === 'running' ? null : <Button onPress={() => goTo('list')}>Another list</Button>}
-      {state === 'done' ? (
-        <Button onPress={() => goTo('plan', list.id)}>The same list again</Button>
-      ) : null}
     </>
   );
 }
