@@ -66,6 +66,8 @@ it.each<[string, readonly unknown[], string]>([
     "expected a text as the value of 'x-team', received nothing.",
   ],
   ['enrich', [{ input, fields: new Map() }], "Cannot use 'fields': expected a text"],
+  ['tryDomain', [{ domain: 'a.com', retires: 3 }], "no such option; did you mean 'retries'?"],
+  ['tryDomain', [{}], "Cannot use 'domain': expected a text, received nothing."],
   ['work', [{ onReady: 1 }], "Cannot use 'onReady': expected a function"],
   ['add', [{ input, dryRun: 'no' }], "Cannot use 'dryRun': expected true or false"],
   ['schedule', [{ files: 'a.yaml' }], "'files': expected a list of texts, received a text."],
