@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { createRunControl, type EnrichOptions, enrich } from '../../src/index.ts';
 import { PLAIN_SVG, PNG } from '../logos/pictures.ts';
 import { openApi, openScripted, openServer } from './support/api.ts';
-import { run, start, summaryOf } from './support/command.ts';
+import { start, summaryOf } from './support/command.ts';
 import { enrichIn } from './support/enrich.ts';
 import { openFolder } from './support/folder.ts';
 import { openList } from './support/lists.ts';
@@ -196,7 +196,7 @@ describe('fetching logos', () => {
     await running.ended;
     isSlow = false;
     asked.length = 0;
-    const ended = await run(args, { cwd: folder.path });
+    const ended = await runHere(args, { cwd: folder.path });
     const { saved = 0, kept = 0, missing } = summaryOf(ended).logos ?? {};
     // The last one may have been killed between its file and its note.
     expect({ all: saved + kept, missing }).toEqual({ all: 8, missing: 0 });

@@ -7,9 +7,10 @@ import type { SandboxAuth } from '../../src/sandbox/auth.ts';
 import type { SandboxOptions } from '../../src/sandbox/options.ts';
 import type { Sandbox } from '../../src/sandbox/server.ts';
 import { openApi } from './support/api.ts';
-import { run, start, summaryOf } from './support/command.ts';
+import { start, summaryOf } from './support/command.ts';
 import { type Enriched, enrichIn } from './support/enrich.ts';
 import { openList } from './support/lists.ts';
+import { runHere } from './support/program.ts';
 import { column, listOf, rowsOf } from './support/tables.ts';
 
 const KEY = 'a-key-that-is-not-real';
@@ -103,7 +104,7 @@ it('brandfill sandbox --api plays a profile, its quota in the words of the API',
   const [, url = ''] = /on (http:\S+)/.exec(await firstLine(sandbox.process.stdout)) ?? [];
   const enrich = ['enrich', 'list.csv', '--api', 'hunter', '--base-url', url, '--json'];
   const env = { HUNTER_API_KEY: KEY };
-  const ended = await run(enrich, { cwd: folder.path, env });
+  const ended = await runHere(enrich, { cwd: folder.path, env });
   expect(ended.code, ended.stderr).toBe(4);
   expect(summaryOf(ended)).toMatchObject({ stopped: { reason: 'quota' } });
   const { byStatus, charged } = (await (await fetch(`${url}/stats`)).json()) as {

@@ -74,28 +74,27 @@ const drip: RequestListener = (_, response) => {
   response.on('close', () => clearInterval(ticker));
 };
 
+const packed: RequestListener = (_, response) =>
+  response.writeHead(200, { 'content-encoding': 'gzip' }).end(gzipSync(PNG));
+
 const HALF = Buffer.from(`HTTP/1.1 200 OK\r\ncontent-length: ${PNG.length * 2}\r\n\r\n`);
 
 describe('a picture is fetched', () => {
-  it.each<[page: string | Buffer | RequestListener, options: object, expected: string]>([
-    [PNG, {}, `png, ${PNG.length} bytes`],
-    [PLAIN_SVG, {}, 'svg_left_out'],
-    [PLAIN_SVG, { takesSvg: true }, `svg, ${PLAIN_SVG.length} bytes`],
-    ['<!doctype html><p>Log in', { takesSvg: true }, 'not_a_picture'],
-    ['', {}, 'not_a_picture'],
-    [(_, response) => response.writeHead(404).end(), {}, 'http_404'],
-    [(_, response) => response.writeHead(302).end(), {}, 'http_302'],
-    [Buffer.alloc(20_000, PNG), {}, 'too_large'],
-    [endless, {}, 'too_large'],
-    [
-      (_, response) => response.writeHead(200, { 'content-encoding': 'gzip' }).end(gzipSync(PNG)),
-      {},
-      'not_a_picture',
-    ],
-    [({ socket }) => socket.end(Buffer.concat([HALF, PNG])), {}, 'connection_reset'],
-    [() => {}, { timeoutMs: 300 }, 'timeout'],
-    [drip, { timeoutMs: 300 }, 'timeout'],
-  ])('that is %s, with %j, as %s', async (page, options, expected) => {
+  it.each<[what: string, page: string | Buffer | RequestListener, expected: string, object?]>([
+    ['a PNG', PNG, `png, ${PNG.length} bytes`],
+    ['SVG', PLAIN_SVG, 'svg_left_out'],
+    ['SVG that is taken', PLAIN_SVG, `svg, ${PLAIN_SVG.length} bytes`, { takesSvg: true }],
+    ['a page', '<!doctype html><p>Log in', 'not_a_picture', { takesSvg: true }],
+    ['nothing', '', 'not_a_picture'],
+    ['404', (_, response) => response.writeHead(404).end(), 'http_404'],
+    ['a redirect to nowhere', (_, response) => response.writeHead(302).end(), 'http_302'],
+    ['too large', Buffer.alloc(20_000, PNG), 'too_large'],
+    ['endless', endless, 'too_large'],
+    ['compressed', packed, 'not_a_picture'],
+    ['cut', ({ socket }) => socket.end(Buffer.concat([HALF, PNG])), 'connection_reset'],
+    ['silent', () => {}, 'timeout', { timeoutMs: 300 }],
+    ['never done', drip, 'timeout', { timeoutMs: 300 }],
+  ])('that is %s', async (_, page, expected, options = {}) => {
     const { port } = await useServer({ '/logo.svg': page });
     const { get } = useFetcher(options);
     expect(await get(`http://free.example:${port}/logo.svg`)).toBe(expected);
