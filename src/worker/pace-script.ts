@@ -130,7 +130,7 @@ local function rise()
   local isSure = p.confidence > 0
   local calls = isSure and RISE[p.confidence + 1] or max(10, min(40, p.ratePerMs * 10000))
   calls = max(calls, (isSure and 20 or 2) * p.ratePerMs * p.latencyMs)
-  if isSure and p.isTold then calls = max(calls, 20 * p.deadMs * p.ratePerMs) end
+  if p.confidence > 1 and p.isTold then calls = max(calls, 20 * p.deadMs * p.ratePerMs) end
   local target = p.limitPerMs * (1 + p.margin * (p.accepted / calls - 1) ^ 3)
   local most = p.ratePerMs * (1 + (isSure and 0.05 or 0.25) / max(1, p.ratePerMs * p.latencyMs))
   p.ratePerMs = min(1000, max(p.ratePerMs, min(target, most, p.flowPerMs * 1.5)))

@@ -287,7 +287,8 @@ function rise(pace: Pace): void {
 }
 
 function riseCalls({ confidence, ratePerMs, latencyMs, deadMs, isTold }: Pace): number {
-  const lostMs = isTold ? 20 * deadMs : 0;
+  // A test that fails costs a window; the first estimate is too uncertain to be spared it.
+  const lostMs = isTold && confidence > 1 ? 20 * deadMs : 0;
   return Math.max(
     confidence > 0 ? (RISE_CALLS[confidence] ?? 0) : Math.max(10, Math.min(40, ratePerMs * 10_000)),
     (confidence > 0 ? 20 : 2) * ratePerMs * latencyMs,

@@ -50,6 +50,7 @@ export const FIRST_MINUTE_SERVERS: readonly FirstMinuteServer[] = [
   ...windows(40, 4_000),
   ...windows(200, 4_000),
   ...windows(100, 5_000),
+  ...windows(300, 5_000),
   ...windows(60, 6_000),
   ...windows(400, 8_000),
   ...windows(100, 10_000),
