@@ -4,7 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { run, start } from '../integration/support/command.ts';
 import { listOf, objectsOf } from '../integration/support/tables.ts';
-import { SEEDS, seededRandom } from '../support/random.ts';
+import { seededRandom } from '../support/random.ts';
 import { kill, openFleet } from './support/fleet.ts';
 
 const random = seededRandom('queue-shared.test.ts');
@@ -48,20 +48,6 @@ describe('one queue for many', () => {
     const lines = objectsOf(linesIn(folder.at('out')).join('\n'));
     expect(lines.map((line) => String(line['domain'])).toSorted()).toEqual(backfill.toSorted());
     expect(new Set(lines.map((line) => line['ref']))).toEqual(new Set(['backfill.csv']));
-  });
-
-  it.skipIf(SEEDS === 1)('a list of 30,000 rows through two workers', async () => {
-    const fleet = await openFleet({
-      random,
-      rows: 30_000,
-      domains: 8_000,
-      api: { latencyMs: 2 },
-      lockMs: 15_000,
-    });
-    await fleet.workers(2);
-    const enriching = await fleet.enrich('--workers', '0');
-    await fleet.expectWhole(await enriching.ended);
-    expect(fleet.excessCalls()).toBe(0);
   });
 });
 
