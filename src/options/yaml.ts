@@ -144,6 +144,8 @@ export function readText(file: string, what: string): string {
   try {
     const text = readSmallFile(file, MOST_BYTES);
     if (text === undefined) throw new Error('it is longer than a megabyte');
+    // What stands for bytes that are none of it.
+    if (text.includes('\uFFFD')) throw new Error('it is not in UTF-8; save it as UTF-8');
     return text.replace(/^\uFEFF/, '');
   } catch (error) {
     const message = `cannot read ${what} ${file}: ${describeSystemError(error)}`;

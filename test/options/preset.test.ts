@@ -40,8 +40,12 @@ describe('a preset', () => {
       'n: `1`\n',
       'brand.yaml:1:4: Plain value cannot start with reserved character `; what begins with ` goes in quotes',
     ],
+    [
+      Buffer.from('gr\xfc\xdfe: name\n', 'latin1'),
+      'cannot read the preset brand.yaml: it is not in UTF-8; save it as UTF-8',
+    ],
     ['a'.repeat(1_000_001), 'cannot read the preset brand.yaml: it is longer than a megabyte'],
-  ])('is refused, with its place: %.20j', (text, expected) => {
+  ])('is refused, with its place: case %#', (text, expected) => {
     const folder = openFolder();
     const path = folder.write('brand.yaml', text);
     const refused = (): unknown => readPreset(path);
