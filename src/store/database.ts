@@ -26,7 +26,10 @@ import { type OwnOptions, own } from './owner.ts';
 
 // A folder with one LMDB database. The process owns it until it is closed.
 
-/** The version of the layout. New tables need no new version: older Brandfills ignore them. */
+/**
+ * The version of the layout. New tables need no new version: older Brandfills ignore them. Version 1, of
+ * 0.1.0, is read too and becomes this one.
+ */
 export const STORE_VERSION = 2;
 
 const DATABASE = 'data.mdb';
@@ -153,7 +156,7 @@ function openTables(root: RootDatabase): Tables & Pick<StoreDatabase, 'id'> {
   root.resetReadTxn();
   const meta = root.openDB<unknown, string>('meta', { encoding: 'json' });
   const version = meta.get('version');
-  if (version === undefined && isNew) meta.putSync('version', STORE_VERSION);
+  if ((version === undefined && isNew) || version === 1) meta.putSync('version', STORE_VERSION);
   else if (version === undefined)
     throw new Refusal('its file data.mdb was written by something else than Brandfill');
   else if (version !== STORE_VERSION)

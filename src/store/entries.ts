@@ -17,9 +17,12 @@ import type { Outcome, OutcomeStatus } from '../brand/outcome.ts';
  * | 2 | length of the reason |
  * | 4 | checksum of the key and of all of this but these four bytes |
  * | … | reason, then the answer's JSON, both UTF-8 |
+ *
+ * Layout 1, of 0.1.0, has no checksum, and is read too: what was paid for stays.
  */
 const LAYOUT_VERSION = 2;
 const HEAD_BYTES = 26;
+const HEAD_BYTES_OF_1 = 22;
 const AT = { status: 1, httpStatus: 2, attempts: 4, fetchedAt: 6, reasonLength: 20, checksum: 22 };
 const STATUSES: readonly OutcomeStatus[] = ['found', 'not_found', 'rejected', 'failed', 'pending'];
 const MAX_U16 = 0xffff;
@@ -62,14 +65,20 @@ function checksumOf(key: string, value: Buffer): number {
   return crc32(value.subarray(HEAD_BYTES, value.length), head);
 }
 
+/** The bytes before the reason; undefined when it is no outcome of that key, or no longer whole. */
+function headBytesOf(key: string, value: Buffer): number | undefined {
+  if (value[0] === 1 && value.length >= HEAD_BYTES_OF_1) return HEAD_BYTES_OF_1;
+  if (value[0] !== LAYOUT_VERSION || value.length < HEAD_BYTES) return undefined;
+  return value.readUInt32LE(AT.checksum) === checksumOf(key, value) ? HEAD_BYTES : undefined;
+}
+
 /**
  * Reads the head of an encoded outcome; undefined when the value is not one of that key, or is no
  * longer whole: it is then asked again.
  */
 export function decodeHead(key: string, value: Buffer): OutcomeHead | undefined {
-  if (value[0] !== LAYOUT_VERSION || value.length < HEAD_BYTES) return undefined;
   const status = STATUSES[value[AT.status] ?? -1];
-  if (!status || value.readUInt32LE(AT.checksum) !== checksumOf(key, value)) return undefined;
+  if (!status || headBytesOf(key, value) === undefined) return undefined;
   return { status, fetchedAtMs: value.readDoubleLE(AT.fetchedAt) };
 }
 
@@ -82,13 +91,14 @@ export function decodeHead(key: string, value: Buffer): OutcomeHead | undefined 
 export function decodeOutcome(key: string, value: Buffer): Outcome | undefined {
   const head = decodeHead(key, value);
   if (!head) return undefined;
-  const jsonStart = HEAD_BYTES + value.readUInt16LE(AT.reasonLength);
+  const headBytes = value[0] === 1 ? HEAD_BYTES_OF_1 : HEAD_BYTES;
+  const jsonStart = headBytes + value.readUInt16LE(AT.reasonLength);
   return {
     ...head,
     domain: splitKey(key).domain,
     httpStatus: value.readUInt16LE(AT.httpStatus) || undefined,
     attempts: value.readUInt16LE(AT.attempts),
-    reason: value.toString('utf8', HEAD_BYTES, jsonStart),
+    reason: value.toString('utf8', headBytes, jsonStart),
     json: value.toString('utf8', jsonStart, value.length),
   };
 }
