@@ -68,6 +68,7 @@ interface Live {
   readonly list: string;
   readonly control: RunControl;
   recorder?: RunRecorder;
+  spent?: () => Spent;
   ended: Promise<void>;
 }
 
@@ -154,12 +155,14 @@ export async function openRuns(options: RunsOptions) {
   }
 
   function show(of: RunRecord) {
-    const { kind: _, request: _request, grantedAfter: _after, connection, spent, ...rest } = of;
+    const { kind: _, request: _request, grantedAfter: _after, connection, ...rest } = of;
+    const { spent: before, ...about } = rest;
     const { title, price, unit } = connection;
+    const spent = live.get(of.id)?.spent?.() ?? before;
     const bill = unit === undefined ? undefined : { unit, units: spent.billedMicros / 1_000_000 };
     const nameOf = (path: string | undefined) => path && basename(path);
     return {
-      ...rest,
+      ...about,
       connection: title,
       isRehearsal: connection.kind === 'sandbox',
       calls: spent.calls,
@@ -202,6 +205,7 @@ export async function openRuns(options: RunsOptions) {
     }
     await keep({ ...of, state: 'running', next: undefined, headline: undefined });
     const meter = openMeter(folder.at(FOLDER, id, SPENT), of.spent);
+    running.spent = meter.spent;
     const { result: out, failures } = pathsOf(of);
     const files = { out, failures, runId: id, control: running.control, yes: true };
     const run = enrich({ ...api, ...listed, ...files }, nameSetting, {
@@ -341,6 +345,7 @@ function openMeter(path: string, before: Spent) {
       closeSync(file);
       return now;
     },
+    spent: (): Spent => now,
   };
 }
 
