@@ -167,10 +167,16 @@ function createWalk({
       nodes >= (isBranch ? 2 : 1) &&
       depth < DEEPEST;
     if (!isSound) throw new Damage('is damaged');
+    let last: Buffer | undefined;
     for (let at = 0; at < nodes; at += 1) {
       const start = page.readUInt16LE(HEAD_BYTES + 2 * at);
       if (start < upper || start + NODE_BYTES > room) throw new Damage('is damaged');
-      walkNode(page.subarray(HEAD_BYTES + start), { kind, isBranch, depth });
+      const node = page.subarray(HEAD_BYTES + start);
+      walkNode(node, { kind, isBranch, depth });
+      // What is out of order is not found, or hides others. The first key of a branch says nothing.
+      const key = node.subarray(NODE_BYTES, NODE_BYTES + node.readUInt16LE(6));
+      if (kind !== 'free' && last && last.compare(key) >= 0) throw new Damage('is damaged');
+      if (!isBranch || at > 0) last = key;
     }
   }
 

@@ -13,7 +13,7 @@ import type { Outcome, OutcomeStatus } from '../brand/outcome.ts';
  * | 2 | HTTP status, 0 for none |
  * | 2 | attempts |
  * | 8 | fetched at, milliseconds since 1970, as a double |
- * | 6 | not used |
+ * | 6 | number of the answer's names: see {@link numberNames} |
  * | 2 | length of the reason |
  * | 4 | checksum of the key and of all of this but these four bytes |
  * | … | reason, then the answer's JSON, both UTF-8 |
@@ -23,13 +23,24 @@ import type { Outcome, OutcomeStatus } from '../brand/outcome.ts';
 const LAYOUT_VERSION = 2;
 const HEAD_BYTES = 26;
 const HEAD_BYTES_OF_1 = 22;
-const AT = { status: 1, httpStatus: 2, attempts: 4, fetchedAt: 6, reasonLength: 20, checksum: 22 };
+const AT = {
+  status: 1,
+  httpStatus: 2,
+  attempts: 4,
+  fetchedAt: 6,
+  names: 14,
+  reasonLength: 20,
+  checksum: 22,
+};
 const STATUSES: readonly OutcomeStatus[] = ['found', 'not_found', 'rejected', 'failed', 'pending'];
 const MAX_U16 = 0xffff;
 const NOTHING = Buffer.alloc(0);
 
 /** The contents of an outcome's head. */
-export type OutcomeHead = Pick<Outcome, 'status' | 'fetchedAtMs'>;
+export interface OutcomeHead extends Pick<Outcome, 'status' | 'fetchedAtMs'> {
+  /** See {@link numberNames}. */
+  readonly namesNumber: number;
+}
 
 /** The key of a domain's outcome. */
 export function keyOf(endpointId: string, domain: string): string {
@@ -47,17 +58,46 @@ export function encodeOutcome(key: string, outcome: Outcome): Buffer {
   // Most outcomes have no reason, and creating an empty buffer takes as long as creating another.
   const reason = outcome.reason === '' ? NOTHING : Buffer.from(outcome.reason).subarray(0, MAX_U16);
   const jsonBytes = Buffer.byteLength(outcome.json);
-  const value = Buffer.allocUnsafe(HEAD_BYTES + reason.length + jsonBytes).fill(0, 0, HEAD_BYTES);
+  const value = Buffer.allocUnsafe(HEAD_BYTES + reason.length + jsonBytes);
   value[0] = LAYOUT_VERSION;
   value[AT.status] = STATUSES.indexOf(outcome.status);
   value.writeUInt16LE(outcome.httpStatus ?? 0, AT.httpStatus);
   value.writeUInt16LE(Math.min(outcome.attempts, MAX_U16), AT.attempts);
   value.writeDoubleLE(outcome.fetchedAtMs, AT.fetchedAt);
+  value.writeUIntLE(numberNames(outcome.json), AT.names, 6);
   value.writeUInt16LE(reason.length, AT.reasonLength);
   reason.copy(value, HEAD_BYTES);
   value.write(outcome.json, HEAD_BYTES + reason.length);
   value.writeUInt32LE(checksumOf(key, value), AT.checksum);
   return value;
+}
+
+const [QUOTE, COLON, OPEN, CLOSE, BACKSLASH, SPACE] = [34, 58, 123, 125, 92, 32];
+
+/**
+ * A number of 48 bits that tells the names in an answer, and how they are nested, from those in
+ * another. So the columns of many answers are known from the few that are the first with their
+ * number: to read all of them would take half as long again as a night in which nothing is due.
+ */
+export function numberNames(json: string): number {
+  let [one, two] = [0, 0];
+  const mix = (unit: number): void => {
+    one = Math.imul(one ^ unit, 0x85ebca6b);
+    two = Math.imul(two ^ (one >>> 15) ^ unit, 0xc2b2ae35);
+  };
+  for (let at = 0; at < json.length; at += 1) {
+    const unit = json.charCodeAt(at);
+    if (unit === OPEN || unit === CLOSE) mix(unit);
+    if (unit !== QUOTE) continue;
+    const start = at;
+    for (at += 1; at < json.length && json.charCodeAt(at) !== QUOTE; at += 1)
+      if (json.charCodeAt(at) === BACKSLASH) at += 1;
+    let next = at + 1;
+    while (json.charCodeAt(next) <= SPACE) next += 1;
+    if (json.charCodeAt(next) === COLON)
+      for (let each = start; each < at; each += 1) mix(json.charCodeAt(each));
+  }
+  return (two >>> 16) * 2 ** 32 + (one >>> 0);
 }
 
 function checksumOf(key: string, value: Buffer): number {
@@ -79,7 +119,11 @@ function headBytesOf(key: string, value: Buffer): number | undefined {
 export function decodeHead(key: string, value: Buffer): OutcomeHead | undefined {
   const status = STATUSES[value[AT.status] ?? -1];
   if (!status || headBytesOf(key, value) === undefined) return undefined;
-  return { status, fetchedAtMs: value.readDoubleLE(AT.fetchedAt) };
+  return {
+    status,
+    fetchedAtMs: value.readDoubleLE(AT.fetchedAt),
+    namesNumber: value.readUIntLE(AT.names, 6),
+  };
 }
 
 /**
@@ -94,8 +138,9 @@ export function decodeOutcome(key: string, value: Buffer): Outcome | undefined {
   const headBytes = value[0] === 1 ? HEAD_BYTES_OF_1 : HEAD_BYTES;
   const jsonStart = headBytes + value.readUInt16LE(AT.reasonLength);
   return {
-    ...head,
     domain: splitKey(key).domain,
+    status: head.status,
+    fetchedAtMs: head.fetchedAtMs,
     httpStatus: value.readUInt16LE(AT.httpStatus) || undefined,
     attempts: value.readUInt16LE(AT.attempts),
     reason: value.toString('utf8', headBytes, jsonStart),

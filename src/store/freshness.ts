@@ -13,7 +13,7 @@ export interface Freshness {
 }
 
 /** The part of an outcome that freshness depends on. */
-export type Dated = OutcomeHead;
+export type Dated = Pick<OutcomeHead, 'status' | 'fetchedAtMs'>;
 
 /** The run that asks whether outcomes are fresh. */
 export interface FreshnessContext {

@@ -12,6 +12,7 @@ import {
   type OutcomeHead,
   timeIn,
 } from './entries.ts';
+import type { Dated } from './freshness.ts';
 import {
   createCallLedger,
   createLogoNotes,
@@ -144,7 +145,7 @@ export async function openStore(
     return value && decode(at, value);
   }
 
-  function latest<T extends OutcomeHead>(domain: string, decode: Decode<T>): T | undefined {
+  function latest<T extends Dated>(domain: string, decode: Decode<T>): T | undefined {
     const answer = read(answers, domain, decode);
     if (!hasFailures) return answer;
     const failure = read(failures, domain, decode);

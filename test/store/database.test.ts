@@ -170,6 +170,15 @@ it.each([0.9, 0.75, 0.5, 0.1])('is refused when it is cut to %d of its size', as
   });
 });
 
+it('is refused when a key is out of order, which would hide others', async () => {
+  const { folder, file } = await fillStore();
+  const bytes = readFileSync(file);
+  for (let at = bytes.indexOf('one:d250.com'); at !== -1; at = bytes.indexOf('one:d250.com', at))
+    bytes[at + 4] = 'z'.charCodeAt(0);
+  writeFileSync(file, bytes);
+  await expect(openStore(folder, 'one')).rejects.toThrow('its file data.mdb is damaged');
+});
+
 it('is refused when its file is none, or a link that somebody has planted', async () => {
   const folder = useTempFolder();
   execFileSync('mkfifo', [join(folder, 'data.mdb')]);
