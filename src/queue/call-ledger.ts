@@ -25,6 +25,12 @@ export interface RunBounds {
   readonly rate?: Rate | undefined;
 }
 
+/** The bounds of a run since it was started, as its hash has them. */
+export interface StartedRun extends RunBounds {
+  /** Unique among the starts of the run, and in the ids of its jobs. */
+  readonly started: string;
+}
+
 /** In millionths of the unit that the API bills in. */
 export interface CostBound {
   readonly micros: number;

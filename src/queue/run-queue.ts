@@ -4,7 +4,7 @@ import { countOf, formatCount } from '../common/format.ts';
 import { within } from '../common/lifetime.ts';
 import { createChange } from '../common/run-control.ts';
 import { findServing } from './board.ts';
-import type { RunBounds } from './call-ledger.ts';
+import type { RunBounds, StartedRun } from './call-ledger.ts';
 import {
   type LookupsData,
   type OutcomesData,
@@ -115,21 +115,14 @@ export async function openRunQueue(options: RunQueueOptions): Promise<LookupQueu
   /** Keeps the hash, by which workers know that somebody waits. A new one forgets what was taken of bounds. */
   async function tell(isNew = false): Promise<void> {
     const { maxCalls, maxCost, rate, list } = options;
+    const bounds: StartedRun = { maxCalls, maxCost, rate, started };
     const key = runKey(run);
     const paused = control?.isPaused ? '1' : '0';
     const telling = client.multi();
     if (isNew) telling.del(key);
     await telling
       .sadd(QUEUES_KEY, queue.name)
-      .hset(
-        key,
-        'bounds',
-        JSON.stringify({ maxCalls, maxCost, rate, started }),
-        'paused',
-        paused,
-        'list',
-        list,
-      )
+      .hset(key, 'bounds', JSON.stringify(bounds), 'paused', paused, 'list', list)
       .pexpire(key, KEPT_MS)
       .exec();
   }
@@ -137,7 +130,7 @@ export async function openRunQueue(options: RunQueueOptions): Promise<LookupQueu
   /** Not awaited: the window says how many are on their way. */
   function give(domains: readonly string[]): void {
     count += 1;
-    const jobId = `${runJobPrefix(run)}${started}-${count}`;
+    const jobId = `${runJobPrefix(run, started)}${count}`;
     const data: LookupsData = { domains, run };
     note(jobId, domains);
     const add = async (): Promise<void> => {

@@ -1,8 +1,8 @@
 import type { Closable } from '../common/lifetime.ts';
 import type { SharedBudget, UsedUp } from '../worker/budget.ts';
 import type { Rate } from '../worker/rate.ts';
-import { createRunBudget, type RunBounds } from './call-ledger.ts';
-import { runKey } from './names.ts';
+import { createRunBudget, type StartedRun } from './call-ledger.ts';
+import { runJobPrefix, runKey } from './names.ts';
 import { type RedisClient, repeat } from './redis.ts';
 
 /** What a worker knows of a run. */
@@ -20,8 +20,11 @@ export interface WatchedRun {
  * workers do: how much of its bounds they took, and which was used up.
  */
 export interface WatchedRuns extends Closable {
-  /** Finds out about a run, unless it was asked about a second ago. */
-  watch(run: string): Promise<WatchedRun>;
+  /**
+   * Finds out about the run of a job, unless that start of it was asked about a second ago: the same command
+   * may have been started again since, with other bounds.
+   */
+  watch(run: string, jobId: string): Promise<WatchedRun>;
   /** Says that a bound of a run is used up. */
   tellUsedUp(run: string, why: UsedUp['reason']): Promise<void>;
 }
@@ -35,6 +38,8 @@ interface Known {
   isPaused: boolean;
   /** The bounds as they were read last. They differ when the same command was started again. */
   bounds: string | undefined;
+  /** How the ids of its jobs begin. */
+  jobPrefix: string;
   budget: SharedBudget | undefined;
   rate: Rate | undefined;
   idle: number;
@@ -50,8 +55,9 @@ export function createWatchedRuns(client: RedisClient): WatchedRuns {
     known.isThere = typeof bounds === 'string' && stopped !== '1';
     known.isPaused = paused === '1';
     if (typeof bounds !== 'string' || bounds === known.bounds) return;
-    const read = JSON.parse(bounds) as RunBounds;
+    const read = JSON.parse(bounds) as StartedRun;
     known.bounds = bounds;
+    known.jobPrefix = runJobPrefix(run, read.started);
     known.rate = read.rate;
     // What the earlier start had left is not given back to this one.
     known.budget = createRunBudget(client, run, read);
@@ -68,7 +74,7 @@ export function createWatchedRuns(client: RedisClient): WatchedRuns {
   });
 
   function begin(run: string): Known {
-    const unknown = { bounds: undefined, budget: undefined, rate: undefined };
+    const unknown = { bounds: undefined, jobPrefix: '', budget: undefined, rate: undefined };
     const known: Known = {
       ...unknown,
       isThere: true,
@@ -83,10 +89,11 @@ export function createWatchedRuns(client: RedisClient): WatchedRuns {
   }
 
   return {
-    watch: async (run) => {
+    watch: async (run, jobId) => {
       const known = runs.get(run) ?? begin(run);
       known.idle = 0;
       await known.first;
+      if (!jobId.startsWith(known.jobPrefix)) await look(run, known);
       return known;
     },
     tellUsedUp: async (run, why) => {
