@@ -337,7 +337,10 @@ export function createEvidence(options: EvidenceOptions): Evidence {
     const isOwn = asked.failures > 1 && successes > asked.successesThen;
     if (meaning.kind === 'machine') beginDoubt(meaning);
     // Others succeeded since it failed first: it is no sign of anything but itself.
-    const isTooLong = isOwn ? row.isDoubt : isTooMany(meaning, asked, false);
+    // A night may have a few domains with an answer that is no JSON, and no others: that is no outage yet.
+    const { httpStatus = 0 } = meaning;
+    const isAnswered = httpStatus >= 200 && httpStatus < 300;
+    const isTooLong = isOwn ? row.isDoubt : isTooMany(meaning, asked, isAnswered);
     const why = successes === 0 ? whyAtStart(meaning) : undefined;
     if (why) {
       stop(why);

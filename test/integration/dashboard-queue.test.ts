@@ -94,9 +94,9 @@ describe('dashboard --queue', () => {
     await schedules.results('nightly', 1);
     const done = await runWhen(url, ({ phase }) => phase === 'ended');
     expect(done.outcomes.found).toBe(5);
-    let last: Board['schedules'][number]['last'];
-    while (!last) last = (await readBoard(url)).schedules[0]?.last;
-    expect(last.text).toBe('exit code 0, 5 rows, 5 found, 0 failed');
+    await expect
+      .poll(async () => (await readBoard(url)).schedules[0]?.last?.text, { timeout: 60_000 })
+      .toBe('exit code 0, 5 rows, 5 found, 0 failed');
   });
 
   it('shows what can be read, when a record of a run and one of a worker are no JSON', async () => {

@@ -135,7 +135,7 @@ describe('an API that is out from the beginning', () => {
   it('is told of with its address and the reason, also without progress', async () => {
     const folder = openList(30);
     const url = 'http://127.0.0.1:9';
-    const flags = ['--progress', 'none', '--max-outage', '1s', '--json'];
+    const flags = ['--progress', 'none', '--max-outage', '7s', '--json'];
     const ended = await enrichHere(folder, url, ...flags);
     expect(ended.code).toBe(4);
     expect(ended.stderr).toMatch(/127\.0\.0\.1:9 is out \(connection_refused\).*--base-url/);
