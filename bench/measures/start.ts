@@ -11,10 +11,10 @@ import { medianOf } from '../harness/statistics.ts';
 const HELP_ROUNDS = 11;
 const LONGEST_HELP_MS = 250;
 const LIST_ROUNDS = 7;
-const LONGEST_MORE_MS = 500;
+const LONGEST_MORE_MS = { known: 400, unknown: 500 };
 const ROWS = 100;
 /** The default of the command. */
-const LANES = 32;
+const LANES = 256;
 const LATENCY_MS = 80;
 
 /**
@@ -23,8 +23,8 @@ const LATENCY_MS = 80;
  */
 export const measureStart: Measure = async (context) => [
   await measureHelp(context),
-  await measureShortList(context, 'a rate that is known', ['--rate', '1000/s']),
-  await measureShortList(context, 'a rate to find out', []),
+  await measureShortList(context, 'known', ['--rate', '1000/s']),
+  await measureShortList(context, 'unknown', []),
 ];
 
 async function measureHelp({ program, say }: BenchContext): Promise<Finding> {
@@ -43,7 +43,7 @@ async function measureHelp({ program, say }: BenchContext): Promise<Finding> {
 
 async function measureShortList(
   { program, folder, say }: BenchContext,
-  rate: string,
+  rate: keyof typeof LONGEST_MORE_MS,
   flags: readonly string[],
 ): Promise<Finding> {
   const input = join(folder, 'short.csv');
@@ -53,17 +53,17 @@ async function measureShortList(
   const rounds = await inRounds(LIST_ROUNDS, async () => {
     const bareMs = await timeProgram('bare-loop.ts', [url, String(ROWS), String(LANES)]);
     const { elapsedMs: oursMs } = await enrich({ program, url, input, folder, flags });
-    say(`${ROWS} rows, ${rate}: ${seconds(oursMs)}, calls alone ${seconds(bareMs)}`);
+    say(`${ROWS} rows, rate ${rate}: ${seconds(oursMs)}, calls alone ${seconds(bareMs)}`);
     return { bareMs, oursMs };
   });
   await server.close();
   const moreMs = medianOf(rounds, ({ oursMs, bareMs }) => oursMs - bareMs);
   return {
-    what: `${ROWS} rows at ${LATENCY_MS} ms, ${rate}, beyond the calls`,
+    what: `${ROWS} rows at ${LATENCY_MS} ms, rate ${rate}, beyond the calls`,
     ours: seconds(medianOf(rounds, ({ oursMs }) => oursMs)),
     baseline: seconds(medianOf(rounds, ({ bareMs }) => bareMs)),
     figure: `+${seconds(moreMs)}`,
-    target: `<= ${seconds(LONGEST_MORE_MS)}`,
-    isMet: moreMs <= LONGEST_MORE_MS,
+    target: `<= ${seconds(LONGEST_MORE_MS[rate])}`,
+    isMet: moreMs <= LONGEST_MORE_MS[rate],
   };
 }

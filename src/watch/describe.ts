@@ -44,7 +44,11 @@ export function describeInput({ input, format, column }: Opened): readonly strin
   const against = isDoubtful ? ', although its name speaks against it' : '';
   const how = by === 'option' ? 'as told' : `guessed by ${isDoubtful ? 'content' : by}${against}`;
   const such = example === undefined ? '' : `, such as '${shorten(example)}'`;
-  const named = others.slice(0, 3).map((other) => `'${shorten(other.name)}'`);
+  const all = [column, ...others].map((each) => each.name);
+  const named = others.slice(0, 3).map(({ index, name }) => {
+    const isShared = all.filter((each) => each === name).length > 1;
+    return `'${shorten(name)}'${isShared ? ` (column ${index + 1})` : ''}`;
+  });
   const more = others.length > 3 ? ` and ${others.length - 3} more` : '';
   return shown([
     shorten(input),
