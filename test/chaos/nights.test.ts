@@ -22,6 +22,8 @@ const OUTAGE_NIGHT = 2;
 const QUOTA_NIGHT = 4;
 const CRASH_NIGHT = 5;
 const OVERLAP_NIGHT = 7;
+/** With a time, or it might be about the domain. */
+const USED_UP = { status: 402, headers: { 'retry-after': '3600' } };
 /** Until another run has come. */
 const BUSY = { status: 429, headers: { 'retry-after': '0.2' } };
 
@@ -101,7 +103,7 @@ it('nights cost what is due, and tell the CRM all that it has to know', async ()
         let left = 3;
         trouble = () => {
           left -= 1;
-          return left < 0 ? { status: 402 } : undefined;
+          return left < 0 ? USED_UP : undefined;
         };
         const ended = await enrich(night, '--max-wait', '2s');
         trouble = () => undefined;
