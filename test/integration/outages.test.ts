@@ -92,7 +92,7 @@ describe('an API that is out and says until when', () => {
       const ended = await runHere([...args, '--concurrency', '4'], { cwd: folder.path });
       expect(ended.stderr).toMatch(
         new RegExp(
-          `is out \\(http_${status}\\) and says to come back in [\\d.]+ s: no call is made before`,
+          `is out \\(http_${status}\\) and says to come back in [\\d.]+ m?s: no call is made before`,
         ),
       );
       expect(ended.code).toBe(0);

@@ -64,12 +64,14 @@ describe('openList', () => {
       next: vi.fn(() => new Promise<IteratorResult<object>>(() => {})),
       return: vi.fn(async () => ({ done: true as const, value: undefined })),
     };
-    const stream = new Readable({ objectMode: true, read: () => {} });
+    const read = vi.fn();
+    const stream = new Readable({ objectMode: true, read });
     const aborting = new AbortController();
     const options = { spoolFolder: useTempFolder(), signal: aborting.signal };
     const inputs = [{ [Symbol.asyncIterator]: () => cursor }, stream];
     const opened = Promise.allSettled(inputs.map((rows) => openList(rows, options)));
-    await expect.poll(() => cursor.next.mock.calls.length).toBeGreaterThan(0);
+    const begun = [cursor.next, read];
+    await expect.poll(() => begun.every(({ mock }) => mock.calls.length > 0)).toBe(true);
     aborting.abort();
     expect((await opened).map(({ status }) => status)).toEqual(['rejected', 'rejected']);
     expect(cursor.return).toHaveBeenCalledTimes(1);
