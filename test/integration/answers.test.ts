@@ -1,12 +1,10 @@
-import { gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import type { SandboxReply } from '../../src/sandbox/options.ts';
-import { openApi, openScripted, openServer } from './support/api.ts';
+import { openApi, openScripted } from './support/api.ts';
 import { enrichIn } from './support/enrich.ts';
 import { openFolder } from './support/folder.ts';
-import { openList } from './support/lists.ts';
 import { enrichHere } from './support/program.ts';
-import { listOf, rowsOf } from './support/tables.ts';
+import { rowsOf } from './support/tables.ts';
 
 const LONG = `Bad domain: ${'x'.repeat(300)}`;
 
@@ -83,46 +81,5 @@ describe('an answer', () => {
     const { summary } = await enrichIn(folder, { input: 'list.jsonl', baseUrl: api.url });
     // A used connection that is reset is tried again at once, as the same call.
     expect(summary).toMatchObject({ calls: 3, retries: 2, statuses: { found: 1 } });
-  });
-
-  it.each([['gzip', gzipSync]] as const)(
-    'of more than 10 MiB in %s is too large, and is not tried again',
-    async (encoding, compress) => {
-      const folder = openList(listOf(['acme.com']));
-      const body = compress(Buffer.from(`{"name":"${'x'.repeat(11 * 1024 * 1024)}"}`));
-      const server = await openServer((_, response) => {
-        response.setHeader('content-encoding', encoding);
-        response.end(body);
-      });
-      const { failures } = await enrichIn(folder, { input: 'list.csv', baseUrl: server.url });
-      expect(rowsOf(folder.read(failures.slice(folder.path.length + 1)))).toMatchObject([
-        { brand_status: 'failed', brand_reason: 'response_too_large', brand_attempts: '1' },
-      ]);
-    },
-  );
-
-  it('is asked for once per domain, however it is written and however often it occurs', async () => {
-    const folder = openFolder();
-    const spellings = [
-      'acme.com',
-      'ACME.com',
-      'www.acme.com',
-      'https://acme.com/about?x=1',
-      'http://user@acme.com:8080',
-      'sales@acme.com',
-      ' acme.com. ',
-      '"""acme.com"""',
-      'bücher.example.com',
-      'xn--bcher-kva.example.com',
-    ];
-    folder.write(
-      'list.csv',
-      `domain,n\n${spellings.map((text, at) => `${text},${at}`).join('\n')}`,
-    );
-    const api = await openScripted({});
-    const { summary } = await enrichIn(folder, { input: 'list.csv', baseUrl: api.url });
-    expect(summary).toMatchObject({ rows: 10, uniqueDomains: 2, calls: 2 });
-    expect(api.callsOf('acme.com').calls).toBe(1);
-    expect(api.callsOf('xn--bcher-kva.example.com').calls).toBe(1);
   });
 });

@@ -1,4 +1,4 @@
-import { mkdirSync, readFileSync } from 'node:fs';
+import { mkdirSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { openServer } from './support/api.ts';
 import { summaryOf } from './support/command.ts';
@@ -6,8 +6,7 @@ import { enrichIn } from './support/enrich.ts';
 import { type Folder, openFolder } from './support/folder.ts';
 import { openList } from './support/lists.ts';
 import { runHere } from './support/program.ts';
-import { column, listOf, rowsOf } from './support/tables.ts';
-import { expectUsageError } from './support/usage-error.ts';
+import { listOf } from './support/tables.ts';
 
 const KEY = { ACME_KEY: 's3cret-key-of-acme' };
 
@@ -42,39 +41,6 @@ request:
       'x-client': 'crm',
       'x-api-key': 's3cret-key-of-acme',
     });
-  });
-
-  it('counts less than flags, and more than the environment', async () => {
-    const { url, requests } = await openServer((_, response) => response.end('{"name":"Acme"}'));
-    const folder = openProfile(`
-title: Acme
-request:
-  baseUrl: http://127.0.0.1:9/of-profile
-  params: { lang: de, tier: full }
-  auth: query:key
-  apiKeyEnv: ACME_KEY
-`);
-    const args = ['enrich', 'list.csv', '--base-url', url, '--param', 'lang=en', '--json'];
-    const env = {
-      ...KEY,
-      BRANDFILL_API: 'acme.yaml',
-      BRANDFILL_AUTH: 'bearer',
-      BRANDFILL_API_KEY: 'the-key-of-another-api',
-    };
-    const ended = await runHere(args, { cwd: folder.path, env });
-    expect(ended.code, ended.stderr).toBe(0);
-    expect(requests.map((request) => request.url)).toEqual([
-      '/v1/brand?domain=acme.com&tier=full&lang=en&key=s3cret-key-of-acme',
-    ]);
-    expect(requests[0]?.headers.authorization).toBeUndefined();
-
-    // A base URL that is set for another API does not get the credential of this one.
-    const other = await runHere(['enrich', 'list.csv', '--retries', '0', '--refresh'], {
-      cwd: folder.path,
-      env: { ...env, BRANDFILL_BASE_URL: url },
-    });
-    expect(other.code).not.toBe(0);
-    expect(requests).toHaveLength(1);
   });
 
   it('stands in a job file by its path beside the file', async () => {
@@ -112,135 +78,6 @@ request:
     ]);
     expect(JSON.stringify(requests[0]?.headers)).not.toContain('another-api');
   });
-
-  it('finds in the store what it found without a profile, where it asks the same', async () => {
-    const { url, requests } = await openServer();
-    const folder = openProfile(`title: Acme\nrequest: { baseUrl: "${url}" }\n`);
-    await enrichIn(folder, { input: 'list.csv', baseUrl: url });
-    const { summary } = await enrichIn(folder, { input: 'list.csv', api: folder.at('acme.yaml') });
-    expect(summary).toMatchObject({ statuses: { found: 1 }, calls: 0 });
-    expect(requests).toHaveLength(1);
-  });
-
-  it('needs its credential before the first call', async () => {
-    const folder = openProfile(
-      'title: Acme\nrequest: { baseUrl: "http://127.0.0.1:9", auth: bearer, apiKeyEnv: ACME_KEY }\n',
-    );
-    const args = ['enrich', 'list.csv', '--api', 'acme.yaml'];
-    expectUsageError(
-      await runHere(args, { cwd: folder.path, env: { BRANDFILL_API_KEY: 'of-another-api' } }),
-      /Cannot call Acme without a credential: set ACME_KEY, or give --api-key-file\./,
-    );
-  });
-});
-
-describe('the rules of a profile', () => {
-  /** What each domain is answered: status, headers, body. */
-  type Answers = Readonly<Record<string, readonly [number, Record<string, string>, unknown]>>;
-
-  async function openAnswers(answers: Answers) {
-    return await openServer(({ url = '' }, response) => {
-      const domain = new URL(url, 'http://api').searchParams.get('domain') ?? '';
-      const [status, headers, body] = answers[domain] ?? [200, {}, { data: { name: domain } }];
-      response.writeHead(status, headers);
-      response.end(body === undefined ? '' : JSON.stringify(body));
-    });
-  }
-
-  it('decide, and leave the rest as it is', async () => {
-    const { url } = await openAnswers({
-      'a.com': [400, {}, { error: { code: 'NOT_FOUND' } }],
-      'b.com': [400, {}, { error: { code: 'INVALID', message: 'no such\n thing' } }],
-      'c.com': [404, {}, {}],
-      'd.com': [422, { 'x-error': 'Unresolvable domain' }, {}],
-      'e.com': [451, {}, {}],
-      'f.com': [201, {}, { data: [{ no: 'record' }] }],
-    });
-    const folder = openProfile(
-      `
-title: Acme
-request: { baseUrl: "${url}" }
-data: data
-rules:
-  - when: { status: 400, body: "error.code == 'NOT_FOUND'" }
-    means: not_found
-  - { when: { status: [400, 401], body: error }, means: rejected, reason: error.message }
-  - { when: { header: { name: X-Error, pattern: ^unresolvable } }, means: rejected }
-  - { when: { status: 451 }, means: failed }
-`,
-      ['a.com', 'b.com', 'c.com', 'd.com', 'e.com', 'f.com', 'g.com'],
-    );
-    const { out, failures } = await enrichIn(folder, {
-      input: 'list.csv',
-      api: folder.at('acme.yaml'),
-    });
-    const rows = rowsOf(readFileSync(out, 'utf8'));
-    const outcomes = column(rows, 'brand_status').map(String);
-    expect(outcomes.join()).toBe('not_found,rejected,not_found,rejected,failed,failed,found');
-    expect(rows.at(-1)).toMatchObject({ brand_name: 'g.com' });
-    const reasons = column(rowsOf(readFileSync(failures, 'utf8')), 'brand_reason').map(String);
-    expect(reasons.join()).toBe('http_400,no such thing,http_404,{},http_451,no_record');
-  });
-
-  it('make an answer pending for as long as they say, then it is asked again', async () => {
-    let calls = 0;
-    const { url } = await openServer((_, response) => {
-      calls += 1;
-      const isReady = calls > 1;
-      response.writeHead(isReady ? 200 : 404, { 'x-error': 'crawl_queued' });
-      response.end(isReady ? '{"name":"Acme"}' : '{"retry":{"in":300}}');
-    });
-    const folder = openProfile(`
-title: Acme
-request: { baseUrl: "${url}" }
-rules:
-  - when: { status: 404, header: { name: x-error, pattern: crawl_queued } }
-    means: pending
-    wait: { body: retry.in, unit: ms }
-`);
-    const { summary } = await enrichIn(folder, { input: 'list.csv', api: folder.at('acme.yaml') });
-    expect(summary).toMatchObject({ statuses: { found: 1 }, calls: 2, retries: 0 });
-    expect(summary.elapsedMs).toBeGreaterThan(290);
-  });
-
-  it('stop the run where they mean a used-up quota, or a wrong credential', async () => {
-    const { url } = await openAnswers({
-      'a.com': [429, {}, { error: 'quota_exceeded' }],
-      'b.com': [200, {}, { code: 'bad_key' }],
-    });
-    const profile = `
-title: Acme
-request: { baseUrl: "${url}" }
-rules:
-  - { when: { status: 429, body: "error == 'quota_exceeded'" }, means: quota }
-  - { when: { body: "code == 'bad_key'" }, means: unauthorized }
-`;
-    for (const [domain, reason] of [
-      ['a.com', 'quota'],
-      ['b.com', 'unauthorized'],
-    ] as const) {
-      const folder = openProfile(profile, [domain]);
-      const api = folder.at('acme.yaml');
-      const { summary } = await enrichIn(folder, { input: 'list.csv', api });
-      expect(summary).toMatchObject({ calls: 1, stopped: { reason } });
-    }
-  });
-
-  it('wait and try again without a count of attempts where they mean throttled', async () => {
-    let calls = 0;
-    const { url } = await openServer((_, response) => {
-      calls += 1;
-      response.writeHead(calls === 1 ? 403 : 200, { 'x-wait': '0.2' });
-      response.end('{"name":"Acme"}');
-    });
-    const folder = openProfile(`
-title: Acme
-request: { baseUrl: "${url}" }
-rules: [{ when: { status: 403 }, means: throttled, wait: { header: X-Wait } }]
-`);
-    const { summary } = await enrichIn(folder, { input: 'list.csv', api: folder.at('acme.yaml') });
-    expect(summary).toMatchObject({ statuses: { found: 1 }, calls: 2, throttled: 1, retries: 0 });
-  });
 });
 
 describe('what a profile says of columns and freshness', () => {
@@ -265,28 +102,6 @@ fresh: { found: 0s, notFound: 90d }
     });
     expect(header(folder)).toMatch(/brand_fetched_at,brand_city$/);
     expect(requests).toHaveLength(1);
-  });
-});
-
-describe('a profile that cannot be used', () => {
-  it('ends with exit code 2 and its place, asks nothing, and repeats no credential', async () => {
-    const folder = openProfile(
-      'title: Acme\nrequest:\n  baseUrl: http://127.0.0.1:9\n  headers: { Authorization: Bearer abc }\n',
-    );
-    const ended = await runHere(['enrich', 'list.csv', '--api', 'acme.yaml'], { cwd: folder.path });
-    expectUsageError(ended, /acme\.yaml:4:\d+: 'Authorization' is set by Brandfill itself/);
-    expect(ended.stderr).not.toMatch(/Bearer.abc/);
-    expect(folder.hasStore()).toBe(false);
-  });
-
-  it('since there is none of its name, is told those that there are', async () => {
-    const ended = await runHere(['enrich', 'list.csv', '--api', 'brandfech'], {
-      cwd: openProfile('').path,
-    });
-    expectUsageError(
-      ended,
-      /Cannot use --api: there is no profile 'brandfech'; there are abstract/,
-    );
   });
 });
 
@@ -370,22 +185,6 @@ describe('with a profile', () => {
     const removed = await runHere(['store', 'delete', 'acme.com', '--api', 'acme.yaml'], place);
     expect(removed.code, removed.stderr).toBe(0);
     expect((await runHere([...get, '--api', 'acme.yaml'], place)).code).toBe(3);
-  });
-
-  it('a reason that an API gives never has the credential in it', async () => {
-    const { url } = await openServer(({ headers }, response) => {
-      response.writeHead(400);
-      response.end(JSON.stringify({ error: `no such thing for ${headers.authorization}` }));
-    });
-    const folder = openProfile(`
-title: Acme
-request: { baseUrl: "${url}", auth: bearer, apiKeyEnv: ACME_KEY }
-rules: [{ when: { body: error }, means: rejected, reason: error }]
-`);
-    await runHere(['enrich', 'list.csv', '--api', 'acme.yaml'], { cwd: folder.path, env: KEY });
-    const failures = folder.read('list.failures.csv');
-    expect(failures).toContain('no such thing for Bearer');
-    expect(failures).not.toContain(KEY.ACME_KEY);
   });
 });
 

@@ -1,52 +1,20 @@
-import { execFileSync } from 'node:child_process';
-import { rmSync, statfsSync, truncateSync } from 'node:fs';
+import { rmSync, statfsSync } from 'node:fs';
 import { afterAll, describe, expect, it } from 'vitest';
 import { startSandbox } from '../../src/sandbox/server.ts';
 import { openApi } from './support/api.ts';
 import { run, start } from './support/command.ts';
 import { type Folder } from './support/folder.ts';
 import { openList } from './support/lists.ts';
-import { expectRefusal, expectUntouched } from './support/refusals.ts';
+import { enrichHere } from './support/program.ts';
+import { expectUntouched } from './support/refusals.ts';
 import { openSmallDisk } from './support/small-disk.ts';
+import { inStore } from './support/stores.ts';
 import { domains } from './support/tables.ts';
 
 const api = await startSandbox();
 afterAll(() => api.close());
 
 describe('a store that cannot be used', () => {
-  const enrich = (folder: Folder, ...flags: readonly string[]) =>
-    run(['enrich', 'list.csv', '--base-url', api.url, '--store', 'kept', ...flags], {
-      cwd: folder.path,
-    });
-
-  it('is a file', async () => {
-    const folder = openList(3);
-    folder.write('kept', 'mine');
-    const ended = await enrich(folder);
-    expectRefusal(ended, /store kept.*--store/);
-    expect(ended.stderr).not.toMatch(/EEXIST|mkdir/);
-    expectUntouched(folder, ['kept', 'list.csv']);
-  });
-
-  it.each<[string, (path: string) => void]>([
-    [
-      'damaged',
-      (path) =>
-        execFileSync('dd', ['if=/dev/urandom', `of=${path}`, 'bs=32k', 'count=1'], {
-          stdio: 'ignore',
-        }),
-    ],
-    ['cut short', (path) => truncateSync(path, 5_000)],
-  ])('is %s', async (_, damage) => {
-    const folder = openList(300);
-    expect((await enrich(folder)).code).toBe(0);
-    damage(folder.at('kept/data.mdb'));
-    folder.write('list.enriched.csv', 'earlier');
-    const ended = await enrich(folder);
-    expectRefusal(ended, /store kept.*--store/);
-    expect(folder.read('list.enriched.csv')).toBe('earlier');
-  });
-
   it('is removed in the middle of a run', async () => {
     const folder = openList(300);
     const slow = await openApi({ latencyMs: 30 });
@@ -61,15 +29,6 @@ describe('a store that cannot be used', () => {
     expect(ended.stderr).toMatch(/Cannot write to the store kept: .*outputs alone/);
     const rows = folder.read('list.enriched.csv').trim().split('\n');
     expect(rows.filter((row) => row.includes(',found,'))).toHaveLength(slow.stats().calls);
-  });
-
-  it('is on a full disk', async () => {
-    const disk = openSmallDisk(64 * 1024);
-    if (!disk) return console.log('Left out: a full disk, because no small disk can be mounted.');
-    const folder = openList(3);
-    const args = ['enrich', 'list.csv', '--base-url', api.url, '--store', disk.at('store')];
-    expectRefusal(await run(args, { cwd: folder.path }), /store: the disk is full/);
-    expectUntouched(folder, ['list.csv']);
   });
 
   it('may not be larger: the reason is told in words', async () => {
@@ -117,13 +76,9 @@ describe('a store that cannot be used', () => {
     if (!disk) return console.log('Left out: a full disk, because no small disk can be mounted.');
     const folder = openList(3);
     const store = ['--store', disk.at('store')];
-    const enriched = await run(['enrich', 'list.csv', '--base-url', api.url, ...store], {
-      cwd: folder.path,
-    });
-    expect(enriched.code).toBe(0);
+    expect((await enrichHere(folder, api.url, ...store)).code).toBe(0);
     fill(disk);
-    const look = (...args: readonly string[]) =>
-      run(['store', ...args, ...store], { cwd: folder.path });
+    const look = (...args: readonly string[]) => inStore(folder, ...args, ...store);
     expect(await look('stats')).toMatchObject({
       code: 0,
       stdout: expect.stringContaining('3 found'),

@@ -9,7 +9,6 @@ import { type Folder, openFolder } from './support/folder.ts';
 import { runHere } from './support/program.ts';
 import { openStage } from './support/queue-stage.ts';
 import { column, domains, listOf, rowsOf } from './support/tables.ts';
-import { expectUsageError } from './support/usage-error.ts';
 
 /** An API that bills ten credits for a record and for saying that it is at work, and nothing else. */
 const PROFILE = `
@@ -71,27 +70,6 @@ describe('what an API bills', () => {
     expect(again).toMatchObject({ calls: 0, bill: { units: 0, unit: 'credits' } });
     expect(again.cost).toBeUndefined();
   });
-
-  it('is what the answer says it cost, in a header or in its body, and the price where it does not', async () => {
-    const profile = (cost: string, samples: string): string =>
-      PROFILE.replace('price: 10,', `price: 7, cost: ${cost},`).replace(
-        /samples:[^]*/,
-        `samples:\n  - ${samples}\n`,
-      );
-    for (const [cost, samples] of [
-      [
-        '{ header: X-Spent }',
-        `{ status: 200, headers: { X-Spent: '0.25' }, body: { name: a }, means: found }`,
-      ],
-      ['{ body: meta.cost }', '{ status: 200, body: { meta: { cost: 0.25 } }, means: found }'],
-      ['{ header: X-Other }', '{ status: 200, body: { name: a }, means: found }'],
-    ] as const) {
-      const { api, folder, args } = await openBilled(3, profile(cost, samples));
-      const { bill } = summaryOf(await runHere([...args, '--json'], { cwd: folder.path }));
-      const expected = cost.includes('Other') ? 21 : 0.75;
-      expect([bill?.units, api.stats().charged]).toEqual([expected, expected]);
-    }
-  });
 });
 
 describe('--max-cost', () => {
@@ -114,21 +92,6 @@ describe('--max-cost', () => {
     const second = await runHere([...args, '--json'], place);
     expect(second.code, second.stderr).toBe(0);
     expect(summaryOf(second).bill?.units).toBe(api.stats().charged - 100);
-  });
-
-  it.each([
-    [
-      [],
-      'title: Acme\nrequest: { baseUrl: "http://127.0.0.1:9" }\n',
-      /Cannot hold --max-cost without a profile that says what the API bills/,
-    ],
-    [['--max-cost', '0'], PROFILE, /Cannot use --max-cost: expected a number of units/],
-  ])('is refused where it cannot be held: %j', async (flags, profile, expected) => {
-    const { folder, args } = await openBilled(1, profile);
-    expectUsageError(
-      await runHere([...args, '--max-cost', '5', ...flags], { cwd: folder.path }),
-      expected,
-    );
   });
 });
 

@@ -6,9 +6,7 @@ import { describe, expect, it } from 'vitest';
 import { BrandfillError, enrich } from '../../src/index.ts';
 import { openApi } from './support/api.ts';
 import { openFolder } from './support/folder.ts';
-import { openList } from './support/lists.ts';
 import { findMaterial } from './support/material.ts';
-import { rowsOf } from './support/tables.ts';
 
 const SPECTRUM = findMaterial('csv-spectrum');
 const EXAMPLES = findMaterial('csvkit-examples');
@@ -96,59 +94,4 @@ describe.skipIf(!SPECTRUM || !EXAMPLES || !COMPANIES)('files of other projects',
       expect(out[0]?.slice(width, width + 2)).toEqual(['brand_domain', 'brand_status']);
     },
   );
-});
-
-describe.skipIf(!SPECTRUM)('csv-spectrum', () => {
-  const names = SPECTRUM
-    ? readdirSync(join(SPECTRUM, 'csvs')).map((name) => basename(name, '.csv'))
-    : [];
-  /** The answer of the suite is that of another list. */
-  const WITHOUT_ANSWER = 'location_coordinates';
-
-  it.each(names.filter((name) => name !== WITHOUT_ANSWER))(
-    '%s: the output has the cells that the suite says',
-    async (name) => {
-      const folder = openList(readFileSync(join(SPECTRUM ?? '', 'csvs', `${name}.csv`)));
-      const expected = JSON.parse(
-        readFileSync(join(SPECTRUM ?? '', 'json', `${name}.json`), 'utf8'),
-      ) as Record<string, string>[];
-      const api = await openApi();
-      const options = { input: folder.at('list.csv'), baseUrl: api.url, domainColumn: '1' };
-      await enrich({ ...options, store: folder.at('store') });
-      const columns = Object.keys(expected[0] ?? {});
-      const rows = rowsOf(folder.read('list.enriched.csv'));
-      expect(
-        rows.map((row) => Object.fromEntries(columns.map((name) => [name, row[name]]))),
-      ).toEqual(expected);
-    },
-  );
-});
-
-describe.skipIf(!EXAMPLES)('csvkit-examples', () => {
-  it('without a header: the first line is a row', async () => {
-    const folder = openList(readFileSync(join(EXAMPLES ?? '', 'no_header_row.csv')));
-    const options = { input: folder.at('list.csv'), baseUrl: 'http://127.0.0.1:9' };
-    const { rows } = await enrich({
-      ...options,
-      store: folder.at('store'),
-      noHeader: true,
-      domainColumn: '2',
-    });
-    expect(rows).toBe(1);
-    expect(folder.read('list.enriched.csv')).toBe(
-      'column_1,column_2,column_3,brand_domain,brand_status,brand_fetched_at\n1,2,3,,invalid,\n',
-    );
-  });
-
-  it('with objects of different members are enriched as they are', async () => {
-    const folder = openFolder();
-    folder.write('list.json', readFileSync(join(EXAMPLES ?? '', 'testjson_multiline.json')));
-    const summary = await enrich({
-      input: folder.at('list.json'),
-      baseUrl: 'http://127.0.0.1:9',
-      store: folder.at('store'),
-      domainColumn: 'd',
-    });
-    expect(summary.statuses.invalid).toBe(summary.rows);
-  });
 });

@@ -1,6 +1,6 @@
 import { readdirSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import type { EnrichOptions, Plan, RunEvent } from '../../src/index.ts';
+import type { EnrichOptions, Plan } from '../../src/index.ts';
 import { openApi } from './support/api.ts';
 import { enrichIn } from './support/enrich.ts';
 import { type Folder, openFolder } from './support/folder.ts';
@@ -57,12 +57,6 @@ describe('a run that is declined', () => {
     expect(readdirSync(folder.path)).toEqual(['list.csv']);
   });
 
-  it.each(['no', 1])('is one whose asker gives %j: only true agrees', async (answer) => {
-    const { calls, error } = await enrichAsked(await openList(), answer);
-    expect(error).toMatchObject({ name: 'AbortError' });
-    expect(calls).toBe(0);
-  });
-
   it('leaves the store as it was, which it asks what is fresh', async () => {
     const list = await openList();
     const { folder } = list;
@@ -75,21 +69,6 @@ describe('a run that is declined', () => {
 
 describe('a run that is aborted before its first call', () => {
   const tooMany = new Error('too many calls');
-
-  it('rejects with the reason of the signal, and leaves outputs and store as they were', async () => {
-    const list = await openList();
-    const { folder } = list;
-    folder.write('list.enriched.csv', 'of the night before');
-    const stop = new AbortController();
-    const onEvent = ({ type }: RunEvent): void => {
-      if (type === 'planned') stop.abort(tooMany);
-    };
-    const { calls, error } = await enrichAsked(list, true, { onEvent, signal: stop.signal });
-    expect(error).toBe(tooMany);
-    expect(calls).toBe(0);
-    expect(folder.read('list.enriched.csv')).toBe('of the night before');
-    expect(readdirSync(folder.path).sort()).toEqual(['list.csv', 'list.enriched.csv']);
-  });
 
   it('does not wait for whoever is asked', async () => {
     const list = await openList();

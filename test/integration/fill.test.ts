@@ -7,7 +7,6 @@ import { openFolder } from './support/folder.ts';
 import { openList } from './support/lists.ts';
 import { runHere } from './support/program.ts';
 import { expectRefusal } from './support/refusals.ts';
-import { rowsOf } from './support/tables.ts';
 
 const ANSWERS = {
   'a.com': { body: { name: 'A', at: { city: 'Oslo; N' }, phone: '+47 1' } },
@@ -40,25 +39,6 @@ describe('--fill', () => {
     expect(folder.read('list.failures.csv')).toMatch(/\r\nc\.com;;;3;.*\r\n-;;;5;/);
   });
 
-  it('tells that a name occurs twice', async () => {
-    const folder = openList('domain,City,City\na.com,,\n');
-    const { url } = await openScripted(ANSWERS);
-    const messages: string[] = [];
-    await enrichIn(folder, {
-      input: 'list.csv',
-      baseUrl: url,
-      fields: 'name=name',
-      fill: { city: 'at.city' },
-      onEvent: (event) => {
-        if (event.type === 'notice') messages.push(event.message);
-      },
-    });
-    expect(folder.read('list.enriched.csv')).toContain('a.com,Oslo; N,,a.com');
-    expect(messages).toContain(
-      "Several columns are called 'City': column 2 is taken, and not column 3; rename it to have another.",
-    );
-  });
-
   it('gives objects what they lack', async () => {
     const folder = openFolder();
     const list = '{"domain":"a.com","n":1.0}\n{"domain":"b.com","city":null}\n{"domain":"c.com"}\n';
@@ -76,20 +56,6 @@ describe('--fill', () => {
     for await (const row of enrichRows({ input, ...options, store: folder.at('other') }))
       rows.push(row);
     expect(rows).toMatchObject([{ city: 'Oslo; N' }]);
-  });
-
-  it('writes no formula of an answer into CSV that is made of a workbook', async () => {
-    const folder = openFolder();
-    const rows = row(1, 'domain', 'own', 'phone', 'motto') + row(2, 'a.com', '=1+1');
-    folder.write('list.xlsx', await workbookOf({ sheets: [{ name: 'List', rows }] }));
-    const { url } = await openScripted({ 'a.com': { body: { phone: -47, motto: '=A1, "b"' } } });
-    const fill = { phone: 'phone', motto: 'motto' };
-    const options = { baseUrl: url, fields: 'motto=motto', fill, input: 'list.xlsx' };
-    await enrichIn(folder, { ...options, out: 'list.csv' });
-    expect(folder.read('list.csv')).toBe(
-      '\uFEFFdomain,own,phone,motto,brand_domain,brand_status,brand_fetched_at,brand_motto\n' +
-        `a.com,=1+1,-47,"'=A1, ""b""",a.com,found,<time>,"'=A1, ""b"""\n`,
-    );
   });
 
   it('keeps formulas, as it is told, in CSV that is made of a workbook and beside it', async () => {
@@ -111,34 +77,6 @@ describe('--fill', () => {
         );
       }
     }
-  });
-
-  it('tells of what it fills, until the list has it', async () => {
-    const folder = openFolder();
-    const script: Record<string, object> = { ...ANSWERS };
-    const { url } = await openScripted(script);
-    const night = async (list: string, refresh = true): Promise<unknown[]> => {
-      folder.write('list.csv', `domain,city\n${list}`);
-      const changes = folder.at('c.csv');
-      const options = { baseUrl: url, fields: 'name=name', fill: ['city=at.city'], changes };
-      await enrichIn(folder, { input: 'list.csv', ...options, refresh });
-      return rowsOf(folder.read('c.csv')).map((row) => [row['city'], row['brand_changed']]);
-    };
-    expect(await night('a.com,x\nb.com,\n')).toEqual([
-      ['x', ''],
-      ['Rome', ''],
-    ]);
-    expect(await night('a.com,x\nb.com,\n')).toEqual([]);
-    expect(await night('a.com,\nb.com,Rome\n')).toEqual([['Oslo; N', 'city']]);
-    script['a.com'] = { body: { name: 'A', at: { city: 'Bergen' } } };
-    script['b.com'] = { body: { name: 'B', at: { city: 'Milan' } } };
-    expect(await night('a.com,\nb.com,Rome\n')).toEqual([['Bergen', 'city']]);
-    script['a.com'] = { body: { name: 'A' } };
-    script['b.com'] = { body: { name: 'B' } };
-    expect(await night('a.com,\nb.com,Rome\n')).toEqual([['', 'city']]);
-    expect(await night('a.com,\nb.com,Rome\n')).toEqual([]);
-    // Nothing was asked anew; the cell of its own is empty again.
-    expect(await night('a.com,\nb.com,\n', false)).toEqual([['', 'city']]);
   });
 
   it.each([

@@ -10,24 +10,6 @@ import { column, rowsOf } from './support/tables.ts';
 
 // One case for each flag of enrich: that it comes to where it acts. What it does there is tested there.
 
-it.each([
-  ['none', 'authorization', undefined],
-  ['bearer', 'authorization', 'Bearer k3y'],
-  ['basic', 'authorization', `Basic ${Buffer.from('k3y:').toString('base64')}`],
-  ['header:X-Api-Key', 'x-api-key', 'k3y'],
-])('--auth %s sends the credential as %s', async (auth, name, value) => {
-  const folder = openList();
-  const server = await openServer();
-  const ended = await runHere(['enrich', 'list.csv', '--base-url', server.url, '--auth', auth], {
-    cwd: folder.path,
-    env: { BRANDFILL_API_KEY: 'k3y' },
-  });
-  const { headers, url } = server.requests[0] ?? {};
-  expect(headers?.[name]).toBe(value);
-  expect(url + ended.stderr).not.toContain('k3y');
-  expect(ended.code).toBe(0);
-});
-
 it('--param and --header go with every call, as often as given', async () => {
   const server = await openServer();
   const params = ['--param', 'lang=de', '--param', 'q=a=b&c'];
@@ -44,19 +26,6 @@ it('--concurrency bounds the calls in flight', async () => {
   const api = await openApi({ latencyMs: 20 });
   await enrichHere(openList(40), api.url, '--concurrency', '3');
   expect(api.stats()).toMatchObject({ calls: 40, concurrency: { highest: 3 } });
-});
-
-it('--rate is never exceeded', async () => {
-  const arrivals: number[] = [];
-  const api = await openApi({
-    respond: (domain) => {
-      arrivals.push(performance.now());
-      return { body: { domain } };
-    },
-  });
-  await enrichHere(openList(21), api.url, '--rate', '10/s');
-  // Sent over 2 s; the first may arrive late, above all on a busy machine.
-  expect((arrivals[20] ?? 0) - (arrivals[0] ?? 0)).toBeGreaterThan(1_000);
 });
 
 const FIELDS =

@@ -73,18 +73,6 @@ describe('Ctrl-C', () => {
     expect(freshDomains).toBeLessThanOrEqual(40);
   });
 
-  it.each(['SIGINT', 'SIGTERM', 'SIGHUP'] as const)(
-    '(%s) in the last moment of a command does not take the place of its exit code',
-    async (signal) => {
-      const atExit = `process.on('exit', () => process.kill(process.pid, '${signal}'))`;
-      const ended = await run(['enrich', 'none.csv', '--base-url', 'http://127.0.0.1:9'], {
-        cwd: openFolder().path,
-        env: { NODE_OPTIONS: `--import "data:text/javascript,${encodeURIComponent(atExit)}"` },
-      });
-      expect(ended).toMatchObject({ code: 2, signal: null });
-    },
-  );
-
   it('while standard input is still awaited ends at once, and nothing is left', async () => {
     const folder = openFolder();
     const running = await start(['enrich', '-', '--base-url', 'http://127.0.0.1:9'], {

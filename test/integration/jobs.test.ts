@@ -1,17 +1,16 @@
 import { execFile } from 'node:child_process';
-import { cpSync, mkdirSync, readdirSync, symlinkSync } from 'node:fs';
+import { cpSync, readdirSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
 import { describe, expect, it } from 'vitest';
 import { useRedis } from '../support/redis.ts';
-import { openApi, openScripted } from './support/api.ts';
+import { openApi } from './support/api.ts';
 import { shippedFolder } from './support/build.ts';
 import { run, start, summaryOf } from './support/command.ts';
 import { openFolder } from './support/folder.ts';
 import { openList } from './support/lists.ts';
 import { runHere } from './support/program.ts';
-import { rowsOf } from './support/tables.ts';
 
 const PROJECT = join(import.meta.dirname, '../..');
 const JOBS = readdirSync(join(PROJECT, 'jobs')).filter((name) => name.endsWith('.yaml'));
@@ -56,33 +55,6 @@ it.each([
   expect(code).toBe(2);
   expect(stderr).toMatch(/^brandfill: Cannot write /m);
   expect(folder.read('job.yaml')).toBe(text);
-});
-
-const PRESET = 'Name: name\nPost code: at."zip-code"\n';
-const BODY = { body: { name: 'A', at: { 'zip-code': '010' } } };
-const ROW = { brand_Name: 'A', 'brand_Post code': '010' };
-
-it('a file of columns is beside the job file that names it', async () => {
-  const { url } = await openScripted({ 'a.com': BODY });
-  const folder = openFolder();
-  mkdirSync(folder.at('jobs'));
-  folder.write('jobs/list.csv', 'domain\na.com\n');
-  folder.write('jobs/brand.yaml', PRESET);
-  folder.write('jobs/night.yaml', `input: list.csv\nbaseUrl: ${url}\nfields: '@brand.yaml'\n`);
-  const ended = await runHere(['run', 'jobs/night.yaml'], { cwd: folder.path });
-  expect(ended).toMatchObject({ code: 0 });
-  expect(rowsOf(folder.read('jobs/list.enriched.csv'))).toMatchObject([ROW]);
-  folder.write('jobs/brand.yaml', 'n: name\nc: at..city\n');
-  const { code, stderr } = await runHere(['run', 'jobs/night.yaml'], { cwd: folder.path });
-  expect({ code, stderr }).toEqual({
-    code: 2,
-    stderr: [
-      "brandfill: Cannot use jobs/night.yaml:3:9: fields: jobs/brand.yaml:2:4: the expression of 'c' is no JMESPath: '.' is not expected here.",
-      '  at..city',
-      '     ^',
-      '',
-    ].join('\n'),
-  });
 });
 
 // The other tests start the same code packed together with the packages that it depends on.

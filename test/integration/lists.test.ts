@@ -4,7 +4,7 @@ import { promisify } from 'node:util';
 import { gunzipSync, gzipSync } from 'node:zlib';
 import { encode } from 'iconv-lite';
 import { describe, expect, it } from 'vitest';
-import { openApi, openScripted } from './support/api.ts';
+import { openScripted } from './support/api.ts';
 import { builtCommand } from './support/build.ts';
 import { ENVIRONMENT, run } from './support/command.ts';
 import { enrichIn } from './support/enrich.ts';
@@ -17,35 +17,7 @@ import { column, domains, listOf, objectsOf, rowsOf } from './support/tables.ts'
 const MARK = '\uFEFF';
 const NAMES = ['brand_domain', 'brand_status', 'brand_fetched_at', 'brand_name'];
 
-/** A list's rows as they come back: each as it was, and cells behind it. */
-function expectRows(out: string, text: string, delimiter = ','): void {
-  const own = text.split(/(?<=\n)/);
-  const rows = out.split(/(?<=\n)/);
-  expect(rows).toHaveLength(own.length);
-  for (const [at, row] of rows.entries()) {
-    expect(row.startsWith((own[at] ?? '').trimEnd()), row).toBe(true);
-    expect(row.split(delimiter).length).toBeGreaterThan((own[at] ?? '').split(delimiter).length);
-  }
-}
-
 describe('a CSV file', () => {
-  it.each([
-    ['backslashes before quotes', 'domain,note\nacme.com,"say \\"hi\\", or"\nbolt.com,"\\""\n'],
-    ['no quotes at all', 'domain\tnote\nacme.com\t"Big\nbolt.com\tx\n'],
-    ['decimal commas', 'domain;Umsatz\r\nacme.com;1.234,50\r\nbolt.com;"2,5"\r\n'],
-    ['quotes within cells', 'domain,size\nacme.com,5" pipe\nbolt.com,"6"" pipe"\n'],
-    ['a space in front of quotes', '"domain", "note"\n"acme.com", "a, b"\n"bolt.com", "c"\n'],
-    ['text behind a quote', 'id,name,domain\n1,"Acme" Inc,acme.com\n2,Bolt,bolt.com\n'],
-    ['line ends of two kinds', 'domain,n\nacme.com,1\r\nbolt.com,2\r\r\n'],
-  ])('with %s keeps its rows, and gets cells at their end', async (_, text) => {
-    const folder = openList(text);
-    const api = await openScripted({});
-    const { summary } = await enrichIn(folder, { input: 'list.csv', baseUrl: api.url });
-    expect(summary.statuses).toMatchObject({ found: 2, invalid: 0 });
-    const delimiter = /[\t;]/.exec(text)?.[0] ?? ',';
-    expectRows(folder.read('list.enriched.csv'), text, delimiter);
-  });
-
   it('without a header is read with --no-header, and its outputs get one', async () => {
     const folder = openList('1;acme.com\r\n2;bolt.com;x\r\n');
     const api = await openScripted({ 'bolt.com': { status: 404 } });
@@ -72,37 +44,6 @@ describe('a CSV file', () => {
     );
   });
 
-  it('with a comma too many in a row has that row told and left alone', async () => {
-    const folder = openList('Name,Contact,Website\nA,a@a.com,acme.com\nB, Inc.,jo@x.de,bolt.com\n');
-    const api = await openApi();
-    const ended = await enrichHere(folder, api.url);
-    expect(ended.stderr).toMatch(/1 row with more cells than the header.*line 3/);
-    expect(api.stats().calls).toBe(1);
-    expect(column(rowsOf(folder.read('list.failures.csv')), 'brand_reason')).toEqual([
-      'too_many_cells',
-    ]);
-  });
-
-  it.each([
-    ['a form', ';;;\r\n'],
-    ['a wide sheet', ';;;;;;;;;;;;;;;\r\n'],
-    ['quoted cells and spaces', '"";" ";\t;""\r\n'],
-  ])('keeps the empty rows of %s where they are, and counts none of them', async (_, empty) => {
-    const rows = [empty, 'Acme;acme.com;a;b\r\n', empty, 'Ghost;n/a;;\r\n', empty, empty];
-    const folder = openList(`name;domain;x;y\r\n${rows.join('')}`);
-    const api = await openScripted({});
-    const { summary } = await enrichIn(folder, { input: 'list.csv', baseUrl: api.url });
-    expect(summary).toMatchObject({ rows: 2, statuses: { found: 1, invalid: 1 } });
-    const own = folder.read('list.enriched.csv').split('\r\n').slice(1, -1);
-    expect(own.map((line, at) => line.startsWith((rows[at] ?? '').trimEnd()))).not.toContain(false);
-  });
-
-  it('of nothing but a header gives outputs of nothing but a header', async () => {
-    const folder = openList('name,domain\n');
-    await enrichIn(folder, { input: 'list.csv', baseUrl: 'http://127.0.0.1:9' });
-    expect(folder.read('list.enriched.csv')).toBe(`name,domain,${NAMES.slice(0, 3).join(',')}\n`);
-  });
-
   it('in another encoding gives outputs that Excel opens as it did the list', async () => {
     for (const encoding of ['windows-1252', 'utf-16le']) {
       const folder = openList(encode('domain;name\nacme.com;Größe\n', encoding, { addBOM: true }));
@@ -112,63 +53,6 @@ describe('a CSV file', () => {
       expect(folder.read('list.enriched.csv')).toBe(
         `${MARK}domain;name;${NAMES.join(';')}\nacme.com;Größe;acme.com;found;<time>;Acme\n`,
       );
-    }
-  });
-
-  it('is not read in an encoding that there is none of', async () => {
-    const folder = openList('domain,name\nacme.de,Größe\n');
-    const api = await openScripted({});
-    const refused = await enrichHere(folder, api.url, '--encoding', 'windows-1522');
-    expectRefusal(refused, /--encoding.*did you mean windows-1252\?/);
-  });
-
-  it('is read whole before a column is taken for the one of the domains', async () => {
-    const rows = Array.from({ length: 30_000 }, (_, n) => {
-      const site = n < 9_000 ? '' : `https://company-${n}.com`;
-      return `Shop ${n},${site},info@agency-${n}.de,a note that makes the row longer\n`;
-    });
-    const folder = openList(`Account,Website,Email,Note\n${rows.join('')}`);
-    const ended = await enrichHere(folder, 'http://127.0.0.1:9', '--dry-run');
-    expect(ended.stderr).toContain("in column 'Website'");
-    expect(ended.stderr).toMatch(/rows +30,000/);
-  });
-});
-
-describe('a JSONL file', () => {
-  it('keeps the text of its values: numbers, escapes, order and nesting', async () => {
-    const folder = openFolder();
-    const lines = [
-      '{"domain":"acme.com","n":1.0,"big":12345678901234567890,"e":1e400,"s":"\\u00e9"}',
-      '  { "nested" : {"a":[1, 2.50]} , "domain" : "bolt.com" }  ',
-      '{"domain":null,"x":true}',
-    ];
-    folder.write('list.jsonl', `${MARK}${lines.join('\r\n')}\n\n`);
-    const api = await openScripted({});
-    await enrichIn(folder, { input: 'list.jsonl', baseUrl: api.url });
-    const out = folder.read('list.enriched.jsonl');
-    for (const line of lines) expect(out).toContain(line.trimEnd().slice(0, -1).trimEnd());
-    expect(objectsOf(out)).toMatchObject([
-      { n: 1, brand_domain: 'acme.com', brand_status: 'found', brand_name: 'Acme' },
-      { nested: { a: [1, 2.5] }, brand_status: 'found' },
-      { x: true, brand_status: 'invalid' },
-    ]);
-    expect(objectsOf(folder.read('list.failures.jsonl'))).toMatchObject([
-      { x: true, brand_row: 3 },
-    ]);
-  });
-
-  it('may have its domain in a member of a member, and in one that comes late', async () => {
-    const folder = openFolder();
-    const rows = Array.from({ length: 400 }, (_, n) => `{"n":${n}}\n`).join('');
-    folder.write('list.jsonl', `${rows}{"properties":{"domain":"acme.com"}}\n`);
-    const api = await openScripted({});
-    for (const domainColumn of ['properties.domain', undefined]) {
-      const { summary } = await enrichIn(folder, {
-        input: 'list.jsonl',
-        baseUrl: api.url,
-        ...(domainColumn && { domainColumn }),
-      });
-      expect(summary.statuses).toMatchObject({ found: 1, invalid: 400 });
     }
   });
 });
@@ -212,18 +96,6 @@ describe('a list', () => {
       const { stdout } = await promisify(execFile)('bash', args, options);
       expect(column(rowsOf(stdout), 'brand_name')).toEqual(['Acme']);
     }
-  });
-
-  it('with e-mail addresses alone is looked up by them, but for those of free mail', async () => {
-    const folder = openList(
-      'Firma,E-Mail\nA,jo@acme.com\nJ,Jo <jo@GMAIL.com>\nM,m@uk.yahoo.com\nN,\n',
-    );
-    const api = await openApi();
-    await enrichHere(folder, api.url);
-    const reasons = () => column(rowsOf(folder.read('list.failures.csv')), 'brand_reason');
-    expect(reasons()).toEqual(['free_mail', 'empty']);
-    await enrichHere(folder, api.url, '--registrable');
-    expect(reasons()).toEqual(['free_mail', 'free_mail', 'empty']);
   });
 });
 

@@ -1,20 +1,11 @@
-import { existsSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { createRunControl, type EnrichOptions, enrich } from '../../src/index.ts';
 import { PLAIN_SVG, PNG } from '../logos/pictures.ts';
 import { openApi, openScripted, openServer } from './support/api.ts';
 import { start, summaryOf } from './support/command.ts';
-import { enrichIn } from './support/enrich.ts';
 import { openFolder } from './support/folder.ts';
 import { openList } from './support/lists.ts';
-import {
-  answers,
-  FLAGS,
-  OPTIONS,
-  openPictures,
-  picturesIn,
-  writeLogoList,
-} from './support/pictures.ts';
+import { answers, FLAGS, openPictures, picturesIn, writeLogoList } from './support/pictures.ts';
 import { runHere } from './support/program.ts';
 import { expectRefusal } from './support/refusals.ts';
 import { column, listOf, rowsOf } from './support/tables.ts';
@@ -83,62 +74,6 @@ describe('--logos', () => {
     expect(ended.stderr).toMatch(/ {2}logos {5}pictures \(1 saved, 0 kept, 9 missing: 2 /);
   });
 
-  it('fetches nothing again but what changed, is gone, or could not be had', async () => {
-    const folder = openFolder();
-    const pages: Record<string, string | Buffer> = { '/a': PNG, '/b': PNG, '/c': PLAIN_SVG };
-    const pictures = await openPictures(pages);
-    const script = answers({ 'a.com': `${pictures.url}/a`, 'b.com': `${pictures.url}/b` });
-    Object.assign(script, answers({ 'c.com': `${pictures.url}/c`, 'd.com': `${pictures.url}/d` }));
-    const api = await openScripted(script);
-    folder.write('list.csv', listOf(['a.com', 'b.com', 'c.com', 'd.com']));
-    const night = async (more: Partial<EnrichOptions> = {}) => {
-      const { summary } = await enrichIn(folder, {
-        ...OPTIONS,
-        baseUrl: api.url,
-        logos: folder.at('pictures'),
-        logosSvg: true,
-        changes: folder.at('new.csv'),
-        ...more,
-        input: 'list.csv',
-      });
-      const { saved, kept, missing } = summary.logos ?? {};
-      const changed = column(rowsOf(folder.read('new.csv')), 'domain');
-      return { logos: [saved, kept, missing], asked: pictures.asked(), changed };
-    };
-    const all = ['a.com', 'b.com', 'c.com', 'd.com'];
-    expect(await night()).toEqual({
-      logos: [3, 0, 1],
-      asked: ['/a', '/b', '/c', '/d'],
-      changed: all,
-    });
-    expect(await night()).toEqual({ logos: [0, 3, 1], asked: [], changed: [] });
-
-    rmSync(folder.at('pictures/a.com.png'));
-    folder.write('pictures/b.com.png', 'something else');
-    expect(await night()).toEqual({ logos: [2, 1, 1], asked: ['/a', '/b'], changed: [] });
-    expect(readFileSync(folder.at('pictures/b.com.png'))).toEqual(PNG);
-
-    expect(await night({ freshNotFound: 0 })).toMatchObject({ asked: ['/d'] });
-    expect(await night()).toMatchObject({ asked: [] });
-
-    // Another URL, another kind: the file of the old one goes.
-    pages['/e'] = PLAIN_SVG;
-    Object.assign(script, answers({ 'a.com': `${pictures.url}/e`, 'b.com': `${pictures.url}/f` }));
-    expect(await night({ fresh: 0 })).toEqual({
-      logos: [1, 1, 2],
-      asked: ['/e', '/f'],
-      changed: ['a.com'],
-    });
-    expect(picturesIn(folder)).toEqual(['a.com.svg', 'b.com.png', 'c.com.svg']);
-    const [, b] = rowsOf(folder.read('list.enriched.csv'));
-    expect(b).toMatchObject({
-      brand_logo_file: 'pictures/b.com.png',
-      brand_logo_reason: 'http_404',
-    });
-
-    expect(await night({ refresh: true })).toMatchObject({ asked: ['/c', '/d', '/e', '/f'] });
-  });
-
   it('is refused before any call when its folder is a file, or not all is given', async () => {
     const folder = openList(listOf(['a.com']));
     const api = await openApi();
@@ -151,17 +86,6 @@ describe('--logos', () => {
     expectRefusal(alone, /Cannot save logos with one option of two: .* give both\.$/);
     expect(folder.names()).toEqual(['list.csv']);
     expect(api.stats().calls).toBe(0);
-  });
-
-  it.each([
-    [{ logoField: 'logo' }, /Cannot save logos with one option of two: .* give both\.$/],
-    [{ logos: 'p', logoField: 'logo[' }, /Cannot use 'logoField': .* is no JMESPath/],
-  ])('is refused with %j', async (options, message) => {
-    const run = enrich({ input: 'list.csv', baseUrl: 'http://127.0.0.1:1', ...options });
-    await expect(run).rejects.toMatchObject({
-      code: 'INVALID_SETTING',
-      message: expect.stringMatching(message),
-    });
   });
 
   it('makes no folder in a rehearsal, and asks no host when the API is the wrong one', async () => {
@@ -225,35 +149,5 @@ describe('fetching logos', () => {
     const rows = rowsOf(folder.read('list.enriched.csv'));
     expect(column(rows, 'brand_name')).toEqual(['N', 'N', 'N', 'N']);
     expect(column(rows, 'brand_logo_reason')).toEqual(['', 'not_asked', 'not_asked', 'not_asked']);
-  });
-
-  it('is paused and stopped along with the run', async () => {
-    const folder = openFolder();
-    const control = createRunControl();
-    const pages: Record<string, Buffer> = { '/a.com': PNG, '/b.com': PNG, '/c.com': PNG };
-    const pictures = await openPictures(pages);
-    const logos = ['a.com', 'b.com', 'c.com'].map((name) => [name, `${pictures.url}/${name}`]);
-    const api = await openScripted(answers(Object.fromEntries(logos)));
-    folder.write('list.csv', listOf(['a.com', 'b.com', 'c.com']));
-    let looks = 0;
-    const { summary } = await enrichIn(folder, {
-      ...OPTIONS,
-      input: 'list.csv',
-      baseUrl: api.url,
-      logos: folder.at('pictures'),
-      control,
-      onEvent: (event) => {
-        // Not sooner: paused lookups would never come to the logos.
-        if (event.type === 'progress' && event.lookups === 3) control.pause();
-        if (event.type !== 'logos') return;
-        looks += 1;
-        if (looks === 2) control.stop();
-      },
-    });
-    expect(pictures.asked()).toEqual([]);
-    expect(summary).toMatchObject({
-      stopped: { reason: 'interrupted' },
-      logos: { saved: 0, missing: 3, reasons: { not_asked: 3 } },
-    });
   });
 });

@@ -38,16 +38,6 @@ describe('the log of enrich', () => {
     expect(lines[1]).toMatchObject({ level: 'info', plan: { rows, lookups: 20 } });
     expect(lines[3]).toMatchObject({ summary: { runId, rows: 20 } });
   });
-
-  it('tells no more than was asked for', async () => {
-    const api = await openApi();
-    const folder = openList(3);
-    const args = ['enrich', 'list.csv', '--base-url', api.url, '--log-level', 'warn'];
-    expect((await runHere(args, { cwd: folder.path })).stderr).toBe('');
-    const { code, stderr } = await runHere([...args, '--log-level', 'loud'], { cwd: folder.path });
-    expect(code).toBe(2);
-    expect(stderr).toContain('Cannot use --log-level: expected debug, info, warn or error');
-  });
 });
 
 describe('the credential', () => {

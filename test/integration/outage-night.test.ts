@@ -2,7 +2,6 @@ import { readFileSync } from 'node:fs';
 import { createServer, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { openScripted } from './support/api.ts';
 import { type Ended, summaryOf } from './support/command.ts';
 import type { Folder } from './support/folder.ts';
 import { openList } from './support/lists.ts';
@@ -133,27 +132,6 @@ describe('a night in which the API is out', () => {
     },
   );
 
-  it('ends with 3 when single lookups failed and their rows are stale', async () => {
-    const folder = openList(LIST);
-    const script: Record<string, { status?: number; body?: object }> = {};
-    const api = await openScripted(script);
-    await night(folder, api.url);
-    script['bolt.com'] = { status: 500 };
-    const ended = await night(folder, api.url);
-    expect(ended.code).toBe(3);
-    expect(ended.stderr).toContain('2 found, 1 stale, 1 invalid');
-    expect(summaryOf(ended).statuses).toMatchObject({ found: 2, stale: 1, failed: 0 });
-    const [failure] = rowsOf(folder.read('list.failures.csv'));
-    expect(failure).toMatchObject({
-      brand_status: 'stale',
-      brand_reason: 'http_500',
-      brand_http_status: '500',
-      brand_attempts: '1',
-    });
-    expect(outOf(folder)[1]).toMatchObject({ brand_status: 'stale', brand_name: 'Bolt' });
-    expect(rowsOf(folder.read('changes.csv'))).toEqual([]);
-  });
-
   it('keeps the values of rows that were not even asked, and ends as any stopped run', async () => {
     const folder = openList(60);
     const api = await openFailing();
@@ -171,17 +149,5 @@ describe('a night in which the API is out', () => {
     const failures = rowsOf(folder.read('list.failures.csv'));
     expect(failures.at(-1)).toMatchObject({ brand_status: 'stale', brand_reason: 'outage' });
     expect(rowsOf(folder.read('changes.csv'))).toEqual([]);
-  });
-
-  it('is no reason to keep a brand that the API no longer knows', async () => {
-    const folder = openList(LIST);
-    const api = await openFailing();
-    await night(folder, api.url);
-    api.says['bolt.com'] = undefined;
-    await night(folder, api.url);
-    await api.become('sick');
-    await night(folder, api.url);
-    expect(column(outOf(folder), 'brand_name').slice(0, 2)).toEqual(['Acme', '']);
-    expect(outOf(folder)[1]?.['brand_status']).not.toBe('stale');
   });
 });

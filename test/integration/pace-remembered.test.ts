@@ -64,10 +64,6 @@ function firstTwoSeconds(arrivalsMs: readonly number[]): number {
   return arrivalsMs.filter((atMs) => atMs < fromMs + 2_000).length;
 }
 
-interface SavedPace {
-  readonly value: { readonly state: { readonly limitPerMs: number } };
-}
-
 /** What the store has of the pace, whatever it is kept under. */
 async function savedPaces(folder: Folder): Promise<readonly unknown[]> {
   const root = open({ path: folder.at('.brandfill'), noSubdir: false, maxDbs: 8, readOnly: true });
@@ -78,27 +74,6 @@ async function savedPaces(folder: Folder): Promise<readonly unknown[]> {
 }
 
 describe('a limit that was found', () => {
-  it('is where the next run starts, which finds it again with fewer 429s', async () => {
-    const { api, arrivalsMs, folder, enrich } = await watch(LIMIT);
-    const first = await enrich('first', 300);
-    expect(first.code, first.stderr).toBe(0);
-    const cold = { calls: arrivalsMs.length, throttled: api.stats().throttled };
-    // However busy the machine: what the next run begins with is what this one has saved.
-    const [saved] = (await savedPaces(folder)) as readonly SavedPace[];
-    expect(saved?.value.state.limitPerMs).toBeGreaterThan(0);
-    const second = await enrich('second', 120);
-    expect(second.code, second.stderr).toBe(0);
-    const warm = {
-      calls: firstTwoSeconds(arrivalsMs.slice(cold.calls)),
-      throttled: api.stats().throttled - cold.throttled,
-    };
-    console.log(
-      `pace-remembered.test.ts: in the first 2 s ${firstTwoSeconds(arrivalsMs)} calls cold, ${warm.calls} warm, of 100; ${cold.throttled} and ${warm.throttled} answered 429 in all`,
-    );
-    expectWarm(warm.calls);
-    expect(warm.throttled).toBeLessThanOrEqual(cold.throttled);
-  });
-
   it('is remembered by a run that was killed, and is only for the same credential', async () => {
     const { arrivalsMs, arrived, folder, args, enrich } = await watch(LIMIT);
     const running = await start(args('first', 5_000), { cwd: folder.path });

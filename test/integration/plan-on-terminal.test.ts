@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { openApi } from './support/api.ts';
-import { run, summaryOf } from './support/command.ts';
-import { type Folder, openFolder } from './support/folder.ts';
+import { type Folder } from './support/folder.ts';
 import { openList } from './support/lists.ts';
 import { runHere } from './support/program.ts';
 import { canOpenTerminal, openTerminal, type Terminal } from './support/terminal.ts';
@@ -89,17 +88,6 @@ describe.skipIf(!canOpenTerminal())('on a terminal', () => {
 });
 
 describe('without a terminal', () => {
-  it('the plan is the same, and nobody is asked', async () => {
-    const folder = openListOf(LIST);
-    const api = await openApi();
-    const args = ['enrich', 'list.csv', '--base-url', api.url, '--price', '0.1', '--json'];
-    const ended = await run(args, { cwd: folder.path });
-    expect(ended.stderr).toMatch(/^ {2}domains {2}in column 'Webseite' \(guessed by name\)/m);
-    expect(ended.stderr).toMatch(/^ {2}calls {4}2 to make$/m);
-    expect(ended.stderr).not.toContain('[y/N]');
-    expect(summaryOf(ended)).toMatchObject({ calls: 2, cost: 0.2 });
-  });
-
   it('--dry-run --json has all of the plan', async () => {
     const folder = openListOf(LIST);
     const args = ['enrich', 'list.csv', '--base-url', 'http://127.0.0.1:9', '--dry-run', '--json'];
@@ -123,28 +111,5 @@ describe('without a terminal', () => {
     });
     expect(ended.stderr).toContain('1 to make of the 2 due');
     expect(folder.names()).toEqual(['list.csv', 'list.enriched.csv']);
-  });
-
-  it('what the last run learned of the limit says how long the next one takes', async () => {
-    const folder = openFolder();
-    const list = (from: number): string =>
-      ['domain', ...Array.from({ length: 90 }, (_, at) => `company${from + at}.com`)].join('\n');
-    let calls = 0;
-    const api = await openApi({
-      respond: () => {
-        calls += 1;
-        return calls === 40 ? { status: 429 } : undefined;
-      },
-    });
-    folder.write('list.csv', list(0));
-    const args = ['enrich', 'list.csv', '--base-url', api.url, '--json'];
-    const { pace } = summaryOf(await runHere(args, { cwd: folder.path }));
-    expect(pace?.limitIs).not.toBe('unknown');
-    folder.write('list.csv', list(1_000));
-    const planned = await runHere([...args, '--dry-run'], { cwd: folder.path });
-    const { estimate } = JSON.parse(planned.stdout) as { estimate: Record<string, number> };
-    expect(estimate).toMatchObject({ limitIs: 'learned' });
-    expect(estimate['limitPerSecond']).toBeCloseTo(pace?.limitPerSecond ?? 0, 5);
-    expect(planned.stderr).toMatch(/time .* at .*, the limit that the last run met/);
   });
 });

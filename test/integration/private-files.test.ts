@@ -14,7 +14,6 @@ import { join } from 'node:path';
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { openStore } from '../../src/store/store.ts';
 import { PNG } from '../logos/pictures.ts';
-import { row, workbookOf } from '../rows/xlsx/workbooks.ts';
 import { outcomeOf } from '../store/outcomes.ts';
 import { useTempFolder } from '../support/temp-folder.ts';
 import { openApi, openScripted } from './support/api.ts';
@@ -90,19 +89,6 @@ describe('what a run makes from a list', () => {
       'report.html': files,
       'report.json': files,
     });
-  });
-
-  it('is for nobody else where a workbook is', async () => {
-    const { folder, enrich } = await openRuns();
-    chmodSync(
-      folder.write(
-        'list.xlsx',
-        await workbookOf({ sheets: [{ name: 'List', rows: row(1, 'domain') + row(2, 'a.com') }] }),
-      ),
-      0o600,
-    );
-    await enrich('list.xlsx', '--out', 'out.xlsx');
-    expect(modeOf(folder.at('out.xlsx'))).toBe('600');
   });
 
   it.skipIf(!isRoot)('is not for a group that the list is not for', async () => {

@@ -41,14 +41,6 @@ describe('where a queue may be', () => {
     }
   });
 
-  test('where Sentinels know no such master', async () => {
-    const master = await redisWith();
-    const sentinel = addressOf(await useSentinel(master));
-    expect(await refusal('worker', `redis-sentinel://:${ENCODED}@${sentinel}/other`)).toBe(
-      `brandfill: Cannot use the queue on Redis at other (sentinels ${sentinel}): its sentinels know no master of that name.`,
-    );
-  });
-
   test('in a cluster', async () => {
     const nodes = await useCluster();
     await expectSameBytes(`redis-cluster://127.0.0.1:1,${nodes.map(hostOf).join(',')}`);
@@ -129,13 +121,6 @@ describe('TLS', () => {
     const { port } = await useTlsRedis();
     expect(await refusal('worker', `redis://:${ENCODED}@localhost:${port}`)).toContain(
       'the connection broke off; if it speaks TLS, give rediss:// instead of redis://.',
-    );
-  });
-
-  test('is not assumed where a server is plain', async () => {
-    const redis = await redisWith();
-    expect(await refusal('worker', `rediss://:${ENCODED}@${hostOf(redis)}`)).toContain(
-      'if it does not speak TLS, give redis:// instead of rediss://.',
     );
   });
 });

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 import { describe, expect, it } from 'vitest';
 import { openApi } from './support/api.ts';
-import { type Ended, type Running, run, start, summaryOf } from './support/command.ts';
+import { type Ended, type Running, run, start } from './support/command.ts';
 import { openStage } from './support/queue-stage.ts';
 
 async function stop(worker: Running): Promise<Ended> {
@@ -11,51 +11,6 @@ async function stop(worker: Running): Promise<Ended> {
 }
 
 describe('enrich --queue', () => {
-  it('writes a list as a run in one process does, to the byte', async () => {
-    const { api, redis, folder } = await openStage(120, { notFound: 0.2 });
-    const args = ['enrich', 'list.csv', '--base-url', api.url, '--progress', 'none'];
-    const here = await run([...args, '--store', 'here', '--out', 'here.out'], {
-      cwd: folder.path,
-    });
-    const there = await run(
-      [...args, '--store', 'there', '--out', 'there.out', '--queue', redis.url],
-      { cwd: folder.path },
-    );
-    expect([here.code, there.code], there.stderr).toEqual([0, 0]);
-    expect(folder.read('there.out')).toBe(folder.read('here.out'));
-  });
-
-  it('counts the calls that others made', async () => {
-    const stage = await openStage(40, { errors: 0.2 });
-    await stage.worker();
-    const ended = await (await stage.enrich('--workers', '0', '--json')).ended;
-    expect(ended.code, ended.stderr).toBe(0);
-    const { calls, retries, lookups } = summaryOf(ended);
-    expect({ calls, lookups }).toEqual({ calls: stage.api.stats().calls, lookups: 40 });
-    expect(retries).toBe(calls - 40);
-  });
-
-  it('says that no worker is there, and why the last one stopped by itself, until another one has come', async () => {
-    let status = 401;
-    const stage = await openStage(20, {
-      respond: () => (status === 200 ? undefined : { status }),
-    });
-    const refused = await stage.enrich('--workers', '0');
-    await refused.shows('No worker is there to make the lookups: start one with brandfill worker.');
-    const worker = await stage.worker();
-    expect((await worker.ended).code).toBe(4);
-    expect(await refused.shows('stopped by itself')).toMatch(
-      /No worker is there.+ One stopped by itself at 20\S+Z: The API refused the credential \(401\)/,
-    );
-    status = 200;
-    const other = await stage.worker();
-    expect((await refused.ended).code).toBe(0);
-    await stop(other);
-    const alone = await stage.enrich('--workers', '0', '--refresh');
-    expect(await alone.shows('No worker is there')).not.toContain('stopped by itself');
-    await stop(alone);
-  });
-
   it.each([0, 1])(
     'keeps its --rate though workers have none, with --workers %i',
     async (workers) => {

@@ -1,10 +1,10 @@
 import { execFile } from 'node:child_process';
-import { existsSync, lstatSync, symlinkSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { promisify } from 'node:util';
 import { describe, expect, it } from 'vitest';
 import { openApi, openScripted } from './support/api.ts';
 import { builtCommand } from './support/build.ts';
-import { ENVIRONMENT, start } from './support/command.ts';
+import { ENVIRONMENT } from './support/command.ts';
 import { enrichIn } from './support/enrich.ts';
 import { openFolder } from './support/folder.ts';
 import { openList } from './support/lists.ts';
@@ -95,35 +95,6 @@ describe('the output', () => {
     ]);
   });
 
-  it('gives a column of ours a suffix where the list has its name, and says so', async () => {
-    const folder = openList('domain,brand_status,brand_name,brand_row\nacme.com,mine,too,7\n');
-    const api = await openScripted({});
-    const notices: string[] = [];
-    await enrichIn(folder, {
-      input: 'list.csv',
-      baseUrl: api.url,
-      onEvent: (event) => {
-        if (event.type === 'notice') notices.push(event.message);
-      },
-    });
-    expect(rowsOf(folder.read('list.enriched.csv'))).toEqual([
-      {
-        domain: 'acme.com',
-        brand_status: 'mine',
-        brand_name: 'too',
-        brand_row: '7',
-        brand_domain: 'acme.com',
-        brand_status_2: 'found',
-        brand_fetched_at: '<time>',
-        brand_name_2: 'Acme',
-      },
-    ]);
-    expect(folder.read('list.failures.csv')).toContain(',brand_row_2,');
-    expect(notices.join('\n')).toMatch(/brand_status'.*'brand_status_2'/);
-    expect(notices.join('\n')).toMatch(/brand_name'.*'brand_name_2'/);
-    expect(notices.join('\n')).toMatch(/brand_row'.*'brand_row_2'/);
-  });
-
   it.each(['csv', 'jsonl'])(
     'of failures (%s) is itself a list: its rows can be run again',
     async (format) => {
@@ -179,32 +150,6 @@ describe('the output', () => {
       expect(column(rowsOf(stdout), 'brand_name')).toEqual(['Acme']);
     }
     expect(folder.names()).toEqual(['list.csv', 'list.failures.csv']);
-  });
-
-  it('replaces an earlier one only when it is whole, and a link stays a link', async () => {
-    const folder = openList(3);
-    folder.write('real.csv', 'before');
-    symlinkSync('real.csv', folder.at('out.csv'));
-    const asked = { resolve: (): void => {} };
-    const waiting = new Promise<void>((resolve) => {
-      asked.resolve = resolve;
-    });
-    const api = await openApi({
-      latencyMs: 200,
-      respond: (domain) => {
-        asked.resolve();
-        return { body: { domain } };
-      },
-    });
-    const running = await start(['enrich', 'list.csv', '--base-url', api.url, '--out', 'out.csv'], {
-      cwd: folder.path,
-    });
-    await waiting;
-    expect(folder.read('out.csv')).toBe('before');
-    expect((await running.ended).code).toBe(0);
-    expect(lstatSync(folder.at('out.csv')).isSymbolicLink()).toBe(true);
-    expect(rowsOf(folder.read('real.csv'))).toHaveLength(3);
-    expect(folder.names()).toEqual(['list.csv', 'out.csv', 'out.failures.csv', 'real.csv']);
   });
 
   it.skipIf(!existsSync('/dev/null'))('may be a device, also one for both', async () => {

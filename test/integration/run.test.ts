@@ -128,20 +128,6 @@ describe('brandfill run', () => {
   });
 
   it.each([
-    ['some rows failed', { status: 500 }, 3],
-    ['the credential is refused', { status: 401 }, 4],
-  ])('ends with the exit code of enrich when %s', async (_, answer, code) => {
-    const api = await openScripted({ 'acme.com': answer, 'bolt.com': answer });
-    const folder = openJob(`input: ../list.csv\nbaseUrl: ${api.url}\nretries: 0`);
-    expect(await runJob(folder)).toMatchObject({ code });
-  });
-
-  it('refuses rows and summary on standard output', async () => {
-    const folder = openJob('input: ../list.csv\nbaseUrl: http://127.0.0.1:9\nout: "-"');
-    expectUsageError(await runJob(folder, ['--json']), /both the rows and --json/);
-  });
-
-  it.each([
     ['input: ../list.csv\ntimeout: 60', /jobs\/job\.yaml:2:10: timeout: expected a duration/],
     [
       'baseUrl: http://127.0.0.1:9',

@@ -108,14 +108,6 @@ describe('a sample', () => {
     );
   });
 
-  it('ends the run where it shows that no more can be asked', async () => {
-    const { api, folder } = await openRun();
-    const args = ['enrich', 'list.csv', '--base-url', api.url, '--sample', '5', '--max-calls', '2'];
-    const ended = await runHere([...args, '--json'], { cwd: folder.path });
-    expect(ended.code).toBe(4);
-    expect(summaryOf(ended)).toMatchObject({ calls: 2, statuses: { skipped: 38 } });
-  });
-
   it('is looked up by workers of a queue, and what it brought is not asked again', async () => {
     const stage = await openStage(40);
     await stage.worker();

@@ -117,26 +117,6 @@ describe.skipIf(!hasRedis)('over a queue', () => {
     expect((await status.ready()).status).toBe(200);
   });
 
-  it('a run without workers of its own tells how far others are', async () => {
-    const api = await openApi();
-    const redis = await useRedis();
-    const folder = openList(150);
-    const flags = ['--base-url', api.url, '--queue', redis.url];
-    const options = { cwd: folder.path };
-    const running = await start(
-      ['enrich', 'list.csv', ...flags, '--workers', '0', '--listen', '0'],
-      options,
-    );
-    const status = await statusOf(running);
-    const worker = await start(['worker', ...flags, '--rate', '100/s'], options);
-    const metrics = await status.metricsWhen((now) => found(now) > 0);
-    expect(valueOf(metrics, 'brandfill_queue_workers')).toBe(1);
-    running.process.kill('SIGINT');
-    await running.ended;
-    worker.process.kill('SIGTERM');
-    await worker.ended;
-  });
-
   it('a collector tells what it wrote', async () => {
     const redis = await useRedis();
     const collector = await start(['collect', '--queue', redis.url, '--listen', '0'], {

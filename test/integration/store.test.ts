@@ -142,13 +142,6 @@ describe('brandfill store', () => {
     expect(folder.hasStore()).toBe(false);
   });
 
-  it('prune asks for an age', async () => {
-    const { folder } = await openEnriched();
-    const ended = await inStore(folder, 'prune');
-    expect(ended).toMatchObject({ code: 2, stdout: '' });
-    expect(ended.stderr).toMatch(/Cannot prune without an age: give --older-than/);
-  });
-
   it('export does not say that all was exported when its reader has closed standard output', async () => {
     const { folder } = await openEnriched();
     const exporting = await start(['store', 'export'], { cwd: folder.path });

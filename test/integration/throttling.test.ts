@@ -4,7 +4,7 @@ import { openApi } from './support/api.ts';
 import { start, summaryOf } from './support/command.ts';
 import { type Folder } from './support/folder.ts';
 import { openList } from './support/lists.ts';
-import { enrichHere, runHere } from './support/program.ts';
+import { runHere } from './support/program.ts';
 import { column, rowsOf } from './support/tables.ts';
 
 describe('429', () => {
@@ -35,39 +35,6 @@ describe('429', () => {
     const during = arrivals.filter((at) => at > throttledAtMs && at < throttledAtMs + 990);
     expect(during.length).toBeLessThan(8);
     expect(arrivals.at(-1)).toBeGreaterThan(throttledAtMs + 990);
-  });
-
-  it.each<[string, (untilMs: number) => number | string]>([
-    ['seconds since 1970', (untilMs) => Math.ceil(untilMs / 1_000)],
-    ['ISO 8601', (untilMs) => new Date(untilMs).toISOString()],
-  ])('with Retry-After as %s waits until then, with one 429', async (_, write) => {
-    const folder = openList(3);
-    let untilMs = 0;
-    const arrivedMs: number[] = [];
-    const api = await openApi({
-      respond: () => {
-        if (arrivedMs.push(Date.now()) > 1) return undefined;
-        untilMs = Date.now() + 1_500;
-        return { status: 429, headers: { 'retry-after': String(write(untilMs)) } };
-      },
-    });
-    const command = ['enrich', 'list.csv', '--base-url', api.url, '--concurrency', '1', '--json'];
-    const ended = await runHere(command, { cwd: folder.path });
-    expect(ended.code).toBe(0);
-    expect(summaryOf(ended)).toMatchObject({ calls: 4, throttled: 1 });
-    expect(arrivedMs[1]).toBeGreaterThanOrEqual(untilMs - 5);
-  });
-
-  it('that asks for more than ten minutes is a used-up quota: stops and says when to come back', async () => {
-    const folder = openList(300);
-    const api = await openApi({
-      latencyMs: 5,
-      respond: () => ({ status: 429, headers: { 'retry-after': '86400' } }),
-    });
-    const ended = await enrichHere(folder, api.url, '--concurrency', '4');
-    expect(ended.code).toBe(4);
-    expect(ended.stderr).toMatch(/come back at \d{4}-\d\d-\d\dT/);
-    expect(api.stats().calls).toBeLessThanOrEqual(4);
   });
 });
 

@@ -1,10 +1,8 @@
-import { getEventListeners } from 'node:events';
 import { describe, expect, it } from 'vitest';
-import { type TryOptions, tryDomain } from '../../src/index.ts';
+import { tryDomain } from '../../src/index.ts';
 import type { SandboxReply } from '../../src/sandbox/options.ts';
 import { describeEnd } from '../../src/watch/describe-trial.ts';
 import { createStatusCounts, exitCodeOf } from '../../src/watch/summary.ts';
-import { openFilesIn } from '../support/descriptors.ts';
 import { openApi, openScripted } from './support/api.ts';
 import { type Ended, start } from './support/command.ts';
 import { openFolder } from './support/folder.ts';
@@ -36,10 +34,6 @@ async function openTrial(reply: SandboxReply | (() => SandboxReply)): Promise<Tr
     calls: () => api.stats().calls,
     try: (...flags) => runHere(['try', ...flags, '--base-url', api.url], { cwd: folder.path }),
   };
-}
-
-function fail(): never {
-  throw new Error('the listener fails');
 }
 
 /** What was said, without what depends on the time it took. */
@@ -104,24 +98,6 @@ To keep these columns: the same command with --preset > brand.yaml, then --field
       isFromStore: true,
       elapsedMs: expect.any(Number),
     });
-  });
-
-  it.each<[string, SandboxReply, Partial<TryOptions>?]>([
-    ['with an answer', { body: ANSWER }],
-    ['without one', { status: 500 }, { retries: 0 }],
-    ['at a wait that is too long', { status: 429, headers: { 'retry-after': '600' } }],
-    ['with what its listener throws', { body: ANSWER }, { onEvent: () => fail() }],
-  ])('leaves no file open and no listener behind when it ends %s', async (_, reply, options) => {
-    const { folder, url } = await openTrial(reply);
-    const { signal } = new AbortController();
-    const given = { baseUrl: url, store: folder.at('store'), signal, ...options };
-    const trial = (domain: string) => tryDomain({ ...given, domain }).catch(() => {});
-    await trial('first.com'); // lmdb has one listener for all
-    const before = process.eventNames().map((name) => [name, process.listenerCount(name)]);
-    await trial('second.com');
-    expect(openFilesIn(folder.path)).toEqual([]);
-    expect(getEventListeners(signal, 'abort')).toEqual([]);
-    expect(process.eventNames().map((name) => [name, process.listenerCount(name)])).toEqual(before);
   });
 
   it('shows nothing that controls a terminal', async () => {

@@ -26,7 +26,10 @@ describe('openCsv', () => {
     ],
     ['CSV', '"a", "b, c"\n"1", "2, 3"\n', ['a', 'b, c']],
     ['CSV', '\n"a ""1""",b,b\r\n1,"2\n3",4\r\n', ['a "1"', 'b', 'b']],
-    ['CSV, semicolon-separated', 'sep=;\r\na,x;b\r\n1;2\r\n', ['a,x', 'b']],
+    ['CSV, semicolon-separated', 'sep=;\r\na,x,y;b\r\n1,2,3;4\r\n', ['a,x,y', 'b']],
+    ['CSV, semicolon-separated', 'a;b;c,d\n1;2;3,4\n5;6;7,8\n9,9\n\n', ['a', 'b', 'c,d']],
+    ['CSV', 'a;b;c,d\n1,2\n', ['a;b;c', 'd']],
+    ['CSV, tab-separated', 'a\tb\n"x\ty"\n"p\tq"\n"r\ts"\n', ['a', 'b']],
   ])('reads %s: %j', (description, text, columns) => {
     const format = openCsv(sourceOf(text));
     expect([format.description, format.columns]).toEqual([description, columns]);
