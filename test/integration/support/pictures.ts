@@ -39,7 +39,6 @@ export function answers(
   );
 }
 
-export const OPTIONS = { logoField: 'logo', fields: 'name=name' };
 export const FLAGS: readonly string[] = [
   '--logos',
   'pictures',
