@@ -1,48 +1,13 @@
-import type { ProcessContext, RunCommand } from '../commands/command.ts';
-import type { Options } from '../options/option.ts';
+import type { Command } from '../commands/command.ts';
 
-/** All options, which take their time to load: help of the program need not wait for them. */
-type Declared = typeof import('../options/command-options.ts');
-/** The name of options of a command. */
-type NameOfOptions = {
-  [K in keyof Declared]: Declared[K] extends Options ? K : never;
-}[keyof Declared];
-
-/** A command, in the words of its help. */
-export interface Command {
+/** A command, in the words of its help. Its code and options are loaded when it is called. */
+export interface ListedCommand {
   /** Its name; that of a subcommand begins with the name of the other, as `store get` does. */
   readonly name: string;
   /** What follows the name, as commander writes it, and what it is. */
   readonly argument?: readonly [syntax: string, help: string];
   readonly description: string;
-  /** Options that its function in the library has, too. */
-  readonly options?: NameOfOptions;
-  /** Options that only the command line has. */
-  readonly flags?: NameOfOptions;
-  /** Does it. Returns the exit code. */
-  run(words: readonly string[], typed: Typed, context: ProcessContext): Promise<number>;
-}
-
-/** What was typed, by the names of options. */
-export type Typed = Readonly<Record<string, unknown>>;
-
-type Declaration<K extends NameOfOptions> = Omit<Command, 'run' | 'flags'> & {
-  readonly flags?: K;
-  /** Loads its code. */
-  readonly load: () => Promise<RunCommand<Declared[K] & Options>>;
-};
-
-function defineCommand<K extends NameOfOptions = 'NO_FLAGS'>(declared: Declaration<K>): Command {
-  const { load, ...command } = declared;
-  return {
-    ...command,
-    run: async (words, typed, context) => {
-      const { readTyped } = await import('./options.ts');
-      const read = readTyped<Declared[K] & Options>(command, typed);
-      const run = await load();
-      return await run({ words, ...read, context });
-    },
-  };
+  readonly load: () => Promise<Command>;
 }
 
 const A_LIST = 'XLSX, CSV, TSV or JSONL file (text formats also as .gz); - is standard input';
@@ -65,142 +30,115 @@ export const GROUPS: Readonly<Record<string, string>> = {
 };
 
 /** All commands, in the order of the help. */
-export const COMMANDS: readonly Command[] = [
-  defineCommand({
+export const COMMANDS: readonly ListedCommand[] = [
+  {
     name: 'app',
     description: 'open a page in the browser that does all of this, for people without a terminal',
-    options: 'APP_OPTIONS',
-    flags: 'APP_FLAGS',
-    load: async () => (await import('../commands/app.ts')).runApp,
-  }),
-  defineCommand({
+    load: async () => (await import('../commands/app.ts')).app,
+  },
+  {
     name: 'enrich',
     argument: ['<input>', A_LIST],
     description: 'look up every domain in a list, and write its rows back with the data found',
-    options: 'ENRICH_OPTIONS',
-    flags: 'RUN_FLAGS',
-    load: async () => (await import('../commands/enrich.ts')).runEnrich,
-  }),
-  defineCommand({
+    load: async () => (await import('../commands/enrich.ts')).enrichCommand,
+  },
+  {
     name: 'run',
     argument: ['<file>', 'job file, such as jobs/nightly-crm.yaml'],
     description: 'enrich a list as described in a job file; options override the file',
-    options: 'RUN_OPTIONS',
-    flags: 'RUN_FLAGS',
-    load: async () => (await import('../commands/run.ts')).runFile,
-  }),
-  defineCommand({
+    load: async () => (await import('../commands/run.ts')).run,
+  },
+  {
     name: 'schedule',
     argument: [
       '[files...]',
       'job files, such as jobs/*.yaml; those without a schedule are skipped',
     ],
     description: 'run job files on their schedules, until told to stop; Redis keeps the schedules',
-    options: 'SCHEDULE_OPTIONS',
-    flags: 'SCHEDULE_FLAGS',
-    load: async () => (await import('../commands/schedule.ts')).runSchedule,
-  }),
-  defineCommand({
+    load: async () => (await import('../commands/schedule.ts')).schedule,
+  },
+  {
     name: 'try',
     argument: ['<domain>', A_DOMAIN],
     description: 'look up one domain; show the answer and the columns made from it',
-    options: 'TRY_OPTIONS',
-    flags: 'TRY_FLAGS',
-    load: async () => (await import('../commands/try.ts')).runTry,
-  }),
-  defineCommand({
+    load: async () => (await import('../commands/try.ts')).tryCommand,
+  },
+  {
     name: 'worker',
     description: 'make the lookups waiting on a queue, for any number of runs, until told to stop',
-    options: 'WORKER_OPTIONS',
-    flags: 'LOG_FLAGS',
-    load: async () => (await import('../commands/worker.ts')).runWorker,
-  }),
-  defineCommand({
+    load: async () => (await import('../commands/worker.ts')).worker,
+  },
+  {
     name: 'add',
     argument: ['<input>', A_LIST],
     description: 'put the domains of a list on a queue; brandfill collect receives the outcomes',
-    options: 'ADD_OPTIONS',
-    flags: 'ADD_FLAGS',
-    load: async () => (await import('../commands/add.ts')).runAdd,
-  }),
-  defineCommand({
+    load: async () => (await import('../commands/add.ts')).add,
+  },
+  {
     name: 'collect',
     description: 'write the outcomes of backfills from a queue to hourly files, until told to stop',
-    options: 'COLLECT_OPTIONS',
-    flags: 'LOG_FLAGS',
-    load: async () => (await import('../commands/collect.ts')).runCollect,
-  }),
-  defineCommand({
+    load: async () => (await import('../commands/collect.ts')).collect,
+  },
+  {
     name: 'dashboard',
     description:
       'show the runs, workers and schedules of a queue on a web page, until told to stop',
-    options: 'DASHBOARD_OPTIONS',
-    flags: 'LOG_FLAGS',
-    load: async () => (await import('../commands/dashboard.ts')).runDashboard,
-  }),
-  defineCommand({
+    load: async () => (await import('../commands/dashboard.ts')).dashboard,
+  },
+  {
     name: 'store stats',
     description: 'show what the store holds: APIs, outcomes, size',
-    options: 'STORE_OPTIONS',
-    flags: 'JSON_FLAGS',
-    load: async () => (await import('../commands/store.ts')).runStats,
-  }),
-  defineCommand({
+    load: async () => (await import('../commands/store.ts')).stats,
+  },
+  {
     name: 'store get',
     argument: ['<domain>', A_DOMAIN],
     description: 'print the latest outcome of a domain as JSON; one line for each API that has one',
-    options: 'GET_OPTIONS',
-    load: async () => (await import('../commands/store.ts')).runGet,
-  }),
-  defineCommand({
+    load: async () => (await import('../commands/store.ts')).get,
+  },
+  {
     name: 'store export',
     description: 'write all outcomes to standard output as JSON, one per line',
-    options: 'STORE_OPTIONS',
-    load: async () => (await import('../commands/store.ts')).runExport,
-  }),
-  defineCommand({
+    load: async () => (await import('../commands/store.ts')).exportAll,
+  },
+  {
     name: 'store import',
     argument: ['<file>', 'file that store export has written; - is standard input'],
     description:
       'import exported outcomes; those in the store stay unless the imported one is newer',
-    options: 'IMPORT_OPTIONS',
-    load: async () => (await import('../commands/store.ts')).runImport,
-  }),
-  defineCommand({
+    load: async () => (await import('../commands/store.ts')).importFrom,
+  },
+  {
     name: 'store prune',
     description: 'remove old outcomes; their space is reused, but the file does not shrink',
-    options: 'PRUNE_OPTIONS',
-    load: async () => (await import('../commands/store.ts')).runPrune,
-  }),
-  defineCommand({
+    load: async () => (await import('../commands/store.ts')).prune,
+  },
+  {
     name: 'store delete',
     argument: ['<domain...>', A_DOMAIN],
     description: 'remove all that is stored of domains: outcomes, and notes about them',
-    options: 'DELETE_OPTIONS',
-    load: async () => (await import('../commands/store.ts')).runDelete,
-  }),
-  defineCommand({
+    load: async () => (await import('../commands/store.ts')).remove,
+  },
+  {
     name: 'api list',
     description: 'list the profiles that come with Brandfill',
-    flags: 'JSON_FLAGS',
-    load: async () => (await import('../commands/api.ts')).listProfiles,
-  }),
-  defineCommand({
+    load: async () => (await import('../commands/api.ts')).list,
+  },
+  {
     name: 'api show',
     argument: ['<name>', 'name of a profile, or its file'],
     description: 'print a profile, to read it or to make your own of it',
-    load: async () => (await import('../commands/api.ts')).showProfile,
-  }),
-  defineCommand({
+    load: async () => (await import('../commands/api.ts')).show,
+  },
+  {
     name: 'api check',
     argument: ['<file>', 'file of a profile, or its name'],
     description: 'check a profile: its keys and expressions, what its samples mean',
-    load: async () => (await import('../commands/api.ts')).checkProfile,
-  }),
-  defineCommand({
+    load: async () => (await import('../commands/api.ts')).check,
+  },
+  {
     name: 'sandbox',
     description: 'run a stand-in for the API on this machine, for rehearsal, tests and benchmarks',
-    flags: 'SANDBOX_FLAGS',
-    load: async () => (await import('../commands/sandbox.ts')).runSandbox,
-  }),
+    load: async () => (await import('../commands/sandbox.ts')).sandbox,
+  },
 ];

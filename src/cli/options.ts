@@ -1,45 +1,17 @@
 import { type Command, Help, Option } from 'commander';
-import { BrandfillError } from '../common/errors.ts';
-import * as declared from '../options/command-options.ts';
-import { metaOf, type Options, readOptions, type SettingsOf } from '../options/option.ts';
+import { metaOf, type Options, refusal } from '../options/option.ts';
 import { FIRST, flagOf } from '../options/options.ts';
-import type { Command as Declared, Typed } from './commands.ts';
-
-type OfCommand = Pick<Declared, 'name' | 'options' | 'flags'>;
-
-const BY_NAME = { ...declared };
-const optionsOf = ({ options = 'NO_FLAGS' }: OfCommand): Options => BY_NAME[options];
-const flagsOf = ({ flags = 'NO_FLAGS' }: OfCommand): Options => BY_NAME[flags];
-
-/** What was typed: options for the library, and those of the command line, read and checked. */
-export function readTyped<F extends Options>(
-  command: OfCommand,
-  typed: Typed,
-): { readonly options: Record<string, unknown>; readonly flags: SettingsOf<F> } {
-  const flags = flagsOf(command) as F;
-  const given = Object.entries(typed);
-  const some = (isFlag: boolean): Record<string, unknown> =>
-    Object.fromEntries(given.filter(([name]) => Object.hasOwn(flags, name) === isFlag));
-  return {
-    options: some(false),
-    flags: readOptions(command.name, flags, { given: some(true), describe: flagOf }),
-  };
-}
 
 /** Gives a command its options. */
-export function addOptions(command: Command, of: OfCommand): void {
-  const options = optionsOf(of);
-  const all = Object.entries({ ...options, ...flagsOf(of) }).map(([key, one]) => {
-    const meta = metaOf(one);
-    const option = optionOf(key, meta);
+export function addOptions(command: Command, options: Options): void {
+  const advanced = new Set<Option>();
+  for (const [key, one] of Object.entries(options)) {
+    const option = optionOf(key, metaOf(one));
     command.addOption(option);
-    return { option, isAdvanced: !FIRST.has(key) };
-  });
-  if ('apiKeyFile' in options) command.addOption(credentialOption());
-  if (all.length > MOST_SHOWN) {
-    const advanced = all.filter(({ isAdvanced }) => isAdvanced);
-    hideUnlessAsked(command, new Set(advanced.map(({ option }) => option)));
+    if (!FIRST.has(key)) advanced.add(option);
   }
+  if ('apiKeyFile' in options) command.addOption(credentialOption());
+  if (Object.keys(options).length > MOST_SHOWN) hideUnlessAsked(command, advanced);
 }
 
 /** A longer help is cut to what most people need; `--help all` has the rest. */
@@ -66,8 +38,7 @@ function hideUnlessAsked(command: Command, advanced: ReadonlySet<Option>): void 
  */
 function credentialOption(): Option {
   const refuse = (): never => {
-    throw new BrandfillError(
-      'INVALID_SETTING',
+    throw refusal(
       'Cannot take a credential on the command line, where others on this machine can see it: set BRANDFILL_API_KEY, or give --api-key-file FILE.',
     );
   };

@@ -1,8 +1,9 @@
 import { Command } from 'commander';
 import type { ProcessContext } from '../commands/command.ts';
+import { BrandfillError } from '../common/errors.ts';
 import { withoutSecrets } from '../common/secrets.ts';
 import { readVersion } from '../version.ts';
-import { COMMANDS, type Command as Declared, EXIT_CODES, GROUPS, type Typed } from './commands.ts';
+import { COMMANDS, EXIT_CODES, GROUPS, type ListedCommand } from './commands.ts';
 
 /** The process that runs the command line. */
 export interface CliContext extends ProcessContext {
@@ -22,9 +23,9 @@ export function createProgram(context: CliContext): Command {
       outputError: (text, write) => write(withoutSecrets(text.replace(/^error: /, 'brandfill: '))),
     });
   const groups = new Map<string, Command>();
-  const declaredOf = new Map<Command, Declared>();
-  for (const declared of COMMANDS) {
-    const [name = '', group] = declared.name.split(' ').toReversed();
+  const listedOf = new Map<Command, ListedCommand>();
+  for (const listed of COMMANDS) {
+    const [name = '', group] = listed.name.split(' ').toReversed();
     let parent = group === undefined ? program : groups.get(group);
     if (parent === undefined && group !== undefined) {
       parent = program.command(group).description(GROUPS[group] ?? '');
@@ -32,30 +33,35 @@ export function createProgram(context: CliContext): Command {
     }
     const command = parent?.command(name);
     if (!command) continue;
-    addCommand(command, declared, context);
-    declaredOf.set(command, declared);
+    addCommand(command, listed, context);
+    listedOf.set(command, listed);
   }
   for (const parent of [program, ...groups.values()]) {
     parent.hook('preSubcommand', async (_, chosen) => {
-      const declared = declaredOf.get(chosen);
-      if (!declared) return;
+      const listed = listedOf.get(chosen);
+      if (!listed) return;
       const { addOptions } = await import('./options.ts');
-      addOptions(chosen, declared);
+      addOptions(chosen, (await listed.load()).options);
     });
   }
   addHelpHints(program, program.name());
   return program;
 }
 
-function addCommand(command: Command, declared: Declared, context: CliContext): void {
-  const { argument, description } = declared;
+function addCommand(command: Command, listed: ListedCommand, context: CliContext): void {
+  const { name, argument, description, load } = listed;
   command.description(description);
   if (argument) command.argument(...argument);
   const codes = Object.entries(EXIT_CODES).map(([code, what]) => `  ${code.padEnd(5)}${what}`);
   command.addHelpText('after', `\nExit codes:\n${codes.join('\n')}`);
-  command.action(async (...typed: readonly unknown[]) => {
-    const words = argument ? ([typed[0]].flat() as readonly string[]) : [];
-    context.finish(await declared.run(words, typed[argument ? 1 : 0] as Typed, context));
+  command.action(async (...given: readonly unknown[]) => {
+    const words = argument ? ([given[0]].flat() as readonly string[]) : [];
+    const typed = given[argument ? 1 : 0] as Record<string, unknown>;
+    if (words.includes('')) {
+      const message = `Cannot use ${argument?.[0]}: expected ${argument?.[1]}, received ''.`;
+      throw new BrandfillError('INVALID_SETTING', message);
+    }
+    context.finish(await (await load()).run(name, { words, typed, context }));
   });
 }
 

@@ -5,61 +5,38 @@ import {
   chooseDomainColumn,
   refuseDoubtful,
 } from '../collector/choose-column.ts';
-import { type InvalidRow, makePlan } from '../collector/plan.ts';
-import { BrandfillError, EXIT } from '../common/errors.ts';
+import { makePlan } from '../collector/plan.ts';
+import { EXIT } from '../common/errors.ts';
 import { countOf, formatCount } from '../common/format.ts';
-import { createCallbackGuard } from '../common/lifetime.ts';
-import { findEndpointIds, readWithProfile } from '../options/api.ts';
-import { type ADD_FLAGS, ADD_OPTIONS, type AddSettings } from '../options/command-options.ts';
-import { callback, flag, list, signal } from '../options/kinds.ts';
-import { libraryNaming, type OptionsOf } from '../options/option.ts';
-import { flagOrArgument } from '../options/options.ts';
+import { findEndpointIds } from '../options/api.ts';
+import { flag, text } from '../options/kinds.ts';
+import { option, pick, refusal, type SettingsOf, under } from '../options/option.ts';
+import { flagOf, OPTIONS, QUEUE_OPTIONS } from '../options/options.ts';
 import { createDomainReader } from '../rows/domain/domain-reader.ts';
-import { type ListInput, openList } from '../rows/list-input.ts';
+import { openList } from '../rows/list-input.ts';
 import { openRows } from '../rows/open-rows.ts';
-import { describeInput, inOneLine } from '../watch/describe.ts';
+import { describeInput, describeRows, inOneLine } from '../watch/describe.ts';
 import { createReadingReporter } from '../watch/events.ts';
-import { type RunCommand, say, untilInterrupted } from './command.ts';
-import { type QueueService, queueUrlOf, withQueue } from './with-queue.ts';
+import { defineCommand, say, untilInterrupted } from './command.ts';
+import { queueUrlOf, withQueue } from './with-queue.ts';
 
-const ADD = {
-  ...ADD_OPTIONS,
-  /** Path of an XLSX, CSV, TSV or JSONL file, `-` for standard input, or rows as objects. */
-  input: list<ListInput>(),
-  /** Whether to read and count only. @default false */
-  dryRun: flag().optional(),
-  /** Stops between two batches. Lookups that are on the queue already stay there. */
-  signal: signal(),
-  /** Called with notices, each worth a line. */
-  onNotice: callback<(message: string) => void>(),
+const ADD_OPTIONS = {
+  ...QUEUE_OPTIONS,
+  ...pick(OPTIONS, 'api', 'baseUrl', 'params'),
+  ...pick(OPTIONS, 'sheet', 'domainColumn', 'registrable', 'encoding', 'noHeader', 'skipLines'),
+  ...under('Workers on a queue', {
+    ref: option(text('TEXT'), {
+      help: 'reference that comes back with each outcome (default: the name of the file)',
+    }),
+    interactive: option(flag(), {
+      help: 'go ahead of all lists that were added without this option, because somebody is waiting for the outcomes',
+    }),
+  }),
+  ...under('What is shown', {
+    dryRun: option(flag(), { help: 'read and count only; add nothing' }),
+    json: option(flag(), { help: 'print the counts to standard output as JSON' }),
+  }),
 };
-
-/** Options for adding a list to a queue. */
-export interface AddOptions extends OptionsOf<typeof ADD> {}
-
-/** The result of adding a list. */
-export interface AddSummary {
-  /** Rows in the list. */
-  readonly rows: number;
-  /** Different domains in them. */
-  readonly uniqueDomains: number;
-  /** Rows whose domain an earlier row has. */
-  readonly duplicateRows: number;
-  /** Rows without a domain. */
-  readonly invalidRows: number;
-  /** Some of these rows. */
-  readonly firstInvalid: readonly InvalidRow[];
-  /** Lookups that were put on the queue, or would be in a dry run. */
-  readonly lookups: number;
-  /** Lookups that were on the queue already, because the same list was added before. */
-  readonly alreadyWaiting: number;
-  /** Lookups of which it is unknown whether they are on the queue, because of an interruption. */
-  readonly notAdded: number;
-  readonly ref: string;
-  /** The queue that has them: that of the API. */
-  readonly api: string | undefined;
-  readonly isInterrupted: boolean;
-}
 
 /** How many lookups are sent to a worker together. */
 const CHUNK = 50;
@@ -67,99 +44,66 @@ const CHUNK = 50;
 const BATCH = 100 * CHUNK;
 /** No columns are added here, so their names cannot clash with the list's. */
 const PREFIX_OF_NO_COLUMN = 'brand_';
-const MOST_SHOWN = 5;
+const PURPOSE = 'add lookups';
 
 /**
- * Puts the domains of a list on a queue on Redis, each once, for workers to look up. The outcomes
- * go to the collector of the queue. Nothing is put there before the whole list was read. Adding the
+ * `brandfill add`: puts the domains of a list on a queue on Redis, each once, for workers to look up. The
+ * outcomes go to the collector of the queue. Nothing is put there before the whole list was read. Adding the
  * same list again while it waits adds nothing.
- *
- * @throws BrandfillError when an option, the list or the queue cannot be used; the error that
- *   `onNotice` threw
- *
- * @example
- * ```ts
- * const { lookups } = await add({ input: 'accounts.csv', queue: 'redis://localhost:6379/0' });
- * ```
  */
-export async function add(
-  options: AddOptions,
-  describe: (key: string) => string = libraryNaming,
-): Promise<AddSummary> {
-  const { settings, profile } = readWithProfile('add', ADD, { given: options, describe });
-  const { input, dryRun = false } = options;
-  const api = findEndpointIds(settings, profile, describe)?.queueName;
+export const add = defineCommand(ADD_OPTIONS, async ({ words, settings, profile, context }) => {
+  const [input = ''] = words;
+  const { dryRun = false, json } = settings;
+  const api = findEndpointIds(settings, profile)?.queueName;
   if (!dryRun) {
-    queueUrlOf(settings, 'add lookups', describe); // said before a long list is read
+    queueUrlOf(settings, PURPOSE); // said before a long list is read
     if (api === undefined) {
-      throw new BrandfillError(
-        'INVALID_SETTING',
-        `Cannot add lookups without the API that is to be asked, which has a queue of its own: give ${describe('api')} or ${describe('baseUrl')}.`,
+      throw refusal(
+        `Cannot add lookups without the API that is to be asked, which has a queue of its own: give ${flagOf('api')} or ${flagOf('baseUrl')}.`,
       );
     }
   }
-  const callbackGuard = createCallbackGuard([options.signal]);
-  const { signal } = callbackGuard;
-  const onNotice = callbackGuard.guard(options.onNotice ?? (() => {}));
-  const { domains, ...listed } = await readDomains(input, settings, { dryRun, signal, onNotice });
-  const { ref = listed.name } = settings;
-  let lookups = 0;
-  let alreadyWaiting = 0;
+  return await untilInterrupted(context.endAtOnce, async (signal) => {
+    const list = await readDomains(input, settings, signal);
+    const { ref = list.name } = settings;
+    const { rows, uniqueDomains, invalidRows } = list.planned;
+    const added = dryRun
+      ? { lookups: uniqueDomains, alreadyWaiting: 0 }
+      : await putOnQueue(list.domains, { settings, api: api ?? '', ref, signal });
+    const summary = {
+      rows,
+      uniqueDomains,
+      duplicateRows: rows - invalidRows - uniqueDomains,
+      invalidRows,
+      ...added,
+      /** Of these it is unknown whether they are on the queue. */
+      notAdded: uniqueDomains - added.lookups - added.alreadyWaiting,
+      ref,
+      api,
+    };
+    describeRows(list.planned).forEach((line) => say(line));
+    describeAdded(summary, dryRun).forEach((line) => say(line));
+    if (json) process.stdout.write(`${JSON.stringify(summary)}\n`);
+    if (summary.notAdded > 0) return EXIT.interrupted;
+    // As for a run that finds nothing: a list of nothing but invalid rows is hardly the one that was meant.
+    return rows > 0 && uniqueDomains === 0 ? EXIT.someFailed : EXIT.ok;
+  });
+});
 
-  async function putOnQueue({ queue, redis, closer }: QueueService): Promise<void> {
-    const { interactive = false } = settings;
-    const producer = closer.add(
-      queue.openProducer({ redis, queue: api ?? '', ref, isInteractive: interactive, onNotice }),
-    );
-    if (await producer.isPaused()) {
-      onNotice(`The queue '${api}' is paused: these lookups wait until somebody resumes it.`);
-    }
-    for (let at = 0; at < domains.length; at += BATCH) {
-      const batch = domains.slice(at, at + BATCH);
-      const added = await producer.add(cut(batch, CHUNK), signal);
-      lookups += added;
-      alreadyWaiting += batch.length - added;
-    }
-  }
+type Settings = SettingsOf<typeof ADD_OPTIONS>;
 
-  const { rows, uniqueDomains, invalidRows, invalidExamples: firstInvalid } = listed.planned;
-  if (dryRun) lookups = uniqueDomains;
-  else {
-    const service = { purpose: 'add lookups', settings, describe, onNotice };
-    await withQueue(service, putOnQueue).catch((error: unknown) => {
-      if (!signal.aborted) throw error;
-    });
-  }
-  callbackGuard.throwIfFailed();
-  const duplicateRows = rows - invalidRows - uniqueDomains;
-  const notAdded = uniqueDomains - lookups - alreadyWaiting;
-  const counts = { rows, uniqueDomains, duplicateRows, invalidRows, firstInvalid };
-  const isInterrupted = notAdded > 0;
-  return { ...counts, lookups, alreadyWaiting, notAdded, ref, api, isInterrupted };
-}
-
-interface ReadingContext {
-  readonly dryRun: boolean;
-  readonly signal: AbortSignal;
-  readonly onNotice: (message: string) => void;
-}
-
-/** Reads all rows. Nothing is sent before the whole list was readable. */
-async function readDomains(
-  input: ListInput,
-  settings: AddSettings,
-  { dryRun, signal, onNotice }: ReadingContext,
-) {
-  const { sheet, domainColumn, encoding, noHeader, skipLines } = settings;
-  const { onRead } = createReadingReporter({ onNotice });
+/** Reads all rows. */
+async function readDomains(input: string, settings: Settings, signal: AbortSignal) {
+  const { sheet, domainColumn, encoding, noHeader, skipLines, dryRun } = settings;
+  const { onRead } = createReadingReporter({ onNotice: say });
   const source = await openList(input, { spoolFolder: tmpdir(), signal, encoding, sheet, onRead });
   try {
     const format = openRows(source, { prefix: PREFIX_OF_NO_COLUMN, noHeader, skipLines });
     const column = chooseDomainColumn(source, format, domainColumn);
     if (column.isDoubtful && !dryRun) throw refuseDoubtful(column, source);
     const opened = { input: source.name, format: format.description, column } as const;
-    onNotice(inOneLine(describeInput({ type: 'opened', ...opened })));
-    for (const message of format.notices ?? []) onNotice(message);
+    say(inOneLine(describeInput({ type: 'opened', ...opened })));
+    for (const message of format.notices ?? []) say(message);
     const domains = new Map<string, number>();
     const { planned } = await makePlan({
       source,
@@ -170,45 +114,56 @@ async function readDomains(
       signal,
       look: () => 'due',
       index: { append: async () => {} },
-      mostExamples: MOST_SHOWN,
     });
-    if (!source.isOfObjects) assertColumnsThere(source, format, [column]);
+    assertColumnsThere(source, format, [column]);
     return { planned, domains: [...domains.keys()], name: basename(source.name) };
   } finally {
     await source.close();
   }
 }
 
-function cut(domains: readonly string[], size: number): readonly (readonly string[])[] {
-  const chunks: (readonly string[])[] = [];
-  for (let at = 0; at < domains.length; at += size) chunks.push(domains.slice(at, at + size));
-  return chunks;
+interface Adding {
+  readonly settings: Settings;
+  readonly api: string;
+  readonly ref: string;
+  readonly signal: AbortSignal;
 }
 
-/** `brandfill add` */
-export const runAdd: RunCommand<typeof ADD_FLAGS> = async ({ words, options, flags, context }) =>
-  await untilInterrupted(context.endAtOnce, async (signal) => {
-    const { dryRun = false, json = false } = flags;
-    const [input = ''] = words;
-    const summary = await add({ ...options, input, dryRun, signal, onNotice: say }, flagOrArgument);
-    describeAdded(summary, dryRun).forEach((line) => say(line));
-    if (json) process.stdout.write(`${JSON.stringify(summary)}\n`);
-    if (summary.isInterrupted) return EXIT.interrupted;
-    // As for a run that finds nothing: a list of nothing but invalid rows is hardly the one that was meant.
-    return summary.rows > 0 && summary.uniqueDomains === 0 ? EXIT.someFailed : EXIT.ok;
+/** Puts domains on the queue, until the signal fires. */
+async function putOnQueue(domains: readonly string[], { settings, api, ref, signal }: Adding) {
+  const { interactive: isInteractive = false } = settings;
+  let [lookups, alreadyWaiting] = [0, 0];
+  await withQueue({ purpose: PURPOSE, settings, onNotice: say }, async (opened) => {
+    const { queue, redis, closer } = opened;
+    const producer = closer.add(
+      queue.openProducer({ redis, queue: api, ref, isInteractive, onNotice: say }),
+    );
+    if (await producer.isPaused()) {
+      say(`The queue '${api}' is paused: these lookups wait until somebody resumes it.`);
+    }
+    for (let at = 0; at < domains.length; at += BATCH) {
+      const batch = domains.slice(at, at + BATCH);
+      const added = await producer.add(cut(batch, CHUNK), signal);
+      lookups += added;
+      alreadyWaiting += batch.length - added;
+    }
+  }).catch((error: unknown) => {
+    if (!signal.aborted) throw error;
   });
+  return { lookups, alreadyWaiting };
+}
 
-function describeAdded(summary: AddSummary, isDryRun: boolean): readonly string[] {
-  const { rows, uniqueDomains, duplicateRows, invalidRows, firstInvalid } = summary;
-  const { lookups, alreadyWaiting, notAdded, ref } = summary;
-  const unshown = invalidRows - firstInvalid.length;
+function cut(domains: readonly string[], size: number): readonly (readonly string[])[] {
+  const count = Math.ceil(domains.length / size);
+  return Array.from({ length: count }, (_, at) => domains.slice(at * size, (at + 1) * size));
+}
+
+function describeAdded(
+  added: { lookups: number; alreadyWaiting: number; notAdded: number; ref: string },
+  isDryRun: boolean,
+): readonly string[] {
+  const { lookups, alreadyWaiting, notAdded, ref } = added;
   const lines = [
-    ...firstInvalid.map(
-      ({ row, sheetRow, line, reason, cell }) =>
-        `${sheetRow === undefined ? (line === undefined ? `Row ${formatCount(row)}` : `Line ${line}`) : `Sheet row ${sheetRow}`} has no domain (${reason})${cell === '' ? '' : `: '${cell}'`}`,
-    ),
-    unshown > 0 && `${formatCount(unshown)} more without a domain`,
-    `${countOf(rows, 'row')}: ${countOf(uniqueDomains, 'domain')}, ${formatCount(duplicateRows)} repeated, ${formatCount(invalidRows)} invalid`,
     isDryRun
       ? `${countOf(lookups, 'lookup')} would be put on the queue.`
       : `${countOf(lookups, 'lookup')} put on the queue, with the reference '${ref}'.`,

@@ -1,18 +1,21 @@
 import { BrandfillError, EXIT, endSentence } from '../common/errors.ts';
 import { countOf } from '../common/format.ts';
-import type { JSON_FLAGS } from '../options/command-options.ts';
+import { flag } from '../options/kinds.ts';
+import { option, under } from '../options/option.ts';
 import { readProfile, readProfileText, shippedProfiles } from '../profile/read-profile.ts';
 import { judgeSample } from '../profile/samples.ts';
-import { print, type RunCommand } from './command.ts';
+import { defineCommand, print } from './command.ts';
+
+const LIST_OPTIONS = under('What is shown', { json: option(flag(), { help: 'print JSON' }) });
 
 /** `brandfill api list` */
-export const listProfiles: RunCommand<typeof JSON_FLAGS> = async ({ flags }) => {
+export const list = defineCommand(LIST_OPTIONS, async ({ settings }) => {
   const listed = shippedProfiles().map((name) => {
     const { title, content } = readProfile(name);
     const { asOf, triedLive = false, request, sources = [] } = content;
     return { name, title, baseUrl: request.baseUrl, asOf, triedLive, sources };
   });
-  if (flags.json) {
+  if (settings.json) {
     print(JSON.stringify(listed));
     return EXIT.ok;
   }
@@ -24,16 +27,16 @@ export const listProfiles: RunCommand<typeof JSON_FLAGS> = async ({ flags }) => 
     }),
   );
   return EXIT.ok;
-};
+});
 
 /** `brandfill api show` */
-export const showProfile: RunCommand = async ({ words: [name = ''] }) => {
+export const show = defineCommand({}, async ({ words: [name = ''] }) => {
   print(named(name, () => readProfileText(name)).trimEnd());
   return EXIT.ok;
-};
+});
 
 /** `brandfill api check` */
-export const checkProfile: RunCommand = async ({ words: [file = ''] }) => {
+export const check = defineCommand({}, async ({ words: [file = ''] }) => {
   const { content, api } = named(file, () => readProfile(file));
   const { rules = [], samples = [] } = content;
   const seen = new Set(samples.map((sample) => judgeSample(sample, api).rule));
@@ -43,7 +46,7 @@ export const checkProfile: RunCommand = async ({ words: [file = ''] }) => {
     ...(unseen.length === 0 ? [] : [`No sample shows rule ${unseen.join(', ')} at work.`]),
   );
   return EXIT.ok;
-};
+});
 
 /** Names the profile in front of what is wrong with it. */
 function named<T>(file: string, read: () => T): T {

@@ -1,14 +1,10 @@
-import {
-  BrandfillError,
-  describeError,
-  EXIT,
-  exitCodeOfError,
-  type OnNotice,
-} from '../common/errors.ts';
+import { BrandfillError, describeError, EXIT, exitCodeOfError } from '../common/errors.ts';
 import { withoutSecrets } from '../common/secrets.ts';
 import { printable, printableLines } from '../common/text.ts';
-import type { LOG_FLAGS } from '../options/command-options.ts';
-import type { Options, SettingsOf } from '../options/option.ts';
+import { type ProfiledSettings, readWithProfile } from '../options/api.ts';
+import { oneOf } from '../options/kinds.ts';
+import { type Options, option, type SettingsOf, under } from '../options/option.ts';
+import { flagOrArgument } from '../options/options.ts';
 import { chooseFormat, type Log, type LogFields, openLog } from '../watch/log.ts';
 
 /** The process that runs a command, as far as commands need it. */
@@ -20,20 +16,37 @@ export interface ProcessContext {
 }
 
 /** What was typed. */
-export interface Call<F extends Options> {
+interface Typed {
   /** What is no option, such as the path of a list. */
   readonly words: readonly string[];
-  /** Options as the library takes them, which also reads and checks them. */
-  readonly options: Readonly<Record<string, unknown>>;
-  /** Options that only the command line has, read and checked. */
-  readonly flags: SettingsOf<F>;
+  /** Options by their names, unread. */
+  readonly typed: Readonly<Record<string, unknown>>;
   readonly context: ProcessContext;
 }
 
-/** Does what a command is for. Returns the exit code. */
-export type RunCommand<F extends Options = Readonly<Record<never, never>>> = (
-  call: Call<F>,
-) => Promise<number>;
+/** What a command is given: what was typed, and its options, read and checked. */
+export type Call<D extends Options = Readonly<Record<never, never>>> = Typed & ProfiledSettings<D>;
+
+/** A command of the command line. */
+export interface Command {
+  readonly options: Options;
+  /** Does it. Returns the exit code. */
+  run(name: string, typed: Typed): Promise<number>;
+}
+
+/** Defines a command by its options and what it does. */
+export function defineCommand<D extends Options>(
+  options: D,
+  run: (call: Call<D>) => Promise<number>,
+): Command {
+  return {
+    options,
+    run: async (name, typed) => {
+      const sources = { given: typed.typed, describe: flagOrArgument };
+      return await run({ ...typed, ...readWithProfile(name, options, sources) });
+    },
+  };
+}
 
 /** Writes a line for people, on standard error. */
 export function say(message: string): void {
@@ -45,9 +58,24 @@ export function print(...lines: readonly string[]): void {
   process.stdout.write(`${lines.map(printableLines).join('\n')}\n`);
 }
 
+export const LOG_OPTIONS = under('What is shown', {
+  logLevel: option(oneOf('debug', 'info', 'warn', 'error'), {
+    env: 'BRANDFILL_LOG_LEVEL',
+    default: 'info',
+    placeholder: 'LEVEL',
+    help: 'least severe level to log, on standard error: debug, info, warn or error',
+  }),
+  logFormat: option(oneOf('auto', 'text', 'json'), {
+    env: 'BRANDFILL_LOG_FORMAT',
+    default: 'auto',
+    placeholder: 'FORMAT',
+    help: 'text for people, or json with one object per line; auto is text (for a run, without times and its id), or json if NODE_ENV is production and standard error is not a terminal',
+  }),
+});
+
 /** Opens the log of a command; errors are written to it as well. */
 export async function openCommandLog(
-  { logLevel, logFormat }: SettingsOf<typeof LOG_FLAGS>,
+  { logLevel, logFormat }: SettingsOf<typeof LOG_OPTIONS>,
   fields: LogFields,
   context: ProcessContext,
 ): Promise<Log> {
@@ -84,36 +112,6 @@ export async function untilInterrupted<T>(
   } finally {
     for (const name of SIGNALS) process.off(name, handle);
   }
-}
-
-/** What a command works with that goes on until it is told to stop. */
-export interface Service {
-  readonly log: Log;
-  /** Writes a line for people to the log. */
-  readonly say: (message: string) => void;
-  /** Options that its function of the library takes. */
-  readonly common: { readonly signal: AbortSignal; readonly onNotice: OnNotice };
-}
-
-/**
- * Runs a command that goes on until it is told to stop.
- *
- * @param stopping what is said when it is told to. @default nothing
- */
-export async function serve<T>(
-  command: string,
-  { flags, context }: Pick<Call<typeof LOG_FLAGS>, 'flags' | 'context'>,
-  work: (service: Service) => Promise<T>,
-  stopping?: string,
-): Promise<T> {
-  const log = await openCommandLog(flags, { command }, context);
-  return await untilInterrupted(context.endAtOnce, async (signal) => {
-    const say = (message: string): void => log.write('info', message);
-    if (stopping !== undefined) signal.addEventListener('abort', () => say(stopping));
-    const onNotice: OnNotice = (message, { level = 'warn', ...facts } = {}) =>
-      log.write(level, message, facts);
-    return await work({ log, say, common: { signal, onNotice } });
-  });
 }
 
 /**

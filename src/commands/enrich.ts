@@ -1,20 +1,19 @@
 import type { EnrichedRow } from '../collector/output/output-columns.ts';
 import type { Plan } from '../collector/plan.ts';
 import type { RunControl } from '../common/run-control.ts';
-import { createJob } from '../options/api.ts';
-import type { RUN_FLAGS } from '../options/command-options.ts';
-import { callback, list, object, secret, signal } from '../options/kinds.ts';
+import { createJob, type Job, toJob } from '../options/api.ts';
+import { given, list, secret } from '../options/kinds.ts';
 import { libraryNaming, type OptionsOf, type Sources } from '../options/option.ts';
 import { flagOrArgument, OPTIONS } from '../options/options.ts';
 import { type RunSurroundings, showRun } from '../page/show-run.ts';
 import type { ListInput } from '../rows/list-input.ts';
 import { runToFiles, runToRows } from '../run/enrich.ts';
 import { planOnly } from '../run/plan.ts';
-import { createContext } from '../run/run-context.ts';
+import { type CallerOptions, createContext, type RunContext } from '../run/run-context.ts';
 import type { RunEvent } from '../watch/events.ts';
 import type { Summary } from '../watch/summary.ts';
-import type { RunCommand } from './command.ts';
-import { refuseRowsBesideJson, watchRun } from './watch-run.ts';
+import { defineCommand } from './command.ts';
+import { refuseRowsBesideJson, START_OPTIONS, watchRun } from './watch-run.ts';
 
 /** The options of a run: those of the command line, and those that only programs have. */
 export const ENRICH = {
@@ -26,7 +25,7 @@ export const ENRICH = {
   /** The name of the changes file from run to run, if its path has a date. @default its path */
   changesId: secret(),
   /** Asked before the first call. False ends it with an `AbortError`. @default no question */
-  confirm: callback<(plan: Plan) => Promise<boolean>>(),
+  confirm: given<(plan: Plan) => Promise<boolean>>(),
   /** The token that viewers need, if others can reach it. @default BRANDFILL_DASHBOARD_TOKEN */
   token: secret(),
   /**
@@ -34,13 +33,13 @@ export const ENRICH = {
    * written, those not asked as `skipped`. Before the first call it ends the run with the signal's
    * reason.
    */
-  signal: signal(),
+  signal: given<AbortSignal>(),
   /** The id of the run in logs and in its summary. @default random */
   runId: secret(),
   /** Called as the run goes on. If it throws, the run stops and rejects with that error. */
-  onEvent: callback<(event: RunEvent) => void>(),
+  onEvent: given<(event: RunEvent) => void>(),
   /** Pauses, resumes and stops the run; made by `createRunControl`. @default no control */
-  control: object<RunControl>('what createRunControl makes', 'whileOpen'),
+  control: given<RunControl>(),
 };
 
 /** Options of a run. Durations are texts such as `'30d'`, or milliseconds. */
@@ -65,31 +64,49 @@ const { out, failures, changes, key, formulas, report, changesId, ...ENRICH_ROWS
  */
 export async function enrich(
   options: EnrichOptions,
-  naming: OptionNaming = libraryNaming,
+  describe: OptionNaming = libraryNaming,
   { env = process.env, ...around }: EnrichSurroundings = {},
 ): Promise<Summary> {
-  const job = createJob({ given: options, env, describe: naming }, 'enrich', ENRICH);
-  const { token } = options;
-  const sight = { ...around, token, describe: naming };
-  const { context, throwIfFailed } = createContext(options);
-  const shown = await showRun(job, context, {
-    ...sight,
-    list: around.list ?? nameOf(options.input),
-  });
+  const job = createJob({ given: options, env, describe }, 'enrich', ENRICH);
+  return await enrichJob(options.input, job, options, { ...around, describe });
+}
+
+/** Does the same with options that are read. */
+export async function enrichJob(
+  input: ListInput,
+  job: Job,
+  caller: CallerOptions & { readonly token?: string | undefined },
+  around: RunSurroundings & { readonly describe: OptionNaming },
+): Promise<Summary> {
+  const run = await openRun(input, job, caller, around);
   try {
-    const summary = await shown.end(await runToFiles(options.input, job, shown.context));
-    throwIfFailed();
-    return summary;
+    return await run.end(await runToFiles(input, job, run.context));
   } catch (error) {
-    await shown.fail(error);
+    await run.fail(error);
     throw error;
   } finally {
-    await shown.close();
+    await run.close();
   }
 }
 
-function nameOf(input: ListInput): string {
-  return typeof input === 'string' ? input : 'rows';
+/** Opens what shows a run. */
+async function openRun(
+  input: ListInput,
+  job: Job,
+  { token, ...caller }: Parameters<typeof enrichJob>[2],
+  around: Parameters<typeof enrichJob>[3],
+) {
+  const { context, throwIfFailed } = createContext(caller);
+  const list = around.list ?? (typeof input === 'string' ? input : 'rows');
+  const shown = await showRun(job, context, { ...around, token, list });
+  return {
+    ...shown,
+    end: async (ended: Summary): Promise<Summary> => {
+      const summary = await shown.end(ended);
+      throwIfFailed();
+      return summary;
+    },
+  };
 }
 
 /**
@@ -108,20 +125,17 @@ function nameOf(input: ListInput): string {
 export async function* enrichRows(
   options: OptionsOf<typeof ENRICH_ROWS>,
 ): AsyncGenerator<EnrichedRow, Summary> {
+  const { input } = options;
   const job = createJob({ given: options }, 'enrichRows', ENRICH_ROWS);
-  const { token } = options;
-  const { context, throwIfFailed } = createContext(options);
-  const list = nameOf(options.input);
-  const shown = await showRun(job, context, { token, describe: libraryNaming, list });
+  const around = { describe: libraryNaming };
+  const run = await openRun(input, job, options, around);
   try {
-    const summary = await shown.end(yield* runToRows(options.input, job, shown.context));
-    throwIfFailed();
-    return summary;
+    return await run.end(yield* runToRows(input, job, run.context));
   } catch (error) {
-    await shown.fail(error);
+    await run.fail(error);
     throw error;
   } finally {
-    await shown.close();
+    await run.close();
   }
 }
 
@@ -132,12 +146,22 @@ export async function* enrichRows(
  */
 export async function plan(
   options: EnrichOptions,
-  naming: OptionNaming = libraryNaming,
+  describe: OptionNaming = libraryNaming,
   { env = process.env, mostExamples }: PlanSurroundings = {},
 ): Promise<Plan> {
-  const job = createJob({ given: options, env, describe: naming }, 'plan', ENRICH);
-  const { context, throwIfFailed } = createContext(options);
-  const planned = await planOnly(options.input, job, { ...context, mostExamples });
+  const job = createJob({ given: options, env, describe }, 'plan', ENRICH);
+  return await planJob(options.input, job, options, mostExamples);
+}
+
+/** Does the same with options that are read. */
+export async function planJob(
+  input: ListInput,
+  job: Job,
+  caller: CallerOptions,
+  mostExamples?: RunContext['mostExamples'],
+): Promise<Plan> {
+  const { context, throwIfFailed } = createContext(caller);
+  const planned = await planOnly(input, job, { ...context, mostExamples });
   throwIfFailed();
   return planned;
 }
@@ -158,16 +182,13 @@ interface PlanSurroundings extends Pick<EnrichSurroundings, 'env'> {
 }
 
 /** `brandfill enrich` */
-export const runEnrich: RunCommand<typeof RUN_FLAGS> = async ({ words, options, ...call }) => {
-  const [input = ''] = words;
-  const given = { ...options, input };
-  refuseRowsBesideJson(given, call.flags);
-  return await watchRun(
-    {
-      plan: (watch) => plan({ ...given, ...watch }, flagOrArgument),
-      run: async (watch, onSummary, around) =>
-        onSummary(await enrich({ ...given, ...watch }, flagOrArgument, around)),
-    },
-    call,
-  );
-};
+export const enrichCommand = defineCommand({ ...OPTIONS, ...START_OPTIONS }, async (call) => {
+  const [input = ''] = call.words;
+  const job = toJob(call, { describe: flagOrArgument });
+  refuseRowsBesideJson(input, job.settings.out, call.settings);
+  return await watchRun(call, {
+    plan: (caller) => planJob(input, job, caller),
+    run: async (caller, onSummary, around) =>
+      onSummary(await enrichJob(input, job, caller, { ...around, describe: flagOrArgument })),
+  });
+});

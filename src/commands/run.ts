@@ -1,90 +1,57 @@
 import { existsSync } from 'node:fs';
 import { basename, dirname, extname, resolve } from 'node:path';
-import type { Plan } from '../collector/plan.ts';
-import { BrandfillError, describeError, exitCodeOfError } from '../common/errors.ts';
+import { describeError, exitCodeOfError } from '../common/errors.ts';
 import { makeFolder, othersWhoCanChange } from '../common/files.ts';
-import { createCallbackGuard } from '../common/lifetime.ts';
 import { keepSecret, withoutSecrets } from '../common/secrets.ts';
-import type { RUN_FLAGS } from '../options/command-options.ts';
-import {
-  besideFile,
-  type Environment,
-  type JobFile,
-  type OnFinish,
-  readJobFile,
-  type Schedule,
-} from '../options/job-file.ts';
-import { callback, object, secret, signal } from '../options/kinds.ts';
-import { libraryNaming, metaOf, type OptionsOf, readOptions } from '../options/option.ts';
+import { createJob, type Job } from '../options/api.ts';
+import { besideFile, type Environment, type JobFile, readJobFile } from '../options/job-file.ts';
+import { file as listFile } from '../options/kinds.ts';
+import { metaOf, option, refusal, under, varied } from '../options/option.ts';
 import { flagOf, OPTIONS, type OptionKey } from '../options/options.ts';
 import type { RunSurroundings } from '../page/show-run.ts';
-import type { RunEvent } from '../watch/events.ts';
+import type { CallerOptions } from '../run/run-context.ts';
 import { exitCodeOf, type Summary } from '../watch/summary.ts';
-import type { RunCommand } from './command.ts';
-import { ENRICH, type EnrichOptions, enrich, plan } from './enrich.ts';
+import { defineCommand } from './command.ts';
+import { type EnrichOptions, enrichJob, planJob } from './enrich.ts';
 import { type FinishedRun, notify } from './on-finish.ts';
-import { refuseRowsBesideJson, watchRun } from './watch-run.ts';
+import { refuseRowsBesideJson, START_OPTIONS, watchRun } from './watch-run.ts';
 
-const LOAD = {
+// How a run of a job file is made, for `brandfill run` and `brandfill schedule`.
+
+interface LoadOptions {
   /** Options that override the file. Paths in them are relative to the current folder. */
-  overrides: object<Partial<EnrichOptions>>(),
-  /** The source of variables, of `apiKeyEnv` and of `BRANDFILL_STORE`. @default process.env */
-  env: object<Environment>(),
+  readonly overrides?: Overrides | undefined;
+  /** The source of variables and of options that are not given. @default process.env */
+  readonly env?: Environment | undefined;
   /** The clock behind `{date}` and `{time}`. */
-  now: callback<() => Date>(),
-  /** The name of an override in messages. The command line uses `--base-url`. */
-  naming: callback<(key: string) => string>(),
-};
+  readonly now?: (() => Date) | undefined;
+}
 
-export interface LoadJobOptions extends OptionsOf<typeof LOAD> {}
+type Overrides = Partial<EnrichOptions>;
 
-const RUN_JOB = {
-  ...LOAD,
-  /** As of `enrich`, all four. */
-  signal: signal(),
-  runId: secret(),
-  onEvent: callback<(event: RunEvent) => void>(),
-  confirm: callback<(plan: Plan) => Promise<boolean>>(),
+export interface RunJobOptions extends LoadOptions, CallerOptions {
   /** Called when the file is read, before anything else is done. May throw to refuse it. */
-  onLoaded: callback<(job: LoadedJob) => void>(),
+  readonly onLoaded?: ((job: LoadedJob) => void) | undefined;
   /** Called when the files are written, before the end is reported to `onFinish`. */
-  onSummary: callback<(summary: Summary) => void>(),
-};
-
-export interface RunJobOptions extends OptionsOf<typeof RUN_JOB> {}
-
-/** How a job ended. */
-export interface JobEnd {
-  readonly summary: Summary;
-  /**
-   * The exit code of `brandfill run`: 0 done, 3 some rows failed or nothing was found, 4 stopped early, 130 interrupted.
-   */
-  readonly exitCode: number;
+  readonly onSummary?: ((summary: Summary) => void) | undefined;
 }
 
 /**
- * Runs a job file as `brandfill run` does, and reports the end to everyone named by its `onFinish`,
- * whether it went well or not. A failed report never throws, but becomes a notice among the events.
+ * Makes the run of a job file, and reports the end to its `onFinish`, whether it went well or not. A failed
+ * report never throws, but becomes a notice among the events.
  *
- * @throws BrandfillError when the file, an option, the input or an output cannot be used; the error
- *   that a callback threw. The end is reported before.
- *
- * @example
- * ```ts
- * const { summary, exitCode } = await runJob('jobs/nightly-crm.yaml');
- * ```
+ * @throws BrandfillError when the file, an option, the input or an output cannot be used. The end is reported
+ *   before
  */
 export async function runJob(
   file: string,
-  given: RunJobOptions = {},
+  { onLoaded, onSummary, overrides, now = () => new Date(), ...options }: RunJobOptions = {},
   around: RunSurroundings = {},
-): Promise<JobEnd> {
-  const options = readOptions('runJob', RUN_JOB, { given });
-  const { now = () => new Date(), env = process.env } = options;
-  const { runId, onEvent, signal, confirm, onLoaded, onSummary } = options;
+): Promise<{ readonly summary: Summary; readonly exitCode: number }> {
+  const { env = process.env, ...caller } = options;
+  const { runId, onEvent, signal } = caller;
   const startedAt = now();
-  const callbackGuard = createCallbackGuard([]);
-  const onNotice = callbackGuard.guard((message: string) => onEvent?.({ type: 'notice', message }));
+  const onNotice = (message: string): void => onEvent?.({ type: 'notice', message });
   const jobFile = readJobFile(file, { env, now: startedAt });
   // Who writes a job file says where the credential is sent and which commands are run.
   const others = othersWhoCanChange(file);
@@ -100,23 +67,21 @@ export async function runJob(
     const run = { job: jobNameOf(file), file, runId, startedAt, finishedAt: now(), ...end };
     await notify(jobFile.onFinish, run, { env, signal, redact: withoutSecrets, onNotice });
   };
-  let jobEnd: JobEnd;
   try {
-    const job = toLoadedJob(jobFile, options);
-    onLoaded?.(job);
+    const loaded = toLoadedJob(jobFile, { overrides, env });
+    onLoaded?.(loaded);
     makeFolders(jobFile);
-    const context = { signal, runId, onEvent, confirm };
-    const surroundings = { name: job.name, ...around };
-    const summary = await enrich({ ...job.options, ...context }, job.naming, surroundings);
+    const { input, job, changesId, describe } = loaded;
+    const shown = { name: jobNameOf(file), ...around, describe };
+    const summary = await enrichJob(input, job, { ...caller, changesId }, shown);
     onSummary?.(summary);
-    jobEnd = { summary, exitCode: exitCodeOf(summary) };
+    const end = { summary, exitCode: exitCodeOf(summary) };
+    await finish(end);
+    return end;
   } catch (error) {
     await finish({ exitCode: exitCodeOfError(error), error: describeError(error) });
     throw error;
   }
-  await finish(jobEnd);
-  callbackGuard.throwIfFailed();
-  return jobEnd;
 }
 
 /** The options whose files a run writes anew. */
@@ -137,34 +102,13 @@ function makeFolders({ options }: JobFile): void {
 }
 
 /** A job file with everything that a run needs. */
-export interface LoadedJob {
-  readonly file: string;
-  /** The name of the file without its folder and ending. */
-  readonly name: string;
-  /** The options for `enrich`. Paths are relative to the current folder. */
-  readonly options: EnrichOptions;
-  readonly schedule: Schedule | undefined;
-  readonly onFinish: OnFinish | undefined;
+interface LoadedJob {
+  readonly input: string;
+  readonly job: Job;
+  /** The name of the changes file from run to run, whose path may hold a date. */
+  readonly changesId: string | undefined;
   /** The name of an option in messages. */
-  readonly naming: (key: string) => string;
-}
-
-/**
- * Reads a job file. Options that it does not set come from the environment, else from the defaults.
- * The exception is the store, which is `.brandfill` in the folder of the file.
- *
- * @throws BrandfillError `INVALID_SETTING` with line, column and what was expected, for every error
- *
- * @example
- * ```ts
- * const { options } = await loadJob('jobs/nightly-crm.yaml');
- * const summary = await enrich({ ...options, maxCalls: 100 });
- * ```
- */
-export async function loadJob(file: string, given: LoadJobOptions = {}): Promise<LoadedJob> {
-  const options = readOptions('loadJob', LOAD, { given });
-  const { env = process.env, now = () => new Date() } = options;
-  return toLoadedJob(readJobFile(file, { env, now: now() }), options);
+  readonly describe: (key: string) => string;
 }
 
 /** The name of a job: its file name without folder and extension. */
@@ -172,51 +116,46 @@ export function jobNameOf(file: string): string {
   return basename(file, extname(file));
 }
 
-/** The list is in the file, as a rule. */
-const OVERRIDES = { ...ENRICH, input: ENRICH.input.optional() };
-
-/** @throws BrandfillError `INVALID_SETTING` */
-function toLoadedJob(jobFile: JobFile, loading: LoadJobOptions): LoadedJob {
+/**
+ * Options that a file does not set come from the environment, else from the defaults. The exception is the
+ * store, which is `.brandfill` in the folder of the file.
+ *
+ * @throws BrandfillError `INVALID_SETTING` with line, column and what was expected, for every error
+ */
+function toLoadedJob(
+  jobFile: JobFile,
+  { overrides = {}, env = process.env }: LoadOptions,
+): LoadedJob {
   const { file, options, error } = jobFile;
-  const { env = process.env, naming = libraryNaming, overrides: typed = {} } = loading;
-  readOptions('enrich', OVERRIDES, { given: typed, env: {}, describe: naming });
   if (error) throw error;
-  const overrides: Partial<EnrichOptions> = Object.fromEntries(
-    Object.entries(typed).filter(([, value]) => value !== undefined),
-  );
   // Another API is another host, which must not get what the file has for its own.
   const { baseUrl, auth, apiKeyFile, params, headers, ...ofAnyApi } = options;
-  const given = {
+  const { input, ...given } = {
     store: env['BRANDFILL_STORE'] || besideFile(file, '.brandfill'),
-    // The path of the changes file may hold a date, and differ each night.
-    changesId:
-      options.changes === undefined || overrides.changes !== undefined ? undefined : resolve(file),
     ...(overrides.api === undefined ? options : ofAnyApi),
     apiKey: credentialOf(jobFile, overrides, env),
     ...overrides,
   };
-  const { input } = given;
-  if (input === undefined) {
-    throw new BrandfillError(
-      'INVALID_SETTING',
-      `Cannot run ${file}: it names no list; give 'input' in it, or ${naming('input')}.`,
+  if (typeof input !== 'string') {
+    throw refusal(
+      `Cannot run ${file}: it names no list; give 'input' in it, or ${flagOf('input')}.`,
     );
   }
+  const describe = (key: string): string =>
+    key in overrides ? flagOf(key) : `'${key}' in ${jobFile.placeOf(key) ?? file}`;
+  const isOfFile = options.changes !== undefined && overrides.changes === undefined;
   return {
-    file,
-    name: jobNameOf(file),
-    options: { ...given, input },
-    schedule: jobFile.schedule,
-    onFinish: jobFile.onFinish,
-    naming: (key) =>
-      key in overrides ? naming(key) : `'${key}' in ${jobFile.placeOf(key) ?? file}`,
+    input,
+    job: createJob({ given, env, describe }),
+    changesId: isOfFile ? resolve(file) : undefined,
+    describe,
   };
 }
 
 /** The credential as the file names it, unless it is overridden. */
 function credentialOf(
   { apiKeyEnv, options: { apiKeyFile }, ...jobFile }: JobFile,
-  overrides: Partial<EnrichOptions>,
+  overrides: Overrides,
   env: Environment,
 ): string | undefined {
   const fromEnv = apiKeyEnv === undefined ? undefined : env[apiKeyEnv]?.trim();
@@ -234,27 +173,36 @@ function credentialOf(
     return undefined;
   })();
   if (wrong === undefined) return fromEnv;
-  throw new BrandfillError(
-    'INVALID_SETTING',
-    `Cannot use the credential of ${jobFile.placeOf(wrong[0])}: ${wrong[1]}.`,
-  );
+  throw refusal(`Cannot use the credential of ${jobFile.placeOf(wrong[0])}: ${wrong[1]}.`);
 }
 
-/** `brandfill run` */
-export const runFile: RunCommand<typeof RUN_FLAGS> = async ({ words, options, ...call }) => {
-  const [file = ''] = words;
-  const loading = { overrides: options, naming: flagOf };
-  const onLoaded = ({ options: loaded }: LoadedJob): void =>
-    refuseRowsBesideJson(loaded, call.flags);
-  return await watchRun(
-    {
-      plan: async (watch) => {
-        const { options: loaded, naming } = await loadJob(file, loading);
-        return await plan({ ...loaded, ...watch }, naming);
-      },
-      run: (watch, onSummary, around) =>
-        runJob(file, { ...loading, ...watch, onSummary, onLoaded }, around),
-    },
-    call,
-  );
+/** What is typed overrides the file, which counts more than the environment. */
+const RUN_OPTIONS = {
+  ...under('Files', {
+    input: option(listFile(), { help: 'use this list instead of the one in the job file' }),
+  }),
+  ...(Object.fromEntries(
+    Object.entries(OPTIONS).map(([key, one]) => [key, varied(one, { env: undefined })]),
+  ) as typeof OPTIONS),
+  ...START_OPTIONS,
 };
+
+/** `brandfill run` */
+export const run = defineCommand(RUN_OPTIONS, async (call) => {
+  const { words, typed, settings } = call;
+  const [file = ''] = words;
+  const isOfStart = (key: string): boolean => Object.hasOwn(START_OPTIONS, key);
+  const overrides = Object.fromEntries(Object.entries(typed).filter(([key]) => !isOfStart(key)));
+  return await watchRun(call, {
+    plan: async (caller) => {
+      const jobFile = readJobFile(file, { env: process.env, now: new Date() });
+      const { input, job } = toLoadedJob(jobFile, { overrides });
+      return await planJob(input, job, caller);
+    },
+    run: (caller, onSummary, around) => {
+      const onLoaded = ({ input, job }: LoadedJob): void =>
+        refuseRowsBesideJson(input, job.settings.out, settings);
+      return runJob(file, { ...caller, overrides, onSummary, onLoaded }, around);
+    },
+  });
+});

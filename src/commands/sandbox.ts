@@ -1,49 +1,113 @@
 import { resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
+import { z } from 'zod';
 import { BrandfillError, EXIT, endSentence } from '../common/errors.ts';
 import { aborted } from '../common/lifetime.ts';
-import type { SANDBOX_FLAGS } from '../options/command-options.ts';
-import { refusal, type SettingsOf } from '../options/option.ts';
+import {
+  auth,
+  file,
+  flag,
+  integer,
+  oneOf,
+  parseDuration,
+  parseRate,
+  profile,
+  share,
+  text,
+} from '../options/kinds.ts';
+import { expected, kind, option, refusal, type SettingsOf, under } from '../options/option.ts';
 import { type Play, playProfile } from '../profile/play.ts';
 import { readProfile } from '../profile/read-profile.ts';
 import type { SandboxAuth } from '../sandbox/auth.ts';
 import type { SandboxOptions } from '../sandbox/options.ts';
 import { startSandbox } from '../sandbox/server.ts';
-import { print, type RunCommand, untilInterrupted } from './command.ts';
+import { defineCommand, print, untilInterrupted } from './command.ts';
 
-type Flags = SettingsOf<typeof SANDBOX_FLAGS>;
+const latency = kind(
+  z.string(),
+  (given): number | { readonly fromMs: number; readonly toMs: number } => {
+    const [from = '', ...to] = given.split('-');
+    const fromMs = parseDuration(from);
+    return to.length === 0 ? fromMs : { fromMs, toMs: parseDuration(to.join('-')) };
+  },
+  { placeholder: 'TIME' },
+);
+
+const callsAllowed = kind(
+  z.string(),
+  (given) => {
+    const rate = parseRate(given);
+    if (rate === 'auto') throw refusal(expected('a rate such as 50/s', given));
+    return rate;
+  },
+  { placeholder: 'RATE' },
+);
+
+const SANDBOX_OPTIONS = under('The stand-in', {
+  host: option(text('ADDRESS'), { default: '127.0.0.1', help: 'address to listen on' }),
+  port: option(integer(0, 65_535), {
+    default: '8080',
+    help: 'port to listen on; 0 takes any free one',
+  }),
+  latency: option(latency, {
+    help: 'time per call, such as 80ms, or a log-normal range such as 20ms-7s',
+  }),
+  limit: option(callsAllowed, {
+    help: 'calls allowed, such as 50/s',
+  }),
+  limitKind: option(oneOf('token-bucket', 'fixed-window', 'sliding-window'), {
+    placeholder: 'KIND',
+    help: 'how calls count towards the limit: token-bucket, fixed-window or sliding-window (default: token-bucket)',
+  }),
+  limitHeaders: option(oneOf('none', 'retry-after', 'ratelimit', 'x-ratelimit'), {
+    placeholder: 'STYLE',
+    help: 'headers that report the limit: none, retry-after, ratelimit or x-ratelimit (default: retry-after)',
+  }),
+  api: option(profile(), { help: 'play the API of a profile, by its samples' }),
+  errors: option(share(), { help: 'share of the calls answered 5xx, such as 2%' }),
+  notFound: option(share(), { help: 'share of the domains answered 404' }),
+  auth: option(auth(), {
+    help: 'require a credential: bearer, basic, header:NAME or query:NAME',
+  }),
+  key: option(text('TEXT'), { help: 'credential to require; do not use a real one' }),
+  quota: option(integer(0), { help: 'number of calls until the answer is 402' }),
+  logos: option(flag(), { help: 'also serve pictures, and have answers point to them' }),
+  respond: option(file(), {
+    help: 'module (.mjs) whose function respond(domain, call) answers some of the calls',
+  }),
+  seed: option(integer(0), { default: '1', help: 'seed that determines answers and faults' }),
+});
 
 /** `brandfill sandbox` */
-export const runSandbox: RunCommand<typeof SANDBOX_FLAGS> = async ({ flags, context }) => {
-  const { latency: latencyMs, respond, api, key: _, ...others } = flags;
-  if (flags.limit === undefined && (flags.limitKind ?? flags.limitHeaders) !== undefined) {
+export const sandbox = defineCommand(SANDBOX_OPTIONS, async ({ settings, context }) => {
+  const { latency: latencyMs, respond, api, key: _, ...others } = settings;
+  if (settings.limit === undefined && (settings.limitKind ?? settings.limitHeaders) !== undefined) {
     // Such a rehearsal would show nothing.
     throw refusal(
       'Cannot use --limit-kind or --limit-headers without a limit: give --limit too, such as --limit 50/s.',
     );
   }
-  const auth = authOf(flags);
   const play = api === undefined ? undefined : readPlay(api);
   return await untilInterrupted(context.endAtOnce, async (signal) => {
-    const sandbox = await startSandbox({
+    const started = await startSandbox({
       ...others,
       latencyMs,
       respond: respond === undefined ? undefined : await loadRespond(respond),
-      auth,
+      auth: authOf(settings),
       api: play,
     });
     const path = play?.pathOf('example.com') ?? '/v1/brand?domain=example.com';
     print(
-      `Sandbox API on ${sandbox.url}`,
-      `  GET  ${sandbox.url}${path}`,
-      `  GET  ${sandbox.url}/stats   what it has seen`,
+      `Sandbox API on ${started.url}`,
+      `  GET  ${started.url}${path}`,
+      `  GET  ${started.url}/stats   what it has seen`,
       'Ctrl-C stops it.',
     );
     await aborted(signal);
-    await sandbox.close();
+    await started.close();
     return EXIT.ok;
   });
-};
+});
 
 /** Plays a profile. @throws BrandfillError `INVALID_SETTING` with what is wrong in it, and where */
 function readPlay(api: string): Play {
@@ -57,7 +121,10 @@ function readPlay(api: string): Play {
   }
 }
 
-function authOf({ auth: scheme, key }: Flags): SandboxAuth | undefined {
+function authOf({
+  auth: scheme,
+  key,
+}: SettingsOf<typeof SANDBOX_OPTIONS>): SandboxAuth | undefined {
   if (scheme === undefined) {
     if (key === undefined) return undefined;
     throw refusal(

@@ -1,129 +1,140 @@
 import { hostname } from 'node:os';
 import type { OnNotice } from '../common/errors.ts';
-import { BrandfillError, describeError, EXIT, exitCodeOfError } from '../common/errors.ts';
+import { describeError, EXIT, exitCodeOfError } from '../common/errors.ts';
 import { formatDuration } from '../common/format.ts';
 import { createRunId } from '../common/hashes.ts';
-import { aborted, createCallbackGuard, SHUTDOWN_TIMEOUT_MS, within } from '../common/lifetime.ts';
+import { aborted, SHUTDOWN_TIMEOUT_MS, within } from '../common/lifetime.ts';
 import { isTimezone } from '../common/text.ts';
-import { type SCHEDULE_FLAGS, SCHEDULE_OPTIONS } from '../options/command-options.ts';
 import { readJobFile } from '../options/job-file.ts';
-import { callback, signal, textList } from '../options/kinds.ts';
-import { libraryNaming, type OptionsOf, readOptions } from '../options/option.ts';
-import { flagOf } from '../options/options.ts';
+import { flag, text } from '../options/kinds.ts';
+import { option, refusal, under } from '../options/option.ts';
+import { QUEUE_OPTIONS, STATUS_OPTIONS } from '../options/options.ts';
 import type { RunSurroundings } from '../page/show-run.ts';
 import { reasonOf } from '../queue/redis-errors.ts';
 import type { DueRun, KeptSchedule, ScheduledJob, ScheduledResult } from '../queue/schedules.ts';
-import type { RunEvent } from '../watch/events.ts';
 import type { Summary } from '../watch/summary.ts';
-import { print, type RunCommand, type Service, say, serve } from './command.ts';
+import { openJobDisplay } from '../watch/views.ts';
+import { defineCommand, LOG_OPTIONS, print, say } from './command.ts';
 import { jobNameOf, runJob } from './run.ts';
-import { withQueue } from './with-queue.ts';
+import { type QueueService, serveQueue, withQueue } from './with-queue.ts';
 
-const SCHEDULE = {
-  ...SCHEDULE_OPTIONS,
-  /** Paths of job files. Files without `schedule` are ignored. */
-  files: textList(),
-  /** Stops in order: a run under way ends early, keeps what it found, and is made again later. */
-  signal: signal(),
-  /** Called with notices, each worth a line in a log. */
-  onNotice: callback<OnNotice>(),
-  /** Called with each event of a run, and with the id of the run in logs. */
-  onRunEvent: callback<(job: string, event: RunEvent, run: string) => void>(),
-  /** Called when a run is over. */
-  onRunEnd: callback<(job: string) => void>(),
+const SCHEDULE_OPTIONS = {
+  ...QUEUE_OPTIONS,
+  ...STATUS_OPTIONS,
+  ...under('What is shown', {
+    list: option(flag(), { help: 'show the schedules, and how the last runs went' }),
+    run: option(text('JOB'), {
+      help: 'run a scheduled job now, in the process that keeps its schedule',
+    }),
+    json: option(flag(), { help: 'with --list: print JSON' }),
+  }),
+  ...LOG_OPTIONS,
 };
 
-/** Options of a schedule. */
-export interface ScheduleOptions extends OptionsOf<typeof SCHEDULE> {}
-
 /**
- * Runs job files at their times, one at a time, until it is told to stop. The schedules are kept in
- * Redis. A job that was due while no process was there is run once when one is back. Several
- * processes may do this with the same files: each run is made by one of them.
- *
- * @throws BrandfillError when an option, a file or the queue cannot be used; the error that a
- *   callback threw, after the run under way was given back
- *
- * @example
- * ```ts
- * await schedule({ files: ['jobs/nightly-crm.yaml'], queue: 'redis://localhost:6379/0' });
- * ```
+ * `brandfill schedule`: runs job files at their times, one at a time. The schedules are kept in Redis. A job
+ * that was due while no process was there is run once when one is back. Several processes may do this with
+ * the same files: each run is made by one of them.
  */
-export async function schedule(
-  options: ScheduleOptions,
-  describe: (key: string) => string = libraryNaming,
-): Promise<void> {
-  const settings = readOptions('schedule', SCHEDULE, { given: options, describe });
-  const callbackGuard = createCallbackGuard([options.signal]);
-  const { signal } = callbackGuard;
-  const onNotice = callbackGuard.guard(options.onNotice ?? (() => {}));
-  const onRunEvent = callbackGuard.guard(options.onRunEvent ?? (() => {}));
-  const onRunEnd = callbackGuard.guard(options.onRunEnd ?? (() => {}));
-  const files = nameFiles(options.files);
-  const wanted = await readSchedules(files, onNotice);
-  const service = { purpose: 'keep schedules', command: 'schedule', settings, describe } as const;
-  await withQueue({ ...service, signal, onNotice }, async ({ queue, redis, status, closer }) => {
-    const schedules = queue.openSchedules(redis.client);
-    closer.add({ close: async () => void (await within(SHUTDOWN_TIMEOUT_MS, schedules.close())) });
-
-    async function note(job: string, result: Omit<ScheduledResult, 'host'>): Promise<void> {
-      const noting = schedules
-        .addResult(job, { ...result, host: hostname() })
-        .catch((error: unknown) =>
-          onNotice(`${job}: the result could not be saved (${reasonOf(error)}).`, { job }),
-        );
-      await (signal.aborted ? within(SHUTDOWN_TIMEOUT_MS, noting) : noting);
-    }
-
-    async function run(due: DueRun, stop: AbortSignal): Promise<boolean> {
-      const { job } = due;
-      const file = files.get(job);
-      if (file === undefined) {
-        onNotice(`${job}: is due, but its file was not given to this process; it is skipped.`);
-        return true;
-      }
-      const run = createRunId();
-      const startedAt = new Date();
-      onNotice(describeStart(due), { level: 'info', job, run });
-      const metrics = status && { metrics: status.metrics };
-      const around = { ...metrics, board: settings.queue, schedule: { job } };
-      const events = { runId: run, onEvent: (event: RunEvent) => onRunEvent(job, event, run) };
-      const { summary, ...ended } = await tryToRun(file, { signal: stop, ...events }, around);
-      const finishedAt = new Date();
-      onRunEnd(job);
-      const took = formatDuration(finishedAt.getTime() - startedAt.getTime());
-      onNotice(`${job}: ended after ${took}: ${describeEnd(ended)}`, {
-        level: ended.exitCode === EXIT.ok ? 'info' : 'warn',
-        event: ended.error === undefined ? 'finished' : 'error',
-        job,
-        run,
-        exitCode: ended.exitCode,
-        ...(summary && { summary }),
-      });
-      const times = { startedAt: startedAt.toISOString(), finishedAt: finishedAt.toISOString() };
-      await note(job, { ...times, ...ended });
-      return ended.error === undefined && ended.stopped !== 'interrupted';
-    }
-
-    function onGivenUp(job: string, starts: number): void {
-      const error = `It was begun ${starts} times without an end, since its process was stopped or lost each time; it is left until it is next due.`;
-      onNotice(`${job}: ${error}`, { job });
-      const at = new Date().toISOString();
-      void note(job, { startedAt: at, finishedAt: at, exitCode: EXIT.unexpected, error });
-    }
-
-    closer.add(await queue.keepSchedules({ redis, wanted, run, onGivenUp, onNotice }));
-    onNotice(`Keeping the schedules on Redis at ${redis.name}: ${[...wanted.keys()].join(', ')}.`, {
-      level: 'info',
+export const schedule = defineCommand(SCHEDULE_OPTIONS, async (call) => {
+  const { words: files, settings } = call;
+  const { list, json, run: job } = settings;
+  const ask = { settings, onNotice: () => {} };
+  if (list) {
+    await withQueue({ ...ask, purpose: 'list schedules' }, async ({ queue, redis }) => {
+      const jobs = await queue.openSchedules(redis.client).list();
+      print(...(json ? [JSON.stringify(jobs)] : describeSchedules(jobs)));
     });
-    // Without a connection, a command would wait.
-    status?.metrics.forSchedules(async () =>
-      redis.client.status === 'ready' ? await schedules.list() : [],
+  } else if (job !== undefined) {
+    await withQueue({ ...ask, purpose: 'run a scheduled job' }, async ({ queue, redis }) => {
+      const why = await queue.openSchedules(redis.client).ask(job);
+      if (why !== undefined) throw refusal(`Cannot run ${job}: ${why}`);
+      say(`A run of ${job} is asked for.`);
+    });
+  } else if (files.length > 0) {
+    const service = {
+      name: 'schedule',
+      purpose: 'keep schedules',
+      stopping:
+        'Stopping: runs end early and keep what they found. Interrupt again to end at once.',
+    } as const;
+    const named = nameFiles(files);
+    await serveQueue(service, call, async (opened) => {
+      await keep(named, settings.queue, opened);
+      opened.say('Stopped.');
+    });
+  } else {
+    throw refusal(
+      'Cannot schedule without job files: name them, such as jobs/*.yaml, or give --list.',
     );
-    status?.health.started();
-    await aborted(signal);
-  });
-  callbackGuard.throwIfFailed();
+  }
+  return EXIT.ok;
+});
+
+/** Keeps the schedules of job files, and runs those that are due. */
+async function keep(
+  files: ReadonlyMap<string, string>,
+  board: string | undefined,
+  { queue, redis, status, closer, log, signal, onNotice, say }: QueueService,
+): Promise<void> {
+  const wanted = readSchedules(files, onNotice);
+  const schedules = queue.openSchedules(redis.client);
+  closer.add({ close: async () => void (await within(SHUTDOWN_TIMEOUT_MS, schedules.close())) });
+
+  async function note(job: string, result: Omit<ScheduledResult, 'host'>): Promise<void> {
+    const noting = schedules
+      .addResult(job, { ...result, host: hostname() })
+      .catch((error: unknown) =>
+        onNotice(`${job}: the result could not be saved (${reasonOf(error)}).`, { job }),
+      );
+    await (signal.aborted ? within(SHUTDOWN_TIMEOUT_MS, noting) : noting);
+  }
+
+  async function run(due: DueRun, stop: AbortSignal): Promise<boolean> {
+    const { job } = due;
+    const file = files.get(job);
+    if (file === undefined) {
+      onNotice(`${job}: is due, but its file was not given to this process; it is skipped.`);
+      return true;
+    }
+    const runId = createRunId();
+    const startedAt = new Date();
+    onNotice(describeStart(due), { level: 'info', job, run: runId });
+    const around = { ...(status && { metrics: status.metrics }), board, schedule: { job } };
+    const display = openJobDisplay(log, { job, run: runId });
+    const context = { signal: stop, runId, onEvent: display.show };
+    const { summary, ...ended } = await tryToRun(file, context, around);
+    display.end();
+    const finishedAt = new Date();
+    const took = formatDuration(finishedAt.getTime() - startedAt.getTime());
+    onNotice(`${job}: ended after ${took}: ${describeEnd(ended)}`, {
+      level: ended.exitCode === EXIT.ok ? 'info' : 'warn',
+      event: ended.error === undefined ? 'finished' : 'error',
+      job,
+      run: runId,
+      exitCode: ended.exitCode,
+      ...(summary && { summary }),
+    });
+    const times = { startedAt: startedAt.toISOString(), finishedAt: finishedAt.toISOString() };
+    await note(job, { ...times, ...ended });
+    return ended.error === undefined && ended.stopped !== 'interrupted';
+  }
+
+  function onGivenUp(job: string, starts: number): void {
+    const error = `It was begun ${starts} times without an end, since its process was stopped or lost each time; it is left until it is next due.`;
+    onNotice(`${job}: ${error}`, { job });
+    const at = new Date().toISOString();
+    void note(job, { startedAt: at, finishedAt: at, exitCode: EXIT.unexpected, error });
+  }
+
+  closer.add(await queue.keepSchedules({ redis, wanted, run, onGivenUp, onNotice }));
+  say(`Keeping the schedules on Redis at ${redis.name}: ${[...wanted.keys()].join(', ')}.`);
+  // Without a connection, a command would wait.
+  status?.metrics.forSchedules(async () =>
+    redis.client.status === 'ready' ? await schedules.list() : [],
+  );
+  status?.health.started();
+  await aborted(signal);
 }
 
 function nameFiles(paths: readonly string[]): ReadonlyMap<string, string> {
@@ -131,8 +142,7 @@ function nameFiles(paths: readonly string[]): ReadonlyMap<string, string> {
   for (const path of paths) {
     const other = files.get(jobNameOf(path));
     if (other !== undefined && other !== path) {
-      throw new BrandfillError(
-        'INVALID_SETTING',
+      throw refusal(
         `Cannot schedule both ${other} and ${path}: jobs are told apart by the names of their files; rename one of them.`,
       );
     }
@@ -142,13 +152,11 @@ function nameFiles(paths: readonly string[]): ReadonlyMap<string, string> {
 }
 
 /** Reads when the files are due. */
-async function readSchedules(
+function readSchedules(
   files: ReadonlyMap<string, string>,
   onNotice: OnNotice,
-): Promise<ReadonlyMap<string, KeptSchedule>> {
+): ReadonlyMap<string, KeptSchedule> {
   const wanted = new Map<string, KeptSchedule>();
-  const refuse = (problem: string): BrandfillError =>
-    new BrandfillError('INVALID_SETTING', problem);
   for (const [job, file] of files) {
     const { options, schedule, error } = readJobFile(file, { env: process.env, now: new Date() });
     if (error) throw error;
@@ -157,21 +165,21 @@ async function readSchedules(
       continue;
     }
     if (options.input === '-') {
-      throw refuse(
+      throw refusal(
         `Cannot run ${file} by schedule: its list is standard input, which has an end; name a file in 'input'.`,
       );
     }
     const { cron, timezone = Intl.DateTimeFormat().resolvedOptions().timeZone } = schedule;
     // Undefined where TZ names no zone, whatever its type says.
     if (!timezone || !isTimezone(timezone)) {
-      throw refuse(
+      throw refusal(
         `Cannot use ${file}: schedule: the time zone of this machine has no name; give 'timezone', such as Europe/Berlin or UTC.`,
       );
     }
     wanted.set(job, { cron: cron.trim(), timezone });
   }
   if (wanted.size > 0) return wanted;
-  throw refuse(
+  throw refusal(
     `Cannot schedule anything: none of the files has a 'schedule', such as { cron: '30 2 * * *' }.`,
   );
 }
@@ -208,71 +216,6 @@ function describeEnd({ exitCode, rows, found, failed, calls, stopped, error }: E
   const early = stopped === undefined ? '' : `; stopped early (${stopped})`;
   return `exit code ${exitCode}: ${all} rows, ${good} found, ${bad} failed, ${made} calls${early}.`;
 }
-
-export interface ListSchedulesOptions extends Pick<OptionsOf<typeof SCHEDULE_OPTIONS>, 'queue'> {}
-
-/**
- * Lists what is scheduled, when it is due next, and how its runs ended.
- *
- * @throws BrandfillError when an option or the queue cannot be used
- */
-export async function listSchedules(
-  options: ListSchedulesOptions,
-  describe: (key: string) => string = libraryNaming,
-): Promise<readonly ScheduledJob[]> {
-  const settings = readOptions('listSchedules', SCHEDULE_OPTIONS, { given: options, describe });
-  const service = { purpose: 'list schedules', settings, describe, onNotice: () => {} };
-  return await withQueue(service, async ({ queue, redis }) => {
-    return await queue.openSchedules(redis.client).list();
-  });
-}
-
-/**
- * Asks for a run of a scheduled job now, from a process that keeps its schedule.
- *
- * @throws BrandfillError when an option or the queue cannot be used, there is no such job, or it runs or
- *   is asked for already
- */
-export async function runScheduled(
-  job: string,
-  options: ListSchedulesOptions,
-  describe: (key: string) => string = libraryNaming,
-): Promise<void> {
-  const settings = readOptions('runScheduled', SCHEDULE_OPTIONS, { given: options, describe });
-  const service = { purpose: 'run a scheduled job', settings, describe, onNotice: () => {} };
-  await withQueue(service, async ({ queue, redis }) => {
-    const why = await queue.openSchedules(redis.client).ask(job);
-    if (why !== undefined) throw new BrandfillError('INVALID_SETTING', `Cannot run ${job}: ${why}`);
-  });
-}
-
-/** `brandfill schedule` */
-export const runSchedule: RunCommand<typeof SCHEDULE_FLAGS> = async (call) => {
-  const { words: files, options, flags } = call;
-  const { list, json, run } = flags;
-  if (list) {
-    const jobs = await listSchedules(options, flagOf);
-    print(...(json ? [JSON.stringify(jobs)] : describeSchedules(jobs)));
-  } else if (run !== undefined) {
-    await runScheduled(run, options, flagOf);
-    say(`A run of ${run} is asked for.`);
-  } else if (files.length > 0) {
-    const stopping =
-      'Stopping: runs end early and keep what they found. Interrupt again to end at once.';
-    const keep = async ({ log, say, common }: Service): Promise<void> => {
-      const { createRunViews } = await import('../watch/views.ts');
-      await schedule({ ...options, files, ...createRunViews(log), ...common }, flagOf);
-      say('Stopped.');
-    };
-    await serve('schedule', call, keep, stopping);
-  } else {
-    throw new BrandfillError(
-      'INVALID_SETTING',
-      'Cannot schedule without job files: name them, such as jobs/*.yaml, or give --list.',
-    );
-  }
-  return EXIT.ok;
-};
 
 /** Shows schedules in lines, two or three for each. */
 export function describeSchedules(jobs: readonly ScheduledJob[]): readonly string[] {

@@ -3,17 +3,10 @@ import { createReadStream } from 'node:fs';
 import { createInterface } from 'node:readline';
 import { BrandfillError, describeSystemError, EXIT, systemErrorCode } from '../common/errors.ts';
 import { countOf, formatCount, formatSize } from '../common/format.ts';
-import { findEndpointIds, nameApi, readWithProfile } from '../options/api.ts';
-import {
-  DELETE_OPTIONS,
-  GET_OPTIONS,
-  IMPORT_OPTIONS,
-  type JSON_FLAGS,
-  PRUNE_OPTIONS,
-  STORE_OPTIONS,
-} from '../options/command-options.ts';
-import type { SettingsOf } from '../options/option.ts';
-import { flagOf } from '../options/options.ts';
+import { findEndpointIds, nameApi } from '../options/api.ts';
+import { anyDuration, baseUrl, flag, profile } from '../options/kinds.ts';
+import { option, pick, refusal, under } from '../options/option.ts';
+import { OPTIONS } from '../options/options.ts';
 import { normalizeDomain } from '../rows/domain/domain.ts';
 import { isStoreIn, openDatabase, orDamage, type StoreDatabase } from '../store/database.ts';
 import { noteApiName } from '../store/notes.ts';
@@ -31,32 +24,22 @@ import {
   type StoreStats,
   type TravellingOutcome,
 } from '../store/upkeep.ts';
-import { print, type RunCommand, say } from './command.ts';
+import { defineCommand, print, say } from './command.ts';
 
 // The commands that look after a store.
 
-interface OpenedStore<T> {
-  readonly database: StoreDatabase;
-  readonly settings: T;
-  /** The API that was chosen. */
-  readonly endpointId: string | undefined;
-}
+const STORE_OPTIONS = pick(OPTIONS, 'store');
 
 /**
- * Reads the options, opens the store, and closes it when the work is done.
+ * Opens a store, and closes it when the work is done.
  *
- * @throws BrandfillError `INVALID_SETTING`, `UNUSABLE_STORE`, `STORE_IN_USE`
+ * @throws BrandfillError `UNUSABLE_STORE`, `STORE_IN_USE`
  */
-async function withStore<D extends typeof STORE_OPTIONS, R>(
-  declared: D,
-  given: Readonly<Record<string, unknown>>,
-  work: (opened: OpenedStore<SettingsOf<D>>) => Promise<R>,
+async function withStore<R>(
+  folder: string,
+  work: (database: StoreDatabase) => R | Promise<R>,
   mayMake = false,
 ): Promise<R> {
-  const sources = { given, describe: flagOf };
-  const { settings, profile } = readWithProfile('store', declared, sources);
-  const endpointId = findEndpointIds(settings, profile, flagOf)?.id;
-  const { store: folder } = settings as SettingsOf<typeof STORE_OPTIONS>;
   if (!mayMake && !isStoreIn(folder)) {
     throw new BrandfillError(
       'UNUSABLE_STORE',
@@ -65,7 +48,7 @@ async function withStore<D extends typeof STORE_OPTIONS, R>(
   }
   const database = await openDatabase(folder, { needsRoom: mayMake });
   try {
-    return await work({ database, settings, endpointId });
+    return await work(database);
   } catch (error) {
     throw orDamage(folder, error);
   } finally {
@@ -74,23 +57,25 @@ async function withStore<D extends typeof STORE_OPTIONS, R>(
 }
 
 /** @throws BrandfillError `INVALID_SETTING` when there is no domain in a text */
-function domainIn(text: string, registrable = false): string {
-  const found = normalizeDomain(text, { registrable });
+function domainIn(text: string): string {
+  const found = normalizeDomain(text);
   if ('domain' in found) return found.domain;
-  throw new BrandfillError(
-    'INVALID_SETTING',
+  throw refusal(
     `Cannot look for '${text.slice(0, 80)}': there is no domain in it (${found.invalid}).`,
   );
 }
 
-/** `brandfill store stats` */
-export const runStats: RunCommand<typeof JSON_FLAGS> = async ({ options, flags }) => {
-  const stats = await withStore(STORE_OPTIONS, options, async ({ database, endpointId }) =>
-    countStore(database, endpointId),
-  );
-  print(...(flags.json ? [JSON.stringify(stats)] : describeStats(stats)));
-  return EXIT.ok;
+const STATS_OPTIONS = {
+  ...STORE_OPTIONS,
+  ...under('What is shown', { json: option(flag(), { help: 'print JSON' }) }),
 };
+
+/** `brandfill store stats` */
+export const stats = defineCommand(STATS_OPTIONS, async ({ settings: { store, json } }) => {
+  const counted = await withStore(store, (database) => countStore(database));
+  print(...(json ? [JSON.stringify(counted)] : describeStats(counted)));
+  return EXIT.ok;
+});
 
 function describeStats({ folder, version, sizeBytes, apis }: StoreStats): readonly string[] {
   return [
@@ -113,45 +98,47 @@ function describeApi({ api, name, statuses, oldestAtMs, newestAtMs }: ApiStats):
 }
 
 /** `brandfill store get` */
-export const runGet: RunCommand = async ({ words: [text = ''], options }) => {
-  const lines = await withStore(GET_OPTIONS, options, async (opened) =>
-    findLines(opened.database, domainIn(text, opened.settings.registrable), opened.endpointId),
-  );
+export const get = defineCommand(STORE_OPTIONS, async ({ words: [text = ''], settings }) => {
+  const lines = await withStore(settings.store, (database) => findLines(database, domainIn(text)));
   if (lines.length > 0) {
     print(...lines);
     return EXIT.ok;
   }
   say(`There is no outcome of ${text} in the store.`);
   return EXIT.someFailed;
+});
+
+const PRUNE_OPTIONS = {
+  ...STORE_OPTIONS,
+  ...under('Answers that are kept', {
+    olderThan: option(anyDuration(), {
+      help: 'remove outcomes older than this, such as 180d',
+    }),
+    dryRun: option(flag(), { help: 'count only; remove nothing' }),
+  }),
 };
 
 /** `brandfill store prune` */
-export const runPrune: RunCommand = async ({ options }) =>
-  await withStore(PRUNE_OPTIONS, options, async ({ database, settings, endpointId }) => {
-    const { olderThan, dryRun } = settings;
-    if (olderThan === undefined) {
-      throw new BrandfillError(
-        'INVALID_SETTING',
-        'Cannot prune without an age: give --older-than, such as 180d.',
-      );
-    }
-    const pruned = await pruneStore(database, olderThan, { endpointId, dryRun });
-    const ofReports = pruned.reports === 0 ? [] : [`${countOf(pruned.reports, 'list')} of changes`];
-    sayRemoved(pruned, dryRun, ofReports);
-    return EXIT.ok;
-  });
+export const prune = defineCommand(PRUNE_OPTIONS, async ({ settings }) => {
+  const { store, olderThan, dryRun } = settings;
+  if (olderThan === undefined) {
+    throw refusal('Cannot prune without an age: give --older-than, such as 180d.');
+  }
+  const pruned = await withStore(store, (database) => pruneStore(database, olderThan, { dryRun }));
+  const ofReports = pruned.reports === 0 ? [] : [`${countOf(pruned.reports, 'list')} of changes`];
+  sayRemoved(pruned, dryRun, ofReports);
+  return EXIT.ok;
+});
 
 /** `brandfill store delete` */
-export const runDelete: RunCommand = async ({ words, options }) =>
-  await withStore(DELETE_OPTIONS, options, async ({ database, settings, endpointId }) => {
-    const { registrable, dryRun } = settings;
-    // All are read first: a mistake in the last one must not leave half of the work done.
-    const domains = words.map((text) => domainIn(text, registrable));
-    const deleted = await deleteDomains(database, domains, { endpointId, dryRun });
-    for (const domain of deleted.unknown) say(`There is nothing of ${domain} in the store.`);
-    sayRemoved(deleted, dryRun);
-    return deleted.unknown.length > 0 ? EXIT.someFailed : EXIT.ok;
-  });
+export const remove = defineCommand(STORE_OPTIONS, async ({ words, settings }) => {
+  // All are read first: a mistake in the last one must not leave half of the work done.
+  const domains = words.map(domainIn);
+  const deleted = await withStore(settings.store, (database) => deleteDomains(database, domains));
+  for (const domain of deleted.unknown) say(`There is nothing of ${domain} in the store.`);
+  sayRemoved(deleted);
+  return deleted.unknown.length > 0 ? EXIT.someFailed : EXIT.ok;
+});
 
 function sayRemoved(
   { answers, failures, logos }: Removed,
@@ -169,15 +156,15 @@ function sayRemoved(
 }
 
 /** `brandfill store export` */
-export const runExport: RunCommand = async ({ options }) => {
+export const exportAll = defineCommand(STORE_OPTIONS, async ({ settings }) => {
   const { stdout } = process;
   let count = 0;
   let end: Error | undefined; // standard output itself does not keep its error
   const note = (error?: Error | null): void => {
     end ??= error ?? undefined;
   };
-  await withStore(STORE_OPTIONS, options, async ({ database, endpointId }) => {
-    for (const entries of readEntries(database, endpointId)) {
+  await withStore(settings.store, async (database) => {
+    for (const entries of readEntries(database)) {
       const lines = entries.flatMap(({ key, read }) => {
         const outcome = read();
         return outcome ? [`${formatOutcomeLine(key, outcome)}\n`] : [];
@@ -194,15 +181,28 @@ export const runExport: RunCommand = async ({ options }) => {
   else if (systemErrorCode(end) === 'EPIPE')
     say('Not all outcomes were exported: standard output was closed before the end.');
   return EXIT.ok;
+});
+
+const IMPORT_OPTIONS = {
+  ...STORE_OPTIONS,
+  // The environment does not choose among APIs here.
+  ...under('The API', {
+    api: option(profile(), { help: 'import all outcomes for the API of this profile' }),
+    baseUrl: option(baseUrl(), {
+      help: 'import all outcomes for this API (default: the one that each line names)',
+    }),
+    params: OPTIONS.params,
+  }),
 };
 
 /** `brandfill store import` */
-export const runImport: RunCommand = async ({ words: [input = ''], options }) => {
-  const batches = readOutcomes(input);
-  // A file that is not one is refused before there is a store.
+export const importFrom = defineCommand(IMPORT_OPTIONS, async (call) => {
+  const { words, settings, profile: ofApi } = call;
+  const batches = readOutcomes(words[0] ?? '');
+  const endpointId = findEndpointIds(settings, ofApi)?.id;
+  // The first ones are read before a store is made for them.
   let batch = await batches.next();
-  const put = async (opened: OpenedStore<SettingsOf<typeof IMPORT_OPTIONS>>) => {
-    const { database, settings, endpointId } = opened;
+  const put = async (database: StoreDatabase): Promise<void> => {
     if (endpointId !== undefined) await noteApiName(database, endpointId, nameApi(settings));
     let [read, imported] = [0, 0];
     for (; !batch.done; batch = await batches.next()) {
@@ -213,10 +213,10 @@ export const runImport: RunCommand = async ({ words: [input = ''], options }) =>
     say(
       `${countOf(imported, 'outcome')} imported, ${formatCount(read - imported)} were already there and at least as new.`,
     );
-    return EXIT.ok;
   };
-  return await withStore(IMPORT_OPTIONS, options, put, true);
-};
+  await withStore(settings.store, put, true);
+  return EXIT.ok;
+});
 
 const BATCH = 500;
 const BATCH_CHARACTERS = 4 * 1024 * 1024;

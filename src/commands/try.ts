@@ -1,23 +1,35 @@
-import { BrandfillError } from '../common/errors.ts';
-import { createJob } from '../options/api.ts';
-import { type TRY_FLAGS, TRY_OPTIONS } from '../options/command-options.ts';
-import { callback, secret, signal, someText } from '../options/kinds.ts';
+import { createJob, type Job, toJob } from '../options/api.ts';
+import { flag, given, secret, someText } from '../options/kinds.ts';
 import {
   libraryNaming,
   metaOf,
   type OptionsOf,
+  option,
+  pick,
+  refusal,
   type SettingsOf,
   type Sources,
+  under,
+  varied,
 } from '../options/option.ts';
-import { flagOrArgument } from '../options/options.ts';
+import { API_OPTIONS, flagOrArgument, OPTIONS } from '../options/options.ts';
 import { formatPreset } from '../options/preset.ts';
 import { shorten } from '../rows/columns/names.ts';
 import { createDomainReader } from '../rows/domain/domain-reader.ts';
-import { createContext } from '../run/run-context.ts';
+import { type CallerOptions, createContext } from '../run/run-context.ts';
 import { runToTrial, TRIAL_COLUMN, type Trial } from '../run/trial.ts';
 import type { RunEvent } from '../watch/events.ts';
 import { createStatusCounts, exitCodeOf } from '../watch/summary.ts';
-import { print, type RunCommand, say, untilInterrupted } from './command.ts';
+import { defineCommand, print, say, untilInterrupted } from './command.ts';
+
+const TRY_OPTIONS = {
+  ...API_OPTIONS,
+  ...pick(OPTIONS, 'fields', 'timeout', 'store'),
+  retries: varied(OPTIONS.retries, { default: '2' }),
+  refresh: varied(OPTIONS.refresh, {
+    help: 'look the domain up again, however fresh the answer in the store is',
+  }),
+};
 
 const TRY = {
   ...TRY_OPTIONS,
@@ -26,9 +38,9 @@ const TRY = {
   /** The credential. @default BRANDFILL_API_KEY */
   apiKey: secret(),
   /** Ends the trial. */
-  signal: signal(),
+  signal: given<AbortSignal>(),
   /** Called as it goes on. */
-  onEvent: callback<(event: RunEvent) => void>(),
+  onEvent: given<(event: RunEvent) => void>(),
 };
 
 /** Options of a trial. Durations are texts such as `'30d'`, or milliseconds. */
@@ -55,44 +67,62 @@ export async function tryDomain(
   describe: (key: string) => string = libraryNaming,
   env: Sources['env'] = process.env,
 ): Promise<Trial> {
-  const { settings, ...job } = createJob({ given: options, env, describe }, 'tryDomain', TRY);
-  const domain = readDomain(options.domain, options);
-  const { context, throwIfFailed } = createContext(options);
-  const ofTrial = { ...job, settings: { ...settings, domainColumn: TRIAL_COLUMN } };
+  const job = createJob({ given: options, env, describe }, 'tryDomain', TRY);
+  return await tryJob(options.domain, job, options);
+}
+
+/** Somebody is waiting. */
+const MAX_WAIT_MS = 10_000;
+
+async function tryJob(text: string, job: Job, caller: CallerOptions): Promise<Trial> {
+  const domain = readDomain(text);
+  const { context, throwIfFailed } = createContext(caller);
+  const settings = { ...job.settings, maxWait: MAX_WAIT_MS, domainColumn: TRIAL_COLUMN };
+  const ofTrial = { ...job, settings };
   const trial = await runToTrial(domain, ofTrial, { ...context, isTrial: true });
   throwIfFailed();
   return trial;
 }
 
 /** @throws BrandfillError `INVALID_SETTING` */
-function readDomain(text: string, { registrable }: Pick<TryOptions, 'registrable'>): string {
-  const found = createDomainReader({ registrable, column: { name: 'domain' } })(text);
+function readDomain(text: string): string {
+  const found = createDomainReader({ column: { name: 'domain' } })(text);
   if ('domain' in found) return found.domain;
-  throw new BrandfillError(
-    'INVALID_SETTING',
+  throw refusal(
     `Cannot look up '${shorten(text)}': there is no domain in it (${found.invalid}); expected one such as example.com.`,
   );
 }
 
+const SHOWN_OPTIONS = under('What is shown', {
+  preset: option(flag(), {
+    help: 'print the columns to standard output as a file for --fields @FILE',
+  }),
+  explain: option(flag(), {
+    help: 'say what each answer means, and which rule of the profile decided',
+  }),
+  json: option(flag(), { help: 'print everything to standard output as JSON' }),
+});
+
 /** `brandfill try` */
-export const runTry: RunCommand<typeof TRY_FLAGS> = async (call) => {
-  const { words, options, flags, context } = call;
+export const tryCommand = defineCommand({ ...TRY_OPTIONS, ...SHOWN_OPTIONS }, async (call) => {
+  const { words, settings, context } = call;
   const [domain = ''] = words;
+  const job = toJob(call, { describe: flagOrArgument });
   return await untilInterrupted(context.endAtOnce, async (signal) => {
-    const onEvent = createReporter();
-    const trial = await tryDomain({ ...options, domain, signal, onEvent }, flagOrArgument);
-    await show(trial, options, { text: domain, ...flags });
+    const trial = await tryJob(domain, job, { signal, onEvent: createReporter() });
+    await show(trial, domain, settings);
     const { stopped, status } = trial;
     return exitCodeOf({ stopped, statuses: { ...createStatusCounts(), [status]: 1 } });
   });
-};
+});
 
 async function show(
   trial: Trial,
-  { fields, prefix = metaOf(TRY_OPTIONS.prefix).default }: Partial<TryOptions>,
-  flags: SettingsOf<typeof TRY_FLAGS> & { readonly text: string },
+  text: string,
+  settings: SettingsOf<typeof SHOWN_OPTIONS & Pick<typeof OPTIONS, 'fields'>>,
 ): Promise<void> {
-  const { json = false, preset = false, explain = false, text } = flags;
+  const { json = false, preset = false, explain = false, fields } = settings;
+  const prefix = metaOf(OPTIONS.prefix).default;
   const { describeAnswers, describeEnd, describeTrial } = await import(
     '../watch/describe-trial.ts'
   );

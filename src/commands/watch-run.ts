@@ -4,18 +4,36 @@ import { BrandfillError, EXIT } from '../common/errors.ts';
 import { isPiped } from '../common/files.ts';
 import { createRunId } from '../common/hashes.ts';
 import { toCleanJson, withoutSecrets } from '../common/secrets.ts';
-import type { RUN_FLAGS } from '../options/command-options.ts';
+import { flag, oneOf } from '../options/kinds.ts';
+import { option, type SettingsOf, under } from '../options/option.ts';
 import type { ListInput } from '../rows/list-input.ts';
 import type { RunEvent } from '../watch/events.ts';
 import type { RunRecorder } from '../watch/record-run.ts';
 import { exitCodeOf, type Summary } from '../watch/summary.ts';
 import { openDisplay } from '../watch/views.ts';
-import { type Call, openCommandLog, untilInterrupted } from './command.ts';
+import { LOG_OPTIONS, openCommandLog, type ProcessContext, untilInterrupted } from './command.ts';
+
+/** Of `enrich` and `run`, about a single start. */
+export const START_OPTIONS = {
+  ...under('What is shown', {
+    dryRun: option(flag(), { help: 'read the list and show the plan; make no calls' }),
+    progress: option(oneOf('auto', 'bar', 'lines', 'none'), {
+      default: 'auto',
+      placeholder: 'STYLE',
+      help: 'how to show progress, on standard error: bar, lines or none; auto is a bar on a terminal and lines elsewhere',
+    }),
+    json: option(flag(), { help: 'print the run (or the plan) to standard output as JSON' }),
+  }),
+  ...LOG_OPTIONS,
+};
+
+type StartSettings = SettingsOf<typeof START_OPTIONS>;
 
 /** @throws BrandfillError `INVALID_SETTING` when standard output is to take both rows and summary */
 export function refuseRowsBesideJson(
-  { input, out }: { readonly input?: ListInput | undefined; readonly out?: string | undefined },
-  { json, dryRun }: Call<typeof RUN_FLAGS>['flags'],
+  input: ListInput,
+  out: string | undefined,
+  { json, dryRun }: StartSettings,
 ): void {
   if (!json || dryRun || !(out === '-' || (out === undefined && isPiped(input)))) return;
   throw new BrandfillError(
@@ -45,12 +63,12 @@ interface WatchedRun {
 
 /** Shows a run on the console, and stops it in order at Ctrl-C. Returns the exit code. */
 export async function watchRun(
+  { settings, context }: { readonly settings: StartSettings; readonly context: ProcessContext },
   { plan, run }: WatchedRun,
-  { flags, context }: Pick<Call<typeof RUN_FLAGS>, 'flags' | 'context'>,
 ): Promise<number> {
-  const { dryRun, json, progress, logLevel: level } = flags;
+  const { dryRun, json, progress, logLevel: level } = settings;
   const runId = createRunId();
-  const log = await openCommandLog(flags, { command: 'enrich', run: runId }, context);
+  const log = await openCommandLog(settings, { command: 'enrich', run: runId }, context);
   const isAsked = process.stdin.isTTY && process.stderr.isTTY;
   const view = openDisplay({
     log,

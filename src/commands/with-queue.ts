@@ -1,18 +1,22 @@
 import { BrandfillError, type OnNotice } from '../common/errors.ts';
 import { type Closer, createCloser } from '../common/lifetime.ts';
-import type { StatusSettings } from '../options/options.ts';
+import type { SettingsOf } from '../options/option.ts';
+import { flagOf, type StatusSettings } from '../options/options.ts';
 import { openStatus, type Status, type StatusOptions } from '../page/status.ts';
 import type { RedisServer } from '../queue/redis.ts';
 import { toQueueError } from '../queue/redis-errors.ts';
+import type { Log } from '../watch/log.ts';
+import {
+  type LOG_OPTIONS,
+  openCommandLog,
+  type ProcessContext,
+  untilInterrupted,
+} from './command.ts';
 
 interface WithQueueOptions {
   /** What cannot be done without a queue, such as `keep schedules`. */
   readonly purpose: string;
-  readonly settings: Partial<StatusSettings> & {
-    readonly queue?: string | undefined;
-  };
-  /** The name of a setting in messages. */
-  readonly describe: (key: string) => string;
+  readonly settings: Partial<StatusSettings> & { readonly queue?: string | undefined };
   /** The command whose status is served, if an address is set. @default none */
   readonly command?: StatusOptions['command'];
   /** Fires when it is told to stop: it is not ready from then on. */
@@ -21,7 +25,7 @@ interface WithQueueOptions {
 }
 
 /** What a command over a queue works with. */
-export interface QueueService {
+export interface QueueWork {
   /** Loaded here, so that an error in the options need not wait for it. */
   readonly queue: typeof import('../queue/index.ts');
   readonly redis: RedisServer;
@@ -35,18 +39,16 @@ export interface QueueService {
  * @throws BrandfillError when there is no queue, or it cannot be used
  */
 export async function withQueue<T>(
-  options: WithQueueOptions,
-  work: (service: QueueService) => Promise<T>,
+  { purpose, settings, command, signal, onNotice }: WithQueueOptions,
+  work: (service: QueueWork) => Promise<T>,
 ): Promise<T> {
-  const { purpose, settings, describe, command, signal, onNotice } = options;
   const { listen, allowHost } = settings;
-  const url = queueUrlOf(settings, purpose, describe);
+  const url = queueUrlOf(settings, purpose);
   const queue = await import('../queue/index.ts');
   const closer = createCloser();
   try {
-    const status =
-      command &&
-      (await openStatus({ settings: { listen, allowHost }, describe, command, onNotice }));
+    const own = { settings: { listen, allowHost }, describe: flagOf, onNotice };
+    const status = command && (await openStatus({ ...own, command }));
     if (status) closer.add(status);
     const redis = closer.add(await queue.openQueueServer({ url, onNotice }));
     status?.health.check(() => queue.findRedisTrouble(redis));
@@ -59,15 +61,55 @@ export async function withQueue<T>(
   }
 }
 
+/** What a command over a queue works with that goes on until it is told to stop. */
+export interface QueueService extends QueueWork {
+  readonly log: Log;
+  /** Fires at the first Ctrl-C, SIGTERM or SIGHUP. */
+  readonly signal: AbortSignal;
+  readonly onNotice: OnNotice;
+  /** Writes a line for people to the log. */
+  readonly say: (message: string) => void;
+}
+
+interface ServeOptions {
+  readonly name: 'worker' | 'collect' | 'schedule' | 'dashboard';
+  readonly purpose: string;
+  /** What is said when it is told to stop. @default nothing */
+  readonly stopping?: string;
+}
+
+/** Runs a command over a queue that goes on until it is told to stop. */
+export async function serveQueue<T>(
+  { name, purpose, stopping }: ServeOptions,
+  call: {
+    readonly settings: SettingsOf<typeof LOG_OPTIONS> & WithQueueOptions['settings'];
+    readonly context: ProcessContext;
+  },
+  work: (service: QueueService) => Promise<T>,
+): Promise<T> {
+  const { settings, context } = call;
+  const log = await openCommandLog(settings, { command: name }, context);
+  return await untilInterrupted(context.endAtOnce, async (signal) => {
+    const say = (message: string): void => log.write('info', message);
+    if (stopping !== undefined) signal.addEventListener('abort', () => say(stopping));
+    const onNotice: OnNotice = (message, { level = 'warn', ...facts } = {}) =>
+      log.write(level, message, facts);
+    const command = name === 'dashboard' ? undefined : name;
+    const options = { purpose, settings, signal, onNotice, ...(command && { command }) };
+    return await withQueue(options, async (opened) => {
+      return await work({ ...opened, log, signal, onNotice, say });
+    });
+  });
+}
+
 /** @throws BrandfillError when there is no queue */
 export function queueUrlOf(
   { queue }: { readonly queue?: string | undefined },
   purpose: string,
-  describe: (key: string) => string,
 ): string {
   if (queue !== undefined) return queue;
   throw new BrandfillError(
     'INVALID_SETTING',
-    `Cannot ${purpose} without a queue: give ${describe('queue')}, or set BRANDFILL_QUEUE.`,
+    `Cannot ${purpose} without a queue: give ${flagOf('queue')}, or set BRANDFILL_QUEUE.`,
   );
 }

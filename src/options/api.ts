@@ -12,14 +12,13 @@ import { isProfileFile, secret } from './kinds.ts';
 import {
   libraryNaming,
   type Options,
-  pick,
   readOptions,
   refusal,
   type SettingsOf,
   type Sources,
   valuesOf,
 } from './option.ts';
-import { type ApiSettings, OPTIONS, type Settings } from './options.ts';
+import { type ApiSettings, flagOf, OPTIONS, type Settings } from './options.ts';
 
 /** Everything that a run needs to know, checked. */
 export interface Job extends Api {
@@ -52,11 +51,18 @@ const JOB_OPTIONS = { ...OPTIONS, apiKey: secret() };
 export function createJob(
   sources: Sources,
   of: string = 'enrich',
-  declared: Options & Pick<typeof OPTIONS, 'api'> = JOB_OPTIONS,
+  declared: Options = JOB_OPTIONS,
+): Job {
+  return toJob(readWithProfile(of, declared, sources), sources);
+}
+
+/** Makes a job of options that are read. @throws BrandfillError `INVALID_SETTING` */
+export function toJob(
+  { given, profile, settings: own }: ProfiledSettings<Options>,
+  sources: Pick<Sources, 'env' | 'describe'>,
 ): Job {
   const { describe = libraryNaming } = sources;
-  const { given, profile, settings: own } = readWithProfile(of, declared, sources);
-  const standard = readOptions(of, OPTIONS, { given: {}, env: {} });
+  const standard = readOptions('enrich', OPTIONS, { given: {}, env: {} });
   const settings: Settings & { readonly apiKey?: string } = { ...standard, ...own };
   for (const [isWrong, message] of COMBINATIONS) {
     if (isWrong(settings)) throw refusal(message(describe));
@@ -189,14 +195,13 @@ function readSecret(file: string | undefined, fromEnv: string | undefined): stri
 export function findEndpointIds(
   { baseUrl, params }: Pick<Settings, 'baseUrl' | 'params'>,
   profile: Profile | undefined,
-  describe: (key: string) => string = libraryNaming,
 ): Pick<Endpoint, 'id' | 'queueName'> | undefined {
   if (baseUrl !== undefined) {
     return createEndpoint({ baseUrl, params: params ?? [], profile: profile?.api });
   }
   if (params === undefined) return undefined;
   throw refusal(
-    `Cannot use ${describe('params')} alone: it tells which API is meant only along with ${describe('baseUrl')}.`,
+    `Cannot use ${flagOf('params')} alone: it tells which API is meant only along with ${flagOf('baseUrl')}.`,
   );
 }
 
@@ -260,7 +265,7 @@ export interface ProfiledSettings<D extends Options> {
  *
  * @throws BrandfillError `INVALID_SETTING`, with the place of whatever is wrong in a profile
  */
-export function readWithProfile<D extends Options & Pick<typeof OPTIONS, 'api'>>(
+export function readWithProfile<D extends Options>(
   of: string,
   declared: D,
   sources: Sources,
@@ -272,11 +277,12 @@ export function readWithProfile<D extends Options & Pick<typeof OPTIONS, 'api'>>
 }
 
 function findProfile(
-  declared: Pick<typeof OPTIONS, 'api'>,
+  { api: ofApi, baseUrl }: Options,
   { given, env, describe = libraryNaming }: Sources,
 ): Profile | undefined {
+  if (!ofApi || !baseUrl) return undefined;
   if (typeof given !== 'object' || given === null) return undefined; // which is refused when it is read
-  const { api } = valuesOf(pick(declared, 'api'), { given, env });
+  const { api } = valuesOf({ api: ofApi }, { given, env });
   if (typeof api !== 'string' || api === '') return undefined;
   try {
     return readProfile(api);

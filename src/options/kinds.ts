@@ -463,20 +463,13 @@ export const listen = () =>
 
 // Options that only programs have.
 
-const isObject = (value: unknown): value is object => typeof value === 'object' && value !== null;
-
-export const callback = <F>() =>
-  z.custom<F>((value) => typeof value === 'function', received('a function')).optional();
-
-export const signal = () => z.instanceof(AbortSignal, received('an AbortSignal')).optional();
+/** What the types of TypeScript are enough for. */
+export const given = <T>() => z.custom<T>().optional();
 
 /** A text that is not repeated in messages. */
 export const secret = () => z.string(received('a text')).optional();
 
-export const object = <T>(what = 'an object', has?: string) =>
-  z
-    .custom<T>((value) => isObject(value) && (has === undefined || has in value), received(what))
-    .optional();
+const isObject = (value: unknown): value is object => typeof value === 'object' && value !== null;
 
 /** The path of a list, `-` for standard input, or rows as objects. */
 export const list = <T>() =>
@@ -485,10 +478,4 @@ export const list = <T>() =>
       (typeof value === 'string' && value !== '') ||
       (isObject(value) && (Symbol.iterator in value || Symbol.asyncIterator in value)),
     received("the path of a list, '-' for standard input, or rows as objects"),
-  );
-
-export const textList = () =>
-  z.custom<readonly string[]>(
-    (value) => Array.isArray(value) && value.every((one) => typeof one === 'string'),
-    received('a list of texts'),
   );

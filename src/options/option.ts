@@ -23,7 +23,7 @@ interface Meta {
   /** Its name as a flag. @default its key, with dashes */
   readonly flag?: string;
   /** Environment variable it is read from when it is not given. */
-  readonly env?: string;
+  readonly env?: string | undefined;
   /** As a user would write it. */
   readonly default?: string;
   /** Whether it names a file that a run writes anew. */

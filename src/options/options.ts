@@ -1,6 +1,5 @@
-import type { AllowedHost } from '../common/addresses.ts';
 import * as kinds from './kinds.ts';
-import { metaOf, option, type SettingsOf, under } from './option.ts';
+import { metaOf, option, pick, type SettingsOf, under, varied } from './option.ts';
 
 /** All options of `enrich` that job files and the library have too, in the order of the help. */
 export const OPTIONS = {
@@ -200,16 +199,28 @@ export type OptionKey = keyof typeof OPTIONS;
 /** All settings of a run, read and checked. Durations are in milliseconds. */
 export interface Settings extends SettingsOf<typeof OPTIONS> {}
 
-/** The API, and how it is called. */
-export type ApiSettings = Pick<
-  Settings,
-  'api' | 'baseUrl' | 'auth' | 'apiKeyFile' | 'params' | 'headers'
->;
+/** Of every command that calls the API. */
+export const API_OPTIONS = pick(
+  OPTIONS,
+  ...(['api', 'baseUrl', 'auth', 'apiKeyFile', 'params', 'headers'] as const),
+);
+export type ApiSettings = SettingsOf<typeof API_OPTIONS>;
 
-/** Settings of the HTTP server of a process that has no page of its own. */
-export interface StatusSettings extends Pick<Settings, 'listen'> {
-  readonly allowHost?: readonly AllowedHost[] | undefined;
-}
+/** Of every command over a queue. */
+export const QUEUE_OPTIONS = {
+  queue: varied(OPTIONS.queue, { help: 'Redis of the queue, such as redis://localhost:6379/0' }),
+};
+
+/** Of every process that goes on until it is told to stop, and has no page of its own. */
+export const STATUS_OPTIONS = under('Page and metrics', {
+  listen: varied(OPTIONS.listen, {
+    help: 'serve /metrics, /livez and /readyz over HTTP while running; only on this machine unless a HOST is given (default: no server)',
+  }),
+  allowHost: option(kinds.hosts(), {
+    help: 'name, or NAME:PORT, under which its pages may be asked for, besides localhost and addresses',
+  }),
+});
+export type StatusSettings = Partial<SettingsOf<typeof STATUS_OPTIONS>>;
 
 /** `baseUrl` as a flag of the command line: `--base-url`. */
 export function flagOf(key: string): string {

@@ -1,6 +1,6 @@
 import { isAddressReason, sentenceOn } from '../brand/network-error.ts';
 import type { Misdirection } from '../brand/outcome.ts';
-import type { InvalidRow, Plan } from '../collector/plan.ts';
+import type { InvalidRow, Plan, PlannedRows } from '../collector/plan.ts';
 import {
   countOf,
   formatCount,
@@ -65,21 +65,29 @@ function entry(name: string, text: string): string {
 
 /** Describes the plan, with the id of the run in logs for somebody who will be asked to confirm. */
 export function describePlan(plan: Plan, runId?: string): readonly string[] {
-  const { invalidRows, invalidExamples: examples, freshDomains: fresh, calls, lookups } = plan;
+  const { calls, lookups } = plan;
   const unmade = calls < lookups ? ` of the ${formatCount(lookups)} due` : '';
-  const reasons = byCount(plan.invalidByReason, (reason) => findReason(reason)?.short ?? reason);
-  const such = invalidRows > examples.length ? ', such as' : '';
-  const known = fresh > 0 ? `, ${formatCount(fresh)} of them fresh in the store` : '';
-  const invalid = `${countOf(invalidRows, 'row')}: ${reasons}${such}`;
   return shown([
-    entry('rows', [formatCount(plan.rows), ...oddities(plan)].join('; ')),
-    entry('unique', `${countOf(plan.uniqueDomains, 'domain')}${known}`),
-    entry('invalid', invalidRows === 0 ? 'none' : invalid),
-    ...examples.map((row) => entry('', inLine(row))),
+    ...describeRows(plan),
     entry('calls', `${formatCount(calls)} to make${unmade}`),
     ...(calls > 0 ? [entry('time', timeOf(plan)), costOf(plan)] : []),
     runId !== undefined && entry('run', runId),
   ]);
+}
+
+/** Describes what a list has: its rows, domains, and rows without one. */
+export function describeRows(planned: PlannedRows): readonly string[] {
+  const { invalidRows, invalidExamples: examples, freshDomains: fresh } = planned;
+  const reasons = byCount(planned.invalidByReason, (reason) => findReason(reason)?.short ?? reason);
+  const such = invalidRows > examples.length ? ', such as' : '';
+  const known = fresh > 0 ? `, ${formatCount(fresh)} of them fresh in the store` : '';
+  const invalid = `${countOf(invalidRows, 'row')}: ${reasons}${such}`;
+  return [
+    entry('rows', [formatCount(planned.rows), ...oddities(planned)].join('; ')),
+    entry('unique', `${countOf(planned.uniqueDomains, 'domain')}${known}`),
+    entry('invalid', invalidRows === 0 ? 'none' : invalid),
+    ...examples.map((row) => entry('', inLine(row))),
+  ];
 }
 
 /** `3 blank, 1 free mail`, the most frequent first. */
@@ -112,7 +120,7 @@ function costOf({ bill, cost, price = 0 }: Plan): string | undefined {
   return text && entry('cost', `${text}, if none has to be made twice`);
 }
 
-function oddities(plan: Plan): readonly string[] {
+function oddities(plan: PlannedRows): readonly string[] {
   const { oneSite, raggedRows, firstShiftedLine, passedRows } = plan;
   const shifted = plan.invalidByReason['too_many_cells'] ?? 0;
   const ragged = raggedRows - shifted;

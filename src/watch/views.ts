@@ -121,22 +121,7 @@ function logDisplay(log: Log, progress: ProgressStyle | 'auto' = 'auto', start =
   return createDisplay({ write, progress: progress === 'none' ? NO_PROGRESS : lines });
 }
 
-/** Writes the events of runs to a log; as text, each line begins with the name of its job. */
-export function createRunViews(log: Log): {
-  onRunEvent: (job: string, event: RunEvent, run: string) => void;
-  onRunEnd: (job: string) => void;
-} {
-  const views = new Map<string, RunDisplay>();
-  return {
-    onRunEvent: (job, event, run) => {
-      const start = log.format === 'json' ? '' : `${job}: `;
-      const view = views.get(job) ?? logDisplay(log.with({ job, run }), 'auto', start);
-      views.set(job, view);
-      view.show(event);
-    },
-    onRunEnd: (job) => {
-      views.get(job)?.end();
-      views.delete(job);
-    },
-  };
+/** Shows a run in the log of a process that makes the runs of several jobs. */
+export function openJobDisplay(log: Log, facts: { job: string; run: string }): RunDisplay {
+  return logDisplay(log.with(facts), 'auto', log.format === 'json' ? '' : `${facts.job}: `);
 }

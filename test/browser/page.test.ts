@@ -69,7 +69,7 @@ describe.skipIf(chromium === undefined)('in a browser', () => {
     options: BrowserContextOptions = WIDE_AND_LIGHT,
     folder = openFolder(),
   ): Promise<AppStage> {
-    const args = ['app', '--dir', folder.at('home'), '--port', '0', '--no-open'];
+    const args = ['app', '--dir', folder.at('home'), '--listen', '0', '--no-open'];
     const running = await start(args, { cwd: folder.path });
     const [address = ''] = /http:\S+?enter\S+/.exec(await running.shows('Ctrl-C ends it.')) ?? [];
     const watched = await openPage(browser(), options);

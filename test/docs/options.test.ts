@@ -2,7 +2,7 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { EXIT_CODES } from '../../src/cli/commands.ts';
-import { RUN_FLAGS } from '../../src/options/command-options.ts';
+import { START_OPTIONS } from '../../src/commands/watch-run.ts';
 import { metaOf, type Options } from '../../src/options/option.ts';
 import { flagOf, OPTIONS } from '../../src/options/options.ts';
 
@@ -11,7 +11,7 @@ test('docs/options.md lists options and exit codes (UPDATE=1 writes them)', asyn
   const page = await readFile(file, 'utf8');
   const exits = Object.entries(EXIT_CODES).map(([code, what]) => `| ${code} | ${what} |`);
   const parts = {
-    options: tableOf({ ...OPTIONS, ...RUN_FLAGS }),
+    options: tableOf({ ...OPTIONS, ...START_OPTIONS }),
     exits: ['| code | meaning |', '|---|---|', ...exits].join('\n'),
   };
   let expected = page;

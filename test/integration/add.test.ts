@@ -1,11 +1,11 @@
 import { Queue } from 'bullmq';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { type AddOptions, type AddSummary, add } from '../../src/index.ts';
 import { PREFIX } from '../../src/queue/names.ts';
 import { startRedis, type TestRedis } from '../support/redis.ts';
-import { run, start } from './support/command.ts';
+import { type Ended, run, start } from './support/command.ts';
 import { openFolder } from './support/folder.ts';
 import { openList } from './support/lists.ts';
+import { runHere } from './support/program.ts';
 import { domains, listOf } from './support/tables.ts';
 
 /** The queue of the API at BASE_URL. */
@@ -41,17 +41,22 @@ async function waitingOn(redis: TestRedis): Promise<Waiting[]> {
   }));
 }
 
-/** Adds a list of so many domains. */
+/** Adds a list of these domains. */
 async function addTo(
-  redis: TestRedis,
+  { url }: TestRedis,
   list: readonly string[],
-  options: Omit<AddOptions, 'input' | 'queue'> = {},
-): Promise<AddSummary> {
-  const input = openFolder().write('list.csv', listOf(list));
-  return await add({ input, queue: redis.url, baseUrl: BASE_URL, ...options });
+  ...flags: readonly string[]
+): Promise<Ended> {
+  const folder = openList(listOf(list));
+  const args = ['add', 'list.csv', '--queue', url, '--base-url', BASE_URL, '--json', ...flags];
+  return await runHere(args, { cwd: folder.path });
 }
 
-describe('add', () => {
+function countsOf({ stdout }: Ended): { readonly [name: string]: number } {
+  return JSON.parse(stdout) as { readonly [name: string]: number };
+}
+
+describe('brandfill add', () => {
   it('ends with exit code 3 if no row has a domain, and says which', async () => {
     const folder = openList('name,domain\nAcme,n/a\nBolt,none\n');
     const { code, stderr } = await run(
@@ -61,25 +66,22 @@ describe('add', () => {
       },
     );
     expect(code).toBe(3);
-    expect(stderr).toContain("Line 2 has no domain (empty): 'n/a'");
+    expect(stderr).toContain("line 2 'n/a' (blank)");
   });
 
   it('puts each domain of a list on the queue once, in jobs of fifty', async () => {
     const redis = await openRedis();
     const rows = [...domains(120), 'https://www.company-3.com/about', 'n/a'];
-    const summary = await addTo(redis, rows);
-    expect(summary).toEqual({
+    expect(countsOf(await addTo(redis, rows))).toEqual({
       rows: 122,
       uniqueDomains: 120,
       duplicateRows: 1,
       invalidRows: 1,
-      firstInvalid: [{ row: 122, line: 123, reason: 'empty', cell: 'n/a' }],
       lookups: 120,
       alreadyWaiting: 0,
       notAdded: 0,
       ref: 'list.csv',
       api: QUEUE,
-      isInterrupted: false,
     });
     const waiting = await waitingOn(redis);
     expect(waiting.map(({ data }) => data.domains.length)).toEqual([50, 50, 20]);
@@ -92,15 +94,15 @@ describe('add', () => {
     const redis = await openRedis();
     await addTo(redis, domains(70));
     const again = await addTo(redis, domains(70));
-    expect(again).toMatchObject({ lookups: 0, alreadyWaiting: 70, notAdded: 0 });
+    expect(countsOf(again)).toMatchObject({ lookups: 0, alreadyWaiting: 70, notAdded: 0 });
     const longer = await addTo(redis, domains(130));
-    expect(longer).toMatchObject({ lookups: 80, alreadyWaiting: 50 });
+    expect(countsOf(longer)).toMatchObject({ lookups: 80, alreadyWaiting: 50 });
   });
 
   it('puts what somebody waits for before all other lists', async () => {
     const redis = await openRedis();
-    await addTo(redis, domains(10), { ref: 'bulk' });
-    await addTo(redis, domains(10), { ref: 'now', interactive: true });
+    await addTo(redis, domains(10), '--ref', 'bulk');
+    await addTo(redis, domains(10), '--ref', 'now', '--interactive');
     const waiting = await waitingOn(redis);
     expect(waiting.map(({ data, priority }) => [data['ref'], priority])).toEqual([
       ['now', 0],
@@ -109,82 +111,20 @@ describe('add', () => {
   });
 
   it('counts without a queue in a dry run', async () => {
-    const list = ['a.com', 'a.com', 'b.com', ...Array.from({ length: 8 }, () => 'n/a')];
-    const input = openFolder().write('list.csv', listOf(list));
-    const summary = await add({ input, dryRun: true });
-    expect(summary).toMatchObject({ rows: 11, lookups: 2, duplicateRows: 1, invalidRows: 8 });
-    expect(summary.firstInvalid.map(({ line }) => line)).toEqual([5, 6, 7, 8, 9]);
-  });
-
-  it('takes rows from a program', async () => {
-    const redis = await openRedis();
-    const input = [{ site: 'acme.com' }, { site: 'bolt.com' }];
-    const summary = await add({ input, domainColumn: 'site', queue: redis.url, baseUrl: BASE_URL });
-    expect(summary).toMatchObject({ lookups: 2, ref: 'rows' });
+    const folder = openList(listOf(['a.com', 'a.com', 'b.com', 'n/a']));
+    const args = ['add', 'list.csv', '--dry-run', '--json'];
+    const ended = await runHere(args, { cwd: folder.path });
+    expect(countsOf(ended)).toMatchObject({ rows: 4, lookups: 2, duplicateRows: 1 });
   });
 
   it('adds nothing when the list turns out to be broken', async () => {
     const redis = await openRedis();
-    const input = openFolder().write('list.csv', `${listOf(domains(9_000))}"open`);
-    await expect(add({ input, queue: redis.url, baseUrl: BASE_URL })).rejects.toThrow(
-      /^Cannot read line 9002 of .*quote/,
-    );
+    const { code, stderr } = await addTo(redis, [...domains(9_000), '"open']);
+    expect(code).toBe(2);
+    expect(stderr).toMatch(/Cannot read line 9002 of .*quote/);
     expect(await waitingOn(redis)).toEqual([]);
   });
 
-  it('waits for a Redis that is out of memory, and loses nothing', async () => {
-    const redis = await openRedis('--maxmemory', '3mb');
-    const all = domains(60_000);
-    const notices: string[] = [];
-    const adding = addTo(redis, all, {
-      onNotice: (message) => {
-        notices.push(message);
-        if (message.includes('out of memory')) void redis.client.config('SET', 'maxmemory', '0');
-      },
-    });
-    expect(await adding).toMatchObject({ lookups: 60_000, alreadyWaiting: 0 });
-    expect(notices.join('\n')).toContain(
-      'Redis refuses what adding lookups needs: it is out of memory',
-    );
-    const carried = (await waitingOn(redis)).flatMap(({ data }) => data.domains);
-    expect(carried.toSorted()).toEqual(all.toSorted());
-  });
-
-  it('stops when it is told to, says how far it got, and adds the rest when it is run again', async () => {
-    const redis = await openRedis('--maxmemory', '3mb');
-    const stop = new AbortController();
-    const summary = await addTo(redis, domains(60_000), {
-      signal: stop.signal,
-      onNotice: (message) => {
-        if (message.includes('out of memory')) stop.abort();
-      },
-    });
-    expect(summary.isInterrupted).toBe(true);
-    expect(summary.notAdded).toBeGreaterThan(0);
-    expect(summary.lookups + summary.notAdded).toBe(60_000);
-    await redis.client.config('SET', 'maxmemory', '0');
-    const again = await addTo(redis, domains(60_000));
-    expect(again).toMatchObject({ isInterrupted: false, notAdded: 0 });
-    expect(again.alreadyWaiting).toBeGreaterThanOrEqual(summary.lookups);
-    expect((await waitingOn(redis)).flatMap(({ data }) => data.domains)).toHaveLength(60_000);
-  });
-
-  it('stops although Redis is gone', async () => {
-    const redis = await openRedis('--maxmemory', '3mb');
-    const stop = new AbortController();
-    const summary = await addTo(redis, domains(60_000), {
-      signal: stop.signal,
-      onNotice: (message) => {
-        if (message.includes('out of memory')) void redis.kill();
-        // By then it waits for an answer, and not for its next try.
-        if (message.includes('until it answers')) setTimeout(() => stop.abort(), 1_000);
-      },
-    });
-    expect(summary).toMatchObject({ isInterrupted: true });
-  });
-});
-
-describe('brandfill add', () => {
   it('reads standard input and says what it did', async () => {
     const redis = await openRedis();
     const { path: cwd } = openFolder();
@@ -202,23 +142,54 @@ describe('brandfill add', () => {
     ];
     const { code, stdout, stderr } = await run(args, { cwd, stdin });
     expect(code).toBe(0);
-    expect(stderr).toContain("Line 5 has no domain (public_suffix): 'co.uk'\n");
-    expect(stderr).toContain('4 rows: 2 domains, 1 repeated, 1 invalid\n');
+    expect(stderr).toContain("line 5 'co.uk' (");
+    expect(stderr).toContain('unique   2 domains\n');
     expect(stderr).toContain("2 lookups put on the queue, with the reference 'crm 7'.\n");
     expect(JSON.parse(stdout)).toMatchObject({ lookups: 2, invalidRows: 1, ref: 'crm 7' });
   });
 
-  it('ends with 130 when it is interrupted', async () => {
+  /** Starts to add a long list to a Redis that has no room for it. */
+  async function addTooMuch() {
     const redis = await openRedis('--maxmemory', '3mb');
-    const folder = openList(60_000);
-    const adding = await start(['add', 'list.csv', '--queue', redis.url, '--base-url', BASE_URL], {
-      cwd: folder.path,
-    });
-    await adding.shows('out of memory');
+    const { path: cwd } = openList(listOf(domains(60_000)));
+    const args = ['add', 'list.csv', '--queue', redis.url, '--base-url', BASE_URL, '--json'];
+    const adding = await start(args, { cwd });
+    await adding.shows('Redis refuses what adding lookups needs: it is out of memory');
+    return { redis, adding };
+  }
+
+  it('waits for a Redis that is out of memory, and loses nothing', async () => {
+    const { redis, adding } = await addTooMuch();
+    await redis.client.config('SET', 'maxmemory', '0');
+    const counts = countsOf(await adding.ended);
+    expect(counts).toMatchObject({ lookups: 60_000, alreadyWaiting: 0 });
+    const carried = (await waitingOn(redis)).flatMap(({ data }) => data.domains);
+    expect(carried.toSorted()).toEqual(domains(60_000).toSorted());
+  });
+
+  it('ends with 130 when it is interrupted, says how far it got, and adds the rest when run again', async () => {
+    const { redis, adding } = await addTooMuch();
     adding.process.kill('SIGINT');
-    const { code, stderr } = await adding.ended;
-    expect(code).toBe(130);
-    expect(stderr).toMatch(/\d lookups put on the queue.*\nInterrupted: [\d,]+ were not added/);
+    const ended = await adding.ended;
+    expect(ended.code).toBe(130);
+    expect(ended.stderr).toMatch(
+      /\d lookups put on the queue.*\nInterrupted: [\d,]+ were not added/,
+    );
+    const { lookups = 0, notAdded = 0 } = countsOf(ended);
+    expect(lookups + notAdded).toBe(60_000);
+    await redis.client.config('SET', 'maxmemory', '0');
+    const again = countsOf(await addTo(redis, domains(60_000)));
+    expect(again['notAdded']).toBe(0);
+    expect(again['alreadyWaiting']).toBeGreaterThanOrEqual(lookups);
+    expect((await waitingOn(redis)).flatMap(({ data }) => data.domains)).toHaveLength(60_000);
+  });
+
+  it('ends when it is interrupted although Redis is gone', async () => {
+    const { redis, adding } = await addTooMuch();
+    await redis.kill();
+    await adding.shows('until it answers');
+    adding.process.kill('SIGINT');
+    expect((await adding.ended).code).toBe(130);
   });
 
   it.each([

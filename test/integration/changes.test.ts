@@ -1,7 +1,6 @@
 import { rmSync } from 'node:fs';
 import { describe, expect, it, vi } from 'vitest';
-import { loadJob } from '../../src/commands/run.ts';
-import { enrich } from '../../src/index.ts';
+import { runJob } from '../../src/commands/run.ts';
 import type { SandboxReply } from '../../src/sandbox/options.ts';
 import type { Sandbox } from '../../src/sandbox/server.ts';
 import { openApi } from './support/api.ts';
@@ -105,8 +104,7 @@ describe('a changes file', () => {
       ['02', 0],
     ] as const) {
       const now = (): Date => new Date(`2026-11-${day}T12:00:00`);
-      const { options } = await loadJob(file, { now });
-      await enrich(options);
+      await runJob(file, { now });
       expect(rowsOf(folder.read(`changes-2026-11-${day}.csv`))).toHaveLength(rows);
     }
   });

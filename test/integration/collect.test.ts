@@ -2,7 +2,6 @@ import { mkdirSync, readdirSync, readFileSync, rmdirSync, rmSync, writeFileSync 
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { collect } from '../../src/index.ts';
 import { type CollectFiles, openCollectFiles } from '../../src/queue/collect-files.ts';
 import { QUEUES_KEY, streamKey } from '../../src/queue/names.ts';
 import { SEEDS, seededRandom } from '../support/random.ts';
@@ -82,20 +81,14 @@ describe('brandfill collect', () => {
     if (!disk) return context.skip('this process may not mount');
     const redis = await useRedis();
     const filler = disk.write('filler', 'x'.repeat(60 * 1_024));
-    const notices: string[] = [];
-    const stop = new AbortController();
-    const collecting = collect({
-      queue: redis.url,
-      outDir: disk.at('out'),
-      signal: stop.signal,
-      onNotice: (message) => notices.push(message),
-    });
+    const args = ['collect', '--queue', redis.url, '--out-dir', disk.at('out')];
+    const collector = await start(args, { cwd: openFolder().path });
     await send(redis, 0, 400);
-    await expect.poll(() => notices.join()).toContain('Cannot write outcomes');
+    await collector.shows('Cannot write outcomes');
     rmSync(filler);
     await expect.poll(() => domainsIn(disk.at('out')).length).toBe(400);
-    stop.abort();
-    await collecting;
+    collector.process.kill('SIGTERM');
+    expect((await collector.ended).code).toBe(0);
     expect(domainsIn(disk.at('out')).toSorted()).toEqual(numbered(400));
   });
 
@@ -129,15 +122,10 @@ describe('brandfill collect', () => {
       const data = JSON.stringify({ job: '1', outcomes: [{ ...outcome, attempts: 1 }] });
       await redis.client.sadd(QUEUES_KEY, QUEUE);
       await redis.client.xadd(streamKey(QUEUE), id, 'data', data);
-      const stop = new AbortController();
-      const collecting = collect({
-        queue: redis.url,
-        outDir: folder.at('out'),
-        signal: stop.signal,
-      });
+      const collector = await start(['collect', '--queue', redis.url], { cwd: folder.path });
       await expect.poll(() => redis.client.xlen(streamKey(QUEUE))).toBe(0);
-      stop.abort();
-      expect(await collecting).toEqual({ enriched: 1, failures: 0 });
+      collector.process.kill('SIGTERM');
+      expect((await collector.ended).stderr).toContain('Stopped after 1 line: 1 found, 0 others.');
     }
     expect(domainsIn(folder.at('out')).toSorted()).toEqual(['redis-0.com', 'redis-1.com']);
   });

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { type RunEvent, runJob } from '../../src/index.ts';
+import { runJob } from '../../src/commands/run.ts';
+import type { RunEvent } from '../../src/index.ts';
 import { openScripted } from './support/api.ts';
 import { run, start } from './support/command.ts';
 import { type Folder } from './support/folder.ts';

@@ -5,7 +5,7 @@ import { pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
 import { parse } from 'csv-parse/sync';
 import { describe, expect, it } from 'vitest';
-import { add, type EnrichOptions, enrich, enrichRows, plan } from '../../src/index.ts';
+import { type EnrichOptions, enrich, enrichRows, plan } from '../../src/index.ts';
 import { type RunEvent } from '../../src/watch/events.ts';
 import { openApi } from './support/api.ts';
 import { shippedFolder } from './support/build.ts';
@@ -48,7 +48,6 @@ describe('rows of a program', () => {
     expect(await enrich({ ...options, input: [] })).toMatchObject({ ...nothing, calls: 0 });
     expect([folder.read('out.jsonl'), folder.read('failures.jsonl')]).toEqual(['', '']);
     expect(await plan({ ...withoutFiles(options), input: [] })).toMatchObject(nothing);
-    expect(await add({ input: [], dryRun: true })).toMatchObject(nothing);
   });
 
   it('need none of them have the member that is named: the next ones may', async () => {
@@ -61,8 +60,6 @@ describe('rows of a program', () => {
       { brand_status: 'invalid' },
     ]);
     expect(summary).toMatchObject({ rows: 2, calls: 0 });
-    const added = await add({ input, domainColumn: 'site', dryRun: true });
-    expect(added).toMatchObject({ rows: 2, invalidRows: 2 });
   });
 });
 

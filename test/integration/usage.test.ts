@@ -12,8 +12,8 @@ const LOGIN = 'http://user:s3cret@example.com';
 describe('a usage error', () => {
   it.each<[readonly string[], RegExp]>([
     [ENRICH, /base URL.*--base-url.*BRANDFILL_BASE_URL/],
-    [['enrich', ''], /^brandfill: Cannot use <input>: expected the path of a list/],
-    [['add', ''], /^brandfill: Cannot use <input>: expected the path of a list/],
+    [['enrich', ''], /^brandfill: Cannot use <input>: expected XLSX, CSV/],
+    [['add', ''], /^brandfill: Cannot use <input>: expected XLSX, CSV/],
     [[...ENRICH, '--speed', '9'], /--speed/],
     [['enrch', 'list.csv'], /enrch/],
     [[...ASKED, '--out'], /--out/],

@@ -1,8 +1,10 @@
 import { Queue } from 'bullmq';
 import { onTestFinished } from 'vitest';
-import { startSandbox, work } from '../../src/index.ts';
+import { startSandbox } from '../../src/index.ts';
 import { QUEUE_OPTIONS } from '../../src/queue/names.ts';
+import { start } from '../integration/support/command.ts';
 import { type TestRedis, useRedis } from './redis.ts';
+import { useTempFolder } from './temp-folder.ts';
 
 /** A Redis with a worker on it, and its queues by name, as any service opens them. */
 export interface WorkedQueue {
@@ -17,12 +19,8 @@ export async function useWorkedQueue(): Promise<WorkedQueue> {
   const redis = await useRedis();
   const sandbox = await startSandbox();
   onTestFinished(() => sandbox.close());
-  const stop = new AbortController();
-  const working = work({ queue: redis.url, baseUrl: sandbox.url, signal: stop.signal });
-  onTestFinished(async () => {
-    stop.abort();
-    await working;
-  });
+  const args = ['worker', '--queue', redis.url, '--base-url', sandbox.url];
+  await start(args, { cwd: useTempFolder() });
   const queueOf = (name: string): Queue => {
     const queue = new Queue(name, { connection: { port: redis.port }, ...QUEUE_OPTIONS });
     onTestFinished(() => queue.close());

@@ -52,7 +52,7 @@ export async function startAppIn(
   options: Partial<CommandOptions> & { readonly flags?: readonly string[] } = {},
 ): Promise<AppInTest> {
   const { flags = [], ...rest } = options;
-  const args = ['app', '--no-open', '--port', '0', '--dir', 'app', ...flags];
+  const args = ['app', '--no-open', '--listen', '0', '--dir', 'app', ...flags];
   const running = await start(args, { cwd: folder.path, ...rest });
   const shown = await running.shows('Ctrl-C ends it.');
   const [, address = ''] = ORDER.exec(shown) ?? [];

@@ -1,7 +1,12 @@
 import { mkdirSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
-import { listSchedules, runScheduled } from '../../../src/commands/schedule.ts';
-import type { ScheduledJob } from '../../../src/index.ts';
+import { expect } from 'vitest';
+import { openQueueServer } from '../../../src/queue/redis.ts';
+import {
+  type Schedules as OnRedis,
+  openSchedules as openOnRedis,
+  type ScheduledJob,
+} from '../../../src/queue/schedules.ts';
 import type { SandboxOptions } from '../../../src/sandbox/options.ts';
 import type { Sandbox } from '../../../src/sandbox/server.ts';
 import { type TestRedis, type TestRedisOptions, useRedis } from '../../support/redis.ts';
@@ -59,6 +64,16 @@ export async function openSchedules(options: SchedulesOptions = {}): Promise<Sch
   const commandOptions = { cwd: folder.path, env };
   // Not from the environment, where runs would find it too.
   const queue = ['--queue', redis.url];
+  const here = async <T>(work: (schedules: OnRedis) => Promise<T>): Promise<T> => {
+    const server = await openQueueServer({ url: redis.url, onNotice: () => {} });
+    const schedules = openOnRedis(server.client);
+    try {
+      return await work(schedules);
+    } finally {
+      await schedules.close();
+      await server.close();
+    }
+  };
   const schedules: Schedules = {
     api,
     redis,
@@ -76,8 +91,10 @@ export async function openSchedules(options: SchedulesOptions = {}): Promise<Sch
       return scheduler;
     },
     run: (...args) => runHere(['schedule', ...queue, ...args], commandOptions),
-    ask: (name) => runScheduled(name, { queue: redis.url }),
-    list: () => listSchedules({ queue: redis.url }),
+    ask: async (name) => {
+      expect(await here((all) => all.ask(name))).toBeUndefined();
+    },
+    list: () => here((all) => all.list()),
     results: async (job, count) => {
       const endsAtMs = Date.now() + 100_000; // before the folder is gone with the test
       while (Date.now() < endsAtMs) {
