@@ -20,6 +20,7 @@ import { openLocalWorker } from '../run/local-worker.ts';
 import { describeStop } from '../watch/describe.ts';
 import { recordWorker } from '../watch/record-run.ts';
 import { lookupsAtOnce } from '../worker/batches.ts';
+import { createSharedBudget } from '../worker/budget.ts';
 import { createStopSwitch } from '../worker/stop-switch.ts';
 import { type Call, defineCommand, LOG_OPTIONS } from './command.ts';
 import { type QueueService, serveQueue } from './with-queue.ts';
@@ -70,6 +71,7 @@ async function work(
   let taker: JobTaker | undefined;
   const id = callsIdOf(api);
   const { maxCallsPer: limit, concurrency, maxWait, drain } = settings;
+  const ledger = limit && queue.createSharedCallLedger(redis.client, { id, limit, onNotice });
   status?.metrics.forQueues(queue.createQueueReader(redis));
   const recorder = recordWorker(api.endpoint.profile?.billing?.unit);
   const local = closer.add(
@@ -80,7 +82,7 @@ async function work(
         key: queue.paceKey(id),
         slowest: () => taker?.slowestRate(),
       },
-      callLedger: limit && queue.createSharedCallLedger(redis.client, { id, limit, onNotice }),
+      budgets: ledger ? [createSharedBudget({ ledger, now: Date.now })] : [],
       onCall: recorder.answered,
       now: () => taker?.now() ?? Date.now(),
     }),

@@ -7,6 +7,7 @@ import {
   type CallsPer,
   createSharedBudget,
   joinBudgets,
+  RUN_WINDOW,
   type SharedBudget,
   windowAt,
 } from '../worker/budget.ts';
@@ -134,7 +135,7 @@ export function createRunBudget(
         field,
         most,
         keyOf: () => runKey(run),
-        windowAt: () => ({ id: 'run', endsAtMs: Number.POSITIVE_INFINITY }),
+        windowAt: () => RUN_WINDOW,
         onRefused: () => {},
       }),
       now: Date.now,
@@ -146,7 +147,7 @@ export function createRunBudget(
   const cost = maxCost && bounded('micros', maxCost.micros, maxCost.perCall);
   if (!calls || !cost) return calls ?? cost;
   return {
-    ...joinBudgets(calls, cost),
+    ...joinBudgets([calls, cost]),
     close: async () => {
       await Promise.all([calls.close(), cost.close()]);
     },

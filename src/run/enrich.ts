@@ -13,6 +13,7 @@ import type { ListInput } from '../rows/list-input.ts';
 import { sizeOnDisk } from '../store/database.ts';
 import type { OutcomeStore } from '../store/store.ts';
 import type { Summary } from '../watch/summary.ts';
+import { forgetSpent } from './bounds.ts';
 import { type JoinedRun, joinRows } from './join.ts';
 import { lookUp } from './look-up.ts';
 import type { LookupTotals } from './lookups/look-up-all.ts';
@@ -56,7 +57,7 @@ export async function* runToRows(
         else if (row.status === 'passed') yield list.format.toObject(row.raw);
       }
     }
-    return summarize(joined);
+    return await finish(joined);
   } finally {
     await closer.close();
   }
@@ -112,13 +113,13 @@ async function write(joined: JoinedRun, files: FilesOfRun): Promise<Summary> {
       const message = `Nothing was learned of any row: ${paths.out} stays as it was.`;
       joined.context.onEvent({ type: 'notice', message });
     }
-    return summarize(joined);
+    return await finish(joined);
   }
   const changes =
     paths.changes === undefined ? undefined : await openChangesOf(joined, paths.changes);
   const layout = { format, extent, columns, changes };
   await files.outputs.write(joined.rows, layout);
-  return summarize(joined, {
+  return await finish(joined, {
     out: paths.out,
     failures: paths.failures,
     changes: changes && { ...changes.counts, file: paths.changes ?? '' },
@@ -128,9 +129,10 @@ async function write(joined: JoinedRun, files: FilesOfRun): Promise<Summary> {
 /** The files that were written. */
 type Written = Partial<Pick<Summary, 'out' | 'failures' | 'changes'>>;
 
-/** Makes the summary of a run. */
-function summarize(run: JoinedRun, written: Written = {}): Summary {
+/** Ends a run, and makes its summary. */
+async function finish(run: JoinedRun, written: Written = {}): Promise<Summary> {
   const { plan: made, startedMs, totals, job } = run;
+  await forgetSpent(run, totals.stopped);
   const { elapsedMs: lookupMs, billedMicros: _, ...counts } = totals;
   const folder = job.settings.store;
   return {

@@ -1,22 +1,12 @@
 import { createBrandClient } from '../brand/client.ts';
-import type { Endpoint } from '../brand/endpoint.ts';
 import type { OutcomeStatus } from '../brand/outcome.ts';
 import { type CallCounters, createCallCounters } from '../common/calls.ts';
-import { microsOf } from '../common/format.ts';
 import type { Closable } from '../common/lifetime.ts';
 import type { Api } from '../options/api.ts';
 import type { Settings } from '../options/options.ts';
-import type { CostBound } from '../queue/call-ledger.ts';
 import type { Reply } from '../queue/lookup-queue.ts';
 import { createBatches, lookupsAtOnce } from '../worker/batches.ts';
-import {
-  type Budget,
-  type CallLedger,
-  createBudget,
-  createCostBudget,
-  createSharedBudget,
-  joinBudgets,
-} from '../worker/budget.ts';
+import { joinBudgets, type SharedBudget } from '../worker/budget.ts';
 import { systemClock } from '../worker/clock.ts';
 import { createEvidence, type EvidenceOptions } from '../worker/evidence.ts';
 import { createGate, createOwnPace, type Gate, type PauseGate } from '../worker/gate.ts';
@@ -34,12 +24,8 @@ export type CallSettings = Pick<
 
 /** Options that depend on the purpose of the worker. */
 export interface LocalWorkerOptions extends Pick<LookupContext, 'onCall'> {
-  /** @default no bound */
-  readonly maxCalls?: number | undefined;
-  /** The most that calls may cost, in the units of the API's profile. @default no bound */
-  readonly maxCost?: number | undefined;
-  /** Counts the calls of all workers with this credential. @default no bound */
-  readonly callLedger?: CallLedger | undefined;
+  /** All bound its calls. */
+  readonly budgets: readonly SharedBudget[];
   readonly stopSwitch: StopSwitch;
   /** The pace shared by all workers with this credential. @default a pace of its own */
   readonly sharedPace?: SharedPace | undefined;
@@ -60,7 +46,7 @@ export interface LocalWorker extends Closable {
   readonly counters: Readonly<CallCounters>;
   /** What its lookups came to. */
   readonly outcomes: Readonly<Record<OutcomeStatus, number>>;
-  /** Gives back calls that were taken from the ledger and not made. `close` does so too. */
+  /** Gives back what was taken of its budgets and not used. `close` does so too. */
   readonly giveBackCalls: () => Promise<void>;
 }
 
@@ -70,7 +56,7 @@ export async function openLocalWorker(
   options: LocalWorkerOptions,
 ): Promise<LocalWorker> {
   const { concurrency, retries, timeout, maxWait, maxOutage, headers = [] } = settings;
-  const { stopSwitch, sharedPace, learned, callLedger, now = Date.now } = options;
+  const { stopSwitch, sharedPace, learned, budgets, now = Date.now } = options;
   const { endpoint, credential } = api;
   const rate = settings.rate === 'auto' ? undefined : settings.rate;
   const clock = systemClock;
@@ -99,15 +85,13 @@ export async function openLocalWorker(
     onStop: (stop) => stopSwitch.stop(stop),
     callers: concurrency,
   });
-  const shared = callLedger && createSharedBudget({ ledger: callLedger, now: Date.now });
-  const own = budgetOf(options, api);
   const gate = createGate({
     home,
     clock,
     now: Date.now,
     concurrency,
     evidence,
-    budget: shared ? joinBudgets(own, shared) : own,
+    budget: joinBudgets(budgets),
     stopSwitch,
     counters,
     maxWaitMs: maxWait,
@@ -134,39 +118,21 @@ export async function openLocalWorker(
     random: Math.random,
     concurrency: lookupsAtOnce(concurrency, endpoint),
   });
+  const giveBackCalls = async (): Promise<void> => {
+    for (const budget of budgets) await budget.close();
+  };
   return {
     worker: countOutcomes(worker, outcomes),
     outcomes,
     gate,
     counters,
-    giveBackCalls: async () => await shared?.close(),
+    giveBackCalls,
     close: async () => {
-      await shared?.close();
+      await giveBackCalls();
       await gate.close();
       await client.close();
     },
   };
-}
-
-function budgetOf(
-  { maxCalls, maxCost }: Pick<LocalWorkerOptions, 'maxCalls' | 'maxCost'>,
-  { endpoint }: Api,
-): Budget {
-  const ofCalls = createBudget(maxCalls);
-  const ofCost = costBoundOf(maxCost, endpoint);
-  if (!ofCost) return ofCalls;
-  return joinBudgets(ofCalls, createCostBudget(ofCost.micros, ofCost.perCall));
-}
-
-/** What calls may cost, all and each of them; undefined without a bound. */
-export function costBoundOf(
-  maxCost: number | undefined,
-  { profile }: Endpoint,
-): CostBound | undefined {
-  const micros = microsOf(maxCost);
-  const { billing, batch } = profile ?? {};
-  if (micros === undefined || !billing) return undefined;
-  return { micros, perCall: billing.priceMicros * (batch?.size ?? 1) };
 }
 
 function countOutcomes(worker: Worker, counts: Record<OutcomeStatus, number>): Worker {

@@ -3,9 +3,9 @@ import { assertColumnsThere } from '../collector/choose-column.ts';
 import { chooseOutputPaths } from '../collector/output/output-paths.ts';
 import { makePlan, type Plan, type PlanEstimate } from '../collector/plan.ts';
 import { createRowIndex, type RowIndex } from '../collector/row-index.ts';
-import { billOf, costOf, costOfUnits, microsOf } from '../common/format.ts';
+import { billOf, costOf, costOfUnits } from '../common/format.ts';
 import { createCloser } from '../common/lifetime.ts';
-import { callsIdOf, type Job, nameApi, paceIdOf } from '../options/api.ts';
+import { type Job, nameApi, paceIdOf } from '../options/api.ts';
 import type { Settings } from '../options/options.ts';
 import type { ListInput } from '../rows/list-input.ts';
 import type { Extent, RowColumn } from '../rows/row-format.ts';
@@ -13,6 +13,7 @@ import { type Dated, type Freshness, isFresh } from '../store/freshness.ts';
 import { describeHolder } from '../store/owner.ts';
 import { type OutcomeStore, openStore, type StoreOptions } from '../store/store.ts';
 import { readLearned } from '../worker/pace-memory.ts';
+import { type BoundedRun, readLeft } from './bounds.ts';
 import { type OpenedList, open } from './open.ts';
 import type { RunContext } from './run-context.ts';
 
@@ -70,7 +71,7 @@ async function readRows(list: OpenedList, store: OutcomeStore): Promise<PlannedR
     assertColumnsThere(source, format, columnsToFind(list));
   const made = {
     ...planned,
-    ...(await planCalls(planned.lookups, job, store)),
+    ...(await planCalls(planned.lookups, { ...list, store })),
   };
   const answersPerCall = job.endpoint.profile?.batch?.size ?? 1;
   const untilMs = line.cut(made.calls * answersPerCall);
@@ -145,33 +146,26 @@ function columnsToFind({ source, column, key, fill, where }: OpenedList): readon
 /** The calls and cost of the lookups of a list. */
 async function planCalls(
   lookups: number,
-  job: Job,
-  store: OutcomeStore,
+  run: BoundedRun & Pick<OpenedList, 'context'>,
 ): Promise<Pick<Plan, 'calls' | 'estimate' | 'price' | 'cost' | 'bill'>> {
-  const { price, maxCost, maxCalls = lookups } = job.settings;
-  const calls = Math.min(lookups, maxCalls, await callsLeftPer(job, store));
+  const { job, store, context } = run;
+  const { price } = job.settings;
+  const left = await readLeft(run);
+  if (left.isResumed) {
+    const message =
+      'This run was interrupted before: the calls that it made then count against its bounds.';
+    context.onEvent({ type: 'notice', message, level: 'info' });
+  }
+  const calls = Math.min(lookups, left.calls, left.callsPer);
   const estimate = estimateCalls(calls, job, store);
   const { billing, batch } = job.endpoint.profile ?? {};
   if (!billing) {
     return { calls, estimate, price, cost: price === undefined ? undefined : costOf(calls, price) };
   }
   const answers = Math.min(lookups, calls * (batch?.size ?? 1));
-  const mostMicros = Math.min(answers * billing.priceMicros, microsOf(maxCost) ?? Infinity);
+  const mostMicros = Math.min(answers * billing.priceMicros, left.costMicros);
   const cost = price === undefined ? undefined : costOfUnits(mostMicros, price);
   return { calls, estimate, price, cost, bill: billOf(mostMicros, billing.unit) };
-}
-
-/**
- * How many calls `maxCallsPer` leaves for a run. Calls that others made over a queue are not known
- * yet.
- */
-async function callsLeftPer(job: Job, store: OutcomeStore): Promise<number> {
-  const { maxCallsPer: limit, queue } = job.settings;
-  // Runs seldom take days. Shorter windows are renewed while they run.
-  if (limit?.unit !== 'day' && limit?.unit !== 'month') return Number.POSITIVE_INFINITY;
-  if (queue !== undefined) return limit.count;
-  const { taken } = await store.openCallLedger(callsIdOf(job), limit).read();
-  return Math.max(0, limit.count - taken);
 }
 
 /** Reads and counts. Makes no calls, and leaves no file behind. */

@@ -212,7 +212,7 @@ function createWrites(
 
   return {
     write,
-    transact: async (change) => await write(async () => root.transactionSync(change)),
+    transact: async (change) => await write(() => root.transaction(change)),
     failed,
     flush: async () => {
       await write(async () => {

@@ -1,5 +1,11 @@
 import type { Database } from 'lmdb';
-import { type CallLedger, type CallsPer, windowAt } from '../worker/budget.ts';
+import {
+  type CalendarUnit,
+  type CalendarWindow,
+  type CallLedger,
+  RUN_WINDOW,
+  windowAt,
+} from '../worker/budget.ts';
 import type { StoreDatabase } from './database.ts';
 import { keyOf } from './entries.ts';
 
@@ -62,19 +68,25 @@ export function findApiName({ meta }: StoreDatabase, endpointId: string): string
   return typeof name === 'string' ? name : undefined;
 }
 
-/**
- * Counts calls in the store.
- *
- * @param id a hash of credential and API that does not reveal the credential
- */
+/** What a store counts: calls, or what they cost, of one run or in each window of the calendar. */
+export interface Counted {
+  /** A hash that does not reveal the credential. */
+  readonly id: string;
+  readonly unit: CalendarUnit | 'run';
+  /** How many there may be. */
+  readonly count: number;
+}
+
+/** Counts in the store. What is all given back leaves no note. */
 export function createCallLedger(
   { calls: table, transact }: StoreDatabase,
-  id: string,
-  limit: CallsPer,
+  { id, unit, count }: Counted,
 ): CallLedger {
-  const key = `${id}:${limit.unit}`;
+  const key = `${id}:${unit}`;
+  const windowAtMs = (nowMs: number): CalendarWindow =>
+    unit === 'run' ? RUN_WINDOW : windowAt(unit, nowMs);
 
-  /** The calls taken in a window; 0 when the table holds another window. */
+  /** 0 when the table holds another window. */
   function takenIn(windowId: string): number {
     const { window, taken } = read(table, key) ?? {};
     return window === windowId && typeof taken === 'number' ? taken : 0;
@@ -84,20 +96,21 @@ export function createCallLedger(
     take: async (most) =>
       await transact(() => {
         const nowMs = Date.now();
-        const window = windowAt(limit.unit, nowMs);
+        const window = windowAtMs(nowMs);
         const taken = takenIn(window.id);
-        const calls = Math.max(0, Math.min(most, limit.count - taken));
+        const calls = Math.max(0, Math.min(most, count - taken));
         if (calls > 0) table.putSync(key, { window: window.id, taken: taken + calls });
         return { calls, window, nowMs };
       }),
     read: async () => {
-      const window = windowAt(limit.unit, Date.now());
+      const window = windowAtMs(Date.now());
       return { taken: takenIn(window.id), window };
     },
     giveBack: async (calls, window) =>
       await transact(() => {
-        const taken = takenIn(window.id);
-        if (taken >= calls) table.putSync(key, { window: window.id, taken: taken - calls });
+        const left = takenIn(window.id) - calls;
+        if (left > 0) table.putSync(key, { window: window.id, taken: left });
+        else if (left === 0) table.removeSync(key);
       }),
   };
 }

@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Database } from 'lmdb';
 import { isAnswer, type Outcome } from '../brand/outcome.ts';
 import type { BrandfillError } from '../common/errors.ts';
-import type { CallLedger, CallsPer } from '../worker/budget.ts';
+import type { CallLedger } from '../worker/budget.ts';
 import { type OpenOptions, openDatabase, orDamage } from './database.ts';
 import {
   decodeHead,
@@ -14,6 +14,7 @@ import {
 } from './entries.ts';
 import type { Dated } from './freshness.ts';
 import {
+  type Counted,
   createCallLedger,
   createLogoNotes,
   findPace,
@@ -60,8 +61,8 @@ export interface OutcomeStore {
   reported(id: string): ReportedRows;
   /** Notes on the logos that answers point to. */
   readonly logos: LogoNotes;
-  /** Counts calls of all runs on this store with one credential, which the id stands for. */
-  openCallLedger(id: string, limit: CallsPer): CallLedger;
+  /** Counts calls before they are made, so that those of a killed run stay counted. */
+  openCallLedger(counted: Counted): CallLedger;
   /** Waits until all commits are on the disk, so that they survive a power failure. */
   flush(): Promise<void>;
   close(): Promise<void>;
@@ -171,7 +172,7 @@ export async function openStore(
     savePace: (id, pace) => savePace(database, id, pace),
     reported: (id) => openReportedRows(database, id),
     logos: createLogoNotes(database, endpointId),
-    openCallLedger: (id, limit) => createCallLedger(database, id, limit),
+    openCallLedger: (counted) => createCallLedger(database, counted),
     flush: async () => {
       await latestCommit; // commits come one after the other
       await database.flush();

@@ -3,8 +3,7 @@ import { unlessAborted, within } from '../common/lifetime.ts';
 import { createChange } from '../common/run-control.ts';
 
 /**
- * Bounds how many calls may be made. It has two homes: this process (`createBudget`), or a ledger that
- * all calls with a credential are counted in (`createSharedBudget`).
+ * Bounds how many calls may be made, or what they may cost. A ledger counts them before they are made.
  *
  * ```text
  *   left ──acquire──▶ acquired ──spend──▶ spent
@@ -57,52 +56,12 @@ const UNBOUNDED_BUDGET: Budget = {
   tryAcquire: () => UNBOUNDED,
 };
 
-/** @param maxCalls undefined for no bound */
-export function createBudget(maxCalls: number | undefined): Budget {
-  if (maxCalls === undefined) return UNBOUNDED_BUDGET;
-  return createSharedBudget({
-    ledger: createOwnLedger(maxCalls),
-    now: Date.now,
-    usedUp: () => ({ reason: 'max_calls' }),
-  });
+/** A budget that needs the consent of all of these; without any, calls are not bounded. */
+export function joinBudgets([first = UNBOUNDED_BUDGET, ...others]: readonly Budget[]): Budget {
+  return others.reduce(joinTwo, first);
 }
 
-/**
- * Bounds what calls cost. Each call under way holds the price of one, until its answer says what it
- * cost; so the bound is kept wherever no answer costs more than that.
- *
- * @param maxMicros in millionths of the unit that is billed
- * @param priceMicros what a call may cost
- */
-export function createCostBudget(maxMicros: number, priceMicros: number): Budget {
-  return createSharedBudget({
-    ledger: createOwnLedger(maxMicros),
-    now: Date.now,
-    usedUp: () => ({ reason: 'max_cost' }),
-    price: priceMicros,
-    costOf: (costMicros = priceMicros) => costMicros, // a call that was given up may be billed
-  });
-}
-
-/** Counts for this process alone, in one window that never ends. */
-function createOwnLedger(most: number): CallLedger {
-  const window = { id: 'run', endsAtMs: Number.POSITIVE_INFINITY };
-  let taken = 0;
-  return {
-    take: async (wanted) => {
-      const calls = Math.max(0, Math.min(wanted, most - taken));
-      taken += calls;
-      return { calls, window, nowMs: 0 };
-    },
-    read: async () => ({ taken, window }),
-    giveBack: async (calls) => {
-      taken -= calls;
-    },
-  };
-}
-
-/** A budget that needs the consent of two others. */
-export function joinBudgets(first: Budget, second: Budget): Budget {
+function joinTwo(first: Budget, second: Budget): Budget {
   return {
     acquire: async (signal) => {
       const one = await first.acquire(signal);
@@ -143,9 +102,9 @@ export function both(one: Permit, other: Permit): Permit {
 }
 
 /**
- * Counts the calls made with one credential by all runs and machines together, or what calls cost.
- * Calls are taken before they are made, so that the limit cannot be exceeded. Calls that a killed
- * process had taken and not made stay counted.
+ * Counts calls, or what they cost: those of a run, or those made with one credential by all runs and
+ * machines together. They are taken before they are made, so that the limit cannot be exceeded: what a
+ * killed process had taken stays counted.
  */
 export interface CallLedger {
   /**
@@ -174,19 +133,23 @@ export interface CountedCalls {
   readonly window: CalendarWindow;
 }
 
-/** A budget that several runs share. */
+/** A budget that a ledger keeps. */
 export interface SharedBudget extends Budget {
   /** Waits until what was not used is given back. Never throws. */
   close(): Promise<void>;
 }
 
 export interface SharedBudgetOptions {
-  /** Counts the calls of all runs. */
   readonly ledger: CallLedger;
   /** Milliseconds since 1970. */
   readonly now: () => number;
   /** What a budget is that has no call left. @default a bound of `maxCallsPer` */
   readonly usedUp?: (window: CalendarWindow) => UsedUp;
+  /**
+   * How many calls are taken beyond those that somebody waits for, and kept until the end: for a ledger
+   * that nobody else takes from. @default 0
+   */
+  readonly ahead?: number;
   /** What each call under way holds of what the ledger counts. @default 1 */
   readonly price?: number;
   /** What a call that was made counts, by what its answer says that it cost. @default `price` */
@@ -218,23 +181,24 @@ function usedUpUntil({ endsAtMs }: CalendarWindow): UsedUp {
 }
 
 /**
- * Bounds the calls of all runs with one credential in a minute, hour, day or month. All that wait
- * for a call are served by one answer of the ledger, and what nobody waits for goes back at once. An
- * acquired call that has waited beyond the end of its window is no longer good, because it is not
- * counted in the next one.
+ * All that wait for a call are served by one answer of the ledger, and what nobody waits for goes back at
+ * once. An acquired call that has waited beyond the end of its window is no longer good, because it is
+ * not counted in the next one.
  */
 export function createSharedBudget(options: SharedBudgetOptions): SharedBudget {
-  const { ledger, now, usedUp = usedUpUntil, price = 1, costOf = () => price } = options;
+  const { ledger, now, usedUp = usedUpUntil, ahead = 0, price = 1 } = options;
+  const { costOf = () => price } = options;
   const change = createChange();
   let share: Share | undefined;
   let waiting = 0;
+  let isClosing = false;
   let taking: Promise<void> | undefined;
   let givingBack: Promise<void> = Promise.resolve();
 
   async function take(signal: AbortSignal): Promise<void> {
     await givingBack;
     const askedAtMs = now();
-    const { calls, window, nowMs } = await ledger.take(waiting * price, signal);
+    const { calls, window, nowMs } = await ledger.take((waiting + ahead) * price, signal);
     const overAtMs = askedAtMs + window.endsAtMs - nowMs;
     if (share?.window.id !== window.id) {
       share = { window, overAtMs, left: 0, acquired: 0, isExhausted: false };
@@ -264,7 +228,8 @@ export function createSharedBudget(options: SharedBudgetOptions): SharedBudget {
 
   /** If it fails, the calls stay counted. */
   function giveBack(of: Share): void {
-    if (waiting > 0 || of.left === 0 || isOver(of)) return;
+    const isKept = !isClosing && of.left >= 0 && of.left <= ahead * price;
+    if (waiting > 0 || of.left === 0 || isKept || isOver(of)) return;
     const { left, window } = of;
     of.left = 0;
     of.isExhausted = false;
@@ -302,6 +267,7 @@ export function createSharedBudget(options: SharedBudgetOptions): SharedBudget {
       }
     },
     close: async () => {
+      isClosing = true;
       const all = async (): Promise<void> => {
         await taking?.catch(() => {});
         if (share) giveBack(share);
@@ -331,6 +297,9 @@ export interface CalendarWindow {
 /** How many characters of an ISO timestamp name its window. */
 const ID_LENGTH = { minute: 16, hour: 13, day: 10, month: 7 } as const;
 const LENGTH_MS = { minute: MINUTE_MS, hour: HOUR_MS, day: DAY_MS } as const;
+
+/** The window of all calls of a run, which has no end. */
+export const RUN_WINDOW: CalendarWindow = { id: 'run', endsAtMs: Number.POSITIVE_INFINITY };
 
 /** The window of a moment. UTC has no hour that occurs twice and is the same everywhere. */
 export function windowAt(unit: CalendarUnit, nowMs: number): CalendarWindow {

@@ -57,7 +57,7 @@ const never = new AbortController().signal;
 
 /** Takes all there is, and says how much it was. */
 async function takeAll(store: OutcomeStore, id: string, limit = LIMIT): Promise<number> {
-  const ledger = store.openCallLedger(id, limit);
+  const ledger = store.openCallLedger({ id, ...limit });
   for (let sum = 0; ; ) {
     const { calls } = await ledger.take(20, never);
     if (calls === 0) return sum;
@@ -68,10 +68,12 @@ async function takeAll(store: OutcomeStore, id: string, limit = LIMIT): Promise<
 it('calls are counted in the store, for each credential by itself, over runs', async () => {
   const folder = useTempFolder();
   const first = await openStore(folder, 'endpoint', { isBeside: true });
-  const { calls, window, nowMs } = await first.openCallLedger('one', LIMIT).take(20, never);
+  const { calls, window, nowMs } = await first
+    .openCallLedger({ id: 'one', ...LIMIT })
+    .take(20, never);
   expect(calls).toBe(20);
   expect(window.endsAtMs).toBeGreaterThan(nowMs);
-  await first.openCallLedger('one', LIMIT).giveBack(5, window);
+  await first.openCallLedger({ id: 'one', ...LIMIT }).giveBack(5, window);
   await first.close();
   const second = await useStore(folder);
   expect(await takeAll(second, 'one')).toBe(985);
@@ -82,7 +84,7 @@ it('calls are counted in the store, for each credential by itself, over runs', a
 
 it('calls of a window that is over are not given back to the next', async () => {
   const store = await useStore(useTempFolder());
-  const ledger = store.openCallLedger('one', LIMIT);
+  const ledger = store.openCallLedger({ id: 'one', ...LIMIT });
   const { window } = await ledger.take(20, never);
   await ledger.giveBack(5, { ...window, id: '1999-12' });
   expect(await takeAll(store, 'one')).toBe(980);

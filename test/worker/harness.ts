@@ -3,7 +3,7 @@ import { createEndpoint } from '../../src/brand/endpoint.ts';
 import type { Meaning } from '../../src/brand/meaning.ts';
 import type { Outcome } from '../../src/brand/outcome.ts';
 import { createCallCounters } from '../../src/common/calls.ts';
-import { createBudget } from '../../src/worker/budget.ts';
+import { createSharedBudget, joinBudgets, RUN_WINDOW } from '../../src/worker/budget.ts';
 import { createEvidence, type EvidenceOptions } from '../../src/worker/evidence.ts';
 import { createGate, createOwnPace, type GateDescription } from '../../src/worker/gate.ts';
 import type { Rate } from '../../src/worker/rate.ts';
@@ -77,7 +77,7 @@ export async function run(script: Script, options: RunOptions = {}): Promise<Ran
     now: () => clock.nowMs(),
     concurrency,
     evidence,
-    budget: createBudget(options.maxCalls),
+    budget: joinBudgets(options.maxCalls === undefined ? [] : [budgetOf(options.maxCalls)]),
     stopSwitch,
     counters: createCallCounters(),
     maxWaitMs,
@@ -104,6 +104,25 @@ export async function run(script: Script, options: RunOptions = {}): Promise<Ran
   for (const { status } of outcomes) statuses[status] = (statuses[status] ?? 0) + 1;
   const { stopped } = stopSwitch;
   return { outcomes, statuses, stopped, calls, callsOf, elapsedMs: clock.nowMs(), pace };
+}
+
+function budgetOf(maxCalls: number) {
+  let left = maxCalls;
+  return createSharedBudget({
+    ledger: {
+      take: async (most) => {
+        const calls = Math.min(most, left);
+        left -= calls;
+        return { calls, window: RUN_WINDOW, nowMs: 0 };
+      },
+      read: async () => ({ taken: maxCalls - left, window: RUN_WINDOW }),
+      giveBack: async (calls) => {
+        left += calls;
+      },
+    },
+    now: () => 0,
+    usedUp: () => ({ reason: 'max_calls' }),
+  });
 }
 
 const HEARD = { likeness: '', form: 'json' } as const;

@@ -50,8 +50,6 @@ export interface RunRecord {
   readonly endedAtMs?: number | undefined;
   /** What all its parts used. */
   readonly spent: Spent;
-  /** Of its calls those that were made before its bound was granted the last time. */
-  readonly grantedAfter: number;
   readonly statuses?: Summary['statuses'] | undefined;
   readonly headline?: string | undefined;
   readonly next?: string | undefined;
@@ -155,7 +153,7 @@ export async function openRuns(options: RunsOptions) {
   }
 
   function show(of: RunRecord) {
-    const { kind: _, request: _request, grantedAfter: _after, connection, ...rest } = of;
+    const { kind: _, request: _request, connection, ...rest } = of;
     const { spent: before, ...about } = rest;
     const { title, price, unit } = connection;
     const spent = live.get(of.id)?.spent?.() ?? before;
@@ -193,16 +191,9 @@ export async function openRuns(options: RunsOptions) {
   async function begin(of: RunRecord, running: Live): Promise<void> {
     const { id, list, request, connection } = of;
     const api = await connections.optionsOf(connection);
-    const used = of.spent.calls - of.grantedAfter;
-    const maxCalls = request.maxCalls === undefined ? undefined : request.maxCalls - used;
-    const listed = lists.optionsOf(list.id, { ...request, maxCalls });
+    // A bound counts in the store what a part that was cut off had spent.
+    const listed = lists.optionsOf(list.id, request);
     folder.make(FOLDER, id);
-    if (maxCalls !== undefined && maxCalls <= 0) {
-      // It was cut off when all that it may make was made. Who goes on once more allows as much again.
-      const next = 'All calls that you allowed are made. Go on to allow as many again.';
-      live.delete(id);
-      return await keep({ ...of, state: 'stopped', grantedAfter: of.spent.calls, next });
-    }
     await keep({ ...of, state: 'running', next: undefined, headline: undefined });
     const meter = openMeter(folder.at(FOLDER, id, SPENT), of.spent);
     running.spent = meter.spent;
@@ -248,8 +239,6 @@ export async function openRuns(options: RunsOptions) {
       ...before,
       state,
       spent: end.spent,
-      // Who goes on after a bound was reached wants as much again.
-      grantedAfter: state === 'interrupted' ? before.grantedAfter : end.spent.calls,
       endedAtMs: Date.now(),
       statuses: isUntouched ? before.statuses : (end.summary?.statuses ?? before.statuses),
       headline: view?.headline,
@@ -280,7 +269,6 @@ export async function openRuns(options: RunsOptions) {
         request: { ...request, fields },
         startedAtMs: Date.now(),
         spent: { calls: 0, billedMicros: 0 },
-        grantedAfter: 0,
       });
       return id;
     },

@@ -72,7 +72,7 @@ export async function lookUpAll(planned: PlannedRun, sample?: SampleFirst): Prom
   try {
     const opened = await openLookups(run);
     lookups = opened;
-    const { callLedger, local, queue, parking } = opened;
+    const { ledgers, local, queue, parking } = opened;
     let isComplete = false;
     try {
       const onSampled = async (): Promise<void> => {
@@ -86,7 +86,9 @@ export async function lookUpAll(planned: PlannedRun, sample?: SampleFirst): Prom
       await parking.close();
     } finally {
       await unlessUnwritable(() => local.giveBackCalls());
-      callsPer = await unlessUnwritable(() => countCalls(callLedger, job.settings.maxCallsPer));
+      callsPer = await unlessUnwritable(() =>
+        countCalls(ledgers.callsPer, job.settings.maxCallsPer),
+      );
       await opened.apiWatch.close();
       await queue.close();
     }

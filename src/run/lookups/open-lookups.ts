@@ -2,14 +2,14 @@ import { describeProxy, findProxy } from '../../brand/proxy.ts';
 import { createCollector } from '../../collector/collect.ts';
 import { countOf } from '../../common/format.ts';
 import type { Closable } from '../../common/lifetime.ts';
-import { callsIdOf, paceIdOf } from '../../options/api.ts';
+import { paceIdOf } from '../../options/api.ts';
 import type { Reply } from '../../queue/lookup-queue.ts';
 import { createParking, type Parking, pendingMs } from '../../queue/parking.ts';
-import type { CallLedger } from '../../worker/budget.ts';
 import { systemClock } from '../../worker/clock.ts';
 import type { AnsweredCall } from '../../worker/lookup.ts';
 import { type Learned, readLearned } from '../../worker/pace-memory.ts';
 import { watchApi } from '../api-watch.ts';
+import { createBudgets, type Ledgers, openLedgers } from '../bounds.ts';
 import { type LocalWorker, openLocalWorker } from '../local-worker.ts';
 import type { PlannedRun } from '../plan.ts';
 import type { LookingUp } from './looking-up.ts';
@@ -20,8 +20,8 @@ export interface Lookups extends Closable {
   readonly queue: OpenedQueue;
   /** The worker of this process, which may have nothing to do. */
   readonly local: LocalWorker;
-  /** Counts calls when those of several runs are bounded together. */
-  readonly callLedger: CallLedger | undefined;
+  /** What counts the calls that are made here. */
+  readonly ledgers: Ledgers;
   /** Lookups that are pending. */
   readonly parking: Parking;
   /** To be closed before the queue, which it reads. */
@@ -65,13 +65,13 @@ export async function openLookups(run: LookingUp): Promise<Lookups> {
   try {
     const hasAnswered = store.hasAnswers();
     const memory = isShared ? undefined : readPace(run);
-    const limit = settings.maxCallsPer;
-    const callLedger = queue.callLedger ?? (limit && store.openCallLedger(callsIdOf(job), limit));
+    // Over a shared queue it also works for other runs, which this run's bounds must not limit.
+    const ledgers = isShared
+      ? { calls: undefined, cost: undefined, callsPer: queue.callLedger }
+      : openLedgers(run);
     const local = await openLocalWorker(settings, job, {
       stopSwitch,
-      // Over a shared queue it also works for other runs, which this run's bounds must not limit.
-      maxCalls: isShared ? undefined : settings.maxCalls,
-      maxCost: isShared ? undefined : settings.maxCost,
+      budgets: createBudgets(run, ledgers),
       onCall: callRecorderOf(run),
       sharedPace: queue.sharedPace,
       learned: memory?.start,
@@ -81,7 +81,6 @@ export async function openLookups(run: LookingUp): Promise<Lookups> {
         wasBadBefore: (domain) => BAD.has(store.findHead(domain)?.status),
         isTrusting: settings.maxFailed >= 1,
       },
-      callLedger,
       // Over a shared queue, a pause holds up only the lookups of this run: see the queue.
       pause: isShared ? undefined : context.control,
     });
@@ -97,7 +96,7 @@ export async function openLookups(run: LookingUp): Promise<Lookups> {
     return {
       queue,
       local,
-      callLedger,
+      ledgers,
       parking,
       savePace,
       apiWatch: watchApi({

@@ -1,5 +1,3 @@
-import { createHash } from 'node:crypto';
-import { resolve } from 'node:path';
 import { type Closer, createCloser } from '../../common/lifetime.ts';
 import { callsIdOf } from '../../options/api.ts';
 import type { UnreportedCalls } from '../../queue/contract.ts';
@@ -8,7 +6,7 @@ import { normalizeDomain } from '../../rows/domain/domain.ts';
 import { lookupsAtOnce } from '../../worker/batches.ts';
 import type { CallLedger } from '../../worker/budget.ts';
 import type { SharedPace } from '../../worker/redis-pace.ts';
-import { costBoundOf } from '../local-worker.ts';
+import { costBoundOf, runNameOf } from '../bounds.ts';
 import type { LookingUp } from './looking-up.ts';
 
 interface OpenQueueOptions {
@@ -82,7 +80,7 @@ async function openSharedQueue(
         ...options,
         redis,
         queue: queueName,
-        run: nameOf(run),
+        run: runNameOf(run),
         list: source.name,
         outstanding,
         control,
@@ -108,12 +106,4 @@ async function openSharedQueue(
     await closer.close();
     throw error;
   }
-}
-
-/** The same for the same list on the same store and queue, so that a killed run is resumed. */
-function nameOf({ store, source, job }: LookingUp): string {
-  const list = source.hash ?? resolve(source.name);
-  const { id, queueName } = job.endpoint;
-  const parts = [store.id, id, queueName, list, job.settings.out ?? ''];
-  return createHash('sha256').update(parts.join('\n')).digest('base64url').slice(0, 16);
 }

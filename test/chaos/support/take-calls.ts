@@ -8,7 +8,7 @@ const { signal } = new AbortController();
 let taken = 0;
 for (let time = 0; time < Number(times); time += 1) {
   const store = await openStore(folder, 'endpoint', { waitMs: Number.POSITIVE_INFINITY });
-  const ledger = store.openCallLedger('credential', JSON.parse(limit) as CallsPer);
+  const ledger = store.openCallLedger({ id: 'credential', ...(JSON.parse(limit) as CallsPer) });
   for (let block = 0; block < Number(blocks); block += 1) {
     taken += (await ledger.take(50, signal)).calls;
   }
