@@ -4,12 +4,11 @@ import {
   type DomainColumn,
   findColumn,
   guessDomainColumn,
-  isNamedLikeDomain,
   looksLikeHeader,
 } from '../rows/columns/domain-column.ts';
 import { shorten } from '../rows/columns/names.ts';
 import { normalizeDomain } from '../rows/domain/domain.ts';
-import { isNothing } from '../rows/domain/idioms.ts';
+import { isNothing } from '../rows/domain/pieces.ts';
 import type { RowColumn, RowFormat } from '../rows/row-format.ts';
 import type { Source } from '../rows/source.ts';
 
@@ -32,13 +31,10 @@ export function chooseDomainColumn(
   if (chosen) return chosen; // whoever knows a name of the header knows that there is one
   const column =
     named === undefined ? guessDomainColumn(columns, sampleRows) : findColumnByPlace(format, named);
-  const isNamed = named !== undefined;
-  const isOfDomain = column !== undefined && !isNamed && isNamedLikeDomain(columns, column.index);
-  if (format.isTable && (isOfDomain || !looksLikeHeader(columns, sampleRows))) {
-    const what = isOfDomain && looksLikeHeader(columns, sampleRows) ? 'may be' : 'is';
+  if (format.isTable && !looksLikeHeader(columns, sampleRows)) {
     throw new BrandfillError(
       'UNREADABLE_INPUT',
-      `Cannot read ${source.name}: its first line ${what} no header but a row ('${shorten(columns.join(','))}'); put a line with column names on top, such as: domain${format.kind === 'csv' ? '; or give --no-header' : ''}; if it is the header, name the column with --domain-column.`,
+      `Cannot read ${source.name}: its first line is no header but a row ('${shorten(columns.join(','))}'); put a line with column names on top, such as: domain${format.kind === 'csv' ? '; or give --no-header' : ''}; if it is the header, name the column with --domain-column.`,
     );
   }
   if (column) return column;
@@ -52,39 +48,30 @@ export function chooseDomainColumn(
   }
   throw new BrandfillError(
     'INVALID_SETTING',
-    `Cannot tell which column of ${source.name} holds the domain: name it with --domain-column; there are: ${list(columns)}${describeLoser(columns, sampleRows)}${describeElsewhere(format)}.`,
+    `Cannot tell which column of ${source.name} holds the domain: name it with --domain-column; there are: ${list(columns)}${describeLoser(columns, sampleRows)}${describeElsewhere(format)}${format.kind === 'csv' ? '; if that is a title and no header, --skip-lines leaves it out' : ''}.`,
   );
 }
 
-/** For where nobody can be asked whether a column is meant although its name speaks against it. */
-export function refuseDoubtful(
-  { name, example = '' }: DomainColumn,
-  source: Pick<Source, 'name'>,
-): BrandfillError {
-  return new BrandfillError(
-    'INVALID_SETTING',
-    `Cannot tell which column of ${source.name} holds the domain: the best is '${shorten(name)}' (such as '${shorten(example)}'), whose name speaks against it; name it with --domain-column if it is meant, or the right one.`,
-  );
-}
-
-/** Why a column whose name speaks for it was not taken. */
+/** Why a column whose name tells what it holds was not taken. */
 function describeLoser(columns: readonly string[], rows: readonly (readonly string[])[]): string {
   for (const [index, name] of columns.entries()) {
-    if (meaningOfName(name).kind === undefined) continue;
+    const { kind, isForeign } = meaningOfName(name);
+    if (kind === undefined) continue;
     const cells = rows.map((row) => row[index] ?? '').filter((cell) => !isNothing(cell));
     const wrong = cells.filter((cell) => 'invalid' in normalizeDomain(cell));
-    const [first] = wrong;
-    if (first === undefined) continue;
     const held = cells.length - wrong.length;
+    const [first] = wrong;
+    if (isForeign && held > 0) {
+      return `; the best is '${shorten(name)}' (such as '${shorten(cells[0] ?? '')}'), whose name speaks against it`;
+    }
+    if (first === undefined) continue;
     return `; ${held} of ${cells.length} cells of '${shorten(name)}' hold a domain, and '${shorten(first)}' is none`;
   }
   return '';
 }
 
-/** A hint, in case a title was taken for the header, or a sheet of explanations for the list. */
-function describeElsewhere({ lineOfHeader: line, workbook }: RowFormat): string {
-  if (line !== undefined)
-    return `; if the header is in line ${line}, give --skip-lines ${line - 1}`;
+/** A hint, in case a sheet of explanations was taken for the list. */
+function describeElsewhere({ workbook }: RowFormat): string {
   if (workbook === undefined) return '';
   const { sheet, sheets } = workbook;
   const others = sheets.filter((other) => other !== sheet);

@@ -60,9 +60,9 @@ export function join(options: JoinOptions): AsyncGenerator<readonly OutputRow[]>
   }
 
   return cutRows({ source, headBytes, index }, (row, raw, grow) => {
+    if (row.kind === 'blank') return undefined;
     if (row.kind === 'passed') return { raw, fields: row.fields, status: row.kind };
-    if (row.kind !== 'blank') return joinRow(row, raw, grow);
-    return row.fields > 0 ? { raw, fields: row.fields, status: 'blank' } : undefined;
+    return joinRow(row, raw, grow);
   });
 }
 

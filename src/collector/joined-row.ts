@@ -11,22 +11,17 @@ export function hasValues({ status }: { readonly status: RowStatus }): boolean {
   return status === 'found' || status === 'stale';
 }
 
-/** What goes into the output: a row, or one of nothing but delimiters between rows. */
-export type OutputRow = JoinedRow | BlankRow | PassedRow;
+/** What goes into the output. */
+export type OutputRow = JoinedRow | PassedRow;
 
-/** A row that is not looked up and stays as it is. */
+/** A row that is not looked up and stays as it is, such as one of nothing but delimiters. */
 export interface PassedRow extends Pick<JoinedRow, 'raw' | 'fields'> {
   readonly status: 'passed';
 }
 
-/** A row of nothing but delimiters, which is no row of the list and stays where it is. */
-export interface BlankRow extends Pick<JoinedRow, 'raw' | 'fields'> {
-  readonly status: 'blank';
-}
-
 /** Whether it is a row of the list that the run is about. */
 export function isListed(row: OutputRow): row is JoinedRow {
-  return row.status !== 'blank' && row.status !== 'passed';
+  return row.status !== 'passed';
 }
 
 /** A row of the input with what was learned about it. */

@@ -2,8 +2,7 @@ import { hashText } from '../common/hashes.ts';
 import type { DomainColumn } from '../rows/columns/domain-column.ts';
 import { shorten } from '../rows/columns/names.ts';
 import { invalidDomain } from '../rows/domain/address.ts';
-import type { NormalizedDomain } from '../rows/domain/domain.ts';
-import type { DomainReader } from '../rows/domain/domain-reader.ts';
+import type { DomainReader, NormalizedDomain } from '../rows/domain/domain.ts';
 import type { Extent, RowColumn, RowFormat, ScannedRow } from '../rows/row-format.ts';
 import type { Source } from '../rows/source.ts';
 import type { IndexedRow, RowIndex } from './row-index.ts';
@@ -125,7 +124,8 @@ export async function makePlan(options: PlanOptions): Promise<MadePlan> {
   function indexRow(row: ScannedRow): IndexedRow {
     const { sizeBytes, fields } = row;
     // Empty lines are left out; rows of nothing but delimiters stay where they are.
-    if (fields === 0 || row.isBlank) return { kind: 'blank', sizeBytes, fields, text: '' };
+    if (fields === 0) return { kind: 'blank', sizeBytes, fields, text: '' };
+    if (row.isBlank) return { kind: 'passed', sizeBytes, fields, text: '' };
     if (where && !where.values.has(row.others?.[keyed.length]?.trim() ?? '')) {
       passedRows += 1;
       maxFields = Math.max(maxFields, fields);

@@ -1,10 +1,6 @@
 import { tmpdir } from 'node:os';
 import { basename } from 'node:path';
-import {
-  assertColumnsThere,
-  chooseDomainColumn,
-  refuseDoubtful,
-} from '../collector/choose-column.ts';
+import { assertColumnsThere, chooseDomainColumn } from '../collector/choose-column.ts';
 import { makePlan } from '../collector/plan.ts';
 import { EXIT } from '../common/errors.ts';
 import { countOf, formatCount } from '../common/format.ts';
@@ -12,7 +8,7 @@ import { findEndpointIds } from '../options/api.ts';
 import { flag, text } from '../options/kinds.ts';
 import { option, pick, refusal, type SettingsOf, under } from '../options/option.ts';
 import { flagOf, OPTIONS, QUEUE_OPTIONS } from '../options/options.ts';
-import { createDomainReader } from '../rows/domain/domain-reader.ts';
+import { createDomainReader } from '../rows/domain/domain.ts';
 import { openList } from '../rows/list-input.ts';
 import { openRows } from '../rows/open-rows.ts';
 import { describeInput, describeRows, inOneLine } from '../watch/describe.ts';
@@ -94,16 +90,14 @@ type Settings = SettingsOf<typeof ADD_OPTIONS>;
 
 /** Reads all rows. */
 async function readDomains(input: string, settings: Settings, signal: AbortSignal) {
-  const { sheet, domainColumn, encoding, noHeader, skipLines, dryRun } = settings;
+  const { sheet, domainColumn, encoding, noHeader, skipLines } = settings;
   const { onRead } = createReadingReporter({ onNotice: say });
   const source = await openList(input, { spoolFolder: tmpdir(), signal, encoding, sheet, onRead });
   try {
     const format = openRows(source, { prefix: PREFIX_OF_NO_COLUMN, noHeader, skipLines });
     const column = chooseDomainColumn(source, format, domainColumn);
-    if (column.isDoubtful && !dryRun) throw refuseDoubtful(column, source);
     const opened = { input: source.name, format: format.description, column } as const;
     say(inOneLine(describeInput({ type: 'opened', ...opened })));
-    for (const message of format.notices ?? []) say(message);
     const domains = new Map<string, number>();
     const { planned } = await makePlan({
       source,

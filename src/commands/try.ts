@@ -15,7 +15,7 @@ import {
 import { API_OPTIONS, flagOrArgument, OPTIONS } from '../options/options.ts';
 import { formatPreset } from '../options/preset.ts';
 import { shorten } from '../rows/columns/names.ts';
-import { createDomainReader } from '../rows/domain/domain-reader.ts';
+import { createDomainReader } from '../rows/domain/domain.ts';
 import { type CallerOptions, createContext } from '../run/run-context.ts';
 import { runToTrial, TRIAL_COLUMN, type Trial } from '../run/trial.ts';
 import type { RunEvent } from '../watch/events.ts';

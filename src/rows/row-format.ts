@@ -48,8 +48,6 @@ export interface RowWriter {
    * @param added values of the added columns, in their order
    */
   row(raw: string, fields: number, added: readonly CellValue[]): string;
-  /** Likewise for a row of nothing but delimiters; missing where it leaves nothing behind. */
-  blank?(raw: string, fields: number): string;
 }
 
 /** A row to be written: as it is in the input, and the values of the added columns. */
@@ -57,8 +55,7 @@ export interface WrittenRow {
   readonly raw: string;
   /** The number of its own cells, as scanned. */
   readonly fields: number;
-  /** Undefined for a row of nothing but delimiters. */
-  readonly cells: readonly CellValue[] | undefined;
+  readonly cells: readonly CellValue[];
 }
 
 /** A row in which cells were filled. */
@@ -136,10 +133,6 @@ export interface RowFormat {
   textOf(value: CellValue): string;
   /** The text of a row's own cells, in the order of the columns; only for tables. */
   readonly textsOf?: ((raw: string) => readonly string[]) | undefined;
-  /** The line of the header, from 1, if it seems to be below the line that was taken as header. */
-  readonly lineOfHeader?: number | undefined;
-  /** What the user should know about the list, in sentences; usually nothing. */
-  readonly notices?: readonly string[];
   /** The workbook that the list is in; undefined for all other formats. */
   readonly workbook?: Workbook | undefined;
   /** Converts a row into an object for programs, with its columns in their order. */

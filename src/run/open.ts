@@ -1,14 +1,14 @@
 import { existsSync } from 'node:fs';
 import { rmdir } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
-import { chooseColumn, chooseDomainColumn, refuseDoubtful } from '../collector/choose-column.ts';
+import { chooseColumn, chooseDomainColumn } from '../collector/choose-column.ts';
 import type { Fill } from '../collector/fill.ts';
 import type { WhereRows } from '../collector/plan.ts';
 import type { Closable, Closer } from '../common/lifetime.ts';
 import type { Job } from '../options/api.ts';
 import type { DomainColumn } from '../rows/columns/domain-column.ts';
 import { shorten } from '../rows/columns/names.ts';
-import { createDomainReader, type DomainReader } from '../rows/domain/domain-reader.ts';
+import { createDomainReader, type DomainReader } from '../rows/domain/domain.ts';
 import { type ListInput, openList } from '../rows/list-input.ts';
 import { openRows } from '../rows/open-rows.ts';
 import type { RowColumn, RowFormat } from '../rows/row-format.ts';
@@ -44,12 +44,7 @@ export interface OpenedList {
 export async function open(
   input: ListInput,
   job: Job,
-  {
-    context,
-    closer,
-    spoolFolder,
-    isOnlyPlanned = false,
-  }: Pick<OpenedList, 'context' | 'closer' | 'spoolFolder'> & { readonly isOnlyPlanned?: boolean },
+  { context, closer, spoolFolder }: Pick<OpenedList, 'context' | 'closer' | 'spoolFolder'>,
 ): Promise<OpenedList> {
   const now = createRunTime();
   const started = { startedMs: performance.now(), startedAtMs: now(), now };
@@ -69,11 +64,8 @@ export async function open(
   const format = openRows(source, settings);
   const { fill: fills } = settings;
   const column = chooseDomainColumn(source, format, settings.domainColumn);
-  const canAnswer = context.confirm !== undefined && !settings.yes;
-  if (column.isDoubtful && !canAnswer && !isOnlyPlanned) throw refuseDoubtful(column, source);
   context.onEvent({ type: 'opened', input: source.name, format: format.description, column });
   if (settings.noHeader) context.onEvent({ type: 'notice', message: describeNoHeader(format) });
-  notifyAll(format.notices);
   const choose = (name: string): RowColumn => {
     const { others = [], ...taken } = chooseColumn(source, format, name);
     if (others.length > 0) notifyAll([describeNamesakes(taken, others)]);

@@ -176,7 +176,6 @@ export async function planOnly(input: ListInput, job: Job, context: RunContext):
       context,
       closer,
       spoolFolder: tmpdir(),
-      isOnlyPlanned: true,
     });
     const { source, format } = list;
     if (format.workbook) {

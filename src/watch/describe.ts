@@ -40,9 +40,8 @@ export function inOneLine(lines: readonly string[]): string {
 
 /** Describes how the input was understood. */
 export function describeInput({ input, format, column }: Opened): readonly string[] {
-  const { name, by, example, isDoubtful, others = [] } = column;
-  const against = isDoubtful ? ', although its name speaks against it' : '';
-  const how = by === 'option' ? 'as told' : `guessed by ${isDoubtful ? 'content' : by}${against}`;
+  const { name, by, example, others = [] } = column;
+  const how = by === 'option' ? 'as told' : `guessed by ${by}`;
   const such = example === undefined ? '' : `, such as '${shorten(example)}'`;
   const all = [column, ...others].map((each) => each.name);
   const named = others.slice(0, 3).map(({ index, name }) => {

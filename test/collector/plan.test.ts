@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { chooseDomainColumn } from '../../src/collector/choose-column.ts';
 import { makePlan } from '../../src/collector/plan.ts';
 import type { IndexedRow } from '../../src/collector/row-index.ts';
-import { createDomainReader } from '../../src/rows/domain/domain-reader.ts';
+import { createDomainReader } from '../../src/rows/domain/domain.ts';
 import { openRows } from '../../src/rows/open-rows.ts';
 import { sourceOf } from '../rows/sources.ts';
 
@@ -32,7 +32,7 @@ describe('chooseDomainColumn', () => {
     const source = sourceOf('Name,Website\nAcme,n.a. yet\nBolt,-\nCora,cora\nDelta,delta.com\n');
     const format = openRows(source, { prefix: 'brand_' });
     expect(() => chooseDomainColumn(source, format, undefined)).toThrow(
-      "there are: Name, Website; 1 of 3 cells of 'Website' hold a domain, and 'n.a. yet' is none.",
+      "there are: Name, Website; 1 of 3 cells of 'Website' hold a domain, and 'n.a. yet' is none;",
     );
   });
 });

@@ -36,7 +36,7 @@ describe('a CSV file', () => {
     );
     const api = await openScripted({});
     const args = ['enrich', 'list.csv', '--base-url', api.url];
-    const hint = /if the header is in line 3, give --skip-lines 2\./;
+    const hint = /leave a title out with --skip-lines/;
     expectRefusal(await runHere(args, { cwd: folder.path }), hint);
     await runHere([...args, '--skip-lines', '2'], { cwd: folder.path });
     expect(folder.read('list.enriched.csv')).toBe(

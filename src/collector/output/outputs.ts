@@ -109,7 +109,7 @@ async function write(
     for (const row of batch) {
       const { raw, fields } = row;
       if (!isListed(row)) {
-        all.push({ raw, fields, cells: row.status === 'blank' ? undefined : nothing });
+        all.push({ raw, fields, cells: nothing });
         continue;
       }
       const cells = columns.out.map((column) => column.valueOf(row));

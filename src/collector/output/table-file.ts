@@ -1,4 +1,3 @@
-import { usualDialect } from '../../rows/csv/csv-dialect.ts';
 import { createCellsWriter } from '../../rows/csv/csv-writer.ts';
 import type { Extent, RowFormat, RowWriter, WrittenRow } from '../../rows/row-format.ts';
 import type { OutputFile } from './output-file.ts';
@@ -36,9 +35,7 @@ export async function beginTable(
   await file.write(writer.header);
   return {
     append: async (rows) => {
-      const lines = rows.map(({ raw, fields, cells }) =>
-        cells ? writer.row(raw, fields, cells) : (writer.blank?.(raw, fields) ?? ''),
-      );
+      const lines = rows.map(({ raw, fields, cells }) => writer.row(raw, fields, cells));
       if (lines.length > 0) await file.write(bytesOf(lines));
     },
     finish: async () => [],
@@ -59,7 +56,7 @@ function bytesOf(lines: readonly string[]): Buffer {
 /** Writes the rows of a workbook as CSV, its cells anew. */
 function ofWorkbook({ format, extent, added }: TableOptions): RowWriter {
   const width = Math.max(format.columns.length, extent.maxFields);
-  const write = createCellsWriter(usualDialect(','), extent.keepsFormulas);
+  const write = createCellsWriter(',', extent.keepsFormulas);
   /** The list's own cells are never changed, whatever they begin with. */
   const toOwnCell = (text = ''): string =>
     /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;

@@ -9,7 +9,7 @@ import { BrandfillError } from '../../common/errors.ts';
 import { freeBytes, PRIVATE } from '../../common/files.ts';
 import type { DomainColumn } from '../../rows/columns/domain-column.ts';
 import { shorten } from '../../rows/columns/names.ts';
-import { createDomainReader } from '../../rows/domain/domain-reader.ts';
+import { createDomainReader } from '../../rows/domain/domain.ts';
 import { openList } from '../../rows/list-input.ts';
 import { openRows } from '../../rows/open-rows.ts';
 import type { RowFormat } from '../../rows/row-format.ts';
@@ -71,12 +71,8 @@ export interface ListView {
   readonly columns: readonly string[];
   readonly firstRows: readonly ShownRow[];
   /** Missing when no column could be found: `problem` says so, and somebody has to choose one. */
-  readonly column?: Pick<DomainColumn, 'index' | 'name'> & {
-    readonly why: string;
-    readonly isDoubtful: boolean;
-  };
+  readonly column?: Pick<DomainColumn, 'index' | 'name'> & { readonly why: string };
   readonly problem?: string | undefined;
-  readonly notices: readonly string[];
   /** The columns that were chosen for this list, or the last one, before. */
   readonly fields: Fields;
 }
@@ -341,7 +337,6 @@ async function understand(place: ListPlace, reading: Reading) {
       columns,
       ...(column && { column: describeColumn(column) }),
       problem,
-      notices: format.notices ?? [],
       firstRows: await readFirst(source, format, FIRST_ROWS),
     };
   });
@@ -366,14 +361,14 @@ const NO_COLUMN =
 const NO_HEADER =
   'The first line seems to be a row already, and no names of columns. Say that the list has no header, or click the column with the web addresses if these are its names.';
 
-function describeColumn({ index, name, by, example, isDoubtful = false }: DomainColumn) {
+function describeColumn({ index, name, by, example }: DomainColumn) {
   const such = example === undefined ? '' : `, such as “${shorten(example)}”`;
   const why = {
     option: 'You chose it.',
     name: `Its name says so${such === '' ? '' : `, and its cells hold web addresses${such}`}.`,
     content: `Its cells hold web addresses${such}.`,
   }[by];
-  return { index, name, why, isDoubtful };
+  return { index, name, why };
 }
 
 /** The first different domains of a list. */

@@ -1,6 +1,6 @@
 import { normalizeDomain } from '../domain/domain.ts';
-import { isNothing } from '../domain/idioms.ts';
-import { meaningOfName, type NameKind, type NameMeaning } from './column-name.ts';
+import { isNothing } from '../domain/pieces.ts';
+import { meaningOfName, type NameKind } from './column-name.ts';
 
 /** The column that a row's domain is taken from. */
 export interface DomainColumn {
@@ -14,8 +14,6 @@ export interface DomainColumn {
   readonly example: string | undefined;
   /** other columns that may be meant, the most likely first; missing if there are none */
   readonly others?: readonly Pick<DomainColumn, 'index' | 'name'>[];
-  /** whether its name speaks against it (`Logo URL`), and it was taken only for its cells */
-  readonly isDoubtful?: boolean;
 }
 
 const MAX_SAMPLE_ROWS = 400;
@@ -38,14 +36,8 @@ const DOTTED_FIELD =
  * The worth of a column before its cells count; cells add up to 40. An e-mail column, however full,
  * is worth less than any website column with something in it.
  */
-const WORTH_WITH_CELLS: Readonly<Record<'plain' | 'foreign', Readonly<Record<NameKind, number>>>> =
-  {
-    plain: { domain: 90, web: 80, email: 52 },
-    foreign: { domain: 50, web: 45, email: 30 },
-  };
-const WORTH_UNNAMED = { address: 70, email: 37, foreign: 30 };
-const WORTH_WITHOUT_CELLS: Readonly<Record<NameKind, number>> = { domain: 30, web: 25, email: 20 };
-const WORTH_OF_ONE_SITE: Readonly<Record<NameKind, number>> = { domain: 15, web: 12, email: 10 };
+const WORTH: Readonly<Record<NameKind, number>> = { domain: 90, web: 80, email: 52 };
+const WORTH_UNNAMED = { address: 70, email: 37 };
 const LESS_WHEN_NEARLY_BLANK = 40;
 
 /**
@@ -53,52 +45,52 @@ const LESS_WHEN_NEARLY_BLANK = 40;
  *
  * A plain name (`domain`, then `website` or `url`, then `email`) is believed unless its cells
  * contradict it, and needs no cells. Any other column needs cells that normalise to domains: four
- * in five without a telling name, half in a list of one column. Links that all lead to one site,
- * such as profiles, do not count. E-mail addresses count if there is no website column, or hardly
- * anything in it. If several columns are plausible, the best one is taken, the leftmost of equals,
- * and the others are named.
+ * in five without a telling name, half in a list of one column. A column whose name speaks against
+ * it, links that all lead to one site, such as profiles, and pictures do not count. E-mail addresses
+ * count if there is no website column, or hardly anything in it. If several columns are plausible,
+ * the best one is taken, the leftmost of equals, and the others are named.
  *
  * @param columns names of the columns
- * @param sample the first rows, as cells; 200 of them are looked at
+ * @param sample the first rows, as cells; 400 of them are looked at
  */
 export function guessDomainColumn(
   columns: readonly string[],
   sample: readonly (readonly string[])[],
 ): DomainColumn | undefined {
   const rows = spread(sample);
-  const candidates: Candidate[] = [];
-  for (const [index, name] of columns.slice(0, MAX_COLUMNS).entries()) {
+  const candidates = columns.slice(0, MAX_COLUMNS).flatMap((name, index) => {
     const evidence = evidenceOf(rows.map((row) => row[index] ?? ''));
-    const { kind, isForeign: isByName } = meaningOfName(name);
-    const isForeign = isByName || evidence.isOfPictures;
-    const worth = worthOf({ kind, isForeign }, evidence, columns.length === 1);
-    const by = kind === undefined ? 'content' : 'name';
-    const isPlausible = !isForeign && evidence.domains > 0 && !evidence.isOneSite;
-    if (worth > 0) candidates.push({ index, name, by, worth, isForeign, isPlausible, ...evidence });
-  }
+    const worth = worthOf(name, evidence, columns.length === 1);
+    return worth > 0 ? [{ index, name, worth, evidence }] : [];
+  });
   const [best, ...others] = candidates.sort((one, other) => other.worth - one.worth);
   if (best === undefined) return undefined;
-  const { index, name, by, example } = best;
-  const isDoubtful = columns.length > 1 && best.isForeign;
-  const named = others
-    .filter(({ isPlausible }) => isPlausible)
-    .map(({ index, name }) => ({ index, name }));
+  const { index, name, evidence } = best;
+  const plausible = others
+    .filter((other) => other.evidence.domains > 0 && !other.evidence.isOneSite)
+    .map((other) => ({ index: other.index, name: other.name }));
   return {
     index,
     name,
-    by,
-    example,
-    ...(named.length > 0 && { others: named }),
-    ...(isDoubtful && { isDoubtful }),
+    by: meaningOfName(name).kind === undefined ? 'content' : 'name',
+    example: evidence.example,
+    ...(plausible.length > 0 && { others: plausible }),
   };
 }
 
-/** A column that may hold the domains. */
-interface Candidate extends Pick<DomainColumn, 'index' | 'name' | 'by' | 'example'> {
-  readonly worth: number;
-  readonly isForeign: boolean;
-  /** Whether a person might also have meant it. */
-  readonly isPlausible: boolean;
+function worthOf(
+  name: string,
+  { filled, domains, isEmail, isOneSite, isOfPictures }: ColumnEvidence,
+  isOnlyColumn: boolean,
+): number {
+  const { kind, isForeign } = meaningOfName(name);
+  if ((isForeign || isOfPictures) && !isOnlyColumn) return 0;
+  const ofName = kind && WORTH[kind];
+  if (filled === 0) return (ofName ?? 0) / 3;
+  if (domains < (kind || isOnlyColumn ? MIN_SHARE_NAMED : MIN_SHARE_UNNAMED)) return 0;
+  if (isOneSite && !isOnlyColumn) return (ofName ?? 0) / 6;
+  const ofCells = 20 * filled + 20 * domains - (filled < NEARLY_BLANK ? LESS_WHEN_NEARLY_BLANK : 0);
+  return (ofName ?? WORTH_UNNAMED[isEmail ? 'email' : 'address']) + ofCells;
 }
 
 /**
@@ -156,13 +148,12 @@ function fullestOf(indexes: readonly number[], sample: readonly (readonly string
 
 /**
  * Whether a row can be the header of the rows below it. It cannot if one of its cells is a domain,
- * URL or e-mail address and so are the cells below that one, or if there are none. So a column may
- * be called `Booking.com`, or `account.group`. Links into the site that a column is named after
- * are no domains of its own. Beside other columns, dotted field names such as `contact.email` count
- * as names, whatever is below them.
+ * URL or e-mail address and so are half of the cells below that one, or if there are none. So a
+ * column may be called `Booking.com`. Beside other columns, dotted field names such as
+ * `contact.email` count as names, whatever is below them.
  *
  * @param names the cells of the row
- * @param below the rows below it, as cells; 200 of them are looked at
+ * @param below the rows below it, as cells; 400 of them are looked at
  */
 export function looksLikeHeader(
   names: readonly string[],
@@ -174,57 +165,30 @@ export function looksLikeHeader(
     (name, index) =>
       isAddress(name) &&
       !DOTTED_FIELD.test(name) &&
-      (rows.length === 0 ||
-        areAddressesBelow(
-          name,
-          rows.map((row) => row[index] ?? ''),
-        )),
+      (rows.length === 0 || areAddresses(rows.map((row) => row[index] ?? ''))),
   );
 }
 
-/** Whether the name of a column is itself a domain, so that the column holds domains as well. */
-export function isNamedLikeDomain(columns: readonly string[], index: number): boolean {
-  const name = columns[index] ?? '';
-  return isAddress(name) && (columns.length === 1 || !DOTTED_FIELD.test(name));
-}
-
-/** What nobody calls a column. */
-const PLAIN_ADDRESS = /[@/]|^\s*www\./i;
-
-function areAddressesBelow(name: string, cells: readonly string[]): boolean {
+function areAddresses(cells: readonly string[]): boolean {
   const filled = cells.filter((cell) => !isNothing(cell));
   const addresses = filled.filter(isAddress);
-  if (PLAIN_ADDRESS.test(name)) return addresses.length > 0;
-  const site = siteOf(name);
-  const own = addresses.filter(
-    (cell) => siteOf(cell) !== site || foldName(cell) === foldName(name),
-  );
-  return own.length > 0 && own.length >= MIN_SHARE_NAMED * filled.length;
+  return addresses.length > 0 && addresses.length >= MIN_SHARE_NAMED * filled.length;
+}
+
+/** Whether a row names a column of domains or websites, and the rows below have one in it. */
+export function namesDomains(
+  names: readonly string[],
+  below: readonly (readonly string[])[],
+): boolean {
+  return names.some((name, index) => {
+    const { kind, isForeign } = meaningOfName(name);
+    if (kind === undefined || kind === 'email' || isForeign) return false;
+    return below.some((cells) => isAddress(cells[index] ?? ''));
+  });
 }
 
 function isAddress(cell: string): boolean {
   return 'domain' in normalizeDomain(cell);
-}
-
-function siteOf(cell: string): string {
-  const found = normalizeDomain(cell, { registrable: true });
-  return 'domain' in found ? found.domain : '';
-}
-
-function worthOf(
-  { kind, isForeign }: NameMeaning,
-  evidence: ColumnEvidence,
-  isOnlyColumn: boolean,
-): number {
-  const isPlain = kind !== undefined && !isForeign;
-  if (evidence.filled === 0) return isPlain ? WORTH_WITHOUT_CELLS[kind] : 0;
-  if (evidence.domains < (isPlain || isOnlyColumn ? MIN_SHARE_NAMED : MIN_SHARE_UNNAMED)) return 0;
-  if (evidence.isOneSite && !isOnlyColumn) return isPlain ? WORTH_OF_ONE_SITE[kind] : 0;
-  const less = evidence.filled < NEARLY_BLANK ? LESS_WHEN_NEARLY_BLANK : 0;
-  const ofCells = 20 * evidence.filled + 20 * evidence.domains - less;
-  if (kind !== undefined) return WORTH_WITH_CELLS[isForeign ? 'foreign' : 'plain'][kind] + ofCells;
-  if (isForeign) return WORTH_UNNAMED.foreign + ofCells;
-  return (evidence.isEmail ? WORTH_UNNAMED.email : WORTH_UNNAMED.address) + ofCells;
 }
 
 /** A name as people tell names apart: white space is one space, and what cannot be seen is nothing. */

@@ -3,19 +3,10 @@ import { type Options, parse } from 'csv-parse/sync';
 /** How a CSV file is written. */
 export interface CsvDialect {
   readonly delimiter: string;
-  /** The quote around a cell that holds a delimiter or a line end; empty without quoting. */
-  readonly quote: '"' | '';
-  /** The character before a quote within quotes: another quote, or a backslash. */
-  readonly escape: '"' | '\\';
   /** Whether quotes open behind spaces, as in `"1", "Acme, Inc."`. */
   readonly isSpaced: boolean;
   /** All ends of lines that count, longer ones first. */
   readonly lineEnds: readonly string[];
-}
-
-/** The dialect of most CSV files. */
-export function usualDialect(delimiter: string): CsvDialect {
-  return { delimiter, quote: '"', escape: '"', isSpaced: false, lineEnds: LINE_ENDS };
 }
 
 /**
@@ -34,13 +25,11 @@ export function withoutLineEnd(raw: string): string {
 const MAX_RECORD_BYTES = 32 * 1024 * 1024;
 
 /** How csv-parse reads a dialect: rows may be ragged, and quotes within a cell are text. */
-export function parserOptions({ delimiter, quote, escape, isSpaced, lineEnds }: CsvDialect): {
+export function parserOptions({ delimiter, isSpaced, lineEnds }: CsvDialect): {
   [K in keyof Options]: Options[K];
 } {
   return {
     delimiter,
-    quote: quote === '' ? null : quote,
-    escape: quote === '' ? null : escape,
     record_delimiter: [...lineEnds],
     ltrim: isSpaced,
     relax_quotes: true,
@@ -49,24 +38,19 @@ export function parserOptions({ delimiter, quote, escape, isSpaced, lineEnds }: 
   };
 }
 
-const DELIMITER_NAMES: Readonly<Record<string, string>> = {
+/** The delimiters that are looked for, and what people call them. */
+const DELIMITERS: Readonly<Record<string, string>> = {
+  ',': 'comma',
   ';': 'semicolon',
   '\t': 'tab',
   '|': 'pipe',
 };
 
-/** For people: `CSV, semicolon-separated`. Usual properties are left out. */
-export function describeDialect({ delimiter, quote, escape }: CsvDialect): string {
-  const parts = [
-    delimiter !== ',' && `${DELIMITER_NAMES[delimiter] ?? `'${delimiter}'`}-separated`,
-    quote === '' && 'without quotes',
-    escape === '\\' && 'with backslashes before quotes',
-  ];
-  return ['CSV', ...parts.filter((part) => part !== false)].join(', ');
+/** For people: `CSV, semicolon-separated`. The comma is not mentioned. */
+export function describeDialect({ delimiter }: CsvDialect): string {
+  return delimiter === ',' ? 'CSV' : `CSV, ${DELIMITERS[delimiter] ?? `'${delimiter}'`}-separated`;
 }
 
-/** The delimiters that are looked for. */
-const DELIMITERS: readonly string[] = [',', ';', '\t', '|'];
 const SAMPLE_CHARACTERS = 64 * 1024;
 
 interface DetectOptions {
@@ -78,22 +62,18 @@ interface DetectOptions {
 
 /**
  * Detects the dialect of a file from its beginning: the one in which most records have the same
- * number of cells. Among equals a delimiter wins that is not the comma of a text, then the usual
- * quoting, then the one that makes more cells.
+ * number of cells. Among equals a delimiter wins that is not the comma of a text, then the one that
+ * makes more cells.
  */
 export function detectDialect(
   sample: string,
   { preferred, stated }: DetectOptions = {},
 ): CsvDialect {
   const start = sample.slice(0, SAMPLE_CHARACTERS);
-  const delimiters = stated === undefined ? DELIMITERS : [stated];
+  const delimiters = stated === undefined ? Object.keys(DELIMITERS) : [stated];
   const readings = delimiters
     .filter((delimiter) => start.includes(delimiter))
-    .flatMap((delimiter) => {
-      const all = stylesOf(start, delimiter).map((dialect) => measure(start, dialect));
-      // Only where quotes do not pair, there are none.
-      return all.filter(({ dialect }) => dialect.quote !== '' || all[0]?.isCut === true);
-    })
+    .map((delimiter) => measure(start, delimiter))
     .filter(({ columns }) => columns > 1);
   const suggested = readings.filter(({ dialect }) => dialect.delimiter === preferred);
   const [best] = (suggested.length > 0 ? suggested : readings).sort(
@@ -102,43 +82,30 @@ export function detectDialect(
       Number(one.isOfText) - Number(other.isOfText) ||
       other.columns - one.columns,
   );
-  return best?.dialect ?? { ...usualDialect(stated ?? ','), lineEnds: lineEndsOf(start) };
+  return best?.dialect ?? dialectOf(start, stated ?? ',');
 }
 
-/** The ways in which a list with this delimiter may be quoted, the usual one first. */
-function stylesOf(sample: string, delimiter: string): readonly CsvDialect[] {
-  const usual: CsvDialect = {
-    ...usualDialect(delimiter),
+function dialectOf(sample: string, delimiter: string): CsvDialect {
+  return {
+    delimiter,
     isSpaced: sample.includes(`${delimiter} "`),
-    lineEnds: lineEndsOf(sample),
+    lineEnds: sample.includes('\n') ? LINE_ENDS : OLD_LINE_ENDS,
   };
-  return [
-    usual,
-    ...(sample.includes('\\"') ? [{ ...usual, escape: '\\' } as const] : []),
-    ...('\t|'.includes(delimiter) && sample.includes('"')
-      ? [{ ...usual, quote: '', isSpaced: false } as const]
-      : []),
-  ];
 }
 
-function lineEndsOf(sample: string): readonly string[] {
-  return sample.includes('\n') ? LINE_ENDS : OLD_LINE_ENDS;
-}
-
-/** How a sample looks when it is read in a dialect. */
+/** How a sample looks when it is read with a delimiter. */
 interface Reading {
   readonly dialect: CsvDialect;
   /** The number of cells that most of its records have; 0 where that is one. */
   readonly columns: number;
   /** The share of records that have the most frequent number of cells, 0 to 1. */
   readonly evenness: number;
-  /** Whether a quote is opened in it and never closed. */
-  readonly isCut: boolean;
   /** Whether most delimiters are followed by a space that is not in front of a quote. */
   readonly isOfText: boolean;
 }
 
-function measure(sample: string, dialect: CsvDialect): Reading {
+function measure(sample: string, delimiter: string): Reading {
+  const dialect = dialectOf(sample, delimiter);
   const { records, isCut } = readRecords(Buffer.from(sample), dialect);
   const counts = records.map(({ cells }) => cells.length).filter((count) => count > 0);
   // The sample may end within a record.
@@ -148,13 +115,12 @@ function measure(sample: string, dialect: CsvDialect): Reading {
   const [columns = 0, most = 0] = [...frequencies]
     .filter(([count]) => count > 1)
     .reduce((best, one) => (one[1] > (best[1] ?? 0) ? one : best), [] as number[]);
-  const texts = sample.split(`${dialect.delimiter} `).length;
+  const texts = sample.split(`${delimiter} `).length;
   return {
     dialect,
     columns,
-    isCut,
     evenness: (most - Number(isCut)) / Math.max(1, whole.length),
-    isOfText: !dialect.isSpaced && texts * 2 > sample.split(dialect.delimiter).length,
+    isOfText: !dialect.isSpaced && texts * 2 > sample.split(delimiter).length,
   };
 }
 

@@ -26,7 +26,7 @@ export interface CsvWriterOptions {
 export function createCsvWriter(options: CsvWriterOptions): RowWriter {
   const { dialect, before, headerRaw, headerFields, width, added, byteOrderMark } = options;
   const usualEnd = headerRaw.slice(withoutLineEnd(headerRaw).length) || '\n';
-  const write = createCellsWriter(dialect, options.keepsFormulas);
+  const write = createCellsWriter(dialect.delimiter, options.keepsFormulas);
 
   function append(raw: string, fields: number, cells: string): string {
     const own = withoutLineEnd(raw);
@@ -42,8 +42,6 @@ export function createCsvWriter(options: CsvWriterOptions): RowWriter {
   return {
     header: (byteOrderMark ? '\uFEFF' : '') + before + row(headerRaw, headerFields, added),
     row,
-    blank: (raw, fields) =>
-      append(raw, width, dialect.delimiter.repeat(Math.max(0, width + added.length - fields))),
   };
 }
 
@@ -52,36 +50,24 @@ export function createCsvWriter(options: CsvWriterOptions): RowWriter {
  * calculate is guarded.
  */
 export function createCellsWriter(
-  { delimiter, quote, escape }: CsvDialect,
+  delimiter: string,
   keepsFormulas = false,
 ): (values: readonly CellValue[]) => string {
   const guarded = keepsFormulas ? (text: string) => text : guardFormula;
-  // Without quotes, characters that would need them become a space.
-  const fit = (text: string): string =>
-    quote === ''
-      ? text
-          .split(delimiter)
-          .join(' ')
-          .replaceAll(/[\r\n]+/g, ' ')
-      : text;
   const writer = new RecordWriter({
     delimiter,
-    quote: quote === '' ? false : quote,
-    escape,
     record_delimiter: '\n',
     quote_record_delimiter: true,
   });
   const toCell = (value: CellValue): string =>
-    typeof value === 'number' ? String(value) : guarded(fit(textOfCell(value))); // -5 is no formula
+    typeof value === 'number' ? String(value) : guarded(textOfCell(value)); // -5 is no formula
   // Most rows need no quotes. For them the library takes a fifth of the time of a whole run.
-  const needsQuotes = (cell: string): boolean => SPECIAL.test(cell) || cell.includes(delimiter);
+  const needsQuotes = (cell: string): boolean => /["\r\n]/.test(cell) || cell.includes(delimiter);
   return (values) => {
     const cells = values.map(toCell);
     return cells.some(needsQuotes) ? writer.textOf(cells) : cells.join(delimiter);
   };
 }
-
-const SPECIAL = /["\\\r\n]/;
 
 /** Gives the text of each record as soon as it is written. */
 class RecordWriter extends Stringifier {
@@ -120,13 +106,13 @@ export function createCsvFiller(
   dialect: CsvDialect,
   keepsFormulas = false,
 ): RowFiller {
-  const write = createCellsWriter(dialect, keepsFormulas);
+  const write = createCellsWriter(dialect.delimiter, keepsFormulas);
   return {
     fill: (raw, fields, values): FilledRow => {
       const cells = cellsOfRow(raw, dialect);
       const blanks: number[] = [];
       for (const [at, { index }] of columns.entries()) {
-        if (!isBlank(cells[index] ?? '', dialect)) continue;
+        if (!/^\s*(?:"\s*"\s*)?$/.test(cells[index] ?? '')) continue;
         blanks.push(at);
         const cell = write([values[at]]);
         if (cell === '') continue;
@@ -140,9 +126,4 @@ export function createCsvFiller(
       };
     },
   };
-}
-
-/** Whether a cell is nothing but white space, quoted or not. */
-function isBlank(cell: string, { quote }: CsvDialect): boolean {
-  return cell.trim() === '' || (quote !== '' && /^\s*"\s*"\s*$/.test(cell));
 }

@@ -1,5 +1,4 @@
 import { BrandfillError } from '../../common/errors.ts';
-import { findHeaderBelowTitle } from '../columns/header-row.ts';
 import { shorten, uniqueNames } from '../columns/names.ts';
 import type { RowFormat } from '../row-format.ts';
 import { describeText, type Source, unreadable } from '../source.ts';
@@ -46,11 +45,10 @@ export function openCsv(source: Source, options: OpenCsvOptions = {}): RowFormat
   const names = first?.cells ?? numberedNames(records);
   const below = noHeader ? records : records.slice(1);
   const near = below.map(({ cells }) => cells);
-  const lineOfHeader = first && findLineOfHeader(records, source.sample);
-  const columns = lineOfHeader === undefined ? completeHeader(source, names, near) : names;
+  const columns = completeHeader(source, names, near);
   const headerRaw =
     first === undefined
-      ? createCellsWriter(dialect)(names) + lineEndOf(text)
+      ? createCellsWriter(dialect.delimiter)(names) + lineEndOf(text)
       : source.sample.toString('utf8', first.startBytes, headBytes);
 
   return {
@@ -62,8 +60,6 @@ export function openCsv(source: Source, options: OpenCsvOptions = {}): RowFormat
     headBytes,
     isTable: true,
     takenNames: new Set(columns),
-    lineOfHeader,
-    notices: lineOfHeader === undefined ? [] : [describeTitle(lineOfHeader)],
     scan: (input, domainColumn, others = []) =>
       scanCsv(input, {
         dialect,
@@ -110,7 +106,7 @@ function completeHeader(
   if (rows.every((row) => row.at(-1)?.trim() === '')) return [...names, ''];
   throw unreadable(
     source.name,
-    `each row has one cell more than the header ('${shorten(names.join(','))}'); add the missing name to its first line (R: write.csv, or col.names = NA), or put texts with a delimiter into quotes`,
+    `each row has one cell more than the header ('${shorten(names.join(','))}'); add the missing name to its first line (R: write.csv, or col.names = NA), put texts with a delimiter into quotes, or leave a title out with --skip-lines`,
   );
 }
 
@@ -168,14 +164,6 @@ function toObject(cells: readonly string[], columns: readonly string[]): Record<
   return Object.fromEntries(names.map((name, at) => [name, cells[at] ?? '']));
 }
 
-/** The line of the header, if it seems to be below the first one. */
-function findLineOfHeader(records: readonly SampleRecord[], sample: Buffer): number | undefined {
-  const first = records.slice(0, MOST_TITLE_LINES);
-  const header = first[findHeaderBelowTitle(first.map(({ cells }) => cells)) ?? -1];
-  return header && sample.toString('utf8', 0, header.startBytes).split(LINE_END).length;
-}
-
-const MOST_TITLE_LINES = 200;
 const LINE_END = /\r{0,2}\n|\r/g;
 
 /** The first lines of a text, line ends included; undefined when there are fewer. */
@@ -183,10 +171,6 @@ function firstLines(text: string, count: number): string | undefined {
   if (count === 0) return '';
   const last = [...text.matchAll(LINE_END)][count - 1];
   return last && text.slice(0, last.index + last[0].length);
-}
-
-function describeTitle(line: number): string {
-  return `The header seems to be in line ${line}, below a title: if it is, give --skip-lines ${line - 1}.`;
 }
 
 function refuseTitle(source: Source, skipLines: number): BrandfillError {

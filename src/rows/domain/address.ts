@@ -1,5 +1,5 @@
 import { isIPv6 } from 'node:net';
-import { trimEdges } from './idioms.ts';
+import { trimEdges } from './pieces.ts';
 
 /** Why a cell holds no domain that could be asked about. */
 export type InvalidReason = (typeof REASONS)[number];
@@ -45,8 +45,6 @@ export interface Address {
   /** What follows: path, query and fragment, as they are written. */
   readonly behind: string;
   readonly isEmail: boolean;
-  /** A scheme was in front of it, so that what follows can only be its path. */
-  readonly hasScheme: boolean;
 }
 
 /** No host name, however encoded or decomposed, fits 253 ASCII characters from more than this. */
@@ -105,7 +103,7 @@ export function readAddress(text: string): Address | InvalidDomain {
   if (typeof host !== 'string') return host;
   if (/\s/.test(host)) return invalid.contains_space;
   if (host.length > MAX_HOST_LENGTH) return invalid.domain_too_long;
-  return { host, behind, isEmail: at !== -1 && !isUrl, hasScheme: isUrl };
+  return { host, behind, isEmail: at !== -1 && !isUrl };
 }
 
 function withoutPort(hostAndPort: string): string | InvalidDomain {

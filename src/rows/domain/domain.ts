@@ -1,5 +1,7 @@
 import { domainToASCII, domainToUnicode } from 'node:url';
 import { parse } from 'tldts';
+import { meaningOfName } from '../columns/column-name.ts';
+import type { DomainColumn } from '../columns/domain-column.ts';
 import {
   type Address,
   type InvalidDomain,
@@ -7,7 +9,7 @@ import {
   invalidDomain,
   readAddress,
 } from './address.ts';
-import { addressesIn, isBare, isExplicit, isNothing, splitAnywhere } from './idioms.ts';
+import { bareText, isExplicit, isNothing, piecesOf } from './pieces.ts';
 import { findSharedPage, isFreeMail } from './shared-hosts.ts';
 
 export type { InvalidDomain };
@@ -23,11 +25,11 @@ export interface NormalizeOptions {
    *
    * @default false
    */
-  readonly registrable?: boolean;
+  readonly registrable?: boolean | undefined;
 }
 
 /** A domain, and what its cell says of it. */
-export interface FoundDomain {
+interface FoundDomain {
   readonly domain: string;
   /** As in the cell, before it is reduced. */
   readonly host: string;
@@ -40,8 +42,8 @@ export interface FoundDomain {
 /**
  * Turns a cell into the key of a lookup: lower case, ASCII, no scheme, path, port, `www.` or
  * trailing dot. Takes bare domains, URLs with or without a scheme, e-mail addresses and
- * internationalised names, links of Markdown, HTML, Access and spreadsheets, lists that agree on one
- * domain. A link that leads over a search or a mail scanner is followed where its target stands in
+ * internationalised names, links of Markdown, HTML, Access and spreadsheets, words around an address,
+ * lists that agree on one domain. A link that leads elsewhere is followed where its target stands in
  * it.
  *
  * Never throws, whatever the text, and gives a domain it made back unchanged. The key is at least
@@ -60,8 +62,39 @@ export function normalizeDomain(text: string, options?: NormalizeOptions): Norma
   return 'domain' in found ? { domain: found.domain } : found;
 }
 
+/** Reads the domain in a cell of one column. */
+export type DomainReader = (cell: string) => NormalizedDomain;
+
+export interface DomainReaderOptions extends NormalizeOptions {
+  /** The column that the cells belong to. */
+  readonly column: Pick<DomainColumn, 'name'>;
+}
+
+/**
+ * Makes a reader of a column. A domain at which anybody can have an e-mail address says nothing
+ * about the company of such an address. So these addresses are invalid, in whatever column. Such
+ * domains alone are invalid too, in a column that is named for e-mail (`Email Domain`). A website
+ * at such a domain is valid. Pages on hosts that many share are invalid in the same way; such a host
+ * alone is its owner's.
+ */
+export function createDomainReader({
+  column,
+  registrable = false,
+}: DomainReaderOptions): DomainReader {
+  const isNamedForEmail = meaningOfName(column.name).kind === 'email';
+  return (cell) => {
+    const found = readCell(cell, registrable);
+    if ('invalid' in found) return found;
+    const { domain, host, isEmail, isShared } = found;
+    if (isShared) return invalidDomain('shared_host');
+    // Some of these domains are below the registrable part, such as those of one city.
+    const isFree = (isEmail || isNamedForEmail) && (isFreeMail(domain) || isFreeMail(host));
+    return isFree ? invalidDomain('free_mail') : { domain };
+  };
+}
+
 /** As {@link normalizeDomain}, with what the cell says of the domain. */
-export function readCell(text: string, registrable: boolean): FoundDomain | InvalidDomain {
+function readCell(text: string, registrable: boolean): FoundDomain | InvalidDomain {
   if (text === '') return EMPTY;
   const found = PLAIN_HOST.test(text) ? resolveHost(text) : readText(text);
   if ('invalid' in found) return isNothing(text) ? EMPTY : found;
@@ -75,26 +108,26 @@ interface Resolved extends Omit<FoundDomain, 'domain'> {
   readonly registered: string;
 }
 
-/** Most URLs: nothing around them that could be an idiom, and nothing behind them but a path. */
+/** Most URLs: nothing around them, and nothing behind them but a path. */
 const PLAIN_URL = /^https?:\/\/([a-z0-9._-]{1,254})((?:[/?][^\s,;|<>"'#]*)?)$/i;
+/** Most other cells: one address and nothing else. */
+const BARE = /^[\w/][\w.@:/?%+~$!*=&-]*[\w/]$/;
 /** How many links within links are followed. */
 const MOST_LINKS = 5;
 
+/**
+ * Reads a cell that may have more in it than an address. Its words count if all of them are domains,
+ * or if one is clearly an address; then all domains among them have to agree.
+ */
 function readText(text: string): Resolved | InvalidDomain {
   const [, host, behind = ''] = PLAIN_URL.exec(text) ?? [];
-  if (host?.includes('.'))
-    return orSeveral(resolve({ host, behind, isEmail: false, hasScheme: true }, 0), text);
-  if (isBare(text)) return orSeveral(readOne(text), text);
-  const { whole, pieces } = addressesIn(text, (shown) => 'host' in readOne(shown));
-  return orSeveral(agree(whole, pieces), whole);
-}
-
-/** Looks for several addresses in what is not one, whatever stands between them. */
-function orSeveral(found: Resolved | InvalidDomain, text: string): Resolved | InvalidDomain {
-  if ('host' in found) return found;
-  const pieces = splitAnywhere(text);
+  if (host?.includes('.')) return resolve({ host, behind, isEmail: false }, 0);
+  if (BARE.test(text)) return readOne(text);
+  const whole = bareText(text);
+  const pieces = piecesOf(whole);
   const all = domainsAmong(pieces);
-  return all.length > 1 && all.length === pieces.length ? (oneOf(all) ?? found) : found;
+  const isList = all.length === pieces.length || domainsAmong(pieces.filter(isExplicit)).length > 0;
+  return (isList ? oneOf(all) : undefined) ?? readOne(whole);
 }
 
 function domainsAmong(texts: readonly string[]): readonly Resolved[] {
@@ -106,32 +139,11 @@ function readOne(text: string, links = 0): Resolved | InvalidDomain {
   return 'invalid' in address ? address : resolve(address, links);
 }
 
-function resolve(address: Address, links: number): Resolved | InvalidDomain {
-  const { host, behind, isEmail } = address;
+function resolve({ host, behind, isEmail }: Address, links: number): Resolved | InvalidDomain {
   const found = resolveHost(host);
   if ('invalid' in found) return found;
-  return withOthers(isEmail ? { ...found, isEmail } : follow(found, behind, links), address);
+  return isEmail ? { ...found, isEmail } : follow(found, behind, links);
 }
-
-/** With the scheme of what follows. */
-const SLASHES = /[\\/]+(?:https?:[\\/]+)*/i;
-const WHOLE_URL = /^[\\/]+https?:[\\/]/i;
-const MOST_SEGMENTS = 10;
-
-/**
- * `acme.com/bolt.com`: what looks like a path is other addresses, if it is nothing else, and no file
- * such as `index.do`. Behind a scheme it is one only with a scheme of its own.
- */
-function withOthers(found: Resolved, { behind, hasScheme }: Address): Resolved | InvalidDomain {
-  if (found.isShared || (hasScheme && !WHOLE_URL.test(behind))) return found;
-  const segments = behind.split(SLASHES, MOST_SEGMENTS).filter((segment) => segment !== '');
-  const others = domainsAmong(segments.filter((segment) => !FILE.test(segment)));
-  return others.length === segments.length ? (oneOf([found, ...others]) ?? found) : found;
-}
-
-/** Names of pages and scripts whose ending is also a top-level domain, and of people. */
-const FILE =
-  /^@|^(?:index|default|main|home|start|welcome|login|search|page|view|show|readme|about|contact|site|page-?\d+)\.\w+$|\.(?:do|py|md|sh|zip|mov)$/i;
 
 /** Goes where a link leads that wraps another, if that can be told. */
 function follow(found: Resolved, behind: string, links: number): Resolved {
@@ -142,14 +154,6 @@ function follow(found: Resolved, behind: string, links: number): Resolved {
     if ('host' in there) return there;
   }
   return { ...found, isShared: true };
-}
-
-/** The one domain of several addresses, or what is at the beginning of a text that is one address. */
-function agree(whole: string, pieces: readonly string[]): Resolved | InvalidDomain {
-  const all = domainsAmong(pieces);
-  if (all.length === pieces.length) return oneOf(all) ?? readOne(whole);
-  const explicit = oneOf(domainsAmong(pieces.filter(isExplicit)));
-  return explicit !== undefined && 'invalid' in explicit ? explicit : readOne(whole);
 }
 
 /** What several addresses agree on, if there are any; those that say nothing of a company have no say. */
@@ -199,39 +203,15 @@ function mayHaveDot(text: string): boolean {
 
 const IPV4_FORM = /^(?:(?:0x[0-9a-f]*|[0-9]+)(?:\.|$)){4}$/;
 
-/**
- * Finds what keeps a lower-case ASCII name from being a host name. There may be further faults
- * behind the first.
- */
+const LABELS = /^(?!-)[a-z0-9_-]+(?<!-)(?:\.(?!-)[a-z0-9_-]+(?<!-))*$/;
+
+/** Finds what keeps a lower-case ASCII name from being a host name. */
 function faultOfHost(host: string): InvalidReason | undefined {
   if (!host.includes('.')) return host === '' ? 'malformed' : 'single_label';
-  let labelTooLong = false;
-  let labelStart = 0;
-  let before = DOT;
-  for (let i = 0; i <= host.length; i += 1) {
-    const code = i === host.length ? DOT : host.charCodeAt(i);
-    if (code === DOT) {
-      if (before === DOT || before === HYPHEN) return 'malformed';
-      if (i - labelStart > 63) labelTooLong = true;
-      labelStart = i + 1;
-    } else if (code === HYPHEN) {
-      if (before === DOT) return 'malformed';
-    } else if (!isHostCharacter(code)) {
-      return 'malformed';
-    }
-    before = code;
-  }
-  if (labelTooLong) return 'label_too_long';
+  if (!LABELS.test(host)) return 'malformed';
+  if (/[^.]{64}/.test(host)) return 'label_too_long';
   if (host.length > 253) return 'domain_too_long';
   return IPV4_FORM.test(host) ? 'ip_address' : undefined;
-}
-
-const DOT = 0x2e;
-const HYPHEN = 0x2d;
-const UNDERSCORE = 0x5f;
-
-function isHostCharacter(code: number): boolean {
-  return (code >= 0x61 && code <= 0x7a) || (code >= 0x30 && code <= 0x39) || code === UNDERSCORE;
 }
 
 /** Removes `www.` if something registrable remains: `www.com` and `www.co.uk` are names. */

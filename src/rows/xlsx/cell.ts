@@ -1,20 +1,17 @@
 import { normalizeDomain } from '../domain/domain.ts';
-import { readHyperlink } from '../domain/idioms.ts';
 import { type CellStyle, dateText } from './styles.ts';
 
 /**
  * The content of a cell as it is kept between the two readings. Numbers that are shown otherwise than
  * JavaScript would (`007`, 16 digits), dates and errors are texts.
  */
-export type SheetCell = PlainCell | MarkedCell;
+export type SheetCell = PlainCell | FormulaCell;
 type PlainCell = null | string | number | boolean;
 
-/** A cell with a link or a formula. */
-interface MarkedCell {
+interface FormulaCell {
   readonly value: PlainCell;
   /** The target of its link. */
   readonly link?: string | undefined;
-  readonly hasFormula?: true | undefined;
 }
 
 /** A cell as it is in a sheet. */
@@ -31,9 +28,14 @@ export interface RawCell {
 export function toSheetCell({ formula, ...raw }: RawCell, is1904: boolean): SheetCell {
   const value = valueIn(raw, is1904);
   if (formula === undefined) return value;
-  const given = readHyperlink(formula);
-  return { value: value ?? given?.text ?? null, link: given?.target, hasFormula: true };
+  const found = HYPERLINK.exec(formula)?.map((part) => part?.replaceAll('""', '"'));
+  const [, link, text = link] = found ?? [];
+  return { value: value ?? text ?? null, link };
 }
+
+/** `HYPERLINK("https://acme.com","Acme")`, whatever the function is called in a language. */
+const HYPERLINK =
+  /^(?!IMAGE)[\p{L}._]{4,}\(\s*"((?:[^"]|"")+)"\s*(?:[,;]\s*"((?:[^"]|"")+)"\s*\))?/iu;
 
 function valueIn({ type, style, text }: Omit<RawCell, 'formula'>, is1904: boolean): PlainCell {
   if (text === '') return null;
@@ -43,8 +45,8 @@ function valueIn({ type, style, text }: Omit<RawCell, 'formula'>, is1904: boolea
   if (type === 'b') return bare === '1' || bare.toLowerCase() === 'true';
   const number = Number(bare);
   if (type === 'd' || !Number.isFinite(number)) return bare;
-  const { kind, digits } = style ?? { kind: 'number', digits: 0 };
-  const date = dateText(number, { kind, is1904 });
+  const { isDate = false, digits = 0 } = style ?? {};
+  const date = isDate ? dateText(number, is1904) : undefined;
   if (date !== undefined) return date;
   if (!Number.isInteger(number)) return number;
   if (digits > 0 && number >= 0) return String(number).padStart(digits, '0');
@@ -67,8 +69,8 @@ export function textOfSheetCell(cell: SheetCell | undefined): string {
 
 /** Whether there is nothing to see in a cell, and no formula that may show something. */
 export function isFree(cell: SheetCell | undefined): boolean {
-  const hasFormula = typeof cell === 'object' && cell?.hasFormula === true;
-  return !hasFormula && textOfSheetCell(cell).trim() === '';
+  const isFormula = typeof cell === 'object' && cell !== null;
+  return !isFormula && textOfSheetCell(cell).trim() === '';
 }
 
 /**

@@ -1,4 +1,4 @@
-import { findHeaderRow } from '../columns/header-row.ts';
+import { looksLikeHeader, namesDomains } from '../columns/domain-column.ts';
 import { addressOfCell, isFree, type Range, textOfSheetCell, valueOfCell } from './cell.ts';
 import type { SheetFrame, SheetRow } from './sheet-reader.ts';
 
@@ -7,8 +7,7 @@ export interface ListPlace {
   /** The last row of its header, and the first one, which is mostly the same. */
   readonly headerRow: number;
   readonly firstHeaderRow: number;
-  readonly firstColumn: number;
-  /** Names of its columns. */
+  /** Names of the columns of the sheet, up to the last one of the list. */
   readonly columns: readonly string[];
   /** Its last row; that of its header if there is none. */
   readonly lastRow: number;
@@ -65,32 +64,15 @@ export function createListFinder(): ListFinder {
     },
     finish: (frame, linkAt) => {
       const searched = start.slice(0, ROWS_AT_START);
-      const found = findHeaderRow(
-        searched.map(({ cells, number }) =>
-          cells.map((cell, at) => ({
-            text: textOfSheetCell(cell),
-            address: addressOfCell(cell, linkAt(number, at)),
-            isText: typeof valueOfCell(cell) === 'string',
-          })),
-        ),
-      );
-      const header = searched[found];
+      const header = findHeader(searched, linkAt);
       if (!header) return undefined;
       const { first, last } = findHeaderRows(header, searched, frame);
-      const list = start.filter(({ number }) => number >= first);
-      const firstColumn = Math.min(
-        ...list.map(({ cells }) => cells.findIndex((cell) => cell !== null)),
-      );
+      const headers = start.filter(({ number }) => first <= number && number <= last);
       return {
         place: {
           headerRow: last,
           firstHeaderRow: first,
-          firstColumn,
-          columns: namesIn(
-            list.filter(({ number }) => number <= last),
-            firstColumn,
-            frame.merges,
-          ),
+          columns: namesIn(headers, frame.merges),
           lastRow: Math.max(last, lastRow),
           lastContent,
           lastVisible,
@@ -100,6 +82,55 @@ export function createListFinder(): ListFinder {
       };
     },
   };
+}
+
+const ROWS_COMPARED = 10;
+
+/**
+ * Finds the header among the first rows of a table: the first row of texts that has at least half
+ * as many filled cells as the rows below it, or one right below that which names a column of
+ * domains. Titles, export dates and groups of columns have fewer cells. In a list of one column it
+ * is the row right above the first domain.
+ *
+ * @returns the first row when none looks like a header; undefined where there is no row
+ */
+function findHeader(rows: readonly SheetRow[], linkAt: LinkAt): SheetRow | undefined {
+  const texts = rows.map(({ cells }) => cells.map((cell) => textOfSheetCell(cell)));
+  const addresses = rows.map(({ cells, number }) =>
+    cells.map((cell, column) => addressOfCell(cell, linkAt(number, column))),
+  );
+  const filled = texts.map((cells) => cells.filter((text) => text.trim() !== '').length);
+  const canBeHeader = (at: number): boolean =>
+    isOfTexts(rows[at]) && looksLikeHeader(texts[at] ?? [], addresses.slice(at + 1));
+  const isWide = (at: number): boolean => {
+    const usual = median(filled.slice(at + 1, at + 1 + ROWS_COMPARED));
+    return usual > 1 && (filled[at] ?? 0) >= Math.max(2, usual / 2);
+  };
+
+  const first = rows.findIndex((_, at) => isWide(at) && canBeHeader(at));
+  for (let at = first; at >= 0 && at < rows.length && canBeHeader(at); at += 1) {
+    const below = addresses.slice(at + 1, at + 1 + ROWS_COMPARED);
+    if (namesDomains(texts[at] ?? [], below)) return rows[at];
+  }
+  if (first >= 0 || Math.max(0, ...filled) > 1) return rows[Math.max(0, first)];
+  const firstDomain = addresses.findIndex(
+    (cells) => !looksLikeHeader(cells.filter((text) => text.trim() !== '')),
+  );
+  return rows[Math.max(0, firstDomain - 1)];
+}
+
+/**
+ * Whether most cells are texts. Years and numbers of weeks are also names of columns, but not of
+ * most of them.
+ */
+function isOfTexts(row: SheetRow | undefined): boolean {
+  const filled = row?.cells.filter((cell) => textOfSheetCell(cell).trim() !== '') ?? [];
+  const texts = filled.filter((cell) => typeof valueOfCell(cell) === 'string');
+  return texts.length * 2 > filled.length;
+}
+
+function median(numbers: readonly number[]): number {
+  return [...numbers].sort((one, other) => one - other)[Math.floor(numbers.length / 2)] ?? 0;
 }
 
 /** A header of several rows has names that are merged over all of them. */
@@ -121,21 +152,14 @@ function findHeaderRows(
 }
 
 /** The names of columns. With several rows, the name of a group stands before each of its columns. */
-function namesIn(
-  rows: readonly SheetRow[],
-  firstColumn: number,
-  merges: readonly Range[],
-): readonly string[] {
-  const textAt = ({ cells }: SheetRow, column: number): string =>
-    textOfSheetCell(cells[column]).trim();
-  const groups = rows.length > 1 ? merges : [];
+function namesIn(rows: readonly SheetRow[], merges: readonly Range[]): readonly string[] {
   const width = Math.max(...rows.map(({ lastContent }) => lastContent + 1));
-  return Array.from({ length: width - firstColumn }, (_, at) => {
-    const column = firstColumn + at;
-    const parts = rows.map((row, place) => {
-      const group = groups.find((range) => contains(range, row.number, column));
+  return Array.from({ length: width }, (_, column) => {
+    const parts = rows.map(({ number, cells }, at) => {
+      const group =
+        at < rows.length - 1 ? merges.find((range) => contains(range, number, column)) : undefined;
       // A group of columns is named in its first one.
-      return textAt(row, place < rows.length - 1 ? (group?.firstColumn ?? column) : column);
+      return textOfSheetCell(cells[group?.firstColumn ?? column]).trim();
     });
     return parts.filter((part) => part !== '').join(' ');
   });
@@ -148,29 +172,4 @@ function contains(range: Range, row: number, column: number): boolean {
     range.firstColumn <= column &&
     column <= range.lastColumn
   );
-}
-
-/** Finds the range that a cell is in, among thousands. Of several, the one that begins last. */
-export function createRangeIndex<T extends Range>(
-  ranges: readonly T[],
-): (row: number, column: number) => T | undefined {
-  const columns = new Map<number, readonly T[]>();
-  return (row, column) => {
-    if (ranges.length === 0) return undefined;
-    let inColumn = columns.get(column);
-    if (!inColumn) {
-      inColumn = ranges
-        .filter(({ firstColumn, lastColumn }) => firstColumn <= column && column <= lastColumn)
-        .sort((one, other) => one.firstRow - other.firstRow);
-      columns.set(column, inColumn);
-    }
-    let from = 0;
-    for (let to = inColumn.length; from < to; ) {
-      const middle = (from + to) >> 1;
-      if ((inColumn[middle]?.firstRow ?? 0) <= row) from = middle + 1;
-      else to = middle;
-    }
-    const found = inColumn[from - 1];
-    return found && found.lastRow >= row ? found : undefined;
-  };
 }

@@ -4,8 +4,8 @@ import { shorten } from '../columns/names.ts';
 import { findOtherArchive } from '../other-formats.ts';
 import { unreadable } from '../source.ts';
 import { type SpoolOptions, spool } from '../spool.ts';
-import { addressOfCell, type Range, type SheetCell } from './cell.ts';
-import { createListFinder, createRangeIndex, type FoundList, type LinkAt } from './list-finder.ts';
+import { addressOfCell, MOST_ROWS, type SheetCell } from './cell.ts';
+import { createListFinder, type FoundList, type LinkAt } from './list-finder.ts';
 import {
   asBroken,
   normalizePath,
@@ -154,28 +154,33 @@ async function findList(
   }
 
   const { handle: rows } = await spool(lines(), options);
-  const links = frame.links.flatMap(({ range, id }) => {
-    const target = targets.get(id);
-    return target === undefined ? [] : [{ ...range, target }];
-  });
-  const findLink = createRangeIndex<Range & { readonly target: string }>(links);
-  const linkAt: LinkAt = (row, column) => findLink(row, column)?.target;
+  const linkAt = createLinks(frame, targets);
   const found = finder.finish(frame, linkAt);
   if (found) return { ...found, pack, sheet, frame, tables, linkAt, rows };
   await rows.close();
   return undefined;
 }
 
+/** Finds the target of a cell's link. Of a range that is linked, the cells of its first column are. */
+function createLinks({ links }: SheetFrame, targets: ReadonlyMap<string, string>): LinkAt {
+  const found = new Map<string, string>();
+  let left = MOST_ROWS;
+  for (const { range, id } of links) {
+    const target = targets.get(id);
+    for (let row = range.firstRow; target && row <= range.lastRow && left > 0; row += 1) {
+      found.set(`${row} ${range.firstColumn}`, target);
+      left -= 1;
+    }
+  }
+  return (row, column) => (found.size === 0 ? undefined : found.get(`${row} ${column}`));
+}
+
 /** The first rows, with the texts that are looked up. */
 export function sampleOf({
   sample,
-  place,
   linkAt,
-}: Pick<OpenedWorkbook, 'sample' | 'place' | 'linkAt'>): readonly (readonly string[])[] {
-  const { firstColumn } = place;
+}: Pick<OpenedWorkbook, 'sample' | 'linkAt'>): readonly (readonly string[])[] {
   return sample.map(({ cells, number }) =>
-    cells
-      .slice(firstColumn)
-      .map((cell, at) => addressOfCell(cell, linkAt(number, firstColumn + at))),
+    cells.map((cell, column) => addressOfCell(cell, linkAt(number, column))),
   );
 }

@@ -212,8 +212,8 @@ function withoutSpans(row: string): string {
  * @throws BrandfillError `UNWRITABLE_OUTPUT` when there is no place for them
  */
 function firstFreeColumn({ place, frame, tables }: OpenedWorkbook, count: number): number {
-  const { firstHeaderRow, lastRow, firstColumn, columns } = place;
-  const content = Math.max(place.lastContent, firstColumn + columns.length - 1);
+  const { firstHeaderRow, lastRow, columns } = place;
+  const content = Math.max(place.lastContent, columns.length - 1);
   let seen = Math.max(content, place.lastVisible);
   for (const range of [...frame.merges, ...tables]) {
     const isBeside = range.firstRow <= lastRow && range.lastRow >= firstHeaderRow;

@@ -11,29 +11,21 @@ import type {
   ScannedRow,
 } from '../row-format.ts';
 import { linesOf, skip } from '../source.ts';
-import {
-  addressOfCell,
-  isFree,
-  type Range,
-  type SheetCell,
-  textOfSheetCell,
-  valueOfCell,
-} from './cell.ts';
-import { createRangeIndex } from './list-finder.ts';
+import { addressOfCell, isFree, type SheetCell, textOfSheetCell, valueOfCell } from './cell.ts';
 import { lineOf, type OpenedWorkbook, type RowLine, sampleOf } from './open-workbook.ts';
 import { assertRewritable, createWorkbookOutput } from './workbook-writer.ts';
 
 /** The format of the list in a workbook. Its rows are lines of the spool. */
 export function openXlsx(list: OpenedWorkbook): RowFormat {
   const { place, sheet, sheets, linkAt, head } = list;
-  const { columns, firstColumn, headerRow } = place;
+  const { columns, headerRow } = place;
   let domainIndex = -1;
   let guard = guardFormula;
 
   /** The text that is looked up: in the domain column, a cell counts as the address that it links to. */
   function textAt(number: number, cell: SheetCell | undefined, index: number): string {
     return index === domainIndex
-      ? addressOfCell(cell, linkAt(number, firstColumn + index))
+      ? addressOfCell(cell, linkAt(number, index))
       : textOfSheetCell(cell);
   }
 
@@ -60,7 +52,7 @@ export function openXlsx(list: OpenedWorkbook): RowFormat {
     },
     textOf: textOfCell,
     textsOf: (raw) => {
-      const { number, cells, filled } = readLine(raw, firstColumn);
+      const { number, cells, filled } = readLine(raw);
       // The list's own cells are never changed; a text that was filled in came from the API.
       return cells.map((cell, at) =>
         filled.has(at) ? guard(textOfSheetCell(cell)) : textAt(number, cell, at),
@@ -72,10 +64,10 @@ export function openXlsx(list: OpenedWorkbook): RowFormat {
       headerRow,
       assertRewritable: () => assertRewritable(list),
       beginOutput: (added, write) =>
-        createWorkbookOutput({ list, added, write, domainColumn: firstColumn + domainIndex }),
+        createWorkbookOutput({ list, added, write, domainColumn: domainIndex }),
     },
     toObject: (raw) => {
-      const { number, cells } = readLine(raw, firstColumn);
+      const { number, cells } = readLine(raw);
       const width = Math.max(columns.length, cells.length);
       const names = Array.from({ length: width }, (_, at) => columns[at] || `column_${at + 1}`);
       return Object.fromEntries(
@@ -91,21 +83,21 @@ export function openXlsx(list: OpenedWorkbook): RowFormat {
 
 interface ReadLine {
   readonly number: number;
-  /** From the first column of the list on, with what was filled in. */
+  /** With what was filled in. */
   readonly cells: readonly (SheetCell | undefined)[];
   /** Which of them were filled in. */
   readonly filled: ReadonlySet<number>;
 }
 
-function readLine(raw: string, firstColumn: number): ReadLine {
-  const [number, , , , all, filled = []] = JSON.parse(raw) as RowLine;
-  const cells: (SheetCell | undefined)[] = all.slice(firstColumn);
+function readLine(raw: string): ReadLine {
+  const [number, , , , own, filled = []] = JSON.parse(raw) as RowLine;
+  const cells = [...own];
   for (const [column, value] of filled) {
-    while (cells.length < column - firstColumn) cells.push(null);
-    cells[column - firstColumn] =
+    while (cells.length < column) cells.push(null);
+    cells[column] =
       typeof value === 'number' || typeof value === 'boolean' ? value : textOfCell(value);
   }
-  return { number, cells, filled: new Set(filled.map(([column]) => column - firstColumn)) };
+  return { number, cells, filled: new Set(filled.map(([column]) => column)) };
 }
 
 interface ScanOptions {
@@ -119,19 +111,15 @@ async function* scan(
   source: ByteSource,
   { list, headBytes, domainColumn, others }: ScanOptions,
 ): AsyncGenerator<readonly ScannedRow[]> {
-  const { firstColumn, columns } = list.place;
+  const { index } = domainColumn;
   const scanLine = (line: Buffer): ScannedRow => {
     const [number, , , , cells] = JSON.parse(line.toString()) as RowLine;
-    const column = firstColumn + domainColumn.index;
     return {
       line: number,
-      cell: addressOfCell(cells[column], list.linkAt(number, column)),
+      cell: addressOfCell(cells[index], list.linkAt(number, index)),
       sizeBytes: line.length,
-      fields: Math.max(columns.length, cells.length - firstColumn),
-      others:
-        others.length > 0
-          ? others.map(({ index }) => textOfSheetCell(cells[firstColumn + index]))
-          : undefined,
+      fields: Math.max(list.place.columns.length, cells.length),
+      others: others.map((other) => textOfSheetCell(cells[other.index])),
     };
   };
   for await (const lines of linesOf(skip(source.read(), headBytes))) yield lines.map(scanLine);
@@ -142,26 +130,37 @@ async function* scan(
  * cell.
  */
 function createSheetFiller(columns: readonly RowColumn[], list: OpenedWorkbook): RowFiller {
-  const { firstColumn } = list.place;
-  const mergeAt = createRangeIndex<Range>(list.frame.merges);
-  const isCovered = (row: number, column: number): boolean => {
-    const merge = mergeAt(row, column);
-    return merge !== undefined && (merge.firstRow !== row || merge.firstColumn !== column);
-  };
+  const covered = coveredIn(columns, list);
   return {
     fill: (raw, fields, values): FilledRow => {
       const [number, start, end, lastCell, cells] = JSON.parse(raw) as RowLine;
       const blanks: number[] = [];
       const puts: [number, CellValue][] = [];
       for (const [at, { index }] of columns.entries()) {
-        const column = firstColumn + index;
-        if (!isFree(cells[column]) || isCovered(number, column)) continue;
+        if (!isFree(cells[index]) || covered.has(`${number} ${index}`)) continue;
         blanks.push(at);
-        if (textOfCell(values[at]) !== '') puts.push([column, values[at]]);
+        if (textOfCell(values[at]) !== '') puts.push([index, values[at]]);
       }
       puts.sort(([one], [other]) => one - other);
       const line: RowLine = [number, start, end, lastCell, cells, puts];
       return { raw: `${JSON.stringify(line)}\n`, fields, blanks };
     },
   };
+}
+
+/** The cells of columns that are the hidden part of a merged one, as `row column`. */
+function coveredIn(
+  columns: readonly RowColumn[],
+  { frame, place }: OpenedWorkbook,
+): ReadonlySet<string> {
+  const covered = new Set<string>();
+  for (const { firstRow, lastRow, firstColumn, lastColumn } of frame.merges) {
+    for (const { index } of columns) {
+      if (index < firstColumn || index > lastColumn) continue;
+      for (let row = firstRow; row <= Math.min(lastRow, place.lastRow); row += 1) {
+        if (row > firstRow || index > firstColumn) covered.add(`${row} ${index}`);
+      }
+    }
+  }
+  return covered;
 }

@@ -48,7 +48,7 @@ it.each<[Table, string | undefined]>([
   // A word against it, and links into one site.
   [{ brand_domain: domains, website: urls }, 'website'],
   [{ logo_url: logos, email: emails }, 'email'],
-  [{ logo_url: logos, company: companies }, 'logo_url'],
+  [{ logo_url: logos, company: companies }, undefined],
   [{ 'linkedin url': profiles, email: emails }, 'email'],
   [{ url: profiles, site: urls }, 'site'],
   [{ profile: profiles, company: companies }, undefined],

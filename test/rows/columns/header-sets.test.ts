@@ -94,7 +94,6 @@ export const HEADER_SETS: readonly string[] = [
   'Account|+Link#w|Status',
   '+A#w|B|C',
   'GlobalRank|TldRank|*Domain#d|TLD|RefSubNets|RefIPs|IDN_Domain#x|PrevGlobalRank',
-  'Referring page URL#l|Domain rating|+Referring domain#d|Target URL#p|Anchor',
   'First Name|*Email#e|First Referring Site#r|Last Referring Site#r|First Page Seen#r',
   'Name|*Email#e|Landing Page#r|Conversion Page#r|Referral URL#r|Lead Origin#r',
   'Invitee Name|*Email#e|Meeting Link#r|Calendar URL#r|Resume#r|Thumbnail URL#l',

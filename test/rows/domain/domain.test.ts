@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { normalizeDomain } from '../../../src/rows/domain/domain.ts';
-import { createDomainReader } from '../../../src/rows/domain/domain-reader.ts';
+import { createDomainReader, normalizeDomain } from '../../../src/rows/domain/domain.ts';
 
 const read = createDomainReader({ column: { name: 'Website' } });
 const reduced = createDomainReader({ column: { name: 'Website' }, registrable: true });
@@ -51,9 +50,9 @@ foo.github.io < https://foo.github.io/
 # an address is read: a text that is a formula
 example.com < ="www.example.com" ¦ ="https://example.com/" ¦ =HYPERLINK("https://example.com","Example Inc.")
 example.com < '=HYPERLINK("https://example.com";"Example") ¦ =HIPERVÍNCULO("https://example.com")
-!single_label < =IMAGE("https://cdn.example.com/logo.png")
-# an address is read: a host that was typed with a space or a comma for a dot, or beside one
-example.com < www,example.com ¦ www. example.com ¦ www example.com ¦ http://www .example.com
+# an address is read: one that is clearly an address, with other words around it
+example.com < Example Inc. https://example.com ¦ https://example.com, Example Inc. ¦ Web: www.example.com
+!several_domains < Example.org, a company: https://example.com
 !contains_space < Example Inc .com ¦ Example .NET ¦ A. Bank ¦ Acme. com
 # an address is read: a link of Access, with or without a text
 example.com < #http://www.example.com# ¦ Example#http://example.com#
@@ -71,7 +70,7 @@ example.com < ["example.com"] ¦ ["https:\/\/example.com\/"] ¦ (example.com) ¦
 # an address is read: several that agree on one domain, whatever is between them
 example.com < example.com, www.example.com ¦ https://example.com/a;https://example.com/b
 example.com < example.com|EXAMPLE.com ¦ example.com / example.com ¦ ["example.com","www.example.com"]
-example.com < A <a@example.com>, B <b@example.com> ¦ example.com, shop.example.com ¦ example.com/www.example.com
+example.com < A <a@example.com>, B <b@example.com> ¦ example.com, shop.example.com
 example.com < example.com or www.example.com ¦ example.com; n/a
 shop.example.com < shop.example.com; https://shop.example.com/x
 # an address is read: one beside pages of others, or of an e-mail address that anybody can have
@@ -108,13 +107,11 @@ www.ck < www.ck
 # a cell is refused as a bare public suffix
 !public_suffix < co.uk ¦ CO.UK. ¦ https://co.uk/ ¦ c.kobe.jp ¦ 公司.cn
 # a cell is refused as containing spaces when it is a name
-!contains_space < Acme Corporation ¦ St. John ¦ Acme.com, Inc. ¦ Acme https://acme.com ¦ exam%20ple.com
+!contains_space < Acme Corporation ¦ St. John ¦ Acme.com, Inc. ¦ exam%20ple.com
 # a cell is refused as of several domains, whatever is between them
 !several_domains < a.com b.com ¦ a.com & b.com ¦ a.com, b.com ¦ a.com / b.com ¦ https://a.com/ https://b.com/
 !several_domains < http://a.org/,http://a.org/about/,http://b.net/a ¦ a.com/start,b.com
 !several_domains < A <a@a.com>, B <b@b.com> ¦ a@a.com;b@b.com ¦ ["a.com","b.com"] ¦ foo.github.io bar.github.io
-!several_domains < a.com/b.com ¦ https://a.com/https://b.com ¦ a.com&b.com ¦ a.com•b.com ¦ a.com and b.com
-!several_domains < 1;#a.com;#2;#b.com
 # a cell is refused as of an unknown top-level domain
 !unknown_tld < shop.local ¦ example.example ¦ a.test ¦ www.notatld ¦ x.onion
 # a cell is refused as malformed otherwise

@@ -225,7 +225,7 @@ describe('the list in a workbook', () => {
     expect(opened.rows).toHaveLength(count);
   });
 
-  it('begins in the first column that has something in it; empty rows are none', async () => {
+  it('has the columns of its sheet; empty rows are none', async () => {
     const rows =
       row(2, null, null, 'domain', 'n') +
       '<row r="3"><c r="A3" s="1"/><c r="C3" t="inlineStr"><is><t>  </t></is></c></row>' +
@@ -233,12 +233,12 @@ describe('the list in a workbook', () => {
       '<row r="9"/>' +
       row(10, null, null, 'globex.com', null, 'more');
     const opened = await open(await workbookOf({ sheets: [{ name: 'S', rows }] }));
-    expect(opened.format.columns).toEqual(['domain', 'n']);
-    expect(opened.rows).toEqual([
+    expect(opened.format.columns).toEqual(['', '', 'domain', 'n']);
+    expect(opened.rows).toMatchObject([
       { domain: 'acme.com', n: 1 },
-      { domain: 'globex.com', n: null, column_3: 'more' },
+      { domain: 'globex.com', n: null, column_5: 'more' },
     ]);
-    expect(opened.scanned.map(({ fields }) => fields)).toEqual([2, 3]);
+    expect(opened.scanned.map(({ fields }) => fields)).toEqual([4, 5]);
   });
 
   it('is on the first sheet that is to be seen and not empty, or on the one that is named', async () => {

@@ -159,17 +159,11 @@ function ReadList({ id }: { readonly id: string }): JSX.Element {
     >
       {view?.problem === undefined ? null : <Note kind="bad">{view.problem}</Note>}
       {column ? (
-        <Note kind={column.isDoubtful ? 'warning' : 'info'}>
-          The addresses are taken from the column <strong>{column.name}</strong>. {column.why}
-          {column.isDoubtful ? ' Its name speaks against it: is it right?' : ''} A click on the name
-          of another column chooses that one.
+        <Note kind="info">
+          The addresses are taken from the column <strong>{column.name}</strong>. {column.why} A
+          click on the name of another column chooses that one.
         </Note>
       ) : null}
-      {view?.notices.map((notice) => (
-        <Note key={notice} kind="warning">
-          {notice}
-        </Note>
-      ))}
       {view ? <FirstRows view={view} onChoose={(name) => readAs({ column: name })} /> : null}
       {view && view.sheets.length > 1 ? (
         <Select
