@@ -1,7 +1,6 @@
 import { domainToASCII, domainToUnicode } from 'node:url';
 import { parse } from 'tldts';
 import { meaningOfName } from '../columns/column-name.ts';
-import type { DomainColumn } from '../columns/domain-column.ts';
 import {
   type Address,
   type InvalidDomain,
@@ -67,7 +66,7 @@ export type DomainReader = (cell: string) => NormalizedDomain;
 
 export interface DomainReaderOptions extends NormalizeOptions {
   /** The column that the cells belong to. */
-  readonly column: Pick<DomainColumn, 'name'>;
+  readonly column: { readonly name: string };
 }
 
 /**
