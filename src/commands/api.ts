@@ -1,7 +1,7 @@
-import { BrandfillError, EXIT, endSentence } from '../common/errors.ts';
+import { EXIT } from '../common/errors.ts';
 import { countOf } from '../common/format.ts';
 import { flag } from '../options/kinds.ts';
-import { option, under } from '../options/option.ts';
+import { option, refusing, under } from '../options/option.ts';
 import { readProfile, readProfileText, shippedProfiles } from '../profile/read-profile.ts';
 import { judgeSample } from '../profile/samples.ts';
 import { defineCommand, print } from './command.ts';
@@ -29,15 +29,17 @@ export const list = defineCommand(LIST_OPTIONS, async ({ settings }) => {
   return EXIT.ok;
 });
 
+const START = 'Cannot use the profile:';
+
 /** `brandfill api show` */
 export const show = defineCommand({}, async ({ words: [name = ''] }) => {
-  print(named(name, () => readProfileText(name)).trimEnd());
+  print(refusing(START, () => readProfileText(name)).trimEnd());
   return EXIT.ok;
 });
 
 /** `brandfill api check` */
 export const check = defineCommand({}, async ({ words: [file = ''] }) => {
-  const { content, api } = named(file, () => readProfile(file));
+  const { content, api } = refusing(START, () => readProfile(file));
   const { rules = [], samples = [] } = content;
   const seen = new Set(samples.map((sample) => judgeSample(sample, api).rule));
   const unseen = rules.flatMap((_, at) => (seen.has(at + 1) ? [] : [at + 1]));
@@ -47,16 +49,3 @@ export const check = defineCommand({}, async ({ words: [file = ''] }) => {
   );
   return EXIT.ok;
 });
-
-/** Names the profile in front of what is wrong with it. */
-function named<T>(file: string, read: () => T): T {
-  try {
-    return read();
-  } catch (error) {
-    if (!(error instanceof BrandfillError)) throw error;
-    const message = error.message.startsWith(file) ? error.message : `${file}: ${error.message}`;
-    throw new BrandfillError('INVALID_SETTING', endSentence(`Cannot use ${message}`), {
-      cause: error,
-    });
-  }
-}

@@ -1,7 +1,7 @@
 import { resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { z } from 'zod';
-import { BrandfillError, EXIT, endSentence } from '../common/errors.ts';
+import { EXIT, endSentence } from '../common/errors.ts';
 import { aborted } from '../common/lifetime.ts';
 import {
   auth,
@@ -15,8 +15,16 @@ import {
   share,
   text,
 } from '../options/kinds.ts';
-import { expected, kind, option, refusal, type SettingsOf, under } from '../options/option.ts';
-import { type Play, playProfile } from '../profile/play.ts';
+import {
+  expected,
+  kind,
+  option,
+  refusal,
+  refusing,
+  type SettingsOf,
+  under,
+} from '../options/option.ts';
+import { playProfile } from '../profile/play.ts';
 import { readProfile } from '../profile/read-profile.ts';
 import type { SandboxAuth } from '../sandbox/auth.ts';
 import type { SandboxOptions } from '../sandbox/options.ts';
@@ -87,7 +95,10 @@ export const sandbox = defineCommand(SANDBOX_OPTIONS, async ({ settings, context
       'Cannot use --limit-kind or --limit-headers without a limit: give --limit too, such as --limit 50/s.',
     );
   }
-  const play = api === undefined ? undefined : readPlay(api);
+  const play =
+    api === undefined
+      ? undefined
+      : refusing('Cannot play the profile:', () => playProfile(readProfile(api)));
   return await untilInterrupted(context.endAtOnce, async (signal) => {
     const started = await startSandbox({
       ...others,
@@ -108,18 +119,6 @@ export const sandbox = defineCommand(SANDBOX_OPTIONS, async ({ settings, context
     return EXIT.ok;
   });
 });
-
-/** Plays a profile. @throws BrandfillError `INVALID_SETTING` with what is wrong in it, and where */
-function readPlay(api: string): Play {
-  try {
-    return playProfile(readProfile(api));
-  } catch (error) {
-    if (!(error instanceof BrandfillError)) throw error;
-    throw new BrandfillError('INVALID_SETTING', endSentence(`Cannot play ${error.message}`), {
-      cause: error,
-    });
-  }
-}
 
 function authOf({
   auth: scheme,
@@ -149,8 +148,5 @@ async function loadRespond(file: string): Promise<SandboxOptions['respond']> {
   } catch (error) {
     reason = error instanceof Error ? error.message : String(error);
   }
-  throw new BrandfillError(
-    'INVALID_SETTING',
-    endSentence(`Cannot use ${file} to answer calls: ${reason}`),
-  );
+  throw refusal(endSentence(`Cannot use ${file} to answer calls: ${reason}`));
 }

@@ -1,11 +1,11 @@
 import { createInterface } from 'node:readline/promises';
 import type { Plan } from '../collector/plan.ts';
-import { BrandfillError, EXIT } from '../common/errors.ts';
+import { EXIT } from '../common/errors.ts';
 import { isPiped } from '../common/files.ts';
 import { createRunId } from '../common/hashes.ts';
 import { toCleanJson, withoutSecrets } from '../common/secrets.ts';
 import { flag, oneOf } from '../options/kinds.ts';
-import { option, type SettingsOf, under } from '../options/option.ts';
+import { option, refusal, type SettingsOf, under } from '../options/option.ts';
 import type { ListInput } from '../rows/list-input.ts';
 import type { RunEvent } from '../watch/events.ts';
 import type { RunRecorder } from '../watch/record-run.ts';
@@ -36,10 +36,7 @@ export function refuseRowsBesideJson(
   { json, dryRun }: StartSettings,
 ): void {
   if (!json || dryRun || !(out === '-' || (out === undefined && isPiped(input)))) return;
-  throw new BrandfillError(
-    'INVALID_SETTING',
-    'Cannot put both the rows and --json on standard output: give --out a file.',
-  );
+  throw refusal('Cannot put both the rows and --json on standard output: give --out a file.');
 }
 
 /** Connects a run with the console: its signal, id, events and confirmation. */

@@ -1,6 +1,6 @@
-import { BrandfillError, type OnNotice } from '../common/errors.ts';
+import type { OnNotice } from '../common/errors.ts';
 import { type Closer, createCloser } from '../common/lifetime.ts';
-import type { SettingsOf } from '../options/option.ts';
+import { refusal, type SettingsOf } from '../options/option.ts';
 import { flagOf, type StatusSettings } from '../options/options.ts';
 import { openStatus, type Status, type StatusOptions } from '../page/status.ts';
 import type { RedisServer } from '../queue/redis.ts';
@@ -108,8 +108,7 @@ export function queueUrlOf(
   purpose: string,
 ): string {
   if (queue !== undefined) return queue;
-  throw new BrandfillError(
-    'INVALID_SETTING',
+  throw refusal(
     `Cannot ${purpose} without a queue: give ${flagOf('queue')}, or set BRANDFILL_QUEUE.`,
   );
 }

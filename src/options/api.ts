@@ -3,7 +3,7 @@ import { type Credential, createCredential, isCredentialName } from '../brand/cr
 import { createEndpoint, DOMAIN, type Endpoint, type NameValue } from '../brand/endpoint.ts';
 import { proxyLogins } from '../brand/proxy.ts';
 import { isLocalAddress } from '../common/addresses.ts';
-import { BrandfillError, describeSystemError, endSentence } from '../common/errors.ts';
+import { describeSystemError } from '../common/errors.ts';
 import { othersWhoCanChange, readSmallFile } from '../common/files.ts';
 import { idOfParts } from '../common/hashes.ts';
 import { isShort, keepCredentialName, keepSecret } from '../common/secrets.ts';
@@ -14,6 +14,7 @@ import {
   type Options,
   readOptions,
   refusal,
+  refusing,
   type SettingsOf,
   type Sources,
   valuesOf,
@@ -284,14 +285,8 @@ function findProfile(
   if (typeof given !== 'object' || given === null) return undefined; // which is refused when it is read
   const { api } = valuesOf({ api: ofApi }, { given, env });
   if (typeof api !== 'string' || api === '') return undefined;
-  try {
-    return readProfile(api);
-  } catch (error) {
-    if (!(error instanceof BrandfillError)) throw error;
-    const label = 'api' in given && given.api !== undefined ? describe('api') : 'BRANDFILL_API';
-    const message = endSentence(`Cannot use ${label}: ${error.message}`);
-    throw new BrandfillError('INVALID_SETTING', message, { cause: error });
-  }
+  const label = 'api' in given && given.api !== undefined ? describe('api') : 'BRANDFILL_API';
+  return refusing(`Cannot use ${label}:`, () => readProfile(api));
 }
 
 /** What was given, and what a profile says below it, as a user would give it. */

@@ -7,14 +7,7 @@ import { BrandfillError, endSentence } from '../common/errors.ts';
 import { keepCredentialName } from '../common/secrets.ts';
 import { findNearest, isTimezone } from '../common/text.ts';
 import { duration, file } from './kinds.ts';
-import {
-  type JsonSchema,
-  jsonSchemaOf,
-  metaOf,
-  type Options,
-  type OptionsOf,
-  option,
-} from './option.ts';
+import { metaOf, type Options, type OptionsOf, option } from './option.ts';
 import { OPTIONS } from './options.ts';
 import { loadYaml, readText, readYaml } from './yaml.ts';
 
@@ -266,10 +259,6 @@ function findCronProblem(cron: string): string | undefined {
   if (!cron.trim().startsWith('@') && fields !== 5 && fields !== 6) {
     return `expected five fields (minute, hour, day, month, weekday) such as '30 2 * * *', received '${cron}'`;
   }
-  // cron-parser draws a value for each `H`, as Jenkins does, and anew each time.
-  if (/(?<![A-Za-z])H(?![A-Za-z])/.test(cron)) {
-    return `'${cron}' has no fixed times: H is another value whenever it is read; give a number for each H`;
-  }
   try {
     CronExpressionParser.parse(cron.trim(), { tz: 'UTC' }).next(); // it may name days that never come
     return undefined;
@@ -288,40 +277,18 @@ function findTimezoneProblem(timezone: string): string | undefined {
 }
 
 /** The JSON Schema of job files, for editors; `jobs/job.schema.json` holds it. */
-export function jobFileSchema(): JsonSchema {
-  const variable = { $ref: '#/definitions/variable' };
-  const properties = Object.entries<z.ZodType>(JOB_FILE).map(([key, declared]) => {
-    const { help, env, default: standard } = metaOf(declared);
-    const { type, ...rest } = jsonSchemaOf(declared);
-    if (help === undefined) return [key, { type, ...rest }];
-    // A text may look like a number.
-    const isText = type === 'string' && Object.keys(rest).length === 0;
-    const isNumber = type === 'integer' || type === 'number';
-    return [
-      key,
-      {
-        description: help + (env === undefined ? '' : ` (environment: ${env})`),
-        ...(standard === undefined ? {} : { default: isNumber ? Number(standard) : standard }),
-        ...(isText
-          ? { type: ['string', 'number'] }
-          : { anyOf: [{ ...(type !== undefined && { type }), ...rest }, variable] }),
-      },
-    ];
-  });
-  return {
-    $schema: 'http://json-schema.org/draft-07/schema#',
-    $id: 'urn:brandfill:job',
-    title: 'Brandfill job',
-    description: 'A job for brandfill run; see docs/job-files.md.',
-    type: 'object',
-    properties: Object.fromEntries(properties),
-    additionalProperties: false,
-    definitions: {
-      variable: {
-        type: 'string',
-        pattern: String.raw`\$\{`,
-        description: '${NAME} or ${NAME:-default}, from the environment',
-      },
+export function jobFileSchema(): Readonly<Record<string, unknown>> {
+  const schema = z.toJSONSchema(z.strictObject(JOB_FILE), {
+    io: 'input',
+    target: 'draft-7',
+    unrepresentable: 'any',
+    override: ({ zodSchema, jsonSchema }) => {
+      const { help, env } = metaOf(zodSchema as unknown as z.ZodType);
+      if (help !== undefined)
+        jsonSchema.description = help + (env === undefined ? '' : ` (environment: ${env})`);
+      // A variable may stand for a switch.
+      if (jsonSchema.type === 'boolean') Object.assign(jsonSchema, { type: ['boolean', 'string'] });
     },
-  };
+  });
+  return { ...schema, title: 'Brandfill job', description: 'See docs/job-files.md.' };
 }

@@ -8,7 +8,7 @@ import { describeKind, findNearest } from '../common/text.ts';
 import { COMMON_ENCODINGS, type Encoding, findEncodingByName } from '../rows/encoding.ts';
 import type { CalendarUnit, CallsPer } from '../worker/budget.ts';
 import type { Rate } from '../worker/rate.ts';
-import { expected, type JsonSchema, kind, refusal } from './option.ts';
+import { expected, kind, refusal } from './option.ts';
 import { presetPathOf, readPreset } from './preset.ts';
 
 // Kinds of values, with the message for what does not fit.
@@ -96,20 +96,9 @@ export function integer(from: number, to: number = Number.MAX_SAFE_INTEGER) {
       const number = /^\s*\d+\s*$/.test(String(given)) ? Number(given) : Number.NaN;
       return number >= from && number <= to && Number.isSafeInteger(number) ? number : undefined;
     },
-    {
-      placeholder: 'N',
-      json: { type: 'integer', minimum: from, ...(isOpen ? {} : { maximum: to }) },
-    },
+    { placeholder: 'N' },
   );
 }
-
-/** A run has one worker or none, whatever number somebody hopes for. */
-export const workersHere = () =>
-  written(
-    '0 or 1 (more workers are processes of their own: brandfill worker)',
-    (given) => (/^\s*[01]\s*$/.test(String(given)) ? Number(given) : undefined),
-    { placeholder: '0 or 1', json: { type: 'integer', minimum: 0, maximum: 1 } },
-  );
 
 /** The longest time that a timer of Node.js can wait. */
 const LONGEST_TIMER_MS = 2 ** 31 - 1;
@@ -123,15 +112,7 @@ export function duration(fromMs = 0, toMs: number = LONGEST_TIMER_MS) {
       const ms = typeof given === 'number' ? given : parseDuration(given);
       return ms >= fromMs && ms <= toMs ? Math.round(ms) : undefined;
     },
-    {
-      placeholder: 'DURATION',
-      json: {
-        type: ['string', 'integer'],
-        pattern: String.raw`^(\d+(\.\d+)?\s*(ms|s|m|min|h|d|w)|0)$`,
-        maximum: 0,
-        minimum: 0,
-      },
-    },
+    { placeholder: 'DURATION' },
   );
 }
 
@@ -173,7 +154,7 @@ const decimal = (what: string, accepts: (number: number) => boolean) =>
       const number = /^\s*\d+(\.\d{1,6})?\s*$/.test(String(given)) ? Number(given) : Number.NaN;
       return accepts(number) ? number : undefined;
     },
-    { placeholder: 'NUMBER', json: { type: 'number', minimum: 0 } },
+    { placeholder: 'NUMBER' },
   );
 
 /** The price of a call, in whatever currency. */
@@ -205,11 +186,7 @@ const unitOf = (name: string) => UNITS.find(({ names }) => names.includes(name))
 const MOST_PER_UNIT = 1_000_000;
 
 /** `20/s`, `300/min` or `5000/day`; `auto` is no fixed rate. */
-export const rate = () =>
-  kind(someText, parseRate, {
-    placeholder: 'N/s, N/min or auto',
-    json: { type: 'string', pattern: String.raw`^(auto|\d+(\.\d+)?\s*/\s*[a-z]+)$` },
-  });
+export const rate = () => kind(someText, parseRate, { placeholder: 'N/s, N/min or auto' });
 
 /** Reads a rate. @throws BrandfillError `INVALID_SETTING` for anything else, zero included. */
 export function parseRate(given: string): Rate | 'auto' {
@@ -249,8 +226,6 @@ export interface Where {
   readonly values: readonly string[];
 }
 
-const A_PAIR: JsonSchema = { type: 'string', pattern: '=' };
-
 /** `COLUMN=VALUE,…`. */
 export const where = () =>
   kind(
@@ -261,45 +236,29 @@ export const where = () =>
       const values = given.slice(at + 1).split(',');
       return { column: given.slice(0, at), values: values.map((value) => value.trim()) };
     },
-    { placeholder: 'COLUMN=VALUE,…', json: A_PAIR },
+    { placeholder: 'COLUMN=VALUE,…' },
   );
 
-type ByName = Readonly<Record<string, string>>;
-
-/** Members of a list, a Map or Headers would not be seen. */
+/** Values by name; a Map or Headers would not be seen. */
+const byName = z.record(z.string(), z.union([z.string(), z.number(), z.boolean()]));
+type ByName = z.output<typeof byName>;
 const isByName = (value: unknown): value is ByName =>
-  typeof value === 'object' && value !== null && !(Symbol.iterator in value);
+  typeof value === 'object' && !Array.isArray(value);
 
-function textsIn(given: ByName): readonly NameValue[] {
-  return Object.entries<unknown>(given).map(([name, value]) => {
-    if (['string', 'number', 'boolean'].includes(typeof value)) return [name, String(value)];
-    throw refusal(`expected a text as the value of '${name}', received ${describeKind(value)}`);
-  });
-}
+const textsIn = (given: ByName): readonly NameValue[] =>
+  Object.entries(given).map(([name, value]) => [name, String(value)]);
 
 /** Output columns: `NAME=EXPR,…`, expressions by name, or `@FILE` with them. */
 export const fields = () =>
   kind(
-    z.custom<string | ByName>(
-      (value) => (typeof value === 'string' && value !== '') || isByName(value),
-      received('a text'),
-    ),
+    z.union([z.string().min(1), byName], received('a text, or an object of texts by name')),
     (value): readonly Field[] => {
       if (typeof value !== 'string')
         return textsIn(value).map(([name, expression]) => createField(name, expression));
       const path = presetPathOf(value);
       return path === undefined ? parseFields(value) : readPreset(path);
     },
-    {
-      placeholder: 'NAME=EXPR,…',
-      isPath: (value) => presetPathOf(value) !== undefined,
-      json: {
-        anyOf: [
-          { type: 'string', pattern: '^@|=' },
-          { type: 'object', additionalProperties: { type: 'string' } },
-        ],
-      },
-    },
+    { placeholder: 'NAME=EXPR,…', isPath: (value) => presetPathOf(value) !== undefined },
   );
 
 /** `NAME=VALUE`, several of them, or values by name. */
@@ -309,23 +268,12 @@ const pairs = <T>(
   meta: KindMeta = {},
 ) =>
   kind(
-    z.custom<OneOrMore | ByName>(
-      (value) => typeof value === 'string' || Array.isArray(value) || isByName(value),
+    z.union(
+      [z.string(), z.array(z.string()).readonly(), byName],
       received('NAME=VALUE, or an object of texts by name'),
     ),
     (value) => read(isByName(value) ? value : [value].flat()),
-    {
-      placeholder,
-      isRepeatable: true,
-      json: {
-        anyOf: [
-          A_PAIR,
-          { type: 'array', items: A_PAIR },
-          { type: 'object', additionalProperties: { type: ['string', 'number', 'boolean'] } },
-        ],
-      },
-      ...meta,
-    },
+    { placeholder, isRepeatable: true, ...meta },
   );
 
 /** Values for blank cells: `COLUMN=EXPR`, or expressions by column. */

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { ExpressionError } from '../collector/fields/expression.ts';
 import { BrandfillError, endSentence } from '../common/errors.ts';
 import { describeKind, findNearest, shortenTo } from '../common/text.ts';
 
@@ -9,8 +10,6 @@ import { describeKind, findNearest, shortenTo } from '../common/text.ts';
 interface Meta {
   /** Stands for a value in the help; a switch has none. */
   readonly placeholder?: string;
-  /** The shape of a value in JSON and YAML, for editors. @default that of the type */
-  readonly json?: JsonSchema;
   /** Whether it may be given more than once, and as a list. */
   readonly isRepeatable?: boolean;
   /** Whether a value, or one of several, is a path. @default none is */
@@ -29,9 +28,6 @@ interface Meta {
   /** Whether it names a file that a run writes anew. */
   readonly isOutput?: boolean;
 }
-
-/** A JSON Schema, or a part of one. */
-export type JsonSchema = Readonly<Record<string, unknown>>;
 
 const META = z.registry<Meta>();
 
@@ -57,7 +53,8 @@ export function kind<I, T>(
     try {
       return read(given);
     } catch (error) {
-      if (!(error instanceof BrandfillError)) throw error;
+      const isExpected = error instanceof BrandfillError || error instanceof ExpressionError;
+      if (!isExpected) throw error;
       context.addIssue({ code: 'custom', message: error.message });
       return z.NEVER;
     }
@@ -112,6 +109,17 @@ export function refusal(message: string): BrandfillError {
   return new BrandfillError('INVALID_SETTING', message);
 }
 
+/** Puts what cannot be done in front of what a reader says is wrong. */
+export function refusing<T>(start: string, read: () => T): T {
+  try {
+    return read();
+  } catch (error) {
+    if (!(error instanceof BrandfillError)) throw error;
+    const message = endSentence(`${start} ${error.message}`);
+    throw new BrandfillError('INVALID_SETTING', message, { cause: error });
+  }
+}
+
 /** The sources of settings. */
 export interface Sources {
   /** By key: texts as on the command line, or values as programs give them. */
@@ -163,13 +171,8 @@ export function readOptions<D extends Options>(
   const unknown = issues.find(({ code }) => code === 'unrecognized_keys');
   if (unknown?.code === 'unrecognized_keys') {
     const [key = ''] = unknown.keys;
-    const keys = Object.keys(declared);
-    const meant = findNearest(key, keys);
-    const all =
-      keys.length > MOST_LISTED
-        ? 'they are listed in docs/options.md'
-        : `there are: ${keys.join(', ')}`;
-    const hint = meant === undefined ? all : `did you mean ${describe(meant)}?`;
+    const meant = findNearest(key, Object.keys(declared));
+    const hint = meant === undefined ? 'see docs/options.md' : `did you mean ${describe(meant)}?`;
     // As it was given: what it is called otherwise may be the very name that was meant.
     throw refusal(
       endSentence(`Cannot use '${shortenTo(key, 40)}': ${of} has no such option; ${hint}`),
@@ -181,27 +184,4 @@ export function readOptions<D extends Options>(
   const variable = declared[key] && metaOf(declared[key]).env;
   const label = !isGiven && variable && env[variable] ? variable : describe(key);
   throw refusal(endSentence(`Cannot use ${label}: ${issue?.message}`));
-}
-
-/** A message lists at most this many options; if there are more, it names the page with all. */
-const MOST_LISTED = 25;
-
-/** The JSON Schema of what may be given for an option. */
-export function jsonSchemaOf(declared: z.ZodType): JsonSchema {
-  const {
-    $schema: _,
-    default: _default,
-    ...schema
-  } = z.toJSONSchema(declared, {
-    io: 'input',
-    target: 'draft-7',
-    unrepresentable: 'any',
-    override: ({ zodSchema, jsonSchema }) => {
-      const { json } = metaOf(zodSchema as unknown as z.ZodType);
-      if (json === undefined) return;
-      for (const key of Object.keys(jsonSchema)) delete jsonSchema[key as keyof typeof jsonSchema];
-      Object.assign(jsonSchema, json);
-    },
-  });
-  return schema;
 }

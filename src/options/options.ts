@@ -175,9 +175,10 @@ export const OPTIONS = {
       env: 'BRANDFILL_QUEUE',
       help: 'Redis that carries lookups to workers, such as redis://localhost:6379/0 (default: none; this process makes all lookups)',
     }),
-    workers: option(kinds.workersHere(), {
+    workers: option(kinds.integer(0, 1), {
       default: '1',
-      help: 'with --queue: 1 makes lookups in this process too, 0 leaves them all to other workers',
+      placeholder: '0 or 1',
+      help: 'with --queue: 1 makes lookups in this process too, 0 leaves them all to other workers (brandfill worker)',
     }),
   }),
 

@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { createField, type Field } from '../collector/fields/fields.ts';
 import { BrandfillError } from '../common/errors.ts';
 import { isPrintable, printableLines } from '../common/text.ts';
+import { refusal } from './option.ts';
 import { loadYaml, readText, readYaml } from './yaml.ts';
 
 // A preset is a set of columns that is kept in a file: YAML or JSON, names with their JMESPath.
@@ -46,7 +47,7 @@ export function readPreset(path: string): readonly Field[] {
     }
   });
   const problem = file.problem();
-  if (problem !== undefined) throw new BrandfillError('INVALID_SETTING', problem);
+  if (problem !== undefined) throw refusal(problem);
   return fields;
 }
 

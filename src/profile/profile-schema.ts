@@ -4,9 +4,9 @@ import { DOMAIN, parseBaseUrl } from '../brand/endpoint.ts';
 import { combinePolicies, fieldText, findLimits, findNumber, findWaitMs } from '../brand/limits.ts';
 import type { ResponseHeaders } from '../brand/transport.ts';
 import { compileExpression } from '../collector/fields/expression.ts';
-import { BrandfillError } from '../common/errors.ts';
 import { HOUR_MS } from '../common/format.ts';
 import { parseRate } from '../options/kinds.ts';
+import { refusal } from '../options/option.ts';
 import { batch } from './batch.ts';
 import { billing, rules, unit } from './rules.ts';
 import { sample } from './samples.ts';
@@ -67,7 +67,6 @@ const window = z
     remaining: headerName('the header with the calls that are left'),
     reset: headerName('the header that says when it begins anew'),
     unit,
-    member: z.string().min(1).describe('what counts where headers hold {minute: 100}'),
   })
   .partial();
 
@@ -76,33 +75,21 @@ const LONGEST_PACE_MS = HOUR_MS;
 
 /** What the headers of an answer say of one limit. */
 function policyIn(
-  { per: perMs = 0, member, ...names }: z.output<typeof window>,
+  { per: perMs = 0, limit, remaining, reset, unit }: z.output<typeof window>,
   headers: ResponseHeaders,
   nowMs: number,
 ) {
-  const textOf = (name = ''): string => {
-    const text = fieldText(headers[name]);
-    return member === undefined ? text : memberOf(text, member);
-  };
-  const countIn = (name: string | undefined): number | undefined => {
-    const number = findNumber(textOf(name));
+  const countIn = (name = ''): number | undefined => {
+    const number = findNumber(fieldText(headers[name]));
     return number && Math.floor(number);
   };
-  const count = countIn(names.limit);
-  // A reset may be a member of an object as well, or one for all windows.
-  const reset = textOf(names.reset) || headers[names.reset ?? ''];
+  const count = countIn(limit);
+  const date = fieldText(headers['date']);
   return {
     quota: count && perMs > 0 && perMs <= LONGEST_PACE_MS ? { count, perMs } : undefined,
-    remaining: countIn(names.remaining),
-    resetMs: findWaitMs(reset, { nowMs, date: fieldText(headers['date']) }, names.unit),
+    remaining: countIn(remaining),
+    resetMs: findWaitMs(headers[reset ?? ''], { nowMs, date }, unit),
   };
-}
-
-/** The number of a member in an object such as `{'minute': 100}`, in whatever quotes. */
-function memberOf(text: string, member: string): string {
-  const name = member.replaceAll(/[^\w-]/g, String.raw`\$&`);
-  const pattern = new RegExp(String.raw`["']?\b${name}\b["']?\s*[:=]\s*["']?(\d+(?:\.\d+)?)`, 'i');
-  return pattern.exec(text)?.[1] ?? '';
 }
 
 const limits = z
@@ -110,7 +97,7 @@ const limits = z
     rate: parsed('the documented rate, which calls start at', (text) => {
       const rate = parseRate(text);
       if (rate !== 'auto') return rate;
-      throw new BrandfillError('INVALID_SETTING', 'expected a rate such as 100/s or 600/min');
+      throw refusal('expected a rate such as 100/s or 600/min');
     }),
     windows: z
       .array(window)

@@ -1,12 +1,12 @@
 import { existsSync, readdirSync } from 'node:fs';
-import { basename, extname, join, relative } from 'node:path';
+import { basename, extname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { ApiProfile } from '../brand/api-profile.ts';
 import { DOMAIN } from '../brand/endpoint.ts';
-import { BrandfillError } from '../common/errors.ts';
 import { idOfParts } from '../common/hashes.ts';
 import { shortenTo } from '../common/text.ts';
 import { isProfileFile } from '../options/kinds.ts';
+import { refusal } from '../options/option.ts';
 import { readText, readYaml } from '../options/yaml.ts';
 import { type ProfileFile, profileShape } from './profile-schema.ts';
 import { findSampleProblem } from './samples.ts';
@@ -32,7 +32,7 @@ export interface Profile {
  *   message follows the name of the setting that named it
  */
 export function readProfile(nameOrFile: string): Profile {
-  const file = isProfileFile(nameOrFile) ? nameOrFile : shippedFile(nameOrFile);
+  const file = fileOf(nameOrFile);
   return parseProfile(file, readText(file, 'the profile'));
 }
 
@@ -40,7 +40,7 @@ export function readProfile(nameOrFile: string): Profile {
 export function parseProfile(file: string, text: string): Profile {
   const yaml = readYaml(file, text);
   const made = yaml.problem() === undefined ? yaml.check(profileShape) : undefined;
-  if (!made) throw new BrandfillError('INVALID_SETTING', yaml.problem() ?? `${file}: no profile`);
+  if (!made) throw refusal(yaml.problem() ?? `${file}: no profile`);
   const name = basename(file, extname(file));
   const content = yaml.value as ProfileFile;
   const { request, rules, data, limits, billing, batch, samples = [] } = made;
@@ -64,24 +64,14 @@ export function parseProfile(file: string, text: string): Profile {
     if (problem !== undefined) yaml.note(['samples', at], problem);
   }
   const problem = yaml.problem();
-  if (problem !== undefined) throw new BrandfillError('INVALID_SETTING', problem);
+  if (problem !== undefined) throw refusal(problem);
   return { name, title: content.title ?? name, file, content, api };
 }
 
-/**
- * The text of a profile as it stands in its file; of a shipped one, with the way to its schema from the
- * present folder, where a copy of it will be kept.
- *
- * @throws BrandfillError as `readProfile`
- */
+/** The text of a profile as it stands in its file. @throws BrandfillError as `readProfile` */
 export function readProfileText(nameOrFile: string): string {
-  if (isProfileFile(nameOrFile)) return readText(nameOrFile, 'the profile');
-  const schema = relative('', join(shippedFolder(), SCHEMA));
-  const text = readText(shippedFile(nameOrFile), 'the profile');
-  return text.replace(`$schema=${SCHEMA}`, () => `$schema=${schema}`);
+  return readText(fileOf(nameOrFile), 'the profile');
 }
-
-const SCHEMA = 'profile.schema.json';
 
 /** The names of the profiles that come with Brandfill, in the order of the alphabet. */
 export function shippedProfiles(): readonly string[] {
@@ -97,12 +87,12 @@ function shippedFolder(): string {
   return folders.find((path) => existsSync(path)) ?? 'apis';
 }
 
-function shippedFile(name: string): string {
+function fileOf(nameOrFile: string): string {
+  if (isProfileFile(nameOrFile)) return nameOrFile;
   const names = shippedProfiles();
-  if (names.includes(name)) return join(shippedFolder(), `${name}.yaml`);
-  const shown = shortenTo(name, 60);
-  throw new BrandfillError(
-    'INVALID_SETTING',
+  if (names.includes(nameOrFile)) return join(shippedFolder(), `${nameOrFile}.yaml`);
+  const shown = shortenTo(nameOrFile, 60);
+  throw refusal(
     `there is no profile '${shown}'; there are ${names.join(', ')}, and files, such as ./${shown}.yaml`,
   );
 }

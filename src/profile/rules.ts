@@ -1,9 +1,9 @@
 import { z } from 'zod';
 import type { AnswerFacts, Billing, RuleMeaning } from '../brand/api-profile.ts';
 import { fieldText, findWaitMs } from '../brand/limits.ts';
-import { BrandfillError } from '../common/errors.ts';
 import { MICROS } from '../common/format.ts';
 import { shortenTo } from '../common/text.ts';
+import { refusal } from '../options/option.ts';
 import { means, wordOf } from './samples.ts';
 import { duration, expression, headerName, parsed } from './texts.ts';
 
@@ -40,7 +40,7 @@ function toPattern(text: string): RegExp {
   try {
     return new RegExp(text, 'i');
   } catch (error) {
-    throw new BrandfillError('INVALID_SETTING', String(error).replace(/^.*\/i?: /, ''));
+    throw refusal(String(error).replace(/^.*\/i?: /, ''));
   }
 }
 

@@ -1,32 +1,20 @@
 import { z } from 'zod';
 import { isCredentialName } from '../brand/credential.ts';
-import { compileExpression, ExpressionError } from '../collector/fields/expression.ts';
-import { BrandfillError } from '../common/errors.ts';
+import { compileExpression } from '../collector/fields/expression.ts';
 import { parseDuration } from '../options/kinds.ts';
+import { kind, refusal } from '../options/option.ts';
 
 // The kinds of texts in a profile: what is wrong with one is said in the words of what reads it.
 
 /** A text that a parser reads; what the parser says of it is the mistake. */
 export const parsed = <T>(help: string, parse: (text: string) => T) =>
-  z
-    .string()
-    .transform((text, context): T => {
-      try {
-        return parse(text);
-      } catch (error) {
-        const isExpected = error instanceof BrandfillError || error instanceof ExpressionError;
-        if (!isExpected) throw error;
-        context.addIssue({ code: 'custom', message: error.message });
-        return z.NEVER;
-      }
-    })
-    .describe(help);
+  kind(z.string(), parse).describe(help);
 
 /** A text of which something says what is wrong. */
 export const checked = (help: string, findProblem: (text: string) => string | undefined) =>
   parsed(help, (text) => {
     const problem = findProblem(text);
-    if (problem !== undefined) throw new BrandfillError('INVALID_SETTING', problem);
+    if (problem !== undefined) throw refusal(problem);
     return text;
   });
 
@@ -51,7 +39,7 @@ export const headerName = (help: string) =>
   parsed(help, (name) => {
     const isName = /^[\w!#$%&'*+.^`|~-]+$/.test(name);
     if (isName) return name.toLowerCase();
-    throw new BrandfillError('INVALID_SETTING', 'expected the name of a header, such as x-credits');
+    throw refusal('expected the name of a header, such as x-credits');
   });
 
 /** A path with its query in which `{…}` stands for what is asked about. */

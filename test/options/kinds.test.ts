@@ -79,11 +79,7 @@ const REFUSED: readonly (readonly [OptionKey, readonly unknown[], string])[] = [
   ['maxWait', ['30d', -1], 'expected a duration up to 24d such as 60s'],
   ['fresh', ['60', '-1s', '1s2ms', '1,5s', '.5s', '1constructor'], A_DURATION],
   ['fresh', [-1], 'expected a duration such as 30d'],
-  [
-    'workers',
-    ['4', 2],
-    'expected 0 or 1 (more workers are processes of their own: brandfill worker)',
-  ],
+  ['workers', ['4', 2], 'expected a whole number, from 0 to 1'],
   ['maxFailed', ['101%', '2', '-1', 'much'], 'expected a share from 0% to 100%, such as 20%'],
   [
     'price',
@@ -114,7 +110,7 @@ it.each<[OptionKey, unknown, string]>([
     '--base-url: expected a text, received an object (URL).',
   ],
   ['params', ['a'], '--param: expected NAME=VALUE.'],
-  ['params', [5], '--param: expected NAME=VALUE.'],
+  ['params', [5], '--param: expected NAME=VALUE, or an object of texts by name, received a list.'],
   ['params', 5, '--param: expected NAME=VALUE, or an object of texts by name, received a number.'],
   ['headers', ['x a=1'], '--header: expected NAME=VALUE, NAME being the name of an HTTP header.'],
   ['headers', ['Authorization: Bearer s3cret'], '--header: expected NAME=VALUE.'],

@@ -26,7 +26,7 @@ it.each<[string, readonly unknown[], string]>([
     [{ input, maxCals: 1 }],
     "Cannot use 'maxCals': enrich has no such option; did you mean 'maxCalls'?",
   ],
-  ['enrich', [{ input, colour: 'red' }], 'no such option; they are listed in docs/options.md.'],
+  ['enrich', [{ input, colour: 'red' }], 'no such option; see docs/options.md.'],
   ['enrich', [{ input, baseUrl: 'http://x', rate: '?', nope: undefined }], "Cannot use 'rate'"],
   ['enrichRows', [{ input, maxCals: 1 }], "did you mean 'maxCalls'?"],
   ['enrichRows', [{ input, failures: 'x' }], "'failures': enrichRows has no such option"],
@@ -41,7 +41,7 @@ it.each<[string, readonly unknown[], string]>([
   [
     'enrich',
     [{ input, headers: { 'x-team': undefined } }],
-    "expected a text as the value of 'x-team', received nothing.",
+    'an object of texts by name, received an object.',
   ],
   ['enrich', [{ input, fields: new Map() }], "Cannot use 'fields': expected a text"],
   ['tryDomain', [{ domain: 'a.com', retires: 3 }], "no such option; did you mean 'retries'?"],

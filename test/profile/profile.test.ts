@@ -99,14 +99,14 @@ describe('a rule', () => {
 describe('limits in headers of an API', () => {
   const windows = `limits:
   windows:
-    - { per: 1min, member: minute, limit: X-Limit, remaining: X-Left, reset: X-Reset }
+    - { per: 1min, limit: X-Limit, remaining: X-Left, reset: X-Reset }
     - { per: 1h, limit: hour, remaining: hour-left, reset: hour-reset, unit: ms }
     - { per: 24h, limit: day, remaining: day-left }
 `;
   it.each<[what: string, headers: ResponseHeaders, stated: unknown]>([
     [
-      'are read from objects, in whatever quotes',
-      { 'x-limit': `{'day': 9, 'minute': 100}`, 'x-left': '{"minute":7}', 'x-reset': '30' },
+      'are read whatever their capitals',
+      { 'x-limit': '100', 'x-left': '7', 'x-reset': '30' },
       { limits: { quota: { count: 100, perMs: 60_000 }, remaining: 7, resetMs: 30_000 } },
     ],
     [
