@@ -3,7 +3,7 @@ import { createHash, randomBytes } from 'node:crypto';
 import { rmSync, writeFileSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { join, resolve } from 'node:path';
-import { EXIT, systemErrorCode } from '../common/errors.ts';
+import { BrandfillError, EXIT } from '../common/errors.ts';
 import { PRIVATE } from '../common/files.ts';
 import { aborted, type Closable, type Closer, createCloser } from '../common/lifetime.ts';
 import { keepSecret } from '../common/secrets.ts';
@@ -12,6 +12,7 @@ import { option, refusal, type SettingsOf, under } from '../options/option.ts';
 import { flagOf, STATUS_OPTIONS } from '../options/options.ts';
 import type { AppFolder } from '../page/app/folder.ts';
 import type { Routes } from '../page/listener.ts';
+import { own } from '../store/owner.ts';
 import { defineCommand, say, untilInterrupted } from './command.ts';
 
 const APP_OPTIONS = {
@@ -36,8 +37,6 @@ const FILE_MS = 10_000;
 const ANSWER_MS = 5_000;
 /** A note for others who start the app of this folder: where it is, and how to ask for an address. */
 const NOTE = 'app.json';
-/** Made by the process that has the folder. */
-const LOCK = 'app.lock';
 
 /**
  * `brandfill app`: a page that does what `enrich` does, for people without a terminal. Where another process
@@ -49,7 +48,7 @@ export const app = defineCommand(APP_OPTIONS, async ({ settings, context }) => {
   return await untilInterrupted(context.endAtOnce, async (signal) => {
     const closer = createCloser();
     try {
-      const lock = takeFolder(folder);
+      const lock = await takeFolder(folder);
       const entry = lock ? await startApp(settings, folder, closer, lock) : await askOther(folder);
       const isOpened =
         !settings.noOpen && hasDisplay() && openBrowser(await signInFileOf(folder, entry));
@@ -116,28 +115,14 @@ async function startApp(
   return { url, makeCode: (lifeMs) => access.makeCode(lifeMs) };
 }
 
-/** Undefined when another process that lives has the folder. */
-function takeFolder(folder: AppFolder): Closable | undefined {
-  const path = folder.at(LOCK);
-  for (let tries = 0; tries < 2; tries += 1) {
-    try {
-      writeFileSync(path, String(process.pid), { mode: PRIVATE.mode, flag: 'wx' });
-      return { close: async () => rmSync(path, { force: true }) };
-    } catch (error) {
-      if (systemErrorCode(error) !== 'EEXIST') throw error;
-      if (isAlive(Number(folder.readJson(LOCK)))) return undefined;
-      rmSync(path, { force: true });
-    }
-  }
-  return undefined;
-}
-
-function isAlive(pid: number): boolean {
-  if (pid === process.pid) return true;
+/** Undefined when another process has the folder. */
+async function takeFolder({ path }: AppFolder): Promise<Closable | undefined> {
   try {
-    return process.kill(pid, 0);
+    const owned = await own(path);
+    return { close: () => owned.release() };
   } catch (error) {
-    return systemErrorCode(error) === 'EPERM';
+    if (error instanceof BrandfillError && error.code === 'STORE_IN_USE') return undefined;
+    throw error;
   }
 }
 

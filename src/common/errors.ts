@@ -150,7 +150,7 @@ export function exitCodeOfError(error: unknown): number {
     return error.code === 'COUNTS_DIFFER' ? EXIT.unexpected : EXIT.usage;
   }
   const name = error instanceof Error ? error.name : '';
-  if (name === 'SandboxError' || isOutOfFiles(error)) return EXIT.usage;
+  if (isOutOfFiles(error)) return EXIT.usage;
   return name === 'AbortError' ? EXIT.interrupted : EXIT.unexpected;
 }
 

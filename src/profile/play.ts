@@ -3,9 +3,6 @@ import { MICROS } from '../common/format.ts';
 import type { Profile } from './read-profile.ts';
 import { bodyText, factsOf, judgeSample, type Sample } from './samples.ts';
 
-/** How an API answers that is played by the sandbox. */
-export type Play = ReturnType<typeof playProfile>;
-
 /** Meanings after which the same domain gets its answer at the second call, as if it were ready by then. */
 const PASSING: ReadonlySet<string> = new Set(['pending', 'throttled', 'retry']);
 

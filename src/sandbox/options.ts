@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { describeKind } from '../common/text.ts';
+import { BrandfillError } from '../common/errors.ts';
 import type { SandboxAuth } from './auth.ts';
 import {
   LIMIT_HEADERS,
@@ -139,105 +139,55 @@ export interface SandboxAnswer {
   breakOff?: boolean;
 }
 
-const share = z
-  .number('a share from 0 to 1')
-  .min(0, 'a share from 0 to 1')
-  .max(1, 'a share from 0 to 1');
-const anything = z.unknown();
-
-function whole(least: number, most: number, expected: string): z.ZodType {
-  return z.int(expected).min(least, expected).max(most, expected);
-}
-
-const TIME = 'from 0 to 24 days, or a range of such that goes upwards: { fromMs: 20, toMs: 7000 }';
-/** The longest wait of a timer, about 24 days. */
+const share = z.number().min(0).max(1);
+/** Up to the longest wait of a timer, about 24 days. */
 const time = z
-  .number(TIME)
-  .min(0, TIME)
-  .max(2 ** 31 - 1, TIME);
-const LIMIT = 'an object such as { count: 5, perMs: 1000 }';
-const AUTH = "an object such as { scheme: 'bearer', key: 'secret' }";
+  .number()
+  .min(0)
+  .max(2 ** 31 - 1);
 
 /** Every option, with what it must be. */
 const SCHEMA = z
   .strictObject({
-    host: z.string('a text'),
-    port: whole(0, 65_535, 'a whole number from 0 to 65535'),
-    latencyMs: z.union(
-      [
-        time,
-        z.object({ fromMs: time, toMs: time }).refine(({ fromMs, toMs }) => fromMs <= toMs, TIME),
-      ],
-      TIME,
-    ),
-    limit: z.object(
-      { count: z.int(LIMIT).min(1, LIMIT), perMs: z.number(LIMIT).gt(0, LIMIT) },
-      LIMIT,
-    ),
-    limitKind: z.enum(LIMIT_KINDS, `one of ${LIMIT_KINDS.join(', ')}`),
-    burst: whole(1, Infinity, 'a whole number, 1 or more'),
-    limitHeaders: z.enum(LIMIT_HEADERS, `one of ${LIMIT_HEADERS.join(', ')}`),
+    host: z.string(),
+    port: z.int().min(0).max(65_535),
+    latencyMs: z.union([
+      time,
+      z
+        .object({ fromMs: time, toMs: time })
+        .refine(({ fromMs, toMs }) => fromMs <= toMs, 'expected a range that goes upwards'),
+    ]),
+    limit: z.object({ count: z.int().min(1), perMs: z.number().gt(0) }),
+    limitKind: z.enum(LIMIT_KINDS),
+    burst: z.int().min(1),
+    limitHeaders: z.enum(LIMIT_HEADERS),
     errors: share,
     notFound: share,
-    auth: z.object(
-      {
-        scheme: z.union(
-          [
-            z.enum(['bearer', 'basic']),
-            z.object({ header: z.string() }),
-            z.object({ query: z.string() }),
-          ],
-          AUTH,
-        ),
-        key: z.string(AUTH),
-      },
-      AUTH,
-    ),
-    quota: whole(0, Infinity, 'a whole number, 0 or more'),
-    seed: anything,
-    logos: anything,
-    respond: z.custom((value) => typeof value === 'function', 'a function'),
-    api: anything,
+    auth: z.object({
+      scheme: z.union([
+        z.enum(['bearer', 'basic']),
+        z.object({ header: z.string() }),
+        z.object({ query: z.string() }),
+      ]),
+      key: z.string(),
+    }),
+    quota: z.int().min(0),
+    seed: z.int(),
+    logos: z.boolean(),
+    respond: z.custom((value) => typeof value === 'function', 'expected a function'),
+    api: z.unknown(),
   } satisfies Record<keyof SandboxOptions, z.ZodType>)
   .partial();
 
 /**
- * Checks the options that a person may get wrong. An unknown one is refused: a rehearsal without the
- * intended latency or faults would show nothing.
+ * Checks what a person may get wrong. An unknown option is refused: a rehearsal without the intended latency
+ * or faults would show nothing.
  *
- * @throws SandboxError that names the option, what it must be, and what it is
+ * @throws BrandfillError `INVALID_SETTING`
  */
 export function checkOptions(options: SandboxOptions): void {
-  const [issue] = SCHEMA.safeParse(options).error?.issues ?? [];
-  if (!issue) return;
-  const [name] = issue.path;
-  if (issue.code === 'unrecognized_keys') {
-    const all = Object.keys(SCHEMA.shape).join(', ');
-    throw invalid(`: it has no option '${issue.keys[0]}'; there are: ${all}`);
-  }
-  if (name === undefined) {
-    throw invalid(`: expected its options as an object, received ${describeKind(options)}.`);
-  }
-  const value = options[name as keyof SandboxOptions];
-  // Not the value of a credential.
-  const shown = name === 'auth' ? describeKind(value) : JSON.stringify(value);
-  throw invalid(` as '${String(name)}' must be ${issue.message}: current value is ${shown}`);
-}
-
-function invalid(why: string): SandboxError {
-  return new SandboxError('sandbox_invalid_option', `Cannot start the sandbox${why}`);
-}
-
-/** Reasons why the sandbox could not be started. */
-type SandboxErrorCode = 'sandbox_port_in_use' | 'sandbox_cannot_listen' | 'sandbox_invalid_option';
-
-/** The sandbox could not be started; the message says what to change. */
-export class SandboxError extends Error {
-  override readonly name = 'SandboxError';
-  readonly code: SandboxErrorCode;
-
-  constructor(code: SandboxErrorCode, message: string, options?: ErrorOptions) {
-    super(message, options);
-    this.code = code;
-  }
+  const { error } = SCHEMA.safeParse(options);
+  if (!error) return;
+  const message = `Cannot start the sandbox. ${z.prettifyError(error)}`;
+  throw new BrandfillError('INVALID_SETTING', message);
 }

@@ -1,8 +1,9 @@
 import { createServer, type RequestListener, type Server } from 'node:http';
+import { BrandfillError } from '../common/errors.ts';
 import { draw, hashText, purposes } from './brand-answer.ts';
 import { BrandEndpoint } from './brand-endpoint.ts';
 import { CallCounter, type DomainCalls, type SandboxStats } from './call-counter.ts';
-import { checkOptions, type SandboxAnswer, SandboxError, type SandboxOptions } from './options.ts';
+import { checkOptions, type SandboxAnswer, type SandboxOptions } from './options.ts';
 import { errorReply, send } from './replies.ts';
 
 /** A running sandbox. The caller that started it must close it. */
@@ -24,7 +25,7 @@ export interface Sandbox {
  * Start a stand-in for the brand API on this machine. It serves `GET <any prefix>/v1/brand?domain=…`,
  * `GET /stats`, `POST /reset`, `GET /healthz` and, if told to, pictures at `GET /logos/…`.
  *
- * @throws SandboxError when an option is wrong or the port cannot be opened
+ * @throws BrandfillError `INVALID_SETTING` when an option is wrong or the port cannot be opened
  * @example
  * ```ts
  * const sandbox = await startSandbox({ latencyMs: 80, limit: { count: 50, perMs: 1000 } });
@@ -61,7 +62,7 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
 /**
  * Listen on an address and return the port.
  *
- * @throws SandboxError when the port is in use or may not be opened
+ * @throws BrandfillError `INVALID_SETTING` when the port is in use or may not be opened
  */
 async function listen(server: Server, host: string, port: number): Promise<number> {
   await new Promise<void>((resolve, reject) => {
@@ -76,19 +77,16 @@ async function listen(server: Server, host: string, port: number): Promise<numbe
   return typeof address === 'object' && address !== null ? address.port : port;
 }
 
-function describeListenError(cause: Error, host: string, port: number): SandboxError {
+function describeListenError(cause: Error, host: string, port: number): BrandfillError {
   const code = 'code' in cause ? cause.code : undefined;
-  const isInUse = code === 'EADDRINUSE';
-  const why = isInUse
-    ? 'the port is in use; choose another with --port, or 0 for any free one'
-    : code === 'EACCES'
-      ? 'not permitted; choose a port above 1023 with --port, or 0 for any free one'
-      : cause.message;
-  return new SandboxError(
-    isInUse ? 'sandbox_port_in_use' : 'sandbox_cannot_listen',
-    `Cannot listen on ${formatHost(host)}:${port}: ${why}`,
-    { cause },
-  );
+  const why =
+    code === 'EADDRINUSE'
+      ? 'the port is in use; choose another with --port, or 0 for any free one'
+      : code === 'EACCES'
+        ? 'not permitted; choose a port above 1023 with --port, or 0 for any free one'
+        : cause.message;
+  const message = `Cannot listen on ${formatHost(host)}:${port}: ${why}`;
+  return new BrandfillError('INVALID_SETTING', message, { cause });
 }
 
 /** Puts an IPv6 address in brackets, as it must be before a port. */
