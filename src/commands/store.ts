@@ -124,7 +124,7 @@ export const prune = defineCommand(PRUNE_OPTIONS, async ({ settings }) => {
   if (olderThan === undefined) {
     throw refusal('Cannot prune without an age: give --older-than, such as 180d.');
   }
-  const pruned = await withStore(store, (database) => pruneStore(database, olderThan, { dryRun }));
+  const pruned = await withStore(store, (database) => pruneStore(database, olderThan, dryRun));
   const ofReports = pruned.reports === 0 ? [] : [`${countOf(pruned.reports, 'list')} of changes`];
   sayRemoved(pruned, dryRun, ofReports);
   return EXIT.ok;

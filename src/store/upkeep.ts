@@ -1,4 +1,4 @@
-import type { Database, RangeOptions } from 'lmdb';
+import type { Database } from 'lmdb';
 import { z } from 'zod';
 import { isAnswer, type Outcome, type OutcomeStatus } from '../brand/outcome.ts';
 import { STORE_VERSION, type StoreDatabase, sizeOnDisk } from './database.ts';
@@ -35,14 +35,14 @@ const BATCH = 500;
 const BATCH_BYTES = 4 * 1024 * 1024;
 
 /** Goes through a store in batches, answers first. Each batch is read when its turn comes. */
-export function* readEntries(
-  { answers, failures }: StoreDatabase,
-  endpointId?: string,
-): Generator<readonly StoredEntry[]> {
+export function* readEntries({
+  answers,
+  failures,
+}: StoreDatabase): Generator<readonly StoredEntry[]> {
   for (const table of [answers, failures]) {
     const isOfAnswers = table === answers;
     const other = isOfAnswers ? failures : answers;
-    for (const batch of readTable(table, endpointId)) {
+    for (const batch of readTable(table)) {
       yield batch.flatMap(({ key, value }) => {
         const head = decodeHead(key, value);
         if (!head) return [];
@@ -55,21 +55,14 @@ export function* readEntries(
   }
 }
 
-/** The range of keys of one endpoint, or of all. */
-function keysOf(endpointId: string | undefined): { start?: string; end?: string } {
-  return endpointId === undefined ? {} : { start: `${endpointId}:`, end: `${endpointId};` };
-}
-
 /** Keys and values of a table, in batches that are read at once. */
 function* readTable<T>(
   table: Database<T, string>,
-  endpointId: string | undefined,
 ): Generator<readonly { readonly key: string; readonly value: T }[]> {
-  const { start: first, end } = keysOf(endpointId);
-  for (let start = first; ; ) {
+  for (let start = ''; ; ) {
     const batch: { readonly key: string; readonly value: T }[] = [];
     let sizeBytes = 0;
-    for (const { key, value } of table.getRange({ start, end, limit: BATCH } as RangeOptions)) {
+    for (const { key, value } of table.getRange({ start, limit: BATCH })) {
       batch.push({ key, value });
       sizeBytes += Buffer.isBuffer(value) ? value.length : 0;
       if (sizeBytes >= BATCH_BYTES) break;
@@ -81,14 +74,9 @@ function* readTable<T>(
   }
 }
 
-/** The latest outcome of a domain, for each API or for one: in the form of an export. */
-export function findLines(
-  database: StoreDatabase,
-  domain: string,
-  endpointId?: string,
-): readonly string[] {
-  const ids = endpointId === undefined ? endpointIdsIn(database) : [endpointId];
-  return ids.flatMap((id) => {
+/** The latest outcome of a domain for each API, in the form of an export. */
+export function findLines(database: StoreDatabase, domain: string): readonly string[] {
+  return endpointIdsIn(database).flatMap((id) => {
     const key = keyOf(id, domain);
     const found = [database.answers, database.failures].flatMap((table) => {
       const value = table.getBinaryFast(key);
@@ -137,9 +125,9 @@ export interface ApiStats {
 }
 
 /** Counts what is in a store. */
-export function countStore(database: StoreDatabase, endpointId?: string): StoreStats {
+export function countStore(database: StoreDatabase): StoreStats {
   const apis = new Map<string, ReturnType<typeof noStats>>();
-  for (const entries of readEntries(database, endpointId)) {
+  for (const entries of readEntries(database)) {
     for (const { key, head, isLatest } of entries) {
       const api = splitKey(key).endpointId;
       const of = apis.get(api) ?? noStats(api, findApiName(database, api));
@@ -172,13 +160,6 @@ export interface Removed {
   readonly logos: number;
 }
 
-export interface RemoveOptions {
-  /** @default all APIs */
-  readonly endpointId?: string | undefined;
-  /** Whether to count without removing. @default false */
-  readonly dryRun?: boolean | undefined;
-}
-
 /**
  * Removes outcomes above an age in milliseconds, or dated that far in the future, and what was
  * reported of outputs that were not written for as long.
@@ -186,7 +167,7 @@ export interface RemoveOptions {
 export async function pruneStore(
   database: StoreDatabase,
   olderThanMs: number,
-  { endpointId, dryRun = false }: RemoveOptions = {},
+  isDryRun = false,
 ): Promise<Removed & { readonly reports: number }> {
   const { answers, failures, logos } = database;
   const nowMs = Date.now();
@@ -194,10 +175,10 @@ export async function pruneStore(
     Math.abs(nowMs - (timeIn(table, key) ?? nowMs)) > olderThanMs;
   async function prune<T>(table: Database<T, string>, isOld: (key: string) => boolean) {
     let count = 0;
-    for (const batch of readTable(table, endpointId)) {
+    for (const batch of readTable(table)) {
       const keys = batch.map(({ key }) => key).filter(isOld);
       count += keys.length;
-      if (!dryRun) await removeKeys(database, table, keys);
+      if (!isDryRun) await removeKeys(database, table, keys);
     }
     return count;
   }
@@ -205,7 +186,7 @@ export async function pruneStore(
     answers: await prune(answers, isOldIn(answers)),
     failures: await prune(failures, isOldIn(failures)),
     logos: await prune(logos, (key) => !answers.doesExist(key) || isOldIn(answers)(key)),
-    reports: endpointId === undefined ? await forgetReported(database, olderThanMs, dryRun) : 0,
+    reports: await forgetReported(database, olderThanMs, isDryRun),
   };
 }
 
@@ -217,9 +198,8 @@ export async function pruneStore(
 export async function deleteDomains(
   database: StoreDatabase,
   domains: readonly string[],
-  { endpointId, dryRun = false }: RemoveOptions = {},
 ): Promise<Removed & { readonly unknown: readonly string[] }> {
-  const ids = endpointId === undefined ? endpointIdsIn(database) : [endpointId];
+  const ids = endpointIdsIn(database);
   const unknown = new Set(domains);
   async function removeFrom<T>(table: Database<T, string>): Promise<number> {
     const keys: string[] = [];
@@ -228,7 +208,7 @@ export async function deleteDomains(
       if (found.length > 0) unknown.delete(domain);
       keys.push(...found);
     }
-    if (!dryRun) await removeKeys(database, table, keys);
+    await removeKeys(database, table, keys);
     return keys.length;
   }
   const { answers, failures, logos } = database;
