@@ -82,14 +82,6 @@ const COMBINATIONS: readonly (readonly [
   message: (of: (key: string) => string) => string,
 ])[] = [
   [
-    ({ failures }) => failures === '-',
-    (of) => `Cannot write failures to standard output: give ${of('failures')} a file.`,
-  ],
-  [
-    ({ changes }) => changes === '-',
-    (of) => `Cannot write changes to standard output: give ${of('changes')} a file.`,
-  ],
-  [
     ({ key, changes }) => key !== undefined && changes === undefined,
     (of) => `Cannot use ${of('key')} without a changes file: give ${of('changes')} too.`,
   ],
@@ -226,7 +218,6 @@ export function callsIdOf({ endpoint, credential }: Pick<Api, 'endpoint' | 'cred
 
 /** Credentials of this process by what they are sent as, because each takes its time. */
 const MARKS = new Map<string, string>();
-const MOST_MARKS = 1_000;
 /** 16 MiB and some 40 ms for each guess. */
 const COST = { N: 16_384, r: 8, p: 1 };
 
@@ -235,7 +226,6 @@ function markOf(endpoint: Api['endpoint'], { headers, queryParam }: Api['credent
   const sent = JSON.stringify([endpoint.id, headers, queryParam]);
   const known = MARKS.get(sent);
   if (known !== undefined) return known;
-  if (MARKS.size >= MOST_MARKS) MARKS.clear();
   const mark = scryptSync(sent, `brandfill ${endpoint.id}`, 32, COST).toString('base64url');
   MARKS.set(sent, mark);
   return mark;

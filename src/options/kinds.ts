@@ -60,6 +60,14 @@ export const anyText = () =>
 export const file = (placeholder = 'FILE') =>
   kind(someText, (value) => value, { placeholder, isPath: () => true });
 
+/** A file that cannot be standard output, where the rows go. */
+export const namedFile = () =>
+  kind(
+    someText.refine((path) => path !== '-', 'expected a file: standard output is for the rows'),
+    (value) => value,
+    { placeholder: 'FILE', isPath: () => true },
+  );
+
 /** One of some words. */
 export const oneOf = <const W extends string>(...words: readonly W[]) => {
   const what = `${words.slice(0, -1).join(', ')} or ${words.at(-1)}`;

@@ -8,11 +8,11 @@ export const OPTIONS = {
       isOutput: true,
       help: 'write the enriched rows to this file; - is standard output (default: <input>.enriched.<ext>)',
     }),
-    failures: option(kinds.file(), {
+    failures: option(kinds.namedFile(), {
       isOutput: true,
       help: 'write the rows that were not enriched to this file (default: <input>.failures.<ext>, beside the output; .csv for a workbook)',
     }),
-    changes: option(kinds.file(), {
+    changes: option(kinds.namedFile(), {
       isOutput: true,
       help: 'write the rows that are new, or whose enriched values have changed since the last run, to this file',
     }),

@@ -134,7 +134,7 @@ describe('a changes file', () => {
 
 describe('--changes', () => {
   it.each([
-    [['--changes', '-'], /Cannot write changes to standard output: give --changes a file/],
+    [['--changes', '-'], /Cannot use --changes: expected a file/],
     [['--key', 'id'], /Cannot use --key without a changes file: give --changes too/],
     [
       ['--changes', 'c.csv', '--key', 'uid'],

@@ -121,8 +121,8 @@ it.each([
 });
 
 it.each([
-  [{ failures: '-' }, /^Cannot write failures to standard output: give --failures a file/],
-  [{ changes: '-' }, /^Cannot write changes to standard output/],
+  [{ failures: '-' }, /^Cannot use --failures: expected a file: standard output/],
+  [{ changes: '-' }, /^Cannot use --changes: expected a file/],
   [{ key: 'id' }, /^Cannot use --key without a changes file/],
   [{ logos: 'l' }, /--logos is the folder.*--logo-field says/],
   [{ logoField: 'l' }, /--logos is the folder.*--logo-field says/],
