@@ -117,14 +117,14 @@ export function createRedactor(secrets: readonly string[]): Redactor {
   const atEnd = anyOf(long.map(startAtEnd));
   return {
     text: (given, isCut = false) => {
-      const clean = given.replace(anywhere, MARK).replace(asWord, MARK);
-      return isCut ? clean.replace(atEnd, MARK) : clean;
+      const clean = mark(given, [...anywhere, ...asWord]);
+      return isCut ? mark(clean, atEnd) : clean;
     },
     json: (given) => {
-      const clean = given.replace(anywhere, MARK);
+      const clean = mark(given, anywhere);
       if (clean === given || isJson(clean) || !isJson(given)) return clean;
       return given.replace(STRING_OR_NUMBER, (token) => {
-        const without = token.replace(anywhere, MARK);
+        const without = mark(token, anywhere);
         return without === token || token.startsWith('"') ? without : JSON.stringify(MARK);
       });
     },
@@ -168,8 +168,13 @@ function formsOf(parts: readonly string[]): readonly string[] {
   return [...new Set(forms)].sort((a, b) => b.length - a.length);
 }
 
-function anyOf(patterns: readonly string[]): RegExp {
-  return new RegExp(patterns.join('|') || '(?!)', 'giu');
+/** None without patterns: one that never fits would be looked for in every text. */
+function anyOf(patterns: readonly string[]): readonly RegExp[] {
+  return patterns.length === 0 ? [] : [new RegExp(patterns.join('|'), 'giu')];
+}
+
+function mark(text: string, expressions: readonly RegExp[]): string {
+  return expressions.reduce((marked, expression) => marked.replace(expression, MARK), text);
 }
 
 /** The beginning of a form where a text ends, perhaps within an escape. */
