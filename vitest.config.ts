@@ -45,7 +45,6 @@ export default defineConfig({
           include: ['test/{integration,chaos,docs,simulation,browser}/**/*.test.ts'],
           globalSetup: [
             'test/support/temporary-folder.ts',
-            'test/support/redis-setup.ts',
             'test/integration/support/build-setup.ts',
           ],
           testTimeout: 300_000, // processes take their time to start on a busy machine

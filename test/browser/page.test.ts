@@ -6,7 +6,7 @@ import { type Running, start } from '../integration/support/command.ts';
 import { type Folder, openFolder } from '../integration/support/folder.ts';
 import { domains, listOf } from '../integration/support/tables.ts';
 import { row, workbookOf } from '../rows/xlsx/workbooks.ts';
-import { findRedisServer, useRedis } from '../support/redis.ts';
+import { useRedis } from '../support/redis.ts';
 import { findChromium, useChromium } from './support/chromium.ts';
 import { findFaults, overflowOf } from './support/faults.ts';
 import { openDashboardStage, openPage, type WatchedPage } from './support/stage.ts';
@@ -181,26 +181,23 @@ describe.skipIf(chromium === undefined)('in a browser', () => {
     await page.getByText('list.csv').first().waitFor();
   });
 
-  it.skipIf(findRedisServer() === undefined)(
-    'the dashboard of a queue shows its runs and workers, and the queues',
-    async () => {
-      const redis = await useRedis();
-      await openDashboardStage({ flags: ['--queue', redis.url] });
-      const args = ['dashboard', '--queue', redis.url, '--listen', '0'];
-      const dashboard = await start(args, { cwd: openFolder().path });
-      const [, url = ''] = / is on (http:\S+)\./.exec(await dashboard.shows(' is on http')) ?? [];
-      const { page, complaints } = await openPage(browser(), WIDE_AND_LIGHT);
-      await page.goto(url);
-      await comesTo(page, 'list.csv');
-      await comesTo(page, 'Workers');
-      await expectSound(page);
-      await press(page, 'Stop');
-      await page.getByText('Ended: interrupted').waitFor();
-      expect(complaints).toEqual([]);
-      await page.getByRole('link', { name: 'Queues' }).click();
-      await page.getByText('Brandfill').first().waitFor();
-    },
-  );
+  it('the dashboard of a queue shows its runs and workers, and the queues', async () => {
+    const redis = await useRedis();
+    await openDashboardStage({ flags: ['--queue', redis.url] });
+    const args = ['dashboard', '--queue', redis.url, '--listen', '0'];
+    const dashboard = await start(args, { cwd: openFolder().path });
+    const [, url = ''] = / is on (http:\S+)\./.exec(await dashboard.shows(' is on http')) ?? [];
+    const { page, complaints } = await openPage(browser(), WIDE_AND_LIGHT);
+    await page.goto(url);
+    await comesTo(page, 'list.csv');
+    await comesTo(page, 'Workers');
+    await expectSound(page);
+    await press(page, 'Stop');
+    await page.getByText('Ended: interrupted').waitFor();
+    expect(complaints).toEqual([]);
+    await page.getByRole('link', { name: 'Queues' }).click();
+    await page.getByText('Brandfill').first().waitFor();
+  });
 
   it('a report is whole in one file, and asks for nothing', async () => {
     const { running, folder } = await openDashboardStage({

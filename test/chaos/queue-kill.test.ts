@@ -66,21 +66,6 @@ describe('kill -9', () => {
     expect(left.filter((_, at) => leftMs[at] === -1)).toEqual([]);
   });
 
-  it('of a run that works too, then the same command again', async () => {
-    const fleet = await openFleet({ random });
-    const flags = ['--concurrency', String(CONCURRENCY)];
-    const kills = SEEDS;
-    for (let count = 0; count < kills; count += 1) {
-      const run = await fleet.enrich(...flags);
-      await fleet.calls(fleet.api.stats().calls + random.between(1, 120));
-      await kill(run);
-    }
-    const run = await fleet.enrich(...flags);
-    await fleet.expectWhole(await run.ended);
-    console.log(`queue-kill.test.ts: ${kills} runs killed, ${fleet.excessCalls()} calls again`);
-    expect(fleet.excessCalls()).toBeLessThanOrEqual(kills * LOST_WITH_A_PROCESS);
-  });
-
   it('of whoever takes a certain domain: it is found out and given up, the rest is enriched', async () => {
     const fleet = await openFleet({ random, rows: 20 });
     const workers = new Set<Running>();

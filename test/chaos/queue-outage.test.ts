@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
-import { seededRandom } from '../support/random.ts';
+import { isByDay, seededRandom } from '../support/random.ts';
 import { openSwallowingProxy } from '../support/swallowing-proxy.ts';
 import { CONCURRENCY, openFleet } from './support/fleet.ts';
 
@@ -53,16 +53,19 @@ describe('Redis', () => {
     await fleet.expectWhole(await run.ended);
   });
 
-  it('out of memory: the run slows down and loses nothing', async () => {
-    const fleet = await openFleet({ random, rows: 600 });
-    await fleet.worker();
-    const run = await fleet.enrich('--workers', '0');
-    await fleet.calls(150);
-    await fleet.redis.client.config('SET', 'maxmemory', '1mb');
-    await delay(4_000);
-    await fleet.redis.client.config('SET', 'maxmemory', '0');
-    await fleet.expectWhole(await run.ended);
-  });
+  it.skipIf(isByDay('a Redis out of memory'))(
+    'out of memory: the run slows down and loses nothing',
+    async () => {
+      const fleet = await openFleet({ random, rows: 600 });
+      await fleet.worker();
+      const run = await fleet.enrich('--workers', '0');
+      await fleet.calls(150);
+      await fleet.redis.client.config('SET', 'maxmemory', '1mb');
+      await delay(4_000);
+      await fleet.redis.client.config('SET', 'maxmemory', '0');
+      await fleet.expectWhole(await run.ended);
+    },
+  );
 });
 
 describe('a worker that is frozen past its lock', () => {

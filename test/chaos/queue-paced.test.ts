@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
-import { seededRandom } from '../support/random.ts';
+import { isByDay, seededRandom } from '../support/random.ts';
 import { CONCURRENCY, type Fleet, openFleet } from './support/fleet.ts';
 
 const random = seededRandom('queue-paced.test.ts');
@@ -15,7 +15,6 @@ async function openPaced(
   const fleet = await openFleet({
     random,
     rows: 900,
-    redis: { isOwn: true },
     api: LIMITED,
     trouble: () => {
       arrivalsMs.push(performance.now());
@@ -26,7 +25,7 @@ async function openPaced(
   return { fleet, arrivalsMs };
 }
 
-describe('workers that share a pace', () => {
+describe.skipIf(isByDay('a Redis that is silent'))('workers that share a pace', () => {
   it('make no call while Redis is silent, and go on when it answers', async () => {
     const { fleet, arrivalsMs } = await openPaced(2);
     const run = await fleet.enrich('--workers', '0');

@@ -3,7 +3,7 @@ import { inTime } from '../../src/common/lifetime.ts';
 import { untilSilent } from '../integration/support/api.ts';
 import { SEEDS, seededRandom } from '../support/random.ts';
 import { respond } from './support/chaos-list.ts';
-import { type Fleet, openFleet } from './support/fleet.ts';
+import { openFleet } from './support/fleet.ts';
 
 const random = seededRandom('queue-restart.test.ts');
 
@@ -72,16 +72,6 @@ describe('SIGTERM of workers under load', () => {
     );
     run.process.kill('SIGKILL');
   });
-
-  it('ends a worker that holds nothing without waiting for a Redis that is gone', async () => {
-    const fleet = await openFleet({ random, rows: 1 });
-    const worker = await fleet.worker('--drain', '1h');
-    await fleet.redis.kill();
-    worker.process.kill('SIGTERM');
-    const ended = await worker.ended;
-    expect(ended.code).toBe(0);
-    expect(ended.stderr).toContain('Stopped after 0 calls');
-  });
 });
 
 describe('Ctrl-C of a run', () => {
@@ -101,45 +91,21 @@ describe('Ctrl-C of a run', () => {
     expect(fleet.excessCalls()).toBe(0);
   });
 
-  it.each<[string, Trouble]>([
-    [
-      'is gone',
-      { begin: async ({ redis }) => redis.kill(), end: async ({ redis }) => redis.start() },
-    ],
-    [
-      'takes nothing more',
-      {
-        begin: async ({ redis }) => void (await redis.client.config(...FEWEST_REPLICAS, 1)),
-        end: async ({ redis }) => void (await redis.client.config(...FEWEST_REPLICAS, 0)),
-      },
-    ],
-  ])('ends it, and the same command goes on, when Redis %s', async (_, { begin, end }) => {
-    const fleet = await openFleet({
-      random,
-      rows: 200,
-      redis: { isOwn: true },
-      api: { latencyMs: 200 },
-    });
+  it('ends it, and the same command goes on, when Redis is gone', async () => {
+    const fleet = await openFleet({ random, rows: 200, api: { latencyMs: 200 } });
     const flags = ['--max-calls-per', '100000/month'];
     const run = await fleet.enrich(...flags);
     await fleet.calls(40);
-    await begin(fleet);
+    await fleet.redis.kill();
     run.process.kill('SIGINT');
     const ended = await inTime(LONGEST_END_MS, run.ended);
     expect(ended.code, ended.stderr).toBe(130);
     expect(fleet.folder.names()).toContain('list.enriched.csv');
-    await end(fleet);
+    await fleet.redis.start();
     const again = await fleet.enrich(...flags);
     await fleet.expectWhole(await again.ended);
   });
 });
 
-/** What befalls the Redis of a run. */
-interface Trouble {
-  begin(fleet: Fleet): Promise<void>;
-  end(fleet: Fleet): Promise<void>;
-}
-
-const FEWEST_REPLICAS = ['SET', 'min-replicas-to-write'] as const;
 /** Calls under way get ten seconds, and what waits for Redis some more. */
 const LONGEST_END_MS = 35_000;

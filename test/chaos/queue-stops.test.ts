@@ -9,7 +9,6 @@ const random = seededRandom('queue-stops.test.ts');
 const WORKERS = 2;
 const IN_FLIGHT = WORKERS * CONCURRENCY;
 const LATENCY_MS = 100;
-const TWENTY_MINUTES = { status: 429, headers: { 'Retry-After': '1200' } };
 
 interface Troubled {
   readonly fleet: Fleet;
@@ -78,42 +77,6 @@ describe('an outage of the API', () => {
       expect(probeMs - (metMs[noticed + at - 1] ?? 0)).toBeGreaterThan(0.9 * LATENCY_MS);
     }
   });
-
-  it('longer than --max-outage ends the workers with 4; new ones go on', async () => {
-    const troubled = await openTroubled('--max-outage', '8s');
-    const { fleet, workers, run, begin, end, metMs } = troubled;
-    begin({ status: 503 });
-    for (const { code, stderr } of await allEnded(workers)) {
-      expect(code, stderr).toBe(4);
-      expect(stderr).toContain('out for longer than --max-outage');
-    }
-    await run.shows('No worker is there');
-    const before = metMs.length;
-    end();
-    await fleet.workers(WORKERS, '--max-outage', '8s');
-    await fleet.expectWhole(await run.ended, { hadFailures: true });
-    console.log(`queue-stops.test.ts: ${before} calls in an outage that was too long`);
-    expect(before).toBeLessThan(4 * IN_FLIGHT);
-  });
-
-  it('longer than --max-outage ends a run that works itself with 4; the same command goes on', async () => {
-    let isOut = false;
-    const fleet = await openFleet({
-      random,
-      trouble: () => (isOut ? { status: 503 } : undefined),
-    });
-    const flags = ['--concurrency', '64'];
-    const run = await fleet.enrich(...flags, '--max-outage', '8s');
-    await fleet.calls(20);
-    isOut = true;
-    const stopped = await run.ended;
-    expect(stopped.code, stopped.stderr).toBe(4);
-    expect(stopped.stderr).toContain('out for longer than --max-outage');
-    expect(stopped.stderr).toContain('run the same command again to go on');
-    isOut = false;
-    const again = await fleet.enrich(...flags);
-    await fleet.expectWhole(await again.ended, { hadFailures: true });
-  });
 });
 
 describe('an API that refuses all workers', () => {
@@ -133,15 +96,5 @@ describe('an API that refuses all workers', () => {
     end();
     await fleet.worker();
     await fleet.expectWhole(await run.ended);
-  });
-
-  it('with a wait longer than --max-wait ends them with 4, and says when to come back', async () => {
-    const { workers, begin, metMs } = await openTroubled();
-    begin(TWENTY_MINUTES);
-    for (const { code, stderr } of await allEnded(workers)) {
-      expect(code, stderr).toBe(4);
-      expect(stderr).toMatch(/quota of the API is used up.* It said to come back at 20/);
-    }
-    expect(metMs.length).toBeLessThanOrEqual(IN_FLIGHT + 8);
   });
 });

@@ -115,62 +115,6 @@ describe('docs/alerts.yaml', () => {
   });
 });
 
-describe('docker-compose.yml', () => {
-  interface Service {
-    readonly command?: readonly string[];
-    readonly profiles?: readonly string[];
-    readonly configs?: readonly { readonly source: string }[];
-    readonly volumes?: readonly string[];
-  }
-
-  async function readCompose() {
-    const text = await readFile(join(ROOT, 'docker-compose.yml'), 'utf8');
-    return parse(text, { merge: true }) as {
-      readonly services: Readonly<Record<string, Service>>;
-      readonly configs: Readonly<Record<string, { readonly content: string }>>;
-      readonly volumes: Readonly<Record<string, unknown>>;
-    };
-  }
-
-  it('starts Prometheus and Grafana with the profile metrics only, with files that there are', async () => {
-    const { services, configs, volumes } = await readCompose();
-    const ofProfile = Object.entries(services).filter(([, { profiles = [] }]) =>
-      profiles.includes('metrics'),
-    );
-    expect(ofProfile.map(([name]) => name)).toEqual(['prometheus', 'grafana']);
-    for (const [, service] of ofProfile) {
-      for (const { source } of service.configs ?? []) {
-        expect(parse(configs[source]?.content ?? '')).toBeTypeOf('object');
-      }
-      for (const volume of service.volumes ?? []) {
-        const [from = ''] = volume.split(':');
-        if (from.startsWith('./')) await readFile(join(ROOT, from));
-        else expect(Object.keys(volumes)).toContain(from);
-      }
-    }
-  });
-
-  it('has Prometheus look where workers and schedules listen', async () => {
-    const { services, configs } = await readCompose();
-    const config = parse(configs['prometheus']?.content ?? '') as {
-      readonly scrape_configs: readonly {
-        readonly job_name: string;
-        readonly dns_sd_configs: readonly {
-          readonly names: readonly string[];
-          readonly port: number;
-        }[];
-      }[];
-    };
-    const [scrape] = config.scrape_configs;
-    expect(scrape?.job_name).toBe('brandfill'); // the alerts name it
-    const [places] = scrape?.dns_sd_configs ?? [];
-    for (const name of places?.names ?? ['?']) {
-      const { command = [] } = services[name] ?? {};
-      expect(command[command.indexOf('--listen') + 1]).toBe(`0.0.0.0:${places?.port}`);
-    }
-  });
-});
-
 test('all metrics together can be read', async () => {
   const metrics = createMetrics({ command: 'worker', version: '0' });
   metrics.forSchedules(async () => []);

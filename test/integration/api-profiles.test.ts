@@ -1,8 +1,6 @@
-import { mkdirSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { openServer } from './support/api.ts';
 import { summaryOf } from './support/command.ts';
-import { enrichIn } from './support/enrich.ts';
 import { type Folder, openFolder } from './support/folder.ts';
 import { openList } from './support/lists.ts';
 import { runHere } from './support/program.ts';
@@ -43,21 +41,6 @@ request:
     });
   });
 
-  it('stands in a job file by its path beside the file', async () => {
-    const { url, requests } = await openServer((_, response) => response.end('{"name":"Acme"}'));
-    const folder = openFolder();
-    mkdirSync(folder.at('jobs'));
-    folder.write('jobs/list.csv', listOf(['acme.com']));
-    folder.write(
-      'jobs/acme.yaml',
-      `title: Acme\nrequest: { baseUrl: "${url}", path: "/b/{domain}" }\n`,
-    );
-    folder.write('jobs/job.yaml', 'input: list.csv\napi: acme.yaml\n');
-    const ended = await runHere(['run', 'jobs/job.yaml'], { cwd: folder.path });
-    expect(ended.code, ended.stderr).toBe(0);
-    expect(requests.map((request) => request.url)).toEqual(['/b/acme.com']);
-  });
-
   it('that is typed beside a job file gets nothing of what the file has for its own API', async () => {
     const { url, requests } = await openServer((_, response) => response.end('{"name":"Acme"}'));
     const folder = openProfile(
@@ -77,31 +60,6 @@ request:
       ['/v1/brand?domain=acme.com', 'Bearer s3cret-key-of-acme'],
     ]);
     expect(JSON.stringify(requests[0]?.headers)).not.toContain('another-api');
-  });
-});
-
-describe('what a profile says of columns and freshness', () => {
-  const profile = (url: string): string => `
-title: Acme
-request: { baseUrl: "${url}" }
-columns: { title: name, town: location.city }
-fresh: { found: 0s, notFound: 90d }
-`;
-  const header = (folder: Folder): string => folder.read('list.enriched.csv').split('\n')[0] ?? '';
-
-  it('counts unless an option says otherwise', async () => {
-    const { url, requests } = await openServer((_, response) =>
-      response.end('{"name":"Acme","location":{"city":"Ulm"}}'),
-    );
-    const folder = openProfile(profile(url));
-    const args = ['enrich', 'list.csv', '--api', 'acme.yaml'];
-    await runHere(args, { cwd: folder.path });
-    expect(header(folder)).toMatch(/,brand_title,brand_town$/);
-    await runHere([...args, '--fields', 'city=location.city', '--fresh', '1d'], {
-      cwd: folder.path,
-    });
-    expect(header(folder)).toMatch(/brand_fetched_at,brand_city$/);
-    expect(requests).toHaveLength(1);
   });
 });
 
@@ -164,17 +122,4 @@ billing: { unit: credits, price: 10 }
       answers: [{ httpStatus: 200, means: 'found', bill: { units: 10, unit: 'credits' } }],
     });
   });
-});
-
-it('the documented rate of a profile is where calls start', async () => {
-  const { url } = await openServer((request, response) =>
-    response.end(JSON.stringify({ name: request.url })),
-  );
-  const folder = openProfile(
-    `title: Acme\nrequest: { baseUrl: "${url}" }\nlimits: { rate: 20/s }\n`,
-    Array.from({ length: 25 }, (_, at) => `d${at}.com`),
-  );
-  const { summary } = await enrichIn(folder, { input: 'list.csv', api: folder.at('acme.yaml') });
-  // Without it, all are made at once.
-  expect(summary.lookupMs).toBeGreaterThan(500);
 });

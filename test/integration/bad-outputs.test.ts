@@ -50,10 +50,6 @@ describe('an output that cannot be used', () => {
       await enrich('--out', 'none/out.csv'),
       /none\/out\.csv.*no folder none; make it first/,
     );
-    expectRefusal(
-      await enrich('--failures', 'none/f.csv'),
-      /none\/f\.csv.*no folder none; make it first/,
-    );
     expectRefusal(await enrich('--out', 'folder.csv'), /folder\.csv.*folder/);
     expectRefusal(await enrich('--out', '/proc/out.csv'), /\/proc\/out\.csv/);
     expect(folder.names()).toEqual(['folder.csv', 'list.csv']);
@@ -70,12 +66,6 @@ describe('an output that cannot be used', () => {
     const ended = await enrichHere(folder, api.url, flag, '/dev/full');
     expectRefusal(ended, /\/dev\/full: the disk is full/);
     expectUntouched(folder, ['list.csv', 'list.enriched.csv', 'list.failures.csv']);
-  });
-
-  it('is a summary that goes to a full device', async () => {
-    const folder = openList(3);
-    const ended = await runShell(folder, '"$@" enrich list.csv --dry-run --json > /dev/full');
-    expectRefusal(ended, /Cannot write to standard output: the disk is full/);
   });
 
   it('is what a store has, exported to a full device', async () => {

@@ -156,15 +156,6 @@ it('--json puts the summary on standard output, in one line', async () => {
   });
 });
 
-it('--progress lines, bar and none decide what standard error shows', async () => {
-  const folder = openList();
-  const api = await openScripted({});
-  for (const style of ['lines', 'auto', 'bar', 'none']) {
-    const { stderr } = await enrichHere(folder, api.url, '--fresh', '0', '--progress', style);
-    expect([style, /^100%, 2 of 2 rows, /m.test(stderr)]).toEqual([style, style !== 'none']);
-  }
-});
-
 it('the environment gives base URL, auth, credential and store where no flag does', async () => {
   const folder = openList();
   const server = await openServer();

@@ -1,16 +1,13 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { findRedisServer, useRedis } from '../support/redis.ts';
+import { useRedis } from '../support/redis.ts';
 import { openApi, openServer } from './support/api.ts';
 import { run, start, summaryOf } from './support/command.ts';
 import { openFolder } from './support/folder.ts';
 import { openList } from './support/lists.ts';
 import { runHere } from './support/program.ts';
 import { FAR, openSchedules, terminate } from './support/schedules.ts';
-
-const hasRedis = findRedisServer() !== undefined;
-if (!hasRedis) console.log('Some of logs.test.ts is left out, because there is no Redis server.');
 
 type Line = Readonly<Record<string, unknown>>;
 
@@ -104,9 +101,7 @@ describe('the credential', () => {
     const env = { BRANDFILL_API_KEY: KEY };
     for (const flags of [
       ['--auth', KEY],
-      ['--auth', 'bearer', '--domain-column', KEY],
       ['--auth', 'bearer', '--store', `/dev/null/${KEY}`],
-      ['--auth', 'bearer', '--listen', KEY],
     ]) {
       const { code, stderr } = await run([...common, ...flags], { cwd: folder.path, env });
       expect(code).toBe(2);
@@ -115,10 +110,10 @@ describe('the credential', () => {
   });
 });
 
-describe.skipIf(!hasRedis)('the log of', () => {
+describe('the log of', () => {
   it('a worker is JSON on each line, without the password of Redis', async () => {
     const api = await openApi();
-    const redis = await useRedis({ isOwn: true });
+    const redis = await useRedis();
     await redis.client.config('SET', 'requirepass', 'r3dis-pass');
     const url = redis.url.replace('redis://', 'redis://:r3dis-pass@');
     const worker = await start(['worker', '--base-url', api.url, '--queue', url, ...JSON_FORMAT], {

@@ -5,7 +5,7 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { type Ended, summaryOf } from './support/command.ts';
 import type { Folder } from './support/folder.ts';
 import { openList } from './support/lists.ts';
-import { runHere } from './support/program.ts';
+import { enrichHere } from './support/program.ts';
 import { cellsOf, column, domains, rowsOf } from './support/tables.ts';
 
 const LIST = 'id,domain\n1,acme.com\n2,bolt.com\n3,gone.com\n4,none\n';
@@ -58,18 +58,9 @@ function answer(response: ServerResponse, status: number, body: object): void {
 
 /** A night in which every domain is due again. */
 async function night(folder: Folder, url: string, ...flags: readonly string[]): Promise<Ended> {
-  return await runHere(commandOf(url, flags), { cwd: folder.path });
-}
-
-/** The same as a process of its own. */
-async function nightOf(folder: Folder, url: string): Promise<Ended> {
-  return await runHere(commandOf(url), { cwd: folder.path });
-}
-
-function commandOf(url: string, flags: readonly string[] = []): readonly string[] {
-  const args = ['enrich', 'list.csv', '--base-url', url, '--json', '--progress', 'none'];
   const due = ['--refresh', '--retries', '0', '--max-outage', '300ms', '--max-failed', '100%'];
-  return [...args, ...due, '--changes', 'changes.csv', ...flags];
+  const more = ['--json', '--progress', 'none', '--changes', 'changes.csv', ...flags];
+  return await enrichHere(folder, url, ...due, ...more);
 }
 
 const outOf = (folder: Folder): Record<string, string>[] =>
@@ -87,7 +78,7 @@ describe('a night in which the API is out', () => {
       const folder = openList(LIST);
       const api = await openFailing();
 
-      expect((await nightOf(folder, api.url)).code).toBe(0);
+      expect((await night(folder, api.url)).code).toBe(0);
       const healthy = outOf(folder);
       expect(column(healthy, 'brand_status')).toEqual(['found', 'found', 'not_found', 'invalid']);
       const [header] = cellsOf(folder.read('list.enriched.csv'));
@@ -100,7 +91,7 @@ describe('a night in which the API is out', () => {
       ]);
 
       await api.become(state);
-      const out = await nightOf(folder, api.url);
+      const out = await night(folder, api.url);
       expect(out.code).toBe(3);
       expect(summaryOf(out).statuses).toMatchObject({ stale: 2, failed: 1, invalid: 1 });
       const stale = outOf(folder);
@@ -123,7 +114,7 @@ describe('a night in which the API is out', () => {
       expect(rowsOf(folder.read('changes.csv'))).toEqual([]);
 
       await api.become('healthy');
-      expect((await nightOf(folder, api.url)).code).toBe(0);
+      expect((await night(folder, api.url)).code).toBe(0);
       expect(without(outOf(folder), 'brand_fetched_at')).toEqual(
         without(healthy, 'brand_fetched_at'),
       );

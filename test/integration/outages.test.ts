@@ -7,7 +7,6 @@ import { start, summaryOf } from './support/command.ts';
 import { whyNoContainers } from './support/containers.ts';
 import { openList } from './support/lists.ts';
 import { runHere } from './support/program.ts';
-import { column, rowsOf } from './support/tables.ts';
 
 const reason = whyNoContainers();
 
@@ -101,21 +100,4 @@ describe('an API that is out and says until when', () => {
       expect(calls.refused).toBeLessThanOrEqual(4);
     },
   );
-
-  it('for longer than --max-wait ends the run at once, with the time to come back', async () => {
-    const { folder, calls, args } = await openOut(503, 0, 1_800);
-    const beforeMs = Date.now();
-    const ended = await runHere(args, { cwd: folder.path });
-    expect(ended.code).toBe(4);
-    const [, comeBack = ''] =
-      /The API is out \(http_503\) and says to wait longer than --max-wait\. .*come back at (\S+Z)\./.exec(
-        ended.stderr,
-      ) ?? [];
-    expect(Date.parse(comeBack) - beforeMs).toBeGreaterThanOrEqual(1_800_000);
-    expect(ended.stderr).toContain(`run the same command again after ${comeBack} to go on`);
-    expect(summaryOf(ended)).toMatchObject({ statuses: { skipped: 60 }, calls: calls.refused });
-    expect(calls.refused).toBeLessThanOrEqual(5);
-    const failures = rowsOf(folder.read('list.failures.csv'));
-    expect(new Set(column(failures, 'brand_reason'))).toEqual(new Set(['quota']));
-  });
 });

@@ -2,6 +2,7 @@ import { expect, it } from 'vitest';
 import { openApi } from './support/api.ts';
 import { run } from './support/command.ts';
 import { openList } from './support/lists.ts';
+import { enrichHere, runHere } from './support/program.ts';
 
 it.skipIf(process.platform !== 'linux')(
   'few descriptors mean fewer calls at once, which is said',
@@ -33,25 +34,23 @@ it.skipIf(process.platform !== 'linux')(
   },
 );
 
-it.skipIf(process.platform !== 'linux').each([
+it.each([
   ['a credential', ['enrich', 'list.csv', '--api-key-file', '/dev/zero'], 'too long'],
   ['columns', ['enrich', 'list.csv', '--fields', '@/dev/zero'], 'longer than a megabyte'],
   ['a job file', ['run', '/dev/zero'], 'longer than a megabyte'],
 ])('%s: a device without end is not read to its end', async (_, args, why) => {
-  const ended = await run([...args, '--base-url', 'http://127.0.0.1:9'], { cwd: openList(3).path });
+  const place = { cwd: openList(3).path };
+  const ended = await runHere([...args, '--base-url', 'http://127.0.0.1:9'], place);
   expect(ended).toMatchObject({ code: 2, stderr: expect.stringContaining(why) });
 });
 
 it('a wrong credential leaves an earlier output as it is, where nothing is known of any row', async () => {
   const folder = openList(5);
   const good = await openApi();
-  expect(
-    (await run(['enrich', 'list.csv', '--base-url', good.url], { cwd: folder.path })).code,
-  ).toBe(0);
+  expect((await enrichHere(folder, good.url)).code).toBe(0);
   const before = folder.read('list.enriched.csv');
   const refusing = await openApi({ respond: () => ({ status: 401, body: { error: 'no' } }) });
-  const args = ['enrich', 'list.csv', '--base-url', refusing.url, '--store', 'other'];
-  const ended = await run(args, { cwd: folder.path });
+  const ended = await enrichHere(folder, refusing.url, '--store', 'other');
   expect(ended.stderr).toContain('list.enriched.csv stays as it was');
   expect(folder.read('list.enriched.csv')).toBe(before);
 });

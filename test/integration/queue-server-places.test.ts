@@ -70,7 +70,7 @@ async function useSentinel(master: TestRedis, password = ''): Promise<Redis> {
       ...(password === '' ? [] : [`requirepass "${password}"`]),
     ].join('\n'),
   );
-  const sentinel = spawn(findRedisServer() ?? '', [config, '--sentinel'], { stdio: 'ignore' });
+  const sentinel = spawn(findRedisServer(), [config, '--sentinel'], { stdio: 'ignore' });
   onTestFinished(() => void sentinel.kill('SIGKILL'));
   const options = { port, password, retryStrategy: () => 100, maxRetriesPerRequest: null };
   const client = new Redis(options);

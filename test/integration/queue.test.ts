@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 import { describe, expect, it } from 'vitest';
 import { openApi } from './support/api.ts';
-import { type Ended, type Running, run, start } from './support/command.ts';
+import { type Ended, type Running, start } from './support/command.ts';
 import { openStage } from './support/queue-stage.ts';
 
 async function stop(worker: Running): Promise<Ended> {
@@ -46,14 +46,6 @@ describe('enrich --queue', () => {
     expect([one.api.stats().calls, other.stats().calls]).toEqual([40, 0]);
     run.process.kill('SIGTERM');
     expect((await run.ended).code).toBe(130);
-  });
-
-  it('needs a queue to leave all lookups to others', async () => {
-    const { api, folder } = await openStage(1);
-    const args = ['enrich', 'list.csv', '--workers', '0', '--base-url', api.url];
-    const ended = await run(args, { cwd: folder.path });
-    expect(ended.code).toBe(2);
-    expect(ended.stderr).toMatch(/^brandfill: Cannot leave all lookups .* without a queue/);
   });
 });
 

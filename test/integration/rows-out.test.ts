@@ -1,15 +1,11 @@
-import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
-import { promisify } from 'node:util';
 import { describe, expect, it } from 'vitest';
 import { openApi, openScripted } from './support/api.ts';
-import { builtCommand } from './support/build.ts';
-import { ENVIRONMENT } from './support/command.ts';
 import { enrichIn } from './support/enrich.ts';
 import { openFolder } from './support/folder.ts';
 import { openList } from './support/lists.ts';
 import { enrichHere } from './support/program.ts';
-import { cellsOf, column, domains, listOf, objectsOf, rowsOf } from './support/tables.ts';
+import { cellsOf, domains, listOf, objectsOf, rowsOf } from './support/tables.ts';
 
 describe('the output', () => {
   it('has the columns of all answers, also those that only the last row has', async () => {
@@ -136,21 +132,6 @@ describe('the output', () => {
       else expect(text).toContain('\n03,"company-3.com",');
     },
   );
-
-  it('may go to what a shell calls its standard output, or another command', async () => {
-    const folder = openList('domain\nacme.com\n');
-    const { url } = await openScripted({});
-    for (const line of [
-      '"$0" "$1" enrich list.csv --base-url "$2" --out /dev/stdout | cat',
-      '"$0" "$1" enrich list.csv --base-url "$2" --out >(cat)',
-    ]) {
-      const args = ['-c', line, process.execPath, builtCommand(), url];
-      const options = { cwd: folder.path, env: ENVIRONMENT };
-      const { stdout } = await promisify(execFile)('bash', args, options);
-      expect(column(rowsOf(stdout), 'brand_name')).toEqual(['Acme']);
-    }
-    expect(folder.names()).toEqual(['list.csv', 'list.failures.csv']);
-  });
 
   it.skipIf(!existsSync('/dev/null'))('may be a device, also one for both', async () => {
     const folder = openList(3);

@@ -128,13 +128,11 @@ describe('brandfill run', () => {
   });
 
   it.each([
-    ['input: ../list.csv\ntimeout: 60', /jobs\/job\.yaml:2:10: timeout: expected a duration/],
     [
       'baseUrl: http://127.0.0.1:9',
       /jobs\/job\.yaml: it names no list; give 'input' in it, or --input/,
     ],
     ['input: ../list.csv', /without a base URL: give 'baseUrl' in jobs\/job\.yaml, or set/],
-    ['input: none.csv\nbaseUrl: http://127.0.0.1:9', /jobs\/none\.csv: there is no such file/],
   ])('says in one sentence what is wrong: %j', async (text, expected) => {
     const folder = openJob(text);
     const ended = await runJob(folder);
@@ -157,9 +155,7 @@ describe('the credential of a job', () => {
   it.each([
     ['apiKeyEnv: CRM_KEY', [], `Bearer ${SECRET}`],
     ['apiKeyFile: key.txt', [], 'Bearer from-file'],
-    ['apiKeyEnv: CRM_KEY', ['--api-key-file', 'jobs/key.txt'], 'Bearer from-file'],
     ['apiKeyFile: none.txt', ['--api-key-file', 'jobs/key.txt'], 'Bearer from-file'],
-    ['', [], 'Bearer standard'],
   ])('comes from %j with flags %j', async (line, flags, expected) => {
     const server = await openServer();
     const folder = openJob(`input: ../list.csv\nauth: bearer\nbaseUrl: ${server.url}\n${line}`);
@@ -174,9 +170,6 @@ describe('the credential of a job', () => {
   it.each([
     ['apiKeyEnv: s3cret_k3y', /job\.yaml:1:12: the environment has no such variable/],
     ['apiKeyFile: s3cret-k3y', /job\.yaml:1:13: there is no such file/],
-    ['apiKeyFile: ${CRM_KEY}', /job\.yaml:1:13: there is no such file/],
-    ['apiKeyFile: k.txt\napiKeyEnv: CRM_KEY', /job\.yaml:2:12: 'apiKeyFile' is given too/],
-    ['apiKey: s3cret-k3y', /job\.yaml:1:9: apiKey: a credential does not belong/],
   ])('is refused and not repeated: %j', async (text, expected) => {
     const folder = openJob(`${text}\ninput: ../list.csv\nbaseUrl: http://127.0.0.1:9`);
     const ended = await runJob(folder, [], { CRM_KEY: SECRET });

@@ -88,9 +88,7 @@ describe('brandfill schedule', () => {
   });
 
   it('gives the command of one job no credential, of another job neither', async () => {
-    const { job, ask, results, api, redis, folder } = await openSchedules({
-      redis: { isOwn: true },
-    });
+    const { job, ask, results, api, redis, folder } = await openSchedules();
     await redis.client.call('ACL', 'SETUSER', 'nightly', 'on', '>s3cret-pass', '~*', '&*', '+@all');
     const more = [
       'queue: ${MY_REDIS}',

@@ -1,15 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import { type ExposedMetric, findFaults, valueOf } from '../support/exposition.ts';
-import { findRedisServer, useRedis } from '../support/redis.ts';
+import { useRedis } from '../support/redis.ts';
 import { openApi, openServer } from './support/api.ts';
 import { run, start } from './support/command.ts';
 import { openFolder } from './support/folder.ts';
 import { openList } from './support/lists.ts';
 import { FAR, openSchedules, terminate } from './support/schedules.ts';
 import { statusOf } from './support/status.ts';
-
-const hasRedis = findRedisServer() !== undefined;
-if (!hasRedis) console.log('Some of status.test.ts is left out, because there is no Redis server.');
 
 type Metrics = ReadonlyMap<string, ExposedMetric>;
 
@@ -63,7 +60,7 @@ describe('enrich --listen', () => {
   });
 });
 
-describe.skipIf(!hasRedis)('over a queue', () => {
+describe('over a queue', () => {
   it('a worker tells of its calls and of the queue, and is not ready once it is told to stop', async () => {
     const silent = await openServer(() => {});
     const redis = await useRedis();
@@ -101,7 +98,7 @@ describe.skipIf(!hasRedis)('over a queue', () => {
 
   it('a worker whose Redis is gone is not ready, says why, and is again when Redis is back', async () => {
     const api = await openApi();
-    const redis = await useRedis({ isOwn: true });
+    const redis = await useRedis();
     const worker = await start(
       ['worker', '--base-url', api.url, '--queue', redis.url, '--listen', '0'],
       { cwd: openFolder().path },

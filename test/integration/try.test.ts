@@ -117,12 +117,6 @@ To keep these columns: the same command with --preset > brand.yaml, then --field
 describe('brandfill try says in a sentence', () => {
   it.each<[string, SandboxReply, number, string]>([
     [
-      'not found',
-      { status: 404, body: {} },
-      0,
-      'a.com: not found: the API knows no such brand (404). 1 call',
-    ],
-    [
       'rejected',
       { status: 422, body: { error: 'no\u001b' } },
       0,
@@ -135,31 +129,11 @@ describe('brandfill try says in a sentence', () => {
       'a.com: nothing learned. The API refused the credential (401): check --auth',
     ],
     [
-      '403',
-      { status: 403, body: { error: 'no' } },
-      0,
-      `a.com: rejected: the API refused this domain (403): {"error":"no"}. If it refuses others too, check --auth and what the credential is allowed.`,
-    ],
-    ['402', { status: 402 }, 4, 'a.com: nothing learned. The quota of the API is used up.'],
-    [
-      '429 with a long wait',
-      { status: 429, headers: { 'Retry-After': '600' } },
-      4,
-      'The quota of the API is used up. No further call is made. It said to come back at THEN',
-    ],
-    [
-      'a page',
-      { body: '<html>', headers: { 'Content-Type': 'text/html' } },
-      4,
-      'a.com: nothing learned. The call was answered 200 with something that is no JSON object',
-    ],
-    [
       'a 404 page',
       { status: 404, body: '<html>', headers: { 'Content-Type': 'text/html' } },
       4,
       'The call was answered 404 with a page that is no JSON: the path is wrong, check --base-url. Nothing of it is kept.',
     ],
-    ['500', { status: 500 }, 3, 'a.com: failed: http_500 (500). 1 call'],
     [
       'reset',
       'reset',

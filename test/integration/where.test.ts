@@ -1,7 +1,8 @@
 import { expect, it } from 'vitest';
 import { openApi } from './support/api.ts';
-import { run, summaryOf } from './support/command.ts';
+import { summaryOf } from './support/command.ts';
 import { openFolder } from './support/folder.ts';
+import { runHere } from './support/program.ts';
 import { column, domains, listOf, rowsOf } from './support/tables.ts';
 
 it('a second API is a second command over the output of the first, for the rows that it does not know', async () => {
@@ -10,11 +11,11 @@ it('a second API is a second command over the output of the first, for the rows 
   const folder = openFolder();
   folder.write('list.csv', listOf(names));
   const options = { cwd: folder.path };
-  await run(['enrich', 'list.csv', '--out', 'one.csv', '--base-url', first.url], options);
+  await runHere(['enrich', 'list.csv', '--out', 'one.csv', '--base-url', first.url], options);
   const one = rowsOf(folder.read('one.csv'));
   const unknown = column(one, 'brand_status').filter((status) => status === 'not_found').length;
   expect(unknown).toBeGreaterThan(5);
-  const ended = await run(
+  const ended = await runHere(
     `enrich one.csv --out two.csv --base-url ${second.url} --where brand_status=not_found,failed --prefix other_ --json`.split(
       ' ',
     ),
@@ -34,7 +35,7 @@ it('a second API is a second command over the output of the first, for the rows 
 it('a column that is not there is refused', async () => {
   const folder = openFolder();
   folder.write('list.csv', listOf(domains(2)));
-  const ended = await run(
+  const ended = await runHere(
     ['enrich', 'list.csv', '--base-url', 'http://127.0.0.1:9', '--where', 'no=1'],
     {
       cwd: folder.path,

@@ -118,11 +118,8 @@ describe('a workbook is refused before any call:', () => {
   it.each<[string, string[], RegExp]>([
     ['a sheet that is not there', ['--sheet', 'Acounts'], /there are: Accounts, Notes\./],
     ['to write an old workbook', ['--out', 'o.xls'], /a name that ends in \.xlsx, or in \.csv/],
-    ['to promise macros', ['--out', 'o.xlsm'], /a name that ends in \.xlsx/],
-    ['to compress a workbook again', ['--out', 'o.xlsx.gz'], /a name that ends in \.xlsx/],
     ['failures as a workbook', ['--failures', 'f.xlsx'], /a name that ends in \.csv/],
     ['to take it without a header', ['--no-header'], /it is for CSV, and this is a workbook/],
-    ['to skip lines of it', ['--skip-lines', '2'], /titles are left out by themselves/],
   ])('%s', async (_, flags, expected) => {
     const folder = await openList();
     const ended = await runHere(['enrich', 'list.xlsx', ...API, ...flags], { cwd: folder.path });

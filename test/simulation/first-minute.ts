@@ -48,16 +48,9 @@ export const LEAST: FirstMinute = { used: 0.88, throttled: 0.13 };
 
 export const FIRST_MINUTE_SERVERS: readonly FirstMinuteServer[] = [
   ...windows(40, 4_000),
-  ...windows(200, 4_000),
   ...windows(100, 5_000),
-  ...windows(300, 5_000),
-  ...windows(60, 6_000),
-  ...windows(400, 8_000),
   ...windows(100, 10_000),
-  ...windows(500, 10_000),
   sliding(40, 4_000),
-  sliding(100, 4_000),
-  sliding(200, 4_000),
   {
     name: 'HAProxy 100 per 10 s',
     windowMs: 10_000,

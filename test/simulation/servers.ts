@@ -1,5 +1,7 @@
 import type { LimitHints } from '../../src/common/calls.ts';
-import { OUR_EPOCH_MS } from './read-headers.ts';
+
+/** What our clock shows at the time 0 of a simulation. */
+export const OUR_EPOCH_MS: number = Date.UTC(2026, 10, 20);
 
 /** What a server says to a call. */
 export interface Verdict {
@@ -214,23 +216,19 @@ export function leakyBucket(perSecond: number, burst: number): Limit {
 }
 
 /** At most `count` calls at the same time. */
-export function concurrentCalls(
-  count: ((nowMs: number) => number) | number,
-  { says = 'nothing' }: SayOptions = {},
-): Limit {
-  const countAt = typeof count === 'number' ? () => count : count;
+export function concurrentCalls(count: number, { says = 'nothing' }: SayOptions = {}): Limit {
   let calls = 0;
   const refusal = { isAccepted: false, ...(says === 'nothing' ? {} : { retryAfterMs: 1_000 }) };
   return {
-    arrive(nowMs) {
-      if (calls >= countAt(nowMs)) return refusal;
+    arrive() {
+      if (calls >= count) return refusal;
       calls += 1;
       return { isAccepted: true };
     },
     done() {
       calls -= 1;
     },
-    concurrent: countAt(0),
+    concurrent: count,
   };
 }
 

@@ -1,7 +1,7 @@
+import { findLimits } from '../../src/brand/limits.ts';
 import type { PacedCall } from '../../src/worker/pace.ts';
 import { createRandom } from '../support/random.ts';
-import { readHeaders } from './read-headers.ts';
-import type { Limit, Verdict } from './servers.ts';
+import { type Limit, OUR_EPOCH_MS, type Verdict } from './servers.ts';
 import { createVirtualTime, normal, type VirtualTime } from './virtual-time.ts';
 
 /** The end of a call, as its client learns of it. */
@@ -30,8 +30,6 @@ export interface World {
   random(): number;
   /** Takes one of the calls that are left to make; false when there is none. */
   take(): boolean;
-  /** Gives back calls that were taken and not sent. */
-  giveBack(calls: number): void;
   /**
    * Sends a call that was taken; one that was not accepted is to be made again.
    */
@@ -83,9 +81,6 @@ export function simulate(scenario: Scenario, clients: (world: World) => void): R
       if (left === 0) return false;
       left -= 1;
       return true;
-    },
-    giveBack: (calls) => {
-      left += calls;
     },
     send: (onAnswer) => {
       const sentAtMs = time.nowMs();
@@ -149,4 +144,13 @@ function efficiency(limit: Limit, acceptedAtMs: readonly number[], latencyMs: nu
   const toMs = Math.floor((lastMs + begunMs) / windowMs) * windowMs - begunMs;
   const whole = acceptedAtMs.filter((atMs) => atMs >= fromMs && atMs < toMs).length;
   return whole / (limit.allowed?.(fromMs, toMs) ?? 0);
+}
+
+/** What the client makes of an answer's headers. */
+function readHeaders(
+  headers: Readonly<Record<string, string>>,
+  nowMs: number,
+): Pick<PacedCall, 'retryAfterMs' | 'limits'> {
+  const { limits } = findLimits(headers, OUR_EPOCH_MS + nowMs) ?? {};
+  return { limits, retryAfterMs: limits?.remaining ? undefined : limits?.resetMs };
 }

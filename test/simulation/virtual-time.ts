@@ -9,66 +9,34 @@ export interface VirtualTime {
 
 interface Entry {
   readonly timeMs: number;
-  readonly order: number;
   readonly callback: () => void;
 }
 
-/** A binary heap of events. */
+/** Events in a list from the latest to the next: few are waited for at the same time. */
 export function createVirtualTime(): VirtualTime {
-  const heap: Entry[] = [];
+  const waiting: Entry[] = [];
   let nowMs = 0;
-  let order = 0;
-
-  function push(entry: Entry): void {
-    let index = heap.length;
-    while (index > 0) {
-      const parent = (index - 1) >> 1;
-      const above = heap[parent];
-      if (!above || isBefore(above, entry)) break;
-      heap[index] = above;
-      index = parent;
-    }
-    heap[index] = entry;
-  }
-
-  function pop(): Entry | undefined {
-    const first = heap[0];
-    const last = heap.pop();
-    if (!last || heap.length === 0) return first;
-    let index = 0;
-    for (;;) {
-      const left = heap[2 * index + 1];
-      if (!left) break;
-      const right = heap[2 * index + 2];
-      const isRight = right !== undefined && isBefore(right, left);
-      const child = isRight ? right : left;
-      if (isBefore(last, child)) break;
-      heap[index] = child;
-      index = 2 * index + (isRight ? 2 : 1);
-    }
-    heap[index] = last;
-    return first;
-  }
-
   return {
     nowMs: () => nowMs,
     at: (timeMs, callback) => {
-      order += 1;
-      push({ timeMs: Math.max(timeMs, nowMs), order, callback });
+      const entry = { timeMs: Math.max(timeMs, nowMs), callback };
+      let [from, to] = [0, waiting.length];
+      while (from < to) {
+        const middle = (from + to) >> 1;
+        if ((waiting[middle]?.timeMs ?? 0) > entry.timeMs) from = middle + 1;
+        else to = middle;
+      }
+      waiting.splice(from, 0, entry);
     },
     run: (isOver) => {
       while (!isOver()) {
-        const next = pop();
+        const next = waiting.pop();
         if (!next) return;
         nowMs = next.timeMs;
         next.callback();
       }
     },
   };
-}
-
-function isBefore(one: Entry, other: Entry): boolean {
-  return one.timeMs === other.timeMs ? one.order < other.order : one.timeMs < other.timeMs;
 }
 
 /** A number of a normal distribution. */

@@ -1,4 +1,3 @@
-import { createHook } from 'node:async_hooks';
 import { mkdtempSync, readdirSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
@@ -17,7 +16,7 @@ import { openFilesIn } from './descriptors.ts';
 const SETTLE_MS = 10_000;
 const LOOK_EVERY_MS = 10;
 
-/** What keeps the event loop going and is ours but for timers, by the names that Node.js has for it. */
+/** What keeps the event loop going and is ours, by the names that Node.js has for it. */
 const KINDS: Readonly<Record<string, string>> = {
   TCPServerWrap: 'server',
   TCPSocketWrap: 'socket',
@@ -28,28 +27,22 @@ const KINDS: Readonly<Record<string, string>> = {
   ProcessWrap: 'process',
   FSEventWrap: 'watched file',
   Worker: 'thread',
+  Timeout: 'timer',
 };
 
 /** What cannot be avoided, by the words for it. */
-const ALLOWED: readonly { readonly what: RegExp; readonly in?: string; readonly why: string }[] = [
+const ALLOWED: readonly { readonly what: RegExp; readonly why: string }[] = [
   {
     what: /^a listener for 'exit' on process \(function \(\) \{ \[native code\] \}\)$/,
     why: 'lmdb has one of its own, bound, from its first environment on',
   },
   { what: /\/tsx-\d+$/, why: 'tsx keeps there what it has compiled, for all processes to come' },
-  {
-    what: /\.mdb \(deleted\), which is open$/,
-    in: 'test/store/writes.test.ts',
-    why: 'a store that could not be written stays open: lmdb would wait for its commit for ever',
-  },
 ];
 
-/** Test files of one worker share its folder, and the timers that are known. */
+/** Test files of one worker share its folder. */
 const KEY = Symbol.for('brandfill temporary folder');
-const TIMERS = Symbol.for('brandfill timers');
 
 const folder = useOwnTemporaryFolder();
-const timers = useTimers();
 let before: Map<unknown, string>;
 
 beforeAll(() => {
@@ -59,10 +52,10 @@ beforeAll(() => {
 afterAll(async () => {
   const file = relative('.', expect.getState().testPath ?? '');
   const untilMs = performance.now() + SETTLE_MS;
-  let left = leftBy(file);
+  let left = findLeft();
   while (left.length > 0 && performance.now() < untilMs) {
     await delay(LOOK_EVERY_MS);
-    left = leftBy(file);
+    left = findLeft();
   }
   if (left.length === 0) return;
   throw new Error(
@@ -70,11 +63,11 @@ afterAll(async () => {
   );
 }, 2 * SETTLE_MS);
 
-function leftBy(file: string): string[] {
+function findLeft(): string[] {
   return [...look()]
     .filter(([what]) => !before.has(what))
     .map(([, words]) => words)
-    .filter((words) => !ALLOWED.some((one) => one.what.test(words) && (one.in ?? file) === file));
+    .filter((words) => !ALLOWED.some((one) => one.what.test(words)));
 }
 
 /** All that is there, each by something that tells it from the rest, with words for it. */
@@ -88,7 +81,6 @@ function look(): Map<unknown, string> {
     counts.set(kind, count);
     found.set(`${kind} ${count}`, `a ${word}`);
   }
-  for (const [timer, words] of timers()) found.set(timer, words);
   for (const event of process.eventNames()) {
     for (const listener of process.rawListeners(event)) {
       found.set(listener, `a listener for '${String(event)}' on process (${String(listener)})`);
@@ -107,45 +99,4 @@ function useOwnTemporaryFolder(): string {
   Reflect.set(globalThis, KEY, own);
   process.env['TMPDIR'] = own;
   return own;
-}
-
-/** The fields of a timer that say what becomes of it. Node.js has no others. */
-interface Timer {
-  readonly _destroyed: boolean;
-  readonly _idleTimeout: number;
-  hasRef(): boolean;
-}
-
-/**
- * Finds the timers that keep the event loop going, with where they were started: a number of them
- * (`getActiveResourcesInfo`) says neither whose they are nor since which file they are there.
- */
-function useTimers(): () => readonly (readonly [timer: Timer, words: string])[] {
-  const known: unknown = Reflect.get(globalThis, TIMERS);
-  if (typeof known === 'function') return known as ReturnType<typeof useTimers>;
-  const started = new Map<WeakRef<Timer>, Error>();
-  createHook({
-    init: (_, type, __, resource) => {
-      if (type !== 'Timeout') return;
-      started.set(new WeakRef(resource as Timer), new Error('started'));
-    },
-  }).enable();
-  const find = (): readonly (readonly [Timer, string])[] => {
-    const found: [Timer, string][] = [];
-    for (const [ref, at] of started) {
-      const timer = ref.deref();
-      if (!timer || timer._destroyed) started.delete(ref);
-      else if (timer.hasRef()) found.push([timer, describeTimer(timer, at.stack ?? '')]);
-    }
-    return found;
-  };
-  Reflect.set(globalThis, TIMERS, find);
-  return find;
-}
-
-function describeTimer({ _idleTimeout: ms }: Timer, stack: string): string {
-  const place = stack
-    .split('\n')
-    .find((line) => /[/\\](src|test)[/\\](?!support[/\\]leaks)/.test(line));
-  return `a timer of ${ms} ms, started ${place?.trim() ?? 'by a package'}`;
 }

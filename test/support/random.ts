@@ -26,6 +26,13 @@ export function createRandom(seed: number): () => number {
 /** How many seeds a test is to see: one, or at night more. */
 export const SEEDS = Number(process.env['BRANDFILL_TEST_SEEDS'] ?? 1);
 
+/** Whether what takes long and finds little is left out, as by day; says so. */
+export function isByDay(what: string): boolean {
+  if (SEEDS > 1) return false;
+  console.log(`Left out by day: ${what}; BRANDFILL_TEST_SEEDS=10 has it.`);
+  return true;
+}
+
 /** The random numbers of a test file. The seed is printed; `BRANDFILL_TEST_SEED` sets it. */
 export function seededRandom(file: string): SeededRandom {
   const seed = Number(process.env['BRANDFILL_TEST_SEED'] ?? Date.now() % 2 ** 31);

@@ -27,8 +27,6 @@ export interface TestRedis {
 export interface TestRedisOptions {
   /** Keeps everything on disk: `appendonly yes`, `appendfsync everysec`. @default false */
   readonly isPersistent?: boolean;
-  /** It is going to be reconfigured: never the one at `REDIS_URL`. @default false */
-  readonly isOwn?: boolean;
   /** More settings, as on the command line of redis-server. */
   readonly settings?: readonly string[];
 }
@@ -36,17 +34,18 @@ export interface TestRedisOptions {
 const PROGRAMS = ['redis-server', 'valkey-server'];
 const FOLDERS = ['/usr/sbin', '/usr/bin', '/usr/local/bin', '/opt/homebrew/bin'];
 
-/**
- * The path of a Redis or Valkey server, if there is one on this machine.
- * `BRANDFILL_TEST_REDIS_SERVER` names another, or with a path that is not there none.
- */
-export function findRedisServer(): string | undefined {
-  const given = process.env['BRANDFILL_TEST_REDIS_SERVER'];
-  if (given !== undefined) return existsSync(given) ? given : undefined;
+const HELP = `There is no redis-server and no valkey-server, and tests need one:
+  Debian, Ubuntu   sudo apt-get update && sudo apt-get install -y --no-install-recommends redis-server
+  macOS            brew install redis`;
+
+/** The path of a Redis or Valkey server. */
+export function findRedisServer(): string {
   const folders = [...(process.env['PATH'] ?? '').split(delimiter).filter(Boolean), ...FOLDERS];
-  return folders
+  const found = folders
     .flatMap((folder) => PROGRAMS.map((program) => join(folder, program)))
     .find((path) => existsSync(path));
+  if (found === undefined) throw new Error(HELP);
+  return found;
 }
 
 /**
@@ -63,13 +62,9 @@ export async function useRedis(options: TestRedisOptions = {}): Promise<TestRedi
   return redis;
 }
 
-/**
- * Starts a Redis on a free port. Whoever starts it closes it. Where none can be started it is an
- * empty database at `REDIS_URL`, and tests that do more than use it are skipped.
- */
+/** Starts a Redis on a free port. Whoever starts it closes it. */
 export async function startRedis(options: TestRedisOptions = {}): Promise<TestRedis> {
   const program = findRedisServer();
-  if (program === undefined) return await borrowRedis(options);
   const { isPersistent = false, settings = [] } = options;
   const folder = mkdtempSync(join(tmpdir(), 'brandfill-redis-'));
   const port = await freePort();
@@ -109,63 +104,6 @@ export async function startRedis(options: TestRedisOptions = {}): Promise<TestRe
   };
   await redis.start();
   return redis;
-}
-
-/** Takes an empty database of a Redis that belongs to somebody else. */
-async function borrowRedis(options: TestRedisOptions): Promise<TestRedis> {
-  const { isPersistent, isOwn, settings = [] } = options;
-  const given = process.env['REDIS_URL'];
-  if (!given) throw new Error('There is no redis-server, no valkey-server and no REDIS_URL.');
-  if (isPersistent || isOwn || settings.length > 0) skip('needs a Redis with settings of its own');
-  const url = new URL(given);
-  const client = await borrowDatabase(url);
-  console.log(
-    `Tests that end their Redis are skipped: they use database ${url.pathname.slice(1)}.`,
-  );
-  const refuse = async (): Promise<void> => skip('ends its Redis');
-  return {
-    url: url.href,
-    port: Number(url.port || 6_379),
-    pid: 0,
-    client,
-    kill: refuse,
-    stop: refuse,
-    start: refuse,
-    close: async () => {
-      await client.flushdb(); // it was empty when it was taken
-      client.disconnect();
-    },
-  };
-}
-
-/** A database that holds this key is another test file's. */
-const TAKEN = 'brandfill-test:taken';
-const LAST_DATABASE = 15;
-
-/** Takes the last database that is empty, but never the first, and puts its number into the URL. */
-async function borrowDatabase(url: URL): Promise<Redis> {
-  for (let db = LAST_DATABASE; db > 0; db -= 1) {
-    url.pathname = `/${db}`;
-    const client = new Redis(url.href, { lazyConnect: true, retryStrategy: () => null });
-    client.on('error', () => {}); // told by what `connect` throws
-    await client.connect();
-    if ((await client.dbsize()) === 0 && (await client.set(TAKEN, process.pid, 'NX')) === 'OK') {
-      return client;
-    }
-    client.disconnect();
-  }
-  throw new Error(
-    `Databases 1 to ${LAST_DATABASE} at REDIS_URL are not empty, and tests empty theirs when they end.`,
-  );
-}
-
-/** Skips the test that is running, and says why. */
-function skip(deed: string): never {
-  const reason = `it ${deed}, and there is only the one at REDIS_URL`;
-  const test = TestRunner.getCurrentTest();
-  if (!test) throw new Error(`These tests cannot run here: each ${reason}.`);
-  console.log(`Skipped '${test.name}': ${reason}.`);
-  return test.context.skip(reason);
 }
 
 /** A port that nobody listens on. */

@@ -23,7 +23,7 @@ const SOON_MS = 40_000;
 
 /** Starts a Redis with settings as on its command line. */
 export async function redisWith(...settings: readonly string[]): Promise<TestRedis> {
-  return await useRedis({ isOwn: true, settings });
+  return await useRedis({ settings });
 }
 
 /** Host and port, as in a URL. */
