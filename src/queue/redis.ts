@@ -232,7 +232,7 @@ function createReadOnlyWatch(name: string, onTrouble: OnNotice): (error: Error) 
 function createClient(address: RedisAddress, options: Patient | typeof IMPATIENT): RedisClient {
   const isProbe = 'lazyConnect' in options;
   if (address.kind === 'single') {
-    const connector = 'sentinels' in address.options ? { Connector: QuietSentinels } : {};
+    const connector = 'sentinels' in address.options ? { Connector: PatientSentinels } : {};
     return new GatheringRedis({ ...address.options, ...options, ...connector });
   }
   const { retryStrategy, ...redisOptions } = options;
@@ -309,21 +309,31 @@ class GatheringRedis extends Redis {
   }
 }
 
-/** The method with which ioredis connects to each Sentinel. Its types declare it private. */
-interface ConnectsToSentinels {
+/** What ioredis has of its search for masters. Its types declare it private. */
+interface SearchesMasters {
   connectToSentinel(...options: unknown[]): Redis;
+  failoverDetector: { cleanup(): void } | null;
 }
 
 /**
- * Finds masters as ioredis does, but is silent about a Sentinel that is away while others are
- * there. On connections that ioredis only listens to, it prints a stack for each attempt.
+ * Finds masters as ioredis does, but for two things. It is silent about a Sentinel that is away while
+ * others are there: on connections that ioredis only listens to, it prints a stack for each attempt. And a
+ * failover that is told while the master is looked for does not end the connection for good: what listened
+ * on behalf of the connection before is of no use any more.
  */
-class QuietSentinels extends SentinelConnector {
+class PatientSentinels extends SentinelConnector {
   constructor(options: unknown) {
     super(options as ConstructorParameters<typeof SentinelConnector>[0]);
-    const connector = this as unknown as ConnectsToSentinels;
+    const connector = this as unknown as SearchesMasters;
     const connect = connector.connectToSentinel.bind(connector);
     connector.connectToSentinel = (...args) => connect(...args).on('error', () => {});
+  }
+
+  override connect(
+    ...args: Parameters<SentinelConnector['connect']>
+  ): ReturnType<SentinelConnector['connect']> {
+    (this as unknown as SearchesMasters).failoverDetector?.cleanup();
+    return super.connect(...args);
   }
 }
 

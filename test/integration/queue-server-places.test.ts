@@ -1,4 +1,7 @@
 import { execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { connect, createServer } from 'node:net';
+import { setTimeout as delay } from 'node:timers/promises';
 import { Redis } from 'ioredis';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { openQueueServer, type RedisClient } from '../../src/queue/redis.ts';
@@ -140,6 +143,53 @@ async function useTlsRedis(): Promise<{ readonly port: number; readonly certific
   const ca = ['--tls-ca-cert-file', certificate, '--tls-auth-clients', 'no'];
   await redisWith('--tls-port', String(port), ...files, ...ca);
   return { port, certificate };
+}
+
+test('a connection that hears of a failover while it looks for the master finds the new one', async () => {
+  const old = await redisWith();
+  const next = await redisWith('--replicaof', '127.0.0.1', String(old.port));
+  const sentinel = await useSentinel(old);
+  const door = await useDoor(Number(sentinel.options.port));
+  const url = `redis-sentinel://127.0.0.1:${door.port}/mymaster`;
+  const { client, close } = await openQueueServer({ url, onNotice: () => {} });
+  onTestFinished(close);
+  await client.ping();
+  const listener = sentinel.duplicate();
+  onTestFinished(() => listener.disconnect());
+  await listener.subscribe('+switch-master');
+  const switched = once(listener, 'message');
+  await expect
+    .poll(() => sentinel.call('sentinel', 'failover', 'mymaster').catch(String))
+    .toBe('OK');
+  const open = door.shut();
+  await old.client.call('client', 'kill', 'type', 'normal');
+  await switched;
+  await delay(200); // it hears of it behind the door, too
+  open();
+  await client.set(KEY, '1');
+  expect(await next.client.get(KEY)).toBe('1');
+});
+
+/** Starts a proxy that can make new connections wait for their answers. */
+async function useDoor(target: number): Promise<{ port: number; shut(): () => void }> {
+  let opened = Promise.resolve();
+  const door = createServer((client) => {
+    const server = connect(target, '127.0.0.1');
+    client.pipe(server);
+    void opened.then(() => server.pipe(client));
+    for (const socket of [client, server]) socket.on('error', () => {});
+  }).listen(0, '127.0.0.1');
+  onTestFinished(() => void door.close());
+  await once(door, 'listening');
+  const address = door.address();
+  const shut = (): (() => void) => {
+    let open = (): void => {};
+    opened = new Promise((resolve) => {
+      open = resolve;
+    });
+    return open;
+  };
+  return { port: typeof address === 'object' && address ? address.port : 0, shut };
 }
 
 const KEY = '{brandfill}:written-after';
