@@ -89,8 +89,11 @@ export interface PlanOptions {
   readonly signal: AbortSignal;
 }
 
-/** `due`: the domain has to be looked up; `known`: the store has a fresh outcome of it. */
-type Look = 'due' | 'known';
+/**
+ * `due`: the domain has to be looked up; `known`: the store has a fresh outcome of it; `alike`: the same,
+ * and an earlier row has an answer with the same names.
+ */
+type Look = 'due' | 'known' | 'alike';
 
 /** The rows whose cell in a column has one of some values. */
 export interface WhereRows {
@@ -150,7 +153,7 @@ export async function makePlan(options: PlanOptions): Promise<MadePlan> {
     const times = domains.get(text) ?? 0;
     domains.set(text, times + 1);
     const kind = look(text);
-    if (kind === 'known') {
+    if (kind !== 'due') {
       freshRows += 1;
       if (times === 0) freshDomains += 1;
     }
