@@ -7,10 +7,10 @@ import { toCleanJson, withoutSecrets } from '../common/secrets.ts';
 import { flag, oneOf } from '../options/kinds.ts';
 import { option, refusal, type SettingsOf, under } from '../options/option.ts';
 import type { ListInput } from '../rows/list-input.ts';
+import { openDisplay } from '../watch/display.ts';
 import type { RunEvent } from '../watch/events.ts';
 import type { RunRecorder } from '../watch/record-run.ts';
 import { exitCodeOf, type Summary } from '../watch/summary.ts';
-import { openDisplay } from '../watch/views.ts';
 import { LOG_OPTIONS, openCommandLog, type ProcessContext, untilInterrupted } from './command.ts';
 
 /** Of `enrich` and `run`, about a single start. */
@@ -67,7 +67,7 @@ export async function watchRun(
   const runId = createRunId();
   const log = await openCommandLog(settings, { command: 'enrich', run: runId }, context);
   const isAsked = process.stdin.isTTY && process.stderr.isTTY;
-  const view = openDisplay({
+  const view = await openDisplay({
     log,
     progress,
     runId,

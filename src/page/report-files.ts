@@ -1,12 +1,8 @@
 import { extname } from 'node:path';
-import type { z } from 'zod';
 import { type OutputFile, openOutputFile } from '../collector/output/output-file.ts';
 import { type OutputPaths, placeOf } from '../collector/output/output-paths.ts';
 import { BrandfillError } from '../common/errors.ts';
 import { redactDeep, withoutSecrets } from '../common/secrets.ts';
-import { shortenTo } from '../common/text.ts';
-import { metaOf } from '../options/option.ts';
-import { flagOf, OPTIONS } from '../options/options.ts';
 import type { Source } from '../rows/source.ts';
 import type { RunView } from '../watch/run-view.ts';
 
@@ -105,25 +101,4 @@ async function refuseSamePlaces(
     }
     taken.set(place, 'another report');
   }
-}
-
-const VALUE_LENGTH = 500;
-
-/** What was given of a run's settings but the default, without secrets: parameters and headers by name only, URLs without a login. */
-export function showSettings(given: Readonly<Record<string, unknown>>): RunView['settings'] {
-  return Object.entries<z.ZodType>(OPTIONS).flatMap(([key, declared]) => {
-    const value = given[key];
-    const { show = showValue, default: standard } = metaOf(declared);
-    if (value === undefined || value === false || showValue(value) === standard) return [];
-    return [{ name: flagOf(key), value: shortenTo(show(value), VALUE_LENGTH) }];
-  });
-}
-
-function showValue(value: unknown): string {
-  if (value === true) return 'yes';
-  if (typeof value !== 'object' || value === null) return String(value);
-  if (Array.isArray(value)) return value.join(', ');
-  return Object.entries(value)
-    .map(([name, inner]) => `${name}=${String(inner)}`)
-    .join(', ');
 }

@@ -10,7 +10,7 @@ import type { RunAction, RunView, Summary } from '../watch/run-view.ts';
 import type { Naming } from '../watch/words.ts';
 import type { AnsweredCall } from '../worker/lookup.ts';
 import { applyAction, showOwnRun } from './board.ts';
-import { openReportFiles, type ReportFiles, showSettings } from './report-files.ts';
+import { openReportFiles, type ReportFiles } from './report-files.ts';
 
 /** The surroundings of a run that is part of a larger process. */
 export interface RunSurroundings {
@@ -73,7 +73,6 @@ export async function showRun(
   const recorder = recordRun({
     runId: given.runId,
     list,
-    settings: showSettings(job.given),
     schedule,
     naming,
     control,

@@ -1,10 +1,9 @@
-import { wordsOf } from '../brand/network-error.ts';
 import { formatDuration, formatUnits } from '../common/format.ts';
-import { printable, printableLines } from '../common/text.ts';
+import { printable, printableLines, shortenTo } from '../common/text.ts';
 import { textOfCell } from '../rows/csv/csv-writer.ts';
 import type { Trial } from '../run/trial.ts';
-import { describeMisdirection, describeStop } from './describe.ts';
-import { findReason, inWords } from './words.ts';
+import { describeStop } from './describe.ts';
+import { adviseOn, describeMisdirection, STATUSES } from './words.ts';
 
 export interface DescribeTrialOptions {
   /** The domain as it was typed. */
@@ -29,7 +28,7 @@ export function describeTrial(trial: Trial, options: DescribeTrialOptions): read
   return [
     ...lines,
     '',
-    ...json.slice(0, MOST_LINES).map((line) => cut(line, 160)),
+    ...json.slice(0, MOST_LINES).map((line) => line.replace(/^(.{160}).+/, '$1…')),
     ...(left > 0 ? [`… ${left} more lines; --json shows all`] : []),
     '',
     ...describeColumns(trial),
@@ -63,35 +62,24 @@ export function describeAnswers({ answers }: Trial): readonly string[] {
   });
 }
 
-function outcomeOf({ status, reason, httpStatus }: Trial): string {
+function outcomeOf(trial: Trial): string {
+  const { status, reason, httpStatus } = trial;
   const of = httpStatus === undefined ? '' : ` (${httpStatus})`;
-  const words = wordsOf(reason);
-  const own = findReason(reason);
-  const why = words
-    ? `${words.what}; ${words.check}`
-    : own
-      ? `${own.short}. ${inWords(own.advice).slice(0, -1)}`
-      : `${printable(reason)}${of}`;
-  const texts: Readonly<Partial<Record<Trial['status'], string>>> = {
-    found: `found${of}.`,
-    not_found: `not found: the API knows no such brand${of}.`,
-    rejected: `rejected: the API refused this domain${of}: ${printable(reason)}.`,
-    pending: `pending: the API has accepted the lookup, and has no answer ready${of}. Try again later.`,
-  };
-  const text = texts[status] ?? `${status}: ${why}.`;
+  if (status === 'found') return `found${of}.`;
+  const said = status === 'rejected' ? ` It says: ${printable(reason)}.` : '';
   // One refusal alone does not show what is refused.
-  return httpStatus === 403
-    ? `${text} If it refuses others too, check --auth and what the credential is allowed.`
-    : text;
+  const doubt =
+    httpStatus === 403
+      ? ' If it refuses others too, check --auth and what the credential is allowed.'
+      : '';
+  return `${STATUSES[status].name}${of}. ${adviseOn(trial)}${said}${doubt}`;
 }
 
 /** The words for runs speak of the first five calls; here there is only one. */
 function whyOf({ stopped, calls }: Trial): string {
   if (!stopped) return '';
   const { seen, reason, comeBackAtMs } = stopped;
-  if (seen) {
-    return `${inWords(describeMisdirection(seen, 'The call was'))} Nothing of it is kept.`;
-  }
+  if (seen) return `${describeMisdirection(seen)} Nothing of it is kept.`;
   if (reason !== 'quota' || calls > 0) return describeStop(stopped);
   const until = comeBackAtMs === undefined ? '' : ` until ${new Date(comeBackAtMs).toISOString()}`;
   return `No call was made: the API has told an earlier run to wait${until}.`;
@@ -102,7 +90,7 @@ function describeColumns({ columns }: Trial): readonly string[] {
   const rows = columns.map(({ name, expression = '(all else)', value }) => ({
     name: printable(name),
     expression: printable(expression),
-    value: cut(printable(textOfCell(value)), 60),
+    value: shortenTo(printable(textOfCell(value)), 60),
   }));
   const table = [{ name: 'column', expression: 'JMESPath', value: 'value' }, ...rows];
   const widthOf = (of: 'name' | 'expression'): number =>
@@ -111,8 +99,4 @@ function describeColumns({ columns }: Trial): readonly string[] {
   return table.map(({ name, expression, value }) =>
     `${name.padEnd(names)}  ${expression.padEnd(expressions)}  ${value}`.trimEnd(),
   );
-}
-
-function cut(text: string, most: number): string {
-  return text.length > most ? `${text.slice(0, most - 1)}…` : text;
 }

@@ -1,5 +1,3 @@
-import { isAddressReason, sentenceOn } from '../brand/network-error.ts';
-import type { Misdirection } from '../brand/outcome.ts';
 import type { InvalidRow, Plan, PlannedRows } from '../collector/plan.ts';
 import {
   countOf,
@@ -12,18 +10,18 @@ import {
 } from '../common/format.ts';
 import { shortenTo } from '../common/text.ts';
 import { shorten } from '../rows/columns/names.ts';
-import type { Refusal, Stop } from '../worker/stop-switch.ts';
+import type { Stop } from '../worker/stop-switch.ts';
 import type { RunEvent, Sampled } from './events.ts';
 import type { Limit, RunView, Summary } from './run-view.ts';
-import { endOf, exitCodeOf, findNothing, type PaceSummary } from './summary.ts';
+import { endOf, exitCodeOf, findNothing } from './summary.ts';
 import {
-  findReason,
+  describeMisdirection,
+  GOING_ON,
   inWords,
-  MISDIRECTIONS,
   type Naming,
-  ON_TERMINAL,
   STATUSES,
   STOPS,
+  shortOf,
 } from './words.ts';
 
 type Opened = Extract<RunEvent, { type: 'opened' }>;
@@ -58,8 +56,8 @@ export function describeInput({ input, format, column }: Opened): readonly strin
   ]);
 }
 
-function entry(name: string, text: string): string {
-  return `  ${name.padEnd(8)} ${text}`;
+function entry(name: string, text: string, width = 8): string {
+  return `  ${name.padEnd(width)} ${text}`;
 }
 
 /** Describes the plan, with the id of the run in logs for somebody who will be asked to confirm. */
@@ -77,7 +75,7 @@ export function describePlan(plan: Plan, runId?: string): readonly string[] {
 /** Describes what a list has: its rows, domains, and rows without one. */
 export function describeRows(planned: PlannedRows): readonly string[] {
   const { invalidRows, invalidExamples: examples, freshDomains: fresh } = planned;
-  const reasons = byCount(planned.invalidByReason, (reason) => findReason(reason)?.short ?? reason);
+  const reasons = byCount(planned.invalidByReason, shortOfInvalid);
   const such = invalidRows > examples.length ? ', such as' : '';
   const known = fresh > 0 ? `, ${formatCount(fresh)} of them fresh in the store` : '';
   const invalid = `${countOf(invalidRows, 'row')}: ${reasons}${such}`;
@@ -99,7 +97,11 @@ function byCount(counts: Readonly<Record<string, number>>, nameOf: (key: string)
 function inLine({ row, sheetRow, line, reason, cell }: InvalidRow): string {
   const inFile = line === undefined ? `row ${formatCount(row)}` : `line ${line}`;
   const place = sheetRow === undefined ? inFile : `sheet row ${sheetRow}`;
-  return `${place} ${cell === '' ? '' : `'${cell}' `}(${findReason(reason)?.short ?? reason})`;
+  return `${place} ${cell === '' ? '' : `'${cell}' `}(${shortOfInvalid(reason)})`;
+}
+
+function shortOfInvalid(reason: string): string {
+  return shortOf('invalid', reason) ?? reason;
 }
 
 function timeOf({ estimate }: Plan): string {
@@ -157,39 +159,28 @@ export function describeSample({ of, domains, calls, bill, left }: Sampled): rea
 
 /** The summary for people, in lines. */
 export function describeSummary(summary: Summary): readonly string[] {
-  const { statuses, rows, elapsedMs, filled, logos, changes, stopped, out, pace } = summary;
-  const there = Object.entries(statuses).filter(([, count]) => count > 0);
-  const parts = there.map(
-    ([status, count]) => `${formatCount(count)} ${STATUSES[status as keyof typeof statuses].name}`,
+  const { statuses, rows, elapsedMs, filled, logos, changes, stopped, out, failures } = summary;
+  const counts = Object.entries(statuses).flatMap(([status, count]) =>
+    count > 0 ? [`${formatCount(count)} ${STATUSES[status as keyof typeof statuses].name}`] : [],
   );
-  const after = stopped
-    ? `Stopped early. ${describeGoingOn(stopped)}`
-    : statuses.pending > 0
-      ? describePending(summary)
-      : judge(summary).next;
-  const files: readonly (readonly [string, string | undefined])[] = [
-    ['rows', out === '-' ? 'standard output' : out],
-    [
-      'failures',
-      summary.failures && `${summary.failures} (${countOf(rows - statuses.found, 'row')})`,
-    ],
-    ['filled', filled && byCount(filled, shorten)],
-    ['logos', logos && describeLogos(logos)],
-    [
-      'changes',
-      changes &&
-        `${changes.file} (${formatCount(changes.new)} new, ${formatCount(changes.changed)} changed)`,
-    ],
-    ...(summary.reports ?? []).map((report) => ['report', report] as const),
-    ['store', `${summary.store.folder} (${formatSize(summary.store.sizeBytes)})`],
-  ];
+  const file = (name: string, text: string | undefined) => text && entry(name, text, 9);
   return shown([
-    `${countOf(rows, 'row')} in ${formatDuration(elapsedMs)}${parts.length > 0 ? `: ${parts.join(', ')}` : ''}`,
+    `${countOf(rows, 'row')} in ${formatDuration(elapsedMs)}${counts.length > 0 ? `: ${counts.join(', ')}` : ''}`,
     describeCalls(summary),
-    pace && describePace(pace),
+    describePace(summary),
     summary.callsPer && describeCallsPer(summary.callsPer),
-    ...files.map(([name, text]) => text !== undefined && `  ${name.padEnd(9)} ${text}`),
-    after,
+    file('rows', out === '-' ? 'standard output' : out),
+    file('failures', failures && `${failures} (${countOf(rows - statuses.found, 'row')})`),
+    file('filled', filled && byCount(filled, shorten)),
+    file('logos', logos && describeLogos(logos)),
+    changes &&
+      file(
+        'changes',
+        `${changes.file} (${formatCount(changes.new)} new, ${formatCount(changes.changed)} changed)`,
+      ),
+    ...(summary.reports ?? []).map((report) => file('report', report)),
+    file('store', `${summary.store.folder} (${formatSize(summary.store.sizeBytes)})`),
+    stopped ? `Stopped early. ${describeGoingOn(stopped)}` : nextOf(summary),
   ]);
 }
 
@@ -201,36 +192,13 @@ function describeCalls(summary: Summary): string {
   return `${countOf(calls, 'call')} for ${countOf(lookups, 'domain')}, ${formatCount(freshDomains)} fresh; ${countOf(retries, 'retry', 'retries')}, ${formatCount(throttled)} throttled${rate}${billed}${money}`;
 }
 
-function describePending({ statuses: { pending }, pendingUntilMs }: Summary): string {
-  const are = pending === 1 ? 'row is' : 'rows are';
-  return `${formatCount(pending)} ${are} pending: the API has accepted the lookups and has no answer ready. Run the same command again${afterTime(pendingUntilMs)} to ask for it.`;
-}
-
-function afterTime(ms: number | undefined): string {
-  return ms === undefined ? '' : ` after ${new Date(ms).toISOString()}`;
-}
-
-/** `Calls: 640 of 1,000/day used, 360 left until 2026-11-22T00:00:00.000Z`. */
-function describeCallsPer(per: NonNullable<Summary['callsPer']>): string {
-  const [used, count, left] = [per.used, per.count, per.left].map(formatCount);
-  const until = new Date(per.endsAtMs).toISOString();
-  return `Calls: ${used} of ${count}/${per.unit} used, ${left} left until ${until}`;
-}
-
-/** `pictures (31 saved, 2 kept, 3 missing: 2 http_404, 1 timeout)`. */
-function describeLogos({ folder, reasons, ...counts }: NonNullable<Summary['logos']>): string {
-  const [saved, kept, missing] = [counts.saved, counts.kept, counts.missing].map(formatCount);
-  const why = byCount(reasons, (reason) => reason);
-  return `${folder} (${saved} saved, ${kept} kept, ${missing} missing${why === '' ? '' : `: ${why}`})`;
-}
-
 /** `Pace: limit about 50/s; 0.4 % of the calls throttled`. */
-function describePace(pace: PaceSummary): string {
-  const { throttledShare: share } = pace;
+function describePace({ limit, calls, throttled }: Summary): string | undefined {
+  if (!limit) return undefined;
+  const share = calls === 0 ? 0 : throttled / calls;
   const digits = { maximumSignificantDigits: share < 0.01 ? 1 : 2 };
   const percent = `${(share * 100).toLocaleString('en-US', digits)} %`;
-  const parts = shown([describeLimit(pace), share > 0 && `${percent} of the calls throttled`]);
-  return `Pace: ${parts.join('; ')}`;
+  return `Pace: ${describeLimit(limit)}${share > 0 ? `; ${percent} of the calls throttled` : ''}`;
 }
 
 /** `limit about 50/s, as the API says`, or `no limit met`; meanwhile, one that is sought. */
@@ -247,85 +215,76 @@ export function describeLimit(limit: Limit, isSought = false): string {
   return shown([words, mostAtOnce !== undefined && `at most ${mostAtOnce} at once`]).join(', ');
 }
 
-/** Says why a run stops before all domains were asked, and what to do. */
-export function describeStop(stop: Stop, naming: Naming = ON_TERMINAL): string {
-  const { reason, comeBackAtMs, throttledMs, seen } = stop;
-  const text = inWords(describeWhy(stop), naming);
-  if (text.includes('urther call')) return text;
-  const when = comeBackAtMs !== undefined && !seen && new Date(comeBackAtMs).toISOString();
-  const unknown = throttledMs === undefined ? '' : ' It does not say when to come back.';
-  const told =
-    reason === 'max_calls_per'
-      ? `The next may be made from ${when} on`
-      : `It said to come back at ${when}`;
-  return `${text} No further call is made.${when ? ` ${told}.` : unknown}`;
+/** `Calls: 640 of 1,000/day used, 360 left until 2026-11-22T00:00:00.000Z`. */
+function describeCallsPer(per: NonNullable<Summary['callsPer']>): string {
+  const [used, count, left] = [per.used, per.count, per.left].map(formatCount);
+  return `Calls: ${used} of ${count}/${per.unit} used, ${left} left until ${timeAt(per.endsAtMs)}`;
 }
 
-function describeWhy(stop: Stop): string {
-  const { reason, comeBackAtMs, seen, trouble, refusal, throttledMs, storeError } = stop;
-  if (seen) {
-    return `${describeMisdirection(seen, 'The first calls were all')} No further call is made, nothing of it is kept, and the outputs stay as they were.`;
-  }
-  if (storeError !== undefined) return `${storeError} ${STOPS[reason]}`;
-  if (trouble !== undefined && comeBackAtMs !== undefined) {
-    return `The API is out (${trouble}) and says to wait longer than {maxWait}.`;
-  }
-  if (trouble !== undefined) return `${STOPS[reason]} The last one ended with: ${trouble}.`;
-  if (throttledMs !== undefined) {
-    return `The API has throttled every call for ${formatDuration(throttledMs)}: the quota seems to be used up.`;
-  }
-  const said = refusal && saidBy(refusal);
-  if (refusal && reason === 'refused') {
-    const isAnswer = refusal.httpStatus < 300;
-    const [did, between] = isAnswer ? ['answered', 'other answer'] : ['refused', 'success'];
-    return `The API ${did} five different domains in the same way, with no ${between} between: ${refusal.httpStatus} ${said ?? 'without a word why'}. So it is about the calls, not about the domains, and nothing of it is kept. Check {credential}, the plan of the account, the parameters ({param}) and the address ({baseUrl}); {maxFailed} 100% takes the API at its word.`;
-  }
-  return said === undefined ? STOPS[reason] : `${STOPS[reason]} It says: ${said}.`;
+/** `pictures (31 saved, 2 kept, 3 missing: 2 http_404, 1 timeout)`. */
+function describeLogos({ folder, reasons, ...counts }: NonNullable<Summary['logos']>): string {
+  const [saved, kept, missing] = [counts.saved, counts.kept, counts.missing].map(formatCount);
+  const why = byCount(reasons, (reason) => reason);
+  return `${folder} (${saved} saved, ${kept} kept, ${missing} missing${why === '' ? '' : `: ${why}`})`;
+}
+
+/** Says why a run stops before all domains were asked, and what to do. */
+export function describeStop(stop: Stop, naming?: Naming): string {
+  const { reason, comeBackAtMs } = stop;
+  const told =
+    reason === 'max_calls_per'
+      ? 'The next may be made from {time} on.'
+      : 'It said to come back at {time}.';
+  return shown([
+    describeWhy(stop, naming),
+    'No further call is made.',
+    comeBackAtMs !== undefined && told.replace('{time}', timeAt(comeBackAtMs)),
+  ]).join(' ');
 }
 
 const LONGEST_SAID = 200;
 
-/** What a refusal says, quoted; undefined when it says nothing. */
-function saidBy({ httpStatus, said }: Refusal): string | undefined {
-  if (said === '' || said === `http_${httpStatus}`) return undefined;
-  return `'${shortenTo(said, LONGEST_SAID)}'`;
-}
-
-/** @param calls those that showed it */
-export function describeMisdirection(
-  seen: Misdirection,
-  calls: 'The first calls were all' | 'The call was',
-): string {
-  if (isAddressReason(seen)) return sentenceOn(seen);
-  const [got, check] = MISDIRECTIONS[seen];
-  return `${calls} ${got}: ${check}.`;
+function describeWhy(stop: Stop, naming?: Naming): string {
+  const { reason, comeBackAtMs, seen, trouble, refusal, throttledMs, storeError } = stop;
+  const { httpStatus = 0, said = '' } = refusal ?? {};
+  const isSilent = said === '' || said === `http_${httpStatus}`;
+  if (trouble !== undefined && comeBackAtMs !== undefined) {
+    return inWords(`The API is out (${trouble}) and says to wait longer than {maxWait}.`, naming);
+  }
+  return shown([
+    storeError,
+    seen && `The first calls were all alike. ${describeMisdirection(seen, naming)}`,
+    inWords(STOPS[reason], naming),
+    throttledMs !== undefined && `It throttled every call for ${formatDuration(throttledMs)}.`,
+    trouble !== undefined && `The last call ended with: ${trouble}.`,
+    refusal && reason === 'refused' && isSilent && `It answered ${httpStatus}, without a word why.`,
+    !isSilent && `It answered ${httpStatus}: '${shortenTo(said, LONGEST_SAID)}'.`,
+  ]).join(' ');
 }
 
 /** How to continue a run that was stopped. */
-function describeGoingOn({ reason, comeBackAtMs }: Stop, naming: Naming = ON_TERMINAL): string {
-  const special = GOING_ON[reason];
-  return inWords(
-    special ?? `What was found is kept: {again}${afterTime(comeBackAtMs)}{toGoOn}.`,
-    naming,
-  );
+function describeGoingOn({ reason, comeBackAtMs }: Stop, naming?: Naming): string {
+  const usual = `What was found is kept: {again}${afterTime(comeBackAtMs)}{toGoOn}.`;
+  return inWords(GOING_ON[reason] ?? usual, naming);
 }
 
-const GOING_ON: Readonly<Partial<Record<Stop['reason'], string>>> = {
-  misdirected: 'Once that is fixed, {again}.',
-  refused: 'What was found before is kept: once that is fixed, {again}.',
-  unusable_store: 'What could not be stored is in the outputs alone: keep them. {again}{toGoOn}.',
-};
+function afterTime(ms: number | undefined): string {
+  return ms === undefined ? '' : ` after ${timeAt(ms)}`;
+}
 
-export type Verdict = Pick<RunView, 'end' | 'exitCode' | 'headline' | 'next'>;
+function timeAt(ms: number): string {
+  return new Date(ms).toISOString();
+}
 
-type Judged = (
-  | Pick<Summary, 'statuses' | 'rows' | 'calls' | 'stopped'>
-  | { readonly error: string; readonly exitCode: number }
-) & { readonly naming?: Naming };
+type Judged =
+  | Pick<Summary, 'statuses' | 'rows' | 'calls' | 'stopped' | 'pendingUntilMs'>
+  | { readonly error: string; readonly exitCode: number };
 
 /** Says in a sentence whether a run worked, and what to do. */
-export function judge(run: Judged): Verdict {
-  const { naming = ON_TERMINAL } = run;
+export function judge(
+  run: Judged,
+  naming?: Naming,
+): Pick<RunView, 'end' | 'exitCode' | 'headline' | 'next'> {
   if ('error' in run) {
     const kept = inWords('What was found is kept: {again}{toGoOn}.', naming);
     const headline = 'It ended with an error before the rows were written.';
@@ -343,17 +302,12 @@ export function judge(run: Judged): Verdict {
     pending > 0 && `${countOf(pending, 'row')} pending`,
     skipped > 0 && `${countOf(skipped, 'row')} not asked`,
   ]);
-  const start = HEADS[end] ?? 'Done';
-  const why = stopped && end !== 'interrupted' ? `${describeStop(stopped, naming)} ` : '';
+  const why = stopped && end === 'stopped' ? describeWhy(stopped, naming) : '';
   const next = stopped
-    ? `${why.replace(' No further call is made.', '')}${describeGoingOn(stopped, naming)}`
-    : nextOf(run);
-  return {
-    end,
-    exitCode: exitCodeOf(run),
-    headline: `${start}: ${parts.join(', ')}.`,
-    ...(next !== undefined && { next: inWords(next, naming) }),
-  };
+    ? shown([why, describeGoingOn(stopped, naming)]).join(' ')
+    : nextOf(run, naming);
+  const exitCode = exitCodeOf(run);
+  return { end, exitCode, headline: `${HEADS[end] ?? 'Done'}: ${parts.join(', ')}.`, next };
 }
 
 const HEADS: Readonly<Partial<Record<NonNullable<RunView['end']>, string>>> = {
@@ -362,26 +316,25 @@ const HEADS: Readonly<Partial<Record<NonNullable<RunView['end']>, string>>> = {
   nothing_found: 'Done, but nothing was found',
 };
 
-function nextOf({ statuses, calls }: Pick<Summary, 'statuses' | 'calls'>): string | undefined {
+/** What to do after a run that was not stopped; undefined where all is well. */
+function nextOf(
+  { statuses, calls, pendingUntilMs }: Pick<Summary, 'statuses' | 'calls' | 'pendingUntilMs'>,
+  naming?: Naming,
+): string | undefined {
   const { failed, stale, pending, skipped, not_found: unknown, rejected, invalid } = statuses;
-  if (failed + stale + pending > 0) {
-    return '{again}: it asks about those that failed or are pending, and about nothing else that is fresh.';
-  }
-  if (skipped > 0) {
-    const were = countOf(
-      skipped,
-      'row was skipped: its outcome was',
-      'rows were skipped: their outcomes were',
-    );
-    return `${were} removed from the store while the run went on. {again}.`;
-  }
   const nothing = findNothing({ statuses, calls });
-  if (nothing === 'no_domain') return 'No row has a domain: check {domainColumn}.';
+  if (failed + stale + pending + skipped > 0) {
+    const again = `{again}${afterTime(pendingUntilMs)}: it asks about those that failed, are pending or were not asked, and about nothing else that is fresh.`;
+    return inWords(again, naming);
+  }
   if (nothing === undefined) return undefined;
+  if (nothing === 'no_domain') return inWords('No row has a domain: check {domainColumn}.', naming);
   const parts = shown([
     unknown > 0 && `${formatCount(unknown)} unknown to the API`,
     rejected > 0 && `${formatCount(rejected)} refused by it`,
     invalid > 0 && `${formatCount(invalid)} without a domain`,
   ]);
-  return `No row has an answer: ${parts.join(', ')}. Check {baseUrl} and {domainColumn}, and whether one that must be known is found: brandfill try DOMAIN.`;
+  const check =
+    'Check {baseUrl} and {domainColumn}, and whether one that must be known is found: brandfill try DOMAIN.';
+  return inWords(`No row has an answer: ${parts.join(', ')}. ${check}`, naming);
 }

@@ -82,9 +82,8 @@ export interface Progress
     | 'lookupMs'
     | 'underWay'
     | 'pendingNow'
-    | 'pendingUntilMs'
   > {
-  /** How fast calls may start, what is known of the limit, and why it is not faster. */
+  /** What is known of the limit, and why no call may start. */
   readonly pace?: PaceDescription | undefined;
   /** A description of the API's outage, if there is one. */
   readonly outage?: string | undefined;
@@ -114,11 +113,11 @@ export function createReadingReporter({
 }): ReadingReporter {
   const startMs = performance.now();
   let nextMs = FIRST_MS;
-  let isWarned = false;
+  let nextBytes = HARMLESS_BYTES;
   return {
     onRead: ({ name, fileBytes, sizeBytes, plainBytes }) => {
-      if (!isWarned && plainBytes > Math.max(HARMLESS_BYTES, MOST_RATIO * fileBytes)) {
-        isWarned = true;
+      if (plainBytes > Math.max(nextBytes, MOST_RATIO * fileBytes)) {
+        nextBytes = Number.POSITIVE_INFINITY;
         onNotice(
           `${name} is out of proportion: ${formatSize(fileBytes)} of it are ${formatSize(plainBytes)} when decompressed, and it goes on; if it is no real list, interrupt.`,
         );
@@ -131,7 +130,7 @@ export function createReadingReporter({
     },
     end: () => {
       nextMs = Number.POSITIVE_INFINITY;
-      isWarned = true;
+      nextBytes = Number.POSITIVE_INFINITY;
     },
   };
 }

@@ -19,8 +19,6 @@ export type LogFields = Readonly<Record<string, unknown>>;
 /** The place where all lines of a process go. */
 export interface Log {
   readonly format: LogFormat;
-  /** Whether lines of a level are logged. */
-  tells(level: LogLevel): boolean;
   write(level: LogLevel, message: string, fields?: LogFields): void;
   /** The same with these fields on each line. */
   with(fields: LogFields): Log;
@@ -42,34 +40,29 @@ export interface LogOptions {
  * and the message; a line of JSON has all other fields too.
  */
 export async function openLog(options: LogOptions): Promise<Log> {
-  return options.format === 'json' ? await openJsonLog(options) : createTextLog(options);
-}
-
-/** Chooses the format that suits the destination and the purpose. */
-export function chooseFormat(
-  wish: 'auto' | 'text' | 'json',
-  { isTTY = false, env }: { readonly isTTY?: boolean; readonly env: NodeJS.ProcessEnv },
-): LogFormat {
-  if (wish !== 'auto') return wish;
-  return !isTTY && env['NODE_ENV'] === 'production' ? 'json' : 'shown';
-}
-
-function createTextLog(options: LogOptions): Log {
-  const { format, level, stream, redact, fields = {} } = options;
-  return {
+  const { format, level, redact, fields = {} } = options;
+  const put = format === 'json' ? await openJson(options) : openText(options);
+  const withFields = (bound: LogFields): Log => ({
     format,
-    tells: (of) => isAtLeast(of, level),
     write: (of, message, more = {}) => {
-      if (!isAtLeast(of, level)) return;
-      const { run } = { ...fields, ...more };
-      const start = [new Date().toISOString(), ...(typeof run === 'string' ? [run] : [])];
-      stream.write(`${start.join(' ')} ${printable(redact(message))}\n`);
+      if (LOG_LEVELS.indexOf(of) < LOG_LEVELS.indexOf(level)) return;
+      put(of, redact(message), redactDeep({ ...bound, ...more }, redact));
     },
-    with: (more) => createTextLog({ ...options, fields: { ...fields, ...more } }),
+    with: (more) => withFields({ ...bound, ...more }),
+  });
+  return withFields(fields);
+}
+
+type Put = (level: LogLevel, message: string, fields: LogFields) => void;
+
+function openText({ stream }: LogOptions): Put {
+  return (_, message, { run }) => {
+    const start = [new Date().toISOString(), ...(typeof run === 'string' ? [run] : [])];
+    stream.write(`${start.join(' ')} ${printable(message)}\n`);
   };
 }
 
-async function openJsonLog({ level, stream, redact, fields = {} }: LogOptions): Promise<Log> {
+async function openJson({ level, stream }: LogOptions): Promise<Put> {
   // Loaded here, so that readers of text need not wait for it.
   const { pino } = await import('pino');
   const root = pino(
@@ -81,33 +74,14 @@ async function openJsonLog({ level, stream, redact, fields = {} }: LogOptions): 
     },
     { write: (line: string) => void stream.write(line) },
   );
-  const wrap = (bound: LogFields): Log => ({
-    format: 'json',
-    tells: (of) => isAtLeast(of, level),
-    write: (of, message, more = {}) => {
-      if (!isAtLeast(of, level)) return;
-      root[of](redactDeep({ ...bound, ...more }, redact), redact(message));
-    },
-    with: (more) => wrap({ ...bound, ...more }),
-  });
-  return wrap(fields);
+  return (of, message, fields) => root[of](fields, message);
 }
 
-function isAtLeast(level: LogLevel, least: LogLevel): boolean {
-  return LOG_LEVELS.indexOf(level) >= LOG_LEVELS.indexOf(least);
-}
-
-/**
- * How progress is shown: `bar` redraws a block at the bottom of the terminal, `lines` writes a line
- * every few seconds.
- */
-export type ProgressStyle = 'bar' | 'lines' | 'none';
-
-/** Chooses what suits a stream: a bar on a terminal that can redraw it, lines elsewhere. */
-export function chooseStyle(
-  wish: ProgressStyle | 'auto',
+/** Chooses the format that suits the destination and the purpose. */
+export function chooseFormat(
+  wish: 'auto' | 'text' | 'json',
   { isTTY = false, env }: { readonly isTTY?: boolean; readonly env: NodeJS.ProcessEnv },
-): ProgressStyle {
-  if (wish === 'lines' || wish === 'none') return wish;
-  return isTTY && env['TERM'] !== 'dumb' ? 'bar' : 'lines';
+): LogFormat {
+  if (wish !== 'auto') return wish;
+  return !isTTY && env['NODE_ENV'] === 'production' ? 'json' : 'shown';
 }

@@ -73,47 +73,23 @@ export function createMetrics(about: {
   readonly command: string;
   readonly version: string;
 }): Metrics {
-  const registry = Registry.merge([registryOfNode()]);
-  const meters = new Map<MetricName, Gauge | Counter>();
   const runs = new Map<string, () => RunView>();
   const looks = new Set<Look>([
     (put) => put('build_info', 1, { ...about }),
     (put) => runs.forEach((read, run) => putRun(put, run, read())),
   ]);
-  let looking: Promise<void> | undefined;
-
-  const put: Put = (name, value, labels = {}) => {
-    let meter = meters.get(name);
-    if (!meter) {
-      const [help, ...labelNames] = METRICS[name];
-      const options = { name: `brandfill_${name}`, help, labelNames, registers: [registry] };
-      meter = name.endsWith('_total') ? new Counter(options) : new Gauge(options);
-      meters.set(name, meter);
-    }
-    if (value !== undefined) meter.inc(labels, value);
-  };
-
-  async function lookAtAll(): Promise<void> {
-    for (const meter of meters.values()) meter.reset();
-    await Promise.all(
-      [...looks].map(async (look) => await within(LONGEST_LOOK_MS, Promise.resolve(look(put)))),
-    );
-  }
-
   const onScrape = (look: Look): (() => void) => {
     looks.add(look);
     return () => void looks.delete(look);
   };
-
   return {
-    contentType: registry.contentType,
+    contentType: Registry.PROMETHEUS_CONTENT_TYPE,
     text: async () => {
-      // Scrapes that come meanwhile get the same text: one look is enough for all.
-      looking ??= lookAtAll().finally(() => {
-        looking = undefined;
-      });
-      await looking;
-      return await registry.metrics();
+      const registry = new Registry();
+      const put = putInto(registry);
+      const all = [...looks].map((look) => within(LONGEST_LOOK_MS, Promise.resolve(look(put))));
+      await Promise.all(all);
+      return await Registry.merge([registryOfNode(), registry]).metrics();
     },
     forRun: (run, read) => void runs.set(run, read),
     forQueues: (read) => onScrape(async (put) => await putQueues(put, read)),
@@ -122,6 +98,19 @@ export function createMetrics(about: {
       void onScrape(async (put) => {
         for (const job of await read().catch(() => [])) putSchedule(put, job);
       }),
+  };
+}
+
+/** Makes each metric when it has its first value. */
+function putInto(registry: Registry): Put {
+  const meters = new Map<MetricName, Gauge | Counter>();
+  return (name, value, labels = {}) => {
+    const [help, ...labelNames] = METRICS[name];
+    const options = { name: `brandfill_${name}`, help, labelNames, registers: [registry] };
+    const Meter = name.endsWith('_total') ? Counter : Gauge;
+    const meter = meters.get(name) ?? new Meter(options);
+    meters.set(name, meter);
+    if (value !== undefined) meter.inc(labels, value);
   };
 }
 
@@ -163,11 +152,13 @@ async function putQueues(put: Put, read: ReadQueues): Promise<void> {
 function putCollected(put: Put, { counts, folder }: CollectSight): void {
   put('collected_outcomes_total', counts.enriched, { file: 'enriched' });
   put('collected_outcomes_total', counts.failures, { file: 'failures' });
+  let free = 0;
   try {
-    put('collect_free_bytes', freeBytes(folder));
+    free = freeBytes(folder);
   } catch {
-    // Its disk may be gone: the other metrics are still reported.
+    // Its disk is gone, and nothing can be written.
   }
+  put('collect_free_bytes', free);
 }
 
 /** From what Redis knows of a schedule, which outlives the process. */
@@ -184,16 +175,11 @@ function putSchedule(put: Put, { job: run, nextAt, results }: ScheduledJob): voi
 
 let ofNode: Registry | undefined;
 
-/**
- * Memory, CPU, the lag of the event loop: once for a process, since prom-client does not stop watching.
- * What is named as a counter and is none is left out.
- */
+/** Memory, CPU, the lag of the event loop: once for a process, since prom-client does not stop watching. */
 function registryOfNode(): Registry {
-  if (ofNode) return ofNode;
-  ofNode = new Registry();
-  collectDefaultMetrics({ register: ofNode });
-  for (const of of ['handles', 'requests', 'resources']) {
-    ofNode.removeSingleMetric(`nodejs_active_${of}_total`);
+  if (!ofNode) {
+    ofNode = new Registry();
+    collectDefaultMetrics({ register: ofNode });
   }
   return ofNode;
 }

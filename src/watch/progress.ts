@@ -1,5 +1,4 @@
 import { styleText } from 'node:util';
-import { createLogUpdate } from 'log-update';
 import {
   formatCount,
   formatDuration,
@@ -12,7 +11,7 @@ import { howFar, type RunView, shareOf } from './run-view.ts';
 import { describeWait, STATUSES, type StatusName } from './words.ts';
 
 /** Shows how far a run is: the lookups, then the logos, and in the end the rows that are written. */
-export interface ProgressView {
+export interface Progress {
   /** @param step what the run is about; each has a place of its own */
   show(view: RunView, step: string): void;
   /** Has something else written, above what is shown. */
@@ -21,11 +20,7 @@ export interface ProgressView {
   end(): void;
 }
 
-export const NO_PROGRESS: ProgressView = {
-  show: () => {},
-  aside: (write) => write(),
-  end: () => {},
-};
+export const NO_PROGRESS: Progress = { show: () => {}, aside: (write) => write(), end: () => {} };
 
 const LINE_EVERY_MS = 5_000;
 
@@ -36,7 +31,7 @@ const LINE_EVERY_MS = 5_000;
  */
 export function createProgressLines(
   write: (line: string, view: RunView, step: string) => void,
-): ProgressView {
+): Progress {
   let latest: readonly [view: RunView, step: string] | undefined;
   let nextMs = performance.now() + LINE_EVERY_MS;
 
@@ -50,9 +45,7 @@ export function createProgressLines(
     show: (view, step) => {
       if (latest && latest[1] !== step) end();
       latest = [view, step];
-      if (performance.now() < nextMs) return;
-      nextMs += LINE_EVERY_MS;
-      write(lineOf(view), view, step);
+      if (performance.now() >= nextMs) end();
     },
     aside: (other) => {
       end();
@@ -63,7 +56,9 @@ export function createProgressLines(
 }
 
 /** Shows progress in lines at the bottom of a terminal that are redrawn in place. */
-export function createProgressBlock(terminal: NodeJS.WriteStream): ProgressView {
+export async function openProgressBlock(terminal: NodeJS.WriteStream): Promise<Progress> {
+  // Loaded here, so that a run without a terminal need not wait for it.
+  const { createLogUpdate } = await import('log-update');
   const update = createLogUpdate(terminal);
   let latest: readonly [view: RunView, step: string] | undefined;
   const draw = (): void => {
@@ -120,7 +115,6 @@ function farOf(view: RunView): readonly [string, string] {
 }
 
 type Color = 'green' | 'red' | 'yellow';
-type Part = readonly [text: string, color?: Color | undefined];
 
 const COLORS: Readonly<Partial<Record<StatusName, Color>>> = {
   found: 'green',
@@ -129,52 +123,43 @@ const COLORS: Readonly<Partial<Record<StatusName, Color>>> = {
 };
 
 /** `41,020 found, 3 failed`: counts of zero are left out, except that of found rows. */
-function countsOf({ phase, logos, rowsSoFar, outcomes, written }: RunView): readonly Part[] {
-  if (written !== undefined) return [];
-  if (phase === 'saving_logos' && logos) {
-    const { saved, kept, missing } = logos;
-    const more = Object.entries({ kept, missing }).filter(([, count]) => count > 0);
-    return [['saved', saved] as const, ...more].map(([of, count]) => [
-      `${formatCount(count)} ${of}`,
-    ]);
-  }
+function countsOf(view: RunView): readonly (readonly [text: string, color?: Color])[] {
+  const { rowsSoFar, outcomes } = view;
+  if (!isLookingUp(view)) return [];
   const counts: Readonly<Record<string, number>> = rowsSoFar ?? outcomes;
   const names = Object.keys(STATUSES) as StatusName[];
-  return names.flatMap((of): Part[] => {
+  return names.flatMap((of): [string, Color?][] => {
     const count = counts[of] ?? 0;
     if (count === 0 && of !== 'found') return [];
-    return [[`${formatCount(count)} ${STATUSES[of].name}`, COLORS[of]]];
+    const text = `${formatCount(count)} ${STATUSES[of].name}`;
+    const color = COLORS[of];
+    return [color ? [text, color] : [text]];
   });
 }
 
-/** `71 calls/s, 140 credits, held to 80/s, about 9 min left, 3 pending until 10:42`. */
+function isLookingUp({ phase, written }: RunView): boolean {
+  return written === undefined && phase !== 'saving_logos';
+}
+
+/** `71 calls/s, 140 credits, held to 80/s, about 9 min left, 3 pending`. */
 function speedOf(view: RunView): readonly string[] {
-  const { phase, bill, limit, leftMs = 0, lookups, due, pendingNow, pendingUntilMs } = view;
-  if (view.written !== undefined) return [];
+  const { phase, bill, limit, leftMs = 0, lookups, due, pendingNow } = view;
+  if (!isLookingUp(view)) return [];
   // When all is over, the speed on the whole says more than that of the last moment.
   const isOver = phase === 'stopping' || (due > 0 && lookups >= due);
-  if (phase === 'saving_logos') return [];
-  const left = leftMs < 1_000 || isOver ? [] : [describeLeft(leftMs)];
   const perSecond = isOver ? view.callsPerSecond : view.ratePerSecond;
   const held = limit && (limit.limitIs !== 'unknown' || !isOver) && describeLimit(limit, true);
-  const until = pendingUntilMs === undefined ? '' : ` until ${clockAt(pendingUntilMs)}`;
   return [
     (perSecond > 0 ? formatRate(perSecond) : '0/s').replace('/', ' calls/'),
-    ...(bill ? [formatUnits(bill)] : []),
-    ...(held ? [held] : []),
-    ...left,
-    ...(pendingNow > 0 ? [`${formatCount(pendingNow)} pending${until}`] : []),
-  ];
+    bill && formatUnits(bill),
+    held,
+    leftMs >= 1_000 && !isOver && describeLeft(leftMs),
+    pendingNow > 0 && `${formatCount(pendingNow)} pending`,
+  ].filter((part) => typeof part === 'string');
 }
 
 /** `about 12 min left`, in the precision that is known. */
 function describeLeft(leftMs: number): string {
   const stepMs = leftMs < MINUTE_MS ? 1_000 : leftMs < 10 * MINUTE_MS ? 10_000 : MINUTE_MS;
   return `about ${formatDuration(Math.round(leftMs / stepMs) * stepMs)} left`;
-}
-
-/** `10:42`, at or after a moment. */
-function clockAt(ms: number): string {
-  const at = new Date(Math.ceil(ms / MINUTE_MS) * MINUTE_MS);
-  return [at.getHours(), at.getMinutes()].map((part) => String(part).padStart(2, '0')).join(':');
 }

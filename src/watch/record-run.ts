@@ -1,4 +1,5 @@
 import { hostname } from 'node:os';
+import { createHistogram, type Histogram } from 'node:perf_hooks';
 import type { CallCounters } from '../common/calls.ts';
 import { billOf, round } from '../common/format.ts';
 import type { RunControl } from '../common/run-control.ts';
@@ -10,10 +11,9 @@ import { describeStop, judge } from './describe.ts';
 import type { Progress, RunEvent } from './events.ts';
 import { createRowRecorder, type RowLayout, type RowRecorder } from './row-reasons.ts';
 import { type RunAction, type RunView, type Summary, VIEW_VERSION, type Wait } from './run-view.ts';
-import { limitOf } from './summary.ts';
 import { createRecentRate, createTimeLeft } from './time-left.ts';
-import { createLatencies, createTimeline } from './timeline.ts';
-import { type Naming, ON_TERMINAL } from './words.ts';
+import { createTimeline } from './timeline.ts';
+import type { Naming } from './words.ts';
 
 /** Makes the picture of a run from what happens in it. */
 export interface RunRecorder {
@@ -33,7 +33,7 @@ export interface RunRecorder {
 
 export interface RecordRunOptions
   extends Pick<RunView, 'runId'>,
-    Partial<Pick<RunView, 'list' | 'settings' | 'schedule'>> {
+    Partial<Pick<RunView, 'list' | 'schedule'>> {
   /** Says whether the run is paused. @default it cannot be steered */
   readonly control?: Pick<RunControl, 'isPaused' | 'stopped'> | undefined;
   /** How settings are called. @default as on a terminal */
@@ -43,12 +43,16 @@ export interface RecordRunOptions
 const MOST_NOTICES = 20;
 const MOST_ANSWERS = 100;
 const NOTICE_LENGTH = 500;
+/** Calls to a server on the same machine take less than a millisecond. */
+const UNITS_PER_MS = 10;
+const LONGEST_UNITS = 60 * 60_000 * UNITS_PER_MS;
 
 export function recordRun(options: RecordRunOptions): RunRecorder {
-  const { runId, list, schedule, settings = [], control, naming = ON_TERMINAL } = options;
+  const { runId, list, schedule, control, naming } = options;
   const startedMs = Date.now();
   const timeline = createTimeline();
-  const latencies = createLatencies();
+  // HdrHistogram, which Node.js includes.
+  const latencies = createHistogram({ lowest: 1, highest: LONGEST_UNITS, figures: 3 });
   const timeLeft = createTimeLeft();
   const rate = createRecentRate();
   const answers = new Map<string, number>();
@@ -101,7 +105,7 @@ export function recordRun(options: RecordRunOptions): RunRecorder {
     const { calls, lookupMs, lookups } = figures;
     wait = waitOf(now);
     hasBegun ||= calls > 0 || lookups > 0;
-    const limit = pace && limitOf(pace);
+    const limit = pace?.limit;
     timeline.progress(now, limit);
     timeLeft.look(now, wait);
     rate.add({ atMs: lookupMs, count: calls });
@@ -125,7 +129,8 @@ export function recordRun(options: RecordRunOptions): RunRecorder {
       const name = !hasAnswer && 'reason' in meaning ? meaning.reason : String(httpStatus);
       const count = answers.get(name);
       if (count !== undefined || answers.size < MOST_ANSWERS) answers.set(name, (count ?? 0) + 1);
-      latencies.add(latencyMs);
+      const units = Math.round(latencyMs * UNITS_PER_MS);
+      latencies.record(Math.max(1, Math.min(LONGEST_UNITS, units)));
     },
     beginRows: (layout) => {
       rows = createRowRecorder(layout, naming);
@@ -138,7 +143,7 @@ export function recordRun(options: RecordRunOptions): RunRecorder {
       const error = 'error' in how ? { error: how.error } : {};
       const endedAt = new Date().toISOString();
       const none = { underWay: 0, pendingNow: 0 };
-      tell({ phase: 'ended', ...ended, ...judge({ ...of, naming }), ...error, ...none, endedAt });
+      tell({ phase: 'ended', ...ended, ...judge(of, naming), ...error, ...none, endedAt });
     },
     get hasBegun() {
       return hasBegun;
@@ -148,7 +153,6 @@ export function recordRun(options: RecordRunOptions): RunRecorder {
       const isLive = phase === 'looking_up' || phase === 'saving_logos';
       const isPaused = isLive && (control?.isPaused ?? known.isPaused ?? false);
       const leftMs = phase === 'looking_up' ? timeLeft.leftMs : undefined;
-      const isLong = wait?.why === 'backing_off' || (wait?.leftMs ?? Infinity) >= SHORTEST_WAIT_MS;
       return {
         version: VIEW_VERSION,
         brandfill: readVersion(),
@@ -161,22 +165,26 @@ export function recordRun(options: RecordRunOptions): RunRecorder {
         ...NOTHING_YET,
         elapsedMs: Date.now() - startedMs,
         ...timeline.read(),
-        latency: latencies.describe(),
+        latency: describeLatencies(latencies),
         answers: [...answers]
           .sort(([, one], [, other]) => other - one)
           .map(([answer, calls]) => ({ answer, calls })),
         ...(rows?.read() ?? { reasons: [], otherReasonRows: 0, columns: [] }),
         notices,
-        settings,
         ...known,
         isPaused,
         actions: control ? actionsOf(phase, isPaused) : [],
         ratePerSecond: isLive ? round(rate.perSecond, 1) : 0,
         ...(!isPaused && leftMs !== undefined && { leftMs: Math.round(leftMs) }),
-        ...(isLive && wait && isLong && { wait }),
+        ...(isLive && wait && { wait }),
       };
     },
   };
+}
+
+function describeLatencies(of: Histogram): RunView['latency'] {
+  const msOf = (percent: number): number => round(of.percentile(percent) / UNITS_PER_MS, 1);
+  return of.count === 0 ? undefined : { calls: of.count, p50Ms: msOf(50), p95Ms: msOf(95) };
 }
 
 /** What a worker does, as its gate and its counts have it. */
@@ -239,8 +247,8 @@ function waitOf({ isPaused, hasNoWorker, outage, pace }: Progress): Wait | undef
   if (isPaused) return { why: 'paused' };
   if (hasNoWorker) return { why: 'no_worker' };
   if (outage !== undefined) return { why: 'outage', text: outage };
-  const leftMs = pace?.waitMs ?? 0;
-  if (pace?.why === 'backing_off') return { why: 'backing_off', leftMs };
-  if (pace?.why === 'retry_after') return { why: 'told', leftMs };
-  return leftMs > 0 ? { why: 'rate', leftMs } : undefined;
+  const { why, waitMs: leftMs = 0 } = pace ?? {};
+  if (why === 'backing_off') return { why, leftMs };
+  if (leftMs < SHORTEST_WAIT_MS) return undefined;
+  return { why: why === 'retry_after' ? 'told' : 'rate', leftMs };
 }

@@ -1,10 +1,9 @@
-import { sentenceOn, wordsOf } from '../brand/network-error.ts';
 import { hasValues, type JoinedRow } from '../collector/joined-row.ts';
 import type { OutputColumns } from '../collector/output/output-columns.ts';
 import { shortenTo } from '../common/text.ts';
 import type { RowColumn, RowFormat } from '../rows/row-format.ts';
 import type { RunReason, RunView } from './run-view.ts';
-import { findReason, inWords, type Naming, type StatusName } from './words.ts';
+import { adviseOn, type Naming, shortOf } from './words.ts';
 
 /** Records rows as they pass: why they were not enriched, and how full the new columns are. */
 export interface RowRecorder {
@@ -25,9 +24,9 @@ const MOST_KNOWN = 1_000;
 const MOST_REPORTED = 40;
 const MOST_EXAMPLES = 5;
 const MOST_COLUMNS = 500;
-const LENGTHS = { reason: 200, cell: 120, name: 200 } as const;
+const LONGEST = 200;
 
-export function createRowRecorder(layout: RowLayout, naming: Naming): RowRecorder {
+export function createRowRecorder(layout: RowLayout, naming?: Naming): RowRecorder {
   const { enriched } = layout.columns;
   const filled = new Float64Array(enriched.length);
   const known = new Map<string, RunReason>();
@@ -35,30 +34,30 @@ export function createRowRecorder(layout: RowLayout, naming: Naming): RowRecorde
 
   function addReason(row: JoinedRow): void {
     const { status, domain, httpStatus } = row;
-    const text = withoutParticulars(row.reason, domain);
-    const key = `${status} ${httpStatus} ${text}`;
-    const words = findReason(text)?.short ?? wordsOf(text)?.what;
-    const found = known.get(key);
-    if (!found && known.size >= MOST_KNOWN) {
+    const reason = withoutParticulars(row.reason, domain);
+    const key = `${status} ${httpStatus} ${reason}`;
+    let of = known.get(key);
+    if (!of && known.size >= MOST_KNOWN) {
       beyond += 1;
       return;
     }
-    const reason: RunReason = found ?? {
-      status,
-      reason: shortenTo(text, LENGTHS.reason),
-      ...(words !== undefined && { words }),
-      ...(httpStatus === undefined ? {} : { httpStatus }),
-      rows: 0,
-      advice: inWords(adviseOn(status, text, httpStatus), naming),
-      examples: [],
-    };
-    known.set(key, reason);
-    reason.rows += 1;
-    if (reason.examples.length >= MOST_EXAMPLES) return;
-    reason.examples.push({
-      domain,
-      cell: shortenTo(cellOf(row, layout), LENGTHS.cell),
-    });
+    if (!of) {
+      const words = shortOf(status, reason);
+      const advice = adviseOn({ status, reason, httpStatus }, naming);
+      of = {
+        status,
+        reason: shortenTo(reason, LONGEST),
+        words,
+        httpStatus,
+        rows: 0,
+        advice,
+        examples: [],
+      };
+      known.set(key, of);
+    }
+    of.rows += 1;
+    if (of.examples.length >= MOST_EXAMPLES) return;
+    of.examples.push({ domain, cell: shortenTo(cellOf(row, layout), LONGEST) });
   }
 
   return {
@@ -66,11 +65,9 @@ export function createRowRecorder(layout: RowLayout, naming: Naming): RowRecorde
       for (const row of rows) {
         if (row.status !== 'found') addReason(row);
         if (!hasValues(row)) continue;
-        for (let at = 0; at < enriched.length; at += 1) {
-          const value = enriched[at]?.valueOf(row);
-          if (value !== undefined && value !== null && value !== '')
-            filled[at] = (filled[at] ?? 0) + 1;
-        }
+        enriched.forEach((column, at) => {
+          if ((column.valueOf(row) ?? '') !== '') filled[at] = (filled[at] ?? 0) + 1;
+        });
       }
     },
     read: () => {
@@ -80,7 +77,7 @@ export function createRowRecorder(layout: RowLayout, naming: Naming): RowRecorde
         reasons: all.slice(0, MOST_REPORTED),
         otherReasonRows: rest.reduce((sum, { rows }) => sum + rows, beyond),
         columns: enriched.slice(0, MOST_COLUMNS).map(({ name }, at) => ({
-          name: shortenTo(name, LENGTHS.name),
+          name: shortenTo(name, LONGEST),
           rows: filled[at] ?? 0,
         })),
       };
@@ -104,27 +101,3 @@ function withoutParticulars(reason: string, domain: string): string {
 
 /** Long numbers, hexadecimal numbers and UUIDs. */
 const IDENTIFIER = /\b(?=[\da-f-]*\d)[\da-f]{6,}(?:-[\da-f]{4,})*\b/gi;
-
-/** Explains the reason of a row, and what to do about it, in a sentence or two. */
-export function adviseOn(
-  status: Exclude<StatusName, 'fresh'>,
-  reason: string,
-  httpStatus: number | undefined,
-): string {
-  if (status === 'stale') {
-    return `${adviseOn('failed', reason, httpStatus)} These rows keep an older answer.`;
-  }
-  const advice = findReason(reason)?.advice ?? OF_STATUS[status];
-  if (advice !== undefined) return advice;
-  const fault = httpStatus !== undefined && httpStatus >= 500;
-  const unknown = fault ? 'The API had a fault of its own each time.' : 'No usable answer came.';
-  return `${sentenceOn(reason) ?? unknown} The next run tries again.`;
-}
-
-const OF_STATUS: Readonly<Partial<Record<StatusName, string>>> = {
-  not_found: 'The API does not know these domains. They are asked again after {freshNotFound}.',
-  rejected: 'The API refused these domains, with these words.',
-  pending: 'The API had no answer ready in time. The next run asks again at once.',
-  invalid: 'There is no domain in the cell. Correct it in the list, or leave it.',
-  skipped: 'Not asked, because the run stopped first. {again}{toGoOn}.',
-};

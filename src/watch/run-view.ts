@@ -1,11 +1,14 @@
+import type { Limit } from '../worker/pace-memory.ts';
 import type { Stop } from '../worker/stop-switch.ts';
+
+export type { Limit } from '../worker/pace-memory.ts';
 
 // The one picture of a run, as plain data: what the terminal draws, `--json` prints, the page and the
 // dashboard show, metrics read and a report holds. `record-run.ts` makes it from events. Times are in
 // milliseconds.
 
 /** Of this format; members may be added without another. */
-export const VIEW_VERSION = 4;
+export const VIEW_VERSION = 5;
 
 /** Rows by how they ended. */
 export interface StatusCounts {
@@ -24,15 +27,6 @@ export interface StatusCounts {
   invalid: number;
   /** Not looked up: the run stopped first. */
   skipped: number;
-}
-
-/** What calls are held to. */
-export interface Limit {
-  /** Where the limit comes from: `--rate`, the API says so, found out, or never met. */
-  limitIs: 'fixed' | 'published' | 'learned' | 'unknown';
-  limitPerSecond?: number | undefined;
-  /** Most calls at the same time, if the API limits them. */
-  mostAtOnce?: number | undefined;
 }
 
 /** The result of a run. */
@@ -63,8 +57,8 @@ export interface Summary {
   /** While lookups were being made. */
   lookupMs: number;
   callsPerSecond: number;
-  /** How fast calls could go, and the share of them that were throttled; missing when this process made none. */
-  pace?: (Limit & { throttledShare: number }) | undefined;
+  /** What calls are held to, as it is known by now; missing when this process made none. */
+  limit?: Limit | undefined;
   /** The budget `--max-calls-per`, used by all runs with this credential. */
   callsPer?:
     | {
@@ -189,8 +183,6 @@ export interface RunView
   pendingNow: number;
   /** Calls per second in the last seconds. */
   ratePerSecond: number;
-  /** What calls are held to, as it is known now. */
-  limit?: Limit | undefined;
   /** The time left at the pace of the last half minute. */
   leftMs?: number | undefined;
   /** Why calls wait. */
@@ -215,8 +207,6 @@ export interface RunView
   otherReasonRows: number;
   /** Columns that were added, in order, with the rows in which each has a value. */
   columns: { name: string; rows: number }[];
-  /** Settings that are not the default, named as on the command line, without secrets. */
-  settings: { name: string; value: string }[];
 }
 
 /** How far a run is: so many of so many. */

@@ -1,31 +1,9 @@
 import { EXIT } from '../common/errors.ts';
-import { round } from '../common/format.ts';
-import type { PaceDescription } from '../worker/pace-memory.ts';
-import type { Limit, RunView, StatusCounts, Summary } from './run-view.ts';
+import type { RunView, StatusCounts, Summary } from './run-view.ts';
 
 export type { StatusCounts, Summary } from './run-view.ts';
 export type LogosSummary = NonNullable<Summary['logos']>;
-export type PaceSummary = NonNullable<Summary['pace']>;
 export type CallsPerSummary = NonNullable<Summary['callsPer']>;
-
-/** What calls are held to, as it is known now. */
-export function limitOf(pace: PaceDescription): Limit {
-  const { limitIs, ratePerSecond, learnedLimitPerSecond, concurrencyLimit: mostAtOnce } = pace;
-  const limitPerSecond = limitIs === 'fixed' ? ratePerSecond : learnedLimitPerSecond;
-  return {
-    limitIs,
-    ...(limitPerSecond !== undefined && { limitPerSecond }),
-    ...(mostAtOnce !== undefined && { mostAtOnce }),
-  };
-}
-
-/** Summarizes how fast calls could go, from what is known at the end of a run. */
-export function summarizePace(
-  pace: PaceDescription,
-  { calls, throttled }: Pick<Summary, 'calls' | 'throttled'>,
-): PaceSummary {
-  return { ...limitOf(pace), throttledShare: calls === 0 ? 0 : round(throttled / calls, 6) };
-}
 
 /** Counts of zero for all statuses. */
 export function createStatusCounts(): StatusCounts {

@@ -1,4 +1,4 @@
-import type { AddressReason } from '../brand/network-error.ts';
+import { type AddressReason, sentenceOn, wordsOf } from '../brand/network-error.ts';
 import type { Misdirection, OutcomeStatus } from '../brand/outcome.ts';
 import { formatDuration } from '../common/format.ts';
 import type { StopReason } from '../worker/stop-switch.ts';
@@ -41,9 +41,12 @@ const PAGE_NAMES: Readonly<Record<string, string>> = {
 export function inWords(text: string, naming: Naming = ON_TERMINAL): string {
   return text.replaceAll(/\{(\w+)\}/g, (_, name: string, at: number) => {
     const words = naming(name);
-    const isFirst = at === 0 || text.slice(at - 2, at) === '. ';
-    return isFirst ? words.charAt(0).toUpperCase() + words.slice(1) : words;
+    return at === 0 || text.slice(at - 2, at) === '. ' ? upperFirst(words) : words;
   });
+}
+
+function upperFirst(text: string): string {
+  return text.charAt(0).toUpperCase() + text.slice(1);
 }
 
 export type StatusName = OutcomeStatus | 'stale' | 'invalid' | 'skipped' | 'fresh';
@@ -97,66 +100,94 @@ export function describeWait({ why, leftMs = 0, text = 'The API is out' }: Wait)
   }[why];
 }
 
-/**
- * The words for a reason that stands in a failures file: a few for a table, and a sentence or two on
- * what it means and what to do; undefined for what the API itself said, and for those of the network.
- */
-export function findReason(code: string): { short: string; advice: string } | undefined {
-  const [short, advice] = new Map(Object.entries(REASONS)).get(code) ?? [];
-  if (short !== undefined && advice !== undefined) return { short, advice };
-  if (!Object.hasOwn(STOPS, code)) return undefined;
-  return { short: 'not asked', advice: `Not asked. ${STOPS[code as StopReason]} {again}{toGoOn}.` };
+/** What a reason stands for, in a few words; undefined for what the API itself said. */
+export function shortOf(status: StatusName, reason: string): string | undefined {
+  const usual = status === 'invalid' ? 'no web address' : wordsOf(reason)?.what;
+  return findReason(reason)?.[0] ?? usual;
 }
 
-const RETRIED = 'The next run tries again.';
-const CORRECT = 'Put the domain of the company there.';
+/** What the outcome of a row means, and what to do about it, in a sentence or two. */
+export function adviseOn({ status, reason, httpStatus = 0 }: Reasoned, naming?: Naming): string {
+  const advice = findReason(reason)?.[1] ?? sentenceOn(reason);
+  const means = upperFirst(`${STATUSES[status].means}.`);
+  if (status !== 'failed' && status !== 'stale') return inWords(advice ?? means, naming);
+  const unknown =
+    httpStatus >= 500 ? 'The API had a fault of its own each time.' : 'No usable answer came.';
+  const kept = status === 'stale' ? ' These rows keep an older answer.' : '';
+  return `${inWords(advice ?? unknown, naming)} The next run tries again.${kept}`;
+}
 
-const REASONS: Readonly<Record<string, readonly [short: string, advice: string]>> = {
+/** The part of an outcome that says why. */
+interface Reasoned {
+  readonly status: StatusName;
+  readonly reason: string;
+  readonly httpStatus?: number | undefined;
+}
+
+/** What the first calls got, when it shows a wrong address, and what to check. */
+export function describeMisdirection(seen: Misdirection, naming?: Naming): string {
+  return inWords(findReason(seen)?.[1] ?? sentenceOn(seen) ?? '', naming);
+}
+
+function findReason(code: string): Words | undefined {
+  return Object.hasOwn(REASONS, code) ? REASONS[code as keyof typeof REASONS] : undefined;
+}
+
+type Words = readonly [short: string, advice: string];
+
+const CORRECT = 'Put the domain of the company there.';
+const NO_JSON: Words = [
+  'no JSON, such as a page',
+  'The API answered with something that is no JSON object, such as a page for people. Check {baseUrl}, and whether a proxy or a login stands between.',
+];
+const LOST_DOMAIN: Words = [
+  'redirected elsewhere',
+  'The API sent the call to an address without the domain, such as a login. Check {baseUrl}, for one its https:// and its host.',
+];
+
+/** Reasons of rows, as they stand in a failures file, and signs of a wrong address. */
+const REASONS = {
   empty: ['blank', 'The cell is blank, or says that there is nothing. Nothing was asked.'],
   ip_address: ['an IP address', `The cell holds an IP address, not a name. ${CORRECT}`],
-  single_label: ['no web address', `The cell holds a word without a dot. ${CORRECT}`],
-  public_suffix: [
-    'only the end of an address',
-    "The cell holds a registry's own name, such as co.uk. Put the whole domain there.",
-  ],
-  label_too_long: ['too long', 'A part of the name is longer than a domain can have.'],
-  domain_too_long: ['too long', 'The name is longer than a domain can be.'],
   contains_space: ['several words', `The cell holds several words. ${CORRECT}`],
   several_domains: ['several addresses', 'The cell holds more than one domain. Leave one.'],
   unknown_tld: ['no known ending', 'The name ends in what is no top-level domain. Correct it.'],
   free_mail: ['free mail', `An address at a provider of free mail is no company. ${CORRECT}`],
-  too_many_cells: [
-    'too many cells',
-    'The row has more cells than the header, so the domain may be in another column. Quote the text that holds a delimiter.',
-  ],
   shared_host: [
     'a shared site',
     `The cell leads to a page on a host that many share, such as a social network. ${CORRECT}`,
   ],
-  malformed: ['no web address', 'The name has characters that no domain can have.'],
-  redirect_without_domain: [
-    'redirected elsewhere',
-    'The API sent the call to an address without the domain, such as a login. Check {baseUrl}.',
+  too_many_cells: [
+    'too many cells',
+    'The row has more cells than the header, so the domain may be in another column. Quote the text that holds a delimiter.',
   ],
-  invalid_response: [
-    '200 without a JSON object',
-    `The API answered 200 with something that is no JSON object in UTF-8. ${RETRIED} Check {baseUrl}.`,
-  ],
+  invalid_response: NO_JSON,
+  no_json: NO_JSON,
   response_too_large: [
     'too large to be read',
     'The answer was larger than 10 MiB, or its headers than 16 KiB, and was not read. Ask the makers of the API.',
   ],
-  no_json: [
-    'no JSON, such as a page',
-    `The API answered with something that is no JSON, such as a page for people. ${RETRIED}`,
+  not_found_page: [
+    '404 with a page',
+    'The API answered 404 with a page that is no JSON: the path is wrong, check {baseUrl}.',
+  ],
+  bad_request_page: [
+    '400 with a page',
+    'The API answered 400 with a page that is no JSON. Check {baseUrl}, for one its https:// and its port.',
+  ],
+  same_answer: [
+    'one answer for all',
+    'The API gave one and the same answer (200) for different domains. Check {baseUrl}, {param}, and whether a login or a page of welcome stands between.',
+  ],
+  lost_domain: LOST_DOMAIN,
+  redirect_without_domain: LOST_DOMAIN,
+  redirect_to_another_origin: [
+    'redirected to another origin',
+    'The API sent the call to another server, which does not get the credential. Check {baseUrl}, for one its https:// and its host.',
   ],
   too_many_redirects: [
     'redirected again and again',
     'The API sent the call from place to place. Ask its makers.',
-  ],
-  redirect_to_another_origin: [
-    'redirected to another origin',
-    'The API sent the call to another server, which does not get the credential. Check {baseUrl}.',
   ],
   throttled: [
     'throttled for ten minutes',
@@ -164,48 +195,15 @@ const REASONS: Readonly<Record<string, readonly [short: string, advice: string]>
   ],
   worker_crashed: [
     'each worker was lost with it',
-    'Each worker that took one of these was lost in the midst of it. Look at their logs; the next run tries again.',
+    'Each worker that took one of these was lost in the midst of it. Look at their logs.',
   ],
   lost_by_redis: [
     'lost by Redis again and again',
-    'Redis lost these three times before a worker had answered: it was emptied, or evicts keys. {again}.',
+    'Redis lost these three times before a worker had answered: it was emptied, or evicts keys.',
   ],
-  interrupted: ['not asked', 'Not asked, because the run stopped first. {again}{toGoOn}.'],
-  pruned: [
-    'removed meanwhile',
-    'Their outcomes were removed from the store while the run went on. {again}.',
-  ],
-};
-
-/** Signs that calls go to a wrong address: what they got, and what to check. */
-export const MISDIRECTIONS: Readonly<
-  Record<Exclude<Misdirection, AddressReason>, readonly [got: string, check: string]>
-> = {
-  not_found_page: [
-    'answered 404 with a page that is no JSON',
-    'the path is wrong, check {baseUrl}',
-  ],
-  bad_request_page: [
-    'answered 400 with a page that is no JSON',
-    'check {baseUrl}, for one its https:// and its port',
-  ],
-  no_json: [
-    'answered 200 with something that is no JSON object, such as a page for people',
-    'check {baseUrl}, and whether a proxy or a login stands between',
-  ],
-  redirect_to_another_origin: [
-    'redirected to another origin',
-    'check {baseUrl}, for one its https:// and its host',
-  ],
-  same_answer: [
-    'given one and the same answer (200) for different domains',
-    'check {baseUrl}, {param}, and whether a login or a page of welcome stands between',
-  ],
-  lost_domain: [
-    'redirected to an address without the domain, such as a login',
-    'check {baseUrl}, for one its https:// and its host',
-  ],
-};
+} as const satisfies Readonly<
+  Record<string, Words> & Record<Exclude<Misdirection, AddressReason>, Words>
+>;
 
 /** Why a run or a worker stops. */
 export const STOPS: Readonly<Record<StopReason, string>> = {
@@ -215,15 +213,20 @@ export const STOPS: Readonly<Record<StopReason, string>> = {
   quota: 'The quota of the API is used up.',
   outage: 'The API has been out for longer than {maxOutage}.',
   refused:
-    'The API refused five different domains in the same way, with no success between: check {credential}, {param} and {baseUrl}.',
-  misdirected: 'The first calls all had the same result.',
+    'The API gave five different domains the same refusal or answer, with no other between: it is about the calls, not the domains, and nothing of it is kept. Check {credential}, the plan of the account, {param} and {baseUrl}; {maxFailed} 100% takes the API at its word.',
+  misdirected: 'Nothing of the first calls is kept, and the outputs stay as they were.',
   max_failed: 'More lookups failed than {maxFailed} allows: look at the reasons.',
   max_calls: 'All calls of {maxCalls} are made.',
   max_cost: 'The next answer could cost more than {maxCost} leaves.',
   max_calls_per: 'All calls of {maxCallsPer} are made, by this run and others together.',
-  unusable_store:
-    'No further call is made, and the answers that came since then go to the outputs alone.',
-  interrupted:
-    'Interrupted: no further call is made, calls in flight get 10 s. Interrupt again to end at once.',
+  unusable_store: 'The answers that came since then go to the outputs alone.',
+  interrupted: 'Interrupted: calls in flight get 10 s. Interrupt again to end at once.',
   error: 'Stopped by an error.',
+};
+
+/** How a run that was stopped goes on. @default what was found is kept, and the rest can be asked */
+export const GOING_ON: Readonly<Partial<Record<StopReason, string>>> = {
+  misdirected: 'Once that is fixed, {again}.',
+  refused: 'What was found before is kept: once that is fixed, {again}.',
+  unusable_store: 'What could not be stored is in the outputs alone: keep them. {again}{toGoOn}.',
 };

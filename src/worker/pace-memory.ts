@@ -71,31 +71,30 @@ export function learnedOf(pace: Pace, fixed: FixedRate | undefined, epochMs: num
   };
 }
 
-/** The present pace and the reason for it, for people. */
-export interface PaceDescription {
-  /** Calls per second that may start now. */
-  readonly ratePerSecond: number;
+/** What calls are held to. */
+export interface Limit {
   /**
-   * The source of the limit that is kept to: `fixed` was given by the user, `published` is in the
-   * API's headers, `learned` was found, `unknown` was not reached yet.
+   * Where it comes from: `fixed` was given by the user, `published` is in the API's headers,
+   * `learned` was found, `unknown` was not reached yet.
    */
   readonly limitIs: 'fixed' | 'published' | 'learned' | 'unknown';
-  /** The limit as estimated, or as the API publishes it. */
-  readonly learnedLimitPerSecond?: number;
-  /** The most calls under way, if the API limits them. */
-  readonly concurrencyLimit?: number;
+  /** Calls per second: as given, as the API publishes it, or as estimated. */
+  readonly limitPerSecond?: number | undefined;
+  /** Most calls at the same time, if the API limits them. */
+  readonly mostAtOnce?: number | undefined;
+}
+
+/** The present pace and the reason for it, for people. */
+export interface PaceDescription {
+  readonly limit: Limit;
   /** How long no call may start, in milliseconds; 0 when calls may start. */
   readonly waitMs: number;
   /** How long the API itself said to wait, when that is why. */
   readonly statedMs?: number;
   /** How long calls have been refused with no good one between; absent when the last one was good. */
   readonly onlyThrottledMs?: number;
-  /**
-   * `retry_after`: the API stated a wait; `backing_off`: it
-   * stated none; `starting`: no limit is known yet; `holding`: just under the limit; `probing`:
-   * above it, to see whether it is still there.
-   */
-  readonly why: 'retry_after' | 'backing_off' | 'probing' | 'starting' | 'holding';
+  /** Whether the API stated a wait, or calls back off from a limit without one; absent while calls go. */
+  readonly why?: 'retry_after' | 'backing_off';
 }
 
 export function describePace(
@@ -103,25 +102,20 @@ export function describePace(
   fixed: FixedRate | undefined,
   nowMs: number,
 ): PaceDescription {
-  const { phase, limitPerMs, cap, isTold } = pace;
+  const { phase, cap, isTold } = pace;
   const waitMs = Math.max(0, pace.shutUntilMs - nowMs);
   const isShut = waitMs > 0 || pace.pauses > 0;
-  const ratePerMs = fixed
-    ? fixed.rate.count / fixed.rate.perMs
-    : phase === 'starting'
-      ? pace.window / Math.max(1, pace.latencyMs)
-      : pace.ratePerMs;
+  const limitPerMs = fixed ? fixed.rate.count / fixed.rate.perMs : pace.limitPerMs;
   return {
-    ratePerSecond: ratePerMs * 1_000,
-    limitIs: LIMIT_IS[phase],
-    ...(phase === 'cruising' || phase === 'published'
-      ? { learnedLimitPerSecond: limitPerMs * 1_000 }
-      : {}),
-    ...(cap > 0 ? { concurrencyLimit: cap } : {}),
+    limit: {
+      limitIs: LIMIT_IS[phase],
+      ...(phase !== 'starting' && { limitPerSecond: limitPerMs * 1_000 }),
+      ...(cap > 0 && { mostAtOnce: cap }),
+    },
     waitMs,
     ...(isShut && isTold && waitMs > 0 ? { statedMs: waitMs } : {}),
     ...(pace.pauses > 0 && !pace.isAway ? { onlyThrottledMs: nowMs - pace.refusedMs } : {}),
-    why: whyOf(pace, isShut),
+    ...(isShut && { why: isTold ? 'retry_after' : 'backing_off' }),
   };
 }
 
@@ -131,12 +125,3 @@ const LIMIT_IS = {
   published: 'published',
   fixed: 'fixed',
 } as const;
-
-function whyOf(
-  { phase, isTold, ratePerMs, limitPerMs }: Pace,
-  isShut: boolean,
-): PaceDescription['why'] {
-  if (isShut) return isTold ? 'retry_after' : 'backing_off';
-  if (phase === 'starting') return 'starting';
-  return phase === 'cruising' && ratePerMs > limitPerMs ? 'probing' : 'holding';
-}

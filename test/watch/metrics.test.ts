@@ -13,7 +13,8 @@ it('a run is read at each scrape, until the next of its name', async () => {
   const metrics = openMetrics();
   const first = recordRun({ runId: 'a' });
   metrics.forRun('nightly', first.read);
-  const pace = { ratePerSecond: 9, limitIs: 'fixed', waitMs: 4_000, why: 'retry_after' } as const;
+  const limit = { limitIs: 'fixed', limitPerSecond: 9 } as const;
+  const pace = { limit, waitMs: 4_000, why: 'retry_after' } as const;
   first.onEvent({ type: 'progress', ...PROGRESS, calls: 3, throttled: 1, lookupMs: 500, pace });
   const meaning = { kind: 'failed', reason: 'timeout', httpStatus: undefined } as never;
   first.answered({ domain: 'a.com', meaning, latencyMs: 20 });

@@ -87,7 +87,7 @@ describe('the picture of a run', () => {
     [
       'a wait that the API asked for',
       {
-        pace: { ratePerSecond: 1, limitIs: 'unknown', waitMs: 90_000, why: 'retry_after' },
+        pace: { limit: { limitIs: 'unknown' }, waitMs: 90_000, why: 'retry_after' },
       },
       'The API says to wait: calls go on in 1 min 30 s',
     ],
@@ -222,7 +222,7 @@ describe('the reasons of rows', () => {
       reason: '{domain} is for sale, request …',
       httpStatus: 422,
       rows: 2,
-      advice: 'The API refused these domains, with these words.',
+      advice: 'The API refused the domain.',
       examples: [
         { domain: 'acme.com', cell: 'acme.com' },
         { domain: 'b.com', cell: 'b.com' },

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { describeStop, describeSummary } from '../../src/watch/describe.ts';
 import { createStatusCounts } from '../../src/watch/summary.ts';
-import { inWords, MISDIRECTIONS, ON_PAGE, ON_TERMINAL, STOPS } from '../../src/watch/words.ts';
+import { inWords, ON_PAGE, ON_TERMINAL, STOPS } from '../../src/watch/words.ts';
 import type { StopReason } from '../../src/worker/stop-switch.ts';
 
 describe('words', () => {
@@ -22,9 +22,9 @@ describe('words', () => {
   it('of every stop and every wrong address are whole, and name no flag on a page', () => {
     const stops = [
       ...Object.keys(STOPS).map((reason) => ({ reason: reason as StopReason })),
-      ...Object.keys(MISDIRECTIONS).map((seen) => ({
+      ...(['no_json', 'same_answer', 'dns_failure'] as const).map((seen) => ({
         reason: 'misdirected' as const,
-        seen: seen as keyof typeof MISDIRECTIONS,
+        seen,
       })),
     ];
     for (const stop of stops) {
@@ -37,7 +37,7 @@ describe('words', () => {
   it('say when to come back, and what the API said', () => {
     const refusal = { httpStatus: 402, said: 'pay first' };
     expect(describeStop({ reason: 'quota', refusal, comeBackAtMs: 0 })).toBe(
-      "The quota of the API is used up. It says: 'pay first'. No further call is made. It said to come back at 1970-01-01T00:00:00.000Z.",
+      "The quota of the API is used up. It answered 402: 'pay first'. No further call is made. It said to come back at 1970-01-01T00:00:00.000Z.",
     );
   });
 
@@ -51,28 +51,24 @@ describe('words', () => {
       lookups: 2,
       calls: 1_234,
       retries: 1,
-      throttled: 2,
+      throttled: 5,
       cost: 0.5,
       elapsedMs: 2_000,
       lookupMs: 1_000,
       callsPerSecond: 1_234,
-      pace: {
-        limitIs: 'learned',
-        limitPerSecond: 50,
-        throttledShare: 0.004,
-      },
+      limit: { limitIs: 'learned', limitPerSecond: 50 },
       out: '-',
       failures: 'f.csv',
       store: { folder: '.brandfill', sizeBytes: 2_000 },
     });
     expect(lines).toEqual([
       '3 rows in 2 s: 1 found, 1 pending, 1 invalid',
-      '1,234 calls for 2 domains, 0 fresh; 1 retry, 2 throttled, 1234.0 calls/s; cost 0.50',
+      '1,234 calls for 2 domains, 0 fresh; 1 retry, 5 throttled, 1234.0 calls/s; cost 0.50',
       'Pace: limit about 50/s; 0.4 % of the calls throttled',
       '  rows      standard output',
       '  failures  f.csv (2 rows)',
       '  store     .brandfill (2.0 KB)',
-      '1 row is pending: the API has accepted the lookups and has no answer ready. Run the same command again to ask for it.',
+      'Run the same command again: it asks about those that failed, are pending or were not asked, and about nothing else that is fresh.',
     ]);
   });
 });

@@ -86,8 +86,8 @@ describe('a limit is found out by slowing down, whatever it is told with', () =>
     expect(ran.statuses).toEqual({ found: domains });
     expect(ran.outcomes.filter(({ json }) => json === '{}').length).toBeLessThanOrEqual(1);
     expect(ran.calls).toBeLessThan(1.3 * domains);
-    expect((ran.pace.learnedLimitPerSecond ?? 0) / (count / perMs)).toBeGreaterThan(800);
-    expect((ran.pace.learnedLimitPerSecond ?? 0) / (count / perMs)).toBeLessThan(1_200);
+    expect((ran.pace.limit.limitPerSecond ?? 0) / (count / perMs)).toBeGreaterThan(800);
+    expect((ran.pace.limit.limitPerSecond ?? 0) / (count / perMs)).toBeLessThan(1_200);
   });
 
   it('but not for long from failures of one call in thirty, after a second in which all failed', async () => {

@@ -16,8 +16,7 @@ import type { RowFormat } from '../../rows/row-format.ts';
 import type { Source } from '../../rows/source.ts';
 import type { Trial } from '../../run/trial.ts';
 import { describeStop } from '../../watch/describe.ts';
-import { adviseOn } from '../../watch/row-reasons.ts';
-import { findReason, inWords, ON_PAGE } from '../../watch/words.ts';
+import { adviseOn, ON_PAGE, shortOf } from '../../watch/words.ts';
 import { type Connections, costFor, nameSetting, quietEnv } from './connections.ts';
 import { type AppFolder, AppRefusal, createId, isId, refusalOf } from './folder.ts';
 
@@ -190,7 +189,7 @@ export async function openLists({ folder, connections, env, onChange }: ListsOpt
           .sort(([, one], [, other]) => other - one)
           .map(([code, count]) => {
             const such = examples.filter(({ reason, cell }) => reason === code && cell !== '');
-            const words = findReason(code)?.short ?? code;
+            const words = shortOf('invalid', code) ?? code;
             return { count, words, examples: such.slice(0, 3).map(({ cell }) => cell) };
           }),
         lookups,
@@ -383,10 +382,10 @@ async function domainsToSample(place: ListPlace, { reading, column }: ListView):
 }
 
 /** What came of a domain, in a sentence or two. */
-function messageOf({ status, reason, httpStatus, stopped }: Trial): string {
+function messageOf(trial: Trial): string {
+  const { status, reason, stopped } = trial;
   if (stopped) return describeStop(stopped, ON_PAGE);
-  if (status === 'found') return 'The API knows this company.';
-  const advice = inWords(adviseOn(status, reason, httpStatus), ON_PAGE);
+  const advice = adviseOn(trial, ON_PAGE);
   return status === 'rejected' ? `${advice} (${reason})` : advice;
 }
 

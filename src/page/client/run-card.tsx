@@ -107,7 +107,7 @@ function Bar({ view }: { readonly view: RunView }): JSX.Element {
 
 /** All sections of what is known of a run, each if there is something to say. */
 function Details({ view }: { readonly view: RunView }): JSX.Element {
-  const { spans, spanMs, latency, answers, calls, columns, statuses, settings } = view;
+  const { spans, spanMs, latency, answers, calls, columns, statuses } = view;
   const enriched = (statuses?.found ?? 0) + (statuses?.stale ?? 0);
   return (
     <>
@@ -139,11 +139,6 @@ function Details({ view }: { readonly view: RunView }): JSX.Element {
         </ul>
       ) : null}
       <Files view={view} />
-      <Folded
-        title="Settings that are not the default"
-        columns={['setting', 'value']}
-        rows={settings.map(({ name, value }) => [name, value])}
-      />
     </>
   );
 }
@@ -203,10 +198,10 @@ function Reasons({ view }: { readonly view: RunView }): JSX.Element | null {
 }
 
 function figuresOf(view: RunView): readonly (readonly [string, string])[] {
-  const { calls, phase, limit: now, pace, bill, cost, underWay, pendingNow, latency } = view;
+  const { calls, phase, bill, cost, underWay, pendingNow, latency } = view;
   const isLive = phase === 'looking_up' || phase === 'stopping';
   const billed = costOf({ ...bill, ...(cost === undefined ? {} : { money: cost }) });
-  const limit = (pace ?? now)?.limitPerSecond;
+  const limit = view.limit?.limitPerSecond;
   const all: readonly (readonly [string, string | undefined])[] = [
     ['Calls', count(calls)],
     [

@@ -4,8 +4,9 @@ import type { CallCounters } from '../../common/calls.ts';
 import type { BrandfillError } from '../../common/errors.ts';
 import { within } from '../../common/lifetime.ts';
 import type { LookupQueue } from '../../queue/lookup-queue.ts';
-import { type CallsPerSummary, type PaceSummary, summarizePace } from '../../watch/summary.ts';
+import type { CallsPerSummary } from '../../watch/summary.ts';
 import type { CallLedger, CallsPer } from '../../worker/budget.ts';
+import type { Limit } from '../../worker/pace-memory.ts';
 import type { Stop, StopSwitch } from '../../worker/stop-switch.ts';
 import type { PlannedRun } from '../plan.ts';
 import type { RunContext } from '../run-context.ts';
@@ -19,7 +20,7 @@ export interface LookupTotals extends CallCounters {
   readonly elapsedMs: number;
   readonly stopped: Stop | undefined;
   /** Undefined when this process made no call. */
-  readonly pace: PaceSummary | undefined;
+  readonly limit: Limit | undefined;
   /** Undefined without a bound. */
   readonly callsPer: CallsPerSummary | undefined;
   /** When to ask again about what is pending, in milliseconds since 1970, if the API said. */
@@ -100,7 +101,7 @@ export async function lookUpAll(planned: PlannedRun, sample?: SampleFirst): Prom
       lookups: tally.done,
       elapsedMs: progress.elapsedMs(),
       stopped: stopSwitch.stopped ?? (isComplete ? undefined : { reason: 'max_calls' }),
-      pace: local.counters.calls > 0 ? summarizePace(local.gate.describe(), counters()) : undefined,
+      limit: local.counters.calls > 0 ? local.gate.describe().limit : undefined,
       callsPer,
       pendingUntilMs: parking.comeBackAtMs,
     };

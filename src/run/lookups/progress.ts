@@ -12,7 +12,7 @@ interface ProgressOptions {
   readonly lookups: () =>
     | {
         readonly local: Pick<LocalWorker, 'gate'>;
-        readonly parking: Pick<Parking, 'count' | 'untilMs'>;
+        readonly parking: Pick<Parking, 'count'>;
       }
     | undefined;
 }
@@ -46,7 +46,7 @@ export function startReportingProgress(
   function read(): Progress {
     const { local, parking } = lookups() ?? {};
     const pace = local?.gate.describe();
-    const { count: pendingNow = 0, untilMs = 0 } = parking ?? {};
+    const { count: pendingNow = 0 } = parking ?? {};
     const { calls, retries, throttled, billedMicros } = counters();
     return {
       due: plan.lookups,
@@ -64,7 +64,6 @@ export function startReportingProgress(
       hasNoWorker: run.isAlone && outstanding.size > 0,
       underWay: outstanding.size,
       pendingNow,
-      pendingUntilMs: pendingNow > 0 && untilMs > 0 ? untilMs : undefined,
     };
   }
 

@@ -8,13 +8,8 @@ import {
   inOneLine,
 } from './describe.ts';
 import type { RunEvent } from './events.ts';
-import { chooseStyle, type Log, type LogLevel, type ProgressStyle } from './log.ts';
-import {
-  createProgressBlock,
-  createProgressLines,
-  NO_PROGRESS,
-  type ProgressView,
-} from './progress.ts';
+import type { Log, LogLevel } from './log.ts';
+import { createProgressLines, NO_PROGRESS, openProgressBlock, type Progress } from './progress.ts';
 import { recordRun } from './record-run.ts';
 import type { Summary } from './run-view.ts';
 
@@ -29,45 +24,42 @@ export interface RunDisplay {
 interface DisplayOptions {
   /** Writes lines, with facts for programs. */
   readonly write: (level: LogLevel, lines: readonly string[], facts: object) => void;
-  readonly progress: ProgressView;
+  readonly progress: Progress;
   /** Shown to somebody who will be asked to confirm. */
   readonly runId?: string | undefined;
 }
 
 function createDisplay({ write, progress, runId }: DisplayOptions): RunDisplay {
   const recorder = recordRun({ runId: '' });
-  const say = (level: LogLevel, lines: readonly string[], facts: object): void =>
-    progress.aside(() => write(level, lines, facts));
   return {
     show: (event) => {
       recorder.onEvent(event);
-      const { type, ...rest } = event;
-      const facts = { event: type, ...rest };
+      const { type } = event;
+      const facts = type === 'notice' ? {} : event;
+      const say = (level: LogLevel, lines: readonly string[]): void =>
+        progress.aside(() => write(level, lines, { ...facts, type: undefined, event: type }));
       switch (event.type) {
         case 'opened':
-          return say('info', describeInput(event), facts);
+          return say('info', describeInput(event));
         case 'planned':
-          return say('info', describePlan(event.plan, runId), facts);
+          return say('info', describePlan(event.plan, runId));
         case 'sampled':
           progress.end();
-          return say('info', describeSample(event), facts);
+          return say('info', describeSample(event));
         case 'notice':
-          return say(event.level ?? 'warn', [event.message], { event: type });
+          return say(event.level ?? 'warn', [event.message]);
         case 'stopping':
-          return say('warn', [describeStop(event.stop)], facts);
-        case 'progress':
-        case 'logos':
-        case 'rows':
-          if (('total' in event ? event.total : event.due) === 0) return;
-          return progress.show(recorder.read(), event.type);
+          return say('warn', [describeStop(event.stop)]);
         case 'writing':
-          progress.end();
-          return say('debug', [`All lookups ended; ${event.rows} rows are written.`], facts);
+          return progress.end();
+        default:
+          if (('total' in event ? event.total : event.due) === 0) return;
+          return progress.show(recorder.read(), type);
       }
     },
     finish: (summary) => {
       progress.end();
-      say('info', describeSummary(summary), { event: 'finished', summary });
+      write('info', describeSummary(summary), { event: 'finished', summary });
     },
     end: () => progress.end(),
   };
@@ -75,7 +67,7 @@ function createDisplay({ write, progress, runId }: DisplayOptions): RunDisplay {
 
 export interface OpenDisplayOptions {
   readonly log: Log;
-  readonly progress: ProgressStyle | 'auto';
+  readonly progress: 'auto' | 'bar' | 'lines' | 'none';
   readonly runId: string;
   readonly level: LogLevel;
   readonly redact: (text: string) => string;
@@ -86,31 +78,27 @@ export interface OpenDisplayOptions {
 }
 
 /** Opens what suits a command that makes one run. */
-export function openDisplay(options: OpenDisplayOptions): RunDisplay {
+export async function openDisplay(options: OpenDisplayOptions): Promise<RunDisplay> {
   const { log, progress, runId, level, redact, stream, isAsked } = options;
-  if (log.format !== 'shown') return logDisplay(log, progress);
+  if (log.format !== 'shown') return logDisplay(log, progress !== 'none');
+  const canRedraw = stream.isTTY && process.env['TERM'] !== 'dumb';
+  const isBar = progress === 'bar' || progress === 'auto';
   const isQuiet = level === 'warn' || level === 'error';
+  const lines = createProgressLines((line) => void stream.write(`${line}\n`));
+  const shown = isBar && canRedraw ? await openProgressBlock(stream) : lines;
   return createDisplay({
     write: (of, lines, facts) => {
-      if (of === 'debug' || (isQuiet && !(level === 'warn' && of === 'warn'))) return;
+      if (isQuiet && !(level === 'warn' && of === 'warn')) return;
       const start = 'event' in facts && facts.event === 'notice' ? 'Note: ' : '';
       for (const line of lines) stream.write(`${printable(redact(start + line))}\n`);
     },
-    progress: isQuiet ? NO_PROGRESS : openProgress(progress, stream),
+    progress: isQuiet || progress === 'none' ? NO_PROGRESS : shown,
     runId: isAsked ? runId : undefined,
   });
 }
 
-function openProgress(wish: ProgressStyle | 'auto', stream: NodeJS.WriteStream): ProgressView {
-  const style = chooseStyle(wish, { isTTY: stream.isTTY, env: process.env });
-  if (style === 'bar') return createProgressBlock(stream);
-  return style === 'none'
-    ? NO_PROGRESS
-    : createProgressLines((line) => void stream.write(`${line}\n`));
-}
-
 /** A line for each event; for programs, what happened is in `event`, with its numbers. */
-function logDisplay(log: Log, progress: ProgressStyle | 'auto' = 'auto', start = ''): RunDisplay {
+function logDisplay(log: Log, hasProgress = true, start = ''): RunDisplay {
   const write: DisplayOptions['write'] = (level, lines, facts) =>
     log.write(level, `${start}${inOneLine(lines)}`, { ...facts });
   const lines = createProgressLines((line, view, event) => {
@@ -118,10 +106,10 @@ function logDisplay(log: Log, progress: ProgressStyle | 'auto' = 'auto', start =
     const facts = { event, rowsSoFar, outcomes, lookups, due, calls, retries, throttled };
     write('info', [line], facts);
   });
-  return createDisplay({ write, progress: progress === 'none' ? NO_PROGRESS : lines });
+  return createDisplay({ write, progress: hasProgress ? lines : NO_PROGRESS });
 }
 
 /** Shows a run in the log of a process that makes the runs of several jobs. */
 export function openJobDisplay(log: Log, facts: { job: string; run: string }): RunDisplay {
-  return logDisplay(log.with(facts), 'auto', log.format === 'json' ? '' : `${facts.job}: `);
+  return logDisplay(log.with(facts), true, log.format === 'json' ? '' : `${facts.job}: `);
 }
