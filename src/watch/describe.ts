@@ -237,7 +237,7 @@ export function describeStop(stop: Stop, naming?: Naming): string {
       : 'It said to come back at {time}.';
   return shown([
     describeWhy(stop, naming),
-    'No further call is made.',
+    reason !== 'interrupted' && 'No further call is made.',
     comeBackAtMs !== undefined && told.replace('{time}', timeAt(comeBackAtMs)),
   ]).join(' ');
 }

@@ -220,7 +220,8 @@ export const STOPS: Readonly<Record<StopReason, string>> = {
   max_cost: 'The next answer could cost more than {maxCost} leaves.',
   max_calls_per: 'All calls of {maxCallsPer} are made, by this run and others together.',
   unusable_store: 'The answers that came since then go to the outputs alone.',
-  interrupted: 'Interrupted: calls in flight get 10 s. Interrupt again to end at once.',
+  interrupted:
+    'Interrupted: no further call is made, calls in flight get 10 s. Interrupt again to end at once.',
   error: 'Stopped by an error.',
 };
 

@@ -120,7 +120,7 @@ describe('brandfill try says in a sentence', () => {
       'rejected',
       { status: 422, body: { error: 'no\u001b' } },
       0,
-      'a.com: rejected: the API refused this domain (422): ',
+      'a.com: rejected (422). The API refused the domain. It says: ',
     ],
     [
       '401',
@@ -132,19 +132,25 @@ describe('brandfill try says in a sentence', () => {
       'a 404 page',
       { status: 404, body: '<html>', headers: { 'Content-Type': 'text/html' } },
       4,
-      'The call was answered 404 with a page that is no JSON: the path is wrong, check --base-url. Nothing of it is kept.',
+      'The API answered 404 with a page that is no JSON: the path is wrong, check --base-url. Nothing of it is kept.',
+    ],
+    [
+      '500',
+      { status: 500 },
+      3,
+      'a.com: failed (500). The API had a fault of its own each time. The next run tries again. 1 call',
     ],
     [
       'reset',
       'reset',
       3,
-      'a.com: failed: the connection was broken off before there was an answer; check --base-url, and whether the API is up. 1 call',
+      'a.com: failed. The connection was broken off before there was an answer: check --base-url, and whether the API is up. The next run tries again. 1 call',
     ],
     [
       'timeout',
       'hang',
       3,
-      'a.com: failed: no answer came within --timeout; give it longer, or fewer calls at once (--concurrency). 1 call',
+      'a.com: failed. No answer came in time: give it longer (--timeout), or fewer calls at once (--concurrency). The next run tries again. 1 call',
     ],
   ])('what came: %s', async (_, reply, code, sentence) => {
     const api = await openApi({ respond: () => reply });
