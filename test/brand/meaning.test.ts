@@ -54,6 +54,8 @@ describe('an answer', () => {
     ['that it is finding out', 'pending', 202, { status: 'queued' }],
     ['201 without a record', 'pending', 201, { status: 'created', id: 12 }],
     ['404 with a time', 'pending', 404, { error: 'soon' }, LATER, { retryAfterMs: 7_000 }],
+    ['404 with the reset of a limit', 'not_found', 404, { error: 'unknown' }, USED_UP],
+    ['402 with the reset of a limit', 'quota', 402, { error: 'x' }, USED_UP],
     ['404 with a time, as a page', 'not_found', 404, PAGE, LATER, { retryAfterMs: 7_000 }],
     ['401', 'refused', 401, { error: 'who?' }, {}, { reason: '{"error":"who?"}' }],
     ['402', 'refused', 402, { error: 'premium' }],
@@ -83,6 +85,33 @@ describe('an answer', () => {
         expect(meaning).toHaveProperty(name, expect.stringMatching(value));
       else expect(meaning).toHaveProperty(name, value);
     }
+  });
+
+  it.each<[Meaning['kind'], number, readonly object[]]>([
+    ['rejected', 200, [{ errors: ['x'] }, { errors: { a: 1 } }, { exception: 'x' }, { fault: 7 }]],
+    ['rejected', 200, [{ ok: 'false' }, { status: 'failed' }, { state: '', code: 400 }]],
+    [
+      'rejected',
+      200,
+      [
+        { code: 600, error: 'x' },
+        { 'Error-Code': 'E7', domain: 'acme.com' },
+      ],
+    ],
+    [
+      'away',
+      200,
+      [
+        { code: 599, error: 'x' },
+        { status: 'x', code: 503, error: 'x', tags: [] },
+      ],
+    ],
+    ['found', 200, [{ error: false }, { error: 0 }, { error: '0' }, { error: [] }, { error: '' }]],
+    ['found', 200, [{ ok: true }, { success: 'true' }, { status: 'failover' }, { status: 399 }]],
+    ['found', 201, [{ name: 'Acme' }, { tags: ['a'] }, { id: 1, staff: 0 }]],
+    ['pending', 201, [{ name: '', city: null, tags: [], at: {} }]],
+  ])('is %s at %i whatever it calls its failure: %j', (kind, httpStatus, bodies) => {
+    expect(bodies.map((body) => mean(httpStatus, body).kind)).toEqual(bodies.map(() => kind));
   });
 
   it('keeps its record as it came', () => {

@@ -110,13 +110,6 @@ describe('brandfill add', () => {
     ]);
   });
 
-  it('counts without a queue in a dry run', async () => {
-    const folder = openList(listOf(['a.com', 'a.com', 'b.com', 'n/a']));
-    const args = ['add', 'list.csv', '--dry-run', '--json'];
-    const ended = await runHere(args, { cwd: folder.path });
-    expect(countsOf(ended)).toMatchObject({ rows: 4, lookups: 2, duplicateRows: 1 });
-  });
-
   it('adds nothing when the list turns out to be broken', async () => {
     const redis = await openRedis();
     const { code, stderr } = await addTo(redis, [...domains(9_000), '"open']);

@@ -84,13 +84,6 @@ describe('a changes file', () => {
     expect(nights.folder.read('changes.csv')).toMatch(/^id,domain,.*,brand_changed\n$/);
   });
 
-  it('goes on under one name where the path has the date in it', async () => {
-    const nights = await openNights();
-    await nights.run(LIST, { changesId: 'night' });
-    await nights.run(LIST, { changesId: 'night', changes: nights.folder.at('second.csv') });
-    expect(rowsOf(nights.folder.read('second.csv'))).toEqual([]);
-  });
-
   it('of a job file goes on from night to night, whatever the date makes of its path', async () => {
     const { folder } = await openNights();
     const { url } = await openApi();
