@@ -97,8 +97,7 @@ interface Sentinels {
 }
 
 /** One Redis, or the master that Sentinels name. */
-type SingleOptions = Access &
-  ((Node & { readonly db: number }) | { readonly path: string; readonly db: number } | Sentinels);
+type SingleOptions = Access & ((Node & { readonly db: number }) | Sentinels);
 
 /** The address of a queue. */
 export type RedisAddress =
@@ -108,7 +107,7 @@ export type RedisAddress =
 // An '@' or '/' in a password must be percent-encoded. Otherwise it would be taken for a part of a
 // host, and shown.
 const FORM =
-  /^(?:(rediss?)(-sentinel|-cluster)?:\/\/(?:([^@/?#]*)@)?([^/?#@]+)|redis\+unix:\/\/(?:([^@/?#]*)@)?)(\/[^?#@]*)?(?:\?([^#@]*))?$/i;
+  /^(rediss?)(-sentinel|-cluster)?:\/\/(?:([^@/?#]*)@)?([^/?#@]+)(\/[^?#@]*)?(?:\?([^#@]*))?$/i;
 
 /**
  * Reads the URL of a queue. Besides `redis://` and `rediss://` (TLS), with user, password and
@@ -117,8 +116,7 @@ const FORM =
  * - `redis-sentinel://host:26379,host:26379/NAME/0`, NAME being the master that Sentinels watch;
  *   the login is for Redis, one for the Sentinels follows as
  *   `?sentinelPassword=…&sentinelUsername=…`;
- * - `redis-cluster://host:6379,host:6379`;
- * - `redis+unix:///path/to/socket`.
+ * - `redis-cluster://host:6379,host:6379`.
  *
  * Characters with a meaning in URLs must be percent-encoded in a password.
  *
@@ -127,9 +125,8 @@ const FORM =
 export function parseRedisUrl(url: string): RedisAddress {
   const form = FORM.exec(url.trim());
   if (!form) throw wrongUrl();
-  const [, scheme, kind, login, hosts, socketLogin, path = '', query] = form;
+  const [, scheme, kind, login, hosts = '', path = '', query] = form;
   if (query !== undefined && kind?.toLowerCase() !== '-sentinel') throw wrongUrl();
-  if (hosts === undefined) return socketAddress(path, credentials(socketLogin));
   const nodes = hosts.split(',').map((host) => parseHost(host, kind));
   const [first, ...others] = nodes;
   if (!first) throw wrongUrl();
@@ -163,12 +160,6 @@ function wrongUrl(): BrandfillError {
     'INVALID_SETTING',
     'expected a URL such as redis://localhost:6379/0, rediss://user:password@host:6380, redis-sentinel://a:26379,b:26379/mymaster or redis-cluster://a:6379,b:6379, with % codes for special characters in a password',
   );
-}
-
-function socketAddress(path: string, access: Access): RedisAddress {
-  const decoded = decode(path);
-  if (decoded.length < 2) throw wrongUrl();
-  return { kind: 'single', options: { ...access, path: decoded, db: 0 } };
 }
 
 function credentials(login: string | undefined): Access {

@@ -254,7 +254,6 @@ function passwordsOf(address: RedisAddress): readonly (string | undefined)[] {
 function nameOf(address: RedisAddress): string {
   if (address.kind === 'cluster') return hostsOf(address.nodes);
   const { options } = address;
-  if ('path' in options) return options.path;
   return 'name' in options
     ? `${options.name} (sentinels ${hostsOf(options.sentinels)})`
     : hostsOf([options]);

@@ -24,12 +24,6 @@ describe('where a queue may be', () => {
     await expectSameBytes(`redis://clerk:${ENCODED}@${hostOf(redis)}`);
   });
 
-  test('at a socket', async () => {
-    const folder = openFolder();
-    await redisWith('--unixsocket', folder.at('redis.sock'));
-    await expectSameBytes(`redis+unix://${folder.at('redis.sock')}`);
-  });
-
   test('where Sentinels say who want a password of their own', async () => {
     const master = await redisWith();
     await master.client.config('SET', 'requirepass', PASSWORD);
