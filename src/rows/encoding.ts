@@ -15,24 +15,22 @@ const UTF_16_LE: Encoding = { label: 'UTF-16 LE', codec: 'utf16le' };
 const UTF_16_BE: Encoding = { label: 'UTF-16 BE', codec: 'utf16be' };
 const WINDOWS_1252: Encoding = { label: 'Windows-1252', codec: 'windows1252' };
 const WINDOWS_1250: Encoding = { label: 'Windows-1250', codec: 'windows1250' };
-/** As browsers do: where the two differ, Latin-1 has control characters that no list holds. */
-const LATIN_1: Encoding = { ...WINDOWS_1252, label: 'Latin-1' };
+const KNOWN: readonly Encoding[] = [UTF_8, UTF_16_LE, UTF_16_BE, WINDOWS_1252, WINDOWS_1250];
 
-/** Names that people use and that the decoder does not know, or would read differently. */
-const BY_NAME: Readonly<Record<string, Encoding>> = {
-  utf8: UTF_8,
-  utf8bom: UTF_8,
-  utf8sig: UTF_8,
-  ascii: UTF_8,
-  utf16: UTF_16_LE,
-  utf16le: UTF_16_LE,
-  utf16be: UTF_16_BE,
-  windows1252: WINDOWS_1252,
-  cp1252: WINDOWS_1252,
-  ansi: WINDOWS_1252,
-  latin1: LATIN_1,
-  iso88591: LATIN_1,
-};
+/**
+ * Names that people use, and the decoder's. Latin-1 is read as browsers do: where it differs from
+ * Windows-1252, it has control characters that no list holds.
+ */
+const ALIASES: ReadonlyMap<string, string> = new Map([
+  ['utf8bom', 'utf8'],
+  ['utf8sig', 'utf8'],
+  ['ascii', 'utf8'],
+  ['utf16', 'utf16le'],
+  ['cp1252', 'windows1252'],
+  ['ansi', 'windows1252'],
+  ['latin1', 'windows1252'],
+  ['iso88591', 'windows1252'],
+]);
 
 /** Names to show to somebody who mistyped one. */
 export const COMMON_ENCODINGS: readonly string[] = (
@@ -47,11 +45,11 @@ const NO_ENCODINGS = /^(?:hex|base64|binary|utf7|utf7imap)?$/;
 /** Finds an encoding by one of its names, whatever its case and punctuation. */
 export function findEncodingByName(name: string): Encoding | undefined {
   const plain = name.toLowerCase().replaceAll(/[^a-z0-9]/g, '');
-  if (Object.hasOwn(BY_NAME, plain)) return BY_NAME[plain];
-  if (NO_ENCODINGS.test(plain) || !iconv().encodingExists(plain)) return undefined;
-  const common = COMMON_ENCODINGS.find((one) => one.replaceAll(/[^a-z0-9]/g, '') === plain);
-  const label = (common ?? name).toUpperCase();
-  return { label: label.replace('WINDOWS', 'Windows').replace('SHIFT', 'Shift'), codec: plain };
+  const codec = ALIASES.get(plain) ?? plain;
+  const known = KNOWN.find((one) => one.codec === codec);
+  if (known) return known;
+  if (NO_ENCODINGS.test(plain) || !iconv().encodingExists(codec)) return undefined;
+  return { label: name.toUpperCase().replace('WINDOWS', 'Windows'), codec };
 }
 
 /** The decoder, loaded when it is needed: most lists are UTF-8. */

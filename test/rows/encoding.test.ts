@@ -34,7 +34,7 @@ describe('the encoding of a list', () => {
     ['Windows-1252', 'windows-1252', WEST],
     ['Windows-1250', 'windows-1250', POLISH],
     ['Windows-1251', 'windows-1251', RUSSIAN],
-    ['Shift_JIS', 'shift_jis', JAPANESE],
+    ['SHIFT_JIS', 'shift_jis', JAPANESE],
   ])('is found: %s', async (label, codec, text) => {
     expect(await read(iconv.encode(text, codec, { addBOM: false }))).toEqual([label, text]);
   });
@@ -51,7 +51,7 @@ describe('the encoding of a list', () => {
     expect(await read(bytes, 'windows-1252')).toEqual(['Windows-1252', 'Müller\n']);
     await expect(read(bytes)).rejects.toThrow(/line 1 is not UTF-8/);
     expect(await read(iconv.encode('Łódź', 'iso-8859-2'), 'ISO8859-2')).toEqual([
-      'ISO-8859-2',
+      'ISO8859-2',
       'Łódź',
     ]);
   });
