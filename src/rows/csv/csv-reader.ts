@@ -1,7 +1,7 @@
 import { CsvError, type Options, Parser } from 'csv-parse';
-import { BrandfillError } from '../../common/errors.ts';
+import type { BrandfillError } from '../../common/errors.ts';
 import type { ByteSource, RowColumn, ScannedRow } from '../row-format.ts';
-import { skip } from '../source.ts';
+import { skip, unreadable } from '../source.ts';
 import { type CsvDialect, parserOptions } from './csv-dialect.ts';
 
 /**
@@ -135,27 +135,13 @@ function unreadableRow(source: ByteSource, line: number, cause: CsvError): Brand
     cause.code === 'CSV_QUOTE_NOT_CLOSED'
       ? 'a quote is opened in this row and never closed; close it, or double it ("") if it is part of the text'
       : 'this row does not end within 32 MB; a quote that is opened in it is probably never closed';
-  return refuseLine(source, line, why, cause);
+  return unreadable(`line ${line} of ${source.name}`, why, cause);
 }
 
 function tooManyCells(source: ByteSource, line: number, width: number): BrandfillError {
   const most = (width + MOST_FURTHER_CELLS).toLocaleString('en-US');
-  return refuseLine(
-    source,
-    line,
+  return unreadable(
+    `line ${line} of ${source.name}`,
     `it has more than ${most} cells, and the header ${width.toLocaleString('en-US')}; a line end is probably missing`,
-  );
-}
-
-function refuseLine(
-  source: ByteSource,
-  line: number,
-  why: string,
-  cause?: unknown,
-): BrandfillError {
-  return new BrandfillError(
-    'UNREADABLE_INPUT',
-    `Cannot read line ${line} of ${source.name}: ${why}.`,
-    { cause },
   );
 }

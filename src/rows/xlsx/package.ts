@@ -3,6 +3,7 @@ import type { Readable } from 'node:stream';
 import type { Entry } from 'yauzl';
 import yauzl from 'yauzl';
 import { BrandfillError } from '../../common/errors.ts';
+import { unreadable } from '../source.ts';
 import { attributeOf, readXml, textOf } from './xml.ts';
 
 /** The parts of a workbook: the files in its ZIP archive. */
@@ -146,18 +147,18 @@ function foldPath(path: string): string {
 export function asBroken(name: string, error: unknown): BrandfillError {
   if (error instanceof BrandfillError) return error;
   const why = error instanceof Error ? error.message.replace(/\.$/, '') : String(error);
-  return new BrandfillError(
-    'UNREADABLE_INPUT',
-    `Cannot read ${name}: it is damaged, or no workbook (${why}); open it in a spreadsheet program and save it again as XLSX.`,
-    { cause: error },
+  return unreadable(
+    name,
+    `it is damaged, or no workbook (${why}); open it in a spreadsheet program and save it again as XLSX`,
+    error,
   );
 }
 
 /** The refusal of a workbook that would cost too much, which is not damaged for that. */
 export function tooLarge(name: string, how: string): BrandfillError {
-  return new BrandfillError(
-    'UNREADABLE_INPUT',
-    `Cannot read ${name}: decompressed it is too large (${how}); save the sheet of the list as CSV.`,
+  return unreadable(
+    name,
+    `decompressed it is too large (${how}); save the sheet of the list as CSV`,
   );
 }
 

@@ -25,8 +25,6 @@ export async function readTables(pack: Package, path: string): Promise<readonly 
   return tables;
 }
 
-/** The longest name of a column in a table. */
-const MOST_CHARACTERS = 255;
 const COLUMNS_END = /<\/((?:[\w.-]+:)?)tableColumns\s*>/;
 /** The tags with a range or with the number of columns. No tag has a `<` in it. */
 const TAGS = /<(?:[\w.-]+:)?(table|autoFilter|tableColumns)(?=[\s>])[^<]*?>/g;
@@ -53,7 +51,7 @@ function readTable(xml: string, path: string): SheetTable | undefined {
       root['tableType'] === undefined &&
       root['headerRowCount'] !== '0' &&
       new Set(folded).size === folded.length &&
-      added.every((name) => name.length <= MOST_CHARACTERS && !/\p{Cc}/u.test(name))
+      !added.some((name) => /\p{Cc}/u.test(name))
     );
   }
 
