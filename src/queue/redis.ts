@@ -158,12 +158,12 @@ function refuseOld(info: ReadonlyMap<string, string>): void {
   );
 }
 
-/** What waits in the queue has no time to live, so policies for what has one leave it alone. */
+/** Outcomes of runs and the locks of jobs have a time to live: `volatile-…` policies throw them away, too. */
 function refuseEviction(policy = 'noeviction'): void {
-  if (policy === 'noeviction' || policy.startsWith('volatile-')) return;
+  if (policy === 'noeviction') return;
   throw new BrandfillError(
     'UNUSABLE_QUEUE',
-    `Cannot use this Redis for the queue: its maxmemory-policy is ${policy}: when its memory is full it throws lookups away; set it with: redis-cli config set maxmemory-policy noeviction.`,
+    `Cannot use this Redis for the queue: its maxmemory-policy is ${policy}: when its memory is full it throws lookups or outcomes away; set it with: redis-cli config set maxmemory-policy noeviction.`,
   );
 }
 

@@ -38,12 +38,15 @@ describe('a worker', () => {
 });
 
 describe('what answers and will not do', () => {
-  test('a Redis that throws keys away', async () => {
-    const redis = await redisWith('--maxmemory-policy', 'allkeys-lru');
-    expect(await refusal('worker', redis.url)).toBe(
-      'brandfill: Cannot use this Redis for the queue: its maxmemory-policy is allkeys-lru: when its memory is full it throws lookups away; set it with: redis-cli config set maxmemory-policy noeviction.',
-    );
-  });
+  test.each(['allkeys-lru', 'volatile-ttl'])(
+    'a Redis that throws keys away: %s',
+    async (policy) => {
+      const redis = await redisWith('--maxmemory-policy', policy);
+      expect(await refusal('worker', redis.url)).toBe(
+        `brandfill: Cannot use this Redis for the queue: its maxmemory-policy is ${policy}: when its memory is full it throws lookups or outcomes away; set it with: redis-cli config set maxmemory-policy noeviction.`,
+      );
+    },
+  );
 
   test('a Redis that wants a password, or another one', async () => {
     const redis = await redisWith();
