@@ -23,17 +23,16 @@ export interface ReadStreamOptions {
 
 /** Reads streams of outcomes to their ends, and then as entries come. */
 export interface StreamReader {
-  /** Reads what is there by now. Returns whether there was something. */
-  readToEnd(): Promise<boolean>;
+  /** Reads what is there by now. */
+  readToEnd(): Promise<void>;
   /** Goes on until it is closed. */
   start(): void;
   close(): Promise<void>;
 }
 
 const MOST_ENTRIES = 200;
-/** Workers send a batch every few milliseconds. */
-const BUSY_MS = 25;
-const IDLE_MS = 100;
+/** Shorter, and Redis is asked more often than there are calls at a slow pace. */
+const LOOK_MS = 100;
 
 /**
  * The place in each stream is known here and not in Redis: an entry that could not be trimmed is not
@@ -44,14 +43,13 @@ export function readStream({ client, places, keep, onFailure }: ReadStreamOption
   const { signal } = closing;
   let reading: Promise<unknown> = Promise.resolve();
 
-  async function readAll(): Promise<boolean> {
-    for (let rounds = 0; ; rounds += 1) {
-      if (signal.aborted || places.size === 0) return false;
+  async function readAll(): Promise<void> {
+    while (!signal.aborted && places.size > 0) {
       const streams = [...places.keys(), ...places.values()];
       const asking = client.xread('COUNT', MOST_ENTRIES, 'STREAMS', ...streams);
       // A Redis that is away does not answer.
       const found = await unlessAborted(asking, signal).catch(throwUnlessClosed);
-      if (!found) return rounds > 0;
+      if (!found) return;
       await keep(
         found.flatMap(([key, raw]) => raw.map(([id, fields]) => toEntry(key, id, fields))),
       );
@@ -70,7 +68,7 @@ export function readStream({ client, places, keep, onFailure }: ReadStreamOption
   }
 
   /** One reading at a time. */
-  function readToEnd(): Promise<boolean> {
+  function readToEnd(): Promise<void> {
     const next = reading.then(readAll);
     reading = next.catch(() => {});
     return next;
@@ -78,9 +76,9 @@ export function readStream({ client, places, keep, onFailure }: ReadStreamOption
 
   async function follow(): Promise<void> {
     while (!signal.aborted) {
-      let waitMs = IDLE_MS;
+      let waitMs = LOOK_MS;
       try {
-        if (await readToEnd()) waitMs = BUSY_MS;
+        await readToEnd();
       } catch (error) {
         if (!isReply(error)) return onFailure(error);
         waitMs = RETRY_MS;
