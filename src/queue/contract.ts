@@ -10,8 +10,6 @@ export interface LookupsData {
   readonly run?: string | undefined;
   readonly ref?: unknown;
   readonly pending?: PendingSince | undefined;
-  /** How often a lookup that may crash its worker was begun. */
-  readonly begun?: number | undefined;
 }
 
 const lookups = z.looseObject({
@@ -36,11 +34,6 @@ const lookups = z.looseObject({
     .describe(
       'Set by workers: since when, in milliseconds since 1970, the API has been at work on these lookups, and how often it was asked.',
     ),
-  begun: z
-    .int()
-    .min(1)
-    .optional()
-    .describe('Set by workers: how often a lookup that is made alone was begun.'),
 });
 
 /** The contract as JSON Schema, for authors of producers; stored as `jobs/lookups.schema.json`. */

@@ -19,22 +19,24 @@ interface SplitOptions {
   readonly onNotice: OnNotice;
 }
 
-/** A lookup is given up when so many workers were lost that had begun it, and no other such. */
-const MOST_LOSSES = 2;
+/** Whether the job is one domain that was cut from a job whose workers were lost. */
+export function isSingle(id: string): boolean {
+  return /(^|-)single-/.test(id);
+}
 
 /**
  * Finds out which lookup of a failed job it is that workers are lost with: each one becomes a job, of which
- * a worker begins one at a time, and the one that is lost so has the outcome `worker_crashed`. A job that
- * was only held when a worker was lost becomes a job again. May be done again after a kill.
+ * a worker begins one at a time, and the one that is lost so has the outcome `worker_crashed`. May be done
+ * again after a kill.
  */
 export async function splitStalled(job: Job<unknown>, options: SplitOptions): Promise<void> {
   const { client, queue, writer, now, onNotice } = options;
   const data = parseLookups(job.data);
   if (typeof data === 'string') return;
   const { id = '', opts } = job;
-  const { domains, run, begun = 0 } = data;
+  const { domains, run } = data;
   const [only] = domains;
-  if (only !== undefined && domains.length === 1 && begun >= MOST_LOSSES) {
+  if (only !== undefined && isSingle(id)) {
     onNotice(`Each worker that looked up ${only} was lost: it is given up.`);
     const outcome = withoutCall(only, { status: 'failed', reason: 'worker_crashed', nowMs: now() });
     const { ref } = data;

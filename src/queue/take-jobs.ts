@@ -30,7 +30,7 @@ import { type AnsweredJob, createOutcomeWriter } from './outcome-writer.ts';
 import { nextAskMs } from './parking.ts';
 import type { RedisServer } from './redis.ts';
 import { createNoticeFilter, createRefusals } from './redis-errors.ts';
-import { isStalled, splitStalled } from './split-stalled.ts';
+import { isSingle, isStalled, splitStalled } from './split-stalled.ts';
 import { createWatchedRuns, type WatchedRun } from './watched-runs.ts';
 
 export interface TakeJobsOptions {
@@ -88,7 +88,7 @@ const SICK_MS = 5_000;
  *      │                       ├─ its run is paused ──────────────▶ delayed for two seconds
  *      └── lock ran out, once ─┤
  *                              ├─ lock ran out twice ─▶ failed ──▶ split: a job for each domain,
- *                              │                                   or `worker_crashed` if it was begun alone
+ *                              │                                   or `worker_crashed` if it is alone
  *                              └─ unreadable ─▶ failed, with the reason
  *
  * What is answered leaves the job's data in the same step in which it reaches the stream.
@@ -196,9 +196,7 @@ export function takeJobs(options: TakeJobsOptions): JobTaker {
     held.set(id, run);
     isAlone ||= isSingle(id);
     try {
-      const begun = isSingle(id) ? { begun: (data.begun ?? 0) + 1 } : {};
-      if (isSingle(id)) await job.updateData({ ...data, ...begun });
-      await lookUp({ job, token, id, data: { ...data, ...begun }, run });
+      await lookUp({ job, token, id, data, run });
     } finally {
       if (isSingle(id)) isAlone = false;
       held.delete(id);
@@ -361,9 +359,4 @@ interface Pending {
 /** The run of ours that added the job, which has a hash: without it nobody waits. */
 function runOf(id: string, run: string | undefined): string | undefined {
   return run !== undefined && id.startsWith(runJobPrefix(run)) ? run : undefined;
-}
-
-/** Whether the job is one domain that was cut from a job whose workers were lost. */
-function isSingle(id: string): boolean {
-  return /(^|-)single-/.test(id);
 }
