@@ -303,7 +303,7 @@ export async function openRunQueue(options: RunQueueOptions): Promise<LookupQueu
   async function awaitBegun(): Promise<void> {
     for (;;) {
       const states = await Promise.all([...jobs.keys()].map((id) => queue.getJobState(id)));
-      if (states.every((state) => state !== 'active')) return void (await stream.readToEnd());
+      if (states.every((state) => state !== 'active')) return await stream.readToEnd();
       await within(200, change.wait());
     }
   }
