@@ -251,11 +251,13 @@ function describeWhy(stop: Stop, naming?: Naming): string {
   if (trouble !== undefined && comeBackAtMs !== undefined) {
     return inWords(`The API is out (${trouble}) and says to wait longer than {maxWait}.`, naming);
   }
+  if (throttledMs !== undefined) {
+    return `The API has throttled every call for ${formatDuration(throttledMs)}: the quota seems to be used up.`;
+  }
   return shown([
     storeError,
     seen && `The first calls were all alike. ${describeMisdirection(seen, naming)}`,
     inWords(STOPS[reason], naming),
-    throttledMs !== undefined && `It throttled every call for ${formatDuration(throttledMs)}.`,
     trouble !== undefined && `The last call ended with: ${trouble}.`,
     refusal && reason === 'refused' && isSilent && `It answered ${httpStatus}, without a word why.`,
     !isSilent && `It answered ${httpStatus}: '${shortenTo(said, LONGEST_SAID)}'.`,
