@@ -3,7 +3,8 @@ import { printable, printableLines, shortenTo } from '../common/text.ts';
 import { textOfCell } from '../rows/csv/csv-writer.ts';
 import type { Trial } from '../run/trial.ts';
 import { describeStop } from './describe.ts';
-import { adviseOn, describeMisdirection, STATUSES } from './words.ts';
+import { adviseOn, describeMisdirection } from './reasons.ts';
+import { STATUSES } from './words.ts';
 
 export interface DescribeTrialOptions {
   /** The domain as it was typed. */

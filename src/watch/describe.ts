@@ -12,17 +12,10 @@ import { shortenTo } from '../common/text.ts';
 import { shorten } from '../rows/columns/names.ts';
 import type { Stop } from '../worker/stop-switch.ts';
 import type { RunEvent, Sampled } from './events.ts';
+import { describeMisdirection, shortOf } from './reasons.ts';
 import type { Limit, RunView, Summary } from './run-view.ts';
 import { endOf, exitCodeOf, findNothing } from './summary.ts';
-import {
-  describeMisdirection,
-  GOING_ON,
-  inWords,
-  type Naming,
-  STATUSES,
-  STOPS,
-  shortOf,
-} from './words.ts';
+import { GOING_ON, inWords, type Naming, STATUSES, STOPS } from './words.ts';
 
 type Opened = Extract<RunEvent, { type: 'opened' }>;
 type Lines = readonly (string | false | undefined)[];

@@ -2,8 +2,9 @@ import { hasValues, type JoinedRow } from '../collector/joined-row.ts';
 import type { OutputColumns } from '../collector/output/output-columns.ts';
 import { shortenTo } from '../common/text.ts';
 import type { RowColumn, RowFormat } from '../rows/row-format.ts';
+import { adviseOn, shortOf } from './reasons.ts';
 import type { RunReason, RunView } from './run-view.ts';
-import { adviseOn, type Naming, shortOf } from './words.ts';
+import { type Naming } from './words.ts';
 
 /** Records rows as they pass: why they were not enriched, and how full the new columns are. */
 export interface RowRecorder {

@@ -16,7 +16,8 @@ import type { RowFormat } from '../../rows/row-format.ts';
 import type { Source } from '../../rows/source.ts';
 import type { Trial } from '../../run/trial.ts';
 import { describeStop } from '../../watch/describe.ts';
-import { adviseOn, ON_PAGE, shortOf } from '../../watch/words.ts';
+import { adviseOn, shortOf } from '../../watch/reasons.ts';
+import { ON_PAGE } from '../../watch/words.ts';
 import { type Connections, costFor, nameSetting, quietEnv } from './connections.ts';
 import { type AppFolder, AppRefusal, createId, isId, refusalOf } from './folder.ts';
 

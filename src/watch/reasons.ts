@@ -1,0 +1,111 @@
+import { type AddressReason, sentenceOn, wordsOf } from '../brand/network-error.ts';
+import type { Misdirection } from '../brand/outcome.ts';
+import { inWords, type Naming, STATUSES, type StatusName, upperFirst } from './words.ts';
+
+// The words for reasons, said once for terminal, log, report and page. Those of the network stand where
+// they are found out: `brand/network-error.ts`.
+
+/** What a reason stands for, in a few words; undefined for what the API itself said. */
+export function shortOf(status: StatusName, reason: string): string | undefined {
+  const usual = status === 'invalid' ? 'no web address' : wordsOf(reason)?.what;
+  return findReason(reason)?.[0] ?? usual;
+}
+
+/** What the outcome of a row means, and what to do about it, in a sentence or two. */
+export function adviseOn({ status, reason, httpStatus = 0 }: Reasoned, naming?: Naming): string {
+  const advice = findReason(reason)?.[1] ?? sentenceOn(reason);
+  const means = upperFirst(`${STATUSES[status].means}.`);
+  if (status !== 'failed' && status !== 'stale') return inWords(advice ?? means, naming);
+  const unknown =
+    httpStatus >= 500 ? 'The API had a fault of its own each time.' : 'No usable answer came.';
+  const kept = status === 'stale' ? ' These rows keep an older answer.' : '';
+  return `${inWords(advice ?? unknown, naming)} The next run tries again.${kept}`;
+}
+
+/** The part of an outcome that says why. */
+interface Reasoned {
+  readonly status: StatusName;
+  readonly reason: string;
+  readonly httpStatus?: number | undefined;
+}
+
+/** What the first calls got, when it shows a wrong address, and what to check. */
+export function describeMisdirection(seen: Misdirection, naming?: Naming): string {
+  return inWords(findReason(seen)?.[1] ?? sentenceOn(seen) ?? '', naming);
+}
+
+function findReason(code: string): Words | undefined {
+  return Object.hasOwn(REASONS, code) ? REASONS[code as keyof typeof REASONS] : undefined;
+}
+
+type Words = readonly [short: string, advice: string];
+
+const CORRECT = 'Put the domain of the company there.';
+const NO_JSON: Words = [
+  'no JSON, such as a page',
+  'The API answered with something that is no JSON object, such as a page for people. Check {baseUrl}, and whether a proxy or a login stands between.',
+];
+const LOST_DOMAIN: Words = [
+  'redirected elsewhere',
+  'The API sent the call to an address without the domain, such as a login. Check {baseUrl}, for one its https:// and its host.',
+];
+
+/** Reasons of rows, as they stand in a failures file, and signs of a wrong address. */
+const REASONS = {
+  empty: ['blank', 'The cell is blank, or says that there is nothing. Nothing was asked.'],
+  ip_address: ['an IP address', `The cell holds an IP address, not a name. ${CORRECT}`],
+  contains_space: ['several words', `The cell holds several words. ${CORRECT}`],
+  several_domains: ['several addresses', 'The cell holds more than one domain. Leave one.'],
+  unknown_tld: ['no known ending', 'The name ends in what is no top-level domain. Correct it.'],
+  free_mail: ['free mail', `An address at a provider of free mail is no company. ${CORRECT}`],
+  shared_host: [
+    'a shared site',
+    `The cell leads to a page on a host that many share, such as a social network. ${CORRECT}`,
+  ],
+  too_many_cells: [
+    'too many cells',
+    'The row has more cells than the header, so the domain may be in another column. Quote the text that holds a delimiter.',
+  ],
+  invalid_response: NO_JSON,
+  no_json: NO_JSON,
+  response_too_large: [
+    'too large to be read',
+    'The answer was larger than 10 MiB, or its headers than 16 KiB, and was not read. Ask the makers of the API.',
+  ],
+  not_found_page: [
+    '404 with a page',
+    'The API answered 404 with a page that is no JSON: the path is wrong, check {baseUrl}.',
+  ],
+  bad_request_page: [
+    '400 with a page',
+    'The API answered 400 with a page that is no JSON. Check {baseUrl}, for one its https:// and its port.',
+  ],
+  same_answer: [
+    'one answer for all',
+    'The API gave one and the same answer (200) for different domains. Check {baseUrl}, {param}, and whether a login or a page of welcome stands between.',
+  ],
+  lost_domain: LOST_DOMAIN,
+  redirect_without_domain: LOST_DOMAIN,
+  redirect_to_another_origin: [
+    'redirected to another origin',
+    'The API sent the call to another server, which does not get the credential. Check {baseUrl}, for one its https:// and its host.',
+  ],
+  too_many_redirects: [
+    'redirected again and again',
+    'The API sent the call from place to place. Ask its makers.',
+  ],
+  throttled: [
+    'throttled for ten minutes',
+    'The API throttled these for ten minutes on end (429 and the like). Give a lower {rate}.',
+  ],
+  worker_crashed: [
+    'each worker was lost with it',
+    'Each worker that took one of these was lost in the midst of it. Look at their logs.',
+  ],
+  lost_by_redis: [
+    'lost by Redis again and again',
+    'Redis lost these three times before a worker had answered: it was emptied, or evicts keys.',
+  ],
+} as const satisfies Readonly<
+  Record<string, Words> & Record<Exclude<Misdirection, AddressReason>, Words>
+>;
