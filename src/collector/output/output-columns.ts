@@ -89,10 +89,20 @@ const FETCHED_AT: OutputColumn = {
   name: 'fetched_at',
   isCompared: false,
   valueOf: ({ status, fetchedAtMs }) =>
-    status === 'stale' || isAnswer(status)
-      ? `${new Date(fetchedAtMs).toISOString().slice(0, 19)}Z`
-      : undefined,
+    status === 'stale' || isAnswer(status) ? textOfTime(fetchedAtMs) : undefined,
 };
+
+/** To the second. Rows beside each other were mostly fetched in the same one. */
+function textOfTime(timeMs: number): string {
+  const second = Math.floor(timeMs / 1_000);
+  if (second !== latest.second) {
+    latest = { second, text: new Date(second * 1_000).toISOString().replace('.000', '') };
+  }
+  return latest.text;
+}
+
+let latest = { second: Number.NaN, text: '' };
+
 /** How many columns come before those that are made of answers. */
 export const COLUMNS_BEFORE_ANSWER = 3;
 /** The values of these are found when a row is written. */

@@ -58,7 +58,7 @@ export async function* scanCsv(
       isBlank,
       others: others.map(({ index }) => cells[index] ?? ''),
       shifted:
-        domainColumn.index > 0 && !cells.slice(width).every(isBlankText)
+        cells.length > width && domainColumn.index > 0 && !cells.slice(width).every(isBlankText)
           ? 'too_many_cells'
           : undefined,
     });
