@@ -24,8 +24,6 @@ import { type ApiSettings, flagOf, OPTIONS, type Settings } from './options.ts';
 /** Everything that a run needs to know, checked. */
 export interface Job extends Api {
   readonly settings: Settings;
-  /** What they were read from, by option. */
-  readonly given: Readonly<Record<string, unknown>>;
 }
 
 /** The API, and the credential to call it. */
@@ -59,7 +57,7 @@ export function createJob(
 
 /** Makes a job of options that are read. @throws BrandfillError `INVALID_SETTING` */
 export function toJob(
-  { given, profile, settings: own }: ProfiledSettings<Options>,
+  { profile, settings: own }: ProfiledSettings<Options>,
   sources: Pick<Sources, 'env' | 'describe'>,
 ): Job {
   const { describe = libraryNaming } = sources;
@@ -73,7 +71,7 @@ export function toJob(
       `Cannot hold ${describe('maxCost')} without a profile that says what the API bills: give ${describe('api')} one with 'billing', or use ${describe('maxCalls')}.`,
     );
   }
-  return { settings, given, ...createApi(settings, profile, sources) };
+  return { settings, ...createApi(settings, profile, sources) };
 }
 
 /** Values that make no sense together, though each does alone, and what is said then. */
@@ -243,10 +241,9 @@ export function nameApi({
   return names.length > 0 ? `${baseUrl}?${names.join('&')}` : baseUrl;
 }
 
-/** Settings, what they were read from, and the profile of the API that they name. */
+/** Settings, and the profile of the API that they name. */
 export interface ProfiledSettings<D extends Options> {
   readonly settings: SettingsOf<D>;
-  readonly given: Readonly<Record<string, unknown>>;
   readonly profile: Profile | undefined;
 }
 
@@ -263,8 +260,7 @@ export function readWithProfile<D extends Options>(
 ): ProfiledSettings<D> {
   const profile = findProfile(declared, sources);
   const given = profile ? joined(sources.given as object, profile, declared) : sources.given;
-  const settings = readOptions(of, declared, { ...sources, given });
-  return { settings, profile, given: valuesOf(declared, { ...sources, given }) };
+  return { settings: readOptions(of, declared, { ...sources, given }), profile };
 }
 
 function findProfile(

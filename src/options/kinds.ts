@@ -270,18 +270,14 @@ export const fields = () =>
   );
 
 /** `NAME=VALUE`, several of them, or values by name. */
-const pairs = <T>(
-  placeholder: string,
-  read: (given: ByName | readonly string[]) => T,
-  meta: KindMeta = {},
-) =>
+const pairs = <T>(placeholder: string, read: (given: ByName | readonly string[]) => T) =>
   kind(
     z.union(
       [z.string(), z.array(z.string()).readonly(), byName],
       received('NAME=VALUE, or an object of texts by name'),
     ),
     (value) => read(isByName(value) ? value : [value].flat()),
-    { placeholder, isRepeatable: true, ...meta },
+    { placeholder, isRepeatable: true },
   );
 
 /** Values for blank cells: `COLUMN=EXPR`, or expressions by column. */
@@ -310,8 +306,7 @@ export const encoding = () =>
     { placeholder: 'NAME' },
   );
 
-export const baseUrl = () =>
-  kind(someText, parseBaseUrl, { placeholder: 'URL', show: withoutLogin });
+export const baseUrl = () => kind(someText, parseBaseUrl, { placeholder: 'URL' });
 
 /** Checked before anything is read or called, and left as it is. */
 export const redisUrl = () =>
@@ -321,37 +316,19 @@ export const redisUrl = () =>
       parseRedisUrl(url);
       return url;
     },
-    { placeholder: 'URL', show: withoutLogin },
+    { placeholder: 'URL' },
   );
-
-/** A password may hold anything, even characters that end a login elsewhere. */
-function withoutLogin(url: unknown): string {
-  return String(url)
-    .replace(/^([a-z][a-z0-9+.-]*:\/\/).*@/is, '$1')
-    .replace(/[?#].*$/s, '');
-}
 
 export const auth = () =>
   kind(someText, (value): AuthScheme => parseAuth(value), { placeholder: 'SPEC' });
 
 /** Any of the values may be a secret. */
 const secretPairs = (check: (pair: NameValue) => void) =>
-  pairs(
-    'NAME=VALUE',
-    (given): readonly NameValue[] => {
-      const read = isByName(given) ? textsIn(given) : given.map(toPair);
-      for (const pair of read) check(pair);
-      return read;
-    },
-    {
-      show: (given) => {
-        const names = isByName(given) ? Object.keys(given) : [given].flat().map(nameIn);
-        return `${names.join(', ')} (values not shown)`;
-      },
-    },
-  );
-
-const nameIn = (pair: unknown): string => String(pair).split('=')[0] ?? '';
+  pairs('NAME=VALUE', (given): readonly NameValue[] => {
+    const read = isByName(given) ? textsIn(given) : given.map(toPair);
+    for (const pair of read) check(pair);
+    return read;
+  });
 
 /** Query parameters. */
 export const params = () => secretPairs(() => {});
@@ -414,7 +391,7 @@ export const listen = () =>
       if (port === undefined || Number(port) > 65_535) return undefined;
       return { host: v6 ?? name ?? HERE, port: Number(port) };
     },
-    { placeholder: '[HOST:]PORT', show: () => 'given' },
+    { placeholder: '[HOST:]PORT' },
   );
 
 // Options that only programs have.

@@ -14,8 +14,6 @@ interface Meta {
   readonly isRepeatable?: boolean;
   /** Whether a value, or one of several, is a path. @default none is */
   readonly isPath?: (value: string) => boolean;
-  /** Writes what was given for people, without secrets. @default as it was given */
-  readonly show?: (given: unknown) => string;
   readonly help?: string;
   /** Its heading in the help. */
   readonly group?: string;
