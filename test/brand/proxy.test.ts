@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { describeProxy, findProxy } from '../../src/brand/proxy.ts';
+import { openApi } from '../integration/support/api.ts';
 import { useConnectProxy } from '../support/connect-proxy.ts';
-import { useSandbox } from '../support/sandbox.ts';
 import { useScriptedServer, useTcpServer } from '../support/servers.ts';
 import { useClient } from './support/clients.ts';
 
@@ -123,7 +123,7 @@ describe('a proxy', () => {
   });
 
   it('that made no tunnel for a while is of use again soon after', async () => {
-    const { url } = await useSandbox();
+    const { url } = await openApi();
     const proxy = await useConnectProxy();
     const tunnel = proxy.reply;
     proxy.reply = '';

@@ -3,8 +3,8 @@ import { Worker } from 'node:worker_threads';
 import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
 import iconv from 'iconv-lite';
 import { describe, expect, it, onTestFinished } from 'vitest';
+import { openApi } from '../integration/support/api.ts';
 import { createGate } from '../support/gate.ts';
-import { useSandbox } from '../support/sandbox.ts';
 import { useHttpServer, useScriptedServer, useTcpServer } from '../support/servers.ts';
 import { useClient } from './support/clients.ts';
 import { sandboxThatSays } from './support/sandbox-that-says.ts';
@@ -146,7 +146,7 @@ describe('a connection', () => {
     [
       'with TLS to a server that has none',
       'tls_failure',
-      async () => `https://127.0.0.1:${(await useSandbox()).port}`,
+      async () => `https://127.0.0.1:${(await openApi()).port}`,
     ],
   ])('%s fails with the reason %s', async (_, reason, open) => {
     expect(await useClient(await open()).ask()).toMatchObject({ kind: 'away', reason });
@@ -219,7 +219,7 @@ describe('giving up', () => {
   });
 
   it('makes no call when it comes first, and changes nothing when it comes last', async () => {
-    const sandbox = await useSandbox();
+    const sandbox = await openApi();
     const { ask } = useClient(sandbox.url);
     const reason = new Error('enough');
     await expect(ask('acme.com', AbortSignal.abort(reason))).rejects.toBe(reason);
@@ -232,7 +232,7 @@ describe('giving up', () => {
 });
 
 it('the credential is taken nowhere else by a redirect', async () => {
-  const other = await useSandbox();
+  const other = await openApi();
   const location = `${other.url}/v1/brand?domain=acme.com`;
   const { url } = await sandboxThatSays({ status: 307, headers: { location } });
   expect(await useClient(url).ask()).toMatchObject({ reason: 'redirect_to_another_origin' });

@@ -2,8 +2,8 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { type EnrichOptions, enrich } from '../../src/index.ts';
+import { openApi } from '../integration/support/api.ts';
 import { openFolder } from '../integration/support/folder.ts';
-import { useSandbox } from '../support/sandbox.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
 
@@ -16,7 +16,7 @@ function namesIn(text: string): readonly string[] {
 
 test('docs/operations.md names all members of the summary, and no others', async () => {
   let isFirst = true;
-  const sandbox = await useSandbox({
+  const sandbox = await openApi({
     logos: true,
     respond: () => {
       if (!isFirst) return undefined;

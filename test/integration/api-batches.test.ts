@@ -147,17 +147,6 @@ describe('a batch', () => {
     expect(callsAbout(asked, 'd5.com').map(({ url: path }) => path)).toEqual(['/batch', '/one']);
   });
 
-  it('waits as told when it is throttled, counts no attempt for it, and loses none', async () => {
-    const { url, asked } = await openApi({
-      say: everyOne,
-      refuse: (_, call) => (call === 2 ? 429 : undefined),
-    });
-    const folder = openProfile(url);
-    const ended = await enrichHere(folder);
-    const summary = summaryOf(ended);
-    expect(summary).toMatchObject({ statuses: { found: 52 }, throttled: 1, calls: asked.length });
-  });
-
   it('spends one call of a budget, and leaves the rest to the next run', async () => {
     const { url, asked } = await openApi({ say: everyOne });
     const folder = openProfile(url);

@@ -4,11 +4,11 @@ import { runJob } from '../../src/commands/run.ts';
 import type { SandboxReply } from '../../src/sandbox/options.ts';
 import type { Sandbox } from '../../src/sandbox/server.ts';
 import { openApi } from './support/api.ts';
-import { start, summaryOf } from './support/command.ts';
+import { start } from './support/command.ts';
 import { type Enriched, enrichIn } from './support/enrich.ts';
 import { type Folder, openFolder } from './support/folder.ts';
 import { openList } from './support/lists.ts';
-import { enrichHere, runHere } from './support/program.ts';
+import { enrichHere } from './support/program.ts';
 import { expectRefusal } from './support/refusals.ts';
 import { rowsOf } from './support/tables.ts';
 
@@ -147,15 +147,5 @@ describe('--changes', () => {
     expectRefusal(ended, expected);
     expect(folder.names()).toEqual(['list.csv']);
     expect(api.stats().calls).toBe(0);
-  });
-
-  it('says how much there is to tell', async () => {
-    const folder = openFolder();
-    folder.write('list.jsonl', '{"domain":"a.com"}\n{"domain":""}\n');
-    const { url } = await openApi();
-    const flags = ['--base-url', url, '--changes', 'c.jsonl', '--json'];
-    const ended = await runHere(['enrich', 'list.jsonl', ...flags], { cwd: folder.path });
-    expect(summaryOf(ended).changes).toEqual({ file: 'c.jsonl', new: 1, changed: 0 });
-    expect(ended.stderr).toContain('  changes   c.jsonl (1 new, 0 changed)\n');
   });
 });

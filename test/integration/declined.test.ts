@@ -56,15 +56,6 @@ describe('a run that is declined', () => {
     expect(calls).toBe(0);
     expect(readdirSync(folder.path)).toEqual(['list.csv']);
   });
-
-  it('leaves the store as it was, which it asks what is fresh', async () => {
-    const list = await openList();
-    const { folder } = list;
-    expect((await enrichAsked(list, true)).calls).toBe(2);
-    folder.write('list.csv', 'domain\nacme.com\ncore.com\n');
-    const { asked } = await enrichAsked(list, false);
-    expect(asked).toMatchObject([{ freshDomains: 1, calls: 1 }]);
-  });
 });
 
 describe('a run that is aborted before its first call', () => {

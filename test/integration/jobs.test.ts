@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { cpSync, readdirSync, symlinkSync } from 'node:fs';
+import { cpSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
@@ -41,20 +41,6 @@ describe('the job files of the project', () => {
       expect(summaryOf(second)).toMatchObject({ rows: summaryOf(first).rows, calls: 0 });
     },
   );
-});
-
-it.each([
-  ['its failures', 'failures: ./job.yaml'],
-  ['its rows, through a link,', 'out: link.yaml'],
-])('a job file whose place %s would take is refused', async (_, line) => {
-  const folder = openList('domain\nacme.com\n');
-  const text = `input: list.csv\nbaseUrl: http://127.0.0.1:9\n${line}\n`;
-  folder.write('job.yaml', text);
-  symlinkSync('job.yaml', folder.at('link.yaml'));
-  const { code, stderr } = await runHere(['run', 'job.yaml'], { cwd: folder.path });
-  expect(code).toBe(2);
-  expect(stderr).toMatch(/^brandfill: Cannot write /m);
-  expect(folder.read('job.yaml')).toBe(text);
 });
 
 // The other tests start the same code packed together with the packages that it depends on.

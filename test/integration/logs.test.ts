@@ -7,7 +7,7 @@ import { run, start, summaryOf } from './support/command.ts';
 import { openFolder } from './support/folder.ts';
 import { openList } from './support/lists.ts';
 import { runHere } from './support/program.ts';
-import { FAR, openSchedules, terminate } from './support/schedules.ts';
+import { terminate } from './support/schedules.ts';
 
 type Line = Readonly<Record<string, unknown>>;
 
@@ -126,25 +126,5 @@ describe('the log of', () => {
     expect(lines.map(({ command }) => command)).toEqual(lines.map(() => 'worker'));
     expect(lines.at(-1)).toMatchObject({ level: 'info', msg: expect.stringContaining('Stopped') });
     expect(stderr).not.toContain('r3dis-pass');
-  });
-
-  it('schedules has the id of the run on each of its lines', async () => {
-    const schedules = await openSchedules();
-    const file = schedules.job('nightly', { cron: FAR, domains: 4 });
-    const scheduler = await schedules.keep(file, ...JSON_FORMAT);
-    await schedules.ask('nightly');
-    await schedules.results('nightly', 1);
-    const { stderr } = await terminate(scheduler);
-    const ofRun = linesOf(stderr).filter(({ job }) => job === 'nightly');
-    const about = ofRun.filter(({ run }) => run !== undefined);
-    expect(new Set(about.map(({ run }) => run)).size).toBe(1);
-    expect(about.map(({ event }) => event)).toEqual([
-      undefined, // starts
-      'opened',
-      'planned',
-      'progress',
-      'finished',
-    ]);
-    expect(about.at(-1)).toMatchObject({ exitCode: 0, summary: { rows: 4, calls: 4 } });
   });
 });

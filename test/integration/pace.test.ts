@@ -93,8 +93,9 @@ describe('a limit that nobody documents', () => {
 });
 
 describe('a fixed rate', () => {
-  it.each([0, 2])('is never exceeded with %i workers over Redis', async (workers) => {
-    const { ended, arrivalsMs } = await enrich(90, {}, { workers, flags: ['--rate', '30/s'] });
+  it('is never exceeded with two workers over Redis', async () => {
+    const flags = ['--rate', '30/s'];
+    const { ended, arrivalsMs } = await enrich(90, {}, { workers: 2, flags });
     expect(ended.code, ended.stderr).toBe(0);
     expect(mostWithin(arrivalsMs, 1_000)).toBeLessThanOrEqual(30 * (1 + LATE_MS / 1_000));
     const tookMs = (arrivalsMs.at(-1) ?? 0) - (arrivalsMs[0] ?? 0);

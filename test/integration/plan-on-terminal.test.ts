@@ -2,7 +2,6 @@ import { describe, expect, it } from 'vitest';
 import { openApi } from './support/api.ts';
 import { type Folder } from './support/folder.ts';
 import { openList } from './support/lists.ts';
-import { runHere } from './support/program.ts';
 import { canOpenTerminal, openTerminal, type Terminal } from './support/terminal.ts';
 
 const QUESTION = '[y/N]';
@@ -84,32 +83,5 @@ describe.skipIf(!canOpenTerminal())('on a terminal', () => {
     expect(shown).not.toContain(QUESTION);
     expect(code).toBe(calls > 0 ? 0 : 3);
     expect(terminal.calls()).toBe(calls);
-  });
-});
-
-describe('without a terminal', () => {
-  it('--dry-run --json has all of the plan', async () => {
-    const folder = openListOf(LIST);
-    const args = ['enrich', 'list.csv', '--base-url', 'http://127.0.0.1:9', '--dry-run', '--json'];
-    const more = ['--price', '0.1', '--rate', '4/s', '--max-calls', '1'];
-    const ended = await runHere([...args, ...more], { cwd: folder.path });
-    expect(JSON.parse(ended.stdout)).toMatchObject({
-      rows: 4,
-      uniqueDomains: 2,
-      invalidRows: 2,
-      invalidByReason: { empty: 1, ip_address: 1 },
-      invalidExamples: [
-        { row: 2, reason: 'empty', cell: '' },
-        { row: 4, reason: 'ip_address', cell: '10.0.0.1' },
-      ],
-      freshDomains: 0,
-      lookups: 2,
-      calls: 1,
-      estimate: { durationMs: 250, limitPerSecond: 4, limitIs: 'fixed' },
-      price: 0.1,
-      cost: 0.1,
-    });
-    expect(ended.stderr).toContain('1 to make of the 2 due');
-    expect(folder.names()).toEqual(['list.csv', 'list.enriched.csv']);
   });
 });

@@ -8,7 +8,6 @@ import {
   readFileSync,
   statSync,
   symlinkSync,
-  writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
@@ -102,8 +101,6 @@ describe('what a run makes from a list', () => {
 });
 
 describe('a store', () => {
-  const PRIVATE = { closed: '600', 'data.mdb': '600', 'lock.mdb': '600' };
-
   async function store(folder: string): Promise<void> {
     const opened = await openStore(folder, 'endpoint');
     await opened.put(outcomeOf('a.com'));
@@ -144,15 +141,6 @@ describe('a store', () => {
     expect(modeOf(folder)).toBe('700');
     const opened = { 'data.mdb': '700', 'lock.mdb': '700' };
     expect(modesIn(folder)).toEqual({ closed: '600', ...opened });
-  });
-
-  it('leaves the folder as it is where something else lies in it', async () => {
-    const folder = useTempFolder();
-    chmodSync(folder, 0o755);
-    writeFileSync(join(folder, 'list.csv'), '');
-    await store(folder);
-    expect(modeOf(folder)).toBe('755');
-    expect(modesIn(folder)).toEqual({ ...PRIVATE, 'list.csv': '644' });
   });
 });
 

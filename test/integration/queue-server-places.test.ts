@@ -42,16 +42,6 @@ describe('where a queue may be', () => {
     const nodes = await useCluster();
     await expectSameBytes(`redis-cluster://127.0.0.1:1,${nodes.map(hostOf).join(',')}`);
   });
-
-  test('in what is no cluster, or in a node of one', async () => {
-    const redis = await redisWith();
-    const [node] = await useCluster(1);
-    expect
-      .soft(await refusal('worker', `redis-cluster://${hostOf(redis)}`))
-      .toContain('redis:// for one server.');
-    await node?.client.call('cluster', 'delslotsrange', 0, 16_383);
-    expect.soft(await refusal('worker', node?.url ?? '')).toContain('its cluster is not complete');
-  });
 });
 
 /** Starts a Sentinel that watches a master under the name `mymaster`, and returns a client of it. */
@@ -111,13 +101,6 @@ describe('TLS', () => {
     const { port } = await useTlsRedis();
     expect(await refusal('worker', `rediss://:${ENCODED}@localhost:${port}`)).toBe(
       `brandfill: Cannot use the queue on Redis at localhost:${port}: its certificate is not trusted; name its CA in NODE_EXTRA_CA_CERTS.`,
-    );
-  });
-
-  test('is asked for when a plain URL leads to it', async () => {
-    const { port } = await useTlsRedis();
-    expect(await refusal('worker', `redis://:${ENCODED}@localhost:${port}`)).toContain(
-      'the connection broke off; if it speaks TLS, give rediss:// instead of redis://.',
     );
   });
 });

@@ -52,19 +52,6 @@ describe('a run', () => {
     expect(api.stats().domains.mostCalls).toBe(1);
   });
 
-  it('that is paused can be stopped, and writes all rows', async () => {
-    const api = await openApi({ latencyMs: 20 });
-    const folder = openList(200);
-    const run = startRun(folder, api, { concurrency: 4 });
-    await until(() => api.stats().calls > 20);
-    run.control.pause();
-    await delay(100);
-    run.control.stop();
-    const { stopped, statuses, rows } = await run.ended;
-    expect(stopped?.reason).toBe('interrupted');
-    expect(statuses.found + statuses.skipped).toBe(rows);
-  });
-
   it.each([
     ['by its control', undefined],
     ['by its signal', new Error('enough')],

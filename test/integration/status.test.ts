@@ -114,21 +114,6 @@ describe('over a queue', () => {
     expect((await status.ready()).status).toBe(200);
   });
 
-  it('a collector tells what it wrote', async () => {
-    const redis = await useRedis();
-    const collector = await start(['collect', '--queue', redis.url, '--listen', '0'], {
-      cwd: openFolder().path,
-    });
-    const status = await statusOf(collector);
-    await collector.shows('Waiting for outcomes');
-    const metrics = await status.metricsWhen((now) => valueOf(now, 'brandfill_redis_up') === 1);
-    expect([...metrics.values()].flatMap(findFaults)).toEqual([]);
-    expect(valueOf(metrics, 'brandfill_collected_outcomes_total', { file: 'enriched' })).toBe(0);
-    expect(valueOf(metrics, 'brandfill_collect_free_bytes')).toBeGreaterThan(0);
-    collector.process.kill('SIGTERM');
-    expect((await collector.ended).code).toBe(0);
-  });
-
   it('schedules tell how their runs went, which have no server of their own', async () => {
     const schedules = await openSchedules();
     const taken = await openServer();

@@ -1,5 +1,4 @@
-import { createServer, type IncomingMessage, type RequestListener, request } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { type IncomingMessage, type RequestListener, request } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
 import { onTestFinished } from 'vitest';
 import type { SandboxOptions, SandboxReply } from '../../../src/sandbox/options.ts';
@@ -88,14 +87,9 @@ export async function openServer(
     response.end(JSON.stringify({ name: new URL(url, 'http://api').searchParams.get('domain') })),
 ): Promise<{ readonly url: string; readonly requests: readonly IncomingMessage[] }> {
   const requests: IncomingMessage[] = [];
-  const server = createServer((request, response) => {
+  const { url } = await useHttpServer((request, response) => {
     requests.push(request);
     answer(request, response);
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  onTestFinished(() => {
-    server.close();
-    server.closeAllConnections();
-  });
-  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, requests };
+  return { url, requests };
 }
