@@ -70,7 +70,7 @@ describe('--logos', () => {
     const { logos } = summaryOf(ended);
     expect(logos).toMatchObject({ folder: 'pictures', saved: 1, kept: 0, missing: 9 });
     expect(logos?.reasons).toMatchObject({ http_404: 1, no_url: 1, private_address: 1 });
-    expect(ended.stderr).toContain('10 of 10 logos, 1 saved, 9 missing\n');
+    expect(ended.stderr).toContain('100%, 10 of 10 logos\n');
     expect(ended.stderr).toMatch(/ {2}logos {5}pictures \(1 saved, 0 kept, 9 missing: 2 /);
   });
 

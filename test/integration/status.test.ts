@@ -21,6 +21,12 @@ function findLooseLabels(metrics: Metrics): readonly string[] {
   return [...values].filter((value) => /company-|:\/\/|\/|\s/.test(value));
 }
 
+/** Those of Node.js are named by the package that collects them. */
+function faultsIn(metrics: Metrics): readonly string[] {
+  const ours = [...metrics.values()].filter(({ name }) => name.startsWith('brandfill_'));
+  return ours.flatMap(findFaults);
+}
+
 /** Metrics with more series than an operator could look at. */
 function findCrowds(metrics: Metrics): readonly string[] {
   return [...metrics.values()].filter(({ samples }) => samples.length > 60).map(({ name }) => name);
@@ -40,7 +46,7 @@ describe('enrich --listen', () => {
     expect(status.url).toMatch(/^http:\/\/127\.0\.0\.1:\d+$/);
     const metrics = await status.metricsWhen((now) => found(now) >= 10);
 
-    expect([...metrics.values()].flatMap(findFaults)).toEqual([]);
+    expect(faultsIn(metrics)).toEqual([]);
     expect([...findLooseLabels(metrics), ...findCrowds(metrics)]).toEqual([]);
     expect(await status.ready()).toEqual({ status: 200, reasons: [] });
     const notFound = found(metrics, 'enrich', 'not_found');
@@ -77,7 +83,7 @@ describe('over a queue', () => {
     const metrics = await status.metricsWhen(
       (now) => valueOf(now, 'brandfill_calls_total', { run: 'worker' }) === 2,
     );
-    expect([...metrics.values()].flatMap(findFaults)).toEqual([]);
+    expect(faultsIn(metrics)).toEqual([]);
     expect([...findLooseLabels(metrics), ...findCrowds(metrics)]).toEqual([]);
     expect(valueOf(metrics, 'brandfill_redis_up')).toBe(1);
     expect(valueOf(metrics, 'brandfill_queue_workers')).toBe(1);
@@ -126,7 +132,7 @@ describe('over a queue', () => {
     const metrics = await status.metricsWhen(
       (now) => valueOf(now, 'brandfill_schedule_last_run_exit_code', ofRun) !== undefined,
     );
-    expect([...metrics.values()].flatMap(findFaults)).toEqual([]);
+    expect(faultsIn(metrics)).toEqual([]);
     expect(valueOf(metrics, 'brandfill_schedule_last_run_exit_code', ofRun)).toBe(0);
     expect(found(metrics, 'nightly')).toBe(3);
     const next = valueOf(metrics, 'brandfill_schedule_next_run_timestamp_seconds', ofRun) ?? 0;
