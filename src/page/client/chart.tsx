@@ -75,7 +75,7 @@ export function Chart(view: ChartProps): JSX.Element | null {
       </figcaption>
       <div ref={place} class="plot" aria-hidden="true" />
       <details>
-        <summary>Speed in figures, every {duration(spanMs)}</summary>
+        <summary>Speed in figures, about every {duration(spanMs)}</summary>
         <Table
           caption="Speed"
           columns={['from', ...LINES.map(({ name }) => `${name}#`)]}
