@@ -94,12 +94,8 @@ function describeOut({ api, proxy, trouble, statedMs = 0 }: OutOptions): string 
     const want = inWords(sentenceOn(trouble) ?? '');
     return `No call to the API at ${api} can be made from here${why}: calls wait until one can, up to --max-outage. ${want}`;
   }
-  return `The API at ${api} is out${why}: calls wait until it is back, up to --max-outage. If it never answered, check --base-url${mayWantTls(api, trouble) ? ', which may have to begin with https://' : ''}.${trouble === 'http_503' ? LIMIT_BY_503 : ''}`;
+  return `The API at ${api} is out${why}: calls wait until it is back, up to --max-outage. If it never answered, check --base-url${mayWantTls(api, trouble) ? ', which may have to begin with https://' : ''}.`;
 }
-
-/** A gateway may refuse calls that come too fast with 503, while others are still answered. */
-const LIMIT_BY_503 =
-  ' If it limits calls with 503, as nginx does, that shows when it happens again; --rate spares the wait.';
 
 /** A server that speaks TLS breaks off connections without it. */
 function mayWantTls(api: string, trouble: string | undefined): boolean {
