@@ -31,6 +31,25 @@ describe('enrich --queue', () => {
     },
   );
 
+  it('finds a limit that is told with 529, with two workers, and loses nothing', async () => {
+    let takenMs: number[] = [];
+    const stage = await openStage(120, {
+      latencyMs: 20,
+      respond: () => {
+        const nowMs = Date.now();
+        takenMs = takenMs.filter((at) => nowMs - at < 1_000);
+        if (takenMs.length >= 40) return { status: 529, body: { error: 'busy' } };
+        takenMs.push(nowMs);
+        return undefined;
+      },
+    });
+    await Promise.all([stage.worker(), stage.worker()]);
+    const ended = await (await stage.enrich('--workers', '0')).ended;
+    expect(ended.code, ended.stderr).toBe(0);
+    expect(ended.stderr).toContain('120 found');
+    expect(stage.api.stats().calls).toBeLessThan(240);
+  });
+
   it('takes nothing of another API on the same Redis', async () => {
     const [one, other] = [await openStage(40), await openApi()];
     await one.worker();
