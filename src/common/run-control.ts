@@ -104,26 +104,35 @@ export function createChange(): Change {
 interface WaitQueue {
   /** The number of waiting callers. */
   readonly length: number;
+  /** Whether any of them was let through before. */
+  readonly hasAgain: boolean;
   /**
    * Waits until it is this caller's turn.
    *
+   * @param isAgain whether it was let through before: those who were take turns with those who were not
    * @throws the reason of the signal, when it is aborted before that; at once, when it was already
    */
-  wait(signal: AbortSignal): Promise<void>;
-  /** Wakes the caller that has waited longest. */
+  wait(signal: AbortSignal, isAgain: boolean): Promise<void>;
+  /** Wakes the caller that has waited longest, of either kind in turn. */
   wakeNext(): void;
 }
 
 export function createWaitQueue(): WaitQueue {
-  const waiting: (() => void)[] = [];
+  const anew: (() => void)[] = [];
+  const again: (() => void)[] = [];
+  let isTurnOfNew = false;
   return {
     get length() {
-      return waiting.length;
+      return anew.length + again.length;
     },
-    wait: (signal) =>
+    get hasAgain() {
+      return again.length > 0;
+    },
+    wait: (signal, isAgain) =>
       new Promise<void>((resolve, reject) => {
         // A signal tells of its abort once: whoever comes later would wait for ever.
         if (signal.aborted) return reject(signal.reason as Error);
+        const waiting = isAgain ? again : anew;
         const giveUp = (): void => {
           waiting.splice(waiting.indexOf(wake), 1);
           reject(signal.reason as Error);
@@ -135,6 +144,10 @@ export function createWaitQueue(): WaitQueue {
         signal.addEventListener('abort', giveUp, { once: true });
         waiting.push(wake);
       }),
-    wakeNext: () => waiting.shift()?.(),
+    wakeNext: () => {
+      isTurnOfNew = !isTurnOfNew;
+      const [turn, other] = isTurnOfNew ? [anew, again] : [again, anew];
+      (turn.shift() ?? other.shift())?.();
+    },
   };
 }

@@ -15,7 +15,8 @@ import type { Stop } from './stop-switch.ts';
  * | five domains refused or failed alike, with few successes between, or twenty that got anything bad | `doubt`: the gate slows down, and tests one at a time |
  * | refused, and a call that began after it succeeds | asked again; the third time it is about its domain |
  * | refused, or failed in doubt, and asked again more slowly it succeeds | it was a limit: the same answer counts as 429 from now on |
- * | such a failure still comes at half the rate | it was none |
+ * | such a failure still comes at half the rate | it was none, and casts no doubt any more |
+ * | five domains failed alike for good, though others succeeded meanwhile | it is how this API fails: no doubt any more |
  * | three domains were refused so for good | it is how this API refuses a domain: believed at once |
  * | no lookup is left that could tell more | what was refused is asked once more, and then believed; where nothing succeeded, the run stops |
  *
@@ -128,6 +129,8 @@ interface Held {
   readonly meaning: Meaning;
   /** How many answers had come. */
   readonly at: number;
+  /** Of a failure: what becomes of it when its turn has come. */
+  readonly inTurn: Verdict | undefined;
   readonly release: (verdict: Verdict) => void;
 }
 
@@ -193,10 +196,11 @@ export function createEvidence(options: EvidenceOptions): Evidence {
   }
 
   /** What a refusal is worth once others succeeded. */
-  function tell({ meaning, asked }: Held, wasDoubt: boolean): Verdict | undefined {
+  function tell({ meaning, asked, inTurn }: Held, wasDoubt: boolean): Verdict | undefined {
     const key = keyOf(meaning);
     const seen = known.get(key);
     if (isLimit(seen)) return 'again';
+    if (inTurn) return inTurn;
     if (!wasDoubt && seen && seen >= CONFIRMED) return 'believe';
     const { kind, retryAfterMs } = meaning;
     const isPlain = kind === 'found' || (kind === 'rejected' && retryAfterMs === undefined);
@@ -223,8 +227,9 @@ export function createEvidence(options: EvidenceOptions): Evidence {
     );
   }
 
-  function hold(meaning: Meaning, asked: Asked): Promise<Verdict> {
-    return new Promise((done) => held.push({ asked, meaning, at: answers, release: done }));
+  /** @param inTurn of a failure: what becomes of it when its turn has come */
+  function hold(meaning: Meaning, asked: Asked, inTurn?: Verdict): Promise<Verdict> {
+    return new Promise((done) => held.push({ asked, meaning, at: answers, inTurn, release: done }));
   }
 
   /** What is left of a suspicion: each success takes some of it back. */
@@ -326,7 +331,7 @@ export function createEvidence(options: EvidenceOptions): Evidence {
       seen.ratePerMs ??= situation.ratePerMs;
       const isSlow = situation.ratePerMs <= seen.ratePerMs / 2;
       if (!isSlow || seen.refusals < MANY_KNOWN) return noteThrottled(asked);
-      known.delete(key); // at half the rate it still comes: it was none
+      known.set(key, MANY_KNOWN); // at half the rate it still comes: it was none
     }
     if (meaning.retryAfterMs && meaning.rule === undefined) {
       const { signal, verdict } = noteThrottled(asked);
@@ -340,7 +345,10 @@ export function createEvidence(options: EvidenceOptions): Evidence {
     // A night may have a few domains with an answer that is no JSON, and no others: that is no outage yet.
     const { httpStatus = 0 } = meaning;
     const isAnswered = httpStatus >= 200 && httpStatus < 300;
-    const isTooLong = isOwn ? row.isDoubt : isTooMany(meaning, asked, isAnswered);
+    const own = ownAmong(key);
+    if (isOwn && asked.failures === ENOUGH) remember(key, own + 1);
+    const isKnown = isAnswered || own >= MANY;
+    const isTooLong = isOwn ? row.isDoubt : isTooMany(meaning, asked, isKnown);
     const why = successes === 0 ? whyAtStart(meaning) : undefined;
     if (why) {
       stop(why);
@@ -348,8 +356,16 @@ export function createEvidence(options: EvidenceOptions): Evidence {
     }
     if (!isTooLong) return { signal: 'none', verdict: 'retry' };
     if (meaning.kind === 'away' && !situation.isOut) asked.refusedAs = key;
-    // While nothing succeeds, a failure says nothing about its domain.
-    return { signal: 'doubt', verdict: 'again' };
+    // While nothing succeeds, a failure says nothing about its domain. What fails again takes turns with new
+    // ones, or it would take all callers.
+    const verdict = asked.failures > 1 ? hold(meaning, asked, isOwn ? 'retry' : 'again') : 'again';
+    return { signal: 'doubt', verdict };
+  }
+
+  /** For how many domains an answer was for good. */
+  function ownAmong(key: string): number {
+    const seen = known.get(key) ?? 0;
+    return isLimit(seen) ? 0 : seen;
   }
 
   /** It is about the domain, unless the first ones show a wrong address. */
@@ -419,12 +435,14 @@ export function createEvidence(options: EvidenceOptions): Evidence {
       return GOOD;
     },
     askAgain: () => {
-      if (!isInDoubt()) return;
+      const isDoubt = isInDoubt();
       const next = held.findIndex(
-        ({ meaning: { kind }, asked }) =>
-          kind === 'refused' || (kind !== 'found' && asked.refusals < ENOUGH - 1),
+        ({ meaning: { kind }, asked, inTurn }) =>
+          inTurn ||
+          (isDoubt && (kind === 'refused' || (kind !== 'found' && asked.refusals < ENOUGH - 1))),
       );
-      if (next >= 0) held.splice(next, 1)[0]?.release('again');
+      const [one] = next >= 0 ? held.splice(next, 1) : [];
+      one?.release(one.inTurn ?? 'again');
     },
     idle: () => {
       const { groups } = row;
@@ -442,7 +460,8 @@ export function createEvidence(options: EvidenceOptions): Evidence {
         ({ asked, meaning }) => meaning.kind === 'refused' && asked.refusals >= ENOUGH,
       );
       if (isOfCaller && lasting && !isTrusting) return stop(stopOf(lasting.meaning));
-      release(({ meaning: { kind }, asked }) => {
+      release(({ meaning: { kind }, asked, inTurn }) => {
+        if (inTurn) return inTurn;
         if (kind !== 'refused' && !isDoubt) return 'believe';
         const isOpen = asked.refusals < ENOUGH - 1 || (kind === 'refused' && isOfCaller);
         return isOpen ? 'again' : 'believe';

@@ -306,7 +306,8 @@ export function createGate(options: GateOptions): Gate {
       if (waiting.length === 0 && tryStart()) {
         if (!stopSwitch.stopped) return permitFor(question, spend);
       } else {
-        const turn = waiting.wait(signal);
+        const { failures, refusals } = question.asked;
+        const turn = waiting.wait(signal, failures + refusals > 0);
         letThrough();
         try {
           await turn;
@@ -373,7 +374,7 @@ export function createGate(options: GateOptions): Gate {
         const isAway = signal === 'out' || meaning.kind === 'machine';
         if (home.pace.pauses === 0) slowedBy = asked.domain;
         home.ended(isAway ? 'away' : isFailing ? 'failing' : 'refused', call, nowMs);
-        if (signal === 'doubt') evidence.askAgain();
+        if (signal === 'doubt' && !waiting.hasAgain) evidence.askAgain();
         stopIfTooLong();
       } else {
         // The last refusal was about this domain alone: what it did to the pace is undone.

@@ -53,7 +53,7 @@ describe('what turns the direction of a terminal', () => {
   const TURN = '\u202e';
 
   it.each([
-    ['a cell', ['add', 'list.csv', '--dry-run'], 'Line 2 has no domain (single_label)'],
+    ['a cell', ['add', 'list.csv', '--dry-run'], 'line 2'],
     ['the name of a column', ['enrich', 'list.csv', '--domain-column', 'site'], 'Cannot find'],
     ['an answer', ['store', 'get', 'acme.com'], '"name":"A\\u202eB"'],
   ])('is written out where it stands in %s', async (_, args, words) => {

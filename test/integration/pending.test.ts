@@ -52,9 +52,7 @@ describe('a lookup that the API has accepted and has no answer ready for', () =>
     const args = ['enrich', 'list.csv', '--base-url', api.url];
     const ended = await runHere([...args, '--report', 'report.json'], { cwd: folder.path });
     expect(ended.code, ended.stderr).toBe(3);
-    expect(ended.stderr).toMatch(
-      /2 rows are pending: the API has accepted the lookups .* again after 20\S+Z to ask for it\./,
-    );
+    expect(ended.stderr).toContain('2 found, 2 pending');
     expect(rowsOf(folder.read('list.failures.csv'))).toMatchObject(
       ['company-1.com', 'company-3.com'].map((domain) => ({
         domain,
@@ -90,7 +88,7 @@ describe('a lookup that the API has accepted and has no answer ready for', () =>
     const args = ['enrich', 'list.csv', '--base-url', api.url, '--json', '--progress', 'lines'];
     const running = await start(args, { cwd: folder.path });
     await reached.opened;
-    await running.shows('3 pending until ');
+    await running.shows('3 pending');
     running.process.kill('SIGINT');
     const ended = await running.ended;
     expect(ended.code).toBe(130);

@@ -62,7 +62,6 @@ describe('runs at the same time on one store', () => {
     const said = new RegExp(`it is in use by process ${first.process.pid} on .*, since 20`);
     for (const args of [
       ['enrich', 'b.csv', '--base-url', stage.calls.url, '--no-wait'],
-      ['try', 'acme.com', '--base-url', stage.calls.url, '--no-wait'],
       ['store', 'stats'],
       ['store', 'prune', '--older-than', '1d'],
     ]) {

@@ -48,6 +48,29 @@ describe('a refusal of a few domains, while others succeed, is about them', () =
     expect(ran.elapsedMs).toBeLessThan(15_000);
   });
 
+  it.for([2, 3, 5])(
+    'also where one of %i fails, which is no limit and no outage',
+    async (every) => {
+      const ran = await run(
+        oddOnes(every, () => away(500)),
+        { domains: 900, concurrency: 32, maxWaitMs: 600_000 },
+      );
+      const failed = 900 / every;
+      expect(ran).toMatchObject({ statuses: { found: 900 - failed, failed }, stopped: undefined });
+      expect(ran.elapsedMs).toBeLessThan(60_000);
+    },
+  );
+
+  it('also where they come three in a row, so that they could take all callers', async () => {
+    const ran = await run(({ at }) => (at % 10 < 3 ? away(500) : found(`d${at}.com`)), {
+      domains: 900,
+      concurrency: 32,
+      maxWaitMs: 600_000,
+    });
+    expect(ran).toMatchObject({ statuses: { found: 630, failed: 270 }, stopped: undefined });
+    expect(ran.elapsedMs).toBeLessThan(90_000);
+  });
+
   it('also where it is the only domain of a list', async () => {
     const ran = await run(() => refused(403), { domains: 1 });
     expect(ran.statuses).toEqual({ rejected: 1 });

@@ -35,8 +35,10 @@ export function createCsvWriter(options: CsvWriterOptions): RowWriter {
   }
 
   function row(raw: string, fields: number, values: readonly CellValue[]): string {
-    if (added.length === 0) return raw;
-    return append(raw, fields, dialect.delimiter + write(values));
+    // A row of nothing but delimiters may be wider than all others, and nothing is added to it.
+    const free = Math.min(values.length, width + added.length - fields);
+    if (added.length === 0 || free <= 0) return raw;
+    return append(raw, fields, dialect.delimiter + write(values.slice(0, free)));
   }
 
   return {
