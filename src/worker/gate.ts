@@ -1,6 +1,5 @@
 import type { Meaning } from '../brand/meaning.ts';
 import type { CallCounters } from '../common/calls.ts';
-import { createWaitQueue } from '../common/run-control.ts';
 import { type Budget, type Permit as BudgetPermit, both, isUsedUp } from './budget.ts';
 import type { Clock } from './clock.ts';
 import type { Asked, Evidence, Situation, Verdict } from './evidence.ts';
@@ -470,4 +469,56 @@ const FIRST_TOLD_MS = 1_000;
 
 function reasonOf(meaning: Meaning): string {
   return 'reason' in meaning ? meaning.reason : `http_${meaning.httpStatus}`;
+}
+
+/** Callers that wait, in the order in which they came. */
+interface WaitQueue {
+  /** The number of waiting callers. */
+  readonly length: number;
+  /** Whether any of them was let through before. */
+  readonly hasAgain: boolean;
+  /**
+   * Waits until it is this caller's turn.
+   *
+   * @param isAgain whether it was let through before: those who were take turns with those who were not
+   * @throws the reason of the signal, when it is aborted before that; at once, when it was already
+   */
+  wait(signal: AbortSignal, isAgain: boolean): Promise<void>;
+  /** Wakes the caller that has waited longest, of either kind in turn. */
+  wakeNext(): void;
+}
+
+export function createWaitQueue(): WaitQueue {
+  const anew: (() => void)[] = [];
+  const again: (() => void)[] = [];
+  let isTurnOfNew = false;
+  return {
+    get length() {
+      return anew.length + again.length;
+    },
+    get hasAgain() {
+      return again.length > 0;
+    },
+    wait: (signal, isAgain) =>
+      new Promise<void>((resolve, reject) => {
+        // A signal tells of its abort once: whoever comes later would wait for ever.
+        if (signal.aborted) return reject(signal.reason as Error);
+        const waiting = isAgain ? again : anew;
+        const giveUp = (): void => {
+          waiting.splice(waiting.indexOf(wake), 1);
+          reject(signal.reason as Error);
+        };
+        const wake = (): void => {
+          signal.removeEventListener('abort', giveUp);
+          resolve();
+        };
+        signal.addEventListener('abort', giveUp, { once: true });
+        waiting.push(wake);
+      }),
+    wakeNext: () => {
+      isTurnOfNew = !isTurnOfNew;
+      const [turn, other] = isTurnOfNew ? [anew, again] : [again, anew];
+      (turn.shift() ?? other.shift())?.();
+    },
+  };
 }
