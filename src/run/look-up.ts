@@ -1,6 +1,6 @@
 import { unlessAborted } from '../common/lifetime.ts';
 import type { LogosOfRun, SavedLogos } from './logos.ts';
-import { type LookupTotals, lookUpAll, type SampleFirst } from './lookups/look-up-all.ts';
+import { type LookupTotals, lookUpAll } from './lookups/look-up-all.ts';
 import type { PlannedRun } from './plan.ts';
 import { assertCallsArePossible, withinLimits } from './process-limits.ts';
 
@@ -18,14 +18,11 @@ export interface LookedUpRun extends PlannedRun {
  * @throws the signal's reason when it fires before the first call
  */
 export async function lookUp(run: PlannedRun, outFolder = '.'): Promise<LookedUpRun> {
-  const { sample = 0 } = run.job.settings;
-  const isSampled = sample > 0 && run.plan.lookups > sample;
-  if (!isSampled) await confirmCalls(run);
+  await confirmCalls(run);
   assertCallsArePossible(run.plan);
   const logos = await openLogos(run, outFolder);
   const job = withinLimits(run.job, run.context);
-  const first = isSampled ? await openSample(run, sample) : undefined;
-  const totals = await lookUpAll({ ...run, job }, first);
+  const totals = await lookUpAll({ ...run, job });
   throwIfNothingAsked(totals, run);
   const saved = await logos?.save(totals.stopped);
   return {
@@ -41,24 +38,6 @@ async function openLogos(run: PlannedRun, outFolder: string): Promise<LogosOfRun
   if (folder === undefined || field === undefined) return undefined;
   const { openLogosOf } = await import('./logos.ts');
   return await openLogosOf(run, { folder, field, outFolder });
-}
-
-/** Some domains that are looked up before all others, and what is asked and said after them. */
-async function openSample(run: PlannedRun, most: number): Promise<SampleFirst> {
-  const { chooseSample, describeSampled } = await import('./sample.ts');
-  const domains = await chooseSample(run, most);
-  return {
-    domains,
-    onOver: async (counters) => {
-      const sampled = describeSampled(run, domains, counters);
-      run.context.onEvent({ type: 'sampled', ...sampled });
-      const { calls, cost, bill, lookups } = sampled.left;
-      await confirmCalls({
-        ...run,
-        plan: { ...run.plan, lookups, calls, cost, ...(bill && { bill }) },
-      });
-    },
-  };
 }
 
 /**

@@ -11,7 +11,7 @@ import {
 import { shortenTo } from '../common/text.ts';
 import { shorten } from '../rows/columns/names.ts';
 import type { Stop } from '../worker/stop-switch.ts';
-import type { RunEvent, Sampled } from './events.ts';
+import type { RunEvent } from './events.ts';
 import { describeMisdirection, shortOf } from './reasons.ts';
 import type { Limit, RunView, Summary } from './run-view.ts';
 import { endOf, exitCodeOf, findNothing } from './summary.ts';
@@ -126,27 +126,6 @@ function oddities(plan: PlannedRows): readonly string[] {
     ragged > 0 && `${countOf(ragged, 'row')} with more or fewer cells than the header, kept`,
     passedRows !== undefined &&
       `${countOf(passedRows, 'row')} that --where leaves out, kept as they are`,
-  ]);
-}
-
-const MOST_SAMPLED = 20;
-
-/** Describes what came of a sample, and what the rest would take. */
-export function describeSample({ of, domains, calls, bill, left }: Sampled): readonly string[] {
-  const first = domains.slice(0, MOST_SAMPLED);
-  const more = domains.length - first.length;
-  const width = Math.max(0, ...first.map(({ domain }) => domain.length));
-  const billed = bill ? `, billed ${formatUnits(bill)}` : '';
-  const units = left.bill ? ` and ${formatUnits(left.bill)}` : '';
-  const money = left.cost === undefined ? '' : ` (${formatPrice(left.cost)})`;
-  return shown([
-    `Sample: ${formatCount(domains.length)} of ${countOf(of, 'domain')}, ${countOf(calls, 'call')}${billed}`,
-    ...first.map(({ domain, status, values }) => {
-      const cells = values.map(shorten).join(' | ');
-      return `  ${domain.padEnd(width)}  ${STATUSES[status].name.padEnd(9)}  ${cells}`.trimEnd();
-    }),
-    more > 0 && `  … and ${formatCount(more)} more`,
-    `The other ${countOf(left.lookups, 'domain')} would take about ${countOf(left.calls, 'call')}${units}${money}, if they go like these.`,
   ]);
 }
 

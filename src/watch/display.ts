@@ -2,7 +2,6 @@ import { printable } from '../common/text.ts';
 import {
   describeInput,
   describePlan,
-  describeSample,
   describeStop,
   describeSummary,
   inOneLine,
@@ -43,9 +42,6 @@ function createDisplay({ write, progress, runId }: DisplayOptions): RunDisplay {
           return say('info', describeInput(event));
         case 'planned':
           return say('info', describePlan(event.plan, runId));
-        case 'sampled':
-          progress.end();
-          return say('info', describeSample(event));
         case 'notice':
           return say(event.level ?? 'warn', [event.message]);
         case 'stopping':

@@ -1,5 +1,4 @@
-import type { OutcomeStatus } from '../brand/outcome.ts';
-import type { Bill, Plan } from '../collector/plan.ts';
+import type { Plan } from '../collector/plan.ts';
 import { formatSize } from '../common/format.ts';
 import type { DomainColumn } from '../rows/columns/domain-column.ts';
 import type { ReadSoFar } from '../rows/source.ts';
@@ -21,8 +20,6 @@ export type RunEvent =
     }
   /** All rows were read once; no call was made yet. */
   | { readonly type: 'planned'; readonly plan: Plan }
-  /** A sample was looked up; whoever confirms is asked next. */
-  | ({ readonly type: 'sampled' } & Sampled)
   /** Something the user should know, in one sentence. Nothing is wrong if the level is `info`. */
   | { readonly type: 'notice'; readonly message: string; readonly level?: 'info' | 'warn' }
   /** Some lookups ended, or nothing did for a while; comes a few times a second. */
@@ -37,35 +34,6 @@ export type RunEvent =
   | { readonly type: 'writing'; readonly rows: number }
   /** Rows were written; comes a few times a second where that takes longer than one. */
   | { readonly type: 'rows'; readonly written: number; readonly total: number };
-
-/** What came of a sample of the domains that are due. */
-export interface Sampled {
-  /** The domains that were due. */
-  readonly of: number;
-  readonly domains: readonly SampledDomain[];
-  /** Names of the values of each domain. */
-  readonly columns: readonly string[];
-  readonly calls: number;
-  /** What the sample cost; undefined where no profile says what the API bills, or nothing was billed. */
-  readonly bill: Bill | undefined;
-  /** What the rest takes, if it goes on like this. */
-  readonly left: {
-    readonly lookups: number;
-    readonly calls: number;
-    readonly bill: Bill | undefined;
-    /** In money, with `price`. */
-    readonly cost: number | undefined;
-  };
-}
-
-/** A domain of a sample. */
-export interface SampledDomain {
-  readonly domain: string;
-  /** `skipped` when there was no answer before the run stopped. */
-  readonly status: OutcomeStatus | 'skipped';
-  /** Its values in these columns, empty where it has none; or why it was not found. */
-  readonly values: readonly string[];
-}
 
 /** How far the lookups are: what a `RunView` has of them, and the pace that it is made from. */
 export interface Progress

@@ -78,8 +78,6 @@ export function recordRun(options: RecordRunOptions): RunRecorder {
         const { rows, uniqueDomains, freshDomains, lookups: due } = event.plan;
         return tell({ phase: 'looking_up', rows, uniqueDomains, freshDomains, due });
       }
-      case 'sampled':
-        return tell({ phase: 'asking' });
       case 'notice':
         return event.level === 'info' ? undefined : note(event.message);
       case 'progress':
@@ -112,7 +110,7 @@ export function recordRun(options: RecordRunOptions): RunRecorder {
     const { phase } = known;
     tell({
       ...figures,
-      phase: phase === 'asking' || phase === 'reading' ? 'looking_up' : phase,
+      phase: phase === 'reading' ? 'looking_up' : phase,
       lookupMs: Math.round(lookupMs),
       callsPerSecond: lookupMs > 0 ? round(calls / (lookupMs / 1_000), 2) : 0,
       limit,

@@ -148,15 +148,7 @@ export interface RunView
   pid: number;
   /** The schedule that started the run. */
   schedule?: { job: string } | undefined;
-  phase:
-    | 'reading'
-    | 'asking'
-    | 'looking_up'
-    | 'saving_logos'
-    | 'stopping'
-    | 'writing'
-    | 'ended'
-    | 'lost';
+  phase: 'reading' | 'looking_up' | 'saving_logos' | 'stopping' | 'writing' | 'ended' | 'lost';
   isPaused: boolean;
   /** What can be asked of it now. */
   actions: RunAction[];

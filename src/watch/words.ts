@@ -71,7 +71,6 @@ type Tone = 'good' | 'quiet' | 'warning' | 'bad';
 
 export const PHASES = {
   reading: 'Reading the list',
-  asking: 'Waits for your answer',
   looking_up: 'Looking up',
   saving_logos: 'Saving logos',
   stopping: 'Stopping',

@@ -27,25 +27,11 @@ export interface LookupTotals extends CallCounters {
   readonly pendingUntilMs: number | undefined;
 }
 
-/** Domains that are looked up before all others. */
-export interface SampleFirst {
-  readonly domains: ReadonlySet<string>;
-  /**
-   * Called when all of them have an outcome, before any other is asked. Progress stands still
-   * meanwhile.
-   *
-   * @throws whatever ends the run
-   */
-  onOver(counters: CallCounters): Promise<void>;
-}
-
 /**
  * Makes all lookups that are due. Wires producer, queue, worker and collector for one process or,
  * with a queue on Redis, for all workers there. Returns when every outcome is on the disk.
- *
- * @param sample domains that are looked up first. @default none
  */
-export async function lookUpAll(planned: PlannedRun, sample?: SampleFirst): Promise<LookupTotals> {
+export async function lookUpAll(planned: PlannedRun): Promise<LookupTotals> {
   const run = createLookingUp(planned);
   const { job, store, context } = run;
   const { stopSwitch, tally } = run;
@@ -76,14 +62,7 @@ export async function lookUpAll(planned: PlannedRun, sample?: SampleFirst): Prom
     const { ledgers, local, queue, parking } = opened;
     let isComplete = false;
     try {
-      const onSampled = async (): Promise<void> => {
-        const goOn = progress.hold();
-        await sample?.onOver(counters());
-        goOn();
-      };
-      const first = sample && { domains: sample.domains, onOver: onSampled };
-      const work = () => workThrough(opened, run, first);
-      isComplete = (await unlessUnwritable(work)) ?? false;
+      isComplete = (await unlessUnwritable(() => workThrough(opened, run))) ?? false;
       await parking.close();
     } finally {
       await unlessUnwritable(() => local.giveBackCalls());
@@ -116,17 +95,11 @@ export async function lookUpAll(planned: PlannedRun, sample?: SampleFirst): Prom
   }
 }
 
-type Sample = Pick<SampleFirst, 'domains'> & { onOver(): Promise<void> };
-
 /**
  * Gives out the lookups, makes them and awaits the outcomes. Returns false when `maxCalls` left
  * some out.
  */
-async function workThrough(
-  opened: Lookups,
-  run: LookingUp,
-  sample: Sample | undefined,
-): Promise<boolean> {
+async function workThrough(opened: Lookups, run: LookingUp): Promise<boolean> {
   const { queue, local } = opened;
   const works =
     run.job.settings.workers > 0
@@ -143,7 +116,7 @@ async function workThrough(
       return undefined;
     }
   };
-  const producing = produceAll(opened, run, sample);
+  const producing = produceAll(opened, run);
   const parts = [...works, queue.queue.settled()].map((part) => orGiveUp(part));
   const [isComplete] = await Promise.all([orGiveUp(producing), ...parts]);
   if (failure) throw failure.error;
@@ -160,7 +133,6 @@ const POLL_MS = 10;
 async function produceAll(
   { queue: { queue, chunkSize }, parking }: Lookups,
   { job, index, outstanding, isFresh, isFirst, stopSwitch }: LookingUp,
-  sample: Sample | undefined,
 ): Promise<boolean> {
   const signal = stopSwitch.noNewCall;
   const open: LookupQueue = { ...queue, end: () => {} };
@@ -172,12 +144,6 @@ async function produceAll(
   const givingOut = parking.giveOut((chunk) => queue.add(chunk), chunkSize);
   givingOut.catch(() => {}); // thrown below
   try {
-    if (sample) {
-      const isOut = (domain: string): boolean => !sample.domains.has(domain) || isFresh(domain);
-      await produce({ ...all, isFresh: isOut });
-      await untilQuiet();
-      if (!signal.aborted) await sample.onOver();
-    }
     const isComplete = await produce({
       ...all,
       passes: isFirst ? [isFirst, () => true] : undefined,

@@ -27,8 +27,6 @@ export interface ProgressReporter {
   reportEnd(isStopped: boolean): void;
   /** The time since the first lookup, in milliseconds. */
   readonly elapsedMs: () => number;
-  /** Stops reports, and the time, until the function that it returns is called. */
-  hold(): () => void;
   /** Stops the regular reports. */
   end(): void;
 }
@@ -40,8 +38,7 @@ export function startReportingProgress(
 ): ProgressReporter {
   const { plan, tally, outstanding, context, job } = run;
   const unit = job.endpoint.profile?.billing?.unit;
-  let startMs = performance.now();
-  let isHeld = false;
+  const startMs = performance.now();
 
   function read(): Progress {
     const { local, parking } = lookups() ?? {};
@@ -71,9 +68,7 @@ export function startReportingProgress(
     context.onEvent({ type: 'progress', ...progress });
   }
 
-  const ticker = setInterval(() => {
-    if (!isHeld) tell();
-  }, PROGRESS_MS);
+  const ticker = setInterval(tell, PROGRESS_MS);
   return {
     reportEnd: (isStopped) => {
       const rows = rowsOf(run);
@@ -88,15 +83,6 @@ export function startReportingProgress(
       tell({ ...read(), ...ended });
     },
     elapsedMs: () => performance.now() - startMs,
-    hold: () => {
-      tell();
-      isHeld = true;
-      const heldMs = performance.now();
-      return () => {
-        isHeld = false;
-        startMs += performance.now() - heldMs;
-      };
-    },
     end: () => clearInterval(ticker),
   };
 }
