@@ -180,7 +180,6 @@ describe('the reasons of rows', () => {
       fetchedAtMs: 1,
       key: '',
       values: [],
-      fills: undefined,
       ...change,
     };
   }

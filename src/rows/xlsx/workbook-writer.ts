@@ -151,13 +151,10 @@ export function createWorkbookOutput(options: WorkbookOutputOptions): WorkbookOu
       begun ??= begin();
       await begun;
       for (const { raw, cells: values = [] } of rows) {
-        const [number, start, end, lastCell, , filled = []] = JSON.parse(raw) as RowLine;
-        const cells = [...filled, ...cellsOf(values)].map(([column, value]) =>
-          newCell(column, number, value),
-        );
-        const isFast = filled.length === 0 && lastCell < ours;
+        const [number, start, end, lastCell] = JSON.parse(raw) as RowLine;
+        const cells = cellsOf(values).map(([column, value]) => newCell(column, number, value));
         await editRow({ start, end }, (row) =>
-          isFast
+          lastCell < ours
             ? withCells(row, cells.map(({ xml }) => xml(0)).join(''))
             : [Buffer.from(withoutSpans(putCells(row.toString(), cells)))],
         );
