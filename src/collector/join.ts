@@ -2,6 +2,7 @@ import { findJsonObject } from '../brand/json-object.ts';
 import { isAnswer } from '../brand/outcome.ts';
 import { createCutter, type Source } from '../rows/source.ts';
 import type { Field } from './fields/fields.ts';
+import type { Fill } from './fill.ts';
 import type { JoinedRow, OutputRow } from './joined-row.ts';
 import type { RowAnswers } from './row-answers.ts';
 import type { IndexedRow, RowIndex } from './row-index.ts';
@@ -13,6 +14,8 @@ export interface JoinOptions {
   readonly index: Pick<RowIndex, 'read'>;
   readonly answers: Pick<RowAnswers, 'outcomeOf' | 'staleOf'>;
   readonly enriched: readonly Field[];
+  /** Fills blank cells of the list's own columns. */
+  readonly fill?: Fill | undefined;
   /** Why rows without an outcome were not asked. */
   readonly skipReason: string;
 }
@@ -22,7 +25,7 @@ export interface JoinOptions {
  * out.
  */
 export function join(options: JoinOptions): AsyncGenerator<readonly OutputRow[]> {
-  const { source, headBytes, index, answers, enriched, skipReason } = options;
+  const { source, headBytes, index, answers, enriched, fill, skipReason } = options;
   const nothing = enriched.map(() => undefined);
   let number = 0;
 
@@ -38,10 +41,11 @@ export function join(options: JoinOptions): AsyncGenerator<readonly OutputRow[]>
     const json = answered?.status === 'found' ? answered.json : undefined;
     grow(json?.length ?? 0); // its values may be most of it
     const answer = json === undefined ? undefined : findJsonObject(json);
+    const own = answer && fill?.apply({ raw, fields }, answer);
     const unasked = isInvalid ? 'invalid' : 'skipped';
     return {
-      raw,
-      fields,
+      raw: own?.raw ?? raw,
+      fields: own?.fields ?? fields,
       number,
       domain: isInvalid ? '' : text,
       status: older ? 'stale' : (answered?.status ?? unasked),
@@ -51,6 +55,7 @@ export function join(options: JoinOptions): AsyncGenerator<readonly OutputRow[]>
       fetchedAtMs: answered?.fetchedAtMs ?? 0,
       key,
       values: answer ? enriched.map((field) => field.valueOf(answer)) : nothing,
+      fills: own?.fills,
     };
   }
 

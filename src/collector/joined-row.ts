@@ -26,7 +26,7 @@ export function isListed(row: OutputRow): row is JoinedRow {
 
 /** A row of the input with what was learned about it. */
 export interface JoinedRow {
-  /** The row as it stands in the input. */
+  /** The row as it stands in the input, apart from blank cells that were filled. */
   readonly raw: string;
   /** The number of its cells. */
   readonly fields: number;
@@ -45,4 +45,6 @@ export interface JoinedRow {
   readonly key: string;
   /** Values of the enriched columns; all undefined unless it is `found` or `stale`. */
   readonly values: readonly unknown[];
+  /** The values that were filled into its own blank cells, if any. */
+  readonly fills: readonly unknown[] | undefined;
 }

@@ -75,6 +75,8 @@ export interface PlanOptions {
   readonly look: (domain: string) => Look;
   /** The column that identifies rows from night to night. */
   readonly key?: RowColumn | undefined;
+  /** Columns that are filled. */
+  readonly filled?: readonly RowColumn[] | undefined;
   /** Which rows are looked up. @default all */
   readonly where?: WhereRows | undefined;
   /** Receives each domain, and in how many rows it is. */
@@ -108,9 +110,10 @@ const MOST_EXAMPLES = 3;
 
 /** Reads all rows once and finds out, without a call, what has to be done for each. */
 export async function makePlan(options: PlanOptions): Promise<MadePlan> {
-  const { source, format, column, readDomain, look, key, where, domains, index, signal } = options;
+  const { source, format, column, readDomain, look, key, where, index, signal } = options;
+  const { domains, filled = [] } = options;
   const keyed = key ? [key] : [];
-  const columns = [...keyed, ...(where ? [where.column] : [])];
+  const columns = [...keyed, ...(where ? [where.column] : []), ...filled];
   const invalid = createInvalidRows(options.mostExamples ?? MOST_EXAMPLES);
   const headerFields = format.columns.length;
   let rows = 0;

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { type AuthScheme, isReservedHeader, parseAuth } from '../brand/credential.ts';
 import { type NameValue, parseBaseUrl } from '../brand/endpoint.ts';
-import { createField, type Field, parseFields } from '../collector/fields/fields.ts';
+import { createField, type Field, parseFields, parseFills } from '../collector/fields/fields.ts';
 import { type AllowedHost, parseAllowedHost, parseRedisUrl } from '../common/addresses.ts';
 import { DURATION_UNITS_MS, typedDuration } from '../common/format.ts';
 import { describeKind, findNearest } from '../common/text.ts';
@@ -278,6 +278,12 @@ const pairs = <T>(placeholder: string, read: (given: ByName | readonly string[])
     ),
     (value) => read(isByName(value) ? value : [value].flat()),
     { placeholder, isRepeatable: true },
+  );
+
+/** Values for blank cells: `COLUMN=EXPR`, or expressions by column. */
+export const fills = () =>
+  pairs('COLUMN=EXPR', (given) =>
+    parseFills(isByName(given) ? Object.fromEntries(textsIn(given)) : given),
   );
 
 /** The way to a logo's URL in an answer. */

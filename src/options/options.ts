@@ -83,6 +83,9 @@ export const OPTIONS = {
     fields: option(kinds.fields(), {
       help: 'output columns, as JMESPath expressions on the answer; @FILE reads them from a file (default: the answer, flattened)',
     }),
+    fill: option(kinds.fills(), {
+      help: "fill blank cells in one of the list's own columns with the value of a JMESPath expression",
+    }),
     prefix: option(kinds.anyText(), {
       default: 'brand_',
       help: 'prefix of the names of all added columns',

@@ -1,7 +1,17 @@
+import { createRequire } from 'node:module';
 import { isTooDeep } from '../common/text.ts';
 import { shorten } from './columns/names.ts';
 import { textOfCell } from './csv/csv-writer.ts';
-import type { ByteSource, RowColumn, RowFormat, RowWriter, ScannedRow } from './row-format.ts';
+import type {
+  ByteSource,
+  CellValue,
+  FilledRow,
+  RowColumn,
+  RowFiller,
+  RowFormat,
+  RowWriter,
+  ScannedRow,
+} from './row-format.ts';
 import { describeText, linesOf, type Source, unreadable } from './source.ts';
 
 /** No real row is this long; it bounds the memory that one line may take. */
@@ -43,6 +53,7 @@ export function openJsonl(source: Source, prefix: string): RowFormat {
         }
       }),
     createWriter: createJsonlWriter,
+    createFiller: createJsonlFiller,
     textOf: (value) => (value === undefined ? '' : JSON.stringify(value)),
     toObject: (raw) => JSON.parse(raw) as Record<string, unknown>,
   };
@@ -168,4 +179,40 @@ function createJsonlWriter(names: readonly string[]): RowWriter {
       return `${head}${comma}${members.join(',')}}${raw.endsWith('\r\n') ? '\r\n' : '\n'}`;
     },
   };
+}
+
+/** Adds members to objects where they are missing, null or empty. The rest stays as it is. */
+function createJsonlFiller(columns: readonly RowColumn[]): RowFiller {
+  return {
+    fill: (raw, fields, values): FilledRow => {
+      const row = JSON.parse(raw) as JsonRow;
+      const { applyEdits, modify } = jsonc();
+      let text = raw;
+      const blanks: number[] = [];
+      for (const [at, { name }] of columns.entries()) {
+        const value = values[at];
+        if (!isEmpty(valueAt(row, name))) continue;
+        blanks.push(at);
+        if (isEmpty(value)) continue;
+        const path = name.split('.');
+        const isWithin = !Object.hasOwn(row, name) && isObject(row[path[0] ?? '']);
+        text = applyEdits(text, modify(text, isWithin ? path : [name], value, {}));
+      }
+      return { raw: text, fields, blanks };
+    },
+  };
+}
+
+/** Loaded here, because most lists are not JSONL, or are not filled in place. */
+function jsonc(): typeof import('jsonc-parser') {
+  return createRequire(import.meta.url)('jsonc-parser') as typeof import('jsonc-parser');
+}
+
+function isEmpty(value: CellValue): boolean {
+  return (
+    value === undefined ||
+    value === null ||
+    value === '' ||
+    (Array.isArray(value) && value.length === 0)
+  );
 }

@@ -58,6 +58,21 @@ export interface WrittenRow {
   readonly cells: readonly CellValue[];
 }
 
+/** A row in which cells were filled. */
+export interface FilledRow {
+  readonly raw: string;
+  /** The number of its cells now. */
+  readonly fields: number;
+  /** Which of the columns to be filled were blank, as their indexes; those with a value are filled. */
+  readonly blanks: readonly number[];
+}
+
+/** Fills cells of a row, and leaves the rest of it as it is, to the byte. */
+export interface RowFiller {
+  /** @param values a value for each of the columns; undefined or empty leaves the cell as it is */
+  fill(raw: string, fields: number, values: readonly CellValue[]): FilledRow;
+}
+
 /** The number and the size of rows, from the first reading. */
 export interface Extent {
   /** The largest number of cells in a row. */
@@ -109,6 +124,11 @@ export interface RowFormat {
   readonly takenNames: ReadonlySet<string>;
   /** @param added names of the added columns */
   createWriter(added: readonly string[], extent: Extent): RowWriter;
+  /**
+   * @param columns those of the list's own columns that are to be filled
+   * @param keepsFormulas whether texts that a spreadsheet would calculate stay as they are. @default false
+   */
+  createFiller(columns: readonly RowColumn[], keepsFormulas?: boolean): RowFiller;
   /** The text of a value in an added column, before quoting; empty for none. */
   textOf(value: CellValue): string;
   /** The text of a row's own cells, in the order of the columns; only for tables. */

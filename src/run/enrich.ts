@@ -89,14 +89,14 @@ async function openFiles(input: ListInput, list: OpenedList): Promise<FilesOfRun
  * @param path the path of the changes file
  */
 async function openChangesOf(
-  { job, context, store, format, columns }: JoinedRun,
+  { job, context, store, format, fill, columns }: JoinedRun,
   path: string,
 ): Promise<Changes> {
   // Few runs report changes. Others need not load this.
   const { comparedColumnsOf, openChanges } = await import('../collector/changes.ts');
   return openChanges({
     reported: store.reported(idOfParts([context.changesId ?? resolve(path)])),
-    columns: comparedColumnsOf(columns.out, format),
+    columns: [...comparedColumnsOf(columns.out, format), ...(fill?.compared ?? [])],
     reportsColumns: job.settings.fields === undefined && !columns.out.some(({ isRest }) => isRest),
   });
 }
@@ -148,6 +148,7 @@ async function finish(run: JoinedRun, written: Written = {}): Promise<Summary> {
     callsPerSecond: totals.calls === 0 ? 0 : totals.calls / (lookupMs / 1_000),
     store: { folder, sizeBytes: sizeOnDisk(folder) },
     ...written,
+    filled: run.fill?.counts,
     logos: run.logos?.summary,
   };
 }

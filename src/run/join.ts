@@ -52,6 +52,7 @@ export async function joinRows(run: LookedUpRun): Promise<JoinedRun> {
     index,
     answers,
     enriched,
+    fill: run.fill,
     skipReason: reason ?? 'pruned',
   });
   return {

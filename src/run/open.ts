@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs';
 import { rmdir } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import { chooseColumn, chooseDomainColumn } from '../collector/choose-column.ts';
+import type { Fill } from '../collector/fill.ts';
 import type { WhereRows } from '../collector/plan.ts';
 import type { Closable, Closer } from '../common/lifetime.ts';
 import type { Job } from '../options/api.ts';
@@ -25,6 +26,8 @@ export interface OpenedList {
   readonly format: RowFormat;
   readonly column: DomainColumn;
   readonly readDomain: DomainReader;
+  /** Fills blank cells of the list's own columns. */
+  readonly fill: Fill | undefined;
   /** The column that identifies rows from night to night. */
   readonly key: RowColumn | undefined;
   /** Which rows are looked up, if not all. */
@@ -59,6 +62,7 @@ export async function open(
   const opening = { spoolFolder, signal: context.signal, encoding, sheet, onRead };
   const source = closer.add(await openList(input, opening));
   const format = openRows(source, settings);
+  const { fill: fills } = settings;
   const column = chooseDomainColumn(source, format, settings.domainColumn);
   context.onEvent({ type: 'opened', input: source.name, format: format.description, column });
   if (settings.noHeader) context.onEvent({ type: 'notice', message: describeNoHeader(format) });
@@ -67,10 +71,19 @@ export async function open(
     if (others.length > 0) notifyAll([describeNamesakes(taken, others)]);
     return taken;
   };
+  const rules = fills?.map(({ column, field }) => ({ column: choose(column), field })) ?? [];
+  const fill =
+    rules.length === 0
+      ? undefined
+      : (await import('../collector/fill.ts')).createFill(
+          rules,
+          format,
+          settings.formulas === 'keep',
+        );
   const { where: wanted } = settings;
   const where = wanted && { column: choose(wanted.column), values: new Set(wanted.values) };
   const key = settings.key === undefined ? undefined : choose(settings.key);
-  const opened = { job, context, closer, spoolFolder, source, format, column, key, where };
+  const opened = { job, context, closer, spoolFolder, source, format, column, fill, key, where };
   const readDomain = createDomainReader({ ...settings, column });
   return { ...opened, readDomain, reading, ...started };
 }

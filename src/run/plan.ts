@@ -66,6 +66,7 @@ async function readRows(list: OpenedList, store: OutcomeStore): Promise<PlannedR
       return 'due';
     },
     key: list.key,
+    filled: list.fill?.columns,
     where: list.where,
     domains,
     index,
@@ -147,8 +148,8 @@ export function createLine(): Line {
  * The columns that must exist. A few objects without the domain are accepted: the next call of the
  * program may have it.
  */
-function columnsToFind({ source, column, key, where }: OpenedList): readonly RowColumn[] {
-  const others = [key ?? [], where?.column ?? []].flat();
+function columnsToFind({ source, column, key, fill, where }: OpenedList): readonly RowColumn[] {
+  const others = [key ?? [], fill?.columns ?? [], where?.column ?? []].flat();
   return source.isOfObjects ? others : [column, ...others];
 }
 

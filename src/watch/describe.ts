@@ -131,7 +131,7 @@ function oddities(plan: PlannedRows): readonly string[] {
 
 /** The summary for people, in lines. */
 export function describeSummary(summary: Summary): readonly string[] {
-  const { statuses, rows, elapsedMs, logos, changes, stopped, out, failures } = summary;
+  const { statuses, rows, elapsedMs, filled, logos, changes, stopped, out, failures } = summary;
   const counts = Object.entries(statuses).flatMap(([status, count]) =>
     count > 0 ? [`${formatCount(count)} ${STATUSES[status as keyof typeof statuses].name}`] : [],
   );
@@ -143,6 +143,7 @@ export function describeSummary(summary: Summary): readonly string[] {
     summary.callsPer && describeCallsPer(summary.callsPer),
     file('rows', out === '-' ? 'standard output' : out),
     file('failures', failures && `${failures} (${countOf(rows - statuses.found, 'row')})`),
+    file('filled', filled && byCount(filled, shorten)),
     file('logos', logos && describeLogos(logos)),
     changes &&
       file(

@@ -79,6 +79,8 @@ export interface Summary {
   out?: string | undefined;
   /** The file with the rows that were not enriched. */
   failures?: string | undefined;
+  /** Blank cells of own columns that were filled, by column. */
+  filled?: Record<string, number> | undefined;
   /** Pictures fetched in this run, there already, and not to be had, with the reasons. */
   logos?:
     | {

@@ -21,7 +21,7 @@ function columnAt(name: string, read: ComparedColumn['textOf']): ComparedColumn 
 
 function rowOf(row: Partial<JoinedRow>): JoinedRow {
   const answered = { status: 'found', reason: '', httpStatus: 200, attempts: 1 } as const;
-  const own = { raw: '', fields: 1, number: 1, key: '' };
+  const own = { raw: '', fields: 1, number: 1, key: '', fills: undefined };
   return { ...own, ...answered, domain: 'a.com', fetchedAtMs: 1, values: ['Acme', 'Ulm'], ...row };
 }
 
@@ -124,6 +124,17 @@ describe('what is reported of rows, night after night,', () => {
     expect(await night([{ status: 'failed' }, two], narrower)).toEqual(['', '']);
     expect(await night([{}, two], narrower)).toEqual(said);
     expect(await night([{}, two], narrower)).toEqual(['', '']);
+  });
+
+  it('goes by the own cells of a row where a column does, also with the same answer', async () => {
+    const { night } = openNights();
+    const filled = columnAt('Industry', ({ fills }) => fills && textOf(fills[0]));
+    const columns = [DOMAIN, filled];
+    await night([{ fills: ['Retail'] }], { columns });
+    expect(await night([{ fills: ['Mining'] }], { columns })).toEqual(['Industry']);
+    // A value of the own is no change, and what was reported stays.
+    expect(await night([{}], { columns })).toEqual(['']);
+    expect(await night([{ fills: ['Mining'] }], { columns })).toEqual(['']);
   });
 
   it('is what changed among the values without a column, while the columns are the same', async () => {

@@ -1,6 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { Outcome } from '../../src/brand/outcome.ts';
+import type { Fill } from '../../src/collector/fill.ts';
 import { join } from '../../src/collector/join.ts';
 import { isListed, type OutputRow } from '../../src/collector/joined-row.ts';
 import type { IndexedRow } from '../../src/collector/row-index.ts';
@@ -47,7 +48,11 @@ const OLDER: Outcome = {
   json: '{"name":"Older"}',
 };
 
-async function joinAll(text: string, index: readonly IndexedRow[]): Promise<OutputRow[]> {
+async function joinAll(
+  text: string,
+  index: readonly IndexedRow[],
+  fill?: Fill,
+): Promise<OutputRow[]> {
   const rows: OutputRow[] = [];
   const joined = join({
     source: sourceOf(text),
@@ -63,6 +68,7 @@ async function joinAll(text: string, index: readonly IndexedRow[]): Promise<Outp
       staleOf: (domain) => (domain === 'new.com' ? undefined : { ...OLDER, domain }),
     },
     enriched: [{ name: 'name', valueOf: (answer) => answer['name'] }],
+    fill,
     skipReason: 'max_calls',
   });
   for await (const batch of joined) rows.push(...batch);
@@ -104,6 +110,40 @@ describe('join', () => {
       ['4\n|1|4|down.com|stale|http_500', [500, 3, 1, 'Older']],
       ['5\n|1|5|skipped.com|stale|max_calls', [undefined, 0, 1, 'Older']],
       ['6|1|6|new.com|skipped|max_calls', [undefined, 0, 0, undefined]],
+    ]);
+  });
+
+  it('fills blank cells of a row that has an answer, and of no other', async () => {
+    const asked: unknown[] = [];
+    const fill = {
+      apply: (row, answer) => {
+        asked.push([row.raw, answer['name']]);
+        return { raw: 'filled\n', fields: 2, fills: ['A'] };
+      },
+    } as Partial<Fill> as Fill;
+    const row = { sizeBytes: 2, fields: 1 } as const;
+    const rows = await joinAll(
+      'd\n1\n2\n3\n4\n',
+      [
+        { ...row, kind: 'known', text: 'a.com', key: 'abc' },
+        { ...row, kind: 'due', text: 'b.com' },
+        { ...row, kind: 'due', text: 'down.com', key: 'def' },
+        { ...row, kind: 'due', text: 'new.com' },
+      ],
+      fill,
+    );
+    expect(asked).toEqual([
+      ['1\n', 'A'],
+      ['3\n', 'Older'],
+    ]);
+    const shown = rows
+      .filter(isListed)
+      .map(({ raw, fields, key, fills }) => [raw, fields, key, fills]);
+    expect(shown).toEqual([
+      ['filled\n', 2, 'abc', ['A']],
+      ['2\n', 1, '', undefined],
+      ['filled\n', 2, 'def', ['A']],
+      ['4\n', 1, '', undefined],
     ]);
   });
 });

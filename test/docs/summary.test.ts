@@ -32,6 +32,7 @@ test('docs/operations.md names all members of the summary, and no others', async
     changes: folder.at('changes.csv'),
     report: [folder.at('run.json')],
     fields: { name: 'name' },
+    fill: { Town: 'location.city' },
     logos: folder.at('logos'),
     logoField: 'logos[0].url',
     price: 0.01,

@@ -43,9 +43,10 @@ describe('a workbook', () => {
   it('comes back as it was, with our columns in its list and the failures in a CSV beside it', async () => {
     const folder = await openList();
     const { url } = await openScripted(ANSWERS);
-    const ended = await runHere(['enrich', 'list.xlsx', '--base-url', url, '--fields', FIELDS], {
-      cwd: folder.path,
-    });
+    const ended = await runHere(
+      ['enrich', 'list.xlsx', '--base-url', url, '--fields', FIELDS, '--fill', 'City=city'],
+      { cwd: folder.path },
+    );
     expect(ended).toMatchObject({ code: 0, stdout: '' });
     expect(ended.stderr).toMatch(
       /format {3}XLSX, sheet 'Accounts', header in row 3\n {2}domains {2}in column 'Website'/,
@@ -60,13 +61,14 @@ describe('a workbook', () => {
     expect({ ...parts, [sheetPath]: '' }).toEqual({ ...partsOf(SPEC), [sheetPath]: '' });
     const sheet = parts[sheetPath] ?? '';
     const cell = (text: string): string => `<is><t xml:space="preserve">${text}</t></is></c>`;
+    expect(sheet).toContain(`<c r="D4" s="2" t="inlineStr">${cell('Oslo')}`);
     expect(sheet).toContain(
       `<c r="H4" t="inlineStr">${cell('=Acme')}<c r="I4"><v>12</v></c><c r="J4" t="b"><v>0</v></c></row>`,
     );
     expect(sheet).toContain('<c r="J3" s="2" t="inlineStr">');
     const list = await open(bytes, { column: 'Website' });
     expect(list.rows).toMatchObject([
-      { Name: 'ACME', Since: '2024-03-01', brand_status: 'found', brand_big: false },
+      { Name: 'ACME', Since: '2024-03-01', City: 'Oslo', brand_status: 'found', brand_big: false },
       { Name: '007', City: 'Rome', brand_status: 'not_found', brand_name: null },
       { Name: 'Hooli', brand_status: 'invalid' },
     ]);

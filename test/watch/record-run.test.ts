@@ -180,6 +180,7 @@ describe('the reasons of rows', () => {
       fetchedAtMs: 1,
       key: '',
       values: [],
+      fills: undefined,
       ...change,
     };
   }

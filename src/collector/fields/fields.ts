@@ -40,6 +40,36 @@ export function parseFields(spec: string): readonly Field[] {
   });
 }
 
+/** The name of a column of the list, and the field that fills its blank cells. */
+export interface FillSetting {
+  readonly column: string;
+  readonly field: Field;
+}
+
+/**
+ * Reads `COLUMN=EXPR`, each EXPR in JMESPath.
+ *
+ * @param specs as texts, or as expressions by column
+ * @throws BrandfillError `INVALID_SETTING`
+ */
+export function parseFills(
+  specs: readonly string[] | Readonly<Record<string, string>>,
+): readonly FillSetting[] {
+  const pairs = Array.isArray(specs)
+    ? specs.map((spec: string) => spec.split(/=(.*)/s))
+    : Object.entries(specs);
+  return pairs.map(([name = '', value = '']) => {
+    const [column, expression] = [name.trim(), value.trim()];
+    if (column === '' || expression === '' || expression === '*') {
+      throw new BrandfillError(
+        'INVALID_SETTING',
+        `expected COLUMN=EXPR such as Industry=industry, received '${name}=${value}'`,
+      );
+    }
+    return { column, field: createField(column, expression) };
+  });
+}
+
 /**
  * Makes a field from a JMESPath expression.
  *

@@ -164,3 +164,17 @@ export function readRecords(
 export function textsOfRow(raw: string, dialect: CsvDialect): readonly string[] {
   return readRecords(Buffer.from(raw), dialect).records[0]?.cells ?? [];
 }
+
+/** Splits a row into its cells as they are written, quotes and spaces included. */
+export function cellsOfRow(raw: string, dialect: CsvDialect): string[] {
+  const bytes = Buffer.from(withoutLineEnd(raw));
+  const cells: string[] = [];
+  let start = 0;
+  const onCell = (_: string, { bytes: end }: { bytes: number }): string => {
+    cells.push(bytes.toString('utf8', start, end));
+    start = end + Buffer.byteLength(dialect.delimiter);
+    return '';
+  };
+  parse(bytes, { ...parserOptions(dialect), cast: onCell });
+  return cells;
+}

@@ -1,6 +1,6 @@
 import { Stringifier } from 'csv-stringify';
-import type { CellValue, RowWriter } from '../row-format.ts';
-import { type CsvDialect, withoutLineEnd } from './csv-dialect.ts';
+import type { CellValue, FilledRow, RowColumn, RowFiller, RowWriter } from '../row-format.ts';
+import { type CsvDialect, cellsOfRow, withoutLineEnd } from './csv-dialect.ts';
 import { guardFormula } from './formula.ts';
 
 export interface CsvWriterOptions {
@@ -97,4 +97,35 @@ export function textOfCell(value: CellValue): string {
 
 function isScalar(value: unknown): boolean {
   return typeof value !== 'object' || value === null;
+}
+
+/**
+ * Fills blank cells of rows, and adds cells that a short row lacks. The other cells stay as they
+ * are.
+ */
+export function createCsvFiller(
+  columns: readonly RowColumn[],
+  dialect: CsvDialect,
+  keepsFormulas = false,
+): RowFiller {
+  const write = createCellsWriter(dialect.delimiter, keepsFormulas);
+  return {
+    fill: (raw, fields, values): FilledRow => {
+      const cells = cellsOfRow(raw, dialect);
+      const blanks: number[] = [];
+      for (const [at, { index }] of columns.entries()) {
+        if (!/^\s*(?:"\s*"\s*)?$/.test(cells[index] ?? '')) continue;
+        blanks.push(at);
+        const cell = write([values[at]]);
+        if (cell === '') continue;
+        while (cells.length < index) cells.push('');
+        cells[index] = cell;
+      }
+      return {
+        raw: cells.join(dialect.delimiter) + raw.slice(withoutLineEnd(raw).length),
+        fields: Math.max(fields, cells.length),
+        blanks,
+      };
+    },
+  };
 }

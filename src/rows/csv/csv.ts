@@ -11,7 +11,7 @@ import {
   textsOfRow,
 } from './csv-dialect.ts';
 import { scanCsv } from './csv-reader.ts';
-import { createCellsWriter, createCsvWriter, textOfCell } from './csv-writer.ts';
+import { createCellsWriter, createCsvFiller, createCsvWriter, textOfCell } from './csv-writer.ts';
 
 export interface OpenCsvOptions {
   /** The delimiter that the file's name suggests. */
@@ -84,6 +84,7 @@ export function openCsv(source: Source, options: OpenCsvOptions = {}): RowFormat
         byteOrderMark: source.hasByteOrderMark,
         keepsFormulas,
       }),
+    createFiller: (filled, keeps) => createCsvFiller(filled, dialect, keeps),
     textOf: textOfCell,
     textsOf: (raw) => textsOfRow(raw, dialect),
     toObject: (raw) => toObject(textsOfRow(raw, dialect), columns),

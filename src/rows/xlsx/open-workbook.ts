@@ -46,7 +46,7 @@ const MOST_LISTED = 30;
 
 /**
  * A row as it is kept between the two readings, as a line of JSON: its number, its place in the bytes
- * of the sheet, the column of its last cell, and its contents.
+ * of the sheet, the column of its last cell, its contents, and what was filled in by its column.
  */
 export type RowLine = [
   number: number,
@@ -54,6 +54,7 @@ export type RowLine = [
   end: number,
   lastCell: number,
   cells: readonly SheetCell[],
+  filled?: readonly (readonly [column: number, value: unknown])[],
 ];
 
 export function lineOf({ number, start, end, lastCell, cells }: SheetRow): string {

@@ -151,10 +151,13 @@ export function createWorkbookOutput(options: WorkbookOutputOptions): WorkbookOu
       begun ??= begin();
       await begun;
       for (const { raw, cells: values = [] } of rows) {
-        const [number, start, end, lastCell] = JSON.parse(raw) as RowLine;
-        const cells = cellsOf(values).map(([column, value]) => newCell(column, number, value));
+        const [number, start, end, lastCell, , filled = []] = JSON.parse(raw) as RowLine;
+        const cells = [...filled, ...cellsOf(values)].map(([column, value]) =>
+          newCell(column, number, value),
+        );
+        const isFast = filled.length === 0 && lastCell < ours;
         await editRow({ start, end }, (row) =>
-          lastCell < ours
+          isFast
             ? withCells(row, cells.map(({ xml }) => xml(0)).join(''))
             : [Buffer.from(withoutSpans(putCells(row.toString(), cells)))],
         );

@@ -1,8 +1,17 @@
 import { uniqueNames } from '../columns/names.ts';
 import { textOfCell } from '../csv/csv-writer.ts';
-import type { ByteSource, RowColumn, RowFormat, ScannedRow } from '../row-format.ts';
+import { guardFormula } from '../csv/formula.ts';
+import type {
+  ByteSource,
+  CellValue,
+  FilledRow,
+  RowColumn,
+  RowFiller,
+  RowFormat,
+  ScannedRow,
+} from '../row-format.ts';
 import { linesOf, skip } from '../source.ts';
-import { addressOfCell, type SheetCell, textOfSheetCell, valueOfCell } from './cell.ts';
+import { addressOfCell, isFree, type SheetCell, textOfSheetCell, valueOfCell } from './cell.ts';
 import { lineOf, type OpenedWorkbook, type RowLine, sampleOf } from './open-workbook.ts';
 import { assertRewritable, createWorkbookOutput } from './workbook-writer.ts';
 
@@ -11,6 +20,7 @@ export function openXlsx(list: OpenedWorkbook): RowFormat {
   const { place, sheet, sheets, linkAt, head } = list;
   const { columns, headerRow } = place;
   let domainIndex = -1;
+  let guard = guardFormula;
 
   /** The text that is looked up: in the domain column, a cell counts as the address that it links to. */
   function textAt(number: number, cell: SheetCell | undefined, index: number): string {
@@ -36,10 +46,17 @@ export function openXlsx(list: OpenedWorkbook): RowFormat {
     createWriter: () => {
       throw new TypeError('a workbook is written by `beginOutput`');
     },
+    createFiller: (filled, keeps = false) => {
+      guard = keeps ? (text) => text : guardFormula;
+      return createSheetFiller(filled, list);
+    },
     textOf: textOfCell,
     textsOf: (raw) => {
-      const [number, , , , cells] = JSON.parse(raw) as RowLine;
-      return cells.map((cell, at) => textAt(number, cell, at));
+      const { number, cells, filled } = readLine(raw);
+      // The list's own cells are never changed; a text that was filled in came from the API.
+      return cells.map((cell, at) =>
+        filled.has(at) ? guard(textOfSheetCell(cell)) : textAt(number, cell, at),
+      );
     },
     workbook: {
       sheet: sheet.name,
@@ -50,7 +67,7 @@ export function openXlsx(list: OpenedWorkbook): RowFormat {
         createWorkbookOutput({ list, added, write, domainColumn: domainIndex }),
     },
     toObject: (raw) => {
-      const [number, , , , cells] = JSON.parse(raw) as RowLine;
+      const { number, cells } = readLine(raw);
       const width = Math.max(columns.length, cells.length);
       const names = Array.from({ length: width }, (_, at) => columns[at] || `column_${at + 1}`);
       return Object.fromEntries(
@@ -62,6 +79,25 @@ export function openXlsx(list: OpenedWorkbook): RowFormat {
       );
     },
   };
+}
+
+interface ReadLine {
+  readonly number: number;
+  /** With what was filled in. */
+  readonly cells: readonly (SheetCell | undefined)[];
+  /** Which of them were filled in. */
+  readonly filled: ReadonlySet<number>;
+}
+
+function readLine(raw: string): ReadLine {
+  const [number, , , , own, filled = []] = JSON.parse(raw) as RowLine;
+  const cells = [...own];
+  for (const [column, value] of filled) {
+    while (cells.length < column) cells.push(null);
+    cells[column] =
+      typeof value === 'number' || typeof value === 'boolean' ? value : textOfCell(value);
+  }
+  return { number, cells, filled: new Set(filled.map(([column]) => column)) };
 }
 
 interface ScanOptions {
@@ -87,4 +123,44 @@ async function* scan(
     };
   };
   for await (const lines of linesOf(skip(source.read(), headBytes))) yield lines.map(scanLine);
+}
+
+/**
+ * Fills cells of a row: those that are blank, have no formula, and are not the hidden part of a merged
+ * cell.
+ */
+function createSheetFiller(columns: readonly RowColumn[], list: OpenedWorkbook): RowFiller {
+  const covered = coveredIn(columns, list);
+  return {
+    fill: (raw, fields, values): FilledRow => {
+      const [number, start, end, lastCell, cells] = JSON.parse(raw) as RowLine;
+      const blanks: number[] = [];
+      const puts: [number, CellValue][] = [];
+      for (const [at, { index }] of columns.entries()) {
+        if (!isFree(cells[index]) || covered.has(`${number} ${index}`)) continue;
+        blanks.push(at);
+        if (textOfCell(values[at]) !== '') puts.push([index, values[at]]);
+      }
+      puts.sort(([one], [other]) => one - other);
+      const line: RowLine = [number, start, end, lastCell, cells, puts];
+      return { raw: `${JSON.stringify(line)}\n`, fields, blanks };
+    },
+  };
+}
+
+/** The cells of columns that are the hidden part of a merged one, as `row column`. */
+function coveredIn(
+  columns: readonly RowColumn[],
+  { frame, place }: OpenedWorkbook,
+): ReadonlySet<string> {
+  const covered = new Set<string>();
+  for (const { firstRow, lastRow, firstColumn, lastColumn } of frame.merges) {
+    for (const { index } of columns) {
+      if (index < firstColumn || index > lastColumn) continue;
+      for (let row = firstRow; row <= Math.min(lastRow, place.lastRow); row += 1) {
+        if (row > firstRow || index > firstColumn) covered.add(`${row} ${index}`);
+      }
+    }
+  }
+  return covered;
 }

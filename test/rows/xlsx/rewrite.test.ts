@@ -181,6 +181,29 @@ it.each([
   expect(sheet).toContain(`<autoFilter ref="${expected}"/>`);
 });
 
+it('blank cells are filled, but not formulas, and not what a merged cell covers', async () => {
+  const rows =
+    row(1, 'domain', 'city') +
+    '<row r="2"><c r="A2" t="str"><v>a.com</v></c><c r="B2" s="1"/></row>' +
+    row(3, 'b.com') +
+    '<row r="4"><c r="A4" t="str"><v>c.com</v></c><c r="B4"><f>A1</f></c></row>' +
+    row(5, 'd.com', 'Oslo') +
+    row(6, 'e.com', ' ');
+  const bytes = await workbookOf({ sheets: [{ name: 'S', rows, after: merge('B2:B3') }] });
+  const opened = await open(bytes);
+  const fill = { columns: [1], values: ['=Rome'] };
+  const { parts } = await rewrite(opened, ['ours'], () => ['x'], fill);
+  const sheet = parts[SHEET] ?? '';
+  const cell = '<is><t xml:space="preserve">=Rome</t></is></c>';
+  expect(sheet.match(/=Rome/g)).toHaveLength(2);
+  expect(sheet).toContain(`<c r="B2" s="1" t="inlineStr">${cell}`);
+  expect(sheet).toContain(`<c r="B6" t="inlineStr">${cell}<c r="C6"`);
+  const filler = opened.format.createFiller([{ index: 1, name: 'city' }]);
+  const { raw } = filler.fill(opened.scanned[0]?.raw ?? '', 2, ['=Rome']);
+  expect(opened.format.toObject(raw)).toEqual({ domain: 'a.com', city: '=Rome' });
+  expect(opened.format.textsOf?.(raw)).toEqual(['a.com', "'=Rome"]);
+});
+
 it('values are read again as they were given, whole numbers of many digits as text', async () => {
   const text = fc.oneof(
     fc.string({ unit: anyCharacter }),
