@@ -26,7 +26,7 @@ export interface RunBounds {
   readonly rate?: Rate | undefined;
 }
 
-/** The bounds of a run since it was started, as its hash has them. */
+/** The bounds of a start of a run, as its hash has them. */
 export interface StartedRun extends RunBounds {
   /** Unique among the starts of the run, and in the ids of its jobs. */
   readonly started: string;

@@ -1,7 +1,6 @@
 import { createHash } from 'node:crypto';
 import { z } from 'zod';
 import type { Outcome } from '../brand/outcome.ts';
-import type { CallCounters } from '../common/calls.ts';
 import type { PendingSince } from './parking.ts';
 
 /** The data of a job with lookups. */
@@ -89,11 +88,7 @@ export interface OutcomesData {
   readonly job: string;
   readonly ref?: unknown;
   readonly outcomes: readonly OutcomeData[];
-  /** Calls that none of the outcomes has, since their lookups were given up. For runs of ours. */
-  readonly unreported?: UnreportedCalls | undefined;
 }
-
-export type UnreportedCalls = Pick<CallCounters, 'calls' | 'throttled' | 'billedMicros'>;
 
 /**
  * An outcome in the form in which it is sent, without the parsed answer.

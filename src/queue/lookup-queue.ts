@@ -1,5 +1,4 @@
 import type { Outcome } from '../brand/outcome.ts';
-import type { CallCounters } from '../common/calls.ts';
 import { createChange } from '../common/run-control.ts';
 import type { Budget } from '../worker/budget.ts';
 
@@ -8,8 +7,6 @@ export interface Chunk {
   readonly domains: readonly string[];
   /** Bounds the chunk's calls in addition to the worker's own budget. @default no such bound */
   readonly budget?: Budget | undefined;
-  /** Counts the chunk's calls as they are made. @default nothing */
-  readonly counters?: CallCounters | undefined;
 }
 
 /**

@@ -39,7 +39,7 @@ export function streamKey(name: string): string {
   return `${PREFIX}:outcomes:${name}`;
 }
 
-/** The hash of a run: whether it is paused, and its bounds. There while the run is. */
+/** The hash of a run: whether it is paused, its bounds, and what was spent of them. */
 export function runKey(run: string): string {
   return `${PREFIX}:run:${run}`;
 }
@@ -47,11 +47,6 @@ export function runKey(run: string): string {
 /** What the ids of a run's jobs begin with, or those of one start of it. Jobs of other producers may name a run too, without a hash. */
 export function runJobPrefix(run: string, started?: string): string {
   return started === undefined ? `run-${run}-` : `run-${run}-${started}-`;
-}
-
-/** The set of the jobs that a run waits for. */
-export function runJobsKey(run: string): string {
-  return `${PREFIX}:run-jobs:${run}`;
 }
 
 /** Who appends a Redis's outcomes to files. */

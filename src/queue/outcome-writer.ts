@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { OutcomeData, OutcomesData, UnreportedCalls } from './contract.ts';
+import type { OutcomeData, OutcomesData } from './contract.ts';
 import { RETRY_MS, streamKey } from './names.ts';
 import { createScript, type RedisClient } from './redis.ts';
 
@@ -22,11 +22,7 @@ export interface AnsweredJob {
 /** Sends outcomes to their streams, those of all jobs together, a batch every few milliseconds. */
 export interface OutcomeWriter {
   /** Resolves when they are in Redis, however often it refuses. */
-  add(
-    job: AnsweredJob,
-    outcomes: readonly OutcomeData[],
-    unreported?: UnreportedCalls,
-  ): Promise<void>;
+  add(job: AnsweredJob, outcomes: readonly OutcomeData[]): Promise<void>;
   /** Sends what there is at once. */
   flush(): Promise<void>;
   /** Gives up what Redis refuses. */
@@ -54,13 +50,12 @@ end
 `;
 
 /** Longer, and more outcomes are lost with a worker; shorter, and each costs more. */
-const BATCH_MS = 25;
+const BATCH_MS = 50;
 /** Long answers are not gathered for as long, since Redis does nothing else meanwhile. */
 const MOST_BYTES = 1_000_000;
 
 interface Batch {
   readonly outcomes: OutcomeData[];
-  unreported: UnreportedCalls | undefined;
   /** What is left of the job once they are written. */
   rest: string;
 }
@@ -82,9 +77,9 @@ export function createOutcomeWriter(
   async function send(jobs: ReadonlyMap<AnsweredJob, Batch>, number: number): Promise<void> {
     const keys: string[] = [];
     const args: (string | number)[] = [];
-    for (const [job, { outcomes, unreported, rest }] of jobs) {
+    for (const [job, { outcomes, rest }] of jobs) {
       const { id, key, token, stream, keptMs = 0, ref } = job;
-      const data: OutcomesData = { job: id, ref, outcomes, unreported };
+      const data: OutcomesData = { job: id, ref, outcomes };
       keys.push(key, `${key}:lock`, streamKey(stream));
       args.push(token, `${token}/${number}`, rest, JSON.stringify(data), keptMs);
     }
@@ -116,11 +111,10 @@ export function createOutcomeWriter(
   }
 
   return {
-    add: (job, outcomes, unreported) => {
-      const batch = gathered.get(job) ?? { outcomes: [], unreported: undefined, rest: '' };
+    add: (job, outcomes) => {
+      const batch = gathered.get(job) ?? { outcomes: [], rest: '' };
       gathered.set(job, batch);
       batch.outcomes.push(...outcomes);
-      batch.unreported ??= unreported; // told once, at the end of a job
       for (const { json } of outcomes) bytes += json.length;
       timer ??= setTimeout(() => void flush(), BATCH_MS);
       const { promise } = next;

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { Queue } from 'bullmq';
-import { countOf, formatCount } from '../common/format.ts';
-import { within } from '../common/lifetime.ts';
+import { countOf, DAY_MS, formatCount } from '../common/format.ts';
+import { aborted, within } from '../common/lifetime.ts';
 import { createChange } from '../common/run-control.ts';
 import { findServing } from './board.ts';
 import type { RunBounds, StartedRun } from './call-ledger.ts';
@@ -10,7 +10,6 @@ import {
   type OutcomesData,
   parseLookups,
   toOutcome,
-  type UnreportedCalls,
   withoutCall,
 } from './contract.ts';
 import type { LookupQueue, Pausable, Reply } from './lookup-queue.ts';
@@ -21,7 +20,6 @@ import {
   QUEUES_KEY,
   RUN_PRIORITY,
   runJobPrefix,
-  runJobsKey,
   runKey,
   SHUTDOWN_TIMEOUT_MS,
   streamKey,
@@ -36,8 +34,6 @@ export interface RunQueueOptions
     Omit<TakeJobsOptions, 'handle' | 'maxPendingMs'> {
   /** The same for the same list on the same store: a killed run is resumed by it. Letters, digits, `.-_`. */
   readonly run: string;
-  /** The name of the list, for people. */
-  readonly list: string;
   /** Receives the outcomes. */
   readonly collect: Reply;
   /** Domains under way. The collector removes what it stores; those of an earlier run are added. */
@@ -46,12 +42,12 @@ export interface RunQueueOptions
   readonly window: number;
   /** Called with domains that an earlier run left on the queue, before their outcomes come. */
   readonly onEarlier?: ((domains: readonly string[]) => void) | undefined;
-  /** Called with calls that no outcome reports. */
-  readonly onUnreportedCalls?: ((calls: UnreportedCalls) => void) | undefined;
   /** Called when a bound of the run is used up. */
   readonly onUsedUp: (bound: 'max_calls' | 'max_cost') => void;
   /** Called with whether no worker is there, at each look while no outcomes come. */
   readonly onAlone?: ((isAlone: boolean) => void) | undefined;
+  /** Asked at the end: whether what was spent of the bounds counts for the next start. */
+  readonly isInterrupted: () => boolean;
   /** Fires when the run is stopped: lookups that no worker has begun are then dropped. */
   readonly signal: AbortSignal;
   /** After a stop, ends the wait for workers and for a Redis that is away. */
@@ -82,47 +78,28 @@ export async function openRunQueue(options: RunQueueOptions): Promise<LookupQueu
   queue.on('error', () => {}); // errors of the connection are reported elsewhere
   const onRefused = createRefusals(onNotice, 'a run');
   const change = createChange();
-  /** Jobs that are not done, with those of their domains that have no outcome. */
-  const jobs = new Map<string, Set<string>>();
-  const jobOf = new Map<string, string>(); // by domain
+  /** The jobs of domains that are on the queue or at workers. */
+  const jobOf = new Map<string, string>();
   const losses = new Map<string, number>();
   const giving = new Set<Promise<void>>();
   const started = Date.now().toString(36);
+  const { maxCalls, maxCost, rate } = options;
+  const bounds = JSON.stringify({ maxCalls, maxCost, rate, started } satisfies StartedRun);
+  const key = runKey(run);
   let count = 0;
   let progressAtMs = performance.now();
   let hasEnded = false;
-  let isReady = false; // what an earlier run left is read
   let failure: { readonly error: unknown } | undefined;
 
-  const open = (): number => jobOf.size;
+  const openJobs = (): string[] => [...new Set(jobOf.values())];
+  const paused = (): string => (control?.isPaused ? '1' : '0');
 
-  function note(id: string, domains: readonly string[]): void {
-    for (const domain of domains) forget(domain); // it is in another job from now on
-    jobs.set(id, new Set(domains));
-    for (const domain of domains) jobOf.set(domain, id);
-  }
-
-  function forget(domain: string): string | undefined {
-    const id = jobOf.get(domain);
-    jobOf.delete(domain);
-    const left = id === undefined ? undefined : jobs.get(id);
-    left?.delete(domain);
-    if (id === undefined || left?.size !== 0) return undefined;
-    jobs.delete(id);
-    return id;
-  }
-
-  /** Keeps the hash, by which workers know that somebody waits. A new one forgets what was taken of bounds. */
-  async function tell(isNew = false): Promise<void> {
-    const { maxCalls, maxCost, rate, list } = options;
-    const bounds: StartedRun = { maxCalls, maxCost, rate, started };
-    const key = runKey(run);
-    const paused = control?.isPaused ? '1' : '0';
-    const telling = client.multi();
-    if (isNew) telling.del(key);
-    await telling
+  /** Keeps the hash, by which workers know that somebody waits. */
+  async function tell(): Promise<void> {
+    await client
+      .multi()
       .sadd(QUEUES_KEY, queue.name)
-      .hset(key, 'bounds', JSON.stringify(bounds), 'paused', paused, 'list', list)
+      .hset(key, 'bounds', bounds, 'paused', paused())
       .pexpire(key, KEPT_MS)
       .exec();
   }
@@ -132,13 +109,9 @@ export async function openRunQueue(options: RunQueueOptions): Promise<LookupQueu
     count += 1;
     const jobId = `${runJobPrefix(run, started)}${count}`;
     const data: LookupsData = { domains, run };
-    note(jobId, domains);
+    for (const domain of domains) jobOf.set(domain, jobId);
     const add = async (): Promise<void> => {
-      await client.sadd(runJobsKey(run), jobId); // before it is there, so that no kill hides it
-      await Promise.all([
-        client.pexpire(runJobsKey(run), KEPT_MS),
-        queue.add(LOOKUPS_JOB, data, { priority: RUN_PRIORITY, jobId }),
-      ]);
+      await queue.add(LOOKUPS_JOB, data, { priority: RUN_PRIORITY, jobId });
     };
     const adding = insist(add, { signal: giveUp, onRefused })
       .catch((error: unknown) => {
@@ -151,70 +124,70 @@ export async function openRunQueue(options: RunQueueOptions): Promise<LookupQueu
 
   async function receive(entries: readonly OutcomesData[]): Promise<void> {
     const all = entries.flatMap(({ outcomes }) => outcomes.map(toOutcome));
-    for (const { unreported } of entries) {
-      if (unreported && isReady) options.onUnreportedCalls?.(unreported);
-    }
     if (all.length === 0) return;
     progressAtMs = performance.now();
     await collect(all);
-    const done = all.flatMap(({ domain }) => forget(domain) ?? []);
-    if (done.length > 0) await client.srem(runJobsKey(run), ...done).catch(() => {}); // it expires
+    for (const { domain } of all) jobOf.delete(domain);
     change.notify();
+  }
+
+  /** The jobs of this run, whichever start of it or worker has added them. */
+  async function findJobs(...states: Parameters<Queue['getRanges']>[0]): Promise<string[]> {
+    const ids = await queue.getRanges(states, 0, -1);
+    return ids.filter((id) => id.startsWith(runJobPrefix(run)));
   }
 
   /** Takes up jobs that are not known here: those of an earlier run, and parts of jobs that were split. */
   async function adopt(ids: readonly string[]): Promise<readonly string[]> {
-    const domains: string[] = [];
+    const adopted: string[] = [];
     for (const id of ids) {
       const text = await client.hget(queue.toKey(id), 'data');
       const data = text === null ? '' : parseLookups(JSON.parse(text));
-      if (typeof data === 'string' || data.domains.length === 0) {
-        await client.srem(runJobsKey(run), id);
-        continue;
-      }
-      note(id, data.domains);
-      domains.push(...data.domains);
+      if (typeof data === 'string') continue;
+      for (const domain of data.domains) jobOf.set(domain, id);
+      adopted.push(...data.domains);
     }
-    return domains;
+    return adopted;
   }
 
   /** What no worker has begun is planned anew; what one has, comes over the stream. */
   async function takeUpEarlier(): Promise<void> {
-    const ids = await client.smembers(runJobsKey(run));
-    const removed = await Promise.all(ids.map((id) => queue.remove(id)));
-    const active = ids.filter((_, at) => removed[at] !== 1);
-    if (active.length < ids.length) {
-      await client.srem(runJobsKey(run), ...ids.filter((_, at) => removed[at] === 1));
-    }
-    const domains = await adopt(active);
+    await remove(await findJobs('wait', 'prioritized', 'delayed', 'failed'));
+    const domains = await adopt(await findJobs('active'));
     for (const domain of domains) outstanding.add(domain);
     if (domains.length > 0) options.onEarlier?.(domains);
   }
 
-  async function adoptNew(): Promise<void> {
-    const ids = await client.smembers(runJobsKey(run));
-    await adopt(ids.filter((id) => !jobs.has(id)));
+  /** @returns those that are not at a worker, and are gone now */
+  async function remove(ids: readonly string[]): Promise<ReadonlySet<string>> {
+    const removed = await Promise.all(ids.map((id) => queue.remove(id)));
+    return new Set(ids.filter((_, at) => removed[at] === 1));
+  }
+
+  /** Jobs that are not there, or failed and will not be split. */
+  async function findGone(): Promise<ReadonlySet<string>> {
+    const ids = openJobs();
+    const pipeline = client.pipeline();
+    for (const id of ids) pipeline.hmget(queue.toKey(id), 'name', 'failedReason');
+    const found = (await pipeline.exec()) ?? [];
+    const isGone = (_: string, at: number): boolean => {
+      const [name, reason] = (found[at]?.[1] ?? []) as (string | null)[];
+      return name === null || (typeof reason === 'string' && !reason.includes('stalled'));
+    };
+    return new Set(ids.filter(isGone));
   }
 
   /** Finds jobs that are gone without an answer, and adds their lookups again. */
   async function findLost(): Promise<void> {
-    await adoptNew();
-    const suspects = [...jobs.keys()];
-    const pipeline = client.pipeline();
-    for (const id of suspects) pipeline.hget(queue.toKey(id), 'failedReason');
-    for (const id of suspects) pipeline.exists(queue.toKey(id));
-    const found = (await pipeline.exec()) ?? [];
-    const gone = suspects.filter((_, at) => {
-      const reason = found[at]?.[1];
-      const isThere = found[at + suspects.length]?.[1] === 1;
-      return !isThere || (typeof reason === 'string' && !reason.includes('stalled'));
-    });
-    if (gone.length === 0) return;
+    const gone = await findGone();
+    if (gone.size === 0) return;
     await stream.readToEnd(); // their last outcomes may just have come
-    await adoptNew(); // or they were split
-    const lost = gone.flatMap((id) => [...(jobs.get(id) ?? [])]);
+    const known = new Set(openJobs());
+    const others = await findJobs('active', 'wait', 'prioritized', 'delayed');
+    await adopt(others.filter((id) => !known.has(id))); // or they were split
+    const lost = [...jobOf].flatMap(([domain, id]) => (gone.has(id) ? [domain] : []));
     if (lost.length === 0 || signal.aborted) return;
-    await Promise.all(gone.map((id) => queue.remove(id).catch(() => 0)));
+    await remove([...gone]).catch(() => {}); // those that failed
     await addAgain(lost);
   }
 
@@ -222,7 +195,7 @@ export async function openRunQueue(options: RunQueueOptions): Promise<LookupQueu
     const again: string[] = [];
     const givenUp: string[] = [];
     for (const domain of lost) {
-      forget(domain);
+      jobOf.delete(domain);
       if (!outstanding.has(domain)) continue;
       const count = (losses.get(domain) ?? 0) + 1;
       losses.set(domain, count);
@@ -248,13 +221,13 @@ export async function openRunQueue(options: RunQueueOptions): Promise<LookupQueu
   let wasPaused = false;
   let reported: string | undefined;
   async function look(): Promise<void> {
-    await tell();
-    const [usedUp] = await client.hmget(runKey(run), 'usedUp');
+    const [told, toldPaused, usedUp] = await client.hmget(key, 'bounds', 'paused', 'usedUp');
+    if (told !== bounds || toldPaused !== paused()) await tell(); // or Redis was emptied
     if (usedUp === 'max_calls' || usedUp === 'max_cost') options.onUsedUp(usedUp);
     const isSilent = performance.now() - progressAtMs > SILENT_MS;
-    if (!isSilent || open() === 0 || control?.isPaused) return;
+    if (!isSilent || jobOf.size === 0 || control?.isPaused) return;
     if (!signal.aborted) await findLost();
-    const isPaused = (await client.hexists(queue.toKey('meta'), 'paused')) === 1;
+    const isPaused = await queue.isPaused();
     if (isPaused !== wasPaused) {
       onNotice(
         isPaused
@@ -287,23 +260,20 @@ export async function openRunQueue(options: RunQueueOptions): Promise<LookupQueu
 
   /** Makes workers drop what they have not begun, and takes the rest off the queue. */
   async function drop(): Promise<void> {
-    await client.hset(runKey(run), 'stopped', '1');
-    const ids = [...jobs.keys()];
-    const removed = await Promise.all(ids.map((id) => queue.remove(id)));
-    for (const [at, id] of ids.entries()) {
-      if (removed[at] !== 1) continue;
-      for (const domain of jobs.get(id) ?? []) {
-        forget(domain);
-        outstanding.delete(domain);
-      }
+    await client.hset(key, 'stopped', '1');
+    const removed = await remove(openJobs());
+    for (const [domain, id] of jobOf) {
+      if (!removed.has(id)) continue;
+      jobOf.delete(domain);
+      outstanding.delete(domain);
     }
   }
 
   /** After a stop, until workers have ended the lookups that they had begun. */
   async function awaitBegun(): Promise<void> {
     for (;;) {
-      const states = await Promise.all([...jobs.keys()].map((id) => queue.getJobState(id)));
-      if (states.every((state) => state !== 'active')) return await stream.readToEnd();
+      const active = new Set(await findJobs('active'));
+      if (openJobs().every((id) => !active.has(id))) return await stream.readToEnd();
       await within(200, change.wait());
     }
   }
@@ -317,12 +287,13 @@ export async function openRunQueue(options: RunQueueOptions): Promise<LookupQueu
       change.notify();
     },
   });
-  await tell(true);
+  await client.hdel(key, 'stopped', 'usedUp'); // of an earlier start
+  await tell();
   await stream.readToEnd();
   await takeUpEarlier();
-  isReady = true;
   stream.start();
   const looking = repeat(LOOK_MS, look);
+  const renewing = repeat(DAY_MS, tell);
   const stopListening = control?.onChange(() => {
     tell().catch(() => {}); // the next look tells it
   });
@@ -331,7 +302,7 @@ export async function openRunQueue(options: RunQueueOptions): Promise<LookupQueu
   return {
     add: async (chunk) => {
       const room = (): boolean =>
-        open() + chunk.domains.length <= window || open() === 0 || signal.aborted;
+        jobOf.size + chunk.domains.length <= window || jobOf.size === 0 || signal.aborted;
       while (!room() && !failure) await change.wait();
       if (failure) throw failure.error;
       if (signal.aborted) {
@@ -348,9 +319,7 @@ export async function openRunQueue(options: RunQueueOptions): Promise<LookupQueu
       const taker = takeJobs({ ...options, handle, maxPendingMs: 0 });
       while (!isDone() && !signal.aborted && !failure) await change.wait();
       // Nothing can be given back to a Redis that is away.
-      const patience = whenAborted(giveUp).then(() =>
-        delay(isAway(client) ? 0 : SHUTDOWN_TIMEOUT_MS),
-      );
+      const patience = aborted(giveUp).then(() => delay(isAway(client) ? 0 : SHUTDOWN_TIMEOUT_MS));
       await Promise.race([taker.stop(), patience]);
       change.notify();
     },
@@ -360,17 +329,19 @@ export async function openRunQueue(options: RunQueueOptions): Promise<LookupQueu
       if (!signal.aborted || giveUp.aborted) return;
       await Promise.all(giving);
       const dropping = insist(drop, { signal: giveUp, onRefused }).then(awaitBegun);
-      await Promise.race([dropping.catch(() => whenAborted(giveUp)), whenAborted(giveUp)]);
+      await Promise.race([dropping.catch(() => aborted(giveUp)), aborted(giveUp)]);
     },
     close: async () => {
       void looking.close();
+      void renewing.close();
       stopListening?.();
       await stream.close();
       const clean = async (): Promise<void> => {
-        if (open() > 0) await drop();
+        if (jobOf.size > 0) await drop();
         // A worker that is being stopped may still send what it has: the next run then finds it.
-        if (open() > 0) await client.pexpire(runJobsKey(run), KEPT_MS);
-        else await client.del(runKey(run), streamKey(run), runJobsKey(run));
+        if (jobOf.size === 0) await client.del(streamKey(run));
+        if (options.isInterrupted()) await client.hset(key, 'stopped', '1');
+        else await client.del(key);
         await queue.close();
       };
       if (isAway(client)) return;
@@ -380,11 +351,4 @@ export async function openRunQueue(options: RunQueueOptions): Promise<LookupQueu
       );
     },
   };
-}
-
-async function whenAborted(signal: AbortSignal): Promise<void> {
-  if (signal.aborted) return;
-  await new Promise<void>((resolve) => {
-    signal.addEventListener('abort', () => resolve());
-  });
 }

@@ -2,9 +2,8 @@ import type { Job, Queue } from 'bullmq';
 import type { OnNotice } from '../common/errors.ts';
 import { countOf } from '../common/format.ts';
 import { jobIdOf, parseLookups, withoutCall } from './contract.ts';
-import { KEPT_MS, LOOKUPS_JOB, runJobPrefix, runJobsKey } from './names.ts';
+import { KEPT_MS, LOOKUPS_JOB, runJobPrefix } from './names.ts';
 import type { OutcomeWriter } from './outcome-writer.ts';
-import type { RedisClient } from './redis.ts';
 
 /** Whether a job failed because its lock ran out too often: each time a worker was lost with it. */
 export function isStalled(reason: string | undefined): boolean {
@@ -12,7 +11,6 @@ export function isStalled(reason: string | undefined): boolean {
 }
 
 interface SplitOptions {
-  readonly client: RedisClient;
   readonly queue: Queue;
   readonly writer: OutcomeWriter;
   readonly now: () => number;
@@ -30,7 +28,7 @@ export function isSingle(id: string): boolean {
  * again after a kill.
  */
 export async function splitStalled(job: Job<unknown>, options: SplitOptions): Promise<void> {
-  const { client, queue, writer, now, onNotice } = options;
+  const { queue, writer, now, onNotice } = options;
   const data = parseLookups(job.data);
   if (typeof data === 'string') return;
   const { id = '', opts } = job;
@@ -60,10 +58,6 @@ export async function splitStalled(job: Job<unknown>, options: SplitOptions): Pr
         jobId: jobIdOf(`${run === undefined ? '' : runJobPrefix(run)}single`, [id, domain]),
       },
     }));
-    if (run !== undefined) {
-      const ids = singles.map(({ opts: { jobId } }) => jobId);
-      await client.sadd(runJobsKey(run), ids);
-    }
     await queue.addBulk(singles);
   }
   await queue.remove(id);

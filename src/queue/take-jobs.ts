@@ -3,7 +3,6 @@ import { hostname } from 'node:os';
 import { setTimeout as delay } from 'node:timers/promises';
 import { DelayedError, type Job, Queue, UnrecoverableError, WaitingError, Worker } from 'bullmq';
 import type { Outcome } from '../brand/outcome.ts';
-import { addCallsOf, type CallCounters, createCallCounters } from '../common/calls.ts';
 import type { OnNotice } from '../common/errors.ts';
 import { within } from '../common/lifetime.ts';
 import type { NormalizedDomain } from '../rows/domain/domain.ts';
@@ -14,7 +13,6 @@ import {
   type OutcomeData,
   parseLookups,
   toData,
-  type UnreportedCalls,
   withoutCall,
 } from './contract.ts';
 import type { HandleChunk } from './lookup-queue.ts';
@@ -158,7 +156,7 @@ export function takeJobs(options: TakeJobsOptions): JobTaker {
     else onNotice(`Job ${job.id} failed: ${error.message}.`);
   });
   const split = async (job: Job<unknown>): Promise<void> => {
-    await splitStalled(job, { client, queue, writer, now, onNotice }).catch(onRefused);
+    await splitStalled(job, { queue, writer, now, onNotice }).catch(onRefused);
   };
   // A worker may have been killed between the failure and the split.
   void queue
@@ -235,13 +233,11 @@ export function takeJobs(options: TakeJobsOptions): JobTaker {
     const sent = invalid.length > 0 ? [writer.add(answered, invalid)] : [];
     const domains = [...texts.keys()];
     const { budget } = run ?? {};
-    const [counters, reported] = [createCallCounters(), createCallCounters()];
     await handle(
-      { domains, budget, counters },
+      { domains, budget },
       (outcomes) => {
         const ended: OutcomeData[] = [];
         for (const outcome of outcomes) {
-          addCallsOf(outcome, reported);
           const dueMs = data.run === undefined ? dueOf(outcome, data) : undefined;
           if (dueMs !== undefined) pending.set(outcome.domain, dueMs);
           else {
@@ -254,9 +250,6 @@ export function takeJobs(options: TakeJobsOptions): JobTaker {
       },
       isWanted,
     );
-    if (run && counters.calls > reported.calls) {
-      sent.push(writer.add(answered, [], difference(counters, reported)));
-    }
     await Promise.all(sent);
     if (texts.size === 0) return;
     if (isSick()) rest();
@@ -331,14 +324,6 @@ export function takeJobs(options: TakeJobsOptions): JobTaker {
       };
       await within(SHUTDOWN_TIMEOUT_MS, goodbye());
     },
-  };
-}
-
-function difference(all: CallCounters, reported: CallCounters): UnreportedCalls {
-  return {
-    calls: all.calls - reported.calls,
-    throttled: Math.max(0, all.throttled - reported.throttled),
-    billedMicros: Math.max(0, all.billedMicros - reported.billedMicros),
   };
 }
 

@@ -89,9 +89,15 @@ export function createBudgets({ job }: BoundedRun, ledgers: Ledgers): readonly S
   ].filter((budget) => budget !== undefined);
 }
 
+/** Whether the same run, started again, goes on with what this one left of its bounds. */
+export function isInterrupted(stopped: Stop | undefined): boolean {
+  const reasons: readonly (string | undefined)[] = ['interrupted', 'unusable_store', 'error'];
+  return reasons.includes(stopped?.reason);
+}
+
 /** Ends a run: the next one of its name has the bounds anew, unless this one was interrupted. */
 export async function forgetSpent(run: BoundedRun, stopped: Stop | undefined): Promise<void> {
-  if (stopped?.reason === 'interrupted' || stopped?.reason === 'unusable_store') return;
+  if (isInterrupted(stopped)) return;
   const { calls, cost } = openLedgers(run);
   for (const ledger of [calls ?? [], cost ?? []].flat()) {
     const { taken, window } = await ledger.read();

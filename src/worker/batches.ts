@@ -138,12 +138,12 @@ export function createBatches(options: BatchesOptions): Batches {
   function takeMore(first: Waiting, most: number): readonly Waiting[] {
     const taken: Waiting[] = [];
     if (!mayJoin(first)) return taken;
-    const { budget, counters } = first.question;
+    const { budget } = first.question;
     for (let at = 0; at < waiting.length && taken.length < most; ) {
       const next = waiting[at];
       const { question } = next ?? first;
       const isOfPart = next?.part === first.part && question.budget === budget;
-      if (!next || !isOfPart || question.counters !== counters || !mayJoin(next)) at += 1;
+      if (!next || !isOfPart || !mayJoin(next)) at += 1;
       else {
         waiting.splice(at, 1);
         if (isWanted(next)) taken.push(next);

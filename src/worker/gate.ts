@@ -69,8 +69,6 @@ export interface Question {
   isWanted(): boolean;
   /** Bounds its calls in addition to the budget of all. @default no such bound */
   readonly budget?: Budget | undefined;
-  /** Counts its calls in addition to the totals. @default not counted */
-  readonly counters?: CallCounters | undefined;
 }
 
 /** One call that may start. */
@@ -330,22 +328,19 @@ export function createGate(options: GateOptions): Gate {
     letThrough();
   }
 
-  function permitFor({ asked, counters: own }: Question, spend: BudgetPermit): Permit {
+  function permitFor({ asked }: Question, spend: BudgetPermit): Permit {
     const sentAtMs = clock.nowMs();
     const flying = inFlight;
     asked.begun = evidence.begin();
     counters.calls += 1;
-    if (own) own.calls += 1;
 
     /** Tells the budget and the counters. */
     function bill({ costMicros = 0, kind }: Meaning): number {
       const latencyMs = clock.nowMs() - sentAtMs;
       inFlight -= 1;
       counters.billedMicros += costMicros;
-      if (own) own.billedMicros += costMicros;
       if (kind === 'throttled') {
         counters.throttled += 1;
-        if (own) own.throttled += 1;
         spend.release();
       } else spend.spend(costMicros);
       return latencyMs;

@@ -50,7 +50,7 @@ export interface AnsweredCall {
 }
 
 /** The bounds that all lookups of a chunk share, and what a lookup tells while it waits. */
-export interface LookupBounds extends Pick<Question, 'budget' | 'counters'> {
+export interface LookupBounds extends Pick<Question, 'budget'> {
   /** Asked before each call, which may come late. False spares the lookup. @default always true */
   readonly isWanted?: ((domain: string) => boolean) | undefined;
   /** Its answer is held until others tell more, or no longer: its caller may do something else. */
@@ -79,7 +79,6 @@ export function lookUp(
 class Lookup implements Question, Asked {
   readonly domain: string;
   readonly budget: Question['budget'];
-  readonly counters: Question['counters'];
   readonly asked: Asked = this;
   begun = 0;
   failures = 0;
@@ -101,7 +100,6 @@ class Lookup implements Question, Asked {
     this.#bounds = bounds;
     this.#startedMs = context.clock.nowMs();
     this.budget = bounds.budget;
-    this.counters = bounds.counters;
   }
 
   isWanted(): boolean {
@@ -214,7 +212,6 @@ class Lookup implements Question, Asked {
       stopSwitch.noNewCall,
     );
     onRetry();
-    if (this.counters) this.counters.retries += 1;
     return true;
   }
 

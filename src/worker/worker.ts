@@ -70,9 +70,9 @@ export function createWorker({ concurrency, ...context }: WorkerOptions): Worker
   }
 
   return {
-    handle: async ({ domains, budget, counters }, reply, isWanted) => {
+    handle: async ({ domains, budget }, reply, isWanted) => {
       if (domains.length === 0) return;
-      const bounds = { budget, counters, isWanted, onHeld };
+      const bounds = { budget, isWanted, onHeld };
       const chunk = createChunkUnderWay(domains, { reply, bounds });
       lookups += domains.length;
       chunks.push(chunk);

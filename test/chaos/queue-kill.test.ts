@@ -60,9 +60,9 @@ describe('kill -9', () => {
     worker.process.kill('SIGTERM');
     await worker.ended;
     const { client } = fleet.redis;
-    const left = (await client.keys('*')).filter((key) => /:(?:run|run-jobs|outcomes):/.test(key));
+    const left = (await client.keys('*')).filter((key) => /:(?:run|outcomes):/.test(key));
     const leftMs = await Promise.all(left.map((key) => client.pttl(key)));
-    expect(left).toHaveLength(3);
+    expect(left).toHaveLength(2);
     expect(left.filter((_, at) => leftMs[at] === -1)).toEqual([]);
   });
 

@@ -4,10 +4,11 @@ import { createSharedCallLedger } from '../../src/queue/call-ledger.ts';
 import type { CallsPer } from '../../src/worker/budget.ts';
 import { useRedis } from '../support/redis.ts';
 import { openApi, openScripted } from './support/api.ts';
-import { run, start, summaryOf } from './support/command.ts';
+import { type Running, run, start, summaryOf } from './support/command.ts';
 import { openFolder } from './support/folder.ts';
 import { openList } from './support/lists.ts';
 import { runHere } from './support/program.ts';
+import { openStage } from './support/queue-stage.ts';
 import { column, domains, listOf, rowsOf } from './support/tables.ts';
 
 describe('--max-calls', () => {
@@ -23,14 +24,30 @@ describe('--max-calls', () => {
     const bounds = ['--max-calls=60', '--concurrency=4', '--max-failed=100%'];
     const ended = await run([...args, ...bounds, '--json'], { cwd: folder.path });
     expect(ended.code, ended.stderr).toBe(4);
-    const { stopped, statuses, calls } = summaryOf(ended);
+    const { stopped, statuses } = summaryOf(ended);
     expect(stopped).toEqual({ reason: 'max_calls' });
     expect(statuses.skipped).toBeGreaterThan(0);
     expect(api.stats().calls).toBe(60);
-    expect(calls, 'those of lookups that were given up included').toBe(60);
     const again = await run([...args, '--json'], { cwd: folder.path });
     expect(summaryOf(again)).toMatchObject({ statuses: { found: 60, skipped: 0 } });
   });
+
+  it.each(['SIGINT', 'SIGKILL'] as const)(
+    'over a queue counts what the run had spent that was ended by %s, and then begins anew',
+    async (signal) => {
+      const { api, worker, enrich } = await openStage(90, { latencyMs: 50 });
+      await worker(['--concurrency', '4']);
+      const bounded = (): Promise<Running> => enrich('--workers', '0', '--max-calls', '40');
+      const first = await bounded();
+      await expect.poll(() => api.stats().calls).toBeGreaterThan(10);
+      first.process.kill(signal);
+      await first.ended;
+      const again = await (await bounded()).ended;
+      expect([again.code, api.stats().calls], again.stderr).toEqual([4, 40]);
+      expect((await (await bounded()).ended).code).toBe(4);
+      expect(api.stats()).toMatchObject({ calls: 80, domains: { repeated: 0 } });
+    },
+  );
 });
 
 /** A month, so that no test runs past the end of a window, but once in a month. */

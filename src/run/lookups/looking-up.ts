@@ -38,8 +38,6 @@ export interface Tally {
   readonly addParked: (
     outcome: Pick<KeptOutcome, 'attempts' | 'throttled' | 'billedMicros'>,
   ) => void;
-  /** Adds calls that no outcome reports. */
-  readonly addUnreported: (calls: Omit<CallCounters, 'retries'>) => void;
   /** Outcomes that are stored. */
   readonly done: number;
   readonly outcomes: Readonly<Record<OutcomeStatus, number>>;
@@ -64,11 +62,6 @@ export function createTally(rowsOf: (domain: string) => number): Tally {
       addCallsOf(kept, counters);
     },
     addParked: (outcome) => addCallsOf(outcome, counters),
-    addUnreported: ({ calls, throttled, billedMicros }) => {
-      counters.calls += calls;
-      counters.throttled += throttled;
-      counters.billedMicros += billedMicros;
-    },
     get done() {
       return done;
     },

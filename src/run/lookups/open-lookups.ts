@@ -59,7 +59,6 @@ export async function openLookups(run: LookingUp): Promise<Lookups> {
     onAlone: (isAlone) => {
       run.isAlone = isAlone;
     },
-    onUnreportedCalls: tally.addUnreported,
     collect: parking.collect,
   });
   try {

@@ -1,12 +1,11 @@
 import { type Closer, createCloser } from '../../common/lifetime.ts';
 import { callsIdOf } from '../../options/api.ts';
-import type { UnreportedCalls } from '../../queue/contract.ts';
 import { createInProcessQueue, type LookupQueue, type Reply } from '../../queue/lookup-queue.ts';
 import { normalizeDomain } from '../../rows/domain/domain.ts';
 import { lookupsAtOnce } from '../../worker/batches.ts';
 import type { CallLedger } from '../../worker/budget.ts';
 import type { SharedPace } from '../../worker/redis-pace.ts';
-import { costBoundOf, runNameOf } from '../bounds.ts';
+import { costBoundOf, isInterrupted, runNameOf } from '../bounds.ts';
 import type { LookingUp } from './looking-up.ts';
 
 interface OpenQueueOptions {
@@ -14,8 +13,6 @@ interface OpenQueueOptions {
   readonly collect: Reply;
   /** Called with domains under way that an earlier run of the list gave out. */
   readonly onEarlier: (domains: readonly string[]) => void;
-  /** Called with calls that no outcome reports. */
-  readonly onUnreportedCalls: (calls: UnreportedCalls) => void;
   /** Called with whether there is no worker, at each check while no outcomes come. */
   readonly onAlone: (isAlone: boolean) => void;
 }
@@ -59,7 +56,7 @@ async function openSharedQueue(
 ): Promise<OpenedQueue> {
   // Loaded here, so that a run without Redis need not wait for it.
   const { openQueueServer, openRunQueue, ...shared } = await import('../../queue/index.ts');
-  const { job, plan, context, source, stopSwitch, outstanding } = run;
+  const { job, plan, context, stopSwitch, outstanding } = run;
   const { onEvent, onQueues, control } = context;
   const { workers, rate } = job.settings;
   const concurrency = lookupsAtOnce(job.settings.concurrency, job.endpoint);
@@ -81,7 +78,6 @@ async function openSharedQueue(
         redis,
         queue: queueName,
         run: runNameOf(run),
-        list: source.name,
         outstanding,
         control,
         concurrency,
@@ -91,6 +87,7 @@ async function openSharedQueue(
         maxCalls: job.settings.maxCalls,
         maxCost: costBoundOf(job.settings.maxCost, job.endpoint),
         onUsedUp: (reason) => stopSwitch.stop({ reason }),
+        isInterrupted: () => isInterrupted(stopSwitch.stopped),
         callsMade: () => 0,
         signal: stopSwitch.noNewCall,
         giveUp: stopSwitch.noCall,

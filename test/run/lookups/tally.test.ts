@@ -22,12 +22,6 @@ it('counts lookups, and the rows that have their domains', () => {
   expect(tally.rows).toEqual({ found: 6, not_found: 1, rejected: 0, failed: 0, pending: 0 });
 });
 
-it('calls that no outcome reports are added', () => {
-  const tally = createTally(() => 1);
-  tally.addUnreported({ calls: 3, billedMicros: 5, throttled: 1 });
-  expect(tally.counters).toEqual({ calls: 3, retries: 0, billedMicros: 5, throttled: 1 });
-});
-
 /** What a run of five lookups in ten rows tells last, when two of them were made here. */
 function endOf({ isStopped }: { isStopped: boolean }): RunEvent[] {
   const events: RunEvent[] = [];
