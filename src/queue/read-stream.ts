@@ -32,7 +32,7 @@ export interface StreamReader {
 
 const MOST_ENTRIES = 200;
 /** Shorter, and Redis is asked more often than there are calls at a slow pace. */
-const LOOK_MS = 100;
+const LOOK_MS = 200;
 
 /**
  * The place in each stream is known here and not in Redis: an entry that could not be trimmed is not

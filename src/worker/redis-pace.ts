@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { SHUTDOWN_TIMEOUT_MS, within } from '../common/lifetime.ts';
+import { createScript, type RedisClient } from '../queue/redis.ts';
 import type { Clock } from './clock.ts';
 import type { PaceHome } from './gate.ts';
 import { createPace, type PacedCall } from './pace.ts';
@@ -8,16 +9,11 @@ import { createFixedRate, type Rate, slower } from './rate.ts';
 
 /** Where the workers of a credential keep their pace. */
 export interface SharedPace {
-  readonly client: RedisScripts;
+  readonly client: RedisClient;
   /** One key for each credential and API. */
   readonly key: string;
   /** The slowest rate of the runs that calls are made for at present. @default none has one */
   readonly slowest?: (() => Rate | undefined) | undefined;
-}
-
-/** As much of an ioredis client as is needed here. */
-export interface RedisScripts {
-  eval(script: string, keys: number, ...args: (string | number)[]): Promise<unknown>;
 }
 
 export interface RedisPaceOptions extends SharedPace {
@@ -38,13 +34,13 @@ interface Granted {
 }
 
 /** Redis is asked this often at most, and for start times for this long beyond the way there and back. */
-const LEAST_GAP_MS = 20;
+const LEAST_GAP_MS = 50;
 const SPAN_MS = 100;
 /** A worker that has nothing to do says so often enough to count, with its rate. */
 const RENEW_MS = 2_000;
 /** A start that is later than this is given up. */
 const LATE_MS = 2_000;
-const MOST_WANTED = 256;
+const MOST_WANTED = 512;
 
 /**
  * Keeps the pace with all workers of a credential, in Redis: start times for the next moment come in one
@@ -62,6 +58,7 @@ export function createRedisPace({
   callers,
 }: RedisPaceOptions): PaceHome {
   const worker = randomUUID();
+  const script = createScript(client, PACE_SCRIPT);
   const pace = createPace(clock.nowMs(), { limitPerMs: 0, cap: 0, isFixed: rate !== undefined });
   const fixed = rate && createFixedRate(rate);
   /** In the time of Redis, as granted. */
@@ -100,7 +97,9 @@ export function createRedisPace({
     events = [];
     drop((at) => sentMs + aheadMs - at > LATE_MS);
     try {
-      const following = waiting + underWay >= callers ? underWay : 0;
+      // Each caller makes as many calls, one after the other, as there are answers in that time.
+      const rounds = Math.max(1, (SPAN_MS + tripMs) / Math.max(1, pace.latencyMs));
+      const following = waiting + underWay >= callers ? Math.ceil(underWay * rounds) : 0;
       const want = Math.min(MOST_WANTED, waiting + following) - starts.length;
       const said = {
         events: told,
@@ -111,9 +110,7 @@ export function createRedisPace({
         rate: slower(rate, slowest?.()),
         start,
       };
-      const reply = JSON.parse(
-        String(await client.eval(PACE_SCRIPT, 1, key, worker, JSON.stringify(said))),
-      );
+      const reply = JSON.parse(String(await script([key], [worker, JSON.stringify(said)])));
       learn(reply as Granted, sentMs);
     } catch {
       events = [...told, ...events]; // Redis is away: that is told elsewhere
@@ -187,7 +184,7 @@ export function createRedisPace({
       clearTimeout(timer);
       drop(() => true);
       const said = { events, want: 0, busy: 0, lead: 0, span: 0, gone: true };
-      const telling = client.eval(PACE_SCRIPT, 1, key, worker, JSON.stringify(said));
+      const telling = script([key], [worker, JSON.stringify(said)]);
       await within(
         SHUTDOWN_TIMEOUT_MS,
         telling.then(
