@@ -165,7 +165,7 @@ async function askOther(folder: AppFolder): Promise<Entry> {
 async function signInFileOf(folder: AppFolder, { url, makeCode }: Entry): Promise<string> {
   const { signInFile } = await import('../page/assets.ts');
   const path = folder.at(`open-${randomBytes(6).toString('hex')}.html`);
-  writeFileSync(path, signInFile(url, makeCode(FILE_MS)), { mode: PRIVATE.mode, flag: 'wx' });
+  writeFileSync(path, await signInFile(url, makeCode(FILE_MS)), { mode: PRIVATE.mode, flag: 'wx' });
   setTimeout(() => rmSync(path, { force: true }), FILE_MS).unref();
   return path;
 }

@@ -1,5 +1,6 @@
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
 import type { Context, MiddlewareHandler } from 'hono';
+import { getCookie, setCookie } from 'hono/cookie';
 import { HTTPException } from 'hono/http-exception';
 import { validator } from 'hono/validator';
 import type { z } from 'zod';
@@ -62,9 +63,8 @@ export function createAccess(options: AccessOptions): Access {
     const session = randomBytes(24).toString('base64url');
     sessions.add(hashOf(session));
     dropOldest(sessions, MOST_SESSIONS);
-    const isEncrypted = context.req.header('origin')?.startsWith('https:') === true;
-    const flags = `Path=/; HttpOnly; SameSite=Strict${isEncrypted ? '; Secure' : ''}`;
-    context.header('set-cookie', `${cookieName}=${session}; ${flags}`);
+    const secure = context.req.header('origin')?.startsWith('https:') === true;
+    setCookie(context, cookieName, session, { httpOnly: true, sameSite: 'Strict', secure });
     return hashOf(session);
   }
 
@@ -81,7 +81,7 @@ export function createAccess(options: AccessOptions): Access {
 
   function isGranted(context: Context): boolean {
     if (token === undefined) return true;
-    const shown = findCookie(context.req.header('cookie'), cookieName);
+    const shown = getCookie(context, cookieName);
     if (shown !== undefined && sessions.has(hashOf(shown))) return true;
     const [, bearer] = /^Bearer +(\S+)$/i.exec(context.req.header('authorization') ?? '') ?? [];
     return bearer !== undefined && check(bearer, addressOf(context)) === 'granted';
@@ -89,10 +89,10 @@ export function createAccess(options: AccessOptions): Access {
 
   return {
     guard: async (context, next) => {
-      if (!isGranted(context)) return refuse(context, 401, 'NOT_SIGNED_IN', 'Sign in first.');
+      if (!isGranted(context)) return context.text('Sign in first.\n', 401);
       const isReading = context.req.method === 'GET' || context.req.method === 'HEAD';
       if (isReading || isFromOurPage(originOf(context))) return await next();
-      return refuse(context, 403, 'NOT_OUR_PAGE', NOT_OUR_PAGE);
+      return context.text(NOT_OUR_PAGE, 403);
     },
     isGranted,
     makeCode: (lifeMs) => {
@@ -124,27 +124,17 @@ export function createAccess(options: AccessOptions): Access {
 }
 
 const NOT_OUR_PAGE =
-  'This can only be asked on our own page. A proxy in front of it has to pass the Host header on.';
+  'This can only be asked on our own page. A proxy in front of it has to pass the Host header on.\n';
 
 /** Checks what comes as JSON. @throws HTTPException 422 with what is not as expected */
 export function takes<S extends z.ZodType>(schema: S) {
-  return validator('json', (value: unknown, context): z.infer<S> => {
+  return validator('json', (value: unknown): z.infer<S> => {
     const read = schema.safeParse(value);
     if (read.success) return read.data;
     const [issue] = read.error.issues;
     const message = `This is not filled in as expected: ${issue?.path.join('.')} (${issue?.message}).`;
-    throw new HTTPException(422, { res: refuse(context, 422, 'INVALID_SETTING', message) });
+    throw new HTTPException(422, { message });
   });
-}
-
-/** The answer to what cannot be done: a code for the page, and a sentence for people. */
-export function refuse(
-  context: Context,
-  status: 400 | 401 | 403 | 404 | 409 | 422 | 500 | 503 | 507,
-  code: string,
-  message: string,
-): Response {
-  return context.json({ error: { code, message } }, status);
 }
 
 function originOf({ req }: Context): Parameters<typeof isFromOurPage>[0] {
@@ -186,14 +176,6 @@ function hashOf(text: string): string {
 function dropOldest<K>(entries: Set<K> | Map<K, unknown>, most: number): void {
   const [oldest] = entries.keys();
   if (entries.size > most && oldest !== undefined) entries.delete(oldest);
-}
-
-function findCookie(cookies: string | undefined, name: string): string | undefined {
-  for (const pair of (cookies ?? '').split(';')) {
-    const [found, value] = pair.trim().split('=', 2);
-    if (found === name) return value;
-  }
-  return undefined;
 }
 
 /** The places where the token may come from. */

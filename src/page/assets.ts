@@ -2,49 +2,11 @@ import { createHash } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
 import { extname } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { html, raw } from 'hono/html';
 import { toCleanJson } from '../common/secrets.ts';
 import type { RunView } from '../watch/run-view.ts';
 
-/** Markup that may go into a page as it is. Only `html` and `raw` make it. */
-class Html {
-  readonly text: string;
-
-  constructor(text: string) {
-    this.text = text;
-  }
-}
-
-/**
- * Makes markup. Whatever is put in is a text, in elements as in quoted attributes, unless it was made
- * by `html` itself; false and undefined come to nothing.
- *
- * @example
- * ```ts
- * html`<td title="${name}">${name}</td>`;
- * ```
- */
-function html(
-  strings: TemplateStringsArray,
-  ...values: readonly (Html | string | number | false | undefined)[]
-): Html {
-  return new Html(strings.map((part, at) => part + toText(values[at])).join(''));
-}
-
-/** Text that is markup, style or script of our own build. Never what came from elsewhere. */
-function raw(text: string): Html {
-  return new Html(text);
-}
-
-function toText(value: Html | string | number | false | undefined): string {
-  if (value === undefined || value === false) return '';
-  if (value instanceof Html) return value.text;
-  return String(value)
-    .replaceAll(UNWELCOME, ' ')
-    .replaceAll(/[&<>"'`]/g, (character) => `&#${character.codePointAt(0)};`);
-}
-
-/** Characters that no page may hold, or that make a text read in another order than it is written. */
-const UNWELCOME = /[^\P{Cc}\n\t]|[\u202a-\u202e\u2066-\u2069]/gu;
+type Html = ReturnType<typeof html>;
 
 /** A file of the page. */
 export interface Asset {
@@ -81,8 +43,8 @@ export async function readAssets(): Promise<ReadonlyMap<string, Asset>> {
 const SCRIPT_END = raw(['</', 'script>'].join(''));
 
 /** The page that asks for the token. It contains nothing from outside. */
-export function loginPage(which: string, trouble?: string): string {
-  return page(
+export async function loginPage(which: string, trouble?: string): Promise<string> {
+  return await page(
     'Brandfill: sign in',
     html`<link rel="icon" href="icon.svg"><link rel="stylesheet" href="style.css">`,
     html`<main class="login"><h1>Brandfill</h1>
@@ -95,21 +57,19 @@ ${trouble !== undefined && html`<p role="alert">${trouble}</p>`}
 }
 
 /** Leads on to the page: a redirect would not take the cookie along where another site led here. */
-export const ENTERED: string = page(
-  'Brandfill',
-  html`<link rel="icon" href="icon.svg"><meta http-equiv="refresh" content="0; url=./">`,
-  html`<p><a href="./">Go on to Brandfill</a></p>`,
-);
+export async function enteredPage(): Promise<string> {
+  return await page(
+    'Brandfill',
+    html`<link rel="icon" href="icon.svg"><meta http-equiv="refresh" content="0; url=./">`,
+    html`<p><a href="./">Go on to Brandfill</a></p>`,
+  );
+}
 
-export const NOT_BUILT: string = page(
-  'Brandfill',
-  html``,
-  html`<p>The page is not built yet: run npm run build.</p>`,
-);
+export const NOT_BUILT = 'The page is not built yet: run npm run build.\n';
 
 /** A private file that signs in when it is opened: an address is read by others, a file of ours is not. */
-export function signInFile(url: string, code: string): string {
-  return page(
+export async function signInFile(url: string, code: string): Promise<string> {
+  return await page(
     'Brandfill',
     html``,
     html`<form method="post" action="${url}/enter"><input type="hidden" name="code" value="${code}">
@@ -122,12 +82,15 @@ export function signInFile(url: string, code: string): string {
  *
  * @param assets as they are served
  */
-export function reportPage(view: RunView, assets: ReadonlyMap<string, Asset>): string {
+export async function reportPage(
+  view: RunView,
+  assets: ReadonlyMap<string, Asset>,
+): Promise<string> {
   const script = (assets.get('/main.js')?.body ?? '').replaceAll('</script', '<\\/script');
   const data = toCleanJson(view).replaceAll('<', '\\u003c');
   const hash = createHash('sha256').update(script).digest('base64');
   const policy = `default-src 'none'; script-src 'sha256-${hash}'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; require-trusted-types-for 'script'; trusted-types 'none'`;
-  return page(
+  return await page(
     `${view.list}: ${view.headline ?? ''}`,
     html`<meta http-equiv="Content-Security-Policy" content="${policy}">
 <meta name="referrer" content="no-referrer"><meta name="generator" content="Brandfill ${view.brandfill}">
@@ -138,8 +101,8 @@ export function reportPage(view: RunView, assets: ReadonlyMap<string, Asset>): s
   );
 }
 
-function page(title: string, head: Html, body: Html): string {
-  return html`<!doctype html>
+async function page(title: string, head: Html, body: Html): Promise<string> {
+  const made = await html`<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
@@ -152,5 +115,6 @@ ${head}
 ${body}
 </body>
 </html>
-`.text;
+`;
+  return made.toString();
 }

@@ -1,42 +1,17 @@
 import type { RunControl } from '../common/run-control.ts';
+import type { FoundWorker } from '../queue/board.ts';
+import type { ScheduledJob } from '../queue/schedules.ts';
 import type { RunRecorder } from '../watch/record-run.ts';
 import type { RunAction, RunView } from '../watch/run-view.ts';
-import { PHASES } from '../watch/words.ts';
+import { inWords, type Naming, PHASES } from '../watch/words.ts';
 
 /** Everything that the dashboard shows. It travels whole, as JSON. */
 export interface Board {
   readonly runs: readonly RunView[];
-  readonly workers: readonly WorkerState[];
-  readonly schedules: readonly ScheduleState[];
+  readonly workers: readonly FoundWorker[];
+  readonly schedules: readonly ScheduledJob[];
   /** Why the board is not up to date; a sentence. */
   readonly trouble?: string | undefined;
-}
-
-/** A process that makes lookups. */
-export interface WorkerState {
-  readonly id: string;
-  readonly host: string;
-  readonly pid: number;
-  /** Its largest number of calls at the same time. */
-  readonly concurrency: number;
-  /** HTTP requests made since it was started; missing if it does not count them. */
-  readonly calls?: number | undefined;
-  /** Why it makes no calls although others do, in a sentence. */
-  readonly trouble?: string | undefined;
-}
-
-export interface ScheduleState {
-  readonly job: string;
-  readonly cron: string;
-  readonly timezone: string;
-  /** ISO 8601. */
-  readonly nextAt: string;
-  readonly runningSince?: string | undefined;
-  readonly isWaiting: boolean;
-  /** Whether a process is there to run it. */
-  readonly isKept: boolean;
-  /** How its last run ended; a line for people. */
-  readonly last?: { readonly finishedAt: string; readonly text: string } | undefined;
 }
 
 /** Supplies what the dashboard shows, and carries out what is asked for on it. */
@@ -61,6 +36,19 @@ export function showOwnRun({ recorder, control }: OwnRunOptions): BoardSource {
       return id === run.runId ? applyAction(run, control, action) : GONE;
     },
   };
+}
+
+/** Whether nothing more happens in a run. */
+export function isOver({ phase }: RunView): boolean {
+  return phase === 'ended' || phase === 'lost';
+}
+
+/** A run whose process is gone. A schedule starts the run again by itself. */
+export function lost(view: RunView, naming?: Naming): RunView {
+  const next = view.schedule
+    ? view.next
+    : inWords('What was found is kept: {again}{toGoOn}.', naming);
+  return { ...view, phase: 'lost', actions: [], isPaused: false, next };
 }
 
 export const GONE = 'There is no such run any more.';

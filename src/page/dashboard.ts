@@ -1,8 +1,9 @@
 import { Hono } from 'hono';
+import { HTTPException } from 'hono/http-exception';
 import { z } from 'zod';
 import type { AllowedHost } from '../common/addresses.ts';
 import type { Closable } from '../common/lifetime.ts';
-import { type Access, createAccess, refuse, takes } from './access.ts';
+import { type Access, createAccess, takes } from './access.ts';
 import { loginPage, NOT_BUILT, readAssets } from './assets.ts';
 import type { BoardSource } from './board.ts';
 import { createHub } from './hub.ts';
@@ -87,11 +88,12 @@ const VERDICTS = {
   too_slow: 'The token did not come in time.',
 } as const;
 
-/** What can be asked of runs. */
-function boardApi({ ask }: Pick<BoardSource, 'ask'>) {
+/** What can be asked of runs, by their page. */
+export function boardApi({ ask }: Pick<BoardSource, 'ask'>) {
   const action = z.object({ action: z.enum(['pause', 'resume', 'stop']) });
   return new Hono().post('/runs/:id/ask', takes(action), async (context) => {
     const refusal = await ask(context.req.param('id'), context.req.valid('json').action);
-    return refusal === undefined ? context.json({}) : refuse(context, 409, 'NOT_NOW', refusal);
+    if (refusal !== undefined) throw new HTTPException(409, { message: refusal });
+    return context.json({});
   });
 }

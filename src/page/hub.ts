@@ -3,7 +3,6 @@ import type { Context } from 'hono';
 import { streamSSE } from 'hono/streaming';
 import { within } from '../common/lifetime.ts';
 import { toCleanJson } from '../common/secrets.ts';
-import { refuse } from './access.ts';
 
 /** Sends the whole state to each viewer twice a second, if it has changed. Reads nothing while nobody looks. */
 export interface Hub {
@@ -45,7 +44,7 @@ export function createHub(read: () => unknown): Hub {
   return {
     serve: (context) => {
       if (viewers.size >= MOST_VIEWERS) {
-        return refuse(context, 503, 'NOT_NOW', 'Too many look already: close some tabs.');
+        return context.text('Too many look already: close some tabs.\n', 503);
       }
       context.header('x-accel-buffering', 'no'); // else nginx holds events back
       // Nobody reads the events that answer a HEAD, so such a viewer would never leave.

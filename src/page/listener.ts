@@ -49,9 +49,10 @@ export async function openListener(options: ListenerOptions): Promise<Listener> 
   app.use(secureHeaders);
   for (const add of routes) add(app);
   app.notFound((context) => context.text('There is nothing here.\n', 404));
+  // A refusal is a sentence for people.
   app.onError((error, context) =>
     error instanceof HTTPException
-      ? error.getResponse()
+      ? context.text(`${error.message}\n`, error.status)
       : context.text('Something went wrong here.\n', 500),
   );
   const server = createAdaptorServer({ fetch: app.fetch, overrideGlobalObjects: false }) as Server;

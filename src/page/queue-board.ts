@@ -2,9 +2,8 @@ import { inTime, NoAnswerError } from '../common/lifetime.ts';
 import { askRun, openSchedules, readRuns, readWorkers } from '../queue/index.ts';
 import { parsed, type RedisServer } from '../queue/redis.ts';
 import { reasonOf } from '../queue/redis-errors.ts';
-import type { ScheduledJob } from '../queue/schedules.ts';
 import { type RunView, VIEW_VERSION } from '../watch/run-view.ts';
-import { type Board, type BoardSource, GONE, type ScheduleState } from './board.ts';
+import { type Board, type BoardSource, GONE, isOver, lost } from './board.ts';
 
 export interface QueueBoardOptions {
   readonly redis: RedisServer;
@@ -24,14 +23,14 @@ export function showQueue(options: QueueBoardOptions): BoardSource {
   const { redis, readMs = 3_000 } = options;
   const { client, name } = redis;
   const kept = openSchedules(client);
-  let schedules: readonly ScheduleState[] = [];
+  let schedules: Board['schedules'] = [];
   let schedulesAtMs = Number.NEGATIVE_INFINITY;
   let reading: Promise<Board> | undefined;
   let latest: Board = { runs: [], workers: [], schedules: [] };
 
   async function readAll(): Promise<Board> {
     if (performance.now() - schedulesAtMs > SCHEDULES_EVERY_MS) {
-      schedules = (await kept.list()).map(toScheduleState);
+      schedules = await kept.list();
       schedulesAtMs = performance.now();
     }
     const [announced, workers] = await Promise.all([readRuns(client), readWorkers(client)]);
@@ -39,16 +38,7 @@ export function showQueue(options: QueueBoardOptions): BoardSource {
     const unreadable = announced.length - runs.length;
     return {
       runs,
-      workers: workers
-        .filter(({ stopped }) => stopped === undefined)
-        .map(({ id, host, pid, concurrency, calls, trouble }) => ({
-          id,
-          host,
-          pid,
-          concurrency,
-          calls,
-          trouble,
-        })),
+      workers: workers.filter(({ stopped }) => stopped === undefined),
       schedules,
       trouble:
         unreadable === 0
@@ -104,19 +94,5 @@ function readView(id: string, json: string, silentMs: number): readonly RunView[
   const read = parsed(json) as RunView | undefined;
   if (read?.version !== VIEW_VERSION) return [];
   const view = { ...read, runId: id };
-  if (view.phase === 'ended' || silentMs <= LOST_MS) return [view];
-  // A schedule starts the run again by itself.
-  const next = view.schedule
-    ? undefined
-    : 'What was found is kept: run the same command again to go on.';
-  return [{ ...view, phase: 'lost', actions: [], isPaused: false, ...(next && { next }) }];
-}
-
-function toScheduleState({ results, ...schedule }: ScheduledJob): ScheduleState {
-  const [last] = results;
-  if (!last) return schedule;
-  const { finishedAt, exitCode, rows, found, failed, stopped, error } = last;
-  const counts = `${rows ?? 0} rows, ${found ?? 0} found, ${failed ?? 0} failed`;
-  const text = error ?? `${counts}${stopped === undefined ? '' : `; stopped early (${stopped})`}`;
-  return { ...schedule, last: { finishedAt, text: `exit code ${exitCode}, ${text}` } };
+  return [isOver(view) || silentMs <= LOST_MS ? view : lost(view)];
 }

@@ -72,7 +72,7 @@ export async function openReportFiles(
 async function textOf(view: RunView, path: string): Promise<string> {
   if (extname(path).toLowerCase() === '.json') return `${JSON.stringify(view, null, 2)}\n`;
   const { readAssets, reportPage } = await import('./assets.ts');
-  return reportPage(view, await readAssets());
+  return await reportPage(view, await readAssets());
 }
 
 async function refuseSamePlaces(

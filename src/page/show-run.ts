@@ -8,7 +8,6 @@ import type { Metrics } from '../watch/metrics.ts';
 import { type RunRecorder, recordRun } from '../watch/record-run.ts';
 import type { RunAction, RunView, Summary } from '../watch/run-view.ts';
 import type { Naming } from '../watch/words.ts';
-import type { AnsweredCall } from '../worker/lookup.ts';
 import { applyAction, showOwnRun } from './board.ts';
 import { openReportFiles, type ReportFiles } from './report-files.ts';
 
@@ -28,8 +27,6 @@ export interface RunSurroundings {
   readonly naming?: Naming | undefined;
   /** Called with what records the run, before it begins. */
   readonly onRecorder?: ((recorder: RunRecorder) => void) | undefined;
-  /** Called for every answer to a call that is made here. */
-  readonly onCall?: ((call: AnsweredCall) => void) | undefined;
   /** Whether the rows are recorded too. @default with a report alone, since it takes time */
   readonly recordsRows?: boolean | undefined;
 }
@@ -91,10 +88,7 @@ export async function showRun(
     },
     report: {
       recorder: {
-        answered: (call) => {
-          recorder.answered(call);
-          options.onCall?.(call);
-        },
+        answered: recorder.answered,
         ...((settings.report || options.recordsRows) && {
           beginRows: (layout) => recorder.beginRows(layout),
         }),

@@ -79,7 +79,7 @@ describe.skipIf(chromium === undefined)('in a browser', () => {
 
   /** Gives a list to an app that asks this API. */
   async function giveList(page: Page, url: string, name: string, bytes: Buffer): Promise<void> {
-    await page.getByLabel('Another API').check();
+    await page.getByLabel('What to ask').selectOption({ label: 'Another API, by its address' });
     await page.getByLabel('Address of the API').fill(url);
     await page.getByLabel('How it wants the key', { exact: true }).selectOption('none');
     await press(page, 'Connect');
@@ -100,7 +100,7 @@ describe.skipIf(chromium === undefined)('in a browser', () => {
       await expectSound(page);
       await pressIt(page, button);
     }
-    await comesTo(page, 'It is done');
+    await comesTo(page, 'Ended: done');
     await page.getByText('The first 14 rows of the result').waitFor();
     await expectSound(page);
     const link = page.getByRole('link', { name: 'Download the result' });
@@ -117,7 +117,7 @@ describe.skipIf(chromium === undefined)('in a browser', () => {
     await press(page, 'Go on to the columns');
     await press(page, 'Skip this: add the usual');
     await press(page, 'Start');
-    await comesTo(page, 'It is running');
+    await comesTo(page, 'Looking up');
     const other = await page.context().newPage();
     await other.goto(page.url());
     await press(other, 'Pause');
@@ -128,9 +128,9 @@ describe.skipIf(chromium === undefined)('in a browser', () => {
     running.process.kill('SIGKILL');
     await page.getByText('Brandfill does not answer').waitFor();
     const again = await openApp(WIDE_AND_LIGHT, folder);
-    await comesTo(again.page, 'It was interrupted');
+    await comesTo(again.page, 'Lost: its process is gone');
     await press(again.page, 'Go on');
-    await comesTo(again.page, 'It is done');
+    await comesTo(again.page, 'Ended: done');
     await again.page.getByText('The first 100 rows of the result').waitFor();
     expect(api.stats().domains.mostCalls).toBeLessThanOrEqual(2); // what was under way, at most
   });

@@ -6,7 +6,7 @@ import { describe, expect, it } from 'vitest';
 import type { ListView } from '../../src/page/app/lists.ts';
 import { open as openWorkbook } from '../rows/xlsx/workbooks.ts';
 import { openApi } from './support/api.ts';
-import { type AppInTest, download, isOver, sampleWorkbook, startAppIn } from './support/apps.ts';
+import { type AppInTest, download, sampleWorkbook, startAppIn } from './support/apps.ts';
 import { openFolder } from './support/folder.ts';
 import { domains, listOf } from './support/tables.ts';
 
@@ -31,34 +31,34 @@ describe('brandfill app', () => {
     const { value: list } = await app.upload('Kunden „Süd“.xlsx', given);
     expect(list).toMatchObject({ name: 'Kunden „Süd“.xlsx', kind: 'xlsx' });
     const before = api.stats().calls;
-    const plan = await app.post(`lists/${list.id}/plan`, {});
-    expect(plan).toMatchObject({ rows: 14, companies: 9, fresh: 0 });
+    const plan = await app.post(`lists/${list.id}/plan`);
+    expect(plan).toMatchObject({ rows: 14, uniqueDomains: 9, freshDomains: 0, cost: 0.09 });
     expect(api.stats().calls).toBe(before);
-    await app.post(`lists/${list.id}/samples`, {});
+    await app.post(`lists/${list.id}/samples`);
     expect(api.stats().calls - before).toBe(3);
     const fields = [
       { name: 'name', expression: 'name' },
       { name: 'where', expression: 'location.city' },
     ];
-    const { id } = await app.startRun(list.id, { fields });
-    expect(await app.waitFor(id, isOver)).toMatchObject({ state: 'done' });
+    await app.post(`lists/${list.id}/fields`, { fields });
+    expect(await app.run(list.id)).toMatchObject({ end: 'done', calls: 6 });
     const own = await openWorkbook(given);
-    const made = await openWorkbook(await download(app, `runs/${id}/result`));
+    const made = await openWorkbook(await download(app, `lists/${list.id}/files/out`));
     const names = own.format.columns;
     expect(made.format.columns.slice(0, names.length)).toEqual(names);
     expect(made.format.columns.slice(-2)).toEqual(['brand_name', 'brand_where']);
     expect(made.rows[1]?.['brand_name']).toBe('Acme');
-    const shown = await app.rows(id);
+    const shown = await app.result(list.id);
     expect(shown.columns.slice(-2)).toEqual(['brand_name', 'brand_where']);
     expect(shown.rows).toHaveLength(14);
-    expect((await download(app, `runs/${id}/failures`)).length).toBeGreaterThan(0);
+    expect((await download(app, `lists/${list.id}/files/failures`)).length).toBeGreaterThan(0);
     expect(shown.rows[0]).toMatchObject({ number: 5, cells: expect.arrayContaining(['00117']) });
-    const { command, keyVariable } = await app.get<Record<string, string>>(`runs/${id}/command`);
+    const { command, keyVariable } = shown;
     expect(command).not.toContain(KEY);
     const calls = api.stats().calls;
     folder.write('Kunden „Süd“.xlsx', given);
-    const line = command?.replace('/path/to/', `${folder.path}/`) ?? '';
-    const env = { PATH: process.env['PATH'], [keyVariable ?? '']: KEY };
+    const line = command.replace('/path/to/', `${folder.path}/`);
+    const env = { PATH: process.env['PATH'], [keyVariable]: KEY };
     await promisify(execFile)('sh', ['-c', line], { cwd: '/', env });
     const again = readFileSync(folder.at('Kunden „Süd“.enriched.xlsx'));
     expect((await openWorkbook(again)).format.columns).toEqual(made.format.columns);
@@ -69,13 +69,16 @@ describe('brandfill app', () => {
     const { app } = await openStage();
     const { value: list } = await app.upload('liste.csv', 'acme.com,x\nbolt.com,y\n');
     expect(list.problem).toMatch(/no names of columns/);
-    const plan = await app.ask('POST', `lists/${list.id}/plan`, {});
-    expect(plan).toMatchObject({ status: 422, value: { error: { code: 'NO_COLUMN' } } });
-    const read = await app.post<ListView>(`lists/${list.id}/reading`, { noHeader: true });
-    expect(read).toMatchObject({ columns: ['column_1', 'column_2'], column: { index: 0 } });
-    const chosen = { noHeader: true, column: 'column_2' };
-    const other = await app.post<ListView>(`lists/${list.id}/reading`, chosen);
-    expect(other.column).toMatchObject({ index: 1 });
+    const plan = await app.ask('POST', `lists/${list.id}/plan`);
+    expect(plan).toMatchObject({ status: 422, text: `${list.problem}\n` });
+    const read = async (how: object): Promise<ListView> => {
+      await app.post(`lists/${list.id}/reading`, how);
+      return await app.get(`lists/${list.id}`);
+    };
+    const columns = ['column_1', 'column_2'];
+    expect(await read({ noHeader: true })).toMatchObject({ columns, column: { index: 0 } });
+    const chosen = await read({ noHeader: true, column: 'column_2' });
+    expect(chosen.column).toMatchObject({ index: 1 });
     const wrong = await app.ask('POST', `lists/${list.id}/reading`, { noHeader: 'no' });
     expect(wrong.status).toBe(422);
     expect((await app.get<ListView>(`lists/${list.id}`)).column?.index).toBe(1);
@@ -87,19 +90,17 @@ describe('brandfill app', () => {
     let app = await startAppIn(folder);
     await app.connect({ baseUrl: api.url, auth: 'none', price: 1 });
     const { value: list } = await app.upload('list.csv', listOf(domains(300)));
-    const { id } = await app.startRun(list.id, { maxCalls: 60 });
+    await app.post(`lists/${list.id}/run`, { maxCalls: 60 });
     while (api.stats().calls < 30) await app.state();
     app.running.process.kill('SIGKILL');
     await app.running.ended;
     app = await startAppIn(folder);
-    expect((await app.state()).runs[0]).toMatchObject({ state: 'interrupted' });
-    await app.connect({ baseUrl: api.url, auth: 'none', price: 1 });
-    await app.post(`runs/${id}/ask`, { action: 'go-on' });
-    expect(await app.waitFor(id, isOver)).toMatchObject({ state: 'stopped' });
+    const { run } = await app.get<ListView>(`lists/${list.id}`);
+    expect(run?.view).toMatchObject({ phase: 'lost', next: expect.stringContaining('Go on') });
+    expect(await app.run(list.id, { goesOn: true })).toMatchObject({ end: 'stopped' });
     const { calls } = api.stats();
     expect(calls).toBeLessThanOrEqual(60);
-    await app.post(`runs/${id}/ask`, { action: 'go-on' });
-    expect(await app.waitFor(id, isOver)).toMatchObject({ state: 'stopped' });
+    expect(await app.run(list.id, { goesOn: true })).toMatchObject({ end: 'stopped' });
     expect(api.stats().calls, 'who goes on after a bound allows as much again').toBe(calls + 60);
   });
 
@@ -107,14 +108,13 @@ describe('brandfill app', () => {
     const { app, folder } = await openStage();
     const { value: list } = await app.upload('../../etc/list.csv', listOf(domains(2)));
     expect(list.name).not.toMatch(/[/\\]/);
-    const { id } = await app.startRun(list.id);
-    await app.waitFor(id, isOver);
+    await app.run(list.id);
     const open = readdirSync(folder.at('app'), { recursive: true })
       .map((name) => join(folder.at('app'), String(name)))
       .filter((path) => ((statSync(path, { throwIfNoEntry: false })?.mode ?? 0) & 0o077) !== 0);
     expect(open).toEqual([]);
     await app.post(`lists/${list.id}/delete`);
-    expect(await app.state()).toMatchObject({ lists: [], runs: [] });
-    expect(['lists', 'runs'].flatMap((name) => readdirSync(folder.at(`app/${name}`)))).toEqual([]);
+    expect(await app.state()).toMatchObject({ lists: [] });
+    expect(readdirSync(folder.at('app/lists'))).toEqual([]);
   });
 });

@@ -95,8 +95,8 @@ describe('dashboard --queue', () => {
     const done = await runWhen(url, ({ phase }) => phase === 'ended');
     expect(done.outcomes.found).toBe(5);
     await expect
-      .poll(async () => (await readBoard(url)).schedules[0]?.last?.text, { timeout: 60_000 })
-      .toBe('exit code 0, 5 rows, 5 found, 0 failed');
+      .poll(async () => (await readBoard(url)).schedules[0]?.results[0], { timeout: 60_000 })
+      .toMatchObject({ exitCode: 0, rows: 5, found: 5, failed: 0 });
   });
 
   it('shows what can be read, when a record of a run and one of a worker are no JSON', async () => {

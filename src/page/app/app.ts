@@ -5,23 +5,30 @@ import { Readable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 import { type Context, Hono } from 'hono';
 import { HTTPException } from 'hono/http-exception';
-import { z } from 'zod';
+import { BrandfillError, describeSystemError, systemErrorCode } from '../../common/errors.ts';
 import type { Closable } from '../../common/lifetime.ts';
+import { withoutSecrets } from '../../common/secrets.ts';
 import { flagOf } from '../../options/options.ts';
 import { readVersion } from '../../version.ts';
-import { type Access, refuse, takes } from '../access.ts';
-import { ENTERED, loginPage } from '../assets.ts';
-import { pageRoutes } from '../dashboard.ts';
+import { type Access, takes } from '../access.ts';
+import { enteredPage, loginPage } from '../assets.ts';
+import { boardApi, pageRoutes } from '../dashboard.ts';
 import { createHub } from '../hub.ts';
 import type { Routes } from '../listener.ts';
-import { connectionRequest, keyVariableOf, openConnections } from './connections.ts';
-import { type AppFolder, AppRefusal, REFUSALS, refusalOf } from './folder.ts';
-import { openLists, readingRequest, runRequest } from './lists.ts';
-import { openRuns } from './runs.ts';
+import {
+  connectionRequest,
+  type Env,
+  keyVariableOf,
+  openConnections,
+  settingsOf,
+} from './connections.ts';
+import type { AppFolder } from './folder.ts';
+import { fieldsRequest, openLists, readingRequest } from './lists.ts';
+import { openRuns, runRequest } from './runs.ts';
 
 export interface OpenAppOptions {
   readonly folder: AppFolder;
-  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly env: Env;
   readonly access: Access;
 }
 
@@ -38,10 +45,11 @@ const CODE_MS = 600_000;
 
 export async function openApp({ folder, env, access }: OpenAppOptions): Promise<App> {
   const model = await openModel(folder, env, () => hub.changed());
-  const hub = createHub(() => model.state());
+  const hub = createHub(model.state);
   const addPage = await pageRoutes(access, WHICH);
-  const enter = (context: Context, code: string): Response => {
-    if (access.enter(context, code) || access.isGranted(context)) return context.html(ENTERED);
+  const enter = (context: Context, code: string) => {
+    if (access.enter(context, code) || access.isGranted(context))
+      return context.html(enteredPage());
     return context.html(loginPage(WHICH, USED_UP), 401);
   };
   return {
@@ -60,9 +68,8 @@ export async function openApp({ folder, env, access }: OpenAppOptions): Promise<
       app.post('/api/address', (context) => context.json({ code: access.makeCode(CODE_MS) }));
       const api = createApi(model);
       api.onError((error, context) => {
-        if (error instanceof HTTPException) return error.getResponse();
-        const { code, message } = refusalOf(error, folder.path);
-        return refuse(context, REFUSALS[code], code, message);
+        const { status, message } = refusalOf(error, folder.path);
+        return context.text(`${message}\n`, status);
       });
       app.route('/api', api);
     },
@@ -76,16 +83,16 @@ export async function openApp({ folder, env, access }: OpenAppOptions): Promise<
 type Model = Awaited<ReturnType<typeof openModel>>;
 
 /** Everything that the page shows and does, without the page. */
-async function openModel(folder: AppFolder, env: OpenAppOptions['env'], onChange: () => void) {
+async function openModel(folder: AppFolder, env: Env, onChange: () => void) {
   const connections = openConnections(folder, env, onChange);
   const lists = await openLists({ folder, connections, env, onChange });
-  const runs = await openRuns({ folder, connections, lists, env, onChange });
+  const runs = openRuns({ folder, connections, lists, env, onChange });
   return {
     connections,
     lists,
     runs,
-    state: () => ({
-      board: { runs: runs.views(), workers: [], schedules: [] },
+    state: async () => ({
+      board: await runs.board.read(),
       hasQueues: false,
       app: {
         version: readVersion(),
@@ -93,19 +100,17 @@ async function openModel(folder: AppFolder, env: OpenAppOptions['env'], onChange
         connection: connections.show(),
         profiles: connections.profiles,
         lists: lists.entries(),
-        runs: runs.all(),
       },
     }),
-    /** The command that does what a run did. Its input is the user's own file, which only they can name. */
-    commandOf: (id: string) => {
-      const { list, request, connection } = runs.record(id);
-      const { input: _, ...reading } = lists.optionsOf(list.id, request);
-      const { profile: api, baseUrl, auth, price, kind } = connection;
-      const store = folder.at(kind === 'sandbox' ? 'rehearsal' : 'store');
-      const needed = auth === 'none' ? undefined : auth;
-      const settings = { api, baseUrl, auth: needed, price, ...reading, store };
-      const keyVariable = keyVariableOf(connection);
-      return { command: commandOf(`/path/to/${list.name}`, settings), keyVariable };
+    /** The first rows of a result, and the command that does the same with the user's own file. */
+    result: async (id: string, signal: AbortSignal) => {
+      const { name, run } = lists.find(id);
+      const rows = await lists.rows(id, signal);
+      if (!run || run.connection.isRehearsal) return rows;
+      const { input: _, ...reading } = lists.optionsOf(id);
+      const settings = { ...settingsOf(run.connection), ...reading, store: folder.at('store') };
+      const command = commandOf(`/path/to/${name}`, settings);
+      return { ...rows, command, keyVariable: keyVariableOf(run.connection) };
     },
     close: async () => {
       await runs.close();
@@ -114,79 +119,87 @@ async function openModel(folder: AppFolder, env: OpenAppOptions['env'], onChange
   };
 }
 
-const step = z.enum(['pause', 'resume', 'stop', 'go-on']);
-
 /** The contract of page and server: `hono/client` types the page's side of it. */
-export function createApi({ connections, lists, runs, commandOf }: Model) {
+export function createApi({ connections, lists, runs, result }: Model) {
   const gone = (context: Context): AbortSignal => context.req.raw.signal;
   return new Hono()
+    .route('/', boardApi(runs.board))
     .post('/connection', takes(connectionRequest), async (context) => {
       await connections.set(context.req.valid('json'));
       return context.json({});
     })
-    .post('/connection/rehearse', async (context) => {
-      await connections.rehearse();
-      return context.json({});
-    })
     .post('/lists', async (context) => {
-      const { body, headers } = context.req.raw;
+      const { body } = context.req.raw;
       const bytes = body
         ? // oxlint-disable-next-line typescript/no-unnecessary-type-assertion -- of two declarations of the same stream
           Readable.fromWeb(body as Parameters<typeof Readable.fromWeb>[0])
         : Readable.from([]);
       const name = context.req.query('name') ?? '';
-      const sizeBytes = Number(headers.get('content-length'));
-      return context.json(await lists.add(name, bytes, sizeBytes, gone(context)));
+      return context.json(await lists.add(name, bytes, gone(context)));
     })
     .post('/lists/sample', async (context) => {
       const file = createReadStream(sampleFile());
-      return context.json(await lists.add('crm-export.xlsx', file, 0, gone(context)));
+      return context.json(await lists.add('crm-export.xlsx', file, gone(context)));
     })
-    .get('/lists/:id', (context) => context.json(lists.find(context.req.param('id'))))
+    .get('/lists/:id', (context) => context.json(lists.show(context.req.param('id'))))
     .post('/lists/:id/reading', takes(readingRequest), async (context) => {
-      const reading = context.req.valid('json');
-      return context.json(await lists.read(context.req.param('id'), reading, gone(context)));
-    })
-    .post('/lists/:id/plan', takes(runRequest), async (context) => {
-      const request = context.req.valid('json');
-      return context.json(await lists.plan(context.req.param('id'), request, gone(context)));
+      await lists.read(context.req.param('id'), context.req.valid('json'), gone(context));
+      return context.json({});
     })
     .post('/lists/:id/samples', async (context) =>
       context.json(await lists.sample(context.req.param('id'), gone(context))),
     )
-    .post('/lists/:id/fields', takes(runRequest.pick({ fields: true })), async (context) => {
-      const { fields = null } = context.req.valid('json');
-      await lists.choose(context.req.param('id'), fields);
+    .post('/lists/:id/fields', takes(fieldsRequest), async (context) => {
+      await lists.choose(context.req.param('id'), context.req.valid('json').fields);
       return context.json({});
+    })
+    .post('/lists/:id/plan', async (context) =>
+      context.json(await lists.plan(context.req.param('id'), gone(context))),
+    )
+    .post('/lists/:id/run', takes(runRequest), async (context) => {
+      await runs.start(context.req.param('id'), context.req.valid('json'));
+      return context.json({});
+    })
+    .get('/lists/:id/result', async (context) =>
+      context.json(await result(context.req.param('id'), gone(context))),
+    )
+    .get('/lists/:id/files/:which{out|failures}', async (context) => {
+      const { id, which } = context.req.param();
+      return await download(context, lists.outputsOf(id)[which === 'out' ? 'out' : 'failures']);
     })
     .post('/lists/:id/delete', async (context) => {
       const id = context.req.param('id');
-      await runs.removeOf(id);
+      if (runs.isLive(id)) {
+        const message = 'A run still needs this list: stop it first.';
+        throw new HTTPException(409, { message });
+      }
       await lists.remove(id);
       return context.json({});
-    })
-    .post('/lists/:id/runs', takes(runRequest), async (context) => {
-      const request = context.req.valid('json');
-      return context.json({ id: await runs.start(context.req.param('id'), request) });
-    })
-    .post('/runs/:id/ask', takes(z.object({ action: step })), async (context) => {
-      await runs.ask(context.req.param('id'), context.req.valid('json').action);
-      return context.json({});
-    })
-    .get('/runs/:id/rows', async (context) =>
-      context.json(await runs.rows(context.req.param('id'), gone(context))),
-    )
-    .get('/runs/:id/command', (context) => context.json(commandOf(context.req.param('id'))))
-    .get('/runs/:id/result', (context) =>
-      download(context, runs.fileOf(context.req.param('id'), 'result')),
-    )
-    .get('/runs/:id/failures', (context) =>
-      download(context, runs.fileOf(context.req.param('id'), 'failures')),
-    );
+    });
 }
 
 /** What is sent to a page twice a second. */
-export type PageState = ReturnType<Model['state']>;
+export type PageState = Awaited<ReturnType<Model['state']>>;
+
+const FULL: ReadonlySet<string> = new Set(['ENOSPC', 'EDQUOT', 'EFBIG']);
+
+/** What went wrong, for people. It never holds a credential. */
+function refusalOf(error: unknown, folder: string): Pick<HTTPException, 'status' | 'message'> {
+  if (error instanceof HTTPException) return error;
+  for (let one = error; one instanceof Error; one = one.cause) {
+    if (!FULL.has(systemErrorCode(one) ?? '')) continue;
+    const message = `There is no room left on the disk of ${folder}. Make room there (delete earlier lists, or empty the bin), then do it again. Nothing that was there is lost.`;
+    return { status: 507, message };
+  }
+  if (error instanceof BrandfillError)
+    return { status: 422, message: withoutSecrets(error.message) };
+  if (systemErrorCode(error) !== undefined) {
+    const message = `${folder} cannot be used: ${describeSystemError(error)}. Nothing that was there is lost.`;
+    return { status: 500, message };
+  }
+  const why = error instanceof Error ? error.message : String(error);
+  return { status: 500, message: `Something unexpected happened: ${withoutSecrets(why)}` };
+}
 
 async function download(context: Context, path: string): Promise<Response> {
   const handle = await open(path, 'r');
@@ -204,18 +217,17 @@ async function download(context: Context, path: string): Promise<Response> {
 function commandOf(input: string, settings: Readonly<Record<string, Setting>>): string {
   const words = [process.execPath, resolve(process.argv[1] ?? 'brandfill'), 'enrich', input];
   const flags = Object.entries(settings).flatMap(([key, value]) => flagsOf(key, value));
-  return [...words.map(quote), ...flags, '--yes'].join(' ');
+  return [...words, ...flags, '--yes'].map(quote).join(' ');
 }
 
 function flagsOf(key: string, value: Setting): readonly string[] {
   if (value === undefined || value === false) return [];
-  const flag = flagOf(key);
-  if (value === true) return [flag];
+  if (value === true) return [flagOf(key)];
   const pairs = (of: object): string =>
     Object.entries(of)
       .map(([name, way]) => `${name}=${String(way)}`)
       .join(',');
-  return [flag, quote(typeof value === 'object' ? pairs(value) : String(value))];
+  return [flagOf(key), typeof value === 'object' ? pairs(value) : String(value)];
 }
 
 type Setting = string | number | boolean | undefined | Readonly<Record<string, string>>;
@@ -232,5 +244,6 @@ function sampleFile(): string {
   );
   const found = places.find((path) => existsSync(path));
   if (found !== undefined) return found;
-  throw new AppRefusal('NOT_FOUND', 'The sample is not part of this installation.');
+  const message = 'The sample is not part of this installation.';
+  throw new HTTPException(404, { message });
 }

@@ -1,25 +1,37 @@
-import { open, readdir, stat } from 'node:fs/promises';
+import { randomBytes } from 'node:crypto';
+import { createWriteStream, existsSync } from 'node:fs';
+import { readdir, stat } from 'node:fs/promises';
 import type { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
 import { domainToUnicode } from 'node:url';
+import { HTTPException } from 'hono/http-exception';
 import { z } from 'zod';
 import { chooseDomainColumn } from '../../collector/choose-column.ts';
 import { plan } from '../../commands/enrich.ts';
 import { tryDomain } from '../../commands/try.ts';
 import { BrandfillError } from '../../common/errors.ts';
-import { freeBytes, PRIVATE } from '../../common/files.ts';
+import { PRIVATE } from '../../common/files.ts';
 import type { DomainColumn } from '../../rows/columns/domain-column.ts';
 import { shorten } from '../../rows/columns/names.ts';
 import { createDomainReader } from '../../rows/domain/domain.ts';
 import { openList } from '../../rows/list-input.ts';
-import { openRows } from '../../rows/open-rows.ts';
-import type { RowFormat } from '../../rows/row-format.ts';
+import { openRows, splitExtension } from '../../rows/open-rows.ts';
+import { ENDINGS, type RowFormat } from '../../rows/row-format.ts';
 import type { Source } from '../../rows/source.ts';
 import type { Trial } from '../../run/trial.ts';
 import { describeStop } from '../../watch/describe.ts';
-import { adviseOn, shortOf } from '../../watch/reasons.ts';
-import { ON_PAGE } from '../../watch/words.ts';
-import { type Connections, costFor, nameSetting, quietEnv } from './connections.ts';
-import { type AppFolder, AppRefusal, createId, isId, refusalOf } from './folder.ts';
+import { adviseOn } from '../../watch/reasons.ts';
+import type { RunView } from '../../watch/run-view.ts';
+import { ON_PAGE, PHASES } from '../../watch/words.ts';
+import { isOver, lost } from '../board.ts';
+import {
+  type Connections,
+  type Env,
+  nameSetting,
+  quietEnv,
+  type SavedConnection,
+} from './connections.ts';
+import type { AppFolder } from './folder.ts';
 
 /** How a list is to be read. What is left out is found out. */
 export const readingRequest = z.object({
@@ -30,31 +42,26 @@ export const readingRequest = z.object({
 });
 
 /** Columns to add, by name without the prefix; null for the usual ones. */
-const fieldsRequest = z
-  .array(
-    z.object({
-      name: z.string().trim().min(1).max(1_000),
-      expression: z.string().min(1).max(10_000),
-    }),
-  )
-  .min(1)
-  .max(200)
-  .refine((fields) => new Set(fields.map(({ name }) => name)).size === fields.length, {
-    error: 'two columns have one name',
-  })
-  .nullable();
-
-/** What a run is to do with a list. */
-export const runRequest = z.object({
-  fields: fieldsRequest.optional(),
-  maxCalls: z.int().positive().optional(),
+export const fieldsRequest = z.object({
+  fields: z
+    .array(
+      z.object({
+        name: z.string().trim().min(1).max(1_000),
+        expression: z.string().min(1).max(10_000),
+      }),
+    )
+    .min(1)
+    .max(200)
+    .refine((fields) => new Set(fields.map(({ name }) => name)).size === fields.length, {
+      error: 'two columns have one name',
+    })
+    .nullable(),
 });
 
 type Reading = z.infer<typeof readingRequest>;
-type Fields = z.infer<typeof fieldsRequest>;
-export type RunRequest = z.infer<typeof runRequest>;
+type Fields = z.infer<typeof fieldsRequest>['fields'];
 
-/** A list as it was understood. */
+/** A list as it was understood, and what became of it. */
 export interface ListView {
   readonly id: string;
   /** The name of the file that was chosen. */
@@ -73,36 +80,49 @@ export interface ListView {
   /** Missing when no column could be found: `problem` says so, and somebody has to choose one. */
   readonly column?: Pick<DomainColumn, 'index' | 'name'> & { readonly why: string };
   readonly problem?: string | undefined;
-  /** The columns that were chosen for this list, or the last one, before. */
+  /** The columns that were chosen for this list, or for the last one at the same API. */
   readonly fields: Fields;
+  readonly run?: ListRun | undefined;
+}
+
+/** The last run of a list. */
+export interface ListRun {
+  readonly connection: SavedConnection;
+  readonly maxCalls?: number | undefined;
+  /** As it was last kept: before the first call, and at its end. */
+  readonly view: RunView;
 }
 
 const FOLDER = 'lists';
 const RECORD = 'list.json';
-const CHOICES = 'choices.json';
 const MOST_SAMPLES = 3;
 
 export interface ListsOptions {
   readonly folder: AppFolder;
   readonly connections: Connections;
-  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly env: Env;
   readonly onChange: () => void;
 }
 
 export type Lists = Awaited<ReturnType<typeof openLists>>;
 
-/** The lists that were given to the app. What is refused here is an `AppRefusal`, or becomes one. */
+/** The lists that were given to the app. */
 export async function openLists({ folder, connections, env, onChange }: ListsOptions) {
   const known = new Map<string, ListView>();
   for (const id of (await readdir(folder.at(FOLDER))).filter(isId)) {
-    const record = folder.readJson(FOLDER, id, RECORD) as ListView | undefined;
-    if (record) known.set(id, record);
+    const list = folder.readJson(FOLDER, id, RECORD) as ListView | undefined;
+    // Its process may have been killed.
+    const run =
+      list?.run && !isOver(list.run.view)
+        ? { ...list.run, view: lost(list.run.view, ON_PAGE) }
+        : list?.run;
+    if (list) known.set(id, { ...list, run });
     else await folder.remove(FOLDER, id); // it was never whole
   }
 
   const find = (id: string): ListView => {
     const list = known.get(id);
-    if (!list) throw new AppRefusal('NOT_FOUND', 'There is no such list any more.');
+    if (!list) throw new HTTPException(404, { message: 'There is no such list any more.' });
     return list;
   };
   const placeOf = (list: Pick<ListView, 'id' | 'name'>, signal: AbortSignal): ListPlace => ({
@@ -112,56 +132,89 @@ export async function openLists({ folder, connections, env, onChange }: ListsOpt
   });
 
   async function keep(list: ListView): Promise<ListView> {
-    await folder.writeJson(list, FOLDER, list.id, RECORD);
-    known.set(list.id, list);
-    onChange();
+    try {
+      await folder.writeJson(list, FOLDER, list.id, RECORD);
+    } finally {
+      known.set(list.id, list);
+      onChange();
+    }
     return list;
   }
 
-  /** What was chosen at each API the last time. */
-  const choices = (): Record<string, Fields> =>
-    (folder.readJson(CHOICES) ?? {}) as Record<string, Fields>;
-  const apiName = (): string => connections.current?.profile ?? connections.current?.baseUrl ?? '';
+  /** What was touched last comes first. */
+  const latestFirst = (): readonly ListView[] =>
+    [...known.values()].sort((one, other) => touchedAtMs(other) - touchedAtMs(one));
 
   /** The options of `enrich` that say how a list is read, and what is made of it. */
-  function optionsOf(id: string, { fields, maxCalls }: RunRequest) {
-    const { name, column, problem, reading, sheet, fields: before } = find(id);
-    if (!column) throw new AppRefusal('NO_COLUMN', problem ?? NO_COLUMN);
-    const chosen = fields === undefined ? before : fields;
+  function optionsOf(id: string) {
+    const { name, column, problem, reading, sheet, fields } = find(id);
+    if (!column) throw new HTTPException(422, { message: problem ?? NO_COLUMN });
     return {
       input: folder.at(FOLDER, id, name),
       sheet,
       domainColumn: column.name,
       noHeader: reading.noHeader,
-      ...(chosen && {
-        fields: Object.fromEntries(chosen.map(({ name, expression }) => [name, expression])),
+      ...(fields && {
+        fields: Object.fromEntries(fields.map(({ name, expression }) => [name, expression])),
       }),
-      maxCalls,
+    };
+  }
+
+  /** Where a run writes. */
+  function outputsOf(id: string): { readonly out: string; readonly failures: string } {
+    const { name, kind } = find(id);
+    const { stem, extension } = splitExtension(name);
+    const usual = ENDINGS[kind].test(extension) ? extension : `.${kind}`;
+    return {
+      out: folder.at(FOLDER, id, `${stem}.enriched${usual}`),
+      failures: folder.at(FOLDER, id, `${stem}.failures${usual.replace(/^\.xl.*/i, '.csv')}`),
     };
   }
 
   return {
+    /** All of them, in short. */
     entries: () =>
-      [...known.values()]
-        .sort((one, other) => other.uploadedAtMs - one.uploadedAtMs)
-        .map(({ id, name, sizeBytes, uploadedAtMs }) => ({ id, name, sizeBytes, uploadedAtMs })),
+      latestFirst().map(({ id, name, sizeBytes, uploadedAtMs, run }) => {
+        return {
+          id,
+          name,
+          sizeBytes,
+          uploadedAtMs,
+          lastRun: run && (run.view.headline ?? PHASES[run.view.phase]),
+        };
+      }),
     find,
     optionsOf,
+    outputsOf,
+    /** A list with what is there of its results. */
+    show: (id: string) => {
+      const { out, failures } = outputsOf(id);
+      return { ...find(id), hasResult: existsSync(out), hasFailures: existsSync(failures) };
+    },
     /** Takes a list in, and finds out what is in it. */
-    add: async (given: string, bytes: Readable, sizeBytes: number, signal: AbortSignal) => {
+    add: async (given: string, bytes: Readable, signal: AbortSignal) => {
       const entry = { id: createId(), name: cleanName(given) };
-      folder.make(FOLDER, entry.id);
+      await folder.make(FOLDER, entry.id);
       const place = placeOf(entry, signal);
       try {
-        await receive(bytes, place.path, sizeBytes < freeBytes(folder.path));
-        const { size } = await stat(place.path);
-        if (size === 0) throw new AppRefusal('UNREADABLE_INPUT', 'The file is empty.');
-        const about = { sizeBytes: size, uploadedAtMs: Date.now() };
-        const fields = choices()[apiName()] ?? null;
-        return await keep({ ...entry, ...about, ...(await understand(place, {})), fields });
+        await pipeline(
+          bytes,
+          createWriteStream(place.path, { ...PRIVATE, flags: 'wx', flush: true }),
+        );
+        const { size: sizeBytes } = await stat(place.path);
+        if (sizeBytes === 0) throw new HTTPException(422, { message: 'The file is empty.' });
+        const about = { ...entry, sizeBytes, uploadedAtMs: Date.now() };
+        const title = connections.current?.title;
+        const before = latestFirst().find(({ run }) => run?.connection.title === title);
+        return await keep({
+          ...about,
+          ...(await understand(place, {})),
+          fields: before?.fields ?? null,
+        });
       } catch (error) {
+        known.delete(entry.id);
         await folder.remove(FOLDER, entry.id);
-        throw refusalOf(error, folder.path);
+        throw error;
       }
     },
     /** Reads a list in another way; if that cannot be, it is read as before. */
@@ -170,40 +223,17 @@ export async function openLists({ folder, connections, env, onChange }: ListsOpt
       return await keep({ ...list, ...(await understand(placeOf(list, signal), reading)) });
     },
     /** What a run would do. Reads the whole list. */
-    plan: async (id: string, request: RunRequest, signal: AbortSignal) => {
-      const api = await connections.optionsOf();
+    plan: async (id: string, signal: AbortSignal) => {
       const notices: string[] = [];
       const onEvent = (event: { type: string; message?: string; level?: string }): void => {
         if (event.type === 'notice' && event.level !== 'info') notices.push(event.message ?? '');
       };
-      const options = { ...api, ...optionsOf(id, request), signal, onEvent };
-      const made = await plan(options, nameSetting, { env: quietEnv(env), mostExamples: 40 });
-      const { rows, uniqueDomains: companies, freshDomains: fresh, lookups, calls, bill } = made;
-      const { invalidRows: invalid, invalidExamples: examples, estimate } = made;
-      return {
-        rows,
-        companies,
-        duplicates: rows - invalid - companies,
-        fresh,
-        invalid,
-        invalidReasons: Object.entries(made.invalidByReason)
-          .sort(([, one], [, other]) => other - one)
-          .map(([code, count]) => {
-            const such = examples.filter(({ reason, cell }) => reason === code && cell !== '');
-            const words = shortOf('invalid', code) ?? code;
-            return { count, words, examples: such.slice(0, 3).map(({ cell }) => cell) };
-          }),
-        lookups,
-        calls,
-        cost: costFor('price' in api ? api.price : undefined, calls, bill),
-        durationMs: estimate?.durationMs,
-        ratePerSecond: estimate?.limitPerSecond,
-        notices,
-      };
+      const options = { ...(await connections.optionsOf()), ...optionsOf(id), signal, onEvent };
+      return { ...(await plan(options, nameSetting, { env: quietEnv(env) })), notices };
     },
     /** Real answers for some domains of the list. Makes calls. */
     sample: async (id: string, signal: AbortSignal) => {
-      const { price, ...api } = { price: undefined, ...(await connections.optionsOf()) };
+      const { price: _, ...api } = { price: undefined, ...(await connections.optionsOf()) };
       const list = find(id);
       const trials: Trial[] = [];
       for (const domain of await domainsToSample(placeOf(list, signal), list)) {
@@ -218,7 +248,6 @@ export async function openLists({ folder, connections, env, onChange }: ListsOpt
           message: messageOf(trial),
         })),
         calls: trials.reduce((sum, { calls }) => sum + calls, 0),
-        cost: costOfTrials(trials, price),
         fields: fieldsOf(trials),
         problem: stopped
           ? messageOf(stopped)
@@ -229,39 +258,37 @@ export async function openLists({ folder, connections, env, onChange }: ListsOpt
               : 'The API knows none of these companies, so there is nothing to choose from. All that it answers is kept.',
       };
     },
-    /** Keeps what was chosen for this list, and for the next one at this API. */
-    choose: async (id: string, fields: Fields): Promise<void> => {
-      await folder.writeJson({ ...choices(), [apiName()]: fields }, CHOICES);
-      await keep({ ...find(id), fields });
+    choose: async (id: string, fields: Fields) => await keep({ ...find(id), fields }),
+    /** Keeps what is known of a run. */
+    keepRun: async (id: string, run: ListRun) => await keep({ ...find(id), run }),
+    /** The first rows of the result, as the file has them. */
+    rows: async (id: string, signal: AbortSignal) => {
+      const place = { ...placeOf(find(id), signal), path: outputsOf(id).out };
+      return await withList(place, { sheet: find(id).sheet }, async (source, format) => ({
+        columns: format.columns,
+        rows: await readFirst(source, format, RESULT_ROWS),
+      }));
     },
+    /** Removes a list with its results. */
     remove: async (id: string): Promise<void> => {
-      find(id);
-      await folder.remove(FOLDER, id);
-      known.delete(id);
+      known.delete(find(id).id);
       onChange();
+      await folder.remove(FOLDER, id);
     },
   };
 }
 
-/**
- * Writes what comes to a file. It is taken to its end even where it cannot be kept: whoever is still
- * sending would not see the answer.
- */
-async function receive(bytes: Readable, path: string, hasRoom: boolean): Promise<void> {
-  const handle = await open(path, 'wx', PRIVATE.mode);
-  let failure: unknown = hasRoom ? undefined : Object.assign(new Error(), { code: 'ENOSPC' });
-  try {
-    for await (const chunk of bytes) {
-      if (failure !== undefined) continue;
-      await handle.writeFile(chunk as Uint8Array).catch((error: unknown) => {
-        failure = error;
-      });
-    }
-    if (failure === undefined) await handle.sync();
-  } finally {
-    await handle.close();
-  }
-  if (failure !== undefined) throw failure as Error;
+function touchedAtMs({ uploadedAtMs, run }: ListView): number {
+  return run ? Date.parse(run.view.startedAt) : uploadedAtMs;
+}
+
+/** A new id of a list. Only such ids become parts of paths. */
+function createId(): string {
+  return randomBytes(6).toString('hex');
+}
+
+function isId(name: string): boolean {
+  return /^[0-9a-f]{12}$/.test(name);
 }
 
 /** The name of a file, as it was chosen, without what could lead elsewhere. */
@@ -275,14 +302,14 @@ function cleanName(given: string): string {
   return whole.normalize('NFKC').toLowerCase() === RECORD ? `list ${whole}` : whole;
 }
 
-export interface ListPlace {
+interface ListPlace {
   readonly path: string;
   readonly spoolFolder: string;
   readonly signal: AbortSignal;
 }
 
 /** Opens a list as it is to be read, for some work. */
-export async function withList<T>(
+async function withList<T>(
   { path, spoolFolder, signal }: ListPlace,
   { sheet, noHeader }: Reading,
   work: (source: Source, format: RowFormat) => Promise<T>,
@@ -296,6 +323,7 @@ export async function withList<T>(
 }
 
 const FIRST_ROWS = 8;
+const RESULT_ROWS = 100;
 const LONGEST_CELL = 500;
 
 /** A row as its file has it, with the number that an editor or Excel shows. */
@@ -305,7 +333,7 @@ export interface ShownRow {
 }
 
 /** The first rows of a file, without blank ones. */
-export async function readFirst(
+async function readFirst(
   source: Source,
   format: RowFormat,
   most: number,
@@ -388,15 +416,6 @@ function messageOf(trial: Trial): string {
   if (stopped) return describeStop(stopped, ON_PAGE);
   const advice = adviseOn(trial, ON_PAGE);
   return status === 'rejected' ? `${advice} (${reason})` : advice;
-}
-
-/** A call that never arrived costs nothing. */
-function costOfTrials(trials: readonly Trial[], price: number | undefined) {
-  const answers = trials.flatMap((trial) => trial.answers);
-  const charged = answers.filter(({ httpStatus = 429 }) => httpStatus !== 429).length;
-  const bills = answers.flatMap(({ bill }) => bill ?? []);
-  const units = bills.reduce((sum, bill) => sum + bill.units, 0);
-  return costFor(price, charged, bills[0] && { unit: bills[0].unit, units });
 }
 
 /** The columns that answers make, each with its value in every answer; the rest of them has no way. */

@@ -26,6 +26,11 @@ const GONE: Fault = {
   advice: 'If it was closed, start it again. Nothing is lost: this page goes on where it was.',
 };
 
+const SIGNED_OUT: Fault = {
+  message: 'This page is signed out.',
+  advice: 'Open the address that Brandfill shows where it was started.',
+};
+
 /** The fault in whatever was thrown. */
 export function faultOf(error: unknown): Fault {
   if (error instanceof FaultError) return error.fault;
@@ -35,7 +40,9 @@ export function faultOf(error: unknown): Fault {
 interface Answer {
   readonly ok: boolean;
   readonly status: number;
+  readonly headers: Headers;
   json(): Promise<unknown>;
+  text(): Promise<string>;
 }
 
 /** The value of an answer. @throws FaultError */
@@ -44,22 +51,19 @@ export async function ask<R extends Answer>(
 ): Promise<Awaited<ReturnType<R['json']>>> {
   const answer = await asking.catch(() => undefined);
   if (!answer) throw new FaultError(GONE);
-  const value: unknown = await answer.json().catch(() => undefined);
-  if (answer.ok) return value as Awaited<ReturnType<R['json']>>;
-  throw new FaultError(refusalIn(value, answer.status));
+  if (answer.ok) return (await answer.json()) as Awaited<ReturnType<R['json']>>;
+  if (answer.status === 401) throw new FaultError(SIGNED_OUT);
+  const isSentence = answer.headers.get('content-type')?.startsWith('text/plain') === true;
+  if (isSentence) throw new FaultError({ message: await answer.text() });
+  const message = `Brandfill answered in a way that this page does not know (${answer.status}).`;
+  throw new FaultError({ message, advice: RELOAD });
 }
 
-function refusalIn(value: unknown, status: number): Fault {
-  const { error } = (value ?? {}) as { readonly error?: { readonly message?: string } };
-  if (status === 401) {
-    const advice = 'Open the address that Brandfill shows where it was started.';
-    return { message: 'This page is signed out.', advice };
-  }
-  if (typeof error?.message === 'string') return { message: error.message };
-  return {
-    message: `Brandfill answered in a way that this page does not know (${status}).`,
-    advice: RELOAD,
-  };
+/** A list as it was understood, and what became of it. */
+export type List = Awaited<ReturnType<typeof listOf>>;
+
+export async function listOf(id: string) {
+  return await ask(api.lists[':id'].$get({ param: { id } }));
 }
 
 /** Sends a file as it is; the browser reads it from the disk while it goes. @throws FaultError */

@@ -202,22 +202,17 @@ export function Select(props: {
 }
 
 interface ChoiceProps {
-  /** A box to tick, or one of several ways. */
-  readonly type: 'checkbox' | 'radio';
-  readonly label: ComponentChildren;
-  readonly hint?: ComponentChildren;
+  readonly label: string;
+  readonly hint?: string;
   readonly isChosen: boolean;
   readonly onChange: (isChosen: boolean) => void;
-  /** Of the ways of which one is chosen. */
-  readonly name?: string;
 }
 
-export function Choice({ type, label, hint, isChosen, onChange, name }: ChoiceProps): JSX.Element {
+export function Choice({ label, hint, isChosen, onChange }: ChoiceProps): JSX.Element {
   return (
     <label class="choice">
       <input
-        type={type}
-        name={name}
+        type="checkbox"
         checked={isChosen}
         onChange={(event) => onChange(event.currentTarget.checked)}
       />

@@ -1,5 +1,5 @@
 import { formatPrice, formatUnits } from '../../common/format.ts';
-import type { Cost } from '../app/connections.ts';
+import type { Summary } from '../../watch/run-view.ts';
 
 // Numbers are written as on a terminal; these are the page's own.
 export {
@@ -26,8 +26,10 @@ export function time(when: number | string): string {
 }
 
 /** What it costs, in words; undefined when nothing is known of it. Money is in the currency of the price. */
-export function costOf({ units, unit = 'units', money }: Cost): string | undefined {
-  const billed = units === undefined ? [] : [formatUnits({ units, unit })];
-  const parts = [...billed, ...(money === undefined ? [] : [formatPrice(money)])];
+export function costOf({ bill, cost }: Pick<Summary, 'bill' | 'cost'>): string | undefined {
+  const parts = [
+    ...(bill ? [formatUnits(bill)] : []),
+    ...(cost === undefined ? [] : [formatPrice(cost)]),
+  ];
   return parts.length === 0 ? undefined : parts.join(', ');
 }

@@ -16,6 +16,7 @@ import {
   type Place,
   place,
   STEPS,
+  type StepName,
   shown,
 } from './state.ts';
 import { ColumnsStep } from './steps/columns.tsx';
@@ -26,7 +27,7 @@ import { RunStep } from './steps/run.tsx';
 
 function Page(): JSX.Element {
   const { app, board, hasQueues } = shown.value ?? {};
-  const here = app ? (place.value ?? firstPlace(app)) : { step: 'runs' as const };
+  const here = app && (place.value ?? firstPlace(app));
   useEffect(() => {
     if (app) place.value ??= firstPlace(app);
   }, [app === undefined]);
@@ -38,22 +39,15 @@ function Page(): JSX.Element {
       <header class="head">
         <h1>Brandfill</h1>
         {app ? <Connected app={app} /> : null}
-        <nav aria-label="More" class="actions">
-          {app ? (
-            <a href="#/runs" aria-current={here.step === 'runs' ? 'page' : undefined}>
-              All runs
-            </a>
-          ) : null}
-          {hasQueues ? <a href="queues">Queues (a page of bull-board)</a> : null}
-        </nav>
+        {hasQueues ? <a href="queues">Queues (a page of bull-board)</a> : null}
       </header>
       <p role="status" class="wrong">
         {LINKS[link.value]}
       </p>
-      {app && here.step !== 'runs' ? <Stepper here={here} app={app} /> : null}
+      {app && here ? <Stepper here={here} app={app} /> : null}
       <main id="page" tabIndex={-1}>
-        {board && here.step === 'runs' ? <RunsPage board={board} /> : null}
-        {app && here.step !== 'runs' ? <StepOf here={here} app={app} /> : null}
+        {app && here ? <StepOf here={here} app={app} /> : null}
+        {board && !app ? <RunsPage board={board} /> : null}
         {shown.value ? null : <p>One moment…</p>}
       </main>
       {app ? (
@@ -86,7 +80,7 @@ function StepOf({ here, app }: { readonly here: Place; readonly app: AppState })
   if (step === 'list') return <ListStep key={id ?? 'new'} id={id} app={app} />;
   if (id !== undefined && step === 'columns') return <ColumnsStep key={id} id={id} app={app} />;
   if (id !== undefined && step === 'plan') return <PlanStep key={id} id={id} app={app} />;
-  if (id !== undefined && step === 'run') return <RunStep key={id} id={id} app={app} />;
+  if (id !== undefined && step === 'run') return <RunStep key={id} id={id} />;
   return step === 'connect' ? <ConnectStep app={app} /> : <Lost />;
 }
 
@@ -98,7 +92,7 @@ function Lost(): null {
 
 function Connected({ app: { connection } }: { readonly app: AppState }): JSX.Element {
   if (!connection) return <p class="quiet">Not connected to an API yet</p>;
-  if (connection.kind === 'sandbox') {
+  if (connection.isRehearsal) {
     return <span class="badge warning">Rehearsal: made-up answers, free</span>;
   }
   return (
@@ -108,30 +102,29 @@ function Connected({ app: { connection } }: { readonly app: AppState }): JSX.Ele
   );
 }
 
-const linkTo = (to: Place | undefined, text: string): JSX.Element | string =>
-  to ? <a href={addressOf(to)}>{text}</a> : text;
-
 function Stepper({ here, app }: { readonly here: Place; readonly app: AppState }): JSX.Element {
-  const names = Object.keys(STEPS) as (keyof typeof STEPS)[];
-  const run = app.runs.find(({ id }) => here.step === 'run' && id === here.id);
-  const list = here.step === 'run' ? run?.list.id : here.id;
-  const ofList = run ?? app.runs.find((one) => list !== undefined && one.list.id === list);
-  /** Where each step leads from here; those that cannot be entered lead nowhere. */
-  const targets: Readonly<Record<keyof typeof STEPS, Place | undefined>> = {
-    connect: { step: 'connect' },
-    list: app.connection ? { step: 'list', id: list } : undefined,
-    columns: list === undefined ? undefined : { step: 'columns', id: list },
-    plan: list === undefined ? undefined : { step: 'plan', id: list },
-    run: ofList && { step: 'run', id: ofList.id },
+  const { id } = here;
+  const list = app.lists.find((one) => one.id === id);
+  /** Whether each step can be entered from here. */
+  const canEnter: Readonly<Record<StepName, boolean>> = {
+    connect: true,
+    list: app.connection !== null,
+    columns: list !== undefined,
+    plan: list !== undefined,
+    run: list?.lastRun !== undefined,
   };
   return (
     <nav aria-label="Steps">
       <ol class="stepper">
-        {names.map((name, at) => (
-          <li key={name} aria-current={here.step === name ? 'step' : undefined}>
-            {linkTo(here.step === name ? undefined : targets[name], `${at + 1}. ${STEPS[name]}`)}
-          </li>
-        ))}
+        {(Object.keys(STEPS) as StepName[]).map((step, at) => {
+          const text = `${at + 1}. ${STEPS[step]}`;
+          const isHere = here.step === step;
+          return (
+            <li key={step} aria-current={isHere ? 'step' : undefined}>
+              {isHere || !canEnter[step] ? text : <a href={addressOf({ step, id })}>{text}</a>}
+            </li>
+          );
+        })}
       </ol>
     </nav>
   );

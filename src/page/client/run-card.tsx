@@ -2,6 +2,7 @@ import type { ComponentChildren, JSX } from 'preact';
 import { useRef } from 'preact/hooks';
 import { howFar, type RunAction, type RunView, shareOf } from '../../watch/run-view.ts';
 import { describeWait, ENDINGS, PHASES, STATUSES, type StatusName } from '../../watch/words.ts';
+import { isOver } from '../board.ts';
 import { Chart } from './chart.tsx';
 import { Button, Figures, Progress, Table } from './components.tsx';
 import { costOf, count, counted, duration, rate, share, time } from './format.ts';
@@ -22,38 +23,53 @@ const TONES: Readonly<Record<string, string>> = {
   lost: 'bad',
 };
 
-export interface RunCardProps {
+export interface RunProps {
   readonly view: RunView;
   /** Missing where nothing can be asked of it, as in a report. */
   readonly onAsk?: ((action: RunAction) => void) | undefined;
-  /** Whether it is all there is, and so opened. @default one that is over is folded */
-  readonly isAlone?: boolean;
+  /** What more can be done with it. */
+  readonly children?: ComponentChildren;
 }
 
-/** One run: where it is, what can be asked of it, and everything that is known of it. */
-export function RunCard({ view, onAsk, isAlone = false }: RunCardProps): JSX.Element {
-  const { list, phase, end, headline, next, wait, actions } = view;
-  const isOver = phase === 'ended' || phase === 'lost';
-  // A run that is over is folded, but one that somebody looks at stays open when it ends.
-  const wasOpen = useRef(isAlone || !isOver);
+/** One run of those that a page shows. */
+export function RunCard({
+  isAlone = false,
+  ...run
+}: RunProps & { readonly isAlone?: boolean }): JSX.Element {
+  const { view } = run;
+  const tone = TONES[view.isPaused ? 'paused' : (view.end ?? view.phase)] ?? '';
   return (
     <article class="card">
       <div class="head">
-        <h3>{list}</h3>
-        <p
-          class={`phase ${TONES[view.isPaused ? 'paused' : (end ?? phase)] ?? ''}`}
-          role={isAlone ? undefined : 'status'}
-        >
+        <h3>{view.list}</h3>
+        <p class={`phase ${tone}`} role={isAlone ? undefined : 'status'}>
           {phaseOf(view)}
         </p>
       </div>
+      <Run {...run} isOpen={isAlone || !isOver(view)} />
+    </article>
+  );
+}
+
+/** Where a run is, what can be asked of it, and everything that is known of it. */
+export function Run({
+  view,
+  onAsk,
+  children,
+  isOpen = false,
+}: RunProps & { readonly isOpen?: boolean }): JSX.Element {
+  const { headline, next, wait, actions } = view;
+  // A run that somebody looks at stays open when it ends.
+  const wasOpen = useRef(isOpen);
+  return (
+    <>
       {headline === undefined ? null : (
         <p>
           <strong>{headline}</strong>
         </p>
       )}
       {next === undefined ? null : <p>{next}</p>}
-      {isOver ? null : <Bar view={view} />}
+      {isOver(view) ? null : <Bar view={view} />}
       {wait ? <p class="wrong">{describeWait(wait)}</p> : null}
       {onAsk && actions.length > 0 ? (
         <div class="actions">
@@ -64,16 +80,17 @@ export function RunCard({ view, onAsk, isAlone = false }: RunCardProps): JSX.Ele
           ))}
         </div>
       ) : null}
+      {children}
       <p class="hint">{aboutOf(view)}</p>
       <details open={wasOpen.current}>
         <summary>Rows, speed, reasons</summary>
         <Details view={view} />
       </details>
-    </article>
+    </>
   );
 }
 
-function phaseOf({ isPaused, phase, end }: RunView): string {
+export function phaseOf({ isPaused, phase, end }: RunView): string {
   if (isPaused) return 'Paused';
   return end ? ENDINGS[end] : PHASES[phase];
 }
@@ -198,9 +215,8 @@ function Reasons({ view }: { readonly view: RunView }): JSX.Element | null {
 }
 
 function figuresOf(view: RunView): readonly (readonly [string, string])[] {
-  const { calls, phase, bill, cost, underWay, pendingNow, latency } = view;
+  const { calls, phase, underWay, pendingNow, latency } = view;
   const isLive = phase === 'looking_up' || phase === 'stopping';
-  const billed = costOf({ ...bill, ...(cost === undefined ? {} : { money: cost }) });
   const limit = view.limit?.limitPerSecond;
   const all: readonly (readonly [string, string | undefined])[] = [
     ['Calls', count(calls)],
@@ -214,7 +230,7 @@ function figuresOf(view: RunView): readonly (readonly [string, string])[] {
     ['Domains pending', pendingNow > 0 ? count(pendingNow) : undefined],
     ['Calls throttled (429 and the like)', count(view.throttled)],
     ['Lookups tried again', count(view.retries)],
-    ['Cost', billed],
+    ['Cost', costOf(view)],
     ['Half of the calls within', latency && duration(latency.p50Ms)],
     ['95 % of the calls within', latency && duration(latency.p95Ms)],
     ['Time', duration(view.elapsedMs)],

@@ -1,9 +1,9 @@
 import type { JSX } from 'preact';
 import { useEffect } from 'preact/hooks';
-import type { Board, ScheduleState } from '../board.ts';
+import type { Board } from '../board.ts';
 import { api, ask } from './api.ts';
 import { FaultNote, Note, Table } from './components.tsx';
-import { count, time } from './format.ts';
+import { count, counted, time } from './format.ts';
 import { RunCard } from './run-card.tsx';
 import { useWork } from './state.ts';
 
@@ -39,12 +39,12 @@ export function RunsPage({ board }: { readonly board: Board }): JSX.Element {
             caption="Schedules"
             hasHeading
             columns={['job', 'when', 'next', 'state', 'last run']}
-            rows={schedules.map(({ job, cron, timezone, nextAt, last, ...state }) => [
-              job,
-              `${cron} (${timezone})`,
-              time(nextAt),
-              stateOf(state),
-              last ? `${time(last.finishedAt)}: ${last.text}` : 'none yet',
+            rows={schedules.map((of) => [
+              of.job,
+              `${of.cron} (${of.timezone})`,
+              time(of.nextAt),
+              stateOf(of),
+              lastOf(of),
             ])}
           />
         </>
@@ -53,8 +53,17 @@ export function RunsPage({ board }: { readonly board: Board }): JSX.Element {
   );
 }
 
-function stateOf(of: Pick<ScheduleState, 'runningSince' | 'isWaiting' | 'isKept'>): string {
-  const { runningSince, isWaiting, isKept } = of;
+type Schedule = Board['schedules'][number];
+
+function lastOf({ results: [last] }: Schedule): string {
+  if (!last) return 'none yet';
+  const { finishedAt, exitCode, rows = 0, found = 0, failed = 0, stopped, error } = last;
+  const counts = `${counted(rows, 'row')}, ${count(found)} found, ${count(failed)} failed`;
+  const early = stopped === undefined ? '' : `; stopped early (${stopped})`;
+  return `${time(finishedAt)}: exit code ${exitCode}, ${error ?? counts + early}`;
+}
+
+function stateOf({ runningSince, isWaiting, isKept }: Schedule): string {
   if (runningSince !== undefined) return `running since ${time(runningSince)}`;
   if (!isKept) return 'no process is there to run it';
   return isWaiting ? 'about to run' : 'waits for its time';
@@ -72,7 +81,7 @@ function Workers({ workers }: Pick<Board, 'workers'>): JSX.Element | null {
         rows={workers.map(({ host, pid, concurrency, calls, trouble = '' }) => [
           `process ${pid} on ${host}`,
           count(concurrency),
-          calls === undefined ? '–' : count(calls),
+          count(calls),
           trouble,
         ])}
       />

@@ -10,7 +10,6 @@ import { type Fault, faultOf } from './api.ts';
 
 /** Of the app; a dashboard has none. */
 export type AppState = PageState['app'];
-export type AppRun = AppState['runs'][number];
 
 interface Shown {
   readonly board: Board;
@@ -23,7 +22,7 @@ interface Shown {
 export const shown = signal<Shown | undefined>(undefined);
 export const link = signal<'connecting' | 'live' | 'lost' | 'signed_out'>('connecting');
 
-/** A run as it is now, by its id. */
+/** A run that goes on, by its id. */
 export function findView(id: string): RunView | undefined {
   return shown.value?.board.runs.find((run) => run.runId === id);
 }
@@ -63,11 +62,11 @@ async function listenAgain(): Promise<void> {
  *
  *     connect ────► list ─► columns ─► plan ──► run
  *                    ▲                           │
- *                    └────────── runs ◄──────────┘
+ *                    └───────────────────────────┘
  */
 export interface Place {
   readonly step: StepName;
-  /** The list that it is about, or the run. */
+  /** The list that it is about. */
   readonly id?: string | undefined;
 }
 
@@ -80,7 +79,7 @@ export const STEPS = {
   run: 'Run and result',
 } as const;
 
-export type StepName = keyof typeof STEPS | 'runs';
+export type StepName = keyof typeof STEPS;
 
 /** Undefined until the first state has come, unless the address says. */
 export const place = signal<Place | undefined>(placeOf(window.location.hash));
@@ -106,16 +105,15 @@ export function followAddress(): void {
   window.addEventListener('hashchange', follow);
 }
 
-/** Somebody who comes back comes to the run that needs them, or that goes on, or the last result. */
-export function firstPlace({ runs, connection }: AppState): Place {
-  const run = runs.find(({ state }) => state === 'running') ?? runs[0];
-  if (run) return { step: 'run', id: run.id };
+/** Somebody who comes back comes to the list that was last at work, or to its result. */
+export function firstPlace({ lists: [last], connection }: AppState): Place {
+  if (last) return { step: last.lastRun === undefined ? 'list' : 'run', id: last.id };
   return { step: connection ? 'list' : 'connect' };
 }
 
 function placeOf(hash: string): Place | undefined {
   const [, step = '', id] = /^#\/([a-z]+)(?:\/([^/]+))?$/.exec(hash) ?? [];
-  if (!Object.hasOwn(STEPS, step) && step !== 'runs') return undefined;
+  if (!Object.hasOwn(STEPS, step)) return undefined;
   try {
     return { step: step as StepName, id: id === undefined ? undefined : decodeURIComponent(id) };
   } catch {

@@ -4,15 +4,11 @@ import { request } from 'undici';
 import type { z } from 'zod';
 import type { PageState } from '../../../src/page/app/app.ts';
 import type { connectionRequest } from '../../../src/page/app/connections.ts';
-import type { ListView, RunRequest, ShownRow } from '../../../src/page/app/lists.ts';
+import type { ListRun, ListView, ShownRow } from '../../../src/page/app/lists.ts';
+import type { runRequest } from '../../../src/page/app/runs.ts';
 import { type CommandOptions, type Running, start } from './command.ts';
 
 export type AppState = PageState['app'];
-export type AppRun = AppState['runs'][number];
-
-interface Refusal {
-  readonly error: { readonly code: string; readonly message: string };
-}
 
 /** What came back. */
 export interface Answered<T = unknown> {
@@ -35,13 +31,19 @@ export interface AppInTest {
   /** The value of an answer that has to be 2xx. */
   get<T>(path: string): Promise<T>;
   post<T>(path: string, body?: unknown): Promise<T>;
-  connect(connection: z.infer<typeof connectionRequest>): Promise<Answered>;
-  upload(name: string, content: string | Buffer): Promise<Answered<ListView & Refusal>>;
-  startRun(list: string, request?: RunRequest): Promise<AppRun>;
-  /** Waits until a run is as wanted. */
-  waitFor(run: string, isThere: (run: AppRun) => boolean): Promise<AppRun>;
-  rows(run: string): Promise<{ readonly columns: string[]; readonly rows: ShownRow[] }>;
+  connect(connection: z.input<typeof connectionRequest>): Promise<Answered>;
+  upload(name: string, content: string | Buffer): Promise<Answered<ListView>>;
+  /** Runs a list to its end. */
+  run(list: string, request?: z.infer<typeof runRequest>): Promise<ListRun['view']>;
+  result(list: string): Promise<Result>;
   state(): Promise<AppState>;
+}
+
+interface Result {
+  readonly columns: string[];
+  readonly rows: ShownRow[];
+  readonly command: string;
+  readonly keyVariable: string;
 }
 
 const ORDER = /(http:\/\/\S+\/enter\?code=\S+)/;
@@ -115,18 +117,17 @@ function signedIn(
     connect: async (connection) => await ask('POST', 'connection', connection),
     upload: async (name, content) =>
       await ask('POST', `lists?name=${encodeURIComponent(name)}`, Buffer.from(content)),
-    startRun: async (list, options = {}) => {
-      const { id } = await app.post<{ id: string }>(`lists/${list}/runs`, options);
-      return await app.waitFor(id, () => true);
-    },
-    waitFor: async (run, isThere) => {
+    run: async (list, how = {}) => {
+      const view = async () => (await app.get<ListView>(`lists/${list}`)).run?.view;
+      const before = await view();
+      await app.post(`lists/${list}/run`, how);
       for (;;) {
-        const found = (await app.state()).runs.find(({ id }) => id === run);
-        if (found && isThere(found)) return found;
+        const now = await view();
+        if (now?.phase === 'ended' && now.startedAt !== before?.startedAt) return now;
         await delay(20);
       }
     },
-    rows: async (run) => await app.get(`runs/${run}/rows`),
+    result: async (list) => await app.get(`lists/${list}/result`),
     state: async () => (await readState(url, cookie)).app,
   };
   return app;
@@ -150,11 +151,6 @@ function valueOf(text: string): unknown {
   } catch {
     return text;
   }
-}
-
-/** Whether a run is over, however it ended. */
-export function isOver({ state }: AppRun): boolean {
-  return state !== 'running';
 }
 
 /** The bytes of a result. */

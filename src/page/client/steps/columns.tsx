@@ -2,14 +2,13 @@ import { signal, useSignal } from '@preact/signals';
 import type { JSX } from 'preact';
 import { useEffect } from 'preact/hooks';
 import { formatPrice } from '../../../common/format.ts';
-import type { ListView } from '../../app/lists.ts';
-import { api, ask } from '../api.ts';
+import { api, ask, type List, listOf } from '../api.ts';
 import { Button, Choice, Field, Note, Progress, Step, Table } from '../components.tsx';
-import { costOf, counted } from '../format.ts';
+import { counted } from '../format.ts';
 import { type AppState, announce, goTo, useWork } from '../state.ts';
 
 type Samples = Awaited<ReturnType<typeof askAbout>>;
-type Chosen = NonNullable<ListView['fields']>;
+type Chosen = NonNullable<List['fields']>;
 
 async function askAbout(id: string) {
   return await ask(api.lists[':id'].samples.$post({ param: { id } }));
@@ -26,7 +25,7 @@ export function ColumnsStep(props: { readonly id: string; readonly app: AppState
   const samples = known.value.get(id);
   useEffect(() => {
     work.start('read', async () => {
-      fields.value = (await ask(api.lists[':id'].$get({ param: { id } }))).fields;
+      fields.value = (await listOf(id)).fields;
     });
   }, [id]);
   const askThree = (): void =>
@@ -60,16 +59,15 @@ export function ColumnsStep(props: { readonly id: string; readonly app: AppState
       </Step>
     );
   }
-  const { domains, calls, cost, problem } = samples;
+  const { domains, calls, problem } = samples;
   const names = domains.map(({ domain }) => domain);
-  const paid = costOf(cost);
   const chosen = fields.value;
   const isUsable =
     chosen === null || (chosen.length > 0 && !chosen.some((_, at) => faultOf(chosen, at)));
   return (
     <Step
       title="What would you like to know?"
-      lead={`Here is what is known of ${names.join(', ')}. Leave out and rename what you like; your choice is kept for next time. ${counted(calls, 'call')} made${paid === undefined ? '' : `, ${paid}`}.`}
+      lead={`Here is what is known of ${names.join(', ')}. Leave out and rename what you like; your choice is kept for next time. ${counted(calls, 'call')} made.`}
       fault={work.fault.value}
       actions={
         <>
@@ -102,7 +100,7 @@ export function ColumnsStep(props: { readonly id: string; readonly app: AppState
 }
 
 function priceOf({ connection }: AppState): string {
-  if (connection?.kind === 'sandbox') return 'Free: this is a rehearsal.';
+  if (connection?.isRehearsal) return 'Free: this is a rehearsal.';
   const { unit, price } = connection ?? {};
   const billed = unit === undefined ? '' : `, billed in ${unit}`;
   const money = price === undefined ? '' : `, about ${formatPrice(price * 3)}`;
@@ -131,13 +129,7 @@ function ChooseFields(props: {
               : chosen.filter((other) => other.expression !== expression),
           );
         return [
-          <Choice
-            key="add"
-            type="checkbox"
-            label={name}
-            isChosen={field !== undefined}
-            onChange={toggle}
-          />,
+          <Choice key="add" label={name} isChosen={field !== undefined} onChange={toggle} />,
           field ? (
             <Field
               key="name"

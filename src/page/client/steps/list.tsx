@@ -1,16 +1,10 @@
 import { useSignal } from '@preact/signals';
 import type { JSX } from 'preact';
 import { useEffect, useId } from 'preact/hooks';
-import { api, ask, upload } from '../api.ts';
+import { api, ask, type List, listOf, upload } from '../api.ts';
 import { Button, Choice, Note, Progress, Select, Step, SureButton, Table } from '../components.tsx';
 import { size, time } from '../format.ts';
 import { type AppState, addressOf, announce, goTo, useWork } from '../state.ts';
-
-async function listOf(id: string) {
-  return await ask(api.lists[':id'].$get({ param: { id } }));
-}
-
-type ListView = Awaited<ReturnType<typeof listOf>>;
 
 /** Which list, and how it is to be read. */
 export function ListStep(props: {
@@ -91,31 +85,28 @@ function ChooseList({ app }: { readonly app: AppState }): JSX.Element {
         <Table
           caption="Lists from before"
           columns={['list', 'size#', 'from', 'last run', '']}
-          rows={app.lists.map(({ id, name, sizeBytes, uploadedAtMs }) => {
-            const run = app.runs.find(({ list }) => list.id === id);
-            return [
-              <a key="list" href={addressOf({ step: 'list', id })}>
-                {name}
-              </a>,
-              size(sizeBytes),
-              time(uploadedAtMs),
-              run ? (
-                <a key="run" href={addressOf({ step: 'run', id: run.id })}>
-                  {run.headline ?? run.state}
-                </a>
-              ) : (
-                'none'
-              ),
-              <SureButton
-                key="delete"
-                text="Delete"
-                what={`${name} and its results`}
-                onSure={() =>
-                  work.start(id, () => ask(api.lists[':id'].delete.$post({ param: { id } })))
-                }
-              />,
-            ];
-          })}
+          rows={app.lists.map(({ id, name, sizeBytes, uploadedAtMs, lastRun }) => [
+            <a key="list" href={addressOf({ step: 'list', id })}>
+              {name}
+            </a>,
+            size(sizeBytes),
+            time(uploadedAtMs),
+            lastRun === undefined ? (
+              'none'
+            ) : (
+              <a key="run" href={addressOf({ step: 'run', id })}>
+                {lastRun}
+              </a>
+            ),
+            <SureButton
+              key="delete"
+              text="Delete"
+              what={`${name} and its result`}
+              onSure={() =>
+                work.start(id, () => ask(api.lists[':id'].delete.$post({ param: { id } })))
+              }
+            />,
+          ])}
         />
       ) : null}
     </Step>
@@ -124,16 +115,17 @@ function ChooseList({ app }: { readonly app: AppState }): JSX.Element {
 
 function ReadList({ id }: { readonly id: string }): JSX.Element {
   const work = useWork();
-  const list = useSignal<ListView | undefined>(undefined);
+  const list = useSignal<List | undefined>(undefined);
   useEffect(() => {
     work.start('read', async () => {
       list.value = await listOf(id);
     });
   }, [id]);
-  const readAs = (change: ListView['reading']): void =>
+  const readAs = (change: List['reading']): void =>
     work.start('read', async () => {
       const json = { ...list.value?.reading, ...change };
-      list.value = await ask(api.lists[':id'].reading.$post({ param: { id }, json }));
+      await ask(api.lists[':id'].reading.$post({ param: { id }, json }));
+      list.value = await listOf(id);
       announce(`The addresses are in the column ${list.value.column?.name ?? 'none'}.`);
     });
   const view = list.value;
@@ -175,7 +167,6 @@ function ReadList({ id }: { readonly id: string }): JSX.Element {
       ) : null}
       {view?.kind === 'csv' ? (
         <Choice
-          type="checkbox"
           label="There is no row with names: the first row is a company"
           isChosen={view.reading.noHeader === true}
           onChange={(noHeader) => readAs({ noHeader, column: undefined })}
@@ -187,7 +178,7 @@ function ReadList({ id }: { readonly id: string }): JSX.Element {
 
 /** The first rows, as the file has them; the name of a column is a button that chooses it. */
 function FirstRows(props: {
-  readonly view: ListView;
+  readonly view: List;
   readonly onChoose: (column: string) => void;
 }): JSX.Element {
   const { columns, column, firstRows } = props.view;

@@ -4,12 +4,12 @@ import { useEffect } from 'preact/hooks';
 import { api, ask } from '../api.ts';
 import { Button, Figures, Note, NumberField, Progress, Step } from '../components.tsx';
 import { costOf, count, counted, duration, rate } from '../format.ts';
-import { type AppState, goTo, useWork } from '../state.ts';
+import { type AppState, findView, goTo, useWork } from '../state.ts';
 
 type Plan = Awaited<ReturnType<typeof planOf>>;
 
 async function planOf(id: string) {
-  return await ask(api.lists[':id'].plan.$post({ param: { id }, json: {} }));
+  return await ask(api.lists[':id'].plan.$post({ param: { id } }));
 }
 
 /** What the run will do and cost, and how far it may go. */
@@ -25,11 +25,12 @@ export function PlanStep(props: { readonly id: string; readonly app: AppState })
     });
   }, [id]);
   const found = plan.value;
-  const going = app.runs.find(({ list, state }) => list.id === id && state === 'running');
+  const isGoing = findView(id) !== undefined;
   const start = (): void =>
     starting.start('start', async () => {
       const json = { maxCalls: maxCalls.value };
-      goTo('run', (await ask(api.lists[':id'].runs.$post({ param: { id }, json }))).id);
+      await ask(api.lists[':id'].run.$post({ param: { id }, json }));
+      goTo('run', id);
     });
   return (
     <Step
@@ -42,21 +43,21 @@ export function PlanStep(props: { readonly id: string; readonly app: AppState })
             kind="primary"
             onPress={start}
             isBusy={starting.isBusy()}
-            isDisabled={!found || going !== undefined}
+            isDisabled={!found || isGoing}
           >
-            Start
+            {found ? startOf(found, maxCalls.value) : 'Start'}
           </Button>
           <Button onPress={() => goTo('columns', id)}>Back to the columns</Button>
         </>
       }
     >
-      {going ? (
+      {isGoing ? (
         <Note kind="warning">
-          A run of this list goes on. <a href={`#/run/${going.id}`}>See it</a>
+          A run of this list goes on. <a href={`#/run/${id}`}>See it</a>
         </Note>
       ) : null}
       {found ? (
-        <PlanFigures plan={found} isFree={app.connection?.kind === 'sandbox'} />
+        <PlanFigures plan={found} isFree={app.connection?.isRehearsal === true} />
       ) : planning.fault.value ? null : (
         <Progress label="Counting" text="Reading the whole list…" />
       )}
@@ -74,10 +75,20 @@ export function PlanStep(props: { readonly id: string; readonly app: AppState })
   );
 }
 
+/** Who presses it has read what it may cost. */
+function startOf({ cost, bill, calls }: Plan, most = Infinity): string {
+  const part = calls === 0 ? 0 : Math.min(1, most / calls);
+  const paid = costOf({
+    cost: cost && cost * part,
+    bill: bill && { ...bill, units: Math.ceil(bill.units * part) },
+  });
+  return paid === undefined ? 'Start' : `Start, for ${paid} at most`;
+}
+
 function PlanFigures(props: { readonly plan: Plan; readonly isFree: boolean }): JSX.Element {
   const { plan, isFree } = props;
-  const { rows, companies, duplicates, fresh, invalid, durationMs, ratePerSecond: pace } = plan;
-  const paid = costOf(plan.cost);
+  const { rows, uniqueDomains, invalidRows, estimate } = plan;
+  const paid = costOf(plan);
   const unknown = ['Not known', 'say what a call costs, in Connect'] as const;
   return (
     <>
@@ -98,28 +109,19 @@ function PlanFigures(props: { readonly plan: Plan; readonly isFree: boolean }): 
           ],
           [
             'It will take',
-            durationMs === undefined ? 'Not known yet' : `About ${duration(durationMs)}`,
-            pace === undefined ? 'the pace shows when it runs' : `at ${rate(pace)}`,
+            estimate ? `About ${duration(estimate.durationMs)}` : 'Not known yet',
+            estimate ? `at ${rate(estimate.limitPerSecond)}` : 'the pace shows when it runs',
           ],
           ['Rows', count(rows)],
-          ['Companies', count(companies), `${counted(duplicates, 'row')} repeat one`],
-          ['Known before', count(fresh), 'companies that cost nothing'],
-          ['Rows without a web address', count(invalid)],
+          [
+            'Companies',
+            count(uniqueDomains),
+            `${counted(rows - invalidRows - uniqueDomains, 'row')} repeat one`,
+          ],
+          ['Known before', count(plan.freshDomains), 'companies that cost nothing'],
+          ['Rows without a web address', count(invalidRows)],
         ]}
       />
-      {invalid > 0 ? (
-        <details>
-          <summary>{counted(invalid, 'row has', 'rows have')} no web address: why</summary>
-          <ul>
-            {plan.invalidReasons.map(({ count: rows, words, examples }) => (
-              <li key={words}>
-                {count(rows)}: {words}
-                {examples.length > 0 ? `, such as “${examples.join('”, “')}”` : ''}
-              </li>
-            ))}
-          </ul>
-        </details>
-      ) : null}
       {plan.notices.map((notice) => (
         <Note key={notice} kind="warning">
           {notice}

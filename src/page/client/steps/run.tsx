@@ -1,150 +1,117 @@
 import { useSignal } from '@preact/signals';
 import type { JSX } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
-import { api, ask } from '../api.ts';
-import { Button, FaultNote, Note, Progress, Step, Table } from '../components.tsx';
-import { costOf, count, counted } from '../format.ts';
-import { RunCard } from '../run-card.tsx';
-import { type AppRun, type AppState, announce, findView, goTo, useWork } from '../state.ts';
+import type { RunAction, RunView } from '../../../watch/run-view.ts';
+import type { ListRun } from '../../app/lists.ts';
+import { isOver } from '../../board.ts';
+import { api, ask, type List, listOf } from '../api.ts';
+import { Button, FaultNote, Progress, Step, Table } from '../components.tsx';
+import { count } from '../format.ts';
+import { phaseOf, Run } from '../run-card.tsx';
+import { announce, findView, goTo, useWork } from '../state.ts';
 
-type RunStepName = AppRun['steps'][number];
-
-/** For each state a title, and what it means. */
-const STATES: Readonly<Record<AppRun['state'], readonly [title: string, means: string]>> = {
-  running: [
-    'It is running',
-    'You may close this page: it goes on, and is here when you come back.',
-  ],
-  interrupted: [
-    'It was interrupted',
-    'Brandfill ended in the middle. Nothing is lost: going on asks only for the rest, and pays for nothing twice.',
-  ],
-  stopped: ['It is stopped', 'What was asked until then is kept. Going on asks only for the rest.'],
-  done: ['It is done', ''],
-  failed: ['It could not go on', 'What was asked until then is kept, and not paid for again.'],
-};
-
-/** A run while it goes on, and its result. */
-export function RunStep(props: { readonly id: string; readonly app: AppState }): JSX.Element {
-  const { id, app } = props;
+/** The run of a list while it goes on, and its result. */
+export function RunStep({ id }: { readonly id: string }): JSX.Element {
   const work = useWork();
-  const run = app.runs.find((one) => one.id === id);
-  const view = findView(id);
-  useAnnouncedEnd(run);
-  if (!run) {
-    return (
-      <Step
-        title="This run is no longer here"
-        lead="It was deleted, or is of another folder."
-        actions={
-          <Button kind="primary" onPress={() => goTo('list')}>
-            Choose a list
-          </Button>
-        }
-      />
+  const list = useSignal<List | undefined>(undefined);
+  const live = findView(id);
+  useEffect(() => {
+    work.start('read', async () => {
+      list.value = await listOf(id);
+    });
+  }, [id, live === undefined]);
+  const { name = 'Your list', run, hasResult, hasFailures } = list.value ?? {};
+  // What is kept while a run goes on is from its beginning.
+  const kept = run?.view as RunView | undefined;
+  const view = live ?? (kept && isOver(kept) ? kept : undefined);
+  const title = view ? phaseOf(view) : 'One moment…';
+  useAnnounced(title, name);
+  const again = (): void =>
+    work.start('again', () =>
+      ask(api.lists[':id'].run.$post({ param: { id }, json: { goesOn: true } })),
     );
-  }
-  const { state, list, connection, isRehearsal, result } = run;
-  const isGoing = state === 'running';
-  const [title, means] = STATES[state];
-  const onAsk = (action: RunStepName): void =>
+  const onAsk = (action: RunAction): void =>
     work.start(action, () => ask(api.runs[':id'].ask.$post({ param: { id }, json: { action } })));
-  const paid = costOf(run.cost);
+  const isFirst = view !== undefined && !canGoOn(view);
   return (
-    <Step
-      title={title}
-      lead={`${list.name}, with ${isRehearsal ? 'made-up answers' : connection}. ${counted(run.calls, 'call')}${paid === undefined ? '' : `, ${paid}`}. ${means}`}
-      fault={work.fault.value}
-    >
-      <div class="actions">
-        <Actions run={run} isBusy={work.isBusy()} onAsk={onAsk} />
-      </div>
-      {run.next !== undefined && !isGoing ? (
-        <Note kind={state === 'failed' ? 'bad' : 'warning'}>{run.next}</Note>
-      ) : null}
-      {isGoing && !view ? <Progress label="Starting" text="It is about to start…" /> : null}
-      {result ? <Result run={run} /> : null}
+    <Step title={title} lead={leadOf(name, run?.connection)} fault={work.fault.value}>
       {view ? (
-        // What is next is said above already, with what can be clicked.
-        <RunCard
-          view={isGoing ? view : { ...view, next: undefined }}
-          onAsk={isGoing ? onAsk : undefined}
-        />
-      ) : null}
+        <Run view={view} onAsk={live && onAsk} isOpen={live !== undefined}>
+          {live ? (
+            <p class="quiet">
+              You may close this page: it goes on, and is here when you come back.
+            </p>
+          ) : (
+            <>
+              {/* The first button is what most would do now. */}
+              <div class="actions">
+                {hasResult ? (
+                  <a
+                    class={`button ${isFirst ? 'primary' : ''}`}
+                    href={`api/lists/${id}/files/out`}
+                    download
+                  >
+                    Download the result
+                  </a>
+                ) : null}
+                {isFirst ? null : (
+                  <Button kind="primary" isBusy={work.isBusy()} onPress={again}>
+                    Go on
+                  </Button>
+                )}
+                {hasFailures ? (
+                  <a class="button" href={`api/lists/${id}/files/failures`} download>
+                    Failures apart
+                  </a>
+                ) : null}
+                <Button onPress={() => goTo('list')}>Another list</Button>
+              </div>
+              {hasResult ? <Result key={view.startedAt} id={id} name={name} /> : null}
+            </>
+          )}
+        </Run>
+      ) : (
+        <Progress label="Reading" text="It is being read…" />
+      )}
     </Step>
   );
 }
 
-/** Says when it ends, or asks: those who hear the page do not see the title change. */
-function useAnnouncedEnd(run: AppRun | undefined): void {
-  const before = useRef(run?.state);
-  useEffect(() => {
-    if (run && before.current !== run.state) announce(`${run.list.name}: ${STATES[run.state][0]}.`);
-    before.current = run?.state;
-  }, [run?.state]);
+function leadOf(name: string, of: ListRun['connection'] | undefined): string {
+  return of ? `${name}, with ${of.isRehearsal ? 'made-up answers' : of.title}.` : name;
 }
 
-/** The first button is what most would do now. Those of a run that goes on are in its card. */
-function Actions(props: {
-  readonly run: AppRun;
-  readonly isBusy: boolean;
-  readonly onAsk: (step: RunStepName) => void;
-}): JSX.Element {
-  const { run, isBusy, onAsk } = props;
-  const { id, state, steps, result, failures } = run;
-  const canGoOn = steps.includes('go-on');
-  const isFirst = !canGoOn || state === 'done';
-  return (
-    <>
-      {result ? (
-        <a
-          class={`button ${isFirst ? 'primary' : 'plain'}`}
-          href={`api/runs/${id}/result`}
-          download={result}
-        >
-          Download the result
-        </a>
-      ) : null}
-      {canGoOn ? (
-        <Button
-          kind={result && isFirst ? 'plain' : 'primary'}
-          isBusy={isBusy}
-          onPress={() => onAsk('go-on')}
-        >
-          {state === 'failed' ? 'Try again' : 'Go on'}
-        </Button>
-      ) : null}
-      {failures ? (
-        <a class="button plain" href={`api/runs/${id}/failures`} download={failures}>
-          Failures apart
-        </a>
-      ) : null}
-      {state === 'running' ? null : <Button onPress={() => goTo('list')}>Another list</Button>}
-    </>
-  );
+/** Whether running it again would ask for more. */
+function canGoOn({ phase, end, statuses }: RunView): boolean {
+  const { failed = 0, pending = 0, skipped = 0, stale = 0 } = statuses ?? {};
+  return phase === 'lost' || end === 'error' || failed + pending + skipped + stale > 0;
+}
+
+/** Says what it does now: those who hear the page do not see the title change. */
+function useAnnounced(title: string, name: string): void {
+  const before = useRef(title);
+  useEffect(() => {
+    if (before.current !== title) announce(`${name}: ${title}.`);
+    before.current = title;
+  }, [title]);
 }
 
 async function resultOf(id: string) {
-  const param = { id };
-  return {
-    ...(await ask(api.runs[':id'].rows.$get({ param }))),
-    ...(await ask(api.runs[':id'].command.$get({ param }))),
-  };
+  return await ask(api.lists[':id'].result.$get({ param: { id } }));
 }
 
 /** The first rows, as the file has them, and the command that does the same. */
-function Result({ run }: { readonly run: AppRun }): JSX.Element {
-  const { id, list, endedAtMs, isRehearsal } = run;
+function Result({ id, name }: { readonly id: string; readonly name: string }): JSX.Element {
   const work = useWork();
   const result = useSignal<Awaited<ReturnType<typeof resultOf>> | undefined>(undefined);
   useEffect(() => {
     work.start('rows', async () => {
       result.value = await resultOf(id);
     });
-  }, [id, endedAtMs]);
+  }, [id]);
   if (work.fault.value) return <FaultNote fault={work.fault.value} />;
   if (!result.value) return <Progress label="Reading" text="Reading the result…" />;
-  const { rows, columns, command, keyVariable } = result.value;
+  const { rows, columns, ...rest } = result.value;
   return (
     <>
       <Table
@@ -153,14 +120,14 @@ function Result({ run }: { readonly run: AppRun }): JSX.Element {
         columns={['row#', ...columns]}
         rows={rows.map(({ number, cells }) => [count(number), ...cells])}
       />
-      {isRehearsal ? null : (
+      {'command' in rest ? (
         <details>
           <summary>The same as a command, for a terminal or every night</summary>
           <p>
-            Put the path of your own file in place of <code>/path/to/{list.name}</code>
-            {keyVariable === undefined ? null : (
+            Put the path of your own file in place of <code>/path/to/{name}</code>
+            {rest.keyVariable === undefined ? null : (
               <>
-                , and the key into the variable <code>{keyVariable}</code>
+                , and the key into the variable <code>{rest.keyVariable}</code>
               </>
             )}
             . The result is written beside it. Companies that were asked about lately are not paid
@@ -171,10 +138,10 @@ function Result({ run }: { readonly run: AppRun }): JSX.Element {
             // oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex
             tabIndex={0}
           >
-            {command}
+            {rest.command}
           </pre>
         </details>
-      )}
+      ) : null}
     </>
   );
 }
