@@ -17,7 +17,7 @@ export interface PlannedRows {
   readonly invalidRows: number;
   /** These rows by reason, such as `empty`. */
   readonly invalidByReason: Readonly<Record<string, number>>;
-  /** Some of these rows: three of them, unless more are asked for. */
+  /** The first three of these rows. */
   readonly invalidExamples: readonly InvalidRow[];
   /** Domains with a fresh outcome in the store, which need no call. */
   readonly freshDomains: number;
@@ -83,8 +83,6 @@ export interface PlanOptions {
   readonly domains: Map<string, number>;
   /** The index that gets an entry for each row. */
   readonly index: Pick<RowIndex, 'append'>;
-  /** The most rows without a domain that are shown. @default 3 */
-  readonly mostExamples?: number | undefined;
   /** Ends the reading early, with the signal's reason. */
   readonly signal: AbortSignal;
 }
@@ -114,7 +112,7 @@ export async function makePlan(options: PlanOptions): Promise<MadePlan> {
   const { domains, filled = [] } = options;
   const keyed = key ? [key] : [];
   const columns = [...keyed, ...(where ? [where.column] : []), ...filled];
-  const invalid = createInvalidRows(options.mostExamples ?? MOST_EXAMPLES);
+  const invalid = createInvalidRows();
   const headerFields = format.columns.length;
   let rows = 0;
   let freshDomains = 0;
@@ -220,7 +218,7 @@ interface InvalidRows {
 }
 
 /** @param most how many examples are kept */
-function createInvalidRows(most: number): InvalidRows {
+function createInvalidRows(): InvalidRows {
   const byReason: Record<string, number> = {};
   const firstOfReason: InvalidRow[] = [];
   const first: InvalidRow[] = [];
@@ -231,17 +229,17 @@ function createInvalidRows(most: number): InvalidRows {
       count += 1;
       const ofReason = (byReason[reason] ?? 0) + 1;
       byReason[reason] = ofReason;
-      if (ofReason > 1 && count > most) return;
+      if (ofReason > 1 && count > MOST_EXAMPLES) return;
       const invalid = { ...row, cell: shorten(cell.trim()) };
       if (ofReason === 1) firstOfReason.push(invalid);
-      if (count <= most) first.push(invalid);
+      if (count <= MOST_EXAMPLES) first.push(invalid);
     },
     get count() {
       return count;
     },
     byReason,
     get examples() {
-      const shown = [...new Set([...firstOfReason, ...first])].slice(0, most);
+      const shown = [...new Set([...firstOfReason, ...first])].slice(0, MOST_EXAMPLES);
       return shown.sort((one, other) => one.row - other.row);
     },
   };

@@ -9,7 +9,7 @@ import { type RunSurroundings, showRun } from '../page/show-run.ts';
 import type { ListInput } from '../rows/list-input.ts';
 import { runToFiles, runToRows } from '../run/enrich.ts';
 import { planOnly } from '../run/plan.ts';
-import { type CallerOptions, createContext, type RunContext } from '../run/run-context.ts';
+import { type CallerOptions, createContext } from '../run/run-context.ts';
 import type { RunEvent } from '../watch/events.ts';
 import type { Summary } from '../watch/summary.ts';
 import { defineCommand } from './command.ts';
@@ -147,21 +147,16 @@ export async function* enrichRows(
 export async function plan(
   options: EnrichOptions,
   describe: OptionNaming = libraryNaming,
-  { env = process.env, mostExamples }: PlanSurroundings = {},
+  { env = process.env }: Pick<EnrichSurroundings, 'env'> = {},
 ): Promise<Plan> {
   const job = createJob({ given: options, env, describe }, 'plan', ENRICH);
-  return await planJob(options.input, job, options, mostExamples);
+  return await planJob(options.input, job, options);
 }
 
 /** Does the same with options that are read. */
-export async function planJob(
-  input: ListInput,
-  job: Job,
-  caller: CallerOptions,
-  mostExamples?: RunContext['mostExamples'],
-): Promise<Plan> {
+export async function planJob(input: ListInput, job: Job, caller: CallerOptions): Promise<Plan> {
   const { context, throwIfFailed } = createContext(caller);
-  const planned = await planOnly(input, job, { ...context, mostExamples });
+  const planned = await planOnly(input, job, context);
   throwIfFailed();
   return planned;
 }
@@ -173,12 +168,6 @@ export type OptionNaming = (key: string) => string;
 interface EnrichSurroundings extends RunSurroundings {
   /** Where settings come from that are not given. @default process.env */
   readonly env?: Sources['env'];
-}
-
-/** The same for a plan. */
-interface PlanSurroundings extends Pick<EnrichSurroundings, 'env'> {
-  /** The most rows without a domain that are shown. @default 3 */
-  readonly mostExamples?: number | undefined;
 }
 
 /** `brandfill enrich` */

@@ -70,7 +70,6 @@ async function readRows(list: OpenedList, store: OutcomeStore): Promise<PlannedR
     where: list.where,
     domains,
     index,
-    mostExamples: context.mostExamples,
     signal: context.signal,
   });
   list.reading.end();

@@ -62,8 +62,6 @@ export interface RunContext {
    * @default false
    */
   readonly isTrial?: boolean;
-  /** The most rows without a domain that a plan shows. @default 3 */
-  readonly mostExamples?: number | undefined;
   /** Called for every answer to a call that is made here. @default no callback */
   readonly onCall?: ((call: AnsweredCall) => void) | undefined;
   /** Records the run for its report. @default no report */
