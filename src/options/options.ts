@@ -110,6 +110,9 @@ export const OPTIONS = {
       default: '256',
       help: 'maximum number of calls in flight at the same time',
     }),
+    sample: option(kinds.integer(1, 1_000), {
+      help: 'look up only N domains, spread over the list; the same command without it goes on with the others',
+    }),
     maxCalls: option(kinds.integer(1), {
       help: 'stop after N calls (throttled ones do not count); the remaining rows are skipped, and the next run takes them up',
     }),
@@ -188,7 +191,7 @@ export const OPTIONS = {
 
 /** What `--help` shows; `--help all` has the rest. */
 export const FIRST: ReadonlySet<string> = new Set(
-  `out failures changes report domainColumn where baseUrl api auth fields rate maxCalls
+  `out failures changes report domainColumn where baseUrl api auth fields rate sample maxCalls
   price yes fresh refresh store queue dryRun json`.split(/\s+/),
 );
 

@@ -111,6 +111,7 @@ export const STOPS: Readonly<Record<StopReason, string>> = {
     'The API gave five different domains the same refusal or answer, with no other between: it is about the calls, not the domains, and nothing of it is kept. Check {credential}, the plan of the account, {param} and {baseUrl}; {maxFailed} 100% takes the API at its word.',
   misdirected: 'Nothing of the first calls is kept, and the outputs stay as they were.',
   max_failed: 'More lookups failed than {maxFailed} allows: look at the reasons.',
+  sampled: 'The sample is looked up.',
   max_calls: 'All calls of {maxCalls} are made.',
   max_cost: 'The next answer could cost more than {maxCost} leaves.',
   max_calls_per: 'All calls of {maxCallsPer} are made, by this run and others together.',
@@ -122,6 +123,7 @@ export const STOPS: Readonly<Record<StopReason, string>> = {
 
 /** How a run that was stopped goes on. @default what was found is kept, and the rest can be asked */
 export const GOING_ON: Readonly<Partial<Record<StopReason, string>>> = {
+  sampled: 'The same command without {sample} asks about the others; nothing is paid twice.',
   misdirected: 'Once that is fixed, {again}.',
   refused: 'What was found before is kept: once that is fixed, {again}.',
   unusable_store: 'What could not be stored is in the outputs alone: keep them. {again}{toGoOn}.',
