@@ -4,8 +4,8 @@ import { type NameValue, parseBaseUrl } from '../brand/endpoint.ts';
 import { createField, type Field, parseFields, parseFills } from '../collector/fields/fields.ts';
 import { type AllowedHost, parseAllowedHost, parseRedisUrl } from '../common/addresses.ts';
 import { DURATION_UNITS_MS, typedDuration } from '../common/format.ts';
-import { describeKind, findNearest } from '../common/text.ts';
-import { COMMON_ENCODINGS, type Encoding, findEncodingByName } from '../rows/encoding.ts';
+import { describeKind } from '../common/text.ts';
+import { type Encoding, findEncodingByName } from '../rows/encoding.ts';
 import type { CalendarUnit, CallsPer } from '../worker/budget.ts';
 import type { Rate } from '../worker/rate.ts';
 import { expected, kind, refusal } from './option.ts';
@@ -297,11 +297,9 @@ export const encoding = () =>
     (name): Encoding => {
       const found = findEncodingByName(name);
       if (found) return found;
-      const meant = findNearest(name, COMMON_ENCODINGS);
-      const hint = meant
-        ? `did you mean ${meant}?`
-        : 'such as utf-8, utf-16, windows-1252 or latin1';
-      throw refusal(`${expected('the name of an encoding', name)}; ${hint}`);
+      throw refusal(
+        `${expected('the name of an encoding', name)}; such as utf-8, utf-16, windows-1252 or latin1`,
+      );
     },
     { placeholder: 'NAME' },
   );
