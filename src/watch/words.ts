@@ -31,7 +31,6 @@ const PAGE_NAMES: Readonly<Record<string, string>> = {
   baseUrl: 'the address of the API',
   rate: 'the pace',
   maxCalls: 'the most calls',
-  maxCost: 'the most to spend',
   domainColumn: 'the column with the addresses',
   timeout: 'the time for an answer',
   concurrency: 'the calls at once',
@@ -113,7 +112,6 @@ export const STOPS: Readonly<Record<StopReason, string>> = {
   max_failed: 'More lookups failed than {maxFailed} allows: look at the reasons.',
   sampled: 'The sample is looked up.',
   max_calls: 'All calls of {maxCalls} are made.',
-  max_cost: 'The next answer could cost more than {maxCost} leaves.',
   max_calls_per: 'All calls of {maxCallsPer} are made, by this run and others together.',
   unusable_store: 'The answers that came since then go to the outputs alone.',
   interrupted:

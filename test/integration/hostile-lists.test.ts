@@ -30,7 +30,7 @@ async function enrich(name: string, pieces: readonly Piece[]) {
   const folder = openFolder();
   write(folder.at(name), pieces);
   const api = await openScripted({});
-  const args = ['enrich', name, '--base-url', api.url, '--progress', 'none'];
+  const args = ['enrich', name, '--base-url', api.url];
   const running = await start(args, { cwd: folder.path });
   running.process.stdin?.end();
   const peakBytes = watchOwnMemory(running.process);

@@ -28,7 +28,7 @@ export async function openDashboardStage(options: StageOptions = {}): Promise<Da
   const folder = openFolder();
   folder.write('list.csv', listOf(domains(rows)));
   const args = ['enrich', 'list.csv', '--base-url', api.url, '--yes', '--concurrency', '4'];
-  const running = await start([...args, '--listen', '0', '--progress', 'none', ...flags], {
+  const running = await start([...args, '--listen', '0', ...flags], {
     cwd: folder.path,
   });
   const [, url] =
