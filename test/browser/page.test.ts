@@ -100,7 +100,7 @@ describe.skipIf(chromium === undefined)('in a browser', () => {
       await expectSound(page);
       await pressIt(page, button);
     }
-    await comesTo(page, 'Ended: done');
+    await comesTo(page, 'Done: 10 of 14 rows enriched.');
     await page.getByText('The first 14 rows of the result').waitFor();
     await expectSound(page);
     const link = page.getByRole('link', { name: 'Download the result' });
@@ -130,7 +130,7 @@ describe.skipIf(chromium === undefined)('in a browser', () => {
     const again = await openApp(WIDE_AND_LIGHT, folder);
     await comesTo(again.page, 'Lost: its process is gone');
     await press(again.page, 'Go on');
-    await comesTo(again.page, 'Ended: done');
+    await comesTo(again.page, 'Done: all 400 rows enriched.');
     await again.page.getByText('The first 100 rows of the result').waitFor();
     expect(api.stats().domains.mostCalls).toBeLessThanOrEqual(2); // what was under way, at most
   });
