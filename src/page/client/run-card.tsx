@@ -230,7 +230,7 @@ function figuresOf(view: RunView): readonly (readonly [string, string])[] {
     ['Domains pending', pendingNow > 0 ? count(pendingNow) : undefined],
     ['Calls throttled (429 and the like)', count(view.throttled)],
     ['Lookups tried again', count(view.retries)],
-    ['Cost', costOf(view)],
+    [view.bill ? 'Cost' : 'Cost, at most', costOf(view)],
     ['Half of the calls within', latency && duration(latency.p50Ms)],
     ['95 % of the calls within', latency && duration(latency.p95Ms)],
     ['Time', duration(view.elapsedMs)],
