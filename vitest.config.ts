@@ -46,6 +46,7 @@ export default defineConfig({
           globalSetup: [
             'test/support/temporary-folder.ts',
             'test/integration/support/build-setup.ts',
+            'test/support/shared-redis.ts',
           ],
           testTimeout: 300_000, // processes take their time to start on a busy machine
           hookTimeout: 120_000,

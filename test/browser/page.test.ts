@@ -6,7 +6,7 @@ import { type Running, start } from '../integration/support/command.ts';
 import { type Folder, openFolder } from '../integration/support/folder.ts';
 import { domains, listOf } from '../integration/support/tables.ts';
 import { row, workbookOf } from '../rows/xlsx/workbooks.ts';
-import { useRedis } from '../support/redis.ts';
+import { useDatabase } from '../support/redis.ts';
 import { findChromium, useChromium } from './support/chromium.ts';
 import { findFaults, overflowOf } from './support/faults.ts';
 import { openDashboardStage, openPage, type WatchedPage } from './support/stage.ts';
@@ -181,7 +181,7 @@ describe.skipIf(chromium === undefined)('in a browser', () => {
   });
 
   it('the dashboard of a queue shows its runs and workers, and the queues', async () => {
-    const redis = await useRedis();
+    const redis = useDatabase();
     await openDashboardStage({ flags: ['--queue', redis.url] });
     const args = ['dashboard', '--queue', redis.url, '--listen', '0'];
     const dashboard = await start(args, { cwd: openFolder().path });

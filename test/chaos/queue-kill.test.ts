@@ -12,7 +12,7 @@ const SLOW = { latencyMs: { fromMs: 50, toMs: 500 } };
 
 describe('kill -9', () => {
   it('of workers, again and again, costs the calls they had under way and those that just ended', async () => {
-    const fleet = await openFleet({ random, rows: 600 * SEEDS, api: SLOW });
+    const fleet = await openFleet({ random, rows: 300 * SEEDS, api: SLOW });
     const workers = await fleet.workers(3);
     const run = await fleet.enrich('--workers', '0');
     let kills = 0;
@@ -22,7 +22,7 @@ describe('kill -9', () => {
       return ended;
     });
     while (!isOver && kills < 3 * SEEDS) {
-      const calls = fleet.api.stats().calls + random.between(1, 100);
+      const calls = fleet.api.stats().calls + random.between(1, 50);
       await Promise.race([fleet.calls(calls), over]);
       const [victim] = workers.splice(random.between(0, workers.length - 1), 1);
       if (isOver || !victim) break;
@@ -37,7 +37,7 @@ describe('kill -9', () => {
   });
 
   it('of the run, then the same command again: no call is made twice', async () => {
-    const fleet = await openFleet({ random, lockMs: 15_000 });
+    const fleet = await openFleet({ random, rows: 400, lockMs: 15_000 });
     await fleet.worker();
     for (let kills = 0; kills < 2 * SEEDS; kills += 1) {
       const run = await fleet.enrich('--workers', '0');
@@ -51,10 +51,10 @@ describe('kill -9', () => {
   });
 
   it('of the run for good: what is left of it in Redis goes by itself', async () => {
-    const fleet = await openFleet({ random });
+    const fleet = await openFleet({ random, rows: 300 });
     const worker = await fleet.worker();
     const run = await fleet.enrich('--workers', '0');
-    await fleet.calls(200);
+    await fleet.calls(60);
     await kill(run);
     await delay(1_000);
     worker.process.kill('SIGTERM');

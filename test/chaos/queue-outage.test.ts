@@ -8,10 +8,10 @@ const random = seededRandom('queue-outage.test.ts');
 
 describe('Redis', () => {
   it('without persistence, restarted: what is gone is found out and given out again', async () => {
-    const fleet = await openFleet({ random, rows: 600 });
+    const fleet = await openFleet({ random, rows: 300 });
     await fleet.worker();
     const run = await fleet.enrich('--workers', '0');
-    await fleet.calls(150);
+    await fleet.calls(60);
     await fleet.redis.kill();
     await fleet.redis.start();
     const ended = await run.ended;
@@ -21,10 +21,10 @@ describe('Redis', () => {
 
   it('killed and gone for a while, with AOF: work goes on within seconds of its return, and nothing is lost', async () => {
     const redis = { isPersistent: true };
-    const fleet = await openFleet({ random, rows: 600, redis, lockMs: 15_000 });
+    const fleet = await openFleet({ random, rows: 300, redis, lockMs: 15_000 });
     const worker = await fleet.worker();
     const run = await fleet.enrich('--workers', '0');
-    await fleet.calls(150);
+    await fleet.calls(60);
     await fleet.redis.kill();
     await delay(3_000);
     const { calls } = fleet.api.stats();
@@ -41,12 +41,12 @@ describe('Redis', () => {
   });
 
   it('out of reach, while bytes are swallowed: nothing is lost', async () => {
-    const fleet = await openFleet({ random, rows: 600 });
+    const fleet = await openFleet({ random, rows: 300 });
     const proxy = await openSwallowingProxy(fleet.redis.port);
     fleet.queueUrl = `redis://127.0.0.1:${proxy.port}/0`;
     await fleet.worker();
     const run = await fleet.enrich('--workers', '0');
-    await fleet.calls(150);
+    await fleet.calls(60);
     proxy.isSwallowing = true;
     await delay(3_000);
     proxy.isSwallowing = false;
@@ -56,10 +56,10 @@ describe('Redis', () => {
   it.skipIf(isByDay('a Redis out of memory'))(
     'out of memory: the run slows down and loses nothing',
     async () => {
-      const fleet = await openFleet({ random, rows: 600 });
+      const fleet = await openFleet({ random, rows: 300 });
       await fleet.worker();
       const run = await fleet.enrich('--workers', '0');
-      await fleet.calls(150);
+      await fleet.calls(60);
       await fleet.redis.client.config('SET', 'maxmemory', '1mb');
       await delay(4_000);
       await fleet.redis.client.config('SET', 'maxmemory', '0');
@@ -70,10 +70,10 @@ describe('Redis', () => {
 
 describe('a worker that is frozen past its lock', () => {
   it('and thawed: one outcome for each domain', async () => {
-    const fleet = await openFleet({ random, rows: 600 });
+    const fleet = await openFleet({ random, rows: 300 });
     const frozen = await fleet.worker();
     const run = await fleet.enrich('--workers', '0');
-    await fleet.calls(150);
+    await fleet.calls(60);
     frozen.process.kill('SIGSTOP');
     await fleet.worker();
     while (fleet.excessCalls() === 0) await delay(20); // the other one has what it had

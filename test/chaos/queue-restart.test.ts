@@ -11,7 +11,7 @@ describe('SIGTERM of workers under load', () => {
   it('in turn, as in a rolling restart: no call is made twice', async () => {
     const fleet = await openFleet({
       random,
-      rows: 900 * SEEDS,
+      rows: 400 * SEEDS,
       api: { latencyMs: { fromMs: 60, toMs: 500 } },
       lockMs: 15_000,
     });
@@ -23,7 +23,7 @@ describe('SIGTERM of workers under load', () => {
     });
     let restarts = 0;
     while (!isOver && restarts < 3 * SEEDS) {
-      const calls = fleet.api.stats().calls + random.between(1, 150);
+      const calls = fleet.api.stats().calls + random.between(1, 70);
       await Promise.race([fleet.calls(calls), over]);
       const oldest = workers.shift();
       if (isOver || !oldest) break;
@@ -76,16 +76,16 @@ describe('SIGTERM of workers under load', () => {
 
 describe('Ctrl-C of a run', () => {
   it('takes back what nobody has begun, and goes on with the same command', async () => {
-    const fleet = await openFleet({ random, rows: 900, lockMs: 15_000 });
+    const fleet = await openFleet({ random, rows: 400, lockMs: 15_000 });
     await fleet.worker();
     const run = await fleet.enrich('--workers', '0');
-    await fleet.calls(200);
+    await fleet.calls(80);
     run.process.kill('SIGINT');
     const stopped = await run.ended;
     expect(stopped.code, stopped.stderr).toBe(130);
     const { calls } = fleet.api.stats();
     expect(await untilSilent(fleet.api)).toBe(calls);
-    expect(calls).toBeLessThan(720);
+    expect(calls).toBeLessThan(320);
     const again = await fleet.enrich('--workers', '0');
     await fleet.expectWhole(await again.ended);
     expect(fleet.excessCalls()).toBe(0);

@@ -29,7 +29,7 @@ async function openTroubled(...flags: readonly string[]): Promise<Troubled> {
   const metMs: number[] = [];
   const fleet = await openFleet({
     random,
-    rows: 600,
+    rows: 300,
     // The same for each call, so that no machine makes more of them in a time than can be told here.
     api: { latencyMs: LATENCY_MS },
     trouble: () => {
@@ -41,7 +41,7 @@ async function openTroubled(...flags: readonly string[]): Promise<Troubled> {
   });
   const workers = await fleet.workers(WORKERS, ...flags);
   const run = await fleet.enrich('--workers', '0');
-  await fleet.calls(150);
+  await fleet.calls(60);
   return {
     fleet,
     workers,

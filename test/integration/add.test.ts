@@ -1,7 +1,7 @@
 import { Queue } from 'bullmq';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { PREFIX } from '../../src/queue/names.ts';
-import { startRedis, type TestRedis } from '../support/redis.ts';
+import { type TestDatabase, useDatabase, useRedis } from '../support/redis.ts';
 import { type Ended, run, start } from './support/command.ts';
 import { openFolder } from './support/folder.ts';
 import { openList } from './support/lists.ts';
@@ -12,15 +12,14 @@ import { domains, listOf } from './support/tables.ts';
 const QUEUE = 'api.test';
 const BASE_URL = 'http://api.test';
 
-async function openRedis(...settings: string[]): Promise<TestRedis> {
-  const redis = await startRedis({ settings });
-  onTestFinished(() => redis.close());
-  return redis;
-}
-
-function queueOn(redis: TestRedis, name: string = QUEUE): Queue {
+function queueOn(redis: TestDatabase, name: string = QUEUE): Queue {
+  const connection = { port: redis.port, db: redis.client.options.db ?? 0 };
   const streams = { events: { maxLen: 0 } };
-  const queue = new Queue(name, { connection: { port: redis.port }, prefix: PREFIX, streams });
+  const queue = new Queue(name, {
+    connection,
+    prefix: PREFIX,
+    streams,
+  });
   onTestFinished(() => queue.close());
   return queue;
 }
@@ -32,7 +31,7 @@ interface Waiting {
 }
 
 /** The chunks on the queue, in the order in which a worker takes them. */
-async function waitingOn(redis: TestRedis): Promise<Waiting[]> {
+async function waitingOn(redis: TestDatabase): Promise<Waiting[]> {
   const jobs = await queueOn(redis).getJobs(['waiting', 'prioritized'], 0, -1, true);
   return jobs.map(({ id = '', priority, data }) => ({
     id,
@@ -43,7 +42,7 @@ async function waitingOn(redis: TestRedis): Promise<Waiting[]> {
 
 /** Adds a list of these domains. */
 async function addTo(
-  { url }: TestRedis,
+  { url }: TestDatabase,
   list: readonly string[],
   ...flags: readonly string[]
 ): Promise<Ended> {
@@ -70,7 +69,7 @@ describe('brandfill add', () => {
   });
 
   it('puts each domain of a list on the queue once, in jobs of fifty', async () => {
-    const redis = await openRedis();
+    const redis = useDatabase();
     const rows = [...domains(120), 'https://www.company-3.com/about', 'n/a'];
     expect(countsOf(await addTo(redis, rows))).toEqual({
       rows: 122,
@@ -91,7 +90,7 @@ describe('brandfill add', () => {
   });
 
   it('adds nothing when the same list waits there already', async () => {
-    const redis = await openRedis();
+    const redis = useDatabase();
     await addTo(redis, domains(70));
     const again = await addTo(redis, domains(70));
     expect(countsOf(again)).toMatchObject({ lookups: 0, alreadyWaiting: 70, notAdded: 0 });
@@ -100,7 +99,7 @@ describe('brandfill add', () => {
   });
 
   it('puts what somebody waits for before all other lists', async () => {
-    const redis = await openRedis();
+    const redis = useDatabase();
     await addTo(redis, domains(10), '--ref', 'bulk');
     await addTo(redis, domains(10), '--ref', 'now', '--interactive');
     const waiting = await waitingOn(redis);
@@ -111,7 +110,7 @@ describe('brandfill add', () => {
   });
 
   it('adds nothing when the list turns out to be broken', async () => {
-    const redis = await openRedis();
+    const redis = useDatabase();
     const { code, stderr } = await addTo(redis, [...domains(9_000), '"open']);
     expect(code).toBe(2);
     expect(stderr).toMatch(/Cannot read line 9002 of .*quote/);
@@ -119,7 +118,7 @@ describe('brandfill add', () => {
   });
 
   it('reads standard input and says what it did', async () => {
-    const redis = await openRedis();
+    const redis = useDatabase();
     const { path: cwd } = openFolder();
     const stdin = listOf(['acme.com', 'bolt.com', 'acme.com', 'co.uk']);
     const args = [
@@ -143,7 +142,7 @@ describe('brandfill add', () => {
 
   /** Starts to add a long list to a Redis that has no room for it. */
   async function addTooMuch() {
-    const redis = await openRedis('--maxmemory', '3mb');
+    const redis = await useRedis({ settings: ['--maxmemory', '3mb'] });
     const { path: cwd } = openList(listOf(domains(60_000)));
     const args = ['add', 'list.csv', '--queue', redis.url, '--base-url', BASE_URL, '--json'];
     const adding = await start(args, { cwd });
@@ -197,7 +196,7 @@ describe('brandfill add', () => {
     ['no such column', ['--dry-run', '--domain-column', 'site'], /site/],
   ])('ends with 2 and a sentence: %s', async (_, flags, expected) => {
     const folder = openList(listOf(['acme.com']));
-    const { code, stderr } = await run(['add', 'list.csv', ...flags], { cwd: folder.path });
+    const { code, stderr } = await runHere(['add', 'list.csv', ...flags], { cwd: folder.path });
     expect(code).toBe(2);
     expect(stderr).toMatch(expected);
   });

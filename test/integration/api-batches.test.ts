@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { describe, expect, it } from 'vitest';
-import { useRedis } from '../support/redis.ts';
+import { useDatabase } from '../support/redis.ts';
 import { openServer } from './support/api.ts';
 import { type Ended, summaryOf } from './support/command.ts';
 import { type Folder, openFolder } from './support/folder.ts';
@@ -196,7 +196,7 @@ describe('a batch', () => {
   });
 
   it('goes over a queue as well, where what a run left is not asked again', async () => {
-    const redis = await useRedis();
+    const redis = useDatabase();
     const { url, asked } = await openApi({ say: everyOne });
     const folder = openProfile(url, 10);
     const queue = ['--queue', redis.url, '--max-calls', '3'];

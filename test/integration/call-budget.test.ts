@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { createSharedCallLedger } from '../../src/queue/call-ledger.ts';
 import type { CallsPer } from '../../src/worker/budget.ts';
-import { useRedis } from '../support/redis.ts';
+import { useDatabase } from '../support/redis.ts';
 import { openApi, openScripted } from './support/api.ts';
 import { type Running, run, start, summaryOf } from './support/command.ts';
 import { openFolder } from './support/folder.ts';
@@ -13,7 +13,7 @@ import { column, domains, listOf, rowsOf } from './support/tables.ts';
 
 describe('--max-calls', () => {
   it('over a queue ends the run when retries have used them up, before all is asked', async () => {
-    const redis = await useRedis();
+    const redis = useDatabase();
     const folder = openList(60);
     // What would look like an outage were it no answer at all.
     const isOdd = (domain: string): boolean => /[37]\./.test(domain);
@@ -122,7 +122,7 @@ describe('--max-calls-per', () => {
 
 describe('over a queue', () => {
   it('calls are counted in Redis, for each credential by itself', async () => {
-    const { client } = await useRedis();
+    const { client } = useDatabase();
     const open = (id: string) =>
       createSharedCallLedger(client, { id, limit: LIMIT, onNotice: () => {} });
     const ledger = open('one');
@@ -138,7 +138,7 @@ describe('over a queue', () => {
   });
 
   it('all workers together make no more calls, whoever they make them for', async () => {
-    const redis = await useRedis();
+    const redis = useDatabase();
     const folder = openList(120);
     const api = await openApi({ latencyMs: 2 });
     const shared = ['--queue', redis.url, '--base-url', api.url, '--max-calls-per', '50/month'];
@@ -160,7 +160,7 @@ describe('over a queue', () => {
   });
 
   it('a worker that has used them up says when there will be more, and ends with 4', async () => {
-    const redis = await useRedis();
+    const redis = useDatabase();
     const folder = openList(30);
     const api = await openApi();
     const shared = ['--queue', redis.url, '--base-url', api.url];

@@ -5,7 +5,7 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { type CollectFiles, openCollectFiles } from '../../src/queue/collect-files.ts';
 import { QUEUES_KEY, streamKey } from '../../src/queue/names.ts';
 import { SEEDS, seededRandom } from '../support/random.ts';
-import { type TestRedis, useRedis } from '../support/redis.ts';
+import { type TestDatabase, useDatabase, useRedis } from '../support/redis.ts';
 import { start } from './support/command.ts';
 import { openFolder } from './support/folder.ts';
 import { openSmallDisk } from './support/small-disk.ts';
@@ -15,7 +15,7 @@ const QUEUE = 'api.test';
 const KILLS = 3 * SEEDS;
 
 /** Puts outcomes on the stream of backfills, as a worker does: found ones, and each third one not. */
-async function send(redis: TestRedis, from: number, count: number): Promise<void> {
+async function send(redis: TestDatabase, from: number, count: number): Promise<void> {
   await redis.client.sadd(QUEUES_KEY, QUEUE);
   for (let at = from; at < from + count; at += 1) {
     const isFound = at % 3 !== 0;
@@ -93,7 +93,7 @@ describe('brandfill collect', () => {
   });
 
   it('waits while another process writes to its folder, goes on at its end, and collects in no other one', async () => {
-    const redis = await useRedis();
+    const redis = useDatabase();
     const folder = openFolder();
     const args = ['collect', '--queue', redis.url];
     const first = await start(args, { cwd: folder.path });
@@ -115,7 +115,7 @@ describe('brandfill collect', () => {
   it('collects what an earlier Redis had not, and leaves the places in its streams alone', async () => {
     const folder = openFolder();
     for (const at of [0, 1]) {
-      const redis = await useRedis();
+      const redis = useDatabase();
       // The second one's ids are smaller than those of the first.
       const id = at === 0 ? '9999999999999-0' : '1-1';
       const outcome = { domain: `redis-${at}.com`, status: 'found', json: '{}', fetchedAtMs: 1 };

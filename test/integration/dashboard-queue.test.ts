@@ -5,7 +5,7 @@ import type { Board } from '../../src/page/board.ts';
 import { QUEUES_KEY, WORKERS_KEY } from '../../src/queue/names.ts';
 import type { Sandbox } from '../../src/sandbox/server.ts';
 import type { RunView } from '../../src/watch/run-view.ts';
-import { type TestRedis, useRedis } from '../support/redis.ts';
+import { type TestDatabase, useDatabase } from '../support/redis.ts';
 import { openApi, untilSilent } from './support/api.ts';
 import { type Running, start } from './support/command.ts';
 import { askRun, readBoard, statusOf } from './support/dashboards.ts';
@@ -15,7 +15,7 @@ import { domains, listOf } from './support/tables.ts';
 
 interface Stage {
   readonly api: Sandbox;
-  readonly redis: TestRedis;
+  readonly redis: TestDatabase;
   readonly folder: Folder;
   readonly url: string;
   readonly ask: (run: RunView, action: string) => Promise<number>;
@@ -23,7 +23,7 @@ interface Stage {
 }
 
 async function openStage(): Promise<Stage> {
-  const [api, redis, folder] = [await openApi({ latencyMs: 50 }), await useRedis(), openFolder()];
+  const [api, redis, folder] = [await openApi({ latencyMs: 50 }), useDatabase(), openFolder()];
   folder.write('list.csv', listOf(domains(1_000)));
   const common = {
     cwd: folder.path,
@@ -40,7 +40,7 @@ async function openStage(): Promise<Stage> {
   };
 }
 
-async function openDashboard(redis: TestRedis, folder: Folder): Promise<string> {
+async function openDashboard(redis: TestDatabase, folder: Folder): Promise<string> {
   const args = ['dashboard', '--queue', redis.url, '--listen', '0'];
   const dashboard = await start(args, { cwd: folder.path });
   const [, url] = / is on (http:\S+)\./.exec(await dashboard.shows(' is on http')) ?? [];

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
 import { describe, expect, it } from 'vitest';
-import { useRedis } from '../support/redis.ts';
+import { useDatabase } from '../support/redis.ts';
 import { openApi } from './support/api.ts';
 import { shippedFolder } from './support/build.ts';
 import { run, start, summaryOf } from './support/command.ts';
@@ -66,7 +66,7 @@ it('CommonJS gets the library by require', async () => {
 
 it('the command of the package enriches a list by itself, and over a queue', async () => {
   const main = join(shippedFolder(), 'brandfill.js');
-  const { url } = await useRedis();
+  const { url } = useDatabase();
   const folder = openList();
   const api = await openApi();
   const options = { cwd: folder.path, main };

@@ -1,7 +1,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { useRedis } from '../support/redis.ts';
+import { useDatabase } from '../support/redis.ts';
 import { openServer } from './support/api.ts';
 import { start, summaryOf } from './support/command.ts';
 import { whyNoContainers } from './support/containers.ts';
@@ -44,7 +44,7 @@ describe.skipIf(reason !== false)(`a resolver that is away${reason ? ` [${reason
 
   it('when workers start ends none of them, and the run gets every row', async () => {
     const { api, folder, options, url, comeBack } = await openUnnamed();
-    const queue = ['--queue', (await useRedis()).url];
+    const queue = ['--queue', useDatabase().url];
     const args = ['enrich', 'list.csv', '--base-url', url, '--json', '--workers', '0', ...queue];
     const enrich = await start(args, { cwd: folder.path });
     const workers = await Promise.all(

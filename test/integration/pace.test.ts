@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { SandboxOptions } from '../../src/sandbox/options.ts';
 import type { Sandbox } from '../../src/sandbox/server.ts';
-import { useRedis } from '../support/redis.ts';
+import { useDatabase } from '../support/redis.ts';
 import { openApi } from './support/api.ts';
 import { type Ended, run, start } from './support/command.ts';
 import { openList } from './support/lists.ts';
@@ -45,7 +45,7 @@ async function enrich(
   });
   const folder = openList(rows);
   const env: Record<string, string> = { BRANDFILL_BASE_URL: api.url };
-  if (workers > 0) env['BRANDFILL_QUEUE'] = (await useRedis()).url;
+  if (workers > 0) env['BRANDFILL_QUEUE'] = useDatabase().url;
   for (let started = 0; started < workers; started += 1) {
     const worker = await start(['worker', ...flags], { cwd: folder.path, env });
     await worker.shows('Waiting for lookups');

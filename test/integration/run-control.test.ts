@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { createRunControl, type EnrichOptions, enrich, type RunControl } from '../../src/index.ts';
 import type { Sandbox } from '../../src/sandbox/server.ts';
 import type { RunEvent } from '../../src/watch/events.ts';
-import { useRedis } from '../support/redis.ts';
+import { useDatabase } from '../support/redis.ts';
 import { openApi, untilSilent } from './support/api.ts';
 import { start } from './support/command.ts';
 import { type Folder, openFolder } from './support/folder.ts';
@@ -78,7 +78,7 @@ describe('a run', () => {
 
 describe('a run over a queue', () => {
   it('that is paused makes no call anywhere, while another one goes on', async () => {
-    const [api, redis] = [await openApi({ latencyMs: 20 }), await useRedis()];
+    const [api, redis] = [await openApi({ latencyMs: 20 }), useDatabase()];
     const [folder, other] = [openFolder(), openFolder()];
     folder.write('list.csv', listOf(domains(300)));
     other.write('list.csv', listOf(domains(60).map((domain) => `other-${domain}`)));
@@ -102,7 +102,7 @@ describe('a run over a queue', () => {
   });
 
   it('that is stopped has no worker start a call, and takes all back', async () => {
-    const [api, redis, folder] = [await openApi({ latencyMs: 20 }), await useRedis(), openFolder()];
+    const [api, redis, folder] = [await openApi({ latencyMs: 20 }), useDatabase(), openFolder()];
     folder.write('list.csv', listOf(domains(300)));
     const worker = await start(['worker', '--concurrency', '4', '--rate', '20/s'], {
       cwd: folder.path,

@@ -4,7 +4,7 @@ import { expect, it, onTestFinished } from 'vitest';
 import { accepted, createPace, ended, nextStartMs, refused, start } from '../../src/worker/pace.ts';
 import { PACE_SCRIPT } from '../../src/worker/pace-script.ts';
 import { seededRandom } from '../support/random.ts';
-import { useRedis } from '../support/redis.ts';
+import { useDatabase } from '../support/redis.ts';
 
 const random = seededRandom('shared-pace.test.ts');
 
@@ -21,7 +21,7 @@ function expectAlike(one: object, other: object): void {
 }
 
 it('the pace in Redis learns from the same calls the same numbers as the one of a process', async () => {
-  const client = new Redis((await useRedis()).url);
+  const client = new Redis(useDatabase().url);
   onTestFinished(() => client.disconnect());
   for (let round = 0; round < 8; round += 1) {
     const key = `pace:${randomUUID()}`;

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { type ExposedMetric, findFaults, valueOf } from '../support/exposition.ts';
-import { useRedis } from '../support/redis.ts';
+import { useDatabase, useRedis } from '../support/redis.ts';
 import { openApi, openServer } from './support/api.ts';
 import { run, start } from './support/command.ts';
 import { openFolder } from './support/folder.ts';
@@ -69,7 +69,7 @@ describe('enrich --listen', () => {
 describe('over a queue', () => {
   it('a worker tells of its calls and of the queue, and is not ready once it is told to stop', async () => {
     const silent = await openServer(() => {});
-    const redis = await useRedis();
+    const redis = useDatabase();
     const folder = openList(120);
     const flags = ['--base-url', silent.url, '--queue', redis.url];
     const queue = new URL(silent.url).host.replace(':', '-');

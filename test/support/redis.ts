@@ -5,15 +5,19 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { Redis } from 'ioredis';
-import { afterAll, onTestFinished, TestRunner } from 'vitest';
+import { afterAll, inject, onTestFinished, TestRunner } from 'vitest';
 
-/** A Redis of a test's own. */
-export interface TestRedis {
+/** A Redis, or a database of one that others use as well. */
+export interface TestDatabase {
   readonly url: string;
   readonly port: number;
-  readonly pid: number;
   /** For looking into it, and for what no command of ours does. */
   readonly client: Redis;
+}
+
+/** A Redis of a test's own. */
+export interface TestRedis extends TestDatabase {
+  readonly pid: number;
   /** Ends it at once, as a power failure would. */
   kill(): Promise<void>;
   /** Ends it in order. */
@@ -46,6 +50,21 @@ export function findRedisServer(): string {
     .find((path) => existsSync(path));
   if (found === undefined) throw new Error(HELP);
   return found;
+}
+
+let databases = 0;
+
+/** An empty database, until the test ends, or the file. For whoever changes no settings, and ends no server. */
+export function useDatabase(): TestDatabase {
+  databases += 1;
+  const [port, db] = [
+    inject('redisPort'),
+    Number(process.env['VITEST_POOL_ID']) * 1_024 + databases,
+  ];
+  const client = new Redis({ port, db, lazyConnect: true });
+  if (TestRunner.getCurrentTest()) onTestFinished(() => client.disconnect());
+  else afterAll(() => client.disconnect());
+  return { url: `redis://127.0.0.1:${port}/${db}`, port, client };
 }
 
 /**

@@ -1,6 +1,6 @@
 import type { SandboxOptions } from '../../../src/sandbox/options.ts';
 import type { Sandbox } from '../../../src/sandbox/server.ts';
-import { type TestRedis, useRedis } from '../../support/redis.ts';
+import { type TestDatabase, useDatabase } from '../../support/redis.ts';
 import { openApi } from './api.ts';
 import { type Running, start } from './command.ts';
 import { type Folder, openFolder } from './folder.ts';
@@ -9,14 +9,14 @@ import { domains, listOf } from './tables.ts';
 /** An API, a Redis and a list of so many rows, `list.csv`. All end with the test. */
 export interface Stage {
   readonly api: Sandbox;
-  readonly redis: TestRedis;
+  readonly redis: TestDatabase;
   readonly folder: Folder;
   enrich(...flags: readonly string[]): Promise<Running>;
   worker(flags?: readonly string[], env?: Readonly<Record<string, string>>): Promise<Running>;
 }
 
 export async function openStage(rows: number, options?: SandboxOptions): Promise<Stage> {
-  const [api, redis, folder] = [await openApi(options), await useRedis(), openFolder()];
+  const [api, redis, folder] = [await openApi(options), useDatabase(), openFolder()];
   folder.write('list.csv', listOf(domains(rows)));
   const common = { BRANDFILL_BASE_URL: api.url, BRANDFILL_QUEUE: redis.url };
   return {
