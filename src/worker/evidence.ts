@@ -141,8 +141,8 @@ export function createEvidence(options: EvidenceOptions): Evidence {
   let successes = 0;
   let row = emptyRow();
   let held: Held[] = [];
-  /** The last record. */
-  let record: string | undefined;
+  /** The last records. */
+  const records: string[] = [];
   /** What several domains got alike, by group. */
   const suspects = new Map<string, Suspect>();
   /** How answers turned out: for how many domains they were for good (0: not known yet), or that they are a limit. */
@@ -272,9 +272,10 @@ export function createEvidence(options: EvidenceOptions): Evidence {
 
   function noteFound(meaning: Meaning, asked: Asked): Weighed {
     const { likeness } = meaning;
-    const isFirst = record === undefined;
-    const isOften = record === likeness || suspects.has(likeness) || known.has(likeness);
-    record = likeness;
+    const isFirst = records.length === 0;
+    const isOften = records.includes(likeness) || suspects.has(likeness) || known.has(likeness);
+    records.push(likeness);
+    if (records.length > MANY) records.shift();
     if (isTrusting || !(isFirst || isOften)) {
       success(asked);
       return GOOD;
@@ -325,13 +326,14 @@ export function createEvidence(options: EvidenceOptions): Evidence {
 
   function noteAway(meaning: Meaning, asked: Asked): Weighed {
     const key = keyOf(meaning);
-    const seen = known.get(key);
+    let seen = known.get(key) ?? 0;
     if (isLimit(seen)) {
       seen.refusals += 1;
       seen.ratePerMs ??= situation.ratePerMs;
       const isSlow = situation.ratePerMs <= seen.ratePerMs / 2;
       if (!isSlow || seen.refusals < MANY_KNOWN) return noteThrottled(asked);
-      known.set(key, MANY_KNOWN); // at half the rate it still comes: it was none
+      seen = MANY_KNOWN; // at half the rate it still comes: it was none
+      known.set(key, seen);
     }
     if (meaning.retryAfterMs && meaning.rule === undefined) {
       const { signal, verdict } = noteThrottled(asked);
@@ -345,9 +347,8 @@ export function createEvidence(options: EvidenceOptions): Evidence {
     // A night may have a few domains with an answer that is no JSON, and no others: that is no outage yet.
     const { httpStatus = 0 } = meaning;
     const isAnswered = httpStatus >= 200 && httpStatus < 300;
-    const own = ownAmong(key);
-    if (isOwn && asked.failures === ENOUGH) remember(key, own + 1);
-    const isKnown = isAnswered || own >= MANY;
+    if (isOwn && asked.failures === ENOUGH) remember(key, seen + 1);
+    const isKnown = isAnswered || seen >= MANY;
     const isTooLong = isOwn ? row.isDoubt : isTooMany(meaning, asked, isKnown);
     const why = successes === 0 ? whyAtStart(meaning) : undefined;
     if (why) {
@@ -360,12 +361,6 @@ export function createEvidence(options: EvidenceOptions): Evidence {
     // ones, or it would take all callers.
     const verdict = asked.failures > 1 ? hold(meaning, asked, isOwn ? 'retry' : 'again') : 'again';
     return { signal: 'doubt', verdict };
-  }
-
-  /** For how many domains an answer was for good. */
-  function ownAmong(key: string): number {
-    const seen = known.get(key) ?? 0;
-    return isLimit(seen) ? 0 : seen;
   }
 
   /** It is about the domain, unless the first ones show a wrong address. */
@@ -382,8 +377,8 @@ export function createEvidence(options: EvidenceOptions): Evidence {
   function noteThrottled(asked: Asked): Weighed {
     row.throttled.add(asked.domain);
     const isAlone = successes > 0 && asked.refusals > ENOUGH && row.throttled.size < MANY;
-    const isOwn = isAlone || (asked.refusals > 0 && successes > asked.successesThen);
-    if (asked.refusals === 0) asked.successesThen = successes;
+    const isOwn = isAlone || (asked.refusals > 0 && successes >= asked.successesThen + MANY);
+    if (!isOwn) asked.successesThen = successes;
     asked.refusals += 1;
     // Others succeed meanwhile: it is the domain's own trouble, and closes nothing for others.
     return isOwn ? { signal: 'own', verdict: 'retry' } : LIMIT;

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Meaning } from '../../src/brand/meaning.ts';
+import { leakyBucket, slidingWindow } from '../simulation/servers.ts';
 import { away, found, limited, refused, rejected, run, type Script, throttled } from './harness.ts';
 
 /** All are found, but for one domain in so many. */
@@ -111,6 +112,19 @@ describe('a limit is found out by slowing down, whatever it is told with', () =>
     expect(ran.calls).toBeLessThan(1.3 * domains);
     expect((ran.pace.limit.limitPerSecond ?? 0) / (count / perMs)).toBeGreaterThan(800);
     expect((ran.pace.limit.limitPerSecond ?? 0) / (count / perMs)).toBeLessThan(1_200);
+  });
+
+  it('which takes few 429s, none of them for a domain of its own', async () => {
+    const limits = { 20: leakyBucket(20, 20), 50: slidingWindow(200, 4_000) };
+    for (const [perSecond, limit] of Object.entries(limits)) {
+      const ran = await run(
+        ({ domain, nowMs }) => (limit.arrive(nowMs).isAccepted ? found(domain) : throttled()),
+        { domains: 1_200, concurrency: 256, maxWaitMs: 900_000 },
+      );
+      expect(ran.statuses).toEqual({ found: 1_200 });
+      expect(ran.calls).toBeLessThan(1.05 * 1_200);
+      expect(ran.elapsedMs).toBeLessThan((1.2 * 1_200_000) / Number(perSecond));
+    }
   });
 
   it('but not for long from failures of one call in thirty, after a second in which all failed', async () => {
