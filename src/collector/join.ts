@@ -90,27 +90,32 @@ async function* cutRows(
   { source, headBytes, index }: CutRowsOptions,
   make: (row: IndexedRow, raw: string, grow: (sizeBytes: number) => void) => OutputRow | undefined,
 ): AsyncGenerator<readonly OutputRow[]> {
-  const cut = createCutter(source.read(headBytes));
+  const cutter = createCutter(source.read());
   let sizeBytes = 0;
   const grow = (moreBytes: number): void => {
     sizeBytes += moreBytes;
   };
-  for await (const rows of index.read()) {
-    let made: OutputRow[] = [];
-    sizeBytes = 0;
-    for (const row of rows) {
-      const taken = cut(row.sizeBytes);
-      // Nearly all rows are buffered already, and need no turn of the event loop.
-      const bytes = Buffer.isBuffer(taken) ? taken : await taken;
-      const item = make(row, bytes.toString('utf8'), grow);
-      if (item !== undefined) made.push(item);
-      sizeBytes += row.sizeBytes;
-      if (sizeBytes < BATCH_BYTES) continue;
-      yield made;
-      made = [];
+  try {
+    await cutter.take(headBytes);
+    for await (const rows of index.read()) {
+      let made: OutputRow[] = [];
       sizeBytes = 0;
+      for (const row of rows) {
+        const taken = cutter.take(row.sizeBytes);
+        // Nearly all rows are buffered already, and need no turn of the event loop.
+        const bytes = Buffer.isBuffer(taken) ? taken : await taken;
+        const item = make(row, bytes.toString('utf8'), grow);
+        if (item !== undefined) made.push(item);
+        sizeBytes += row.sizeBytes;
+        if (sizeBytes < BATCH_BYTES) continue;
+        yield made;
+        made = [];
+        sizeBytes = 0;
+      }
+      yield made;
     }
-    yield made;
+  } finally {
+    await cutter.close();
   }
   await source.assertUnchanged();
 }

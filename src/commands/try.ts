@@ -2,6 +2,7 @@ import { createJob, type Job, toJob } from '../options/api.ts';
 import { flag, given, secret, someText } from '../options/kinds.ts';
 import {
   libraryNaming,
+  metaOf,
   type OptionsOf,
   option,
   pick,
@@ -12,6 +13,7 @@ import {
   varied,
 } from '../options/option.ts';
 import { API_OPTIONS, flagOrArgument, OPTIONS } from '../options/options.ts';
+import { formatPreset } from '../options/preset.ts';
 import { shorten } from '../rows/columns/names.ts';
 import { createDomainReader } from '../rows/domain/domain.ts';
 import { type CallerOptions, createContext } from '../run/run-context.ts';
@@ -92,6 +94,9 @@ function readDomain(text: string): string {
 }
 
 const SHOWN_OPTIONS = under('What is shown', {
+  preset: option(flag(), {
+    help: 'print the columns to standard output as a file for --fields @FILE',
+  }),
   explain: option(flag(), {
     help: 'say what each answer means, and which rule of the profile decided',
   }),
@@ -116,16 +121,19 @@ async function show(
   text: string,
   settings: SettingsOf<typeof SHOWN_OPTIONS & Pick<typeof OPTIONS, 'fields'>>,
 ): Promise<void> {
-  const { json = false, explain = false, fields } = settings;
+  const { json = false, preset = false, explain = false, fields } = settings;
+  const prefix = metaOf(OPTIONS.prefix).default;
   const { describeAnswers, describeEnd, describeTrial } = await import(
     '../watch/describe-trial.ts'
   );
-  const described = { text, explain, hasFields: fields !== undefined, nowMs: Date.now() };
+  const described = { text, explain, hasFields: fields !== undefined, prefix, nowMs: Date.now() };
   if (explain && !json) describeAnswers(trial).forEach((line) => say(line));
-  if (json && !trial.answer) {
+  if (preset || (json && !trial.answer)) {
     describeEnd(trial, described).forEach((line) => say(line));
   }
-  if (json) print(JSON.stringify(trial));
+  if (preset) {
+    if (trial.answer) process.stdout.write(formatPreset(trial, prefix ?? ''));
+  } else if (json) print(JSON.stringify(trial));
   else process.stdout.write(`${describeTrial(trial, described).join('\n')}\n`);
 }
 

@@ -14,6 +14,8 @@ import type {
 } from './row-format.ts';
 import { describeText, linesOf, type Source, unreadable } from './source.ts';
 
+/** No real row is this long; it bounds the memory that one line may take. */
+const MAX_LINE_BYTES = 32 * 1024 * 1024;
 const MOST_SAMPLE_ROWS = 2_000;
 const MOST_COLUMNS = 1_000;
 
@@ -128,7 +130,8 @@ async function* scan(
       others: row && others.length > 0 ? others.map(({ name }) => textOf(row, name)) : undefined,
     };
   };
-  for await (const lines of linesOf(source.read(), source.name)) {
+  const refuse = (long: number): Error => refuseLine(source, long, 'it is longer than 32 MB');
+  for await (const lines of linesOf(source.read(), MAX_LINE_BYTES, refuse)) {
     yield lines.map(scanLine);
   }
 }

@@ -43,19 +43,19 @@ export function watchApi(options: ApiWatchOptions): Closable {
     const now = gate.describe();
     lookForOutage(now);
     const { why, waitMs, onlyThrottledMs = 0 } = now;
-    const isTold = why === 'retry_after';
+    const isStated = why === 'retry_after';
     if (onlyThrottledMs === 0 && isRefusalReported) {
       onNotice('The API accepts calls again.', { level: 'info' });
       isRefusalReported = false;
     }
-    if (isTold && waitMs > Math.max(SHORTEST_REPORTED_MS, LONGER_BY * reportedWaitMs)) {
+    if (isStated && waitMs > Math.max(SHORTEST_REPORTED_MS, LONGER_BY * reportedWaitMs)) {
       onNotice(`The API says to wait; no call is made for ${formatDuration(waitMs)}.`);
       reportedWaitMs = waitMs;
     } else if (waitMs === 0) reportedWaitMs = 0;
     if (onlyThrottledMs < Math.min(REFUSED_REPORTED_MS, maxWaitMs / 2) || isRefusalReported) return;
     isRefusalReported = true;
     onNotice(
-      `The API has refused every call for ${formatDuration(onlyThrottledMs)}${isTold ? '' : ' and does not say until when'}. After ${formatDuration(maxWaitMs)} of that (--max-wait) the run stops.`,
+      `The API has refused every call for ${formatDuration(onlyThrottledMs)}${isStated ? '' : ' and does not say until when'}. After ${formatDuration(maxWaitMs)} of that (--max-wait) the run stops.`,
     );
   }
 

@@ -2,13 +2,12 @@ import { tmpdir } from 'node:os';
 import { assertColumnsThere } from '../collector/choose-column.ts';
 import { chooseOutputPaths } from '../collector/output/output-paths.ts';
 import { makePlan, type Plan, type PlanEstimate } from '../collector/plan.ts';
-import type { Pass } from '../collector/produce.ts';
 import { createRowIndex, type RowIndex } from '../collector/row-index.ts';
 import { billOf, costOf, costOfUnits } from '../common/format.ts';
 import { createCloser } from '../common/lifetime.ts';
 import { type Job, nameApi, paceIdOf } from '../options/api.ts';
 import type { Settings } from '../options/options.ts';
-import type { ListInput } from '../rows/open-list.ts';
+import type { ListInput } from '../rows/list-input.ts';
 import type { Extent, RowColumn } from '../rows/row-format.ts';
 import { type Dated, type Freshness, isFresh } from '../store/freshness.ts';
 import { describeHolder } from '../store/owner.ts';
@@ -28,10 +27,8 @@ export interface PlannedRun extends OpenedList {
   readonly domains: ReadonlyMap<string, number>;
   /** Whether an outcome counts in this run. */
   readonly isUsable: (domain: string, outcome: Dated) => boolean;
-  /** Which domains are asked, in the order of the passes. */
-  readonly passes: readonly Pass[];
-  /** Whether only a sample of the domains that are due is asked. */
-  readonly isSample: boolean;
+  /** Whether a domain is among those that are asked first; undefined where none are. */
+  readonly isFirst: ((domain: string) => boolean) | undefined;
 }
 
 /** Reads all rows once. */
@@ -78,19 +75,20 @@ async function readRows(list: OpenedList, store: OutcomeStore): Promise<PlannedR
   list.reading.end();
   if (planned.rows + (planned.passedRows ?? 0) > 0)
     assertColumnsThere(source, format, columnsToFind(list));
-  const { sample = planned.lookups } = job.settings;
-  const isSample = sample < planned.lookups;
-  const asked = isSample ? sample : planned.lookups;
-  const made = { ...planned, ...(await planCalls(asked, { ...list, store })) };
+  const made = {
+    ...planned,
+    ...(await planCalls(planned.lookups, { ...list, store })),
+  };
   const answersPerCall = job.endpoint.profile?.batch?.size ?? 1;
+  const untilMs = line.cut(made.calls * answersPerCall);
   return {
     ...list,
     store,
     isUsable,
-    passes: isSample
-      ? [await spread(index, planned.lookups, sample)]
-      : passesOf(line.cut(made.calls * answersPerCall), store),
-    isSample,
+    isFirst:
+      untilMs === undefined
+        ? undefined
+        : (domain) => (store.findHead(domain)?.fetchedAtMs ?? 0) <= untilMs,
     index,
     plan: made,
     extent: { ...extent, keepsFormulas: job.settings.formulas === 'keep' },
@@ -145,27 +143,6 @@ export function createLine(): Line {
   };
 }
 
-/** @param untilMs the time until which the domains were asked last that go first */
-function passesOf(untilMs: number | undefined, store: OutcomeStore): readonly Pass[] {
-  if (untilMs === undefined) return [() => true];
-  return [(domain) => (store.findHead(domain)?.fetchedAtMs ?? 0) <= untilMs, () => true];
-}
-
-/** So many of the domains that are due, as evenly spread over the list as their number allows. */
-async function spread(index: RowIndex, lookups: number, count: number): Promise<Pass> {
-  const chosen = new Set<string>();
-  const seen = new Set<string>();
-  for await (const rows of index.read()) {
-    for (const { kind, text } of rows) {
-      if (kind !== 'due' || seen.has(text)) continue;
-      if (seen.size >= (chosen.size * lookups) / count) chosen.add(text);
-      seen.add(text);
-    }
-    if (chosen.size === count) break;
-  }
-  return (domain) => chosen.has(domain);
-}
-
 /**
  * The columns that must exist. A few objects without the domain are accepted: the next call of the
  * program may have it.
@@ -195,7 +172,7 @@ async function planCalls(
     return { calls, estimate, price, cost: price === undefined ? undefined : costOf(calls, price) };
   }
   const answers = Math.min(lookups, calls * (batch?.size ?? 1));
-  const mostMicros = answers * billing.priceMicros;
+  const mostMicros = Math.min(answers * billing.priceMicros, left.costMicros);
   const cost = price === undefined ? undefined : costOfUnits(mostMicros, price);
   return { calls, estimate, price, cost, bill: billOf(mostMicros, billing.unit) };
 }
@@ -264,7 +241,7 @@ export function estimateCalls(
   if (workers === 0 || (isShared && rate === 'auto')) return undefined;
   const saved = isShared ? undefined : store.findPace(paceIdOf(job));
   const known = readLearned(saved?.state, 0, { nowMs, maxWaitMs: maxWait });
-  const waitMs = Math.max(0, (known?.toldUntilMs ?? 0) - nowMs);
+  const waitMs = Math.max(0, (known?.statedUntilMs ?? 0) - nowMs);
   const limitPerMs = rate === 'auto' ? (known?.limitPerMs ?? 0) : rate.count / rate.perMs;
   const limitPerSecond = limitPerMs > 0 ? limitPerMs * 1_000 : undefined;
   if (limitPerSecond === undefined) return undefined;

@@ -43,6 +43,7 @@ export const METRICS = {
   pace_gate_closed_seconds: ['How long the API has all calls wait; 0 when they may start.', 'run'],
   redis_up: ['1 if the Redis of the queue answers, else 0.'],
   queue_jobs: ['Jobs on the queue of an API by state.', 'queue', 'state'],
+  queue_oldest_job_age_seconds: ['Age of the longest-waiting job; 0 when none waits.', 'queue'],
   queue_uncollected: [
     'Entries with outcomes of backfills that brandfill collect has not written yet.',
     'queue',
@@ -115,7 +116,7 @@ function putInto(registry: Registry): Put {
 
 function putRun(put: Put, run: string, view: RunView): void {
   const { wait, latency } = view;
-  const isTold = wait?.why === 'told' || wait?.why === 'backing_off';
+  const isShut = wait?.why === 'stated' || wait?.why === 'backing_off';
   put('lookups_due', view.due, { run });
   put('lookups_under_way', view.underWay, { run });
   put('calls_total', view.calls, { run });
@@ -124,7 +125,7 @@ function putRun(put: Put, run: string, view: RunView): void {
   put('billed_units_total', view.bill?.units, { run });
   put('api_outage', wait?.why === 'outage' ? 1 : 0, { run });
   put('pace_limit_calls_per_second', view.limit?.limitPerSecond, { run });
-  put('pace_gate_closed_seconds', isTold ? (wait.leftMs ?? 0) / 1_000 : 0, { run });
+  put('pace_gate_closed_seconds', isShut ? (wait.leftMs ?? 0) / 1_000 : 0, { run });
   for (const [outcome, count] of Object.entries(view.outcomes)) {
     put('lookups_total', count, { run, outcome });
   }
@@ -139,10 +140,11 @@ async function putQueues(put: Put, read: ReadQueues): Promise<void> {
   put('redis_up', reading ? 1 : 0);
   if (!reading) return;
   put('queue_workers', reading.workers);
-  for (const { queue, jobs, uncollected } of reading.queues) {
+  for (const { queue, jobs, oldestMs, uncollected } of reading.queues) {
     for (const state of JOB_STATES) {
       put('queue_jobs', jobs[state], { queue, state: state === 'wait' ? 'waiting' : state });
     }
+    put('queue_oldest_job_age_seconds', oldestMs / 1_000, { queue });
     put('queue_uncollected', uncollected, { queue });
   }
 }

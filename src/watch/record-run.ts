@@ -248,5 +248,5 @@ function waitOf({ isPaused, hasNoWorker, outage, pace }: Progress): Wait | undef
   const { why, waitMs: leftMs = 0 } = pace ?? {};
   if (why === 'backing_off') return { why, leftMs };
   if (leftMs < SHORTEST_WAIT_MS) return undefined;
-  return { why: why === 'retry_after' ? 'told' : 'rate', leftMs };
+  return { why: why === 'retry_after' ? 'stated' : 'rate', leftMs };
 }

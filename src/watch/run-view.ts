@@ -109,7 +109,7 @@ export interface Span {
 
 /** What keeps calls from starting. */
 export interface Wait {
-  why: 'paused' | 'no_worker' | 'outage' | 'backing_off' | 'told' | 'rate';
+  why: 'paused' | 'no_worker' | 'outage' | 'backing_off' | 'stated' | 'rate';
   /** How long still, if that is known. */
   leftMs?: number | undefined;
   /** The trouble of the API, in a sentence, for `outage`. */

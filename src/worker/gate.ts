@@ -128,14 +128,14 @@ export function createOwnPace(
     readonly epochMs: number;
   },
 ): PaceHome {
-  const { limitPerMs = 0, cap = 0, toldUntilMs = 0, fixed: before } = learned ?? {};
+  const { limitPerMs = 0, cap = 0, statedUntilMs = 0, fixed: before } = learned ?? {};
   const pace = createPace(nowMs, { limitPerMs, cap, isFixed: rate !== undefined });
   const isSame = before?.rate.count === rate?.count && before?.rate.perMs === rate?.perMs;
   const startsMs = isSame ? (before?.startsMs ?? []).map((at) => at - epochMs) : [];
   const fixed = rate && createFixedRate(rate, startsMs);
-  if (toldUntilMs - epochMs > nowMs) {
-    pace.shutUntilMs = toldUntilMs - epochMs;
-    pace.isTold = true;
+  if (statedUntilMs - epochMs > nowMs) {
+    pace.shutUntilMs = statedUntilMs - epochMs;
+    pace.isStated = true;
   }
   let last: Pace | undefined;
   return {
@@ -205,7 +205,7 @@ export function createGate(options: GateOptions): Gate {
   let trouble: string | undefined;
   /** Whether calls fail at present, rather than being refused. */
   let isFailing = false;
-  /** Domains that were told to wait for longer than may be waited for. */
+  /** Domains for which a longer wait was stated than may be waited for. */
   const overlongWaits = new Set<string>();
   /** Whose the refusal was that made calls slower. */
   let slowedBy: string | undefined;
@@ -256,7 +256,7 @@ export function createGate(options: GateOptions): Gate {
     const lastedMs = clock.nowMs() - Math.max(pace.refusedMs, openedMs);
     if (lastedMs <= (isFailing ? maxOutageMs : maxWaitMs)) return;
     const why = evidence.lastingDoubt();
-    const comeBack = pace.isTold
+    const comeBack = pace.isStated
       ? { comeBackAtMs: options.now() + pace.shutUntilMs - clock.nowMs() }
       : {};
     if (isFailing) stop({ reason: 'outage', ...(trouble === undefined ? {} : { trouble }) });
@@ -342,7 +342,7 @@ export function createGate(options: GateOptions): Gate {
       if (kind === 'throttled') {
         counters.throttled += 1;
         spend.release();
-      } else spend.spend();
+      } else spend.spend(costMicros);
       return latencyMs;
     }
 
@@ -379,20 +379,20 @@ export function createGate(options: GateOptions): Gate {
       }
     }
 
-    /** How long the API says to wait; stops when several domains are told to wait for too long. */
+    /** How long the API says to wait; stops when that is too long for several domains. */
     function waitOf(meaning: Meaning): number | undefined {
-      const told = 'retryAfterMs' in meaning ? meaning.retryAfterMs : undefined;
-      if (told === undefined || told <= maxWaitMs) return told;
+      const statedMs = 'retryAfterMs' in meaning ? meaning.retryAfterMs : undefined;
+      if (statedMs === undefined || statedMs <= maxWaitMs) return statedMs;
       overlongWaits.add(asked.domain);
       if (overlongWaits.size > 1 || waiting.length === 0) {
         const isOut = AWAY.has(meaning.kind);
         stop({
-          ...stopForWait(told, options.now()),
+          ...stopForWait(statedMs, options.now()),
           ...(isOut ? { trouble: reasonOf(meaning) } : {}),
         });
-        return told; // for the next run
+        return statedMs; // for the next run
       }
-      return FIRST_TOLD_MS;
+      return FIRST_STATED_MS;
     }
 
     return {
@@ -459,8 +459,8 @@ function describeOutage({ refusedMs, shutUntilMs }: Readonly<Pace>, nowMs: numbe
   return `The API ${since}; one call ${next}.`;
 }
 
-/** A wait that is too long is tried first: one domain may be told so. */
-const FIRST_TOLD_MS = 1_000;
+/** A wait that is too long is tried first: it may be stated for one domain alone. */
+const FIRST_STATED_MS = 1_000;
 
 function reasonOf(meaning: Meaning): string {
   return 'reason' in meaning ? meaning.reason : `http_${meaning.httpStatus}`;

@@ -13,7 +13,7 @@ export interface Learned {
   /** Calls that may be under way; 0 for no bound. */
   readonly cap: number;
   /** Until when the API said to wait; 0 when it did not. */
-  readonly toldUntilMs: number;
+  readonly statedUntilMs: number;
   /** When calls started that a fixed rate still counts, and that rate. */
   readonly fixed?: { readonly rate: Rate; readonly startsMs: readonly number[] } | undefined;
 }
@@ -21,7 +21,9 @@ export interface Learned {
 const LEARNED = z.object({
   limitPerMs: z.number().min(0).max(1_000),
   cap: z.int().min(0).max(100_000),
-  toldUntilMs: z.number(),
+  statedUntilMs: z.number().optional(),
+  /** Its name in stores of version 0. */
+  toldUntilMs: z.number().default(0),
   fixed: z
     .object({
       rate: z.object({ count: z.number().positive(), perMs: z.number().positive() }),
@@ -47,12 +49,12 @@ export function readLearned(
   const { success, data } = LEARNED.safeParse(saved);
   if (!success) return undefined;
   const isOld = !(ageMs <= DAY_MS);
-  const leftMs = data.toldUntilMs - nowMs;
+  const { statedUntilMs = data.toldUntilMs } = data;
   return {
     limitPerMs: data.limitPerMs * (isOld ? OLD_SHARE : 1),
     cap: isOld ? 0 : data.cap,
     // For a longer wait a run stops: the next one asks whether it still holds.
-    toldUntilMs: leftMs > maxWaitMs ? 0 : data.toldUntilMs,
+    statedUntilMs: statedUntilMs - nowMs > maxWaitMs ? 0 : statedUntilMs,
     fixed: data.fixed && {
       ...data.fixed,
       startsMs: data.fixed.startsMs.filter((at) => at <= nowMs),
@@ -62,11 +64,11 @@ export function readLearned(
 
 /** @param epochMs what is added to the times of the pace to get milliseconds since 1970 */
 export function learnedOf(pace: Pace, fixed: FixedRate | undefined, epochMs: number): Learned {
-  const { limitPerMs, cap, isTold, shutUntilMs } = pace;
+  const { limitPerMs, cap, isStated, shutUntilMs } = pace;
   return {
     limitPerMs: pace.phase === 'starting' ? 0 : limitPerMs,
     cap,
-    toldUntilMs: isTold ? shutUntilMs + epochMs : 0,
+    statedUntilMs: isStated ? shutUntilMs + epochMs : 0,
     fixed: fixed && { rate: fixed.rate, startsMs: fixed.recentStartsMs.map((at) => at + epochMs) },
   };
 }
@@ -102,7 +104,7 @@ export function describePace(
   fixed: FixedRate | undefined,
   nowMs: number,
 ): PaceDescription {
-  const { phase, cap, isTold } = pace;
+  const { phase, cap, isStated } = pace;
   const waitMs = Math.max(0, pace.shutUntilMs - nowMs);
   const isShut = waitMs > 0 || pace.pauses > 0;
   const limitPerMs = fixed ? fixed.rate.count / fixed.rate.perMs : pace.limitPerMs;
@@ -113,9 +115,9 @@ export function describePace(
       ...(cap > 0 && { mostAtOnce: cap }),
     },
     waitMs,
-    ...(isShut && isTold && waitMs > 0 ? { statedMs: waitMs } : {}),
+    ...(isShut && isStated && waitMs > 0 ? { statedMs: waitMs } : {}),
     ...(pace.pauses > 0 && !pace.isAway ? { onlyThrottledMs: nowMs - pace.refusedMs } : {}),
-    ...(isShut && { why: isTold ? 'retry_after' : 'backing_off' }),
+    ...(isShut && { why: isStated ? 'retry_after' : 'backing_off' }),
   };
 }
 

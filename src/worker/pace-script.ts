@@ -19,11 +19,11 @@ if said.now then now = said.now end
 local function create(at)
   local limit = said.start and said.start.count / said.start.perMs or 0
   local isKnown = limit > 0
-  return { phase = isKnown and 'cruising' or 'starting', ratePerMs = limit * 0.98, limitPerMs = limit,
+  return { phase = isKnown and 'cruising' or 'starting', ratePerMs = isKnown and limit * 0.98 or 4 / 50, limitPerMs = limit,
     margin = 0.02, confidence = isKnown and 1 or 0, accepted = 0, before = 0, epochMs = at, epochAccepted = 0, checkMs = 0, nextAccepted = 0, cap = 0, flown = 0,
     flownVariance = 0, crowded = 0, atCap = 0, capCalls = 100, isTrial = false, window = 4, windowLeft = 4,
-    windowMs = at, windowAccepted = 0, latencyMs = 0, fewLatencyMs = 0, flowPerMs = 0, shutUntilMs = 0, isTold = false, isTesting = false,
-    testMs = 0, isAway = false, outAccepted = 0, pauses = 0, refusedMs = 0, cutMs = -1e15, deadMs = 0, pauseMs = 0,
+    windowMs = at, windowAccepted = 0, latencyMs = 0, fewLatencyMs = 0, flowPerMs = 0, shutUntilMs = 0, isStated = false, isTesting = false,
+    testMs = 0, isAway = false, gapAccepted = 0, isGuess = false, pauses = 0, refusedMs = 0, cutMs = -1e15, deadMs = 0, pauseMs = 0,
     roundMs = at, roundAccepted = 0, nextMs = at, lastMs = -1e15 }
 end
 
@@ -32,6 +32,8 @@ local state = raw and cjson.decode(raw)
 -- What another version has kept is as good as nothing.
 if not state or not state.goods then state = { pace = create(now), workers = {}, goodMs = 0, goodBy = '', goods = 0 } end
 local p = state.pace
+-- Another version may have kept less of it.
+for name, value in pairs(create(now)) do if p[name] == nil then p[name] = value end end
 
 local function slot(at)
   local gap = 1 / p.ratePerMs
@@ -48,13 +50,13 @@ local function nextStart(at, busy)
   local most = p.cap > 0 and p.cap or INF
   if p.phase == 'starting' then most = min(most, p.window) end
   if busy > 0 and busy >= most then return INF end
-  if p.phase == 'starting' or p.phase == 'fixed' then return max(at, p.shutUntilMs) end
+  if p.phase == 'fixed' then return max(at, p.shutUntilMs) end
   return max(at, p.shutUntilMs, slot(at))
 end
 
 local function start(at)
   if p.isTesting then p.testMs = at end
-  if p.phase ~= 'starting' and p.phase ~= 'fixed' then
+  if p.phase ~= 'fixed' then
     local gap = 1 / p.ratePerMs
     p.nextMs = max(p.nextMs, at - min(gap, 20)) + gap
   end
@@ -70,44 +72,55 @@ local function learn(limit, margin, confidence)
   p.ratePerMs = max(1 / 3600000, p.limitPerMs * (1 - margin))
 end
 
+local function beginRound(at)
+  p.ratePerMs = p.window / max(50, p.latencyMs)
+  p.windowLeft = p.window / 4
+  p.windowAccepted = 0
+  p.windowMs = at
+end
+
 local function estimate(ends, dead)
   local lasted = max(1, ends - p.epochMs)
-  local isWindow = dead > (p.isTold and 3000 or 0.2 * lasted + 3 * p.latencyMs)
+  local isGap = dead > (p.isStated and 3000 or 0.2 * lasted + 3 * p.latencyMs)
+  local isAlike = math.abs(p.epochAccepted / p.gapAccepted - 1) < 0.1
+  local isOutage = p.isAway and not isAlike
+  local wasGuess = p.isGuess
+  p.isGuess = isGap and p.isStated and not isAlike and p.gapAccepted == 0
+  local isWindow = isGap and (not p.isStated or isAlike or p.isGuess)
   local to = isWindow and ends or ends - dead
   local measured = p.epochAccepted / max(1, to - p.epochMs)
-  local isSure = isWindow and dead > 1500
-  local isOutage = p.isAway and not (math.abs(p.epochAccepted / p.outAccepted - 1) < 0.1)
-  if p.isAway then p.outAccepted = p.epochAccepted end
+  if p.isGuess then measured = min(2 * measured, p.ratePerMs) end
+  local isSure = isWindow and dead > 1500 and not p.isGuess
+  if isGap or p.isAway then p.gapAccepted = p.epochAccepted end
   p.isAway = false
   local recent = p.roundAccepted / max(1, to - p.roundMs)
   if p.phase == 'fixed' then
     p.deadMs = 0
   elseif isOutage then
-    if p.phase == 'starting' then p.window = max(4, p.window / 2)
+    if p.phase == 'starting' then
+      p.window = max(4, p.window / 2)
+      beginRound(ends)
     else learn(max(p.ratePerMs / 2, 0.001), 0.15, 0) end
-    p.windowLeft = p.window
-    p.windowMs = ends
   elseif p.phase == 'published' then
     p.ratePerMs = p.ratePerMs * 0.98
     if p.ratePerMs < p.limitPerMs * 0.85 then p.phase = 'cruising' end
   elseif p.phase == 'starting' and p.epochAccepted == 0 then
     p.window = 4
-    p.windowLeft = 4
-    p.windowMs = ends
+    beginRound(ends)
   elseif p.phase == 'starting' then
     p.phase = 'cruising'
-    learn(max(1 / max(100, dead), isWindow and measured or recent), isSure and 0.04 or 0.15, isSure and 1 or 0)
+    learn(max(1 / max(100, dead), isWindow and measured or recent / 2), isSure and 0.04 or 0.15, isSure and 1 or 0)
   elseif p.epochAccepted < 15 then
     learn(p.ratePerMs * max(0.75, p.before / (p.before + 1)), 0.02, 0)
   else
     local isQuick = to - p.epochMs < 3000 + p.latencyMs
-    local most = min(p.ratePerMs * (isQuick and 0.95 or 1), measured * 1.1)
+    local most = min(p.ratePerMs * (isQuick and 0.95 or 1), measured * (wasGuess and 2 or p.confidence > 0 and 1.1 or 1.3))
     local value = isWindow and measured or (measured + most) / 2
     local off = math.abs(value - p.limitPerMs) / p.limitPerMs
     local surer = 0
     if off < 0.02 then surer = p.confidence + 1
-    elseif off < 0.06 then surer = max(1, min(p.confidence, 2)) end
-    learn(value, min(0.15, max(0.008, off / 4)), surer)
+    elseif off < 0.06 or (isWindow and isAlike) then surer = max(1, min(p.confidence, 2)) end
+    learn(value, isWindow and isAlike and 0.02 or min(0.15, max(0.008, off / 4)), surer)
   end
   p.epochMs = ends
   p.epochAccepted = p.nextAccepted
@@ -116,7 +129,7 @@ local function estimate(ends, dead)
 end
 
 local function reopen(call, at)
-  local ends = p.isTold and p.shutUntilMs or call.sentAtMs - p.pauseMs / 2
+  local ends = p.isStated and p.shutUntilMs or call.sentAtMs - p.pauseMs / 2
   p.deadMs = ends - p.refusedMs
   p.isTesting = false
   p.pauses = 0
@@ -128,11 +141,12 @@ end
 
 local function rise()
   local isSure = p.confidence > 0
-  local calls = isSure and RISE[p.confidence + 1] or max(10, min(40, p.ratePerMs * 10000))
-  calls = max(calls, (isSure and 20 or 2) * p.ratePerMs * p.latencyMs)
-  if p.confidence > 1 and p.isTold then calls = max(calls, 20 * p.deadMs * p.ratePerMs) end
+  local isDear = p.isStated and (p.confidence > 1 or (not isSure and p.deadMs > 3000 and not p.isGuess))
+  local least = p.isGuess and p.gapAccepted or min(40, p.ratePerMs * 10000)
+  local calls = max(isSure and RISE[p.confidence + 1] or max(10, least), (isSure and 20 or 2) * p.ratePerMs * p.latencyMs)
+  if isDear then calls = max(calls, (isSure and 20 or 5) * p.deadMs * p.ratePerMs) end
   local target = p.limitPerMs * (1 + p.margin * (p.accepted / calls - 1) ^ 3)
-  local most = p.ratePerMs * (1 + (isSure and 0.05 or 0.25) / max(1, p.ratePerMs * p.latencyMs))
+  local most = p.ratePerMs * (1 + (isSure and 0.05 or 0.25) / max(1, p.ratePerMs * max(p.latencyMs, 400)))
   p.ratePerMs = min(1000, max(p.ratePerMs, min(target, most, p.flowPerMs * 1.5)))
 end
 
@@ -142,12 +156,10 @@ local function widen(call, at)
   p.windowAccepted = p.windowAccepted + 1
   if p.windowLeft > 0 or at - p.windowMs < 50 then return end
   if p.window <= 16 then p.fewLatencyMs = p.latencyMs end
-  if p.latencyMs < 2 * p.fewLatencyMs + 100 then p.window = min(p.window * 2, 1024) end
-  p.windowLeft = p.window / 2
+  if p.latencyMs < 2 * p.fewLatencyMs + 100 then p.window = min(p.window + max(8, p.window / 4), 1024) end
   p.roundMs = p.windowMs
   p.roundAccepted = p.windowAccepted
-  p.windowAccepted = 0
-  p.windowMs = at
+  beginRound(at)
 end
 
 local function obey(limits, at)
@@ -193,21 +205,21 @@ local function isOfCap(inFlight)
   return isTrial or p.crowded >= 2
 end
 
-local function shut(at, pause, isTold)
+local function shut(at, pause, isStated)
   p.shutUntilMs = at + pause
   p.pauseMs = pause
-  p.isTold = isTold
+  p.isStated = isStated
   p.isTesting = true
   p.testMs = 0
   p.pauses = p.pauses + 1
 end
 
 local function refused(call, at, how)
-  local told = call.retryAfterMs or 0
-  if call.limits and call.limits.remaining == 0 then told = max(told, call.limits.resetMs or 0) end
-  told = min(told, 3600000)
+  local stated = call.retryAfterMs or 0
+  if call.limits and call.limits.remaining == 0 then stated = max(stated, call.limits.resetMs or 0) end
+  stated = min(stated, 3600000)
   if call.sentAtMs <= p.cutMs or (p.isTesting and call.sentAtMs < p.testMs) then
-    if told > 0 and p.isTold then p.shutUntilMs = max(p.shutUntilMs, at + told) end
+    if stated > 0 and p.isStated then p.shutUntilMs = max(p.shutUntilMs, at + stated) end
     return
   end
   local isAgain = p.pauses > 0 or p.checkMs > 0
@@ -223,18 +235,18 @@ local function refused(call, at, how)
   if not isAgain and not isAway and isLearning and isOfCap(call.inFlight) then
     p.cap = max(1, call.inFlight - 1)
     p.atCap = 0
-    p.isTold = told > 0
-    p.shutUntilMs = at + told
+    p.isStated = stated > 0
+    p.shutUntilMs = at + stated
     return
   end
   p.isAway = isAway
-  if told > 0 then return shut(at, told, true) end
+  if stated > 0 then return shut(at, stated, true) end
   if isLearning and before >= 3 and not isAgain and not isAway then
     p.checkMs = call.sentAtMs
     p.ratePerMs = p.ratePerMs * (1 - max(p.margin, 0.02))
     p.shutUntilMs = at + min(p.latencyMs, 2 / p.ratePerMs)
     p.nextMs = p.shutUntilMs
-    p.isTold = false
+    p.isStated = false
     return
   end
   local first = isAway and 1000 or (p.phase == 'fixed' and 500 or 50)

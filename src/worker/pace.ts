@@ -7,13 +7,14 @@ import type { LimitHints } from '../common/calls.ts';
  * ```text
  *   starting ──refused──▶ shut ──time──▶ testing ──good──▶ cruising ──refused──▶ slower
  *                          ▲                │                 │                    │
- *                          └────refused─────┘◀──told to wait──┴◀──refused again────┘
+ *                          └────refused─────┘◀──stated wait───┴◀──refused again────┘
  * ```
  *
  * | part | rule |
  * |---|---|
- * | starting | calls under way double with each round trip while latency holds |
+ * | starting | more calls under way with each round trip, evenly, while latency holds |
  * | estimate | what was accepted from one reopening to the next, or from one refusal to the next |
+ * | gap | a time in which all is refused ends a window if as much was accepted before it as before the last one; one that is stated may be a penalty, so twice that is tried first |
  * | rise | cubic: quickly back to the estimate, flat around it, then past it, more slowly the surer it is; while the rate is made use of |
  * | decrease | a refusal is a new estimate; its neighbours under way say it once more and are ignored |
  * | at once | refused with more under way than was ever accepted since the last refusal: a cap on those |
@@ -62,14 +63,16 @@ export interface Pace {
   flowPerMs: number;
   /** No call starts before this; then one at a time, while testing. */
   shutUntilMs: number;
-  isTold: boolean;
+  isStated: boolean;
   isTesting: boolean;
   /** When the test under way began; 0 while there is none. */
   testMs: number;
   /** Whether calls fail rather than being refused. */
   isAway: boolean;
-  /** What was accepted before the last outage. */
-  outAccepted: number;
+  /** What was accepted before the last gap: an outage, or so long a wait that it may end a window. */
+  gapAccepted: number;
+  /** Whether the limit supposes that a stated wait ended a window, which the next gap shows. */
+  isGuess: boolean;
   /** Pauses in a row. */
   pauses: number;
   /** When calls were last refused for the first time, and when that made the pace slower. */
@@ -101,6 +104,8 @@ const LONG_AGO_MS = -1e15;
 const FIRST_WINDOW = 4;
 /** Near servers are not asked twice as much any sooner. */
 const LEAST_ROUND_MS = 50;
+/** The rate rises by so much in a round trip, and in this time, that what a refusal tells comes in time. */
+const LEAST_RISE_MS = 400;
 /** Latency holds up to twice that of so few calls under way, and this. */
 const FEW_UNDER_WAY = 16;
 const SLACK_MS = 100;
@@ -120,10 +125,10 @@ const FIRST_AWAY_MS = 1_000;
 /** Calls that fail for so long, however slowly, do not fail for the rate. */
 const OUTAGE_MS = 5_000;
 const LONGEST_PAUSE_MS = 60_000;
-const LONGEST_TOLD_MS = 3_600_000;
+const LONGEST_STATED_MS = 3_600_000;
 /** A test that did not end within this time never will. */
 const LOST_MS = 300_000;
-/** A stated reset up to this may be a rounded second: with a good answer it shuts nothing. */
+/** A stated wait up to this may be a rounded second. */
 const SHORT_MS = 3_000;
 const CAP_CALLS = 100;
 /** In standard deviations. */
@@ -137,7 +142,7 @@ export function createPace(
 ): Pace {
   return {
     phase: isFixed ? 'fixed' : limitPerMs > 0 ? 'cruising' : 'starting',
-    ratePerMs: limitPerMs * 0.98,
+    ratePerMs: limitPerMs > 0 ? limitPerMs * 0.98 : FIRST_WINDOW / LEAST_ROUND_MS,
     limitPerMs,
     margin: 0.02,
     confidence: limitPerMs > 0 ? 1 : 0,
@@ -162,11 +167,12 @@ export function createPace(
     fewLatencyMs: 0,
     flowPerMs: 0,
     shutUntilMs: 0,
-    isTold: false,
+    isStated: false,
     isTesting: false,
     testMs: 0,
     isAway: false,
-    outAccepted: 0,
+    gapAccepted: 0,
+    isGuess: false,
     pauses: 0,
     refusedMs: 0,
     cutMs: LONG_AGO_MS,
@@ -186,8 +192,7 @@ export function nextStartMs(pace: Pace, nowMs: number, inFlight: number): number
     return isOut ? Number.POSITIVE_INFINITY : Math.max(nowMs, pace.shutUntilMs);
   }
   if (inFlight > 0 && inFlight >= mostUnderWay(pace)) return Number.POSITIVE_INFINITY;
-  const { phase } = pace;
-  if (phase === 'starting' || phase === 'fixed') return Math.max(nowMs, pace.shutUntilMs);
+  if (pace.phase === 'fixed') return Math.max(nowMs, pace.shutUntilMs);
   return Math.max(nowMs, pace.shutUntilMs, slotMs(pace, nowMs));
 }
 
@@ -212,7 +217,7 @@ function slotMs({ nextMs, lastMs, ratePerMs }: Pace, nowMs: number): number {
 /** A call starts at `atMs`. */
 export function start(pace: Pace, atMs: number): void {
   if (pace.isTesting) pace.testMs = atMs;
-  if (pace.phase !== 'starting' && pace.phase !== 'fixed') {
+  if (pace.phase !== 'fixed') {
     const gapMs = 1 / pace.ratePerMs;
     pace.nextMs = Math.max(pace.nextMs, atMs - Math.min(gapMs, CATCH_UP_MS)) + gapMs;
   }
@@ -258,7 +263,7 @@ function noteLatency(pace: Pace, { latencyMs }: PacedCall): void {
   pace.latencyMs += (latencyMs - pace.latencyMs) * weight;
 }
 
-/** starting: twice as many under way after each round trip. */
+/** starting: more under way after each round trip. Those that are refused at its end were few, then. */
 function widen(pace: Pace, { sentAtMs }: PacedCall, nowMs: number): void {
   if (sentAtMs < pace.windowMs) return;
   pace.windowLeft -= 1;
@@ -267,10 +272,16 @@ function widen(pace: Pace, { sentAtMs }: PacedCall, nowMs: number): void {
   // More under way only wait for each other, there or here.
   if (pace.window <= FEW_UNDER_WAY) pace.fewLatencyMs = pace.latencyMs;
   const isHolding = pace.latencyMs < 2 * pace.fewLatencyMs + SLACK_MS;
-  if (isHolding) pace.window = Math.min(pace.window * 2, 1_024);
-  pace.windowLeft = pace.window / 2;
+  if (isHolding) pace.window = Math.min(pace.window + Math.max(8, pace.window / 4), 1_024);
   pace.roundMs = pace.windowMs;
   pace.roundAccepted = pace.windowAccepted;
+  beginRound(pace, nowMs);
+}
+
+/** So many calls in a round trip, evenly. */
+function beginRound(pace: Pace, nowMs: number): void {
+  pace.ratePerMs = pace.window / Math.max(LEAST_ROUND_MS, pace.latencyMs);
+  pace.windowLeft = pace.window / 4;
   pace.windowAccepted = 0;
   pace.windowMs = nowMs;
 }
@@ -280,19 +291,23 @@ function rise(pace: Pace): void {
   const share = pace.accepted / riseCalls(pace);
   const target = limitPerMs * (1 + margin * (share - 1) ** 3);
   const speed = pace.confidence > 0 ? 0.05 : 0.25;
-  const most = pace.ratePerMs * (1 + speed / Math.max(1, pace.ratePerMs * pace.latencyMs));
+  const soonMs = Math.max(pace.latencyMs, LEAST_RISE_MS);
+  const most = pace.ratePerMs * (1 + speed / Math.max(1, pace.ratePerMs * soonMs));
   // A rate that nobody makes use of proves nothing.
   const used = pace.flowPerMs * MOST_AHEAD;
   pace.ratePerMs = Math.min(FASTEST_PER_MS, Math.max(pace.ratePerMs, Math.min(target, most, used)));
 }
 
-function riseCalls({ confidence, ratePerMs, latencyMs, deadMs, isTold }: Pace): number {
+function riseCalls(pace: Pace): number {
+  const { confidence, ratePerMs, latencyMs, deadMs, isStated, isGuess, gapAccepted } = pace;
+  const isSure = confidence > 0;
   // A test that fails costs a window; the first estimate is too uncertain to be spared it.
-  const lostMs = isTold && confidence > 1 ? 20 * deadMs : 0;
+  const isDear = isStated && (confidence > 1 || (!isSure && deadMs > SHORT_MS && !isGuess));
+  const least = isGuess ? gapAccepted : Math.min(40, ratePerMs * 10_000);
   return Math.max(
-    confidence > 0 ? (RISE_CALLS[confidence] ?? 0) : Math.max(10, Math.min(40, ratePerMs * 10_000)),
-    (confidence > 0 ? 20 : 2) * ratePerMs * latencyMs,
-    confidence > 0 ? lostMs * ratePerMs : 0,
+    isSure ? (RISE_CALLS[confidence] ?? 0) : Math.max(10, least),
+    (isSure ? 20 : 2) * ratePerMs * latencyMs,
+    isDear ? (isSure ? 20 : 5) * deadMs * ratePerMs : 0,
   );
 }
 
@@ -308,10 +323,10 @@ export function refused(
   const { limits, retryAfterMs = 0, inFlight } = call;
   const statedMs = Math.min(
     Math.max(retryAfterMs, limits?.remaining === 0 ? (limits.resetMs ?? 0) : 0),
-    LONGEST_TOLD_MS,
+    LONGEST_STATED_MS,
   );
   if (call.sentAtMs <= pace.cutMs || (pace.isTesting && call.sentAtMs < pace.testMs)) {
-    if (statedMs > 0 && pace.isTold)
+    if (statedMs > 0 && pace.isStated)
       pace.shutUntilMs = Math.max(pace.shutUntilMs, nowMs + statedMs);
     return;
   }
@@ -327,7 +342,7 @@ export function refused(
   if (!isAgain && !isAway && isLearning && isOfCap(pace, inFlight)) {
     pace.cap = Math.max(1, inFlight - 1);
     pace.atCap = 0;
-    pace.isTold = statedMs > 0;
+    pace.isStated = statedMs > 0;
     pace.shutUntilMs = nowMs + statedMs;
     return;
   }
@@ -338,7 +353,7 @@ export function refused(
     pace.ratePerMs *= 1 - Math.max(pace.margin, 0.02);
     pace.shutUntilMs = nowMs + Math.min(pace.latencyMs, 2 / pace.ratePerMs);
     pace.nextMs = pace.shutUntilMs;
-    pace.isTold = false;
+    pace.isStated = false;
     return;
   }
   const firstMs = isAway
@@ -360,10 +375,10 @@ function isOfCap(pace: Pace, inFlight: number): boolean {
   return isTrial || pace.crowded >= 2;
 }
 
-function shut(pace: Pace, nowMs: number, pauseMs: number, isTold: boolean): void {
+function shut(pace: Pace, nowMs: number, pauseMs: number, isStated: boolean): void {
   pace.shutUntilMs = nowMs + pauseMs;
   pace.pauseMs = pauseMs;
-  pace.isTold = isTold;
+  pace.isStated = isStated;
   pace.isTesting = true;
   pace.testMs = 0;
   pace.pauses += 1;
@@ -371,7 +386,7 @@ function shut(pace: Pace, nowMs: number, pauseMs: number, isTold: boolean): void
 
 /** shut, testing → cruising: the first call was accepted again. */
 function reopen(pace: Pace, call: PacedCall, nowMs: number): void {
-  const endMs = pace.isTold ? pace.shutUntilMs : call.sentAtMs - pace.pauseMs / 2;
+  const endMs = pace.isStated ? pace.shutUntilMs : call.sentAtMs - pace.pauseMs / 2;
   pace.deadMs = endMs - pace.refusedMs;
   pace.isTesting = false;
   pace.pauses = 0;
@@ -385,31 +400,35 @@ function reopen(pace: Pace, call: PacedCall, nowMs: number): void {
 /** A new estimate of the limit, at the end of an epoch in which a limit was reached. */
 function estimate(pace: Pace, endMs: number, deadMs: number): void {
   const lastedMs = Math.max(1, endMs - pace.epochMs);
-  const isWindow = deadMs > (pace.isTold ? SHORT_MS : 0.2 * lastedMs + 3 * pace.latencyMs);
-  const toMs = isWindow ? endMs : endMs - deadMs;
-  const measured = pace.epochAccepted / Math.max(1, toMs - pace.epochMs);
-  const isSure = isWindow && deadMs > 1_500;
+  const isGap = deadMs > (pace.isStated ? SHORT_MS : 0.2 * lastedMs + 3 * pace.latencyMs);
   // As many were accepted before the last one: it is what is allowed in a minute, say.
-  const isAlike = Math.abs(pace.epochAccepted / pace.outAccepted - 1) < 0.1;
+  const isAlike = Math.abs(pace.epochAccepted / pace.gapAccepted - 1) < 0.1;
   const isOutage = pace.isAway && !isAlike;
-  if (pace.isAway) pace.outAccepted = pace.epochAccepted;
+  // A stated wait that no such count precedes may be a penalty. At twice the rate, the next one shows.
+  const wasGuess = pace.isGuess;
+  pace.isGuess = isGap && pace.isStated && !isAlike && pace.gapAccepted === 0;
+  const isWindow = isGap && (!pace.isStated || isAlike || pace.isGuess);
+  const toMs = isWindow ? endMs : endMs - deadMs;
+  const counted = pace.epochAccepted / Math.max(1, toMs - pace.epochMs);
+  const measured = pace.isGuess ? Math.min(2 * counted, pace.ratePerMs) : counted;
+  const isSure = isWindow && deadMs > 1_500 && !pace.isGuess;
+  if (isGap || pace.isAway) pace.gapAccepted = pace.epochAccepted;
   pace.isAway = false;
   if (pace.phase === 'fixed') {
     pace.deadMs = 0;
   } else if (isOutage) {
     // It was not refused for the rate, as far as is known: back to speed, but not at once.
-    if (pace.phase === 'starting') pace.window = Math.max(FIRST_WINDOW, pace.window / 2);
-    else learn(pace, Math.max(pace.ratePerMs / 2, 1 / 1_000), FIRST_MARGIN, 0);
-    pace.windowLeft = pace.window;
-    pace.windowMs = endMs;
+    if (pace.phase === 'starting') {
+      pace.window = Math.max(FIRST_WINDOW, pace.window / 2);
+      beginRound(pace, endMs);
+    } else learn(pace, Math.max(pace.ratePerMs / 2, 1 / 1_000), FIRST_MARGIN, 0);
   } else if (pace.phase === 'published') {
     pace.ratePerMs *= 0.98;
     if (pace.ratePerMs < pace.limitPerMs * 0.85) pace.phase = 'cruising';
   } else if (pace.phase === 'starting' && pace.epochAccepted === 0) {
     // It was shut before anything was accepted: that says nothing of a rate.
     pace.window = FIRST_WINDOW;
-    pace.windowLeft = FIRST_WINDOW;
-    pace.windowMs = endMs;
+    beginRound(pace, endMs);
   } else if (pace.phase === 'starting') {
     pace.phase = 'cruising';
     const recent = pace.roundAccepted / Math.max(1, toMs - pace.roundMs);
@@ -417,7 +436,7 @@ function estimate(pace: Pace, endMs: number, deadMs: number): void {
     const least = 1 / Math.max(100, deadMs);
     learn(
       pace,
-      Math.max(least, isWindow ? measured : recent),
+      Math.max(least, isWindow ? measured : recent / 2),
       isSure ? 0.04 : FIRST_MARGIN,
       isSure ? 1 : 0,
     );
@@ -425,13 +444,17 @@ function estimate(pace: Pace, endMs: number, deadMs: number): void {
     learn(pace, pace.ratePerMs * Math.max(0.75, pace.before / (pace.before + 1)), 0.02, 0);
   } else {
     const isQuick = toMs - pace.epochMs < SHORT_MS + pace.latencyMs;
-    const most = Math.min(pace.ratePerMs * (isQuick ? 0.95 : 1), measured * 1.1);
+    const { confidence } = pace;
+    // The less is known, the more of the epoch was spent on the way up.
+    const ahead = wasGuess ? 2 : confidence > 0 ? 1.1 : 1.3;
+    const most = Math.min(pace.ratePerMs * (isQuick ? 0.95 : 1), measured * ahead);
     const next = isWindow ? measured : (measured + most) / 2;
     const off = Math.abs(next - pace.limitPerMs) / pace.limitPerMs;
-    const { confidence } = pace;
-    const surer =
-      off < 0.02 ? confidence + 1 : off < 0.06 ? Math.max(1, Math.min(confidence, 2)) : 0;
-    learn(pace, next, Math.min(FIRST_MARGIN, Math.max(LEAST_MARGIN, off / 4)), surer);
+    const isCounted = isWindow && isAlike;
+    const alike = Math.max(1, Math.min(confidence, 2));
+    const surer = off < 0.02 ? confidence + 1 : off < 0.06 || isCounted ? alike : 0;
+    const doubt = Math.min(FIRST_MARGIN, Math.max(LEAST_MARGIN, off / 4));
+    learn(pace, next, isCounted ? 0.02 : doubt, surer);
   }
   pace.epochMs = endMs;
   pace.epochAccepted = pace.nextAccepted;

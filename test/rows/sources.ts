@@ -10,12 +10,14 @@ export function sourceOf(
   const bytes = Buffer.from(content);
   return {
     name,
+    isGzip: false,
     hasByteOrderMark: false,
     encoding: 'UTF-8',
+    encodingExample: undefined,
     sample: bytes,
     isWholeInSample,
     file: undefined,
-    read: (start = 0) => piecesOf(bytes.subarray(start), chunkBytes),
+    read: () => piecesOf(bytes, chunkBytes),
     assertUnchanged: async () => {},
     close: async () => {},
   };

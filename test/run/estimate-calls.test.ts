@@ -25,8 +25,8 @@ function estimate({
   return estimateCalls(calls, job, { findPace }, NOW_MS);
 }
 
-function learned(limitPerMs: number, toldUntilMs = 0): Learned {
-  return { limitPerMs, cap: 0, toldUntilMs };
+function learned(limitPerMs: number, statedUntilMs = 0): Learned {
+  return { limitPerMs, cap: 0, statedUntilMs };
 }
 
 describe('how long calls take', () => {

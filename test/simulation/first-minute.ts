@@ -5,8 +5,10 @@ import {
   fixedWindow,
   type Limit,
   leakyBucket,
+  penalized,
   slidingCounter,
   slidingWindow,
+  tokenBucket,
 } from './servers.ts';
 import { simulate } from './simulate.ts';
 
@@ -58,6 +60,14 @@ export const FIRST_MINUTE_SERVERS: readonly FirstMinuteServer[] = [
     // It counts the refused calls, too: each test while it is closed keeps it closed for longer.
     target: { used: 0.45, throttled: 0.2 },
     limit: () => slidingCounter(100, 10_000),
+  },
+  {
+    name: '30/s, then Retry-After: 5',
+    windowMs: 1_000,
+    perSecond: 30,
+    // Taken for 30 in 5 s it would be 20 %.
+    target: { used: 0.5, throttled: 0.04 },
+    limit: () => penalized(tokenBucket(0.03, 30), 5_000),
   },
   {
     name: 'nginx 20/s, burst 20',

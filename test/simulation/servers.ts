@@ -215,6 +215,21 @@ export function leakyBucket(perSecond: number, burst: number): Limit {
   };
 }
 
+/** A call that is refused has all others refused for a while, which is stated. */
+export function penalized(limit: Limit, forMs: number): Limit {
+  let untilMs = 0;
+  return {
+    ...limit,
+    arrive(nowMs) {
+      if (nowMs >= untilMs) {
+        if (limit.arrive(nowMs).isAccepted) return { isAccepted: true };
+        untilMs = nowMs + forMs;
+      }
+      return { isAccepted: false, retryAfterMs: Math.ceil((untilMs - nowMs) / 1_000) * 1_000 };
+    },
+  };
+}
+
 /** At most `count` calls at the same time. */
 export function concurrentCalls(count: number, { says = 'nothing' }: SayOptions = {}): Limit {
   let calls = 0;

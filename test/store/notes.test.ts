@@ -5,7 +5,7 @@ import type { CallsPer } from '../../src/worker/budget.ts';
 import { useTempFolder } from '../support/temp-folder.ts';
 
 const SAVED = {
-  state: { limitPerMs: 0.005, cap: 0, toldUntilMs: 123.456 },
+  state: { limitPerMs: 0.005, cap: 0, statedUntilMs: 123.456 },
   savedAtMs: 1_800_000_000_000,
   learnedAtMs: 1_700_000_000_000,
 };

@@ -18,7 +18,7 @@ function leftAround(wait: Wait): readonly (number | undefined)[] {
 }
 
 it.each<[Wait, number | undefined]>([
-  [{ why: 'told', leftMs: 600_000 }, 640],
+  [{ why: 'stated', leftMs: 600_000 }, 640],
   [{ why: 'paused' }, undefined],
   [{ why: 'no_worker' }, undefined],
   [{ why: 'outage' }, 40],

@@ -202,9 +202,7 @@ function refusalOf(error: unknown, folder: string): Pick<HTTPException, 'status'
 }
 
 async function download(context: Context, path: string): Promise<Response> {
-  const handle = await open(path, 'r').catch(() => {
-    throw new HTTPException(404, { message: 'There is no such file yet.' });
-  });
+  const handle = await open(path, 'r');
   const { size } = await handle.stat();
   const name = encodeURIComponent(basename(path)).replaceAll("'", '%27');
   const bytes = Readable.toWeb(handle.createReadStream()) as globalThis.ReadableStream;

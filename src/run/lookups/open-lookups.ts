@@ -70,7 +70,7 @@ export async function openLookups(run: LookingUp): Promise<Lookups> {
       : openLedgers(run);
     const local = await openLocalWorker(settings, job, {
       stopSwitch,
-      budgets: createBudgets(ledgers),
+      budgets: createBudgets(run, ledgers),
       onCall: callRecorderOf(run),
       sharedPace: queue.sharedPace,
       learned: memory?.start,
@@ -182,7 +182,7 @@ function readPace({ job, store, context }: PlannedRun) {
   const { startRate } = job.endpoint.profile ?? {};
   const start: Learned | undefined =
     known ??
-    (startRate && { limitPerMs: startRate.count / startRate.perMs, cap: 0, toldUntilMs: 0 });
+    (startRate && { limitPerMs: startRate.count / startRate.perMs, cap: 0, statedUntilMs: 0 });
   return {
     start,
     save: async (state: Learned): Promise<void> => {
