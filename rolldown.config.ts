@@ -27,15 +27,17 @@ export const OUTPUT: OutputOptions = {
   },
 };
 
+const BUNDLED = new Set(['fastest-levenshtein', 'ipaddr.js', 'structured-headers', 'tldts', 'zod']);
+
 /**
  * Few files instead of some five hundred: each one that Node has to find and read costs a start of the
- * command about half a millisecond. Packages that we depend on stay what npm installed, except for zod,
- * which every command needs, and whose hundred files have messages in fifty languages.
+ * command about half a millisecond. Packages that we depend on stay what npm installed, except for small
+ * ones that every run needs, and zod, whose hundred files have messages in fifty languages.
  */
 export default defineConfig({
   input: { brandfill: 'src/cli/main.ts', index: 'src/index.ts' },
   platform: 'node',
-  external: (id) => !/^[./]/.test(id) && id !== 'zod',
+  external: (id) => !/^[./]/.test(id) && !BUNDLED.has(id),
   output: OUTPUT,
   plugins: [
     {
@@ -47,8 +49,7 @@ export default defineConfig({
           for (const other of this.getModuleInfo(id)?.importedIds ?? []) add(needed, other);
         };
         add(START, join(process.cwd(), 'src/cli/program.ts'));
-        add(START, join(process.cwd(), 'src/commands/command.ts'));
-        add(START, join(process.cwd(), 'src/common/lifetime.ts'));
+        add(START, join(process.cwd(), 'src/cli/report-error.ts'));
         add(OPTIONS, join(process.cwd(), 'src/cli/options.ts'));
         add(RUN, join(process.cwd(), 'src/commands/enrich.ts'));
       },
@@ -79,8 +80,9 @@ async function buildPage(folder: string): Promise<void> {
   await writeFile(join(folder, 'style.css'), await joined(styles));
   for (const name of ['index.html', 'icon.svg']) await cp(`${PAGE}/${name}`, join(folder, name));
   // What they ask of those who pass their code on.
-  const licenses = ['preact', '@preact/signals', 'uplot', 'hono', 'zod'].map((name) =>
-    join('node_modules', name, 'LICENSE'),
+  const packages = ['preact', '@preact/signals', 'uplot', 'hono', 'tldts-core', ...BUNDLED];
+  const licenses = packages.map((name) =>
+    join('node_modules', name, name === 'fastest-levenshtein' ? 'LICENSE.md' : 'LICENSE'),
   );
   await writeFile(join(folder, 'licenses.txt'), await joined(licenses));
 }

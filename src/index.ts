@@ -5,7 +5,7 @@ export { enrich, enrichRows, plan } from './commands/enrich.ts';
 export { type TryOptions, tryDomain } from './commands/try.ts';
 export { BrandfillError, type BrandfillErrorCode } from './common/errors.ts';
 export { createRunControl, type RunControl } from './common/run-control.ts';
-export type { ListInput } from './rows/list-input.ts';
+export type { ListInput } from './rows/open-list.ts';
 export type { Trial, TrialAnswer, TrialColumn } from './run/trial.ts';
 export type { SandboxOptions } from './sandbox/options.ts';
 export { type Sandbox, startSandbox } from './sandbox/server.ts';

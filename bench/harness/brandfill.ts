@@ -56,7 +56,7 @@ export async function enrich(options: EnrichOptions): Promise<EnrichRun> {
   args.push('--failures', join(folder, `failures.${extension}`));
   if (concurrency !== undefined) args.push('--concurrency', String(concurrency));
   const { stdout, elapsedMs } = await runNode(
-    [...args, ...flags, '--json', '--progress', 'none'],
+    [...args, ...flags, '--json'],
     onStart,
     cpuNotes === undefined ? {} : cpuFile(cpuNotes),
   );

@@ -2,11 +2,11 @@
 import { setDefaultAutoSelectFamilyAttemptTimeout } from 'node:net';
 import { setImmediate as immediate } from 'node:timers/promises';
 import { CommanderError } from 'commander';
-import { letLateSignalPass, reportError } from '../commands/command.ts';
 import { EXIT, systemErrorCode, unwritableStandardOutput } from '../common/errors.ts';
 import { keepSecret } from '../common/secrets.ts';
 import type { Log } from '../watch/log.ts';
 import { createProgram } from './program.ts';
+import { reportError } from './report-error.ts';
 
 /** The log that errors are written to, once a command has opened one. */
 let log: Log | undefined;
@@ -34,6 +34,14 @@ async function main(): Promise<number> {
     if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.ok : EXIT.usage;
     return reportError(error, log);
   }
+}
+
+/**
+ * Ignores a signal that comes when a command has ended by itself, since it would replace the
+ * command's exit code. A second signal of the same kind ends the process, should it hang.
+ */
+function letLateSignalPass(): void {
+  for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.once(name, () => {});
 }
 
 // When the disk is full, lmdb prints errors, each with a stack. When a Redis user may not run INFO,

@@ -90,32 +90,27 @@ async function* cutRows(
   { source, headBytes, index }: CutRowsOptions,
   make: (row: IndexedRow, raw: string, grow: (sizeBytes: number) => void) => OutputRow | undefined,
 ): AsyncGenerator<readonly OutputRow[]> {
-  const cutter = createCutter(source.read());
+  const cut = createCutter(source.read(headBytes));
   let sizeBytes = 0;
   const grow = (moreBytes: number): void => {
     sizeBytes += moreBytes;
   };
-  try {
-    await cutter.take(headBytes);
-    for await (const rows of index.read()) {
-      let made: OutputRow[] = [];
-      sizeBytes = 0;
-      for (const row of rows) {
-        const taken = cutter.take(row.sizeBytes);
-        // Nearly all rows are buffered already, and need no turn of the event loop.
-        const bytes = Buffer.isBuffer(taken) ? taken : await taken;
-        const item = make(row, bytes.toString('utf8'), grow);
-        if (item !== undefined) made.push(item);
-        sizeBytes += row.sizeBytes;
-        if (sizeBytes < BATCH_BYTES) continue;
-        yield made;
-        made = [];
-        sizeBytes = 0;
-      }
+  for await (const rows of index.read()) {
+    let made: OutputRow[] = [];
+    sizeBytes = 0;
+    for (const row of rows) {
+      const taken = cut(row.sizeBytes);
+      // Nearly all rows are buffered already, and need no turn of the event loop.
+      const bytes = Buffer.isBuffer(taken) ? taken : await taken;
+      const item = make(row, bytes.toString('utf8'), grow);
+      if (item !== undefined) made.push(item);
+      sizeBytes += row.sizeBytes;
+      if (sizeBytes < BATCH_BYTES) continue;
       yield made;
+      made = [];
+      sizeBytes = 0;
     }
-  } finally {
-    await cutter.close();
+    yield made;
   }
   await source.assertUnchanged();
 }

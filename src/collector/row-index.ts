@@ -1,5 +1,6 @@
 import type { FileHandle } from 'node:fs/promises';
-import { openSpool, readFromStart, writeAll } from '../rows/spool.ts';
+import { readFrom } from '../rows/source.ts';
+import { openSpool, writeAll } from '../rows/spool.ts';
 
 /**
  * What the first reading learned about a row. `due`: its domain has to be looked up; `known`: the
@@ -58,7 +59,7 @@ export async function createRowIndex(folder: string): Promise<RowIndex> {
 
 async function* readEntries(handle: FileHandle): AsyncGenerator<readonly IndexedRow[]> {
   let rest = '';
-  for await (const chunk of readFromStart(handle, READ_BYTES)) {
+  for await (const chunk of readFrom(0, handle, READ_BYTES)) {
     const lines = (rest + chunk.toString('latin1')).split('\n');
     rest = lines.pop() ?? '';
     yield lines.map(parseEntry);

@@ -1,4 +1,4 @@
-import { BrandfillError, describeError, EXIT, exitCodeOfError } from '../common/errors.ts';
+import { EXIT } from '../common/errors.ts';
 import { withoutSecrets } from '../common/secrets.ts';
 import { printable, printableLines } from '../common/text.ts';
 import { type ProfiledSettings, readWithProfile } from '../options/api.ts';
@@ -112,35 +112,4 @@ export async function untilInterrupted<T>(
   } finally {
     for (const name of SIGNALS) process.off(name, handle);
   }
-}
-
-/**
- * Ignores a signal that comes when a command has ended by itself, since it would replace the
- * command's exit code. A second signal of the same kind ends the process, should it hang.
- */
-export function letLateSignalPass(): void {
-  for (const name of SIGNALS) process.once(name, () => {});
-}
-
-/** Reports an error on standard error, and returns the exit code to end with. */
-export function reportError(error: unknown, log?: Log): number {
-  const code = exitCodeOfError(error);
-  const isExpected = code !== EXIT.unexpected || error instanceof BrandfillError;
-  const message = isExpected
-    ? describeError(error)
-    : 'Something unexpected happened, please report it.';
-  const stack = isExpected ? undefined : stackOf(error);
-  if (log && log.format !== 'shown') {
-    log.write('error', message, { event: 'error', exitCode: code, ...(stack && { stack }) });
-    if (log.format === 'text')
-      for (const line of stack?.split('\n') ?? []) log.write('error', line);
-  } else {
-    const text = `brandfill: ${message}${stack === undefined ? '' : `\n${stack}`}`;
-    process.stderr.write(`${printableLines(withoutSecrets(text))}\n`);
-  }
-  return code;
-}
-
-function stackOf(error: unknown): string {
-  return error instanceof Error ? (error.stack ?? error.message) : String(error);
 }

@@ -6,7 +6,7 @@ import { given, list, secret } from '../options/kinds.ts';
 import { libraryNaming, type OptionsOf, type Sources } from '../options/option.ts';
 import { flagOrArgument, OPTIONS } from '../options/options.ts';
 import { type RunSurroundings, showRun } from '../page/show-run.ts';
-import type { ListInput } from '../rows/list-input.ts';
+import type { ListInput } from '../rows/open-list.ts';
 import { runToFiles, runToRows } from '../run/enrich.ts';
 import { planOnly } from '../run/plan.ts';
 import { type CallerOptions, createContext } from '../run/run-context.ts';

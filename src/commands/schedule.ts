@@ -6,7 +6,7 @@ import { createRunId } from '../common/hashes.ts';
 import { aborted, SHUTDOWN_TIMEOUT_MS, within } from '../common/lifetime.ts';
 import { isTimezone } from '../common/text.ts';
 import { readJobFile } from '../options/job-file.ts';
-import { flag, text } from '../options/kinds.ts';
+import { flag } from '../options/kinds.ts';
 import { option, refusal, under } from '../options/option.ts';
 import { QUEUE_OPTIONS, STATUS_OPTIONS } from '../options/options.ts';
 import type { RunSurroundings } from '../page/show-run.ts';
@@ -14,7 +14,7 @@ import { reasonOf } from '../queue/redis-errors.ts';
 import type { DueRun, KeptSchedule, ScheduledJob, ScheduledResult } from '../queue/schedules.ts';
 import { openJobDisplay } from '../watch/display.ts';
 import type { Summary } from '../watch/summary.ts';
-import { defineCommand, LOG_OPTIONS, print, say } from './command.ts';
+import { defineCommand, LOG_OPTIONS, print } from './command.ts';
 import { jobNameOf, runJob } from './run.ts';
 import { type QueueService, serveQueue, withQueue } from './with-queue.ts';
 
@@ -23,9 +23,6 @@ const SCHEDULE_OPTIONS = {
   ...STATUS_OPTIONS,
   ...under('What is shown', {
     list: option(flag(), { help: 'show the schedules, and how the last runs went' }),
-    run: option(text('JOB'), {
-      help: 'run a scheduled job now, in the process that keeps its schedule',
-    }),
     json: option(flag(), { help: 'with --list: print JSON' }),
   }),
   ...LOG_OPTIONS,
@@ -38,18 +35,12 @@ const SCHEDULE_OPTIONS = {
  */
 export const schedule = defineCommand(SCHEDULE_OPTIONS, async (call) => {
   const { words: files, settings } = call;
-  const { list, json, run: job } = settings;
-  const ask = { settings, onNotice: () => {} };
+  const { list, json } = settings;
   if (list) {
-    await withQueue({ ...ask, purpose: 'list schedules' }, async ({ queue, redis }) => {
+    const listing = { settings, onNotice: () => {}, purpose: 'list schedules' };
+    await withQueue(listing, async ({ queue, redis }) => {
       const jobs = await queue.openSchedules(redis.client).list();
       print(...(json ? [JSON.stringify(jobs)] : describeSchedules(jobs)));
-    });
-  } else if (job !== undefined) {
-    await withQueue({ ...ask, purpose: 'run a scheduled job' }, async ({ queue, redis }) => {
-      const why = await queue.openSchedules(redis.client).ask(job);
-      if (why !== undefined) throw refusal(`Cannot run ${job}: ${why}`);
-      say(`A run of ${job} is asked for.`);
     });
   } else if (files.length > 0) {
     const service = {
@@ -202,9 +193,8 @@ async function tryToRun(
   }
 }
 
-function describeStart({ job, isAsked, dueAtMs, isAgain }: DueRun): string {
+function describeStart({ job, dueAtMs, isAgain }: DueRun): string {
   if (isAgain) return `${job}: starts again; it was interrupted, or its process was lost.`;
-  if (isAsked) return `${job}: starts on request.`;
   return `${job}: starts; it was due at ${new Date(dueAtMs).toISOString()}.`;
 }
 

@@ -2,7 +2,6 @@ import { createJob, type Job, toJob } from '../options/api.ts';
 import { flag, given, secret, someText } from '../options/kinds.ts';
 import {
   libraryNaming,
-  metaOf,
   type OptionsOf,
   option,
   pick,
@@ -13,7 +12,6 @@ import {
   varied,
 } from '../options/option.ts';
 import { API_OPTIONS, flagOrArgument, OPTIONS } from '../options/options.ts';
-import { formatPreset } from '../options/preset.ts';
 import { shorten } from '../rows/columns/names.ts';
 import { createDomainReader } from '../rows/domain/domain.ts';
 import { type CallerOptions, createContext } from '../run/run-context.ts';
@@ -94,9 +92,6 @@ function readDomain(text: string): string {
 }
 
 const SHOWN_OPTIONS = under('What is shown', {
-  preset: option(flag(), {
-    help: 'print the columns to standard output as a file for --fields @FILE',
-  }),
   explain: option(flag(), {
     help: 'say what each answer means, and which rule of the profile decided',
   }),
@@ -121,19 +116,16 @@ async function show(
   text: string,
   settings: SettingsOf<typeof SHOWN_OPTIONS & Pick<typeof OPTIONS, 'fields'>>,
 ): Promise<void> {
-  const { json = false, preset = false, explain = false, fields } = settings;
-  const prefix = metaOf(OPTIONS.prefix).default;
+  const { json = false, explain = false, fields } = settings;
   const { describeAnswers, describeEnd, describeTrial } = await import(
     '../watch/describe-trial.ts'
   );
-  const described = { text, explain, hasFields: fields !== undefined, prefix, nowMs: Date.now() };
+  const described = { text, explain, hasFields: fields !== undefined, nowMs: Date.now() };
   if (explain && !json) describeAnswers(trial).forEach((line) => say(line));
-  if (preset || (json && !trial.answer)) {
+  if (json && !trial.answer) {
     describeEnd(trial, described).forEach((line) => say(line));
   }
-  if (preset) {
-    if (trial.answer) process.stdout.write(formatPreset(trial, prefix ?? ''));
-  } else if (json) print(JSON.stringify(trial));
+  if (json) print(JSON.stringify(trial));
   else process.stdout.write(`${describeTrial(trial, described).join('\n')}\n`);
 }
 

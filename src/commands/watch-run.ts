@@ -4,9 +4,9 @@ import { EXIT } from '../common/errors.ts';
 import { isPiped } from '../common/files.ts';
 import { createRunId } from '../common/hashes.ts';
 import { toCleanJson, withoutSecrets } from '../common/secrets.ts';
-import { flag, oneOf } from '../options/kinds.ts';
+import { flag } from '../options/kinds.ts';
 import { option, refusal, type SettingsOf, under } from '../options/option.ts';
-import type { ListInput } from '../rows/list-input.ts';
+import type { ListInput } from '../rows/open-list.ts';
 import { openDisplay } from '../watch/display.ts';
 import type { RunEvent } from '../watch/events.ts';
 import type { RunRecorder } from '../watch/record-run.ts';
@@ -17,11 +17,6 @@ import { LOG_OPTIONS, openCommandLog, type ProcessContext, untilInterrupted } fr
 export const START_OPTIONS = {
   ...under('What is shown', {
     dryRun: option(flag(), { help: 'read the list and show the plan; make no calls' }),
-    progress: option(oneOf('auto', 'bar', 'lines', 'none'), {
-      default: 'auto',
-      placeholder: 'STYLE',
-      help: 'how to show progress, on standard error: bar, lines or none; auto is a bar on a terminal and lines elsewhere',
-    }),
     json: option(flag(), { help: 'print the run (or the plan) to standard output as JSON' }),
   }),
   ...LOG_OPTIONS,
@@ -63,13 +58,12 @@ export async function watchRun(
   { settings, context }: { readonly settings: StartSettings; readonly context: ProcessContext },
   { plan, run }: WatchedRun,
 ): Promise<number> {
-  const { dryRun, json, progress, logLevel: level } = settings;
+  const { dryRun, json, logLevel: level } = settings;
   const runId = createRunId();
   const log = await openCommandLog(settings, { command: 'enrich', run: runId }, context);
   const isAsked = process.stdin.isTTY && process.stderr.isTTY;
   const view = await openDisplay({
     log,
-    progress,
     runId,
     level,
     redact: withoutSecrets,

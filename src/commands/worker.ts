@@ -111,7 +111,6 @@ async function work(
   say(
     `Waiting for lookups on Redis at ${redis.name}; this worker asks ${nameApi(settings)}, queue '${queueName}'.`,
   );
-  queue.tellUnserved(redis, queueName, onNotice).catch(() => {}); // its work goes on
   status?.health.started();
   await aborted(noNewCall);
   const stopped = stopSwitch.stopped ?? { reason: 'interrupted' };

@@ -108,20 +108,15 @@ export function billOf(unitMicros: number, unit: string): { units: number; unit:
   return { units: unitMicros / MICROS, unit };
 }
 
-/** An amount of units in millionths of one. */
-export function microsOf(units: number | undefined): number | undefined {
-  return units === undefined ? undefined : Math.round(units * MICROS);
-}
-
 /** What was billed, for people: `140 credits`, `0.5 calls`. */
 export function formatUnits({ units, unit }: { units: number; unit: string }): string {
-  return `${units.toLocaleString('en-US', { maximumFractionDigits: 6 })} ${unit}`;
+  return `${formatPrice(units).replace(/\.00$|0$/, '')} ${unit}`;
 }
 
 /** An amount of money for people: `0.01`, `1,234.50`, `0.000125`. */
 export function formatPrice(amount: number): string {
-  const digits = { minimumFractionDigits: 2, maximumFractionDigits: 6 };
-  return amount.toLocaleString('en-US', digits);
+  const [, whole = '', cents, rest] = /^(\d+)\.(\d\d)(\d*?)0*$/.exec(amount.toFixed(6)) ?? [];
+  return `${formatCount(Number(whole))}.${cents}${rest}`;
 }
 
 /** A number with at most this many decimals. */

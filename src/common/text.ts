@@ -11,11 +11,6 @@ export function printable(text: string): string {
   );
 }
 
-/** Whether a text is safe for a line of a terminal. */
-export function isPrintable(text: string): boolean {
-  return printable(text) === text;
-}
-
 /** The same for several lines, whose ends are kept. JSON keeps its meaning. */
 export function printableLines(text: string): string {
   return text.split('\n').map(printable).join('\n');

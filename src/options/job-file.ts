@@ -233,8 +233,7 @@ function withPaths(
 ): unknown {
   const { isPath } = metaOf((JOB_FILE as Options)[key] ?? z.unknown());
   const toPath = (one: unknown): unknown => {
-    if (typeof one !== 'string' || !isPath?.(one)) return one;
-    return key === 'fields' ? `@${pathOf(key, one.slice(1).trim())}` : pathOf(key, one);
+    return typeof one === 'string' && isPath?.(one) ? pathOf(key, one) : one;
   };
   return Array.isArray(value) ? value.map(toPath) : toPath(value);
 }

@@ -4,12 +4,11 @@ import { type NameValue, parseBaseUrl } from '../brand/endpoint.ts';
 import { createField, type Field, parseFields, parseFills } from '../collector/fields/fields.ts';
 import { type AllowedHost, parseAllowedHost, parseRedisUrl } from '../common/addresses.ts';
 import { DURATION_UNITS_MS, typedDuration } from '../common/format.ts';
-import { describeKind, findNearest } from '../common/text.ts';
-import { COMMON_ENCODINGS, type Encoding, findEncodingByName } from '../rows/encoding.ts';
+import { describeKind } from '../common/text.ts';
+import { type Encoding, findEncodingByName } from '../rows/encoding.ts';
 import type { CalendarUnit, CallsPer } from '../worker/budget.ts';
 import type { Rate } from '../worker/rate.ts';
 import { expected, kind, refusal } from './option.ts';
-import { presetPathOf, readPreset } from './preset.ts';
 
 // Kinds of values, with the message for what does not fit.
 
@@ -154,27 +153,16 @@ export const share = () =>
 
 const MOST_PRICE = 1_000_000;
 
-/** A decimal number with at most six decimals. */
-const decimal = (what: string, accepts: (number: number) => boolean) =>
+/** The price of a call, in whatever currency. */
+export const price = () =>
   written(
-    what,
+    'what a call costs as a number with a point, at most six decimals and no currency, such as 0.01',
     (given) => {
       const number = /^\s*\d+(\.\d{1,6})?\s*$/.test(String(given)) ? Number(given) : Number.NaN;
-      return accepts(number) ? number : undefined;
+      return number <= MOST_PRICE ? number : undefined;
     },
     { placeholder: 'NUMBER' },
   );
-
-/** The price of a call, in whatever currency. */
-export const price = () =>
-  decimal(
-    'what a call costs as a number with a point, at most six decimals and no currency, such as 0.01',
-    (number) => number <= MOST_PRICE,
-  );
-
-/** The most that a run may cost, in the units that the API bills. */
-export const cost = () =>
-  decimal('a number of units, such as 500', (number) => number > 0 && number <= 1_000 * MOST_PRICE);
 
 /** The units of rates, with their names. Of these, `m` may be a minute or a month. */
 const UNITS: readonly {
@@ -256,17 +244,15 @@ const isByName = (value: unknown): value is ByName =>
 const textsIn = (given: ByName): readonly NameValue[] =>
   Object.entries(given).map(([name, value]) => [name, String(value)]);
 
-/** Output columns: `NAME=EXPR,…`, expressions by name, or `@FILE` with them. */
+/** Output columns: `NAME=EXPR,…`, or expressions by name. */
 export const fields = () =>
   kind(
     z.union([z.string().min(1), byName], received('a text, or an object of texts by name')),
-    (value): readonly Field[] => {
-      if (typeof value !== 'string')
-        return textsIn(value).map(([name, expression]) => createField(name, expression));
-      const path = presetPathOf(value);
-      return path === undefined ? parseFields(value) : readPreset(path);
-    },
-    { placeholder: 'NAME=EXPR,…', isPath: (value) => presetPathOf(value) !== undefined },
+    (value): readonly Field[] =>
+      typeof value === 'string'
+        ? parseFields(value)
+        : textsIn(value).map(([name, expression]) => createField(name, expression)),
+    { placeholder: 'NAME=EXPR,…' },
   );
 
 /** `NAME=VALUE`, several of them, or values by name. */
@@ -297,11 +283,9 @@ export const encoding = () =>
     (name): Encoding => {
       const found = findEncodingByName(name);
       if (found) return found;
-      const meant = findNearest(name, COMMON_ENCODINGS);
-      const hint = meant
-        ? `did you mean ${meant}?`
-        : 'such as utf-8, utf-16, windows-1252 or latin1';
-      throw refusal(`${expected('the name of an encoding', name)}; ${hint}`);
+      throw refusal(
+        `${expected('the name of an encoding', name)}; such as utf-8, utf-16, windows-1252 or latin1`,
+      );
     },
     { placeholder: 'NAME' },
   );

@@ -81,7 +81,7 @@ export const OPTIONS = {
 
   ...under('Columns', {
     fields: option(kinds.fields(), {
-      help: 'output columns, as JMESPath expressions on the answer; @FILE reads them from a file (default: the answer, flattened)',
+      help: 'output columns, as JMESPath expressions on the answer (default: the answer, flattened)',
     }),
     fill: option(kinds.fills(), {
       help: "fill blank cells in one of the list's own columns with the value of a JMESPath expression",
@@ -110,6 +110,9 @@ export const OPTIONS = {
       default: '256',
       help: 'maximum number of calls in flight at the same time',
     }),
+    sample: option(kinds.integer(1, 1_000), {
+      help: 'look up only N domains, spread over the list; the same command without it goes on with the others',
+    }),
     maxCalls: option(kinds.integer(1), {
       help: 'stop after N calls (throttled ones do not count); the remaining rows are skipped, and the next run takes them up',
     }),
@@ -119,9 +122,6 @@ export const OPTIONS = {
     yes: option(kinds.flag(), { help: 'do not ask for confirmation' }),
     maxCallsPer: option(kinds.callsPer(), {
       help: 'stop after N calls in a calendar min, hour, day or month (UTC), such as 1000/day; the calls of all runs with this credential count together, throttled ones do not',
-    }),
-    maxCost: option(kinds.cost(), {
-      help: 'stop before the API bills more than this, in the units of its profile, such as credits; the remaining rows are skipped, and the next run takes them up',
     }),
     maxFailed: option(kinds.share(), {
       default: '20%',
@@ -188,7 +188,7 @@ export const OPTIONS = {
 
 /** What `--help` shows; `--help all` has the rest. */
 export const FIRST: ReadonlySet<string> = new Set(
-  `out failures changes report domainColumn where baseUrl api auth fields rate maxCalls
+  `out failures changes report domainColumn where baseUrl api auth fields rate sample maxCalls
   price yes fresh refresh store queue dryRun json`.split(/\s+/),
 );
 

@@ -1,6 +1,5 @@
 import { Queue } from 'bullmq';
-import type { OnNotice } from '../common/errors.ts';
-import { countOf, DAY_MS } from '../common/format.ts';
+import { DAY_MS } from '../common/format.ts';
 import type { Closable } from '../common/lifetime.ts';
 import { ABSENT_MS, PREFIX, QUEUE_OPTIONS, QUEUES_KEY, streamKey, WORKERS_KEY } from './names.ts';
 import { isAway, parsed, type RedisClient, type RedisServer, repeat, timeOf } from './redis.ts';
@@ -216,25 +215,15 @@ export async function askRun(client: RedisClient, id: string, action: string): P
 /** States that a job on a queue may be in. */
 export const JOB_STATES = ['wait', 'prioritized', 'active', 'delayed', 'failed'] as const;
 
-export type JobState = (typeof JOB_STATES)[number];
-
-/** How many jobs are on the queue of an API. */
-export interface QueueDepth {
-  readonly queue: string;
-  readonly jobs: Readonly<Record<JobState, number>>;
-  /** The age of the job that has waited longest, in milliseconds; 0 when none waits. */
-  readonly oldestMs: number;
-  /** Batches of outcomes of its backfills that nobody has collected. */
-  readonly uncollected: number;
-  /** Workers that serve it, on all machines. */
-  readonly workers: number;
-  /** Whether somebody has paused it. */
-  readonly isPaused: boolean;
-}
-
-/** The jobs that wait on a Redis, and the workers that take them. */
+/** The queues on a Redis, and the workers that take from them. */
 export interface QueueReading {
-  readonly queues: readonly QueueDepth[];
+  readonly queues: readonly {
+    readonly queue: string;
+    /** How many jobs are on it, by their states. */
+    readonly jobs: Readonly<Record<string, number>>;
+    /** Batches of outcomes of its backfills that nobody has collected. */
+    readonly uncollected: number;
+  }[];
   readonly workers: number;
 }
 
@@ -270,42 +259,12 @@ export function createQueueReader({ client }: RedisServer): ReadQueues {
   const all = openAllQueues(client);
   return async () => {
     if (isAway(client)) return undefined;
-    const [nowMs, workers] = await Promise.all([timeOf(client), readWorkers(client)]);
-    const serving = workers.filter(({ stopped }) => stopped === undefined);
-    const queues = (await all.find()).map(async (queue): Promise<QueueDepth> => {
-      const [counts, isPaused, uncollected, ...first] = await Promise.all([
-        queue.getJobCounts(...JOB_STATES),
-        queue.isPaused(),
-        client.xlen(streamKey(queue.name)),
-        queue.getJobs(['wait'], 0, 0, true),
-        queue.getJobs(['prioritized'], 0, 0, true),
-      ]);
-      const ages = first.flat().map((job) => nowMs - (job?.timestamp ?? nowMs));
-      return {
-        queue: queue.name,
-        jobs: counts as Record<JobState, number>,
-        oldestMs: Math.max(0, ...ages),
-        uncollected,
-        workers: serving.filter((worker) => worker.queue === queue.name).length,
-        isPaused,
-      };
-    });
-    return { workers: serving.length, queues: await Promise.all(queues) };
+    const workers = (await readWorkers(client)).filter(({ stopped }) => stopped === undefined);
+    const queues = (await all.find()).map(async (queue) => ({
+      queue: queue.name,
+      jobs: await queue.getJobCounts(...JOB_STATES),
+      uncollected: await client.xlen(streamKey(queue.name)),
+    }));
+    return { workers: workers.length, queues: await Promise.all(queues) };
   };
-}
-
-/** Says on which other queues lookups wait that nobody takes, as after a change of a profile's rules. */
-export async function tellUnserved(
-  redis: RedisServer,
-  own: string,
-  onNotice: OnNotice,
-): Promise<void> {
-  await redis.client.ping(); // the connection may just be opened
-  for (const { queue, jobs, workers } of (await createQueueReader(redis)())?.queues ?? []) {
-    const waiting = jobs.wait + jobs.prioritized + jobs.delayed;
-    if (queue === own || workers > 0 || waiting === 0) continue;
-    onNotice(
-      `No worker serves the queue '${queue}', on which ${countOf(waiting, 'job')} wait: it is of another API, or of a profile with other rules.`,
-    );
-  }
 }

@@ -7,7 +7,6 @@ export {
   openAllQueues,
   readRuns,
   readWorkers,
-  tellUnserved,
 } from './board.ts';
 export { createSharedCallLedger, paceKey } from './call-ledger.ts';
 export { collectOutcomes } from './collect-outcomes.ts';

@@ -52,15 +52,12 @@ export interface ScheduledJob extends KeptSchedule {
 /** The schedules on a Redis. BullMQ makes a job of each when it is due. */
 export interface Schedules extends Closable {
   list(): Promise<readonly ScheduledJob[]>;
-  /** Asks for a run now. Returns why there will be none. */
-  ask(job: string): Promise<string | undefined>;
   /** Notes how a run ended. */
   addResult(job: string, result: ScheduledResult): Promise<void>;
 }
 
 interface RunData {
   readonly job: string;
-  readonly isAsked?: boolean;
 }
 
 const QUEUE = 'schedules';
@@ -113,23 +110,6 @@ export function openSchedules(client: RedisClient): Schedules {
       });
       return (await Promise.all(listed)).toSorted((a, b) => a.job.localeCompare(b.job));
     },
-    ask: async (job) => {
-      const jobId = `asked-${encodeURIComponent(job)}`;
-      const [schedulers, active, asked] = await Promise.all([
-        queue.getJobSchedulers(),
-        queue.getActive(),
-        queue.getJob(jobId),
-      ]);
-      const known = schedulers.map(({ key }) => decodeURIComponent(key));
-      if (!known.includes(job)) {
-        return `${job} is not scheduled; there are: ${known.toSorted().join(', ') || 'none'}.`;
-      }
-      if (asked || active.some(({ data }) => data.job === job)) {
-        return `${job} is running or asked for already.`;
-      }
-      await queue.add('run', { job, isAsked: true }, { ...GONE, jobId });
-      return undefined;
-    },
     addResult: async (job, result) => {
       const results = [result, ...(await readResults(job))].slice(0, KEPT_RESULTS);
       await client.hset(RESULTS_KEY, job, JSON.stringify(results));
@@ -141,8 +121,7 @@ export function openSchedules(client: RedisClient): Schedules {
 /** A run that is to be made. */
 export interface DueRun {
   readonly job: string;
-  readonly isAsked: boolean;
-  /** When it was due, or asked for, in milliseconds since 1970. */
+  /** When it was due, in milliseconds since 1970. */
   readonly dueAtMs: number;
   /** Whether it was begun before, by a process that was lost or stopped. */
   readonly isAgain: boolean;
@@ -203,10 +182,9 @@ export async function keepSchedules(options: KeepSchedulesOptions): Promise<Clos
 
   async function work(due: Job<RunData>, token = ''): Promise<void> {
     const { data, timestamp, attemptsStarted } = due;
-    const { job, isAsked = false } = data;
     const { prevMillis: dueAtMs = timestamp } = due.opts;
     const isDone = await run(
-      { job, isAsked, dueAtMs, isAgain: attemptsStarted > 1 },
+      { job: data.job, dueAtMs, isAgain: attemptsStarted > 1 },
       stopping.signal,
     );
     if (isDone || !stopping.signal.aborted) return;

@@ -1,43 +1,33 @@
 import { isAscii, isUtf8 } from 'node:buffer';
 import { createRequire } from 'node:module';
-import { linesOf, unreadable } from './source.ts';
+import { shorten } from './columns/names.ts';
+import { areUtf8, linesOf, type Source, unreadable } from './source.ts';
 
-/** An encoding of the characters of a file. */
-export interface Encoding {
-  /** For people: `Windows-1252`. */
-  readonly label: string;
-  /** The decoder's name for it. */
-  readonly codec: string;
-}
+/** An encoding of the characters of a file, as people call it, which iconv-lite understands. */
+export type Encoding = string;
 
-export const UTF_8: Encoding = { label: 'UTF-8', codec: 'utf8' };
-const UTF_16_LE: Encoding = { label: 'UTF-16 LE', codec: 'utf16le' };
-const UTF_16_BE: Encoding = { label: 'UTF-16 BE', codec: 'utf16be' };
-const WINDOWS_1252: Encoding = { label: 'Windows-1252', codec: 'windows1252' };
-const WINDOWS_1250: Encoding = { label: 'Windows-1250', codec: 'windows1250' };
-const KNOWN: readonly Encoding[] = [UTF_8, UTF_16_LE, UTF_16_BE, WINDOWS_1252, WINDOWS_1250];
+export const UTF_8: Encoding = 'UTF-8';
+const UTF_16_LE: Encoding = 'UTF-16 LE';
+const UTF_16_BE: Encoding = 'UTF-16 BE';
+const WINDOWS_1252: Encoding = 'Windows-1252';
 
 /**
- * Names that people use, and the decoder's. Latin-1 is read as browsers do: where it differs from
- * Windows-1252, it has control characters that no list holds.
+ * Names that people use. Latin-1 is read as browsers do: where it differs from Windows-1252, it has
+ * control characters that no list holds.
  */
-const ALIASES: ReadonlyMap<string, string> = new Map([
-  ['utf8bom', 'utf8'],
-  ['utf8sig', 'utf8'],
-  ['ascii', 'utf8'],
-  ['utf16', 'utf16le'],
-  ['cp1252', 'windows1252'],
-  ['ansi', 'windows1252'],
-  ['latin1', 'windows1252'],
-  ['iso88591', 'windows1252'],
+const ALIASES: ReadonlyMap<string, Encoding> = new Map([
+  ['utf8', UTF_8],
+  ['utf8bom', UTF_8],
+  ['utf8sig', UTF_8],
+  ['ascii', UTF_8],
+  ['utf16', UTF_16_LE],
+  ['utf16le', UTF_16_LE],
+  ['utf16be', UTF_16_BE],
+  ['cp1252', WINDOWS_1252],
+  ['ansi', WINDOWS_1252],
+  ['latin1', WINDOWS_1252],
+  ['iso88591', WINDOWS_1252],
 ]);
-
-/** Names to show to somebody who mistyped one. */
-export const COMMON_ENCODINGS: readonly string[] = (
-  'utf-8 utf-16 utf-16le utf-16be windows-1252 latin1 iso-8859-1 iso-8859-2 iso-8859-15 windows-1250 ' +
-  'windows-1251 windows-1253 windows-1254 windows-1255 windows-1256 windows-1257 koi8-r macintosh cp437 ' +
-  'cp850 shift_jis euc-jp euc-kr gb18030 gbk big5'
-).split(' ');
 
 /** Names that the decoder takes for encodings, but that no file is written in. */
 const NO_ENCODINGS = /^(?:hex|base64|binary|utf7|utf7imap)?$/;
@@ -45,11 +35,10 @@ const NO_ENCODINGS = /^(?:hex|base64|binary|utf7|utf7imap)?$/;
 /** Finds an encoding by one of its names, whatever its case and punctuation. */
 export function findEncodingByName(name: string): Encoding | undefined {
   const plain = name.toLowerCase().replaceAll(/[^a-z0-9]/g, '');
-  const codec = ALIASES.get(plain) ?? plain;
-  const known = KNOWN.find((one) => one.codec === codec);
-  if (known) return known;
-  if (NO_ENCODINGS.test(plain) || !iconv().encodingExists(codec)) return undefined;
-  return { label: name.toUpperCase().replace('WINDOWS', 'Windows'), codec };
+  const known = ALIASES.get(plain);
+  if (known !== undefined || NO_ENCODINGS.test(plain) || !iconv().encodingExists(plain))
+    return known;
+  return name.toUpperCase().replace('WINDOWS', 'Windows');
 }
 
 /** The decoder, loaded when it is needed: most lists are UTF-8. */
@@ -62,21 +51,8 @@ export interface FoundEncoding {
   readonly encoding: Encoding;
   /** Length of the byte order mark that the list begins with; 0 for none. */
   readonly markBytes: number;
-  /** Some of its words beyond plain ASCII, if the encoding was guessed from them. */
-  readonly example?: string | undefined;
-}
-
-interface FindEncodingOptions {
-  /** The name of the list in messages. */
-  readonly name: string;
-  /** The beginning of the list. */
-  readonly start: Buffer;
-  /** Whether all of it is UTF-8. */
-  readonly isUtf8: boolean;
-  /** Gives all bytes from the start. */
-  readonly read: () => AsyncIterable<Buffer>;
-  /** The encoding that the user named. */
-  readonly insisted: Encoding | undefined;
+  /** Some of its words beyond plain ASCII, if it was guessed from them: ` (such as 'Müller')`. */
+  readonly example: string;
 }
 
 /** A larger share of control characters means a picture or a program, or UTF-16 without a mark. */
@@ -86,23 +62,27 @@ const MOST_CONTROLS = 0.1;
  * Finds the encoding of a list: the one that was named, else by its byte order mark, else UTF-8 if all
  * of it is, else by what its lines beyond plain ASCII look like. All of it is read.
  *
+ * @param insisted the encoding that the user named
  * @throws BrandfillError `UNREADABLE_INPUT` when the list is no text, is in several encodings, or in
  * none that can be determined
  */
-export async function findEncoding(options: FindEncodingOptions): Promise<FoundEncoding> {
-  const { name, start, read, insisted } = options;
-  const mark = findMark(start);
-  if (mark && mark.encoding !== UTF_8) {
-    if (insisted && !insisted.codec.startsWith('utf16')) {
-      throw unreadable(
-        name,
-        `it begins with the byte order mark of ${mark.encoding.label}; leave --encoding out`,
-      );
-    }
-    return mark;
+export async function findEncoding(
+  name: string,
+  insisted: Encoding | undefined,
+  { sample: start, read }: Pick<Source, 'sample' | 'read'>,
+): Promise<FoundEncoding> {
+  // A file that was saved twice may have more than one mark.
+  const [marks = ''] =
+    /^(?:(?:\xef\xbb\xbf)+|(?:\xff\xfe)+|(?:\xfe\xff)+)/.exec(start.toString('latin1', 0, 64)) ??
+    [];
+  const markBytes = marks.length;
+  const marked = markBytes === 0 ? undefined : MARKS[marks.charAt(0)];
+  const found = (encoding: Encoding, example = '') => ({ encoding, markBytes, example });
+  if (marked && marked !== UTF_8) {
+    if (!insisted || insisted.startsWith('UTF-16')) return found(marked);
+    throw unreadable(name, `it begins with the byte order mark of ${marked}; leave --encoding out`);
   }
-  const markBytes = mark?.markBytes ?? 0;
-  if (insisted && insisted !== UTF_8) return { encoding: insisted, markBytes };
+  if (insisted && insisted !== UTF_8) return found(insisted);
   const controls = start.filter((byte) => byte < 0x09 || (byte > 0x0d && byte < 0x1a)).length;
   if (controls > start.length * MOST_CONTROLS) {
     throw unreadable(
@@ -110,51 +90,55 @@ export async function findEncoding(options: FindEncodingOptions): Promise<FoundE
       'it is no text; expected a list as CSV, JSONL or XLSX; if it is UTF-16, give --encoding utf-16',
     );
   }
-  if (options.isUtf8) return { encoding: UTF_8, markBytes };
-  const found = await readOddLines(read());
-  if (insisted || mark) throw notUtf8(name, found);
-  return { ...(await guessEncoding(name, found)), markBytes };
+  if (await areUtf8(read())) return found(UTF_8);
+  const odd = await readOddLines(read(), name);
+  if (insisted || marked) throw notUtf8(name, odd);
+  const { encoding, text } = await guessEncoding(name, odd);
+  const [example = ''] = EXAMPLE.exec(text) ?? [];
+  return found(encoding, example === '' ? '' : ` (such as '${shorten(example.trim())}')`);
 }
 
-/** The byte order mark that a file begins with. A file that was saved twice may have more. */
-function findMark(start: Buffer): FoundEncoding | undefined {
-  const [marks = ''] = /^(?:(?:\xef\xbb\xbf)+|(?:\xff\xfe)+|(?:\xfe\xff)+)/.exec(
-    start.toString('latin1', 0, 64),
-  ) ?? [''];
-  if (marks === '') return undefined;
-  const encoding = marks[0] === '\xef' ? UTF_8 : marks[0] === '\xff' ? UTF_16_LE : UTF_16_BE;
-  return { encoding, markBytes: marks.length };
-}
+const MARKS: Readonly<Record<string, Encoding>> = {
+  '\xef': UTF_8,
+  '\xff': UTF_16_LE,
+  '\xfe': UTF_16_BE,
+};
 
 /** Lines of a list beyond plain ASCII. */
 interface OddLines {
   /** Those that are not UTF-8, up to a size. */
   readonly others: Buffer;
-  /** The numbers of these lines, and of those that are UTF-8 for sure, and not by accident. */
-  readonly otherLines: readonly number[];
-  readonly utf8Lines: readonly number[];
+  /** The number of the first of these lines, and how many there are. */
+  readonly firstOther: number;
+  readonly otherLines: number;
+  /** The same of lines that are UTF-8 for sure, and not by accident. */
+  readonly firstUtf8: number;
+  readonly utf8Lines: number;
 }
 
 const LOOKED_AT_BYTES = 64 * 1024;
 
-async function readOddLines(chunks: AsyncIterable<Buffer>): Promise<OddLines> {
+async function readOddLines(chunks: AsyncIterable<Buffer>, name: string): Promise<OddLines> {
   const others: Buffer[] = [];
-  const otherLines: number[] = [];
-  const utf8Lines: number[] = [];
+  const found = { firstOther: 0, otherLines: 0, firstUtf8: 0, utf8Lines: 0 };
   let sizeBytes = 0;
   let number = 0;
-  for await (const lines of linesOf(chunks)) {
+  for await (const lines of linesOf(chunks, name)) {
     for (const line of lines) {
       number += 1;
       if (isAscii(line)) continue;
       if (!isUtf8(line)) {
-        otherLines.push(number);
+        found.firstOther ||= number;
+        found.otherLines += 1;
         if (sizeBytes < LOOKED_AT_BYTES) others.push(line);
         sizeBytes += line.length;
-      } else if (UTF_8_FOR_SURE.test(line.toString())) utf8Lines.push(number);
+      } else if (UTF_8_FOR_SURE.test(line.toString())) {
+        found.firstUtf8 ||= number;
+        found.utf8Lines += 1;
+      }
     }
   }
-  return { others: Buffer.concat(others), otherLines, utf8Lines };
+  return { ...found, others: Buffer.concat(others) };
 }
 
 /** Letters of Latin-1, and all of three bytes: by accident other characters come out. */
@@ -171,31 +155,36 @@ const UTF_8_BY_ACCIDENT = 0.1;
 async function guessEncoding(
   name: string,
   found: OddLines,
-): Promise<Pick<FoundEncoding, 'encoding' | 'example'>> {
+): Promise<{ readonly encoding: Encoding; readonly text: string }> {
   const { others, otherLines, utf8Lines } = found;
   const high = others.toString('latin1').match(/[\x80-\xff]+/g) ?? [];
   const together = high.filter(({ length }) => length > 1).join('').length;
   const isDense = together > high.join('').length * DENSE_SHARE;
-  if (utf8Lines.length > (isDense ? otherLines.length * UTF_8_BY_ACCIDENT : 0)) {
+  if (utf8Lines > (isDense ? otherLines * UTF_8_BY_ACCIDENT : 0)) {
     throw notUtf8(name, found);
   }
   const { analyse } = await import('chardet');
   const matches = analyse(others);
-  const decode = ({ codec }: Encoding): string =>
-    iconv().decode(others, codec, { stripBOM: false });
+  const decode = (encoding: Encoding): string =>
+    iconv().decode(others, encoding, { stripBOM: false });
+  const trust = (names: RegExp): number =>
+    Math.max(0, ...matches.filter(({ name }) => names.test(name)).map((one) => one.confidence));
+  const isEastern = trust(/1250|8859-2$/) > trust(/1252|8859-1$/) + MORE_SURE;
   const encoding = isDense
     ? matches
-        .map((match) => findEncodingByName(match.name))
-        .find((one) => one && !decode(one).slice(0, -1).includes(REPLACEMENT))
-    : latin(matches);
-  const text = encoding ? decode(encoding) : REPLACEMENT;
+        .flatMap(({ name }) => findEncodingByName(name) ?? [])
+        .find((one) => !decode(one).slice(0, -1).includes(REPLACEMENT))
+    : isEastern
+      ? 'Windows-1250'
+      : WINDOWS_1252;
+  const text = encoding === undefined ? REPLACEMENT : decode(encoding);
   if (encoding === undefined || text.includes(REPLACEMENT) || ODD_LETTERS.test(text)) {
     throw unreadable(
       name,
-      `its line ${otherLines[0]} is neither UTF-8 nor Windows-1252; name the encoding with --encoding, or save the file as 'CSV UTF-8'`,
+      `its line ${found.firstOther} is neither UTF-8 nor Windows-1252; name the encoding with --encoding, or save the file as 'CSV UTF-8'`,
     );
   }
-  return { encoding, example: EXAMPLE.exec(text)?.[0].trim() };
+  return { encoding, text };
 }
 
 /** Signs between small letters: the text is in an encoding of old systems, such as Mac Roman. */
@@ -204,19 +193,9 @@ const REPLACEMENT = '\ufffd';
 const EXAMPLE = /[\p{L} .&-]{0,20}[^\p{ASCII}][\p{L} .&-]{0,20}/u;
 const MORE_SURE = 10;
 
-function latin(
-  matches: readonly { readonly name: string; readonly confidence: number }[],
-): Encoding {
-  const trust = (names: RegExp): number =>
-    Math.max(0, ...matches.filter(({ name }) => names.test(name)).map((one) => one.confidence));
-  const isEastern =
-    trust(/^(windows-1250|ISO-8859-2)$/) > trust(/^(windows-1252|ISO-8859-1)$/) + MORE_SURE;
-  return isEastern ? WINDOWS_1250 : WINDOWS_1252;
-}
-
-function notUtf8(name: string, { utf8Lines: [utf8], otherLines: [other] }: OddLines): Error {
+function notUtf8(name: string, { firstUtf8: utf8, firstOther: other }: OddLines): Error {
   const what =
-    utf8 === undefined
+    utf8 === 0
       ? `line ${other} is not UTF-8`
       : `line ${utf8} is in UTF-8 and line ${other} is not, as where lists were joined`;
   return unreadable(
@@ -233,12 +212,12 @@ function notUtf8(name: string, { utf8Lines: [utf8], otherLines: [other] }: OddLi
  */
 export async function* transcode(
   chunks: AsyncIterable<Buffer>,
-  { codec, label }: Encoding,
+  encoding: Encoding,
   name: string,
 ): AsyncGenerator<Buffer> {
-  const decoder = iconv().getDecoder(codec, { stripBOM: false });
+  const decoder = iconv().getDecoder(encoding, { stripBOM: false });
   // In UTF-16 the sign is a character like others, which stands in files that were damaged before.
-  const flaw = codec.startsWith('utf16') ? HALF : FLAW;
+  const flaw = encoding.startsWith('UTF-16') ? HALF : FLAW;
   let line = 1;
   const check = (text: string): Buffer => {
     const at = text.search(flaw);
@@ -246,7 +225,7 @@ export async function* transcode(
     if (at === -1) return Buffer.from(text);
     throw unreadable(
       name,
-      `line ${line} has a character that is none in ${label}; if the file is in another encoding, name it with --encoding, else save it as 'CSV UTF-8'`,
+      `line ${line} has a character that is none in ${encoding}; if the file is in another encoding, name it with --encoding, else save it as 'CSV UTF-8'`,
     );
   };
   let half = '';

@@ -14,8 +14,6 @@ import type {
 } from './row-format.ts';
 import { describeText, linesOf, type Source, unreadable } from './source.ts';
 
-/** No real row is this long; it bounds the memory that one line may take. */
-const MAX_LINE_BYTES = 32 * 1024 * 1024;
 const MOST_SAMPLE_ROWS = 2_000;
 const MOST_COLUMNS = 1_000;
 
@@ -130,8 +128,7 @@ async function* scan(
       others: row && others.length > 0 ? others.map(({ name }) => textOf(row, name)) : undefined,
     };
   };
-  const refuse = (long: number): Error => refuseLine(source, long, 'it is longer than 32 MB');
-  for await (const lines of linesOf(source.read(), MAX_LINE_BYTES, refuse)) {
+  for await (const lines of linesOf(source.read(), source.name)) {
     yield lines.map(scanLine);
   }
 }

@@ -4,8 +4,12 @@ import type { DomainColumn } from './columns/domain-column.ts';
 export interface ByteSource {
   /** The name of the list in messages: the path as given, or `standard input`. */
   readonly name: string;
-  /** Reads everything, decompressed, in UTF-8 and without byte order mark, checked to be text. */
-  read(): AsyncIterable<Buffer>;
+  /**
+   * Reads everything, decompressed, in UTF-8 and without byte order mark, checked to be text.
+   *
+   * @param start where to begin, in bytes. @default 0
+   */
+  read(start?: number): AsyncIterable<Buffer>;
 }
 
 /** One row as the first reading sees it. */
@@ -90,6 +94,18 @@ export const ENDINGS = {
 
 /** The notation of rows. */
 export type RowKind = keyof typeof ENDINGS;
+
+/**
+ * Splits a file's name in front of its extension, which may be double: `list.csv.gz` is `list` and
+ * `.csv.gz`.
+ */
+export function splitExtension(path: string): {
+  readonly stem: string;
+  readonly extension: string;
+} {
+  const extension = /\.[a-z0-9]+(\.gz)?$/i.exec(path.replace(/^.*[\\/]\.?/, ''))?.[0] ?? '';
+  return { stem: path.slice(0, path.length - extension.length), extension };
+}
 
 /** A list whose format is known: how to read its rows, and how to write them with more columns. */
 export interface RowFormat {

@@ -2,7 +2,7 @@ import { createHash, randomUUID } from 'node:crypto';
 import { type FileHandle, open, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { addAbortSignal, Readable } from 'node:stream';
+import { Readable } from 'node:stream';
 import { BrandfillError, describeSystemError } from '../common/errors.ts';
 import { makeFolder, PRIVATE, PRIVATE_FOLDER } from '../common/files.ts';
 import { unlessAborted } from '../common/lifetime.ts';
@@ -44,10 +44,16 @@ export interface Spooled {
   readonly hash: string;
 }
 
-/** Writes all chunks into a file without a name and returns it, ready to be read. */
-export async function spool(
-  chunks: AsyncIterable<Buffer | string>,
+/**
+ * Writes all items into a file without a name and returns it, ready to be read.
+ *
+ * @param toBytes what an item is in the file; items count from 1
+ * @throws the signal's reason when it fires, even while an item is waited for
+ */
+export async function spool<T>(
+  items: AsyncIterable<T> | Iterable<T>,
   { spoolFolder, signal }: SpoolOptions,
+  toBytes: (item: T, number: number) => Buffer | string = (item) => item as Buffer | string,
 ): Promise<Spooled> {
   const handle = await openSpool(spoolFolder);
   const hash = createHash('sha256');
@@ -58,9 +64,14 @@ export async function spool(
     gathered = [];
     sizeBytes = 0;
   };
+  const iterator =
+    Symbol.asyncIterator in items ? items[Symbol.asyncIterator]() : items[Symbol.iterator]();
   try {
-    for await (const chunk of untilAborted(chunks, signal)) {
-      const bytes = typeof chunk === 'string' ? Buffer.from(chunk) : chunk;
+    for (let number = 1; ; number += 1) {
+      signal.throwIfAborted();
+      const next = await unlessAborted(Promise.resolve(iterator.next()), signal);
+      if (next.done === true) break;
+      const bytes = Buffer.from(toBytes(await next.value, number));
       hash.update(bytes);
       gathered.push(bytes);
       sizeBytes += bytes.length;
@@ -69,32 +80,11 @@ export async function spool(
     await flush();
     return { handle, hash: hash.digest('base64url') };
   } catch (error) {
+    // Not awaited: a waiting generator ends only when what it waits for has come.
+    if (items instanceof Readable) items.destroy();
+    else Promise.resolve(iterator.return?.()).catch(() => {});
     await handle.close();
     throw error;
-  }
-}
-
-/**
- * Passes chunks on, even if the wait for them is long.
- *
- * @throws the signal's reason when it fires
- */
-async function* untilAborted<T>(chunks: AsyncIterable<T>, signal: AbortSignal): AsyncGenerator<T> {
-  signal.throwIfAborted();
-  if (chunks instanceof Readable) addAbortSignal(signal, chunks);
-  const iterator = chunks[Symbol.asyncIterator]();
-  let isDone = false;
-  try {
-    for (;;) {
-      const next = await unlessAborted(iterator.next(), signal);
-      isDone = next.done === true;
-      if (next.done === true) return;
-      yield next.value;
-      signal.throwIfAborted();
-    }
-  } finally {
-    // Not awaited: a waiting generator ends only when what it waits for has come.
-    if (!isDone) iterator.return?.().catch(() => {});
   }
 }
 
@@ -106,27 +96,6 @@ export async function writeAll(handle: FileHandle, bytes: Buffer, folder: string
     }
   } catch (error) {
     throw spoolError(folder, error);
-  }
-}
-
-/**
- * Reads a whole file from its start, whatever was read before, and leaves it open. A stream over
- * the handle would close it.
- */
-export async function* readFromStart(
-  handle: FileHandle,
-  chunkBytes: number,
-): AsyncGenerator<Buffer> {
-  for (let position = 0; ; ) {
-    const { bytesRead, buffer } = await handle.read(
-      Buffer.allocUnsafe(chunkBytes),
-      0,
-      chunkBytes,
-      position,
-    );
-    if (bytesRead === 0) return;
-    position += bytesRead;
-    yield buffer.subarray(0, bytesRead);
   }
 }
 

@@ -9,7 +9,7 @@ import { billOf, costOf, costOfUnits } from '../common/format.ts';
 import { idOfParts } from '../common/hashes.ts';
 import { createCloser } from '../common/lifetime.ts';
 import type { Job } from '../options/api.ts';
-import type { ListInput } from '../rows/list-input.ts';
+import type { ListInput } from '../rows/open-list.ts';
 import { sizeOnDisk } from '../store/database.ts';
 import type { OutcomeStore } from '../store/store.ts';
 import type { Summary } from '../watch/summary.ts';

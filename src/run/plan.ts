@@ -2,12 +2,13 @@ import { tmpdir } from 'node:os';
 import { assertColumnsThere } from '../collector/choose-column.ts';
 import { chooseOutputPaths } from '../collector/output/output-paths.ts';
 import { makePlan, type Plan, type PlanEstimate } from '../collector/plan.ts';
+import type { Pass } from '../collector/produce.ts';
 import { createRowIndex, type RowIndex } from '../collector/row-index.ts';
 import { billOf, costOf, costOfUnits } from '../common/format.ts';
 import { createCloser } from '../common/lifetime.ts';
 import { type Job, nameApi, paceIdOf } from '../options/api.ts';
 import type { Settings } from '../options/options.ts';
-import type { ListInput } from '../rows/list-input.ts';
+import type { ListInput } from '../rows/open-list.ts';
 import type { Extent, RowColumn } from '../rows/row-format.ts';
 import { type Dated, type Freshness, isFresh } from '../store/freshness.ts';
 import { describeHolder } from '../store/owner.ts';
@@ -27,8 +28,10 @@ export interface PlannedRun extends OpenedList {
   readonly domains: ReadonlyMap<string, number>;
   /** Whether an outcome counts in this run. */
   readonly isUsable: (domain: string, outcome: Dated) => boolean;
-  /** Whether a domain is among those that are asked first; undefined where none are. */
-  readonly isFirst: ((domain: string) => boolean) | undefined;
+  /** Which domains are asked, in the order of the passes. */
+  readonly passes: readonly Pass[];
+  /** Whether only a sample of the domains that are due is asked. */
+  readonly isSample: boolean;
 }
 
 /** Reads all rows once. */
@@ -75,20 +78,19 @@ async function readRows(list: OpenedList, store: OutcomeStore): Promise<PlannedR
   list.reading.end();
   if (planned.rows + (planned.passedRows ?? 0) > 0)
     assertColumnsThere(source, format, columnsToFind(list));
-  const made = {
-    ...planned,
-    ...(await planCalls(planned.lookups, { ...list, store })),
-  };
+  const { sample = planned.lookups } = job.settings;
+  const isSample = sample < planned.lookups;
+  const asked = isSample ? sample : planned.lookups;
+  const made = { ...planned, ...(await planCalls(asked, { ...list, store })) };
   const answersPerCall = job.endpoint.profile?.batch?.size ?? 1;
-  const untilMs = line.cut(made.calls * answersPerCall);
   return {
     ...list,
     store,
     isUsable,
-    isFirst:
-      untilMs === undefined
-        ? undefined
-        : (domain) => (store.findHead(domain)?.fetchedAtMs ?? 0) <= untilMs,
+    passes: isSample
+      ? [await spread(index, planned.lookups, sample)]
+      : passesOf(line.cut(made.calls * answersPerCall), store),
+    isSample,
     index,
     plan: made,
     extent: { ...extent, keepsFormulas: job.settings.formulas === 'keep' },
@@ -143,6 +145,27 @@ export function createLine(): Line {
   };
 }
 
+/** @param untilMs the time until which the domains were asked last that go first */
+function passesOf(untilMs: number | undefined, store: OutcomeStore): readonly Pass[] {
+  if (untilMs === undefined) return [() => true];
+  return [(domain) => (store.findHead(domain)?.fetchedAtMs ?? 0) <= untilMs, () => true];
+}
+
+/** So many of the domains that are due, as evenly spread over the list as their number allows. */
+async function spread(index: RowIndex, lookups: number, count: number): Promise<Pass> {
+  const chosen = new Set<string>();
+  const seen = new Set<string>();
+  for await (const rows of index.read()) {
+    for (const { kind, text } of rows) {
+      if (kind !== 'due' || seen.has(text)) continue;
+      if (seen.size >= (chosen.size * lookups) / count) chosen.add(text);
+      seen.add(text);
+    }
+    if (chosen.size === count) break;
+  }
+  return (domain) => chosen.has(domain);
+}
+
 /**
  * The columns that must exist. A few objects without the domain are accepted: the next call of the
  * program may have it.
@@ -172,7 +195,7 @@ async function planCalls(
     return { calls, estimate, price, cost: price === undefined ? undefined : costOf(calls, price) };
   }
   const answers = Math.min(lookups, calls * (batch?.size ?? 1));
-  const mostMicros = Math.min(answers * billing.priceMicros, left.costMicros);
+  const mostMicros = answers * billing.priceMicros;
   const cost = price === undefined ? undefined : costOfUnits(mostMicros, price);
   return { calls, estimate, price, cost, bill: billOf(mostMicros, billing.unit) };
 }

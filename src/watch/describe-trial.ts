@@ -16,8 +16,7 @@ export interface DescribeTrialOptions {
 }
 
 const MOST_LINES = 40;
-const HINT =
-  'To keep these columns: the same command with --preset > brand.yaml, then --fields @brand.yaml.';
+const HINT = 'To choose columns: --fields NAME=JMESPath,NAME=JMESPath,… (docs/columns.md).';
 
 /** Describes in lines how the lookup of a domain ended, the answer, and the columns that it makes. */
 export function describeTrial(trial: Trial, options: DescribeTrialOptions): readonly string[] {

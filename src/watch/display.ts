@@ -63,7 +63,6 @@ function createDisplay({ write, progress, runId }: DisplayOptions): RunDisplay {
 
 export interface OpenDisplayOptions {
   readonly log: Log;
-  readonly progress: 'auto' | 'bar' | 'lines' | 'none';
   readonly runId: string;
   readonly level: LogLevel;
   readonly redact: (text: string) => string;
@@ -75,26 +74,25 @@ export interface OpenDisplayOptions {
 
 /** Opens what suits a command that makes one run. */
 export async function openDisplay(options: OpenDisplayOptions): Promise<RunDisplay> {
-  const { log, progress, runId, level, redact, stream, isAsked } = options;
-  if (log.format !== 'shown') return logDisplay(log, progress !== 'none');
+  const { log, runId, level, redact, stream, isAsked } = options;
+  if (log.format !== 'shown') return logDisplay(log);
   const canRedraw = stream.isTTY && process.env['TERM'] !== 'dumb';
-  const isBar = progress === 'bar' || progress === 'auto';
   const isQuiet = level === 'warn' || level === 'error';
   const lines = createProgressLines((line) => void stream.write(`${line}\n`));
-  const shown = isBar && canRedraw ? await openProgressBlock(stream) : lines;
+  const shown = canRedraw ? await openProgressBlock(stream) : lines;
   return createDisplay({
     write: (of, lines, facts) => {
       if (isQuiet && !(level === 'warn' && of === 'warn')) return;
       const start = 'event' in facts && facts.event === 'notice' ? 'Note: ' : '';
       for (const line of lines) stream.write(`${printable(redact(start + line))}\n`);
     },
-    progress: isQuiet || progress === 'none' ? NO_PROGRESS : shown,
+    progress: isQuiet ? NO_PROGRESS : shown,
     runId: isAsked ? runId : undefined,
   });
 }
 
 /** A line for each event; for programs, what happened is in `event`, with its numbers. */
-function logDisplay(log: Log, hasProgress = true, start = ''): RunDisplay {
+function logDisplay(log: Log, start = ''): RunDisplay {
   const write: DisplayOptions['write'] = (level, lines, facts) =>
     log.write(level, `${start}${inOneLine(lines)}`, { ...facts });
   const lines = createProgressLines((line, view, event) => {
@@ -102,10 +100,10 @@ function logDisplay(log: Log, hasProgress = true, start = ''): RunDisplay {
     const facts = { event, rowsSoFar, outcomes, lookups, due, calls, retries, throttled };
     write('info', [line], facts);
   });
-  return createDisplay({ write, progress: hasProgress ? lines : NO_PROGRESS });
+  return createDisplay({ write, progress: lines });
 }
 
 /** Shows a run in the log of a process that makes the runs of several jobs. */
 export function openJobDisplay(log: Log, facts: { job: string; run: string }): RunDisplay {
-  return logDisplay(log.with(facts), true, log.format === 'json' ? '' : `${facts.job}: `);
+  return logDisplay(log.with(facts), log.format === 'json' ? '' : `${facts.job}: `);
 }

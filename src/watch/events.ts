@@ -1,7 +1,6 @@
 import type { Plan } from '../collector/plan.ts';
 import { formatSize } from '../common/format.ts';
 import type { DomainColumn } from '../rows/columns/domain-column.ts';
-import type { ReadSoFar } from '../rows/source.ts';
 import type { PaceDescription } from '../worker/pace-memory.ts';
 import type { Stop } from '../worker/stop-switch.ts';
 import type { RunView } from './run-view.ts';
@@ -63,16 +62,13 @@ export interface Progress
 
 /** Says how far the reading of a long list is, before its rows can be counted. */
 export interface ReadingReporter {
-  readonly onRead: (read: ReadSoFar) => void;
+  readonly onRead: (name: string, readBytes: number, sizeBytes: number) => void;
   /** From now on something else says how far the run is. */
   end(): void;
 }
 
 /** Then twice as long, and so on: a list that takes an hour needs no hundred lines. */
 const FIRST_MS = 10_000;
-/** Tables compress to a hundredth at best, unless they are small. */
-const MOST_RATIO = 200;
-const HARMLESS_BYTES = 64_000_000;
 
 export function createReadingReporter({
   onNotice,
@@ -81,24 +77,16 @@ export function createReadingReporter({
 }): ReadingReporter {
   const startMs = performance.now();
   let nextMs = FIRST_MS;
-  let nextBytes = HARMLESS_BYTES;
   return {
-    onRead: ({ name, fileBytes, sizeBytes, plainBytes }) => {
-      if (plainBytes > Math.max(nextBytes, MOST_RATIO * fileBytes)) {
-        nextBytes = Number.POSITIVE_INFINITY;
-        onNotice(
-          `${name} is out of proportion: ${formatSize(fileBytes)} of it are ${formatSize(plainBytes)} when decompressed, and it goes on; if it is no real list, interrupt.`,
-        );
-      }
+    onRead: (name, readBytes, sizeBytes) => {
       const elapsedMs = performance.now() - startMs;
       if (elapsedMs < nextMs) return;
       nextMs = 2 * elapsedMs;
-      const share = sizeBytes > 0 ? `${Math.floor((100 * fileBytes) / sizeBytes)}% of it, ` : '';
-      onNotice(`Reading ${name}: ${share}${formatSize(plainBytes)} so far.`);
+      const share = Math.floor((100 * readBytes) / sizeBytes);
+      onNotice(`Reading ${name}: ${share}% of it, ${formatSize(readBytes)} so far.`);
     },
     end: () => {
       nextMs = Number.POSITIVE_INFINITY;
-      nextBytes = Number.POSITIVE_INFINITY;
     },
   };
 }

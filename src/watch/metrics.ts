@@ -43,7 +43,6 @@ export const METRICS = {
   pace_gate_closed_seconds: ['How long the API has all calls wait; 0 when they may start.', 'run'],
   redis_up: ['1 if the Redis of the queue answers, else 0.'],
   queue_jobs: ['Jobs on the queue of an API by state.', 'queue', 'state'],
-  queue_oldest_job_age_seconds: ['Age of the longest-waiting job; 0 when none waits.', 'queue'],
   queue_uncollected: [
     'Entries with outcomes of backfills that brandfill collect has not written yet.',
     'queue',
@@ -140,11 +139,10 @@ async function putQueues(put: Put, read: ReadQueues): Promise<void> {
   put('redis_up', reading ? 1 : 0);
   if (!reading) return;
   put('queue_workers', reading.workers);
-  for (const { queue, jobs, oldestMs, uncollected } of reading.queues) {
+  for (const { queue, jobs, uncollected } of reading.queues) {
     for (const state of JOB_STATES) {
       put('queue_jobs', jobs[state], { queue, state: state === 'wait' ? 'waiting' : state });
     }
-    put('queue_oldest_job_age_seconds', oldestMs / 1_000, { queue });
     put('queue_uncollected', uncollected, { queue });
   }
 }

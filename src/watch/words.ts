@@ -27,15 +27,22 @@ const PAGE_NAMES: Readonly<Record<string, string>> = {
   again: 'press Go on',
   toGoOn: '',
   credential: 'the key, under Connect',
+  api: 'the profile',
+  apiKeyFile: 'the key',
   auth: 'how the key is sent',
   baseUrl: 'the address of the API',
-  rate: 'the pace',
-  maxCalls: 'the most calls',
-  maxCost: 'the most to spend',
-  domainColumn: 'the column with the addresses',
-  timeout: 'the time for an answer',
   concurrency: 'the calls at once',
+  domainColumn: 'the column with the addresses',
+  fields: 'the columns',
+  maxCalls: '“Calls, at most”',
+  maxFailed: 'the bound on failures',
+  maxOutage: 'a run waits for',
+  maxWait: 'a run waits for',
   param: 'the parameters',
+  price: 'the price',
+  rate: 'the pace',
+  sheet: 'the sheet',
+  timeout: 'the time for an answer',
 };
 
 /** A text of this file with the names of a surface; at the beginning of a sentence as it begins. */
@@ -111,8 +118,8 @@ export const STOPS: Readonly<Record<StopReason, string>> = {
     'The API gave five different domains the same refusal or answer, with no other between: it is about the calls, not the domains, and nothing of it is kept. Check {credential}, the plan of the account, {param} and {baseUrl}; {maxFailed} 100% takes the API at its word.',
   misdirected: 'Nothing of the first calls is kept, and the outputs stay as they were.',
   max_failed: 'More lookups failed than {maxFailed} allows: look at the reasons.',
+  sampled: 'The sample is looked up.',
   max_calls: 'All calls of {maxCalls} are made.',
-  max_cost: 'The next answer could cost more than {maxCost} leaves.',
   max_calls_per: 'All calls of {maxCallsPer} are made, by this run and others together.',
   unusable_store: 'The answers that came since then go to the outputs alone.',
   interrupted:
@@ -122,6 +129,7 @@ export const STOPS: Readonly<Record<StopReason, string>> = {
 
 /** How a run that was stopped goes on. @default what was found is kept, and the rest can be asked */
 export const GOING_ON: Readonly<Partial<Record<StopReason, string>>> = {
+  sampled: 'The same command without {sample} asks about the others; nothing is paid twice.',
   misdirected: 'Once that is fixed, {again}.',
   refused: 'What was found before is kept: once that is fixed, {again}.',
   unusable_store: 'What could not be stored is in the outputs alone: keep them. {again}{toGoOn}.',

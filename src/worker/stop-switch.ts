@@ -18,10 +18,10 @@ export type StopReason =
   | 'misdirected'
   /** More lookups failed than `maxFailed` allows. */
   | 'max_failed'
+  /** The `sample` that was asked for is looked up. */
+  | 'sampled'
   /** `maxCalls` calls were made. */
   | 'max_calls'
-  /** The next answer could cost more than `maxCost` leaves. */
-  | 'max_cost'
   /** `maxCallsPer` calls were made in this minute, hour, day or month. */
   | 'max_calls_per'
   /** The store cannot be written. The outputs get what was found, so that nothing is paid twice. */

@@ -15,7 +15,7 @@ const random = seededRandom('kill.test.ts');
 const CONCURRENCY = 16;
 const KILLS = 3;
 const { text: LIST, domains: DOMAINS, expected } = makeList(1_250, 900, random);
-const FLAGS = ['--concurrency', String(CONCURRENCY), '--progress', 'none'];
+const FLAGS = ['--concurrency', String(CONCURRENCY)];
 
 describe('kill -9 at any moment', () => {
   it(`${KILLS} times, then the same command: nothing is lost, nothing stored is asked again`, async () => {

@@ -16,7 +16,7 @@ const DUE_AFTER = { found: 3, notFound: 2 };
 const FLAGS = [
   '--fields name=name,staff=staff --changes changes.csv --key id',
   '--fresh 3d --fresh-not-found 2d',
-  '--max-outage 500ms --retries 1 --concurrency 4 --progress none',
+  '--max-outage 500ms --retries 1 --concurrency 4',
 ].flatMap((flags) => flags.split(' '));
 const OUTAGE_NIGHT = 2;
 const QUOTA_NIGHT = 4;

@@ -26,7 +26,7 @@ describe('one queue for many', () => {
     const victim = await fleet.worker();
     await fleet.worker();
     const mine = await fleet.enrich('--workers', '0');
-    const theirs = await start(['enrich', 'other.csv', '--workers', '0', '--progress', 'none'], {
+    const theirs = await start(['enrich', 'other.csv', '--workers', '0'], {
       cwd: folder.at('other'),
       env,
     });

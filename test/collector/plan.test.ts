@@ -3,7 +3,7 @@ import { chooseDomainColumn } from '../../src/collector/choose-column.ts';
 import { makePlan } from '../../src/collector/plan.ts';
 import type { IndexedRow } from '../../src/collector/row-index.ts';
 import { createDomainReader } from '../../src/rows/domain/domain.ts';
-import { openRows } from '../../src/rows/open-rows.ts';
+import { openRows } from '../../src/rows/open-list.ts';
 import { sourceOf } from '../rows/sources.ts';
 
 async function plan(text: string, { known = [] as readonly string[], registrable = false } = {}) {

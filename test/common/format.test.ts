@@ -1,7 +1,7 @@
 import { runInNewContext } from 'node:vm';
 import { describe, expect, it } from 'vitest';
 import { describeSystemError, systemErrorCode } from '../../src/common/errors.ts';
-import { formatCount, formatRate } from '../../src/common/format.ts';
+import { formatCount, formatPrice, formatRate, formatUnits } from '../../src/common/format.ts';
 
 it.each([
   [0, '0'],
@@ -28,6 +28,17 @@ it.each([
 ])('writes %d calls per second as %s', (perSecond, written) => {
   expect(formatRate(perSecond)).toBe(written);
 });
+
+it.each([0, 0.01, 0.1, 1234.5, 0.000125, 1e6, 7.1234567])(
+  'writes the price and bill of %d',
+  (amount) => {
+    const most = { maximumFractionDigits: 6 };
+    const price = amount.toLocaleString('en-US', { minimumFractionDigits: 2, ...most });
+    expect(formatPrice(amount)).toBe(price);
+    const bill = { units: amount, unit: 'credits' };
+    expect(formatUnits(bill)).toBe(`${amount.toLocaleString('en-US', most)} credits`);
+  },
+);
 
 describe('an error of Node.js', () => {
   it('is known also where it is of another context, as in tests with Jest', () => {

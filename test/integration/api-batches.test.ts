@@ -82,7 +82,7 @@ batch:
 }
 
 async function enrichHere(folder: Folder, flags: readonly string[] = []): Promise<Ended> {
-  const args = ['enrich', 'list.csv', '--api', 'acme.yaml', '--json', '--progress', 'none'];
+  const args = ['enrich', 'list.csv', '--api', 'acme.yaml', '--json'];
   return await runHere([...args, ...flags], { cwd: folder.path });
 }
 
@@ -193,14 +193,6 @@ describe('a batch', () => {
     const ended = await enrichHere(folder);
     const bill = { units: unitsOf(asked.length), unit: 'credits' };
     expect(summaryOf(ended)).toMatchObject({ bill });
-  });
-
-  it('stays within what it may cost', async () => {
-    const { url } = await openApi({ say: everyOne });
-    const folder = openProfile(url);
-    folder.write('acme.yaml', `${folder.read('acme.yaml')}billing: { unit: credits }\n`);
-    const ended = await enrichHere(folder, ['--max-cost', '40']);
-    expect(summaryOf(ended)).toMatchObject({ bill: { units: 40 }, statuses: { found: 40 } });
   });
 
   it('goes over a queue as well, where what a run left is not asked again', async () => {

@@ -108,7 +108,7 @@ describe('--max-calls-per', () => {
     const api = await openApi({ latencyMs: 5 });
     const bounds = ['--max-calls-per', '100/month', '--concurrency', '4'];
     const args = ['enrich', 'list.csv', '--base-url', api.url, '--json', ...bounds];
-    const killed = await start([...args, '--progress', 'lines'], { cwd: folder.path });
+    const killed = await start(args, { cwd: folder.path });
     while (api.stats().calls < 20) await delay(2);
     killed.process.kill('SIGKILL');
     await killed.ended;

@@ -60,7 +60,7 @@ async function runWhen(url: string, isSo: (run: RunView) => boolean): Promise<Ru
 describe('dashboard --queue', () => {
   it('shows runs and workers, and pauses, resumes and stops a run elsewhere', async () => {
     const { api, url, ask, enrich } = await openStage();
-    const running = await enrich('--concurrency', '4', '--progress', 'none');
+    const running = await enrich('--concurrency', '4');
     const state = await runWhen(url, ({ outcomes }) => outcomes.found > 20);
     expect(state).toMatchObject({ list: 'list.csv', phase: 'looking_up' });
     // A worker tells what it holds every now and then.

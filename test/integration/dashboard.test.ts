@@ -19,7 +19,7 @@ async function openStage(flags: readonly string[] = [], env = {}): Promise<Stage
   const api = await openApi({ latencyMs: 50 });
   const folder = openList(2_000);
   const args = ['enrich', 'list.csv', '--base-url', api.url, '--yes', '--concurrency', '4'];
-  const running = await start([...args, '--listen', '0', '--progress', 'none', ...flags], {
+  const running = await start([...args, '--listen', '0', ...flags], {
     cwd: folder.path,
     env,
   });

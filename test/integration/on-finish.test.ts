@@ -82,7 +82,7 @@ describe('onFinish', () => {
   it('is done when the run is interrupted', async () => {
     const api = await openScripted({}, { latencyMs: 60_000 });
     const folder = openJob(`input: list.csv\nbaseUrl: ${api.url}\nonFinish: { ${KEEP} }`);
-    const running = await start(['run', 'job.yaml', '--progress', 'lines'], { cwd: folder.path });
+    const running = await start(['run', 'job.yaml'], { cwd: folder.path });
     await running.shows(' to make');
     while (api.stats().calls === 0) await new Promise((resolve) => setTimeout(resolve, 20));
     running.process.kill('SIGTERM');

@@ -59,7 +59,7 @@ function answer(response: ServerResponse, status: number, body: object): void {
 /** A night in which every domain is due again. */
 async function night(folder: Folder, url: string, ...flags: readonly string[]): Promise<Ended> {
   const due = ['--refresh', '--retries', '0', '--max-outage', '300ms', '--max-failed', '100%'];
-  const more = ['--json', '--progress', 'none', '--changes', 'changes.csv', ...flags];
+  const more = ['--json', '--changes', 'changes.csv', ...flags];
   return await enrichHere(folder, url, ...due, ...more);
 }
 

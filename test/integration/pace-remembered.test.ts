@@ -39,7 +39,7 @@ async function watch(options: SandboxOptions): Promise<Watched> {
   const folder = openFolder();
   const args = (name: string, rows: number, ...flags: readonly string[]): readonly string[] => {
     folder.write(`${name}.csv`, listOf(domains(rows).map((domain) => `${name}-${domain}`)));
-    return ['enrich', `${name}.csv`, '--base-url', api.url, '--progress', 'none', ...flags];
+    return ['enrich', `${name}.csv`, '--base-url', api.url, ...flags];
   };
   const enrich = async (name: string, rows: number, ...flags: readonly string[]) =>
     await run(args(name, rows, ...flags), { cwd: folder.path });

@@ -51,7 +51,7 @@ async function enrich(
     await worker.shows('Waiting for lookups');
   }
   const shared = workers > 0 ? ['--workers', '0'] : [];
-  const args = ['enrich', 'list.csv', '--progress', 'none', ...shared, ...flags];
+  const args = ['enrich', 'list.csv', ...shared, ...flags];
   const ended = await run(args, { cwd: folder.path, env });
   const elapsedMs = performance.now() - (arrivalsMs[0] ?? 0);
   return { api, ended, elapsedMs, arrivalsMs };

@@ -85,7 +85,7 @@ describe('a lookup that the API has accepted and has no answer ready for', () =>
         return isOdd(domain) ? { status: 202, headers: { 'retry-after': '300' } } : { body: {} };
       },
     });
-    const args = ['enrich', 'list.csv', '--base-url', api.url, '--json', '--progress', 'lines'];
+    const args = ['enrich', 'list.csv', '--base-url', api.url, '--json'];
     const running = await start(args, { cwd: folder.path });
     await reached.opened;
     await running.shows('3 pending');

@@ -53,13 +53,10 @@ describe('enrich --queue', () => {
   it('takes nothing of another API on the same Redis', async () => {
     const [one, other] = [await openStage(40), await openApi()];
     await one.worker();
-    const run = await start(
-      ['enrich', 'list.csv', '--progress', 'none', '--workers', '0', '--store', 'other'],
-      {
-        cwd: one.folder.path,
-        env: { BRANDFILL_BASE_URL: other.url, BRANDFILL_QUEUE: one.redis.url },
-      },
-    );
+    const run = await start(['enrich', 'list.csv', '--workers', '0', '--store', 'other'], {
+      cwd: one.folder.path,
+      env: { BRANDFILL_BASE_URL: other.url, BRANDFILL_QUEUE: one.redis.url },
+    });
     await run.shows('No worker is there');
     expect((await (await one.enrich('--workers', '0', '--out', 'one.csv')).ended).code).toBe(0);
     expect([one.api.stats().calls, other.stats().calls]).toEqual([40, 0]);

@@ -26,7 +26,7 @@ async function openStage(
     },
     enrich: async (name: string, flags: readonly string[] = []): Promise<Running> => {
       const common = ['--base-url', calls.url, '--concurrency', String(CONCURRENCY)];
-      return await start(['enrich', `${name}.csv`, ...common, '--progress', 'lines', ...flags], {
+      return await start(['enrich', `${name}.csv`, ...common, ...flags], {
         cwd: folder.path,
         stdin: '',
       });

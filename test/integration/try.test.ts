@@ -65,7 +65,7 @@ brand_at_city    at.city
 brand_tags       tags         a; b
 brand_links      links        [{"u":1}]
 
-To keep these columns: the same command with --preset > brand.yaml, then --fields @brand.yaml.
+To choose columns: --fields NAME=JMESPath,NAME=JMESPath,… (docs/columns.md).
 `,
     );
     const again = await trial.try('a.com');
@@ -103,7 +103,7 @@ To keep these columns: the same command with --preset > brand.yaml, then --field
   it('shows nothing that controls a terminal', async () => {
     const name = 'A\u001b]0;x\u0007\u009b31m\u202eB';
     const trial = await openTrial({ body: { name, [`k\u009b`]: 1, multi: 'a\nb' } });
-    for (const flags of [[], ['--json'], ['--preset'], ['--refresh']]) {
+    for (const flags of [[], ['--json'], ['--refresh']]) {
       const { code, stdout, stderr } = await trial.try('a.com', ...flags);
       expect(code).toBe(0);
       expect((stdout + stderr).replaceAll('\n', '')).not.toMatch(/[\p{Cc}\u202e]/u);

@@ -40,7 +40,7 @@ it.each<[OptionKey, unknown, unknown]>([
   ['maxFailed', 0, 0],
   ['price', 0.000_001, 0.000_001],
   ['price', ' 12 ', 12],
-  ['encoding', 'latin1', { label: 'Windows-1252', codec: expect.any(String) }],
+  ['encoding', 'latin1', 'Windows-1252'],
   ['report', ['a.html', 'b.JSON'], ['a.html', 'b.JSON']],
   ['listen', ' 0 ', { host: '127.0.0.1', port: 0 }],
   ['listen', 'localhost:8080', { host: 'localhost', port: 8080 }],

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import iconv from 'iconv-lite';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { findEncodingByName } from '../../src/rows/encoding.ts';
-import { openList } from '../../src/rows/list-input.ts';
+import { openList } from '../../src/rows/open-list.ts';
 import { useTempFolder } from '../support/temp-folder.ts';
 
 /** The text of a list as it is read, and its encoding. */
@@ -18,7 +18,8 @@ async function read(content: Buffer | string, encoding?: string): Promise<[strin
   onTestFinished(() => source.close());
   const chunks: Buffer[] = [];
   for await (const chunk of source.read()) chunks.push(chunk);
-  return [source.encoding, Buffer.concat(chunks).toString()];
+  const [label = ''] = source.encoding.split(' (', 1);
+  return [label, Buffer.concat(chunks).toString()];
 }
 
 const WEST = 'domain,name\nmüller.de,Größe\ncafé.fr,Société Générale\n';

@@ -10,14 +10,12 @@ export function sourceOf(
   const bytes = Buffer.from(content);
   return {
     name,
-    isGzip: false,
     hasByteOrderMark: false,
     encoding: 'UTF-8',
-    encodingExample: undefined,
     sample: bytes,
     isWholeInSample,
     file: undefined,
-    read: () => piecesOf(bytes, chunkBytes),
+    read: (start = 0) => piecesOf(bytes.subarray(start), chunkBytes),
     assertUnchanged: async () => {},
     close: async () => {},
   };

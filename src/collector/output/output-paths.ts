@@ -2,9 +2,8 @@ import { readlink, realpath, stat } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
 import { BrandfillError } from '../../common/errors.ts';
 import { isPiped, isSameFile } from '../../common/files.ts';
-import type { ListInput } from '../../rows/list-input.ts';
-import { splitExtension } from '../../rows/open-rows.ts';
-import { ENDINGS, type RowFormat, type RowKind } from '../../rows/row-format.ts';
+import type { ListInput } from '../../rows/open-list.ts';
+import { ENDINGS, type RowFormat, type RowKind, splitExtension } from '../../rows/row-format.ts';
 import type { Source } from '../../rows/source.ts';
 
 /** The output paths of a run. `out` may be `-` for standard output. */

@@ -202,7 +202,9 @@ function refusalOf(error: unknown, folder: string): Pick<HTTPException, 'status'
 }
 
 async function download(context: Context, path: string): Promise<Response> {
-  const handle = await open(path, 'r');
+  const handle = await open(path, 'r').catch(() => {
+    throw new HTTPException(404, { message: 'There is no such file yet.' });
+  });
   const { size } = await handle.stat();
   const name = encodeURIComponent(basename(path)).replaceAll("'", '%27');
   const bytes = Readable.toWeb(handle.createReadStream()) as globalThis.ReadableStream;

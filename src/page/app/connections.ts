@@ -95,7 +95,7 @@ export function openConnections(folder: AppFolder, env: Env, onChange: () => voi
         }
         keepSecret(apiKey);
         const given = { ...settingsOf(chosen), apiKey };
-        createJob({ given, env: quietEnv(env), describe: nameSetting });
+        createJob({ given, env: quietEnv(env), describe: ON_PAGE });
       }
       if (apiKey !== undefined) keys.set(id, apiKey);
       if (keepKey === true && apiKey !== undefined) kept.set(id, apiKey);
@@ -114,19 +114,6 @@ export function openConnections(folder: AppFolder, env: Env, onChange: () => voi
 export function quietEnv(env: Env): Env {
   return Object.fromEntries(Object.entries(env).filter(([name]) => !name.startsWith('BRANDFILL_')));
 }
-
-/** The names of settings in messages for people at the page. */
-export function nameSetting(key: string): string {
-  return SETTINGS[key] ?? ON_PAGE(key);
-}
-
-const SETTINGS: Readonly<Record<string, string>> = {
-  api: 'the profile',
-  apiKeyFile: 'the key',
-  fields: 'the columns',
-  price: 'the price',
-  sheet: 'the sheet',
-};
 
 function readConnection({
   api,

@@ -14,9 +14,8 @@ import { PRIVATE } from '../../common/files.ts';
 import type { DomainColumn } from '../../rows/columns/domain-column.ts';
 import { shorten } from '../../rows/columns/names.ts';
 import { createDomainReader } from '../../rows/domain/domain.ts';
-import { openList } from '../../rows/list-input.ts';
-import { openRows, splitExtension } from '../../rows/open-rows.ts';
-import { ENDINGS, type RowFormat } from '../../rows/row-format.ts';
+import { openList, openRows } from '../../rows/open-list.ts';
+import { ENDINGS, type RowFormat, splitExtension } from '../../rows/row-format.ts';
 import type { Source } from '../../rows/source.ts';
 import type { Trial } from '../../run/trial.ts';
 import { describeStop } from '../../watch/describe.ts';
@@ -24,13 +23,7 @@ import { adviseOn } from '../../watch/reasons.ts';
 import type { RunView } from '../../watch/run-view.ts';
 import { ON_PAGE, PHASES } from '../../watch/words.ts';
 import { isOver, lost } from '../board.ts';
-import {
-  type Connections,
-  type Env,
-  nameSetting,
-  quietEnv,
-  type SavedConnection,
-} from './connections.ts';
+import { type Connections, type Env, quietEnv, type SavedConnection } from './connections.ts';
 import type { AppFolder } from './folder.ts';
 
 /** How a list is to be read. What is left out is found out. */
@@ -229,7 +222,7 @@ export async function openLists({ folder, connections, env, onChange }: ListsOpt
         if (event.type === 'notice' && event.level !== 'info') notices.push(event.message ?? '');
       };
       const options = { ...(await connections.optionsOf()), ...optionsOf(id), signal, onEvent };
-      return { ...(await plan(options, nameSetting, { env: quietEnv(env) })), notices };
+      return { ...(await plan(options, ON_PAGE, { env: quietEnv(env) })), notices };
     },
     /** Real answers for some domains of the list. Makes calls. */
     sample: async (id: string, signal: AbortSignal) => {
@@ -237,7 +230,7 @@ export async function openLists({ folder, connections, env, onChange }: ListsOpt
       const list = find(id);
       const trials: Trial[] = [];
       for (const domain of await domainsToSample(placeOf(list, signal), list)) {
-        trials.push(await tryDomain({ ...api, domain, signal }, nameSetting, quietEnv(env)));
+        trials.push(await tryDomain({ ...api, domain, signal }, ON_PAGE, quietEnv(env)));
         if (trials.at(-1)?.stopped) break;
       }
       const stopped = trials.find((trial) => trial.stopped);
@@ -255,7 +248,7 @@ export async function openLists({ folder, connections, env, onChange }: ListsOpt
             ? 'The first rows hold no web address: is it the right column?'
             : trials.some(({ status }) => status === 'found')
               ? undefined
-              : 'The API knows none of these companies, so there is nothing to choose from. All that it answers is kept.',
+              : 'None of these companies was found, so there is nothing to choose from. All that the API answers in the run is added.',
       };
     },
     choose: async (id: string, fields: Fields) => await keep({ ...find(id), fields }),

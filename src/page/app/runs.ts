@@ -6,7 +6,7 @@ import type { RunRecorder } from '../../watch/record-run.ts';
 import type { RunView } from '../../watch/run-view.ts';
 import { ON_PAGE } from '../../watch/words.ts';
 import { type BoardSource, GONE, showOwnRun } from '../board.ts';
-import { nameSetting, quietEnv } from './connections.ts';
+import { quietEnv } from './connections.ts';
 import type { ListRun, Lists, ListsOptions } from './lists.ts';
 
 // A list is run in this process, by the function that the command line calls: the key is here, and
@@ -46,7 +46,7 @@ export function openRuns(options: ListsOptions & { readonly lists: Lists }) {
         return true;
       };
       const given = { ...api, ...files, maxCalls, runId: id, control, confirm };
-      running.ended = enrich(given, nameSetting, {
+      running.ended = enrich(given, ON_PAGE, {
         env: quietEnv(env),
         naming: ON_PAGE,
         recordsRows: true,

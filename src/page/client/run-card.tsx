@@ -46,6 +46,11 @@ export function RunCard({
           {phaseOf(view)}
         </p>
       </div>
+      {view.headline === undefined ? null : (
+        <p>
+          <strong>{view.headline}</strong>
+        </p>
+      )}
       <Run {...run} isOpen={isAlone || !isOver(view)} />
     </article>
   );
@@ -58,16 +63,11 @@ export function Run({
   children,
   isOpen = false,
 }: RunProps & { readonly isOpen?: boolean }): JSX.Element {
-  const { headline, next, wait, actions } = view;
+  const { next, wait, actions } = view;
   // A run that somebody looks at stays open when it ends.
   const wasOpen = useRef(isOpen);
   return (
     <>
-      {headline === undefined ? null : (
-        <p>
-          <strong>{headline}</strong>
-        </p>
-      )}
       {next === undefined ? null : <p>{next}</p>}
       {isOver(view) ? null : <Bar view={view} />}
       {wait ? <p class="wrong">{describeWait(wait)}</p> : null}
@@ -230,7 +230,7 @@ function figuresOf(view: RunView): readonly (readonly [string, string])[] {
     ['Domains pending', pendingNow > 0 ? count(pendingNow) : undefined],
     ['Calls throttled (429 and the like)', count(view.throttled)],
     ['Lookups tried again', count(view.retries)],
-    ['Cost', costOf(view)],
+    [view.bill ? 'Cost' : 'Cost, at most', costOf(view)],
     ['Half of the calls within', latency && duration(latency.p50Ms)],
     ['95 % of the calls within', latency && duration(latency.p95Ms)],
     ['Time', duration(view.elapsedMs)],

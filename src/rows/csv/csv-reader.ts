@@ -1,7 +1,7 @@
 import { CsvError, type Options, Parser } from 'csv-parse';
 import type { BrandfillError } from '../../common/errors.ts';
 import type { ByteSource, RowColumn, ScannedRow } from '../row-format.ts';
-import { skip, unreadable } from '../source.ts';
+import { unreadable } from '../source.ts';
 import { type CsvDialect, parserOptions } from './csv-dialect.ts';
 
 /**
@@ -66,7 +66,7 @@ export async function* scanCsv(
 
   const parser = new RecordParser(parserOptions(dialect), onRecord);
   try {
-    for await (const chunk of skip(source.read(), title.sizeBytes)) {
+    for await (const chunk of source.read(title.sizeBytes)) {
       await parser.feed(chunk);
       yield batch;
       batch = [];

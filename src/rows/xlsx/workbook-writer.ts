@@ -71,7 +71,7 @@ export function createWorkbookOutput(options: WorkbookOutputOptions): WorkbookOu
   rows.on('error', () => {}); // it is thrown by what waits for `written`
   written.catch((error: Error) => rows.destroy(error));
 
-  const cutter = createCutter(pack.read(sheet.path));
+  const cut = createCutter(pack.read(sheet.path));
   let at = 0;
   let gathered: Buffer[] = [];
   let sizeBytes = 0;
@@ -80,7 +80,7 @@ export function createWorkbookOutput(options: WorkbookOutputOptions): WorkbookOu
   function take(place: number): Buffer | Promise<Buffer> {
     const length = place - at;
     at = place;
-    return cutter.take(length);
+    return cut(length);
   }
 
   function put(bytes: Buffer): void {
@@ -167,8 +167,8 @@ export function createWorkbookOutput(options: WorkbookOutputOptions): WorkbookOu
       begun ??= begin();
       await begun;
       await editTag(filter);
-      for await (const bytes of cutter.rest()) {
-        put(bytes);
+      for (let rest = await cut(WRITE_BYTES); rest.length > 0; rest = await cut(WRITE_BYTES)) {
+        put(rest);
         await flush();
       }
       await flush();

@@ -10,7 +10,7 @@ import type {
   RowFormat,
   ScannedRow,
 } from '../row-format.ts';
-import { linesOf, skip } from '../source.ts';
+import { linesOf } from '../source.ts';
 import { addressOfCell, isFree, type SheetCell, textOfSheetCell, valueOfCell } from './cell.ts';
 import { lineOf, type OpenedWorkbook, type RowLine, sampleOf } from './open-workbook.ts';
 import { assertRewritable, createWorkbookOutput } from './workbook-writer.ts';
@@ -122,7 +122,7 @@ async function* scan(
       others: others.map((other) => textOfSheetCell(cells[other.index])),
     };
   };
-  for await (const lines of linesOf(skip(source.read(), headBytes))) yield lines.map(scanLine);
+  for await (const lines of linesOf(source.read(headBytes), source.name)) yield lines.map(scanLine);
 }
 
 /**

@@ -74,12 +74,18 @@ export async function lookUpAll(planned: PlannedRun): Promise<LookupTotals> {
     }
     await opened.savePace();
     await unlessUnwritable(() => store.flush());
-    progress.reportEnd(stopSwitch.stopped !== undefined || !isComplete);
+    const leftOver: Stop | undefined = !isComplete
+      ? { reason: 'max_calls' }
+      : run.isSample
+        ? { reason: 'sampled' }
+        : undefined;
+    const stopped = stopSwitch.stopped ?? leftOver;
+    progress.reportEnd(stopped !== undefined);
     return {
       ...counters(),
       lookups: tally.done,
       elapsedMs: progress.elapsedMs(),
-      stopped: stopSwitch.stopped ?? (isComplete ? undefined : { reason: 'max_calls' }),
+      stopped,
       limit: local.counters.calls > 0 ? local.gate.describe().limit : undefined,
       callsPer,
       pendingUntilMs: parking.comeBackAtMs,
@@ -132,12 +138,11 @@ const POLL_MS = 10;
  */
 async function produceAll(
   { queue: { queue, chunkSize }, parking }: Lookups,
-  { job, index, outstanding, isFresh, isFirst, stopSwitch }: LookingUp,
+  { job, index, outstanding, isFresh, passes, stopSwitch }: LookingUp,
 ): Promise<boolean> {
   const signal = stopSwitch.noNewCall;
   const open: LookupQueue = { ...queue, end: () => {} };
   const maxLookups = job.settings.queue === undefined ? undefined : job.settings.maxCalls;
-  const all = { index, queue: open, outstanding, isFresh, chunkSize, maxLookups, signal };
   const untilQuiet = async (): Promise<void> => {
     while (!signal.aborted && outstanding.size > 0) await delay(POLL_MS);
   };
@@ -145,8 +150,14 @@ async function produceAll(
   givingOut.catch(() => {}); // thrown below
   try {
     const isComplete = await produce({
-      ...all,
-      passes: isFirst ? [isFirst, () => true] : undefined,
+      index,
+      queue: open,
+      outstanding,
+      isFresh,
+      passes,
+      chunkSize,
+      maxLookups,
+      signal,
     });
     await untilQuiet();
     return isComplete;

@@ -70,7 +70,7 @@ export async function openLookups(run: LookingUp): Promise<Lookups> {
       : openLedgers(run);
     const local = await openLocalWorker(settings, job, {
       stopSwitch,
-      budgets: createBudgets(run, ledgers),
+      budgets: createBudgets(ledgers),
       onCall: callRecorderOf(run),
       sharedPace: queue.sharedPace,
       learned: memory?.start,

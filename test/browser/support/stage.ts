@@ -1,4 +1,4 @@
-import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
+import type { Browser, Page } from 'playwright-core';
 import { onTestFinished } from 'vitest';
 import type { SandboxOptions } from '../../../src/sandbox/options.ts';
 import type { Sandbox } from '../../../src/sandbox/server.ts';
@@ -28,7 +28,7 @@ export async function openDashboardStage(options: StageOptions = {}): Promise<Da
   const folder = openFolder();
   folder.write('list.csv', listOf(domains(rows)));
   const args = ['enrich', 'list.csv', '--base-url', api.url, '--yes', '--concurrency', '4'];
-  const running = await start([...args, '--listen', '0', '--progress', 'none', ...flags], {
+  const running = await start([...args, '--listen', '0', ...flags], {
     cwd: folder.path,
   });
   const [, url] =
@@ -46,11 +46,8 @@ export interface WatchedPage {
 }
 
 /** Opens a page that is closed when the test ends. */
-export async function openPage(
-  browser: Browser,
-  options: BrowserContextOptions = {},
-): Promise<WatchedPage> {
-  const context = await browser.newContext(options);
+export async function openPage(browser: Browser): Promise<WatchedPage> {
+  const context = await browser.newContext({ bypassCSP: true }); // for axe
   context.setDefaultTimeout(100_000); // as for all that a test waits for
   onTestFinished(() => context.close());
   const hosts = new Set<string>();

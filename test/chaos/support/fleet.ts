@@ -94,7 +94,7 @@ export async function openFleet(options: FleetOptions): Promise<Fleet> {
     workers: (count, ...flags) =>
       Promise.all(Array.from({ length: count }, () => fleet.worker(...flags))),
     enrich: (...flags) =>
-      start(['enrich', 'list.csv', '--progress', 'none', ...flags], {
+      start(['enrich', 'list.csv', ...flags], {
         cwd: folder.path,
         env: { ...environment(), BRANDFILL_TEST_LOCK_MS: String(lockMs) },
       }),

@@ -2,7 +2,7 @@ import { linkSync, mkdirSync, statSync, symlinkSync, writeFileSync } from 'node:
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { chooseOutputPaths } from '../../../src/collector/output/output-paths.ts';
-import { openRows } from '../../../src/rows/open-rows.ts';
+import { openRows } from '../../../src/rows/open-list.ts';
 import { sourceOf } from '../../rows/sources.ts';
 import { useTempFolder } from '../../support/temp-folder.ts';
 

@@ -1,7 +1,7 @@
 import { CommanderError } from 'commander';
 import { vi } from 'vitest';
 import { createProgram } from '../../../src/cli/program.ts';
-import { reportError } from '../../../src/commands/command.ts';
+import { reportError } from '../../../src/cli/report-error.ts';
 import { EXIT } from '../../../src/common/errors.ts';
 import { keepSecret } from '../../../src/common/secrets.ts';
 import type { Log } from '../../../src/watch/log.ts';

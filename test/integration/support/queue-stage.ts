@@ -24,7 +24,7 @@ export async function openStage(rows: number, options?: SandboxOptions): Promise
     redis,
     folder,
     enrich: (...flags) =>
-      start(['enrich', 'list.csv', '--progress', 'none', ...flags], {
+      start(['enrich', 'list.csv', ...flags], {
         cwd: folder.path,
         env: common,
       }),

@@ -1,6 +1,7 @@
 import { mkdirSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
-import { expect } from 'vitest';
+import { Queue } from 'bullmq';
+import { QUEUE_OPTIONS } from '../../../src/queue/names.ts';
 import { openQueueServer } from '../../../src/queue/redis.ts';
 import {
   type Schedules as OnRedis,
@@ -26,7 +27,7 @@ export interface Schedules {
   keep(...args: readonly string[]): Promise<Running>;
   /** Runs `brandfill schedule` to its end, in this process. */
   run(...args: readonly string[]): Promise<Ended>;
-  /** Asks for a run of a job now, as `--run` does, in this process. */
+  /** Makes a job due now. */
   ask(job: string): Promise<void>;
   /** What `--list --json` says, in this process: it is read often. */
   list(): Promise<readonly ScheduledJob[]>;
@@ -92,7 +93,9 @@ export async function openSchedules(options: SchedulesOptions = {}): Promise<Sch
     },
     run: (...args) => runHere(['schedule', ...queue, ...args], commandOptions),
     ask: async (name) => {
-      expect(await here((all) => all.ask(name))).toBeUndefined();
+      const queue = new Queue('schedules', { connection: redis.client, ...QUEUE_OPTIONS });
+      await queue.add('run', { job: name }, { removeOnComplete: true, removeOnFail: true });
+      await queue.close();
     },
     list: () => here((all) => all.list()),
     results: async (job, count) => {

@@ -35,7 +35,7 @@ export function PlanStep(props: { readonly id: string; readonly app: AppState })
   return (
     <Step
       title="Ready to start?"
-      lead="Nothing has been asked yet, apart from the companies that you looked at. This is what the run will do."
+      lead="This is what the run will do. Companies that were asked about lately are not asked again."
       fault={starting.fault.value ?? planning.fault.value}
       actions={
         <>

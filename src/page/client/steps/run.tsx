@@ -24,7 +24,7 @@ export function RunStep({ id }: { readonly id: string }): JSX.Element {
   // What is kept while a run goes on is from its beginning.
   const kept = run?.view as RunView | undefined;
   const view = live ?? (kept && isOver(kept) ? kept : undefined);
-  const title = view ? phaseOf(view) : 'One moment…';
+  const title = view ? (view.headline ?? phaseOf(view)) : 'One moment…';
   useAnnounced(title, name);
   const again = (): void =>
     work.start('again', () =>
