@@ -21,7 +21,7 @@ import {
   PRIVATE,
   PRIVATE_FOLDER,
 } from '../common/files.ts';
-import { findDamage } from './check-file.ts';
+import { isUsable } from './check-file.ts';
 import { type OwnOptions, own } from './owner.ts';
 
 // A folder with one LMDB database. The process owns it until it is closed.
@@ -100,10 +100,10 @@ export async function openDatabase(
     if (here) return { ...here, close: async () => {} };
     const ownership = await own(folder, options);
     try {
-      refuseUnsafe(folder);
+      const isChecked = await refuseUnsafe(folder);
       if (isFull(folder) && (needsRoom || !isStoreIn(folder)))
         throw new Refusal('the disk is full', `make room, or ${ELSEWHERE}`);
-      return await openOwned(folder, () => ownership.release());
+      return await openOwned(folder, isChecked, () => ownership.release());
     } catch (error) {
       await ownership.release();
       throw error;
@@ -119,7 +119,11 @@ export async function openDatabase(
   }
 }
 
-async function openOwned(folder: string, release: () => Promise<void>): Promise<StoreDatabase> {
+async function openOwned(
+  folder: string,
+  isChecked: boolean,
+  release: () => Promise<void>,
+): Promise<StoreDatabase> {
   // An option that its types leave out.
   const mode = { permissionsMode: PRIVATE.mode };
   const wasThere = isStoreIn(folder);
@@ -134,6 +138,9 @@ async function openOwned(folder: string, release: () => Promise<void>): Promise<
     // All tables of a new store are created in one transaction, because each one costs an fsync.
     const opened = root.transactionSync(() => openTables(root));
     const { id, meta, ...tables } = opened;
+    // The second commit is the first one that reads which pages are free, and finds damage there.
+    if (isChecked && !isFull(folder))
+      for (const nth of [1, 2]) root.transactionSync(() => meta.putSync('checked', nth));
     // A run that was declined leaves nothing behind.
     const isKept = (): boolean =>
       wasThere ||
@@ -145,7 +152,7 @@ async function openOwned(folder: string, release: () => Promise<void>): Promise<
     return database;
   } catch (error) {
     await root.close();
-    throw error;
+    throw isDamage(error) ? damageError(folder, error) : error;
   }
 }
 
@@ -337,14 +344,15 @@ function closeToOthers(folder: string): void {
 
 /**
  * Refuses what another user may have put in place of the database, what is no file (a pipe would be
- * waited for), and what LMDB must not open. A file that is as this Brandfill left it is only measured.
+ * waited for), and what LMDB must not open.
  *
+ * @returns whether it was checked, as something else than Brandfill may have changed it
  * @throws Refusal
  */
-function refuseUnsafe(folder: string): void {
+async function refuseUnsafe(folder: string): Promise<boolean> {
   const path = join(folder, DATABASE);
   const found = lstatSync(path, { throwIfNoEntry: false });
-  if (!found) return;
+  if (!found) return false;
   if (!found.isFile()) {
     const what = found.isSymbolicLink() ? 'is a link' : 'is no file';
     throw new Refusal(`its data.mdb ${what}`, `remove it, or ${ELSEWHERE}`);
@@ -352,8 +360,10 @@ function refuseUnsafe(folder: string): void {
   const others = process.getuid?.() === 0 ? undefined : othersWhoCanChange(path);
   if (others !== undefined)
     throw new Refusal(others, `make it yours alone (chmod -R go-w), or ${ELSEWHERE}`);
-  const damage = findDamage(path, readStamp(folder) !== stampOf(folder));
-  if (damage !== undefined) throw new Refusal(`its file data.mdb ${damage}`, RESTORE);
+  if (found.size === 0 || readStamp(folder) === stampOf(folder)) return false;
+  if (!(await isUsable(folder)))
+    throw new Refusal('its file data.mdb is damaged or was not written by Brandfill', RESTORE);
+  return true;
 }
 
 /** What tells whether something else than Brandfill has changed the file: its size and time. */
