@@ -108,6 +108,11 @@ export function billOf(unitMicros: number, unit: string): { units: number; unit:
   return { units: unitMicros / MICROS, unit };
 }
 
+/** An amount of units in millionths of one. */
+export function microsOf(units: number | undefined): number | undefined {
+  return units === undefined ? undefined : Math.round(units * MICROS);
+}
+
 /** What was billed, for people: `140 credits`, `0.5 calls`. */
 export function formatUnits({ units, unit }: { units: number; unit: string }): string {
   return `${formatPrice(units).replace(/\.00$|0$/, '')} ${unit}`;

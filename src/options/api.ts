@@ -66,6 +66,11 @@ export function toJob(
   for (const [isWrong, message] of COMBINATIONS) {
     if (isWrong(settings)) throw refusal(message(describe));
   }
+  if (settings.maxCost !== undefined && !profile?.api.billing) {
+    throw refusal(
+      `Cannot hold ${describe('maxCost')} without a profile that says what the API bills: give ${describe('api')} one with 'billing', or use ${describe('maxCalls')}.`,
+    );
+  }
   return { settings, ...createApi(settings, profile, sources) };
 }
 

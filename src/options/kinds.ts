@@ -153,16 +153,27 @@ export const share = () =>
 
 const MOST_PRICE = 1_000_000;
 
-/** The price of a call, in whatever currency. */
-export const price = () =>
+/** A decimal number with at most six decimals. */
+const decimal = (what: string, accepts: (number: number) => boolean) =>
   written(
-    'what a call costs as a number with a point, at most six decimals and no currency, such as 0.01',
+    what,
     (given) => {
       const number = /^\s*\d+(\.\d{1,6})?\s*$/.test(String(given)) ? Number(given) : Number.NaN;
-      return number <= MOST_PRICE ? number : undefined;
+      return accepts(number) ? number : undefined;
     },
     { placeholder: 'NUMBER' },
   );
+
+/** The price of a call, in whatever currency. */
+export const price = () =>
+  decimal(
+    'what a call costs as a number with a point, at most six decimals and no currency, such as 0.01',
+    (number) => number <= MOST_PRICE,
+  );
+
+/** The most that a run may cost, in the units that the API bills. */
+export const cost = () =>
+  decimal('a number of units, such as 500', (number) => number > 0 && number <= 1_000 * MOST_PRICE);
 
 /** The units of rates, with their names. Of these, `m` may be a minute or a month. */
 const UNITS: readonly {

@@ -123,6 +123,9 @@ export const OPTIONS = {
     maxCallsPer: option(kinds.callsPer(), {
       help: 'stop after N calls in a calendar min, hour, day or month (UTC), such as 1000/day; the calls of all runs with this credential count together, throttled ones do not',
     }),
+    maxCost: option(kinds.cost(), {
+      help: 'stop before the API bills more than this, in the units of its profile, such as credits; the remaining rows are skipped, and the next run takes them up',
+    }),
     maxFailed: option(kinds.share(), {
       default: '20%',
       help: 'stop when more than this share of lookups fails, out of at least 200; those that failed in the previous run do not count',

@@ -6,6 +6,7 @@ import {
   type CallLedger,
   type CallsPer,
   createSharedBudget,
+  joinBudgets,
   RUN_WINDOW,
   type SharedBudget,
   windowAt,
@@ -19,6 +20,8 @@ import { createRefusals } from './redis-errors.ts';
 export interface RunBounds {
   /** How many calls. @default no bound */
   readonly maxCalls?: number | undefined;
+  /** What they may cost. @default no bound */
+  readonly maxCost?: CostBound | undefined;
   /** How fast. @default no bound */
   readonly rate?: Rate | undefined;
 }
@@ -27,6 +30,13 @@ export interface RunBounds {
 export interface StartedRun extends RunBounds {
   /** Unique among the starts of the run, and in the ids of its jobs. */
   readonly started: string;
+}
+
+/** In millionths of the unit that the API bills in. */
+export interface CostBound {
+  readonly micros: number;
+  /** What each call under way may cost. */
+  readonly perCall: number;
 }
 
 /**
@@ -117,20 +127,31 @@ export function createSharedCallLedger(
 export function createRunBudget(
   client: RedisClient,
   run: string,
-  { maxCalls }: RunBounds,
+  { maxCalls, maxCost }: RunBounds,
 ): SharedBudget | undefined {
-  if (maxCalls === undefined) return undefined;
-  return createSharedBudget({
-    ledger: createLedger(client, {
-      field: 'calls',
-      most: maxCalls,
-      keyOf: () => runKey(run),
-      windowAt: () => RUN_WINDOW,
-      onRefused: () => {},
-    }),
-    now: Date.now,
-    usedUp: () => ({ reason: 'max_calls' }),
-  });
+  const bounded = (field: 'calls' | 'micros', most: number, price: number): SharedBudget =>
+    createSharedBudget({
+      ledger: createLedger(client, {
+        field,
+        most,
+        keyOf: () => runKey(run),
+        windowAt: () => RUN_WINDOW,
+        onRefused: () => {},
+      }),
+      now: Date.now,
+      usedUp: () => ({ reason: field === 'calls' ? 'max_calls' : 'max_cost' }),
+      price,
+      costOf: (micros = price) => (field === 'calls' ? price : micros),
+    });
+  const calls = maxCalls === undefined ? undefined : bounded('calls', maxCalls, 1);
+  const cost = maxCost && bounded('micros', maxCost.micros, maxCost.perCall);
+  if (!calls || !cost) return calls ?? cost;
+  return {
+    ...joinBudgets([calls, cost]),
+    close: async () => {
+      await Promise.all([calls.close(), cost.close()]);
+    },
+  };
 }
 
 /**

@@ -43,7 +43,7 @@ export interface RunQueueOptions
   /** Called with domains that an earlier run left on the queue, before their outcomes come. */
   readonly onEarlier?: ((domains: readonly string[]) => void) | undefined;
   /** Called when a bound of the run is used up. */
-  readonly onUsedUp: (bound: 'max_calls') => void;
+  readonly onUsedUp: (bound: 'max_calls' | 'max_cost') => void;
   /** Called with whether no worker is there, at each look while no outcomes come. */
   readonly onAlone?: ((isAlone: boolean) => void) | undefined;
   /** Asked at the end: whether what was spent of the bounds counts for the next start. */
@@ -83,8 +83,8 @@ export async function openRunQueue(options: RunQueueOptions): Promise<LookupQueu
   const losses = new Map<string, number>();
   const giving = new Set<Promise<void>>();
   const started = Date.now().toString(36);
-  const { maxCalls, rate } = options;
-  const bounds = JSON.stringify({ maxCalls, rate, started } satisfies StartedRun);
+  const { maxCalls, maxCost, rate } = options;
+  const bounds = JSON.stringify({ maxCalls, maxCost, rate, started } satisfies StartedRun);
   const key = runKey(run);
   let count = 0;
   let progressAtMs = performance.now();
@@ -223,7 +223,7 @@ export async function openRunQueue(options: RunQueueOptions): Promise<LookupQueu
   async function look(): Promise<void> {
     const [told, toldPaused, usedUp] = await client.hmget(key, 'bounds', 'paused', 'usedUp');
     if (told !== bounds || toldPaused !== paused()) await tell(); // or Redis was emptied
-    if (usedUp === 'max_calls') options.onUsedUp(usedUp);
+    if (usedUp === 'max_calls' || usedUp === 'max_cost') options.onUsedUp(usedUp);
     const isSilent = performance.now() - progressAtMs > SILENT_MS;
     if (!isSilent || jobOf.size === 0 || control?.isPaused) return;
     if (!signal.aborted) await findLost();

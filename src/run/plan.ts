@@ -195,7 +195,7 @@ async function planCalls(
     return { calls, estimate, price, cost: price === undefined ? undefined : costOf(calls, price) };
   }
   const answers = Math.min(lookups, calls * (batch?.size ?? 1));
-  const mostMicros = answers * billing.priceMicros;
+  const mostMicros = Math.min(answers * billing.priceMicros, left.costMicros);
   const cost = price === undefined ? undefined : costOfUnits(mostMicros, price);
   return { calls, estimate, price, cost, bill: billOf(mostMicros, billing.unit) };
 }

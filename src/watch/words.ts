@@ -35,6 +35,7 @@ const PAGE_NAMES: Readonly<Record<string, string>> = {
   domainColumn: 'the column with the addresses',
   fields: 'the columns',
   maxCalls: '“Calls, at most”',
+  maxCost: 'the most to spend',
   maxFailed: 'the bound on failures',
   maxOutage: 'a run waits for',
   maxWait: 'a run waits for',
@@ -120,6 +121,7 @@ export const STOPS: Readonly<Record<StopReason, string>> = {
   max_failed: 'More lookups failed than {maxFailed} allows: look at the reasons.',
   sampled: 'The sample is looked up.',
   max_calls: 'All calls of {maxCalls} are made.',
+  max_cost: 'The next answer could cost more than {maxCost} leaves.',
   max_calls_per: 'All calls of {maxCallsPer} are made, by this run and others together.',
   unusable_store: 'The answers that came since then go to the outputs alone.',
   interrupted:

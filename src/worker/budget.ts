@@ -3,7 +3,7 @@ import { unlessAborted, within } from '../common/lifetime.ts';
 import { createChange } from '../common/run-control.ts';
 
 /**
- * Bounds how many calls may be made. A ledger counts them before they are made.
+ * Bounds how many calls may be made, or what they may cost. A ledger counts them before they are made.
  *
  * ```text
  *   left ──acquire──▶ acquired ──spend──▶ spent
@@ -27,15 +27,19 @@ export interface Budget {
 export interface Permit {
   /** False when it waited for too long. It must then be released, and another one acquired. */
   isGood(): boolean;
-  /** The call was made and counts. */
-  spend(): void;
+  /**
+   * The call was made and counts.
+   *
+   * @param costMicros what it cost, if that is known, in millionths of a unit
+   */
+  spend(costMicros?: number): void;
   /** The call was not made, or was answered 429. */
   release(): void;
 }
 
 /** A budget that has no call left. */
 export interface UsedUp {
-  readonly reason: 'max_calls' | 'max_calls_per';
+  readonly reason: 'max_calls' | 'max_calls_per' | 'max_cost';
   /** When there are calls again, in milliseconds since 1970. @default never */
   readonly comeBackAtMs?: number;
 }
@@ -86,9 +90,9 @@ function joinTwo(first: Budget, second: Budget): Budget {
 export function both(one: Permit, other: Permit): Permit {
   return {
     isGood: () => one.isGood() && other.isGood(),
-    spend: () => {
-      one.spend();
-      other.spend();
+    spend: (costMicros) => {
+      one.spend(costMicros);
+      other.spend(costMicros);
     },
     release: () => {
       one.release();
@@ -98,7 +102,8 @@ export function both(one: Permit, other: Permit): Permit {
 }
 
 /**
- * Counts calls: those of a run, or those made with one credential by all runs and machines together. They are taken before they are made, so that the limit cannot be exceeded: what a
+ * Counts calls, or what they cost: those of a run, or those made with one credential by all runs and
+ * machines together. They are taken before they are made, so that the limit cannot be exceeded: what a
  * killed process had taken stays counted.
  */
 export interface CallLedger {
@@ -145,9 +150,13 @@ export interface SharedBudgetOptions {
    * that nobody else takes from. @default 0
    */
   readonly ahead?: number;
+  /** What each call under way holds of what the ledger counts. @default 1 */
+  readonly price?: number;
+  /** What a call that was made counts, by what its answer says that it cost. @default `price` */
+  readonly costOf?: (costMicros: number | undefined) => number;
 }
 
-/** The calls that this process has taken of one window. */
+/** What this process has taken of one window, in calls or in what they cost. */
 interface Share {
   readonly window: CalendarWindow;
   /**
@@ -156,7 +165,7 @@ interface Share {
    * since.
    */
   overAtMs: number;
-  /** Taken and not acquired. */
+  /** What was taken and is not acquired. Less than nothing when a call has cost more than its price. */
   left: number;
   /** Calls that are acquired and may come back. */
   acquired: number;
@@ -177,7 +186,8 @@ function usedUpUntil({ endsAtMs }: CalendarWindow): UsedUp {
  * not counted in the next one.
  */
 export function createSharedBudget(options: SharedBudgetOptions): SharedBudget {
-  const { ledger, now, usedUp = usedUpUntil, ahead = 0 } = options;
+  const { ledger, now, usedUp = usedUpUntil, ahead = 0, price = 1 } = options;
+  const { costOf = () => price } = options;
   const change = createChange();
   let share: Share | undefined;
   let waiting = 0;
@@ -188,7 +198,7 @@ export function createSharedBudget(options: SharedBudgetOptions): SharedBudget {
   async function take(signal: AbortSignal): Promise<void> {
     await givingBack;
     const askedAtMs = now();
-    const { calls, window, nowMs } = await ledger.take(waiting + ahead, signal);
+    const { calls, window, nowMs } = await ledger.take((waiting + ahead) * price, signal);
     const overAtMs = askedAtMs + window.endsAtMs - nowMs;
     if (share?.window.id !== window.id) {
       share = { window, overAtMs, left: 0, acquired: 0, isExhausted: false };
@@ -201,24 +211,24 @@ export function createSharedBudget(options: SharedBudgetOptions): SharedBudget {
   const isOver = ({ overAtMs }: Share): boolean => now() >= overAtMs;
 
   function permitIn(of: Share): Permit {
-    of.left -= 1;
+    of.left -= price;
     of.acquired += 1;
     const settle = (back: number): void => {
       of.left += back;
       of.acquired -= 1;
       change.notify();
-      if (of.left > 0) setImmediate(giveBack, of);
+      if (of.left !== 0) setImmediate(giveBack, of);
     };
     return {
       isGood: () => !isOver(of),
-      spend: () => settle(0),
-      release: () => settle(1),
+      spend: (costMicros) => settle(price - costOf(costMicros)),
+      release: () => settle(price),
     };
   }
 
   /** If it fails, the calls stay counted. */
   function giveBack(of: Share): void {
-    const isKept = !isClosing && of.left <= ahead;
+    const isKept = !isClosing && of.left >= 0 && of.left <= ahead * price;
     if (waiting > 0 || of.left === 0 || isKept || isOver(of)) return;
     const { left, window } = of;
     of.left = 0;
@@ -227,7 +237,7 @@ export function createSharedBudget(options: SharedBudgetOptions): SharedBudget {
   }
 
   function tryAcquire(): Permit | undefined {
-    return share && !isOver(share) && share.left > 0 ? permitIn(share) : undefined;
+    return share && !isOver(share) && share.left >= price ? permitIn(share) : undefined;
   }
 
   async function acquire(signal: AbortSignal): Promise<Permit | UsedUp> {

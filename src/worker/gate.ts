@@ -342,7 +342,7 @@ export function createGate(options: GateOptions): Gate {
       if (kind === 'throttled') {
         counters.throttled += 1;
         spend.release();
-      } else spend.spend();
+      } else spend.spend(costMicros);
       return latencyMs;
     }
 

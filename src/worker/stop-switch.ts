@@ -22,6 +22,8 @@ export type StopReason =
   | 'sampled'
   /** `maxCalls` calls were made. */
   | 'max_calls'
+  /** The next answer could cost more than `maxCost` leaves. */
+  | 'max_cost'
   /** `maxCallsPer` calls were made in this minute, hour, day or month. */
   | 'max_calls_per'
   /** The store cannot be written. The outputs get what was found, so that nothing is paid twice. */

@@ -72,6 +72,29 @@ describe('what an API bills', () => {
   });
 });
 
+describe('--max-cost', () => {
+  it('stops before more is billed, and the next run goes on; what is not billed goes on in any case', async () => {
+    const { api, folder, args } = await openBilled(60);
+    const place = { cwd: folder.path };
+    const plan = await runHere([...args, '--max-cost', '105', '--dry-run'], place);
+    expect(plan.stderr).toContain('cost     at most 105 credits');
+    const first = await runHere([...args, '--max-cost', '105', '--json'], place);
+    expect(first.code).toBe(4);
+    const { bill, stopped, statuses } = summaryOf(first);
+    expect({ bill, stopped }).toEqual({
+      bill: { units: 100, unit: 'credits' },
+      stopped: { reason: 'max_cost' },
+    });
+    expect(statuses.skipped + statuses.pending).toBeGreaterThan(0);
+    expect(api.stats().charged).toBe(100);
+    const failures = rowsOf(folder.read('list.failures.csv'));
+    expect(column(failures, 'brand_reason')).toContain('max_cost');
+    const second = await runHere([...args, '--json'], place);
+    expect(second.code, second.stderr).toBe(0);
+    expect(summaryOf(second).bill?.units).toBe(api.stats().charged - 100);
+  });
+});
+
 describe('over Redis', () => {
   it('the bill is exact, and workers of another profile leave the list alone', async () => {
     const stage = await openStage(80, { api: playProfile(parseProfile('acme.yaml', PROFILE)) });
@@ -102,16 +125,16 @@ describe('over Redis', () => {
     const { stage, enrich } = await openBilledStage(150, { latencyMs: 20 });
     const flags = ['--api', 'acme.yaml', '--concurrency', '4'];
     const killed = await stage.worker(flags);
-    const running = await enrich('--max-calls', '120');
+    const running = await enrich('--max-cost', '700', '--max-calls', '120');
     await expect.poll(() => stage.api.stats().charged).toBeGreaterThan(150);
     await stage.worker(flags);
     killed.process.kill('SIGKILL');
     const ended = await running.ended;
     expect(ended.code, ended.stderr).toBe(4);
     const { bill, stopped } = summaryOf(ended);
-    expect(stopped).toEqual({ reason: 'max_calls' });
+    expect(stopped).toEqual({ reason: 'max_cost' });
     const { charged } = stage.api.stats();
-    expect(stage.api.stats().calls).toBeLessThanOrEqual(120);
+    expect(charged).toBeLessThanOrEqual(700);
     // Nobody saw the answers of its calls under way, and of the last thousandths of a second.
     const unseen = charged - (bill?.units ?? 0);
     expect(unseen).toBeGreaterThanOrEqual(0);

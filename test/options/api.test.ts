@@ -128,6 +128,7 @@ it.each([
   [{ logoField: 'l' }, /--logos is the folder.*--logo-field says/],
   [{ workers: 0 }, /without a queue: give --queue/],
   [{ workers: 0, queue: 'redis://h', maxCallsPer: '1/day' }, /give it to the workers/],
+  [{ maxCost: 5 }, /^Cannot hold --max-cost without a profile/],
   [{ baseUrl: undefined }, /^Cannot start without a base URL: give --base-url/],
   [{ api: 'brandfech' }, /^Cannot use --api: there is no profile 'brandfech'; there are /],
   [

@@ -70,7 +70,7 @@ export async function openLookups(run: LookingUp): Promise<Lookups> {
       : openLedgers(run);
     const local = await openLocalWorker(settings, job, {
       stopSwitch,
-      budgets: createBudgets(ledgers),
+      budgets: createBudgets(run, ledgers),
       onCall: callRecorderOf(run),
       sharedPace: queue.sharedPace,
       learned: memory?.start,

@@ -5,7 +5,7 @@ import { normalizeDomain } from '../../rows/domain/domain.ts';
 import { lookupsAtOnce } from '../../worker/batches.ts';
 import type { CallLedger } from '../../worker/budget.ts';
 import type { SharedPace } from '../../worker/redis-pace.ts';
-import { isInterrupted, runNameOf } from '../bounds.ts';
+import { costBoundOf, isInterrupted, runNameOf } from '../bounds.ts';
 import type { LookingUp } from './looking-up.ts';
 
 interface OpenQueueOptions {
@@ -85,6 +85,7 @@ async function openSharedQueue(
         window: chunks * chunkSize,
         rate: rate === 'auto' ? undefined : rate,
         maxCalls: job.settings.maxCalls,
+        maxCost: costBoundOf(job.settings.maxCost, job.endpoint),
         onUsedUp: (reason) => stopSwitch.stop({ reason }),
         isInterrupted: () => isInterrupted(stopSwitch.stopped),
         callsMade: () => 0,
