@@ -57,6 +57,7 @@ export function createHub(read: () => unknown): Hub {
           () => stream.aborted,
         ).catch(() => {});
         viewers.add(watching);
+        stream.onAbort(() => void viewers.delete(watching)); // a place for the next at once
         await watching;
         viewers.delete(watching);
       });

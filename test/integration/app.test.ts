@@ -8,6 +8,7 @@ import { open as openWorkbook } from '../rows/xlsx/workbooks.ts';
 import { openApi } from './support/api.ts';
 import { type AppInTest, download, sampleWorkbook, startAppIn } from './support/apps.ts';
 import { openFolder } from './support/folder.ts';
+import { openSmallDisk } from './support/small-disk.ts';
 import { domains, listOf } from './support/tables.ts';
 
 const KEY = 'key-of-the-tests-4711';
@@ -102,6 +103,15 @@ describe('brandfill app', () => {
     expect(calls).toBeLessThanOrEqual(60);
     expect(await app.run(list.id, { goesOn: true })).toMatchObject({ end: 'stopped' });
     expect(api.stats().calls, 'who goes on after a bound allows as much again').toBe(calls + 60);
+  });
+
+  it('says so when there is no room for a list, also to who still sends it', async (context) => {
+    const disk = openSmallDisk(3 * 1024 * 1024);
+    if (!disk) return context.skip('no disk can be mounted here');
+    const app = await startAppIn(disk);
+    const { status, text } = await app.upload('list.csv', Buffer.alloc(30_000_000, 'domain,x\n'));
+    expect([status, text]).toEqual([507, expect.stringContaining('There is no room left')]);
+    expect((await app.upload('list.csv', listOf(domains(2)))).status).toBe(200);
   });
 
   it('keeps all for its owner alone, and deletes a list with its runs', async () => {

@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
-import { createWriteStream, existsSync } from 'node:fs';
-import { readdir, stat } from 'node:fs/promises';
+import { existsSync } from 'node:fs';
+import { readdir, stat, writeFile } from 'node:fs/promises';
 import type { Readable } from 'node:stream';
-import { pipeline } from 'node:stream/promises';
+import { finished } from 'node:stream/promises';
 import { domainToUnicode } from 'node:url';
 import { HTTPException } from 'hono/http-exception';
 import { z } from 'zod';
@@ -190,10 +190,7 @@ export async function openLists({ folder, connections, env, onChange }: ListsOpt
       await folder.make(FOLDER, entry.id);
       const place = placeOf(entry, signal);
       try {
-        await pipeline(
-          bytes,
-          createWriteStream(place.path, { ...PRIVATE, flags: 'wx', flush: true }),
-        );
+        await receive(bytes, place.path);
         const { size: sizeBytes } = await stat(place.path);
         if (sizeBytes === 0) throw new HTTPException(422, { message: 'The file is empty.' });
         const about = { ...entry, sizeBytes, uploadedAtMs: Date.now() };
@@ -269,6 +266,17 @@ export async function openLists({ folder, connections, env, onChange }: ListsOpt
       await folder.remove(FOLDER, id);
     },
   };
+}
+
+/** Takes all that comes even where it cannot be kept: whoever is still sending would not see why. */
+async function receive(bytes: Readable, path: string): Promise<void> {
+  const chunks = bytes.iterator({ destroyOnReturn: false });
+  try {
+    await writeFile(path, chunks, { mode: PRIVATE.mode, flag: 'wx', flush: true });
+  } catch (error) {
+    await finished(bytes.resume()).catch(() => {}); // who sends has gone
+    throw error;
+  }
 }
 
 function touchedAtMs({ uploadedAtMs, run }: ListView): number {

@@ -30,7 +30,7 @@ const LINES: readonly Line[] = [
 
 const HEIGHT = 170;
 /** Seconds between two lines: whole, round numbers. */
-const TIME_STEPS = [0.1, 1, 60, 3_600].flatMap((unit) =>
+const TIME_STEPS = [1, 60, 3_600].flatMap((unit) =>
   [1, 2, 5, 10, 15, 30].map((step) => step * unit),
 );
 
@@ -127,7 +127,11 @@ function optionsOf(width: number): uPlot.Options {
         incrs: TIME_STEPS,
         values: (_, seconds) => seconds.map((s) => duration(s * 1_000)),
       },
-      { ...axis, size: 64, values: (_, values) => values.map(rate) },
+      {
+        ...axis,
+        size: 64,
+        values: (_, values) => values.map((value) => (value === 0 ? '0' : rate(value))),
+      },
     ],
     series: [
       {},

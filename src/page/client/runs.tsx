@@ -81,7 +81,7 @@ function Workers({ workers }: Pick<Board, 'workers'>): JSX.Element | null {
         rows={workers.map(({ host, pid, concurrency, calls, trouble = '' }) => [
           `process ${pid} on ${host}`,
           count(concurrency),
-          count(calls),
+          calls > 0 ? count(calls) : '–', // that of a run does not say them
           trouble,
         ])}
       />
