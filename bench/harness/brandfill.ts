@@ -1,6 +1,6 @@
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { Summary } from '../../src/watch/summary.ts';
+import type { Summary } from '../../src/watch/run-view.ts';
 import { type Child, runNode } from './child.ts';
 import { CPU_RECORDER, cpuFile } from './cpu-time.ts';
 

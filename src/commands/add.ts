@@ -11,7 +11,6 @@ import { flagOf, OPTIONS, QUEUE_OPTIONS } from '../options/options.ts';
 import { createDomainReader } from '../rows/domain/domain.ts';
 import { openList, openRows } from '../rows/open-list.ts';
 import { describeInput, describeRows, inOneLine } from '../watch/describe.ts';
-import { createReadingReporter } from '../watch/events.ts';
 import { defineCommand, say, untilInterrupted } from './command.ts';
 import { queueUrlOf, withQueue } from './with-queue.ts';
 
@@ -90,8 +89,7 @@ type Settings = SettingsOf<typeof ADD_OPTIONS>;
 /** Reads all rows. */
 async function readDomains(input: string, settings: Settings, signal: AbortSignal) {
   const { sheet, domainColumn, encoding, noHeader, skipLines } = settings;
-  const { onRead } = createReadingReporter({ onNotice: say });
-  const source = await openList(input, { spoolFolder: tmpdir(), signal, encoding, sheet, onRead });
+  const source = await openList(input, { spoolFolder: tmpdir(), signal, encoding, sheet });
   try {
     const format = openRows(source, { prefix: PREFIX_OF_NO_COLUMN, noHeader, skipLines });
     const column = chooseDomainColumn(source, format, domainColumn);

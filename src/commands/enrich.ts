@@ -11,7 +11,7 @@ import { runToFiles, runToRows } from '../run/enrich.ts';
 import { planOnly } from '../run/plan.ts';
 import { type CallerOptions, createContext } from '../run/run-context.ts';
 import type { RunEvent } from '../watch/events.ts';
-import type { Summary } from '../watch/summary.ts';
+import type { Summary } from '../watch/run-view.ts';
 import { defineCommand } from './command.ts';
 import { refuseRowsBesideJson, START_OPTIONS, watchRun } from './watch-run.ts';
 

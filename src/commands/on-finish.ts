@@ -5,8 +5,8 @@ import { describeSystemError } from '../common/errors.ts';
 import { formatDuration } from '../common/format.ts';
 import { redactDeep, withoutCredentials } from '../common/secrets.ts';
 import type { Environment, OnFinish } from '../options/job-file.ts';
-import { describeSummary } from '../watch/describe.ts';
-import { findNothing, type Summary } from '../watch/summary.ts';
+import { describeSummary, judge } from '../watch/describe.ts';
+import type { Summary } from '../watch/run-view.ts';
 
 /** How a run of a job ended. */
 export interface FinishedRun {
@@ -92,15 +92,14 @@ export async function notify(
 /** The summary as `--json` has it, and further members. Paths are absolute: its reader is elsewhere. */
 function reportOf({ summary, startedAt, finishedAt, ...run }: FinishedRun) {
   const { job, exitCode, error = 'It failed.' } = run;
+  const { headline } = judge(summary ?? { error, exitCode });
   const lines = summary ? describeSummary(summary) : [error];
-  const isForNothing = exitCode === 3 && summary && findNothing(summary);
-  const how = isForNothing ? 'done, but nothing was found' : EXITS[exitCode];
   const report = {
     ...run,
     startedAt,
     finishedAt,
     /** All of it for people; chats show this as the message. */
-    text: [`brandfill ${job}: ${how ?? `ended with exit code ${exitCode}`}`, ...lines].join('\n'),
+    text: [`brandfill ${job}: ${headline}`, ...lines].join('\n'),
     ...summary,
   };
   const absolute = (name: string, value: unknown): unknown => {
@@ -111,15 +110,6 @@ function reportOf({ summary, startedAt, finishedAt, ...run }: FinishedRun) {
 }
 
 const PATHS: ReadonlySet<string> = new Set(['file', 'folder', 'out', 'failures']);
-
-const EXITS: Readonly<Record<number, string>> = {
-  0: 'done',
-  1: 'failed unexpectedly',
-  2: 'could not be run',
-  3: 'done, some rows failed',
-  4: 'stopped early',
-  130: 'interrupted',
-};
 
 /**
  * Variables for scripts without a JSON parser. Those that do not apply are undefined, which takes

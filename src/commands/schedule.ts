@@ -13,7 +13,7 @@ import type { RunSurroundings } from '../page/show-run.ts';
 import { reasonOf } from '../queue/redis-errors.ts';
 import type { DueRun, KeptSchedule, ScheduledJob, ScheduledResult } from '../queue/schedules.ts';
 import { openJobDisplay } from '../watch/display.ts';
-import type { Summary } from '../watch/summary.ts';
+import type { Summary } from '../watch/run-view.ts';
 import { defineCommand, LOG_OPTIONS, print } from './command.ts';
 import { jobNameOf, runJob } from './run.ts';
 import { type QueueService, serveQueue, withQueue } from './with-queue.ts';
@@ -91,8 +91,13 @@ async function keep(
     const runId = createRunId();
     const startedAt = new Date();
     onNotice(describeStart(due), { level: 'info', job, run: runId });
-    const around = { ...(status && { metrics: status.metrics }), board, schedule: { job } };
     const display = openJobDisplay(log, { job, run: runId });
+    const around = {
+      ...(status && { metrics: status.metrics }),
+      board,
+      schedule: { job },
+      onRecorder: display.onRecorder,
+    };
     const context = { signal: stop, runId, onEvent: display.show };
     const { summary, ...ended } = await tryToRun(file, context, around);
     display.end();

@@ -16,8 +16,9 @@ import { shorten } from '../rows/columns/names.ts';
 import { createDomainReader } from '../rows/domain/domain.ts';
 import { type CallerOptions, createContext } from '../run/run-context.ts';
 import { runToTrial, TRIAL_COLUMN, type Trial } from '../run/trial.ts';
+import { exitCodeOf } from '../watch/describe.ts';
 import type { RunEvent } from '../watch/events.ts';
-import { createStatusCounts, exitCodeOf } from '../watch/summary.ts';
+import { createStatusCounts } from '../watch/run-view.ts';
 import { defineCommand, print, say, untilInterrupted } from './command.ts';
 
 const TRY_OPTIONS = {
@@ -117,16 +118,12 @@ async function show(
   settings: SettingsOf<typeof SHOWN_OPTIONS & Pick<typeof OPTIONS, 'fields'>>,
 ): Promise<void> {
   const { json = false, explain = false, fields } = settings;
-  const { describeAnswers, describeEnd, describeTrial } = await import(
-    '../watch/describe-trial.ts'
-  );
-  const described = { text, explain, hasFields: fields !== undefined, nowMs: Date.now() };
-  if (explain && !json) describeAnswers(trial).forEach((line) => say(line));
-  if (json && !trial.answer) {
-    describeEnd(trial, described).forEach((line) => say(line));
-  }
+  const { describeAnswer, describeCalls, describeEnd } = await import('../watch/describe-trial.ts');
+  const end = describeEnd(trial, text, Date.now());
+  if (explain && !json) describeCalls(trial).forEach(say);
+  if (json && !trial.answer) end.forEach(say);
   if (json) print(JSON.stringify(trial));
-  else process.stdout.write(`${describeTrial(trial, described).join('\n')}\n`);
+  else print(...end, ...describeAnswer(trial, fields !== undefined));
 }
 
 /** Reports the events that are worth knowing while somebody waits. */

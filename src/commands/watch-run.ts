@@ -7,10 +7,11 @@ import { toCleanJson, withoutSecrets } from '../common/secrets.ts';
 import { flag } from '../options/kinds.ts';
 import { option, refusal, type SettingsOf, under } from '../options/option.ts';
 import type { ListInput } from '../rows/open-list.ts';
+import { exitCodeOf } from '../watch/describe.ts';
 import { openDisplay } from '../watch/display.ts';
 import type { RunEvent } from '../watch/events.ts';
 import type { RunRecorder } from '../watch/record-run.ts';
-import { exitCodeOf, type Summary } from '../watch/summary.ts';
+import type { Summary } from '../watch/run-view.ts';
 import { LOG_OPTIONS, openCommandLog, type ProcessContext, untilInterrupted } from './command.ts';
 
 /** Of `enrich` and `run`, about a single start. */
@@ -62,32 +63,27 @@ export async function watchRun(
   const runId = createRunId();
   const log = await openCommandLog(settings, { command: 'enrich', run: runId }, context);
   const isAsked = process.stdin.isTTY && process.stderr.isTTY;
-  const view = await openDisplay({
-    log,
-    runId,
-    level,
-    redact: withoutSecrets,
-    stream: process.stderr,
-    isAsked,
-  });
+  const stream = process.stderr;
+  const display = await openDisplay({ log, level, redact: withoutSecrets, stream });
   let exitCode: number = EXIT.ok;
   let recorder: RunRecorder | undefined;
   const onRecorder = (made: RunRecorder): void => {
     recorder = made;
+    display.onRecorder(made);
   };
   const onSummary = (summary: Summary): void => {
     exitCode = exitCodeOf(summary);
-    view.finish(summary);
+    display.finish(summary);
     if (json) process.stdout.write(`${toCleanJson({ ...recorder?.read(), ...summary })}\n`);
   };
   const endAtOnce = (code: number): void => {
-    view.end();
+    display.end();
     context.endAtOnce(code);
   };
   try {
     return await untilInterrupted(endAtOnce, async (signal) => {
       const confirm = isAsked ? (asked: Plan) => confirmCalls(asked, signal) : undefined;
-      const watch = { signal, runId, onEvent: view.show, ...(confirm && { confirm }) };
+      const watch = { signal, runId, onEvent: display.show, ...(confirm && { confirm }) };
       if (dryRun) {
         const planned = await plan(watch);
         if (json) process.stdout.write(`${toCleanJson(planned)}\n`);
@@ -97,7 +93,7 @@ export async function watchRun(
       return exitCode;
     });
   } finally {
-    view.end();
+    display.end();
   }
 }
 

@@ -104,7 +104,7 @@ export async function showRun(
     context.onEvent({ type: 'notice', message: `There is no report: ${describeError(error)}` });
 
   async function writeReports(): Promise<string[]> {
-    if (!settings.report || !recorder.hasBegun) return [];
+    if (!settings.report) return [];
     try {
       files ??= closer.add(await openReportFiles(settings.report, undefined));
       return await files.write(recorder.read(), reportFailure);
@@ -135,7 +135,8 @@ export async function showRun(
       },
       fail: async (error) => {
         recorder.end({ error: describeError(error), exitCode: exitCodeOfError(error) });
-        await writeReports();
+        // A run that made no call leaves the report of the last one.
+        if (recorder.read().calls > 0) await writeReports();
       },
       close: async () => await closer.close(),
     };

@@ -24,8 +24,6 @@ interface OpenListOptions extends SpoolOptions {
   readonly stdin?: AsyncIterable<Buffer | string>;
   /** The encoding of the list. @default detected */
   readonly encoding?: Encoding | undefined;
-  /** Called a few times for each MB of the text, each time that it is read. */
-  readonly onRead?: ((name: string, readBytes: number, sizeBytes: number) => void) | undefined;
 }
 
 /**
@@ -113,26 +111,17 @@ async function openSource(
   if (other !== undefined) throw unreadable(name, `it is ${other}`);
   if (sheet !== undefined) throw refuse('--sheet', name, 'it is for workbooks, and this is none');
 
-  const readPlain = async function* (handle: FileHandle, start = 0): AsyncGenerator<Buffer> {
-    const { size } = await handle.stat();
-    let readBytes = start;
-    for await (const chunk of readFrom(start, handle)) {
-      readBytes += chunk.length;
-      options.onRead?.(name, readBytes, size);
-      yield chunk;
-    }
-  };
   const keep = async (chunks: AsyncIterable<Buffer>): Promise<FileHandle> =>
     closer.add((await spool(chunks, options)).handle);
   const isGzip = magic[0] === 0x1f && magic[1] === 0x8b;
   const plain = isGzip ? await keep(gunzip(handle, name)) : handle;
   const found = await findEncoding(name, input.isOfObjects ? UTF_8 : encoding, {
     sample: await readAt(0, plain, READ_BYTES),
-    read: () => readPlain(plain),
+    read: () => readFrom(0, plain),
   });
   const isDecoded = found.encoding !== UTF_8;
   const text = isDecoded
-    ? await keep(transcode(readPlain(plain, found.markBytes), found.encoding, name))
+    ? await keep(transcode(readFrom(found.markBytes, plain), found.encoding, name))
     : plain;
   const markBytes = isDecoded ? 0 : found.markBytes;
   const { size } = await text.stat();
@@ -147,7 +136,7 @@ async function openSource(
     sample: await readAt(markBytes, text, READ_BYTES),
     isWholeInSample: !isLong,
     windows: await Promise.all(places.map((place) => readAt(place, text, WINDOW_BYTES))),
-    read: (start = 0) => readPlain(text, markBytes + start),
+    read: (start = 0) => readFrom(markBytes + start, text),
   };
 }
 

@@ -12,7 +12,7 @@ import type { Job } from '../options/api.ts';
 import type { ListInput } from '../rows/open-list.ts';
 import { sizeOnDisk } from '../store/database.ts';
 import type { OutcomeStore } from '../store/store.ts';
-import type { Summary } from '../watch/summary.ts';
+import type { Summary } from '../watch/run-view.ts';
 import { forgetSpent } from './bounds.ts';
 import { type JoinedRun, joinRows } from './join.ts';
 import { lookUp } from './look-up.ts';

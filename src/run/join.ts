@@ -13,7 +13,7 @@ import { formatCount } from '../common/format.ts';
 import { shorten } from '../rows/columns/names.ts';
 import { PROGRESS_MS } from '../watch/events.ts';
 import type { RowRecorder } from '../watch/row-reasons.ts';
-import { createStatusCounts, type StatusCounts, sumOf } from '../watch/summary.ts';
+import { createStatusCounts, type StatusCounts, sumOf } from '../watch/run-view.ts';
 import type { LookedUpRun } from './look-up.ts';
 import type { RunContext } from './run-context.ts';
 
@@ -30,7 +30,7 @@ export async function joinRows(run: LookedUpRun): Promise<JoinedRun> {
   const { context, totals, logos, job, format, source, index } = run;
   const { fields } = job.settings;
   const reason = totals.stopped?.reason;
-  context.onEvent({ type: 'writing', rows: run.plan.rows });
+  context.onEvent({ type: 'writing' });
   // A trial says why there is no answer, and shows no older one in its place.
   const answers = createRowAnswers({ ...run, keepsStale: !context.isTrial });
   const enriched = fields ?? flatColumnsOf(await findPaths({ index, answers }));
@@ -88,7 +88,7 @@ async function* count(
 ): AsyncGenerator<readonly OutputRow[]> {
   let tellAtMs = performance.now() + FIRST_MS;
   let [written, isTold] = [0, false];
-  const tell = (): void => onEvent({ type: 'rows', written, total: expected });
+  const tell = (): void => onEvent({ type: 'rows', written });
   for await (const batch of rows) {
     const listed = batch.filter(isListed);
     for (const row of listed) statuses[row.status] += 1;

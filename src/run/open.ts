@@ -12,7 +12,6 @@ import { createDomainReader, type DomainReader } from '../rows/domain/domain.ts'
 import { type ListInput, openList, openRows } from '../rows/open-list.ts';
 import type { RowColumn, RowFormat } from '../rows/row-format.ts';
 import type { Source } from '../rows/source.ts';
-import { createReadingReporter, type ReadingReporter } from '../watch/events.ts';
 import type { RunContext } from './run-context.ts';
 
 /** An open list with its format and columns. */
@@ -31,8 +30,6 @@ export interface OpenedList {
   readonly key: RowColumn | undefined;
   /** Which rows are looked up, if not all. */
   readonly where: WhereRows | undefined;
-  /** Says how far the first reading is. */
-  readonly reading: ReadingReporter;
   readonly startedMs: number;
   readonly startedAtMs: number;
   /** The present time of the run, in milliseconds since 1970. Never goes back. */
@@ -54,11 +51,7 @@ export async function open(
   const { settings } = job;
   const { encoding, sheet } = settings;
   closer.add(leaveNoEmptyFolders(settings.store));
-  const reading = createReadingReporter({
-    onNotice: (message) => context.onEvent({ type: 'notice', message, level: 'info' }),
-  });
-  const { onRead } = reading;
-  const opening = { spoolFolder, signal: context.signal, encoding, sheet, onRead };
+  const opening = { spoolFolder, signal: context.signal, encoding, sheet };
   const source = closer.add(await openList(input, opening));
   const format = openRows(source, settings);
   const { fill: fills } = settings;
@@ -84,7 +77,7 @@ export async function open(
   const key = settings.key === undefined ? undefined : choose(settings.key);
   const opened = { job, context, closer, spoolFolder, source, format, column, fill, key, where };
   const readDomain = createDomainReader({ ...settings, column });
-  return { ...opened, readDomain, reading, ...started };
+  return { ...opened, readDomain, ...started };
 }
 
 function describeNamesakes({ index, name }: RowColumn, others: readonly RowColumn[]): string {

@@ -75,7 +75,6 @@ async function readRows(list: OpenedList, store: OutcomeStore): Promise<PlannedR
     index,
     signal: context.signal,
   });
-  list.reading.end();
   if (planned.rows + (planned.passedRows ?? 0) > 0)
     assertColumnsThere(source, format, columnsToFind(list));
   const { sample = planned.lookups } = job.settings;

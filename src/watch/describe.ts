@@ -1,4 +1,5 @@
 import type { InvalidRow, Plan, PlannedRows } from '../collector/plan.ts';
+import { EXIT } from '../common/errors.ts';
 import {
   countOf,
   formatCount,
@@ -13,15 +14,25 @@ import { shorten } from '../rows/columns/names.ts';
 import type { Stop } from '../worker/stop-switch.ts';
 import type { RunEvent } from './events.ts';
 import { describeMisdirection, shortOf } from './reasons.ts';
-import type { Limit, RunView, Summary } from './run-view.ts';
-import { endOf, exitCodeOf, findNothing } from './summary.ts';
-import { GOING_ON, inWords, type Naming, STATUSES, STOPS } from './words.ts';
+import { type Limit, type RunView, type StatusCounts, type Summary, sumOf } from './run-view.ts';
+import { ENDINGS, GOING_ON, inWords, type Naming, STATUSES, STOPS } from './words.ts';
 
-type Opened = Extract<RunEvent, { type: 'opened' }>;
-type Lines = readonly (string | false | undefined)[];
+// What is said of a run in sentences: of its list, its plan, a stop, and its end.
 
-function shown(lines: Lines): readonly string[] {
-  return lines.filter((line): line is string => typeof line === 'string' && line !== '');
+type Text = string | false | undefined;
+
+/** Names, each with texts below each other; those without a text are left out. */
+function table(
+  entries: Readonly<Record<string, Text | readonly Text[]>>,
+  width = 8,
+): readonly string[] {
+  return Object.entries(entries).flatMap(([name, texts]) =>
+    shown([texts].flat()).map((text, at) => `  ${(at === 0 ? name : '').padEnd(width)} ${text}`),
+  );
+}
+
+function shown(texts: readonly Text[]): readonly string[] {
+  return texts.filter((text): text is string => typeof text === 'string' && text !== '');
 }
 
 /** Lines for people as one, for a log. */
@@ -30,54 +41,49 @@ export function inOneLine(lines: readonly string[]): string {
 }
 
 /** Describes how the input was understood. */
-export function describeInput({ input, format, column }: Opened): readonly string[] {
-  const { name, by, example, others = [] } = column;
+export function describeInput({
+  input,
+  format,
+  column: { name, by, example, others = [] },
+}: Extract<RunEvent, { type: 'opened' }>): readonly string[] {
   const how = by === 'option' ? 'as told' : `guessed by ${by}`;
   const such = example === undefined ? '' : `, such as '${shorten(example)}'`;
-  const all = [column, ...others].map((each) => each.name);
-  const named = others.slice(0, 3).map(({ index, name }) => {
-    const isShared = all.filter((each) => each === name).length > 1;
-    return `'${shorten(name)}'${isShared ? ` (column ${index + 1})` : ''}`;
-  });
-  const more = others.length > 3 ? ` and ${others.length - 3} more` : '';
-  return shown([
-    shorten(input),
-    entry('format', format),
-    entry('domains', `in column '${shorten(name)}' (${how})${such}`),
-    others.length > 0 &&
-      entry('', `also possible: ${named.join(', ')}${more}; --domain-column takes another`),
-  ]);
+  const named = others.slice(0, 3).map((other) => `'${shorten(other.name)}'`);
+  const domains = [
+    `in column '${shorten(name)}' (${how})${such}`,
+    named.length > 0 && `also possible: ${named.join(', ')}; --domain-column takes another`,
+  ];
+  return [shorten(input), ...table({ format, domains })];
 }
 
-function entry(name: string, text: string, width = 8): string {
-  return `  ${name.padEnd(width)} ${text}`;
-}
-
-/** Describes the plan, with the id of the run in logs for somebody who will be asked to confirm. */
-export function describePlan(plan: Plan, runId?: string): readonly string[] {
+/** Describes the plan. */
+export function describePlan(plan: Plan): readonly string[] {
   const { calls, lookups } = plan;
   const unmade = calls < lookups ? ` of the ${formatCount(lookups)} due` : '';
-  return shown([
+  return [
     ...describeRows(plan),
-    entry('calls', `${formatCount(calls)} to make${unmade}`),
-    ...(calls > 0 ? [entry('time', timeOf(plan)), costOf(plan)] : []),
-    runId !== undefined && entry('run', runId),
-  ]);
+    ...table({
+      calls: `${formatCount(calls)} to make${unmade}`,
+      time: calls > 0 && timeOf(plan),
+      cost: calls > 0 && costOf(plan),
+    }),
+  ];
 }
 
 /** Describes what a list has: its rows, domains, and rows without one. */
 export function describeRows(planned: PlannedRows): readonly string[] {
-  const { invalidRows, invalidExamples: examples, freshDomains: fresh } = planned;
+  const { rows, invalidRows, invalidExamples: examples, freshDomains: fresh } = planned;
   const reasons = byCount(planned.invalidByReason, shortOfInvalid);
   const such = invalidRows > examples.length ? ', such as' : '';
   const known = fresh > 0 ? `, ${formatCount(fresh)} of them fresh in the store` : '';
-  const invalid = `${countOf(invalidRows, 'row')}: ${reasons}${such}`;
-  return [
-    entry('rows', [formatCount(planned.rows), ...oddities(planned)].join('; ')),
-    entry('unique', `${countOf(planned.uniqueDomains, 'domain')}${known}`),
-    entry('invalid', invalidRows === 0 ? 'none' : invalid),
-    ...examples.map((row) => entry('', inLine(row))),
-  ];
+  return table({
+    rows: [formatCount(rows), ...oddities(planned)].join('; '),
+    unique: `${countOf(planned.uniqueDomains, 'domain')}${known}`,
+    invalid: [
+      invalidRows === 0 ? 'none' : `${countOf(invalidRows, 'row')}: ${reasons}${such}`,
+      ...examples.map(inLine),
+    ],
+  });
 }
 
 /** `3 blank, 1 free mail`, the most frequent first. */
@@ -97,23 +103,6 @@ function shortOfInvalid(reason: string): string {
   return shortOf('invalid', reason) ?? reason;
 }
 
-function timeOf({ estimate }: Plan): string {
-  if (!estimate) return 'not known before the limit of the API is';
-  const whose = estimate.limitIs === 'fixed' ? 'as told' : 'the limit that the last run met';
-  const seconds = Math.round(estimate.durationMs / 1_000);
-  const time = seconds < 1 ? 'a second' : `about ${formatDuration(seconds * 1_000)}`;
-  return `${time} at ${formatRate(estimate.limitPerSecond)}, ${whose}`;
-}
-
-function costOf({ bill, cost, price = 0 }: Plan): string | undefined {
-  const money = cost === undefined ? undefined : formatPrice(cost);
-  const each = formatPrice(price);
-  const text = bill
-    ? `at most ${formatUnits(bill)}${money === undefined ? '' : ` (${money} at ${each} each)`}`
-    : money && `${money} at ${each} a call`;
-  return text && entry('cost', `${text}, if none has to be made twice`);
-}
-
 function oddities(plan: PlannedRows): readonly string[] {
   const { oneSite, raggedRows, firstShiftedLine, passedRows } = plan;
   const shifted = plan.invalidByReason['too_many_cells'] ?? 0;
@@ -129,48 +118,21 @@ function oddities(plan: PlannedRows): readonly string[] {
   ]);
 }
 
-/** The summary for people, in lines. */
-export function describeSummary(summary: Summary): readonly string[] {
-  const { statuses, rows, elapsedMs, filled, logos, changes, stopped, out, failures } = summary;
-  const counts = Object.entries(statuses).flatMap(([status, count]) =>
-    count > 0 ? [`${formatCount(count)} ${STATUSES[status as keyof typeof statuses].name}`] : [],
-  );
-  const file = (name: string, text: string | undefined) => text && entry(name, text, 9);
-  return shown([
-    `${countOf(rows, 'row')} in ${formatDuration(elapsedMs)}${counts.length > 0 ? `: ${counts.join(', ')}` : ''}`,
-    describeCalls(summary),
-    describePace(summary),
-    summary.callsPer && describeCallsPer(summary.callsPer),
-    file('rows', out === '-' ? 'standard output' : out),
-    file('failures', failures && `${failures} (${countOf(rows - statuses.found, 'row')})`),
-    file('filled', filled && byCount(filled, shorten)),
-    file('logos', logos && describeLogos(logos)),
-    changes &&
-      file(
-        'changes',
-        `${changes.file} (${formatCount(changes.new)} new, ${formatCount(changes.changed)} changed)`,
-      ),
-    ...(summary.reports ?? []).map((report) => file('report', report)),
-    file('store', `${summary.store.folder} (${formatSize(summary.store.sizeBytes)})`),
-    stopped ? `Stopped early. ${describeGoingOn(stopped)}` : nextOf(summary),
-  ]);
+function timeOf({ estimate }: Plan): string {
+  if (!estimate) return 'not known before the limit of the API is';
+  const whose = estimate.limitIs === 'fixed' ? 'as told' : 'the limit that the last run met';
+  const seconds = Math.round(estimate.durationMs / 1_000);
+  const time = seconds < 1 ? 'a second' : `about ${formatDuration(seconds * 1_000)}`;
+  return `${time} at ${formatRate(estimate.limitPerSecond)}, ${whose}`;
 }
 
-function describeCalls(summary: Summary): string {
-  const { calls, lookups, freshDomains, retries, throttled, bill, cost } = summary;
-  const rate = calls > 0 ? `, ${summary.callsPerSecond.toFixed(1)} calls/s` : '';
-  const billed = bill ? `; billed ${formatUnits(bill)}` : '';
-  const money = cost === undefined ? '' : `; cost ${formatPrice(cost)}`;
-  return `${countOf(calls, 'call')} for ${countOf(lookups, 'domain')}, ${formatCount(freshDomains)} fresh; ${countOf(retries, 'retry', 'retries')}, ${formatCount(throttled)} throttled${rate}${billed}${money}`;
-}
-
-/** `Pace: limit about 50/s; 0.4 % of the calls throttled`. */
-function describePace({ limit, calls, throttled }: Summary): string | undefined {
-  if (!limit) return undefined;
-  const share = calls === 0 ? 0 : throttled / calls;
-  const digits = { maximumSignificantDigits: share < 0.01 ? 1 : 2 };
-  const percent = `${(share * 100).toLocaleString('en-US', digits)} %`;
-  return `Pace: ${describeLimit(limit)}${share > 0 ? `; ${percent} of the calls throttled` : ''}`;
+function costOf({ bill, cost, price = 0 }: Plan): Text {
+  const money = cost === undefined ? undefined : formatPrice(cost);
+  const each = formatPrice(price);
+  const text = bill
+    ? `at most ${formatUnits(bill)}${money === undefined ? '' : ` (${money} at ${each} each)`}`
+    : money && `${money} at ${each} a call`;
+  return text && `${text}, if none has to be made twice`;
 }
 
 /** `limit about 50/s, as the API says`, or `no limit met`; meanwhile, one that is sought. */
@@ -187,30 +149,15 @@ export function describeLimit(limit: Limit, isSought = false): string {
   return shown([words, mostAtOnce !== undefined && `at most ${mostAtOnce} at once`]).join(', ');
 }
 
-/** `Calls: 640 of 1,000/day used, 360 left until 2026-11-22T00:00:00.000Z`. */
-function describeCallsPer(per: NonNullable<Summary['callsPer']>): string {
-  const [used, count, left] = [per.used, per.count, per.left].map(formatCount);
-  return `Calls: ${used} of ${count}/${per.unit} used, ${left} left until ${timeAt(per.endsAtMs)}`;
-}
-
-/** `pictures (31 saved, 2 kept, 3 missing: 2 http_404, 1 timeout)`. */
-function describeLogos({ folder, reasons, ...counts }: NonNullable<Summary['logos']>): string {
-  const [saved, kept, missing] = [counts.saved, counts.kept, counts.missing].map(formatCount);
-  const why = byCount(reasons, (reason) => reason);
-  return `${folder} (${saved} saved, ${kept} kept, ${missing} missing${why === '' ? '' : `: ${why}`})`;
-}
-
 /** Says why a run stops before all domains were asked, and what to do. */
 export function describeStop(stop: Stop, naming?: Naming): string {
   const { reason, comeBackAtMs } = stop;
-  const told =
-    reason === 'max_calls_per'
-      ? 'The next may be made from {time} on.'
-      : 'It said to come back at {time}.';
+  const told = reason === 'max_calls_per' ? 'The next may be made from' : 'It said to come back at';
   return shown([
     describeWhy(stop, naming),
     reason !== 'interrupted' && 'No further call is made.',
-    comeBackAtMs !== undefined && told.replace('{time}', timeAt(comeBackAtMs)),
+    comeBackAtMs !== undefined &&
+      `${told} ${timeAt(comeBackAtMs)}${reason === 'max_calls_per' ? ' on' : ''}.`,
   ]).join(' ');
 }
 
@@ -236,27 +183,39 @@ function describeWhy(stop: Stop, naming?: Naming): string {
   ]).join(' ');
 }
 
-/** How to continue a run that was stopped. */
-function describeGoingOn({ reason, comeBackAtMs }: Stop, naming?: Naming): string {
-  const usual = `What was found is kept: {again}${afterTime(comeBackAtMs)}{toGoOn}.`;
-  return inWords(GOING_ON[reason] ?? usual, naming);
-}
-
-function afterTime(ms: number | undefined): string {
-  return ms === undefined ? '' : ` after ${timeAt(ms)}`;
-}
-
 function timeAt(ms: number): string {
   return new Date(ms).toISOString();
 }
 
-type Judged =
-  | Pick<Summary, 'statuses' | 'rows' | 'calls' | 'stopped' | 'pendingUntilMs'>
-  | { readonly error: string; readonly exitCode: number };
+type Ending = Pick<Summary, 'statuses'> &
+  Partial<Pick<Summary, 'calls' | 'stopped' | 'pendingUntilMs'>>;
+
+/** How a run ended, in a word. */
+function endOf({ statuses, stopped, calls = 0 }: Ending): NonNullable<RunView['end']> {
+  if (stopped) return stopped.reason === 'interrupted' ? 'interrupted' : 'stopped';
+  if (countAgain(statuses) > 0) return 'some_failed';
+  const rows = sumOf(statuses);
+  const { not_found, rejected, invalid } = statuses;
+  // Lists have such rows; a list of nothing else speaks of a wrong column or a wrong API.
+  const isForNothing = invalid === rows || (calls > 0 && not_found + rejected + invalid === rows);
+  return rows > 0 && isForNothing ? 'nothing_found' : 'done';
+}
+
+/** Rows that the next run asks about. Some are skipped without a stop when their outcomes were removed. */
+function countAgain({ failed, stale, pending, skipped }: StatusCounts): number {
+  return failed + stale + pending + skipped;
+}
+
+/** The exit code of a run; of a trial of one domain without `calls`: not known is then the answer. */
+export function exitCodeOf(run: Ending): number {
+  const end = endOf(run);
+  if (end === 'done') return EXIT.ok;
+  return end === 'stopped' || end === 'interrupted' ? EXIT[end] : EXIT.someFailed;
+}
 
 /** Says in a sentence whether a run worked, and what to do. */
 export function judge(
-  run: Judged,
+  run: Ending | { readonly error: string; readonly exitCode: number },
   naming?: Naming,
 ): Pick<RunView, 'end' | 'exitCode' | 'headline' | 'next'> {
   if ('error' in run) {
@@ -264,9 +223,10 @@ export function judge(
     const headline = 'It ended with an error before the rows were written.';
     return { end: 'error', exitCode: run.exitCode, headline, next: `${run.error} ${kept}` };
   }
-  const { statuses, rows, stopped } = run;
+  const { statuses, stopped } = run;
   const { found, stale, failed, pending, skipped } = statuses;
   const end = endOf(run);
+  const rows = sumOf(statuses);
   const all = rows === 1 ? 'the row was enriched' : `all ${countOf(rows, 'row')} enriched`;
   const some = `${formatCount(found)} of ${countOf(rows, 'row')} enriched`;
   const parts = shown([
@@ -276,33 +236,33 @@ export function judge(
     pending > 0 && `${countOf(pending, 'row')} pending`,
     skipped > 0 && `${countOf(skipped, 'row')} not asked`,
   ]);
-  const why = stopped && end === 'stopped' ? describeWhy(stopped, naming) : '';
-  const next = stopped
-    ? shown([why, describeGoingOn(stopped, naming)]).join(' ')
-    : nextOf(run, naming);
-  const exitCode = exitCodeOf(run);
-  return { end, exitCode, headline: `${HEADS[end] ?? 'Done'}: ${parts.join(', ')}.`, next };
+  const why = stopped && end === 'stopped' && describeWhy(stopped, naming);
+  const next = shown([why, nextOf(run, naming)]).join(' ') || undefined;
+  return {
+    end,
+    exitCode: exitCodeOf(run),
+    headline: `${ENDINGS[end]}: ${parts.join(', ')}.`,
+    next,
+  };
 }
 
-const HEADS: Readonly<Partial<Record<NonNullable<RunView['end']>, string>>> = {
-  interrupted: 'Interrupted',
-  stopped: 'Stopped early',
-  nothing_found: 'Done, but nothing was found',
-};
-
-/** What to do after a run that was not stopped; undefined where all is well. */
-function nextOf(
-  { statuses, calls, pendingUntilMs }: Pick<Summary, 'statuses' | 'calls' | 'pendingUntilMs'>,
-  naming?: Naming,
-): string | undefined {
-  const { failed, stale, pending, skipped, not_found: unknown, rejected, invalid } = statuses;
-  const nothing = findNothing({ statuses, calls });
-  if (failed + stale + pending + skipped > 0) {
-    const again = `{again}${afterTime(pendingUntilMs)}: it asks about those that failed, are pending or were not asked, and about nothing else that is fresh.`;
+/** What to do after a run; undefined where all is well. */
+function nextOf(run: Ending, naming?: Naming): string | undefined {
+  const { statuses, stopped, pendingUntilMs } = run;
+  const { not_found: unknown, rejected, invalid } = statuses;
+  const afterMs = stopped ? stopped.comeBackAtMs : pendingUntilMs;
+  const after = afterMs === undefined ? '' : ` after ${timeAt(afterMs)}`;
+  if (stopped) {
+    const usual = `What was found is kept: {again}${after}{toGoOn}.`;
+    return inWords(GOING_ON[stopped.reason] ?? usual, naming);
+  }
+  if (countAgain(statuses) > 0) {
+    const again = `{again}${after}: it asks about those that failed, are pending or were not asked, and about nothing else that is fresh.`;
     return inWords(again, naming);
   }
-  if (nothing === undefined) return undefined;
-  if (nothing === 'no_domain') return inWords('No row has a domain: check {domainColumn}.', naming);
+  if (endOf(run) === 'done') return undefined;
+  if (unknown + rejected === 0)
+    return inWords('No row has a domain: check {domainColumn}.', naming);
   const parts = shown([
     unknown > 0 && `${formatCount(unknown)} unknown to the API`,
     rejected > 0 && `${formatCount(rejected)} refused by it`,
@@ -311,4 +271,67 @@ function nextOf(
   const check =
     'Check {baseUrl} and {domainColumn}, and whether one that must be known is found: brandfill try DOMAIN.';
   return inWords(`No row has an answer: ${parts.join(', ')}. ${check}`, naming);
+}
+
+/** The summary for people, in lines. */
+export function describeSummary(summary: Summary): readonly string[] {
+  const { statuses, rows, elapsedMs, filled, logos, changes, stopped, out, failures } = summary;
+  const { limit, callsPer, store } = summary;
+  const counts = byStatus(statuses);
+  const next = nextOf(summary);
+  return shown([
+    `${countOf(rows, 'row')} in ${formatDuration(elapsedMs)}${counts === '' ? '' : `: ${counts}`}`,
+    describeCalls(summary),
+    limit && `Pace: ${describeLimit(limit)}`,
+    callsPer && describeCallsPer(callsPer),
+    ...table(
+      {
+        rows: out === '-' ? 'standard output' : out,
+        failures: failures && `${failures} (${countOf(rows - statuses.found, 'row')})`,
+        filled: filled && byCount(filled, (column) => `in ${shorten(column)}`),
+        logos: logos && describeLogos(logos),
+        changes:
+          changes &&
+          `${changes.file} (${countOf(changes.new, 'row')} new, ${formatCount(changes.changed)} changed)`,
+        report: summary.reports?.join(', '),
+        store: `${store.folder} (${formatSize(store.sizeBytes)})`,
+      },
+      9,
+    ),
+    stopped ? `Stopped early. ${next}` : next,
+  ]);
+}
+
+function byStatus(statuses: StatusCounts): string {
+  const there = Object.entries(statuses).filter(([, count]) => count > 0);
+  return there
+    .map(([name, count]) => `${formatCount(count)} ${STATUSES[name as keyof StatusCounts].name}`)
+    .join(', ');
+}
+
+/** `1,234 calls for 900 domains, 12.3 calls/s; 5 calls throttled; 40 domains fresh in the store; cost 2.46`. */
+function describeCalls(summary: Summary): string {
+  const { calls, lookups, freshDomains, retries, throttled, bill, cost } = summary;
+  const rate = calls > 0 ? `, ${summary.callsPerSecond.toFixed(1)} calls/s` : '';
+  return shown([
+    `${countOf(calls, 'call')} for ${countOf(lookups, 'domain')}${rate}`,
+    throttled > 0 && `${countOf(throttled, 'call')} throttled`,
+    retries > 0 && countOf(retries, 'retry', 'retries'),
+    freshDomains > 0 && `${countOf(freshDomains, 'domain')} fresh in the store`,
+    bill && `billed ${formatUnits(bill)}`,
+    cost !== undefined && `cost ${formatPrice(cost)}`,
+  ]).join('; ');
+}
+
+/** `Calls: 640 of 1,000/day used, 360 left until 2026-11-22T00:00:00.000Z`. */
+function describeCallsPer(per: NonNullable<Summary['callsPer']>): string {
+  const [used, count, left] = [per.used, per.count, per.left].map(formatCount);
+  return `Calls: ${used} of ${count}/${per.unit} used, ${left} left until ${timeAt(per.endsAtMs)}`;
+}
+
+/** `pictures (31 saved, 2 kept, 3 missing: 2 http_404, 1 timeout)`. */
+function describeLogos({ folder, reasons, ...counts }: NonNullable<Summary['logos']>): string {
+  const [saved, kept, missing] = [counts.saved, counts.kept, counts.missing].map(formatCount);
+  const why = byCount(reasons, (reason) => reason);
+  return `${folder} (${saved} saved, ${kept} kept, ${missing} missing${why === '' ? '' : `: ${why}`})`;
 }

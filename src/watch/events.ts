@@ -1,5 +1,4 @@
 import type { Plan } from '../collector/plan.ts';
-import { formatSize } from '../common/format.ts';
 import type { DomainColumn } from '../rows/columns/domain-column.ts';
 import type { PaceDescription } from '../worker/pace-memory.ts';
 import type { Stop } from '../worker/stop-switch.ts';
@@ -30,11 +29,11 @@ export type RunEvent =
       Record<'saved' | 'kept' | 'missing', number>
     >)
   /** All lookups ended; the rows are joined and written. */
-  | { readonly type: 'writing'; readonly rows: number }
-  /** Rows were written; comes a few times a second where that takes longer than one. */
-  | { readonly type: 'rows'; readonly written: number; readonly total: number };
+  | { readonly type: 'writing' }
+  /** So many rows were written; comes a few times a second where that takes longer than one. */
+  | { readonly type: 'rows'; readonly written: number };
 
-/** How far the lookups are: what a `RunView` has of them, and the pace that it is made from. */
+/** How far the lookups are: what a `RunView` has of them, and why calls wait. */
 export interface Progress
   extends Pick<
     RunView,
@@ -50,43 +49,10 @@ export interface Progress
     | 'underWay'
     | 'pendingNow'
   > {
-  /** What is known of the limit, and why no call may start. */
-  readonly pace?: PaceDescription | undefined;
-  /** A description of the API's outage, if there is one. */
-  readonly outage?: string | undefined;
-  /** Whether somebody paused the run. @default false */
-  readonly isPaused?: boolean;
+  /** What is known of the limit, and why no call may start; with a sentence on an outage of the API. */
+  readonly pace?: (PaceDescription & { readonly outage?: string | undefined }) | undefined;
   /** Whether lookups wait on a queue that has no worker. @default false */
   readonly hasNoWorker?: boolean;
-}
-
-/** Says how far the reading of a long list is, before its rows can be counted. */
-export interface ReadingReporter {
-  readonly onRead: (name: string, readBytes: number, sizeBytes: number) => void;
-  /** From now on something else says how far the run is. */
-  end(): void;
-}
-
-/** Then twice as long, and so on: a list that takes an hour needs no hundred lines. */
-const FIRST_MS = 10_000;
-
-export function createReadingReporter({
-  onNotice,
-}: {
-  readonly onNotice: (message: string) => void;
-}): ReadingReporter {
-  const startMs = performance.now();
-  let nextMs = FIRST_MS;
-  return {
-    onRead: (name, readBytes, sizeBytes) => {
-      const elapsedMs = performance.now() - startMs;
-      if (elapsedMs < nextMs) return;
-      nextMs = 2 * elapsedMs;
-      const share = Math.floor((100 * readBytes) / sizeBytes);
-      onNotice(`Reading ${name}: ${share}% of it, ${formatSize(readBytes)} so far.`);
-    },
-    end: () => {
-      nextMs = Number.POSITIVE_INFINITY;
-    },
-  };
+  /** When nothing is left but pending lookups: how long until they were all asked again. */
+  readonly pendingWaitMs?: number | undefined;
 }

@@ -2,9 +2,14 @@ import { redactDeep } from '../common/secrets.ts';
 import { printable } from '../common/text.ts';
 
 /** The least severe level that is logged, from everything to hardly anything. */
-export const LOG_LEVELS = ['debug', 'info', 'warn', 'error'] as const;
+const LOG_LEVELS = ['debug', 'info', 'warn', 'error'] as const;
 
 export type LogLevel = (typeof LOG_LEVELS)[number];
+
+/** @param least the least severe level that is logged */
+export function isLogged(level: LogLevel, least: LogLevel): boolean {
+  return LOG_LEVELS.indexOf(level) >= LOG_LEVELS.indexOf(least);
+}
 
 /**
  * `text` is lines for people. `json` is for log collectors: an object on each line. `shown` is
@@ -45,7 +50,7 @@ export async function openLog(options: LogOptions): Promise<Log> {
   const withFields = (bound: LogFields): Log => ({
     format,
     write: (of, message, more = {}) => {
-      if (LOG_LEVELS.indexOf(of) < LOG_LEVELS.indexOf(level)) return;
+      if (!isLogged(of, level)) return;
       put(of, redact(message), redactDeep({ ...bound, ...more }, redact));
     },
     with: (more) => withFields({ ...bound, ...more }),

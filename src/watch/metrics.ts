@@ -1,6 +1,5 @@
 import { Counter, collectDefaultMetrics, Gauge, Registry } from 'prom-client';
 import { isDone } from '../common/errors.ts';
-import { freeBytes } from '../common/files.ts';
 import { within } from '../common/lifetime.ts';
 import { JOB_STATES, type ReadQueues } from '../queue/board.ts';
 import type { ScheduledJob } from '../queue/schedules.ts';
@@ -15,16 +14,11 @@ export interface Metrics {
   readonly forRun: (run: string, read: () => RunView) => void;
   /** Returns a function that ends it. */
   readonly forQueues: (read: ReadQueues) => () => void;
-  readonly forCollector: (sight: CollectSight) => void;
+  readonly forCollector: (counts: Collected) => void;
   readonly forSchedules: (read: () => Promise<readonly ScheduledJob[]>) => void;
 }
 
-/** The part of a collector that metrics read. */
-interface CollectSight {
-  readonly counts: Readonly<Record<'enriched' | 'failures', number>>;
-  /** The folder of its files. */
-  readonly folder: string;
-}
+type Collected = Readonly<Record<'enriched' | 'failures', number>>;
 
 /** Help and labels of each; it exists from the first time that something has it. */
 export const METRICS = {
@@ -49,7 +43,6 @@ export const METRICS = {
   ],
   queue_workers: ['Workers on all queues, on all machines.'],
   collected_outcomes_total: ['Outcomes written, by the kind of file.', 'file'],
-  collect_free_bytes: ['Free space on the disk that holds the files.'],
   schedule_next_run_timestamp_seconds: ['Time at which the job is next due, since 1970.', 'run'],
   schedule_last_run_timestamp_seconds: ['End time of the last run of the job.', 'run'],
   schedule_last_run_exit_code: ['Exit code of the last run of the job.', 'run'],
@@ -92,7 +85,11 @@ export function createMetrics(about: {
     },
     forRun: (run, read) => void runs.set(run, read),
     forQueues: (read) => onScrape(async (put) => await putQueues(put, read)),
-    forCollector: (sight) => void onScrape((put) => putCollected(put, sight)),
+    forCollector: (counts) =>
+      void onScrape((put) => {
+        put('collected_outcomes_total', counts.enriched, { file: 'enriched' });
+        put('collected_outcomes_total', counts.failures, { file: 'failures' });
+      }),
     forSchedules: (read) =>
       void onScrape(async (put) => {
         for (const job of await read().catch(() => [])) putSchedule(put, job);
@@ -145,18 +142,6 @@ async function putQueues(put: Put, read: ReadQueues): Promise<void> {
     }
     put('queue_uncollected', uncollected, { queue });
   }
-}
-
-function putCollected(put: Put, { counts, folder }: CollectSight): void {
-  put('collected_outcomes_total', counts.enriched, { file: 'enriched' });
-  put('collected_outcomes_total', counts.failures, { file: 'failures' });
-  let free = 0;
-  try {
-    free = freeBytes(folder);
-  } catch {
-    // Its disk is gone, and nothing can be written.
-  }
-  put('collect_free_bytes', free);
 }
 
 /** From what Redis knows of a schedule, which outlives the process. */

@@ -1,5 +1,6 @@
 import { styleText } from 'node:util';
 import {
+  countOf,
   formatCount,
   formatDuration,
   formatRate,
@@ -12,8 +13,7 @@ import { describeWait, STATUSES, type StatusName } from './words.ts';
 
 /** Shows how far a run is: the lookups, then the logos, and in the end the rows that are written. */
 export interface Progress {
-  /** @param step what the run is about; each has a place of its own */
-  show(view: RunView, step: string): void;
+  readonly show: (view: RunView) => void;
   /** Has something else written, above what is shown. */
   aside(write: () => void): void;
   /** Leaves the last state readable; later output starts on a line of its own. May be called twice. */
@@ -22,6 +22,37 @@ export interface Progress {
 
 export const NO_PROGRESS: Progress = { show: () => {}, aside: (write) => write(), end: () => {} };
 
+/** Where progress is drawn. */
+interface Surface {
+  readonly draw: (view: RunView) => void;
+  /** Makes room for something else. */
+  readonly clear: () => void;
+  /** Draws the last state, which stays. */
+  readonly leave: (view: RunView) => void;
+}
+
+function createProgress({ draw, clear, leave }: Surface): Progress {
+  let latest: RunView | undefined;
+  const end = (): void => {
+    if (latest) leave(latest);
+    latest = undefined;
+  };
+  return {
+    show: (view) => {
+      // Lookups, logos and rows that are written have each a place of their own.
+      if (latest && howFar(latest).unit !== howFar(view).unit) end();
+      latest = view;
+      draw(view);
+    },
+    aside: (write) => {
+      if (latest) clear();
+      write();
+      if (latest) draw(latest);
+    },
+    end,
+  };
+}
+
 const LINE_EVERY_MS = 5_000;
 
 /**
@@ -29,30 +60,16 @@ const LINE_EVERY_MS = 5_000;
  *
  * @param write takes a line, without its end, and what it is about
  */
-export function createProgressLines(
-  write: (line: string, view: RunView, step: string) => void,
-): Progress {
-  let latest: readonly [view: RunView, step: string] | undefined;
+export function createProgressLines(write: (line: string, view: RunView) => void): Progress {
   let nextMs = performance.now() + LINE_EVERY_MS;
-
-  function end(): void {
-    if (latest) write(lineOf(latest[0]), ...latest);
-    latest = undefined;
+  const leave = (view: RunView): void => {
     nextMs = performance.now() + LINE_EVERY_MS;
-  }
-
-  return {
-    show: (view, step) => {
-      if (latest && latest[1] !== step) end();
-      latest = [view, step];
-      if (performance.now() >= nextMs) end();
-    },
-    aside: (other) => {
-      end();
-      other();
-    },
-    end,
+    write(lineOf(view), view);
   };
+  const draw = (view: RunView): void => {
+    if (performance.now() >= nextMs) leave(view);
+  };
+  return createProgress({ draw, clear: () => {}, leave });
 }
 
 /** Shows progress in lines at the bottom of a terminal that are redrawn in place. */
@@ -60,88 +77,58 @@ export async function openProgressBlock(terminal: NodeJS.WriteStream): Promise<P
   // Loaded here, so that a run without a terminal need not wait for it.
   const { createLogUpdate } = await import('log-update');
   const update = createLogUpdate(terminal);
-  let latest: readonly [view: RunView, step: string] | undefined;
-  const draw = (): void => {
-    if (latest) update(`\n${blockOf(latest[0], terminal).join('\n')}`);
+  const draw = (view: RunView): void => update(`\n${blockOf(view, terminal).join('\n')}`);
+  const leave = (view: RunView): void => {
+    draw(view);
+    update.done();
   };
-  const end = (): void => {
-    draw();
-    if (latest) update.done();
-    latest = undefined;
-  };
-  return {
-    show: (view, step) => {
-      if (latest && latest[1] !== step) end();
-      latest = [view, step];
-      draw();
-    },
-    aside: (write) => {
-      if (latest) update.clear();
-      write();
-      draw();
-    },
-    end,
-  };
+  return createProgress({ draw, clear: () => update.clear(), leave });
 }
 
 const WIDEST = 40;
+const COLORS = { good: 'green', quiet: 'reset', warning: 'yellow', bad: 'red' } as const;
 
 /** `██████░░░░  58%  58,120 of 100,000 rows`, with the counts, the speed and a wait below it. */
 function blockOf(view: RunView, stream: NodeJS.WriteStream): readonly string[] {
-  const [percent, count] = farOf(view);
-  const text = `${percent}  ${count}`;
+  const text = farOf(view).join('  ');
   const width = Math.max(0, Math.min(WIDEST, stream.columns - text.length - 2));
   const filled = Math.floor(shareOf(howFar(view)) * width);
   const bar = `${'█'.repeat(filled)}${'░'.repeat(width - filled)}  ${text}`.trimStart();
-  const counts = countsOf(view).map(([of, color]) =>
-    color ? styleText(color, of, { stream }) : of,
+  const counts = countsOf(view).map(([name, count]) =>
+    styleText(COLORS[STATUSES[name].tone], count, { stream }),
   );
-  const waits = view.wait ? [styleText('yellow', describeWait(view.wait), { stream })] : [];
-  return [bar, counts.join(', '), speedOf(view).join(', '), ...waits].filter((line) => line !== '');
+  const wait = view.wait ? styleText('yellow', describeWait(view.wait), { stream }) : '';
+  return [bar, counts.join(', '), speedOf(view).join(', '), wait].filter((line) => line !== '');
 }
 
 /** `58%, 58,120 of 100,000 rows, 41,020 found, 3 failed, 71 calls/s, held to 80/s, about 9 min left`. */
 function lineOf(view: RunView): string {
-  const counts = countsOf(view).map(([text]) => text);
-  const waits = view.wait ? [describeWait(view.wait)] : [];
-  return [...farOf(view), ...counts, ...speedOf(view), ...waits].join(', ');
+  const counts = countsOf(view).map(([, count]) => count);
+  const wait = view.wait ? [describeWait(view.wait)] : [];
+  return [...farOf(view), ...counts, ...speedOf(view), ...wait].join(', ');
 }
 
 /** `58%` and `58,120 of 100,000 rows`. */
-function farOf(view: RunView): readonly [string, string] {
+function farOf(view: RunView): readonly string[] {
   const far = howFar(view);
   const count = `${formatCount(far.done)} of ${formatCount(far.total)} ${far.unit}`;
   return [`${Math.floor(shareOf(far) * 100)}%`, count];
 }
 
-type Color = 'green' | 'red' | 'yellow';
-
-const COLORS: Readonly<Partial<Record<StatusName, Color>>> = {
-  found: 'green',
-  failed: 'red',
-  pending: 'yellow',
-};
-
-/** `41,020 found, 3 failed`: counts of zero are left out, except that of found rows. */
-function countsOf(view: RunView): readonly (readonly [text: string, color?: Color])[] {
-  const { rowsSoFar, outcomes } = view;
+/** Rows: `41,020 found`, `3 failed`; those of zero are left out, except that of found rows. */
+function countsOf(view: RunView): readonly (readonly [name: StatusName, count: string])[] {
+  const { rowsSoFar = {} } = view;
   if (!isLookingUp(view)) return [];
-  const counts: Readonly<Record<string, number>> = rowsSoFar ?? outcomes;
-  const names = Object.keys(STATUSES) as StatusName[];
-  return names.flatMap((of): [string, Color?][] => {
-    const count = counts[of] ?? 0;
-    if (count === 0 && of !== 'found') return [];
-    const text = `${formatCount(count)} ${STATUSES[of].name}`;
-    const color = COLORS[of];
-    return [color ? [text, color] : [text]];
-  });
+  return (Object.keys(STATUSES) as StatusName[])
+    .filter((name) => name === 'found' || (rowsSoFar[name] ?? 0) > 0)
+    .map((name) => [name, `${formatCount(rowsSoFar[name] ?? 0)} ${STATUSES[name].name}`]);
 }
 
 function isLookingUp({ phase, written }: RunView): boolean {
   return written === undefined && phase !== 'saving_logos';
 }
 
-/** `71 calls/s, 140 credits, held to 80/s, about 9 min left, 3 pending`. */
+/** `71 calls/s`, `140 credits`, `held to 80/s`, `about 9 min left`, `3 domains pending`. */
 function speedOf(view: RunView): readonly string[] {
   const { phase, bill, limit, leftMs = 0, lookups, due, pendingNow } = view;
   if (!isLookingUp(view)) return [];
@@ -154,7 +141,7 @@ function speedOf(view: RunView): readonly string[] {
     bill && formatUnits(bill),
     held,
     leftMs >= 1_000 && !isOver && describeLeft(leftMs),
-    pendingNow > 0 && `${formatCount(pendingNow)} pending`,
+    pendingNow > 0 && `${countOf(pendingNow, 'domain')} pending`,
   ].filter((part) => typeof part === 'string');
 }
 

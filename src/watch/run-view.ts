@@ -5,7 +5,7 @@ export type { Limit } from '../worker/pace-memory.ts';
 
 // The one picture of a run, as plain data: what the terminal draws, `--json` prints, the page and the
 // dashboard show, metrics read and a report holds. `record-run.ts` makes it from events. Times are in
-// milliseconds.
+// milliseconds. The page loads this module, so that nothing of the server may be in it.
 
 /** Of this format; members may be added without another. */
 export const VIEW_VERSION = 5;
@@ -27,6 +27,17 @@ export interface StatusCounts {
   invalid: number;
   /** Not looked up: the run stopped first. */
   skipped: number;
+}
+
+/** Counts of zero for all statuses. */
+export function createStatusCounts(): StatusCounts {
+  const ofAnswers = { found: 0, stale: 0, not_found: 0, rejected: 0, failed: 0 };
+  return { ...ofAnswers, pending: 0, invalid: 0, skipped: 0 };
+}
+
+/** The number of rows over all statuses. */
+export function sumOf(statuses: Readonly<StatusCounts> | Readonly<Record<string, number>>): number {
+  return Object.values(statuses).reduce((sum, count) => sum + count, 0);
 }
 
 /** The result of a run. */
@@ -109,7 +120,7 @@ export interface Span {
 
 /** What keeps calls from starting. */
 export interface Wait {
-  why: 'paused' | 'no_worker' | 'outage' | 'backing_off' | 'stated' | 'rate';
+  why: 'paused' | 'no_worker' | 'outage' | 'backing_off' | 'stated' | 'rate' | 'pending';
   /** How long still, if that is known. */
   leftMs?: number | undefined;
   /** The trouble of the API, in a sentence, for `outage`. */
@@ -218,8 +229,7 @@ export function howFar(view: RunView): Far {
   }
   if (!rowsSoFar) return { done: lookups, total: due, unit: 'domains' };
   const { skipped: _, ...ended } = rowsSoFar;
-  const done = Object.values(ended).reduce((sum, count) => sum + count, 0);
-  return { done, total: rows, unit: 'rows' };
+  return { done: sumOf(ended), total: rows, unit: 'rows' };
 }
 
 /** Rounded down: unfinished work is never at 100 %. */

@@ -87,12 +87,13 @@ export const PHASES = {
   lost: 'Lost: its process is gone',
 } as const;
 
+/** How a run ended; its first sentence begins so. */
 export const ENDINGS = {
-  done: 'Ended: done',
-  some_failed: 'Ended: some rows failed',
-  nothing_found: 'Ended: nothing was found',
-  stopped: 'Ended: stopped early',
-  interrupted: 'Ended: interrupted',
+  done: 'Done',
+  some_failed: 'Done',
+  nothing_found: 'Done, but nothing was found',
+  stopped: 'Stopped early',
+  interrupted: 'Interrupted',
   error: 'Ended with an error',
 } as const;
 
@@ -105,6 +106,7 @@ export function describeWait({ why, leftMs = 0, text = 'The API is out' }: Wait)
     backing_off: 'The API throttles calls (429 and the like): backing off',
     stated: `The API says to wait: calls go on in ${formatDuration(leftMs)}`,
     rate: `Held to the rate: next call in ${formatDuration(leftMs)}`,
+    pending: `Only pending domains are left: all are asked again within ${formatDuration(leftMs)}`,
   }[why];
 }
 

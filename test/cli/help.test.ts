@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { createProgram } from '../../src/cli/program.ts';
 import { describeError, exitCodeOfError } from '../../src/common/errors.ts';
-import { createStatusCounts, exitCodeOf } from '../../src/watch/summary.ts';
+import { exitCodeOf } from '../../src/watch/describe.ts';
+import { createStatusCounts } from '../../src/watch/run-view.ts';
 
 /** The help as it stands on a terminal of 100 columns. */
 async function helpOf(...args: readonly string[]): Promise<string> {

@@ -88,7 +88,9 @@ describe('a lookup that the API has accepted and has no answer ready for', () =>
     const args = ['enrich', 'list.csv', '--base-url', api.url, '--json'];
     const running = await start(args, { cwd: folder.path });
     await reached.opened;
-    await running.shows('3 pending');
+    await running.shows(
+      '3 domains pending, Only pending domains are left: all are asked again within ',
+    );
     running.process.kill('SIGINT');
     const ended = await running.ended;
     expect(ended.code).toBe(130);

@@ -33,7 +33,7 @@ describe.skipIf(!canOpenTerminal())('on a terminal', () => {
     expect(terminal.calls()).toBe(0);
     terminal.type('y\r');
     const { code, shown } = await terminal.ended;
-    expect(shown.replace(/[0-9a-f]{12}/, '9b72685faf33')).toContain(
+    expect(shown).toContain(
       [
         "  domains  in column 'Webseite' (guessed by name), such as 'www.acme.de'",
         "           also possible: 'E-Mail'; --domain-column takes another",
@@ -45,7 +45,6 @@ describe.skipIf(!canOpenTerminal())('on a terminal', () => {
         '  calls    2 to make',
         '  time     about 1 s at 4/s, as told',
         '  cost     0.20 at 0.10 a call, if none has to be made twice',
-        '  run      9b72685faf33',
         'Make 2 calls? (--yes skips this question) [y/N] y',
       ].join('\n'),
     );

@@ -3,8 +3,7 @@ import type { JoinedRow } from '../../src/collector/joined-row.ts';
 import { createRunControl } from '../../src/common/run-control.ts';
 import type { Progress, RunEvent } from '../../src/watch/events.ts';
 import { recordRun } from '../../src/watch/record-run.ts';
-import type { Summary } from '../../src/watch/run-view.ts';
-import { createStatusCounts } from '../../src/watch/summary.ts';
+import { createStatusCounts, type Summary } from '../../src/watch/run-view.ts';
 import { describeWait } from '../../src/watch/words.ts';
 import { PROGRESS } from './progress.ts';
 
@@ -46,6 +45,8 @@ function summaryOf(change: Partial<Summary> = {}): Summary {
   };
 }
 
+const PACE = { limit: { limitIs: 'unknown' }, waitMs: 0 } as const;
+
 function progress(change: Partial<Progress>): RunEvent {
   return { type: 'progress', ...PROGRESS, due: 6, ...change };
 }
@@ -64,10 +65,11 @@ describe('the picture of a run', () => {
     take(PLANNED);
     take(progress({ lookups: 2, calls: 3, lookupMs: 250, underWay: 4 }));
     control.pause();
-    take(progress({ lookups: 3, lookupMs: 750, isPaused: true }));
+    take(progress({ lookups: 3, lookupMs: 750 }));
+    expect(recorder.read()).toMatchObject({ isPaused: true, wait: { why: 'paused' } });
     control.resume();
     take({ type: 'stopping', stop: { reason: 'interrupted' } });
-    take({ type: 'writing', rows: 10 });
+    take({ type: 'writing' });
     expect(seen).toEqual([
       'looking_up 0 pause,stop',
       'looking_up 2 pause,stop',
@@ -83,26 +85,27 @@ describe('the picture of a run', () => {
   it.each([
     ['nothing', {}, undefined],
     ['no worker', { hasNoWorker: true }, 'No worker is there to make the lookups'],
-    ['an outage', { outage: 'The API is out (http_500)' }, 'The API is out (http_500)'],
+    ['an outage', { pace: { ...PACE, outage: 'The API is out; …' } }, 'The API is out; …'],
     [
       'a wait that the API asked for',
-      {
-        pace: { limit: { limitIs: 'unknown' }, waitMs: 90_000, why: 'retry_after' },
-      },
+      { pace: { ...PACE, waitMs: 90_000, why: 'retry_after' }, pendingWaitMs: 9_000 },
       'The API says to wait: calls go on in 1 min 30 s',
     ],
     [
-      'a pause',
-      { isPaused: true, hasNoWorker: true },
-      'Paused: no new call starts until it is resumed',
+      'pending lookups alone',
+      { pace: PACE, pendingWaitMs: 9_000 },
+      'Only pending domains are left: all are asked again within 9 s',
     ],
-  ] as const)('says that calls wait for %s', (_, change, words) => {
-    const recorder = recordRun({ runId: 'abc' });
-    recorder.onEvent(PLANNED);
-    recorder.onEvent(progress(change));
-    const { wait } = recorder.read();
-    expect(wait && describeWait(wait)).toBe(words);
-  });
+  ] as const satisfies readonly [string, Partial<Progress>, string | undefined][])(
+    'says that calls wait for %s',
+    (_, change, words) => {
+      const recorder = recordRun({ runId: 'abc', list: '' });
+      recorder.onEvent(PLANNED);
+      recorder.onEvent(progress(change));
+      const { wait } = recorder.read();
+      expect(wait && describeWait(wait)).toBe(words);
+    },
+  );
 
   it.each([
     [{}, 'done', 0, /^Done: 9 of 10 rows enriched\.$/, undefined],
@@ -138,7 +141,7 @@ describe('the picture of a run', () => {
       /^What was found is kept/,
     ],
   ] as const)('judges an end: %j', (change, end, exitCode, headline, next) => {
-    const recorder = recordRun({ runId: 'abc' });
+    const recorder = recordRun({ runId: 'abc', list: '' });
     recorder.end({ summary: summaryOf(change) });
     expect(recorder.read()).toMatchObject({
       end,
@@ -149,7 +152,7 @@ describe('the picture of a run', () => {
   });
 
   it('counts what calls came to, and how long they took', () => {
-    const recorder = recordRun({ runId: 'abc' });
+    const recorder = recordRun({ runId: 'abc', list: '' });
     const found = {
       kind: 'found',
       httpStatus: 200,
@@ -186,7 +189,7 @@ describe('the reasons of rows', () => {
   }
 
   it('are counted without what differs from row to row, with advice and the first rows', () => {
-    const recorder = recordRun({ runId: 'abc' });
+    const recorder = recordRun({ runId: 'abc', list: '' });
     const rows = recorder.beginRows({
       columns: { enriched: [{ name: 'brand_name', valueOf: ({ values }) => values[0] }] },
       format: {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { describeStop, describeSummary } from '../../src/watch/describe.ts';
-import { createStatusCounts } from '../../src/watch/summary.ts';
+import { createStatusCounts } from '../../src/watch/run-view.ts';
 import { inWords, ON_PAGE, ON_TERMINAL, STOPS } from '../../src/watch/words.ts';
 import type { StopReason } from '../../src/worker/stop-switch.ts';
 
@@ -63,8 +63,8 @@ describe('words', () => {
     });
     expect(lines).toEqual([
       '3 rows in 2 s: 1 found, 1 pending, 1 invalid',
-      '1,234 calls for 2 domains, 0 fresh; 1 retry, 5 throttled, 1234.0 calls/s; cost 0.50',
-      'Pace: limit about 50/s; 0.4 % of the calls throttled',
+      '1,234 calls for 2 domains, 1234.0 calls/s; 5 calls throttled; 1 retry; cost 0.50',
+      'Pace: limit about 50/s',
       '  rows      standard output',
       '  failures  f.csv (2 rows)',
       '  store     .brandfill (2.0 KB)',

@@ -4,7 +4,7 @@ import type { CallCounters } from '../../common/calls.ts';
 import type { BrandfillError } from '../../common/errors.ts';
 import { within } from '../../common/lifetime.ts';
 import type { LookupQueue } from '../../queue/lookup-queue.ts';
-import type { CallsPerSummary } from '../../watch/summary.ts';
+import type { Summary } from '../../watch/run-view.ts';
 import type { CallLedger, CallsPer } from '../../worker/budget.ts';
 import type { Limit } from '../../worker/pace-memory.ts';
 import type { Stop, StopSwitch } from '../../worker/stop-switch.ts';
@@ -22,7 +22,7 @@ export interface LookupTotals extends CallCounters {
   /** Undefined when this process made no call. */
   readonly limit: Limit | undefined;
   /** Undefined without a bound. */
-  readonly callsPer: CallsPerSummary | undefined;
+  readonly callsPer: Summary['callsPer'];
   /** When to ask again about what is pending, in milliseconds since 1970, if the API said. */
   readonly pendingUntilMs: number | undefined;
 }
@@ -55,7 +55,7 @@ export async function lookUpAll(planned: PlannedRun): Promise<LookupTotals> {
       return undefined;
     }
   };
-  let callsPer: CallsPerSummary | undefined;
+  let callsPer: Summary['callsPer'];
   try {
     const opened = await openLookups(run);
     lookups = opened;
@@ -178,9 +178,9 @@ const LONGEST_MS = 2_000;
 async function countCalls(
   ledger: CallLedger | undefined,
   limit: CallsPer | undefined,
-): Promise<CallsPerSummary | undefined> {
+): Promise<Summary['callsPer']> {
   if (!ledger || !limit) return undefined;
-  let summary: CallsPerSummary | undefined;
+  let summary: Summary['callsPer'];
   const read = async (): Promise<void> => {
     const { taken: used, window } = await ledger.read();
     const left = Math.max(0, limit.count - used);

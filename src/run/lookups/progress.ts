@@ -12,7 +12,7 @@ interface ProgressOptions {
   readonly lookups: () =>
     | {
         readonly local: Pick<LocalWorker, 'gate'>;
-        readonly parking: Pick<Parking, 'count'>;
+        readonly parking: Pick<Parking, 'count' | 'untilMs'>;
       }
     | undefined;
 }
@@ -33,7 +33,7 @@ export interface ProgressReporter {
 
 /** Reports progress a few times a second until it is ended. */
 export function startReportingProgress(
-  run: Pick<LookingUp, 'plan' | 'tally' | 'outstanding' | 'isAlone' | 'context' | 'job'>,
+  run: Pick<LookingUp, 'plan' | 'tally' | 'outstanding' | 'isAlone' | 'context' | 'job' | 'now'>,
   { counters, lookups }: ProgressOptions,
 ): ProgressReporter {
   const { plan, tally, outstanding, context, job } = run;
@@ -43,7 +43,8 @@ export function startReportingProgress(
   function read(): Progress {
     const { local, parking } = lookups() ?? {};
     const pace = local?.gate.describe();
-    const { count: pendingNow = 0 } = parking ?? {};
+    const { count: pendingNow = 0, untilMs = 0 } = parking ?? {};
+    const isAllPending = pendingNow > 0 && pendingNow === outstanding.size;
     const { calls, retries, throttled, billedMicros } = counters();
     return {
       due: plan.lookups,
@@ -56,11 +57,10 @@ export function startReportingProgress(
       bill: unit === undefined ? undefined : billOf(billedMicros, unit),
       lookupMs: performance.now() - startMs,
       pace,
-      outage: pace?.outage,
-      isPaused: context.control?.isPaused ?? false,
       hasNoWorker: run.isAlone && outstanding.size > 0,
       underWay: outstanding.size,
       pendingNow,
+      pendingWaitMs: isAllPending ? untilMs - run.now() : undefined,
     };
   }
 

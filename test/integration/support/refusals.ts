@@ -12,8 +12,6 @@ export function expectRefusal({ code, signal, stdout, stderr }: Ended, expected:
     .replaceAll(/^.*\n {2}format {3}.*\n/gm, '')
     .replaceAll(/^ {2}(?:domains|rows|unique|invalid|calls|time|cost| {8}) .*\n/gm, '')
     .replaceAll(/^\d+%, .*\n/gm, '')
-    // How far a slow machine has read, and how much comes out of a small archive.
-    .replaceAll(/^Note: Reading .* so far\.\n/gm, '')
     .split('\n')
     .filter((line) => line !== '');
   expect({ code, signal, stdout, lines }).toEqual({
