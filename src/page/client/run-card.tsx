@@ -112,7 +112,7 @@ function Bar({ view }: { readonly view: RunView }): JSX.Element {
   const isReading = phase === 'reading';
   const text = isReading
     ? 'The list is being read…'
-    : `${share(shareOf(far), 1)}: ${count(far.done)} of ${count(far.total)} ${far.unit}${left}.`;
+    : `${Math.round(shareOf(far) * 100)} %: ${count(far.done)} of ${count(far.total)} ${far.unit}${left}.`;
   return (
     <Progress
       label={`Progress of ${view.list}`}
@@ -134,7 +134,7 @@ function Details({ view }: { readonly view: RunView }): JSX.Element {
       {calls > 0 ? <Chart spans={spans} spanMs={spanMs} /> : null}
       {answers.length > 0 ? (
         <Table
-          caption={`What calls came to${latency && latency.calls < calls ? ` (the ${count(latency.calls)} of this process)` : ''}`}
+          caption={`What calls came to${latency && latency.calls < calls ? ` (${count(latency.calls)} answered to this process)` : ''}`}
           columns={['answer', 'calls#', 'share#']}
           rows={answers.map((of) => [
             of.answer,

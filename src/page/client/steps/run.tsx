@@ -20,10 +20,11 @@ export function RunStep({ id }: { readonly id: string }): JSX.Element {
       list.value = await listOf(id);
     });
   }, [id, live === undefined]);
-  const { name = 'Your list', run, hasResult, hasFailures } = list.value ?? {};
+  const { run, hasResult, hasFailures } = list.value ?? {};
   // What is kept while a run goes on is from its beginning.
   const kept = run?.view as RunView | undefined;
   const view = live ?? (kept && isOver(kept) ? kept : undefined);
+  const name = view?.list ?? 'Your list';
   const title = view ? (view.headline ?? phaseOf(view)) : 'One moment…';
   useAnnounced(title, name);
   const again = (): void =>
