@@ -45,6 +45,8 @@ export interface Situation {
   /** An outage lasts. */
   readonly isOut: boolean;
   readonly ratePerMs: number;
+  /** How many other calls are. */
+  readonly underWay: number;
 }
 
 /** A lookup, as its answers are weighed. */
@@ -147,7 +149,7 @@ export function createEvidence(options: EvidenceOptions): Evidence {
   const suspects = new Map<string, Suspect>();
   /** How answers turned out: for how many domains they were for good (0: not known yet), or that they are a limit. */
   const known = new Map<string, number | KnownLimit>();
-  let situation: Situation = { isOut: false, ratePerMs: 0 };
+  let situation: Situation = { isOut: false, ratePerMs: 0, underWay: 0 };
   let isOver = false;
 
   function stop(why: Stop): void {
@@ -378,7 +380,8 @@ export function createEvidence(options: EvidenceOptions): Evidence {
     row.throttled.add(asked.domain);
     const isAlone = successes > 0 && asked.refusals > ENOUGH && row.throttled.size < MANY;
     const isOwn = isAlone || (asked.refusals > 0 && successes >= asked.successesThen + MANY);
-    if (!isOwn) asked.successesThen = successes;
+    // What was under way shows nothing.
+    if (!isOwn) asked.successesThen = successes + situation.underWay;
     asked.refusals += 1;
     // Others succeed meanwhile: it is the domain's own trouble, and closes nothing for others.
     return isOwn ? { signal: 'own', verdict: 'retry' } : LIMIT;

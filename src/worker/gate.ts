@@ -422,7 +422,8 @@ export function createGate(options: GateOptions): Gate {
   }
 
   function situation(): Situation {
-    return { isOut: home.pace.isAway && home.pace.pauses > 0, ratePerMs: home.pace.ratePerMs };
+    const { isAway, pauses, ratePerMs } = home.pace;
+    return { isOut: isAway && pauses > 0, ratePerMs, underWay: inFlight };
   }
 
   home.onChange = letThrough;

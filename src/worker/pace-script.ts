@@ -19,8 +19,8 @@ if said.now then now = said.now end
 local function create(at)
   local limit = said.start and said.start.count / said.start.perMs or 0
   local isKnown = limit > 0
-  return { phase = isKnown and 'cruising' or 'starting', ratePerMs = isKnown and limit * 0.98 or 4 / 50, limitPerMs = limit,
-    margin = 0.02, confidence = isKnown and 1 or 0, accepted = 0, before = 0, epochMs = at, epochAccepted = 0, checkMs = 0, nextAccepted = 0, cap = 0, flown = 0,
+  return { phase = isKnown and 'cruising' or 'starting', ratePerMs = isKnown and limit * 0.98 or 4 / 40, limitPerMs = limit,
+    margin = 0.02, confidence = isKnown and 1 or 0, accepted = 0, before = 0, epochMs = at, epochAccepted = 0, estimatedFrom = 0, checkMs = 0, nextAccepted = 0, cap = 0, flown = 0,
     flownVariance = 0, crowded = 0, atCap = 0, capCalls = 100, isTrial = false, window = 4, windowLeft = 4,
     windowMs = at, windowAccepted = 0, latencyMs = 0, fewLatencyMs = 0, flowPerMs = 0, shutUntilMs = 0, isStated = false, isTesting = false,
     testMs = 0, isAway = false, gapAccepted = 0, isGuess = false, pauses = 0, refusedMs = 0, cutMs = -1e15, deadMs = 0, pauseMs = 0,
@@ -73,7 +73,7 @@ local function learn(limit, margin, confidence)
 end
 
 local function beginRound(at)
-  p.ratePerMs = p.window / max(50, p.latencyMs)
+  p.ratePerMs = p.window / max(40, p.latencyMs)
   p.windowLeft = p.window / 4
   p.windowAccepted = 0
   p.windowMs = at
@@ -111,17 +111,19 @@ local function estimate(ends, dead)
     p.phase = 'cruising'
     learn(max(1 / max(100, dead), isWindow and measured or recent / 2), isSure and 0.04 or 0.15, isSure and 1 or 0)
   elseif p.epochAccepted < 15 then
-    learn(p.ratePerMs * max(0.75, p.before / (p.before + 1)), 0.02, 0)
+    learn(p.ratePerMs * max(0.75, p.estimatedFrom / (p.estimatedFrom + 15), p.before / (p.before + 1)), 0.02, 0)
   else
     local isQuick = to - p.epochMs < 3000 + p.latencyMs
-    local most = min(p.ratePerMs * (isQuick and 0.95 or 1), measured * (wasGuess and 2 or p.confidence > 0 and 1.1 or 1.3))
-    local value = isWindow and measured or (measured + most) / 2
+    local most = p.ratePerMs * (isQuick and 0.95 or 1)
+    local middle = (measured + min(most, measured * (wasGuess and 2 or p.confidence > 0 and 1.1 or 1.3))) / 2
+    local value = isWindow and measured or min(most, middle)
     local off = math.abs(value - p.limitPerMs) / p.limitPerMs
     local surer = 0
     if off < 0.02 then surer = p.confidence + 1
     elseif off < 0.06 or (isWindow and isAlike) then surer = max(1, min(p.confidence, 2)) end
     learn(value, isWindow and isAlike and 0.02 or min(0.15, max(0.008, off / 4)), surer)
   end
+  p.estimatedFrom = p.epochAccepted
   p.epochMs = ends
   p.epochAccepted = p.nextAccepted
   p.nextAccepted = 0
@@ -154,9 +156,9 @@ local function widen(call, at)
   if call.sentAtMs < p.windowMs then return end
   p.windowLeft = p.windowLeft - 1
   p.windowAccepted = p.windowAccepted + 1
-  if p.windowLeft > 0 or at - p.windowMs < 50 then return end
+  if p.windowLeft > 0 or at - p.windowMs < 40 then return end
   if p.window <= 16 then p.fewLatencyMs = p.latencyMs end
-  if p.latencyMs < 2 * p.fewLatencyMs + 100 then p.window = min(p.window + max(8, p.window / 4), 1024) end
+  if p.latencyMs < 2 * p.fewLatencyMs + 100 then p.window = min(p.window + max(8, p.window / 3), 1024) end
   p.roundMs = p.windowMs
   p.roundAccepted = p.windowAccepted
   beginRound(at)

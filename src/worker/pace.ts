@@ -36,6 +36,8 @@ export interface Pace {
   /** When what is estimated began, and what was accepted since. */
   epochMs: number;
   epochAccepted: number;
+  /** What the last estimate was made of. */
+  estimatedFrom: number;
   /** When the refused call was sent that a slower pace is checked after; 0 while none is. */
   checkMs: number;
   /** What was accepted of the calls sent after it. */
@@ -103,7 +105,7 @@ export interface PacedCall {
 const LONG_AGO_MS = -1e15;
 const FIRST_WINDOW = 4;
 /** Near servers are not asked twice as much any sooner. */
-const LEAST_ROUND_MS = 50;
+const LEAST_ROUND_MS = 40;
 /** The rate rises by so much in a round trip, and in this time, that what a refusal tells comes in time. */
 const LEAST_RISE_MS = 400;
 /** Latency holds up to twice that of so few calls under way, and this. */
@@ -150,6 +152,7 @@ export function createPace(
     before: 0,
     epochMs: nowMs,
     epochAccepted: 0,
+    estimatedFrom: 0,
     checkMs: 0,
     nextAccepted: 0,
     cap,
@@ -272,7 +275,7 @@ function widen(pace: Pace, { sentAtMs }: PacedCall, nowMs: number): void {
   // More under way only wait for each other, there or here.
   if (pace.window <= FEW_UNDER_WAY) pace.fewLatencyMs = pace.latencyMs;
   const isHolding = pace.latencyMs < 2 * pace.fewLatencyMs + SLACK_MS;
-  if (isHolding) pace.window = Math.min(pace.window + Math.max(8, pace.window / 4), 1_024);
+  if (isHolding) pace.window = Math.min(pace.window + Math.max(8, pace.window / 3), 1_024);
   pace.roundMs = pace.windowMs;
   pace.roundAccepted = pace.windowAccepted;
   beginRound(pace, nowMs);
@@ -441,14 +444,17 @@ function estimate(pace: Pace, endMs: number, deadMs: number): void {
       isSure ? 1 : 0,
     );
   } else if (pace.epochAccepted < FEW_CALLS) {
-    learn(pace, pace.ratePerMs * Math.max(0.75, pace.before / (pace.before + 1)), 0.02, 0);
+    // So few change little of what many have shown.
+    const trust = pace.estimatedFrom / (pace.estimatedFrom + FEW_CALLS);
+    learn(pace, pace.ratePerMs * Math.max(0.75, trust, pace.before / (pace.before + 1)), 0.02, 0);
   } else {
     const isQuick = toMs - pace.epochMs < SHORT_MS + pace.latencyMs;
     const { confidence } = pace;
     // The less is known, the more of the epoch was spent on the way up.
     const ahead = wasGuess ? 2 : confidence > 0 ? 1.1 : 1.3;
-    const most = Math.min(pace.ratePerMs * (isQuick ? 0.95 : 1), measured * ahead);
-    const next = isWindow ? measured : (measured + most) / 2;
+    const most = pace.ratePerMs * (isQuick ? 0.95 : 1);
+    const middle = (measured + Math.min(most, measured * ahead)) / 2;
+    const next = isWindow ? measured : Math.min(most, middle);
     const off = Math.abs(next - pace.limitPerMs) / pace.limitPerMs;
     const isCounted = isWindow && isAlike;
     const alike = Math.max(1, Math.min(confidence, 2));
@@ -456,6 +462,7 @@ function estimate(pace: Pace, endMs: number, deadMs: number): void {
     const doubt = Math.min(FIRST_MARGIN, Math.max(LEAST_MARGIN, off / 4));
     learn(pace, next, isCounted ? 0.02 : doubt, surer);
   }
+  pace.estimatedFrom = pace.epochAccepted;
   pace.epochMs = endMs;
   pace.epochAccepted = pace.nextAccepted;
   pace.nextAccepted = 0;

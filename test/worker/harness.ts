@@ -27,6 +27,8 @@ export interface RunOptions {
   readonly maxCalls?: number;
   readonly maxWaitMs?: number;
   readonly rate?: Rate;
+  /** @default 20 */
+  readonly refusalMs?: number;
   readonly evidence?: Partial<EvidenceOptions>;
 }
 
@@ -41,9 +43,10 @@ export interface Ran {
   readonly pace: GateDescription;
 }
 
-/** Looks domains up in time that jumps, each call taking 20 ms. */
+/** Looks domains up in time that jumps, each call taking 20 ms, or one that is throttled `refusalMs`. */
 export async function run(script: Script, options: RunOptions = {}): Promise<Ran> {
   const { domains: count = 60, concurrency = 8, retries = 3, maxWaitMs = 60_000 } = options;
+  const { refusalMs = 20 } = options;
   const clock = createFakeClock({ isImpatient: true });
   const stopSwitch = createStopSwitch();
   const callsOf = new Map<string, number>();
@@ -51,17 +54,20 @@ export async function run(script: Script, options: RunOptions = {}): Promise<Ran
   let calls = 0;
   const client: BrandClient = {
     call: async (_path, signal, domain) => {
-      await clock.sleep(20, signal);
+      await clock.sleep(refusalMs / 2, signal);
       calls += 1;
       const nth = (callsOf.get(domain) ?? 0) + 1;
       callsOf.set(domain, nth);
-      return script({
+      const said = script({
         domain,
         at: Number(domain.slice(1, -4)),
         nth,
         total: calls,
         nowMs: clock.nowMs(),
       });
+      const isQuick = said.kind === 'throttled';
+      await clock.sleep((isQuick ? refusalMs : 40 - refusalMs) / 2, signal);
+      return said;
     },
     callBatch: () => Promise.reject(new Error('This API has no batches.')),
     close: async () => {},
