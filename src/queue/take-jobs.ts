@@ -250,6 +250,7 @@ export function takeJobs(options: TakeJobsOptions): JobTaker {
       },
       isWanted,
     );
+    void writer.flush(); // the next job is taken when this one is done
     await Promise.all(sent);
     if (texts.size === 0) return;
     if (isSick()) rest();

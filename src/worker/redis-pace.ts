@@ -97,13 +97,13 @@ export function createRedisPace({
     events = [];
     drop((at) => sentMs + aheadMs - at > LATE_MS);
     try {
-      // Each caller makes as many calls, one after the other, as there are answers in that time.
-      const rounds = Math.max(1, (SPAN_MS + tripMs) / Math.max(1, pace.latencyMs));
-      const following = waiting + underWay >= callers ? Math.ceil(underWay * rounds) : 0;
-      const want = Math.min(MOST_WANTED, waiting + following) - starts.length;
+      // Callers that are all busy make one call after the other, each in the time of an answer.
+      const all = waiting + underWay;
+      const rounds = all < callers ? 0 : (SPAN_MS + tripMs) / Math.max(1, pace.latencyMs);
+      const want = Math.min(MOST_WANTED, Math.max(waiting, all * rounds)) - starts.length;
       const said = {
         events: told,
-        want: waiting > 0 ? Math.max(0, want) : 0,
+        want: waiting > 0 ? Math.max(0, Math.ceil(want)) : 0,
         busy: underWay + starts.length,
         lead: tripMs / 2,
         span: SPAN_MS + tripMs,
