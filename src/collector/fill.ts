@@ -1,5 +1,5 @@
 import type { JsonObject } from '../brand/json-object.ts';
-import type { CellValue, RowColumn, RowFormat } from '../rows/row-format.ts';
+import type { CellValue, RawRow, RowColumn, RowFormat } from '../rows/row-format.ts';
 import type { ComparedColumn } from './changes.ts';
 import type { Field } from './fields/fields.ts';
 import { isFilled } from './output/output-columns.ts';
@@ -11,16 +11,14 @@ export interface FillRule {
 }
 
 /** A row with its filled cells. */
-export interface FilledIn {
-  readonly raw: string;
-  readonly fields: number;
+export interface FilledIn extends RawRow {
   /** The values in cells that were blank, by index of their rule, null for none; undefined for other cells. */
   readonly fills: readonly CellValue[];
 }
 
 /** Fills blank cells of the list's own columns. */
 export interface Fill {
-  apply(row: { raw: string; fields: number }, answer: JsonObject): FilledIn;
+  apply(row: RawRow, answer: JsonObject): FilledIn;
   /** The columns that are filled. */
   readonly columns: readonly RowColumn[];
   /** How many cells were filled so far, by column. */
@@ -36,20 +34,19 @@ export function createFill(
   keepsFormulas = false,
 ): Fill {
   const columns = rules.map(({ column }) => column);
-  const filler = format.createFiller(columns, keepsFormulas);
   const counts = Object.fromEntries(columns.map(({ name }) => [name, 0]));
   return {
-    apply: ({ raw, fields }, answer) => {
-      const values = rules.map(({ field }) => field.valueOf(answer));
-      const { blanks, ...row } = filler.fill(raw, fields, values);
-      for (const at of blanks) {
-        const { name = '' } = columns[at] ?? {};
-        if (isFilled(values[at])) counts[name] = (counts[name] ?? 0) + 1;
-      }
-      return {
-        ...row,
-        fills: values.map((value, at) => (blanks.includes(at) ? (value ?? null) : undefined)),
-      };
+    apply: (own, answer) => {
+      let row = own;
+      const fills = rules.map(({ column, field }): CellValue => {
+        const value = field.valueOf(answer);
+        const filled = format.fill(row, column, value, keepsFormulas);
+        if (filled === undefined) return undefined;
+        row = filled;
+        if (isFilled(value)) counts[column.name] = (counts[column.name] ?? 0) + 1;
+        return value ?? null;
+      });
+      return { ...row, fills };
     },
     columns,
     counts,

@@ -126,14 +126,13 @@ export async function makePlan(options: PlanOptions): Promise<MadePlan> {
     const { sizeBytes, fields } = row;
     // Empty lines are left out; rows of nothing but delimiters stay where they are.
     if (fields === 0) return { kind: 'blank', sizeBytes, fields, text: '' };
+    maxFields = Math.max(maxFields, fields);
     if (row.isBlank) return { kind: 'passed', sizeBytes, fields, text: '' };
     if (where && !where.values.has(row.others?.[keyed.length]?.trim() ?? '')) {
       passedRows += 1;
-      maxFields = Math.max(maxFields, fields);
       return { kind: 'passed', sizeBytes, fields, text: '' };
     }
     rows += 1;
-    maxFields = Math.max(maxFields, fields);
     if (format.isTable && fields !== headerFields) raggedRows += 1;
     if (row.shifted) firstShiftedLine ??= row.line;
     const id = key ? digitsOf(row.others?.[0]?.trim() ?? '') : undefined;

@@ -5,9 +5,8 @@ import { textOfCell } from './csv/csv-writer.ts';
 import type {
   ByteSource,
   CellValue,
-  FilledRow,
+  RawRow,
   RowColumn,
-  RowFiller,
   RowFormat,
   RowWriter,
   ScannedRow,
@@ -51,7 +50,7 @@ export function openJsonl(source: Source, prefix: string): RowFormat {
         }
       }),
     createWriter: createJsonlWriter,
-    createFiller: createJsonlFiller,
+    fill: (row, { name }, value) => fillMember(row, name, value),
     textOf: (value) => (value === undefined ? '' : JSON.stringify(value)),
     toObject: (raw) => JSON.parse(raw) as Record<string, unknown>,
   };
@@ -178,26 +177,16 @@ function createJsonlWriter(names: readonly string[]): RowWriter {
   };
 }
 
-/** Adds members to objects where they are missing, null or empty. The rest stays as it is. */
-function createJsonlFiller(columns: readonly RowColumn[]): RowFiller {
-  return {
-    fill: (raw, fields, values): FilledRow => {
-      const row = JSON.parse(raw) as JsonRow;
-      const { applyEdits, modify } = jsonc();
-      let text = raw;
-      const blanks: number[] = [];
-      for (const [at, { name }] of columns.entries()) {
-        const value = values[at];
-        if (!isEmpty(valueAt(row, name))) continue;
-        blanks.push(at);
-        if (isEmpty(value)) continue;
-        const path = name.split('.');
-        const isWithin = !Object.hasOwn(row, name) && isObject(row[path[0] ?? '']);
-        text = applyEdits(text, modify(text, isWithin ? path : [name], value, {}));
-      }
-      return { raw: text, fields, blanks };
-    },
-  };
+/** Adds a member to an object where it is missing, null or empty. The rest stays as it is. */
+function fillMember(row: RawRow, name: string, value: CellValue): RawRow | undefined {
+  const object = JSON.parse(row.raw) as JsonRow;
+  if (!isEmpty(valueAt(object, name))) return undefined;
+  if (isEmpty(value)) return row;
+  const path = name.split('.');
+  const isWithin = !Object.hasOwn(object, name) && isObject(object[path[0] ?? '']);
+  const { applyEdits, modify } = jsonc();
+  const edits = modify(row.raw, isWithin ? path : [name], value, {});
+  return { ...row, raw: applyEdits(row.raw, edits) };
 }
 
 /** Loaded here, because most lists are not JSONL, or are not filled in place. */

@@ -62,20 +62,8 @@ export interface WrittenRow {
   readonly cells: readonly CellValue[];
 }
 
-/** A row in which cells were filled. */
-export interface FilledRow {
-  readonly raw: string;
-  /** The number of its cells now. */
-  readonly fields: number;
-  /** Which of the columns to be filled were blank, as their indexes; those with a value are filled. */
-  readonly blanks: readonly number[];
-}
-
-/** Fills cells of a row, and leaves the rest of it as it is, to the byte. */
-export interface RowFiller {
-  /** @param values a value for each of the columns; undefined or empty leaves the cell as it is */
-  fill(raw: string, fields: number, values: readonly CellValue[]): FilledRow;
-}
+/** A row as it is written: its text, line end included, and the number of its cells. */
+export type RawRow = Pick<WrittenRow, 'raw' | 'fields'>;
 
 /** The number and the size of rows, from the first reading. */
 export interface Extent {
@@ -141,10 +129,20 @@ export interface RowFormat {
   /** @param added names of the added columns */
   createWriter(added: readonly string[], extent: Extent): RowWriter;
   /**
-   * @param columns those of the list's own columns that are to be filled
-   * @param keepsFormulas whether texts that a spreadsheet would calculate stay as they are. @default false
+   * Fills a blank cell of a row, and leaves the rest of it as it is, to the byte. Rows come in their
+   * order.
+   *
+   * @param column one of the list's own
+   * @param value undefined or empty leaves the cell as it is
+   * @param keepsFormulas whether a text that a spreadsheet would calculate stays as it is
+   * @returns undefined where the cell is not blank
    */
-  createFiller(columns: readonly RowColumn[], keepsFormulas?: boolean): RowFiller;
+  fill(
+    row: RawRow,
+    column: RowColumn,
+    value: CellValue,
+    keepsFormulas?: boolean,
+  ): RawRow | undefined;
   /** The text of a value in an added column, before quoting; empty for none. */
   textOf(value: CellValue): string;
   /** The text of a row's own cells, in the order of the columns; only for tables. */

@@ -227,10 +227,7 @@ function checkOutputs(
 ): void {
   const { delimiter, lineEnd, byteOrderMark } = list;
   const isBlank = (row: readonly string[] = []): boolean => row.every((cell) => cell.trim() === '');
-  const width = Math.max(
-    HEADER.length,
-    ...cells.filter((row) => !isBlank(row)).map((row) => row.length),
-  );
+  const width = Math.max(HEADER.length, ...cells.map((row) => row.length));
   const parsed = (text: string): string[][] =>
     parse(text, { delimiter, bom: true, record_delimiter: lineEnd });
   const out = read('list.enriched.csv');

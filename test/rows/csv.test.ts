@@ -182,14 +182,14 @@ describe('a row of CSV', () => {
     expect(writer.row('1', 1, [value, 'z'])).toBe(`1,,,${cell},z\r\n`);
   });
 
-  it.each<[string, string, readonly number[]]>([
-    ['1,,"c"\r\n', '1,"v,w","c"\r\n', [0]],
-    ['1," "\n', '1,"v,w"\n', [0]],
-    ['"1"', '"1","v,w"', [0]],
-    ['1,"b, c"\n', '1,"b, c"\n', []],
-  ])('is filled where it is blank: %j', (raw, expected, blanks) => {
-    const filler = openCsv(sourceOf('a,b,c\n')).createFiller([{ index: 1, name: 'b' }]);
-    expect(filler.fill(raw, 2, ['v,w'])).toMatchObject({ raw: expected, blanks });
+  it.each<[string, string | undefined]>([
+    ['1,,"c"\r\n', '1,"v,w","c"\r\n'],
+    ['1," "\n', '1,"v,w"\n'],
+    ['"1"', '"1","v,w"'],
+    ['1,"b, c"\n', undefined],
+  ])('is filled where it is blank: %j', (raw, expected) => {
+    const { fill } = openCsv(sourceOf('a,b,c\n'));
+    expect(fill({ raw, fields: 2 }, { index: 1, name: 'b' }, 'v,w')?.raw).toBe(expected);
   });
 });
 

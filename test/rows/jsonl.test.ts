@@ -70,18 +70,19 @@ describe('a row of JSONL', () => {
     expect(writer.row(raw, 1, ['y', undefined, [1]])).toBe(expected);
   });
 
-  it.each<[string, string, readonly number[]]>([
-    ['{"city":"", "n":1.0}\n', '{"city":"Ulm", "n":1.0}\n', [0]],
-    ['{"city":null}\n', '{"city":"Ulm"}\n', [0]],
-    ['{"city":"Bonn"}\n', '{"city":"Bonn"}\n', []],
-    ['{"n":1.0}\n', '{"n":1.0,"city": "Ulm"}\n', [0]],
-  ])('is filled where it is blank: %j', (raw, expected, blanks) => {
-    const filler = open('{}\n').format.createFiller([{ index: 0, name: 'city' }]);
-    expect(filler.fill(raw, 1, ['Ulm'])).toEqual({ raw: expected, fields: 1, blanks });
+  it.each<[string, string | undefined]>([
+    ['{"city":"", "n":1.0}\n', '{"city":"Ulm", "n":1.0}\n'],
+    ['{"city":null}\n', '{"city":"Ulm"}\n'],
+    ['{"city":"Bonn"}\n', undefined],
+    ['{"n":1.0}\n', '{"n":1.0,"city": "Ulm"}\n'],
+  ])('is filled where it is blank: %j', (raw, expected) => {
+    const { fill } = open('{}\n').format;
+    expect(fill({ raw, fields: 1 }, { index: 0, name: 'city' }, 'Ulm')?.raw).toBe(expected);
   });
 
   it('is filled at a path', () => {
-    const filler = open('{}\n').format.createFiller([{ index: 0, name: 'p.city' }]);
-    expect(filler.fill('{"p":{"city":""}}\n', 1, ['Ulm']).raw).toBe('{"p":{"city":"Ulm"}}\n');
+    const { fill } = open('{}\n').format;
+    const row = { raw: '{"p":{"city":""}}\n', fields: 1 };
+    expect(fill(row, { index: 0, name: 'p.city' }, 'Ulm')?.raw).toBe('{"p":{"city":"Ulm"}}\n');
   });
 });

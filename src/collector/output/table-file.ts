@@ -56,12 +56,12 @@ function bytesOf(lines: readonly string[]): Buffer {
 /** Writes the rows of a workbook as CSV, its cells anew. */
 function ofWorkbook({ format, extent, added }: TableOptions): RowWriter {
   const width = Math.max(format.columns.length, extent.maxFields);
-  const write = createCellsWriter(',', extent.keepsFormulas);
+  const write = createCellsWriter(',');
   /** The list's own cells are never changed, whatever they begin with. */
   const toOwnCell = (text = ''): string =>
     /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
   const line = (own: readonly string[], values: readonly unknown[]): string =>
-    `${Array.from({ length: width }, (_, at) => toOwnCell(own[at])).join()},${write(values)}\n`;
+    `${Array.from({ length: width }, (_, at) => toOwnCell(own[at])).join()},${write(values, extent.keepsFormulas)}\n`;
   return {
     // Excel takes text without a mark for something else.
     header: `\uFEFF${line(format.columns, added)}`,

@@ -1,5 +1,5 @@
 import { Stringifier } from 'csv-stringify';
-import type { CellValue, FilledRow, RowColumn, RowFiller, RowWriter } from '../row-format.ts';
+import type { CellValue, RawRow, RowWriter } from '../row-format.ts';
 import { type CsvDialect, cellsOfRow, withoutLineEnd } from './csv-dialect.ts';
 import { guardFormula } from './formula.ts';
 
@@ -26,19 +26,15 @@ export interface CsvWriterOptions {
 export function createCsvWriter(options: CsvWriterOptions): RowWriter {
   const { dialect, before, headerRaw, headerFields, width, added, byteOrderMark } = options;
   const usualEnd = headerRaw.slice(withoutLineEnd(headerRaw).length) || '\n';
-  const write = createCellsWriter(dialect.delimiter, options.keepsFormulas);
-
-  function append(raw: string, fields: number, cells: string): string {
-    const own = withoutLineEnd(raw);
-    const padding = dialect.delimiter.repeat(Math.max(0, width - fields));
-    return own + padding + cells + (raw.slice(own.length) || usualEnd);
-  }
+  const write = createCellsWriter(dialect.delimiter);
 
   function row(raw: string, fields: number, values: readonly CellValue[]): string {
-    // A row of nothing but delimiters may be wider than all others, and nothing is added to it.
-    const free = Math.min(values.length, width + added.length - fields);
-    if (added.length === 0 || free <= 0) return raw;
-    return append(raw, fields, dialect.delimiter + write(values.slice(0, free)));
+    if (added.length === 0) return raw;
+    const own = withoutLineEnd(raw);
+    const padding = dialect.delimiter.repeat(Math.max(0, width - fields) + 1);
+    return (
+      own + padding + write(values, options.keepsFormulas) + (raw.slice(own.length) || usualEnd)
+    );
   }
 
   return {
@@ -53,20 +49,18 @@ export function createCsvWriter(options: CsvWriterOptions): RowWriter {
  */
 export function createCellsWriter(
   delimiter: string,
-  keepsFormulas = false,
-): (values: readonly CellValue[]) => string {
-  const guarded = keepsFormulas ? (text: string) => text : guardFormula;
+): (values: readonly CellValue[], keepsFormulas?: boolean) => string {
   const writer = new RecordWriter({
     delimiter,
     record_delimiter: '\n',
     quote_record_delimiter: true,
   });
-  const toCell = (value: CellValue): string =>
-    typeof value === 'number' ? String(value) : guarded(textOfCell(value)); // -5 is no formula
+  const guarded = (value: CellValue): string =>
+    typeof value === 'number' ? String(value) : guardFormula(textOfCell(value)); // -5 is no formula
   // Most rows need no quotes. For them the library takes a fifth of the time of a whole run.
   const needsQuotes = (cell: string): boolean => /["\r\n]/.test(cell) || cell.includes(delimiter);
-  return (values) => {
-    const cells = values.map(toCell);
+  return (values, keepsFormulas = false) => {
+    const cells = values.map(keepsFormulas ? textOfCell : guarded);
     return cells.some(needsQuotes) ? writer.textOf(cells) : cells.join(delimiter);
   };
 }
@@ -99,33 +93,20 @@ function isScalar(value: unknown): boolean {
   return typeof value !== 'object' || value === null;
 }
 
-/**
- * Fills blank cells of rows, and adds cells that a short row lacks. The other cells stay as they
- * are.
- */
-export function createCsvFiller(
-  columns: readonly RowColumn[],
+/** Fills a blank cell of a row, and adds cells that a short row lacks. The other cells stay as they are. */
+export function fillCsvCell(
+  { raw, fields }: RawRow,
+  index: number,
+  cell: string,
   dialect: CsvDialect,
-  keepsFormulas = false,
-): RowFiller {
-  const write = createCellsWriter(dialect.delimiter, keepsFormulas);
+): RawRow | undefined {
+  const cells = cellsOfRow(raw, dialect);
+  if (!/^\s*(?:"\s*"\s*)?$/.test(cells[index] ?? '')) return undefined;
+  if (cell === '') return { raw, fields };
+  while (cells.length < index) cells.push('');
+  cells[index] = cell;
   return {
-    fill: (raw, fields, values): FilledRow => {
-      const cells = cellsOfRow(raw, dialect);
-      const blanks: number[] = [];
-      for (const [at, { index }] of columns.entries()) {
-        if (!/^\s*(?:"\s*"\s*)?$/.test(cells[index] ?? '')) continue;
-        blanks.push(at);
-        const cell = write([values[at]]);
-        if (cell === '') continue;
-        while (cells.length < index) cells.push('');
-        cells[index] = cell;
-      }
-      return {
-        raw: cells.join(dialect.delimiter) + raw.slice(withoutLineEnd(raw).length),
-        fields: Math.max(fields, cells.length),
-        blanks,
-      };
-    },
+    raw: cells.join(dialect.delimiter) + raw.slice(withoutLineEnd(raw).length),
+    fields: Math.max(fields, cells.length),
   };
 }

@@ -11,7 +11,7 @@ import {
   textsOfRow,
 } from './csv-dialect.ts';
 import { scanCsv } from './csv-reader.ts';
-import { createCellsWriter, createCsvFiller, createCsvWriter, textOfCell } from './csv-writer.ts';
+import { createCellsWriter, createCsvWriter, fillCsvCell, textOfCell } from './csv-writer.ts';
 
 export interface OpenCsvOptions {
   /** The delimiter that the file's name suggests. */
@@ -46,9 +46,10 @@ export function openCsv(source: Source, options: OpenCsvOptions = {}): RowFormat
   const below = noHeader ? records : records.slice(1);
   const near = below.map(({ cells }) => cells);
   const columns = completeHeader(source, names, near);
+  const write = createCellsWriter(dialect.delimiter);
   const headerRaw =
     first === undefined
-      ? createCellsWriter(dialect.delimiter)(names) + lineEndOf(text)
+      ? write(names) + lineEndOf(text)
       : source.sample.toString('utf8', first.startBytes, headBytes);
 
   return {
@@ -84,7 +85,8 @@ export function openCsv(source: Source, options: OpenCsvOptions = {}): RowFormat
         byteOrderMark: source.hasByteOrderMark,
         keepsFormulas,
       }),
-    createFiller: (filled, keeps) => createCsvFiller(filled, dialect, keeps),
+    fill: (row, { index }, value, keepsFormulas) =>
+      fillCsvCell(row, index, write([value], keepsFormulas), dialect),
     textOf: textOfCell,
     textsOf: (raw) => textsOfRow(raw, dialect),
     toObject: (raw) => toObject(textsOfRow(raw, dialect), columns),

@@ -1,17 +1,16 @@
 import { uniqueNames } from '../columns/names.ts';
 import { textOfCell } from '../csv/csv-writer.ts';
 import { guardFormula } from '../csv/formula.ts';
-import type {
-  ByteSource,
-  CellValue,
-  FilledRow,
-  RowColumn,
-  RowFiller,
-  RowFormat,
-  ScannedRow,
-} from '../row-format.ts';
+import type { ByteSource, RowColumn, RowFormat, ScannedRow } from '../row-format.ts';
 import { linesOf } from '../source.ts';
-import { addressOfCell, isFree, type SheetCell, textOfSheetCell, valueOfCell } from './cell.ts';
+import {
+  addressOfCell,
+  isFree,
+  type Range,
+  type SheetCell,
+  textOfSheetCell,
+  valueOfCell,
+} from './cell.ts';
 import { lineOf, type OpenedWorkbook, type RowLine, sampleOf } from './open-workbook.ts';
 import { assertRewritable, createWorkbookOutput } from './workbook-writer.ts';
 
@@ -21,6 +20,7 @@ export function openXlsx(list: OpenedWorkbook): RowFormat {
   const { columns, headerRow } = place;
   let domainIndex = -1;
   let guard = guardFormula;
+  const isCovered = createCovered(list);
 
   /** The text that is looked up: in the domain column, a cell counts as the address that it links to. */
   function textAt(number: number, cell: SheetCell | undefined, index: number): string {
@@ -46,9 +46,14 @@ export function openXlsx(list: OpenedWorkbook): RowFormat {
     createWriter: () => {
       throw new TypeError('a workbook is written by `beginOutput`');
     },
-    createFiller: (filled, keeps = false) => {
+    fill: (row, { index }, value, keeps = false) => {
       guard = keeps ? (text) => text : guardFormula;
-      return createSheetFiller(filled, list);
+      const [number, start, end, lastCell, cells, filled = []] = JSON.parse(row.raw) as RowLine;
+      if (!isFree(cells[index]) || isCovered(number, index)) return undefined;
+      if (textOfCell(value) === '') return row;
+      const more = [...filled, [index, value] as const].sort(([one], [other]) => one - other);
+      const line: RowLine = [number, start, end, lastCell, cells, more];
+      return { ...row, raw: `${JSON.stringify(line)}\n` };
     },
     textOf: textOfCell,
     textsOf: (raw) => {
@@ -125,42 +130,22 @@ async function* scan(
   for await (const lines of linesOf(source.read(headBytes), source.name)) yield lines.map(scanLine);
 }
 
-/**
- * Fills cells of a row: those that are blank, have no formula, and are not the hidden part of a merged
- * cell.
- */
-function createSheetFiller(columns: readonly RowColumn[], list: OpenedWorkbook): RowFiller {
-  const covered = coveredIn(columns, list);
-  return {
-    fill: (raw, fields, values): FilledRow => {
-      const [number, start, end, lastCell, cells] = JSON.parse(raw) as RowLine;
-      const blanks: number[] = [];
-      const puts: [number, CellValue][] = [];
-      for (const [at, { index }] of columns.entries()) {
-        if (!isFree(cells[index]) || covered.has(`${number} ${index}`)) continue;
-        blanks.push(at);
-        if (textOfCell(values[at]) !== '') puts.push([index, values[at]]);
-      }
-      puts.sort(([one], [other]) => one - other);
-      const line: RowLine = [number, start, end, lastCell, cells, puts];
-      return { raw: `${JSON.stringify(line)}\n`, fields, blanks };
-    },
+/** Makes a function that tells whether a cell is the hidden part of a merged one. Rows come in their order. */
+function createCovered({ frame }: OpenedWorkbook): (row: number, column: number) => boolean {
+  const mergesOf = new Map<number, Range[]>();
+  return (row, column) => {
+    const merges =
+      mergesOf.get(column) ??
+      frame.merges
+        .filter(({ firstColumn, lastColumn }) => firstColumn <= column && column <= lastColumn)
+        .sort((one, other) => other.firstRow - one.firstRow);
+    mergesOf.set(column, merges);
+    while ((merges.at(-1)?.lastRow ?? row) < row) merges.pop();
+    const merge = merges.at(-1);
+    return (
+      merge !== undefined &&
+      merge.firstRow <= row &&
+      (merge.firstRow < row || merge.firstColumn < column)
+    );
   };
-}
-
-/** The cells of columns that are the hidden part of a merged one, as `row column`. */
-function coveredIn(
-  columns: readonly RowColumn[],
-  { frame, place }: OpenedWorkbook,
-): ReadonlySet<string> {
-  const covered = new Set<string>();
-  for (const { firstRow, lastRow, firstColumn, lastColumn } of frame.merges) {
-    for (const { index } of columns) {
-      if (index < firstColumn || index > lastColumn) continue;
-      for (let row = firstRow; row <= Math.min(lastRow, place.lastRow); row += 1) {
-        if (row > firstRow || index > firstColumn) covered.add(`${row} ${index}`);
-      }
-    }
-  }
-  return covered;
 }

@@ -191,15 +191,15 @@ it('blank cells are filled, but not formulas, and not what a merged cell covers'
     row(6, 'e.com', ' ');
   const bytes = await workbookOf({ sheets: [{ name: 'S', rows, after: merge('B2:B3') }] });
   const opened = await open(bytes);
-  const fill = { columns: [1], values: ['=Rome'] };
+  const fill = { column: 1, value: '=Rome' };
   const { parts } = await rewrite(opened, ['ours'], () => ['x'], fill);
   const sheet = parts[SHEET] ?? '';
   const cell = '<is><t xml:space="preserve">=Rome</t></is></c>';
   expect(sheet.match(/=Rome/g)).toHaveLength(2);
   expect(sheet).toContain(`<c r="B2" s="1" t="inlineStr">${cell}`);
   expect(sheet).toContain(`<c r="B6" t="inlineStr">${cell}<c r="C6"`);
-  const filler = opened.format.createFiller([{ index: 1, name: 'city' }]);
-  const { raw } = filler.fill(opened.scanned[0]?.raw ?? '', 2, ['=Rome']);
+  const first = { raw: opened.scanned[0]?.raw ?? '', fields: 2 };
+  const { raw = '' } = opened.format.fill(first, { index: 1, name: 'city' }, '=Rome') ?? {};
   expect(opened.format.toObject(raw)).toEqual({ domain: 'a.com', city: '=Rome' });
   expect(opened.format.textsOf?.(raw)).toEqual(['a.com', "'=Rome"]);
 });

@@ -161,7 +161,7 @@ export async function rewrite(
   { source, format, scanned }: OpenedWorkbook,
   added: readonly string[],
   valuesOf: (at: number) => readonly unknown[],
-  fill?: { readonly columns: readonly number[]; readonly values: readonly unknown[] },
+  fill?: { readonly column: number; readonly value: unknown },
 ): Promise<WrittenWorkbook> {
   const { workbook } = format;
   if (!workbook) throw new Error('it was opened as a workbook');
@@ -170,11 +170,9 @@ export async function rewrite(
   const output = workbook.beginOutput(added, async (chunk) => {
     chunks.push(chunk);
   });
-  const filler = format.createFiller(
-    (fill?.columns ?? []).map((index) => ({ index, name: format.columns[index] ?? '' })),
-  );
   for (const [at, { raw, fields }] of scanned.entries()) {
-    const own = fill ? filler.fill(raw, fields, fill.values).raw : raw;
+    const column = { index: fill?.column ?? 0, name: '' };
+    const own = (fill && format.fill({ raw, fields }, column, fill.value)?.raw) ?? raw;
     await output.append([{ raw: own, fields, cells: valuesOf(at) }]);
   }
   const notices = await output.finish();
