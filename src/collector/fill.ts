@@ -40,7 +40,7 @@ export function createFill(
       let row = own;
       const fills = rules.map(({ column, field }): CellValue => {
         const value = field.valueOf(answer);
-        const filled = format.fill(row, column, value, keepsFormulas);
+        const filled = format.fillCell(row, column, value, keepsFormulas);
         if (filled === undefined) return undefined;
         row = filled;
         if (isFilled(value)) counts[column.name] = (counts[column.name] ?? 0) + 1;

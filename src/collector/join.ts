@@ -21,16 +21,25 @@ export interface JoinOptions {
 }
 
 /**
- * Reads the input again, in its own order, and joins each row with its outcome. Empty lines are left
- * out.
+ * Rows may be of any length, and so may what is made of them. So much is held at a time, or a single
+ * row.
  */
-export function join(options: JoinOptions): AsyncGenerator<readonly OutputRow[]> {
+const BATCH_BYTES = 2 * 1024 * 1024;
+
+/**
+ * Reads the input again, in its own order, cuts it as the index says, and joins each row with its
+ * outcome. Empty lines are left out.
+ *
+ * @throws BrandfillError `UNREADABLE_INPUT` at the end, when the list was changed in the meantime
+ */
+export async function* join(options: JoinOptions): AsyncGenerator<readonly OutputRow[]> {
   const { source, headBytes, index, answers, enriched, fill, skipReason } = options;
   const nothing = enriched.map(() => undefined);
   let number = 0;
+  let sizeBytes = 0;
 
   // Objects are written out in full: a spread with more members added costs several times as much.
-  function joinRow(row: IndexedRow, raw: string, grow: (sizeBytes: number) => void): JoinedRow {
+  function joinRow(row: IndexedRow, raw: string): JoinedRow {
     number += 1;
     const { text, fields, key = '' } = row;
     const isInvalid = row.kind === 'invalid';
@@ -39,7 +48,7 @@ export function join(options: JoinOptions): AsyncGenerator<readonly OutputRow[]>
     const older = isSettled ? undefined : answers.staleOf(text);
     const answered = older ?? outcome;
     const json = answered?.status === 'found' ? answered.json : undefined;
-    grow(json?.length ?? 0); // its values may be most of it
+    sizeBytes += json?.length ?? 0; // its values may be most of it
     const answer = json === undefined ? undefined : findJsonObject(json);
     const own = answer && fill?.apply({ raw, fields }, answer);
     const unasked = isInvalid ? 'invalid' : 'skipped';
@@ -59,58 +68,25 @@ export function join(options: JoinOptions): AsyncGenerator<readonly OutputRow[]>
     };
   }
 
-  return cutRows({ source, headBytes, index }, (row, raw, grow) => {
-    if (row.kind === 'blank') return undefined;
-    if (row.kind === 'passed') return { raw, fields: row.fields, status: row.kind };
-    return joinRow(row, raw, grow);
-  });
-}
-
-interface CutRowsOptions {
-  readonly source: Pick<Source, 'read' | 'assertUnchanged'>;
-  /** How many bytes of the source precede the first row. */
-  readonly headBytes: number;
-  readonly index: Pick<RowIndex, 'read'>;
-}
-
-/**
- * Rows may be of any length, and so may what is made of them. So much is held at a time, or a single
- * row.
- */
-const BATCH_BYTES = 2 * 1024 * 1024;
-
-/**
- * Reads a list again and cuts it into rows, as its index says.
- *
- * @param make makes an item of the batches from each entry of the index and its text; `undefined`
- *   is left out. It calls `grow` with the bytes that the item holds besides its row.
- * @throws BrandfillError `UNREADABLE_INPUT` at the end, when the list was changed in the meantime
- */
-async function* cutRows(
-  { source, headBytes, index }: CutRowsOptions,
-  make: (row: IndexedRow, raw: string, grow: (sizeBytes: number) => void) => OutputRow | undefined,
-): AsyncGenerator<readonly OutputRow[]> {
   const cut = createCutter(source.read(headBytes));
-  let sizeBytes = 0;
-  const grow = (moreBytes: number): void => {
-    sizeBytes += moreBytes;
-  };
   for await (const rows of index.read()) {
     let made: OutputRow[] = [];
-    sizeBytes = 0;
     for (const row of rows) {
       const taken = cut(row.sizeBytes);
       // Nearly all rows are buffered already, and need no turn of the event loop.
       const bytes = Buffer.isBuffer(taken) ? taken : await taken;
-      const item = make(row, bytes.toString('utf8'), grow);
-      if (item !== undefined) made.push(item);
       sizeBytes += row.sizeBytes;
+      const { kind, fields } = row;
+      if (kind === 'blank') continue;
+      const raw = bytes.toString('utf8');
+      made.push(kind === 'passed' ? { raw, fields, status: kind } : joinRow(row, raw));
       if (sizeBytes < BATCH_BYTES) continue;
       yield made;
       made = [];
       sizeBytes = 0;
     }
     yield made;
+    sizeBytes = 0;
   }
   await source.assertUnchanged();
 }

@@ -50,7 +50,7 @@ export function openJsonl(source: Source, prefix: string): RowFormat {
         }
       }),
     createWriter: createJsonlWriter,
-    fill: (row, { name }, value) => fillMember(row, name, value),
+    fillCell: (row, { name }, value) => fillMember(row, name, value),
     textOf: (value) => (value === undefined ? '' : JSON.stringify(value)),
     toObject: (raw) => JSON.parse(raw) as Record<string, unknown>,
   };

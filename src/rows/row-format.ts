@@ -137,7 +137,7 @@ export interface RowFormat {
    * @param keepsFormulas whether a text that a spreadsheet would calculate stays as it is
    * @returns undefined where the cell is not blank
    */
-  fill(
+  fillCell(
     row: RawRow,
     column: RowColumn,
     value: CellValue,
@@ -171,15 +171,15 @@ export interface Workbook {
    *
    * @param added their names @param write writes bytes of the workbook
    */
-  beginOutput(added: readonly string[], write: (bytes: Buffer) => Promise<void>): WorkbookOutput;
+  beginOutput(added: readonly string[], write: (bytes: Buffer) => Promise<void>): TableOutput;
 }
 
-/** The workbook of a list, while it is written with more cells. */
-export interface WorkbookOutput {
+/** A table that is being written into a file. */
+export interface TableOutput {
   /** @param rows in their order */
   append(rows: readonly WrittenRow[]): Promise<void>;
   /** Writes what is left. @returns what the user should know, in sentences */
   finish(): Promise<readonly string[]>;
-  /** Releases what is open, finished or not. */
+  /** Releases what is open, finished or not. The file itself belongs to the caller. */
   close(): void;
 }

@@ -188,8 +188,8 @@ describe('a row of CSV', () => {
     ['"1"', '"1","v,w"'],
     ['1,"b, c"\n', undefined],
   ])('is filled where it is blank: %j', (raw, expected) => {
-    const { fill } = openCsv(sourceOf('a,b,c\n'));
-    expect(fill({ raw, fields: 2 }, { index: 1, name: 'b' }, 'v,w')?.raw).toBe(expected);
+    const { fillCell } = openCsv(sourceOf('a,b,c\n'));
+    expect(fillCell({ raw, fields: 2 }, { index: 1, name: 'b' }, 'v,w')?.raw).toBe(expected);
   });
 });
 

@@ -76,13 +76,13 @@ describe('a row of JSONL', () => {
     ['{"city":"Bonn"}\n', undefined],
     ['{"n":1.0}\n', '{"n":1.0,"city": "Ulm"}\n'],
   ])('is filled where it is blank: %j', (raw, expected) => {
-    const { fill } = open('{}\n').format;
-    expect(fill({ raw, fields: 1 }, { index: 0, name: 'city' }, 'Ulm')?.raw).toBe(expected);
+    const { fillCell } = open('{}\n').format;
+    expect(fillCell({ raw, fields: 1 }, { index: 0, name: 'city' }, 'Ulm')?.raw).toBe(expected);
   });
 
   it('is filled at a path', () => {
-    const { fill } = open('{}\n').format;
+    const { fillCell } = open('{}\n').format;
     const row = { raw: '{"p":{"city":""}}\n', fields: 1 };
-    expect(fill(row, { index: 0, name: 'p.city' }, 'Ulm')?.raw).toBe('{"p":{"city":"Ulm"}}\n');
+    expect(fillCell(row, { index: 0, name: 'p.city' }, 'Ulm')?.raw).toBe('{"p":{"city":"Ulm"}}\n');
   });
 });

@@ -1,11 +1,11 @@
-import type { Extent, RowFormat, WrittenRow } from '../../rows/row-format.ts';
+import type { Extent, RowFormat, TableOutput, WrittenRow } from '../../rows/row-format.ts';
 import type { Source } from '../../rows/source.ts';
 import type { Changes } from '../changes.ts';
 import { isListed, type OutputRow } from '../joined-row.ts';
 import type { OutputColumn, OutputColumns } from './output-columns.ts';
 import { createOutputStream, type OutputFile, openOutputFile } from './output-file.ts';
 import type { OutputPaths } from './output-paths.ts';
-import { beginTable, type Table } from './table-file.ts';
+import { beginTable } from './table-file.ts';
 
 /** The files of a run. */
 export interface Outputs {
@@ -74,7 +74,7 @@ interface OpenOutput {
   readonly path: string;
   readonly file: OutputFile;
   readonly onNotice: (message: string) => void;
-  table?: Table;
+  table?: TableOutput;
 }
 
 interface OpenOutputs {
@@ -92,7 +92,7 @@ async function write(
     output: OpenOutput,
     own: readonly OutputColumn[],
     further: readonly string[] = [],
-  ): Promise<Table> => {
+  ): Promise<TableOutput> => {
     const added = [...own.map(({ name }) => name), ...further];
     const table = await beginTable(output, { format, extent, added });
     output.table = table;

@@ -1,5 +1,5 @@
 import { createCellsWriter } from '../../rows/csv/csv-writer.ts';
-import type { Extent, RowFormat, RowWriter, WrittenRow } from '../../rows/row-format.ts';
+import type { Extent, RowFormat, RowWriter, TableOutput } from '../../rows/row-format.ts';
 import type { OutputFile } from './output-file.ts';
 import { kindOfOutput } from './output-paths.ts';
 
@@ -11,20 +11,11 @@ export interface TableOptions {
   readonly added: readonly string[];
 }
 
-/** A table that is being written into a file. */
-export interface Table {
-  append(rows: readonly WrittenRow[]): Promise<void>;
-  /** Writes what is left. @returns what the user should know, in sentences */
-  finish(): Promise<readonly string[]>;
-  /** Releases what is open. The file itself belongs to the caller. */
-  close(): void;
-}
-
 /** Begins a table by writing its header, in the format of the file's name. */
 export async function beginTable(
   { path, file }: { readonly path: string; readonly file: OutputFile },
   options: TableOptions,
-): Promise<Table> {
+): Promise<TableOutput> {
   const { format, added } = options;
   const kind = kindOfOutput(path, format);
   if (kind === 'xlsx' && format.workbook) {

@@ -85,7 +85,7 @@ export function openCsv(source: Source, options: OpenCsvOptions = {}): RowFormat
         byteOrderMark: source.hasByteOrderMark,
         keepsFormulas,
       }),
-    fill: (row, { index }, value, keepsFormulas) =>
+    fillCell: (row, { index }, value, keepsFormulas) =>
       fillCsvCell(row, index, write([value], keepsFormulas), dialect),
     textOf: textOfCell,
     textsOf: (raw) => textsOfRow(raw, dialect),

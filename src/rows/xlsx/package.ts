@@ -80,20 +80,9 @@ export async function openPackage(handle: FileHandle, name: string): Promise<Pac
   async function* read(path: string): AsyncGenerator<Buffer> {
     const entry = entryOf(path);
     let stream: Readable | undefined;
-    let gathered: Buffer[] = [];
-    let sizeBytes = 0;
     try {
       stream = await zip.openReadStreamPromise(entry);
-      // It inflates 16 KB at a time, and each piece costs its reader a turn.
-      for await (const chunk of stream as AsyncIterable<Buffer>) {
-        gathered.push(chunk);
-        sizeBytes += chunk.length;
-        if (sizeBytes < READ_BYTES) continue;
-        yield Buffer.concat(gathered, sizeBytes);
-        gathered = [];
-        sizeBytes = 0;
-      }
-      if (sizeBytes > 0) yield Buffer.concat(gathered, sizeBytes);
+      yield* stream as AsyncIterable<Buffer>;
     } catch (error) {
       throw asBroken(name, error);
     } finally {
@@ -117,8 +106,6 @@ export async function openPackage(handle: FileHandle, name: string): Promise<Pac
     },
   };
 }
-
-const READ_BYTES = 128 * 1024;
 
 /** A path in a package without `..`, doubled or leading slashes; backslashes are slashes. */
 export function normalizePath(path: string): string {

@@ -1,7 +1,7 @@
 import { PassThrough, Readable } from 'node:stream';
 import { ZipFile } from 'yazl';
 import { BrandfillError } from '../../common/errors.ts';
-import type { CellValue, WorkbookOutput } from '../row-format.ts';
+import type { CellValue, TableOutput } from '../row-format.ts';
 import { createCutter } from '../source.ts';
 import { MOST_COLUMNS, rangeRef } from './cell.ts';
 import { type NewCell, putCells, valueXml } from './cell-xml.ts';
@@ -42,7 +42,7 @@ export async function assertRewritable({ pack, sheet }: OpenedWorkbook): Promise
 }
 
 /** Begins to write a workbook: all is copied, and cells are put into the rows of its list. */
-export function createWorkbookOutput(options: WorkbookOutputOptions): WorkbookOutput {
+export function createWorkbookOutput(options: WorkbookOutputOptions): TableOutput {
   const { list, added, domainColumn, write } = options;
   const { pack, sheet, frame } = list;
   const { prefix } = frame;

@@ -46,7 +46,7 @@ export function openXlsx(list: OpenedWorkbook): RowFormat {
     createWriter: () => {
       throw new TypeError('a workbook is written by `beginOutput`');
     },
-    fill: (row, { index }, value, keeps = false) => {
+    fillCell: (row, { index }, value, keeps = false) => {
       guard = keeps ? (text) => text : guardFormula;
       const [number, start, end, lastCell, cells, filled = []] = JSON.parse(row.raw) as RowLine;
       if (!isFree(cells[index]) || isCovered(number, index)) return undefined;

@@ -199,7 +199,7 @@ it('blank cells are filled, but not formulas, and not what a merged cell covers'
   expect(sheet).toContain(`<c r="B2" s="1" t="inlineStr">${cell}`);
   expect(sheet).toContain(`<c r="B6" t="inlineStr">${cell}<c r="C6"`);
   const first = { raw: opened.scanned[0]?.raw ?? '', fields: 2 };
-  const { raw = '' } = opened.format.fill(first, { index: 1, name: 'city' }, '=Rome') ?? {};
+  const { raw = '' } = opened.format.fillCell(first, { index: 1, name: 'city' }, '=Rome') ?? {};
   expect(opened.format.toObject(raw)).toEqual({ domain: 'a.com', city: '=Rome' });
   expect(opened.format.textsOf?.(raw)).toEqual(['a.com', "'=Rome"]);
 });

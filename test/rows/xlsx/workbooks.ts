@@ -172,7 +172,7 @@ export async function rewrite(
   });
   for (const [at, { raw, fields }] of scanned.entries()) {
     const column = { index: fill?.column ?? 0, name: '' };
-    const own = (fill && format.fill({ raw, fields }, column, fill.value)?.raw) ?? raw;
+    const own = (fill && format.fillCell({ raw, fields }, column, fill.value)?.raw) ?? raw;
     await output.append([{ raw: own, fields, cells: valuesOf(at) }]);
   }
   const notices = await output.finish();
