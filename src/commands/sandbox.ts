@@ -133,9 +133,7 @@ function authOf({
   if (scheme.kind === 'none' || key === undefined) {
     throw refusal('Cannot use --auth: give bearer, basic, header:NAME or query:NAME, and a --key.');
   }
-  if (scheme.kind === 'header') return { scheme: { header: scheme.name }, key };
-  if (scheme.kind === 'query') return { scheme: { query: scheme.name }, key };
-  return { scheme: scheme.kind, key };
+  return { scheme: 'name' in scheme ? scheme : { kind: scheme.kind }, key };
 }
 
 /** @throws BrandfillError `INVALID_SETTING` for what is no module with such a function */

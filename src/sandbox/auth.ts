@@ -2,8 +2,8 @@ import type { IncomingMessage } from 'node:http';
 
 /** The credential that the sandbox asks for. */
 export interface SandboxAuth {
-  /** Where the key travels: the `Authorization` header, another header, or a query parameter. */
-  scheme: 'bearer' | 'basic' | { header: string } | { query: string };
+  /** How the key travels, as `--auth` has it. */
+  scheme: { kind: 'bearer' | 'basic' } | { kind: 'header' | 'query'; name: string };
   /** For `basic`: `user:password`, or the user alone, whose password is then empty. */
   key: string;
 }
@@ -14,21 +14,20 @@ export function isAuthorized(
   request: IncomingMessage,
   query: string,
 ): boolean {
-  if (typeof scheme === 'object') {
-    return 'query' in scheme
-      ? findParameter(query, scheme.query) === key
-      : request.headers[scheme.header.toLowerCase()] === key;
-  }
+  if (scheme.kind === 'query') return findParameter(query, scheme.name) === key;
+  if (scheme.kind === 'header') return request.headers[scheme.name.toLowerCase()] === key;
   const pair = Buffer.from(key.includes(':') ? key : `${key}:`).toString('base64');
   // The name of the scheme without case, the rest exactly (RFC 9110, section 11.1).
   const [, name = '', value] = /^(\S+) +(.*)$/.exec(request.headers.authorization ?? '') ?? [];
-  return name.toLowerCase() === scheme && value?.trim() === (scheme === 'basic' ? pair : key);
+  return (
+    name.toLowerCase() === scheme.kind && value?.trim() === (scheme.kind === 'basic' ? pair : key)
+  );
 }
 
 /** The `WWW-Authenticate` header of a 401, where the scheme has one. */
 export function challengeOf({ scheme }: SandboxAuth): Record<string, string> {
-  if (typeof scheme === 'object') return {};
-  return { 'WWW-Authenticate': scheme === 'basic' ? 'Basic realm="sandbox"' : 'Bearer' };
+  if ('name' in scheme) return {};
+  return { 'WWW-Authenticate': scheme.kind === 'basic' ? 'Basic realm="sandbox"' : 'Bearer' };
 }
 
 /**

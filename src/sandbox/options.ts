@@ -165,9 +165,8 @@ const SCHEMA = z
     notFound: share,
     auth: z.object({
       scheme: z.union([
-        z.enum(['bearer', 'basic']),
-        z.object({ header: z.string() }),
-        z.object({ query: z.string() }),
+        z.object({ kind: z.enum(['bearer', 'basic']) }),
+        z.object({ kind: z.enum(['header', 'query']), name: z.string() }),
       ]),
       key: z.string(),
     }),

@@ -12,7 +12,7 @@ const MANY = domains(300);
 describe('a run that the API stops', () => {
   it('at 401 makes no further call, ends with 4, and goes on with a good credential', async () => {
     const folder = openList(listOf(MANY));
-    const api = await openApi({ auth: { scheme: 'bearer', key: 'good' }, latencyMs: 5 });
+    const api = await openApi({ auth: { scheme: { kind: 'bearer' }, key: 'good' }, latencyMs: 5 });
     const enrich = (key: string) =>
       runHere(
         ['enrich', 'list.csv', '--base-url', api.url, '--auth', 'bearer', '--json'].concat([

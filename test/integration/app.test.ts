@@ -19,7 +19,7 @@ async function openStage(latencyMs = 0): Promise<{
   readonly folder: ReturnType<typeof openFolder>;
 }> {
   const folder = openFolder();
-  const api = await openApi({ auth: { scheme: 'bearer', key: KEY }, latencyMs });
+  const api = await openApi({ auth: { scheme: { kind: 'bearer' }, key: KEY }, latencyMs });
   const app = await startAppIn(folder);
   await app.connect({ baseUrl: api.url, auth: 'bearer', apiKey: KEY, price: 0.01 });
   return { app, api, folder };

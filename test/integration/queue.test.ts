@@ -68,7 +68,7 @@ describe('enrich --queue', () => {
 describe('a worker', () => {
   it('keeps its credential out of Redis and out of its log', async () => {
     const stage = await openStage(200, {
-      auth: { scheme: 'bearer', key: 'top-secret-key' },
+      auth: { scheme: { kind: 'bearer' }, key: 'top-secret-key' },
       latencyMs: 50,
     });
     // A bare connection: ioredis trips over a command that is told of while its monitor starts.

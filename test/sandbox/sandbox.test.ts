@@ -87,22 +87,22 @@ describe('the credential', () => {
 
   it.each<[SandboxAuth, right: Record<string, string>, wrong: Record<string, string>]>([
     [
-      { scheme: 'bearer', key: 'k1' },
+      { scheme: { kind: 'bearer' }, key: 'k1' },
       { authorization: 'bearer k1' },
       { authorization: 'Bearer k' },
     ],
     [
-      { scheme: 'basic', key: 'me:pw' },
+      { scheme: { kind: 'basic' }, key: 'me:pw' },
       { authorization: basic('me:pw') },
       { authorization: basic('me:') },
     ],
     [
-      { scheme: 'basic', key: 'k1' },
+      { scheme: { kind: 'basic' }, key: 'k1' },
       { authorization: basic('k1:') },
       { authorization: basic('k') },
     ],
     [
-      { scheme: { header: 'X-Api-Key' }, key: 'k1' },
+      { scheme: { kind: 'header', name: 'X-Api-Key' }, key: 'k1' },
       { 'x-api-key': 'k1' },
       { authorization: 'k1' },
     ],
@@ -113,13 +113,15 @@ describe('the credential', () => {
       const refused = await ask(sandbox, 'a.com', { headers });
       expect(refused.status).toBe(401);
       expect(JSON.parse(refused.text)).toMatchObject({ error: { code: 'unauthorized' } });
-      expect(refused.headers.has('www-authenticate')).toBe(typeof auth.scheme === 'string');
+      expect(refused.headers.has('www-authenticate')).toBe(!('name' in auth.scheme));
     }
     expect(sandbox.callsOf('a.com').answered).toBe(1);
   });
 
   it('can travel in the query', async () => {
-    const { url } = await openSandbox({ auth: { scheme: { query: 'key' }, key: 'a b&c' } });
+    const { url } = await openSandbox({
+      auth: { scheme: { kind: 'query', name: 'key' }, key: 'a b&c' },
+    });
     expect((await get(`${url}/v1/brand?domain=a.com&key=a+b%26c`)).status).toBe(200);
     expect((await get(`${url}/v1/brand?domain=a.com`)).status).toBe(401);
   });
