@@ -1,8 +1,7 @@
-import { existsSync } from 'node:fs';
 import { basename, dirname, extname, resolve } from 'node:path';
 import { describeError, exitCodeOfError } from '../common/errors.ts';
 import { makeFolder, othersWhoCanChange } from '../common/files.ts';
-import { keepSecret, withoutSecrets } from '../common/secrets.ts';
+import { withoutSecrets } from '../common/secrets.ts';
 import { createJob, type Job } from '../options/api.ts';
 import { besideFile, type Environment, type JobFile, readJobFile } from '../options/job-file.ts';
 import { file as listFile } from '../options/kinds.ts';
@@ -130,11 +129,10 @@ function toLoadedJob(
   const { file, options, error } = jobFile;
   if (error) throw error;
   // Another API is another host, which must not get what the file has for its own.
-  const { baseUrl, auth, apiKeyFile, params, headers, ...ofAnyApi } = options;
+  const { baseUrl, auth, apiKeyEnv, apiKeyFile, params, headers, ...ofAnyApi } = options;
   const { input, ...given } = {
     store: env['BRANDFILL_STORE'] || besideFile(file, '.brandfill'),
     ...(overrides.api === undefined ? options : ofAnyApi),
-    apiKey: credentialOf(jobFile, overrides, env),
     ...overrides,
   };
   if (typeof input !== 'string') {
@@ -151,30 +149,6 @@ function toLoadedJob(
     changesId: isOfFile ? resolve(file) : undefined,
     describe,
   };
-}
-
-/** The credential as the file names it, unless it is overridden. */
-function credentialOf(
-  { apiKeyEnv, options: { apiKeyFile }, ...jobFile }: JobFile,
-  overrides: Overrides,
-  env: Environment,
-): string | undefined {
-  const fromEnv = apiKeyEnv === undefined ? undefined : env[apiKeyEnv]?.trim();
-  keepSecret(fromEnv);
-  const { api, apiKey, apiKeyFile: typedFile } = overrides;
-  if ((api ?? apiKey ?? typedFile) !== undefined) return undefined;
-  // Neither the name nor the path is repeated, because it may be the credential in the wrong place.
-  const wrong = ((): readonly [key: string, why: string] | undefined => {
-    if (apiKeyEnv !== undefined && apiKeyFile !== undefined)
-      return ['apiKeyEnv', "'apiKeyFile' is given too; leave one of them out"];
-    if (apiKeyEnv !== undefined && !fromEnv)
-      return ['apiKeyEnv', 'the environment has no such variable, or it is empty'];
-    if (apiKeyFile !== undefined && !existsSync(apiKeyFile))
-      return ['apiKeyFile', 'there is no such file'];
-    return undefined;
-  })();
-  if (wrong === undefined) return fromEnv;
-  throw refusal(`Cannot use the credential of ${jobFile.placeOf(wrong[0])}: ${wrong[1]}.`);
 }
 
 /** What is typed overrides the file, which counts more than the environment. */

@@ -37,7 +37,7 @@ export interface Api {
 }
 
 /** The options that a job is made of. */
-const JOB_OPTIONS = { ...OPTIONS, apiKey: secret() };
+const JOB_OPTIONS = { ...OPTIONS, apiKey: secret(), apiKeyEnv: secret() };
 
 /**
  * Reads and checks everything that can be checked before the input is opened. What a command has no option
@@ -62,7 +62,7 @@ export function toJob(
 ): Job {
   const { describe = libraryNaming } = sources;
   const standard = readOptions('enrich', OPTIONS, { given: {}, env: {} });
-  const settings: Settings & { readonly apiKey?: string } = { ...standard, ...own };
+  const settings: Settings & GivenKey = { ...standard, ...own };
   for (const [isWrong, message] of COMBINATIONS) {
     if (isWrong(settings)) throw refusal(message(describe));
   }
@@ -100,9 +100,16 @@ const COMBINATIONS: readonly (readonly [
   ],
 ];
 
+/** The credential itself, or the variable that holds it. */
+interface GivenKey {
+  readonly apiKey?: string | undefined;
+  /** @default that of the profile, else BRANDFILL_API_KEY */
+  readonly apiKeyEnv?: string | undefined;
+}
+
 /** @throws BrandfillError `INVALID_SETTING` */
 export function createApi(
-  settings: ApiSettings & { readonly apiKey?: string | undefined },
+  settings: ApiSettings & GivenKey,
   profile: Profile | undefined,
   { env = process.env, describe = libraryNaming }: Pick<Sources, 'env' | 'describe'>,
 ): Api {
@@ -112,9 +119,19 @@ export function createApi(
       `Cannot start without a base URL: give ${describe('baseUrl')}, or set BRANDFILL_BASE_URL.`,
     );
   }
-  const { apiKeyEnv = 'BRANDFILL_API_KEY' } = profile?.content.request ?? {};
+  const { apiKeyEnv: ofProfile = 'BRANDFILL_API_KEY' } = profile?.content.request ?? {};
+  const apiKeyEnv = settings.apiKeyEnv ?? ofProfile;
   keepCredentialName(apiKeyEnv);
-  const key = settings.apiKey ?? readSecret(apiKeyFile, env[apiKeyEnv]);
+  const fromEnv = env[apiKeyEnv]?.trim() || undefined;
+  const { apiKey } = settings;
+  const key =
+    apiKey ?? (apiKeyFile === undefined ? fromEnv : readSecret(apiKeyFile, describe('apiKeyFile')));
+  // Neither a name nor a path is repeated: it may be the credential in the wrong place.
+  if (key === undefined && settings.apiKeyEnv !== undefined) {
+    throw refusal(
+      `Cannot use ${describe('apiKeyEnv')}: the environment has no such variable, or it is empty.`,
+    );
+  }
   if (profile && !key && auth.kind !== 'none') {
     // A name that is not written as those of variables are may be the credential in the wrong place.
     const isName = /^[A-Z_][A-Z0-9_]*$/.test(apiKeyEnv);
@@ -162,9 +179,8 @@ export function createApi(
 /** No credential is longer, in bytes. */
 const LONGEST_SECRET = 64 * 1024;
 
-/** The credential, from a file or from the environment. @throws BrandfillError `INVALID_SETTING` */
-function readSecret(file: string | undefined, fromEnv: string | undefined): string | undefined {
-  if (file === undefined) return fromEnv?.trim() || undefined;
+/** @throws BrandfillError `INVALID_SETTING` */
+function readSecret(file: string, label: string): string {
   let why = 'it is empty';
   try {
     const secret = readSmallFile(file, LONGEST_SECRET)?.trim();
@@ -173,7 +189,7 @@ function readSecret(file: string | undefined, fromEnv: string | undefined): stri
   } catch (error) {
     why = describeSystemError(error);
   }
-  throw refusal(`Cannot read the credential from ${file}: ${why}.`);
+  throw refusal(`Cannot use ${label}: ${why}.`);
 }
 
 /**

@@ -4,7 +4,7 @@ import type { Document, Pair } from 'yaml';
 import { z } from 'zod';
 import { isCredentialName } from '../brand/credential.ts';
 import { BrandfillError, endSentence } from '../common/errors.ts';
-import { keepCredentialName } from '../common/secrets.ts';
+import { keepCredentialName, keepSecret } from '../common/secrets.ts';
 import { findNearest, isTimezone } from '../common/text.ts';
 import { duration, file } from './kinds.ts';
 import { metaOf, type Options, type OptionsOf, option } from './option.ts';
@@ -75,8 +75,7 @@ export type Environment = Readonly<Record<string, string | undefined>>;
 export interface JobFile {
   readonly file: string;
   /** Its options as they stand there, variables filled in, paths relative to the current folder. */
-  readonly options: Omit<OptionsOf<typeof JOB_FILE>, 'apiKeyEnv' | 'schedule' | 'onFinish'>;
-  readonly apiKeyEnv: string | undefined;
+  readonly options: Omit<OptionsOf<typeof JOB_FILE>, 'schedule' | 'onFinish'>;
   readonly schedule: Schedule | undefined;
   readonly onFinish: OnFinish | undefined;
   /** The place of a key's value: `jobs/nightly.yaml:3:8`; undefined where it has none. */
@@ -140,12 +139,11 @@ export function parseJobFile(file: string, text: string, { env, now }: JobFileCo
   for (const [key, value] of given) given.set(key, withPaths(value, key, pathOf));
   const all = Object.fromEntries(given);
   yaml.check(z.strictObject(JOB_FILE), all);
-  const { apiKeyEnv, schedule: _, onFinish: toTell, ...options } = all;
+  const { schedule: _, onFinish: toTell, ...options } = all;
   const problem = yaml.problem();
   return {
     file,
     options,
-    apiKeyEnv: typeof apiKeyEnv === 'string' ? apiKeyEnv : undefined,
     schedule: ofSchedule,
     onFinish: onFinish.safeParse(toTell).data,
     placeOf: (key) => (given.has(key) ? yaml.placeOf([key]) : undefined),
@@ -164,7 +162,10 @@ function fillIn(
 ): void {
   const { isPair, visit } = loadYaml();
   const named: unknown = doc.get('apiKeyEnv');
-  if (typeof named === 'string') keepCredentialName(named);
+  if (typeof named === 'string') {
+    keepCredentialName(named);
+    keepSecret(env[named]?.trim());
+  }
   visit(doc, {
     Scalar(role, node, path) {
       if (role === 'key') return undefined;

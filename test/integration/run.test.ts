@@ -168,8 +168,11 @@ describe('the credential of a job', () => {
   });
 
   it.each([
-    ['apiKeyEnv: s3cret_k3y', /job\.yaml:1:12: the environment has no such variable/],
-    ['apiKeyFile: s3cret-k3y', /job\.yaml:1:13: there is no such file/],
+    [
+      'apiKeyEnv: s3cret_k3y',
+      /'apiKeyEnv' in .*job\.yaml:1:12: the environment has no such variable/,
+    ],
+    ['apiKeyFile: s3cret-k3y', /'apiKeyFile' in .*job\.yaml:1:13: there is no such file/],
   ])('is refused and not repeated: %j', async (text, expected) => {
     const folder = openJob(`${text}\ninput: ../list.csv\nbaseUrl: http://127.0.0.1:9`);
     const ended = await runJob(folder, [], { CRM_KEY: SECRET });

@@ -23,7 +23,7 @@ describe('a usage error', () => {
     [[...ENRICH, '--base-url', `${LOGIN}:99999`], /--base-url/],
     [[...ASKED, '--auth', 'bearer'], /BRANDFILL_API_KEY/],
     [[...ASKED, '--api-key', 's3cret'], /BRANDFILL_API_KEY.*--api-key-file/],
-    [[...ASKED, '--api-key-file', 'no.txt'], /no\.txt.*no such file/],
+    [[...ASKED, '--api-key-file', 'no.txt'], /--api-key-file: there is no such file/],
     [[...ASKED, '--queue', 'localhost', '--dry-run'], /--queue.*redis:\/\//],
     [[...ASKED, '--failures', '-'], /--failures/],
     [[...ASKED, '--out', '-', '--json'], /--json/],

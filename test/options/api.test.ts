@@ -68,7 +68,7 @@ describe('the credential of a job', () => {
   ])('must be in the file that is given: %s', (why, fileOf) => {
     const apiKeyFile = fileOf();
     expect(() => jobOf({ auth: 'bearer', apiKeyFile })).toThrow(
-      `Cannot read the credential from ${apiKeyFile}: ${why}.`,
+      `Cannot use --api-key-file: ${why}.`,
     );
   });
 
