@@ -93,8 +93,8 @@ export async function showRun(
           beginRows: (layout) => recorder.beginRows(layout),
         }),
       },
-      openFiles: async (others) => {
-        if (settings.report) files = closer.add(await openReportFiles(settings.report, others));
+      openFiles: async (from) => {
+        if (settings.report) files = closer.add(await openReportFiles(settings.report, from));
       },
     },
   };
@@ -106,7 +106,7 @@ export async function showRun(
   async function writeReports(): Promise<string[]> {
     if (!settings.report) return [];
     try {
-      files ??= closer.add(await openReportFiles(settings.report, undefined));
+      files ??= closer.add(await openReportFiles(settings.report, []));
       return await files.write(recorder.read(), reportFailure);
     } catch (error) {
       reportFailure(error);

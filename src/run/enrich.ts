@@ -73,7 +73,7 @@ interface FilesOfRun {
 async function openFiles(input: ListInput, list: OpenedList): Promise<FilesOfRun> {
   const { job, context, closer, source, format } = list;
   const paths = await chooseOutputPaths({ ...job.settings, input, source, format });
-  await context.report?.openFiles({ outputs: paths, source, sources: [source] });
+  await context.report?.openFiles(source.file ? [source.file] : []);
   const store = closer.add(await openStoreOf(job, context));
   const outputs = await openOutputs(paths, {
     sources: [source],

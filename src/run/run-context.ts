@@ -1,8 +1,8 @@
 import type { Plan } from '../collector/plan.ts';
+import type { FileAccess } from '../common/files.ts';
 import { createRunId } from '../common/hashes.ts';
 import { createCallbackGuard } from '../common/lifetime.ts';
 import type { RunControl } from '../common/run-control.ts';
-import type { OtherFiles } from '../page/report-files.ts';
 import type { RunEvent } from '../watch/events.ts';
 import type { Metrics } from '../watch/metrics.ts';
 import type { RunRecorder } from '../watch/record-run.ts';
@@ -74,7 +74,8 @@ interface RunReporting {
   /**
    * Must be called as soon as the files of the run are known.
    *
-   * @throws BrandfillError `INVALID_SETTING`, `UNWRITABLE_OUTPUT`
+   * @param from the files that it reads
+   * @throws BrandfillError `UNWRITABLE_OUTPUT`
    */
-  openFiles(others: OtherFiles): Promise<void>;
+  openFiles(from: readonly FileAccess[]): Promise<void>;
 }

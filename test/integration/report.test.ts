@@ -124,7 +124,10 @@ describe('--report', () => {
   it.each([
     [{ report: '-' }, "expected a file whose name ends in .html or .json, received '-'"],
     [{ report: ['run.html', 'run.pdf'] }, /received '.*run.pdf'/],
-    [{ input: 'list.jsonl', out: 'a.json', report: 'a.json' }, 'it is where the rows go'],
+    [
+      { input: 'list.jsonl', out: 'a.json', report: 'a.json' },
+      /^Cannot write both outputs to .*: choose another --out or --report\.$/,
+    ],
   ])('%j is refused before any call', async (options, message) => {
     const folder = openList();
     folder.write('list.jsonl', '{"domain":"acme.com"}\n');

@@ -19,6 +19,7 @@ export interface OutputPathsOptions {
   readonly out: string | undefined;
   readonly failures: string | undefined;
   readonly changes?: string | undefined;
+  readonly report?: readonly string[] | undefined;
   readonly source: Source;
   readonly format: RowFormat;
 }
@@ -44,13 +45,14 @@ export async function chooseOutputPaths(options: OutputPathsOptions): Promise<Ou
     failures: options.failures ?? `${await stemOfFailures(stem, out)}.failures${ofFailures}`,
     changes: options.changes,
   };
-  const { failures, changes } = paths;
-  await refuseSamePlace(out, failures, 'choose another --out or --failures');
-  if (changes !== undefined) {
-    await refuseSamePlace(out, changes, 'choose another --out or --changes');
-    await refuseSamePlace(failures, changes, 'choose another --failures or --changes');
-  }
-  for (const path of Object.values(paths)) {
+  const outputs: readonly (readonly [flag: string, path: string | undefined])[] = [
+    ['--out', out],
+    ['--failures', paths.failures],
+    ['--changes', paths.changes],
+    ...(options.report ?? []).map((path) => ['--report', path] as const),
+  ];
+  const taken = new Map<string, string>();
+  for (const [flag, path] of outputs) {
     if (path === '-' || path === undefined) continue;
     if (await isInput(path, source)) {
       throw new BrandfillError(
@@ -58,7 +60,17 @@ export async function chooseOutputPaths(options: OutputPathsOptions): Promise<Ou
         `Cannot write ${path}: it is the input itself; choose another output.`,
       );
     }
-    refuseOtherFormat(path, format, path === out ? ending : undefined);
+    const place = await placeOf(path);
+    const other = taken.get(place);
+    if (other !== undefined && !(await isDevice(path))) {
+      const advice = other === flag ? `another ${flag}` : `another ${other} or ${flag}`;
+      throw new BrandfillError(
+        'INVALID_SETTING',
+        `Cannot write both outputs to ${path}: choose ${advice}.`,
+      );
+    }
+    taken.set(place, flag);
+    if (flag !== '--report') refuseOtherFormat(path, format, path === out ? ending : undefined);
   }
   if (kindOfOutput(out, format) === 'xlsx') await format.workbook?.assertRewritable();
   return paths;
@@ -67,8 +79,7 @@ export async function chooseOutputPaths(options: OutputPathsOptions): Promise<Ou
 /** Failures are beside the output, so that another output does not replace those of the first. */
 async function stemOfFailures(ofList: string, out: string): Promise<string> {
   if (out === '-') return ofList;
-  const there = await stat(out).catch(() => undefined);
-  if (there && !there.isFile()) return ofList; // such as /dev/null
+  if (await isDevice(out)) return ofList;
   return splitExtension(out).stem.replace(/(?<=[^/\\])\.enriched$/, '');
 }
 
@@ -81,17 +92,10 @@ async function isInput(path: string, { file }: Source): Promise<boolean> {
   return isSameFile(await stat(path).catch(() => undefined), file);
 }
 
-async function refuseSamePlace(one: string, other: string, advice: string): Promise<void> {
-  if (one === '-' || !(await isSamePlace(one, other))) return;
-  throw new BrandfillError('INVALID_SETTING', `Cannot write both outputs to ${one}: ${advice}.`);
-}
-
-/** Whether two paths lead to one file, through links of the folder or of the file itself. */
-async function isSamePlace(one: string, other: string): Promise<boolean> {
-  const places = await Promise.all([one, other].map(placeOf));
-  const found = await stat(one).catch(() => undefined);
-  const isDevice = found !== undefined && !found.isFile(); // both may go to /dev/null
-  return places[0] === places[1] && !isDevice;
+/** Such as `/dev/null`, where several may go. */
+async function isDevice(path: string): Promise<boolean> {
+  const found = await stat(path).catch(() => undefined);
+  return found !== undefined && !found.isFile();
 }
 
 /** The place that a path leads to, also through links, whether or not there is a file. */
