@@ -137,11 +137,8 @@ export async function findServing(client: RedisClient, queue: string): Promise<S
 }
 
 const RUNS_KEY = `${PREFIX}:runs`;
-const POLL_MS = 500;
 /** Each is some kilobytes, and the dashboard reads all of them. */
 const MOST_RUNS = 50;
-/** Every second look tells the state of the run. */
-const LOOKS_PER_STATE = 2;
 /** Requests to a run that no longer reads them are dropped after this time. */
 const ASKED_FOR_MS = 30_000;
 const askedKey = (id: string): string => `${PREFIX}:run-asked:${id}`;
@@ -160,7 +157,6 @@ export interface AnnounceRunOptions {
  */
 export function announceRun(client: RedisClient, options: AnnounceRunOptions): Closable {
   const { id, describe, onAsked } = options;
-  let looks = 0;
 
   async function tell(): Promise<void> {
     await say(client, RUNS_KEY, id, { state: describe() });
@@ -173,12 +169,11 @@ export function announceRun(client: RedisClient, options: AnnounceRunOptions): C
 
   async function look(): Promise<void> {
     for (const action of (await client.lpop(askedKey(id), 10)) ?? []) onAsked(action);
-    if (looks === 0) await forgetOld();
-    if (looks % LOOKS_PER_STATE === 0) await tell();
-    looks += 1;
+    await tell();
   }
 
-  const heartbeat = repeat(POLL_MS, look);
+  forgetOld().catch(() => {}); // the next run does
+  const heartbeat = repeat(1_000, look);
   return {
     close: async () => {
       await heartbeat.close();

@@ -1,4 +1,3 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import { DAY_MS } from '../common/format.ts';
 import { within } from '../common/lifetime.ts';
 import {
@@ -12,9 +11,9 @@ import {
   windowAt,
 } from '../worker/budget.ts';
 import type { Rate } from '../worker/rate.ts';
-import { PREFIX, RETRY_MS, runKey, SHUTDOWN_TIMEOUT_MS } from './names.ts';
+import { PREFIX, runKey, SHUTDOWN_TIMEOUT_MS } from './names.ts';
 import { createScript, isAway, type RedisClient, timeOf } from './redis.ts';
-import { createRefusals } from './redis-errors.ts';
+import { createRefusals, insist } from './redis-errors.ts';
 
 /** What all workers may do for a run together. */
 export interface RunBounds {
@@ -70,19 +69,15 @@ function createLedger(client: RedisClient, counted: Counted): CallLedger {
   const { field, most, keyOf, keptMs, onRefused } = counted;
   const count = createScript(client, COUNT);
   return {
-    take: async (wanted, signal) => {
-      for (;;) {
-        try {
-          const nowMs = await timeOf(client);
-          const window = counted.windowAt(nowMs);
-          const kept = keptMs === undefined ? 0 : window.endsAtMs - nowMs + keptMs;
-          const calls = Number(await count([keyOf(window)], [field, most, wanted, kept]));
-          return { calls, window, nowMs };
-        } catch (error) {
-          onRefused(error); // errors of the connection are reported elsewhere
-          await delay(RETRY_MS, undefined, { signal });
-        }
-      }
+    take: (wanted, signal) => {
+      const take = async () => {
+        const nowMs = await timeOf(client);
+        const window = counted.windowAt(nowMs);
+        const kept = keptMs === undefined ? 0 : window.endsAtMs - nowMs + keptMs;
+        const calls = Number(await count([keyOf(window)], [field, most, wanted, kept]));
+        return { calls, window, nowMs };
+      };
+      return insist(take, { signal, onRefused });
     },
     read: async () => {
       const window = counted.windowAt(await timeOf(client));

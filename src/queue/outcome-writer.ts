@@ -1,7 +1,7 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import type { OutcomeData, OutcomesData } from './contract.ts';
-import { RETRY_MS, streamKey } from './names.ts';
+import { streamKey } from './names.ts';
 import { createScript, type RedisClient } from './redis.ts';
+import { insist } from './redis-errors.ts';
 
 /** A job under way, as far as its outcomes need to know it. */
 export interface AnsweredJob {
@@ -69,7 +69,7 @@ export function createOutcomeWriter(
   let gathered = new Map<AnsweredJob, Batch>();
   let bytes = 0;
   let batches = 0;
-  let isOver = false;
+  const over = new AbortController();
   let timer: NodeJS.Timeout | undefined;
   let next = deferred();
   let last: Promise<void> = Promise.resolve();
@@ -83,15 +83,8 @@ export function createOutcomeWriter(
       keys.push(key, `${key}:lock`, streamKey(stream));
       args.push(token, `${token}/${number}`, rest, JSON.stringify(data), keptMs);
     }
-    for (;;) {
-      try {
-        return void (await write(keys, args));
-      } catch (error) {
-        if (isOver) return;
-        onRefused(error);
-        await delay(RETRY_MS);
-      }
-    }
+    const writing = insist(() => write(keys, args), { signal: over.signal, onRefused });
+    await writing.catch(() => {}); // given up
   }
 
   /** One batch at a time, so that what is left of a job only ever becomes less. */
@@ -122,9 +115,7 @@ export function createOutcomeWriter(
       return promise;
     },
     flush,
-    end: () => {
-      isOver = true;
-    },
+    end: () => over.abort(),
   };
 }
 

@@ -43,18 +43,20 @@ export function createNoticeFilter(): (what: string) => boolean {
   };
 }
 
+interface Insisting {
+  readonly signal: AbortSignal;
+  readonly onRefused: (error: unknown) => void;
+}
+
 /**
  * Repeats work that Redis refuses for now, for as long as it takes.
  *
  * @throws the signal's reason when it fires first. The work under way may still be done.
  */
-export async function insist(
-  work: () => Promise<void>,
-  {
-    signal,
-    onRefused,
-  }: { readonly signal: AbortSignal; readonly onRefused: (error: unknown) => void },
-): Promise<void> {
+export async function insist<T>(
+  work: () => Promise<T>,
+  { signal, onRefused }: Insisting,
+): Promise<T> {
   for (;;) {
     signal.throwIfAborted();
     try {
@@ -84,8 +86,11 @@ const REASONS: readonly (readonly [sign: RegExp, reason: string])[] = [
     /certificate|self.signed/i,
     'its certificate is not trusted; name its CA in NODE_EXTRA_CA_CERTS',
   ],
-  [/SSL|TLS|EPROTO/i, 'TLS could not be agreed on'],
-  [/ETIMEDOUT|EHOSTUNREACH|ENETUNREACH|timed out/i, 'it cannot be reached, or does not answer'],
+  [/SSL|TLS|EPROTO/i, 'TLS could not be agreed on; without TLS its URL is redis://'],
+  [
+    /ETIMEDOUT|EHOSTUNREACH|ENETUNREACH|timed out/i,
+    'it cannot be reached, or does not answer; with TLS its URL is rediss://, without redis://',
+  ],
   [/NOAUTH/, 'it wants a password; give redis://:PASSWORD@host or redis://USER:PASSWORD@host'],
   [/WRONGPASS|invalid password|invalid username/i, 'it refuses the user or the password'],
   [/READONLY/, 'it is a read-only replica; give the address of its master'],
@@ -99,7 +104,10 @@ const REASONS: readonly (readonly [sign: RegExp, reason: string])[] = [
   ],
   [/DB index is out of range/, 'it has no database of that number'],
   [/Protocol error|RESP type|unknown command/i, 'what answers there is no Redis for a queue'],
-  [/Connection is closed|ECONNRESET|EPIPE|socket/i, 'the connection broke off'],
+  [
+    /Connection is closed|ECONNRESET|EPIPE|socket/i,
+    'the connection broke off; with TLS its URL is rediss://, without redis://',
+  ],
 ];
 
 /** The lack of a right. For commands in scripts, Redis 7.0 reports it without a code. */

@@ -76,8 +76,7 @@ export async function openQueueServer(options: QueueServerOptions): Promise<Redi
   const name = nameOf(address);
   await tryOut(address, (client) => checkServer(client, onNotice));
   const open = new Set<RedisClient>();
-  const watch = createTroubleWatch(name, onNotice);
-  const reconnectOnError = createReadOnlyWatch(name, onNotice);
+  const { watch, reconnectOnError } = createTroubleWatch(name, onNotice);
   const connect = (): RedisClient => {
     const client = createClient(address, { ...PATIENT, reconnectOnError });
     open.add(client);
@@ -197,35 +196,33 @@ function parseInfo(text: string): ReadonlyMap<string, string> {
 }
 
 /**
- * Reports once that the server is gone, however many connections notice, and once that it is back.
+ * Reports once that the server is gone, however many connections notice, and once that it is back. After a
+ * failover the name may still lead to the old master: a new connection finds the new one, over which what it
+ * refused is sent again.
  */
-function createTroubleWatch(name: string, onTrouble: OnNotice): (client: RedisClient) => void {
-  let isGone = false;
-  return (client) => {
-    client.on('error', (error: unknown) => {
-      if (isGone) return;
-      isGone = true;
-      const reason = reasonOf(error).replace(/; (start Redis, or )?give .*$/, ''); // it was right
-      onTrouble(`Redis at ${name}: ${reason}. Trying again until it answers.`);
-    });
-    client.on('ready', () => {
-      if (isGone) onTrouble(`Redis at ${name} answers again.`, { level: 'info' });
-      isGone = false;
-    });
-  };
-}
-
-/**
- * After a failover the name may still lead to the old master. A new connection finds the new
- * master, and the command is sent again over it. The wait is reported once per episode.
- */
-function createReadOnlyWatch(name: string, onTrouble: OnNotice): (error: Error) => 2 | false {
+function createTroubleWatch(name: string, onTrouble: OnNotice) {
   const isNew = createNoticeFilter();
-  return (error) => {
-    if (!error.message.startsWith('READONLY')) return false;
-    const reason = reasonOf(error);
-    if (isNew(reason)) onTrouble(`Redis at ${name}: ${reason}. Trying again until it is none.`);
-    return 2;
+  let isGone = false;
+  const tell = (error: Error): void => {
+    const reason = reasonOf(error).replace(/; (start Redis, or )?give .*$/, ''); // it was right
+    onTrouble(`Redis at ${name}: ${reason}. Trying again until it answers.`);
+  };
+  return {
+    reconnectOnError: (error: Error): 2 | false => {
+      if (!error.message.startsWith('READONLY')) return false;
+      if (isNew(error.message)) tell(error);
+      return 2;
+    },
+    watch: (client: RedisClient): void => {
+      client.on('error', (error: Error) => {
+        if (!isGone) tell(error);
+        isGone = true;
+      });
+      client.on('ready', () => {
+        if (isGone) onTrouble(`Redis at ${name} answers again.`, { level: 'info' });
+        isGone = false;
+      });
+    },
   };
 }
 
@@ -267,26 +264,11 @@ function hostsOf(nodes: readonly { readonly host: string; readonly port: number 
 
 function unusable(address: RedisAddress, errors: readonly unknown[]): BrandfillError {
   const cause = errors.find((error) => !VAGUE.test(errorText(error))) ?? errors[0];
-  const isMismatch = TLS_MISMATCH.test(errorText(cause)) && !/sentinel/.test(errorText(cause));
-  const hint = isMismatch ? hintAtTls(address) : '';
   return new BrandfillError(
     'UNUSABLE_QUEUE',
-    `Cannot use the queue on Redis at ${nameOf(address)}: ${reasonOf(cause)}${hint}.`,
+    `Cannot use the queue on Redis at ${nameOf(address)}: ${reasonOf(cause)}.`,
     { cause },
   );
-}
-
-/**
- * Errors when one side speaks TLS and the other does not. Each takes the other's first bytes for
- * invalid, or waits for more.
- */
-const TLS_MISMATCH = /closed|ECONNRESET|EPIPE|ETIMEDOUT|timed out|EPROTO|wrong version/i;
-
-function hintAtTls(address: RedisAddress): string {
-  const { tls } = address.kind === 'cluster' ? address.access : address.options;
-  return tls
-    ? '; if it does not speak TLS, give redis:// instead of rediss://'
-    : '; if it speaks TLS, give rediss:// instead of redis://';
 }
 
 /**

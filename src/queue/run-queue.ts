@@ -218,12 +218,23 @@ export async function openRunQueue(options: RunQueueOptions): Promise<LookupQueu
     change.notify();
   }
 
+  /** What workers have taken of a bound may come back as long as one of the jobs is theirs. */
+  async function findUsedUp(calls: number, micros: number): Promise<void> {
+    const { micros: most = Infinity, perCall = 0 } = maxCost ?? {};
+    const isCost = micros + perCall > most;
+    if (calls < (maxCalls ?? Infinity) && !isCost) return;
+    if ((await findJobs('active')).length > 0) return;
+    await stream.readToEnd();
+    if (jobOf.size > 0) options.onUsedUp(isCost ? 'max_cost' : 'max_calls');
+  }
+
   let wasPaused = false;
   let reported: string | undefined;
   async function look(): Promise<void> {
-    const [told, toldPaused, usedUp] = await client.hmget(key, 'bounds', 'paused', 'usedUp');
+    const fields = ['bounds', 'paused', 'calls', 'micros'] as const;
+    const [told, toldPaused, calls, micros] = await client.hmget(key, ...fields);
     if (told !== bounds || toldPaused !== paused()) await tell(); // or Redis was emptied
-    if (usedUp === 'max_calls' || usedUp === 'max_cost') options.onUsedUp(usedUp);
+    if (jobOf.size > 0) await findUsedUp(Number(calls), Number(micros));
     const isSilent = performance.now() - progressAtMs > SILENT_MS;
     if (!isSilent || jobOf.size === 0 || control?.isPaused) return;
     if (!signal.aborted) await findLost();
@@ -287,7 +298,7 @@ export async function openRunQueue(options: RunQueueOptions): Promise<LookupQueu
       change.notify();
     },
   });
-  await client.hdel(key, 'stopped', 'usedUp'); // of an earlier start
+  await client.hdel(key, 'stopped'); // by an earlier start
   await tell();
   await stream.readToEnd();
   await takeUpEarlier();

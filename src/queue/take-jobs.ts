@@ -257,7 +257,6 @@ export function takeJobs(options: TakeJobsOptions): JobTaker {
     if (isEnding() || isSick() || lost.has(id)) return await giveBack(job, token);
     if (pending.size === texts.size) return await askLater(job, token, { data, texts, pending });
     if (run && !run.isThere) return; // nobody waits any more
-    if (await isUsedUp(data.run, run)) return;
     await putOff(job, token, PAUSED_MS);
   }
 
@@ -266,18 +265,6 @@ export function takeJobs(options: TakeJobsOptions): JobTaker {
     const nowMs = now();
     const { sinceMs = nowMs, asks = 0 } = pending ?? {};
     return nextAskMs({ sinceMs, asks: asks + 1, nowMs, retryAfterMs, maxPendingMs });
-  }
-
-  /** Whether a bound of the run is used up, which it is told. Its lookups are then dropped. */
-  async function isUsedUp(name: string | undefined, run: WatchedRun | undefined): Promise<boolean> {
-    if (name === undefined || !run?.budget || run.isPaused) return false;
-    const acquired = await run.budget.acquire(signal);
-    if (!('reason' in acquired)) {
-      acquired.release();
-      return false;
-    }
-    await runs.tellUsedUp(name, acquired.reason);
-    return true;
   }
 
   async function askLater(job: Job<unknown>, token: string, { data, texts, pending }: Pending) {

@@ -1,5 +1,5 @@
 import type { Closable } from '../common/lifetime.ts';
-import type { SharedBudget, UsedUp } from '../worker/budget.ts';
+import type { SharedBudget } from '../worker/budget.ts';
 import type { Rate } from '../worker/rate.ts';
 import { createRunBudget, type StartedRun } from './call-ledger.ts';
 import { runJobPrefix, runKey } from './names.ts';
@@ -16,8 +16,8 @@ export interface WatchedRun {
 
 /**
  * The runs that a worker has lookups of. The hash of a run has `bounds` (JSON), `paused` and `stopped` (1
- * while no call may start for it), which the run writes, and `calls`, `micros` and `usedUp`, which
- * workers do: how much of its bounds they took, and which was used up.
+ * while no call may start for it), which the run writes, and `calls` and `micros`, which
+ * workers do: how much they took of its bounds.
  */
 export interface WatchedRuns extends Closable {
   /**
@@ -25,8 +25,6 @@ export interface WatchedRuns extends Closable {
    * may have been started again since, with other bounds.
    */
   watch(run: string, jobId: string): Promise<WatchedRun>;
-  /** Says that a bound of a run is used up. */
-  tellUsedUp(run: string, why: UsedUp['reason']): Promise<void>;
 }
 
 const LOOK_MS = 1_000;
@@ -95,9 +93,6 @@ export function createWatchedRuns(client: RedisClient): WatchedRuns {
       await known.first;
       if (!jobId.startsWith(known.jobPrefix)) await look(run, known);
       return known;
-    },
-    tellUsedUp: async (run, why) => {
-      if (runs.get(run)?.isThere) await client.hsetnx(runKey(run), 'usedUp', why);
     },
     close: async () => {
       void looking.close();
