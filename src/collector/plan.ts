@@ -87,11 +87,8 @@ export interface PlanOptions {
   readonly signal: AbortSignal;
 }
 
-/**
- * `due`: the domain has to be looked up; `known`: the store has a fresh outcome of it; `alike`: the same,
- * and an earlier row has an answer with the same names.
- */
-type Look = 'due' | 'known' | 'alike';
+/** `due`: the domain has to be looked up; `known`: the store has a fresh outcome of it. */
+type Look = 'due' | 'known';
 
 /** The rows whose cell in a column has one of some values. */
 export interface WhereRows {

@@ -13,8 +13,6 @@ export interface RowAnswers {
   staleOf(domain: string): Outcome | undefined;
   /** The answer that fills the row's columns: the one of this run, or the older one. */
   answerOf(domain: string): Outcome | undefined;
-  /** The number of that answer's names, the same for the same names; 0 where it is not known. */
-  numberOf(domain: string): number;
 }
 
 export interface RowAnswersOptions {
@@ -49,10 +47,6 @@ export function createRowAnswers(options: RowAnswersOptions): RowAnswers {
       return outcome && isUsable(domain, outcome) ? outcome : undefined;
     },
     staleOf,
-    numberOf: (domain) => {
-      const head = store.findHead(domain);
-      return head?.status === 'found' && settles(domain, head) ? head.namesNumber : 0;
-    },
     answerOf: (domain) => {
       const outcome = store.find(domain);
       if (outcome && settles(domain, outcome)) {

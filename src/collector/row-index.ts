@@ -4,11 +4,10 @@ import { openSpool, writeAll } from '../rows/spool.ts';
 
 /**
  * What the first reading learned about a row. `due`: its domain has to be looked up; `known`: the
- * store has a fresh outcome of its domain; `alike`: so it has, and an earlier row has an answer with the
- * same names; `invalid`: it has no domain; `passed`: it is left as it
- * is; `blank`: it is no row but an empty line.
+ * store has a fresh outcome of its domain; `invalid`: it has no domain; `passed`: it is left as it is;
+ * `blank`: it is no row but an empty line.
  */
-export type IndexedKind = 'due' | 'known' | 'alike' | 'invalid' | 'passed' | 'blank';
+export type IndexedKind = 'due' | 'known' | 'invalid' | 'passed' | 'blank';
 
 export interface IndexedRow {
   readonly kind: IndexedKind;
@@ -16,7 +15,7 @@ export interface IndexedRow {
   readonly sizeBytes: number;
   /** The number of its cells. */
   readonly fields: number;
-  /** The domain of a `due`, `known` or `alike` row, or the reason of an `invalid` one. */
+  /** The domain of a `due` or `known` row, or the reason of an `invalid` one. */
   readonly text: string;
   /** What identifies the row from night to night, as hexadecimal digits; empty when only its domain does. */
   readonly key?: string | undefined;
@@ -33,7 +32,7 @@ export interface RowIndex {
   close(): Promise<void>;
 }
 
-const MARKS = { due: '?', known: '=', alike: '~', invalid: '!', passed: '>', blank: '.' } as const;
+const MARKS = { due: '?', known: '=', invalid: '!', passed: '>', blank: '.' } as const;
 const KINDS = new Map(Object.entries(MARKS).map(([kind, mark]) => [mark, kind as IndexedKind]));
 /**
  * Some 200 rows. Small, so that the garbage collector frees what is made of a batch while it is

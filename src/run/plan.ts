@@ -50,7 +50,6 @@ async function readRows(list: OpenedList, store: OutcomeStore): Promise<PlannedR
   const index = closer.add(await createRowIndex(list.spoolFolder));
   const domains = new Map<string, number>();
   const line = createLine();
-  const names = new Set<number>();
   const { planned, extent } = await makePlan({
     source,
     format,
@@ -58,13 +57,7 @@ async function readRows(list: OpenedList, store: OutcomeStore): Promise<PlannedR
     readDomain,
     look: (domain) => {
       const head = store.findHead(domain);
-      if (head && isUsable(domain, head)) {
-        // So most answers need not be looked at for the names of columns.
-        const number = head.status === 'found' ? head.namesNumber : 0;
-        if (names.has(number)) return 'alike';
-        if (number !== 0 && names.size < MOST_NAMES) names.add(number);
-        return 'known';
-      }
+      if (head && isUsable(domain, head)) return 'known';
       line.add(head?.fetchedAtMs ?? 0);
       return 'due';
     },
@@ -96,9 +89,6 @@ async function readRows(list: OpenedList, store: OutcomeStore): Promise<PlannedR
     domains,
   };
 }
-
-/** Of so many different answers the numbers of their names are kept. */
-const MOST_NAMES = 100_000;
 
 /** When the domains that are due were asked last. */
 interface Line {

@@ -13,7 +13,7 @@ import type { Outcome, OutcomeStatus } from '../brand/outcome.ts';
  * | 2 | HTTP status, 0 for none |
  * | 2 | attempts |
  * | 8 | fetched at, milliseconds since 1970, as a double |
- * | 6 | number of the answer's names: see {@link numberNames} |
+ * | 6 | not used |
  * | 2 | length of the reason |
  * | 4 | checksum of the key and of all of this but these four bytes |
  * | … | reason, then the answer's JSON, both UTF-8 |
@@ -28,7 +28,7 @@ const AT = {
   httpStatus: 2,
   attempts: 4,
   fetchedAt: 6,
-  names: 14,
+  unused: 14,
   reasonLength: 20,
   checksum: 22,
 };
@@ -37,10 +37,7 @@ const MAX_U16 = 0xffff;
 const NOTHING = Buffer.alloc(0);
 
 /** The contents of an outcome's head. */
-export interface OutcomeHead extends Pick<Outcome, 'status' | 'fetchedAtMs'> {
-  /** See {@link numberNames}. */
-  readonly namesNumber: number;
-}
+export type OutcomeHead = Pick<Outcome, 'status' | 'fetchedAtMs'>;
 
 /** The key of a domain's outcome. */
 export function keyOf(endpointId: string, domain: string): string {
@@ -64,40 +61,12 @@ export function encodeOutcome(key: string, outcome: Outcome): Buffer {
   value.writeUInt16LE(outcome.httpStatus ?? 0, AT.httpStatus);
   value.writeUInt16LE(Math.min(outcome.attempts, MAX_U16), AT.attempts);
   value.writeDoubleLE(outcome.fetchedAtMs, AT.fetchedAt);
-  value.writeUIntLE(numberNames(outcome.json), AT.names, 6);
+  value.writeUIntLE(0, AT.unused, 6);
   value.writeUInt16LE(reason.length, AT.reasonLength);
   reason.copy(value, HEAD_BYTES);
   value.write(outcome.json, HEAD_BYTES + reason.length);
   value.writeUInt32LE(checksumOf(key, value), AT.checksum);
   return value;
-}
-
-const [QUOTE, COLON, OPEN, CLOSE, BACKSLASH, SPACE] = [34, 58, 123, 125, 92, 32];
-
-/**
- * A number of 48 bits that tells the names in an answer, and how they are nested, from those in
- * another. So the columns of many answers are known from the few that are the first with their
- * number: to read all of them would take half as long again as a night in which nothing is due.
- */
-export function numberNames(json: string): number {
-  let [one, two] = [0, 0];
-  const mix = (unit: number): void => {
-    one = Math.imul(one ^ unit, 0x85ebca6b);
-    two = Math.imul(two ^ (one >>> 15) ^ unit, 0xc2b2ae35);
-  };
-  for (let at = 0; at < json.length; at += 1) {
-    const unit = json.charCodeAt(at);
-    if (unit === OPEN || unit === CLOSE) mix(unit);
-    if (unit !== QUOTE) continue;
-    const start = at;
-    for (at += 1; at < json.length && json.charCodeAt(at) !== QUOTE; at += 1)
-      if (json.charCodeAt(at) === BACKSLASH) at += 1;
-    let next = at + 1;
-    while (json.charCodeAt(next) <= SPACE) next += 1;
-    if (json.charCodeAt(next) === COLON)
-      for (let each = start; each < at; each += 1) mix(json.charCodeAt(each));
-  }
-  return (two >>> 16) * 2 ** 32 + (one >>> 0);
 }
 
 function checksumOf(key: string, value: Buffer): number {
@@ -119,11 +88,7 @@ function headBytesOf(key: string, value: Buffer): number | undefined {
 export function decodeHead(key: string, value: Buffer): OutcomeHead | undefined {
   const status = STATUSES[value[AT.status] ?? -1];
   if (!status || headBytesOf(key, value) === undefined) return undefined;
-  return {
-    status,
-    fetchedAtMs: value.readDoubleLE(AT.fetchedAt),
-    namesNumber: value.readUIntLE(AT.names, 6),
-  };
+  return { status, fetchedAtMs: value.readDoubleLE(AT.fetchedAt) };
 }
 
 /**

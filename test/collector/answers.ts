@@ -1,7 +1,6 @@
 import * as fc from 'fast-check';
 import type { JsonObject } from '../../src/brand/json-object.ts';
 import { findPaths, type Path } from '../../src/collector/fields/enriched-columns.ts';
-import { numberNames } from '../../src/store/entries.ts';
 import { anyCharacter } from '../support/any-character.ts';
 
 /** Names that somebody might give, and that are odd in JMESPath, in columns or in JavaScript. */
@@ -53,7 +52,6 @@ export async function pathsOf(...given: readonly JsonObject[]): Promise<readonly
     },
     answers: {
       answerOf: (at) => ({ json: JSON.stringify(given[Number(at)]) }) as never,
-      numberOf: (at) => numberNames(JSON.stringify(given[Number(at)])),
     },
   });
   return paths;

@@ -19,7 +19,7 @@ function answersOf(latest: Stored, older: Stored, keepsStale = true) {
   const answers = createRowAnswers({
     store: {
       find: () => outcome,
-      findHead: () => outcome && { ...outcome, namesNumber: 7 },
+      findHead: () => outcome,
       findAnswer: () => answer,
     },
     isUsable: (_, { fetchedAtMs }) => fetchedAtMs >= STARTED_AT_MS,
@@ -29,11 +29,10 @@ function answersOf(latest: Stored, older: Stored, keepsStale = true) {
     outcome: answers.outcomeOf('a.com')?.status,
     stale: answers.staleOf('a.com')?.json,
     answer: answers.answerOf('a.com')?.json,
-    number: answers.numberOf('a.com'),
   };
 }
 
-const LATEST = { answer: 'latest', number: 7 };
+const LATEST = { answer: 'latest' };
 const OLDER = { stale: 'older', answer: 'older' };
 
 describe('a row gets', () => {
@@ -63,7 +62,7 @@ describe('a row gets', () => {
     ['no values of a domain that was not known', undefined, ['not_found', 9], {}],
     ['nothing where there is nothing', undefined, undefined, {}],
   ])('%s', (_, latest, older, expected) => {
-    const nothing = { outcome: undefined, stale: undefined, answer: undefined, number: 0 };
+    const nothing = { outcome: undefined, stale: undefined, answer: undefined };
     expect(answersOf(latest, older)).toEqual({ ...nothing, ...expected });
   });
 

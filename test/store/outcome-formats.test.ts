@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { Outcome, OutcomeStatus } from '../../src/brand/outcome.ts';
-import { decodeHead, decodeOutcome, encodeOutcome, numberNames } from '../../src/store/entries.ts';
+import { decodeHead, decodeOutcome, encodeOutcome } from '../../src/store/entries.ts';
 import { formatOutcomeLine, parseOutcomeLine } from '../../src/store/upkeep.ts';
 import { outcomeOf } from './outcomes.ts';
 
@@ -48,19 +48,6 @@ describe('an encoded outcome', () => {
     const shared = Buffer.concat([value, Buffer.from(' of an earlier value')]);
     Object.defineProperty(shared, 'length', { value: value.length });
     expect(decodeOutcome(KEY, shared)).toEqual(outcome);
-  });
-});
-
-describe('the number of names', () => {
-  it.each<[string, string, boolean]>([
-    ['{"a":1,"b":{"c":2}}', '{ "a" : "x", "b" : { "c" : [1, null] } }', true],
-    [String.raw`{"a":"\\\"b\":1"}`, '{"a":"x"}', true],
-    ['{"a":{"b":1}}', '{"a":1,"b":1}', false],
-    ['{"a":1,"b":{"c":2}}', '{"a":1,"b":{},"c":2}', false],
-    ['{"ab":1,"c":1}', '{"a":1,"bc":1}', false],
-    ['{"a":1}', '{"a":1,"b":1}', false],
-  ])('of %s and of %s is the same: %s', (one, other, isSame) => {
-    expect(numberNames(one) === numberNames(other)).toBe(isSame);
   });
 });
 

@@ -6,7 +6,7 @@ import type { Field } from './fields.ts';
 
 export interface FindPathsOptions {
   readonly index: Pick<RowIndex, 'read'>;
-  readonly answers: Pick<RowAnswers, 'answerOf' | 'numberOf'>;
+  readonly answers: Pick<RowAnswers, 'answerOf'>;
 }
 
 /** A path to a value of an answer. A list, so names with dots or spaces stay unambiguous. */
@@ -42,7 +42,6 @@ const createPlace = (path: Path = []): Place => ({ path, below: new Map(), isVal
 export async function findPaths({ index, answers }: FindPathsOptions): Promise<FoundPaths> {
   const root = createPlace();
   const paths: Path[] = [];
-  const met = new Set<number>();
   let names = 0;
   let isCut = false;
 
@@ -70,13 +69,9 @@ export async function findPaths({ index, answers }: FindPathsOptions): Promise<F
   for await (const rows of index.read()) {
     for (const { kind, text } of rows) {
       if (kind !== 'due' && kind !== 'known') continue;
-      // Most answers have the names of an earlier one, and are not read.
-      const number = answers.numberOf(text);
-      if (met.has(number)) continue;
       const { json = '' } = answers.answerOf(text) ?? {};
       const answer = findRoundedJsonObject(json);
       if (!answer) continue;
-      if (number !== 0 && met.size < MOST_MET) met.add(number);
       // Its names are data, such as the ids of its parts. A name takes four characters at least.
       if (json.length > 4 * MOST_PATHS && countNames(answer) > MOST_PATHS) isCut = true;
       else visit(answer, root);
@@ -84,9 +79,6 @@ export async function findPaths({ index, answers }: FindPathsOptions): Promise<F
   }
   return { paths, isCut };
 }
-
-/** Of so many different answers the numbers are kept. */
-const MOST_MET = 100_000;
 
 function countNames(object: JsonObject): number {
   const values = Object.values(object);
