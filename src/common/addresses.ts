@@ -1,4 +1,4 @@
-import { isIP, isIPv6 } from 'node:net';
+import { isIP } from 'node:net';
 import ipaddr from 'ipaddr.js';
 import { BrandfillError } from './errors.ts';
 
@@ -105,9 +105,8 @@ export type RedisAddress =
   | { readonly kind: 'cluster'; readonly nodes: readonly Node[]; readonly access: Access };
 
 // An '@' or '/' in a password must be percent-encoded. Otherwise it would be taken for a part of a
-// host, and shown.
-const FORM =
-  /^(rediss?)(-sentinel|-cluster)?:\/\/(?:([^@/?#]*)@)?([^/?#@]+)(\/[^?#@]*)?(?:\?([^#@]*))?$/i;
+// host, and shown. A URL has one host; each of several makes one.
+const FORM = /^(rediss?(?:-sentinel|-cluster)?:\/\/(?:[^@/?#]*@)?)([^/?#@]+)([/?][^#@]*)?$/i;
 
 /**
  * Reads the URL of a queue. Besides `redis://` and `rediss://` (TLS), with user, password and
@@ -122,88 +121,63 @@ const FORM =
  *
  * @throws BrandfillError `INVALID_SETTING`. It does not repeat the URL, which may hold a password.
  */
-export function parseRedisUrl(url: string): RedisAddress {
-  const form = FORM.exec(url.trim());
-  if (!form) throw wrongUrl();
-  const [, scheme, kind, login, hosts = '', path = '', query] = form;
-  if (query !== undefined && kind?.toLowerCase() !== '-sentinel') throw wrongUrl();
-  const nodes = hosts.split(',').map((host) => parseHost(host, kind));
-  const [first, ...others] = nodes;
-  if (!first) throw wrongUrl();
-  const isTls = scheme?.toLowerCase() === 'rediss';
-  const access = credentials(login);
-  const [part, nextPart, ...rest] = path.split('/').slice(1);
-  if (rest.length > 0) throw wrongUrl();
-  switch (kind?.toLowerCase()) {
-    case '-sentinel': {
-      const tls = isTls ? { tls: {}, sentinelTLS: {}, enableTLSForSentinelMode: true } : {};
-      const name = decode(part ?? '');
-      if (name === '') throw wrongUrl();
-      const own = sentinelAccess(query);
-      const options = { ...access, ...tls, ...own, sentinels: nodes, name, db: parseDb(nextPart) };
-      return { kind: 'single', options };
-    }
-    case '-cluster':
-      // A cluster has only one database.
-      if (parseDb(part) !== 0 || nextPart) throw wrongUrl();
-      return { kind: 'cluster', nodes, access: isTls ? { ...access, tls: {} } : access };
-    default: {
-      if (others.length > 0 || nextPart) throw wrongUrl();
-      const tls = isTls ? { tls: isIP(first.host) ? {} : { servername: first.host } } : {};
-      return { kind: 'single', options: { ...access, ...tls, ...first, db: parseDb(part) } };
-    }
+export function parseRedisUrl(text: string): RedisAddress {
+  try {
+    const [, head = '', hosts = '', rest = ''] = FORM.exec(text.trim()) ?? [];
+    return addressAt(hosts.split(',').map((host) => new URL(`${head}${host}${rest}`)));
+  } catch {
+    throw new BrandfillError(
+      'INVALID_SETTING',
+      'expected a URL such as redis://localhost:6379/0, rediss://user:password@host:6380, redis-sentinel://a:26379,b:26379/mymaster or redis-cluster://a:6379,b:6379, with % codes for special characters in a password',
+    );
   }
 }
 
-function wrongUrl(): BrandfillError {
-  return new BrandfillError(
-    'INVALID_SETTING',
-    'expected a URL such as redis://localhost:6379/0, rediss://user:password@host:6380, redis-sentinel://a:26379,b:26379/mymaster or redis-cluster://a:6379,b:6379, with % codes for special characters in a password',
-  );
+/** @throws Error when the URLs are none of a queue */
+function addressAt(urls: readonly URL[]): RedisAddress {
+  const { protocol = '', username = '', password = '', pathname = '', search = '' } = urls[0] ?? {};
+  const [scheme, kind] = protocol.slice(0, -1).split('-');
+  const isTls = scheme === 'rediss';
+  const nodes = urls.map((url) => nodeAt(url, kind === 'sentinel' ? 26_379 : 6_379));
+  const [first, ...others] = nodes;
+  const [one = '', other = '', ...rest] = pathname.split('/').slice(1).map(decodeURIComponent);
+  const access = {
+    ...(username !== '' && { username: decodeURIComponent(username) }),
+    ...(password !== '' && { password: decodeURIComponent(password) }),
+  };
+  const isSentinel = kind === 'sentinel';
+  if (!first || rest.length > 0 || (search !== '' && !isSentinel)) throw new Error('no address');
+  if (isSentinel && one !== '') {
+    const tls = isTls ? { tls: {}, sentinelTLS: {}, enableTLSForSentinelMode: true } : {};
+    const own = sentinelAccess(search);
+    const options = { ...access, ...tls, ...own, sentinels: nodes, name: one, db: dbOf(other) };
+    return { kind: 'single', options };
+  }
+  // A cluster has only one database.
+  if (kind === 'cluster' && dbOf(one) === 0 && other === '')
+    return { kind: 'cluster', nodes, access: isTls ? { ...access, tls: {} } : access };
+  if (kind !== undefined || others.length > 0 || other !== '') throw new Error('no address');
+  const tls = isTls ? { tls: isIP(first.host) ? {} : { servername: first.host } } : {};
+  return { kind: 'single', options: { ...access, ...tls, ...first, db: dbOf(one) } };
 }
 
-function credentials(login: string | undefined): Access {
-  if (!login) return {};
-  const [username = '', ...password] = login.split(':').map(decode);
-  return {
-    ...(username === '' ? {} : { username }),
-    ...(password.length === 0 ? {} : { password: password.join(':') }),
-  };
+function nodeAt({ hostname, port }: URL, usual: number): Node {
+  const host = hostname.replace(/^\[(.+)\]$/, '$1');
+  if (!/^[\w.-]+$/.test(host) && !isIP(host)) throw new Error('no host');
+  if (port === '0') throw new Error('no port');
+  return { host, port: port === '' ? usual : Number(port) };
 }
 
 /** The login to the Sentinels themselves. */
-function sentinelAccess(
-  query: string | undefined,
-): Pick<Sentinels, 'sentinelUsername' | 'sentinelPassword'> {
-  const found: { sentinelUsername?: string; sentinelPassword?: string } = {};
-  for (const part of query?.split('&') ?? []) {
-    const [, name, value = ''] = /^(sentinelUsername|sentinelPassword)=(.+)$/.exec(part) ?? [];
-    if (name !== 'sentinelUsername' && name !== 'sentinelPassword') throw wrongUrl();
-    found[name] = decode(value);
-  }
-  return found;
+function sentinelAccess(search: string): Pick<Sentinels, 'sentinelUsername' | 'sentinelPassword'> {
+  const given = [...new URLSearchParams(search.replaceAll('+', '%2B'))];
+  if (given.some(([name, value]) => !/^sentinel(Username|Password)$/.test(name) || value === ''))
+    throw new Error('no login');
+  return Object.fromEntries(given);
 }
 
-function decode(text: string): string {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    throw wrongUrl();
-  }
-}
-
-function parseHost(text: string, kind: string | undefined): Node {
-  const [, ipv6, name, port] = /^(?:\[([^\]]+)\]|([\w.-]+))(?::(\d{1,5}))?$/.exec(text) ?? [];
-  const host = ipv6 ?? name;
-  const portNumber = Number(port ?? (kind?.toLowerCase() === '-sentinel' ? 26_379 : 6_379));
-  if (host === undefined || portNumber < 1 || portNumber > 65_535) throw wrongUrl();
-  if (ipv6 !== undefined && !isIPv6(ipv6)) throw wrongUrl();
-  return { host, port: portNumber };
-}
-
-function parseDb(text: string | undefined): number {
-  if (!text) return 0;
-  if (!/^\d{1,4}$/.test(text)) throw wrongUrl();
+function dbOf(text: string): number {
+  if (!/^\d{0,4}$/.test(text)) throw new Error('no database');
   return Number(text);
 }
 
