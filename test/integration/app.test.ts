@@ -80,6 +80,9 @@ describe('brandfill app', () => {
     expect(await read({ noHeader: true })).toMatchObject({ columns, column: { index: 0 } });
     const chosen = await read({ noHeader: true, column: 'column_2' });
     expect(chosen.column).toMatchObject({ index: 1 });
+    const none = await read({ column: 'column_3' });
+    expect([none.column, none.problem]).toEqual([undefined, list.problem]);
+    await read({ noHeader: true, column: 'column_2' });
     const wrong = await app.ask('POST', `lists/${list.id}/reading`, { noHeader: 'no' });
     expect(wrong.status).toBe(422);
     expect((await app.get<ListView>(`lists/${list.id}`)).column?.index).toBe(1);

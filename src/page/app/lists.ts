@@ -71,7 +71,7 @@ export interface ListView {
   readonly columns: readonly string[];
   readonly firstRows: readonly ShownRow[];
   /** Missing when no column could be found: `problem` says so, and somebody has to choose one. */
-  readonly column?: Pick<DomainColumn, 'index' | 'name'> & { readonly why: string };
+  readonly column?: (Pick<DomainColumn, 'index' | 'name'> & { readonly why: string }) | undefined;
   readonly problem?: string | undefined;
   /** The columns that were chosen for this list, or for the last one at the same API. */
   readonly fields: Fields;
@@ -209,8 +209,8 @@ export async function openLists({ folder, connections, env, onChange }: ListsOpt
     },
     /** Reads a list in another way; if that cannot be, it is read as before. */
     read: async (id: string, reading: Reading, signal: AbortSignal) => {
-      const list = find(id);
-      return await keep({ ...list, ...(await understand(placeOf(list, signal), reading)) });
+      const understood = await understand(placeOf(find(id), signal), reading);
+      await keep({ ...find(id), ...understood }); // its run may have ended meanwhile
     },
     /** What a run would do. Reads the whole list. */
     plan: async (id: string, signal: AbortSignal) => {
@@ -364,7 +364,7 @@ async function understand(place: ListPlace, reading: Reading) {
       sheets: workbook?.sheets ?? [],
       sheet: workbook?.sheet,
       columns,
-      ...(column && { column: describeColumn(column) }),
+      column: column && describeColumn(column),
       problem,
       firstRows: await readFirst(source, format, FIRST_ROWS),
     };
