@@ -333,12 +333,12 @@ export function createEvidence(options: EvidenceOptions): Evidence {
       seen.refusals += 1;
       seen.ratePerMs ??= situation.ratePerMs;
       const isSlow = situation.ratePerMs <= seen.ratePerMs / 2;
-      if (!isSlow || seen.refusals < MANY_KNOWN) return noteThrottled(asked);
+      if (!isSlow || seen.refusals < MANY_KNOWN) return noteThrottled(meaning, asked);
       seen = MANY_KNOWN; // at half the rate it still comes: it was none
       known.set(key, seen);
     }
     if (meaning.retryAfterMs && meaning.rule === undefined) {
-      const { signal, verdict } = noteThrottled(asked);
+      const { signal, verdict } = noteThrottled(meaning, asked);
       return { signal: signal === 'limit' ? 'out' : signal, verdict };
     }
     if (asked.failures === 0) asked.successesThen = successes;
@@ -376,10 +376,12 @@ export function createEvidence(options: EvidenceOptions): Evidence {
       : { signal: 'none', verdict: hold(meaning, asked) };
   }
 
-  function noteThrottled(asked: Asked): Weighed {
+  function noteThrottled({ retryAfterMs }: Meaning, asked: Asked): Weighed {
     row.throttled.add(asked.domain);
     const isAlone = successes > 0 && asked.refusals > ENOUGH && row.throttled.size < MANY;
-    const isOwn = isAlone || (asked.refusals > 0 && successes >= asked.successesThen + MANY);
+    // After a wait that was stated one success shows it; without one it may be chance.
+    const enough = asked.successesThen + (retryAfterMs === undefined ? MANY : 1);
+    const isOwn = isAlone || (asked.refusals > 0 && successes >= enough);
     // What was under way shows nothing.
     if (!isOwn) asked.successesThen = successes + situation.underWay;
     asked.refusals += 1;
@@ -416,9 +418,9 @@ export function createEvidence(options: EvidenceOptions): Evidence {
             stop(stopOf(meaning));
             return { signal: 'none', verdict: 'drop' };
           }
-          return noteThrottled(asked);
+          return noteThrottled(meaning, asked);
         case 'throttled':
-          return noteThrottled(asked);
+          return noteThrottled(meaning, asked);
         case 'away':
         case 'machine':
           return noteAway(meaning, asked);
