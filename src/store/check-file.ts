@@ -1,4 +1,4 @@
-import { execFile } from 'node:child_process';
+import { type ExecFileException, execFile } from 'node:child_process';
 import { createRequire } from 'node:module';
 import { withoutCredentials } from '../common/secrets.ts';
 
@@ -13,56 +13,57 @@ import { withoutCredentials } from '../common/secrets.ts';
  */
 const REHEARSE = `
 const { ABORT, open } = require(process.argv[1]);
-const root = open({ path: process.argv[2], noSubdir: false, maxDbs: 16 });
-for (const name of [...root.getKeys()]) {
-  const table = root.openDB(name, { keyEncoding: 'binary', encoding: 'binary' });
-  let [last, count, entries] = [Buffer.alloc(0), 0, []];
-  do {
-    entries = [];
-    let bytes = 0;
-    for (const { key, value } of table.getRange({ start: last, exclusiveStart: count > 0, limit: 500 })) {
-      if (count > 0 && Buffer.compare(last, key) >= 0) throw new Error('out of order');
-      last = Buffer.from(key);
-      count += 1;
-      bytes += value.length;
-      entries.push([last, value]);
-      if (bytes > 4e6) break;
-    }
-    const startMs = performance.now();
-    root.transactionSync(() => {
-      for (const [key, value] of entries) table.putSync(key, value);
-      return ABORT;
-    });
-    if (performance.now() - startMs > 5_000) throw new Error('it frees pages without end');
-  } while (entries.length > 0);
-  if (count !== table.getStats().entryCount) throw new Error('incomplete');
+try {
+  const root = open({ path: process.argv[2], noSubdir: false, maxDbs: 16 });
+  for (const name of [...root.getKeys()]) {
+    const table = root.openDB(name, { keyEncoding: 'binary', encoding: 'binary' });
+    let [last, count, entries] = [Buffer.alloc(0), 0, []];
+    do {
+      entries = [];
+      let bytes = 0;
+      for (const { key, value } of table.getRange({ start: last, exclusiveStart: count > 0, limit: 500 })) {
+        if (count > 0 && Buffer.compare(last, key) >= 0) throw new Error('out of order');
+        last = Buffer.from(key);
+        count += 1;
+        bytes += value.length;
+        entries.push([last, value]);
+        if (bytes > 4e6) break;
+      }
+      const startMs = performance.now();
+      root.transactionSync(() => {
+        for (const [key, value] of entries) table.putSync(key, value);
+        return ABORT;
+      });
+      if (performance.now() - startMs > 5_000) throw new Error('it frees pages without end');
+    } while (entries.length > 0);
+    if (count !== table.getStats().entryCount) throw new Error('incomplete');
+  }
+} catch {
+  process.exit(3);
 }
 process.exit(0);
 `;
 
 /** How a process ends that reads what is not there, or that gives up. */
-const CRASHES: ReadonlySet<unknown> = new Set([
-  'SIGBUS',
-  'SIGSEGV',
-  'SIGABRT',
-  'SIGILL',
-  'SIGTRAP',
-]);
+const CRASH = /^SIG(?:BUS|SEGV|ABRT|ILL|TRAP)$/;
 
 /**
  * Whether LMDB can read and write all of the database in a folder, which takes some seconds for a
  * gigabyte.
  *
- * @throws Error when that cannot be found out
+ * @throws Error when that cannot be found out; the signal's reason when it fires before
  */
-export async function isUsable(folder: string): Promise<boolean> {
+export async function isUsable(folder: string, signal?: AbortSignal): Promise<boolean> {
   const lmdb = createRequire(import.meta.url).resolve('lmdb');
-  const env = withoutCredentials(process.env);
-  const ended = await new Promise<Error | null>((resolve) => {
-    execFile(process.execPath, ['-e', REHEARSE, lmdb, folder], { env }, resolve);
+  const args = ['--input-type=commonjs', '-e', REHEARSE, lmdb, folder];
+  const options = { env: withoutCredentials(process.env), ...(signal && { signal }) };
+  const ended = await new Promise<Pick<ExecFileException, 'code' | 'signal'> | null>((resolve) => {
+    execFile(process.execPath, args, options, resolve);
   });
+  signal?.throwIfAborted();
   if (ended === null) return true;
-  if (!('code' in ended && 'signal' in ended)) throw ended;
-  if (typeof ended.code === 'number' || CRASHES.has(ended.signal)) return false;
-  throw new Error(`its check was ended (${String(ended.signal ?? ended.code)})`);
+  const { code, signal: by } = ended;
+  // Windows has numbers beyond 255 for crashes.
+  if (code === 3 || Number(code) > 255 || CRASH.test(by ?? '')) return false;
+  throw new Error(`trying its file data.mdb was ended (${by ?? code})`);
 }

@@ -100,7 +100,7 @@ export async function openDatabase(
     if (here) return { ...here, close: async () => {} };
     const ownership = await own(folder, options);
     try {
-      const isChecked = await refuseUnsafe(folder);
+      const isChecked = await refuseUnsafe(folder, options.signal);
       if (isFull(folder) && (needsRoom || !isStoreIn(folder)))
         throw new Refusal('the disk is full', `make room, or ${ELSEWHERE}`);
       return await openOwned(folder, isChecked, () => ownership.release());
@@ -349,7 +349,7 @@ function closeToOthers(folder: string): void {
  * @returns whether it was checked, as something else than Brandfill may have changed it
  * @throws Refusal
  */
-async function refuseUnsafe(folder: string): Promise<boolean> {
+async function refuseUnsafe(folder: string, signal?: AbortSignal): Promise<boolean> {
   const path = join(folder, DATABASE);
   const found = lstatSync(path, { throwIfNoEntry: false });
   if (!found) return false;
@@ -361,7 +361,7 @@ async function refuseUnsafe(folder: string): Promise<boolean> {
   if (others !== undefined)
     throw new Refusal(others, `make it yours alone (chmod -R go-w), or ${ELSEWHERE}`);
   if (found.size === 0 || readStamp(folder) === stampOf(folder)) return false;
-  if (!(await isUsable(folder)))
+  if (!(await isUsable(folder, signal)))
     throw new Refusal('its file data.mdb is damaged or was not written by Brandfill', RESTORE);
   return true;
 }
