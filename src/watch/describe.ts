@@ -152,12 +152,12 @@ export function describeLimit(limit: Limit, isSought = false): string {
 /** Says why a run stops before all domains were asked, and what to do. */
 export function describeStop(stop: Stop, naming?: Naming): string {
   const { reason, comeBackAtMs } = stop;
-  const told = reason === 'max_calls_per' ? 'The next may be made from' : 'It said to come back at';
+  const at = comeBackAtMs === undefined ? undefined : timeAt(comeBackAtMs);
+  const isOurs = reason === 'max_calls_per';
   return shown([
     describeWhy(stop, naming),
     reason !== 'interrupted' && 'No further call is made.',
-    comeBackAtMs !== undefined &&
-      `${told} ${timeAt(comeBackAtMs)}${reason === 'max_calls_per' ? ' on' : ''}.`,
+    at && (isOurs ? `The next may be made from ${at} on.` : `It said to come back at ${at}.`),
   ]).join(' ');
 }
 

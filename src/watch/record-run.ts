@@ -41,12 +41,13 @@ export function recordRun({ control, naming, ...about }: RecordRunOptions): RunR
   const calls = createCallRecord();
   let rows: RowRecorder | undefined;
   let known: RunView = {
-    ...NOTHING_YET,
-    ...about,
+    version: VIEW_VERSION,
     brandfill: readVersion(),
+    ...about,
     host: hostname(),
     pid: process.pid,
     startedAt: new Date(startedMs).toISOString(),
+    ...NOTHING_YET,
   };
   return {
     onEvent: (event) => {
@@ -196,14 +197,13 @@ const NO_LOOKUP = {
 };
 
 const NOTHING_YET = {
-  ...NO_LOOKUP,
-  version: VIEW_VERSION,
   phase: 'reading',
   isPaused: false,
   actions: [],
   rows: 0,
   uniqueDomains: 0,
   freshDomains: 0,
+  ...NO_LOOKUP,
   elapsedMs: 0,
   callsPerSecond: 0,
   ratePerSecond: 0,

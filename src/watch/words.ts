@@ -103,7 +103,7 @@ export function describeWait({ why, leftMs = 0, text = 'The API is out' }: Wait)
     paused: 'Paused: no new call starts until it is resumed',
     no_worker: 'No worker is there to make the lookups',
     outage: text,
-    backing_off: 'The API throttles calls (429 and the like): backing off',
+    backing_off: 'The API refuses calls for now (429, 402 and the like): backing off',
     stated: `The API says to wait: calls go on in ${formatDuration(leftMs)}`,
     rate: `Held to the rate: next call in ${formatDuration(leftMs)}`,
     pending: `Only pending domains are left: all are asked again within ${formatDuration(leftMs)}`,
