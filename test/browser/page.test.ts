@@ -192,7 +192,7 @@ describe.skipIf(chromium === undefined)('in a browser', () => {
     await comesTo(page, 'Workers');
     await expectSound(page);
     await press(page, 'Stop');
-    await page.getByText('Interrupted').waitFor();
+    await page.getByText('Interrupted', { exact: true }).waitFor();
     expect(complaints).toEqual([]);
     await page.getByRole('link', { name: 'Queues' }).click();
     await page.getByText('Brandfill').first().waitFor();
