@@ -13,7 +13,6 @@ import { findProgram } from './harness/program.ts';
 import { formatTable } from './harness/table.ts';
 import { measureCommand } from './measures/command.ts';
 import { measureFresh } from './measures/fresh.ts';
-import { measureListen } from './measures/listen.ts';
 import { measureLookups } from './measures/lookups.ts';
 import { measureMemory } from './measures/memory.ts';
 import { measureNight } from './measures/night.ts';
@@ -29,7 +28,6 @@ import { measureWorkbook } from './measures/workbook.ts';
 
 const MEASURES: Readonly<Record<string, Measure>> = {
   lookups: measureLookups,
-  listen: measureListen,
   command: measureCommand,
   memory: measureMemory,
   fresh: measureFresh,

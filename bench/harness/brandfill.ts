@@ -2,7 +2,6 @@ import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Summary } from '../../src/watch/run-view.ts';
 import { type Child, runNode } from './child.ts';
-import { CPU_RECORDER, cpuFile } from './cpu-time.ts';
 
 /** One run of the command. */
 export interface EnrichRun {
@@ -26,8 +25,6 @@ export interface EnrichOptions {
   /** More flags. */
   readonly flags?: readonly string[];
   readonly onStart?: (child: Child) => void;
-  /** A file for notes of its CPU time. @default no notes */
-  readonly cpuNotes?: string;
 }
 
 /**
@@ -45,21 +42,16 @@ export async function enrich(options: EnrichOptions): Promise<EnrichRun> {
     keepStore = false,
     flags = [],
     onStart,
-    cpuNotes,
   } = options;
   const store = join(folder, 'store');
   if (!keepStore) await rm(store, { recursive: true, force: true });
-  const args = [...(cpuNotes === undefined ? [] : CPU_RECORDER), program, 'enrich', input];
+  const args = [program, 'enrich', input];
   args.push('--base-url', url, '--store', store);
   const extension = input.endsWith('.jsonl') ? 'jsonl' : 'csv';
   args.push('--out', join(folder, `out.${extension}`));
   args.push('--failures', join(folder, `failures.${extension}`));
   if (concurrency !== undefined) args.push('--concurrency', String(concurrency));
-  const { stdout, elapsedMs } = await runNode(
-    [...args, ...flags, '--json'],
-    onStart,
-    cpuNotes === undefined ? {} : cpuFile(cpuNotes),
-  );
+  const { stdout, elapsedMs } = await runNode([...args, ...flags, '--json'], onStart);
   const summary = JSON.parse(stdout) as Summary;
   if (summary.statuses.found !== summary.rows) {
     throw new Error(`Cannot measure: not every row was enriched: ${stdout}`);

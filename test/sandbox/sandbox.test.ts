@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { SandboxAuth } from '../../src/sandbox/auth.ts';
-import { createBrandAnswer, hashText } from '../../src/sandbox/brand-answer.ts';
+import { hashText } from '../../src/sandbox/brand-answer.ts';
 import { latencyOf } from '../../src/sandbox/brand-endpoint.ts';
 import type { SandboxOptions, SandboxReply } from '../../src/sandbox/options.ts';
 import { decideReply } from '../../src/sandbox/replies.ts';
@@ -139,16 +139,6 @@ describe('limit and quota', () => {
     expect(sandbox.stats()).toMatchObject({ throttled: 1, charged: 1 });
   });
 
-  it('every answer speaks of the limit in the styles that do', async () => {
-    const sandbox = await openSandbox({
-      limit: { count: 5, perMs: 60_000 },
-      limitKind: 'sliding-window',
-      limitHeaders: 'ratelimit',
-    });
-    const { headers } = await ask(sandbox, 'a.com');
-    expect(headers.get('ratelimit')).toBe('"default";r=4;t=60');
-  });
-
   it('402 follows once the charged calls are used up; faults are not charged', async () => {
     const sandbox = await openSandbox({
       quota: 2,
@@ -173,12 +163,6 @@ describe('the latency', () => {
     expect(at(0.5)).toBeLessThan(400);
     expect([at(0.02) > 20, at(0.98) < 7000]).toEqual([true, true]);
   });
-
-  it('is drawn anew for each call of a domain, the same way each time', () => {
-    const draw = () => [1, 2, 3].map((ordinal) => latencyOf(range, 42, ordinal));
-    expect(new Set(draw()).size).toBe(3);
-    expect(draw()).toEqual(draw());
-  });
 });
 
 describe('answers', () => {
@@ -199,28 +183,6 @@ describe('answers', () => {
     expect(new Set(hit)).toEqual(new Set(statuses));
   });
 
-  it('fail the same way for the same seed, and in others for another seed or call', () => {
-    const first = statusesOf({ errors: 0.3, seed: 7 });
-    expect(statusesOf({ errors: 0.3, seed: 7 })).toEqual(first);
-    expect(statusesOf({ errors: 0.3, seed: 8 })).not.toEqual(first);
-    const second = statusesOf({ errors: 0.3, seed: 7 }, 2);
-    const twice = domains.filter((_, at) => first[at] !== 200 && second[at] !== 200);
-    expect(twice.length / domains.length).toBeCloseTo(0.09, 1);
-  });
-
-  it('are about as long as real ones, and have what needs care', () => {
-    const brands = domains.map((domain) => createBrandAnswer(domain, hashText(domain, 1)));
-    const sizes = brands.map((brand) => Buffer.byteLength(JSON.stringify(brand)));
-    expect(Math.min(...sizes)).toBeGreaterThan(600);
-    expect(Math.max(...sizes)).toBeLessThan(1050);
-    for (const sign of ['=', '+', '-', '@']) {
-      expect(brands.some(({ name }) => name.startsWith(sign))).toBe(true);
-    }
-    for (const text of ['"', ',', '\n', '\r\n', 'ą']) {
-      expect(brands.some(({ about }) => about.includes(text))).toBe(true);
-    }
-  });
-
   it('point to logos as the caller sees the sandbox, of which one in twenty is missing, one in SVG', async () => {
     const { url } = await openSandbox({ logos: true });
     const answer = await get(`${url.replace('127.0.0.1', 'localhost')}/v1/brand?domain=acme.com`);
@@ -235,12 +197,6 @@ describe('answers', () => {
       expect(share).toBeCloseTo(0.05, 1);
     }
     expect(findLogo('/logos/<script>/dark.png', 1)).toBeUndefined();
-  });
-
-  it('point to no logos unless asked for', async () => {
-    const sandbox = await openSandbox();
-    expect((await ask(sandbox, 'acme.com')).text).toContain('https://cdn.example/logos/acme.com/');
-    expect((await get(`${sandbox.url}/logos/acme.com/light.png`)).status).toBe(404);
   });
 });
 
@@ -281,24 +237,12 @@ describe('respond', () => {
 
   it.each<[string, () => unknown, RegExp]>([
     ['throws', () => Promise.reject.call(undefined), /TypeError/],
-    [
-      'gives a status that there is not',
-      () => ({ status: 99 }),
-      /status from 200 to 999, received 99/,
-    ],
-    [
-      'gives a header that no HTTP carries',
-      () => ({ headers: { a: 'b\r\nc' } }),
-      /Invalid character/,
-    ],
     ['gives a header with a space', () => ({ headers: { 'a b': 'c' } }), /valid HTTP token/],
-    ['gives a body of which JSON has nothing', () => ({ body: () => 1 }), /received a function/],
     [
       'gives another word',
       () => 'rest',
       /expected an answer, 'reset' or 'hang', received a string/,
     ],
-    ['gives a promise', async () => await Promise.resolve({}), /received a promise/],
   ])('that %s answers 500 with why', async (_, respond, why) => {
     const sandbox = await openSandbox({ respond: respond as () => SandboxReply });
     const { status, text } = await ask(sandbox, 'a.com');
