@@ -42,6 +42,11 @@ export interface RunQueueOptions
   readonly window: number;
   /** Called with domains that an earlier run left on the queue, before their outcomes come. */
   readonly onEarlier?: ((domains: readonly string[]) => void) | undefined;
+  /**
+   * Called with what workers have spent of a bound since this start, before `onUsedUp` and at each look: calls
+   * of lookups that are given up come with no outcome.
+   */
+  readonly onSpent: (spent: { readonly calls: number; readonly billedMicros: number }) => void;
   /** Called when a bound of the run is used up. */
   readonly onUsedUp: (bound: 'max_calls' | 'max_cost') => void;
   /** Called with whether no worker is there, at each look while no outcomes come. */
@@ -218,6 +223,19 @@ export async function openRunQueue(options: RunQueueOptions): Promise<LookupQueu
     change.notify();
   }
 
+  let spentBefore: { readonly calls: number; readonly micros: number } | undefined;
+  /** What of the bounds is spent, by earlier starts too. */
+  async function readSpent(): Promise<NonNullable<typeof spentBefore>> {
+    const [calls, micros] = (await client.hmget(key, 'calls', 'micros')).map(Number);
+    const spent = { calls: calls ?? 0, micros: micros ?? 0 };
+    spentBefore ??= spent;
+    options.onSpent({
+      calls: spent.calls - spentBefore.calls,
+      billedMicros: spent.micros - spentBefore.micros,
+    });
+    return spent;
+  }
+
   /** What workers have taken of a bound may come back as long as one of the jobs is theirs. */
   async function findUsedUp(calls: number, micros: number): Promise<void> {
     const { micros: most = Infinity, perCall = 0 } = maxCost ?? {};
@@ -231,10 +249,10 @@ export async function openRunQueue(options: RunQueueOptions): Promise<LookupQueu
   let wasPaused = false;
   let reported: string | undefined;
   async function look(): Promise<void> {
-    const fields = ['bounds', 'paused', 'calls', 'micros'] as const;
-    const [told, toldPaused, calls, micros] = await client.hmget(key, ...fields);
+    const [told, toldPaused] = await client.hmget(key, 'bounds', 'paused');
     if (told !== bounds || toldPaused !== paused()) await tell(); // or Redis was emptied
-    if (jobOf.size > 0) await findUsedUp(Number(calls), Number(micros));
+    const { calls, micros } = await readSpent();
+    if (jobOf.size > 0) await findUsedUp(calls, micros);
     const isSilent = performance.now() - progressAtMs > SILENT_MS;
     if (!isSilent || jobOf.size === 0 || control?.isPaused) return;
     if (!signal.aborted) await findLost();
@@ -284,9 +302,11 @@ export async function openRunQueue(options: RunQueueOptions): Promise<LookupQueu
   async function awaitBegun(): Promise<void> {
     for (;;) {
       const active = new Set(await findJobs('active'));
-      if (openJobs().every((id) => !active.has(id))) return await stream.readToEnd();
+      if (openJobs().every((id) => !active.has(id))) break;
       await within(200, change.wait());
     }
+    await stream.readToEnd();
+    await readSpent();
   }
 
   const stream = readStream({
@@ -300,6 +320,7 @@ export async function openRunQueue(options: RunQueueOptions): Promise<LookupQueu
   });
   await client.hdel(key, 'stopped'); // by an earlier start
   await tell();
+  await readSpent();
   await stream.readToEnd();
   await takeUpEarlier();
   stream.start();

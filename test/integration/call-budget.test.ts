@@ -24,10 +24,11 @@ describe('--max-calls', () => {
     const bounds = ['--max-calls=60', '--concurrency=4', '--max-failed=100%'];
     const ended = await run([...args, ...bounds, '--json'], { cwd: folder.path });
     expect(ended.code, ended.stderr).toBe(4);
-    const { stopped, statuses } = summaryOf(ended);
+    const { stopped, statuses, calls } = summaryOf(ended);
     expect(stopped).toEqual({ reason: 'max_calls' });
     expect(statuses.skipped).toBeGreaterThan(0);
     expect(api.stats().calls).toBe(60);
+    expect(calls, 'those of lookups that were given up included').toBe(60);
     const again = await run([...args, '--json'], { cwd: folder.path });
     expect(summaryOf(again)).toMatchObject({ statuses: { found: 60, skipped: 0 } });
   });

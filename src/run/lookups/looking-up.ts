@@ -38,6 +38,8 @@ export interface Tally {
   readonly addParked: (
     outcome: Pick<KeptOutcome, 'attempts' | 'throttled' | 'billedMicros'>,
   ) => void;
+  /** Notes what was spent at least, whether an outcome says so or not. */
+  readonly spend: (spent: Pick<CallCounters, 'calls' | 'billedMicros'>) => void;
   /** Outcomes that are stored. */
   readonly done: number;
   readonly outcomes: Readonly<Record<OutcomeStatus, number>>;
@@ -52,6 +54,7 @@ export function createTally(rowsOf: (domain: string) => number): Tally {
   const outcomes = { found: 0, not_found: 0, rejected: 0, failed: 0, pending: 0 };
   const rows = { ...outcomes };
   const counters = createCallCounters();
+  let least = { calls: 0, billedMicros: 0 };
   let done = 0;
   return {
     add: (kept) => {
@@ -62,11 +65,20 @@ export function createTally(rowsOf: (domain: string) => number): Tally {
       addCallsOf(kept, counters);
     },
     addParked: (outcome) => addCallsOf(outcome, counters),
+    spend: (spent) => {
+      least = spent;
+    },
     get done() {
       return done;
     },
     outcomes,
     rows,
-    counters,
+    get counters() {
+      return {
+        ...counters,
+        calls: Math.max(counters.calls, least.calls),
+        billedMicros: Math.max(counters.billedMicros, least.billedMicros),
+      };
+    },
   };
 }

@@ -86,6 +86,7 @@ async function openSharedQueue(
         rate: rate === 'auto' ? undefined : rate,
         maxCalls: job.settings.maxCalls,
         maxCost: costBoundOf(job.settings.maxCost, job.endpoint),
+        onSpent: (spent) => run.tally.spend(spent),
         onUsedUp: (reason) => stopSwitch.stop({ reason }),
         isInterrupted: () => isInterrupted(stopSwitch.stopped),
         callsMade: () => 0,
