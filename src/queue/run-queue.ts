@@ -372,7 +372,8 @@ export async function openRunQueue(options: RunQueueOptions): Promise<LookupQueu
         if (jobOf.size > 0) await drop();
         // A worker that is being stopped may still send what it has: the next run then finds it.
         if (jobOf.size === 0) await client.del(streamKey(run));
-        if (options.isInterrupted()) await client.hset(key, 'stopped', '1');
+        const isBounded = maxCalls !== undefined || maxCost !== undefined;
+        if (isBounded && options.isInterrupted()) await client.hset(key, 'stopped', '1');
         else await client.del(key);
         await queue.close();
       };
