@@ -37,7 +37,8 @@ describe('a store that cannot be used', () => {
     const large = await openApi({
       respond: (domain) => ({ body: { domain, text: 'x'.repeat(20_000) } }),
     });
-    const ended = await run(['enrich', 'list.csv', '--base-url', large.url, '--store', 'kept'], {
+    const args = ['enrich', 'list.csv', '--base-url', large.url, '--store', 'kept'];
+    const ended = await run([...args, '--fields', 'one=text,two=text'], {
       cwd: folder.path,
       ulimit: '-f 1000',
     });
@@ -45,7 +46,7 @@ describe('a store that cannot be used', () => {
     expect(ended.stderr).toMatch(
       /Cannot write to the store kept: [^.]*ulimit -f[^.]*\. What was stored is kept/,
     );
-    // The output is as large, so it has the same trouble.
+    // The output is larger, so it has the same trouble.
     expect(ended.stderr).toMatch(/\nbrandfill: Cannot write list\.enriched\.csv: .*ulimit -f/);
     expectUntouched(folder, ['kept', 'list.csv']);
   });
