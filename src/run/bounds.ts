@@ -67,7 +67,7 @@ export async function readLeft(run: BoundedRun): Promise<Left> {
   };
 }
 
-/** A commit is made for so many calls, and a killed run may lose as many of its bound. */
+/** A commit is made for so many calls more than wait. A killed run loses both of its bound. */
 const AHEAD = 10;
 
 export function createBudgets({ job }: BoundedRun, ledgers: Ledgers): readonly SharedBudget[] {
