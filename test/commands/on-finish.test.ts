@@ -44,7 +44,7 @@ it('gives a line to the shell, with report, variables and folder, without the cr
     exitCode: 2,
     startedAt: '1970-01-01T00:00:00.000Z',
     finishedAt: '1970-01-01T00:00:00.000Z',
-    text: 'brandfill nightly: could not be run\nUnexpected [redacted].',
+    text: 'brandfill nightly: It ended with an error before the rows were written.\nUnexpected [redacted].',
     error: 'Unexpected [redacted].',
   });
   const env = readFileSync(join(folder, 'env.txt'), 'utf8');
@@ -105,5 +105,5 @@ it.each([
 ])('an interruption %s leaves it time', async (_, interrupt) => {
   const { folder, notices } = await tell('sleep 0.2; cat > told.json', { signal: interrupt() });
   expect(notices).toEqual([]);
-  expect(readFileSync(join(folder, 'told.json'), 'utf8')).toContain('could not be run');
+  expect(readFileSync(join(folder, 'told.json'), 'utf8')).toContain('It ended with an error');
 });
