@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { describeProxy, findProxy } from '../../src/brand/proxy.ts';
 import { openApi } from '../integration/support/api.ts';
 import { useConnectProxy } from '../support/connect-proxy.ts';
-import { useScriptedServer, useTcpServer } from '../support/servers.ts';
+import { UNKNOWN_HOST, useScriptedServer, useTcpServer } from '../support/servers.ts';
 import { useClient } from './support/clients.ts';
 
 const ONE = 'http://one.example:3128';
@@ -102,7 +102,7 @@ describe('a proxy', () => {
 
   it.each([
     ['is down', 'http://127.0.0.1:9', 'machine', 'proxy_connection_refused'],
-    ['has a name that is not known', 'http://nobody.invalid:3128', 'away', 'proxy_dns_failure'],
+    ['has a name that is not known', `http://${UNKNOWN_HOST}:3128`, 'away', 'proxy_dns_failure'],
   ])('that %s is told from an API that is', async (_, http_proxy, kind, reason) => {
     const { ask } = useClient('http://api.invalid', { proxies: { http_proxy } });
     expect(await ask()).toMatchObject({ kind, reason });

@@ -5,7 +5,12 @@ import iconv from 'iconv-lite';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { openApi } from '../integration/support/api.ts';
 import { createGate } from '../support/gate.ts';
-import { useHttpServer, useScriptedServer, useTcpServer } from '../support/servers.ts';
+import {
+  UNKNOWN_HOST,
+  useHttpServer,
+  useScriptedServer,
+  useTcpServer,
+} from '../support/servers.ts';
 import { useClient } from './support/clients.ts';
 import { sandboxThatSays } from './support/sandbox-that-says.ts';
 
@@ -142,7 +147,7 @@ describe('a connection', () => {
   });
 
   it.each<[string, string, () => Promise<string>]>([
-    ['to a name that does not exist', 'dns_failure', async () => 'http://nobody.invalid'],
+    ['to a name that does not exist', 'dns_failure', async () => `http://${UNKNOWN_HOST}`],
     [
       'with TLS to a server that has none',
       'tls_failure',

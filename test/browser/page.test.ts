@@ -181,7 +181,7 @@ describe.skipIf(chromium === undefined)('in a browser', () => {
   });
 
   it('the dashboard of a queue shows its runs and workers, and the queues', async () => {
-    const redis = useDatabase();
+    const redis = await useDatabase();
     await openDashboardStage({ flags: ['--queue', redis.url] });
     const args = ['dashboard', '--queue', redis.url, '--listen', '0'];
     const dashboard = await start(args, { cwd: openFolder().path });

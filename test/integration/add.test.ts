@@ -69,7 +69,7 @@ describe('brandfill add', () => {
   });
 
   it('puts each domain of a list on the queue once, in jobs of fifty', async () => {
-    const redis = useDatabase();
+    const redis = await useDatabase();
     const rows = [...domains(120), 'https://www.company-3.com/about', 'n/a'];
     expect(countsOf(await addTo(redis, rows))).toEqual({
       rows: 122,
@@ -90,7 +90,7 @@ describe('brandfill add', () => {
   });
 
   it('adds nothing when the same list waits there already', async () => {
-    const redis = useDatabase();
+    const redis = await useDatabase();
     await addTo(redis, domains(70));
     const again = await addTo(redis, domains(70));
     expect(countsOf(again)).toMatchObject({ lookups: 0, alreadyWaiting: 70, notAdded: 0 });
@@ -99,7 +99,7 @@ describe('brandfill add', () => {
   });
 
   it('puts what somebody waits for before all other lists', async () => {
-    const redis = useDatabase();
+    const redis = await useDatabase();
     await addTo(redis, domains(10), '--ref', 'bulk');
     await addTo(redis, domains(10), '--ref', 'now', '--interactive');
     const waiting = await waitingOn(redis);
@@ -110,7 +110,7 @@ describe('brandfill add', () => {
   });
 
   it('adds nothing when the list turns out to be broken', async () => {
-    const redis = useDatabase();
+    const redis = await useDatabase();
     const { code, stderr } = await addTo(redis, [...domains(9_000), '"open']);
     expect(code).toBe(2);
     expect(stderr).toMatch(/Cannot read line 9002 of .*quote/);
@@ -118,7 +118,7 @@ describe('brandfill add', () => {
   });
 
   it('reads standard input and says what it did', async () => {
-    const redis = useDatabase();
+    const redis = await useDatabase();
     const { path: cwd } = openFolder();
     const stdin = listOf(['acme.com', 'bolt.com', 'acme.com', 'co.uk']);
     const args = [

@@ -204,7 +204,7 @@ describe('a batch', () => {
   });
 
   it('goes over a queue as well, where what a run left is not asked again', async () => {
-    const redis = useDatabase();
+    const redis = await useDatabase();
     const { url, asked } = await openApi({ say: everyOne });
     const folder = openProfile(url, 10);
     const queue = ['--queue', redis.url, '--max-calls', '3'];

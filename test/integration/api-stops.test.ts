@@ -62,7 +62,7 @@ describe('a run that the API stops', () => {
 async function placesOf(folder: Folder, url: string, isShared: boolean, flags: readonly string[]) {
   const env = { BRANDFILL_BASE_URL: url };
   if (!isShared) return { env, worker: undefined };
-  const shared = { ...env, BRANDFILL_QUEUE: useDatabase().url };
+  const shared = { ...env, BRANDFILL_QUEUE: (await useDatabase()).url };
   const worker = await start(['worker', ...flags], { cwd: folder.path, env: shared });
   await worker.shows('Waiting for lookups');
   return { env: shared, worker };

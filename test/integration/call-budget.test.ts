@@ -13,7 +13,7 @@ import { column, domains, listOf, rowsOf } from './support/tables.ts';
 
 describe('--max-calls', () => {
   it('over a queue ends the run when retries have used them up, before all is asked', async () => {
-    const redis = useDatabase();
+    const redis = await useDatabase();
     const folder = openList(60);
     // What would look like an outage were it no answer at all.
     const isOdd = (domain: string): boolean => /[37]\./.test(domain);
@@ -123,7 +123,7 @@ describe('--max-calls-per', () => {
 
 describe('over a queue', () => {
   it('calls are counted in Redis, for each credential by itself', async () => {
-    const { client } = useDatabase();
+    const { client } = await useDatabase();
     const open = (id: string) =>
       createSharedCallLedger(client, { id, limit: LIMIT, onNotice: () => {} });
     const ledger = open('one');
@@ -139,7 +139,7 @@ describe('over a queue', () => {
   });
 
   it('all workers together make no more calls, whoever they make them for', async () => {
-    const redis = useDatabase();
+    const redis = await useDatabase();
     const folder = openList(120);
     const api = await openApi({ latencyMs: 2 });
     const shared = ['--queue', redis.url, '--base-url', api.url, '--max-calls-per', '50/month'];
@@ -161,7 +161,7 @@ describe('over a queue', () => {
   });
 
   it('a worker that has used them up says when there will be more, and ends with 4', async () => {
-    const redis = useDatabase();
+    const redis = await useDatabase();
     const folder = openList(30);
     const api = await openApi();
     const shared = ['--queue', redis.url, '--base-url', api.url];

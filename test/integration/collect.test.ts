@@ -93,7 +93,7 @@ describe('brandfill collect', () => {
   });
 
   it('waits while another process writes to its folder, goes on at its end, and collects in no other one', async () => {
-    const redis = useDatabase();
+    const redis = await useDatabase();
     const folder = openFolder();
     const args = ['collect', '--queue', redis.url];
     const first = await start(args, { cwd: folder.path });
@@ -115,7 +115,7 @@ describe('brandfill collect', () => {
   it('collects what an earlier Redis had not, and leaves the places in its streams alone', async () => {
     const folder = openFolder();
     for (const at of [0, 1]) {
-      const redis = useDatabase();
+      const redis = await useDatabase();
       // The second one's ids are smaller than those of the first.
       const id = at === 0 ? '9999999999999-0' : '1-1';
       const outcome = { domain: `redis-${at}.com`, status: 'found', json: '{}', fetchedAtMs: 1 };

@@ -23,7 +23,11 @@ interface Stage {
 }
 
 async function openStage(): Promise<Stage> {
-  const [api, redis, folder] = [await openApi({ latencyMs: 50 }), useDatabase(), openFolder()];
+  const [api, redis, folder] = [
+    await openApi({ latencyMs: 50 }),
+    await useDatabase(),
+    openFolder(),
+  ];
   folder.write('list.csv', listOf(domains(1_000)));
   const common = {
     cwd: folder.path,

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { useConnectProxy } from '../support/connect-proxy.ts';
+import { UNKNOWN_HOST } from '../support/servers.ts';
 import { openApi, openServer } from './support/api.ts';
 import { run, summaryOf } from './support/command.ts';
 import { openList } from './support/lists.ts';
@@ -34,7 +35,7 @@ describe('a base URL that is wrong', () => {
   it('whose name nobody knows costs five calls', async () => {
     const folder = openList(50);
     const ended = await runHere(
-      ['enrich', 'list.csv', '--base-url', 'http://no-such-host.invalid', '--json'],
+      ['enrich', 'list.csv', '--base-url', `http://${UNKNOWN_HOST}`, '--json'],
       { cwd: folder.path },
     );
     expect(ended.code).toBe(4);

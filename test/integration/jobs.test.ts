@@ -66,7 +66,7 @@ it('CommonJS gets the library by require', async () => {
 
 it('the command of the package enriches a list by itself, and over a queue', async () => {
   const main = join(shippedFolder(), 'brandfill.js');
-  const { url } = useDatabase();
+  const { url } = await useDatabase();
   const folder = openList();
   const api = await openApi();
   const options = { cwd: folder.path, main };

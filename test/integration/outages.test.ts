@@ -44,7 +44,7 @@ describe.skipIf(reason !== false)(`a resolver that is away${reason ? ` [${reason
 
   it('when workers start ends none of them, and the run gets every row', async () => {
     const { api, folder, options, url, comeBack } = await openUnnamed();
-    const queue = ['--queue', useDatabase().url];
+    const queue = ['--queue', (await useDatabase()).url];
     const args = ['enrich', 'list.csv', '--base-url', url, '--json', '--workers', '0', ...queue];
     const enrich = await start(args, { cwd: folder.path });
     const workers = await Promise.all(

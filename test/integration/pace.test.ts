@@ -45,7 +45,7 @@ async function enrich(
   });
   const folder = openList(rows);
   const env: Record<string, string> = { BRANDFILL_BASE_URL: api.url };
-  if (workers > 0) env['BRANDFILL_QUEUE'] = useDatabase().url;
+  if (workers > 0) env['BRANDFILL_QUEUE'] = (await useDatabase()).url;
   for (let started = 0; started < workers; started += 1) {
     const worker = await start(['worker', ...flags], { cwd: folder.path, env });
     await worker.shows('Waiting for lookups');

@@ -78,7 +78,7 @@ describe('a run', () => {
 
 describe('a run over a queue', () => {
   it('that is paused makes no call anywhere, while another one goes on', async () => {
-    const [api, redis] = [await openApi({ latencyMs: 20 }), useDatabase()];
+    const [api, redis] = [await openApi({ latencyMs: 20 }), await useDatabase()];
     const [folder, other] = [openFolder(), openFolder()];
     folder.write('list.csv', listOf(domains(300)));
     other.write('list.csv', listOf(domains(60).map((domain) => `other-${domain}`)));
@@ -102,7 +102,11 @@ describe('a run over a queue', () => {
   });
 
   it('that is stopped has no worker start a call, and takes all back', async () => {
-    const [api, redis, folder] = [await openApi({ latencyMs: 20 }), useDatabase(), openFolder()];
+    const [api, redis, folder] = [
+      await openApi({ latencyMs: 20 }),
+      await useDatabase(),
+      openFolder(),
+    ];
     folder.write('list.csv', listOf(domains(300)));
     const worker = await start(['worker', '--concurrency', '4', '--rate', '20/s'], {
       cwd: folder.path,

@@ -21,7 +21,7 @@ function expectAlike(one: object, other: object): void {
 }
 
 it('the pace in Redis learns from the same calls the same numbers as the one of a process', async () => {
-  const client = new Redis(useDatabase().url);
+  const client = new Redis((await useDatabase()).url);
   onTestFinished(() => client.disconnect());
   for (let round = 0; round < 8; round += 1) {
     const key = `pace:${randomUUID()}`;

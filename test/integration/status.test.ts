@@ -53,7 +53,7 @@ describe('enrich --listen', () => {
 describe('over a queue', () => {
   it('a worker tells of its calls and of the queue, and is not ready once it is told to stop', async () => {
     const silent = await openServer(() => {});
-    const redis = useDatabase();
+    const redis = await useDatabase();
     const folder = openList(120);
     const flags = ['--base-url', silent.url, '--queue', redis.url];
     const queue = new URL(silent.url).host.replace(':', '-');

@@ -11,7 +11,7 @@ import {
   type PictureFetcherOptions,
 } from '../../src/logos/fetch-picture.ts';
 import { findLogoUrl } from '../../src/logos/logo-url.ts';
-import { useHttpServer, useScriptedServer } from '../support/servers.ts';
+import { UNKNOWN_HOST, useHttpServer, useScriptedServer } from '../support/servers.ts';
 import { GIF, PLAIN_SVG, PNG } from './pictures.ts';
 
 /** A fetcher to which 127.0.0.1 is a public address, and all others are not. */
@@ -211,9 +211,9 @@ describe('the address of a host', () => {
     const { get } = useFetcher({ resolve: async () => [] });
     expect(await get('http://nowhere.example/')).toBe('dns_failure');
     const { get: getUnknown } = useFetcher({
-      resolve: async () => await lookup('no-such-name.invalid', { all: true }),
+      resolve: async () => await lookup(UNKNOWN_HOST, { all: true }),
     });
-    expect(await getUnknown('http://no-such-name.invalid/')).toBe('dns_failure');
+    expect(await getUnknown(`http://${UNKNOWN_HOST}/`)).toBe('dns_failure');
   });
 
   it('is not checked for hosts that are allowed, and for no others', async () => {

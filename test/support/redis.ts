@@ -55,17 +55,16 @@ export function findRedisServer(): string {
 let databases = 0;
 
 /** An empty database, until the test ends, or the file. For whoever changes no settings, and ends no server. */
-export function useDatabase(): TestDatabase {
+export async function useDatabase(): Promise<TestDatabase> {
   databases += 1;
   const [port, db] = [
     inject('redisPort'),
     Number(process.env['VITEST_POOL_ID']) * 1_024 + databases,
   ];
   const client = new Redis({ port, db, lazyConnect: true });
-  // An earlier file of this worker had the same numbers.
-  client.flushdb().catch(() => {});
   if (TestRunner.getCurrentTest()) onTestFinished(() => client.disconnect());
   else afterAll(() => client.disconnect());
+  await client.flushdb(); // an earlier file of this worker had the same numbers
   return { url: `redis://127.0.0.1:${port}/${db}`, port, client };
 }
 

@@ -7,6 +7,9 @@ import {
 } from 'node:net';
 import { onTestFinished } from 'vitest';
 
+/** The name of no host: a label so long is not looked up, so no resolver has to answer. */
+export const UNKNOWN_HOST = `${'nobody'.repeat(11)}.invalid`;
+
 /** A server that a test wrote itself. */
 export interface TestServer {
   readonly url: string;

@@ -16,7 +16,7 @@ export interface Stage {
 }
 
 export async function openStage(rows: number, options?: SandboxOptions): Promise<Stage> {
-  const [api, redis, folder] = [await openApi(options), useDatabase(), openFolder()];
+  const [api, redis, folder] = [await openApi(options), await useDatabase(), openFolder()];
   folder.write('list.csv', listOf(domains(rows)));
   const common = { BRANDFILL_BASE_URL: api.url, BRANDFILL_QUEUE: redis.url };
   return {
