@@ -74,12 +74,9 @@ export async function lookUpAll(planned: PlannedRun): Promise<LookupTotals> {
     }
     await opened.savePace();
     await unlessUnwritable(() => store.flush());
-    const leftOver: Stop | undefined = !isComplete
-      ? { reason: 'max_calls' }
-      : run.isSample
-        ? { reason: 'sampled' }
-        : undefined;
-    const stopped = stopSwitch.stopped ?? leftOver;
+    let { stopped } = stopSwitch;
+    if (!isComplete) stopped ??= { reason: 'max_calls' };
+    if (run.isSample) stopped ??= { reason: 'sampled' };
     progress.reportEnd(stopped !== undefined);
     return {
       ...counters(),
