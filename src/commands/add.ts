@@ -126,9 +126,7 @@ async function putOnQueue(domains: readonly string[], { settings, api, ref, sign
   let [lookups, alreadyWaiting] = [0, 0];
   await withQueue({ purpose: PURPOSE, settings, onNotice: say }, async (opened) => {
     const { queue, redis, closer } = opened;
-    const producer = closer.add(
-      queue.openProducer({ redis, queue: api, ref, isInteractive, onNotice: say }),
-    );
+    const producer = closer.add(queue.openProducer({ redis, queue: api, ref, isInteractive }));
     if (await producer.isPaused()) {
       say(`The queue '${api}' is paused: these lookups wait until somebody resumes it.`);
     }

@@ -1,5 +1,4 @@
 import { Queue } from 'bullmq';
-import type { OnNotice } from '../common/errors.ts';
 import { type Closable, within } from '../common/lifetime.ts';
 import { jobIdOf, type LookupsData } from './contract.ts';
 import {
@@ -10,7 +9,6 @@ import {
   SHUTDOWN_TIMEOUT_MS,
 } from './names.ts';
 import type { RedisServer } from './redis.ts';
-import { createRefusals, insist } from './redis-errors.ts';
 
 export interface ProducerOptions {
   readonly redis: RedisServer;
@@ -20,8 +18,6 @@ export interface ProducerOptions {
   readonly ref: string;
   /** Whether the jobs go before those of whole lists. */
   readonly isInteractive: boolean;
-  /** Called with the reason when Redis refuses lookups. */
-  readonly onNotice: OnNotice;
 }
 
 /** Adds lookups that no run waits for: their outcomes go to the stream of the API's backfills. */
@@ -39,11 +35,10 @@ export interface Producer extends Closable {
 }
 
 export function openProducer(options: ProducerOptions): Producer {
-  const { redis, ref, isInteractive, onNotice } = options;
+  const { redis, ref, isInteractive } = options;
   const { client } = redis;
   const queue = new Queue(options.queue, { connection: client, ...QUEUE_OPTIONS });
   queue.on('error', () => {}); // errors of the connection are reported elsewhere
-  const onRefused = createRefusals(onNotice, 'adding lookups');
   const priority = isInteractive ? {} : { priority: BACKFILL_PRIORITY };
 
   async function findThere(ids: readonly string[]): Promise<ReadonlySet<string>> {
@@ -71,7 +66,7 @@ export function openProducer(options: ProducerOptions): Producer {
         await client.sadd(QUEUES_KEY, queue.name);
         await queue.addBulk(jobs);
       };
-      await insist(addAll, { signal, onRefused });
+      await redis.insist(addAll, signal);
       const added = jobs.filter(({ opts }) => !there?.has(opts.jobId));
       return added.reduce((sum, { data }) => sum + data.domains.length, 0);
     },

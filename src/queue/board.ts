@@ -64,12 +64,10 @@ export interface Heartbeat extends Closable {
 
 const HEARTBEAT_MS = 2_000;
 
-/** @param onRefused called with the reason each time that an announcement fails */
 export function announceWorker(
-  client: RedisClient,
+  { client, refused }: RedisServer,
   id: string,
   describe: () => WorkerNotice,
-  onRefused: (error: unknown) => void,
 ): Heartbeat {
   let aheadMs = 0;
   let isStopped = false;
@@ -89,8 +87,8 @@ export function announceWorker(
     if (stops.length > 0) await client.hdel(WORKERS_KEY, ...stops.map((each) => each.id));
   }
 
-  forgetStops().catch(onRefused);
-  const beating = repeat(HEARTBEAT_MS, tell, onRefused);
+  forgetStops().catch(refused);
+  const beating = repeat(HEARTBEAT_MS, tell, refused);
   return {
     now: () => Date.now() + aheadMs,
     stopped: async (stopped) => {

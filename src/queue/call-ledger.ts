@@ -12,8 +12,7 @@ import {
 } from '../worker/budget.ts';
 import type { Rate } from '../worker/rate.ts';
 import { PREFIX, runKey, SHUTDOWN_TIMEOUT_MS } from './names.ts';
-import { createScript, isAway, type RedisClient, timeOf } from './redis.ts';
-import { createRefusals, insist } from './redis-errors.ts';
+import { createScript, isAway, type RedisServer, timeOf } from './redis.ts';
 
 /** What all workers may do for a run together. */
 export interface RunBounds {
@@ -61,12 +60,11 @@ interface Counted {
   readonly windowAt: (nowMs: number) => CalendarWindow;
   /** How long the count is kept after the end of its window, in milliseconds. @default as its hash is */
   readonly keptMs?: number;
-  readonly onRefused: (error: unknown) => void;
 }
 
 /** Counts what all workers take, in a hash of Redis. While Redis cannot be reached, no call is made. */
-function createLedger(client: RedisClient, counted: Counted): CallLedger {
-  const { field, most, keyOf, keptMs, onRefused } = counted;
+function createLedger({ client, insist }: RedisServer, counted: Counted): CallLedger {
+  const { field, most, keyOf, keptMs } = counted;
   const count = createScript(client, COUNT);
   return {
     take: (wanted, signal) => {
@@ -77,7 +75,7 @@ function createLedger(client: RedisClient, counted: Counted): CallLedger {
         const calls = Number(await count([keyOf(window)], [field, most, wanted, kept]));
         return { calls, window, nowMs };
       };
-      return insist(take, { signal, onRefused });
+      return insist(take, signal);
     },
     read: async () => {
       const window = counted.windowAt(await timeOf(client));
@@ -98,40 +96,36 @@ export interface SharedCallLedgerOptions {
   /** A hash of credential and API that does not reveal the credential. */
   readonly id: string;
   readonly limit: CallsPer;
-  /** Called with the reason when Redis refuses to count calls. */
-  readonly onNotice: (message: string) => void;
 }
 
 /** Counts the calls of one credential, for all workers of all runs. */
 export function createSharedCallLedger(
-  client: RedisClient,
-  { id, limit, onNotice }: SharedCallLedgerOptions,
+  redis: RedisServer,
+  { id, limit }: SharedCallLedgerOptions,
 ): CallLedger {
-  return createLedger(client, {
+  return createLedger(redis, {
     field: 'taken',
     most: limit.count,
     // Not `calls`, which was a text once.
     keyOf: (window) => `${PREFIX}:taken:${id}:${limit.unit}:${window.id}`,
     windowAt: (nowMs) => windowAt(limit.unit, nowMs),
     keptMs: DAY_MS, // so that people can look at it
-    onRefused: createRefusals(onNotice, 'the count of calls'),
   });
 }
 
 /** What all workers may still do for a run, counted in its hash; undefined without bounds. */
 export function createRunBudget(
-  client: RedisClient,
+  redis: RedisServer,
   run: string,
   { maxCalls, maxCost }: RunBounds,
 ): SharedBudget | undefined {
   const bounded = (field: 'calls' | 'micros', most: number, price: number): SharedBudget =>
     createSharedBudget({
-      ledger: createLedger(client, {
+      ledger: createLedger(redis, {
         field,
         most,
         keyOf: () => runKey(run),
         windowAt: () => RUN_WINDOW,
-        onRefused: () => {},
       }),
       now: Date.now,
       usedUp: () => ({ reason: field === 'calls' ? 'max_calls' : 'max_cost' }),

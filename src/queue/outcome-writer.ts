@@ -1,7 +1,6 @@
 import type { OutcomeData, OutcomesData } from './contract.ts';
 import { streamKey } from './names.ts';
-import { createScript, type RedisClient } from './redis.ts';
-import { insist } from './redis-errors.ts';
+import { createScript, type RedisServer } from './redis.ts';
 
 /** A job under way, as far as its outcomes need to know it. */
 export interface AnsweredJob {
@@ -60,11 +59,7 @@ interface Batch {
   rest: string;
 }
 
-/** @param onRefused called each time that Redis refuses, with the reason */
-export function createOutcomeWriter(
-  client: RedisClient,
-  onRefused: (error: unknown) => void,
-): OutcomeWriter {
+export function createOutcomeWriter({ client, insist }: RedisServer): OutcomeWriter {
   const write = createScript(client, WRITE);
   let gathered = new Map<AnsweredJob, Batch>();
   let bytes = 0;
@@ -83,8 +78,7 @@ export function createOutcomeWriter(
       keys.push(key, `${key}:lock`, streamKey(stream));
       args.push(token, `${token}/${number}`, rest, JSON.stringify(data), keptMs);
     }
-    const writing = insist(() => write(keys, args), { signal: over.signal, onRefused });
-    await writing.catch(() => {}); // given up
+    await insist(() => write(keys, args), over.signal).catch(() => {}); // given up
   }
 
   /** One batch at a time, so that what is left of a job only ever becomes less. */

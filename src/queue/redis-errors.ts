@@ -1,28 +1,4 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import { BrandfillError } from '../common/errors.ts';
-import { unlessAborted } from '../common/lifetime.ts';
-import { RETRY_MS } from './names.ts';
-
-/** A refused login is reported with its connection. */
-const LOGIN = /^ReplyError: (WRONGPASS|NOAUTH)/;
-
-/**
- * Reports why Redis refuses what is tried again: each reason once, until it was not heard for a while.
- * Errors of the connection are reported elsewhere.
- *
- * @param who the part that needs what is refused, for the message
- */
-export function createRefusals(
-  onNotice: (message: string) => void,
-  who = 'a worker',
-): (error: unknown) => void {
-  const isNew = createNoticeFilter();
-  return (error) => {
-    if (!isReply(error) || LOGIN.test(String(error))) return;
-    const reason = reasonOf(error);
-    if (isNew(reason)) onNotice(`Redis refuses what ${who} needs: ${reason}. Trying again.`);
-  };
-}
 
 /** A message that was not repeated for this long is over. It is news when it comes again. */
 const OVER_MS = 30_000;
@@ -41,32 +17,6 @@ export function createNoticeFilter(): (what: string) => boolean {
     lastAtMs.set(what, now);
     return isNew;
   };
-}
-
-interface Insisting {
-  readonly signal: AbortSignal;
-  readonly onRefused: (error: unknown) => void;
-}
-
-/**
- * Repeats work that Redis refuses for now, for as long as it takes.
- *
- * @throws the signal's reason when it fires first. The work under way may still be done.
- */
-export async function insist<T>(
-  work: () => Promise<T>,
-  { signal, onRefused }: Insisting,
-): Promise<T> {
-  for (;;) {
-    signal.throwIfAborted();
-    try {
-      return await unlessAborted(work(), signal); // a Redis that is away does not answer at all
-    } catch (error) {
-      signal.throwIfAborted();
-      onRefused(error);
-      await delay(RETRY_MS, undefined, { signal }).catch(() => {}); // it is thrown next
-    }
-  }
 }
 
 /** Errors that say that something is wrong, but not what. */

@@ -1,17 +1,30 @@
 import { createHash } from 'node:crypto';
+import { setTimeout as delay } from 'node:timers/promises';
 import { Cluster, type Command, Redis, type RedisOptions, SentinelConnector } from 'ioredis';
 import { parseRedisUrl, type RedisAddress } from '../common/addresses.ts';
 import { BrandfillError, type OnNotice } from '../common/errors.ts';
-import type { Closable } from '../common/lifetime.ts';
+import { type Closable, unlessAborted } from '../common/lifetime.ts';
 import { keepSecret } from '../common/secrets.ts';
-import { PREFIX } from './names.ts';
-import { createNoticeFilter, errorText, reasonOf, VAGUE } from './redis-errors.ts';
+import { PREFIX, RETRY_MS } from './names.ts';
+import { createNoticeFilter, errorText, isReply, reasonOf, VAGUE } from './redis-errors.ts';
 
 /** A connection to a Redis of any kind. */
 export type RedisClient = Redis | Cluster;
 
+/** Patience with what Redis refuses for now. */
+interface Patience {
+  /**
+   * Repeats work that Redis refuses, for as long as it takes.
+   *
+   * @throws the signal's reason when it fires first. The work under way may still be done.
+   */
+  readonly insist: <T>(work: () => Promise<T>, signal: AbortSignal) => Promise<T>;
+  /** Says why Redis refuses what is tried again: each reason once, until it was not heard for a while. */
+  readonly refused: (error: unknown) => void;
+}
+
 /** A Redis that can be reached and used. */
-export interface RedisServer {
+export interface RedisServer extends Patience {
   /**
    * One connection for all commands that do not block. It reconnects by itself, for as long as it
    * takes.
@@ -76,7 +89,7 @@ export async function openQueueServer(options: QueueServerOptions): Promise<Redi
   const name = nameOf(address);
   await tryOut(address, (client) => checkServer(client, onNotice));
   const open = new Set<RedisClient>();
-  const { watch, reconnectOnError } = createTroubleWatch(name, onNotice);
+  const { watch, reconnectOnError, ...patience } = createTroubleWatch(name, onNotice);
   const connect = (): RedisClient => {
     const client = createClient(address, { ...PATIENT, reconnectOnError });
     open.add(client);
@@ -88,6 +101,7 @@ export async function openQueueServer(options: QueueServerOptions): Promise<Redi
     client: connect(),
     connect,
     name,
+    ...patience,
     close: async () => {
       for (const client of open) client.disconnect();
     },
@@ -196,24 +210,42 @@ function parseInfo(text: string): ReadonlyMap<string, string> {
 }
 
 /**
- * Reports once that the server is gone, however many connections notice, and once that it is back. After a
- * failover the name may still lead to the old master: a new connection finds the new one, over which what it
- * refused is sent again.
+ * Reports once that the server is gone, however many connections notice, once that it is back, and what it
+ * refuses. After a failover the name may still lead to the old master: a new connection finds the new one,
+ * over which what it refused is sent again.
  */
-function createTroubleWatch(name: string, onTrouble: OnNotice) {
+export function createTroubleWatch(name: string, onTrouble: OnNotice): TroubleWatch {
   const isNew = createNoticeFilter();
   let isGone = false;
-  const tell = (error: Error): void => {
+  const tell = (error: unknown): void => {
     const reason = reasonOf(error).replace(/; (start Redis, or )?give .*$/, ''); // it was right
-    onTrouble(`Redis at ${name}: ${reason}. Trying again until it answers.`);
+    onTrouble(`Redis at ${name}: ${reason}. Trying again until it works.`);
+  };
+  const refused = (error: unknown): void => {
+    // A refused login is an error of the connection.
+    if (!isReply(error) || /^(WRONGPASS|NOAUTH)/.test(errorText(error))) return;
+    if (isNew(reasonOf(error))) tell(error);
   };
   return {
-    reconnectOnError: (error: Error): 2 | false => {
+    refused,
+    insist: async (work, signal) => {
+      for (;;) {
+        signal.throwIfAborted();
+        try {
+          return await unlessAborted(work(), signal); // a Redis that is away does not answer at all
+        } catch (error) {
+          signal.throwIfAborted();
+          refused(error);
+          await delay(RETRY_MS, undefined, { signal }).catch(() => {}); // it is thrown next
+        }
+      }
+    },
+    reconnectOnError: (error) => {
       if (!error.message.startsWith('READONLY')) return false;
-      if (isNew(error.message)) tell(error);
+      refused(error);
       return 2;
     },
-    watch: (client: RedisClient): void => {
+    watch: (client) => {
       client.on('error', (error: Error) => {
         if (!isGone) tell(error);
         isGone = true;
@@ -224,6 +256,11 @@ function createTroubleWatch(name: string, onTrouble: OnNotice) {
       });
     },
   };
+}
+
+interface TroubleWatch extends Patience {
+  readonly reconnectOnError: (error: Error) => 2 | false;
+  readonly watch: (client: RedisClient) => void;
 }
 
 function createClient(address: RedisAddress, options: Patient | typeof IMPATIENT): RedisClient {

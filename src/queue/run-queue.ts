@@ -1,17 +1,12 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { Queue } from 'bullmq';
-import { countOf, DAY_MS, formatCount } from '../common/format.ts';
+import { BrandfillError } from '../common/errors.ts';
+import { countOf } from '../common/format.ts';
 import { aborted, within } from '../common/lifetime.ts';
 import { createChange } from '../common/run-control.ts';
 import { findServing } from './board.ts';
 import type { RunBounds, StartedRun } from './call-ledger.ts';
-import {
-  type LookupsData,
-  type OutcomesData,
-  parseLookups,
-  toOutcome,
-  withoutCall,
-} from './contract.ts';
+import { type LookupsData, type OutcomesData, parseLookups, toOutcome } from './contract.ts';
 import type { LookupQueue, Pausable, Reply } from './lookup-queue.ts';
 import {
   KEPT_MS,
@@ -26,7 +21,6 @@ import {
 } from './names.ts';
 import { readStream } from './read-stream.ts';
 import { isAway, repeat } from './redis.ts';
-import { createRefusals, insist } from './redis-errors.ts';
 import { type TakeJobsOptions, takeJobs } from './take-jobs.ts';
 
 export interface RunQueueOptions
@@ -64,7 +58,7 @@ export interface RunQueueOptions
 const LOOK_MS = 1_000;
 /** Without outcomes for this long, it is looked whether the jobs are still there. */
 const SILENT_MS = 2_000;
-/** A lookup that Redis loses more often than this is given up. */
+/** A Redis that loses lookups more often than this, and brings no outcome meanwhile, is given up. */
 const MOST_LOSSES = 3;
 
 /**
@@ -73,19 +67,18 @@ const MOST_LOSSES = 3;
  *
  *   open ──▶ what an earlier run left is taken up: its waiting jobs are removed, its stream is read
  *   add ───▶ on the queue ──▶ at a worker ──▶ outcomes on the stream ──▶ collected ──▶ trimmed
- *                │ lost by Redis, or removed by somebody: said, and added again, three times at most
+ *                │ lost by Redis, or removed by somebody: said, and added again, three times in a row at most
  *   end, all outcomes there; or a stop ──▶ waiting jobs are removed, workers drop the rest ──▶ settled
  */
 export async function openRunQueue(options: RunQueueOptions): Promise<LookupQueue> {
   const { redis, run, collect, outstanding, window, control, signal, giveUp, onNotice } = options;
-  const { client } = redis;
+  const { client, insist } = redis;
   const queue = new Queue(options.queue, { connection: client, ...QUEUE_OPTIONS });
   queue.on('error', () => {}); // errors of the connection are reported elsewhere
-  const onRefused = createRefusals(onNotice, 'a run');
   const change = createChange();
   /** The jobs of domains that are on the queue or at workers. */
   const jobOf = new Map<string, string>();
-  const losses = new Map<string, number>();
+  let losses = 0; // in a row, without an outcome between them
   const giving = new Set<Promise<void>>();
   const started = Date.now().toString(36);
   const { maxCalls, maxCost, rate } = options;
@@ -99,8 +92,8 @@ export async function openRunQueue(options: RunQueueOptions): Promise<LookupQueu
   const openJobs = (): string[] => [...new Set(jobOf.values())];
   const paused = (): string => (control?.isPaused ? '1' : '0');
 
-  /** Keeps the hash, by which workers know that somebody waits. */
-  async function tell(): Promise<void> {
+  /** Writes the hash, by which workers know that somebody waits. */
+  async function writeHash(): Promise<void> {
     await client
       .multi()
       .sadd(QUEUES_KEY, queue.name)
@@ -115,10 +108,8 @@ export async function openRunQueue(options: RunQueueOptions): Promise<LookupQueu
     const jobId = `${runJobPrefix(run, started)}${count}`;
     const data: LookupsData = { domains, run };
     for (const domain of domains) jobOf.set(domain, jobId);
-    const add = async (): Promise<void> => {
-      await queue.add(LOOKUPS_JOB, data, { priority: RUN_PRIORITY, jobId });
-    };
-    const adding = insist(add, { signal: giveUp, onRefused })
+    const opts = { priority: RUN_PRIORITY, jobId };
+    const adding = insist(async () => void (await queue.add(LOOKUPS_JOB, data, opts)), giveUp)
       .catch((error: unknown) => {
         if (!giveUp.aborted) failure ??= { error };
         change.notify();
@@ -131,6 +122,7 @@ export async function openRunQueue(options: RunQueueOptions): Promise<LookupQueu
     const all = entries.flatMap(({ outcomes }) => outcomes.map(toOutcome));
     if (all.length === 0) return;
     progressAtMs = performance.now();
+    losses = 0;
     await collect(all);
     for (const { domain } of all) jobOf.delete(domain);
     change.notify();
@@ -142,10 +134,10 @@ export async function openRunQueue(options: RunQueueOptions): Promise<LookupQueu
     return ids.filter((id) => id.startsWith(runJobPrefix(run)));
   }
 
-  /** Takes up jobs that are not known here: those of an earlier run, and parts of jobs that were split. */
-  async function adopt(ids: readonly string[]): Promise<readonly string[]> {
+  /** Takes up jobs of an earlier run, and parts of jobs that were split. */
+  async function adopt(...states: Parameters<typeof findJobs>): Promise<readonly string[]> {
     const adopted: string[] = [];
-    for (const id of ids) {
+    for (const id of await findJobs(...states)) {
       const text = await client.hget(queue.toKey(id), 'data');
       const data = text === null ? '' : parseLookups(JSON.parse(text));
       if (typeof data === 'string') continue;
@@ -158,7 +150,7 @@ export async function openRunQueue(options: RunQueueOptions): Promise<LookupQueu
   /** What no worker has begun is planned anew; what one has, comes over the stream. */
   async function takeUpEarlier(): Promise<void> {
     await remove(await findJobs('wait', 'prioritized', 'delayed', 'failed'));
-    const domains = await adopt(await findJobs('active'));
+    const domains = await adopt('active');
     for (const domain of domains) outstanding.add(domain);
     if (domains.length > 0) options.onEarlier?.(domains);
   }
@@ -187,47 +179,30 @@ export async function openRunQueue(options: RunQueueOptions): Promise<LookupQueu
     const gone = await findGone();
     if (gone.size === 0) return;
     await stream.readToEnd(); // their last outcomes may just have come
-    const known = new Set(openJobs());
-    const others = await findJobs('active', 'wait', 'prioritized', 'delayed');
-    await adopt(others.filter((id) => !known.has(id))); // or they were split
+    await adopt('active', 'wait', 'prioritized', 'delayed'); // or they were split
     const lost = [...jobOf].flatMap(([domain, id]) => (gone.has(id) ? [domain] : []));
     if (lost.length === 0 || signal.aborted) return;
     await remove([...gone]).catch(() => {}); // those that failed
-    await addAgain(lost);
-  }
-
-  async function addAgain(lost: readonly string[]): Promise<void> {
-    const again: string[] = [];
-    const givenUp: string[] = [];
-    for (const domain of lost) {
-      jobOf.delete(domain);
-      if (!outstanding.has(domain)) continue;
-      const count = (losses.get(domain) ?? 0) + 1;
-      losses.set(domain, count);
-      (count > MOST_LOSSES ? givenUp : again).push(domain);
+    const what = `${countOf(lost.length, 'lookup')} were gone from Redis without an answer (somebody removed them, or Redis was emptied, has evicted them or lost its memory)`;
+    losses += 1;
+    if (losses > MOST_LOSSES) {
+      const message = `Cannot go on with the queue: ${what}, again and again; what was found is kept, run the same command again.`;
+      failure = { error: new BrandfillError('UNUSABLE_QUEUE', message) };
+      return change.notify();
     }
-    const cause =
-      'somebody removed them, or Redis was emptied, has evicted them or lost its memory';
-    if (again.length > 0) {
-      onNotice(
-        `${countOf(again.length, 'lookup')} were gone from Redis without an answer (${cause}); they are put on the queue again.`,
-      );
-      for (let at = 0; at < again.length; at += 50) give(again.slice(at, at + 50));
-    }
-    if (givenUp.length === 0) return;
-    onNotice(
-      `${countOf(givenUp.length, 'lookup')} were lost by Redis ${formatCount(MOST_LOSSES)} times and are given up.`,
-    );
-    const why = { status: 'failed', reason: 'lost_by_redis', nowMs: Date.now() } as const;
-    await collect(givenUp.map((domain) => toOutcome(withoutCall(domain, why))));
-    change.notify();
+    onNotice(`${what}; they are put on the queue again.`);
+    for (let at = 0; at < lost.length; at += 50) give(lost.slice(at, at + 50));
   }
 
   let spentBefore: { readonly calls: number; readonly micros: number } | undefined;
-  /** What of the bounds is spent, by earlier starts too. */
-  async function readSpent(): Promise<NonNullable<typeof spentBefore>> {
-    const [calls, micros] = (await client.hmget(key, 'calls', 'micros')).map(Number);
-    const spent = { calls: calls ?? 0, micros: micros ?? 0 };
+  /** Reads what of the bounds is spent, by earlier starts too, and keeps the hash for as long as the run lives. */
+  async function readHash(): Promise<NonNullable<typeof spentBefore>> {
+    const [kept] = await Promise.all([
+      client.hmget(key, 'bounds', 'paused', 'calls', 'micros'),
+      client.pexpire(key, KEPT_MS),
+    ]);
+    if (kept[0] !== bounds || kept[1] !== paused()) await writeHash(); // or Redis was emptied
+    const spent = { calls: Number(kept[2]), micros: Number(kept[3]) };
     spentBefore ??= spent;
     options.onSpent({
       calls: spent.calls - spentBefore.calls,
@@ -249,9 +224,7 @@ export async function openRunQueue(options: RunQueueOptions): Promise<LookupQueu
   let wasPaused = false;
   let reported: string | undefined;
   async function look(): Promise<void> {
-    const [told, toldPaused] = await client.hmget(key, 'bounds', 'paused');
-    if (told !== bounds || toldPaused !== paused()) await tell(); // or Redis was emptied
-    const { calls, micros } = await readSpent();
+    const { calls, micros } = await readHash();
     if (jobOf.size > 0) await findUsedUp(calls, micros);
     const isSilent = performance.now() - progressAtMs > SILENT_MS;
     if (!isSilent || jobOf.size === 0 || control?.isPaused) return;
@@ -306,7 +279,7 @@ export async function openRunQueue(options: RunQueueOptions): Promise<LookupQueu
       await within(200, change.wait());
     }
     await stream.readToEnd();
-    await readSpent();
+    await readHash();
   }
 
   const stream = readStream({
@@ -319,15 +292,13 @@ export async function openRunQueue(options: RunQueueOptions): Promise<LookupQueu
     },
   });
   await client.hdel(key, 'stopped'); // by an earlier start
-  await tell();
-  await readSpent();
+  await readHash();
   await stream.readToEnd();
   await takeUpEarlier();
   stream.start();
   const looking = repeat(LOOK_MS, look);
-  const renewing = repeat(DAY_MS, tell);
   const stopListening = control?.onChange(() => {
-    tell().catch(() => {}); // the next look tells it
+    writeHash().catch(() => {}); // the next look does
   });
   for (const stop of [signal, giveUp]) stop.addEventListener('abort', change.notify);
 
@@ -360,12 +331,11 @@ export async function openRunQueue(options: RunQueueOptions): Promise<LookupQueu
       if (failure) throw failure.error;
       if (!signal.aborted || giveUp.aborted) return;
       await Promise.all(giving);
-      const dropping = insist(drop, { signal: giveUp, onRefused }).then(awaitBegun);
+      const dropping = insist(drop, giveUp).then(awaitBegun);
       await Promise.race([dropping.catch(() => aborted(giveUp)), aborted(giveUp)]);
     },
     close: async () => {
       void looking.close();
-      void renewing.close();
       stopListening?.();
       await stream.close();
       const clean = async (): Promise<void> => {

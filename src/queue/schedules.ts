@@ -3,7 +3,6 @@ import type { OnNotice } from '../common/errors.ts';
 import type { Closable } from '../common/lifetime.ts';
 import { ABSENT_MS, LOCK_MS, PREFIX, QUEUE_OPTIONS } from './names.ts';
 import { parsed, type RedisClient, type RedisServer, repeat } from './redis.ts';
-import { createRefusals } from './redis-errors.ts';
 
 /** When a job file is due. */
 export interface KeptSchedule {
@@ -201,10 +200,9 @@ export async function keepSchedules(options: KeepSchedulesOptions): Promise<Clos
     maxStalledCount: MOST_STARTS,
     maxStartedAttempts: MOST_STARTS,
   });
-  const onRefused = createRefusals(onNotice, 'a schedule');
-  worker.on('error', onRefused);
+  worker.on('error', redis.refused);
   worker.on('failed', (job) => job && onGivenUp(job.data.job, MOST_STARTS));
-  const looking = repeat(LOOK_MS, () => keep(false), onRefused);
+  const looking = repeat(LOOK_MS, () => keep(false), redis.refused);
   return {
     close: async () => {
       stopping.abort();

@@ -27,7 +27,7 @@ import {
 import { type AnsweredJob, createOutcomeWriter } from './outcome-writer.ts';
 import { nextAskMs } from './parking.ts';
 import type { RedisServer } from './redis.ts';
-import { createNoticeFilter, createRefusals } from './redis-errors.ts';
+import { createNoticeFilter } from './redis-errors.ts';
 import { isSingle, isStalled, splitStalled } from './split-stalled.ts';
 import { createWatchedRuns, type WatchedRun } from './watched-runs.ts';
 
@@ -96,9 +96,8 @@ export function takeJobs(options: TakeJobsOptions): JobTaker {
   const { findTrouble = () => undefined } = options;
   const isSick = (): boolean => findTrouble() !== undefined;
   const { client } = redis;
-  const onRefused = createRefusals(onNotice);
-  const writer = createOutcomeWriter(client, onRefused);
-  const runs = createWatchedRuns(client);
+  const writer = createOutcomeWriter(redis);
+  const runs = createWatchedRuns(redis);
   const queue = new Queue(options.queue, { connection: client, ...QUEUE_OPTIONS });
   queue.on('error', () => {}); // errors of the connection are reported elsewhere
   /** Jobs under way, with their runs. */
@@ -120,19 +119,14 @@ export function takeJobs(options: TakeJobsOptions): JobTaker {
     removeOnFail: KEPT_FAILURES,
     runRetryDelay: 1_000,
   });
-  const heartbeat = announceWorker(
-    client,
-    randomUUID(),
-    () => ({
-      host: hostname(),
-      pid: process.pid,
-      queue: options.queue,
-      concurrency,
-      calls: options.callsMade(),
-      trouble: findTrouble(),
-    }),
-    onRefused,
-  );
+  const heartbeat = announceWorker(redis, randomUUID(), () => ({
+    host: hostname(),
+    pid: process.pid,
+    queue: options.queue,
+    concurrency,
+    calls: options.callsMade(),
+    trouble: findTrouble(),
+  }));
   const now = (): number => heartbeat.now();
   const isNews = createNoticeFilter();
   let tickMs = performance.now();
@@ -144,7 +138,7 @@ export function takeJobs(options: TakeJobsOptions): JobTaker {
     if (nowMs - tickMs > LOCK_MS / 3) for (const id of held.keys()) lost.add(id);
     tickMs = nowMs;
   }
-  worker.on('error', onRefused);
+  worker.on('error', redis.refused);
   worker.on('lockRenewalFailed', (ids: string[]) => {
     for (const id of ids) if (held.has(id)) lost.add(id);
     const what = 'This worker was cut off from Redis for too long: its jobs are left to others.';
@@ -156,13 +150,13 @@ export function takeJobs(options: TakeJobsOptions): JobTaker {
     else onNotice(`Job ${job.id} failed: ${error.message}.`);
   });
   const split = async (job: Job<unknown>): Promise<void> => {
-    await splitStalled(job, { queue, writer, now, onNotice }).catch(onRefused);
+    await splitStalled(job, { queue, writer, now, onNotice }).catch(redis.refused);
   };
   // A worker may have been killed between the failure and the split.
   void queue
     .getFailed(0, 100)
     .then((jobs) => jobs.filter(({ failedReason }) => isStalled(failedReason)).map(split))
-    .catch(onRefused);
+    .catch(redis.refused);
 
   /** Enough that no caller is idle, and no more: others may be. */
   function jobsAtOnce(): number {

@@ -3,7 +3,7 @@ import type { SharedBudget } from '../worker/budget.ts';
 import type { Rate } from '../worker/rate.ts';
 import { createRunBudget, type StartedRun } from './call-ledger.ts';
 import { runJobPrefix, runKey } from './names.ts';
-import { type RedisClient, repeat } from './redis.ts';
+import { type RedisServer, repeat } from './redis.ts';
 
 /** What a worker knows of a run. */
 export interface WatchedRun {
@@ -44,11 +44,11 @@ interface Known {
   first: Promise<void>;
 }
 
-export function createWatchedRuns(client: RedisClient): WatchedRuns {
+export function createWatchedRuns(redis: RedisServer): WatchedRuns {
   const runs = new Map<string, Known>();
 
   async function look(run: string, known: Known): Promise<void> {
-    const found = await client.hmget(runKey(run), 'bounds', 'paused', 'stopped');
+    const found = await redis.client.hmget(runKey(run), 'bounds', 'paused', 'stopped');
     const [bounds, paused, stopped] = found;
     known.isThere = typeof bounds === 'string' && stopped !== '1';
     known.isPaused = paused === '1';
@@ -58,7 +58,7 @@ export function createWatchedRuns(client: RedisClient): WatchedRuns {
     known.jobPrefix = runJobPrefix(run, read.started);
     known.rate = read.rate;
     // What the earlier start had left is not given back to this one.
-    known.budget = createRunBudget(client, run, read);
+    known.budget = createRunBudget(redis, run, read);
   }
 
   const looking = repeat(LOOK_MS, async () => {

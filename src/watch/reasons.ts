@@ -102,10 +102,6 @@ const REASONS = {
     'each worker was lost with it',
     'Each worker that took one of these was lost in the midst of it. Look at their logs.',
   ],
-  lost_by_redis: [
-    'lost by Redis again and again',
-    'Redis lost these three times before a worker had answered: it was emptied, or evicts keys.',
-  ],
 } as const satisfies Readonly<
   Record<string, Words> & Record<Exclude<Misdirection, AddressReason>, Words>
 >;

@@ -146,7 +146,7 @@ describe('brandfill add', () => {
     const { path: cwd } = openList(listOf(domains(60_000)));
     const args = ['add', 'list.csv', '--queue', redis.url, '--base-url', BASE_URL, '--json'];
     const adding = await start(args, { cwd });
-    await adding.shows('Redis refuses what adding lookups needs: it is out of memory');
+    await adding.shows('it is out of memory; raise maxmemory. Trying again');
     return { redis, adding };
   }
 
@@ -179,7 +179,7 @@ describe('brandfill add', () => {
   it('ends when it is interrupted although Redis is gone', async () => {
     const { redis, adding } = await addTooMuch();
     await redis.kill();
-    await adding.shows('until it answers');
+    await adding.shows('nobody listens there');
     adding.process.kill('SIGINT');
     expect((await adding.ended).code).toBe(130);
   });

@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { createSharedCallLedger } from '../../src/queue/call-ledger.ts';
+import { openQueueServer } from '../../src/queue/redis.ts';
 import type { CallsPer } from '../../src/worker/budget.ts';
 import { useDatabase } from '../support/redis.ts';
 import { openApi, openScripted } from './support/api.ts';
@@ -123,9 +124,10 @@ describe('--max-calls-per', () => {
 
 describe('over a queue', () => {
   it('calls are counted in Redis, for each credential by itself', async () => {
-    const { client } = await useDatabase();
-    const open = (id: string) =>
-      createSharedCallLedger(client, { id, limit: LIMIT, onNotice: () => {} });
+    const { client, url } = await useDatabase();
+    const redis = await openQueueServer({ url, onNotice: () => {} });
+    onTestFinished(redis.close);
+    const open = (id: string) => createSharedCallLedger(redis, { id, limit: LIMIT });
     const ledger = open('one');
     const taken = await Promise.all(Array.from({ length: 60 }, () => ledger.take(2, never)));
     expect(taken.reduce((sum, { calls }) => sum + calls, 0)).toBe(100);

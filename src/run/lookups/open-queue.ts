@@ -97,8 +97,7 @@ async function openSharedQueue(
     );
     const sharedPace = { client: redis.client, key: shared.paceKey(callsIdOf(job)) };
     const limit = job.settings.maxCallsPer;
-    const callLedger =
-      limit && shared.createSharedCallLedger(redis.client, { id: callsIdOf(job), limit, onNotice });
+    const callLedger = limit && shared.createSharedCallLedger(redis, { id: callsIdOf(job), limit });
     return { queue, chunkSize, sharedPace, callLedger, close: () => closer.close() };
   } catch (error) {
     await closer.close();
