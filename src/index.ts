@@ -10,4 +10,4 @@ export type { Trial, TrialAnswer, TrialColumn } from './run/trial.ts';
 export type { SandboxOptions } from './sandbox/options.ts';
 export { type Sandbox, startSandbox } from './sandbox/server.ts';
 export type { RunEvent } from './watch/events.ts';
-export type { RunView, Summary } from './watch/run-view.ts';
+export type { RunView } from './watch/run-view.ts';

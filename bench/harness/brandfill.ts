@@ -1,12 +1,12 @@
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { Summary } from '../../src/watch/run-view.ts';
+import type { RunView } from '../../src/watch/run-view.ts';
 import { type Child, runNode } from './child.ts';
 
 /** One run of the command. */
 export interface EnrichRun {
   /** The summary that it printed. */
-  readonly summary: Summary;
+  readonly summary: RunView;
   /** From the start of its process to its end, in milliseconds. */
   readonly elapsedMs: number;
 }
@@ -52,7 +52,7 @@ export async function enrich(options: EnrichOptions): Promise<EnrichRun> {
   args.push('--failures', join(folder, `failures.${extension}`));
   if (concurrency !== undefined) args.push('--concurrency', String(concurrency));
   const { stdout, elapsedMs } = await runNode([...args, ...flags, '--json'], onStart);
-  const summary = JSON.parse(stdout) as Summary;
+  const summary = JSON.parse(stdout) as RunView;
   if (summary.statuses.found !== summary.rows) {
     throw new Error(`Cannot measure: not every row was enriched: ${stdout}`);
   }

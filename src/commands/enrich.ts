@@ -7,11 +7,11 @@ import { libraryNaming, type OptionsOf, type Sources } from '../options/option.t
 import { flagOrArgument, OPTIONS } from '../options/options.ts';
 import { type RunSurroundings, showRun } from '../page/show-run.ts';
 import type { ListInput } from '../rows/open-list.ts';
-import { runToFiles, runToRows } from '../run/enrich.ts';
+import { type RanTo, runToFiles, runToRows } from '../run/enrich.ts';
 import { planOnly } from '../run/plan.ts';
 import { type CallerOptions, createContext } from '../run/run-context.ts';
 import type { RunEvent } from '../watch/events.ts';
-import type { Summary } from '../watch/run-view.ts';
+import type { RunView } from '../watch/run-view.ts';
 import { defineCommand } from './command.ts';
 import { refuseRowsBesideJson, START_OPTIONS, watchRun } from './watch-run.ts';
 
@@ -66,7 +66,7 @@ export async function enrich(
   options: EnrichOptions,
   describe: OptionNaming = libraryNaming,
   { env = process.env, ...around }: EnrichSurroundings = {},
-): Promise<Summary> {
+): Promise<RunView> {
   const job = createJob({ given: options, env, describe }, 'enrich', ENRICH);
   return await enrichJob(options.input, job, options, { ...around, describe });
 }
@@ -77,7 +77,7 @@ export async function enrichJob(
   job: Job,
   caller: CallerOptions & { readonly token?: string | undefined },
   around: RunSurroundings & { readonly describe: OptionNaming },
-): Promise<Summary> {
+): Promise<RunView> {
   const run = await openRun(input, job, caller, around);
   try {
     return await run.end(await runToFiles(input, job, run.context));
@@ -101,8 +101,8 @@ async function openRun(
   const shown = await showRun(job, context, { ...around, token, list });
   return {
     ...shown,
-    end: async (ended: Summary): Promise<Summary> => {
-      const summary = await shown.end(ended);
+    end: async (ranTo: RanTo): Promise<RunView> => {
+      const summary = await shown.end(ranTo);
       throwIfFailed();
       return summary;
     },
@@ -124,7 +124,7 @@ async function openRun(
  */
 export async function* enrichRows(
   options: OptionsOf<typeof ENRICH_ROWS>,
-): AsyncGenerator<EnrichedRow, Summary> {
+): AsyncGenerator<EnrichedRow, RunView> {
   const { input } = options;
   const job = createJob({ given: options }, 'enrichRows', ENRICH_ROWS);
   const around = { describe: libraryNaming };

@@ -5,8 +5,8 @@ import { describeSystemError } from '../common/errors.ts';
 import { formatDuration } from '../common/format.ts';
 import { redactDeep, withoutCredentials } from '../common/secrets.ts';
 import type { Environment, OnFinish } from '../options/job-file.ts';
-import { describeSummary, judge } from '../watch/describe.ts';
-import type { Summary } from '../watch/run-view.ts';
+import { describeEnd, WITHOUT_ROWS } from '../watch/describe.ts';
+import { inBrief, type RunView } from '../watch/run-view.ts';
 
 /** How a run of a job ended. */
 export interface FinishedRun {
@@ -20,7 +20,7 @@ export interface FinishedRun {
   readonly startedAt: Date;
   readonly finishedAt: Date;
   /** Missing when there is an error. */
-  readonly summary?: Summary | undefined;
+  readonly summary?: RunView | undefined;
   /** What went wrong, for people. */
   readonly error?: string | undefined;
 }
@@ -89,24 +89,23 @@ export async function notify(
   onNotice(`The command of onFinish failed: ${why}. The run itself is not affected.`);
 }
 
-/** The summary as `--json` has it, and further members. Paths are absolute: its reader is elsewhere. */
+/** The run without its lists, and further members. Paths are absolute: its reader is elsewhere. */
 function reportOf({ summary, startedAt, finishedAt, ...run }: FinishedRun) {
-  const { job, exitCode, error = 'It failed.' } = run;
-  const { headline } = judge(summary ?? { error, exitCode });
-  const lines = summary ? describeSummary(summary) : [error];
+  const { job, error = 'It failed.' } = run;
+  const lines = summary ? describeEnd(summary) : [WITHOUT_ROWS, error];
   const report = {
     ...run,
     startedAt,
     finishedAt,
     /** All of it for people; chats show this as the message. */
-    text: [`brandfill ${job}: ${headline}`, ...lines].join('\n'),
-    ...summary,
+    text: `brandfill ${job}: ${lines.join('\n')}`,
+    ...(summary && inBrief(summary)),
   };
   const absolute = (name: string, value: unknown): unknown => {
     if (Array.isArray(value) && name === 'reports') return value.map((path) => resolve(path));
     return PATHS.has(name) && typeof value === 'string' && value !== '-' ? resolve(value) : value;
   };
-  return JSON.parse(JSON.stringify(report, absolute)) as Partial<Summary> & typeof run;
+  return JSON.parse(JSON.stringify(report, absolute)) as Partial<RunView> & typeof run;
 }
 
 const PATHS: ReadonlySet<string> = new Set(['file', 'folder', 'out', 'failures']);

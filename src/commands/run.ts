@@ -10,7 +10,7 @@ import { flagOf, OPTIONS, type OptionKey } from '../options/options.ts';
 import type { RunSurroundings } from '../page/show-run.ts';
 import type { CallerOptions } from '../run/run-context.ts';
 import { exitCodeOf } from '../watch/describe.ts';
-import type { Summary } from '../watch/run-view.ts';
+import type { RunView } from '../watch/run-view.ts';
 import { defineCommand } from './command.ts';
 import { type EnrichOptions, enrichJob, planJob } from './enrich.ts';
 import { type FinishedRun, notify } from './on-finish.ts';
@@ -33,7 +33,7 @@ export interface RunJobOptions extends LoadOptions, CallerOptions {
   /** Called when the file is read, before anything else is done. May throw to refuse it. */
   readonly onLoaded?: ((job: LoadedJob) => void) | undefined;
   /** Called when the files are written, before the end is reported to `onFinish`. */
-  readonly onSummary?: ((summary: Summary) => void) | undefined;
+  readonly onSummary?: ((summary: RunView) => void) | undefined;
 }
 
 /**
@@ -47,7 +47,7 @@ export async function runJob(
   file: string,
   { onLoaded, onSummary, overrides, now = () => new Date(), ...options }: RunJobOptions = {},
   around: RunSurroundings = {},
-): Promise<{ readonly summary: Summary; readonly exitCode: number }> {
+): Promise<{ readonly summary: RunView; readonly exitCode: number }> {
   const { env = process.env, ...caller } = options;
   const { runId, onEvent, signal } = caller;
   const startedAt = now();

@@ -13,7 +13,7 @@ import type { RunSurroundings } from '../page/show-run.ts';
 import { reasonOf } from '../queue/redis-errors.ts';
 import type { DueRun, KeptSchedule, ScheduledJob, ScheduledResult } from '../queue/schedules.ts';
 import { openJobDisplay } from '../watch/display.ts';
-import type { Summary } from '../watch/run-view.ts';
+import { inBrief, type RunView } from '../watch/run-view.ts';
 import { defineCommand, LOG_OPTIONS, print } from './command.ts';
 import { jobNameOf, runJob } from './run.ts';
 import { type QueueService, serveQueue, withQueue } from './with-queue.ts';
@@ -109,7 +109,7 @@ async function keep(
       job,
       run: runId,
       exitCode: ended.exitCode,
-      ...(summary && { summary }),
+      ...(summary && { summary: inBrief(summary) }),
     });
     const times = { startedAt: startedAt.toISOString(), finishedAt: finishedAt.toISOString() };
     await note(job, { ...times, ...ended });
@@ -186,7 +186,7 @@ async function tryToRun(
   file: string,
   options: Parameters<typeof runJob>[1],
   around: RunSurroundings,
-): Promise<Ended & { readonly summary?: Summary }> {
+): Promise<Ended & { readonly summary?: RunView }> {
   try {
     const { summary, exitCode } = await runJob(file, options, around);
     const { rows, statuses, calls, stopped } = summary;

@@ -11,7 +11,7 @@ import { exitCodeOf } from '../watch/describe.ts';
 import { openDisplay } from '../watch/display.ts';
 import type { RunEvent } from '../watch/events.ts';
 import type { RunRecorder } from '../watch/record-run.ts';
-import type { Summary } from '../watch/run-view.ts';
+import type { RunView } from '../watch/run-view.ts';
 import { LOG_OPTIONS, openCommandLog, type ProcessContext, untilInterrupted } from './command.ts';
 
 /** Of `enrich` and `run`, about a single start. */
@@ -49,7 +49,7 @@ interface WatchedRun {
   /** Makes the run, and passes on the summary when the files are written. */
   readonly run: (
     watch: Watch,
-    onSummary: (summary: Summary) => void,
+    onSummary: (summary: RunView) => void,
     around: { readonly onRecorder: (recorder: RunRecorder) => void },
   ) => Promise<unknown>;
 }
@@ -66,15 +66,10 @@ export async function watchRun(
   const stream = process.stderr;
   const display = await openDisplay({ log, level, redact: withoutSecrets, stream });
   let exitCode: number = EXIT.ok;
-  let recorder: RunRecorder | undefined;
-  const onRecorder = (made: RunRecorder): void => {
-    recorder = made;
-    display.onRecorder(made);
-  };
-  const onSummary = (summary: Summary): void => {
+  const onSummary = (summary: RunView): void => {
     exitCode = exitCodeOf(summary);
     display.finish(summary);
-    if (json) process.stdout.write(`${toCleanJson({ ...recorder?.read(), ...summary })}\n`);
+    if (json) process.stdout.write(`${toCleanJson(summary)}\n`);
   };
   const endAtOnce = (code: number): void => {
     display.end();
@@ -88,7 +83,7 @@ export async function watchRun(
         const planned = await plan(watch);
         if (json) process.stdout.write(`${toCleanJson(planned)}\n`);
       } else {
-        await run(watch, onSummary, { onRecorder });
+        await run(watch, onSummary, { onRecorder: display.onRecorder });
       }
       return exitCode;
     });

@@ -3,10 +3,11 @@ import { type Closable, createCloser, SHUTDOWN_TIMEOUT_MS, within } from '../com
 import { createRunControl, type RunControl } from '../common/run-control.ts';
 import { toCleanJson } from '../common/secrets.ts';
 import type { Job } from '../options/api.ts';
+import type { RanTo } from '../run/enrich.ts';
 import type { RunContext } from '../run/run-context.ts';
 import type { Metrics } from '../watch/metrics.ts';
 import { type RunRecorder, recordRun } from '../watch/record-run.ts';
-import type { RunAction, RunView, Summary } from '../watch/run-view.ts';
+import type { RunAction, RunView } from '../watch/run-view.ts';
 import type { Naming } from '../watch/words.ts';
 import { applyAction, showOwnRun } from './board.ts';
 import { openReportFiles, type ReportFiles } from './report-files.ts';
@@ -44,9 +45,9 @@ export interface ShowRunOptions extends Omit<RunSurroundings, 'list'> {
 export interface ShownRun {
   /** The context for the run. */
   readonly context: RunContext;
-  /** Shows how it ended, and writes its reports. */
-  end(summary: Summary): Promise<Summary>;
-  /** The same for a run that has no summary. */
+  /** Shows how it ended, and writes its reports. Returns the run as it ended. */
+  end(ranTo: RanTo): Promise<RunView>;
+  /** The same for a run that came to nothing. */
   fail(error: unknown): Promise<void>;
   /** Must be called after all. */
   close(): Promise<void>;
@@ -128,10 +129,10 @@ export async function showRun(
     closer.add({ close: async () => await (await announced)?.close() });
     return {
       context: { ...context, ...(metrics && { onQueues: metrics.forQueues }) },
-      end: async (summary) => {
-        recorder.end({ summary });
+      end: async (ranTo) => {
+        recorder.end(ranTo);
         const reports = await writeReports();
-        return reports.length > 0 ? { ...summary, reports } : summary;
+        return { ...recorder.read(), ...(reports.length > 0 && { reports }) };
       },
       fail: async (error) => {
         recorder.end({ error: describeError(error), exitCode: exitCodeOfError(error) });

@@ -5,28 +5,22 @@ import { isListed } from '../collector/joined-row.ts';
 import { type EnrichedRow, toEnrichedRow } from '../collector/output/output-columns.ts';
 import { chooseOutputPaths, folderOf, type OutputPaths } from '../collector/output/output-paths.ts';
 import { type Outputs, openOutputs } from '../collector/output/outputs.ts';
-import { billOf, costOf, costOfUnits } from '../common/format.ts';
 import { idOfParts } from '../common/hashes.ts';
 import { createCloser } from '../common/lifetime.ts';
 import type { Job } from '../options/api.ts';
 import type { ListInput } from '../rows/open-list.ts';
 import { sizeOnDisk } from '../store/database.ts';
 import type { OutcomeStore } from '../store/store.ts';
-import type { Summary } from '../watch/run-view.ts';
+import type { RunView } from '../watch/run-view.ts';
 import { forgetSpent } from './bounds.ts';
 import { type JoinedRun, joinRows } from './join.ts';
 import { lookUp } from './look-up.ts';
-import type { LookupTotals } from './lookups/look-up-all.ts';
 import { type OpenedList, open } from './open.ts';
 import { openStoreOf, plan } from './plan.ts';
 import type { RunContext } from './run-context.ts';
 
 /** Enriches a list into two files. */
-export async function runToFiles(
-  input: ListInput,
-  job: Job,
-  context: RunContext,
-): Promise<Summary> {
+export async function runToFiles(input: ListInput, job: Job, context: RunContext): Promise<RanTo> {
   const closer = createCloser();
   try {
     const list = await open(input, job, { context, closer, spoolFolder: job.settings.store });
@@ -45,7 +39,7 @@ export async function* runToRows(
   input: ListInput,
   job: Job,
   context: RunContext,
-): AsyncGenerator<EnrichedRow, Summary> {
+): AsyncGenerator<EnrichedRow, RanTo> {
   const closer = createCloser();
   try {
     const list = await open(input, job, { context, closer, spoolFolder: job.settings.store });
@@ -101,7 +95,7 @@ async function openChangesOf(
   });
 }
 
-async function write(joined: JoinedRun, files: FilesOfRun): Promise<Summary> {
+async function write(joined: JoinedRun, files: FilesOfRun): Promise<RanTo> {
   const { columns, totals, format, extent } = joined;
   const { paths } = files;
   // A wrong address or credential must not blank what an earlier run has written.
@@ -127,41 +121,27 @@ async function write(joined: JoinedRun, files: FilesOfRun): Promise<Summary> {
 }
 
 /** The files that were written. */
-type Written = Partial<Pick<Summary, 'out' | 'failures' | 'changes'>>;
+type Written = Partial<Pick<RunView, 'out' | 'failures' | 'changes'>>;
 
-/** Ends a run, and makes its summary. */
-async function finish(run: JoinedRun, written: Written = {}): Promise<Summary> {
-  const { plan: made, startedMs, totals, job } = run;
-  await forgetSpent(run, totals.stopped);
-  const { elapsedMs: lookupMs, billedMicros: _, ...counts } = totals;
+/** What a run came to, beside what its events say. */
+export type RanTo = Pick<RunView, 'statuses'> & Partial<RunView>;
+
+/** Ends a run. Returns what no event has said of it. */
+async function finish(run: JoinedRun, written: Written = {}): Promise<RanTo> {
+  const { statuses, totals, job, fill, logos } = run;
+  const { lookups, stopped, limit, callsPer, pendingUntilMs } = totals;
+  await forgetSpent(run, stopped);
   const folder = job.settings.store;
   return {
-    runId: run.context.runId,
-    rows: made.rows,
-    statuses: run.statuses,
-    uniqueDomains: made.uniqueDomains,
-    freshDomains: made.freshDomains,
-    ...counts,
-    ...priceOf(job, totals),
-    elapsedMs: performance.now() - startedMs,
-    lookupMs,
-    callsPerSecond: totals.calls === 0 ? 0 : totals.calls / (lookupMs / 1_000),
+    statuses,
+    lookups,
+    stopped,
+    limit,
+    callsPer,
+    pendingUntilMs,
     store: { folder, sizeBytes: sizeOnDisk(folder) },
     ...written,
-    filled: run.fill?.counts,
-    logos: run.logos?.summary,
-  };
-}
-
-/** What calls cost, and what was billed for them. */
-function priceOf(
-  { settings: { price }, endpoint }: Job,
-  { calls, throttled, billedMicros }: LookupTotals,
-): Pick<Summary, 'cost' | 'bill'> {
-  const { billing } = endpoint.profile ?? {};
-  if (!billing) return { cost: price === undefined ? undefined : costOf(calls - throttled, price) };
-  return {
-    cost: price === undefined ? undefined : costOfUnits(billedMicros, price),
-    bill: billOf(billedMicros, billing.unit),
+    filled: fill?.counts,
+    logos: logos?.summary,
   };
 }

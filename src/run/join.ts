@@ -88,7 +88,7 @@ async function* count(
 ): AsyncGenerator<readonly OutputRow[]> {
   let tellAtMs = performance.now() + FIRST_MS;
   let [written, isTold] = [0, false];
-  const tell = (): void => onEvent({ type: 'rows', written });
+  const tell = (): void => onEvent({ type: 'writing', written });
   for await (const batch of rows) {
     const listed = batch.filter(isListed);
     for (const row of listed) statuses[row.status] += 1;

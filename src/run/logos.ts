@@ -7,7 +7,7 @@ import { createPictureFetcher, type PictureFetcher } from '../logos/fetch-pictur
 import { openPictureFolder, type PictureFolder } from '../logos/picture-folder.ts';
 import { type LogoCounts, saveLogos } from '../logos/save-logos.ts';
 import { PROGRESS_MS } from '../watch/events.ts';
-import type { Summary } from '../watch/run-view.ts';
+import type { RunView } from '../watch/run-view.ts';
 import type { Stop } from '../worker/stop-switch.ts';
 import type { PlannedRun } from './plan.ts';
 
@@ -24,7 +24,7 @@ export interface LogosOfRun {
 }
 
 export interface SavedLogos {
-  readonly summary: NonNullable<Summary['logos']>;
+  readonly summary: NonNullable<RunView['logos']>;
   /** Set when the fetching was interrupted. */
   readonly stopped: Stop | undefined;
 }

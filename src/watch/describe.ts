@@ -14,8 +14,16 @@ import { shorten } from '../rows/columns/names.ts';
 import type { Stop } from '../worker/stop-switch.ts';
 import type { RunEvent } from './events.ts';
 import { describeMisdirection, shortOf } from './reasons.ts';
-import { type Limit, type RunView, type StatusCounts, type Summary, sumOf } from './run-view.ts';
-import { ENDINGS, GOING_ON, inWords, type Naming, STATUSES, STOPS } from './words.ts';
+import { type Limit, type RunView, type StatusCounts, sumOf } from './run-view.ts';
+import {
+  ENDINGS,
+  GOING_ON,
+  inWords,
+  type Naming,
+  STATUSES,
+  STOPS,
+  type StatusName,
+} from './words.ts';
 
 // What is said of a run in sentences: of its list, its plan, a stop, and its end.
 
@@ -187,8 +195,8 @@ function timeAt(ms: number): string {
   return new Date(ms).toISOString();
 }
 
-type Ending = Pick<Summary, 'statuses'> &
-  Partial<Pick<Summary, 'calls' | 'stopped' | 'pendingUntilMs'>>;
+type Ending = Pick<RunView, 'statuses'> &
+  Partial<Pick<RunView, 'calls' | 'stopped' | 'pendingUntilMs'>>;
 
 /** How a run ended, in a word. */
 function endOf({ statuses, stopped, calls = 0 }: Ending): NonNullable<RunView['end']> {
@@ -215,35 +223,36 @@ export function exitCodeOf(run: Ending): number {
 
 /** Says in a sentence whether a run worked, and what to do. */
 export function judge(
-  run: Ending | { readonly error: string; readonly exitCode: number },
+  run: Ending & Pick<RunView, 'error' | 'exitCode' | 'elapsedMs'>,
   naming?: Naming,
 ): Pick<RunView, 'end' | 'exitCode' | 'headline' | 'next'> {
-  if ('error' in run) {
+  const { error, exitCode, statuses, elapsedMs } = run;
+  if (error !== undefined) {
     const kept = inWords('What was found is kept: {again}{toGoOn}.', naming);
-    const headline = 'It ended with an error before the rows were written.';
-    return { end: 'error', exitCode: run.exitCode, headline, next: `${run.error} ${kept}` };
+    return { end: 'error', exitCode, headline: WITHOUT_ROWS, next: `${error} ${kept}` };
   }
-  const { statuses, stopped } = run;
-  const { found, stale, failed, pending, skipped } = statuses;
   const end = endOf(run);
-  const rows = sumOf(statuses);
-  const all = rows === 1 ? 'the row was enriched' : `all ${countOf(rows, 'row')} enriched`;
-  const some = `${formatCount(found)} of ${countOf(rows, 'row')} enriched`;
-  const parts = shown([
-    rows === 0 ? 'the list has no rows' : found === rows ? all : some,
-    failed > 0 && `${countOf(failed, 'row')} failed`,
-    stale > 0 && `${countOf(stale, 'row keeps', 'rows keep')} an older answer`,
-    pending > 0 && `${countOf(pending, 'row')} pending`,
-    skipped > 0 && `${countOf(skipped, 'row')} not asked`,
-  ]);
-  const why = stopped && end === 'stopped' && describeWhy(stopped, naming);
-  const next = shown([why, nextOf(run, naming)]).join(' ') || undefined;
+  const counts = countsOf(statuses).map(([, count]) => `, ${count}`);
+  const rows = `${countOf(sumOf(statuses), 'row')} in ${formatDuration(elapsedMs)}`;
   return {
     end,
     exitCode: exitCodeOf(run),
-    headline: `${ENDINGS[end]}: ${parts.join(', ')}.`,
-    next,
+    headline: `${ENDINGS[end]}: ${rows}${counts.join('')}.`,
+    next: nextOf(run, naming),
   };
+}
+
+/** How a run ended that had an error. */
+export const WITHOUT_ROWS = 'It ended with an error before the rows were written.';
+
+/** `41,020 found`, `3 failed`; those of zero are left out, except that of found rows. */
+export function countsOf(
+  statuses: Readonly<StatusCounts>,
+): readonly (readonly [name: StatusName, count: string])[] {
+  return (Object.keys(STATUSES) as StatusName[])
+    .map((name) => [name, statuses[name] ?? 0] as const)
+    .filter(([name, count]) => name === 'found' || count > 0)
+    .map(([name, count]) => [name, `${formatCount(count)} ${STATUSES[name].name}`]);
 }
 
 /** What to do after a run; undefined where all is well. */
@@ -254,7 +263,8 @@ function nextOf(run: Ending, naming?: Naming): string | undefined {
   const after = afterMs === undefined ? '' : ` after ${timeAt(afterMs)}`;
   if (stopped) {
     const usual = `What was found is kept: {again}${after}{toGoOn}.`;
-    return inWords(GOING_ON[stopped.reason] ?? usual, naming);
+    const why = stopped.reason === 'interrupted' ? '' : `${describeWhy(stopped, naming)} `;
+    return `${why}${inWords(GOING_ON[stopped.reason] ?? usual, naming)}`;
   }
   if (countAgain(statuses) > 0) {
     const again = `{again}${after}: it asks about those that failed, are pending or were not asked, and about nothing else that is fresh.`;
@@ -273,15 +283,13 @@ function nextOf(run: Ending, naming?: Naming): string | undefined {
   return inWords(`No row has an answer: ${parts.join(', ')}. ${check}`, naming);
 }
 
-/** The summary for people, in lines. */
-export function describeSummary(summary: Summary): readonly string[] {
-  const { statuses, rows, elapsedMs, filled, logos, changes, stopped, out, failures } = summary;
-  const { limit, callsPer, store } = summary;
-  const counts = byStatus(statuses);
-  const next = nextOf(summary);
+/** How a run ended, for people, in lines. */
+export function describeEnd(view: RunView): readonly string[] {
+  const { statuses, rows, filled, logos, changes, out, failures } = view;
+  const { limit, callsPer, store, reports, headline, next } = view;
   return shown([
-    `${countOf(rows, 'row')} in ${formatDuration(elapsedMs)}${counts === '' ? '' : `: ${counts}`}`,
-    describeCalls(summary),
+    headline,
+    describeCalls(view),
     limit && `Pace: ${describeLimit(limit)}`,
     callsPer && describeCallsPer(callsPer),
     ...table(
@@ -293,26 +301,19 @@ export function describeSummary(summary: Summary): readonly string[] {
         changes:
           changes &&
           `${changes.file} (${countOf(changes.new, 'row')} new, ${formatCount(changes.changed)} changed)`,
-        report: summary.reports?.join(', '),
-        store: `${store.folder} (${formatSize(store.sizeBytes)})`,
+        report: reports?.join(', '),
+        store: store && `${store.folder} (${formatSize(store.sizeBytes)})`,
       },
       9,
     ),
-    stopped ? `Stopped early. ${next}` : next,
+    next,
   ]);
 }
 
-function byStatus(statuses: StatusCounts): string {
-  const there = Object.entries(statuses).filter(([, count]) => count > 0);
-  return there
-    .map(([name, count]) => `${formatCount(count)} ${STATUSES[name as keyof StatusCounts].name}`)
-    .join(', ');
-}
-
 /** `1,234 calls for 900 domains, 12.3 calls/s; 5 calls throttled; 40 domains fresh in the store; cost 2.46`. */
-function describeCalls(summary: Summary): string {
-  const { calls, lookups, freshDomains, retries, throttled, bill, cost } = summary;
-  const rate = calls > 0 ? `, ${summary.callsPerSecond.toFixed(1)} calls/s` : '';
+function describeCalls(view: RunView): string {
+  const { calls, lookups, freshDomains, retries, throttled, bill, cost } = view;
+  const rate = calls > 0 ? `, ${view.callsPerSecond.toFixed(1)} calls/s` : '';
   return shown([
     `${countOf(calls, 'call')} for ${countOf(lookups, 'domain')}${rate}`,
     throttled > 0 && `${countOf(throttled, 'call')} throttled`,
@@ -324,13 +325,13 @@ function describeCalls(summary: Summary): string {
 }
 
 /** `Calls: 640 of 1,000/day used, 360 left until 2026-11-22T00:00:00.000Z`. */
-function describeCallsPer(per: NonNullable<Summary['callsPer']>): string {
+function describeCallsPer(per: NonNullable<RunView['callsPer']>): string {
   const [used, count, left] = [per.used, per.count, per.left].map(formatCount);
   return `Calls: ${used} of ${count}/${per.unit} used, ${left} left until ${timeAt(per.endsAtMs)}`;
 }
 
 /** `pictures (31 saved, 2 kept, 3 missing: 2 http_404, 1 timeout)`. */
-function describeLogos({ folder, reasons, ...counts }: NonNullable<Summary['logos']>): string {
+function describeLogos({ folder, reasons, ...counts }: NonNullable<RunView['logos']>): string {
   const [saved, kept, missing] = [counts.saved, counts.kept, counts.missing].map(formatCount);
   const why = byCount(reasons, (reason) => reason);
   return `${folder} (${saved} saved, ${kept} kept, ${missing} missing${why === '' ? '' : `: ${why}`})`;

@@ -1,23 +1,17 @@
 import { printable } from '../common/text.ts';
-import {
-  describeInput,
-  describePlan,
-  describeStop,
-  describeSummary,
-  inOneLine,
-} from './describe.ts';
+import { describeEnd, describeInput, describePlan, describeStop, inOneLine } from './describe.ts';
 import type { RunEvent } from './events.ts';
 import { isLogged, type Log, type LogFields, type LogLevel } from './log.ts';
 import { createProgressLines, NO_PROGRESS, openProgressBlock, type Progress } from './progress.ts';
 import type { RunRecorder } from './record-run.ts';
-import type { Summary } from './run-view.ts';
+import { inBrief, type RunView } from './run-view.ts';
 
 /** Shows a run to the person who started it, or in a log: input, plan, progress, and how it ended. */
 export interface RunDisplay {
   /** Must be called before the run begins, with what makes its view. A plan alone has none. */
   readonly onRecorder: (recorder: Pick<RunRecorder, 'read'>) => void;
   readonly show: (event: RunEvent) => void;
-  finish(summary: Summary): void;
+  finish(ended: RunView): void;
   /** Leaves the terminal as it was found. May be called twice. */
   end(): void;
 }
@@ -52,9 +46,9 @@ function createDisplay(write: Write, progress: Progress): RunDisplay {
         }
       }
     },
-    finish: (summary) => {
+    finish: (ended) => {
       progress.end();
-      write('info', describeSummary(summary), { event: 'finished', summary });
+      write('info', describeEnd(ended), { event: 'finished', summary: inBrief(ended) });
     },
     end: () => progress.end(),
   };
@@ -88,8 +82,8 @@ function logDisplay(log: Log, start = ''): RunDisplay {
   const write: Write = (level, lines, facts) =>
     log.write(level, `${start}${inOneLine(lines)}`, facts);
   const lines = createProgressLines((line, view) => {
-    const { rowsSoFar, outcomes, lookups, due, calls, retries, throttled } = view;
-    const facts = { rowsSoFar, outcomes, lookups, due, calls, retries, throttled };
+    const { statuses, outcomes, lookups, due, calls, retries, throttled } = view;
+    const facts = { statuses, outcomes, lookups, due, calls, retries, throttled };
     write('info', [line], { event: 'progress', ...facts });
   });
   return createDisplay(write, lines);

@@ -2,7 +2,7 @@ import type { Plan } from '../collector/plan.ts';
 import type { DomainColumn } from '../rows/columns/domain-column.ts';
 import type { PaceDescription } from '../worker/pace-memory.ts';
 import type { Stop } from '../worker/stop-switch.ts';
-import type { RunView } from './run-view.ts';
+import { createStatusCounts, type RunView } from './run-view.ts';
 
 /** How often a run reports how far it is. */
 export const PROGRESS_MS = 250;
@@ -28,27 +28,28 @@ export type RunEvent =
   | ({ readonly type: 'logos'; readonly total: number } & Readonly<
       Record<'saved' | 'kept' | 'missing', number>
     >)
-  /** All lookups ended; the rows are joined and written. */
-  | { readonly type: 'writing' }
-  /** So many rows were written; comes a few times a second where that takes longer than one. */
-  | { readonly type: 'rows'; readonly written: number };
+  /**
+   * All lookups ended, and the rows are joined and written: so many by now, said a few times a second
+   * where that takes longer than one.
+   */
+  | { readonly type: 'writing'; readonly written?: number };
+
+/** No lookup was made yet. */
+export const NO_LOOKUP = {
+  statuses: createStatusCounts(),
+  due: 0,
+  lookups: 0,
+  outcomes: { found: 0, not_found: 0, rejected: 0, failed: 0, pending: 0 },
+  underWay: 0,
+  pendingNow: 0,
+  calls: 0,
+  retries: 0,
+  throttled: 0,
+  lookupMs: 0,
+};
 
 /** How far the lookups are: what a `RunView` has of them, and why calls wait. */
-export interface Progress
-  extends Pick<
-    RunView,
-    | 'due'
-    | 'lookups'
-    | 'outcomes'
-    | 'rowsSoFar'
-    | 'calls'
-    | 'retries'
-    | 'throttled'
-    | 'bill'
-    | 'lookupMs'
-    | 'underWay'
-    | 'pendingNow'
-  > {
+export interface Progress extends Pick<RunView, keyof typeof NO_LOOKUP | 'bill' | 'cost'> {
   /** What is known of the limit, and why no call may start; with a sentence on an outage of the API. */
   readonly pace?: (PaceDescription & { readonly outage?: string | undefined }) | undefined;
   /** Whether lookups wait on a queue that has no worker. @default false */

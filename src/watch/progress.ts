@@ -7,9 +7,9 @@ import {
   formatUnits,
   MINUTE_MS,
 } from '../common/format.ts';
-import { describeLimit } from './describe.ts';
+import { countsOf, describeLimit } from './describe.ts';
 import { howFar, type RunView, shareOf } from './run-view.ts';
-import { describeWait, STATUSES, type StatusName } from './words.ts';
+import { describeWait, STATUSES } from './words.ts';
 
 /** Shows how far a run is: the lookups, then the logos, and in the end the rows that are written. */
 export interface Progress {
@@ -94,7 +94,7 @@ function blockOf(view: RunView, stream: NodeJS.WriteStream): readonly string[] {
   const width = Math.max(0, Math.min(WIDEST, stream.columns - text.length - 2));
   const filled = Math.floor(shareOf(howFar(view)) * width);
   const bar = `${'█'.repeat(filled)}${'░'.repeat(width - filled)}  ${text}`.trimStart();
-  const counts = countsOf(view).map(([name, count]) =>
+  const counts = rowsOf(view).map(([name, count]) =>
     styleText(COLORS[STATUSES[name].tone], count, { stream }),
   );
   const wait = view.wait ? styleText('yellow', describeWait(view.wait), { stream }) : '';
@@ -103,7 +103,7 @@ function blockOf(view: RunView, stream: NodeJS.WriteStream): readonly string[] {
 
 /** `58%, 58,120 of 100,000 rows, 41,020 found, 3 failed, 71 calls/s, held to 80/s, about 9 min left`. */
 function lineOf(view: RunView): string {
-  const counts = countsOf(view).map(([, count]) => count);
+  const counts = rowsOf(view).map(([, count]) => count);
   const wait = view.wait ? [describeWait(view.wait)] : [];
   return [...farOf(view), ...counts, ...speedOf(view), ...wait].join(', ');
 }
@@ -115,13 +115,9 @@ function farOf(view: RunView): readonly string[] {
   return [`${Math.floor(shareOf(far) * 100)}%`, count];
 }
 
-/** Rows: `41,020 found`, `3 failed`; those of zero are left out, except that of found rows. */
-function countsOf(view: RunView): readonly (readonly [name: StatusName, count: string])[] {
-  const { rowsSoFar = {} } = view;
-  if (!isLookingUp(view)) return [];
-  return (Object.keys(STATUSES) as StatusName[])
-    .filter((name) => name === 'found' || (rowsSoFar[name] ?? 0) > 0)
-    .map((name) => [name, `${formatCount(rowsSoFar[name] ?? 0)} ${STATUSES[name].name}`]);
+/** Rows as they stand, while lookups are made. */
+function rowsOf(view: RunView): ReturnType<typeof countsOf> {
+  return isLookingUp(view) ? countsOf(view.statuses) : [];
 }
 
 function isLookingUp({ phase, written }: RunView): boolean {

@@ -8,10 +8,10 @@ import { readVersion } from '../version.ts';
 import type { Gate } from '../worker/gate.ts';
 import type { AnsweredCall } from '../worker/lookup.ts';
 import { describeStop, judge } from './describe.ts';
-import type { Progress, RunEvent } from './events.ts';
+import { NO_LOOKUP, type Progress, type RunEvent } from './events.ts';
 import { createSpeed } from './over-time.ts';
 import { createRowRecorder, type RowLayout, type RowRecorder } from './row-reasons.ts';
-import { type RunAction, type RunView, type Summary, VIEW_VERSION, type Wait } from './run-view.ts';
+import { type RunAction, type RunView, VIEW_VERSION, type Wait } from './run-view.ts';
 import type { Naming } from './words.ts';
 
 /** Makes the view of a run from what happens in it. */
@@ -20,13 +20,11 @@ export interface RunRecorder {
   readonly answered: (call: AnsweredCall) => void;
   /** Must be called when the rows are about to be joined. */
   beginRows(layout: RowLayout): RowRecorder;
-  /** Must be called when the run is over, with its summary or the reason why there is none. */
-  end(how: Ended): void;
+  /** Must be called when the run is over, with what no event said: its `statuses` or its `error`. */
+  end(how: Partial<RunView>): void;
   /** The run as it is now. */
   readonly read: () => RunView;
 }
-
-type Ended = { readonly summary: Summary } | { readonly error: string; readonly exitCode: number };
 
 export interface RecordRunOptions extends Pick<RunView, 'runId' | 'list' | 'schedule'> {
   /** Says whether the run is paused. @default it cannot be steered */
@@ -61,11 +59,10 @@ export function recordRun({ control, naming, ...about }: RecordRunOptions): RunR
     },
     end: (how) => {
       const elapsedMs = Date.now() - startedMs;
-      const of = 'summary' in how ? how.summary : { error: how.error };
-      const judged = judge('summary' in how ? how.summary : how, naming);
       const endedAt = new Date().toISOString();
-      const ended = { phase: 'ended', underWay: 0, pendingNow: 0, endedAt } as const;
-      known = { ...known, elapsedMs, ...of, ...judged, ...ended };
+      const over = { phase: 'ended', underWay: 0, pendingNow: 0, elapsedMs, endedAt } as const;
+      known = { ...known, ...how, ...over };
+      known = { ...known, ...judge(known, naming) };
     },
     read: () => {
       const { phase, endedAt, wait } = known;
@@ -128,9 +125,7 @@ function newsOf(
       return { phase: 'saving_logos', logoTotal, logos: { folder: '', ...counts, reasons: {} } };
     }
     case 'writing':
-      return { phase: 'writing' };
-    case 'rows':
-      return { written: event.written };
+      return { phase: 'writing', written: event.written };
   }
 }
 
@@ -183,18 +178,6 @@ function createCallRecord() {
     }),
   };
 }
-
-const NO_LOOKUP = {
-  due: 0,
-  lookups: 0,
-  outcomes: { found: 0, not_found: 0, rejected: 0, failed: 0, pending: 0 },
-  calls: 0,
-  retries: 0,
-  throttled: 0,
-  lookupMs: 0,
-  underWay: 0,
-  pendingNow: 0,
-};
 
 const NOTHING_YET = {
   phase: 'reading',

@@ -8,11 +8,13 @@ export type { Limit } from '../worker/pace-memory.ts';
 // milliseconds. The page loads this module, so that nothing of the server may be in it.
 
 /** Of this format; members may be added without another. */
-export const VIEW_VERSION = 5;
+export const VIEW_VERSION = 6;
 
 /** Rows by how they ended. */
 export interface StatusCounts {
   found: number;
+  /** Known before the run; counted as what they are once it ends. */
+  fresh?: number;
   /** Not learned this time; the row has the values of an older answer. */
   stale: number;
   /** The API does not know the domain. */
@@ -36,76 +38,8 @@ export function createStatusCounts(): StatusCounts {
 }
 
 /** The number of rows over all statuses. */
-export function sumOf(statuses: Readonly<StatusCounts> | Readonly<Record<string, number>>): number {
+export function sumOf(statuses: Readonly<StatusCounts>): number {
   return Object.values(statuses).reduce((sum, count) => sum + count, 0);
-}
-
-/** The result of a run. */
-export interface Summary {
-  /** As in logs. */
-  runId: string;
-  /** Rows in the list; the header does not count. */
-  rows: number;
-  statuses: StatusCounts;
-  /** Different domains in the list. */
-  uniqueDomains: number;
-  /** Domains that needed no call, because the store had a fresh outcome. */
-  freshDomains: number;
-  /** Domains that were looked up. */
-  lookups: number;
-  /** HTTP requests made, throttled ones included. */
-  calls: number;
-  /** Times a lookup was tried again after a failure. */
-  retries: number;
-  /** Calls that the API refused for the moment (429 and the like). */
-  throttled: number;
-  /** At the price of `--price`, in any currency. */
-  cost?: number | undefined;
-  /** What the API billed, where its profile says in what, such as `credits`. */
-  bill?: { units: number; unit: string } | undefined;
-  /** From start to finish. */
-  elapsedMs: number;
-  /** While lookups were being made. */
-  lookupMs: number;
-  callsPerSecond: number;
-  /** What calls are held to, as it is known by now; missing when this process made none. */
-  limit?: Limit | undefined;
-  /** The budget `--max-calls-per`, used by all runs with this credential. */
-  callsPer?:
-    | {
-        count: number;
-        unit: 'minute' | 'hour' | 'day' | 'month';
-        used: number;
-        left: number;
-        /** When the next window begins, since 1970. */
-        endsAtMs: number;
-      }
-    | undefined;
-  /** When to ask again about pending rows, since 1970. */
-  pendingUntilMs?: number | undefined;
-  store: { folder: string; sizeBytes: number };
-  /** Why the run stopped early. */
-  stopped?: Stop | undefined;
-  /** The file with the rows; `-` for standard output. */
-  out?: string | undefined;
-  /** The file with the rows that were not enriched. */
-  failures?: string | undefined;
-  /** Blank cells of own columns that were filled, by column. */
-  filled?: Record<string, number> | undefined;
-  /** Pictures fetched in this run, there already, and not to be had, with the reasons. */
-  logos?:
-    | {
-        folder: string;
-        saved: number;
-        kept: number;
-        missing: number;
-        reasons: Record<string, number>;
-      }
-    | undefined;
-  /** Rows written to the changes file: new ones, and those whose values have changed. */
-  changes?: { file: string; new: number; changed: number } | undefined;
-  /** The files with the reports of the run. */
-  reports?: string[] | undefined;
 }
 
 /** What happened in a part of the run. */
@@ -146,12 +80,12 @@ export interface RunReason {
 export type RunAction = 'pause' | 'resume' | 'stop';
 
 /** A run as it is now, or as it ended: plain data, bounded in size however long the run. */
-export interface RunView
-  extends Omit<Summary, 'statuses' | 'store'>,
-    Partial<Pick<Summary, 'statuses' | 'store'>> {
+export interface RunView {
   version: typeof VIEW_VERSION;
   /** The version of Brandfill. */
   brandfill: string;
+  /** As in logs. */
+  runId: string;
   /** The list, as given. */
   list: string;
   /** The machine that makes the run, and the process. */
@@ -174,28 +108,63 @@ export interface RunView
   next?: string | undefined;
   /** What went wrong, if `end` is `error`. */
   error?: string | undefined;
+  /** Why the run stopped early. */
+  stopped?: Stop | undefined;
+  /** Rows in the list; the header does not count. */
+  rows: number;
+  /** Rows by how they ended, or by how they stand. */
+  statuses: StatusCounts;
+  /** Different domains in the list. */
+  uniqueDomains: number;
+  /** Domains that needed no call, because the store had a fresh outcome. */
+  freshDomains: number;
   /** Domains to look up. */
   due: number;
-  /** Rows by how they ended, while lookups are made. */
-  rowsSoFar?: Record<string, number> | undefined;
+  /** Domains that were looked up. */
+  lookups: number;
   /** Lookups of this run, by outcome; counts domains. */
   outcomes: Pick<StatusCounts, 'found' | 'not_found' | 'rejected' | 'failed' | 'pending'>;
   /** Lookups that were handed out and have no outcome yet. */
   underWay: number;
   /** Lookups that the API has accepted and has no answer ready for. */
   pendingNow: number;
+  /** When to ask again about pending rows, since 1970. */
+  pendingUntilMs?: number | undefined;
+  /** HTTP requests made, throttled ones included. */
+  calls: number;
+  /** Times a lookup was tried again after a failure. */
+  retries: number;
+  /** Calls that the API refused for the moment (429 and the like). */
+  throttled: number;
+  /** At the price of `--price`, in any currency. */
+  cost?: number | undefined;
+  /** What the API billed, where its profile says in what, such as `credits`. */
+  bill?: { units: number; unit: string } | undefined;
+  /** The budget `--max-calls-per`, used by all runs with this credential. */
+  callsPer?:
+    | {
+        count: number;
+        unit: 'minute' | 'hour' | 'day' | 'month';
+        used: number;
+        left: number;
+        /** When the next window begins, since 1970. */
+        endsAtMs: number;
+      }
+    | undefined;
+  /** From start to finish. */
+  elapsedMs: number;
+  /** While lookups were being made. */
+  lookupMs: number;
+  /** On the whole. */
+  callsPerSecond: number;
   /** Calls per second in the last seconds. */
   ratePerSecond: number;
+  /** What calls are held to, as it is known by now; missing when this process made none. */
+  limit?: Limit | undefined;
   /** The time left at the pace of the last half minute. */
   leftMs?: number | undefined;
   /** Why calls wait. */
   wait?: Wait | undefined;
-  /** Domains whose picture is wanted. */
-  logoTotal?: number | undefined;
-  /** Rows that are written. */
-  written?: number | undefined;
-  /** The first 20. */
-  notices: string[];
   /** How long each span is; longer runs have longer ones. */
   spanMs: number;
   /** The run over time, from the first call on. */
@@ -204,12 +173,45 @@ export interface RunView
   latency?: { calls: number; p50Ms: number; p95Ms: number } | undefined;
   /** What calls of this process came to: the HTTP status, or why there was no answer, such as `timeout`. */
   answers: { answer: string; calls: number }[];
+  /** The first 20. */
+  notices: string[];
   /** Why rows were not enriched, the most frequent first. */
   reasons: RunReason[];
   /** Rows whose reason is not among `reasons`. */
   otherReasonRows: number;
   /** Columns that were added, in order, with the rows in which each has a value. */
   columns: { name: string; rows: number }[];
+  /** Rows that are written. */
+  written?: number | undefined;
+  /** The file with the rows; `-` for standard output. */
+  out?: string | undefined;
+  /** The file with the rows that were not enriched. */
+  failures?: string | undefined;
+  /** Rows written to the changes file: new ones, and those whose values have changed. */
+  changes?: { file: string; new: number; changed: number } | undefined;
+  /** Blank cells of own columns that were filled, by column. */
+  filled?: Record<string, number> | undefined;
+  /** Domains whose picture is wanted. */
+  logoTotal?: number | undefined;
+  /** Pictures fetched in this run, there already, and not to be had, with the reasons. */
+  logos?:
+    | {
+        folder: string;
+        saved: number;
+        kept: number;
+        missing: number;
+        reasons: Record<string, number>;
+      }
+    | undefined;
+  /** The files with the reports of the run. */
+  reports?: string[] | undefined;
+  store?: { folder: string; sizeBytes: number } | undefined;
+}
+
+/** The view without its lists, for a log and for who is told of the end. */
+export function inBrief(view: RunView) {
+  const { spans, spanMs, answers, notices, reasons, otherReasonRows, columns, ...brief } = view;
+  return brief;
 }
 
 /** How far a run is: so many of so many. */
@@ -217,19 +219,17 @@ interface Far {
   readonly done: number;
   readonly total: number;
   /** What is counted, in the plural. */
-  readonly unit: 'rows' | 'domains' | 'logos' | 'rows written';
+  readonly unit: 'rows' | 'logos' | 'rows written';
 }
 
-/** Counts what the phase is about: rows as far as they are known, else domains; logos; rows written. */
+/** Counts what the phase is about: rows as far as they are known; logos; rows written. */
 export function howFar(view: RunView): Far {
-  const { phase, rows, rowsSoFar, lookups, due, logos, logoTotal = 0, written } = view;
+  const { phase, rows, statuses, logos, logoTotal = 0, written } = view;
   if (written !== undefined) return { done: written, total: rows, unit: 'rows written' };
   if (phase === 'saving_logos' && logos) {
     return { done: logos.saved + logos.kept + logos.missing, total: logoTotal, unit: 'logos' };
   }
-  if (!rowsSoFar) return { done: lookups, total: due, unit: 'domains' };
-  const { skipped: _, ...ended } = rowsSoFar;
-  return { done: sumOf(ended), total: rows, unit: 'rows' };
+  return { done: sumOf(statuses) - statuses.skipped, total: rows, unit: 'rows' };
 }
 
 /** Rounded down: unfinished work is never at 100 %. */

@@ -14,7 +14,7 @@ function namesIn(text: string): readonly string[] {
   return [...text.matchAll(/`(\w+)`/g)].map(([, name = '']) => name);
 }
 
-test('docs/operations.md names all members of the summary, and no others', async () => {
+test('docs/operations.md names all members of a run, and no others', async () => {
   let isFirst = true;
   const sandbox = await openApi({
     logos: true,
@@ -43,5 +43,6 @@ test('docs/operations.md names all members of the summary, and no others', async
   const [, table = ''] = /^\|---\|---\|\n((?:\|.*\n)+)/m.exec(section) ?? [];
   const named = table.split('\n').flatMap((line) => namesIn(line.split('|')[1] ?? ''));
   const there = Object.entries(summary).filter(([, value]) => value !== undefined);
-  expect(new Set(named)).toEqual(new Set(there.map(([name]) => name)));
+  const ofOtherRuns = ['bill', 'error', 'schedule'];
+  expect(new Set(named)).toEqual(new Set([...there.map(([name]) => name), ...ofOtherRuns]));
 });

@@ -50,7 +50,7 @@ describe('onFinish', () => {
       exitCode: 0,
       startedAt: expect.stringMatching(/^\d{4}-.*Z$/),
       finishedAt: expect.stringMatching(/^\d{4}-.*Z$/),
-      text: expect.stringContaining('brandfill job: Done: 1 of 2 rows enriched.\n2 rows in '),
+      text: expect.stringMatching(/^brandfill job: Done: 2 rows in .*, 1 found, 1 not found\.\n/),
       out: folder.at('list.enriched.csv'),
       failures: folder.at('list.failures.csv'),
       store: { folder: folder.at('.brandfill'), sizeBytes: expect.any(Number) },

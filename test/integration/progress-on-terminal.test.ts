@@ -40,7 +40,7 @@ describe.skipIf(!isThere)('the progress on a terminal', () => {
     await terminal.resize(60);
     const ended = await terminal.ended;
     expect(ended.code).toBe(0);
-    const summary = find(ended, '63 rows in ');
+    const summary = find(ended, 'Done: 63 rows in ');
     expect(ended.seen.slice(summary - 4, summary)).toEqual([
       '',
       `${'█'.repeat(39)}  100%  63 of 63 rows`,
@@ -61,7 +61,7 @@ describe.skipIf(!isThere)('the progress on a terminal', () => {
     const [told, bar, summary] = [
       find(ended, 'Interrupted: no further call is made'),
       find(ended, '█'),
-      find(ended, '63 rows in '),
+      find(ended, 'Interrupted: 63 rows in '),
     ];
     expect([told < bar, bar < summary]).toEqual([true, true]);
     expect(ended.seen[bar + 1]).toMatch(/^\d+ found, 3 invalid, \d+ skipped$/);

@@ -3,7 +3,7 @@ import type { JoinedRow } from '../../src/collector/joined-row.ts';
 import { createRunControl } from '../../src/common/run-control.ts';
 import type { Progress, RunEvent } from '../../src/watch/events.ts';
 import { recordRun } from '../../src/watch/record-run.ts';
-import { createStatusCounts, type Summary } from '../../src/watch/run-view.ts';
+import { createStatusCounts } from '../../src/watch/run-view.ts';
 import { describeWait } from '../../src/watch/words.ts';
 import { PROGRESS } from './progress.ts';
 
@@ -26,24 +26,7 @@ const PLANNED = {
   },
 } as const satisfies RunEvent;
 
-function summaryOf(change: Partial<Summary> = {}): Summary {
-  return {
-    runId: 'abc',
-    rows: 10,
-    statuses: { ...createStatusCounts(), found: 9, invalid: 1 },
-    uniqueDomains: 8,
-    freshDomains: 2,
-    lookups: 6,
-    calls: 7,
-    retries: 1,
-    throttled: 0,
-    elapsedMs: 900,
-    lookupMs: 700,
-    callsPerSecond: 10,
-    store: { folder: '.brandfill', sizeBytes: 1 },
-    ...change,
-  };
-}
+const ENDED = { statuses: { ...createStatusCounts(), found: 9, invalid: 1 }, calls: 7 };
 
 const PACE = { limit: { limitIs: 'unknown' }, waitMs: 0 } as const;
 
@@ -77,7 +60,7 @@ describe('the picture of a run', () => {
       'stopping 3 ',
       'writing 3 ',
     ]);
-    recorder.end({ summary: summaryOf() });
+    recorder.end(ENDED);
     const ended = { phase: 'ended', underWay: 0, rows: 10, end: 'done', statuses: { found: 9 } };
     expect(recorder.read()).toMatchObject(ended);
   });
@@ -108,19 +91,19 @@ describe('the picture of a run', () => {
   );
 
   it.each([
-    [{}, 'done', 0, /^Done: 9 of 10 rows enriched\.$/, undefined],
+    [{}, 'done', 0, /^Done: 10 rows in \d+ ms, 9 found, 1 invalid\.$/, undefined],
     [
       { statuses: { ...createStatusCounts(), found: 8, failed: 1, stale: 1 } },
       'some_failed',
       3,
-      /^Done: 8 of 10 rows enriched, 1 row failed, 1 row keeps an older answer\.$/,
+      /^Done: 10 rows in \d+ ms, 8 found, 1 stale, 1 failed\.$/,
       /^Run the same command again: it asks about those that failed/,
     ],
     [
       { statuses: { ...createStatusCounts(), invalid: 10 } },
       'nothing_found',
       3,
-      /^Done, but nothing was found/,
+      /^Done, but nothing was found: 10 rows in \d+ ms, 0 found, 10 invalid\.$/,
       /^No row has a domain: check --domain-column\.$/,
     ],
     [
@@ -130,7 +113,7 @@ describe('the picture of a run', () => {
       },
       'stopped',
       4,
-      /^Stopped early: 4 of 10 rows enriched, 6 rows not asked\.$/,
+      /^Stopped early: 10 rows in \d+ ms, 4 found, 6 skipped\.$/,
       /^The API refused the credential \(401\): check --auth and BRANDFILL_API_KEY\. What was found is kept: run/,
     ],
     [
@@ -142,7 +125,7 @@ describe('the picture of a run', () => {
     ],
   ] as const)('judges an end: %j', (change, end, exitCode, headline, next) => {
     const recorder = recordRun({ runId: 'abc', list: '' });
-    recorder.end({ summary: summaryOf(change) });
+    recorder.end({ ...ENDED, ...change });
     expect(recorder.read()).toMatchObject({
       end,
       exitCode,

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { describeStop, describeSummary } from '../../src/watch/describe.ts';
+import { describeEnd, describeStop } from '../../src/watch/describe.ts';
+import { recordRun } from '../../src/watch/record-run.ts';
 import { createStatusCounts } from '../../src/watch/run-view.ts';
 import { inWords, ON_PAGE, ON_TERMINAL, STOPS } from '../../src/watch/words.ts';
 import type { StopReason } from '../../src/worker/stop-switch.ts';
@@ -41,28 +42,24 @@ describe('words', () => {
     );
   });
 
-  it('sum a run up', () => {
-    const lines = describeSummary({
-      runId: 'x',
+  it('say how a run ended', () => {
+    const recorder = recordRun({ runId: 'x', list: '' });
+    recorder.end({
       rows: 3,
       statuses: { ...createStatusCounts(), found: 1, invalid: 1, pending: 1 },
-      uniqueDomains: 2,
-      freshDomains: 0,
       lookups: 2,
       calls: 1_234,
       retries: 1,
       throttled: 5,
       cost: 0.5,
-      elapsedMs: 2_000,
-      lookupMs: 1_000,
       callsPerSecond: 1_234,
       limit: { limitIs: 'learned', limitPerSecond: 50 },
       out: '-',
       failures: 'f.csv',
       store: { folder: '.brandfill', sizeBytes: 2_000 },
     });
-    expect(lines).toEqual([
-      '3 rows in 2 s: 1 found, 1 pending, 1 invalid',
+    expect(describeEnd(recorder.read())).toEqual([
+      expect.stringMatching(/^Done: 3 rows in \d+ ms, 1 found, 1 pending, 1 invalid\.$/),
       '1,234 calls for 2 domains, 1234.0 calls/s; 5 calls throttled; 1 retry; cost 0.50',
       'Pace: limit about 50/s',
       '  rows      standard output',

@@ -1,5 +1,5 @@
 import { formatPrice, formatUnits } from '../../common/format.ts';
-import type { Summary } from '../../watch/run-view.ts';
+import type { RunView } from '../../watch/run-view.ts';
 
 // Numbers are written as on a terminal; these are the page's own.
 export {
@@ -26,7 +26,7 @@ export function time(when: number | string): string {
 }
 
 /** What it costs, in words; undefined when nothing is known of it. Money is in the currency of the price. */
-export function costOf({ bill, cost }: Pick<Summary, 'bill' | 'cost'>): string | undefined {
+export function costOf({ bill, cost }: Pick<RunView, 'bill' | 'cost'>): string | undefined {
   const parts = [
     ...(bill ? [formatUnits(bill)] : []),
     ...(cost === undefined ? [] : [formatPrice(cost)]),

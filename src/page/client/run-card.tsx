@@ -125,7 +125,7 @@ function Bar({ view }: { readonly view: RunView }): JSX.Element {
 /** All sections of what is known of a run, each if there is something to say. */
 function Details({ view }: { readonly view: RunView }): JSX.Element {
   const { spans, spanMs, latency, answers, calls, columns, statuses } = view;
-  const enriched = (statuses?.found ?? 0) + (statuses?.stale ?? 0);
+  const enriched = statuses.found + statuses.stale;
   return (
     <>
       <Rows view={view} />
@@ -162,12 +162,12 @@ function Details({ view }: { readonly view: RunView }): JSX.Element {
 
 /** Rows by how they ended; while lookups are made, by how they stand. */
 function Rows({ view }: { readonly view: RunView }): JSX.Element | null {
-  const counts: Readonly<Record<string, number>> = { ...(view.statuses ?? view.rowsSoFar) };
+  const counts = view.statuses;
   const there = (Object.keys(STATUSES) as StatusName[]).filter((name) => (counts[name] ?? 0) > 0);
   if (there.length === 0) return null;
   return (
     <Table
-      caption={view.statuses ? 'Rows by how they ended' : 'Rows so far'}
+      caption={view.store ? 'Rows by how they ended' : 'Rows so far'}
       columns={['rows', 'how many#', 'share#', 'meaning']}
       rows={there.map((name) => [
         <span key={name} class={`badge ${STATUSES[name].tone}`}>

@@ -4,7 +4,7 @@ import type { CallCounters } from '../../common/calls.ts';
 import type { BrandfillError } from '../../common/errors.ts';
 import { within } from '../../common/lifetime.ts';
 import type { LookupQueue } from '../../queue/lookup-queue.ts';
-import type { Summary } from '../../watch/run-view.ts';
+import type { RunView } from '../../watch/run-view.ts';
 import type { CallLedger, CallsPer } from '../../worker/budget.ts';
 import type { Limit } from '../../worker/pace-memory.ts';
 import type { Stop, StopSwitch } from '../../worker/stop-switch.ts';
@@ -22,7 +22,7 @@ export interface LookupTotals extends CallCounters {
   /** Undefined when this process made no call. */
   readonly limit: Limit | undefined;
   /** Undefined without a bound. */
-  readonly callsPer: Summary['callsPer'];
+  readonly callsPer: RunView['callsPer'];
   /** When to ask again about what is pending, in milliseconds since 1970, if the API said. */
   readonly pendingUntilMs: number | undefined;
 }
@@ -55,7 +55,7 @@ export async function lookUpAll(planned: PlannedRun): Promise<LookupTotals> {
       return undefined;
     }
   };
-  let callsPer: Summary['callsPer'];
+  let callsPer: RunView['callsPer'];
   try {
     const opened = await openLookups(run);
     lookups = opened;
@@ -175,16 +175,16 @@ const LONGEST_MS = 2_000;
 async function countCalls(
   ledger: CallLedger | undefined,
   limit: CallsPer | undefined,
-): Promise<Summary['callsPer']> {
+): Promise<RunView['callsPer']> {
   if (!ledger || !limit) return undefined;
-  let summary: Summary['callsPer'];
+  let counted: RunView['callsPer'];
   const read = async (): Promise<void> => {
     const { taken: used, window } = await ledger.read();
     const left = Math.max(0, limit.count - used);
-    summary = { ...limit, used, left, endsAtMs: window.endsAtMs };
+    counted = { ...limit, used, left, endsAtMs: window.endsAtMs };
   };
   await within(LONGEST_MS, read()).catch(() => {});
-  return summary;
+  return counted;
 }
 
 const DRAIN_MS = 10_000;

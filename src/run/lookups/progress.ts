@@ -1,7 +1,9 @@
 import type { CallCounters } from '../../common/calls.ts';
-import { billOf } from '../../common/format.ts';
+import { billOf, costOf, costOfUnits } from '../../common/format.ts';
+import type { Job } from '../../options/api.ts';
 import type { Parking } from '../../queue/parking.ts';
 import { PROGRESS_MS, type Progress } from '../../watch/events.ts';
+import { createStatusCounts, sumOf } from '../../watch/run-view.ts';
 import type { LocalWorker } from '../local-worker.ts';
 import type { LookingUp } from './looking-up.ts';
 
@@ -37,7 +39,6 @@ export function startReportingProgress(
   { counters, lookups }: ProgressOptions,
 ): ProgressReporter {
   const { plan, tally, outstanding, context, job } = run;
-  const unit = job.endpoint.profile?.billing?.unit;
   const startMs = performance.now();
 
   function read(): Progress {
@@ -45,16 +46,17 @@ export function startReportingProgress(
     const pace = local?.gate.describe();
     const { count: pendingNow = 0, untilMs = 0 } = parking ?? {};
     const isAllPending = pendingNow > 0 && pendingNow === outstanding.size;
-    const { calls, retries, throttled, billedMicros } = counters();
+    const made = counters();
+    const { calls, retries, throttled } = made;
     return {
       due: plan.lookups,
       lookups: tally.done,
       outcomes: { ...tally.outcomes },
-      rowsSoFar: rowsOf(run),
+      statuses: rowsOf(run),
       calls,
       retries,
       throttled,
-      bill: unit === undefined ? undefined : billOf(billedMicros, unit),
+      ...priceOf(job, made),
       lookupMs: performance.now() - startMs,
       pace,
       hasNoWorker: run.isAlone && outstanding.size > 0,
@@ -73,13 +75,10 @@ export function startReportingProgress(
     reportEnd: (isStopped) => {
       const rows = rowsOf(run);
       // Outcomes that an earlier run had stored, and left on a queue, come twice.
-      const left = Math.max(
-        0,
-        Object.values(rows).reduce((sum, count) => sum - count, plan.rows),
-      );
+      const left = Math.max(0, plan.rows - sumOf(rows));
       const ended = isStopped
-        ? { rowsSoFar: { ...rows, skipped: left } }
-        : { rowsSoFar: { ...rows, fresh: rows.fresh + left }, lookups: plan.lookups };
+        ? { statuses: { ...rows, skipped: left } }
+        : { statuses: { ...rows, fresh: rows.fresh + left }, lookups: plan.lookups };
       tell({ ...read(), ...ended });
     },
     elapsedMs: () => performance.now() - startMs,
@@ -89,5 +88,18 @@ export function startReportingProgress(
 
 function rowsOf({ plan, tally }: Pick<LookingUp, 'plan' | 'tally'>) {
   const { invalidRows: invalid, freshRows: fresh } = plan;
-  return { invalid, fresh, skipped: 0, ...tally.rows };
+  return { ...createStatusCounts(), invalid, fresh, ...tally.rows };
+}
+
+/** What calls cost, and what was billed for them. */
+function priceOf(
+  { settings: { price }, endpoint }: Job,
+  { calls, throttled, billedMicros }: CallCounters,
+): Pick<Progress, 'cost' | 'bill'> {
+  const { billing } = endpoint.profile ?? {};
+  if (!billing) return { cost: price === undefined ? undefined : costOf(calls - throttled, price) };
+  return {
+    cost: price === undefined ? undefined : costOfUnits(billedMicros, price),
+    bill: billOf(billedMicros, billing.unit),
+  };
 }

@@ -4,7 +4,7 @@ import { mkdtempSync, readdirSync, rmdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
-import type { Summary } from '../../../src/index.ts';
+import type { RunView } from '../../../src/index.ts';
 import { builtCommand } from './build.ts';
 import { inContainer, withEtc } from './containers.ts';
 
@@ -107,8 +107,8 @@ export async function run(args: readonly string[], options: CommandOptions): Pro
 }
 
 /** The summary that `--json` put on standard output. */
-export function summaryOf({ stdout }: Ended): Summary {
-  return JSON.parse(stdout) as Summary;
+export function summaryOf({ stdout }: Ended): RunView {
+  return JSON.parse(stdout) as RunView;
 }
 
 /** The surroundings without anything that would change what the command does. */

@@ -1,9 +1,9 @@
-import { type EnrichOptions, enrich, type Summary } from '../../../src/index.ts';
+import { type EnrichOptions, enrich, type RunView } from '../../../src/index.ts';
 import type { Folder } from './folder.ts';
 
 /** What a run in this process left behind. */
 export interface Enriched {
-  readonly summary: Summary;
+  readonly summary: RunView;
   readonly out: string;
   readonly failures: string;
 }

@@ -31,7 +31,7 @@ function endOf({ isStopped }: { isStopped: boolean }): RunEvent[] {
     tally,
     outstanding: new Set<string>(),
     isAlone: false,
-    job: { endpoint: {} },
+    job: { endpoint: {}, settings: {} },
     context: { onEvent: (event: RunEvent) => events.push(event) },
   };
   const progress = startReportingProgress(run as never, {
@@ -54,7 +54,7 @@ describe('the last word of a run', () => {
         type: 'progress',
         due: 5,
         lookups: 2,
-        rowsSoFar: { invalid: 1, fresh: 2, found: 3, not_found: 1, skipped: 3 },
+        statuses: { invalid: 1, fresh: 2, found: 3, not_found: 1, skipped: 3 },
       },
     ]);
   });

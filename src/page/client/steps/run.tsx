@@ -84,7 +84,7 @@ function leadOf(name: string, of: ListRun['connection'] | undefined): string {
 
 /** Whether running it again would ask for more. */
 function canGoOn({ phase, end, statuses }: RunView): boolean {
-  const { failed = 0, pending = 0, skipped = 0, stale = 0 } = statuses ?? {};
+  const { failed, pending, skipped, stale } = statuses;
   return phase === 'lost' || end === 'error' || failed + pending + skipped + stale > 0;
 }
 
