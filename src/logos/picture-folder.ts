@@ -82,8 +82,6 @@ const MOST_NAME = 200;
 
 /** The name of the file of a domain's picture: `acme.com.png`. */
 export function pictureFileOf(domain: string, kind: PictureKind): string {
-  // On Windows, `con.com.png` is not a file but the console.
-  if (/^(?:con|prn|aux|nul|(?:com|lpt)\d)\./.test(domain)) return `_${domain}.${kind}`;
   if (domain.length <= MOST_NAME) return `${domain}.${kind}`;
   const mark = createHash('sha256').update(domain).digest('hex').slice(0, 16);
   return `${domain.slice(0, MOST_NAME)}-${mark}.${kind}`;

@@ -76,7 +76,6 @@ export async function isUsable(folder: string, signal?: AbortSignal): Promise<bo
   signal?.throwIfAborted();
   if (ended === null) return true;
   const { code, signal: by } = ended;
-  // Windows has numbers beyond 255 for crashes.
-  if (code === 3 || Number(code) > 255 || CRASH.test(by ?? '')) return false;
+  if (code === 3 || CRASH.test(by ?? '')) return false;
   throw new Error(`trying its file data.mdb was ended (${by ?? code})`);
 }

@@ -93,7 +93,7 @@ export async function openDatabase(
   { isBeside = false, needsRoom = true, ...options }: OpenOptions = {},
 ): Promise<StoreDatabase> {
   try {
-    if (process.geteuid) await followOwnLinks(folder);
+    await followOwnLinks(folder);
     makeFolder(folder, PRIVATE_FOLDER);
     closeToOthers(folder);
     const here = isBeside ? openHere.get(realpathSync(folder)) : undefined;

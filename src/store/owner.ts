@@ -1,14 +1,6 @@
-import { createHash, randomBytes } from 'node:crypto';
+import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
-import {
-  chmodSync,
-  closeSync,
-  openSync,
-  readdirSync,
-  realpathSync,
-  renameSync,
-  rmSync,
-} from 'node:fs';
+import { chmodSync, closeSync, openSync, readdirSync, renameSync, rmSync } from 'node:fs';
 import { connect, createServer, type Socket } from 'node:net';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
@@ -91,7 +83,6 @@ export async function own(folder: string, options: OwnOptions = {}): Promise<Own
 
 /** `process 4711 on web-1, since 2026-11-26T03:00:00.000Z`. */
 export function describeHolder({ pid, host, sinceMs }: Holder): string {
-  if (pid === 0) return 'another process';
   return `process ${pid} on ${host}, since ${new Date(sinceMs).toISOString()}`;
 }
 
@@ -110,10 +101,10 @@ interface Other {
 
 /** @param mine the name of the socket of this process, if it listens */
 async function findOther(folder: string, mine?: string): Promise<Other | undefined> {
-  for (const name of namesIn(folder)) {
+  for (const name of readdirSync(folder).filter((name) => name.startsWith('owner-'))) {
     const socket = name === mine ? undefined : await reach(folder, name);
     if (socket) return { name, socket };
-    if (name !== mine && !HAS_PIPES) rmSync(join(folder, name), { force: true }); // it was killed
+    if (name !== mine) rmSync(join(folder, name), { force: true }); // it was killed
   }
   return undefined;
 }
@@ -149,39 +140,35 @@ async function endOf(socket: Socket, ms: number, signal: AbortSignal | undefined
 /** Listens in a folder, and owns it unless somebody else listens there too. */
 async function tryToOwn(folder: string): Promise<Ownership | undefined> {
   const id = `${process.pid}-${Date.now()}-${randomBytes(4).toString('hex')}-${HOST}`;
-  const name = HAS_PIPES ? PIPE : `owner-${id}`;
+  const name = `owner-${id}`;
   const waiting = new Set<Socket>();
   const server = createServer((socket) => {
     waiting.add(socket.unref());
     socket.on('error', () => {}).on('close', () => waiting.delete(socket));
   });
   const release = async (): Promise<void> => {
-    if (!HAS_PIPES) rmSync(join(folder, name), { force: true });
+    rmSync(join(folder, name), { force: true });
     for (const socket of waiting) socket.destroy();
     await new Promise<void>((resolve) => server.close(() => resolve()));
   };
-  const { address, close } = openAddress(folder, HAS_PIPES ? PIPE : `next-${id}`);
+  const { address, close } = openAddress(folder, `next-${id}`);
   try {
     server.unref().listen(address);
     await once(server, 'listening');
-    if (!HAS_PIPES) {
-      // Under its name it is there once it takes connections: others would take it for a dead one.
-      chmodSync(join(folder, `next-${id}`), PRIVATE.mode);
-      renameSync(join(folder, `next-${id}`), join(folder, name));
-    }
+    // Under its name it is there once it takes connections: others would take it for a dead one.
+    chmodSync(join(folder, `next-${id}`), PRIVATE.mode);
+    renameSync(join(folder, `next-${id}`), join(folder, name));
     const other = await findOther(folder, name);
     if (!other) return { release };
     other.socket.destroy();
+    await release();
+    return undefined;
   } catch (error) {
-    if (systemErrorCode(error) !== 'EADDRINUSE') {
-      await release();
-      throw error;
-    }
+    await release();
+    throw error;
   } finally {
     close();
   }
-  await release();
-  return undefined;
 }
 
 const HOST = hostname()
@@ -193,24 +180,12 @@ function holderOf(name: string): Holder {
   return { pid: Number(pid), sinceMs: Number(sinceMs), host };
 }
 
-/** Windows has no sockets in folders; its pipes go with their process, and have one name. */
-const HAS_PIPES = process.platform === 'win32';
-const PIPE = 'pipe';
-
-function namesIn(folder: string): readonly string[] {
-  return HAS_PIPES ? [PIPE] : readdirSync(folder).filter((name) => name.startsWith('owner-'));
-}
-
 /** The system takes no longer addresses, in bytes. */
 const LONGEST_ADDRESS = 100;
 
 /** The path to listen at, or to connect to, until it is closed. */
 function openAddress(folder: string, name: string): { address: string; close: () => void } {
   const path = join(folder, name);
-  if (HAS_PIPES) {
-    const id = createHash('sha256').update(realpathSync(folder)).digest('hex').slice(0, 24);
-    return { address: `\\\\.\\pipe\\brandfill-${id}`, close: () => {} };
-  }
   if (Buffer.byteLength(path) <= LONGEST_ADDRESS) return { address: path, close: () => {} };
   const handle = openSync(folder, 'r');
   return { address: `/proc/self/fd/${handle}/${name}`, close: () => closeSync(handle) };

@@ -16,7 +16,6 @@ import {
   temporaryPath,
 } from '../../common/files.ts';
 import { isStoreFile } from '../../store/database.ts';
-import { placeOf } from './output-paths.ts';
 
 /** A file for rows. Nothing is visible in its place before `commit`. */
 export interface OutputFile {
@@ -47,9 +46,7 @@ export async function openOutputFile(
   from: readonly FileAccess[] = [],
 ): Promise<OutputFile> {
   // A link stays a link, even one to a missing file.
-  const target = await refused(path, () =>
-    process.geteuid ? followOwnLinks(path) : placeOf(path),
-  );
+  const target = await refused(path, () => followOwnLinks(path));
   if (isStoreFile(target)) {
     throw new BrandfillError(
       'INVALID_SETTING',

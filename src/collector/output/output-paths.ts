@@ -1,7 +1,7 @@
-import { readlink, realpath, stat } from 'node:fs/promises';
-import { basename, dirname, join, resolve } from 'node:path';
+import { stat } from 'node:fs/promises';
+import { dirname } from 'node:path';
 import { BrandfillError } from '../../common/errors.ts';
-import { isPiped, isSameFile } from '../../common/files.ts';
+import { followOwnLinks, isPiped, isSameFile } from '../../common/files.ts';
 import type { ListInput } from '../../rows/open-list.ts';
 import { ENDINGS, type RowFormat, type RowKind, splitExtension } from '../../rows/row-format.ts';
 import type { Source } from '../../rows/source.ts';
@@ -60,7 +60,7 @@ export async function chooseOutputPaths(options: OutputPathsOptions): Promise<Ou
         `Cannot write ${path}: it is the input itself; choose another output.`,
       );
     }
-    const place = await placeOf(path);
+    const place = await followOwnLinks(path).catch(() => path); // refused when it is opened
     const other = taken.get(place);
     if (other !== undefined && !(await isDevice(path))) {
       const advice = other === flag ? `another ${flag}` : `another ${other} or ${flag}`;
@@ -96,26 +96,6 @@ async function isInput(path: string, { file }: Source): Promise<boolean> {
 async function isDevice(path: string): Promise<boolean> {
   const found = await stat(path).catch(() => undefined);
   return found !== undefined && !found.isFile();
-}
-
-/** The place that a path leads to, also through links, whether or not there is a file. */
-export async function placeOf(path: string): Promise<string> {
-  const folder = await realpath(dirname(path)).catch(() => resolve(dirname(path)));
-  const place = join(folder, basename(path));
-  return await realpath(path).catch(async ({ code }: NodeJS.ErrnoException) => {
-    const target = code === 'ENOENT' ? await readlink(place).catch(() => undefined) : undefined;
-    // `/dev/stdout` and `>(…)` link to `pipe:[17]`, which is not an existing path but can be
-    // opened.
-    if (target === undefined || (await isThere(place))) return place;
-    return await placeOf(resolve(folder, target));
-  });
-}
-
-async function isThere(path: string): Promise<boolean> {
-  return await stat(path).then(
-    () => true,
-    () => false,
-  );
 }
 
 /** The formats that names of files stand for. Nothing is written in those of `other`. */
