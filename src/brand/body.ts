@@ -48,9 +48,9 @@ export class Body {
     const { bytes, headers, isCut, bodyError } = this.#exchanged;
     const text = asUtf8(bytes) ?? asItsCharset(bytes, headers['content-type']);
     this.#isReadable = text !== undefined;
-    if (text === undefined) return this.#redactor.text(bytes.toString('utf8'), true);
     const isPart = isCut || bodyError !== undefined;
-    return isPart ? this.#redactor.text(text, true) : this.#redactor.json(text);
+    if (text !== undefined && !isPart) return this.#redactor.json(text);
+    return this.#redactor.text(text ?? bytes.toString('utf8'), isPart);
   }
 }
 

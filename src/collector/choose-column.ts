@@ -6,7 +6,7 @@ import {
   guessDomainColumn,
   looksLikeHeader,
 } from '../rows/columns/domain-column.ts';
-import { shorten } from '../rows/columns/names.ts';
+import { listNames, shorten } from '../rows/columns/names.ts';
 import { normalizeDomain } from '../rows/domain/domain.ts';
 import { isNothing } from '../rows/domain/pieces.ts';
 import type { RowColumn, RowFormat } from '../rows/row-format.ts';
@@ -48,7 +48,7 @@ export function chooseDomainColumn(
   }
   throw new BrandfillError(
     'INVALID_SETTING',
-    `Cannot tell which column of ${source.name} holds the domain: name it with --domain-column; there are: ${list(columns)}${describeLoser(columns, sampleRows)}${describeElsewhere(format)}${format.kind === 'csv' ? '; if that is a title and no header, --skip-lines leaves it out' : ''}.`,
+    `Cannot tell which column of ${source.name} holds the domain: name it with --domain-column; there are: ${listNames(columns)}${describeLoser(columns, sampleRows)}${describeElsewhere(format)}${format.kind === 'csv' ? '; if that is a title and no header, --skip-lines leaves it out' : ''}.`,
   );
 }
 
@@ -77,7 +77,7 @@ function describeElsewhere({ workbook }: RowFormat): string {
   const others = sheets.filter((other) => other !== sheet);
   return others.length === 0
     ? ''
-    : `; these are of the sheet '${shorten(sheet)}', --sheet takes another: ${list(others)}`;
+    : `; these are of the sheet '${shorten(sheet)}', --sheet takes another: ${listNames(others)}`;
 }
 
 /** The column at a position of a table, counted from 1. */
@@ -126,14 +126,6 @@ export function assertColumnsThere(
 function noSuchColumn(source: Source, format: RowFormat, name: string): BrandfillError {
   return new BrandfillError(
     'INVALID_SETTING',
-    `Cannot find the column '${name}' in ${source.name}: there are: ${list(format.columns)}${describeElsewhere(format)}.`,
+    `Cannot find the column '${name}' in ${source.name}: there are: ${listNames(format.columns)}${describeElsewhere(format)}.`,
   );
-}
-
-const MOST_LISTED = 30;
-
-function list(names: readonly string[]): string {
-  const shown = names.slice(0, MOST_LISTED).map(shorten).join(', ');
-  const more = names.length - MOST_LISTED;
-  return more > 0 ? `${shown} and ${more} more` : shown;
 }

@@ -89,18 +89,9 @@ const BYTE_UNITS = ['B', 'KB', 'MB', 'GB', 'TB'];
 
 export const MICROS = 1_000_000;
 
-/** The cost of calls, exact to the last decimal: three at 0.1 are 0.3. */
-export function costOf(calls: number, price: number): number {
-  const micros = BigInt(calls) * BigInt(Math.round(price * MICROS));
-  const fraction = String(micros % BigInt(MICROS)).padStart(6, '0');
-  return Number(`${micros / BigInt(MICROS)}.${fraction}`);
-}
-
-/** The cost of units that an API billed, in millionths of a unit, exact to the last decimal. */
-export function costOfUnits(unitMicros: number, price: number): number {
-  const picos = BigInt(unitMicros) * BigInt(Math.round(price * MICROS));
-  const scale = BigInt(MICROS) * BigInt(MICROS);
-  return Number(`${picos / scale}.${String(picos % scale).padStart(12, '0')}`);
+/** The cost of calls or units, exact to the last decimal: three at 0.1 are 0.3. */
+export function costOf(count: number, price: number): number {
+  return round(count * price, 9);
 }
 
 /** What was billed, from millionths of a unit. */

@@ -76,7 +76,8 @@ export interface Redactor {
   /**
    * The text with all secrets replaced.
    *
-   * @param isCut whether the text goes on where it ends: then it may end within a secret
+   * @param isCut whether the text goes on where it ends: its last part is left out, as it may be a part
+   * of a secret
    */
   text(text: string, isCut?: boolean): string;
   /**
@@ -93,10 +94,8 @@ export interface Redactor {
 const SHORTEST = 6;
 /** A shorter part of a secret is none. Some APIs want a key as `key:x`. */
 const SHORTEST_PART = 4;
-/** Fewer characters at the end of a cut text may be anything. */
-const SHORTEST_START = 4;
-/** An expression of thousands of parts in each other cannot be compiled. */
-const LONGEST_AT_END = 300;
+/** A character of a secret that is escaped twice. */
+const LONGEST_SIGN = 12;
 const MARK = '[redacted]';
 
 /**
@@ -108,17 +107,17 @@ const MARK = '[redacted]';
  */
 export function createRedactor(secrets: readonly string[]): Redactor {
   const parts = [...new Set(secrets.flatMap(partsOf))];
-  const long = formsOf(parts.filter((part) => !isShort(part))).map(signsOf);
-  const short = formsOf(parts.filter(isShort)).map(signsOf);
-  const anywhere = anyOf(long.map((signs) => signs.join('')));
+  const long = formsOf(parts.filter((part) => !isShort(part)));
+  const short = formsOf(parts.filter(isShort));
+  const anywhere = anyOf(long.map(patternOf));
   const asWord = anyOf(
-    short.map((signs) => String.raw`(?<![\p{L}\p{N}])${signs.join('')}(?![\p{L}\p{N}])`),
+    short.map((form) => String.raw`(?<![\p{L}\p{N}])${patternOf(form)}(?![\p{L}\p{N}])`),
   );
-  const atEnd = anyOf(long.map(startAtEnd));
+  const mostOfSecret = Math.max(0, ...long.map(({ length }) => length * LONGEST_SIGN));
   return {
     text: (given, isCut = false) => {
       const clean = mark(given, [...anywhere, ...asWord]);
-      return isCut ? mark(clean, atEnd) : clean;
+      return isCut ? clean.slice(0, Math.max(0, clean.length - mostOfSecret)) : clean;
     },
     json: (given) => {
       const clean = mark(given, anywhere);
@@ -177,14 +176,6 @@ function mark(text: string, expressions: readonly RegExp[]): string {
   return expressions.reduce((marked, expression) => marked.replace(expression, MARK), text);
 }
 
-/** The beginning of a form where a text ends, perhaps within an escape. */
-function startAtEnd(signs: readonly string[]): string {
-  const start = signs.slice(0, SHORTEST_START).join('');
-  const more = signs.slice(SHORTEST_START, LONGEST_AT_END);
-  const rest = more.reduceRight((end, sign) => `(?:${sign}${end})?`, '');
-  return String.raw`${start}${rest}(?:[\\%&][\w#]{0,8})?$`;
-}
-
 /** HTML's names for the signs that it escapes. */
 const NAMES: Readonly<Record<string, string>> = {
   '&': 'amp',
@@ -195,11 +186,11 @@ const NAMES: Readonly<Record<string, string>> = {
 };
 
 /**
- * An expression for each character of a form: letters and digits are never escaped, signs as in URLs, JSON
- * and HTML, also within each other twice, as a log in JSON that quotes JSON has them.
+ * An expression for a form: letters and digits are never escaped, signs as in URLs, JSON and HTML, also
+ * within each other twice, as a log in JSON that quotes JSON has them.
  */
-function signsOf(form: string): readonly string[] {
-  return Array.from(form, (char) => {
+function patternOf(form: string): string {
+  const signs = Array.from(form, (char) => {
     if (/[a-z\d]/i.test(char)) return char;
     const hex = (code: number, digits = 0): string => code.toString(16).padStart(digits, '0');
     const code = char.codePointAt(0) ?? 0;
@@ -217,4 +208,5 @@ function signsOf(form: string): readonly string[] {
     ];
     return `(?:${all.join('|')})`;
   });
+  return signs.join('');
 }

@@ -4,7 +4,7 @@ import { chooseOutputPaths } from '../collector/output/output-paths.ts';
 import { makePlan, type Plan, type PlanEstimate } from '../collector/plan.ts';
 import type { Pass } from '../collector/produce.ts';
 import { createRowIndex, type RowIndex } from '../collector/row-index.ts';
-import { billOf, costOf, costOfUnits } from '../common/format.ts';
+import { billOf, costOf, MICROS } from '../common/format.ts';
 import { createCloser } from '../common/lifetime.ts';
 import { type Job, nameApi, paceIdOf } from '../options/api.ts';
 import type { Settings } from '../options/options.ts';
@@ -185,7 +185,7 @@ async function planCalls(
   }
   const answers = Math.min(lookups, calls * (batch?.size ?? 1));
   const mostMicros = Math.min(answers * billing.priceMicros, left.costMicros);
-  const cost = price === undefined ? undefined : costOfUnits(mostMicros, price);
+  const cost = price === undefined ? undefined : costOf(mostMicros / MICROS, price);
   return { calls, estimate, price, cost, bill: billOf(mostMicros, billing.unit) };
 }
 

@@ -1,3 +1,5 @@
+import { shortenTo } from '../../common/text.ts';
+
 /**
  * Makes a name that is not taken yet by adding `_2`, `_3`, …
  *
@@ -27,12 +29,16 @@ export function uniqueNames(names: readonly string[]): string[] {
   });
 }
 
-/**
- * Makes text from a file fit for one line of a message: at most 60 characters, none that controls a
- * terminal.
- */
+/** Makes text from a file fit for one line of a message. */
 export function shorten(text: string): string {
-  const printable = text.replaceAll(/\p{Cc}+/gu, ' ');
-  // An emoji that is cut in half is no character.
-  return printable.length > 60 ? `${printable.slice(0, 60).replace(/\p{Cs}$/u, '')}…` : printable;
+  return shortenTo(text, 60);
+}
+
+const MOST_LISTED = 30;
+
+/** Names for a message: the first thirty, and how many more there are. */
+export function listNames(names: readonly string[]): string {
+  const shown = names.slice(0, MOST_LISTED).map(shorten).join(', ');
+  const more = names.length - MOST_LISTED;
+  return more > 0 ? `${shown} and ${more} more` : shown;
 }

@@ -13,10 +13,6 @@ const REASONS = [
   'single_label',
   /** a registry's name, not anybody's own: `co.uk` */
   'public_suffix',
-  /** a label of more than 63 characters in ASCII */
-  'label_too_long',
-  /** more than 253 characters in ASCII */
-  'domain_too_long',
   /** white space inside, as in the name of a company */
   'contains_space',
   /** addresses of more than one domain: `a.com, b.com` */
@@ -29,7 +25,7 @@ const REASONS = [
   'too_many_cells',
   /** a page on a host that many share: `facebook.com/acme`, `bit.ly/2xyz` */
   'shared_host',
-  /** anything else: illegal characters, empty labels, hyphens at the edge of a label */
+  /** anything else: illegal characters, labels that are empty or too long, hyphens at their edge */
   'malformed',
 ] as const;
 
@@ -102,7 +98,7 @@ export function readAddress(text: string): Address | InvalidDomain {
   const host = decoded(withoutPort(authority.slice(at + 1)));
   if (typeof host !== 'string') return host;
   if (/\s/.test(host)) return invalid.contains_space;
-  if (host.length > MAX_HOST_LENGTH) return invalid.domain_too_long;
+  if (host.length > MAX_HOST_LENGTH) return invalid.malformed;
   return { host, behind, isEmail: at !== -1 && !isUrl };
 }
 

@@ -207,9 +207,7 @@ const LABELS = /^(?!-)[a-z0-9_-]+(?<!-)(?:\.(?!-)[a-z0-9_-]+(?<!-))*$/;
 /** Finds what keeps a lower-case ASCII name from being a host name. */
 function faultOfHost(host: string): InvalidReason | undefined {
   if (!host.includes('.')) return host === '' ? 'malformed' : 'single_label';
-  if (!LABELS.test(host)) return 'malformed';
-  if (host.length > 63 && /[^.]{64}/.test(host)) return 'label_too_long';
-  if (host.length > 253) return 'domain_too_long';
+  if (!LABELS.test(host) || host.length > 253 || /[^.]{64}/.test(host)) return 'malformed';
   return IPV4_FORM.test(host) ? 'ip_address' : undefined;
 }
 

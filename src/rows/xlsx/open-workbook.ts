@@ -1,6 +1,6 @@
 import type { FileHandle } from 'node:fs/promises';
 import { BrandfillError } from '../../common/errors.ts';
-import { shorten } from '../columns/names.ts';
+import { listNames, shorten } from '../columns/names.ts';
 import { findOtherArchive } from '../other-formats.ts';
 import { unreadable } from '../source.ts';
 import { type SpoolOptions, spool } from '../spool.ts';
@@ -41,8 +41,6 @@ export interface OpenWorkbookOptions extends SpoolOptions {
   /** The sheet of the list. @default the first that is visible and not empty */
   readonly sheet: string | undefined;
 }
-
-const MOST_LISTED = 30;
 
 /**
  * A row as it is kept between the two readings, as a line of JSON: its number, its place in the bytes
@@ -112,11 +110,10 @@ function chooseSheets(
     sheets.find((sheet) => sheet.name === wanted) ??
     sheets.find((sheet) => sheet.name.trim().toLowerCase() === folded);
   if (found) return [found];
-  const names = sheets.map((sheet) => `${shorten(sheet.name)}${sheet.isHidden ? ' (hidden)' : ''}`);
-  const more = names.length - MOST_LISTED;
+  const names = sheets.map(({ name, isHidden }) => (isHidden ? `${name} (hidden)` : name));
   throw new BrandfillError(
     'INVALID_SETTING',
-    `Cannot find the sheet '${wanted}' in ${name}: there are: ${names.slice(0, MOST_LISTED).join(', ')}${more > 0 ? ` and ${more} more` : ''}.`,
+    `Cannot find the sheet '${wanted}' in ${name}: there are: ${listNames(names)}.`,
   );
 }
 

@@ -1,5 +1,5 @@
 import type { CallCounters } from '../../common/calls.ts';
-import { billOf, costOf, costOfUnits } from '../../common/format.ts';
+import { billOf, costOf, MICROS } from '../../common/format.ts';
 import type { Job } from '../../options/api.ts';
 import type { Parking } from '../../queue/parking.ts';
 import { PROGRESS_MS, type Progress } from '../../watch/events.ts';
@@ -99,7 +99,7 @@ function priceOf(
   const { billing } = endpoint.profile ?? {};
   if (!billing) return { cost: price === undefined ? undefined : costOf(calls - throttled, price) };
   return {
-    cost: price === undefined ? undefined : costOfUnits(billedMicros, price),
+    cost: price === undefined ? undefined : costOf(billedMicros / MICROS, price),
     bill: billOf(billedMicros, billing.unit),
   };
 }
