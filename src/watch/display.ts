@@ -2,9 +2,9 @@ import { printable } from '../common/text.ts';
 import { describeEnd, describeInput, describePlan, describeStop, inOneLine } from './describe.ts';
 import type { RunEvent } from './events.ts';
 import { isLogged, type Log, type LogFields, type LogLevel } from './log.ts';
-import { createProgressLines, NO_PROGRESS, openProgressBlock, type Progress } from './progress.ts';
+import { createLines, NO_SURFACE, openBlock, type Surface } from './progress.ts';
 import type { RunRecorder } from './record-run.ts';
-import { inBrief, type RunView } from './run-view.ts';
+import { howFar, inBrief, type RunView } from './run-view.ts';
 
 /** Shows a run to the person who started it, or in a log: input, plan, progress, and how it ended. */
 export interface RunDisplay {
@@ -19,16 +19,30 @@ export interface RunDisplay {
 /** Writes lines, with facts for programs. */
 type Write = (level: LogLevel, lines: readonly string[], facts: LogFields) => void;
 
-function createDisplay(write: Write, progress: Progress): RunDisplay {
+function createDisplay(write: Write, { draw, clear, leave }: Surface): RunDisplay {
   let recorder: Pick<RunRecorder, 'read'> | undefined;
+  let drawn: RunView | undefined;
+  const end = (): void => {
+    if (drawn) leave(drawn);
+    drawn = undefined;
+  };
+  const show = (view: RunView): void => {
+    // Lookups, logos and rows that are written have each a place of their own.
+    if (drawn && howFar(drawn).unit !== howFar(view).unit) end();
+    drawn = view;
+    draw(view);
+  };
   return {
     onRecorder: (made) => {
       recorder = made;
     },
     show: (event) => {
       const { type, ...facts } = event;
-      const say = (level: LogLevel, lines: readonly string[], more: LogFields = facts): void =>
-        progress.aside(() => write(level, lines, { ...more, event: type }));
+      const say = (level: LogLevel, lines: readonly string[], more: LogFields = facts): void => {
+        if (drawn) clear();
+        write(level, lines, { ...more, event: type });
+        if (drawn) draw(drawn);
+      };
       switch (event.type) {
         case 'opened':
           return say('info', describeInput(event));
@@ -38,19 +52,18 @@ function createDisplay(write: Write, progress: Progress): RunDisplay {
           return say(event.level ?? 'warn', [event.message], {});
         case 'stopping':
           return say('warn', [describeStop(event.stop)]);
-        case 'writing':
-          return progress.end();
         default: {
           const view = recorder?.read();
-          if (view && (view.due > 0 || event.type !== 'progress')) progress.show(view);
+          if (event.type === 'writing' && event.written === undefined) end();
+          else if (view && (view.due > 0 || event.type !== 'progress')) show(view);
         }
       }
     },
     finish: (ended) => {
-      progress.end();
+      end();
       write('info', describeEnd(ended), { event: 'finished', summary: inBrief(ended) });
     },
-    end: () => progress.end(),
+    end,
   };
 }
 
@@ -67,21 +80,21 @@ export async function openDisplay(options: OpenDisplayOptions): Promise<RunDispl
   const { log, level, redact, stream } = options;
   if (log.format !== 'shown') return logDisplay(log);
   const canRedraw = stream.isTTY && process.env['TERM'] !== 'dumb';
-  const lines = createProgressLines((line) => void stream.write(`${line}\n`));
-  const shown = canRedraw ? await openProgressBlock(stream) : lines;
+  const lines = createLines((line) => void stream.write(`${line}\n`));
+  const surface = canRedraw ? await openBlock(stream) : lines;
   const write: Write = (of, lines, { event }) => {
     if (!isLogged(of, level)) return;
     const start = event === 'notice' ? 'Note: ' : '';
     for (const line of lines) stream.write(`${printable(redact(start + line))}\n`);
   };
-  return createDisplay(write, isLogged('info', level) ? shown : NO_PROGRESS);
+  return createDisplay(write, isLogged('info', level) ? surface : NO_SURFACE);
 }
 
 /** A line for each event; for programs, what happened is in `event`, with its numbers. */
 function logDisplay(log: Log, start = ''): RunDisplay {
   const write: Write = (level, lines, facts) =>
     log.write(level, `${start}${inOneLine(lines)}`, facts);
-  const lines = createProgressLines((line, view) => {
+  const lines = createLines((line, view) => {
     const { statuses, outcomes, lookups, due, calls, retries, throttled } = view;
     const facts = { statuses, outcomes, lookups, due, calls, retries, throttled };
     write('info', [line], { event: 'progress', ...facts });

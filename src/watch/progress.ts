@@ -11,47 +11,16 @@ import { countsOf, describeLimit } from './describe.ts';
 import { howFar, type RunView, shareOf } from './run-view.ts';
 import { describeWait, STATUSES } from './words.ts';
 
-/** Shows how far a run is: the lookups, then the logos, and in the end the rows that are written. */
-export interface Progress {
-  readonly show: (view: RunView) => void;
-  /** Has something else written, above what is shown. */
-  aside(write: () => void): void;
-  /** Leaves the last state readable; later output starts on a line of its own. May be called twice. */
-  end(): void;
-}
-
-export const NO_PROGRESS: Progress = { show: () => {}, aside: (write) => write(), end: () => {} };
-
-/** Where progress is drawn. */
-interface Surface {
+/** Where it is shown how far a run is: the lookups, then the logos, and in the end the rows that are written. */
+export interface Surface {
   readonly draw: (view: RunView) => void;
   /** Makes room for something else. */
   readonly clear: () => void;
-  /** Draws the last state, which stays. */
+  /** Draws the last state, which stays: later output starts on a line of its own. */
   readonly leave: (view: RunView) => void;
 }
 
-function createProgress({ draw, clear, leave }: Surface): Progress {
-  let latest: RunView | undefined;
-  const end = (): void => {
-    if (latest) leave(latest);
-    latest = undefined;
-  };
-  return {
-    show: (view) => {
-      // Lookups, logos and rows that are written have each a place of their own.
-      if (latest && howFar(latest).unit !== howFar(view).unit) end();
-      latest = view;
-      draw(view);
-    },
-    aside: (write) => {
-      if (latest) clear();
-      write();
-      if (latest) draw(latest);
-    },
-    end,
-  };
-}
+export const NO_SURFACE: Surface = { draw: () => {}, clear: () => {}, leave: () => {} };
 
 const LINE_EVERY_MS = 5_000;
 
@@ -60,7 +29,7 @@ const LINE_EVERY_MS = 5_000;
  *
  * @param write takes a line, without its end, and what it is about
  */
-export function createProgressLines(write: (line: string, view: RunView) => void): Progress {
+export function createLines(write: (line: string, view: RunView) => void): Surface {
   let nextMs = performance.now() + LINE_EVERY_MS;
   const leave = (view: RunView): void => {
     nextMs = performance.now() + LINE_EVERY_MS;
@@ -69,11 +38,11 @@ export function createProgressLines(write: (line: string, view: RunView) => void
   const draw = (view: RunView): void => {
     if (performance.now() >= nextMs) leave(view);
   };
-  return createProgress({ draw, clear: () => {}, leave });
+  return { draw, clear: () => {}, leave };
 }
 
 /** Shows progress in lines at the bottom of a terminal that are redrawn in place. */
-export async function openProgressBlock(terminal: NodeJS.WriteStream): Promise<Progress> {
+export async function openBlock(terminal: NodeJS.WriteStream): Promise<Surface> {
   // Loaded here, so that a run without a terminal need not wait for it.
   const { createLogUpdate } = await import('log-update');
   const update = createLogUpdate(terminal);
@@ -82,7 +51,7 @@ export async function openProgressBlock(terminal: NodeJS.WriteStream): Promise<P
     draw(view);
     update.done();
   };
-  return createProgress({ draw, clear: () => update.clear(), leave });
+  return { draw, clear: () => update.clear(), leave };
 }
 
 const WIDEST = 40;
