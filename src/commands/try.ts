@@ -118,8 +118,10 @@ async function show(
   settings: SettingsOf<typeof SHOWN_OPTIONS & Pick<typeof OPTIONS, 'fields'>>,
 ): Promise<void> {
   const { json = false, explain = false, fields } = settings;
-  const { describeAnswer, describeCalls, describeEnd } = await import('../watch/describe-trial.ts');
-  const end = describeEnd(trial, text, Date.now());
+  const { describeAnswer, describeCalls, describeTrial } = await import(
+    '../watch/describe-trial.ts'
+  );
+  const end = describeTrial(trial, text, Date.now());
   if (explain && !json) describeCalls(trial).forEach(say);
   if (json && !trial.answer) end.forEach(say);
   if (json) print(JSON.stringify(trial));

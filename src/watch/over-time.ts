@@ -1,19 +1,18 @@
 import { round } from '../common/format.ts';
-import type { Progress } from './events.ts';
 import type { RunView, Span } from './run-view.ts';
 
 /** The speed of a run: now, over its time, and how long it still takes. */
 export interface Speed {
-  add(
-    now: Pick<Progress, 'due' | 'lookups' | 'calls' | 'throttled' | 'lookupMs'>,
-    view: Held,
-  ): void;
+  add(now: Figures): void;
   read(): Pick<RunView, 'ratePerSecond' | 'leftMs' | 'spanMs' | 'spans'>;
 }
 
-/** What calls are held to, and what keeps them from starting. */
-type Held = Pick<RunView, 'limit' | 'wait'>;
+type Figures = Pick<
+  RunView,
+  'due' | 'lookups' | 'calls' | 'throttled' | 'lookupMs' | 'limit' | 'wait'
+>;
 
+const RATE_WINDOW_MS = 5_000;
 /** The rest is assumed to go as fast as the lookups of this much time. */
 const LEFT_WINDOW_MS = 30_000;
 
@@ -23,23 +22,21 @@ const LEFT_WINDOW_MS = 30_000;
  * after it slow.
  */
 export function createSpeed(): Speed {
-  const calls = createRecentRate();
+  const calls = createRecentRate(RATE_WINDOW_MS);
   const lookups = createRecentRate(LEFT_WINDOW_MS);
   const timeline = createTimeline();
   let workedMs = 0;
   let lookedAtMs = 0;
   let leftMs: number | undefined;
   return {
-    add: (now, { limit, wait }) => {
-      const atMs = now.lookupMs;
+    add: ({ due, lookups: done, calls: made, throttled, lookupMs: atMs, limit, wait }) => {
       if (!wait || wait.why === 'rate') workedMs += atMs - lookedAtMs;
       lookedAtMs = atMs;
-      calls.add({ atMs, count: now.calls });
-      lookups.add({ atMs: workedMs, count: now.lookups });
-      const { calls: made, throttled } = now;
+      calls.add({ atMs, count: made });
+      lookups.add({ atMs: workedMs, count: done });
       timeline.add({ atMs, calls: made, throttled, limitPerSecond: limit?.limitPerSecond });
       const isKnown = lookups.perSecond > 0 && wait?.why !== 'no_worker';
-      const workMs = ((now.due - now.lookups) / lookups.perSecond) * 1_000;
+      const workMs = ((due - done) / lookups.perSecond) * 1_000;
       leftMs = isKnown ? Math.round(workMs + (wait?.leftMs ?? 0)) : undefined;
     },
     read: () => ({ ratePerSecond: round(calls.perSecond, 1), leftMs, ...timeline.read() }),
@@ -55,15 +52,13 @@ interface Sample {
 const LONGEST_MS = 60_000;
 /** With fewer counts it looks back further, up to a minute. */
 const LEAST = 10;
-/** A silence longer than this many usual ones is not a pause between two counts. */
-const USUAL_SILENCES = 3;
 
 /**
  * How fast a count grows, per second, over the last seconds; 0 before there are two samples. Where
  * little happens, such as at six calls a minute, it looks back further: otherwise it would jump
  * between nothing and far too much.
  */
-function createRecentRate(windowMs = 5_000) {
+function createRecentRate(windowMs: number) {
   let samples: readonly Sample[] = [];
   return {
     add: (sample: Sample): void => {
@@ -72,28 +67,17 @@ function createRecentRate(windowMs = 5_000) {
       samples = [...samples.filter(isKept), sample];
     },
     get perSecond(): number {
-      const newest = samples.at(-1);
-      if (!newest) return 0;
+      const newest = samples.at(-1) ?? { atMs: 0, count: 0 };
       const isFarEnough = ({ atMs, count }: Sample): boolean =>
         newest.atMs - atMs >= windowMs && newest.count - count >= LEAST;
-      const start = samples.findLast(isFarEnough) ?? samples[0] ?? newest;
-      const counted = newest.count - start.count;
-      if (counted <= 0) return 0;
-      const lastMs = samples.find(({ count }) => count >= newest.count)?.atMs ?? newest.atMs;
-      const usualMs = (lastMs - start.atMs) / counted;
-      if (newest.atMs - lastMs > Math.max(windowMs, USUAL_SILENCES * usualMs)) return 0;
-      return (counted / (newest.atMs - start.atMs)) * 1_000;
+      const { atMs, count } = samples.findLast(isFarEnough) ?? samples[0] ?? newest;
+      return newest.atMs > atMs ? ((newest.count - count) / (newest.atMs - atMs)) * 1_000 : 0;
     },
   };
 }
 
-/** What was counted until then. */
-interface Point {
-  readonly atMs: number;
-  readonly calls: number;
-  readonly throttled: number;
-  readonly limitPerSecond?: number | undefined;
-}
+/** What was counted until then, and the limit. */
+type Point = Pick<RunView, 'calls' | 'throttled'> & Pick<Span, 'atMs' | 'limitPerSecond'>;
 
 const MOST_SPANS = 120;
 const FIRST_SPAN_MS = 250;

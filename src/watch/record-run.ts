@@ -50,7 +50,7 @@ export function recordRun({ control, naming, ...about }: RecordRunOptions): RunR
   return {
     onEvent: (event) => {
       known = { ...known, ...newsOf(event, known, naming) };
-      if (event.type === 'progress') speed.add(event, known);
+      if (event.type === 'progress') speed.add(known);
     },
     answered: calls.add,
     beginRows: (layout) => {
@@ -169,9 +169,7 @@ function createCallRecord() {
       latencies.record(Math.max(1, Math.min(LONGEST_UNITS, units)));
     },
     read: (): Pick<RunView, 'answers' | 'latency'> => ({
-      answers: [...counts]
-        .sort(([, one], [, other]) => other - one)
-        .map(([answer, calls]) => ({ answer, calls })),
+      answers: Object.fromEntries(counts),
       ...(latencies.count > 0 && {
         latency: { calls: latencies.count, p50Ms: msOf(50), p95Ms: msOf(95) },
       }),
@@ -192,7 +190,7 @@ const NOTHING_YET = {
   ratePerSecond: 0,
   spanMs: 0,
   spans: [],
-  answers: [],
+  answers: {},
   reasons: [],
   otherReasonRows: 0,
   columns: [],
@@ -205,20 +203,18 @@ export function recordWorker(unit: string | undefined) {
   const startMs = performance.now();
   return {
     answered,
-    read: ({
-      gate,
-      counters: { billedMicros, ...counters },
-      outcomes,
-    }: {
-      readonly gate: Pick<Gate, 'describe'>;
-      readonly counters: Readonly<CallCounters>;
-      readonly outcomes: RunView['outcomes'];
-    }): RunView => {
+    read: ({ gate, counters, outcomes }: WorkerFigures): RunView => {
+      const { billedMicros, ...calls } = counters;
       const bill = unit === undefined ? undefined : billOf(billedMicros, unit);
       const lookupMs = performance.now() - startMs;
       const pace = gate.describe();
-      onEvent({ type: 'progress', ...NO_LOOKUP, ...counters, outcomes, bill, lookupMs, pace });
+      onEvent({ type: 'progress', ...NO_LOOKUP, ...calls, outcomes, bill, lookupMs, pace });
       return read();
     },
   };
+}
+
+interface WorkerFigures extends Pick<RunView, 'outcomes'> {
+  readonly gate: Pick<Gate, 'describe'>;
+  readonly counters: Readonly<CallCounters>;
 }

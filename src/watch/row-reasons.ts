@@ -42,20 +42,16 @@ export function createRowRecorder(layout: RowLayout, naming?: Naming): RowRecord
       beyond += 1;
       return;
     }
-    if (!of) {
-      const words = shortOf(status, reason);
-      const advice = adviseOn({ status, reason, httpStatus }, naming);
-      of = {
-        status,
-        reason: shortenTo(reason, LONGEST),
-        words,
-        httpStatus,
-        rows: 0,
-        advice,
-        examples: [],
-      };
-      known.set(key, of);
-    }
+    of ??= {
+      status,
+      reason: shortenTo(reason, LONGEST),
+      words: shortOf(status, reason),
+      httpStatus,
+      rows: 0,
+      advice: adviseOn({ status, reason, httpStatus }, naming),
+      examples: [],
+    };
+    known.set(key, of);
     of.rows += 1;
     if (of.examples.length >= MOST_EXAMPLES) return;
     of.examples.push({ domain, cell: shortenTo(cellOf(row, layout), LONGEST) });
@@ -72,10 +68,10 @@ export function createRowRecorder(layout: RowLayout, naming?: Naming): RowRecord
       }
     },
     read: () => {
-      const all = [...known.values()].sort((one, other) => other.rows - one.rows);
-      const rest = all.slice(MOST_REPORTED);
+      const reasons = [...known.values()].sort((one, other) => other.rows - one.rows);
+      const rest = reasons.splice(MOST_REPORTED);
       return {
-        reasons: all.slice(0, MOST_REPORTED),
+        reasons,
         otherReasonRows: rest.reduce((sum, { rows }) => sum + rows, beyond),
         columns: enriched.slice(0, MOST_COLUMNS).map(({ name }, at) => ({
           name: shortenTo(name, LONGEST),

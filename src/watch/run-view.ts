@@ -172,7 +172,7 @@ export interface RunView {
   /** How long the calls of this process took. */
   latency?: { calls: number; p50Ms: number; p95Ms: number } | undefined;
   /** What calls of this process came to: the HTTP status, or why there was no answer, such as `timeout`. */
-  answers: { answer: string; calls: number }[];
+  answers: Record<string, number>;
   /** The first 20. */
   notices: string[];
   /** Why rows were not enriched, the most frequent first. */

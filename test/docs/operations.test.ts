@@ -16,10 +16,13 @@ interface KnownMetric {
 
 /** All metrics that any command has. */
 function allMetrics(): readonly KnownMetric[] {
-  const ours = Object.entries(METRICS).map(([name, [help, ...labelNames]]) => {
-    const type = name.endsWith('_total') ? 'counter' : 'gauge';
-    return { name: `brandfill_${name}`, help, type, labelNames };
-  });
+  const ours = METRICS.flatMap(([table, ...labels]) =>
+    Object.entries(table).map(([name, [help, , label]]) => {
+      const type = name.endsWith('_total') ? 'counter' : 'gauge';
+      const labelNames = [...labels, ...(label === undefined ? [] : [label])];
+      return { name: `brandfill_${name}`, help, type, labelNames };
+    }),
+  );
   return ours.toSorted((one, other) => (one.name < other.name ? -1 : 1));
 }
 

@@ -52,7 +52,7 @@ describe('--report', () => {
       out: 'list.enriched.csv',
       failures: 'list.failures.csv',
     });
-    expect(report.answers).toHaveLength(3);
+    expect(Object.keys(report.answers)).toHaveLength(3);
     expect(report.latency?.p95Ms).toBeGreaterThan(0);
     expect(
       report.spans.reduce((sum, { callsPerSecond }) => sum + callsPerSecond, 0),

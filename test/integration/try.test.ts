@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { tryDomain } from '../../src/index.ts';
 import type { SandboxReply } from '../../src/sandbox/options.ts';
 import { exitCodeOf } from '../../src/watch/describe.ts';
-import { describeEnd } from '../../src/watch/describe-trial.ts';
+import { describeTrial } from '../../src/watch/describe-trial.ts';
 import { createStatusCounts } from '../../src/watch/run-view.ts';
 import { openApi, openScripted } from './support/api.ts';
 import { type Ended, start } from './support/command.ts';
@@ -158,7 +158,7 @@ describe('brandfill try says in a sentence', () => {
     const store = openFolder().at('.brandfill');
     const options = { domain: 'a.com', baseUrl: api.url, store, retries: 0, timeout: 200 };
     const trial = await tryDomain(options);
-    const [line = ''] = describeEnd(trial, 'a.com', Date.now());
+    const [line = ''] = describeTrial(trial, 'a.com', Date.now());
     expect(withoutTimes(line)).toContain(sentence);
     expect(line).not.toMatch(/\p{Cc}/u);
     const { stopped } = trial;

@@ -4,7 +4,7 @@ import type { Span, Wait } from '../../src/watch/run-view.ts';
 
 /** The speed after so many calls, one for each lookup, until then. */
 function at(lookupMs: number, calls = 0, throttled = 0) {
-  return { due: 1_000, lookups: calls, lookupMs, calls, throttled };
+  return { due: 1_000, lookups: calls, lookupMs, calls, throttled, limit: undefined };
 }
 
 /** Looks at ten lookups a second for a minute, at an hour without any, and at what comes then. */
@@ -12,7 +12,7 @@ function leftAround(wait: Wait): readonly (number | undefined)[] {
   const speed = createSpeed();
   const seen: (number | undefined)[] = [];
   const look = (seconds: number, lookups: number, now?: Wait): void => {
-    speed.add(at(seconds * 1_000, lookups), { limit: undefined, wait: now });
+    speed.add({ ...at(seconds * 1_000, lookups), wait: now });
     const { leftMs } = speed.read();
     seen[seconds] = leftMs && Math.round(leftMs / 1_000);
   };
@@ -30,20 +30,18 @@ it.each<[Wait, number | undefined]>([
   expect(leftAround(wait)).toEqual([undefined, 70, 40, meanwhile, meanwhile, 39]);
 });
 
-const NOT_HELD = { limit: undefined, wait: undefined };
-
 /** Counts for so many seconds, looking four times in each. */
 function count(perSecond: number, { seconds = 120, before = 0 } = {}): number {
   const speed = createSpeed();
   for (let atMs = 0; atMs <= seconds * 1_000; atMs += 250) {
     const since = before === 0 ? 0 : Math.min(atMs, (seconds - 5) * 1_000);
     const total = (before * since + perSecond * (atMs - since)) / 1_000;
-    speed.add(at(atMs, Math.floor(total)), NOT_HELD);
+    speed.add(at(atMs, Math.floor(total)));
   }
   return speed.read().ratePerSecond;
 }
 
-it('the rate is that of the last seconds, of more where little happens, and none after a stop', () => {
+it('the rate is that of the last seconds, of more where little happens, and goes down after a stop', () => {
   expect(count(40)).toBeCloseTo(40);
   expect(count(40, { before: 500 })).toBeCloseTo(40);
   expect(count(40, { before: 1 })).toBeCloseTo(40);
@@ -53,10 +51,10 @@ it('the rate is that of the last seconds, of more where little happens, and none
   const speed = createSpeed();
   const seen: number[] = [];
   for (let atMs = 0; atMs <= 40_000; atMs += 250) {
-    speed.add(at(atMs, Math.min(atMs, 20_000) / 20), NOT_HELD);
+    speed.add(at(atMs, Math.min(atMs, 20_000) / 20));
     seen.push(speed.read().ratePerSecond);
   }
-  expect([seen[4 * 20], seen[4 * 26], seen.at(-1)]).toEqual([50, 0, 0]);
+  expect([seen[4 * 20], seen[4 * 26], seen.at(-1)]).toEqual([50, 2, 0.6]);
 });
 
 /** The calls that spans stand for: each lasts until the next one begins. */
@@ -67,9 +65,9 @@ function callsOf(spans: readonly Span[], endMs: number): number {
 
 it('a timeline has what came since the last time, at the rate of that time', () => {
   const speed = createSpeed();
-  speed.add(at(500, 10, 1), NOT_HELD);
-  speed.add(at(625, 15, 1), NOT_HELD);
-  speed.add(at(750, 15, 1), NOT_HELD);
+  speed.add(at(500, 10, 1));
+  speed.add(at(625, 15, 1));
+  speed.add(at(750, 15, 1));
   const { spans } = speed.read();
   expect(spans).toEqual([
     { atMs: 0, callsPerSecond: 20, throttledPerSecond: 2 },
@@ -80,7 +78,7 @@ it('a timeline has what came since the last time, at the rate of that time', () 
 it('a timeline has no more than 120 spans, and loses nothing when it widens them', () => {
   const speed = createSpeed();
   for (let minute = 1; minute <= 20 * 60; minute += 1) {
-    speed.add(at(minute * 60_000, minute * 3_000), NOT_HELD);
+    speed.add(at(minute * 60_000, minute * 3_000));
     const { spans } = speed.read();
     expect(spans.length).toBeLessThanOrEqual(120);
     expect(callsOf(spans, minute * 60_000)).toBeCloseTo(minute * 3_000, -3);
@@ -90,8 +88,8 @@ it('a timeline has no more than 120 spans, and loses nothing when it widens them
 
 it('a timeline knows the limit of each span', () => {
   const speed = createSpeed();
-  speed.add(at(250), NOT_HELD);
-  speed.add(at(500), { limit: { limitIs: 'learned', limitPerSecond: 50 }, wait: undefined });
-  speed.add(at(750), NOT_HELD);
+  speed.add(at(250));
+  speed.add({ ...at(500), limit: { limitIs: 'learned', limitPerSecond: 50 } });
+  speed.add(at(750));
   expect(speed.read().spans.map((span) => span.limitPerSecond)).toEqual([undefined, 50, undefined]);
 });

@@ -147,7 +147,7 @@ describe('the picture of a run', () => {
       recorder.answered({ domain: 'a.com', meaning: found, latencyMs: 10 * (at + 1) });
     }
     const { answers, latency } = recorder.read();
-    expect(answers).toEqual([{ answer: '200', calls: 3 }]);
+    expect(answers).toEqual({ 200: 3 });
     expect(latency).toMatchObject({ calls: 3, p50Ms: 20, p95Ms: 30 });
   });
 });

@@ -132,15 +132,13 @@ function Details({ view }: { readonly view: RunView }): JSX.Element {
       <Reasons view={view} />
       <Figures items={figuresOf(view)} />
       {calls > 0 ? <Chart spans={spans} spanMs={spanMs} /> : null}
-      {answers.length > 0 ? (
+      {latency ? (
         <Table
-          caption={`What calls came to${latency && latency.calls < calls ? ` (${count(latency.calls)} answered to this process)` : ''}`}
+          caption={`What calls came to${latency.calls < calls ? ` (${count(latency.calls)} answered to this process)` : ''}`}
           columns={['answer', 'calls#', 'share#']}
-          rows={answers.map((of) => [
-            of.answer,
-            count(of.calls),
-            share(of.calls, latency?.calls ?? calls),
-          ])}
+          rows={Object.entries(answers)
+            .sort(([, one], [, other]) => other - one)
+            .map(([answer, times]) => [answer, count(times), share(times, latency.calls)])}
         />
       ) : null}
       <Folded
