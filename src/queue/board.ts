@@ -206,7 +206,7 @@ export async function askRun(client: RedisClient, id: string, action: string): P
 }
 
 /** States that a job on a queue may be in. */
-export const JOB_STATES = ['wait', 'prioritized', 'active', 'delayed', 'failed'] as const;
+const JOB_STATES = ['wait', 'prioritized', 'active', 'delayed', 'failed'] as const;
 
 /** The queues on a Redis, and the workers that take from them. */
 export interface QueueReading {
