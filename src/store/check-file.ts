@@ -19,14 +19,15 @@ const REHEARSE = `
 const { Worker } = require('node:worker_threads');
 const { ABORT, open } = require(process.argv[1]);
 const batches = new Int32Array(new SharedArrayBuffer(4));
-const watch = (batches) => {
+const watch = ({ batches, longestBatchMs }) => {
   let seen = -1;
   setInterval(() => {
     if (batches[0] === seen) process.kill(process.pid, 'SIGABRT');
     seen = batches[0];
-  }, ${LONGEST_BATCH_MS});
+  }, longestBatchMs);
 };
-new Worker(\`(\${watch})(require('node:worker_threads').workerData)\`, { eval: true, workerData: batches });
+const workerData = { batches, longestBatchMs: Number(process.argv[3]) };
+new Worker(\`(\${watch})(require('node:worker_threads').workerData)\`, { eval: true, workerData });
 try {
   const root = open({ path: process.argv[2], noSubdir: false, maxDbs: 16 });
   for (const name of [...root.getKeys()]) {
@@ -57,6 +58,14 @@ try {
 process.exit(0);
 `;
 
+interface TrialOptions {
+  readonly signal?: AbortSignal | undefined;
+  /** How long a batch of entries may take. @default 15 seconds */
+  readonly longestBatchMs?: number;
+  /** The path of the module that reads the file. @default that of LMDB */
+  readonly lmdb?: string;
+}
+
 /** How a process ends that reads what is not there, or that gives up. */
 const CRASH = /^SIG(?:BUS|SEGV|ABRT|ILL|TRAP)$/;
 
@@ -66,9 +75,11 @@ const CRASH = /^SIG(?:BUS|SEGV|ABRT|ILL|TRAP)$/;
  *
  * @throws Error when that cannot be found out; the signal's reason when it fires before
  */
-export async function isUsable(folder: string, signal?: AbortSignal): Promise<boolean> {
-  const lmdb = createRequire(import.meta.url).resolve('lmdb');
-  const args = ['--input-type=commonjs', '-e', REHEARSE, lmdb, folder];
+export async function isUsable(
+  folder: string,
+  { signal, longestBatchMs = LONGEST_BATCH_MS, lmdb = pathOfLmdb() }: TrialOptions = {},
+): Promise<boolean> {
+  const args = ['--input-type=commonjs', '-e', REHEARSE, lmdb, folder, String(longestBatchMs)];
   const options = { env: withoutCredentials(process.env), ...(signal && { signal }) };
   const ended = await new Promise<Pick<ExecFileException, 'code' | 'signal'> | null>((resolve) => {
     execFile(process.execPath, args, options, resolve);
@@ -78,4 +89,8 @@ export async function isUsable(folder: string, signal?: AbortSignal): Promise<bo
   const { code, signal: by } = ended;
   if (code === 3 || CRASH.test(by ?? '')) return false;
   throw new Error(`trying its file data.mdb was ended (${by ?? code})`);
+}
+
+function pathOfLmdb(): string {
+  return createRequire(import.meta.url).resolve('lmdb');
 }

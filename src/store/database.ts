@@ -361,7 +361,7 @@ async function refuseUnsafe(folder: string, signal?: AbortSignal): Promise<boole
   if (others !== undefined)
     throw new Refusal(others, `make it yours alone (chmod -R go-w), or ${ELSEWHERE}`);
   if (found.size === 0 || readStamp(folder) === stampOf(folder)) return false;
-  if (!(await isUsable(folder, signal)))
+  if (!(await isUsable(folder, { signal })))
     throw new Refusal('its file data.mdb is damaged or was not written by Brandfill', RESTORE);
   return true;
 }
