@@ -61,25 +61,12 @@ export function parseLookups(data: unknown): LookupsData | string {
   }
 }
 
-/** One lookup as it travels back. */
-export interface OutcomeData {
-  readonly domain: string;
+/** One lookup as it travels back. JSON leaves out what is undefined. */
+export interface OutcomeData extends Omit<Outcome, 'status' | 'httpStatus'> {
   /** The text in the job, when that is not the domain itself. */
   readonly given?: string | undefined;
   readonly status: Outcome['status'] | 'invalid';
-  readonly reason: string;
   readonly httpStatus?: number | undefined;
-  readonly attempts: number;
-  /** Calls that the API refused for the moment (429 and the like). They do not count as attempts. */
-  readonly throttled?: number | undefined;
-  /** What its calls cost, in millionths of the unit that the profile of the API names. */
-  readonly billedMicros?: number | undefined;
-  /** When to ask again at the earliest, for `pending`, in milliseconds from `fetchedAtMs`, if the API said. */
-  readonly retryAfterMs?: number | undefined;
-  /** Milliseconds since 1970. */
-  readonly fetchedAtMs: number;
-  /** The answer as it came, a text with a JSON object; empty unless `found`. */
-  readonly json: string;
 }
 
 /** An entry of a stream of outcomes, the JSON in its field `data`. */
@@ -90,40 +77,20 @@ export interface OutcomesData {
   readonly outcomes: readonly OutcomeData[];
 }
 
-/**
- * An outcome in the form in which it is sent, without the parsed answer.
- *
- * @param given the text in the job
- */
+/** @param given the text in the job */
 export function toData(outcome: Outcome, given: string): OutcomeData {
-  const { domain, status, reason, httpStatus, attempts, throttled, fetchedAtMs, json } = outcome;
-  const { retryAfterMs, billedMicros } = outcome;
-  // JSON leaves out what is undefined. Spreads would take as long as the rest of the way to Redis.
+  const { domain, throttled } = outcome;
   return {
-    domain,
     given: given === domain ? undefined : given,
-    status,
-    reason,
-    httpStatus,
-    attempts,
+    ...outcome,
     throttled: throttled || undefined,
-    billedMicros,
-    retryAfterMs,
-    fetchedAtMs,
-    json,
   };
 }
 
 /** The outcome that a run stores. A run checks its domains beforehand, so none is `invalid`. */
 export function toOutcome({ given: _, status, ...data }: OutcomeData): Outcome {
-  return {
-    ...data,
-    status: status === 'invalid' ? 'failed' : status,
-    httpStatus: data.httpStatus,
-    throttled: data.throttled,
-    billedMicros: data.billedMicros,
-    retryAfterMs: data.retryAfterMs,
-  };
+  const { httpStatus } = data;
+  return { ...data, httpStatus, status: status === 'invalid' ? 'failed' : status };
 }
 
 /** An outcome that no call was made for. */
