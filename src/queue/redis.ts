@@ -152,9 +152,9 @@ async function checkServer(client: RedisClient, onNotice: OnNotice): Promise<voi
     const info = parseInfo(await node.info());
     refuseOld(info);
     refuseEviction(info.get('maxmemory_policy'));
-    if (await isPersistent(node, info)) continue;
+    if (info.get('aof_enabled') !== '0') continue;
     onNotice(
-      'This Redis keeps nothing on disk: what waits in the queue is gone when it restarts. For a backlog that must survive, set it with: redis-cli config set appendonly yes',
+      'This Redis keeps no log (appendonly): what came to the queue since its last snapshot is gone when it restarts. For a backlog that must survive, set it with: redis-cli config set appendonly yes',
     );
   }
   await tryRights(client);
@@ -192,16 +192,6 @@ async function tryRights(client: RedisClient): Promise<void> {
   await trial.exec();
   await client.bzpopmin(`${PROBE_KEY}:empty`, 0.01);
   await client.eval(PROBE, 1, PROBE_KEY);
-}
-
-/** Assumed when the server does not say. */
-async function isPersistent(
-  node: RedisClient,
-  info: ReadonlyMap<string, string>,
-): Promise<boolean> {
-  if (info.get('aof_enabled') !== '0') return true;
-  const found = await node.config('GET', 'save').catch(() => []);
-  return (found as readonly string[])[1] !== '';
 }
 
 function parseInfo(text: string): ReadonlyMap<string, string> {
