@@ -64,7 +64,7 @@ export interface Parking {
   giveOut(give: (chunk: Chunk) => Promise<void>, chunkSize: number): Promise<void>;
   /** Says that nothing is pending any more, nor will be. */
   end(): void;
-  /** Ends what is still pending after a stop. Resolves when all outcomes are stored. */
+  /** Ends what is still pending. Resolves when all outcomes are stored. */
   close(): Promise<void>;
 }
 
@@ -104,7 +104,6 @@ export function createParking(options: ParkingOptions): Parking {
   const pending = new Map<string, PendingLookup>();
   let comeBackAtMs: number | undefined;
   const ended = new AbortController();
-  let flushed: Promise<void> = DONE;
 
   /** Returns whether the outcome is kept here. */
   function park(outcome: Outcome): boolean {
@@ -132,20 +131,19 @@ export function createParking(options: ParkingOptions): Parking {
   }
 
   /** Ends them as pending. */
-  function endAll(lookups: readonly PendingLookup[]): Promise<void> {
+  function endAll(): Promise<void> {
     // What its calls cost was counted when it was parked.
-    const ended = lookups.map(({ outcome }) => ({ ...outcome, throttled: 0, billedMicros: 0 }));
+    const ended = [...pending.values()].map(({ outcome }) => ({
+      ...outcome,
+      throttled: 0,
+      billedMicros: 0,
+    }));
     for (const outcome of ended) {
       forget(outcome);
       // The queue may have dropped it after the stop. It was asked all the same.
       outstanding.add(outcome.domain);
     }
     return ended.length > 0 ? collect(ended) : DONE;
-  }
-
-  function onStop(): void {
-    flushed = endAll([...pending.values()].filter(({ dueMs }) => dueMs !== undefined));
-    flushed.catch(() => {}); // `close` throws it
   }
 
   function takeDue(): readonly string[] {
@@ -157,7 +155,6 @@ export function createParking(options: ParkingOptions): Parking {
     });
   }
 
-  signal.addEventListener('abort', onStop);
   return {
     collect: (outcomes) => {
       const [only] = outcomes;
@@ -185,10 +182,6 @@ export function createParking(options: ParkingOptions): Parking {
       }
     },
     end: () => ended.abort(),
-    close: async () => {
-      signal.removeEventListener('abort', onStop);
-      await flushed;
-      await endAll([...pending.values()]);
-    },
+    close: endAll,
   };
 }
