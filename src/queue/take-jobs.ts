@@ -73,6 +73,7 @@ const PAUSED_MS = 2_000;
 /** A lookup that may crash the worker comes back after this time while another such is under way. */
 const ALONE_MS = 250;
 const TICK_MS = 250;
+const NEVER = new AbortController().signal;
 /** How long a worker whose calls fail leaves the jobs to others before it tries one again. */
 const SICK_MS = 5_000;
 
@@ -102,7 +103,6 @@ export function takeJobs(options: TakeJobsOptions): JobTaker {
   queue.on('error', () => {}); // errors of the connection are reported elsewhere
   /** Jobs under way, with their runs. */
   const held = new Map<string, WatchedRun | undefined>();
-  const lost = new Set<string>();
   let isStopping = false;
   const isEnding = (): boolean => isStopping || signal.aborted;
   let isAlone = false; // a domain that was cut from a stalled job is under way
@@ -129,18 +129,9 @@ export function takeJobs(options: TakeJobsOptions): JobTaker {
   }));
   const now = (): number => heartbeat.now();
   const isNews = createNoticeFilter();
-  let tickMs = performance.now();
-  const ticking = setInterval(noticeStandstill, TICK_MS);
-
-  /** What this process held while it stood still, as when it is suspended, may be another's now. */
-  function noticeStandstill(): void {
-    const nowMs = performance.now();
-    if (nowMs - tickMs > LOCK_MS / 3) for (const id of held.keys()) lost.add(id);
-    tickMs = nowMs;
-  }
   worker.on('error', redis.refused);
   worker.on('lockRenewalFailed', (ids: string[]) => {
-    for (const id of ids) if (held.has(id)) lost.add(id);
+    for (const id of ids) worker.cancelJob(id);
     const what = 'This worker was cut off from Redis for too long: its jobs are left to others.';
     if (isNews(what)) onNotice(what);
   });
@@ -174,13 +165,15 @@ export function takeJobs(options: TakeJobsOptions): JobTaker {
     }, SICK_MS).unref();
   }
 
-  async function work(job: Job<unknown>, token = ''): Promise<void> {
+  /** BullMQ has a signal for whoever declares three parameters, none of them optional. */
+  async function work(job: Job<unknown>, key: Token, cancelled: Signal): Promise<void> {
+    const [token, lost] = [key ?? '', cancelled ?? NEVER];
     const data = parseLookups(job.data);
     if (typeof data === 'string') throw new UnrecoverableError(data);
     const id = job.id ?? '';
     const ownRun = runOf(id, data.run);
     const run = ownRun === undefined ? undefined : await runs.watch(ownRun, id);
-    if (Date.now() - (job.processedOn ?? 0) > LOCK_MS / 3) return await giveBack(job, token);
+    if (Date.now() - (job.processedOn ?? 0) > LOCK_MS / 3) return await giveBack(job, token, lost);
     if (run && !run.isThere) return; // nobody waits any more
     if (run?.isPaused) return await putOff(job, token, PAUSED_MS);
     if (isSingle(id) && isAlone) return await putOff(job, token, ALONE_MS);
@@ -188,16 +181,15 @@ export function takeJobs(options: TakeJobsOptions): JobTaker {
     held.set(id, run);
     isAlone ||= isSingle(id);
     try {
-      await lookUp({ job, token, id, data, run });
+      await lookUp({ job, token, lost, id, data, run });
     } finally {
       if (isSingle(id)) isAlone = false;
       held.delete(id);
-      lost.delete(id);
       worker.concurrency = jobsAtOnce();
     }
   }
 
-  async function lookUp({ job, token, id, data, run }: TakenJob): Promise<void> {
+  async function lookUp({ job, token, lost, id, data, run }: TakenJob): Promise<void> {
     const texts = new Map<string, string>(); // by domain, those without an outcome
     const invalid: OutcomeData[] = [];
     for (const text of data.domains) {
@@ -218,8 +210,7 @@ export function takeJobs(options: TakeJobsOptions): JobTaker {
     };
     let sickCalls = 0;
     const isWanted = (): boolean => {
-      noticeStandstill();
-      if (isEnding() || lost.has(id) || run?.isPaused || run?.isThere === false) return false;
+      if (isEnding() || lost.aborted || run?.isPaused || run?.isThere === false) return false;
       if (!isSick()) return true;
       sickCalls += 1;
       return sickCalls === 1;
@@ -248,7 +239,7 @@ export function takeJobs(options: TakeJobsOptions): JobTaker {
     await Promise.all(sent);
     if (texts.size === 0) return;
     if (isSick()) rest();
-    if (isEnding() || isSick() || lost.has(id)) return await giveBack(job, token);
+    if (isEnding() || isSick() || lost.aborted) return await giveBack(job, token, lost);
     if (pending.size === texts.size) return await askLater(job, token, { data, texts, pending });
     if (run && !run.isThere) return; // nobody waits any more
     await putOff(job, token, PAUSED_MS);
@@ -274,12 +265,12 @@ export function takeJobs(options: TakeJobsOptions): JobTaker {
   }
 
   /** Unless it is another's by now. */
-  async function giveBack(job: Job<unknown>, token: string): Promise<never> {
+  async function giveBack(job: Job<unknown>, token: string, lost: AbortSignal): Promise<never> {
     try {
       await job.moveToWait(token);
       await client.zadd(queue.toKey('marker'), 0, '0'); // or idle workers see it only seconds later
     } catch (error) {
-      if (!lost.has(job.id ?? '')) throw error;
+      if (!lost.aborted) throw error;
     }
     throw new WaitingError();
   }
@@ -298,7 +289,6 @@ export function takeJobs(options: TakeJobsOptions): JobTaker {
         await delay(SHUTDOWN_TIMEOUT_MS, undefined, { ref: false }); // a Redis that is away holds the rest up
       };
       await Promise.race([worker.close().then(() => writer.flush()), nothingHeld()]);
-      clearInterval(ticking);
       writer.end();
       const goodbye = async (): Promise<void> => {
         if (why !== undefined) await heartbeat.stopped(why).catch(() => {});
@@ -309,9 +299,14 @@ export function takeJobs(options: TakeJobsOptions): JobTaker {
   };
 }
 
+type Token = string | undefined;
+type Signal = AbortSignal | undefined;
+
 interface TakenJob {
   readonly job: Job<unknown>;
   readonly token: string;
+  /** Fires when the job may be another worker's. */
+  readonly lost: AbortSignal;
   readonly id: string;
   readonly data: LookupsData;
   readonly run: WatchedRun | undefined;
