@@ -78,16 +78,6 @@ export function announceWorker(
     aheadMs = (await say(client, WORKERS_KEY, id, describe())) - Date.now();
   }
 
-  /** Why others stopped by themselves is of no interest once a worker has come. */
-  async function forgetStops(): Promise<void> {
-    const { queue } = describe();
-    const stops = (await readWorkers(client)).filter(
-      (each) => each.stopped && each.queue === queue,
-    );
-    if (stops.length > 0) await client.hdel(WORKERS_KEY, ...stops.map((each) => each.id));
-  }
-
-  forgetStops().catch(refused);
   const beating = repeat(HEARTBEAT_MS, tell, refused);
   return {
     now: () => Date.now() + aheadMs,
