@@ -30,8 +30,6 @@ export interface PlannedRun extends OpenedList {
   readonly isUsable: (domain: string, outcome: Dated) => boolean;
   /** Which domains are asked, in the order of the passes. */
   readonly passes: readonly Pass[];
-  /** Whether only a sample of the domains that are due is asked. */
-  readonly isSample: boolean;
 }
 
 /** Reads all rows once. */
@@ -71,18 +69,17 @@ async function readRows(list: OpenedList, store: OutcomeStore): Promise<PlannedR
   if (planned.rows + (planned.passedRows ?? 0) > 0)
     assertColumnsThere(source, format, columnsToFind(list));
   const { sample = planned.lookups } = job.settings;
-  const isSample = sample < planned.lookups;
-  const asked = isSample ? sample : planned.lookups;
+  const asked = Math.min(sample, planned.lookups);
   const made = { ...planned, ...(await planCalls(asked, { ...list, store })) };
   const answersPerCall = job.endpoint.profile?.batch?.size ?? 1;
   return {
     ...list,
     store,
     isUsable,
-    passes: isSample
-      ? [await spread(index, planned.lookups, sample)]
-      : passesOf(line.cut(made.calls * answersPerCall), store),
-    isSample,
+    passes:
+      asked < planned.lookups
+        ? [await spread(index, planned.lookups, asked)]
+        : passesOf(line.cut(made.calls * answersPerCall), store),
     index,
     plan: made,
     extent: { ...extent, keepsFormulas: job.settings.formulas === 'keep' },

@@ -35,6 +35,7 @@ export async function lookUpAll(planned: PlannedRun): Promise<LookupTotals> {
   const run = createLookingUp(planned);
   const { job, store, context } = run;
   const { stopSwitch, tally } = run;
+  const { sample = Number.POSITIVE_INFINITY } = job.settings;
   const isShared = job.settings.queue !== undefined;
   let lookups: Lookups | undefined;
   const counters = (): CallCounters =>
@@ -76,7 +77,7 @@ export async function lookUpAll(planned: PlannedRun): Promise<LookupTotals> {
     await unlessUnwritable(() => store.flush());
     let { stopped } = stopSwitch;
     if (!isComplete) stopped ??= { reason: 'max_calls' };
-    if (run.isSample) stopped ??= { reason: 'sampled' };
+    if (sample < run.plan.lookups) stopped ??= { reason: 'sampled' };
     progress.reportEnd(stopped !== undefined);
     return {
       ...counters(),
