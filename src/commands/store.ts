@@ -1,15 +1,13 @@
 import { once } from 'node:events';
-import { createReadStream } from 'node:fs';
+import { open } from 'node:fs/promises';
 import { createInterface } from 'node:readline';
 import { BrandfillError, describeSystemError, EXIT, systemErrorCode } from '../common/errors.ts';
 import { countOf, formatCount, formatSize } from '../common/format.ts';
-import { findEndpointIds, nameApi } from '../options/api.ts';
-import { anyDuration, baseUrl, flag, profile } from '../options/kinds.ts';
+import { anyDuration, flag } from '../options/kinds.ts';
 import { option, pick, refusal, under } from '../options/option.ts';
 import { OPTIONS } from '../options/options.ts';
 import { normalizeDomain } from '../rows/domain/domain.ts';
 import { isStoreIn, openDatabase, orDamage, type StoreDatabase } from '../store/database.ts';
-import { noteApiName } from '../store/notes.ts';
 import {
   type ApiStats,
   countStore,
@@ -114,19 +112,18 @@ const PRUNE_OPTIONS = {
     olderThan: option(anyDuration(), {
       help: 'remove outcomes older than this, such as 180d',
     }),
-    dryRun: option(flag(), { help: 'count only; remove nothing' }),
   }),
 };
 
 /** `brandfill store prune` */
 export const prune = defineCommand(PRUNE_OPTIONS, async ({ settings }) => {
-  const { store, olderThan, dryRun } = settings;
+  const { store, olderThan } = settings;
   if (olderThan === undefined) {
     throw refusal('Cannot prune without an age: give --older-than, such as 180d.');
   }
-  const pruned = await withStore(store, (database) => pruneStore(database, olderThan, dryRun));
+  const pruned = await withStore(store, (database) => pruneStore(database, olderThan));
   const ofReports = pruned.reports === 0 ? [] : [`${countOf(pruned.reports, 'list')} of changes`];
-  sayRemoved(pruned, dryRun, ofReports);
+  sayRemoved(pruned, ofReports);
   return EXIT.ok;
 });
 
@@ -140,18 +137,11 @@ export const remove = defineCommand(STORE_OPTIONS, async ({ words, settings }) =
   return deleted.unknown.length > 0 ? EXIT.someFailed : EXIT.ok;
 });
 
-function sayRemoved(
-  { answers, failures, logos }: Removed,
-  dryRun = false,
-  others: readonly string[] = [],
-): void {
+function sayRemoved({ answers, failures, logos }: Removed, others: readonly string[] = []): void {
   const what = [countOf(answers, 'answer'), countOf(failures, 'failure'), ...others];
   if (logos > 0) what.push(`${countOf(logos, 'note')} of logos, whose files stay`);
-  const all = what.join(', ');
   say(
-    dryRun
-      ? `To be removed: ${all}.`
-      : `Removed: ${all}. Their space is reused for new outcomes; the file does not shrink.`,
+    `Removed: ${what.join(', ')}. Their space is reused for new outcomes; the file does not shrink.`,
   );
 }
 
@@ -183,31 +173,16 @@ export const exportAll = defineCommand(STORE_OPTIONS, async ({ settings }) => {
   return EXIT.ok;
 });
 
-const IMPORT_OPTIONS = {
-  ...STORE_OPTIONS,
-  // The environment does not choose among APIs here.
-  ...under('The API', {
-    api: option(profile(), { help: 'import all outcomes for the API of this profile' }),
-    baseUrl: option(baseUrl(), {
-      help: 'import all outcomes for this API (default: the one that each line names)',
-    }),
-    params: OPTIONS.params,
-  }),
-};
-
 /** `brandfill store import` */
-export const importFrom = defineCommand(IMPORT_OPTIONS, async (call) => {
-  const { words, settings, profile: ofApi } = call;
-  const batches = readOutcomes(words[0] ?? '');
-  const endpointId = findEndpointIds(settings, ofApi)?.id;
+export const importFrom = defineCommand(STORE_OPTIONS, async ({ words: [file = ''], settings }) => {
+  const batches = readOutcomes(file);
   // The first ones are read before a store is made for them.
   let batch = await batches.next();
   const put = async (database: StoreDatabase): Promise<void> => {
-    if (endpointId !== undefined) await noteApiName(database, endpointId, nameApi(settings));
     let [read, imported] = [0, 0];
     for (; !batch.done; batch = await batches.next()) {
       read += batch.value.length;
-      imported += await putNewer(database, batch.value, endpointId);
+      imported += await putNewer(database, batch.value);
     }
     await database.flush();
     say(
@@ -224,24 +199,23 @@ const BATCH_CHARACTERS = 4 * 1024 * 1024;
 /** @throws BrandfillError `UNREADABLE_INPUT` at a line that holds no outcome */
 async function* readOutcomes(input: string): AsyncGenerator<readonly TravellingOutcome[]> {
   const name = input === '-' ? 'standard input' : input;
+  const refuse = (what: string): never => {
+    throw new BrandfillError('UNREADABLE_INPUT', `Cannot ${what}.`);
+  };
   let [line, characters] = [0, 0];
   let batch: TravellingOutcome[] = [];
-  const refuse = (what: string, why: string): never => {
-    throw new BrandfillError('UNREADABLE_INPUT', `Cannot ${what} ${name}: ${why}.`);
-  };
-  const file = input === '-' ? process.stdin : createReadStream(input);
   try {
-    if ('fd' in file && input !== '-') await once(file, 'open');
+    const file = input === '-' ? process.stdin : (await open(input)).createReadStream();
     for await (const text of createInterface({ input: file, crlfDelay: Infinity })) {
       line += 1;
       if (text.trim() === '') continue;
       const parsed = parseOutcomeLine(text);
-      if (typeof parsed === 'string')
+      if (typeof parsed !== 'string') batch.push(parsed);
+      else {
         refuse(
-          'import',
-          `line ${line} is no outcome (${parsed}); give a file that brandfill store export has written`,
+          `import ${name}: line ${line} is no outcome (${parsed}); give a file that brandfill store export has written`,
         );
-      else batch.push(parsed);
+      }
       characters += text.length;
       if (batch.length < BATCH && characters < BATCH_CHARACTERS) continue;
       yield batch;
@@ -250,9 +224,7 @@ async function* readOutcomes(input: string): AsyncGenerator<readonly TravellingO
     }
   } catch (error) {
     if (error instanceof BrandfillError) throw error;
-    refuse('read the outcomes from', describeSystemError(error));
-  } finally {
-    file.destroy();
+    refuse(`read the outcomes from ${name}: ${describeSystemError(error)}`);
   }
   yield batch;
 }

@@ -89,7 +89,6 @@ const timeKey = (id: string): string => `reported:${id}`;
 export async function forgetReported(
   database: StoreDatabase,
   olderThanMs: number,
-  isDryRun = false,
 ): Promise<number> {
   const { reported, meta, write } = database;
   let forgotten = 0;
@@ -103,7 +102,6 @@ export async function forgetReported(
     if (typeof atMs !== 'number') await write(() => meta.put(timeKey(id), Date.now()));
     else if (Math.abs(Date.now() - atMs) > olderThanMs) {
       forgotten += 1;
-      if (isDryRun) continue;
       await removeFrom(database, id);
       await write(() => meta.remove(timeKey(id)));
     }

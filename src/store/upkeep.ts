@@ -152,7 +152,7 @@ function noStats(api: string, name: string | undefined) {
   return { api, name, statuses, oldestAtMs: Number.POSITIVE_INFINITY, newestAtMs: 0 };
 }
 
-/** The counts of what was removed, or would be in a dry run. */
+/** The counts of what was removed. */
 export interface Removed {
   readonly answers: number;
   readonly failures: number;
@@ -167,7 +167,6 @@ export interface Removed {
 export async function pruneStore(
   database: StoreDatabase,
   olderThanMs: number,
-  isDryRun = false,
 ): Promise<Removed & { readonly reports: number }> {
   const { answers, failures, logos } = database;
   const nowMs = Date.now();
@@ -178,7 +177,7 @@ export async function pruneStore(
     for (const batch of readTable(table)) {
       const keys = batch.map(({ key }) => key).filter(isOld);
       count += keys.length;
-      if (!isDryRun) await removeKeys(database, table, keys);
+      await removeKeys(database, table, keys);
     }
     return count;
   }
@@ -186,7 +185,7 @@ export async function pruneStore(
     answers: await prune(answers, isOldIn(answers)),
     failures: await prune(failures, isOldIn(failures)),
     logos: await prune(logos, (key) => !answers.doesExist(key) || isOldIn(answers)(key)),
-    reports: await forgetReported(database, olderThanMs, isDryRun),
+    reports: await forgetReported(database, olderThanMs),
   };
 }
 
@@ -235,21 +234,15 @@ export interface TravellingOutcome {
   readonly outcome: Outcome;
 }
 
-/**
- * Puts outcomes into a store where it has no outcome of the domain as new.
- *
- * @param ofApi the API that they are of, whichever they name. @default the one they name
- * @returns how many were put
- */
+/** Puts outcomes into a store where it has no outcome of the domain as new. Returns how many were put. */
 export async function putNewer(
   { transact, answers, failures }: StoreDatabase,
   incoming: readonly TravellingOutcome[],
-  ofApi?: string,
 ): Promise<number> {
   return await transact(() => {
     let count = 0;
     for (const { endpointId, outcome } of incoming) {
-      const key = keyOf(ofApi ?? endpointId, outcome.domain);
+      const key = keyOf(endpointId, outcome.domain);
       const table = isAnswer(outcome.status) ? answers : failures;
       const tables = table === answers ? [answers] : [answers, failures];
       if (tables.some((each) => (timeIn(each, key) ?? -1) >= outcome.fetchedAtMs)) continue;

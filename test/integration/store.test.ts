@@ -2,7 +2,6 @@ import { statSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { openStore } from '../../src/store/store.ts';
 import { outcomeOf } from '../store/outcomes.ts';
-import { openApi } from './support/api.ts';
 import { run, start, summaryOf } from './support/command.ts';
 import { enrichIn } from './support/enrich.ts';
 import { openFolder } from './support/folder.ts';
@@ -87,17 +86,6 @@ describe('brandfill store', () => {
     expect(folder.names()).not.toContain('nowhere');
   });
 
-  it('import with --base-url puts all in for that API, as when it has moved', async () => {
-    const { folder, settings } = await openEnriched();
-    folder.write('kept.jsonl', (await inStore(folder, 'export')).stdout);
-    const moved = await openApi();
-    await inStore(folder, 'import', 'kept.jsonl', '--base-url', moved.url);
-    await enrichIn(folder, { ...settings, baseUrl: moved.url });
-    expect([moved.callsOf('acme.com').calls, moved.callsOf('crow.com').calls]).toEqual([0, 1]);
-    const both = await inStore(folder, 'get', 'acme.com');
-    expect(linesOf(both.stdout)).toHaveLength(2);
-  });
-
   it('prune removes what is old, and delete what is stored of domains; both say how much', async () => {
     const { folder } = await openEnriched();
     const store = await openStore(folder.at('.brandfill'), 'an-api');
@@ -108,7 +96,6 @@ describe('brandfill store', () => {
     const reuse = 'Their space is reused for new outcomes; the file does not shrink.';
     const old = '1 answer, 0 failures, 1 note of logos, whose files stay.';
     for (const [args, code, stderr] of [
-      [['prune', '--older-than', '180d', '--dry-run'], 0, `To be removed: ${old}\n`],
       [['prune', '--older-than', '180d'], 0, `Removed: ${old} ${reuse}\n`],
       [
         ['delete', 'crow.com', 'HTTPS://Acme.com/x', 'unknown.com'],
@@ -127,8 +114,6 @@ describe('brandfill store', () => {
     [['stats'], /Cannot open the store \.brandfill: there is none; name its folder with --store\./],
     [['delete', 'acme.com'], /there is none/],
     [['prune', '--older-than', 'long'], /Cannot use --older-than: expected a duration/],
-    [['import', 'x', '--param', 'a=b'], /Cannot use --param alone/],
-    [['import', 'x', '--base-url', 'nowhere'], /Cannot use --base-url: expected a URL/],
   ] as const)('%j is refused where it cannot be done, and leaves nothing', async (args, why) => {
     const folder = openFolder();
     const ended = await inStore(folder, ...args);
