@@ -1,17 +1,17 @@
 import { tmpdir } from 'node:os';
 import { basename } from 'node:path';
+import { createEndpoint } from '../brand/endpoint.ts';
 import { assertColumnsThere, chooseDomainColumn } from '../collector/choose-column.ts';
 import { makePlan } from '../collector/plan.ts';
 import { EXIT } from '../common/errors.ts';
 import { countOf, formatCount } from '../common/format.ts';
-import { findEndpointIds } from '../options/api.ts';
 import { flag, text } from '../options/kinds.ts';
 import { option, pick, refusal, type SettingsOf, under } from '../options/option.ts';
 import { flagOf, OPTIONS, QUEUE_OPTIONS } from '../options/options.ts';
 import { createDomainReader } from '../rows/domain/domain.ts';
 import { openList, openRows } from '../rows/open-list.ts';
 import { describeInput, describeRows, inOneLine } from '../watch/describe.ts';
-import { defineCommand, say, untilInterrupted } from './command.ts';
+import { defineCommand, print, say, untilInterrupted } from './command.ts';
 import { queueUrlOf, withQueue } from './with-queue.ts';
 
 const ADD_OPTIONS = {
@@ -27,7 +27,6 @@ const ADD_OPTIONS = {
     }),
   }),
   ...under('What is shown', {
-    dryRun: option(flag(), { help: 'read and count only; add nothing' }),
     json: option(flag(), { help: 'print the counts to standard output as JSON' }),
   }),
 };
@@ -47,38 +46,36 @@ const PURPOSE = 'add lookups';
  */
 export const add = defineCommand(ADD_OPTIONS, async ({ words, settings, profile, context }) => {
   const [input = ''] = words;
-  const { dryRun = false, json } = settings;
-  const api = findEndpointIds(settings, profile)?.queueName;
-  if (!dryRun) {
-    queueUrlOf(settings, PURPOSE); // said before a long list is read
-    if (api === undefined) {
-      throw refusal(
-        `Cannot add lookups without the API that is to be asked, which has a queue of its own: give ${flagOf('api')} or ${flagOf('baseUrl')}.`,
-      );
-    }
+  const { baseUrl, params = [] } = settings;
+  queueUrlOf(settings, PURPOSE); // said before a long list is read
+  if (baseUrl === undefined) {
+    throw refusal(
+      `Cannot add lookups without the API that is to be asked, which has a queue of its own: give ${flagOf('api')} or ${flagOf('baseUrl')}.`,
+    );
   }
+  const api = createEndpoint({ baseUrl, params, profile: profile?.api }).queueName;
   return await untilInterrupted(context.endAtOnce, async (signal) => {
     const list = await readDomains(input, settings, signal);
     const { ref = list.name } = settings;
     const { rows, uniqueDomains, invalidRows } = list.planned;
-    const added = dryRun
-      ? { lookups: uniqueDomains, alreadyWaiting: 0 }
-      : await putOnQueue(list.domains, { settings, api: api ?? '', ref, signal });
-    const summary = {
-      rows,
-      uniqueDomains,
-      duplicateRows: rows - invalidRows - uniqueDomains,
-      invalidRows,
-      ...added,
-      /** Of these it is unknown whether they are on the queue. */
-      notAdded: uniqueDomains - added.lookups - added.alreadyWaiting,
-      ref,
-      api,
-    };
+    const added = await putOnQueue(list.domains, { settings, api, ref, signal });
+    const { lookups, alreadyWaiting } = added;
+    /** Of these it is unknown whether they are on the queue. */
+    const notAdded = uniqueDomains - lookups - alreadyWaiting;
     describeRows(list.planned).forEach((line) => say(line));
-    describeAdded(summary, dryRun).forEach((line) => say(line));
-    if (json) process.stdout.write(`${JSON.stringify(summary)}\n`);
-    if (summary.notAdded > 0) return EXIT.interrupted;
+    say(`${countOf(lookups, 'lookup')} put on the queue, with the reference '${ref}'.`);
+    if (alreadyWaiting > 0)
+      say(`${formatCount(alreadyWaiting)} waited there already and were not added twice.`);
+    if (notAdded > 0)
+      say(
+        `Interrupted: ${formatCount(notAdded)} were not added; run the same command again to add them.`,
+      );
+    if (settings.json) {
+      const duplicateRows = rows - invalidRows - uniqueDomains;
+      const counts = { rows, uniqueDomains, duplicateRows, invalidRows, ...added, notAdded };
+      print(JSON.stringify({ ...counts, ref, api }));
+    }
+    if (notAdded > 0) return EXIT.interrupted;
     // As for a run that finds nothing: a list of nothing but invalid rows is hardly the one that was meant.
     return rows > 0 && uniqueDomains === 0 ? EXIT.someFailed : EXIT.ok;
   });
@@ -145,21 +142,4 @@ async function putOnQueue(domains: readonly string[], { settings, api, ref, sign
 function cut(domains: readonly string[], size: number): readonly (readonly string[])[] {
   const count = Math.ceil(domains.length / size);
   return Array.from({ length: count }, (_, at) => domains.slice(at * size, (at + 1) * size));
-}
-
-function describeAdded(
-  added: { lookups: number; alreadyWaiting: number; notAdded: number; ref: string },
-  isDryRun: boolean,
-): readonly string[] {
-  const { lookups, alreadyWaiting, notAdded, ref } = added;
-  const lines = [
-    isDryRun
-      ? `${countOf(lookups, 'lookup')} would be put on the queue.`
-      : `${countOf(lookups, 'lookup')} put on the queue, with the reference '${ref}'.`,
-    alreadyWaiting > 0 &&
-      `${formatCount(alreadyWaiting)} waited there already and were not added twice.`,
-    notAdded > 0 &&
-      `Interrupted: ${formatCount(notAdded)} were not added; run the same command again to add them.`,
-  ];
-  return lines.filter((line) => line !== false);
 }

@@ -19,7 +19,7 @@ import {
   type Sources,
   valuesOf,
 } from './option.ts';
-import { type ApiSettings, flagOf, OPTIONS, type Settings } from './options.ts';
+import { type ApiSettings, OPTIONS, type Settings } from './options.ts';
 
 /** Everything that a run needs to know, checked. */
 export interface Job extends Api {
@@ -190,26 +190,6 @@ function readSecret(file: string, label: string): string {
     why = describeSystemError(error);
   }
   throw refusal(`Cannot use ${label}: ${why}.`);
-}
-
-/**
- * The ids of the API that settings name, in the store and on a queue. For settings that need not name
- * an API.
- *
- * @returns undefined when no API is named
- * @throws BrandfillError `INVALID_SETTING` when there are parameters without a base URL
- */
-export function findEndpointIds(
-  { baseUrl, params }: Pick<Settings, 'baseUrl' | 'params'>,
-  profile: Profile | undefined,
-): Pick<Endpoint, 'id' | 'queueName'> | undefined {
-  if (baseUrl !== undefined) {
-    return createEndpoint({ baseUrl, params: params ?? [], profile: profile?.api });
-  }
-  if (params === undefined) return undefined;
-  throw refusal(
-    `Cannot use ${flagOf('params')} alone: it tells which API is meant only along with ${flagOf('baseUrl')}.`,
-  );
 }
 
 /**

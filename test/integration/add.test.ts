@@ -57,13 +57,8 @@ function countsOf({ stdout }: Ended): { readonly [name: string]: number } {
 
 describe('brandfill add', () => {
   it('ends with exit code 3 if no row has a domain, and says which', async () => {
-    const folder = openList('name,domain\nAcme,n/a\nBolt,none\n');
-    const { code, stderr } = await run(
-      ['add', 'list.csv', '--dry-run', '--domain-column', 'domain'],
-      {
-        cwd: folder.path,
-      },
-    );
+    const rows = ['n/a', 'none'];
+    const { code, stderr } = await addTo(await useDatabase(), rows, '--domain-column', 'domain');
     expect(code).toBe(3);
     expect(stderr).toContain("line 2 'n/a' (blank)");
   });
@@ -192,8 +187,11 @@ describe('brandfill add', () => {
       ['--queue', 'redis://127.0.0.1:1', '--base-url', BASE_URL],
       /nobody listens there/,
     ],
-    ['a parameter without an API', ['--dry-run', '--param', 'a=b'], /--param.*--base-url/],
-    ['no such column', ['--dry-run', '--domain-column', 'site'], /site/],
+    [
+      'no such column',
+      ['--queue', 'redis://127.0.0.1:1', '--base-url', BASE_URL, '--domain-column', 'site'],
+      /site/,
+    ],
   ])('ends with 2 and a sentence: %s', async (_, flags, expected) => {
     const folder = openList(listOf(['acme.com']));
     const { code, stderr } = await runHere(['add', 'list.csv', ...flags], { cwd: folder.path });
