@@ -12,6 +12,8 @@ export interface ApiProfile {
   /** Where it is asked. `{domain}` stands for the domain, in the path or in a parameter. */
   readonly path: string;
   readonly params: readonly (readonly [name: string, value: string])[];
+  /** Of every call. */
+  readonly headers: readonly (readonly [name: string, value: string])[];
   /** A short hash of all that decides what an outcome is. @default the standard's meanings */
   readonly meaningId: string | undefined;
   /** Where in an answer the record is, as JMESPath. @default the whole answer is the record */

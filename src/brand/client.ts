@@ -74,7 +74,10 @@ export function createBrandClient(options: BrandClientOptions): BrandClient {
     'accept-encoding': ACCEPTED_ENCODINGS,
     'user-agent': 'brandfill',
     ...Object.fromEntries(
-      (options.headers ?? []).map(([name, value]) => [name.toLowerCase(), value]),
+      [...(profile?.headers ?? []), ...(options.headers ?? [])].map(([name, value]) => [
+        name.toLowerCase(),
+        value,
+      ]),
     ),
     ...Object.fromEntries(credential.headers),
   };

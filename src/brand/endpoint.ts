@@ -57,7 +57,8 @@ const PATH = `${VERSION}/brand`;
 export function createEndpoint(options: EndpointOptions): Endpoint {
   const { profile } = options;
   const url = new URL(parseBaseUrl(options.baseUrl));
-  const params = options.params ?? [];
+  const given = options.params ?? [];
+  const params = [...standingParams(profile, given), ...given];
   const all = options.secretParam ? [...params, options.secretParam] : params;
   const basePath = url.pathname.replace(/\/+$/, '');
   const template = templateOf(profile);
@@ -124,9 +125,17 @@ interface Template {
   readonly names: ReadonlySet<string>;
 }
 
+/** Parameters of a profile that are the same in every call, and not given otherwise. */
+function standingParams(profile: ApiProfile | undefined, given: readonly NameValue[]) {
+  const isGiven = new Set(given.map(([name]) => name));
+  const own = profile?.params ?? [];
+  return own.filter(([name, value]) => !value.includes(DOMAIN) && !isGiven.has(name));
+}
+
 function templateOf(profile: ApiProfile | undefined): Template {
   const path = profile?.path ?? PATH;
   const own = (profile?.params ?? [])
+    .filter(([, value]) => value.includes(DOMAIN))
     .map(([name, value]) => `${encode(name)}=${value.split(DOMAIN).map(encode).join(DOMAIN)}`)
     .join('&');
   const joined = own === '' ? path : `${path}${path.includes('?') ? '&' : '?'}${own}`;

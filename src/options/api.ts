@@ -1,6 +1,6 @@
 import { scryptSync } from 'node:crypto';
 import { type Credential, createCredential, isCredentialName } from '../brand/credential.ts';
-import { createEndpoint, DOMAIN, type Endpoint, type NameValue } from '../brand/endpoint.ts';
+import { createEndpoint, type Endpoint } from '../brand/endpoint.ts';
 import { proxyLogins } from '../brand/proxy.ts';
 import { isLocalAddress } from '../common/addresses.ts';
 import { describeSystemError } from '../common/errors.ts';
@@ -255,47 +255,19 @@ export function readWithProfile<D extends Options>(
   sources: Sources,
 ): ProfiledSettings<D> {
   const profile = findProfile(declared, sources);
-  const given = profile ? joined(sources.given as object, profile, declared) : sources.given;
-  return { settings: readOptions(of, declared, { ...sources, given }), profile };
+  const { request, columns: fields, fresh } = profile?.content ?? {};
+  const { baseUrl, auth } = request ?? {};
+  const ofProfile = { baseUrl, auth, fields, fresh: fresh?.found, freshNotFound: fresh?.notFound };
+  return { settings: readOptions(of, declared, { ...sources, ofProfile }), profile };
 }
 
 function findProfile(
   { api: ofApi, baseUrl }: Options,
   { given, env, describe = libraryNaming }: Sources,
 ): Profile | undefined {
-  if (!ofApi || !baseUrl) return undefined;
-  if (typeof given !== 'object' || given === null) return undefined; // which is refused when it is read
+  if (!ofApi || !baseUrl || typeof given !== 'object' || given === null) return undefined;
   const { api } = valuesOf({ api: ofApi }, { given, env });
   if (typeof api !== 'string' || api === '') return undefined;
   const label = 'api' in given && given.api !== undefined ? describe('api') : 'BRANDFILL_API';
   return refusing(`Cannot use ${label}:`, () => readProfile(api));
-}
-
-/** What was given, and what a profile says below it, as a user would give it. */
-function joined(given: object, { content }: Profile, declared: Options): object {
-  const { request, columns, fresh = {} } = content;
-  const { baseUrl, auth, params = {}, headers = {} } = request;
-  // Parameters with the domain are no settings: each call sets them.
-  const standing = Object.entries(params).filter(([, value]) => !value.includes(DOMAIN));
-  const all: Record<string, unknown> = {
-    baseUrl,
-    auth,
-    fields: columns,
-    fresh: fresh.found,
-    freshNotFound: fresh.notFound,
-    ...Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined)),
-  };
-  for (const [key, own] of [
-    ['params', standing],
-    ['headers', Object.entries(headers)],
-  ] as const) {
-    const read = declared[key]?.safeParse(all[key]);
-    if (own.length === 0 || !read?.success) continue; // what is wrong with it is said when it is read
-    const pairs = (read.data ?? []) as readonly NameValue[];
-    const names = new Set(pairs.map(([name]) => name.toLowerCase()));
-    const others = own.filter(([name]) => !names.has(name.toLowerCase()));
-    all[key] = [...others, ...pairs].map(([name, value]) => `${name}=${value}`);
-  }
-  const has = (key: string): boolean => Object.hasOwn(declared, key) || Object.hasOwn(given, key);
-  return Object.fromEntries(Object.entries(all).filter(([key]) => has(key)));
 }

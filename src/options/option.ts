@@ -122,6 +122,8 @@ export function refusing<T>(start: string, read: () => T): T {
 export interface Sources {
   /** By key: texts as on the command line, or values as programs give them. */
   readonly given: unknown;
+  /** What counts where nothing was given, before the environment. @default nothing */
+  readonly ofProfile?: Readonly<Record<string, unknown>> | undefined;
   /** @default that of the process */
   readonly env?: Readonly<Record<string, string | undefined>> | undefined;
   /** Gives the name of an option in messages, such as `--base-url`. @default that of the library */
@@ -131,19 +133,19 @@ export interface Sources {
 /** The name of an option in messages to programs. The command line uses `--base-url`. */
 export const libraryNaming = (key: string): string => `'${key}'`;
 
-/** What was given of options, else what the environment says. */
+/** What was given of options, else what a profile says, else the environment. */
 export function valuesOf(
   declared: Options,
-  { given, env = process.env }: Pick<Sources, 'given' | 'env'>,
+  { given, ofProfile, env = process.env }: Omit<Sources, 'describe'>,
 ): Record<string, unknown> {
-  const values: Record<string, unknown> = Object.fromEntries(
-    Object.entries(given as object).filter(([, value]) => value !== undefined),
-  );
+  const values = Object.entries(given as object).filter(([, value]) => value !== undefined);
+  const isGiven = new Set(values.map(([key]) => key));
   for (const [key, one] of Object.entries(declared)) {
-    const variable = metaOf(one).env;
-    if (variable !== undefined && env[variable]) values[key] ??= env[variable];
+    const { env: variable } = metaOf(one);
+    const value = ofProfile?.[key] ?? ((variable && env[variable]) || undefined);
+    if (value !== undefined && !isGiven.has(key)) values.push([key, value]);
   }
-  return values;
+  return Object.fromEntries(values);
 }
 
 /**
@@ -156,14 +158,14 @@ export function valuesOf(
 export function readOptions<D extends Options>(
   of: string,
   declared: D,
-  { given, env = process.env, describe = libraryNaming }: Sources,
+  { given, ofProfile, env = process.env, describe = libraryNaming }: Sources,
 ): SettingsOf<D> {
   if (typeof given !== 'object' || given === null || Array.isArray(given)) {
     throw refusal(
       `Cannot run ${of}: expected its options as an object, received ${describeKind(given)}.`,
     );
   }
-  const read = z.strictObject(declared).safeParse(valuesOf(declared, { given, env }));
+  const read = z.strictObject(declared).safeParse(valuesOf(declared, { given, ofProfile, env }));
   if (read.success) return read.data as SettingsOf<D>;
   const { issues } = read.error;
   const unknown = issues.find(({ code }) => code === 'unrecognized_keys');

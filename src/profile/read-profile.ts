@@ -2,7 +2,6 @@ import { existsSync, readdirSync } from 'node:fs';
 import { basename, extname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { ApiProfile } from '../brand/api-profile.ts';
-import { DOMAIN } from '../brand/endpoint.ts';
 import { idOfParts } from '../common/hashes.ts';
 import { shortenTo } from '../common/text.ts';
 import { isProfileFile } from '../options/kinds.ts';
@@ -49,7 +48,8 @@ export function parseProfile(file: string, text: string): Profile {
   const api: ApiProfile = {
     name,
     path: request.path ?? '/v1/brand',
-    params: Object.entries(request.params ?? {}).filter(([, value]) => value.includes(DOMAIN)),
+    params: Object.entries(request.params ?? {}),
+    headers: Object.entries(request.headers ?? {}),
     meaningId: judged.every((part) => part === undefined) ? undefined : idOfParts(judged),
     data: content.data,
     meaningOf: rules ?? (() => undefined),
