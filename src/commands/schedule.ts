@@ -165,14 +165,10 @@ function readSchedules(
         `Cannot run ${file} by schedule: its list is standard input, which has an end; name a file in 'input'.`,
       );
     }
-    const { cron, timezone = Intl.DateTimeFormat().resolvedOptions().timeZone } = schedule;
     // Undefined where TZ names no zone, whatever its type says.
-    if (!timezone || !isTimezone(timezone)) {
-      throw refusal(
-        `Cannot use ${file}: schedule: the time zone of this machine has no name; give 'timezone', such as Europe/Berlin or UTC.`,
-      );
-    }
-    wanted.set(job, { cron: cron.trim(), timezone });
+    const ofMachine = Intl.DateTimeFormat().resolvedOptions().timeZone ?? 'UTC';
+    const { cron, timezone = ofMachine } = schedule;
+    wanted.set(job, { cron, timezone });
   }
   if (wanted.size > 0) return wanted;
   throw refusal(

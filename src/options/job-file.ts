@@ -5,27 +5,24 @@ import { z } from 'zod';
 import { isCredentialName } from '../brand/credential.ts';
 import { BrandfillError, endSentence } from '../common/errors.ts';
 import { keepCredentialName, keepSecret } from '../common/secrets.ts';
-import { findNearest, isTimezone } from '../common/text.ts';
+import { isTimezone } from '../common/text.ts';
 import { duration, file } from './kinds.ts';
-import { metaOf, type Options, type OptionsOf, option } from './option.ts';
+import { kind, metaOf, type Options, type OptionsOf, option, refusal, refusing } from './option.ts';
 import { OPTIONS } from './options.ts';
 import { loadYaml, readText, readYaml } from './yaml.ts';
 
 // A job file is read in one go: YAML with its positions, variables filled in, then all values by the types of
 // their options. What is wrong is noted with its place.
 
-/** A text of which a function says what is wrong. */
-const checked = (findProblem: (text: string) => string | undefined, isAbsent = 'expected a text') =>
-  z.string(isAbsent).superRefine((text, context) => {
-    const message = findProblem(text);
-    if (message !== undefined) context.addIssue({ code: 'custom', message });
-  });
+const A_CRON = "'30 2 * * *' (minute, hour, day, month, weekday)";
 
 const schedule = z.strictObject({
-  cron: checked(findCronProblem, "expected 'cron', such as '30 2 * * *'").describe(
+  cron: kind(z.string(`expected 'cron', such as ${A_CRON}`), readCron).describe(
     'five fields: minute, hour, day, month, weekday; for example, 30 2 * * * is 02:30 every day',
   ),
-  timezone: checked(findTimezoneProblem)
+  timezone: z
+    .string()
+    .refine(isTimezone, 'there is no such time zone; expected a name such as Europe/Berlin')
     .optional()
     .describe("time zone of cron and of {date}, such as Europe/Berlin (default: the machine's)"),
 });
@@ -93,14 +90,7 @@ export interface JobFileContext {
 
 /** Reads a job file. @throws BrandfillError `INVALID_SETTING` when there is no such file */
 export function readJobFile(file: string, context: JobFileContext): JobFile {
-  let text: string;
-  try {
-    text = readText(file, 'the job file');
-  } catch (error) {
-    if (!(error instanceof BrandfillError)) throw error;
-    const message = error.message.replace(/^c/, 'C');
-    throw new BrandfillError('INVALID_SETTING', `${message}.`, { cause: error.cause });
-  }
+  const text = refusing('Cannot run a job:', () => readText(file, 'the job file'));
   return parseJobFile(file, text, context);
 }
 
@@ -129,14 +119,18 @@ export function parseJobFile(file: string, text: string, { env, now }: JobFileCo
     if (path === '-') return path;
     const filled = path.replaceAll(/\{([A-Za-z]+)\}/g, (part, name: string) => {
       const value = moment.get(name);
-      if (value !== undefined) return value;
-      const meant = findNearest(name, [...moment.keys()]) ?? 'date} and {time';
-      yaml.note([key], `${key}: there is no ${part}; did you mean {${meant}}?`);
-      return part;
+      if (value === undefined)
+        yaml.note([key], `${key}: there is no ${part}; there are {date} and {time}`);
+      return value ?? part;
     });
     return besideFile(file, filled);
   };
-  for (const [key, value] of given) given.set(key, withPaths(value, key, pathOf));
+  for (const [key, value] of given) {
+    const { isPath } = metaOf((JOB_FILE as Options)[key] ?? z.unknown());
+    const toPath = (one: unknown): unknown =>
+      typeof one === 'string' && isPath?.(one) ? pathOf(key, one) : one;
+    given.set(key, Array.isArray(value) ? value.map(toPath) : toPath(value));
+  }
   const all = Object.fromEntries(given);
   yaml.check(z.strictObject(JOB_FILE), all);
   const { schedule: _, onFinish: toTell, ...options } = all;
@@ -226,19 +220,6 @@ function isRefused(key: string, value: unknown): string | undefined {
   return "a credential does not belong in a job file; name the environment variable that holds it in 'apiKeyEnv', or the file in 'apiKeyFile'";
 }
 
-/** The paths in a value, relative to the folder of the job file. */
-function withPaths(
-  value: unknown,
-  key: string,
-  pathOf: (key: string, path: string) => string,
-): unknown {
-  const { isPath } = metaOf((JOB_FILE as Options)[key] ?? z.unknown());
-  const toPath = (one: unknown): unknown => {
-    return typeof one === 'string' && isPath?.(one) ? pathOf(key, one) : one;
-  };
-  return Array.isArray(value) ? value.map(toPath) : toPath(value);
-}
-
 /** Turns a path relative to the folder of the job file into one relative to the current folder. */
 export function besideFile(file: string, path: string): string {
   return isAbsolute(path) ? path : join(dirname(file), path);
@@ -254,26 +235,18 @@ function momentOf(now: Date, timeZone: string | undefined): ReadonlyMap<string, 
   ]);
 }
 
-function findCronProblem(cron: string): string | undefined {
-  const fields = cron.trim().split(/\s+/).length;
-  if (!cron.trim().startsWith('@') && fields !== 5 && fields !== 6) {
-    return `expected five fields (minute, hour, day, month, weekday) such as '30 2 * * *', received '${cron}'`;
-  }
+/** @throws BrandfillError for what is no cron expression */
+function readCron(text: string): string {
+  const cron = text.trim();
+  const isShort = !cron.startsWith('@') && cron.split(/\s+/).length < 5;
   try {
-    CronExpressionParser.parse(cron.trim(), { tz: 'UTC' }).next(); // it may name days that never come
-    return undefined;
+    if (isShort) throw new Error('it has too few fields');
+    CronExpressionParser.parse(cron, { tz: 'UTC' }).next(); // it may name days that never come
+    return cron;
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
-    return `'${cron}' is no cron expression such as '30 2 * * *': ${reason}`;
+    throw refusal(`'${text}' is no cron expression such as ${A_CRON}: ${reason}`);
   }
-}
-
-function findTimezoneProblem(timezone: string): string | undefined {
-  if (isTimezone(timezone)) return undefined;
-  const meant = findNearest(timezone, Intl.supportedValuesOf('timeZone'));
-  const hint =
-    meant === undefined ? 'expected a name such as Europe/Berlin' : `did you mean '${meant}'?`;
-  return `there is no time zone '${timezone}'; ${hint}`;
 }
 
 /** The JSON Schema of job files, for editors; `jobs/job.schema.json` holds it. */
