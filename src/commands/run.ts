@@ -5,8 +5,8 @@ import { withoutSecrets } from '../common/secrets.ts';
 import { createJob, type Job } from '../options/api.ts';
 import { besideFile, type Environment, type JobFile, readJobFile } from '../options/job-file.ts';
 import { file as listFile } from '../options/kinds.ts';
-import { metaOf, option, refusal, under, varied } from '../options/option.ts';
-import { flagOf, OPTIONS, type OptionKey } from '../options/options.ts';
+import { option, refusal, under } from '../options/option.ts';
+import { flagOf, OPTIONS, type Settings } from '../options/options.ts';
 import type { RunSurroundings } from '../page/show-run.ts';
 import type { CallerOptions } from '../run/run-context.ts';
 import { exitCodeOf } from '../watch/describe.ts';
@@ -18,18 +18,13 @@ import { refuseRowsBesideJson, START_OPTIONS, watchRun } from './watch-run.ts';
 
 // How a run of a job file is made, for `brandfill run` and `brandfill schedule`.
 
-interface LoadOptions {
+export interface RunJobOptions extends CallerOptions {
   /** Options that override the file. Paths in them are relative to the current folder. */
-  readonly overrides?: Overrides | undefined;
+  readonly overrides?: Partial<EnrichOptions> | undefined;
   /** The source of variables and of options that are not given. @default process.env */
   readonly env?: Environment | undefined;
   /** The clock behind `{date}` and `{time}`. */
   readonly now?: (() => Date) | undefined;
-}
-
-type Overrides = Partial<EnrichOptions>;
-
-export interface RunJobOptions extends LoadOptions, CallerOptions {
   /** Called when the file is read, before anything else is done. May throw to refuse it. */
   readonly onLoaded?: ((job: LoadedJob) => void) | undefined;
   /** Called when the files are written, before the end is reported to `onFinish`. */
@@ -45,12 +40,12 @@ export interface RunJobOptions extends LoadOptions, CallerOptions {
  */
 export async function runJob(
   file: string,
-  { onLoaded, onSummary, overrides, now = () => new Date(), ...options }: RunJobOptions = {},
+  { onLoaded, onSummary, overrides = {}, now = () => new Date(), ...options }: RunJobOptions = {},
   around: RunSurroundings = {},
 ): Promise<{ readonly summary: RunView; readonly exitCode: number }> {
   const { env = process.env, ...caller } = options;
   const { runId, onEvent, signal } = caller;
-  const startedAt = now();
+  const [name, startedAt] = [jobNameOf(file), now()];
   const onNotice = (message: string): void => onEvent?.({ type: 'notice', message });
   const jobFile = readJobFile(file, { env, now: startedAt });
   // Who writes a job file says where the credential is sent and which commands are run.
@@ -64,15 +59,15 @@ export async function runJob(
     end: Pick<FinishedRun, 'exitCode' | 'summary' | 'error'>,
   ): Promise<void> => {
     if (jobFile.onFinish === undefined) return;
-    const run = { job: jobNameOf(file), file, runId, startedAt, finishedAt: now(), ...end };
+    const run = { job: name, file, runId, startedAt, finishedAt: now(), ...end };
     await notify(jobFile.onFinish, run, { env, signal, redact: withoutSecrets, onNotice });
   };
   try {
-    const loaded = toLoadedJob(jobFile, { overrides, env });
+    const loaded = toLoadedJob(jobFile, overrides, env);
     onLoaded?.(loaded);
-    makeFolders(jobFile);
     const { input, job, changesId, describe } = loaded;
-    const shown = { name: jobNameOf(file), ...around, describe };
+    makeFolders(job.settings);
+    const shown = { name, ...around, describe };
     const summary = await enrichJob(input, job, { ...caller, changesId }, shown);
     onSummary?.(summary);
     const end = { summary, exitCode: exitCodeOf(summary) };
@@ -84,15 +79,10 @@ export async function runJob(
   }
 }
 
-/** The options whose files a run writes anew. */
-const OUTPUTS = (Object.keys(OPTIONS) as OptionKey[]).filter(
-  (key) => metaOf(OPTIONS[key]).isOutput,
-);
-
-/** Creates the folders of outputs that the file names, such as one for each day. */
-function makeFolders({ options }: JobFile): void {
-  for (const path of OUTPUTS.flatMap((key) => options[key])) {
-    if (typeof path !== 'string' || path === '-') continue;
+/** Makes the folders of outputs, such as one for each day. */
+function makeFolders({ out, failures, changes, report = [] }: Settings): void {
+  for (const path of [out, failures, changes, ...report]) {
+    if (path === undefined || path === '-') continue;
     try {
       makeFolder(dirname(path));
     } catch {
@@ -123,10 +113,10 @@ export function jobNameOf(file: string): string {
  * @throws BrandfillError `INVALID_SETTING` with line, column and what was expected, for every error
  */
 function toLoadedJob(
-  jobFile: JobFile,
-  { overrides = {}, env = process.env }: LoadOptions,
+  { file, options, error, placeOf }: JobFile,
+  overrides: Partial<EnrichOptions>,
+  env: Environment,
 ): LoadedJob {
-  const { file, options, error } = jobFile;
   if (error) throw error;
   // Another API is another host, which must not get what the file has for its own.
   const { baseUrl, auth, apiKeyEnv, apiKeyFile, params, headers, ...ofAnyApi } = options;
@@ -141,7 +131,7 @@ function toLoadedJob(
     );
   }
   const describe = (key: string): string =>
-    key in overrides ? flagOf(key) : `'${key}' in ${jobFile.placeOf(key) ?? file}`;
+    key in overrides ? flagOf(key) : `'${key}' in ${placeOf(key) ?? file}`;
   const isOfFile = options.changes !== undefined && overrides.changes === undefined;
   return {
     input,
@@ -151,14 +141,11 @@ function toLoadedJob(
   };
 }
 
-/** What is typed overrides the file, which counts more than the environment. */
 const RUN_OPTIONS = {
   ...under('Files', {
     input: option(listFile(), { help: 'use this list instead of the one in the job file' }),
   }),
-  ...(Object.fromEntries(
-    Object.entries(OPTIONS).map(([key, one]) => [key, varied(one, { env: undefined })]),
-  ) as typeof OPTIONS),
+  ...OPTIONS,
   ...START_OPTIONS,
 };
 
@@ -170,8 +157,12 @@ export const run = defineCommand(RUN_OPTIONS, async (call) => {
   const overrides = Object.fromEntries(Object.entries(typed).filter(([key]) => !isOfStart(key)));
   return await watchRun(call, {
     plan: async (caller) => {
-      const jobFile = readJobFile(file, { env: process.env, now: new Date() });
-      const { input, job } = toLoadedJob(jobFile, { overrides });
+      const { env } = process;
+      const { input, job } = toLoadedJob(
+        readJobFile(file, { env, now: new Date() }),
+        overrides,
+        env,
+      );
       return await planJob(input, job, caller);
     },
     run: (caller, onSummary, around) => {

@@ -23,8 +23,6 @@ interface Meta {
   readonly env?: string | undefined;
   /** As a user would write it. */
   readonly default?: string;
-  /** Whether it names a file that a run writes anew. */
-  readonly isOutput?: boolean;
 }
 
 const META = z.registry<Meta>();

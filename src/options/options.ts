@@ -5,22 +5,18 @@ import { metaOf, option, pick, type SettingsOf, under, varied } from './option.t
 export const OPTIONS = {
   ...under('Files', {
     out: option(kinds.file(), {
-      isOutput: true,
       help: 'write the enriched rows to this file; - is standard output (default: <input>.enriched.<ext>)',
     }),
     failures: option(kinds.namedFile(), {
-      isOutput: true,
       help: 'write the rows that were not enriched to this file (default: <input>.failures.<ext>, beside the output; .csv for a workbook)',
     }),
     changes: option(kinds.namedFile(), {
-      isOutput: true,
       help: 'write the rows that are new, or whose enriched values have changed since the last run, to this file',
     }),
     key: option(kinds.text('COLUMN'), {
       help: 'with --changes: column that identifies a row from run to run (default: the domain)',
     }),
     report: option(kinds.reports(), {
-      isOutput: true,
       help: 'write a report of the run to this file: a self-contained page (.html), or its data (.json)',
     }),
     formulas: option(kinds.oneOf('guard', 'keep'), {
