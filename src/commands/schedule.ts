@@ -1,10 +1,9 @@
 import { hostname } from 'node:os';
 import type { OnNotice } from '../common/errors.ts';
 import { describeError, EXIT, exitCodeOfError } from '../common/errors.ts';
-import { formatDuration } from '../common/format.ts';
+import { formatCount, formatDuration } from '../common/format.ts';
 import { createRunId } from '../common/hashes.ts';
 import { aborted, SHUTDOWN_TIMEOUT_MS, within } from '../common/lifetime.ts';
-import { isTimezone } from '../common/text.ts';
 import { readJobFile } from '../options/job-file.ts';
 import { flag } from '../options/kinds.ts';
 import { option, refusal, under } from '../options/option.ts';
@@ -199,36 +198,27 @@ function describeStart({ job, dueAtMs, isAgain }: DueRun): string {
   return `${job}: starts; it was due at ${new Date(dueAtMs).toISOString()}.`;
 }
 
-function describeEnd({ exitCode, rows, found, failed, calls, stopped, error }: Ended): string {
+function describeEnd({ exitCode, error, stopped, ...counts }: Ended): string {
   if (error !== undefined) return `exit code ${exitCode}: ${error}`;
-  const [all, good, bad, made] = [rows, found, failed, calls].map((each = 0) =>
-    each.toLocaleString('en-US'),
-  );
+  const { rows = 0, found = 0, failed = 0, calls = 0 } = counts;
+  const all = `${formatCount(rows)} rows, ${formatCount(found)} found, ${formatCount(failed)} failed, ${formatCount(calls)} calls`;
   const early = stopped === undefined ? '' : `; stopped early (${stopped})`;
-  return `exit code ${exitCode}: ${all} rows, ${good} found, ${bad} failed, ${made} calls${early}.`;
+  return `exit code ${exitCode}: ${all}${early}.`;
 }
 
-/** Shows schedules in lines, two or three for each. */
+/** Shows schedules in three lines each, at the times of their places. */
 export function describeSchedules(jobs: readonly ScheduledJob[]): readonly string[] {
   if (jobs.length === 0) return ['Nothing is scheduled.'];
-  const lines = jobs.flatMap(({ job, cron, timezone, results: [last], ...now }) => {
-    const at = (time: string): string => inZone(time, timezone);
+  const lines = jobs.flatMap(({ job, cron, timezone: timeZone, results: [last], ...now }) => {
+    // The way of Sweden is ISO 8601.
+    const at = (time: string): string => new Date(time).toLocaleString('sv-SE', { timeZone });
     const waiting = now.isWaiting ? ', waits to be run' : '';
-    const running =
-      now.runningSince === undefined ? waiting : `, runs since ${at(now.runningSince)}`;
     return [
-      `${job}: ${cron} (${timezone})`,
-      `  next ${at(now.nextAt)}${running}`,
-      last ? `  last ${at(last.startedAt)}, ${describeEnd(last)}` : '  last never',
+      `${job}: ${cron} (${timeZone})`,
+      `  next ${at(now.nextAt)}${now.runningSince === undefined ? waiting : `, runs since ${at(now.runningSince)}`}`,
+      `  last ${last ? `${at(last.startedAt)}, ${describeEnd(last)}` : 'never'}`,
     ];
   });
   if (jobs.every(({ isKept }) => isKept)) return lines;
   return [...lines, 'No process is there to run them; start brandfill schedule.'];
-}
-
-/** `2026-11-21 02:30:00`, on the clocks of a time zone; in UTC if only other machines know the zone. */
-function inZone(time: string, timeZone: string): string {
-  if (!isTimezone(timeZone)) return `${inZone(time, 'UTC')} UTC`;
-  const options = { timeZone, dateStyle: 'short', timeStyle: 'medium' } as const;
-  return new Intl.DateTimeFormat('sv-SE', options).format(new Date(time));
 }

@@ -38,7 +38,6 @@ describe('describeSchedules', () => {
     [{ runningSince: '2026-11-22T01:30:00.000Z' }, ', runs since 2026-11-22 02:30:00'],
     [{ isWaiting: true }, ', waits to be run'],
     [{ isKept: false }, 'No process is there to run them; start brandfill schedule.'],
-    [{ timezone: 'Mars/Olympus' }, 'next 2026-11-22 01:30:00 UTC'],
     [
       { results: [{ ...RESULT, exitCode: 2, error: 'Cannot read crm.csv: permission denied.' }] },
       'exit code 2: Cannot read crm.csv: permission denied.',
