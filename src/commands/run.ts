@@ -113,10 +113,11 @@ export function jobNameOf(file: string): string {
  * @throws BrandfillError `INVALID_SETTING` with line, column and what was expected, for every error
  */
 function toLoadedJob(
-  { file, options, error, placeOf }: JobFile,
+  jobFile: JobFile,
   overrides: Partial<EnrichOptions>,
   env: Environment,
 ): LoadedJob {
+  const { file, options, error } = jobFile;
   if (error) throw error;
   // Another API is another host, which must not get what the file has for its own.
   const { baseUrl, auth, apiKeyEnv, apiKeyFile, params, headers, ...ofAnyApi } = options;
@@ -131,7 +132,7 @@ function toLoadedJob(
     );
   }
   const describe = (key: string): string =>
-    key in overrides ? flagOf(key) : `'${key}' in ${placeOf(key) ?? file}`;
+    key in overrides ? flagOf(key) : `'${key}' in ${jobFile.placeOf(key) ?? file}`;
   const isOfFile = options.changes !== undefined && overrides.changes === undefined;
   return {
     input,
