@@ -132,17 +132,14 @@ export function createParking(options: ParkingOptions): Parking {
 
   /** Ends them as pending. */
   function endAll(): Promise<void> {
-    // What its calls cost was counted when it was parked.
-    const ended = [...pending.values()].map(({ outcome }) => ({
-      ...outcome,
-      throttled: 0,
-      billedMicros: 0,
-    }));
-    for (const outcome of ended) {
-      forget(outcome);
+    const ended: Outcome[] = [];
+    for (const { outcome } of pending.values()) {
+      // What its calls cost was counted when it was parked.
+      ended.push({ ...outcome, throttled: 0, billedMicros: 0 });
       // The queue may have dropped it after the stop. It was asked all the same.
       outstanding.add(outcome.domain);
     }
+    for (const outcome of ended) forget(outcome);
     return ended.length > 0 ? collect(ended) : DONE;
   }
 
