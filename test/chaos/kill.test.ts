@@ -64,8 +64,7 @@ async function killAt(running: Running, api: Sandbox, calls: number): Promise<vo
     return true;
   };
   expect(await Promise.race([reached(), gone])).toBe(true);
-  running.process.kill('SIGKILL');
-  expect((await running.ended).signal).toBe('SIGKILL');
+  expect((await running.stop('SIGKILL')).signal).toBe('SIGKILL');
 }
 
 /** Calls of each domain whose outcome the store has. */

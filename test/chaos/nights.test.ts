@@ -120,8 +120,7 @@ it('nights cost what is due, and tell the CRM all that it has to know', async ()
         };
         const killed = await begin(night);
         while (hanging === 0 && killed.process.exitCode === null) await delay(5);
-        killed.process.kill('SIGKILL');
-        await killed.ended;
+        await killed.stop('SIGKILL');
         trouble = () => undefined;
         const atCrash = asked.splice(0);
         expect((await enrich(night)).code).toBe(0);

@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import type { Running } from '../integration/support/command.ts';
 import { SEEDS, seededRandom } from '../support/random.ts';
-import { CONCURRENCY, kill, openFleet } from './support/fleet.ts';
+import { CONCURRENCY, openFleet } from './support/fleet.ts';
 
 const random = seededRandom('queue-kill.test.ts');
 /** The calls that it has under way, and the outcomes of the last milliseconds. */
@@ -26,7 +26,7 @@ describe('kill -9', () => {
       await Promise.race([fleet.calls(calls), over]);
       const [victim] = workers.splice(random.between(0, workers.length - 1), 1);
       if (isOver || !victim) break;
-      await kill(victim);
+      await victim.stop('SIGKILL');
       kills += 1;
       workers.push(await fleet.worker());
     }
@@ -42,7 +42,7 @@ describe('kill -9', () => {
     for (let kills = 0; kills < 2 * SEEDS; kills += 1) {
       const run = await fleet.enrich('--workers', '0');
       await fleet.calls(fleet.api.stats().calls + random.between(0, 120));
-      await kill(run);
+      await run.stop('SIGKILL');
       expect(fleet.folder.names()).not.toContain('list.enriched.csv');
     }
     const run = await fleet.enrich('--workers', '0');
@@ -55,10 +55,9 @@ describe('kill -9', () => {
     const worker = await fleet.worker();
     const run = await fleet.enrich('--workers', '0');
     await fleet.calls(60);
-    await kill(run);
+    await run.stop('SIGKILL');
     await delay(1_000);
-    worker.process.kill('SIGTERM');
-    await worker.ended;
+    await worker.stop();
     const { client } = fleet.redis;
     const left = (await client.keys('*')).filter((key) => /:(?:run|outcomes):/.test(key));
     const leftMs = await Promise.all(left.map((key) => client.pttl(key)));
@@ -77,7 +76,7 @@ describe('kill -9', () => {
         workers.add(worker);
         const before = fleet.api.callsOf(poison).calls;
         while (!isOver && fleet.api.callsOf(poison).calls === before) await delay(5);
-        if (!isOver) await kill(worker);
+        if (!isOver) await worker.stop('SIGKILL');
       }
     };
     const guarding = guard();

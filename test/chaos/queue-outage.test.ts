@@ -36,8 +36,7 @@ describe('Redis', () => {
     );
     await fleet.expectWhole(await run.ended);
     expect(fleet.excessCalls()).toBeLessThanOrEqual(CONCURRENCY);
-    worker.process.kill('SIGTERM');
-    expect((await worker.ended).stderr).toContain('answers again');
+    expect((await worker.stop()).stderr).toContain('answers again');
   });
 
   it('out of reach, while bytes are swallowed: nothing is lost', async () => {

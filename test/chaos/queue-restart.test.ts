@@ -28,8 +28,7 @@ describe('SIGTERM of workers under load', () => {
       const oldest = workers.shift();
       if (isOver || !oldest) break;
       workers.push(await fleet.worker());
-      oldest.process.kill('SIGTERM');
-      const ended = await oldest.ended;
+      const ended = await oldest.stop();
       expect(ended.code, ended.stderr).toBe(0);
       expect(ended.stderr).toContain('Stopped after');
       restarts += 1;
@@ -50,8 +49,7 @@ describe('SIGTERM of workers under load', () => {
     const run = await fleet.enrich('--workers', '0');
     await fleet.calls(3); // at first few calls go ahead
     const startMs = performance.now();
-    worker.process.kill('SIGTERM');
-    expect((await worker.ended).code).toBe(0);
+    expect((await worker.stop()).code).toBe(0);
     expect(performance.now() - startMs).toBeLessThan(50_000);
     isSlow = false;
     await fleet.workers(2);
@@ -80,8 +78,7 @@ describe('Ctrl-C of a run', () => {
     await fleet.worker();
     const run = await fleet.enrich('--workers', '0');
     await fleet.calls(80);
-    run.process.kill('SIGINT');
-    const stopped = await run.ended;
+    const stopped = await run.stop('SIGINT');
     expect(stopped.code, stopped.stderr).toBe(130);
     const { calls } = fleet.api.stats();
     expect(await untilSilent(fleet.api)).toBe(calls);

@@ -2,10 +2,11 @@ import { mkdirSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
-import { run, start } from '../integration/support/command.ts';
+import { start } from '../integration/support/command.ts';
+import { runHere } from '../integration/support/program.ts';
 import { listOf, objectsOf } from '../integration/support/tables.ts';
 import { seededRandom } from '../support/random.ts';
-import { kill, openFleet } from './support/fleet.ts';
+import { openFleet } from './support/fleet.ts';
 
 const random = seededRandom('queue-shared.test.ts');
 
@@ -21,7 +22,7 @@ describe('one queue for many', () => {
     folder.write('other/other.csv', listOf(other));
 
     const collector = await start(['collect', '--out-dir', 'out'], { cwd: folder.path, env });
-    const added = await run(['add', 'backfill.csv'], { cwd: folder.path, env });
+    const added = await runHere(['add', 'backfill.csv'], { cwd: folder.path, env });
     expect(added.code, added.stderr).toBe(0);
     const victim = await fleet.worker();
     await fleet.worker();
@@ -31,7 +32,7 @@ describe('one queue for many', () => {
       env,
     });
     await fleet.calls(250);
-    await kill(victim);
+    await victim.stop('SIGKILL');
     await fleet.worker();
 
     const theirEnd = await theirs.ended;
@@ -40,8 +41,7 @@ describe('one queue for many', () => {
     expect(rows.map((row) => row.split(',')[0])).toEqual(other);
     const mineEnd = await mine.ended;
     while (linesIn(folder.at('out')).length < backfill.length) await delay(100);
-    collector.process.kill('SIGTERM');
-    const collected = await collector.ended;
+    const collected = await collector.stop();
     expect(collected.code, collected.stderr).toBe(0);
     await fleet.expectWhole(mineEnd);
 

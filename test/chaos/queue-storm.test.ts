@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { expect, it } from 'vitest';
 import type { Ended, Running } from '../integration/support/command.ts';
 import { isByDay, SEEDS, seededRandom } from '../support/random.ts';
-import { CONCURRENCY, type Fleet, kill, openFleet } from './support/fleet.ts';
+import { CONCURRENCY, type Fleet, openFleet } from './support/fleet.ts';
 
 const random = seededRandom('queue-storm.test.ts');
 const WORKERS = 2;
@@ -58,11 +58,10 @@ async function cause(event: Event, { fleet, workers, run }: Scene): Promise<void
   if (!worker) throw new Error('there is no worker');
   switch (event) {
     case 'worker killed':
-      await kill(worker);
+      await worker.stop('SIGKILL');
       break;
     case 'worker stopped':
-      worker.process.kill('SIGTERM');
-      await worker.ended;
+      await worker.stop();
       break;
     case 'worker frozen':
       worker.process.kill('SIGSTOP');

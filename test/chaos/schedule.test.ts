@@ -1,5 +1,6 @@
 import { describe, expect, it, vi } from 'vitest';
-import { FAR, openSchedules, terminate } from '../integration/support/schedules.ts';
+import { FAR, openSchedules } from '../integration/support/schedules.ts';
+import { useRedis } from '../support/redis.ts';
 
 /** A command notes in `told.txt` how each run ended. */
 const TELL = `onFinish: { command: 'echo "$BRANDFILL_EXIT_CODE" >> ../told.txt' }`;
@@ -9,13 +10,13 @@ const lockMs = 3_000;
 
 describe('a scheduled run', () => {
   it('of a process that was frozen is made again by another one, which waits for its end', async () => {
-    const { job, keep, ask, results, api, folder } = await openSchedules({
+    const { job, keepApart, ask, results, api, folder } = await openSchedules({
       lockMs,
       api: { latencyMs: 100 },
     });
     // So many that the run is not over before it is frozen.
     const file = job('crm', { ...SLOW, domains: 100 });
-    const both = [await keep(file), await keep(file)];
+    const both = [await keepApart(file), await keepApart(file)];
     await ask('crm');
     const taken = both.map(async (each) => {
       await each.shows('crm: starts; it was due at');
@@ -30,7 +31,7 @@ describe('a scheduled run', () => {
     await second.shows('waiting until that ends');
     first.process.kill('SIGCONT');
     const { results: ended } = await results('crm', 2);
-    await Promise.all([terminate(first), terminate(second)]);
+    await Promise.all([first.stop(), second.stop()]);
     expect(ended).toMatchObject([
       { exitCode: 0, calls: 0 },
       { exitCode: 0, calls: 100 },
@@ -41,11 +42,12 @@ describe('a scheduled run', () => {
   });
 
   it('goes on while Redis is away, and is noted when it is back', async () => {
-    const { job, keep, ask, results, api, redis } = await openSchedules({
+    const redis = await useRedis({ isPersistent: true });
+    const { job, keepApart, ask, results, api } = await openSchedules({
       api: { latencyMs: 100 },
-      redis: { isPersistent: true },
+      redis,
     });
-    const scheduler = await keep(job('crm', SLOW));
+    const scheduler = await keepApart(job('crm', SLOW));
     await ask('crm');
     await vi.waitUntil(() => api.stats().calls > 5, { timeout: 60_000 });
     await redis.stop();
@@ -53,28 +55,27 @@ describe('a scheduled run', () => {
     await vi.waitUntil(() => api.stats().calls === 40, { timeout: 60_000 });
     await redis.start();
     const { results: ended } = await results('crm', 1);
-    await terminate(scheduler);
+    await scheduler.stop();
     expect(ended).toMatchObject([{ exitCode: 0, rows: 40, calls: 40 }]);
   });
 
   it('is not begun a fourth time when three processes were lost in it', async () => {
-    const { job, keep, ask, results, api } = await openSchedules({
+    const { job, keepApart, ask, results, api } = await openSchedules({
       lockMs,
       api: { latencyMs: 20_000 },
     });
     const file = job('crm', SLOW);
     for (let losses = 0; losses < 3; losses += 1) {
-      const scheduler = await keep(file);
+      const scheduler = await keepApart(file);
       if (losses === 0) await ask('crm');
       await vi.waitUntil(() => api.stats().calls > losses, { timeout: 60_000 });
-      scheduler.process.kill('SIGKILL');
-      await scheduler.ended;
+      await scheduler.stop('SIGKILL');
     }
-    const last = await keep(file);
+    const last = await keepApart(file);
     expect((await results('crm', 1)).results).toMatchObject([
       { exitCode: 1, error: expect.stringMatching(/^It was begun 3 times without an end/) },
     ]);
-    await terminate(last);
+    await last.stop();
     expect(api.stats().calls).toBe(3);
   });
 });

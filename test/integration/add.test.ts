@@ -2,10 +2,10 @@ import { Queue } from 'bullmq';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { PREFIX } from '../../src/queue/names.ts';
 import { type TestDatabase, useDatabase, useRedis } from '../support/redis.ts';
-import { type Ended, run, start } from './support/command.ts';
+import { type Ended, run } from './support/command.ts';
 import { openFolder } from './support/folder.ts';
 import { openList } from './support/lists.ts';
-import { runHere } from './support/program.ts';
+import { runHere, startHere } from './support/program.ts';
 import { domains, listOf } from './support/tables.ts';
 
 /** The queue of the API at BASE_URL. */
@@ -140,7 +140,7 @@ describe('brandfill add', () => {
     const redis = await useRedis({ settings: ['--maxmemory', '3mb'] });
     const { path: cwd } = openList(listOf(domains(60_000)));
     const args = ['add', 'list.csv', '--queue', redis.url, '--base-url', BASE_URL, '--json'];
-    const adding = await start(args, { cwd });
+    const adding = startHere(args, { cwd });
     await adding.shows('it is out of memory; raise maxmemory. Trying again');
     return { redis, adding };
   }
@@ -156,8 +156,7 @@ describe('brandfill add', () => {
 
   it('ends with 130 when it is interrupted, says how far it got, and adds the rest when run again', async () => {
     const { redis, adding } = await addTooMuch();
-    adding.process.kill('SIGINT');
-    const ended = await adding.ended;
+    const ended = await adding.stop('SIGINT');
     expect(ended.code).toBe(130);
     expect(ended.stderr).toMatch(
       /\d lookups put on the queue.*\nInterrupted: [\d,]+ were not added/,
@@ -175,8 +174,7 @@ describe('brandfill add', () => {
     const { redis, adding } = await addTooMuch();
     await redis.kill();
     await adding.shows('nobody listens there');
-    adding.process.kill('SIGINT');
-    expect((await adding.ended).code).toBe(130);
+    expect((await adding.stop('SIGINT')).code).toBe(130);
   });
 
   it.each([

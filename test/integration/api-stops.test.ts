@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import { useDatabase } from '../support/redis.ts';
 import { openApi } from './support/api.ts';
-import { start, summaryOf } from './support/command.ts';
+import { summaryOf } from './support/command.ts';
 import { type Folder } from './support/folder.ts';
 import { openList } from './support/lists.ts';
-import { runHere } from './support/program.ts';
+import { runHere, startHere } from './support/program.ts';
 import { column, domains, listOf, rowsOf } from './support/tables.ts';
 
 const MANY = domains(300);
@@ -63,7 +63,7 @@ async function placesOf(folder: Folder, url: string, isShared: boolean, flags: r
   const env = { BRANDFILL_BASE_URL: url };
   if (!isShared) return { env, worker: undefined };
   const shared = { ...env, BRANDFILL_QUEUE: (await useDatabase()).url };
-  const worker = await start(['worker', ...flags], { cwd: folder.path, env: shared });
+  const worker = startHere(['worker', ...flags], { cwd: folder.path, env: shared });
   await worker.shows('Waiting for lookups');
   return { env: shared, worker };
 }

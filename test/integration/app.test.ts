@@ -7,27 +7,28 @@ import type { ListView } from '../../src/page/app/lists.ts';
 import { open as openWorkbook } from '../rows/xlsx/workbooks.ts';
 import { openApi } from './support/api.ts';
 import { type AppInTest, download, sampleWorkbook, startAppIn } from './support/apps.ts';
+import { start } from './support/command.ts';
 import { openFolder } from './support/folder.ts';
 import { openSmallDisk } from './support/small-disk.ts';
 import { domains, listOf } from './support/tables.ts';
 
 const KEY = 'key-of-the-tests-4711';
 
-async function openStage(latencyMs = 0): Promise<{
+async function openStage(begin?: typeof start): Promise<{
   readonly app: AppInTest;
   readonly api: Awaited<ReturnType<typeof openApi>>;
   readonly folder: ReturnType<typeof openFolder>;
 }> {
   const folder = openFolder();
-  const api = await openApi({ auth: { scheme: { kind: 'bearer' }, key: KEY }, latencyMs });
-  const app = await startAppIn(folder);
+  const api = await openApi({ auth: { scheme: { kind: 'bearer' }, key: KEY } });
+  const app = await startAppIn(folder, begin);
   await app.connect({ baseUrl: api.url, auth: 'bearer', apiKey: KEY, price: 0.01 });
   return { app, api, folder };
 }
 
 describe('brandfill app', () => {
   it('goes the whole way with a workbook, and gives it back enriched', async () => {
-    const { app, api, folder } = await openStage();
+    const { app, api, folder } = await openStage(start); // its command is run
     const given = sampleWorkbook();
     const { value: list } = await app.upload('Kunden „Süd“.xlsx', given);
     expect(list).toMatchObject({ name: 'Kunden „Süd“.xlsx', kind: 'xlsx' });
@@ -91,13 +92,12 @@ describe('brandfill app', () => {
   it('keeps the bounds of a run though its process is killed', async () => {
     const folder = openFolder();
     const api = await openApi({ latencyMs: 30 });
-    let app = await startAppIn(folder);
+    let app = await startAppIn(folder, start);
     await app.connect({ baseUrl: api.url, auth: 'none', price: 1 });
     const { value: list } = await app.upload('list.csv', listOf(domains(300)));
     await app.post(`lists/${list.id}/run`, { maxCalls: 60 });
     while (api.stats().calls < 30) await app.state();
-    app.running.process.kill('SIGKILL');
-    await app.running.ended;
+    await app.running.stop('SIGKILL');
     app = await startAppIn(folder);
     const { run } = await app.get<ListView>(`lists/${list.id}`);
     expect(run?.view).toMatchObject({ phase: 'lost', next: expect.stringContaining('Go on') });

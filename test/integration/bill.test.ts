@@ -4,7 +4,7 @@ import { parseProfile } from '../../src/profile/read-profile.ts';
 import type { SandboxOptions } from '../../src/sandbox/options.ts';
 import type { Sandbox } from '../../src/sandbox/server.ts';
 import { openApi } from './support/api.ts';
-import { summaryOf } from './support/command.ts';
+import { start, summaryOf } from './support/command.ts';
 import { type Folder, openFolder } from './support/folder.ts';
 import { runHere } from './support/program.ts';
 import { openStage } from './support/queue-stage.ts';
@@ -107,28 +107,27 @@ describe('over Redis', () => {
       PROFILE.replace('means: pending, wait', 'means: rejected, wait').replace(/samples:[^]*/, ''),
     );
     const at = ['--base-url', api.url];
-    const running = await stage.enrich('--api', 'acme.yaml', ...at, '--workers', '0', '--json');
+    const running = stage.enrich('--api', 'acme.yaml', ...at, '--workers', '0', '--json');
     await running.shows('No worker is there to make the lookups');
-    const wrong = await stage.worker(['--api', 'other.yaml', ...at]);
+    const wrong = await stage.worker('--api', 'other.yaml', ...at);
     await running.shows('it is of another API, or of a profile with other rules');
-    await stage.worker(['--api', 'same.yaml', ...at]);
+    await stage.worker('--api', 'same.yaml', ...at);
     const ended = await running.ended;
     expect(ended.code, ended.stderr).toBe(0);
     const { bill, statuses } = summaryOf(ended);
     expect(statuses).toMatchObject({ rejected: 0, pending: 0, failed: 0 });
     expect(bill).toEqual({ units: api.stats().charged, unit: 'credits' });
-    wrong.process.kill('SIGTERM');
-    expect((await wrong.ended).stderr).toContain('Stopped after 0 calls');
+    expect((await wrong.stop()).stderr).toContain('Stopped after 0 calls');
   });
 
   it('the bound is kept though a worker is killed in the middle, and what it took stays counted', async () => {
     const { stage, enrich } = await openBilledStage(150, { latencyMs: 20 });
     const flags = ['--api', 'acme.yaml', '--concurrency', '4'];
-    const killed = await stage.worker(flags);
-    const running = await enrich('--max-cost', '700', '--max-calls', '120');
+    const killed = await start(['worker', ...flags], stage.options);
+    const running = enrich('--max-cost', '700', '--max-calls', '120');
     await expect.poll(() => stage.api.stats().charged).toBeGreaterThan(150);
-    await stage.worker(flags);
-    killed.process.kill('SIGKILL');
+    await stage.worker(...flags);
+    await killed.stop('SIGKILL');
     const ended = await running.ended;
     expect(ended.code, ended.stderr).toBe(4);
     const { bill, stopped } = summaryOf(ended);
@@ -139,7 +138,7 @@ describe('over Redis', () => {
     const unseen = charged - (bill?.units ?? 0);
     expect(unseen).toBeGreaterThanOrEqual(0);
     expect(unseen).toBeLessThanOrEqual(10 * 2 * 4);
-    const rest = await (await enrich()).ended;
+    const rest = await enrich().ended;
     expect(rest.code, rest.stderr).toBe(0);
     expect(summaryOf(rest).bill?.units).toBe(stage.api.stats().charged - charged);
   });

@@ -5,7 +5,7 @@ import { openQueueServer } from '../../src/queue/redis.ts';
 import type { CallsPer } from '../../src/worker/budget.ts';
 import { useDatabase } from '../support/redis.ts';
 import { openApi, openScripted } from './support/api.ts';
-import { type Running, run, start, summaryOf } from './support/command.ts';
+import { start, summaryOf } from './support/command.ts';
 import { openFolder } from './support/folder.ts';
 import { openList } from './support/lists.ts';
 import { runHere } from './support/program.ts';
@@ -23,30 +23,29 @@ describe('--max-calls', () => {
     });
     const args = ['enrich', 'list.csv', '--queue', redis.url, '--base-url', api.url];
     const bounds = ['--max-calls=60', '--concurrency=4', '--max-failed=100%'];
-    const ended = await run([...args, ...bounds, '--json'], { cwd: folder.path });
+    const ended = await runHere([...args, ...bounds, '--json'], { cwd: folder.path });
     expect(ended.code, ended.stderr).toBe(4);
     const { stopped, statuses, calls } = summaryOf(ended);
     expect(stopped).toEqual({ reason: 'max_calls' });
     expect(statuses.skipped).toBeGreaterThan(0);
     expect(api.stats().calls).toBe(60);
     expect(calls, 'those of lookups that were given up included').toBe(60);
-    const again = await run([...args, '--json'], { cwd: folder.path });
+    const again = await runHere([...args, '--json'], { cwd: folder.path });
     expect(summaryOf(again)).toMatchObject({ statuses: { found: 60, skipped: 0 } });
   });
 
   it.each(['SIGINT', 'SIGKILL'] as const)(
     'over a queue counts what the run had spent that was ended by %s, and then begins anew',
     async (signal) => {
-      const { api, worker, enrich } = await openStage(90, { latencyMs: 50 });
-      await worker(['--concurrency', '4']);
-      const bounded = (): Promise<Running> => enrich('--workers', '0', '--max-calls', '40');
-      const first = await bounded();
+      const { api, worker, enrich, options } = await openStage(90, { latencyMs: 50 });
+      await worker('--concurrency', '4');
+      const bounds = ['--workers', '0', '--max-calls', '40'];
+      const first = await start(['enrich', 'list.csv', ...bounds], options);
       await expect.poll(() => api.stats().calls).toBeGreaterThan(10);
-      first.process.kill(signal);
-      await first.ended;
-      const again = await (await bounded()).ended;
+      await first.stop(signal);
+      const again = await enrich(...bounds).ended;
       expect([again.code, api.stats().calls], again.stderr).toEqual([4, 40]);
-      expect((await (await bounded()).ended).code).toBe(4);
+      expect((await enrich(...bounds).ended).code).toBe(4);
       expect(api.stats()).toMatchObject({ calls: 80, domains: { repeated: 0 } });
     },
   );
@@ -112,8 +111,7 @@ describe('--max-calls-per', () => {
     const args = ['enrich', 'list.csv', '--base-url', api.url, '--json', ...bounds];
     const killed = await start(args, { cwd: folder.path });
     while (api.stats().calls < 20) await delay(2);
-    killed.process.kill('SIGKILL');
-    await killed.ended;
+    await killed.stop('SIGKILL');
     await runHere(args, { cwd: folder.path });
     const { calls } = api.stats();
     expect(calls).toBeLessThanOrEqual(100);
@@ -141,47 +139,32 @@ describe('over a queue', () => {
   });
 
   it('all workers together make no more calls, whoever they make them for', async () => {
-    const redis = await useDatabase();
-    const folder = openList(120);
-    const api = await openApi({ latencyMs: 2 });
-    const shared = ['--queue', redis.url, '--base-url', api.url, '--max-calls-per', '50/month'];
-    const worker = await start(['worker', ...shared], { cwd: folder.path });
-    await worker.shows('Waiting for lookups');
-    const ended = await run(['enrich', 'list.csv', ...shared, '--json'], {
-      cwd: folder.path,
-    });
+    const { api, worker, enrich } = await openStage(120, { latencyMs: 2 });
+    const bounds = ['--max-calls-per', '50/month'];
+    const working = await worker(...bounds);
+    const ended = await enrich(...bounds, '--json').ended;
     expect(ended.code).toBe(4);
     expect(summaryOf(ended)).toMatchObject({ stopped: { reason: 'max_calls_per' } });
     expect(api.stats().calls).toBeLessThanOrEqual(50);
-    worker.process.kill('SIGTERM');
-    const { code } = await worker.ended;
-    expect([0, 4]).toContain(code);
+    expect([0, 4]).toContain((await working.stop()).code);
     // What the worker held when the run stopped is there for the next run.
-    const again = await run(['enrich', 'list.csv', ...shared, '--json'], { cwd: folder.path });
+    const again = await enrich(...bounds, '--json').ended;
     expect(summaryOf(again).statuses.found).toBe(50);
     expect(api.stats()).toMatchObject({ calls: 50, domains: { repeated: 0 } });
   });
 
   it('a worker that has used them up says when there will be more, and ends with 4', async () => {
-    const redis = await useDatabase();
-    const folder = openList(30);
-    const api = await openApi();
-    const shared = ['--queue', redis.url, '--base-url', api.url];
-    const worker = await start(['worker', ...shared, '--max-calls-per', '5/month'], {
-      cwd: folder.path,
-    });
-    const waiting = await start(['enrich', 'list.csv', ...shared, '--workers', '0'], {
-      cwd: folder.path,
-    });
-    const ended = await worker.ended;
+    const { api, worker, enrich } = await openStage(30);
+    const working = await worker('--max-calls-per', '5/month');
+    const waiting = enrich('--workers', '0');
+    const ended = await working.ended;
     expect(ended.code).toBe(4);
     expect(ended.stderr).toMatch(
       /All calls of --max-calls-per are made.*The next may be made from/,
     );
     expect(api.stats().calls).toBe(5);
-    const other = await start(['worker', ...shared], { cwd: folder.path });
+    await worker();
     expect((await waiting.ended).code).toBe(0);
     expect(api.stats()).toMatchObject({ calls: 30, domains: { repeated: 0 } });
-    other.process.kill('SIGTERM');
   });
 });

@@ -111,8 +111,7 @@ describe('a changes file', () => {
     const flags = ['--base-url', api.url, '--changes', 'changes.csv', '--refresh'];
     const killed = await start(['enrich', 'list.csv', ...flags], { cwd: folder.path });
     await vi.waitFor(() => expect(api.stats().calls).toBe(5), 20_000);
-    killed.process.kill('SIGKILL');
-    await killed.ended;
+    await killed.stop('SIGKILL');
     delete says['c.com'];
     expect(told(await run(`${LIST}3,c.com\n`))).toEqual([
       ['2', 'changed', 'brand_name'],

@@ -8,6 +8,7 @@ import { SEEDS, seededRandom } from '../support/random.ts';
 import { type TestDatabase, useDatabase, useRedis } from '../support/redis.ts';
 import { start } from './support/command.ts';
 import { openFolder } from './support/folder.ts';
+import { runHere, startHere } from './support/program.ts';
 import { openSmallDisk } from './support/small-disk.ts';
 
 const random = seededRandom('collect.test.ts');
@@ -53,9 +54,7 @@ describe('brandfill collect', () => {
     const redis = await useRedis({ isPersistent: true });
     const folder = openFolder();
     const collectNow = () =>
-      start(['collect', '--out-dir', 'out', '--queue', redis.url], {
-        cwd: folder.path,
-      });
+      start(['collect', '--out-dir', 'out', '--queue', redis.url], { cwd: folder.path });
     let sent = 0;
     for (let kills = 0; kills < KILLS; kills += 1) {
       const collector = await collectNow();
@@ -68,27 +67,26 @@ describe('brandfill collect', () => {
     }
     const last = await collectNow();
     await last.shows('Waiting for outcomes');
-    await expect.poll(() => domainsIn(folder.at('out')).length).toBe(sent);
-    last.process.kill('SIGTERM');
-    expect((await last.ended).code).toBe(0);
+    await send(redis, sent, 1); // with the next one, Redis forgets what a killed one had written
+    sent += 1;
+    await expect.poll(() => redis.client.xlen(streamKey(QUEUE))).toBe(0);
+    expect((await last.stop()).code).toBe(0);
     expect(domainsIn(folder.at('out')).toSorted()).toEqual(numbered(sent));
     expect(readdirSync(folder.at('out')).filter((name) => name.endsWith('.part'))).toEqual([]);
-    expect(await redis.client.xlen(streamKey(QUEUE))).toBe(0);
   });
 
   it('waits while its disk is full, and loses nothing', async (context) => {
     const disk = openSmallDisk(64 * 1_024);
     if (!disk) return context.skip('this process may not mount');
-    const redis = await useRedis();
+    const redis = await useDatabase();
     const filler = disk.write('filler', 'x'.repeat(60 * 1_024));
     const args = ['collect', '--queue', redis.url, '--out-dir', disk.at('out')];
-    const collector = await start(args, { cwd: openFolder().path });
+    const collector = startHere(args, { cwd: openFolder().path });
     await send(redis, 0, 400);
     await collector.shows('Cannot write outcomes');
     rmSync(filler);
     await expect.poll(() => domainsIn(disk.at('out')).length).toBe(400);
-    collector.process.kill('SIGTERM');
-    expect((await collector.ended).code).toBe(0);
+    expect((await collector.stop()).code).toBe(0);
     expect(domainsIn(disk.at('out')).toSorted()).toEqual(numbered(400));
   });
 
@@ -98,18 +96,16 @@ describe('brandfill collect', () => {
     const args = ['collect', '--queue', redis.url];
     const first = await start(args, { cwd: folder.path });
     await first.shows('Waiting for outcomes');
-    const second = await start(args, { cwd: folder.path });
+    const second = startHere(args, { cwd: folder.path });
     await second.shows('Another collector writes to');
-    const elsewhere = await start([...args, '--out-dir', 'elsewhere'], { cwd: folder.path });
-    const refused = await elsewhere.ended;
+    const refused = await runHere([...args, '--out-dir', 'elsewhere'], { cwd: folder.path });
     expect([refused.code, refused.stderr]).toEqual([
       2,
       expect.stringContaining('Cannot collect: another collector, on'),
     ]);
-    first.process.kill('SIGKILL');
+    await first.stop('SIGKILL');
     await second.shows('Waiting for outcomes');
-    second.process.kill('SIGTERM');
-    expect((await second.ended).code).toBe(0);
+    expect((await second.stop()).code).toBe(0);
   });
 
   it('collects what an earlier Redis had not, and leaves the places in its streams alone', async () => {
@@ -122,10 +118,9 @@ describe('brandfill collect', () => {
       const data = JSON.stringify({ job: '1', outcomes: [{ ...outcome, attempts: 1 }] });
       await redis.client.sadd(QUEUES_KEY, QUEUE);
       await redis.client.xadd(streamKey(QUEUE), id, 'data', data);
-      const collector = await start(['collect', '--queue', redis.url], { cwd: folder.path });
+      const collector = startHere(['collect', '--queue', redis.url], { cwd: folder.path });
       await expect.poll(() => redis.client.xlen(streamKey(QUEUE))).toBe(0);
-      collector.process.kill('SIGTERM');
-      expect((await collector.ended).stderr).toContain('Stopped after 1 line: 1 found, 0 others.');
+      expect((await collector.stop()).stderr).toContain('Stopped after 1 line: 1 found, 0 others.');
     }
     expect(domainsIn(folder.at('out')).toSorted()).toEqual(['redis-0.com', 'redis-1.com']);
   });

@@ -35,8 +35,7 @@ describe.skipIf(reason !== false)(`containers on one store${reason ? ` [${reason
     const args = ['enrich', 'list.csv', '--concurrency', '4'];
     const first = await start(args, { ...options, container: 'one' });
     await expect.poll(held.come).toBe(4);
-    first.process.kill('SIGKILL');
-    await first.ended;
+    await first.stop('SIGKILL');
     held.release();
     const second = await run(args, { ...options, container: 'one' });
     expect(second.stderr).not.toContain('in use');

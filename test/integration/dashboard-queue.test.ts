@@ -7,9 +7,10 @@ import type { Sandbox } from '../../src/sandbox/server.ts';
 import type { RunView } from '../../src/watch/run-view.ts';
 import { type TestDatabase, useDatabase } from '../support/redis.ts';
 import { openApi, untilSilent } from './support/api.ts';
-import { type Running, start } from './support/command.ts';
+import type { Started } from './support/command.ts';
 import { askRun, readBoard, statusOf } from './support/dashboards.ts';
 import { type Folder, openFolder } from './support/folder.ts';
+import { startHere } from './support/program.ts';
 import { FAR, openSchedules } from './support/schedules.ts';
 import { domains, listOf } from './support/tables.ts';
 
@@ -19,7 +20,7 @@ interface Stage {
   readonly folder: Folder;
   readonly url: string;
   readonly ask: (run: RunView, action: string) => Promise<number>;
-  readonly enrich: (...flags: readonly string[]) => Promise<Running>;
+  readonly enrich: (...flags: readonly string[]) => Started;
 }
 
 async function openStage(): Promise<Stage> {
@@ -40,13 +41,13 @@ async function openStage(): Promise<Stage> {
     folder,
     url,
     ask: ({ runId }, action) => askRun(url, runId, action),
-    enrich: (...flags) => start(['enrich', 'list.csv', '--yes', ...flags], common),
+    enrich: (...flags) => startHere(['enrich', 'list.csv', '--yes', ...flags], common),
   };
 }
 
 async function openDashboard(redis: TestDatabase, folder: Folder): Promise<string> {
   const args = ['dashboard', '--queue', redis.url, '--listen', '0'];
-  const dashboard = await start(args, { cwd: folder.path });
+  const dashboard = startHere(args, { cwd: folder.path });
   const [, url] = / is on (http:\S+)\./.exec(await dashboard.shows(' is on http')) ?? [];
   if (url === undefined) throw new Error('The dashboard did not say where it is.');
   return url;
@@ -64,7 +65,7 @@ async function runWhen(url: string, isSo: (run: RunView) => boolean): Promise<Ru
 describe('dashboard --queue', () => {
   it('shows runs and workers, and pauses, resumes and stops a run elsewhere', async () => {
     const { api, url, ask, enrich } = await openStage();
-    const running = await enrich('--concurrency', '4');
+    const running = enrich('--concurrency', '4');
     const state = await runWhen(url, ({ outcomes }) => outcomes.found > 20);
     expect(state).toMatchObject({ list: 'list.csv', phase: 'looking_up' });
     // A worker tells what it holds every now and then.

@@ -2,27 +2,33 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import type { Sandbox } from '../../src/sandbox/server.ts';
 import { openApi, untilSilent } from './support/api.ts';
-import { type Running, run, start } from './support/command.ts';
+import { run, type Started, start } from './support/command.ts';
 import { askRun, readBoard, signIn, statusOf } from './support/dashboards.ts';
 import { openList } from './support/lists.ts';
+import { startHere } from './support/program.ts';
 
 interface Stage {
   readonly api: Sandbox;
-  readonly running: Running;
+  readonly running: Started;
   /** Where the dashboard is. */
   readonly url: string;
 }
 
+interface StageOptions {
+  readonly begin?: typeof start | typeof startHere;
+  readonly env?: Readonly<Record<string, string>>;
+}
+
 const TOKEN = 'correct-horse-battery';
 
-async function openStage(flags: readonly string[] = [], env = {}): Promise<Stage> {
+async function openStage(
+  flags: readonly string[] = [],
+  { begin = startHere, env = {} }: StageOptions = {},
+): Promise<Stage> {
   const api = await openApi({ latencyMs: 50 });
   const folder = openList(2_000);
   const args = ['enrich', 'list.csv', '--base-url', api.url, '--yes', '--concurrency', '4'];
-  const running = await start([...args, '--listen', '0', ...flags], {
-    cwd: folder.path,
-    env,
-  });
+  const running = await begin([...args, '--listen', '0', ...flags], { cwd: folder.path, env });
   return { api, running, url: findUrl(await running.shows(' to make')) };
 }
 
@@ -54,8 +60,10 @@ describe('enrich --listen', () => {
   });
 
   it('lets only those in who have the token', async () => {
+    // The page is in the build alone.
     const { url } = await openStage(['--listen', '0.0.0.0:0'], {
-      BRANDFILL_DASHBOARD_TOKEN: TOKEN,
+      begin: start,
+      env: { BRANDFILL_DASHBOARD_TOKEN: TOKEN },
     });
     const here = url.replace('0.0.0.0', '127.0.0.1');
     for (const path of ['/', '/api/events', '/main.js', '/queues']) {

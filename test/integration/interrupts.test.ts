@@ -64,8 +64,7 @@ describe('Ctrl-C', () => {
     await reached.opened;
     running.process.kill('SIGINT');
     await running.shows('Interrupted: no further call');
-    running.process.kill('SIGINT');
-    const ended = await running.ended;
+    const ended = await running.stop('SIGINT');
     expect(ended).toMatchObject({ code: 130, stdout: '' });
     const dry = await runHere([...args, '--dry-run', '--json'], { cwd: folder.path });
     const { freshDomains } = JSON.parse(dry.stdout) as { freshDomains: number };
@@ -81,8 +80,7 @@ describe('Ctrl-C', () => {
     await new Promise((resolve) => running.process.stdin?.write('domain\nacme.com\n', resolve));
     // The store is made when reading starts; from then on the command waits for more.
     await expect.poll(() => folder.hasStore()).toBe(true);
-    running.process.kill('SIGINT');
-    const ended = await running.ended;
+    const ended = await running.stop('SIGINT');
     expect(ended.code).toBe(130);
     expect(ended.stderr).toMatch(
       /^brandfill: Ended before the first call; nothing was changed\.\n$/,

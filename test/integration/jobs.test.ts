@@ -80,7 +80,6 @@ it('the command of the package enriches a list by itself, and over a queue', asy
   const queued = await run(['enrich', 'list.csv', ...place, ...shared], options);
   expect(queued.code, queued.stderr).toBe(0);
   expect(folder.read('shared.csv')).toBe(out);
-  worker.process.kill('SIGTERM');
-  expect((await worker.ended).code).toBe(0);
+  expect((await worker.stop()).code).toBe(0);
   expect(api.stats().calls).toBe(4);
 });

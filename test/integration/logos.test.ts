@@ -6,7 +6,7 @@ import { start, summaryOf } from './support/command.ts';
 import { openFolder } from './support/folder.ts';
 import { openList } from './support/lists.ts';
 import { answers, FLAGS, openPictures, picturesIn, writeLogoList } from './support/pictures.ts';
-import { runHere } from './support/program.ts';
+import { runHere, startHere } from './support/program.ts';
 import { expectRefusal } from './support/refusals.ts';
 import { column, listOf, rowsOf } from './support/tables.ts';
 
@@ -116,8 +116,7 @@ describe('fetching logos', () => {
     await expect.poll(() => picturesIn(folder).length).toBe(3);
     // Notes follow their files, and nobody can see them while the run goes on.
     await new Promise((resolve) => setTimeout(resolve, 500));
-    running.process.kill('SIGKILL');
-    await running.ended;
+    await running.stop('SIGKILL');
     isSlow = false;
     asked.length = 0;
     const ended = await runHere(args, { cwd: folder.path });
@@ -136,10 +135,9 @@ describe('fetching logos', () => {
     });
     const domains = ['a.com', 'b.com', 'c.com', 'd.com'];
     const args = await writeLogoList(folder, domains, url);
-    const running = await start(args, { cwd: folder.path, stdin: '' });
+    const running = startHere(args, { cwd: folder.path });
     await expect.poll(() => requests.length).toBe(3);
-    running.process.kill('SIGINT');
-    const ended = await running.ended;
+    const ended = await running.stop('SIGINT');
     expect(ended.code).toBe(130);
     expect(ended.stderr).toContain('Interrupted: no more logos are fetched');
     expect(summaryOf(ended)).toMatchObject({

@@ -7,7 +7,6 @@ import { run, start, summaryOf } from './support/command.ts';
 import { openFolder } from './support/folder.ts';
 import { openList } from './support/lists.ts';
 import { runHere } from './support/program.ts';
-import { terminate } from './support/schedules.ts';
 
 type Line = Readonly<Record<string, unknown>>;
 
@@ -120,7 +119,7 @@ describe('the log of', () => {
       cwd: openFolder().path,
     });
     await worker.shows('Waiting for lookups');
-    const { code, stderr } = await terminate(worker);
+    const { code, stderr } = await worker.stop();
     expect(code).toBe(0);
     const lines = linesOf(stderr);
     expect(lines.map(({ command }) => command)).toEqual(lines.map(() => 'worker'));

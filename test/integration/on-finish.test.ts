@@ -2,10 +2,10 @@ import { describe, expect, it } from 'vitest';
 import { runJob } from '../../src/commands/run.ts';
 import type { RunEvent } from '../../src/index.ts';
 import { openScripted } from './support/api.ts';
-import { run, start } from './support/command.ts';
+import { run } from './support/command.ts';
 import { type Folder } from './support/folder.ts';
 import { LIST, openList } from './support/lists.ts';
-import { runHere } from './support/program.ts';
+import { runHere, startHere } from './support/program.ts';
 import { expectUsageError } from './support/usage-error.ts';
 
 const SECRET = 's3cret-k3y';
@@ -82,11 +82,10 @@ describe('onFinish', () => {
   it('is done when the run is interrupted', async () => {
     const api = await openScripted({}, { latencyMs: 60_000 });
     const folder = openJob(`input: list.csv\nbaseUrl: ${api.url}\nonFinish: { ${KEEP} }`);
-    const running = await start(['run', 'job.yaml'], { cwd: folder.path });
+    const running = startHere(['run', 'job.yaml'], { cwd: folder.path });
     await running.shows(' to make');
-    while (api.stats().calls === 0) await new Promise((resolve) => setTimeout(resolve, 20));
-    running.process.kill('SIGTERM');
-    expect((await running.ended).code).toBe(130);
+    await expect.poll(() => api.stats().calls).toBeGreaterThan(0);
+    expect((await running.stop()).code).toBe(130);
     expect(told(folder)).toMatchObject({ exitCode: 130, stopped: { reason: 'interrupted' } });
   });
 });

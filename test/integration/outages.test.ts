@@ -6,7 +6,7 @@ import { openServer } from './support/api.ts';
 import { start, summaryOf } from './support/command.ts';
 import { whyNoContainers } from './support/containers.ts';
 import { openList } from './support/lists.ts';
-import { runHere } from './support/program.ts';
+import { runHere, startHere } from './support/program.ts';
 
 const reason = whyNoContainers();
 
@@ -46,7 +46,7 @@ describe.skipIf(reason !== false)(`a resolver that is away${reason ? ` [${reason
     const { api, folder, options, url, comeBack } = await openUnnamed();
     const queue = ['--queue', (await useDatabase()).url];
     const args = ['enrich', 'list.csv', '--base-url', url, '--json', '--workers', '0', ...queue];
-    const enrich = await start(args, { cwd: folder.path });
+    const enrich = startHere(args, { cwd: folder.path });
     const workers = await Promise.all(
       [1, 2].map(() => start(['worker', '--base-url', url, ...queue], options)),
     );

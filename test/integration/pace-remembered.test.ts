@@ -3,8 +3,9 @@ import { describe, expect, it } from 'vitest';
 import type { SandboxOptions } from '../../src/sandbox/options.ts';
 import type { Sandbox } from '../../src/sandbox/server.ts';
 import { openApi } from './support/api.ts';
-import { type Ended, run, start } from './support/command.ts';
+import { type Ended, start } from './support/command.ts';
 import { type Folder, openFolder } from './support/folder.ts';
+import { runHere } from './support/program.ts';
 import { domains, listOf } from './support/tables.ts';
 
 /** An API that notes when calls arrive, over several runs. */
@@ -42,7 +43,7 @@ async function watch(options: SandboxOptions): Promise<Watched> {
     return ['enrich', `${name}.csv`, '--base-url', api.url, ...flags];
   };
   const enrich = async (name: string, rows: number, ...flags: readonly string[]) =>
-    await run(args(name, rows, ...flags), { cwd: folder.path });
+    await runHere(args(name, rows, ...flags), { cwd: folder.path });
   return { api, arrivalsMs, arrived, folder, enrich, args };
 }
 
@@ -78,8 +79,7 @@ describe('a limit that was found', () => {
     const { arrivalsMs, arrived, folder, args, enrich } = await watch(LIMIT);
     const running = await start(args('first', 5_000), { cwd: folder.path });
     await arrived(300);
-    running.process.kill('SIGKILL');
-    await running.ended;
+    await running.stop('SIGKILL');
     const before = arrivalsMs.length;
     expect((await enrich('second', 120)).code).toBe(0);
     expectWarm(firstTwoSeconds(arrivalsMs.slice(before)));

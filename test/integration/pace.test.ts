@@ -3,8 +3,9 @@ import type { SandboxOptions } from '../../src/sandbox/options.ts';
 import type { Sandbox } from '../../src/sandbox/server.ts';
 import { useDatabase } from '../support/redis.ts';
 import { openApi } from './support/api.ts';
-import { type Ended, run, start } from './support/command.ts';
+import type { Ended } from './support/command.ts';
 import { openList } from './support/lists.ts';
+import { runHere, startHere } from './support/program.ts';
 
 /**
  * From the first call on, with the way up. On a machine with nothing else to do it is 90 %, and a
@@ -47,12 +48,12 @@ async function enrich(
   const env: Record<string, string> = { BRANDFILL_BASE_URL: api.url };
   if (workers > 0) env['BRANDFILL_QUEUE'] = (await useDatabase()).url;
   for (let started = 0; started < workers; started += 1) {
-    const worker = await start(['worker', ...flags], { cwd: folder.path, env });
+    const worker = startHere(['worker', ...flags], { cwd: folder.path, env });
     await worker.shows('Waiting for lookups');
   }
   const shared = workers > 0 ? ['--workers', '0'] : [];
   const args = ['enrich', 'list.csv', ...shared, ...flags];
-  const ended = await run(args, { cwd: folder.path, env });
+  const ended = await runHere(args, { cwd: folder.path, env });
   const elapsedMs = performance.now() - (arrivalsMs[0] ?? 0);
   return { api, ended, elapsedMs, arrivalsMs };
 }

@@ -2,9 +2,9 @@ import { describe, expect, it } from 'vitest';
 import type { SandboxReply } from '../../src/sandbox/options.ts';
 import { createGate } from '../support/gate.ts';
 import { openApi } from './support/api.ts';
-import { start, summaryOf } from './support/command.ts';
+import { summaryOf } from './support/command.ts';
 import { openList } from './support/lists.ts';
-import { runHere } from './support/program.ts';
+import { runHere, startHere } from './support/program.ts';
 import { openStage } from './support/queue-stage.ts';
 import { column, rowsOf } from './support/tables.ts';
 
@@ -86,13 +86,12 @@ describe('a lookup that the API has accepted and has no answer ready for', () =>
       },
     });
     const args = ['enrich', 'list.csv', '--base-url', api.url, '--json'];
-    const running = await start(args, { cwd: folder.path });
+    const running = startHere(args, { cwd: folder.path });
     await reached.opened;
     await running.shows(
       '3 domains pending, Only pending domains are left: all are asked again within ',
     );
-    running.process.kill('SIGINT');
-    const ended = await running.ended;
+    const ended = await running.stop('SIGINT');
     expect(ended.code).toBe(130);
     expect(summaryOf(ended)).toMatchObject({ statuses: { found: 3, pending: 3 }, calls: 6 });
   });
@@ -102,9 +101,8 @@ describe('over Redis, a pending lookup', () => {
   it('holds neither the caller of a worker nor the window of its run', async () => {
     const { asked, respond } = readyAfter(2, isOdd);
     const stage = await openStage(40, { respond });
-    await stage.worker(['--concurrency', '1']);
-    const flags = ['--workers', '0', '--json'];
-    const ended = await (await stage.enrich(...flags)).ended;
+    await stage.worker('--concurrency', '1');
+    const ended = await stage.enrich('--workers', '0', '--json').ended;
     expect(ended.code, ended.stderr).toBe(0);
     expect(summaryOf(ended)).toMatchObject({ statuses: { found: 40 }, calls: 80, retries: 0 });
     expect(asked).toHaveLength(80);

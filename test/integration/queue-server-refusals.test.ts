@@ -1,5 +1,5 @@
-import { describe, expect, test } from 'vitest';
-import { freePort } from '../support/redis.ts';
+import { afterEach, describe, expect, test } from 'vitest';
+import { freePort, useRedis } from '../support/redis.ts';
 import { useTcpServer } from '../support/servers.ts';
 import { run } from './support/command.ts';
 import { openFolder } from './support/folder.ts';
@@ -15,6 +15,19 @@ import {
 } from './support/queue-servers.ts';
 
 const EVERYTHING = ['+@all', '~*', '&*'];
+const redis = await useRedis();
+
+afterEach(async () => {
+  await redis.client.config('SET', 'requirepass', '');
+  await redis.client.config('SET', 'maxmemory', '0');
+  await redis.client.config('SET', 'maxmemory-policy', 'noeviction');
+  await redis.client.call('acl', 'deluser', 'clerk');
+});
+
+/** Makes a user of the name `clerk`. */
+async function allow(password: string, ...rights: readonly string[]): Promise<void> {
+  await redis.client.call('acl', 'setuser', 'clerk', 'on', `>${password}`, ...rights);
+}
 
 describe('a worker', () => {
   test('says that nobody listens', async () => {
@@ -25,7 +38,6 @@ describe('a worker', () => {
   });
 
   test('leaves no connection behind when its calls cannot be made', async () => {
-    const redis = await redisWith();
     const connections = async (): Promise<number> =>
       String(await redis.client.client('LIST'))
         .trim()
@@ -41,7 +53,7 @@ describe('what answers and will not do', () => {
   test.each(['allkeys-lru', 'volatile-ttl'])(
     'a Redis that throws keys away: %s',
     async (policy) => {
-      const redis = await redisWith('--maxmemory-policy', policy);
+      await redis.client.config('SET', 'maxmemory-policy', policy);
       expect(await refusal('worker', redis.url)).toBe(
         `brandfill: Cannot use this Redis for the queue: its maxmemory-policy is ${policy}: when its memory is full it throws lookups or outcomes away; set it with: redis-cli config set maxmemory-policy noeviction.`,
       );
@@ -49,7 +61,6 @@ describe('what answers and will not do', () => {
   );
 
   test('a Redis that wants a password, or another one', async () => {
-    const redis = await redisWith();
     await redis.client.config('SET', 'requirepass', 'right');
     expect(await refusal('worker', `redis://${hostOf(redis)}`)).toContain(
       'it wants a password; give redis://:PASSWORD@host or redis://USER:PASSWORD@host.',
@@ -63,25 +74,14 @@ describe('what answers and will not do', () => {
     ['other keys', [...EVERYTHING, 'resetkeys', '~other:*'], 'access'],
     ['no scripts', [...EVERYTHING, '-evalsha'], "run the 'evalsha' command"],
   ])('a user who may use %s', async (_, rights, refused) => {
-    const redis = await redisWith();
-    await redis.client.call('acl', 'setuser', 'clerk', 'on', '>right', ...rights);
+    await allow('right', ...rights);
     const said = await refusal('worker', `redis://clerk:right@${hostOf(redis)}`);
     expect(said).toContain(`: its user may not do what a queue needs (${refused}`);
     expect(said).toMatch(/\); allow it ~\{brandfill\}\* &\* \+@all -@admin -@dangerous \+info\.$/);
   });
 
   test('a user who may not use INFO, without a word of a package beside', async () => {
-    const redis = await redisWith();
-    await redis.client.call(
-      'acl',
-      'setuser',
-      'clerk',
-      'on',
-      `>${PASSWORD}`,
-      '+@all',
-      '~*',
-      '-info',
-    );
+    await allow(PASSWORD, '+@all', '~*', '-info');
     const args = COMMANDS.worker(`redis://clerk:${ENCODED}@${hostOf(redis)}`);
     const { stderr } = await run(args, { cwd: openFolder().path });
     expect(stderr.trimEnd().split('\n')).toEqual([
@@ -90,20 +90,18 @@ describe('what answers and will not do', () => {
   });
 
   test('a read-only replica', async () => {
-    const master = await redisWith();
-    const replica = await redisWith('--replicaof', '127.0.0.1', String(master.port));
+    const replica = await redisWith('--replicaof', '127.0.0.1', String(redis.port));
     expect(await refusal('worker', replica.url)).toContain(
       'it is a read-only replica; give the address of its master.',
     );
   });
 
   test('a Redis whose memory is full', async () => {
-    const redis = await redisWith('--maxmemory', '1');
+    await redis.client.config('SET', 'maxmemory', '1');
     expect(await refusal('worker', redis.url)).toContain('it is out of memory; raise maxmemory.');
   });
 
   test('a database that is not there', async () => {
-    const redis = await redisWith();
     expect(await refusal('worker', `redis://${hostOf(redis)}/99`)).toContain(
       'it has no database of that number.',
     );
@@ -136,9 +134,8 @@ describe('what Redis refuses only once the work begins', () => {
     ['add', ['add', 'list.csv', ...api]],
     ['schedule', ['schedule', 'nightly.yaml']],
   ])('%s says in one sentence', async (_, args) => {
-    const redis = await redisWith();
     const rights = [...EVERYTHING, 'resetkeys', '~{brandfill}:probe*'];
-    await redis.client.call('acl', 'setuser', 'clerk', 'on', '>right', ...rights);
+    await allow('right', ...rights);
     const folder = openList('domain\nacme.com\n');
     folder.write('nightly.yaml', 'input: list.csv\nschedule: { cron: "0 3 * * *" }\n');
     const queue = ['--queue', `redis://clerk:right@${hostOf(redis)}`];

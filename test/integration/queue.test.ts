@@ -2,13 +2,9 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 import { describe, expect, it } from 'vitest';
 import { openApi } from './support/api.ts';
-import { type Ended, type Running, start } from './support/command.ts';
+import { start } from './support/command.ts';
+import { startHere } from './support/program.ts';
 import { openStage } from './support/queue-stage.ts';
-
-async function stop(worker: Running): Promise<Ended> {
-  worker.process.kill('SIGTERM');
-  return await worker.ended;
-}
 
 describe('enrich --queue', () => {
   it.each([0, 1])(
@@ -17,8 +13,7 @@ describe('enrich --queue', () => {
       const arrivalsMs: number[] = [];
       const stage = await openStage(15, { respond: () => void arrivalsMs.push(Date.now()) });
       await stage.worker();
-      const running = await stage.enrich('--rate', '5/s', '--workers', String(workers));
-      const ended = await running.ended;
+      const ended = await stage.enrich('--rate', '5/s', '--workers', String(workers)).ended;
       expect(ended.code, ended.stderr).toBe(0);
       expect(arrivalsMs).toHaveLength(15);
       // In no second are there more than five, but for those that were late on their way.
@@ -44,7 +39,7 @@ describe('enrich --queue', () => {
       },
     });
     await Promise.all([stage.worker(), stage.worker()]);
-    const ended = await (await stage.enrich('--workers', '0')).ended;
+    const ended = await stage.enrich('--workers', '0').ended;
     expect(ended.code, ended.stderr).toBe(0);
     expect(ended.stderr).toContain('120 found');
     expect(stage.api.stats().calls).toBeLessThan(240);
@@ -53,15 +48,14 @@ describe('enrich --queue', () => {
   it('takes nothing of another API on the same Redis', async () => {
     const [one, other] = [await openStage(40), await openApi()];
     await one.worker();
-    const run = await start(['enrich', 'list.csv', '--workers', '0', '--store', 'other'], {
+    const run = startHere(['enrich', 'list.csv', '--workers', '0', '--store', 'other'], {
       cwd: one.folder.path,
       env: { BRANDFILL_BASE_URL: other.url, BRANDFILL_QUEUE: one.redis.url },
     });
     await run.shows('No worker is there');
-    expect((await (await one.enrich('--workers', '0', '--out', 'one.csv')).ended).code).toBe(0);
+    expect((await one.enrich('--workers', '0', '--out', 'one.csv').ended).code).toBe(0);
     expect([one.api.stats().calls, other.stats().calls]).toEqual([40, 0]);
-    run.process.kill('SIGTERM');
-    expect((await run.ended).code).toBe(130);
+    expect((await run.stop()).code).toBe(130);
   });
 });
 
@@ -80,11 +74,13 @@ describe('a worker', () => {
     });
     monitor.write('MONITOR\r\n');
     await once(monitor, 'data');
-    const worker = await stage.worker(['--auth', 'bearer'], {
-      BRANDFILL_API_KEY: 'top-secret-key',
+    const worker = await start(['worker', '--auth', 'bearer'], {
+      cwd: stage.folder.path,
+      env: { ...stage.options.env, BRANDFILL_API_KEY: 'top-secret-key' },
     });
-    const ended = await (await stage.enrich('--workers', '0')).ended;
-    const { stderr } = await stop(worker);
+    await worker.shows('Waiting for lookups');
+    const ended = await stage.enrich('--workers', '0').ended;
+    const { stderr } = await worker.stop();
     monitor.destroy();
     expect(ended.code).toBe(0);
     expect(seen.split('\n').length).toBeGreaterThan(50);

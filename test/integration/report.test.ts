@@ -5,10 +5,10 @@ import { type EnrichOptions, enrich } from '../../src/index.ts';
 import type { RunView } from '../../src/watch/run-view.ts';
 import { createGate } from '../support/gate.ts';
 import { openApi, openScripted } from './support/api.ts';
-import { start, summaryOf } from './support/command.ts';
+import { summaryOf } from './support/command.ts';
 import type { Folder } from './support/folder.ts';
 import { openList } from './support/lists.ts';
-import { runHere } from './support/program.ts';
+import { runHere, startHere } from './support/program.ts';
 
 const BOTH = ['--report', 'run.html', '--report', 'run.json'];
 
@@ -79,10 +79,9 @@ describe('--report', () => {
       },
     });
     const args = ['enrich', 'list.csv', '--base-url', api.url, '--concurrency', '4', ...BOTH];
-    const running = await start(args, { cwd: folder.path });
+    const running = startHere(args, { cwd: folder.path });
     await reached.opened;
-    running.process.kill('SIGINT');
-    expect((await running.ended).code).toBe(130);
+    expect((await running.stop('SIGINT')).code).toBe(130);
     const report = reportIn(folder);
     expect(report).toMatchObject({ end: 'interrupted', exitCode: 130 });
     expect(report.headline).toMatch(/^Interrupted: 300 rows in .*, \d+ found, \d+ skipped\.$/);

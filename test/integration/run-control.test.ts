@@ -5,9 +5,9 @@ import type { Sandbox } from '../../src/sandbox/server.ts';
 import type { RunEvent } from '../../src/watch/events.ts';
 import { useDatabase } from '../support/redis.ts';
 import { openApi, untilSilent } from './support/api.ts';
-import { start } from './support/command.ts';
 import { type Folder, openFolder } from './support/folder.ts';
 import { openList } from './support/lists.ts';
+import { startHere } from './support/program.ts';
 import { column, domains, listOf, rowsOf } from './support/tables.ts';
 
 interface Steered {
@@ -82,7 +82,7 @@ describe('a run over a queue', () => {
     const [folder, other] = [openFolder(), openFolder()];
     folder.write('list.csv', listOf(domains(300)));
     other.write('list.csv', listOf(domains(60).map((domain) => `other-${domain}`)));
-    const worker = await start(['worker', '--concurrency', '4'], {
+    const worker = startHere(['worker', '--concurrency', '4'], {
       cwd: folder.path,
       env: { BRANDFILL_BASE_URL: api.url, BRANDFILL_QUEUE: redis.url },
     });
@@ -108,7 +108,7 @@ describe('a run over a queue', () => {
       openFolder(),
     ];
     folder.write('list.csv', listOf(domains(300)));
-    const worker = await start(['worker', '--concurrency', '4', '--rate', '20/s'], {
+    const worker = startHere(['worker', '--concurrency', '4', '--rate', '20/s'], {
       cwd: folder.path,
       env: { BRANDFILL_BASE_URL: api.url, BRANDFILL_QUEUE: redis.url },
     });

@@ -1,8 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import type { SandboxOptions } from '../../src/sandbox/options.ts';
 import { holdCalls, openApi } from './support/api.ts';
-import { type Ended, type Running, start } from './support/command.ts';
+import { type Ended, type Running, type Started, start } from './support/command.ts';
 import { openFolder } from './support/folder.ts';
+import { runHere, startHere } from './support/program.ts';
 import { column, domains, listOf, rowsOf } from './support/tables.ts';
 
 const CONCURRENCY = 8;
@@ -16,28 +17,31 @@ async function openStage(
   const [sandbox, folder] = [await openApi(api), openFolder()];
   const calls = await holdCalls(sandbox, isHeld);
   for (const [name, names] of Object.entries(lists)) folder.write(`${name}.csv`, listOf(names));
+  const options = { cwd: folder.path };
+  const common = ['--base-url', calls.url, '--concurrency', String(CONCURRENCY)];
+  const enrich = (name: string, ...flags: readonly string[]): readonly string[] => [
+    'enrich',
+    `${name}.csv`,
+    ...common,
+    ...flags,
+  ];
   return {
     api: sandbox,
     folder,
     calls,
-    allBegin: async (runs: readonly Running[]): Promise<void> => {
-      await Promise.all(runs.map((run) => run.shows(' to make')));
+    /** Starts a run in a process of its own, whose calls are made. */
+    enrichApart: async (name: string, ...flags: readonly string[]): Promise<Running> => {
+      const run = await start(enrich(name, ...flags), options);
+      await run.shows(' to make');
       calls.release();
+      return run;
     },
-    enrich: async (name: string, flags: readonly string[] = []): Promise<Running> => {
-      const common = ['--base-url', calls.url, '--concurrency', String(CONCURRENCY)];
-      return await start(['enrich', `${name}.csv`, ...common, ...flags], {
-        cwd: folder.path,
-        stdin: '',
-      });
-    },
+    /** Starts one in this process. */
+    enrich: (name: string): Started => startHere(enrich(name), options),
+    does: (...args: readonly string[]): Promise<Ended> => runHere(args, options),
     columnOf: (name: string, wanted: string) =>
       column(rowsOf(folder.read(`${name}.enriched.csv`)), wanted),
   };
-}
-
-async function endOf(runs: readonly Running[]): Promise<readonly Ended[]> {
-  return await Promise.all(runs.map(({ ended }) => ended));
 }
 
 describe('runs at the same time on one store', () => {
@@ -45,28 +49,26 @@ describe('runs at the same time on one store', () => {
     const names = domains(200);
     const stage = await openStage({ a: names, b: names.toReversed() }, { notFound: 0.1 });
     // Slow enough to be there still when the other one comes.
-    const first = await stage.enrich('a', ['--rate', '20/s']);
-    await stage.allBegin([first]);
-    const second = await stage.enrich('b');
+    const first = await stage.enrichApart('a', '--rate', '20/s');
+    const second = stage.enrich('b');
     await second.shows(`in use by process ${first.process.pid} on`);
-    const ended = await endOf([first, second]);
-    expect(ended.map(({ code }) => code)).toEqual([0, 0]);
+    expect([(await first.ended).code, (await second.ended).code]).toEqual([0, 0]);
     expect(stage.api.stats().domains).toMatchObject({ distinct: 200, repeated: 0 });
     expect(stage.columnOf('b', 'domain')).toEqual(names.toReversed());
   });
 
   it('do not wait where they are told not to, nor do commands that look after the store', async () => {
     const stage = await openStage({ a: domains(20), b: domains(20) }, {});
-    const first = await stage.enrich('a');
+    const first = stage.enrich('a');
     await expect.poll(() => stage.calls.come()).toBeGreaterThan(0);
-    const said = new RegExp(`it is in use by process ${first.process.pid} on .*, since 20`);
+    const said = new RegExp(`it is in use by process ${process.pid} on .*, since 20`);
     for (const args of [
       ['enrich', 'b.csv', '--base-url', stage.calls.url, '--no-wait'],
       ['store', 'stats'],
       ['store', 'prune', '--older-than', '1d'],
     ]) {
-      const running = await start(args, { cwd: stage.folder.path, stdin: '' });
-      expect(await running.ended).toMatchObject({ code: 2, stderr: expect.stringMatching(said) });
+      const ended = await stage.does(...args);
+      expect(ended).toMatchObject({ code: 2, stderr: expect.stringMatching(said) });
     }
     stage.calls.release();
     expect((await first.ended).code).toBe(0);
@@ -75,12 +77,11 @@ describe('runs at the same time on one store', () => {
   it('take over what is left of one that is killed, at once', async () => {
     const names = domains(160);
     const stage = await openStage({ a: names, b: names }, { latencyMs: 100 });
-    const first = await stage.enrich('a');
-    await stage.allBegin([first]);
-    const second = await stage.enrich('b');
+    const first = await stage.enrichApart('a');
+    const second = stage.enrich('b');
     await second.shows('in use by');
     await expect.poll(() => stage.api.stats().calls).toBeGreaterThan(40);
-    first.process.kill('SIGKILL');
+    await first.stop('SIGKILL');
     expect(await second.ended).toMatchObject({ code: 0 });
     expect(new Set(stage.columnOf('b', 'brand_status'))).toEqual(new Set(['found']));
     expect(stage.api.stats().domains.distinct).toBe(160);
@@ -89,12 +90,11 @@ describe('runs at the same time on one store', () => {
 
   it('end at a Ctrl-C while they wait', async () => {
     const stage = await openStage({ a: domains(20), b: domains(20) }, {});
-    const first = await stage.enrich('a');
+    const first = stage.enrich('a');
     await expect.poll(() => stage.calls.come()).toBeGreaterThan(0);
-    const second = await stage.enrich('b');
+    const second = stage.enrich('b');
     await second.shows('in use by');
-    second.process.kill('SIGINT');
-    expect((await second.ended).code).toBe(130);
+    expect((await second.stop('SIGINT')).code).toBe(130);
     stage.calls.release();
     expect((await first.ended).code).toBe(0);
   });

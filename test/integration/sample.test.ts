@@ -38,7 +38,7 @@ it('a sample is spread over the list, and the run after it asks about the others
 it('a sample over a queue is all that its workers are asked', async () => {
   const stage = await openStage(40);
   await stage.worker();
-  const sampled = await (await stage.enrich('--workers', '0', '--sample', '5', '--json')).ended;
+  const sampled = await stage.enrich('--workers', '0', '--sample', '5', '--json').ended;
   expect(sampled.code, sampled.stderr).toBe(4);
   expect(summaryOf(sampled)).toMatchObject({ calls: 5, statuses: { found: 5, skipped: 35 } });
   expect(sampled.stderr).toContain('The same command without --sample asks about the others');

@@ -1,7 +1,9 @@
 import { describe, expect, it, vi } from 'vitest';
+import { useRedis } from '../support/redis.ts';
 import { holdCalls } from './support/api.ts';
 import { run, start } from './support/command.ts';
-import { FAR, openSchedules, terminate } from './support/schedules.ts';
+import { startHere } from './support/program.ts';
+import { FAR, openSchedules } from './support/schedules.ts';
 import { rowsOf } from './support/tables.ts';
 
 const EVERY_SECOND = '* * * * * *';
@@ -22,7 +24,7 @@ describe('brandfill schedule', () => {
     held.release();
     const { results: crm } = await results('crm', 2);
     const { results: shop } = await results('shop', 2);
-    const ends = await Promise.all(schedulers.map(terminate));
+    const ends = await Promise.all(schedulers.map((scheduler) => scheduler.stop()));
     expect(ends.map(({ code, stdout }) => [code, stdout])).toEqual([
       [0, ''],
       [0, ''],
@@ -49,22 +51,22 @@ describe('brandfill schedule', () => {
     const first = await keep(file);
     await ask('crm');
     await vi.waitUntil(() => api.stats().calls > 5, { timeout: 60_000 });
-    const { code, stderr } = await terminate(first);
+    const { code, stderr } = await first.stop();
     expect(code).toBe(0);
     expect(stderr).toMatch(/crm: ended .+ exit code 130: .+; stopped early \(interrupted\)\./);
     expect(rowsOf(folder.read('crm.enriched.csv'))).toHaveLength(40);
     const callsBefore = api.stats().calls;
     expect(callsBefore).toBeLessThan(40);
     const queue = ['--queue', redis.url];
-    const worker = await start(['worker', ...queue, '--base-url', api.url], { cwd: folder.path });
+    const worker = startHere(['worker', ...queue, '--base-url', api.url], { cwd: folder.path });
     await worker.shows('Waiting for lookups');
     const more = [`queue: ${redis.url}`, 'workers: 0'];
     const second = await keep(job('crm', { cron: FAR, domains: 40, more }));
     const { results: ended } = await results('crm', 2);
-    expect((await terminate(second)).stderr).toContain('crm: starts again; it was interrupted');
+    expect((await second.stop()).stderr).toContain('crm: starts again; it was interrupted');
     expect(ended.map(({ exitCode }) => exitCode)).toEqual([0, 130]);
     expect(api.stats().calls).toBe(40);
-    expect((await terminate(worker)).stderr).toContain(`Stopped after ${40 - callsBefore} calls`);
+    expect((await worker.stop()).stderr).toContain(`Stopped after ${40 - callsBefore} calls`);
   });
 
   it('does not make a run again that was done when it was told to stop', async () => {
@@ -75,10 +77,10 @@ describe('brandfill schedule', () => {
     const first = await keep(file);
     await ask('crm');
     await vi.waitUntil(() => folder.names().includes('told.txt'), { timeout: 60_000 });
-    first.process.kill('SIGTERM');
+    const stopped = first.stop();
     await first.shows('Stopping:');
     folder.write('over', '');
-    expect((await first.ended).code).toBe(0);
+    expect((await stopped).code).toBe(0);
     expect((await results('crm', 1)).results).toMatchObject([{ exitCode: 0 }]);
     expect((await list())[0]).toMatchObject({ isWaiting: false });
     expect(folder.read('told.txt')).toBe('told\n');
@@ -86,7 +88,8 @@ describe('brandfill schedule', () => {
   });
 
   it('gives the command of one job no credential, of another job neither', async () => {
-    const { job, ask, results, api, redis, folder } = await openSchedules();
+    const redis = await useRedis();
+    const { job, ask, results, api, folder } = await openSchedules({ redis });
     await redis.client.call('ACL', 'SETUSER', 'nightly', 'on', '>s3cret-pass', '~*', '&*', '+@all');
     const more = [
       'queue: ${MY_REDIS}',
@@ -112,7 +115,7 @@ describe('brandfill schedule', () => {
     await scheduler.shows('Keeping the schedules');
     await ask('a');
     expect((await results('a', 1)).results).toMatchObject([{ exitCode: 0 }]);
-    await terminate(scheduler);
+    await scheduler.stop();
     const got = folder.read('env.txt');
     expect(got).toMatch(/^OTHER=kept$/m);
     expect(got).toMatch(/^BRANDFILL_JOB=a$/m);
@@ -121,11 +124,11 @@ describe('brandfill schedule', () => {
 
   it('keeps what the process says that was started last, also when Redis has lost it', async () => {
     const { job, keep, list, redis, folder } = await openSchedules();
-    await terminate(await keep(job('old', { cron: FAR }), job('both', { cron: '@daily' })));
+    await (await keep(job('old', { cron: FAR }), job('both', { cron: '@daily' }))).stop();
     const last = await keep(job('both', { cron: FAR }));
     expect(await list()).toMatchObject([{ job: 'both', cron: FAR }]);
     await last.shows('old: its schedule is none of those given and was removed from Redis.');
-    await redis.client.flushall();
+    await redis.client.flushdb();
     await expect.poll(list).toMatchObject([{ job: 'both', cron: FAR, isKept: true }]);
     // The other tests ask and look in their own process: a start of the command takes longer.
     const flags = ['schedule', '--queue', redis.url, '--list', '--json'];

@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import { useDatabase, useRedis } from '../support/redis.ts';
 import { openApi, openServer } from './support/api.ts';
-import { run, start } from './support/command.ts';
 import { openFolder } from './support/folder.ts';
 import { openList } from './support/lists.ts';
-import { FAR, openSchedules, terminate } from './support/schedules.ts';
+import { runHere, startHere } from './support/program.ts';
+import { FAR, openSchedules } from './support/schedules.ts';
 import { type Samples, statusOf, valueOf } from './support/status.ts';
 
 function found(metrics: Samples, run = 'enrich', outcome = 'found'): number {
@@ -22,7 +22,7 @@ describe('enrich --listen', () => {
   it('tells how it goes while it runs, in metrics by the conventions', async () => {
     const api = await openApi({ notFound: 0.5, seed: 7 });
     const folder = openList(500);
-    const running = await start(
+    const running = startHere(
       ['enrich', 'list.csv', '--base-url', api.url, '--rate', '40/s', ...CALLERS, '--listen', '0'],
       { cwd: folder.path },
     );
@@ -45,8 +45,7 @@ describe('enrich --listen', () => {
     expect(valueOf(metrics, 'nodejs_eventloop_lag_p99_seconds')).toBeGreaterThanOrEqual(0);
     expect(valueOf(metrics, 'brandfill_redis_up')).toBeUndefined();
 
-    running.process.kill('SIGINT');
-    expect((await running.ended).code).toBe(130);
+    expect((await running.stop('SIGINT')).code).toBe(130);
   });
 });
 
@@ -58,8 +57,8 @@ describe('over a queue', () => {
     const flags = ['--base-url', silent.url, '--queue', redis.url];
     const queue = new URL(silent.url).host.replace(':', '-');
     const options = { cwd: folder.path };
-    await run(['add', 'list.csv', ...flags], options);
-    const worker = await start(
+    await runHere(['add', 'list.csv', ...flags], options);
+    const worker = startHere(
       ['worker', ...flags, '--concurrency', '2', '--drain', '3s', '--listen', '127.0.0.1:0'],
       options,
     );
@@ -77,16 +76,16 @@ describe('over a queue', () => {
     expect((jobs('active') ?? 0) + (jobs('prioritized') ?? 0)).toBe(3);
     expect(await status.ready()).toEqual({ status: 200, reasons: [] });
 
-    worker.process.kill('SIGTERM');
+    const stopped = worker.stop();
     await status.unreadyFor('it was told to stop');
     expect((await fetch(`${status.url}/livez`)).status).toBe(200);
-    expect((await worker.ended).code).toBe(0);
+    expect((await stopped).code).toBe(0);
   });
 
   it('a worker whose Redis is gone is not ready, says why, and is again when Redis is back', async () => {
     const api = await openApi();
     const redis = await useRedis();
-    const worker = await start(
+    const worker = startHere(
       ['worker', '--base-url', api.url, '--queue', redis.url, '--listen', '0'],
       { cwd: openFolder().path },
     );
@@ -120,6 +119,6 @@ describe('over a queue', () => {
     const last = valueOf(metrics, 'brandfill_schedule_last_success_timestamp_seconds', ofRun) ?? 0;
     expect(Math.abs(last - Date.now() / 1_000)).toBeLessThan(60);
     expect((await status.ready()).status).toBe(200);
-    expect((await terminate(scheduler)).code).toBe(0);
+    expect((await scheduler.stop()).code).toBe(0);
   });
 });

@@ -2,10 +2,11 @@ import { statSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { openStore } from '../../src/store/store.ts';
 import { outcomeOf } from '../store/outcomes.ts';
-import { run, start, summaryOf } from './support/command.ts';
+import { start, summaryOf } from './support/command.ts';
 import { enrichIn } from './support/enrich.ts';
 import { openFolder } from './support/folder.ts';
 import { watchOwnMemory } from './support/memory.ts';
+import { runHere } from './support/program.ts';
 import { inStore, openEnriched } from './support/stores.ts';
 
 const linesOf = (text: string): Record<string, unknown>[] =>
@@ -18,7 +19,7 @@ describe('brandfill store', () => {
   it('stats says what is in it; the summary of a run says how large it is', async () => {
     const { folder, api } = await openEnriched();
     const args = ['enrich', 'list.csv', '--base-url', api.url, '--json'];
-    const ended = await run([...args, '--retries', '0'], { cwd: folder.path });
+    const ended = await runHere([...args, '--retries', '0'], { cwd: folder.path });
     const sizeBytes = statSync(folder.at('.brandfill/data.mdb')).blocks * 512;
     expect(summaryOf(ended).store).toEqual({ folder: '.brandfill', sizeBytes });
     expect(ended.stderr).toMatch(/^ {2}store {5}\.brandfill \(\d+ KB\)$/m);

@@ -5,9 +5,9 @@ import { exitCodeOf } from '../../src/watch/describe.ts';
 import { describeTrial } from '../../src/watch/describe-trial.ts';
 import { createStatusCounts } from '../../src/watch/run-view.ts';
 import { openApi, openScripted } from './support/api.ts';
-import { type Ended, start } from './support/command.ts';
+import type { Ended } from './support/command.ts';
 import { openFolder } from './support/folder.ts';
-import { runHere } from './support/program.ts';
+import { runHere, startHere } from './support/program.ts';
 
 const ANSWER = {
   name: 'Acme',
@@ -187,9 +187,8 @@ describe('brandfill try says in a sentence', () => {
   it('what it waits for, and ends at Ctrl-C', async () => {
     const { url } = await openScripted({ 'a.com': { status: 429 } });
     const folder = openFolder();
-    const trial = await start(['try', 'a.com', '--base-url', url], { cwd: folder.path });
+    const trial = startHere(['try', 'a.com', '--base-url', url], { cwd: folder.path });
     await trial.shows('Note: The API throttles calls (429 and the like): waiting');
-    trial.process.kill('SIGINT');
-    expect(await trial.ended).toMatchObject({ code: 130 });
+    expect(await trial.stop('SIGINT')).toMatchObject({ code: 130 });
   });
 });

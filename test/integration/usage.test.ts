@@ -1,5 +1,4 @@
 import { describe, expect, it } from 'vitest';
-import { run } from './support/command.ts';
 import { openFolder } from './support/folder.ts';
 import { openList } from './support/lists.ts';
 import { runHere } from './support/program.ts';
@@ -68,7 +67,7 @@ describe('a usage error', () => {
   });
 
   it('is no command at all, and shows the help', async () => {
-    const ended = await run([], { cwd: openFolder().path });
+    const ended = await runHere([], { cwd: openFolder().path });
     expect(ended.code).toBe(2);
     expect(ended.stderr).toContain('Usage: brandfill');
   });

@@ -138,9 +138,3 @@ async function keysLeft(redis: TestRedis): Promise<readonly string[]> {
     return leftMs[at] === -1 || isKept;
   });
 }
-
-/** Ends a command as a power failure would. */
-export async function kill({ process, ended }: Running): Promise<void> {
-  process.kill('SIGKILL');
-  await ended;
-}

@@ -6,7 +6,8 @@ import type { PageState } from '../../../src/page/app/app.ts';
 import type { connectionRequest } from '../../../src/page/app/connections.ts';
 import type { ListRun, ListView, ShownRow } from '../../../src/page/app/lists.ts';
 import type { runRequest } from '../../../src/page/app/runs.ts';
-import { type CommandOptions, type Running, start } from './command.ts';
+import type { Started, start } from './command.ts';
+import { startHere } from './program.ts';
 
 export type AppState = PageState['app'];
 
@@ -21,7 +22,7 @@ export interface Answered<T = unknown> {
 
 /** A running `brandfill app`, and somebody who has signed in. */
 export interface AppInTest {
-  readonly running: Running;
+  readonly running: Started;
   readonly url: string;
   /** The address that signed in. */
   readonly address: string;
@@ -48,14 +49,16 @@ interface Result {
 
 const ORDER = /(http:\/\/\S+\/enter\?code=\S+)/;
 
-/** Starts the app in `dir` of a folder, and signs in. */
+/**
+ * Starts the app in `app` of a folder, and signs in.
+ *
+ * @param begin `start` for a process of its own
+ */
 export async function startAppIn(
-  folder: { readonly path: string },
-  options: Partial<CommandOptions> & { readonly flags?: readonly string[] } = {},
+  { path: cwd }: { readonly path: string },
+  begin: typeof startHere | typeof start = startHere,
 ): Promise<AppInTest> {
-  const { flags = [], ...rest } = options;
-  const args = ['app', '--no-open', '--listen', '0', '--dir', 'app', ...flags];
-  const running = await start(args, { cwd: folder.path, ...rest });
+  const running = await begin(['app', '--no-open', '--listen', '0', '--dir', 'app'], { cwd });
   const shown = await running.shows('Ctrl-C ends it.');
   const [, address = ''] = ORDER.exec(shown) ?? [];
   const url = new URL(address).origin;
@@ -71,7 +74,7 @@ async function enter(address: string): Promise<string> {
 }
 
 function signedIn(
-  running: Running,
+  running: Started,
   { url, address, cookie }: Pick<AppInTest, 'url' | 'address' | 'cookie'>,
 ): AppInTest {
   async function ask<T>(

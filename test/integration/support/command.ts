@@ -1,5 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { once } from 'node:events';
+import { type EventEmitter, once } from 'node:events';
 import { mkdtempSync, readdirSync, rmdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -31,12 +31,18 @@ export interface Ended {
   readonly stderr: string;
 }
 
-/** A command that is running; it is killed when the test ends. */
-export interface Running {
-  readonly process: ChildProcess;
+/** A command that was started. */
+export interface Started {
   readonly ended: Promise<Ended>;
   /** Resolves with standard error so far when a text is in it; rejects when the command ends without. */
   shows(text: string): Promise<string>;
+  /** Sends it a signal, SIGTERM unless given, and waits for its end. */
+  stop(signal?: NodeJS.Signals): Promise<Ended>;
+}
+
+/** A command in a process of its own; it is killed when the test ends. */
+export interface Running extends Started {
+  readonly process: ChildProcess;
 }
 
 /**
@@ -88,16 +94,29 @@ export async function start(args: readonly string[], options: CommandOptions): P
   return {
     process: child,
     ended,
-    shows: (text) =>
-      new Promise((resolve, reject) => {
-        const look = (): void => {
-          if (output.stderr.includes(text)) resolve(output.stderr);
-        };
-        child.stderr.on('data', look);
-        child.once('close', () => reject(new Error(`'${text}' was not shown: ${output.stderr}`)));
-        look();
-      }),
+    shows: createShows(output, child.stderr, child),
+    stop: async (signal) => {
+      child.kill(signal);
+      return await ended;
+    },
   };
+}
+
+/** Looks at an output whenever there is more of it, until it is closed. */
+export function createShows(
+  output: { readonly stderr: string },
+  more: EventEmitter,
+  closed: EventEmitter,
+): Started['shows'] {
+  return (text) =>
+    new Promise((resolve, reject) => {
+      const look = (): void => {
+        if (output.stderr.includes(text)) resolve(output.stderr);
+      };
+      more.on('data', look);
+      closed.once('close', () => reject(new Error(`'${text}' was not shown: ${output.stderr}`)));
+      look();
+    });
 }
 
 /** Runs the real command to its end. */

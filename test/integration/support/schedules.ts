@@ -10,21 +10,23 @@ import {
 } from '../../../src/queue/schedules.ts';
 import type { SandboxOptions } from '../../../src/sandbox/options.ts';
 import type { Sandbox } from '../../../src/sandbox/server.ts';
-import { type TestRedis, type TestRedisOptions, useRedis } from '../../support/redis.ts';
+import { type TestDatabase, useDatabase } from '../../support/redis.ts';
 import { openApi } from './api.ts';
-import { type Ended, type Running, start } from './command.ts';
+import { type Ended, type Running, type Started, start } from './command.ts';
 import { type Folder, openFolder } from './folder.ts';
-import { runHere } from './program.ts';
+import { runHere, startHere } from './program.ts';
 
 /** A folder with job files, a Redis that keeps their schedules, and an API. All end with the test. */
 export interface Schedules {
   readonly api: Sandbox;
-  readonly redis: TestRedis;
+  readonly redis: TestDatabase;
   readonly folder: Folder;
   /** Writes `jobs/<name>.yaml`, which enriches a list of its own. */
   job(name: string, lines: JobLines): string;
-  /** Starts `brandfill schedule`; resolves when it keeps the schedules. */
-  keep(...args: readonly string[]): Promise<Running>;
+  /** Starts `brandfill schedule` in this process; resolves when it keeps the schedules. */
+  keep(...args: readonly string[]): Promise<Started>;
+  /** Does so in a process of its own. */
+  keepApart(...args: readonly string[]): Promise<Running>;
   /** Runs `brandfill schedule` to its end, in this process. */
   run(...args: readonly string[]): Promise<Ended>;
   /** Makes a job due now. */
@@ -49,13 +51,14 @@ export const FAR = '0 0 1 1 *';
 
 export interface SchedulesOptions {
   readonly api?: SandboxOptions;
-  readonly redis?: TestRedisOptions;
-  /** How long a process may be silent before another takes over its runs. @default a minute */
+  /** @default a database of that which all tests share */
+  readonly redis?: TestDatabase;
+  /** How long a process of its own may be silent before another takes over its runs. @default a minute */
   readonly lockMs?: number;
 }
 
 export async function openSchedules(options: SchedulesOptions = {}): Promise<Schedules> {
-  const redis = await useRedis(options.redis);
+  const redis = options.redis ?? (await useDatabase());
   const api = await openApi(options.api);
   const folder = openFolder();
   mkdirSync(folder.at('jobs'));
@@ -86,11 +89,10 @@ export async function openSchedules(options: SchedulesOptions = {}): Promise<Sch
       const lines = [`input: ../${name}.csv`, ...more, ...(cron === undefined ? [] : times)];
       return folder.write(`jobs/${name}.yaml`, `${lines.join('\n')}\n`);
     },
-    keep: async (...args) => {
-      const scheduler = await start(['schedule', ...queue, ...args], commandOptions);
-      await scheduler.shows('Keeping the schedules');
-      return scheduler;
-    },
+    keep: async (...args) =>
+      await keeps(startHere(['schedule', ...queue, ...args], commandOptions)),
+    keepApart: async (...args) =>
+      await keeps(await start(['schedule', ...queue, ...args], commandOptions)),
     run: (...args) => runHere(['schedule', ...queue, ...args], commandOptions),
     ask: async (name) => {
       const queue = new Queue('schedules', { connection: redis.client, ...QUEUE_OPTIONS });
@@ -111,8 +113,7 @@ export async function openSchedules(options: SchedulesOptions = {}): Promise<Sch
   return schedules;
 }
 
-/** Tells a process to stop, as a supervisor does. */
-export async function terminate({ process, ended }: Running): Promise<Ended> {
-  process.kill('SIGTERM');
-  return await ended;
+async function keeps<T extends Started>(scheduler: T): Promise<T> {
+  await scheduler.shows('Keeping the schedules');
+  return scheduler;
 }

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Running } from './command.ts';
+import type { Started } from './command.ts';
 
 /** The values of metrics, by name and labels as they are written. */
 export type Samples = ReadonlyMap<string, number>;
@@ -37,7 +37,7 @@ export interface CommandStatus {
 }
 
 /** Waits until a command says where it listens. */
-export async function statusOf(running: Running): Promise<CommandStatus> {
+export async function statusOf(running: Started): Promise<CommandStatus> {
   const shown = await running.shows('/livez and /readyz.');
   const [, url] = /Listening on (\S+) for/.exec(shown) ?? [];
   if (url === undefined) throw new Error(`No address: ${shown}`);
