@@ -104,7 +104,7 @@ export function createRunTime(systemTime: () => number = Date.now): () => number
 }
 
 /** Removes a folder and its parents in the end, if they did not exist before and are empty. */
-export function leaveNoEmptyFolders(path: string): Closable {
+function leaveNoEmptyFolders(path: string): Closable {
   const missing: string[] = [];
   let folder = resolve(path);
   // On Windows the topmost folder may be missing too, as there may be no such drive.

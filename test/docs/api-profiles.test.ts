@@ -34,28 +34,20 @@ describe('the schema agrees with what is read:', () => {
   const base = 'title: Acme\nrequest: { baseUrl: "https://api.example.com" }\n';
 
   test.each([
-    '',
-    'rules: [{ when: { status: 404 }, means: not_found }]',
     'rules: [{ when: { status: [404, 500-599] }, means: retry, wait: 5s }]',
     'rules: [{ when: { status: 500-599, header: { name: x-a } }, means: retry }]',
     'rules: [{ when: {}, means: throttled, wait: { header: x-a, unit: ms } }]',
     'rules: [{ when: { body: a }, means: failed, reason: b, note: c }]',
-    'data: data',
     'asOf: 2026-11-25',
   ])('%s is right', (lines) => {
     expect(readAndValidate(base + lines)).toEqual({ isRead: true, isValid: true });
   });
 
   test.each([
-    'rule: []',
     'rules: [{ when: { status: 99 }, means: not_found }]',
     'rules: [{ when: { status: [] }, means: not_found }]',
-    'rules: [{ when: { status: 404 }, means: gone }]',
-    'rules: [{ when: { status: 404 } }]',
-    'rules: [{ means: found }]',
     'rules: [{ when: {}, means: retry, wait: 5 }]',
     'rules: [{ when: {}, means: retry, wait: { head: x } }]',
-    'samples: [{ status: 200 }]',
     'title: ""',
   ])('%s is wrong', (lines) => {
     const text = lines.startsWith('title') ? base.replace('title: Acme', lines) : base + lines;

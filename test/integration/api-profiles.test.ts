@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { openServer } from './support/api.ts';
 import { summaryOf } from './support/command.ts';
-import { type Folder, openFolder } from './support/folder.ts';
+import { type Folder } from './support/folder.ts';
 import { openList } from './support/lists.ts';
 import { runHere } from './support/program.ts';
 import { listOf } from './support/tables.ts';
@@ -65,14 +65,6 @@ request:
 
 describe('brandfill api check', () => {
   const base = 'title: Acme\nrequest: { baseUrl: "http://127.0.0.1:9" }\n';
-
-  it('a copy of a shipped one is right', async () => {
-    const folder = openFolder();
-    const { stdout } = await runHere(['api', 'show', 'hunter'], { cwd: folder.path });
-    folder.write('mine.yaml', stdout);
-    const checked = await runHere(['api', 'check', 'mine.yaml'], { cwd: folder.path });
-    expect(checked.code, checked.stderr).toBe(0);
-  });
 
   it('says what is right, and which rules no sample shows at work', async () => {
     const folder = openProfile(`${base}

@@ -26,22 +26,4 @@ describe.skipIf(reason !== false)(`containers on one store${reason ? ` [${reason
     expect([(await first.ended).code, (await second.ended).code]).toEqual([0, 0]);
     expect(api.stats()).toMatchObject({ calls: 10 });
   });
-
-  it('hold up nobody when they are killed', async () => {
-    const [api, folder] = [await openApi(), openFolder()];
-    const held = await holdCalls(api);
-    folder.write('list.csv', listOf(domains(12)));
-    const options = { cwd: folder.path, env: { BRANDFILL_BASE_URL: held.url }, stdin: '' };
-    const args = ['enrich', 'list.csv', '--concurrency', '4'];
-    const first = await start(args, { ...options, container: 'one' });
-    await expect.poll(held.come).toBe(4);
-    await first.stop('SIGKILL');
-    held.release();
-    const second = await run(args, { ...options, container: 'one' });
-    expect(second.stderr).not.toContain('in use');
-    expect(second.code).toBe(0);
-    // What it had begun to write elsewhere is removed after some time.
-    const whole = folder.names().filter((name) => !name.endsWith('.part'));
-    expect(whole).toEqual(['list.csv', 'list.enriched.csv', 'list.failures.csv']);
-  });
 });

@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
 import { useConnectProxy } from '../support/connect-proxy.ts';
-import { UNKNOWN_HOST } from '../support/servers.ts';
 import { openApi, openServer } from './support/api.ts';
 import { run, summaryOf } from './support/command.ts';
 import { openList } from './support/lists.ts';
@@ -30,17 +29,6 @@ describe('a base URL that is wrong', () => {
     const { url } = await openApi();
     const mended = await enrichHere(folder, url, '--json');
     expect(summaryOf(mended).statuses.found).toBe(300);
-  });
-
-  it('whose name nobody knows costs five calls', async () => {
-    const folder = openList(50);
-    const ended = await runHere(
-      ['enrich', 'list.csv', '--base-url', `http://${UNKNOWN_HOST}`, '--json'],
-      { cwd: folder.path },
-    );
-    expect(ended.code).toBe(4);
-    expect(ended.stderr).toMatch(/DNS.*--base-url/);
-    expect(summaryOf(ended).calls).toBe(5);
   });
 
   it('is not suspected because of brands that are not known, but nothing found is no success', async () => {

@@ -1,12 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import { enrichRows } from '../../src/index.ts';
 import { row, workbookOf } from '../rows/xlsx/workbooks.ts';
-import { openApi, openScripted } from './support/api.ts';
+import { openScripted } from './support/api.ts';
 import { enrichIn } from './support/enrich.ts';
 import { openFolder } from './support/folder.ts';
 import { openList } from './support/lists.ts';
-import { runHere } from './support/program.ts';
-import { expectRefusal } from './support/refusals.ts';
 
 const ANSWERS = {
   'a.com': { body: { name: 'A', at: { city: 'Oslo; N' }, phone: '+47 1' } },
@@ -77,28 +75,5 @@ describe('--fill', () => {
         );
       }
     }
-  });
-
-  it.each([
-    [
-      'list.csv',
-      ['--fill', 'town=at.city'],
-      /Cannot find the column 'town' in list\.csv: there are: domain, city\.$/,
-    ],
-    [
-      'list.csv',
-      ['--fill', 'city=at.'],
-      /Cannot use --fill: the expression of 'city' is no JMESPath/,
-    ],
-  ])('%s %s is refused before any call', async (input, flags, expected) => {
-    const folder = openList('domain,city\na.com,\n');
-    folder.write('list.jsonl', '{"domain":"a.com"}\n{"domain":"b.com","city":""}\n');
-    const api = await openApi();
-    const ended = await runHere(['enrich', input, '--base-url', api.url, ...flags], {
-      cwd: folder.path,
-    });
-    expectRefusal(ended, expected);
-    expect(folder.names()).toEqual(['list.csv', 'list.jsonl']);
-    expect(api.stats().calls).toBe(0);
   });
 });

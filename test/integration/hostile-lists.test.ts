@@ -53,10 +53,10 @@ describe('what turns the direction of a terminal', () => {
   const TURN = '\u202e';
 
   it.each([
-    ['a cell', ['add', 'list.csv', '--dry-run'], 'line 2'],
-    ['the name of a column', ['enrich', 'list.csv', '--domain-column', 'site'], 'Cannot find'],
+    ['a cell', ['enrich', 'list.csv', '--dry-run'], "line 2 'x y'"],
+    ['the name of a column', ['enrich', 'list.csv', '--domain-column', 'site'], 'domain, a b'],
     ['an answer', ['store', 'get', 'acme.com'], '"name":"A\\u202eB"'],
-  ])('is written out where it stands in %s', async (_, args, words) => {
+  ])('does not turn what is shown where it stands in %s', async (_, args, words) => {
     const folder = openFolder();
     folder.write('acme.csv', 'domain\nacme.com\n');
     folder.write('list.csv', `domain,a${TURN}b\nx${TURN}y,1\nacme.com,2\n`);
@@ -65,22 +65,12 @@ describe('what turns the direction of a terminal', () => {
     await runHere(['enrich', 'acme.csv'], options);
     const { stdout, stderr } = await runHere(args, options);
     expect(stdout + stderr).toContain(words);
-    expect(stdout + stderr).toContain('\\u202e');
     expect(stdout + stderr).not.toContain(TURN);
   });
 });
 
 describe('a list that nobody should make', () => {
   it.each<[string, readonly Piece[], string[][]]>([
-    [
-      'NUL bytes',
-      [`domain,n\na.com,\u0000x\u0000\n\u0000,"\u0000"\nb.com,${'2'.repeat(20)}\n`],
-      [
-        ['a.com', 'found'],
-        ['', 'invalid'],
-        ['b.com', 'found'],
-      ],
-    ],
     [
       'a cell of 10 MB',
       ['domain,n\na.com,"', ['"",\n'.repeat(MB / 4), 10], '"\nb.com,2\n'],

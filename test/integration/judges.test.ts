@@ -38,7 +38,6 @@ const TOTAL = {
 };
 
 const TABLE = `<table xmlns="${MAIN}" id="1" name="T" displayName="T" ref="A1:B4" totalsRowCount="1"><autoFilter ref="A1:B3"/><tableColumns count="2"><tableColumn id="1" name="Website"/><tableColumn id="2" name="Revenue&#10;in EUR" totalsRowFunction="sum"/></tableColumns></table>`;
-const BESIDE = `<table xmlns="${MAIN}" id="1" name="Rates" displayName="Rates" ref="D1:E3"><autoFilter ref="D1:E3"/><tableColumns count="2"><tableColumn id="1" name="Currency"/><tableColumn id="2" name="Rate"/></tableColumns></table>`;
 
 const SPECS: Readonly<Record<string, WorkbookSpec>> = {
   'months.xlsx': { sheets: [month('Jan', 10), month('Feb', 20), month('Mar', 30), TOTAL] },
@@ -51,20 +50,6 @@ const SPECS: Readonly<Record<string, WorkbookSpec>> = {
         table: TABLE,
       },
       { name: 'Sums', rows: `<row r="1">${formula('A1', 'SUM(Leads!B2:B3)*2')}</row>` },
-    ],
-  },
-  'beside.xlsx': {
-    sheets: [
-      {
-        name: 'Leads',
-        rows:
-          row(1, 'Website', 'Revenue', null, 'Currency', 'Rate') +
-          row(2, 'acme.com', 5, null, 'EUR', 1) +
-          row(3, 'n/a', 7, null, 'CHF', 2),
-        after: TABLE_PART,
-        table: BESIDE,
-      },
-      { name: 'Sums', rows: `<row r="1">${formula('A1', 'SUM(Leads!E2:E3)')}</row>` },
     ],
   },
   'filtered.xlsx': {

@@ -7,26 +7,27 @@ import { startHere } from './support/program.ts';
 import { openStage } from './support/queue-stage.ts';
 
 describe('enrich --queue', () => {
-  it.each([0, 1])(
-    'keeps its --rate though workers have none, with --workers %i',
-    async (workers) => {
-      const arrivalsMs: number[] = [];
-      const stage = await openStage(15, { respond: () => void arrivalsMs.push(Date.now()) });
-      await stage.worker();
-      const ended = await stage.enrich('--rate', '5/s', '--workers', String(workers)).ended;
-      expect(ended.code, ended.stderr).toBe(0);
-      expect(arrivalsMs).toHaveLength(15);
-      // In no second are there more than five, but for those that were late on their way.
-      const most = Math.max(
-        ...arrivalsMs.map(
-          (from) => arrivalsMs.filter((at) => at >= from && at < from + 1_000).length,
-        ),
-      );
-      expect(most).toBeLessThanOrEqual(8);
-    },
-  );
+  it.each([
+    ['of its own, whose workers have none', [], ['--rate', '5/s', '--workers', '0']],
+    ['of its own, with its own worker', [], ['--rate', '5/s', '--workers', '1']],
+    ['of its workers, of whom there are two', ['--rate', '5/s'], ['--workers', '0']],
+  ])('keeps the rate %s', async (_, ofWorker, ofRun) => {
+    const arrivalsMs: number[] = [];
+    const stage = await openStage(15, { respond: () => void arrivalsMs.push(Date.now()) });
+    await Promise.all([stage.worker(...ofWorker), stage.worker(...ofWorker)]);
+    const ended = await stage.enrich(...ofRun).ended;
+    expect(ended.code, ended.stderr).toBe(0);
+    expect(arrivalsMs).toHaveLength(15);
+    // In no second are there more than five, but for those that were late on their way.
+    const most = Math.max(
+      ...arrivalsMs.map(
+        (from) => arrivalsMs.filter((at) => at >= from && at < from + 1_000).length,
+      ),
+    );
+    expect(most).toBeLessThanOrEqual(8);
+  });
 
-  it('finds a limit that is told with 529, with two workers, and loses nothing', async () => {
+  it('finds a limit that nobody documents, told with 529, with two workers, and loses nothing', async () => {
     let takenMs: number[] = [];
     const stage = await openStage(120, {
       latencyMs: 20,

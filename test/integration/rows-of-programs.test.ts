@@ -1,13 +1,9 @@
-import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { type EnrichOptions, enrich, enrichRows, plan } from '../../src/index.ts';
 import { type RunEvent } from '../../src/watch/events.ts';
 import { openApi } from './support/api.ts';
-import { summaryOf } from './support/command.ts';
 import { type Folder, openFolder } from './support/folder.ts';
-import { findMaterial } from './support/material.ts';
-import { runHere } from './support/program.ts';
-import { column, domains, listOf, rowsOf } from './support/tables.ts';
+import { domains } from './support/tables.ts';
 
 /** Options for a run that leaves everything in one folder. */
 function optionsIn(folder: Folder, url = 'http://127.0.0.1:9'): Omit<EnrichOptions, 'input'> {
@@ -138,34 +134,5 @@ describe('an onEvent that throws', () => {
       defect,
     );
     expect(api.stats().calls).toBe(0);
-  });
-});
-
-const TEN_THOUSAND = findMaterial('opendns-public-domain-lists', 'opendns-random-domains.txt');
-describe.skipIf(!TEN_THOUSAND)('three thousand real domains', () => {
-  it('come out in their order, each asked for once, and cost nothing the second time', async () => {
-    const folder = openFolder();
-    const names = readFileSync(TEN_THOUSAND ?? '', 'utf8')
-      .split(/\r?\n/)
-      .slice(0, 3_000);
-    folder.write('list.csv', listOf(names));
-    const api = await openApi({ notFound: 0.1 });
-    const args = ['enrich', 'list.csv', '--base-url', api.url, '--json', '--concurrency', '64'];
-    const first = await runHere(args, { cwd: folder.path });
-    expect(first.code).toBe(0);
-    const rows = rowsOf(folder.read('list.enriched.csv'));
-    expect(column(rows, 'domain')).toEqual(names);
-    const { statuses, rows: count, uniqueDomains, calls } = summaryOf(first);
-    expect(count).toBe(3_000);
-    expect(statuses.invalid).toBeLessThan(100);
-    expect(statuses.found + statuses.not_found + statuses.rejected + statuses.invalid).toBe(3_000);
-    expect(calls).toBe(uniqueDomains);
-    expect(api.stats().domains.mostCalls).toBe(1);
-    expect(rowsOf(folder.read('list.failures.csv'))).toHaveLength(3_000 - statuses.found);
-
-    const output = folder.read('list.enriched.csv');
-    const second = await runHere(args, { cwd: folder.path });
-    expect(summaryOf(second)).toMatchObject({ calls: 0, freshDomains: uniqueDomains, statuses });
-    expect(folder.read('list.enriched.csv')).toBe(output);
   });
 });

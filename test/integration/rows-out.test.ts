@@ -5,32 +5,9 @@ import { enrichIn } from './support/enrich.ts';
 import { openFolder } from './support/folder.ts';
 import { openList } from './support/lists.ts';
 import { enrichHere } from './support/program.ts';
-import { cellsOf, domains, listOf, objectsOf, rowsOf } from './support/tables.ts';
+import { domains, objectsOf, rowsOf } from './support/tables.ts';
 
 describe('the output', () => {
-  it('has the columns of all answers, also those that only the last row has', async () => {
-    const folder = openList(listOf(['acme.com', 'bolt.com', 'core.com']));
-    const api = await openScripted({
-      'acme.com': { body: { name: 'Acme', at: { city: 'Oslo' } } },
-      'bolt.com': { body: { name: 'Bolt', at: { zip: '0150', city: 'Rom' }, ok: true } },
-      'core.com': { body: { last: [1, 'two', null] } },
-    });
-    await enrichIn(folder, { input: 'list.csv', baseUrl: api.url });
-    const [header, ...rows] = cellsOf(folder.read('list.enriched.csv'));
-    expect(header?.slice(1, 4)).toEqual(['brand_domain', 'brand_status', 'brand_fetched_at']);
-    expect(new Set(header?.slice(4))).toEqual(
-      new Set(['brand_last', 'brand_name', 'brand_at_zip', 'brand_at_city', 'brand_ok']),
-    );
-    const cell = (row: number, name: string) => rows[row]?.[header?.indexOf(name) ?? -1];
-    expect([cell(0, 'brand_at_city'), cell(1, 'brand_at_zip'), cell(1, 'brand_ok')]).toEqual([
-      'Oslo',
-      '0150',
-      'true',
-    ]);
-    expect(cell(2, 'brand_last')).toBe('1; two; ');
-    expect(cell(2, 'brand_name')).toBe('');
-  });
-
   it('makes text of the API harmless, leaves numbers and the own cells alone', async () => {
     const folder = openList('domain,own\nacme.com,=1+1\n');
     const api = await openScripted({

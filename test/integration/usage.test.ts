@@ -42,6 +42,8 @@ describe('a usage error', () => {
   it.each<[readonly string[], RegExp]>([
     [['--fields', 'a=b..c'], /--fields.*'a'.*\n {2}b\.\.c\n {4}\^\n$/],
     [['--out', 'o.csv', '--failures', './o.csv'], /^brandfill: .*o\.csv/m],
+    [['--where', 'no=1'], /^brandfill: Cannot .*'no'/m],
+    [['--fill', 'town=city'], /^brandfill: Cannot find the column 'town' in list\.csv/m],
     [['--out', 'o.jsonl'], /^brandfill: .*o\.jsonl.*CSV/m],
   ])('leaves nothing behind: %j', async (flags, expected) => {
     const folder = openList();

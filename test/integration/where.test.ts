@@ -31,16 +31,3 @@ it('a second API is a second command over the output of the first, for the rows 
     column(one, 'brand_status').map((status) => (status === 'not_found' ? 'found' : '')),
   );
 });
-
-it('a column that is not there is refused', async () => {
-  const folder = openFolder();
-  folder.write('list.csv', listOf(domains(2)));
-  const ended = await runHere(
-    ['enrich', 'list.csv', '--base-url', 'http://127.0.0.1:9', '--where', 'no=1'],
-    {
-      cwd: folder.path,
-    },
-  );
-  expect(ended.code).toBe(2);
-  expect(ended.stderr).toMatch(/no column.*'no'|'no'/);
-});
