@@ -23,8 +23,6 @@ export interface RunControl {
   whileOpen(signal: AbortSignal): Promise<void>;
   /** Calls `listener` on each change. Returns a function that removes the listener. */
   onChange(listener: () => void): () => void;
-  /** Resolves at the next change. */
-  changed(): Promise<void>;
 }
 
 /**
@@ -40,25 +38,16 @@ export interface RunControl {
 export function createRunControl(): RunControl {
   const stopping = new AbortController();
   const listeners = new Set<() => void>();
+  const change = createChange();
   let isPaused = false;
   const notify = (): void => {
     for (const listener of listeners) listener();
+    change.notify();
   };
   const setPaused = (paused: boolean): void => {
     if (paused === isPaused || stopping.signal.aborted) return;
     isPaused = paused;
     notify();
-  };
-  const onChange: RunControl['onChange'] = (listener) => {
-    listeners.add(listener);
-    return () => void listeners.delete(listener);
-  };
-  const changed = async (): Promise<void> => {
-    let stopListening = (): void => {};
-    await new Promise<void>((resolve) => {
-      stopListening = onChange(resolve);
-    });
-    stopListening();
   };
   return {
     get isPaused() {
@@ -75,10 +64,12 @@ export function createRunControl(): RunControl {
     },
     whileOpen: async (signal) => {
       signal.throwIfAborted();
-      while (isPaused) await unlessAborted(changed(), signal);
+      while (isPaused) await unlessAborted(change.wait(), signal);
     },
-    onChange,
-    changed,
+    onChange: (listener) => {
+      listeners.add(listener);
+      return () => void listeners.delete(listener);
+    },
   };
 }
 
