@@ -11,11 +11,13 @@ import { withoutCredentials } from '../common/secrets.ts';
 const LONGEST_BATCH_MS = 15_000;
 
 /**
- * Each entry is read, and written in a transaction that is given up. Keys that are out of order are not
+ * Each entry is read, and written in a transaction that is given up. Lists of free pages are not read by
+ * that, so the file has to be as long as it says. Keys that are out of order are not
  * found, or hide others. A thread watches over it, since LMDB may walk through damaged pages without end,
  * and nobody waits any more when the parent was killed.
  */
 const REHEARSE = `
+const { statSync } = require('node:fs');
 const { Worker } = require('node:worker_threads');
 const { ABORT, open } = require(process.argv[1]);
 const batches = new Int32Array(new SharedArrayBuffer(4));
@@ -30,6 +32,8 @@ const workerData = { batches, longestBatchMs: Number(process.argv[3]) };
 new Worker(\`(\${watch})(require('node:worker_threads').workerData)\`, { eval: true, workerData });
 try {
   const root = open({ path: process.argv[2], noSubdir: false, maxDbs: 16 });
+  const { pageSize, lastPageNumber } = root.getStats();
+  if (statSync(process.argv[2] + '/data.mdb').size < (lastPageNumber + 1) * pageSize) throw new Error('cut off');
   for (const name of [...root.getKeys()]) {
     const table = root.openDB(name, { keyEncoding: 'binary', encoding: 'binary' });
     let [last, count, entries] = [Buffer.alloc(0), 0, []];

@@ -8,9 +8,10 @@ import { useTempFolder } from '../support/temp-folder.ts';
 function moduleIn(folder: string, getRange: string): string {
   const path = join(folder, 'lmdb.cjs');
   const table = `{ getRange: ${getRange}, putSync() {}, getStats: () => ({ entryCount: 1 }) }`;
+  writeFileSync(join(folder, 'data.mdb'), 'x');
   writeFileSync(
     path,
-    `exports.open = () => ({ getKeys: () => ['table'], openDB: () => (${table}), transactionSync: (work) => work() });`,
+    `exports.open = () => ({ getStats: () => ({ pageSize: 1, lastPageNumber: 0 }), getKeys: () => ['table'], openDB: () => (${table}), transactionSync: (work) => work() });`,
   );
   return path;
 }

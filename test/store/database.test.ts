@@ -12,6 +12,7 @@ import { open } from 'lmdb';
 import { describe, expect, it } from 'vitest';
 import { openDatabase } from '../../src/store/database.ts';
 import { openStore } from '../../src/store/store.ts';
+import { deleteDomains } from '../../src/store/upkeep.ts';
 import { useTempFolder } from '../support/temp-folder.ts';
 import { outcomeOf } from './outcomes.ts';
 
@@ -160,6 +161,21 @@ async function fillStore(): Promise<{ readonly folder: string; readonly file: st
   await store.close();
   return { folder, file: join(folder, 'data.mdb') };
 }
+
+it('is refused when only a part of its list of free pages is cut off', async () => {
+  const folder = useTempFolder();
+  const store = await openStore(folder, 'one');
+  const domains = Array.from({ length: 12_000 }, (_, at) => `d${at}.com`);
+  const json = JSON.stringify({ text: 'x'.repeat(400) });
+  await Promise.all(domains.map((domain) => store.put({ ...outcomeOf(domain), json })));
+  await store.close();
+  const database = await openDatabase(folder);
+  await deleteDomains(database, domains.slice(1_000)); // in one transaction
+  await database.close();
+  const file = join(folder, 'data.mdb');
+  truncateSync(file, statSync(file).size - 4_096);
+  await expect(openStore(folder, 'one')).rejects.toThrow('its file data.mdb is damaged');
+});
 
 it.each([0.9, 0.75, 0.5, 0.1])('is refused when it is cut to %d of its size', async (part) => {
   const { folder, file } = await fillStore();
