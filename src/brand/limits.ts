@@ -162,20 +162,15 @@ const EPOCH_MS_FROM = 1e11;
  * Reads a field that names a time as milliseconds from now: seconds, seconds or milliseconds since
  * 1970, or a date as HTTP or ISO 8601 writes it. Undefined for anything else and for what is past.
  *
- * @param unit the unit of a number that is no point in time. @default 's'
  * @see {@link https://www.rfc-editor.org/rfc/rfc9110#field.retry-after RFC 9110, 10.2.3}
  */
-export function findWaitMs(
-  value: FieldValue,
-  time: AnswerTime,
-  unit: 's' | 'ms' = 's',
-): number | undefined {
+export function findWaitMs(value: FieldValue, time: AnswerTime): number | undefined {
   const text = fieldText(value);
   const number = findNumber(text);
   if (number === undefined) return waitUntil(findDateMs(text), time);
   if (number >= EPOCH_MS_FROM) return waitUntil(number, time);
   if (number >= EPOCH_S_FROM) return waitUntil(number * 1_000, time);
-  return Math.min(number * (unit === 's' ? 1_000 : 1), LONGEST_STATED_MS);
+  return Math.min(number * 1_000, LONGEST_STATED_MS);
 }
 
 function waitUntil(untilMs: number | undefined, { nowMs, date }: AnswerTime): number | undefined {

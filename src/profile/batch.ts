@@ -39,7 +39,7 @@ export const batch = shape
       answersIn: (reply, domains) => {
         const items = itemsIn(reply, domains, find);
         const answerOf = (item: unknown) => ({
-          httpStatus: statusOf(find.status?.(item)),
+          httpStatus: status.safeParse(find.status?.(item)).data,
           body: find.answer ? find.answer(item) : item,
         });
         const answered = domains.filter((domain) => items?.has(domain));
@@ -72,22 +72,15 @@ function nameOf(value: unknown): string {
   return typeof value === 'string' ? domainToASCII(value.trim()) || value.trim() : '';
 }
 
-function statusOf(value: unknown): number | undefined {
-  const status = typeof value === 'string' ? Number(value) : value;
-  return z.int().min(100).max(599).safeParse(status).data;
-}
+const status = z.coerce.number().int().min(100).max(599);
 
 /** Puts the domains into the body. */
 function fill(template: unknown, domains: readonly string[]): unknown {
-  if (template === DOMAINS) return domains;
-  if (typeof template === 'string') return template.replaceAll(DOMAINS, domains.join(','));
-  if (Array.isArray(template)) {
-    const entry = JSON.stringify(template);
-    return template.length === 1 && entry.includes(DOMAIN)
-      ? domains.flatMap((domain) => JSON.parse(entry.replaceAll(DOMAIN, domain)) as unknown[])
-      : template.map((part) => fill(part, domains));
-  }
-  if (!isJsonObject(template)) return template;
-  const filled = Object.entries(template).map(([name, part]) => [name, fill(part, domains)]);
-  return Object.fromEntries(filled);
+  return JSON.parse(JSON.stringify(template), (_, part: unknown) => {
+    if (part === DOMAINS) return domains;
+    if (typeof part === 'string') return part.replaceAll(DOMAINS, domains.join(','));
+    const entry = Array.isArray(part) && part.length === 1 ? JSON.stringify(part[0]) : '';
+    if (!entry.includes(DOMAIN)) return part;
+    return domains.map((domain) => JSON.parse(entry.replaceAll(DOMAIN, domain)) as unknown);
+  });
 }

@@ -17,10 +17,9 @@ export function playProfile({ name, content, api }: Profile) {
     samples.find((sample) => sample.means === means);
   const found = first('found') ?? { status: 200, body: { name: 'Example' }, means: 'found' };
   const ordinary = [first('not_found'), first('pending')];
-  const refusal = <const C extends string>(code: C, means: string) => {
+  const refusal = (means: string) => {
     const sample = first(means);
-    const answer = sample && { ...answerOf(sample, 'example.com'), charge: 0 };
-    return (answer ? { [code]: answer } : {}) as { readonly [K in C]?: NonNullable<typeof answer> };
+    return sample && { ...answerOf(sample, 'example.com'), charge: 0 };
   };
   return {
     /** Path and query that ask about a domain. */
@@ -42,9 +41,9 @@ export function playProfile({ name, content, api }: Profile) {
     },
     /** How it refuses a call, in its own words. */
     refusals: {
-      ...refusal('unauthorized', 'unauthorized'),
-      ...refusal('rate_limited', 'throttled'),
-      ...refusal('quota_exceeded', 'quota'),
+      unauthorized: refusal('unauthorized'),
+      rate_limited: refusal('throttled'),
+      quota_exceeded: refusal('quota'),
     },
   };
 }

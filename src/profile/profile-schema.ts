@@ -8,7 +8,7 @@ import { HOUR_MS } from '../common/format.ts';
 import { parseRate } from '../options/kinds.ts';
 import { refusal } from '../options/option.ts';
 import { batch } from './batch.ts';
-import { billing, rules, unit } from './rules.ts';
+import { billing, rules } from './rules.ts';
 import { sample } from './samples.ts';
 import {
   checked,
@@ -66,7 +66,6 @@ const window = z
     limit: headerName('the header with the calls that it allows'),
     remaining: headerName('the header with the calls that are left'),
     reset: headerName('the header that says when it begins anew'),
-    unit,
   })
   .partial();
 
@@ -75,7 +74,7 @@ const LONGEST_PACE_MS = HOUR_MS;
 
 /** What the headers of an answer say of one limit. */
 function policyIn(
-  { per: perMs = 0, limit, remaining, reset, unit }: z.output<typeof window>,
+  { per: perMs = 0, limit, remaining, reset }: z.output<typeof window>,
   headers: ResponseHeaders,
   nowMs: number,
 ) {
@@ -88,7 +87,7 @@ function policyIn(
   return {
     quota: count && perMs > 0 && perMs <= LONGEST_PACE_MS ? { count, perMs } : undefined,
     remaining: countIn(remaining),
-    resetMs: findWaitMs(headers[reset ?? ''], { nowMs, date }, unit),
+    resetMs: findWaitMs(headers[reset ?? ''], { nowMs, date }),
   };
 }
 

@@ -75,8 +75,6 @@ export function describeWhen({ status, header, body }: z.input<typeof when>): st
   return parts.join(', ') || 'any answer';
 }
 
-export const unit = z.enum(['s', 'ms']).describe('of a number that is no point in time');
-
 /** Where an answer says something: a header, or a place in its body. */
 const inHeader = (help: string) => z.strictObject({ header: headerName(help) });
 const inBody = (help: string) => z.strictObject({ body: expression(help) });
@@ -92,8 +90,8 @@ function textAt(place: Place, { headers, json }: AnswerFacts): string {
 const wait = z.union(
   [
     duration('how long'),
-    inHeader('the header that says how long').extend({ unit: unit.optional() }),
-    inBody('where the body says how long').extend({ unit: unit.optional() }),
+    inHeader('the header that says how long'),
+    inBody('where the body says how long'),
   ],
   { error: "expected a duration such as 90s, { header: NAME } or { body: 'JMESPath' }" },
 );
@@ -128,7 +126,7 @@ export const rules = z
 function waitIn({ wait: given }: z.output<typeof rule>, facts: AnswerFacts): number | undefined {
   if (given === undefined || typeof given === 'number') return given;
   const { headers, nowMs } = facts;
-  return findWaitMs(textAt(given, facts), { nowMs, date: fieldText(headers['date']) }, given.unit);
+  return findWaitMs(textAt(given, facts), { nowMs, date: fieldText(headers['date']) });
 }
 
 function reasonIn({ reason }: z.output<typeof rule>, { json }: AnswerFacts): string | undefined {

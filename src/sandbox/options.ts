@@ -101,7 +101,7 @@ export interface PlayedApi {
   reply(domain: string, call: number): SandboxAnswer;
   /** How it refuses a call without the credential, beyond the limit, or beyond the quota. */
   readonly refusals: {
-    readonly [K in 'unauthorized' | 'rate_limited' | 'quota_exceeded']?: SandboxAnswer;
+    readonly [K in 'unauthorized' | 'rate_limited' | 'quota_exceeded']?: SandboxAnswer | undefined;
   };
 }
 

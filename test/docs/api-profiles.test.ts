@@ -36,7 +36,7 @@ describe('the schema agrees with what is read:', () => {
   test.each([
     'rules: [{ when: { status: [404, 500-599] }, means: retry, wait: 5s }]',
     'rules: [{ when: { status: 500-599, header: { name: x-a } }, means: retry }]',
-    'rules: [{ when: {}, means: throttled, wait: { header: x-a, unit: ms } }]',
+    'rules: [{ when: {}, means: throttled, wait: { header: x-a } }]',
     'rules: [{ when: { body: a }, means: failed, reason: b, note: c }]',
     'asOf: 2026-11-25',
   ])('%s is right', (lines) => {
