@@ -6,24 +6,16 @@ import { aborted } from '../common/lifetime.ts';
 import {
   auth,
   file,
+  fixedRate,
   flag,
   integer,
   oneOf,
   parseDuration,
-  parseRate,
   profile,
   share,
   text,
 } from '../options/kinds.ts';
-import {
-  expected,
-  kind,
-  option,
-  refusal,
-  refusing,
-  type SettingsOf,
-  under,
-} from '../options/option.ts';
+import { kind, option, refusal, refusing, type SettingsOf, under } from '../options/option.ts';
 import { playProfile } from '../profile/play.ts';
 import { readProfile } from '../profile/read-profile.ts';
 import type { SandboxAuth } from '../sandbox/auth.ts';
@@ -41,16 +33,6 @@ const latency = kind(
   { placeholder: 'TIME' },
 );
 
-const callsAllowed = kind(
-  z.string(),
-  (given) => {
-    const rate = parseRate(given);
-    if (rate === 'auto') throw refusal(expected('a rate such as 50/s', given));
-    return rate;
-  },
-  { placeholder: 'RATE' },
-);
-
 const SANDBOX_OPTIONS = under('The stand-in', {
   host: option(text('ADDRESS'), { default: '127.0.0.1', help: 'address to listen on' }),
   port: option(integer(0, 65_535), {
@@ -60,9 +42,7 @@ const SANDBOX_OPTIONS = under('The stand-in', {
   latency: option(latency, {
     help: 'time per call, such as 80ms, or a log-normal range such as 20ms-7s',
   }),
-  limit: option(callsAllowed, {
-    help: 'calls allowed, such as 50/s',
-  }),
+  limit: option(fixedRate(), { help: 'calls allowed, such as 50/s' }),
   limitKind: option(oneOf('token-bucket', 'fixed-window', 'sliding-window'), {
     placeholder: 'KIND',
     help: 'how calls count towards the limit: token-bucket, fixed-window or sliding-window (default: token-bucket)',

@@ -6,7 +6,7 @@ import { type AllowedHost, parseAllowedHost, parseRedisUrl } from '../common/add
 import { DURATION_UNITS_MS, typedDuration } from '../common/format.ts';
 import { describeKind } from '../common/text.ts';
 import { type Encoding, findEncodingByName } from '../rows/encoding.ts';
-import type { CalendarUnit, CallsPer } from '../worker/budget.ts';
+import type { CallsPer } from '../worker/budget.ts';
 import type { Rate } from '../worker/rate.ts';
 import { expected, kind, refusal } from './option.ts';
 
@@ -22,11 +22,17 @@ const received = (what: string) => ({
 /** What came instead is not repeated: it may be a credential in the wrong place. */
 export const someText = z.string(received('a text')).min(1, received('a text'));
 
+/** A text that is not empty, and what reads it. */
+const textAs = <T>(placeholder: string, read: (given: string) => T, meta: KindMeta = {}) =>
+  kind(someText, read, { placeholder, ...meta });
+
+const asIs = (given: string): string => given;
+
 /** What is written as a text or as a number. `read` gives nothing for what does not fit. */
 function written<T>(
+  placeholder: string,
   what: string,
   read: (given: string | number) => T | undefined,
-  meta: KindMeta = {},
 ) {
   const shape = z.union([z.string(), z.number()], { error: ({ input }) => expected(what, input) });
   return kind(
@@ -36,7 +42,7 @@ function written<T>(
       if (value === undefined) throw refusal(expected(what, given));
       return value;
     },
-    meta,
+    { placeholder },
   );
 }
 
@@ -50,21 +56,22 @@ export const flag = () =>
   });
 
 /** A text that is not empty. */
-export const text = (placeholder: string) => kind(someText, (value) => value, { placeholder });
+export const text = (placeholder: string) => textAs(placeholder, asIs);
 
 /** A text that may be empty. */
-export const anyText = () =>
-  kind(z.string(received('a text')), (value) => value, { placeholder: 'TEXT' });
+export const anyText = () => kind(z.string(received('a text')), asIs, { placeholder: 'TEXT' });
 
-export const file = (placeholder = 'FILE') =>
-  kind(someText, (value) => value, { placeholder, isPath: () => true });
+export const file = (placeholder = 'FILE') => textAs(placeholder, asIs, { isPath: () => true });
 
 /** A file that cannot be standard output, where the rows go. */
 export const namedFile = () =>
-  kind(
-    someText.refine((path) => path !== '-', 'expected a file: standard output is for the rows'),
-    (value) => value,
-    { placeholder: 'FILE', isPath: () => true },
+  textAs(
+    'FILE',
+    (path) => {
+      if (path !== '-') return path;
+      throw refusal('expected a file: standard output is for the rows');
+    },
+    { isPath: () => true },
   );
 
 /** One of some words. */
@@ -82,29 +89,36 @@ const texts = z.union([someText, z.array(someText)], {
   },
 }) as z.ZodType<OneOrMore, OneOrMore>;
 
+/** One text or several, each read. */
+const textsAs = <T>(placeholder: string, read: (given: string) => T, meta: KindMeta = {}) =>
+  kind(texts, (given): readonly T[] => [given].flat().map(read), {
+    placeholder,
+    isRepeatable: true,
+    ...meta,
+  });
+
 /** One file or several, each with the ending of a page or of data. */
 export const reports = () =>
-  kind(
-    texts,
-    (value): readonly string[] =>
-      [value].flat().map((path) => {
-        if (/[^/\\]\.(html?|json)$/i.test(path)) return path;
-        throw refusal(expected('a file whose name ends in .html or .json', path));
-      }),
-    { placeholder: 'FILE', isPath: () => true, isRepeatable: true },
+  textsAs(
+    'FILE',
+    (path) => {
+      if (/[^/\\]\.(html?|json)$/i.test(path)) return path;
+      throw refusal(expected('a file whose name ends in .html or .json', path));
+    },
+    { isPath: () => true },
   );
+
+/** `HOST` or `HOST:PORT`, each. */
+export const hosts = () => textsAs('HOST', (given): AllowedHost => parseAllowedHost(given));
 
 /** A whole number with these bounds, both included. */
 export function integer(from: number, to: number = Number.MAX_SAFE_INTEGER) {
   const isOpen = to === Number.MAX_SAFE_INTEGER;
-  return written(
-    `a whole number, ${isOpen ? `${from} or more` : `from ${from} to ${to}`}`,
-    (given) => {
-      const number = /^\s*\d+\s*$/.test(String(given)) ? Number(given) : Number.NaN;
-      return number >= from && number <= to && Number.isSafeInteger(number) ? number : undefined;
-    },
-    { placeholder: 'N' },
-  );
+  const what = `a whole number, ${isOpen ? `${from} or more` : `from ${from} to ${to}`}`;
+  return written('N', what, (given) => {
+    const number = /^\s*\d+\s*$/.test(String(given)) ? Number(given) : Number.NaN;
+    return number >= from && number <= to && Number.isSafeInteger(number) ? number : undefined;
+  });
 }
 
 /** The longest time that a timer of Node.js can wait. */
@@ -113,14 +127,12 @@ const LONGEST_TIMER_MS = 2 ** 31 - 1;
 /** A duration, or a number of milliseconds; whole ones come out. */
 export function duration(fromMs = 0, toMs: number = LONGEST_TIMER_MS) {
   const bounds = `${fromMs > 0 ? `from ${typedDuration(fromMs)} to` : 'up to'} ${typedDuration(toMs)}`;
-  return written(
-    toMs === LONGEST_TIMER_MS ? `a duration ${bounds} such as 60s` : 'a duration such as 30d',
-    (given) => {
-      const ms = typeof given === 'number' ? given : parseDuration(given);
-      return ms >= fromMs && ms <= toMs ? Math.round(ms) : undefined;
-    },
-    { placeholder: 'DURATION' },
-  );
+  const what =
+    toMs === LONGEST_TIMER_MS ? `a duration ${bounds} such as 60s` : 'a duration such as 30d';
+  return written('DURATION', what, (given) => {
+    const ms = typeof given === 'number' ? given : parseDuration(given);
+    return ms >= fromMs && ms <= toMs ? Math.round(ms) : undefined;
+  });
 }
 
 export const anyDuration = () => duration(0, Number.MAX_SAFE_INTEGER);
@@ -141,81 +153,55 @@ export function parseDuration(given: string): number {
 
 /** `20%` or `0.2`, as a number from 0 to 1. */
 export const share = () =>
-  written(
-    'a share from 0% to 100%, such as 20%',
-    (given) => {
-      const [, digits, sign] = /^(\d+(?:\.\d+)?)\s*(%?)$/.exec(String(given).trim()) ?? [];
-      const number = Number(digits) / (sign === '%' ? 100 : 1);
-      return number >= 0 && number <= 1 ? number : undefined;
-    },
-    { placeholder: 'SHARE' },
-  );
+  written('SHARE', 'a share from 0% to 100%, such as 20%', (given) => {
+    const [, digits, sign] = /^(\d+(?:\.\d+)?)\s*(%?)$/.exec(String(given).trim()) ?? [];
+    const number = Number(digits) / (sign === '%' ? 100 : 1);
+    return number >= 0 && number <= 1 ? number : undefined;
+  });
 
-const MOST_PRICE = 1_000_000;
+/** A decimal number with at most six decimals, up to a billion. */
+export const decimal = (what: string, from = 0) =>
+  written('NUMBER', what, (given) => {
+    const number = /^\s*\d+(\.\d{1,6})?\s*$/.test(String(given)) ? Number(given) : Number.NaN;
+    return number >= from && number <= 1e9 ? number : undefined;
+  });
 
-/** A decimal number with at most six decimals. */
-const decimal = (what: string, accepts: (number: number) => boolean) =>
-  written(
-    what,
-    (given) => {
-      const number = /^\s*\d+(\.\d{1,6})?\s*$/.test(String(given)) ? Number(given) : Number.NaN;
-      return accepts(number) ? number : undefined;
-    },
-    { placeholder: 'NUMBER' },
-  );
-
-/** The price of a call, in whatever currency. */
-export const price = () =>
-  decimal(
-    'what a call costs as a number with a point, at most six decimals and no currency, such as 0.01',
-    (number) => number <= MOST_PRICE,
-  );
-
-/** The most that a run may cost, in the units that the API bills. */
-export const cost = () =>
-  decimal('a number of units, such as 500', (number) => number > 0 && number <= 1_000 * MOST_PRICE);
-
-/** The units of rates, with their names. Of these, `m` may be a minute or a month. */
-const UNITS: readonly {
-  readonly names: readonly string[];
-  readonly ms: number;
-  readonly calendar?: CalendarUnit;
-}[] = [
-  { names: ['s', 'sec', 'second'], ms: 1_000 },
-  { names: ['m'], ms: 60_000 },
-  { names: ['min', 'minute'], ms: 60_000, calendar: 'minute' },
-  { names: ['h', 'hour'], ms: 3_600_000, calendar: 'hour' },
-  { names: ['d', 'day'], ms: 86_400_000, calendar: 'day' },
-];
-const unitOf = (name: string) => UNITS.find(({ names }) => names.includes(name));
+const UNITS_MS = { second: 1_000, minute: 60_000, hour: 3_600_000, day: 86_400_000 };
 
 /** The starts of one unit are remembered, so this bounds memory. */
 const MOST_PER_UNIT = 1_000_000;
 
 /** `20/s`, `300/min` or `5000/day`; `auto` is no fixed rate. */
-export const rate = () => kind(someText, parseRate, { placeholder: 'N/s, N/min or auto' });
+export const rate = () =>
+  textAs('N/s, N/min or auto', (given) =>
+    given.trim() === 'auto' ? 'auto' : parseRate(given, ', or auto'),
+  );
+
+/** The same without `auto`. */
+export const fixedRate = () => textAs('RATE', (given) => parseRate(given));
 
 /** Reads a rate. @throws BrandfillError `INVALID_SETTING` for anything else, zero included. */
-export function parseRate(given: string): Rate | 'auto' {
-  if (given.trim() === 'auto') return 'auto';
+export function parseRate(given: string, others = ''): Rate {
   const [, digits, name = ''] = /^(\d+(?:\.\d+)?)\s*\/\s*([a-z]+)$/.exec(given.trim()) ?? [];
   const count = Number(digits);
-  const unit = unitOf(name);
-  if (count > 0 && count <= MOST_PER_UNIT && unit) return { count, perMs: unit.ms };
-  throw refusal(expected('a rate such as 20/s, 300/min or 5000/day, or auto', given));
+  const [, perMs] = Object.entries(UNITS_MS).find(([unit]) => unit.startsWith(name)) ?? [];
+  if (count > 0 && count <= MOST_PER_UNIT && perMs !== undefined) return { count, perMs };
+  throw refusal(expected(`a rate such as 20/s, 300/min or 5000/day${others}`, given));
 }
+
+const CALENDAR_UNITS = ['minute', 'hour', 'day', 'month'] as const;
 
 /** Calls in a unit of the calendar, such as `1000/day`. */
 export const callsPer = () =>
   written(
+    'N/UNIT',
     'calls per min, hour, day or month such as 1000/day',
     (given): CallsPer | undefined => {
-      const [, digits, name = ''] = /^(\d+)\s*\/\s*([a-z]+)$/.exec(String(given).trim()) ?? [];
+      const [, digits, name = ''] = /^(\d+)\s*\/\s*([a-z]{3,})$/.exec(String(given).trim()) ?? [];
       const count = Number(digits);
-      const unit = name === 'month' ? name : unitOf(name)?.calendar;
+      const unit = CALENDAR_UNITS.find((one) => one.startsWith(name));
       return Number.isSafeInteger(count) && count > 0 && unit ? { count, unit } : undefined;
     },
-    { placeholder: 'N/UNIT' },
   );
 
 /** Whether a profile is named by its file rather than as one that is shipped. */
@@ -224,8 +210,7 @@ export function isProfileFile(nameOrFile: string): boolean {
 }
 
 /** A profile of an API: the name of one that is shipped, or a file. */
-export const profile = () =>
-  kind(someText, (value) => value, { placeholder: 'NAME or FILE', isPath: isProfileFile });
+export const profile = () => textAs('NAME or FILE', asIs, { isPath: isProfileFile });
 
 /** Rows whose cell in a column has one of some values. */
 export interface Where {
@@ -235,22 +220,16 @@ export interface Where {
 
 /** `COLUMN=VALUE,…`. */
 export const where = () =>
-  kind(
-    someText,
-    (given): Where => {
-      const at = given.indexOf('=');
-      if (at < 1) throw refusal(expected('COLUMN=VALUE,…', given));
-      const values = given.slice(at + 1).split(',');
-      return { column: given.slice(0, at), values: values.map((value) => value.trim()) };
-    },
-    { placeholder: 'COLUMN=VALUE,…' },
-  );
+  textAs('COLUMN=VALUE,…', (given): Where => {
+    const at = given.indexOf('=');
+    if (at < 1) throw refusal(expected('COLUMN=VALUE,…', given));
+    const values = given.slice(at + 1).split(',');
+    return { column: given.slice(0, at), values: values.map((value) => value.trim()) };
+  });
 
 /** Values by name; a Map or Headers would not be seen. */
 const byName = z.record(z.string(), z.union([z.string(), z.number(), z.boolean()]));
 type ByName = z.output<typeof byName>;
-const isByName = (value: unknown): value is ByName =>
-  typeof value === 'object' && !Array.isArray(value);
 
 const textsIn = (given: ByName): readonly NameValue[] =>
   Object.entries(given).map(([name, value]) => [name, String(value)]);
@@ -273,66 +252,56 @@ const pairs = <T>(placeholder: string, read: (given: ByName | readonly string[])
       [z.string(), z.array(z.string()).readonly(), byName],
       received('NAME=VALUE, or an object of texts by name'),
     ),
-    (value) => read(isByName(value) ? value : [value].flat()),
+    (value) => read(typeof value === 'string' ? [value] : value),
     { placeholder, isRepeatable: true },
   );
+
+const isList = (given: ByName | readonly string[]): given is readonly string[] =>
+  Array.isArray(given);
 
 /** Values for blank cells: `COLUMN=EXPR`, or expressions by column. */
 export const fills = () =>
   pairs('COLUMN=EXPR', (given) =>
-    parseFills(isByName(given) ? Object.fromEntries(textsIn(given)) : given),
+    parseFills(isList(given) ? given : Object.fromEntries(textsIn(given))),
   );
 
 /** The way to a logo's URL in an answer. */
-export const logoField = () =>
-  kind(someText, (value): Field => createField('the logo', value), { placeholder: 'EXPR' });
+export const logoField = () => textAs('EXPR', (value): Field => createField('the logo', value));
 
 /** The name of an encoding, as people and other tools write it. */
 export const encoding = () =>
-  kind(
-    someText,
-    (name): Encoding => {
-      const found = findEncodingByName(name);
-      if (found) return found;
-      throw refusal(
-        `${expected('the name of an encoding', name)}; such as utf-8, utf-16, windows-1252 or latin1`,
-      );
-    },
-    { placeholder: 'NAME' },
-  );
+  textAs('NAME', (name): Encoding => {
+    const found = findEncodingByName(name);
+    if (found) return found;
+    throw refusal(
+      `${expected('the name of an encoding', name)}; such as utf-8, utf-16, windows-1252 or latin1`,
+    );
+  });
 
-export const baseUrl = () => kind(someText, parseBaseUrl, { placeholder: 'URL' });
+export const baseUrl = () => textAs('URL', parseBaseUrl);
 
 /** Checked before anything is read or called, and left as it is. */
 export const redisUrl = () =>
-  kind(
-    someText,
-    (url) => {
-      parseRedisUrl(url);
-      return url;
-    },
-    { placeholder: 'URL' },
-  );
+  textAs('URL', (url) => {
+    parseRedisUrl(url);
+    return url;
+  });
 
-export const auth = () =>
-  kind(someText, (value): AuthScheme => parseAuth(value), { placeholder: 'SPEC' });
+export const auth = () => textAs('SPEC', (value): AuthScheme => parseAuth(value));
 
-/** Any of the values may be a secret. */
-const secretPairs = (check: (pair: NameValue) => void) =>
+/** Query parameters. Any of the values may be a secret. */
+export const params = (check: (pair: NameValue) => void = () => {}) =>
   pairs('NAME=VALUE', (given): readonly NameValue[] => {
-    const read = isByName(given) ? textsIn(given) : given.map(toPair);
+    const read = isList(given) ? given.map(toPair) : textsIn(given);
     for (const pair of read) check(pair);
     return read;
   });
 
-/** Query parameters. */
-export const params = () => secretPairs(() => {});
-
 /** The same for headers that HTTP can carry. */
-export const headers = () => secretPairs(checkHeader);
+export const headers = () => params(checkHeader);
 
-function toPair(pair: unknown): NameValue {
-  const [, name, rest] = /^([^=]+)=(.*)$/s.exec(typeof pair === 'string' ? pair : '') ?? [];
+function toPair(pair: string): NameValue {
+  const [, name, rest] = /^([^=]+)=(.*)$/s.exec(pair) ?? [];
   // The value may be a credential in the wrong place, so it is not repeated.
   if (name === undefined || rest === undefined) throw refusal('expected NAME=VALUE');
   return [name.trim(), rest];
@@ -356,13 +325,6 @@ function checkHeader([name, content]: NameValue): void {
   }
 }
 
-/** `HOST` or `HOST:PORT`, each. */
-export const hosts = () =>
-  kind(texts, (given): readonly AllowedHost[] => [given].flat().map(parseAllowedHost), {
-    placeholder: 'HOST',
-    isRepeatable: true,
-  });
-
 /** The address that an HTTP server listens on. */
 export interface ListenAddress {
   readonly host: string;
@@ -380,13 +342,13 @@ const ADDRESS = /^(?:(?:\[(?<v6>[0-9a-f:.]+)\]|(?<name>[\w.-]+)):)?(?<port>\d{1,
  */
 export const listen = () =>
   written(
+    '[HOST:]PORT',
     'a port such as 8080, 0 for any that is free, or an address such as 0.0.0.0:8080 or [::]:8080',
     (given): ListenAddress | undefined => {
       const { v6, name, port } = ADDRESS.exec(String(given).trim())?.groups ?? {};
       if (port === undefined || Number(port) > 65_535) return undefined;
       return { host: v6 ?? name ?? HERE, port: Number(port) };
     },
-    { placeholder: '[HOST:]PORT' },
   );
 
 // Options that only programs have.

@@ -1,6 +1,9 @@
 import * as kinds from './kinds.ts';
 import { metaOf, option, pick, type SettingsOf, under, varied } from './option.ts';
 
+const A_PRICE =
+  'what a call costs as a number with a point, at most six decimals and no currency, such as 0.01';
+
 /** All options of `enrich` that job files and the library have too, in the order of the help. */
 export const OPTIONS = {
   ...under('Files', {
@@ -112,14 +115,14 @@ export const OPTIONS = {
     maxCalls: option(kinds.integer(1), {
       help: 'stop after N calls (throttled ones do not count); the remaining rows are skipped, and the next run takes them up',
     }),
-    price: option(kinds.price(), {
+    price: option(kinds.decimal(A_PRICE), {
       help: 'cost of a call, such as 0.01, or of a unit where the profile of the API says what it bills; the plan and the summary then show the total',
     }),
     yes: option(kinds.flag(), { help: 'do not ask for confirmation' }),
     maxCallsPer: option(kinds.callsPer(), {
       help: 'stop after N calls in a calendar min, hour, day or month (UTC), such as 1000/day; the calls of all runs with this credential count together, throttled ones do not',
     }),
-    maxCost: option(kinds.cost(), {
+    maxCost: option(kinds.decimal('a number of units, such as 500', 1e-6), {
       help: 'stop before the API bills more than this, in the units of its profile, such as credits; the remaining rows are skipped, and the next run takes them up',
     }),
     maxFailed: option(kinds.share(), {

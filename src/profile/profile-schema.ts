@@ -6,7 +6,6 @@ import type { ResponseHeaders } from '../brand/transport.ts';
 import { compileExpression } from '../collector/fields/expression.ts';
 import { HOUR_MS } from '../common/format.ts';
 import { parseRate } from '../options/kinds.ts';
-import { refusal } from '../options/option.ts';
 import { batch } from './batch.ts';
 import { billing, rules } from './rules.ts';
 import { sample } from './samples.ts';
@@ -93,11 +92,7 @@ function policyIn(
 
 const limits = z
   .strictObject({
-    rate: parsed('the documented rate, which calls start at', (text) => {
-      const rate = parseRate(text);
-      if (rate !== 'auto') return rate;
-      throw refusal('expected a rate such as 100/s or 600/min');
-    }),
+    rate: parsed('the documented rate, which calls start at', (text) => parseRate(text)),
     windows: z
       .array(window)
       .min(1)

@@ -161,7 +161,7 @@ describe('a profile is refused', () => {
       'rules: [{ when: { status: 599-500 }, means: quota }]',
       /expected a status such as 404/,
     ],
-    ['no rate', 'limits: { rate: auto }', /rate: expected a rate such as 100\/s/],
+    ['no rate', 'limits: { rate: auto }', /rate: expected a rate such as 20\/s/],
     [
       'a sample that means something else',
       'samples:\n  - status: 404\n    means: found\n',
