@@ -1,31 +1,21 @@
 import { EXIT } from '../common/errors.ts';
 import { countOf } from '../common/format.ts';
-import { flag } from '../options/kinds.ts';
-import { option, refusing, under } from '../options/option.ts';
+import { refusing } from '../options/option.ts';
 import { readProfile, readProfileText, shippedProfiles } from '../profile/read-profile.ts';
 import { judgeSample } from '../profile/samples.ts';
 import { defineCommand, print } from './command.ts';
 
-const LIST_OPTIONS = under('What is shown', { json: option(flag(), { help: 'print JSON' }) });
-
 /** `brandfill api list` */
-export const list = defineCommand(LIST_OPTIONS, async ({ settings }) => {
-  const listed = shippedProfiles().map((name) => {
+export const list = defineCommand({}, async () => {
+  const names = shippedProfiles();
+  const width = Math.max(0, ...names.map((name) => name.length));
+  for (const name of names) {
     const { title, content } = readProfile(name);
-    const { asOf, triedLive = false, request, sources = [] } = content;
-    return { name, title, baseUrl: request.baseUrl, asOf, triedLive, sources };
-  });
-  if (settings.json) {
-    print(JSON.stringify(listed));
-    return EXIT.ok;
+    const tried = content.triedLive ? 'tried' : 'not tried';
+    print(
+      `${name.padEnd(width)}  ${title}; as documented on ${content.asOf}, ${tried} against the live service`,
+    );
   }
-  const width = Math.max(0, ...listed.map(({ name }) => name.length));
-  print(
-    ...listed.map(({ name, title, asOf, triedLive }) => {
-      const tried = triedLive ? 'tried' : 'not tried';
-      return `${name.padEnd(width)}  ${title}; as documented on ${asOf}, ${tried} against the live service`;
-    }),
-  );
   return EXIT.ok;
 });
 

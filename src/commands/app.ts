@@ -53,11 +53,10 @@ export const app = defineCommand(APP_OPTIONS, async ({ settings, context }) => {
       const isOpened =
         !settings.noOpen && hasDisplay() && openBrowser(await signInFileOf(folder, entry));
       const { url, makeCode } = entry;
-      const address = (): string => `${url}/enter?code=${makeCode(ADDRESS_MS)}`;
-      if (!lock) say(`Brandfill runs already for ${folder.path}, on ${url}`);
-      else say(`Brandfill is on ${isOpened ? url : address()}`);
-      if (!isOpened && !lock) say(`An address that works once: ${address()}`);
-      else if (!isOpened) say('Open this address in a browser. It works once, for ten minutes.');
+      const address = isOpened ? url : `${url}/enter?code=${makeCode(ADDRESS_MS)}`;
+      if (lock) say(`Brandfill is on ${address}`);
+      else say(`Brandfill runs already for ${folder.path}, on ${address}`);
+      if (!isOpened) say('Open this address in a browser. It works once, for ten minutes.');
       if (!lock) return EXIT.ok;
       say(`Lists, results and answers are in ${folder.path}.`);
       say(
@@ -173,19 +172,13 @@ async function signInFileOf(folder: AppFolder, { url, makeCode }: Entry): Promis
 /** Whether there is a screen that a browser could appear on. */
 function hasDisplay(): boolean {
   const { platform, env } = process;
-  if (platform === 'win32' || platform === 'darwin') return true;
-  return Boolean(env['DISPLAY'] ?? env['WAYLAND_DISPLAY']);
+  return platform === 'darwin' || Boolean(env['DISPLAY'] ?? env['WAYLAND_DISPLAY']);
 }
-
-const OPENERS: Readonly<Partial<Record<NodeJS.Platform, readonly [string, ...string[]]>>> = {
-  win32: ['rundll32', 'url.dll,FileProtocolHandler'],
-  darwin: ['open'],
-};
 
 /** Opens a file in the browser of the user. If that fails, `--no-open` has the address printed. */
 function openBrowser(path: string): true {
-  const [file, ...args] = OPENERS[process.platform] ?? ['xdg-open'];
-  const child = spawn(file, [...args, path], { stdio: 'ignore', detached: true });
+  const opener = process.platform === 'darwin' ? 'open' : 'xdg-open';
+  const child = spawn(opener, [path], { stdio: 'ignore', detached: true });
   child.on('error', () => say('No browser could be opened: start again with --no-open.'));
   child.unref();
   return true;

@@ -40,7 +40,6 @@ export interface NotifyContext {
 const TIMEOUT_MS = 10 * 60_000;
 /** With the end of the run less than a minute, the time that senders of signals are advised to wait. */
 const INTERRUPTED_MS = 30_000;
-const HAS_GROUPS = process.platform !== 'win32';
 
 /**
  * Runs the command of a run that is over: a text through the shell, a list as a program with its
@@ -62,15 +61,13 @@ export async function notify(
       env: { ...withoutCredentials(env), ...variablesOf(report) },
       shell: typeof command === 'string',
       stdio: ['pipe', 2, 2], // by number: in a worker thread, process.stderr is no file
-      detached: HAS_GROUPS, // a group of its own, so that it can be ended as one
-      windowsHide: true,
+      detached: true, // a group of its own, so that it can be ended as one
     });
     const endIn = (ms: number): void => {
       clearTimeout(late);
       late = setTimeout(() => {
         why = `it took longer than ${formatDuration(ms)} and was ended`;
-        if (HAS_GROUPS && child.pid !== undefined) process.kill(-child.pid, 'SIGKILL');
-        else child.kill();
+        if (child.pid !== undefined) process.kill(-child.pid, 'SIGKILL');
       }, ms);
     };
     endIn(signal?.aborted ? Math.min(timeout, INTERRUPTED_MS) : timeout);

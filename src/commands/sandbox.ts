@@ -1,21 +1,11 @@
 import { resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { z } from 'zod';
+import type { AuthScheme } from '../brand/credential.ts';
 import { EXIT, endSentence } from '../common/errors.ts';
 import { aborted } from '../common/lifetime.ts';
-import {
-  auth,
-  file,
-  fixedRate,
-  flag,
-  integer,
-  oneOf,
-  parseDuration,
-  profile,
-  share,
-  text,
-} from '../options/kinds.ts';
-import { kind, option, refusal, refusing, type SettingsOf, under } from '../options/option.ts';
+import * as kinds from '../options/kinds.ts';
+import { kind, option, refusal, refusing, under } from '../options/option.ts';
 import { playProfile } from '../profile/play.ts';
 import { readProfile } from '../profile/read-profile.ts';
 import type { SandboxAuth } from '../sandbox/auth.ts';
@@ -27,43 +17,43 @@ const latency = kind(
   z.string(),
   (given): number | { readonly fromMs: number; readonly toMs: number } => {
     const [from = '', ...to] = given.split('-');
-    const fromMs = parseDuration(from);
-    return to.length === 0 ? fromMs : { fromMs, toMs: parseDuration(to.join('-')) };
+    const fromMs = kinds.parseDuration(from);
+    return to.length === 0 ? fromMs : { fromMs, toMs: kinds.parseDuration(to.join('-')) };
   },
   { placeholder: 'TIME' },
 );
 
 const SANDBOX_OPTIONS = under('The stand-in', {
-  host: option(text('ADDRESS'), { default: '127.0.0.1', help: 'address to listen on' }),
-  port: option(integer(0, 65_535), {
+  host: option(kinds.text('ADDRESS'), { default: '127.0.0.1', help: 'address to listen on' }),
+  port: option(kinds.integer(0, 65_535), {
     default: '8080',
     help: 'port to listen on; 0 takes any free one',
   }),
   latency: option(latency, {
     help: 'time per call, such as 80ms, or a log-normal range such as 20ms-7s',
   }),
-  limit: option(fixedRate(), { help: 'calls allowed, such as 50/s' }),
-  limitKind: option(oneOf('token-bucket', 'fixed-window', 'sliding-window'), {
+  limit: option(kinds.fixedRate(), { help: 'calls allowed, such as 50/s' }),
+  limitKind: option(kinds.oneOf('token-bucket', 'fixed-window', 'sliding-window'), {
     placeholder: 'KIND',
     help: 'how calls count towards the limit: token-bucket, fixed-window or sliding-window (default: token-bucket)',
   }),
-  limitHeaders: option(oneOf('none', 'retry-after', 'ratelimit', 'x-ratelimit'), {
+  limitHeaders: option(kinds.oneOf('none', 'retry-after', 'ratelimit', 'x-ratelimit'), {
     placeholder: 'STYLE',
     help: 'headers that report the limit: none, retry-after, ratelimit or x-ratelimit (default: retry-after)',
   }),
-  api: option(profile(), { help: 'play the API of a profile, by its samples' }),
-  errors: option(share(), { help: 'share of the calls answered 5xx, such as 2%' }),
-  notFound: option(share(), { help: 'share of the domains answered 404' }),
-  auth: option(auth(), {
+  api: option(kinds.profile(), { help: 'play the API of a profile, by its samples' }),
+  errors: option(kinds.share(), { help: 'share of the calls answered 5xx, such as 2%' }),
+  notFound: option(kinds.share(), { help: 'share of the domains answered 404' }),
+  auth: option(kinds.auth(), {
     help: 'require a credential: bearer, basic, header:NAME or query:NAME',
   }),
-  key: option(text('TEXT'), { help: 'credential to require; do not use a real one' }),
-  quota: option(integer(0), { help: 'number of calls until the answer is 402' }),
-  logos: option(flag(), { help: 'also serve pictures, and have answers point to them' }),
-  respond: option(file(), {
+  key: option(kinds.text('TEXT'), { help: 'credential to require; do not use a real one' }),
+  quota: option(kinds.integer(0), { help: 'number of calls until the answer is 402' }),
+  logos: option(kinds.flag(), { help: 'also serve pictures, and have answers point to them' }),
+  respond: option(kinds.file(), {
     help: 'module (.mjs) whose function respond(domain, call) answers some of the calls',
   }),
-  seed: option(integer(0), { default: '1', help: 'seed that determines answers and faults' }),
+  seed: option(kinds.integer(0), { default: '1', help: 'seed that determines answers and faults' }),
 });
 
 /** `brandfill sandbox` */
@@ -84,7 +74,7 @@ export const sandbox = defineCommand(SANDBOX_OPTIONS, async ({ settings, context
       ...others,
       latencyMs,
       respond: respond === undefined ? undefined : await loadRespond(respond),
-      auth: authOf(settings),
+      auth: authOf(settings.auth, settings.key),
       api: play,
     });
     const path = play?.pathOf('example.com') ?? '/v1/brand?domain=example.com';
@@ -100,20 +90,14 @@ export const sandbox = defineCommand(SANDBOX_OPTIONS, async ({ settings, context
   });
 });
 
-function authOf({
-  auth: scheme,
-  key,
-}: SettingsOf<typeof SANDBOX_OPTIONS>): SandboxAuth | undefined {
-  if (scheme === undefined) {
-    if (key === undefined) return undefined;
-    throw refusal(
-      'Cannot ask for a --key without knowing where it is sent: give --auth too, such as --auth bearer.',
-    );
-  }
-  if (scheme.kind === 'none' || key === undefined) {
-    throw refusal('Cannot use --auth: give bearer, basic, header:NAME or query:NAME, and a --key.');
-  }
-  return { scheme: 'name' in scheme ? scheme : { kind: scheme.kind }, key };
+/** @throws BrandfillError `INVALID_SETTING` for one of the two alone */
+function authOf(scheme: AuthScheme | undefined, key: string | undefined): SandboxAuth | undefined {
+  if (scheme === undefined && key === undefined) return undefined;
+  if (scheme !== undefined && scheme.kind !== 'none' && key !== undefined)
+    return { scheme: 'name' in scheme ? scheme : { kind: scheme.kind }, key };
+  throw refusal(
+    'Cannot ask for a credential with one option of two: give --auth (bearer, basic, header:NAME or query:NAME) and a --key.',
+  );
 }
 
 /** @throws BrandfillError `INVALID_SETTING` for what is no module with such a function */

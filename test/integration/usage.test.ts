@@ -26,7 +26,7 @@ describe('a usage error', () => {
     [[...ASKED, '--queue', 'localhost', '--dry-run'], /--queue.*redis:\/\//],
     [[...ASKED, '--failures', '-'], /--failures/],
     [[...ASKED, '--out', '-', '--json'], /--json/],
-    [['sandbox', '--key', 'x'], /--key.*--auth bearer/],
+    [['sandbox', '--key', 'x'], /give --auth .*--key/],
     [['sandbox', '--limit-kind', 'fixed-window'], /without a limit: give --limit too/],
     [['sandbox', '--limit-headers', 'x-ratelimit'], /without a limit: give --limit too/],
     [['sandbox', '--limit', '20'], /--limit.*expected a rate such as 20\/s/],
