@@ -44,9 +44,9 @@ export function runKey(run: string): string {
   return `${PREFIX}:run:${run}`;
 }
 
-/** What the ids of a run's jobs begin with, or those of one start of it. Jobs of other producers may name a run too, without a hash. */
-export function runJobPrefix(run: string, started?: string): string {
-  return started === undefined ? `run-${run}-` : `run-${run}-${started}-`;
+/** What the ids of a run's jobs begin with. Jobs of other producers may name a run too, without a hash. */
+export function runJobPrefix(run: string): string {
+  return `run-${run}-`;
 }
 
 /** Who appends a Redis's outcomes to files. */

@@ -2,7 +2,7 @@ import type { Closable } from '../common/lifetime.ts';
 import type { SharedBudget } from '../worker/budget.ts';
 import type { Rate } from '../worker/rate.ts';
 import { createRunBudget, type StartedRun } from './call-ledger.ts';
-import { runJobPrefix, runKey } from './names.ts';
+import { runKey } from './names.ts';
 import { type RedisServer, repeat } from './redis.ts';
 
 /** What a worker knows of a run. */
@@ -20,11 +20,8 @@ export interface WatchedRun {
  * workers do: how much they took of its bounds.
  */
 export interface WatchedRuns extends Closable {
-  /**
-   * Finds out about the run of a job, unless that start of it was asked about a second ago: the same command
-   * may have been started again since, with other bounds.
-   */
-  watch(run: string, jobId: string): Promise<WatchedRun>;
+  /** Finds out about the run of a job: the same command may have been started again, with other bounds. */
+  watch(run: string): Promise<WatchedRun>;
 }
 
 const LOOK_MS = 1_000;
@@ -34,14 +31,11 @@ const MOST_IDLE = 30;
 interface Known {
   isThere: boolean;
   isPaused: boolean;
-  /** The bounds as they were read last. They differ when the same command was started again. */
+  /** The bounds as they were read last. */
   bounds: string | undefined;
-  /** How the ids of its jobs begin. */
-  jobPrefix: string;
   budget: SharedBudget | undefined;
   rate: Rate | undefined;
   idle: number;
-  first: Promise<void>;
 }
 
 export function createWatchedRuns(redis: RedisServer): WatchedRuns {
@@ -55,7 +49,6 @@ export function createWatchedRuns(redis: RedisServer): WatchedRuns {
     if (typeof bounds !== 'string' || bounds === known.bounds) return;
     const read = JSON.parse(bounds) as StartedRun;
     known.bounds = bounds;
-    known.jobPrefix = runJobPrefix(run, read.started);
     known.rate = read.rate;
     // What the earlier start had left is not given back to this one.
     known.budget = createRunBudget(redis, run, read);
@@ -71,27 +64,13 @@ export function createWatchedRuns(redis: RedisServer): WatchedRuns {
     }
   });
 
-  function begin(run: string): Known {
-    const unknown = { bounds: undefined, jobPrefix: '', budget: undefined, rate: undefined };
-    const known: Known = {
-      ...unknown,
-      isThere: true,
-      isPaused: false,
-      idle: 0,
-      first: Promise.resolve(),
-    };
-    known.first = look(run, known);
-    known.first.catch(() => runs.delete(run));
-    runs.set(run, known);
-    return known;
-  }
-
   return {
-    watch: async (run, jobId) => {
-      const known = runs.get(run) ?? begin(run);
+    watch: async (run) => {
+      const unknown = { bounds: undefined, budget: undefined, rate: undefined, idle: 0 };
+      const known = runs.get(run) ?? { ...unknown, isThere: true, isPaused: false };
+      runs.set(run, known);
       known.idle = 0;
-      await known.first;
-      if (!jobId.startsWith(known.jobPrefix)) await look(run, known);
+      await look(run, known);
       return known;
     },
     close: async () => {
