@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import type { OutcomeData, OutcomesData } from './contract.ts';
 import { streamKey } from './names.ts';
 import { createScript, type RedisServer } from './redis.ts';
@@ -53,75 +54,54 @@ const BATCH_MS = 50;
 /** Long answers are not gathered for as long, since Redis does nothing else meanwhile. */
 const MOST_BYTES = 1_000_000;
 
-interface Batch {
-  readonly outcomes: OutcomeData[];
-  /** What is left of the job once they are written. */
-  rest: string;
-}
-
 export function createOutcomeWriter({ client, insist }: RedisServer): OutcomeWriter {
   const write = createScript(client, WRITE);
-  let gathered = new Map<AnsweredJob, Batch>();
+  let gathered = new Map<AnsweredJob, OutcomeData[]>();
   let bytes = 0;
   let batches = 0;
   const over = new AbortController();
-  let timer: NodeJS.Timeout | undefined;
-  let next = deferred();
+  let early = new AbortController();
+  /** The batch that outcomes come into; undefined while there are none. */
+  let next: Promise<void> | undefined;
   let last: Promise<void> = Promise.resolve();
 
-  async function send(jobs: ReadonlyMap<AnsweredJob, Batch>, number: number): Promise<void> {
+  /** One batch at a time, so that what is left of a job only ever becomes less. */
+  async function gather(before: Promise<void>): Promise<void> {
+    await delay(BATCH_MS, undefined, { signal: early.signal }).catch(() => {}); // sent early
+    await before;
+    batches += 1;
     const keys: string[] = [];
     const args: (string | number)[] = [];
-    for (const [job, { outcomes, rest }] of jobs) {
+    for (const [job, outcomes] of gathered) {
       const { id, key, token, stream, keptMs = 0, ref } = job;
       const data: OutcomesData = { job: id, ref, outcomes };
       keys.push(key, `${key}:lock`, streamKey(stream));
-      args.push(token, `${token}/${number}`, rest, JSON.stringify(data), keptMs);
+      args.push(token, `${token}/${batches}`, job.rest(), JSON.stringify(data), keptMs);
     }
+    gathered = new Map();
+    bytes = 0;
+    early = new AbortController();
+    next = undefined;
     await insist(() => write(keys, args), over.signal).catch(() => {}); // given up
   }
 
-  /** One batch at a time, so that what is left of a job only ever becomes less. */
   function flush(): Promise<void> {
-    clearTimeout(timer);
-    timer = undefined;
-    if (gathered.size === 0) return last;
-    const [jobs, { resolve }] = [gathered, next];
-    for (const [job, batch] of jobs) batch.rest = job.rest();
-    batches += 1;
-    const number = batches;
-    gathered = new Map();
-    bytes = 0;
-    next = deferred();
-    last = last.then(() => send(jobs, number)).then(resolve);
+    if (next) early.abort();
     return last;
   }
 
   return {
     add: (job, outcomes) => {
-      const batch = gathered.get(job) ?? { outcomes: [], rest: '' };
+      const batch = gathered.get(job) ?? [];
       gathered.set(job, batch);
-      batch.outcomes.push(...outcomes);
+      batch.push(...outcomes);
       for (const { json } of outcomes) bytes += json.length;
-      timer ??= setTimeout(() => void flush(), BATCH_MS);
-      const { promise } = next;
+      next ??= gather(last);
+      last = next;
       if (bytes > MOST_BYTES) void flush();
-      return promise;
+      return last;
     },
     flush,
     end: () => over.abort(),
   };
-}
-
-interface Deferred {
-  readonly promise: Promise<void>;
-  readonly resolve: () => void;
-}
-
-function deferred(): Deferred {
-  let resolve = (): void => {};
-  const promise = new Promise<void>((fulfil) => {
-    resolve = fulfil;
-  });
-  return { promise, resolve };
 }
