@@ -1,14 +1,7 @@
-import { Queue } from 'bullmq';
 import { type Closable, within } from '../common/lifetime.ts';
 import { jobIdOf, type LookupsData } from './contract.ts';
-import {
-  BACKFILL_PRIORITY,
-  LOOKUPS_JOB,
-  QUEUE_OPTIONS,
-  QUEUES_KEY,
-  SHUTDOWN_TIMEOUT_MS,
-} from './names.ts';
-import type { RedisServer } from './redis.ts';
+import { BACKFILL_PRIORITY, LOOKUPS_JOB, QUEUES_KEY, SHUTDOWN_TIMEOUT_MS } from './names.ts';
+import { openQueue, type RedisServer } from './redis.ts';
 
 export interface ProducerOptions {
   readonly redis: RedisServer;
@@ -37,8 +30,7 @@ export interface Producer extends Closable {
 export function openProducer(options: ProducerOptions): Producer {
   const { redis, ref, isInteractive } = options;
   const { client } = redis;
-  const queue = new Queue(options.queue, { connection: client, ...QUEUE_OPTIONS });
-  queue.on('error', () => {}); // errors of the connection are reported elsewhere
+  const queue = openQueue<LookupsData>(client, options.queue);
   const priority = isInteractive ? {} : { priority: BACKFILL_PRIORITY };
 
   async function findThere(ids: readonly string[]): Promise<ReadonlySet<string>> {

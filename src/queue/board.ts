@@ -1,8 +1,16 @@
-import { Queue } from 'bullmq';
+import type { Queue } from 'bullmq';
 import { DAY_MS } from '../common/format.ts';
 import type { Closable } from '../common/lifetime.ts';
-import { ABSENT_MS, PREFIX, QUEUE_OPTIONS, QUEUES_KEY, streamKey, WORKERS_KEY } from './names.ts';
-import { isAway, parsed, type RedisClient, type RedisServer, repeat, timeOf } from './redis.ts';
+import { ABSENT_MS, PREFIX, QUEUES_KEY, streamKey, WORKERS_KEY } from './names.ts';
+import {
+  isAway,
+  openQueue,
+  parsed,
+  type RedisClient,
+  type RedisServer,
+  repeat,
+  timeOf,
+} from './redis.ts';
 
 // What the processes on a Redis say of themselves, each in a field of a hash, and how long its queues are.
 
@@ -224,10 +232,7 @@ export function openAllQueues(client: RedisClient): AllQueues {
     find: async () => {
       const names = await client.smembers(QUEUES_KEY);
       for (const name of names.filter((each) => !open.has(each))) {
-        const options = { connection: client, ...QUEUE_OPTIONS, skipMetasUpdate: true };
-        const queue = new Queue(name, options);
-        queue.on('error', () => {}); // errors of the connection are reported elsewhere
-        open.set(name, queue);
+        open.set(name, openQueue(client, name, false));
       }
       return names.toSorted().flatMap((name) => open.get(name) ?? []);
     },

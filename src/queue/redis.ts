@@ -1,11 +1,12 @@
 import { createHash } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
+import { Queue } from 'bullmq';
 import { Cluster, type Command, Redis, type RedisOptions, SentinelConnector } from 'ioredis';
 import { parseRedisUrl, type RedisAddress } from '../common/addresses.ts';
 import { BrandfillError, type OnNotice } from '../common/errors.ts';
 import { type Closable, unlessAborted } from '../common/lifetime.ts';
 import { keepSecret } from '../common/secrets.ts';
-import { PREFIX, RETRY_MS } from './names.ts';
+import { PREFIX, QUEUE_OPTIONS, RETRY_MS } from './names.ts';
 import { createNoticeFilter, errorText, isReply, reasonOf, VAGUE } from './redis-errors.ts';
 
 /** A connection to a Redis of any kind. */
@@ -343,6 +344,14 @@ class PatientSentinels extends SentinelConnector {
     (this as unknown as SearchesMasters).failoverDetector?.cleanup();
     return super.connect(...args);
   }
+}
+
+/** Opens a queue of BullMQ. Errors of the connection are reported elsewhere. */
+export function openQueue<T>(client: RedisClient, name: string, isOurs = true): Queue<T> {
+  const options = { connection: client, ...QUEUE_OPTIONS, skipMetasUpdate: !isOurs };
+  const queue = new Queue<T>(name, options);
+  queue.on('error', () => {});
+  return queue;
 }
 
 /** Runs a script of Redis, which is sent once and then only named. */

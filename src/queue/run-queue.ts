@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { Queue } from 'bullmq';
+import type { Queue } from 'bullmq';
 import { BrandfillError } from '../common/errors.ts';
 import { countOf } from '../common/format.ts';
 import { aborted, within } from '../common/lifetime.ts';
@@ -11,7 +11,6 @@ import type { LookupQueue, Pausable, Reply } from './lookup-queue.ts';
 import {
   KEPT_MS,
   LOOKUPS_JOB,
-  QUEUE_OPTIONS,
   QUEUES_KEY,
   RUN_PRIORITY,
   runJobPrefix,
@@ -20,7 +19,7 @@ import {
   streamKey,
 } from './names.ts';
 import { readStream } from './read-stream.ts';
-import { isAway, repeat } from './redis.ts';
+import { isAway, openQueue, repeat } from './redis.ts';
 import { type TakeJobsOptions, takeJobs } from './take-jobs.ts';
 
 export interface RunQueueOptions
@@ -73,8 +72,7 @@ const MOST_LOSSES = 3;
 export async function openRunQueue(options: RunQueueOptions): Promise<LookupQueue> {
   const { redis, run, collect, outstanding, window, control, signal, giveUp, onNotice } = options;
   const { client, insist } = redis;
-  const queue = new Queue(options.queue, { connection: client, ...QUEUE_OPTIONS });
-  queue.on('error', () => {}); // errors of the connection are reported elsewhere
+  const queue = openQueue<LookupsData>(client, options.queue);
   const change = createChange();
   /** The jobs of domains that are on the queue or at workers. */
   const jobOf = new Map<string, string>();
@@ -105,7 +103,7 @@ export async function openRunQueue(options: RunQueueOptions): Promise<LookupQueu
   /** Not awaited: the window says how many are on their way. */
   function give(domains: readonly string[]): void {
     count += 1;
-    const jobId = `${runJobPrefix(run, started)}${count}`;
+    const jobId = `${runJobPrefix(run)}${started}-${count}`;
     const data: LookupsData = { domains, run };
     for (const domain of domains) jobOf.set(domain, jobId);
     const opts = { priority: RUN_PRIORITY, jobId };

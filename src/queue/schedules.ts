@@ -1,8 +1,8 @@
-import { type Job, Queue, WaitingError, Worker } from 'bullmq';
+import { type Job, WaitingError, Worker } from 'bullmq';
 import type { OnNotice } from '../common/errors.ts';
 import type { Closable } from '../common/lifetime.ts';
 import { ABSENT_MS, LOCK_MS, PREFIX, QUEUE_OPTIONS } from './names.ts';
-import { parsed, type RedisClient, type RedisServer, repeat } from './redis.ts';
+import { openQueue, parsed, type RedisClient, type RedisServer, repeat } from './redis.ts';
 
 /** When a job file is due. */
 export interface KeptSchedule {
@@ -71,14 +71,8 @@ const LOOK_MS = 5_000;
 const MOST_STARTS = 3;
 const GONE = { removeOnComplete: true, removeOnFail: true };
 
-function openQueue(client: RedisClient): Queue<RunData> {
-  const queue = new Queue<RunData>(QUEUE, { connection: client, ...QUEUE_OPTIONS });
-  queue.on('error', () => {}); // errors of the connection are reported elsewhere
-  return queue;
-}
-
 export function openSchedules(client: RedisClient): Schedules {
-  const queue = openQueue(client);
+  const queue = openQueue<RunData>(client, QUEUE);
 
   async function readResults(job: string): Promise<readonly ScheduledResult[]> {
     const text = await client.hget(RESULTS_KEY, job);
@@ -153,7 +147,7 @@ export interface KeepSchedulesOptions {
 export async function keepSchedules(options: KeepSchedulesOptions): Promise<Closable> {
   const { redis, wanted, run, onGivenUp, onNotice } = options;
   const { client } = redis;
-  const queue = openQueue(client);
+  const queue = openQueue<RunData>(client, QUEUE);
   const stopping = new AbortController();
 
   /** Makes Redis match. What is as it was is left alone: its next time may be a missed one. */

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
 import { setTimeout as delay } from 'node:timers/promises';
-import { DelayedError, type Job, Queue, UnrecoverableError, WaitingError, Worker } from 'bullmq';
+import { DelayedError, type Job, UnrecoverableError, WaitingError, Worker } from 'bullmq';
 import type { Outcome } from '../brand/outcome.ts';
 import type { OnNotice } from '../common/errors.ts';
 import { within } from '../common/lifetime.ts';
@@ -26,7 +26,7 @@ import {
 } from './names.ts';
 import { type AnsweredJob, createOutcomeWriter } from './outcome-writer.ts';
 import { nextAskMs } from './parking.ts';
-import type { RedisServer } from './redis.ts';
+import { openQueue, type RedisServer } from './redis.ts';
 import { createNoticeFilter } from './redis-errors.ts';
 import { isSingle, isStalled, splitStalled } from './split-stalled.ts';
 import { createWatchedRuns, type WatchedRun } from './watched-runs.ts';
@@ -99,8 +99,7 @@ export function takeJobs(options: TakeJobsOptions): JobTaker {
   const { client } = redis;
   const writer = createOutcomeWriter(redis);
   const runs = createWatchedRuns(redis);
-  const queue = new Queue(options.queue, { connection: client, ...QUEUE_OPTIONS });
-  queue.on('error', () => {}); // errors of the connection are reported elsewhere
+  const queue = openQueue<unknown>(client, options.queue);
   /** Jobs under way, with their runs. */
   const held = new Map<string, WatchedRun | undefined>();
   let isStopping = false;
@@ -172,7 +171,7 @@ export function takeJobs(options: TakeJobsOptions): JobTaker {
     if (typeof data === 'string') throw new UnrecoverableError(data);
     const id = job.id ?? '';
     const ownRun = runOf(id, data.run);
-    const run = ownRun === undefined ? undefined : await runs.watch(ownRun, id);
+    const run = ownRun === undefined ? undefined : await runs.watch(ownRun);
     if (Date.now() - (job.processedOn ?? 0) > LOCK_MS / 3) return await giveBack(job, token, lost);
     if (run && !run.isThere) return; // nobody waits any more
     if (run?.isPaused) return await putOff(job, token, PAUSED_MS);
@@ -198,7 +197,7 @@ export function takeJobs(options: TakeJobsOptions): JobTaker {
       else
         invalid.push(withoutCall(text, { status: 'invalid', reason: found.invalid, nowMs: now() }));
     }
-    const pending = new Map<string, number>(); // when to ask again
+    let askAgainMs = 0; // about those that are pending
     const answered: AnsweredJob = {
       id,
       key: queue.toKey(id),
@@ -224,7 +223,7 @@ export function takeJobs(options: TakeJobsOptions): JobTaker {
         const ended: OutcomeData[] = [];
         for (const outcome of outcomes) {
           const dueMs = data.run === undefined ? dueOf(outcome, data) : undefined;
-          if (dueMs !== undefined) pending.set(outcome.domain, dueMs);
+          if (dueMs !== undefined) askAgainMs = Math.max(askAgainMs, dueMs);
           else {
             ended.push(toData(outcome, texts.get(outcome.domain) ?? outcome.domain));
             texts.delete(outcome.domain);
@@ -240,7 +239,12 @@ export function takeJobs(options: TakeJobsOptions): JobTaker {
     if (texts.size === 0) return;
     if (isSick()) rest();
     if (isEnding() || isSick() || lost.aborted) return await giveBack(job, token, lost);
-    if (pending.size === texts.size) return await askLater(job, token, { data, texts, pending });
+    if (askAgainMs > 0) {
+      const { sinceMs = now(), asks = 0 } = data.pending ?? {};
+      const domains = [...texts.values()];
+      await job.updateData({ ...data, domains, pending: { sinceMs, asks: asks + 1 } });
+      return await putOff(job, token, askAgainMs - now());
+    }
     if (run && !run.isThere) return; // nobody waits any more
     await putOff(job, token, PAUSED_MS);
   }
@@ -250,13 +254,6 @@ export function takeJobs(options: TakeJobsOptions): JobTaker {
     const nowMs = now();
     const { sinceMs = nowMs, asks = 0 } = pending ?? {};
     return nextAskMs({ sinceMs, asks: asks + 1, nowMs, retryAfterMs, maxPendingMs });
-  }
-
-  async function askLater(job: Job<unknown>, token: string, { data, texts, pending }: Pending) {
-    const { sinceMs = now(), asks = 0 } = data.pending ?? {};
-    const domains = [...texts.values()];
-    await job.updateData({ ...data, domains, pending: { sinceMs, asks: asks + 1 } });
-    return await putOff(job, token, Math.max(...pending.values()) - now());
   }
 
   async function putOff(job: Job<unknown>, token: string, forMs: number): Promise<never> {
@@ -310,12 +307,6 @@ interface TakenJob {
   readonly id: string;
   readonly data: LookupsData;
   readonly run: WatchedRun | undefined;
-}
-
-interface Pending {
-  readonly data: LookupsData;
-  readonly texts: ReadonlyMap<string, string>;
-  readonly pending: ReadonlyMap<string, number>;
 }
 
 /** The run of ours that added the job, which has a hash: without it nobody waits. */
