@@ -167,6 +167,12 @@ export function isAddressReason(reason: string): reason is AddressReason {
   return aboutOf(reason) === 'address';
 }
 
+/** Whether a call without an answer never reached the API, so that nothing is billed for it. */
+export function isUnsent(reason: string): boolean {
+  const isRefused = /^(connection_refused|dns_failure|tls_failure|proxy_\w+)$/.test(reason);
+  return isRefused || aboutOf(reason) === 'machine';
+}
+
 /** What people are told of a reason; undefined for one that is not of the network. */
 export function wordsOf(reason: NetworkReason): NetworkReasonWords;
 export function wordsOf(reason: string): NetworkReasonWords | undefined;

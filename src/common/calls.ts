@@ -4,6 +4,8 @@ export interface CallCounters {
   calls: number;
   /** Calls that the API refused for the moment (429 and the like). */
   throttled: number;
+  /** Calls made here that never reached the API, since there was no connection. */
+  unsent: number;
   /** How often lookups were retried after a failure. */
   retries: number;
   /** What the API billed, in millionths of the unit that its profile names; 0 without one. */
@@ -12,7 +14,7 @@ export interface CallCounters {
 
 /** Counters at zero. */
 export function createCallCounters(): CallCounters {
-  return { calls: 0, throttled: 0, retries: 0, billedMicros: 0 };
+  return { calls: 0, throttled: 0, unsent: 0, retries: 0, billedMicros: 0 };
 }
 
 /**

@@ -204,7 +204,7 @@ export function recordWorker(unit: string | undefined) {
   return {
     answered,
     read: ({ gate, counters, outcomes }: WorkerFigures): RunView => {
-      const { billedMicros, ...calls } = counters;
+      const { billedMicros, unsent: _, ...calls } = counters;
       const bill = unit === undefined ? undefined : billOf(billedMicros, unit);
       const lookupMs = performance.now() - startMs;
       const pace = gate.describe();

@@ -1,4 +1,5 @@
 import type { Meaning } from '../brand/meaning.ts';
+import { isUnsent } from '../brand/network-error.ts';
 import type { CallCounters } from '../common/calls.ts';
 import { type Budget, type Permit as BudgetPermit, both, isUsedUp } from './budget.ts';
 import type { Clock } from './clock.ts';
@@ -335,10 +336,11 @@ export function createGate(options: GateOptions): Gate {
     counters.calls += 1;
 
     /** Tells the budget and the counters. */
-    function bill({ costMicros = 0, kind }: Meaning): number {
+    function bill({ costMicros = 0, kind, form, likeness }: Meaning): number {
       const latencyMs = clock.nowMs() - sentAtMs;
       inFlight -= 1;
       counters.billedMicros += costMicros;
+      if (form === 'none' && isUnsent(likeness)) counters.unsent += 1;
       if (kind === 'throttled') {
         counters.throttled += 1;
         spend.release();

@@ -72,6 +72,18 @@ describe('what an API bills', () => {
   });
 });
 
+describe('a price', () => {
+  it('is not paid for calls that got no connection', async () => {
+    const folder = openFolder();
+    folder.write('list.csv', listOf(domains(10)));
+    const flags = ['--price', '0.01', '--max-outage', '1ms', '--retries', '0', '--json'];
+    const args = ['enrich', 'list.csv', '--base-url', 'http://127.0.0.1:1', ...flags];
+    const { calls, cost, stopped } = summaryOf(await runHere(args, { cwd: folder.path }));
+    expect({ cost, reason: stopped?.reason }).toEqual({ cost: 0, reason: 'outage' });
+    expect(calls).toBeGreaterThan(0);
+  });
+});
+
 describe('--max-cost', () => {
   it('stops before more is billed, and the next run goes on; what is not billed goes on in any case', async () => {
     const { api, folder, args } = await openBilled(60);

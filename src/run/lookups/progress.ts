@@ -94,10 +94,11 @@ function rowsOf({ plan, tally }: Pick<LookingUp, 'plan' | 'tally'>) {
 /** What calls cost, and what was billed for them. */
 function priceOf(
   { settings: { price }, endpoint }: Job,
-  { calls, throttled, billedMicros }: CallCounters,
+  { calls, throttled, unsent, billedMicros }: CallCounters,
 ): Pick<Progress, 'cost' | 'bill'> {
   const { billing } = endpoint.profile ?? {};
-  if (!billing) return { cost: price === undefined ? undefined : costOf(calls - throttled, price) };
+  const billable = calls - throttled - unsent;
+  if (!billing) return { cost: price === undefined ? undefined : costOf(billable, price) };
   return {
     cost: price === undefined ? undefined : costOf(billedMicros / MICROS, price),
     bill: billOf(billedMicros, billing.unit),
