@@ -89,13 +89,14 @@ export async function notify(
 /** The run without its lists, and further members. Paths are absolute: its reader is elsewhere. */
 function reportOf({ summary, startedAt, finishedAt, ...run }: FinishedRun) {
   const { job, error = 'It failed.' } = run;
-  const lines = summary ? describeEnd(summary) : [WITHOUT_ROWS, error];
+  const [headline, ...rest] = summary ? describeEnd(summary) : [WITHOUT_ROWS, error];
+  const why = summary?.why === undefined ? [] : [summary.why];
   const report = {
     ...run,
     startedAt,
     finishedAt,
     /** All of it for people; chats show this as the message. */
-    text: `brandfill ${job}: ${lines.join('\n')}`,
+    text: [`brandfill ${job}: ${headline}`, ...why, ...rest].join('\n'),
     ...(summary && inBrief(summary)),
   };
   const absolute = (name: string, value: unknown): unknown => {

@@ -135,7 +135,8 @@ export async function showRun(
         return { ...recorder.read(), ...(reports.length > 0 && { reports }) };
       },
       fail: async (error) => {
-        recorder.end({ error: describeError(error), exitCode: exitCodeOfError(error) });
+        const why = describeError(error);
+        recorder.end({ end: 'error', why, exitCode: exitCodeOfError(error) });
         // A run that made no call leaves the report of the last one.
         if (recorder.read().calls > 0) await writeReports();
       },

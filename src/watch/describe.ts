@@ -223,14 +223,14 @@ export function exitCodeOf(run: Ending): number {
 
 /** Says in a sentence whether a run worked, and what to do. */
 export function judge(
-  run: Ending & Pick<RunView, 'error' | 'exitCode' | 'elapsedMs'>,
+  run: Ending & Pick<RunView, 'end' | 'elapsedMs'>,
   naming?: Naming,
-): Pick<RunView, 'end' | 'exitCode' | 'headline' | 'next'> {
-  const { error, exitCode, statuses, elapsedMs } = run;
-  if (error !== undefined) {
-    const kept = inWords('What was found is kept: {again}{toGoOn}.', naming);
-    return { end: 'error', exitCode, headline: WITHOUT_ROWS, next: `${error} ${kept}` };
+): Partial<RunView> {
+  if (run.end === 'error') {
+    const next = inWords('What was found is kept: {again}{toGoOn}.', naming);
+    return { headline: WITHOUT_ROWS, next };
   }
+  const { statuses, stopped, elapsedMs } = run;
   const end = endOf(run);
   const counts = countsOf(statuses).map(([, count]) => `, ${count}`);
   const rows = `${countOf(sumOf(statuses), 'row')} in ${formatDuration(elapsedMs)}`;
@@ -238,6 +238,7 @@ export function judge(
     end,
     exitCode: exitCodeOf(run),
     headline: `${ENDINGS[end]}: ${rows}${counts.join('')}.`,
+    why: stopped && end === 'stopped' ? describeWhy(stopped, naming) : undefined,
     next: nextOf(run, naming),
   };
 }
@@ -263,8 +264,7 @@ function nextOf(run: Ending, naming?: Naming): string | undefined {
   const after = afterMs === undefined ? '' : ` after ${timeAt(afterMs)}`;
   if (stopped) {
     const usual = `What was found is kept: {again}${after}{toGoOn}.`;
-    const why = stopped.reason === 'interrupted' ? '' : `${describeWhy(stopped, naming)} `;
-    return `${why}${inWords(GOING_ON[stopped.reason] ?? usual, naming)}`;
+    return inWords(GOING_ON[stopped.reason] ?? usual, naming);
   }
   if (countAgain(statuses) > 0) {
     const again = `{again}${after}: it asks about those that failed, are pending or were not asked, and about nothing else that is fresh.`;

@@ -20,7 +20,7 @@ export interface RunRecorder {
   readonly answered: (call: AnsweredCall) => void;
   /** Must be called when the rows are about to be joined. */
   beginRows(layout: RowLayout): RowRecorder;
-  /** Must be called when the run is over, with what no event said: its `statuses` or its `error`. */
+  /** Must be called when the run is over, with what no event said; with `end`, `why` and `exitCode` after an error. */
   end(how: Partial<RunView>): void;
   /** The run as it is now. */
   readonly read: () => RunView;

@@ -104,12 +104,12 @@ export interface RunView {
   exitCode?: number | undefined;
   /** How it went, in one sentence. */
   headline?: string | undefined;
+  /** Why it stopped early, or what went wrong if `end` is `error`. */
+  why?: string | undefined;
+  /** The same of a stop, for programs. */
+  stopped?: Stop | undefined;
   /** What to do next, if there is something to do. */
   next?: string | undefined;
-  /** What went wrong, if `end` is `error`. */
-  error?: string | undefined;
-  /** Why the run stopped early. */
-  stopped?: Stop | undefined;
   /** Rows in the list; the header does not count. */
   rows: number;
   /** Rows by how they ended, or by how they stand. */

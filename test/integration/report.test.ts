@@ -102,7 +102,7 @@ describe('--report', () => {
     expect(code).toBe(2);
     const report = reportIn(folder);
     expect(report).toMatchObject({ end: 'error', exitCode: 2, outcomes: { found: 2 } });
-    expect(stderr).toContain(report.error);
+    expect(stderr).toContain(report.why);
     expect(folder.names()).toEqual(['list.csv', 'run.html', 'run.json']);
   });
 

@@ -114,7 +114,7 @@ describe('the picture of a run', () => {
       'stopped',
       4,
       /^Stopped early: 10 rows in \d+ ms, 4 found, 6 skipped\.$/,
-      /^The API refused the credential \(401\): check --auth and BRANDFILL_API_KEY\. What was found is kept: run/,
+      /^What was found is kept: run the same command again to go on\.$/,
     ],
     [
       { stopped: { reason: 'interrupted' } },

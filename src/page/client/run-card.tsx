@@ -63,11 +63,12 @@ export function Run({
   children,
   isOpen = false,
 }: RunProps & { readonly isOpen?: boolean }): JSX.Element {
-  const { next, wait, actions } = view;
+  const { why, next, wait, actions } = view;
   // A run that somebody looks at stays open when it ends.
   const wasOpen = useRef(isOpen);
   return (
     <>
+      {why === undefined ? null : <p>{why}</p>}
       {next === undefined ? null : <p>{next}</p>}
       {isOver(view) ? null : <Bar view={view} />}
       {wait ? <p class="wrong">{describeWait(wait)}</p> : null}
