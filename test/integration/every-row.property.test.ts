@@ -77,9 +77,12 @@ const EVEN: typeof row extends fc.Arbitrary<infer T> ? T : never = {
   isQuoted: false,
 };
 const list = fc.record({
-  rows: fc
-    .array(row, { maxLength: 12 })
-    .map((rows) => [...rows.map(() => EVEN), EVEN, EVEN, ...rows]),
+  rows: fc.array(row, { maxLength: 12 }).map((rows) =>
+    [EVEN, EVEN].concat(
+      rows.map(() => EVEN),
+      rows,
+    ),
+  ),
   delimiter: fc.constantFrom(',', ';', '\t', '|'),
   lineEnd: fc.constantFrom('\n', '\r\n', '\r'),
   byteOrderMark: fc.boolean(),
