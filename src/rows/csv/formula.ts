@@ -16,11 +16,14 @@ const FORMULA = new RegExp(
 /** A number of a telephone with a space in it, which no spreadsheet can calculate. */
 const TELEPHONE = /^\+\d[\d()/.-]* [\d ()/.-]*$/;
 
+/** How nearly all texts begin, which are spared the search. */
+const PLAIN = /^[A-Za-z0-9]/;
+
 /**
  * Puts a `'` in front of a text that a spreadsheet would calculate.
  *
  * @see {@link https://owasp.org/www-community/attacks/CSV_Injection CSV injection}
  */
 export function guardFormula(text: string): string {
-  return FORMULA.test(text) && !TELEPHONE.test(text) ? `'${text}` : text;
+  return !PLAIN.test(text) && FORMULA.test(text) && !TELEPHONE.test(text) ? `'${text}` : text;
 }
