@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { unlessAborted } from '../common/lifetime.ts';
+import { within } from '../common/lifetime.ts';
 import type { OutcomesData } from './contract.ts';
-import { RETRY_MS } from './names.ts';
+import { RETRY_MS, SHUTDOWN_TIMEOUT_MS } from './names.ts';
 import { parsed, type RedisClient } from './redis.ts';
 import { isReply } from './redis-errors.ts';
 
@@ -41,15 +41,13 @@ const LOOK_MS = 200;
 export function readStream({ client, places, keep, onFailure }: ReadStreamOptions): StreamReader {
   const closing = new AbortController();
   const { signal } = closing;
-  let reading: Promise<unknown> = Promise.resolve();
+  let reading: Promise<void> = Promise.resolve();
 
   async function readAll(): Promise<void> {
     while (!signal.aborted && places.size > 0) {
       const streams = [...places.keys(), ...places.values()];
-      const asking = client.xread('COUNT', MOST_ENTRIES, 'STREAMS', ...streams);
-      // A Redis that is away does not answer.
-      const found = await unlessAborted(asking, signal).catch(throwUnlessClosed);
-      if (!found) return;
+      const found = await client.xread('COUNT', MOST_ENTRIES, 'STREAMS', ...streams);
+      if (!found || signal.aborted) return;
       await keep(
         found.flatMap(([key, raw]) => raw.map(([id, fields]) => toEntry(key, id, fields))),
       );
@@ -59,12 +57,8 @@ export function readStream({ client, places, keep, onFailure }: ReadStreamOption
         places.set(key, last);
         trimming.xtrim(key, 'MINID', nextId(last)); // refused: done with the next ones
       }
-      await unlessAborted(trimming.exec(), signal).catch(throwUnlessClosed);
+      await trimming.exec();
     }
-  }
-
-  function throwUnlessClosed(error: unknown): undefined {
-    if (!signal.aborted) throw error;
   }
 
   /** One reading at a time. */
@@ -80,6 +74,7 @@ export function readStream({ client, places, keep, onFailure }: ReadStreamOption
       try {
         await readToEnd();
       } catch (error) {
+        if (signal.aborted) return;
         if (!isReply(error)) return onFailure(error);
         waitMs = RETRY_MS;
       }
@@ -92,7 +87,7 @@ export function readStream({ client, places, keep, onFailure }: ReadStreamOption
     start: () => void follow(),
     close: async () => {
       closing.abort();
-      await reading;
+      await within(SHUTDOWN_TIMEOUT_MS, reading); // a Redis that is away does not answer
     },
   };
 }
