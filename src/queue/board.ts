@@ -62,12 +62,12 @@ export interface WorkerNotice {
 
 export type FoundWorker = WorkerNotice & Said;
 
-/** Announces a worker until it is closed. */
-export interface Heartbeat extends Closable {
+/** Announces a worker. */
+export interface Heartbeat {
   /** The time by the clock of Redis, in milliseconds since 1970; before it is known, by the machine's. */
   now(): number;
-  /** Leaves a message for those who wait for lookups, in case no worker is left. */
-  stopped(why: string): Promise<void>;
+  /** @param why why it stopped by itself, for those who wait for lookups, in case no worker is left */
+  close(why: string | undefined): Promise<void>;
 }
 
 const HEARTBEAT_MS = 2_000;
@@ -78,10 +78,8 @@ export function announceWorker(
   describe: () => WorkerNotice,
 ): Heartbeat {
   let aheadMs = 0;
-  let isStopped = false;
 
   async function tell(): Promise<void> {
-    if (isStopped) return;
     await client.sadd(QUEUES_KEY, describe().queue); // again, for a Redis that was emptied
     aheadMs = (await say(client, WORKERS_KEY, id, describe())) - Date.now();
   }
@@ -89,16 +87,11 @@ export function announceWorker(
   const beating = repeat(HEARTBEAT_MS, tell, refused);
   return {
     now: () => Date.now() + aheadMs,
-    stopped: async (stopped) => {
-      isStopped = true;
+    close: async (stopped) => {
       await beating.close();
-      await say(client, WORKERS_KEY, id, { ...describe(), stopped });
-    },
-    close: async () => {
-      if (isStopped) return;
-      isStopped = true;
-      await beating.close();
-      await client.hdel(WORKERS_KEY, id).catch(() => {}); // it then counts as gone a little later
+      // If that fails, it counts as gone a little later.
+      if (stopped === undefined) await client.hdel(WORKERS_KEY, id).catch(() => {});
+      else await say(client, WORKERS_KEY, id, { ...describe(), stopped }).catch(() => {});
     },
   };
 }
