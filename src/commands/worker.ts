@@ -14,7 +14,6 @@ import {
 } from '../options/options.ts';
 import { pendingMs } from '../queue/parking.ts';
 import type { JobTaker } from '../queue/take-jobs.ts';
-import { normalizeDomain } from '../rows/domain/domain.ts';
 import { watchApi } from '../run/api-watch.ts';
 import { openLocalWorker } from '../run/local-worker.ts';
 import { describeStop } from '../watch/describe.ts';
@@ -99,7 +98,6 @@ async function work(
   taker = queue.takeJobs({
     redis,
     handle: (...taken) => local.worker.handle(...taken),
-    normalize: normalizeDomain,
     queue: queueName,
     concurrency: lookupsAtOnce(concurrency, api.endpoint),
     maxPendingMs: pendingMs(maxWait),

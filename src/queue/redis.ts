@@ -398,26 +398,25 @@ export async function timeOf(client: RedisClient): Promise<number> {
   return seconds * 1_000 + Math.floor(microseconds / 1_000);
 }
 
-/** Does something again and again until it is closed, never twice at once. Closing waits for what is under way. */
+/** Does something again and again until it is closed. Closing waits for what is under way. */
 export function repeat(
   everyMs: number,
   work: () => Promise<void>,
   onFailed: (error: unknown) => void = () => {},
 ): Closable {
-  let underWay: Promise<void> | undefined;
-  const next = (): void => {
-    underWay ??= work()
-      .catch(onFailed)
-      .finally(() => {
-        underWay = undefined;
-      });
+  const closing = new AbortController();
+  const { signal } = closing;
+  const going = async (): Promise<void> => {
+    while (!signal.aborted) {
+      await work().catch(onFailed);
+      await delay(everyMs, undefined, { signal }).catch(() => {}); // closed
+    }
   };
-  next();
-  const timer = setInterval(next, everyMs);
+  const over = going();
   return {
     close: async () => {
-      clearInterval(timer);
-      await underWay;
+      closing.abort();
+      await over;
     },
   };
 }

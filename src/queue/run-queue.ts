@@ -77,7 +77,6 @@ export async function openRunQueue(options: RunQueueOptions): Promise<LookupQueu
   /** The jobs of domains that are on the queue or at workers. */
   const jobOf = new Map<string, string>();
   let losses = 0; // in a row, without an outcome between them
-  const giving = new Set<Promise<void>>();
   const started = Date.now().toString(36);
   const { maxCalls, maxCost, rate } = options;
   const bounds = JSON.stringify({ maxCalls, maxCost, rate, started } satisfies StartedRun);
@@ -107,13 +106,8 @@ export async function openRunQueue(options: RunQueueOptions): Promise<LookupQueu
     const data: LookupsData = { domains, run };
     for (const domain of domains) jobOf.set(domain, jobId);
     const opts = { priority: RUN_PRIORITY, jobId };
-    const adding = insist(async () => void (await queue.add(LOOKUPS_JOB, data, opts)), giveUp)
-      .catch((error: unknown) => {
-        if (!giveUp.aborted) failure ??= { error };
-        change.notify();
-      })
-      .finally(() => giving.delete(adding));
-    giving.add(adding);
+    const add = async () => void (await queue.add(LOOKUPS_JOB, data, opts));
+    insist(add, signal).catch(() => {}); // stopped
   }
 
   async function receive(entries: readonly OutcomesData[]): Promise<void> {
@@ -328,7 +322,6 @@ export async function openRunQueue(options: RunQueueOptions): Promise<LookupQueu
       while (!isDone() && !signal.aborted && !failure) await change.wait();
       if (failure) throw failure.error;
       if (!signal.aborted || giveUp.aborted) return;
-      await Promise.all(giving);
       const dropping = insist(drop, giveUp).then(awaitBegun);
       await Promise.race([dropping.catch(() => aborted(giveUp)), aborted(giveUp)]);
     },

@@ -5,7 +5,7 @@ import { DelayedError, type Job, UnrecoverableError, WaitingError, Worker } from
 import type { Outcome } from '../brand/outcome.ts';
 import type { OnNotice } from '../common/errors.ts';
 import { within } from '../common/lifetime.ts';
-import type { NormalizedDomain } from '../rows/domain/domain.ts';
+import { normalizeDomain } from '../rows/domain/domain.ts';
 import { type Rate, slower } from '../worker/rate.ts';
 import { announceWorker } from './board.ts';
 import {
@@ -37,8 +37,6 @@ export interface TakeJobsOptions {
   readonly queue: string;
   /** Looks up the domains of a job. */
   readonly handle: HandleChunk;
-  /** Reads the domain in a text. */
-  readonly normalize: (text: string) => NormalizedDomain;
   /** The most lookups under way at the same time. */
   readonly concurrency: number;
   /** How long lookups of no run may be pending. Runs see to their own. */
@@ -93,7 +91,7 @@ const SICK_MS = 5_000;
  * What is answered leaves the job's data in the same step in which it reaches the stream.
  */
 export function takeJobs(options: TakeJobsOptions): JobTaker {
-  const { redis, handle, normalize, concurrency, maxPendingMs, signal, onNotice } = options;
+  const { redis, handle, concurrency, maxPendingMs, signal, onNotice } = options;
   const { findTrouble = () => undefined } = options;
   const isSick = (): boolean => findTrouble() !== undefined;
   const { client } = redis;
@@ -192,7 +190,7 @@ export function takeJobs(options: TakeJobsOptions): JobTaker {
     const texts = new Map<string, string>(); // by domain, those without an outcome
     const invalid: OutcomeData[] = [];
     for (const text of data.domains) {
-      const found = normalize(text);
+      const found = normalizeDomain(text);
       if (!('invalid' in found)) texts.set(found.domain, texts.get(found.domain) ?? text);
       else
         invalid.push(withoutCall(text, { status: 'invalid', reason: found.invalid, nowMs: now() }));
@@ -288,8 +286,7 @@ export function takeJobs(options: TakeJobsOptions): JobTaker {
       await Promise.race([worker.close().then(() => writer.flush()), nothingHeld()]);
       writer.end();
       const goodbye = async (): Promise<void> => {
-        if (why !== undefined) await heartbeat.stopped(why).catch(() => {});
-        await Promise.all([heartbeat.close(), runs.close(), queue.close()]);
+        await Promise.all([heartbeat.close(why), runs.close(), queue.close()]);
       };
       await within(SHUTDOWN_TIMEOUT_MS, goodbye());
     },

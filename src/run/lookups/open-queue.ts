@@ -1,7 +1,6 @@
 import { type Closer, createCloser } from '../../common/lifetime.ts';
 import { callsIdOf } from '../../options/api.ts';
 import { createInProcessQueue, type LookupQueue, type Reply } from '../../queue/lookup-queue.ts';
-import { normalizeDomain } from '../../rows/domain/domain.ts';
 import { lookupsAtOnce } from '../../worker/batches.ts';
 import type { CallLedger } from '../../worker/budget.ts';
 import type { SharedPace } from '../../worker/redis-pace.ts';
@@ -81,7 +80,6 @@ async function openSharedQueue(
         outstanding,
         control,
         concurrency,
-        normalize: normalizeDomain,
         window: chunks * chunkSize,
         rate: rate === 'auto' ? undefined : rate,
         maxCalls: job.settings.maxCalls,
