@@ -1,5 +1,4 @@
 import { createRequire } from 'node:module';
-import { getDomain } from 'tldts';
 
 /**
  * Hosts whose pages belong to others than the owner of the host. What is behind `linkedin.com/` says
@@ -60,63 +59,48 @@ export function findSharedPage(
   registered: string,
   behind: string,
 ): readonly string[] | undefined {
-  pages ??= byDomain(SHARED);
   const targets = REDIRECT.test(behind.split('?', 1).join()) ? targetsIn(behind) : [];
   if (targets.length > 0) return targets;
-  const isOthers = !OWN_PAGE.test(behind) && hasEntry(pages, host, registered, behind);
-  return isOthers ? [] : undefined;
-}
-
-let pages: EntriesByDomain | undefined;
-
-/** By registrable domain. */
-type EntriesByDomain = ReadonlyMap<string, readonly Entry[]>;
-
-interface Entry {
-  readonly name: string;
-  /** Hosts below do not count. */
-  readonly isExact: boolean;
-  readonly path: string;
-}
-
-const ENTRY = /^(=?)([^/]+)(.*)$/;
-/** `google.*` passes for a domain of the unknown suffix `*`. */
-const ENTRY_DOMAIN = { extractHostname: false, validateHostname: false };
-
-function byDomain(entries: string): EntriesByDomain {
-  const found = new Map<string, Entry[]>();
-  for (const entry of entries.split(' ')) {
-    const [, exact = '', name = '', path = ''] = ENTRY.exec(entry) ?? [];
-    const domain = getDomain(name, ENTRY_DOMAIN) ?? '';
-    found.set(domain, [...(found.get(domain) ?? []), { name, isExact: exact !== '', path }]);
-  }
-  return found;
-}
-
-function hasEntry(
-  entries: EntriesByDomain,
-  host: string,
-  registered: string,
-  behind: string,
-): boolean {
-  const name = registered.slice(0, registered.indexOf('.'));
-  return [registered, `${name}.*`].some((domain) => {
-    const written = host.slice(0, -registered.length) + domain;
-    return entries
-      .get(domain)
-      ?.some((entry) => isAt(entry, written) && isBehind(entry.path, behind));
-  });
-}
-
-function isAt({ name, isExact }: Entry, host: string): boolean {
-  return host === name || (!isExact && host.endsWith(`.${name}`));
+  const isOwn = HOME.test(behind) || OWN_PAGE.test(behind);
+  return isOwn || !hasEntry(host, registered, behind) ? undefined : [];
 }
 
 /** Nothing but the host's own front page. */
 const HOME = /^[\\/]*(?:(?:index|default|home)(?:\.[a-z]{2,5})?[\\/]?)?(?:#(?![!/]).*)?$/i;
 
+interface Entry {
+  /** Hosts below do not count. */
+  readonly isExact: boolean;
+  readonly path: string;
+}
+
+/** By the name of the host. */
+let entries: ReadonlyMap<string, readonly Entry[]> | undefined;
+
+function readEntries(): ReadonlyMap<string, readonly Entry[]> {
+  const found = new Map<string, Entry[]>();
+  for (const entry of SHARED.split(' ')) {
+    const [, exact = '', name = '', path = ''] = /^(=?)([^/]+)(.*)$/.exec(entry) ?? [];
+    found.set(name, [...(found.get(name) ?? []), { isExact: exact !== '', path }]);
+  }
+  return found;
+}
+
+/** Whether there is an entry of a host, or of one above it, with its public suffix or with any. */
+function hasEntry(host: string, registered: string, behind: string): boolean {
+  entries ??= readEntries();
+  const anySuffix = host.slice(0, host.length - registered.length + registered.indexOf('.'));
+  for (const written of [host, `${anySuffix}.*`]) {
+    for (let name = written; name.includes('.'); name = name.slice(name.indexOf('.') + 1)) {
+      const isHere = ({ isExact, path }: Entry): boolean =>
+        (!isExact || name === host) && isBehind(path, behind);
+      if (entries.get(name)?.some(isHere)) return true;
+    }
+  }
+  return false;
+}
+
 function isBehind(path: string, behind: string): boolean {
-  if (path === '') return !HOME.test(behind);
   const end = path.length;
   const isWord = /[\w-]{2}/.test(behind.slice(end - 1, end + 1)); // `/products` is not behind `/p`
   return behind.slice(0, end).toLowerCase() === path && !isWord;
