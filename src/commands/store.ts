@@ -82,17 +82,12 @@ function describeStats({ folder, version, sizeBytes, apis }: StoreStats): readon
   ];
 }
 
-function describeApi({ api, name, statuses, oldestAtMs, newestAtMs }: ApiStats): string[] {
+function describeApi({ api, name, statuses }: ApiStats): string[] {
   const all = Object.values(statuses).reduce((sum, count) => sum + count, 0);
   const parts = Object.entries(statuses)
     .filter(([, count]) => count > 0)
     .map(([status, count]) => `${formatCount(count)} ${status.replace('_', ' ')}`);
-  const time = (ms: number): string => new Date(ms).toISOString();
-  return [
-    `${name ?? 'API'} (${api})`,
-    `  ${countOf(all, 'domain')}: ${parts.join(', ')}`,
-    `  asked between ${time(oldestAtMs)} and ${time(newestAtMs)}`,
-  ];
+  return [`${name ?? 'API'} (${api})`, `  ${countOf(all, 'domain')}: ${parts.join(', ')}`];
 }
 
 /** `brandfill store get` */

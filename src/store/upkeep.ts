@@ -119,9 +119,6 @@ export interface ApiStats {
   /** Its base URL and the names of its parameters; undefined when no run has noted them. */
   readonly name: string | undefined;
   readonly statuses: Readonly<Record<OutcomeStatus, number>>;
-  /** When the oldest and the newest outcome were fetched, in milliseconds since 1970. */
-  readonly oldestAtMs: number;
-  readonly newestAtMs: number;
 }
 
 /** Counts what is in a store. */
@@ -132,10 +129,7 @@ export function countStore(database: StoreDatabase): StoreStats {
       const api = splitKey(key).endpointId;
       const of = apis.get(api) ?? noStats(api, findApiName(database, api));
       apis.set(api, of);
-      if (!isLatest) continue;
-      of.statuses[head.status] += 1;
-      of.oldestAtMs = Math.min(of.oldestAtMs, head.fetchedAtMs);
-      of.newestAtMs = Math.max(of.newestAtMs, head.fetchedAtMs);
+      if (isLatest) of.statuses[head.status] += 1;
     }
   }
   const { folder } = database;
@@ -149,7 +143,7 @@ export function countStore(database: StoreDatabase): StoreStats {
 
 function noStats(api: string, name: string | undefined) {
   const statuses = { found: 0, not_found: 0, rejected: 0, failed: 0, pending: 0 };
-  return { api, name, statuses, oldestAtMs: Number.POSITIVE_INFINITY, newestAtMs: 0 };
+  return { api, name, statuses };
 }
 
 /** The counts of what was removed. */

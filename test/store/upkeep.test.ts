@@ -82,15 +82,11 @@ describe('the outcomes of a store', () => {
         api: 'one',
         name: 'https://one.example',
         statuses: { ...none, found: 2, failed: 2 },
-        oldestAtMs: ago(1_000),
-        newestAtMs: ago(0.5),
       },
       {
         api: 'two',
         name: undefined,
         statuses: { ...none, not_found: 1 },
-        oldestAtMs: ago(40),
-        newestAtMs: ago(40),
       },
     ]);
   });
