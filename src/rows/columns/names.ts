@@ -29,6 +29,17 @@ export function uniqueNames(names: readonly string[]): string[] {
   });
 }
 
+/** A row of a table as an object for programs. Columns without a name are named by their place. */
+export function objectOf<T>(
+  columns: readonly string[],
+  cells: readonly (T | undefined)[],
+  blank: T,
+): Record<string, T> {
+  const width = Math.max(columns.length, cells.length);
+  const names = Array.from({ length: width }, (_, at) => columns[at] || `column_${at + 1}`);
+  return Object.fromEntries(uniqueNames(names).map((name, at) => [name, cells[at] ?? blank]));
+}
+
 /** Makes text from a file fit for one line of a message. */
 export function shorten(text: string): string {
   return shortenTo(text, 60);

@@ -1,5 +1,5 @@
 import { BrandfillError } from '../../common/errors.ts';
-import { shorten, uniqueNames } from '../columns/names.ts';
+import { objectOf, shorten } from '../columns/names.ts';
 import type { RowFormat } from '../row-format.ts';
 import { describeText, type Source, unreadable } from '../source.ts';
 import {
@@ -89,7 +89,7 @@ export function openCsv(source: Source, options: OpenCsvOptions = {}): RowFormat
       fillCsvCell(row, index, write([value], keepsFormulas), dialect),
     textOf: textOfCell,
     textsOf: (raw) => textsOfRow(raw, dialect),
-    toObject: (raw) => toObject(textsOfRow(raw, dialect), columns),
+    toObject: (raw) => objectOf(columns, textsOfRow(raw, dialect), ''),
   };
 }
 
@@ -156,14 +156,6 @@ function numberedNames(records: readonly SampleRecord[]): readonly string[] {
 
 function lineEndOf(text: string): string {
   return /\r{0,2}\n|\r/.exec(text)?.[0] ?? '\n';
-}
-
-function toObject(cells: readonly string[], columns: readonly string[]): Record<string, string> {
-  const names = uniqueNames([
-    ...columns,
-    ...cells.slice(columns.length).map((_, at) => `column_${columns.length + at + 1}`),
-  ]);
-  return Object.fromEntries(names.map((name, at) => [name, cells[at] ?? '']));
 }
 
 const LINE_END = /\r{0,2}\n|\r/g;

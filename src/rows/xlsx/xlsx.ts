@@ -1,4 +1,4 @@
-import { uniqueNames } from '../columns/names.ts';
+import { objectOf } from '../columns/names.ts';
 import { textOfCell } from '../csv/csv-writer.ts';
 import { guardFormula } from '../csv/formula.ts';
 import type { ByteSource, RowColumn, RowFormat, ScannedRow } from '../row-format.ts';
@@ -73,15 +73,11 @@ export function openXlsx(list: OpenedWorkbook): RowFormat {
     },
     toObject: (raw) => {
       const { number, cells } = readLine(raw);
-      const width = Math.max(columns.length, cells.length);
-      const names = Array.from({ length: width }, (_, at) => columns[at] || `column_${at + 1}`);
-      return Object.fromEntries(
-        uniqueNames(names).map((name, at) => {
-          const isLinked =
-            at === domainIndex && textAt(number, cells[at], at) !== textOfSheetCell(cells[at]);
-          return [name, isLinked ? textAt(number, cells[at], at) : valueOfCell(cells[at])];
-        }),
-      );
+      const values = cells.map((cell, at) => {
+        const text = textAt(number, cell, at);
+        return text === textOfSheetCell(cell) ? valueOfCell(cell) : text; // it is linked
+      });
+      return objectOf(columns, values, null);
     },
   };
 }
