@@ -21,7 +21,7 @@ export function findJsonObject(body: string): JsonObject | undefined {
 export function findRoundedJson(body: string): unknown {
   try {
     const value: unknown = JSON.parse(body);
-    return isTooDeep(body, value) ? undefined : value;
+    return isTooDeep(body) ? undefined : value;
   } catch {
     return undefined;
   }

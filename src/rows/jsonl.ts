@@ -143,7 +143,7 @@ function parseRow(text: string, source: ByteSource, line: number): JsonRow | und
     throw refuseLine(source, line, `it is no valid JSON (${shorten(why)})`, error);
   }
   if (!isObject(value)) throw refuseLine(source, line, 'it is no object');
-  if (isTooDeep(text, value)) {
+  if (isTooDeep(text)) {
     throw refuseLine(source, line, 'it is nested more than 1,000 levels deep');
   }
   return value;
