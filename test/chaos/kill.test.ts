@@ -5,8 +5,9 @@ import { createEndpoint } from '../../src/brand/endpoint.ts';
 import type { Sandbox } from '../../src/sandbox/server.ts';
 import { openStore } from '../../src/store/store.ts';
 import { openApi } from '../integration/support/api.ts';
-import { type Running, run, start } from '../integration/support/command.ts';
+import { type Running, start } from '../integration/support/command.ts';
 import { type Folder, openFolder } from '../integration/support/folder.ts';
+import { runHere } from '../integration/support/program.ts';
 import { seededRandom } from '../support/random.ts';
 import { makeList, respond } from './support/chaos-list.ts';
 
@@ -33,7 +34,7 @@ describe('kill -9 at any moment', () => {
       expect(folder.names()).not.toContain('list.enriched.csv');
     }
     const before = await callsOfStored(folder, api);
-    const ended = await run(args, { cwd: folder.path });
+    const ended = await runHere(args, { cwd: folder.path });
     expect(ended.code).toBe(0);
     for (const [domain, calls] of before) expect(api.callsOf(domain).calls).toBe(calls);
 

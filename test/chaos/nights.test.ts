@@ -1,10 +1,11 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { pathToFileURL } from 'node:url';
-import { expect, it } from 'vitest';
+import { expect, it, onTestFinished, vi } from 'vitest';
 import type { SandboxAnswer, SandboxReply } from '../../src/sandbox/options.ts';
 import { openApi } from '../integration/support/api.ts';
-import { type Ended, type Running, start } from '../integration/support/command.ts';
+import { type Ended, type Started, start } from '../integration/support/command.ts';
 import { openFolder } from '../integration/support/folder.ts';
+import { startHere } from '../integration/support/program.ts';
 import { rowsOf } from '../integration/support/tables.ts';
 import { type SeededRandom, seededRandom } from '../support/random.ts';
 
@@ -22,6 +23,7 @@ const OUTAGE_NIGHT = 2;
 const QUOTA_NIGHT = 4;
 const CRASH_NIGHT = 5;
 const OVERLAP_NIGHT = 7;
+const SHIFT = `--import ${pathToFileURL(`${import.meta.dirname}/support/shift-date.mjs`).href}`;
 /** With a time, or it might be about the domain. */
 const USED_UP = { status: 402, headers: { 'retry-after': '3600' } };
 /** Until another run has come. */
@@ -48,17 +50,14 @@ it('nights cost what is due, and tell the CRM all that it has to know', async ()
   /** What the CRM knows, told by nothing but the changes files. */
   const told = new Map<string, Record<string, string>>();
 
-  const environment = (night: number): Record<string, string> => ({
-    NODE_OPTIONS: `--import ${pathToFileURL(`${import.meta.dirname}/support/shift-date.mjs`).href}`,
-    BRANDFILL_TEST_SHIFT_MS: String(night * (DAY_MS + LATER_MS)),
-    BRANDFILL_BASE_URL: api.url,
-  });
-  const begin = (night: number, ...more: readonly string[]): Promise<Running> => {
-    const args = ['enrich', 'accounts.csv', ...FLAGS, ...more];
-    return start(args, { cwd: folder.path, env: environment(night) });
-  };
-  const enrich = async (night: number, ...more: readonly string[]): Promise<Ended> =>
-    await (await begin(night, ...more)).ended;
+  const argsOf = (more: readonly string[]) => ['enrich', 'accounts.csv', ...FLAGS, ...more];
+  const env = { BRANDFILL_BASE_URL: api.url };
+  /** Starts a run in this process, as of tonight. */
+  const begin = (...more: readonly string[]): Started =>
+    startHere(argsOf(more), { cwd: folder.path, env });
+  const enrich = async (...more: readonly string[]): Promise<Ended> => await begin(...more).ended;
+  const startedMs = Date.now();
+  onTestFinished(() => void vi.useRealTimers());
 
   /** The domains that have to be asked tonight. */
   function dueIn(night: number): string[] {
@@ -87,13 +86,15 @@ it('nights cost what is due, and tell the CRM all that it has to know', async ()
 
   for (let night = 0; night <= NIGHTS; night += 1) {
     if (night > 0) crm.passDay();
+    const shiftMs = night * (DAY_MS + LATER_MS);
+    vi.useFakeTimers({ toFake: ['Date'], shouldAdvanceTime: true, now: startedMs + shiftMs });
     folder.write('accounts.csv', crm.toCsv());
     const due = dueIn(night);
     const callsBefore = api.stats().calls;
     switch (night) {
       case OUTAGE_NIGHT: {
         trouble = () => ({ status: 503 });
-        const ended = await enrich(night);
+        const ended = await enrich();
         trouble = () => undefined;
         expect([3, 4], ended.stderr).toContain(ended.code);
         expect(settle(night)).toEqual([]);
@@ -105,7 +106,7 @@ it('nights cost what is due, and tell the CRM all that it has to know', async ()
           left -= 1;
           return left < 0 ? USED_UP : undefined;
         };
-        const ended = await enrich(night, '--max-wait', '2s');
+        const ended = await enrich('--max-wait', '2s');
         trouble = () => undefined;
         expect(ended.code, ended.stderr).toBe(due.length > 3 ? 4 : 0);
         expect(settle(night).length).toBeLessThanOrEqual(3);
@@ -118,12 +119,15 @@ it('nights cost what is due, and tell the CRM all that it has to know', async ()
           hanging += 1;
           return 'hang';
         };
-        const killed = await begin(night);
+        const killed = await start(argsOf([]), {
+          cwd: folder.path,
+          env: { ...env, NODE_OPTIONS: SHIFT, BRANDFILL_TEST_SHIFT_MS: String(shiftMs) },
+        });
         while (hanging === 0 && killed.process.exitCode === null) await delay(5);
         await killed.stop('SIGKILL');
         trouble = () => undefined;
         const atCrash = asked.splice(0);
-        expect((await enrich(night)).code).toBe(0);
+        expect((await enrich()).code).toBe(0);
         // What was being stored at that moment may be asked again.
         const again = asked.filter((domain) => atCrash.includes(domain)).length;
         expect(again).toBeLessThanOrEqual(2);
@@ -134,9 +138,9 @@ it('nights cost what is due, and tell the CRM all that it has to know', async ()
       }
       case OVERLAP_NIGHT: {
         trouble = () => BUSY;
-        const first = await begin(night);
+        const first = begin();
         while (api.stats().calls === callsBefore) await delay(5);
-        const second = await begin(night, '--out', 'second.csv', '--changes', 'told.csv');
+        const second = begin('--out', 'second.csv', '--changes', 'told.csv');
         await second.shows('is in use by process');
         trouble = () => undefined;
         expect([(await first.ended).code, (await second.ended).code]).toEqual([0, 0]);
@@ -144,7 +148,7 @@ it('nights cost what is due, and tell the CRM all that it has to know', async ()
         break;
       }
       default: {
-        const ended = await enrich(night);
+        const ended = await enrich();
         expect(ended.code, ended.stderr).toBe(0);
         expect(settle(night), `night ${night}`).toEqual(due);
       }

@@ -14,7 +14,7 @@ describe('kill -9', () => {
   it('of workers, again and again, costs the calls they had under way and those that just ended', async () => {
     const fleet = await openFleet({ random, rows: 300 * SEEDS, api: SLOW });
     const workers = await fleet.workers(3);
-    const run = await fleet.enrich('--workers', '0');
+    const run = fleet.run();
     let kills = 0;
     let isOver = false;
     const over = run.ended.then((ended) => {
@@ -45,7 +45,7 @@ describe('kill -9', () => {
       await run.stop('SIGKILL');
       expect(fleet.folder.names()).not.toContain('list.enriched.csv');
     }
-    const run = await fleet.enrich('--workers', '0');
+    const run = fleet.run();
     await fleet.expectWhole(await run.ended);
     expect(fleet.excessCalls()).toBe(0);
   });
@@ -80,7 +80,7 @@ describe('kill -9', () => {
       }
     };
     const guarding = guard();
-    const run = await fleet.enrich('--workers', '0');
+    const run = fleet.run();
     const ended = await run.ended;
     isOver = true;
     await guarding;

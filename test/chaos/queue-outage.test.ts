@@ -10,7 +10,7 @@ describe('Redis', () => {
   it('without persistence, restarted: what is gone is found out and given out again', async () => {
     const fleet = await openFleet({ random, rows: 300 });
     await fleet.worker();
-    const run = await fleet.enrich('--workers', '0');
+    const run = fleet.run();
     await fleet.calls(60);
     await fleet.redis.kill();
     await fleet.redis.start();
@@ -23,7 +23,7 @@ describe('Redis', () => {
     const redis = { isPersistent: true };
     const fleet = await openFleet({ random, rows: 300, redis, lockMs: 15_000 });
     const worker = await fleet.worker();
-    const run = await fleet.enrich('--workers', '0');
+    const run = fleet.run();
     await fleet.calls(60);
     await fleet.redis.kill();
     await delay(3_000);
@@ -44,7 +44,7 @@ describe('Redis', () => {
     const proxy = await openSwallowingProxy(fleet.redis.port);
     fleet.queueUrl = `redis://127.0.0.1:${proxy.port}/0`;
     await fleet.worker();
-    const run = await fleet.enrich('--workers', '0');
+    const run = fleet.run();
     await fleet.calls(60);
     proxy.isSwallowing = true;
     await delay(3_000);
@@ -57,7 +57,7 @@ describe('Redis', () => {
     async () => {
       const fleet = await openFleet({ random, rows: 300 });
       await fleet.worker();
-      const run = await fleet.enrich('--workers', '0');
+      const run = fleet.run();
       await fleet.calls(60);
       await fleet.redis.client.config('SET', 'maxmemory', '1mb');
       await delay(4_000);
@@ -71,7 +71,7 @@ describe('a worker that is frozen past its lock', () => {
   it('and thawed: one outcome for each domain', async () => {
     const fleet = await openFleet({ random, rows: 300 });
     const frozen = await fleet.worker();
-    const run = await fleet.enrich('--workers', '0');
+    const run = fleet.run();
     await fleet.calls(60);
     frozen.process.kill('SIGSTOP');
     await fleet.worker();

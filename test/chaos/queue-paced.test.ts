@@ -28,7 +28,7 @@ async function openPaced(
 describe.skipIf(isByDay('a Redis that is silent'))('workers that share a pace', () => {
   it('make no call while Redis is silent, and go on when it answers', async () => {
     const { fleet, arrivalsMs } = await openPaced(2);
-    const run = await fleet.enrich('--workers', '0');
+    const run = fleet.run();
     await fleet.calls(200);
     const stoppedMs = performance.now();
     process.kill(fleet.redis.pid, 'SIGSTOP');

@@ -16,7 +16,7 @@ describe('SIGTERM of workers under load', () => {
       lockMs: 15_000,
     });
     const workers = await fleet.workers(3);
-    const run = await fleet.enrich('--workers', '0');
+    const run = fleet.run();
     let isOver = false;
     const over = run.ended.finally(() => {
       isOver = true;
@@ -46,7 +46,7 @@ describe('SIGTERM of workers under load', () => {
       trouble: (domain) => (isSlow ? { ...respond(domain), delayMs: 100_000 } : undefined),
     });
     const worker = await fleet.worker('--drain', '500ms', '--timeout', '100s');
-    const run = await fleet.enrich('--workers', '0');
+    const run = fleet.run();
     await fleet.calls(3); // at first few calls go ahead
     const startMs = performance.now();
     expect((await worker.stop()).code).toBe(0);
@@ -76,14 +76,14 @@ describe('Ctrl-C of a run', () => {
   it('takes back what nobody has begun, and goes on with the same command', async () => {
     const fleet = await openFleet({ random, rows: 400, lockMs: 15_000 });
     await fleet.worker();
-    const run = await fleet.enrich('--workers', '0');
+    const run = fleet.run();
     await fleet.calls(80);
     const stopped = await run.stop('SIGINT');
     expect(stopped.code, stopped.stderr).toBe(130);
     const { calls } = fleet.api.stats();
     expect(await untilSilent(fleet.api)).toBe(calls);
     expect(calls).toBeLessThan(320);
-    const again = await fleet.enrich('--workers', '0');
+    const again = fleet.run();
     await fleet.expectWhole(await again.ended);
     expect(fleet.excessCalls()).toBe(0);
   });

@@ -26,7 +26,7 @@ describe('one queue for many', () => {
     expect(added.code, added.stderr).toBe(0);
     const victim = await fleet.worker();
     await fleet.worker();
-    const mine = await fleet.enrich('--workers', '0');
+    const mine = fleet.run();
     const theirs = await start(['enrich', 'other.csv', '--workers', '0'], {
       cwd: folder.at('other'),
       env,

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import type { SandboxReply } from '../../src/sandbox/options.ts';
-import type { Ended, Running } from '../integration/support/command.ts';
+import type { Ended, Running, Started } from '../integration/support/command.ts';
 import { seededRandom } from '../support/random.ts';
 import { CONCURRENCY, type Fleet, openFleet } from './support/fleet.ts';
 
@@ -13,7 +13,7 @@ const LATENCY_MS = 100;
 interface Troubled {
   readonly fleet: Fleet;
   readonly workers: readonly Running[];
-  readonly run: Running;
+  readonly run: Started;
   /** From now on the API does this with each call, or only with so many. */
   begin(reply: SandboxReply, times?: number): void;
   /** The API is well again. */
@@ -40,7 +40,7 @@ async function openTroubled(...flags: readonly string[]): Promise<Troubled> {
     },
   });
   const workers = await fleet.workers(WORKERS, ...flags);
-  const run = await fleet.enrich('--workers', '0');
+  const run = fleet.run();
   await fleet.calls(60);
   return {
     fleet,

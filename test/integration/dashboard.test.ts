@@ -2,10 +2,10 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import type { Sandbox } from '../../src/sandbox/server.ts';
 import { openApi, untilSilent } from './support/api.ts';
-import { run, type Started, start } from './support/command.ts';
+import { type Started, start } from './support/command.ts';
 import { askRun, readBoard, signIn, statusOf } from './support/dashboards.ts';
 import { openList } from './support/lists.ts';
-import { startHere } from './support/program.ts';
+import { runHere, startHere } from './support/program.ts';
 
 interface Stage {
   readonly api: Sandbox;
@@ -86,10 +86,10 @@ describe('enrich --listen', () => {
     const folder = openList(1);
     const args = ['enrich', 'list.csv', '--base-url', 'http://127.0.0.1:9', '--yes'];
     const listening = [...args, '--listen', '0.0.0.0:0'];
-    const open = await run(listening, { cwd: folder.path });
+    const open = await runHere(listening, { cwd: folder.path });
     expect(open.code).toBe(2);
     expect(open.stderr).toMatch(/^brandfill: Cannot show the dashboard on 0\.0\.0\.0, /);
-    const weak = await run(listening, {
+    const weak = await runHere(listening, {
       cwd: folder.path,
       env: { BRANDFILL_DASHBOARD_TOKEN: 'hunter2' },
     });

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { useConnectProxy } from '../support/connect-proxy.ts';
 import { openApi, openServer } from './support/api.ts';
-import { run, summaryOf } from './support/command.ts';
+import { summaryOf } from './support/command.ts';
 import { openList } from './support/lists.ts';
 import { enrichHere, runHere } from './support/program.ts';
 
@@ -48,10 +48,13 @@ describe('a proxy', () => {
     const folder = openList(50);
     const proxy = await useConnectProxy();
     proxy.reply = 'HTTP/1.1 407 Proxy Authentication Required\r\ncontent-length: 0\r\n\r\n';
-    const ended = await run(['enrich', 'list.csv', '--base-url', 'http://api.example', '--json'], {
-      cwd: folder.path,
-      env: { HTTP_PROXY: proxy.url.replace('//', '//me:s3cret@') },
-    });
+    const ended = await runHere(
+      ['enrich', 'list.csv', '--base-url', 'http://api.example', '--json'],
+      {
+        cwd: folder.path,
+        env: { HTTP_PROXY: proxy.url.replace('//', '//me:s3cret@') },
+      },
+    );
     expect(ended.code).toBe(4);
     const { host } = new URL(proxy.url);
     expect(ended.stderr).toContain(

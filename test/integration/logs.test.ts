@@ -102,7 +102,7 @@ describe('the credential', () => {
       ['--auth', KEY],
       ['--auth', 'bearer', '--store', `/dev/null/${KEY}`],
     ]) {
-      const { code, stderr } = await run([...common, ...flags], { cwd: folder.path, env });
+      const { code, stderr } = await runHere([...common, ...flags], { cwd: folder.path, env });
       expect(code).toBe(2);
       expect(findForms(stderr)).toEqual([]);
     }

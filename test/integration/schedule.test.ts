@@ -1,8 +1,8 @@
 import { describe, expect, it, vi } from 'vitest';
 import { useRedis } from '../support/redis.ts';
 import { holdCalls } from './support/api.ts';
-import { run, start } from './support/command.ts';
-import { startHere } from './support/program.ts';
+import { start } from './support/command.ts';
+import { runHere, startHere } from './support/program.ts';
 import { FAR, openSchedules } from './support/schedules.ts';
 import { rowsOf } from './support/tables.ts';
 
@@ -130,9 +130,8 @@ describe('brandfill schedule', () => {
     await last.shows('old: its schedule is none of those given and was removed from Redis.');
     await redis.client.flushdb();
     await expect.poll(list).toMatchObject([{ job: 'both', cron: FAR, isKept: true }]);
-    // The other tests ask and look in their own process: a start of the command takes longer.
     const flags = ['schedule', '--queue', redis.url, '--list', '--json'];
-    const listed = await run(flags, { cwd: folder.path });
+    const listed = await runHere(flags, { cwd: folder.path });
     expect(JSON.parse(listed.stdout)).toEqual(await list());
   });
 

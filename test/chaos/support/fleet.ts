@@ -3,8 +3,14 @@ import { expect, onTestFinished } from 'vitest';
 import type { SandboxOptions, SandboxReply } from '../../../src/sandbox/options.ts';
 import type { Sandbox } from '../../../src/sandbox/server.ts';
 import { openApi } from '../../integration/support/api.ts';
-import { type Ended, type Running, start } from '../../integration/support/command.ts';
+import {
+  type Ended,
+  type Running,
+  type Started,
+  start,
+} from '../../integration/support/command.ts';
 import { type Folder, openFolder } from '../../integration/support/folder.ts';
+import { startHere } from '../../integration/support/program.ts';
 import type { SeededRandom } from '../../support/random.ts';
 import { startRedis, type TestRedis, type TestRedisOptions } from '../../support/redis.ts';
 import { makeList, respond } from './chaos-list.ts';
@@ -22,8 +28,10 @@ export interface Fleet {
   workerWith(env: Readonly<Record<string, string>>, ...flags: readonly string[]): Promise<Running>;
   /** Starts so many of them at the same time. */
   workers(count: number, ...flags: readonly string[]): Promise<Running[]>;
-  /** Starts `brandfill enrich` on the list, over the queue. */
+  /** Starts `brandfill enrich` on the list, over the queue, in a process of its own. */
   enrich(...flags: readonly string[]): Promise<Running>;
+  /** Starts it in this process, with all calls at the workers. */
+  run(): Started;
   /** Waits until so many calls were made. */
   calls(count: number): Promise<void>;
   /**
@@ -98,6 +106,8 @@ export async function openFleet(options: FleetOptions): Promise<Fleet> {
         cwd: folder.path,
         env: { ...environment(), BRANDFILL_TEST_LOCK_MS: String(lockMs) },
       }),
+    run: () =>
+      startHere(['enrich', 'list.csv', '--workers', '0'], { cwd: folder.path, env: environment() }),
     calls: async (count) => {
       while (api.stats().calls < count && !isOver) await delay(5);
     },

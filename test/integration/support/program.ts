@@ -5,7 +5,7 @@ import { onTestFinished } from 'vitest';
 import { createProgram } from '../../../src/cli/program.ts';
 import { reportError } from '../../../src/cli/report-error.ts';
 import { EXIT } from '../../../src/common/errors.ts';
-import { keepSecret } from '../../../src/common/secrets.ts';
+import { forgetSecrets, keepSecret } from '../../../src/common/secrets.ts';
 import type { Log } from '../../../src/watch/log.ts';
 import {
   type CommandOptions,
@@ -33,15 +33,16 @@ const folder = process.cwd();
 /**
  * Starts the command line in this process, with an environment, output and signals of its own; it is
  * stopped when the test ends. Commands at the same time have to be in one folder. What has to do with
- * standard input, being killed, or the end of a process needs the real command; and so do secrets that
- * must not be told, since a process leaves out all that it was ever given.
+ * standard input, being killed, or the end of a process needs the real command.
  */
 export function startHere(
   args: readonly string[],
   { cwd, env = {} }: Pick<CommandOptions, 'cwd' | 'env'>,
 ): Started {
-  if (commands.size === 0) process.chdir(cwd);
-  else if (process.cwd() !== cwd) throw new Error('This process has one folder at a time.');
+  if (commands.size === 0) {
+    process.chdir(cwd);
+    forgetSecrets(); // one that comes later in a process has to be left out as well
+  } else if (process.cwd() !== cwd) throw new Error('This process has one folder at a time.');
   const place: Place = {
     env: { ...ENVIRONMENT, ...env },
     output: { stdout: '', stderr: '' },
