@@ -1,7 +1,6 @@
 import { hostname } from 'node:os';
 import type { OnNotice } from '../common/errors.ts';
 import { describeError, EXIT, exitCodeOfError } from '../common/errors.ts';
-import { formatCount, formatDuration } from '../common/format.ts';
 import { createRunId } from '../common/hashes.ts';
 import { aborted, SHUTDOWN_TIMEOUT_MS, within } from '../common/lifetime.ts';
 import { readJobFile } from '../options/job-file.ts';
@@ -100,26 +99,24 @@ async function keep(
     const context = { signal: stop, runId, onEvent: display.show };
     const { summary, ...ended } = await tryToRun(file, context, around);
     display.end();
-    const finishedAt = new Date();
-    const took = formatDuration(finishedAt.getTime() - startedAt.getTime());
-    onNotice(`${job}: ended after ${took}: ${describeEnd(ended)}`, {
+    onNotice(`${job}: ended with exit code ${ended.exitCode}. ${ended.headline}`, {
       level: ended.exitCode === EXIT.ok ? 'info' : 'warn',
-      event: ended.error === undefined ? 'finished' : 'error',
+      event: summary ? 'finished' : 'error',
       job,
       run: runId,
       exitCode: ended.exitCode,
       ...(summary && { summary: inBrief(summary) }),
     });
-    const times = { startedAt: startedAt.toISOString(), finishedAt: finishedAt.toISOString() };
-    await note(job, { ...times, ...ended });
-    return ended.error === undefined && ended.stopped !== 'interrupted';
+    const finishedAt = new Date().toISOString();
+    await note(job, { startedAt: startedAt.toISOString(), finishedAt, ...ended });
+    return summary !== undefined && ended.exitCode !== EXIT.interrupted;
   }
 
   function onGivenUp(job: string, starts: number): void {
-    const error = `It was begun ${starts} times without an end, since its process was stopped or lost each time; it is left until it is next due.`;
-    onNotice(`${job}: ${error}`, { job });
+    const headline = `It was begun ${starts} times without an end, since its process was stopped or lost each time; it is left until it is next due.`;
+    onNotice(`${job}: ${headline}`, { job });
     const at = new Date().toISOString();
-    void note(job, { startedAt: at, finishedAt: at, exitCode: EXIT.unexpected, error });
+    void note(job, { startedAt: at, finishedAt: at, exitCode: EXIT.unexpected, headline });
   }
 
   closer.add(await queue.keepSchedules({ redis, wanted, run, onGivenUp, onNotice }));
@@ -184,26 +181,16 @@ async function tryToRun(
 ): Promise<Ended & { readonly summary?: RunView }> {
   try {
     const { summary, exitCode } = await runJob(file, options, around);
-    const { rows, statuses, calls, stopped } = summary;
-    const { found, failed } = statuses;
-    const why = stopped === undefined ? {} : { stopped: stopped.reason };
-    return { summary, exitCode, rows, found, failed, calls, ...why };
+    const { headline = '', why = '' } = summary;
+    return { summary, exitCode, headline: `${headline} ${why}`.trim() };
   } catch (error) {
-    return { exitCode: exitCodeOfError(error), error: describeError(error) };
+    return { exitCode: exitCodeOfError(error), headline: describeError(error) };
   }
 }
 
 function describeStart({ job, dueAtMs, isAgain }: DueRun): string {
   if (isAgain) return `${job}: starts again; it was interrupted, or its process was lost.`;
   return `${job}: starts; it was due at ${new Date(dueAtMs).toISOString()}.`;
-}
-
-function describeEnd({ exitCode, error, stopped, ...counts }: Ended): string {
-  if (error !== undefined) return `exit code ${exitCode}: ${error}`;
-  const { rows = 0, found = 0, failed = 0, calls = 0 } = counts;
-  const all = `${formatCount(rows)} rows, ${formatCount(found)} found, ${formatCount(failed)} failed, ${formatCount(calls)} calls`;
-  const early = stopped === undefined ? '' : `; stopped early (${stopped})`;
-  return `exit code ${exitCode}: ${all}${early}.`;
 }
 
 /** Shows schedules in three lines each, at the times of their places. */
@@ -216,7 +203,7 @@ export function describeSchedules(jobs: readonly ScheduledJob[]): readonly strin
     return [
       `${job}: ${cron} (${timeZone})`,
       `  next ${at(now.nextAt)}${now.runningSince === undefined ? waiting : `, runs since ${at(now.runningSince)}`}`,
-      `  last ${last ? `${at(last.startedAt)}, ${describeEnd(last)}` : 'never'}`,
+      `  last ${last ? `${at(last.startedAt)}, exit code ${last.exitCode}. ${last.headline}` : 'never'}`,
     ];
   });
   if (jobs.every(({ isKept }) => isKept)) return lines;

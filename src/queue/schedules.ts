@@ -18,16 +18,8 @@ export interface ScheduledResult {
   readonly finishedAt: string;
   /** The exit code, as of `brandfill run`. */
   readonly exitCode: number;
-  /** Absent when there is an error. */
-  readonly rows?: number;
-  readonly found?: number;
-  readonly failed?: number;
-  /** HTTP requests made. */
-  readonly calls?: number;
-  /** Why it stopped before all domains were asked. */
-  readonly stopped?: string;
-  /** Why it could not be run. */
-  readonly error?: string;
+  /** How it went, or why it could not be run. */
+  readonly headline: string;
   /** The machine that it ran on. */
   readonly host: string;
 }

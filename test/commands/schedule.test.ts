@@ -6,11 +6,7 @@ const RESULT: ScheduledResult = {
   startedAt: '2026-11-21T01:30:00.042Z',
   finishedAt: '2026-11-21T01:42:00.042Z',
   exitCode: 4,
-  rows: 51_204,
-  found: 48_090,
-  failed: 12,
-  calls: 1_000,
-  stopped: 'max_calls',
+  headline: 'Stopped early: 51,204 rows in 12 min, 48,090 found, 3,114 skipped.',
   host: 'crm-1',
 };
 
@@ -29,7 +25,7 @@ describe('describeSchedules', () => {
     expect(describeSchedules([JOB])).toEqual([
       'nightly-crm: 30 2 * * * (Europe/Berlin)',
       '  next 2026-11-22 02:30:00',
-      '  last 2026-11-21 02:30:00, exit code 4: 51,204 rows, 48,090 found, 12 failed, 1,000 calls; stopped early (max_calls).',
+      '  last 2026-11-21 02:30:00, exit code 4. Stopped early: 51,204 rows in 12 min, 48,090 found, 3,114 skipped.',
     ]);
   });
 
@@ -39,8 +35,10 @@ describe('describeSchedules', () => {
     [{ isWaiting: true }, ', waits to be run'],
     [{ isKept: false }, 'No process is there to run them; start brandfill schedule.'],
     [
-      { results: [{ ...RESULT, exitCode: 2, error: 'Cannot read crm.csv: permission denied.' }] },
-      'exit code 2: Cannot read crm.csv: permission denied.',
+      {
+        results: [{ ...RESULT, exitCode: 2, headline: 'Cannot read crm.csv: permission denied.' }],
+      },
+      'exit code 2. Cannot read crm.csv: permission denied.',
     ],
   ])('says of %j: %s', (more, words) => {
     expect(describeSchedules([{ ...JOB, ...more }]).join('\n')).toContain(words);

@@ -29,7 +29,10 @@ describe('brandfill schedule', () => {
       [0, ''],
       [0, ''],
     ]);
-    expect(crm.at(-1)).toMatchObject({ exitCode: 0, rows: 1, found: 1, failed: 0, calls: 1 });
+    expect(crm.at(-1)).toMatchObject({
+      exitCode: 0,
+      headline: expect.stringMatching(/^Done: 1 row in .*, 1 found\.$/),
+    });
     const runs = [...crm, ...shop].toSorted((a, b) => a.startedAt.localeCompare(b.startedAt));
     for (const [at, { finishedAt }] of runs.entries()) {
       expect(finishedAt <= (runs[at + 1]?.startedAt ?? '9')).toBe(true);
@@ -37,7 +40,9 @@ describe('brandfill schedule', () => {
     const log = ends.map(({ stderr }) => stderr).join('');
     expect(log).toMatch(/^\S+ [0-9a-f]{12} crm: starts; it was due at \S+\.000Z\.$/m);
     expect(log).toMatch(/^\S+ [0-9a-f]{12} crm: rows 1; unique 1 domain; .*calls 1 to make/m);
-    expect(log).toMatch(/^\S+ [0-9a-f]{12} crm: ended after .+: exit code 0: 1 rows, 1 found,/m);
+    expect(log).toMatch(
+      /^\S+ [0-9a-f]{12} crm: ended with exit code 0\. Done: 1 row in .+, 1 found\.$/m,
+    );
     expect(log).toContain("sheet.yaml has no 'schedule' and is skipped.");
     expect(rowsOf(folder.read('crm.enriched.csv'))).toHaveLength(1);
     expect(folder.names()).not.toContain('sheet.enriched.csv');
@@ -53,7 +58,7 @@ describe('brandfill schedule', () => {
     await vi.waitUntil(() => api.stats().calls > 5, { timeout: 60_000 });
     const { code, stderr } = await first.stop();
     expect(code).toBe(0);
-    expect(stderr).toMatch(/crm: ended .+ exit code 130: .+; stopped early \(interrupted\)\./);
+    expect(stderr).toMatch(/crm: ended with exit code 130\. Interrupted: 40 rows in /);
     expect(rowsOf(folder.read('crm.enriched.csv'))).toHaveLength(40);
     const callsBefore = api.stats().calls;
     expect(callsBefore).toBeLessThan(40);

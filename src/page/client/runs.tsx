@@ -3,7 +3,7 @@ import { useEffect } from 'preact/hooks';
 import type { Board } from '../board.ts';
 import { api, ask } from './api.ts';
 import { FaultNote, Note, Table } from './components.tsx';
-import { count, counted, time } from './format.ts';
+import { count, time } from './format.ts';
 import { RunCard } from './run-card.tsx';
 import { useWork } from './state.ts';
 
@@ -57,10 +57,7 @@ type Schedule = Board['schedules'][number];
 
 function lastOf({ results: [last] }: Schedule): string {
   if (!last) return 'none yet';
-  const { finishedAt, exitCode, rows = 0, found = 0, failed = 0, stopped, error } = last;
-  const counts = `${counted(rows, 'row')}, ${count(found)} found, ${count(failed)} failed`;
-  const early = stopped === undefined ? '' : `; stopped early (${stopped})`;
-  return `${time(finishedAt)}: exit code ${exitCode}, ${error ?? counts + early}`;
+  return `${time(last.finishedAt)}: exit code ${last.exitCode}. ${last.headline}`;
 }
 
 function stateOf({ runningSince, isWaiting, isKept }: Schedule): string {
