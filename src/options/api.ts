@@ -63,41 +63,31 @@ export function toJob(
   const { describe = libraryNaming } = sources;
   const standard = readOptions('enrich', OPTIONS, { given: {}, env: {} });
   const settings: Settings & GivenKey = { ...standard, ...own };
-  for (const [isWrong, message] of COMBINATIONS) {
-    if (isWrong(settings)) throw refusal(message(describe));
-  }
-  if (settings.maxCost !== undefined && !profile?.api.billing) {
-    throw refusal(
-      `Cannot hold ${describe('maxCost')} without a profile that says what the API bills: give ${describe('api')} one with 'billing', or use ${describe('maxCalls')}.`,
-    );
-  }
+  const wrong = contradictionsIn(settings, profile, describe).find((one) => one !== false);
+  if (wrong !== undefined) throw refusal(wrong);
   return { settings, ...createApi(settings, profile, sources) };
 }
 
-/** Values that make no sense together, though each does alone, and what is said then. */
-const COMBINATIONS: readonly (readonly [
-  isWrong: (settings: Settings) => boolean,
-  message: (of: (key: string) => string) => string,
-])[] = [
-  [
-    ({ key, changes }) => key !== undefined && changes === undefined,
-    (of) => `Cannot use ${of('key')} without a changes file: give ${of('changes')} too.`,
-  ],
-  [
-    ({ logos, logoField }) => (logos === undefined) !== (logoField === undefined),
-    (of) =>
-      `Cannot save logos with one option of two: ${of('logos')} is the folder for logos, ${of('logoField')} says where an answer has the URL of one; give both.`,
-  ],
-  [
-    ({ workers, queue }) => workers === 0 && queue === undefined,
-    (of) =>
-      `Cannot leave all lookups to other workers without a queue: give ${of('queue')}, or set BRANDFILL_QUEUE.`,
-  ],
-  [
-    ({ workers, maxCallsPer }) => workers === 0 && maxCallsPer !== undefined,
-    (of) =>
-      `Cannot hold ${of('maxCallsPer')} where no calls are made: give it to the workers (brandfill worker --max-calls-per), or leave out ${of('workers')} 0.`,
-  ],
+/** What is said of values that make no sense together, though each does alone. */
+const contradictionsIn = (
+  { key, changes, logos, logoField, workers, queue, maxCallsPer, maxCost }: Settings,
+  profile: Profile | undefined,
+  of: (key: string) => string,
+): readonly (string | false)[] => [
+  key !== undefined &&
+    changes === undefined &&
+    `Cannot use ${of('key')} without a changes file: give ${of('changes')} too.`,
+  (logos === undefined) !== (logoField === undefined) &&
+    `Cannot save logos with one option of two: ${of('logos')} is the folder for logos, ${of('logoField')} says where an answer has the URL of one; give both.`,
+  workers === 0 &&
+    queue === undefined &&
+    `Cannot leave all lookups to other workers without a queue: give ${of('queue')}, or set BRANDFILL_QUEUE.`,
+  workers === 0 &&
+    maxCallsPer !== undefined &&
+    `Cannot hold ${of('maxCallsPer')} where no calls are made: give it to the workers (brandfill worker --max-calls-per), or leave out ${of('workers')} 0.`,
+  maxCost !== undefined &&
+    !profile?.api.billing &&
+    `Cannot hold ${of('maxCost')} without a profile that says what the API bills: give ${of('api')} one with 'billing', or use ${of('maxCalls')}.`,
 ];
 
 /** The credential itself, or the variable that holds it. */
