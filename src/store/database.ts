@@ -11,7 +11,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { basename, join } from 'node:path';
-import { type Database, open, type RootDatabase } from 'lmdb';
+import type { Database, RootDatabase } from 'lmdb';
 import { BrandfillError, describeSystemError } from '../common/errors.ts';
 import {
   followOwnLinks,
@@ -127,6 +127,7 @@ async function openOwned(
   // An option that its types leave out.
   const mode = { permissionsMode: PRIVATE.mode };
   const wasThere = isStoreIn(folder);
+  const { open } = await import('lmdb'); // a native module, which no help waits for
   const root = open({ path: folder, noSubdir: false, maxDbs: 16, ...mode });
   catchUnseen(root);
   const place = realpathSync(folder);

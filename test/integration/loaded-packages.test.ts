@@ -36,6 +36,7 @@ const HEAVY = ['bullmq', 'ioredis', 'luxon', 'yaml', 'undici', 'preact', 'uplot'
 describe('a start', () => {
   it.each([
     ['that prints the help', ['--help'], [...HEAVY, 'lmdb', 'tldts']],
+    ['that prints the help of a command', ['enrich', '--help'], [...HEAVY, 'lmdb']],
     ['of a run that plans', ['enrich', 'list.csv', '--dry-run'], HEAVY],
     ['of a run that asks', ['enrich', 'list.csv'], HEAVY.filter((name) => name !== 'undici')],
   ])('%s loads no package that it has no use for', async (_, args, unused) => {
