@@ -35,6 +35,7 @@ export function openJsonl(source: Source, prefix: string): RowFormat {
 
   return {
     kind: 'jsonl',
+    endings: /^\.(?:jsonl|ndjson|json)(?:\.gz)?$/i,
     extension: '.jsonl',
     description: describeText('JSONL', source),
     columns,

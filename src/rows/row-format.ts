@@ -73,16 +73,6 @@ export interface Extent {
   readonly keepsFormulas?: boolean | undefined;
 }
 
-/** How names of files of each notation end. */
-export const ENDINGS = {
-  csv: /^\.(?:csv|tsv|tab)(?:\.gz)?$/i,
-  jsonl: /^\.(?:jsonl|ndjson|json)(?:\.gz)?$/i,
-  xlsx: /^\.(?:xlsx|xlsm|xltx|xltm)(?:\.gz)?$/i,
-};
-
-/** The notation of rows. */
-export type RowKind = keyof typeof ENDINGS;
-
 /**
  * Splits a file's name in front of its extension, which may be double: `list.csv.gz` is `list` and
  * `.csv.gz`.
@@ -97,9 +87,12 @@ export function splitExtension(path: string): {
 
 /** A list whose format is known: how to read its rows, and how to write them with more columns. */
 export interface RowFormat {
-  readonly kind: RowKind;
+  /** The notation of its rows: `csv`, `jsonl`, `xlsx`. */
+  readonly kind: string;
   /** How names of files of such rows end, with the dot. */
   readonly extension: string;
+  /** All endings that such files may have. */
+  readonly endings: RegExp;
   /** For people: `CSV, semicolon-separated`. */
   readonly description: string;
   /** Names of the columns, in their order; for JSONL, those of the first rows. */

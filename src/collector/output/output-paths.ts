@@ -3,7 +3,7 @@ import { dirname } from 'node:path';
 import { BrandfillError } from '../../common/errors.ts';
 import { followOwnLinks, isPiped, isSameFile } from '../../common/files.ts';
 import type { ListInput } from '../../rows/open-list.ts';
-import { ENDINGS, type RowFormat, type RowKind, splitExtension } from '../../rows/row-format.ts';
+import { type RowFormat, splitExtension } from '../../rows/row-format.ts';
 import type { Source } from '../../rows/source.ts';
 
 /** The output paths of a run. `out` may be `-` for standard output. */
@@ -98,20 +98,12 @@ async function isDevice(path: string): Promise<boolean> {
   return found !== undefined && !found.isFile();
 }
 
-/** The formats that names of files stand for. Nothing is written in those of `other`. */
-const FORMATS: Readonly<Record<RowKind | 'other', RegExp>> = {
-  ...ENDINGS,
-  other: /^\.(?:xls|xlsb|ods|numbers|parquet|html|xml|yaml|pdf|zip|bz2|xz|zst)(?:\.gz)?$/i,
-};
-
-/** Undefined for a name that stands for none. */
-function formatNamedBy(extension: string): RowKind | 'other' | undefined {
-  const kinds = Object.keys(FORMATS) as (keyof typeof FORMATS)[];
-  return kinds.find((kind) => FORMATS[kind].test(extension));
-}
+/** Endings of names that stand for a format. */
+const PROMISING =
+  /^\.(?:csv|tsv|tab|jsonl|ndjson|json|xls[xmb]?|xlt[xm]|ods|numbers|parquet|html|xml|yaml|pdf|zip|bz2|xz|zst)(?:\.gz)?$/i;
 
 /** The format in which rows are written: their own, but for a workbook CSV where the name says so. */
-export function kindOfOutput(path: string, { kind }: Pick<RowFormat, 'kind'>): RowKind {
+export function kindOfOutput(path: string, { kind }: Pick<RowFormat, 'kind'>): string {
   return kind === 'xlsx' && /\.csv(?:\.gz)?$/i.test(path) ? 'csv' : kind;
 }
 
@@ -119,9 +111,9 @@ export function kindOfOutput(path: string, { kind }: Pick<RowFormat, 'kind'>): R
  * The extension of outputs beside a list: the list's own, unless it stands for another format than
  * its rows are in, as with text that is called `.xls`.
  */
-function extensionBeside(own: string, { kind, extension }: RowFormat): string {
-  const named = formatNamedBy(own) ?? (kind === 'xlsx' ? 'other' : kind);
-  return own !== '' && named === kind ? own : extension;
+export function extensionBeside(own: string, { kind, extension, endings }: RowFormat): string {
+  const isUsual = endings.test(own) || (kind !== 'xlsx' && own !== '' && !PROMISING.test(own));
+  return isUsual ? own : extension;
 }
 
 /**
@@ -133,13 +125,13 @@ function extensionBeside(own: string, { kind, extension }: RowFormat): string {
  */
 function refuseOtherFormat(
   path: string,
-  { kind }: RowFormat,
+  { kind, endings }: RowFormat,
   ofWorkbook: string | undefined,
 ): void {
   const { extension } = splitExtension(path);
   let why: string | undefined;
   if (kind !== 'xlsx') {
-    if ((formatNamedBy(extension) ?? kind) === kind) return;
+    if (endings.test(extension) || !PROMISING.test(extension)) return;
     why = `the rows are ${kind.toUpperCase()} like the input; give the output a name that ends in .${kind}`;
   } else {
     if (kindOfOutput(path, { kind }) === 'csv' || extension.toLowerCase() === ofWorkbook) return;

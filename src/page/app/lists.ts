@@ -7,6 +7,7 @@ import { domainToUnicode } from 'node:url';
 import { HTTPException } from 'hono/http-exception';
 import { z } from 'zod';
 import { chooseDomainColumn } from '../../collector/choose-column.ts';
+import { extensionBeside } from '../../collector/output/output-paths.ts';
 import { plan } from '../../commands/enrich.ts';
 import { tryDomain } from '../../commands/try.ts';
 import { BrandfillError } from '../../common/errors.ts';
@@ -15,7 +16,7 @@ import type { DomainColumn } from '../../rows/columns/domain-column.ts';
 import { shorten } from '../../rows/columns/names.ts';
 import { createDomainReader } from '../../rows/domain/domain.ts';
 import { openList, openRows } from '../../rows/open-list.ts';
-import { ENDINGS, type RowFormat, splitExtension } from '../../rows/row-format.ts';
+import { type RowFormat, splitExtension } from '../../rows/row-format.ts';
 import type { Source } from '../../rows/source.ts';
 import type { Trial } from '../../run/trial.ts';
 import { describeStop } from '../../watch/describe.ts';
@@ -63,6 +64,8 @@ export interface ListView {
   readonly uploadedAtMs: number;
   readonly reading: Reading;
   readonly kind: RowFormat['kind'];
+  /** How the names of its outputs end. */
+  readonly extension: string;
   /** For people, such as `CSV, semicolon-separated`. */
   readonly format: string;
   /** Of a workbook; the first one is in use unless `sheet` says another. */
@@ -155,12 +158,11 @@ export async function openLists({ folder, connections, env, onChange }: ListsOpt
 
   /** Where a run writes. */
   function outputsOf(id: string): { readonly out: string; readonly failures: string } {
-    const { name, kind } = find(id);
-    const { stem, extension } = splitExtension(name);
-    const usual = ENDINGS[kind].test(extension) ? extension : `.${kind}`;
+    const { name, kind, extension } = find(id);
+    const { stem } = splitExtension(name);
     return {
-      out: folder.at(FOLDER, id, `${stem}.enriched${usual}`),
-      failures: folder.at(FOLDER, id, `${stem}.failures${usual.replace(/^\.xl.*/i, '.csv')}`),
+      out: folder.at(FOLDER, id, `${stem}.enriched${extension}`),
+      failures: folder.at(FOLDER, id, `${stem}.failures${kind === 'xlsx' ? '.csv' : extension}`),
     };
   }
 
@@ -360,6 +362,7 @@ async function understand(place: ListPlace, reading: Reading) {
     return {
       reading,
       kind,
+      extension: extensionBeside(splitExtension(source.name).extension, format),
       format: format.description,
       sheets: workbook?.sheets ?? [],
       sheet: workbook?.sheet,

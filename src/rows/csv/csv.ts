@@ -54,6 +54,7 @@ export function openCsv(source: Source, options: OpenCsvOptions = {}): RowFormat
 
   return {
     kind: 'csv',
+    endings: /^\.(?:csv|tsv|tab)(?:\.gz)?$/i,
     extension: dialect.delimiter === '\t' ? '.tsv' : '.csv',
     description: describeText(describeDialect(dialect), source),
     columns,

@@ -32,6 +32,7 @@ export function openXlsx(list: OpenedWorkbook): RowFormat {
   const headBytes = head.reduce((sum, row) => sum + Buffer.byteLength(lineOf(row)), 0);
   return {
     kind: 'xlsx',
+    endings: /^\.(?:xlsx|xlsm|xltx|xltm)(?:\.gz)?$/i,
     extension: '.xlsx',
     description: `XLSX, sheet '${sheet.name}', header in row ${headerRow}`,
     columns,
