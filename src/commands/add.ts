@@ -7,7 +7,7 @@ import { EXIT } from '../common/errors.ts';
 import { countOf, formatCount } from '../common/format.ts';
 import { flag, text } from '../options/kinds.ts';
 import { option, pick, refusal, type SettingsOf, under } from '../options/option.ts';
-import { flagOf, OPTIONS, QUEUE_OPTIONS } from '../options/options.ts';
+import { API_OPTIONS, flagOf, LIST_OPTIONS, QUEUE_OPTIONS } from '../options/options.ts';
 import { createDomainReader } from '../rows/domain/domain.ts';
 import { openList, openRows } from '../rows/open-list.ts';
 import { describeInput, describeRows, inOneLine } from '../watch/describe.ts';
@@ -16,8 +16,8 @@ import { queueUrlOf, withQueue } from './with-queue.ts';
 
 const ADD_OPTIONS = {
   ...QUEUE_OPTIONS,
-  ...pick(OPTIONS, 'api', 'baseUrl', 'params'),
-  ...pick(OPTIONS, 'sheet', 'domainColumn', 'registrable', 'encoding', 'noHeader', 'skipLines'),
+  ...pick(API_OPTIONS, 'api', 'baseUrl', 'params'),
+  ...LIST_OPTIONS,
   ...under('Workers on a queue', {
     ref: option(text('TEXT'), {
       help: 'reference that comes back with each outcome (default: the name of the file)',
@@ -85,11 +85,10 @@ type Settings = SettingsOf<typeof ADD_OPTIONS>;
 
 /** Reads all rows. */
 async function readDomains(input: string, settings: Settings, signal: AbortSignal) {
-  const { sheet, domainColumn, encoding, noHeader, skipLines } = settings;
-  const source = await openList(input, { spoolFolder: tmpdir(), signal, encoding, sheet });
+  const source = await openList(input, { ...settings, spoolFolder: tmpdir(), signal });
   try {
-    const format = openRows(source, { prefix: PREFIX_OF_NO_COLUMN, noHeader, skipLines });
-    const column = chooseDomainColumn(source, format, domainColumn);
+    const format = openRows(source, { ...settings, prefix: PREFIX_OF_NO_COLUMN });
+    const column = chooseDomainColumn(source, format, settings.domainColumn);
     const opened = { input: source.name, format: format.description, column } as const;
     say(inOneLine(describeInput({ type: 'opened', ...opened })));
     const domains = new Map<string, number>();

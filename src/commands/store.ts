@@ -4,8 +4,8 @@ import { createInterface } from 'node:readline';
 import { BrandfillError, describeSystemError, EXIT, systemErrorCode } from '../common/errors.ts';
 import { countOf, formatCount, formatSize } from '../common/format.ts';
 import { anyDuration, flag } from '../options/kinds.ts';
-import { option, pick, refusal, under } from '../options/option.ts';
-import { OPTIONS } from '../options/options.ts';
+import { option, refusal, under } from '../options/option.ts';
+import { STORE_OPTIONS } from '../options/options.ts';
 import { normalizeDomain } from '../rows/domain/domain.ts';
 import { isStoreIn, openDatabase, orDamage, type StoreDatabase } from '../store/database.ts';
 import {
@@ -25,8 +25,6 @@ import {
 import { defineCommand, print, say } from './command.ts';
 
 // The commands that look after a store.
-
-const STORE_OPTIONS = pick(OPTIONS, 'store');
 
 /**
  * Opens a store, and closes it when the work is done.

@@ -4,14 +4,8 @@ import { countOf } from '../common/format.ts';
 import { aborted, within } from '../common/lifetime.ts';
 import { callsIdOf, createApi, nameApi } from '../options/api.ts';
 import { duration } from '../options/kinds.ts';
-import { option, pick, under } from '../options/option.ts';
-import {
-  API_OPTIONS,
-  flagOrArgument,
-  OPTIONS,
-  QUEUE_OPTIONS,
-  STATUS_OPTIONS,
-} from '../options/options.ts';
+import { option, under } from '../options/option.ts';
+import { CALL_OPTIONS, flagOrArgument, QUEUE_OPTIONS, STATUS_OPTIONS } from '../options/options.ts';
 import { pendingMs } from '../queue/parking.ts';
 import type { JobTaker } from '../queue/take-jobs.ts';
 import { watchApi } from '../run/api-watch.ts';
@@ -26,9 +20,7 @@ import { type QueueService, serveQueue } from './with-queue.ts';
 
 const WORKER_OPTIONS = {
   ...QUEUE_OPTIONS,
-  ...API_OPTIONS,
-  ...pick(OPTIONS, 'concurrency', 'rate', 'retries', 'timeout', 'maxWait', 'maxOutage'),
-  ...pick(OPTIONS, 'maxCallsPer'),
+  ...CALL_OPTIONS,
   ...under('Workers on a queue', {
     drain: option(duration(), {
       default: '25s',

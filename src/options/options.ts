@@ -1,8 +1,100 @@
 import * as kinds from './kinds.ts';
-import { metaOf, option, pick, type SettingsOf, under, varied } from './option.ts';
+import { metaOf, option, type SettingsOf, under, varied } from './option.ts';
 
 const A_PRICE =
   'what a call costs as a number with a point, at most six decimals and no currency, such as 0.01';
+
+/** Of every command that reads a list. */
+export const LIST_OPTIONS = under('The list', {
+  domainColumn: option(kinds.text('NAME'), {
+    help: 'name of the column that holds the domain, or its position in a CSV file, from 1 (default: guessed from names and content, and reported)',
+  }),
+  sheet: option(kinds.text('NAME'), {
+    help: 'sheet of the workbook that contains the list (default: the first that is not empty)',
+  }),
+  registrable: option(kinds.flag(), {
+    help: 'reduce each domain to its registrable part: shop.example.co.uk becomes example.co.uk',
+  }),
+  encoding: option(kinds.encoding(), {
+    help: 'encoding of the list, such as windows-1252 or utf-16 (default: detected, and reported)',
+  }),
+  noHeader: option(kinds.flag(), {
+    help: 'treat the first line of a CSV file as a row; columns are named column_1, column_2, …',
+  }),
+  skipLines: option(kinds.integer(0, 1_000), {
+    help: 'skip the first N lines of a CSV file, those above its header',
+  }),
+});
+
+/** Of every command that asks an API. */
+export const API_OPTIONS = under('The API', {
+  baseUrl: option(kinds.baseUrl(), {
+    env: 'BRANDFILL_BASE_URL',
+    help: 'base URL of the API; calls go to {base_url}/v1/brand?domain=…, and a path in it is kept',
+  }),
+  api: option(kinds.profile(), {
+    env: 'BRANDFILL_API',
+    help: 'profile of the API, by its name (see brandfill api list) or as a YAML or JSON file: how the API is asked and what its answers mean (default: the standard, GET {base_url}/v1/brand?domain=…)',
+  }),
+  auth: option(kinds.auth(), {
+    env: 'BRANDFILL_AUTH',
+    default: 'none',
+    help: 'how to authenticate: none, bearer, basic, header:NAME or query:NAME; the credential is read from BRANDFILL_API_KEY or --api-key-file',
+  }),
+  apiKeyFile: option(kinds.file(), {
+    help: 'file that holds the credential and nothing else',
+  }),
+  params: option(kinds.params(), {
+    flag: '--param',
+    help: 'extra query parameter for every call',
+  }),
+  headers: option(kinds.headers(), {
+    flag: '--header',
+    help: 'extra header for every call; not for credentials',
+  }),
+});
+
+/** Of every process that makes calls for lists. */
+export const CALL_OPTIONS = {
+  ...API_OPTIONS,
+  ...under('Calls and what they cost', {
+    rate: option(kinds.rate(), {
+      default: 'auto',
+      help: 'rate of calls to keep to, shared by all workers on a queue; auto finds the fastest rate that the API allows',
+    }),
+    concurrency: option(kinds.integer(1, 10_000), {
+      default: '256',
+      help: 'maximum number of calls in flight at the same time',
+    }),
+    maxCallsPer: option(kinds.callsPer(), {
+      help: 'stop after N calls in a calendar min, hour, day or month (UTC), such as 1000/day; the calls of all runs with this credential count together, throttled ones do not',
+    }),
+    retries: option(kinds.integer(0, 100), {
+      default: '5',
+      help: 'how many times to retry a lookup after a server error or a broken connection',
+    }),
+    timeout: option(kinds.duration(1), {
+      default: '60s',
+      help: 'time limit for a single call',
+    }),
+    maxWait: option(kinds.duration(), {
+      default: '15min',
+      help: 'longest wait that the API may ask for; if it asks for more, the run stops. Of a domain that has no answer ready (202) it is asked as long, and ten minutes at most',
+    }),
+    maxOutage: option(kinds.duration(), {
+      default: '1h',
+      help: 'how long to wait during an outage of the API before the run stops',
+    }),
+  }),
+};
+
+export const STORE_OPTIONS = under('Answers that are kept', {
+  store: option(kinds.file('DIR'), {
+    env: 'BRANDFILL_STORE',
+    default: '.brandfill',
+    help: 'folder that keeps answers between runs',
+  }),
+});
 
 /** All options of `enrich` that job files and the library have too, in the order of the help. */
 export const OPTIONS = {
@@ -27,56 +119,14 @@ export const OPTIONS = {
     }),
   }),
 
+  ...LIST_OPTIONS,
   ...under('The list', {
-    domainColumn: option(kinds.text('NAME'), {
-      help: 'name of the column that holds the domain, or its position in a CSV file, from 1 (default: guessed from names and content, and reported)',
-    }),
     where: option(kinds.where(), {
       help: 'look up only rows whose cell in a column has one of these values, such as brand_status=not_found,failed; all others pass as they are',
     }),
-    sheet: option(kinds.text('NAME'), {
-      help: 'sheet of the workbook that contains the list (default: the first that is not empty)',
-    }),
-    registrable: option(kinds.flag(), {
-      help: 'reduce each domain to its registrable part: shop.example.co.uk becomes example.co.uk',
-    }),
-    encoding: option(kinds.encoding(), {
-      help: 'encoding of the list, such as windows-1252 or utf-16 (default: detected, and reported)',
-    }),
-    noHeader: option(kinds.flag(), {
-      help: 'treat the first line of a CSV file as a row; columns are named column_1, column_2, …',
-    }),
-    skipLines: option(kinds.integer(0, 1_000), {
-      help: 'skip the first N lines of a CSV file, those above its header',
-    }),
   }),
 
-  ...under('The API', {
-    baseUrl: option(kinds.baseUrl(), {
-      env: 'BRANDFILL_BASE_URL',
-      help: 'base URL of the API; calls go to {base_url}/v1/brand?domain=…, and a path in it is kept',
-    }),
-    api: option(kinds.profile(), {
-      env: 'BRANDFILL_API',
-      help: 'profile of the API, by its name (see brandfill api list) or as a YAML or JSON file: how the API is asked and what its answers mean (default: the standard, GET {base_url}/v1/brand?domain=…)',
-    }),
-    auth: option(kinds.auth(), {
-      env: 'BRANDFILL_AUTH',
-      default: 'none',
-      help: 'how to authenticate: none, bearer, basic, header:NAME or query:NAME; the credential is read from BRANDFILL_API_KEY or --api-key-file',
-    }),
-    apiKeyFile: option(kinds.file(), {
-      help: 'file that holds the credential and nothing else',
-    }),
-    params: option(kinds.params(), {
-      flag: '--param',
-      help: 'extra query parameter for every call',
-    }),
-    headers: option(kinds.headers(), {
-      flag: '--header',
-      help: 'extra header for every call; not for credentials',
-    }),
-  }),
+  ...API_OPTIONS,
 
   ...under('Columns', {
     fields: option(kinds.fields(), {
@@ -100,15 +150,8 @@ export const OPTIONS = {
     }),
   }),
 
+  ...CALL_OPTIONS,
   ...under('Calls and what they cost', {
-    rate: option(kinds.rate(), {
-      default: 'auto',
-      help: 'rate of calls to keep to, shared by all workers on a queue; auto finds the fastest rate that the API allows',
-    }),
-    concurrency: option(kinds.integer(1, 10_000), {
-      default: '256',
-      help: 'maximum number of calls in flight at the same time',
-    }),
     sample: option(kinds.integer(1, 1_000), {
       help: 'look up only N domains, spread over the list; the same command without it goes on with the others',
     }),
@@ -119,9 +162,6 @@ export const OPTIONS = {
       help: 'cost of a call, such as 0.01, or of a unit where the profile of the API says what it bills; the plan and the summary then show the total',
     }),
     yes: option(kinds.flag(), { help: 'do not ask for confirmation' }),
-    maxCallsPer: option(kinds.callsPer(), {
-      help: 'stop after N calls in a calendar min, hour, day or month (UTC), such as 1000/day; the calls of all runs with this credential count together, throttled ones do not',
-    }),
     maxCost: option(kinds.decimal('a number of units, such as 500', 1e-6), {
       help: 'stop before the API bills more than this, in the units of its profile, such as credits; the remaining rows are skipped, and the next run takes them up',
     }),
@@ -129,24 +169,9 @@ export const OPTIONS = {
       default: '20%',
       help: 'stop when more than this share of lookups fails, out of at least 200; those that failed in the previous run do not count',
     }),
-    retries: option(kinds.integer(0, 100), {
-      default: '5',
-      help: 'how many times to retry a lookup after a server error or a broken connection',
-    }),
-    timeout: option(kinds.duration(1), {
-      default: '60s',
-      help: 'time limit for a single call',
-    }),
-    maxWait: option(kinds.duration(), {
-      default: '15min',
-      help: 'longest wait that the API may ask for; if it asks for more, the run stops. Of a domain that has no answer ready (202) it is asked as long, and ten minutes at most',
-    }),
-    maxOutage: option(kinds.duration(), {
-      default: '1h',
-      help: 'how long to wait during an outage of the API before the run stops',
-    }),
   }),
 
+  ...STORE_OPTIONS,
   ...under('Answers that are kept', {
     fresh: option(kinds.anyDuration(), {
       default: '30d',
@@ -158,11 +183,6 @@ export const OPTIONS = {
     }),
     refresh: option(kinds.flag(), {
       help: 'look up every domain again, however fresh its answer is',
-    }),
-    store: option(kinds.file('DIR'), {
-      env: 'BRANDFILL_STORE',
-      default: '.brandfill',
-      help: 'folder that keeps answers between runs',
     }),
     noWait: option(kinds.flag(), {
       help: 'end with exit code 2 when another run has the store, instead of waiting for it',
@@ -199,12 +219,8 @@ export type OptionKey = keyof typeof OPTIONS;
 /** All settings of a run, read and checked. Durations are in milliseconds. */
 export interface Settings extends SettingsOf<typeof OPTIONS> {}
 
-/** Of every command that calls the API. */
-export const API_OPTIONS = pick(
-  OPTIONS,
-  ...(['api', 'baseUrl', 'auth', 'apiKeyFile', 'params', 'headers'] as const),
-);
 export type ApiSettings = SettingsOf<typeof API_OPTIONS>;
+export type CallSettings = SettingsOf<typeof CALL_OPTIONS>;
 
 /** Of every command over a queue. */
 export const QUEUE_OPTIONS = {

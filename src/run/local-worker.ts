@@ -3,7 +3,7 @@ import type { OutcomeStatus } from '../brand/outcome.ts';
 import { type CallCounters, createCallCounters } from '../common/calls.ts';
 import type { Closable } from '../common/lifetime.ts';
 import type { Api } from '../options/api.ts';
-import type { Settings } from '../options/options.ts';
+import type { CallSettings } from '../options/options.ts';
 import type { Reply } from '../queue/lookup-queue.ts';
 import { createBatches, lookupsAtOnce } from '../worker/batches.ts';
 import { joinBudgets, type SharedBudget } from '../worker/budget.ts';
@@ -15,12 +15,6 @@ import type { Learned } from '../worker/pace-memory.ts';
 import type { SharedPace } from '../worker/redis-pace.ts';
 import type { StopSwitch } from '../worker/stop-switch.ts';
 import { createWorker, type Worker } from '../worker/worker.ts';
-
-/** The settings for making calls. */
-export type CallSettings = Pick<
-  Settings,
-  'concurrency' | 'rate' | 'retries' | 'timeout' | 'maxWait' | 'maxOutage' | 'headers'
->;
 
 /** Options that depend on the purpose of the worker. */
 export interface LocalWorkerOptions extends Pick<LookupContext, 'onCall'> {
