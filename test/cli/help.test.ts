@@ -21,7 +21,7 @@ async function helpOf(...args: readonly string[]): Promise<string> {
   return shown;
 }
 
-it.each([[], ['enrich'], ['worker'], ['store'], ['sandbox']])('the help of %j', async (...args) => {
+it.each([[], ['enrich'], ['store']])('the help of %j', async (...args) => {
   expect(await helpOf(...args)).toMatchSnapshot();
 });
 
