@@ -61,8 +61,8 @@ export function findSharedPage(
 ): readonly string[] | undefined {
   const targets = REDIRECT.test(behind.split('?', 1).join()) ? targetsIn(behind) : [];
   if (targets.length > 0) return targets;
-  const isOwn = HOME.test(behind) || OWN_PAGE.test(behind);
-  return isOwn || !hasEntry(host, registered, behind) ? undefined : [];
+  const isOthers = hasEntry(host, registered, behind) && !OWN_PAGE.test(behind);
+  return isOthers && !HOME.test(behind) ? [] : undefined;
 }
 
 /** Nothing but the host's own front page. */
@@ -74,7 +74,7 @@ interface Entry {
   readonly path: string;
 }
 
-/** By the name of the host. */
+/** By the name of the host; without any, each of its labels. */
 let entries: ReadonlyMap<string, readonly Entry[]> | undefined;
 
 function readEntries(): ReadonlyMap<string, readonly Entry[]> {
@@ -82,6 +82,7 @@ function readEntries(): ReadonlyMap<string, readonly Entry[]> {
   for (const entry of SHARED.split(' ')) {
     const [, exact = '', name = '', path = ''] = /^(=?)([^/]+)(.*)$/.exec(entry) ?? [];
     found.set(name, [...(found.get(name) ?? []), { isExact: exact !== '', path }]);
+    for (const label of name.split('.')) found.set(label, []);
   }
   return found;
 }
@@ -89,7 +90,9 @@ function readEntries(): ReadonlyMap<string, readonly Entry[]> {
 /** Whether there is an entry of a host, or of one above it, with its public suffix or with any. */
 function hasEntry(host: string, registered: string, behind: string): boolean {
   entries ??= readEntries();
-  const anySuffix = host.slice(0, host.length - registered.length + registered.indexOf('.'));
+  const label = registered.slice(0, registered.indexOf('.'));
+  if (!entries.has(label)) return false; // as for most
+  const anySuffix = host.slice(0, host.length - registered.length) + label;
   for (const written of [host, `${anySuffix}.*`]) {
     for (let name = written; name.includes('.'); name = name.slice(name.indexOf('.') + 1)) {
       const isHere = ({ isExact, path }: Entry): boolean =>
