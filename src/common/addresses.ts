@@ -1,4 +1,5 @@
 import { isIP } from 'node:net';
+import type { RedisOptions } from 'ioredis';
 import ipaddr from 'ipaddr.js';
 import { BrandfillError } from './errors.ts';
 
@@ -73,36 +74,17 @@ export function loginOf(url: string): string | undefined {
   }
 }
 
-/** The login to a server. */
-interface Access {
-  readonly username?: string;
-  readonly password?: string;
-  readonly tls?: { readonly servername?: string };
-}
+/** The address of a queue: one Redis, or the master that Sentinels name, or a cluster. */
+export type RedisAddress =
+  | { readonly kind: 'single'; readonly options: Options }
+  | { readonly kind: 'cluster'; readonly nodes: readonly Node[]; readonly access: Options };
+
+type Options = Omit<RedisOptions, 'replyMapping'>;
 
 interface Node {
   readonly host: string;
   readonly port: number;
 }
-
-interface Sentinels {
-  readonly sentinels: Node[];
-  readonly name: string;
-  readonly db: number;
-  readonly sentinelUsername?: string;
-  readonly sentinelPassword?: string;
-  readonly sentinelTLS?: object;
-  /** Without it, the connection to Redis itself would be plain, whatever `tls` says. */
-  readonly enableTLSForSentinelMode?: boolean;
-}
-
-/** One Redis, or the master that Sentinels name. */
-type SingleOptions = Access & ((Node & { readonly db: number }) | Sentinels);
-
-/** The address of a queue. */
-export type RedisAddress =
-  | { readonly kind: 'single'; readonly options: SingleOptions }
-  | { readonly kind: 'cluster'; readonly nodes: readonly Node[]; readonly access: Access };
 
 // An '@' or '/' in a password must be percent-encoded. Otherwise it would be taken for a part of a
 // host, and shown. A URL has one host; each of several makes one.
@@ -148,6 +130,7 @@ function addressAt(urls: readonly URL[]): RedisAddress {
   const isSentinel = kind === 'sentinel';
   if (!first || rest.length > 0 || (search !== '' && !isSentinel)) throw new Error('no address');
   if (isSentinel && one !== '') {
+    // Without the last one, the connection to Redis itself would be plain, whatever `tls` says.
     const tls = isTls ? { tls: {}, sentinelTLS: {}, enableTLSForSentinelMode: true } : {};
     const own = sentinelAccess(search);
     const options = { ...access, ...tls, ...own, sentinels: nodes, name: one, db: dbOf(other) };
@@ -169,7 +152,7 @@ function nodeAt({ hostname, port }: URL, usual: number): Node {
 }
 
 /** The login to the Sentinels themselves. */
-function sentinelAccess(search: string): Pick<Sentinels, 'sentinelUsername' | 'sentinelPassword'> {
+function sentinelAccess(search: string): Options {
   const given = [...new URLSearchParams(search.replaceAll('+', '%2B'))];
   if (given.some(([name, value]) => !/^sentinel(Username|Password)$/.test(name) || value === ''))
     throw new Error('no login');

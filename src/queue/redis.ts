@@ -284,9 +284,9 @@ function nameOf(address: RedisAddress): string {
     : hostsOf([options]);
 }
 
-function hostsOf(nodes: readonly { readonly host: string; readonly port: number }[]): string {
+function hostsOf(nodes: readonly { host?: string | undefined; port?: number }[] = []): string {
   return nodes
-    .map(({ host, port }) => `${host.includes(':') ? `[${host}]` : host}:${port}`)
+    .map(({ host = '', port }) => `${host.includes(':') ? `[${host}]` : host}:${port}`)
     .join(',');
 }
 
