@@ -362,15 +362,9 @@ export type Script = (
 
 export function createScript(client: RedisClient, lua: string): Script {
   const name = createHash('sha1').update(lua).digest('hex');
-  return async (keys, args) => {
-    try {
-      return await client.evalsha(name, keys.length, ...keys, ...args);
-    } catch (error) {
-      // A Redis that was restarted, or another node of a cluster, does not know it.
-      if (!(error instanceof Error) || !error.message.startsWith('NOSCRIPT')) throw error;
-      return await client.eval(lua, keys.length, ...keys, ...args);
-    }
-  };
+  client.defineCommand(name, { lua });
+  const run = Reflect.get(client, name) as (...given: unknown[]) => Promise<unknown>;
+  return (keys, args) => run.call(client, keys.length, ...keys, ...args);
 }
 
 /** Reads JSON that another process, perhaps of another version, has written; undefined if it is none. */
