@@ -14,7 +14,6 @@ describe('the proxy on the way to an API', () => {
     ['http://a.example', { http_proxy: ONE, HTTP_PROXY: OTHER }, 'http_proxy'],
     ['http://a.example', { http_proxy: '', HTTP_PROXY: ONE }, undefined],
     ['http://a.example', { HTTPS_PROXY: ONE }, undefined],
-    ['http://a.example', { ALL_PROXY: ONE, all_proxy: ONE }, undefined],
     ['https://a.example', { HTTPS_PROXY: ONE, HTTP_PROXY: OTHER }, 'HTTPS_PROXY'],
     ['https://a.example', { https_proxy: ONE, HTTPS_PROXY: OTHER }, 'https_proxy'],
     ['https://a.example', { HTTP_PROXY: ONE }, 'HTTP_PROXY'],
@@ -29,13 +28,11 @@ describe('the proxy on the way to an API', () => {
     ['', true],
     ['*', false],
     ['API.Example', false],
-    ['.example', false],
     ['*.example', false],
     ['api.example:80', true],
     ['other.example api.example', false],
     ['i.example', true],
     ['v2.api.example', true],
-    ['10.0.0.0/8', true],
   ])('is used where NO_PROXY is %j: %s', (list, isUsed) => {
     for (const name of ['NO_PROXY', 'no_proxy']) {
       const env = { HTTPS_PROXY: ONE, [name]: list };
@@ -43,30 +40,24 @@ describe('the proxy on the way to an API', () => {
     }
   });
 
-  it.each([
-    'one.example:3128',
-    '10.0.0.1:3128',
-    'none',
-    'ftp://one.example',
-    'http://a:%zz@b.example',
-  ])('cannot be %s, and a sentence says whose fault that is', (given) => {
-    expect(() => findProxy('https://a.example', { HTTPS_PROXY: given })).toThrow(
-      expect.objectContaining({
-        code: 'INVALID_SETTING',
-        message:
-          'Cannot use the proxy that HTTPS_PROXY names: expected a URL such as http://proxy.example:3128.',
-      }),
-    );
-  });
-
-  it.each(['socks5://one.example:1080', 'socks://a:b@one.example', 'SOCKS5H://one.example'])(
-    'cannot be %s, for SOCKS',
+  it.each(['one.example:3128', 'ftp://one.example', 'http://a:%zz@b.example'])(
+    'cannot be %s, and a sentence says whose fault that is',
     (given) => {
-      expect(() => findProxy('http://a.example', { http_proxy: given })).toThrow(
-        'Cannot use the proxy that http_proxy names: it is for SOCKS, and calls go through HTTP proxies only; expected a URL such as http://proxy.example:3128.',
+      expect(() => findProxy('https://a.example', { HTTPS_PROXY: given })).toThrow(
+        expect.objectContaining({
+          code: 'INVALID_SETTING',
+          message:
+            'Cannot use the proxy that HTTPS_PROXY names: expected a URL such as http://proxy.example:3128.',
+        }),
       );
     },
   );
+
+  it('cannot be one for SOCKS', () => {
+    expect(() => findProxy('http://a.example', { http_proxy: 'SOCKS5H://one.example' })).toThrow(
+      'Cannot use the proxy that http_proxy names: it is for SOCKS, and calls go through HTTP proxies only; expected a URL such as http://proxy.example:3128.',
+    );
+  });
 
   it.each(['http://s3cret:12/pass@one.example:3128', 'http://user:s3cret＠one.example:3128'])(
     'is refused, and nothing of it repeated, when a login runs into the host: %s',

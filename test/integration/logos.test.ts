@@ -24,20 +24,15 @@ describe('--logos', () => {
         'a.com': `${at}/a.svg`,
         'b.com': [null, ` ${at}/b `],
         'missing.com': `${at}/none.png`,
-        'script.com': `${at}/b`,
         'page.com': `${at}/p`,
         'none.com': null,
-        'odd.com': 'n/a',
-        'file.com': 'file:///etc/passwd',
         'private.com': 'http://10.0.0.1/logo.png',
-        'data.com': 'data:image/png;base64,AAAA',
       }),
       'unknown.com': { status: 404 },
     });
-    const domains =
-      'a.com,b.com,missing.com,script.com,page.com,none.com,odd.com,file.com,private.com,data.com,unknown.com,a.com'.split(
-        ',',
-      );
+    const domains = 'a.com,b.com,missing.com,page.com,none.com,private.com,unknown.com,a.com'.split(
+      ',',
+    );
     folder.write('list.csv', listOf([...domains, 'no domain']));
     const args = ['enrich', 'list.csv', '--base-url', api.url, ...FLAGS];
     const ended = await runHere([...args], { cwd: folder.path });
@@ -45,7 +40,7 @@ describe('--logos', () => {
     const rows = rowsOf(folder.read('list.enriched.csv'));
     expect(column(rows, 'brand_logo_file')).toEqual([
       'pictures/a.com.png',
-      ...Array.from({ length: 10 }, () => ''),
+      ...Array.from({ length: 6 }, () => ''),
       'pictures/a.com.png',
       '',
     ]);
@@ -53,25 +48,21 @@ describe('--logos', () => {
       '',
       'svg_left_out',
       'http_404',
-      'svg_left_out',
       'not_a_picture',
       'no_url',
-      'invalid_url',
-      'unsupported_scheme',
       'private_address',
-      'unsupported_scheme',
       '',
       '',
       '',
     ]);
     expect(picturesIn(folder)).toEqual(['a.com.png']);
     expect(readFileSync(folder.at('pictures/a.com.png'))).toEqual(PNG);
-    expect(pictures.asked()).toEqual(['/a.svg', '/b', '/b', '/none.png', '/p']);
+    expect(pictures.asked()).toEqual(['/a.svg', '/b', '/none.png', '/p']);
     const { logos } = summaryOf(ended);
-    expect(logos).toMatchObject({ folder: 'pictures', saved: 1, kept: 0, missing: 9 });
+    expect(logos).toMatchObject({ folder: 'pictures', saved: 1, kept: 0, missing: 5 });
     expect(logos?.reasons).toMatchObject({ http_404: 1, no_url: 1, private_address: 1 });
-    expect(ended.stderr).toContain('100%, 10 of 10 logos\n');
-    expect(ended.stderr).toMatch(/ {2}logos {5}pictures \(1 saved, 0 kept, 9 missing: 2 /);
+    expect(ended.stderr).toContain('100%, 6 of 6 logos\n');
+    expect(ended.stderr).toMatch(/ {2}logos {5}pictures \(1 saved, 0 kept, 5 missing: 1 /);
   });
 
   it('is refused before any call when its folder is a file, or not all is given', async () => {

@@ -5,11 +5,13 @@ import { latencyOf } from '../../src/sandbox/brand-endpoint.ts';
 import type { SandboxOptions, SandboxReply } from '../../src/sandbox/options.ts';
 import { decideReply } from '../../src/sandbox/replies.ts';
 import { findLogo, startSandbox } from '../../src/sandbox/server.ts';
-import { ask, askAll, createDomains, get, openCall, openSandbox } from './sandboxes.ts';
+import { openApi } from '../integration/support/api.ts';
+import { domains as createDomains } from '../integration/support/tables.ts';
+import { ask, askAll, get, openCall } from './sandboxes.ts';
 
 describe('sandbox', () => {
   it('answers a domain with JSON about it, the same every time', async () => {
-    const sandbox = await openSandbox();
+    const sandbox = await openApi();
     const first = await ask(sandbox, 'acme.com');
     expect(first.status).toBe(200);
     expect(first.headers.get('content-type')).toMatch('application/json');
@@ -37,7 +39,7 @@ describe('sandbox', () => {
     ['GET', '/reset', 405],
     ['GET', '/healthz', 200],
   ])('answers %s %s with %d, in JSON', async (method, path, status) => {
-    const { url } = await openSandbox();
+    const { url } = await openApi();
     const got = await get(url + path, { method });
     expect(got.status).toBe(status);
     expect(() => JSON.parse(got.text) as unknown).not.toThrow();
@@ -47,7 +49,7 @@ describe('sandbox', () => {
   });
 
   it('says which port is in use and what to do', async () => {
-    const { port } = await openSandbox();
+    const { port } = await openApi();
     await expect(startSandbox({ port })).rejects.toMatchObject({
       message: `Cannot listen on 127.0.0.1:${port}: the port is in use; choose another with --port, or 0 for any free one`,
       code: 'INVALID_SETTING',
@@ -107,7 +109,7 @@ describe('the credential', () => {
       { authorization: 'k1' },
     ],
   ])('%j lets the right one in only', async (auth, right, wrong) => {
-    const sandbox = await openSandbox({ auth });
+    const sandbox = await openApi({ auth });
     expect((await ask(sandbox, 'a.com', { headers: right })).status).toBe(200);
     for (const headers of [wrong, {}]) {
       const refused = await ask(sandbox, 'a.com', { headers });
@@ -119,7 +121,7 @@ describe('the credential', () => {
   });
 
   it('can travel in the query', async () => {
-    const { url } = await openSandbox({
+    const { url } = await openApi({
       auth: { scheme: { kind: 'query', name: 'key' }, key: 'a b&c' },
     });
     expect((await get(`${url}/v1/brand?domain=a.com&key=a+b%26c`)).status).toBe(200);
@@ -130,7 +132,7 @@ describe('the credential', () => {
 describe('limit and quota', () => {
   it('a call beyond the limit is answered 429 at once, and counts nothing', async () => {
     const limit = { count: 1, perMs: 60_000 };
-    const sandbox = await openSandbox({ limit, latencyMs: { fromMs: 10, toMs: 20 } });
+    const sandbox = await openApi({ limit, latencyMs: { fromMs: 10, toMs: 20 } });
     await ask(sandbox, 'a.com');
     const refused = await ask(sandbox, 'b.com');
     expect([refused.status, refused.headers.get('retry-after')]).toEqual([429, '60']);
@@ -140,7 +142,7 @@ describe('limit and quota', () => {
   });
 
   it('402 follows once the charged calls are used up; faults are not charged', async () => {
-    const sandbox = await openSandbox({
+    const sandbox = await openApi({
       quota: 2,
       latencyMs: 20,
       respond: (domain) => (domain === 'fault.com' ? { status: 500 } : undefined),
@@ -184,7 +186,7 @@ describe('answers', () => {
   });
 
   it('point to logos as the caller sees the sandbox, of which one in twenty is missing, one in SVG', async () => {
-    const { url } = await openSandbox({ logos: true });
+    const { url } = await openApi({ logos: true });
     const answer = await get(`${url.replace('127.0.0.1', 'localhost')}/v1/brand?domain=acme.com`);
     const { logos } = JSON.parse(answer.text) as { logos: { url: string }[] };
     const logo = logos[0]?.url ?? '';
@@ -206,7 +208,7 @@ describe('respond', () => {
       { status: 503, headers: { 'Retry-After': '7' }, body: 'later' },
       { status: 200, body: { fine: true } },
     ];
-    const sandbox = await openSandbox({
+    const sandbox = await openApi({
       respond: (domain, call) => (domain === 'a.com' ? script[call - 1] : undefined),
     });
     const later = await ask(sandbox, 'a.com');
@@ -225,7 +227,7 @@ describe('respond', () => {
       'hang.com': 'hang',
       'cut.com': { body: { long: 'x'.repeat(1000) }, breakOff: true },
     };
-    const sandbox = await openSandbox({ respond: (domain) => replies[domain] });
+    const sandbox = await openApi({ respond: (domain) => replies[domain] });
     await expect(ask(sandbox, 'reset.com')).rejects.toThrow();
     await expect(ask(sandbox, 'cut.com')).rejects.toThrow();
     const hanging = await openCall(sandbox, 'hang.com');
@@ -244,7 +246,7 @@ describe('respond', () => {
       /expected an answer, 'reset' or 'hang', received a string/,
     ],
   ])('that %s answers 500 with why', async (_, respond, why) => {
-    const sandbox = await openSandbox({ respond: respond as () => SandboxReply });
+    const sandbox = await openApi({ respond: respond as () => SandboxReply });
     const { status, text } = await ask(sandbox, 'a.com');
     expect(status).toBe(500);
     expect(text).toMatch(why);
@@ -255,7 +257,7 @@ describe('respond', () => {
 describe('stats', () => {
   it('name the domains that were answered more than once, and tell a retry from a duplicate', async () => {
     const statuses = [500, 429, 200];
-    const sandbox = await openSandbox({
+    const sandbox = await openApi({
       respond: (domain, call) =>
         domain === 'r.com' ? { status: statuses[call - 1] ?? 404 } : undefined,
     });
@@ -277,7 +279,7 @@ describe('stats', () => {
   });
 
   it('count a call whose caller left as abandoned', async () => {
-    const sandbox = await openSandbox({ latencyMs: 60_000 });
+    const sandbox = await openApi({ latencyMs: 60_000 });
     await (await openCall(sandbox, 'a.com')).leave();
     expect(sandbox.stats()).toMatchObject({ abandoned: 1, concurrency: { now: 0 } });
     expect(sandbox.callsOf('a.com')).toMatchObject({ calls: 1, answered: 0 });
@@ -285,7 +287,7 @@ describe('stats', () => {
 
   it('begin anew after a reset, and so do the ordinals of the calls', async () => {
     const ordinals: number[] = [];
-    const sandbox = await openSandbox({
+    const sandbox = await openApi({
       respond: (_, call) => void ordinals.push(call),
     });
     await ask(sandbox, 'a.com');

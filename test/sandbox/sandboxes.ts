@@ -1,13 +1,5 @@
-import { expect, onTestFinished } from 'vitest';
-import type { SandboxOptions } from '../../src/sandbox/options.ts';
-import { type Sandbox, startSandbox } from '../../src/sandbox/server.ts';
-
-/** Start a sandbox that is closed when the test ends. */
-export async function openSandbox(options?: SandboxOptions): Promise<Sandbox> {
-  const sandbox = await startSandbox(options);
-  onTestFinished(() => sandbox.close());
-  return sandbox;
-}
+import { expect } from 'vitest';
+import type { Sandbox } from '../../src/sandbox/server.ts';
 
 /** What came of one call. */
 export interface Got {
@@ -53,9 +45,4 @@ export async function openCall(
       await expect.poll(() => sandbox.stats().concurrency.now, { interval: 5 }).toBeLessThan(open);
     },
   };
-}
-
-/** Different domains. */
-export function createDomains(count: number): string[] {
-  return Array.from({ length: count }, (_, index) => `company-${index}.com`);
 }

@@ -50,7 +50,7 @@ export interface Tally {
 }
 
 /** @param rowsOf how many rows have a domain */
-export function createTally(rowsOf: (domain: string) => number): Tally {
+function createTally(rowsOf: (domain: string) => number): Tally {
   const outcomes = { found: 0, not_found: 0, rejected: 0, failed: 0, pending: 0 };
   const rows = { ...outcomes };
   const counters = createCallCounters();

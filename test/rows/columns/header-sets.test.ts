@@ -71,8 +71,6 @@ export const HEADER_SETS: readonly string[] = [
   'Record ID|First Name|Last Name|*Email#e|Phone Number|Contact owner#o|Associated Company|Last Activity Date',
   'Record ID|First Name|Last Name|Email#e|*Website URL#w|Email Domain#d|Contact owner|Twitter Username',
   'First Name|Last Name|Email#e|Company Name|*Company Domain Name#d|Email Status|GTM_Tier|GTM_Signal_Source_URL#l',
-  'Account ID|Account Name|*Website#w|Billing Street|Billing City|Account Owner#o|Created By#o|Last Modified Date',
-  'Lead ID|First Name|Last Name|Company|*Email#e|Email Opt Out|Lead Owner#o|Lead Source',
   'Organization - ID|Organization - Name|*Organization - Website#w|Organization - Owner#o|Organization - LinkedIn profile#p',
   'Person - Name|Person - Organization|*Person - Email - Work#e|Person - Email - Home#x|Person - Email - Other#x|Person - Phone - Work',
   '(Do Not Modify) Account|(Do Not Modify) Row Checksum|Account Name|*Website#w|E-mail#e|Owner#o',
@@ -85,18 +83,13 @@ export const HEADER_SETS: readonly string[] = [
   'Name|Given Name|Family Name|E-mail 1 - Type|*E-mail 1 - Value#e|Phone 1 - Type|Phone 1 - Value|Organization 1 - Name',
   'First Name|Last Name|Company|E-mail Address#e|E-mail Display Name|E-mail 2 Address#x|*Web Page#w|Personal Web Page#x',
   '*Email Address#e|First Name|Last Name|MEMBER_RATING|OPTIN_TIME|CONFIRM_IP|LATITUDE|LAST_CHANGED',
-  'id|name|permalink#p|*homepage_url#w|category_list|funding_total_usd|logo_url#l',
   'account_id|account_name|*primary_domain#d|other_domains#x|billing_email#e',
   'Place Name|Rating|Reviews|Phone|Address|*Web Site#w|Google Maps URL#p|Image URL#l',
-  'Company|*Web#w|Mail#e|Tel',
-  'Supplier|*Web address#w|E-mail address#e|Notes',
   'Site|Building|+Company URL#w|Site Code',
-  'Account|+Link#w|Status',
   '+A#w|B|C',
   'GlobalRank|TldRank|*Domain#d|TLD|RefSubNets|RefIPs|IDN_Domain#x|PrevGlobalRank',
   'First Name|*Email#e|First Referring Site#r|Last Referring Site#r|First Page Seen#r',
   'Name|*Email#e|Landing Page#r|Conversion Page#r|Referral URL#r|Lead Origin#r',
-  'Invitee Name|*Email#e|Meeting Link#r|Calendar URL#r|Resume#r|Thumbnail URL#l',
 
   // German
   'Firmenname|Straße|PLZ|Ort|Telefon|E-Mail#e|*Webseite#w',
@@ -107,33 +100,12 @@ export const HEADER_SETS: readonly string[] = [
   'Verein|Vorsitzender|*Domäne#d|Mitglieder',
   'Interessent|*Hauptdomain#d|weitere Domains#x|Newsletter-Anmeldung',
 
-  // Dutch
+  // Others, by their cells
   'Bedrijfsnaam|Adres|Postcode|Plaats|Telefoon|E-mailadres#e|*Website#w',
-  'Organisatie|*Bedrijfswebsite#w|Contactpersoon|Emailadres#e|LinkedIn-pagina#p',
-
-  // Nordic
   'Kontaktnavn|Adresse|Postnummer|By|CVR-nummer|Telefon|E-mail#e|Att. person|*Hjemmeside#w|Betalings metode',
-  'Företagsnamn|Ort|*Hemsida#w|Mejladress#e|Telefon',
-
-  // French
   'Nom Office|Téléphone|Email#e|Adresse|Code Postal|Ville|Nom Notaire|Statut|*Site Internet#w|Langues Parlées',
-  "Entreprise|SIRET|*Site web de l'entreprise#w|Courriel#e|Page LinkedIn#p",
-  'Raison sociale|*Nom de domaine#d|Contact|Adresse e-mail#e',
-  'ENTREPRISE|*URL DU SITE#w|URL DU LOGO#l',
-
-  // Spanish and Portuguese
-  'Nombre Empresa|Nombre Contacto|Cargo|Email#e|*Sitio Web#w|Nivel de Necesidad|Motivo|Redes Sociales#p',
   'Empresa|CNPJ|*Site#w|E-mail#e|Telefone|Cidade',
-
-  // Italian
-  'Azienda|Indirizzo|Comune|Provincia|CAP|Telefono|Fax|*Sito Web#w|Email#e',
-
-  // Polish, Czech, Slovak, Hungarian, Romanian
   'Nazwa firmy|*Strona internetowa#w|Adres e-mail#e|Opiekun klienta#o',
-  'Firma|NIP|*Adres WWW#w|Poczta elektroniczna#e',
-
-  // Others
-  'Nama perusahaan|*Situs web#w|Alamat email#e|Nomor telepon',
 
   // In two languages, and where there is no website
   'Company|Website#x|*Email#e',
