@@ -41,7 +41,7 @@ export function bareText(text: string): string {
  * What stands between the words of a cell, whatever wrote it: lists, formulas, links of Markdown and
  * HTML, and those of Access, `text#address#place in it#`.
  */
-const BETWEEN = /[\s,;|、<>()[\]{}"']+|#+(?=https?:|www\.)/i;
+const BETWEEN = /[\s,;|、<>()[\]{}"']+|(?<!#)#+(?=https?:|www\.)/i;
 
 /** The words of a cell that may be addresses. One without a letter is a sign or a number. */
 export function piecesOf(text: string): readonly string[] {
