@@ -207,7 +207,8 @@ const LABELS = /^(?!-)[a-z0-9_-]+(?<!-)(?:\.(?!-)[a-z0-9_-]+(?<!-))*$/;
 /** Finds what keeps a lower-case ASCII name from being a host name. */
 function faultOfHost(host: string): InvalidReason | undefined {
   if (!host.includes('.')) return host === '' ? 'malformed' : 'single_label';
-  if (!LABELS.test(host) || host.length > 253 || /[^.]{64}/.test(host)) return 'malformed';
+  const isLong = host.length > 63 && (host.length > 253 || /[^.]{64}/.test(host));
+  if (isLong || !LABELS.test(host)) return 'malformed';
   return IPV4_FORM.test(host) ? 'ip_address' : undefined;
 }
 
