@@ -4,7 +4,6 @@ import { callbackify } from 'node:util';
 import ipaddr from 'ipaddr.js';
 import { Agent, buildConnector, type Dispatcher } from 'undici';
 import { describeNetworkError } from '../brand/network-error.ts';
-import { type AllowedHost, isAllowed, portOf } from '../common/addresses.ts';
 import { checkLogoUrl } from './logo-url.ts';
 
 /** A picture, or why there is none. */
@@ -23,8 +22,8 @@ export interface PictureFetcher {
 }
 
 export interface PictureFetcherOptions {
-  /** Hosts whose address is not checked. */
-  readonly allowed: readonly AllowedHost[];
+  /** The host of the API, whose address is not checked. */
+  readonly ownHost?: string | undefined;
   /** The size of the largest picture. */
   readonly maxBytes: number;
   /** Most connections to one host. */
@@ -57,11 +56,11 @@ const HEADERS: Readonly<Record<string, string>> = {
 };
 
 /**
- * Connects to public addresses and allowed hosts only, and always directly, even if there is a
+ * Connects to public addresses and the host of the API only, and always directly, even if there is a
  * proxy.
  */
 export function createPictureFetcher(options: PictureFetcherOptions): PictureFetcher {
-  const { allowed, maxBytes, perHost, takesSvg = false, timeoutMs = TIMEOUT_MS } = options;
+  const { ownHost, maxBytes, perHost, takesSvg = false, timeoutMs = TIMEOUT_MS } = options;
   const agent = new Agent({ connections: perHost, connect: createGuardedConnector(options) });
 
   async function follow(start: URL, signal: AbortSignal): Promise<Fetched> {
@@ -80,7 +79,7 @@ export function createPictureFetcher(options: PictureFetcherOptions): PictureFet
       if (!REDIRECTS.has(statusCode) || typeof location !== 'string') {
         return { reason: `http_${statusCode}` };
       }
-      const next = checkLogoUrl(location, url, allowed);
+      const next = checkLogoUrl(location, url, ownHost);
       if ('reason' in next) return next;
       url = next.url;
     }
@@ -135,7 +134,7 @@ class PrivateAddressError extends Error {
  * every redirect.
  */
 function createGuardedConnector({
-  allowed,
+  ownHost,
   resolve = (hostname) => systemLookup(hostname, { all: true }),
   isPublic = isPublicAddress,
 }: PictureFetcherOptions): buildConnector.connector {
@@ -154,7 +153,7 @@ function createGuardedConnector({
   const open = connectorTo(() => true);
   return (target, callback) => {
     const { hostname } = target;
-    if (isAllowed(allowed, { hostname, port: portOf(target) })) return open(target, callback);
+    if (hostname === ownHost) return open(target, callback);
     const literal = hostname.replace(/^\[(.*)\]$/, '$1');
     if (isIP(literal) !== 0 && !isPublic(literal)) {
       return callback(new PrivateAddressError(`${literal} is not a public address`), null);

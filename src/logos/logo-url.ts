@@ -1,5 +1,3 @@
-import { type AllowedHost, isAllowed, portOf } from '../common/addresses.ts';
-
 /** The URL of a picture, or the reason why there is none. */
 export type LogoUrl =
   | { readonly url: URL }
@@ -8,19 +6,21 @@ export type LogoUrl =
 /**
  * Finds the URL of a picture in the result of an expression: a text, or the first text in a list. A
  * user and password in it are left out; `//host/path` is taken as https.
+ *
+ * @param ownHost the host of the API, where pictures may be at any port
  */
-export function findLogoUrl(value: unknown, allowed: readonly AllowedHost[]): LogoUrl {
+export function findLogoUrl(value: unknown, ownHost?: string): LogoUrl {
   const text = [value].flat().find((item) => typeof item === 'string' && item.trim() !== '');
   if (typeof text !== 'string') return { reason: 'no_url' };
   const trimmed = text.trim();
-  return checkLogoUrl(trimmed.startsWith('//') ? `https:${trimmed}` : trimmed, undefined, allowed);
+  return checkLogoUrl(trimmed.startsWith('//') ? `https:${trimmed}` : trimmed, undefined, ownHost);
 }
 
 /** Checks the URL of a picture, from an answer or, with the URL before as `base`, from a redirect. */
 export function checkLogoUrl(
   text: string,
   base: URL | undefined,
-  allowed: readonly AllowedHost[],
+  ownHost: string | undefined,
 ): LogoUrl {
   if (!URL.canParse(text, base?.href)) return { reason: 'invalid_url' };
   const url = new URL(text, base?.href);
@@ -29,8 +29,6 @@ export function checkLogoUrl(
   url.username = '';
   url.password = '';
   url.hash = '';
-  const port = portOf(url);
-  const isUsual = port === 80 || port === 443;
-  if (isUsual || isAllowed(allowed, { hostname: url.hostname, port })) return { url };
-  return { reason: 'unsupported_port' };
+  const isUsual = /^(?:80|443)?$/.test(url.port);
+  return isUsual || url.hostname === ownHost ? { url } : { reason: 'unsupported_port' };
 }

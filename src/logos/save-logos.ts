@@ -1,6 +1,5 @@
 import { createHash } from 'node:crypto';
 import { findJsonObject, type JsonObject } from '../brand/json-object.ts';
-import type { AllowedHost } from '../common/addresses.ts';
 import type { LogoNote, LogoNotes, SavedLogo } from '../store/notes.ts';
 import type { Fetched, PictureFetcher } from './fetch-picture.ts';
 import { createHosts, type HostOptions, isHostTrouble } from './hosts.ts';
@@ -19,7 +18,7 @@ export interface SaveLogosOptions extends Circumstances, HostOptions {
   readonly notes: LogoNotes;
   readonly folder: PictureFolder;
   readonly fetcher: Pick<PictureFetcher, 'fetch'>;
-  readonly allowed: readonly AllowedHost[];
+  readonly ownHost?: string | undefined;
   readonly onDone: (counts: LogoCounts) => void;
 }
 
@@ -61,7 +60,7 @@ export async function saveLogos(options: SaveLogosOptions): Promise<LogoCounts> 
   /** Returns why the logo is missing, if it is. */
   async function settle(domain: string, answer: JsonObject): Promise<string | undefined> {
     const note = notes.find(domain);
-    const found = findLogoUrl(valueOf(answer), options.allowed);
+    const found = findLogoUrl(valueOf(answer), options.ownHost);
     if ('reason' in found) {
       const { reason } = found;
       const isNoted = note?.missing?.reason === reason && !note.saved;

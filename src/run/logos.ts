@@ -138,10 +138,10 @@ async function fetchLogos(
   const { job, context, store, closer } = run;
   const { logosSvg, refresh = false } = job.settings;
   // The host of the API may be in a private network, as it was chosen by whoever runs this.
-  const allowed = [{ hostname: new URL(job.endpoint.origin).hostname, port: undefined }];
+  const ownHost = new URL(job.endpoint.origin).hostname;
   const fetcher = closer.add(
     createPictureFetcher({
-      allowed,
+      ownHost,
       maxBytes: LARGEST_BYTES,
       perHost: PER_HOST,
       takesSvg: logosSvg,
@@ -170,7 +170,7 @@ async function fetchLogos(
       fetcher: whileOpen(fetcher, context.control),
       concurrency: AT_ONCE,
       perHost: PER_HOST,
-      allowed,
+      ownHost,
       signal,
       now: run.now,
       startedAtMs: run.now(),

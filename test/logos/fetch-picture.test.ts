@@ -2,7 +2,6 @@ import { lookup } from 'node:dns/promises';
 import type { IncomingMessage, RequestListener } from 'node:http';
 import { gzipSync } from 'node:zlib';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { parseAllowedHost } from '../../src/common/addresses.ts';
 import {
   createPictureFetcher,
   type Fetched,
@@ -23,7 +22,6 @@ function useFetcher(options: Partial<PictureFetcherOptions> = {}): {
     { address: hostname.startsWith('inside') ? '127.0.0.2' : '127.0.0.1', family: 4 },
   ];
   const fetcher = createPictureFetcher({
-    allowed: [],
     maxBytes: 10_000,
     perHost: 2,
     resolve,
@@ -100,7 +98,7 @@ describe('a picture is fetched', () => {
 
   it('without a word about who asks for whom', async () => {
     const { port, requests } = await useServer({ '/a': redirectTo('/b?c=d'), '/b?c=d': PNG });
-    const { get } = useFetcher({ allowed: [parseAllowedHost(`free.example:${port}`)] });
+    const { get } = useFetcher({ ownHost: 'free.example' });
     await get(`http://user:secret@free.example:${port}/a#part`);
     expect(requests.map(({ url }) => url)).toEqual(['/a', '/b?c=d']);
     for (const { headers } of requests) {
@@ -139,7 +137,7 @@ describe('redirects', () => {
       '/0': redirectTo('/1'),
       '/loop': redirectTo('/loop'),
     });
-    const { get } = useFetcher({ allowed: [parseAllowedHost(`free.example:${port}`)] });
+    const { get } = useFetcher({ ownHost: 'free.example' });
     const at = `http://free.example:${port}`;
     expect(await get(`${at}/1`)).toBe(`png, ${PNG.length} bytes`);
     expect(await get(`${at}/0`)).toBe('too_many_redirects');
@@ -157,7 +155,7 @@ describe('redirects', () => {
     ['http://', 'invalid_url'],
   ])('to %s end there: %s', async (location, reason) => {
     const { port } = await useServer({ '/a': redirectTo(location) });
-    const { get } = useFetcher({ allowed: [parseAllowedHost(`free.example:${port}`)] });
+    const { get } = useFetcher({ ownHost: 'free.example' });
     expect(await get(`http://free.example:${port}/a`)).toBe(reason);
   });
 });
@@ -170,7 +168,7 @@ describe('the address of a host', () => {
     'http://[::ffff:127.0.0.1]/',
     'http://localhost/',
   ])('%s is refused as private', async (url) => {
-    const fetcher = createPictureFetcher({ allowed: [], maxBytes: 100, perHost: 1 });
+    const fetcher = createPictureFetcher({ maxBytes: 100, perHost: 1 });
     onTestFinished(() => fetcher.close());
     expect(inWords(await fetcher.fetch(new URL(url), new AbortController().signal))).toBe(
       'private_address',
@@ -213,10 +211,10 @@ describe('the address of a host', () => {
     expect(await getUnknown(`http://${UNKNOWN_HOST}/`)).toBe('dns_failure');
   });
 
-  it('is not checked for hosts that are allowed, and for no others', async () => {
+  it('is not checked for the host of the API, and for no other', async () => {
     const { port } = await useServer({ '/a': PNG, '/b': redirectTo('http://127.0.0.2/') });
     const fetcher = createPictureFetcher({
-      allowed: [parseAllowedHost(`localhost:${port}`), parseAllowedHost('127.0.0.1')],
+      ownHost: 'localhost',
       maxBytes: 100,
       perHost: 1,
     });
@@ -224,13 +222,12 @@ describe('the address of a host', () => {
     const get = async (url: string): Promise<string> =>
       inWords(await fetcher.fetch(new URL(url), new AbortController().signal));
     expect(await get(`http://localhost:${port}/a`)).toBe(`png, ${PNG.length} bytes`);
-    expect(await get(`http://127.0.0.1:${port}/a`)).toBe(`png, ${PNG.length} bytes`);
     expect(await get(`http://localhost:${port}/b`)).toBe('private_address');
   });
 });
 
-function find(value: unknown, allowed: readonly string[] = []): string {
-  const found = findLogoUrl(value, allowed.map(parseAllowedHost));
+function find(value: unknown, ownHost?: string): string {
+  const found = findLogoUrl(value, ownHost);
   return 'reason' in found ? found.reason : found.url.href;
 }
 
@@ -254,11 +251,10 @@ describe('findLogoUrl', () => {
     expect(find(value)).toBe(expected);
   });
 
-  it('takes any port of a host that is allowed, or the one that is', () => {
+  it('takes any port of the host of the API', () => {
     const url = 'http://a.example:8080/';
-    expect(find(url, ['a.example'])).toBe(url);
-    expect(find(url, ['a.example:8080'])).toBe(url);
-    expect(find(url, ['a.example:8081', 'b.example'])).toBe('unsupported_port');
+    expect(find(url, 'a.example')).toBe(url);
+    expect(find(url, 'b.example')).toBe('unsupported_port');
   });
 });
 

@@ -68,7 +68,6 @@ async function useNights(fetch: (path: string) => Fetched): Promise<{
         },
         concurrency: 1,
         perHost: 1,
-        allowed: [],
         signal,
         now: () => nowMs,
         startedAtMs: nowMs,
