@@ -1,28 +1,11 @@
 import { spawnSync } from 'node:child_process';
-import { existsSync, mkdirSync, statSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs';
+import { existsSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { findLeftovers, makeFolder, temporaryPath } from '../../src/common/files.ts';
 import { useTempFolder } from '../support/temp-folder.ts';
 
 describe('makeFolder', () => {
-  it('makes those it lies in, too, and leaves what is there', () => {
-    const folder = useTempFolder();
-    for (const path of ['a/b/c', 'a/b/c', 'a/b/d/']) makeFolder(join(folder, path));
-    for (const path of ['a/b/c', 'a/b/d']) {
-      expect(statSync(join(folder, path)).isDirectory(), path).toBe(true);
-    }
-  });
-
-  it('takes a link to a folder for one', () => {
-    const folder = useTempFolder();
-    mkdirSync(join(folder, 'there'));
-    symlinkSync(join(folder, 'there'), join(folder, 'link'));
-    makeFolder(join(folder, 'link'));
-    makeFolder(join(folder, 'link', 'new'));
-    expect(existsSync(join(folder, 'there', 'new'))).toBe(true);
-  });
-
   it('says when a file is in the way', () => {
     const folder = useTempFolder();
     writeFileSync(join(folder, 'file'), '');

@@ -38,32 +38,6 @@ it('waits for work until an abort, and leaves no listener behind however that en
 });
 
 describe('the control of a run', () => {
-  it('lets callers wait while it is paused, and leaves no listener at their signal', async () => {
-    const control = createRunControl();
-    const { signal } = new AbortController();
-    await control.whileOpen(signal);
-    control.pause();
-    let isThrough = false;
-    const through = control.whileOpen(signal).then(() => {
-      isThrough = true;
-    });
-    await Promise.resolve();
-    expect(isThrough).toBe(false);
-    control.resume();
-    await through;
-    expect(getEventListeners(signal, 'abort')).toEqual([]);
-  });
-
-  it('lets go of callers whose signal fires', async () => {
-    const control = createRunControl();
-    const stop = new AbortController();
-    control.pause();
-    const through = control.whileOpen(stop.signal);
-    stop.abort(new Error('stopped'));
-    await expect(through).rejects.toThrow('stopped');
-    expect(getEventListeners(stop.signal, 'abort')).toEqual([]);
-  });
-
   it('tells of each change once, until nobody listens; a stop ends a pause, and is the last', () => {
     const control = createRunControl();
     const seen: boolean[] = [];

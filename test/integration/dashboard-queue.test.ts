@@ -3,47 +3,14 @@ import { request } from 'undici';
 import { describe, expect, it } from 'vitest';
 import type { Board } from '../../src/page/board.ts';
 import { QUEUES_KEY, WORKERS_KEY } from '../../src/queue/names.ts';
-import type { Sandbox } from '../../src/sandbox/server.ts';
 import type { RunView } from '../../src/watch/run-view.ts';
 import { type TestDatabase, useDatabase } from '../support/redis.ts';
-import { openApi, untilSilent } from './support/api.ts';
-import type { Started } from './support/command.ts';
+import { untilSilent } from './support/api.ts';
 import { askRun, readBoard, statusOf } from './support/dashboards.ts';
 import { type Folder, openFolder } from './support/folder.ts';
 import { startHere } from './support/program.ts';
+import { openStage } from './support/queue-stage.ts';
 import { FAR, openSchedules } from './support/schedules.ts';
-import { domains, listOf } from './support/tables.ts';
-
-interface Stage {
-  readonly api: Sandbox;
-  readonly redis: TestDatabase;
-  readonly folder: Folder;
-  readonly url: string;
-  readonly ask: (run: RunView, action: string) => Promise<number>;
-  readonly enrich: (...flags: readonly string[]) => Started;
-}
-
-async function openStage(): Promise<Stage> {
-  const [api, redis, folder] = [
-    await openApi({ latencyMs: 50 }),
-    await useDatabase(),
-    openFolder(),
-  ];
-  folder.write('list.csv', listOf(domains(1_000)));
-  const common = {
-    cwd: folder.path,
-    env: { BRANDFILL_BASE_URL: api.url, BRANDFILL_QUEUE: redis.url },
-  };
-  const url = await openDashboard(redis, folder);
-  return {
-    api,
-    redis,
-    folder,
-    url,
-    ask: ({ runId }, action) => askRun(url, runId, action),
-    enrich: (...flags) => startHere(['enrich', 'list.csv', '--yes', ...flags], common),
-  };
-}
 
 async function openDashboard(redis: TestDatabase, folder: Folder): Promise<string> {
   const args = ['dashboard', '--queue', redis.url, '--listen', '0'];
@@ -64,7 +31,9 @@ async function runWhen(url: string, isSo: (run: RunView) => boolean): Promise<Ru
 
 describe('dashboard --queue', () => {
   it('shows runs and workers, and pauses, resumes and stops a run elsewhere', async () => {
-    const { api, url, ask, enrich } = await openStage();
+    const { api, redis, folder, enrich } = await openStage(1_000, { latencyMs: 50 });
+    const url = await openDashboard(redis, folder);
+    const ask = ({ runId }: RunView, action: string) => askRun(url, runId, action);
     const running = enrich('--concurrency', '4');
     const state = await runWhen(url, ({ outcomes }) => outcomes.found > 20);
     expect(state).toMatchObject({ list: 'list.csv', phase: 'looking_up' });
@@ -105,7 +74,8 @@ describe('dashboard --queue', () => {
   });
 
   it('shows what can be read, when a record of a run and one of a worker are no JSON', async () => {
-    const { url, redis } = await openStage();
+    const redis = await useDatabase();
+    const url = await openDashboard(redis, openFolder());
     const broken = JSON.stringify({ state: '{"version":', seenMs: Date.now() });
     await redis.client.hset('{brandfill}:runs', 'broken', broken, 'other', 'no JSON');
     await redis.client.hset(WORKERS_KEY, 'broken', 'no JSON');
@@ -115,7 +85,8 @@ describe('dashboard --queue', () => {
   });
 
   it('has the queues to look at, and nothing in them can be changed', async () => {
-    const { url, redis } = await openStage();
+    const redis = await useDatabase();
+    const url = await openDashboard(redis, openFolder());
     await redis.client.sadd(QUEUES_KEY, 'api.test');
     const { headers, body } = await request(`${url}/queues`);
     const html = await body.text();

@@ -11,7 +11,7 @@ import { enrichIn } from './support/enrich.ts';
 import { openFolder, withoutTimes } from './support/folder.ts';
 import { openList } from './support/lists.ts';
 import { enrichHere, runHere } from './support/program.ts';
-import { expectRefusal, expectUntouched } from './support/refusals.ts';
+import { expectRefusal } from './support/refusals.ts';
 import { column, domains, listOf, objectsOf, rowsOf } from './support/tables.ts';
 
 const MARK = '\uFEFF';
@@ -101,24 +101,6 @@ describe('a list', () => {
 
 describe('a list that cannot be used', () => {
   const url = 'http://127.0.0.1:9';
-  it.each<[string, string, string | Buffer, RegExp]>([
-    ['no column with domains', 'list.csv', 'a,b\n1,2\n', /list\.csv.*--domain-column.*a, b/],
-    [
-      'a name that speaks against it',
-      'list.csv',
-      'name,Logo URL\nAcme,https://acme.com/l.png\nBolt,https://bolt.com/l.png\n',
-      /the best is 'Logo URL' \(such as 'https:\/\/acme\.com\/l\.png'\), whose name speaks against it/,
-    ],
-  ])('ends with 2 and one sentence: %s', async (_, name, content, expected) => {
-    const folder = openFolder();
-    folder.write(name, content);
-    folder.write('out.csv', 'earlier');
-    const out = name.includes('jsonl') ? [] : ['--out', 'out.csv'];
-    const args = ['enrich', name, '--base-url', url, ...out];
-    expectRefusal(await runHere(args, { cwd: folder.path }), expected);
-    expectUntouched(folder, [name, 'out.csv']);
-  });
-
   it('is one that is not there, a folder, or without what was named', async () => {
     const folder = openList('name,domain\nA,acme.com\n');
     mkdirSync(folder.at('folder.csv'));

@@ -1,51 +1,10 @@
 import { open } from 'lmdb';
-import { describe, expect, it } from 'vitest';
-import type { SandboxOptions } from '../../src/sandbox/options.ts';
-import type { Sandbox } from '../../src/sandbox/server.ts';
+import { expect, it } from 'vitest';
 import { openApi } from './support/api.ts';
-import { type Ended, start } from './support/command.ts';
+import { start } from './support/command.ts';
 import { type Folder, openFolder } from './support/folder.ts';
 import { runHere } from './support/program.ts';
 import { domains, listOf } from './support/tables.ts';
-
-/** An API that notes when calls arrive, over several runs. */
-interface Watched {
-  readonly api: Sandbox;
-  /** When each call arrived, in milliseconds. */
-  readonly arrivalsMs: readonly number[];
-  /** Resolves when so many calls have arrived. */
-  arrived(count: number): Promise<void>;
-  readonly folder: Folder;
-  /** Enriches a list of its own: `rows` domains that no other list has. */
-  enrich(name: string, rows: number, ...flags: readonly string[]): Promise<Ended>;
-  args(name: string, rows: number, ...flags: readonly string[]): readonly string[];
-}
-
-async function watch(options: SandboxOptions): Promise<Watched> {
-  const arrivalsMs: number[] = [];
-  const waiting = new Map<number, () => void>();
-  const arrived = async (count: number): Promise<void> => {
-    if (arrivalsMs.length >= count) return;
-    await new Promise<void>((resolve) => void waiting.set(count, resolve));
-  };
-  const api = await openApi({
-    latencyMs: 40,
-    ...options,
-    respond: () => {
-      arrivalsMs.push(performance.now());
-      waiting.get(arrivalsMs.length)?.();
-      return undefined;
-    },
-  });
-  const folder = openFolder();
-  const args = (name: string, rows: number, ...flags: readonly string[]): readonly string[] => {
-    folder.write(`${name}.csv`, listOf(domains(rows).map((domain) => `${name}-${domain}`)));
-    return ['enrich', `${name}.csv`, '--base-url', api.url, ...flags];
-  };
-  const enrich = async (name: string, rows: number, ...flags: readonly string[]) =>
-    await runHere(args(name, rows, ...flags), { cwd: folder.path });
-  return { api, arrivalsMs, arrived, folder, enrich, args };
-}
 
 /** It has a burst of 50, which a run that knows nothing uses up and takes for the limit at first. */
 const LIMIT = { limit: { count: 50, perMs: 1_000 }, limitHeaders: 'none' } as const;
@@ -74,19 +33,29 @@ async function savedPaces(folder: Folder): Promise<readonly unknown[]> {
   return paces;
 }
 
-describe('a limit that was found', () => {
-  it('is remembered by a run that was killed, and is only for the same credential', async () => {
-    const { arrivalsMs, arrived, folder, args, enrich } = await watch(LIMIT);
-    const running = await start(args('first', 5_000), { cwd: folder.path });
-    await arrived(300);
-    await running.stop('SIGKILL');
-    const before = arrivalsMs.length;
-    expect((await enrich('second', 120)).code).toBe(0);
-    expectWarm(firstTwoSeconds(arrivalsMs.slice(before)));
-    folder.write('key', 'secret-of-another');
-    await enrich('third', 5, '--auth', 'bearer', '--api-key-file', 'key');
-    const both = await savedPaces(folder);
-    expect(both).toHaveLength(2);
-    expect(JSON.stringify(both)).not.toContain('secret');
+it('a limit that was found is remembered by a run that was killed, and is only for the same credential', async () => {
+  const arrivalsMs: number[] = [];
+  const api = await openApi({
+    latencyMs: 40,
+    ...LIMIT,
+    respond: () => void arrivalsMs.push(performance.now()),
   });
+  const folder = openFolder();
+  /** The arguments for a list of its own, with domains that no other list has. */
+  const argsOf = (name: string, rows: number): string[] => {
+    folder.write(`${name}.csv`, listOf(domains(rows).map((domain) => `${name}-${domain}`)));
+    return ['enrich', `${name}.csv`, '--base-url', api.url];
+  };
+  const options = { cwd: folder.path };
+  const running = await start(argsOf('first', 5_000), options);
+  await expect.poll(() => arrivalsMs.length).toBeGreaterThan(300);
+  await running.stop('SIGKILL');
+  const before = arrivalsMs.length;
+  expect((await runHere(argsOf('second', 120), options)).code).toBe(0);
+  expectWarm(firstTwoSeconds(arrivalsMs.slice(before)));
+  folder.write('key', 'secret-of-another');
+  await runHere([...argsOf('third', 5), '--auth', 'bearer', '--api-key-file', 'key'], options);
+  const both = await savedPaces(folder);
+  expect(both).toHaveLength(2);
+  expect(JSON.stringify(both)).not.toContain('secret');
 });

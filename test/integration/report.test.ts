@@ -1,7 +1,6 @@
 import { appendFileSync } from 'node:fs';
 import { parse } from 'parse5';
 import { describe, expect, it } from 'vitest';
-import { type EnrichOptions, enrich } from '../../src/index.ts';
 import type { RunView } from '../../src/watch/run-view.ts';
 import { createGate } from '../support/gate.ts';
 import { openApi, openScripted } from './support/api.ts';
@@ -116,28 +115,5 @@ describe('--report', () => {
     expect((await runHere(dry, { cwd: folder.path })).code).toBe(0);
     expect(folder.read('run.html')).toBe('yesterday');
     expect(folder.names()).toEqual(['list.csv', 'run.html']);
-  });
-
-  it.each([
-    [{ report: '-' }, "expected a file whose name ends in .html or .json, received '-'"],
-    [{ report: ['run.html', 'run.pdf'] }, /received '.*run.pdf'/],
-    [
-      { input: 'list.jsonl', out: 'a.json', report: 'a.json' },
-      /^Cannot write both outputs to .*: choose another --out or --report\.$/,
-    ],
-  ])('%j is refused before any call', async (options, message) => {
-    const folder = openList();
-    folder.write('list.jsonl', '{"domain":"acme.com"}\n');
-    const api = await openScripted({});
-    const at = (path: string): string => (path === '-' ? path : folder.at(path));
-    const given = { input: 'list.csv', ...options };
-    const paths = Object.entries(given).map(([key, path]) => [key, [path].flat().map(at)] as const);
-    const refusal = enrich({
-      baseUrl: api.url,
-      store: folder.at('.brandfill'),
-      ...Object.fromEntries(paths.map(([key, all]) => [key, key === 'report' ? all : all[0]])),
-    } as EnrichOptions);
-    await expect(refusal).rejects.toThrow(message);
-    expect(api.stats().calls).toBe(0);
   });
 });

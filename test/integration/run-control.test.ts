@@ -3,11 +3,10 @@ import { describe, expect, it } from 'vitest';
 import { createRunControl, type EnrichOptions, enrich, type RunControl } from '../../src/index.ts';
 import type { Sandbox } from '../../src/sandbox/server.ts';
 import type { RunEvent } from '../../src/watch/events.ts';
-import { useDatabase } from '../support/redis.ts';
 import { openApi, untilSilent } from './support/api.ts';
 import { type Folder, openFolder } from './support/folder.ts';
 import { openList } from './support/lists.ts';
-import { startHere } from './support/program.ts';
+import { openStage } from './support/queue-stage.ts';
 import { column, domains, listOf, rowsOf } from './support/tables.ts';
 
 interface Steered {
@@ -78,15 +77,10 @@ describe('a run', () => {
 
 describe('a run over a queue', () => {
   it('that is paused makes no call anywhere, while another one goes on', async () => {
-    const [api, redis] = [await openApi({ latencyMs: 20 }), await useDatabase()];
-    const [folder, other] = [openFolder(), openFolder()];
-    folder.write('list.csv', listOf(domains(300)));
+    const { api, redis, folder, worker } = await openStage(300, { latencyMs: 20 });
+    const other = openFolder();
     other.write('list.csv', listOf(domains(60).map((domain) => `other-${domain}`)));
-    const worker = startHere(['worker', '--concurrency', '4'], {
-      cwd: folder.path,
-      env: { BRANDFILL_BASE_URL: api.url, BRANDFILL_QUEUE: redis.url },
-    });
-    await worker.shows('Waiting for lookups');
+    await worker('--concurrency', '4');
     const over = { queue: redis.url, workers: 0 } as const;
     const run = startRun(folder, api, over);
     await until(() => api.stats().calls > 20);
@@ -102,17 +96,8 @@ describe('a run over a queue', () => {
   });
 
   it('that is stopped has no worker start a call, and takes all back', async () => {
-    const [api, redis, folder] = [
-      await openApi({ latencyMs: 20 }),
-      await useDatabase(),
-      openFolder(),
-    ];
-    folder.write('list.csv', listOf(domains(300)));
-    const worker = startHere(['worker', '--concurrency', '4', '--rate', '20/s'], {
-      cwd: folder.path,
-      env: { BRANDFILL_BASE_URL: api.url, BRANDFILL_QUEUE: redis.url },
-    });
-    await worker.shows('Waiting for lookups');
+    const { api, redis, folder, worker } = await openStage(300, { latencyMs: 20 });
+    await worker('--concurrency', '4', '--rate', '20/s');
     const run = startRun(folder, api, { queue: redis.url, workers: 0 });
     await until(() => api.stats().calls > 5);
     run.control.stop();

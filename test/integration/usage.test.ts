@@ -44,6 +44,7 @@ describe('a usage error', () => {
     [['--out', 'o.csv', '--failures', './o.csv'], /^brandfill: .*o\.csv/m],
     [['--where', 'no=1'], /^brandfill: Cannot .*'no'/m],
     [['--fill', 'town=city'], /^brandfill: Cannot find the column 'town' in list\.csv/m],
+    [['--report', 'run.pdf'], /^brandfill: .*\.html or \.json, received 'run\.pdf'/m],
     [['--out', 'o.jsonl'], /^brandfill: .*o\.jsonl.*CSV/m],
   ])('leaves nothing behind: %j', async (flags, expected) => {
     const folder = openList();

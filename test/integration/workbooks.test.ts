@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { open, partsOf, readParts, row, workbookOf, zipOf } from '../rows/xlsx/workbooks.ts';
+import { open, partsOf, readParts, row, workbookOf } from '../rows/xlsx/workbooks.ts';
 import { openScripted } from './support/api.ts';
 import { run, summaryOf } from './support/command.ts';
 import { enrichIn } from './support/enrich.ts';
@@ -116,7 +116,6 @@ describe('a workbook is refused before any call:', () => {
   const API = ['--base-url', 'http://127.0.0.1:9'];
 
   it.each<[string, string[], RegExp]>([
-    ['a sheet that is not there', ['--sheet', 'Acounts'], /there are: Accounts, Notes\./],
     ['to write an old workbook', ['--out', 'o.xls'], /a name that ends in \.xlsx, or in \.csv/],
     ['failures as a workbook', ['--failures', 'f.xlsx'], /a name that ends in \.csv/],
     ['to take it without a header', ['--no-header'], /it is for CSV, and this is a workbook/],
@@ -137,17 +136,5 @@ describe('a workbook is refused before any call:', () => {
     const ended = await runHere(['enrich', 'list.xlsx', ...flags, ...API], { cwd: folder.path });
     expectRefusal(ended, expected);
     expectRefusal(ended, /these are of the sheet 'Read me', --sheet takes another: .*Accounts/);
-  });
-
-  it('one that cannot be written again, though its rows can be read', async () => {
-    const folder = openFolder();
-    const bytes = await zipOf({ ...partsOf(SPEC), 'docProps/app.xml': 'app' });
-    bytes.write('XX', bytes.indexOf('docProps/app.xml') - 30);
-    folder.write('list.xlsx', bytes);
-    for (const flags of [[], ['--dry-run']]) {
-      const ended = await runHere(['enrich', 'list.xlsx', ...flags, ...API], { cwd: folder.path });
-      expectRefusal(ended, /Cannot write list\.xlsx again: .*; give an --out that ends in \.csv/);
-      expectUntouched(folder, ['list.xlsx']);
-    }
   });
 });

@@ -3,18 +3,13 @@ import { expect, it, onTestFinished } from 'vitest';
 import { type OutcomeStore, openStore } from '../../src/store/store.ts';
 import type { CallsPer } from '../../src/worker/budget.ts';
 import { useTempFolder } from '../support/temp-folder.ts';
+import { useStore } from './outcomes.ts';
 
 const SAVED = {
   state: { limitPerMs: 0.005, cap: 0, statedUntilMs: 123.456 },
   savedAtMs: 1_800_000_000_000,
   learnedAtMs: 1_700_000_000_000,
 };
-
-async function useStore(folder: string, endpointId = 'endpoint'): Promise<OutcomeStore> {
-  const store = await openStore(folder, endpointId, { isBeside: true });
-  onTestFinished(() => store.close());
-  return store;
-}
 
 it('a pace is there again after the store was closed, under its own id only', async () => {
   const folder = useTempFolder();

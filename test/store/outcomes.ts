@@ -1,4 +1,6 @@
+import { onTestFinished } from 'vitest';
 import type { Outcome } from '../../src/brand/outcome.ts';
+import { type OutcomeStore, openStore } from '../../src/store/store.ts';
 
 /** An outcome; `found` unless told otherwise. */
 export function outcomeOf(domain: string, outcome: Partial<Outcome> = {}): Outcome {
@@ -12,4 +14,11 @@ export function outcomeOf(domain: string, outcome: Partial<Outcome> = {}): Outco
     json: '{"name":"Acme"}',
     ...outcome,
   };
+}
+
+/** Opens a store that is closed when the test ends. */
+export async function useStore(folder: string, endpointId = 'endpoint'): Promise<OutcomeStore> {
+  const store = await openStore(folder, endpointId, { isBeside: true });
+  onTestFinished(() => store.close());
+  return store;
 }

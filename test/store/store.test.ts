@@ -1,19 +1,12 @@
 import { join } from 'node:path';
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { type OutcomeStore, openStore } from '../../src/store/store.ts';
 import { useTempFolder } from '../support/temp-folder.ts';
-import { outcomeOf } from './outcomes.ts';
+import { outcomeOf, useStore } from './outcomes.ts';
 
 /** The longest domain there is. */
 const LONGEST =
   ['a', 'b', 'c'].map((letter) => letter.repeat(63)).join('.') + `.${'d'.repeat(57)}.com`;
-
-/** Opens a store that is closed when the test ends. */
-async function useStore(folder: string, endpointId = 'endpoint'): Promise<OutcomeStore> {
-  const store = await openStore(folder, endpointId, { isBeside: true });
-  onTestFinished(() => store.close());
-  return store;
-}
 
 describe('the store', () => {
   it('gives back what was put, also after it was closed and opened again', async () => {
