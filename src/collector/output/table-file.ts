@@ -48,11 +48,11 @@ function bytesOf(lines: readonly string[]): Buffer {
 function ofWorkbook({ format, extent, added }: TableOptions): RowWriter {
   const width = Math.max(format.columns.length, extent.maxFields);
   const write = createCellsWriter(',');
-  /** The list's own cells are never changed, whatever they begin with. */
-  const toOwnCell = (text = ''): string =>
-    /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
-  const line = (own: readonly string[], values: readonly unknown[]): string =>
-    `${Array.from({ length: width }, (_, at) => toOwnCell(own[at])).join()},${write(values, extent.keepsFormulas)}\n`;
+  const line = (own: readonly string[], values: readonly unknown[]): string => {
+    const cells = Array.from({ length: width }, (_, at) => own[at]);
+    // The list's own cells are never changed, whatever they begin with.
+    return `${write(cells, true)},${write(values, extent.keepsFormulas)}\n`;
+  };
   return {
     // Excel takes text without a mark for something else.
     header: `\uFEFF${line(format.columns, added)}`,
