@@ -15,19 +15,12 @@ const WINDOWS_1252: Encoding = 'Windows-1252';
  * Names that people use. Latin-1 is read as browsers do: where it differs from Windows-1252, it has
  * control characters that no list holds.
  */
-const ALIASES: ReadonlyMap<string, Encoding> = new Map([
-  ['utf8', UTF_8],
-  ['utf8bom', UTF_8],
-  ['utf8sig', UTF_8],
-  ['ascii', UTF_8],
-  ['utf16', UTF_16_LE],
-  ['utf16le', UTF_16_LE],
-  ['utf16be', UTF_16_BE],
-  ['cp1252', WINDOWS_1252],
-  ['ansi', WINDOWS_1252],
-  ['latin1', WINDOWS_1252],
-  ['iso88591', WINDOWS_1252],
-]);
+const ALIASES: readonly (readonly [names: RegExp, Encoding])[] = [
+  [/^(?:utf8(?:bom|sig)?|ascii)$/, UTF_8],
+  [/^utf16(?:le)?$/, UTF_16_LE],
+  [/^utf16be$/, UTF_16_BE],
+  [/^(?:cp1252|ansi|latin1|iso88591)$/, WINDOWS_1252],
+];
 
 /** Names that the decoder takes for encodings, but that no file is written in. */
 const NO_ENCODINGS = /^(?:hex|base64|binary|utf7|utf7imap)?$/;
@@ -35,7 +28,7 @@ const NO_ENCODINGS = /^(?:hex|base64|binary|utf7|utf7imap)?$/;
 /** Finds an encoding by one of its names, whatever its case and punctuation. */
 export function findEncodingByName(name: string): Encoding | undefined {
   const plain = name.toLowerCase().replaceAll(/[^a-z0-9]/g, '');
-  const known = ALIASES.get(plain);
+  const known = ALIASES.find(([names]) => names.test(plain))?.[1];
   if (known !== undefined || NO_ENCODINGS.test(plain) || !iconv().encodingExists(plain))
     return known;
   return name.toUpperCase().replace('WINDOWS', 'Windows');
@@ -165,26 +158,18 @@ async function guessEncoding(
   }
   const { analyse } = await import('chardet');
   const matches = analyse(others);
-  const decode = (encoding: Encoding): string =>
-    iconv().decode(others, encoding, { stripBOM: false });
   const trust = (names: RegExp): number =>
     Math.max(0, ...matches.filter(({ name }) => names.test(name)).map((one) => one.confidence));
   const isEastern = trust(/1250|8859-2$/) > trust(/1252|8859-1$/) + MORE_SURE;
-  const encoding = isDense
-    ? matches
-        .flatMap(({ name }) => findEncodingByName(name) ?? [])
-        .find((one) => !decode(one).slice(0, -1).includes(REPLACEMENT))
-    : isEastern
-      ? 'Windows-1250'
-      : WINDOWS_1252;
-  const text = encoding === undefined ? REPLACEMENT : decode(encoding);
-  if (encoding === undefined || text.includes(REPLACEMENT) || ODD_LETTERS.test(text)) {
-    throw unreadable(
-      name,
-      `its line ${found.firstOther} is neither UTF-8 nor Windows-1252; name the encoding with --encoding, or save the file as 'CSV UTF-8'`,
-    );
+  const ofMatches = matches.flatMap(({ name }) => findEncodingByName(name) ?? []);
+  for (const encoding of isDense ? ofMatches : [isEastern ? 'Windows-1250' : WINDOWS_1252]) {
+    const text = iconv().decode(others, encoding, { stripBOM: false });
+    if (!text.includes(REPLACEMENT) && !ODD_LETTERS.test(text)) return { encoding, text };
   }
-  return { encoding, text };
+  throw unreadable(
+    name,
+    `its line ${found.firstOther} is neither UTF-8 nor Windows-1252; name the encoding with --encoding, or save the file as 'CSV UTF-8'`,
+  );
 }
 
 /** Signs between small letters: the text is in an encoding of old systems, such as Mac Roman. */
