@@ -77,7 +77,8 @@ class ResponseReader implements Dispatcher.DispatchHandler {
   readonly #reject: (error: Error) => void;
   #controller: Dispatcher.DispatchController | undefined;
   #timer: NodeJS.Timeout | undefined;
-  #group: Set<ResponseReader> | undefined;
+  #group: ResponseReader[] | undefined;
+  #place = 0;
   #httpStatus = 0;
   #headers = NO_HEADERS;
   #most = 0;
@@ -96,7 +97,8 @@ class ResponseReader implements Dispatcher.DispatchHandler {
   }
 
   limit(timeoutMs: number, signal: AbortSignal): void {
-    this.#group = callsUnder(signal).add(this);
+    this.#group = callsUnder(signal);
+    this.#place = this.#group.push(this) - 1;
     // A process that was frozen (a laptop that slept) reads the answers in its connections first.
     this.#timer = setTimeout(() => setImmediate(() => this.giveUp()), timeoutMs).unref();
   }
@@ -164,7 +166,10 @@ class ResponseReader implements Dispatcher.DispatchHandler {
   #finish(): void {
     this.#isSettled = true;
     clearTimeout(this.#timer);
-    this.#group?.delete(this);
+    const last = this.#group?.pop();
+    if (!this.#group || !last || last === this) return;
+    this.#group[this.#place] = last;
+    last.#place = this.#place;
   }
 
   /** Closes the connection and ignores the rest of the body. */
@@ -204,16 +209,20 @@ function unpack(came: Exchanged, most: number): Exchanged {
   return { ...came, bytes };
 }
 
-/** The calls under each signal, which thereby has one listener instead of one for each call. */
-const CALLS = new WeakMap<AbortSignal, Set<ResponseReader>>();
+/**
+ * The calls under each signal, which thereby has one listener instead of one for each call. No sets: a
+ * set that is filled and emptied all the time keeps most of what was in it until all of memory is
+ * collected, since each of its tables holds the next one.
+ */
+const CALLS = new WeakMap<AbortSignal, ResponseReader[]>();
 
-function callsUnder(signal: AbortSignal): Set<ResponseReader> {
+function callsUnder(signal: AbortSignal): ResponseReader[] {
   const known = CALLS.get(signal);
   if (known) return known;
-  const calls = new Set<ResponseReader>();
+  const calls: ResponseReader[] = [];
   CALLS.set(signal, calls);
   signal.addEventListener('abort', () => {
-    for (const call of calls) call.giveUp();
+    for (const call of [...calls]) call.giveUp();
   });
   return calls;
 }

@@ -75,12 +75,13 @@ export interface StoreOptions extends OpenOptions {
 
 const COMMIT_DELAY_MS = 10;
 
-/** An outcome that waits for its commit. Its answer is no longer needed in memory. */
-interface EncodedOutcome {
-  readonly table: Database<Buffer, string>;
-  readonly at: string;
-  readonly value: Buffer;
-  readonly fetchedAtMs: number;
+/**
+ * Encoded outcomes that are written in one commit, by table and key. Dropped as a whole: a map that is
+ * filled and emptied all the time keeps most of what was in it until all of memory is collected.
+ */
+interface Batch {
+  readonly values: ReadonlyMap<Database<Buffer, string>, Map<string, Buffer>>;
+  readonly written: Promise<void>;
 }
 
 /**
@@ -98,46 +99,54 @@ export async function openStore(
   const database = await openDatabase(folder, opening);
   const { answers, failures, write } = database;
   if (apiName !== undefined) await noteApiName(database, endpointId, apiName);
-  /** What waits, or could not be stored, by its key. */
-  const waiting = new Map([answers, failures].map((table) => [table, new Map<string, Buffer>()]));
+  /** What waits for its commit, or could not be stored; the latest first. */
+  const unstored: Batch[] = [];
   // Most stores hold no failures. Each row is then spared half of its lookups in the tables.
   let hasFailures = hasKeys(failures, endpointId);
 
   // Writes that arrive within a moment share a commit; each commit costs an fsync.
-  let gathering: EncodedOutcome[] = [];
-  let next: Promise<void> | undefined;
+  let gathering: Batch | undefined;
   let latestCommit: Promise<void> = Promise.resolve();
 
-  function add(outcome: EncodedOutcome): Promise<void> {
-    gathering.push(outcome);
-    next ??= latestCommit = delay(COMMIT_DELAY_MS).then(commitAll);
-    return next;
+  function openBatch(): Batch {
+    const values = new Map([answers, failures].map((table) => [table, new Map<string, Buffer>()]));
+    latestCommit = delay(COMMIT_DELAY_MS).then(() => commitAll(batch));
+    const batch = { values, written: latestCommit };
+    unstored.unshift(batch);
+    return batch;
   }
 
-  async function commitAll(): Promise<void> {
-    const batch = gathering;
-    gathering = [];
-    next = undefined;
+  async function commitAll(batch: Batch): Promise<void> {
+    gathering = undefined;
     // Puts in one turn of the event loop share one transaction and one reply of lmdb.
-    await write(() => Promise.all(batch.flatMap(commit)));
-    for (const { table, at, value } of batch) {
-      const ofTable = waiting.get(table);
-      if (ofTable?.get(at) === value) ofTable.delete(at);
-    }
+    await write(() =>
+      Promise.all(
+        [...batch.values].flatMap(([table, values]) =>
+          [...values].flatMap(([at, value]) => commit(table, at, value)),
+        ),
+      ),
+    );
+    unstored.splice(unstored.indexOf(batch), 1);
   }
 
-  function commit({ table, at, value, fetchedAtMs }: EncodedOutcome): readonly Promise<boolean>[] {
+  function commit(
+    table: Database<Buffer, string>,
+    at: string,
+    value: Buffer,
+  ): readonly Promise<boolean>[] {
     const puts = [table.put(at, value)];
     if (table === failures || !hasFailures) return puts;
     // Otherwise a failure dated in the future would count as the latest outcome for ever.
-    return (timeIn(failures, at) ?? 0) > fetchedAtMs ? [...puts, failures.remove(at)] : puts;
+    const isLater = (timeIn(failures, at) ?? 0) > (decodeHead(at, value)?.fetchedAtMs ?? 0);
+    return isLater ? [...puts, failures.remove(at)] : puts;
   }
 
   type Decode<T> = (key: string, value: Buffer) => T | undefined;
 
   function read<T>(table: Database<Buffer, string>, domain: string, decode: Decode<T>) {
     const at = keyOf(endpointId, domain);
-    let value = waiting.get(table)?.get(at);
+    let value: Buffer | undefined;
+    for (const { values } of unstored) value ??= values.get(table)?.get(at);
     try {
       value ??= table.getBinaryFast(at);
     } catch (error) {
@@ -163,9 +172,9 @@ export async function openStore(
       hasFailures ||= !isAnswer(outcome.status);
       const table = isAnswer(outcome.status) ? answers : failures;
       const at = keyOf(endpointId, outcome.domain);
-      const value = encodeOutcome(at, outcome);
-      waiting.get(table)?.set(at, value);
-      return add({ table, at, value, fetchedAtMs: outcome.fetchedAtMs });
+      gathering ??= openBatch();
+      gathering.values.get(table)?.set(at, encodeOutcome(at, outcome));
+      return gathering.written;
     },
     failed: database.failed,
     findPace: (id) => findPace(database, id),
