@@ -237,10 +237,12 @@ function found(json: string, httpStatus: number): Meaning {
  * `{"status":500,"error":"…"}`. A status in it counts as if it was that of the answer.
  */
 function hearFailure(value: JsonObject, evidence: Evidence): Meaning | undefined {
+  const isNothingElse = Object.keys(value).every((name) => {
+    const one = value[name];
+    return OF_FAILURES.has(plain(name)) || isEmpty(one) || one === evidence.domain;
+  });
+  if (!isNothingElse && evidence.response.httpStatus !== 201) return undefined; // nearly all
   const members = Object.entries(value);
-  const isNothingElse = members.every(
-    ([name, one]) => OF_FAILURES.has(plain(name)) || isEmpty(one) || one === evidence.domain,
-  );
   if (isNothingElse && members.some(isFailure)) {
     const status = members
       .filter(([name]) => OF_STATUS.has(plain(name)))

@@ -222,7 +222,7 @@ function callsUnder(signal: AbortSignal): ResponseReader[] {
   const calls: ResponseReader[] = [];
   CALLS.set(signal, calls);
   signal.addEventListener('abort', () => {
-    for (const call of [...calls]) call.giveUp();
+    for (const call of calls.slice()) call.giveUp(); // which removes it
   });
   return calls;
 }

@@ -202,13 +202,12 @@ function mayHaveDot(text: string): boolean {
 
 const IPV4_FORM = /^(?:(?:0x[0-9a-f]*|[0-9]+)(?:\.|$)){4}$/;
 
-const LABELS = /^(?!-)[a-z0-9_-]+(?<!-)(?:\.(?!-)[a-z0-9_-]+(?<!-))*$/;
+const LABELS = /^(?!-)[a-z0-9_-]{1,63}(?<!-)(?:\.(?!-)[a-z0-9_-]{1,63}(?<!-))*$/;
 
 /** Finds what keeps a lower-case ASCII name from being a host name. */
 function faultOfHost(host: string): InvalidReason | undefined {
   if (!host.includes('.')) return host === '' ? 'malformed' : 'single_label';
-  const isLong = host.length > 63 && (host.length > 253 || /[^.]{64}/.test(host));
-  if (isLong || !LABELS.test(host)) return 'malformed';
+  if (!LABELS.test(host) || host.length > 253) return 'malformed';
   return IPV4_FORM.test(host) ? 'ip_address' : undefined;
 }
 

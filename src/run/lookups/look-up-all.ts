@@ -136,11 +136,15 @@ const POLL_MS = 10;
  */
 async function produceAll(
   { queue: { queue, chunkSize }, parking }: Lookups,
-  { job, index, outstanding, isFresh, passes, stopSwitch }: LookingUp,
+  { job, index, domains, outstanding, isFresh, passes, stopSwitch }: LookingUp,
 ): Promise<boolean> {
   const signal = stopSwitch.noNewCall;
   const open: LookupQueue = { ...queue, end: () => {} };
-  const maxLookups = job.settings.queue === undefined ? undefined : job.settings.maxCalls;
+  const isShared = job.settings.queue !== undefined;
+  const maxLookups = isShared ? job.settings.maxCalls : undefined;
+  // Most domains come here once, and the store need not be asked about them.
+  const comesOnce = (domain: string): boolean =>
+    !isShared && passes.length === 1 && domains.get(domain) === 1;
   const untilQuiet = async (): Promise<void> => {
     while (!signal.aborted && outstanding.size > 0) await delay(POLL_MS);
   };
@@ -151,7 +155,7 @@ async function produceAll(
       index,
       queue: open,
       outstanding,
-      isFresh,
+      isFresh: (domain) => !comesOnce(domain) && isFresh(domain),
       passes,
       chunkSize,
       maxLookups,
