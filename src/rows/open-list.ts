@@ -46,19 +46,19 @@ export async function openList(input: ListInput, options: OpenListOptions): Prom
 }
 
 /** An open file, or what came from elsewhere as one. */
-interface Opened extends Pick<Source, 'name' | 'file' | 'hash' | 'isOfObjects'> {
+interface Opened extends Pick<Source, 'name' | 'file' | 'isOfObjects'> {
   readonly handle: FileHandle;
 }
 
 async function openInput(input: ListInput, options: OpenListOptions): Promise<Opened> {
   if (typeof input !== 'string') {
-    const spooled = await spool<object>(input, options, toLine);
-    return { name: 'rows', file: undefined, isOfObjects: true, ...spooled };
+    const handle = await spool<object>(input, options, toLine);
+    return { name: 'rows', file: undefined, isOfObjects: true, handle };
   }
   if (input === '-') {
     const found = fstatSync(0); // `brandfill enrich - < list.csv` also reads a file
-    const spooled = await spool(options.stdin ?? process.stdin, options);
-    return { name: 'standard input', file: found.isFile() ? found : undefined, ...spooled };
+    const handle = await spool(options.stdin ?? process.stdin, options);
+    return { name: 'standard input', file: found.isFile() ? found : undefined, handle };
   }
   try {
     const found = await stat(input);
@@ -66,7 +66,7 @@ async function openInput(input: ListInput, options: OpenListOptions): Promise<Op
     const handle = await open(input, 'r');
     if (found.isFile()) return { name: input, handle, file: found };
     const chunks: AsyncIterable<Buffer> = handle.createReadStream(); // it closes the handle
-    return { name: input, file: undefined, ...(await spool(chunks, options)) };
+    return { name: input, file: undefined, handle: await spool(chunks, options) };
   } catch (error) {
     if (error instanceof BrandfillError || options.signal.aborted) throw error;
     throw unreadable(input, describeSystemError(error), error);
@@ -112,7 +112,7 @@ async function openSource(
   if (sheet !== undefined) throw refuse('--sheet', name, 'it is for workbooks, and this is none');
 
   const keep = async (chunks: AsyncIterable<Buffer>): Promise<FileHandle> =>
-    closer.add((await spool(chunks, options)).handle);
+    closer.add(await spool(chunks, options));
   const isGzip = magic[0] === 0x1f && magic[1] === 0x8b;
   const plain = isGzip ? await keep(gunzip(handle, name)) : handle;
   const found = await findEncoding(name, input.isOfObjects ? UTF_8 : encoding, {

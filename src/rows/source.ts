@@ -21,11 +21,6 @@ export interface Source extends ByteSource {
   readonly windows?: readonly Buffer[];
   /** The file, to compare outputs with and to keep them from those who may not read it; undefined for a pipe. */
   readonly file: (FileIdentity & FileAccess) | undefined;
-  /**
-   * A hash of all that came, for a list that can be read only once: its name does not tell it from
-   * others. Undefined for a file.
-   */
-  readonly hash?: string | undefined;
   /** The format of a workbook, whose rows come as lines; undefined for a text. */
   readonly workbook?: RowFormat;
   /**

@@ -1,4 +1,4 @@
-import { createHash, randomUUID } from 'node:crypto';
+import { randomUUID } from 'node:crypto';
 import { type FileHandle, open, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -38,12 +38,6 @@ export interface SpoolOptions {
  */
 const WRITE_BYTES = 64 * 1024;
 
-export interface Spooled {
-  readonly handle: FileHandle;
-  /** Of all bytes. */
-  readonly hash: string;
-}
-
 /**
  * Writes all items into a file without a name and returns it, ready to be read.
  *
@@ -54,9 +48,8 @@ export async function spool<T>(
   items: AsyncIterable<T> | Iterable<T>,
   { spoolFolder, signal }: SpoolOptions,
   toBytes: (item: T, number: number) => Buffer | string = (item) => item as Buffer | string,
-): Promise<Spooled> {
+): Promise<FileHandle> {
   const handle = await openSpool(spoolFolder);
-  const hash = createHash('sha256');
   let gathered: Buffer[] = [];
   let sizeBytes = 0;
   const flush = async (): Promise<void> => {
@@ -72,13 +65,12 @@ export async function spool<T>(
       const next = await unlessAborted(Promise.resolve(iterator.next()), signal);
       if (next.done === true) break;
       const bytes = Buffer.from(toBytes(await next.value, number));
-      hash.update(bytes);
       gathered.push(bytes);
       sizeBytes += bytes.length;
       if (sizeBytes >= WRITE_BYTES) await flush();
     }
     await flush();
-    return { handle, hash: hash.digest('base64url') };
+    return handle;
   } catch (error) {
     // Not awaited: a waiting generator ends only when what it waits for has come.
     if (items instanceof Readable) items.destroy();

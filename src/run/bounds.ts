@@ -116,9 +116,11 @@ export function costBoundOf(
   return { micros, perCall: billing.priceMicros * (batch?.size ?? 1) };
 }
 
-/** The same for the same list on the same store and queue, so that a killed run is resumed. */
+/**
+ * The same for the same list, known by its name, on the same store and queue, so that a killed run is
+ * resumed.
+ */
 export function runNameOf({ store, source, job }: BoundedRun): string {
   const { id, queueName } = job.endpoint;
-  const list = source.hash ?? resolve(source.name);
-  return idOfParts([store.id, id, queueName, list, job.settings.out ?? '']);
+  return idOfParts([store.id, id, queueName, resolve(source.name), job.settings.out ?? '']);
 }

@@ -150,7 +150,7 @@ async function findList(
     }
   }
 
-  const { handle: rows } = await spool(lines(), options);
+  const rows = await spool(lines(), options);
   const linkAt = createLinks(frame, targets);
   const found = finder.finish(frame, linkAt);
   if (found) return { ...found, pack, sheet, frame, tables, linkAt, rows };
