@@ -52,8 +52,8 @@ interface RunData {
 }
 
 const QUEUE = 'schedules';
-/** A hash of the results, by job: JSON, the latest first. */
-const RESULTS_KEY = `${PREFIX}:schedule-results`;
+/** A list of the results of a job: JSON, the latest first. Two processes may note theirs at once. */
+const resultsKey = (job: string): string => `${PREFIX}:schedule-results:${job}`;
 const KEPT_RESULTS = 30;
 /** There while a process is. */
 const ALIVE_KEY = `${PREFIX}:schedule-process`;
@@ -67,8 +67,8 @@ export function openSchedules(client: RedisClient): Schedules {
   const queue = openQueue<RunData>(client, QUEUE);
 
   async function readResults(job: string): Promise<readonly ScheduledResult[]> {
-    const text = await client.hget(RESULTS_KEY, job);
-    return (parsed(text ?? '') as readonly ScheduledResult[] | undefined) ?? [];
+    const texts = await client.lrange(resultsKey(job), 0, -1);
+    return texts.map((text) => parsed(text) as ScheduledResult).filter(Boolean);
   }
 
   return {
@@ -96,8 +96,9 @@ export function openSchedules(client: RedisClient): Schedules {
       return (await Promise.all(listed)).toSorted((a, b) => a.job.localeCompare(b.job));
     },
     addResult: async (job, result) => {
-      const results = [result, ...(await readResults(job))].slice(0, KEPT_RESULTS);
-      await client.hset(RESULTS_KEY, job, JSON.stringify(results));
+      const key = resultsKey(job);
+      const noting = client.multi().lpush(key, JSON.stringify(result));
+      await noting.ltrim(key, 0, KEPT_RESULTS - 1).exec();
     },
     close: () => queue.close(),
   };
@@ -160,7 +161,7 @@ export async function keepSchedules(options: KeepSchedulesOptions): Promise<Clos
     for (const key of kept.keys()) {
       const job = decodeURIComponent(key);
       await queue.removeJobScheduler(key);
-      await client.hdel(RESULTS_KEY, job);
+      await client.del(resultsKey(job));
       onNotice(`${job}: its schedule is none of those given and was removed from Redis.`, { job });
     }
   }

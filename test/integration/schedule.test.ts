@@ -1,5 +1,6 @@
 import { describe, expect, it, vi } from 'vitest';
-import { useRedis } from '../support/redis.ts';
+import { openSchedules as openOnRedis } from '../../src/queue/schedules.ts';
+import { useDatabase, useRedis } from '../support/redis.ts';
 import { holdCalls } from './support/api.ts';
 import { start } from './support/command.ts';
 import { runHere, startHere } from './support/program.ts';
@@ -138,6 +139,21 @@ describe('brandfill schedule', () => {
     const flags = ['schedule', '--queue', redis.url, '--list', '--json'];
     const listed = await runHere(flags, { cwd: folder.path });
     expect(JSON.parse(listed.stdout)).toEqual(await list());
+  });
+
+  it('keeps the results that two processes note at once, the last thirty', async () => {
+    const { client } = await useDatabase();
+    const both = [openOnRedis(client), openOnRedis(client)];
+    const add = (exitCode: number): Promise<void>[] =>
+      both.map((one) =>
+        one.addResult('crm', { startedAt: '', finishedAt: '', headline: '', exitCode, host: '' }),
+      );
+    for (let exitCode = 0; exitCode < 20; exitCode += 1) await Promise.all(add(exitCode));
+    const kept = await client.lrange('{brandfill}:schedule-results:crm', 0, -1);
+    expect(kept.map((text) => (JSON.parse(text) as { exitCode: number }).exitCode)).toEqual(
+      Array.from({ length: 30 }, (_, at) => 19 - Math.floor(at / 2)),
+    );
+    for (const one of both) await one.close();
   });
 
   it('refuses a list that is standard input', async () => {
