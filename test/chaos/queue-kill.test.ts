@@ -56,7 +56,7 @@ describe('kill -9', () => {
     const run = await fleet.enrich('--workers', '0');
     await fleet.calls(60);
     await run.stop('SIGKILL');
-    await delay(1_000);
+    await fleet.calls(120); // the worker goes on
     await worker.stop();
     const { client } = fleet.redis;
     const left = (await client.keys('*')).filter((key) => /:(?:run|outcomes):/.test(key));
