@@ -3,12 +3,11 @@ import { ZipFile } from 'yazl';
 import { BrandfillError } from '../../common/errors.ts';
 import type { CellValue, TableOutput } from '../row-format.ts';
 import { createCutter } from '../source.ts';
-import { MOST_COLUMNS, rangeRef } from './cell.ts';
+import { MOST_COLUMNS, type Range, rangeRef } from './cell.ts';
 import { type NewCell, putCells, valueXml } from './cell-xml.ts';
 import type { OpenedWorkbook, RowLine } from './open-workbook.ts';
 import { normalizePath } from './package.ts';
 import type { Span } from './sheet-reader.ts';
-import type { SheetTable } from './tables.ts';
 import { withAttribute } from './xml.ts';
 
 export interface WorkbookOutputOptions {
@@ -44,13 +43,19 @@ export async function assertRewritable({ pack, sheet }: OpenedWorkbook): Promise
 /** Begins to write a workbook: all is copied, and cells are put into the rows of its list. */
 export function createWorkbookOutput(options: WorkbookOutputOptions): TableOutput {
   const { list, added, domainColumn, write } = options;
-  const { pack, sheet, frame } = list;
+  const { pack, sheet, frame, tables, place } = list;
   const { prefix } = frame;
   const ours = firstFreeColumn(list, added.length);
   const lastColumn = ours + added.length - 1;
-  const table = findTable(list, domainColumn);
+  // Sorting with a table or a filter over the list has to move our cells too.
+  const isOfList = (range: Range): boolean =>
+    range.firstRow >= place.firstHeaderRow &&
+    range.firstRow <= place.headerRow &&
+    range.firstColumn <= domainColumn &&
+    domainColumn <= range.lastColumn;
+  const table = tables.find(isOfList);
   const longer = table && table.lastColumn === ours - 1 ? table.extended(added) : undefined;
-  const filter = table ? undefined : findFilter(list, domainColumn);
+  const filter = !table && frame.filter && isOfList(frame.filter) ? frame.filter : undefined;
 
   const zip = new ZipFile();
   const rows = new PassThrough();
@@ -121,7 +126,7 @@ export function createWorkbookOutput(options: WorkbookOutputOptions): TableOutpu
     if (sizeBytes >= WRITE_BYTES) await flush();
   }
 
-  async function editTag(tag: (Span & Parameters<typeof rangeRef>[0]) | undefined): Promise<void> {
+  async function editTag(tag: (Span & Range) | undefined): Promise<void> {
     if (!tag) return;
     const ref = rangeRef({ ...tag, lastColumn: Math.max(tag.lastColumn, lastColumn) });
     await editRow(tag, (bytes) => {
@@ -225,29 +230,6 @@ function firstFreeColumn({ place, frame, tables }: OpenedWorkbook, count: number
     'UNWRITABLE_OUTPUT',
     `Cannot write a workbook: a sheet holds ${MOST_COLUMNS} columns, and this one would have ${content + 1 + count}; choose fewer with --fields, or an --out that ends in .csv.`,
   );
-}
-
-/** The table that the list is formatted as: it has the header of the list, and the domains in it. */
-function findTable(
-  { tables, place }: OpenedWorkbook,
-  domainColumn: number,
-): SheetTable | undefined {
-  return tables.find(
-    ({ firstRow, firstColumn, lastColumn }) =>
-      firstRow === place.headerRow && firstColumn <= domainColumn && domainColumn <= lastColumn,
-  );
-}
-
-/** The filter over the list, if it has one: sorting with it has to move our cells too. */
-function findFilter({ frame, place }: OpenedWorkbook, domainColumn: number): typeof frame.filter {
-  const { filter } = frame;
-  const isOfList =
-    filter &&
-    filter.firstRow >= place.firstHeaderRow &&
-    filter.firstRow <= place.headerRow &&
-    filter.firstColumn <= domainColumn &&
-    domainColumn <= filter.lastColumn;
-  return isOfList ? filter : undefined;
 }
 
 const WRITE_BYTES = 256 * 1024;
