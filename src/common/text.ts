@@ -63,6 +63,7 @@ const MOST_LEVELS = 1_000;
  * it by recursion comes back, such as `JSON.stringify`.
  */
 export function isTooDeep(json: string): boolean {
+  if (json.length <= 2 * MOST_LEVELS) return false; // as each level has two brackets
   if (json.split('{').length + json.split('[').length <= MOST_LEVELS) return false;
   let level = 0;
   let isQuoted = false;
