@@ -39,12 +39,6 @@ describe('what is sent', () => {
     ]);
   });
 
-  it('carries the credential', async () => {
-    const { url, seen } = await useEcho();
-    await useClient(url, { credential: createCredential(parseAuth('bearer'), 'a:b') }).ask();
-    expect(seen[0]?.headers).toMatchObject({ authorization: 'Bearer a:b' });
-  });
-
   it('carries extra headers; they replace ours but not the credential', async () => {
     const { url, seen } = await useEcho();
     const headers = [

@@ -193,16 +193,4 @@ describe('a folder of pictures', () => {
     expect(readFileSync(elsewhere, 'utf8')).toBe('mine');
     expect(readFileSync(join(path, 'a.com.png'))).toEqual(PNG);
   });
-
-  it('says why it cannot be written', async () => {
-    const path = useTempFolder();
-    writeFileSync(join(path, 'file'), '');
-    const refusal = (message: string) => ({ code: 'UNWRITABLE_OUTPUT', message });
-    await expect(openPictureFolder(join(path, 'file'))).rejects.toMatchObject(
-      refusal(`Cannot write logos to ${path}/file: it is a file, not a folder.`),
-    );
-    await expect(openPictureFolder(join(path, 'file', 'a'))).rejects.toMatchObject(
-      refusal(`Cannot write logos to ${path}/file/a: a part of the path is not a folder.`),
-    );
-  });
 });

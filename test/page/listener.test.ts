@@ -5,7 +5,6 @@ import { parseAllowedHost } from '../../src/common/addresses.ts';
 import {
   createHealth,
   createHostCheck,
-  healthRoutes,
   isFromOurPage,
   isKnownHost,
   openListener,
@@ -151,21 +150,4 @@ it('takes a check without an answer in two seconds for one that failed', async (
   const reasons = health.reasons();
   await vi.advanceTimersByTimeAsync(2_000);
   expect(await reasons).toEqual(['a check had no answer in time']);
-});
-
-it('answers /livez always, and /readyz with the reasons', async () => {
-  const health = createHealth();
-  const routes = [healthRoutes(health)];
-  const { url, close } = await openListener({ host: '127.0.0.1', port: 0, routes });
-  const live = await fetch(`${url}/livez`);
-  expect([live.status, await live.json()]).toEqual([200, { live: true }]);
-  const early = await fetch(`${url}/readyz`);
-  expect([early.status, await early.json()]).toEqual([
-    503,
-    { ready: false, reasons: ['it is starting'] },
-  ]);
-  health.started();
-  const ready = await fetch(`${url}/readyz`);
-  expect([ready.status, await ready.json()]).toEqual([200, { ready: true, reasons: [] }]);
-  await close();
 });

@@ -308,10 +308,6 @@ it.each<[string, WorkbookSpec]>([
       behind: `<definedNames>${'<definedName name="a_long_name_of_an_old_range">#REF!</definedName>'.repeat(20_000)}</definedNames>`,
     },
   ],
-  [
-    'a cell of two million characters, which no program writes',
-    { sheets: [{ name: 'S', rows: LIST + row(4, 'x'.repeat(2_000_000), 'c.com') }] },
-  ],
 ])('a workbook with %s is read', async (_, spec) => {
   expect((await open(await workbookOf(spec), { column: 'domain' })).rows.length).toBeGreaterThan(1);
 });
