@@ -34,11 +34,8 @@ export interface RowIndex {
 
 const MARKS = { due: '?', known: '=', invalid: '!', passed: '>', blank: '.' } as const;
 const KINDS = new Map(Object.entries(MARKS).map(([kind, mark]) => [mark, kind as IndexedKind]));
-/**
- * Some 200 rows. Small, so that the garbage collector frees what is made of a batch while it is
- * young.
- */
-const READ_BYTES = 8 * 1024;
+/** Small, so that the garbage collector frees what is made of a batch while it is young. */
+const ROWS_IN_BATCH = 200;
 
 /** Creates an empty index in a folder. */
 export async function createRowIndex(folder: string): Promise<RowIndex> {
@@ -58,10 +55,11 @@ export async function createRowIndex(folder: string): Promise<RowIndex> {
 
 async function* readEntries(handle: FileHandle): AsyncGenerator<readonly IndexedRow[]> {
   let rest = '';
-  for await (const chunk of readFrom(0, handle, READ_BYTES)) {
+  for await (const chunk of readFrom(0, handle)) {
     const lines = (rest + chunk.toString('latin1')).split('\n');
     rest = lines.pop() ?? '';
-    yield lines.map(parseEntry);
+    for (let at = 0; at < lines.length; at += ROWS_IN_BATCH)
+      yield lines.slice(at, at + ROWS_IN_BATCH).map(parseEntry);
   }
 }
 
