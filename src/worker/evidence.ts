@@ -120,7 +120,7 @@ interface Suspect {
   readonly domains: Set<string>;
 }
 
-/** An answer that is a limit: how often it came since, and the rate at the first time. */
+/** An answer that is a limit: the rate at the first time, and how often it came at half of that. */
 interface KnownLimit {
   refusals: number;
   ratePerMs: number | undefined;
@@ -330,10 +330,9 @@ export function createEvidence(options: EvidenceOptions): Evidence {
     const key = keyOf(meaning);
     let seen = known.get(key) ?? 0;
     if (isLimit(seen)) {
-      seen.refusals += 1;
       seen.ratePerMs ??= situation.ratePerMs;
-      const isSlow = situation.ratePerMs <= seen.ratePerMs / 2;
-      if (!isSlow || seen.refusals < MANY_KNOWN) return noteThrottled(meaning, asked);
+      if (situation.ratePerMs <= seen.ratePerMs / 2) seen.refusals += 1;
+      if (seen.refusals < MANY_KNOWN) return noteThrottled(meaning, asked);
       seen = MANY_KNOWN; // at half the rate it still comes: it was none
       known.set(key, seen);
     }

@@ -153,7 +153,7 @@ export function createOwnPace(
     ended: (how, call, now) => {
       if (how === 'good') return accepted(pace, call, now);
       if (how === 'none') return ended(pace, call.sentAtMs);
-      if (pace.pauses === 0) last = { ...pace };
+      if (pace.state !== 'testing') last = { ...pace };
       refused(pace, call, now, how);
     },
     undo: (now) => {
@@ -252,7 +252,7 @@ export function createGate(options: GateOptions): Gate {
 
   function stopIfTooLong(): void {
     const { pace } = home;
-    if (pace.pauses === 0 || stopSwitch.stopped) return;
+    if (pace.state !== 'testing' || stopSwitch.stopped) return;
     // Those who share the pace may have been refused long before this process came.
     const lastedMs = clock.nowMs() - Math.max(pace.refusedMs, openedMs);
     if (lastedMs <= (isFailing ? maxOutageMs : maxWaitMs)) return;
@@ -368,13 +368,13 @@ export function createGate(options: GateOptions): Gate {
         overlongWaits.clear();
       } else if (isRefused) {
         const isAway = signal === 'out' || meaning.kind === 'machine';
-        if (home.pace.pauses === 0) slowedBy = asked.domain;
+        if (home.pace.state !== 'testing') slowedBy = asked.domain;
         home.ended(isAway ? 'away' : isFailing ? 'failing' : 'refused', call, nowMs);
         if (signal === 'doubt' && !waiting.hasAgain) evidence.askAgain();
         stopIfTooLong();
       } else {
         // The last refusal was about this domain alone: what it did to the pace is undone.
-        if (signal === 'own' && (slowedBy === asked.domain || home.pace.pauses > 0)) {
+        if (signal === 'own' && (slowedBy === asked.domain || home.pace.state === 'testing')) {
           home.undo?.(nowMs);
         }
         home.ended('none', call, nowMs);
@@ -424,8 +424,8 @@ export function createGate(options: GateOptions): Gate {
   }
 
   function situation(): Situation {
-    const { isAway, pauses, ratePerMs } = home.pace;
-    return { isOut: isAway && pauses > 0, ratePerMs, underWay: inFlight };
+    const { isAway, state, ratePerMs } = home.pace;
+    return { isOut: isAway && state === 'testing', ratePerMs, underWay: inFlight };
   }
 
   home.onChange = letThrough;
@@ -438,7 +438,7 @@ export function createGate(options: GateOptions): Gate {
     describe: () => {
       const nowMs = clock.nowMs();
       const { pace } = home;
-      const isOut = pace.isAway && pace.pauses > 0;
+      const isOut = pace.isAway && pace.state === 'testing';
       const outage = isOut ? describeOutage(pace, nowMs) : undefined;
       return { ...describePace(pace, fixed, nowMs), outage, trouble };
     },

@@ -106,7 +106,7 @@ export function describePace(
 ): PaceDescription {
   const { phase, cap, isStated } = pace;
   const waitMs = Math.max(0, pace.shutUntilMs - nowMs);
-  const isShut = waitMs > 0 || pace.pauses > 0;
+  const isShut = waitMs > 0 || pace.state === 'testing';
   const limitPerMs = fixed ? fixed.rate.count / fixed.rate.perMs : pace.limitPerMs;
   return {
     limit: {
@@ -116,7 +116,9 @@ export function describePace(
     },
     waitMs,
     ...(isShut && isStated && waitMs > 0 ? { statedMs: waitMs } : {}),
-    ...(pace.pauses > 0 && !pace.isAway ? { onlyThrottledMs: nowMs - pace.refusedMs } : {}),
+    ...(pace.state === 'testing' && !pace.isAway
+      ? { onlyThrottledMs: nowMs - pace.refusedMs }
+      : {}),
     ...(isShut && { why: isStated ? 'retry_after' : 'backing_off' }),
   };
 }
