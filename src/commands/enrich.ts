@@ -3,7 +3,7 @@ import type { Plan } from '../collector/plan.ts';
 import type { RunControl } from '../common/run-control.ts';
 import { createJob, type Job, toJob } from '../options/api.ts';
 import { given, list, secret } from '../options/kinds.ts';
-import { libraryNaming, type OptionsOf, type Sources } from '../options/option.ts';
+import { libraryNaming, type OptionsOf } from '../options/option.ts';
 import { flagOrArgument, OPTIONS } from '../options/options.ts';
 import { type RunSurroundings, showRun } from '../page/show-run.ts';
 import type { ListInput } from '../rows/open-list.ts';
@@ -62,13 +62,9 @@ const { out, failures, changes, key, formulas, report, changesId, ...ENRICH_ROWS
  * console.log(`${summary.statuses.found} of ${summary.rows} rows enriched`);
  * ```
  */
-export async function enrich(
-  options: EnrichOptions,
-  describe: OptionNaming = libraryNaming,
-  { env = process.env, ...around }: EnrichSurroundings = {},
-): Promise<RunView> {
-  const job = createJob({ given: options, env, describe }, 'enrich', ENRICH);
-  return await enrichJob(options.input, job, options, { ...around, describe });
+export async function enrich(options: EnrichOptions): Promise<RunView> {
+  const job = createJob({ given: options }, 'enrich', ENRICH);
+  return await enrichJob(options.input, job, options, { describe: libraryNaming });
 }
 
 /** Does the same with options that are read. */
@@ -76,7 +72,7 @@ export async function enrichJob(
   input: ListInput,
   job: Job,
   caller: CallerOptions & { readonly token?: string | undefined },
-  around: RunSurroundings & { readonly describe: OptionNaming },
+  around: RunSurroundings & { readonly describe: (key: string) => string },
 ): Promise<RunView> {
   const run = await openRun(input, job, caller, around);
   try {
@@ -144,12 +140,8 @@ export async function* enrichRows(
  *
  * @throws BrandfillError as `enrich`
  */
-export async function plan(
-  options: EnrichOptions,
-  describe: OptionNaming = libraryNaming,
-  { env = process.env }: Pick<EnrichSurroundings, 'env'> = {},
-): Promise<Plan> {
-  const job = createJob({ given: options, env, describe }, 'plan', ENRICH);
+export async function plan(options: EnrichOptions): Promise<Plan> {
+  const job = createJob({ given: options }, 'plan', ENRICH);
   return await planJob(options.input, job, options);
 }
 
@@ -159,15 +151,6 @@ export async function planJob(input: ListInput, job: Job, caller: CallerOptions)
   const planned = await planOnly(input, job, context);
   throwIfFailed();
   return planned;
-}
-
-/** The name of an option in error messages. The command line uses `--base-url`. */
-export type OptionNaming = (key: string) => string;
-
-/** The surroundings of a run that a program starts for somebody else. */
-interface EnrichSurroundings extends RunSurroundings {
-  /** Where settings come from that are not given. @default process.env */
-  readonly env?: Sources['env'];
 }
 
 /** `brandfill enrich` */

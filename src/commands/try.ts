@@ -1,13 +1,11 @@
 import { createJob, type Job, toJob } from '../options/api.ts';
 import { flag, given, secret, someText } from '../options/kinds.ts';
 import {
-  libraryNaming,
   type OptionsOf,
   option,
   pick,
   refusal,
   type SettingsOf,
-  type Sources,
   under,
   varied,
 } from '../options/option.ts';
@@ -61,19 +59,16 @@ export interface TryOptions extends OptionsOf<typeof TRY> {}
  * for (const { name, expression, value } of columns) console.log(name, expression, value);
  * ```
  */
-export async function tryDomain(
-  options: TryOptions,
-  describe: (key: string) => string = libraryNaming,
-  env: Sources['env'] = process.env,
-): Promise<Trial> {
-  const job = createJob({ given: options, env, describe }, 'tryDomain', TRY);
+export async function tryDomain(options: TryOptions): Promise<Trial> {
+  const job = createJob({ given: options }, 'tryDomain', TRY);
   return await tryJob(options.domain, job, options);
 }
 
 /** Somebody is waiting. */
 const MAX_WAIT_MS = 10_000;
 
-async function tryJob(text: string, job: Job, caller: CallerOptions): Promise<Trial> {
+/** Does the same with options that are read. */
+export async function tryJob(text: string, job: Job, caller: CallerOptions): Promise<Trial> {
   const domain = readDomain(text);
   const { context, throwIfFailed } = createContext(caller);
   const settings = { ...job.settings, maxWait: MAX_WAIT_MS, domainColumn: TRIAL_COLUMN };

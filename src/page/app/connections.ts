@@ -1,7 +1,7 @@
 import { HTTPException } from 'hono/http-exception';
 import { z } from 'zod';
 import { keepSecret } from '../../common/secrets.ts';
-import { createJob } from '../../options/api.ts';
+import { createJob, type Job } from '../../options/api.ts';
 import { readProfile, shippedProfiles } from '../../profile/read-profile.ts';
 import { type Sandbox, startSandbox } from '../../sandbox/server.ts';
 import { ON_PAGE } from '../../watch/words.ts';
@@ -94,8 +94,7 @@ export function openConnections(folder: AppFolder, env: Env, onChange: () => voi
           throw new HTTPException(422, { message: `Type the key of ${chosen.title}.` });
         }
         keepSecret(apiKey);
-        const given = { ...settingsOf(chosen), apiKey };
-        createJob({ given, env: quietEnv(env), describe: ON_PAGE });
+        jobOnPage({ ...settingsOf(chosen), apiKey }, env);
       }
       if (apiKey !== undefined) keys.set(id, apiKey);
       if (keepKey === true && apiKey !== undefined) kept.set(id, apiKey);
@@ -110,9 +109,10 @@ export function openConnections(folder: AppFolder, env: Env, onChange: () => voi
   };
 }
 
-/** The surroundings of runs: nothing that the person at the page did not choose. */
-export function quietEnv(env: Env): Env {
-  return Object.fromEntries(Object.entries(env).filter(([name]) => !name.startsWith('BRANDFILL_')));
+/** A job of what the person at the page chose, and of nothing that the environment says besides. */
+export function jobOnPage(given: object, env: Env): Job {
+  const quiet = Object.entries(env).filter(([name]) => !name.startsWith('BRANDFILL_'));
+  return createJob({ given, env: Object.fromEntries(quiet), describe: ON_PAGE });
 }
 
 function readConnection({

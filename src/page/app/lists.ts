@@ -8,8 +8,8 @@ import { HTTPException } from 'hono/http-exception';
 import { z } from 'zod';
 import { chooseDomainColumn } from '../../collector/choose-column.ts';
 import { extensionBeside } from '../../collector/output/output-paths.ts';
-import { plan } from '../../commands/enrich.ts';
-import { tryDomain } from '../../commands/try.ts';
+import { planJob } from '../../commands/enrich.ts';
+import { tryJob } from '../../commands/try.ts';
 import { BrandfillError } from '../../common/errors.ts';
 import { PRIVATE } from '../../common/files.ts';
 import type { DomainColumn } from '../../rows/columns/domain-column.ts';
@@ -24,7 +24,7 @@ import { adviseOn } from '../../watch/reasons.ts';
 import type { RunView } from '../../watch/run-view.ts';
 import { ON_PAGE, PHASES } from '../../watch/words.ts';
 import { isOver, lost } from '../board.ts';
-import { type Connections, type Env, quietEnv, type SavedConnection } from './connections.ts';
+import { type Connections, type Env, jobOnPage, type SavedConnection } from './connections.ts';
 import type { AppFolder } from './folder.ts';
 
 /** How a list is to be read. What is left out is found out. */
@@ -220,16 +220,17 @@ export async function openLists({ folder, connections, env, onChange }: ListsOpt
       const onEvent = (event: { type: string; message?: string; level?: string }): void => {
         if (event.type === 'notice' && event.level !== 'info') notices.push(event.message ?? '');
       };
-      const options = { ...(await connections.optionsOf()), ...optionsOf(id), signal, onEvent };
-      return { ...(await plan(options, ON_PAGE, { env: quietEnv(env) })), notices };
+      const { input, ...reading } = optionsOf(id);
+      const job = jobOnPage({ ...(await connections.optionsOf()), ...reading }, env);
+      return { ...(await planJob(input, job, { signal, onEvent })), notices };
     },
     /** Real answers for some domains of the list. Makes calls. */
     sample: async (id: string, signal: AbortSignal) => {
-      const { price: _, ...api } = { price: undefined, ...(await connections.optionsOf()) };
+      const job = jobOnPage({ ...(await connections.optionsOf()), retries: 2 }, env);
       const list = find(id);
       const trials: Trial[] = [];
       for (const domain of await domainsToSample(placeOf(list, signal), list)) {
-        trials.push(await tryDomain({ ...api, domain, signal }, ON_PAGE, quietEnv(env)));
+        trials.push(await tryJob(domain, job, { signal }));
         if (trials.at(-1)?.stopped) break;
       }
       const stopped = trials.find((trial) => trial.stopped);

@@ -1,12 +1,12 @@
 import { HTTPException } from 'hono/http-exception';
 import { z } from 'zod';
-import { enrich } from '../../commands/enrich.ts';
+import { enrichJob } from '../../commands/enrich.ts';
 import { createRunControl, type RunControl } from '../../common/run-control.ts';
 import type { RunRecorder } from '../../watch/record-run.ts';
 import type { RunView } from '../../watch/run-view.ts';
 import { ON_PAGE } from '../../watch/words.ts';
 import { type BoardSource, GONE, showOwnRun } from '../board.ts';
-import { quietEnv } from './connections.ts';
+import { jobOnPage } from './connections.ts';
 import type { ListRun, Lists, ListsOptions } from './lists.ts';
 
 // A list is run in this process, by the function that the command line calls: the key is here, and
@@ -36,7 +36,8 @@ export function openRuns(options: ListsOptions & { readonly lists: Lists }) {
     const { connection, maxCalls } = how;
     const { control } = running;
     const api = await connections.optionsOf(connection);
-    const files = { ...lists.optionsOf(id), ...lists.outputsOf(id) };
+    const { input, ...reading } = lists.optionsOf(id);
+    const job = jobOnPage({ ...api, ...reading, ...lists.outputsOf(id), maxCalls }, env);
     const keep = async (recorder: RunRecorder): Promise<unknown> =>
       await lists.keepRun(id, { ...how, view: recorder.read() });
     running.recorder = await new Promise<RunRecorder>((resolve, reject) => {
@@ -45,9 +46,9 @@ export function openRuns(options: ListsOptions & { readonly lists: Lists }) {
         if (recorder) await keep(recorder);
         return true;
       };
-      const given = { ...api, ...files, maxCalls, runId: id, control, confirm };
-      running.ended = enrich(given, ON_PAGE, {
-        env: quietEnv(env),
+      const caller = { runId: id, control, confirm };
+      running.ended = enrichJob(input, job, caller, {
+        describe: ON_PAGE,
         naming: ON_PAGE,
         recordsRows: true,
         list: lists.find(id).name,
