@@ -6,7 +6,7 @@ import { isCredentialName } from '../brand/credential.ts';
 import { BrandfillError, endSentence } from '../common/errors.ts';
 import { keepCredentialName, keepSecret } from '../common/secrets.ts';
 import { isTimezone } from '../common/text.ts';
-import { duration, file } from './kinds.ts';
+import { duration, file, variableName } from './kinds.ts';
 import { kind, metaOf, type Options, type OptionsOf, option, refusal, refusing } from './option.ts';
 import { OPTIONS } from './options.ts';
 import { loadYaml, readText, readYaml } from './yaml.ts';
@@ -50,17 +50,7 @@ export const JOB_FILE = {
   input: option(file(), {
     help: 'the list: an XLSX, CSV, TSV or JSONL file (text formats also as .gz); - is standard input',
   }),
-  // A wrong value is never repeated: it may be the credential itself.
-  apiKeyEnv: z
-    .string('expected a text')
-    .regex(
-      /^[A-Za-z_][A-Za-z0-9_]*$/,
-      'expected the bare name of an environment variable such as BRANDFILL_API_KEY; the credential itself, or ${…}, does not belong here',
-    )
-    .optional()
-    .describe(
-      'name of the environment variable that holds the credential (default: BRANDFILL_API_KEY)',
-    ),
+  apiKeyEnv: variableName.optional(),
   schedule: schedule.optional().describe('when brandfill schedule runs this job'),
   onFinish: onFinish.optional().describe('whom to notify when the run is over, however it ended'),
 } satisfies Options;
@@ -114,11 +104,18 @@ export function parseJobFile(file: string, text: string, { env, now }: JobFileCo
     );
   }
   const ofSchedule = schedule.safeParse(given.get('schedule')).data;
-  const moment = momentOf(now, ofSchedule?.timezone);
+  // The way of Sweden is ISO 8601.
+  const [date = '', time = ''] = now
+    .toLocaleString('sv-SE', { timeZone: ofSchedule?.timezone })
+    .split(' ');
+  const moment = new Map([
+    ['{date}', date],
+    ['{time}', time.replaceAll(':', '')],
+  ]);
   const pathOf = (key: string, path: string): string => {
     if (path === '-') return path;
-    const filled = path.replaceAll(/\{([A-Za-z]+)\}/g, (part, name: string) => {
-      const value = moment.get(name);
+    const filled = path.replaceAll(/\{[A-Za-z]+\}/g, (part) => {
+      const value = moment.get(part);
       if (value === undefined)
         yaml.note([key], `${key}: there is no ${part}; there are {date} and {time}`);
       return value ?? part;
@@ -223,16 +220,6 @@ function isRefused(key: string, value: unknown): string | undefined {
 /** Turns a path relative to the folder of the job file into one relative to the current folder. */
 export function besideFile(file: string, path: string): string {
   return isAbsolute(path) ? path : join(dirname(file), path);
-}
-
-/** `{date}` (YYYY-MM-DD) and `{time}` (HHMMSS) of a moment. @param timeZone @default the machine's */
-function momentOf(now: Date, timeZone: string | undefined): ReadonlyMap<string, string> {
-  // The way of Sweden is ISO 8601.
-  const [date = '', time = ''] = now.toLocaleString('sv-SE', { timeZone }).split(' ');
-  return new Map([
-    ['date', date],
-    ['time', time.replaceAll(':', '')],
-  ]);
 }
 
 /** @throws BrandfillError for what is no cron expression */

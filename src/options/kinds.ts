@@ -351,6 +351,15 @@ export const listen = () =>
     },
   );
 
+/** Where a file names what holds the credential. A wrong value is never repeated: it may be the credential itself. */
+export const variableName = z
+  .string('expected a text')
+  .regex(
+    /^[A-Za-z_][A-Za-z0-9_]*$/,
+    'expected the bare name of an environment variable such as BRANDFILL_API_KEY; the credential itself, or ${…}, does not belong here',
+  )
+  .describe('name of the environment variable that holds the credential');
+
 // Options that only programs have.
 
 /** What the types of TypeScript are enough for. */

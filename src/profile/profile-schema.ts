@@ -5,7 +5,7 @@ import { combinePolicies, fieldText, findLimits, findNumber, findWaitMs } from '
 import type { ResponseHeaders } from '../brand/transport.ts';
 import { compileExpression } from '../collector/fields/expression.ts';
 import { HOUR_MS } from '../common/format.ts';
-import { parseRate } from '../options/kinds.ts';
+import { parseRate, variableName } from '../options/kinds.ts';
 import { batch } from './batch.ts';
 import { billing, rules } from './rules.ts';
 import { sample } from './samples.ts';
@@ -41,10 +41,7 @@ const request = z
       )
       .describe('headers of every call; no credential'),
     auth: parsed('none, bearer, basic, header:NAME or query:NAME', parseAuth),
-    apiKeyEnv: z
-      .string()
-      .regex(/^[A-Za-z_][A-Za-z0-9_]*$/, 'expected the name of a variable, not the credential')
-      .describe('the environment variable that holds the credential'),
+    apiKeyEnv: variableName,
   })
   .partial()
   .required({ baseUrl: true })

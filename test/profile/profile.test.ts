@@ -158,7 +158,7 @@ describe('a profile is refused', () => {
     ],
     [
       'a range that is none',
-      'rules: [{ when: { status: 599-500 }, means: quota }]',
+      'rules: [{ when: { status: 5xx }, means: quota }]',
       /expected a status such as 404/,
     ],
     ['no rate', 'limits: { rate: auto }', /rate: expected a rate such as 20\/s/],
@@ -193,7 +193,7 @@ describe('a profile is refused', () => {
     ],
     ['its parameters', 'params: { apiKey: Bearer-abc }', /'apiKey' is a credential; say in 'auth'/],
     ['its path', 'path: "/v1?d={domain}&api_key=Bearer-abc"', /path: 'api_key' is a credential/],
-    ['the name of its variable', 'apiKeyEnv: Bearer-abc', /apiKeyEnv: expected the name of a var/],
+    ['the name of its variable', 'apiKeyEnv: Bearer-abc', /apiKeyEnv: expected the bare name/],
     ['its whole text', undefined, /^acme\.yaml:1:1: expected object, received string/],
     ['a path without the domain', 'path: /v2/Bearer-abc', /:4:9: path: expected \{domain\} in it/],
   ])('with a credential in %s, which is not repeated', (_, line, expected) => {
