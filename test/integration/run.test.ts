@@ -149,7 +149,6 @@ describe('brandfill run', () => {
 });
 
 describe('the credential of a job', () => {
-  // Each in a process that was never given it.
   const SECRET = 's3cret-k3y';
 
   it.each([

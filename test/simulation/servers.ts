@@ -231,12 +231,11 @@ export function penalized(limit: Limit, forMs: number): Limit {
 }
 
 /** At most `count` calls at the same time. */
-export function concurrentCalls(count: number, { says = 'nothing' }: SayOptions = {}): Limit {
+export function concurrentCalls(count: number): Limit {
   let calls = 0;
-  const refusal = { isAccepted: false, ...(says === 'nothing' ? {} : { retryAfterMs: 1_000 }) };
   return {
     arrive() {
-      if (calls >= count) return refusal;
+      if (calls >= count) return { isAccepted: false };
       calls += 1;
       return { isAccepted: true };
     },

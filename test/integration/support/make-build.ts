@@ -13,7 +13,7 @@ const OTHERS = ['package-lock.json', 'rolldown.config.ts', 'test/integration/sup
 
 /**
  * Makes a build of the sources as they are, unless there is one: `dist` is what `npm run build` makes,
- * `packed` the same with all packages, which starts quickly. Tests start it nearly a thousand times, and
+ * `packed` the same with all packages, which starts quickly. Tests start it a hundred times, and
  * through `tsx` each start would take five times as long.
  *
  * @returns the folder of both, kept under a hash of what they are made of: an old one is never used
