@@ -266,7 +266,7 @@ for _, call in ipairs(said.events) do
   elseif call.how == 'refused' then refused(call, at, call.how)
   elseif call.how ~= 'none' then
     -- Where calls go well elsewhere, and none here, it is this worker that fails.
-    local isElsewhere = state.goodBy ~= ARGV[1] and state.goodMs > call.sentAtMs
+    local isElsewhere = state.goodBy ~= ARGV[1] and now - state.goodMs < 5000
     if isElsewhere and state.goods - mine.goods > 5 * count then sick = true
     else refused(call, at, call.how) end
   elseif p.testMs > 0 and call.sentAtMs >= p.testMs then p.testMs = 0 end

@@ -98,3 +98,11 @@ describe('an API that refuses all workers', () => {
     await fleet.expectWhole(await run.ended);
   });
 });
+
+it('a worker whose calls alone fail holds up none of the others', async () => {
+  const fleet = await openFleet({ random, rows: 900 });
+  const deadProxy = { http_proxy: 'http://127.0.0.1:9', no_proxy: '' };
+  await Promise.all([fleet.workers(2), fleet.workerWith(deadProxy)]);
+  const run = await fleet.enrich('--workers', '0');
+  await fleet.expectWhole(await run.ended, { hadFailures: true });
+});
