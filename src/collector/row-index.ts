@@ -34,7 +34,8 @@ export interface RowIndex {
 
 const MARKS = { due: '?', known: '=', invalid: '!', passed: '>', blank: '.' } as const;
 const KINDS = new Map(Object.entries(MARKS).map(([kind, mark]) => [mark, kind as IndexedKind]));
-/** Small, so that the garbage collector frees what is made of a batch while it is young. */
+/** Both are small, so that the garbage collector frees what is made of them while it is young. */
+const READ_BYTES = 32 * 1024;
 const ROWS_IN_BATCH = 200;
 
 /** Creates an empty index in a folder. */
@@ -55,7 +56,7 @@ export async function createRowIndex(folder: string): Promise<RowIndex> {
 
 async function* readEntries(handle: FileHandle): AsyncGenerator<readonly IndexedRow[]> {
   let rest = '';
-  for await (const chunk of readFrom(0, handle)) {
+  for await (const chunk of readFrom(0, handle, READ_BYTES)) {
     const lines = (rest + chunk.toString('latin1')).split('\n');
     rest = lines.pop() ?? '';
     for (let at = 0; at < lines.length; at += ROWS_IN_BATCH)

@@ -53,9 +53,13 @@ export const READ_BYTES: number = 256 * 1024;
  * Reads a file up to its end, whatever was read before, and leaves it open. A stream over the
  * handle would close it.
  */
-export async function* readFrom(start: number, handle: FileHandle): AsyncGenerator<Buffer> {
+export async function* readFrom(
+  start: number,
+  handle: FileHandle,
+  chunkBytes = READ_BYTES,
+): AsyncGenerator<Buffer> {
   for (let position = start; ; ) {
-    const bytes = await readAt(position, handle, READ_BYTES);
+    const bytes = await readAt(position, handle, chunkBytes);
     if (bytes.length === 0) return;
     position += bytes.length;
     yield bytes;
