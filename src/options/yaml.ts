@@ -20,9 +20,9 @@ export interface YamlFile {
    * Reads a value of the file by a schema, and notes what is wrong with it. No value is shown: it may be a
    * credential.
    *
-   * @param path the way to the value. @default the whole file
+   * @param value what became of what stands in it. @default that itself
    */
-  check<T>(schema: z.ZodType<T>, value?: unknown, path?: Path): T | undefined;
+  check<T>(schema: z.ZodType<T>, value?: unknown): T | undefined;
   /** All mistakes, in the order of the file, without a verb in front; undefined when there are none. */
   problem(): string | undefined;
 }
@@ -73,10 +73,10 @@ export function readYaml(file: string, text: string, { prepare }: YamlOptions = 
     value,
     placeOf: (path) => placeAt(offsetOf(path)),
     note: (path, message) => noteAt(offsetOf(path), message),
-    check(schema, given = value, start = []) {
+    check(schema, given = value) {
       const { data, error } = schema.safeParse(given);
       for (const issue of error?.issues ?? []) {
-        const path = [...start, ...issue.path];
+        const { path } = issue;
         if (issue.code === 'unrecognized_keys') {
           for (const key of issue.keys) {
             const meant = findNearest(key, keysIn(schema));
