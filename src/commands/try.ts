@@ -1,14 +1,6 @@
 import { createJob, type Job, toJob } from '../options/api.ts';
 import { flag, given, secret, someText } from '../options/kinds.ts';
-import {
-  type OptionsOf,
-  option,
-  pick,
-  refusal,
-  type SettingsOf,
-  under,
-  varied,
-} from '../options/option.ts';
+import { type OptionsOf, option, pick, refusal, under, varied } from '../options/option.ts';
 import { API_OPTIONS, flagOrArgument, OPTIONS } from '../options/options.ts';
 import { shorten } from '../rows/columns/names.ts';
 import { createDomainReader } from '../rows/domain/domain.ts';
@@ -97,31 +89,21 @@ const SHOWN_OPTIONS = under('What is shown', {
 /** `brandfill try` */
 export const tryCommand = defineCommand({ ...TRY_OPTIONS, ...SHOWN_OPTIONS }, async (call) => {
   const { words, settings, context } = call;
-  const [domain = ''] = words;
+  const [text = ''] = words;
+  const { json = false, explain = false, fields } = settings;
   const job = toJob(call, { describe: flagOrArgument });
   return await untilInterrupted(context.endAtOnce, async (signal) => {
-    const trial = await tryJob(domain, job, { signal, onEvent: createReporter() });
-    await show(trial, domain, settings);
+    const trial = await tryJob(text, job, { signal, onEvent: createReporter() });
+    const shown = await import('../watch/describe-trial.ts');
+    const end = shown.describeTrial(trial, text, Date.now());
+    if (explain && !json) shown.describeCalls(trial).forEach(say);
+    if (json && !trial.answer) end.forEach(say);
+    if (json) print(JSON.stringify(trial));
+    else print(...end, ...shown.describeAnswer(trial, fields !== undefined));
     const { stopped, status } = trial;
     return exitCodeOf({ stopped, statuses: { ...createStatusCounts(), [status]: 1 } });
   });
 });
-
-async function show(
-  trial: Trial,
-  text: string,
-  settings: SettingsOf<typeof SHOWN_OPTIONS & Pick<typeof OPTIONS, 'fields'>>,
-): Promise<void> {
-  const { json = false, explain = false, fields } = settings;
-  const { describeAnswer, describeCalls, describeTrial } = await import(
-    '../watch/describe-trial.ts'
-  );
-  const end = describeTrial(trial, text, Date.now());
-  if (explain && !json) describeCalls(trial).forEach(say);
-  if (json && !trial.answer) end.forEach(say);
-  if (json) print(JSON.stringify(trial));
-  else print(...end, ...describeAnswer(trial, fields !== undefined));
-}
 
 /** Reports the events that are worth knowing while somebody waits. */
 function createReporter(): (event: RunEvent) => void {
