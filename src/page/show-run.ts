@@ -28,8 +28,6 @@ export interface RunSurroundings {
   readonly naming?: Naming | undefined;
   /** Called with what records the run, before it begins. */
   readonly onRecorder?: ((recorder: RunRecorder) => void) | undefined;
-  /** Whether the rows are recorded too. @default with a report alone, since it takes time */
-  readonly recordsRows?: boolean | undefined;
 }
 
 export interface ShowRunOptions extends Omit<RunSurroundings, 'list'> {
@@ -88,12 +86,7 @@ export async function showRun(
       given.onEvent(event);
     },
     report: {
-      recorder: {
-        answered: recorder.answered,
-        ...((settings.report || options.recordsRows) && {
-          beginRows: (layout) => recorder.beginRows(layout),
-        }),
-      },
+      recorder,
       openFiles: async (from) => {
         if (settings.report) files = closer.add(await openReportFiles(settings.report, from));
       },

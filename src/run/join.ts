@@ -1,12 +1,7 @@
 import { findPaths, flatColumnsOf } from '../collector/fields/enriched-columns.ts';
 import { join } from '../collector/join.ts';
-import { isListed, type JoinedRow, type OutputRow } from '../collector/joined-row.ts';
-import {
-  isFilled,
-  nameOutputColumns,
-  type OutputColumn,
-  type OutputColumns,
-} from '../collector/output/output-columns.ts';
+import { isListed, type OutputRow } from '../collector/joined-row.ts';
+import { nameOutputColumns, type OutputColumns } from '../collector/output/output-columns.ts';
 import { createRowAnswers } from '../collector/row-answers.ts';
 import { BrandfillError } from '../common/errors.ts';
 import { formatCount } from '../common/format.ts';
@@ -15,7 +10,6 @@ import { PROGRESS_MS } from '../watch/events.ts';
 import type { RowRecorder } from '../watch/row-reasons.ts';
 import { createStatusCounts, type StatusCounts, sumOf } from '../watch/run-view.ts';
 import type { LookedUpRun } from './look-up.ts';
-import type { RunContext } from './run-context.ts';
 
 /** A run with its joined rows, once all lookups are done. */
 export interface JoinedRun extends LookedUpRun {
@@ -55,27 +49,8 @@ export async function joinRows(run: LookedUpRun): Promise<JoinedRun> {
     fill: run.fill,
     skipReason: reason ?? 'pruned',
   });
-  return {
-    ...run,
-    columns,
-    statuses,
-    rows: count(rows, {
-      statuses,
-      blank: createBlankColumns(columns.enriched.slice(0, fields?.length ?? 0)),
-      record: context.report?.recorder.beginRows?.({ ...run, columns }),
-      expected: run.plan.rows,
-      onEvent: context.onEvent,
-    }),
-  };
-}
-
-interface Counting {
-  readonly statuses: StatusCounts;
-  readonly blank: BlankColumns;
-  /** Records the rows for the report. */
-  readonly record: RowRecorder | undefined;
-  readonly expected: number;
-  readonly onEvent: RunContext['onEvent'];
+  const joined = { ...run, columns, statuses };
+  return { ...joined, rows: count(rows, joined, context.report?.recorder.beginRows(joined)) };
 }
 
 /** How far the writing is is not told when it takes less time than this. */
@@ -84,15 +59,17 @@ const FIRST_MS = 1_000;
 /** Counts rows as they pass, and makes sure that none gets lost. */
 async function* count(
   rows: AsyncIterable<readonly OutputRow[]>,
-  { statuses, blank, record, expected, onEvent }: Counting,
+  run: Omit<JoinedRun, 'rows'>,
+  record: RowRecorder | undefined,
 ): AsyncGenerator<readonly OutputRow[]> {
+  const { statuses, plan, context } = run;
+  const { onEvent } = context;
   let tellAtMs = performance.now() + FIRST_MS;
   let [written, isTold] = [0, false];
   const tell = (): void => onEvent({ type: 'writing', written });
   for await (const batch of rows) {
     const listed = batch.filter(isListed);
     for (const row of listed) statuses[row.status] += 1;
-    blank.add(listed);
     record?.take(listed);
     yield batch;
     written += listed.length;
@@ -102,53 +79,32 @@ async function* count(
     tell();
   }
   if (isTold) tell();
-  const message = blank.describe();
+  const message = record && describeBlank(run, statuses.found, record.filled);
   if (message !== undefined) onEvent({ type: 'notice', message });
   const counted = sumOf(statuses);
-  if (counted !== expected) {
+  if (counted !== plan.rows) {
     throw new BrandfillError(
       'COUNTS_DIFFER',
-      `Cannot finish: ${expected} rows came in and ${counted} would go out. This is a defect of Brandfill; no output was changed, please report it.`,
+      `Cannot finish: ${plan.rows} rows came in and ${counted} would go out. This is a defect of Brandfill; no output was changed, please report it.`,
     );
   }
-}
-
-/** The columns that the user asked for and for which no answer has a value. */
-interface BlankColumns {
-  add(rows: readonly JoinedRow[]): void;
-  /** Names these columns, once all rows were added; undefined when there is nothing to report. */
-  describe(): string | undefined;
 }
 
 /** With fewer rows, a column may be blank by chance. */
 const LEAST_ROWS = 5;
 
 /**
- * Finds expressions without a value for any row. Mostly that is a mistake: a typing error, or a
- * field that is nested within another.
- *
- * @param columns the columns of `fields`, in their order
+ * Names expressions of `fields` without a value for any row. Mostly that is a mistake: a typing error,
+ * or a field that is nested within another.
  */
-function createBlankColumns(columns: readonly OutputColumn[]): BlankColumns {
-  const blank = new Map(columns.entries());
-  let found = 0;
-
-  function look(row: JoinedRow): void {
-    if (row.status !== 'found') return;
-    found += 1;
-    for (const at of blank.keys()) if (isFilled(row.values[at])) blank.delete(at);
-  }
-
-  return {
-    add: (rows) => {
-      if (blank.size > 0) rows.forEach(look);
-    },
-    describe: () => {
-      if (blank.size === 0 || found < LEAST_ROWS) return undefined;
-      const names = [...blank.values()].map(
-        ({ name, expression = '' }) => `'${name}' (${shorten(expression)})`,
-      );
-      return `No answer has anything for ${names.join(', ')}: blank in all ${formatCount(found)} rows that were found; brandfill try shows what an answer has.`;
-    },
-  };
+function describeBlank(
+  { columns, job }: Pick<JoinedRun, 'columns' | 'job'>,
+  found: number,
+  filled: RowRecorder['filled'],
+): string | undefined {
+  const named = columns.enriched.slice(0, job.settings.fields?.length ?? 0);
+  const blank = named.filter((_, at) => filled[at] === 0);
+  if (blank.length === 0 || found < LEAST_ROWS) return undefined;
+  const names = blank.map(({ name, expression = '' }) => `'${name}' (${shorten(expression)})`);
+  return `No answer has anything for ${names.join(', ')}: blank in all ${formatCount(found)} rows that were found; brandfill try shows what an answer has.`;
 }

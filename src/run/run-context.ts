@@ -64,13 +64,13 @@ export interface RunContext {
   readonly isTrial?: boolean;
   /** Called for every answer to a call that is made here. @default no callback */
   readonly onCall?: ((call: AnsweredCall) => void) | undefined;
-  /** Records the run for its report. @default no report */
+  /** Records the run. @default not recorded, as a trial is not */
   readonly report?: RunReporting | undefined;
 }
 
 /** The report of a run in progress. */
 interface RunReporting {
-  readonly recorder: Pick<RunRecorder, 'answered'> & Partial<Pick<RunRecorder, 'beginRows'>>;
+  readonly recorder: Pick<RunRecorder, 'answered' | 'beginRows'>;
   /**
    * Must be called as soon as the files of the run are known.
    *

@@ -1,5 +1,5 @@
 import { hasValues, type JoinedRow } from '../collector/joined-row.ts';
-import type { OutputColumns } from '../collector/output/output-columns.ts';
+import { isFilled, type OutputColumns } from '../collector/output/output-columns.ts';
 import { shortenTo } from '../common/text.ts';
 import type { RowColumn, RowFormat } from '../rows/row-format.ts';
 import { adviseOn, shortOf } from './reasons.ts';
@@ -9,6 +9,8 @@ import { type Naming } from './words.ts';
 /** Records rows as they pass: why they were not enriched, and how full the new columns are. */
 export interface RowRecorder {
   take(rows: readonly JoinedRow[]): void;
+  /** How many rows have a value, by the place of the column. */
+  readonly filled: ArrayLike<number>;
   read(): Pick<RunView, 'reasons' | 'otherReasonRows' | 'columns'>;
 }
 
@@ -58,12 +60,13 @@ export function createRowRecorder(layout: RowLayout, naming?: Naming): RowRecord
   }
 
   return {
+    filled,
     take: (rows) => {
       for (const row of rows) {
         if (row.status !== 'found') addReason(row);
         if (!hasValues(row)) continue;
         enriched.forEach((column, at) => {
-          if ((column.valueOf(row) ?? '') !== '') filled[at] = (filled[at] ?? 0) + 1;
+          if (isFilled(column.valueOf(row))) filled[at] = (filled[at] ?? 0) + 1;
         });
       }
     },

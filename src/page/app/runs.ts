@@ -50,7 +50,6 @@ export function openRuns(options: ListsOptions & { readonly lists: Lists }) {
       running.ended = enrichJob(input, job, caller, {
         describe: ON_PAGE,
         naming: ON_PAGE,
-        recordsRows: true,
         list: lists.find(id).name,
         onRecorder: (made) => {
           recorder = made;
