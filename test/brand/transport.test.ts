@@ -12,7 +12,6 @@ import {
   useTcpServer,
 } from '../support/servers.ts';
 import { useClient } from './support/clients.ts';
-import { sandboxThatSays } from './support/sandbox-that-says.ts';
 
 const TIMEOUT = { kind: 'away', httpStatus: undefined, reason: 'timeout' };
 const JSON_BODY = '{"name":"Acme"}';
@@ -239,7 +238,7 @@ describe('giving up', () => {
 it('the credential is taken nowhere else by a redirect', async () => {
   const other = await openApi();
   const location = `${other.url}/v1/brand?domain=acme.com`;
-  const { url } = await sandboxThatSays({ status: 307, headers: { location } });
+  const { url } = await openApi({ respond: () => ({ status: 307, headers: { location } }) });
   expect(await useClient(url).ask()).toMatchObject({ reason: 'redirect_to_another_origin' });
   expect(other.stats().calls).toBe(0);
 });

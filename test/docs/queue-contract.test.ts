@@ -2,10 +2,17 @@ import { execFile } from 'node:child_process';
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { describe, expect, test } from 'vitest';
+import { Queue } from 'bullmq';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { lookupsSchema, parseLookups } from '../../src/queue/contract.ts';
-import { BACKFILL_PRIORITY, LOOKUPS_JOB, PREFIX, RUN_PRIORITY } from '../../src/queue/names.ts';
-import { useWorkedQueue } from '../support/worked-queue.ts';
+import {
+  BACKFILL_PRIORITY,
+  LOOKUPS_JOB,
+  PREFIX,
+  QUEUE_OPTIONS,
+  RUN_PRIORITY,
+} from '../../src/queue/names.ts';
+import { openStage } from '../integration/support/queue-stage.ts';
 
 const run = promisify(execFile);
 const project = join(import.meta.dirname, '../..');
@@ -49,9 +56,13 @@ describe('docs/queue-contract.md', () => {
   });
 
   test('has outcomes as workers send them, and a producer that runs', async () => {
-    const { redis, name, queueOf } = await useWorkedQueue();
-    await queueOf(name).add(LOOKUPS_JOB, chunks[0]);
-    await queueOf(name).add(LOOKUPS_JOB, { domains: 'acme.com' }, { jobId: 'broken' });
+    const { redis, api, worker } = await openStage(1);
+    await worker();
+    const name = new URL(api.url).host.replace(':', '-');
+    const queue = new Queue(name, { connection: redis.client, ...QUEUE_OPTIONS });
+    onTestFinished(() => queue.close());
+    await queue.add(LOOKUPS_JOB, chunks[0]);
+    await queue.add(LOOKUPS_JOB, { domains: 'acme.com' }, { jobId: 'broken' });
     const args = [
       'jobs/add-lookups.ts',
       redis.url,
@@ -76,7 +87,7 @@ describe('docs/queue-contract.md', () => {
       expect(same).toMatchObject(known);
       expect(brandOf(same?.json)).toMatchObject(brandOf(json));
     }
-    const [broken] = await queueOf(name).getFailed();
+    const [broken] = await queue.getFailed();
     expect(broken?.failedReason).toMatch(/^the job breaks the contract: 'domains': /);
   });
 });

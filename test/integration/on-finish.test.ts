@@ -6,7 +6,7 @@ import { run } from './support/command.ts';
 import { type Folder } from './support/folder.ts';
 import { LIST, openList } from './support/lists.ts';
 import { runHere, startHere } from './support/program.ts';
-import { expectUsageError } from './support/usage-error.ts';
+import { expectRefusal } from './support/refusals.ts';
 
 const SECRET = 's3cret-k3y';
 const TOKEN = 'a-token-for-the-dashboard';
@@ -70,7 +70,7 @@ describe('onFinish', () => {
     ['a variable is not set', 'input: ${NONE}', /no variable NONE/],
   ])('is done when %s', async (_, lines, expected) => {
     const folder = openJob(`${lines}\nbaseUrl: http://127.0.0.1:9\nonFinish: { ${KEEP} }`);
-    expectUsageError(await runHere(['run', 'job.yaml'], { cwd: folder.path }), expected);
+    expectRefusal(await runHere(['run', 'job.yaml'], { cwd: folder.path }), expected);
     expect(told(folder)).toMatchObject({
       job: 'job',
       runId: expect.stringMatching(/^[0-9a-f]{12}$/),

@@ -6,7 +6,7 @@ import { type Ended, summaryOf } from './support/command.ts';
 import { type Folder } from './support/folder.ts';
 import { LIST, openList } from './support/lists.ts';
 import { runHere } from './support/program.ts';
-import { expectUsageError } from './support/usage-error.ts';
+import { expectRefusal } from './support/refusals.ts';
 
 /** A folder with `list.csv`, and `jobs/job.yaml` that says this. */
 function openJob(text: string): Folder {
@@ -136,15 +136,15 @@ describe('brandfill run', () => {
   ])('says in one sentence what is wrong: %j', async (text, expected) => {
     const folder = openJob(text);
     const ended = await runJob(folder);
-    expectUsageError(ended, expected);
+    expectRefusal(ended, expected);
     expect(folder.names()).toEqual(['jobs', 'list.csv']);
   });
 
   it('says that there is no such file, or that it is a list', async () => {
     const folder = openJob('');
     const cwd = folder.path;
-    expectUsageError(await runHere(['run', 'no.yaml'], { cwd }), /no\.yaml: there is no such file/);
-    expectUsageError(await runHere(['run', 'list.csv'], { cwd }), /brandfill enrich/);
+    expectRefusal(await runHere(['run', 'no.yaml'], { cwd }), /no\.yaml: there is no such file/);
+    expectRefusal(await runHere(['run', 'list.csv'], { cwd }), /brandfill enrich/);
   });
 });
 
@@ -175,7 +175,7 @@ describe('the credential of a job', () => {
   ])('is refused and not repeated: %j', async (text, expected) => {
     const folder = openJob(`${text}\ninput: ../list.csv\nbaseUrl: http://127.0.0.1:9`);
     const ended = await runJob(folder, [], { CRM_KEY: SECRET });
-    expectUsageError(ended, expected);
+    expectRefusal(ended, expected);
     expect(ended.stderr).not.toMatch(/s3cret.k3y/);
   });
 });
