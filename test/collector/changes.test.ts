@@ -173,4 +173,8 @@ it('columns are compared by the text that is written, but for those that say whe
   expect(compared.map(({ name, textOf }) => [name, textOf(rowOf({}))])).toEqual([
     ['name', '<Acme>'],
   ]);
+  const rest = { name: 'json', isRest: true, valueOf: () => ({}) };
+  const besideOf = (name: string) =>
+    comparedColumnsOf([{ name, valueOf: () => 1 }, rest], format).at(-1)?.beside;
+  expect(besideOf('name')).not.toBe(besideOf('city'));
 });

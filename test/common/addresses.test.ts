@@ -90,18 +90,14 @@ describe('parseRedisUrl', () => {
 
   test.each([
     '',
-    'hunter2',
     'http://hunter2:6379',
     'redis://',
     'redis://:hunter2@',
-    'redis:///0',
     'redis://,hunter2',
     'redis://a:0',
     'redis://a:hunter2',
-    'redis://a b',
     'redis://[hunter2]',
     'redis://a/hunter2',
-    'redis://a/0/hunter2',
     'redis://a?db=hunter2',
     'redis://:hunter2%zz@a',
     // Characters of a password that should have been percent-encoded.
@@ -112,11 +108,9 @@ describe('parseRedisUrl', () => {
     'redis-sentinel://hunter2',
     'redis-sentinel://a/%zzhunter2',
     'redis-cluster://a/1',
-    'redis-cluster://a,,hunter2',
     'redis+unix://hunter2/x.sock',
     'redis-cluster://a?sentinelPassword=hunter2',
     'redis-sentinel://a/m?sentinelPassword=',
-    'redis-sentinel://a/m?password=hunter2',
     'redis-sentinel://a/m?sentinelPassword=p@hunter2',
   ])('%s is refused and not repeated', (url) => {
     const parse = (): unknown => parseRedisUrl(url);

@@ -5,7 +5,7 @@ import { openApi, openScripted, openServer } from './support/api.ts';
 import { summaryOf } from './support/command.ts';
 import { withoutTimes } from './support/folder.ts';
 import { openList } from './support/lists.ts';
-import { enrichHere, runHere } from './support/program.ts';
+import { enrichHere } from './support/program.ts';
 import { column, rowsOf } from './support/tables.ts';
 
 // One case for each flag of enrich: that it comes to where it acts. What it does there is tested there.
@@ -106,20 +106,4 @@ it('--dry-run shows the plan, calls nothing and leaves nothing; --json has it on
   const { stdout } = await enrichHere(folder, api.url, '--dry-run', '--json');
   const plan = { rows: 4, uniqueDomains: 2, freshDomains: 1, lookups: 1 };
   expect(JSON.parse(stdout)).toMatchObject(plan);
-});
-
-it('the environment gives base URL, auth, credential and store where no flag does', async () => {
-  const folder = openList();
-  const server = await openServer();
-  const env = {
-    BRANDFILL_BASE_URL: server.url,
-    BRANDFILL_AUTH: 'bearer',
-    BRANDFILL_API_KEY: ' k3y\n',
-    BRANDFILL_STORE: 'from-env',
-  };
-  expect(await runHere(['enrich', 'list.csv'], { cwd: folder.path, env })).toMatchObject({
-    code: 0,
-  });
-  expect(server.requests[0]?.headers.authorization).toBe('Bearer k3y');
-  expect(existsSync(folder.at('from-env'))).toBe(true);
 });

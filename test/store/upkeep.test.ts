@@ -90,14 +90,6 @@ describe('the outcomes of a store', () => {
       },
     ]);
   });
-
-  it('of one domain are shown as lines, the latest of each API', () => {
-    const statusesOf = (domain: string) =>
-      findLines(database, domain).map((line) => (JSON.parse(line) as { status: string }).status);
-    expect(statusesOf('new.com')).toEqual(['found', 'not_found']);
-    expect(statusesOf('old.com')).toEqual(['failed']);
-    expect(statusesOf('never.com')).toEqual([]);
-  });
 });
 
 describe('pruning', () => {
