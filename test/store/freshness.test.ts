@@ -96,6 +96,16 @@ describe('with jitter an outcome', () => {
       expect(due.reduce((sum, count) => sum + count, 0)).toBe(LIST);
     },
   );
+
+  it('of one night is asked by about as many each night in the end, and without jitter never', () => {
+    const nights = 600;
+    const mean = LIST / 27;
+    const late = dueNights({ ...EXACT, jitter: 0.2 }, { status: 'found', nights }).slice(-30);
+    expect(Math.max(...late)).toBeLessThan(mean * 1.6);
+    expect(Math.min(...late)).toBeGreaterThan(mean * 0.5);
+    const peaks = dueNights(EXACT, { status: 'found', nights: 90 }).slice(-30);
+    expect(Math.max(...peaks)).toBe(LIST);
+  });
 });
 
 const LIST = 3_000;
