@@ -1,0 +1,30 @@
+import { expect, it } from 'vitest';
+import { accepted, createPace, nextStartMs, refused, start } from '../../src/worker/pace.ts';
+import { oneProcess } from '../simulation/clients.ts';
+import { tokenBucket } from '../simulation/servers.ts';
+import { simulate } from '../simulation/simulate.ts';
+
+const UNKNOWN = { limitPerMs: 0, cap: 0, isFixed: false };
+
+it('what a bucket saves up while a wait is stated is not taken for its rate', () => {
+  for (const seed of [1, 2, 3, 4, 5]) {
+    const pace = createPace(0, UNKNOWN);
+    const limit = tokenBucket(0.062, 62, { says: 'retry_after' });
+    simulate({ limit, calls: 1_000, seed, serviceMs: 5 }, oneProcess(256, pace));
+    expect(pace.limitPerMs).toBeGreaterThan(0.8 * 0.062);
+    expect(pace.limitPerMs).toBeLessThan(1.4 * 0.062);
+  }
+});
+
+it('a stated wait ends with the call that tries it, not with one that was sent before it was known', () => {
+  const pace = createPace(0, { ...UNKNOWN, limitPerMs: 0.02 });
+  const call = { latencyMs: 100, inFlight: 2 };
+  start(pace, 1_000);
+  refused(pace, { ...call, sentAtMs: 1_000, retryAfterMs: 5_000 }, 1_100);
+  accepted(pace, { ...call, sentAtMs: 1_150 }, 1_250);
+  expect(nextStartMs(pace, 1_300, 0)).toBe(6_100);
+  start(pace, 6_100);
+  expect(nextStartMs(pace, 6_150, 1)).toBe(Number.POSITIVE_INFINITY);
+  accepted(pace, { ...call, sentAtMs: 6_100 }, 6_200);
+  expect(nextStartMs(pace, 6_300, 0)).toBeLessThan(6_400);
+});
