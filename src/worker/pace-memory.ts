@@ -10,6 +10,8 @@ import type { FixedRate, Rate } from './rate.ts';
 export interface Learned {
   /** In calls per millisecond; 0 while none was found. */
   readonly limitPerMs: number;
+  /** Whether headers stated it. @default false */
+  readonly isPublished?: boolean | undefined;
   /** Calls that may be under way; 0 for no bound. */
   readonly cap: number;
   /** Until when the API said to wait; 0 when it did not. */
@@ -20,6 +22,7 @@ export interface Learned {
 
 const LEARNED = z.object({
   limitPerMs: z.number().min(0).max(1_000),
+  isPublished: z.boolean().optional(),
   cap: z.int().min(0).max(100_000),
   statedUntilMs: z.number().optional(),
   /** Its name in stores of version 0. */
@@ -52,6 +55,7 @@ export function readLearned(
   const { statedUntilMs = data.toldUntilMs } = data;
   return {
     limitPerMs: data.limitPerMs * (isOld ? OLD_SHARE : 1),
+    isPublished: data.isPublished,
     cap: isOld ? 0 : data.cap,
     // For a longer wait a run stops: the next one asks whether it still holds.
     statedUntilMs: statedUntilMs - nowMs > maxWaitMs ? 0 : statedUntilMs,
@@ -67,6 +71,7 @@ export function learnedOf(pace: Pace, fixed: FixedRate | undefined, epochMs: num
   const { limitPerMs, cap, isStated, shutUntilMs } = pace;
   return {
     limitPerMs: pace.phase === 'starting' ? 0 : limitPerMs,
+    isPublished: pace.phase === 'published' || undefined,
     cap,
     statedUntilMs: isStated ? shutUntilMs + epochMs : 0,
     fixed: fixed && { rate: fixed.rate, startsMs: fixed.recentStartsMs.map((at) => at + epochMs) },

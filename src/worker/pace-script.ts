@@ -168,9 +168,9 @@ local function accepted(call, at)
   p.latencyMs = p.latencyMs + (call.latencyMs - p.latencyMs) * (p.latencyMs == 0 and 1 or 0.1)
   p.epochAccepted = p.epochAccepted + 1
   local quota = call.limits and call.limits.quota
-  if quota and p.phase == 'starting' then
-    p.phase, p.limitPerMs, p.nextMs = 'published', quota.count / quota.perMs, at
-    p.ratePerMs = p.limitPerMs * 0.995
+  local limit = quota and quota.count / quota.perMs
+  if limit and (p.phase == 'starting' or (p.phase == 'published' and math.abs(limit / p.limitPerMs - 1) > 0.001)) then
+    p.phase, p.limitPerMs, p.ratePerMs, p.nextMs = 'published', limit, limit * 0.995, at
   end
   if isOld(call.sentAtMs) then return end
   if p.state ~= 'flowing' then reopen(call.sentAtMs, at) end

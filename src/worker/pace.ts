@@ -76,19 +76,30 @@ const TRIAL_CALLS = 50;
 /** In standard deviations. */
 const FAR = 1.3;
 
-/** @param known the limit and the cap that were learned before; 0 for none */
-export function createPace(
-  nowMs: number,
-  known: { limitPerMs: number; cap: number; isFixed: boolean },
-) {
-  const { limitPerMs, cap, isFixed } = known;
+type Phase = 'starting' | 'cruising' | 'published' | 'fixed';
+
+/** What is known before the first call. */
+interface Known {
+  /** 0 for none. */
+  readonly limitPerMs: number;
+  /** Whether headers stated that. @default false */
+  readonly isPublished?: boolean | undefined;
+  /** 0 for none. */
+  readonly cap: number;
+  readonly isFixed: boolean;
+}
+
+function phaseOf({ isFixed, isPublished, limitPerMs }: Known): Phase {
+  if (isFixed) return 'fixed';
+  if (limitPerMs === 0) return 'starting';
+  return isPublished ? 'published' : 'cruising';
+}
+
+export function createPace(nowMs: number, known: Known) {
+  const { limitPerMs, cap } = known;
   const isKnown = limitPerMs > 0;
   return {
-    phase: (isFixed ? 'fixed' : isKnown ? 'cruising' : 'starting') as
-      | 'starting'
-      | 'cruising'
-      | 'published'
-      | 'fixed',
+    phase: phaseOf(known),
     state: 'flowing' as 'flowing' | 'slower' | 'testing',
     ratePerMs: isKnown ? limitPerMs * 0.98 : FIRST_WINDOW / LEAST_ROUND_MS,
     /** The middle of the range of the limit, or the quota that headers state; 0 while not known. */
@@ -176,7 +187,7 @@ export function accepted(pace: Pace, call: PacedCall, nowMs: number): void {
   const { sentAtMs, latencyMs, inFlight, limits } = call;
   pace.latencyMs += (latencyMs - pace.latencyMs) * (pace.latencyMs === 0 ? 1 : 0.1);
   pace.epochAccepted += 1;
-  if (limits?.quota && pace.phase === 'starting') publish(pace, limits.quota, nowMs);
+  if (limits?.quota) publish(pace, limits.quota, nowMs);
   if (isOld(pace, sentAtMs)) return;
   if (pace.state !== 'flowing') reopen(pace, sentAtMs, nowMs);
   pace.accepted += 1;
@@ -202,10 +213,13 @@ export function ended(pace: Pace, sentAtMs: number): void {
   if (pace.testMs > 0 && sentAtMs >= pace.testMs) pace.testMs = 0;
 }
 
-/** Keeps to a quota that headers state, unless it proves wrong. */
+/** Keeps to a quota that headers state, unless it proves wrong, and to another one that they state later. */
 function publish(pace: Pace, quota: { count: number; perMs: number }, nowMs: number): void {
+  const limitPerMs = quota.count / quota.perMs;
+  const isNews = pace.phase === 'published' && Math.abs(limitPerMs / pace.limitPerMs - 1) > 0.001;
+  if (pace.phase !== 'starting' && !isNews) return;
   pace.phase = 'published';
-  pace.limitPerMs = quota.count / quota.perMs;
+  pace.limitPerMs = limitPerMs;
   pace.ratePerMs = pace.limitPerMs * 0.995;
   pace.nextMs = nowMs;
 }

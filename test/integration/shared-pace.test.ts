@@ -41,11 +41,15 @@ it('the pace in Redis learns from the same calls the same numbers as the one of 
         ? 'good'
         : (random.pick(['refused', 'failing', 'away', 'none'] as const) ?? 'none');
       const told = random.next() < 0.2 ? { retryAfterMs: random.between(100, 9_000) } : {};
+      // Headers state one quota, and later another one.
+      const count = step < 100 ? 20 : 30;
+      const quota = round % 4 === 3 ? { limits: { quota: { count, perMs: 1_000 } } } : {};
       const event = {
         sentAtMs,
         latencyMs: nowMs - sentAtMs,
         inFlight: random.between(1, 30),
         ...told,
+        ...quota,
       };
       if (how === 'good') accepted(pace, event, nowMs);
       else if (how === 'none') ended(pace, sentAtMs);

@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest';
 import { accepted, createPace, nextStartMs, refused, start } from '../../src/worker/pace.ts';
+import { learnedOf, readLearned } from '../../src/worker/pace-memory.ts';
 import { oneProcess } from '../simulation/clients.ts';
 import { tokenBucket } from '../simulation/servers.ts';
 import { simulate } from '../simulation/simulate.ts';
@@ -27,4 +28,22 @@ it('a stated wait ends with the call that tries it, not with one that was sent b
   expect(nextStartMs(pace, 6_150, 1)).toBe(Number.POSITIVE_INFINITY);
   accepted(pace, { ...call, sentAtMs: 6_100 }, 6_200);
   expect(nextStartMs(pace, 6_300, 0)).toBeLessThan(6_400);
+});
+
+it('what headers state is kept to in the next run as well, until they state something else', () => {
+  const call = { latencyMs: 100, inFlight: 1, sentAtMs: 1_000 };
+  const stating = (count: number) => ({ ...call, limits: { quota: { count, perMs: 1_000 } } });
+  const first = createPace(0, UNKNOWN);
+  accepted(first, stating(62), 1_100);
+  const kept: unknown = JSON.parse(JSON.stringify(learnedOf(first, undefined, 0)));
+  const known = readLearned(kept, 0, { nowMs: 2_000, maxWaitMs: 0 });
+  const next = createPace(0, { ...UNKNOWN, ...known });
+  expect(next).toMatchObject({ phase: 'published', limitPerMs: 0.062 });
+  refused(next, call, 1_100);
+  const slowerPerMs = next.ratePerMs;
+  expect(slowerPerMs).toBeLessThan(0.062);
+  accepted(next, stating(62), 1_200);
+  expect(next.ratePerMs).toBe(slowerPerMs);
+  accepted(next, stating(30), 1_300);
+  expect(next.limitPerMs).toBe(0.03);
 });
