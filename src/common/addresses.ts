@@ -89,6 +89,7 @@ interface Node {
 // An '@' or '/' in a password must be percent-encoded. Otherwise it would be taken for a part of a
 // host, and shown. A URL has one host; each of several makes one.
 const FORM = /^(rediss?(?:-sentinel|-cluster)?:\/\/(?:[^@/?#]*@)?)([^/?#@]+)([/?][^#@]*)?$/i;
+const SOCKET = /^redis\+unix:\/\/(?:([^:@/]*):([^@/]*)@)?(\/[^?#@]+)(?:\?db=(\d{1,4}))?$/i;
 
 /**
  * Reads the URL of a queue. Besides `redis://` and `rediss://` (TLS), with user, password and
@@ -97,7 +98,8 @@ const FORM = /^(rediss?(?:-sentinel|-cluster)?:\/\/(?:[^@/?#]*@)?)([^/?#@]+)([/?
  * - `redis-sentinel://host:26379,host:26379/NAME/0`, NAME being the master that Sentinels watch;
  *   the login is for Redis, one for the Sentinels follows as
  *   `?sentinelPassword=…&sentinelUsername=…`;
- * - `redis-cluster://host:6379,host:6379`.
+ * - `redis-cluster://host:6379,host:6379`;
+ * - `redis+unix:///run/redis.sock?db=0`, a socket, with `user:password@` before the path.
  *
  * Characters with a meaning in URLs must be percent-encoded in a password.
  *
@@ -105,6 +107,8 @@ const FORM = /^(rediss?(?:-sentinel|-cluster)?:\/\/(?:[^@/?#]*@)?)([^/?#@]+)([/?
  */
 export function parseRedisUrl(text: string): RedisAddress {
   try {
+    const socket = SOCKET.exec(text.trim());
+    if (socket) return socketAt(socket);
     const [, head = '', hosts = '', rest = ''] = FORM.exec(text.trim()) ?? [];
     return addressAt(hosts.split(',').map((host) => new URL(`${head}${host}${rest}`)));
   } catch {
@@ -113,6 +117,20 @@ export function parseRedisUrl(text: string): RedisAddress {
       'expected a URL such as redis://localhost:6379/0, rediss://user:password@host:6380, redis-sentinel://a:26379,b:26379/mymaster or redis-cluster://a:6379,b:6379, with % codes for special characters in a password',
     );
   }
+}
+
+function socketAt([
+  ,
+  username = '',
+  password = '',
+  path = '',
+  db = '0',
+]: readonly string[]): RedisAddress {
+  const access = {
+    ...(username !== '' && { username: decodeURIComponent(username) }),
+    ...(password !== '' && { password: decodeURIComponent(password) }),
+  };
+  return { kind: 'single', options: { ...access, path: decodeURIComponent(path), db: Number(db) } };
 }
 
 /** @throws Error when the URLs are none of a queue */

@@ -279,6 +279,7 @@ function passwordsOf(address: RedisAddress): readonly (string | undefined)[] {
 function nameOf(address: RedisAddress): string {
   if (address.kind === 'cluster') return hostsOf(address.nodes);
   const { options } = address;
+  if (options.path !== undefined) return options.path;
   return 'name' in options
     ? `${options.name} (sentinels ${hostsOf(options.sentinels)})`
     : hostsOf([options]);

@@ -84,6 +84,11 @@ describe('parseRedisUrl', () => {
       { kind: 'cluster', nodes: [NODE, { host: '::1', port: 7002 }], access: { password: 'pw' } },
     ],
     ['rediss-cluster://a/0', { kind: 'cluster', nodes: [NODE], access: { tls: {} } }],
+    [
+      'redis+unix://me:p%40ss@/run/my%20redis.sock?db=2',
+      { options: { username: 'me', password: 'p@ss', path: '/run/my redis.sock', db: 2 } },
+    ],
+    ['redis+unix:///run/redis.sock', { options: { path: '/run/redis.sock', db: 0 } }],
   ])('%s is all that it says', (url, address) => {
     expect(parseRedisUrl(url)).toEqual({ kind: 'single', ...address });
   });
@@ -109,6 +114,7 @@ describe('parseRedisUrl', () => {
     'redis-sentinel://a/%zzhunter2',
     'redis-cluster://a/1',
     'redis+unix://hunter2/x.sock',
+    'redis+unix://user:12/hunter2@/x.sock',
     'redis-cluster://a?sentinelPassword=hunter2',
     'redis-sentinel://a/m?sentinelPassword=',
     'redis-sentinel://a/m?sentinelPassword=p@hunter2',
