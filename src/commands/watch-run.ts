@@ -4,7 +4,7 @@ import { EXIT } from '../common/errors.ts';
 import { isPiped } from '../common/files.ts';
 import { createRunId } from '../common/hashes.ts';
 import { toCleanJson, withoutSecrets } from '../common/secrets.ts';
-import { flag } from '../options/kinds.ts';
+import { flag, oneOf } from '../options/kinds.ts';
 import { option, refusal, type SettingsOf, under } from '../options/option.ts';
 import type { ListInput } from '../rows/open-list.ts';
 import { exitCodeOf } from '../watch/describe.ts';
@@ -19,6 +19,11 @@ export const START_OPTIONS = {
   ...under('What is shown', {
     dryRun: option(flag(), { help: 'read the list and show the plan; make no calls' }),
     json: option(flag(), { help: 'print the run (or the plan) to standard output as JSON' }),
+    progress: option(oneOf('auto', 'bar', 'lines', 'none'), {
+      default: 'auto',
+      placeholder: 'STYLE',
+      help: 'how progress is shown, on standard error: bar, lines or none; auto is a bar on a terminal and lines elsewhere',
+    }),
   }),
   ...LOG_OPTIONS,
 };
@@ -59,12 +64,12 @@ export async function watchRun(
   { settings, context }: { readonly settings: StartSettings; readonly context: ProcessContext },
   { plan, run }: WatchedRun,
 ): Promise<number> {
-  const { dryRun, json, logLevel: level } = settings;
+  const { dryRun, json, progress, logLevel: level } = settings;
   const runId = createRunId();
   const log = await openCommandLog(settings, { command: 'enrich', run: runId }, context);
   const isAsked = process.stdin.isTTY && process.stderr.isTTY;
   const stream = process.stderr;
-  const display = await openDisplay({ log, level, redact: withoutSecrets, stream });
+  const display = await openDisplay({ log, level, progress, redact: withoutSecrets, stream });
   let exitCode: number = EXIT.ok;
   const onSummary = (summary: RunView): void => {
     exitCode = exitCodeOf(summary);

@@ -70,6 +70,7 @@ function createDisplay(write: Write, { draw, clear, leave }: Surface): RunDispla
 export interface OpenDisplayOptions {
   readonly log: Log;
   readonly level: LogLevel;
+  readonly progress: 'auto' | 'bar' | 'lines' | 'none';
   readonly redact: (text: string) => string;
   /** Where it is shown; standard error, so that rows on standard output stay clean. */
   readonly stream: NodeJS.WriteStream;
@@ -77,21 +78,22 @@ export interface OpenDisplayOptions {
 
 /** Opens what suits a command that makes one run. */
 export async function openDisplay(options: OpenDisplayOptions): Promise<RunDisplay> {
-  const { log, level, redact, stream } = options;
-  if (log.format !== 'shown') return logDisplay(log);
-  const canRedraw = stream.isTTY && process.env['TERM'] !== 'dumb';
+  const { log, level, progress, redact, stream } = options;
+  if (log.format !== 'shown') return logDisplay(log, { hasProgress: progress !== 'none' });
+  const isBar = progress !== 'lines' && stream.isTTY && process.env['TERM'] !== 'dumb';
   const lines = createLines((line) => void stream.write(`${line}\n`));
-  const surface = canRedraw ? await openBlock(stream) : lines;
+  const surface = isBar ? await openBlock(stream) : lines;
   const write: Write = (of, lines, { event }) => {
     if (!isLogged(of, level)) return;
     const start = event === 'notice' ? 'Note: ' : '';
     for (const line of lines) stream.write(`${printable(redact(start + line))}\n`);
   };
-  return createDisplay(write, isLogged('info', level) ? surface : NO_SURFACE);
+  const isShown = progress !== 'none' && isLogged('info', level);
+  return createDisplay(write, isShown ? surface : NO_SURFACE);
 }
 
 /** A line for each event; for programs, what happened is in `event`, with its numbers. */
-function logDisplay(log: Log, start = ''): RunDisplay {
+function logDisplay(log: Log, { start = '', hasProgress = true }): RunDisplay {
   const write: Write = (level, lines, facts) =>
     log.write(level, `${start}${inOneLine(lines)}`, facts);
   const lines = createLines((line, view) => {
@@ -99,10 +101,11 @@ function logDisplay(log: Log, start = ''): RunDisplay {
     const facts = { statuses, outcomes, lookups, due, calls, retries, throttled };
     write('info', [line], { event: 'progress', ...facts });
   });
-  return createDisplay(write, lines);
+  return createDisplay(write, hasProgress ? lines : NO_SURFACE);
 }
 
 /** Shows a run in the log of a process that makes the runs of several jobs. */
 export function openJobDisplay(log: Log, facts: { job: string; run: string }): RunDisplay {
-  return logDisplay(log.with(facts), log.format === 'json' ? '' : `${facts.job}: `);
+  const start = log.format === 'json' ? '' : `${facts.job}: `;
+  return logDisplay(log.with(facts), { start });
 }

@@ -69,10 +69,20 @@ describe.skipIf(!isThere)('the progress on a terminal', () => {
     expect(ended.raw.lastIndexOf(SHOW_CURSOR)).toBeGreaterThan(ended.raw.lastIndexOf(HIDE_CURSOR));
   });
 
-  it('is plain lines on a terminal that cannot move its cursor', async () => {
-    const terminal = await enrichAt({ env: { TERM: 'dumb', FORCE_COLOR: '1' } }, '--rate', '200/s');
+  it.each([
+    ['on a terminal that cannot move its cursor', { TERM: 'dumb', FORCE_COLOR: '1' }, 'auto'],
+    ['where they are asked for', {}, 'lines'],
+  ])('is plain lines %s', async (_, env, style) => {
+    const terminal = await enrichAt({ env }, '--rate', '200/s', '--progress', style);
     const { raw } = await terminal.ended;
     expect(raw).toContain('100%, 63 of 63 rows, 60 found, ');
     expect(raw).not.toContain('\u001b');
+  });
+
+  it('is nothing where none is wanted', async () => {
+    const terminal = await enrichAt({}, '--rate', '200/s', '--progress', 'none');
+    const { raw } = await terminal.ended;
+    expect(raw).toContain('63 rows in');
+    expect(raw).not.toContain('of 63 rows');
   });
 });
