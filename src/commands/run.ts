@@ -5,7 +5,7 @@ import { withoutSecrets } from '../common/secrets.ts';
 import { createJob, type Job } from '../options/api.ts';
 import { besideFile, type Environment, type JobFile, readJobFile } from '../options/job-file.ts';
 import { file as listFile } from '../options/kinds.ts';
-import { option, refusal, under } from '../options/option.ts';
+import { option, refusal, under, varied } from '../options/option.ts';
 import { flagOf, OPTIONS, type Settings } from '../options/options.ts';
 import type { RunSurroundings } from '../page/show-run.ts';
 import type { CallerOptions } from '../run/run-context.ts';
@@ -142,11 +142,14 @@ function toLoadedJob(
   };
 }
 
+/** What is typed overrides the file, which counts more than the environment. */
 const RUN_OPTIONS = {
   ...under('Files', {
     input: option(listFile(), { help: 'use this list instead of the one in the job file' }),
   }),
-  ...OPTIONS,
+  ...(Object.fromEntries(
+    Object.entries(OPTIONS).map(([key, one]) => [key, varied(one, { env: undefined })]),
+  ) as typeof OPTIONS),
   ...START_OPTIONS,
 };
 
