@@ -3,6 +3,7 @@ import type { OnNotice } from '../common/errors.ts';
 import { describeError, EXIT, exitCodeOfError } from '../common/errors.ts';
 import { createRunId } from '../common/hashes.ts';
 import { aborted, SHUTDOWN_TIMEOUT_MS, within } from '../common/lifetime.ts';
+import { localTime } from '../common/text.ts';
 import { readJobFile } from '../options/job-file.ts';
 import { flag } from '../options/kinds.ts';
 import { option, refusal, under } from '../options/option.ts';
@@ -197,8 +198,7 @@ function describeStart({ job, dueAtMs, isAgain }: DueRun): string {
 export function describeSchedules(jobs: readonly ScheduledJob[]): readonly string[] {
   if (jobs.length === 0) return ['Nothing is scheduled.'];
   const lines = jobs.flatMap(({ job, cron, timezone: timeZone, results: [last], ...now }) => {
-    // The way of Sweden is ISO 8601.
-    const at = (time: string): string => new Date(time).toLocaleString('sv-SE', { timeZone });
+    const at = (time: string): string => localTime(new Date(time), timeZone);
     const waiting = now.isWaiting ? ', waits to be run' : '';
     return [
       `${job}: ${cron} (${timeZone})`,

@@ -126,10 +126,7 @@ function socketAt([
   path = '',
   db = '0',
 ]: readonly string[]): RedisAddress {
-  const access = {
-    ...(username !== '' && { username: decodeURIComponent(username) }),
-    ...(password !== '' && { password: decodeURIComponent(password) }),
-  };
+  const access = accessOf({ username, password });
   return { kind: 'single', options: { ...access, path: decodeURIComponent(path), db: Number(db) } };
 }
 
@@ -141,10 +138,7 @@ function addressAt(urls: readonly URL[]): RedisAddress {
   const nodes = urls.map((url) => nodeAt(url, kind === 'sentinel' ? 26_379 : 6_379));
   const [first, ...others] = nodes;
   const [one = '', other = '', ...rest] = pathname.split('/').slice(1).map(decodeURIComponent);
-  const access = {
-    ...(username !== '' && { username: decodeURIComponent(username) }),
-    ...(password !== '' && { password: decodeURIComponent(password) }),
-  };
+  const access = accessOf({ username, password });
   const isSentinel = kind === 'sentinel';
   if (!first || rest.length > 0 || (search !== '' && !isSentinel)) throw new Error('no address');
   if (isSentinel && one !== '') {
@@ -160,6 +154,13 @@ function addressAt(urls: readonly URL[]): RedisAddress {
   if (kind !== undefined || others.length > 0 || other !== '') throw new Error('no address');
   const tls = isTls ? { tls: isIP(first.host) ? {} : { servername: first.host } } : {};
   return { kind: 'single', options: { ...access, ...tls, ...first, db: dbOf(one) } };
+}
+
+function accessOf({ username, password }: Pick<URL, 'username' | 'password'>): Options {
+  return {
+    ...(username !== '' && { username: decodeURIComponent(username) }),
+    ...(password !== '' && { password: decodeURIComponent(password) }),
+  };
 }
 
 function nodeAt({ hostname, port }: URL, usual: number): Node {

@@ -101,3 +101,8 @@ export function isTimezone(timezone: string): boolean {
     return false;
   }
 }
+
+/** `2026-11-21 02:30:00`, on the clocks of a time zone. @default the machine's zone */
+export function localTime(at: Date, timeZone?: string): string {
+  return at.toLocaleString('sv-SE', { timeZone }); // the way of Sweden is ISO 8601
+}

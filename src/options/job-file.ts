@@ -5,7 +5,7 @@ import { z } from 'zod';
 import { isCredentialName } from '../brand/credential.ts';
 import { BrandfillError, endSentence } from '../common/errors.ts';
 import { keepCredentialName, keepSecret } from '../common/secrets.ts';
-import { isTimezone } from '../common/text.ts';
+import { isTimezone, localTime } from '../common/text.ts';
 import { duration, file, variableName } from './kinds.ts';
 import { kind, metaOf, type Options, type OptionsOf, option, refusal, refusing } from './option.ts';
 import { OPTIONS } from './options.ts';
@@ -104,10 +104,7 @@ export function parseJobFile(file: string, text: string, { env, now }: JobFileCo
     );
   }
   const ofSchedule = schedule.safeParse(given.get('schedule')).data;
-  // The way of Sweden is ISO 8601.
-  const [date = '', time = ''] = now
-    .toLocaleString('sv-SE', { timeZone: ofSchedule?.timezone })
-    .split(' ');
+  const [date = '', time = ''] = localTime(now, ofSchedule?.timezone).split(' ');
   const moment = new Map([
     ['{date}', date],
     ['{time}', time.replaceAll(':', '')],

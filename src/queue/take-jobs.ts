@@ -284,11 +284,10 @@ export function takeJobs(options: TakeJobsOptions): JobTaker {
       while (held.size > 0) await delay(TICK_MS, undefined, { ref: false });
       await within(SHUTDOWN_TIMEOUT_MS, closing); // a Redis that is away does not answer
       writer.end();
-      const goodbye = Promise.all([heartbeat.close(why), runs.close(), queue.close()]);
-      await within(
-        SHUTDOWN_TIMEOUT_MS,
-        goodbye.then(() => {}),
-      );
+      const sayGoodbye = async (): Promise<void> => {
+        await Promise.all([heartbeat.close(why), runs.close(), queue.close()]);
+      };
+      await within(SHUTDOWN_TIMEOUT_MS, sayGoodbye());
     },
   };
 }

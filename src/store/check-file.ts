@@ -12,8 +12,7 @@ const LONGEST_BATCH_MS = 15_000;
 
 /**
  * Each entry is read, and written in a transaction that is given up. Lists of free pages are not read by
- * that, so the file has to be as long as it says. Keys that are out of order are not
- * found, or hide others. A thread watches over it, since LMDB may walk through damaged pages without end,
+ * that, so the file has to be as long as it says. Keys that are out of order are not found, or hide others. A thread watches over it, since LMDB may walk through damaged pages without end,
  * and nobody waits any more when the parent was killed.
  */
 const REHEARSE = `

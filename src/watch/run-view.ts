@@ -208,7 +208,7 @@ export interface RunView {
   store?: { folder: string; sizeBytes: number } | undefined;
 }
 
-/** The view without its lists, for a log and for who is told of the end. */
+/** The view without its lists, for a log and for `onFinish`. */
 export function inBrief(view: RunView) {
   const { spans, spanMs, answers, notices, reasons, otherReasonRows, columns, ...brief } = view;
   return brief;

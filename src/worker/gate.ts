@@ -337,11 +337,12 @@ export function createGate(options: GateOptions): Gate {
     counters.calls += 1;
 
     /** Tells the budget and the counters. */
-    function bill({ costMicros = 0, kind, form, likeness }: Meaning): number {
+    function bill(meaning: Meaning): number {
+      const { costMicros = 0, kind, form } = meaning;
       const latencyMs = clock.nowMs() - sentAtMs;
       inFlight -= 1;
       counters.billedMicros += costMicros;
-      if (form === 'none' && isUnsent(likeness)) counters.unsent += 1;
+      if (form === 'none' && isUnsent(reasonOf(meaning))) counters.unsent += 1;
       if (kind === 'throttled') {
         counters.throttled += 1;
         spend.release();
