@@ -356,7 +356,11 @@ export function createEvidence(options: EvidenceOptions): Evidence {
       stop(why);
       return { signal: 'none', verdict: 'drop' };
     }
-    if (!isTooLong) return { signal: 'none', verdict: 'retry' };
+    if (!isTooLong) {
+      // A retry that comes before the fifth domain would tell nothing new.
+      const isOpen = successes === 0 && misdirectionOf(meaning) !== undefined;
+      return { signal: 'none', verdict: isOpen ? hold(meaning, asked, 'retry') : 'retry' };
+    }
     if (meaning.kind === 'away' && !situation.isOut) asked.refusedAs = key;
     // While nothing succeeds, a failure says nothing about its domain. What fails again takes turns with new
     // ones, or it would take all callers.

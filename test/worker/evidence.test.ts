@@ -1,6 +1,8 @@
+import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { Meaning } from '../../src/brand/meaning.ts';
 import { fixedWindow, type Limit, leakyBucket, slidingWindow } from '../simulation/servers.ts';
+import { createRandom } from '../support/random.ts';
 import { away, found, limited, refused, rejected, run, type Script, throttled } from './harness.ts';
 
 /** All are found, but for one domain in so many. */
@@ -161,6 +163,40 @@ describe('what all domains get is about the caller', () => {
   it('one record for all stops it after five, and none is kept', async () => {
     const ran = await run(() => found('Home'));
     expect(ran).toMatchObject({ calls: 5, outcomes: [], stopped: { reason: 'misdirected' } });
+  });
+
+  it('that no call reaches the API costs five calls; of fewer domains each is tried again', async () => {
+    const nowhere = {
+      ...away(0),
+      httpStatus: undefined,
+      reason: 'proxy_407',
+      form: 'none',
+    } as const;
+    await fc.assert(
+      fc.asyncProperty(
+        fc.integer({ min: 1, max: 9 }),
+        fc.integer({ min: 4, max: 8 }),
+        fc.integer({ min: 0, max: 3 }),
+        fc.nat(),
+        async (domains, concurrency, retries, seed) => {
+          const random = createRandom(seed);
+          const settings = { domains, concurrency, retries, random };
+          const { calls, statuses, stopped } = await run(() => nowhere, settings);
+          if (domains >= 5) {
+            expect({ calls, statuses, stopped }).toEqual({
+              calls: 5,
+              statuses: {},
+              stopped: { reason: 'misdirected', seen: 'proxy_407' },
+            });
+          } else {
+            expect({ calls, statuses }).toEqual({
+              calls: domains * (1 + retries),
+              statuses: { failed: domains },
+            });
+          }
+        },
+      ),
+    );
   });
 
   it('other refusals stop it after --max-wait, slowly, and what was found is kept', async () => {

@@ -29,6 +29,8 @@ export interface RunOptions {
   readonly rate?: Rate;
   /** @default 20 */
   readonly refusalMs?: number;
+  /** Scales backoffs. @default 0.5 */
+  readonly random?: () => number;
   readonly evidence?: Partial<EvidenceOptions>;
 }
 
@@ -46,7 +48,7 @@ export interface Ran {
 /** Looks domains up in time that jumps, each call taking 20 ms, or one that is throttled `refusalMs`. */
 export async function run(script: Script, options: RunOptions = {}): Promise<Ran> {
   const { domains: count = 60, concurrency = 8, retries = 3, maxWaitMs = 60_000 } = options;
-  const { refusalMs = 20 } = options;
+  const { refusalMs = 20, random = () => 0.5 } = options;
   const clock = createFakeClock({ isImpatient: true });
   const stopSwitch = createStopSwitch();
   const callsOf = new Map<string, number>();
@@ -99,7 +101,7 @@ export async function run(script: Script, options: RunOptions = {}): Promise<Ran
     onRetry: () => {},
     clock,
     now: () => clock.nowMs(),
-    random: () => 0.5,
+    random,
     concurrency,
   });
   const domains = Array.from({ length: count }, (_, at) => `d${at}.com`);
