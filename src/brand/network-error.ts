@@ -28,6 +28,8 @@ export interface NetworkReasonWords {
   readonly check: string;
   /** The codes of errors of Node.js, OpenSSL and undici that have this reason. */
   readonly codes?: RegExp;
+  /** The call never reached the API, so that nothing is billed for it. @default of all about this machine */
+  readonly isUnsent?: true;
 }
 
 /** Every reason. Those at a proxy that are not listed are about this machine. */
@@ -40,6 +42,7 @@ const FAILURES = {
   },
   connection_refused: {
     about: 'api',
+    isUnsent: true,
     what: 'the connection was refused',
     check: 'check {baseUrl}, and whether the API is up',
     codes: /^ECONNREFUSED$/,
@@ -81,12 +84,14 @@ const FAILURES = {
   },
   dns_failure: {
     about: 'address',
+    isUnsent: true,
     what: "the API's name is not known (DNS)",
     check: 'check {baseUrl} and the network',
     codes: /^(ENOTFOUND|ENODATA|EAI_NODATA|EAI_FAIL)$/,
   },
   tls_failure: {
     about: 'address',
+    isUnsent: true,
     what: "the API's certificate was not accepted, or there is no TLS that both sides speak (or none at all: then it is http://)",
     check:
       'check {baseUrl}, the clock, and NODE_EXTRA_CA_CERTS for a certificate authority of your own',
@@ -110,21 +115,25 @@ const FAILURES = {
   },
   proxy_403: {
     about: 'address',
+    isUnsent: true,
     what: 'the call was refused by the proxy (403)',
     check: 'ask for the API to be let through, or name it in NO_PROXY',
   },
   proxy_407: {
     about: 'address',
+    isUnsent: true,
     what: 'the call was refused by the proxy (407)',
     check: 'check the user and the password in HTTP_PROXY or HTTPS_PROXY',
   },
   proxy_dns_failure: {
     about: 'address',
+    isUnsent: true,
     what: "the proxy's name is not known (DNS)",
     check: 'check HTTP_PROXY or HTTPS_PROXY',
   },
   proxy_tls_failure: {
     about: 'address',
+    isUnsent: true,
     what: 'the TLS of the proxy failed',
     check: 'check the scheme in HTTP_PROXY or HTTPS_PROXY, and NODE_EXTRA_CA_CERTS',
   },
@@ -169,8 +178,7 @@ export function isAddressReason(reason: string): reason is AddressReason {
 
 /** Whether a call without an answer never reached the API, so that nothing is billed for it. */
 export function isUnsent(reason: string): boolean {
-  const isRefused = /^(connection_refused|dns_failure|tls_failure|proxy_\w+)$/.test(reason);
-  return isRefused || aboutOf(reason) === 'machine';
+  return wordsOf(reason)?.isUnsent === true || aboutOf(reason) === 'machine';
 }
 
 /** What people are told of a reason; undefined for one that is not of the network. */
