@@ -1,4 +1,4 @@
-import { createPace } from './pace.ts';
+import { createPace, LOST_MS } from './pace.ts';
 
 const FIRST = JSON.stringify(createPace(0, { limitPerMs: 0, cap: 0, isFixed: false }));
 
@@ -48,7 +48,7 @@ local function nextStart(at, busy)
   local most = p.cap > 0 and p.cap or INF
   if p.phase == 'starting' then most = min(most, p.window) end
   if p.state == 'testing' then
-    if p.testMs > 0 and at - p.testMs < 60000 then return INF end
+    if p.testMs > 0 and at - p.testMs < ${LOST_MS} then return INF end
   elseif busy > 0 and busy >= most then
     return INF
   elseif p.phase ~= 'fixed' then

@@ -69,7 +69,7 @@ const ROUNDED_MS = 1_000;
 /** Calls that fail for so long, however slowly, do not fail for the rate. */
 const OUTAGE_MS = 5_000;
 /** A test that did not end within this time never will. */
-const LOST_MS = 300_000;
+export const LOST_MS = 300_000;
 /** Calls at the cap until it is raised, and while that may prove wrong. */
 const CAP_CALLS = 300;
 const TRIAL_CALLS = 50;
