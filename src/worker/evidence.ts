@@ -169,6 +169,11 @@ export function createEvidence(options: EvidenceOptions): Evidence {
     });
   }
 
+  function beginRow(): void {
+    const isEmpty = row.domains.size + row.throttled.size === 0 && !row.isDoubt;
+    if (!isEmpty) row = emptyRow();
+  }
+
   /** Whether what is held may be about all. Calls that failed cast no doubt on what others were told. */
   function isInDoubt(): boolean {
     return row.isDoubt && row.first?.kind !== 'away';
@@ -192,7 +197,7 @@ export function createEvidence(options: EvidenceOptions): Evidence {
     }
     successes += 1;
     if (row.isDoubt) suspects.clear();
-    row = emptyRow();
+    beginRow();
     // What was under way when the refusal came shows nothing.
     release((one) => (one.at > begun ? undefined : tell(one, wasDoubt)));
   }
@@ -283,7 +288,7 @@ export function createEvidence(options: EvidenceOptions): Evidence {
       return GOOD;
     }
     if (!isFirst) return noteRefusal(meaning, asked);
-    row = emptyRow();
+    beginRow();
     asked.refusals = 0;
     return { signal: 'good', verdict: noteRefusal(meaning, asked).verdict };
   }

@@ -3,7 +3,7 @@ import { isUnsent } from '../brand/network-error.ts';
 import type { CallCounters } from '../common/calls.ts';
 import { type Budget, type Permit as BudgetPermit, both, isUsedUp } from './budget.ts';
 import type { Clock } from './clock.ts';
-import type { Asked, Evidence, Situation, Verdict } from './evidence.ts';
+import type { Asked, Evidence, Situation, Verdict, Weighed } from './evidence.ts';
 import {
   accepted,
   createPace,
@@ -303,7 +303,7 @@ export function createGate(options: GateOptions): Gate {
       const spend =
         (question.budget ? undefined : budget.tryAcquire()) ?? (await acquire(question));
       if (waiting.length === 0 && tryStart()) {
-        if (!stopSwitch.stopped) return permitFor(question, spend);
+        if (!stopSwitch.stopped) return new Flight(question.asked, spend);
       } else {
         const { failures, refusals } = question.asked;
         const turn = waiting.wait(signal, failures + refusals > 0);
@@ -317,7 +317,7 @@ export function createGate(options: GateOptions): Gate {
       }
       const isLate = clock.nowMs() - startedMs > TURN_MS;
       const isStill = !stopSwitch.stopped && !pause?.isPaused && question.isWanted();
-      if (isStill && !isLate && spend.isGood()) return permitFor(question, spend);
+      if (isStill && !isLate && spend.isGood()) return new Flight(question.asked, spend);
       spend.release();
       giveBack();
     }
@@ -330,39 +330,73 @@ export function createGate(options: GateOptions): Gate {
     letThrough();
   }
 
-  function permitFor({ asked }: Question, spend: BudgetPermit): Permit {
-    const sentAtMs = clock.nowMs();
-    const flying = inFlight;
-    asked.begun = evidence.begin();
-    counters.calls += 1;
+  /** One call under way. A class rather than closures, because each call has one. */
+  class Flight implements Permit {
+    readonly #asked: Asked;
+    readonly #spend: BudgetPermit;
+    readonly #sentAtMs = clock.nowMs();
+    readonly #inFlight = inFlight;
+
+    constructor(asked: Asked, spend: BudgetPermit) {
+      this.#asked = asked;
+      this.#spend = spend;
+      asked.begun = evidence.begin();
+      counters.calls += 1;
+    }
+
+    ended(meaning: Meaning): Verdict | Promise<Verdict> {
+      const latencyMs = this.#bill(meaning);
+      const weighed = evidence.note(meaning, this.#asked, situation());
+      this.#learn(meaning, weighed.signal, latencyMs);
+      letThrough();
+      return weighed.verdict;
+    }
+
+    endedTogether(
+      meaning: Meaning,
+      each: readonly (readonly [Meaning, Asked])[],
+    ): (Verdict | Promise<Verdict>)[] {
+      const latencyMs = this.#bill(meaning);
+      const all = each.map(([one, of]) => evidence.note(one, of, situation()));
+      const worst = all.find(({ signal }) => signal === 'limit' || signal === 'doubt');
+      this.#learn(meaning, (worst ?? all[0])?.signal ?? 'good', latencyMs);
+      letThrough();
+      return all.map(({ verdict }) => verdict);
+    }
+
+    abandoned(): void {
+      this.#spend.spend();
+      inFlight -= 1;
+      home.ended('none', { ...NO_CALL, sentAtMs: this.#sentAtMs }, clock.nowMs());
+      letThrough();
+    }
 
     /** Tells the budget and the counters. */
-    function bill(meaning: Meaning): number {
+    #bill(meaning: Meaning): number {
       const { costMicros = 0, kind, form } = meaning;
-      const latencyMs = clock.nowMs() - sentAtMs;
       inFlight -= 1;
       counters.billedMicros += costMicros;
       if (form === 'none' && isUnsent(reasonOf(meaning))) counters.unsent += 1;
       if (kind === 'throttled') {
         counters.throttled += 1;
-        spend.release();
-      } else spend.spend(costMicros);
-      return latencyMs;
+        this.#spend.release();
+      } else this.#spend.spend(costMicros);
+      return clock.nowMs() - this.#sentAtMs;
     }
 
-    function learn(
-      meaning: Meaning,
-      weighed: ReturnType<Evidence['note']>,
-      latencyMs: number,
-    ): void {
+    #learn(meaning: Meaning, signal: Weighed['signal'], latencyMs: number): void {
       const nowMs = clock.nowMs();
-      const { signal } = weighed;
-      const { limits } = meaning;
+      const { domain } = this.#asked;
       const isRefused = signal === 'limit' || signal === 'doubt' || signal === 'out';
       // A time beside a verdict on a domain is no wait for all.
       const isVerdict = meaning.kind === 'rejected' || meaning.kind === 'not_found';
-      const retryAfterMs = isRefused && !isVerdict ? waitOf(meaning) : undefined;
-      const call = { sentAtMs, latencyMs, inFlight: flying, limits, retryAfterMs };
+      const call: PacedCall = {
+        sentAtMs: this.#sentAtMs,
+        latencyMs,
+        inFlight: this.#inFlight,
+        limits: meaning.limits,
+        retryAfterMs: isRefused && !isVerdict ? waitOf(meaning, domain) : undefined,
+      };
       isFailing = isRefused ? AWAY.has(meaning.kind) : signal !== 'good' && isFailing;
       if (AWAY.has(meaning.kind) || signal === 'doubt') trouble = reasonOf(meaning);
       if (signal === 'good') {
@@ -370,59 +404,34 @@ export function createGate(options: GateOptions): Gate {
         overlongWaits.clear();
       } else if (isRefused) {
         const isAway = signal === 'out' || meaning.kind === 'machine';
-        if (home.pace.state !== 'testing') slowedBy = asked.domain;
+        if (home.pace.state !== 'testing') slowedBy = domain;
         home.ended(isAway ? 'away' : isFailing ? 'failing' : 'refused', call, nowMs);
         if (signal === 'doubt' && !waiting.hasAgain) evidence.askAgain();
         stopIfTooLong();
       } else {
         // The last refusal was about this domain alone: what it did to the pace is undone.
-        if (signal === 'own' && (slowedBy === asked.domain || home.pace.state === 'testing')) {
+        if (signal === 'own' && (slowedBy === domain || home.pace.state === 'testing')) {
           home.undo?.(nowMs);
         }
         home.ended('none', call, nowMs);
       }
     }
+  }
 
-    /** How long the API says to wait; stops when that is too long for several domains. */
-    function waitOf(meaning: Meaning): number | undefined {
-      const statedMs = 'retryAfterMs' in meaning ? meaning.retryAfterMs : undefined;
-      if (statedMs === undefined || statedMs <= maxWaitMs) return statedMs;
-      overlongWaits.add(asked.domain);
-      if (overlongWaits.size > 1 || waiting.length === 0) {
-        const isOut = AWAY.has(meaning.kind);
-        stop({
-          ...stopForWait(statedMs, options.now()),
-          ...(isOut ? { trouble: reasonOf(meaning) } : {}),
-        });
-        return statedMs; // for the next run
-      }
-      return FIRST_STATED_MS;
+  /** How long the API says to wait; stops when that is too long for several domains. */
+  function waitOf(meaning: Meaning, domain: string): number | undefined {
+    const statedMs = meaning.retryAfterMs;
+    if (statedMs === undefined || statedMs <= maxWaitMs) return statedMs;
+    overlongWaits.add(domain);
+    if (overlongWaits.size > 1 || waiting.length === 0) {
+      const isOut = AWAY.has(meaning.kind);
+      stop({
+        ...stopForWait(statedMs, options.now()),
+        ...(isOut ? { trouble: reasonOf(meaning) } : {}),
+      });
+      return statedMs; // for the next run
     }
-
-    return {
-      ended: (meaning) => {
-        const latencyMs = bill(meaning);
-        const weighed = evidence.note(meaning, asked, situation());
-        learn(meaning, weighed, latencyMs);
-        letThrough();
-        return weighed.verdict;
-      },
-      endedTogether: (meaning, each) => {
-        const latencyMs = bill(meaning);
-        const all = each.map(([one, of]) => evidence.note(one, of, situation()));
-        const worst = all.find(({ signal }) => signal === 'limit' || signal === 'doubt');
-        const whole = worst ?? all[0] ?? { signal: 'good', verdict: 'believe' };
-        learn(meaning, whole, latencyMs);
-        letThrough();
-        return all.map(({ verdict }) => verdict);
-      },
-      abandoned: () => {
-        spend.spend();
-        inFlight -= 1;
-        home.ended('none', { ...NO_CALL, sentAtMs }, clock.nowMs());
-        letThrough();
-      },
-    };
+    return FIRST_STATED_MS;
   }
 
   function situation(): Situation {
