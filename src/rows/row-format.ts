@@ -97,7 +97,7 @@ export interface RowFormat {
   readonly description: string;
   /** Names of the columns, in their order; for JSONL, those of the first rows. */
   readonly columns: readonly string[];
-  /** The first rows, as the text of their cells. */
+  /** The first rows and some from all over the list, as the text of their cells. */
   readonly sampleRows: readonly (readonly string[])[];
   /** Bytes before the first row. */
   readonly headBytes: number;

@@ -21,6 +21,7 @@ export interface FoundList {
   readonly place: ListPlace;
   /** Rows of the header and above it that have text. */
   readonly head: readonly SheetRow[];
+  /** The first rows below, and some from all over the list. */
   readonly sample: readonly SheetRow[];
 }
 
@@ -41,12 +42,18 @@ const ROWS_AT_START = 60;
 /** Rows that are held at the start, and their size in the sheet. */
 const MOST_AT_START = 260;
 const MOST_BYTES = 4_000_000;
+/** Rows that are held from all over the list, and the size of each. */
+const MOST_FAR = 400;
+const MOST_FAR_BYTES = 32_000;
 const MOST_HEADER_ROWS = 4;
 
 /** Every row below the header that has text is a row of the list. */
 export function createListFinder(): ListFinder {
   const start: SheetRow[] = [];
   let startBytes = 0;
+  let far: SheetRow[] = [];
+  let rowsPerFar = 1;
+  let rows = 0;
   let lastRow = 0;
   let lastContent = -1;
   let lastVisible = -1;
@@ -59,7 +66,14 @@ export function createListFinder(): ListFinder {
       if (start.length === 0 || (start.length < MOST_AT_START && startBytes < MOST_BYTES)) {
         start.push(row);
         startBytes += row.end - row.start;
+      } else if (rows % rowsPerFar === 0 && row.end - row.start <= MOST_FAR_BYTES) {
+        far.push(row);
+        if (far.length > MOST_FAR) {
+          far = far.filter((_, at) => at % 2 === 0);
+          rowsPerFar *= 2;
+        }
       }
+      rows += 1;
       lastRow = row.number;
     },
     finish: (frame, linkAt) => {
@@ -78,7 +92,7 @@ export function createListFinder(): ListFinder {
           lastVisible,
         },
         head: start.filter(({ number }) => number <= last),
-        sample: start.filter(({ number }) => number > last),
+        sample: [...start.filter(({ number }) => number > last), ...far],
       };
     },
   };

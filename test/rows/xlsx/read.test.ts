@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { guessDomainColumn } from '../../../src/rows/columns/domain-column.ts';
 import { open, row, type WorkbookSpec, workbookOf } from './workbooks.ts';
 
 const LIST = row(1, 'name', 'domain') + row(2, 'Acme', 'acme.com') + row(3, 'Globex', 'globex.com');
@@ -239,6 +240,16 @@ describe('the list in a workbook', () => {
       { domain: 'globex.com', n: null, column_5: 'more' },
     ]);
     expect(opened.scanned.map(({ fields }) => fields)).toEqual([4, 5]);
+  });
+
+  it('is known from rows all over it, as it may begin with blanks', async () => {
+    const all = Array.from({ length: 3_000 }, (_, at) =>
+      row(at + 2, `x@mail${at}.de`, at < 2_000 ? null : `acme${at}.com`),
+    );
+    const rows = row(1, 'email', 'website') + all.join('');
+    const { format } = await open(await workbookOf({ sheets: [{ name: 'S', rows }] }));
+    expect(guessDomainColumn(format.columns, format.sampleRows)?.name).toBe('website');
+    expect(format.sampleRows.length).toBeLessThan(700);
   });
 
   it('is on the first sheet that is to be seen and not empty, or on the one that is named', async () => {
