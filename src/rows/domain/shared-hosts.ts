@@ -42,9 +42,9 @@ const SHARED =
 /** A path that says that a link leads elsewhere, whatever the host: `r.clutch.co/redirect?u=…`. */
 const REDIRECT =
   /\/(?:redir\w*|away|out|outbound|outgoing|exit|goto|click\w*|external\w*|leave|track\w*|url|l|aclk|imgres|linkfilter|offsite|biz_redir)(?:\.php)?(?:[/?]|$)/i;
-/** Pages that a host has of its own. */
+/** Pages that a host has of its own. Behind some of these names nobody else has any. */
 const OWN_PAGE =
-  /^[\\/]+(?:about|about-us|company|careers?|jobs|contact|contact-us|press|news|newsroom|legal|privacy|terms|imprint|impressum|team|investors?|pricing|help|support|login|signup)[\\/]?(?:[?#].*)?$/i;
+  /^[\\/]+(?:(?:about(?:-?us)?|careers?|press|newsroom|legal|privacy|investors?)(?:[\\/].*)?|company|jobs|contact(?:-us)?|news|terms|imprint|impressum|team|pricing|help|support|login|signup)(?:\.(?:html?|php|aspx))?[\\/]?(?:[?#].*)?$/i;
 
 /**
  * Finds out whether what is behind a host belongs to others than the owner of the host.
