@@ -13,8 +13,8 @@ const FORMULA = new RegExp(
   'isu',
 );
 
-/** A number of a telephone with a space in it, which no spreadsheet can calculate. */
-const TELEPHONE = /^\+\d[\d()/.-]* [\d ()/.-]*$/;
+/** A number of a telephone with a space or `1(` in it, which no spreadsheet can calculate. */
+const TELEPHONE = /^\+\d[\d()/.-]*(?: |(?<=\d)\()[\d ()/.-]*$/;
 
 /** How nearly all texts begin, which are spared the search. */
 const PLAIN = /^[A-Za-z0-9]/;
