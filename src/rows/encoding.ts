@@ -173,7 +173,7 @@ async function guessEncoding(
 }
 
 /** Signs between small letters: the text is in an encoding of old systems, such as Mac Roman. */
-const ODD_LETTERS = /\p{Ll}[\u0080-\u009f†‡‰‹›•™¤¦§¬¶¸]\p{Ll}|\p{Ll}[ŸƒŠŒŽ]\p{Ll}/u;
+const ODD_LETTERS = /\p{Ll}[\u0080-\u009f†‡‰‹›•™¤¦§¬¶¸]\p{Ll}|\p{Ll}[ŸƒŠŒŽ]|\p{L}Ÿ\p{Ll}/u;
 const REPLACEMENT = '\ufffd';
 const EXAMPLE = /[\p{L} .&-]{0,20}[^\p{ASCII}][\p{L} .&-]{0,20}/u;
 const MORE_SURE = 10;
