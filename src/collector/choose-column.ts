@@ -48,8 +48,14 @@ export function chooseDomainColumn(
   }
   throw new BrandfillError(
     'INVALID_SETTING',
-    `Cannot tell which column of ${source.name} holds the domain: name it with --domain-column; there are: ${listNames(columns)}${describeLoser(columns, sampleRows)}${describeElsewhere(format)}${format.kind === 'csv' ? '; if that is a title and no header, --skip-lines leaves it out' : ''}.`,
+    `Cannot tell which column of ${source.name} holds the domain: name it with --domain-column; there are: ${listNames(columns)}${describeLoser(columns, sampleRows)}${describeElsewhere(format)}${format.kind === 'csv' ? adviseOnHeader(columns) : ''}.`,
   );
+}
+
+function adviseOnHeader(columns: readonly string[]): string {
+  return columns.length === 1 && /[,;|\t]/.test(columns.join())
+    ? '; each line seems to be in quotes as a whole, which makes it one cell: take these quotes away'
+    : '; if that is a title and no header, --skip-lines leaves it out';
 }
 
 /** Why a column whose name tells what it holds was not taken. */

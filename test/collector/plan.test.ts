@@ -28,12 +28,16 @@ async function plan(text: string, { known = [] as readonly string[], registrable
 }
 
 describe('chooseDomainColumn', () => {
-  it('says why a column whose name speaks for it was not taken', () => {
-    const source = sourceOf('Name,Website\nAcme,n.a. yet\nBolt,-\nCora,cora\nDelta,delta.com\n');
+  it.each([
+    [
+      'Name,Website\nAcme,n.a. yet\nBolt,-\nCora,cora\nDelta,delta.com\n',
+      "there are: Name, Website; 1 of 3 cells of 'Website' hold a domain, and 'n.a. yet' is none; if that is a title",
+    ],
+    ['"id,Website"\n"1,Acme,acme.com"\n', 'each line seems to be in quotes as a whole'],
+  ])('says why it took none: %j', (text, expected) => {
+    const source = sourceOf(text);
     const format = openRows(source, { prefix: 'brand_' });
-    expect(() => chooseDomainColumn(source, format, undefined)).toThrow(
-      "there are: Name, Website; 1 of 3 cells of 'Website' hold a domain, and 'n.a. yet' is none;",
-    );
+    expect(() => chooseDomainColumn(source, format, undefined)).toThrow(expected);
   });
 });
 

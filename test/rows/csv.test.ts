@@ -18,7 +18,9 @@ describe('openCsv', () => {
     ],
     ['CSV, tab-separated', 'a\tb\n1\t5" pipe\n', ['a', 'b']],
     ['CSV, pipe-separated', 'a|b\r\n1|2\r\n', ['a', 'b']],
-    ['CSV', '"a", "b, c"\n"1", "2, 3"\n', ['a', 'b, c']],
+    ['CSV', '"a", "b, c"\n"1",  "2, 3"\n', ['a', 'b, c']],
+    ['CSV', '"a",   "b, c"\n"1",   "2, 3"\n', ['a', 'b, c']],
+    ['CSV', 'a,b\n1,2,,\n3,4,,\n', ['a', 'b', '', '']],
     ['CSV', '\n"a ""1""",b,b\r\n1,"2\n3",4\r\n', ['a "1"', 'b', 'b']],
     ['CSV, semicolon-separated', 'sep=;\r\na,x,y;b\r\n1,2,3;4\r\n', ['a,x,y', 'b']],
     ['CSV, semicolon-separated', 'a;b;c,d\n1;2;3,4\n5;6;7,8\n9,9\n\n', ['a', 'b', 'c,d']],
@@ -84,6 +86,12 @@ describe('openCsv', () => {
     ['nothing', '\n\n', /it is empty; expected a header and rows/],
     ['delimiters', ';;\n;;\n', /nothing but delimiters/],
     ['a short header', 'n,a\n1,A,a.com\n2,B,b.com\n', /one cell more than the header/],
+    ['one of two names less', 'n,a\n1,x,A,a.com\n', /2 cells more than the header \('n,a'\)/],
+    [
+      'one separated otherwise',
+      'i,n,a\n1;A;a.com\n2;B;b.com\n3;C;c.com\n',
+      /2 cells more.*as the rows are/,
+    ],
   ])('refuses what it cannot read: %s', async (_, text, expected) => {
     const source = sourceOf(text);
     await expect((async () => scanAll(openCsv(source), source, 'a'))()).rejects.toThrow(expected);
@@ -198,8 +206,16 @@ describe('a formula', () => {
     'is guarded: %j',
     (text) => expect(guardFormula(text)).toBe(`'${text}`),
   );
-  it.each(['+49 89 1234', '+49 (0) 89-1234', '@acme', '-', '- none', '-5', '+1.5', 'a=b', '#tag'])(
-    'is not %j',
-    (text) => expect(guardFormula(text)).toBe(text),
-  );
+  it.each([
+    '+49 89 1234',
+    '+49 (0) 89-1234',
+    '+1(555)123-4567',
+    '@acme',
+    '-',
+    '- none',
+    '-5',
+    '+1.5',
+    'a=b',
+    '#tag',
+  ])('is not %j', (text) => expect(guardFormula(text)).toBe(text));
 });

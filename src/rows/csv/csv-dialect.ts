@@ -88,7 +88,7 @@ export function detectDialect(
 function dialectOf(sample: string, delimiter: string): CsvDialect {
   return {
     delimiter,
-    isSpaced: sample.includes(`${delimiter} "`),
+    isSpaced: new RegExp(`[${delimiter}] +"`).test(sample),
     lineEnds: sample.includes('\n') ? LINE_ENDS : OLD_LINE_ENDS,
   };
 }

@@ -95,21 +95,22 @@ export function openCsv(source: Source, options: OpenCsvOptions = {}): RowFormat
 }
 
 /**
- * The names of all columns. Rows that end with a delimiter have one more, without a name.
+ * The names of all columns. Rows that end with delimiters have more, without a name.
  *
- * @throws BrandfillError `UNREADABLE_INPUT` when each row has one cell more than the header
+ * @throws BrandfillError `UNREADABLE_INPUT` when all rows have more cells than the header
  */
 function completeHeader(
   source: Source,
   names: readonly string[],
   rows: readonly (readonly string[])[],
 ): readonly string[] {
-  const isLonger = rows.length > 1 && rows.every(({ length }) => length === names.length + 1);
-  if (!isLonger) return names;
-  if (rows.every((row) => row.at(-1)?.trim() === '')) return [...names, ''];
+  const more = (rows[0]?.length ?? 0) - names.length;
+  if (more <= 0 || rows.some(({ length }) => length !== names.length + more)) return names;
+  const further = rows.flatMap((row) => row.slice(names.length));
+  if (further.every((cell) => cell.trim() === '')) return [...names, ...Array(more).fill('')];
   throw unreadable(
     source.name,
-    `each row has one cell more than the header ('${shorten(names.join(','))}'); add the missing name to its first line (R: write.csv, or col.names = NA), put texts with a delimiter into quotes, or leave a title out with --skip-lines`,
+    `each row has ${more === 1 ? 'one cell' : `${more} cells`} more than the header ('${shorten(names.join(','))}'); add what is missing to its first line (R: write.csv, or col.names = NA), separate it as the rows are, put texts with a delimiter into quotes, or leave a title out with --skip-lines`,
   );
 }
 
