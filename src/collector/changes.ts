@@ -2,6 +2,7 @@ import { isAnswer } from '../brand/outcome.ts';
 import { hashText } from '../common/hashes.ts';
 import type { RowFormat } from '../rows/row-format.ts';
 import type { ReportedRows } from '../store/reported.ts';
+import { createCounts } from './counts.ts';
 import type { JoinedRow } from './joined-row.ts';
 import type { OutputColumn } from './output/output-columns.ts';
 
@@ -64,7 +65,7 @@ export function openChanges({ reported, columns, reportsColumns }: ChangesOption
   const present = new Set(compared.map(({ hash }) => hash));
   for (const column of compared) ids.set(column.hash, idOf(column));
   /** How many rows of this list have each key. */
-  const rows = new Map<string, number>();
+  const rows = createCounts();
   const used = new Set<number>();
   const counts = { new: 0, changed: 0 };
 
@@ -97,11 +98,7 @@ export function openChanges({ reported, columns, reportsColumns }: ChangesOption
   }
 
   function find(row: JoinedRow): Change | undefined {
-    const key = keyOf(row, (identity) => {
-      const place = (rows.get(identity) ?? 0) + 1;
-      rows.set(identity, place);
-      return place;
-    });
+    const key = keyOf(row, rows.add);
     if (key === undefined) return undefined;
     const stored = reported.find(key);
     const before = stored && toWords(stored);
@@ -129,7 +126,7 @@ export function openChanges({ reported, columns, reportsColumns }: ChangesOption
     commit: async () => {
       for (const key of reported.keys()) {
         const { identity, place } = readKey(key);
-        if (key !== NAMES_KEY && (rows.get(identity) ?? 0) < place) reported.remove(key);
+        if (key !== NAMES_KEY && rows.of(identity) < place) reported.remove(key);
       }
       const inUse = [...new Set([...present, ...used])].flatMap((hash) => ids.get(hash) ?? []);
       reported.put(NAMES_KEY, Buffer.from(JSON.stringify(inUse)));

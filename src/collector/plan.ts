@@ -5,6 +5,7 @@ import { invalidDomain } from '../rows/domain/address.ts';
 import type { DomainReader, NormalizedDomain } from '../rows/domain/domain.ts';
 import type { Extent, RowColumn, RowFormat, ScannedRow } from '../rows/row-format.ts';
 import type { Source } from '../rows/source.ts';
+import { type Counts, createCounts } from './counts.ts';
 import type { IndexedRow, RowIndex } from './row-index.ts';
 
 /** The contents of a list, as planned. */
@@ -79,8 +80,6 @@ export interface PlanOptions {
   readonly filled?: readonly RowColumn[] | undefined;
   /** Which rows are looked up. @default all */
   readonly where?: WhereRows | undefined;
-  /** Receives each domain, and in how many rows it is. */
-  readonly domains: Map<string, number>;
   /** The index that gets an entry for each row. */
   readonly index: Pick<RowIndex, 'append'>;
   /** Ends the reading early, with the signal's reason. */
@@ -98,6 +97,8 @@ export interface WhereRows {
 
 interface MadePlan {
   readonly planned: PlannedRows;
+  /** The rows of each domain. */
+  readonly domains: Counts;
   readonly extent: Extent;
 }
 
@@ -106,7 +107,8 @@ const MOST_EXAMPLES = 3;
 /** Reads all rows once and finds out, without a call, what has to be done for each. */
 export async function makePlan(options: PlanOptions): Promise<MadePlan> {
   const { source, format, column, readDomain, look, key, where, index, signal } = options;
-  const { domains, filled = [] } = options;
+  const { filled = [] } = options;
+  const domains = createCounts();
   const keyed = key ? [key] : [];
   const columns = [...keyed, ...(where ? [where.column] : []), ...filled];
   const invalid = createInvalidRows();
@@ -118,6 +120,7 @@ export async function makePlan(options: PlanOptions): Promise<MadePlan> {
   let firstShiftedLine: number | undefined;
   let passedRows = 0;
   let maxFields = 0;
+  let oneSite = '';
 
   function indexRow(row: ScannedRow): IndexedRow {
     const { sizeBytes, fields } = row;
@@ -144,12 +147,12 @@ export async function makePlan(options: PlanOptions): Promise<MadePlan> {
       return { kind: 'invalid', sizeBytes, fields, text: found.invalid, key: id };
     }
     const { domain: text } = found;
-    const times = domains.get(text) ?? 0;
-    domains.set(text, times + 1);
+    const times = domains.add(text);
+    if (domains.size === 1) oneSite = text;
     const kind = look(text);
     if (kind !== 'due') {
       freshRows += 1;
-      if (times === 0) freshDomains += 1;
+      if (times === 1) freshDomains += 1;
     }
     return { kind, sizeBytes, fields, text, key: id };
   }
@@ -171,10 +174,9 @@ export async function makePlan(options: PlanOptions): Promise<MadePlan> {
     raggedRows,
     ...(firstShiftedLine !== undefined && { firstShiftedLine }),
     ...(where && { passedRows }),
-    ...(domains.size === 1 &&
-      rows - invalid.count >= SEVERAL && { oneSite: [...domains.keys()].join() }),
+    ...(domains.size === 1 && rows - invalid.count >= SEVERAL && { oneSite }),
   };
-  return { planned, extent: { maxFields } };
+  return { planned, domains, extent: { maxFields } };
 }
 
 const words = new Uint32Array(2);

@@ -91,19 +91,21 @@ async function readDomains(input: string, settings: Settings, signal: AbortSigna
     const column = chooseDomainColumn(source, format, settings.domainColumn);
     const opened = { input: source.name, format: format.description, column } as const;
     say(inOneLine(describeInput({ type: 'opened', ...opened })));
-    const domains = new Map<string, number>();
+    const domains = new Set<string>();
     const { planned } = await makePlan({
       source,
       format,
       column,
       readDomain: createDomainReader({ ...settings, column }),
-      domains,
       signal,
-      look: () => 'due',
+      look: (domain) => {
+        domains.add(domain);
+        return 'due';
+      },
       index: { append: async () => {} },
     });
     assertColumnsThere(source, format, [column]);
-    return { planned, domains: [...domains.keys()], name: basename(source.name) };
+    return { planned, domains: [...domains], name: basename(source.name) };
   } finally {
     await source.close();
   }

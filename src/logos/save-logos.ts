@@ -10,7 +10,7 @@ export interface SaveLogosOptions extends Circumstances, HostOptions {
   /** The time in milliseconds since 1970. */
   readonly now: () => number;
   /** All domains that have an answer, each once. */
-  readonly domains: () => Iterable<readonly string[]>;
+  readonly domains: () => AsyncIterable<readonly string[]>;
   /** The answer of a domain, as JSON; undefined when there is none. */
   readonly answerOf: (domain: string) => string | undefined;
   /** Gives the logo's value in an answer. */
@@ -102,7 +102,7 @@ export async function saveLogos(options: SaveLogosOptions): Promise<LogoCounts> 
     }
   }
 
-  for (const some of domains()) {
+  for await (const some of domains()) {
     const visits = await Promise.allSettled(some.map(visit));
     const failed = visits.find(({ status }) => status === 'rejected');
     if (failed?.status === 'rejected') throw failed.reason;

@@ -1,4 +1,5 @@
 import { relative, resolve, sep } from 'node:path';
+import { createCounts } from '../collector/counts.ts';
 import type { Field } from '../collector/fields/fields.ts';
 import { hasValues } from '../collector/joined-row.ts';
 import type { OutputColumn } from '../collector/output/output-columns.ts';
@@ -148,7 +149,7 @@ async function fetchLogos(
     }),
   );
   let total = 0;
-  for (const domains of foundIn(run)) total += domains.length;
+  for await (const domains of foundIn(run)) total += domains.length;
   let latest: LogoCounts = { saved: 0, kept: 0, missing: 0, reasons: {} };
   const show = (): void => {
     const { saved, kept, missing } = latest;
@@ -190,11 +191,15 @@ async function fetchLogos(
 const DOMAINS_AT_A_TIME = 200;
 
 /** All domains of the list with an answer that counts. */
-function* foundIn({ domains, store, isUsable }: PlannedRun): Generator<readonly string[]> {
+async function* foundIn({ index, store, isUsable }: PlannedRun): AsyncGenerator<readonly string[]> {
+  const seen = createCounts();
   let some: string[] = [];
-  for (const domain of domains.keys()) {
-    const head = store.findHead(domain);
-    if (head?.status === 'found' && isUsable(domain, head)) some.push(domain);
+  for await (const rows of index.read()) {
+    for (const { kind, text } of rows) {
+      if ((kind !== 'due' && kind !== 'known') || seen.add(text) > 1) continue;
+      const head = store.findHead(text);
+      if (head?.status === 'found' && isUsable(text, head)) some.push(text);
+    }
     if (some.length < DOMAINS_AT_A_TIME) continue;
     yield some;
     some = [];

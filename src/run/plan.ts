@@ -1,5 +1,6 @@
 import { tmpdir } from 'node:os';
 import { assertColumnsThere } from '../collector/choose-column.ts';
+import { type Counts, createCounts } from '../collector/counts.ts';
 import { chooseOutputPaths } from '../collector/output/output-paths.ts';
 import { makePlan, type Plan, type PlanEstimate } from '../collector/plan.ts';
 import type { Pass } from '../collector/produce.ts';
@@ -24,8 +25,8 @@ export interface PlannedRun extends OpenedList {
   readonly index: RowIndex;
   readonly plan: Plan;
   readonly extent: Extent;
-  /** The domains of the list, and in how many rows each is. */
-  readonly domains: ReadonlyMap<string, number>;
+  /** The rows of each domain. */
+  readonly domains: Counts;
   /** Whether an outcome counts in this run. */
   readonly isUsable: (domain: string, outcome: Dated) => boolean;
   /** Which domains are asked, in the order of the passes. */
@@ -46,9 +47,8 @@ async function readRows(list: OpenedList, store: OutcomeStore): Promise<PlannedR
   const isUsable = (domain: string, outcome: Dated): boolean =>
     isFresh(domain, outcome, { freshness, startedAtMs, nowMs: now() });
   const index = closer.add(await createRowIndex(list.spoolFolder));
-  const domains = new Map<string, number>();
   const line = createLine();
-  const { planned, extent } = await makePlan({
+  const { planned, domains, extent } = await makePlan({
     source,
     format,
     column,
@@ -62,7 +62,6 @@ async function readRows(list: OpenedList, store: OutcomeStore): Promise<PlannedR
     key: list.key,
     filled: list.fill?.columns,
     where: list.where,
-    domains,
     index,
     signal: context.signal,
   });
@@ -140,12 +139,12 @@ function passesOf(untilMs: number | undefined, store: OutcomeStore): readonly Pa
 /** So many of the domains that are due, as evenly spread over the list as their number allows. */
 async function spread(index: RowIndex, lookups: number, count: number): Promise<Pass> {
   const chosen = new Set<string>();
-  const seen = new Set<string>();
+  const seen = createCounts();
   for await (const rows of index.read()) {
     for (const { kind, text } of rows) {
-      if (kind !== 'due' || seen.has(text)) continue;
-      if (seen.size >= (chosen.size * lookups) / count) chosen.add(text);
-      seen.add(text);
+      const before = seen.size;
+      if (kind !== 'due' || seen.add(text) > 1) continue;
+      if (before >= (chosen.size * lookups) / count) chosen.add(text);
     }
     if (chosen.size === count) break;
   }

@@ -10,15 +10,17 @@ async function plan(text: string, { known = [] as readonly string[], registrable
   const source = sourceOf(text);
   const format = openRows(source, { prefix: 'brand_' });
   const rows: IndexedRow[] = [];
-  const domains = new Map<string, number>();
   const column = chooseDomainColumn(source, format, 'domain');
-  const { planned: made, extent } = await makePlan({
+  const {
+    planned: made,
+    domains,
+    extent,
+  } = await makePlan({
     source,
     format,
     column,
     readDomain: createDomainReader({ column, registrable }),
     look: (domain) => (known.includes(domain) ? 'known' : 'due'),
-    domains,
     index: {
       append: async (batch) => void rows.push(...batch),
     },
@@ -76,7 +78,7 @@ describe('makePlan', () => {
       'due core.com',
       'invalid empty',
     ]);
-    expect(Object.fromEntries(domains)).toEqual({ 'acme.com': 2, 'bolt.com': 2, 'core.com': 1 });
+    expect(['acme.com', 'bolt.com', 'core.com', 'n/a'].map(domains.of)).toEqual([2, 2, 1, 0]);
   });
 
   it('does not look up a row whose cells are shifted, and names the line of the first', async () => {

@@ -50,7 +50,7 @@ async function useNights(fetch: (path: string) => Fetched): Promise<{
       nowMs += days * 86_400_000;
       const asked: string[] = [];
       const counts = await saveLogos({
-        domains: function* () {
+        domains: async function* () {
           for (let at = 0; at < domains.length; at += 7) yield domains.slice(at, at + 7);
         },
         answerOf: (domain) =>

@@ -144,7 +144,7 @@ async function produceAll(
   const maxLookups = isShared ? job.settings.maxCalls : undefined;
   // Most domains come here once, and the store need not be asked about them.
   const comesOnce = (domain: string): boolean =>
-    !isShared && passes.length === 1 && domains.get(domain) === 1;
+    !isShared && passes.length === 1 && domains.of(domain) === 1;
   const untilQuiet = async (): Promise<void> => {
     while (!signal.aborted && outstanding.size > 0) await delay(POLL_MS);
   };

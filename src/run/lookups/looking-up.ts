@@ -21,7 +21,7 @@ export function createLookingUp(planned: PlannedRun): LookingUp {
   return {
     ...planned,
     outstanding: new Set(),
-    tally: createTally((domain) => domains.get(domain) ?? 0),
+    tally: createTally(domains.of),
     stopSwitch: createStopSwitch(),
     isAlone: false,
     isFresh: (domain) => {
