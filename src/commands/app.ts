@@ -10,6 +10,7 @@ import { keepSecret } from '../common/secrets.ts';
 import { file, flag, listen } from '../options/kinds.ts';
 import { option, refusal, type SettingsOf, under } from '../options/option.ts';
 import { flagOf, STATUS_OPTIONS } from '../options/options.ts';
+import type { WayIn } from '../page/app/app.ts';
 import type { AppFolder } from '../page/app/folder.ts';
 import type { Routes } from '../page/listener.ts';
 import { own } from '../store/owner.ts';
@@ -49,11 +50,9 @@ export const app = defineCommand(APP_OPTIONS, async ({ settings, context }) => {
     const closer = createCloser();
     try {
       const lock = await takeFolder(folder);
-      const entry = lock ? await startApp(settings, folder, closer, lock) : await askOther(folder);
-      const isOpened =
-        !settings.noOpen && hasDisplay() && openBrowser(await signInFileOf(folder, entry));
-      const { url, makeCode } = entry;
-      const address = isOpened ? url : `${url}/enter?code=${makeCode(ADDRESS_MS)}`;
+      const entry = lock ? await startApp(settings, folder, closer, lock) : askOther(folder);
+      const isOpened = !settings.noOpen && hasDisplay() && openBrowser(await entry.wayIn('file'));
+      const address = isOpened ? entry.url : await entry.wayIn('address');
       if (lock) say(`Brandfill is on ${address}`);
       else say(`Brandfill runs already for ${folder.path}, on ${address}`);
       if (!isOpened) say('Open this address in a browser. It works once, for ten minutes.');
@@ -73,8 +72,7 @@ export const app = defineCommand(APP_OPTIONS, async ({ settings, context }) => {
 /** How somebody gets to the page of an app that runs. */
 interface Entry {
   readonly url: string;
-  /** Makes a code that signs in once. */
-  readonly makeCode: (lifeMs: number) => string;
+  readonly wayIn: (as: WayIn) => Promise<string>;
 }
 
 async function startApp(
@@ -95,7 +93,12 @@ async function startApp(
   const token = given ?? randomBytes(24).toString('base64url');
   keepSecret(token);
   const access = createAccess({ token, cookieName: cookieNameOf(folder.path), addressOf });
-  const app = await openApp({ folder, env, access });
+  let url = '';
+  const wayIn = async (as: WayIn): Promise<string> =>
+    as === 'file'
+      ? await makeSignInFile(folder, url, access.makeCode(FILE_MS), closer)
+      : `${url}/enter?code=${access.makeCode(ADDRESS_MS)}`;
+  const app = await openApp({ folder, env, access, wayIn });
   const ours = { hostname: address.host.toLowerCase(), port: undefined };
   const routes: Routes = (server) => {
     server.use(createHostCheck([...allowHost, ours], flagOf('allowHost')));
@@ -108,10 +111,10 @@ async function startApp(
   });
   const listener = closer.add(await opening);
   closer.add(app); // closed first: the server waits for its viewers
-  const url = reachable(listener.url);
+  url = reachable(listener.url);
   await folder.writeJson({ url, token }, NOTE);
   closer.add({ close: async () => await folder.remove(NOTE) });
-  return { url, makeCode: (lifeMs) => access.makeCode(lifeMs) };
+  return { url, wayIn };
 }
 
 /** Undefined when another process has the folder. */
@@ -135,37 +138,49 @@ function cookieNameOf(folder: string): string {
   return `brandfill_app_${createHash('sha256').update(folder).digest('hex').slice(0, 8)}`;
 }
 
-/** Asks the app that has this folder for an address. @throws BrandfillError `INVALID_SETTING` */
-async function askOther(folder: AppFolder): Promise<Entry> {
-  try {
-    const note = folder.readJson(NOTE) as { readonly url: string; readonly token: string };
-    if (!note) throw new Error('it is starting or ending');
-    const { url, token } = note;
-    keepSecret(token);
-    const response = await fetch(`${url}/api/address`, {
-      method: 'POST',
-      headers: { authorization: `Bearer ${token}`, origin: url },
-      signal: AbortSignal.timeout(ANSWER_MS),
-    });
-    const { code } = (await response.json()) as { readonly code: string };
-    if (typeof code !== 'string') throw new Error('it gives no address');
-    return { url, makeCode: () => code };
-  } catch {
-    throw refusal(
-      `Cannot use ${folder.path}: another Brandfill app has it and does not answer; wait a moment and start again, end the other one, or choose another folder with ${flagOf('dir')}.`,
-    );
-  }
+/** Asks the app that has this folder for a way in. It throws BrandfillError `INVALID_SETTING`. */
+function askOther(folder: AppFolder): Entry {
+  const note = folder.readJson(NOTE) as
+    | { readonly url: string; readonly token: string }
+    | undefined;
+  const { url = '', token = '' } = note ?? {}; // none while it starts or ends
+  keepSecret(token || undefined);
+  return {
+    url,
+    wayIn: async (as) => {
+      try {
+        const response = await fetch(`${url}/api/way-in/${as}`, {
+          method: 'POST',
+          headers: { authorization: `Bearer ${token}`, origin: url },
+          signal: AbortSignal.timeout(ANSWER_MS),
+        });
+        const { way } = (await response.json()) as { readonly way: string };
+        return way;
+      } catch {
+        throw refusal(
+          `Cannot use ${folder.path}: another Brandfill app has it and does not answer; wait a moment and start again, end the other one, or choose another folder with ${flagOf('dir')}.`,
+        );
+      }
+    },
+  };
 }
 
 /**
- * Writes a private file that signs in when it is opened within ten seconds, and is removed then. An
- * address in the arguments of a program would be seen by every account of the machine.
+ * Writes a private file that signs in when it is opened within ten seconds, and is removed then, or when
+ * the app ends. An address in the arguments of a program would be seen by every account of the machine.
  */
-async function signInFileOf(folder: AppFolder, { url, makeCode }: Entry): Promise<string> {
+async function makeSignInFile(
+  folder: AppFolder,
+  url: string,
+  code: string,
+  closer: Closer,
+): Promise<string> {
   const { signInFile } = await import('../page/assets.ts');
   const path = folder.at(`open-${randomBytes(6).toString('hex')}.html`);
-  writeFileSync(path, await signInFile(url, makeCode(FILE_MS)), { mode: PRIVATE.mode, flag: 'wx' });
-  setTimeout(() => rmSync(path, { force: true }), FILE_MS).unref();
+  writeFileSync(path, await signInFile(url, code), { mode: PRIVATE.mode, flag: 'wx' });
+  const remove = (): void => rmSync(path, { force: true });
+  setTimeout(remove, FILE_MS).unref();
+  closer.add({ close: async () => remove() });
   return path;
 }
 

@@ -113,10 +113,9 @@ export function createAccess(options: AccessOptions): Access {
     },
     login: async (context) => {
       if (!isFromOurPage(originOf(context))) return 'wrong';
-      const body = await readSmall(context);
-      if (body === undefined) return 'too_slow';
-      const given = new URLSearchParams(body).get('token') ?? '';
-      const verdict = check(given, addressOf(context));
+      const form = await readForm(context);
+      if (!form) return 'too_slow';
+      const verdict = check(form.get('token') ?? '', addressOf(context));
       if (verdict === 'granted') begin(context);
       return verdict;
     },
@@ -142,8 +141,8 @@ function originOf({ req }: Context): Parameters<typeof isFromOurPage>[0] {
   return { host, origin, fetchSite: req.header('sec-fetch-site') };
 }
 
-/** A body as it is typed into a form; undefined when it is too long, or does not come. */
-async function readSmall({ req }: Context): Promise<string | undefined> {
+/** What was typed into a form, by a stranger; undefined when it is too long, or does not come. */
+export async function readForm({ req }: Context): Promise<URLSearchParams | undefined> {
   const reader = req.raw.body?.getReader();
   const parts: Uint8Array[] = [];
   const untilMs = performance.now() + LOGIN_MS;
@@ -155,7 +154,7 @@ async function readSmall({ req }: Context): Promise<string | undefined> {
       if (size > MOST_TOKEN_BYTES) throw new RangeError('too long');
       parts.push(value);
     }
-    return Buffer.concat(parts).toString('utf8');
+    return new URLSearchParams(Buffer.concat(parts).toString('utf8'));
   } catch {
     void reader?.cancel().catch(() => {});
     return undefined;

@@ -1,6 +1,9 @@
 import { execFile } from 'node:child_process';
-import { readdirSync, readFileSync, statSync } from 'node:fs';
+import { once } from 'node:events';
+import { chmodSync, readdirSync, readFileSync, statSync } from 'node:fs';
+import { type IncomingMessage, request } from 'node:http';
 import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { describe, expect, it } from 'vitest';
 import type { ListView } from '../../src/page/app/lists.ts';
@@ -65,6 +68,39 @@ describe('brandfill app', () => {
     const again = readFileSync(folder.at('Kunden „Süd“.enriched.xlsx'));
     expect((await openWorkbook(again)).format.columns).toEqual(made.format.columns);
     expect(api.stats().calls).toBe(calls);
+  });
+
+  it('is opened by a private file that signs in once, also where it runs already, and leaves none', async () => {
+    const folder = openFolder();
+    for (const name of ['xdg-open', 'open']) {
+      folder.write(
+        name,
+        '#!/bin/sh\necho "$@" >> arguments\ncp "$1" made && mv made opened.html\n',
+      );
+      chmodSync(folder.at(name), 0o700);
+    }
+    const env = { DISPLAY: ':0', PATH: `${folder.path}:${process.env['PATH']}` };
+    const begin = async () =>
+      await start(['app', '--listen', '0', '--dir', 'app'], { cwd: folder.path, env });
+    const app = await begin();
+    const [url = ''] = /http:\S+/.exec(await app.shows('Ctrl-C ends it.')) ?? [];
+    await (await begin()).ended;
+    while (!folder.names().includes('opened.html')) await delay(10);
+    const [, code = ''] = /name="code" value="([\w-]+)"/.exec(folder.read('opened.html')) ?? [];
+    const enter = async () =>
+      await fetch(`${url}/enter`, { method: 'POST', body: new URLSearchParams({ code }) });
+    expect([(await enter()).status, (await enter()).status]).toEqual([200, 401]);
+    expect(folder.read('arguments')).not.toContain(code);
+    const endless = request(`${url}/enter`, {
+      method: 'POST',
+      headers: { 'content-length': 10_000_000 },
+    });
+    endless.on('error', () => {}).write('x'.repeat(10_000));
+    const [answer] = (await once(endless, 'response')) as [IncomingMessage];
+    endless.destroy();
+    expect(answer.statusCode, 'who is a stranger sends little').toBe(401);
+    await app.stop();
+    expect(readdirSync(folder.at('app')).filter((name) => name.endsWith('.html'))).toEqual([]);
   });
 
   it('reads a list in another way when somebody says so', async () => {

@@ -10,7 +10,7 @@ import type { Closable } from '../../common/lifetime.ts';
 import { withoutSecrets } from '../../common/secrets.ts';
 import { flagOf } from '../../options/options.ts';
 import { readVersion } from '../../version.ts';
-import { type Access, takes } from '../access.ts';
+import { type Access, readForm, takes } from '../access.ts';
 import { enteredPage, loginPage } from '../assets.ts';
 import { boardApi, pageRoutes } from '../dashboard.ts';
 import { createHub } from '../hub.ts';
@@ -30,7 +30,12 @@ export interface OpenAppOptions {
   readonly folder: AppFolder;
   readonly env: Env;
   readonly access: Access;
+  /** Makes a way in, for another start of the app. */
+  readonly wayIn: (as: WayIn) => Promise<string>;
 }
+
+/** An address to be typed, or a file to be opened; each signs in once. */
+export type WayIn = 'address' | 'file';
 
 /** The page of the app and all that it asks for. */
 export interface App extends Closable {
@@ -40,10 +45,8 @@ export interface App extends Closable {
 const WHICH =
   'Open the address that the terminal shows; it works once. Start brandfill app again for another one. If it was started with a token, type that.';
 const USED_UP = 'This address was used already, is too old, or is of an earlier start.';
-/** How long an address that is asked for by another start of the app is good. */
-const CODE_MS = 600_000;
 
-export async function openApp({ folder, env, access }: OpenAppOptions): Promise<App> {
+export async function openApp({ folder, env, access, wayIn }: OpenAppOptions): Promise<App> {
   const model = await openModel(folder, env, () => hub.changed());
   const hub = createHub(model.state);
   const addPage = await pageRoutes(access, WHICH);
@@ -59,13 +62,14 @@ export async function openApp({ folder, env, access }: OpenAppOptions): Promise<
         const isOpened = context.req.method === 'GET';
         return enter(context, isOpened ? (context.req.query('code') ?? '') : '');
       });
-      app.post('/enter', async (context) => {
-        const { code } = await context.req.parseBody();
-        return enter(context, typeof code === 'string' ? code : '');
-      });
+      app.post('/enter', async (context) =>
+        enter(context, (await readForm(context))?.get('code') ?? ''),
+      );
       addPage(app);
       app.get('/api/events', (context) => hub.serve(context));
-      app.post('/api/address', (context) => context.json({ code: access.makeCode(CODE_MS) }));
+      app.post('/api/way-in/:as{address|file}', async (context) =>
+        context.json({ way: await wayIn(context.req.param('as') as WayIn) }),
+      );
       const api = createApi(model);
       api.onError((error, context) => {
         const { status, message } = refusalOf(error, folder.path);
