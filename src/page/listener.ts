@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import type { Server } from 'node:http';
+import type { Server, ServerResponse } from 'node:http';
 import { isIP } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { createAdaptorServer } from '@hono/node-server';
@@ -46,7 +46,6 @@ const POLL_MS = 20;
 export async function openListener(options: ListenerOptions): Promise<Listener> {
   const { host, port, routes, label = '--listen' } = options;
   const app = new Hono();
-  app.use(secureHeaders);
   for (const add of routes) add(app);
   app.notFound((context) => context.text('There is nothing here.\n', 404));
   // A refusal is a sentence for people.
@@ -56,6 +55,7 @@ export async function openListener(options: ListenerOptions): Promise<Listener> 
       : context.text('Something went wrong here.\n', 500),
   );
   const server = createAdaptorServer({ fetch: app.fetch, overrideGlobalObjects: false }) as Server;
+  server.prependListener('request', (_, response) => addSecureHeaders(response));
   server.keepAliveTimeout = KEEP_ALIVE_MS;
   await listen(server, { host, port, label });
   const address = server.address();
@@ -104,11 +104,10 @@ const HEADERS: Readonly<Record<string, string>> = {
   'cache-control': 'no-store',
 };
 
-/** Sends the headers that keep others out with each answer, whatever the path. */
-const secureHeaders: MiddlewareHandler = async (context, next) => {
-  for (const [name, value] of Object.entries(HEADERS)) context.header(name, value);
-  await next();
-};
+/** Keeps others out, whatever answers: a request that is refused before our routes see it has them too. */
+function addSecureHeaders(response: ServerResponse): void {
+  for (const [name, value] of Object.entries(HEADERS)) response.setHeader(name, value);
+}
 
 async function listen(
   server: Server,

@@ -1,3 +1,5 @@
+import { once } from 'node:events';
+import { type IncomingMessage, request } from 'node:http';
 import { createServer } from 'node:net';
 import { Hono } from 'hono';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
@@ -30,9 +32,16 @@ it('answers with the first route that fits, says nothing of a failure, and has i
   expect(await (await fetch(`${url}/a`)).text()).toBe('one');
   const failed = await fetch(`${url}/c`);
   expect([failed.status, await failed.text()]).toEqual([500, 'Something went wrong here.\n']);
-  const unknown = await fetch(`${url}/b`);
-  expect(unknown.status).toBe(404);
-  expect(unknown.headers.get('content-security-policy')).toContain("default-src 'none'");
+  for (const [path, host, status] of [
+    ['/b', 'localhost', 404],
+    ['/a', 'not a host', 400],
+  ] as const) {
+    const refused = request(`${url}${path}`, { headers: { host } }).end();
+    const [answer] = (await once(refused, 'response')) as [IncomingMessage];
+    answer.resume();
+    expect(answer.statusCode).toBe(status);
+    expect(answer.headers['content-security-policy']).toContain("default-src 'none'");
+  }
 });
 
 it('sends what was said last before it closes', async () => {
