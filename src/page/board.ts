@@ -48,7 +48,8 @@ export function lost(view: RunView, naming?: Naming): RunView {
   const next = view.schedule
     ? view.next
     : inWords('What was found is kept: {again}{toGoOn}.', naming);
-  return { ...view, phase: 'lost', actions: [], isPaused: false, next };
+  const none = { actions: [], isPaused: false, wait: undefined, underWay: 0, pendingNow: 0 };
+  return { ...view, phase: 'lost', ...none, next };
 }
 
 export const GONE = 'There is no such run any more.';

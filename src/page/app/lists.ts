@@ -12,6 +12,7 @@ import { planJob } from '../../commands/enrich.ts';
 import { tryJob } from '../../commands/try.ts';
 import { BrandfillError } from '../../common/errors.ts';
 import { PRIVATE } from '../../common/files.ts';
+import { shortenTo } from '../../common/text.ts';
 import type { DomainColumn } from '../../rows/columns/domain-column.ts';
 import { shorten } from '../../rows/columns/names.ts';
 import { createDomainReader } from '../../rows/domain/domain.ts';
@@ -438,8 +439,10 @@ function fieldsOf(trials: readonly Trial[]) {
   }));
 }
 
+const LONGEST_VALUE = 160;
+
 /** The text of a value of an answer, for a cell of the page. */
 function textOf(value: unknown = ''): string {
   if (value === null) return '';
-  return (typeof value === 'string' ? value : JSON.stringify(value)).slice(0, LONGEST_CELL);
+  return shortenTo(typeof value === 'string' ? value : JSON.stringify(value), LONGEST_VALUE);
 }

@@ -52,8 +52,12 @@ export function Chart(view: ChartProps): JSX.Element | null {
     };
     const observer = new ResizeObserver(draw);
     observer.observe(element);
+    const night = matchMedia('(prefers-color-scheme: dark)');
+    const drawAgain = (): void => plot.current?.redraw();
+    night.addEventListener('change', drawAgain);
     return () => {
       observer.disconnect();
+      night.removeEventListener('change', drawAgain);
       plot.current?.destroy();
       plot.current = undefined;
     };
@@ -102,14 +106,14 @@ function dataOf({ spans, spanMs }: ChartProps): uPlot.AlignedData {
   ] as uPlot.AlignedData;
 }
 
-/** As a canvas takes it: what an element would have, by day or by night. */
-function colorOf(name: string): string {
+/** Asked at each drawing, since day and night may change: what an element would have. */
+const colorOf = (name: string) => (): string => {
   const element = document.body.appendChild(document.createElement('i'));
   element.style.color = `var(--${name})`;
   const { color } = getComputedStyle(element);
   element.remove();
   return color;
-}
+};
 
 function optionsOf(width: number): uPlot.Options {
   const line = { stroke: colorOf('line'), width: 1 };

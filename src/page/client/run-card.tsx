@@ -38,10 +38,11 @@ export function RunCard({
 }: RunProps & { readonly isAlone?: boolean }): JSX.Element {
   const { view } = run;
   const tone = TONES[view.isPaused ? 'paused' : (view.end ?? view.phase)] ?? '';
+  const Heading = isAlone ? 'h2' : 'h3';
   return (
     <article class="card">
       <div class="head">
-        <h3>{view.list}</h3>
+        <Heading>{view.list}</Heading>
         <p class={`phase ${tone}`} role={isAlone ? undefined : 'status'}>
           {phaseOf(view)}
         </p>
@@ -186,7 +187,7 @@ function Reasons({ view }: { readonly view: RunView }): JSX.Element | null {
   if (reasons.length === 0) return null;
   return (
     <section aria-label="Why rows were not enriched">
-      <h4>Why rows were not enriched</h4>
+      <strong>Why rows were not enriched</strong>
       {reasons.map((of, at) => (
         <details key={at} open={at < 3} class="reason">
           <summary>
@@ -195,15 +196,7 @@ function Reasons({ view }: { readonly view: RunView }): JSX.Element | null {
             <code>{of.reason || 'no reason given'}</code>
           </summary>
           <p>{of.advice}</p>
-          <p class="quiet">
-            Such as{' '}
-            {of.examples
-              .map(({ cell, domain }) =>
-                cell === domain || domain === '' ? cell || '(a blank cell)' : `${cell} (${domain})`,
-              )
-              .join(', ')}
-            .
-          </p>
+          <p class="quiet">Such as {[...new Set(of.examples.map(exampleOf))].join(', ')}.</p>
         </details>
       ))}
       {otherReasonRows > 0 ? (
@@ -211,6 +204,10 @@ function Reasons({ view }: { readonly view: RunView }): JSX.Element | null {
       ) : null}
     </section>
   );
+}
+
+function exampleOf({ cell, domain }: RunView['reasons'][number]['examples'][number]): string {
+  return cell === domain || domain === '' ? cell || '(a blank cell)' : `${cell} (${domain})`;
 }
 
 function figuresOf(view: RunView): readonly (readonly [string, string])[] {

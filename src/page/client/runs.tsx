@@ -74,7 +74,7 @@ function Workers({ workers }: Pick<Board, 'workers'>): JSX.Element | null {
       <Table
         caption="Workers"
         hasHeading
-        columns={['worker', 'calls at once#', 'calls#', '']}
+        columns={['worker', 'calls at once#', 'calls#', 'trouble']}
         rows={workers.map(({ host, pid, concurrency, calls, trouble = '' }) => [
           `process ${pid} on ${host}`,
           count(concurrency),

@@ -3,7 +3,7 @@ import { createRequire } from 'node:module';
 import type { AxeResults, RunOptions } from 'axe-core';
 import type { Page } from 'playwright-core';
 
-/** What axe finds serious in a page; the page must have been opened with `bypassCSP`. */
+/** What axe finds in a page; the page must have been opened with `bypassCSP`. */
 export async function findFaults(page: Page): Promise<readonly string[]> {
   const source = createRequire(import.meta.url).resolve('axe-core/axe.min.js');
   await page.evaluate(await readFile(source, 'utf8'));
@@ -14,9 +14,7 @@ export async function findFaults(page: Page): Promise<readonly string[]> {
       ),
     { resultTypes: ['violations'] },
   );
-  return violations
-    .filter(({ impact }) => impact === 'serious' || impact === 'critical')
-    .map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join(', ')}`);
+  return violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join(', ')}`);
 }
 
 /** How many pixels of a page are beyond its right edge. */

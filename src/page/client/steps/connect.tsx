@@ -60,7 +60,7 @@ export function ConnectStep({ app }: { readonly app: AppState }): JSX.Element {
         value={typed.api}
         onChange={(api) => set({ api })}
         options={[
-          ['rehearsal', 'Rehearse, with made-up answers of this computer'],
+          ['rehearsal', 'Rehearse, with made-up answers'],
           ...profiles.map(({ name, title }) => [name, title] as const),
           ['', 'Another API, by its address'],
         ]}
@@ -113,7 +113,9 @@ export function ConnectStep({ app }: { readonly app: AppState }): JSX.Element {
       ) : null}
       {isRehearsal ? null : (
         <NumberField
-          label={profile?.unit === undefined ? 'Price of a call' : `Price in ${profile.unit}`}
+          label={
+            profile?.unit === undefined ? 'Price of a call' : `Price of one of the ${profile.unit}`
+          }
           value={typed.price}
           placeholder="not known"
           hint="In your currency, to show what your list costs."

@@ -84,7 +84,7 @@ function ChooseList({ app }: { readonly app: AppState }): JSX.Element {
       {app.lists.length > 0 ? (
         <Table
           caption="Lists from before"
-          columns={['list', 'size#', 'from', 'last run', '']}
+          columns={['list', 'size#', 'from', 'last run', 'delete']}
           rows={app.lists.map(({ id, name, sizeBytes, uploadedAtMs, lastRun }) => [
             <a key="list" href={addressOf({ step: 'list', id })}>
               {name}

@@ -72,7 +72,11 @@ export function RunStep({ id }: { readonly id: string }): JSX.Element {
           )}
         </Run>
       ) : (
-        <Progress label="Reading" text="It is being read…" />
+        <>
+          <Progress label="Reading" text="It is being read…" />
+          {/* A run that was killed while it read its list has left nothing. */}
+          <Button onPress={() => goTo('plan', id)}>Back to the plan</Button>
+        </>
       )}
     </Step>
   );
