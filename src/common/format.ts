@@ -6,15 +6,15 @@ const RATE_UNITS: readonly (readonly [perSecond: number, name: string])[] = [
   [3_600, 'h'],
 ];
 
-/** Writes calls per second for people: `50/s`, `2.5/s`, `6/min`, `30/h`. */
-export function formatRate(perSecond: number): string {
+/** Writes calls per second for people: `50/s`, `2.5 calls/s`, `6/min`, `30/h`. */
+export function formatRate(perSecond: number, noun = ''): string {
   const [seconds, name] = RATE_UNITS.find(([seconds]) => perSecond * seconds >= 0.9995) ?? [
     86_400,
     'd',
   ];
   const count = perSecond * seconds;
   const digits = count < 10 ? 1 : 0;
-  return `${formatCount(Number(count.toFixed(digits)))}/${name}`;
+  return `${formatCount(Number(count.toFixed(digits)))}${noun}/${name}`;
 }
 
 /**

@@ -10,6 +10,7 @@ import {
   formatUnits,
 } from '../common/format.ts';
 import { shortenTo } from '../common/text.ts';
+import type { DomainColumn } from '../rows/columns/domain-column.ts';
 import { shorten } from '../rows/columns/names.ts';
 import type { Stop } from '../worker/stop-switch.ts';
 import type { RunEvent } from './events.ts';
@@ -52,16 +53,21 @@ export function inOneLine(lines: readonly string[]): string {
 export function describeInput({
   input,
   format,
-  column: { name, by, example, others = [] },
+  column,
 }: Extract<RunEvent, { type: 'opened' }>): readonly string[] {
-  const how = by === 'option' ? 'as told' : `guessed by ${by}`;
-  const such = example === undefined ? '' : `, such as '${shorten(example)}'`;
-  const named = others.slice(0, 3).map((other) => `'${shorten(other.name)}'`);
+  const named = (column.others ?? []).slice(0, 3).map((other) => `'${shorten(other.name)}'`);
   const domains = [
-    `in column '${shorten(name)}' (${how})${such}`,
+    `in ${describeColumn(column)}`,
     named.length > 0 && `also possible: ${named.join(', ')}; --domain-column takes another`,
   ];
   return [shorten(input), ...table({ format, domains })];
+}
+
+/** `column 'Website' (guessed by name), such as 'acme.com'`. */
+export function describeColumn({ name, by, example }: DomainColumn): string {
+  const how = by === 'option' ? 'as told' : `guessed by ${by}`;
+  const such = example === undefined ? '' : `, such as '${shorten(example)}'`;
+  return `column '${shorten(name)}' (${how})${such}`;
 }
 
 /** Describes the plan. */
@@ -256,10 +262,13 @@ export function countsOf(
     .map(([name, count]) => [name, `${formatCount(count)} ${STATUSES[name].name}`]);
 }
 
+const NO_DOMAIN = 'No row has a domain: check {domainColumn}.';
+const NO_ANSWER =
+  'No row has an answer: check {baseUrl} and {domainColumn}, and whether one that must be known is found: brandfill try DOMAIN.';
+
 /** What to do after a run; undefined where all is well. */
 function nextOf(run: Ending, naming?: Naming): string | undefined {
   const { statuses, stopped, pendingUntilMs } = run;
-  const { not_found: unknown, rejected, invalid } = statuses;
   const afterMs = stopped ? stopped.comeBackAtMs : pendingUntilMs;
   const after = afterMs === undefined ? '' : ` after ${timeAt(afterMs)}`;
   if (stopped) {
@@ -271,16 +280,8 @@ function nextOf(run: Ending, naming?: Naming): string | undefined {
     return inWords(again, naming);
   }
   if (endOf(run) === 'done') return undefined;
-  if (unknown + rejected === 0)
-    return inWords('No row has a domain: check {domainColumn}.', naming);
-  const parts = shown([
-    unknown > 0 && `${formatCount(unknown)} unknown to the API`,
-    rejected > 0 && `${formatCount(rejected)} refused by it`,
-    invalid > 0 && `${formatCount(invalid)} without a domain`,
-  ]);
-  const check =
-    'Check {baseUrl} and {domainColumn}, and whether one that must be known is found: brandfill try DOMAIN.';
-  return inWords(`No row has an answer: ${parts.join(', ')}. ${check}`, naming);
+  const isBlank = statuses.not_found + statuses.rejected === 0;
+  return inWords(isBlank ? NO_DOMAIN : NO_ANSWER, naming);
 }
 
 /** How a run ended, for people, in lines. */

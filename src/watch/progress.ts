@@ -102,7 +102,7 @@ function speedOf(view: RunView): readonly string[] {
   const perSecond = isOver ? view.callsPerSecond : view.ratePerSecond;
   const held = limit && (limit.limitIs !== 'unknown' || !isOver) && describeLimit(limit, true);
   return [
-    (perSecond > 0 ? formatRate(perSecond) : '0/s').replace('/', ' calls/'),
+    perSecond > 0 ? formatRate(perSecond, ' calls') : '0 calls/s',
     bill && formatUnits(bill),
     held,
     leftMs >= 1_000 && !isOver && describeLeft(leftMs),

@@ -1,3 +1,5 @@
+import type { OutcomeStatus } from '../brand/outcome.ts';
+import type { RowStatus } from '../collector/joined-row.ts';
 import type { Limit } from '../worker/pace-memory.ts';
 import type { Stop } from '../worker/stop-switch.ts';
 
@@ -10,26 +12,11 @@ export type { Limit } from '../worker/pace-memory.ts';
 /** Of this format; members may be added without another. */
 export const VIEW_VERSION = 6;
 
-/** Rows by how they ended. */
-export interface StatusCounts {
-  found: number;
+/** Rows by how they ended; `STATUSES` says what each means. */
+export type StatusCounts = Record<RowStatus, number> & {
   /** Known before the run; counted as what they are once it ends. */
   fresh?: number;
-  /** Not learned this time; the row has the values of an older answer. */
-  stale: number;
-  /** The API does not know the domain. */
-  not_found: number;
-  /** The API refused the domain. */
-  rejected: number;
-  /** No usable answer, even after retries. */
-  failed: number;
-  /** Accepted by the API, but no answer was ready in time. */
-  pending: number;
-  /** The row holds no domain, so nothing was looked up. */
-  invalid: number;
-  /** Not looked up: the run stopped first. */
-  skipped: number;
-}
+};
 
 /** Counts of zero for all statuses. */
 export function createStatusCounts(): StatusCounts {
@@ -123,7 +110,7 @@ export interface RunView {
   /** Domains that were looked up. */
   lookups: number;
   /** Lookups of this run, by outcome; counts domains. */
-  outcomes: Pick<StatusCounts, 'found' | 'not_found' | 'rejected' | 'failed' | 'pending'>;
+  outcomes: Record<OutcomeStatus, number>;
   /** Lookups that were handed out and have no outcome yet. */
   underWay: number;
   /** Lookups that the API has accepted and has no answer ready for. */

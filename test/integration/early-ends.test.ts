@@ -36,7 +36,7 @@ describe('a base URL that is wrong', () => {
     const { url } = await openApi({ notFound: 1 });
     const ended = await enrichHere(folder, url, '--json');
     expect(ended.code).toBe(3);
-    expect(ended.stderr).toContain('No row has an answer: 50 unknown to the API. Check --base-url');
+    expect(ended.stderr).toContain('No row has an answer: check --base-url');
     expect(summaryOf(ended).statuses.not_found).toBe(50);
     const again = await enrichHere(folder, url, '--json');
     expect([again.code, summaryOf(again).calls]).toEqual([0, 0]);

@@ -14,13 +14,12 @@ import { BrandfillError } from '../../common/errors.ts';
 import { PRIVATE } from '../../common/files.ts';
 import { shortenTo } from '../../common/text.ts';
 import type { DomainColumn } from '../../rows/columns/domain-column.ts';
-import { shorten } from '../../rows/columns/names.ts';
 import { createDomainReader } from '../../rows/domain/domain.ts';
 import { openList, openRows } from '../../rows/open-list.ts';
 import { type RowFormat, splitExtension } from '../../rows/row-format.ts';
 import type { Source } from '../../rows/source.ts';
 import type { Trial } from '../../run/trial.ts';
-import { describeStop } from '../../watch/describe.ts';
+import { describeColumn, describeStop } from '../../watch/describe.ts';
 import { adviseOn } from '../../watch/reasons.ts';
 import type { RunView } from '../../watch/run-view.ts';
 import { ON_PAGE, PHASES } from '../../watch/words.ts';
@@ -75,7 +74,7 @@ export interface ListView {
   readonly columns: readonly string[];
   readonly firstRows: readonly ShownRow[];
   /** Missing when no column could be found: `problem` says so, and somebody has to choose one. */
-  readonly column?: (Pick<DomainColumn, 'index' | 'name'> & { readonly why: string }) | undefined;
+  readonly column?: (DomainColumn & { readonly words: string }) | undefined;
   readonly problem?: string | undefined;
   /** The columns that were chosen for this list, or for the last one at the same API. */
   readonly fields: Fields;
@@ -369,7 +368,7 @@ async function understand(place: ListPlace, reading: Reading) {
       sheets: workbook?.sheets ?? [],
       sheet: workbook?.sheet,
       columns,
-      column: column && describeColumn(column),
+      column: column && { ...column, words: describeColumn(column) },
       problem,
       firstRows: await readFirst(source, format, FIRST_ROWS),
     };
@@ -394,16 +393,6 @@ const NO_COLUMN =
   'No column was found whose cells hold web addresses. Click the column that does. If there is none, this list cannot be looked up: add a column with the web address of each company.';
 const NO_HEADER =
   'The first line seems to be a row already, and no names of columns. Say that the list has no header, or click the column with the web addresses if these are its names.';
-
-function describeColumn({ index, name, by, example }: DomainColumn) {
-  const such = example === undefined ? '' : `, such as “${shorten(example)}”`;
-  const why = {
-    option: 'You chose it.',
-    name: `Its name says so${such === '' ? '' : `, and its cells hold web addresses${such}`}.`,
-    content: `Its cells hold web addresses${such}.`,
-  }[by];
-  return { index, name, why };
-}
 
 /** The first different domains of a list. */
 async function domainsToSample(place: ListPlace, { reading, column }: ListView): Promise<string[]> {

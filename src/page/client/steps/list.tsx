@@ -152,8 +152,8 @@ function ReadList({ id }: { readonly id: string }): JSX.Element {
       {view?.problem === undefined ? null : <Note kind="bad">{view.problem}</Note>}
       {column ? (
         <Note kind="info">
-          The addresses are taken from the column <strong>{column.name}</strong>. {column.why} A
-          click on the name of another column chooses that one.
+          The addresses are in {column.words}. A click on the name of another column chooses that
+          one.
         </Note>
       ) : null}
       {view ? <FirstRows view={view} onChoose={(name) => readAs({ column: name })} /> : null}
