@@ -18,6 +18,7 @@ import type { Stop } from './stop-switch.ts';
  * | such a failure still comes at half the rate | it was none, and casts no doubt any more |
  * | five domains failed alike for good, though others succeeded meanwhile | it is how this API fails: no doubt any more |
  * | three domains were refused so for good | it is how this API refuses a domain: believed at once |
+ * | either of these | the pace is what it was before the doubt |
  * | no lookup is left that could tell more | what was refused is asked once more, and then believed; where nothing succeeded, the run stops |
  *
  * A belief may stop a run. It never drops what was paid for: what could not be told is `failed`, and
@@ -66,6 +67,8 @@ export interface Weighed {
   /** What the call says of the pace; `out`: the API says when it is back; `own`: the domain alone is slow. */
   readonly signal: 'good' | 'limit' | 'out' | 'own' | 'doubt' | 'none';
   readonly verdict: Verdict | Promise<Verdict>;
+  /** It has become clear that what was doubted is about domains. @default false */
+  readonly isCleared?: boolean | undefined;
 }
 
 /**
@@ -151,6 +154,7 @@ export function createEvidence(options: EvidenceOptions): Evidence {
   const known = new Map<string, number | KnownLimit>();
   let situation: Situation = { isOut: false, ratePerMs: 0, underWay: 0 };
   let isOver = false;
+  let isCleared = false;
 
   function stop(why: Stop): void {
     if (isOver) return;
@@ -196,10 +200,12 @@ export function createEvidence(options: EvidenceOptions): Evidence {
       remember(refusedAs, { refusals: 0, ratePerMs: undefined });
     }
     successes += 1;
-    if (row.isDoubt) suspects.clear();
+    const wasLong = row.isDoubt;
     beginRow();
     // What was under way when the refusal came shows nothing.
     release((one) => (one.at > begun ? undefined : tell(one, wasDoubt)));
+    if (!wasLong) return;
+    for (const [group, { domains }] of suspects) if (domains.size > 1) suspects.delete(group);
   }
 
   /** What a refusal is worth once others succeeded. */
@@ -210,6 +216,8 @@ export function createEvidence(options: EvidenceOptions): Evidence {
     if (inTurn) return inTurn;
     if (!wasDoubt && seen && seen >= CONFIRMED) return 'believe';
     const { kind, retryAfterMs } = meaning;
+    // No other domain has that record: what made the doubt has nothing to do with it.
+    if (kind === 'found' && suspects.get(groupOf(meaning))?.domains.size === 1) return 'believe';
     const isPlain = kind === 'found' || (kind === 'rejected' && retryAfterMs === undefined);
     if (isPlain && !wasDoubt && asked.refusals === 1) {
       const isOpen = seen === 0 || scoreOf(suspects.get(groupOf(meaning))) > 0;
@@ -219,8 +227,14 @@ export function createEvidence(options: EvidenceOptions): Evidence {
       if (wasDoubt) remember(key, seen ?? 0);
       return 'again';
     }
-    remember(key, (seen ?? 0) + 1);
+    settle(key, (seen ?? 0) + 1);
     return 'believe';
+  }
+
+  /** It was for good, for so many domains. */
+  function settle(key: string, domains: number, enough = CONFIRMED): void {
+    remember(key, domains);
+    isCleared ||= domains >= enough;
   }
 
   function remember(key: string, what: number | KnownLimit): void {
@@ -307,7 +321,7 @@ export function createEvidence(options: EvidenceOptions): Evidence {
     // Others succeeded since it was refused first: it is about the domain, whatever comes now.
     const enough = meaning.kind === 'not_found' ? 2 : ENOUGH; // a 404 page is seldom a limit
     if (asked.refusals >= enough && successes > asked.successesThen) {
-      remember(key, seen + 1);
+      settle(key, seen + 1);
       if (enough < ENOUGH && seen + 1 >= CONFIRMED) confirm(key);
       return BELIEVED;
     }
@@ -353,7 +367,7 @@ export function createEvidence(options: EvidenceOptions): Evidence {
     // A night may have a few domains with an answer that is no JSON, and no others: that is no outage yet.
     const { httpStatus = 0 } = meaning;
     const isAnswered = httpStatus >= 200 && httpStatus < 300;
-    if (isOwn && asked.failures === ENOUGH) remember(key, seen + 1);
+    if (isOwn && asked.failures === ENOUGH) settle(key, seen + 1, MANY);
     const isKnown = isAnswered || seen >= MANY;
     const isTooLong = isOwn ? row.isDoubt : isTooMany(meaning, asked, isKnown);
     const why = successes === 0 ? whyAtStart(meaning) : undefined;
@@ -397,6 +411,43 @@ export function createEvidence(options: EvidenceOptions): Evidence {
     return isOwn ? { signal: 'own', verdict: 'retry' } : LIMIT;
   }
 
+  function weigh(meaning: Meaning, asked: Asked): Weighed {
+    if (meaning.isSure && meaning.kind === 'refused') {
+      stop(stopOf(meaning));
+      return { signal: 'none', verdict: 'fail' };
+    }
+    switch (meaning.kind) {
+      case 'found':
+        return noteFound(meaning, asked);
+      case 'rejected':
+      case 'not_found':
+        if (meaning.isSure || (meaning.kind === 'not_found' && meaning.form !== 'page')) break;
+        return noteRefusal(meaning, asked);
+      case 'refused':
+        return noteRefusal(meaning, asked);
+      case 'quota':
+        // Nothing says when there is more.
+        if (meaning.retryAfterMs === undefined) {
+          stop(stopOf(meaning));
+          return { signal: 'none', verdict: 'drop' };
+        }
+        return noteThrottled(meaning, asked);
+      case 'throttled':
+        return noteThrottled(meaning, asked);
+      case 'away':
+      case 'machine':
+        return noteAway(meaning, asked);
+      case 'failed':
+        return noteFailed(meaning, asked);
+      case 'redirect':
+        return BELIEVED;
+      case 'pending':
+        break;
+    }
+    success(asked);
+    return GOOD;
+  }
+
   return {
     mayStart: (underWay) => {
       if (successes > 0) return true;
@@ -407,40 +458,9 @@ export function createEvidence(options: EvidenceOptions): Evidence {
     note: (meaning, asked, now) => {
       answers += 1;
       situation = now;
-      if (meaning.isSure && meaning.kind === 'refused') {
-        stop(stopOf(meaning));
-        return { signal: 'none', verdict: 'fail' };
-      }
-      switch (meaning.kind) {
-        case 'found':
-          return noteFound(meaning, asked);
-        case 'rejected':
-        case 'not_found':
-          if (meaning.isSure || (meaning.kind === 'not_found' && meaning.form !== 'page')) break;
-          return noteRefusal(meaning, asked);
-        case 'refused':
-          return noteRefusal(meaning, asked);
-        case 'quota':
-          // Nothing says when there is more.
-          if (meaning.retryAfterMs === undefined) {
-            stop(stopOf(meaning));
-            return { signal: 'none', verdict: 'drop' };
-          }
-          return noteThrottled(meaning, asked);
-        case 'throttled':
-          return noteThrottled(meaning, asked);
-        case 'away':
-        case 'machine':
-          return noteAway(meaning, asked);
-        case 'failed':
-          return noteFailed(meaning, asked);
-        case 'redirect':
-          return BELIEVED;
-        case 'pending':
-          break;
-      }
-      success(asked);
-      return GOOD;
+      isCleared = false;
+      const weighed = weigh(meaning, asked);
+      return isCleared ? { ...weighed, isCleared } : weighed;
     },
     askAgain: () => {
       const isDoubt = isInDoubt();
@@ -480,7 +500,7 @@ export function createEvidence(options: EvidenceOptions): Evidence {
   };
 }
 
-const GOOD: Weighed = { signal: 'good', verdict: 'believe' };
+export const GOOD: Weighed = { signal: 'good', verdict: 'believe' };
 const BELIEVED: Weighed = { signal: 'none', verdict: 'believe' };
 const LIMIT: Weighed = { signal: 'limit', verdict: 'again' };
 

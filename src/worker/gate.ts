@@ -3,11 +3,19 @@ import { isUnsent } from '../brand/network-error.ts';
 import type { CallCounters } from '../common/calls.ts';
 import { type Budget, type Permit as BudgetPermit, both, isUsedUp } from './budget.ts';
 import type { Clock } from './clock.ts';
-import type { Asked, Evidence, Situation, Verdict, Weighed } from './evidence.ts';
+import {
+  type Asked,
+  type Evidence,
+  GOOD,
+  type Situation,
+  type Verdict,
+  type Weighed,
+} from './evidence.ts';
 import {
   accepted,
   createPace,
   ended,
+  forget,
   nextStartMs,
   type Pace,
   type PacedCall,
@@ -102,11 +110,11 @@ export interface PaceHome {
   start(nowMs: number): void;
   /** A call has ended. */
   ended(how: 'good' | Refusal | 'none', call: PacedCall, nowMs: number): void;
+  /** What calls were refused for was about their domains alone. */
+  forget(nowMs: number): void;
   /** The pace as it is known here, and the fixed rate. */
   readonly pace: Readonly<Pace>;
   readonly fixed: FixedRate | undefined;
-  /** Forgets the last refusal: it was about a domain alone. */
-  undo?(nowMs: number): void;
   /** Callers wait: called again when something has changed. */
   wanted?(waiting: number, inFlight: number): void;
   onChange?: () => void;
@@ -139,7 +147,6 @@ export function createOwnPace(
     pace.shutUntilMs = statedUntilMs - epochMs;
     pace.isStated = true;
   }
-  let last: Pace | undefined;
   return {
     pace,
     fixed,
@@ -154,13 +161,9 @@ export function createOwnPace(
     ended: (how, call, now) => {
       if (how === 'good') return accepted(pace, call, now);
       if (how === 'none') return ended(pace, call.sentAtMs);
-      if (pace.state !== 'testing') last = { ...pace };
       refused(pace, call, now, how);
     },
-    undo: (now) => {
-      if (last) Object.assign(pace, last, { nextMs: now, lastMs: pace.lastMs, cutMs: pace.cutMs });
-      last = undefined;
-    },
+    forget: (now) => forget(pace, now),
   };
 }
 
@@ -347,7 +350,7 @@ export function createGate(options: GateOptions): Gate {
     ended(meaning: Meaning): Verdict | Promise<Verdict> {
       const latencyMs = this.#bill(meaning);
       const weighed = evidence.note(meaning, this.#asked, situation());
-      this.#learn(meaning, weighed.signal, latencyMs);
+      this.#learn(meaning, weighed, latencyMs);
       letThrough();
       return weighed.verdict;
     }
@@ -359,7 +362,7 @@ export function createGate(options: GateOptions): Gate {
       const latencyMs = this.#bill(meaning);
       const all = each.map(([one, of]) => evidence.note(one, of, situation()));
       const worst = all.find(({ signal }) => signal === 'limit' || signal === 'doubt');
-      this.#learn(meaning, (worst ?? all[0])?.signal ?? 'good', latencyMs);
+      this.#learn(meaning, worst ?? all[0] ?? GOOD, latencyMs);
       letThrough();
       return all.map(({ verdict }) => verdict);
     }
@@ -384,7 +387,7 @@ export function createGate(options: GateOptions): Gate {
       return clock.nowMs() - this.#sentAtMs;
     }
 
-    #learn(meaning: Meaning, signal: Weighed['signal'], latencyMs: number): void {
+    #learn(meaning: Meaning, { signal, isCleared }: Weighed, latencyMs: number): void {
       const nowMs = clock.nowMs();
       const { domain } = this.#asked;
       const isRefused = signal === 'limit' || signal === 'doubt' || signal === 'out';
@@ -399,19 +402,21 @@ export function createGate(options: GateOptions): Gate {
       };
       isFailing = isRefused ? AWAY.has(meaning.kind) : signal !== 'good' && isFailing;
       if (AWAY.has(meaning.kind) || signal === 'doubt') trouble = reasonOf(meaning);
+      if (isCleared && home.pace.before?.isDoubt) home.forget(nowMs);
       if (signal === 'good') {
         home.ended('good', call, nowMs);
         overlongWaits.clear();
       } else if (isRefused) {
         const isAway = signal === 'out' || meaning.kind === 'machine';
         if (home.pace.state !== 'testing') slowedBy = domain;
-        home.ended(isAway ? 'away' : isFailing ? 'failing' : 'refused', call, nowMs);
+        const how = signal === 'doubt' ? 'doubt' : 'refused';
+        home.ended(isAway ? 'away' : isFailing ? 'failing' : how, call, nowMs);
         if (signal === 'doubt' && !waiting.hasAgain) evidence.askAgain();
         stopIfTooLong();
       } else {
         // The last refusal was about this domain alone: what it did to the pace is undone.
         if (signal === 'own' && (slowedBy === domain || home.pace.state === 'testing')) {
-          home.undo?.(nowMs);
+          home.forget(nowMs);
         }
         home.ended('none', call, nowMs);
       }

@@ -200,7 +200,12 @@ local function refused(call, at, how)
     return
   end
   local isAgain = p.state ~= 'flowing'
-  if not isAgain then p.refusedMs = at end
+  if not isAgain then
+    p.refusedMs = at
+    local before = { atMs = at, isDoubt = how ~= 'refused', pace = {} }
+    for name, value in pairs(p) do if name ~= 'before' then before.pace[name] = value end end
+    if not (before.isDoubt and p.before and p.before.isDoubt) then p.before = before end
+  end
   local lasted = at - p.refusedMs
   p.cutMs = at
   p.isAway = how == 'away' or (how == 'failing' and isAgain and lasted > 5000)
@@ -223,6 +228,15 @@ local function refused(call, at, how)
     p.state = 'testing'
     p.testMs = 0
   end
+end
+
+local function forget(at)
+  local before = p.before
+  if not before then return end
+  local last, cut = p.lastMs, p.cutMs
+  for name, value in pairs(before.pace) do p[name] = value end
+  p.before, p.nextMs, p.lastMs, p.cutMs = nil, at, last, cut
+  p.epochMs = p.epochMs + at - before.atMs
 end
 
 -- The workers that take part, and the slowest rate that one of them wants.
@@ -263,7 +277,8 @@ for _, call in ipairs(said.events) do
     state.goodBy = ARGV[1]
     state.goods = state.goods + 1
     mine.goods = state.goods
-  elseif call.how == 'refused' then refused(call, at, call.how)
+  elseif call.how == 'refused' or call.how == 'doubt' then refused(call, at, call.how)
+  elseif call.how == 'forget' then forget(at)
   elseif call.how ~= 'none' then
     -- Where calls go well elsewhere, and none here, it is this worker that fails.
     local isElsewhere = state.goodBy ~= ARGV[1] and now - state.goodMs < 5000

@@ -145,7 +145,16 @@ export function createPace(nowMs: number, known: Known) {
     deadMs: 0,
     nextMs: nowMs,
     lastMs: LONG_AGO_MS,
+    /** How it was when calls were last refused for the first time, for when that was about domains alone. */
+    before: undefined as Before | undefined,
   };
+}
+
+interface Before {
+  readonly atMs: number;
+  /** Whether it is not known yet whom the answers are about. The first of such refusals counts. */
+  readonly isDoubt: boolean;
+  readonly pace: object;
 }
 
 /** When the next call may start; Infinity: once one of those under way has ended. */
@@ -272,8 +281,11 @@ function rise(pace: Pace): void {
   pace.accepted = 2 * UNSURE_CALLS;
 }
 
-/** `failing`: calls fail, which may be how a limit is told; `away`: no rate is to blame. */
-export type Refusal = 'refused' | 'failing' | 'away';
+/**
+ * `failing`: calls fail, which may be how a limit is told; `away`: no rate is to blame; `doubt`: the answers may be
+ * about their domains.
+ */
+export type Refusal = 'refused' | 'failing' | 'away' | 'doubt';
 
 export function refused(
   pace: Pace,
@@ -290,7 +302,12 @@ export function refused(
     return;
   }
   const isAgain = pace.state !== 'flowing';
-  if (!isAgain) pace.refusedMs = nowMs;
+  if (!isAgain) {
+    pace.refusedMs = nowMs;
+    const isDoubt = how !== 'refused';
+    const { before, ...known } = pace;
+    if (!isDoubt || !before?.isDoubt) pace.before = { atMs: nowMs, isDoubt, pace: known };
+  }
   const lastedMs = nowMs - pace.refusedMs;
   pace.cutMs = nowMs;
   pace.isAway = how === 'away' || (how === 'failing' && isAgain && lastedMs > OUTAGE_MS);
@@ -317,6 +334,14 @@ export function refused(
     pace.state = 'testing';
     pace.testMs = 0;
   }
+}
+
+/** What calls were refused for was about their domains alone: the pace is what it was before, and has lost no time. */
+export function forget(pace: Pace, nowMs: number): void {
+  const { before, lastMs, cutMs } = pace;
+  if (!before) return;
+  Object.assign(pace, before.pace, { before: undefined, nextMs: nowMs, lastMs, cutMs });
+  pace.epochMs += nowMs - before.atMs;
 }
 
 /** Whether a refusal is about the calls under way: one more was tried, or it had far more, repeatedly. */

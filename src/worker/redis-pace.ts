@@ -129,7 +129,7 @@ export function createRedisPace({
     if (thisTripMs < leastTripMs * 1.2) aheadMs = now - (sentMs + nowMs) / 2;
     leastTripMs = Math.min(thisTripMs, leastTripMs * 1.02);
     const isCut = theirs.cutMs - aheadMs > pace.cutMs + 1;
-    Object.assign(pace, theirs);
+    Object.assign(pace, { before: undefined }, theirs);
     for (const time of TIMES) pace[time] -= aheadMs;
     isSick = sick;
     if (isCut) drop(() => true);
@@ -169,9 +169,11 @@ export function createRedisPace({
     ended: (how, call, nowMs) => {
       underWay -= 1;
       tell(how, call, nowMs);
-      if (how === 'refused') drop(() => true);
-      comeSoon(how === 'refused' || how === 'away');
+      const isRefused = how === 'refused' || how === 'doubt';
+      if (isRefused) drop(() => true);
+      comeSoon(isRefused || how === 'away');
     },
+    forget: (nowMs) => tell('forget', { sentAtMs: nowMs, latencyMs: 0, inFlight: 1 }, nowMs),
     wanted: (count) => {
       waiting = count;
       if (starts.length === 0) comeSoon();

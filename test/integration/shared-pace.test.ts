@@ -1,7 +1,15 @@
 import { randomUUID } from 'node:crypto';
 import { Redis } from 'ioredis';
 import { expect, it, onTestFinished } from 'vitest';
-import { accepted, createPace, ended, nextStartMs, refused, start } from '../../src/worker/pace.ts';
+import {
+  accepted,
+  createPace,
+  ended,
+  forget,
+  nextStartMs,
+  refused,
+  start,
+} from '../../src/worker/pace.ts';
 import { PACE_SCRIPT } from '../../src/worker/pace-script.ts';
 import { seededRandom } from '../support/random.ts';
 import { useDatabase } from '../support/redis.ts';
@@ -12,6 +20,10 @@ const random = seededRandom('shared-pace.test.ts');
 function expectAlike(one: object, other: object): void {
   for (const [name, value] of Object.entries(other)) {
     const its: unknown = Reflect.get(one, name);
+    if (typeof value === 'object') {
+      expectAlike(its as object, value as object);
+      continue;
+    }
     const isNumber = typeof value === 'number' && typeof its === 'number';
     const isAlike = isNumber
       ? Math.abs(its - value) <= 1e-6 * Math.max(1, Math.abs(value))
@@ -39,7 +51,8 @@ it('the pace in Redis learns from the same calls the same numbers as the one of 
       const isGood = random.next() < 0.8;
       const how = isGood
         ? 'good'
-        : (random.pick(['refused', 'failing', 'away', 'none'] as const) ?? 'none');
+        : (random.pick(['refused', 'doubt', 'failing', 'away', 'forget', 'none'] as const) ??
+          'none');
       const told = random.next() < 0.2 ? { retryAfterMs: random.between(100, 9_000) } : {};
       // Headers state one quota, and later another one.
       const count = step < 100 ? 20 : 30;
@@ -53,6 +66,7 @@ it('the pace in Redis learns from the same calls the same numbers as the one of 
       };
       if (how === 'good') accepted(pace, event, nowMs);
       else if (how === 'none') ended(pace, sentAtMs);
+      else if (how === 'forget') forget(pace, nowMs);
       else refused(pace, event, nowMs, how);
       const { inFlight } = event;
       const atMs = nextStartMs(pace, nowMs, inFlight);

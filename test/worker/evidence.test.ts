@@ -213,12 +213,23 @@ describe('what all domains get is about the caller', () => {
     expect(ran.calls).toBeLessThan(80);
   });
 
-  it('new odd domains before good ones stop nothing', async () => {
-    const ran = await run(({ domain, at }) => (at < 6 ? rejected('invalid') : found(domain)));
-    expect(ran.stopped).toBeUndefined();
-    expect(ran.statuses['found']).toBe(54);
-    expect(ran.elapsedMs).toBeLessThan(60_000);
-  });
+  it.for([
+    ['refused', 12, rejected('invalid')],
+    ['failed', 12, away(500)],
+  ] as const)(
+    'domains that are %s, %i before all good ones, make nothing slow for long, and none is paid for twice',
+    async ([, odd, answer]) => {
+      const ran = await run(({ domain, at }) => (at < odd ? answer : found(domain)), {
+        domains: 3_000,
+        concurrency: 32,
+        maxWaitMs: 600_000,
+      });
+      expect(ran.stopped).toBeUndefined();
+      expect(ran.statuses['found']).toBe(3_000 - odd);
+      expect(Math.max(...[...ran.callsOf.values()].slice(odd))).toBe(1);
+      expect(ran.elapsedMs).toBeLessThan(60_000);
+    },
+  );
 });
 
 describe('an outage', () => {
