@@ -53,6 +53,7 @@ export function openJsonl(source: Source, prefix: string): RowFormat {
     createWriter: createJsonlWriter,
     fillCell: (row, { name }, value) => fillMember(row, name, value),
     textOf: (value) => (value === undefined ? '' : JSON.stringify(value)),
+    cellOf: (raw, { name }) => textOf(JSON.parse(raw) as JsonRow, name),
     toObject: (raw) => JSON.parse(raw) as Record<string, unknown>,
   };
 }

@@ -119,7 +119,7 @@ export interface RowFormat {
    * complete once all rows are scanned.
    */
   readonly takenNames: ReadonlySet<string>;
-  /** @param added names of the added columns */
+  /** Writes rows as text, those of a workbook as CSV. @param added names of the added columns */
   createWriter(added: readonly string[], extent: Extent): RowWriter;
   /**
    * Fills a blank cell of a row, and leaves the rest of it as it is, to the byte. Rows come in their
@@ -138,8 +138,8 @@ export interface RowFormat {
   ): RawRow | undefined;
   /** The text of a value in an added column, before quoting; empty for none. */
   textOf(value: CellValue): string;
-  /** The text of a row's own cells, in the order of the columns; only for tables. */
-  readonly textsOf?: ((raw: string) => readonly string[]) | undefined;
+  /** The text of one of a row's own cells, as it is scanned; empty for none. */
+  cellOf(raw: string, column: RowColumn): string;
   /** The workbook that the list is in; undefined for all other formats. */
   readonly workbook?: Workbook | undefined;
   /** Converts a row into an object for programs, with its columns in their order. */

@@ -17,7 +17,7 @@ export interface RowRecorder {
 /** The facts about rows that the record needs. */
 export interface RowLayout {
   readonly columns: Pick<OutputColumns, 'enriched'>;
-  readonly format: Pick<RowFormat, 'kind' | 'toObject' | 'textsOf'>;
+  readonly format: Pick<RowFormat, 'kind' | 'cellOf'>;
   /** The column that the domain is taken from. */
   readonly column: RowColumn;
 }
@@ -56,7 +56,10 @@ export function createRowRecorder(layout: RowLayout, naming?: Naming): RowRecord
     known.set(key, of);
     of.rows += 1;
     if (of.examples.length >= MOST_EXAMPLES) return;
-    of.examples.push({ domain, cell: shortenTo(cellOf(row, layout), LONGEST) });
+    of.examples.push({
+      domain,
+      cell: shortenTo(layout.format.cellOf(row.raw, layout.column), LONGEST),
+    });
   }
 
   return {
@@ -83,13 +86,6 @@ export function createRowRecorder(layout: RowLayout, naming?: Naming): RowRecord
       };
     },
   };
-}
-
-/** Columns of a table may share a name, so a cell is found by its place. */
-function cellOf({ raw }: JoinedRow, { format, column }: RowLayout): string {
-  if (format.textsOf) return format.textsOf(raw)[column.index] ?? '';
-  const cell = format.toObject(raw)[column.name];
-  return typeof cell === 'string' ? cell : cell === undefined ? '' : JSON.stringify(cell);
 }
 
 /** Removes what differs from row to row: an API may name the domain or the request in its text. */

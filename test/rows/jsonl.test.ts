@@ -80,9 +80,11 @@ describe('a row of JSONL', () => {
     expect(fillCell({ raw, fields: 1 }, { index: 0, name: 'city' }, 'Ulm')?.raw).toBe(expected);
   });
 
-  it('is filled at a path', () => {
-    const { fillCell } = open('{}\n').format;
+  it('is filled and shown at a path', () => {
+    const { fillCell, cellOf } = open('{}\n').format;
     const row = { raw: '{"p":{"city":""}}\n', fields: 1 };
-    expect(fillCell(row, { index: 0, name: 'p.city' }, 'Ulm')?.raw).toBe('{"p":{"city":"Ulm"}}\n');
+    const city = { index: 0, name: 'p.city' };
+    expect(fillCell(row, city, 'Ulm')?.raw).toBe('{"p":{"city":"Ulm"}}\n');
+    expect(cellOf('{"p":{"city":"Ulm"}}\n', city)).toBe('Ulm');
   });
 });

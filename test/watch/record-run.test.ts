@@ -177,8 +177,7 @@ describe('the reasons of rows', () => {
       columns: { enriched: [{ name: 'brand_name', valueOf: ({ values }) => values[0] }] },
       format: {
         kind: 'csv',
-        toObject: () => ({}),
-        textsOf: (raw) => raw.split(','),
+        cellOf: (raw, { index }) => raw.split(',')[index] ?? '',
       },
       column: { index: 1, name: 'domain' },
     });

@@ -89,7 +89,7 @@ export function openCsv(source: Source, options: OpenCsvOptions = {}): RowFormat
     fillCell: (row, { index }, value, keepsFormulas) =>
       fillCsvCell(row, index, write([value], keepsFormulas), dialect),
     textOf: textOfCell,
-    textsOf: (raw) => textsOfRow(raw, dialect),
+    cellOf: (raw, { index }) => textsOfRow(raw, dialect)[index] ?? '',
     toObject: (raw) => objectOf(columns, textsOfRow(raw, dialect), ''),
   };
 }

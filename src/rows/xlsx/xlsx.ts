@@ -1,5 +1,5 @@
 import { objectOf } from '../columns/names.ts';
-import { textOfCell } from '../csv/csv-writer.ts';
+import { createCellsWriter, textOfCell } from '../csv/csv-writer.ts';
 import { guardFormula } from '../csv/formula.ts';
 import type { ByteSource, RowColumn, RowFormat, ScannedRow } from '../row-format.ts';
 import { linesOf } from '../source.ts';
@@ -29,6 +29,14 @@ export function openXlsx(list: OpenedWorkbook): RowFormat {
       : textOfSheetCell(cell);
   }
 
+  /** A text that was filled in came from the API, unlike the list's own. */
+  function textsOf(raw: string): readonly string[] {
+    const { number, cells, filled } = readLine(raw);
+    return cells.map((cell, at) =>
+      filled.has(at) ? guard(textOfSheetCell(cell)) : textAt(number, cell, at),
+    );
+  }
+
   const headBytes = head.reduce((sum, row) => sum + Buffer.byteLength(lineOf(row)), 0);
   return {
     kind: 'xlsx',
@@ -44,8 +52,21 @@ export function openXlsx(list: OpenedWorkbook): RowFormat {
       domainIndex = domainColumn.index;
       return scan(source, { list, headBytes, domainColumn, others });
     },
-    createWriter: () => {
-      throw new TypeError('a workbook is written by `beginOutput`');
+    createWriter: (added, { maxFields, keepsFormulas }) => {
+      const write = createCellsWriter(',');
+      const line = (own: readonly string[], values: readonly unknown[]): string => {
+        const cells = Array.from(
+          { length: Math.max(columns.length, maxFields) },
+          (_, at) => own[at],
+        );
+        // The list's own cells are never changed, whatever they begin with.
+        return `${write(cells, true)},${write(values, keepsFormulas)}\n`;
+      };
+      return {
+        // Excel takes text without a mark for something else.
+        header: `\uFEFF${line(columns, added)}`,
+        row: (raw, _fields, values) => line(textsOf(raw), values),
+      };
     },
     fillCell: (row, { index }, value, keeps = false) => {
       guard = keeps ? (text) => text : guardFormula;
@@ -57,13 +78,7 @@ export function openXlsx(list: OpenedWorkbook): RowFormat {
       return { ...row, raw: `${JSON.stringify(line)}\n` };
     },
     textOf: textOfCell,
-    textsOf: (raw) => {
-      const { number, cells, filled } = readLine(raw);
-      // The list's own cells are never changed; a text that was filled in came from the API.
-      return cells.map((cell, at) =>
-        filled.has(at) ? guard(textOfSheetCell(cell)) : textAt(number, cell, at),
-      );
-    },
+    cellOf: (raw, { index }) => textsOf(raw)[index] ?? '',
     workbook: {
       sheet: sheet.name,
       sheets,
