@@ -9,7 +9,7 @@ import { flag, text } from '../options/kinds.ts';
 import { option, pick, refusal, type SettingsOf, under } from '../options/option.ts';
 import { API_OPTIONS, flagOf, LIST_OPTIONS, QUEUE_OPTIONS } from '../options/options.ts';
 import { createDomainReader } from '../rows/domain/domain.ts';
-import { openList, openRows } from '../rows/open-list.ts';
+import { openList } from '../rows/open-list.ts';
 import { describeInput, describeRows, inOneLine } from '../watch/describe.ts';
 import { defineCommand, print, say, untilInterrupted } from './command.ts';
 import { queueUrlOf, withQueue } from './with-queue.ts';
@@ -85,9 +85,9 @@ type Settings = SettingsOf<typeof ADD_OPTIONS>;
 
 /** Reads all rows. */
 async function readDomains(input: string, settings: Settings, signal: AbortSignal) {
-  const source = await openList(input, { ...settings, spoolFolder: tmpdir(), signal });
+  const opening = { ...settings, prefix: PREFIX_OF_NO_COLUMN, spoolFolder: tmpdir(), signal };
+  const { source, format, close } = await openList(input, opening);
   try {
-    const format = openRows(source, { ...settings, prefix: PREFIX_OF_NO_COLUMN });
     const column = chooseDomainColumn(source, format, settings.domainColumn);
     const opened = { input: source.name, format: format.description, column } as const;
     say(inOneLine(describeInput({ type: 'opened', ...opened })));
@@ -107,7 +107,7 @@ async function readDomains(input: string, settings: Settings, signal: AbortSigna
     assertColumnsThere(source, format, [column]);
     return { planned, domains: [...domains], name: basename(source.name) };
   } finally {
-    await source.close();
+    await close();
   }
 }
 

@@ -3,20 +3,40 @@ import { isTooDeep } from '../common/text.ts';
 import { shorten } from './columns/names.ts';
 import { textOfCell } from './csv/csv-writer.ts';
 import type {
-  ByteSource,
   CellValue,
+  FormatOptions,
   RawRow,
   RowColumn,
-  RowFormat,
   RowWriter,
   ScannedRow,
+  TextFormat,
 } from './row-format.ts';
-import { describeText, linesOf, type Source, unreadable } from './source.ts';
+import { type ByteSource, describeText, linesOf, type Source, unreadable } from './source.ts';
 
 const MOST_SAMPLE_ROWS = 2_000;
 const MOST_COLUMNS = 1_000;
 
 type JsonRow = Readonly<Record<string, unknown>>;
+
+export const JSONL: TextFormat = {
+  kind: 'jsonl',
+  endings: /^\.(?:jsonl|ndjson|json)(?:\.gz)?$/i,
+  recognises: isJsonl,
+  open: openJsonl,
+};
+
+/** By the name of a list, else by its beginning. */
+function isJsonl({ name, sample, isOfObjects = false }: Source): boolean {
+  const start = sample.toString('utf8').trimStart();
+  // The first column of CSV may be called `[id]`.
+  if (!isOfObjects && /^\[\s*(?:[[{"\]]|-?\d|null|true|false)/.test(start)) {
+    throw unreadable(
+      name,
+      "it is a JSON array; expected one JSON object per line (jq -c '.[]' makes it so)",
+    );
+  }
+  return isOfObjects || /\.(?:jsonl|ndjson)(?:\.gz)?$/i.test(name) || /^\{\s*["}]/.test(start);
+}
 
 /**
  * Reads the columns of a JSONL file from rows all over it: the members of its objects, then those
@@ -26,7 +46,7 @@ type JsonRow = Readonly<Record<string, unknown>>;
  * begin with it
  * @throws BrandfillError `UNREADABLE_INPUT` when there is no row or the first is no object.
  */
-export function openJsonl(source: Source, prefix: string): RowFormat {
+function openJsonl(source: Source, { prefix }: FormatOptions): ReturnType<TextFormat['open']> {
   const rows = readSample(source);
   const names = new Set(rows.flatMap((row) => Object.keys(row)));
   const paths = rows.flatMap((row) => pathsIn(row));
@@ -34,8 +54,6 @@ export function openJsonl(source: Source, prefix: string): RowFormat {
   const takenNames = new Set(names);
 
   return {
-    kind: 'jsonl',
-    endings: /^\.(?:jsonl|ndjson|json)(?:\.gz)?$/i,
     extension: '.jsonl',
     description: describeText('JSONL', source),
     columns,

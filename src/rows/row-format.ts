@@ -1,16 +1,5 @@
 import type { DomainColumn } from './columns/domain-column.ts';
-
-/** The bytes of a list. */
-export interface ByteSource {
-  /** The name of the list in messages: the path as given, or `standard input`. */
-  readonly name: string;
-  /**
-   * Reads everything, decompressed, in UTF-8 and without byte order mark, checked to be text.
-   *
-   * @param start where to begin, in bytes. @default 0
-   */
-  read(start?: number): AsyncIterable<Buffer>;
-}
+import type { ByteSource, Source } from './source.ts';
 
 /** One row as the first reading sees it. */
 export interface ScannedRow {
@@ -144,6 +133,23 @@ export interface RowFormat {
   readonly workbook?: Workbook | undefined;
   /** Converts a row into an object for programs, with its columns in their order. */
   toObject(raw: string): Record<string, unknown>;
+}
+
+/** How a list is to be read. */
+export interface FormatOptions {
+  /** The prefix of the names of our own columns. */
+  readonly prefix: string;
+  /** Whether the first line of CSV is a row. @default false */
+  readonly noHeader?: boolean | undefined;
+  /** Number of lines above the list, in CSV. @default 0 */
+  readonly skipLines?: number | undefined;
+}
+
+/** A format of texts. */
+export interface TextFormat extends Pick<RowFormat, 'kind' | 'endings'> {
+  recognises(source: Source): boolean;
+  /** @throws BrandfillError `UNREADABLE_INPUT` when there is no list in it */
+  open(source: Source, options: FormatOptions): Omit<RowFormat, 'kind' | 'endings'>;
 }
 
 /** The workbook that a list is in. */

@@ -1,8 +1,18 @@
-import { isUtf8 } from 'node:buffer';
 import type { FileHandle } from 'node:fs/promises';
 import { BrandfillError } from '../common/errors.ts';
 import type { FileAccess, FileIdentity } from '../common/files.ts';
-import type { ByteSource, RowFormat } from './row-format.ts';
+
+/** The bytes of a list. */
+export interface ByteSource {
+  /** The name of the list in messages: the path as given, or `standard input`. */
+  readonly name: string;
+  /**
+   * Reads everything, decompressed, in UTF-8 and without byte order mark, checked to be text.
+   *
+   * @param start where to begin, in bytes. @default 0
+   */
+  read(start?: number): AsyncIterable<Buffer>;
+}
 
 /** A list, which can be read from the start as often as needed. */
 export interface Source extends ByteSource {
@@ -21,8 +31,6 @@ export interface Source extends ByteSource {
   readonly windows?: readonly Buffer[];
   /** The file, to compare outputs with and to keep them from those who may not read it; undefined for a pipe. */
   readonly file: (FileIdentity & FileAccess) | undefined;
-  /** The format of a workbook, whose rows come as lines; undefined for a text. */
-  readonly workbook?: RowFormat;
   /**
    * Whether rows came as objects: none of them need have any member, and there may be no row.
    * @default false
@@ -34,7 +42,6 @@ export interface Source extends ByteSource {
    * @throws BrandfillError `UNREADABLE_INPUT` when somebody has
    */
   assertUnchanged(): Promise<void>;
-  close(): Promise<void>;
 }
 
 /** Describes a list of text: `CSV, Windows-1252 (such as 'Müller')`. UTF-8 is not mentioned. */
@@ -79,17 +86,15 @@ export async function readAt(
 
 /** Whether all that is read is UTF-8. */
 export async function areUtf8(chunks: AsyncIterable<Buffer>): Promise<boolean> {
-  let rest: Buffer = Buffer.alloc(0);
-  for await (const chunk of chunks) {
-    const bytes = rest.length > 0 ? Buffer.concat([rest, chunk]) : chunk;
-    // The next chunk may have to finish a character.
-    const end = [0, 1, 2, 3]
-      .map((back) => bytes.length - back)
-      .find((end) => isUtf8(bytes.subarray(0, end)));
-    if (end === undefined) return false;
-    rest = bytes.subarray(end);
+  const decoder = new TextDecoder('utf-8', { fatal: true });
+  try {
+    for await (const chunk of chunks) decoder.decode(chunk, { stream: true });
+    decoder.decode();
+    return true;
+  } catch (error) {
+    if (error instanceof TypeError) return false;
+    throw error;
   }
-  return rest.length === 0;
 }
 
 const LINE_FEED = 0x0a;

@@ -3,12 +3,11 @@ import { chooseDomainColumn } from '../../src/collector/choose-column.ts';
 import { makePlan } from '../../src/collector/plan.ts';
 import type { IndexedRow } from '../../src/collector/row-index.ts';
 import { createDomainReader } from '../../src/rows/domain/domain.ts';
-import { openRows } from '../../src/rows/open-list.ts';
-import { sourceOf } from '../rows/sources.ts';
+import { openText, sourceOf } from '../rows/sources.ts';
 
 async function plan(text: string, { known = [] as readonly string[], registrable = false } = {}) {
   const source = sourceOf(text);
-  const format = openRows(source, { prefix: 'brand_' });
+  const format = openText(source);
   const rows: IndexedRow[] = [];
   const column = chooseDomainColumn(source, format, 'domain');
   const {
@@ -38,7 +37,7 @@ describe('chooseDomainColumn', () => {
     ['"id,Website"\n"1,Acme,acme.com"\n', 'each line seems to be in quotes as a whole'],
   ])('says why it took none: %j', (text, expected) => {
     const source = sourceOf(text);
-    const format = openRows(source, { prefix: 'brand_' });
+    const format = openText(source);
     expect(() => chooseDomainColumn(source, format, undefined)).toThrow(expected);
   });
 });

@@ -118,7 +118,11 @@ describe('a workbook is refused before any call:', () => {
   it.each<[string, string[], RegExp]>([
     ['to write an old workbook', ['--out', 'o.xls'], /a name that ends in \.xlsx, or in \.csv/],
     ['failures as a workbook', ['--failures', 'f.xlsx'], /a name that ends in \.csv/],
-    ['to take it without a header', ['--no-header'], /it is for CSV, and this is a workbook/],
+    [
+      'to take it without a header',
+      ['--no-header'],
+      /--no-header for list\.xlsx, which is XLSX: leave it out/,
+    ],
   ])('%s', async (_, flags, expected) => {
     const folder = await openList();
     const ended = await runHere(['enrich', 'list.xlsx', ...API, ...flags], { cwd: folder.path });

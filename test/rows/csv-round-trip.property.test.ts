@@ -1,9 +1,8 @@
 import { parse } from 'csv-parse/sync';
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { openCsv } from '../../src/rows/csv/csv.ts';
 import { guardFormula } from '../../src/rows/csv/formula.ts';
-import { scanAll, sourceOf } from './sources.ts';
+import { openText, scanAll, sourceOf } from './sources.ts';
 
 const SEED = Number(process.env['BRANDFILL_TEST_SEED'] ?? Date.now() % 2 ** 31);
 console.log(`csv-round-trip.property.test.ts: seed ${SEED} (BRANDFILL_TEST_SEED sets it)`);
@@ -74,7 +73,7 @@ describe.each(DIALECTS)('a list with %s', (_, delimiter, lineEnd) => {
         expect(parse(text, options)).toEqual(table); // or the test itself is wrong
 
         const source = sourceOf(text, { chunkBytes });
-        const format = openCsv(source);
+        const format = openText(source);
         const scanned = await scanAll(format, source, 'domain');
         expect(scanned.map((row) => row.cell)).toEqual(table.slice(1).map((cells) => cells[1]));
         // No row of a well-formed list is taken for shifted, and every row with a cell too many is.

@@ -1,11 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import { openCsv } from '../../src/rows/csv/csv.ts';
 import { guardFormula } from '../../src/rows/csv/formula.ts';
-import { scanAll, sourceOf } from './sources.ts';
+import { openText, scanAll, sourceOf } from './sources.ts';
 
 const LIST = 'Name;Web\nAcme;acme.com\n"B;C";bolt.com\n';
 
-describe('openCsv', () => {
+describe('CSV', () => {
   it.each<[string, string, readonly string[]]>([
     ['CSV', 'a,b\n1,2\n', ['a', 'b']],
     ['CSV', 'domain\nacme.com\n', ['domain']],
@@ -27,20 +26,20 @@ describe('openCsv', () => {
     ['CSV', 'a;b;c,d\n1,2\n', ['a;b;c', 'd']],
     ['CSV, tab-separated', 'a\tb\n"x\ty"\n"p\tq"\n"r\ts"\n', ['a', 'b']],
   ])('reads %s: %j', (description, text, columns) => {
-    const format = openCsv(sourceOf(text));
+    const format = openText(sourceOf(text));
     expect([format.description, format.columns]).toEqual([description, columns]);
   });
 
   it('takes the delimiter of a name, if it makes columns', () => {
-    expect(openCsv(sourceOf('a\tb,c\n'), { delimiter: '\t' }).columns).toEqual(['a', 'b,c']);
-    expect(openCsv(sourceOf('a,b\n'), { delimiter: '\t' }).columns).toEqual(['a', 'b']);
+    expect(openText(sourceOf('a\tb,c\n', { name: 'list.tsv' })).columns).toEqual(['a', 'b,c']);
+    expect(openText(sourceOf('a,b\n', { name: 'list.tab.gz' })).columns).toEqual(['a', 'b']);
   });
 
   it('says of each row where it is, how long it is, and how many cells it has', async () => {
     for (const chunkBytes of [1, 7, 1_000]) {
       const text = 'domain,ö\r\nä.com,1\r\n"b\r\n.com"\r\n\r\nc.com,1,2\n"""",\r\r\nd.com,"';
       const source = sourceOf(`${text}"`, { chunkBytes });
-      const rows = await scanAll(openCsv(source), source, 'domain');
+      const rows = await scanAll(openText(source), source, 'domain');
       expect(rows.map((row) => [row.cell, row.raw, row.fields, row.line])).toEqual([
         ['ä.com', 'ä.com,1\r\n', 2, 2],
         ['b\r\n.com', '"b\r\n.com"\r\n', 1, 3],
@@ -63,7 +62,7 @@ describe('openCsv', () => {
       '6,F,f.com,,x',
     ];
     const source = sourceOf(`id,name,domain\n${rows.join('\n')}\n`);
-    const scanned = await scanAll(openCsv(source), source, 'domain');
+    const scanned = await scanAll(openText(source), source, 'domain');
     expect(scanned.map((row) => [row.raw.trimEnd(), row.cell, row.shifted])).toEqual([
       [rows[0], 'acme.com', undefined],
       [rows[1], '', undefined],
@@ -84,9 +83,13 @@ describe('openCsv', () => {
     ['the same in the header', '\n"a,b\n1,2\n', /never closed/],
     ['a million cells', `a,b\n1,2\n3${',4'.repeat(16_386)}\n`, /line 3 of.*more than 16,386 cells/],
     ['nothing', '\n\n', /it is empty; expected a header and rows/],
-    ['delimiters', ';;\n;;\n', /nothing but delimiters/],
+    ['delimiters', ';;\n;;\n', /it is empty; expected a header and rows/],
     ['a short header', 'n,a\n1,A,a.com\n2,B,b.com\n', /one cell more than the header/],
-    ['one of two names less', 'n,a\n1,x,A,a.com\n', /2 cells more than the header \('n,a'\)/],
+    [
+      'one of two names less',
+      'n,a\n1,x,A,a.com\n2,y,B,b.com\n',
+      /2 cells more than the header \('n,a'\)/,
+    ],
     [
       'one separated otherwise',
       'i,n,a\n1;A;a.com\n2;B;b.com\n3;C;c.com\n',
@@ -94,12 +97,12 @@ describe('openCsv', () => {
     ],
   ])('refuses what it cannot read: %s', async (_, text, expected) => {
     const source = sourceOf(text);
-    await expect((async () => scanAll(openCsv(source), source, 'a'))()).rejects.toThrow(expected);
+    await expect((async () => scanAll(openText(source), source, 'a'))()).rejects.toThrow(expected);
   });
 
   it('takes rows of nothing but delimiters for none, and keeps them', async () => {
     const source = sourceOf(';;\n\na;b;c\n1;;x\n; ;"\t"\n\n;;;\n;;y\n\x1a');
-    const format = openCsv(source);
+    const format = openText(source);
     expect((await scanAll(format, source, 'b')).map((row) => [row.fields, row.isBlank])).toEqual([
       [3, false],
       [3, true],
@@ -114,7 +117,7 @@ describe('openCsv', () => {
 
   it('of one column has a row for each line that is not empty, and gives other cells where asked', async () => {
     const source = sourceOf('domain\nx\n \n\n""\r\n\x1a');
-    const rows = await scanAll(openCsv(source), source, 'domain');
+    const rows = await scanAll(openText(source), source, 'domain');
     expect(rows.map(({ cell, fields, isBlank }) => [cell, fields, isBlank])).toEqual([
       ['x', 1, false],
       [' ', 1, false],
@@ -125,7 +128,7 @@ describe('openCsv', () => {
     const list = sourceOf('a,b,c\n1,2,3\n4\n');
     const column = (index: number) => ({ index, name: '' });
     const others: unknown[] = [];
-    for await (const batch of openCsv(list).scan(list, column(1), [column(2), column(0)])) {
+    for await (const batch of openText(list).scan(list, column(1), [column(2), column(0)])) {
       others.push(...batch.map((row) => row.others));
     }
     expect(others).toEqual([
@@ -136,7 +139,7 @@ describe('openCsv', () => {
 
   it('names columns by their place where there is no header', async () => {
     const source = sourceOf('1;a.com\r\n\r\n2;b.com;x\r\n');
-    const format = openCsv(source, { noHeader: true });
+    const format = openText(source, { noHeader: true });
     expect(format.columns).toEqual(['column_1', 'column_2', 'column_3']);
     expect(await scanAll(format, source, 'column_2')).toMatchObject([
       { cell: 'a.com', line: 1 },
@@ -154,17 +157,17 @@ describe('openCsv', () => {
     ['an open quote', 'Report "Q3\n', 1],
   ])('skips lines above a list: %s', async (_, title, skipLines) => {
     const source = sourceOf(title + LIST, { chunkBytes: 3 });
-    const format = openCsv(source, { skipLines });
+    const format = openText(source, { skipLines });
     const rows = await scanAll(format, source, 'Web');
     expect(rows.map((row) => [row.cell, row.line - skipLines])).toEqual([
       ['acme.com', 2],
       ['bolt.com', 3],
     ]);
-    expect(() => openCsv(sourceOf('a\nb'), { skipLines: 2 })).toThrow(/it has no more/);
+    expect(() => openText(sourceOf('a\nb'), { skipLines: 2 })).toThrow(/it is empty/);
   });
 
   it('gives a row as an object in which no column hides another', () => {
-    const format = openCsv(sourceOf('a,b,a\n'));
+    const format = openText(sourceOf('a,b,a\n'));
     expect(format.toObject('1,2,3,4\n')).toEqual({ a: '1', b: '2', a_2: '3', column_4: '4' });
     expect(format.toObject('1\n')).toEqual({ a: '1', b: '', a_2: '' });
   });
@@ -185,7 +188,7 @@ describe('a row of CSV', () => {
     [{ a: 1 }, '"{""a"":1}"'],
     ['=1', "'=1"],
   ])('gets a cell of %j', (value, cell) => {
-    const writer = openCsv(sourceOf('a,b\r\n1\r\n')).createWriter(['x', 'y'], { maxFields: 3 });
+    const writer = openText(sourceOf('a,b\r\n1\r\n')).createWriter(['x', 'y'], { maxFields: 3 });
     expect(writer.row('1, "2"\r\n', 2, [value, 'z'])).toBe(`1, "2",,${cell},z\r\n`);
     expect(writer.row('1', 1, [value, 'z'])).toBe(`1,,,${cell},z\r\n`);
   });
@@ -196,7 +199,7 @@ describe('a row of CSV', () => {
     ['"1"', '"1","v,w"'],
     ['1,"b, c"\n', undefined],
   ])('is filled where it is blank: %j', (raw, expected) => {
-    const { fillCell } = openCsv(sourceOf('a,b,c\n'));
+    const { fillCell } = openText(sourceOf('a,b,c\n'));
     expect(fillCell({ raw, fields: 2 }, { index: 1, name: 'b' }, 'v,w')?.raw).toBe(expected);
   });
 });

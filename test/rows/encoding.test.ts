@@ -10,12 +10,13 @@ import { useTempFolder } from '../support/temp-folder.ts';
 async function read(content: Buffer | string, encoding?: string): Promise<[string, string]> {
   const folder = useTempFolder();
   writeFileSync(join(folder, 'list.csv'), content);
-  const source = await openList(join(folder, 'list.csv'), {
+  const { source, close } = await openList(join(folder, 'list.csv'), {
+    prefix: 'brand_',
     spoolFolder: folder,
     signal: new AbortController().signal,
     encoding: encoding === undefined ? undefined : findEncodingByName(encoding),
   });
-  onTestFinished(() => source.close());
+  onTestFinished(close);
   const chunks: Buffer[] = [];
   for await (const chunk of source.read()) chunks.push(chunk);
   const [label = ''] = source.encoding.split(' (', 1);

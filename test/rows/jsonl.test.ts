@@ -1,13 +1,12 @@
 import { describe, expect, it } from 'vitest';
-import { openJsonl } from '../../src/rows/jsonl.ts';
-import { scanAll, sourceOf } from './sources.ts';
+import { openText, scanAll, sourceOf } from './sources.ts';
 
 const open = (text: string, more = {}) => {
   const source = sourceOf(text, { name: 'list.jsonl', ...more });
-  return { source, format: openJsonl(source, 'brand_') };
+  return { source, format: openText(source) };
 };
 
-describe('openJsonl', () => {
+describe('JSONL', () => {
   it('reads columns of any row, and members within members by their path', async () => {
     const late = `${'{"n":1}\n'.repeat(260)}{"site":"acme.com"}\n`;
     expect(open(late).format.columns).toEqual(['n', 'site']);
@@ -49,7 +48,7 @@ describe('openJsonl', () => {
       /line 3 of list\.jsonl: it is no valid JSON \(.*N.*\); expected one JSON/,
     ],
     ['{"d":\n', /line 1 of list\.jsonl: it is no valid JSON/],
-    ['[1]\n', /line 1 of list\.jsonl: it is no object/],
+    ['{}\n[1]\n', /line 2 of list\.jsonl: it is no object/],
     [`{"d":${'['.repeat(1_100)}${']'.repeat(1_100)}}\n`, /more than 1,000 levels deep/],
     ['\n', /list\.jsonl: it is empty; expected one JSON object per line/],
   ])('refuses %j', (text, expected) => {

@@ -3,16 +3,17 @@ import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { gzipSync } from 'node:zlib';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
-import { type ListInput, openList, openRows } from '../../src/rows/open-list.ts';
+import { type ListInput, openList } from '../../src/rows/open-list.ts';
 import type { Source } from '../../src/rows/source.ts';
 import { useTempFolder } from '../support/temp-folder.ts';
-import { sourceOf } from './sources.ts';
+import { openText, sourceOf } from './sources.ts';
 
 const signal = new AbortController().signal;
 
 async function open(input: ListInput, more: object = {}): Promise<Source> {
-  const source = await openList(input, { spoolFolder: useTempFolder(), signal, ...more });
-  onTestFinished(() => source.close());
+  const options = { spoolFolder: useTempFolder(), signal, prefix: 'brand_', ...more };
+  const { source, close } = await openList(input, options);
+  onTestFinished(close);
   return source;
 }
 
@@ -66,7 +67,7 @@ describe('openList', () => {
     const read = vi.fn();
     const stream = new Readable({ objectMode: true, read });
     const aborting = new AbortController();
-    const options = { spoolFolder: useTempFolder(), signal: aborting.signal };
+    const options = { spoolFolder: useTempFolder(), signal: aborting.signal, prefix: '' };
     const inputs = [{ [Symbol.asyncIterator]: () => cursor }, stream];
     const opened = Promise.allSettled(inputs.map((rows) => openList(rows, options)));
     const begun = [cursor.next, read];
@@ -102,15 +103,14 @@ describe('openList', () => {
     ['list.txt', 'JSONL'],
   ])('opens %s by its name or its beginning', (name, kind) => {
     const content = kind === 'CSV' ? 'a,b\n' : '{"a":1}\n';
-    expect(openRows(sourceOf(content, { name }), { prefix: 'brand_' }).description).toBe(kind);
+    expect(openText(sourceOf(content, { name })).description).toBe(kind);
   });
 
   it.each<[string, string, object, RegExp]>([
     ['list.json', '[{"a":1}]', {}, /it is a JSON array/],
     ['list.csv', '<!DOCTYPE html>', {}, /a web page \(HTML/],
-    ['list.jsonl', '{"a":1}\n', { noHeader: true }, /--no-header .* this is JSONL/],
-  ])('does not open %s with %j', (name, content, options, expected) => {
-    const opening = () => openRows(sourceOf(content, { name }), { prefix: 'brand_', ...options });
-    expect(opening).toThrow(expected);
+    ['list.jsonl', '{"a":1}\n', { noHeader: true }, /--no-header for .*, which is JSONL: leave/],
+  ])('does not open %s with %j', async (name, content, options, expected) => {
+    await expect(open(fileOf(content, name), options)).rejects.toThrow(expected);
   });
 });

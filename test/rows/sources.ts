@@ -1,5 +1,6 @@
 import type { DomainColumn } from '../../src/rows/columns/domain-column.ts';
-import type { RowFormat, ScannedRow } from '../../src/rows/row-format.ts';
+import { openText as openInFormat } from '../../src/rows/formats.ts';
+import type { FormatOptions, RowFormat, ScannedRow } from '../../src/rows/row-format.ts';
 import type { Source } from '../../src/rows/source.ts';
 
 /** A list in memory that is read in pieces of a given size. */
@@ -17,8 +18,12 @@ export function sourceOf(
     file: undefined,
     read: (start = 0) => piecesOf(bytes.subarray(start), chunkBytes),
     assertUnchanged: async () => {},
-    close: async () => {},
   };
+}
+
+/** Opens a text in its format. */
+export function openText(source: Source, options: Partial<FormatOptions> = {}): RowFormat {
+  return openInFormat(source, { prefix: 'brand_', ...options });
 }
 
 /** Bytes, cut into pieces. */

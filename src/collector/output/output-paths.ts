@@ -2,6 +2,7 @@ import { stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { BrandfillError } from '../../common/errors.ts';
 import { followOwnLinks, isPiped, isSameFile } from '../../common/files.ts';
+import { standsForFormat } from '../../rows/formats.ts';
 import type { ListInput } from '../../rows/open-list.ts';
 import { type RowFormat, splitExtension } from '../../rows/row-format.ts';
 import type { Source } from '../../rows/source.ts';
@@ -98,10 +99,6 @@ async function isDevice(path: string): Promise<boolean> {
   return found !== undefined && !found.isFile();
 }
 
-/** Endings of names that stand for a format. */
-const PROMISING =
-  /^\.(?:csv|tsv|tab|jsonl|ndjson|json|xls[xmb]?|xlt[xm]|ods|numbers|parquet|html|xml|yaml|pdf|zip|bz2|xz|zst)(?:\.gz)?$/i;
-
 /** The format in which rows are written: their own, but for a workbook CSV where the name says so. */
 export function kindOfOutput(path: string, { kind }: Pick<RowFormat, 'kind'>): string {
   return kind === 'xlsx' && /\.csv(?:\.gz)?$/i.test(path) ? 'csv' : kind;
@@ -112,7 +109,7 @@ export function kindOfOutput(path: string, { kind }: Pick<RowFormat, 'kind'>): s
  * its rows are in, as with text that is called `.xls`.
  */
 export function extensionBeside(own: string, { kind, extension, endings }: RowFormat): string {
-  const isUsual = endings.test(own) || (kind !== 'xlsx' && own !== '' && !PROMISING.test(own));
+  const isUsual = endings.test(own) || (kind !== 'xlsx' && own !== '' && !standsForFormat(own));
   return isUsual ? own : extension;
 }
 
@@ -131,7 +128,7 @@ function refuseOtherFormat(
   const { extension } = splitExtension(path);
   let why: string | undefined;
   if (kind !== 'xlsx') {
-    if (endings.test(extension) || !PROMISING.test(extension)) return;
+    if (endings.test(extension) || !standsForFormat(extension)) return;
     why = `the rows are ${kind.toUpperCase()} like the input; give the output a name that ends in .${kind}`;
   } else {
     if (kindOfOutput(path, { kind }) === 'csv' || extension.toLowerCase() === ofWorkbook) return;

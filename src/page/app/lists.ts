@@ -15,7 +15,7 @@ import { PRIVATE } from '../../common/files.ts';
 import { shortenTo } from '../../common/text.ts';
 import type { DomainColumn } from '../../rows/columns/domain-column.ts';
 import { createDomainReader } from '../../rows/domain/domain.ts';
-import { openList, openRows } from '../../rows/open-list.ts';
+import { openList } from '../../rows/open-list.ts';
 import { type RowFormat, splitExtension } from '../../rows/row-format.ts';
 import type { Source } from '../../rows/source.ts';
 import type { Trial } from '../../run/trial.ts';
@@ -318,11 +318,12 @@ async function withList<T>(
   { sheet, noHeader }: Reading,
   work: (source: Source, format: RowFormat) => Promise<T>,
 ): Promise<T> {
-  const source = await openList(path, { spoolFolder, signal, sheet });
+  const opening = { prefix: 'brand_', noHeader, spoolFolder, signal, sheet };
+  const { source, format, close } = await openList(path, opening);
   try {
-    return await work(source, openRows(source, { prefix: 'brand_', noHeader }));
+    return await work(source, format);
   } finally {
-    await source.close();
+    await close();
   }
 }
 

@@ -1,7 +1,7 @@
 import { CsvError, type Options, Parser } from 'csv-parse';
 import type { BrandfillError } from '../../common/errors.ts';
-import type { ByteSource, RowColumn, ScannedRow } from '../row-format.ts';
-import { unreadable } from '../source.ts';
+import type { RowColumn, ScannedRow } from '../row-format.ts';
+import { type ByteSource, unreadable } from '../source.ts';
 import { type CsvDialect, parserOptions } from './csv-dialect.ts';
 
 /**

@@ -1,6 +1,5 @@
-import { BrandfillError } from '../../common/errors.ts';
 import { objectOf, shorten } from '../columns/names.ts';
-import type { RowFormat } from '../row-format.ts';
+import type { FormatOptions, TextFormat } from '../row-format.ts';
 import { describeText, type Source, unreadable } from '../source.ts';
 import {
   type CsvDialect,
@@ -13,14 +12,12 @@ import {
 import { scanCsv } from './csv-reader.ts';
 import { createCellsWriter, createCsvWriter, fillCsvCell, textOfCell } from './csv-writer.ts';
 
-export interface OpenCsvOptions {
-  /** The delimiter that the file's name suggests. */
-  readonly delimiter?: string | undefined;
-  /** Whether the first line is a row; columns are then named by their place. @default false */
-  readonly noHeader?: boolean | undefined;
-  /** Number of lines above the list. @default 0 */
-  readonly skipLines?: number | undefined;
-}
+export const CSV: TextFormat = {
+  kind: 'csv',
+  endings: /^\.(?:csv|tsv|tab)(?:\.gz)?$/i,
+  recognises: () => true,
+  open: openCsv,
+};
 
 /** A first line that tells Excel the delimiter. */
 const SEP_LINE = /^"?sep=(.)"?(?:\r{0,2}\n|\r)/iu;
@@ -30,14 +27,16 @@ const SEP_LINE = /^"?sep=(.)"?(?:\r{0,2}\n|\r)/iu;
  *
  * @throws BrandfillError `UNREADABLE_INPUT` when there is no header or the beginning is broken.
  */
-export function openCsv(source: Source, options: OpenCsvOptions = {}): RowFormat {
-  const { noHeader = false, skipLines = 0 } = options;
+function openCsv(
+  source: Source,
+  { noHeader = false, skipLines = 0 }: FormatOptions,
+): ReturnType<TextFormat['open']> {
   const whole = source.sample.toString('utf8');
   const title = firstLines(whole, skipLines);
-  if (title === undefined) throw refuseTitle(source, skipLines);
   const text = whole.slice(title.length);
   const [sep = '', stated] = SEP_LINE.exec(text) ?? [];
-  const dialect = detectDialect(text.slice(sep.length), { preferred: options.delimiter, stated });
+  const preferred = /\.(?:tsv|tab)(?:\.gz)?$/i.test(source.name) ? '\t' : undefined;
+  const dialect = detectDialect(text.slice(sep.length), { preferred, stated });
   const start = Buffer.byteLength(title) + Buffer.byteLength(sep);
   const records = readSample(source, dialect, start);
   const first = noHeader ? undefined : records[0];
@@ -53,8 +52,6 @@ export function openCsv(source: Source, options: OpenCsvOptions = {}): RowFormat
       : source.sample.toString('utf8', first.startBytes, headBytes);
 
   return {
-    kind: 'csv',
-    endings: /^\.(?:csv|tsv|tab)(?:\.gz)?$/i,
     extension: dialect.delimiter === '\t' ? '.tsv' : '.csv',
     description: describeText(describeDialect(dialect), source),
     columns,
@@ -105,7 +102,8 @@ function completeHeader(
   rows: readonly (readonly string[])[],
 ): readonly string[] {
   const more = (rows[0]?.length ?? 0) - names.length;
-  if (more <= 0 || rows.some(({ length }) => length !== names.length + more)) return names;
+  if (more <= 0 || rows.length === 1 || rows.some(({ length }) => length !== names.length + more))
+    return names;
   const further = rows.flatMap((row) => row.slice(names.length));
   if (further.every((cell) => cell.trim() === '')) return [...names, ...Array(more).fill('')];
   throw unreadable(
@@ -123,12 +121,6 @@ function readSample(source: Source, dialect: CsvDialect, start: number): readonl
     ({ cells }) => cells.some((cell) => cell.trim() !== '') || cells.length === 1,
   );
   if (filled.length > 0) return filled;
-  if (records.some(({ cells }) => cells.length > 1)) {
-    throw unreadable(
-      source.name,
-      'it begins with nothing but delimiters; expected a header and rows',
-    );
-  }
   throw unreadable(
     source.name,
     isCut || !isWholeInSample
@@ -162,18 +154,9 @@ function lineEndOf(text: string): string {
 
 const LINE_END = /\r{0,2}\n|\r/g;
 
-/** The first lines of a text, line ends included; undefined when there are fewer. */
-function firstLines(text: string, count: number): string | undefined {
+/** The first lines of a text, line ends included. */
+function firstLines(text: string, count: number): string {
   if (count === 0) return '';
   const last = [...text.matchAll(LINE_END)][count - 1];
-  return last && text.slice(0, last.index + last[0].length);
-}
-
-function refuseTitle(source: Source, skipLines: number): BrandfillError {
-  const lines = `${skipLines} ${skipLines === 1 ? 'line' : 'lines'}`;
-  const why = source.isWholeInSample ? 'it has no more' : 'they are longer than 256 KB';
-  return new BrandfillError(
-    'INVALID_SETTING',
-    `Cannot skip ${lines} of ${source.name}: ${why}; give --skip-lines the number of lines above the header.`,
-  );
+  return last ? text.slice(0, last.index + last[0].length) : text;
 }

@@ -1,8 +1,8 @@
 import { objectOf } from '../columns/names.ts';
 import { createCellsWriter, textOfCell } from '../csv/csv-writer.ts';
 import { guardFormula } from '../csv/formula.ts';
-import type { ByteSource, RowColumn, RowFormat, ScannedRow } from '../row-format.ts';
-import { linesOf } from '../source.ts';
+import type { RowColumn, RowFormat, ScannedRow } from '../row-format.ts';
+import { type ByteSource, linesOf } from '../source.ts';
 import {
   addressOfCell,
   isFree,

@@ -2,8 +2,7 @@ import { linkSync, mkdirSync, statSync, symlinkSync, writeFileSync } from 'node:
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { chooseOutputPaths } from '../../../src/collector/output/output-paths.ts';
-import { openRows } from '../../../src/rows/open-list.ts';
-import { sourceOf } from '../../rows/sources.ts';
+import { openText, sourceOf } from '../../rows/sources.ts';
 import { useTempFolder } from '../../support/temp-folder.ts';
 
 async function choose(
@@ -21,7 +20,7 @@ async function choose(
     ...sourceOf(content, { name: input }),
     file: stats,
   };
-  const format = openRows(source, { prefix: 'brand_' });
+  const format = openText(source);
   return await chooseOutputPaths({ input, out, failures, source, format });
 }
 

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import yauzl from 'yauzl';
 import { ZipFile } from 'yazl';
-import { openList, openRows } from '../../../src/rows/open-list.ts';
+import { openList } from '../../../src/rows/open-list.ts';
 import type { RowFormat } from '../../../src/rows/row-format.ts';
 import type { Source } from '../../../src/rows/source.ts';
 import { useTempFolder } from '../../support/temp-folder.ts';
@@ -142,9 +142,9 @@ export async function open(
   const path = join(folder, name);
   writeFileSync(path, bytes);
   const signal = new AbortController().signal;
-  const source = await openList(path, { spoolFolder: join(folder, 'spool'), signal, sheet });
-  onTestFinished(() => source.close());
-  const format = openRows(source, { prefix: 'brand_' });
+  const options = { spoolFolder: join(folder, 'spool'), signal, sheet, prefix: 'brand_' };
+  const { source, format, close } = await openList(path, options);
+  onTestFinished(close);
   const scanned = await scanAll(format, source, column ?? format.columns[0] ?? '');
   return { source, format, rows: scanned.map(({ raw }) => format.toObject(raw)), scanned };
 }
