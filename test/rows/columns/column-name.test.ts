@@ -3,22 +3,6 @@ import { meaningOfName } from '../../../src/rows/columns/column-name.ts';
 import { shorten, uniqueNames, untakenName } from '../../../src/rows/columns/names.ts';
 
 describe('a name', () => {
-  it.each<[string, string]>([
-    ['WebsiteURL', 'web'],
-    ['companyEmailAddress', 'email'],
-    ['account_primary_domain', 'domain'],
-    ['emailaddress1', 'email'],
-    ['Firmenwebsite', 'web'],
-    ['Web-Adresse', 'web'],
-    ['Domäne', 'domain'],
-    ['ＵＲＬ', 'web'],
-    ['Email Domain', 'email'],
-    ['Website or e-mail', 'web'],
-    ['properties.domain', 'domain'],
-  ])('says by its words what it promises: %s', (name, kind) => {
-    expect(meaningOfName(name)).toEqual({ kind, isForeign: false });
-  });
-
   it.each(['curl', 'mailing', 'hosting', 'websphere', 'Emaille', 'Adresse', 'Country', '', '—'])(
     'is none for a part of a word: %j',
     (name) => expect(meaningOfName(name).kind).toBeUndefined(),
