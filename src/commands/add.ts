@@ -86,8 +86,9 @@ type Settings = SettingsOf<typeof ADD_OPTIONS>;
 /** Reads all rows. */
 async function readDomains(input: string, settings: Settings, signal: AbortSignal) {
   const opening = { ...settings, prefix: PREFIX_OF_NO_COLUMN, spoolFolder: tmpdir(), signal };
-  const { source, format, close } = await openList(input, opening);
+  const list = await openList(input, opening);
   try {
+    const { source, format } = list;
     const column = chooseDomainColumn(source, format, settings.domainColumn);
     const opened = { input: source.name, format: format.description, column } as const;
     say(inOneLine(describeInput({ type: 'opened', ...opened })));
@@ -107,7 +108,7 @@ async function readDomains(input: string, settings: Settings, signal: AbortSigna
     assertColumnsThere(source, format, [column]);
     return { planned, domains: [...domains], name: basename(source.name) };
   } finally {
-    await close();
+    await list.close();
   }
 }
 

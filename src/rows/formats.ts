@@ -12,8 +12,8 @@ export function openText(source: Source, options: FormatOptions): RowFormat {
   const { name, sample } = source;
   const other = findOtherText(sample);
   if (other !== undefined) throw unreadable(name, `it is ${other}`);
-  const { kind, endings, open } = TEXT_FORMATS.find((format) => format.recognises(source)) ?? CSV;
-  return { ...open(source, options), kind, endings };
+  const format = TEXT_FORMATS.find((format) => format.recognises(source)) ?? CSV;
+  return { ...format.open(source, options), kind: format.kind, endings: format.endings };
 }
 
 const OTHERS =

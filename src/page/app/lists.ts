@@ -319,11 +319,11 @@ async function withList<T>(
   work: (source: Source, format: RowFormat) => Promise<T>,
 ): Promise<T> {
   const opening = { prefix: 'brand_', noHeader, spoolFolder, signal, sheet };
-  const { source, format, close } = await openList(path, opening);
+  const list = await openList(path, opening);
   try {
-    return await work(source, format);
+    return await work(list.source, list.format);
   } finally {
-    await close();
+    await list.close();
   }
 }
 
