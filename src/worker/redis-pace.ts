@@ -35,6 +35,8 @@ interface Granted {
 
 /** Redis is asked this often at most, and for start times for this long beyond the way there and back. */
 const LEAST_GAP_MS = 50;
+/** The same when it gave all start times that were wanted, and they are used up. */
+const LEAST_GAP_FAST_MS = 5;
 const SPAN_MS = 100;
 /** A worker that has nothing to do says so often enough to count, with its rate. */
 const RENEW_MS = 2_000;
@@ -73,18 +75,23 @@ export function createRedisPace({
   let isAsking = false;
   let isWanted = false;
   let askedMs = Number.NEGATIVE_INFINITY;
+  let dueMs = Number.POSITIVE_INFINITY;
+  let leastGapMs = LEAST_GAP_MS;
   let isClosed = false;
   let timer: NodeJS.Timeout | undefined;
 
   /** Comes for start times soon, or later to be counted. */
   function comeIn(ms: number): void {
+    const atMs = clock.nowMs() + ms;
+    if (isClosed || atMs >= dueMs) return;
     clearTimeout(timer);
-    if (!isClosed) timer = setTimeout(() => void exchange(), ms);
+    dueMs = atMs;
+    timer = setTimeout(() => void exchange(), ms);
   }
 
-  function comeSoon(isUrgent = false): void {
+  function comeSoon(gapMs = LEAST_GAP_MS): void {
     if (isAsking) isWanted = true;
-    else comeIn(isUrgent ? 0 : Math.max(0, askedMs + LEAST_GAP_MS - clock.nowMs()));
+    else comeIn(Math.max(0, askedMs + gapMs - clock.nowMs()));
   }
 
   async function exchange(): Promise<void> {
@@ -93,6 +100,7 @@ export function createRedisPace({
     isWanted = false;
     const sentMs = clock.nowMs();
     askedMs = sentMs;
+    dueMs = Number.POSITIVE_INFINITY;
     const told = events;
     events = [];
     drop((at) => sentMs + aheadMs - at > LATE_MS);
@@ -100,10 +108,11 @@ export function createRedisPace({
       // Callers that are all busy make one call after the other, each in the time of an answer.
       const all = waiting + underWay;
       const rounds = all < callers ? 0 : (SPAN_MS + tripMs) / Math.max(1, pace.latencyMs);
-      const want = Math.min(MOST_WANTED, Math.max(waiting, all * rounds)) - starts.length;
+      const most = Math.min(MOST_WANTED, Math.max(waiting, all * rounds)) - starts.length;
+      const want = waiting > 0 ? Math.max(0, Math.ceil(most)) : 0;
       const said = {
         events: told,
-        want: waiting > 0 ? Math.max(0, Math.ceil(want)) : 0,
+        want,
         busy: underWay + starts.length,
         lead: tripMs / 2,
         span: SPAN_MS + tripMs,
@@ -111,8 +120,9 @@ export function createRedisPace({
         start,
       };
       const reply = JSON.parse(String(await script([key], [worker, JSON.stringify(said)])));
-      learn(reply as Granted, sentMs);
+      leastGapMs = learn(reply as Granted, sentMs) < want ? LEAST_GAP_MS : LEAST_GAP_FAST_MS;
     } catch {
+      leastGapMs = LEAST_GAP_MS;
       events = [...told, ...events]; // Redis is away: that is told elsewhere
     }
     isAsking = false;
@@ -121,7 +131,9 @@ export function createRedisPace({
     else comeIn(RENEW_MS);
   }
 
-  function learn({ now, starts: granted, pace: theirs, sick }: Granted, sentMs: number): void {
+  /** @returns how many start times were granted */
+  function learn(reply: Granted, sentMs: number): number {
+    const { now, starts: granted, pace: theirs, sick } = reply;
     const nowMs = clock.nowMs();
     const thisTripMs = nowMs - sentMs;
     tripMs += (thisTripMs - tripMs) * (tripMs === 0 ? 1 : 0.2);
@@ -133,7 +145,9 @@ export function createRedisPace({
     for (const time of TIMES) pace[time] -= aheadMs;
     isSick = sick;
     if (isCut) drop(() => true);
-    if (Array.isArray(granted)) starts.push(...(granted as readonly number[]));
+    if (!Array.isArray(granted)) return 0;
+    starts.push(...(granted as readonly number[]));
+    return granted.length;
   }
 
   function drop(which: (at: number) => boolean): void {
@@ -171,12 +185,12 @@ export function createRedisPace({
       tell(how, call, nowMs);
       const isRefused = how === 'refused' || how === 'doubt';
       if (isRefused) drop(() => true);
-      comeSoon(isRefused || how === 'away');
+      comeSoon(isRefused || how === 'away' ? 0 : LEAST_GAP_MS);
     },
     forget: (nowMs) => tell('forget', { sentAtMs: nowMs, latencyMs: 0, inFlight: 1 }, nowMs),
     wanted: (count) => {
       waiting = count;
-      if (starts.length === 0) comeSoon();
+      if (starts.length === 0) comeSoon(leastGapMs);
     },
     get isSick() {
       return isSick;
