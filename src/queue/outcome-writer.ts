@@ -1,4 +1,5 @@
-import { setTimeout as delay } from 'node:timers/promises';
+import { within } from '../common/lifetime.ts';
+import { createChange } from '../common/run-control.ts';
 import type { OutcomeData, OutcomesData } from './contract.ts';
 import { streamKey } from './names.ts';
 import { createScript, type RedisServer } from './redis.ts';
@@ -60,14 +61,14 @@ export function createOutcomeWriter({ client, insist }: RedisServer): OutcomeWri
   let bytes = 0;
   let batches = 0;
   const over = new AbortController();
-  let early = new AbortController();
+  const early = createChange();
   /** The batch that outcomes come into; undefined while there are none. */
   let next: Promise<void> | undefined;
   let last: Promise<void> = Promise.resolve();
 
   /** One batch at a time, so that what is left of a job only ever becomes less. */
   async function gather(before: Promise<void>): Promise<void> {
-    await delay(BATCH_MS, undefined, { signal: early.signal }).catch(() => {}); // sent early
+    await within(BATCH_MS, early.wait());
     await before;
     batches += 1;
     const keys: string[] = [];
@@ -80,13 +81,12 @@ export function createOutcomeWriter({ client, insist }: RedisServer): OutcomeWri
     }
     gathered = new Map();
     bytes = 0;
-    early = new AbortController();
     next = undefined;
     await insist(() => write(keys, args), over.signal).catch(() => {}); // given up
   }
 
   function flush(): Promise<void> {
-    if (next) early.abort();
+    early.notify();
     return last;
   }
 

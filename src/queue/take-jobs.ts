@@ -149,7 +149,7 @@ export function takeJobs(options: TakeJobsOptions): JobTaker {
   /** Enough that no caller is idle, and no more: others may be. */
   function jobsAtOnce(): number {
     if (isSick()) return 1;
-    return Math.max(2, Math.min(MOST_JOBS, Math.ceil((2 * concurrency) / averageSize)));
+    return Math.max(2, Math.min(MOST_JOBS, Math.ceil((4 * concurrency) / averageSize)));
   }
 
   /** Leaves jobs to others for a while, and finds out with one whether calls succeed again. */
@@ -169,7 +169,7 @@ export function takeJobs(options: TakeJobsOptions): JobTaker {
     if (typeof data === 'string') throw new UnrecoverableError(data);
     const id = job.id ?? '';
     const ownRun = runOf(id, data.run);
-    const run = ownRun === undefined ? undefined : await runs.watch(ownRun);
+    const run = ownRun === undefined ? undefined : await runs.watch(ownRun, id);
     if (Date.now() - (job.processedOn ?? 0) > LOCK_MS / 3) return await giveBack(job, token, lost);
     if (run && !run.isThere) return; // nobody waits any more
     if (run?.isPaused) return await putOff(job, token, PAUSED_MS);

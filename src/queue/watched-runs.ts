@@ -2,7 +2,7 @@ import type { Closable } from '../common/lifetime.ts';
 import type { SharedBudget } from '../worker/budget.ts';
 import type { Rate } from '../worker/rate.ts';
 import { createRunBudget, type StartedRun } from './call-ledger.ts';
-import { runKey } from './names.ts';
+import { runJobPrefix, runKey } from './names.ts';
 import { type RedisServer, repeat } from './redis.ts';
 
 /** What a worker knows of a run. */
@@ -20,8 +20,11 @@ export interface WatchedRun {
  * workers do: how much they took of its bounds.
  */
 export interface WatchedRuns extends Closable {
-  /** Finds out about the run of a job: the same command may have been started again, with other bounds. */
-  watch(run: string): Promise<WatchedRun>;
+  /**
+   * Finds out about the run of a job. Each is looked at once a second, and with the first job of a start:
+   * the same command may have been started again, with other bounds.
+   */
+  watch(run: string, jobId: string): Promise<WatchedRun>;
 }
 
 const LOOK_MS = 1_000;
@@ -33,6 +36,7 @@ interface Known {
   isPaused: boolean;
   /** The bounds as they were read last. */
   bounds: string | undefined;
+  started: string;
   budget: SharedBudget | undefined;
   rate: Rate | undefined;
   idle: number;
@@ -49,6 +53,7 @@ export function createWatchedRuns(redis: RedisServer): WatchedRuns {
     if (typeof bounds !== 'string' || bounds === known.bounds) return;
     const read = JSON.parse(bounds) as StartedRun;
     known.bounds = bounds;
+    known.started = read.started;
     known.rate = read.rate;
     // What the earlier start had left is not given back to this one.
     known.budget = createRunBudget(redis, run, read);
@@ -65,12 +70,12 @@ export function createWatchedRuns(redis: RedisServer): WatchedRuns {
   });
 
   return {
-    watch: async (run) => {
+    watch: async (run, jobId) => {
       const unknown = { bounds: undefined, budget: undefined, rate: undefined, idle: 0 };
-      const known = runs.get(run) ?? { ...unknown, isThere: true, isPaused: false };
+      const known = runs.get(run) ?? { ...unknown, started: '', isThere: true, isPaused: false };
       runs.set(run, known);
       known.idle = 0;
-      await look(run, known);
+      if (!jobId.startsWith(`${runJobPrefix(run)}${known.started}-`)) await look(run, known);
       return known;
     },
     close: async () => {
