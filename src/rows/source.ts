@@ -1,3 +1,4 @@
+import { isUtf8 } from 'node:buffer';
 import type { FileHandle } from 'node:fs/promises';
 import { BrandfillError } from '../common/errors.ts';
 import type { FileAccess, FileIdentity } from '../common/files.ts';
@@ -86,15 +87,17 @@ export async function readAt(
 
 /** Whether all that is read is UTF-8. */
 export async function areUtf8(chunks: AsyncIterable<Buffer>): Promise<boolean> {
-  const decoder = new TextDecoder('utf-8', { fatal: true });
-  try {
-    for await (const chunk of chunks) decoder.decode(chunk, { stream: true });
-    decoder.decode();
-    return true;
-  } catch (error) {
-    if (error instanceof TypeError) return false;
-    throw error;
+  let rest: Buffer = Buffer.alloc(0);
+  for await (const chunk of chunks) {
+    const bytes = rest.length > 0 ? Buffer.concat([rest, chunk]) : chunk;
+    // The next chunk may have to finish a character.
+    const end = [0, 1, 2, 3]
+      .map((back) => bytes.length - back)
+      .find((end) => isUtf8(bytes.subarray(0, end)));
+    if (end === undefined) return false;
+    rest = bytes.subarray(end);
   }
+  return rest.length === 0;
 }
 
 const LINE_FEED = 0x0a;
