@@ -73,7 +73,7 @@ end
 local function learn(limit, margin, calls)
   p.limitPerMs = max(1 / 3600000, limit)
   p.margin = margin
-  p.riseCalls = min(calls, 320)
+  p.riseCalls = min(calls, 160)
   p.ratePerMs = p.limitPerMs * (1 - margin)
 end
 
@@ -116,9 +116,10 @@ local function estimate(at, dead)
     p.phase = 'cruising'
     learn(math.sqrt(count / lasted * min(count / active, rate / 3)), 0.15, 40)
   elseif phase == 'cruising' and count < 15 and not isAlike then
-    learn(rate * max(0.75, last / (last + 15), count / (count + 1)), 0.02, 40)
+    local slower = rate * max(0.75, last / (last + 15), count / (count + 1))
+    if last >= 15 then p.ratePerMs = slower else learn(slower, 0.02, 40) end
   elseif isWindow then
-    p.phase = 'cruising'
+    p.phase, p.windowCalls = 'cruising', min(count, 320)
     local late = min(p.isStated and 1000 or dead / 4, lasted / 2) / 2
     narrow(count / (lasted + late), count / (lasted - late), count)
   elseif dead > leastGap then
@@ -137,7 +138,7 @@ local function reopen(sent, at)
   end
   p.state = 'flowing'
   p.isAway = false
-  p.lastAccepted = p.epochAccepted
+  p.lastAccepted = max(p.epochAccepted, p.lastAccepted / 8)
   p.epochMs = at
   p.epochAccepted = 0
 end
@@ -146,11 +147,12 @@ local function rise()
   local rate, isSure, isDear = p.ratePerMs, p.riseCalls > 40, p.isStated and p.deadMs > 0
   local calls = max(isSure and p.riseCalls or max(10, min(p.riseCalls, rate * 10000)), (isSure and 10 or 1.5) * rate * p.latencyMs)
   if isDear and isSure then calls = max(calls, 10 * p.deadMs * rate) end
-  local share = (p.accepted / calls - 1) ^ 3
+  local span = max(calls, p.accepted > calls and p.windowCalls or 0)
+  local share = ((p.accepted - calls) / span) ^ 3
   local target = p.limitPerMs * (1 + p.margin * ((isDear or p.riseCalls > 80) and share or max(1, share)))
   local most = rate * (1 + (isSure and 0.05 or 0.25) / max(1, rate * max(p.latencyMs, 400)))
   p.ratePerMs = min(1000, max(rate, min(target, most, p.flowPerMs * 1.5)))
-  if isSure and p.accepted >= 3 * calls then
+  if isSure and p.accepted >= calls + 2 * span then
     p.limitPerMs, p.margin, p.riseCalls, p.accepted = p.ratePerMs, 0.15, 40, 80
   end
 end

@@ -56,7 +56,8 @@ const FEW_CALLS = 15;
 /** Accepted calls until more than the range is tried, by how sure it is. */
 const UNSURE_CALLS = 40;
 const SURE_CALLS = 80;
-const MOST_CALLS = 320;
+const MOST_CALLS = 160;
+const MOST_WINDOW_CALLS = 320;
 const SLOWEST_PER_MS = 1 / 3_600_000;
 const FASTEST_PER_MS = 1_000;
 const FIRST_PAUSE_MS = 50;
@@ -110,7 +111,7 @@ export function createPace(nowMs: number, known: Known) {
     riseCalls: isKnown ? SURE_CALLS : UNSURE_CALLS,
     /** Calls that were accepted since the last refusal. */
     accepted: 0,
-    /** When what is estimated began, what was accepted since, and what was in the time before. */
+    /** When what is estimated began, what was accepted since, and what was before; few do not make that forgotten. */
     epochMs: nowMs,
     epochAccepted: 0,
     lastAccepted: 0,
@@ -143,6 +144,8 @@ export function createPace(nowMs: number, known: Known) {
     cutMs: LONG_AGO_MS,
     /** How long all was refused; 0 where that cost nothing. */
     deadMs: 0,
+    /** Calls that a window holds; 0 where the limit is counted in none. */
+    windowCalls: 0,
     nextMs: nowMs,
     lastMs: LONG_AGO_MS,
     /** How it was when calls were last refused for the first time, for when that was about domains alone. */
@@ -264,7 +267,9 @@ function rise(pace: Pace): void {
     (isSure ? 10 : 1.5) * ratePerMs * latencyMs,
     isDear && isSure ? 10 * deadMs * ratePerMs : 0,
   );
-  const share = (pace.accepted / calls - 1) ** 3;
+  // Sooner than in a window more of them shows nothing.
+  const span = Math.max(calls, pace.accepted > calls ? pace.windowCalls : 0);
+  const share = ((pace.accepted - calls) / span) ** 3;
   const isCareful = isDear || riseCalls > SURE_CALLS;
   const target = limitPerMs * (1 + margin * (isCareful ? share : Math.max(1, share)));
   const speed = isSure ? 0.05 : 0.25;
@@ -273,7 +278,7 @@ function rise(pace: Pace): void {
   // A rate that nobody makes use of proves nothing.
   const used = pace.flowPerMs * MOST_AHEAD;
   pace.ratePerMs = Math.min(FASTEST_PER_MS, Math.max(ratePerMs, Math.min(target, most, used)));
-  if (!isSure || pace.accepted < 3 * calls) return;
+  if (!isSure || pace.accepted < calls + 2 * span) return;
   // So much more is not refused: the limit is another one.
   pace.limitPerMs = pace.ratePerMs;
   pace.margin = MOST_MARGIN;
@@ -360,7 +365,7 @@ function reopen(pace: Pace, sentAtMs: number, nowMs: number): void {
   }
   pace.state = 'flowing';
   pace.isAway = false;
-  pace.lastAccepted = pace.epochAccepted;
+  pace.lastAccepted = Math.max(pace.epochAccepted, pace.lastAccepted / 8);
   pace.epochMs = nowMs;
   pace.epochAccepted = 0;
 }
@@ -394,10 +399,12 @@ function estimate(pace: Pace, nowMs: number, deadMs: number): void {
     learn(pace, Math.sqrt((count / lastedMs) * fast), MOST_MARGIN, UNSURE_CALLS);
   } else if (phase === 'cruising' && count < FEW_CALLS && !isAlike) {
     // So few change little of what many have shown.
-    const share = Math.max(0.75, last / (last + FEW_CALLS), count / (count + 1));
-    learn(pace, ratePerMs * share, 0.02, UNSURE_CALLS);
+    const slower = ratePerMs * Math.max(0.75, last / (last + FEW_CALLS), count / (count + 1));
+    if (last >= FEW_CALLS) pace.ratePerMs = slower;
+    else learn(pace, slower, 0.02, UNSURE_CALLS);
   } else if (isWindow) {
     pace.phase = 'cruising';
+    pace.windowCalls = Math.min(count, MOST_WINDOW_CALLS);
     const lateMs = Math.min(isStated ? ROUNDED_MS : deadMs / 4, lastedMs / 2) / 2;
     narrow(pace, count / (lastedMs + lateMs), count / (lastedMs - lateMs), count);
   } else if (deadMs > leastGapMs) {

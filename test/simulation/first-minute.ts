@@ -52,7 +52,9 @@ export const FIRST_MINUTE_SERVERS: readonly FirstMinuteServer[] = [
   ...windows(40, 4_000),
   ...windows(100, 5_000),
   ...windows(100, 10_000),
+  ...windows(300, 5_000),
   sliding(40, 4_000),
+  { ...sliding(200, 4_000), target: { used: 0.9, throttled: 0.02 } },
   {
     name: 'HAProxy 100 per 10 s',
     windowMs: 10_000,
