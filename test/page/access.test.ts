@@ -95,9 +95,4 @@ describe('access', () => {
     pass(3_000);
     expect((await login(TOKEN)).verdict).toBe('granted');
   });
-
-  it('does not read a token without end', async () => {
-    const { login } = openPage();
-    expect((await login('x'.repeat(10_000))).verdict).toBe('too_slow');
-  });
 });

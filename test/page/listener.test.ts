@@ -137,19 +137,6 @@ describe('isFromOurPage', () => {
   });
 });
 
-it('is ready when it has started and every check holds', async () => {
-  const health = createHealth();
-  expect(await health.reasons()).toEqual(['it is starting']);
-  health.started();
-  expect(await health.reasons()).toEqual([]);
-  let isStopping = false;
-  health.check(() => (isStopping ? 'it was told to stop' : undefined));
-  health.check(async () => undefined);
-  expect(await health.reasons()).toEqual([]);
-  isStopping = true;
-  expect(await health.reasons()).toEqual(['it was told to stop']);
-});
-
 it('takes a check without an answer in two seconds for one that failed', async () => {
   vi.useFakeTimers();
   onTestFinished(() => void vi.useRealTimers());

@@ -41,9 +41,3 @@ it('what was written is counted', async () => {
   metrics.forCollector({ enriched: 3, failures: 2 });
   expect(await metrics.text()).toContain('brandfill_collected_outcomes_total{file="enriched"} 3');
 });
-
-it('a Redis that does not answer is down, and nothing is said of its queues', async () => {
-  const metrics = openMetrics();
-  metrics.forQueues(async () => undefined);
-  expect(await metrics.text()).toMatch(/^brandfill_redis_up 0$/m);
-});

@@ -133,23 +133,6 @@ describe('the picture of a run', () => {
       ...(next && { next: expect.stringMatching(next) }),
     });
   });
-
-  it('counts what calls came to, and how long they took', () => {
-    const recorder = recordRun({ runId: 'abc', list: '' });
-    const found = {
-      kind: 'found',
-      httpStatus: 200,
-      json: '{}',
-      likeness: '{}',
-      form: 'json',
-    } as const;
-    for (let at = 0; at < 3; at += 1) {
-      recorder.answered({ domain: 'a.com', meaning: found, latencyMs: 10 * (at + 1) });
-    }
-    const { answers, latency } = recorder.read();
-    expect(answers).toEqual({ 200: 3 });
-    expect(latency).toMatchObject({ calls: 3, p50Ms: 20, p95Ms: 30 });
-  });
 });
 
 describe('the reasons of rows', () => {
