@@ -1,8 +1,8 @@
-import { findPaths, flatColumnsOf } from '../collector/fields/enriched-columns.ts';
+import { type FoundPaths, flatColumnsOf } from '../collector/fields/enriched-columns.ts';
 import { join } from '../collector/join.ts';
 import { isListed, type OutputRow } from '../collector/joined-row.ts';
 import { nameOutputColumns, type OutputColumns } from '../collector/output/output-columns.ts';
-import { createRowAnswers } from '../collector/row-answers.ts';
+import { createRowAnswers, type RowAnswers } from '../collector/row-answers.ts';
 import { BrandfillError } from '../common/errors.ts';
 import { formatCount } from '../common/format.ts';
 import { shorten } from '../rows/columns/names.ts';
@@ -27,7 +27,7 @@ export async function joinRows(run: LookedUpRun): Promise<JoinedRun> {
   context.onEvent({ type: 'writing' });
   // A trial says why there is no answer, and shows no older one in its place.
   const answers = createRowAnswers({ ...run, keepsStale: !context.isTrial });
-  const enriched = fields ?? flatColumnsOf(await findPaths({ index, answers }));
+  const enriched = fields ?? flatColumnsOf(await findPaths(run, answers));
   const columns = nameOutputColumns({
     prefix: job.settings.prefix,
     enriched,
@@ -51,6 +51,22 @@ export async function joinRows(run: LookedUpRun): Promise<JoinedRun> {
   });
   const joined = { ...run, columns, statuses };
   return { ...joined, rows: count(rows, joined, context.report?.recorder.beginRows(joined)) };
+}
+
+/** Sees the answers too that were not fresh when the rows were planned. */
+async function findPaths(
+  { index, paths, plan }: LookedUpRun,
+  answers: Pick<RowAnswers, 'answerOf'>,
+): Promise<FoundPaths> {
+  let row = 0;
+  if (plan.lookups > 0)
+    for await (const rows of index.read()) {
+      for (const { kind, text } of rows) {
+        if (kind === 'due' || kind === 'known') row += 1;
+        if (kind === 'due') paths?.see(answers.answerOf(text)?.json ?? '', row);
+      }
+    }
+  return paths?.found() ?? { paths: [], isCut: false };
 }
 
 /** How far the writing is is not told when it takes less time than this. */

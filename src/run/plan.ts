@@ -1,6 +1,7 @@
 import { tmpdir } from 'node:os';
 import { assertColumnsThere } from '../collector/choose-column.ts';
 import { type Counts, createCounts } from '../collector/counts.ts';
+import { createPathFinder, type PathFinder } from '../collector/fields/enriched-columns.ts';
 import { chooseOutputPaths } from '../collector/output/output-paths.ts';
 import { makePlan, type Plan, type PlanEstimate } from '../collector/plan.ts';
 import type { Pass } from '../collector/produce.ts';
@@ -25,6 +26,8 @@ export interface PlannedRun extends OpenedList {
   readonly index: RowIndex;
   readonly plan: Plan;
   readonly extent: Extent;
+  /** Has seen the answers that are fresh; undefined where the columns were named. */
+  readonly paths: PathFinder | undefined;
   /** The rows of each domain. */
   readonly domains: Counts;
   /** Whether an outcome counts in this run. */
@@ -48,16 +51,24 @@ async function readRows(list: OpenedList, store: OutcomeStore): Promise<PlannedR
     isFresh(domain, outcome, { freshness, startedAtMs, nowMs: now() });
   const index = closer.add(await createRowIndex(list.spoolFolder));
   const line = createLine();
+  const paths = job.settings.fields ? undefined : createPathFinder();
+  let row = 0;
   const { planned, domains, extent } = await makePlan({
     source,
     format,
     column,
     readDomain,
     look: (domain) => {
-      const head = store.findHead(domain);
-      if (head && isUsable(domain, head)) return 'known';
-      line.add(head?.fetchedAtMs ?? 0);
-      return 'due';
+      row += 1;
+      const last: (Dated & { readonly json?: string }) | undefined = paths
+        ? store.find(domain)
+        : store.findHead(domain);
+      if (!last || !isUsable(domain, last)) {
+        line.add(last?.fetchedAtMs ?? 0);
+        return 'due';
+      }
+      paths?.see(last.json ?? '', row);
+      return 'known';
     },
     key: list.key,
     filled: list.fill?.columns,
@@ -75,6 +86,7 @@ async function readRows(list: OpenedList, store: OutcomeStore): Promise<PlannedR
     ...list,
     store,
     isUsable,
+    paths,
     passes:
       asked < planned.lookups
         ? [await spread(index, planned.lookups, asked)]

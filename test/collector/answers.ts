@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import type { JsonObject } from '../../src/brand/json-object.ts';
-import { findPaths, type Path } from '../../src/collector/fields/enriched-columns.ts';
+import { createPathFinder, type Path } from '../../src/collector/fields/enriched-columns.ts';
 import { anyCharacter } from '../support/any-character.ts';
 
 /** Names that somebody might give, and that are odd in JMESPath, in columns or in JavaScript. */
@@ -42,17 +42,8 @@ export const oddAnswer: fc.Arbitrary<JsonObject> = fc
   .object.map((answer) => JSON.parse(JSON.stringify(answer)) as JsonObject);
 
 /** The paths of answers, each in a row of its own. */
-export async function pathsOf(...given: readonly JsonObject[]): Promise<readonly Path[]> {
-  const rows = given.map((_, at) => ({ kind: 'known', text: String(at) }));
-  const { paths } = await findPaths({
-    index: {
-      read: async function* () {
-        yield rows as never;
-      },
-    },
-    answers: {
-      answerOf: (at) => ({ json: JSON.stringify(given[Number(at)]) }) as never,
-    },
-  });
-  return paths;
+export function pathsOf(...given: readonly JsonObject[]): readonly Path[] {
+  const finder = createPathFinder();
+  for (const [row, answer] of given.entries()) finder.see(JSON.stringify(answer), row);
+  return finder.found().paths;
 }

@@ -1,13 +1,6 @@
 import { findRoundedJsonObject, isJsonObject, type JsonObject } from '../../brand/json-object.ts';
 import { uniqueNames } from '../../rows/columns/names.ts';
-import type { RowAnswers } from '../row-answers.ts';
-import type { RowIndex } from '../row-index.ts';
 import type { Field } from './fields.ts';
-
-export interface FindPathsOptions {
-  readonly index: Pick<RowIndex, 'read'>;
-  readonly answers: Pick<RowAnswers, 'answerOf'>;
-}
 
 /** A path to a value of an answer. A list, so names with dots or spaces stay unambiguous. */
 export type Path = readonly string[];
@@ -29,55 +22,59 @@ const MAX_DEPTH = 8;
 interface Place {
   readonly path: Path;
   readonly below: Map<string, Place>;
-  /** Whether some answer has a value here. */
-  isValue: boolean;
+  /** Where an answer has a value here first: the row, and the place in its answer. */
+  firstAt: number;
 }
 
-const createPlace = (path: Path = []): Place => ({ path, below: new Map(), isValue: false });
+const createPlace = (path: Path = []): Place => ({ path, below: new Map(), firstAt: Infinity });
 
-/**
- * Finds the paths of the answers of this list's rows, row by row. Lists are values; so are objects
- * deeper than eight levels.
- */
-export async function findPaths({ index, answers }: FindPathsOptions): Promise<FoundPaths> {
+/** Finds the paths of answers. Lists are values; so are objects deeper than eight levels. */
+export interface PathFinder {
+  /** @param row the number of the row; rows may come in any order */
+  see(json: string, row: number): void;
+  found(): FoundPaths;
+}
+
+export function createPathFinder(): PathFinder {
   const root = createPlace();
-  const paths: Path[] = [];
-  let names = 0;
+  const places: Place[] = [];
   let isCut = false;
 
-  function visit(object: JsonObject, { path, below }: Place): void {
+  function visit(object: JsonObject, { path, below }: Place, from: number): number {
+    let at = from;
     for (const name of Object.keys(object)) {
       let here = below.get(name);
       if (!here) {
-        if (names >= MOST_PATHS) {
+        if (places.length >= MOST_PATHS) {
           isCut = true;
           continue;
         }
-        names += 1;
         here = createPlace([...path, name]);
+        places.push(here);
         below.set(name, here);
       }
       const value = object[name];
-      if (isJsonObject(value) && here.path.length < MAX_DEPTH) visit(value, here);
-      else if (!here.isValue) {
-        here.isValue = true;
-        paths.push(here.path);
-      }
+      if (isJsonObject(value) && here.path.length < MAX_DEPTH) at = visit(value, here, at);
+      else if (at < here.firstAt) here.firstAt = at;
+      at += 1;
     }
+    return at;
   }
 
-  for await (const rows of index.read()) {
-    for (const { kind, text } of rows) {
-      if (kind !== 'due' && kind !== 'known') continue;
-      const { json = '' } = answers.answerOf(text) ?? {};
-      const answer = findRoundedJsonObject(json);
-      if (!answer) continue;
+  return {
+    see: (json, row) => {
+      const answer = json === '' ? undefined : findRoundedJsonObject(json);
+      if (!answer) return;
       // Its names are data, such as the ids of its parts. A name takes four characters at least.
       if (json.length > 4 * MOST_PATHS && countNames(answer) > MOST_PATHS) isCut = true;
-      else visit(answer, root);
-    }
-  }
-  return { paths, isCut };
+      else visit(answer, root, row * MOST_PATHS);
+    },
+    found: () => {
+      const values = places.filter(({ firstAt }) => firstAt < Infinity);
+      values.sort((one, other) => one.firstAt - other.firstAt);
+      return { paths: values.map(({ path }) => path), isCut };
+    },
+  };
 }
 
 function countNames(object: JsonObject): number {
@@ -153,7 +150,7 @@ function createRest(shown: readonly Path[]): (answer: JsonObject) => JsonObject 
       place.below.set(name, next);
       place = next;
     }
-    place.isValue = true;
+    place.firstAt = 0;
   }
   return (answer) => restOf(answer, root, 1);
 }
@@ -168,7 +165,7 @@ function restOf(
     const value = object[name];
     const here = place?.below.get(name);
     if (!isJsonObject(value) || depth === MAX_DEPTH) {
-      if (!here?.isValue) left.push([name, value]);
+      if (!here || here.firstAt > 0) left.push([name, value]);
       continue;
     }
     const inner = restOf(value, here, depth + 1);

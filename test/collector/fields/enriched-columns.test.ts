@@ -2,6 +2,7 @@ import { search } from '@jmespath-community/jmespath';
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import {
+  createPathFinder,
   expressionOf,
   flatColumnsOf,
   valueAt,
@@ -10,8 +11,8 @@ import { oddAnswer, pathsOf } from '../answers.ts';
 
 const ANSWER = { name: 'Acme', at: { city: 'Oslo', zip: null }, tags: ['a'] };
 
-async function columnsOf(answer: object, maxColumns: number) {
-  const paths = await pathsOf(answer as never);
+function columnsOf(answer: object, maxColumns: number) {
+  const paths = pathsOf(answer as never);
   return flatColumnsOf({ paths, isCut: false }, maxColumns);
 }
 
@@ -19,9 +20,9 @@ const namesOf = (columns: readonly { readonly name: string }[]): string[] =>
   columns.map(({ name }) => name);
 
 describe('flatColumnsOf', () => {
-  it('gives each path a column, up to so many, and the rest one for all', async () => {
-    expect(namesOf(await columnsOf(ANSWER, 4))).toEqual(['name', 'at_city', 'at_zip', 'tags']);
-    const [name, city, rest, ...more] = await columnsOf(ANSWER, 2);
+  it('gives each path a column, up to so many, and the rest one for all', () => {
+    expect(namesOf(columnsOf(ANSWER, 4))).toEqual(['name', 'at_city', 'at_zip', 'tags']);
+    const [name, city, rest, ...more] = columnsOf(ANSWER, 2);
     expect(more).toEqual([]);
     expect([name?.expression, city?.expression]).toEqual(['name', 'at.city']);
     expect([name, city, rest].map((column) => column?.valueOf(ANSWER))).toEqual([
@@ -31,34 +32,34 @@ describe('flatColumnsOf', () => {
     ]);
     expect(rest?.name).toBe('json');
     expect(rest?.valueOf({ name: 'B' })).toBeUndefined();
-    const [all] = await columnsOf(ANSWER, 0);
+    const [all] = columnsOf(ANSWER, 0);
     expect(all?.valueOf(ANSWER)).toEqual(ANSWER);
   });
 
-  it('has what is beyond all counting in the rest too', async () => {
-    const paths = await pathsOf(ANSWER);
+  it('has what is beyond all counting in the rest too', () => {
+    const paths = pathsOf(ANSWER);
     const columns = flatColumnsOf({ paths, isCut: true }, 10);
     expect(namesOf(columns)).toEqual(['name', 'at_city', 'at_zip', 'tags', 'json']);
     const value = columns[4]?.valueOf({ ...ANSWER, odd: 1 });
     expect(value).toEqual({ odd: 1 });
   });
 
-  it('names two paths that come to the same apart, in whatever order they come', async () => {
+  it('names two paths that come to the same apart, in whatever order they come', () => {
     const answers = [
       { a: { b: 1 }, a_b: 2 },
       { a_b: 2, a: { b: 1 } },
     ];
     for (const answer of answers) {
-      const columns = await columnsOf(answer, 9);
+      const columns = columnsOf(answer, 9);
       const values = columns.map(({ name, valueOf }) => [name, valueOf(answer)]);
       expect(Object.fromEntries(values)).toEqual({ a_b: 2, a_b_2: 1 });
     }
   });
 
-  it('finds each value at its path, and names no two alike', async () => {
-    await fc.assert(
-      fc.asyncProperty(oddAnswer, fc.nat(12), async (answer, maxColumns) => {
-        const columns = await columnsOf(answer, maxColumns);
+  it('finds each value at its path, and names no two alike', () => {
+    fc.assert(
+      fc.property(oddAnswer, fc.nat(12), (answer, maxColumns) => {
+        const columns = columnsOf(answer, maxColumns);
         const fields = columns.filter(({ isRest }) => !isRest);
         for (const { path = [], valueOf } of fields) {
           expect(valueOf(answer)).toEqual(valueAt(answer, path));
@@ -72,10 +73,10 @@ describe('flatColumnsOf', () => {
   });
 });
 
-describe('findPaths', () => {
-  it('has each path once, in the order of the rows; lists and what is too deep are values', async () => {
+describe('createPathFinder', () => {
+  it('has each path once, in the order of the rows; lists and what is too deep are values', () => {
     const deep = JSON.parse(`${'{"a":'.repeat(10)}1${'}'.repeat(10)}`) as never;
-    expect(await pathsOf(ANSWER, { name: 1, at: { road: 'x' } }, { at: 'Oslo' }, deep)).toEqual([
+    expect(pathsOf(ANSWER, { name: 1, at: { road: 'x' } }, { at: 'Oslo' }, deep)).toEqual([
       ['name'],
       ['at', 'city'],
       ['at', 'zip'],
@@ -84,5 +85,22 @@ describe('findPaths', () => {
       ['at'],
       Array.from({ length: 8 }, () => 'a'),
     ]);
+  });
+
+  it('has the order of the rows, in whatever order they are seen', () => {
+    const answers = [
+      { b: 1, c: { d: 2 } },
+      { a: 1, b: 2 },
+      { c: { e: 1, d: 2 }, a: 3 },
+    ];
+    for (const rows of [
+      [0, 1, 2],
+      [2, 0, 1],
+      [1, 2, 0],
+    ]) {
+      const finder = createPathFinder();
+      for (const row of rows) finder.see(JSON.stringify(answers[row]), row);
+      expect(finder.found().paths).toEqual([['b'], ['c', 'd'], ['a'], ['c', 'e']]);
+    }
   });
 });
