@@ -1,10 +1,9 @@
 import { findJsonObject } from '../brand/json-object.ts';
-import { isAnswer } from '../brand/outcome.ts';
 import { createCutter, type Source } from '../rows/source.ts';
 import type { Field } from './fields/fields.ts';
 import type { Fill } from './fill.ts';
 import type { JoinedRow, OutputRow } from './joined-row.ts';
-import type { RowAnswers } from './row-answers.ts';
+import type { RowAnswer, RowAnswers } from './row-answers.ts';
 import type { IndexedRow, RowIndex } from './row-index.ts';
 
 export interface JoinOptions {
@@ -12,7 +11,7 @@ export interface JoinOptions {
   /** How many bytes of the source precede the first row. */
   readonly headBytes: number;
   readonly index: Pick<RowIndex, 'read'>;
-  readonly answers: Pick<RowAnswers, 'outcomeOf' | 'staleOf'>;
+  readonly answers: RowAnswers;
   readonly enriched: readonly Field[];
   /** Fills blank cells of the list's own columns. */
   readonly fill?: Fill | undefined;
@@ -25,6 +24,7 @@ export interface JoinOptions {
  * row.
  */
 const BATCH_BYTES = 2 * 1024 * 1024;
+const NOTHING: RowAnswer = {};
 
 /**
  * Reads the input again, in its own order, cuts it as the index says, and joins each row with its
@@ -43,9 +43,7 @@ export async function* join(options: JoinOptions): AsyncGenerator<readonly Outpu
     number += 1;
     const { text, fields, key = '' } = row;
     const isInvalid = row.kind === 'invalid';
-    const outcome = isInvalid ? undefined : answers.outcomeOf(text);
-    const isSettled = isInvalid || (outcome !== undefined && isAnswer(outcome.status));
-    const older = isSettled ? undefined : answers.staleOf(text);
+    const { outcome, older } = isInvalid ? NOTHING : answers(text);
     const answered = older ?? outcome;
     const json = answered?.status === 'found' ? answered.json : undefined;
     sizeBytes += json?.length ?? 0; // its values may be most of it

@@ -116,6 +116,7 @@ export async function makePlan(options: PlanOptions): Promise<MadePlan> {
   let rows = 0;
   let freshDomains = 0;
   let freshRows = 0;
+  let invalidRows = 0;
   let raggedRows = 0;
   let firstShiftedLine: number | undefined;
   let passedRows = 0;
@@ -138,6 +139,7 @@ export async function makePlan(options: PlanOptions): Promise<MadePlan> {
     const id = key ? digitsOf(row.others?.[0]?.trim() ?? '') : undefined;
     const found = domainOf(row, readDomain);
     if ('invalid' in found) {
+      invalidRows += 1;
       invalid.add({
         row: rows,
         [format.kind === 'xlsx' ? 'sheetRow' : 'line']: row.line,
@@ -165,7 +167,7 @@ export async function makePlan(options: PlanOptions): Promise<MadePlan> {
   const planned: PlannedRows = {
     rows,
     uniqueDomains: domains.size,
-    invalidRows: invalid.count,
+    invalidRows,
     invalidByReason: invalid.byReason,
     invalidExamples: invalid.examples,
     freshDomains,
@@ -174,7 +176,7 @@ export async function makePlan(options: PlanOptions): Promise<MadePlan> {
     raggedRows,
     ...(firstShiftedLine !== undefined && { firstShiftedLine }),
     ...(where && { passedRows }),
-    ...(domains.size === 1 && rows - invalid.count >= SEVERAL && { oneSite }),
+    ...(domains.size === 1 && rows - invalidRows >= SEVERAL && { oneSite }),
   };
   return { planned, domains, extent: { maxFields } };
 }
@@ -206,39 +208,17 @@ export interface InvalidRow {
   readonly cell: string;
 }
 
-/** Rows without a domain: their number, the reasons, and a few examples. */
-interface InvalidRows {
-  add(row: InvalidRow): void;
-  readonly count: number;
-  readonly byReason: Readonly<Record<string, number>>;
-  /** One row for each reason if there is room, then the first ones; in the order of the rows. */
-  readonly examples: readonly InvalidRow[];
-}
-
-/** @param most how many examples are kept */
-function createInvalidRows(): InvalidRows {
+/** Rows without a domain: how many for each reason, and the first ones. */
+function createInvalidRows() {
   const byReason: Record<string, number> = {};
-  const firstOfReason: InvalidRow[] = [];
-  const first: InvalidRow[] = [];
-  let count = 0;
+  const examples: InvalidRow[] = [];
   return {
-    add: (row) => {
-      const { reason, cell } = row;
-      count += 1;
-      const ofReason = (byReason[reason] ?? 0) + 1;
-      byReason[reason] = ofReason;
-      if (ofReason > 1 && count > MOST_EXAMPLES) return;
-      const invalid = { ...row, cell: shorten(cell.trim()) };
-      if (ofReason === 1) firstOfReason.push(invalid);
-      if (count <= MOST_EXAMPLES) first.push(invalid);
-    },
-    get count() {
-      return count;
-    },
     byReason,
-    get examples() {
-      const shown = [...new Set([...firstOfReason, ...first])].slice(0, MOST_EXAMPLES);
-      return shown.sort((one, other) => one.row - other.row);
+    examples,
+    add: (row: InvalidRow): void => {
+      const { reason, cell } = row;
+      byReason[reason] = (byReason[reason] ?? 0) + 1;
+      if (examples.length < MOST_EXAMPLES) examples.push({ ...row, cell: shorten(cell.trim()) });
     },
   };
 }

@@ -2,21 +2,21 @@ import { isAnswer, type Outcome } from '../brand/outcome.ts';
 import type { Dated } from '../store/freshness.ts';
 import type { OutcomeStore } from '../store/store.ts';
 
-/** What the rows of a run get from the store. */
-export interface RowAnswers {
-  /** The outcome of a domain that counts in this run. */
-  outcomeOf(domain: string): Outcome | undefined;
+/** What a row gets from the store. */
+export interface RowAnswer {
+  /** The outcome of its domain that counts in this run. */
+  readonly outcome?: Outcome | undefined;
   /**
-   * The older answer whose values a row keeps when this run learned nothing about its domain.
-   * Undefined when it learned something, or there is no such answer.
+   * The older answer whose values it keeps, when this run learned nothing about its domain and there is
+   * such an answer.
    */
-  staleOf(domain: string): Outcome | undefined;
-  /** The answer that fills the row's columns: the one of this run, or the older one. */
-  answerOf(domain: string): Outcome | undefined;
+  readonly older?: Outcome | undefined;
 }
 
+export type RowAnswers = (domain: string) => RowAnswer;
+
 export interface RowAnswersOptions {
-  readonly store: Pick<OutcomeStore, 'find' | 'findHead' | 'findAnswer'>;
+  readonly store: Pick<OutcomeStore, 'find' | 'findAnswer'>;
   /** Whether an outcome counts in this run. */
   readonly isUsable: (domain: string, outcome: Dated) => boolean;
   /** Whether an older answer stands in for a missing one. */
@@ -28,31 +28,12 @@ export interface RowAnswersOptions {
  * the latest answer that found something stays, as long as the API has not said since then that it
  * no longer knows the domain.
  */
-export function createRowAnswers(options: RowAnswersOptions): RowAnswers {
-  const { store, isUsable, keepsStale } = options;
-
-  function settles(domain: string, outcome: Dated | undefined): boolean {
-    return outcome !== undefined && isAnswer(outcome.status) && isUsable(domain, outcome);
-  }
-
-  function staleOf(domain: string): Outcome | undefined {
-    if (!keepsStale || settles(domain, store.findHead(domain))) return undefined;
-    const answer = store.findAnswer(domain);
-    return answer?.status === 'found' ? answer : undefined;
-  }
-
-  return {
-    outcomeOf: (domain) => {
-      const outcome = store.find(domain);
-      return outcome && isUsable(domain, outcome) ? outcome : undefined;
-    },
-    staleOf,
-    answerOf: (domain) => {
-      const outcome = store.find(domain);
-      if (outcome && settles(domain, outcome)) {
-        return outcome.status === 'found' ? outcome : undefined;
-      }
-      return staleOf(domain);
-    },
+export function createRowAnswers({ store, isUsable, keepsStale }: RowAnswersOptions): RowAnswers {
+  return (domain) => {
+    const latest = store.find(domain);
+    const outcome = latest && isUsable(domain, latest) ? latest : undefined;
+    if (!keepsStale || (outcome && isAnswer(outcome.status))) return { outcome };
+    const older = store.findAnswer(domain);
+    return { outcome, older: older?.status === 'found' ? older : undefined };
   };
 }

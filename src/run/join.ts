@@ -56,14 +56,16 @@ export async function joinRows(run: LookedUpRun): Promise<JoinedRun> {
 /** Sees the answers too that were not fresh when the rows were planned. */
 async function findPaths(
   { index, paths, plan }: LookedUpRun,
-  answers: Pick<RowAnswers, 'answerOf'>,
+  answers: RowAnswers,
 ): Promise<FoundPaths> {
   let row = 0;
   if (plan.lookups > 0)
     for await (const rows of index.read()) {
       for (const { kind, text } of rows) {
         if (kind === 'due' || kind === 'known') row += 1;
-        if (kind === 'due') paths?.see(answers.answerOf(text)?.json ?? '', row);
+        if (kind !== 'due') continue;
+        const { outcome, older = outcome } = answers(text);
+        paths?.see(older?.json ?? '', row);
       }
     }
   return paths?.found() ?? { paths: [], isCut: false };

@@ -62,10 +62,10 @@ async function joinAll(
         for (const row of index) yield [row];
       },
     },
-    answers: {
-      outcomeOf: (domain) => OUTCOMES.find((outcome) => outcome.domain === domain),
-      // Asked of what was learned, it would say so, too.
-      staleOf: (domain) => (domain === 'new.com' ? undefined : { ...OLDER, domain }),
+    answers: (domain) => {
+      const outcome = OUTCOMES.find((each) => each.domain === domain);
+      const hasOlder = domain !== 'new.com' && (!outcome || outcome.status === 'failed');
+      return { outcome, older: hasOlder ? { ...OLDER, domain } : undefined };
     },
     enriched: [{ name: 'name', valueOf: (answer) => answer['name'] }],
     fill,
