@@ -147,14 +147,12 @@ export const exportAll = defineCommand(STORE_OPTIONS, async ({ settings }) => {
     end ??= error ?? undefined;
   };
   await withStore(settings.store, async (database) => {
-    for (const entries of readEntries(database)) {
-      const lines = entries.flatMap(({ key, read }) => {
-        const outcome = read();
-        return outcome ? [`${formatOutcomeLine(key, outcome)}\n`] : [];
-      });
+    for (const { key, read } of readEntries(database)) {
+      const outcome = read();
+      if (!outcome) continue;
       if (end) break;
-      count += lines.length;
-      if (lines.length > 0 && !stdout.write(lines.join(''), note))
+      count += 1;
+      if (!stdout.write(`${formatOutcomeLine(key, outcome)}\n`, note))
         await Promise.race([once(stdout, 'drain'), once(stdout, 'close')]).catch(() => {});
     }
   });

@@ -298,6 +298,18 @@ function damageError(folder: string, cause: Error): BrandfillError {
   );
 }
 
+/** Removes entries of a table in one transaction. */
+export async function removeKeys<T>(
+  { transact }: Pick<StoreDatabase, 'transact'>,
+  table: Database<T, string>,
+  keys: readonly string[],
+): Promise<void> {
+  if (keys.length === 0) return;
+  await transact(() => {
+    for (const key of keys) table.removeSync(key);
+  });
+}
+
 /** The error to throw instead of one with which a read has ended. */
 export function orDamage(folder: string, error: unknown): unknown {
   return isDamage(error) ? damageError(folder, error) : error;

@@ -1,5 +1,4 @@
-import { DAY_MS } from '../common/format.ts';
-import type { StoreDatabase } from './database.ts';
+import { removeKeys, type StoreDatabase } from './database.ts';
 
 /** What was last reported of the rows of one output, for a comparison with what is reported now. */
 export interface ReportedRows {
@@ -22,8 +21,6 @@ export interface ReportedRows {
 /** What is noted goes to the disk in commits of so many, so that memory stays bounded. */
 const BATCH = 5_000;
 const REMOVED = Buffer.alloc(0);
-/** What was reported of an output that was not written for so long is forgotten. */
-const KEPT_MS = 400 * DAY_MS;
 
 /**
  * @param id the output, from night to night
@@ -73,7 +70,6 @@ export function openReportedRows(database: StoreDatabase, id: string): ReportedR
         }
         database.meta.putSync(timeKey(id), Date.now());
       });
-      await forgetReported(database, KEPT_MS);
     },
   };
 }
@@ -97,14 +93,12 @@ export async function forgetReported(
     if (key === undefined) return forgotten;
     const id = key.split(/[=+]/, 1)[0] ?? key;
     start = `${id}\uffff`;
-    const atMs = meta.get(timeKey(id));
-    // One that an older Brandfill has written has no time yet.
-    if (typeof atMs !== 'number') await write(() => meta.put(timeKey(id), Date.now()));
-    else if (Math.abs(Date.now() - atMs) > olderThanMs) {
-      forgotten += 1;
-      await removeFrom(database, id);
-      await write(() => meta.remove(timeKey(id)));
-    }
+    // A run that was killed before its first report has left no time.
+    const ageMs = Math.abs(Date.now() - Number(meta.get(timeKey(id)) ?? 0));
+    if (ageMs <= olderThanMs) continue;
+    forgotten += 1;
+    await removeFrom(database, id);
+    await write(() => meta.remove(timeKey(id)));
   }
 }
 
@@ -113,9 +107,5 @@ function keysFrom({ reported }: StoreDatabase, start: string): Iterable<string> 
 }
 
 async function removeFrom(database: StoreDatabase, start: string): Promise<void> {
-  for (;;) {
-    const some = [...database.reported.getKeys({ start, end: `${start}\uffff`, limit: BATCH })];
-    if (some.length === 0) return;
-    await database.write(() => Promise.all(some.map((key) => database.reported.remove(key))));
-  }
+  await removeKeys(database, database.reported, Array.from(keysFrom(database, start)));
 }

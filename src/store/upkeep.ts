@@ -1,7 +1,7 @@
 import type { Database } from 'lmdb';
 import { z } from 'zod';
 import { isAnswer, type Outcome, type OutcomeStatus } from '../brand/outcome.ts';
-import { STORE_VERSION, type StoreDatabase, sizeOnDisk } from './database.ts';
+import { removeKeys, STORE_VERSION, type StoreDatabase, sizeOnDisk } from './database.ts';
 import {
   decodeHead,
   decodeOutcome,
@@ -27,50 +27,19 @@ export interface StoredEntry {
   readonly isLatest: boolean;
 }
 
-/**
- * The entries of a batch are read at once and then released, so that writers need not keep them. An
- * answer may have megabytes.
- */
-const BATCH = 500;
-const BATCH_BYTES = 4 * 1024 * 1024;
-
-/** Goes through a store in batches, answers first. Each batch is read when its turn comes. */
-export function* readEntries({
-  answers,
-  failures,
-}: StoreDatabase): Generator<readonly StoredEntry[]> {
+/** Goes through a store, answers first. */
+export function* readEntries({ answers, failures }: StoreDatabase): Generator<StoredEntry> {
   for (const table of [answers, failures]) {
     const isOfAnswers = table === answers;
     const other = isOfAnswers ? failures : answers;
-    for (const batch of readTable(table)) {
-      yield batch.flatMap(({ key, value }) => {
-        const head = decodeHead(key, value);
-        if (!head) return [];
-        const otherMs = timeIn(other, key) ?? -1;
-        const isLatest = isOfAnswers ? otherMs <= head.fetchedAtMs : otherMs < head.fetchedAtMs;
-        const read = (): Outcome | undefined => decodeOutcome(key, value);
-        return isLatest || isOfAnswers ? [{ key, head, read, isLatest }] : [];
-      });
+    for (const { key, value } of table.getRange({})) {
+      const head = decodeHead(key, value);
+      if (!head) continue;
+      const otherMs = timeIn(other, key) ?? -1;
+      const isLatest = isOfAnswers ? otherMs <= head.fetchedAtMs : otherMs < head.fetchedAtMs;
+      const read = (): Outcome | undefined => decodeOutcome(key, value);
+      if (isLatest || isOfAnswers) yield { key, head, read, isLatest };
     }
-  }
-}
-
-/** Keys and values of a table, in batches that are read at once. */
-function* readTable<T>(
-  table: Database<T, string>,
-): Generator<readonly { readonly key: string; readonly value: T }[]> {
-  for (let start = ''; ; ) {
-    const batch: { readonly key: string; readonly value: T }[] = [];
-    let sizeBytes = 0;
-    for (const { key, value } of table.getRange({ start, limit: BATCH })) {
-      batch.push({ key, value });
-      sizeBytes += Buffer.isBuffer(value) ? value.length : 0;
-      if (sizeBytes >= BATCH_BYTES) break;
-    }
-    const last = batch.at(-1);
-    if (!last) return;
-    yield batch;
-    start = `${last.key}\0`; // the smallest key after it
   }
 }
 
@@ -124,13 +93,11 @@ export interface ApiStats {
 /** Counts what is in a store. */
 export function countStore(database: StoreDatabase): StoreStats {
   const apis = new Map<string, ReturnType<typeof noStats>>();
-  for (const entries of readEntries(database)) {
-    for (const { key, head, isLatest } of entries) {
-      const api = splitKey(key).endpointId;
-      const of = apis.get(api) ?? noStats(api, findApiName(database, api));
-      apis.set(api, of);
-      if (isLatest) of.statuses[head.status] += 1;
-    }
+  for (const { key, head, isLatest } of readEntries(database)) {
+    const api = splitKey(key).endpointId;
+    const of = apis.get(api) ?? noStats(api, findApiName(database, api));
+    apis.set(api, of);
+    if (isLatest) of.statuses[head.status] += 1;
   }
   const { folder } = database;
   return {
@@ -167,13 +134,9 @@ export async function pruneStore(
   const isOldIn = (table: Database<Buffer, string>) => (key: string) =>
     Math.abs(nowMs - (timeIn(table, key) ?? nowMs)) > olderThanMs;
   async function prune<T>(table: Database<T, string>, isOld: (key: string) => boolean) {
-    let count = 0;
-    for (const batch of readTable(table)) {
-      const keys = batch.map(({ key }) => key).filter(isOld);
-      count += keys.length;
-      await removeKeys(database, table, keys);
-    }
-    return count;
+    const keys = Array.from(table.getKeys()).filter(isOld);
+    await removeKeys(database, table, keys);
+    return keys.length;
   }
   return {
     answers: await prune(answers, isOldIn(answers)),
@@ -211,14 +174,6 @@ export async function deleteDomains(
     logos: await removeFrom(logos),
   };
   return { ...removed, unknown: [...unknown] };
-}
-
-async function removeKeys<T>(
-  { write }: StoreDatabase,
-  table: Database<T, string>,
-  keys: readonly string[],
-): Promise<void> {
-  await write(() => Promise.all(keys.map((key) => table.remove(key))));
 }
 
 /** An outcome on its way from one store to another. */
