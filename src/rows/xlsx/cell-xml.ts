@@ -41,8 +41,8 @@ function cut(text: string): string {
 /** A cell that is put into a row. */
 export interface NewCell {
   readonly column: number;
-  /** @param style that of the cell that was there; 0 for none */
-  readonly xml: (style: number) => string;
+  /** @param style that of the cell that was there */
+  readonly xml: (style?: number) => string;
 }
 
 /**
@@ -73,7 +73,7 @@ export function putCells(row: string, cells: readonly NewCell[]): string {
     const next = found.find((cell) => cell.column >= column);
     const there = next?.column === column ? next : undefined;
     const start = next?.start ?? rowEnd;
-    text += row.slice(at, start) + xml(there?.style ?? 0);
+    text += row.slice(at, start) + xml(there?.style);
     at = there?.end ?? start;
   }
   return text + row.slice(at);

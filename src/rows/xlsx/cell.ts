@@ -128,6 +128,15 @@ export function readRange(ref = ''): Range | undefined {
   return { ...rows, firstColumn: columnOfRef(from), lastColumn: columnOfRef(to) };
 }
 
+export function contains(range: Range, row: number, column: number): boolean {
+  return (
+    range.firstRow <= row &&
+    row <= range.lastRow &&
+    range.firstColumn <= column &&
+    column <= range.lastColumn
+  );
+}
+
 /** `A1:C9` */
 export function rangeRef({ firstRow, lastRow, firstColumn, lastColumn }: Range): string {
   return `${columnName(firstColumn)}${firstRow}:${columnName(lastColumn)}${lastRow}`;

@@ -1,5 +1,12 @@
 import { looksLikeHeader, namesDomains } from '../columns/domain-column.ts';
-import { addressOfCell, isFree, type Range, textOfSheetCell, valueOfCell } from './cell.ts';
+import {
+  addressOfCell,
+  contains,
+  isFree,
+  type Range,
+  textOfSheetCell,
+  valueOfCell,
+} from './cell.ts';
 import type { SheetFrame, SheetRow } from './sheet-reader.ts';
 
 /** The place of a list in its sheet. Rows count from 1, columns from 0. */
@@ -177,13 +184,4 @@ function namesIn(rows: readonly SheetRow[], merges: readonly Range[]): readonly 
     });
     return parts.filter((part) => part !== '').join(' ');
   });
-}
-
-function contains(range: Range, row: number, column: number): boolean {
-  return (
-    range.firstRow <= row &&
-    row <= range.lastRow &&
-    range.firstColumn <= column &&
-    column <= range.lastColumn
-  );
 }

@@ -18,7 +18,7 @@ import {
 } from './package.ts';
 import { readSharedStrings } from './shared-strings.ts';
 import { readSheet, type SheetFrame, type SheetOptions, type SheetRow } from './sheet-reader.ts';
-import { readStyles } from './styles.ts';
+import { type CellStyle, readStyles } from './styles.ts';
 import { readTables, type SheetTable } from './tables.ts';
 
 /** A list that was found in a workbook. */
@@ -29,6 +29,7 @@ export interface OpenedWorkbook extends FoundList {
   /** The sheet of the list. */
   readonly sheet: SheetPart;
   readonly frame: SheetFrame;
+  readonly styles: readonly CellStyle[];
   readonly tables: readonly SheetTable[];
   /** The target of a cell's link. */
   readonly linkAt: LinkAt;
@@ -129,7 +130,7 @@ async function findList(
   }
   const tables = await readTables(pack, path);
   const finder = createListFinder();
-  const frame: SheetFrame = { prefix: '', merges: [], links: [] };
+  const frame: SheetFrame = { prefix: '', columns: [], merges: [], links: [] };
 
   /** Whether a row contains only the totals of a table. */
   function isTotals({ number, cells, lastContent }: SheetRow): boolean {
@@ -153,7 +154,8 @@ async function findList(
   const rows = await spool(lines(), options);
   const linkAt = createLinks(frame, targets);
   const found = finder.finish(frame, linkAt);
-  if (found) return { ...found, pack, sheet, frame, tables, linkAt, rows };
+  const { styles } = options;
+  if (found) return { ...found, pack, sheet, frame, styles, tables, linkAt, rows };
   await rows.close();
   return undefined;
 }

@@ -43,6 +43,8 @@ export interface SheetFrame {
   prefix: string;
   dimension?: RangeTag;
   filter?: RangeTag;
+  /** Columns that have a style of their own, for cells that are not there. */
+  readonly columns: (Range & { readonly style: number })[];
   readonly merges: Range[];
   /** Ranges of linked cells, with the id of their target. */
   readonly links: { readonly range: Range; readonly id: string }[];
@@ -172,6 +174,11 @@ function createHandlers({ frame, options, toBytes, add }: HandlerOptions) {
   function openOther(tag: XmlTag): void {
     const { local, depth, attributes } = tag;
     if (local === 'sheetData' && depth === 1) frame.prefix = tag.prefix;
+    if (local === 'col' && attributes['style'] !== undefined) {
+      const { min, max, style } = attributes;
+      const columns = { firstColumn: Number(min) - 1, lastColumn: Number(max) - 1 };
+      frame.columns.push({ firstRow: 1, lastRow: MOST_ROWS, ...columns, style: Number(style) });
+    }
     const range = readRange(attributes['ref']);
     if (!range) return;
     if (depth === 1 && (local === 'dimension' || local === 'autoFilter')) {

@@ -6,6 +6,8 @@ export interface CellStyle {
   readonly isDate: boolean;
   /** The least number of digits, as `00000` shows 123 as 00123; 0 for no such format. */
   readonly digits: number;
+  /** Whether it shows numbers as they are. */
+  readonly isGeneral: boolean;
   /** Whether a blank cell with it can be seen: it has a fill or a border. */
   readonly isVisible: boolean;
 }
@@ -49,6 +51,7 @@ export function readStyles(xml: string): readonly CellStyle[] {
     return {
       isDate: code === undefined ? isBuiltInDate(id) : isDateFormat(code),
       digits: code !== undefined && /^0{2,}$/.test(code) ? code.length : 0,
+      isGeneral: id === 0,
       isVisible: seen.fill[fill] === true || seen.border[border] === true,
     };
   });

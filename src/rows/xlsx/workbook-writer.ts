@@ -3,7 +3,7 @@ import { ZipFile } from 'yazl';
 import { BrandfillError } from '../../common/errors.ts';
 import type { CellValue, TableOutput } from '../row-format.ts';
 import { createCutter } from '../source.ts';
-import { MOST_COLUMNS, type Range, rangeRef } from './cell.ts';
+import { contains, MOST_COLUMNS, type Range, rangeRef } from './cell.ts';
 import { type NewCell, putCells, valueXml } from './cell-xml.ts';
 import type { OpenedWorkbook, RowLine } from './open-workbook.ts';
 import { normalizePath } from './package.ts';
@@ -43,7 +43,7 @@ export async function assertRewritable({ pack, sheet }: OpenedWorkbook): Promise
 /** Begins to write a workbook: all is copied, and cells are put into the rows of its list. */
 export function createWorkbookOutput(options: WorkbookOutputOptions): TableOutput {
   const { list, added, domainColumn, write } = options;
-  const { pack, sheet, frame, tables, place } = list;
+  const { pack, sheet, frame, styles, tables, place } = list;
   const { prefix } = frame;
   const ours = firstFreeColumn(list, added.length);
   const lastColumn = ours + added.length - 1;
@@ -103,12 +103,18 @@ export function createWorkbookOutput(options: WorkbookOutputOptions): TableOutpu
     });
   }
 
-  /** A text takes over the style of the blank cell that is there; a number might be shown otherwise. */
-  function newCell(column: number, row: number, value: CellValue): NewCell {
-    const isKept = column < ours || typeof value === 'string';
+  /**
+   * A cell takes over the style of the blank one that is there, be it that of its row or column, unless
+   * that would show a number otherwise.
+   */
+  function newCell(column: number, row: number, value: CellValue, ofRow?: number): NewCell {
+    const ofColumn = frame.columns.find((range) => contains(range, row, column))?.style;
     return {
       column,
-      xml: (style) => valueXml(value, { prefix, column, row, style: isKept ? style : 0 }),
+      xml: (style = ofRow ?? ofColumn ?? 0) => {
+        const isKept = column < ours || typeof value === 'string' || styles[style]?.isGeneral;
+        return valueXml(value, { prefix, column, row, style: isKept ? style : 0 });
+      },
     };
   }
 
@@ -157,15 +163,16 @@ export function createWorkbookOutput(options: WorkbookOutputOptions): TableOutpu
       await begun;
       for (const { raw, cells: values = [] } of rows) {
         const [number, start, end, lastCell, , filled = []] = JSON.parse(raw) as RowLine;
-        const cells = [...filled, ...cellsOf(values)].map(([column, value]) =>
-          newCell(column, number, value),
-        );
         const isFast = filled.length === 0 && lastCell < ours;
-        await editRow({ start, end }, (row) =>
-          isFast
-            ? withCells(row, cells.map(({ xml }) => xml(0)).join(''))
-            : [Buffer.from(withoutSpans(putCells(row.toString(), cells)))],
-        );
+        await editRow({ start, end }, (row) => {
+          const style = styleOf(row);
+          const cells = [...filled, ...cellsOf(values)].map(([column, value]) =>
+            newCell(column, number, value, style),
+          );
+          return isFast
+            ? withCells(row, cells.map(({ xml }) => xml()).join(''))
+            : [Buffer.from(withoutSpans(putCells(row.toString(), cells)))];
+        });
       }
     },
     finish: async () => {
@@ -192,14 +199,26 @@ export function createWorkbookOutput(options: WorkbookOutputOptions): TableOutpu
   };
 }
 
+/** The opening tag of a row, with what is in front of it. */
+function tagOf(row: Buffer): string {
+  return row.toString('latin1', 0, row.indexOf('>', row.indexOf('row')) + 1);
+}
+
+/** The style that a row has for cells that are not there. */
+function styleOf(row: Buffer): number | undefined {
+  const [, style] = /\scustomFormat="(?:1|true)"/.test(tagOf(row))
+    ? (/\ss="(\d+)"/.exec(tagOf(row)) ?? [])
+    : [];
+  return style === undefined ? undefined : Number(style);
+}
+
 /** Cells at the end of a row. */
 function withCells(row: Buffer, xml: string): readonly Buffer[] {
   const close = row.lastIndexOf('</');
-  const tagEnd = row.indexOf('>', row.indexOf('row')) + 1;
-  const tag = row.toString('latin1', 0, tagEnd);
+  const tag = tagOf(row);
   return [
     Buffer.from(withoutSpans(tag), 'latin1'),
-    row.subarray(tagEnd, close),
+    row.subarray(tag.length, close),
     Buffer.from(xml),
     row.subarray(close),
   ];
@@ -216,11 +235,15 @@ function withoutSpans(row: string): string {
  *
  * @throws BrandfillError `UNWRITABLE_OUTPUT` when there is no place for them
  */
-function firstFreeColumn({ place, frame, tables }: OpenedWorkbook, count: number): number {
+function firstFreeColumn(list: OpenedWorkbook, count: number): number {
+  const { place, frame, styles, tables } = list;
   const { firstHeaderRow, lastRow, columns } = place;
   const content = Math.max(place.lastContent, columns.length - 1);
   let seen = Math.max(content, place.lastVisible);
-  for (const range of [...frame.merges, ...tables]) {
+  const coloured = frame.columns.filter(
+    ({ lastColumn, style }) => lastColumn < MOST_COLUMNS - 1 && styles[style]?.isVisible,
+  );
+  for (const range of [...frame.merges, ...tables, ...coloured]) {
     const isBeside = range.firstRow <= lastRow && range.lastRow >= firstHeaderRow;
     if (isBeside) seen = Math.max(seen, range.lastColumn);
   }

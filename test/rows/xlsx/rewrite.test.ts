@@ -42,6 +42,9 @@ const colour = (ref: string): string => ROWS.replace(/<\/row>$/, `${blank(ref, 1
 const merge = (ref: string): string =>
   `<mergeCells count="1"><mergeCell ref="${ref}"/></mergeCells>`;
 
+const columns = (min: number, max: number, style = 1): string =>
+  `<cols><col min="${min}" max="${max}" width="9" style="${style}"/></cols>`;
+
 describe('a column of ours begins', () => {
   it.each<[string, Partial<SheetSpec>, string]>([
     ['right of the list', {}, 'C'],
@@ -54,6 +57,9 @@ describe('a column of ours begins', () => {
       'E',
     ],
     ['right of merged cells', { after: merge('B3:D3') }, 'E'],
+    ['right of a coloured column', { before: columns(4, 5) }, 'F'],
+    ['regardless of a column that has only a font', { before: columns(4, 5, 3) }, 'C'],
+    ['regardless of columns to the end', { before: columns(3, 16_384) }, 'C'],
     ['regardless of a font', { rows: colour('F3').replace('s="1"', 's="3"') }, 'C'],
     ['regardless of a format that goes on to the end', { rows: colour('XFD3') }, 'C'],
     ['regardless of what is merged elsewhere', { after: merge('A8:F9') }, 'C'],
@@ -101,7 +107,20 @@ describe('what is there', () => {
   it('has our cells in place of blank ones where their format goes on to the end of the sheet', async () => {
     const ends = `${blank('C3', 1)}${blank('D3', 1)}${blank('XFD3', 1)}`;
     const sheet = await sheetOf({ rows: ROWS.replace(/<\/row>$/, `${ends}</row>`) });
-    expect(sheet).toContain(`<c r="C3"><v>1</v></c>${blank('D3', 1)}${blank('XFD3', 1)}</row>`);
+    expect(sheet).toContain(
+      `<c r="C3" s="1"><v>1</v></c>${blank('D3', 1)}${blank('XFD3', 1)}</row>`,
+    );
+  });
+
+  it('gives our cells the style of their row or column, unless it would show a number otherwise', async () => {
+    const ofRow = (style: number) =>
+      ROWS.replace('<row r="3"', `<row r="3" s="${style}" customFormat="1"`);
+    const ours = async (spec: Partial<SheetSpec>) =>
+      /<c r="C3"[^>]*>/.exec(await sheetOf(spec))?.[0];
+    expect(await ours({ rows: ofRow(1) })).toBe('<c r="C3" s="1">');
+    expect(await ours({ rows: ofRow(2) })).toBe('<c r="C3">');
+    expect(await ours({ before: columns(1, 16_384) })).toBe('<c r="C3" s="1">');
+    expect(await ours({ rows: ofRow(3), before: columns(1, 16_384) })).toBe('<c r="C3" s="3">');
   });
 
   it('may use prefixes, and leave out where cells are', async () => {
