@@ -188,7 +188,8 @@ function toLine(row: object, number: number): string {
     const why = error instanceof Error ? error.message : String(error);
     throw unreadable(`row ${number}`, why.split('\n', 1).join(), error); // of a circle, it goes on with a drawing
   }
-  if (line?.startsWith('{')) return `${line}\n`;
+  // Of a Map or an instance that has getters alone nothing is left.
+  if (line?.startsWith('{') && (line !== '{}' || row.constructor === Object)) return `${line}\n`;
   throw unreadable(
     `row ${number}`,
     `expected an object with members that JSON can hold, received ${describeKind(row)}`,
