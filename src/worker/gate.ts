@@ -212,8 +212,8 @@ export function createGate(options: GateOptions): Gate {
   let isFailing = false;
   /** Domains for which a longer wait was stated than may be waited for. */
   const overlongWaits = new Set<string>();
-  /** Whose the refusal was that made calls slower. */
-  let slowedBy: string | undefined;
+  /** The domains whose refusals made calls slower, as far as it is not known yet whom those were about. */
+  const slowedBy = new Set<string>();
 
   /** When a call may start; Infinity: not before another has ended. */
   function nextMs(nowMs: number): number {
@@ -308,8 +308,7 @@ export function createGate(options: GateOptions): Gate {
       if (waiting.length === 0 && tryStart()) {
         if (!stopSwitch.stopped) return new Flight(question.asked, spend);
       } else {
-        const { failures, refusals } = question.asked;
-        const turn = waiting.wait(signal, failures + refusals > 0);
+        const turn = waiting.wait(signal, wasAsked(question.asked));
         letThrough();
         try {
           await turn;
@@ -349,8 +348,9 @@ export function createGate(options: GateOptions): Gate {
 
     ended(meaning: Meaning): Verdict | Promise<Verdict> {
       const latencyMs = this.#bill(meaning);
+      const isAgain = wasAsked(this.#asked);
       const weighed = evidence.note(meaning, this.#asked, situation());
-      this.#learn(meaning, weighed, latencyMs);
+      this.#learn(meaning, weighed, latencyMs, isAgain);
       letThrough();
       return weighed.verdict;
     }
@@ -360,9 +360,10 @@ export function createGate(options: GateOptions): Gate {
       each: readonly (readonly [Meaning, Asked])[],
     ): (Verdict | Promise<Verdict>)[] {
       const latencyMs = this.#bill(meaning);
+      const isAgain = each.some(([, of]) => wasAsked(of));
       const all = each.map(([one, of]) => evidence.note(one, of, situation()));
       const worst = all.find(({ signal }) => signal === 'limit' || signal === 'doubt');
-      this.#learn(meaning, worst ?? all[0] ?? GOOD, latencyMs);
+      this.#learn(meaning, worst ?? all[0] ?? GOOD, latencyMs, isAgain);
       letThrough();
       return all.map(({ verdict }) => verdict);
     }
@@ -387,7 +388,8 @@ export function createGate(options: GateOptions): Gate {
       return clock.nowMs() - this.#sentAtMs;
     }
 
-    #learn(meaning: Meaning, { signal, isCleared }: Weighed, latencyMs: number): void {
+    #learn(meaning: Meaning, weighed: Weighed, latencyMs: number, isAgain: boolean): void {
+      const { signal, isCleared } = weighed;
       const nowMs = clock.nowMs();
       const { domain } = this.#asked;
       const isRefused = signal === 'limit' || signal === 'doubt' || signal === 'out';
@@ -397,26 +399,28 @@ export function createGate(options: GateOptions): Gate {
         sentAtMs: this.#sentAtMs,
         latencyMs,
         inFlight: this.#inFlight,
+        isAgain,
         limits: meaning.limits,
         retryAfterMs: isRefused && !isVerdict ? waitOf(meaning, domain) : undefined,
       };
       isFailing = isRefused ? AWAY.has(meaning.kind) : signal !== 'good' && isFailing;
       if (AWAY.has(meaning.kind) || signal === 'doubt') trouble = reasonOf(meaning);
-      if (isCleared && home.pace.before?.isDoubt) home.forget(nowMs);
+      if (isAgain && signal === 'good') slowedBy.clear();
+      if (isCleared) home.forget(nowMs);
       if (signal === 'good') {
         home.ended('good', call, nowMs);
         overlongWaits.clear();
       } else if (isRefused) {
         const isAway = signal === 'out' || meaning.kind === 'machine';
-        if (home.pace.state !== 'testing') slowedBy = domain;
-        const how = signal === 'doubt' ? 'doubt' : 'refused';
-        home.ended(isAway ? 'away' : isFailing ? 'failing' : how, call, nowMs);
+        if (home.pace.state !== 'testing') slowedBy.add(domain);
+        home.ended(isAway ? 'away' : isFailing ? 'failing' : 'refused', call, nowMs);
         if (signal === 'doubt' && !waiting.hasAgain) evidence.askAgain();
         stopIfTooLong();
       } else {
-        // The last refusal was about this domain alone: what it did to the pace is undone.
-        if (signal === 'own' && (slowedBy === domain || home.pace.state === 'testing')) {
-          home.forget(nowMs);
+        // The refusals were about their domains alone: what they did to the pace is undone.
+        if (signal === 'own') {
+          slowedBy.delete(domain);
+          if (slowedBy.size === 0 || home.pace.state === 'testing') home.forget(nowMs);
         }
         home.ended('none', call, nowMs);
       }
@@ -467,6 +471,7 @@ export function createGate(options: GateOptions): Gate {
   };
 }
 
+const wasAsked = ({ failures, refusals }: Asked): boolean => failures + refusals > 0;
 const AWAY: ReadonlySet<Meaning['kind']> = new Set(['away', 'machine']);
 const NO_CALL: PacedCall = { sentAtMs: Number.MAX_VALUE, latencyMs: 0, inFlight: 0 };
 

@@ -167,6 +167,7 @@ local function widen(sent, at)
 end
 
 local function accepted(call, at)
+  if call.isAgain then p.before = nil end
   p.latencyMs = p.latencyMs + (call.latencyMs - p.latencyMs) * (p.latencyMs == 0 and 1 or 0.1)
   p.epochAccepted = p.epochAccepted + 1
   local quota = call.limits and call.limits.quota
@@ -204,9 +205,11 @@ local function refused(call, at, how)
   local isAgain = p.state ~= 'flowing'
   if not isAgain then
     p.refusedMs = at
-    local before = { atMs = at, isDoubt = how ~= 'refused', pace = {} }
-    for name, value in pairs(p) do if name ~= 'before' then before.pace[name] = value end end
-    if not (before.isDoubt and p.before and p.before.isDoubt) then p.before = before end
+    if not p.before then
+      local pace = {}
+      for name, value in pairs(p) do pace[name] = value end
+      p.before = { atMs = at, pace = pace }
+    end
   end
   local lasted = at - p.refusedMs
   p.cutMs = at
@@ -279,7 +282,7 @@ for _, call in ipairs(said.events) do
     state.goodBy = ARGV[1]
     state.goods = state.goods + 1
     mine.goods = state.goods
-  elseif call.how == 'refused' or call.how == 'doubt' then refused(call, at, call.how)
+  elseif call.how == 'refused' then refused(call, at, call.how)
   elseif call.how == 'forget' then forget(at)
   elseif call.how ~= 'none' then
     -- Where calls go well elsewhere, and none here, it is this worker that fails.

@@ -33,6 +33,8 @@ export interface PacedCall {
   readonly latencyMs: number;
   /** Calls under way when it was sent, itself included. */
   readonly inFlight: number;
+  /** Whether its domain was refused before, so that this was about all. @default false */
+  readonly isAgain?: boolean | undefined;
   readonly retryAfterMs?: number | undefined;
   readonly limits?: LimitHints | undefined;
 }
@@ -148,16 +150,9 @@ export function createPace(nowMs: number, known: Known) {
     windowCalls: 0,
     nextMs: nowMs,
     lastMs: LONG_AGO_MS,
-    /** How it was when calls were last refused for the first time, for when that was about domains alone. */
-    before: undefined as Before | undefined,
+    /** How it was, and when, before refusals that are not known yet to be about more than their domains. */
+    before: undefined as { readonly atMs: number; readonly pace: object } | undefined,
   };
-}
-
-interface Before {
-  readonly atMs: number;
-  /** Whether it is not known yet whom the answers are about. The first of such refusals counts. */
-  readonly isDoubt: boolean;
-  readonly pace: object;
 }
 
 /** When the next call may start; Infinity: once one of those under way has ended. */
@@ -196,7 +191,8 @@ export function start(pace: Pace, atMs: number): void {
 }
 
 export function accepted(pace: Pace, call: PacedCall, nowMs: number): void {
-  const { sentAtMs, latencyMs, inFlight, limits } = call;
+  const { sentAtMs, latencyMs, inFlight, isAgain = false, limits } = call;
+  if (isAgain) pace.before = undefined;
   pace.latencyMs += (latencyMs - pace.latencyMs) * (pace.latencyMs === 0 ? 1 : 0.1);
   pace.epochAccepted += 1;
   if (limits?.quota) publish(pace, limits.quota, nowMs);
@@ -286,11 +282,8 @@ function rise(pace: Pace): void {
   pace.accepted = 2 * UNSURE_CALLS;
 }
 
-/**
- * `failing`: calls fail, which may be how a limit is told; `away`: no rate is to blame; `doubt`: the answers may be
- * about their domains.
- */
-export type Refusal = 'refused' | 'failing' | 'away' | 'doubt';
+/** `failing`: calls fail, which may be how a limit is told; `away`: no rate is to blame. */
+export type Refusal = 'refused' | 'failing' | 'away';
 
 export function refused(
   pace: Pace,
@@ -309,9 +302,8 @@ export function refused(
   const isAgain = pace.state !== 'flowing';
   if (!isAgain) {
     pace.refusedMs = nowMs;
-    const isDoubt = how !== 'refused';
     const { before, ...known } = pace;
-    if (!isDoubt || !before?.isDoubt) pace.before = { atMs: nowMs, isDoubt, pace: known };
+    pace.before ??= { atMs: nowMs, pace: known };
   }
   const lastedMs = nowMs - pace.refusedMs;
   pace.cutMs = nowMs;

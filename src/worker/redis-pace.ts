@@ -158,13 +158,14 @@ export function createRedisPace({
   }
 
   function tell(how: string, call: PacedCall, nowMs: number): void {
-    const { latencyMs, inFlight, retryAfterMs, limits } = call;
+    const { latencyMs, inFlight, isAgain, retryAfterMs, limits } = call;
     const sentAtMs = Math.min(call.sentAtMs, nowMs) + aheadMs;
     events.push({
       how,
       sentAtMs,
       latencyMs,
       inFlight,
+      isAgain,
       retryAfterMs,
       limits,
       atMs: nowMs + aheadMs,
@@ -183,9 +184,8 @@ export function createRedisPace({
     ended: (how, call, nowMs) => {
       underWay -= 1;
       tell(how, call, nowMs);
-      const isRefused = how === 'refused' || how === 'doubt';
-      if (isRefused) drop(() => true);
-      comeSoon(isRefused || how === 'away' ? 0 : LEAST_GAP_MS);
+      if (how === 'refused') drop(() => true);
+      comeSoon(how === 'refused' || how === 'away' ? 0 : LEAST_GAP_MS);
     },
     forget: (nowMs) => tell('forget', { sentAtMs: nowMs, latencyMs: 0, inFlight: 1 }, nowMs),
     wanted: (count) => {

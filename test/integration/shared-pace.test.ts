@@ -51,8 +51,7 @@ it('the pace in Redis learns from the same calls the same numbers as the one of 
       const isGood = random.next() < 0.8;
       const how = isGood
         ? 'good'
-        : (random.pick(['refused', 'doubt', 'failing', 'away', 'forget', 'none'] as const) ??
-          'none');
+        : (random.pick(['refused', 'failing', 'away', 'forget', 'none'] as const) ?? 'none');
       const told = random.next() < 0.2 ? { retryAfterMs: random.between(100, 9_000) } : {};
       // Headers state one quota, and later another one.
       const count = step < 100 ? 20 : 30;
@@ -61,6 +60,7 @@ it('the pace in Redis learns from the same calls the same numbers as the one of 
         sentAtMs,
         latencyMs: nowMs - sentAtMs,
         inFlight: random.between(1, 30),
+        isAgain: random.next() < 0.2,
         ...told,
         ...quota,
       };
