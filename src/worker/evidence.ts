@@ -404,8 +404,8 @@ export function createEvidence(options: EvidenceOptions): Evidence {
     // After a wait that was stated one success shows it; without one it may be chance.
     const enough = asked.successesThen + (retryAfterMs === undefined ? MANY : 1);
     const isOwn = isAlone || (asked.refusals > 0 && successes >= enough);
-    // What was under way shows nothing.
-    if (!isOwn) asked.successesThen = successes + situation.underWay;
+    // What was under way shows nothing. What is the domain's own stays so, also where no others are left to succeed.
+    asked.successesThen = isOwn ? Number.NEGATIVE_INFINITY : successes + situation.underWay;
     asked.refusals += 1;
     // Others succeed meanwhile: it is the domain's own trouble, and closes nothing for others.
     return isOwn ? { signal: 'own', verdict: 'retry' } : LIMIT;

@@ -23,6 +23,7 @@ describe('a refusal of a few domains, while others succeed, is about them', () =
       expect(ran).toMatchObject({ statuses: { found: 57, failed: 3 }, stopped: undefined });
       expect(Math.max(...ran.callsOf.values())).toBeLessThanOrEqual(8);
       expect(ran.elapsedMs).toBeLessThan(120_000);
+      expect(ran.pace.limit.limitIs).toBe('unknown');
     }
   });
 
