@@ -57,7 +57,10 @@ function openJsonl(source: Source, { prefix }: FormatOptions): ReturnType<TextFo
     extension: '.jsonl',
     description: describeText('JSONL', source),
     columns,
-    sampleRows: rows.map((row) => columns.map((name) => textOf(row, name))),
+    // An object is no cell: its members have columns of their own.
+    sampleRows: rows.map((row) =>
+      columns.map((name) => (isObject(valueAt(row, name)) ? '' : textOf(row, name))),
+    ),
     headBytes: 0,
     isTable: false,
     takenNames,

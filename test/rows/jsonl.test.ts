@@ -14,6 +14,7 @@ describe('JSONL', () => {
       '{"id":1,"p":{"domain":"a.com","q":{"r":[]}}}\n{"p.domain":"b.com"}\n',
     );
     expect(format.columns).toEqual(['id', 'p', 'p.domain', 'p.q', 'p.q.r']);
+    expect(format.sampleRows[0]).toEqual(['1', '', 'a.com', '', '']);
     const rows = await scanAll(format, source, 'p.domain');
     expect(rows.map(({ cell }) => cell)).toEqual(['a.com', 'b.com']);
   });
