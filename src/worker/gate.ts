@@ -137,9 +137,9 @@ export function createOwnPace(
     readonly epochMs: number;
   },
 ): PaceHome {
-  const { limitPerMs = 0, isPublished, cap = 0, statedUntilMs = 0, fixed: before } = learned ?? {};
+  const { limitPerMs = 0, cap = 0, statedUntilMs = 0, fixed: before } = learned ?? {};
   const isFixed = rate !== undefined;
-  const pace = createPace(nowMs, { limitPerMs, isPublished, cap, isFixed });
+  const pace = createPace(nowMs, { ...learned, limitPerMs, cap, isFixed });
   const isSame = before?.rate.count === rate?.count && before?.rate.perMs === rate?.perMs;
   const startsMs = isSame ? (before?.startsMs ?? []).map((at) => at - epochMs) : [];
   const fixed = rate && createFixedRate(rate, startsMs);

@@ -14,6 +14,8 @@ export interface Learned {
   readonly isPublished?: boolean | undefined;
   /** Calls that may be under way; 0 for no bound. */
   readonly cap: number;
+  /** Calls that a window holds. @default it has none */
+  readonly windowCalls?: number | undefined;
   /** Until when the API said to wait; 0 when it did not. */
   readonly statedUntilMs: number;
   /** When calls started that a fixed rate still counts, and that rate. */
@@ -24,9 +26,8 @@ const LEARNED = z.object({
   limitPerMs: z.number().min(0).max(1_000),
   isPublished: z.boolean().optional(),
   cap: z.int().min(0).max(100_000),
-  statedUntilMs: z.number().optional(),
-  /** Its name in stores of version 0. */
-  toldUntilMs: z.number().default(0),
+  windowCalls: z.number().min(0).max(1_000).optional(),
+  statedUntilMs: z.number(),
   fixed: z
     .object({
       rate: z.object({ count: z.number().positive(), perMs: z.number().positive() }),
@@ -52,11 +53,12 @@ export function readLearned(
   const { success, data } = LEARNED.safeParse(saved);
   if (!success) return undefined;
   const isOld = !(ageMs <= DAY_MS);
-  const { statedUntilMs = data.toldUntilMs } = data;
+  const { statedUntilMs } = data;
   return {
     limitPerMs: data.limitPerMs * (isOld ? OLD_SHARE : 1),
     isPublished: data.isPublished,
     cap: isOld ? 0 : data.cap,
+    windowCalls: data.windowCalls,
     // For a longer wait a run stops: the next one asks whether it still holds.
     statedUntilMs: statedUntilMs - nowMs > maxWaitMs ? 0 : statedUntilMs,
     fixed: data.fixed && {
@@ -68,11 +70,12 @@ export function readLearned(
 
 /** @param epochMs what is added to the times of the pace to get milliseconds since 1970 */
 export function learnedOf(pace: Pace, fixed: FixedRate | undefined, epochMs: number): Learned {
-  const { limitPerMs, cap, isStated, shutUntilMs } = pace;
+  const { limitPerMs, cap, windowCalls, isStated, shutUntilMs } = pace;
   return {
     limitPerMs: pace.phase === 'starting' ? 0 : limitPerMs,
     isPublished: pace.phase === 'published' || undefined,
     cap,
+    windowCalls: windowCalls || undefined,
     statedUntilMs: isStated ? shutUntilMs + epochMs : 0,
     fixed: fixed && { rate: fixed.rate, startsMs: fixed.recentStartsMs.map((at) => at + epochMs) },
   };

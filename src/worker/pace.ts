@@ -89,6 +89,8 @@ interface Known {
   readonly isPublished?: boolean | undefined;
   /** 0 for none. */
   readonly cap: number;
+  /** @default none */
+  readonly windowCalls?: number | undefined;
   readonly isFixed: boolean;
 }
 
@@ -99,7 +101,7 @@ function phaseOf({ isFixed, isPublished, limitPerMs }: Known): Phase {
 }
 
 export function createPace(nowMs: number, known: Known) {
-  const { limitPerMs, cap } = known;
+  const { limitPerMs, cap, windowCalls = 0 } = known;
   const isKnown = limitPerMs > 0;
   return {
     phase: phaseOf(known),
@@ -147,7 +149,7 @@ export function createPace(nowMs: number, known: Known) {
     /** How long all was refused; 0 where that cost nothing. */
     deadMs: 0,
     /** Calls that a window holds; 0 where the limit is counted in none. */
-    windowCalls: 0,
+    windowCalls,
     nextMs: nowMs,
     lastMs: LONG_AGO_MS,
     /** How it was, and when, before refusals that are not known yet to be about more than their domains. */

@@ -4,18 +4,6 @@ import { readLearned } from '../../src/worker/pace-memory.ts';
 const HOUR_MS = 3_600_000;
 const LIMITS = { nowMs: 1_000, maxWaitMs: 900_000 };
 
-it.each(['statedUntilMs', 'toldUntilMs'])(
-  'a wait is read by its name of now and of before: %s',
-  (name) => {
-    const saved = { limitPerMs: 0.02, cap: 4, [name]: 61_000 };
-    expect(readLearned(saved, HOUR_MS, LIMITS)).toMatchObject({
-      limitPerMs: 0.02,
-      cap: 4,
-      statedUntilMs: 61_000,
-    });
-  },
-);
-
 it('of what is a day old half the limit is left, of a longer wait than is kept nothing', () => {
   const saved = { limitPerMs: 0.02, cap: 4, statedUntilMs: 1_000_000 };
   expect(readLearned(saved, 25 * HOUR_MS, LIMITS)).toMatchObject({

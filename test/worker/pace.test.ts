@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { accepted, createPace, nextStartMs, refused, start } from '../../src/worker/pace.ts';
 import { learnedOf, readLearned } from '../../src/worker/pace-memory.ts';
 import { oneProcess } from '../simulation/clients.ts';
-import { tokenBucket } from '../simulation/servers.ts';
+import { slidingWindow, tokenBucket } from '../simulation/servers.ts';
 import { simulate } from '../simulation/simulate.ts';
 
 const UNKNOWN = { limitPerMs: 0, cap: 0, isFixed: false };
@@ -15,6 +15,20 @@ it('what a bucket saves up while a wait is stated is not taken for its rate', ()
     expect(pace.limitPerMs).toBeGreaterThan(0.8 * 0.062);
     expect(pace.limitPerMs).toBeLessThan(1.4 * 0.062);
   }
+});
+
+it('how much a window holds is remembered, so that the next run does not look for it with refusals', () => {
+  const first = createPace(0, UNKNOWN);
+  const scenario = { limit: slidingWindow(200, 4_000), calls: 1_000, seed: 1, serviceMs: 5 };
+  simulate(scenario, oneProcess(256, first));
+  const kept: unknown = JSON.parse(JSON.stringify(learnedOf(first, undefined, 0)));
+  const known = readLearned(kept, 0, { nowMs: 0, maxWaitMs: 0 });
+  const next = createPace(0, { ...UNKNOWN, ...known });
+  expect(next.windowCalls).toBeGreaterThan(150);
+  const warm = { ...scenario, limit: slidingWindow(200, 4_000), calls: 2_400 };
+  const { throttled, elapsedMs } = simulate(warm, oneProcess(256, next));
+  expect(throttled).toBeLessThan(0.01);
+  expect(elapsedMs).toBeLessThan(2_400 / 0.05 / 0.93);
 });
 
 it('a stated wait ends with the call that tries it, not with one that was sent before it was known', () => {
