@@ -48,8 +48,8 @@ export interface FoundEncoding {
   readonly example: string;
 }
 
-/** A larger share of control characters means a picture or a program, or UTF-16 without a mark. */
-const MOST_CONTROLS = 0.1;
+/** A larger share of control characters means a picture, a PDF, what is packed, or UTF-16 without a mark. */
+const MOST_CONTROLS = 0.02;
 
 /**
  * Finds the encoding of a list: the one that was named, else by its byte order mark, else UTF-8 if all
@@ -80,7 +80,7 @@ export async function findEncoding(
   if (controls > start.length * MOST_CONTROLS) {
     throw unreadable(
       name,
-      'it is no text; expected a list as CSV, JSONL or XLSX; if it is UTF-16, give --encoding utf-16',
+      'it is no text; expected a list as CSV, JSONL or XLSX, packed with gzip or not at all; if it is UTF-16, give --encoding utf-16',
     );
   }
   if (await areUtf8(read())) return found(UTF_8);

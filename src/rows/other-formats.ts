@@ -1,20 +1,6 @@
 // Files that are no lists, and what to do about each: texts to follow `it is`.
 
 const SAVE = 'open it in a spreadsheet program and save it as XLSX or CSV';
-const PACKED = 'compressed otherwise than with gzip; decompress it';
-
-const BY_BYTES: readonly (readonly [magic: string, what: string])[] = [
-  [
-    '\xd0\xcf\x11\xe0',
-    'an old Excel workbook (.xls), or one that is encrypted by a password or a sensitivity label; open it, take that off, and save it as XLSX',
-  ],
-  ['BZh', PACKED],
-  ['\x28\xb5\x2f\xfd', PACKED],
-  ['\xfd7zX', PACKED],
-  ['%PDF', 'a PDF; export the list as XLSX or CSV'],
-  ['PAR1', 'a Parquet file; export the list as CSV or JSONL'],
-];
-
 /** Whether a file begins like a workbook. */
 export function isZip(magic: Buffer): boolean {
   return magic.toString('latin1').startsWith('PK\x03\x04');
@@ -26,8 +12,9 @@ export function isZip(magic: Buffer): boolean {
  * @param magic its first four bytes
  */
 export function findOtherFormat(magic: Buffer): string | undefined {
-  const start = magic.toString('latin1');
-  return BY_BYTES.find(([prefix]) => start.startsWith(prefix))?.[1];
+  return magic.toString('latin1').startsWith('\xd0\xcf\x11\xe0')
+    ? 'an old Excel workbook (.xls), or one that is encrypted by a password or a sensitivity label; open it, take that off, and save it as XLSX'
+    : undefined;
 }
 
 /** What old exports call .xls, and login pages that were saved as a list. */

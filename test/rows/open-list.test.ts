@@ -1,13 +1,14 @@
 import { appendFileSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
-import { gzipSync } from 'node:zlib';
+import { brotliCompressSync, gzipSync } from 'node:zlib';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { type ListInput, openList } from '../../src/rows/open-list.ts';
 import type { Source } from '../../src/rows/source.ts';
 import { useTempFolder } from '../support/temp-folder.ts';
 import { openText, sourceOf } from './sources.ts';
 
+const NAMES = Array.from({ length: 999 }, (_, at) => `${at * at} ${Math.sin(at)}`).join();
 const signal = new AbortController().signal;
 
 async function open(input: ListInput, more: object = {}): Promise<Source> {
@@ -88,8 +89,12 @@ describe('openList', () => {
 
   it.each<[string, string | Buffer, RegExp, object?]>([
     ['list.xlsx', 'PK\u0003\u0004rest', /damaged|no workbook/],
-    ['list.bz2', 'BZh91AY', /compressed otherwise than with gzip/],
-    ['list.pdf', '%PDF-1', /a PDF/],
+    [
+      'list.br',
+      brotliCompressSync('a\n'.repeat(9_999) + NAMES),
+      /no text; .*with gzip or not at all/,
+    ],
+    ['list.xls', Buffer.from('d0cf11e0a1b11ae1', 'hex'), /an old Excel workbook/],
     ['list.gz', gzipSync('a\n'.repeat(9_999)).subarray(0, 40), /corrupt or cut short/],
     ['list.json', '[{"a":1}]', /it is a JSON array/],
     ['list.csv', '<!DOCTYPE html>', /a web page \(HTML/],
