@@ -45,7 +45,7 @@ const USAGE = `Usage: npm run bench -- [MEASURE…] [--full] [--clone DIR]
 
 Measures all, or those that are named: ${Object.keys(MEASURES).join(', ')}.
 
-  --full       memory at 2,000,000 rows and a night at 1,000,000, which takes minutes
+  --full       memory and a night at 1,000,000 rows, which takes minutes
   --clone DIR  the built command of another clone, to compare two versions
   --help       this text`;
 

@@ -7,7 +7,7 @@ import type { BenchContext, Measure } from '../harness/measure.ts';
 import { seconds } from '../harness/ratio.ts';
 import { startServer } from '../harness/server.ts';
 
-const MOST_BYTES = 250e6;
+const MOST_BYTES = 300e6;
 const MOST_GROWTH = 1.3;
 const LANES = 64;
 
@@ -20,7 +20,7 @@ export const measureMemory: Measure = async (context) => {
     context.say('left out: only Linux tells the anonymous memory of a process');
     return [];
   }
-  const [few, many] = context.isFull ? [200_000, 2_000_000] : [20_000, 200_000];
+  const [few, many] = context.isFull ? [100_000, 1_000_000] : [20_000, 200_000];
   const fewBytes = await peakOf(few, context);
   const manyBytes = await peakOf(many, context);
   const growth = manyBytes / fewBytes;
