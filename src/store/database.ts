@@ -10,6 +10,7 @@ import {
   statSync,
   writeFileSync,
 } from 'node:fs';
+import { createRequire } from 'node:module';
 import { basename, join } from 'node:path';
 import type { Database, RootDatabase } from 'lmdb';
 import { BrandfillError, describeSystemError } from '../common/errors.ts';
@@ -127,7 +128,8 @@ async function openOwned(
   // An option that its types leave out.
   const mode = { permissionsMode: PRIVATE.mode };
   const wasThere = isStoreIn(folder);
-  const { open } = await import('lmdb'); // a native module, which no help waits for
+  // A native module, which no help waits for. As CommonJS it is one file instead of a dozen.
+  const { open } = createRequire(import.meta.url)('lmdb') as typeof import('lmdb');
   const root = open({ path: folder, noSubdir: false, maxDbs: 16, ...mode });
   catchUnseen(root);
   const place = realpathSync(folder);
