@@ -25,9 +25,11 @@ function hideUnlessAsked(command: Command, advanced: ReadonlySet<Option>): void 
   };
   command.helpOption('-h, --help [all]', 'display help; with all, every other option too');
   command.configureHelp({
-    visibleOptions(shown) {
-      const options = Help.prototype.visibleOptions.call(this, shown);
-      return isAll() ? options : options.filter((option) => !advanced.has(option));
+    // Only here: what is suggested for a flag with a mistake in it comes from all visible options.
+    formatHelp(shown, help) {
+      const options = help.visibleOptions(shown).filter((one) => isAll() || !advanced.has(one));
+      help.visibleOptions = () => options;
+      return Help.prototype.formatHelp.call(help, shown, help);
     },
   });
 }

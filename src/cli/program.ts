@@ -28,7 +28,10 @@ export function createProgram(context: CliContext): Command {
     const [name = '', group] = listed.name.split(' ').toReversed();
     let parent = group === undefined ? program : groups.get(group);
     if (parent === undefined && group !== undefined) {
-      parent = program.command(group).description(GROUPS[group] ?? '');
+      parent = program
+        .command(group)
+        .description(GROUPS[group] ?? '')
+        .helpCommand(false);
       groups.set(group, parent);
     }
     const command = parent?.command(name);
@@ -44,6 +47,15 @@ export function createProgram(context: CliContext): Command {
       addOptions(chosen, (await listed.load()).options);
     });
   }
+  // Commander's own would show the help of a command whose options are not loaded.
+  program
+    .helpCommand(false)
+    .command('help')
+    .argument('[command...]', 'a command, such as store get')
+    .description('display help for a command')
+    .action(async (words: readonly string[]) => {
+      await program.parseAsync([...words, '--help'], { from: 'user' });
+    });
   addHelpHints(program, program.name());
   return program;
 }

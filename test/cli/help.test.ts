@@ -4,25 +4,33 @@ import { describeError, exitCodeOfError } from '../../src/common/errors.ts';
 import { exitCodeOf } from '../../src/watch/describe.ts';
 import { createStatusCounts } from '../../src/watch/run-view.ts';
 
-/** The help as it stands on a terminal of 100 columns. */
-async function helpOf(...args: readonly string[]): Promise<string> {
+/** The help, or what is said of a mistake, as it stands on a terminal of 100 columns. */
+async function shownOf(...args: readonly string[]): Promise<string> {
   let shown = '';
   const program = createProgram({ finish: () => {}, endAtOnce: () => {}, reportTo: () => {} });
   const output = {
     writeOut: (text: string) => {
       shown += text;
     },
+    writeErr: (text: string) => {
+      shown += text;
+    },
     getOutHelpWidth: () => 100,
     getOutHasColors: () => false,
   };
   for (const command of [program, ...program.commands]) command.configureOutput(output);
-  const parsed = program.parseAsync([...args, '--help'], { from: 'user' });
-  await expect(parsed).rejects.toThrow();
+  await expect(program.parseAsync(args, { from: 'user' })).rejects.toThrow();
   return shown;
 }
 
 it.each([[], ['enrich'], ['store']])('the help of %j', async (...args) => {
-  expect(await helpOf(...args)).toMatchSnapshot();
+  const shown = await shownOf(...args, '--help');
+  expect(shown).toMatchSnapshot();
+  expect(await shownOf('help', ...args)).toBe(shown);
+});
+
+it('a flag that only the long help has is suggested too', async () => {
+  expect(await shownOf('enrich', 'a.csv', '--concurency')).toContain('Did you mean --concurrency?');
 });
 
 describe('exitCodeOf', () => {
@@ -63,7 +71,7 @@ it('takes a process that may open no further file for a matter of its surroundin
 
 it('run has every flag of enrich, and --input', async () => {
   const flagsOf = async (name: string): Promise<readonly string[]> =>
-    (await helpOf(name, '--help', 'all')).match(/^ {2}--[a-z-]+/gm) ?? [];
+    (await shownOf(name, '--help', 'all')).match(/^ {2}--[a-z-]+/gm) ?? [];
   const ofRun = await flagsOf('run');
   expect(ofRun.length).toBeGreaterThan(20);
   expect(ofRun.toSorted()).toEqual(['  --input', ...(await flagsOf('enrich'))].toSorted());
