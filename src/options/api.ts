@@ -19,7 +19,7 @@ import {
   type Sources,
   valuesOf,
 } from './option.ts';
-import { type ApiSettings, OPTIONS, type Settings } from './options.ts';
+import { type ApiSettings, OPTIONS, type OptionKey, type Settings } from './options.ts';
 
 /** Everything that a run needs to know, checked. */
 export interface Job extends Api {
@@ -68,24 +68,33 @@ export function toJob(
   return { settings, ...createApi(settings, profile, sources) };
 }
 
+/** Options that do nothing without another. */
+const NEEDED: readonly (readonly [OptionKey, OptionKey])[] = [
+  ['key', 'changes'],
+  ['logos', 'logoField'],
+  ['logoField', 'logos'],
+  ['logosSvg', 'logos'],
+];
+
 /** What is said of values that make no sense together, though each does alone. */
 const contradictionsIn = (
-  { key, changes, logos, logoField, workers, queue, maxCallsPer, maxCost }: Settings,
+  settings: Settings,
   profile: Profile | undefined,
   of: (key: string) => string,
 ): readonly (string | false)[] => [
-  key !== undefined &&
-    changes === undefined &&
-    `Cannot use ${of('key')} without a changes file: give ${of('changes')} too.`,
-  (logos === undefined) !== (logoField === undefined) &&
-    `Cannot save logos with one option of two: ${of('logos')} is the folder for logos, ${of('logoField')} says where an answer has the URL of one; give both.`,
-  workers === 0 &&
-    queue === undefined &&
+  ...NEEDED.map(
+    ([one, other]) =>
+      Boolean(settings[one]) &&
+      !settings[other] &&
+      `Cannot use ${of(one)} without ${of(other)}: give both.`,
+  ),
+  settings.workers === 0 &&
+    settings.queue === undefined &&
     `Cannot leave all lookups to other workers without a queue: give ${of('queue')}, or set BRANDFILL_QUEUE.`,
-  workers === 0 &&
-    maxCallsPer !== undefined &&
+  settings.workers === 0 &&
+    settings.maxCallsPer !== undefined &&
     `Cannot hold ${of('maxCallsPer')} where no calls are made: give it to the workers (brandfill worker --max-calls-per), or leave out ${of('workers')} 0.`,
-  maxCost !== undefined &&
+  settings.maxCost !== undefined &&
     !profile?.api.billing &&
     `Cannot hold ${of('maxCost')} without a profile that says what the API bills: give ${of('api')} one with 'billing', or use ${of('maxCalls')}.`,
 ];

@@ -1,5 +1,5 @@
 import { createServer, type RequestListener, type Server } from 'node:http';
-import { BrandfillError } from '../common/errors.ts';
+import { BrandfillError, endSentence } from '../common/errors.ts';
 import { draw, hashText, purposes } from './brand-answer.ts';
 import { BrandEndpoint } from './brand-endpoint.ts';
 import { CallCounter, type DomainCalls, type SandboxStats } from './call-counter.ts';
@@ -85,7 +85,7 @@ function describeListenError(cause: Error, host: string, port: number): Brandfil
       : code === 'EACCES'
         ? 'not permitted; choose a port above 1023 with --port, or 0 for any free one'
         : cause.message;
-  const message = `Cannot listen on ${formatHost(host)}:${port}: ${why}`;
+  const message = endSentence(`Cannot listen on ${formatHost(host)}:${port}: ${why}`);
   return new BrandfillError('INVALID_SETTING', message, { cause });
 }
 

@@ -127,7 +127,6 @@ describe('a changes file', () => {
 describe('--changes', () => {
   it.each([
     [['--changes', '-'], /Cannot use --changes: expected a file/],
-    [['--key', 'id'], /Cannot use --key without a changes file: give --changes too/],
     [
       ['--changes', 'c.csv', '--key', 'uid'],
       /Cannot find the column 'uid' in list\.csv: there are: id, domain\.$/,

@@ -75,7 +75,7 @@ describe('--logos', () => {
     });
     expectRefusal(inFile, /Cannot write logos to list\.csv: it is a file, not a folder\.$/);
     const alone = await runHere([...args, 'pictures'], { cwd: folder.path });
-    expectRefusal(alone, /Cannot save logos with one option of two: .* give both\.$/);
+    expectRefusal(alone, /Cannot use --logos without --logo-field: give both\.$/);
     expect(folder.names()).toEqual(['list.csv']);
     expect(api.stats().calls).toBe(0);
   });

@@ -58,12 +58,13 @@ export function parseFills(
   const pairs = Array.isArray(specs)
     ? specs.map((spec: string) => spec.split(/=(.*)/s))
     : Object.entries(specs);
-  return pairs.map(([name = '', value = '']) => {
-    const [column, expression] = [name.trim(), value.trim()];
+  return pairs.map(([name = '', value]) => {
+    const [column, expression] = [name.trim(), value?.trim() ?? ''];
     if (column === '' || expression === '' || expression === '*') {
+      const received = value === undefined ? name : `${name}=${value}`;
       throw new BrandfillError(
         'INVALID_SETTING',
-        `expected COLUMN=EXPR such as Industry=industry, received '${name}=${value}'`,
+        `expected COLUMN=EXPR such as Industry=industry, received '${received}'`,
       );
     }
     return { column, field: createField(column, expression) };
