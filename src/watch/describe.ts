@@ -287,11 +287,12 @@ function nextOf(run: Ending, naming?: Naming): string | undefined {
 /** How a run ended, for people, in lines. */
 export function describeEnd(view: RunView): readonly string[] {
   const { statuses, rows, filled, logos, changes, out, failures } = view;
-  const { limit, callsPer, store, reports, headline, next } = view;
+  const { limit, callsPer, store, reports, headline, next, throttled } = view;
+  const isUnmeasured = throttled > 0 && limit?.limitIs === 'unknown';
   return shown([
     headline,
     describeCalls(view),
-    limit && `Pace: ${describeLimit(limit)}`,
+    limit && !isUnmeasured && `Pace: ${describeLimit(limit)}`,
     callsPer && describeCallsPer(callsPer),
     ...table(
       {

@@ -131,10 +131,14 @@ export const STOPS: Readonly<Record<StopReason, string>> = {
   error: 'Stopped by an error.',
 };
 
+const ONCE_FIXED = 'What was found before is kept: once that is fixed, {again}.';
+
 /** How a run that was stopped goes on. @default what was found is kept, and the rest can be asked */
 export const GOING_ON: Readonly<Partial<Record<StopReason, string>>> = {
   sampled: 'The same command without {sample} asks about the others; nothing is paid twice.',
   misdirected: 'Once that is fixed, {again}.',
-  refused: 'What was found before is kept: once that is fixed, {again}.',
+  unauthorized: ONCE_FIXED,
+  forbidden: ONCE_FIXED,
+  refused: ONCE_FIXED,
   unusable_store: 'What could not be stored is in the outputs alone: keep them. {again}{toGoOn}.',
 };

@@ -114,7 +114,7 @@ describe('the picture of a run', () => {
       'stopped',
       4,
       /^Stopped early: 10 rows in \d+ ms, 4 found, 6 skipped\.$/,
-      /^What was found is kept: run the same command again to go on\.$/,
+      /^What was found before is kept: once that is fixed, run the same command again\.$/,
     ],
     [
       { stopped: { reason: 'interrupted' } },

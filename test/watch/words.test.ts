@@ -58,7 +58,10 @@ describe('words', () => {
       failures: 'f.csv',
       store: { folder: '.brandfill', sizeBytes: 2_000 },
     });
-    expect(describeEnd(recorder.read())).toEqual([
+    const view = recorder.read();
+    const told = describeEnd({ ...view, limit: { limitIs: 'unknown' } });
+    expect(told.join()).not.toContain('no limit met'); // calls were throttled
+    expect(describeEnd(view)).toEqual([
       expect.stringMatching(/^Done: 3 rows in \d+ ms, 1 found, 1 pending, 1 invalid\.$/),
       '1,234 calls for 2 domains, 1234.0 calls/s; 5 calls throttled; 1 retry; cost 0.50',
       'Pace: limit about 50/s',
