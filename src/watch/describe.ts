@@ -308,8 +308,15 @@ export function describeEnd(view: RunView): readonly string[] {
       },
       9,
     ),
+    view.stopped === undefined && describeWorst(view),
     next,
   ]);
+}
+
+/** What most of the rows got that failed: the failures file has it row by row. */
+function describeWorst({ reasons }: Pick<RunView, 'reasons'>): string | undefined {
+  const worst = reasons.find(({ status }) => status === 'failed' || status === 'stale');
+  return worst && `${countOf(worst.rows, 'row')} ${STATUSES[worst.status].name}: ${worst.advice}`;
 }
 
 /** `1,234 calls for 900 domains, 12.3 calls/s; 5 calls throttled; 40 domains fresh in the store; cost 2.46`. */

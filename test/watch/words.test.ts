@@ -59,8 +59,16 @@ describe('words', () => {
       store: { folder: '.brandfill', sizeBytes: 2_000 },
     });
     const view = recorder.read();
-    const told = describeEnd({ ...view, limit: { limitIs: 'unknown' } });
+    const failed = {
+      status: 'failed' as const,
+      reason: 'x',
+      rows: 2,
+      advice: 'It broke.',
+      examples: [],
+    };
+    const told = describeEnd({ ...view, limit: { limitIs: 'unknown' }, reasons: [failed] });
     expect(told.join()).not.toContain('no limit met'); // calls were throttled
+    expect(told).toContain('2 rows failed: It broke.');
     expect(describeEnd(view)).toEqual([
       expect.stringMatching(/^Done: 3 rows in \d+ ms, 1 found, 1 pending, 1 invalid\.$/),
       '1,234 calls for 2 domains, 1234.0 calls/s; 5 calls throttled; 1 retry; cost 0.50',
