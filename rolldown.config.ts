@@ -1,5 +1,5 @@
-import { chmod, cp, mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
-import { createRequire, isBuiltin } from 'node:module';
+import { chmod, cp, mkdir, readFile, writeFile } from 'node:fs/promises';
+import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { build, defineConfig, type OutputOptions } from 'rolldown';
 
@@ -27,19 +27,14 @@ export const OUTPUT: OutputOptions = {
   },
 };
 
-const BUNDLED = [
+const BUNDLED = new Set([
   'commander',
-  'csv-parse',
-  'csv-stringify',
   'fastest-levenshtein',
   'ipaddr.js',
-  'p-retry',
   'structured-headers',
   'tldts',
   'zod',
-];
-const isBundled = (id: string): boolean =>
-  BUNDLED.some((name) => id === name || id.startsWith(`${name}/`));
+]);
 
 /**
  * Few files instead of some five hundred: each one that Node has to find and read costs a start of the
@@ -49,9 +44,7 @@ const isBundled = (id: string): boolean =>
 export default defineConfig({
   input: { brandfill: 'src/cli/main.ts', index: 'src/index.ts' },
   platform: 'node',
-  // What a bundled package imports is bundled too: npm need not put it where we would find it.
-  external: (id, importer) =>
-    !/^[./]/.test(id) && !isBundled(id) && (isBuiltin(id) || !importer?.includes('node_modules')),
+  external: (id) => !/^[./]/.test(id) && !BUNDLED.has(id),
   output: OUTPUT,
   plugins: [
     {
@@ -95,15 +88,10 @@ async function buildPage(folder: string): Promise<void> {
   for (const name of ['index.html', 'icon.svg']) await cp(`${PAGE}/${name}`, join(folder, name));
   // What they ask of those who pass their code on.
   const packages = ['preact', '@preact/signals', 'uplot', 'hono', 'tldts-core', ...BUNDLED];
-  const licenses = await Promise.all(packages.map(licenseOf));
+  const licenses = packages.map((name) =>
+    join('node_modules', name, name === 'fastest-levenshtein' ? 'LICENSE.md' : 'LICENSE'),
+  );
   await writeFile(join(folder, 'licenses.txt'), await joined(licenses));
-}
-
-async function licenseOf(name: string): Promise<string> {
-  const folder = join('node_modules', name);
-  const file = (await readdir(folder)).find((one) => /^license(\.md)?$/i.test(one));
-  if (file === undefined) throw new Error(`${folder} has no license`);
-  return join(folder, file);
 }
 
 async function joined(files: readonly string[]): Promise<string> {

@@ -24,7 +24,7 @@ describe('a run that the API stops', () => {
     const refused = await enrich('bad');
     expect(refused.code).toBe(4);
     expect(refused.stderr).toMatch(/401.*BRANDFILL_API_KEY/);
-    expect(refused.stderr).toContain('run the same command again to go on');
+    expect(refused.stderr).toContain('once that is fixed, run the same command again');
     expect(summaryOf(refused)).toMatchObject({
       statuses: { skipped: 300 },
       stopped: { reason: 'unauthorized' },
