@@ -159,6 +159,16 @@ describe.skipIf(chromium === undefined)('in a browser', () => {
     await expectSound(page);
   });
 
+  it('companies can be asked about again when the API refused', async () => {
+    const api = await openApi({ auth: { scheme: { kind: 'bearer' }, key: 'right' } });
+    const { page } = await openApp();
+    await giveList(page, api.url, 'list.csv', Buffer.from(listOf(domains(3))));
+    await press(page, 'Go on to the columns');
+    await press(page, 'Ask about three companies');
+    await page.getByText('The API refused the credential').waitFor();
+    await page.getByRole('button', { name: 'Ask about three companies' }).waitFor();
+  });
+
   it('an address with a broken escape leads to the lists', async () => {
     const { page } = await openApp();
     await comesTo(page, 'Who knows your companies?');

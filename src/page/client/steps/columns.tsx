@@ -40,7 +40,7 @@ export function ColumnsStep(props: { readonly id: string; readonly app: AppState
       await ask(api.lists[':id'].fields.$post({ param: { id }, json }));
       goTo('plan', id);
     });
-  if (!samples) {
+  if (!samples?.fields.length) {
     return (
       <Step
         title="What would you like to know?"
@@ -56,10 +56,11 @@ export function ColumnsStep(props: { readonly id: string; readonly app: AppState
         }
       >
         {work.isBusy('ask') ? <Progress label="Asking" text="Asking the API…" /> : null}
+        {samples ? <Troubles of={samples} /> : null}
       </Step>
     );
   }
-  const { domains, calls, problem } = samples;
+  const { domains, calls } = samples;
   const names = domains.map(({ domain }) => domain);
   const chosen = fields.value;
   const isUsable =
@@ -78,6 +79,21 @@ export function ColumnsStep(props: { readonly id: string; readonly app: AppState
         </>
       }
     >
+      <Troubles of={samples} />
+      <ChooseFields
+        samples={samples}
+        chosen={chosen ?? samples.fields.map(({ name, expression }) => ({ name, expression }))}
+        onChange={(after) => {
+          fields.value = after;
+        }}
+      />
+    </Step>
+  );
+}
+
+function Troubles({ of: { domains, problem } }: { readonly of: Samples }): JSX.Element {
+  return (
+    <>
       {problem === undefined ? null : <Note kind="bad">{problem}</Note>}
       {domains.map(({ domain, status, message }) =>
         status === 'found' || message === problem ? null : (
@@ -86,16 +102,7 @@ export function ColumnsStep(props: { readonly id: string; readonly app: AppState
           </Note>
         ),
       )}
-      {samples.fields.length > 0 ? (
-        <ChooseFields
-          samples={samples}
-          chosen={chosen ?? samples.fields.map(({ name, expression }) => ({ name, expression }))}
-          onChange={(after) => {
-            fields.value = after;
-          }}
-        />
-      ) : null}
-    </Step>
+    </>
   );
 }
 

@@ -133,7 +133,7 @@ function ReadList({ id }: { readonly id: string }): JSX.Element {
   return (
     <Step
       title={view?.name ?? 'Your list'}
-      lead={view ? `${view.format}.` : 'It is being read…'}
+      lead={view ? `${view.format}.` : work.fault.value ? '' : 'It is being read…'}
       fault={work.fault.value}
       actions={
         <>

@@ -71,6 +71,8 @@ export function RunStep({ id }: { readonly id: string }): JSX.Element {
             </>
           )}
         </Run>
+      ) : work.fault.value ? (
+        <Button onPress={() => goTo('list')}>Another list</Button>
       ) : (
         <>
           <Progress label="Reading" text="It is being read…" />
