@@ -59,7 +59,7 @@ export interface LookupQueue {
 interface InProcessQueueOptions {
   /** Receives the outcomes. */
   readonly collect: Reply;
-  /** How many chunks are worked on at once, and how many more may wait. */
+  /** How many chunks are worked on at once. */
   readonly window: number;
   /** With more outcomes than this that are not stored yet, callers wait. @default 500 */
   readonly mostUnstored?: number;
@@ -76,23 +76,24 @@ const HANDED_OVER = Promise.resolve();
  */
 export function createInProcessQueue(options: InProcessQueueOptions): LookupQueue {
   const { collect, window, mostUnstored = MOST_UNSTORED } = options;
-  const waiting: Chunk[] = [];
+  let underWay = 0;
   let unstored = 0;
   let hasEnded = false;
+  let failure: { readonly error: unknown } | undefined;
   const change = createChange();
-  let settle = (): void => {};
-  const settled = new Promise<void>((resolve) => {
-    settle = resolve;
+  let begin = (_: HandleChunk): void => {};
+  const begun = new Promise<HandleChunk>((resolve) => {
+    begin = resolve;
   });
-  let fail = (_: unknown): void => {};
-  const failed = new Promise<never>((_, reject) => {
-    fail = reject;
-  });
-  failed.catch(() => {}); // nobody may be waiting
 
   function end(): void {
     hasEnded = true;
     change.notify();
+  }
+
+  function fail(error: unknown): void {
+    failure ??= { error };
+    end();
   }
 
   const reply: Reply = (outcomes) => {
@@ -103,47 +104,38 @@ export function createInProcessQueue(options: InProcessQueueOptions): LookupQueu
       if (unstored === 0 || (wasFull && unstored <= mostUnstored)) change.notify();
     };
     collect(outcomes).then(stored, fail);
-    return unstored > mostUnstored ? untilStored(mostUnstored) : HANDED_OVER;
+    return unstored > mostUnstored ? untilRoom() : HANDED_OVER;
   };
 
-  async function untilStored(most: number): Promise<void> {
-    while (unstored > most) await change.wait();
+  async function untilRoom(): Promise<void> {
+    while (unstored > mostUnstored && !failure) await change.wait();
   }
 
-  async function takeChunks(handle: HandleChunk): Promise<void> {
-    for (;;) {
-      const chunk = waiting.shift();
-      if (chunk) {
-        change.notify();
-        await handle(chunk, reply);
-      } else if (hasEnded) return;
-      else await change.wait();
-    }
+  async function settled(): Promise<void> {
+    const isDone = (): boolean => hasEnded && underWay === 0 && unstored === 0;
+    while (!isDone() && !failure) await change.wait();
   }
 
-  async function workThrough(handle: HandleChunk): Promise<void> {
-    await Promise.all(Array.from({ length: window }, () => takeChunks(handle)));
-    await untilStored(0);
+  async function handOut(chunk: Chunk): Promise<void> {
+    underWay += 1;
+    const handle = await begun;
+    await handle(chunk, reply);
+    underWay -= 1;
+    change.notify();
   }
 
   return {
     add: async (chunk) => {
-      while (waiting.length >= window && !hasEnded) await change.wait();
-      if (hasEnded) return;
-      waiting.push(chunk);
-      change.notify();
+      while (underWay >= window && !hasEnded) await change.wait();
+      if (!hasEnded) handOut(chunk).catch(fail);
     },
     end,
     work: async (handle) => {
-      try {
-        await Promise.race([workThrough(handle), failed]);
-      } finally {
-        waiting.length = 0;
-        end();
-        settle();
-      }
+      begin(handle);
+      await settled();
+      if (failure) throw failure.error;
     },
-    settled: () => settled,
+    settled,
     close: async () => {},
   };
 }
