@@ -3,7 +3,7 @@ import type { OnNotice } from '../common/errors.ts';
 import { describeError, EXIT, exitCodeOfError } from '../common/errors.ts';
 import { createRunId } from '../common/hashes.ts';
 import { aborted, SHUTDOWN_TIMEOUT_MS, within } from '../common/lifetime.ts';
-import { localTime } from '../common/text.ts';
+import { isTimezone, localTime } from '../common/text.ts';
 import { readJobFile } from '../options/job-file.ts';
 import { flag } from '../options/kinds.ts';
 import { option, refusal, under } from '../options/option.ts';
@@ -197,11 +197,12 @@ function describeStart({ job, dueAtMs, isAgain }: DueRun): string {
 /** Shows schedules in three lines each, at the times of their places. */
 export function describeSchedules(jobs: readonly ScheduledJob[]): readonly string[] {
   if (jobs.length === 0) return ['Nothing is scheduled.'];
-  const lines = jobs.flatMap(({ job, cron, timezone: timeZone, results: [last], ...now }) => {
-    const at = (time: string): string => localTime(new Date(time), timeZone);
+  const lines = jobs.flatMap(({ job, cron, timezone, results: [last], ...now }) => {
+    const isKnown = isTimezone(timezone); // another Node.js has stored it
+    const at = (time: string): string => localTime(new Date(time), isKnown ? timezone : 'UTC');
     const waiting = now.isWaiting ? ', waits to be run' : '';
     return [
-      `${job}: ${cron} (${timeZone})`,
+      `${job}: ${cron} (${timezone}${isKnown ? '' : ', a time zone that this Node.js does not know: times are in UTC'})`,
       `  next ${at(now.nextAt)}${now.runningSince === undefined ? waiting : `, runs since ${at(now.runningSince)}`}`,
       `  last ${last ? `${at(last.startedAt)}, exit code ${last.exitCode}. ${last.headline}` : 'never'}`,
     ];

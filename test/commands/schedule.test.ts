@@ -33,6 +33,7 @@ describe('describeSchedules', () => {
     [{ results: [] }, 'last never'],
     [{ runningSince: '2026-11-22T01:30:00.000Z' }, ', runs since 2026-11-22 02:30:00'],
     [{ isWaiting: true }, ', waits to be run'],
+    [{ timezone: 'Mars/Olympus' }, 'Mars/Olympus, a time zone that this Node.js does not know'],
     [{ isKept: false }, 'No process is there to run them; start brandfill schedule.'],
     [
       {
