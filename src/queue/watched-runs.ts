@@ -28,8 +28,6 @@ export interface WatchedRuns extends Closable {
 }
 
 const LOOK_MS = 1_000;
-/** A run that no lookup came of for this many looks is forgotten. */
-const MOST_IDLE = 30;
 
 interface Known {
   isThere: boolean;
@@ -39,7 +37,6 @@ interface Known {
   started: string;
   budget: SharedBudget | undefined;
   rate: Rate | undefined;
-  idle: number;
 }
 
 export function createWatchedRuns(redis: RedisServer): WatchedRuns {
@@ -61,20 +58,19 @@ export function createWatchedRuns(redis: RedisServer): WatchedRuns {
 
   const looking = repeat(LOOK_MS, async () => {
     for (const [run, known] of runs) {
-      known.idle += 1;
-      if (known.idle > MOST_IDLE) {
-        runs.delete(run);
+      if (known.isThere) await look(run, known);
+      else {
+        runs.delete(run); // what is under way for it knows that nobody waits
         await known.budget?.close();
-      } else await look(run, known);
+      }
     }
   });
 
   return {
     watch: async (run, jobId) => {
-      const unknown = { bounds: undefined, budget: undefined, rate: undefined, idle: 0 };
+      const unknown = { bounds: undefined, budget: undefined, rate: undefined };
       const known = runs.get(run) ?? { ...unknown, started: '', isThere: true, isPaused: false };
       runs.set(run, known);
-      known.idle = 0;
       if (!jobId.startsWith(`${runJobPrefix(run)}${known.started}-`)) await look(run, known);
       return known;
     },
