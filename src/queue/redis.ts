@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Queue } from 'bullmq';
-import { Cluster, type Command, Redis, type RedisOptions, SentinelConnector } from 'ioredis';
+import { Cluster, Redis, type RedisOptions, SentinelConnector } from 'ioredis';
 import { parseRedisUrl, type RedisAddress } from '../common/addresses.ts';
 import { BrandfillError, type OnNotice } from '../common/errors.ts';
 import { type Closable, unlessAborted } from '../common/lifetime.ts';
@@ -258,7 +258,7 @@ function createClient(address: RedisAddress, options: Patient | typeof IMPATIENT
   const isProbe = 'lazyConnect' in options;
   if (address.kind === 'single') {
     const connector = 'sentinels' in address.options ? { Connector: PatientSentinels } : {};
-    return new GatheringRedis({ ...address.options, ...options, ...connector });
+    return new Redis({ ...address.options, ...options, ...connector });
   }
   const { retryStrategy, ...redisOptions } = options;
   return new Cluster([...address.nodes], {
@@ -298,25 +298,6 @@ function unusable(address: RedisAddress, errors: readonly unknown[]): BrandfillE
     `Cannot use the queue on Redis at ${nameOf(address)}: ${reasonOf(cause)}.`,
     { cause },
   );
-}
-
-/**
- * A connection that sends all commands of one turn of the event loop in one packet. Each packet
- * costs a system call on either side, which takes longer than most commands do.
- *
- * `enableAutoPipelining` of ioredis does the same, but not for scripts, and most commands of BullMQ
- * are scripts.
- */
-class GatheringRedis extends Redis {
-  override sendCommand(command: Command, stream?: Parameters<Redis['sendCommand']>[1]): unknown {
-    const { stream: socket } = this;
-    // There is no socket before the connection is started.
-    if (socket?.writableCorked === 0) {
-      socket.cork();
-      setImmediate(() => socket.uncork());
-    }
-    return super.sendCommand(command, stream);
-  }
 }
 
 /** What ioredis has of its search for masters. Its types declare it private. */
