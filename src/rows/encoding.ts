@@ -50,6 +50,8 @@ export interface FoundEncoding {
 
 /** A larger share of control characters means a picture, a PDF, what is packed, or UTF-16 without a mark. */
 const MOST_CONTROLS = 0.02;
+/** As many do no harm: zeros from a damaged disk. */
+const HARMLESS_CONTROLS = 8;
 
 /**
  * Finds the encoding of a list: the one that was named, else by its byte order mark, else UTF-8 if all
@@ -77,7 +79,7 @@ export async function findEncoding(
   }
   if (insisted && insisted !== UTF_8) return found(insisted);
   const controls = start.filter((byte) => byte < 0x09 || (byte > 0x0d && byte < 0x1a)).length;
-  if (controls > start.length * MOST_CONTROLS) {
+  if (controls > HARMLESS_CONTROLS + start.length * MOST_CONTROLS) {
     throw unreadable(
       name,
       'it is no text; expected a list as CSV, JSONL or XLSX, packed with gzip or not at all; if it is UTF-16, give --encoding utf-16',

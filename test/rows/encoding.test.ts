@@ -49,6 +49,10 @@ describe('the encoding of a list', () => {
     expect(await read(Buffer.from(`\uFEFF${damaged}`, 'utf16le'))).toEqual(['UTF-16 LE', damaged]);
   });
 
+  it('is UTF-8 with a few zeros, as a damaged disk leaves them', async () => {
+    expect(await read('a,b\0\n1,\0\0\n')).toEqual(['UTF-8', 'a,b\0\n1,\0\0\n']);
+  });
+
   it('is what was named, below a byte order mark too', async () => {
     const bytes = Buffer.from('\xef\xbb\xbfM\xfcller\n', 'latin1');
     expect(await read(bytes, 'windows-1252')).toEqual(['Windows-1252', 'Müller\n']);
