@@ -51,7 +51,7 @@ export interface FoundEncoding {
 /** A larger share of control characters means a picture, a PDF, what is packed, or UTF-16 without a mark. */
 const MOST_CONTROLS = 0.02;
 /** As many do no harm: zeros from a damaged disk. */
-const HARMLESS_CONTROLS = 8;
+const HARMLESS_CONTROLS = 5;
 
 /**
  * Finds the encoding of a list: the one that was named, else by its byte order mark, else UTF-8 if all
