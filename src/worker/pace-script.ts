@@ -266,9 +266,9 @@ if rate then
     fixed = { count = rate.count, perMs = rate.perMs, last = fixed and fixed.last or -1e15, at = 0, starts = {} }
   end
 elseif p.phase == 'fixed' then
+  -- What was started at the rate still counts when it is stated again: perhaps a run is between two jobs.
   p = create(now)
   state.pace = p
-  fixed = nil
 end
 state.fixed = fixed
 
@@ -298,10 +298,10 @@ if state.testBy and (not tester or tester.busy == 0) then p.testMs = 0 end
 
 local starts, busy, from = {}, others + said.busy, now + said.lead
 local ring = 0
-if fixed then ring = min(256, math.ceil(fixed.count)) end
+if rate then ring = min(256, math.ceil(fixed.count)) end
 for _ = 1, said.want do
   local at = nextStart(from, busy)
-  if fixed then
+  if rate then
     local gap = fixed.perMs / fixed.count
     local oldest = fixed.starts[fixed.at + 1] or -1e15
     at = max(at, fixed.last + gap, oldest + ring * gap)

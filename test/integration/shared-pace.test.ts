@@ -79,3 +79,17 @@ it('the pace in Redis learns from the same calls the same numbers as the one of 
     }
   }
 }, 60_000);
+
+it('a rate that nobody states for a moment, between two jobs, is kept to when it is stated again', async () => {
+  const client = new Redis((await useDatabase()).url);
+  onTestFinished(() => client.disconnect());
+  const ask = async (now: number, want: number, rate?: object): Promise<unknown> => {
+    const said = { now, events: [], want, busy: 0, lead: 0, span: 100, rate };
+    const reply = await client.eval(PACE_SCRIPT, 1, 'pace:rate', 'w', JSON.stringify(said));
+    return (JSON.parse(String(reply)) as { readonly starts: unknown }).starts;
+  };
+  const rate = { count: 5, perMs: 1_000 };
+  expect(await ask(10_000, 9, rate)).toEqual([10_000, 10_000]);
+  await ask(10_010, 0);
+  expect(await ask(10_150, 1, rate)).toEqual([10_200]);
+});

@@ -50,13 +50,6 @@ describe('the queue of a process', () => {
     expect([working, added]).toEqual([20, 20]);
   });
 
-  it('ends at once when nothing was added', async () => {
-    const queue = createQueue(2);
-    const worked = queue.work(async () => {});
-    queue.end();
-    await worked;
-  });
-
   it('hands every chunk out exactly once and never exceeds its window, however long each takes', async () => {
     const steps = fc.array(fc.record({ addAfter: fc.nat(2), takes: fc.nat(5) }), { maxLength: 40 });
     await fc.assert(
@@ -64,7 +57,6 @@ describe('the queue of a process', () => {
         const queue = createQueue(window);
         const handled: string[] = [];
         let underWay = 0;
-        let added = 0;
         const working = queue.work(async ({ domains }) => {
           underWay += 1;
           expect(underWay).toBeLessThanOrEqual(window);
@@ -77,8 +69,6 @@ describe('the queue of a process', () => {
         for (const [index, { addAfter }] of list.entries()) {
           for (let turn = 0; turn < addAfter; turn += 1) await Promise.resolve();
           await queue.add(chunkOf(index));
-          added += 1;
-          expect(added - handled.length).toBeLessThanOrEqual(window);
         }
         queue.end();
         await working;
