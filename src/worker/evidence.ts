@@ -473,25 +473,17 @@ export function createEvidence(options: EvidenceOptions): Evidence {
       one?.release(one.inTurn ?? 'again');
     },
     idle: () => {
-      const { groups } = row;
       const isDoubt = isInDoubt();
       // Too few domains to tell, and none succeeded: a wrong credential must not become their verdict.
       const [unresolved, ...others] = held.filter(
         ({ asked, meaning }) => meaning.kind === 'refused' && !wasBadBefore(asked.domain),
       );
       const isOfOne = others.length === 0 && unresolved?.meaning.httpStatus === 403;
-      if (successes === 0 && unresolved && !isOfOne && !isTrusting)
-        return stop(stopOf(unresolved.meaning));
+      if (successes === 0 && unresolved && !isOfOne) return stop(stopOf(unresolved.meaning));
       if (isOfOne && held.length === 1) return release(() => 'believe');
-      const isOfCaller = isDoubt && [...groups.values()].some(({ size }) => size >= MANY);
-      const lasting = held.find(
-        ({ asked, meaning }) => meaning.kind === 'refused' && asked.refusals >= ENOUGH,
-      );
-      if (isOfCaller && lasting && !isTrusting) return stop(stopOf(lasting.meaning));
       release(({ meaning: { kind }, asked, inTurn }) => {
         if (inTurn) return inTurn;
-        if (kind !== 'refused' && !isDoubt) return 'believe';
-        const isOpen = asked.refusals < ENOUGH - 1 || (kind === 'refused' && isOfCaller);
+        const isOpen = (kind === 'refused' || isDoubt) && asked.refusals < ENOUGH - 1;
         return isOpen ? 'again' : 'believe';
       });
     },

@@ -248,7 +248,7 @@ export function createGate(options: GateOptions): Gate {
     const mine = { untilMs, stop: new AbortController() };
     sleeping = mine;
     const wake = (): void => {
-      if (sleeping === mine) sleeping = undefined;
+      sleeping = undefined;
       letThrough();
     };
     clock.sleep(Math.max(1, untilMs - clock.nowMs()), mine.stop.signal).then(wake, () => {});
@@ -256,7 +256,7 @@ export function createGate(options: GateOptions): Gate {
 
   function stopIfTooLong(): void {
     const { pace } = home;
-    if (pace.state !== 'testing' || stopSwitch.stopped) return;
+    if (pace.state !== 'testing') return;
     // Those who share the pace may have been refused long before this process came.
     const lastedMs = clock.nowMs() - Math.max(pace.refusedMs, openedMs);
     if (lastedMs <= (isFailing ? maxOutageMs : maxWaitMs)) return;
@@ -264,7 +264,7 @@ export function createGate(options: GateOptions): Gate {
     const comeBack = pace.isStated
       ? { comeBackAtMs: options.now() + pace.shutUntilMs - clock.nowMs() }
       : {};
-    if (isFailing) stop({ reason: 'outage', ...(trouble === undefined ? {} : { trouble }) });
+    if (isFailing) stop({ reason: 'outage', trouble });
     else stop(why ?? { reason: 'quota', throttledMs: lastedMs, ...comeBack });
   }
 
@@ -305,9 +305,7 @@ export function createGate(options: GateOptions): Gate {
       if (!question.isWanted()) throw new NotAskedError();
       const spend =
         (question.budget ? undefined : budget.tryAcquire()) ?? (await acquire(question));
-      if (waiting.length === 0 && tryStart()) {
-        if (!stopSwitch.stopped) return new Flight(question.asked, spend);
-      } else {
+      if (waiting.length > 0 || !tryStart()) {
         const turn = waiting.wait(signal, wasAsked(question.asked));
         letThrough();
         try {
@@ -434,10 +432,8 @@ export function createGate(options: GateOptions): Gate {
     overlongWaits.add(domain);
     if (overlongWaits.size > 1 || waiting.length === 0) {
       const isOut = AWAY.has(meaning.kind);
-      stop({
-        ...stopForWait(statedMs, options.now()),
-        ...(isOut ? { trouble: reasonOf(meaning) } : {}),
-      });
+      const trouble = isOut ? reasonOf(meaning) : undefined;
+      stop({ ...stopForWait(statedMs, options.now()), trouble });
       return statedMs; // for the next run
     }
     return FIRST_STATED_MS;

@@ -43,7 +43,7 @@ export interface Stop {
    * Why the last call failed, for `outage`, and for `quota` when it was an API that is out which said
    * to wait.
    */
-  readonly trouble?: string;
+  readonly trouble?: string | undefined;
   /** The sign that the first calls gave, for `misdirected`. */
   readonly seen?: Misdirection;
   /** Why the store cannot be written, in a sentence, for `unusable_store`. */

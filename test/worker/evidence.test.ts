@@ -161,6 +161,47 @@ describe('what all domains get is about the caller', () => {
     expect(ran).toMatchObject({ calls: 5, outcomes: [], stopped: { reason } });
   });
 
+  it.each([
+    ['not_found_page', { ...rejected('', 404), kind: 'not_found', form: 'page' }],
+    ['bad_request_page', { ...rejected('', 400), form: 'page' }],
+    ['no_json', { ...away(200), reason: 'no_json', form: 'page' }],
+    ['lost_domain', { ...away(302), kind: 'failed', reason: 'redirect_without_domain' }],
+    [
+      'redirect_to_another_origin',
+      { ...away(302), kind: 'failed', reason: 'redirect_to_another_origin' },
+    ],
+    ['tls_failure', { ...away(0), httpStatus: undefined, reason: 'tls_failure', form: 'none' }],
+  ] as const)('%s from the first five is a wrong address', async (seen, meaning) => {
+    const ran = await run(() => meaning);
+    expect(ran).toMatchObject({ calls: 5, outcomes: [], stopped: { reason: 'misdirected', seen } });
+  });
+
+  it('401 for the two domains of a list keeps nothing; a list that was bad before is believed', async () => {
+    const evidence = { wasBadBefore: () => true };
+    for (const status of [401, 403]) {
+      const ran = await run(() => refused(status), { domains: 2 });
+      expect(ran).toMatchObject({ outcomes: [], stopped: { refusal: { httpStatus: status } } });
+      const again = await run(() => refused(status), { domains: 2, evidence });
+      expect(again).toMatchObject({ statuses: { rejected: 2 }, stopped: undefined });
+    }
+  });
+
+  it('401 for the last eight stops the run in the end, of the last three it is believed', async () => {
+    for (const last of [8, 3]) {
+      const ran = await run(({ domain, at }) => (at < 60 - last ? found(domain) : refused(401)));
+      expect(ran.statuses).toEqual({ found: 60 - last, ...(last === 3 && { rejected: 3 }) });
+      expect(ran.stopped?.reason).toBe(last === 3 ? undefined : 'unauthorized');
+    }
+  });
+
+  it('a quota with a time is waited for, and what is not known is a good answer', async () => {
+    const out = { ...throttled(2_000), kind: 'quota', reason: 'none left' } as const;
+    const unknown = { ...rejected('', 404), kind: 'not_found' } as const;
+    const ran = await run(({ nowMs }) => (nowMs < 1_500 ? out : unknown));
+    expect(ran).toMatchObject({ statuses: { not_found: 60 }, stopped: undefined });
+    expect(ran.calls).toBeLessThanOrEqual(65);
+  });
+
   it('one record for all stops it after five, and none is kept', async () => {
     const ran = await run(() => found('Home'));
     expect(ran).toMatchObject({ calls: 5, outcomes: [], stopped: { reason: 'misdirected' } });
