@@ -264,7 +264,7 @@ export function countsOf(
 
 const NO_DOMAIN = 'No row has a domain: check {domainColumn}.';
 const NO_ANSWER =
-  'No row has an answer: check {baseUrl} and {domainColumn}, and whether one that must be known is found: brandfill try DOMAIN.';
+  'No row has an answer: check {baseUrl} and {domainColumn}, and whether one that must be known is found: {tryOne}.';
 
 /** What to do after a run; undefined where all is well. */
 function nextOf(run: Ending, naming?: Naming): string | undefined {

@@ -18,6 +18,7 @@ const TERMINAL_NAMES: Readonly<Record<string, string>> = {
   again: 'run the same command again',
   toGoOn: ' to go on',
   credential: '--auth and BRANDFILL_API_KEY',
+  tryOne: 'brandfill try DOMAIN',
 };
 
 /** The names on the page of `brandfill app`. */
@@ -27,6 +28,7 @@ const PAGE_NAMES: Readonly<Record<string, string>> = {
   again: 'press Go on',
   toGoOn: '',
   credential: 'the key, under Connect',
+  tryOne: 'ask about three companies, under Columns',
   api: 'the profile',
   apiKeyFile: 'the key',
   auth: 'how the key is sent',

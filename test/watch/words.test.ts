@@ -15,6 +15,11 @@ describe('words', () => {
     ],
     ['Done. {again}.', 'Done. Run the same command again.', 'Done. Press Go on.'],
     ['{again}.', 'Run the same command again.', 'Press Go on.'],
+    [
+      'Try: {tryOne}.',
+      'Try: brandfill try DOMAIN.',
+      'Try: ask about three companies, under Columns.',
+    ],
   ])('%s has the names of its surface', (text, onTerminal, onPage) => {
     expect(inWords(text, ON_TERMINAL)).toBe(onTerminal);
     expect(inWords(text, ON_PAGE)).toBe(onPage);
