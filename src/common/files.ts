@@ -1,18 +1,15 @@
-import { createHash } from 'node:crypto';
+import { randomUUID } from 'node:crypto';
 import {
   closeSync,
   existsSync,
   mkdirSync,
   openSync,
-  readFileSync,
-  readlinkSync,
   readSync,
   realpathSync,
   statfsSync,
   statSync,
 } from 'node:fs';
-import { lstat, open, readdir, readlink, stat } from 'node:fs/promises';
-import { hostname } from 'node:os';
+import { lstat, open, readdir, readlink, rm, stat } from 'node:fs/promises';
 import { basename, dirname, isAbsolute, join, resolve, sep } from 'node:path';
 import { HOUR_MS } from './format.ts';
 
@@ -211,81 +208,32 @@ export function isPiped(input: unknown): boolean {
 }
 
 // A file appears under its name when it is whole: it is written under a temporary one beside that,
-// and renamed. The name says which process writes it, so that what killed ones left can be removed.
+// and renamed. Nobody pauses for long in between, so one that is old was left by a process that was killed.
 
-/** A process whose end cannot be seen from here has ended once it wrote nothing for so long. */
 const LONGEST_PAUSE_MS = HOUR_MS;
-const TEMPORARY = /^([0-9a-f]{12})-(\d+)-(\d*)-\d+\.part$/;
-
-/** Tells the temporary files of a process apart. */
-let made = 0;
+const TEMPORARY = /^[0-9a-f-]{36}\.part$/;
 
 /**
- * A path that no other writer has, be it in a container that has the same host name and process number.
+ * A path that no other writer has.
  *
  * @param stem what the path begins with: a folder and the beginning of a name
  */
 export function temporaryPath(stem: string): string {
-  made += 1;
-  return `${stem}${placeHere()}-${process.pid}-${startOf(process.pid) ?? ''}-${made}.part`;
+  return `${stem}${randomUUID()}.part`;
 }
 
 /**
- * The temporary files that begin with a stem and were left by a process that was killed.
+ * Removes the temporary files that begin with a stem and were left by a process that was killed.
  *
  * @throws Error of the file system when the folder cannot be read
  */
-export async function findLeftovers(stem: string): Promise<string[]> {
+export async function removeLeftovers(stem: string): Promise<void> {
   const folder = dirname(stem);
   const prefix = basename(stem);
-  const left: string[] = [];
   for (const name of await readdir(folder)) {
-    const mark = name.startsWith(prefix) ? name.slice(prefix.length) : '';
-    const [, place, pid, startedAt] = TEMPORARY.exec(mark) ?? [];
-    if (place === undefined) continue;
+    if (!name.startsWith(prefix) || !TEMPORARY.test(name.slice(prefix.length))) continue;
     const path = join(folder, name);
-    const isSeen = place === placeHere() && startedAt !== '';
-    if (isSeen ? startOf(Number(pid)) !== startedAt : await isOld(path)) left.push(path);
-  }
-  return left;
-}
-
-async function isOld(path: string): Promise<boolean> {
-  const found = await stat(path).catch(() => undefined); // its writer may have renamed it just now
-  return found !== undefined && Date.now() - found.mtimeMs > LONGEST_PAUSE_MS;
-}
-
-let here: string | undefined;
-
-/** Where the numbers of processes are those of this one: the machine since its start, the container. */
-function placeHere(): string {
-  here ??= createHash('sha256')
-    .update(`${hostname()} ${textOf('/proc/sys/kernel/random/boot_id')} ${namespaceOf()}`)
-    .digest('hex')
-    .slice(0, 12);
-  return here;
-}
-
-function namespaceOf(): string {
-  try {
-    return readlinkSync('/proc/self/ns/pid');
-  } catch {
-    return '';
-  }
-}
-
-/** When a process started, in ticks; undefined when it has ended, or where the system does not say. */
-function startOf(pid: number): string | undefined {
-  const text = textOf(`/proc/${pid}/stat`);
-  // The name of the program is in parentheses and may hold any character.
-  const [state = 'X', ...fields] = text.slice(text.lastIndexOf(')') + 2).split(' ');
-  return /^[ZX]?$/.test(state) ? undefined : fields[18];
-}
-
-function textOf(path: string): string {
-  try {
-    return readFileSync(path, 'utf8');
-  } catch {
-    return '';
+    const found = await stat(path).catch(() => undefined); // its writer may have renamed it just now
+    if (found && Date.now() - found.mtimeMs > LONGEST_PAUSE_MS) await rm(path, { force: true });
   }
 }

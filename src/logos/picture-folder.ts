@@ -4,11 +4,11 @@ import { join } from 'node:path';
 import { BrandfillError, describeSystemError, systemErrorCode } from '../common/errors.ts';
 import {
   type FileAccess,
-  findLeftovers,
   followOwnLinks,
   makeFolder,
   newFileMode,
   newFolderMode,
+  removeLeftovers,
   temporaryPath,
 } from '../common/files.ts';
 import { PICTURE_KINDS, type Picture, type PictureKind } from './fetch-picture.ts';
@@ -43,7 +43,7 @@ export async function openPictureFolder(
     path = await followOwnLinks(given);
     stem = join(path, '.brandfill-');
     makeFolder(path, newFolderMode(from));
-    for (const left of await findLeftovers(stem)) await rm(left, { force: true });
+    await removeLeftovers(stem);
     const trial = temporaryPath(stem);
     await writeFile(trial, '', { flag: 'wx' });
     await rm(trial);

@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { existsSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { findLeftovers, makeFolder, temporaryPath } from '../../src/common/files.ts';
+import { makeFolder, removeLeftovers, temporaryPath } from '../../src/common/files.ts';
 import { useTempFolder } from '../support/temp-folder.ts';
 
 describe('makeFolder', () => {
@@ -27,50 +27,17 @@ describe('makeFolder', () => {
   });
 });
 
-const HOUR_MS = 60 * 60_000;
-
-/** Makes a temporary file of this process, or one whose name has something else in a place of it. */
-function leave(stem: string, mark: (own: string) => string = (own) => own, agoMs = 0): string {
-  const path = `${stem}${mark(temporaryPath(stem).slice(stem.length))}`;
-  writeFileSync(path, '');
-  const at = new Date(Date.now() - agoMs);
-  utimesSync(path, at, at);
-  return path;
-}
-
-describe('a temporary file', () => {
-  const ofPid = (pid: number) => (own: string) => own.replace(/-\d+-/, `-${pid}-`);
-  const elsewhere = (own: string): string => own.replace(/^[0-9a-f]{12}/, '0123456789ab');
-
-  it('has a name of its own', () => {
-    const stem = join(useTempFolder(), 'out.csv.');
-    expect(temporaryPath(stem)).not.toBe(temporaryPath(stem));
-  });
-
-  it('is left when its process is gone, or another one has its number', async () => {
-    const stem = join(useTempFolder(), 'out.csv.');
-    const ended = leave(stem, ofPid(spawnSync('true').pid));
-    const renumbered = leave(stem, (own) => own.replace(/-\d+(-\d+\.part)$/, '-1$1'));
-    leave(stem);
-    expect((await findLeftovers(stem)).sort()).toEqual([ended, renumbered].sort());
-  });
-
-  it('of another container is left once nothing was written to it for an hour', async () => {
-    const stem = join(useTempFolder(), 'out.csv.');
-    const old = leave(stem, elsewhere, 1.01 * HOUR_MS);
-    leave(stem, elsewhere, 0.9 * HOUR_MS);
-    leave(stem, undefined, 10 * HOUR_MS);
-    expect(await findLeftovers(stem)).toEqual([old]);
-  });
-
-  it('of another place, or a file that is none, is not looked at', async () => {
-    const folder = useTempFolder();
-    leave(join(folder, 'other.csv.'), elsewhere, 10 * HOUR_MS);
-    leave(join(folder, 'out.csv.gz.'), elsewhere, 10 * HOUR_MS);
-    for (const name of ['out.csv', 'out.csv.part', 'out.csv.web-1-1.part', 'out.csv.lock']) {
-      writeFileSync(join(folder, name), '');
-      utimesSync(join(folder, name), 0, 0);
-    }
-    expect(await findLeftovers(join(folder, 'out.csv.'))).toEqual([]);
-  });
+it('a temporary file was left once nothing was written to it for an hour; no other file is', async () => {
+  const stem = join(useTempFolder(), 'out.csv.');
+  const [old, young] = [temporaryPath(stem), temporaryPath(stem)];
+  const others = ['csv', 'part', 'web-1-1.part', 'lock', temporaryPath('gz.')].map(
+    (end) => stem + end,
+  );
+  const hours = (ago: number): number => Date.now() / 1000 - ago * 3600;
+  for (const path of [old, young, ...others]) {
+    writeFileSync(path, '');
+    utimesSync(path, 0, hours(path === young ? 0.9 : 1.01));
+  }
+  await removeLeftovers(stem);
+  expect([old, young, ...others].filter((path) => !existsSync(path))).toEqual([old]);
 });

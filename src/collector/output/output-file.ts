@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { createWriteStream, rmSync } from 'node:fs';
-import { type FileHandle, open, rename, rm, stat } from 'node:fs/promises';
+import { type FileHandle, open, rename, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import type { Writable } from 'node:stream';
 import { finished, pipeline } from 'node:stream/promises';
@@ -8,10 +8,10 @@ import { createGzip } from 'node:zlib';
 import { BrandfillError, describeUnwritable } from '../../common/errors.ts';
 import {
   type FileAccess,
-  findLeftovers,
   followOwnLinks,
   modeWithin,
   newFileMode,
+  removeLeftovers,
   syncFolder,
   temporaryPath,
 } from '../../common/files.ts';
@@ -34,8 +34,8 @@ export interface OutputFile {
 }
 
 /**
- * Opens an output: a temporary file beside its place, or the existing device or pipe there. A file
- * whose name ends in `.gz` is compressed.
+ * Opens an output: a temporary file beside its place, or the existing device or pipe there. That the file
+ * can be made is tried now; it is made when the first rows come. One whose name ends in `.gz` is compressed.
  *
  * @param from the files that it is made from: it is never more open than they are
  * @throws BrandfillError `UNWRITABLE_OUTPUT` when that cannot be written, `INVALID_SETTING` when it is
@@ -57,21 +57,39 @@ export async function openOutputFile(
     const before = await stat(target).catch(() => undefined);
     if (before?.isDirectory()) throw Object.assign(new Error(), { code: 'EISDIR' });
     if (before && !before.isFile()) return openDevice(path, target);
-    // Those of killed runs.
-    for (const left of await findLeftovers(`${target}.`)) await rm(left, { force: true });
-    const temporary = temporaryPath(`${target}.`);
-    const handle = await open(temporary, 'wx', newFileMode(from));
-    const file = createOutputFile(path, { target, temporary, handle });
-    try {
-      const made = await handle.stat();
-      const mode = modeWithin({ mode: (before ?? made).mode, gid: made.gid }, from);
-      if (mode !== (made.mode & 0o777)) await handle.chmod(mode);
-    } catch (error) {
-      await file.discard();
-      throw error;
-    }
-    return file;
+    await removeLeftovers(`${target}.`);
+    const make = async (): Promise<OutputFile> => {
+      const temporary = temporaryPath(`${target}.`);
+      const handle = await open(temporary, 'wx', newFileMode(from));
+      const file = createOutputFile(path, { target, temporary, handle });
+      try {
+        const made = await handle.stat();
+        const mode = modeWithin({ mode: (before ?? made).mode, gid: made.gid }, from);
+        if (mode !== (made.mode & 0o777)) await handle.chmod(mode);
+      } catch (error) {
+        await file.discard();
+        throw error;
+      }
+      return file;
+    };
+    await (await make()).discard();
+    return onceWritten(() => refused(path, make));
   });
+}
+
+/** An output that is made when it is first used. */
+function onceWritten(make: () => Promise<OutputFile>): OutputFile {
+  let made: Promise<OutputFile> | undefined;
+  const file = (): Promise<OutputFile> => {
+    made ??= make();
+    return made;
+  };
+  return {
+    write: async (content) => await (await file()).write(content),
+    finish: async () => await (await file()).finish(),
+    commit: async () => await (await file()).commit(),
+    discard: async () => await (await made?.catch(() => undefined))?.discard(),
+  };
 }
 
 /** Writes to an existing stream, such as standard output. */
