@@ -8,18 +8,15 @@ import { enrichHere, runHere } from './support/program.ts';
 const PAGE = '<!doctype html><title>Welcome</title>';
 
 describe('a base URL that is wrong', () => {
-  it.each([
-    ['404 with a page', 404, 'text/html', /404 with a page.*--base-url/],
-    ['400 with a page', 400, 'text/html', /400 with a page.*--base-url.*https/],
-  ])('that answers %s costs five calls and keeps nothing', async (_, status, type, said) => {
+  it('costs five calls and keeps nothing', async () => {
     const folder = openList(300);
     folder.write('list.enriched.csv', 'as it was');
     const wrong = await openServer((_request, response) => {
-      response.writeHead(status, { 'content-type': type }).end(PAGE);
+      response.writeHead(404, { 'content-type': 'text/html' }).end(PAGE);
     });
     const ended = await enrichHere(folder, wrong.url, '--json');
     expect(ended.code).toBe(4);
-    expect(ended.stderr).toMatch(said);
+    expect(ended.stderr).toMatch(/404 with a page.*--base-url/);
     expect(wrong.requests).toHaveLength(5);
     expect(folder.read('list.enriched.csv')).toBe('as it was');
     expect(summaryOf(ended)).toMatchObject({
