@@ -32,14 +32,9 @@ import { NotAskedError, type StopSwitch, stopForWait } from './stop-switch.ts';
  *
  * ```text
  *   ask ──▶ paused? ──▶ budget? ──▶ in line ──▶ go ──▶ call ──▶ ended(meaning) ──▶ verdict
- *                          │           ▲                            │
- *                          ▼ used up   │ wait until                 ▼
- *                        never     ┌───┴──────────────────────────────────────────┐
- *                                  │ flowing ──limit, doubt──▶ shut ──▶ testing   │
- *                                  │    ▲                       ▲         │  │    │
- *                                  │    └── slower: good ───────┼─────────┘  │    │
- *                                  │                            └────────────┘    │
- *                                  └──────────────── refused for --max-wait: never┘
+ *                          │           ▲                             │
+ *                          ▼ used up   └── wait until: pace.ts ◀─────┘
+ *                        never ◀── refused for --max-wait, failed for --max-outage
  * ```
  *
  * | part | says | table in |
