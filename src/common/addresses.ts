@@ -57,9 +57,16 @@ export function parseHttpUrl(text: string): URL | undefined {
   return isHttp && !`${url.pathname}${url.search}${url.hash}`.includes('@') ? url : undefined;
 }
 
-/** What was received, for a message: only what looks like a host with a path can hold no login. */
+const LONGEST_SHOWN = 80;
+
+/**
+ * What was received, for a message: only what looks like a host with a path can hold no login, and a host
+ * without a dot may be a credential in the wrong place.
+ */
 export function receivedUrl(text: string): string {
-  const isHarmless = /^([a-z]{2,10}:\/\/)?[\w.-]*(:\d{1,5})?(\/[\w./~-]*)?$/i.test(text);
+  const isHarmless =
+    text.length <= LONGEST_SHOWN &&
+    /^([a-z]{2,10}:\/\/)?(localhost|[\w-]+(\.[\w-]+)+)?(:\d{1,5})?(\/[\w./~-]*)?$/i.test(text);
   return isHarmless ? `received '${text}'` : 'received something else';
 }
 

@@ -3,7 +3,6 @@ import { basename, extname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { ApiProfile } from '../brand/api-profile.ts';
 import { idOfParts } from '../common/hashes.ts';
-import { shortenTo } from '../common/text.ts';
 import { isProfileFile } from '../options/kinds.ts';
 import { refusal } from '../options/option.ts';
 import { readText, readYaml } from '../options/yaml.ts';
@@ -91,8 +90,9 @@ function fileOf(nameOrFile: string): string {
   if (isProfileFile(nameOrFile)) return nameOrFile;
   const names = shippedProfiles();
   if (names.includes(nameOrFile)) return join(shippedFolder(), `${nameOrFile}.yaml`);
-  const shown = shortenTo(nameOrFile, 60);
+  // Anything else than a word may be the credential, whose variable has nearly the same name.
+  const what = /^[a-z-]{1,30}$/.test(nameOrFile) ? `profile '${nameOrFile}'` : 'such profile';
   throw refusal(
-    `there is no profile '${shown}'; there are ${names.join(', ')}, and files, such as ./${shown}.yaml`,
+    `there is no ${what}; there are ${names.join(', ')}, and files, such as ./acme.yaml`,
   );
 }

@@ -133,6 +133,8 @@ it.each([
   [{ maxCost: 5 }, /^Cannot hold --max-cost without a profile/],
   [{ baseUrl: undefined }, /^Cannot start without a base URL: give --base-url/],
   [{ api: 'brandfech' }, /^Cannot use --api: there is no profile 'brandfech'; there are /],
+  [{ api: KEY }, /^Cannot use --api: there is no such profile; there are /],
+  [{ baseUrl: KEY }, /^Cannot use --base-url: expected a URL .*, received something else\.$/],
   [
     { api: 'brandfetch', auth: 'bearer' },
     /without a credential: set BRANDFETCH_API_KEY, or give --api-key-file/,

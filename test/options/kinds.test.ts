@@ -57,7 +57,7 @@ const AN_ADDRESS =
 /** What is refused, and the reason, with the value at its end. */
 const REFUSED: readonly (readonly [OptionKey, readonly unknown[], string])[] = [
   ['out', [''], 'expected a text'],
-  ['baseUrl', ['nope'], 'expected a URL such as https://api.example.com'],
+  ['baseUrl', ['no.pe'], 'expected a URL such as https://api.example.com'],
   ['where', ['=x', 'x'], 'expected COLUMN=VALUE,…'],
   ['yes', ['true', 'false'], 'expected true or false without quotes'],
   ['registrable', ['yes'], 'expected true or false'],
