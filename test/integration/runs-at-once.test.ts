@@ -85,7 +85,8 @@ describe('runs at the same time on one store', () => {
     expect(await second.ended).toMatchObject({ code: 0 });
     expect(new Set(stage.columnOf('b', 'brand_status'))).toEqual(new Set(['found']));
     expect(stage.api.stats().domains.distinct).toBe(160);
-    expect(stage.api.stats().domains.repeated).toBeLessThanOrEqual(CONCURRENCY);
+    // Those under way, and those that were answered just before the commit.
+    expect(stage.api.stats().domains.repeated).toBeLessThanOrEqual(2 * CONCURRENCY);
   });
 
   it('end at a Ctrl-C while they wait', async () => {
