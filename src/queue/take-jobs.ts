@@ -169,7 +169,7 @@ export function takeJobs(options: TakeJobsOptions): JobTaker {
     if (typeof data === 'string') throw new UnrecoverableError(data);
     const id = job.id ?? '';
     const ownRun = runOf(id, data.run);
-    const run = ownRun === undefined ? undefined : await runs.watch(ownRun, id);
+    const run = ownRun === undefined ? undefined : await runs.watch(ownRun);
     if (Date.now() - (job.processedOn ?? 0) > LOCK_MS / 3) return await giveBack(job, token, lost);
     if (run && !run.isThere) return; // nobody waits any more
     if (run?.isPaused) return await putOff(job, token, PAUSED_MS);

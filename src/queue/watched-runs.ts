@@ -2,7 +2,7 @@ import type { Closable } from '../common/lifetime.ts';
 import type { SharedBudget } from '../worker/budget.ts';
 import type { Rate } from '../worker/rate.ts';
 import { createRunBudget, type StartedRun } from './call-ledger.ts';
-import { runJobPrefix, runKey } from './names.ts';
+import { runKey } from './names.ts';
 import { type RedisServer, repeat } from './redis.ts';
 
 /** What a worker knows of a run. */
@@ -20,23 +20,22 @@ export interface WatchedRun {
  * workers do: how much they took of its bounds.
  */
 export interface WatchedRuns extends Closable {
-  /**
-   * Finds out about the run of a job. Each is looked at once a second, and with the first job of a start:
-   * the same command may have been started again, with other bounds.
-   */
-  watch(run: string, jobId: string): Promise<WatchedRun>;
+  /** Finds out about the run of a job: the same command may have been started again, with other bounds. */
+  watch(run: string): Promise<WatchedRun>;
 }
 
 const LOOK_MS = 1_000;
+/** A run that no lookup came of for this many looks is forgotten. */
+const MOST_IDLE = 30;
 
 interface Known {
   isThere: boolean;
   isPaused: boolean;
   /** The bounds as they were read last. */
   bounds: string | undefined;
-  started: string;
   budget: SharedBudget | undefined;
   rate: Rate | undefined;
+  idle: number;
 }
 
 export function createWatchedRuns(redis: RedisServer): WatchedRuns {
@@ -50,7 +49,6 @@ export function createWatchedRuns(redis: RedisServer): WatchedRuns {
     if (typeof bounds !== 'string' || bounds === known.bounds) return;
     const read = JSON.parse(bounds) as StartedRun;
     known.bounds = bounds;
-    known.started = read.started;
     known.rate = read.rate;
     // What the earlier start had left is not given back to this one.
     known.budget = createRunBudget(redis, run, read);
@@ -58,20 +56,21 @@ export function createWatchedRuns(redis: RedisServer): WatchedRuns {
 
   const looking = repeat(LOOK_MS, async () => {
     for (const [run, known] of runs) {
-      if (known.isThere) await look(run, known);
-      else {
-        runs.delete(run); // what is under way for it knows that nobody waits
+      known.idle += 1;
+      if (known.idle > MOST_IDLE) {
+        runs.delete(run);
         await known.budget?.close();
-      }
+      } else await look(run, known);
     }
   });
 
   return {
-    watch: async (run, jobId) => {
-      const unknown = { bounds: undefined, budget: undefined, rate: undefined };
-      const known = runs.get(run) ?? { ...unknown, started: '', isThere: true, isPaused: false };
+    watch: async (run) => {
+      const unknown = { bounds: undefined, budget: undefined, rate: undefined, idle: 0 };
+      const known = runs.get(run) ?? { ...unknown, isThere: true, isPaused: false };
       runs.set(run, known);
-      if (!jobId.startsWith(`${runJobPrefix(run)}${known.started}-`)) await look(run, known);
+      known.idle = 0;
+      await look(run, known);
       return known;
     },
     close: async () => {
