@@ -52,19 +52,21 @@ export function findRedisServer(): string {
   return found;
 }
 
-let databases = 0;
-
 /** An empty database, until the test ends, or the file. For whoever changes no settings, and ends no server. */
 export async function useDatabase(): Promise<TestDatabase> {
-  databases += 1;
-  const [port, db] = [
-    inject('redisPort'),
-    Number(process.env['VITEST_POOL_ID']) * 1_024 + databases,
-  ];
+  const port = inject('redisPort');
+  const connections: Redis[] = [];
+  const end = (): void => {
+    for (const connection of connections) connection.disconnect();
+  };
+  if (TestRunner.getCurrentTest()) onTestFinished(end);
+  else afterAll(end);
+  const counting = new Redis({ port });
+  connections.push(counting);
+  // Never one that was used before: what another test has left running may still write to that.
+  const db = await counting.incr('databases');
   const client = new Redis({ port, db, lazyConnect: true });
-  if (TestRunner.getCurrentTest()) onTestFinished(() => client.disconnect());
-  else afterAll(() => client.disconnect());
-  await client.flushdb(); // an earlier file of this worker had the same numbers
+  connections.push(client);
   return { url: `redis://127.0.0.1:${port}/${db}`, port, client };
 }
 
