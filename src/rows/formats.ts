@@ -1,7 +1,7 @@
 import { CSV } from './csv/csv.ts';
 import { JSONL } from './jsonl.ts';
 import { findOtherText } from './other-formats.ts';
-import { type FormatOptions, type RowFormat, type TextFormat } from './row-format.ts';
+import type { FormatOptions, RowFormat, TextFormat } from './row-format.ts';
 import { type Source, unreadable } from './source.ts';
 
 /** All formats of texts. The last one takes what no other does; a new one stands before it. */

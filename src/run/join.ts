@@ -58,17 +58,18 @@ async function findPaths(
   { index, paths, plan }: LookedUpRun,
   answers: RowAnswers,
 ): Promise<FoundPaths> {
+  if (!paths) return { paths: [], isCut: false }; // the columns were named
+  if (plan.lookups === 0) return paths.found();
   let row = 0;
-  if (plan.lookups > 0)
-    for await (const rows of index.read()) {
-      for (const { kind, text } of rows) {
-        if (kind === 'due' || kind === 'known') row += 1;
-        if (kind !== 'due') continue;
-        const { outcome, older = outcome } = answers(text);
-        paths?.see(older?.json ?? '', row);
-      }
+  for await (const rows of index.read()) {
+    for (const { kind, text } of rows) {
+      if (kind === 'due' || kind === 'known') row += 1;
+      if (kind !== 'due') continue;
+      const { outcome, older = outcome } = answers(text);
+      paths.see(older?.json ?? '', row);
     }
-  return paths?.found() ?? { paths: [], isCut: false };
+  }
+  return paths.found();
 }
 
 /** How far the writing is is not told when it takes less time than this. */

@@ -105,8 +105,7 @@ export function createRunTime(systemTime: () => number = Date.now): () => number
 function leaveNoEmptyFolders(path: string): Closable {
   const missing: string[] = [];
   let folder = resolve(path);
-  // On Windows the topmost folder may be missing too, as there may be no such drive.
-  while (!existsSync(folder) && dirname(folder) !== folder) {
+  while (!existsSync(folder)) {
     missing.push(folder);
     folder = dirname(folder);
   }

@@ -32,7 +32,6 @@ describe('a store that cannot be used', () => {
   });
 
   it('may not be larger: the reason is told in words', async () => {
-    if (process.platform === 'win32') return console.log('Left out: Windows has no such limit.');
     const folder = openList(200);
     const large = await openApi({
       respond: (domain) => ({ body: { domain, text: 'x'.repeat(20_000) } }),
