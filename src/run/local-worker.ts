@@ -92,7 +92,6 @@ export async function openLocalWorker(
     maxOutageMs: maxOutage,
     pause: options.pause,
   });
-  stopSwitch.noNewCall.addEventListener('abort', () => evidence.end());
   const batch = endpoint.profile?.batch;
   const worker = createWorker({
     client,

@@ -35,7 +35,7 @@ export interface Evidence {
   askAgain(): void;
   /** No lookup is left that is not held. */
   idle(): void;
-  /** The run stops: what is held is let go. */
+  /** The run stops: what is held is let go once no call is under way that could tell more. */
   end(): void;
   /** Why the run is to stop when doubts last for too long. */
   lastingDoubt(): Stop | undefined;
@@ -158,12 +158,12 @@ export function createEvidence(options: EvidenceOptions): Evidence {
 
   function stop(why: Stop): void {
     if (isOver) return;
+    isOver = true;
     onStop(why);
-    end();
   }
 
-  function end(): void {
-    isOver = true;
+  /** No call tells more of what is held. */
+  function letGo(): void {
     // A record that all get is no answer. Other answers were paid for, unless nothing was ever good.
     release(({ meaning }) => {
       const { kind } = meaning;
@@ -473,21 +473,24 @@ export function createEvidence(options: EvidenceOptions): Evidence {
       one?.release(one.inTurn ?? 'again');
     },
     idle: () => {
-      const isDoubt = isInDoubt();
       // Too few domains to tell, and none succeeded: a wrong credential must not become their verdict.
       const [unresolved, ...others] = held.filter(
         ({ asked, meaning }) => meaning.kind === 'refused' && !wasBadBefore(asked.domain),
       );
       const isOfOne = others.length === 0 && unresolved?.meaning.httpStatus === 403;
-      if (successes === 0 && unresolved && !isOfOne) return stop(stopOf(unresolved.meaning));
+      if (successes === 0 && unresolved && !isOfOne) stop(stopOf(unresolved.meaning));
+      if (isOver) return letGo();
       if (isOfOne && held.length === 1) return release(() => 'believe');
+      const isDoubt = isInDoubt();
       release(({ meaning: { kind }, asked, inTurn }) => {
         if (inTurn) return inTurn;
         const isOpen = (kind === 'refused' || isDoubt) && asked.refusals < ENOUGH - 1;
         return isOpen ? 'again' : 'believe';
       });
     },
-    end,
+    end: () => {
+      isOver = true;
+    },
     lastingDoubt: () => (row.isDoubt && row.first ? stopOf(row.first) : undefined),
   };
 }

@@ -259,13 +259,8 @@ export function createGate(options: GateOptions): Gate {
     const comeBack = pace.isStated
       ? { comeBackAtMs: options.now() + pace.shutUntilMs - clock.nowMs() }
       : {};
-    if (isFailing) stop({ reason: 'outage', trouble });
-    else stop(why ?? { reason: 'quota', throttledMs: lastedMs, ...comeBack });
-  }
-
-  function stop(why: Parameters<StopSwitch['stop']>[0]): void {
-    stopSwitch.stop(why);
-    evidence.end();
+    if (isFailing) stopSwitch.stop({ reason: 'outage', trouble });
+    else stopSwitch.stop(why ?? { reason: 'quota', throttledMs: lastedMs, ...comeBack });
   }
 
   async function acquire(question: Question): Promise<BudgetPermit> {
@@ -283,7 +278,7 @@ export function createGate(options: GateOptions): Gate {
     try {
       const permit = await budget.acquire(signal);
       if (!isUsedUp(permit)) return permit;
-      stop(permit);
+      stopSwitch.stop(permit);
     } catch (error) {
       own?.release();
       throw error;
@@ -428,7 +423,7 @@ export function createGate(options: GateOptions): Gate {
     if (overlongWaits.size > 1 || waiting.length === 0) {
       const isOut = AWAY.has(meaning.kind);
       const trouble = isOut ? reasonOf(meaning) : undefined;
-      stop({ ...stopForWait(statedMs, options.now()), trouble });
+      stopSwitch.stop({ ...stopForWait(statedMs, options.now()), trouble });
       return statedMs; // for the next run
     }
     return FIRST_STATED_MS;
@@ -440,6 +435,7 @@ export function createGate(options: GateOptions): Gate {
   }
 
   home.onChange = letThrough;
+  stopSwitch.noNewCall.addEventListener('abort', () => evidence.end());
   return {
     ask,
     idle: () => {

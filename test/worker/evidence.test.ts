@@ -186,6 +186,20 @@ describe('what all domains get is about the caller', () => {
     }
   });
 
+  it.each<readonly [string, Meaning, Record<string, number>]>([
+    ['a 400', rejected('No such company'), { found: 3, rejected: 1 }],
+    ['a record', found('d0.com'), { found: 4 }],
+    ['a 403', refused(403), { found: 3 }],
+  ])(
+    'an interrupt waits for calls under way, and they tell of %s that came first',
+    async (_, first, statuses) => {
+      const ran = await run(({ domain, at }) => (at === 0 ? first : found(domain)), {
+        interruptAt: 2,
+      });
+      expect(ran).toMatchObject({ calls: 4, statuses });
+    },
+  );
+
   it('401 for the last eight stops the run in the end, of the last three it is believed', async () => {
     for (const last of [8, 3]) {
       const ran = await run(({ domain, at }) => (at < 60 - last ? found(domain) : refused(401)));

@@ -26,6 +26,8 @@ export interface RunOptions {
   readonly retries?: number;
   readonly maxCalls?: number;
   readonly maxWaitMs?: number;
+  /** The call at whose end the user stops the run. @default none */
+  readonly interruptAt?: number;
   readonly rate?: Rate;
   /** @default 20 */
   readonly refusalMs?: number;
@@ -48,7 +50,7 @@ export interface Ran {
 /** Looks domains up in time that jumps, each call taking 20 ms, or one that is throttled `refusalMs`. */
 export async function run(script: Script, options: RunOptions = {}): Promise<Ran> {
   const { domains: count = 60, concurrency = 8, retries = 3, maxWaitMs = 60_000 } = options;
-  const { refusalMs = 20, random = () => 0.5 } = options;
+  const { refusalMs = 20, random = () => 0.5, interruptAt } = options;
   const clock = createFakeClock({ isImpatient: true });
   const stopSwitch = createStopSwitch();
   const callsOf = new Map<string, number>();
@@ -58,17 +60,19 @@ export async function run(script: Script, options: RunOptions = {}): Promise<Ran
     call: async (_path, signal, domain) => {
       await clock.sleep(refusalMs / 2, signal);
       calls += 1;
+      const total = calls;
       const nth = (callsOf.get(domain) ?? 0) + 1;
       callsOf.set(domain, nth);
       const said = script({
         domain,
         at: Number(domain.slice(1, -4)),
         nth,
-        total: calls,
+        total,
         nowMs: clock.nowMs(),
       });
       const isQuick = said.kind === 'throttled';
       await clock.sleep((isQuick ? refusalMs : 40 - refusalMs) / 2, signal);
+      if (total === interruptAt) stopSwitch.stop({ reason: 'interrupted' });
       return said;
     },
     callBatch: () => Promise.reject(new Error('This API has no batches.')),
