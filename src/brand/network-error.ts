@@ -33,47 +33,48 @@ export interface NetworkReasonWords {
 }
 
 /** Every reason. Those at a proxy that are not listed are about this machine. */
-const FAILURES = {
+export const FAILURES = {
   timeout: {
     about: 'api',
     what: 'no answer came in time',
-    check: 'give it longer ({timeout}), or fewer calls at once ({concurrency})',
+    check: 'give it longer (--timeout), or fewer calls at once (--concurrency)',
     codes: /^(ETIMEDOUT|UND_ERR_\w+_TIMEOUT)$/,
   },
   connection_refused: {
     about: 'api',
     isUnsent: true,
     what: 'the connection was refused',
-    check: 'check {baseUrl}, and whether the API is up',
+    check: 'check --base-url, and whether the API is up',
     codes: /^ECONNREFUSED$/,
   },
   connection_reset: {
     about: 'api',
     what: 'the connection was broken off before there was an answer',
-    check: 'check {baseUrl}, and whether the API is up',
+    check: 'check --base-url, and whether the API is up',
     codes: /^(ECONNRESET|ECONNABORTED|EPIPE|UND_ERR_SOCKET)$/,
   },
   network_error: {
     about: 'api',
     what: 'there was no connection to the API',
-    check: 'check {baseUrl}, and whether the API is up',
+    check: 'check --base-url, and whether the API is up',
   },
   too_many_open_files: {
     about: 'machine',
     what: 'too many files are open here',
-    check: 'lower {concurrency}, or raise the limit (ulimit -n)',
+    check: 'make fewer calls at once (--concurrency), or raise the limit (ulimit -n)',
     codes: /^E[MN]FILE$/,
   },
   no_local_port: {
     about: 'machine',
     what: 'no port of this machine is left for a connection',
-    check: 'lower {concurrency}, or check {baseUrl} if no connection was ever made',
+    check:
+      'make fewer calls at once (--concurrency), or check --base-url if no connection was ever made',
     codes: /^(EADDRNOTAVAIL|ENOBUFS|ENOMEM)$/,
   },
   no_route: {
     about: 'machine',
     what: 'this machine has no route to the API',
-    check: 'check the network, and {baseUrl} if no call ever got through',
+    check: 'check the network, and --base-url if no call ever got through',
     codes: /^E(NET|HOST)(UNREACH|DOWN)$/,
   },
   dns_unavailable: {
@@ -86,7 +87,7 @@ const FAILURES = {
     about: 'address',
     isUnsent: true,
     what: "the API's name is not known (DNS)",
-    check: 'check {baseUrl} and the network',
+    check: 'check --base-url and the network',
     codes: /^(ENOTFOUND|ENODATA|EAI_NODATA|EAI_FAIL)$/,
   },
   tls_failure: {
@@ -94,13 +95,13 @@ const FAILURES = {
     isUnsent: true,
     what: "the API's certificate was not accepted, or there is no TLS that both sides speak (or none at all: then it is http://)",
     check:
-      'check {baseUrl}, the clock, and NODE_EXTRA_CA_CERTS for a certificate authority of your own',
+      'check --base-url, the clock, and NODE_EXTRA_CA_CERTS for a certificate authority of your own',
     codes: /^(EPROTO$|CERT_|ERR_TLS_|ERR_SSL_|DEPTH_ZERO|SELF_SIGNED|UNABLE_TO_)/,
   },
   invalid_http: {
     about: 'address',
     what: 'an answer came that is no HTTP/1.1 and cannot be read',
-    check: 'check {baseUrl}, for one its port, and ask the makers of the API',
+    check: 'check --base-url, for one its port, and ask the makers of the API',
     codes: /^(HPE_|UND_ERR_RES_CONTENT_LENGTH_MISMATCH)/,
   },
   unknown_content_encoding: {

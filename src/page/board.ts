@@ -3,7 +3,7 @@ import type { FoundWorker } from '../queue/board.ts';
 import type { ScheduledJob } from '../queue/schedules.ts';
 import type { RunRecorder } from '../watch/record-run.ts';
 import type { RunAction, RunView } from '../watch/run-view.ts';
-import { inWords, type Naming, PHASES } from '../watch/words.ts';
+import { GO_ON, PHASES } from '../watch/words.ts';
 
 /** Everything that the dashboard shows. It travels whole, as JSON. */
 export interface Board {
@@ -44,10 +44,8 @@ export function isOver({ phase }: RunView): boolean {
 }
 
 /** A run whose process is gone. A schedule starts the run again by itself. */
-export function lost(view: RunView, naming?: Naming): RunView {
-  const next = view.schedule
-    ? view.next
-    : inWords('What was found is kept: {again}{toGoOn}.', naming);
+export function lost(view: RunView): RunView {
+  const next = view.schedule ? view.next : GO_ON;
   const none = { actions: [], isPaused: false, wait: undefined, underWay: 0, pendingNow: 0 };
   return { ...view, phase: 'lost', ...none, next };
 }

@@ -8,7 +8,6 @@ import type { RunContext } from '../run/run-context.ts';
 import type { Metrics } from '../watch/metrics.ts';
 import { type RunRecorder, recordRun } from '../watch/record-run.ts';
 import type { RunAction, RunView } from '../watch/run-view.ts';
-import type { Naming } from '../watch/words.ts';
 import { applyAction, showOwnRun } from './board.ts';
 import { openReportFiles, type ReportFiles } from './report-files.ts';
 
@@ -24,8 +23,6 @@ export interface RunSurroundings {
   readonly board?: string | undefined;
   /** The schedule that makes it, if any. */
   readonly schedule?: RunView['schedule'] | undefined;
-  /** How settings are called where the run is shown. @default as on a terminal */
-  readonly naming?: Naming | undefined;
   /** Called with what records the run, before it begins. */
   readonly onRecorder?: ((recorder: RunRecorder) => void) | undefined;
 }
@@ -63,16 +60,10 @@ export async function showRun(
   options: ShowRunOptions,
 ): Promise<ShownRun> {
   const { settings } = job;
-  const { schedule, naming, list } = options;
+  const { schedule, list } = options;
   const closer = createCloser();
   const { control = createRunControl() } = given;
-  const recorder = recordRun({
-    runId: given.runId,
-    list,
-    schedule,
-    naming,
-    control,
-  });
+  const recorder = recordRun({ runId: given.runId, list, schedule, control });
   options.onRecorder?.(recorder);
   let files: ReportFiles | undefined;
   let health: { started(): void } | undefined;

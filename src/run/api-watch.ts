@@ -3,7 +3,6 @@ import { findProxy, type Proxy } from '../brand/proxy.ts';
 import type { OnNotice } from '../common/errors.ts';
 import { formatDuration } from '../common/format.ts';
 import type { Closable } from '../common/lifetime.ts';
-import { inWords } from '../watch/words.ts';
 import type { Gate } from '../worker/gate.ts';
 
 export interface ApiWatchOptions {
@@ -91,8 +90,7 @@ function describeOut({ api, proxy, trouble, statedMs = 0 }: OutOptions): string 
     return `No call gets through the proxy at ${proxy.url.host}${why}: calls wait until one does, up to --max-outage. If none ever did, check ${proxy.variable}.`;
   }
   if (trouble !== undefined && aboutOf(trouble) === 'machine') {
-    const want = inWords(sentenceOn(trouble) ?? '');
-    return `No call to the API at ${api} can be made from here${why}: calls wait until one can, up to --max-outage. ${want}`;
+    return `No call to the API at ${api} can be made from here${why}: calls wait until one can, up to --max-outage. ${sentenceOn(trouble)}`;
   }
   return `The API at ${api} is out${why}: calls wait until it is back, up to --max-outage. If it never answered, check --base-url${mayWantTls(api, trouble) ? ', which may have to begin with https://' : ''}.`;
 }

@@ -16,15 +16,7 @@ import type { Stop } from '../worker/stop-switch.ts';
 import type { RunEvent } from './events.ts';
 import { describeMisdirection, shortOf } from './reasons.ts';
 import { type Limit, type RunView, type StatusCounts, sumOf } from './run-view.ts';
-import {
-  ENDINGS,
-  GOING_ON,
-  inWords,
-  type Naming,
-  STATUSES,
-  STOPS,
-  type StatusName,
-} from './words.ts';
+import { ENDINGS, GO_ON, GOING_ON, STATUSES, STOPS, type StatusName } from './words.ts';
 
 // What is said of a run in sentences: of its list, its plan, a stop, and its end.
 
@@ -164,12 +156,12 @@ export function describeLimit(limit: Limit, isSought = false): string {
 }
 
 /** Says why a run stops before all domains were asked, and what to do. */
-export function describeStop(stop: Stop, naming?: Naming): string {
+export function describeStop(stop: Stop): string {
   const { reason, comeBackAtMs } = stop;
   const at = comeBackAtMs === undefined ? undefined : timeAt(comeBackAtMs);
   const isOurs = reason === 'max_calls_per';
   return shown([
-    describeWhy(stop, naming),
+    describeWhy(stop),
     reason !== 'interrupted' && 'No further call is made.',
     at && (isOurs ? `The next may be made from ${at} on.` : `It said to come back at ${at}.`),
   ]).join(' ');
@@ -177,20 +169,20 @@ export function describeStop(stop: Stop, naming?: Naming): string {
 
 const LONGEST_SAID = 200;
 
-function describeWhy(stop: Stop, naming?: Naming): string {
+function describeWhy(stop: Stop): string {
   const { reason, comeBackAtMs, seen, trouble, refusal, throttledMs, storeError } = stop;
   const { httpStatus = 0, said = '' } = refusal ?? {};
   const isSilent = said === '' || said === `http_${httpStatus}`;
   if (trouble !== undefined && comeBackAtMs !== undefined) {
-    return inWords(`The API is out (${trouble}) and says to wait longer than {maxWait}.`, naming);
+    return `The API is out (${trouble}) and says to wait longer than --max-wait.`;
   }
   if (throttledMs !== undefined) {
     return `The API has throttled every call for ${formatDuration(throttledMs)}: the quota seems to be used up.`;
   }
   return shown([
     storeError,
-    seen && `The first calls were all alike. ${describeMisdirection(seen, naming)}`,
-    inWords(STOPS[reason], naming),
+    seen && `The first calls were all alike. ${describeMisdirection(seen)}`,
+    STOPS[reason],
     trouble !== undefined && `The last call ended with: ${trouble}.`,
     refusal && reason === 'refused' && isSilent && `It answered ${httpStatus}, without a word why.`,
     !isSilent && `It answered ${httpStatus}: '${shortenTo(said, LONGEST_SAID)}'.`,
@@ -228,13 +220,9 @@ export function exitCodeOf(run: Ending): number {
 }
 
 /** Says in a sentence whether a run worked, and what to do. */
-export function judge(
-  run: Ending & Pick<RunView, 'end' | 'elapsedMs'>,
-  naming?: Naming,
-): Partial<RunView> {
+export function judge(run: Ending & Pick<RunView, 'end' | 'elapsedMs'>): Partial<RunView> {
   if (run.end === 'error') {
-    const next = inWords('What was found is kept: {again}{toGoOn}.', naming);
-    return { headline: WITHOUT_ROWS, next };
+    return { headline: WITHOUT_ROWS, next: GO_ON };
   }
   const { statuses, stopped, elapsedMs } = run;
   const end = endOf(run);
@@ -244,8 +232,8 @@ export function judge(
     end,
     exitCode: exitCodeOf(run),
     headline: `${ENDINGS[end]}: ${rows}${counts.join('')}.`,
-    why: stopped && end === 'stopped' ? describeWhy(stopped, naming) : undefined,
-    next: nextOf(run, naming),
+    why: stopped && end === 'stopped' ? describeWhy(stopped) : undefined,
+    next: nextOf(run),
   };
 }
 
@@ -262,26 +250,27 @@ export function countsOf(
     .map(([name, count]) => [name, `${formatCount(count)} ${STATUSES[name].name}`]);
 }
 
-const NO_DOMAIN = 'No row has a domain: check {domainColumn}.';
+const NO_DOMAIN = 'No row has a domain: check --domain-column.';
 const NO_ANSWER =
-  'No row has an answer: check {baseUrl} and {domainColumn}, and whether one that must be known is found: {tryOne}.';
+  'No row has an answer: check --base-url and --domain-column, and whether one that must be known is found: brandfill try DOMAIN.';
 
 /** What to do after a run; undefined where all is well. */
-function nextOf(run: Ending, naming?: Naming): string | undefined {
+function nextOf(run: Ending): string | undefined {
   const { statuses, stopped, pendingUntilMs } = run;
   const afterMs = stopped ? stopped.comeBackAtMs : pendingUntilMs;
   const after = afterMs === undefined ? '' : ` after ${timeAt(afterMs)}`;
   if (stopped) {
-    const usual = `What was found is kept: {again}${after}{toGoOn}.`;
-    return inWords(GOING_ON[stopped.reason] ?? usual, naming);
+    return (
+      GOING_ON[stopped.reason] ??
+      `What was found is kept: run the same command again${after} to go on.`
+    );
   }
   if (countAgain(statuses) > 0) {
-    const again = `{again}${after}: it asks about those that failed, are pending or were not asked, and about nothing else that is fresh.`;
-    return inWords(again, naming);
+    return `Run the same command again${after}: it asks about those that failed, are pending or were not asked, and about nothing else that is fresh.`;
   }
   if (endOf(run) === 'done') return undefined;
   const isBlank = statuses.not_found + statuses.rejected === 0;
-  return inWords(isBlank ? NO_DOMAIN : NO_ANSWER, naming);
+  return isBlank ? NO_DOMAIN : NO_ANSWER;
 }
 
 /** How a run ended, for people, in lines. */

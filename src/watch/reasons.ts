@@ -1,6 +1,6 @@
 import { type AddressReason, sentenceOn, wordsOf } from '../brand/network-error.ts';
 import type { Misdirection } from '../brand/outcome.ts';
-import { inWords, type Naming, STATUSES, type StatusName, upperFirst } from './words.ts';
+import { STATUSES, type StatusName, upperFirst } from './words.ts';
 
 // The words for reasons, said once for terminal, log, report and page. Those of the network stand where
 // they are found out: `brand/network-error.ts`.
@@ -12,14 +12,14 @@ export function shortOf(status: StatusName, reason: string): string | undefined 
 }
 
 /** What the outcome of a row means, and what to do about it, in a sentence or two. */
-export function adviseOn({ status, reason, httpStatus = 0 }: Reasoned, naming?: Naming): string {
+export function adviseOn({ status, reason, httpStatus = 0 }: Reasoned): string {
   const advice = findReason(reason)?.[1] ?? sentenceOn(reason);
   const means = upperFirst(`${STATUSES[status].means}.`);
-  if (status !== 'failed' && status !== 'stale') return inWords(advice ?? means, naming);
+  if (status !== 'failed' && status !== 'stale') return advice ?? means;
   const unknown =
     httpStatus >= 500 ? 'The API had a fault of its own each time.' : 'No usable answer came.';
   const kept = status === 'stale' ? ' These rows keep an older answer.' : '';
-  return `${inWords(advice ?? unknown, naming)} The next run tries again.${kept}`;
+  return `${advice ?? unknown} The next run tries again.${kept}`;
 }
 
 /** The part of an outcome that says why. */
@@ -30,8 +30,8 @@ interface Reasoned {
 }
 
 /** What the first calls got, when it shows a wrong address, and what to check. */
-export function describeMisdirection(seen: Misdirection, naming?: Naming): string {
-  return inWords(findReason(seen)?.[1] ?? sentenceOn(seen) ?? '', naming);
+export function describeMisdirection(seen: Misdirection): string {
+  return findReason(seen)?.[1] ?? sentenceOn(seen) ?? '';
 }
 
 function findReason(code: string): Words | undefined {
@@ -43,15 +43,15 @@ type Words = readonly [short: string, advice: string];
 const CORRECT = 'Put the domain of the company there.';
 const NO_JSON: Words = [
   'no JSON, such as a page',
-  'The API answered with something that is no JSON object, such as a page for people. Check {baseUrl}, and whether a proxy or a login stands between.',
+  'The API answered with something that is no JSON object, such as a page for people. Check --base-url, and whether a proxy or a login stands between.',
 ];
 const LOST_DOMAIN: Words = [
   'redirected elsewhere',
-  'The API sent the call to an address without the domain, such as a login. Check {baseUrl}, for one its https:// and its host.',
+  'The API sent the call to an address without the domain, such as a login. Check --base-url, for one its https:// and its host.',
 ];
 
 /** Reasons of rows, as they stand in a failures file, and signs of a wrong address. */
-const REASONS = {
+export const REASONS = {
   empty: ['blank', 'The cell is blank, or says that there is nothing. Nothing was asked.'],
   ip_address: ['an IP address', `The cell holds an IP address, not a name. ${CORRECT}`],
   contains_space: ['several words', `The cell holds several words. ${CORRECT}`],
@@ -74,21 +74,21 @@ const REASONS = {
   ],
   not_found_page: [
     '404 with a page',
-    'The API answered 404 with a page that is no JSON: the path is wrong, check {baseUrl}.',
+    'The API answered 404 with a page that is no JSON: the path is wrong, check --base-url.',
   ],
   bad_request_page: [
     '400 with a page',
-    'The API answered 400 with a page that is no JSON. Check {baseUrl}, for one its https:// and its port.',
+    'The API answered 400 with a page that is no JSON. Check --base-url, for one its https:// and its port.',
   ],
   same_answer: [
     'one answer for all',
-    'The API gave one and the same answer (200) for different domains. Check {baseUrl}, {param}, and whether a login or a page of welcome stands between.',
+    'The API gave one and the same answer (200) for different domains. Check --base-url, --param, and whether a login or a page of welcome stands between.',
   ],
   lost_domain: LOST_DOMAIN,
   redirect_without_domain: LOST_DOMAIN,
   redirect_to_another_origin: [
     'redirected to another origin',
-    'The API sent the call to another server, which does not get the credential. Check {baseUrl}, for one its https:// and its host.',
+    'The API sent the call to another server, which does not get the credential. Check --base-url, for one its https:// and its host.',
   ],
   too_many_redirects: [
     'redirected again and again',
@@ -96,7 +96,7 @@ const REASONS = {
   ],
   throttled: [
     'throttled for ten minutes',
-    'The API throttled these for ten minutes on end (429 and the like). Give a lower {rate}.',
+    'The API throttled these for ten minutes on end (429 and the like). Give a lower --rate.',
   ],
   worker_crashed: [
     'each worker was lost with it',

@@ -12,7 +12,6 @@ import { NO_LOOKUP, type Progress, type RunEvent } from './events.ts';
 import { createSpeed } from './over-time.ts';
 import { createRowRecorder, type RowLayout, type RowRecorder } from './row-reasons.ts';
 import { type RunAction, type RunView, VIEW_VERSION, type Wait } from './run-view.ts';
-import type { Naming } from './words.ts';
 
 /** Makes the view of a run from what happens in it. */
 export interface RunRecorder {
@@ -29,11 +28,9 @@ export interface RunRecorder {
 export interface RecordRunOptions extends Pick<RunView, 'runId' | 'list' | 'schedule'> {
   /** Says whether the run is paused. @default it cannot be steered */
   readonly control?: Pick<RunControl, 'isPaused'> | undefined;
-  /** How settings are called. @default as on a terminal */
-  readonly naming?: Naming | undefined;
 }
 
-export function recordRun({ control, naming, ...about }: RecordRunOptions): RunRecorder {
+export function recordRun({ control, ...about }: RecordRunOptions): RunRecorder {
   const startedMs = Date.now();
   const speed = createSpeed();
   const calls = createCallRecord();
@@ -49,12 +46,12 @@ export function recordRun({ control, naming, ...about }: RecordRunOptions): RunR
   };
   return {
     onEvent: (event) => {
-      known = { ...known, ...newsOf(event, known, naming) };
+      known = { ...known, ...newsOf(event, known) };
       if (event.type === 'progress') speed.add(known);
     },
     answered: calls.add,
     beginRows: (layout) => {
-      rows = createRowRecorder(layout, naming);
+      rows = createRowRecorder(layout);
       return rows;
     },
     end: (how) => {
@@ -62,7 +59,7 @@ export function recordRun({ control, naming, ...about }: RecordRunOptions): RunR
       const endedAt = new Date().toISOString();
       const over = { phase: 'ended', underWay: 0, pendingNow: 0, elapsedMs, endedAt } as const;
       known = { ...known, ...how, ...over };
-      known = { ...known, ...judge(known, naming) };
+      known = { ...known, ...judge(known) };
     },
     read: () => {
       const { phase, endedAt, wait } = known;
@@ -89,11 +86,7 @@ const MOST_NOTICES = 20;
 const NOTICE_LENGTH = 500;
 
 /** What changes in the view of a run with an event. */
-function newsOf(
-  event: RunEvent,
-  { phase, notices }: RunView,
-  naming: Naming | undefined,
-): Partial<RunView> {
+function newsOf(event: RunEvent, { phase, notices }: RunView): Partial<RunView> {
   const noting = (message: string): Partial<RunView> => ({
     notices: [...notices, shortenTo(message, NOTICE_LENGTH)].slice(0, MOST_NOTICES),
   });
@@ -119,7 +112,7 @@ function newsOf(
       };
     }
     case 'stopping':
-      return { ...noting(describeStop(event.stop, naming)), phase: 'stopping' };
+      return { ...noting(describeStop(event.stop)), phase: 'stopping' };
     case 'logos': {
       const { type: _, total: logoTotal, ...counts } = event;
       return { phase: 'saving_logos', logoTotal, logos: { folder: '', ...counts, reasons: {} } };

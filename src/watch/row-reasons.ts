@@ -4,7 +4,6 @@ import { shortenTo } from '../common/text.ts';
 import type { RowColumn, RowFormat } from '../rows/row-format.ts';
 import { adviseOn, shortOf } from './reasons.ts';
 import type { RunReason, RunView } from './run-view.ts';
-import { type Naming } from './words.ts';
 
 /** Records rows as they pass: why they were not enriched, and how full the new columns are. */
 export interface RowRecorder {
@@ -29,7 +28,7 @@ const MOST_EXAMPLES = 5;
 const MOST_COLUMNS = 500;
 const LONGEST = 200;
 
-export function createRowRecorder(layout: RowLayout, naming?: Naming): RowRecorder {
+export function createRowRecorder(layout: RowLayout): RowRecorder {
   const { enriched } = layout.columns;
   const filled = new Float64Array(enriched.length);
   const known = new Map<string, RunReason>();
@@ -50,7 +49,7 @@ export function createRowRecorder(layout: RowLayout, naming?: Naming): RowRecord
       words: shortOf(status, reason),
       httpStatus,
       rows: 0,
-      advice: adviseOn({ status, reason, httpStatus }, naming),
+      advice: adviseOn({ status, reason, httpStatus }),
       examples: [],
     };
     known.set(key, of);

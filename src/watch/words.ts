@@ -3,57 +3,38 @@ import { formatDuration } from '../common/format.ts';
 import type { StopReason } from '../worker/stop-switch.ts';
 import type { Wait } from './run-view.ts';
 
-// The words for statuses, reasons, stops and phases, said once for terminal, log, page and report.
-// Reasons of rows stand in `reasons.ts`, which the page does not load. Names of settings and
-// what to do next are in braces, since a terminal and a page have other names for them.
+// The words for statuses, stops and phases, said once for terminal, log, page and report. Reasons of
+// rows stand in `reasons.ts`, which the page does not load.
 
-/** Names a setting, or what somebody does to go on (`again`). */
-export type Naming = (name: string) => string;
-
-/** The names on a terminal, in a log and in a report. */
-export const ON_TERMINAL: Naming = (name) =>
-  TERMINAL_NAMES[name] ?? `--${name.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
-
-const TERMINAL_NAMES: Readonly<Record<string, string>> = {
-  again: 'run the same command again',
-  toGoOn: ' to go on',
-  credential: '--auth and BRANDFILL_API_KEY',
-  tryOne: 'brandfill try DOMAIN',
+/** What a terminal is told to type, as the page of `brandfill app` calls it. */
+const ON_PAGE: Readonly<Record<string, string>> = {
+  'run the same command again': 'press Go on',
+  'Run the same command again': 'Press Go on',
+  ' to go on': '',
+  'brandfill try DOMAIN': 'ask about three companies, under Columns',
+  '--auth and BRANDFILL_API_KEY': 'the key, under Connect',
+  '--api': 'the profile',
+  '--auth': 'how the key is sent',
+  '--base-url': 'the address of the API',
+  '--domain-column': 'the column with the addresses',
+  '--fields': 'the columns',
+  '--max-calls': '“Calls, at most”',
+  '--max-failed': 'the bound on failures',
+  '--max-outage': 'the longest wait',
+  '--max-wait': 'the longest wait',
+  '--param': 'the parameters',
+  '--price': 'the price',
+  '--rate': 'the pace',
+  '--sheet': 'the sheet',
 };
 
-/** The names on the page of `brandfill app`. */
-export const ON_PAGE: Naming = (name) => PAGE_NAMES[name] ?? 'the setting';
-
-const PAGE_NAMES: Readonly<Record<string, string>> = {
-  again: 'press Go on',
-  toGoOn: '',
-  credential: 'the key, under Connect',
-  tryOne: 'ask about three companies, under Columns',
-  api: 'the profile',
-  apiKeyFile: 'the key',
-  auth: 'how the key is sent',
-  baseUrl: 'the address of the API',
-  concurrency: 'the calls at once',
-  domainColumn: 'the column with the addresses',
-  fields: 'the columns',
-  maxCalls: '“Calls, at most”',
-  maxCost: 'the most to spend',
-  maxFailed: 'the bound on failures',
-  maxOutage: 'a run waits for',
-  maxWait: 'a run waits for',
-  param: 'the parameters',
-  price: 'the price',
-  rate: 'the pace',
-  sheet: 'the sheet',
-  timeout: 'the time for an answer',
-};
-
-/** A text of this file with the names of a surface; at the beginning of a sentence as it begins. */
-export function inWords(text: string, naming: Naming = ON_TERMINAL): string {
-  return text.replaceAll(/\{(\w+)\}/g, (_, name: string, at: number) => {
-    const words = naming(name);
-    return at === 0 || text.slice(at - 2, at) === '. ' ? upperFirst(words) : words;
-  });
+/** A text in the terms of the page of `brandfill app`, where nobody can type a flag. */
+export function onPage(text: string): string {
+  const withoutAsides = text.replaceAll(/ \(--[a-z][^()]*\)/g, '');
+  return withoutAsides.replaceAll(
+    /run the same command again| to go on\b|brandfill try DOMAIN|--auth and BRANDFILL_API_KEY|--[a-z][a-z-]+/gi,
+    (typed) => ON_PAGE[typed] ?? 'a setting of the command line',
+  );
 }
 
 export function upperFirst(text: string): string {
@@ -114,33 +95,37 @@ export function describeWait({ why, leftMs = 0, text = 'The API is out' }: Wait)
 
 /** Why a run or a worker stops. */
 export const STOPS: Readonly<Record<StopReason, string>> = {
-  unauthorized: 'The API refused the credential (401): check {credential}.',
+  unauthorized: 'The API refused the credential (401): check --auth and BRANDFILL_API_KEY.',
   forbidden:
-    'The API answered 403 five times in a row: check {credential} and what the credential is allowed.',
+    'The API answered 403 five times in a row: check --auth and BRANDFILL_API_KEY and what the credential is allowed.',
   quota: 'The quota of the API is used up.',
-  outage: 'The API has been out for longer than {maxOutage}.',
+  outage: 'The API has been out for longer than --max-outage.',
   refused:
-    'The API gave five different domains the same refusal or answer, with no other between: it is about the calls, not the domains, and nothing of it is kept. Check {credential}, the plan of the account, {param} and {baseUrl}; {maxFailed} 100% takes the API at its word.',
+    'The API gave five different domains the same refusal or answer, with no other between: it is about the calls, not the domains, and nothing of it is kept. Check --auth and BRANDFILL_API_KEY, the plan of the account, --param and --base-url; --max-failed 100% takes the API at its word.',
   misdirected: 'Nothing of the first calls is kept, and the outputs stay as they were.',
-  max_failed: 'More lookups failed than {maxFailed} allows: look at the reasons.',
+  max_failed: 'More lookups failed than --max-failed allows: look at the reasons.',
   sampled: 'The sample is looked up.',
-  max_calls: 'All calls of {maxCalls} are made.',
-  max_cost: 'The next answer could cost more than {maxCost} leaves.',
-  max_calls_per: 'All calls of {maxCallsPer} are made, by this run and others together.',
+  max_calls: 'All calls of --max-calls are made.',
+  max_cost: 'The next answer could cost more than --max-cost leaves.',
+  max_calls_per: 'All calls of --max-calls-per are made, by this run and others together.',
   unusable_store: 'The answers that came since then go to the outputs alone.',
   interrupted:
     'Interrupted: no further call is made, calls in flight get 10 s. Interrupt again to end at once.',
   error: 'Stopped by an error.',
 };
 
-const ONCE_FIXED = 'What was found before is kept: once that is fixed, {again}.';
+/** How a run goes on of which nothing else is known. */
+export const GO_ON = 'What was found is kept: run the same command again to go on.';
+
+const ONCE_FIXED = 'What was found before is kept: once that is fixed, run the same command again.';
 
 /** How a run that was stopped goes on. @default what was found is kept, and the rest can be asked */
 export const GOING_ON: Readonly<Partial<Record<StopReason, string>>> = {
-  sampled: 'The same command without {sample} asks about the others; nothing is paid twice.',
-  misdirected: 'Once that is fixed, {again}.',
+  sampled: 'The same command without --sample asks about the others; nothing is paid twice.',
+  misdirected: 'Once that is fixed, run the same command again.',
   unauthorized: ONCE_FIXED,
   forbidden: ONCE_FIXED,
   refused: ONCE_FIXED,
-  unusable_store: 'What could not be stored is in the outputs alone: keep them. {again}{toGoOn}.',
+  unusable_store:
+    'What could not be stored is in the outputs alone: keep them. Run the same command again to go on.',
 };

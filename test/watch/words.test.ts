@@ -1,31 +1,30 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { FAILURES } from '../../src/brand/network-error.ts';
+import { watchApi } from '../../src/run/api-watch.ts';
 import { describeEnd, describeStop } from '../../src/watch/describe.ts';
+import { adviseOn, REASONS } from '../../src/watch/reasons.ts';
 import { recordRun } from '../../src/watch/record-run.ts';
 import { createStatusCounts } from '../../src/watch/run-view.ts';
-import { inWords, ON_PAGE, ON_TERMINAL, STOPS } from '../../src/watch/words.ts';
+import { GO_ON, GOING_ON, onPage, STOPS } from '../../src/watch/words.ts';
 import type { StopReason } from '../../src/worker/stop-switch.ts';
 
 describe('words', () => {
   it.each([
-    ['Check {baseUrl}.', 'Check --base-url.', 'Check the address of the API.'],
+    ['Check --base-url.', 'Check the address of the API.'],
+    [GO_ON, 'What was found is kept: press Go on.'],
     [
-      'It is kept: {again}{toGoOn}.',
-      'It is kept: run the same command again to go on.',
-      'It is kept: press Go on.',
+      'It is kept: run the same command again after noon to go on.',
+      'It is kept: press Go on after noon.',
     ],
-    ['Done. {again}.', 'Done. Run the same command again.', 'Done. Press Go on.'],
-    ['{again}.', 'Run the same command again.', 'Press Go on.'],
-    [
-      'Try: {tryOne}.',
-      'Try: brandfill try DOMAIN.',
-      'Try: ask about three companies, under Columns.',
-    ],
-  ])('%s has the names of its surface', (text, onTerminal, onPage) => {
-    expect(inWords(text, ON_TERMINAL)).toBe(onTerminal);
-    expect(inWords(text, ON_PAGE)).toBe(onPage);
+    ['Done. Run the same command again.', 'Done. Press Go on.'],
+    ['Try: brandfill try DOMAIN.', 'Try: ask about three companies, under Columns.'],
+    ['After 15 min of that (--max-wait) the run stops.', 'After 15 min of that the run stops.'],
+    ['Name it with --encoding.', 'Name it with a setting of the command line.'],
+  ])('%s has the terms of the page there: %s', (onTerminal, there) => {
+    expect(onPage(onTerminal)).toBe(there);
   });
 
-  it('of every stop and every wrong address are whole, and name no flag on a page', () => {
+  it('of every stop, reason and wrong address are whole, and name no flag on a page', () => {
     const stops = [
       ...Object.keys(STOPS).map((reason) => ({ reason: reason as StopReason })),
       ...(['no_json', 'same_answer', 'dns_failure'] as const).map((seen) => ({
@@ -35,9 +34,39 @@ describe('words', () => {
     ];
     for (const stop of stops) {
       expect(describeStop(stop)).toMatch(/^[A-Z].*urther call.*\.$/);
-      expect(describeStop(stop)).not.toMatch(/[{}]/);
-      expect(describeStop(stop, ON_PAGE)).not.toMatch(/[{}]|--/);
     }
+    const reasons = [...Object.keys(REASONS), ...Object.keys(FAILURES)];
+    const said = [
+      ...stops.map((stop) => describeStop(stop)),
+      ...Object.values(GOING_ON),
+      ...reasons.map((reason) => adviseOn({ status: 'failed', reason })),
+    ];
+    expect(said.filter((text) => /--|^[a-z]|brandfill/.test(onPage(text)))).toEqual([]);
+  });
+
+  it('of an outage and of refusals name no flag on a page', async () => {
+    vi.useFakeTimers();
+    onTestFinished(() => void vi.useRealTimers());
+    const notices: string[] = [];
+    const calm = { limit: { limitIs: 'unknown' }, waitMs: 0 } as const;
+    const outage = 'The API is out.';
+    const troubles = ['connection_refused', 'no_local_port', 'dns_unavailable', undefined];
+    for (const now of [
+      ...troubles.map((trouble) => ({ outage, trouble })),
+      { outage, trouble: 'http_503', statedMs: 9_000 },
+      { outage: undefined, trouble: undefined, onlyThrottledMs: 60_000 },
+    ]) {
+      const watch = watchApi({
+        gate: { describe: () => ({ ...calm, ...now }) },
+        origin: 'http://api.example',
+        maxWaitMs: 900_000,
+        onNotice: (message) => notices.push(message),
+      });
+      vi.advanceTimersByTime(1_500);
+      await watch.close();
+    }
+    expect(notices).toHaveLength(6);
+    expect(notices.map(onPage).filter((text) => /--|command/.test(text))).toEqual([]);
   });
 
   it('say when to come back, and what the API said', () => {

@@ -10,6 +10,7 @@ import type { Closable } from '../../common/lifetime.ts';
 import { withoutSecrets } from '../../common/secrets.ts';
 import { flagOf } from '../../options/options.ts';
 import { readVersion } from '../../version.ts';
+import { onPage } from '../../watch/words.ts';
 import { type Access, readForm, takes } from '../access.ts';
 import { enteredPage, loginPage } from '../assets.ts';
 import { boardApi, pageRoutes } from '../dashboard.ts';
@@ -196,7 +197,7 @@ function refusalOf(error: unknown, folder: string): Pick<HTTPException, 'status'
     return { status: 507, message };
   }
   if (error instanceof BrandfillError)
-    return { status: 422, message: withoutSecrets(error.message) };
+    return { status: 422, message: onPage(withoutSecrets(error.message)) };
   if (systemErrorCode(error) !== undefined) {
     const message = `${folder} cannot be used: ${describeSystemError(error)}. Nothing that was there is lost.`;
     return { status: 500, message };

@@ -2,9 +2,9 @@ import { HTTPException } from 'hono/http-exception';
 import { z } from 'zod';
 import { keepSecret } from '../../common/secrets.ts';
 import { createJob, type Job } from '../../options/api.ts';
+import { flagOf } from '../../options/options.ts';
 import { readProfile, shippedProfiles } from '../../profile/read-profile.ts';
 import { type Sandbox, startSandbox } from '../../sandbox/server.ts';
-import { ON_PAGE } from '../../watch/words.ts';
 import type { AppFolder } from './folder.ts';
 
 /** Stands for a profile: made-up answers of this computer. */
@@ -112,7 +112,7 @@ export function openConnections(folder: AppFolder, env: Env, onChange: () => voi
 /** A job of what the person at the page chose, and of nothing that the environment says besides. */
 export function jobOnPage(given: object, env: Env): Job {
   const quiet = Object.entries(env).filter(([name]) => !name.startsWith('BRANDFILL_'));
-  return createJob({ given, env: Object.fromEntries(quiet), describe: ON_PAGE });
+  return createJob({ given, env: Object.fromEntries(quiet), describe: flagOf });
 }
 
 function readConnection({

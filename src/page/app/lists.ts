@@ -22,7 +22,7 @@ import type { Trial } from '../../run/trial.ts';
 import { describeColumn, describeStop } from '../../watch/describe.ts';
 import { adviseOn } from '../../watch/reasons.ts';
 import type { RunView } from '../../watch/run-view.ts';
-import { ON_PAGE, PHASES } from '../../watch/words.ts';
+import { onPage, PHASES } from '../../watch/words.ts';
 import { isOver, lost } from '../board.ts';
 import { type Connections, type Env, jobOnPage, type SavedConnection } from './connections.ts';
 import type { AppFolder } from './folder.ts';
@@ -110,7 +110,7 @@ export async function openLists({ folder, connections, env, onChange }: ListsOpt
     // Its process may have been killed.
     const run =
       list?.run && !isOver(list.run.view)
-        ? { ...list.run, view: lost(list.run.view, ON_PAGE) }
+        ? { ...list.run, view: viewOnPage(lost(list.run.view)) }
         : list?.run;
     if (list) known.set(id, { ...list, run });
     else await folder.remove(FOLDER, id); // it was never whole
@@ -218,7 +218,8 @@ export async function openLists({ folder, connections, env, onChange }: ListsOpt
     plan: async (id: string, signal: AbortSignal) => {
       const notices: string[] = [];
       const onEvent = (event: { type: string; message?: string; level?: string }): void => {
-        if (event.type === 'notice' && event.level !== 'info') notices.push(event.message ?? '');
+        if (event.type === 'notice' && event.level !== 'info')
+          notices.push(onPage(event.message ?? ''));
       };
       const { input, ...reading } = optionsOf(id);
       const job = jobOnPage({ ...(await connections.optionsOf()), ...reading }, env);
@@ -409,9 +410,21 @@ async function domainsToSample(place: ListPlace, { reading, column }: ListView):
 /** What came of a domain, in a sentence or two. */
 function messageOf(trial: Trial): string {
   const { status, reason, stopped } = trial;
-  if (stopped) return describeStop(stopped, ON_PAGE);
-  const advice = adviseOn(trial, ON_PAGE);
+  if (stopped) return onPage(describeStop(stopped));
+  const advice = onPage(adviseOn(trial));
   return status === 'rejected' ? `${advice} (${reason})` : advice;
+}
+
+/** A run in the terms of the page. */
+export function viewOnPage(view: RunView): RunView {
+  const { why, next, notices, reasons } = view;
+  return {
+    ...view,
+    why: why && onPage(why),
+    next: next && onPage(next),
+    notices: notices.map(onPage),
+    reasons: reasons.map((of) => ({ ...of, advice: onPage(of.advice) })),
+  };
 }
 
 /** The columns that answers make, each with its value in every answer; the rest of them has no way. */

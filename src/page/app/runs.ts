@@ -2,12 +2,12 @@ import { HTTPException } from 'hono/http-exception';
 import { z } from 'zod';
 import { enrichJob } from '../../commands/enrich.ts';
 import { createRunControl, type RunControl } from '../../common/run-control.ts';
+import { flagOf } from '../../options/options.ts';
 import type { RunRecorder } from '../../watch/record-run.ts';
 import type { RunView } from '../../watch/run-view.ts';
-import { ON_PAGE } from '../../watch/words.ts';
 import { type BoardSource, GONE, showOwnRun } from '../board.ts';
 import { jobOnPage } from './connections.ts';
-import type { ListRun, Lists, ListsOptions } from './lists.ts';
+import { type ListRun, type Lists, type ListsOptions, viewOnPage } from './lists.ts';
 
 // A list is run in this process, by the function that the command line calls: the key is here, and
 // pausing, stopping and watching are calls and no protocol. Running it again goes on, as the same command
@@ -19,10 +19,12 @@ export const runRequest = z.object({
   goesOn: z.boolean().optional(),
 });
 
+type Reader = Pick<RunRecorder, 'read'>;
+
 interface Live {
   readonly control: RunControl;
   /** Missing until it begins. */
-  recorder?: RunRecorder;
+  recorder?: Reader;
   ended: Promise<void>;
 }
 
@@ -38,22 +40,21 @@ export function openRuns(options: ListsOptions & { readonly lists: Lists }) {
     const api = await connections.optionsOf(connection);
     const { input, ...reading } = lists.optionsOf(id);
     const job = jobOnPage({ ...api, ...reading, ...lists.outputsOf(id), maxCalls }, env);
-    const keep = async (recorder: RunRecorder): Promise<unknown> =>
+    const keep = async (recorder: Reader): Promise<unknown> =>
       await lists.keepRun(id, { ...how, view: recorder.read() });
-    running.recorder = await new Promise<RunRecorder>((resolve, reject) => {
-      let recorder: RunRecorder | undefined;
+    running.recorder = await new Promise<Reader>((resolve, reject) => {
+      let recorder: Reader | undefined;
       const confirm = async (): Promise<boolean> => {
         if (recorder) await keep(recorder);
         return true;
       };
       const caller = { runId: id, control, confirm };
       running.ended = enrichJob(input, job, caller, {
-        describe: ON_PAGE,
-        naming: ON_PAGE,
+        describe: flagOf,
         list: lists.find(id).name,
-        onRecorder: (made) => {
-          recorder = made;
-          resolve(made);
+        onRecorder: ({ read }) => {
+          recorder = { read: () => viewOnPage(read()) };
+          resolve(recorder);
         },
       })
         .then(() => {}, reject) // what went wrong later is in the picture of the run
