@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { DAY_MS } from '../common/format.ts';
 import { within } from '../common/lifetime.ts';
 import {
@@ -8,6 +9,7 @@ import {
   joinBudgets,
   RUN_WINDOW,
   type SharedBudget,
+  type TakenCalls,
   windowAt,
 } from '../worker/budget.ts';
 import type { Rate } from '../worker/rate.ts';
@@ -38,21 +40,27 @@ export interface CostBound {
 }
 
 /**
- * KEYS: a hash. ARGV: its field, the bound, how much is taken (or, below 0, given back), and how long the
- * hash is kept, or 0: then it is one that must be there. Returns how much was taken.
+ * Each process has a share of what is counted, and says how much it has of it: so a command that comes
+ * twice, since its answer was lost, changes nothing, and a Redis that has lost a count is told anew.
+ *
+ * KEYS: a hash. ARGV: the field of the sum and that of the share, the bound, how much the share has, how
+ * much more is wanted, and how long the hash is kept, or 0: then it is one that must be there. Returns how
+ * much the share has then.
  */
 const COUNT = `
-if ARGV[4] == '0' and redis.call('EXISTS', KEYS[1]) == 0 then return 0 end
-local taken = tonumber(ARGV[3])
-if taken > 0 then
-  taken = math.max(0, math.min(taken, ARGV[2] - (redis.call('HGET', KEYS[1], ARGV[1]) or 0)))
-end
-if taken ~= 0 then redis.call('HINCRBY', KEYS[1], ARGV[1], taken) end
-if ARGV[4] ~= '0' then redis.call('PEXPIRE', KEYS[1], ARGV[4]) end
-return taken
+local sum, share, most, has, more, kept = unpack(ARGV)
+local before = redis.call('HGET', KEYS[1], share)
+if more == '0' and not before then return tonumber(has) end
+if kept == '0' and redis.call('EXISTS', KEYS[1]) == 0 then return tonumber(has) end
+local others = (redis.call('HGET', KEYS[1], sum) or 0) - (before or 0)
+local now = math.max(has, math.min(has + more, most - others))
+redis.call('HSET', KEYS[1], share, now, sum, others + now)
+if kept ~= '0' then redis.call('PEXPIRE', KEYS[1], kept) end
+return now
 `;
 
 interface Counted {
+  /** Of the sum. */
   readonly field: string;
   readonly most: number;
   readonly keyOf: (window: CalendarWindow) => string;
@@ -66,29 +74,49 @@ interface Counted {
 function createLedger({ client, insist }: RedisServer, counted: Counted): CallLedger {
   const { field, most, keyOf, keptMs } = counted;
   const count = createScript(client, COUNT);
+  const share = `${field}:${randomUUID()}`;
+  let mine = { id: '', has: 0 };
+  let turn: Promise<unknown> = Promise.resolve();
+
+  function inTurn<T>(work: () => Promise<T>): Promise<T> {
+    const next = turn.then(work);
+    turn = next.catch(() => {});
+    return next;
+  }
+
+  async function take(wanted: number, signal: AbortSignal): Promise<TakenCalls> {
+    const nowMs = await timeOf(client);
+    signal.throwIfAborted();
+    const window = counted.windowAt(nowMs);
+    if (mine.id !== window.id) mine = { id: window.id, has: 0 };
+    const { has } = mine;
+    const kept = keptMs === undefined ? 0 : window.endsAtMs - nowMs + keptMs;
+    const now = Number(await count([keyOf(window)], [field, share, most, has, wanted, kept]));
+    return { calls: now - has, window, nowMs };
+  }
+
   return {
-    take: (wanted, signal) => {
-      const take = async () => {
-        const nowMs = await timeOf(client);
-        const window = counted.windowAt(nowMs);
-        const kept = keptMs === undefined ? 0 : window.endsAtMs - nowMs + keptMs;
-        const calls = Number(await count([keyOf(window)], [field, most, wanted, kept]));
-        return { calls, window, nowMs };
-      };
-      return insist(take, signal);
-    },
+    take: (wanted, signal) =>
+      inTurn(async () => {
+        const taken = await insist(() => take(wanted, signal), signal);
+        mine.has += taken.calls;
+        return taken;
+      }),
     read: async () => {
       const window = counted.windowAt(await timeOf(client));
       return { taken: Number((await client.hget(keyOf(window), field)) ?? 0), window };
     },
-    giveBack: async (calls, window) => {
-      if (isAway(client)) return;
-      const giving = count([keyOf(window)], [field, most, -calls, 0]);
-      await within(
-        SHUTDOWN_TIMEOUT_MS,
-        giving.then(() => {}),
-      );
-    },
+    giveBack: (calls, window) =>
+      inTurn(async () => {
+        if (window.id !== mine.id) return;
+        mine.has -= calls;
+        if (isAway(client)) return; // it is said with what is taken next
+        const giving = count([keyOf(window)], [field, share, most, mine.has, 0, 0]);
+        await within(
+          SHUTDOWN_TIMEOUT_MS,
+          giving.then(() => {}),
+        );
+      }),
   };
 }
 

@@ -89,12 +89,16 @@ export async function openRunQueue(options: RunQueueOptions): Promise<LookupQueu
   const openJobs = (): string[] => [...new Set(jobOf.values())];
   const paused = (): string => (control?.isPaused ? '1' : '0');
 
-  /** Writes the hash, by which workers know that somebody waits. */
-  async function writeHash(): Promise<void> {
+  /**
+   * Writes the hash, by which workers know that somebody waits.
+   *
+   * @param lost what workers had counted in one that is gone
+   */
+  async function writeHash(lost: object = {}): Promise<void> {
     await client
       .multi()
       .sadd(QUEUES_KEY, queue.name)
-      .hset(key, 'bounds', bounds, 'paused', paused())
+      .hset(key, { ...lost, bounds, paused: paused() })
       .pexpire(key, KEPT_MS)
       .exec();
   }
@@ -186,15 +190,16 @@ export async function openRunQueue(options: RunQueueOptions): Promise<LookupQueu
     for (let at = 0; at < lost.length; at += 50) give(lost.slice(at, at + 50));
   }
 
+  let counted: Readonly<Record<string, string>> = {};
   let spentBefore: { readonly calls: number; readonly micros: number } | undefined;
   /** Reads what of the bounds is spent, by earlier starts too, and keeps the hash for as long as the run lives. */
   async function readHash(): Promise<NonNullable<typeof spentBefore>> {
-    const [kept] = await Promise.all([
-      client.hmget(key, 'bounds', 'paused', 'calls', 'micros'),
-      client.pexpire(key, KEPT_MS),
-    ]);
-    if (kept[0] !== bounds || kept[1] !== paused()) await writeHash(); // or Redis was emptied
-    const spent = { calls: Number(kept[2]), micros: Number(kept[3]) };
+    const [kept] = await Promise.all([client.hgetall(key), client.pexpire(key, KEPT_MS)]);
+    const isLost = kept['bounds'] === undefined; // Redis was emptied, or this is the start
+    if (!isLost) counted = kept;
+    if (isLost) await writeHash(counted);
+    else if (kept['bounds'] !== bounds || kept['paused'] !== paused()) await writeHash();
+    const spent = { calls: Number(counted['calls'] ?? 0), micros: Number(counted['micros'] ?? 0) };
     spentBefore ??= spent;
     options.onSpent({
       calls: spent.calls - spentBefore.calls,
@@ -330,6 +335,7 @@ export async function openRunQueue(options: RunQueueOptions): Promise<LookupQueu
       stopListening?.();
       await stream.close();
       const clean = async (): Promise<void> => {
+        await looking.close(); // it would write the hash again
         if (jobOf.size > 0) await drop();
         // A worker that is being stopped may still send what it has: the next run then finds it.
         if (jobOf.size === 0) await client.del(streamKey(run));

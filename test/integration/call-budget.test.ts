@@ -1,4 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import { Redis } from 'ioredis';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { createSharedCallLedger } from '../../src/queue/call-ledger.ts';
 import { openQueueServer } from '../../src/queue/redis.ts';
@@ -136,6 +137,21 @@ describe('over a queue', () => {
     expect((await open('two').take(2, never)).calls).toBe(2);
     const [key = ''] = await client.keys('*taken:one*');
     expect(await client.pttl(key)).toBeGreaterThan(window.endsAtMs - nowMs);
+  });
+
+  it('what is given back counts once though its answer is lost, and a Redis that lost the count is told it', async () => {
+    const { client, url } = await useDatabase();
+    const redis = await openQueueServer({ url, onNotice: () => {} });
+    onTestFinished(redis.close);
+    const ledger = createSharedCallLedger(redis, { id: 'one', limit: LIMIT });
+    const { window } = await ledger.take(10, never);
+    const giving = ledger.giveBack(3, window);
+    for (let turns = 0; turns < 5; turns += 1) await Promise.resolve(); // until it is sent
+    if (redis.client instanceof Redis) redis.client.stream.destroy();
+    await giving;
+    expect((await ledger.read()).taken).toBe(7);
+    await client.flushdb();
+    expect((await ledger.take(95, never)).calls).toBe(93);
   });
 
   it('all workers together make no more calls, whoever they make them for', async () => {
