@@ -96,10 +96,10 @@ export function takeJobs(options: TakeJobsOptions): JobTaker {
   const isSick = (): boolean => findTrouble() !== undefined;
   const { client } = redis;
   const writer = createOutcomeWriter(redis);
-  const runs = createWatchedRuns(redis);
-  const queue = openQueue<unknown>(client, options.queue);
   /** Jobs under way, with their runs. */
   const held = new Map<string, WatchedRun | undefined>();
+  const runs = createWatchedRuns(redis, (run) => [...held.values()].includes(run));
+  const queue = openQueue<unknown>(client, options.queue);
   let isStopping = false;
   const isEnding = (): boolean => isStopping || signal.aborted;
   let isAlone = false; // a domain that was cut from a stalled job is under way
@@ -169,7 +169,7 @@ export function takeJobs(options: TakeJobsOptions): JobTaker {
     if (typeof data === 'string') throw new UnrecoverableError(data);
     const id = job.id ?? '';
     const ownRun = runOf(id, data.run);
-    const run = ownRun === undefined ? undefined : await runs.watch(ownRun);
+    const run = ownRun === undefined ? undefined : await runs.watch(ownRun, id);
     if (Date.now() - (job.processedOn ?? 0) > LOCK_MS / 3) return await giveBack(job, token, lost);
     if (run && !run.isThere) return; // nobody waits any more
     if (run?.isPaused) return await putOff(job, token, PAUSED_MS);

@@ -2,7 +2,7 @@ import type { Closable } from '../common/lifetime.ts';
 import type { SharedBudget } from '../worker/budget.ts';
 import type { Rate } from '../worker/rate.ts';
 import { createRunBudget, type StartedRun } from './call-ledger.ts';
-import { runKey } from './names.ts';
+import { runJobPrefix, runKey } from './names.ts';
 import { type RedisServer, repeat } from './redis.ts';
 
 /** What a worker knows of a run. */
@@ -20,12 +20,15 @@ export interface WatchedRun {
  * workers do: how much they took of its bounds.
  */
 export interface WatchedRuns extends Closable {
-  /** Finds out about the run of a job: the same command may have been started again, with other bounds. */
-  watch(run: string): Promise<WatchedRun>;
+  /**
+   * Finds out about the run of a job. Each is looked at once a second, and with the first job of a start:
+   * the same command may have been started again, with other bounds.
+   */
+  watch(run: string, jobId: string): Promise<WatchedRun>;
 }
 
 const LOOK_MS = 1_000;
-/** A run that no lookup came of for this many looks is forgotten. */
+/** A run that no job is held of for this many looks is forgotten. */
 const MOST_IDLE = 30;
 
 interface Known {
@@ -33,12 +36,17 @@ interface Known {
   isPaused: boolean;
   /** The bounds as they were read last. */
   bounds: string | undefined;
+  started: string;
   budget: SharedBudget | undefined;
   rate: Rate | undefined;
   idle: number;
 }
 
-export function createWatchedRuns(redis: RedisServer): WatchedRuns {
+/** @param isHeld whether a job under way here is of the run: it has to be told what becomes of it */
+export function createWatchedRuns(
+  redis: RedisServer,
+  isHeld: (run: WatchedRun) => boolean,
+): WatchedRuns {
   const runs = new Map<string, Known>();
 
   async function look(run: string, known: Known): Promise<void> {
@@ -49,6 +57,7 @@ export function createWatchedRuns(redis: RedisServer): WatchedRuns {
     if (typeof bounds !== 'string' || bounds === known.bounds) return;
     const read = JSON.parse(bounds) as StartedRun;
     known.bounds = bounds;
+    known.started = read.started;
     known.rate = read.rate;
     // What the earlier start had left is not given back to this one.
     known.budget = createRunBudget(redis, run, read);
@@ -56,21 +65,20 @@ export function createWatchedRuns(redis: RedisServer): WatchedRuns {
 
   const looking = repeat(LOOK_MS, async () => {
     for (const [run, known] of runs) {
-      known.idle += 1;
-      if (known.idle > MOST_IDLE) {
-        runs.delete(run);
-        await known.budget?.close();
-      } else await look(run, known);
+      known.idle = isHeld(known) ? 0 : known.idle + 1;
+      if (known.idle > MOST_IDLE) runs.delete(run);
+      else await look(run, known);
     }
   });
 
   return {
-    watch: async (run) => {
-      const unknown = { bounds: undefined, budget: undefined, rate: undefined, idle: 0 };
-      const known = runs.get(run) ?? { ...unknown, isThere: true, isPaused: false };
+    watch: async (run, jobId) => {
+      const unknown = { bounds: undefined, started: '', budget: undefined, rate: undefined };
+      const known = runs.get(run) ?? { ...unknown, isThere: true, isPaused: false, idle: 0 };
       runs.set(run, known);
       known.idle = 0;
-      await look(run, known);
+      const isKnown = jobId.startsWith(`${runJobPrefix(run)}${known.started}-`);
+      if (!isKnown || !known.isThere) await look(run, known);
       return known;
     },
     close: async () => {
