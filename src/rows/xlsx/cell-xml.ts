@@ -1,7 +1,7 @@
 import { textOfCell } from '../csv/csv-writer.ts';
 import type { CellValue } from '../row-format.ts';
 import { columnName, columnOfRef, MOST_CHARACTERS } from './cell.ts';
-import { escapeCellText, readXml } from './xml.ts';
+import { escapeCellText } from './xml.ts';
 
 /** The place of a cell. */
 export interface CellPlace {
@@ -45,36 +45,35 @@ export interface NewCell {
   readonly xml: (style?: number) => string;
 }
 
+const CELL = /<(?:[\w.-]+:)?c((?:\s[^<>]*?)?)(?:\/>|>[^]*?<\/(?:[\w.-]+:)?c\s*>)/g;
+/** The hint which cells of a row are filled, which is optional and no longer right. */
+const SPANS = /(<(?:[\w.-]+:)?row\b[^>]*?)\sspans\s*=\s*(?:"[^"]*"|'[^']*')/;
+
 /**
  * Puts cells into a row, in place of those that are there.
  *
- * @param row the whole row @param cells in the order of their columns
+ * @param row the whole row, which has cells
+ * @param lastCell the column of the last of them
+ * @param cells in the order of their columns
  */
-export function putCells(row: string, cells: readonly NewCell[]): string {
-  const found: { column: number; style: number; start: number; end: number }[] = [];
-  let column = -1;
-  let rowEnd = row.length;
-  readXml(row, {
-    open: ({ local, depth, attributes, end }) => {
-      if (local !== 'c' || depth !== 1) return;
-      column = attributes['r'] === undefined ? column + 1 : columnOfRef(attributes['r']);
-      const style = Number(attributes['s'] ?? 0);
-      found.push({ column, style, start: row.lastIndexOf('<', end - 1), end });
-    },
-    close: (local, start, end) => {
-      const last = found.at(-1);
-      if (local === 'c' && last) last.end = end;
-      if (local === 'row') rowEnd = row.indexOf('<', start);
-    },
+export function putCells(row: string, lastCell: number, cells: readonly NewCell[]): string {
+  const mayBeThere = cells.some(({ column }) => column <= lastCell);
+  let last = -1;
+  const found = Array.from(mayBeThere ? row.matchAll(CELL) : [], (match) => {
+    const [xml, attributes = ''] = match;
+    const ref = /\sr\s*=\s*["']([^"']*)/.exec(attributes)?.[1];
+    last = ref === undefined ? last + 1 : columnOfRef(ref);
+    const style = Number(/\ss\s*=\s*["'](\d+)/.exec(attributes)?.[1] ?? 0);
+    return { column: last, style, start: match.index, end: match.index + xml.length };
   });
   let text = '';
   let at = 0;
   for (const { column, xml } of cells) {
     const next = found.find((cell) => cell.column >= column);
     const there = next?.column === column ? next : undefined;
-    const start = next?.start ?? rowEnd;
+    const start = next?.start ?? row.lastIndexOf('</');
     text += row.slice(at, start) + xml(there?.style);
     at = there?.end ?? start;
   }
-  return text + row.slice(at);
+  return (text + row.slice(at)).replace(SPANS, '$1');
 }

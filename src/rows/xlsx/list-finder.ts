@@ -9,8 +9,8 @@ import {
 } from './cell.ts';
 import type { SheetFrame, SheetRow } from './sheet-reader.ts';
 
-/** The place of a list in its sheet. Rows count from 1, columns from 0. */
-export interface ListPlace {
+/** What was found out about the rows of a sheet. Rows count from 1, columns from 0. */
+export interface FoundList {
   /** The last row of its header, and the first one, which is mostly the same. */
   readonly headerRow: number;
   readonly firstHeaderRow: number;
@@ -21,11 +21,6 @@ export interface ListPlace {
   /** The last column with content, and the last one with something to be seen. */
   readonly lastContent: number;
   readonly lastVisible: number;
-}
-
-/** What was found out about the rows of a sheet. */
-export interface FoundList {
-  readonly place: ListPlace;
   /** Rows of the header and above it that have text. */
   readonly head: readonly SheetRow[];
   /** The first rows below, and some from all over the list. */
@@ -46,18 +41,13 @@ export type LinkAt = (row: number, column: number) => string | undefined;
 
 /** This many rows with text are searched for the header. */
 const ROWS_AT_START = 60;
-/** Rows that are held at the start, and their size in the sheet. */
-const MOST_AT_START = 260;
-const MOST_BYTES = 4_000_000;
-/** Rows that are held from all over the list, and the size of each. */
+/** Rows that are held from all over the list. */
 const MOST_FAR = 400;
-const MOST_FAR_BYTES = 32_000;
 const MOST_HEADER_ROWS = 4;
 
 /** Every row below the header that has text is a row of the list. */
 export function createListFinder(): ListFinder {
   const start: SheetRow[] = [];
-  let startBytes = 0;
   let far: SheetRow[] = [];
   let rowsPerFar = 1;
   let rows = 0;
@@ -70,39 +60,42 @@ export function createListFinder(): ListFinder {
       lastContent = Math.max(lastContent, row.lastContent);
       lastVisible = Math.max(lastVisible, row.lastVisible);
       if (!row.hasText) return;
-      if (start.length === 0 || (start.length < MOST_AT_START && startBytes < MOST_BYTES)) {
-        start.push(row);
-        startBytes += row.end - row.start;
-      } else if (rows % rowsPerFar === 0 && row.end - row.start <= MOST_FAR_BYTES) {
-        far.push(row);
-        if (far.length > MOST_FAR) {
-          far = far.filter((_, at) => at % 2 === 0);
-          rowsPerFar *= 2;
-        }
-      }
-      rows += 1;
       lastRow = row.number;
+      rows += 1;
+      if (rows <= ROWS_AT_START) start.push(row);
+      else if (rows % rowsPerFar === 0) far.push(row);
+      if (far.length <= MOST_FAR) return;
+      far = far.filter((_, at) => at % 2 === 0);
+      rowsPerFar *= 2;
     },
     finish: (frame, linkAt) => {
-      const searched = start.slice(0, ROWS_AT_START);
-      const header = findHeader(searched, linkAt);
+      const header = findHeader(start, linkAt);
       if (!header) return undefined;
-      const { first, last } = findHeaderRows(header, searched, frame);
-      const headers = start.filter(({ number }) => first <= number && number <= last);
+      const { first, last } = findHeaderRows(header, start, frame);
+      const head = start.filter(({ number }) => number <= last);
+      const names = head.filter(({ number }) => number >= first);
       return {
-        place: {
-          headerRow: last,
-          firstHeaderRow: first,
-          columns: namesIn(headers, frame.merges),
-          lastRow: Math.max(last, lastRow),
-          lastContent,
-          lastVisible,
-        },
-        head: start.filter(({ number }) => number <= last),
-        sample: [...start.filter(({ number }) => number > last), ...far],
+        headerRow: last,
+        firstHeaderRow: first,
+        columns: namesIn(names, frame.merges),
+        lastRow: Math.max(last, lastRow),
+        lastContent,
+        lastVisible,
+        head,
+        sample: [...start.slice(head.length), ...far],
       };
     },
   };
+}
+
+/** The texts of rows that are looked up. */
+export function addressesIn(
+  rows: readonly SheetRow[],
+  linkAt: LinkAt,
+): readonly (readonly string[])[] {
+  return rows.map(({ cells, number }) =>
+    cells.map((cell, column) => addressOfCell(cell, linkAt(number, column))),
+  );
 }
 
 const ROWS_COMPARED = 10;
@@ -117,9 +110,7 @@ const ROWS_COMPARED = 10;
  */
 function findHeader(rows: readonly SheetRow[], linkAt: LinkAt): SheetRow | undefined {
   const texts = rows.map(({ cells }) => cells.map((cell) => textOfSheetCell(cell)));
-  const addresses = rows.map(({ cells, number }) =>
-    cells.map((cell, column) => addressOfCell(cell, linkAt(number, column))),
-  );
+  const addresses = addressesIn(rows, linkAt);
   const filled = texts.map((cells) => cells.filter((text) => text.trim() !== '').length);
   const canBeHeader = (at: number): boolean =>
     isOfTexts(rows[at]) && looksLikeHeader(texts[at] ?? [], addresses.slice(at + 1));

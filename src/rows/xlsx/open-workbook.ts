@@ -4,7 +4,7 @@ import { listNames, shorten } from '../columns/names.ts';
 import { findOtherArchive } from '../other-formats.ts';
 import { unreadable } from '../source.ts';
 import { type SpoolOptions, spool } from '../spool.ts';
-import { addressOfCell, MOST_ROWS, type SheetCell } from './cell.ts';
+import { MOST_ROWS, type SheetCell } from './cell.ts';
 import { createListFinder, type FoundList, type LinkAt } from './list-finder.ts';
 import {
   asBroken,
@@ -16,8 +16,13 @@ import {
   type SheetPart,
   tooLarge,
 } from './package.ts';
-import { readSharedStrings } from './shared-strings.ts';
-import { readSheet, type SheetFrame, type SheetOptions, type SheetRow } from './sheet-reader.ts';
+import {
+  readSharedStrings,
+  readSheet,
+  type SheetFrame,
+  type SheetOptions,
+  type SheetRow,
+} from './sheet-reader.ts';
 import { type CellStyle, readStyles } from './styles.ts';
 import { readTables, type SheetTable } from './tables.ts';
 
@@ -45,7 +50,7 @@ export interface OpenWorkbookOptions extends SpoolOptions {
 
 /**
  * A row as it is kept between the two readings, as a line of JSON: its number, its place in the bytes
- * of the sheet, the column of its last cell, its contents, and what was filled in by its column.
+ * of the sheet, the column of its last cell, its contents, and the columns of those that were filled in.
  */
 export type RowLine = [
   number: number,
@@ -53,7 +58,7 @@ export type RowLine = [
   end: number,
   lastCell: number,
   cells: readonly SheetCell[],
-  filled?: readonly (readonly [column: number, value: unknown])[],
+  filled?: readonly number[],
 ];
 
 export function lineOf({ number, start, end, lastCell, cells }: SheetRow): string {
@@ -79,7 +84,7 @@ export async function openWorkbook(
     const { sheets, stringsPath, stylesPath, is1904 } = await readWorkbookParts(pack);
     const candidates = chooseSheets(sheets, options);
     const strings =
-      stringsPath === undefined ? undefined : await readSharedStrings(pack.read(stringsPath));
+      stringsPath === undefined ? [] : await readSharedStrings(pack.read(stringsPath));
     const styles = stylesPath === undefined ? [] : readStyles(await pack.readText(stylesPath));
     for (const sheet of candidates) {
       const found = await findList(pack, sheet, { ...options, strings, styles, is1904 });
@@ -165,21 +170,11 @@ function createLinks({ links }: SheetFrame, targets: ReadonlyMap<string, string>
   const found = new Map<string, string>();
   let left = MOST_ROWS;
   for (const { range, id } of links) {
-    const target = targets.get(id);
+    const target = id && targets.get(id);
     for (let row = range.firstRow; target && row <= range.lastRow && left > 0; row += 1) {
       found.set(`${row} ${range.firstColumn}`, target);
       left -= 1;
     }
   }
   return (row, column) => (found.size === 0 ? undefined : found.get(`${row} ${column}`));
-}
-
-/** The first rows, with the texts that are looked up. */
-export function sampleOf({
-  sample,
-  linkAt,
-}: Pick<OpenedWorkbook, 'sample' | 'linkAt'>): readonly (readonly string[])[] {
-  return sample.map(({ cells, number }) =>
-    cells.map((cell, column) => addressOfCell(cell, linkAt(number, column))),
-  );
 }

@@ -4,7 +4,7 @@ import type { Entry } from 'yauzl';
 import yauzl from 'yauzl';
 import { BrandfillError } from '../../common/errors.ts';
 import { unreadable } from '../source.ts';
-import { attributeOf, readXml, textOf } from './xml.ts';
+import { readXml, relationIn, textOf } from './xml.ts';
 
 /** The parts of a workbook: the files in its ZIP archive. */
 export interface Package {
@@ -189,20 +189,15 @@ export async function readWorkbookParts(pack: Package): Promise<WorkbookParts> {
   const sheets: SheetPart[] = [];
   let is1904 = false;
   readXml(await pack.readText(path), {
-    open: (tag) => {
+    open: ({ local, attributes }) => {
+      const { date1904 = '', name = '', state = 'visible' } = attributes;
       // Extensions also have elements of this name.
-      if (tag.local === 'workbookPr') {
-        is1904 ||= /^(1|true)$/.test(attributeOf(tag, 'date1904') ?? '');
-      }
-      if (tag.local !== 'sheet') return;
-      const id = Object.entries(tag.attributes).find(([name]) => name.endsWith(':id'))?.[1];
+      if (local === 'workbookPr') is1904 ||= /^(1|true)$/.test(date1904);
+      if (local !== 'sheet') return;
+      const id = relationIn(attributes);
       const relation = relations.find((relation) => relation.id === id);
       if (relation?.kind !== 'worksheet') return; // a chart has no rows
-      sheets.push({
-        name: attributeOf(tag, 'name') ?? '',
-        path: relation.target,
-        isHidden: (attributeOf(tag, 'state') ?? 'visible') !== 'visible',
-      });
+      sheets.push({ name, path: relation.target, isHidden: state !== 'visible' });
     },
   });
   return { sheets, is1904, stylesPath: pathOf('styles'), stringsPath: pathOf('sharedStrings') };
@@ -217,14 +212,13 @@ export async function readRelations(pack: Package, path: string): Promise<readon
   if (relationsPath === undefined) return [];
   const found: Relation[] = [];
   readXml(await pack.readText(relationsPath), {
-    open: (tag) => {
-      if (tag.local !== 'Relationship') return;
-      const type = attributeOf(tag, 'Type') ?? '';
-      const target = attributeOf(tag, 'Target') ?? '';
-      const isExternal = attributeOf(tag, 'TargetMode') === 'External';
+    open: ({ local, attributes }) => {
+      if (local !== 'Relationship') return;
+      const { Id: id = '', Type: type = '', Target: target = '', TargetMode: mode } = attributes;
+      const isExternal = mode === 'External';
       const inside = normalizePath((/^[\\/]/.test(target) ? '' : folder) + target);
       found.push({
-        id: attributeOf(tag, 'Id') ?? '',
+        id,
         kind: type.slice(type.lastIndexOf('/') + 1),
         target: isExternal ? target : (pack.find(inside) ?? inside),
         isExternal,

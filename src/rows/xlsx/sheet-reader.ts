@@ -8,9 +8,8 @@ import {
   textOfSheetCell,
   toSheetCell,
 } from './cell.ts';
-import type { SharedStrings } from './shared-strings.ts';
 import type { CellStyle } from './styles.ts';
-import { attributeOf, createXmlReader, textOf, unescapeCellText, type XmlTag } from './xml.ts';
+import { createXmlReader, relationIn, textOf, unescapeCellText, type XmlTag } from './xml.ts';
 
 /** The place of an element or a tag in the bytes of a sheet, with what is in front of it since the tag before. */
 export interface Span {
@@ -22,37 +21,36 @@ export interface Span {
 export interface SheetRow extends Span {
   /** As the sheet counts, from 1. */
   readonly number: number;
+  end: number;
   /** The contents of its cells, up to the last one that has any. */
-  readonly cells: readonly SheetCell[];
+  readonly cells: SheetCell[];
   /** Whether any cell has a text that is not blank. */
-  readonly hasText: boolean;
+  hasText: boolean;
   /** The columns of its last cell at all, of the last with content, and of the last to be seen; or -1. */
-  readonly lastCell: number;
-  readonly lastContent: number;
-  readonly lastVisible: number;
+  lastCell: number;
+  lastContent: number;
+  lastVisible: number;
   /** The style of its last cell with content. */
-  readonly lastStyle: number;
+  lastStyle: number;
 }
-
-/** A range that a sheet says something about, and where it says so. */
-interface RangeTag extends Range, Span {}
 
 /** What is around the rows of a sheet. */
 export interface SheetFrame {
   /** The namespace prefix of elements, with its colon; usually empty. */
   prefix: string;
-  dimension?: RangeTag;
-  filter?: RangeTag;
+  /** Its size and its filter: the range, and where it is said. */
+  dimension?: Range & Span;
+  autoFilter?: Range & Span;
   /** Columns that have a style of their own, for cells that are not there. */
   readonly columns: (Range & { readonly style: number })[];
   readonly merges: Range[];
   /** Ranges of linked cells, with the id of their target. */
-  readonly links: { readonly range: Range; readonly id: string }[];
+  readonly links: { readonly range: Range; readonly id: string | undefined }[];
 }
 
 export interface SheetOptions {
   /** The texts that cells refer to by number. */
-  readonly strings: SharedStrings | undefined;
+  readonly strings: readonly string[];
   readonly styles: readonly CellStyle[];
   readonly is1904: boolean;
 }
@@ -78,9 +76,8 @@ export async function* readSheet(
     from = place;
     return fromBytes;
   };
-  const reader = createXmlReader(
-    createHandlers({ frame, options, toBytes, add: (row) => rows.push(row) }),
-  );
+  const handlers = { frame, options, toBytes, add: (row: SheetRow) => rows.push(row) };
+  const reader = createXmlReader(createHandlers(handlers));
   for await (const text of textOf(part)) {
     pending += text;
     reader.write(text);
@@ -100,42 +97,27 @@ interface HandlerOptions {
 
 function createHandlers({ frame, options, toBytes, add }: HandlerOptions) {
   const { strings, styles, is1904 } = options;
-  let rowStart: number | undefined;
+  let row: SheetRow | undefined;
   let number = 0;
-  let cells: SheetCell[] = [];
-  let lastCell = -1;
-  let lastContent = -1;
-  let lastVisible = -1;
-  let lastStyle = 0;
-  let hasText = false;
   let type = '';
   let style = 0;
   let column = -1;
-  let inside: 'value' | 'formula' | undefined;
   let value = '';
   let formula: string | undefined;
+  let inside: 'value' | 'formula' | undefined;
   let isPhonetic = false;
 
-  function openRow(tag: XmlTag): void {
-    const { r: given } = tag.attributes;
+  function openRow({ attributes, start }: XmlTag): void {
+    const { r: given } = attributes;
     number = given === undefined ? number + 1 : Number(given);
     if (!Number.isInteger(number) || number < 1 || number > MOST_ROWS) {
       throw new Error(`there is no row ${given ?? number} in a sheet`);
     }
-    rowStart = toBytes(tag.start);
-    cells = [];
-    lastCell = lastContent = lastVisible = -1;
-    lastStyle = 0;
-    hasText = false;
+    const lasts = { lastCell: -1, lastContent: -1, lastVisible: -1, lastStyle: 0 };
+    row = { number, start: toBytes(start), end: 0, cells: [], hasText: false, ...lasts };
   }
 
-  function closeRow(start: number, end: number): void {
-    const lasts = { lastCell, lastContent, lastVisible, lastStyle };
-    add({ number, start, end: toBytes(end), cells, hasText, ...lasts });
-    rowStart = undefined;
-  }
-
-  function openCell({ attributes }: XmlTag): void {
+  function openCell({ attributes }: XmlTag, lastCell: number): void {
     const { r: given, t = 'n', s = '0' } = attributes;
     column = given === undefined ? lastCell + 1 : columnOfRef(given);
     if (column < 0 || column >= MOST_COLUMNS) {
@@ -148,32 +130,31 @@ function createHandlers({ frame, options, toBytes, add }: HandlerOptions) {
     isPhonetic = false;
   }
 
-  function closeCell(): void {
-    lastCell = Math.max(lastCell, column);
+  function closeCell(row: SheetRow): void {
+    row.lastCell = Math.max(row.lastCell, column);
     const format = styles[style];
-    if (format?.isVisible) lastVisible = Math.max(lastVisible, column);
+    if (format?.isVisible) row.lastVisible = Math.max(row.lastVisible, column);
     if (value === '' && formula === undefined) return;
     const text = type === 's' ? sharedText() : unescapeCellText(value);
     const cell = toSheetCell({ type, style: format, text, formula }, is1904);
     if (cell === null) return;
-    hasText ||= textOfSheetCell(cell).trim() !== '';
-    while (cells.length < column) cells.push(null);
-    cells[column] = cell;
-    if (column < lastContent) return;
-    lastContent = column;
-    lastStyle = style;
+    row.hasText ||= textOfSheetCell(cell).trim() !== '';
+    while (row.cells.length < column) row.cells.push(null);
+    row.cells[column] = cell;
+    if (column < row.lastContent) return;
+    row.lastContent = column;
+    row.lastStyle = style;
   }
 
   function sharedText(): string {
-    const text = value.trim() === '' ? '' : strings?.find(Number(value));
+    const text = value.trim() === '' ? undefined : strings[Number(value)];
     if (text === undefined) throw new Error(`a cell of row ${number} refers to no text`);
     return text;
   }
 
   /** What is around the rows. */
-  function openOther(tag: XmlTag): void {
-    const { local, depth, attributes } = tag;
-    if (local === 'sheetData' && depth === 1) frame.prefix = tag.prefix;
+  function openOther({ local, prefix, depth, attributes, start, end }: XmlTag): void {
+    if (local === 'sheetData' && depth === 1) frame.prefix = prefix;
     if (local === 'col' && attributes['style'] !== undefined) {
       const { min, max, style } = attributes;
       const columns = { firstColumn: Number(min) - 1, lastColumn: Number(max) - 1 };
@@ -181,23 +162,19 @@ function createHandlers({ frame, options, toBytes, add }: HandlerOptions) {
     }
     const range = readRange(attributes['ref']);
     if (!range) return;
-    if (depth === 1 && (local === 'dimension' || local === 'autoFilter')) {
-      const span = { start: toBytes(tag.start), end: toBytes(tag.end) };
-      frame[local === 'dimension' ? 'dimension' : 'filter'] = { ...range, ...span };
-    } else if (local === 'mergeCell') frame.merges.push(range);
-    else if (local === 'hyperlink') {
-      const id = attributeOf(tag, 'id');
-      if (id !== undefined) frame.links.push({ range, id });
-    }
+    if (depth === 1 && (local === 'dimension' || local === 'autoFilter'))
+      frame[local] = { ...range, start: toBytes(start), end: toBytes(end) };
+    else if (local === 'mergeCell') frame.merges.push(range);
+    else if (local === 'hyperlink') frame.links.push({ range, id: relationIn(attributes) });
   }
 
   return {
     open: (tag: XmlTag): void => {
       const { local } = tag;
-      if (rowStart === undefined) {
+      if (!row) {
         if (local === 'row' && tag.depth === 2) openRow(tag);
         else openOther(tag);
-      } else if (local === 'c') openCell(tag);
+      } else if (local === 'c') openCell(tag, row.lastCell);
       else if (local === 'v') inside = 'value';
       else if (local === 't') inside = isPhonetic ? undefined : 'value';
       else if (local === 'f') {
@@ -209,12 +186,55 @@ function createHandlers({ frame, options, toBytes, add }: HandlerOptions) {
       if (inside === 'value') value += more;
       else if (inside === 'formula') formula += more;
     },
-    close: (local: string, _: number, end: number): void => {
-      if (rowStart === undefined) return;
+    close: (local: string, end: number): void => {
+      if (!row) return;
       inside = undefined;
-      if (local === 'c') closeCell();
+      if (local === 'c') closeCell(row);
       else if (local === 'rPh') isPhonetic = false;
-      else if (local === 'row') closeRow(rowStart, end);
+      else if (local === 'row') {
+        row.end = toBytes(end);
+        add(row);
+        row = undefined;
+      }
     },
   };
+}
+
+/** The memory that all texts may take, in characters. A million rows with three of their own each take 60 million. */
+const MOST_CHARACTERS = 500_000_000;
+
+/**
+ * Reads the texts that cells refer to by number.
+ *
+ * @param part the part of the workbook that holds them
+ * @throws RangeError when they are too large
+ */
+export async function readSharedStrings(part: AsyncIterable<Buffer>): Promise<readonly string[]> {
+  const texts: string[] = [];
+  let characters = 0;
+  let text = '';
+  let isText = false;
+  let isPhonetic = false;
+  const reader = createXmlReader({
+    open: ({ local }) => {
+      if (local === 'si') text = '';
+      if (local === 'rPh') isPhonetic = true;
+      isText = local === 't' && !isPhonetic;
+    },
+    text: (more) => {
+      if (isText) text += more;
+    },
+    close: (local) => {
+      isText = false;
+      if (local === 'rPh') isPhonetic = false;
+      if (local !== 'si') return;
+      texts.push(unescapeCellText(text));
+      characters += text.length;
+      if (characters > MOST_CHARACTERS)
+        throw new RangeError(`more than ${MOST_CHARACTERS / 1e6} million characters in its texts`);
+    },
+  });
+  for await (const chunk of textOf(part)) reader.write(chunk);
+  reader.end();
+  return texts;
 }

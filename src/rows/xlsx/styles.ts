@@ -1,4 +1,4 @@
-import { attributeOf, readXml } from './xml.ts';
+import { readXml } from './xml.ts';
 
 /** What a cell style says that matters here. */
 export interface CellStyle {
@@ -20,17 +20,16 @@ export interface CellStyle {
 export function readStyles(xml: string): readonly CellStyle[] {
   const codes = new Map<number, string>();
   /** Whether fills and borders, in their order, can be seen. */
-  const seen: Record<'fill' | 'border', boolean[]> = { fill: [], border: [] };
+  const seen: Record<'fills' | 'borders', boolean[]> = { fills: [], borders: [] };
   const formats: { readonly id: number; readonly fill: number; readonly border: number }[] = [];
   /** The list at depth 1 that is being read. */
   let list = '';
   readXml(xml, {
-    open: (tag) => {
-      const { local, depth } = tag;
-      const numberOf = (name: string): number => Number(attributeOf(tag, name) ?? 0);
+    open: ({ local, depth, attributes }) => {
+      const numberOf = (name: string): number => Number(attributes[name] ?? 0);
       if (depth === 1) list = local;
       if (local === 'numFmt' && list === 'numFmts') {
-        codes.set(numberOf('numFmtId'), attributeOf(tag, 'formatCode') ?? '');
+        codes.set(numberOf('numFmtId'), attributes['formatCode'] ?? '');
       }
       if (local === 'xf' && list === 'cellXfs') {
         formats.push({
@@ -39,11 +38,10 @@ export function readStyles(xml: string): readonly CellStyle[] {
           border: numberOf('borderId'),
         });
       }
-      const kind = list === 'fills' ? 'fill' : list === 'borders' ? 'border' : undefined;
-      if (kind === undefined || depth < 2) return;
-      if (depth === 2) seen[kind].push(false);
-      const drawn = attributeOf(tag, kind === 'fill' ? 'patternType' : 'style') ?? 'none';
-      if (drawn !== 'none' || local === 'gradientFill') seen[kind][seen[kind].length - 1] = true;
+      if (depth < 2 || (list !== 'fills' && list !== 'borders')) return;
+      if (depth === 2) seen[list].push(false);
+      const drawn = attributes[list === 'fills' ? 'patternType' : 'style'] ?? 'none';
+      if (drawn !== 'none' || local === 'gradientFill') seen[list][seen[list].length - 1] = true;
     },
   });
   return formats.map(({ id, fill, border }) => {
@@ -52,7 +50,7 @@ export function readStyles(xml: string): readonly CellStyle[] {
       isDate: code === undefined ? isBuiltInDate(id) : isDateFormat(code),
       digits: code !== undefined && /^0{2,}$/.test(code) ? code.length : 0,
       isGeneral: id === 0,
-      isVisible: seen.fill[fill] === true || seen.border[border] === true,
+      isVisible: seen.fills[fill] === true || seen.borders[border] === true,
     };
   });
 }

@@ -1,6 +1,6 @@
 import { MOST_COLUMNS, type Range, rangeRef, readRange } from './cell.ts';
 import { type Package, readRelations } from './package.ts';
-import { attributeOf, escapeXml, readXml, withAttribute } from './xml.ts';
+import { escapeXml, readXml, withAttribute } from './xml.ts';
 
 /** A table on a sheet. */
 export interface SheetTable extends Range {
@@ -37,8 +37,8 @@ function readTable(xml: string, path: string): SheetTable | undefined {
     open: (tag) => {
       if (tag.depth === 0) root = tag.attributes;
       if (tag.local !== 'tableColumn') return;
-      names.push(attributeOf(tag, 'name') ?? '');
-      lastId = Math.max(lastId, Number(attributeOf(tag, 'id') ?? 0));
+      names.push(tag.attributes['name'] ?? '');
+      lastId = Math.max(lastId, Number(tag.attributes['id'] ?? 0));
     },
   });
   const range = readRange(root['ref']);
@@ -62,17 +62,11 @@ function readTable(xml: string, path: string): SheetTable | undefined {
     path,
     extended: (added) => {
       if (!COLUMNS_END.test(xml) || !canTake(added)) return undefined;
-      const widen = (tag: string, local: string): string => {
-        if (local === 'tableColumns')
-          return withAttribute(tag, 'count', String(names.length + added.length));
-        const own = readRange(/\sref\s*=\s*["']([^"']*)/.exec(tag)?.[1]);
-        if (!own) return tag;
-        return withAttribute(
-          tag,
-          'ref',
-          rangeRef({ ...own, lastColumn: own.lastColumn + added.length }),
-        );
-      };
+      const lastColumn = range.lastColumn + added.length;
+      const widen = (tag: string, local: string): string =>
+        local === 'tableColumns'
+          ? withAttribute(tag, 'count', String(names.length + added.length))
+          : widened(tag, lastColumn);
       const columnsOf = (prefix: string): string =>
         added
           .map(
@@ -85,4 +79,12 @@ function readTable(xml: string, path: string): SheetTable | undefined {
         .replace(COLUMNS_END, (end: string, prefix: string) => columnsOf(prefix) + end);
     },
   };
+}
+
+/** A tag whose range goes up to a column at least. */
+export function widened(tag: string, lastColumn: number): string {
+  const own = readRange(/\sref\s*=\s*["']([^"']*)/.exec(tag)?.[1]);
+  if (!own) return tag;
+  const range = { ...own, lastColumn: Math.max(own.lastColumn, lastColumn) };
+  return withAttribute(tag, 'ref', rangeRef(range));
 }

@@ -1,14 +1,14 @@
 import { PassThrough, Readable } from 'node:stream';
 import { ZipFile } from 'yazl';
 import { BrandfillError } from '../../common/errors.ts';
-import type { CellValue, TableOutput } from '../row-format.ts';
-import { createCutter } from '../source.ts';
-import { contains, MOST_COLUMNS, type Range, rangeRef } from './cell.ts';
+import type { CellValue, TableOutput, WrittenRow } from '../row-format.ts';
+import { createCutter, READ_BYTES } from '../source.ts';
+import { contains, MOST_COLUMNS, type Range } from './cell.ts';
 import { type NewCell, putCells, valueXml } from './cell-xml.ts';
 import type { OpenedWorkbook, RowLine } from './open-workbook.ts';
 import { normalizePath } from './package.ts';
 import type { Span } from './sheet-reader.ts';
-import { withAttribute } from './xml.ts';
+import { widened } from './tables.ts';
 
 export interface WorkbookOutputOptions {
   readonly list: OpenedWorkbook;
@@ -43,19 +43,20 @@ export async function assertRewritable({ pack, sheet }: OpenedWorkbook): Promise
 /** Begins to write a workbook: all is copied, and cells are put into the rows of its list. */
 export function createWorkbookOutput(options: WorkbookOutputOptions): TableOutput {
   const { list, added, domainColumn, write } = options;
-  const { pack, sheet, frame, styles, tables, place } = list;
+  const { pack, sheet, frame, styles, tables } = list;
   const { prefix } = frame;
   const ours = firstFreeColumn(list, added.length);
   const lastColumn = ours + added.length - 1;
   // Sorting with a table or a filter over the list has to move our cells too.
   const isOfList = (range: Range): boolean =>
-    range.firstRow >= place.firstHeaderRow &&
-    range.firstRow <= place.headerRow &&
+    range.firstRow >= list.firstHeaderRow &&
+    range.firstRow <= list.headerRow &&
     range.firstColumn <= domainColumn &&
     domainColumn <= range.lastColumn;
   const table = tables.find(isOfList);
   const longer = table && table.lastColumn === ours - 1 ? table.extended(added) : undefined;
-  const filter = !table && frame.filter && isOfList(frame.filter) ? frame.filter : undefined;
+  const { dimension, autoFilter } = frame;
+  const filter = !table && autoFilter && isOfList(autoFilter) ? autoFilter : undefined;
 
   const zip = new ZipFile();
   const rows = new PassThrough();
@@ -78,29 +79,27 @@ export function createWorkbookOutput(options: WorkbookOutputOptions): TableOutpu
 
   const cut = createCutter(pack.read(sheet.path));
   let at = 0;
-  let gathered: Buffer[] = [];
-  let sizeBytes = 0;
 
-  /** Takes the sheet up to a place. Nearly all of it is there, and needs no turn of the event loop. */
-  function take(place: number): Buffer | Promise<Buffer> {
-    const length = place - at;
-    at = place;
-    return cut(length);
-  }
-
-  function put(bytes: Buffer): void {
-    gathered.push(bytes);
-    sizeBytes += bytes.length;
-  }
-
-  async function flush(): Promise<void> {
+  async function send(bytes: Buffer): Promise<void> {
     if (rows.destroyed) await written; // says why
-    const bytes = Buffer.concat(gathered, sizeBytes);
-    gathered = [];
-    sizeBytes = 0;
     await new Promise<void>((resolve, reject) => {
       rows.write(bytes, (error) => (error ? reject(error) : resolve()));
     });
+  }
+
+  /** Copies the sheet up to the last of some places, with each of them changed. */
+  async function edit(edits: readonly Edit[]): Promise<void> {
+    const base = at;
+    at = edits.at(-1)?.end ?? at;
+    const bytes = await cut(at - base);
+    const pieces: Buffer[] = [];
+    let done = 0;
+    for (const { start, end, edited } of edits) {
+      const own = bytes.toString('utf8', start - base, end - base);
+      pieces.push(bytes.subarray(done, start - base), Buffer.from(edited(own)));
+      done = end - base;
+    }
+    await send(Buffer.concat(pieces));
   }
 
   /**
@@ -124,28 +123,12 @@ export function createWorkbookOutput(options: WorkbookOutputOptions): TableOutpu
       .filter(([, value]) => value !== undefined && value !== null && value !== '');
   }
 
-  async function editRow(span: Span, edit: (row: Buffer) => readonly Buffer[]): Promise<void> {
-    const before = take(span.start);
-    put(Buffer.isBuffer(before) ? before : await before);
-    const own = take(span.end);
-    for (const piece of edit(Buffer.isBuffer(own) ? own : await own)) put(piece);
-    if (sizeBytes >= WRITE_BYTES) await flush();
-  }
+  const widen = (tag: string): string => widened(tag, lastColumn);
 
-  async function editTag(tag: (Span & Range) | undefined): Promise<void> {
-    if (!tag) return;
-    const ref = rangeRef({ ...tag, lastColumn: Math.max(tag.lastColumn, lastColumn) });
-    await editRow(tag, (bytes) => {
-      return [Buffer.from(withAttribute(bytes.toString(), 'ref', ref))];
-    });
-  }
-
-  /** What is above the first row of the list. */
-  async function begin(): Promise<void> {
-    await editTag(frame.dimension);
+  function headerEdits(): readonly Edit[] {
     const header = list.head.at(-1);
-    if (!header) return;
-    const { number, lastStyle } = header;
+    if (!header) return [];
+    const { number, lastStyle, lastCell } = header;
     const names = added.map((name, at) => {
       const column = ours + at;
       return {
@@ -153,37 +136,41 @@ export function createWorkbookOutput(options: WorkbookOutputOptions): TableOutpu
         xml: () => valueXml(name, { prefix, column, row: number, style: lastStyle }),
       };
     });
-    await editRow(header, (row) => [Buffer.from(withoutSpans(putCells(row.toString(), names)))]);
+    return [{ ...header, edited: (row) => putCells(row, lastCell, names) }];
+  }
+
+  function editOf({ raw, cells: values = [] }: WrittenRow): Edit {
+    const [number, start, end, lastCell, own, filled = []] = JSON.parse(raw) as RowLine;
+    const ofList = filled.map((column): [number, CellValue] => [column, own[column]]);
+    const edited = (row: string): string => {
+      const style = styleOf(row);
+      const cells = [...ofList, ...cellsOf(values)].map(([column, value]) =>
+        newCell(column, number, value, style),
+      );
+      return putCells(row, lastCell, cells);
+    };
+    return { start, end, edited };
   }
 
   let begun: Promise<void> | undefined;
+  /** Writes what is above the first row of the list. */
+  function begin(): Promise<void> {
+    const size = dimension ? [{ ...dimension, edited: widen }] : [];
+    begun ??= edit([...size, ...headerEdits()]);
+    return begun;
+  }
+
   return {
     append: async (rows) => {
-      begun ??= begin();
-      await begun;
-      for (const { raw, cells: values = [] } of rows) {
-        const [number, start, end, lastCell, , filled = []] = JSON.parse(raw) as RowLine;
-        const isFast = filled.length === 0 && lastCell < ours;
-        await editRow({ start, end }, (row) => {
-          const style = styleOf(row);
-          const cells = [...filled, ...cellsOf(values)].map(([column, value]) =>
-            newCell(column, number, value, style),
-          );
-          return isFast
-            ? withCells(row, cells.map(({ xml }) => xml()).join(''))
-            : [Buffer.from(withoutSpans(putCells(row.toString(), cells)))];
-        });
-      }
+      await begin();
+      await edit(rows.map(editOf));
     },
     finish: async () => {
-      begun ??= begin();
-      await begun;
-      await editTag(filter);
-      for (let rest = await cut(WRITE_BYTES); rest.length > 0; rest = await cut(WRITE_BYTES)) {
-        put(rest);
-        await flush();
+      await begin();
+      if (filter) await edit([{ ...filter, edited: widen }]);
+      for (let rest = await cut(READ_BYTES); rest.length > 0; rest = await cut(READ_BYTES)) {
+        await send(rest);
       }
-      await flush();
       rows.end();
       await written;
       return table && longer === undefined
@@ -199,34 +186,17 @@ export function createWorkbookOutput(options: WorkbookOutputOptions): TableOutpu
   };
 }
 
-/** The opening tag of a row, with what is in front of it. */
-function tagOf(row: Buffer): string {
-  return row.toString('latin1', 0, row.indexOf('>', row.indexOf('row')) + 1);
+/** A place in the sheet, and what comes there. */
+interface Edit extends Span {
+  readonly edited: (xml: string) => string;
 }
 
 /** The style that a row has for cells that are not there. */
-function styleOf(row: Buffer): number | undefined {
-  const [, style] = /\scustomFormat="(?:1|true)"/.test(tagOf(row))
-    ? (/\ss="(\d+)"/.exec(tagOf(row)) ?? [])
-    : [];
+function styleOf(row: string): number | undefined {
+  const [tag = ''] = /<(?:[\w.-]+:)?row\b[^>]*>/.exec(row) ?? [];
+  const isOwn = /\scustomFormat="(?:1|true)"/.test(tag);
+  const [, style] = (isOwn && /\ss="(\d+)"/.exec(tag)) || [];
   return style === undefined ? undefined : Number(style);
-}
-
-/** Cells at the end of a row. */
-function withCells(row: Buffer, xml: string): readonly Buffer[] {
-  const close = row.lastIndexOf('</');
-  const tag = tagOf(row);
-  return [
-    Buffer.from(withoutSpans(tag), 'latin1'),
-    row.subarray(tag.length, close),
-    Buffer.from(xml),
-    row.subarray(close),
-  ];
-}
-
-/** Removes the hint which cells of a row are filled, which is optional and no longer right. */
-function withoutSpans(row: string): string {
-  return row.replace(/(<(?:[\w.-]+:)?row\b[^>]*?)\sspans\s*=\s*(?:"[^"]*"|'[^']*')/, '$1');
 }
 
 /**
@@ -236,10 +206,9 @@ function withoutSpans(row: string): string {
  * @throws BrandfillError `UNWRITABLE_OUTPUT` when there is no place for them
  */
 function firstFreeColumn(list: OpenedWorkbook, count: number): number {
-  const { place, frame, styles, tables } = list;
-  const { firstHeaderRow, lastRow, columns } = place;
-  const content = Math.max(place.lastContent, columns.length - 1);
-  let seen = Math.max(content, place.lastVisible);
+  const { frame, styles, tables, firstHeaderRow, lastRow, columns } = list;
+  const content = Math.max(list.lastContent, columns.length - 1);
+  let seen = Math.max(content, list.lastVisible);
   const coloured = frame.columns.filter(
     ({ lastColumn, style }) => lastColumn < MOST_COLUMNS - 1 && styles[style]?.isVisible,
   );
@@ -254,5 +223,3 @@ function firstFreeColumn(list: OpenedWorkbook, count: number): number {
     `Cannot write a workbook: a sheet holds ${MOST_COLUMNS} columns, and this one would have ${content + 1 + count}; choose fewer with --fields, or an --out that ends in .csv.`,
   );
 }
-
-const WRITE_BYTES = 256 * 1024;

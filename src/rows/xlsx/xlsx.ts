@@ -3,21 +3,14 @@ import { createCellsWriter, textOfCell } from '../csv/csv-writer.ts';
 import { guardFormula } from '../csv/formula.ts';
 import type { RowColumn, RowFormat, ScannedRow } from '../row-format.ts';
 import { type ByteSource, linesOf } from '../source.ts';
-import {
-  addressOfCell,
-  isFree,
-  type Range,
-  type SheetCell,
-  textOfSheetCell,
-  valueOfCell,
-} from './cell.ts';
-import { lineOf, type OpenedWorkbook, type RowLine, sampleOf } from './open-workbook.ts';
+import { addressOfCell, isFree, type SheetCell, textOfSheetCell, valueOfCell } from './cell.ts';
+import { addressesIn } from './list-finder.ts';
+import { lineOf, type OpenedWorkbook, type RowLine } from './open-workbook.ts';
 import { assertRewritable, createWorkbookOutput } from './workbook-writer.ts';
 
 /** The format of the list in a workbook. Its rows are lines of the spool. */
 export function openXlsx(list: OpenedWorkbook): RowFormat {
-  const { place, sheet, sheets, linkAt, head } = list;
-  const { columns, headerRow } = place;
+  const { columns, headerRow, sheet, sheets, linkAt, head } = list;
   let domainIndex = -1;
   let guard = guardFormula;
   const isCovered = createCovered(list);
@@ -31,9 +24,9 @@ export function openXlsx(list: OpenedWorkbook): RowFormat {
 
   /** A text that was filled in came from the API, unlike the list's own. */
   function textsOf(raw: string): readonly string[] {
-    const { number, cells, filled } = readLine(raw);
+    const [number, , , , cells, filled = []] = JSON.parse(raw) as RowLine;
     return cells.map((cell, at) =>
-      filled.has(at) ? guard(textOfSheetCell(cell)) : textAt(number, cell, at),
+      filled.includes(at) ? guard(textOfSheetCell(cell)) : textAt(number, cell, at),
     );
   }
 
@@ -44,7 +37,7 @@ export function openXlsx(list: OpenedWorkbook): RowFormat {
     extension: '.xlsx',
     description: `XLSX, sheet '${sheet.name}', header in row ${headerRow}`,
     columns,
-    sampleRows: sampleOf(list),
+    sampleRows: addressesIn(list.sample, linkAt),
     headBytes,
     isTable: true,
     takenNames: new Set(columns),
@@ -73,8 +66,12 @@ export function openXlsx(list: OpenedWorkbook): RowFormat {
       const [number, start, end, lastCell, cells, filled = []] = JSON.parse(row.raw) as RowLine;
       if (!isFree(cells[index]) || isCovered(number, index)) return undefined;
       if (textOfCell(value) === '') return row;
-      const more = [...filled, [index, value] as const].sort(([one], [other]) => one - other);
-      const line: RowLine = [number, start, end, lastCell, cells, more];
+      const own = [...cells];
+      while (own.length < index) own.push(null);
+      own[index] =
+        typeof value === 'number' || typeof value === 'boolean' ? value : textOfCell(value);
+      const columns = [...filled, index].sort((one, other) => one - other);
+      const line: RowLine = [number, start, end, lastCell, own, columns];
       return { ...row, raw: `${JSON.stringify(line)}\n` };
     },
     textOf: textOfCell,
@@ -88,7 +85,7 @@ export function openXlsx(list: OpenedWorkbook): RowFormat {
         createWorkbookOutput({ list, added, write, domainColumn: domainIndex }),
     },
     toObject: (raw) => {
-      const { number, cells } = readLine(raw);
+      const [number, , , , cells] = JSON.parse(raw) as RowLine;
       const values = cells.map((cell, at) => {
         const text = textAt(number, cell, at);
         return text === textOfSheetCell(cell) ? valueOfCell(cell) : text; // it is linked
@@ -96,25 +93,6 @@ export function openXlsx(list: OpenedWorkbook): RowFormat {
       return objectOf(columns, values, null);
     },
   };
-}
-
-interface ReadLine {
-  readonly number: number;
-  /** With what was filled in. */
-  readonly cells: readonly (SheetCell | undefined)[];
-  /** Which of them were filled in. */
-  readonly filled: ReadonlySet<number>;
-}
-
-function readLine(raw: string): ReadLine {
-  const [number, , , , own, filled = []] = JSON.parse(raw) as RowLine;
-  const cells = [...own];
-  for (const [column, value] of filled) {
-    while (cells.length < column) cells.push(null);
-    cells[column] =
-      typeof value === 'number' || typeof value === 'boolean' ? value : textOfCell(value);
-  }
-  return { number, cells, filled: new Set(filled.map(([column]) => column)) };
 }
 
 interface ScanOptions {
@@ -135,29 +113,26 @@ async function* scan(
       line: number,
       cell: addressOfCell(cells[index], list.linkAt(number, index)),
       sizeBytes: line.length,
-      fields: Math.max(list.place.columns.length, cells.length),
+      fields: Math.max(list.columns.length, cells.length),
       others: others.map((other) => textOfSheetCell(cells[other.index])),
     };
   };
   for await (const lines of linesOf(source.read(headBytes), source.name)) yield lines.map(scanLine);
 }
 
-/** Makes a function that tells whether a cell is the hidden part of a merged one. Rows come in their order. */
+/** Makes a function that tells whether a cell is the hidden part of a merged one. */
 function createCovered({ frame }: OpenedWorkbook): (row: number, column: number) => boolean {
-  const mergesOf = new Map<number, Range[]>();
+  const rowsOf = new Map<number, Set<number>>();
   return (row, column) => {
-    const merges =
-      mergesOf.get(column) ??
-      frame.merges
-        .filter(({ firstColumn, lastColumn }) => firstColumn <= column && column <= lastColumn)
-        .sort((one, other) => other.firstRow - one.firstRow);
-    mergesOf.set(column, merges);
-    while ((merges.at(-1)?.lastRow ?? row) < row) merges.pop();
-    const merge = merges.at(-1);
-    return (
-      merge !== undefined &&
-      merge.firstRow <= row &&
-      (merge.firstRow < row || merge.firstColumn < column)
-    );
+    const rows = rowsOf.get(column) ?? new Set();
+    if (!rowsOf.has(column)) {
+      for (const { firstRow, lastRow, firstColumn, lastColumn } of frame.merges) {
+        if (column < firstColumn || column > lastColumn) continue;
+        const first = column === firstColumn ? firstRow + 1 : firstRow;
+        for (let covered = first; covered <= lastRow; covered += 1) rows.add(covered);
+      }
+      rowsOf.set(column, rows);
+    }
+    return rows.has(row);
   };
 }

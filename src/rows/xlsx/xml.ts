@@ -17,8 +17,8 @@ export interface XmlTag {
 export interface XmlHandlers {
   open?(tag: XmlTag): void;
   text?(text: string): void;
-  /** @param start where the tag before it ends @param end where the element ends */
-  close?(local: string, start: number, end: number): void;
+  /** @param end where the element ends */
+  close?(local: string, end: number): void;
 }
 
 /** Reads a document piece by piece. */
@@ -32,7 +32,6 @@ export interface XmlReader {
 
 /** What may be held of one element, in characters, so that no file takes all of the memory. */
 const MOST_HELD = 64_000_000;
-const MOST_DEPTH = 1_000;
 
 /** Makes a reader of XML. It knows only the entities of XML itself, whatever a document declares. */
 export function createXmlReader(handlers: XmlHandlers): XmlReader {
@@ -53,7 +52,6 @@ export function createXmlReader(handlers: XmlHandlers): XmlReader {
     tag.end = lastTag;
     handlers.open?.(tag);
     depth += 1;
-    if (depth > MOST_DEPTH) throw new Error(`its elements are nested ${MOST_DEPTH} deep`);
   });
   if (handlers.text) {
     const text = (text: string): void => handlers.text?.(text);
@@ -61,10 +59,9 @@ export function createXmlReader(handlers: XmlHandlers): XmlReader {
     parser.on('cdata', text);
   }
   parser.on('closetag', ({ name }) => {
-    const start = lastTag;
     lastTag = parser.position;
     depth -= 1;
-    handlers.close?.(name.slice(name.indexOf(':') + 1), start, lastTag);
+    handlers.close?.(name.slice(name.indexOf(':') + 1), lastTag);
   });
   return {
     write: (text) => {
@@ -97,13 +94,9 @@ export async function* textOf(chunks: AsyncIterable<Buffer>): AsyncGenerator<str
   decoder.decode();
 }
 
-/** An attribute by its name without prefix, such as `id` of `r:id`. */
-export function attributeOf(
-  { attributes }: Pick<XmlTag, 'attributes'>,
-  local: string,
-): string | undefined {
-  const name = Object.keys(attributes).find((name) => name.endsWith(`:${local}`));
-  return attributes[local] ?? (name === undefined ? undefined : attributes[name]);
+/** The id of the relation that an element refers to: `r:id`, whatever its prefix. */
+export function relationIn(attributes: XmlTag['attributes']): string | undefined {
+  return Object.entries(attributes).find(([name]) => name.endsWith(':id'))?.[1];
 }
 
 /** An opening tag with a new value of an attribute, which it may not have had. */
