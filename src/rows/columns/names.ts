@@ -14,16 +14,8 @@ export function untakenName(name: string, isTaken: (name: string) => boolean): s
 /** Makes every name of a list unique; the first of equal names keeps its own. */
 export function uniqueNames(names: readonly string[]): string[] {
   const taken = new Set<string>();
-  // If thousands of columns have one name, each would search for its suffix from the start.
-  const counts = new Map<string, number>();
   return names.map((name) => {
-    let free = name;
-    let count = counts.get(name) ?? 1;
-    while (taken.has(free)) {
-      count += 1;
-      free = `${name}_${count}`;
-    }
-    counts.set(name, count);
+    const free = untakenName(name, (name) => taken.has(name));
     taken.add(free);
     return free;
   });

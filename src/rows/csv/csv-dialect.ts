@@ -16,9 +16,16 @@ export interface CsvDialect {
 const LINE_ENDS: readonly string[] = ['\r\r\n', '\r\n', '\n'];
 const OLD_LINE_ENDS: readonly string[] = [...LINE_ENDS, '\r'];
 
+export const LINE_END = /\r{0,2}\n|\r/;
+
 /** Cuts a row off before its line end. */
 export function withoutLineEnd(raw: string): string {
   return raw.replace(/(?:\r{0,2}\n|\r)$/, '');
+}
+
+/** The number of lines in a text, as an editor counts. */
+export function countLines(text: string): number {
+  return text.split(LINE_END).length;
 }
 
 /** 32 MB: a quote that is never closed would swallow the rest of the file; no real row is this long. */

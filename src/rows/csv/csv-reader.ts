@@ -2,7 +2,7 @@ import { CsvError, type Options, Parser } from 'csv-parse';
 import type { BrandfillError } from '../../common/errors.ts';
 import type { RowColumn, ScannedRow } from '../row-format.ts';
 import { type ByteSource, unreadable } from '../source.ts';
-import { type CsvDialect, parserOptions } from './csv-dialect.ts';
+import { type CsvDialect, countLines, parserOptions } from './csv-dialect.ts';
 
 /**
  * Rows are filled up to the longest, so one row of a million cells would make a million of each.
@@ -15,10 +15,9 @@ interface CsvScanOptions {
   readonly dialect: CsvDialect;
   readonly domainColumn: RowColumn;
   readonly others: readonly RowColumn[];
-  /** The lines above the list, which are not CSV, and their bytes. */
-  readonly title: { readonly lines: number; readonly sizeBytes: number };
-  /** Bytes before the first row. */
-  readonly skipBytes: number;
+  /** Bytes before the first row, and the line in which it begins. */
+  readonly headBytes: number;
+  readonly firstLine: number;
   /** The number of cells that a row should have. */
   readonly width: number;
 }
@@ -30,22 +29,26 @@ interface CsvScanOptions {
  */
 export async function* scanCsv(
   source: ByteSource,
-  { dialect, domainColumn, others, title, skipBytes, width }: CsvScanOptions,
+  { dialect, domainColumn, others, headBytes, firstLine, width }: CsvScanOptions,
 ): AsyncGenerator<readonly ScannedRow[]> {
   let batch: ScannedRow[] = [];
   let startBytes = 0;
-  let line = title.lines + 1;
+  let line = firstLine;
   let linesRead = 0;
 
   function onRecord(cells: readonly string[], endBytes: number, lines: number): void {
     const sizeBytes = endBytes - startBytes;
     const ownLine = line;
     // A line end within quotes may count twice.
-    line += lines === linesRead + 1 ? 1 : countLines(cells);
+    line +=
+      lines === linesRead + 1 ? 1 : cells.reduce((sum, cell) => sum + countLines(cell) - 1, 1);
     linesRead = lines;
     startBytes = endBytes;
-    if (title.sizeBytes + endBytes <= skipBytes) return;
-    if (cells.length > width + MOST_FURTHER_CELLS) throw tooManyCells(source, ownLine, width);
+    if (cells.length > width + MOST_FURTHER_CELLS) {
+      const most = (width + MOST_FURTHER_CELLS).toLocaleString('en-US');
+      const why = `it has more than ${most} cells; a line end is probably missing`;
+      throw unreadable(`line ${ownLine} of ${source.name}`, why);
+    }
     const isEmpty = isEmptyLine(cells, sizeBytes);
     const cell = cells[domainColumn.index] ?? '';
     // A domain spares most rows the look at their other cells.
@@ -66,7 +69,7 @@ export async function* scanCsv(
 
   const parser = new RecordParser(parserOptions(dialect), onRecord);
   try {
-    for await (const chunk of source.read(title.sizeBytes)) {
+    for await (const chunk of source.read(headBytes)) {
       await parser.feed(chunk);
       yield batch;
       batch = [];
@@ -126,22 +129,10 @@ function isEmptyLine(cells: readonly string[], sizeBytes: number): boolean {
   return cells.length === 1 && ((cells[0] === '' && sizeBytes <= 2) || cells[0] === END_OF_FILE);
 }
 
-function countLines(cells: readonly string[]): number {
-  return cells.reduce((sum, cell) => sum + cell.split(/\r\n|\r|\n/).length - 1, 1);
-}
-
 function unreadableRow(source: ByteSource, line: number, cause: CsvError): BrandfillError {
   const why =
     cause.code === 'CSV_QUOTE_NOT_CLOSED'
       ? 'a quote is opened in this row and never closed; close it, or double it ("") if it is part of the text'
       : 'this row does not end within 32 MB; a quote that is opened in it is probably never closed';
   return unreadable(`line ${line} of ${source.name}`, why, cause);
-}
-
-function tooManyCells(source: ByteSource, line: number, width: number): BrandfillError {
-  const most = (width + MOST_FURTHER_CELLS).toLocaleString('en-US');
-  return unreadable(
-    `line ${line} of ${source.name}`,
-    `it has more than ${most} cells, and the header ${width.toLocaleString('en-US')}; a line end is probably missing`,
-  );
 }

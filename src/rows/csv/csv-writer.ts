@@ -1,47 +1,7 @@
 import { Stringifier } from 'csv-stringify';
-import type { CellValue, RawRow, RowWriter } from '../row-format.ts';
+import type { CellValue, RawRow } from '../row-format.ts';
 import { type CsvDialect, cellsOfRow, withoutLineEnd } from './csv-dialect.ts';
 import { guardFormula } from './formula.ts';
-
-export interface CsvWriterOptions {
-  readonly dialect: CsvDialect;
-  /** What stands above the header: `sep=;`, blank lines. */
-  readonly before: string;
-  /** The header as it is in the input, line end included. */
-  readonly headerRaw: string;
-  readonly headerFields: number;
-  /** Every row is filled up to this many cells of its own, so that the added ones line up. */
-  readonly width: number;
-  /** Names of the added columns. */
-  readonly added: readonly string[];
-  readonly byteOrderMark: boolean;
-  /** Whether added texts that a spreadsheet would calculate stay as they are. */
-  readonly keepsFormulas: boolean;
-}
-
-/**
- * Appends cells to rows of CSV without touching the rest: quoting, spaces and line ends of the
- * input stay to the byte. Rows with too few cells are filled up.
- */
-export function createCsvWriter(options: CsvWriterOptions): RowWriter {
-  const { dialect, before, headerRaw, headerFields, width, added, byteOrderMark } = options;
-  const usualEnd = headerRaw.slice(withoutLineEnd(headerRaw).length) || '\n';
-  const write = createCellsWriter(dialect.delimiter);
-
-  function row(raw: string, fields: number, values: readonly CellValue[]): string {
-    if (added.length === 0) return raw;
-    const own = withoutLineEnd(raw);
-    const padding = dialect.delimiter.repeat(Math.max(0, width - fields) + 1);
-    return (
-      own + padding + write(values, options.keepsFormulas) + (raw.slice(own.length) || usualEnd)
-    );
-  }
-
-  return {
-    header: (byteOrderMark ? '\uFEFF' : '') + before + row(headerRaw, headerFields, added),
-    row,
-  };
-}
 
 /**
  * Writes some cells of a row, with delimiters between them. A text that a spreadsheet would

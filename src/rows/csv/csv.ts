@@ -1,16 +1,19 @@
 import { objectOf, shorten } from '../columns/names.ts';
-import type { FormatOptions, TextFormat } from '../row-format.ts';
+import type { CellValue, FormatOptions, TextFormat } from '../row-format.ts';
 import { describeText, type Source, unreadable } from '../source.ts';
 import {
   type CsvDialect,
+  countLines,
   describeDialect,
   detectDialect,
+  LINE_END,
   readRecords,
   type SampleRecord,
   textsOfRow,
+  withoutLineEnd,
 } from './csv-dialect.ts';
 import { scanCsv } from './csv-reader.ts';
-import { createCellsWriter, createCsvWriter, fillCsvCell, textOfCell } from './csv-writer.ts';
+import { createCellsWriter, fillCsvCell, textOfCell } from './csv-writer.ts';
 
 export const CSV: TextFormat = {
   kind: 'csv',
@@ -33,56 +36,50 @@ function openCsv(
 ): ReturnType<TextFormat['open']> {
   const whole = source.sample.toString('utf8');
   const title = firstLines(whole, skipLines);
-  const text = whole.slice(title.length);
-  const [sep = '', stated] = SEP_LINE.exec(text) ?? [];
+  const [sep = '', stated] = SEP_LINE.exec(whole.slice(title.length)) ?? [];
+  const text = whole.slice(title.length + sep.length);
   const preferred = /\.(?:tsv|tab)(?:\.gz)?$/i.test(source.name) ? '\t' : undefined;
-  const dialect = detectDialect(text.slice(sep.length), { preferred, stated });
-  const start = Buffer.byteLength(title) + Buffer.byteLength(sep);
+  const dialect = detectDialect(text, { preferred, stated });
+  const { delimiter } = dialect;
+  const start = Buffer.byteLength(title + sep);
   const records = readSample(source, dialect, start);
   const first = noHeader ? undefined : records[0];
-  const headBytes = first?.endBytes ?? start;
   const names = first?.cells ?? numberedNames(records);
-  const below = noHeader ? records : records.slice(1);
-  const near = below.map(({ cells }) => cells);
+  const near = (noHeader ? records : records.slice(1)).map(({ cells }) => cells);
   const columns = completeHeader(source, names, near);
-  const write = createCellsWriter(dialect.delimiter);
-  const headerRaw =
-    first === undefined
-      ? write(names) + lineEndOf(text)
-      : source.sample.toString('utf8', first.startBytes, headBytes);
+  const write = createCellsWriter(delimiter);
+  const { startBytes: headerAt = start, endBytes: headBytes = start } = first ?? {};
+  const headerRaw = first
+    ? source.sample.toString('utf8', headerAt, headBytes)
+    : write(names) + (LINE_END.exec(text)?.[0] ?? '');
+  const usualEnd = headerRaw.slice(withoutLineEnd(headerRaw).length) || '\n';
+  const above = source.sample.toString('utf8', Buffer.byteLength(title), headerAt);
 
   return {
-    extension: dialect.delimiter === '\t' ? '.tsv' : '.csv',
+    extension: delimiter === '\t' ? '.tsv' : '.csv',
     description: describeText(describeDialect(dialect), source),
     columns,
     sampleRows: [...near, ...farRows(source, dialect, columns.length)],
     headBytes,
     isTable: true,
     takenNames: new Set(columns),
-    scan: (input, domainColumn, others = []) =>
-      scanCsv(input, {
-        dialect,
-        domainColumn,
-        others,
-        title: { lines: skipLines, sizeBytes: Buffer.byteLength(title) },
-        skipBytes: headBytes,
-        width: columns.length,
-      }),
-    createWriter: (added, { maxFields, keepsFormulas = false }) =>
-      createCsvWriter({
-        dialect,
-        before: source.sample.toString(
-          'utf8',
-          Buffer.byteLength(title),
-          first?.startBytes ?? headBytes,
-        ),
-        headerRaw,
-        headerFields: names.length,
-        width: Math.max(columns.length, maxFields),
-        added,
-        byteOrderMark: source.hasByteOrderMark,
-        keepsFormulas,
-      }),
+    scan: (input, domainColumn, others = []) => {
+      const firstLine = countLines(source.sample.toString('utf8', 0, headBytes));
+      const width = columns.length;
+      return scanCsv(input, { dialect, domainColumn, others, headBytes, firstLine, width });
+    },
+    // Rows with too few cells are filled up, so that the added ones line up.
+    createWriter: (added, { maxFields, keepsFormulas }) => {
+      const width = Math.max(columns.length, maxFields);
+      const row = (raw: string, fields: number, values: readonly CellValue[]): string => {
+        if (added.length === 0) return raw;
+        const own = withoutLineEnd(raw);
+        const padding = delimiter.repeat(Math.max(0, width - fields) + 1);
+        return own + padding + write(values, keepsFormulas) + (raw.slice(own.length) || usualEnd);
+      };
+      const mark = source.hasByteOrderMark ? '\uFEFF' : '';
+      return { header: mark + above + row(headerRaw, names.length, added), row };
+    },
     fillCell: (row, { index }, value, keepsFormulas) =>
       fillCsvCell(row, index, write([value], keepsFormulas), dialect),
     textOf: textOfCell,
@@ -148,15 +145,9 @@ function numberedNames(records: readonly SampleRecord[]): readonly string[] {
   return Array.from({ length: width }, (_, at) => `column_${at + 1}`);
 }
 
-function lineEndOf(text: string): string {
-  return /\r{0,2}\n|\r/.exec(text)?.[0] ?? '\n';
-}
-
-const LINE_END = /\r{0,2}\n|\r/g;
-
 /** The first lines of a text, line ends included. */
 function firstLines(text: string, count: number): string {
   if (count === 0) return '';
-  const last = [...text.matchAll(LINE_END)][count - 1];
+  const last = [...text.matchAll(new RegExp(LINE_END, 'g'))][count - 1];
   return last ? text.slice(0, last.index + last[0].length) : text;
 }

@@ -2,34 +2,31 @@ import { isIPv6 } from 'node:net';
 import { trimEdges } from './pieces.ts';
 
 /** Why a cell holds no domain that could be asked about. */
-export type InvalidReason = (typeof REASONS)[number];
-
-const REASONS = [
+export type InvalidReason =
   /** nothing, a scheme with nothing behind it, or what programs write for nothing: `N/A`, `#REF!` */
-  'empty',
+  | 'empty'
   /** an IPv4 or IPv6 address, with or without brackets and port */
-  'ip_address',
+  | 'ip_address'
   /** one label only: `localhost`, `Acme` */
-  'single_label',
+  | 'single_label'
   /** a registry's name, not anybody's own: `co.uk` */
-  'public_suffix',
+  | 'public_suffix'
   /** white space inside, as in the name of a company */
-  'contains_space',
+  | 'contains_space'
   /** addresses of more than one domain: `a.com, b.com` */
-  'several_domains',
+  | 'several_domains'
   /** no such top-level domain on the public Internet: `shop.local` */
-  'unknown_tld',
+  | 'unknown_tld'
   /** an e-mail address at a domain where anybody can have one: `jo@gmail.com` */
-  'free_mail',
+  | 'free_mail'
   /** not the cell but its row: it has more cells than the header, so they may be shifted */
-  'too_many_cells',
+  | 'too_many_cells'
   /** a page on a host that many share: `facebook.com/acme`, `bit.ly/2xyz` */
-  'shared_host',
+  | 'shared_host'
   /** anything else: illegal characters, labels that are empty or too long, hyphens at their edge */
-  'malformed',
-] as const;
+  | 'malformed';
 
-/** A cell without a domain. One frozen object per reason, so a bad row allocates nothing. */
+/** A cell without a domain. */
 export interface InvalidDomain {
   readonly invalid: InvalidReason;
 }
@@ -57,13 +54,8 @@ const BRACKETED = /^\[([^\]]*)\](?::[0-9]{0,5})?$/;
 /** A URL that was encoded as a whole, more than once at times. */
 const ENCODED_URL = /^https?%(?:25){0,3}3a/i;
 
-const invalid = Object.freeze(
-  Object.fromEntries(REASONS.map((reason) => [reason, Object.freeze({ invalid: reason })])),
-) as Readonly<Record<InvalidReason, InvalidDomain>>;
-
-/** The shared object for a reason. */
-export function invalidDomain(reason: InvalidReason): InvalidDomain {
-  return invalid[reason];
+export function invalidDomain(invalid: InvalidReason): InvalidDomain {
+  return { invalid };
 }
 
 /**
@@ -81,7 +73,7 @@ export function readAddress(text: string): Address | InvalidDomain {
     found = REPEATED_SCHEME.exec(text.slice(start, start + 20))?.[0] ?? '';
   }
   const address = text.slice(start);
-  if (address === '') return invalid.empty;
+  if (address === '') return invalidDomain('empty');
   if (ENCODED_URL.test(address)) {
     const url = decoded(address);
     return typeof url === 'string' ? readAddress(url) : url;
@@ -89,28 +81,30 @@ export function readAddress(text: string): Address | InvalidDomain {
 
   const [authority = ''] = address.split(AUTHORITY_END, 1);
   const behind = address.slice(authority.length);
-  if (/\s/.test(authority)) return invalid.contains_space;
+  if (/\s/.test(authority)) return invalidDomain('contains_space');
 
   const at = authority.lastIndexOf('@');
   // In a URL the last @ ends the credentials. Elsewhere two of them are two e-mail addresses.
   const isUrl = scheme !== '' && !/^mailto/i.test(scheme);
-  if (!isUrl && at !== authority.indexOf('@')) return invalid.malformed;
+  if (!isUrl && at !== authority.indexOf('@')) return invalidDomain('malformed');
   const host = decoded(withoutPort(authority.slice(at + 1)));
   if (typeof host !== 'string') return host;
-  if (/\s/.test(host)) return invalid.contains_space;
-  if (host.length > MAX_HOST_LENGTH) return invalid.malformed;
+  if (/\s/.test(host)) return invalidDomain('contains_space');
+  if (host.length > MAX_HOST_LENGTH) return invalidDomain('malformed');
   return { host, behind, isEmail: at !== -1 && !isUrl };
 }
 
 function withoutPort(hostAndPort: string): string | InvalidDomain {
   if (hostAndPort.startsWith('[')) {
     const [, address = ''] = BRACKETED.exec(hostAndPort) ?? [];
-    return isIPv6(address) ? invalid.ip_address : invalid.malformed;
+    return isIPv6(address) ? invalidDomain('ip_address') : invalidDomain('malformed');
   }
   const colon = hostAndPort.lastIndexOf(':');
   if (colon === -1) return hostAndPort;
-  if (isIPv6(hostAndPort)) return invalid.ip_address;
-  return PORT.test(hostAndPort.slice(colon + 1)) ? hostAndPort.slice(0, colon) : invalid.malformed;
+  if (isIPv6(hostAndPort)) return invalidDomain('ip_address');
+  return PORT.test(hostAndPort.slice(colon + 1))
+    ? hostAndPort.slice(0, colon)
+    : invalidDomain('malformed');
 }
 
 function decoded(host: string | InvalidDomain): string | InvalidDomain {
@@ -118,6 +112,6 @@ function decoded(host: string | InvalidDomain): string | InvalidDomain {
   try {
     return trimEdges(decodeURIComponent(host));
   } catch {
-    return invalid.malformed;
+    return invalidDomain('malformed');
   }
 }
