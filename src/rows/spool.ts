@@ -80,12 +80,10 @@ export async function spool<T>(
   }
 }
 
-/** Appends all bytes, with as many calls as that takes. */
+/** Writes all bytes behind those that were written before. */
 export async function writeAll(handle: FileHandle, bytes: Buffer, folder: string): Promise<void> {
   try {
-    for (let written = 0; written < bytes.length; ) {
-      written += (await handle.write(bytes, written)).bytesWritten;
-    }
+    await handle.writeFile(bytes);
   } catch (error) {
     throw spoolError(folder, error);
   }

@@ -42,9 +42,9 @@ const SHARED =
 /** A path that says that a link leads elsewhere, whatever the host: `r.clutch.co/redirect?u=…`. */
 const REDIRECT =
   /\/(?:redir\w*|away|out|outbound|outgoing|exit|goto|click\w*|external\w*|leave|track\w*|url|l|aclk|imgres|linkfilter|offsite|biz_redir)(?:\.php)?(?:[/?]|$)/i;
-/** Pages that a host has of its own. Behind some of these names nobody else has any. */
+/** Pages that a host has of its own, also in a language. Behind some of these names nobody else has any. */
 const OWN_PAGE =
-  /^[\\/]+(?:(?:about(?:-?us)?|careers?|press|newsroom|legal|privacy|investors?)(?:[\\/].*)?|company|jobs|contact(?:-us)?|news|terms|imprint|impressum|team|pricing|help|support|login|signup)(?:\.(?:html?|php|aspx))?[\\/]?(?:[?#].*)?$/i;
+  /^[\\/]+(?:(?:-[\\/]+[a-z]{2}|[a-z]{2}[-_][a-z]{2})[\\/]+)?(?:(?:about(?:-?us)?|careers?|press|newsroom|legal|privacy|investors?)(?:[\\/].*)?|company|jobs|contact(?:-us)?|news|terms|imprint|impressum|team|pricing|help|support|login|signup)(?:\.(?:html?|php|aspx))?[\\/]?(?:[?#].*)?$/i;
 
 /**
  * Finds out whether what is behind a host belongs to others than the owner of the host.
@@ -68,21 +68,15 @@ export function findSharedPage(
 /** Nothing but the host's own front page. */
 const HOME = /^[\\/]*(?:(?:index|default|home)(?:\.[a-z]{2,5})?[\\/]?)?(?:#(?![!/]).*)?$/i;
 
-interface Entry {
-  /** Hosts below do not count. */
-  readonly isExact: boolean;
-  readonly path: string;
-}
+/** The paths of each entry; none for the labels in them. */
+let entries: ReadonlyMap<string, readonly string[]> | undefined;
 
-/** By the name of the host; without any, each of its labels. */
-let entries: ReadonlyMap<string, readonly Entry[]> | undefined;
-
-function readEntries(): ReadonlyMap<string, readonly Entry[]> {
-  const found = new Map<string, Entry[]>();
+function readEntries(): ReadonlyMap<string, readonly string[]> {
+  const found = new Map<string, string[]>();
   for (const entry of SHARED.split(' ')) {
-    const [, exact = '', name = '', path = ''] = /^(=?)([^/]+)(.*)$/.exec(entry) ?? [];
-    found.set(name, [...(found.get(name) ?? []), { isExact: exact !== '', path }]);
-    for (const label of name.split('.')) found.set(label, []);
+    const [, name = '', path = ''] = /^([^/]+)(.*)$/.exec(entry) ?? [];
+    found.set(name, [...(found.get(name) ?? []), path]);
+    for (const label of name.split(/[=.]/)) found.set(label, []);
   }
   return found;
 }
@@ -93,14 +87,12 @@ function hasEntry(host: string, registered: string, behind: string): boolean {
   const label = registered.slice(0, registered.indexOf('.'));
   if (!entries.has(label)) return false; // as for most
   const anySuffix = host.slice(0, host.length - registered.length) + label;
+  const names = [`=${host}`];
   for (const written of [host, `${anySuffix}.*`]) {
-    for (let name = written; name.includes('.'); name = name.slice(name.indexOf('.') + 1)) {
-      const isHere = ({ isExact, path }: Entry): boolean =>
-        (!isExact || name === host) && isBehind(path, behind);
-      if (entries.get(name)?.some(isHere)) return true;
-    }
+    for (let name = written; name.includes('.'); name = name.slice(name.indexOf('.') + 1))
+      names.push(name);
   }
-  return false;
+  return names.some((name) => entries?.get(name)?.some((path) => isBehind(path, behind)));
 }
 
 function isBehind(path: string, behind: string): boolean {

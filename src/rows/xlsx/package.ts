@@ -17,7 +17,6 @@ export interface Package {
    * undefined when there is no such part.
    */
   find(path: string): string | undefined;
-  writtenAt(path: string): Date;
   /**
    * Reads a part, decompressed.
    *
@@ -36,7 +35,6 @@ const MOST_BYTES = 4_000_000_000;
  */
 const MOST_RATIO = 200;
 const HARMLESS_BYTES = 32_000_000;
-const MOST_PARTS = 20_000;
 /** The largest part that is held as text. Lists of 65,530 links take 13 MB, 64,000 formats 8. */
 const MOST_TEXT_BYTES = 200_000_000;
 
@@ -58,7 +56,6 @@ export async function openPackage(handle: FileHandle, name: string): Promise<Pac
     sizeBytes += entry.uncompressedSize;
     packedBytes += entry.compressedSize;
     if (sizeBytes > MOST_BYTES) throw tooLarge(name, `larger than ${MOST_BYTES / 1e9} GB`);
-    if (entries.size >= MOST_PARTS) throw tooLarge(name, `more than ${MOST_PARTS} parts`);
     const { generalPurposeBitFlag: flag, fileNameRaw, extraFields } = entry;
     const path = yauzl.getFileNameLowLevel(flag, fileNameRaw, extraFields, false);
     if (path.endsWith('/') || find(path) !== undefined) continue;
@@ -94,7 +91,6 @@ export async function openPackage(handle: FileHandle, name: string): Promise<Pac
     name,
     paths: [...entries.keys()],
     find,
-    writtenAt: (path) => entryOf(path).getLastModDate(),
     read,
     readText: async (path) => {
       if (entryOf(path).uncompressedSize > MOST_TEXT_BYTES) {

@@ -61,12 +61,11 @@ export function createWorkbookOutput(options: WorkbookOutputOptions): TableOutpu
   const zip = new ZipFile();
   const rows = new PassThrough();
   for (const path of pack.paths) {
-    const about = { mtime: pack.writtenAt(path), forceDosTimestamp: true };
     const name = normalizePath(path);
-    if (path === sheet.path) zip.addReadStream(rows, name, about);
+    if (path === sheet.path) zip.addReadStream(rows, name);
     else if (path === table?.path && longer !== undefined) {
-      zip.addBuffer(Buffer.from(longer), name, about);
-    } else zip.addReadStreamLazy(name, about, (done) => done(null, Readable.from(pack.read(path))));
+      zip.addBuffer(Buffer.from(longer), name);
+    } else zip.addReadStreamLazy(name, (done) => done(null, Readable.from(pack.read(path))));
   }
   zip.end();
   const packed = zip.outputStream as PassThrough;

@@ -1,8 +1,8 @@
 import { objectOf } from '../columns/names.ts';
 import { createCellsWriter, textOfCell } from '../csv/csv-writer.ts';
 import { guardFormula } from '../csv/formula.ts';
-import type { RowColumn, RowFormat, ScannedRow } from '../row-format.ts';
-import { type ByteSource, linesOf } from '../source.ts';
+import type { RowFormat, ScannedRow } from '../row-format.ts';
+import { linesOf } from '../source.ts';
 import { addressOfCell, isFree, type SheetCell, textOfSheetCell, valueOfCell } from './cell.ts';
 import { addressesIn } from './list-finder.ts';
 import { lineOf, type OpenedWorkbook, type RowLine } from './open-workbook.ts';
@@ -41,9 +41,20 @@ export function openXlsx(list: OpenedWorkbook): RowFormat {
     headBytes,
     isTable: true,
     takenNames: new Set(columns),
-    scan: (source, domainColumn, others = []) => {
-      domainIndex = domainColumn.index;
-      return scan(source, { list, headBytes, domainColumn, others });
+    scan: async function* (source, { index }, others = []) {
+      domainIndex = index;
+      const scanLine = (line: Buffer): ScannedRow => {
+        const [number, , , , cells] = JSON.parse(line.toString()) as RowLine;
+        return {
+          line: number,
+          cell: textAt(number, cells[index], index),
+          sizeBytes: line.length,
+          fields: Math.max(columns.length, cells.length),
+          others: others.map((other) => textOfSheetCell(cells[other.index])),
+        };
+      };
+      for await (const lines of linesOf(source.read(headBytes), source.name))
+        yield lines.map(scanLine);
     },
     createWriter: (added, { maxFields, keepsFormulas }) => {
       const write = createCellsWriter(',');
@@ -93,31 +104,6 @@ export function openXlsx(list: OpenedWorkbook): RowFormat {
       return objectOf(columns, values, null);
     },
   };
-}
-
-interface ScanOptions {
-  readonly list: OpenedWorkbook;
-  readonly headBytes: number;
-  readonly domainColumn: RowColumn;
-  readonly others: readonly RowColumn[];
-}
-
-async function* scan(
-  source: ByteSource,
-  { list, headBytes, domainColumn, others }: ScanOptions,
-): AsyncGenerator<readonly ScannedRow[]> {
-  const { index } = domainColumn;
-  const scanLine = (line: Buffer): ScannedRow => {
-    const [number, , , , cells] = JSON.parse(line.toString()) as RowLine;
-    return {
-      line: number,
-      cell: addressOfCell(cells[index], list.linkAt(number, index)),
-      sizeBytes: line.length,
-      fields: Math.max(list.columns.length, cells.length),
-      others: others.map((other) => textOfSheetCell(cells[other.index])),
-    };
-  };
-  for await (const lines of linesOf(source.read(headBytes), source.name)) yield lines.map(scanLine);
 }
 
 /** Makes a function that tells whether a cell is the hidden part of a merged one. */
