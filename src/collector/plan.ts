@@ -2,7 +2,7 @@ import { hashText } from '../common/hashes.ts';
 import type { DomainColumn } from '../rows/columns/domain-column.ts';
 import { shorten } from '../rows/columns/names.ts';
 import { invalidDomain } from '../rows/domain/address.ts';
-import type { DomainReader, NormalizedDomain } from '../rows/domain/domain.ts';
+import type { DomainReader } from '../rows/domain/domain.ts';
 import type { Extent, RowColumn, RowFormat, ScannedRow } from '../rows/row-format.ts';
 import type { Source } from '../rows/source.ts';
 import { type Counts, createCounts } from './counts.ts';
@@ -137,7 +137,8 @@ export async function makePlan(options: PlanOptions): Promise<MadePlan> {
     if (format.isTable && fields !== headerFields) raggedRows += 1;
     if (row.shifted) firstShiftedLine ??= row.line;
     const id = key ? digitsOf(row.others?.[0]?.trim() ?? '') : undefined;
-    const found = domainOf(row, readDomain);
+    // A cell that may belong to another column is not even read.
+    const found = row.shifted ? invalidDomain(row.shifted) : readDomain(row.cell);
     if ('invalid' in found) {
       invalidRows += 1;
       invalid.add({
@@ -221,9 +222,4 @@ function createInvalidRows() {
       if (examples.length < MOST_EXAMPLES) examples.push({ ...row, cell: shorten(cell.trim()) });
     },
   };
-}
-
-/** The domain of a row. A cell that may belong to another column is not even read. */
-function domainOf(row: ScannedRow, readDomain: DomainReader): NormalizedDomain {
-  return row.shifted ? invalidDomain(row.shifted) : readDomain(row.cell);
 }

@@ -1,5 +1,7 @@
 import { type ExecFileException, execFile } from 'node:child_process';
+import { statSync } from 'node:fs';
 import { createRequire } from 'node:module';
+import { join } from 'node:path';
 import { withoutCredentials } from '../common/secrets.ts';
 
 // LMDB maps its file into memory and trusts it: a page number that leads out of the file, or an offset
@@ -7,28 +9,13 @@ import { withoutCredentials } from '../common/secrets.ts';
 // changed is read and written by LMDB in a process of its own first, which may end so. What the entries
 // hold is checked when they are read, each by its checksum.
 
-/** A batch is 4 MB at most. */
-const LONGEST_BATCH_MS = 15_000;
-
 /**
  * Each entry is read, and written in a transaction that is given up. Lists of free pages are not read by
- * that, so the file has to be as long as it says. Keys that are out of order are not found, or hide others. A thread watches over it, since LMDB may walk through damaged pages without end,
- * and nobody waits any more when the parent was killed.
+ * that, so the file has to be as long as it says. Keys that are out of order are not found, or hide others.
  */
 const REHEARSE = `
 const { statSync } = require('node:fs');
-const { Worker } = require('node:worker_threads');
 const { ABORT, open } = require(process.argv[1]);
-const batches = new Int32Array(new SharedArrayBuffer(4));
-const watch = ({ batches, longestBatchMs }) => {
-  let seen = -1;
-  setInterval(() => {
-    if (batches[0] === seen) process.kill(process.pid, 'SIGABRT');
-    seen = batches[0];
-  }, longestBatchMs);
-};
-const workerData = { batches, longestBatchMs: Number(process.argv[3]) };
-new Worker(\`(\${watch})(require('node:worker_threads').workerData)\`, { eval: true, workerData });
 try {
   const root = open({ path: process.argv[2], noSubdir: false, maxDbs: 16 });
   const { pageSize, lastPageNumber } = root.getStats();
@@ -47,7 +34,6 @@ try {
         entries.push([last, value]);
         if (bytes > 4e6) break;
       }
-      batches[0] += 1;
       root.transactionSync(() => {
         for (const [key, value] of entries) table.putSync(key, value);
         return ABORT;
@@ -63,8 +49,8 @@ process.exit(0);
 
 interface TrialOptions {
   readonly signal?: AbortSignal | undefined;
-  /** How long a batch of entries may take. @default 15 seconds */
-  readonly longestBatchMs?: number;
+  /** How long it may take, as LMDB may walk through damaged pages without end. @default half a minute, and a second for 5 MB */
+  readonly longestMs?: number;
   /** The path of the module that reads the file. @default that of LMDB */
   readonly lmdb?: string;
 }
@@ -80,10 +66,12 @@ const CRASH = /^SIG(?:BUS|SEGV|ABRT|ILL|TRAP)$/;
  */
 export async function isUsable(
   folder: string,
-  { signal, longestBatchMs = LONGEST_BATCH_MS, lmdb = pathOfLmdb() }: TrialOptions = {},
+  { signal, longestMs, lmdb = pathOfLmdb() }: TrialOptions = {},
 ): Promise<boolean> {
-  const args = ['--input-type=commonjs', '-e', REHEARSE, lmdb, folder, String(longestBatchMs)];
-  const options = { env: withoutCredentials(process.env), ...(signal && { signal }) };
+  const args = ['--input-type=commonjs', '-e', REHEARSE, lmdb, folder];
+  const timeout = longestMs ?? 30_000 + Math.ceil(statSync(join(folder, 'data.mdb')).size / 5_000);
+  const env = withoutCredentials(process.env);
+  const options = { env, timeout, killSignal: 'SIGABRT', ...(signal && { signal }) } as const;
   const ended = await new Promise<Pick<ExecFileException, 'code' | 'signal'> | null>((resolve) => {
     execFile(process.execPath, args, options, resolve);
   });

@@ -103,7 +103,7 @@ export async function openDatabase(
     try {
       const isChecked = await refuseUnsafe(folder, options.signal);
       if (isFull(folder) && (needsRoom || !isStoreIn(folder)))
-        throw new Refusal('the disk is full', `make room, or ${ELSEWHERE}`);
+        throw refusal(folder, 'the disk is full', `make room, or ${ELSEWHERE}`);
       return await openOwned(folder, isChecked, () => ownership.release());
     } catch (error) {
       await ownership.release();
@@ -111,12 +111,7 @@ export async function openDatabase(
     }
   } catch (error) {
     if (error instanceof BrandfillError || options.signal?.aborted) throw error;
-    const advice = error instanceof Refusal ? error.advice : ELSEWHERE;
-    throw new BrandfillError(
-      'UNUSABLE_STORE',
-      `Cannot open the store ${folder}: ${describeSystemError(error)}; ${advice}.`,
-      { cause: error },
-    );
+    throw refusal(folder, describeSystemError(error), ELSEWHERE, error);
   }
 }
 
@@ -139,7 +134,7 @@ async function openOwned(
   };
   try {
     // All tables of a new store are created in one transaction, because each one costs an fsync.
-    const opened = root.transactionSync(() => openTables(root));
+    const opened = root.transactionSync(() => openTables(root, folder));
     const { id, meta, ...tables } = opened;
     // The second commit is the first one that reads which pages are free, and finds damage there.
     if (isChecked && !isFull(folder))
@@ -159,8 +154,8 @@ async function openOwned(
   }
 }
 
-/** @throws Refusal when the database was not written by this version of Brandfill */
-function openTables(root: RootDatabase): Tables & Pick<StoreDatabase, 'id'> {
+/** @throws BrandfillError when the database was not written by this version of Brandfill */
+function openTables(root: RootDatabase, folder: string): Tables & Pick<StoreDatabase, 'id'> {
   // A store of ours has had its version since its tables were created.
   const isNew = [...root.getKeys()].every((name) => name === 'meta');
   root.resetReadTxn();
@@ -168,9 +163,10 @@ function openTables(root: RootDatabase): Tables & Pick<StoreDatabase, 'id'> {
   const version = meta.get('version');
   if ((version === undefined && isNew) || version === 1) meta.putSync('version', STORE_VERSION);
   else if (version === undefined)
-    throw new Refusal('its file data.mdb was written by something else than Brandfill');
+    throw refusal(folder, 'its file data.mdb was written by something else than Brandfill');
   else if (version !== STORE_VERSION)
-    throw new Refusal(
+    throw refusal(
+      folder,
       `it is of version ${JSON.stringify(version)}, this Brandfill reads version ${STORE_VERSION}`,
       `use the Brandfill that wrote it (its brandfill store export can be imported here), or ${ELSEWHERE}`,
     );
@@ -252,15 +248,9 @@ function createWrites(
  */
 function catchUnseen(root: RootDatabase): void {
   // The promise of the commit is created right after this event.
-  root.on('beforecommit', () => queueMicrotask(() => void settled(root.committed)));
-}
-
-async function settled(commit: PromiseLike<unknown>): Promise<void> {
-  try {
-    await commit;
-  } catch (error) {
-    await causeOf(error);
-  }
+  root.on('beforecommit', () => {
+    queueMicrotask(() => void root.committed.then(undefined, causeOf));
+  });
 }
 
 /** Lmdb's error of a failed commit has the reason in another promise. */
@@ -362,7 +352,7 @@ function closeToOthers(folder: string): void {
  * waited for), and what LMDB must not open.
  *
  * @returns whether it was checked, as something else than Brandfill may have changed it
- * @throws Refusal
+ * @throws BrandfillError
  */
 async function refuseUnsafe(folder: string, signal?: AbortSignal): Promise<boolean> {
   const path = join(folder, DATABASE);
@@ -370,14 +360,14 @@ async function refuseUnsafe(folder: string, signal?: AbortSignal): Promise<boole
   if (!found) return false;
   if (!found.isFile()) {
     const what = found.isSymbolicLink() ? 'is a link' : 'is no file';
-    throw new Refusal(`its data.mdb ${what}`, `remove it, or ${ELSEWHERE}`);
+    throw refusal(folder, `its data.mdb ${what}`, `remove it, or ${ELSEWHERE}`);
   }
   const others = process.getuid?.() === 0 ? undefined : othersWhoCanChange(path);
   if (others !== undefined)
-    throw new Refusal(others, `make it yours alone (chmod -R go-w), or ${ELSEWHERE}`);
+    throw refusal(folder, others, `make it yours alone (chmod -R go-w), or ${ELSEWHERE}`);
   if (found.size === 0 || readStamp(folder) === stampOf(folder)) return false;
   if (!(await isUsable(folder, { signal })))
-    throw new Refusal('its file data.mdb is damaged or was not written by Brandfill', RESTORE);
+    throw refusal(folder, 'its file data.mdb is damaged or was not written by Brandfill', RESTORE);
   return true;
 }
 
@@ -417,11 +407,7 @@ const ELSEWHERE = 'choose another folder with --store';
 const RESTORE = `put a copy of the folder in its place, or ${ELSEWHERE}`;
 
 /** Why a store cannot be used, and what to do. */
-class Refusal extends Error {
-  readonly advice: string;
-
-  constructor(reason: string, advice = ELSEWHERE) {
-    super(reason);
-    this.advice = advice;
-  }
+function refusal(folder: string, why: string, advice = ELSEWHERE, cause?: unknown): BrandfillError {
+  const message = `Cannot open the store ${folder}: ${why}; ${advice}.`;
+  return new BrandfillError('UNUSABLE_STORE', message, { cause });
 }

@@ -150,16 +150,7 @@ export interface LogoNotes {
 
 export function createLogoNotes({ logos, write }: StoreDatabase, endpointId: string): LogoNotes {
   return {
-    find: (domain) => {
-      const note: Partial<LogoNote> = read(logos, keyOf(endpointId, domain)) ?? {};
-      const { saved, missing, atMs } = note;
-      if (typeof atMs !== 'number') return undefined;
-      return {
-        saved: typeof saved?.file === 'string' ? saved : undefined,
-        missing: typeof missing?.reason === 'string' ? missing : undefined,
-        atMs,
-      };
-    },
+    find: (domain) => read(logos, keyOf(endpointId, domain)) as LogoNote | undefined,
     put: async (domain, note) => {
       await write(() => logos.put(keyOf(endpointId, domain), note));
     },

@@ -27,12 +27,16 @@ export interface StoredEntry {
   readonly isLatest: boolean;
 }
 
-/** Goes through a store, answers first. */
-export function* readEntries({ answers, failures }: StoreDatabase): Generator<StoredEntry> {
+/** Goes through a store, or what it has under a key, answers first. */
+export function* readEntries(
+  { answers, failures }: StoreDatabase,
+  only?: string,
+): Generator<StoredEntry> {
+  const range = only === undefined ? {} : { start: only, end: `${only}\0` };
   for (const table of [answers, failures]) {
     const isOfAnswers = table === answers;
     const other = isOfAnswers ? failures : answers;
-    for (const { key, value } of table.getRange({})) {
+    for (const { key, value } of table.getRange(range)) {
       const head = decodeHead(key, value);
       if (!head) continue;
       const otherMs = timeIn(other, key) ?? -1;
@@ -45,15 +49,12 @@ export function* readEntries({ answers, failures }: StoreDatabase): Generator<St
 
 /** The latest outcome of a domain for each API, in the form of an export. */
 export function findLines(database: StoreDatabase, domain: string): readonly string[] {
-  return endpointIdsIn(database).flatMap((id) => {
-    const key = keyOf(id, domain);
-    const found = [database.answers, database.failures].flatMap((table) => {
-      const value = table.getBinaryFast(key);
-      return (value && decodeOutcome(key, value)) ?? [];
-    });
-    const [latest] = found.sort((one, other) => other.fetchedAtMs - one.fetchedAtMs);
-    return latest ? [formatOutcomeLine(key, latest)] : [];
-  });
+  return endpointIdsIn(database).flatMap((id) =>
+    Array.from(readEntries(database, keyOf(id, domain))).flatMap(({ key, isLatest, read }) => {
+      const outcome = isLatest ? read() : undefined;
+      return outcome ? [formatOutcomeLine(key, outcome)] : [];
+    }),
+  );
 }
 
 /** All APIs that a store has something of. Keys are sorted, so each API takes one look. */
@@ -113,12 +114,24 @@ function noStats(api: string, name: string | undefined) {
   return { api, name, statuses };
 }
 
+/** What is removed from. Notes of logos come last: they go with their answer, and their files stay. */
+const TABLES = ['answers', 'failures', 'logos'] as const;
+type TableName = (typeof TABLES)[number];
+
 /** The counts of what was removed. */
-export interface Removed {
-  readonly answers: number;
-  readonly failures: number;
-  /** Notes of logos of domains that no longer have an answer. Their files stay. */
-  readonly logos: number;
+export type Removed = Readonly<Record<TableName, number>>;
+
+async function remove(
+  database: StoreDatabase,
+  keysIn: (name: TableName) => readonly string[],
+): Promise<Removed> {
+  const removed = { answers: 0, failures: 0, logos: 0 };
+  for (const name of TABLES) {
+    const keys = keysIn(name);
+    await removeKeys(database, database[name] as Database<unknown, string>, keys);
+    removed[name] = keys.length;
+  }
+  return removed;
 }
 
 /**
@@ -129,21 +142,15 @@ export async function pruneStore(
   database: StoreDatabase,
   olderThanMs: number,
 ): Promise<Removed & { readonly reports: number }> {
-  const { answers, failures, logos } = database;
   const nowMs = Date.now();
-  const isOldIn = (table: Database<Buffer, string>) => (key: string) =>
-    Math.abs(nowMs - (timeIn(table, key) ?? nowMs)) > olderThanMs;
-  async function prune<T>(table: Database<T, string>, isOld: (key: string) => boolean) {
-    const keys = Array.from(table.getKeys()).filter(isOld);
-    await removeKeys(database, table, keys);
-    return keys.length;
-  }
-  return {
-    answers: await prune(answers, isOldIn(answers)),
-    failures: await prune(failures, isOldIn(failures)),
-    logos: await prune(logos, (key) => !answers.doesExist(key) || isOldIn(answers)(key)),
-    reports: await forgetReported(database, olderThanMs),
-  };
+  const removed = await remove(database, (name) =>
+    Array.from(database[name].getKeys()).filter((key) =>
+      name === 'logos'
+        ? !database.answers.doesExist(key)
+        : Math.abs(nowMs - (timeIn(database[name], key) ?? nowMs)) > olderThanMs,
+    ),
+  );
+  return { ...removed, reports: await forgetReported(database, olderThanMs) };
 }
 
 /**
@@ -157,22 +164,15 @@ export async function deleteDomains(
 ): Promise<Removed & { readonly unknown: readonly string[] }> {
   const ids = endpointIdsIn(database);
   const unknown = new Set(domains);
-  async function removeFrom<T>(table: Database<T, string>): Promise<number> {
-    const keys: string[] = [];
-    for (const domain of new Set(domains)) {
-      const found = ids.map((id) => keyOf(id, domain)).filter((key) => table.doesExist(key));
+  const removed = await remove(database, (name) =>
+    [...new Set(domains)].flatMap((domain) => {
+      const found = ids
+        .map((id) => keyOf(id, domain))
+        .filter((key) => database[name].doesExist(key));
       if (found.length > 0) unknown.delete(domain);
-      keys.push(...found);
-    }
-    await removeKeys(database, table, keys);
-    return keys.length;
-  }
-  const { answers, failures, logos } = database;
-  const removed = {
-    answers: await removeFrom(answers),
-    failures: await removeFrom(failures),
-    logos: await removeFrom(logos),
-  };
+      return found;
+    }),
+  );
   return { ...removed, unknown: [...unknown] };
 }
 

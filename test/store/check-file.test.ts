@@ -22,9 +22,7 @@ describe('the trial of a file', () => {
   it('ends where the end of the entries is reached, however long all of them take', async () => {
     const folder = useTempFolder();
     const slow = `({ start }) => { Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 300); return start.length ? [] : [${ENTRY}]; }`;
-    expect(await isUsable(folder, { lmdb: moduleIn(folder, slow), longestBatchMs: 2_000 })).toBe(
-      true,
-    );
+    expect(await isUsable(folder, { lmdb: moduleIn(folder, slow), longestMs: 2_000 })).toBe(true);
   });
 
   it.each([
@@ -32,7 +30,7 @@ describe('the trial of a file', () => {
     ['gives entries without end', `() => [${ENTRY}]`],
   ])('is ended where it %s: the file is not usable', async (_, getRange) => {
     const folder = useTempFolder();
-    expect(await isUsable(folder, { lmdb: moduleIn(folder, getRange), longestBatchMs: 300 })).toBe(
+    expect(await isUsable(folder, { lmdb: moduleIn(folder, getRange), longestMs: 300 })).toBe(
       false,
     );
   });

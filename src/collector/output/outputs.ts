@@ -94,7 +94,7 @@ async function write(
     further: readonly string[] = [],
   ): Promise<TableOutput> => {
     const added = [...own.map(({ name }) => name), ...further];
-    const table = await beginTable(output, { format, extent, added });
+    const table = await beginTable(output, format, added, extent);
     output.table = table;
     return table;
   };

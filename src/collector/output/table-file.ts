@@ -2,18 +2,16 @@ import type { Extent, RowFormat, TableOutput } from '../../rows/row-format.ts';
 import type { OutputFile } from './output-file.ts';
 import { kindOfOutput } from './output-paths.ts';
 
-/** A table to be written. */
-export interface TableOptions {
-  readonly format: RowFormat;
-  readonly extent: Extent;
-  /** Names of the added columns. */
-  readonly added: readonly string[];
-}
-
-/** Begins a table by writing its header, in the format of the file's name. */
+/**
+ * Begins a table by writing its header, in the format of the file's name.
+ *
+ * @param added names of the added columns
+ */
 export async function beginTable(
   { path, file }: { readonly path: string; readonly file: OutputFile },
-  { format, extent, added }: TableOptions,
+  format: RowFormat,
+  added: readonly string[],
+  extent: Extent,
 ): Promise<TableOutput> {
   if (kindOfOutput(path, format) === 'xlsx' && format.workbook) {
     return format.workbook.beginOutput(added, (bytes) => file.write(bytes));
