@@ -59,13 +59,15 @@ export function createWorkbookOutput(options: WorkbookOutputOptions): TableOutpu
   const filter = !table && autoFilter && isOfList(autoFilter) ? autoFilter : undefined;
 
   const zip = new ZipFile();
+  // As Excel dates parts: the same is written as the same bytes.
+  const dated = { mtime: new Date(1980, 0, 1), forceDosTimestamp: true };
   const rows = new PassThrough();
   for (const path of pack.paths) {
     const name = normalizePath(path);
-    if (path === sheet.path) zip.addReadStream(rows, name);
+    if (path === sheet.path) zip.addReadStream(rows, name, dated);
     else if (path === table?.path && longer !== undefined) {
-      zip.addBuffer(Buffer.from(longer), name);
-    } else zip.addReadStreamLazy(name, (done) => done(null, Readable.from(pack.read(path))));
+      zip.addBuffer(Buffer.from(longer), name, dated);
+    } else zip.addReadStreamLazy(name, dated, (done) => done(null, Readable.from(pack.read(path))));
   }
   zip.end();
   const packed = zip.outputStream as PassThrough;
