@@ -183,9 +183,9 @@ export function isUnsent(reason: string): boolean {
 }
 
 /** What people are told of a reason; undefined for one that is not of the network. */
-export function wordsOf(reason: NetworkReason): NetworkReasonWords;
-export function wordsOf(reason: string): NetworkReasonWords | undefined;
-export function wordsOf(reason: string): NetworkReasonWords | undefined {
+function wordsOf(reason: NetworkReason): NetworkReasonWords;
+function wordsOf(reason: string): NetworkReasonWords | undefined;
+function wordsOf(reason: string): NetworkReasonWords | undefined {
   return Object.hasOwn(FAILURES, reason) ? FAILURES[reason as NetworkReason] : undefined;
 }
 

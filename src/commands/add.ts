@@ -10,7 +10,8 @@ import { option, pick, refusal, type SettingsOf, under } from '../options/option
 import { API_OPTIONS, flagOf, LIST_OPTIONS, QUEUE_OPTIONS } from '../options/options.ts';
 import { createDomainReader } from '../rows/domain/domain.ts';
 import { openList } from '../rows/open-list.ts';
-import { describeInput, describeRows, inOneLine } from '../watch/describe.ts';
+import { describeInput, describeRows } from '../watch/describe.ts';
+import { inOneLine } from '../watch/log.ts';
 import { defineCommand, print, say, untilInterrupted } from './command.ts';
 import { queueUrlOf, withQueue } from './with-queue.ts';
 

@@ -68,7 +68,6 @@ async function collectInto(
   );
   const collector = await queue.collectOutcomes({ redis, files, counts, onNotice, onFailure });
   say(`Waiting for outcomes on Redis at ${redis.name}; they go to ${folder}.`);
-  status?.metrics.forCollector(counts);
   status?.metrics.forQueues(queue.createQueueReader(redis));
   status?.health.started();
   const timer = setInterval(() => void files.finish(false).catch(onFailure), TIDY_MS);

@@ -74,13 +74,13 @@ export const LOG_OPTIONS = under('What is shown', {
 });
 
 /** Opens the log of a command; errors are written to it as well. */
-export async function openCommandLog(
+export function openCommandLog(
   { logLevel, logFormat }: SettingsOf<typeof LOG_OPTIONS>,
   fields: LogFields,
   context: ProcessContext,
-): Promise<Log> {
+): Log {
   const { stderr } = process;
-  const log = await openLog({
+  const log = openLog({
     format: chooseFormat(logFormat, { isTTY: stderr.isTTY, env: process.env }),
     level: logLevel,
     stream: stderr,

@@ -9,7 +9,7 @@ import { option, refusal, under, varied } from '../options/option.ts';
 import { flagOf, OPTIONS, type Settings } from '../options/options.ts';
 import type { RunSurroundings } from '../page/show-run.ts';
 import type { CallerOptions } from '../run/run-context.ts';
-import { exitCodeOf } from '../watch/describe.ts';
+import { judge } from '../watch/describe.ts';
 import type { RunView } from '../watch/run-view.ts';
 import { defineCommand } from './command.ts';
 import { type EnrichOptions, enrichJob, planJob } from './enrich.ts';
@@ -70,7 +70,7 @@ export async function runJob(
     const shown = { name, ...around, describe };
     const summary = await enrichJob(input, job, { ...caller, changesId }, shown);
     onSummary?.(summary);
-    const end = { summary, exitCode: exitCodeOf(summary) };
+    const end = { summary, exitCode: judge(summary).exitCode };
     await finish(end);
     return end;
   } catch (error) {

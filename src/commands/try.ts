@@ -6,7 +6,7 @@ import { shorten } from '../rows/columns/names.ts';
 import { createDomainReader } from '../rows/domain/domain.ts';
 import { type CallerOptions, createContext } from '../run/run-context.ts';
 import { runToTrial, TRIAL_COLUMN, type Trial } from '../run/trial.ts';
-import { exitCodeOf } from '../watch/describe.ts';
+import { judge } from '../watch/describe.ts';
 import type { RunEvent } from '../watch/events.ts';
 import { createStatusCounts } from '../watch/run-view.ts';
 import { defineCommand, print, say, untilInterrupted } from './command.ts';
@@ -101,7 +101,7 @@ export const tryCommand = defineCommand({ ...TRY_OPTIONS, ...SHOWN_OPTIONS }, as
     if (json) print(JSON.stringify(trial));
     else print(...end, ...shown.describeAnswer(trial, fields !== undefined));
     const { stopped, status } = trial;
-    return exitCodeOf({ stopped, statuses: { ...createStatusCounts(), [status]: 1 } });
+    return judge({ stopped, statuses: { ...createStatusCounts(), [status]: 1 } }).exitCode;
   });
 });
 

@@ -7,7 +7,7 @@ import { toCleanJson, withoutSecrets } from '../common/secrets.ts';
 import { flag, oneOf } from '../options/kinds.ts';
 import { option, refusal, type SettingsOf, under } from '../options/option.ts';
 import type { ListInput } from '../rows/open-list.ts';
-import { exitCodeOf } from '../watch/describe.ts';
+import { judge } from '../watch/describe.ts';
 import { openDisplay } from '../watch/display.ts';
 import type { RunEvent } from '../watch/events.ts';
 import type { RunRecorder } from '../watch/record-run.ts';
@@ -66,13 +66,13 @@ export async function watchRun(
 ): Promise<number> {
   const { dryRun, json, progress, logLevel: level } = settings;
   const runId = createRunId();
-  const log = await openCommandLog(settings, { command: 'enrich', run: runId }, context);
+  const log = openCommandLog(settings, { command: 'enrich', run: runId }, context);
   const isAsked = process.stdin.isTTY && process.stderr.isTTY;
   const stream = process.stderr;
   const display = await openDisplay({ log, level, progress, redact: withoutSecrets, stream });
   let exitCode: number = EXIT.ok;
   const onSummary = (summary: RunView): void => {
-    exitCode = exitCodeOf(summary);
+    exitCode = judge(summary).exitCode;
     display.finish(summary);
     if (json) process.stdout.write(`${toCleanJson(summary)}\n`);
   };

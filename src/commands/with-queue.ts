@@ -2,7 +2,7 @@ import type { OnNotice } from '../common/errors.ts';
 import { type Closer, createCloser } from '../common/lifetime.ts';
 import { refusal, type SettingsOf } from '../options/option.ts';
 import { flagOf, type StatusSettings } from '../options/options.ts';
-import { openStatus, type Status, type StatusOptions } from '../page/status.ts';
+import { openStatus, type Status } from '../page/status.ts';
 import type { RedisServer } from '../queue/redis.ts';
 import { toQueueError } from '../queue/redis-errors.ts';
 import type { Log } from '../watch/log.ts';
@@ -17,8 +17,8 @@ interface WithQueueOptions {
   /** What cannot be done without a queue, such as `keep schedules`. */
   readonly purpose: string;
   readonly settings: Partial<StatusSettings> & { readonly queue?: string | undefined };
-  /** The command whose status is served, if an address is set. @default none */
-  readonly command?: StatusOptions['command'];
+  /** Whether its status is served, if an address is set. @default false */
+  readonly hasStatus?: boolean;
   /** Fires when it is told to stop: it is not ready from then on. */
   readonly signal?: AbortSignal;
   readonly onNotice: OnNotice;
@@ -39,7 +39,7 @@ export interface QueueWork {
  * @throws BrandfillError when there is no queue, or it cannot be used
  */
 export async function withQueue<T>(
-  { purpose, settings, command, signal, onNotice }: WithQueueOptions,
+  { purpose, settings, hasStatus, signal, onNotice }: WithQueueOptions,
   work: (service: QueueWork) => Promise<T>,
 ): Promise<T> {
   const { listen, allowHost } = settings;
@@ -48,7 +48,7 @@ export async function withQueue<T>(
   const closer = createCloser();
   try {
     const own = { settings: { listen, allowHost }, describe: flagOf, onNotice };
-    const status = command && (await openStatus({ ...own, command }));
+    const status = hasStatus ? await openStatus(own) : undefined;
     if (status) closer.add(status);
     const redis = closer.add(await queue.openQueueServer({ url, onNotice }));
     status?.health.check(() => queue.findRedisTrouble(redis));
@@ -88,14 +88,13 @@ export async function serveQueue<T>(
   work: (service: QueueService) => Promise<T>,
 ): Promise<T> {
   const { settings, context } = call;
-  const log = await openCommandLog(settings, { command: name }, context);
+  const log = openCommandLog(settings, { command: name }, context);
   return await untilInterrupted(context.endAtOnce, async (signal) => {
     const say = (message: string): void => log.write('info', message);
     if (stopping !== undefined) signal.addEventListener('abort', () => say(stopping));
     const onNotice: OnNotice = (message, { level = 'warn', ...facts } = {}) =>
       log.write(level, message, facts);
-    const command = name === 'dashboard' ? undefined : name;
-    const options = { purpose, settings, signal, onNotice, ...(command && { command }) };
+    const options = { purpose, settings, signal, onNotice, hasStatus: name !== 'dashboard' };
     return await withQueue(options, async (opened) => {
       return await work({ ...opened, log, signal, onNotice, say });
     });

@@ -160,7 +160,7 @@ async function openOwnStatus({ settings }: Job, { recorder, control, options, co
   const onNotice: OnNotice = (message, { level = 'warn' } = {}) =>
     context.onEvent({ type: 'notice', message, level });
   const page = dashboard.routes;
-  const status = await openStatus({ settings, describe, command: 'enrich', page, onNotice });
+  const status = await openStatus({ settings, describe, page, onNotice });
   status?.health.check(() => (context.signal.aborted ? 'it was told to stop' : undefined));
   return (
     status && {

@@ -1,7 +1,6 @@
 import type { OnNotice } from '../common/errors.ts';
 import type { Closable } from '../common/lifetime.ts';
 import type { StatusSettings } from '../options/options.ts';
-import { readVersion } from '../version.ts';
 import type { Metrics } from '../watch/metrics.ts';
 import type { Health, Routes } from './listener.ts';
 
@@ -18,7 +17,6 @@ export interface StatusOptions {
   readonly settings: StatusSettings;
   /** The name of a setting in messages. */
   readonly describe: (key: keyof StatusSettings) => string;
-  readonly command: 'worker' | 'collect' | 'schedule' | 'enrich';
   /** The page of a run; it comes first. @default no page */
   readonly page?: Routes | undefined;
   /** Called with the address it listens on. */
@@ -31,7 +29,7 @@ export interface StatusOptions {
  * @throws BrandfillError `INVALID_SETTING` when the address is not available
  */
 export async function openStatus(options: StatusOptions): Promise<Status | undefined> {
-  const { settings, describe, command, page, onNotice } = options;
+  const { settings, describe, page, onNotice } = options;
   const { listen, allowHost = [] } = settings;
   if (listen === undefined) return undefined;
   // Loaded here, so that a process without a server need not wait for it.
@@ -40,7 +38,7 @@ export async function openStatus(options: StatusOptions): Promise<Status | undef
   );
   const { createMetrics } = await import('../watch/metrics.ts');
   const health = createHealth();
-  const metrics = createMetrics({ command, version: readVersion() });
+  const metrics = createMetrics();
   const ours = { hostname: listen.host.toLowerCase(), port: undefined };
   const checkHost = createHostCheck([...allowHost, ours], describe('allowHost'));
   const routes: Routes = (app) => {

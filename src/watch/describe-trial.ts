@@ -3,7 +3,7 @@ import { printable, printableLines, shortenTo } from '../common/text.ts';
 import { textOfCell } from '../rows/csv/csv-writer.ts';
 import type { Trial } from '../run/trial.ts';
 import { describeStop } from './describe.ts';
-import { adviseOn, describeMisdirection } from './reasons.ts';
+import { adviseOn, sentenceFor } from './reasons.ts';
 import { STATUSES } from './words.ts';
 
 const MOST_LINES = 40;
@@ -24,7 +24,7 @@ export function describeTrial(trial: Trial, text: string, nowMs: number): readon
 /** The words for runs speak of the first five calls; here there is only one. */
 function whyOf(stopped: NonNullable<Trial['stopped']>): string {
   const { seen } = stopped;
-  return seen ? `${describeMisdirection(seen)} Nothing of it is kept.` : describeStop(stopped);
+  return seen ? `${sentenceFor(seen)} Nothing of it is kept.` : describeStop(stopped);
 }
 
 function outcomeOf(trial: Trial): string {

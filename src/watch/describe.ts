@@ -12,11 +12,12 @@ import {
 import { shortenTo } from '../common/text.ts';
 import type { DomainColumn } from '../rows/columns/domain-column.ts';
 import { shorten } from '../rows/columns/names.ts';
+import type { Limit } from '../worker/pace-memory.ts';
 import type { Stop } from '../worker/stop-switch.ts';
 import type { RunEvent } from './events.ts';
-import { describeMisdirection, shortOf } from './reasons.ts';
-import { type Limit, type RunView, type StatusCounts, sumOf } from './run-view.ts';
-import { ENDINGS, GO_ON, GOING_ON, STATUSES, STOPS, type StatusName } from './words.ts';
+import { sentenceFor, shortOf } from './reasons.ts';
+import { type RunView, type StatusCounts, sumOf } from './run-view.ts';
+import { ENDINGS, GOING_ON, STATUSES, STOPS, type StatusName } from './words.ts';
 
 // What is said of a run in sentences: of its list, its plan, a stop, and its end.
 
@@ -34,11 +35,6 @@ function table(
 
 function shown(texts: readonly Text[]): readonly string[] {
   return texts.filter((text): text is string => typeof text === 'string' && text !== '');
-}
-
-/** Lines for people as one, for a log. */
-export function inOneLine(lines: readonly string[]): string {
-  return lines.map((line) => line.trim().replaceAll(/ {2,}/g, ' ')).join('; ');
 }
 
 /** Describes how the input was understood. */
@@ -79,7 +75,7 @@ export function describePlan(plan: Plan): readonly string[] {
 /** Describes what a list has: its rows, domains, and rows without one. */
 export function describeRows(planned: PlannedRows): readonly string[] {
   const { rows, invalidRows, invalidExamples: examples, freshDomains: fresh } = planned;
-  const reasons = byCount(planned.invalidByReason, shortOfInvalid);
+  const reasons = byCount(planned.invalidByReason, shortOf);
   const such = invalidRows > examples.length ? ', such as' : '';
   const known = fresh > 0 ? `, ${formatCount(fresh)} of them fresh in the store` : '';
   return table({
@@ -102,11 +98,7 @@ function byCount(counts: Readonly<Record<string, number>>, nameOf: (key: string)
 function inLine({ row, sheetRow, line, reason, cell }: InvalidRow): string {
   const inFile = line === undefined ? `row ${formatCount(row)}` : `line ${line}`;
   const place = sheetRow === undefined ? inFile : `sheet row ${sheetRow}`;
-  return `${place} ${cell === '' ? '' : `'${cell}' `}(${shortOfInvalid(reason)})`;
-}
-
-function shortOfInvalid(reason: string): string {
-  return shortOf('invalid', reason) ?? reason;
+  return `${place} ${cell === '' ? '' : `'${cell}' `}(${shortOf(reason)})`;
 }
 
 function oddities(plan: PlannedRows): readonly string[] {
@@ -141,16 +133,21 @@ function costOf({ bill, cost, price = 0 }: Plan): Text {
   return text && `${text}, if none has to be made twice`;
 }
 
-/** `limit about 50/s, as the API says`, or `no limit met`; meanwhile, one that is sought. */
-export function describeLimit(limit: Limit, isSought = false): string {
-  const { limitIs, limitPerSecond = 0, mostAtOnce } = limit;
+/**
+ * `limit about 50/s, as the API says`, or `no limit met`.
+ *
+ * @param unknown what is said while none is known
+ */
+export function describeLimit(
+  { limitIs, limitPerSecond = 0, mostAtOnce }: Limit,
+  unknown = 'no limit met',
+): string {
   const rate = formatRate(limitPerSecond);
-  const unknown = isSought ? 'finding the limit' : 'no limit met';
   const words = {
     fixed: `held to ${rate}`,
     published: `limit about ${rate}, as the API says`,
     learned: `limit about ${rate}`,
-    unknown: mostAtOnce === undefined ? unknown : '',
+    unknown: mostAtOnce === undefined && unknown,
   }[limitIs];
   return shown([words, mostAtOnce !== undefined && `at most ${mostAtOnce} at once`]).join(', ');
 }
@@ -158,7 +155,7 @@ export function describeLimit(limit: Limit, isSought = false): string {
 /** Says why a run stops before all domains were asked, and what to do. */
 export function describeStop(stop: Stop): string {
   const { reason, comeBackAtMs } = stop;
-  const at = comeBackAtMs === undefined ? undefined : timeAt(comeBackAtMs);
+  const at = comeBackAtMs !== undefined && timeAt(comeBackAtMs);
   const isOurs = reason === 'max_calls_per';
   return shown([
     describeWhy(stop),
@@ -181,7 +178,7 @@ function describeWhy(stop: Stop): string {
   }
   return shown([
     storeError,
-    seen && `The first calls were all alike. ${describeMisdirection(seen)}`,
+    seen && `The first calls were all alike. ${sentenceFor(seen)}`,
     STOPS[reason],
     trouble !== undefined && `The last call ended with: ${trouble}.`,
     refusal && reason === 'refused' && isSilent && `It answered ${httpStatus}, without a word why.`,
@@ -193,49 +190,53 @@ function timeAt(ms: number): string {
   return new Date(ms).toISOString();
 }
 
+/** What is known of a run, or of a trial of one domain, without `calls`: not known is then the answer. */
 type Ending = Pick<RunView, 'statuses'> &
-  Partial<Pick<RunView, 'calls' | 'stopped' | 'pendingUntilMs'>>;
+  Partial<Pick<RunView, 'calls' | 'stopped' | 'pendingUntilMs' | 'elapsedMs'>>;
 
-/** How a run ended, in a word. */
-function endOf({ statuses, stopped, calls = 0 }: Ending): NonNullable<RunView['end']> {
-  if (stopped) return stopped.reason === 'interrupted' ? 'interrupted' : 'stopped';
-  if (countAgain(statuses) > 0) return 'some_failed';
+/** Says in a word, a number and a sentence how a run ended, and what to do. */
+export function judge({ statuses, stopped, pendingUntilMs, calls = 0, elapsedMs = 0 }: Ending) {
+  const { not_found, rejected, invalid, failed, stale, pending, skipped } = statuses;
   const rows = sumOf(statuses);
-  const { not_found, rejected, invalid } = statuses;
+  const unknown = not_found + rejected;
   // Lists have such rows; a list of nothing else speaks of a wrong column or a wrong API.
-  const isForNothing = invalid === rows || (calls > 0 && not_found + rejected + invalid === rows);
-  return rows > 0 && isForNothing ? 'nothing_found' : 'done';
-}
-
-/** Rows that the next run asks about. Some are skipped without a stop when their outcomes were removed. */
-function countAgain({ failed, stale, pending, skipped }: StatusCounts): number {
-  return failed + stale + pending + skipped;
-}
-
-/** The exit code of a run; of a trial of one domain without `calls`: not known is then the answer. */
-export function exitCodeOf(run: Ending): number {
-  const end = endOf(run);
-  if (end === 'done') return EXIT.ok;
-  return end === 'stopped' || end === 'interrupted' ? EXIT[end] : EXIT.someFailed;
-}
-
-/** Says in a sentence whether a run worked, and what to do. */
-export function judge(run: Ending & Pick<RunView, 'end' | 'elapsedMs'>): Partial<RunView> {
-  if (run.end === 'error') {
-    return { headline: WITHOUT_ROWS, next: GO_ON };
-  }
-  const { statuses, stopped, elapsedMs } = run;
-  const end = endOf(run);
+  const isForNothing = invalid === rows || (calls > 0 && unknown + invalid === rows);
+  const isInterrupted = stopped?.reason === 'interrupted';
+  // Some are skipped without a stop when their outcomes were removed.
+  const isAgain = failed + stale + pending + skipped > 0;
+  const whole = rows > 0 && isForNothing ? 'nothing_found' : 'done';
+  const early = isInterrupted ? 'interrupted' : 'stopped';
+  const end = stopped ? early : isAgain ? 'some_failed' : whole;
+  const afterMs = stopped ? stopped.comeBackAtMs : pendingUntilMs;
+  const after = afterMs === undefined ? '' : ` after ${timeAt(afterMs)}`;
+  const onward = `What was found is kept: run the same command again${after} to go on.`;
+  const next = {
+    done: undefined,
+    some_failed: `Run the same command again${after}: it asks about those that failed, are pending or were not asked, and about nothing else that is fresh.`,
+    nothing_found: unknown === 0 ? NO_DOMAIN : NO_ANSWER,
+    stopped: (stopped && GOING_ON[stopped.reason]) ?? onward,
+    interrupted: onward,
+  }[end];
   const counts = countsOf(statuses).map(([, count]) => `, ${count}`);
-  const rows = `${countOf(sumOf(statuses), 'row')} in ${formatDuration(elapsedMs)}`;
   return {
     end,
-    exitCode: exitCodeOf(run),
-    headline: `${ENDINGS[end]}: ${rows}${counts.join('')}.`,
+    exitCode: EXIT_CODES[end],
+    headline: `${ENDINGS[end]}: ${countOf(rows, 'row')} in ${formatDuration(elapsedMs)}${counts.join('')}.`,
     why: stopped && end === 'stopped' ? describeWhy(stopped) : undefined,
-    next: nextOf(run),
-  };
+    next,
+  } satisfies Partial<RunView>;
 }
+
+const EXIT_CODES = {
+  done: EXIT.ok,
+  some_failed: EXIT.someFailed,
+  nothing_found: EXIT.someFailed,
+  stopped: EXIT.stopped,
+  interrupted: EXIT.interrupted,
+};
+const NO_DOMAIN = 'No row has a domain: check --domain-column.';
+const NO_ANSWER =
+  'No row has an answer: check --base-url and --domain-column, and whether one that must be known is found: brandfill try DOMAIN.';
 
 /** How a run ended that had an error. */
 export const WITHOUT_ROWS = 'It ended with an error before the rows were written.';
@@ -250,39 +251,27 @@ export function countsOf(
     .map(([name, count]) => [name, `${formatCount(count)} ${STATUSES[name].name}`]);
 }
 
-const NO_DOMAIN = 'No row has a domain: check --domain-column.';
-const NO_ANSWER =
-  'No row has an answer: check --base-url and --domain-column, and whether one that must be known is found: brandfill try DOMAIN.';
-
-/** What to do after a run; undefined where all is well. */
-function nextOf(run: Ending): string | undefined {
-  const { statuses, stopped, pendingUntilMs } = run;
-  const afterMs = stopped ? stopped.comeBackAtMs : pendingUntilMs;
-  const after = afterMs === undefined ? '' : ` after ${timeAt(afterMs)}`;
-  if (stopped) {
-    return (
-      GOING_ON[stopped.reason] ??
-      `What was found is kept: run the same command again${after} to go on.`
-    );
-  }
-  if (countAgain(statuses) > 0) {
-    return `Run the same command again${after}: it asks about those that failed, are pending or were not asked, and about nothing else that is fresh.`;
-  }
-  if (endOf(run) === 'done') return undefined;
-  const isBlank = statuses.not_found + statuses.rejected === 0;
-  return isBlank ? NO_DOMAIN : NO_ANSWER;
-}
-
 /** How a run ended, for people, in lines. */
 export function describeEnd(view: RunView): readonly string[] {
-  const { statuses, rows, filled, logos, changes, out, failures } = view;
-  const { limit, callsPer, store, reports, headline, next, throttled } = view;
+  const { statuses, rows, filled, logos, changes, out, failures, calls, throttled } = view;
+  const { limit, callsPer: per, store, reports, headline, next, bill, cost, reasons } = view;
   const isUnmeasured = throttled > 0 && limit?.limitIs === 'unknown';
+  const rate = calls > 0 ? `, ${view.callsPerSecond.toFixed(1)} calls/s` : '';
+  // The failures file has it row by row.
+  const worst = reasons.find(({ status }) => status === 'failed' || status === 'stale');
   return shown([
     headline,
-    describeCalls(view),
+    shown([
+      `${countOf(calls, 'call')} for ${countOf(view.lookups, 'domain')}${rate}`,
+      throttled > 0 && `${countOf(throttled, 'call')} throttled`,
+      view.retries > 0 && countOf(view.retries, 'retry', 'retries'),
+      view.freshDomains > 0 && `${countOf(view.freshDomains, 'domain')} fresh in the store`,
+      bill && `billed ${formatUnits(bill)}`,
+      cost !== undefined && `cost ${formatPrice(cost)}`,
+    ]).join('; '),
     limit && !isUnmeasured && `Pace: ${describeLimit(limit)}`,
-    callsPer && describeCallsPer(callsPer),
+    per &&
+      `Calls: ${formatCount(per.used)} of ${formatCount(per.count)}/${per.unit} used, ${formatCount(per.left)} left until ${timeAt(per.endsAtMs)}`,
     ...table(
       {
         rows: out === '-' ? 'standard output' : out,
@@ -297,35 +286,11 @@ export function describeEnd(view: RunView): readonly string[] {
       },
       9,
     ),
-    view.stopped === undefined && describeWorst(view),
+    worst &&
+      view.stopped === undefined &&
+      `${countOf(worst.rows, 'row')} ${STATUSES[worst.status].name}: ${worst.advice}`,
     next,
   ]);
-}
-
-/** What most of the rows got that failed: the failures file has it row by row. */
-function describeWorst({ reasons }: Pick<RunView, 'reasons'>): string | undefined {
-  const worst = reasons.find(({ status }) => status === 'failed' || status === 'stale');
-  return worst && `${countOf(worst.rows, 'row')} ${STATUSES[worst.status].name}: ${worst.advice}`;
-}
-
-/** `1,234 calls for 900 domains, 12.3 calls/s; 5 calls throttled; 40 domains fresh in the store; cost 2.46`. */
-function describeCalls(view: RunView): string {
-  const { calls, lookups, freshDomains, retries, throttled, bill, cost } = view;
-  const rate = calls > 0 ? `, ${view.callsPerSecond.toFixed(1)} calls/s` : '';
-  return shown([
-    `${countOf(calls, 'call')} for ${countOf(lookups, 'domain')}${rate}`,
-    throttled > 0 && `${countOf(throttled, 'call')} throttled`,
-    retries > 0 && countOf(retries, 'retry', 'retries'),
-    freshDomains > 0 && `${countOf(freshDomains, 'domain')} fresh in the store`,
-    bill && `billed ${formatUnits(bill)}`,
-    cost !== undefined && `cost ${formatPrice(cost)}`,
-  ]).join('; ');
-}
-
-/** `Calls: 640 of 1,000/day used, 360 left until 2026-11-22T00:00:00.000Z`. */
-function describeCallsPer(per: NonNullable<RunView['callsPer']>): string {
-  const [used, count, left] = [per.used, per.count, per.left].map(formatCount);
-  return `Calls: ${used} of ${count}/${per.unit} used, ${left} left until ${timeAt(per.endsAtMs)}`;
 }
 
 /** `pictures (31 saved, 2 kept, 3 missing: 2 http_404, 1 timeout)`. */

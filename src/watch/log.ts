@@ -12,11 +12,12 @@ export function isLogged(level: LogLevel, least: LogLevel): boolean {
 }
 
 /**
- * `text` is lines for people. `json` is for log collectors: an object on each line. `shown` is
- * `text` where nobody asked for a log: a run is then shown to the person who started it, without
- * times and ids.
+ * `text` is lines for people: the time, the id of the run if a line is about one, and the message.
+ * `json` is for log collectors: an object on each line, with all other fields too. `shown` is
+ * `text` where nobody asked for a log: a run is then shown to the person who started it, as `plain`
+ * lines without times and ids.
  */
-export type LogFormat = 'shown' | 'text' | 'json';
+export type LogFormat = 'shown' | 'plain' | 'text' | 'json';
 
 /** Facts of a line that a program may want, by name. Secrets are taken out of texts. */
 export type LogFields = Readonly<Record<string, unknown>>;
@@ -24,7 +25,8 @@ export type LogFields = Readonly<Record<string, unknown>>;
 /** The place where all lines of a process go. */
 export interface Log {
   readonly format: LogFormat;
-  write(level: LogLevel, message: string, fields?: LogFields): void;
+  /** @param message a sentence, or lines for people, which are one in a log */
+  write(level: LogLevel, message: string | readonly string[], fields?: LogFields): void;
   /** The same with these fields on each line. */
   with(fields: LogFields): Log;
 }
@@ -40,46 +42,33 @@ export interface LogOptions {
   readonly fields?: LogFields;
 }
 
-/**
- * Opens the log of a process. A line of text has the time, the id of the run if it is about one,
- * and the message; a line of JSON has all other fields too.
- */
-export async function openLog(options: LogOptions): Promise<Log> {
-  const { format, level, redact, fields = {} } = options;
-  const put = format === 'json' ? await openJson(options) : openText(options);
-  const withFields = (bound: LogFields): Log => ({
+/** Opens the log of a process. */
+export function openLog(options: LogOptions): Log {
+  const { format, level, stream, redact, fields = {} } = options;
+  return {
     format,
     write: (of, message, more = {}) => {
       if (!isLogged(of, level)) return;
-      put(of, redact(message), redactDeep({ ...bound, ...more }, redact));
+      const all = redactDeep({ ...fields, ...more }, redact);
+      const put = (text: string): void => void stream.write(`${text}\n`);
+      if (format === 'plain') {
+        const start = all['event'] === 'notice' ? 'Note: ' : '';
+        for (const line of [message].flat()) put(printable(redact(start + line)));
+        return;
+      }
+      const time = new Date().toISOString();
+      const msg = redact(typeof message === 'string' ? message : inOneLine(message));
+      const { run } = all as { readonly run?: string };
+      if (format === 'json') put(JSON.stringify({ level: of, time, ...all, msg }));
+      else put([time, ...(run === undefined ? [] : [run]), printable(msg)].join(' '));
     },
-    with: (more) => withFields({ ...bound, ...more }),
-  });
-  return withFields(fields);
-}
-
-type Put = (level: LogLevel, message: string, fields: LogFields) => void;
-
-function openText({ stream }: LogOptions): Put {
-  return (_, message, { run }) => {
-    const start = [new Date().toISOString(), ...(typeof run === 'string' ? [run] : [])];
-    stream.write(`${start.join(' ')} ${printable(message)}\n`);
+    with: (more) => openLog({ ...options, fields: { ...fields, ...more } }),
   };
 }
 
-async function openJson({ level, stream }: LogOptions): Promise<Put> {
-  // Loaded here, so that readers of text need not wait for it.
-  const { pino } = await import('pino');
-  const root = pino(
-    {
-      level,
-      base: null,
-      timestamp: pino.stdTimeFunctions.isoTime,
-      formatters: { level: (name) => ({ level: name }) },
-    },
-    { write: (line: string) => void stream.write(line) },
-  );
-  return (of, message, fields) => root[of](fields, message);
+/** Lines for people as one. */
+export function inOneLine(lines: readonly string[]): string {
+  return lines.map((line) => line.trim().replaceAll(/ {2,}/g, ' ')).join('; ');
 }
 
 /** Chooses the format that suits the destination and the purpose. */

@@ -5,20 +5,9 @@ import type { QueueReading, ReadQueues } from '../queue/board.ts';
 import type { ScheduledJob } from '../queue/schedules.ts';
 import type { RunView } from './run-view.ts';
 
-/** The metrics of a process. All are read off at a scrape, and cost next to nothing until then. */
-export interface Metrics {
-  readonly contentType: string;
-  /** All of them, in the text format of Prometheus. */
-  text(): Promise<string>;
-  /** Of a run, by the name of its job file or command, until the next of that name; or of a worker. */
-  readonly forRun: (run: string, read: () => RunView) => void;
-  /** Returns a function that ends it. */
-  readonly forQueues: (read: ReadQueues) => () => void;
-  readonly forCollector: (counts: Collected) => void;
-  readonly forSchedules: (read: () => Promise<readonly ScheduledJob[]>) => void;
-}
-
-type Collected = Readonly<Record<'enriched' | 'failures', number>>;
+/** What is measured of a run, or of a worker. */
+export type Measured = Pick<RunView, 'outcomes' | 'calls' | 'throttled' | 'answers'> &
+  Partial<Pick<RunView, 'due' | 'latency' | 'bill' | 'limit' | 'wait'>>;
 
 /** Each with its help, and its value, or one for each value of a label. */
 type Table<T> = Readonly<
@@ -26,19 +15,13 @@ type Table<T> = Readonly<
 >;
 type Value = number | Readonly<Record<string, number>> | undefined;
 
-const OF_PROCESS: Table<unknown> = {
-  build_info: ['Always 1; says which command of which version this is.', () => 1],
-};
-
-const OF_RUN: Table<RunView> = {
+const OF_RUN: Table<Measured> = {
   lookups_due: ['Lookups needed for the run.', (run) => run.due],
   lookups_total: ['Lookups by outcome.', (run) => run.outcomes, 'outcome'],
-  lookups_under_way: ['Lookups handed out, without an outcome yet.', (run) => run.underWay],
   calls_total: ['HTTP requests, throttled ones included.', (run) => run.calls],
   answers_total: ['Calls by HTTP status, or why none came.', (run) => run.answers, 'answer'],
   call_duration_seconds: ['Half, or 95 % of the calls took no longer.', durationsOf, 'quantile'],
   throttled_calls_total: ['Calls refused for the moment (429 …).', (run) => run.throttled],
-  retries_total: ['Retries of lookups after a failure.', (run) => run.retries],
   billed_units_total: ['What the API billed, in its unit.', (run) => run.bill?.units],
   api_outage: ['1 while the API is out, else 0.', ({ wait }) => (wait?.why === 'outage' ? 1 : 0)],
   pace_limit_calls_per_second: ['Rate limit, if known.', (run) => run.limit?.limitPerSecond],
@@ -55,36 +38,29 @@ const OF_QUEUE: Table<QueueReading['queues'][number]> = {
   queue_uncollected: ['Entries with outcomes, not collected yet.', (queue) => queue.uncollected],
 };
 
-const OF_COLLECTOR: Table<Collected> = {
-  collected_outcomes_total: ['Outcomes written, by the kind of file.', (counts) => counts, 'file'],
-};
-
 /** From what Redis knows of a schedule, which outlives the process. */
 const OF_SCHEDULE: Table<ScheduledJob> = {
   schedule_next_run_timestamp_seconds: ['When the job is due.', (job) => secondsOf(job.nextAt)],
-  schedule_last_run_timestamp_seconds: ['End of the last run.', (job) => endOf(job.results[0])],
   schedule_last_run_exit_code: ['Exit code of the last run.', (job) => job.results[0]?.exitCode],
   schedule_last_success_timestamp_seconds: [
     'End of the last run with exit code 0 or 3.',
-    ({ results }) => endOf(results.find(({ exitCode }) => isDone(exitCode))),
+    ({ results }) => secondsOf(results.find(({ exitCode }) => isDone(exitCode))?.finishedAt),
   ],
 };
 
-/** All of them, with the labels that each of a table has. */
-export const METRICS: readonly (readonly [table: Table<never>, ...labels: string[]])[] = [
-  [OF_PROCESS, 'command', 'version'],
+/** All of them, with the label that each of a table has. */
+export const METRICS: readonly (readonly [table: Table<never>, label?: string])[] = [
   [OF_RUN, 'run'],
   [OF_REDIS],
   [OF_QUEUE, 'queue'],
-  [OF_COLLECTOR],
   [OF_SCHEDULE, 'run'],
 ];
 
-function durationsOf({ latency }: RunView): Value {
+function durationsOf({ latency }: Measured): Value {
   return latency && { '0.5': latency.p50Ms / 1_000, '0.95': latency.p95Ms / 1_000 };
 }
 
-function shutFor({ wait: { why, leftMs = 0 } = { why: 'rate' } }: RunView): number {
+function shutFor({ wait: { why, leftMs = 0 } = { why: 'rate' } }: Measured): number {
   return why === 'stated' || why === 'backing_off' ? leftMs / 1_000 : 0;
 }
 
@@ -92,74 +68,70 @@ function jobsOf({ jobs: { wait = 0, ...others } }: QueueReading['queues'][number
   return { waiting: wait, ...others };
 }
 
-function endOf(result: ScheduledJob['results'][number] | undefined): Value {
-  return result && secondsOf(result.finishedAt);
+function secondsOf(time: string | undefined): Value {
+  return time === undefined ? undefined : Date.parse(time) / 1_000;
 }
 
-function secondsOf(time: string): number {
-  return Date.parse(time) / 1_000;
-}
-
-type Labels = Readonly<Record<string, string>>;
-type Put = <T>(table: Table<T>, from: T, labels: Labels) => void;
-type Look = (put: Put) => void | Promise<void>;
+type Look = (registry: Registry) => Promise<void>;
 
 /** Redis may not answer, and Prometheus waits for ten seconds. */
 const LONGEST_LOOK_MS = 3_000;
 
-/** @param about the command that runs, such as `worker`, and its version */
-export function createMetrics(about: { command: string; version: string }): Metrics {
-  const runs = new Map<string, () => RunView>();
+export type Metrics = ReturnType<typeof createMetrics>;
+
+/** The metrics of a process. All are read off at a scrape, and cost next to nothing until then. */
+export function createMetrics() {
+  const runs = new Map<string, () => Measured>();
   const looks = new Set<Look>([
-    (put) => put(OF_PROCESS, undefined, about),
-    (put) => runs.forEach((read, run) => put(OF_RUN, read(), { run })),
+    async (registry) => runs.forEach((read, run) => put(registry, OF_RUN, read(), { run })),
   ]);
-  const onScrape = (look: Look): (() => void) => {
-    looks.add(look);
-    return () => void looks.delete(look);
-  };
   return {
     contentType: Registry.PROMETHEUS_CONTENT_TYPE,
-    text: async () => {
+    /** All of them, in the text format of Prometheus. */
+    text: async (): Promise<string> => {
       const registry = new Registry();
-      const put = putInto(registry);
-      const all = [...looks].map((look) => within(LONGEST_LOOK_MS, Promise.resolve(look(put))));
-      await Promise.all(all);
+      await Promise.all([...looks].map((look) => within(LONGEST_LOOK_MS, look(registry))));
       return await Registry.merge([registryOfNode(), registry]).metrics();
     },
-    forRun: (run, read) => void runs.set(run, read),
-    forQueues: (read) =>
-      onScrape(async (put) => {
+    /** Of a run, by the name of its job file or command, until the next of that name; or of a worker. */
+    forRun: (run: string, read: () => Measured): void => void runs.set(run, read),
+    /** Returns a function that ends it. */
+    forQueues: (read: ReadQueues): (() => void) => {
+      const look: Look = async (registry) => {
         const reading = await read().catch(() => undefined);
-        put(OF_REDIS, reading, {});
-        for (const of of reading?.queues ?? []) put(OF_QUEUE, of, { queue: of.queue });
-      }),
-    forCollector: (counts) => void onScrape((put) => put(OF_COLLECTOR, counts, {})),
-    forSchedules: (read) =>
-      void onScrape(async (put) => {
-        for (const of of await read().catch(() => [])) put(OF_SCHEDULE, of, { run: of.job });
+        put(registry, OF_REDIS, reading, {});
+        for (const of of reading?.queues ?? []) put(registry, OF_QUEUE, of, { queue: of.queue });
+      };
+      looks.add(look);
+      return () => void looks.delete(look);
+    },
+    forSchedules: (read: () => Promise<readonly ScheduledJob[]>): void =>
+      void looks.add(async (registry) => {
+        for (const of of await read().catch(() => [])) {
+          put(registry, OF_SCHEDULE, of, { run: of.job });
+        }
       }),
   };
 }
 
-/** Makes each metric when it has its first value. */
-function putInto(registry: Registry): Put {
-  const put = (name: string, help: string, labels: Labels, value: number): void => {
+/** Puts the values of a table into a registry. Each metric is made when it has its first value. */
+function put<T>(
+  registry: Registry,
+  table: Table<T>,
+  from: T,
+  labels: Readonly<Record<string, string>>,
+): void {
+  for (const [key, [help, of, label = '']] of Object.entries(table)) {
+    const name = `brandfill_${key}`;
     const Meter = name.endsWith('_total') ? Counter : Gauge;
-    const options = { name, help, labelNames: Object.keys(labels), registers: [registry] };
-    const known = registry.getSingleMetric(name) as Counter | Gauge | undefined;
-    (known ?? new Meter(options)).inc(labels, value);
-  };
-  return (table, from, labels) => {
-    for (const [key, [help, of, label = '']] of Object.entries(table)) {
-      const name = `brandfill_${key}`;
-      const value = of(from);
-      if (typeof value === 'number') put(name, help, labels, value);
-      for (const [each, amount] of Object.entries(typeof value === 'object' ? value : {})) {
-        put(name, help, { ...labels, [label]: each }, amount);
-      }
+    const value = of(from) ?? {};
+    for (const [each, amount] of Object.entries(typeof value === 'number' ? { value } : value)) {
+      const all = typeof value === 'number' ? labels : { ...labels, [label]: each };
+      const known = registry.getSingleMetric(name) as Counter | Gauge | undefined;
+      const options = { name, help, labelNames: Object.keys(all), registers: [registry] };
+      (known ?? new Meter(options)).inc(all, amount);
     }
-  };
+  }
 }
 
 let ofNode: Registry | undefined;

@@ -7,61 +7,57 @@ import { shortenTo } from '../common/text.ts';
 import { readVersion } from '../version.ts';
 import type { Gate } from '../worker/gate.ts';
 import type { AnsweredCall } from '../worker/lookup.ts';
-import { describeStop, judge } from './describe.ts';
+import { describeStop, judge, WITHOUT_ROWS } from './describe.ts';
 import { NO_LOOKUP, type Progress, type RunEvent } from './events.ts';
+import type { Measured } from './metrics.ts';
 import { createSpeed } from './over-time.ts';
 import { createRowRecorder, type RowLayout, type RowRecorder } from './row-reasons.ts';
 import { type RunAction, type RunView, VIEW_VERSION, type Wait } from './run-view.ts';
+import { GO_ON } from './words.ts';
 
-/** Makes the view of a run from what happens in it. */
-export interface RunRecorder {
-  readonly onEvent: (event: RunEvent) => void;
-  readonly answered: (call: AnsweredCall) => void;
-  /** Must be called when the rows are about to be joined. */
-  beginRows(layout: RowLayout): RowRecorder;
-  /** Must be called when the run is over, with what no event said; with `end`, `why` and `exitCode` after an error. */
-  end(how: Partial<RunView>): void;
-  /** The run as it is now. */
-  readonly read: () => RunView;
-}
+export type RunRecorder = ReturnType<typeof recordRun>;
 
 export interface RecordRunOptions extends Pick<RunView, 'runId' | 'list' | 'schedule'> {
   /** Says whether the run is paused. @default it cannot be steered */
   readonly control?: Pick<RunControl, 'isPaused'> | undefined;
 }
 
-export function recordRun({ control, ...about }: RecordRunOptions): RunRecorder {
+/** Makes the view of a run from what happens in it. */
+export function recordRun({ control, ...about }: RecordRunOptions) {
   const startedMs = Date.now();
   const speed = createSpeed();
   const calls = createCallRecord();
   let rows: RowRecorder | undefined;
   let known: RunView = {
-    version: VIEW_VERSION,
-    brandfill: readVersion(),
+    ...NOTHING_YET,
     ...about,
+    brandfill: readVersion(),
     host: hostname(),
     pid: process.pid,
     startedAt: new Date(startedMs).toISOString(),
-    ...NOTHING_YET,
   };
   return {
-    onEvent: (event) => {
+    onEvent: (event: RunEvent): void => {
       known = { ...known, ...newsOf(event, known) };
       if (event.type === 'progress') speed.add(known);
     },
     answered: calls.add,
-    beginRows: (layout) => {
+    /** Must be called when the rows are about to be joined. */
+    beginRows: (layout: RowLayout): RowRecorder => {
       rows = createRowRecorder(layout);
       return rows;
     },
-    end: (how) => {
+    /** Must be called when the run is over, with what no event said; with `end`, `why` and `exitCode` after an error. */
+    end: (how: Partial<RunView>): void => {
       const elapsedMs = Date.now() - startedMs;
       const endedAt = new Date().toISOString();
       const over = { phase: 'ended', underWay: 0, pendingNow: 0, elapsedMs, endedAt } as const;
       known = { ...known, ...how, ...over };
-      known = { ...known, ...judge(known) };
+      const end = how.end === 'error' ? { headline: WITHOUT_ROWS, next: GO_ON } : judge(known);
+      known = { ...known, ...end };
     },
-    read: () => {
+    /** The run as it is now. */
+    read: (): RunView => {
       const { phase, endedAt, wait } = known;
       const { ratePerSecond, leftMs, ...overTime } = speed.read();
       const isLive = phase === 'looking_up' || phase === 'saving_logos';
@@ -126,7 +122,7 @@ function newsOf(event: RunEvent, { phase, notices }: RunView): Partial<RunView> 
 const SHORTEST_WAIT_MS = 1_000;
 
 /** What keeps calls from starting. */
-function waitOf({ hasNoWorker, pace, pendingWaitMs = 0 }: Progress): Wait | undefined {
+function waitOf({ hasNoWorker, pace, pendingWaitMs = 0 }: Partial<Progress>): Wait | undefined {
   if (hasNoWorker) return { why: 'no_worker' };
   const { outage, why, waitMs: leftMs = 0 } = pace ?? {};
   if (outage !== undefined) return { why: 'outage', text: outage };
@@ -141,36 +137,30 @@ function actionsOf(phase: RunView['phase'], isPaused: boolean): RunAction[] {
   return [isPaused ? 'resume' : 'pause', 'stop'];
 }
 
-/** Calls to a server on the same machine take less than a millisecond. */
-const UNITS_PER_MS = 10;
-const LONGEST_UNITS = 60 * 60_000 * UNITS_PER_MS;
-
 /** What calls came to, and how long they took. */
 function createCallRecord() {
-  // HdrHistogram, which Node.js includes.
-  const latencies = createHistogram({ lowest: 1, highest: LONGEST_UNITS, figures: 3 });
-  const counts = new Map<string, number>();
-  const msOf = (percent: number): number => round(latencies.percentile(percent) / UNITS_PER_MS, 1);
+  const latencies = createHistogram(); // HdrHistogram, which Node.js includes; in microseconds
+  const answers: Record<string, number> = {};
+  const msOf = (percent: number): number => round(latencies.percentile(percent) / 1_000, 1);
   return {
     add: ({ meaning, latencyMs }: AnsweredCall): void => {
       const { kind, httpStatus } = meaning;
       // A 200 whose body cannot be used is no answer.
       const hasAnswer = httpStatus !== undefined && (httpStatus !== 200 || kind === 'found');
       const answer = !hasAnswer && 'reason' in meaning ? meaning.reason : String(httpStatus);
-      counts.set(answer, (counts.get(answer) ?? 0) + 1);
-      const units = Math.round(latencyMs * UNITS_PER_MS);
-      latencies.record(Math.max(1, Math.min(LONGEST_UNITS, units)));
+      answers[answer] = (answers[answer] ?? 0) + 1;
+      latencies.record(Math.max(1, Math.round(latencyMs * 1_000)));
     },
-    read: (): Pick<RunView, 'answers' | 'latency'> => ({
-      answers: Object.fromEntries(counts),
-      ...(latencies.count > 0 && {
-        latency: { calls: latencies.count, p50Ms: msOf(50), p95Ms: msOf(95) },
-      }),
-    }),
+    read: (): Pick<RunView, 'answers' | 'latency'> => {
+      const { count: calls } = latencies;
+      const latency = calls > 0 ? { calls, p50Ms: msOf(50), p95Ms: msOf(95) } : undefined;
+      return { answers: { ...answers }, latency };
+    },
   };
 }
 
 const NOTHING_YET = {
+  version: VIEW_VERSION,
   phase: 'reading',
   isPaused: false,
   actions: [],
@@ -190,19 +180,17 @@ const NOTHING_YET = {
   notices: [],
 } satisfies Partial<RunView>;
 
-/** The view of a worker, for metrics: a run without a list, and without an end. */
+/** Records what metrics show of a worker. */
 export function recordWorker(unit: string | undefined) {
-  const { answered, onEvent, read } = recordRun({ runId: '', list: '' });
-  const startMs = performance.now();
+  const made = createCallRecord();
   return {
-    answered,
-    read: ({ gate, counters, outcomes }: WorkerFigures): RunView => {
-      const { billedMicros, unsent: _, ...calls } = counters;
-      const bill = unit === undefined ? undefined : billOf(billedMicros, unit);
-      const lookupMs = performance.now() - startMs;
+    answered: made.add,
+    read: ({ gate, counters, outcomes }: WorkerFigures): Measured => {
+      const { calls, throttled, billedMicros } = counters;
       const pace = gate.describe();
-      onEvent({ type: 'progress', ...NO_LOOKUP, ...calls, outcomes, bill, lookupMs, pace });
-      return read();
+      const bill = unit === undefined ? undefined : billOf(billedMicros, unit);
+      const { limit } = pace;
+      return { outcomes, calls, throttled, ...made.read(), bill, limit, wait: waitOf({ pace }) };
     },
   };
 }

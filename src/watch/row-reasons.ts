@@ -2,16 +2,10 @@ import { hasValues, type JoinedRow } from '../collector/joined-row.ts';
 import { isFilled, type OutputColumns } from '../collector/output/output-columns.ts';
 import { shortenTo } from '../common/text.ts';
 import type { RowColumn, RowFormat } from '../rows/row-format.ts';
-import { adviseOn, shortOf } from './reasons.ts';
+import { adviseOn } from './reasons.ts';
 import type { RunReason, RunView } from './run-view.ts';
 
-/** Records rows as they pass: why they were not enriched, and how full the new columns are. */
-export interface RowRecorder {
-  take(rows: readonly JoinedRow[]): void;
-  /** How many rows have a value, by the place of the column. */
-  readonly filled: ArrayLike<number>;
-  read(): Pick<RunView, 'reasons' | 'otherReasonRows' | 'columns'>;
-}
+export type RowRecorder = ReturnType<typeof createRowRecorder>;
 
 /** The facts about rows that the record needs. */
 export interface RowLayout {
@@ -28,42 +22,33 @@ const MOST_EXAMPLES = 5;
 const MOST_COLUMNS = 500;
 const LONGEST = 200;
 
-export function createRowRecorder(layout: RowLayout): RowRecorder {
-  const { enriched } = layout.columns;
+/** Records rows as they pass: why they were not enriched, and how full the new columns are. */
+export function createRowRecorder({ columns: { enriched }, format, column }: RowLayout) {
+  /** How many rows have a value, by the place of the column. */
   const filled = new Float64Array(enriched.length);
   const known = new Map<string, RunReason>();
   let beyond = 0;
 
-  function addReason(row: JoinedRow): void {
-    const { status, domain, httpStatus } = row;
-    const reason = withoutParticulars(row.reason, domain);
+  function addReason({ status, domain, httpStatus, reason: given, raw }: JoinedRow): void {
+    const reason = withoutParticulars(given, domain);
     const key = `${status} ${httpStatus} ${reason}`;
-    let of = known.get(key);
-    if (!of && known.size >= MOST_KNOWN) {
+    if (!known.has(key) && known.size >= MOST_KNOWN) {
       beyond += 1;
       return;
     }
-    of ??= {
-      status,
-      reason: shortenTo(reason, LONGEST),
-      words: shortOf(status, reason),
-      httpStatus,
-      rows: 0,
-      advice: adviseOn({ status, reason, httpStatus }),
-      examples: [],
-    };
+    const advice = adviseOn({ status, reason, httpStatus });
+    const short = shortenTo(reason, LONGEST);
+    const begun = { status, reason: short, httpStatus, rows: 0, advice, examples: [] };
+    const of: RunReason = known.get(key) ?? begun;
     known.set(key, of);
     of.rows += 1;
     if (of.examples.length >= MOST_EXAMPLES) return;
-    of.examples.push({
-      domain,
-      cell: shortenTo(layout.format.cellOf(row.raw, layout.column), LONGEST),
-    });
+    of.examples.push({ domain, cell: shortenTo(format.cellOf(raw, column), LONGEST) });
   }
 
   return {
     filled,
-    take: (rows) => {
+    take: (rows: readonly JoinedRow[]): void => {
       for (const row of rows) {
         if (row.status !== 'found') addReason(row);
         if (!hasValues(row)) continue;
@@ -72,7 +57,7 @@ export function createRowRecorder(layout: RowLayout): RowRecorder {
         });
       }
     },
-    read: () => {
+    read: (): Pick<RunView, 'reasons' | 'otherReasonRows' | 'columns'> => {
       const reasons = [...known.values()].sort((one, other) => other.rows - one.rows);
       const rest = reasons.splice(MOST_REPORTED);
       return {

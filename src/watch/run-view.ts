@@ -1,9 +1,9 @@
 import type { OutcomeStatus } from '../brand/outcome.ts';
 import type { RowStatus } from '../collector/joined-row.ts';
+import type { LogoCounts } from '../logos/save-logos.ts';
+import type { CallsPer } from '../worker/budget.ts';
 import type { Limit } from '../worker/pace-memory.ts';
 import type { Stop } from '../worker/stop-switch.ts';
-
-export type { Limit } from '../worker/pace-memory.ts';
 
 // The one picture of a run, as plain data: what the terminal draws, `--json` prints, the page and the
 // dashboard show, metrics read and a report holds. `record-run.ts` makes it from events. Times are in
@@ -53,8 +53,6 @@ export interface RunReason {
   status: keyof StatusCounts;
   /** As in the failures file; what differs from row to row is `{domain}` or `…`. */
   reason: string;
-  /** The same in a few words, if it is one of our own. */
-  words?: string | undefined;
   /** Of the last answer. */
   httpStatus?: number | undefined;
   rows: number;
@@ -127,17 +125,8 @@ export interface RunView {
   cost?: number | undefined;
   /** What the API billed, where its profile says in what, such as `credits`. */
   bill?: { units: number; unit: string } | undefined;
-  /** The budget `--max-calls-per`, used by all runs with this credential. */
-  callsPer?:
-    | {
-        count: number;
-        unit: 'minute' | 'hour' | 'day' | 'month';
-        used: number;
-        left: number;
-        /** When the next window begins, since 1970. */
-        endsAtMs: number;
-      }
-    | undefined;
+  /** The budget `--max-calls-per`, used by all runs with this credential, and when it begins anew, since 1970. */
+  callsPer?: (CallsPer & { used: number; left: number; endsAtMs: number }) | undefined;
   /** From start to finish. */
   elapsedMs: number;
   /** While lookups were being made. */
@@ -181,15 +170,7 @@ export interface RunView {
   /** Domains whose picture is wanted. */
   logoTotal?: number | undefined;
   /** Pictures fetched in this run, there already, and not to be had, with the reasons. */
-  logos?:
-    | {
-        folder: string;
-        saved: number;
-        kept: number;
-        missing: number;
-        reasons: Record<string, number>;
-      }
-    | undefined;
+  logos?: (LogoCounts & { folder: string }) | undefined;
   /** The files with the reports of the run. */
   reports?: string[] | undefined;
   store?: { folder: string; sizeBytes: number } | undefined;
@@ -201,25 +182,15 @@ export function inBrief(view: RunView) {
   return brief;
 }
 
-/** How far a run is: so many of so many. */
-interface Far {
-  readonly done: number;
-  readonly total: number;
-  /** What is counted, in the plural. */
-  readonly unit: 'rows' | 'logos' | 'rows written';
-}
-
-/** Counts what the phase is about: rows as far as they are known; logos; rows written. */
-export function howFar(view: RunView): Far {
-  const { phase, rows, statuses, logos, logoTotal = 0, written } = view;
-  if (written !== undefined) return { done: written, total: rows, unit: 'rows written' };
-  if (phase === 'saving_logos' && logos) {
-    return { done: logos.saved + logos.kept + logos.missing, total: logoTotal, unit: 'logos' };
-  }
-  return { done: sumOf(statuses) - statuses.skipped, total: rows, unit: 'rows' };
-}
-
-/** Rounded down: unfinished work is never at 100 %. */
-export function shareOf({ done, total }: Far): number {
-  return total > 0 ? Math.floor(Math.min(1, done / total) * 100) / 100 : 1;
+/** How far a run is: of rows as far as they are known, of logos, or of rows that are written. */
+export function howFar({ phase, rows, statuses, logos, logoTotal = 0, written }: RunView) {
+  const far =
+    written !== undefined
+      ? { done: written, total: rows, unit: 'rows written' }
+      : phase === 'saving_logos' && logos
+        ? { done: logos.saved + logos.kept + logos.missing, total: logoTotal, unit: 'logos' }
+        : { done: sumOf(statuses) - statuses.skipped, total: rows, unit: 'rows' };
+  const part = far.total > 0 ? Math.min(1, far.done / far.total) : 1;
+  // Rounded down: unfinished work is never at 100 %.
+  return { ...far, percent: Math.floor(part * 100) };
 }

@@ -116,10 +116,9 @@ export const STOPS: Readonly<Record<StopReason, string>> = {
 
 /** How a run goes on of which nothing else is known. */
 export const GO_ON = 'What was found is kept: run the same command again to go on.';
-
 const ONCE_FIXED = 'What was found before is kept: once that is fixed, run the same command again.';
 
-/** How a run that was stopped goes on. @default what was found is kept, and the rest can be asked */
+/** How a run that was stopped goes on. @default as any run */
 export const GOING_ON: Readonly<Partial<Record<StopReason, string>>> = {
   sampled: 'The same command without --sample asks about the others; nothing is paid twice.',
   misdirected: 'Once that is fixed, run the same command again.',

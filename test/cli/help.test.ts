@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { createProgram } from '../../src/cli/program.ts';
 import { describeError, exitCodeOfError } from '../../src/common/errors.ts';
-import { exitCodeOf } from '../../src/watch/describe.ts';
+import { judge } from '../../src/watch/describe.ts';
 import { createStatusCounts } from '../../src/watch/run-view.ts';
 
 /** The help, or what is said of a mistake, as it stands on a terminal of 100 columns. */
@@ -33,7 +33,7 @@ it('a flag that only the long help has is suggested too', async () => {
   expect(await shownOf('enrich', 'a.csv', '--concurency')).toContain('Did you mean --concurrency?');
 });
 
-describe('exitCodeOf', () => {
+describe('the exit code', () => {
   const statuses = createStatusCounts();
   it.each([
     [0, undefined, 0],
@@ -44,7 +44,7 @@ describe('exitCodeOf', () => {
     [0, { reason: 'refused' }, 4],
     [0, { reason: 'misdirected', seen: 'no_json' }, 4],
   ] as const)('of %d failed rows, stopped by %j, is %d', (failed, stopped, code) => {
-    expect(exitCodeOf({ stopped, statuses: { ...statuses, failed } })).toBe(code);
+    expect(judge({ stopped, statuses: { ...statuses, failed } }).exitCode).toBe(code);
   });
 
   it.each([
@@ -55,9 +55,8 @@ describe('exitCodeOf', () => {
     ['no row with a domain', 0, { invalid: 3 }, 3],
     ['no row at all', 0, {}, 0],
   ])('of %s is as told', (_, calls, some, code) => {
-    expect(exitCodeOf({ stopped: undefined, calls, statuses: { ...statuses, ...some } })).toBe(
-      code,
-    );
+    const ended = judge({ stopped: undefined, calls, statuses: { ...statuses, ...some } });
+    expect(ended.exitCode).toBe(code);
   });
 });
 

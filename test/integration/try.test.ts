@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { tryDomain } from '../../src/index.ts';
 import type { SandboxReply } from '../../src/sandbox/options.ts';
-import { exitCodeOf } from '../../src/watch/describe.ts';
+import { judge } from '../../src/watch/describe.ts';
 import { describeTrial } from '../../src/watch/describe-trial.ts';
 import { createStatusCounts } from '../../src/watch/run-view.ts';
 import { openApi, openScripted } from './support/api.ts';
@@ -150,9 +150,8 @@ describe('brandfill try says in a sentence', () => {
     expect(withoutTimes(line)).toContain(sentence);
     expect(line).not.toMatch(/\p{Cc}/u);
     const { stopped } = trial;
-    expect(exitCodeOf({ stopped, statuses: { ...createStatusCounts(), [trial.status]: 1 } })).toBe(
-      code,
-    );
+    const ended = judge({ stopped, statuses: { ...createStatusCounts(), [trial.status]: 1 } });
+    expect(ended.exitCode).toBe(code);
     expect([trial.columns, api.stats().calls]).toEqual([[], 1]);
   });
 

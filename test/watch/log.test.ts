@@ -2,9 +2,9 @@ import { expect, it } from 'vitest';
 import { createRedactor } from '../../src/common/secrets.ts';
 import { chooseFormat, type LogOptions, openLog } from '../../src/watch/log.ts';
 
-async function open(options: Partial<LogOptions>) {
+function open(options: Partial<LogOptions>) {
   const lines: string[] = [];
-  const log = await openLog({
+  const log = openLog({
     format: 'json',
     level: 'info',
     redact: (text) => text,
@@ -14,8 +14,8 @@ async function open(options: Partial<LogOptions>) {
   return { log, lines };
 }
 
-it('writes an object on each line, with level, time, message and all fields', async () => {
-  const { log, lines } = await open({ fields: { command: 'worker' } });
+it('writes an object on each line, with level, time, message and all fields', () => {
+  const { log, lines } = open({ fields: { command: 'worker' } });
   log.with({ run: 'a1' }).write('warn', 'Two\nlines', { calls: 3 });
   expect(lines).toHaveLength(1);
   expect(lines[0]).toMatch(/^\{.*\}\n$/);
@@ -29,8 +29,8 @@ it('writes an object on each line, with level, time, message and all fields', as
   });
 });
 
-it.each(['json', 'text'] as const)('tells what is at its level or above, as %s', async (format) => {
-  const { log, lines } = await open({ format, level: 'warn' });
+it.each(['json', 'text'] as const)('tells what is at its level or above, as %s', (format) => {
+  const { log, lines } = open({ format, level: 'warn' });
   log.write('debug', 'one');
   log.write('info', 'two');
   log.write('warn', 'three');
@@ -38,8 +38,8 @@ it.each(['json', 'text'] as const)('tells what is at its level or above, as %s',
   expect(lines).toHaveLength(2);
 });
 
-it('has the time and the message in a line of text, and the id of the run it is about', async () => {
-  const { log, lines } = await open({ format: 'text', fields: { command: 'worker' } });
+it('has the time and the message in a line of text, and the id of the run it is about', () => {
+  const { log, lines } = open({ format: 'text', fields: { command: 'worker' } });
   log.write('info', 'Waiting.', { calls: 3 });
   log.write('info', 'Begins\u001b.', { run: 'a1' });
   log.with({ run: 'b2' }).write('info', 'Ends.');
@@ -50,8 +50,8 @@ it('has the time and the message in a line of text, and the id of the run it is 
   );
 });
 
-it.each(['json', 'text'] as const)('tells no secret, as %s', async (format) => {
-  const { log, lines } = await open({ format, redact: createRedactor(['k"ey']).text });
+it.each(['json', 'text'] as const)('tells no secret, as %s', (format) => {
+  const { log, lines } = open({ format, redact: createRedactor(['k"ey']).text });
   log.with({ deep: [{ in: 'k"ey' }] }).write('info', 'It is k"ey', { as: 'k%22ey', more: 'k"ey' });
   expect(lines.join('')).not.toMatch(/k(\\|%22)?"?ey/);
   expect(lines.join('')).toContain('It is [redacted]');

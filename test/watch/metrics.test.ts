@@ -3,10 +3,8 @@ import { createMetrics } from '../../src/watch/metrics.ts';
 import { recordRun } from '../../src/watch/record-run.ts';
 import { PROGRESS } from './progress.ts';
 
-const openMetrics = () => createMetrics({ command: 'worker', version: '1.2.3' });
-
 it('a run is read at each scrape, until the next of its name', async () => {
-  const metrics = openMetrics();
+  const metrics = createMetrics();
   const first = recordRun({ runId: 'a', list: '' });
   metrics.forRun('nightly', first.read);
   const limit = { limitIs: 'fixed', limitPerSecond: 9 } as const;
@@ -34,10 +32,4 @@ it('a run is read at each scrape, until the next of its name', async () => {
   const text = await metrics.text();
   expect(text).toContain('brandfill_calls_total{run="nightly"} 0\n');
   expect(text).toContain('brandfill_api_outage{run="nightly"} 1\n');
-});
-
-it('what was written is counted', async () => {
-  const metrics = openMetrics();
-  metrics.forCollector({ enriched: 3, failures: 2 });
-  expect(await metrics.text()).toContain('brandfill_collected_outcomes_total{file="enriched"} 3');
 });

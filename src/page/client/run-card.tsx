@@ -1,6 +1,6 @@
 import type { ComponentChildren, JSX } from 'preact';
 import { useRef } from 'preact/hooks';
-import { howFar, type RunAction, type RunView, shareOf } from '../../watch/run-view.ts';
+import { howFar, type RunAction, type RunView } from '../../watch/run-view.ts';
 import { describeWait, ENDINGS, PHASES, STATUSES, type StatusName } from '../../watch/words.ts';
 import { isOver } from '../board.ts';
 import { Chart } from './chart.tsx';
@@ -114,11 +114,11 @@ function Bar({ view }: { readonly view: RunView }): JSX.Element {
   const isReading = phase === 'reading';
   const text = isReading
     ? 'The list is being read…'
-    : `${Math.round(shareOf(far) * 100)} %: ${count(far.done)} of ${count(far.total)} ${far.unit}${left}.`;
+    : `${far.percent} %: ${count(far.done)} of ${count(far.total)} ${far.unit}${left}.`;
   return (
     <Progress
       label={`Progress of ${view.list}`}
-      part={isReading ? undefined : shareOf(far)}
+      part={isReading ? undefined : far.percent / 100}
       text={text}
     />
   );
@@ -192,7 +192,7 @@ function Reasons({ view }: { readonly view: RunView }): JSX.Element | null {
         <details key={at} open={at < 3} class="reason">
           <summary>
             <span class={`badge ${STATUSES[of.status].tone}`}>{STATUSES[of.status].name}</span>{' '}
-            {counted(of.rows, 'row')}, {share(of.rows, rows)}: {of.words ?? ''}{' '}
+            {counted(of.rows, 'row')}, {share(of.rows, rows)}:{' '}
             <code>{of.reason || 'no reason given'}</code>
           </summary>
           <p>{of.advice}</p>
