@@ -46,7 +46,7 @@ export function isOver({ phase }: RunView): boolean {
 /** A run whose process is gone. A schedule starts the run again by itself. */
 export function lost(view: RunView): RunView {
   const next = view.schedule ? view.next : GO_ON;
-  const none = { actions: [], isPaused: false, wait: undefined, underWay: 0, pendingNow: 0 };
+  const none = { actions: [], isPaused: false, wait: undefined, pendingNow: 0 };
   return { ...view, phase: 'lost', ...none, next };
 }
 

@@ -11,33 +11,25 @@ const LONGEST_CELL = 60;
 
 /** Describes in a line how the lookup of a domain ended, and what was typed if that is something else. */
 export function describeTrial(trial: Trial, text: string, nowMs: number): readonly string[] {
-  const { domain, stopped, isFromStore, fetchedAt = '', calls, elapsedMs } = trial;
+  const { domain, stopped, isFromStore, fetchedAt = '', status, reason, httpStatus } = trial;
   const ageMs = Math.max(0, nowMs - Date.parse(fetchedAt));
   const cost = isFromStore
     ? `From the store, fetched ${formatDuration(ageMs)} ago (${fetchedAt}); no call was made. --refresh asks again.`
-    : `${countOf(calls, 'call')}, ${formatDuration(elapsedMs)}.`;
-  const end = stopped ? `nothing learned. ${whyOf(stopped)}` : `${outcomeOf(trial)} ${cost}`;
-  const typed = text === domain ? [] : [`'${printable(text)}' is looked up as ${domain}.`];
-  return [...typed, `${domain}: ${end}`];
-}
-
-/** The words for runs speak of the first five calls; here there is only one. */
-function whyOf(stopped: NonNullable<Trial['stopped']>): string {
-  const { seen } = stopped;
-  return seen ? `${sentenceFor(seen)} Nothing of it is kept.` : describeStop(stopped);
-}
-
-function outcomeOf(trial: Trial): string {
-  const { status, reason, httpStatus } = trial;
-  const of = httpStatus === undefined ? '' : ` (${httpStatus})`;
-  if (status === 'found') return `found${of}.`;
+    : `${countOf(trial.calls, 'call')}, ${formatDuration(trial.elapsedMs)}.`;
+  const advice = status === 'found' ? '' : ` ${adviseOn(trial)}`;
   const said = status === 'rejected' ? ` It says: ${printable(reason)}.` : '';
   // One refusal alone does not show what is refused.
   const doubt =
     httpStatus === 403
       ? ' If it refuses others too, check --auth and what the credential is allowed.'
       : '';
-  return `${STATUSES[status].name}${of}. ${adviseOn(trial)}${said}${doubt}`;
+  const of = httpStatus === undefined ? '' : ` (${httpStatus})`;
+  const outcome = `${STATUSES[status].name}${of}.${advice}${said}${doubt} ${cost}`;
+  // The words for runs speak of the first five calls; here there is only one.
+  const seen = stopped?.seen && `${sentenceFor(stopped.seen)} Nothing of it is kept.`;
+  const end = stopped ? `nothing learned. ${seen ?? describeStop(stopped)}` : outcome;
+  const typed = text === domain ? [] : [`'${printable(text)}' is looked up as ${domain}.`];
+  return [...typed, `${domain}: ${end}`];
 }
 
 const HINT = 'To choose columns: --fields NAME=JMESPath,NAME=JMESPath,… (docs/columns.md).';
@@ -51,25 +43,22 @@ export function describeAnswer({ answer, columns }: Trial, hasFields: boolean): 
   if (!answer) return [];
   const json = printableLines(JSON.stringify(answer, undefined, 2)).split('\n');
   const left = json.length - MOST_LINES;
-  const cells = columns.map(({ name, expression = '(all else)', value }) => [
-    printable(name),
-    printable(expression),
-    shortenTo(printable(textOfCell(value)), LONGEST_CELL),
-  ]);
-  const table = [['column', 'JMESPath', 'value'], ...cells];
-  const widthOf = (at: number): number =>
-    Math.min(40, Math.max(...table.map((row) => row[at]?.length ?? 0)));
-  const widths = [widthOf(0), widthOf(1), 0];
+  const rows = [
+    ['column', 'JMESPath', 'value'] as const,
+    ...columns.map(({ name, expression = '(all else)', value }) => {
+      const text = shortenTo(printable(textOfCell(value)), LONGEST_CELL);
+      return [printable(name), printable(expression), text] as const;
+    }),
+  ];
+  const widthOf = (at: 0 | 1): number =>
+    Math.min(40, Math.max(...rows.map((row) => row[at].length)));
   return [
     '',
     ...json.slice(0, MOST_LINES).map((line) => line.replace(/^(.{160}).+/, '$1…')),
     ...(left > 0 ? [`… ${left} more lines; --json shows all`] : []),
     '',
-    ...table.map((row) =>
-      row
-        .map((cell, at) => cell.padEnd(widths[at] ?? 0))
-        .join('  ')
-        .trimEnd(),
+    ...rows.map(([name, way, value]) =>
+      `${name.padEnd(widthOf(0))}  ${way.padEnd(widthOf(1))}  ${value}`.trimEnd(),
     ),
     ...(hasFields ? [] : ['', HINT]),
   ];

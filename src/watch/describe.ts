@@ -75,14 +75,26 @@ export function describePlan(plan: Plan): readonly string[] {
 /** Describes what a list has: its rows, domains, and rows without one. */
 export function describeRows(planned: PlannedRows): readonly string[] {
   const { rows, invalidRows, invalidExamples: examples, freshDomains: fresh } = planned;
-  const reasons = byCount(planned.invalidByReason, shortOf);
+  const { oneSite, passedRows, invalidByReason } = planned;
+  const shifted = invalidByReason['too_many_cells'] ?? 0;
+  const ragged = planned.raggedRows - shifted;
   const such = invalidRows > examples.length ? ', such as' : '';
-  const known = fresh > 0 ? `, ${formatCount(fresh)} of them fresh in the store` : '';
   return table({
-    rows: [formatCount(rows), ...oddities(planned)].join('; '),
-    unique: `${countOf(planned.uniqueDomains, 'domain')}${known}`,
+    rows: shown([
+      formatCount(rows),
+      oneSite !== undefined &&
+        `All rows lead to one site, ${oneSite}: if they are of several companies, name another column with --domain-column`,
+      shifted > 0 &&
+        `${countOf(shifted, 'row')} with more cells than the header, not looked up because the domain may be in another column, the first in line ${planned.firstShiftedLine}; quote texts that hold a delimiter`,
+      ragged > 0 && `${countOf(ragged, 'row')} with more or fewer cells than the header, kept`,
+      passedRows !== undefined &&
+        `${countOf(passedRows, 'row')} that --where leaves out, kept as they are`,
+    ]).join('; '),
+    unique: `${countOf(planned.uniqueDomains, 'domain')}${fresh > 0 ? `, ${formatCount(fresh)} of them fresh in the store` : ''}`,
     invalid: [
-      invalidRows === 0 ? 'none' : `${countOf(invalidRows, 'row')}: ${reasons}${such}`,
+      invalidRows === 0
+        ? 'none'
+        : `${countOf(invalidRows, 'row')}: ${byCount(invalidByReason, shortOf)}${such}`,
       ...examples.map(inLine),
     ],
   });
@@ -99,21 +111,6 @@ function inLine({ row, sheetRow, line, reason, cell }: InvalidRow): string {
   const inFile = line === undefined ? `row ${formatCount(row)}` : `line ${line}`;
   const place = sheetRow === undefined ? inFile : `sheet row ${sheetRow}`;
   return `${place} ${cell === '' ? '' : `'${cell}' `}(${shortOf(reason)})`;
-}
-
-function oddities(plan: PlannedRows): readonly string[] {
-  const { oneSite, raggedRows, firstShiftedLine, passedRows } = plan;
-  const shifted = plan.invalidByReason['too_many_cells'] ?? 0;
-  const ragged = raggedRows - shifted;
-  return shown([
-    oneSite !== undefined &&
-      `All rows lead to one site, ${oneSite}: if they are of several companies, name another column with --domain-column`,
-    shifted > 0 &&
-      `${countOf(shifted, 'row')} with more cells than the header, not looked up because the domain may be in another column, the first in line ${firstShiftedLine}; quote texts that hold a delimiter`,
-    ragged > 0 && `${countOf(ragged, 'row')} with more or fewer cells than the header, kept`,
-    passedRows !== undefined &&
-      `${countOf(passedRows, 'row')} that --where leaves out, kept as they are`,
-  ]);
 }
 
 function timeOf({ estimate }: Plan): string {

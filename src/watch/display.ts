@@ -9,7 +9,7 @@ import {
   describeStop,
 } from './describe.ts';
 import type { RunEvent } from './events.ts';
-import { inOneLine, isLogged, type Log, type LogFields, type LogOptions, openLog } from './log.ts';
+import { isLogged, type Log, type LogFields, type LogOptions, openLog } from './log.ts';
 import type { RunRecorder } from './record-run.ts';
 import { howFar, inBrief, type RunView } from './run-view.ts';
 import { describeWait, STATUSES } from './words.ts';
@@ -93,15 +93,9 @@ export async function openDisplay(options: OpenDisplayOptions): Promise<RunDispl
   return createDisplay(log, isShown && isBar ? await openBlock(stream) : linesIn(log));
 }
 
-/** Shows a run in the log of a process that makes the runs of several jobs. */
-export function openJobDisplay(log: Log, facts: { job: string; run: string }): RunDisplay {
-  const under = log.with(facts);
-  const start = log.format === 'json' ? '' : `${facts.job}: `;
-  const ofJob: Log = {
-    ...log,
-    write: (level, message, more) => under.write(level, start + inOneLine([message].flat()), more),
-  };
-  return createDisplay(ofJob, linesIn(ofJob));
+/** Shows a run in the log of a process that makes several. */
+export function openLogDisplay(log: Log): RunDisplay {
+  return createDisplay(log, linesIn(log));
 }
 
 const NO_SURFACE: Surface = { draw: () => {}, clear: () => {} };

@@ -40,7 +40,6 @@ export const NO_LOOKUP = {
   due: 0,
   lookups: 0,
   outcomes: { found: 0, not_found: 0, rejected: 0, failed: 0, pending: 0 },
-  underWay: 0,
   pendingNow: 0,
   calls: 0,
   retries: 0,

@@ -19,9 +19,8 @@ const START: Point = { atMs: 0, workedMs: 0, lookups: 0, calls: 0, throttled: 0 
 const RATE_WINDOW_MS = 5_000;
 /** The rest is assumed to go as fast as the lookups of this much time. */
 const LEFT_WINDOW_MS = 30_000;
-/** With fewer counts a rate looks back further, up to a minute. */
+/** With fewer counts a rate looks back further. */
 const LEAST = 10;
-const LONGEST_MS = 60_000;
 const MOST_SPANS = 120;
 const FIRST_SPAN_MS = 250;
 
@@ -31,38 +30,31 @@ const FIRST_SPAN_MS = 250;
  * left of it: an hour that the API asked to wait does not make everything after it slow.
  */
 export function createSpeed() {
-  /** Of the last minute of work. */
-  let recent: readonly Point[] = [];
   /** A span apart: of too many every second one goes, and spans are twice as long. */
   let points: readonly Point[] = [START];
   let spanMs = FIRST_SPAN_MS;
   let leftMs: number | undefined;
   return {
     add: ({ due, lookups, calls, throttled, lookupMs: atMs, limit, wait }: Figures): void => {
-      const last = recent.at(-1) ?? START;
-      const workedMs = last.workedMs + (!wait || wait.why === 'rate' ? atMs - last.atMs : 0);
+      const [before = START, newest = before] = points.slice(-2);
+      const isWork = !wait || wait.why === 'rate';
+      const workedMs = newest.workedMs + (isWork ? atMs - newest.atMs : 0);
       const { limitPerSecond } = limit ?? {};
       const point = { atMs, workedMs, lookups, calls, throttled, limitPerSecond };
-      const agoMs = (before: Point): number => workedMs - before.workedMs;
-      recent = [
-        ...recent.filter((before) => agoMs(before) > 0 && agoMs(before) <= LONGEST_MS),
-        point,
-      ];
-      const [before, newest] = points.slice(-2);
       // The newest point moves on until it is a span away from the one before.
-      const isNear = before && newest && newest.atMs - before.atMs < spanMs;
+      const isNear = newest !== before && newest.atMs - before.atMs < spanMs;
       points = [...(isNear ? points.slice(0, -1) : points), point];
       if (points.length > MOST_SPANS) {
         points = points.filter((_, at) => at % 2 === 0);
         spanMs *= 2;
       }
-      const perSecond = rateOf(recent, 'lookups', 'workedMs', LEFT_WINDOW_MS);
+      const perSecond = rateOf(points, 'lookups', 'workedMs', LEFT_WINDOW_MS);
       const workMs = ((due - lookups) / perSecond) * 1_000;
       const isKnown = perSecond > 0 && wait?.why !== 'no_worker';
       leftMs = isKnown ? Math.round(workMs + (wait?.leftMs ?? 0)) : undefined;
     },
     read: () => ({
-      ratePerSecond: round(rateOf(recent, 'calls', 'atMs', RATE_WINDOW_MS), 1),
+      ratePerSecond: round(rateOf(points, 'calls', 'atMs', RATE_WINDOW_MS), 1),
       leftMs,
       spanMs,
       spans: points.slice(1).map((end, at) => spanBetween(points[at] ?? end, end)),
@@ -71,9 +63,9 @@ export function createSpeed() {
 }
 
 /**
- * How fast a count grows, per second; 0 before there are two points. Where little happens, such as
- * at six calls a minute, it looks back further: otherwise it would jump between nothing and far too
- * much.
+ * How fast a count grows, per second, over a window, or a span if that is longer. Where little
+ * happens, such as at six calls a minute, it looks back further: otherwise it would jump between
+ * nothing and far too much.
  */
 function rateOf(
   points: readonly Point[],
@@ -82,10 +74,9 @@ function rateOf(
   windowMs: number,
 ): number {
   const newest = points.at(-1) ?? START;
-  const since = points.filter((point) => newest[time] - point[time] <= LONGEST_MS);
   const isFarEnough = (point: Point): boolean =>
     newest[time] - point[time] >= windowMs && newest[count] - point[count] >= LEAST;
-  const from = since.findLast(isFarEnough) ?? since[0] ?? newest;
+  const from = points.findLast(isFarEnough) ?? START;
   const ms = newest[time] - from[time];
   return ms > 0 ? ((newest[count] - from[count]) / ms) * 1_000 : 0;
 }

@@ -1,5 +1,4 @@
 import { hostname } from 'node:os';
-import { createHistogram } from 'node:perf_hooks';
 import type { CallCounters } from '../common/calls.ts';
 import { billOf, round } from '../common/format.ts';
 import type { RunControl } from '../common/run-control.ts';
@@ -26,7 +25,7 @@ export interface RecordRunOptions extends Pick<RunView, 'runId' | 'list' | 'sche
 export function recordRun({ control, ...about }: RecordRunOptions) {
   const startedMs = Date.now();
   const speed = createSpeed();
-  const calls = createCallRecord();
+  const { answers, add: answered } = countAnswers();
   let rows: RowRecorder | undefined;
   let known: RunView = {
     ...NOTHING_YET,
@@ -41,7 +40,7 @@ export function recordRun({ control, ...about }: RecordRunOptions) {
       known = { ...known, ...newsOf(event, known) };
       if (event.type === 'progress') speed.add(known);
     },
-    answered: calls.add,
+    answered,
     /** Must be called when the rows are about to be joined. */
     beginRows: (layout: RowLayout): RowRecorder => {
       rows = createRowRecorder(layout);
@@ -51,7 +50,7 @@ export function recordRun({ control, ...about }: RecordRunOptions) {
     end: (how: Partial<RunView>): void => {
       const elapsedMs = Date.now() - startedMs;
       const endedAt = new Date().toISOString();
-      const over = { phase: 'ended', underWay: 0, pendingNow: 0, elapsedMs, endedAt } as const;
+      const over = { phase: 'ended', pendingNow: 0, elapsedMs, endedAt } as const;
       known = { ...known, ...how, ...over };
       const end = how.end === 'error' ? { headline: WITHOUT_ROWS, next: GO_ON } : judge(known);
       known = { ...known, ...end };
@@ -66,7 +65,7 @@ export function recordRun({ control, ...about }: RecordRunOptions) {
         ...known,
         ...(endedAt === undefined && { elapsedMs: Date.now() - startedMs }),
         ...overTime,
-        ...calls.read(),
+        answers: { ...answers },
         ...rows?.read(),
         isPaused,
         actions: control ? actionsOf(phase, isPaused) : [],
@@ -137,24 +136,17 @@ function actionsOf(phase: RunView['phase'], isPaused: boolean): RunAction[] {
   return [isPaused ? 'resume' : 'pause', 'stop'];
 }
 
-/** What calls came to, and how long they took. */
-function createCallRecord() {
-  const latencies = createHistogram(); // HdrHistogram, which Node.js includes; in microseconds
+/** Counts what calls came to. */
+function countAnswers() {
   const answers: Record<string, number> = {};
-  const msOf = (percent: number): number => round(latencies.percentile(percent) / 1_000, 1);
   return {
-    add: ({ meaning, latencyMs }: AnsweredCall): void => {
+    answers,
+    add: ({ meaning }: AnsweredCall): void => {
       const { kind, httpStatus } = meaning;
       // A 200 whose body cannot be used is no answer.
       const hasAnswer = httpStatus !== undefined && (httpStatus !== 200 || kind === 'found');
       const answer = !hasAnswer && 'reason' in meaning ? meaning.reason : String(httpStatus);
       answers[answer] = (answers[answer] ?? 0) + 1;
-      latencies.record(Math.max(1, Math.round(latencyMs * 1_000)));
-    },
-    read: (): Pick<RunView, 'answers' | 'latency'> => {
-      const { count: calls } = latencies;
-      const latency = calls > 0 ? { calls, p50Ms: msOf(50), p95Ms: msOf(95) } : undefined;
-      return { answers: { ...answers }, latency };
     },
   };
 }
@@ -182,15 +174,15 @@ const NOTHING_YET = {
 
 /** Records what metrics show of a worker. */
 export function recordWorker(unit: string | undefined) {
-  const made = createCallRecord();
+  const { answers, add: answered } = countAnswers();
   return {
-    answered: made.add,
+    answered,
     read: ({ gate, counters, outcomes }: WorkerFigures): Measured => {
       const { calls, throttled, billedMicros } = counters;
       const pace = gate.describe();
       const bill = unit === undefined ? undefined : billOf(billedMicros, unit);
       const { limit } = pace;
-      return { outcomes, calls, throttled, ...made.read(), bill, limit, wait: waitOf({ pace }) };
+      return { outcomes, calls, throttled, answers, bill, limit, wait: waitOf({ pace }) };
     },
   };
 }

@@ -10,7 +10,7 @@ import type { Stop } from '../worker/stop-switch.ts';
 // milliseconds. The page loads this module, so that nothing of the server may be in it.
 
 /** Of this format; members may be added without another. */
-export const VIEW_VERSION = 6;
+export const VIEW_VERSION = 7;
 
 /** Rows by how they ended; `STATUSES` says what each means. */
 export type StatusCounts = Record<RowStatus, number> & {
@@ -109,8 +109,6 @@ export interface RunView {
   lookups: number;
   /** Lookups of this run, by outcome; counts domains. */
   outcomes: Record<OutcomeStatus, number>;
-  /** Lookups that were handed out and have no outcome yet. */
-  underWay: number;
   /** Lookups that the API has accepted and has no answer ready for. */
   pendingNow: number;
   /** When to ask again about pending rows, since 1970. */
@@ -145,8 +143,6 @@ export interface RunView {
   spanMs: number;
   /** The run over time, from the first call on. */
   spans: Span[];
-  /** How long the calls of this process took. */
-  latency?: { calls: number; p50Ms: number; p95Ms: number } | undefined;
   /** What calls of this process came to: the HTTP status, or why there was no answer, such as `timeout`. */
   answers: Record<string, number>;
   /** The first 20. */

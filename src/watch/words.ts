@@ -6,26 +6,20 @@ import type { Wait } from './run-view.ts';
 // The words for statuses, stops and phases, said once for terminal, log, page and report. Reasons of
 // rows stand in `reasons.ts`, which the page does not load.
 
-/** What a terminal is told to type, as the page of `brandfill app` calls it. */
+/** What a terminal is told to type, as the page of `brandfill app` calls it. @default the words of the flag */
 const ON_PAGE: Readonly<Record<string, string>> = {
   'run the same command again': 'press Go on',
   'Run the same command again': 'Press Go on',
   ' to go on': '',
   'brandfill try DOMAIN': 'ask about three companies, under Columns',
   '--auth and BRANDFILL_API_KEY': 'the key, under Connect',
-  '--api': 'the profile',
-  '--auth': 'how the key is sent',
   '--base-url': 'the address of the API',
   '--domain-column': 'the column with the addresses',
-  '--fields': 'the columns',
   '--max-calls': '“Calls, at most”',
   '--max-failed': 'the bound on failures',
   '--max-outage': 'the longest wait',
   '--max-wait': 'the longest wait',
   '--param': 'the parameters',
-  '--price': 'the price',
-  '--rate': 'the pace',
-  '--sheet': 'the sheet',
 };
 
 /** A text in the terms of the page of `brandfill app`, where nobody can type a flag. */
@@ -33,7 +27,7 @@ export function onPage(text: string): string {
   const withoutAsides = text.replaceAll(/ \(--[a-z][^()]*\)/g, '');
   return withoutAsides.replaceAll(
     /run the same command again| to go on\b|brandfill try DOMAIN|--auth and BRANDFILL_API_KEY|--[a-z][a-z-]+/gi,
-    (typed) => ON_PAGE[typed] ?? 'a setting of the command line',
+    (typed) => ON_PAGE[typed] ?? typed.replace('--', 'the ').replaceAll('-', ' '),
   );
 }
 

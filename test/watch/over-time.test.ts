@@ -34,7 +34,7 @@ it.each<[Wait, number | undefined]>([
 function count(perSecond: number, { seconds = 120, before = 0 } = {}): number {
   const speed = createSpeed();
   for (let atMs = 0; atMs <= seconds * 1_000; atMs += 250) {
-    const since = before === 0 ? 0 : Math.min(atMs, (seconds - 5) * 1_000);
+    const since = before === 0 ? 0 : Math.min(atMs, (seconds - 10) * 1_000);
     const total = (before * since + perSecond * (atMs - since)) / 1_000;
     speed.add(at(atMs, Math.floor(total)));
   }
@@ -54,7 +54,7 @@ it('the rate is that of the last seconds, of more where little happens, and goes
     speed.add(at(atMs, Math.min(atMs, 20_000) / 20));
     seen.push(speed.read().ratePerSecond);
   }
-  expect([seen[4 * 20], seen[4 * 26], seen.at(-1)]).toEqual([50, 2, 0.6]);
+  expect([seen[4 * 20], seen[4 * 26], seen.at(-1)]).toEqual([50, 2, 1.2]);
 });
 
 /** The calls that spans stand for: each lasts until the next one begins. */

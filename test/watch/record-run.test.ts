@@ -46,7 +46,7 @@ describe('the picture of a run', () => {
     };
     expect(recorder.read().phase).toBe('reading');
     take(PLANNED);
-    take(progress({ lookups: 2, calls: 3, lookupMs: 250, underWay: 4 }));
+    take(progress({ lookups: 2, calls: 3, lookupMs: 250, pendingNow: 4 }));
     control.pause();
     take(progress({ lookups: 3, lookupMs: 750 }));
     expect(recorder.read()).toMatchObject({ isPaused: true, wait: { why: 'paused' } });
@@ -61,7 +61,7 @@ describe('the picture of a run', () => {
       'writing 3 ',
     ]);
     recorder.end(ENDED);
-    const ended = { phase: 'ended', underWay: 0, rows: 10, end: 'done', statuses: { found: 9 } };
+    const ended = { phase: 'ended', pendingNow: 0, rows: 10, end: 'done', statuses: { found: 9 } };
     expect(recorder.read()).toMatchObject(ended);
   });
 

@@ -126,21 +126,22 @@ function Bar({ view }: { readonly view: RunView }): JSX.Element {
 
 /** All sections of what is known of a run, each if there is something to say. */
 function Details({ view }: { readonly view: RunView }): JSX.Element {
-  const { spans, spanMs, latency, answers, calls, columns, statuses } = view;
+  const { spans, spanMs, answers, calls, columns, statuses } = view;
   const enriched = statuses.found + statuses.stale;
+  const answered = Object.values(answers).reduce((sum, times) => sum + times, 0);
   return (
     <>
       <Rows view={view} />
       <Reasons view={view} />
       <Figures items={figuresOf(view)} />
       {calls > 0 ? <Chart spans={spans} spanMs={spanMs} /> : null}
-      {latency ? (
+      {answered > 0 ? (
         <Table
-          caption={`What calls came to${latency.calls < calls ? ` (${count(latency.calls)} answered to this process)` : ''}`}
+          caption={`What calls came to${answered < calls ? ` (${count(answered)} answered to this process)` : ''}`}
           columns={['answer', 'calls#', 'share#']}
           rows={Object.entries(answers)
             .sort(([, one], [, other]) => other - one)
-            .map(([answer, times]) => [answer, count(times), share(times, latency.calls)])}
+            .map(([answer, times]) => [answer, count(times), share(times, answered)])}
         />
       ) : null}
       <Folded
@@ -211,7 +212,7 @@ function exampleOf({ cell, domain }: RunView['reasons'][number]['examples'][numb
 }
 
 function figuresOf(view: RunView): readonly (readonly [string, string])[] {
-  const { calls, phase, underWay, pendingNow, latency } = view;
+  const { calls, phase, pendingNow } = view;
   const isLive = phase === 'looking_up' || phase === 'stopping';
   const limit = view.limit?.limitPerSecond;
   const all: readonly (readonly [string, string | undefined])[] = [
@@ -222,13 +223,10 @@ function figuresOf(view: RunView): readonly (readonly [string, string])[] {
     ],
     ['Limit', limit === undefined ? 'not known' : rate(limit)],
     ['Domains looked up', `${count(view.lookups)} of ${count(view.due)}`],
-    ['Domains handed out, not answered yet', underWay > 0 ? count(underWay) : undefined],
     ['Domains pending', pendingNow > 0 ? count(pendingNow) : undefined],
     ['Calls throttled (429 and the like)', count(view.throttled)],
     ['Lookups tried again', count(view.retries)],
     [view.bill ? 'Cost' : 'Cost, at most', costOf(view)],
-    ['Half of the calls within', latency && duration(latency.p50Ms)],
-    ['95 % of the calls within', latency && duration(latency.p95Ms)],
     ['Time', duration(view.elapsedMs)],
   ];
   return all.flatMap(([name, value]) => (value === undefined ? [] : [[name, value]]));

@@ -60,7 +60,6 @@ export function startReportingProgress(
       lookupMs: performance.now() - startMs,
       pace,
       hasNoWorker: run.isAlone && outstanding.size > 0,
-      underWay: outstanding.size,
       pendingNow,
       pendingWaitMs: isAllPending ? untilMs - run.now() : undefined,
     };
