@@ -7,7 +7,8 @@ export interface ListedCommand {
   /** What follows the name, as commander writes it, and what it is. */
   readonly argument?: readonly [syntax: string, help: string];
   readonly description: string;
-  readonly load: () => Promise<Command>;
+  /** None where there are only commands below it. */
+  readonly load?: () => Promise<Command>;
 }
 
 const A_LIST = 'XLSX, CSV, TSV or JSONL file (text formats also as .gz); - is standard input';
@@ -22,12 +23,6 @@ export const EXIT_CODES = {
   4: 'stopped early (credential refused, quota or bound used up, …); run it again to go on',
   130: 'interrupted; run it again to go on',
 } as const;
-
-/** Commands that have no code of their own, but others below them. */
-export const GROUPS: Readonly<Record<string, string>> = {
-  store: 'inspect and maintain the stored answers',
-  api: 'profiles of APIs, for --api: how an API is asked and what its answers mean',
-};
 
 /** All commands, in the order of the help. */
 export const COMMANDS: readonly ListedCommand[] = [
@@ -85,6 +80,7 @@ export const COMMANDS: readonly ListedCommand[] = [
       'show the runs, workers and schedules of a queue on a web page, until told to stop',
     load: async () => (await import('../commands/dashboard.ts')).dashboard,
   },
+  { name: 'store', description: 'inspect and maintain the stored answers' },
   {
     name: 'store stats',
     description: 'show what the store holds: APIs, outcomes, size',
@@ -118,6 +114,10 @@ export const COMMANDS: readonly ListedCommand[] = [
     argument: ['<domain...>', A_DOMAIN],
     description: 'remove all that is stored of domains: outcomes, and notes about them',
     load: async () => (await import('../commands/store.ts')).remove,
+  },
+  {
+    name: 'api',
+    description: 'profiles of APIs, for --api: how an API is asked and what its answers mean',
   },
   {
     name: 'api list',

@@ -1,37 +1,25 @@
-import { type Command, Help, Option } from 'commander';
+import { type Command, Option } from 'commander';
 import { metaOf, type Options, refusal } from '../options/option.ts';
 import { FIRST, flagOf } from '../options/options.ts';
-
-/** Gives a command its options. */
-export function addOptions(command: Command, options: Options): void {
-  const advanced = new Set<Option>();
-  for (const [key, one] of Object.entries(options)) {
-    const option = optionOf(key, metaOf(one));
-    command.addOption(option);
-    if (!FIRST.has(key)) advanced.add(option);
-  }
-  if ('apiKeyFile' in options) command.addOption(credentialOption());
-  if (Object.keys(options).length > MOST_SHOWN) hideUnlessAsked(command, advanced);
-}
 
 /** A longer help is cut to what most people need; `--help all` has the rest. */
 const MOST_SHOWN = 30;
 
-function hideUnlessAsked(command: Command, advanced: ReadonlySet<Option>): void {
-  const isAll = (): boolean => {
-    let root = command;
-    while (root.parent) root = root.parent;
-    return (root as { rawArgs?: readonly string[] }).rawArgs?.includes('all') ?? false;
-  };
-  command.helpOption('-h, --help [all]', 'display help; with all, every other option too');
-  command.configureHelp({
-    // Only here: what is suggested for a flag with a mistake in it comes from all visible options.
-    formatHelp(shown, help) {
-      const options = help.visibleOptions(shown).filter((one) => isAll() || !advanced.has(one));
-      help.visibleOptions = () => options;
-      return Help.prototype.formatHelp.call(help, shown, help);
-    },
-  });
+/**
+ * Gives a command its options.
+ *
+ * @param args the command line, which may ask for the help
+ */
+export function addOptions(command: Command, options: Options, args: readonly string[] = []): void {
+  const isLong = Object.keys(options).length > MOST_SHOWN;
+  if (isLong)
+    command.helpOption('-h, --help [all]', 'display help; with all, every other option too');
+  // Only in the help: what is suggested for a flag with a mistake in it is one of the visible ones.
+  const isCut = isLong && args.some((arg) => /^(-h|--help)$/.test(arg)) && !args.includes('all');
+  for (const [key, one] of Object.entries(options)) {
+    command.addOption(optionOf(key, metaOf(one)).hideHelp(isCut && !FIRST.has(key)));
+  }
+  if ('apiKeyFile' in options) command.addOption(credentialOption());
 }
 
 /**
@@ -49,24 +37,20 @@ function credentialOption(): Option {
 
 function optionOf(key: string, meta: ReturnType<typeof metaOf>): Option {
   const { placeholder, help, default: standard, env, isRepeatable, group } = meta;
-  const value = placeholder === undefined ? '' : ` <${placeholder}>`;
-  const option = new Option(`${flagOf(key)}${value}`, help);
+  const notes = [standard && `default: ${standard}`, env && `env: ${env}`];
+  if (isRepeatable) notes.push('repeatable');
+  const shown = notes.filter(Boolean).join(', ');
+  const option = new Option(
+    `${flagOf(key)}${placeholder === undefined ? '' : ` <${placeholder}>`}`,
+    shown === '' ? help : `${help} (${shown})`,
+  );
   // `--no-header` is a switch of that name, not the opposite of `--header`.
   option.negate = false;
   option.attributeName = () => key;
   option.helpGroup(`${group}:`);
   // Commander's own defaults are not used: they would hide whether an option was given.
-  const notes = [
-    standard === undefined ? undefined : `default: ${standard}`,
-    env === undefined ? undefined : `env: ${env}`,
-    isRepeatable ? 'repeatable' : undefined,
-  ].filter((note) => note !== undefined);
-  if (notes.length > 0) option.description += ` (${notes.join(', ')})`;
   if (isRepeatable) {
-    option.argParser((text: string, earlier: readonly string[] | undefined) => [
-      ...(earlier ?? []),
-      text,
-    ]);
+    option.argParser((text: string, earlier: readonly string[] = []) => [...earlier, text]);
   }
   return option;
 }

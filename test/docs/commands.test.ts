@@ -18,8 +18,8 @@ const shown = pages
 
 it.each([...new Set(shown)])('brandfill %s: its flags and their values are right', async (line) => {
   const words = line.match(/(?:'[^']*'|[^\s'])+/g)?.map((word) => word.replaceAll("'", '')) ?? [];
-  const listed = COMMANDS.find(({ name }) => `${words.join(' ')} `.startsWith(`${name} `));
-  if (!listed) throw new Error(`There is no command ${words[0]}`);
+  const listed = COMMANDS.findLast(({ name }) => `${words.join(' ')} `.startsWith(`${name} `));
+  if (!listed?.load) throw new Error(`There is no command ${words[0]}`);
   const { options } = await listed.load();
   const command = new Command().exitOverride().argument('[words...]');
   addOptions(command, options);
