@@ -6,18 +6,19 @@ import { makePlan } from '../collector/plan.ts';
 import { EXIT } from '../common/errors.ts';
 import { countOf, formatCount } from '../common/format.ts';
 import { flag, text } from '../options/kinds.ts';
-import { option, pick, refusal, type SettingsOf, under } from '../options/option.ts';
-import { API_OPTIONS, flagOf, LIST_OPTIONS, QUEUE_OPTIONS } from '../options/options.ts';
+import { option, pick, required, type SettingsOf, under } from '../options/option.ts';
+import { API_OPTIONS, LIST_OPTIONS, QUEUE_OPTIONS } from '../options/options.ts';
 import { createDomainReader } from '../rows/domain/domain.ts';
 import { openList } from '../rows/open-list.ts';
 import { describeInput, describeRows } from '../watch/describe.ts';
 import { inOneLine } from '../watch/log.ts';
 import { defineCommand, print, say, untilInterrupted } from './command.ts';
-import { queueUrlOf, withQueue } from './with-queue.ts';
+import { withQueue } from './with-queue.ts';
 
 const ADD_OPTIONS = {
   ...QUEUE_OPTIONS,
-  ...pick(API_OPTIONS, 'api', 'baseUrl', 'params'),
+  ...pick(API_OPTIONS, 'api', 'params'),
+  baseUrl: required(API_OPTIONS.baseUrl),
   ...LIST_OPTIONS,
   ...under('Workers on a queue', {
     ref: option(text('TEXT'), {
@@ -38,7 +39,6 @@ const CHUNK = 50;
 const BATCH = 100 * CHUNK;
 /** No columns are added here, so their names cannot clash with the list's. */
 const PREFIX_OF_NO_COLUMN = 'brand_';
-const PURPOSE = 'add lookups';
 
 /**
  * `brandfill add`: puts the domains of a list on a queue on Redis, each once, for workers to look up. The
@@ -48,12 +48,6 @@ const PURPOSE = 'add lookups';
 export const add = defineCommand(ADD_OPTIONS, async ({ words, settings, profile, context }) => {
   const [input = ''] = words;
   const { baseUrl, params = [] } = settings;
-  queueUrlOf(settings, PURPOSE); // said before a long list is read
-  if (baseUrl === undefined) {
-    throw refusal(
-      `Cannot add lookups without the API that is to be asked, which has a queue of its own: give ${flagOf('api')} or ${flagOf('baseUrl')}.`,
-    );
-  }
   const api = createEndpoint({ baseUrl, params, profile: profile?.api }).queueName;
   return await untilInterrupted(context.endAtOnce, async (signal) => {
     const list = await readDomains(input, settings, signal);
@@ -124,7 +118,7 @@ interface Adding {
 async function putOnQueue(domains: readonly string[], { settings, api, ref, signal }: Adding) {
   const { interactive: isInteractive = false } = settings;
   let [lookups, alreadyWaiting] = [0, 0];
-  await withQueue({ purpose: PURPOSE, settings, onNotice: say }, async (opened) => {
+  await withQueue({ settings, onNotice: say }, async (opened) => {
     const { queue, redis, closer } = opened;
     const producer = closer.add(queue.openProducer({ redis, queue: api, ref, isInteractive }));
     if (await producer.isPaused()) {

@@ -36,7 +36,6 @@ export const collect = defineCommand(COLLECT_OPTIONS, async (call) => {
   const counts = { enriched: 0, failures: 0 };
   const service = {
     name: 'collect',
-    purpose: 'collect',
     stopping:
       'Stopping: outcomes that have arrived are written, and files are finished. Interrupt again to end at once.',
   } as const;

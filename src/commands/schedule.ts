@@ -36,15 +36,13 @@ export const schedule = defineCommand(SCHEDULE_OPTIONS, async (call) => {
   const { words: files, settings } = call;
   const { list, json } = settings;
   if (list) {
-    const listing = { settings, onNotice: () => {}, purpose: 'list schedules' };
-    await withQueue(listing, async ({ queue, redis }) => {
+    await withQueue({ settings, onNotice: () => {} }, async ({ queue, redis }) => {
       const jobs = await queue.openSchedules(redis.client).list();
       print(...(json ? [JSON.stringify(jobs)] : describeSchedules(jobs)));
     });
   } else if (files.length > 0) {
     const service = {
       name: 'schedule',
-      purpose: 'keep schedules',
       stopping:
         'Stopping: runs end early and keep what they found. Interrupt again to end at once.',
     } as const;

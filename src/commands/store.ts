@@ -4,7 +4,7 @@ import { createInterface } from 'node:readline';
 import { BrandfillError, describeSystemError, EXIT, systemErrorCode } from '../common/errors.ts';
 import { countOf, formatCount, formatSize } from '../common/format.ts';
 import { anyDuration, flag } from '../options/kinds.ts';
-import { option, refusal, under } from '../options/option.ts';
+import { option, refusal, required, under } from '../options/option.ts';
 import { STORE_OPTIONS } from '../options/options.ts';
 import { normalizeDomain } from '../rows/domain/domain.ts';
 import { isStoreIn, openDatabase, orDamage, type StoreDatabase } from '../store/database.ts';
@@ -102,18 +102,15 @@ export const get = defineCommand(STORE_OPTIONS, async ({ words: [text = ''], set
 const PRUNE_OPTIONS = {
   ...STORE_OPTIONS,
   ...under('Answers that are kept', {
-    olderThan: option(anyDuration(), {
-      help: 'remove outcomes older than this, such as 180d',
-    }),
+    olderThan: required(
+      option(anyDuration(), { help: 'remove outcomes older than this, such as 180d' }),
+    ),
   }),
 };
 
 /** `brandfill store prune` */
 export const prune = defineCommand(PRUNE_OPTIONS, async ({ settings }) => {
   const { store, olderThan } = settings;
-  if (olderThan === undefined) {
-    throw refusal('Cannot prune without an age: give --older-than, such as 180d.');
-  }
   const pruned = await withStore(store, (database) => pruneStore(database, olderThan));
   const ofReports = pruned.reports === 0 ? [] : [`${countOf(pruned.reports, 'list')} of changes`];
   sayRemoved(pruned, ofReports);

@@ -1,6 +1,6 @@
 import type { OnNotice } from '../common/errors.ts';
 import { type Closer, createCloser } from '../common/lifetime.ts';
-import { refusal, type SettingsOf } from '../options/option.ts';
+import type { SettingsOf } from '../options/option.ts';
 import { flagOf, type StatusSettings } from '../options/options.ts';
 import { openStatus, type Status } from '../page/status.ts';
 import type { RedisServer } from '../queue/redis.ts';
@@ -14,9 +14,7 @@ import {
 } from './command.ts';
 
 interface WithQueueOptions {
-  /** What cannot be done without a queue, such as `keep schedules`. */
-  readonly purpose: string;
-  readonly settings: Partial<StatusSettings> & { readonly queue?: string | undefined };
+  readonly settings: Partial<StatusSettings> & { readonly queue: string };
   /** Whether its status is served, if an address is set. @default false */
   readonly hasStatus?: boolean;
   /** Fires when it is told to stop: it is not ready from then on. */
@@ -33,22 +31,17 @@ export interface QueueWork {
   readonly closer: Closer;
 }
 
-/**
- * Does some work over the queue on a Redis.
- *
- * @throws BrandfillError when there is no queue, or it cannot be used
- */
+/** Does some work over the queue on a Redis. @throws BrandfillError when it cannot be used */
 export async function withQueue<T>(
-  { purpose, settings, hasStatus, signal, onNotice }: WithQueueOptions,
+  { settings, hasStatus, signal, onNotice }: WithQueueOptions,
   work: (service: QueueWork) => Promise<T>,
 ): Promise<T> {
-  const { listen, allowHost } = settings;
-  const url = queueUrlOf(settings, purpose);
+  const { queue: url, ...own } = settings;
   const queue = await import('../queue/index.ts');
   const closer = createCloser();
   try {
-    const own = { settings: { listen, allowHost }, describe: flagOf, onNotice };
-    const status = hasStatus ? await openStatus(own) : undefined;
+    const about = { settings: own, describe: flagOf, onNotice };
+    const status = hasStatus ? await openStatus(about) : undefined;
     if (status) closer.add(status);
     const redis = closer.add(await queue.openQueueServer({ url, onNotice }));
     status?.health.check(() => queue.findRedisTrouble(redis));
@@ -73,14 +66,13 @@ export interface QueueService extends QueueWork {
 
 interface ServeOptions {
   readonly name: 'worker' | 'collect' | 'schedule' | 'dashboard';
-  readonly purpose: string;
   /** What is said when it is told to stop. @default nothing */
   readonly stopping?: string;
 }
 
 /** Runs a command over a queue that goes on until it is told to stop. */
 export async function serveQueue<T>(
-  { name, purpose, stopping }: ServeOptions,
+  { name, stopping }: ServeOptions,
   call: {
     readonly settings: SettingsOf<typeof LOG_OPTIONS> & WithQueueOptions['settings'];
     readonly context: ProcessContext;
@@ -94,20 +86,9 @@ export async function serveQueue<T>(
     if (stopping !== undefined) signal.addEventListener('abort', () => say(stopping));
     const onNotice: OnNotice = (message, { level = 'warn', ...facts } = {}) =>
       log.write(level, message, facts);
-    const options = { purpose, settings, signal, onNotice, hasStatus: name !== 'dashboard' };
+    const options = { settings, signal, onNotice, hasStatus: name !== 'dashboard' };
     return await withQueue(options, async (opened) => {
       return await work({ ...opened, log, signal, onNotice, say });
     });
   });
-}
-
-/** @throws BrandfillError when there is no queue */
-export function queueUrlOf(
-  { queue }: { readonly queue?: string | undefined },
-  purpose: string,
-): string {
-  if (queue !== undefined) return queue;
-  throw refusal(
-    `Cannot ${purpose} without a queue: give ${flagOf('queue')}, or set BRANDFILL_QUEUE.`,
-  );
 }

@@ -42,7 +42,6 @@ export const worker = defineCommand(WORKER_OPTIONS, async (call) => {
   const api = createApi(call.settings, call.profile, { describe: flagOrArgument });
   const service = {
     name: 'worker',
-    purpose: 'work',
     stopping:
       'Stopping: no further call is made, calls in flight are finished. Interrupt again to end at once.',
   } as const;

@@ -17,7 +17,6 @@ import {
   refusing,
   type SettingsOf,
   type Sources,
-  valuesOf,
 } from './option.ts';
 import { type ApiSettings, OPTIONS, type OptionKey, type Settings } from './options.ts';
 
@@ -261,12 +260,12 @@ export function readWithProfile<D extends Options>(
 }
 
 function findProfile(
-  { api: ofApi, baseUrl }: Options,
-  { given, env, describe = libraryNaming }: Sources,
+  declared: Options,
+  { given, env = process.env, describe = libraryNaming }: Sources,
 ): Profile | undefined {
-  if (!ofApi || !baseUrl || typeof given !== 'object' || given === null) return undefined;
-  const { api } = valuesOf({ api: ofApi }, { given, env });
-  if (typeof api !== 'string' || api === '') return undefined;
-  const label = 'api' in given && given.api !== undefined ? describe('api') : 'BRANDFILL_API';
+  const { api: own } = Object(given) as { readonly api?: unknown };
+  const api = own ?? env['BRANDFILL_API'];
+  if (!declared['baseUrl'] || typeof api !== 'string' || api === '') return undefined;
+  const label = own === undefined ? 'BRANDFILL_API' : describe('api');
   return refusing(`Cannot use ${label}:`, () => readProfile(api));
 }

@@ -21,6 +21,8 @@ interface Meta {
   readonly flag?: string;
   /** Environment variable it is read from when it is not given. */
   readonly env?: string | undefined;
+  /** Whether the command does not run without it. */
+  readonly isRequired?: boolean;
   /** As a user would write it. */
   readonly default?: string;
 }
@@ -82,6 +84,13 @@ export function varied<T extends z.ZodOptional | z.ZodPrefault>(declared: T, mor
   return option(declared.unwrap() as z.ZodType, { ...metaOf(declared), ...more }) as z.ZodType as T;
 }
 
+/** The same option, without which a command does not run. */
+export function required<T extends z.ZodType>(declared: z.ZodOptional<T>): T {
+  const made = declared.unwrap().clone();
+  META.add(made, { ...metaOf(declared), isRequired: true });
+  return made;
+}
+
 /** Some of the options. */
 export function pick<D extends Options, K extends keyof D>(
   from: D,
@@ -131,21 +140,6 @@ export interface Sources {
 /** The name of an option in messages to programs. The command line uses `--base-url`. */
 export const libraryNaming = (key: string): string => `'${key}'`;
 
-/** What was given of options, else what a profile says, else the environment. */
-export function valuesOf(
-  declared: Options,
-  { given, ofProfile, env = process.env }: Omit<Sources, 'describe'>,
-): Record<string, unknown> {
-  const values = Object.entries(given as object).filter(([, value]) => value !== undefined);
-  const isGiven = new Set(values.map(([key]) => key));
-  for (const [key, one] of Object.entries(declared)) {
-    const { env: variable } = metaOf(one);
-    const value = ofProfile?.[key] ?? ((variable && env[variable]) || undefined);
-    if (value !== undefined && !isGiven.has(key)) values.push([key, value]);
-  }
-  return Object.fromEntries(values);
-}
-
 /**
  * Reads the options of a command or a function of the library: what was given, else the environment, else
  * the defaults. An option that it does not have is refused: a bound that does not hold costs money.
@@ -156,14 +150,24 @@ export function valuesOf(
 export function readOptions<D extends Options>(
   of: string,
   declared: D,
-  { given, ofProfile, env = process.env, describe = libraryNaming }: Sources,
+  { given, ofProfile = {}, env = process.env, describe = libraryNaming }: Sources,
 ): SettingsOf<D> {
   if (typeof given !== 'object' || given === null || Array.isArray(given)) {
     throw refusal(
       `Cannot run ${of}: expected its options as an object, received ${describeKind(given)}.`,
     );
   }
-  const read = z.strictObject(declared).safeParse(valuesOf(declared, { given, ofProfile, env }));
+  const present = Object.entries(given).filter(([, value]) => value !== undefined);
+  const values: Record<string, unknown> = Object.fromEntries(present);
+  const variables = new Map<string, string>();
+  for (const [key, one] of Object.entries(declared)) {
+    const { env: variable = '' } = metaOf(one);
+    if (values[key] === undefined && ofProfile[key] !== undefined) values[key] = ofProfile[key];
+    if (values[key] !== undefined || !env[variable]) continue;
+    values[key] = env[variable];
+    variables.set(key, variable);
+  }
+  const read = z.strictObject(declared).safeParse(values);
   if (read.success) return read.data as SettingsOf<D>;
   const { issues } = read.error;
   const unknown = issues.find(({ code }) => code === 'unrecognized_keys');
@@ -178,8 +182,11 @@ export function readOptions<D extends Options>(
   }
   const [issue] = issues;
   const key = String(issue?.path[0]);
-  const isGiven = (given as Record<string, unknown>)[key] !== undefined;
-  const variable = declared[key] && metaOf(declared[key]).env;
-  const label = !isGiven && variable && env[variable] ? variable : describe(key);
+  const { env: variable, isRequired } = metaOf(declared[key] ?? z.never());
+  if (isRequired && values[key] === undefined) {
+    const other = variable === undefined ? '' : `, or set ${variable}`;
+    throw refusal(`Cannot run ${of} without ${describe(key)}: give it${other}.`);
+  }
+  const label = variables.get(key) ?? describe(key);
   throw refusal(endSentence(`Cannot use ${label}: ${issue?.message}`));
 }

@@ -1,5 +1,5 @@
 import * as kinds from './kinds.ts';
-import { metaOf, option, type SettingsOf, under, varied } from './option.ts';
+import { metaOf, option, required, type SettingsOf, under, varied } from './option.ts';
 
 const A_PRICE =
   'what a call costs as a number with a point, at most six decimals and no currency, such as 0.01';
@@ -224,7 +224,9 @@ export type CallSettings = SettingsOf<typeof CALL_OPTIONS>;
 
 /** Of every command over a queue. */
 export const QUEUE_OPTIONS = {
-  queue: varied(OPTIONS.queue, { help: 'Redis of the queue, such as redis://localhost:6379/0' }),
+  queue: required(
+    varied(OPTIONS.queue, { help: 'Redis of the queue, such as redis://localhost:6379/0' }),
+  ),
 };
 
 /** Of every process that goes on until it is told to stop, and has no page of its own. */

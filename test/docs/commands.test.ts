@@ -24,6 +24,9 @@ it.each([...new Set(shown)])('brandfill %s: its flags and their values are right
   const command = new Command().exitOverride().argument('[words...]');
   addOptions(command, options);
   command.parse(words, { from: 'user' });
-  const settings = readOptions(listed.name, options, { given: command.opts(), env: {} });
+  // A line about a command need not show what it does not run without.
+  const given = { queue: 'redis://h', baseUrl: 'http://h', olderThan: '1d', ...command.opts() };
+  const known = Object.entries(given).filter(([key]) => key in options);
+  const settings = readOptions(listed.name, options, { given: Object.fromEntries(known), env: {} });
   expect(Object.keys(settings)).toEqual(expect.arrayContaining(Object.keys(command.opts())));
 });

@@ -179,7 +179,7 @@ describe('brandfill add', () => {
 
   it.each([
     ['no queue', [], /--queue.*BRANDFILL_QUEUE/],
-    ['no API', ['--queue', 'redis://127.0.0.1:1'], /--api or --base-url/],
+    ['no API', ['--queue', 'redis://127.0.0.1:1'], /--base-url.*BRANDFILL_BASE_URL/],
     [
       'a queue that is none',
       ['--queue', 'redis://127.0.0.1:1', '--base-url', BASE_URL],
