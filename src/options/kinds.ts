@@ -307,14 +307,17 @@ function toPair(pair: string): NameValue {
   return [name.trim(), rest];
 }
 
-function checkHeader([name, content]: NameValue): void {
+export const HEADER_NAME = /^[\w!#$%&'*+.^`|~-]+$/;
+
+/** @throws BrandfillError for what HTTP cannot carry, and for headers that Brandfill sets */
+export function checkHeader([name, content]: NameValue): void {
   if (/^(proxy-)?authorization$|^cookie$/i.test(name)) {
     throw refusal(
       `'${name}' is a credential; choose --auth and put it into BRANDFILL_API_KEY or --api-key-file`,
     );
   }
   // Not repeated either: it may be a whole `Authorization: …`.
-  if (!/^[\w!#$%&'*+.^`|~-]+$/.test(name)) {
+  if (!HEADER_NAME.test(name)) {
     throw refusal('expected NAME=VALUE, NAME being the name of an HTTP header');
   }
   if (!/^[\t\x20-\x7e\x80-\xff]*$/.test(content)) {

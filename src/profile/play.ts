@@ -25,7 +25,7 @@ export function playProfile({ name, content, api }: Profile) {
     /** Path and query that ask about a domain. */
     pathOf: (domain: string): string => endpoint.path(domain),
     /** The domain that a request asks about; undefined for one that is none of the API's. */
-    domainOf: domainFinder((domain) => endpoint.path(domain)),
+    domainOf: (target: string) => findDomain(target, (domain) => endpoint.path(domain)),
     /** The answer to a call; `call` counts from 1 for each domain. */
     reply: (domain: string, call: number) => {
       const named = /^sample-(\d+)\./.exec(domain)?.[1];
@@ -62,22 +62,13 @@ function numberOf(text: string): number {
   return sum;
 }
 
-/** Finds the domain where the path of the API has it, whatever stands in front of the path. */
-function domainFinder(pathOf: (domain: string) => string) {
-  const [path = '', query] = pathOf(MARK).split('?');
-  const [name = ''] =
-    [...new URLSearchParams(query)].find(([, value]) => value.includes(MARK)) ?? [];
-  const [before = '', after] = path.split(MARK).map(literal);
-  const pattern = new RegExp(after === undefined ? `${before}$` : `${before}([^/]+)${after}$`);
-  return (target: string): string | undefined => {
-    const [asked = '', given] = target.split('?');
-    const match = pattern.exec(asked);
-    return match ? (match[1] ?? new URLSearchParams(given).get(name) ?? undefined) : undefined;
-  };
-}
-
-const MARK = 'domain.example';
-
-function literal(text: string): string {
-  return text.replaceAll(/[.*+?^${}()|[\]\\]/g, String.raw`\$&`);
+/** Finds the domain where a request of the API has it, whatever stands in front of its path. */
+function findDomain(target: string, pathOf: (domain: string) => string): string | undefined {
+  const [path = '', query] = target.split('?');
+  const given = new URLSearchParams(query);
+  return [...path.split('/'), ...given.values()].find((domain) => {
+    const [own = '', wanted] = pathOf(domain).split('?');
+    const isThere = ([name, value]: readonly string[]) => given.get(name ?? '') === value;
+    return domain !== '' && path.endsWith(own) && [...new URLSearchParams(wanted)].every(isThere);
+  });
 }

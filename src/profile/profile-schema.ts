@@ -1,45 +1,38 @@
 import { z } from 'zod';
-import { isReservedHeader, parseAuth } from '../brand/credential.ts';
-import { DOMAIN, parseBaseUrl } from '../brand/endpoint.ts';
+import { parseAuth } from '../brand/credential.ts';
+import { DOMAIN, type NameValue, parseBaseUrl } from '../brand/endpoint.ts';
 import { combinePolicies, fieldText, findLimits, findNumber, findWaitMs } from '../brand/limits.ts';
 import type { ResponseHeaders } from '../brand/transport.ts';
 import { compileExpression } from '../collector/fields/expression.ts';
 import { HOUR_MS } from '../common/format.ts';
-import { parseRate, variableName } from '../options/kinds.ts';
+import { checkHeader, parseRate, variableName } from '../options/kinds.ts';
+import { kind, refusal } from '../options/option.ts';
 import { batch } from './batch.ts';
 import { billing, rules } from './rules.ts';
 import { sample } from './samples.ts';
-import {
-  checked,
-  duration,
-  expression,
-  findCredential,
-  headerName,
-  parsed,
-  path,
-} from './texts.ts';
+import { duration, expression, findCredential, headerName, parsed, path } from './texts.ts';
 
 // What a profile is, said once: what is read and made ready for calls, what editors check (the JSON
 // Schema in `apis/profile.schema.json`), and its types.
 
-const ownHeader = (name: string): string | undefined =>
-  isReservedHeader(name) || /^(proxy-)?authorization$|^cookie$/i.test(name)
-    ? `'${name}' is set by Brandfill itself; say in 'auth' how the credential is sent`
-    : findCredential(name);
+/** Values by name that go with every call, none of them a credential. */
+const named = (help: string, check: (pair: NameValue) => void) =>
+  kind(z.record(z.string(), z.string()), (given) => {
+    const pairs = Object.entries(given);
+    for (const [name, value] of pairs) {
+      const problem = findCredential(name);
+      if (problem !== undefined) throw refusal(problem);
+      check([name, value]);
+    }
+    return pairs;
+  }).describe(help);
 
 const request = z
   .strictObject({
     baseUrl: parsed('base URL of the API', parseBaseUrl),
     path: path(`path and query (default: /v1/brand?domain=${DOMAIN})`, DOMAIN),
-    params: z
-      .record(checked('', findCredential), z.string())
-      .describe(`query parameters of every call, ${DOMAIN} standing for the domain`),
-    headers: z
-      .record(
-        checked('', ownHeader).pipe(headerName('')),
-        z.string().regex(/^[\t\x20-\x7e\x80-\xff]*$/, 'it has characters that no header can carry'),
-      )
-      .describe('headers of every call; no credential'),
+    params: named(`query parameters of every call, ${DOMAIN} standing for the domain`, () => {}),
+    headers: named('headers of every call; no credential', checkHeader),
     auth: parsed('none, bearer, basic, header:NAME or query:NAME', parseAuth),
     apiKeyEnv: variableName,
   })
@@ -47,8 +40,8 @@ const request = z
   .required({ baseUrl: true })
   .refine(
     // Without a path of its own, the standard one has the domain.
-    ({ path: own = DOMAIN, params = {} }) =>
-      [own, ...Object.values(params)].some((text) => text.includes(DOMAIN)),
+    ({ path: own = DOMAIN, params = [] }) =>
+      [own, ...params.map(([, value]) => value)].some((text) => text.includes(DOMAIN)),
     {
       path: ['path'],
       error: `expected ${DOMAIN} in it or in the value of one of 'params': without it each call would ask the same`,

@@ -47,8 +47,8 @@ export function parseProfile(file: string, text: string): Profile {
   const api: ApiProfile = {
     name,
     path: request.path ?? '/v1/brand',
-    params: Object.entries(request.params ?? {}),
-    headers: Object.entries(request.headers ?? {}),
+    params: request.params ?? [],
+    headers: request.headers ?? [],
     meaningId: judged.every((part) => part === undefined) ? undefined : idOfParts(judged),
     data: content.data,
     meaningOf: rules ?? (() => undefined),

@@ -57,13 +57,11 @@ function isTrue(value: unknown): boolean {
 }
 
 /** What a rule asks of an answer, for people. */
-export function describeWhen({ status, header, body }: z.input<typeof when>): string {
-  const pattern = header?.pattern === undefined ? '' : ` ~ ${header.pattern}`;
-  const parts = [
-    status === undefined ? [] : `status ${[status].flat().join(', ')}`,
-    header === undefined ? [] : `header ${header.name}${pattern}`,
-    body === undefined ? [] : `body ${body}`,
-  ].flat();
+export function describeWhen(given: z.input<typeof when>): string {
+  const parts = Object.entries(given).map(([what, asked]) => {
+    const values = typeof asked === 'object' ? Object.values(asked ?? {}) : [asked];
+    return `${what} ${values.join(Array.isArray(asked) ? ', ' : ' ~ ')}`;
+  });
   return parts.join(', ') || 'any answer';
 }
 

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { isCredentialName } from '../brand/credential.ts';
 import { compileExpression } from '../collector/fields/expression.ts';
-import { parseDuration } from '../options/kinds.ts';
+import { HEADER_NAME, parseDuration } from '../options/kinds.ts';
 import { kind, refusal } from '../options/option.ts';
 
 // The kinds of texts in a profile: what is wrong with one is said in the words of what reads it.
@@ -9,14 +9,6 @@ import { kind, refusal } from '../options/option.ts';
 /** A text that a parser reads; what the parser says of it is the mistake. */
 export const parsed = <T>(help: string, parse: (text: string) => T) =>
   kind(z.string(), parse).describe(help);
-
-/** A text of which something says what is wrong. */
-export const checked = (help: string, findProblem: (text: string) => string | undefined) =>
-  parsed(help, (text) => {
-    const problem = findProblem(text);
-    if (problem !== undefined) throw refusal(problem);
-    return text;
-  });
 
 /** Where an answer has not the form that an expression looks for, it finds nothing. */
 export type Find = (answer: unknown) => unknown;
@@ -37,22 +29,23 @@ export const duration = (help: string) => parsed(`${help}, such as 90s or 2min`,
 /** The name of a header, in lower case as answers have it. */
 export const headerName = (help: string) =>
   parsed(help, (name) => {
-    const isName = /^[\w!#$%&'*+.^`|~-]+$/.test(name);
-    if (isName) return name.toLowerCase();
+    if (HEADER_NAME.test(name)) return name.toLowerCase();
     throw refusal('expected the name of a header, such as x-credits');
   });
 
 /** A path with its query in which `{…}` stands for what is asked about. */
 export const path = (help: string, placeholder: string) =>
-  checked(help, (text) => {
+  parsed(help, (text) => {
     if (!/^\/[\x21-\x7e]*$/.test(text) || text.includes('#')) {
-      return 'expected a path that begins with /, such as /v2/brands/{domain}';
+      throw refusal('expected a path that begins with /, such as /v2/brands/{domain}');
     }
     const query = new URLSearchParams(text.split('?')[1]);
     const credential = [...query.keys()].map(findCredential).find((problem) => problem);
     const stray = text.match(/\{[^}]*\}?/g)?.find((name) => name !== placeholder);
     const unknown = stray && `there is no '${stray}'; ${placeholder} is what can stand there`;
-    return credential ?? unknown;
+    const problem = credential ?? unknown;
+    if (problem !== undefined) throw refusal(problem);
+    return text;
   });
 
 /** Says that a parameter or header is a credential, which does not belong in a profile. */
