@@ -158,9 +158,11 @@ export const enrichCommand = defineCommand({ ...OPTIONS, ...START_OPTIONS }, asy
   const [input = ''] = call.words;
   const job = toJob(call, { describe: flagOrArgument });
   refuseRowsBesideJson(input, job.settings.out, call.settings);
-  return await watchRun(call, {
-    plan: (caller) => planJob(input, job, caller),
-    run: async (caller, onSummary, around) =>
-      onSummary(await enrichJob(input, job, caller, { ...around, describe: flagOrArgument })),
+  return await watchRun(call, async (watch) => {
+    if (call.settings.dryRun) return await planJob(input, job, watch);
+    const { onRecorder, onSummary } = watch;
+    const summary = await enrichJob(input, job, watch, { onRecorder, describe: flagOrArgument });
+    onSummary(summary);
+    return summary;
   });
 });

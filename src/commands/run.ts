@@ -3,7 +3,7 @@ import { describeError, exitCodeOfError } from '../common/errors.ts';
 import { makeFolder, othersWhoCanChange } from '../common/files.ts';
 import { withoutSecrets } from '../common/secrets.ts';
 import { createJob, type Job } from '../options/api.ts';
-import { besideFile, type Environment, type JobFile, readJobFile } from '../options/job-file.ts';
+import { besideFile, type JobFile, readJobFile } from '../options/job-file.ts';
 import { file as listFile } from '../options/kinds.ts';
 import { option, refusal, under, varied } from '../options/option.ts';
 import { flagOf, OPTIONS, type Settings } from '../options/options.ts';
@@ -21,8 +21,6 @@ import { refuseRowsBesideJson, START_OPTIONS, watchRun } from './watch-run.ts';
 export interface RunJobOptions extends CallerOptions {
   /** Options that override the file. Paths in them are relative to the current folder. */
   readonly overrides?: Partial<EnrichOptions> | undefined;
-  /** The source of variables and of options that are not given. @default process.env */
-  readonly env?: Environment | undefined;
   /** The clock behind `{date}` and `{time}`. */
   readonly now?: (() => Date) | undefined;
   /** Called when the file is read, before anything else is done. May throw to refuse it. */
@@ -40,10 +38,10 @@ export interface RunJobOptions extends CallerOptions {
  */
 export async function runJob(
   file: string,
-  { onLoaded, onSummary, overrides = {}, now = () => new Date(), ...options }: RunJobOptions = {},
+  { onLoaded, onSummary, overrides = {}, now = () => new Date(), ...caller }: RunJobOptions = {},
   around: RunSurroundings = {},
 ): Promise<{ readonly summary: RunView; readonly exitCode: number }> {
-  const { env = process.env, ...caller } = options;
+  const { env } = process;
   const { runId, onEvent, signal } = caller;
   const [name, startedAt] = [jobNameOf(file), now()];
   const onNotice = (message: string): void => onEvent?.({ type: 'notice', message });
@@ -63,7 +61,7 @@ export async function runJob(
     await notify(jobFile.onFinish, run, { env, signal, redact: withoutSecrets, onNotice });
   };
   try {
-    const loaded = toLoadedJob(jobFile, overrides, env);
+    const loaded = toLoadedJob(jobFile, overrides);
     onLoaded?.(loaded);
     const { input, job, changesId, describe } = loaded;
     makeFolders(job.settings);
@@ -112,12 +110,9 @@ export function jobNameOf(file: string): string {
  *
  * @throws BrandfillError `INVALID_SETTING` with line, column and what was expected, for every error
  */
-function toLoadedJob(
-  jobFile: JobFile,
-  overrides: Partial<EnrichOptions>,
-  env: Environment,
-): LoadedJob {
+function toLoadedJob(jobFile: JobFile, overrides: Partial<EnrichOptions>): LoadedJob {
   const { file, options, error } = jobFile;
+  const { env } = process;
   if (error) throw error;
   // Another API is another host, which must not get what the file has for its own.
   const { baseUrl, auth, apiKeyEnv, apiKeyFile, params, headers, ...ofAnyApi } = options;
@@ -159,20 +154,15 @@ export const run = defineCommand(RUN_OPTIONS, async (call) => {
   const [file = ''] = words;
   const isOfStart = (key: string): boolean => Object.hasOwn(START_OPTIONS, key);
   const overrides = Object.fromEntries(Object.entries(typed).filter(([key]) => !isOfStart(key)));
-  return await watchRun(call, {
-    plan: async (caller) => {
-      const { env } = process;
-      const { input, job } = toLoadedJob(
-        readJobFile(file, { env, now: new Date() }),
-        overrides,
-        env,
-      );
-      return await planJob(input, job, caller);
-    },
-    run: (caller, onSummary, around) => {
-      const onLoaded = ({ input, job }: LoadedJob): void =>
-        refuseRowsBesideJson(input, job.settings.out, settings);
-      return runJob(file, { ...caller, overrides, onSummary, onLoaded }, around);
-    },
+  return await watchRun(call, async ({ onRecorder, ...watch }) => {
+    if (settings.dryRun) {
+      const jobFile = readJobFile(file, { env: process.env, now: new Date() });
+      const { input, job } = toLoadedJob(jobFile, overrides);
+      return await planJob(input, job, watch);
+    }
+    const onLoaded = ({ input, job }: LoadedJob): void =>
+      refuseRowsBesideJson(input, job.settings.out, settings);
+    const ended = await runJob(file, { ...watch, overrides, onLoaded }, { onRecorder });
+    return ended.summary;
   });
 });

@@ -6,11 +6,11 @@ import { createRunId } from '../common/hashes.ts';
 import { toCleanJson, withoutSecrets } from '../common/secrets.ts';
 import { flag, oneOf } from '../options/kinds.ts';
 import { option, refusal, type SettingsOf, under } from '../options/option.ts';
+import type { RunSurroundings } from '../page/show-run.ts';
 import type { ListInput } from '../rows/open-list.ts';
+import type { CallerOptions } from '../run/run-context.ts';
 import { judge } from '../watch/describe.ts';
 import { openDisplay } from '../watch/display.ts';
-import type { RunEvent } from '../watch/events.ts';
-import type { RunRecorder } from '../watch/record-run.ts';
 import type { RunView } from '../watch/run-view.ts';
 import { LOG_OPTIONS, openCommandLog, type ProcessContext, untilInterrupted } from './command.ts';
 
@@ -41,55 +41,46 @@ export function refuseRowsBesideJson(
 }
 
 /** Connects a run with the console: its signal, id, events and confirmation. */
-interface Watch {
-  readonly signal: AbortSignal;
-  readonly runId: string;
-  readonly onEvent: (event: RunEvent) => void;
-  readonly confirm?: (plan: Plan) => Promise<boolean>;
+export interface Watch extends CallerOptions, Pick<RunSurroundings, 'onRecorder'> {
+  /** Called when the files are written. */
+  readonly onSummary: (summary: RunView) => void;
 }
 
-interface WatchedRun {
-  /** Makes the plan only. */
-  readonly plan: (watch: Watch) => Promise<Plan>;
-  /** Makes the run, and passes on the summary when the files are written. */
-  readonly run: (
-    watch: Watch,
-    onSummary: (summary: RunView) => void,
-    around: { readonly onRecorder: (recorder: RunRecorder) => void },
-  ) => Promise<unknown>;
-}
-
-/** Shows a run on the console, and stops it in order at Ctrl-C. Returns the exit code. */
+/**
+ * Shows a run, or its plan, on the console, and stops it in order at Ctrl-C.
+ *
+ * @param work makes the run, or only the plan
+ * @returns the exit code
+ */
 export async function watchRun(
   { settings, context }: { readonly settings: StartSettings; readonly context: ProcessContext },
-  { plan, run }: WatchedRun,
+  work: (watch: Watch) => Promise<RunView | Plan>,
 ): Promise<number> {
-  const { dryRun, json, progress, logLevel: level } = settings;
+  const { json, progress, logLevel: level } = settings;
   const runId = createRunId();
   const log = openCommandLog(settings, { command: 'enrich', run: runId }, context);
   const isAsked = process.stdin.isTTY && process.stderr.isTTY;
   const stream = process.stderr;
   const display = await openDisplay({ log, level, progress, redact: withoutSecrets, stream });
   let exitCode: number = EXIT.ok;
-  const onSummary = (summary: RunView): void => {
-    exitCode = judge(summary).exitCode;
-    display.finish(summary);
-    if (json) process.stdout.write(`${toCleanJson(summary)}\n`);
-  };
   const endAtOnce = (code: number): void => {
     display.end();
     context.endAtOnce(code);
   };
   try {
     return await untilInterrupted(endAtOnce, async (signal) => {
-      const confirm = isAsked ? (asked: Plan) => confirmCalls(asked, signal) : undefined;
-      const watch = { signal, runId, onEvent: display.show, ...(confirm && { confirm }) };
-      if (dryRun) {
-        const planned = await plan(watch);
-        if (json) process.stdout.write(`${toCleanJson(planned)}\n`);
-      } else {
-        await run(watch, onSummary, { onRecorder: display.onRecorder });
-      }
+      const made = await work({
+        signal,
+        runId,
+        onEvent: display.show,
+        confirm: isAsked ? (asked) => confirmCalls(asked, signal) : undefined,
+        onRecorder: display.onRecorder,
+        onSummary: (summary) => {
+          exitCode = judge(summary).exitCode;
+          display.finish(summary);
+        },
+      });
+      if (json) process.stdout.write(`${toCleanJson(made)}\n`);
       return exitCode;
     });
   } finally {

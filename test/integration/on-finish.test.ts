@@ -107,15 +107,12 @@ describe('runJob', () => {
     ).rejects.toMatchObject({ name: 'AbortError' });
   });
 
-  it('has the moment of its clock in paths, and the environment that it is given', async () => {
+  it('has the moment of its clock in paths', async () => {
     const api = await openScripted({});
     const folder = openJob(
-      'input: list.csv\nbaseUrl: ${URL}\nout: "{date}.csv"\nschedule: { cron: "@daily", timezone: UTC }',
+      `input: list.csv\nbaseUrl: ${api.url}\nout: "{date}.csv"\nschedule: { cron: "@daily", timezone: UTC }`,
     );
-    await runJob(folder.at('job.yaml'), {
-      env: { URL: api.url },
-      now: () => new Date('2030-02-03T23:59:59Z'),
-    });
+    await runJob(folder.at('job.yaml'), { now: () => new Date('2030-02-03T23:59:59Z') });
     expect(folder.names()).toContain('2030-02-03.csv');
   });
 });
