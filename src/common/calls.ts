@@ -17,20 +17,16 @@ export function createCallCounters(): CallCounters {
   return { calls: 0, throttled: 0, unsent: 0, retries: 0, billedMicros: 0 };
 }
 
+type CallsOfOutcome = { readonly attempts: number } & Partial<
+  Record<'throttled' | 'billedMicros', number | undefined>
+>;
+
 /**
  * Adds the calls that an outcome reports: those answered 429 (`throttled`) and all others
  * (`attempts`), and what they cost.
  */
 export function addCallsOf(
-  {
-    attempts,
-    throttled = 0,
-    billedMicros = 0,
-  }: {
-    readonly attempts: number;
-    readonly throttled?: number | undefined;
-    readonly billedMicros?: number | undefined;
-  },
+  { attempts, throttled = 0, billedMicros = 0 }: CallsOfOutcome,
   counters: CallCounters,
 ): void {
   counters.calls += attempts + throttled;

@@ -45,25 +45,17 @@ export function endSentence(message: string): string {
  * run in a context of their own, as with Jest, it is not an instance of their `Error`.
  */
 export function systemErrorCode(error: unknown): string | undefined {
-  if (!isError(error) || !('code' in error)) return undefined;
-  return typeof error.code === 'string' ? error.code : undefined;
+  if (!isNativeError(error) || !('code' in error)) return undefined;
+  const { code } = error;
+  // LMDB gives the system's number of an error.
+  if (typeof code === 'number') return getSystemErrorMap().get(-code)?.[0];
+  return typeof code === 'string' ? code : undefined;
 }
 
 /** Explains why the file system refused, for messages of readers and writers. */
 export function describeSystemError(error: unknown): string {
-  const code = systemErrorCode(error) ?? systemNameOf(error);
-  return (code && REFUSALS[code]) ?? (isError(error) ? error.message : String(error));
-}
-
-/** LMDB gives the system's number of an error. */
-function systemNameOf(error: unknown): string | undefined {
-  if (!isError(error) || !('code' in error)) return undefined;
-  const { code } = error;
-  return typeof code === 'number' && code > 0 ? getSystemErrorMap().get(-code)?.[0] : undefined;
-}
-
-function isError(error: unknown): error is Error {
-  return error instanceof Error || isNativeError(error);
+  const explained = REFUSALS[systemErrorCode(error) ?? ''];
+  return explained ?? (isNativeError(error) ? error.message : String(error));
 }
 
 const REFUSALS: Readonly<Record<string, string>> = {
@@ -101,24 +93,14 @@ export function describeUnwritable(path: string, error: unknown): string {
     : describeSystemError(error);
 }
 
-/** Facts about a notice, for programs. */
-export interface NoticeFacts {
-  /** `info` for normal events, `warn` for what may need attention. @default `warn` */
-  readonly level?: 'info' | 'warn';
-  /** The run that the notice is about. */
-  readonly run?: string;
-  /** The scheduled job that the notice is about. */
-  readonly job?: string;
-  /** How a scheduled run ended. */
-  readonly event?: 'finished' | 'error';
-  /** The exit code of the run. */
-  readonly exitCode?: number;
-  /** The summary of a run that finished. */
-  readonly summary?: object;
-}
-
-/** Called with notices worth a line in a log, each in a sentence. */
-export type OnNotice = (message: string, facts?: NoticeFacts) => void;
+/**
+ * Called with notices worth a line in a log, each in a sentence, and with facts for programs: `info` is for
+ * normal events, `warn`, the default, for what may need attention.
+ */
+export type OnNotice = (
+  message: string,
+  facts?: { readonly level?: 'info' | 'warn' } & Readonly<Record<string, unknown>>,
+) => void;
 
 /** The exit codes of commands. */
 export const EXIT = {

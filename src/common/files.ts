@@ -6,6 +6,7 @@ import {
   openSync,
   readSync,
   realpathSync,
+  type Stats,
   statfsSync,
   statSync,
 } from 'node:fs';
@@ -130,10 +131,7 @@ export function makeFolder(path: string, mode: number = 0o777): void {
 }
 
 /** The identity of a file in the file system. */
-export interface FileIdentity {
-  readonly dev: number;
-  readonly ino: number;
-}
+export type FileIdentity = Readonly<Pick<Stats, 'dev' | 'ino'>>;
 
 /** Whether the files found at two paths are the same one. False if nothing was found. */
 export function isSameFile(

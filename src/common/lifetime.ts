@@ -8,13 +8,11 @@ export const SHUTDOWN_TIMEOUT_MS = 2_000;
  * @throws the error of the work, if it fails in time
  */
 export async function within(ms: number, work: Promise<void>): Promise<boolean> {
-  return await inTime(ms, work).then(
-    () => true,
-    (error: unknown) => {
-      if (error instanceof NoAnswerError) return false;
-      throw error;
-    },
-  );
+  const isDone = work.then(() => true);
+  return await inTime(ms, isDone).catch((error: unknown) => {
+    if (error instanceof NoAnswerError) return false;
+    throw error;
+  });
 }
 
 /** There was no answer in time. */
