@@ -50,7 +50,7 @@ function optionOf(key: string, meta: ReturnType<typeof metaOf>): Option {
   option.helpGroup(`${group}:`);
   // Commander's own defaults are not used: they would hide whether an option was given.
   if (isRepeatable) {
-    option.argParser((text: string, earlier: readonly string[] = []) => [...earlier, text]);
+    option.argParser((text: string, earlier?: readonly string[]) => [...(earlier ?? []), text]);
   }
   return option;
 }

@@ -1,4 +1,3 @@
-import { EXIT } from '../common/errors.ts';
 import { countOf } from '../common/format.ts';
 import { refusing } from '../options/option.ts';
 import { readProfile, readProfileText, shippedProfiles } from '../profile/read-profile.ts';
@@ -16,7 +15,6 @@ export const list = defineCommand({}, async () => {
       `${name.padEnd(width)}  ${title}; as documented on ${content.asOf}, ${tried} against the live service`,
     );
   }
-  return EXIT.ok;
 });
 
 const START = 'Cannot use the profile:';
@@ -24,7 +22,6 @@ const START = 'Cannot use the profile:';
 /** `brandfill api show` */
 export const show = defineCommand({}, async ({ words: [name = ''] }) => {
   print(refusing(START, () => readProfileText(name)).trimEnd());
-  return EXIT.ok;
 });
 
 /** `brandfill api check` */
@@ -37,5 +34,4 @@ export const check = defineCommand({}, async ({ words: [file = ''] }) => {
     `${file} is right: ${countOf(rules.length, 'rule')}, ${countOf(samples.length, 'sample')} that mean what they should.`,
     ...(unseen.length === 0 ? [] : [`No sample shows rule ${unseen.join(', ')} at work.`]),
   );
-  return EXIT.ok;
 });

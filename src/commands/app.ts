@@ -3,7 +3,7 @@ import { createHash, randomBytes } from 'node:crypto';
 import { rmSync, writeFileSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { join, resolve } from 'node:path';
-import { BrandfillError, EXIT } from '../common/errors.ts';
+import { BrandfillError } from '../common/errors.ts';
 import { PRIVATE } from '../common/files.ts';
 import { aborted, type Closable, type Closer, createCloser } from '../common/lifetime.ts';
 import { keepSecret } from '../common/secrets.ts';
@@ -56,13 +56,12 @@ export const app = defineCommand(APP_OPTIONS, async ({ settings, context }) => {
       if (lock) say(`Brandfill is on ${address}`);
       else say(`Brandfill runs already for ${folder.path}, on ${address}`);
       if (!isOpened) say('Open this address in a browser. It works once, for ten minutes.');
-      if (!lock) return EXIT.ok;
+      if (!lock) return;
       say(`Lists, results and answers are in ${folder.path}.`);
       say(
         'Ctrl-C ends it. A run that goes on then goes on at the next start, and pays nothing twice.',
       );
       await aborted(signal);
-      return EXIT.ok;
     } finally {
       await closer.close();
     }

@@ -1,4 +1,3 @@
-import { EXIT } from '../common/errors.ts';
 import { countOf, formatCount } from '../common/format.ts';
 import { aborted, within } from '../common/lifetime.ts';
 import { file } from '../options/kinds.ts';
@@ -50,7 +49,6 @@ export const collect = defineCommand(COLLECT_OPTIONS, async (call) => {
     const others = countOf(failures, 'other');
     opened.say(`Stopped after ${lines}: ${formatCount(enriched)} found, ${others}.`);
   });
-  return EXIT.ok;
 });
 
 async function collectInto(

@@ -34,16 +34,16 @@ export interface Command {
   run(name: string, typed: Typed): Promise<number>;
 }
 
-/** Defines a command by its options and what it does. */
+/** Defines a command by its options and what it does, which returns the exit code if it is not 0. */
 export function defineCommand<D extends Options>(
   options: D,
-  run: (call: Call<D>) => Promise<number>,
+  run: (call: Call<D>) => Promise<number | void>,
 ): Command {
   return {
     options,
     run: async (name, typed) => {
       const sources = { given: typed.typed, describe: flagOrArgument };
-      return await run({ ...typed, ...readWithProfile(name, options, sources) });
+      return (await run({ ...typed, ...readWithProfile(name, options, sources) })) ?? EXIT.ok;
     },
   };
 }

@@ -1,4 +1,3 @@
-import { EXIT } from '../common/errors.ts';
 import { aborted, SHUTDOWN_TIMEOUT_MS, within } from '../common/lifetime.ts';
 import { listen } from '../options/kinds.ts';
 import { option, under } from '../options/option.ts';
@@ -44,5 +43,4 @@ export const dashboard = defineCommand(DASHBOARD_OPTIONS, async (call) => {
     say(`The dashboard of Redis at ${redis.name} is on ${listener.url}.`);
     await aborted(signal);
   });
-  return EXIT.ok;
 });

@@ -2,7 +2,7 @@ import { resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { z } from 'zod';
 import type { AuthScheme } from '../brand/credential.ts';
-import { EXIT, endSentence } from '../common/errors.ts';
+import { endSentence } from '../common/errors.ts';
 import { aborted } from '../common/lifetime.ts';
 import * as kinds from '../options/kinds.ts';
 import { kind, option, refusal, refusing, under } from '../options/option.ts';
@@ -86,7 +86,6 @@ export const sandbox = defineCommand(SANDBOX_OPTIONS, async ({ settings, context
     );
     await aborted(signal);
     await started.close();
-    return EXIT.ok;
   });
 });
 

@@ -56,7 +56,6 @@ export const schedule = defineCommand(SCHEDULE_OPTIONS, async (call) => {
       'Cannot schedule without job files: name them, such as jobs/*.yaml, or give --list.',
     );
   }
-  return EXIT.ok;
 });
 
 /** Keeps the schedules of job files, and runs those that are due. */

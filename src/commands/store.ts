@@ -70,7 +70,6 @@ const STATS_OPTIONS = {
 export const stats = defineCommand(STATS_OPTIONS, async ({ settings: { store, json } }) => {
   const counted = await withStore(store, (database) => countStore(database));
   print(...(json ? [JSON.stringify(counted)] : describeStats(counted)));
-  return EXIT.ok;
 });
 
 function describeStats({ folder, version, sizeBytes, apis }: StoreStats): readonly string[] {
@@ -91,10 +90,7 @@ function describeApi({ api, name, statuses }: ApiStats): string[] {
 /** `brandfill store get` */
 export const get = defineCommand(STORE_OPTIONS, async ({ words: [text = ''], settings }) => {
   const lines = await withStore(settings.store, (database) => findLines(database, domainIn(text)));
-  if (lines.length > 0) {
-    print(...lines);
-    return EXIT.ok;
-  }
+  if (lines.length > 0) return print(...lines);
   say(`There is no outcome of ${text} in the store.`);
   return EXIT.someFailed;
 });
@@ -114,7 +110,6 @@ export const prune = defineCommand(PRUNE_OPTIONS, async ({ settings }) => {
   const pruned = await withStore(store, (database) => pruneStore(database, olderThan));
   const ofReports = pruned.reports === 0 ? [] : [`${countOf(pruned.reports, 'list')} of changes`];
   sayRemoved(pruned, ofReports);
-  return EXIT.ok;
 });
 
 /** `brandfill store delete` */
@@ -158,7 +153,6 @@ export const exportAll = defineCommand(STORE_OPTIONS, async ({ settings }) => {
   // Its reader, such as `head`, has closed it. Any other error is reported where the command ends.
   else if (systemErrorCode(end) === 'EPIPE')
     say('Not all outcomes were exported: standard output was closed before the end.');
-  return EXIT.ok;
 });
 
 /** `brandfill store import` */
@@ -178,7 +172,6 @@ export const importFrom = defineCommand(STORE_OPTIONS, async ({ words: [file = '
     );
   };
   await withStore(settings.store, put, true);
-  return EXIT.ok;
 });
 
 const BATCH = 500;
