@@ -6,7 +6,6 @@ import type {
   CellValue,
   FormatOptions,
   RawRow,
-  RowColumn,
   RowWriter,
   ScannedRow,
   TextFormat,
@@ -64,13 +63,21 @@ function openJsonl(source: Source, { prefix }: FormatOptions): ReturnType<TextFo
     headBytes: 0,
     isTable: false,
     takenNames,
-    scan: (input, domainColumn, others = []) =>
-      scan(input, domainColumn.name, others, (row) => {
+    scan: async function* (input, domainColumn, others = []) {
+      const asked = [domainColumn, ...others];
+      let line = 0;
+      const scanLine = (bytes: Buffer): ScannedRow => {
+        line += 1;
+        const sizeBytes = bytes.length;
+        const row = parseRow(bytes.toString('utf8'), input, line);
+        if (!row) return { cell: '', sizeBytes, fields: 0, line };
         for (const name in row) if (name.startsWith(prefix)) takenNames.add(name);
-        for (const { name } of [domainColumn, ...others]) {
-          if (valueAt(row, name) !== undefined) takenNames.add(name);
-        }
-      }),
+        for (const { name } of asked) if (valueAt(row, name) !== undefined) takenNames.add(name);
+        const [cell = '', ...more] = asked.map(({ name }) => textOf(row, name));
+        return { cell, sizeBytes, fields: 1, line, others: more };
+      };
+      for await (const lines of linesOf(input.read(), input.name)) yield lines.map(scanLine);
+    },
     createWriter: createJsonlWriter,
     fillCell: (row, { name }, value) => fillMember(row, name, value),
     textOf: (value) => (value === undefined ? '' : JSON.stringify(value)),
@@ -111,11 +118,10 @@ function readSample(source: Source): readonly JsonRow[] {
   const { sample, isWholeInSample, windows = [] } = source;
   const lines = sample.toString('utf8').split('\n');
   if (!isWholeInSample) lines.pop(); // it may be cut short
-  const rows: JsonRow[] = [];
-  for (const [at, line] of lines.slice(0, MOST_SAMPLE_ROWS).entries()) {
-    const row = parseRow(line, source, at + 1);
-    if (row) rows.push(row);
-  }
+  const rows = lines
+    .slice(0, MOST_SAMPLE_ROWS)
+    .map((line, at) => parseRow(line, source, at + 1))
+    .filter((row) => row !== undefined);
   if (rows.length === 0 && !source.isOfObjects) {
     const why = isWholeInSample ? 'it is empty' : 'its first line is longer than 256 KB';
     throw unreadable(source.name, `${why}; expected one JSON object per line`);
@@ -129,30 +135,6 @@ function readSample(source: Source): readonly JsonRow[] {
     } catch {}
   }
   return rows;
-}
-
-async function* scan(
-  source: ByteSource,
-  domainColumn: string,
-  others: readonly RowColumn[],
-  onRow: (row: JsonRow) => void,
-): AsyncGenerator<readonly ScannedRow[]> {
-  let line = 0;
-  const scanLine = (bytes: Buffer): ScannedRow => {
-    line += 1;
-    const row = parseRow(bytes.toString('utf8'), source, line);
-    if (row) onRow(row);
-    return {
-      cell: row ? textOf(row, domainColumn) : '',
-      sizeBytes: bytes.length,
-      fields: row ? 1 : 0,
-      line,
-      others: row && others.length > 0 ? others.map(({ name }) => textOf(row, name)) : undefined,
-    };
-  };
-  for await (const lines of linesOf(source.read(), source.name)) {
-    yield lines.map(scanLine);
-  }
 }
 
 /** Undefined for a blank line, and for the sign that ends a DOS file. */

@@ -27,16 +27,7 @@ export interface FoundList {
   readonly sample: readonly SheetRow[];
 }
 
-/** Gets the rows of a sheet in their order, and finds the list among them. */
-export interface ListFinder {
-  add(row: SheetRow): void;
-  /**
-   * @param linkAt the target of a cell's link
-   * @returns undefined for an empty sheet
-   */
-  finish(frame: SheetFrame, linkAt: LinkAt): FoundList | undefined;
-}
-
+/** The target of a cell's link. */
 export type LinkAt = (row: number, column: number) => string | undefined;
 
 /** This many rows with text are searched for the header. */
@@ -45,8 +36,11 @@ const ROWS_AT_START = 60;
 const MOST_FAR = 400;
 const MOST_HEADER_ROWS = 4;
 
-/** Every row below the header that has text is a row of the list. */
-export function createListFinder(): ListFinder {
+/**
+ * Gets the rows of a sheet in their order, and finds the list among them: every row below the header
+ * that has text.
+ */
+export function createListFinder() {
   const start: SheetRow[] = [];
   let far: SheetRow[] = [];
   let rowsPerFar = 1;
@@ -56,7 +50,7 @@ export function createListFinder(): ListFinder {
   let lastVisible = -1;
 
   return {
-    add: (row) => {
+    add: (row: SheetRow): void => {
       lastContent = Math.max(lastContent, row.lastContent);
       lastVisible = Math.max(lastVisible, row.lastVisible);
       if (!row.hasText) return;
@@ -68,7 +62,8 @@ export function createListFinder(): ListFinder {
       far = far.filter((_, at) => at % 2 === 0);
       rowsPerFar *= 2;
     },
-    finish: (frame, linkAt) => {
+    /** Undefined for an empty sheet. */
+    finish: (frame: SheetFrame, linkAt: LinkAt): FoundList | undefined => {
       const header = findHeader(start, linkAt);
       if (!header) return undefined;
       const { first, last } = findHeaderRows(header, start, frame);

@@ -7,25 +7,7 @@ import { unreadable } from '../source.ts';
 import { readXml, relationIn, textOf } from './xml.ts';
 
 /** The parts of a workbook: the files in its ZIP archive. */
-export interface Package {
-  /** The name of the workbook in messages. */
-  readonly name: string;
-  /** Paths of all parts, in the order of the archive. Their case is that of the archive. */
-  readonly paths: readonly string[];
-  /**
-   * The path of a part, as {@link paths} has it, whatever the case and the slashes of the one given;
-   * undefined when there is no such part.
-   */
-  find(path: string): string | undefined;
-  /**
-   * Reads a part, decompressed.
-   *
-   * @throws BrandfillError `UNREADABLE_INPUT` when it is missing, damaged or longer than it says
-   */
-  read(path: string): AsyncIterable<Buffer>;
-  /** Reads a part that is small by nature, as text. */
-  readText(path: string): Promise<string>;
-}
+export type Package = Awaited<ReturnType<typeof openPackage>>;
 
 /** All parts together, decompressed. A million rows of twenty columns take about one GB. */
 const MOST_BYTES = 4_000_000_000;
@@ -43,11 +25,10 @@ const MOST_TEXT_BYTES = 200_000_000;
  *
  * @throws BrandfillError `UNREADABLE_INPUT` when it is damaged, or blows up when it is decompressed
  */
-export async function openPackage(handle: FileHandle, name: string): Promise<Package> {
-  const entries = new Map<string, Entry>();
-  /** Paths by their folded form. */
-  const paths = new Map<string, string>();
-  const find = (path: string): string | undefined => paths.get(foldPath(path));
+export async function openPackage(handle: FileHandle, name: string) {
+  /** By their folded paths. */
+  const entries = new Map<string, { readonly path: string; readonly entry: Entry }>();
+  const at = (path: string) => entries.get(foldPath(path));
   // The library refuses names with a leading slash, which some programs write.
   const zip = await yauzl.fromFdPromise(handle.fd, { decodeStrings: false });
   let sizeBytes = 0;
@@ -58,9 +39,7 @@ export async function openPackage(handle: FileHandle, name: string): Promise<Pac
     if (sizeBytes > MOST_BYTES) throw tooLarge(name, `larger than ${MOST_BYTES / 1e9} GB`);
     const { generalPurposeBitFlag: flag, fileNameRaw, extraFields } = entry;
     const path = yauzl.getFileNameLowLevel(flag, fileNameRaw, extraFields, false);
-    if (path.endsWith('/') || find(path) !== undefined) continue;
-    paths.set(foldPath(path), path);
-    entries.set(path, entry);
+    if (!path.endsWith('/') && !at(path)) entries.set(foldPath(path), { path, entry });
   }
   // The sizes that the archive declares; a false one is found out when its part is read.
   const ratio = Math.round(sizeBytes / Math.max(1, packedBytes));
@@ -68,16 +47,16 @@ export async function openPackage(handle: FileHandle, name: string): Promise<Pac
     throw tooLarge(name, `${ratio} times as large as it is, as in a ZIP bomb`);
   }
 
-  function entryOf(path: string): Entry {
-    const entry = entries.get(path);
-    if (!entry) throw new Error(`the part ${path} is missing`);
-    return entry;
-  }
-
+  /**
+   * Reads a part, decompressed.
+   *
+   * @throws BrandfillError `UNREADABLE_INPUT` when it is missing, damaged or longer than it says
+   */
   async function* read(path: string): AsyncGenerator<Buffer> {
-    const entry = entryOf(path);
     let stream: Readable | undefined;
     try {
+      const { entry } = at(path) ?? {};
+      if (!entry) throw new Error(`the part ${path} is missing`);
       stream = await zip.openReadStreamPromise(entry);
       yield* stream as AsyncIterable<Buffer>;
     } catch (error) {
@@ -88,12 +67,16 @@ export async function openPackage(handle: FileHandle, name: string): Promise<Pac
   }
 
   return {
+    /** The name of the workbook in messages. */
     name,
-    paths: [...entries.keys()],
-    find,
+    /** Paths of all parts, in the order of the archive. Their case is that of the archive. */
+    paths: Array.from(entries.values(), ({ path }) => path),
+    /** The path of a part as {@link paths} has it, whatever the case and the slashes of the one given. */
+    find: (path: string): string | undefined => at(path)?.path,
     read,
-    readText: async (path) => {
-      if (entryOf(path).uncompressedSize > MOST_TEXT_BYTES) {
+    /** Reads a part that is small by nature, as text. */
+    readText: async (path: string): Promise<string> => {
+      if ((at(path)?.entry.uncompressedSize ?? 0) > MOST_TEXT_BYTES) {
         throw tooLarge(name, `more than ${MOST_TEXT_BYTES / 1e6} MB in the part ${path} alone`);
       }
       let text = '';

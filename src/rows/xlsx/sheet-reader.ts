@@ -76,8 +76,8 @@ export async function* readSheet(
     from = place;
     return fromBytes;
   };
-  const handlers = { frame, options, toBytes, add: (row: SheetRow) => rows.push(row) };
-  const reader = createXmlReader(createHandlers(handlers));
+  const add = (row: SheetRow): unknown => rows.push(row);
+  const reader = createXmlReader(createHandlers(frame, options, toBytes, add));
   for await (const text of textOf(part)) {
     pending += text;
     reader.write(text);
@@ -88,15 +88,12 @@ export async function* readSheet(
   reader.end();
 }
 
-interface HandlerOptions {
-  readonly frame: SheetFrame;
-  readonly options: SheetOptions;
-  readonly toBytes: (place: number) => number;
-  readonly add: (row: SheetRow) => void;
-}
-
-function createHandlers({ frame, options, toBytes, add }: HandlerOptions) {
-  const { strings, styles, is1904 } = options;
+function createHandlers(
+  frame: SheetFrame,
+  { strings, styles, is1904 }: SheetOptions,
+  toBytes: (place: number) => number,
+  add: (row: SheetRow) => void,
+) {
   let row: SheetRow | undefined;
   let number = 0;
   let type = '';

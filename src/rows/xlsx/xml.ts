@@ -21,20 +21,14 @@ export interface XmlHandlers {
   close?(local: string, end: number): void;
 }
 
-/** Reads a document piece by piece. */
-export interface XmlReader {
-  /** @throws Error when it is not well-formed */
-  write(text: string): void;
-  end(): void;
-  /** Where the last tag ends, in characters. */
-  readonly lastTag: number;
-}
-
 /** What may be held of one element, in characters, so that no file takes all of the memory. */
 const MOST_HELD = 64_000_000;
 
-/** Makes a reader of XML. It knows only the entities of XML itself, whatever a document declares. */
-export function createXmlReader(handlers: XmlHandlers): XmlReader {
+/**
+ * Makes a reader of a document that comes piece by piece. It knows only the entities of XML itself,
+ * whatever a document declares.
+ */
+export function createXmlReader(handlers: XmlHandlers) {
   const parser = new SaxesParser({ xmlns: false, position: false });
   let depth = 0;
   let lastTag = 0;
@@ -64,17 +58,19 @@ export function createXmlReader(handlers: XmlHandlers): XmlReader {
     handlers.close?.(name.slice(name.indexOf(':') + 1), lastTag);
   });
   return {
-    write: (text) => {
+    /** @throws Error when it is not well-formed */
+    write: (text: string): void => {
       parser.write(text);
       fed += text.length;
       if (fed - lastTag > MOST_HELD + text.length) {
         throw new RangeError(`one of its texts is larger than ${MOST_HELD / 1e6} MB`);
       }
     },
-    end: () => {
+    end: (): void => {
       parser.close();
     },
-    get lastTag() {
+    /** Where the last tag ends, in characters. */
+    get lastTag(): number {
       return lastTag;
     },
   };
