@@ -39,15 +39,6 @@ function iconv(): typeof import('iconv-lite') {
   return createRequire(import.meta.url)('iconv-lite') as typeof import('iconv-lite');
 }
 
-/** The encoding of a list, and how it was found. */
-export interface FoundEncoding {
-  readonly encoding: Encoding;
-  /** Length of the byte order mark that the list begins with; 0 for none. */
-  readonly markBytes: number;
-  /** Some of its words beyond plain ASCII, if it was guessed from them: ` (such as 'Müller')`. */
-  readonly example: string;
-}
-
 /** A larger share of control characters means a picture, a PDF, what is packed, or UTF-16 without a mark. */
 const MOST_CONTROLS = 0.02;
 /** As many do no harm: zeros from a damaged disk. */
@@ -65,13 +56,14 @@ export async function findEncoding(
   name: string,
   insisted: Encoding | undefined,
   { sample: start, read }: Pick<Source, 'sample' | 'read'>,
-): Promise<FoundEncoding> {
+) {
   // A file that was saved twice may have more than one mark.
   const [marks = ''] =
     /^(?:(?:\xef\xbb\xbf)+|(?:\xff\xfe)+|(?:\xfe\xff)+)/.exec(start.toString('latin1', 0, 64)) ??
     [];
   const markBytes = marks.length;
   const marked = markBytes === 0 ? undefined : MARKS[marks.charAt(0)];
+  /** Its example are some of its words beyond plain ASCII, if it was guessed from them: ` (such as 'Müller')`. */
   const found = (encoding: Encoding, example = '') => ({ encoding, markBytes, example });
   if (marked && marked !== UTF_8) {
     if (!insisted || insisted.startsWith('UTF-16')) return found(marked);
@@ -100,21 +92,14 @@ const MARKS: Readonly<Record<string, Encoding>> = {
 };
 
 /** Lines of a list beyond plain ASCII. */
-interface OddLines {
-  /** Those that are not UTF-8, up to a size. */
-  readonly others: Buffer;
-  /** The number of the first of these lines, and how many there are. */
-  readonly firstOther: number;
-  readonly otherLines: number;
-  /** The same of lines that are UTF-8 for sure, and not by accident. */
-  readonly firstUtf8: number;
-  readonly utf8Lines: number;
-}
+type OddLines = Awaited<ReturnType<typeof readOddLines>>;
 
 const LOOKED_AT_BYTES = 64 * 1024;
 
-async function readOddLines(chunks: AsyncIterable<Buffer>, name: string): Promise<OddLines> {
+async function readOddLines(chunks: AsyncIterable<Buffer>, name: string) {
+  /** Those that are not UTF-8, up to a size. */
   const others: Buffer[] = [];
+  /** The first of these lines and of those that are UTF-8 for sure, not by accident, and how many there are. */
   const found = { firstOther: 0, otherLines: 0, firstUtf8: 0, utf8Lines: 0 };
   let sizeBytes = 0;
   let number = 0;

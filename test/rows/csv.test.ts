@@ -80,7 +80,17 @@ describe('CSV', () => {
       'a,b\n1,2\n\n3,"4\n5,6\n',
       /line 4 of list\.csv: a quote is opened.*never closed/,
     ],
-    ['the same in the header', '\n"a,b\n1,2\n', /never closed/],
+    [
+      'a quote that is closed rows later',
+      'a,b,c\nu.com,1,2\n"v.com,3,4\nw.com,5,6\n"x.com",7,8\ny.com,9,0\n',
+      /line 3 of list\.csv: a quote is opened in this row and closed in a later one/,
+    ],
+    [
+      'one that is closed in the next row',
+      'a,b,c\n"v.com,3,4\n"x.com",7,8\ny.com,9,0\n',
+      /line 2 of list\.csv: a quote is opened in this row and closed in a later one/,
+    ],
+    ['an open quote in the header', '\n"a,b\n1,2\n', /never closed/],
     ['a million cells', `a,b\n1,2\n3${',4'.repeat(16_386)}\n`, /line 3 of.*more than 16,386 cells/],
     ['nothing', '\n\n', /it is empty; expected a header and rows/],
     ['a short header', 'n,a\n1,A,a.com\n2,B,b.com\n', /one cell more than the header/],

@@ -202,26 +202,13 @@ function foldName(name: string): string {
 }
 
 /** Facts about the sample cells of one column. */
-interface ColumnEvidence {
-  /** share of all sampled rows that are not blank, 0 to 1 */
-  readonly filled: number;
-  /** share of the cells that are not blank and hold a domain, or several of them, 0 to 1 */
-  readonly domains: number;
-  /** most of these are e-mail addresses */
-  readonly isEmail: boolean;
-  /** three cells or more and nearly all at one registrable domain: links into one site */
-  readonly isOneSite: boolean;
-  /** most cells are the address of a picture */
-  readonly isOfPictures: boolean;
-  /** the first cell that holds a domain, as it is in the file */
-  readonly example: string | undefined;
-}
+type ColumnEvidence = ReturnType<typeof evidenceOf>;
 
 const PICTURE = /\.(?:png|jpe?g|gif|svg|webp|ico)(?:\?.*)?$/i;
 const ONE_SITE_SHARE = 0.9;
 
 /** Gathers facts about the cells of a column. */
-function evidenceOf(cells: readonly string[]): ColumnEvidence {
+function evidenceOf(cells: readonly string[]) {
   const filled = cells.filter((cell) => !isNothing(cell));
   const perSite = new Map<string, number>();
   let domains = 0;
@@ -239,11 +226,17 @@ function evidenceOf(cells: readonly string[]): ColumnEvidence {
   }
   const largest = Math.max(0, ...perSite.values());
   return {
+    /** share of all sampled rows that are not blank, 0 to 1 */
     filled: share(filled.length, cells.length),
+    /** share of the cells that are not blank and hold a domain, or several of them, 0 to 1 */
     domains: share(domains, filled.length),
+    /** most of these are e-mail addresses */
     isEmail: emails * 2 > domains,
+    /** most cells are the address of a picture */
     isOfPictures: filled.filter((cell) => PICTURE.test(cell)).length * 2 > filled.length,
+    /** three cells or more and nearly all at one registrable domain: links into one site */
     isOneSite: domains >= 3 && largest >= ONE_SITE_SHARE * domains,
+    /** the first cell that holds a domain, as it is in the file */
     example,
   };
 }

@@ -60,22 +60,15 @@ export function describeDialect({ delimiter }: CsvDialect): string {
 
 const SAMPLE_CHARACTERS = 64 * 1024;
 
-interface DetectOptions {
-  /** The delimiter that the file's name suggests; wins if it makes columns at all. */
-  readonly preferred?: string | undefined;
-  /** The delimiter that the file itself declares. */
-  readonly stated?: string | undefined;
-}
-
 /**
  * Detects the dialect of a file from its beginning: the one in which most records have the same
  * number of cells. Among equals a delimiter wins that is not the comma of a text, then the one that
  * makes more cells.
+ *
+ * @param preferred the delimiter that the file's name suggests; wins if it makes columns at all
+ * @param stated the delimiter that the file itself declares
  */
-export function detectDialect(
-  sample: string,
-  { preferred, stated }: DetectOptions = {},
-): CsvDialect {
+export function detectDialect(sample: string, preferred?: string, stated?: string): CsvDialect {
   const start = sample.slice(0, SAMPLE_CHARACTERS);
   const delimiters = stated === undefined ? Object.keys(DELIMITERS) : [stated];
   const readings = delimiters
@@ -101,17 +94,7 @@ function dialectOf(sample: string, delimiter: string): CsvDialect {
 }
 
 /** How a sample looks when it is read with a delimiter. */
-interface Reading {
-  readonly dialect: CsvDialect;
-  /** The number of cells that most of its records have; 0 where that is one. */
-  readonly columns: number;
-  /** The share of records that have the most frequent number of cells, 0 to 1. */
-  readonly evenness: number;
-  /** Whether most delimiters are followed by a space that is not in front of a quote. */
-  readonly isOfText: boolean;
-}
-
-function measure(sample: string, delimiter: string): Reading {
+function measure(sample: string, delimiter: string) {
   const dialect = dialectOf(sample, delimiter);
   const { records, isCut } = readRecords(Buffer.from(sample), dialect);
   const counts = records.map(({ cells }) => cells.length).filter((count) => count > 0);
@@ -125,8 +108,11 @@ function measure(sample: string, delimiter: string): Reading {
   const texts = sample.split(`${delimiter} `).length;
   return {
     dialect,
+    /** The number of cells that most of its records have; 0 where that is one. */
     columns,
+    /** The share of records that have the most frequent number of cells, 0 to 1. */
     evenness: (most - Number(isCut)) / Math.max(1, whole.length),
+    /** Whether most delimiters are followed by a space that is not in front of a quote. */
     isOfText: !dialect.isSpaced && texts * 2 > sample.split(delimiter).length,
   };
 }

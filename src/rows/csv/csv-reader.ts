@@ -1,8 +1,8 @@
 import { CsvError, type Options, Parser } from 'csv-parse';
-import type { BrandfillError } from '../../common/errors.ts';
+import { normalizeDomain } from '../domain/domain.ts';
 import type { RowColumn, ScannedRow } from '../row-format.ts';
 import { type ByteSource, unreadable } from '../source.ts';
-import { type CsvDialect, countLines, parserOptions } from './csv-dialect.ts';
+import { type CsvDialect, countLines, LINE_END, parserOptions } from './csv-dialect.ts';
 
 /**
  * Rows are filled up to the longest, so one row of a million cells would make a million of each.
@@ -29,8 +29,9 @@ interface CsvScanOptions {
  */
 export async function* scanCsv(
   source: ByteSource,
-  { dialect, domainColumn, others, headBytes, firstLine, width }: CsvScanOptions,
+  options: CsvScanOptions,
 ): AsyncGenerator<readonly ScannedRow[]> {
+  const { dialect, domainColumn, others, headBytes, firstLine, width } = options;
   let batch: ScannedRow[] = [];
   let startBytes = 0;
   let line = firstLine;
@@ -39,15 +40,19 @@ export async function* scanCsv(
   function onRecord(cells: readonly string[], endBytes: number, lines: number): void {
     const sizeBytes = endBytes - startBytes;
     const ownLine = line;
+    line += 1;
     // A line end within quotes may count twice.
-    line +=
-      lines === linesRead + 1 ? 1 : cells.reduce((sum, cell) => sum + countLines(cell) - 1, 1);
+    if (lines !== linesRead + 1) {
+      line += cells.reduce((sum, cell) => sum + countLines(cell) - 1, 0);
+      if (cells.some((cell, index) => hasRows(cell, index, options)))
+        throw unreadableRow(source, ownLine, TAKES_ROWS);
+    }
     linesRead = lines;
     startBytes = endBytes;
     if (cells.length > width + MOST_FURTHER_CELLS) {
       const most = (width + MOST_FURTHER_CELLS).toLocaleString('en-US');
       const why = `it has more than ${most} cells; a line end is probably missing`;
-      throw unreadable(`line ${ownLine} of ${source.name}`, why);
+      throw unreadableRow(source, ownLine, why);
     }
     const isEmpty = isEmptyLine(cells, sizeBytes);
     const cell = cells[domainColumn.index] ?? '';
@@ -77,8 +82,9 @@ export async function* scanCsv(
     await parser.finish();
     yield batch;
   } catch (error) {
-    if (error instanceof CsvError) throw unreadableRow(source, line, error);
-    throw error;
+    if (!(error instanceof CsvError)) throw error;
+    const isOpen = error.code === 'CSV_QUOTE_NOT_CLOSED';
+    throw unreadableRow(source, line, isOpen ? NEVER_CLOSED : TOO_LONG, error);
   } finally {
     parser.destroy();
   }
@@ -129,10 +135,30 @@ function isEmptyLine(cells: readonly string[], sizeBytes: number): boolean {
   return cells.length === 1 && ((cells[0] === '' && sizeBytes <= 2) || cells[0] === END_OF_FILE);
 }
 
-function unreadableRow(source: ByteSource, line: number, cause: CsvError): BrandfillError {
-  const why =
-    cause.code === 'CSV_QUOTE_NOT_CLOSED'
-      ? 'a quote is opened in this row and never closed; close it, or double it ("") if it is part of the text'
-      : 'this row does not end within 32 MB; a quote that is opened in it is probably never closed';
+function unreadableRow(source: ByteSource, line: number, why: string, cause?: unknown) {
   return unreadable(`line ${line} of ${source.name}`, why, cause);
+}
+
+const NEVER_CLOSED =
+  'a quote is opened in this row and never closed; close it, or double it ("") if it is part of the text';
+const TOO_LONG =
+  'this row does not end within 32 MB; a quote that is opened in it is probably never closed';
+const TAKES_ROWS =
+  'a quote is opened in this row and closed in a later one, so that it takes in the rows between; close it, or double it ("") if it is part of the text';
+
+/**
+ * Whether a quote has taken the rest of a row, or whole rows, into a cell: they have as many cells as
+ * others, and a domain in its place.
+ */
+function hasRows(cell: string, index: number, options: CsvScanOptions): boolean {
+  const { dialect, width, domainColumn } = options;
+  return cell
+    .split(LINE_END)
+    .slice(0, -1)
+    .some((line, at) => {
+      const before = at === 0 ? index : 0;
+      const parts = line.split(dialect.delimiter);
+      const isWhole = parts.length === width - before && parts.length > (at === 0 ? 2 : 1);
+      return isWhole && 'domain' in normalizeDomain(parts[domainColumn.index - before] ?? '');
+    });
 }

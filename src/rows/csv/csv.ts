@@ -39,7 +39,7 @@ function openCsv(
   const [sep = '', stated] = SEP_LINE.exec(whole.slice(title.length)) ?? [];
   const text = whole.slice(title.length + sep.length);
   const preferred = /\.(?:tsv|tab)(?:\.gz)?$/i.test(source.name) ? '\t' : undefined;
-  const dialect = detectDialect(text, { preferred, stated });
+  const dialect = detectDialect(text, preferred, stated);
   const { delimiter } = dialect;
   const start = Buffer.byteLength(title + sep);
   const records = readSample(source, dialect, start);

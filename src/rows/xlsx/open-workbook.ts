@@ -83,11 +83,12 @@ export async function openWorkbook(
     if (other !== undefined) throw unreadable(name, `it is ${other}`);
     const { sheets, stringsPath, stylesPath, is1904 } = await readWorkbookParts(pack);
     const candidates = chooseSheets(sheets, options);
-    const strings =
-      stringsPath === undefined ? [] : await readSharedStrings(pack.read(stringsPath));
+    const findText = stringsPath
+      ? await readSharedStrings(pack.read(stringsPath))
+      : () => undefined;
     const styles = stylesPath === undefined ? [] : readStyles(await pack.readText(stylesPath));
     for (const sheet of candidates) {
-      const found = await findList(pack, sheet, { ...options, strings, styles, is1904 });
+      const found = await findList(pack, sheet, { ...options, findText, styles, is1904 });
       if (found) return { ...found, sheets: sheets.map((sheet) => sheet.name) };
     }
     const [{ name: first } = { name: '' }, ...more] = candidates;

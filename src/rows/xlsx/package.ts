@@ -136,15 +136,6 @@ export interface SheetPart {
   readonly isHidden: boolean;
 }
 
-/** The places of things in a package. */
-export interface WorkbookParts {
-  /** Sheets with rows, in the order of their tabs. */
-  readonly sheets: readonly SheetPart[];
-  readonly is1904: boolean;
-  readonly stylesPath: string | undefined;
-  readonly stringsPath: string | undefined;
-}
-
 /** A reference from one part to another. */
 export interface Relation {
   readonly id: string;
@@ -156,7 +147,7 @@ export interface Relation {
 }
 
 /** @throws BrandfillError `UNREADABLE_INPUT` when it is no workbook, or parts of it are missing */
-export async function readWorkbookParts(pack: Package): Promise<WorkbookParts> {
+export async function readWorkbookParts(pack: Package) {
   const roots = await readRelations(pack, '');
   const root = roots.find(({ kind }) => kind === 'officeDocument')?.target;
   const path = root === undefined ? undefined : pack.find(root);
@@ -165,6 +156,7 @@ export async function readWorkbookParts(pack: Package): Promise<WorkbookParts> {
   const pathOf = (wanted: string): string | undefined =>
     relations.find(({ kind, target }) => kind === wanted && pack.find(target) !== undefined)
       ?.target;
+  /** Sheets with rows, in the order of their tabs. */
   const sheets: SheetPart[] = [];
   let is1904 = false;
   readXml(await pack.readText(path), {

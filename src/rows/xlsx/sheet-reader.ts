@@ -50,7 +50,7 @@ export interface SheetFrame {
 
 export interface SheetOptions {
   /** The texts that cells refer to by number. */
-  readonly strings: readonly string[];
+  readonly findText: (index: number) => string | undefined;
   readonly styles: readonly CellStyle[];
   readonly is1904: boolean;
 }
@@ -90,7 +90,7 @@ export async function* readSheet(
 
 function createHandlers(
   frame: SheetFrame,
-  { strings, styles, is1904 }: SheetOptions,
+  { findText, styles, is1904 }: SheetOptions,
   toBytes: (place: number) => number,
   add: (row: SheetRow) => void,
 ) {
@@ -144,7 +144,7 @@ function createHandlers(
   }
 
   function sharedText(): string {
-    const text = value.trim() === '' ? undefined : strings[Number(value)];
+    const text = value.trim() === '' ? undefined : findText(Number(value));
     if (text === undefined) throw new Error(`a cell of row ${number} refers to no text`);
     return text;
   }
@@ -197,21 +197,35 @@ function createHandlers(
   };
 }
 
-/** The memory that all texts may take, in characters. A million rows with three of their own each take 60 million. */
-const MOST_CHARACTERS = 500_000_000;
+/** The memory that all texts may take. A million rows with three of their own each take 60 MB. */
+const MOST_BYTES = 1_000_000_000;
 
 /**
- * Reads the texts that cells refer to by number.
+ * Reads the texts that cells refer to by number into bytes: as many texts by themselves would take
+ * several times the memory.
  *
  * @param part the part of the workbook that holds them
+ * @returns a function that gives a text; undefined when there is none of this number
  * @throws RangeError when they are too large
  */
-export async function readSharedStrings(part: AsyncIterable<Buffer>): Promise<readonly string[]> {
-  const texts: string[] = [];
-  let characters = 0;
+export async function readSharedStrings(
+  part: AsyncIterable<Buffer>,
+): Promise<SheetOptions['findText']> {
+  let bytes = Buffer.alloc(64 * 1024);
+  const ends = [0];
+  let end = 0;
   let text = '';
   let isText = false;
   let isPhonetic = false;
+
+  function add(more: string): void {
+    if (end > MOST_BYTES) throw new RangeError(`its texts are larger than ${MOST_BYTES / 1e9} GB`);
+    const most = end + 3 * more.length;
+    if (most > bytes.length) bytes = Buffer.concat([bytes], 2 * most);
+    end += bytes.write(more, end);
+    ends.push(end);
+  }
+
   const reader = createXmlReader({
     open: ({ local }) => {
       if (local === 'si') text = '';
@@ -224,14 +238,13 @@ export async function readSharedStrings(part: AsyncIterable<Buffer>): Promise<re
     close: (local) => {
       isText = false;
       if (local === 'rPh') isPhonetic = false;
-      if (local !== 'si') return;
-      texts.push(unescapeCellText(text));
-      characters += text.length;
-      if (characters > MOST_CHARACTERS)
-        throw new RangeError(`more than ${MOST_CHARACTERS / 1e6} million characters in its texts`);
+      if (local === 'si') add(unescapeCellText(text));
     },
   });
   for await (const chunk of textOf(part)) reader.write(chunk);
   reader.end();
-  return texts;
+  return (index) => {
+    const [from, to] = [ends[index], ends[index + 1]];
+    return from === undefined || to === undefined ? undefined : bytes.toString('utf8', from, to);
+  };
 }

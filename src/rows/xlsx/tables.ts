@@ -1,18 +1,9 @@
-import { MOST_COLUMNS, type Range, rangeRef, readRange } from './cell.ts';
+import { MOST_COLUMNS, rangeRef, readRange } from './cell.ts';
 import { type Package, readRelations } from './package.ts';
 import { escapeXml, readXml, withAttribute } from './xml.ts';
 
 /** A table on a sheet. */
-export interface SheetTable extends Range {
-  /** As formulas call it. */
-  readonly name: string;
-  /** The row with its totals, if it has any. */
-  readonly totalsRow: number | undefined;
-  /** Its part in the package. */
-  readonly path: string;
-  /** The same with more columns at its right; undefined when it cannot have them. */
-  extended(names: readonly string[]): string | undefined;
-}
+export type SheetTable = NonNullable<ReturnType<typeof readTable>>;
 
 /** @throws Error when one of them is damaged */
 export async function readTables(pack: Package, path: string): Promise<readonly SheetTable[]> {
@@ -29,7 +20,7 @@ const COLUMNS_END = /<\/((?:[\w.-]+:)?)tableColumns\s*>/;
 /** The tags with a range or with the number of columns. No tag has a `<` in it. */
 const TAGS = /<(?:[\w.-]+:)?(table|autoFilter|tableColumns)(?=[\s>])[^<]*?>/g;
 
-function readTable(xml: string, path: string): SheetTable | undefined {
+function readTable(xml: string, path: string) {
   let root: Readonly<Record<string, string>> = {};
   const names: string[] = [];
   let lastId = 0;
@@ -57,10 +48,14 @@ function readTable(xml: string, path: string): SheetTable | undefined {
 
   return {
     ...range,
+    /** As formulas call it. */
     name: root['displayName'] ?? root['name'] ?? '',
+    /** The row with its totals, if it has any. */
     totalsRow: Number(root['totalsRowCount'] ?? 0) > 0 ? range.lastRow : undefined,
+    /** Its part in the package. */
     path,
-    extended: (added) => {
+    /** The same with more columns at its right; undefined when it cannot have them. */
+    extended: (added: readonly string[]): string | undefined => {
       if (!COLUMNS_END.test(xml) || !canTake(added)) return undefined;
       const lastColumn = range.lastColumn + added.length;
       const widen = (tag: string, local: string): string =>

@@ -138,7 +138,7 @@ example.com < https://linkprotect.cudasvc.com/url?a=https%3a%2f%2fwww.example.co
 example.com < https://l.facebook.com/l.php?u=https%253A%252F%252Fexample.com
 # a page on a host that many share says nothing about a company
 !shared_host < https://www.facebook.com/acme ¦ https://m.facebook.com/profile.php?id=1 ¦ de.linkedin.com/company/acme/
-!shared_host < https://github.com/acme/about ¦ https://github.com/about.me ¦ https://twitter.com/#!/acme ¦ https://bit.ly/3abc ¦ https://apps.apple.com/de/app/acme/id1
+!shared_host < https://github.com/acme/about ¦ https://linkedin.com/in/about ¦ https://github.com/about.me ¦ https://twitter.com/#!/acme ¦ https://bit.ly/3abc ¦ https://apps.apple.com/de/app/acme/id1
 !shared_host < https://maps.google.com/?cid=123 ¦ https://www.google.de/maps/place/Acme
 !shared_host < https://www.amazon.co.uk/stores/Acme ¦ https://us02web.zoom.us/j/123 ¦ https://www.microsoft.com/p/acme/9
 !shared_host < https://www.npmjs.com/~acme ¦ https://www.tumblr.com/acme ¦ https://duckduckgo.com/?q=acme
@@ -152,6 +152,7 @@ linkedin.com < linkedin.com
 facebook.com < https://www.facebook.com/ ¦ https://www.facebook.com/acme, facebook.com
 tripadvisor.com < https://www.tripadvisor.com/index.html
 google.com < https://www.google.com/about
+amazon.de < https://www.amazon.de/-/en/about
 github.com < https://github.com/about ¦ https://github.com/about/press ¦ https://github.com/careers.html
 amazon.com < https://www.amazon.com/careers
 indeed.com < indeed.com/about
