@@ -112,7 +112,6 @@ export async function makePlan(options: PlanOptions): Promise<MadePlan> {
   const keyed = key ? [key] : [];
   const columns = [...keyed, ...(where ? [where.column] : []), ...filled];
   const invalid = createInvalidRows();
-  const headerFields = format.columns.length;
   let rows = 0;
   let freshDomains = 0;
   let freshRows = 0;
@@ -134,7 +133,7 @@ export async function makePlan(options: PlanOptions): Promise<MadePlan> {
       return { kind: 'passed', sizeBytes, fields, text: '' };
     }
     rows += 1;
-    if (format.isTable && fields !== headerFields) raggedRows += 1;
+    if (format.isTable && fields !== format.columns.length) raggedRows += 1;
     if (row.shifted) firstShiftedLine ??= row.line;
     const id = key ? digitsOf(row.others?.[0]?.trim() ?? '') : undefined;
     // A cell that may belong to another column is not even read.

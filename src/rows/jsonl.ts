@@ -6,9 +6,9 @@ import type {
   CellValue,
   FormatOptions,
   RawRow,
+  RowFormat,
   RowWriter,
   ScannedRow,
-  TextFormat,
 } from './row-format.ts';
 import { type ByteSource, describeText, linesOf, type Source, unreadable } from './source.ts';
 
@@ -17,15 +17,8 @@ const MOST_COLUMNS = 1_000;
 
 type JsonRow = Readonly<Record<string, unknown>>;
 
-export const JSONL: TextFormat = {
-  kind: 'jsonl',
-  endings: /^\.(?:jsonl|ndjson|json)(?:\.gz)?$/i,
-  recognises: isJsonl,
-  open: openJsonl,
-};
-
-/** By the name of a list, else by its beginning. */
-function isJsonl({ name, sample, isOfObjects = false }: Source): boolean {
+/** Whether a list is JSONL, by its name, else by its beginning. */
+export function isJsonl({ name, sample, isOfObjects = false }: Source): boolean {
   const start = sample.toString('utf8').trimStart();
   // The first column of CSV may be called `[id]`.
   if (!isOfObjects && /^\[\s*(?:[[{"\]]|-?\d|null|true|false)/.test(start)) {
@@ -45,7 +38,7 @@ function isJsonl({ name, sample, isOfObjects = false }: Source): boolean {
  * begin with it
  * @throws BrandfillError `UNREADABLE_INPUT` when there is no row or the first is no object.
  */
-function openJsonl(source: Source, { prefix }: FormatOptions): ReturnType<TextFormat['open']> {
+export function openJsonl(source: Source, { prefix }: FormatOptions): RowFormat {
   const rows = readSample(source);
   const names = new Set(rows.flatMap((row) => Object.keys(row)));
   const paths = rows.flatMap((row) => pathsIn(row));
@@ -53,6 +46,8 @@ function openJsonl(source: Source, { prefix }: FormatOptions): ReturnType<TextFo
   const takenNames = new Set(names);
 
   return {
+    kind: 'jsonl',
+    endings: /^\.(?:jsonl|ndjson|json)(?:\.gz)?$/i,
     extension: '.jsonl',
     description: describeText('JSONL', source),
     columns,

@@ -1,5 +1,5 @@
 import type { DomainColumn } from './columns/domain-column.ts';
-import type { ByteSource, Source } from './source.ts';
+import type { ByteSource } from './source.ts';
 
 /** One row as the first reading sees it. */
 export interface ScannedRow {
@@ -143,13 +143,6 @@ export interface FormatOptions {
   readonly noHeader?: boolean | undefined;
   /** Number of lines above the list, in CSV. @default 0 */
   readonly skipLines?: number | undefined;
-}
-
-/** A format of texts. */
-export interface TextFormat extends Pick<RowFormat, 'kind' | 'endings'> {
-  recognises(source: Source): boolean;
-  /** @throws BrandfillError `UNREADABLE_INPUT` when there is no list in it */
-  open(source: Source, options: FormatOptions): Omit<RowFormat, 'kind' | 'endings'>;
 }
 
 /** The workbook that a list is in. */

@@ -38,38 +38,11 @@ const DATABASE = 'data.mdb';
 const STAMP = 'closed';
 const FILES: readonly string[] = [DATABASE, 'lock.mdb'];
 
-/** The tables of a store, for all APIs. Keys of outcomes and logos are made by {@link keyOf}. */
-interface Tables {
-  /** `found`, `not_found` and `rejected`. */
-  readonly answers: Database<Buffer, string>;
-  /** `failed` and `pending`, beside the answer that a domain may have. */
-  readonly failures: Database<Buffer, string>;
-  /** What was last reported of rows: see `reported.ts`. */
-  readonly reported: Database<Buffer, string>;
-  /** Notes: on logos, on calls that were taken from a budget, and on the store itself. */
-  readonly logos: Database<unknown, string>;
-  readonly calls: Database<unknown, string>;
-  readonly meta: Database<unknown, string>;
-}
-
-export interface StoreDatabase extends Tables {
+/** An open store: its tables, and how to change it. */
+export interface StoreDatabase
+  extends ReturnType<typeof openTables>,
+    ReturnType<typeof createWrites> {
   readonly folder: string;
-  /** A unique id of this store, which it keeps when its folder is moved. */
-  readonly id: string;
-  /**
-   * Does work that changes the store. After the first that fails, LMDB would never end those behind
-   * it: they fail with it, and so do all later ones.
-   *
-   * @throws BrandfillError `UNUSABLE_STORE`
-   */
-  readonly write: <T>(work: () => Promise<T>) => Promise<T>;
-  /** Makes a change in one transaction. */
-  readonly transact: <T>(change: () => T) => Promise<T>;
-  /** Resolves with the error of the first write that fails. */
-  readonly failed: Promise<BrandfillError>;
-  /** Waits until all that was committed is on the disk. */
-  flush(): Promise<void>;
-  close(): Promise<void>;
 }
 
 export interface OpenOptions extends OwnOptions {
@@ -155,7 +128,7 @@ async function openOwned(
 }
 
 /** @throws BrandfillError when the database was not written by this version of Brandfill */
-function openTables(root: RootDatabase, folder: string): Tables & Pick<StoreDatabase, 'id'> {
+function openTables(root: RootDatabase, folder: string) {
   // A store of ours has had its version since its tables were created.
   const isNew = [...root.getKeys()].every((name) => name === 'meta');
   root.resetReadTxn();
@@ -173,14 +146,21 @@ function openTables(root: RootDatabase, folder: string): Tables & Pick<StoreData
   const known = meta.get('id');
   const id = typeof known === 'string' ? known : randomUUID();
   if (id !== known) meta.putSync('id', id);
+  const binary = { encoding: 'binary' } as const;
+  const json = { encoding: 'json' } as const;
   return {
+    /** A unique id of this store, which it keeps when its folder is moved. */
     id,
+    /** `found`, `not_found` and `rejected`. Keys of outcomes and logos are made by {@link keyOf}. */
+    answers: root.openDB<Buffer, string>('answers', binary),
+    /** `failed` and `pending`, beside the answer that a domain may have. */
+    failures: root.openDB<Buffer, string>('failures', binary),
+    /** What was last reported of rows: see `reported.ts`. */
+    reported: root.openDB<Buffer, string>('reported', binary),
+    /** Notes: on logos, on calls that were taken from a budget, and on the store itself. */
+    logos: root.openDB<unknown, string>('logos', json),
+    calls: root.openDB<unknown, string>('calls', json),
     meta,
-    answers: root.openDB('answers', { encoding: 'binary' }),
-    failures: root.openDB('failures', { encoding: 'binary' }),
-    reported: root.openDB('reported', { encoding: 'binary' }),
-    logos: root.openDB('logos', { encoding: 'json' }),
-    calls: root.openDB('calls', { encoding: 'json' }),
   };
 }
 
@@ -188,7 +168,7 @@ function createWrites(
   folder: string,
   root: RootDatabase,
   { isKept, isOver }: { readonly isKept: () => boolean; readonly isOver: () => Promise<void> },
-): Pick<StoreDatabase, 'write' | 'transact' | 'failed' | 'flush' | 'close'> {
+) {
   let failure: BrandfillError | undefined;
   let tell: (failure: BrandfillError) => void;
   const failed = new Promise<BrandfillError>((resolve) => {
@@ -217,17 +197,26 @@ function createWrites(
   }
 
   return {
+    /**
+     * Does work that changes the store. After the first that fails, LMDB would never end those behind
+     * it: they fail with it, and so do all later ones.
+     *
+     * @throws BrandfillError `UNUSABLE_STORE`
+     */
     write,
-    transact: async (change) => await write(() => root.transaction(change)),
+    /** Makes a change in one transaction. */
+    transact: async <T>(change: () => T): Promise<T> => await write(() => root.transaction(change)),
+    /** Resolves with the error of the first write that fails. */
     failed,
-    flush: async () => {
+    /** Waits until all that was committed is on the disk. */
+    flush: async (): Promise<void> => {
       await write(async () => {
         if (!existsSync(folder)) throw new Error('the folder was removed');
         await root.committed;
         await root.flushed;
       });
     },
-    close: async () => {
+    close: async (): Promise<void> => {
       if (failure) return;
       try {
         await write(async () => await root.committed);

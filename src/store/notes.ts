@@ -141,17 +141,14 @@ export interface MissingLogo {
 }
 
 /** Notes on the logos of one API. */
-export interface LogoNotes {
-  /** Undefined when there is no note. */
-  find(domain: string): LogoNote | undefined;
-  /** Stores a note in place of an earlier one. Resolves when it is committed. */
-  put(domain: string, note: LogoNote): Promise<void>;
-}
+export type LogoNotes = ReturnType<typeof createLogoNotes>;
 
-export function createLogoNotes({ logos, write }: StoreDatabase, endpointId: string): LogoNotes {
+export function createLogoNotes({ logos, write }: StoreDatabase, endpointId: string) {
   return {
-    find: (domain) => read(logos, keyOf(endpointId, domain)) as LogoNote | undefined,
-    put: async (domain, note) => {
+    /** Undefined when there is no note. */
+    find: (domain: string) => read(logos, keyOf(endpointId, domain)) as LogoNote | undefined,
+    /** Stores a note in place of an earlier one. Resolves when it is committed. */
+    put: async (domain: string, note: LogoNote): Promise<void> => {
       await write(() => logos.put(keyOf(endpointId, domain), note));
     },
   };

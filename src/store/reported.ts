@@ -1,22 +1,7 @@
 import { removeKeys, type StoreDatabase } from './database.ts';
 
 /** What was last reported of the rows of one output, for a comparison with what is reported now. */
-export interface ReportedRows {
-  /** What was last reported under a key; undefined when nothing was. */
-  find(key: string): Uint8Array | undefined;
-  /** All keys under which something was reported. */
-  keys(): Iterable<string>;
-  /** Notes what is reported now. It counts once `commit` has resolved. */
-  put(key: string, value: Uint8Array): void;
-  /** Notes that a key is reported no more. It counts likewise. */
-  remove(key: string): void;
-  /**
-   * Makes all of it count, in one transaction. Call it when the output is in its place.
-   *
-   * @throws BrandfillError `UNUSABLE_STORE`
-   */
-  commit(): Promise<void>;
-}
+export type ReportedRows = ReturnType<typeof openReportedRows>;
 
 /** What is noted goes to the disk in commits of so many, so that memory stays bounded. */
 const BATCH = 5_000;
@@ -25,7 +10,7 @@ const REMOVED = Buffer.alloc(0);
 /**
  * @param id the output, from night to night
  */
-export function openReportedRows(database: StoreDatabase, id: string): ReportedRows {
+export function openReportedRows(database: StoreDatabase, id: string) {
   const { reported, write, transact } = database;
   const at = (key: string): string => `${id}=${key}`;
   const noted = (key: string): string => `${id}+${key}`;
@@ -51,13 +36,22 @@ export function openReportedRows(database: StoreDatabase, id: string): ReportedR
   }
 
   return {
-    find: (key) => reported.get(at(key)),
-    keys: function* () {
+    /** What was last reported under a key; undefined when nothing was. */
+    find: (key: string): Uint8Array | undefined => reported.get(at(key)),
+    /** All keys under which something was reported. */
+    keys: function* (): Iterable<string> {
       for (const key of keysFrom(database, `${id}=`)) yield key.slice(id.length + 1);
     },
+    /** Notes what is reported now. It counts once `commit` has resolved. */
     put: note,
-    remove: (key) => note(key, REMOVED),
-    commit: async () => {
+    /** Notes that a key is reported no more. It counts likewise. */
+    remove: (key: string): void => note(key, REMOVED),
+    /**
+     * Makes all of it count, in one transaction. Call it when the output is in its place.
+     *
+     * @throws BrandfillError `UNUSABLE_STORE`
+     */
+    commit: async (): Promise<void> => {
       writeBatch();
       await writing;
       await transact(() => {

@@ -1,29 +1,19 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Database } from 'lmdb';
 import { isAnswer, type Outcome } from '../brand/outcome.ts';
-import type { BrandfillError } from '../common/errors.ts';
-import type { CallLedger } from '../worker/budget.ts';
 import { type OpenOptions, openDatabase, orDamage } from './database.ts';
-import {
-  decodeHead,
-  decodeOutcome,
-  encodeOutcome,
-  keyOf,
-  type OutcomeHead,
-  timeIn,
-} from './entries.ts';
+import { decodeHead, decodeOutcome, encodeOutcome, keyOf, timeIn } from './entries.ts';
 import type { Dated } from './freshness.ts';
 import {
   type Counted,
   createCallLedger,
   createLogoNotes,
   findPace,
-  type LogoNotes,
   noteApiName,
   type SavedPace,
   savePace,
 } from './notes.ts';
-import { openReportedRows, type ReportedRows } from './reported.ts';
+import { openReportedRows } from './reported.ts';
 
 /**
  * Outcomes by domain, for one endpoint. Writes are committed in batches. The process owns the folder
@@ -32,41 +22,7 @@ import { openReportedRows, type ReportedRows } from './reported.ts';
  * Lookups that failed or are pending are stored apart from the answers. They say why a row has no
  * answer, and never replace an answer that was paid for.
  */
-export interface OutcomeStore {
-  /** A unique id of this store. */
-  readonly id: string;
-  /** Whether the endpoint has ever answered about a domain. */
-  hasAnswers(): boolean;
-  /** The head of the latest outcome: the answer, or the failure if that is newer. */
-  findHead(domain: string): OutcomeHead | undefined;
-  /** The latest outcome: the answer, or the failure if that is newer. */
-  find(domain: string): Outcome | undefined;
-  /** The answer, even when a failure is newer. */
-  findAnswer(domain: string): Outcome | undefined;
-  /**
-   * Stores an outcome, which is found from now on. Storing it twice changes nothing. One that cannot
-   * be stored is still found here, until the store is closed.
-   *
-   * @returns when it is committed, so that it survives if the process is killed
-   * @throws BrandfillError `UNUSABLE_STORE` when it cannot be stored
-   */
-  put(outcome: Outcome): Promise<void>;
-  /** Resolves with the error of the first write that fails. No write succeeds after it. */
-  readonly failed: Promise<BrandfillError>;
-  /** The pace that was saved under an id; undefined when there is none, or it is malformed. */
-  findPace(id: string): SavedPace | undefined;
-  /** Saves a pace in place of an earlier one, from whichever run. */
-  savePace(id: string, pace: SavedPace): Promise<void>;
-  /** What was last reported of the rows of an output. */
-  reported(id: string): ReportedRows;
-  /** Notes on the logos that answers point to. */
-  readonly logos: LogoNotes;
-  /** Counts calls before they are made, so that those of a killed run stay counted. */
-  openCallLedger(counted: Counted): CallLedger;
-  /** Waits until all commits are on the disk, so that they survive a power failure. */
-  flush(): Promise<void>;
-  close(): Promise<void>;
-}
+export type OutcomeStore = Awaited<ReturnType<typeof openStore>>;
 
 export interface StoreOptions extends OpenOptions {
   /** A name of the API, for people who maintain the store. No credential in it. @default none */
@@ -95,7 +51,7 @@ export async function openStore(
   folder: string,
   endpointId: string,
   { apiName, ...opening }: StoreOptions = {},
-): Promise<OutcomeStore> {
+) {
   const database = await openDatabase(folder, opening);
   const { answers, failures, write } = database;
   if (apiName !== undefined) await noteApiName(database, endpointId, apiName);
@@ -163,12 +119,24 @@ export async function openStore(
   }
 
   return {
+    /** A unique id of this store. */
     id: database.id,
-    hasAnswers: () => hasKeys(answers, endpointId),
-    findHead: (domain) => latest(domain, decodeHead),
-    find: (domain) => latest(domain, decodeOutcome),
-    findAnswer: (domain) => read(answers, domain, decodeOutcome),
-    put: (outcome) => {
+    /** Whether the endpoint has ever answered about a domain. */
+    hasAnswers: (): boolean => hasKeys(answers, endpointId),
+    /** The head of the latest outcome: the answer, or the failure if that is newer. */
+    findHead: (domain: string) => latest(domain, decodeHead),
+    /** The latest outcome: the answer, or the failure if that is newer. */
+    find: (domain: string) => latest(domain, decodeOutcome),
+    /** The answer, even when a failure is newer. */
+    findAnswer: (domain: string) => read(answers, domain, decodeOutcome),
+    /**
+     * Stores an outcome, which is found from now on. Storing it twice changes nothing. One that cannot
+     * be stored is still found here, until the store is closed.
+     *
+     * @returns when it is committed, so that it survives if the process is killed
+     * @throws BrandfillError `UNUSABLE_STORE` when it cannot be stored
+     */
+    put: (outcome: Outcome): Promise<void> => {
       hasFailures ||= !isAnswer(outcome.status);
       const table = isAnswer(outcome.status) ? answers : failures;
       const at = keyOf(endpointId, outcome.domain);
@@ -176,17 +144,24 @@ export async function openStore(
       gathering.values.get(table)?.set(at, encodeOutcome(at, outcome));
       return gathering.written;
     },
+    /** Resolves with the error of the first write that fails. No write succeeds after it. */
     failed: database.failed,
-    findPace: (id) => findPace(database, id),
-    savePace: (id, pace) => savePace(database, id, pace),
-    reported: (id) => openReportedRows(database, id),
+    /** The pace that was saved under an id; undefined when there is none, or it is malformed. */
+    findPace: (id: string) => findPace(database, id),
+    /** Saves a pace in place of an earlier one, from whichever run. */
+    savePace: (id: string, pace: SavedPace) => savePace(database, id, pace),
+    /** What was last reported of the rows of an output. */
+    reported: (id: string) => openReportedRows(database, id),
+    /** Notes on logos of the endpoint. */
     logos: createLogoNotes(database, endpointId),
-    openCallLedger: (counted) => createCallLedger(database, counted),
-    flush: async () => {
+    /** Counts the calls of an id that does not reveal the credential. */
+    openCallLedger: (counted: Counted) => createCallLedger(database, counted),
+    /** Waits until all outcomes put so far are on the disk, so that they survive a power failure. */
+    flush: async (): Promise<void> => {
       await latestCommit; // commits come one after the other
       await database.flush();
     },
-    close: () => database.close(),
+    close: (): Promise<void> => database.close(),
   };
 }
 

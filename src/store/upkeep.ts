@@ -1,37 +1,19 @@
 import type { Database } from 'lmdb';
 import { z } from 'zod';
-import { isAnswer, type Outcome, type OutcomeStatus } from '../brand/outcome.ts';
+import { isAnswer, type Outcome } from '../brand/outcome.ts';
 import { removeKeys, STORE_VERSION, type StoreDatabase, sizeOnDisk } from './database.ts';
-import {
-  decodeHead,
-  decodeOutcome,
-  encodeOutcome,
-  keyOf,
-  type OutcomeHead,
-  splitKey,
-  timeIn,
-} from './entries.ts';
+import { decodeHead, decodeOutcome, encodeOutcome, keyOf, splitKey, timeIn } from './entries.ts';
 import { findApiName } from './notes.ts';
 import { forgetReported } from './reported.ts';
 
 // What is done with a store as a whole: outcomes are gone through, counted, pruned, deleted, and
 // carried to another store.
 
-/** One outcome in the store: an answer, or a failure that is newer than the answer beside it. */
-export interface StoredEntry {
-  readonly key: string;
-  readonly head: OutcomeHead;
-  /** Reads the whole outcome. */
-  readonly read: () => Outcome | undefined;
-  /** Whether it is the latest of its domain. An answer with a newer failure beside it is not. */
-  readonly isLatest: boolean;
-}
-
-/** Goes through a store, or what it has under a key, answers first. */
-export function* readEntries(
-  { answers, failures }: StoreDatabase,
-  only?: string,
-): Generator<StoredEntry> {
+/**
+ * Goes through a store, or what it has under a key, answers first: an answer, or a failure that is
+ * newer than the answer beside it. An answer with a newer failure beside it is not the latest.
+ */
+export function* readEntries({ answers, failures }: StoreDatabase, only?: string) {
   const range = only === undefined ? {} : { start: only, end: `${only}\0` };
   for (const table of [answers, failures]) {
     const isOfAnswers = table === answers;
@@ -41,6 +23,7 @@ export function* readEntries(
       if (!head) continue;
       const otherMs = timeIn(other, key) ?? -1;
       const isLatest = isOfAnswers ? otherMs <= head.fetchedAtMs : otherMs < head.fetchedAtMs;
+      /** Reads the whole outcome. */
       const read = (): Outcome | undefined => decodeOutcome(key, value);
       if (isLatest || isOfAnswers) yield { key, head, read, isLatest };
     }
@@ -73,26 +56,12 @@ function endpointIdsIn({ answers, failures, logos }: StoreDatabase): readonly st
 }
 
 /** The contents of a store, in numbers. */
-export interface StoreStats {
-  readonly folder: string;
-  /** The version of its layout. */
-  readonly version: number;
-  /** How much disk space it takes, in bytes. */
-  readonly sizeBytes: number;
-  readonly apis: readonly ApiStats[];
-}
-
+export type StoreStats = ReturnType<typeof countStore>;
 /** Domains with an outcome, by the status of the latest. */
-export interface ApiStats {
-  /** The API's id, as in exported outcomes. */
-  readonly api: string;
-  /** Its base URL and the names of its parameters; undefined when no run has noted them. */
-  readonly name: string | undefined;
-  readonly statuses: Readonly<Record<OutcomeStatus, number>>;
-}
+export type ApiStats = StoreStats['apis'][number];
 
 /** Counts what is in a store. */
-export function countStore(database: StoreDatabase): StoreStats {
+export function countStore(database: StoreDatabase) {
   const apis = new Map<string, ReturnType<typeof noStats>>();
   for (const { key, head, isLatest } of readEntries(database)) {
     const api = splitKey(key).endpointId;
@@ -101,14 +70,11 @@ export function countStore(database: StoreDatabase): StoreStats {
     if (isLatest) of.statuses[head.status] += 1;
   }
   const { folder } = database;
-  return {
-    folder,
-    version: STORE_VERSION,
-    sizeBytes: sizeOnDisk(folder),
-    apis: [...apis.values()],
-  };
+  const sizeBytes = sizeOnDisk(folder);
+  return { folder, version: STORE_VERSION, sizeBytes, apis: [...apis.values()] };
 }
 
+/** @param api its id, as in exported outcomes @param name undefined when no run has noted it */
 function noStats(api: string, name: string | undefined) {
   const statuses = { found: 0, not_found: 0, rejected: 0, failed: 0, pending: 0 };
   return { api, name, statuses };

@@ -1,5 +1,5 @@
 import { objectOf, shorten } from '../columns/names.ts';
-import type { CellValue, FormatOptions, TextFormat } from '../row-format.ts';
+import type { CellValue, FormatOptions, RowFormat } from '../row-format.ts';
 import { describeText, type Source, unreadable } from '../source.ts';
 import {
   type CsvDialect,
@@ -15,13 +15,6 @@ import {
 import { scanCsv } from './csv-reader.ts';
 import { createCellsWriter, fillCsvCell, textOfCell } from './csv-writer.ts';
 
-export const CSV: TextFormat = {
-  kind: 'csv',
-  endings: /^\.(?:csv|tsv|tab)(?:\.gz)?$/i,
-  recognises: () => true,
-  open: openCsv,
-};
-
 /** A first line that tells Excel the delimiter. */
 const SEP_LINE = /^"?sep=(.)"?(?:\r{0,2}\n|\r)/iu;
 
@@ -30,10 +23,10 @@ const SEP_LINE = /^"?sep=(.)"?(?:\r{0,2}\n|\r)/iu;
  *
  * @throws BrandfillError `UNREADABLE_INPUT` when there is no header or the beginning is broken.
  */
-function openCsv(
+export function openCsv(
   source: Source,
   { noHeader = false, skipLines = 0 }: FormatOptions,
-): ReturnType<TextFormat['open']> {
+): RowFormat {
   const whole = source.sample.toString('utf8');
   const title = firstLines(whole, skipLines);
   const [sep = '', stated] = SEP_LINE.exec(whole.slice(title.length)) ?? [];
@@ -56,6 +49,8 @@ function openCsv(
   const above = source.sample.toString('utf8', Buffer.byteLength(title), headerAt);
 
   return {
+    kind: 'csv',
+    endings: /^\.(?:csv|tsv|tab)(?:\.gz)?$/i,
     extension: delimiter === '\t' ? '.tsv' : '.csv',
     description: describeText(describeDialect(dialect), source),
     columns,

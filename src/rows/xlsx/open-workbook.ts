@@ -5,7 +5,7 @@ import { findOtherArchive } from '../other-formats.ts';
 import { unreadable } from '../source.ts';
 import { type SpoolOptions, spool } from '../spool.ts';
 import { MOST_ROWS, type SheetCell } from './cell.ts';
-import { createListFinder, type FoundList, type LinkAt } from './list-finder.ts';
+import { createListFinder, type LinkAt } from './list-finder.ts';
 import {
   asBroken,
   normalizePath,
@@ -23,24 +23,11 @@ import {
   type SheetOptions,
   type SheetRow,
 } from './sheet-reader.ts';
-import { type CellStyle, readStyles } from './styles.ts';
-import { readTables, type SheetTable } from './tables.ts';
+import { readStyles } from './styles.ts';
+import { readTables } from './tables.ts';
 
 /** A list that was found in a workbook. */
-export interface OpenedWorkbook extends FoundList {
-  readonly pack: Package;
-  /** The names of all sheets. */
-  readonly sheets: readonly string[];
-  /** The sheet of the list. */
-  readonly sheet: SheetPart;
-  readonly frame: SheetFrame;
-  readonly styles: readonly CellStyle[];
-  readonly tables: readonly SheetTable[];
-  /** The target of a cell's link. */
-  readonly linkAt: LinkAt;
-  /** Its rows, as lines of JSON. */
-  readonly rows: FileHandle;
-}
+export type OpenedWorkbook = Awaited<ReturnType<typeof openWorkbook>>;
 
 export interface OpenWorkbookOptions extends SpoolOptions {
   readonly name: string;
@@ -72,10 +59,7 @@ export function lineOf({ number, start, end, lastCell, cells }: SheetRow): strin
  * @throws BrandfillError `UNREADABLE_INPUT` when it is damaged, empty or would blow up,
  * `INVALID_SETTING` when there is no such sheet
  */
-export async function openWorkbook(
-  handle: FileHandle,
-  options: OpenWorkbookOptions,
-): Promise<OpenedWorkbook> {
+export async function openWorkbook(handle: FileHandle, options: OpenWorkbookOptions) {
   const { name, signal } = options;
   try {
     const pack = await openPackage(handle, name);
@@ -89,7 +73,9 @@ export async function openWorkbook(
     const styles = stylesPath === undefined ? [] : readStyles(await pack.readText(stylesPath));
     for (const sheet of candidates) {
       const found = await findList(pack, sheet, { ...options, findText, styles, is1904 });
-      if (found) return { ...found, sheets: sheets.map((sheet) => sheet.name) };
+      /** The names of all sheets. */
+      const names = sheets.map((sheet) => sheet.name);
+      if (found) return { ...found, sheets: names };
     }
     const [{ name: first } = { name: '' }, ...more] = candidates;
     const what = more.length > 0 ? 'all of its sheets are' : `its sheet '${shorten(first)}' is`;
@@ -124,11 +110,7 @@ function chooseSheets(
   );
 }
 
-async function findList(
-  pack: Package,
-  sheet: SheetPart,
-  options: SheetOptions & SpoolOptions,
-): Promise<Omit<OpenedWorkbook, 'sheets'> | undefined> {
+async function findList(pack: Package, sheet: SheetPart, options: SheetOptions & SpoolOptions) {
   const { path } = sheet;
   const targets = new Map<string, string>();
   for (const { kind, isExternal, id, target } of await readRelations(pack, path)) {

@@ -1,23 +1,14 @@
 import { readXml } from './xml.ts';
 
 /** What a cell style says that matters here. */
-export interface CellStyle {
-  /** Whether its numbers are dates. Times and durations without a date are numbers. */
-  readonly isDate: boolean;
-  /** The least number of digits, as `00000` shows 123 as 00123; 0 for no such format. */
-  readonly digits: number;
-  /** Whether it shows numbers as they are. */
-  readonly isGeneral: boolean;
-  /** Whether a blank cell with it can be seen: it has a fill or a border. */
-  readonly isVisible: boolean;
-}
+export type CellStyle = ReturnType<typeof readStyles>[number];
 
 /**
  * Reads the styles that cells refer to, in their order.
  *
  * @param xml the part with the styles
  */
-export function readStyles(xml: string): readonly CellStyle[] {
+export function readStyles(xml: string) {
   const codes = new Map<number, string>();
   /** Whether fills and borders, in their order, can be seen. */
   const seen: Record<'fills' | 'borders', boolean[]> = { fills: [], borders: [] };
@@ -47,9 +38,13 @@ export function readStyles(xml: string): readonly CellStyle[] {
   return formats.map(({ id, fill, border }) => {
     const code = codes.get(id)?.slice(0, MOST_OF_FORMAT);
     return {
+      /** Whether its numbers are dates. Times and durations without a date are numbers. */
       isDate: code === undefined ? isBuiltInDate(id) : isDateFormat(code),
+      /** The least number of digits, as `00000` shows 123 as 00123; 0 for no such format. */
       digits: code !== undefined && /^0{2,}$/.test(code) ? code.length : 0,
+      /** Whether it shows numbers as they are. */
       isGeneral: id === 0,
+      /** Whether a blank cell with it can be seen: it has a fill or a border. */
       isVisible: seen.fills[fill] === true || seen.borders[border] === true,
     };
   });

@@ -140,7 +140,7 @@ export function createWorkbookOutput(options: WorkbookOutputOptions): TableOutpu
     return [{ ...header, edited: (row) => putCells(row, lastCell, names) }];
   }
 
-  function editOf({ raw, cells: values = [] }: WrittenRow): Edit {
+  function editOf({ raw, cells: values }: WrittenRow): Edit {
     const [number, start, end, lastCell, own, filled = []] = JSON.parse(raw) as RowLine;
     const ofList = filled.map((column): [number, CellValue] => [column, own[column]]);
     const edited = (row: string): string => {
