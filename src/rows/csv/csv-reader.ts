@@ -146,6 +146,9 @@ const TOO_LONG =
 const TAKES_ROWS =
   'a quote is opened in this row and closed in a later one, so that it takes in the rows between; close it, or double it ("") if it is part of the text';
 
+/** So much of a cell shows whether there are rows in it, in characters. */
+const MOST_LOOKED_AT = 64 * 1024;
+
 /**
  * Whether a quote has taken the rest of a row, or whole rows, into a cell: they have as many cells as
  * others, and a domain in its place.
@@ -153,6 +156,7 @@ const TAKES_ROWS =
 function hasRows(cell: string, index: number, options: CsvScanOptions): boolean {
   const { dialect, width, domainColumn } = options;
   return cell
+    .slice(0, MOST_LOOKED_AT)
     .split(LINE_END)
     .slice(0, -1)
     .some((line, at) => {
