@@ -2,13 +2,13 @@ import { randomUUID } from 'node:crypto';
 import { DAY_MS } from '../common/format.ts';
 import { within } from '../common/lifetime.ts';
 import {
+  type Budget,
   type CalendarWindow,
   type CallLedger,
   type CallsPer,
   createSharedBudget,
   joinBudgets,
   RUN_WINDOW,
-  type SharedBudget,
   type TakenCalls,
   windowAt,
 } from '../worker/budget.ts';
@@ -146,8 +146,8 @@ export function createRunBudget(
   redis: RedisServer,
   run: string,
   { maxCalls, maxCost }: RunBounds,
-): SharedBudget | undefined {
-  const bounded = (field: 'calls' | 'micros', most: number, price: number): SharedBudget =>
+): Budget | undefined {
+  const bounded = (field: 'calls' | 'micros', most: number, price: number): Budget =>
     createSharedBudget({
       ledger: createLedger(redis, {
         field,
@@ -160,15 +160,10 @@ export function createRunBudget(
       price,
       costOf: (micros = price) => (field === 'calls' ? price : micros),
     });
-  const calls = maxCalls === undefined ? undefined : bounded('calls', maxCalls, 1);
-  const cost = maxCost && bounded('micros', maxCost.micros, maxCost.perCall);
-  if (!calls || !cost) return calls ?? cost;
-  return {
-    ...joinBudgets([calls, cost]),
-    close: async () => {
-      await Promise.all([calls.close(), cost.close()]);
-    },
-  };
+  const budgets: Budget[] = [];
+  if (maxCalls !== undefined) budgets.push(bounded('calls', maxCalls, 1));
+  if (maxCost) budgets.push(bounded('micros', maxCost.micros, maxCost.perCall));
+  return budgets.length > 0 ? joinBudgets(budgets) : undefined;
 }
 
 /**

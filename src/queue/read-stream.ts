@@ -1,8 +1,7 @@
-import { setTimeout as delay } from 'node:timers/promises';
-import { within } from '../common/lifetime.ts';
+import { type Closable, within } from '../common/lifetime.ts';
 import type { OutcomesData } from './contract.ts';
-import { RETRY_MS, SHUTDOWN_TIMEOUT_MS } from './names.ts';
-import { parsed, type RedisClient } from './redis.ts';
+import { SHUTDOWN_TIMEOUT_MS } from './names.ts';
+import { parsed, type RedisClient, repeat } from './redis.ts';
 import { isReply } from './redis-errors.ts';
 
 /** What one entry of a stream of outcomes has. */
@@ -42,6 +41,7 @@ export function readStream({ client, places, keep, onFailure }: ReadStreamOption
   const closing = new AbortController();
   const { signal } = closing;
   let reading: Promise<void> = Promise.resolve();
+  let following: Closable | undefined;
 
   async function readAll(): Promise<void> {
     while (!signal.aborted && places.size > 0) {
@@ -68,25 +68,20 @@ export function readStream({ client, places, keep, onFailure }: ReadStreamOption
     return next;
   }
 
-  async function follow(): Promise<void> {
-    while (!signal.aborted) {
-      let waitMs = LOOK_MS;
-      try {
-        await readToEnd();
-      } catch (error) {
-        if (signal.aborted) return;
-        if (!isReply(error)) return onFailure(error);
-        waitMs = RETRY_MS;
-      }
-      await delay(waitMs, undefined, { signal }).catch(() => {}); // closed
-    }
+  function fail(error: unknown): void {
+    if (signal.aborted || isReply(error)) return; // refused: read again
+    closing.abort();
+    onFailure(error);
   }
 
   return {
     readToEnd,
-    start: () => void follow(),
+    start: () => {
+      following = repeat(LOOK_MS, readToEnd, fail);
+    },
     close: async () => {
       closing.abort();
+      void following?.close();
       await within(SHUTDOWN_TIMEOUT_MS, reading); // a Redis that is away does not answer
     },
   };

@@ -1,5 +1,5 @@
 import type { Closable } from '../common/lifetime.ts';
-import type { SharedBudget } from '../worker/budget.ts';
+import type { Budget } from '../worker/budget.ts';
 import type { Rate } from '../worker/rate.ts';
 import { createRunBudget, type StartedRun } from './call-ledger.ts';
 import { runJobPrefix, runKey } from './names.ts';
@@ -10,7 +10,7 @@ export interface WatchedRun {
   /** Whether somebody waits for its lookups, as of a second ago. */
   readonly isThere: boolean;
   readonly isPaused: boolean;
-  readonly budget: SharedBudget | undefined;
+  readonly budget: Budget | undefined;
   readonly rate: Rate | undefined;
 }
 
@@ -37,7 +37,7 @@ interface Known {
   /** The bounds as they were read last. */
   bounds: string | undefined;
   started: string;
-  budget: SharedBudget | undefined;
+  budget: Budget | undefined;
   rate: Rate | undefined;
   idle: number;
 }
@@ -81,9 +81,6 @@ export function createWatchedRuns(
       if (!isKnown || !known.isThere) await look(run, known);
       return known;
     },
-    close: async () => {
-      void looking.close();
-      await Promise.all([...runs.values()].map(async ({ budget }) => await budget?.close()));
-    },
+    close: looking.close,
   };
 }
