@@ -169,12 +169,15 @@ interface Share {
   left: number;
   /** Calls that are acquired and may come back. */
   acquired: number;
-  /** The ledger had no calls left to take. */
-  isExhausted: boolean;
+  /** When the ledger had no calls left to take. */
+  exhaustedAtMs: number | undefined;
 }
 
 /** A ledger that cannot be reached must not hold up the end of a run. The calls then stay counted. */
 const GIVE_BACK_MS = 2_000;
+
+/** A ledger that had no calls left may have some again later: others give back what they do not need. */
+const ASK_AGAIN_MS = 1_000;
 
 function usedUpUntil({ endsAtMs }: CalendarWindow): UsedUp {
   return { reason: 'max_calls_per', comeBackAtMs: endsAtMs };
@@ -201,12 +204,15 @@ export function createSharedBudget(options: SharedBudgetOptions): SharedBudget {
     const { calls, window, nowMs } = await ledger.take((waiting + ahead) * price, signal);
     const overAtMs = askedAtMs + window.endsAtMs - nowMs;
     if (share?.window.id !== window.id) {
-      share = { window, overAtMs, left: 0, acquired: 0, isExhausted: false };
+      share = { window, overAtMs, left: 0, acquired: 0, exhaustedAtMs: undefined };
     }
     share.overAtMs = overAtMs;
     share.left += calls;
-    share.isExhausted = calls === 0;
+    share.exhaustedAtMs = calls === 0 ? now() : undefined;
   }
+
+  const isExhausted = ({ exhaustedAtMs }: Share): boolean =>
+    exhaustedAtMs !== undefined && Math.abs(now() - exhaustedAtMs) < ASK_AGAIN_MS;
 
   const isOver = ({ overAtMs }: Share): boolean => now() >= overAtMs;
 
@@ -232,7 +238,7 @@ export function createSharedBudget(options: SharedBudgetOptions): SharedBudget {
     if (waiting > 0 || of.left === 0 || isKept || isOver(of)) return;
     const { left, window } = of;
     of.left = 0;
-    of.isExhausted = false;
+    of.exhaustedAtMs = undefined;
     givingBack = givingBack.then(() => ledger.giveBack(left, window)).catch(() => {});
   }
 
@@ -245,7 +251,7 @@ export function createSharedBudget(options: SharedBudgetOptions): SharedBudget {
       signal.throwIfAborted();
       const acquired = tryAcquire();
       if (acquired) return acquired;
-      if (!share?.isExhausted || isOver(share)) {
+      if (!share || !isExhausted(share) || isOver(share)) {
         taking ??= take(signal).finally(() => {
           taking = undefined;
         });

@@ -52,6 +52,20 @@ describe('--max-calls', () => {
   );
 });
 
+describe('--max-calls, where Redis is emptied', () => {
+  it('is kept to, and used to its end', async () => {
+    const { api, worker, enrich, redis } = await openStage(150, { latencyMs: 50 });
+    await worker('--concurrency', '4');
+    await worker('--concurrency', '4');
+    const running = enrich('--workers', '0', '--max-calls', '90');
+    await expect.poll(() => api.stats().calls).toBeGreaterThan(30);
+    await redis.client.flushdb();
+    const ended = await running.ended;
+    expect(ended.code, ended.stderr).toBe(4);
+    expect(api.stats().calls, ended.stderr).toBe(90);
+  });
+});
+
 /** A month, so that no test runs past the end of a window, but once in a month. */
 const LIMIT: CallsPer = { count: 100, unit: 'month' };
 const never = new AbortController().signal;
