@@ -1,4 +1,4 @@
-import { chmod, cp, mkdir, readFile, writeFile } from 'node:fs/promises';
+import { chmod, cp, mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { build, defineConfig, type OutputOptions } from 'rolldown';
@@ -28,9 +28,14 @@ export const OUTPUT: OutputOptions = {
 };
 
 const BUNDLED = new Set([
+  '@jmespath-community/jmespath',
   'commander',
+  'csv-parse',
+  'csv-stringify',
   'fastest-levenshtein',
   'ipaddr.js',
+  'is-network-error',
+  'p-retry',
   'structured-headers',
   'tldts',
   'zod',
@@ -44,7 +49,7 @@ const BUNDLED = new Set([
 export default defineConfig({
   input: { brandfill: 'src/cli/main.ts', index: 'src/index.ts' },
   platform: 'node',
-  external: (id) => !/^[./]/.test(id) && !BUNDLED.has(id),
+  external: (id) => !/^[./]/.test(id) && !BUNDLED.has(id.replace('/sync', '')),
   output: OUTPUT,
   plugins: [
     {
@@ -87,11 +92,15 @@ async function buildPage(folder: string): Promise<void> {
   await writeFile(join(folder, 'style.css'), await joined(styles));
   for (const name of ['index.html', 'icon.svg']) await cp(`${PAGE}/${name}`, join(folder, name));
   // What they ask of those who pass their code on.
-  const packages = ['preact', '@preact/signals', 'uplot', 'hono', 'tldts-core', ...BUNDLED];
-  const licenses = packages.map((name) =>
-    join('node_modules', name, name === 'fastest-levenshtein' ? 'LICENSE.md' : 'LICENSE'),
-  );
+  const others = ['preact', '@preact/signals', 'uplot', 'hono', 'tldts-core'];
+  const licenses = await Promise.all([...others, ...BUNDLED].map(licenseOf));
   await writeFile(join(folder, 'licenses.txt'), await joined(licenses));
+}
+
+async function licenseOf(name: string): Promise<string> {
+  const folder = join('node_modules', name);
+  const file = (await readdir(folder)).find((one) => /^license(\.md)?$/i.test(one));
+  return join(folder, file ?? 'LICENSE');
 }
 
 async function joined(files: readonly string[]): Promise<string> {

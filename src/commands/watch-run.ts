@@ -1,7 +1,7 @@
-import { createInterface } from 'node:readline/promises';
 import type { Plan } from '../collector/plan.ts';
 import { EXIT } from '../common/errors.ts';
 import { isPiped } from '../common/files.ts';
+import { countOf } from '../common/format.ts';
 import { createRunId } from '../common/hashes.ts';
 import { toCleanJson, withoutSecrets } from '../common/secrets.ts';
 import { flag, oneOf } from '../options/kinds.ts';
@@ -90,7 +90,7 @@ export async function watchRun(
 
 /** Asks the person at the terminal whether these calls are intended. */
 async function confirmCalls({ calls }: Plan, signal: AbortSignal): Promise<boolean> {
-  const what = calls === 1 ? '1 call' : `${calls.toLocaleString('en-US')} calls`;
+  const { createInterface } = await import('node:readline/promises');
   const terminal = createInterface({ input: process.stdin, output: process.stderr });
   // Raw mode takes Ctrl-C from the signals.
   terminal.on('SIGINT', () => process.kill(process.pid, 'SIGINT'));
@@ -100,7 +100,10 @@ async function confirmCalls({ calls }: Plan, signal: AbortSignal): Promise<boole
   });
   let reply: string | undefined;
   try {
-    const asked = terminal.question(`Make ${what}? (--yes skips this question) [y/N] `, { signal });
+    const asked = terminal.question(
+      `Make ${countOf(calls, 'call')}? (--yes skips this question) [y/N] `,
+      { signal },
+    );
     reply = await Promise.race([asked, closed]);
     return /^y(es)?$/i.test(reply?.trim() ?? '');
   } finally {
