@@ -86,8 +86,6 @@ function newsOf(event: RunEvent, { phase, notices }: RunView): Partial<RunView> 
     notices: [...notices, shortenTo(message, NOTICE_LENGTH)].slice(0, MOST_NOTICES),
   });
   switch (event.type) {
-    case 'opened':
-      return {};
     case 'planned': {
       const { rows, uniqueDomains, freshDomains, lookups: due } = event.plan;
       return { phase: 'looking_up', rows, uniqueDomains, freshDomains, due };
@@ -114,6 +112,8 @@ function newsOf(event: RunEvent, { phase, notices }: RunView): Partial<RunView> 
     }
     case 'writing':
       return { phase: 'writing', written: event.written };
+    default:
+      return {};
   }
 }
 
@@ -167,7 +167,6 @@ const NOTHING_YET = {
   spans: [],
   answers: {},
   reasons: [],
-  otherReasonRows: 0,
   columns: [],
   notices: [],
 } satisfies Partial<RunView>;

@@ -27,15 +27,11 @@ export function createRowRecorder({ columns: { enriched }, format, column }: Row
   /** How many rows have a value, by the place of the column. */
   const filled = new Float64Array(enriched.length);
   const known = new Map<string, RunReason>();
-  let beyond = 0;
 
   function addReason({ status, domain, httpStatus, reason: given, raw }: JoinedRow): void {
     const reason = withoutParticulars(given, domain);
     const key = `${status} ${httpStatus} ${reason}`;
-    if (!known.has(key) && known.size >= MOST_KNOWN) {
-      beyond += 1;
-      return;
-    }
+    if (!known.has(key) && known.size >= MOST_KNOWN) return;
     const advice = adviseOn({ status, reason, httpStatus });
     const short = shortenTo(reason, LONGEST);
     const begun = { status, reason: short, httpStatus, rows: 0, advice, examples: [] };
@@ -57,18 +53,15 @@ export function createRowRecorder({ columns: { enriched }, format, column }: Row
         });
       }
     },
-    read: (): Pick<RunView, 'reasons' | 'otherReasonRows' | 'columns'> => {
-      const reasons = [...known.values()].sort((one, other) => other.rows - one.rows);
-      const rest = reasons.splice(MOST_REPORTED);
-      return {
-        reasons,
-        otherReasonRows: rest.reduce((sum, { rows }) => sum + rows, beyond),
-        columns: enriched.slice(0, MOST_COLUMNS).map(({ name }, at) => ({
-          name: shortenTo(name, LONGEST),
-          rows: filled[at] ?? 0,
-        })),
-      };
-    },
+    read: (): Pick<RunView, 'reasons' | 'columns'> => ({
+      reasons: [...known.values()]
+        .sort((one, other) => other.rows - one.rows)
+        .slice(0, MOST_REPORTED),
+      columns: enriched.slice(0, MOST_COLUMNS).map(({ name }, at) => ({
+        name: shortenTo(name, LONGEST),
+        rows: filled[at] ?? 0,
+      })),
+    }),
   };
 }
 

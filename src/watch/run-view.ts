@@ -147,10 +147,8 @@ export interface RunView {
   answers: Record<string, number>;
   /** The first 20. */
   notices: string[];
-  /** Why rows were not enriched, the most frequent first. */
+  /** Why rows were not enriched, the most frequent first; not all of them, where there are many. */
   reasons: RunReason[];
-  /** Rows whose reason is not among `reasons`. */
-  otherReasonRows: number;
   /** Columns that were added, in order, with the rows in which each has a value. */
   columns: { name: string; rows: number }[];
   /** Rows that are written. */
@@ -174,7 +172,7 @@ export interface RunView {
 
 /** The view without its lists, for a log and for `onFinish`. */
 export function inBrief(view: RunView) {
-  const { spans, spanMs, answers, notices, reasons, otherReasonRows, columns, ...brief } = view;
+  const { spans, spanMs, answers, notices, reasons, columns, ...brief } = view;
   return brief;
 }
 

@@ -13,6 +13,7 @@ const ON_PAGE: Readonly<Record<string, string>> = {
   ' to go on': '',
   'brandfill try DOMAIN': 'ask about three companies, under Columns',
   '--auth and BRANDFILL_API_KEY': 'the key, under Connect',
+  '--auth': 'how the key is sent',
   '--base-url': 'the address of the API',
   '--domain-column': 'the column with the addresses',
   '--max-calls': '“Calls, at most”',

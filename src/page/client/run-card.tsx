@@ -184,7 +184,8 @@ function Rows({ view }: { readonly view: RunView }): JSX.Element | null {
 
 /** Why rows were not enriched, the most frequent first, with examples and advice. */
 function Reasons({ view }: { readonly view: RunView }): JSX.Element | null {
-  const { reasons, otherReasonRows, rows } = view;
+  const { reasons, rows, statuses } = view;
+  const others = reasons.reduce((left, of) => left - of.rows, rows - statuses.found);
   if (reasons.length === 0) return null;
   return (
     <section aria-label="Why rows were not enriched">
@@ -200,9 +201,7 @@ function Reasons({ view }: { readonly view: RunView }): JSX.Element | null {
           <p class="quiet">Such as {[...new Set(of.examples.map(exampleOf))].join(', ')}.</p>
         </details>
       ))}
-      {otherReasonRows > 0 ? (
-        <p class="quiet">{counted(otherReasonRows, 'row')} more, for other reasons.</p>
-      ) : null}
+      {others > 0 ? <p class="quiet">{counted(others, 'row')} more, for other reasons.</p> : null}
     </section>
   );
 }
