@@ -241,9 +241,9 @@ function hearFailure(value: JsonObject, evidence: Evidence): Meaning | undefined
     const one = value[name];
     return OF_FAILURES.has(plain(name)) || isEmpty(one) || one === evidence.domain;
   });
-  if (!isNothingElse && evidence.response.httpStatus !== 201) return undefined; // nearly all
+  if (!isNothingElse) return undefined; // nearly all
   const members = Object.entries(value);
-  if (isNothingElse && members.some(isFailure)) {
+  if (members.some(isFailure)) {
     const status = members
       .filter(([name]) => OF_STATUS.has(plain(name)))
       .map(([, one]) => Number(one))
@@ -254,8 +254,7 @@ function hearFailure(value: JsonObject, evidence: Evidence): Meaning | undefined
       : hear(kind, evidence);
   }
   // Created, but nothing to see yet.
-  const isCreated = evidence.response.httpStatus === 201 && !members.some(isOfCompany);
-  return isCreated ? said({ kind: 'pending' }, evidence) : undefined;
+  return evidence.response.httpStatus === 201 ? said({ kind: 'pending' }, evidence) : undefined;
 }
 
 const OF_STATUS: ReadonlySet<string> = new Set(['status', 'statuscode', 'code', 'errorcode']);
@@ -275,17 +274,13 @@ function plain(name: string): string {
 
 function isFailure([given, one]: readonly [string, unknown]): boolean {
   const name = plain(given);
-  if (/^(errors?|fault|exception|error(code|message|description))$/.test(name)) {
+  if (/^(error|fault|exception)/.test(name)) {
     return !isEmpty(one) && one !== false && one !== 0 && one !== '0';
   }
   if (/^(ok|success|succeeded)$/.test(name)) return one === false || one === 'false';
   return (
     OF_STATUS.has(name) && (Number(one) >= 400 || /^(error|fail(ed|ure)?)$/i.test(String(one)))
   );
-}
-
-function isOfCompany([name, one]: readonly [string, unknown]): boolean {
-  return !OF_FAILURES.has(plain(name)) && !isEmpty(one);
 }
 
 function isEmpty(one: unknown): boolean {

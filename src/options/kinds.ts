@@ -156,7 +156,7 @@ export const share = () =>
   written('SHARE', 'a share from 0% to 100%, such as 20%', (given) => {
     const [, digits, sign] = /^(\d+(?:\.\d+)?)\s*(%?)$/.exec(String(given).trim()) ?? [];
     const number = Number(digits) / (sign === '%' ? 100 : 1);
-    return number >= 0 && number <= 1 ? number : undefined;
+    return number <= 1 ? number : undefined;
   });
 
 /** A decimal number with at most six decimals, up to a billion. */

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { findLimits, findWaitMs } from '../../src/brand/limits.ts';
+import { findLimits, findWaitMs, type Limits, waitIn } from '../../src/brand/limits.ts';
 import { LONGEST_STATED_MS } from '../../src/common/calls.ts';
 
 const NOW_MS = Date.UTC(2026, 10, 20, 20);
@@ -9,6 +9,8 @@ describe('a field that names a time', () => {
   it.each<[string | readonly string[] | undefined, number | undefined]>([
     ['120', 120_000],
     ['1.5', 1_500],
+    [' 1.25 ', 1_250],
+    [`5${' '.repeat(5_000)}x`, 5_000],
     ['0', 0],
     [`${IN_A_MINUTE_S}`, 60_000],
     [`${IN_A_MINUTE_S}.5`, 60_500],
@@ -21,6 +23,9 @@ describe('a field that names a time', () => {
     [['120'], 120_000],
     ['999999999', LONGEST_STATED_MS],
     ['Fri, 20 Nov 2026 19:59:00 GMT', undefined],
+    ['Fri, 20 Nov 2026 20:00:00 GMT', undefined],
+    ['1000000000', undefined],
+    ['100000000000', undefined],
     [`${NOW_MS / 1_000 - 5}`, undefined],
     ['-5', undefined],
     ['1e3', undefined],
@@ -53,6 +58,27 @@ describe('limits in headers', () => {
     ],
     [{ ratelimit: '"a";r=9;t=5, "b";r=2;t=50' }, { limits: { remaining: 2, resetMs: 50_000 } }],
     [{ ratelimit: '"a";r=0;t=5, "b";r=0;t=50' }, { limits: { remaining: 0, resetMs: 50_000 } }],
+    [
+      { 'ratelimit-policy': '"second";q=10;w=1, "day";q=5000;w=86400' },
+      { limits: { quota: { count: 5_000, perMs: 86_400_000 } } },
+    ],
+    [{ ratelimit: '"b";r=0;t=50, "a";r=0;t=5' }, { limits: { remaining: 0, resetMs: 50_000 } }],
+    [{ ratelimit: '"a";r=2;t=5, "b";r=9;t=50' }, { limits: { remaining: 2, resetMs: 5_000 } }],
+    [
+      { 'ratelimit-policy': `"a";q=1;w=${LONGEST_STATED_MS / 1_000}` },
+      { limits: { quota: { count: 1, perMs: LONGEST_STATED_MS } } },
+    ],
+    ...[
+      `q=1;w=${LONGEST_STATED_MS / 1_000 + 1}`,
+      'q=fast;w=1',
+      'q=-5;w=1',
+      'q=0;w=1',
+      'q=1',
+      'w=1',
+    ].map((said): [Readonly<Record<string, string>>, unknown] => [
+      { 'ratelimit-policy': `"a";${said}` },
+      undefined,
+    ]),
     [{ 'ratelimit-policy': '"bytes";q=1;w=1;qu="content-bytes"' }, undefined],
     [
       { 'ratelimit-limit': '100, 100;w=60', 'ratelimit-remaining': '7', 'ratelimit-reset': '5' },
@@ -73,6 +99,17 @@ describe('limits in headers', () => {
     expect(findLimits(headers, NOW_MS)).toEqual(
       limits === undefined ? undefined : expect.objectContaining(limits as object),
     );
+  });
+
+  it.each<[Limits['limits'], boolean | undefined, number | undefined]>([
+    [{ remaining: 0, resetMs: 9 }, undefined, 9],
+    [{ remaining: 1, resetMs: 9 }, true, undefined],
+    [{ remaining: 1, resetMs: 9 }, false, undefined],
+    [{ resetMs: 9 }, true, 9],
+    [{ resetMs: 9 }, undefined, undefined],
+    [undefined, true, undefined],
+  ])('%j, of an answer about the rate: %s, are a wait of %s', (limits, isForRate, waitMs) => {
+    expect(waitIn({ retryAfterMs: undefined, limits }, isForRate)).toBe(waitMs);
   });
 
   it.each([

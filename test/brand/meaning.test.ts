@@ -31,6 +31,7 @@ function mean(
 const PAGE = '<!DOCTYPE html><h1>Not here</h1>';
 const LATER: Headers = { 'retry-after': '7' };
 const USED_UP: Headers = { 'x-ratelimit-remaining': '0', 'x-ratelimit-reset': '9' };
+const RESET: Headers = { 'x-ratelimit-reset': '9' };
 const NAN = '{"name":"Acme","growth":NaN}';
 
 // The lines of docs/answers.md.
@@ -47,17 +48,28 @@ describe('an answer', () => {
     ['that speaks of later', 'rejected', 400, { error: 'try again later' }],
     ['200 with nothing but an error', 'rejected', 200, { error: 'no such company' }],
     ['200 that says that it failed', 'rejected', 200, { success: false, message: 'no' }],
-    ['200 with 404 in it', 'not_found', 200, { status: 404, error: 'unknown' }],
+    ['200 with 404 in it', 'not_found', 200, { status: 404 }, {}, { reason: undefined }],
     ['200 with 429 in it', 'throttled', 200, { code: 429, message: 'slow down' }],
     ['200 with 500 in it', 'away', 200, { status: 500, error: 'oops' }, {}, { reason: 'http_500' }],
     ['200 that is broken JSON', 'rejected', 200, NAN, {}, { reason: /^no JSON: .*NaN/ }],
     ['that it is finding out', 'pending', 202, { status: 'queued' }],
     ['201 without a record', 'pending', 201, { status: 'created', id: 12 }],
     ['404 with a time', 'pending', 404, { error: 'soon' }, LATER, { retryAfterMs: 7_000 }],
-    ['404 with the reset of a limit', 'not_found', 404, { error: 'unknown' }, USED_UP],
+    ['404 with the reset of a limit', 'not_found', 404, '{}', USED_UP, { retryAfterMs: undefined }],
+    ['410 with a time', 'not_found', 410, { error: 'gone' }, LATER],
+    ['402 with a reset alone', 'quota', 402, '', RESET, { retryAfterMs: 9_000 }],
+    ['403 with a reset alone', 'refused', 403, '', RESET, { retryAfterMs: undefined }],
+    ['429 with a reset alone', 'throttled', 429, '', RESET, { retryAfterMs: 9_000 }],
+    ['500 with the reset of a limit', 'away', 500, '', USED_UP, { retryAfterMs: undefined }],
     ['402 with the reset of a limit', 'quota', 402, { error: 'x' }, USED_UP],
     ['404 with a time, as a page', 'not_found', 404, PAGE, LATER, { retryAfterMs: 7_000 }],
     ['401', 'refused', 401, { error: 'who?' }, {}, { reason: '{"error":"who?"}' }],
+    ['401 with a page', 'refused', 401, '<p>["a"]', {}, { form: 'page' }],
+    ['401 with JSON after a warning', 'refused', 401, 'Oh \n no: { "a":1}', {}, { form: 'json' }],
+    ['401 with a list', 'refused', 401, ' ["a"]', {}, { form: 'json' }],
+    ['401 with a number', 'refused', 401, '7', {}, { form: 'json' }],
+    ['401 with spaces', 'refused', 401, ' \n ', {}, { form: 'empty', reason: 'http_401' }],
+    ['401 in words', 'refused', 401, 'who \n are you', {}, { reason: 'who are you' }],
     ['402', 'refused', 402, { error: 'premium' }],
     ['402 with a time', 'quota', 402, '', USED_UP, { retryAfterMs: 9_000 }],
     ['403', 'refused', 403, '', {}, { reason: 'http_403', form: 'empty' }],
@@ -83,18 +95,23 @@ describe('an answer', () => {
     for (const [name, value] of Object.entries(expected)) {
       if (value instanceof RegExp)
         expect(meaning).toHaveProperty(name, expect.stringMatching(value));
-      else expect(meaning).toHaveProperty(name, value);
+      else expect(Reflect.get(meaning, name)).toBe(value);
     }
   });
 
   it.each<[Meaning['kind'], number, readonly object[]]>([
     ['rejected', 200, [{ errors: ['x'] }, { errors: { a: 1 } }, { exception: 'x' }, { fault: 7 }]],
-    ['rejected', 200, [{ ok: 'false' }, { status: 'failed' }, { state: '', code: 400 }]],
+    [
+      'rejected',
+      200,
+      [{ ok: 'false' }, { status: 'failed' }, { status: 'fail' }, { state: '', code: 400 }],
+    ],
     [
       'rejected',
       200,
       [
         { code: 600, error: 'x' },
+        { status: 200, id: 404, error: 'x' },
         { 'Error-Code': 'E7', domain: 'acme.com' },
       ],
     ],
@@ -107,9 +124,26 @@ describe('an answer', () => {
       ],
     ],
     ['found', 200, [{ error: false }, { error: 0 }, { error: '0' }, { error: [] }, { error: '' }]],
-    ['found', 200, [{ ok: true }, { success: 'true' }, { status: 'failover' }, { status: 399 }]],
+    [
+      'found',
+      200,
+      [
+        { ok: true },
+        { success: 'true' },
+        { status: 'failover' },
+        { status: 'noerror' },
+        { status: 399 },
+      ],
+    ],
     ['found', 201, [{ name: 'Acme' }, { tags: ['a'] }, { id: 1, staff: 0 }]],
-    ['pending', 201, [{ name: '', city: null, tags: [], at: {} }]],
+    [
+      'pending',
+      201,
+      [
+        { domain: 'acme.com', id: 1 },
+        { name: '', city: null, tags: [], at: {} },
+      ],
+    ],
   ])('is %s at %i whatever it calls its failure: %j', (kind, httpStatus, bodies) => {
     expect(bodies.map((body) => mean(httpStatus, body).kind)).toEqual(bodies.map(() => kind));
   });
@@ -164,6 +198,16 @@ describe('the likeness of answers', () => {
     );
   });
 
+  it.each([
+    ['no  acme', 'no beta', true],
+    ['no abc here', 'no beta here', true],
+    ['id x7.f-3 of it', 'id 9:k of it', true],
+    ['about it', '·out it', false],
+  ])('of %j and of %j: %s', (one, other, isSame) => {
+    const name = one.includes('abc') ? 'abc' : one.includes('acme') ? 'acme' : 'ab';
+    expect(likeness(`${name}.com`, one) === likeness('beta.com', other)).toBe(isSame);
+  });
+
   it('differs with status and words', () => {
     const all = [
       likeness('acme.com', { error: 'no plan' }),
@@ -182,11 +226,17 @@ describe('a redirect', () => {
     });
 
   it.each([
+    ['/%ZZ/acme.com', '/%ZZ/acme.com'],
     ['/v2/brand/ACME.com', '/v2/brand/ACME.com'],
     ['?domain=www.acme.com', '/api/v1/brand?domain=www.acme.com'],
     ['../v2/brand?a=acme.com#part', '/api/v2/brand?a=acme.com'],
   ])('to %s is read against what was asked', (location, path) => {
     expect(to(location)).toMatchObject({ kind: 'redirect', path, httpStatus: 302 });
+  });
+
+  it('may write the domain in letters', () => {
+    const asked = { domain: 'xn--mnchen-3ya.de', origin: 'https://api.example', path: '/' };
+    expect(mean(302, '', { location: '/münchen.de' }, asked)).toMatchObject({ kind: 'redirect' });
   });
 
   it.each([
