@@ -12,6 +12,9 @@ interface Entry {
   readonly callback: () => void;
 }
 
+/** In a millisecond: so few that decimals say each time exactly. */
+const TICKS = 64;
+
 /** Events in a list from the latest to the next: few are waited for at the same time. */
 export function createVirtualTime(): VirtualTime {
   const waiting: Entry[] = [];
@@ -19,7 +22,7 @@ export function createVirtualTime(): VirtualTime {
   return {
     nowMs: () => nowMs,
     at: (timeMs, callback) => {
-      const entry = { timeMs: Math.max(timeMs, nowMs), callback };
+      const entry = { timeMs: Math.max(Math.ceil(timeMs * TICKS) / TICKS, nowMs), callback };
       let [from, to] = [0, waiting.length];
       while (from < to) {
         const middle = (from + to) >> 1;
