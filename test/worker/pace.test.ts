@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { accepted, createPace, nextStartMs, refused, start } from '../../src/worker/pace.ts';
+import { accepted, createPace, ended, nextStartMs, refused, start } from '../../src/worker/pace.ts';
 import { learnedOf, readLearned } from '../../src/worker/pace-memory.ts';
 import { oneProcess } from '../simulation/clients.ts';
 import { slidingWindow, tokenBucket } from '../simulation/servers.ts';
@@ -42,6 +42,64 @@ it('a stated wait ends with the call that tries it, not with one that was sent b
   expect(nextStartMs(pace, 6_150, 1)).toBe(Number.POSITIVE_INFINITY);
   accepted(pace, { ...call, sentAtMs: 6_100 }, 6_200);
   expect(nextStartMs(pace, 6_300, 0)).toBeLessThan(6_400);
+});
+
+it('at a fixed rate only waits are kept, and what was refused is tried after half a second', () => {
+  const pace = createPace(0, { ...UNKNOWN, limitPerMs: 0.001, isFixed: true });
+  const call = { latencyMs: 100, inFlight: 1 };
+  for (const atMs of [0, 1, 2]) {
+    expect(nextStartMs(pace, atMs, atMs)).toBe(atMs);
+    start(pace, atMs);
+  }
+  refused(pace, { ...call, sentAtMs: 2 }, 102);
+  expect(nextStartMs(pace, 103, 2)).toBe(602);
+  start(pace, 602);
+  accepted(pace, { ...call, sentAtMs: 602 }, 702);
+  expect(nextStartMs(pace, 703, 9)).toBe(703);
+  expect(pace).toMatchObject({ phase: 'fixed', limitPerMs: 0.001, deadMs: 0 });
+});
+
+it('a test that never ends is given up after five minutes', () => {
+  const pace = createPace(0, UNKNOWN);
+  refused(pace, { sentAtMs: 1, latencyMs: 100, inFlight: 1 }, 100);
+  expect(nextStartMs(pace, 100, 9)).toBe(150);
+  start(pace, 150);
+  expect(nextStartMs(pace, 300_149, 0)).toBe(Number.POSITIVE_INFINITY);
+  expect(nextStartMs(pace, 300_150, 9)).toBe(300_150);
+  ended(pace, 149);
+  expect(nextStartMs(pace, 200, 0)).toBe(Number.POSITIVE_INFINITY);
+  ended(pace, 150);
+  expect(nextStartMs(pace, 200, 9)).toBe(200);
+});
+
+it('a bound of calls under way is tried with one more after 300, and comes back at a refusal soon after', () => {
+  const pace = createPace(0, { ...UNKNOWN, limitPerMs: 0.05, cap: 4 });
+  let nowMs = 1_000;
+  const call = (inFlight: number) => ({ sentAtMs: nowMs - 100, latencyMs: 100, inFlight });
+  const accept = (times: number, inFlight: number): void => {
+    for (let time = 0; time < times; time += 1) {
+      nowMs += 20;
+      accepted(pace, call(inFlight), nowMs);
+    }
+  };
+  accept(50, 3);
+  accept(299, 4);
+  expect(pace.cap).toBe(4);
+  expect([nextStartMs(pace, nowMs, 3), nextStartMs(pace, nowMs, 4)]).toEqual([nowMs, Infinity]);
+  accept(1, 4);
+  expect(pace.cap).toBe(5);
+  accept(49, 5);
+  const { ratePerMs } = pace;
+  refused(pace, { ...call(5), retryAfterMs: 1_000 }, nowMs);
+  expect(pace).toMatchObject({ cap: 4, state: 'flowing', shutUntilMs: nowMs + 1_000, ratePerMs });
+  nowMs += 2_000;
+  accept(249, 4);
+  expect(pace.cap).toBe(4);
+  accept(1, 4);
+  expect(pace.cap).toBe(5);
+  accept(50, 5);
+  refused(pace, call(5), nowMs);
+  expect(pace).toMatchObject({ cap: 5, state: 'slower' });
 });
 
 it('what headers state is kept to in the next run as well, until they state something else', () => {
