@@ -176,24 +176,4 @@ describe('brandfill add', () => {
     await adding.shows('nobody listens there');
     expect((await adding.stop('SIGINT')).code).toBe(130);
   });
-
-  it.each([
-    ['no queue', [], /--queue.*BRANDFILL_QUEUE/],
-    ['no API', ['--queue', 'redis://127.0.0.1:1'], /--base-url.*BRANDFILL_BASE_URL/],
-    [
-      'a queue that is none',
-      ['--queue', 'redis://127.0.0.1:1', '--base-url', BASE_URL],
-      /nobody listens there/,
-    ],
-    [
-      'no such column',
-      ['--queue', 'redis://127.0.0.1:1', '--base-url', BASE_URL, '--domain-column', 'site'],
-      /site/,
-    ],
-  ])('ends with 2 and a sentence: %s', async (_, flags, expected) => {
-    const folder = openList(listOf(['acme.com']));
-    const { code, stderr } = await runHere(['add', 'list.csv', ...flags], { cwd: folder.path });
-    expect(code).toBe(2);
-    expect(stderr).toMatch(expected);
-  });
 });

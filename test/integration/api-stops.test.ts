@@ -2,7 +2,6 @@ import { describe, expect, it } from 'vitest';
 import { useDatabase } from '../support/redis.ts';
 import { openApi } from './support/api.ts';
 import { summaryOf } from './support/command.ts';
-import { type Folder } from './support/folder.ts';
 import { openList } from './support/lists.ts';
 import { runHere, startHere } from './support/program.ts';
 import { column, domains, listOf, rowsOf } from './support/tables.ts';
@@ -58,33 +57,18 @@ describe('a run that the API stops', () => {
   });
 });
 
-/** In this process alone, or with another worker over Redis. */
-async function placesOf(folder: Folder, url: string, isShared: boolean, flags: readonly string[]) {
-  const env = { BRANDFILL_BASE_URL: url };
-  if (!isShared) return { env, worker: undefined };
-  const shared = { ...env, BRANDFILL_QUEUE: (await useDatabase()).url };
-  const worker = startHere(['worker', ...flags], { cwd: folder.path, env: shared });
+it('429 and nothing else, without a time, ends run and worker as a used-up quota after the longest wait', async () => {
+  const folder = openList(60);
+  const api = await openApi({ respond: () => ({ status: 429 }) });
+  const flags = ['--max-wait', '2s', '--concurrency', '4'];
+  const env = { BRANDFILL_BASE_URL: api.url, BRANDFILL_QUEUE: (await useDatabase()).url };
+  const worker = startHere(['worker', ...flags], { cwd: folder.path, env });
   await worker.shows('Waiting for lookups');
-  return { env: shared, worker };
-}
-
-describe('429 and nothing else, without a time', () => {
-  it.each([
-    ['in one process', false],
-    ['over Redis', true],
-  ])('ends the run as a used-up quota after the longest wait: %s', async (_, isShared) => {
-    const folder = openList(60);
-    const api = await openApi({ respond: () => ({ status: 429 }) });
-    const flags = ['--max-wait', '2s', '--concurrency', '4'];
-    const { env, worker } = await placesOf(folder, api.url, isShared, flags);
-    const ended = await runHere(['enrich', 'list.csv', ...flags], { cwd: folder.path, env });
-    expect(ended.code, ended.stderr).toBe(4);
-    expect(ended.stderr).toContain('The API has throttled every call for ');
-    expect(ended.stderr).toContain('the quota seems to be used up');
-    const rows = rowsOf(folder.read('list.enriched.csv'));
-    expect(new Set(column(rows, 'brand_status'))).toEqual(new Set(['skipped']));
-    const failures = rowsOf(folder.read('list.failures.csv'));
-    expect(new Set(column(failures, 'brand_reason'))).toEqual(new Set(['quota']));
-    if (worker) expect((await worker.ended).code).toBe(4);
-  });
+  const ended = await runHere(['enrich', 'list.csv', ...flags], { cwd: folder.path, env });
+  expect(ended.code, ended.stderr).toBe(4);
+  expect(ended.stderr).toContain('The API has throttled every call for ');
+  expect(ended.stderr).toContain('the quota seems to be used up');
+  const failures = rowsOf(folder.read('list.failures.csv'));
+  expect(new Set(column(failures, 'brand_reason'))).toEqual(new Set(['quota']));
+  expect((await worker.ended).code).toBe(4);
 });

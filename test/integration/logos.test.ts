@@ -7,7 +7,7 @@ import { start, summaryOf } from './support/command.ts';
 import { openFolder } from './support/folder.ts';
 import { openList } from './support/lists.ts';
 import { answers, FLAGS, openPictures, picturesIn, writeLogoList } from './support/pictures.ts';
-import { runHere, startHere } from './support/program.ts';
+import { runHere } from './support/program.ts';
 import { expectRefusal } from './support/refusals.ts';
 import { column, listOf, rowsOf } from './support/tables.ts';
 
@@ -124,26 +124,5 @@ describe('fetching logos', () => {
     expect({ saved, kept, missing }).toEqual({ saved: 5, kept: 3, missing: 0 });
     expect(asked).toHaveLength(saved);
     expect(picturesIn(folder)).toEqual(domains.map((domain) => `${domain}.png`));
-  });
-
-  it('stops in order at Ctrl-C, and writes the rows with what is there', async () => {
-    const folder = openFolder();
-    const { url, requests } = await openServer((request, response) => {
-      if (request.url === '/a.com') response.end(PNG);
-    });
-    const domains = ['a.com', 'b.com', 'c.com', 'd.com'];
-    const args = await writeLogoList(folder, domains, url);
-    const running = startHere(args, { cwd: folder.path });
-    await expect.poll(() => requests.length).toBe(3);
-    const ended = await running.stop('SIGINT');
-    expect(ended.code).toBe(130);
-    expect(ended.stderr).toContain('Interrupted: no more logos are fetched');
-    expect(summaryOf(ended)).toMatchObject({
-      stopped: { reason: 'interrupted' },
-      logos: { saved: 1, missing: 3, reasons: { not_asked: 3 } },
-    });
-    const rows = rowsOf(folder.read('list.enriched.csv'));
-    expect(column(rows, 'brand_name')).toEqual(['N', 'N', 'N', 'N']);
-    expect(column(rows, 'brand_logo_reason')).toEqual(['', 'not_asked', 'not_asked', 'not_asked']);
   });
 });

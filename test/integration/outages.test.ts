@@ -6,7 +6,7 @@ import { openServer } from './support/api.ts';
 import { start, summaryOf } from './support/command.ts';
 import { whyNoContainers } from './support/containers.ts';
 import { openList } from './support/lists.ts';
-import { runHere, startHere } from './support/program.ts';
+import { startHere } from './support/program.ts';
 
 const reason = whyNoContainers();
 
@@ -58,46 +58,4 @@ describe.skipIf(reason !== false)(`a resolver that is away${reason ? ` [${reason
     expect(api.requests).toHaveLength(40);
     expect(workers.map((worker) => worker.process.exitCode)).toEqual([null, null]);
   });
-});
-
-describe('an API that is out and says until when', () => {
-  /** It is out from a call on, for so long. */
-  async function openOut(status: number, from: number, outSeconds: number) {
-    const folder = openList(60);
-    const calls = { answered: 0, refused: 0 };
-    let outUntilMs: number | undefined;
-    const api = await openServer((request, response) => {
-      const nowMs = performance.now();
-      if (calls.answered === from) outUntilMs ??= nowMs + outSeconds * 1_000;
-      const leftMs = (outUntilMs ?? 0) - nowMs;
-      if (leftMs <= 0) {
-        calls.answered += 1;
-        response.end(JSON.stringify({ name: request.url }));
-        return;
-      }
-      calls.refused += 1;
-      response.writeHead(status, { 'retry-after': `${Math.ceil(leftMs / 1_000)}` }).end('{}');
-    });
-    return { folder, calls, args: ['enrich', 'list.csv', '--base-url', api.url, '--json'] };
-  }
-
-  it.each([
-    [503, 0],
-    [502, 20],
-  ])(
-    'gets no call before, and no lookup loses an attempt: %i after %i answers',
-    async (status, from) => {
-      const { folder, calls, args } = await openOut(status, from, 2);
-      const ended = await runHere([...args, '--concurrency', '4'], { cwd: folder.path });
-      expect(ended.stderr).toMatch(
-        new RegExp(
-          `is out \\(http_${status}\\) and says to come back in [\\d.]+ m?s: no call is made before`,
-        ),
-      );
-      expect(ended.code).toBe(0);
-      expect(summaryOf(ended)).toMatchObject({ statuses: { found: 60 }, retries: 0 });
-      // Those under way could not know.
-      expect(calls.refused).toBeLessThanOrEqual(4);
-    },
-  );
 });

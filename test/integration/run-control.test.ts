@@ -5,7 +5,6 @@ import type { Sandbox } from '../../src/sandbox/server.ts';
 import type { RunEvent } from '../../src/watch/events.ts';
 import { openApi, untilSilent } from './support/api.ts';
 import { type Folder, openFolder } from './support/folder.ts';
-import { openList } from './support/lists.ts';
 import { openStage } from './support/queue-stage.ts';
 import { column, domains, listOf, rowsOf } from './support/tables.ts';
 
@@ -37,20 +36,6 @@ async function until(isSo: () => boolean): Promise<void> {
 }
 
 describe('a run', () => {
-  it('that is paused makes no call, and goes on when it is resumed', async () => {
-    const api = await openApi({ latencyMs: 20 });
-    const folder = openList(200);
-    const run = startRun(folder, api, { concurrency: 4 });
-    await until(() => api.stats().calls > 20);
-    run.control.pause();
-    const calls = await untilSilent(api);
-    expect(calls).toBeLessThan(200);
-    run.control.resume();
-    const { statuses } = await run.ended;
-    expect(statuses.found).toBe(200);
-    expect(api.stats().domains.mostCalls).toBe(1);
-  });
-
   it.each([
     ['by its control', undefined],
     ['by its signal', new Error('enough')],

@@ -124,18 +124,6 @@ describe('brandfill try says in a sentence', () => {
       'a.com: nothing learned. The API refused the credential (401): check --auth',
     ],
     [
-      'a 404 page',
-      { status: 404, body: '<html>', headers: { 'Content-Type': 'text/html' } },
-      4,
-      'The API answered 404 with a page that is no JSON: the path is wrong, check --base-url. Nothing of it is kept.',
-    ],
-    [
-      '500',
-      { status: 500 },
-      3,
-      'a.com: failed (500). The API had a fault of its own each time. The next run tries again. 1 call',
-    ],
-    [
       'reset',
       'reset',
       3,

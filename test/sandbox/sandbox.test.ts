@@ -10,15 +10,6 @@ import { domains as createDomains } from '../integration/support/tables.ts';
 import { ask, askAll, get, openCall } from './sandboxes.ts';
 
 describe('sandbox', () => {
-  it('answers a domain with JSON about it, the same every time', async () => {
-    const sandbox = await openApi();
-    const first = await ask(sandbox, 'acme.com');
-    expect(first.status).toBe(200);
-    expect(first.headers.get('content-type')).toMatch('application/json');
-    expect(JSON.parse(first.text)).toMatchObject({ domain: 'acme.com' });
-    expect((await ask(sandbox, 'acme.com')).text).toBe(first.text);
-  });
-
   it.each([
     ['GET', '/api/eu/v1/brand?domain=acme.com', 200],
     ['GET', '/v1/brand?x=1&domain=acme%2Ecom&y=2', 200],
@@ -118,14 +109,6 @@ describe('the credential', () => {
       expect(refused.headers.has('www-authenticate')).toBe(!('name' in auth.scheme));
     }
     expect(sandbox.callsOf('a.com').answered).toBe(1);
-  });
-
-  it('can travel in the query', async () => {
-    const { url } = await openApi({
-      auth: { scheme: { kind: 'query', name: 'key' }, key: 'a b&c' },
-    });
-    expect((await get(`${url}/v1/brand?domain=a.com&key=a+b%26c`)).status).toBe(200);
-    expect((await get(`${url}/v1/brand?domain=a.com`)).status).toBe(401);
   });
 });
 
