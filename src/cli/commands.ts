@@ -16,7 +16,7 @@ const A_DOMAIN = 'a domain, or anything that a cell of a list may hold';
 
 /** What exit codes mean, of whichever command. */
 export const EXIT_CODES = {
-  0: 'done, or told to stop',
+  0: 'done, or a service that was stopped',
   1: 'unexpected error: please report it',
   2: 'invalid option, or a file, store or queue that cannot be used; no output was changed',
   3: 'done, but something failed, is pending, keeps an older answer, or nothing was found',
@@ -49,7 +49,7 @@ export const COMMANDS: readonly ListedCommand[] = [
       '[files...]',
       'job files, such as jobs/*.yaml; those without a schedule are skipped',
     ],
-    description: 'run job files on their schedules, until told to stop; Redis keeps the schedules',
+    description: 'run job files on their schedules, until stopped; Redis keeps the schedules',
     load: async () => (await import('../commands/schedule.ts')).schedule,
   },
   {
@@ -60,7 +60,7 @@ export const COMMANDS: readonly ListedCommand[] = [
   },
   {
     name: 'worker',
-    description: 'make the lookups waiting on a queue, for any number of runs, until told to stop',
+    description: 'make the lookups waiting on a queue, for any number of runs, until stopped',
     load: async () => (await import('../commands/worker.ts')).worker,
   },
   {
@@ -71,13 +71,12 @@ export const COMMANDS: readonly ListedCommand[] = [
   },
   {
     name: 'collect',
-    description: 'write the outcomes of backfills from a queue to hourly files, until told to stop',
+    description: 'write the outcomes of backfills from a queue to hourly files, until stopped',
     load: async () => (await import('../commands/collect.ts')).collect,
   },
   {
     name: 'dashboard',
-    description:
-      'show the runs, workers and schedules of a queue on a web page, until told to stop',
+    description: 'show the runs, workers and schedules of a queue on a web page, until stopped',
     load: async () => (await import('../commands/dashboard.ts')).dashboard,
   },
   { name: 'store', description: 'inspect and maintain the stored answers' },

@@ -21,7 +21,7 @@ const COLLECT_OPTIONS = {
 /** How often to check whether the hour of a file is over. */
 const TIDY_MS = 10_000;
 /**
- * Redis may be away when a collector is told to stop. Outcomes that are not acknowledged come
+ * Redis may be away when a collector is stopped. Outcomes that are not acknowledged come
  * again. Docker kills after ten seconds.
  */
 const SHUTDOWN_TIMEOUT_MS = 5_000;

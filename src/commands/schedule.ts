@@ -133,7 +133,7 @@ function nameFiles(paths: readonly string[]): ReadonlyMap<string, string> {
     const other = files.get(jobNameOf(path));
     if (other !== undefined && other !== path) {
       throw refusal(
-        `Cannot schedule both ${other} and ${path}: jobs are told apart by the names of their files; rename one of them.`,
+        `Cannot schedule both ${other} and ${path}: jobs are known by the names of their files; rename one of them.`,
       );
     }
     files.set(jobNameOf(path), path);

@@ -17,7 +17,7 @@ interface WithQueueOptions {
   readonly settings: Partial<StatusSettings> & { readonly queue: string };
   /** Whether its status is served, if an address is set. @default false */
   readonly hasStatus?: boolean;
-  /** Fires when it is told to stop: it is not ready from then on. */
+  /** Fires when it is stopped: it is not ready from then on. */
   readonly signal?: AbortSignal;
   readonly onNotice: OnNotice;
 }
@@ -45,7 +45,7 @@ export async function withQueue<T>(
     if (status) closer.add(status);
     const redis = closer.add(await queue.openQueueServer({ url, onNotice }));
     status?.health.check(() => queue.findRedisTrouble(redis));
-    status?.health.check(() => (signal?.aborted ? 'it was told to stop' : undefined));
+    status?.health.check(() => (signal?.aborted ? 'it is stopping' : undefined));
     return await work({ queue, redis, status, closer });
   } catch (error) {
     throw toQueueError(error);
@@ -54,7 +54,7 @@ export async function withQueue<T>(
   }
 }
 
-/** What a command over a queue works with that goes on until it is told to stop. */
+/** What a command over a queue works with that goes on until it is stopped. */
 export interface QueueService extends QueueWork {
   readonly log: Log;
   /** Fires at the first Ctrl-C, SIGTERM or SIGHUP. */
@@ -66,11 +66,11 @@ export interface QueueService extends QueueWork {
 
 interface ServeOptions {
   readonly name: 'worker' | 'collect' | 'schedule' | 'dashboard';
-  /** What is said when it is told to stop. @default nothing */
+  /** What is said when it is stopped. @default nothing */
   readonly stopping?: string;
 }
 
-/** Runs a command over a queue that goes on until it is told to stop. */
+/** Runs a command over a queue that goes on until it is stopped. */
 export async function serveQueue<T>(
   { name, stopping }: ServeOptions,
   call: {

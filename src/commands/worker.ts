@@ -24,19 +24,19 @@ const WORKER_OPTIONS = {
   ...under('Workers on a queue', {
     drain: option(duration(), {
       default: '25s',
-      help: 'how long calls in flight may still take once the worker is told to stop',
+      help: 'how long calls in flight may still take once the worker is stopped',
     }),
   }),
   ...STATUS_OPTIONS,
   ...LOG_OPTIONS,
 };
 
-/** Redis may be away when a worker is told to stop. Others then find its outcomes in the log. */
+/** Redis may be away when a worker is stopped. Others then find its outcomes in the log. */
 const SHUTDOWN_TIMEOUT_MS = 10_000;
 
 /**
  * `brandfill worker`: takes chunks from a queue on Redis, for any number of runs and backfills, until it is
- * told to stop or the API refuses the credential or has no quota left.
+ * stopped or the API refuses the credential or has no quota left.
  */
 export const worker = defineCommand(WORKER_OPTIONS, async (call) => {
   const api = createApi(call.settings, call.profile, { describe: flagOrArgument });

@@ -229,7 +229,7 @@ export const QUEUE_OPTIONS = {
   ),
 };
 
-/** Of every process that goes on until it is told to stop, and has no page of its own. */
+/** Of every process that goes on until it is stopped, and has no page of its own. */
 export const STATUS_OPTIONS = under('Page and metrics', {
   listen: varied(OPTIONS.listen, {
     help: 'serve /metrics, /livez and /readyz over HTTP while running; only on this machine unless a HOST is given (default: no server)',

@@ -161,7 +161,7 @@ async function openOwnStatus({ settings }: Job, { recorder, control, options, co
     context.onEvent({ type: 'notice', message, level });
   const page = dashboard.routes;
   const status = await openStatus({ settings, describe, page, onNotice });
-  status?.health.check(() => (context.signal.aborted ? 'it was told to stop' : undefined));
+  status?.health.check(() => (context.signal.aborted ? 'it is stopping' : undefined));
   return (
     status && {
       ...status,

@@ -77,7 +77,7 @@ describe('over a queue', () => {
     expect(await status.ready()).toEqual({ status: 200, reasons: [] });
 
     const stopped = worker.stop();
-    await status.unreadyFor('it was told to stop');
+    await status.unreadyFor('it is stopping');
     expect((await fetch(`${status.url}/livez`)).status).toBe(200);
     expect((await stopped).code).toBe(0);
   });
