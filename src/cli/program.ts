@@ -61,6 +61,8 @@ function addCommand(
       const message = `Cannot use ${argument?.[0]}: expected ${argument?.[1]}, received ''.`;
       throw new BrandfillError('INVALID_SETTING', message);
     }
-    context.finish(await (await load()).run(called, { words, typed: command.opts(), context }));
+    context.finish(
+      await (await load()).run({ name: called, words, typed: command.opts(), context }),
+    );
   });
 }

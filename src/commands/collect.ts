@@ -33,12 +33,7 @@ const SHUTDOWN_TIMEOUT_MS = 5_000;
  */
 export const collect = defineCommand(COLLECT_OPTIONS, async (call) => {
   const counts = { enriched: 0, failures: 0 };
-  const service = {
-    name: 'collect',
-    stopping:
-      'Stopping: outcomes that have arrived are written, and files are finished. Interrupt again to end at once.',
-  } as const;
-  await serveQueue(service, call, async (opened) => {
+  await serveQueue(call, async (opened) => {
     try {
       await collectInto(call.settings.outDir, counts, opened);
     } catch (error) {

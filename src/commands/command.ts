@@ -17,6 +17,8 @@ export interface ProcessContext {
 
 /** What was typed. */
 interface Typed {
+  /** The command, such as `store get`. */
+  readonly name: string;
   /** What is no option, such as the path of a list. */
   readonly words: readonly string[];
   /** Options by their names, unread. */
@@ -31,7 +33,7 @@ export type Call<D extends Options = Readonly<Record<never, never>>> = Typed & P
 export interface Command {
   readonly options: Options;
   /** Does it. Returns the exit code. */
-  run(name: string, typed: Typed): Promise<number>;
+  run(typed: Typed): Promise<number>;
 }
 
 /** Defines a command by its options and what it does, which returns the exit code if it is not 0. */
@@ -41,9 +43,9 @@ export function defineCommand<D extends Options>(
 ): Command {
   return {
     options,
-    run: async (name, typed) => {
+    run: async (typed) => {
       const sources = { given: typed.typed, describe: flagOrArgument };
-      return (await run({ ...typed, ...readWithProfile(name, options, sources) })) ?? EXIT.ok;
+      return (await run({ ...typed, ...readWithProfile(typed.name, options, sources) })) ?? EXIT.ok;
     },
   };
 }

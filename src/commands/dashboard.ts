@@ -22,8 +22,7 @@ export const dashboard = defineCommand(DASHBOARD_OPTIONS, async (call) => {
   const { listen, allowHost } = call.settings;
   const { readToken } = await import('../page/access.ts');
   const token = readToken({ token: undefined, env: process.env, describe: flagOf }, listen);
-  const service = { name: 'dashboard' } as const;
-  await serveQueue(service, call, async ({ queue, redis, closer, signal, say }) => {
+  await serveQueue(call, async ({ queue, redis, closer, signal, say }) => {
     const { createDashboard } = await import('../page/dashboard.ts');
     const { showQueue } = await import('../page/queue-board.ts');
     const { createQueuesPage } = await import('../page/queues-page.ts');

@@ -41,13 +41,8 @@ export const schedule = defineCommand(SCHEDULE_OPTIONS, async (call) => {
       print(...(json ? [JSON.stringify(jobs)] : describeSchedules(jobs)));
     });
   } else if (files.length > 0) {
-    const service = {
-      name: 'schedule',
-      stopping:
-        'Stopping: runs end early and keep what they found. Interrupt again to end at once.',
-    } as const;
     const named = nameFiles(files);
-    await serveQueue(service, call, async (opened) => {
+    await serveQueue(call, async (opened) => {
       await keep(named, settings.queue, opened);
       opened.say('Stopped.');
     });

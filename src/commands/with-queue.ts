@@ -6,12 +6,7 @@ import { openStatus, type Status } from '../page/status.ts';
 import type { RedisServer } from '../queue/redis.ts';
 import { toQueueError } from '../queue/redis-errors.ts';
 import type { Log } from '../watch/log.ts';
-import {
-  type LOG_OPTIONS,
-  openCommandLog,
-  type ProcessContext,
-  untilInterrupted,
-} from './command.ts';
+import { type Call, type LOG_OPTIONS, openCommandLog, untilInterrupted } from './command.ts';
 
 interface WithQueueOptions {
   readonly settings: Partial<StatusSettings> & { readonly queue: string };
@@ -64,26 +59,22 @@ export interface QueueService extends QueueWork {
   readonly say: (message: string) => void;
 }
 
-interface ServeOptions {
-  readonly name: 'worker' | 'collect' | 'schedule' | 'dashboard';
-  /** What is said when it is stopped. @default nothing */
-  readonly stopping?: string;
-}
-
 /** Runs a command over a queue that goes on until it is stopped. */
 export async function serveQueue<T>(
-  { name, stopping }: ServeOptions,
-  call: {
+  {
+    name,
+    settings,
+    context,
+  }: Pick<Call, 'name' | 'context'> & {
     readonly settings: SettingsOf<typeof LOG_OPTIONS> & WithQueueOptions['settings'];
-    readonly context: ProcessContext;
   },
   work: (service: QueueService) => Promise<T>,
 ): Promise<T> {
-  const { settings, context } = call;
   const log = openCommandLog(settings, { command: name }, context);
   return await untilInterrupted(context.endAtOnce, async (signal) => {
     const say = (message: string): void => log.write('info', message);
-    if (stopping !== undefined) signal.addEventListener('abort', () => say(stopping));
+    const stopping = 'Stopping: what is under way is finished. Interrupt again to end at once.';
+    signal.addEventListener('abort', () => say(stopping));
     const onNotice: OnNotice = (message, { level = 'warn', ...facts } = {}) =>
       log.write(level, message, facts);
     const options = { settings, signal, onNotice, hasStatus: name !== 'dashboard' };

@@ -40,12 +40,7 @@ const SHUTDOWN_TIMEOUT_MS = 10_000;
  */
 export const worker = defineCommand(WORKER_OPTIONS, async (call) => {
   const api = createApi(call.settings, call.profile, { describe: flagOrArgument });
-  const service = {
-    name: 'worker',
-    stopping:
-      'Stopping: no further call is made, calls in flight are finished. Interrupt again to end at once.',
-  } as const;
-  return await serveQueue(service, call, async (opened) => await work(call, api, opened));
+  return await serveQueue(call, async (opened) => await work(call, api, opened));
 });
 
 async function work(

@@ -89,21 +89,16 @@ export function parseJobFile(file: string, text: string, { env, now }: JobFileCo
   const yaml = readYaml(file, text, {
     prepare: (doc, noteAt) => fillIn(doc, env, noteAt),
   });
-  const given = new Map<string, unknown>();
-  if (typeof yaml.value === 'object' && yaml.value !== null && !Array.isArray(yaml.value)) {
-    for (const [key, value] of Object.entries(yaml.value)) {
-      const refused = isRefused(key, value);
-      if (refused !== undefined) yaml.note([key], `${key}: ${refused}`);
-      // A variable that comes to nothing leaves null.
-      else if (value !== null) given.set(key, value);
-    }
-  } else if (yaml.problem() === undefined) {
+  const content = yaml.value as Readonly<Record<string, unknown>> | null | undefined;
+  const isMap = typeof content === 'object' && content !== null && !Array.isArray(content);
+  if (!isMap && yaml.problem() === undefined) {
     yaml.note(
       [],
       "a job file is made of keys with values, such as 'input: accounts.csv'; for a list there is brandfill enrich",
     );
   }
-  const ofSchedule = schedule.safeParse(given.get('schedule')).data;
+  const all = isMap ? content : {};
+  const ofSchedule = schedule.safeParse(all['schedule']).data;
   const [date = '', time = ''] = localTime(now, ofSchedule?.timezone).split(' ');
   const moment = new Map([
     ['{date}', date],
@@ -119,22 +114,25 @@ export function parseJobFile(file: string, text: string, { env, now }: JobFileCo
     });
     return besideFile(file, filled);
   };
-  for (const [key, value] of given) {
+  const given: Record<string, unknown> = {};
+  for (const [key, value] of Object.entries(all)) {
+    const refused = isRefused(key, value);
+    if (refused !== undefined) yaml.note([key], `${key}: ${refused}`);
+    if (refused !== undefined || value === null) continue; // null is left by a variable without a value
     const { isPath } = metaOf((JOB_FILE as Options)[key] ?? z.unknown());
     const toPath = (one: unknown): unknown =>
       typeof one === 'string' && isPath?.(one) ? pathOf(key, one) : one;
-    given.set(key, Array.isArray(value) ? value.map(toPath) : toPath(value));
+    given[key] = Array.isArray(value) ? value.map(toPath) : toPath(value);
   }
-  const all = Object.fromEntries(given);
-  yaml.check(z.strictObject(JOB_FILE), all);
-  const { schedule: _, onFinish: toTell, ...options } = all;
+  yaml.check(z.strictObject(JOB_FILE), given);
+  const { schedule: _, onFinish: ofEnd, ...options } = given;
   const problem = yaml.problem();
   return {
     file,
     options,
     schedule: ofSchedule,
-    onFinish: onFinish.safeParse(toTell).data,
-    placeOf: (key) => (given.has(key) ? yaml.placeOf([key]) : undefined),
+    onFinish: onFinish.safeParse(ofEnd).data,
+    placeOf: (key) => (key in given ? yaml.placeOf([key]) : undefined),
     error:
       problem === undefined
         ? undefined

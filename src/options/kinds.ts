@@ -212,15 +212,9 @@ export function isProfileFile(nameOrFile: string): boolean {
 /** A profile of an API: the name of one that is shipped, or a file. */
 export const profile = () => textAs('NAME or FILE', asIs, { isPath: isProfileFile });
 
-/** Rows whose cell in a column has one of some values. */
-export interface Where {
-  readonly column: string;
-  readonly values: readonly string[];
-}
-
-/** `COLUMN=VALUE,…`. */
+/** `COLUMN=VALUE,…`: rows whose cell in a column has one of some values. */
 export const where = () =>
-  textAs('COLUMN=VALUE,…', (given): Where => {
+  textAs('COLUMN=VALUE,…', (given) => {
     const at = given.indexOf('=');
     if (at < 1) throw refusal(expected('COLUMN=VALUE,…', given));
     const values = given.slice(at + 1).split(',');

@@ -86,12 +86,11 @@ export function readYaml(file: string, text: string, { prepare }: YamlOptions = 
           }
           continue;
         }
-        const inKey = issue.code === 'invalid_key' ? issue.issues[0]?.message : undefined;
         const key = path.findLast((step) => typeof step === 'string');
-        const message = (inKey ?? issue.message)
+        const message = issue.message
           .replace(/^Invalid (?:input|option): /, '')
           .replace(/^expected \w+, received undefined$/, 'it is missing');
-        noteAt(offsetOf(path), key === undefined || inKey ? message : `${key}: ${message}`);
+        noteAt(offsetOf(path), key === undefined ? message : `${key}: ${message}`);
       }
       return data;
     },
