@@ -170,19 +170,15 @@ function createWrites(
   { isKept, isOver }: { readonly isKept: () => boolean; readonly isOver: () => Promise<void> },
 ) {
   let failure: BrandfillError | undefined;
-  let tell: (failure: BrandfillError) => void;
-  const failed = new Promise<BrandfillError>((resolve) => {
-    tell = resolve;
-  });
-  /** Those who wait for a write. */
+  /** Those who wait for a write, or for its failure. */
   const waiting = new Set<(failure: BrandfillError) => void>();
+  const failed = new Promise<BrandfillError>((resolve) => void waiting.add(resolve));
 
   function fail(cause: unknown): BrandfillError {
     if (failure) return failure;
     failure = writeError(folder, cause);
     void isOver(); // not closed, which lmdb would wait for without end
-    tell(failure);
-    for (const reject of waiting) reject(failure);
+    for (const end of waiting) end(failure);
     return failure;
   }
 

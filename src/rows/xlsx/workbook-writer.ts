@@ -10,16 +10,6 @@ import { normalizePath } from './package.ts';
 import type { Span } from './sheet-reader.ts';
 import { widened } from './tables.ts';
 
-export interface WorkbookOutputOptions {
-  readonly list: OpenedWorkbook;
-  /** Names of the added columns. */
-  readonly added: readonly string[];
-  /** The column that rows are looked up by, from 0, as the sheet counts. */
-  readonly domainColumn: number;
-  /** Writes the bytes of the workbook. */
-  readonly write: (bytes: Buffer) => Promise<void>;
-}
-
 /**
  * Makes sure that a workbook can be written again, before anything is paid for.
  *
@@ -40,9 +30,19 @@ export async function assertRewritable({ pack, sheet }: OpenedWorkbook): Promise
   }
 }
 
-/** Begins to write a workbook: all is copied, and cells are put into the rows of its list. */
-export function createWorkbookOutput(options: WorkbookOutputOptions): TableOutput {
-  const { list, added, domainColumn, write } = options;
+/**
+ * Begins to write a workbook: all is copied, and cells are put into the rows of its list.
+ *
+ * @param added names of the added columns
+ * @param domainColumn the column that rows are looked up by, from 0, as the sheet counts
+ * @param write writes the bytes of the workbook
+ */
+export function createWorkbookOutput(
+  list: OpenedWorkbook,
+  added: readonly string[],
+  domainColumn: number,
+  write: (bytes: Buffer) => Promise<void>,
+): TableOutput {
   const { pack, sheet, frame, styles, tables } = list;
   const { prefix } = frame;
   const ours = firstFreeColumn(list, added.length);

@@ -92,8 +92,7 @@ export function openXlsx(list: OpenedWorkbook): RowFormat {
       sheets,
       headerRow,
       assertRewritable: () => assertRewritable(list),
-      beginOutput: (added, write) =>
-        createWorkbookOutput({ list, added, write, domainColumn: domainIndex }),
+      beginOutput: (added, write) => createWorkbookOutput(list, added, domainIndex, write),
     },
     toObject: (raw) => {
       const [number, , , , cells] = JSON.parse(raw) as RowLine;
