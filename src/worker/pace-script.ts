@@ -49,7 +49,7 @@ local function nextStart(at, busy)
   if p.phase == 'starting' then most = min(most, p.window) end
   if p.state == 'testing' then
     if p.testMs > 0 and at - p.testMs < ${LOST_MS} then return INF end
-  elseif busy > 0 and busy >= most then
+  elseif busy >= most then
     return INF
   elseif p.phase ~= 'fixed' then
     return max(at, p.shutUntilMs, slot(at))
@@ -213,7 +213,7 @@ local function refused(call, at, how)
   end
   local lasted = at - p.refusedMs
   p.cutMs = at
-  p.isAway = how == 'away' or (how == 'failing' and isAgain and lasted > 5000)
+  p.isAway = how == 'away' or (how == 'failing' and lasted > 5000)
   p.isStated = stated > 0
   local isNew = not isAgain and not p.isAway and (p.phase == 'cruising' or p.phase == 'published')
   local isCrowd = isNew and isOfCap(call.inFlight)
@@ -289,7 +289,7 @@ for _, call in ipairs(said.events) do
     local isElsewhere = state.goodBy ~= ARGV[1] and now - state.goodMs < 5000
     if isElsewhere and state.goods - mine.goods > 5 * count then sick = true
     else refused(call, at, call.how) end
-  elseif p.testMs > 0 and call.sentAtMs >= p.testMs then p.testMs = 0 end
+  elseif call.sentAtMs >= p.testMs then p.testMs = 0 end
 end
 
 -- A test call is lost with its worker, or by one that has nothing under way any more.

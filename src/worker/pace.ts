@@ -161,8 +161,7 @@ export function createPace(nowMs: number, known: Known) {
 export function nextStartMs(pace: Pace, nowMs: number, inFlight: number): number {
   const { phase, state, cap, window, testMs, shutUntilMs } = pace;
   const most = Math.min(cap || MOST_UNDER_WAY, phase === 'starting' ? window : MOST_UNDER_WAY);
-  const isFull =
-    state === 'testing' ? testMs > 0 && nowMs - testMs < LOST_MS : inFlight > 0 && inFlight >= most;
+  const isFull = state === 'testing' ? testMs > 0 && nowMs - testMs < LOST_MS : inFlight >= most;
   if (isFull) return Number.POSITIVE_INFINITY;
   const isPaced = state !== 'testing' && phase !== 'fixed';
   return Math.max(nowMs, shutUntilMs, isPaced ? slotMs(pace, nowMs) : 0);
@@ -220,7 +219,7 @@ function isOld({ state, cutMs, testMs }: Pace, sentAtMs: number): boolean {
 
 /** A call ended that says nothing of the pace. */
 export function ended(pace: Pace, sentAtMs: number): void {
-  if (pace.testMs > 0 && sentAtMs >= pace.testMs) pace.testMs = 0;
+  if (sentAtMs >= pace.testMs) pace.testMs = 0;
 }
 
 /** Keeps to a quota that headers state, unless it proves wrong, and to another one that they state later. */
@@ -309,7 +308,7 @@ export function refused(
   }
   const lastedMs = nowMs - pace.refusedMs;
   pace.cutMs = nowMs;
-  pace.isAway = how === 'away' || (how === 'failing' && isAgain && lastedMs > OUTAGE_MS);
+  pace.isAway = how === 'away' || (how === 'failing' && lastedMs > OUTAGE_MS);
   pace.isStated = statedMs > 0;
   const isLearning = pace.phase === 'cruising' || pace.phase === 'published';
   const isNew = !isAgain && !pace.isAway && isLearning;
