@@ -11,7 +11,7 @@ import { QUEUE_OPTIONS, STATUS_OPTIONS } from '../options/options.ts';
 import type { RunSurroundings } from '../page/show-run.ts';
 import { reasonOf } from '../queue/redis-errors.ts';
 import type { DueRun, KeptSchedule, ScheduledJob, ScheduledResult } from '../queue/schedules.ts';
-import { openLogDisplay } from '../watch/display.ts';
+import { openJobDisplay } from '../watch/display.ts';
 import { inBrief, type RunView } from '../watch/run-view.ts';
 import { defineCommand, LOG_OPTIONS, print } from './command.ts';
 import { jobNameOf, runJob } from './run.ts';
@@ -82,7 +82,7 @@ async function keep(
     const runId = createRunId();
     const startedAt = new Date();
     onNotice(describeStart(due), { level: 'info', job, run: runId });
-    const display = openLogDisplay(log.with({ job, run: runId }));
+    const display = openJobDisplay(log, { job, run: runId });
     const around = {
       ...(status && { metrics: status.metrics }),
       board,

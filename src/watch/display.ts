@@ -9,7 +9,7 @@ import {
   describeStop,
 } from './describe.ts';
 import type { RunEvent } from './events.ts';
-import { isLogged, type Log, type LogFields, type LogOptions, openLog } from './log.ts';
+import { inOneLine, isLogged, type Log, type LogFields, type LogOptions, openLog } from './log.ts';
 import type { RunRecorder } from './record-run.ts';
 import { howFar, inBrief, type RunView } from './run-view.ts';
 import { describeWait, STATUSES } from './words.ts';
@@ -93,9 +93,14 @@ export async function openDisplay(options: OpenDisplayOptions): Promise<RunDispl
   return createDisplay(log, isShown && isBar ? await openBlock(stream) : linesIn(log));
 }
 
-/** Shows a run in the log of a process that makes several. */
-export function openLogDisplay(log: Log): RunDisplay {
-  return createDisplay(log, linesIn(log));
+/** Shows a run in the log of a process that makes the runs of several jobs: a line of text names its job. */
+export function openJobDisplay(log: Log, facts: { job: string; run: string }): RunDisplay {
+  const start = log.format === 'json' ? '' : `${facts.job}: `;
+  const under = log.with(facts);
+  const write: Log['write'] = (level, message, more) =>
+    under.write(level, start + inOneLine([message].flat()), more);
+  const ofJob = { ...under, write };
+  return createDisplay(ofJob, linesIn(ofJob));
 }
 
 const NO_SURFACE: Surface = { draw: () => {}, clear: () => {} };

@@ -40,7 +40,7 @@ describe('brandfill schedule', () => {
     }
     const log = ends.map(({ stderr }) => stderr).join('');
     expect(log).toMatch(/^\S+ [0-9a-f]{12} crm: starts; it was due at \S+\.000Z\.$/m);
-    expect(log).toMatch(/^\S+ [0-9a-f]{12} rows 1; unique 1 domain; .*calls 1 to make/m);
+    expect(log).toMatch(/^\S+ [0-9a-f]{12} crm: rows 1; unique 1 domain; .*calls 1 to make/m);
     expect(log).toMatch(
       /^\S+ [0-9a-f]{12} crm: ended with exit code 0\. Done: 1 row in .+, 1 found\.$/m,
     );
