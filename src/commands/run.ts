@@ -2,7 +2,7 @@ import { basename, dirname, extname, resolve } from 'node:path';
 import { describeError, exitCodeOfError } from '../common/errors.ts';
 import { makeFolder, othersWhoCanChange } from '../common/files.ts';
 import { withoutSecrets } from '../common/secrets.ts';
-import { createJob, type Job } from '../options/api.ts';
+import { createJob } from '../options/api.ts';
 import { besideFile, type JobFile, readJobFile } from '../options/job-file.ts';
 import { file as listFile } from '../options/kinds.ts';
 import { option, refusal, under, varied } from '../options/option.ts';
@@ -90,14 +90,7 @@ function makeFolders({ out, failures, changes, report = [] }: Settings): void {
 }
 
 /** A job file with everything that a run needs. */
-interface LoadedJob {
-  readonly input: string;
-  readonly job: Job;
-  /** The name of the changes file from run to run, whose path may hold a date. */
-  readonly changesId: string | undefined;
-  /** The name of an option in messages. */
-  readonly describe: (key: string) => string;
-}
+type LoadedJob = ReturnType<typeof toLoadedJob>;
 
 /** The name of a job: its file name without folder and extension. */
 export function jobNameOf(file: string): string {
@@ -110,7 +103,7 @@ export function jobNameOf(file: string): string {
  *
  * @throws BrandfillError `INVALID_SETTING` with line, column and what was expected, for every error
  */
-function toLoadedJob(jobFile: JobFile, overrides: Partial<EnrichOptions>): LoadedJob {
+function toLoadedJob(jobFile: JobFile, overrides: Partial<EnrichOptions>) {
   const { file, options, error } = jobFile;
   const { env } = process;
   if (error) throw error;
@@ -132,6 +125,7 @@ function toLoadedJob(jobFile: JobFile, overrides: Partial<EnrichOptions>): Loade
   return {
     input,
     job: createJob({ given, env, describe }),
+    /** The name of the changes file from run to run, whose path may hold a date. */
     changesId: isOfFile ? resolve(file) : undefined,
     describe,
   };

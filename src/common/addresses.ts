@@ -88,14 +88,12 @@ export type RedisAddress =
 
 type Options = Omit<RedisOptions, 'replyMapping'>;
 
-interface Node {
-  readonly host: string;
-  readonly port: number;
-}
+type Node = ReturnType<typeof nodeAt>;
 
 // An '@' or '/' in a password must be percent-encoded. Otherwise it would be taken for a part of a
 // host, and shown. A URL has one host; each of several makes one.
-const FORM = /^(rediss?(?:-sentinel|-cluster)?:\/\/(?:[^@/?#]*@)?)([^/?#@]+)([/?][^#@]*)?$/i;
+const FORM =
+  /^(rediss?)(-sentinel|-cluster)?:\/\/(?:([^:@/?#]*)(?::([^@/?#]*))?@)?([^/?#@]+)(?:\/([^?#@]*))?(?:\?([^#@]*))?$/i;
 const SOCKET = /^redis\+unix:\/\/(?:([^:@/]*):([^@/]*)@)?(\/[^?#@]+)(?:\?db=(\d{1,4}))?$/i;
 
 /**
@@ -114,10 +112,10 @@ const SOCKET = /^redis\+unix:\/\/(?:([^:@/]*):([^@/]*)@)?(\/[^?#@]+)(?:\?db=(\d{
  */
 export function parseRedisUrl(text: string): RedisAddress {
   try {
-    const socket = SOCKET.exec(text.trim());
-    if (socket) return socketAt(socket);
-    const [, head = '', hosts = '', rest = ''] = FORM.exec(text.trim()) ?? [];
-    return addressAt(hosts.split(',').map((host) => new URL(`${head}${host}${rest}`)));
+    const [, user, word, path, db = 0] = SOCKET.exec(text.trim()) ?? [];
+    if (path === undefined) return addressIn(FORM.exec(text.trim()) ?? []);
+    const options = { ...accessOf(user, word), path: decodeURIComponent(path), db: Number(db) };
+    return { kind: 'single', options };
   } catch {
     throw new BrandfillError(
       'INVALID_SETTING',
@@ -126,27 +124,15 @@ export function parseRedisUrl(text: string): RedisAddress {
   }
 }
 
-function socketAt([
-  ,
-  username = '',
-  password = '',
-  path = '',
-  db = '0',
-]: readonly string[]): RedisAddress {
-  const access = accessOf({ username, password });
-  return { kind: 'single', options: { ...access, path: decodeURIComponent(path), db: Number(db) } };
-}
-
-/** @throws Error when the URLs are none of a queue */
-function addressAt(urls: readonly URL[]): RedisAddress {
-  const { protocol = '', username = '', password = '', pathname = '', search = '' } = urls[0] ?? {};
-  const [scheme, kind] = protocol.slice(0, -1).split('-');
-  const isTls = scheme === 'rediss';
-  const nodes = urls.map((url) => nodeAt(url, kind === 'sentinel' ? 26_379 : 6_379));
+/** @throws Error when these are the parts of no URL of a queue */
+function addressIn(parts: readonly (string | undefined)[]): RedisAddress {
+  const [, scheme = '', kind = '', user, word, hosts = '', path = '', search = ''] = parts;
+  const isTls = scheme.toLowerCase() === 'rediss';
+  const isSentinel = kind.toLowerCase() === '-sentinel';
+  const nodes = hosts.split(',').map((host) => nodeAt(host, isSentinel ? 26_379 : 6_379));
   const [first, ...others] = nodes;
-  const [one = '', other = '', ...rest] = pathname.split('/').slice(1).map(decodeURIComponent);
-  const access = accessOf({ username, password });
-  const isSentinel = kind === 'sentinel';
+  const [one = '', other = '', ...rest] = path.split('/').map(decodeURIComponent);
+  const access = accessOf(user, word);
   if (!first || rest.length > 0 || (search !== '' && !isSentinel)) throw new Error('no address');
   if (isSentinel && one !== '') {
     // Without the last one, the connection to Redis itself would be plain, whatever `tls` says.
@@ -156,21 +142,22 @@ function addressAt(urls: readonly URL[]): RedisAddress {
     return { kind: 'single', options };
   }
   // A cluster has only one database.
-  if (kind === 'cluster' && dbOf(one) === 0 && other === '')
+  if (kind.toLowerCase() === '-cluster' && dbOf(one) === 0 && other === '')
     return { kind: 'cluster', nodes, access: isTls ? { ...access, tls: {} } : access };
-  if (kind !== undefined || others.length > 0 || other !== '') throw new Error('no address');
+  if (kind !== '' || others.length > 0 || other !== '') throw new Error('no address');
   const tls = isTls ? { tls: isIP(first.host) ? {} : { servername: first.host } } : {};
   return { kind: 'single', options: { ...access, ...tls, ...first, db: dbOf(one) } };
 }
 
-function accessOf({ username, password }: Pick<URL, 'username' | 'password'>): Options {
+function accessOf(username = '', password = ''): Options {
   return {
     ...(username !== '' && { username: decodeURIComponent(username) }),
     ...(password !== '' && { password: decodeURIComponent(password) }),
   };
 }
 
-function nodeAt({ hostname, port }: URL, usual: number): Node {
+function nodeAt(address: string, usual: number) {
+  const { hostname, port } = new URL(`redis://${address}`);
   const host = hostname.replace(/^\[(.+)\]$/, '$1');
   if (!/^[\w.-]+$/.test(host) && !isIP(host)) throw new Error('no host');
   if (port === '0') throw new Error('no port');

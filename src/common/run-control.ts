@@ -74,16 +74,13 @@ export function createRunControl(): RunControl {
 }
 
 /** Lets callers wait for a change. A caller that wakes up checks whether it concerns it. */
-export interface Change {
-  readonly wait: () => Promise<void>;
-  readonly notify: () => void;
-}
+export type Change = ReturnType<typeof createChange>;
 
-export function createChange(): Change {
+export function createChange() {
   let wakeAll: (() => void)[] = [];
   return {
-    wait: () => new Promise((resolve) => wakeAll.push(resolve)),
-    notify: () => {
+    wait: () => new Promise<void>((resolve) => wakeAll.push(resolve)),
+    notify: (): void => {
       const sleepers = wakeAll;
       wakeAll = [];
       for (const wake of sleepers) wake();

@@ -59,17 +59,7 @@ export const JOB_FILE = {
 export type Environment = Readonly<Record<string, string | undefined>>;
 
 /** A job file, as far as it could be read. */
-export interface JobFile {
-  readonly file: string;
-  /** Its options as they stand there, variables filled in, paths relative to the current folder. */
-  readonly options: Omit<OptionsOf<typeof JOB_FILE>, 'schedule' | 'onFinish'>;
-  readonly schedule: Schedule | undefined;
-  readonly onFinish: OnFinish | undefined;
-  /** The place of a key's value: `jobs/nightly.yaml:3:8`; undefined where it has none. */
-  placeOf(key: string): string | undefined;
-  /** All its mistakes. */
-  readonly error: BrandfillError | undefined;
-}
+export type JobFile = ReturnType<typeof parseJobFile>;
 
 export interface JobFileContext {
   /** The source of variables. */
@@ -85,10 +75,8 @@ export function readJobFile(file: string, context: JobFileContext): JobFile {
 }
 
 /** Reads the text of a job file. */
-export function parseJobFile(file: string, text: string, { env, now }: JobFileContext): JobFile {
-  const yaml = readYaml(file, text, {
-    prepare: (doc, noteAt) => fillIn(doc, env, noteAt),
-  });
+export function parseJobFile(file: string, text: string, { env, now }: JobFileContext) {
+  const yaml = readYaml(file, text, (doc, noteAt) => fillIn(doc, env, noteAt));
   const content = yaml.value as Readonly<Record<string, unknown>> | null | undefined;
   const isMap = typeof content === 'object' && content !== null && !Array.isArray(content);
   if (!isMap && yaml.problem() === undefined) {
@@ -129,10 +117,13 @@ export function parseJobFile(file: string, text: string, { env, now }: JobFileCo
   const problem = yaml.problem();
   return {
     file,
-    options,
+    /** Its options as they stand there, variables filled in, paths relative to the current folder. */
+    options: options as Omit<OptionsOf<typeof JOB_FILE>, 'schedule' | 'onFinish'>,
     schedule: ofSchedule,
     onFinish: onFinish.safeParse(ofEnd).data,
-    placeOf: (key) => (key in given ? yaml.placeOf([key]) : undefined),
+    /** The place of a key's value: `jobs/nightly.yaml:3:8`; undefined where it has none. */
+    placeOf: (key: string): string | undefined => (key in given ? yaml.placeOf([key]) : undefined),
+    /** All its mistakes. */
     error:
       problem === undefined
         ? undefined

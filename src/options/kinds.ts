@@ -322,13 +322,6 @@ export function checkHeader([name, content]: NameValue): void {
   }
 }
 
-/** The address that an HTTP server listens on. */
-export interface ListenAddress {
-  readonly host: string;
-  /** 0 for any free port. */
-  readonly port: number;
-}
-
 /** Can be reached from this machine only. */
 const HERE = '127.0.0.1';
 const ADDRESS = /^(?:(?:\[(?<v6>[0-9a-f:.]+)\]|(?<name>[\w.-]+)):)?(?<port>\d{1,5})$/i;
@@ -341,12 +334,15 @@ export const listen = () =>
   written(
     '[HOST:]PORT',
     'a port such as 8080, 0 for any that is free, or an address such as 0.0.0.0:8080 or [::]:8080',
-    (given): ListenAddress | undefined => {
+    (given) => {
       const { v6, name, port } = ADDRESS.exec(String(given).trim())?.groups ?? {};
       if (port === undefined || Number(port) > 65_535) return undefined;
       return { host: v6 ?? name ?? HERE, port: Number(port) };
     },
   );
+
+/** The address that an HTTP server listens on; port 0 is any that is free. */
+export type ListenAddress = z.output<ReturnType<typeof listen>>;
 
 /** Where a file names what holds the credential. A wrong value is never repeated: it may be the credential itself. */
 export const variableName = z

@@ -8,32 +8,16 @@ import { findNearest, shortenTo } from '../common/text.ts';
 /** The way to a value: keys of maps and places in lists. */
 type Path = readonly PropertyKey[];
 
-/** A YAML or JSON file. What is wrong in it is collected, each with its place. */
-export interface YamlFile {
-  /** What stands in it; undefined when it is no YAML. */
-  readonly value: unknown;
-  /** `jobs/nightly.yaml:3:8`, where a value begins; of one that is not there, the map that it belongs in. */
-  placeOf(path: Path): string;
-  /** Notes a mistake at a value. */
-  note(path: Path, message: string): void;
-  /**
-   * Reads a value of the file by a schema, and notes what is wrong with it. No value is shown: it may be a
-   * credential.
-   *
-   * @param value what became of what stands in it. @default that itself
-   */
-  check<T>(schema: z.ZodType<T>, value?: unknown): T | undefined;
-  /** All mistakes, in the order of the file, without a verb in front; undefined when there are none. */
-  problem(): string | undefined;
-}
-
-interface YamlOptions {
-  /** Changes the document before its values are read. */
-  readonly prepare?: (doc: Document, noteAt: (offset: number, message: string) => void) => void;
-}
-
-/** Reads the text of a YAML or JSON file. */
-export function readYaml(file: string, text: string, { prepare }: YamlOptions = {}): YamlFile {
+/**
+ * Reads the text of a YAML or JSON file. What is wrong in it is collected, each with its place.
+ *
+ * @param prepare changes the document before its values are read
+ */
+export function readYaml(
+  file: string,
+  text: string,
+  prepare?: (doc: Document, noteAt: (offset: number, message: string) => void) => void,
+) {
   const { isMap, isScalar, LineCounter, parseDocument } = loadYaml();
   const lines = new LineCounter();
   const doc: Document = parseDocument(text, { lineCounter: lines, prettyErrors: false });
@@ -70,10 +54,19 @@ export function readYaml(file: string, text: string, { prepare }: YamlOptions = 
   }
 
   return {
+    /** What stands in it; undefined when it is no YAML. */
     value,
-    placeOf: (path) => placeAt(offsetOf(path)),
-    note: (path, message) => noteAt(offsetOf(path), message),
-    check(schema, given = value) {
+    /** `jobs/nightly.yaml:3:8`, where a value begins; of one that is not there, the map that it belongs in. */
+    placeOf: (path: Path): string => placeAt(offsetOf(path)),
+    /** Notes a mistake at a value. */
+    note: (path: Path, message: string): void => noteAt(offsetOf(path), message),
+    /**
+     * Reads a value of the file by a schema, and notes what is wrong with it. No value is shown: it may be a
+     * credential.
+     *
+     * @param given what became of what stands in it. @default that itself
+     */
+    check<T>(schema: z.ZodType<T>, given: unknown = value): T | undefined {
       const { data, error } = schema.safeParse(given);
       for (const issue of error?.issues ?? []) {
         const { path } = issue;
@@ -94,7 +87,8 @@ export function readYaml(file: string, text: string, { prepare }: YamlOptions = 
       }
       return data;
     },
-    problem() {
+    /** All mistakes, in the order of the file, without a verb in front; undefined when there are none. */
+    problem(): string | undefined {
       const messages = noted
         .toSorted((a, b) => a.offset - b.offset)
         .map(({ offset, message }) => `${placeAt(offset)}: ${message}`);
