@@ -56,13 +56,16 @@ export async function watchRun(
   { settings, context }: { readonly settings: StartSettings; readonly context: ProcessContext },
   work: (watch: Watch) => Promise<RunView | Plan>,
 ): Promise<number> {
-  const { json, progress, logLevel: level } = settings;
+  const { dryRun, json, progress, logLevel: level } = settings;
   const runId = createRunId();
   const log = openCommandLog(settings, { command: 'enrich', run: runId }, context);
   const isAsked = process.stdin.isTTY && process.stderr.isTTY;
   const stream = process.stderr;
   const display = await openDisplay({ log, level, progress, redact: withoutSecrets, stream });
   let exitCode: number = EXIT.ok;
+  const printJson = (made: RunView | Plan): void => {
+    if (json) process.stdout.write(`${toCleanJson(made)}\n`);
+  };
   const endAtOnce = (code: number): void => {
     display.end();
     context.endAtOnce(code);
@@ -78,9 +81,10 @@ export async function watchRun(
         onSummary: (summary) => {
           exitCode = judge(summary).exitCode;
           display.finish(summary);
+          printJson(summary);
         },
       });
-      if (json) process.stdout.write(`${toCleanJson(made)}\n`);
+      if (dryRun) printJson(made);
       return exitCode;
     });
   } finally {
