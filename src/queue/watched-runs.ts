@@ -16,8 +16,8 @@ export interface WatchedRun {
 
 /**
  * The runs that a worker has lookups of. The hash of a run has `bounds` (JSON), `paused` and `stopped` (1
- * while no call may start for it), which the run writes, and `calls` and `micros`, which
- * workers do: how much they took of its bounds.
+ * while no call may start for it), which the run writes, and `calls` and `micros`, which workers do: how
+ * much they took of its bounds, and beside each sum what of it is whose (`call-ledger.ts`).
  */
 export interface WatchedRuns extends Closable {
   /**
