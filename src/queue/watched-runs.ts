@@ -81,6 +81,6 @@ export function createWatchedRuns(
       if (!isKnown || !known.isThere) await look(run, known);
       return known;
     },
-    close: looking.close,
+    close: () => looking.close(),
   };
 }

@@ -7,7 +7,7 @@ import type { RunView } from './run-view.ts';
 
 /** What is measured of a run, or of a worker. */
 export type Measured = Pick<RunView, 'outcomes' | 'calls' | 'throttled' | 'answers'> &
-  Partial<Pick<RunView, 'due' | 'bill' | 'limit' | 'wait'>>;
+  Partial<Pick<RunView, 'due' | 'latency' | 'bill' | 'limit' | 'wait'>>;
 
 /** Each with its help, and its value, or one for each value of a label. */
 type Table<T> = Readonly<
@@ -20,6 +20,7 @@ const OF_RUN: Table<Measured> = {
   lookups_total: ['Lookups by outcome.', (run) => run.outcomes, 'outcome'],
   calls_total: ['HTTP requests, throttled ones included.', (run) => run.calls],
   answers_total: ['Calls by HTTP status, or why none came.', (run) => run.answers, 'answer'],
+  call_duration_seconds: ['Half, or 95 % of the calls took no longer.', durationsOf, 'quantile'],
   throttled_calls_total: ['Calls refused for the moment (429 …).', (run) => run.throttled],
   billed_units_total: ['What the API billed, in its unit.', (run) => run.bill?.units],
   api_outage: ['1 while the API is out, else 0.', ({ wait }) => (wait?.why === 'outage' ? 1 : 0)],
@@ -54,6 +55,10 @@ export const METRICS: readonly (readonly [table: Table<never>, label?: string])[
   [OF_QUEUE, 'queue'],
   [OF_SCHEDULE, 'run'],
 ];
+
+function durationsOf({ latency }: Measured): Value {
+  return latency && { '0.5': latency.p50Ms / 1_000, '0.95': latency.p95Ms / 1_000 };
+}
 
 function shutFor({ wait: { why, leftMs = 0 } = { why: 'rate' } }: Measured): number {
   return why === 'stated' || why === 'backing_off' ? leftMs / 1_000 : 0;

@@ -23,6 +23,8 @@ const LEFT_WINDOW_MS = 30_000;
 const LEAST = 10;
 const MOST_SPANS = 120;
 const FIRST_SPAN_MS = 250;
+/** Points of so long ago are kept however long the run is. */
+const RECENT_MS = 60_000;
 
 /**
  * The speed of a run: now, over its time, and how long it still takes. The time left goes by the
@@ -32,6 +34,8 @@ const FIRST_SPAN_MS = 250;
 export function createSpeed() {
   /** A span apart: of too many every second one goes, and spans are twice as long. */
   let points: readonly Point[] = [START];
+  /** All of the last minute. */
+  let recent: readonly Point[] = [];
   let spanMs = FIRST_SPAN_MS;
   let leftMs: number | undefined;
   return {
@@ -41,6 +45,7 @@ export function createSpeed() {
       const workedMs = newest.workedMs + (isWork ? atMs - newest.atMs : 0);
       const { limitPerSecond } = limit ?? {};
       const point = { atMs, workedMs, lookups, calls, throttled, limitPerSecond };
+      recent = [...recent.filter((old) => atMs - old.atMs <= RECENT_MS), point];
       // The newest point moves on until it is a span away from the one before.
       const isNear = newest !== before && newest.atMs - before.atMs < spanMs;
       points = [...(isNear ? points.slice(0, -1) : points), point];
@@ -48,13 +53,13 @@ export function createSpeed() {
         points = points.filter((_, at) => at % 2 === 0);
         spanMs *= 2;
       }
-      const perSecond = rateOf(points, 'lookups', 'workedMs', LEFT_WINDOW_MS);
+      const perSecond = rateOf([...points, ...recent], 'lookups', 'workedMs', LEFT_WINDOW_MS);
       const workMs = ((due - lookups) / perSecond) * 1_000;
       const isKnown = perSecond > 0 && wait?.why !== 'no_worker';
       leftMs = isKnown ? Math.round(workMs + (wait?.leftMs ?? 0)) : undefined;
     },
     read: () => ({
-      ratePerSecond: round(rateOf(points, 'calls', 'atMs', RATE_WINDOW_MS), 1),
+      ratePerSecond: round(rateOf([...points, ...recent], 'calls', 'atMs', RATE_WINDOW_MS), 1),
       leftMs,
       spanMs,
       spans: points.slice(1).map((end, at) => spanBetween(points[at] ?? end, end)),
@@ -63,9 +68,8 @@ export function createSpeed() {
 }
 
 /**
- * How fast a count grows, per second, over a window, or a span if that is longer. Where little
- * happens, such as at six calls a minute, it looks back further: otherwise it would jump between
- * nothing and far too much.
+ * How fast a count grows, per second, over a window. Where little happens, such as at six calls a
+ * minute, it looks back further: otherwise it would jump between nothing and far too much.
  */
 function rateOf(
   points: readonly Point[],

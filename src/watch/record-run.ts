@@ -1,4 +1,5 @@
 import { hostname } from 'node:os';
+import { createHistogram } from 'node:perf_hooks';
 import type { CallCounters } from '../common/calls.ts';
 import { billOf, round } from '../common/format.ts';
 import type { RunControl } from '../common/run-control.ts';
@@ -25,7 +26,7 @@ export interface RecordRunOptions extends Pick<RunView, 'runId' | 'list' | 'sche
 export function recordRun({ control, ...about }: RecordRunOptions) {
   const startedMs = Date.now();
   const speed = createSpeed();
-  const { answers, add: answered } = countAnswers();
+  const calls = createCallRecord();
   let rows: RowRecorder | undefined;
   let known: RunView = {
     ...NOTHING_YET,
@@ -40,7 +41,7 @@ export function recordRun({ control, ...about }: RecordRunOptions) {
       known = { ...known, ...newsOf(event, known) };
       if (event.type === 'progress') speed.add(known);
     },
-    answered,
+    answered: calls.add,
     /** Must be called when the rows are about to be joined. */
     beginRows: (layout: RowLayout): RowRecorder => {
       rows = createRowRecorder(layout);
@@ -65,7 +66,7 @@ export function recordRun({ control, ...about }: RecordRunOptions) {
         ...known,
         ...(endedAt === undefined && { elapsedMs: Date.now() - startedMs }),
         ...overTime,
-        answers: { ...answers },
+        ...calls.read(),
         ...rows?.read(),
         isPaused,
         actions: control ? actionsOf(phase, isPaused) : [],
@@ -136,17 +137,23 @@ function actionsOf(phase: RunView['phase'], isPaused: boolean): RunAction[] {
   return [isPaused ? 'resume' : 'pause', 'stop'];
 }
 
-/** Counts what calls came to. */
-function countAnswers() {
+/** What calls came to, and how long they took. */
+function createCallRecord() {
   const answers: Record<string, number> = {};
+  const latencies = createHistogram(); // HdrHistogram, which Node.js includes; in microseconds
+  const msOf = (percent: number): number => round(latencies.percentile(percent) / 1_000, 1);
   return {
-    answers,
-    add: ({ meaning }: AnsweredCall): void => {
+    add: ({ meaning, latencyMs }: AnsweredCall): void => {
       const { kind, httpStatus } = meaning;
       // A 200 whose body cannot be used is no answer.
       const hasAnswer = httpStatus !== undefined && (httpStatus !== 200 || kind === 'found');
       const answer = !hasAnswer && 'reason' in meaning ? meaning.reason : String(httpStatus);
       answers[answer] = (answers[answer] ?? 0) + 1;
+      latencies.record(Math.max(1, Math.round(latencyMs * 1_000)));
+    },
+    read: (): Pick<RunView, 'answers' | 'latency'> => {
+      const latency = latencies.count > 0 ? { p50Ms: msOf(50), p95Ms: msOf(95) } : undefined;
+      return { answers: { ...answers }, latency };
     },
   };
 }
@@ -173,15 +180,15 @@ const NOTHING_YET = {
 
 /** Records what metrics show of a worker. */
 export function recordWorker(unit: string | undefined) {
-  const { answers, add: answered } = countAnswers();
+  const made = createCallRecord();
   return {
-    answered,
+    answered: made.add,
     read: ({ gate, counters, outcomes }: WorkerFigures): Measured => {
       const { calls, throttled, billedMicros } = counters;
       const pace = gate.describe();
       const bill = unit === undefined ? undefined : billOf(billedMicros, unit);
       const { limit } = pace;
-      return { outcomes, calls, throttled, answers, bill, limit, wait: waitOf({ pace }) };
+      return { outcomes, calls, throttled, ...made.read(), bill, limit, wait: waitOf({ pace }) };
     },
   };
 }

@@ -145,6 +145,8 @@ export interface RunView {
   spans: Span[];
   /** What calls of this process came to: the HTTP status, or why there was no answer, such as `timeout`. */
   answers: Record<string, number>;
+  /** How long the calls of this process took. */
+  latency?: { p50Ms: number; p95Ms: number } | undefined;
   /** The first 20. */
   notices: string[];
   /** Why rows were not enriched, the most frequent first; not all of them, where there are many. */

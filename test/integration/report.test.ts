@@ -52,6 +52,7 @@ describe('--report', () => {
       failures: 'list.failures.csv',
     });
     expect(Object.keys(report.answers)).toHaveLength(3);
+    expect(report.latency?.p95Ms).toBeGreaterThan(0);
     expect(
       report.spans.reduce((sum, { callsPerSecond }) => sum + callsPerSecond, 0),
     ).toBeGreaterThan(0);

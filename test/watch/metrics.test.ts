@@ -19,6 +19,7 @@ it('a run is read at each scrape, until the next of its name', async () => {
         'brandfill_throttled_calls_total{run="nightly"} 1',
         'brandfill_lookups_due{run="nightly"} 1000',
         'brandfill_answers_total{run="nightly",answer="timeout"} 1',
+        'brandfill_call_duration_seconds{run="nightly",quantile="0.95"} 0.02',
         'brandfill_pace_limit_calls_per_second{run="nightly"} 9',
         'brandfill_pace_gate_closed_seconds{run="nightly"} 4',
         'brandfill_api_outage{run="nightly"} 0',

@@ -34,7 +34,7 @@ it.each<[Wait, number | undefined]>([
 function count(perSecond: number, { seconds = 120, before = 0 } = {}): number {
   const speed = createSpeed();
   for (let atMs = 0; atMs <= seconds * 1_000; atMs += 250) {
-    const since = before === 0 ? 0 : Math.min(atMs, (seconds - 10) * 1_000);
+    const since = before === 0 ? 0 : Math.min(atMs, (seconds - 5) * 1_000);
     const total = (before * since + perSecond * (atMs - since)) / 1_000;
     speed.add(at(atMs, Math.floor(total)));
   }
@@ -44,6 +44,7 @@ function count(perSecond: number, { seconds = 120, before = 0 } = {}): number {
 it('the rate is that of the last seconds, of more where little happens, and goes down after a stop', () => {
   expect(count(40)).toBeCloseTo(40);
   expect(count(40, { before: 500 })).toBeCloseTo(40);
+  expect(count(40, { before: 500, seconds: 3_600 })).toBeCloseTo(40);
   expect(count(40, { before: 1 })).toBeCloseTo(40);
   expect(count(0.5)).toBeCloseTo(0.5, 1);
   expect(count(0.1)).toBeCloseTo(0.1, 1);
@@ -54,7 +55,7 @@ it('the rate is that of the last seconds, of more where little happens, and goes
     speed.add(at(atMs, Math.min(atMs, 20_000) / 20));
     seen.push(speed.read().ratePerSecond);
   }
-  expect([seen[4 * 20], seen[4 * 26], seen.at(-1)]).toEqual([50, 2, 1.2]);
+  expect([seen[4 * 20], seen[4 * 26], seen.at(-1)]).toEqual([50, 2, 0.6]);
 });
 
 /** The calls that spans stand for: each lasts until the next one begins. */

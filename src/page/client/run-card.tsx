@@ -211,7 +211,7 @@ function exampleOf({ cell, domain }: RunView['reasons'][number]['examples'][numb
 }
 
 function figuresOf(view: RunView): readonly (readonly [string, string])[] {
-  const { calls, phase, pendingNow } = view;
+  const { calls, phase, pendingNow, latency } = view;
   const isLive = phase === 'looking_up' || phase === 'stopping';
   const limit = view.limit?.limitPerSecond;
   const all: readonly (readonly [string, string | undefined])[] = [
@@ -226,6 +226,8 @@ function figuresOf(view: RunView): readonly (readonly [string, string])[] {
     ['Calls throttled (429 and the like)', count(view.throttled)],
     ['Lookups tried again', count(view.retries)],
     [view.bill ? 'Cost' : 'Cost, at most', costOf(view)],
+    ['Half of the calls within', latency && duration(latency.p50Ms)],
+    ['95 % of the calls within', latency && duration(latency.p95Ms)],
     ['Time', duration(view.elapsedMs)],
   ];
   return all.flatMap(([name, value]) => (value === undefined ? [] : [[name, value]]));
