@@ -74,8 +74,6 @@ export function createRunControl(): RunControl {
 }
 
 /** Lets callers wait for a change. A caller that wakes up checks whether it concerns it. */
-export type Change = ReturnType<typeof createChange>;
-
 export function createChange() {
   let wakeAll: (() => void)[] = [];
   return {

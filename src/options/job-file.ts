@@ -27,9 +27,6 @@ const schedule = z.strictObject({
     .describe("time zone of cron and of {date}, such as Europe/Berlin (default: the machine's)"),
 });
 
-/** The times at which a job runs by itself. */
-export type Schedule = z.output<typeof schedule>;
-
 const A_COMMAND = 'expected a line for the shell, or a list of a program and its arguments';
 
 const onFinish = z.strictObject({
@@ -45,7 +42,7 @@ const onFinish = z.strictObject({
 export type OnFinish = z.output<typeof onFinish>;
 
 /** Every key of a job file: the options of `enrich`, and those that only a file has. */
-export const JOB_FILE = {
+const JOB_FILE = {
   ...OPTIONS,
   input: option(file(), {
     help: 'the list: an XLSX, CSV, TSV or JSONL file (text formats also as .gz); - is standard input',
