@@ -14,8 +14,15 @@ export function untakenName(name: string, isTaken: (name: string) => boolean): s
 /** Makes every name of a list unique; the first of equal names keeps its own. */
 export function uniqueNames(names: readonly string[]): string[] {
   const taken = new Set<string>();
+  // If thousands of columns have one name, each would search for its suffix from the start.
+  const counts = new Map<string, number>();
   return names.map((name) => {
-    const free = untakenName(name, (name) => taken.has(name));
+    let free = name;
+    while (taken.has(free)) {
+      const count = (counts.get(name) ?? 1) + 1;
+      counts.set(name, count);
+      free = `${name}_${count}`;
+    }
     taken.add(free);
     return free;
   });
