@@ -1,6 +1,5 @@
 import type { OutcomeStatus } from '../brand/outcome.ts';
 import type { RowStatus } from '../collector/joined-row.ts';
-import type { LogoCounts } from '../logos/save-logos.ts';
 import type { CallsPer } from '../worker/budget.ts';
 import type { Limit } from '../worker/pace-memory.ts';
 import type { Stop } from '../worker/stop-switch.ts';
@@ -166,7 +165,15 @@ export interface RunView {
   /** Domains whose picture is wanted. */
   logoTotal?: number | undefined;
   /** Pictures fetched in this run, there already, and not to be had, with the reasons. */
-  logos?: (LogoCounts & { folder: string }) | undefined;
+  logos?:
+    | {
+        folder: string;
+        saved: number;
+        kept: number;
+        missing: number;
+        reasons: Readonly<Record<string, number>>;
+      }
+    | undefined;
   /** The files with the reports of the run. */
   reports?: string[] | undefined;
   store?: { folder: string; sizeBytes: number } | undefined;
