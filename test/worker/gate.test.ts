@@ -1,5 +1,39 @@
 import { describe, expect, it } from 'vitest';
-import { createWaitQueue } from '../../src/worker/gate.ts';
+import { createOwnPace, createWaitQueue } from '../../src/worker/gate.ts';
+import { found, run } from './harness.ts';
+
+describe('what an earlier run learned', () => {
+  const NOW = { now: 1_000, epochMs: 10_000 };
+  const RATE = { count: 1, perMs: 1_000 };
+  const open = (learned: object, rate?: typeof RATE) =>
+    createOwnPace(NOW.now, {
+      rate,
+      learned: { limitPerMs: 0.02, cap: 4, statedUntilMs: 0, ...learned },
+      epochMs: NOW.epochMs,
+    });
+
+  it('is gone on with, a stated wait too, unless that is over', () => {
+    const waiting = open({ statedUntilMs: 15_000 });
+    expect(waiting.nextMs(NOW.now, 0)).toBe(5_000);
+    expect(waiting.pace).toMatchObject({ phase: 'cruising', limitPerMs: 0.02, isStated: true });
+    expect(waiting.nextMs(6_000, 4)).toBe(Number.POSITIVE_INFINITY);
+    expect(open({ statedUntilMs: 11_000 }).pace).toMatchObject({ isStated: false, shutUntilMs: 0 });
+  });
+
+  it.each([
+    [RATE, 1_900],
+    [{ count: 1, perMs: 2_000 }, NOW.now],
+    [{ count: 2, perMs: 1_000 }, NOW.now],
+  ])('of starts counts at the same fixed rate alone: %j', (rate, nextMs) => {
+    const { pace, nextMs: next } = open({ fixed: { rate: RATE, startsMs: [10_900] } }, rate);
+    expect([pace.phase, next(NOW.now, 1)]).toEqual(['fixed', nextMs]);
+  });
+});
+
+it('no more calls are under way than --concurrency says', async () => {
+  const ran = await run(({ domain }) => found(domain), { domains: 60, concurrency: 3 });
+  expect(ran.elapsedMs).toBeGreaterThanOrEqual((60 / 3) * 20);
+});
 
 describe('a queue of callers that wait', () => {
   it('calls them in the order in which they came', async () => {
