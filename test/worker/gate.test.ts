@@ -1,6 +1,11 @@
 import { describe, expect, it } from 'vitest';
-import { createOwnPace, createWaitQueue } from '../../src/worker/gate.ts';
-import { found, run } from './harness.ts';
+import { createCallCounters } from '../../src/common/calls.ts';
+import { joinBudgets } from '../../src/worker/budget.ts';
+import { createEvidence } from '../../src/worker/evidence.ts';
+import { createGate, createOwnPace, createWaitQueue } from '../../src/worker/gate.ts';
+import { createStopSwitch, NotAskedError } from '../../src/worker/stop-switch.ts';
+import { createFakeClock } from '../support/fake-clock.ts';
+import { found, run, throttled } from './harness.ts';
 
 describe('what an earlier run learned', () => {
   const NOW = { now: 1_000, epochMs: 10_000 };
@@ -33,6 +38,61 @@ describe('what an earlier run learned', () => {
 it('no more calls are under way than --concurrency says', async () => {
   const ran = await run(({ domain }) => found(domain), { domains: 60, concurrency: 3 });
   expect(ran.elapsedMs).toBeGreaterThanOrEqual((60 / 3) * 20);
+});
+
+/** A gate with so many callers, and lookups that ask at it. */
+function openGate(concurrency: number) {
+  const clock = createFakeClock({ isImpatient: true });
+  const stopSwitch = createStopSwitch();
+  const onStop = (stop: Parameters<typeof stopSwitch.stop>[0]): void => stopSwitch.stop(stop);
+  const gate = createGate({
+    home: createOwnPace(0, { rate: undefined, learned: undefined, epochMs: 0 }),
+    clock,
+    now: clock.nowMs,
+    concurrency,
+    evidence: createEvidence({ callers: concurrency, onStop, isTrusting: true }),
+    budget: joinBudgets([]),
+    stopSwitch,
+    counters: createCallCounters(),
+    maxWaitMs: 60_000,
+    maxOutageMs: 60_000,
+  });
+  const asked = { failures: 0, begun: 0, refusals: 0, refusedAs: '', successesThen: 0 };
+  const lookUp = (domain: string) => ({ ...asked, domain });
+  const ask = (domain: string, isWanted = () => true) =>
+    gate.ask({ asked: lookUp(domain), isWanted });
+  return { gate, ask, lookUp };
+}
+
+it('of a call about several domains each has its verdict, and the worst tells the pace', async () => {
+  for (const bad of [throttled(3_000), found('b')]) {
+    const { gate, ask, lookUp } = openGate(4);
+    const permit = await ask('a');
+    const each = [
+      [found('a'), lookUp('a')],
+      [bad, lookUp('b')],
+    ] as const;
+    const verdicts = await Promise.all(permit.endedTogether(bad, each));
+    const isLimit = bad.kind === 'throttled';
+    expect(verdicts).toEqual(['believe', isLimit ? 'again' : 'believe']);
+    expect(gate.describe().waitMs).toBe(isLimit ? 3_000 : 0);
+    (await ask('c')).abandoned();
+    await gate.close();
+  }
+});
+
+it('a call that is abandoned, or not wanted any more in its turn, leaves its place to the next', async () => {
+  const { gate, ask } = openGate(1);
+  const first = await ask('a');
+  let isWanted = true;
+  const second = ask('b', () => isWanted);
+  const third = ask('c');
+  isWanted = false;
+  first.abandoned();
+  await expect(second).rejects.toThrow(NotAskedError);
+  expect(await (await third).ended(found('c'))).toBe('believe');
+  await expect(ask('d', () => false)).rejects.toThrow(NotAskedError);
+  await gate.close();
 });
 
 describe('a queue of callers that wait', () => {
