@@ -72,7 +72,8 @@ it('of a call about several domains each has its verdict, and the worst tells th
       [found('a'), lookUp('a')],
       [bad, lookUp('b')],
     ] as const;
-    const verdicts = await Promise.all(permit.endedTogether(bad, each));
+    const told = permit.endedTogether(bad, each).map(async (one) => await one);
+    const verdicts = await Promise.all(told);
     const isLimit = bad.kind === 'throttled';
     expect(verdicts).toEqual(['believe', isLimit ? 'again' : 'believe']);
     expect(gate.describe().waitMs).toBe(isLimit ? 3_000 : 0);
