@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { createCallCounters } from '../../src/common/calls.ts';
 import { joinBudgets } from '../../src/worker/budget.ts';
@@ -5,7 +6,7 @@ import { createEvidence } from '../../src/worker/evidence.ts';
 import { createGate, createOwnPace, createWaitQueue } from '../../src/worker/gate.ts';
 import { createStopSwitch, NotAskedError } from '../../src/worker/stop-switch.ts';
 import { createFakeClock } from '../support/fake-clock.ts';
-import { found, run, throttled } from './harness.ts';
+import { away, found, throttled } from './harness.ts';
 
 describe('what an earlier run learned', () => {
   const NOW = { now: 1_000, epochMs: 10_000 };
@@ -35,15 +36,11 @@ describe('what an earlier run learned', () => {
   });
 });
 
-it('no more calls are under way than --concurrency says', async () => {
-  const ran = await run(({ domain }) => found(domain), { domains: 60, concurrency: 3 });
-  expect(ran.elapsedMs).toBeGreaterThanOrEqual((60 / 3) * 20);
-});
-
 /** A gate with so many callers, and lookups that ask at it. */
 function openGate(concurrency: number) {
   const clock = createFakeClock({ isImpatient: true });
   const stopSwitch = createStopSwitch();
+  const counters = createCallCounters();
   const onStop = (stop: Parameters<typeof stopSwitch.stop>[0]): void => stopSwitch.stop(stop);
   const gate = createGate({
     home: createOwnPace(0, { rate: undefined, learned: undefined, epochMs: 0 }),
@@ -53,7 +50,7 @@ function openGate(concurrency: number) {
     evidence: createEvidence({ callers: concurrency, onStop, isTrusting: true }),
     budget: joinBudgets([]),
     stopSwitch,
-    counters: createCallCounters(),
+    counters,
     maxWaitMs: 60_000,
     maxOutageMs: 60_000,
   });
@@ -61,7 +58,7 @@ function openGate(concurrency: number) {
   const lookUp = (domain: string) => ({ ...asked, domain });
   const ask = (domain: string, isWanted = () => true) =>
     gate.ask({ asked: lookUp(domain), isWanted });
-  return { gate, ask, lookUp };
+  return { gate, ask, lookUp, counters };
 }
 
 it('of a call about several domains each has its verdict, and the worst tells the pace', async () => {
@@ -93,6 +90,34 @@ it('a call that is abandoned, or not wanted any more in its turn, leaves its pla
   await expect(second).rejects.toThrow(NotAskedError);
   expect(await (await third).ended(found('c'))).toBe('believe');
   await expect(ask('d', () => false)).rejects.toThrow(NotAskedError);
+  await gate.close();
+});
+
+it('what was throttled, and what was never sent, is counted', async () => {
+  const { gate, ask, counters } = openGate(2);
+  const none = { ...away(0), form: 'none' } as const;
+  const all = [
+    throttled(),
+    { ...none, reason: 'connection_refused' },
+    { ...none, reason: 'timeout' },
+    { ...away(500), reason: 'connection_refused' },
+  ];
+  for (const meaning of all) void (await ask('a')).ended(meaning);
+  expect(counters).toMatchObject({ calls: 4, throttled: 1, unsent: 1 });
+  await gate.close();
+});
+
+it('a caller beyond --concurrency waits until another one has ended', async () => {
+  const { gate, ask } = openGate(2);
+  const [first] = [await ask('a'), await ask('b')];
+  let isThrough = false;
+  const third = ask('c').then(() => {
+    isThrough = true;
+  });
+  for (let turn = 0; turn < 9; turn += 1) await nextTurn();
+  expect(isThrough).toBe(false);
+  first.abandoned();
+  await third;
   await gate.close();
 });
 
