@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { useConnectProxy } from '../support/connect-proxy.ts';
 import { openApi, openServer } from './support/api.ts';
 import { summaryOf } from './support/command.ts';
 import { openList } from './support/lists.ts';
@@ -36,6 +37,29 @@ describe('a base URL that is wrong', () => {
     expect(summaryOf(ended).statuses.not_found).toBe(50);
     const again = await enrichHere(folder, url, '--json');
     expect([again.code, summaryOf(again).calls]).toEqual([0, 0]);
+  });
+});
+
+describe('a proxy', () => {
+  it('that lets nobody through costs five calls, and is told of without its password', async () => {
+    const folder = openList(50);
+    const proxy = await useConnectProxy();
+    proxy.reply = 'HTTP/1.1 407 Proxy Authentication Required\r\ncontent-length: 0\r\n\r\n';
+    const ended = await runHere(
+      ['enrich', 'list.csv', '--base-url', 'http://api.example', '--json'],
+      {
+        cwd: folder.path,
+        env: { HTTP_PROXY: proxy.url.replace('//', '//me:s3cret@') },
+      },
+    );
+    expect(ended.code).toBe(4);
+    const { host } = new URL(proxy.url);
+    expect(ended.stderr).toContain(
+      `Note: Calls go through the proxy at ${host}, which HTTP_PROXY names.`,
+    );
+    expect(ended.stderr).toMatch(/refused by the proxy \(407\).*HTTP_PROXY/);
+    expect(ended.stderr).not.toContain('s3cret');
+    expect(summaryOf(ended)).toMatchObject({ calls: 5, stopped: { seen: 'proxy_407' } });
   });
 });
 
