@@ -51,6 +51,12 @@ describe('CSV', () => {
     }
   });
 
+  it('leaves a note of several lines alone, one of which begins with a domain', async () => {
+    const source = sourceOf('domain,note\na.com,"called:\nb.com, no\nbye"\nc.com,x\n');
+    const scanned = await scanAll(openText(source), source, 'domain');
+    expect(scanned.map(({ cell }) => cell)).toEqual(['a.com', 'c.com']);
+  });
+
   it('takes an odd row for one row, and keeps the others', async () => {
     const rows = [
       '1,"Acme" Inc,acme.com',

@@ -151,7 +151,7 @@ const MOST_LOOKED_AT = 64 * 1024;
 
 /**
  * Whether a quote has taken the rest of a row, or whole rows, into a cell: they have as many cells as
- * others, and a domain in its place.
+ * others, three at least, and a domain in its place. A line of a note with one comma shows nothing.
  */
 function hasRows(cell: string, index: number, options: CsvScanOptions): boolean {
   const { dialect, width, domainColumn } = options;
@@ -162,7 +162,7 @@ function hasRows(cell: string, index: number, options: CsvScanOptions): boolean 
     .some((line, at) => {
       const before = at === 0 ? index : 0;
       const parts = line.split(dialect.delimiter);
-      const isWhole = parts.length === width - before && parts.length > (at === 0 ? 2 : 1);
+      const isWhole = parts.length === width - before && parts.length > 2;
       return isWhole && 'domain' in normalizeDomain(parts[domainColumn.index - before] ?? '');
     });
 }
