@@ -55,6 +55,8 @@ export interface RunQueueOptions
 }
 
 const LOOK_MS = 1_000;
+/** A job whose adding was not answered is added again after an outage, when it may be done: not within this time. */
+const SENT_AGAIN_MS = 600_000;
 /** Without outcomes for this long, it is looked whether the jobs are still there. */
 const SILENT_MS = 2_000;
 /** A Redis that loses lookups more often than this, and brings no outcome meanwhile, is given up. */
@@ -76,6 +78,8 @@ export async function openRunQueue(options: RunQueueOptions): Promise<LookupQueu
   const change = createChange();
   /** The jobs of domains that are on the queue or at workers. */
   const jobOf = new Map<string, string>();
+  /** Jobs that may not be in Redis yet: it was away, and is asked again. */
+  const onTheirWay = new Set<string>();
   let losses = 0; // in a row, without an outcome between them
   const started = Date.now().toString(36);
   const { maxCalls, maxCost, rate } = options;
@@ -109,9 +113,14 @@ export async function openRunQueue(options: RunQueueOptions): Promise<LookupQueu
     const jobId = `${runJobPrefix(run)}${started}-${count}`;
     const data: LookupsData = { domains, run };
     for (const domain of domains) jobOf.set(domain, jobId);
-    const opts = { priority: RUN_PRIORITY, jobId };
+    const deduplication = { id: jobId, ttl: SENT_AGAIN_MS };
+    const opts = { priority: RUN_PRIORITY, jobId, deduplication };
     const add = async () => void (await queue.add(LOOKUPS_JOB, data, opts));
-    insist(add, signal).catch(() => {}); // stopped
+    onTheirWay.add(jobId);
+    insist(add, signal).then(
+      () => onTheirWay.delete(jobId),
+      () => {}, // stopped
+    );
   }
 
   async function receive(entries: readonly OutcomesData[]): Promise<void> {
@@ -159,7 +168,7 @@ export async function openRunQueue(options: RunQueueOptions): Promise<LookupQueu
 
   /** Jobs that are not there, or failed and will not be split. */
   async function findGone(): Promise<ReadonlySet<string>> {
-    const ids = openJobs();
+    const ids = openJobs().filter((id) => !onTheirWay.has(id));
     const pipeline = client.pipeline();
     for (const id of ids) pipeline.hmget(queue.toKey(id), 'name', 'failedReason');
     const found = (await pipeline.exec()) ?? [];

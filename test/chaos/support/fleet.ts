@@ -64,7 +64,7 @@ export interface FleetOptions {
 
 export const CONCURRENCY = 16;
 const SHARED_KEYS =
-  /^\{brandfill\}:([\w.-]+:(meta|id|events|stalled-check|marker|pc)$|workers$|queues$|id$|outcomes:127\.0\.0\.1-|probe$|pace:|taken:|gate:|runs$)/;
+  /^\{brandfill\}:([\w.-]+:(meta|id|events|stalled-check|marker|pc|de:.*)$|workers$|queues$|id$|outcomes:127\.0\.0\.1-|probe$|pace:|taken:|gate:|runs$)/;
 
 export async function openFleet(options: FleetOptions): Promise<Fleet> {
   const { random, rows = 700, redis: redisOptions, trouble = () => undefined } = options;
