@@ -109,7 +109,7 @@ const ANSWERS: Record<string, Meaning> = {
   found: found('a'),
   slow: throttled(),
   away: away(503),
-  machine: { ...away(0), kind: 'machine', reason: 'http_0' } as Meaning,
+  machine: { ...away(0), kind: 'machine', reason: 'http_0' },
   no,
   page: { ...no, kind: 'not_found' },
 };
@@ -166,7 +166,9 @@ it.each([
     domain: words.find((word) => word === 'b' || word === 'c') ?? 'a',
     refusals: words.includes('again') ? 1 : 0,
   });
-  const permits = await Promise.all(all.map((words) => words[1] && ask(lookUp(words))));
+  const permits = await Promise.all(
+    all.map(async (words) => words[1] && (await ask(lookUp(words)))),
+  );
   set.isShut = true;
   for (const [at, words] of all.entries()) {
     const [first = '', answer = '', retryAfterMs] = words;
