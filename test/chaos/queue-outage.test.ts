@@ -1,7 +1,10 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { describe, expect, it } from 'vitest';
+import { Queue } from 'bullmq';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { QUEUE_OPTIONS } from '../../src/queue/names.ts';
 import { isByDay, seededRandom } from '../support/random.ts';
 import { openSwallowingProxy } from '../support/swallowing-proxy.ts';
+import { respond } from './support/chaos-list.ts';
 import { CONCURRENCY, openFleet } from './support/fleet.ts';
 
 const random = seededRandom('queue-outage.test.ts');
@@ -50,6 +53,31 @@ describe('Redis', () => {
     await delay(3_000);
     proxy.isSwallowing = false;
     await fleet.expectWhole(await run.ended);
+  });
+
+  it('back after an outage gets jobs again that are done by then, and none is made twice', async () => {
+    const delayMs = 5_000;
+    const fleet = await openFleet({
+      random,
+      rows: 300,
+      trouble: (domain) =>
+        domain === 'company-0.com' ? { ...respond(domain), delayMs } : undefined,
+    });
+    const run = fleet.run();
+    const { port } = new URL(fleet.api.url);
+    const queue = new Queue(`127.0.0.1-${port}`, {
+      connection: fleet.redis.client,
+      ...QUEUE_OPTIONS,
+    });
+    onTestFinished(() => queue.close());
+    await expect.poll(() => queue.getPrioritizedCount()).toBeGreaterThan(3);
+    const jobs = await queue.getPrioritized();
+    await fleet.worker();
+    await fleet.calls(230);
+    await expect.poll(() => queue.getActiveCount()).toBe(1); // the one with the slow call
+    for (const { name, data, opts } of jobs) await queue.add(name, data, opts);
+    await fleet.expectWhole(await run.ended);
+    expect(fleet.excessCalls()).toBe(0);
   });
 
   it.skipIf(isByDay('a Redis out of memory'))(
