@@ -41,7 +41,7 @@ export interface CostBound {
 
 /**
  * Each process has a share of what is counted, and says how much it has of it: so a command that comes
- * twice, since its answer was lost, changes nothing, and a Redis that has lost a count is told anew.
+ * twice, since its answer was lost, changes nothing, and a Redis that has lost a count has it again.
  *
  * KEYS: a hash. ARGV: the field of the sum and that of the share, the bound, how much the share has, how
  * much more is wanted, and how long the hash is kept, or 0: then it is one that must be there. Returns how

@@ -42,7 +42,7 @@ interface Known {
   idle: number;
 }
 
-/** @param isHeld whether a job under way here is of the run: it has to be told what becomes of it */
+/** @param isHeld whether a job under way here is of the run: it has to learn what becomes of it */
 export function createWatchedRuns(
   redis: RedisServer,
   isHeld: (run: WatchedRun) => boolean,

@@ -6,7 +6,7 @@ import type { Wait } from './run-view.ts';
 // The words for statuses, stops and phases, said once for terminal, log, page and report. Reasons of
 // rows stand in `reasons.ts`, which the page does not load.
 
-/** What a terminal is told to type, as the page of `brandfill app` calls it. @default the words of the flag */
+/** What is typed at a terminal, as the page of `brandfill app` calls it. @default the words of the flag */
 const ON_PAGE: Readonly<Record<string, string>> = {
   'run the same command again': 'press Go on',
   'Run the same command again': 'Press Go on',

@@ -162,8 +162,8 @@ export function createEvidence(options: EvidenceOptions): Evidence {
     onStop(why);
   }
 
-  /** No call tells more of what is held. */
-  function letGo(): void {
+  /** What becomes of what is held, since no call tells more of it. */
+  function resolveHeld(): void {
     // A record that all get is no answer. Other answers were paid for, unless nothing was ever good.
     release(({ meaning }) => {
       const { kind } = meaning;
@@ -479,7 +479,7 @@ export function createEvidence(options: EvidenceOptions): Evidence {
       );
       const isOfOne = others.length === 0 && unresolved?.meaning.httpStatus === 403;
       if (successes === 0 && unresolved && !isOfOne) stop(stopOf(unresolved.meaning));
-      if (isOver) return letGo();
+      if (isOver) return resolveHeld();
       if (isOfOne && held.length === 1) return release(() => 'believe');
       const isDoubt = isInDoubt();
       release(({ meaning: { kind }, asked, inTurn }) => {
