@@ -45,13 +45,14 @@ export interface CostBound {
  *
  * KEYS: a hash. ARGV: the field of the sum and that of the share, the bound, how much the share has, how
  * much more is wanted, and how long the hash is kept, or 0: then it is one that must be there. Returns how
- * much the share has then.
+ * much the share has then. For a moment after a loss nothing more is given: others say first what they have.
  */
 const COUNT = `
 local sum, share, most, has, more, kept = unpack(ARGV)
 local before = redis.call('HGET', KEYS[1], share)
 if more == '0' and not before then return tonumber(has) end
 if kept == '0' and redis.call('EXISTS', KEYS[1]) == 0 then return tonumber(has) end
+if redis.call('EXISTS', KEYS[1] .. ':lost') == 1 then more = 0 end
 local others = (redis.call('HGET', KEYS[1], sum) or 0) - (before or 0)
 local now = math.max(has, math.min(has + more, most - others))
 redis.call('HSET', KEYS[1], share, now, sum, others + now)

@@ -55,6 +55,8 @@ export interface RunQueueOptions
 }
 
 const LOOK_MS = 1_000;
+/** So soon after a loss all who are at work have said how much they took: they ask again every second. */
+const SHARES_MS = 2_500;
 /** A job whose adding was not answered is added again after an outage, when it may be done: not within this time. */
 const SENT_AGAIN_MS = 600_000;
 /** Without outcomes for this long, it is looked whether the jobs are still there. */
@@ -99,8 +101,9 @@ export async function openRunQueue(options: RunQueueOptions): Promise<LookupQueu
    * @param lost what workers had counted in one that is gone
    */
   async function writeHash(lost: object = {}): Promise<void> {
-    await client
-      .multi()
+    const writing = client.multi();
+    if (Object.keys(lost).length > 0) writing.set(`${key}:lost`, '1', 'PX', SHARES_MS);
+    await writing
       .sadd(QUEUES_KEY, queue.name)
       .hset(key, { ...lost, bounds, paused: paused() })
       .pexpire(key, KEPT_MS)
