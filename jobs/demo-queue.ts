@@ -1,31 +1,32 @@
 /**
  * The main job over a queue, with an accident: two workers take lookups from a Redis, one of them is
- * killed while it works, and no row is missing in the end. Needs a Redis, but no account: the API is
- * the sandbox.
+ * killed while it works, and no row is missing in the end. It gets a Redis as the tests do, and needs
+ * no account: the API is the sandbox.
  *
  * Run it with `npm run demo:queue`.
  */
 import { type ChildProcess, type ChildProcessByStdio, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync } from 'node:fs';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { delimiter, join } from 'node:path';
+import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import type { Readable } from 'node:stream';
 import { setTimeout as delay } from 'node:timers/promises';
 import { parse } from 'csv-parse/sync';
 import { startSandbox } from '../src/index.ts';
+import { getRedis, HOW_TO_GET_REDIS } from '../test/support/get-redis.ts';
+import { startRedisServer } from '../test/support/redis-server.ts';
 
 const ROWS = 1_500;
 const CALLS_PER_SECOND = 100;
 const KILL_AFTER_CALLS = 400;
 
-const NO_REDIS = `This demo needs a Redis, and found neither redis-server nor valkey-server, nor REDIS_URL. Install one:
-  Debian, Ubuntu   sudo apt-get update && sudo apt-get install -y redis-server
-  macOS            brew install redis
-or name one:
-  REDIS_URL=redis://localhost:6379/0 npm run demo:queue`;
+const source = await getRedis();
+if (source === undefined) {
+  console.error(`This demo needs a Redis, and there is none: ${HOW_TO_GET_REDIS}.`);
+  process.exit(1);
+}
 
 const project = join(import.meta.dirname, '..');
 const folder = await mkdtemp(join(tmpdir(), 'brandfill-demo-'));
@@ -35,6 +36,10 @@ const failures = join(folder, 'accounts.failures.csv');
 const ids = Array.from({ length: ROWS }, (_, at) => String(1_000 + at));
 const children = new Set<ChildProcess>();
 
+const redis =
+  source.program === undefined
+    ? source
+    : await startRedisServer(source.program, { isPersistent: true });
 const sandbox = await startSandbox({
   latencyMs: { fromMs: 40, toMs: 400 },
   limit: { count: CALLS_PER_SECOND, perMs: 1_000 },
@@ -43,16 +48,10 @@ const sandbox = await startSandbox({
   seed: 7,
 });
 try {
-  const redis = process.env['REDIS_URL'] || (await startRedis());
-  if (redis === undefined) {
-    console.error(NO_REDIS);
-    process.exitCode = 1;
-  } else {
-    process.exitCode = await play(redis);
-  }
+  process.exitCode = await play(redis.url ?? '');
 } finally {
   for (const child of children) child.kill('SIGKILL');
-  await sandbox.close();
+  await Promise.all([sandbox.close(), redis.close?.()]);
   await rm(folder, { recursive: true });
 }
 
@@ -134,22 +133,4 @@ function keep<T extends ChildProcess>(child: T): T {
   children.add(child);
   child.once('exit', () => children.delete(child));
   return child;
-}
-
-/** Starts a Redis of the demo's own at a socket in its folder, if there is a program for it. */
-async function startRedis(): Promise<string | undefined> {
-  const folders = [...(process.env['PATH'] ?? '').split(delimiter).filter(Boolean), '/usr/sbin'];
-  const program = folders
-    .flatMap((folder) => ['redis-server', 'valkey-server'].map((name) => join(folder, name)))
-    .find((path) => existsSync(path));
-  if (program === undefined) return undefined;
-  const socket = join(folder, 'redis.sock');
-  const args = ['--port', '0', '--unixsocket', socket, '--dir', folder, '--appendonly', 'yes'];
-  const redis = keep(spawn(program, args, { stdio: 'pipe' }));
-  console.log('$ redis-server --port 0 --unixsocket redis.sock --appendonly yes');
-  for await (const line of createInterface({ input: redis.stdout })) {
-    if (/ready to accept connections/i.test(line)) break;
-  }
-  redis.stdout.resume();
-  return `redis+unix://${socket}`;
 }

@@ -1,11 +1,8 @@
-import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { type AddressInfo, connect, createServer } from 'node:net';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { connect } from 'node:net';
 import { createInterface } from 'node:readline';
-import { Redis } from 'ioredis';
+import { getRedis, HOW_TO_GET_REDIS, type RedisSource } from '../../test/support/get-redis.ts';
+import { startRedisServer } from '../../test/support/redis-server.ts';
 
 /** A Redis for one measure, with nothing on disk. */
 export interface BenchRedis {
@@ -20,23 +17,18 @@ export interface BenchRedis {
 /** What a monitor is told of a command within a script: `+1700000000.000000 [0 lua] "get" …`. */
 const LUA = /^\+[\d.]+ \[\d+ lua\]/;
 
-/** Starts the `redis-server` or `valkey-server` of this machine on a free port. */
+let source: Promise<RedisSource | undefined> | undefined;
+
+/** Starts one on a free port, with the program that the tests use. */
 export async function startRedis(): Promise<BenchRedis> {
-  const folder = await mkdtemp(join(tmpdir(), 'brandfill-bench-redis-'));
-  const port = await freePort();
-  const program = process.env['BRANDFILL_BENCH_REDIS_SERVER'] ?? 'redis-server';
-  const args = ['--port', String(port), '--bind', '127.0.0.1', '--dir', folder, '--save', ''];
-  const server = spawn(program, args, { stdio: 'ignore' });
-  const failed = once(server, 'error').then(([error]) => {
-    throw new Error(`Cannot measure: ${program} cannot be started; install it first`, {
-      cause: error,
-    });
-  });
-  const client = new Redis({ port, maxRetriesPerRequest: null });
-  client.on('error', () => {}); // the client tries again until the server is up
-  await Promise.race([client.ping(), failed]);
+  source ??= getRedis();
+  const program = (await source)?.program;
+  if (program === undefined)
+    throw new Error(`Cannot measure: there is no redis-server; ${HOW_TO_GET_REDIS}.`);
+  const { url, port, client, close } = await startRedisServer(program);
   return {
-    url: `redis://127.0.0.1:${port}/0`,
+    url,
+    close,
     peakBytes: async () =>
       Number(/^used_memory_peak:(\d+)/m.exec(await client.info('memory'))?.[1]),
     commandsDuring: async (work) => {
@@ -53,21 +45,5 @@ export async function startRedis(): Promise<BenchRedis> {
       socket.destroy();
       return commands;
     },
-    close: async () => {
-      client.disconnect();
-      const exited = once(server, 'exit');
-      server.kill();
-      await exited;
-      await rm(folder, { recursive: true, force: true });
-    },
   };
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, 'close');
-  return port;
 }

@@ -1,5 +1,5 @@
-import { afterEach, describe, expect, test } from 'vitest';
-import { freePort, useRedis } from '../support/redis.ts';
+import { beforeEach, describe, expect, test } from 'vitest';
+import { freePort, type TestRedis, useRedis } from '../support/redis.ts';
 import { useTcpServer } from '../support/servers.ts';
 import { run } from './support/command.ts';
 import { openFolder } from './support/folder.ts';
@@ -15,13 +15,10 @@ import {
 } from './support/queue-servers.ts';
 
 const EVERYTHING = ['+@all', '~*', '&*'];
-const redis = await useRedis();
+let redis: TestRedis;
 
-afterEach(async () => {
-  await redis.client.config('SET', 'requirepass', '');
-  await redis.client.config('SET', 'maxmemory', '0');
-  await redis.client.config('SET', 'maxmemory-policy', 'noeviction');
-  await redis.client.call('acl', 'deluser', 'clerk');
+beforeEach(async () => {
+  redis = await useRedis();
 });
 
 /** Makes a user of the name `clerk`. */

@@ -1,7 +1,6 @@
-import { existsSync } from 'node:fs';
-import { delimiter, join } from 'node:path';
 import { type Browser, chromium } from 'playwright-core';
 import { afterAll, beforeAll } from 'vitest';
+import { findProgram } from '../../support/find-program.ts';
 
 const PROGRAMS = ['chromium', 'chromium-browser', 'google-chrome', 'chrome'];
 const ELSEWHERE = ['/Applications/Google Chrome.app/Contents/MacOS/Google Chrome'];
@@ -14,11 +13,7 @@ or name another in BRANDFILL_TEST_CHROMIUM.`;
 /** The path of a Chromium, if there is one; says how to get one where there is none. */
 export function findChromium(): string | undefined {
   const given = process.env['BRANDFILL_TEST_CHROMIUM'];
-  const folders = (process.env['PATH'] ?? '').split(delimiter).filter(Boolean);
-  const inPath = folders.flatMap((folder) => PROGRAMS.map((name) => join(folder, name)));
-  const found = (given === undefined ? [...inPath, ...ELSEWHERE] : [given]).find((path) =>
-    existsSync(path),
-  );
+  const found = given === undefined ? findProgram(PROGRAMS, ELSEWHERE) : findProgram([], [given]);
   if (found === undefined) console.log(HELP);
   return found;
 }

@@ -12,7 +12,7 @@ import {
 import { type Folder, openFolder } from '../../integration/support/folder.ts';
 import { startHere } from '../../integration/support/program.ts';
 import type { SeededRandom } from '../../support/random.ts';
-import { startRedis, type TestRedis, type TestRedisOptions } from '../../support/redis.ts';
+import { type TestRedis, type TestRedisOptions, useRedis } from '../../support/redis.ts';
 import { makeList, respond } from './chaos-list.ts';
 
 /** An API, a Redis and a list, with as many workers as a test wants. All end with the test. */
@@ -69,13 +69,12 @@ const SHARED_KEYS =
 export async function openFleet(options: FleetOptions): Promise<Fleet> {
   const { random, rows = 700, redis: redisOptions, trouble = () => undefined } = options;
   const { domains = Math.floor(0.8 * rows), lockMs = 2_000 } = options;
-  const redis = await startRedis(redisOptions);
+  const redis = await useRedis(redisOptions);
   // A run may be over before so many calls are made: nobody waits for them then.
   let isOver = false;
   onTestFinished(() => {
     isOver = true;
   });
-  onTestFinished(() => redis.close());
   const folder = openFolder();
   const list = makeList(rows, domains, random);
   folder.write('list.csv', list.text);
