@@ -101,7 +101,8 @@ export interface RuleMeaning {
   readonly means: MeaningName;
   /** How long to wait, in milliseconds, where the rule says so. */
   readonly waitMs?: number | undefined;
-  readonly reason?: string | undefined;
+  /** What the answer says, where the rule finds it. */
+  readonly said?: string | undefined;
   /** The rule that fits, from 1. */
   readonly rule: number;
   /**

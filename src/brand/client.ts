@@ -175,6 +175,7 @@ export function createBrandClient(options: BrandClientOptions): BrandClient {
     const meaning: Meaning = {
       kind: 'found',
       json: '',
+      reason: `http_${httpStatus}`,
       httpStatus,
       likeness: '',
       form: 'json',

@@ -50,10 +50,10 @@ export function withLongNumbers<T>(body: string, value: T): T {
 export function whyNoJson(text: string): string | undefined {
   try {
     JSON.parse(text);
-    return 'no JSON object';
+    return 'it is no JSON object';
   } catch (error) {
     const why = error instanceof Error ? error.message.replaceAll(/\s+/g, ' ') : '';
-    return /end of JSON|Unterminated/.test(why) ? undefined : `no JSON: ${why}`;
+    return /end of JSON|Unterminated/.test(why) ? undefined : why;
   }
 }
 

@@ -1,11 +1,12 @@
 import { domainToUnicode } from 'node:url';
 import type { LimitHints } from '../common/calls.ts';
 import { systemErrorCode } from '../common/errors.ts';
+import { aboutOf, isMisdirection, type Reason } from '../common/reasons.ts';
 import type { RuleMeaning } from './api-profile.ts';
 import type { Body } from './body.ts';
 import { isJsonObject, type JsonObject, whyNoJson } from './json-object.ts';
 import { type Limits, waitIn } from './limits.ts';
-import { classifyNetworkError } from './network-error.ts';
+import { describeNetworkError } from './network-error.ts';
 import { type Exchanged, UnknownEncodingError } from './transport.ts';
 
 /**
@@ -25,28 +26,35 @@ export type Meaning = MeaningKind & Heard;
 type MeaningKind =
   /** The record, as it came, but for secrets. */
   | { readonly kind: 'found'; readonly json: string }
-  | { readonly kind: 'not_found' }
-  /** The API refuses this domain; `reason` is what it said. */
-  | { readonly kind: 'rejected'; readonly reason: string }
-  /** The API is still finding out. */
-  | { readonly kind: 'pending' }
-  /** No verdict, and another call would hardly help: a body too long, a redirect elsewhere. */
-  | { readonly kind: 'failed'; readonly reason: string }
   /** The same is asked at another path of the same origin. */
   | { readonly kind: 'redirect'; readonly path: string }
+  | { readonly kind: PlainKind };
+
+type PlainKind =
+  | 'not_found'
+  /** The API refuses this domain. */
+  | 'rejected'
+  /** The API is still finding out. */
+  | 'pending'
+  /** No verdict, and another call would hardly help: a body too long, a redirect elsewhere. */
+  | 'failed'
   /** 401, 402, 403, or a profile's `unauthorized`: the caller may not, or may not see this domain. */
-  | { readonly kind: 'refused'; readonly reason: string }
+  | 'refused'
   /** The quota is used up, as a profile's rule or a header says; never what words say. */
-  | { readonly kind: 'quota'; readonly reason: string }
+  | 'quota'
   /** Too many calls. */
-  | { readonly kind: 'throttled'; readonly reason: string }
+  | 'throttled'
   /** 5xx, no answer, or none that can be read. */
-  | { readonly kind: 'away'; readonly reason: string }
+  | 'away'
   /** No descriptor, port, route or resolver here, or no way past the proxy. */
-  | { readonly kind: 'machine'; readonly reason: string };
+  | 'machine';
 
 /** What every meaning has. */
 interface Heard {
+  /** Why it is no record: one of our own words, `http_<status>` where none says more. */
+  readonly reason: Reason;
+  /** What the API wrote, on one line, shortened and without secrets; undefined for nothing. */
+  readonly said?: string | undefined;
   /** Undefined when there was no answer. */
   readonly httpStatus: number | undefined;
   /** How long to wait, in milliseconds from now, if the API says so, whatever its answer. */
@@ -144,13 +152,24 @@ const KIND_OF_RULE = {
 /** The meaning of a call without an answer that could be read. */
 export function judgeNoAnswer(error: unknown): Meaning {
   const isTooLong = HEADERS_TOO_LONG.test(systemErrorCode(error) ?? '');
-  const { reason, about } = isTooLong ? TOO_LARGE : classifyNetworkError(error);
-  const kind = about === 'machine' ? 'machine' : isTooLong ? 'failed' : 'away';
+  const reason = isTooLong ? 'response_too_large' : describeNetworkError(error);
+  const kind = aboutOf(reason) === 'machine' ? 'machine' : isTooLong ? 'failed' : 'away';
   return { kind, reason, httpStatus: undefined, likeness: reason, form: 'none' };
 }
 
 const HEADERS_TOO_LONG = /^(HPE|UND_ERR)_HEADERS?_OVERFLOW$/;
-const TOO_LARGE = { reason: 'response_too_large', about: 'api' };
+
+/** The sign of a wrong address in an answer, as long as no domain was found. */
+export function misdirectionIn({ kind, httpStatus = 0, reason, form }: Meaning) {
+  if (kind === 'not_found' && form === 'page') return 'not_found_page';
+  if (kind === 'rejected' && form === 'page' && OF_THE_CALL.has(httpStatus))
+    return 'bad_request_page';
+  const isNone = kind === 'away' || kind === 'failed' || kind === 'refused';
+  return isNone && isMisdirection(reason) ? reason : undefined;
+}
+
+/** Statuses that refuse the request as such, whatever the domain. */
+const OF_THE_CALL: ReadonlySet<number> = new Set([400, 405, 406, 411, 415, 417, 426, 431]);
 
 /** The reset of a limit is not when a server that fails is back, unless that is how it limits calls. */
 function waitOf({ kind, httpStatus }: Meaning, stated: Limits | undefined): number | undefined {
@@ -168,46 +187,46 @@ function hear(kind: Meaning['kind'], evidence: Evidence): Meaning {
     case 'not_found': {
       // An API that names a time at an unknown domain is still finding out. A page is a cache's.
       const isLater = stated?.retryAfterMs !== undefined && form === 'json' && !evidence.rule;
-      return said({ kind: isLater && response.httpStatus === 404 ? 'pending' : kind }, evidence);
+      return plainly(isLater && response.httpStatus === 404 ? 'pending' : kind, evidence);
     }
     case 'pending':
       // A wall against bots answers 202 with its page.
-      if (form === 'page' && !evidence.rule)
-        return said({ kind: 'away', reason: 'no_json' }, evidence);
-      return said({ kind }, evidence);
+      return form === 'page' && !evidence.rule
+        ? plainly('away', evidence, 'no_json')
+        : plainly(kind, evidence);
     case 'refused':
       // 402 that says when there will be more is a quota; else it may be about this domain.
-      if (response.httpStatus === 402 && waitIn(stated, true) !== undefined) {
-        return said({ kind: 'quota', reason: reasonOf(evidence) }, evidence);
-      }
-      return said({ kind, reason: reasonOf(evidence) }, evidence);
-    case 'rejected':
-    case 'quota':
-    case 'throttled':
-      return said({ kind, reason: reasonOf(evidence) }, evidence);
+      return response.httpStatus === 402 && waitIn(stated, true) !== undefined
+        ? plainly('quota', evidence)
+        : plainly(kind, evidence);
     default:
-      return said(
-        { kind, reason: evidence.rule?.reason ?? `http_${response.httpStatus}` },
-        evidence,
-      );
+      return plainly(kind, evidence);
   }
 }
 
-function said(kind: MeaningKind, evidence: Evidence): Meaning {
+/** A meaning that brings nothing but why. */
+function plainly(kind: PlainKind, evidence: Evidence, reason?: Reason, why?: string): Meaning {
   const { response, domain, body } = evidence;
   const { httpStatus } = response;
-  const likeness = `${httpStatus} ${wordsOf(body.text.slice(0, SAID_LENGTH), domain)}`;
-  return { ...kind, httpStatus, likeness, form: formOf(evidence) };
+  const likeness = `${httpStatus} ${wordsOf(body.text.slice(0, COMPARED_LENGTH), domain)}`;
+  return {
+    kind,
+    reason: reason ?? `http_${httpStatus}`,
+    said: why ?? saidIn(kind, evidence),
+    httpStatus,
+    likeness,
+    form: formOf(evidence),
+  };
 }
 
 /** So much of a body is compared with others. */
-const SAID_LENGTH = 4_096;
+const COMPARED_LENGTH = 4_096;
 
 function hearRecord(evidence: Evidence): Meaning {
   const { response, body, recordOf, rule } = evidence;
   const { httpStatus, isCut, bodyError } = response;
-  const unread = (kind: 'away' | 'failed' | 'rejected', reason: string): Meaning =>
-    said({ kind, reason }, evidence);
+  const unread = (kind: PlainKind, reason: Reason, why?: string): Meaning =>
+    plainly(kind, evidence, reason, why);
   if (isCut) return unread('failed', 'response_too_large');
   if (bodyError instanceof UnknownEncodingError)
     return unread('failed', 'unknown_content_encoding');
@@ -216,7 +235,7 @@ function hearRecord(evidence: Evidence): Meaning {
   const value = recordOf ? body.json : body.rounded;
   if (recordOf) {
     const record = recordOf(value);
-    if (!isJsonObject(record)) return unread('failed', rule?.reason ?? 'no_record');
+    if (!isJsonObject(record)) return unread('failed', 'no_record');
     return found(JSON.stringify(record), httpStatus);
   }
   if (isJsonObject(value)) {
@@ -225,11 +244,13 @@ function hearRecord(evidence: Evidence): Meaning {
   const why = whyNoJson(body.text);
   // A body that breaks off was never whole; a page is not the API's. Broken JSON stays broken.
   if (why === undefined) return unread('away', 'invalid_response');
-  return formOf(evidence) === 'json' ? unread('rejected', why) : unread('away', 'no_json');
+  return formOf(evidence) === 'json'
+    ? unread('rejected', 'invalid_json', why)
+    : unread('away', 'no_json');
 }
 
 function found(json: string, httpStatus: number): Meaning {
-  return { kind: 'found', json, httpStatus, likeness: json, form: 'json' };
+  return { kind: 'found', json, reason: 'http_200', httpStatus, likeness: json, form: 'json' };
 }
 
 /**
@@ -249,12 +270,13 @@ function hearFailure(value: JsonObject, evidence: Evidence): Meaning | undefined
       .map(([, one]) => Number(one))
       .find((one) => one >= 400 && one <= 599);
     const kind = status === undefined ? 'rejected' : meaningOf(status);
-    return kind === 'away'
-      ? said({ kind, reason: `http_${status}` }, evidence)
-      : hear(kind, evidence);
+    if (status === undefined) return plainly('rejected', evidence, 'failure_in_answer');
+    return kind === 'found' || kind === 'redirect'
+      ? undefined
+      : plainly(kind, evidence, `http_${status}`);
   }
   // Created, but nothing to see yet.
-  return evidence.response.httpStatus === 201 ? said({ kind: 'pending' }, evidence) : undefined;
+  return evidence.response.httpStatus === 201 ? plainly('pending', evidence) : undefined;
 }
 
 const OF_STATUS: ReadonlySet<string> = new Set(['status', 'statuscode', 'code', 'errorcode']);
@@ -294,7 +316,7 @@ function hearRedirect(evidence: Evidence): Meaning {
   const { location } = headers;
   const asked = origin + path;
   const form = formOf(evidence);
-  const fail = (reason: string): Meaning => {
+  const fail = (reason: Reason): Meaning => {
     return { kind: 'failed', reason, httpStatus, likeness: `${httpStatus} ${reason}`, form };
   };
   if (typeof location !== 'string' || !URL.canParse(location, asked)) {
@@ -308,7 +330,8 @@ function hearRedirect(evidence: Evidence): Meaning {
   // What answers elsewhere answers the same to all.
   const isNamed = text.includes(domain) || text.includes(domainToUnicode(domain));
   if (!isNamed) return fail('redirect_without_domain');
-  return { kind: 'redirect', path: place, httpStatus, likeness: `${httpStatus}`, form };
+  const reason = `http_${httpStatus}` as const;
+  return { kind: 'redirect', reason, path: place, httpStatus, likeness: `${httpStatus}`, form };
 }
 
 function decode(text: string): string {
@@ -326,12 +349,16 @@ function formOf({ body }: Evidence): Form {
   return /^["[{]/.test(text) || /\{\s*"/.test(text) || body.rounded !== undefined ? 'json' : 'page';
 }
 
-const REASON_LENGTH = 200;
+/** So much of what an API wrote is kept. */
+const SAID_LENGTH = 200;
 
-function reasonOf({ body, response, rule }: Evidence): string {
-  const line = body.text.slice(0, SAID_LENGTH).replaceAll(/\s+/g, ' ').trim();
-  const text = rule?.reason ?? Array.from(line).slice(0, REASON_LENGTH).join('');
-  return text || `http_${response.httpStatus}`;
+/** What the API wrote. An unknown domain needs no words of its own, unless a rule finds some. */
+function saidIn(kind: PlainKind, { body, rule }: Evidence): string | undefined {
+  if (rule?.said !== undefined) return rule.said;
+  if (kind === 'not_found' || kind === 'pending') return undefined;
+  const text = body.text.slice(0, COMPARED_LENGTH).replaceAll(/<[^<>]*>|\s+/g, ' ');
+  const line = text.replaceAll(/ {2,}/g, ' ').trim();
+  return Array.from(line).slice(0, SAID_LENGTH).join('') || undefined;
 }
 
 /** The words of a text, without the domain and all that differs from call to call: words with digits. */

@@ -1,4 +1,4 @@
-import type { AddressReason } from './network-error.ts';
+import { isReason } from '../common/reasons.ts';
 
 /**
  * How a lookup ended. `pending`: the API has accepted the lookup, and had no answer ready for as
@@ -18,8 +18,10 @@ export function isAnswer(status: string): status is 'found' | 'not_found' | 'rej
 export interface Outcome {
   readonly domain: string;
   readonly status: OutcomeStatus;
-  /** Why it is not `found`: a word such as `timeout`, or what the API said. May be empty. */
+  /** Why it is not `found`: one of our reasons, such as `timeout` or `http_400`. Empty for `found`. */
   readonly reason: string;
+  /** What the API wrote, shortened; absent when it wrote nothing. */
+  readonly said?: string | undefined;
   /** Status of the last answer; undefined when there was none. */
   readonly httpStatus: number | undefined;
   /** Calls made for it, not counting throttled ones or `pending`. */
@@ -36,14 +38,13 @@ export interface Outcome {
   readonly json: string;
 }
 
-/** A sign that an answer comes from another server or another path. */
-export type Misdirection =
-  | 'not_found_page'
-  | 'bad_request_page'
-  | 'no_json'
-  /** 200 with one body for different domains. */
-  | 'same_answer'
-  /** A redirect to an address without the domain. */
-  | 'lost_domain'
-  | 'redirect_to_another_origin'
-  | AddressReason;
+/**
+ * The reason of an outcome and what the API wrote, where earlier versions kept either in one place.
+ */
+export function splitReason(
+  reason: string,
+  httpStatus: number | undefined,
+): Pick<Outcome, 'reason' | 'said'> {
+  if (reason === '' || isReason(reason)) return { reason };
+  return { reason: httpStatus === undefined ? '' : `http_${httpStatus}`, said: reason };
+}

@@ -57,6 +57,7 @@ export async function* join(options: JoinOptions): AsyncGenerator<readonly Outpu
       domain: isInvalid ? '' : text,
       status: older ? 'stale' : (answered?.status ?? unasked),
       reason: isInvalid ? text : (outcome?.reason ?? skipReason),
+      said: outcome?.said,
       httpStatus: outcome?.httpStatus,
       attempts: outcome?.attempts ?? 0,
       fetchedAtMs: answered?.fetchedAtMs ?? 0,

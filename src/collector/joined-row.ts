@@ -35,8 +35,10 @@ export interface JoinedRow {
   /** Empty for an `invalid` row. */
   readonly domain: string;
   readonly status: RowStatus;
-  /** Why it is not `found`. */
+  /** Why it is not `found`: one of our words, or why the run stopped. */
   readonly reason: string;
+  /** What the API wrote, if anything. */
+  readonly said?: string | undefined;
   readonly httpStatus: number | undefined;
   readonly attempts: number;
   /** When its outcome was fetched, or the older answer it has; milliseconds since 1970, 0 for none. */

@@ -1,4 +1,5 @@
 import fastq from 'fastq';
+import { aboutOf } from '../common/reasons.ts';
 import type { Fetched } from './fetch-picture.ts';
 
 export interface HostOptions {
@@ -57,8 +58,6 @@ function createTurns(concurrency: number): Turns {
 
 /** Whether a reason is about the host rather than the picture. */
 export function isHostTrouble(reason: string): boolean {
-  return TROUBLE.test(reason);
+  const about = aboutOf(reason);
+  return about === 'api' || about === 'machine' || about === 'address';
 }
-
-const TROUBLE =
-  /^(?:timeout|connection_\w+|dns_\w+|no_route|tls_\w+|client_certificate_required|http2_only|network_error|http_(?:429|502|503|504))$/;

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { findJsonObject, type JsonObject } from '../brand/json-object.ts';
+import { aboutOf } from '../common/reasons.ts';
 import type { LogoNote, LogoNotes, SavedLogo } from '../store/notes.ts';
 import type { Fetched, PictureFetcher } from './fetch-picture.ts';
 import { createHosts, type HostOptions, isHostTrouble } from './hosts.ts';
@@ -125,10 +126,8 @@ function isTooEarly(
   { startedAtMs, refresh, missingCountsMs }: Circumstances,
 ): boolean {
   const reason = missing?.reason ?? '';
-  if (refresh || isHostTrouble(reason) || PASSING.test(reason)) return false;
+  // Trouble may be gone by tomorrow, and a private address or SVG may have been allowed since.
+  if (refresh || isHostTrouble(reason) || aboutOf(reason) === 'setting') return false;
   // A note from the future was dated by a clock that was wrong by at least as much.
   return Math.abs(startedAtMs - atMs) < missingCountsMs;
 }
-
-/** Reasons that may be gone by tomorrow. A private address or SVG may have been allowed since. */
-const PASSING = /^(?:http_(?:408|5\d\d)|host_out|not_written|private_address|svg_left_out)$/;

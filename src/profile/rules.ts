@@ -106,7 +106,7 @@ export const rules = z
     return {
       means: first.means,
       waitMs: waitIn(first, facts),
-      reason: reasonIn(first, facts),
+      said: saidIn(first, facts),
       rule: at + 1,
       isSure: first.when.header !== undefined || first.when.body !== undefined,
     };
@@ -119,7 +119,7 @@ function waitIn({ wait: given }: z.output<typeof rule>, facts: AnswerFacts): num
   return findWaitMs(textAt(given, facts), { nowMs, date: fieldText(headers['date']) });
 }
 
-function reasonIn({ reason }: z.output<typeof rule>, { json }: AnswerFacts): string | undefined {
+function saidIn({ reason }: z.output<typeof rule>, { json }: AnswerFacts): string | undefined {
   const value = reason?.(json()) ?? '';
   const text = typeof value === 'string' ? value : JSON.stringify(value);
   return shortenTo(text.replaceAll(/\s+/g, ' '), 200) || undefined;

@@ -115,13 +115,14 @@ async function readId({ client }: RedisServer): Promise<string> {
 
 /** An outcome as a line of JSON. */
 function toLine(outcome: OutcomeData, { job, ref }: OutcomesData): string {
-  const { domain, given, status, reason, httpStatus, attempts, fetchedAtMs, json } = outcome;
+  const { domain, given, status, reason, said, httpStatus, attempts, fetchedAtMs, json } = outcome;
   const isFound = status === 'found';
   const line = JSON.stringify({
     domain,
     given: given === domain ? undefined : given,
     status,
     reason: isFound ? undefined : reason,
+    said,
     http_status: httpStatus ?? (isFound ? null : undefined),
     attempts,
     fetched_at: new Date(fetchedAtMs).toISOString(),

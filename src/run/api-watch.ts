@@ -1,8 +1,8 @@
-import { aboutOf, sentenceOn } from '../brand/network-error.ts';
 import { findProxy, type Proxy } from '../brand/proxy.ts';
 import type { OnNotice } from '../common/errors.ts';
 import { formatDuration } from '../common/format.ts';
 import type { Closable } from '../common/lifetime.ts';
+import { aboutOf, sentenceOn } from '../common/reasons.ts';
 import type { Gate } from '../worker/gate.ts';
 
 export interface ApiWatchOptions {

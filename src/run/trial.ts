@@ -24,6 +24,8 @@ export interface Trial {
   readonly status: RowStatus;
   /** Why it is not `found`. */
   readonly reason: string;
+  /** What the API wrote, if anything. */
+  readonly said?: string | undefined;
   readonly httpStatus: number | undefined;
   /** When its outcome was fetched, in ISO 8601; undefined when there is none. */
   readonly fetchedAt: string | undefined;
@@ -102,12 +104,13 @@ export async function runToTrial(domain: string, job: Job, outside: RunContext):
     let row: JoinedRow | undefined;
     for await (const batch of rows) row = batch.find(isListed);
     if (!row) throw new TypeError('a list of one row has a row');
-    const { status, reason, httpStatus, fetchedAtMs } = row;
+    const { status, reason, said, httpStatus, fetchedAtMs } = row;
     const isFound = status === 'found';
     return {
       domain,
       status,
       reason,
+      said,
       httpStatus,
       fetchedAt: fetchedAtMs === 0 ? undefined : new Date(fetchedAtMs).toISOString(),
       isFromStore: run.plan.lookups === 0,

@@ -1,6 +1,6 @@
 import { crc32 } from 'node:zlib';
 import type { Database } from 'lmdb';
-import type { Outcome, OutcomeStatus } from '../brand/outcome.ts';
+import { type Outcome, type OutcomeStatus, splitReason } from '../brand/outcome.ts';
 
 /**
  * The layout of an outcome in the store. A fixed head can be read without decoding the rest,
@@ -13,12 +13,14 @@ import type { Outcome, OutcomeStatus } from '../brand/outcome.ts';
  * | 2 | HTTP status, 0 for none |
  * | 2 | attempts |
  * | 8 | fetched at, milliseconds since 1970, as a double |
- * | 6 | not used |
+ * | 2 | length of what the API wrote |
+ * | 4 | not used |
  * | 2 | length of the reason |
  * | 4 | checksum of the key and of all of this but these four bytes |
- * | … | reason, then the answer's JSON, both UTF-8 |
+ * | … | reason, what the API wrote, then the answer's JSON, all UTF-8 |
  *
- * Layout 1, of 0.1.0, has no checksum, and is read too: what was paid for stays.
+ * Layout 1, of 0.1.0, has no checksum, and is read too: what was paid for stays. So are entries in which
+ * what the API wrote is the reason.
  */
 const LAYOUT_VERSION = 2;
 const HEAD_BYTES = 26;
@@ -28,7 +30,8 @@ const AT = {
   httpStatus: 2,
   attempts: 4,
   fetchedAt: 6,
-  unused: 14,
+  saidLength: 14,
+  unused: 16,
   reasonLength: 20,
   checksum: 22,
 };
@@ -52,21 +55,28 @@ export function splitKey(key: string): { readonly endpointId: string; readonly d
 
 /** Encodes an outcome for a key. Its domain is in the key, not part of the value. */
 export function encodeOutcome(key: string, outcome: Outcome): Buffer {
-  // Most outcomes have no reason, and creating an empty buffer takes as long as creating another.
-  const reason = outcome.reason === '' ? NOTHING : Buffer.from(outcome.reason).subarray(0, MAX_U16);
-  const jsonBytes = Buffer.byteLength(outcome.json);
-  const value = Buffer.allocUnsafe(HEAD_BYTES + reason.length + jsonBytes);
+  const reason = bytesOf(outcome.reason);
+  const said = bytesOf(outcome.said ?? '');
+  const jsonStart = HEAD_BYTES + reason.length + said.length;
+  const value = Buffer.allocUnsafe(jsonStart + Buffer.byteLength(outcome.json));
   value[0] = LAYOUT_VERSION;
   value[AT.status] = STATUSES.indexOf(outcome.status);
   value.writeUInt16LE(outcome.httpStatus ?? 0, AT.httpStatus);
   value.writeUInt16LE(Math.min(outcome.attempts, MAX_U16), AT.attempts);
   value.writeDoubleLE(outcome.fetchedAtMs, AT.fetchedAt);
-  value.writeUIntLE(0, AT.unused, 6);
+  value.writeUInt16LE(said.length, AT.saidLength);
+  value.writeUInt32LE(0, AT.unused);
   value.writeUInt16LE(reason.length, AT.reasonLength);
   reason.copy(value, HEAD_BYTES);
-  value.write(outcome.json, HEAD_BYTES + reason.length);
+  said.copy(value, HEAD_BYTES + reason.length);
+  value.write(outcome.json, jsonStart);
   value.writeUInt32LE(checksumOf(key, value), AT.checksum);
   return value;
+}
+
+/** Most outcomes have no such text, and creating an empty buffer takes as long as creating another. */
+function bytesOf(text: string): Buffer {
+  return text === '' ? NOTHING : Buffer.from(text).subarray(0, MAX_U16);
 }
 
 function checksumOf(key: string, value: Buffer): number {
@@ -101,14 +111,19 @@ export function decodeOutcome(key: string, value: Buffer): Outcome | undefined {
   const head = decodeHead(key, value);
   if (!head) return undefined;
   const headBytes = value[0] === 1 ? HEAD_BYTES_OF_1 : HEAD_BYTES;
-  const jsonStart = headBytes + value.readUInt16LE(AT.reasonLength);
+  const httpStatus = value.readUInt16LE(AT.httpStatus) || undefined;
+  const saidStart = headBytes + value.readUInt16LE(AT.reasonLength);
+  const saidBytes = value[0] === 1 ? 0 : value.readUInt16LE(AT.saidLength);
+  const jsonStart = saidStart + saidBytes;
+  const reason = value.toString('utf8', headBytes, saidStart);
+  const said = value.toString('utf8', saidStart, jsonStart);
   return {
     domain: splitKey(key).domain,
     status: head.status,
     fetchedAtMs: head.fetchedAtMs,
-    httpStatus: value.readUInt16LE(AT.httpStatus) || undefined,
+    httpStatus,
     attempts: value.readUInt16LE(AT.attempts),
-    reason: value.toString('utf8', headBytes, jsonStart),
+    ...(said === '' ? splitReason(reason, httpStatus) : { reason, said }),
     json: value.toString('utf8', jsonStart, value.length),
   };
 }

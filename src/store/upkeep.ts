@@ -1,6 +1,6 @@
 import type { Database } from 'lmdb';
 import { z } from 'zod';
-import { isAnswer, type Outcome } from '../brand/outcome.ts';
+import { isAnswer, type Outcome, splitReason } from '../brand/outcome.ts';
 import { removeKeys, STORE_VERSION, type StoreDatabase, sizeOnDisk } from './database.ts';
 import { decodeHead, decodeOutcome, encodeOutcome, keyOf, splitKey, timeIn } from './entries.ts';
 import { findApiName } from './notes.ts';
@@ -174,12 +174,13 @@ export async function putNewer(
  * survive.
  */
 export function formatOutcomeLine(key: string, outcome: Outcome): string {
-  const { domain, status, reason, httpStatus, attempts, fetchedAtMs, json } = outcome;
+  const { domain, status, reason, said, httpStatus, attempts, fetchedAtMs, json } = outcome;
   const head = JSON.stringify({
     api: splitKey(key).endpointId,
     domain,
     status,
     ...(reason === '' ? {} : { reason }),
+    said,
     ...(httpStatus === undefined ? {} : { http_status: httpStatus }),
     attempts,
     fetched_at: new Date(fetchedAtMs).toISOString(),
@@ -197,6 +198,7 @@ const line = z.object({
   domain: z.string().min(1).max(253),
   status: z.enum(['found', 'not_found', 'rejected', 'failed', 'pending']),
   reason: z.string().default(''),
+  said: z.string().optional(),
   http_status: z.int().min(100).max(999).optional(),
   attempts: z.int().min(0),
   fetched_at: z.iso.datetime(),
@@ -210,13 +212,14 @@ export function parseOutcomeLine(text: string): TravellingOutcome | string {
     const name = parsed.error.issues[0]?.path.join('.') ?? '';
     return name === '' ? 'it is no JSON object' : `'${name}' is missing or not as exported`;
   }
-  const { api, domain, status, reason, http_status: httpStatus, attempts } = parsed.data;
+  const { api, domain, status, reason, said, http_status: httpStatus, attempts } = parsed.data;
   const at = text.indexOf(ANSWER);
   const json = status === 'found' ? text.slice(at + ANSWER.length, text.lastIndexOf('}')) : '';
   if (status === 'found' && (at === -1 || parseJson(json) === undefined))
     return "'answer' is missing or not as exported";
   const fetchedAtMs = Date.parse(parsed.data.fetched_at);
-  const outcome = { domain, status, reason, httpStatus, attempts, fetchedAtMs, json };
+  const why = said === undefined ? splitReason(reason, httpStatus) : { reason, said };
+  const outcome = { domain, status, ...why, httpStatus, attempts, fetchedAtMs, json };
   return { endpointId: api, outcome };
 }
 

@@ -1,9 +1,10 @@
 import { countOf, formatDuration, formatUnits } from '../common/format.ts';
+import { sentenceOn } from '../common/reasons.ts';
 import { printable, printableLines, shortenTo } from '../common/text.ts';
 import { textOfCell } from '../rows/csv/csv-writer.ts';
 import type { Trial } from '../run/trial.ts';
 import { describeStop } from './describe.ts';
-import { adviseOn, sentenceFor } from './reasons.ts';
+import { adviseOn } from './reasons.ts';
 import { STATUSES } from './words.ts';
 
 const MOST_LINES = 40;
@@ -11,22 +12,22 @@ const LONGEST_CELL = 60;
 
 /** Describes in a line how the lookup of a domain ended, and what was typed if that is something else. */
 export function describeTrial(trial: Trial, text: string, nowMs: number): readonly string[] {
-  const { domain, stopped, isFromStore, fetchedAt = '', status, reason, httpStatus } = trial;
+  const { domain, stopped, isFromStore, fetchedAt = '', status, said, httpStatus } = trial;
   const ageMs = Math.max(0, nowMs - Date.parse(fetchedAt));
   const cost = isFromStore
     ? `From the store, fetched ${formatDuration(ageMs)} ago (${fetchedAt}); no call was made. --refresh asks again.`
     : `${countOf(trial.calls, 'call')}, ${formatDuration(trial.elapsedMs)}.`;
   const advice = status === 'found' ? '' : ` ${adviseOn(trial)}`;
-  const said = status === 'rejected' ? ` It says: ${printable(reason)}.` : '';
+  const words = said === undefined ? '' : ` It says: '${printable(said)}'.`;
   // One refusal alone does not show what is refused.
   const doubt =
     httpStatus === 403
       ? ' If it refuses others too, check --auth and what the credential is allowed.'
       : '';
   const of = httpStatus === undefined ? '' : ` (${httpStatus})`;
-  const outcome = `${STATUSES[status].name}${of}.${advice}${said}${doubt} ${cost}`;
+  const outcome = `${STATUSES[status].name}${of}.${advice}${words}${doubt} ${cost}`;
   // The words for runs speak of the first five calls; here there is only one.
-  const seen = stopped?.seen && `${sentenceFor(stopped.seen)} Nothing of it is kept.`;
+  const seen = stopped?.seen && `${sentenceOn(stopped.seen)} Nothing of it is kept.`;
   const end = stopped ? `nothing learned. ${seen ?? describeStop(stopped)}` : outcome;
   const typed = text === domain ? [] : [`'${printable(text)}' is looked up as ${domain}.`];
   return [...typed, `${domain}: ${end}`];

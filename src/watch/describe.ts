@@ -9,13 +9,13 @@ import {
   formatSize,
   formatUnits,
 } from '../common/format.ts';
+import { sentenceOn, shortOf } from '../common/reasons.ts';
 import { shortenTo } from '../common/text.ts';
 import type { DomainColumn } from '../rows/columns/domain-column.ts';
 import { shorten } from '../rows/columns/names.ts';
 import type { Limit } from '../worker/pace-memory.ts';
 import type { Stop } from '../worker/stop-switch.ts';
 import type { RunEvent } from './events.ts';
-import { sentenceFor, shortOf } from './reasons.ts';
 import { type RunView, type StatusCounts, sumOf } from './run-view.ts';
 import { ENDINGS, GOING_ON, STATUSES, STOPS, type StatusName } from './words.ts';
 
@@ -166,7 +166,7 @@ const LONGEST_SAID = 200;
 function describeWhy(stop: Stop): string {
   const { reason, comeBackAtMs, seen, trouble, refusal, throttledMs, storeError } = stop;
   const { httpStatus = 0, said = '' } = refusal ?? {};
-  const isSilent = said === '' || said === `http_${httpStatus}`;
+  const isSilent = said === '';
   if (trouble !== undefined && comeBackAtMs !== undefined) {
     return `The API is out (${trouble}) and says to wait longer than --max-wait.`;
   }
@@ -175,7 +175,7 @@ function describeWhy(stop: Stop): string {
   }
   return shown([
     storeError,
-    seen && `The first calls were all alike. ${sentenceFor(seen)}`,
+    seen && `The first calls were all alike. ${sentenceOn(seen)}`,
     STOPS[reason],
     trouble !== undefined && `The last call ended with: ${trouble}.`,
     refusal && reason === 'refused' && isSilent && `It answered ${httpStatus}, without a word why.`,

@@ -147,7 +147,7 @@ function createCallRecord() {
       const { kind, httpStatus } = meaning;
       // A 200 whose body cannot be used is no answer.
       const hasAnswer = httpStatus !== undefined && (httpStatus !== 200 || kind === 'found');
-      const answer = !hasAnswer && 'reason' in meaning ? meaning.reason : String(httpStatus);
+      const answer = hasAnswer ? String(httpStatus) : meaning.reason;
       answers[answer] = (answers[answer] ?? 0) + 1;
       latencies.record(Math.max(1, Math.round(latencyMs * 1_000)));
     },

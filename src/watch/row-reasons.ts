@@ -28,13 +28,12 @@ export function createRowRecorder({ columns: { enriched }, format, column }: Row
   const filled = new Float64Array(enriched.length);
   const known = new Map<string, RunReason>();
 
-  function addReason({ status, domain, httpStatus, reason: given, raw }: JoinedRow): void {
-    const reason = withoutParticulars(given, domain);
-    const key = `${status} ${httpStatus} ${reason}`;
+  function addReason({ status, domain, httpStatus, reason, said: given, raw }: JoinedRow): void {
+    const said = given && shortenTo(withoutParticulars(given, domain), LONGEST);
+    const key = `${status} ${httpStatus} ${reason} ${said}`;
     if (!known.has(key) && known.size >= MOST_KNOWN) return;
     const advice = adviseOn({ status, reason, httpStatus });
-    const short = shortenTo(reason, LONGEST);
-    const begun = { status, reason: short, httpStatus, rows: 0, advice, examples: [] };
+    const begun = { status, reason, said, httpStatus, rows: 0, advice, examples: [] };
     const of: RunReason = known.get(key) ?? begun;
     known.set(key, of);
     of.rows += 1;
@@ -66,10 +65,8 @@ export function createRowRecorder({ columns: { enriched }, format, column }: Row
 }
 
 /** Removes what differs from row to row: an API may name the domain or the request in its text. */
-function withoutParticulars(reason: string, domain: string): string {
-  if (!/[^a-z_0-9]/.test(reason)) return reason; // one of our own words
-  const general = domain === '' ? reason : reason.replaceAll(domain, '{domain}');
-  return general.replaceAll(IDENTIFIER, '…');
+function withoutParticulars(said: string, domain: string): string {
+  return said.replaceAll(domain, '{domain}').replaceAll(IDENTIFIER, '…');
 }
 
 /** Long numbers, hexadecimal numbers and UUIDs. */

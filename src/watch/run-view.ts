@@ -50,8 +50,10 @@ export interface Wait {
 /** Why rows were not enriched. */
 export interface RunReason {
   status: keyof StatusCounts;
-  /** As in the failures file; what differs from row to row is `{domain}` or `…`. */
+  /** As in the failures file. */
   reason: string;
+  /** What the API wrote; what differs from row to row is `{domain}` or `…`. */
+  said?: string | undefined;
   /** Of the last answer. */
   httpStatus?: number | undefined;
   rows: number;

@@ -1,6 +1,4 @@
-import type { Meaning } from '../brand/meaning.ts';
-import { isAddressReason } from '../brand/network-error.ts';
-import type { Misdirection } from '../brand/outcome.ts';
+import { type Meaning, misdirectionIn } from '../brand/meaning.ts';
 import type { Stop } from './stop-switch.ts';
 
 /**
@@ -341,7 +339,7 @@ export function createEvidence(options: EvidenceOptions): Evidence {
     const many = kind === 'refused' || kind === 'found' ? MANY : first;
     if ((row.groups.get(groupOf(meaning))?.size ?? 0) < many || isOver) return undefined;
     if (kind === 'refused' || kind === 'found') return stopOf(meaning);
-    const seen = misdirectionOf(meaning);
+    const seen = misdirectionIn(meaning);
     return seen && { reason: 'misdirected', seen };
   }
 
@@ -377,7 +375,7 @@ export function createEvidence(options: EvidenceOptions): Evidence {
     }
     if (!isTooLong) {
       // A retry that comes before the fifth domain would tell nothing new.
-      const isOpen = successes === 0 && misdirectionOf(meaning) !== undefined;
+      const isOpen = successes === 0 && misdirectionIn(meaning) !== undefined;
       return { signal: 'none', verdict: isOpen ? hold(meaning, asked, 'retry') : 'retry' };
     }
     if (meaning.kind === 'away' && !situation.isOut) asked.refusedAs = key;
@@ -389,7 +387,7 @@ export function createEvidence(options: EvidenceOptions): Evidence {
 
   /** It is about the domain, unless the first ones show a wrong address. */
   function noteFailed(meaning: Meaning, asked: Asked): Weighed {
-    if (successes > 0 || !misdirectionOf(meaning)) return BELIEVED;
+    if (successes > 0 || !misdirectionIn(meaning)) return BELIEVED;
     isTooMany(meaning, asked, true);
     const why = whyAtStart(meaning);
     if (why) stop(why);
@@ -527,8 +525,7 @@ function stopOf(meaning: Meaning): Stop {
   const { kind, httpStatus } = meaning;
   if (kind === 'found') return { reason: 'misdirected', seen: 'same_answer' };
   if (kind === 'away' || kind === 'machine') return { reason: 'outage', trouble: meaning.reason };
-  const said = 'reason' in meaning ? meaning.reason : `http_${httpStatus}`;
-  const refusal = { httpStatus: httpStatus ?? 0, said };
+  const refusal = { httpStatus: httpStatus ?? 0, said: meaning.said ?? '' };
   if (kind === 'quota') return { reason: kind, refusal };
   if (meaning.isSure && kind === 'refused') return { reason: 'unauthorized', refusal };
   const reason = kind === 'refused' ? (REASONS[httpStatus ?? 0] ?? 'refused') : 'refused';
@@ -540,14 +537,3 @@ const REASONS: Readonly<Partial<Record<number, Stop['reason']>>> = {
   402: 'quota',
   403: 'forbidden',
 };
-
-/** The sign of a wrong address in an answer of the first calls. */
-function misdirectionOf(meaning: Meaning): Misdirection | undefined {
-  if (meaning.kind === 'not_found') return 'not_found_page';
-  if (meaning.kind === 'rejected' && meaning.form === 'page') return 'bad_request_page';
-  if (meaning.kind !== 'away' && meaning.kind !== 'failed') return undefined;
-  if (meaning.reason === 'redirect_without_domain') return 'lost_domain';
-  if (meaning.reason === 'redirect_to_another_origin') return meaning.reason;
-  if (meaning.reason === 'no_json') return 'no_json';
-  return isAddressReason(meaning.reason) ? meaning.reason : undefined;
-}

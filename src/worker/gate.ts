@@ -1,6 +1,6 @@
 import type { Meaning } from '../brand/meaning.ts';
-import { isUnsent } from '../brand/network-error.ts';
 import type { CallCounters } from '../common/calls.ts';
+import { isUnsent } from '../common/reasons.ts';
 import { type Budget, type Permit as BudgetPermit, both, isUsedUp } from './budget.ts';
 import type { Clock } from './clock.ts';
 import {
@@ -368,7 +368,7 @@ export function createGate(options: GateOptions): Gate {
       const { costMicros = 0, kind, form } = meaning;
       inFlight -= 1;
       counters.billedMicros += costMicros;
-      if (form === 'none' && isUnsent(reasonOf(meaning))) counters.unsent += 1;
+      if (form === 'none' && isUnsent(meaning.reason)) counters.unsent += 1;
       if (kind === 'throttled') {
         counters.throttled += 1;
         this.#spend.release();
@@ -392,7 +392,7 @@ export function createGate(options: GateOptions): Gate {
         retryAfterMs: isRefused && !isVerdict ? waitOf(meaning, domain) : undefined,
       };
       isFailing = isRefused ? AWAY.has(meaning.kind) : signal !== 'good' && isFailing;
-      if (AWAY.has(meaning.kind) || signal === 'doubt') trouble = reasonOf(meaning);
+      if (AWAY.has(meaning.kind) || signal === 'doubt') trouble = meaning.reason;
       if (isAgain && signal === 'good') slowedBy.clear();
       if (isCleared) home.forget(nowMs);
       if (signal === 'good') {
@@ -422,7 +422,7 @@ export function createGate(options: GateOptions): Gate {
     overlongWaits.add(domain);
     if (overlongWaits.size > 1 || waiting.length === 0) {
       const isOut = AWAY.has(meaning.kind);
-      const trouble = isOut ? reasonOf(meaning) : undefined;
+      const trouble = isOut ? meaning.reason : undefined;
       stopSwitch.stop({ ...stopForWait(statedMs, options.now()), trouble });
       return statedMs; // for the next run
     }
@@ -472,10 +472,6 @@ function describeOutage({ refusedMs, shutUntilMs }: Readonly<Pace>, nowMs: numbe
 
 /** A wait that is too long is tried first: it may be stated for one domain alone. */
 const FIRST_STATED_MS = 1_000;
-
-function reasonOf(meaning: Meaning): string {
-  return 'reason' in meaning ? meaning.reason : `http_${meaning.httpStatus}`;
-}
 
 /** Callers that wait, in the order in which they came. */
 interface WaitQueue {

@@ -222,7 +222,8 @@ class Lookup implements Question, Asked {
     return {
       domain: this.domain,
       status: isBelieved ? STATUS_OF[meaning.kind] : 'failed',
-      reason: reasonOf(meaning),
+      reason: meaning.kind === 'found' ? '' : meaning.reason,
+      said: meaning.said,
       httpStatus: meaning.httpStatus,
       attempts: this.#attempts,
       throttled: this.#throttled,
@@ -232,13 +233,6 @@ class Lookup implements Question, Asked {
       json: isBelieved && meaning.kind === 'found' ? meaning.json : '',
     };
   }
-}
-
-function reasonOf(meaning: Meaning): string {
-  if (meaning.kind === 'found') return '';
-  return 'reason' in meaning && meaning.reason !== ''
-    ? meaning.reason
-    : `http_${meaning.httpStatus}`;
 }
 
 const STATUS_OF: Readonly<Record<Meaning['kind'], Outcome['status']>> = {

@@ -1,6 +1,6 @@
 import { setMaxListeners } from 'node:events';
-import type { Misdirection } from '../brand/outcome.ts';
 import { isCapped } from '../common/calls.ts';
+import type { Misdirection } from '../common/reasons.ts';
 
 /** Why a run ends before all domains are asked. */
 export type StopReason =

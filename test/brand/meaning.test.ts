@@ -48,10 +48,10 @@ describe('an answer', () => {
     ['that speaks of later', 'rejected', 400, { error: 'try again later' }],
     ['200 with nothing but an error', 'rejected', 200, { error: 'no such company' }],
     ['200 that says that it failed', 'rejected', 200, { success: false, message: 'no' }],
-    ['200 with 404 in it', 'not_found', 200, { status: 404 }, {}, { reason: undefined }],
+    ['200 with 404 in it', 'not_found', 200, { status: 404 }, {}, { reason: 'http_404' }],
     ['200 with 429 in it', 'throttled', 200, { code: 429, message: 'slow down' }],
     ['200 with 500 in it', 'away', 200, { status: 500, error: 'oops' }, {}, { reason: 'http_500' }],
-    ['200 that is broken JSON', 'rejected', 200, NAN, {}, { reason: /^no JSON: .*NaN/ }],
+    ['200 that is broken JSON', 'rejected', 200, NAN, {}, { reason: 'invalid_json', said: /NaN/ }],
     ['that it is finding out', 'pending', 202, { status: 'queued' }],
     ['201 without a record', 'pending', 201, { status: 'created', id: 12 }],
     ['404 with a time', 'pending', 404, { error: 'soon' }, LATER, { retryAfterMs: 7_000 }],
@@ -63,30 +63,44 @@ describe('an answer', () => {
     ['500 with the reset of a limit', 'away', 500, '', USED_UP, { retryAfterMs: undefined }],
     ['402 with the reset of a limit', 'quota', 402, { error: 'x' }, USED_UP],
     ['404 with a time, as a page', 'not_found', 404, PAGE, LATER, { retryAfterMs: 7_000 }],
-    ['401', 'refused', 401, { error: 'who?' }, {}, { reason: '{"error":"who?"}' }],
-    ['401 with a page', 'refused', 401, '<p>["a"]', {}, { form: 'page' }],
+    ['401', 'refused', 401, { error: 'who?' }, {}, { said: '{"error":"who?"}' }],
+    [
+      '401 with a page',
+      'refused',
+      401,
+      '<p class=x>Log <b>in</b>',
+      {},
+      { form: 'page', said: 'Log in' },
+    ],
     ['401 with JSON after a warning', 'refused', 401, 'Oh \n no: { "a":1}', {}, { form: 'json' }],
     ['401 with a list', 'refused', 401, ' ["a"]', {}, { form: 'json' }],
     ['401 with a number', 'refused', 401, '7', {}, { form: 'json' }],
     ['401 with spaces', 'refused', 401, ' \n ', {}, { form: 'empty', reason: 'http_401' }],
-    ['401 in words', 'refused', 401, 'who \n are you', {}, { reason: 'who are you' }],
+    [
+      '401 in words',
+      'refused',
+      401,
+      'who \n are you',
+      {},
+      { reason: 'http_401', said: 'who are you' },
+    ],
     ['402', 'refused', 402, { error: 'premium' }],
     ['402 with a time', 'quota', 402, '', USED_UP, { retryAfterMs: 9_000 }],
-    ['403', 'refused', 403, '', {}, { reason: 'http_403', form: 'empty' }],
+    ['403', 'refused', 403, '', {}, { reason: 'http_403', said: undefined, form: 'empty' }],
     ['403 with a time', 'refused', 403, PAGE, LATER, { retryAfterMs: 7_000 }],
     ['429', 'throttled', 429, ''],
     ['429 with a time', 'throttled', 429, '', LATER, { retryAfterMs: 7_000 }],
     ['429 with the reset of a limit', 'throttled', 429, '', USED_UP, { retryAfterMs: 9_000 }],
     ['408', 'away', 408, '', {}, { reason: 'http_408' }],
     ['423', 'away', 423, '', LATER, { retryAfterMs: 7_000 }],
-    ['500', 'away', 500, '', {}, { reason: 'http_500' }],
+    ['500', 'away', 500, { error: 'oops' }, {}, { reason: 'http_500', said: '{"error":"oops"}' }],
     ['503 with a time', 'away', 503, '', LATER, { retryAfterMs: 7_000 }],
     ['503 with the reset of a limit', 'away', 503, '', USED_UP, { retryAfterMs: 9_000 }],
     ['200 that is a page', 'away', 200, PAGE, {}, { form: 'page', reason: 'no_json' }],
     ['202 that is a page', 'away', 202, PAGE, {}, { reason: 'no_json' }],
     ['200 that is empty', 'away', 200, '', {}, { reason: 'invalid_response' }],
     ['200 that breaks off', 'away', 200, '{"name":', {}, { reason: 'invalid_response' }],
-    ['200 that is a list', 'rejected', 200, '[1]', {}, { reason: 'no JSON object' }],
+    ['200 that is a list', 'rejected', 200, '[1]', {}, { said: 'it is no JSON object' }],
     ['501', 'failed', 501, '', {}, { reason: 'http_501' }],
     ['of an unknown status', 'failed', 777, '', {}, { reason: 'http_777' }],
   ])('%s is %s', (_, kind, httpStatus, body, headers = {}, expected = {}) => {
@@ -183,7 +197,7 @@ describe('an answer', () => {
   });
 
   it('shows no more than 200 characters of what it says', () => {
-    expect(mean(400, ` a\n${'x'.repeat(500)}`)).toMatchObject({ reason: `a ${'x'.repeat(198)}` });
+    expect(mean(400, ` a\n${'x'.repeat(500)}`)).toMatchObject({ said: `a ${'x'.repeat(198)}` });
   });
 });
 
@@ -271,8 +285,8 @@ describe('a rule of a profile', () => {
   });
 
   it('says how long and why', () => {
-    const meaning = ruled('quota', { waitMs: 60_000, reason: 'month is over' });
-    expect(meaning).toMatchObject({ retryAfterMs: 60_000, reason: 'month is over' });
+    const meaning = ruled('not_found', { waitMs: 60_000, said: 'month is over' });
+    expect(meaning).toMatchObject({ retryAfterMs: 60_000, said: 'month is over' });
   });
 
   it('may have the record in a part of the answer', () => {

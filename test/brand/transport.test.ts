@@ -85,7 +85,7 @@ describe('a body', () => {
       send();
     });
     const meaning = await useClient(url).ask();
-    expect(meaning).toMatchObject({ kind: 'rejected', reason: 'x'.repeat(200) });
+    expect(meaning).toMatchObject({ kind: 'rejected', said: 'x'.repeat(200) });
   });
 });
 

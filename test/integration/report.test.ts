@@ -58,7 +58,7 @@ describe('--report', () => {
     ).toBeGreaterThan(0);
     const rejected = report.reasons.find(({ status }) => status === 'rejected');
     expect(rejected).toMatchObject({
-      reason: expect.stringContaining('{domain} is for sale'),
+      said: expect.stringContaining('{domain} is for sale'),
       examples: [{ domain: 'co.com', cell: 'co.com' }],
     });
     const page = folder.read('run.html');

@@ -63,9 +63,9 @@ describe('a rule', () => {
     [{ e: { a: 1 } }, '{"a":1}'],
     [{ e: '' }, undefined],
     [{}, undefined],
-  ])('finds its reason in %j: %s', (body, reason) => {
+  ])('finds what it says in %j: %s', (body, reason) => {
     const api = oneRule({ when: {}, means: 'rejected', reason: 'e' });
-    expect(api.meaningOf(factsOf({ body }))?.reason).toBe(reason);
+    expect(api.meaningOf(factsOf({ body }))?.said).toBe(reason);
   });
 
   it('counts by its place, the first that fits, and never throws, whatever comes', () => {

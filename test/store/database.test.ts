@@ -51,7 +51,10 @@ describe('a store', () => {
 it('a store of 0.1.0, whose outcomes have no checksum, is read, and is one of this version then', async () => {
   const folder = useTempFolder();
   const store = await openStore(folder, 'one');
-  const outcomes = [outcomeOf('a.com'), outcomeOf('b.com', { status: 'not_found', reason: 'no' })];
+  const outcomes = [
+    outcomeOf('a.com'),
+    outcomeOf('b.com', { status: 'not_found', reason: 'http_404' }),
+  ];
   for (const outcome of outcomes) await store.put(outcome);
   await store.close();
   const root = open({ path: folder });

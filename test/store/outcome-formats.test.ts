@@ -11,7 +11,8 @@ const text = fc.string({ unit: 'grapheme' });
 const outcomes: fc.Arbitrary<Outcome> = fc.record({
   domain: fc.domain(),
   status: fc.constantFrom<OutcomeStatus>('found', 'not_found', 'rejected', 'failed', 'pending'),
-  reason: text,
+  reason: fc.constantFrom('', 'timeout', 'http_422', 'proxy_502'),
+  said: fc.option(fc.string({ unit: 'grapheme', minLength: 1 }), { nil: undefined }),
   httpStatus: fc.option(fc.integer({ min: 100, max: 999 }), { nil: undefined }),
   attempts: fc.nat(65_535),
   fetchedAtMs: fc.double({ min: 0, max: 8.64e15, noNaN: true }),
@@ -31,14 +32,22 @@ describe('an encoded outcome', () => {
     );
   });
 
-  it('has bounds for attempts and the reason instead of failing', () => {
-    const outcome = outcomeOf('a.com', { attempts: 1e6, reason: 'x'.repeat(70_000) });
+  it('has bounds for attempts and what the API wrote instead of failing', () => {
+    const outcome = outcomeOf('a.com', { attempts: 1e6, said: 'x'.repeat(70_000) });
     const decoded = decodeOutcome(KEY, encodeOutcome(KEY, outcome));
-    expect([decoded?.attempts, decoded?.reason.length, decoded?.json]).toEqual([
+    expect([decoded?.attempts, decoded?.said?.length, decoded?.json]).toEqual([
       65_535,
       65_535,
       outcome.json,
     ]);
+  });
+
+  it('of an earlier version has what the API wrote apart from the reason', () => {
+    const earlier = outcomeOf('a.com', { reason: 'no such domain', httpStatus: 422 });
+    const now = { ...earlier, reason: 'http_422', said: 'no such domain' };
+    expect(decodeOutcome(KEY, encodeOutcome(KEY, earlier))).toEqual(now);
+    const line = formatOutcomeLine(KEY, earlier);
+    expect(parseOutcomeLine(line)).toEqual({ endpointId: 'api', outcome: now });
   });
 
   // Node 20 and 22 heed the length that lmdb sets, later ones the bytes that are there.
@@ -77,7 +86,8 @@ const readable: fc.Arbitrary<Outcome> = fc
   .record({
     domain: fc.domain(),
     status: fc.constantFrom<OutcomeStatus>('found', 'not_found', 'rejected', 'failed'),
-    reason: fc.string({ unit: 'grapheme' }),
+    reason: fc.constantFrom('', 'timeout', 'http_422'),
+    said: fc.option(fc.string({ unit: 'grapheme', minLength: 1 }), { nil: undefined }),
     httpStatus: fc.option(fc.integer({ min: 100, max: 999 }), { nil: undefined }),
     attempts: fc.nat(65_535),
     fetchedAtMs: fc.nat(4_102_444_800_000),

@@ -15,7 +15,13 @@ describe('the store', () => {
       outcomeOf('long.com', { json: `{"a":"${'é'.repeat(5_000)}"}` }),
       outcomeOf(LONGEST, { json: '{}' }),
       outcomeOf('none.com', { status: 'not_found', httpStatus: 404, json: '' }),
-      outcomeOf('bad.com', { status: 'rejected', httpStatus: 422, json: '', reason: 'nö' }),
+      outcomeOf('bad.com', {
+        status: 'rejected',
+        httpStatus: 422,
+        json: '',
+        reason: 'http_422',
+        said: 'nö',
+      }),
       outcomeOf('lost.com', {
         status: 'failed',
         httpStatus: undefined,

@@ -143,7 +143,7 @@ describe('the reasons of rows', () => {
       number: 1,
       domain: 'acme.com',
       status: 'rejected',
-      reason: 'no',
+      reason: 'http_422',
       httpStatus: 422,
       attempts: 1,
       fetchedAtMs: 1,
@@ -165,12 +165,12 @@ describe('the reasons of rows', () => {
       column: { index: 1, name: 'domain' },
     });
     rows.take([
-      rowOf({ reason: 'acme.com is for sale, request 1234567' }),
+      rowOf({ said: 'acme.com is for sale, request 1234567' }),
       rowOf({
         number: 2,
         domain: 'b.com',
         raw: 'B,b.com',
-        reason: 'b.com is for sale, request 7654321',
+        said: 'b.com is for sale, request 7654321',
       }),
       rowOf({
         number: 3,
@@ -187,10 +187,11 @@ describe('the reasons of rows', () => {
     expect(columns).toEqual([{ name: 'brand_name', rows: 1 }]);
     expect(reasons[0]).toEqual({
       status: 'rejected',
-      reason: '{domain} is for sale, request …',
+      reason: 'http_422',
+      said: '{domain} is for sale, request …',
       httpStatus: 422,
       rows: 2,
-      advice: 'The API refused the domain.',
+      advice: 'The API cannot use the domain (422).',
       examples: [
         { domain: 'acme.com', cell: 'acme.com' },
         { domain: 'b.com', cell: 'b.com' },

@@ -1,8 +1,8 @@
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
-import { FAILURES } from '../../src/brand/network-error.ts';
+import { REASONS } from '../../src/common/reasons.ts';
 import { watchApi } from '../../src/run/api-watch.ts';
 import { describeEnd, describeStop } from '../../src/watch/describe.ts';
-import { adviseOn, REASONS } from '../../src/watch/reasons.ts';
+import { adviseOn } from '../../src/watch/reasons.ts';
 import { recordRun } from '../../src/watch/record-run.ts';
 import { createStatusCounts } from '../../src/watch/run-view.ts';
 import { GO_ON, GOING_ON, onPage, STOPS } from '../../src/watch/words.ts';
@@ -35,11 +35,10 @@ describe('words', () => {
     for (const stop of stops) {
       expect(describeStop(stop)).toMatch(/^[A-Z].*urther call.*\.$/);
     }
-    const reasons = [...Object.keys(REASONS), ...Object.keys(FAILURES)];
     const said = [
       ...stops.map((stop) => describeStop(stop)),
       ...Object.values(GOING_ON),
-      ...reasons.map((reason) => adviseOn({ status: 'failed', reason })),
+      ...Object.keys(REASONS).map((reason) => adviseOn({ status: 'failed', reason })),
     ];
     expect(said.filter((text) => /--|^[a-z]|brandfill/.test(onPage(text)))).toEqual([]);
   });

@@ -14,7 +14,7 @@ const SAID: Record<string, Meaning> = {
   page: { ...rejected('404', 404), kind: 'not_found', form: 'page' },
   slow: throttled(),
   sure: { ...refused(401), isSure: true },
-  html: { ...away(200), reason: 'no_json' } as Meaning,
+  html: { ...away(200), reason: 'no_json' },
 };
 const saidOf = (what: string, domain: string): Meaning => {
   if (what === 'found') return found(domain);
@@ -259,7 +259,10 @@ describe('what all domains get is about the caller', () => {
     ['not_found_page', { ...rejected('', 404), kind: 'not_found', form: 'page' }],
     ['bad_request_page', { ...rejected('', 400), form: 'page' }],
     ['no_json', { ...away(200), reason: 'no_json', form: 'page' }],
-    ['lost_domain', { ...away(302), kind: 'failed', reason: 'redirect_without_domain' }],
+    [
+      'redirect_without_domain',
+      { ...away(302), kind: 'failed', reason: 'redirect_without_domain' },
+    ],
     [
       'redirect_to_another_origin',
       { ...away(302), kind: 'failed', reason: 'redirect_to_another_origin' },
@@ -303,7 +306,7 @@ describe('what all domains get is about the caller', () => {
   });
 
   it('a quota with a time is waited for, and what is not known is a good answer', async () => {
-    const out = { ...throttled(2_000), kind: 'quota', reason: 'none left' } as const;
+    const out = { ...throttled(2_000), kind: 'quota', said: 'none left' } as const;
     const unknown = { ...rejected('', 404), kind: 'not_found' } as const;
     const ran = await run(({ nowMs }) => (nowMs < 1_500 ? out : unknown));
     expect(ran).toMatchObject({ statuses: { not_found: 60 }, stopped: undefined });
@@ -412,7 +415,7 @@ it('with --max-failed 100% a long row of refusals is believed', async () => {
 });
 
 it('what a rule calls a quota, without a time, stops the run at once', async () => {
-  const ran = await run(() => ({ ...throttled(), kind: 'quota', reason: 'none left' }));
+  const ran = await run(() => ({ ...throttled(), kind: 'quota', said: 'none left' }));
   expect(ran).toMatchObject({ statuses: {}, stopped: { reason: 'quota' } });
   expect(ran.calls).toBeLessThanOrEqual(5);
 });

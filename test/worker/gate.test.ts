@@ -123,8 +123,8 @@ it.each([
   ['none away 3000', 'none', 'http_503'],
   ['doubt away 3000', 'failing 3000 askAgain', 'http_503'],
   ['doubt found 3000', 'refused 3000 askAgain', 'http_200'],
-  ['doubt no 3000', 'refused askAgain', 'no'],
-  ['doubt page 3000', 'refused askAgain', 'no'],
+  ['doubt no 3000', 'refused askAgain', 'http_400'],
+  ['doubt page 3000', 'refused askAgain', 'http_400'],
   ['waits=again, doubt away', 'failing', 'http_503'],
   ['waits, doubt away', 'failing askAgain', 'http_503'],
   ['limit slow, own slow', 'refused forget none', ''],
@@ -214,7 +214,7 @@ it('what was throttled, and what was never sent, is counted', async () => {
     { ...none, reason: 'connection_refused', costMicros: 7 },
     { ...none, reason: 'timeout' },
     { ...away(500), reason: 'connection_refused' },
-  ];
+  ] as const;
   for (const meaning of all) void (await ask()).ended(meaning);
   expect(counters).toMatchObject({ calls: 5, throttled: 1, unsent: 2, billedMicros: 7 });
 });

@@ -137,7 +137,7 @@ function budgetOf(maxCalls: number) {
   });
 }
 
-const HEARD = { likeness: '', form: 'json' } as const;
+const HEARD = { likeness: '', form: 'json', reason: 'http_200' } as const;
 
 export const found = (domain: string): Meaning => ({
   ...HEARD,
@@ -152,7 +152,14 @@ export function refused(httpStatus: number, likeness = ''): Meaning {
 }
 
 export function rejected(likeness: string, httpStatus = 400): Meaning {
-  return { ...HEARD, kind: 'rejected', httpStatus, reason: likeness, likeness };
+  return {
+    ...HEARD,
+    kind: 'rejected',
+    httpStatus,
+    reason: `http_${httpStatus}`,
+    said: likeness,
+    likeness,
+  };
 }
 
 export function away(httpStatus: number): Meaning {

@@ -409,10 +409,10 @@ async function domainsToSample(place: ListPlace, { reading, column }: ListView):
 
 /** What came of a domain, in a sentence or two. */
 function messageOf(trial: Trial): string {
-  const { status, reason, stopped } = trial;
+  const { said, stopped } = trial;
   if (stopped) return onPage(describeStop(stopped));
   const advice = onPage(adviseOn(trial));
-  return status === 'rejected' ? `${advice} (${reason})` : advice;
+  return said === undefined ? advice : `${advice} It says: '${said}'.`;
 }
 
 /** A run in the terms of the page. */

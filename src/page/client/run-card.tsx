@@ -195,7 +195,7 @@ function Reasons({ view }: { readonly view: RunView }): JSX.Element | null {
           <summary>
             <span class={`badge ${STATUSES[of.status].tone}`}>{STATUSES[of.status].name}</span>{' '}
             {counted(of.rows, 'row')}, {share(of.rows, rows)}:{' '}
-            <code>{of.reason || 'no reason given'}</code>
+            <code>{of.said ?? (of.reason || 'no reason given')}</code>
           </summary>
           <p>{of.advice}</p>
           <p class="quiet">Such as {[...new Set(of.examples.map(exampleOf))].join(', ')}.</p>

@@ -1,30 +1,9 @@
 import { isIPv6 } from 'node:net';
+import type { ReasonAbout } from '../../common/reasons.ts';
 import { trimEdges } from './pieces.ts';
 
 /** Why a cell holds no domain that could be asked about. */
-export type InvalidReason =
-  /** nothing, a scheme with nothing behind it, or what programs write for nothing: `N/A`, `#REF!` */
-  | 'empty'
-  /** an IPv4 or IPv6 address, with or without brackets and port */
-  | 'ip_address'
-  /** one label only: `localhost`, `Acme` */
-  | 'single_label'
-  /** a registry's name, not anybody's own: `co.uk` */
-  | 'public_suffix'
-  /** white space inside, as in the name of a company */
-  | 'contains_space'
-  /** addresses of more than one domain: `a.com, b.com` */
-  | 'several_domains'
-  /** no such top-level domain on the public Internet: `shop.local` */
-  | 'unknown_tld'
-  /** an e-mail address at a domain where anybody can have one: `jo@gmail.com` */
-  | 'free_mail'
-  /** not the cell but its row: it has more cells than the header, so they may be shifted */
-  | 'too_many_cells'
-  /** a page on a host that many share: `facebook.com/acme`, `bit.ly/2xyz` */
-  | 'shared_host'
-  /** anything else: illegal characters, labels that are empty or too long, hyphens at their edge */
-  | 'malformed';
+export type InvalidReason = ReasonAbout<'row'>;
 
 /** A cell without a domain. */
 export interface InvalidDomain {

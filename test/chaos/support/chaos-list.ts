@@ -11,7 +11,7 @@ export interface ChaosList {
 
 const COLUMNS = 'id,note,domain';
 const ENRICHED = `${COLUMNS},brand_domain,brand_status,brand_fetched_at,brand_name,brand_size,brand_text`;
-const FAILED = `${COLUMNS},brand_row,brand_domain,brand_status,brand_reason,brand_http_status,brand_attempts`;
+const FAILED = `${COLUMNS},brand_row,brand_domain,brand_status,brand_reason,brand_said,brand_http_status,brand_attempts`;
 
 /** Each domain once, some again, some rows without one. */
 export function makeList(rows: number, count: number, random: SeededRandom): ChaosList {
