@@ -1,7 +1,9 @@
 import { lookup as systemLookup } from 'node:dns/promises';
 import { isIP, type LookupFunction } from 'node:net';
 import { callbackify } from 'node:util';
+import { fileTypeFromBuffer } from 'file-type';
 import ipaddr from 'ipaddr.js';
+import { SaxesParser } from 'saxes';
 import { Agent, buildConnector, type Dispatcher } from 'undici';
 import { describeNetworkError } from '../brand/network-error.ts';
 import { checkLogoUrl } from './logo-url.ts';
@@ -22,8 +24,8 @@ export interface PictureFetcher {
 }
 
 export interface PictureFetcherOptions {
-  /** The host of the API, whose address is not checked. */
-  readonly ownHost?: string | undefined;
+  /** The origin of the API, whose address is not checked; other ports of its host are as any other. */
+  readonly ownOrigin?: string | undefined;
   /** The size of the largest picture. */
   readonly maxBytes: number;
   /** Most connections to one host. */
@@ -56,11 +58,11 @@ const HEADERS: Readonly<Record<string, string>> = {
 };
 
 /**
- * Connects to public addresses and the host of the API only, and always directly, even if there is a
+ * Connects to public addresses and the origin of the API only, and always directly, even if there is a
  * proxy.
  */
 export function createPictureFetcher(options: PictureFetcherOptions): PictureFetcher {
-  const { ownHost, maxBytes, perHost, takesSvg = false, timeoutMs = TIMEOUT_MS } = options;
+  const { ownOrigin, maxBytes, perHost, takesSvg = false, timeoutMs = TIMEOUT_MS } = options;
   const agent = new Agent({ connections: perHost, connect: createGuardedConnector(options) });
 
   async function follow(start: URL, signal: AbortSignal): Promise<Fetched> {
@@ -79,7 +81,7 @@ export function createPictureFetcher(options: PictureFetcherOptions): PictureFet
       if (!REDIRECTS.has(statusCode) || typeof location !== 'string') {
         return { reason: `http_${statusCode}` };
       }
-      const next = checkLogoUrl(location, url, ownHost);
+      const next = checkLogoUrl(location, url, ownOrigin);
       if ('reason' in next) return next;
       url = next.url;
     }
@@ -97,11 +99,11 @@ export function createPictureFetcher(options: PictureFetcherOptions): PictureFet
       }
       chunks.push(chunk);
     }
-    return toPicture(Buffer.concat(chunks));
+    return await toPicture(Buffer.concat(chunks));
   }
 
-  function toPicture(bytes: Buffer): Fetched {
-    const kind = findPictureKind(bytes);
+  async function toPicture(bytes: Buffer): Promise<Fetched> {
+    const kind = await findPictureKind(bytes);
     if (kind) return { kind, bytes };
     if (!isSvg(bytes)) return { reason: 'not_a_picture' };
     return takesSvg ? { kind: 'svg', bytes } : { reason: 'svg_left_out' };
@@ -134,7 +136,7 @@ class PrivateAddressError extends Error {
  * every redirect.
  */
 function createGuardedConnector({
-  ownHost,
+  ownOrigin,
   resolve = (hostname) => systemLookup(hostname, { all: true }),
   isPublic = isPublicAddress,
 }: PictureFetcherOptions): buildConnector.connector {
@@ -152,8 +154,8 @@ function createGuardedConnector({
   const guarded = connectorTo(isPublic);
   const open = connectorTo(() => true);
   return (target, callback) => {
-    const { hostname } = target;
-    if (hostname === ownHost) return open(target, callback);
+    const { hostname, protocol, host } = target;
+    if (`${protocol}//${host}` === ownOrigin) return open(target, callback);
     const literal = hostname.replace(/^\[(.*)\]$/, '$1');
     if (isIP(literal) !== 0 && !isPublic(literal)) {
       return callback(new PrivateAddressError(`${literal} is not a public address`), null);
@@ -195,28 +197,25 @@ export const PICTURE_KINDS = ['png', 'jpg', 'gif', 'webp', 'avif', 'ico', 'svg']
 
 export type PictureKind = (typeof PICTURE_KINDS)[number];
 
-/** By their first bytes. A library for this has a parser for each of hundreds of formats. */
-const KINDS: readonly (readonly [PictureKind, RegExp])[] = [
-  // oxlint-disable-next-line no-control-regex
-  ['png', /^\x89PNG\r\n\x1a\n/],
-  ['jpg', /^\xff\xd8\xff/],
-  ['gif', /^GIF8[79]a/],
-  ['webp', /^RIFF.{4}WEBP/s],
-  ['avif', /^.{4}ftyp(?:avi[fs]|.{4}(?:.{4})*?avi[fs])/s],
-  // oxlint-disable-next-line no-control-regex
-  ['ico', /^\0\0\x01\0(?!\0\0)/],
-];
+/** What tells the kind of a file stands at its start. The parsers get no more, since strangers wrote it. */
+const START_BYTES = 4_096;
 
 /** The kind of picture that bytes are; undefined if they are none, or SVG. */
-function findPictureKind(bytes: Buffer): PictureKind | undefined {
-  const start = bytes.toString('latin1', 0, 64);
-  return KINDS.find(([, pattern]) => pattern.test(start))?.[0];
+async function findPictureKind(bytes: Buffer): Promise<PictureKind | undefined> {
+  const found = await fileTypeFromBuffer(bytes.subarray(0, START_BYTES));
+  return PICTURE_KINDS.find((kind) => kind === found?.ext);
 }
 
-/** Whether its first element is `svg`. */
+/** Whether it is XML whose first element is `svg`. */
 function isSvg(bytes: Buffer): boolean {
-  const start = bytes.toString('utf8', 0, 4_096);
-  return /^\ufeff?\s*(?:<\?[^>]*\?>\s*|<!--.*?-->\s*|<!DOCTYPE svg[^>]*>\s*)*<(?:\w+:)?svg[\s>]/is.test(
-    start,
-  );
+  let first: string | undefined;
+  const parser = new SaxesParser();
+  parser.on('opentagstart', ({ name }) => {
+    first ??= name;
+  });
+  parser.on('error', () => {
+    first ??= 'none';
+  });
+  parser.write(bytes.toString('utf8', 0, START_BYTES));
+  return first?.split(':').at(-1)?.toLowerCase() === 'svg';
 }

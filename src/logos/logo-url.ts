@@ -7,20 +7,24 @@ export type LogoUrl =
  * Finds the URL of a picture in the result of an expression: a text, or the first text in a list. A
  * user and password in it are left out; `//host/path` is taken as https.
  *
- * @param ownHost the host of the API, where pictures may be at any port
+ * @param ownOrigin the origin of the API, where pictures may be, whatever its port
  */
-export function findLogoUrl(value: unknown, ownHost?: string): LogoUrl {
+export function findLogoUrl(value: unknown, ownOrigin?: string): LogoUrl {
   const text = [value].flat().find((item) => typeof item === 'string' && item.trim() !== '');
   if (typeof text !== 'string') return { reason: 'no_url' };
   const trimmed = text.trim();
-  return checkLogoUrl(trimmed.startsWith('//') ? `https:${trimmed}` : trimmed, undefined, ownHost);
+  return checkLogoUrl(
+    trimmed.startsWith('//') ? `https:${trimmed}` : trimmed,
+    undefined,
+    ownOrigin,
+  );
 }
 
 /** Checks the URL of a picture, from an answer or, with the URL before as `base`, from a redirect. */
 export function checkLogoUrl(
   text: string,
   base: URL | undefined,
-  ownHost: string | undefined,
+  ownOrigin: string | undefined,
 ): LogoUrl {
   if (!URL.canParse(text, base?.href)) return { reason: 'invalid_url' };
   const url = new URL(text, base?.href);
@@ -30,5 +34,5 @@ export function checkLogoUrl(
   url.password = '';
   url.hash = '';
   const isUsual = /^(?:80|443)?$/.test(url.port);
-  return isUsual || url.hostname === ownHost ? { url } : { reason: 'unsupported_port' };
+  return isUsual || url.origin === ownOrigin ? { url } : { reason: 'unsupported_port' };
 }

@@ -19,7 +19,7 @@ export interface SaveLogosOptions extends Circumstances, HostOptions {
   readonly notes: LogoNotes;
   readonly folder: PictureFolder;
   readonly fetcher: Pick<PictureFetcher, 'fetch'>;
-  readonly ownHost?: string | undefined;
+  readonly ownOrigin?: string | undefined;
   readonly onDone: (counts: LogoCounts) => void;
 }
 
@@ -61,7 +61,7 @@ export async function saveLogos(options: SaveLogosOptions): Promise<LogoCounts> 
   /** Returns why the logo is missing, if it is. */
   async function settle(domain: string, answer: JsonObject): Promise<string | undefined> {
     const note = notes.find(domain);
-    const found = findLogoUrl(valueOf(answer), options.ownHost);
+    const found = findLogoUrl(valueOf(answer), options.ownOrigin);
     if ('reason' in found) {
       const { reason } = found;
       const isNoted = note?.missing?.reason === reason && !note.saved;

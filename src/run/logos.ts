@@ -138,11 +138,11 @@ async function fetchLogos(
 ): Promise<LogoCounts> {
   const { job, context, store, closer } = run;
   const { logosSvg, refresh = false } = job.settings;
-  // The host of the API may be in a private network, as it was chosen by whoever runs this.
-  const ownHost = new URL(job.endpoint.origin).hostname;
+  // The API may be in a private network, as it was chosen by whoever runs this.
+  const ownOrigin = job.endpoint.origin;
   const fetcher = closer.add(
     createPictureFetcher({
-      ownHost,
+      ownOrigin,
       maxBytes: LARGEST_BYTES,
       perHost: PER_HOST,
       takesSvg: logosSvg,
@@ -171,7 +171,7 @@ async function fetchLogos(
       fetcher: whileOpen(fetcher, context.control),
       concurrency: AT_ONCE,
       perHost: PER_HOST,
-      ownHost,
+      ownOrigin,
       signal,
       now: run.now,
       startedAtMs: run.now(),

@@ -98,7 +98,7 @@ describe('a picture is fetched', () => {
 
   it('without a word about who asks for whom', async () => {
     const { port, requests } = await useServer({ '/a': redirectTo('/b?c=d'), '/b?c=d': PNG });
-    const { get } = useFetcher({ ownHost: 'free.example' });
+    const { get } = useFetcher({ ownOrigin: `http://free.example:${port}` });
     await get(`http://user:secret@free.example:${port}/a#part`);
     expect(requests.map(({ url }) => url)).toEqual(['/a', '/b?c=d']);
     for (const { headers } of requests) {
@@ -137,8 +137,8 @@ describe('redirects', () => {
       '/0': redirectTo('/1'),
       '/loop': redirectTo('/loop'),
     });
-    const { get } = useFetcher({ ownHost: 'free.example' });
     const at = `http://free.example:${port}`;
+    const { get } = useFetcher({ ownOrigin: at });
     expect(await get(`${at}/1`)).toBe(`png, ${PNG.length} bytes`);
     expect(await get(`${at}/0`)).toBe('too_many_redirects');
     requests.length = 0;
@@ -155,8 +155,27 @@ describe('redirects', () => {
     ['http://', 'invalid_url'],
   ])('to %s end there: %s', async (location, reason) => {
     const { port } = await useServer({ '/a': redirectTo(location) });
-    const { get } = useFetcher({ ownHost: 'free.example' });
+    const { get } = useFetcher({ ownOrigin: `http://free.example:${port}` });
     expect(await get(`http://free.example:${port}/a`)).toBe(reason);
+  });
+
+  it.each([
+    ['another port', 'unsupported_port', (port: number) => `http://free.example:${port}/`],
+    ['another port of its address', 'unsupported_port', (port: number) => `//127.0.0.1:${port}/`],
+    ['its usual port', 'connection_refused', () => 'http://free.example/'],
+    [
+      'TLS on its port',
+      'unsupported_port',
+      (_: number, own: number) => `https://free.example:${own}/`,
+    ],
+  ])('from the API to %s reach nothing else on its host', async (_, reason, place) => {
+    const other = await useServer({ '/': PNG });
+    const api = await useServer({
+      '/a': (request, response) => redirectTo(place(other.port, api.port))(request, response),
+    });
+    const { get } = useFetcher({ ownOrigin: `http://free.example:${api.port}` });
+    expect(await get(`http://free.example:${api.port}/a`)).toBe(reason);
+    expect(other.requests).toEqual([]);
   });
 });
 
@@ -211,10 +230,14 @@ describe('the address of a host', () => {
     expect(await getUnknown(`http://${UNKNOWN_HOST}/`)).toBe('dns_failure');
   });
 
-  it('is not checked for the host of the API, and for no other', async () => {
-    const { port } = await useServer({ '/a': PNG, '/b': redirectTo('http://127.0.0.2/') });
+  it('is not checked for the API, and for no other', async () => {
+    const { port } = await useServer({
+      '/a': PNG,
+      '/b': redirectTo('http://127.0.0.2/'),
+      '/c': redirectTo('http://localhost/'),
+    });
     const fetcher = createPictureFetcher({
-      ownHost: 'localhost',
+      ownOrigin: `http://localhost:${port}`,
       maxBytes: 100,
       perHost: 1,
     });
@@ -223,11 +246,12 @@ describe('the address of a host', () => {
       inWords(await fetcher.fetch(new URL(url), new AbortController().signal));
     expect(await get(`http://localhost:${port}/a`)).toBe(`png, ${PNG.length} bytes`);
     expect(await get(`http://localhost:${port}/b`)).toBe('private_address');
+    expect(await get(`http://localhost:${port}/c`)).toBe('private_address');
   });
 });
 
-function find(value: unknown, ownHost?: string): string {
-  const found = findLogoUrl(value, ownHost);
+function find(value: unknown, ownOrigin?: string): string {
+  const found = findLogoUrl(value, ownOrigin);
   return 'reason' in found ? found.reason : found.url.href;
 }
 
@@ -251,10 +275,10 @@ describe('findLogoUrl', () => {
     expect(find(value)).toBe(expected);
   });
 
-  it('takes any port of the host of the API', () => {
+  it('takes the port of the API', () => {
     const url = 'http://a.example:8080/';
-    expect(find(url, 'a.example')).toBe(url);
-    expect(find(url, 'b.example')).toBe('unsupported_port');
+    expect(find(url, 'http://a.example:8080')).toBe(url);
+    expect(find(url, 'http://a.example')).toBe('unsupported_port');
   });
 });
 
@@ -291,17 +315,34 @@ describe('the kind of a picture', () => {
     ['webp', bytes('RIFF\x24\0\0\0WEBPVP8L')],
     ['avif', bytes('\0\0\0\x1cftypavif\0\0\0\0avifmif1')],
     ['ico', bytes('\0\0\x01\0\x01\0\x10\x10\0\0')],
-    ['svg', Buffer.from(`<?xml version="1.0"?>\n<!-- made -->\n${PLAIN_SVG}`)],
+    ['png', Buffer.concat([PNG.subarray(0, 33), chunk('iCCP', 9_000), PNG.subarray(33)])],
+    ['svg', Buffer.from(`\ufeff<?xml version="1.0"?>\n<!-- made -->\n${PLAIN_SVG}`)],
+    ['svg', Buffer.from(`<!DOCTYPE svg [<!ENTITY a "<p>">]><s:svg xmlns:s="&a;">`)],
+    ['none', Buffer.from('<!---->'.repeat(40))],
+    ['none', Buffer.from(`<!---->\n`.repeat(1_000))],
+    ['none', Buffer.from(`<?a ?>`.repeat(1_000))],
+    ['none', Buffer.from('<svg-'.repeat(800))],
+    ['none', Buffer.from(`<!DOCTYPE svg ${'<!ENTITY a "&a;&a;">'.repeat(100)}`)],
+    ['none', gzipSync(Buffer.alloc(5_000_000))],
+    ['none', Buffer.from(`words ${PLAIN_SVG}`)],
+    ['none', bytes('\x89PNG\r\n')],
     ['none', bytes('RIFF\x24\0\0\0WAVEfmt ')],
     ['none', bytes('\0\0\0\x18ftypmp42\0\0\0\0mp42isom')],
     ['none', Buffer.from(`<p>${PLAIN_SVG}</p>`)],
     ['none', Buffer.alloc(100)],
-  ])('is %s, by its first bytes', async (kind, content) => {
+  ])('is %s, by its first bytes, in no time', async (kind, content) => {
     const { port } = await useServer({ '/a': content });
     const found = await useFetcher({ takesSvg: true }).get(`http://free.example:${port}/a`);
     expect(found.replace(/,.*/, '').replace('not_a_picture', 'none')).toBe(kind);
   });
 });
+
+/** A part of a PNG. */
+function chunk(name: string, sizeBytes: number): Buffer {
+  const length = Buffer.alloc(4);
+  length.writeUInt32BE(sizeBytes);
+  return Buffer.concat([length, Buffer.from(name), Buffer.alloc(sizeBytes + 4)]);
+}
 
 /** Bytes that begin like this. */
 function bytes(start: string): Buffer {
