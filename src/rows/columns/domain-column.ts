@@ -204,7 +204,7 @@ function foldName(name: string): string {
 /** Facts about the sample cells of one column. */
 type ColumnEvidence = ReturnType<typeof evidenceOf>;
 
-const PICTURE = /\.(?:png|jpe?g|gif|svg|webp|ico)(?:\?.*)?$/i;
+const PICTURE = /\.(?:png|jpe?g|gif|svg|webp|ico)(?:\?.*)?$/is;
 const ONE_SITE_SHARE = 0.9;
 
 /** Gathers facts about the cells of a column. */

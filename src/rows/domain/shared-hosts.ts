@@ -44,7 +44,7 @@ const REDIRECT =
   /\/(?:redir\w*|away|out|outbound|outgoing|exit|goto|click\w*|external\w*|leave|track\w*|url|l|aclk|imgres|linkfilter|offsite|biz_redir)(?:\.php)?(?:[/?]|$)/i;
 /** Pages that a host has of its own, also in a language. Behind some of these names nobody else has any. */
 const OWN_PAGE =
-  /^[\\/]+(?:(?:-[\\/]+[a-z]{2}|[a-z]{2}[-_][a-z]{2})[\\/]+)?(?:(?:about(?:-?us)?|careers?|press|newsroom|legal|privacy|investors?)(?:[\\/].*)?|company|jobs|contact(?:-us)?|news|terms|imprint|impressum|team|pricing|help|support|login|signup)(?:\.(?:html?|php|aspx))?[\\/]?(?:[?#].*)?$/i;
+  /^[\\/]+(?:(?:-[\\/]+[a-z]{2}|[a-z]{2}[-_][a-z]{2})[\\/]+)?(?:(?:about(?:-?us)?|careers?|press|newsroom|legal|privacy|investors?)(?:[\\/].*)?|company|jobs|contact(?:-us)?|news|terms|imprint|impressum|team|pricing|help|support|login|signup)(?:\.(?:html?|php|aspx))?[\\/]?(?:[?#].*)?$/is;
 
 /**
  * Finds out whether what is behind a host belongs to others than the owner of the host.
@@ -74,7 +74,7 @@ let entries: ReadonlyMap<string, readonly string[]> | undefined;
 function readEntries(): ReadonlyMap<string, readonly string[]> {
   const found = new Map<string, string[]>();
   for (const entry of SHARED.split(' ')) {
-    const [, name = '', path = ''] = /^([^/]+)(.*)$/.exec(entry) ?? [];
+    const [, name = '', path = ''] = /^([^/]+)(.*)/.exec(entry) ?? [];
     found.set(name, [...(found.get(name) ?? []), path]);
     for (const label of name.split(/[=.]/)) found.set(label, []);
   }

@@ -45,9 +45,10 @@ export interface NewCell {
   readonly xml: (style?: number) => string;
 }
 
-const CELL = /<(?:[\w.-]+:)?c((?:\s[^<>]*?)?)(?:\/>|>[^]*?<\/(?:[\w.-]+:)?c\s*>)/g;
+const CELL =
+  /<(?:[\w.-]+:)?c((?:\s[^<>]*?)?)(?:\/>|>[^<]*(?:<(?!(?:[\w.-]+:)?c[\s>])[^<]*)*?<\/(?:[\w.-]+:)?c\s*>)/g;
 /** The hint which cells of a row are filled, which is optional and no longer right. */
-const SPANS = /(<(?:[\w.-]+:)?row\b[^>]*?)\sspans\s*=\s*(?:"[^"]*"|'[^']*')/;
+const SPANS = /(<(?:[\w.-]+:)?row\b[^<>]*?)\sspans\s*=\s*(?:"[^"]*"|'[^']*')/;
 
 /**
  * Puts cells into a row, in place of those that are there.

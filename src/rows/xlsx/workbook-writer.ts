@@ -194,7 +194,7 @@ interface Edit extends Span {
 
 /** The style that a row has for cells that are not there. */
 function styleOf(row: string): number | undefined {
-  const [tag = ''] = /<(?:[\w.-]+:)?row\b[^>]*>/.exec(row) ?? [];
+  const [tag = ''] = /<(?:[\w.-]+:)?row\b[^<>]*>/.exec(row) ?? [];
   const isOwn = /\scustomFormat="(?:1|true)"/.test(tag);
   const [, style] = (isOwn && /\ss="(\d+)"/.exec(tag)) || [];
   return style === undefined ? undefined : Number(style);

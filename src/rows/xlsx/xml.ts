@@ -98,7 +98,7 @@ export function relationIn(attributes: XmlTag['attributes']): string | undefined
 /** An opening tag with a new value of an attribute, which it may not have had. */
 export function withAttribute(tag: string, name: string, value: string): string {
   const bare = tag.replace(new RegExp(`\\s${name}\\s*=\\s*(?:"[^"]*"|'[^']*')`), '');
-  return bare.replace(/\s*(\/?)>$/, ` ${name}="${value}"$1>`);
+  return bare.replace(/(?<!\s)\s*(\/?)>$/, ` ${name}="${value}"$1>`);
 }
 
 const ESCAPES: Readonly<Record<string, string>> = {
