@@ -60,7 +60,7 @@ export function createEndpoint(options: EndpointOptions): Endpoint {
   const given = options.params ?? [];
   const params = [...standingParams(profile, given), ...given];
   const all = options.secretParam ? [...params, options.secretParam] : params;
-  const basePath = url.pathname.replace(/\/+$/, '');
+  const basePath = url.pathname.replace(/(?<!\/)\/+$/, '');
   const template = templateOf(profile);
   const taken = all.find(([name]) => template.names.has(name));
   if (taken) {
@@ -175,7 +175,7 @@ export function parseBaseUrl(text: string): string {
   if (url.search || url.hash) {
     return refuse('it ends in a query or fragment; give query parameters with --param NAME=VALUE');
   }
-  if (url.pathname.replace(/\/+$/, '').endsWith(PATH)) {
+  if (url.pathname.replace(/(?<!\/)\/+$/, '').endsWith(PATH)) {
     return refuse(`leave out the '${PATH}' at its end, every call adds it`);
   }
   return text;

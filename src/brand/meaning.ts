@@ -367,5 +367,5 @@ function wordsOf(text: string, domain: string): string {
   for (const name of [domain, domainToUnicode(domain)]) same = same.replaceAll(name, '·');
   const label = domain.slice(0, Math.max(0, domain.indexOf('.')));
   if (label.length >= 3) same = same.replaceAll(label, '·');
-  return same.replaceAll(/[\w.:+-]*\d[\w.:+-]*/g, '·');
+  return same.replaceAll(/[\w.:+-]+/g, (word) => (/\d/.test(word) ? '·' : word));
 }

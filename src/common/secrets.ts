@@ -161,7 +161,7 @@ function partsOf(secret: string): readonly string[] {
 function formsOf(parts: readonly string[]): readonly string[] {
   const forms = parts.flatMap((part) => {
     const bytes = [part, basicPair(part)].map((text) => Buffer.from(text));
-    const inBase64 = bytes.map((all) => all.toString('base64').replace(/=+$/, ''));
+    const inBase64 = bytes.map((all) => all.toString('base64').replace(/=.*/, ''));
     return [part, ...inBase64, ...bytes.map((all) => all.toString('base64url'))];
   });
   return [...new Set(forms)].sort((a, b) => b.length - a.length);

@@ -67,7 +67,7 @@ export function createQueuesPage({ findQueues }: QueuesPageOptions): QueuesPage 
     if (res.headers.get('content-type')?.startsWith('text/html') === true) {
       const base = `${prefixOf(context.req.header('x-forwarded-prefix'))}${QUEUES_PATH}/`;
       const html = (await res.text())
-        .replaceAll(/<link href="https?:[^>]*>/g, '')
+        .replaceAll(/<link href="https?:[^<>]*>/g, '')
         .replace(`<base href="${QUEUES_PATH}/" />`, `<base href="${base}" />`);
       context.res = new Response(html, res);
     }

@@ -50,7 +50,7 @@ export function playProfile({ name, content, api }: Profile) {
 
 /** A sample is about example.com; its answer is about the domain that is asked. */
 function answerOf(sample: Sample, domain: string) {
-  const name = domain.charAt(0).toUpperCase() + domain.slice(1).replace(/\..*$/, '');
+  const name = domain.charAt(0).toUpperCase() + domain.slice(1).replace(/\..*/s, '');
   const body = bodyText(sample).replaceAll('example.com', domain).replaceAll('Example', name);
   return { status: sample.status, headers: sample.headers ?? {}, body };
 }

@@ -73,7 +73,7 @@ export function reasonOf(error: unknown): string {
     text
       .replaceAll(/\s+/g, ' ')
       .slice(0, 200)
-      .replace(/[ .]+$/, '')
+      .replace(/(?<![ .])[ .]+$/, '')
   );
 }
 
@@ -99,7 +99,10 @@ export function isReply(error: unknown): boolean {
   return error instanceof Error && error.name === 'ReplyError';
 }
 
-/** The text of an error, or of the error that caused it. */
+/** What the signs of errors are looked for in. */
+const MOST_OF_ERROR = 1_000;
+
+/** The beginning of the text of an error, or of the error that caused it. */
 export function errorText(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   if ('lastNodeError' in error && error.lastNodeError) return errorText(error.lastNodeError);
@@ -109,5 +112,5 @@ export function errorText(error: unknown): string {
     if (first !== undefined) return errorText(first);
   }
   const code = 'code' in error && typeof error.code === 'string' ? `${error.code} ` : '';
-  return `${code}${error.message}`;
+  return `${code}${error.message.slice(0, MOST_OF_ERROR)}`;
 }

@@ -197,7 +197,7 @@ async function tryRights(client: RedisClient): Promise<void> {
 
 function parseInfo(text: string): ReadonlyMap<string, string> {
   const lines = text.split(/\r?\n/).filter((line) => line.includes(':'));
-  return new Map(lines.map((line) => [line.replace(/:.*/, ''), line.replace(/.*?:/, '')]));
+  return new Map(lines.map((line) => [line.replace(/:.*/, ''), line.replace(/^[^:]*:/, '')]));
 }
 
 /**
@@ -209,7 +209,7 @@ export function createTroubleWatch(name: string, onTrouble: OnNotice): TroubleWa
   const isNew = createNoticeFilter();
   let isGone = false;
   const tell = (error: unknown): void => {
-    const reason = reasonOf(error).replace(/; (start Redis, or )?give .*$/, ''); // it was right
+    const reason = reasonOf(error).replace(/; (start Redis, or )?give .*/, ''); // it was right
     onTrouble(`Redis at ${name}: ${reason}. Trying again until it works.`);
   };
   const refused = (error: unknown): void => {

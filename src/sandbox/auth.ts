@@ -18,7 +18,7 @@ export function isAuthorized(
   if (scheme.kind === 'header') return request.headers[scheme.name.toLowerCase()] === key;
   const pair = Buffer.from(key.includes(':') ? key : `${key}:`).toString('base64');
   // The name of the scheme without case, the rest exactly (RFC 9110, section 11.1).
-  const [, name = '', value] = /^(\S+) +(.*)$/.exec(request.headers.authorization ?? '') ?? [];
+  const [, name = '', value] = /^(\S+) +(.*)/.exec(request.headers.authorization ?? '') ?? [];
   return (
     name.toLowerCase() === scheme.kind && value?.trim() === (scheme.kind === 'basic' ? pair : key)
   );

@@ -66,8 +66,10 @@ export function createRowRecorder({ columns: { enriched }, format, column }: Row
 
 /** Removes what differs from row to row: an API may name the domain or the request in its text. */
 function withoutParticulars(said: string, domain: string): string {
-  return said.replaceAll(domain, '{domain}').replaceAll(IDENTIFIER, '…');
+  return said
+    .replaceAll(domain, '{domain}')
+    .replaceAll(IDENTIFIER, (word) => (/\d/.test(word) ? '…' : word));
 }
 
-/** Long numbers, hexadecimal numbers and UUIDs. */
-const IDENTIFIER = /\b(?=[\da-f-]*\d)[\da-f]{6,}(?:-[\da-f]{4,})*\b/gi;
+/** Long numbers, hexadecimal numbers and UUIDs, where they have a digit. */
+const IDENTIFIER = /\b[\da-f]{6,}(?:-[\da-f]{4,})*\b/gi;
