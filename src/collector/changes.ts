@@ -17,6 +17,8 @@ export interface Change {
 export interface Changes {
   /** The change of a row, if any. Must be called once for each row, in their order. */
   find(row: JoinedRow): Change | undefined;
+  /** Keeps what was reported of a row that this run leaves out, in its place among the others. */
+  keep(row: Identified): void;
   /**
    * Makes this the last report. Must be called once the changes file is in its place.
    *
@@ -26,6 +28,9 @@ export interface Changes {
   /** How many rows had a change so far. */
   readonly counts: Readonly<Record<Change['kind'], number>>;
 }
+
+/** What a row is known by. */
+type Identified = Pick<JoinedRow, 'key' | 'domain'>;
 
 /** A column whose values are compared. */
 export interface ComparedColumn {
@@ -97,11 +102,16 @@ export function openChanges({ reported, columns, reportsColumns }: ChangesOption
     return [...new Set([...changed, ...lost])];
   }
 
-  function find(row: JoinedRow): Change | undefined {
+  /** The key of a row, and what was reported of it. */
+  function lookUp(row: Identified) {
     const key = keyOf(row, rows.add);
+    const stored = key === undefined ? undefined : reported.find(key);
+    return { key, stored, before: stored && toWords(stored) };
+  }
+
+  function find(row: JoinedRow): Change | undefined {
+    const { key, stored, before } = lookUp(row);
     if (key === undefined) return undefined;
-    const stored = reported.find(key);
-    const before = stored && toWords(stored);
     if (!hasSomethingToTell(row, before !== undefined)) {
       if (before) use(before);
       return undefined;
@@ -123,6 +133,10 @@ export function openChanges({ reported, columns, reportsColumns }: ChangesOption
       if (change) counts[change.kind] += 1;
       return change;
     },
+    keep: (row) => {
+      const { before } = lookUp(row);
+      if (before) use(before);
+    },
     commit: async () => {
       for (const key of reported.keys()) {
         const { identity, place } = readKey(key);
@@ -140,7 +154,7 @@ export function openChanges({ reported, columns, reportsColumns }: ChangesOption
  * Such as `d acme.com` for the first row of a domain and `d acme.com 2` for the second.
  */
 function keyOf(
-  { key, domain }: JoinedRow,
+  { key, domain }: Identified,
   placeOf: (identity: string) => number,
 ): string | undefined {
   if (key === '' && domain === '') return undefined;

@@ -75,10 +75,12 @@ export async function* join(options: JoinOptions): AsyncGenerator<readonly Outpu
       // Nearly all rows are buffered already, and need no turn of the event loop.
       const bytes = Buffer.isBuffer(taken) ? taken : await taken;
       sizeBytes += row.sizeBytes;
-      const { kind, fields } = row;
+      const { kind, fields, text, key = '' } = row;
       if (kind === 'blank') continue;
       const raw = bytes.toString('utf8');
-      made.push(kind === 'passed' ? { raw, fields, status: kind } : joinRow(row, raw));
+      made.push(
+        kind === 'passed' ? { raw, fields, status: kind, domain: text, key } : joinRow(row, raw),
+      );
       if (sizeBytes < BATCH_BYTES) continue;
       yield made;
       made = [];

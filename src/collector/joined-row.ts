@@ -15,7 +15,7 @@ export function hasValues({ status }: { readonly status: RowStatus }): boolean {
 export type OutputRow = JoinedRow | PassedRow;
 
 /** A row that is not looked up and stays as it is, such as one of nothing but delimiters. */
-export interface PassedRow extends Pick<JoinedRow, 'raw' | 'fields'> {
+export interface PassedRow extends Pick<JoinedRow, 'raw' | 'fields' | 'domain' | 'key'> {
   readonly status: 'passed';
 }
 

@@ -128,16 +128,17 @@ export async function makePlan(options: PlanOptions): Promise<MadePlan> {
     if (fields === 0) return { kind: 'blank', sizeBytes, fields, text: '' };
     maxFields = Math.max(maxFields, fields);
     if (row.isBlank) return { kind: 'passed', sizeBytes, fields, text: '' };
+    const id = key ? digitsOf(row.others?.[0]?.trim() ?? '') : undefined;
+    // A cell that may belong to another column is not even read.
+    const found = row.shifted ? invalidDomain(row.shifted) : readDomain(row.cell);
     if (where && !where.values.has(row.others?.[keyed.length]?.trim() ?? '')) {
       passedRows += 1;
-      return { kind: 'passed', sizeBytes, fields, text: '' };
+      const text = 'domain' in found ? found.domain : '';
+      return { kind: 'passed', sizeBytes, fields, text, key: id };
     }
     rows += 1;
     if (format.isTable && fields !== format.columns.length) raggedRows += 1;
     if (row.shifted) firstShiftedLine ??= row.line;
-    const id = key ? digitsOf(row.others?.[0]?.trim() ?? '') : undefined;
-    // A cell that may belong to another column is not even read.
-    const found = row.shifted ? invalidDomain(row.shifted) : readDomain(row.cell);
     if ('invalid' in found) {
       invalidRows += 1;
       invalid.add({

@@ -15,7 +15,7 @@ export interface IndexedRow {
   readonly sizeBytes: number;
   /** The number of its cells. */
   readonly fields: number;
-  /** The domain of a `due` or `known` row, or the reason of an `invalid` one. */
+  /** The domain of a row, empty for none; the reason of an `invalid` one. */
   readonly text: string;
   /** What identifies the row from night to night, as hexadecimal digits; empty when only its domain does. */
   readonly key?: string | undefined;

@@ -46,6 +46,8 @@ function openMemory() {
 interface Night {
   readonly columns?: readonly ComparedColumn[];
   readonly reportsColumns?: boolean;
+  /** Rows above the others that are not looked up. */
+  readonly leftOut?: readonly Partial<JoinedRow>[];
   /** Whether the changes file got into its place. */
   readonly isDone?: boolean;
 }
@@ -55,9 +57,15 @@ function openNights() {
   /** What a run reports of its rows: `new`, the columns that changed, or nothing. */
   const night = async (
     rows: readonly Partial<JoinedRow>[],
-    { columns = [DOMAIN, NAME, CITY], reportsColumns = true, isDone = true }: Night = {},
+    {
+      columns = [DOMAIN, NAME, CITY],
+      reportsColumns = true,
+      leftOut = [],
+      isDone = true,
+    }: Night = {},
   ): Promise<readonly string[]> => {
     const changes = openChanges({ reported: open(), columns, reportsColumns });
+    for (const row of leftOut) changes.keep(rowOf(row));
     const found = rows.map((row) => changes.find(rowOf(row)));
     if (isDone) await changes.commit();
     const said = found.map((change) => (change?.kind === 'new' ? 'new' : (change?.columns ?? '')));
@@ -101,6 +109,18 @@ describe('what is reported of rows, night after night,', () => {
       '',
     ]);
     expect(await night([{ key: 'k1' }])).toEqual(['domain;name;city']);
+  });
+
+  it('is kept of rows that a night leaves out, in their order', async () => {
+    const { night } = openNights();
+    const other = { domain: 'b.com' };
+    const second = { values: ['X'] };
+    await night([{}, second, other, { key: 'k', domain: '' }]);
+    const leftOut = [{}, other, { key: 'k', domain: '' }];
+    expect(await night([second], { leftOut })).toEqual(['']);
+    expect(await night([{}, second, other, { key: 'k', domain: '' }])).toEqual(['', '', '', '']);
+    expect(await night([second], { leftOut: [{}] })).toEqual(['']);
+    expect(await night([{}, second, other])).toEqual(['', '', 'new']);
   });
 
   it('is said of each of several rows of a domain by itself, in their order', async () => {

@@ -89,12 +89,12 @@ describe('join', () => {
       due(3, 'b.com'),
       { kind: 'invalid', sizeBytes: 3, fields: 1, text: 'empty' },
       due(2, 'down.com'),
-      { kind: 'passed', sizeBytes: 3, fields: 3, text: '' },
+      { kind: 'passed', sizeBytes: 3, fields: 3, text: 'a.com', key: 'k' },
       due(2, 'skipped.com'),
       due(1, 'new.com'),
     ]);
     expect(rows.filter((row) => !isListed(row))).toEqual([
-      { raw: ',,\n', fields: 3, status: 'passed' },
+      { raw: ',,\n', fields: 3, status: 'passed', domain: 'a.com', key: 'k' },
     ]);
     expect(
       rows

@@ -102,6 +102,13 @@ describe('a changes file', () => {
     }
   });
 
+  it('is about all rows again after a night with some of them', async () => {
+    const { run } = await openNights();
+    await run(LIST);
+    expect(await run(LIST, { where: 'id=1' })).toEqual([]);
+    expect(await run(LIST)).toEqual([]);
+  });
+
   it('tells again what a killed run had to tell, and all of it without its store', async () => {
     const { folder, says, run, api } = await openNights();
     await run(LIST);

@@ -110,6 +110,7 @@ async function write(
       const { raw, fields } = row;
       if (!isListed(row)) {
         all.push({ raw, fields, cells: nothing });
+        changes?.keep(row);
         continue;
       }
       const cells = columns.out.map((column) => column.valueOf(row));
