@@ -79,7 +79,7 @@ export async function findEncoding(
   }
   if (await areUtf8(read())) return found(UTF_8);
   const odd = await readOddLines(read(), name);
-  if (insisted || marked) throw notUtf8(name, odd);
+  if (insisted || marked) throw notUtf8(name, odd, odd.firstSure);
   const { encoding, text } = await guessEncoding(name, odd);
   const [example = ''] = EXAMPLE.exec(text) ?? [];
   return found(encoding, example === '' ? '' : ` (such as '${shorten(example.trim())}')`);
@@ -96,55 +96,92 @@ type OddLines = Awaited<ReturnType<typeof readOddLines>>;
 
 const LOOKED_AT_BYTES = 64 * 1024;
 
+/** Letters of Latin-1, and all of three bytes: of Western letters other ones come by accident. */
+const UTF_8_FOR_SURE = /[\u00c0-\u00ff\u0800-\u{10ffff}]/u;
+/**
+ * In scripts of two bytes, or of vowels around consonants, one letter of three may be UTF-8 by accident.
+ */
+const LETTERS_BY_ACCIDENT = 3;
+/** A whole line of them in so many lists is one by accident. */
+const LISTS_BY_ACCIDENT = 100;
+
 async function readOddLines(chunks: AsyncIterable<Buffer>, name: string) {
   /** Those that are not UTF-8, up to a size. */
   const others: Buffer[] = [];
-  /** The first of these lines and of those that are UTF-8 for sure, not by accident, and how many there are. */
-  const found = { firstOther: 0, otherLines: 0, firstUtf8: 0, utf8Lines: 0 };
+  const found = {
+    /** The first line that is not UTF-8, and the place of the byte in it. */
+    firstOther: 0,
+    firstByte: '',
+    /** The first line with letters that only UTF-8 has so. */
+    firstSure: 0,
+    /** The line that is UTF-8 with the most letters beyond ASCII, and how many. */
+    longest: 0,
+    longestLetters: 0,
+    lines: 0,
+    /** Letters beyond ASCII as UTF-8 has them, and bytes that it has nowhere. */
+    letters: 0,
+    flaws: 0,
+  };
   let sizeBytes = 0;
   let number = 0;
   for await (const lines of linesOf(chunks, name)) {
     for (const line of lines) {
       number += 1;
       if (isAscii(line)) continue;
-      if (!isUtf8(line)) {
-        found.firstOther ||= number;
-        found.otherLines += 1;
-        if (sizeBytes < LOOKED_AT_BYTES) others.push(line);
-        sizeBytes += line.length;
-      } else if (UTF_8_FOR_SURE.test(line.toString())) {
-        found.firstUtf8 ||= number;
-        found.utf8Lines += 1;
+      const text = line.toString();
+      const letters = text.match(/[^\p{ASCII}\ufffd]/gu)?.length ?? 0;
+      found.letters += letters;
+      found.lines += 1;
+      if (isUtf8(line)) {
+        if (UTF_8_FOR_SURE.test(text)) found.firstSure ||= number;
+        if (letters <= found.longestLetters) continue;
+        found.longest = number;
+        found.longestLetters = letters;
+        continue;
       }
+      found.flaws += text.split(REPLACEMENT).length - 1;
+      if (found.firstOther === 0) {
+        found.firstOther = number;
+        found.firstByte = describeByte(line, text);
+      }
+      if (sizeBytes < LOOKED_AT_BYTES) others.push(line);
+      sizeBytes += line.length;
     }
   }
   return { ...found, others: Buffer.concat(others) };
 }
 
-/** Letters of Latin-1, and all of three bytes: by accident other characters come out. */
-const UTF_8_FOR_SURE = /[\u00c0-\u00ff\u0800-\u{10ffff}]/u;
-/** If at least this share of bytes beyond ASCII has another one beside it, the script is not Latin. */
-const DENSE_SHARE = 0.6;
-/** In scripts of two bytes a short line may be UTF-8 by accident. */
-const UTF_8_BY_ACCIDENT = 0.1;
+/** Where a line stops being UTF-8, for people. */
+function describeByte(line: Buffer, text: string): string {
+  const before = text.slice(0, text.indexOf(REPLACEMENT));
+  const at = Buffer.byteLength(before);
+  const byte = (line[at] ?? 0).toString(16).toUpperCase();
+  const [behind = ''] = /[^,;|\t"]*$/.exec(before) ?? [];
+  return `byte 0x${byte}, number ${(at + 1).toLocaleString('en-US')} of the line${behind.trim() === '' ? '' : `, behind '${shorten(behind)}'`}`;
+}
+
+/** If a larger share of the words beyond ASCII is, the script is not Latin. */
+const DENSE_SHARE = 0.5;
 
 /**
- * Guesses the encoding of lines that are not UTF-8: what chardet says of scripts other than Latin, else
- * Windows-1252, which Western spreadsheets save, or Windows-1250 if chardet is sure of it.
+ * Guesses the encoding of a list that is not UTF-8: what chardet says of scripts other than Latin, else
+ * Windows-1252, which Western spreadsheets save, or Windows-1250 if chardet is sure of it. It is not
+ * guessed where most letters are UTF-8, or some line is: in all others they would change.
  */
 async function guessEncoding(
   name: string,
   found: OddLines,
 ): Promise<{ readonly encoding: Encoding; readonly text: string }> {
-  const { others, otherLines, utf8Lines } = found;
-  const high = others.toString('latin1').match(/[\x80-\xff]+/g) ?? [];
-  const together = high.filter(({ length }) => length > 1).join('').length;
-  const isDense = together > high.join('').length * DENSE_SHARE;
-  if (utf8Lines > (isDense ? otherLines * UTF_8_BY_ACCIDENT : 0)) {
-    throw notUtf8(name, found);
-  }
+  const { others } = found;
+  // Addresses between the names look like a Western language.
+  const words = others.toString('latin1').split(/[\0-@]+/);
+  const odd = words.filter((word) => /[\x80-\xff]/.test(word)).join(' ');
+  const isDense = odd.replaceAll(/[\0-\x7f]+/g, '').length > odd.length * DENSE_SHARE;
+  const byAccident = found.lines / LETTERS_BY_ACCIDENT ** found.longestLetters;
+  const sure = isDense ? byAccident * LISTS_BY_ACCIDENT < 1 && found.longest : found.firstSure;
+  if (sure || found.letters > found.flaws) throw notUtf8(name, found, sure || found.longest);
   const { analyse } = await import('chardet');
-  const matches = analyse(others);
+  const matches = analyse(Buffer.from(odd, 'latin1'));
   const trust = (names: RegExp): number =>
     Math.max(0, ...matches.filter(({ name }) => names.test(name)).map((one) => one.confidence));
   const isEastern = trust(/1250|8859-2$/) > trust(/1252|8859-1$/) + MORE_SURE;
@@ -165,14 +202,15 @@ const REPLACEMENT = '\ufffd';
 const EXAMPLE = /[\p{L} .&-]{0,20}[^\p{ASCII}][\p{L} .&-]{0,20}/u;
 const MORE_SURE = 10;
 
-function notUtf8(name: string, { firstUtf8: utf8, firstOther: other }: OddLines): Error {
+function notUtf8(name: string, found: OddLines, utf8 = 0): Error {
+  const { firstOther: other, firstByte, flaws } = found;
   const what =
-    utf8 === 0
+    utf8 === 0 || flaws === 1
       ? `line ${other} is not UTF-8`
       : `line ${utf8} is in UTF-8 and line ${other} is not, as where lists were joined`;
   return unreadable(
     name,
-    `${what}; save all of it as 'CSV UTF-8', or name its encoding with --encoding, such as windows-1252`,
+    `${what} (${firstByte}); save all of it as UTF-8 ('CSV UTF-8' in Excel), or name its encoding with --encoding, such as windows-1252`,
   );
 }
 

@@ -78,6 +78,44 @@ describe('the encoding of a list', () => {
     );
   });
 
+  it.each<[string, string]>([
+    ['Cyrillic', 'Ромашка'],
+    ['Greek', 'Πετρέλαια'],
+    ['Hebrew', 'תנובה'],
+    ['Arabic', 'شركة'],
+    ['Thai', 'ธนาคาร'],
+    ['Chinese', '海尔集团'],
+    ['Polish', 'Żółw'],
+    ['French', 'Société'],
+  ])('is not guessed for one odd byte among letters of UTF-8: %s', async (_, word) => {
+    const names = Array.from({ length: 40 }, (_, at) => `a${at}.com,${word}\n`).join('');
+    for (const [before, line] of [
+      ['', 1],
+      [names, 41],
+    ] as const) {
+      const bytes = Buffer.from(`${before}b.com,${word} \0 ${word}\n${names}`);
+      bytes[bytes.indexOf(0)] = 0xa0;
+      await expect(read(bytes)).rejects.toThrow(
+        new RegExp(
+          `line ${line} is not UTF-8 \\(byte 0xA0, number \\d+ of the line, behind '${word}'\\)`,
+        ),
+      );
+    }
+  });
+
+  it.each<[string, string]>([
+    ['windows-1251', 'a.ru,Ромашка\nb.ru,Газпром\nc.ru,Яндекс\n'],
+    ['iso-8859-7', 'a.gr,Ελληνικά Πετρέλαια\nb.gr,Τράπεζα Πειραιώς\n'],
+    ['windows-874', 'a.th,ธนาคารกสิกรไทย\nb.th,การบินไทย\n'],
+    ['gb18030', 'a.cn,海尔集团有限公司\nb.cn,小米科技有限公司\n'],
+  ])(
+    'is guessed from the names alone, not from the addresses between them: %s',
+    async (codec, text) => {
+      const [, found] = await read(iconv.encode(text, codec));
+      expect(found).toBe(text);
+    },
+  );
+
   it.each<[string, Buffer, string | undefined, RegExp]>([
     [
       'a picture',
