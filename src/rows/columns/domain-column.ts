@@ -175,15 +175,22 @@ function areAddresses(cells: readonly string[]): boolean {
   return addresses.length > 0 && addresses.length >= MIN_SHARE_NAMED * filled.length;
 }
 
-/** Whether a row names a column of domains or websites, and the rows below have one in it. */
-export function namesDomains(
+/** The column that a row names as one of domains or websites, where the rows below have one in it; or -1. */
+export function columnOfDomains(
   names: readonly string[],
   below: readonly (readonly string[])[],
-): boolean {
-  return names.some((name, index) => {
+): number {
+  return names.findIndex((name, index) => {
     const { kind, isForeign } = meaningOfName(name);
-    if (kind === undefined || kind === 'email' || isForeign) return false;
-    return below.some((cells) => isAddress(cells[index] ?? ''));
+    return kind !== undefined && kind !== 'email' && !isForeign && hasAddress(below, index);
+  });
+}
+
+/** Whether some row has an address and nothing else in a column. */
+export function hasAddress(rows: readonly (readonly string[])[], column: number): boolean {
+  return rows.some((cells) => {
+    const cell = cells[column]?.trim() ?? '';
+    return !/\s/.test(cell) && isAddress(cell);
   });
 }
 

@@ -1,4 +1,4 @@
-import { looksLikeHeader, namesDomains } from '../columns/domain-column.ts';
+import { columnOfDomains, hasAddress, looksLikeHeader } from '../columns/domain-column.ts';
 import {
   addressOfCell,
   contains,
@@ -64,7 +64,7 @@ export function createListFinder() {
     },
     /** Undefined for an empty sheet. */
     finish: (frame: SheetFrame, linkAt: LinkAt): FoundList | undefined => {
-      const header = findHeader(start, linkAt);
+      const header = findHeader(start, far, linkAt);
       if (!header) return undefined;
       const { first, last } = findHeaderRows(header, start, frame);
       const head = start.filter(({ number }) => number <= last);
@@ -96,34 +96,65 @@ export function addressesIn(
 const ROWS_COMPARED = 10;
 
 /**
- * Finds the header among the first rows of a table: the first row of texts that has at least half
- * as many filled cells as the rows below it, or one right below that which names a column of
- * domains. Titles, export dates and groups of columns have fewer cells. In a list of one column it
- * is the row right above the first domain.
+ * Finds the header among the first rows of a table: the last row that names a column of domains above
+ * the first address in it; else the first row of texts that has at least half as many filled cells as
+ * the rows below it. Titles, export dates and groups of columns have fewer cells. In a list of one
+ * column it is the row right above the first domain. No row of the list is above it: where an address is
+ * in a row above, the first row is taken, which is then refused if it is none.
  *
+ * @param far rows from further below
  * @returns the first row when none looks like a header; undefined where there is no row
  */
-function findHeader(rows: readonly SheetRow[], linkAt: LinkAt): SheetRow | undefined {
-  const texts = rows.map(({ cells }) => cells.map((cell) => textOfSheetCell(cell)));
-  const addresses = addressesIn(rows, linkAt);
-  const filled = texts.map((cells) => cells.filter((text) => text.trim() !== '').length);
-  const canBeHeader = (at: number): boolean =>
-    isOfTexts(rows[at]) && looksLikeHeader(texts[at] ?? [], addresses.slice(at + 1));
-  const isWide = (at: number): boolean => {
-    const usual = median(filled.slice(at + 1, at + 1 + ROWS_COMPARED));
-    return usual > 1 && (filled[at] ?? 0) >= Math.max(2, usual / 2);
-  };
-
-  const first = rows.findIndex((_, at) => isWide(at) && canBeHeader(at));
-  for (let at = first; at >= 0 && at < rows.length && canBeHeader(at); at += 1) {
-    const below = addresses.slice(at + 1, at + 1 + ROWS_COMPARED);
-    if (namesDomains(texts[at] ?? [], below)) return rows[at];
-  }
-  if (first >= 0 || Math.max(0, ...filled) > 1) return rows[Math.max(0, first)];
-  const firstDomain = addresses.findIndex(
-    (cells) => !looksLikeHeader(cells.filter((text) => text.trim() !== '')),
+function findHeader(
+  rows: readonly SheetRow[],
+  far: readonly SheetRow[],
+  linkAt: LinkAt,
+): SheetRow | undefined {
+  // What a link shows is no name.
+  const texts = rows.map(({ cells, number }) =>
+    cells.map((cell, column) =>
+      linkAt(number, column) === undefined ? textOfSheetCell(cell) : '',
+    ),
   );
+  const addresses = addressesIn([...rows, ...far], linkAt);
+  const filled = rows.map(
+    ({ cells }) => cells.filter((cell) => textOfSheetCell(cell).trim() !== '').length,
+  );
+  const named = findNaming(texts, addresses);
+  if (named >= 0 && isOfTexts(rows[named])) return rows[named];
+  const isHeader = (at: number): boolean => {
+    const usual = median(filled.slice(at + 1, at + 1 + ROWS_COMPARED));
+    return (
+      usual > 1 &&
+      (filled[at] ?? 0) >= Math.max(2, usual / 2) &&
+      isOfTexts(rows[at]) &&
+      looksLikeHeader(texts[at] ?? [], addresses.slice(at + 1))
+    );
+  };
+  const first = rows.findIndex((_, at) => isHeader(at));
+  const firstDomain = addresses.findIndex((cells) =>
+    cells.some((_, at) => hasAddress([cells], at)),
+  );
+  if (first >= 0 || Math.max(0, ...filled) > 1) {
+    const isBelowDomains = firstDomain >= 0 && firstDomain < first;
+    return rows[isBelowDomains ? 0 : Math.max(0, first)];
+  }
   return rows[Math.max(0, firstDomain - 1)];
+}
+
+/** The last row that names a column of domains above the first address in it; or -1. */
+function findNaming(
+  texts: readonly (readonly string[])[],
+  addresses: readonly (readonly string[])[],
+): number {
+  let found = -1;
+  for (const [at, names] of texts.entries()) {
+    const column = columnOfDomains(names, addresses.slice(at + 1));
+    if (column === -1) continue;
+    if (hasAddress(addresses.slice(found + 1, at), column)) break;
+    found = at;
+  }
+  return found;
 }
 
 /**

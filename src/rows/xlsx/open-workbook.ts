@@ -65,7 +65,8 @@ export async function openWorkbook(handle: FileHandle, options: OpenWorkbookOpti
     const pack = await openPackage(handle, name);
     const other = findOtherArchive(pack.paths.map(normalizePath));
     if (other !== undefined) throw unreadable(name, `it is ${other}`);
-    const { sheets, stringsPath, stylesPath, is1904 } = await readWorkbookParts(pack);
+    const parts = await readWorkbookParts(pack);
+    const { workbookPath, sheets, stringsPath, stylesPath, is1904 } = parts;
     const candidates = chooseSheets(sheets, options);
     const findText = stringsPath
       ? await readSharedStrings(pack.read(stringsPath))
@@ -75,7 +76,7 @@ export async function openWorkbook(handle: FileHandle, options: OpenWorkbookOpti
       const found = await findList(pack, sheet, { ...options, findText, styles, is1904 });
       /** The names of all sheets. */
       const names = sheets.map((sheet) => sheet.name);
-      if (found) return { ...found, sheets: names };
+      if (found) return { ...found, workbookPath, sheets: names };
     }
     const [{ name: first } = { name: '' }, ...more] = candidates;
     const what = more.length > 0 ? 'all of its sheets are' : `its sheet '${shorten(first)}' is`;
@@ -117,12 +118,13 @@ async function findList(pack: Package, sheet: SheetPart, options: SheetOptions &
     if (kind === 'hyperlink' && isExternal) targets.set(id, target);
   }
   const tables = await readTables(pack, path);
+  const totals = new Map(tables.map((table) => [table.totalsRow, table]));
   const finder = createListFinder();
   const frame: SheetFrame = { prefix: '', columns: [], merges: [], links: [] };
 
   /** Whether a row contains only the totals of a table. */
   function isTotals({ number, cells, lastContent }: SheetRow): boolean {
-    const table = tables.find(({ totalsRow }) => totalsRow === number);
+    const table = totals.get(number);
     const first = cells.findIndex((cell) => cell !== null);
     return table !== undefined && first >= table.firstColumn && lastContent <= table.lastColumn;
   }

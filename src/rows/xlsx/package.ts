@@ -128,9 +128,14 @@ export function tooLarge(name: string, how: string): BrandfillError {
   );
 }
 
+/** More sheets than these, or parts that belong to one, are refused. */
+const MOST_SHEETS = 10_000;
+
 /** A sheet of a workbook. */
 export interface SheetPart {
   readonly name: string;
+  /** Its place among the tabs, from 0, those without rows included. */
+  readonly index: number;
   /** The path of its rows in the package. */
   readonly path: string;
   readonly isHidden: boolean;
@@ -153,11 +158,13 @@ export async function readWorkbookParts(pack: Package) {
   const path = root === undefined ? undefined : pack.find(root);
   if (path === undefined) throw new Error('there is no workbook in it');
   const relations = await readRelations(pack, path);
+  const byId = new Map(relations.map((relation) => [relation.id, relation]));
   const pathOf = (wanted: string): string | undefined =>
     relations.find(({ kind, target }) => kind === wanted && pack.find(target) !== undefined)
       ?.target;
   /** Sheets with rows, in the order of their tabs. */
   const sheets: SheetPart[] = [];
+  let tabs = 0;
   let is1904 = false;
   readXml(await pack.readText(path), {
     open: ({ local, attributes }) => {
@@ -165,13 +172,16 @@ export async function readWorkbookParts(pack: Package) {
       // Extensions also have elements of this name.
       if (local === 'workbookPr') is1904 ||= /^(1|true)$/.test(date1904);
       if (local !== 'sheet') return;
-      const id = relationIn(attributes);
-      const relation = relations.find((relation) => relation.id === id);
+      const index = tabs;
+      tabs += 1;
+      if (tabs > MOST_SHEETS) throw tooLarge(pack.name, `more than ${MOST_SHEETS} sheets`);
+      const relation = byId.get(relationIn(attributes) ?? '');
       if (relation?.kind !== 'worksheet') return; // a chart has no rows
-      sheets.push({ name, path: relation.target, isHidden: state !== 'visible' });
+      sheets.push({ name, index, path: relation.target, isHidden: state !== 'visible' });
     },
   });
-  return { sheets, is1904, stylesPath: pathOf('styles'), stringsPath: pathOf('sharedStrings') };
+  const [stylesPath, stringsPath] = [pathOf('styles'), pathOf('sharedStrings')];
+  return { workbookPath: path, sheets, is1904, stylesPath, stringsPath };
 }
 
 /** The references of a part; empty for most parts. */

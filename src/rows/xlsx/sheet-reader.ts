@@ -154,6 +154,7 @@ function createHandlers(
     if (local === 'sheetData' && depth === 1) frame.prefix = prefix;
     if (local === 'col' && attributes['style'] !== undefined) {
       const { min, max, style } = attributes;
+      if (frame.columns.length >= MOST_COLUMNS) throw new Error('it has too many columns');
       const columns = { firstColumn: Number(min) - 1, lastColumn: Number(max) - 1 };
       frame.columns.push({ firstRow: 1, lastRow: MOST_ROWS, ...columns, style: Number(style) });
     }

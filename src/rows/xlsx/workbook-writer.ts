@@ -3,7 +3,7 @@ import { ZipFile } from 'yazl';
 import { BrandfillError } from '../../common/errors.ts';
 import type { CellValue, TableOutput, WrittenRow } from '../row-format.ts';
 import { createCutter, READ_BYTES } from '../source.ts';
-import { contains, MOST_COLUMNS, type Range } from './cell.ts';
+import { columnName, contains, MOST_COLUMNS, type Range } from './cell.ts';
 import { type NewCell, putCells, valueXml } from './cell-xml.ts';
 import type { OpenedWorkbook, RowLine } from './open-workbook.ts';
 import { normalizePath } from './package.ts';
@@ -58,6 +58,12 @@ export function createWorkbookOutput(
   const { dimension, autoFilter } = frame;
   const filter = !table && autoFilter && isOfList(autoFilter) ? autoFilter : undefined;
 
+  async function* partAt(path: string): AsyncGenerator<Buffer | string> {
+    if (path === list.workbookPath && filter) {
+      yield widenFilterName(await pack.readText(path), sheet.index, lastColumn);
+    } else yield* pack.read(path);
+  }
+
   const zip = new ZipFile();
   // As Excel dates parts: the same is written as the same bytes.
   const dated = { mtime: new Date(1980, 0, 1), forceDosTimestamp: true };
@@ -67,7 +73,7 @@ export function createWorkbookOutput(
     if (path === sheet.path) zip.addReadStream(rows, name, dated);
     else if (path === table?.path && longer !== undefined) {
       zip.addBuffer(Buffer.from(longer), name, dated);
-    } else zip.addReadStreamLazy(name, dated, (done) => done(null, Readable.from(pack.read(path))));
+    } else zip.addReadStreamLazy(name, dated, (done) => done(null, Readable.from(partAt(path))));
   }
   zip.end();
   const packed = zip.outputStream as PassThrough;
@@ -185,6 +191,19 @@ export function createWorkbookOutput(
       packed.destroy();
     },
   };
+}
+
+const NAME = /<(?:[\w.-]+:)?definedName\s([^<>]*)>[^<>]*(?=<)/g;
+const END_OF_RANGE = /(:\s*\$?)[A-Z]+(\$?\d+\s*)$/;
+
+/** The workbook with the hidden name of a sheet's filter, by which programs sort, as far as a column. */
+function widenFilterName(xml: string, sheet: number, lastColumn: number): string {
+  return xml.replaceAll(NAME, (name: string, attributes: string) =>
+    /\sname\s*=\s*["']_xlnm\._FilterDatabase["']/i.test(` ${attributes}`) &&
+    new RegExp(`\\slocalSheetId\\s*=\\s*["']${sheet}["']`).test(` ${attributes}`)
+      ? name.replace(END_OF_RANGE, `$1${columnName(lastColumn)}$2`)
+      : name,
+  );
 }
 
 /** A place in the sheet, and what comes there. */

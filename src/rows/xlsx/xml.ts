@@ -24,6 +24,9 @@ export interface XmlHandlers {
 /** What may be held of one element, in characters, so that no file takes all of the memory. */
 const MOST_HELD = 64_000_000;
 
+/** How deep elements may lie in each other. Those of workbooks lie ten deep or so. */
+const MOST_DEPTH = 200;
+
 /**
  * Makes a reader of a document that comes piece by piece. It knows only the entities of XML itself,
  * whatever a document declares.
@@ -46,6 +49,7 @@ export function createXmlReader(handlers: XmlHandlers) {
     tag.end = lastTag;
     handlers.open?.(tag);
     depth += 1;
+    if (depth > MOST_DEPTH) throw new Error(`elements lie more than ${MOST_DEPTH} deep in it`);
   });
   if (handlers.text) {
     const text = (text: string): void => handlers.text?.(text);

@@ -143,6 +143,15 @@ describe('hyperlinks', () => {
     expect(objects[1]).toEqual({ company: 'Globex', website: 'https://acme.com/a?b=1&c' });
   });
 
+  it('show no names of columns', async () => {
+    const rows = row(1, 'firm', 'go') + row(2, 'Acme', 'website') + row(3, 'Bolt', 'website');
+    const after = '<hyperlinks><hyperlink ref="B2:B3" r:id="rId1"/></hyperlinks>';
+    const bytes = await workbookOf({
+      sheets: [{ name: 'S', rows, after, links: { rId1: 'https://acme.com' } }],
+    });
+    expect((await open(bytes, { column: 'go' })).rows).toHaveLength(2);
+  });
+
   it('do not count where the shown text is a domain itself: Excel keeps a link when its text is overwritten', async () => {
     const rows =
       row(1, 'company', 'website') +
@@ -214,6 +223,45 @@ describe('the list in a workbook', () => {
     ],
     ['of one column', row(2, 'My list') + row(3, 'sites') + row(4, 'acme.com'), 3, 1],
     ['without rows', row(1, 'domain', 'name'), 1, 0],
+    [
+      'above rows with their domain alone, and one with a word in its place',
+      row(1, 'Site', 'Remark') +
+        row(2, 'acme.com') +
+        row(3, 'globex.com') +
+        row(4, 'unknown', 'sold in May') +
+        row(5, 'initech.com', 'asked') +
+        row(6, 'hooli.com', 'asked'),
+      1,
+      5,
+    ],
+    [
+      'above many rows without any',
+      row(1, 'Firma', 'Webseite', 'Ort') +
+        Array.from({ length: 70 }, (_, at) => row(at + 2, `F ${at}`)).join('') +
+        row(80, 'F', 'folgt', 'Ulm') +
+        row(81, 'F', 'acme.com', 'Ulm'),
+      1,
+      72,
+    ],
+    [
+      'below a summary of figures',
+      row(1, 'Quarter', 'Sum') +
+        row(2, 'Q1', 10) +
+        row(3, 'Q2', 20) +
+        row(5, 'Firm', 'Homepage', 'City') +
+        row(6, 'Acme', 'acme.com', 'Oslo') +
+        row(7, 'Bolt', 'bolt.com', 'Rome'),
+      5,
+      2,
+    ],
+    [
+      'below a sentence with an address in it',
+      row(1, 'Made by https://reports.example.com on Monday') +
+        row(2, 'domain', 'city') +
+        row(3, 'acme.com', 'Oslo'),
+      2,
+      1,
+    ],
     [
       'with a column that has the name of a site',
       row(1, 'Hotel', 'Website', 'Booking.com') + row(2, 'Acme', 'acme.com', 8.5),

@@ -43,11 +43,46 @@ describe('a damaged workbook', () => {
     ['a cell far out', sheet, rows('<row r="1"><c r="ZZZZ1"/></row>')],
     ['bytes that are no text', sheet, Buffer.from([0x3c, 0x61, 0xff, 0xfe])],
     ['depth', sheet, `<worksheet>${'<a>'.repeat(3_000)}`],
+    ['depth beside the list', 'xl/styles.xml', `<styleSheet>${'<a>'.repeat(3_000_000)}`],
+    [
+      'columns',
+      sheet,
+      `<worksheet>${'<cols><col min="1" max="9" style="1"/></cols>'.repeat(20_000)}`,
+    ],
   ])('is refused for %s', async (_, path, content) => {
     const bytes = await zipOf({ ...partsOf({ sheets: SHEETS }), [path]: content });
     const expected = /it is damaged, or no workbook \(.*save it again as XLSX\.$/s;
     expect(await refusalOf(bytes)).toMatch(expected);
   });
+});
+
+it('ten thousand sheets with as many references are told apart at once, and no more are', async () => {
+  const manyOf = (count: number) => {
+    const each = (text: (at: number) => string): string =>
+      Array.from({ length: count }, (_, at) => text(at)).join('');
+    const parts = partsOf({ sheets: SHEETS });
+    const more = (path: string, end: string, xml: string): [string, string] => [
+      path,
+      String(parts[path]).replace(end, xml + end),
+    ];
+    return zipOf({
+      ...parts,
+      ...Object.fromEntries([
+        more(
+          'xl/workbook.xml',
+          '</sheets>',
+          each((at) => `<sheet name="S${at}" r:id="x${at}"/>`),
+        ),
+        more(
+          'xl/_rels/workbook.xml.rels',
+          '</Relationships>',
+          each((at) => `<Relationship Id="x${at}" Type="worksheet" Target="none.xml"/>`),
+        ),
+      ]),
+    });
+  };
+  expect((await open(await manyOf(9_999))).rows).toEqual([{ domain: 'acme.com' }]);
+  expect(await refusalOf(await manyOf(10_000))).toMatch(/too large \(more than 10000 sheets\)/);
 });
 
 describe('a ZIP bomb', () => {

@@ -200,6 +200,18 @@ it.each([
   expect(sheet).toContain(`<autoFilter ref="${expected}"/>`);
 });
 
+it('the hidden name of a filter goes as far as the filter, on its own sheet only', async () => {
+  const name = (local: number, ref: string, more = ''): string =>
+    `<definedName name="_xlnm._FilterDatabase" localSheetId="${local}" hidden="1"${more}>${ref}</definedName>`;
+  const names = (ref: string): string =>
+    `<definedNames>${name(0, "'My &amp; list'!$A$1:$B$3")}${name(1, ref)}<definedName name="cities" localSheetId="1">'S'!$B$2:$B$3</definedName></definedNames>`;
+  const other = { name: 'My &amp; list', rows: row(1, 'no list'), state: 'hidden' } as const;
+  const list = { name: 'S', rows: ROWS, after: '<autoFilter ref="A1:B3"/>' };
+  const { parts } = await written({ sheets: [other, list], behind: names('S!$A$1:$B$3') });
+  expect(parts['xl/worksheets/sheet2.xml']).toContain('<autoFilter ref="A1:C3"/>');
+  expect(parts['xl/workbook.xml']).toContain(names('S!$A$1:$C$3'));
+});
+
 it('blank cells are filled, but not formulas, and not what a merged cell covers', async () => {
   const rows =
     row(1, 'domain', 'city') +
