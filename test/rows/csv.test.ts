@@ -22,6 +22,9 @@ describe('CSV', () => {
     ['CSV', 'a,b\n1,2,,\n3,4,,\n', ['a', 'b', '', '']],
     ['CSV', '\n"a ""1""",b,b\r\n1,"2\n3",4\r\n', ['a "1"', 'b', 'b']],
     ['CSV, semicolon-separated', 'sep=;\r\na,x,y;b\r\n1,2,3;4\r\n', ['a,x,y', 'b']],
+    ["CSV, '\\'-separated", 'sep=\\\na\\b\n1\\2\n', ['a', 'b']],
+    ["CSV, ']'-separated", 'sep=]\na]b\n1]2\n', ['a', 'b']],
+    ["CSV, 'd'-separated", 'sep=d\nadb\n1d2\n', ['a', 'b']],
     ['CSV, semicolon-separated', 'a;b;c,d\n1;2;3,4\n5;6;7,8\n9,9\n\n', ['a', 'b', 'c,d']],
     ['CSV', 'a;b;c,d\n1,2\n', ['a;b;c', 'd']],
     ['CSV, tab-separated', 'a\tb\n"x\ty"\n"p\tq"\n"r\ts"\n', ['a', 'b']],
@@ -37,7 +40,7 @@ describe('CSV', () => {
 
   it('says of each row where it is, how long it is, and how many cells it has', async () => {
     for (const chunkBytes of [1, 7, 1_000]) {
-      const text = 'domain,ö\r\nä.com,1\r\n"b\r\n.com"\r\n\r\nc.com,1,2\n"""",\r\r\nd.com,"';
+      const text = 'domain,ö\r\nä.com,1\r\n"b\r\n.com"\r\n\r\nc.com,1,2\n"""",\r\r\n\r\r\nd.com,"';
       const source = sourceOf(`${text}"`, { chunkBytes });
       const rows = await scanAll(openText(source), source, 'domain');
       expect(rows.map((row) => [row.cell, row.raw, row.fields, row.line])).toEqual([
@@ -46,7 +49,8 @@ describe('CSV', () => {
         ['', '\r\n', 0, 5],
         ['c.com', 'c.com,1,2\n', 3, 6],
         ['"', '"""",\r\r\n', 2, 7],
-        ['d.com', 'd.com,""', 2, 8],
+        ['', '\r\r\n', 0, 8],
+        ['d.com', 'd.com,""', 2, 9],
       ]);
     }
   });
@@ -191,7 +195,9 @@ describe('a row of CSV', () => {
     [undefined, ''],
     [-5, '-5'],
     [true, 'true'],
-    [['a', 'b'], 'a; b'],
+    [['a', 'b'], '"a; b"'],
+    ['a;=1', '"a;=1"'],
+    ['a\t=1', '"a\t=1"'],
     [{ a: 1 }, '"{""a"":1}"'],
     ['=1', "'=1"],
   ])('gets a cell of %j', (value, cell) => {
@@ -212,10 +218,20 @@ describe('a row of CSV', () => {
 });
 
 describe('a formula', () => {
-  it.each(['=1+1', '＝A1', ' =1', '\u200b=x', '\t1', '+A1', '-2+3', '@SUM(1)', "+cmd|' /C x'!A0"])(
-    'is guarded: %j',
-    (text) => expect(guardFormula(text)).toBe(`'${text}`),
-  );
+  it.each([
+    '=1+1',
+    '＝A1',
+    '\ufe66A1',
+    ' =1',
+    '\u200b=x',
+    '\t1',
+    '+A1',
+    '+ \u2003A1',
+    '-2+3',
+    '@SUM(1)',
+    "+cmd|' /C x'!A0",
+    '+49 89 = 3',
+  ])('is guarded: %j', (text) => expect(guardFormula(text)).toBe(`'${text}`));
   it.each([
     '+49 89 1234',
     '+49 (0) 89-1234',
@@ -228,4 +244,13 @@ describe('a formula', () => {
     'a=b',
     '#tag',
   ])('is not %j', (text) => expect(guardFormula(text)).toBe(text));
+
+  it.each<[string, string]>([
+    ['spaces', `+${' '.repeat(2_000_000)}x`],
+    ['brackets', `+1${'(1'.repeat(1_000_000)}x`],
+    ['signs', '+ '.repeat(1_000_000)],
+    ['digits', `+${'1.'.repeat(1_000_000)}`],
+  ])('takes no longer to be told for millions of %s', (_, text) => {
+    expect(guardFormula(text)).toMatch(/^'?\+/); // ends within the time of a test
+  });
 });

@@ -145,7 +145,7 @@ const HELD_BYTES = 512 * 1024;
 
 function createOutputFile(path: string, { target, temporary, handle }: Place): OutputFile {
   const sink = handle.createWriteStream({ highWaterMark: HELD_BYTES });
-  const gzip = target.endsWith('.gz') ? createGzip() : undefined;
+  const gzip = /\.gz$/i.test(target) ? createGzip() : undefined;
   const output = createOutputStream(path, gzip ?? sink);
   const written = gzip ? pipeline(gzip, sink) : finished(sink);
   written.catch(() => {}); // seen by the next write, or at the end

@@ -88,7 +88,7 @@ export function detectDialect(sample: string, preferred?: string, stated?: strin
 function dialectOf(sample: string, delimiter: string): CsvDialect {
   return {
     delimiter,
-    isSpaced: new RegExp(`[${delimiter}] +"`).test(sample),
+    isSpaced: new RegExp(`${delimiter.replace(/\W/, '\\$&')} +"`).test(sample),
     lineEnds: sample.includes('\n') ? LINE_ENDS : OLD_LINE_ENDS,
   };
 }

@@ -132,7 +132,7 @@ function isBlankText(cell: string): boolean {
 
 /** A line without anything, or the sign that ends a DOS file. A cell of two quotes is a row. */
 function isEmptyLine(cells: readonly string[], sizeBytes: number): boolean {
-  return cells.length === 1 && ((cells[0] === '' && sizeBytes <= 2) || cells[0] === END_OF_FILE);
+  return cells.length === 1 && ((cells[0] === '' && sizeBytes <= 3) || cells[0] === END_OF_FILE);
 }
 
 function unreadableRow(source: ByteSource, line: number, why: string, cause?: unknown) {
