@@ -1,52 +1,40 @@
 /**
- * Shows how fast `--rate auto` goes against servers of all kinds, and how many calls it wastes. It
- * is simulated in virtual time, so no server and no account is needed.
+ * Plays what decides on answers and on the pace, in virtual time, through APIs of all kinds, and
+ * compares it with somebody who knows them: so no server and no account is needed.
  *
- * Run it with `npm run simulate`, or for some servers only with `npm run simulate -- window`.
+ * Run it with `npm run simulate`, or `npm run simulate -- --seed 2 --only 403 --all`: with pairs of
+ * that seed, only what has such a name, and a line for each world instead of the worst thirty.
  */
-import { runCell, SERVERS, WORKERS } from '../test/simulation/cells.ts';
-import {
-  FEW_WORKERS,
-  FIRST_MINUTE_SEEDS,
-  FIRST_MINUTE_SERVERS,
-  meanFirstMinute,
-  SERVICE_MS,
-} from '../test/simulation/first-minute.ts';
-import { SEEDS, summarize } from '../test/simulation/summary.ts';
-import { missedTargets } from '../test/simulation/targets.ts';
+import { parseArgs } from 'node:util';
+import { worldsOf } from '../test/simulation/catalogue.ts';
+import { COLD, LONG, measureCold, measureLong, type Used } from '../test/simulation/pace.ts';
+import { playAll } from '../test/simulation/play.ts';
+import { describeScores, totalsOf } from '../test/simulation/report.ts';
+import { missedBounds, WANTED } from '../test/simulation/targets.ts';
 
-const [wanted = ''] = process.argv.slice(2);
-const percent = (share: number, digits: number): string =>
-  (share * 100).toFixed(digits).padStart(6);
+const { values } = parseArgs({
+  options: {
+    seed: { type: 'string', default: '1' },
+    only: { type: 'string', default: '' },
+    all: { type: 'boolean', default: false },
+  },
+});
+const isWanted = ({ name }: { readonly name: string }): boolean => name.includes(values.only);
 
-console.log(`Means of ${SEEDS} runs, in %: what was accepted of what the server allows once warm,
-and calls answered 429: once warm / in the whole run / in the worst of the runs.\n`);
-console.log(`${'server'.padEnd(40)} workers  allowed      429`);
-for (const server of SERVERS.filter(({ name }) => name.includes(wanted))) {
-  for (const workers of WORKERS) {
-    const summary = summarize((seed) => runCell(server, workers, seed));
-    const { warmEfficiency, warmThrottled, throttled, mostThrottled } = summary;
-    console.log(
-      server.name.padEnd(40),
-      String(workers).padStart(7),
-      percent(warmEfficiency, 1),
-      [warmThrottled, throttled, mostThrottled].map((share) => percent(share, 2)).join(' /'),
-      missedTargets(summary).join('; '),
-    );
-  }
+const scores = await playAll(worldsOf(Number(values.seed)).filter(isWanted));
+if (scores.length > 0) {
+  console.log(describeScores(scores, values.all ? scores.length : 30));
+  const missed = missedBounds(totalsOf(scores), WANTED);
+  console.log(missed.length === 0 ? 'All is as wanted.' : `Not as wanted: ${missed.join('; ')}`);
 }
 
-console.log(`\nThe first 45 s of a cold start, means of ${FIRST_MINUTE_SEEDS} runs (seeds 1 to ${FIRST_MINUTE_SEEDS}), in %: what was accepted of
-what the server allows from the second window on, and calls answered 429; at 100 ms and at 5 ms a call.\n`);
-for (const server of FIRST_MINUTE_SERVERS.filter(({ name }) => name.includes(wanted))) {
-  for (const workers of FEW_WORKERS) {
-    const cells = SERVICE_MS.map((serviceMs) => meanFirstMinute(server, { workers, serviceMs }));
-    console.log(
-      server.name.padEnd(40),
-      String(workers).padStart(7),
-      cells
-        .map(({ used, throttled }) => `${percent(used, 1)} ${percent(throttled, 2)}`)
-        .join('   '),
-    );
-  }
+const SEEDS = 4;
+console.log(`\nUsed of a limit by one worker, and calls refused, in %: means of ${SEEDS} runs`);
+for (const cell of LONG.filter(isWanted)) printUsed(cell.name, await measureLong(cell, SEEDS));
+console.log('\nThe same in the first 45 s of a cold start, from the second window on');
+for (const cell of COLD.filter(isWanted)) printUsed(cell.name, await measureCold(cell, SEEDS));
+
+function printUsed(name: string, { used, refused }: Used): void {
+  const percent = (share: number): string => (share * 100).toFixed(1).padStart(7);
+  console.log(name.padEnd(40), percent(used), percent(refused));
 }

@@ -10,6 +10,7 @@ import {
   GivenUpError,
   openTransport,
   type ResponseHeaders,
+  type Transport,
 } from './transport.ts';
 
 /** Makes calls to the API. It neither retries nor paces. */
@@ -59,6 +60,8 @@ export interface BrandClientOptions {
   readonly maxBodyBytes?: number;
   /** @default Date.now */
   readonly now?: () => number;
+  /** Carries the calls. @default connections of its own */
+  readonly transport?: Transport;
 }
 
 const TEN_MIB = 10 * 1024 * 1024;
@@ -68,7 +71,7 @@ export function createBrandClient(options: BrandClientOptions): BrandClient {
   const { endpoint, credential, connections, timeoutMs } = options;
   const { maxBodyBytes = TEN_MIB, now = Date.now } = options;
   const { origin, profile } = endpoint;
-  const transport = openTransport({ origin, connections, timeoutMs });
+  const { transport = openTransport({ origin, connections, timeoutMs }) } = options;
   const headers: Record<string, string> = {
     accept: 'application/json',
     'accept-encoding': ACCEPTED_ENCODINGS,

@@ -1,4 +1,5 @@
-import { createBrandClient } from '../brand/client.ts';
+import { type BrandClient, createBrandClient } from '../brand/client.ts';
+import type { Endpoint } from '../brand/endpoint.ts';
 import type { OutcomeStatus } from '../brand/outcome.ts';
 import { type CallCounters, createCallCounters } from '../common/calls.ts';
 import type { Closable } from '../common/lifetime.ts';
@@ -7,9 +8,15 @@ import type { CallSettings } from '../options/options.ts';
 import type { Reply } from '../queue/lookup-queue.ts';
 import { createBatches, lookupsAtOnce } from '../worker/batches.ts';
 import { joinBudgets, type SharedBudget } from '../worker/budget.ts';
-import { systemClock } from '../worker/clock.ts';
+import { type Clock, systemClock } from '../worker/clock.ts';
 import { createEvidence, type EvidenceOptions } from '../worker/evidence.ts';
-import { createGate, createOwnPace, type Gate, type PauseGate } from '../worker/gate.ts';
+import {
+  createGate,
+  createOwnPace,
+  type Gate,
+  type PaceHome,
+  type PauseGate,
+} from '../worker/gate.ts';
 import type { LookupContext } from '../worker/lookup.ts';
 import type { Learned } from '../worker/pace-memory.ts';
 import type { SharedPace } from '../worker/redis-pace.ts';
@@ -44,18 +51,17 @@ export interface LocalWorker extends Closable {
   readonly giveBackCalls: () => Promise<void>;
 }
 
+/** Opens connections to the API, and the pace where it is kept. */
 export async function openLocalWorker(
   settings: CallSettings,
   api: Api,
   options: LocalWorkerOptions,
 ): Promise<LocalWorker> {
-  const { concurrency, retries, timeout, maxWait, maxOutage, headers = [] } = settings;
-  const { stopSwitch, sharedPace, learned, budgets, now = Date.now } = options;
+  const { concurrency, headers = [] } = settings;
+  const { sharedPace, learned } = options;
   const { endpoint, credential } = api;
   const rate = settings.rate === 'auto' ? undefined : settings.rate;
   const clock = systemClock;
-  const counters = createCallCounters();
-  const outcomes = { found: 0, not_found: 0, rejected: 0, failed: 0, pending: 0 };
   const epochMs = Date.now() - clock.nowMs();
   // First, because a proxy may be refused.
   const client = createBrandClient({
@@ -63,7 +69,7 @@ export async function openLocalWorker(
     credential,
     headers,
     connections: concurrency,
-    timeoutMs: timeout,
+    timeoutMs: settings.timeout,
   });
   const home = sharedPace
     ? (await import('../worker/redis-pace.ts')).createRedisPace({
@@ -74,6 +80,28 @@ export async function openLocalWorker(
         callers: concurrency,
       })
     : createOwnPace(clock.nowMs(), { rate, learned, epochMs });
+  const outside = { client, home, clock, today: Date.now, random: Math.random };
+  return assembleWorker({ settings, endpoint, ...options, ...outside });
+}
+
+/** What a worker needs of the world: calls, a pace, time and chance. */
+export interface AssembledWorkerOptions extends Omit<LocalWorkerOptions, 'sharedPace' | 'learned'> {
+  readonly settings: Pick<CallSettings, 'concurrency' | 'retries' | 'maxWait' | 'maxOutage'>;
+  readonly endpoint: Endpoint;
+  readonly client: BrandClient;
+  readonly home: PaceHome;
+  readonly clock: Clock;
+  /** The time of this machine, in milliseconds since 1970. */
+  readonly today: () => number;
+  readonly random: () => number;
+}
+
+/** Puts the parts of a worker together. */
+export function assembleWorker(options: AssembledWorkerOptions): LocalWorker {
+  const { endpoint, client, home, clock, today, random, stopSwitch, budgets } = options;
+  const { concurrency, retries, maxWait, maxOutage } = options.settings;
+  const counters = createCallCounters();
+  const outcomes = { found: 0, not_found: 0, rejected: 0, failed: 0, pending: 0 };
   const evidence = createEvidence({
     ...options.evidence,
     onStop: (stop) => stopSwitch.stop(stop),
@@ -82,7 +110,7 @@ export async function openLocalWorker(
   const gate = createGate({
     home,
     clock,
-    now: Date.now,
+    now: today,
     concurrency,
     evidence,
     budget: joinBudgets(budgets),
@@ -107,8 +135,8 @@ export async function openLocalWorker(
     },
     onCall: options.onCall,
     clock,
-    now,
-    random: Math.random,
+    now: options.now ?? today,
+    random,
     concurrency: lookupsAtOnce(concurrency, endpoint),
   });
   const giveBackCalls = async (): Promise<void> => {

@@ -1,5 +1,6 @@
 import { Redis } from 'ioredis';
 import { describe, expect, it, onTestFinished } from 'vitest';
+import { createOwnPace, type PaceHome } from '../../src/worker/gate.ts';
 import {
   accepted,
   createPace,
@@ -11,17 +12,8 @@ import {
   start,
 } from '../../src/worker/pace.ts';
 import { PACE_SCRIPT } from '../../src/worker/pace-script.ts';
-import { oneProcess, type ProcessOptions, type Step } from '../simulation/clients.ts';
-import {
-  allOf,
-  concurrentCalls,
-  fixedWindow,
-  type Limit,
-  penalized,
-  slidingWindow,
-  tokenBucket,
-} from '../simulation/servers.ts';
-import { type Scenario, simulate } from '../simulation/simulate.ts';
+import { play } from '../simulation/play.ts';
+import type { Limit, World } from '../simulation/world.ts';
 import { seededRandom } from '../support/random.ts';
 import { useDatabase } from '../support/redis.ts';
 
@@ -75,36 +67,66 @@ async function expectSame(steps: readonly Told[], paces: readonly Pace[]): Promi
 const ROUNDED_MS = 0.01;
 const UNKNOWN = { limitPerMs: 0, cap: 0, isFixed: false };
 
-const opensLate: Limit = { arrive: (nowMs) => ({ isAccepted: nowMs > 2_000 }) };
+/** A pace of this process that notes what it is told, and what it then is. */
+function notingPace() {
+  const home = createOwnPace(0, { rate: undefined, learned: undefined, epochMs: 0 });
+  const steps: (Told & { want: number })[] = [];
+  const paces: Pace[] = [];
+  let inFlight = 0;
+  const note = (nowMs: number, events: readonly object[]): void => {
+    steps.push({ nowMs, events, inFlight, want: 0 });
+  };
+  const noting: PaceHome = {
+    ...home,
+    start: (nowMs) => {
+      if (steps.at(-1)?.nowMs !== nowMs) note(nowMs, []);
+      home.start(nowMs);
+      inFlight += 1;
+      const step = steps.at(-1);
+      if (step) step.want += 1;
+      paces[steps.length - 1] = { ...home.pace };
+    },
+    ended: (how, call, nowMs) => {
+      home.ended(how, call, nowMs);
+      inFlight -= 1;
+      note(nowMs, [{ ...call, how, atMs: nowMs }]);
+      paces[steps.length - 1] = { ...home.pace };
+    },
+    forget: (nowMs) => {
+      home.forget(nowMs);
+      note(nowMs, [{ how: 'forget', atMs: nowMs }]);
+      paces[steps.length - 1] = { ...home.pace };
+    },
+  };
+  return { noting, steps, paces };
+}
 
 describe('the pace in Redis learns from the same calls the same numbers as the one of a process', () => {
-  const servers: [string, () => Limit, Partial<Scenario & ProcessOptions>?][] = [
-    ['a bucket', () => tokenBucket(0.05, 10), { errors: 0.02 }],
-    ['a bucket that states waits', () => tokenBucket(0.05, 5, { says: 'retry_after' })],
-    ['a fixed window', () => fixedWindow(30, 2_000), { serviceMs: 5 }],
-    ['one that states waits', () => fixedWindow(30, 4_000, { says: 'retry_after' })],
-    ['one that claims too much', () => fixedWindow(20, 2_000, { says: 'ratelimit', claims: 4 })],
-    ['a sliding window', () => slidingWindow(50, 1_000, { says: 'x_ratelimit' })],
-    ['a penalty', () => penalized(tokenBucket(0.03, 30), 5_000)],
-    ['so many at once', () => concurrentCalls(4), { calls: 300, spread: 1 }],
-    ['one that opens late', () => allOf([opensLate, tokenBucket(0.05, 5)])],
-    ['a limit that grows', () => tokenBucket((ms) => (ms < 9_000 ? 0.02 : 0.2), 5)],
-    ['failures beyond a limit', () => fixedWindow(40, 8_000), { how: 'failing' }],
-    ['an outage', () => tokenBucket((ms) => (ms % 20_000 < 9_000 ? 0 : 0.1), 5), { how: 'away' }],
-    ['slow answers', () => tokenBucket(0.02, 20), { serviceMs: 3_000 }],
+  const limit = (kind: Limit['kind'], count: number, perMs = 1_000, more: Partial<Limit> = {}) => ({
+    limits: [{ kind, count, perMs, ...more }],
+  });
+  const waits = { headers: 'retry-after' } as const;
+  const change = { atMs: 9_000, factor: 10 };
+  const outages = [{ reply: '503', fromMs: 1_000, forMs: 9_000 }] as const;
+  const servers: [string, Partial<World>][] = [
+    ['a bucket', { ...limit('bucket', 50), faults: { share: 0.02, reply: '500' } }],
+    ['a bucket that states waits', limit('bucket', 50, 1_000, { burst: 5, ...waits })],
+    ['a fixed window', limit('fixed', 30, 2_000)],
+    ['one that states waits', limit('fixed', 30, 4_000, waits)],
+    ['one that claims too much', limit('fixed', 20, 2_000, { headers: 'ratelimit', claims: 4 })],
+    ['a sliding window', limit('sliding', 50, 1_000, { headers: 'x-ratelimit' })],
+    ['a penalty', limit('bucket', 30, 1_000, { penaltyMs: 5_000, ...waits })],
+    ['so many at once', { ...limit('at_once', 4), spread: 1 }],
+    ['a limit that grows', { ...limit('bucket', 20), change }],
+    ['a limit told by failures', limit('fixed', 40, 8_000, { told: '503' })],
+    ['an outage', { ...limit('bucket', 100), outages }],
+    ['slow answers', { ...limit('bucket', 20), latencyMs: 3_000 }],
   ];
-  it.each(servers)('%s', async (_, limit, { how, ...scenario } = {}) => {
-    const pace = createPace(0, UNKNOWN);
-    const steps: Told[] = [];
-    const paces: Pace[] = [];
-    const onStep = ({ nowMs, end, inFlight, started }: Step): void => {
-      const events = end ? [{ ...end.call, how: end.how, atMs: nowMs }] : [];
-      steps.push({ nowMs, events, inFlight, want: started });
-      paces.push({ ...pace });
-    };
-    const client = oneProcess(64, pace, { ...(how && { how }), onStep });
-    const world = { limit: limit(), calls: 250, seed: 1, serviceMs: 100, ...scenario };
-    expect(simulate(world, client).isComplete).toBe(true);
+  it.each(servers)('%s', async (name, parts) => {
+    const { noting, steps, paces } = notingPace();
+    const world = { name, domains: 250, callers: 64, latencyMs: 120, ...parts };
+    const { score } = await play(world, { home: noting });
+    expect(score.missing).toBe(0);
     await expectSame(steps, paces);
   });
 });

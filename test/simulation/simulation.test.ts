@@ -1,35 +1,45 @@
 import { describe, expect, it } from 'vitest';
-import { SEEDS } from '../support/random.ts';
-import { runCell, SERVERS } from './cells.ts';
-import { FIRST_MINUTE_SERVERS, LEAST, meanFirstMinute, SERVICE_MS } from './first-minute.ts';
-import { summarize } from './summary.ts';
-import { targetOf } from './targets.ts';
+import { isByDay, SEEDS } from '../support/random.ts';
+import { worldsOf } from './catalogue.ts';
+import { COLD, LONG, measureCold, measureLong } from './pace.ts';
+import { playAll } from './play.ts';
+import { describeScores, totalsOf } from './report.ts';
+import { ALL, coldTarget, longTarget, missedBounds, TENTH } from './targets.ts';
 
-/** Two, or at night more: each is the same whenever it runs. */
-const FEW_SEEDS = 2 * SEEDS;
-const FEW_WORKERS = [1, 4] as const;
+const LONG_MS = 15 * 60_000;
+const SOME = 10;
 
-describe.each(SERVERS)('at a server with $name', (server) => {
-  it.each(FEW_WORKERS)(
-    '%i workers use the limit and are seldom throttled',
-    (workers) => {
-      const target = targetOf(server);
-      const summary = summarize((seed) => runCell(server, workers, seed), FEW_SEEDS);
-      expect(summary.areAllComplete).toBe(true);
-      expect(summary.warmEfficiency).toBeGreaterThanOrEqual(target.efficiency);
-      expect(summary.throttled).toBeLessThan(target.throttled);
+describe('against somebody who knows the world', () => {
+  it('a tenth of the worlds is played as well as before', async () => {
+    const scores = await playAll(worldsOf(1).filter((_, at) => at % SOME === 0));
+    console.log(describeScores(scores));
+    expect(missedBounds(totalsOf(scores), TENTH)).toEqual([]);
+  });
+
+  const seeds = isByDay('nine tenths of the worlds') ? [] : [1, 2, 3];
+  it.each(seeds)(
+    'all worlds of seed %i are',
+    async (seed) => {
+      const scores = await playAll(worldsOf(seed));
+      console.log(describeScores(scores, 30));
+      expect(missedBounds(totalsOf(scores), ALL)).toEqual([]);
     },
-    60_000,
+    LONG_MS,
   );
 });
 
-describe.each(FIRST_MINUTE_SERVERS)('in the first minute at a server with $name', (server) => {
-  it.each(FEW_WORKERS)('%i workers find its limit within the first window', (workers) => {
-    for (const serviceMs of SERVICE_MS) {
-      const target = server.target ?? LEAST;
-      const { used, throttled } = meanFirstMinute(server, { workers, serviceMs }, FEW_SEEDS);
-      expect(used).toBeGreaterThanOrEqual(target.used);
-      expect(throttled).toBeLessThan(target.throttled);
-    }
+describe('one worker uses a limit, and is seldom refused', () => {
+  it.each(LONG)('$name', async (cell) => {
+    const target = longTarget(cell.name);
+    const { used, refused } = await measureLong(cell, SEEDS);
+    expect(used).toBeGreaterThanOrEqual(target.used);
+    expect(refused).toBeLessThan(target.refused);
+  });
+
+  it.each(COLD)('$name, within the first windows', async (cell) => {
+    const target = coldTarget(cell.name);
+    const { used, refused } = await measureCold(cell, SEEDS);
+    expect(used).toBeGreaterThanOrEqual(target.used);
+    expect(refused).toBeLessThan(target.refused);
   });
 });

@@ -4,7 +4,8 @@ import { describe, expect, it } from 'vitest';
 import type { Meaning } from '../../src/brand/meaning.ts';
 import { type Asked, createEvidence } from '../../src/worker/evidence.ts';
 import type { Stop } from '../../src/worker/stop-switch.ts';
-import { fixedWindow, type Limit, leakyBucket, slidingWindow } from '../simulation/servers.ts';
+import { createLimits } from '../simulation/limits.ts';
+import type { Limit } from '../simulation/world.ts';
 import { createRandom } from '../support/random.ts';
 import { away, found, limited, refused, rejected, run, type Script, throttled } from './harness.ts';
 
@@ -221,16 +222,18 @@ describe('a limit is found out by slowing down, whatever it is told with', () =>
     expect((ran.pace.limit.limitPerSecond ?? 0) / (count / perMs)).toBeLessThan(1_200);
   });
 
-  it.each([
-    ['20/s, burst 20', 20, (): Limit => leakyBucket(20, 20)],
-    ['200 in any 4 s', 50, (): Limit => slidingWindow(200, 4_000)],
-    ['300 in 5 s, Retry-After', 60, (): Limit => fixedWindow(300, 5_000, { says: 'retry_after' })],
-  ])('%s takes few 429s, none of them for a domain of its own', async (_, perSecond, open) => {
+  it.each<readonly [string, number, Limit]>([
+    ['20/s, burst 20', 20, { kind: 'leaky', count: 20, perMs: 1_000, burst: 20 }],
+    ['200 in any 4 s', 50, { kind: 'sliding', count: 200, perMs: 4_000 }],
+    ['300 in 5 s with waits', 60, { kind: 'fixed', count: 300, perMs: 5_000 }],
+  ])('%s takes few 429s, none of them for a domain of its own', async (_, perSecond, limit) => {
     for (const refusalMs of [1, 20]) {
-      const limit = open();
+      const limits = createLimits({ limits: [limit] });
       const ran = await run(
         ({ domain, nowMs }) => {
-          const { isAccepted, retryAfterMs } = limit.arrive(nowMs);
+          const { isAccepted, waitMs } = limits.arrive(nowMs);
+          const retryAfterMs =
+            limit.kind === 'fixed' ? Math.ceil(waitMs / 1_000) * 1_000 : undefined;
           return isAccepted ? found(domain) : throttled(retryAfterMs);
         },
         { domains: 1_200, concurrency: 256, maxWaitMs: 900_000, refusalMs },

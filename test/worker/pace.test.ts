@@ -1,34 +1,31 @@
 import { expect, it } from 'vitest';
 import { accepted, createPace, ended, nextStartMs, refused, start } from '../../src/worker/pace.ts';
 import { learnedOf, readLearned } from '../../src/worker/pace-memory.ts';
-import { oneProcess } from '../simulation/clients.ts';
-import { slidingWindow, tokenBucket } from '../simulation/servers.ts';
-import { simulate } from '../simulation/simulate.ts';
+import { play } from '../simulation/play.ts';
 
 const UNKNOWN = { limitPerMs: 0, cap: 0, isFixed: false };
 
-it('what a bucket saves up while a wait is stated is not taken for its rate', () => {
-  for (const seed of [1, 2, 3, 4, 5]) {
-    const pace = createPace(0, UNKNOWN);
-    const limit = tokenBucket(0.062, 62, { says: 'retry_after' });
-    simulate({ limit, calls: 1_000, seed, serviceMs: 5 }, oneProcess(256, pace));
-    expect(pace.limitPerMs).toBeGreaterThan(0.8 * 0.062);
-    expect(pace.limitPerMs).toBeLessThan(1.4 * 0.062);
+it('what a bucket saves up while a wait is stated is not taken for its rate', async () => {
+  const limits = [
+    { kind: 'bucket', count: 62, perMs: 1_000, burst: 62, headers: 'retry-after' },
+  ] as const;
+  for (const name of ['one', 'two', 'three', 'four', 'five']) {
+    const { stack } = await play({ name, limits, domains: 1_000, callers: 256, latencyMs: 25 });
+    const { limitPerSecond = 0 } = stack.describe().limit;
+    expect(limitPerSecond).toBeGreaterThan(0.8 * 62);
+    expect(limitPerSecond).toBeLessThan(1.4 * 62);
   }
 });
 
-it('how much a window holds is remembered, so that the next run does not look for it with refusals', () => {
-  const first = createPace(0, UNKNOWN);
-  const scenario = { limit: slidingWindow(200, 4_000), calls: 1_000, seed: 1, serviceMs: 5 };
-  simulate(scenario, oneProcess(256, first));
-  const kept: unknown = JSON.parse(JSON.stringify(learnedOf(first, undefined, 0)));
-  const known = readLearned(kept, 0, { nowMs: 0, maxWaitMs: 0 });
-  const next = createPace(0, { ...UNKNOWN, ...known });
-  expect(next.windowCalls).toBeGreaterThan(150);
-  const warm = { ...scenario, limit: slidingWindow(200, 4_000), calls: 2_400 };
-  const { throttled, elapsedMs } = simulate(warm, oneProcess(256, next));
-  expect(throttled).toBeLessThan(0.01);
-  expect(elapsedMs).toBeLessThan(2_400 / 0.05 / 0.93);
+it('how much a window holds is remembered, so that the next run does not look for it with refusals', async () => {
+  const limits = [{ kind: 'sliding', count: 200, perMs: 4_000 }] as const;
+  const world = { name: 'a window', limits, domains: 1_000, callers: 256, latencyMs: 25 };
+  const first = await play(world);
+  const learned = first.stack.remember();
+  expect(learned?.windowCalls).toBeGreaterThan(150);
+  const { score } = await play({ ...world, domains: 2_400 }, { learned });
+  expect(score.refused / score.calls).toBeLessThan(0.01);
+  expect(score.elapsedMs).toBeLessThan(2_400 / 0.05 / 0.93);
 });
 
 it('a stated wait ends with the call that tries it, not with one that was sent before it was known', () => {

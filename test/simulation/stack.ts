@@ -1,0 +1,105 @@
+import { createBrandClient } from '../../src/brand/client.ts';
+import { createCredential } from '../../src/brand/credential.ts';
+import { createEndpoint } from '../../src/brand/endpoint.ts';
+import type { Outcome } from '../../src/brand/outcome.ts';
+import type { Transport } from '../../src/brand/transport.ts';
+import { parseProfile } from '../../src/profile/read-profile.ts';
+import { assembleWorker } from '../../src/run/local-worker.ts';
+import { createOwnPace, type GateDescription, type PaceHome } from '../../src/worker/gate.ts';
+import { type Learned, readLearned } from '../../src/worker/pace-memory.ts';
+import { createStopSwitch, type StopSwitch } from '../../src/worker/stop-switch.ts';
+import { EPOCH_MS } from './limits.ts';
+import type { VirtualClock } from './virtual-time.ts';
+import type { World } from './world.ts';
+
+/** The worker that a run has, with all its parts, in virtual time. Nothing else here names those. */
+export interface Stack {
+  readonly stopSwitch: StopSwitch;
+  /** Looks domains up, and hands each outcome on as it comes. */
+  lookUp(domains: readonly string[], onOutcomes: (all: readonly Outcome[]) => void): Promise<void>;
+  describe(): GateDescription;
+  /** What a next run would remember of it. */
+  remember(): Learned | undefined;
+  close(): Promise<void>;
+}
+
+export interface StackOptions {
+  readonly clock: VirtualClock;
+  readonly random: () => number;
+  readonly transport: Transport;
+  /** What an earlier run remembered. @default nothing */
+  readonly learned?: Learned | undefined;
+  /** Where the pace is kept. @default in this process */
+  readonly home?: PaceHome | undefined;
+}
+
+const MAX_WAIT_MS = 15 * 60_000;
+const MAX_OUTAGE_MS = 60 * 60_000;
+
+export function openStack(world: World, options: StackOptions): Stack {
+  const { clock, random, transport, learned } = options;
+  const { callers, rate, retries = 5, batch } = world;
+  const baseUrl = 'http://api.example';
+  const profile = batch === undefined ? undefined : parseProfile('batches.yaml', profileOf(batch));
+  const endpoint = createEndpoint({ baseUrl, profile: profile?.api });
+  const today = (): number => EPOCH_MS + clock.nowMs();
+  const nowMs = clock.nowMs();
+  const { home = createOwnPace(nowMs, { rate, learned, epochMs: EPOCH_MS }) } = options;
+  const stopSwitch = createStopSwitch();
+  const { worker, gate, close } = assembleWorker({
+    settings: { concurrency: callers, retries, maxWait: MAX_WAIT_MS, maxOutage: MAX_OUTAGE_MS },
+    endpoint,
+    client: createBrandClient({
+      endpoint,
+      credential: createCredential({ kind: 'none' }, undefined),
+      connections: callers,
+      timeoutMs: 60_000,
+      now: today,
+      transport,
+    }),
+    home,
+    clock,
+    today,
+    random,
+    stopSwitch,
+    budgets: [],
+    pause: pauseOf(world, clock),
+  });
+  return {
+    stopSwitch,
+    lookUp: (domains, onOutcomes) => worker.handle({ domains }, async (all) => onOutcomes(all)),
+    describe: () => gate.describe(),
+    remember: () => {
+      const kept: unknown = JSON.parse(JSON.stringify(gate.learned()));
+      return readLearned(kept, 0, { nowMs: today(), maxWaitMs: MAX_WAIT_MS });
+    },
+    close,
+  };
+}
+
+/** What an earlier run remembered that found such a limit. */
+export function rememberedLimit(perSecond: number): Learned {
+  return { limitPerMs: perSecond / 1_000, cap: 0, statedUntilMs: 0 };
+}
+
+function pauseOf({ pause }: World, clock: VirtualClock) {
+  if (!pause) return undefined;
+  const untilMs = pause.fromMs + pause.forMs;
+  return {
+    get isPaused() {
+      return clock.nowMs() >= pause.fromMs && clock.nowMs() < untilMs;
+    },
+    whileOpen: (signal: AbortSignal) => clock.sleep(untilMs - clock.nowMs(), signal),
+  };
+}
+
+const profileOf = (size: number): string => `
+request: { baseUrl: 'http://api.example' }
+batch:
+  path: /v1/brands
+  body: { domains: '{domains}' }
+  size: ${size}
+  domain: domain
+  status: status
+  answer: answer
+`;
