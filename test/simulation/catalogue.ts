@@ -10,11 +10,7 @@ const MINUTE = 60_000;
 const HOUR = 3_600_000;
 const FOREVER = Number.POSITIVE_INFINITY;
 
-const bucket = (
-  count: number,
-  told: ReplyName = '429',
-  more: Partial<Limit> = {},
-): Some => ({
+const bucket = (count: number, told: ReplyName = '429', more: Partial<Limit> = {}): Some => ({
   limits: [{ kind: 'bucket', count, perMs: SECOND, told, ...more }],
 });
 const windows = (
