@@ -137,6 +137,9 @@ function actionsOf(phase: RunView['phase'], isPaused: boolean): RunAction[] {
   return [isPaused ? 'resume' : 'pause', 'stop'];
 }
 
+/** Kinds of answers that are kept apart: a status may be any number of three digits. */
+const MOST_ANSWERS = 50;
+
 /** What calls came to, and how long they took. */
 function createCallRecord() {
   const answers: Record<string, number> = {};
@@ -147,7 +150,9 @@ function createCallRecord() {
       const { kind, httpStatus } = meaning;
       // A 200 whose body cannot be used is no answer.
       const hasAnswer = httpStatus !== undefined && (httpStatus !== 200 || kind === 'found');
-      const answer = hasAnswer ? String(httpStatus) : meaning.reason;
+      const what = hasAnswer ? String(httpStatus) : meaning.reason;
+      const isKept = what in answers || Object.keys(answers).length < MOST_ANSWERS;
+      const answer = isKept ? what : 'others';
       answers[answer] = (answers[answer] ?? 0) + 1;
       latencies.record(Math.max(1, Math.round(latencyMs * 1_000)));
     },

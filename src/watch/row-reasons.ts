@@ -15,7 +15,7 @@ export interface RowLayout {
   readonly column: RowColumn;
 }
 
-/** How many different reasons are kept apart; each may be what an API wrote about one domain. */
+/** How many reasons are kept apart by what an API wrote; then those that are left are one of each kind. */
 const MOST_KNOWN = 1_000;
 const MOST_REPORTED = 40;
 const MOST_EXAMPLES = 5;
@@ -29,9 +29,11 @@ export function createRowRecorder({ columns: { enriched }, format, column }: Row
   const known = new Map<string, RunReason>();
 
   function addReason({ status, domain, httpStatus, reason, said: given, raw }: JoinedRow): void {
-    const said = given && shortenTo(withoutParticulars(given, domain), LONGEST);
-    const key = `${status} ${httpStatus} ${reason} ${said}`;
-    if (!known.has(key) && known.size >= MOST_KNOWN) return;
+    const kind = `${status} ${httpStatus} ${reason}`;
+    const text = given && shortenTo(withoutParticulars(given, domain), LONGEST);
+    const isKept = known.has(`${kind} ${text}`) || known.size < MOST_KNOWN;
+    const said = isKept ? text : undefined;
+    const key = `${kind} ${said}`;
     const advice = adviseOn({ status, reason, httpStatus });
     const begun = { status, reason, said, httpStatus, rows: 0, advice, examples: [] };
     const of: RunReason = known.get(key) ?? begun;

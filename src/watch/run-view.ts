@@ -144,7 +144,7 @@ export interface RunView {
   spanMs: number;
   /** The run over time, from the first call on. */
   spans: Span[];
-  /** What calls of this process came to: the HTTP status, or why there was no answer, such as `timeout`. */
+  /** What calls of this process came to: the HTTP status, or why there was no answer, such as `timeout`: fifty kinds, and `others`. */
   answers: Record<string, number>;
   /** How long the calls of this process took. */
   latency?: { p50Ms: number; p95Ms: number } | undefined;

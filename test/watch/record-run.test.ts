@@ -205,4 +205,40 @@ describe('the reasons of rows', () => {
       ],
     ]);
   });
+
+  it('are bounded, and all counted, however many texts an API has', () => {
+    const recorder = recordRun({ runId: 'abc', list: '' });
+    const rows = recorder.beginRows({
+      columns: { enriched: [] },
+      format: { kind: 'csv', cellOf: (raw) => raw },
+      column: { index: 1, name: 'domain' },
+    });
+    const texts = Array.from({ length: 5_000 }, (_, at) => `nothing of ${lettersOf(at)}`);
+    rows.take(texts.map((said) => rowOf({ said })));
+    const { reasons } = recorder.read();
+    expect(reasons.length).toBeLessThanOrEqual(50);
+    expect(reasons[0]).toMatchObject({ reason: 'http_422', said: undefined });
+    expect(reasons[0]?.rows).toBeGreaterThan(3_900);
+    expect(JSON.stringify(reasons).length).toBeLessThan(50_000);
+  });
+});
+
+function lettersOf(number: number): string {
+  return number.toString().replaceAll(/\d/g, (digit) => 'ghijklmnop'.charAt(Number(digit)));
+}
+
+it('kinds of answers are bounded, and no text of an API is one', () => {
+  const recorder = recordRun({ runId: 'abc', list: '' });
+  for (let at = 0; at < 2_000; at += 1) {
+    const said = `nothing of ${at}`;
+    const common = { said, likeness: said, form: 'json', limits: undefined } as const;
+    const meaning = { ...common, kind: 'rejected', reason: 'no_record', httpStatus: 200 } as const;
+    recorder.answered({ domain: `${at}.com`, meaning, latencyMs: 1 });
+    const ofStatus = { ...meaning, reason: 'http_422', httpStatus: 100 + (at % 900) } as const;
+    recorder.answered({ domain: `${at}.com`, meaning: ofStatus, latencyMs: 1 });
+  }
+  const { answers } = recorder.read();
+  expect(Object.keys(answers).length).toBeLessThanOrEqual(51);
+  expect(Object.values(answers).reduce((sum, count) => sum + count)).toBe(4_000);
+  expect(Object.keys(answers).filter((name) => !/^(?:\d{3}|[a-z_]+)$/.test(name))).toEqual([]);
 });
