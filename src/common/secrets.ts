@@ -28,11 +28,13 @@ export function withoutSecrets(text: string): string {
   return clean;
 }
 
-/** JSON of a value with secrets removed from its texts. Numbers and keys stay the same. */
+/** JSON of a value with secrets removed from its texts and names. Numbers stay the same. */
 export function toCleanJson(value: unknown, redact = withoutSecrets): string {
-  return JSON.stringify(value, (_, part: unknown) =>
-    typeof part === 'string' ? redact(part) : part,
-  );
+  return JSON.stringify(value, (_, part: unknown) => {
+    if (typeof part === 'string') return redact(part);
+    if (typeof part !== 'object' || part === null || Array.isArray(part)) return part;
+    return Object.fromEntries(Object.entries(part).map(([name, of]) => [redact(name), of]));
+  });
 }
 
 /** A copy of data without secrets; parts that JSON cannot hold, such as `undefined`, are lost. */
@@ -55,14 +57,16 @@ const SHORTEST_VALUE = 8;
 
 /**
  * What a command inherits that is none of ours: all variables but those that are named for a
- * credential, whose value is one, or whose value is a URL with one.
+ * credential, or whose value has one in it. Short ones occur in any value, and count in URLs alone.
  */
 export function withoutCredentials(
   env: Readonly<Record<string, string | undefined>>,
 ): Record<string, string | undefined> {
   const isCredential = (value: string): boolean =>
-    (value.length >= SHORTEST_VALUE && KEPT.has(value)) ||
-    (/^[\w.+-]+:\/\//.test(value) && withoutSecrets(value) !== value);
+    value.length >= SHORTEST_VALUE &&
+    (KEPT.has(value) ||
+      [...KEPT.values()].some(({ json }) => json(value) !== value) ||
+      (/^[\w.+-]+:\/\//.test(value) && withoutSecrets(value) !== value));
   return Object.fromEntries(
     Object.entries(env).filter(
       ([name, value = '']) =>
@@ -100,14 +104,16 @@ const MARK = '[redacted]';
 
 /**
  * Builds one expression from all forms in which a server sends back what it was sent: as it is, in
- * base64 and base64url, alone or as `user:password`, and each of these with its signs escaped as in
- * URLs, JSON or HTML. So a text is looked at once, whatever the number of forms.
+ * base64 and base64url, alone or within more, such as a whole header, and each of these with its signs
+ * escaped as in URLs, JSON or HTML. So a text is looked at once, whatever the number of forms. A text with
+ * escaped letters and digits, which nobody needs to escape, is looked at again with these as they are.
  *
  * @param secrets each as it is, or as `user:password`
  */
 export function createRedactor(secrets: readonly string[]): Redactor {
   const parts = [...new Set(secrets.flatMap(partsOf))];
-  const long = formsOf(parts.filter((part) => !isShort(part)));
+  const longParts = parts.filter((part) => !isShort(part));
+  const long = longestFirst([...formsOf(longParts), ...longParts.flatMap(formsWithin)]);
   const short = formsOf(parts.filter(isShort));
   const anywhere = anyOf(long.map(patternOf));
   const asWord = anyOf(
@@ -157,13 +163,36 @@ function partsOf(secret: string): readonly string[] {
   return [secret, password.length < SHORTEST_PART ? user : password].filter((part) => part !== '');
 }
 
-/** Longest first, so that none hides the rest of another. */
 function formsOf(parts: readonly string[]): readonly string[] {
   const forms = parts.flatMap((part) => {
-    const bytes = [part, basicPair(part)].map((text) => Buffer.from(text));
-    const inBase64 = bytes.map((all) => all.toString('base64').replace(/=.*/, ''));
-    return [part, ...inBase64, ...bytes.map((all) => all.toString('base64url'))];
+    const whole = [part, basicPair(part)].map((text) => Buffer.from(text).toString('base64url'));
+    return [part, ...whole, ...whole.map(asBase64)];
   });
+  return longestFirst(forms);
+}
+
+/**
+ * What base64 has of a part within a longer text, such as `Bearer KEY`, wherever it begins there: all
+ * characters that tell nothing else. The header of basic authentication has base64 in it already.
+ */
+function formsWithin(part: string): readonly string[] {
+  const whole = [part, Buffer.from(basicPair(part)).toString('base64')];
+  const forms = [0, 1, 2].flatMap((before) =>
+    whole.map((text) => {
+      const bytes = Buffer.concat([Buffer.alloc(before), Buffer.from(text)]);
+      const sure = Math.floor((bytes.length * 4) / 3);
+      return bytes.toString('base64url').slice(Math.ceil((before * 4) / 3), sure);
+    }),
+  );
+  return [...forms, ...forms.map(asBase64)];
+}
+
+function asBase64(url: string): string {
+  return url.replaceAll('-', '+').replaceAll('_', '/');
+}
+
+/** So that none hides the rest of another. */
+function longestFirst(forms: readonly string[]): readonly string[] {
   return [...new Set(forms)].sort((a, b) => b.length - a.length);
 }
 
@@ -173,8 +202,23 @@ function anyOf(patterns: readonly string[]): readonly RegExp[] {
 }
 
 function mark(text: string, expressions: readonly RegExp[]): string {
-  return expressions.reduce((marked, expression) => marked.replace(expression, MARK), text);
+  const markPlain = (plain: string): string =>
+    expressions.reduce((marked, expression) => marked.replace(expression, MARK), plain);
+  const clean = markPlain(text);
+  const unescaped = clean.replace(ESCAPED, (_, hex?: string, inHtml?: string, decimal?: string) =>
+    String.fromCharCode(Number(decimal ?? `0x${hex ?? inHtml}`)),
+  );
+  const cleaner = unescaped === clean ? clean : markPlain(unescaped);
+  return cleaner === unescaped ? clean : cleaner;
 }
+
+const HEX = String.raw`(3\d|[46][1-9a-f]|[57][\da])`;
+const DECIMAL = String.raw`(4[89]|5[0-7]|6[5-9]|[78]\d|9[07-9]|1[01]\d|12[0-2])`;
+/** A letter or digit as JSON, URLs and HTML may escape any character, also within each other. */
+const ESCAPED = new RegExp(
+  String.raw`(?:(?<!\\)\\+u00|%(?:25)*)${HEX}|&(?:amp;)*#(?:x0*${HEX}|0*${DECIMAL});`,
+  'gi',
+);
 
 /** HTML's names for the signs that it escapes. */
 const NAMES: Readonly<Record<string, string>> = {

@@ -34,7 +34,7 @@ it('a command inherits no variable that is, names or holds a credential', () => 
   const kept = {
     PATH: '/usr/bin',
     NODE_ENV: 'test',
-    NOTE: 'no pass/word-1',
+    NOTE: 'a test of its own',
     CDN: 'https://me@cdn.com',
   };
   const ours = {
@@ -42,6 +42,9 @@ it('a command inherits no variable that is, names or holds a credential', () => 
     BRANDFILL_QUEUE: 'redis://localhost',
     BRANDFILL_DASHBOARD_TOKEN: 'y',
     MY_KEY: ' pass/word-1\n',
+    CURL_OPTIONS: '--header "X-Key: pass/word-1"',
+    SETTINGS: '{"key":"pass\\/word-1"}',
+    HEADER: Buffer.from('Bearer pass/word-1').toString('base64'),
     MY_REDIS: 'redis-sentinel://:pass%2Fword-1@a,b/master',
   };
   expect(withoutCredentials({ ...kept, ...ours })).toEqual(kept);
@@ -84,8 +87,25 @@ const FORMS: Readonly<Record<string, (secret: string) => string>> = {
   base64url: (secret) => Buffer.from(secret).toString('base64url'),
   'the header of basic authentication': (secret) =>
     `Basic ${Buffer.from(secret.includes(':') ? secret : `${secret}:`).toString('base64')}`,
+  'base64 of headers': (secret) =>
+    Buffer.from(`{"authorization":"Bearer ${secret}","accept":"*"}`).toString('base64'),
+  'JSON with all escaped': (secret) => escapeAll(secret, String.raw`\u`),
+  'JSON with all escaped, within JSON': (secret) =>
+    escapeAll(secret, String.raw`\\U`.toLowerCase()),
+  'a URL with all escaped': (secret) =>
+    [...Buffer.from(secret)].map((byte) => `%${byte.toString(16).padStart(2, '0')}`).join(''),
+  'a URL with all escaped, in a URL': (secret) =>
+    [...Buffer.from(secret)].map((byte) => `%25${byte.toString(16).padStart(2, '0')}`).join(''),
+  'HTML, all signs and letters': (secret) =>
+    Array.from(secret, (char) => `&#${char.codePointAt(0)};`).join(''),
   'base64 in a URL': (secret) => encodeURIComponent(Buffer.from(secret).toString('base64')),
 };
+
+function escapeAll(secret: string, start: string): string {
+  const units = secret.split('').map((unit) => unit.charCodeAt(0).toString(16).padStart(4, '0'));
+  return units.map((unit) => start + unit).join('');
+}
+
 const secrets = fc
   .oneof(
     fc.stringMatching(/^[\w .:/+=&<>"'@%~-]{8,40}$/),
@@ -132,10 +152,38 @@ describe('a redactor', () => {
   it.each([
     ['in a text', '{"a":"no sk-12345 here"}', '{"a":"no [redacted] here"}'],
     ['in a name', '{"sk-12345":1}', '{"[redacted]":1}'],
+    [
+      'in an escaped name',
+      String.raw`{"s\u006b-12345":{"\u0073k\u002d12345":1}}`,
+      '{"[redacted]":{"[redacted]":1}}',
+    ],
+    [
+      'beside other escapes',
+      String.raw`{"a":"\u0061 \u00e9 s\u006b-12345"}`,
+      String.raw`{"a":"a \u00e9 [redacted]"}`,
+    ],
+    [
+      'not at all, but escapes',
+      String.raw`{"\u0061":"%41 &#65; \\u0041"}`,
+      String.raw`{"\u0061":"%41 &#65; \\u0041"}`,
+    ],
     ['not at all', '{"a":"sk-1234"}', '{"a":"sk-1234"}'],
     ['in no JSON', '{"a":sk-12345', '{"a":[redacted]'],
   ])('leaves JSON as JSON with a secret %s', (_, given, clean) => {
     expect(createRedactor(['sk-12345']).json(given)).toBe(clean);
+  });
+
+  it.each(['Bearer', 'ApiKey', 'Basic', 'X'])('finds a whole header in base64: %s', (scheme) => {
+    const secret = 'sk-12345:pass-word';
+    const { text } = createRedactor([secret]);
+    const pair = Buffer.from(secret).toString('base64');
+    for (const value of [secret, pair]) {
+      const header = Buffer.from(`${scheme} ${value}`).toString('base64');
+      const clean = text(`got ${header}.`);
+      const left = Buffer.from(clean.slice(4).split('[redacted]')[0] ?? '', 'base64').toString();
+      expect(clean).toContain('[redacted]');
+      expect(left.length).toBeLessThanOrEqual(scheme.length + 1);
+    }
   });
 
   it('turns a number that is a secret into a text', () => {
