@@ -106,7 +106,7 @@ export function createBrandClient(options: BrandClientOptions): BrandClient {
     const nowMs = now();
     const body = new Body(response, credential.redactor);
     const stated = (profile?.findLimits ?? findLimits)(sent, nowMs);
-    const asked = { response, domain, origin, path, stated, body };
+    const asked = { response, domain, origin, path, stated, nowMs, body };
     if (!profile) return judge(asked);
     const facts: AnswerFacts = { httpStatus, headers: sent, json: () => body.json, nowMs };
     const meaning = judge({

@@ -5,7 +5,7 @@ import { aboutOf, isMisdirection, type Reason } from '../common/reasons.ts';
 import type { RuleMeaning } from './api-profile.ts';
 import type { Body } from './body.ts';
 import { isJsonObject, type JsonObject, whyNoJson } from './json-object.ts';
-import { type Limits, waitIn } from './limits.ts';
+import { BODY_WAITS, findWaitInBody, type Limits, plainName, timeOf, waitIn } from './limits.ts';
 import { describeNetworkError } from './network-error.ts';
 import { type Exchanged, UnknownEncodingError } from './transport.ts';
 
@@ -78,7 +78,10 @@ interface Heard {
 
 type Form = 'json' | 'page' | 'empty' | 'none';
 
-/** The meaning of each status. The first line that fits counts; a status without one has `failed`. */
+/**
+ * The meaning of each status. The first line that fits counts; a status without one has `failed`. A
+ * refusal that states a wait is a limit.
+ */
 const TABLE: readonly (readonly [from: number, to: number, Meaning['kind']])[] = [
   [202, 202, 'pending'],
   [204, 205, 'not_found'],
@@ -114,6 +117,8 @@ export interface Evidence {
   readonly origin: string;
   readonly path: string;
   readonly stated: Limits | undefined;
+  /** When it came, in milliseconds since 1970. */
+  readonly nowMs: number;
   readonly body: Body;
   /** Finds the record in the JSON of an answer. @default the answer is the record */
   readonly recordOf?: ((json: unknown) => unknown) | undefined;
@@ -123,10 +128,10 @@ export interface Evidence {
 
 /** Decides what one answer means: by a rule of the profile, else by status, headers and JSON. */
 export function judge(evidence: Evidence): Meaning {
-  const { response, stated, rule } = evidence;
+  const { stated, rule, response } = evidence;
   const kind = rule ? KIND_OF_RULE[rule.means] : meaningOf(response.httpStatus);
   const meaning = hear(kind, evidence);
-  const retryAfterMs = rule?.waitMs ?? waitOf(meaning, stated);
+  const retryAfterMs = rule?.waitMs ?? waitOf(meaning, evidence);
   // Written out where it can be: a spread costs as much as reading a body.
   if (retryAfterMs === undefined && !stated && !rule) return meaning;
   return {
@@ -172,10 +177,17 @@ export function misdirectionIn({ kind, httpStatus = 0, reason, form }: Meaning) 
 const OF_THE_CALL: ReadonlySet<number> = new Set([400, 405, 406, 411, 415, 417, 426, 431]);
 
 /** The reset of a limit is not when a server that fails is back, unless that is how it limits calls. */
-function waitOf({ kind, httpStatus }: Meaning, stated: Limits | undefined): number | undefined {
-  const isForRate = kind === 'throttled' || kind === 'quota' || httpStatus === 402;
+function waitOf(
+  { kind, httpStatus }: Meaning,
+  { stated, response, body, nowMs }: Evidence,
+): number | undefined {
   if (kind === 'found' || kind === 'not_found') return stated?.retryAfterMs;
-  return kind === 'away' && httpStatus !== 503 ? stated?.retryAfterMs : waitIn(stated, isForRate);
+  const isForRate = kind === 'throttled' || kind === 'quota' || httpStatus === 402;
+  const isOfMoment = isForRate || httpStatus === 503;
+  if (kind === 'away' && !isOfMoment) return stated?.retryAfterMs;
+  const time = timeOf(response.headers, nowMs);
+  const ofBody = isOfMoment ? findWaitInBody(body.json, time) : undefined;
+  return waitIn(stated, isForRate, ofBody);
 }
 
 function hear(kind: Meaning['kind'], evidence: Evidence): Meaning {
@@ -195,13 +207,26 @@ function hear(kind: Meaning['kind'], evidence: Evidence): Meaning {
         ? plainly('away', evidence, 'no_json')
         : plainly(kind, evidence);
     case 'refused':
-      // 402 that says when there will be more is a quota; else it may be about this domain.
-      return response.httpStatus === 402 && waitIn(stated, true) !== undefined
-        ? plainly('quota', evidence)
-        : plainly(kind, evidence);
+    case 'rejected':
+      return plainly(isLimit(evidence) ? limitOf(response.httpStatus) : kind, evidence);
     default:
       return plainly(kind, evidence);
   }
+}
+
+/**
+ * Whether a refusal says that it is one for the moment: with a time after which to ask again, or as
+ * GitHub does, by 403 with nothing left.
+ */
+function isLimit({ stated, response: { httpStatus }, rule }: Evidence): boolean {
+  if (rule) return false;
+  if (httpStatus === 402) return waitIn(stated, true) !== undefined;
+  const isUsedUp = httpStatus === 403 && stated?.limits?.remaining === 0;
+  return stated?.retryAfterMs !== undefined || isUsedUp;
+}
+
+function limitOf(httpStatus: number): PlainKind {
+  return httpStatus === 402 ? 'quota' : 'throttled';
 }
 
 /** A meaning that brings nothing but why. */
@@ -260,13 +285,13 @@ function found(json: string, httpStatus: number): Meaning {
 function hearFailure(value: JsonObject, evidence: Evidence): Meaning | undefined {
   const isNothingElse = Object.keys(value).every((name) => {
     const one = value[name];
-    return OF_FAILURES.has(plain(name)) || isEmpty(one) || one === evidence.domain;
+    return OF_FAILURES.has(plainName(name)) || isEmpty(one) || one === evidence.domain;
   });
   if (!isNothingElse) return undefined; // nearly all
   const members = Object.entries(value);
   if (members.some(isFailure)) {
     const status = members
-      .filter(([name]) => OF_STATUS.has(plain(name)))
+      .filter(([name]) => OF_STATUS.has(plainName(name)))
       .map(([, one]) => Number(one))
       .find((one) => one >= 400 && one <= 599);
     const kind = status === undefined ? 'rejected' : meaningOf(status);
@@ -283,6 +308,7 @@ const OF_STATUS: ReadonlySet<string> = new Set(['status', 'statuscode', 'code', 
 /** What an API says of itself and of the call, rather than of a company. */
 const OF_FAILURES: ReadonlySet<string> = new Set([
   ...OF_STATUS,
+  ...BODY_WAITS.keys(),
   ...'error errors errormessage errordescription fault exception ok success succeeded'.split(' '),
   ...'state message msg detail details title type reason path documentation docs version'.split(
     ' ',
@@ -290,12 +316,8 @@ const OF_FAILURES: ReadonlySet<string> = new Set([
   ...'id requestid traceid correlationid instance time timestamp date'.split(' '),
 ]);
 
-function plain(name: string): string {
-  return name.toLowerCase().replaceAll(/[-_]/g, '');
-}
-
 function isFailure([given, one]: readonly [string, unknown]): boolean {
-  const name = plain(given);
+  const name = plainName(given);
   if (/^(error|fault|exception)/.test(name)) {
     return !isEmpty(one) && one !== false && one !== 0 && one !== '0';
   }

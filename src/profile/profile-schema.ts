@@ -1,10 +1,16 @@
 import { z } from 'zod';
 import { parseAuth } from '../brand/credential.ts';
 import { DOMAIN, type NameValue, parseBaseUrl } from '../brand/endpoint.ts';
-import { combinePolicies, fieldText, findLimits, findNumber, findWaitMs } from '../brand/limits.ts';
+import {
+  combinePolicies,
+  fieldText,
+  findLimits,
+  findNumber,
+  findWaitMs,
+  timeOf,
+} from '../brand/limits.ts';
 import type { ResponseHeaders } from '../brand/transport.ts';
 import { compileExpression } from '../collector/fields/expression.ts';
-import { HOUR_MS } from '../common/format.ts';
 import { checkHeader, parseRate, variableName } from '../options/kinds.ts';
 import { kind, refusal } from '../options/option.ts';
 import { batch } from './batch.ts';
@@ -58,9 +64,6 @@ const window = z
   })
   .partial();
 
-/** A longer window, such as a day, is a quota and sets no pace; what is left of it still counts. */
-const LONGEST_PACE_MS = HOUR_MS;
-
 /** What the headers of an answer say of one limit. */
 function policyIn(
   { per: perMs = 0, limit, remaining, reset }: z.output<typeof window>,
@@ -72,11 +75,10 @@ function policyIn(
     return number && Math.floor(number);
   };
   const count = countIn(limit);
-  const date = fieldText(headers['date']);
   return {
-    quota: count && perMs > 0 && perMs <= LONGEST_PACE_MS ? { count, perMs } : undefined,
+    quota: count && perMs > 0 ? { count, perMs } : undefined,
     remaining: countIn(remaining),
-    resetMs: findWaitMs(headers[reset ?? ''], { nowMs, date }),
+    resetMs: findWaitMs(headers[reset ?? ''], timeOf(headers, nowMs)),
   };
 }
 

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { AnswerFacts, Billing, RuleMeaning } from '../brand/api-profile.ts';
-import { fieldText, findWaitMs } from '../brand/limits.ts';
+import { fieldText, findWaitMs, timeOf } from '../brand/limits.ts';
 import { MICROS } from '../common/format.ts';
 import { shortenTo } from '../common/text.ts';
 import { refusal } from '../options/option.ts';
@@ -116,7 +116,7 @@ export const rules = z
 function waitIn({ wait: given }: z.output<typeof rule>, facts: AnswerFacts): number | undefined {
   if (given === undefined || typeof given === 'number') return given;
   const { headers, nowMs } = facts;
-  return findWaitMs(textAt(given, facts), { nowMs, date: fieldText(headers['date']) });
+  return findWaitMs(textAt(given, facts), timeOf(headers, nowMs));
 }
 
 function saidIn({ reason }: z.output<typeof rule>, { json }: AnswerFacts): string | undefined {

@@ -41,6 +41,7 @@ export function judgeSample(given: Sample, api: ApiProfile): Meaning {
     origin: 'https://api.example',
     path: '/',
     stated: (api.findLimits ?? findLimits)(headers, nowMs),
+    nowMs,
     body,
     recordOf: api.recordOf,
     rule: api.meaningOf({ ...facts, json: () => body.json }),
