@@ -201,7 +201,9 @@ function familyIn(headers: ResponseHeaders, family: string, time: AnswerTime): r
 /** The pieces of a list. A date has a comma behind its day. */
 function piecesOf(text: string): readonly string[] {
   if (text === '') return [];
-  return text.startsWith('{') || findDateMs(text) !== undefined ? [text] : text.split(/\s*,\s*/);
+  return text.startsWith('{') || findDateMs(text) !== undefined
+    ? [text]
+    : text.split(',').map((piece) => piece.trim());
 }
 
 /** A count, or counts by window, such as `{'minute': 0, 'day': None}`: then only whether one is used up. */
@@ -341,10 +343,11 @@ const UNITS_MS: Readonly<Record<string, number>> = {
 function findDurationMs(text: string): number | undefined {
   if (!/^(?:\d{1,20}(?:\.\d{1,20})? ?[a-z]{1,12} ?){1,5}$/i.test(text)) return undefined;
   let sumMs = 0;
-  for (const [, count, unit = ''] of text.toLowerCase().matchAll(/([\d.]+) ?([a-z]+)/g)) {
+  for (const part of text.toLowerCase().split(/(?<=[a-z]) ?(?=\d)/)) {
+    const unit = part.replace(/^[\d.]+/, '').trim();
     const unitMs = UNITS_MS[unit] ?? UNITS_MS[unit.replace(/s$/, '')];
     if (unitMs === undefined) return undefined;
-    sumMs += Number(count) * unitMs;
+    sumMs += Number.parseFloat(part) * unitMs;
   }
   return sumMs;
 }
