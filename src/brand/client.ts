@@ -6,6 +6,7 @@ import { findLimits } from './limits.ts';
 import { judge, judgeNoAnswer, type Meaning, meaningOf } from './meaning.ts';
 import {
   ACCEPTED_ENCODINGS,
+  ClosedConnectionError,
   type Exchanged,
   GivenUpError,
   openTransport,
@@ -21,14 +22,14 @@ export interface BrandClient {
    * @param path as `Endpoint.path` or a redirect gives it
    * @param signal gives the call up at once
    * @param domain the domain that the path asks about
-   * @throws the signal's reason, and nothing else
+   * @throws the signal's reason; ClosedConnectionError
    */
   call(path: string, signal: AbortSignal, domain: string): Promise<Meaning>;
   /**
    * Makes one call about several domains.
    *
    * @param batch how the API is asked about them
-   * @throws the signal's reason, and nothing else
+   * @throws the signal's reason; ClosedConnectionError
    */
   callBatch(
     batch: BatchProfile,
@@ -96,6 +97,7 @@ export function createBrandClient(options: BrandClientOptions): BrandClient {
       return interpret(response, path, domain);
     } catch (error) {
       signal.throwIfAborted();
+      if (error instanceof ClosedConnectionError) throw error;
       return judgeNoAnswer(error);
     }
   }
@@ -133,6 +135,7 @@ export function createBrandClient(options: BrandClientOptions): BrandClient {
       return interpretBatch(response, batch, domains, path);
     } catch (error) {
       signal.throwIfAborted();
+      if (error instanceof ClosedConnectionError) throw error;
       return { meaning: judgeNoAnswer(error), meanings: undefined };
     }
   }

@@ -38,6 +38,14 @@ export interface ExchangeLimits {
   readonly signal: AbortSignal;
 }
 
+/**
+ * A connection that was kept was closed by the other side just as a call was sent over it. The same call may
+ * be made again: the next one gets a connection of its own.
+ */
+export class ClosedConnectionError extends Error {
+  override readonly name = 'ClosedConnectionError';
+}
+
 /** The encodings that servers are asked for. `deflate` is read, too. */
 export const ACCEPTED_ENCODINGS = 'gzip, br';
 
@@ -306,7 +314,7 @@ function loadPool(): typeof Pool {
 
 /** Carries calls to one API. */
 export interface Transport {
-  /** Makes one request. @throws what `exchange` throws */
+  /** Makes one request, and never a second. @throws ClosedConnectionError; what `exchange` throws */
   exchange(request: ExchangeRequest, signal: AbortSignal): Promise<Exchanged>;
   /** Closes all connections. */
   close(): Promise<void>;
@@ -319,9 +327,9 @@ const MOST_RESETS = 5 * RESET_WEIGHT;
 const SEPARATE_MS = 10 * 60_000;
 
 /**
- * Opens connections to an API. A connection that was kept may be closed by the other side just as a
- * call is sent over it. Such a call is made once more over a connection of its own, and after a few
- * of them all calls get their own for a while.
+ * Opens connections to an API. Nothing is repeated here, so that each request is a call that was asked for.
+ * A call over a kept connection that was closed says so; the next call gets a connection of its own, and
+ * after a few of them all calls do for a while.
  */
 export function openTransport(options: ConnectionsOptions): Transport {
   const { connections, timeoutMs } = options;
@@ -331,35 +339,34 @@ export function openTransport(options: ConnectionsOptions): Transport {
   let unbroken = 0;
   let resets = 0;
   let separateUntilMs = 0;
+  /** Calls that may not go over a kept connection, since one was reset. */
+  let separateCalls = 0;
 
-  async function overSeparate(
-    request: ExchangeRequest,
-    signal: AbortSignal,
-    leftMs: number,
-  ): Promise<Exchanged> {
-    separate ??= openConnections(options, { areKept: false });
-    return await exchange(separate, request, { timeoutMs: leftMs, signal });
+  function noteReset(): void {
+    unbroken -= 1;
+    separateCalls += 1;
+    resets += RESET_WEIGHT;
+    if (resets < MOST_RESETS) return;
+    resets -= RESET_WEIGHT; // then one more shows that nothing has changed
+    separateUntilMs = performance.now() + SEPARATE_MS;
   }
 
   return {
     async exchange(request, signal) {
-      const startMs = performance.now();
-      if (startMs < separateUntilMs) return await overSeparate(request, signal, timeoutMs);
+      if (separateCalls > 0 || performance.now() < separateUntilMs) {
+        separateCalls = Math.max(0, separateCalls - 1);
+        separate ??= openConnections(options, { areKept: false });
+        return await exchange(separate, request, { timeoutMs, signal });
+      }
       try {
         const exchanged = await exchange(kept, request, { timeoutMs, signal });
         unbroken = connections;
         if (resets > 0) resets -= 1;
         return exchanged;
       } catch (error) {
-        const leftMs = startMs + timeoutMs - performance.now();
-        if (!isReset(error) || unbroken === 0 || leftMs <= 0) throw error;
-        unbroken -= 1;
-        resets += RESET_WEIGHT;
-        if (resets >= MOST_RESETS) {
-          resets -= RESET_WEIGHT; // then one more shows that nothing has changed
-          separateUntilMs = performance.now() + SEPARATE_MS;
-        }
-        return await overSeparate(request, signal, leftMs);
+        if (!isReset(error) || unbroken === 0) throw error;
+        noteReset();
+        throw new ClosedConnectionError('a kept connection was closed', { cause: error });
       }
     },
     async close() {

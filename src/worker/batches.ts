@@ -126,7 +126,7 @@ export function createBatches(options: BatchesOptions): Batches {
         if (group.length === 1) await callAlone(permit, first);
         else await callTogether(permit, group, sentAtMs);
       } catch (error) {
-        permit.abandoned();
+        permit.abandoned(error);
         throw error;
       }
     } catch (error) {

@@ -1,4 +1,5 @@
 import type { Meaning } from '../brand/meaning.ts';
+import { ClosedConnectionError } from '../brand/transport.ts';
 import type { CallCounters } from '../common/calls.ts';
 import { isUnsent } from '../common/reasons.ts';
 import { type Budget, type Permit as BudgetPermit, both, isUsedUp } from './budget.ts';
@@ -86,8 +87,8 @@ export interface Permit {
     meaning: Meaning,
     each: readonly (readonly [Meaning, Asked])[],
   ): (Verdict | Promise<Verdict>)[];
-  /** The call was given up while under way, and may well be billed. */
-  abandoned(): void;
+  /** The call has no answer: it was given up and may well be billed, or its connection was closed already. */
+  abandoned(why?: unknown): void;
 }
 
 export interface GateDescription extends PaceDescription {
@@ -356,8 +357,8 @@ export function createGate(options: GateOptions): Gate {
       return all.map(({ verdict }) => verdict);
     }
 
-    abandoned(): void {
-      this.#spend.spend();
+    abandoned(why?: unknown): void {
+      this.#spend.spend(why instanceof ClosedConnectionError ? 0 : undefined);
       inFlight -= 1;
       home.ended('none', { ...NO_CALL, sentAtMs: this.#sentAtMs }, clock.nowMs());
       letThrough();

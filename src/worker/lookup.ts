@@ -3,6 +3,7 @@ import type { BrandClient } from '../brand/client.ts';
 import type { Endpoint } from '../brand/endpoint.ts';
 import type { Meaning } from '../brand/meaning.ts';
 import type { Outcome } from '../brand/outcome.ts';
+import { ClosedConnectionError } from '../brand/transport.ts';
 import type { Batches } from './batches.ts';
 import type { Clock } from './clock.ts';
 import type { Asked, Verdict } from './evidence.ts';
@@ -147,6 +148,16 @@ class Lookup implements Question, Asked {
   }
 
   async #call(path: string, mayBeTogether: boolean): Promise<Verdict> {
+    try {
+      return await this.#callOnce(path, mayBeTogether);
+    } catch (error) {
+      if (!(error instanceof ClosedConnectionError)) throw error;
+      this.#attempts += 1;
+      return await this.#call(path, mayBeTogether);
+    }
+  }
+
+  async #callOnce(path: string, mayBeTogether: boolean): Promise<Verdict> {
     const { batches, client, clock, gate, stopSwitch } = this.#context;
     if (mayBeTogether && batches) {
       const { meaning, latencyMs, verdict } = await batches.call(this);
@@ -159,7 +170,7 @@ class Lookup implements Question, Asked {
     try {
       meaning = await client.call(path, stopSwitch.noCall, this.domain);
     } catch (error) {
-      permit.abandoned();
+      permit.abandoned(error);
       throw error;
     }
     this.#note(meaning, clock.nowMs() - sentAtMs);
