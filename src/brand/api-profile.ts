@@ -38,8 +38,10 @@ export interface ApiProfile {
 export interface Billing {
   /** Such as `credits`. */
   readonly unit: string;
-  /** What an answer costs that is billed and does not say so itself. */
-  readonly priceMicros: number;
+  /** What an answer costs that is billed and does not say so itself; undefined where only answers say it. */
+  readonly priceMicros: number | undefined;
+  /** Whether answers say what they cost. */
+  readonly isStated: boolean;
   /** What an answer says that it cost. */
   statedIn(facts: AnswerFacts): number | undefined;
   /** What an answer cost, `kind` being that of its meaning. */
@@ -50,6 +52,8 @@ export interface Billing {
 export interface BatchProfile {
   /** The most domains in one call. */
   readonly size: number;
+  /** What of such a call counts for the API's limits: the call, or each domain in it. */
+  readonly counts: 'calls' | 'domains';
   readonly method: 'GET' | 'POST';
   /** Path and query, from behind the base URL. */
   pathOf(domains: readonly string[]): string;

@@ -46,8 +46,10 @@ export interface Plan extends PlannedRows {
   readonly price: number | undefined;
   /** The cost of the calls; undefined without a price. */
   readonly cost: number | undefined;
-  /** The most that the API bills for these calls; missing where no profile says what it bills. */
+  /** What the API bills for these calls, if none is made twice; missing where that is not known. */
   readonly bill?: Bill;
+  /** Whether no more is spent in any case. @default false */
+  readonly isBound?: boolean;
 }
 
 /** What an API bills. */

@@ -3,7 +3,7 @@ import type { RowIndex } from './row-index.ts';
 
 export interface ProduceOptions {
   readonly index: Pick<RowIndex, 'read'>;
-  readonly queue: LookupQueue;
+  readonly queue: Pick<LookupQueue, 'add' | 'end'>;
   /** Domains under way: added here, removed by the collector. */
   readonly outstanding: Set<string>;
   /** Whether the store has a fresh outcome by now. */

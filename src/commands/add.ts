@@ -33,10 +33,6 @@ const ADD_OPTIONS = {
   }),
 };
 
-/** How many lookups are sent to a worker together. */
-const CHUNK = 50;
-/** How many lookups are sent to Redis at a time. */
-const BATCH = 100 * CHUNK;
 /** No columns are added here, so their names cannot clash with the list's. */
 const PREFIX_OF_NO_COLUMN = 'brand_';
 
@@ -60,7 +56,9 @@ export const add = defineCommand(ADD_OPTIONS, async ({ words, settings, profile,
     describeRows(list.planned).forEach((line) => say(line));
     say(`${countOf(lookups, 'lookup')} put on the queue, with the reference '${ref}'.`);
     if (alreadyWaiting > 0)
-      say(`${formatCount(alreadyWaiting)} waited there already and were not added twice.`);
+      say(
+        `${formatCount(alreadyWaiting)} waited there already and are not looked up twice; their outcomes come with this reference too.`,
+      );
     if (notAdded > 0)
       say(
         `Interrupted: ${formatCount(notAdded)} were not added; run the same command again to add them.`,
@@ -117,26 +115,16 @@ interface Adding {
 /** Puts domains on the queue, until the signal fires. */
 async function putOnQueue(domains: readonly string[], { settings, api, ref, signal }: Adding) {
   const { interactive: isInteractive = false } = settings;
-  let [lookups, alreadyWaiting] = [0, 0];
-  await withQueue({ settings, onNotice: say }, async (opened) => {
-    const { queue, redis, closer } = opened;
-    const producer = closer.add(queue.openProducer({ redis, queue: api, ref, isInteractive }));
+  let counts = { lookups: 0, alreadyWaiting: 0 };
+  await withQueue({ settings, onNotice: say }, async ({ queue, redis, closer }) => {
+    const producer = closer.add(new queue.Producer({ redis, queue: api, ref, isInteractive }));
+    ({ counts } = producer);
     if (await producer.isPaused()) {
       say(`The queue '${api}' is paused: these lookups wait until somebody resumes it.`);
     }
-    for (let at = 0; at < domains.length; at += BATCH) {
-      const batch = domains.slice(at, at + BATCH);
-      const added = await producer.add(cut(batch, CHUNK), signal);
-      lookups += added;
-      alreadyWaiting += batch.length - added;
-    }
+    await producer.add(domains, signal);
   }).catch((error: unknown) => {
     if (!signal.aborted) throw error;
   });
-  return { lookups, alreadyWaiting };
-}
-
-function cut(domains: readonly string[], size: number): readonly (readonly string[])[] {
-  const count = Math.ceil(domains.length / size);
-  return Array.from({ length: count }, (_, at) => domains.slice(at * size, (at + 1) * size));
+  return counts;
 }

@@ -24,6 +24,11 @@ export const ENRICH = {
   apiKey: secret(),
   /** The name of the changes file from run to run, if its path has a date. @default its path */
   changesId: secret(),
+  /**
+   * What the run is called, so that one that was killed or interrupted has what its bounds have left when it
+   * is started again. @default the path of its list; rows and pipes without a name begin anew
+   */
+  runName: secret(),
   /** Asked before the first call. False ends it with an `AbortError`. @default no question */
   confirm: given<(plan: Plan) => Promise<boolean>>(),
   /** The token that viewers need, if others can reach it. @default BRANDFILL_DASHBOARD_TOKEN */

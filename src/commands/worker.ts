@@ -81,7 +81,7 @@ async function work(
   const proxy = findProxy(origin);
   if (proxy) say(describeProxy(proxy));
   closer.add(watchApi({ gate, origin, maxWaitMs: maxWait, onNotice }));
-  taker = queue.takeJobs({
+  taker = new queue.JobTaker({
     redis,
     handle: (...taken) => local.worker.handle(...taken),
     queue: queueName,

@@ -13,6 +13,9 @@ const shape = z
       .unknown()
       .describe(`'${DOMAINS}' becomes the list; a list of one with ${DOMAIN} has one for each`),
     size: z.int().min(2).max(1_000).describe('the most domains in one call'),
+    counts: z
+      .enum(['calls', 'domains'])
+      .describe('what its limits, --max-calls and --max-calls-per count (default: calls)'),
     records: expression('where the reply has a list, or an object by domain (default: the reply)'),
     domain: expression('where an entry has its domain (default: in the order asked)'),
     status: expression('where an entry has a status of its own'),
@@ -29,8 +32,9 @@ export const batch = shape
     `expected ${DOMAINS} in 'path' or 'body', or ${DOMAIN} in the one entry of a list in 'body': without it no call would say what it asks about`,
   )
   .transform(
-    ({ method = 'POST', path: asked, body, size, ...find }): BatchProfile => ({
+    ({ method = 'POST', path: asked, body, size, counts = 'calls', ...find }): BatchProfile => ({
       size,
+      counts,
       method,
       pathOf: (domains) =>
         asked.replaceAll(DOMAINS, domains.map((domain) => encodeURIComponent(domain)).join(',')),

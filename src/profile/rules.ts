@@ -138,13 +138,14 @@ export const billing = z
   })
   .partial()
   .required({ unit: true })
-  .transform(({ unit: billed, price = 1, bills = ['found'], cost }): Billing => {
-    const priceMicros = Math.round(price * MICROS);
+  .transform(({ unit: billed, price, bills = ['found'], cost }): Billing => {
+    const priceMicros = Math.round((price ?? 1) * MICROS);
     const all: ReadonlySet<string> = new Set(bills);
     const statedIn = (facts: AnswerFacts) => cost && microsIn(textAt(cost, facts));
     return {
       unit: billed,
-      priceMicros,
+      priceMicros: cost !== undefined && price === undefined ? undefined : priceMicros,
+      isStated: cost !== undefined,
       statedIn,
       costOf: (meaning, facts) => statedIn(facts) ?? (all.has(wordOf(meaning)) ? priceMicros : 0),
     };

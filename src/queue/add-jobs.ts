@@ -1,7 +1,9 @@
+import type { Queue } from 'bullmq';
 import { type Closable, within } from '../common/lifetime.ts';
-import { jobIdOf, type LookupsData } from './contract.ts';
-import { BACKFILL_PRIORITY, LOOKUPS_JOB, QUEUES_KEY, SHUTDOWN_TIMEOUT_MS } from './names.ts';
-import { openQueue, type RedisServer } from './redis.ts';
+import { jobIdOf, type LookupsData, parseLookups } from './contract.ts';
+import { LOOKUPS_JOB, QUEUES_KEY, SHUTDOWN_TIMEOUT_MS } from './names.ts';
+import { createScript, openQueue, parsed, type RedisServer, type Script } from './redis.ts';
+import { Turns } from './turns.ts';
 
 export interface ProducerOptions {
   readonly redis: RedisServer;
@@ -13,57 +15,115 @@ export interface ProducerOptions {
   readonly isInteractive: boolean;
 }
 
+/** How many lookups are sent to a worker together. */
+const CHUNK = 50;
+/** How many jobs are read from or sent to Redis at a time. */
+const BATCH = 100;
+
+/**
+ * Changes a job that waits, and none that a worker has, or that others have changed. KEYS: the job and its
+ * lock. ARGV: its data as they were, and as they are to be.
+ */
+const CHANGE = `
+if redis.call('EXISTS', KEYS[2]) == 1 or redis.call('HGET', KEYS[1], 'data') ~= ARGV[1] then return 0 end
+redis.call('HSET', KEYS[1], 'data', ARGV[2])
+return 1
+`;
+
 /** Adds lookups that no run waits for: their outcomes go to the stream of the API's backfills. */
-export interface Producer extends Closable {
-  /** Whether somebody has paused the queue. */
-  isPaused(): Promise<boolean>;
-  /**
-   * Adds jobs, however often Redis refuses. One that is on the queue already, because the same list was
-   * added before, is not added twice.
-   *
-   * @returns how many of the lookups were not on the queue before
-   * @throws the signal's reason when it fires first; any of the jobs may then be on the queue
-   */
-  add(jobs: readonly (readonly string[])[], signal: AbortSignal): Promise<number>;
-}
+export class Producer implements Closable {
+  /** What was done by now. */
+  readonly counts = { lookups: 0, alreadyWaiting: 0 };
+  readonly #options: ProducerOptions;
+  readonly #queue: Queue<LookupsData>;
+  readonly #change: Script;
+  readonly #turns: Turns;
 
-export function openProducer(options: ProducerOptions): Producer {
-  const { redis, ref, isInteractive } = options;
-  const { client } = redis;
-  const queue = openQueue<LookupsData>(client, options.queue);
-  const priority = isInteractive ? {} : { priority: BACKFILL_PRIORITY };
-
-  async function findThere(ids: readonly string[]): Promise<ReadonlySet<string>> {
-    const pipeline = client.pipeline();
-    for (const id of ids) pipeline.exists(queue.toKey(id));
-    const found = (await pipeline.exec()) ?? [];
-    const refusal = found.find(([error]) => error !== null)?.[0];
-    if (refusal) throw refusal;
-    return new Set(ids.filter((_, at) => found[at]?.[1] === 1));
+  constructor(options: ProducerOptions) {
+    const { client } = options.redis;
+    this.#options = options;
+    this.#queue = openQueue<LookupsData>(client, options.queue);
+    this.#change = createScript(client, CHANGE);
+    this.#turns = new Turns(client, this.#queue);
   }
 
-  return {
-    isPaused: () => queue.isPaused(),
-    add: async (lists, signal) => {
-      const jobs = lists.map((domains) => {
-        const data: LookupsData = { domains, ref };
+  /** Whether somebody has paused the queue. */
+  isPaused(): Promise<boolean> {
+    return this.#queue.isPaused();
+  }
+
+  /**
+   * Adds lookups, however often Redis refuses. A domain that waits there already is not looked up twice: its
+   * outcome comes with this reference too.
+   *
+   * @throws the signal's reason when it fires first; any of the lookups may then be on the queue
+   */
+  async add(domains: readonly string[], signal: AbortSignal): Promise<void> {
+    const { redis } = this.#options;
+    const left = new Set(domains);
+    await redis.insist(() => this.#joinThoseWaiting(left), signal);
+    const rest = [...left];
+    for (let at = 0; at < rest.length; at += BATCH * CHUNK) {
+      const batch = rest.slice(at, at + BATCH * CHUNK);
+      await redis.insist(() => this.#addJobs(batch), signal);
+      this.counts.lookups += batch.length;
+    }
+  }
+
+  async close(): Promise<void> {
+    await within(SHUTDOWN_TIMEOUT_MS, this.#queue.close());
+  }
+
+  async #addJobs(domains: readonly string[]): Promise<void> {
+    const { redis, ref, isInteractive } = this.#options;
+    const chunks = Array.from({ length: Math.ceil(domains.length / CHUNK) }, (_, at) =>
+      domains.slice(at * CHUNK, (at + 1) * CHUNK),
+    );
+    const turns = isInteractive ? [] : await this.#turns.of(chunks.map(({ length }) => length));
+    await redis.client.sadd(QUEUES_KEY, this.#queue.name);
+    await this.#queue.addBulk(
+      chunks.map((chunk, at) => {
         // As JSON, so that no ref can be taken for a domain.
-        const jobId = jobIdOf('add', [JSON.stringify(ref), ...domains]);
-        return { name: LOOKUPS_JOB, data, opts: { ...priority, removeOnComplete: true, jobId } };
-      });
-      let there: ReadonlySet<string> | undefined;
-      const addAll = async (): Promise<void> => {
-        // Looked up before the first try only: jobs that a try added are new.
-        there ??= await findThere(jobs.map(({ opts }) => opts.jobId));
-        await client.sadd(QUEUES_KEY, queue.name);
-        await queue.addBulk(jobs);
-      };
-      await redis.insist(addAll, signal);
-      const added = jobs.filter(({ opts }) => !there?.has(opts.jobId));
-      return added.reduce((sum, { data }) => sum + data.domains.length, 0);
-    },
-    close: async () => {
-      await within(SHUTDOWN_TIMEOUT_MS, queue.close());
-    },
-  };
+        const jobId = jobIdOf('add', [JSON.stringify(ref), ...chunk]);
+        const opts = { priority: turns[at] ?? 0, removeOnComplete: true, jobId };
+        return { name: LOOKUPS_JOB, data: { domains: chunk, ref }, opts };
+      }),
+    );
+  }
+
+  /** Has those that wait answered for this reference too. @param left loses them */
+  async #joinThoseWaiting(left: Set<string>): Promise<void> {
+    const { client } = this.#options.redis;
+    const ids = await this.#queue.getRanges(['wait', 'prioritized', 'delayed'], 0, -1);
+    for (let at = 0; at < ids.length; at += BATCH) {
+      const batch = ids.slice(at, at + BATCH);
+      const pipeline = client.pipeline();
+      for (const id of batch) pipeline.hget(this.#queue.toKey(id), 'data');
+      const texts = (await pipeline.exec()) ?? [];
+      for (const [index, id] of batch.entries()) {
+        const text = texts[index]?.[1];
+        if (typeof text === 'string') await this.#join(id, text, left);
+      }
+    }
+  }
+
+  async #join(id: string, text: string, left: Set<string>): Promise<void> {
+    const { ref, isInteractive } = this.#options;
+    const data = parseLookups(parsed(text));
+    if (typeof data === 'string' || data.run !== undefined) return;
+    const domains = data.domains.filter((domain) => left.has(domain));
+    if (domains.length === 0) return;
+    const { also = [] } = data;
+    const known = data.ref === ref ? data : also.find((other) => other.ref === ref);
+    const isKnown = new Set(known?.domains);
+    const more = domains.filter((domain) => !isKnown.has(domain));
+    if (more.length > 0) {
+      const joined = JSON.stringify({ ...data, also: [...also, { ref, domains: more }] });
+      const key = this.#queue.toKey(id);
+      if ((await this.#change([key, `${key}:lock`], [text, joined])) === 0) return;
+    }
+    for (const domain of domains) left.delete(domain);
+    this.counts.alreadyWaiting += domains.length;
+    if (isInteractive) await (await this.#queue.getJob(id))?.changePriority({ priority: 0 });
+  }
 }

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { setTimeout as delay } from 'node:timers/promises';
 import { DAY_MS } from '../common/format.ts';
 import { within } from '../common/lifetime.ts';
 import {
@@ -6,22 +7,27 @@ import {
   type CalendarWindow,
   type CallLedger,
   type CallsPer,
+  type Counting,
   createSharedBudget,
   joinBudgets,
   RUN_WINDOW,
-  type TakenCalls,
+  type Taken,
   windowAt,
 } from '../worker/budget.ts';
 import type { Rate } from '../worker/rate.ts';
-import { PREFIX, runKey, SHUTDOWN_TIMEOUT_MS } from './names.ts';
+import { ALLOW_MS, PREFIX, runKey, SHUTDOWN_TIMEOUT_MS } from './names.ts';
 import { createScript, isAway, type RedisServer, timeOf } from './redis.ts';
 
 /** What all workers may do for a run together. */
 export interface RunBounds {
   /** How many calls. @default no bound */
   readonly maxCalls?: number | undefined;
-  /** What they may cost. @default no bound */
-  readonly maxCost?: CostBound | undefined;
+  /** What they may cost, in millionths of the unit that the API bills in. @default no bound */
+  readonly maxMicros?: number | undefined;
+  /** What one domain costs. @default as answers tell */
+  readonly microsEach?: number | undefined;
+  /** What of a call counts. */
+  readonly counting: Counting;
   /** How fast. @default no bound */
   readonly rate?: Rate | undefined;
 }
@@ -32,51 +38,63 @@ export interface StartedRun extends RunBounds {
   readonly started: string;
 }
 
-/** In millionths of the unit that the API bills in. */
-export interface CostBound {
-  readonly micros: number;
-  /** What each call under way may cost. */
-  readonly perCall: number;
-}
-
 /**
  * Each process has a share of what is counted, and says how much it has of it: so a command that comes
  * twice, since its answer was lost, changes nothing, and a Redis that has lost a count has it again.
  *
- * KEYS: a hash. ARGV: the field of the sum and that of the share, the bound, how much the share has, how
- * much more is wanted, and how long the hash is kept, or 0: then it is one that must be there. Returns how
- * much the share has then. For a moment after a loss nothing more is given: others say first what they have.
+ * KEYS: a hash, and that of the next window, in which calls were counted if the clock has gone back. ARGV: the
+ * field of the sum and that of the share; how much there may be, or nothing where the hash says it; how much
+ * the share has; for how many domains more is wanted; how long the hash is kept, or 0: then it is one that must
+ * be there; and what a domain is known to count, or nothing. Returns how much the share has then, what a domain
+ * counts, and how much there may be. For a moment after a loss nothing more is given: others say first what
+ * they have.
  */
 const COUNT = `
-local sum, share, most, has, more, kept = unpack(ARGV)
+local sum, share, most, has, domains, kept, each = unpack(ARGV)
 local before = redis.call('HGET', KEYS[1], share)
-if more == '0' and not before then return tonumber(has) end
-if kept == '0' and redis.call('EXISTS', KEYS[1]) == 0 then return tonumber(has) end
-if redis.call('EXISTS', KEYS[1] .. ':lost') == 1 then more = 0 end
+local isGone = kept == '0' and redis.call('EXISTS', KEYS[1]) == 0
+if isGone or (domains == '0' and not before) then return { tonumber(has), each, -1 } end
+local allowed = tonumber(most) or tonumber(redis.call('HGET', KEYS[1], sum .. ':allowed') or 0)
+local known = redis.call('HGET', KEYS[1], sum .. ':each')
+if known and (tonumber(known) > (tonumber(each) or 0)) then each = known end
+if each ~= '' then redis.call('HSET', KEYS[1], sum .. ':each', each) end
 local others = (redis.call('HGET', KEYS[1], sum) or 0) - (before or 0)
-local now = math.max(has, math.min(has + more, most - others))
+local left = allowed - others - (KEYS[2] and redis.call('HGET', KEYS[2], sum) or 0)
+local wanted = tonumber(has)
+if domains ~= '0' and redis.call('EXISTS', KEYS[1] .. ':lost') == 0 then
+  wanted = each == '' and left or has + domains * each
+end
+local now = math.max(has, math.min(wanted, left))
 redis.call('HSET', KEYS[1], share, now, sum, others + now)
 if kept ~= '0' then redis.call('PEXPIRE', KEYS[1], kept) end
-return now
+return { now, each, allowed }
 `;
 
 interface Counted {
   /** Of the sum. */
   readonly field: string;
+  /** How much there may be in the end. */
   readonly most: number;
+  /** What a domain counts, if that is known before any answer. */
+  readonly each: number | undefined;
+  /** The hash of a window. */
   readonly keyOf: (window: CalendarWindow) => string;
-  /** By the clock of Redis, so that all agree when a window is over. */
-  readonly windowAt: (nowMs: number) => CalendarWindow;
-  /** How long the count is kept after the end of its window, in milliseconds. @default as its hash is */
-  readonly keptMs?: number;
+  /** Of the calendar. @default one window without end, of which the hash says how much of `most` is allowed by now */
+  readonly per?: CallsPer;
 }
 
-/** Counts what all workers take, in a hash of Redis. While Redis cannot be reached, no call is made. */
+/** A run that was killed allows no more: its workers do not wait longer. */
+const MOST_ASKS = 15;
+/** The windows of which a process knows what it has, for a clock that goes back. */
+const KNOWN_WINDOWS = 4;
+
+/** Counts what all workers take, in hashes of Redis. While Redis cannot be reached, no call is made. */
 function createLedger({ client, insist }: RedisServer, counted: Counted): CallLedger {
-  const { field, most, keyOf, keptMs } = counted;
+  const { field, most, keyOf, per } = counted;
   const count = createScript(client, COUNT);
   const share = `${field}:${randomUUID()}`;
-  let mine = { id: '', has: 0 };
+  /** What this process has, by window. */
+  const shares = new Map<string, number>();
   let turn: Promise<unknown> = Promise.resolve();
 
   function inTurn<T>(work: () => Promise<T>): Promise<T> {
@@ -85,38 +103,60 @@ function createLedger({ client, insist }: RedisServer, counted: Counted): CallLe
     return next;
   }
 
-  async function take(wanted: number, signal: AbortSignal): Promise<TakenCalls> {
-    const nowMs = await timeOf(client);
+  // By the clock of Redis, so that all agree when a window is over.
+  const windowOf = (nowMs: number): CalendarWindow => (per ? windowAt(per, nowMs) : RUN_WINDOW);
+
+  async function countIn(
+    window: CalendarWindow,
+    [domains, each, nowMs]: readonly [number, number | undefined, number],
+  ): Promise<{ now: number; each: number | undefined; allowed: number }> {
+    const keys = per ? [window, windowOf(window.endsAtMs)].map(keyOf) : [keyOf(window)];
+    // Kept for a while, so that people can look at it, and the clock may go back.
+    const kept = per && domains > 0 ? Math.max(DAY_MS, 3 * (window.endsAtMs - nowMs)) : 0;
+    const has = shares.get(window.id) ?? 0;
+    const args = [field, share, per ? most : '', has, domains, Math.ceil(kept), each ?? ''];
+    const [now, told, allowed] = (await count(keys, args)) as [number, string, number];
+    return { now, each: told === '' ? undefined : Number(told), allowed };
+  }
+
+  async function take(domains: number, known: number | undefined, signal: AbortSignal) {
+    const nowMs = per ? await timeOf(client) : 0;
     signal.throwIfAborted();
-    const window = counted.windowAt(nowMs);
-    if (mine.id !== window.id) mine = { id: window.id, has: 0 };
-    const { has } = mine;
-    const kept = keptMs === undefined ? 0 : window.endsAtMs - nowMs + keptMs;
-    const now = Number(await count([keyOf(window)], [field, share, most, has, wanted, kept]));
-    return { calls: now - has, window, nowMs };
+    const window = windowOf(nowMs);
+    const { now, each, allowed } = await countIn(window, [domains, known ?? counted.each, nowMs]);
+    const has = shares.get(window.id) ?? 0;
+    const taken: Taken = { count: now - has, each, window, nowMs };
+    return { taken, isMoreToCome: now === has && allowed >= 0 && allowed < most };
   }
 
   return {
-    take: (wanted, signal) =>
-      inTurn(async () => {
-        const taken = await insist(() => take(wanted, signal), signal);
-        mine.has += taken.calls;
-        return taken;
-      }),
+    take: async (domains, each, signal) => {
+      for (let asks = 1; ; asks += 1) {
+        const { taken, isMoreToCome } = await inTurn(async () => {
+          const one = await insist(() => take(domains, each, signal), signal);
+          const { window, count: more } = one.taken;
+          const has = (shares.get(window.id) ?? 0) + more;
+          shares.delete(window.id);
+          shares.set(window.id, has);
+          for (const id of [...shares.keys()].slice(0, -KNOWN_WINDOWS)) shares.delete(id);
+          return one;
+        });
+        if (!isMoreToCome || asks === MOST_ASKS) return taken;
+        await delay(ALLOW_MS, undefined, { signal });
+      }
+    },
     read: async () => {
-      const window = counted.windowAt(await timeOf(client));
+      const window = windowOf(await timeOf(client));
       return { taken: Number((await client.hget(keyOf(window), field)) ?? 0), window };
     },
-    giveBack: (calls, window) =>
+    giveBack: (back, window, each) =>
       inTurn(async () => {
-        if (window.id !== mine.id) return;
-        mine.has -= calls;
+        const has = shares.get(window.id);
+        if (has === undefined) return;
+        shares.set(window.id, has - back);
         if (isAway(client)) return; // it is said with what is taken next
-        const giving = count([keyOf(window)], [field, share, most, mine.has, 0, 0]);
-        await within(
-          SHUTDOWN_TIMEOUT_MS,
-          giving.then(() => {}),
-        );
+        const giving = countIn(window, [0, each, 0]).then(() => {});
+        await within(SHUTDOWN_TIMEOUT_MS, giving);
       }),
   };
 }
@@ -132,13 +172,14 @@ export function createSharedCallLedger(
   redis: RedisServer,
   { id, limit }: SharedCallLedgerOptions,
 ): CallLedger {
+  const { unit, timeZone = '' } = limit;
   return createLedger(redis, {
     field: 'taken',
     most: limit.count,
+    each: 1,
+    per: limit,
     // Not `calls`, which was a text once.
-    keyOf: (window) => `${PREFIX}:taken:${id}:${limit.unit}:${window.id}`,
-    windowAt: (nowMs) => windowAt(limit.unit, nowMs),
-    keptMs: DAY_MS, // so that people can look at it
+    keyOf: (window) => `${PREFIX}:taken:${id}:${unit}${timeZone}:${window.id}`,
   });
 }
 
@@ -146,24 +187,19 @@ export function createSharedCallLedger(
 export function createRunBudget(
   redis: RedisServer,
   run: string,
-  { maxCalls, maxCost }: RunBounds,
+  { maxCalls, maxMicros, microsEach, counting }: RunBounds,
 ): Budget | undefined {
-  const bounded = (field: 'calls' | 'micros', most: number, price: number): Budget =>
+  const bounded = (field: 'calls' | 'micros', most: number, each: number | undefined): Budget =>
     createSharedBudget({
-      ledger: createLedger(redis, {
-        field,
-        most,
-        keyOf: () => runKey(run),
-        windowAt: () => RUN_WINDOW,
-      }),
+      ledger: createLedger(redis, { field, most, each, keyOf: () => runKey(run) }),
       now: Date.now,
       usedUp: () => ({ reason: field === 'calls' ? 'max_calls' : 'max_cost' }),
-      price,
-      costOf: (micros = price) => (field === 'calls' ? price : micros),
+      ...counting,
+      ...(field === 'micros' && { counts: 'cost' }),
     });
   const budgets: Budget[] = [];
   if (maxCalls !== undefined) budgets.push(bounded('calls', maxCalls, 1));
-  if (maxCost) budgets.push(bounded('micros', maxCost.micros, maxCost.perCall));
+  if (maxMicros !== undefined) budgets.push(bounded('micros', maxMicros, microsEach));
   return budgets.length > 0 ? joinBudgets(budgets) : undefined;
 }
 

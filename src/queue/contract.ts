@@ -9,6 +9,10 @@ export interface LookupsData {
   readonly run?: string | undefined;
   readonly ref?: unknown;
   readonly pending?: PendingSince | undefined;
+  /** Others who asked for some of the domains while the job waited. They get the same outcomes. */
+  readonly also?:
+    | readonly { readonly ref?: unknown; readonly domains: readonly string[] }[]
+    | undefined;
 }
 
 const lookups = z.looseObject({
@@ -27,6 +31,12 @@ const lookups = z.looseObject({
     .json()
     .optional()
     .describe('Comes back with the outcomes; integers beyond 2^53 as texts only, else rounded.'),
+  also: z
+    .array(z.object({ ref: z.json().optional(), domains: z.array(z.string()) }))
+    .optional()
+    .describe(
+      'Set by `brandfill add`: who else asked for which of the domains, and gets their outcomes.',
+    ),
   pending: z
     .object({ sinceMs: z.number(), asks: z.int().min(1) })
     .optional()

@@ -1,4 +1,4 @@
-export { openProducer } from './add-jobs.ts';
+export { Producer } from './add-jobs.ts';
 export {
   announceRun,
   askRun,
@@ -13,4 +13,4 @@ export { collectOutcomes } from './collect-outcomes.ts';
 export { findRedisTrouble, openQueueServer } from './redis.ts';
 export { openRunQueue } from './run-queue.ts';
 export { keepSchedules, openSchedules } from './schedules.ts';
-export { takeJobs } from './take-jobs.ts';
+export { JobTaker } from './take-jobs.ts';

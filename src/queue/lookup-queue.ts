@@ -7,6 +7,8 @@ export interface Chunk {
   readonly domains: readonly string[];
   /** Bounds the chunk's calls in addition to the worker's own budget. @default no such bound */
   readonly budget?: Budget | undefined;
+  /** Whose it is. Lists that are under way at the same time take turns. @default the only list's */
+  readonly list?: unknown;
 }
 
 /**

@@ -9,9 +9,11 @@ export const PREFIX = '{brandfill}';
 /** The name of a job with lookups. */
 export const LOOKUPS_JOB = 'lookups';
 
-/** Jobs without a priority go first: somebody waits for them. */
-export const RUN_PRIORITY = 5;
+/** The priority of jobs of other programs that nobody waits for. Jobs without one go first. */
 export const BACKFILL_PRIORITY = 10;
+
+/** A run looks this often how much of its bounds is spent, and allows workers more. */
+export const ALLOW_MS = 200;
 
 /** How long what a killed run has not read is kept. */
 export const KEPT_MS: number = 7 * DAY_MS;

@@ -1,6 +1,6 @@
 import { within } from '../common/lifetime.ts';
 import { createChange } from '../common/run-control.ts';
-import type { OutcomeData, OutcomesData } from './contract.ts';
+import type { LookupsData, OutcomeData, OutcomesData } from './contract.ts';
 import { streamKey } from './names.ts';
 import { createScript, type RedisServer } from './redis.ts';
 
@@ -11,7 +11,8 @@ export interface AnsweredJob {
   readonly key: string;
   /** The lock with which this worker has it. */
   readonly token: string;
-  readonly ref: unknown;
+  /** Who asked for its lookups. */
+  readonly data: Pick<LookupsData, 'ref' | 'also'>;
   /** Whose stream gets the outcomes. */
   readonly stream: string;
   /** How long outcomes are kept that nobody reads, in milliseconds. @default as long as it takes */
@@ -31,22 +32,26 @@ export interface OutcomeWriter {
 }
 
 /**
- * For each job: KEYS job, lock, stream. ARGV token, batch, rest of the job, outcomes, and how long the
- * stream is kept, or 0. A batch that was written and comes again, since its answer was lost, is not
+ * For each job: KEYS job, lock, stream. ARGV token, batch, rest of the job, how long the stream is kept, or 0,
+ * how many entries of the stream there are, and those. A batch that was written and comes again, since its answer was lost, is not
  * written twice. The job itself only changes while it is not another's.
  */
 const WRITE = `
+local at = 1
 for i = 0, #KEYS / 3 - 1 do
   local job, lock, stream = KEYS[3 * i + 1], KEYS[3 * i + 2], KEYS[3 * i + 3]
-  local token, batch, rest, data, kept = unpack(ARGV, 5 * i + 1, 5 * i + 5)
+  local token, batch, rest, kept, count = unpack(ARGV, at, at + 4)
   local holder = redis.call('GET', lock)
   local isOurs = (not holder or holder == token) and redis.call('EXISTS', job) == 1
   local isAgain = isOurs and redis.call('HGET', job, 'batch') == batch
   if not isAgain then
-    redis.call('XADD', stream, '*', 'data', data)
+    for entry = at + 5, at + 4 + count do
+      redis.call('XADD', stream, '*', 'data', ARGV[entry])
+    end
     if kept ~= '0' then redis.call('PEXPIRE', stream, kept) end
     if isOurs then redis.call('HSET', job, 'data', rest, 'batch', batch) end
   end
+  at = at + 5 + count
 end
 `;
 
@@ -74,10 +79,10 @@ export function createOutcomeWriter({ client, insist }: RedisServer): OutcomeWri
     const keys: string[] = [];
     const args: (string | number)[] = [];
     for (const [job, outcomes] of gathered) {
-      const { id, key, token, stream, keptMs = 0, ref } = job;
-      const data: OutcomesData = { job: id, ref, outcomes };
+      const { key, token, stream, keptMs = 0 } = job;
+      const entries = entriesOf(job, outcomes);
       keys.push(key, `${key}:lock`, streamKey(stream));
-      args.push(token, `${token}/${batches}`, job.rest(), JSON.stringify(data), keptMs);
+      args.push(token, `${token}/${batches}`, job.rest(), keptMs, entries.length, ...entries);
     }
     gathered = new Map();
     bytes = 0;
@@ -104,4 +109,18 @@ export function createOutcomeWriter({ client, insist }: RedisServer): OutcomeWri
     flush,
     end: () => over.abort(),
   };
+}
+
+/** One for who added the job, and one for each who asked for some of its lookups while it waited. */
+function entriesOf(
+  { id, data: { ref, also = [] } }: AnsweredJob,
+  outcomes: readonly OutcomeData[],
+): readonly string[] {
+  const ofOthers = also.map((other) => {
+    const domains = new Set(other.domains);
+    const theirs = outcomes.filter(({ domain, given = domain }) => domains.has(given));
+    return { job: id, ref: other.ref, outcomes: theirs };
+  });
+  const entries: readonly OutcomesData[] = [{ job: id, ref, outcomes }, ...ofOthers];
+  return entries.flatMap((entry) => (entry.outcomes.length > 0 ? [JSON.stringify(entry)] : []));
 }

@@ -37,11 +37,10 @@ export async function splitStalled(job: Job<unknown>, options: SplitOptions): Pr
   if (only !== undefined && isSingle(id)) {
     onNotice(`Each worker that looked up ${only} was lost: it is given up.`);
     const outcome = withoutCall(only, { status: 'failed', reason: 'worker_crashed', nowMs: now() });
-    const { ref } = data;
     const rest = (): string => JSON.stringify({ ...data, domains: [] });
     const stream = run ?? queue.name;
     const keptMs = run === undefined ? undefined : KEPT_MS;
-    const answered = { id, key: queue.toKey(id), token: '', ref, stream, keptMs, rest };
+    const answered = { id, key: queue.toKey(id), token: '', data, stream, keptMs, rest };
     await writer.add(answered, [outcome]);
   } else if (domains.length > 0) {
     if (domains.length > 1) {

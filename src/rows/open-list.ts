@@ -55,6 +55,9 @@ export async function openList(
   }
 }
 
+/** The name of a list that came through it, whatever file is behind. */
+export const STANDARD_INPUT = 'standard input';
+
 /** An open file, or what came from elsewhere as one. */
 interface Opened extends Pick<Source, 'name' | 'file' | 'isOfObjects'> {
   readonly handle: FileHandle;
@@ -68,7 +71,7 @@ async function openInput(input: ListInput, options: OpenListOptions): Promise<Op
   if (input === '-') {
     const found = fstatSync(0); // `brandfill enrich - < list.csv` also reads a file
     const handle = await spool(options.stdin ?? process.stdin, options);
-    return { name: 'standard input', file: found.isFile() ? found : undefined, handle };
+    return { name: STANDARD_INPUT, file: found.isFile() ? found : undefined, handle };
   }
   try {
     const found = await stat(input);

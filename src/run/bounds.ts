@@ -3,42 +3,66 @@ import type { Endpoint } from '../brand/endpoint.ts';
 import { microsOf } from '../common/format.ts';
 import { idOfParts } from '../common/hashes.ts';
 import { callsIdOf, type Job } from '../options/api.ts';
-import type { CostBound } from '../queue/call-ledger.ts';
+import { STANDARD_INPUT } from '../rows/open-list.ts';
 import type { Source } from '../rows/source.ts';
 import type { OutcomeStore } from '../store/store.ts';
-import { type CallLedger, createSharedBudget, type SharedBudget } from '../worker/budget.ts';
+import {
+  type CallLedger,
+  type Counting,
+  createSharedBudget,
+  type SharedBudget,
+} from '../worker/budget.ts';
 import type { Stop } from '../worker/stop-switch.ts';
+import type { RunContext } from './run-context.ts';
 
 /** A run as far as its bounds know it. */
 export interface BoundedRun {
   readonly job: Job;
   readonly store: OutcomeStore;
   readonly source: Source;
+  readonly context: Pick<RunContext, 'runName'>;
 }
 
-/** Of each bound of a run, what counts for it in the store; undefined where there is no such bound. */
+/** Of each bound of a run, what counts for it; undefined where there is no such bound. */
 export interface Ledgers {
   readonly calls: CallLedger | undefined;
   readonly cost: CallLedger | undefined;
   readonly callsPer: CallLedger | undefined;
 }
 
-/**
- * Opens what counts the calls of a run before they are made. So a run that was killed or interrupted has,
- * when it is run again, what its bounds have left.
- */
-export function openLedgers({ job, store, source }: BoundedRun): Ledgers {
+/** What counts the calls of a run in its store before they are made. */
+export function openLedgers(run: BoundedRun): Ledgers {
+  const { job, store } = run;
   const { maxCalls, maxCost, maxCallsPer } = job.settings;
-  const run = runNameOf({ job, store, source });
-  const cost = costBoundOf(maxCost, job.endpoint);
+  const [calls, cost] = ledgerIdsOf(run);
+  const micros = microsOf(maxCost);
   return {
     calls:
       maxCalls === undefined
         ? undefined
-        : store.openCallLedger({ id: run, unit: 'run', count: maxCalls }),
-    cost: cost && store.openCallLedger({ id: `${run}-cost`, unit: 'run', count: cost.micros }),
-    callsPer: maxCallsPer && store.openCallLedger({ ...maxCallsPer, id: callsIdOf(job) }),
+        : store.openCallLedger({ id: calls, count: maxCalls, each: 1 }),
+    cost:
+      micros === undefined
+        ? undefined
+        : store.openCallLedger({ id: cost, count: micros, each: priceOf(job.endpoint) }),
+    callsPer:
+      maxCallsPer &&
+      store.openCallLedger({
+        id: callsIdOf(job),
+        count: maxCallsPer.count,
+        per: maxCallsPer,
+        each: 1,
+      }),
   };
+}
+
+/**
+ * Opens the same for the lookups of a run. One that was killed or interrupted has, when it is run again, what
+ * its bounds have left; one without a name begins anew.
+ */
+export async function startLedgers(run: BoundedRun): Promise<Ledgers> {
+  if (!isNamed(run)) await run.store.forgetCalls(ledgerIdsOf(run));
+  return openLedgers(run);
 }
 
 /** What its bounds leave for a run; Infinity without a bound. */
@@ -55,7 +79,10 @@ export async function readLeft(run: BoundedRun): Promise<Left> {
   const { maxCalls = Infinity, maxCost, maxCallsPer: limit, queue } = run.job.settings;
   const ledgers = openLedgers(run);
   const takenOf = async (ledger: CallLedger | undefined) => (await ledger?.read())?.taken ?? 0;
-  const [calls, cost] = [await takenOf(ledgers.calls), await takenOf(ledgers.cost)];
+  const isAgain = isNamed(run);
+  const [calls, cost] = isAgain
+    ? [await takenOf(ledgers.calls), await takenOf(ledgers.cost)]
+    : [0, 0];
   // Runs seldom take days. Shorter windows are renewed while they run.
   const isLong = limit?.unit === 'day' || limit?.unit === 'month';
   const callsPer = queue === undefined ? await takenOf(ledgers.callsPer) : 0;
@@ -70,10 +97,10 @@ export async function readLeft(run: BoundedRun): Promise<Left> {
 /** A commit is made for so many calls more than wait. A killed run loses both of its bound. */
 const AHEAD = 10;
 
+/** The budgets of all calls that are made in this process. */
 export function createBudgets({ job }: BoundedRun, ledgers: Ledgers): readonly SharedBudget[] {
   const { calls, cost, callsPer } = ledgers;
-  const price = costBoundOf(job.settings.maxCost, job.endpoint)?.perCall ?? 0;
-  const counted = { now: Date.now, ahead: AHEAD };
+  const counted = { now: Date.now, ahead: AHEAD, ...countingOf(job.endpoint) };
   return [
     calls &&
       createSharedBudget({ ...counted, ledger: calls, usedUp: () => ({ reason: 'max_calls' }) }),
@@ -81,12 +108,23 @@ export function createBudgets({ job }: BoundedRun, ledgers: Ledgers): readonly S
       createSharedBudget({
         ...counted,
         ledger: cost,
+        counts: 'cost',
         usedUp: () => ({ reason: 'max_cost' }),
-        price,
-        costOf: (costMicros = price) => costMicros, // a call that was given up may be billed
       }),
-    callsPer && createSharedBudget({ ledger: callsPer, now: Date.now }),
+    callsPer && createSharedBudget({ ...counted, ledger: callsPer, ahead: 0 }),
   ].filter((budget) => budget !== undefined);
+}
+
+/** What of a call counts for the bounds of calls. */
+export function countingOf({ profile }: Endpoint): Counting {
+  const { size = 1, counts = 'calls' } = profile?.batch ?? {};
+  return { size, counts, least: profile?.billing?.priceMicros };
+}
+
+/** What one domain may cost in millionths of a unit; undefined where only answers tell. */
+export function priceOf({ profile }: Endpoint): number | undefined {
+  const { billing } = profile ?? {};
+  return billing?.isStated ? undefined : billing?.priceMicros;
 }
 
 /** Whether the same run, started again, goes on with what this one left of its bounds. */
@@ -97,30 +135,25 @@ export function isInterrupted(stopped: Stop | undefined): boolean {
 
 /** Ends a run: the next one of its name has the bounds anew, unless this one was interrupted. */
 export async function forgetSpent(run: BoundedRun, stopped: Stop | undefined): Promise<void> {
-  if (isInterrupted(stopped)) return;
-  const { calls, cost } = openLedgers(run);
-  for (const ledger of [calls ?? [], cost ?? []].flat()) {
-    const { taken, window } = await ledger.read();
-    if (taken > 0) await ledger.giveBack(taken, window);
-  }
+  if (!isInterrupted(stopped)) await run.store.forgetCalls(ledgerIdsOf(run));
 }
 
-/** What calls may cost, all and each of them; undefined without a bound. */
-export function costBoundOf(
-  maxCost: number | undefined,
-  { profile }: Endpoint,
-): CostBound | undefined {
-  const micros = microsOf(maxCost);
-  const { billing, batch } = profile ?? {};
-  if (micros === undefined || !billing) return undefined;
-  return { micros, perCall: billing.priceMicros * (batch?.size ?? 1) };
+/** Whether another start can be known to be the same run: by its name, or by the path of its list. */
+export function isNamed({ context, source }: Pick<BoundedRun, 'context' | 'source'>): boolean {
+  return (
+    context.runName !== undefined || (source.file !== undefined && source.name !== STANDARD_INPUT)
+  );
 }
 
-/**
- * The same for the same list, known by its name, on the same store and queue, so that a killed run is
- * resumed.
- */
-export function runNameOf({ store, source, job }: BoundedRun): string {
+/** The same for the same list on the same store and queue. Lists without a name share one. */
+export function runIdOf(run: BoundedRun): string {
+  const { store, source, job, context } = run;
   const { id, queueName } = job.endpoint;
-  return idOfParts([store.id, id, queueName, resolve(source.name), job.settings.out ?? '']);
+  const name = context.runName ?? (isNamed(run) ? resolve(source.name) : '');
+  return idOfParts([store.id, id, queueName, name, job.settings.out ?? '']);
+}
+
+function ledgerIdsOf(run: BoundedRun): readonly [calls: string, cost: string] {
+  const id = runIdOf(run);
+  return [id, `${id}-cost`];
 }

@@ -28,7 +28,9 @@ export async function runToFiles(input: ListInput, job: Job, context: RunContext
     const { store, paths } = files;
     const planned = await plan(list, store);
     const lookedUp = await lookUp(planned, folderOf(paths.out));
-    return await write(await joinRows(lookedUp), files);
+    const ranTo = await write(await joinRows(lookedUp), files);
+    await forgetSpent(planned, lookedUp.totals.stopped);
+    return ranTo;
   } finally {
     await closer.close();
   }
@@ -44,14 +46,19 @@ export async function* runToRows(
   try {
     const list = await open(input, job, { context, closer, spoolFolder: job.settings.store });
     const planned = await plan(list, closer.add(await openStoreOf(job, context)));
-    const joined = await joinRows(await lookUp(planned));
-    for await (const rows of joined.rows) {
-      for (const row of rows) {
-        if (isListed(row)) yield toEnrichedRow(row, list.format, joined.columns);
-        else if (row.status === 'passed') yield list.format.toObject(row.raw);
+    const lookedUp = await lookUp(planned);
+    try {
+      const joined = await joinRows(lookedUp);
+      for await (const rows of joined.rows) {
+        for (const row of rows) {
+          if (isListed(row)) yield toEnrichedRow(row, list.format, joined.columns);
+          else if (row.status === 'passed') yield list.format.toObject(row.raw);
+        }
       }
+      return await finish(joined);
+    } finally {
+      await forgetSpent(planned, lookedUp.totals.stopped); // also where the caller reads no further
     }
-    return await finish(joined);
   } finally {
     await closer.close();
   }
@@ -130,7 +137,6 @@ export type RanTo = Pick<RunView, 'statuses'> & Partial<RunView>;
 async function finish(run: JoinedRun, written: Written = {}): Promise<RanTo> {
   const { statuses, totals, job, fill, logos } = run;
   const { lookups, stopped, limit, callsPer, pendingUntilMs } = totals;
-  await forgetSpent(run, stopped);
   const folder = job.settings.store;
   return {
     statuses,

@@ -176,7 +176,7 @@ function columnsToFind({ source, column, key, fill, where }: OpenedList): readon
 async function planCalls(
   lookups: number,
   run: BoundedRun & Pick<OpenedList, 'context'>,
-): Promise<Pick<Plan, 'calls' | 'estimate' | 'price' | 'cost' | 'bill'>> {
+): Promise<Pick<Plan, 'calls' | 'estimate' | 'price' | 'cost' | 'bill' | 'isBound'>> {
   const { job, store, context } = run;
   const { price } = job.settings;
   const left = await readLeft(run);
@@ -192,9 +192,12 @@ async function planCalls(
     return { calls, estimate, price, cost: price === undefined ? undefined : costOf(calls, price) };
   }
   const answers = Math.min(lookups, calls * (batch?.size ?? 1));
-  const mostMicros = Math.min(answers * billing.priceMicros, left.costMicros);
+  const { priceMicros = Infinity, unit } = billing;
+  const mostMicros = Math.min(answers * priceMicros, left.costMicros) || 0;
+  if (mostMicros === Infinity) return { calls, estimate, price, cost: undefined };
   const cost = price === undefined ? undefined : costOf(mostMicros / MICROS, price);
-  return { calls, estimate, price, cost, bill: billOf(mostMicros, billing.unit) };
+  const isBound = mostMicros === left.costMicros;
+  return { calls, estimate, price, cost, bill: billOf(mostMicros, unit), isBound };
 }
 
 /** Reads and counts. Makes no calls, and leaves no file behind. */

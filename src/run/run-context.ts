@@ -9,7 +9,7 @@ import type { RunRecorder } from '../watch/record-run.ts';
 import type { AnsweredCall } from '../worker/lookup.ts';
 
 /** Options of a caller besides settings. */
-export interface CallerOptions extends Pick<RunContext, 'confirm' | 'changesId'> {
+export interface CallerOptions extends Pick<RunContext, 'confirm' | 'changesId' | 'runName'> {
   readonly signal?: AbortSignal | undefined;
   readonly runId?: string | undefined;
   readonly onEvent?: ((event: RunEvent) => void) | undefined;
@@ -27,6 +27,7 @@ export function createContext({
   confirm,
   control,
   changesId,
+  runName,
 }: CallerOptions) {
   const callbackGuard = createCallbackGuard([signal, control?.stopped]);
   const context: RunContext = {
@@ -36,6 +37,7 @@ export function createContext({
     confirm,
     control,
     changesId,
+    runName,
   };
   return { context, throwIfFailed: () => callbackGuard.throwIfFailed() };
 }
@@ -51,6 +53,8 @@ export interface RunContext {
   readonly confirm?: ((plan: Plan) => Promise<boolean>) | undefined;
   /** The name of the changes file from run to run. @default its path */
   readonly changesId?: string | undefined;
+  /** By which a run that was killed is known when it is started again. @default the path of its list */
+  readonly runName?: string | undefined;
   /** Measures its queues. @default not measured */
   readonly onQueues?: Metrics['forQueues'] | undefined;
   /** Steers the run while it goes on. @default no control */

@@ -1,6 +1,7 @@
 import type { Database } from 'lmdb';
+import { DAY_MS } from '../common/format.ts';
 import {
-  type CalendarUnit,
+  type Calendar,
   type CalendarWindow,
   type CallLedger,
   RUN_WINDOW,
@@ -69,50 +70,103 @@ export function findApiName({ meta }: StoreDatabase, endpointId: string): string
 }
 
 /** What a store counts: calls, or what they cost, of one run or in each window of the calendar. */
-export interface Counted {
+export interface Bound {
   /** A hash that does not reveal the credential. */
   readonly id: string;
-  readonly unit: CalendarUnit | 'run';
   /** How many there may be. */
   readonly count: number;
+  /** In windows of this calendar. @default of one run, which is forgotten after a week */
+  readonly per?: Calendar | undefined;
+  /** What one domain counts; undefined until an answer has told. */
+  readonly each: number | undefined;
 }
+
+/** Of what was counted: the sum of each window, the most that one domain has counted, and the last time. */
+interface CountedNote {
+  readonly windows: Readonly<Record<string, number>>;
+  readonly each: number | undefined;
+  readonly atMs: number;
+}
+
+/** A clock that was wrong goes back to a window that was counted before: so many are kept. */
+const KEPT_WINDOWS = 4;
+const KEPT_RUN_MS = 7 * DAY_MS;
+
+const ledgerKey = (id: string, { unit, timeZone = '' }: Partial<Calendar> = {}): string =>
+  `${id}:${unit ?? 'run'}${timeZone}`;
 
 /** Counts in the store. What is all given back leaves no note. */
 export function createCallLedger(
   { calls: table, transact }: StoreDatabase,
-  { id, unit, count }: Counted,
+  { id, per, count, each: known }: Bound,
+  now: () => number = Date.now,
 ): CallLedger {
-  const key = `${id}:${unit}`;
-  const windowAtMs = (nowMs: number): CalendarWindow =>
-    unit === 'run' ? RUN_WINDOW : windowAt(unit, nowMs);
+  const key = ledgerKey(id, per);
+  const windowAtMs = (nowMs: number): CalendarWindow => (per ? windowAt(per, nowMs) : RUN_WINDOW);
 
-  /** 0 when the table holds another window. */
-  function takenIn(windowId: string): number {
-    const { window, taken } = read(table, key) ?? {};
-    return window === windowId && typeof taken === 'number' ? taken : 0;
+  function readNote(): CountedNote {
+    const { windows, each, atMs, window, taken } = read(table, key) ?? {};
+    const nowMs = now();
+    const isOld = !per && typeof atMs === 'number' && nowMs - atMs > KEPT_RUN_MS;
+    const older = typeof window === 'string' ? { [window]: taken } : {}; // as 0.1.0 wrote it
+    return {
+      windows: isOld ? {} : ((windows ?? older) as CountedNote['windows']),
+      each: typeof each === 'number' && !isOld ? each : known,
+      atMs: nowMs,
+    };
+  }
+
+  /** Calls that are counted in the next window were made before the clock went back. */
+  function takenIn({ windows }: CountedNote, window: CalendarWindow): number {
+    const next = per ? windowAtMs(window.endsAtMs).id : '';
+    return (windows[window.id] ?? 0) + (windows[next] ?? 0);
+  }
+
+  function write(note: CountedNote, window: CalendarWindow, taken: number): void {
+    const others = Object.entries(note.windows).filter(([of]) => of !== window.id);
+    const kept = [...others, [window.id, taken] as const].filter(([, sum]) => sum > 0);
+    const windows = Object.fromEntries(kept.slice(-KEPT_WINDOWS));
+    if (kept.length > 0) table.putSync(key, { ...note, windows });
+    else table.removeSync(key);
   }
 
   return {
-    take: async (most) =>
+    take: async (domains, told, _) =>
       await transact(() => {
-        const nowMs = Date.now();
-        const window = windowAtMs(nowMs);
-        const taken = takenIn(window.id);
-        const calls = Math.max(0, Math.min(most, count - taken));
-        if (calls > 0) table.putSync(key, { window: window.id, taken: taken + calls });
-        return { calls, window, nowMs };
+        const note = readNote();
+        const window = windowAtMs(note.atMs);
+        const each = mostOf(note.each, told);
+        const left = Math.max(0, count - takenIn(note, window));
+        const taken = each === undefined ? left : Math.min(left, domains * each);
+        if (taken > 0) write({ ...note, each }, window, (note.windows[window.id] ?? 0) + taken);
+        return { count: taken, each, window, nowMs: note.atMs };
       }),
     read: async () => {
-      const window = windowAtMs(Date.now());
-      return { taken: takenIn(window.id), window };
+      const note = readNote();
+      const window = windowAtMs(note.atMs);
+      return { taken: takenIn(note, window), window };
     },
-    giveBack: async (calls, window) =>
+    giveBack: async (back, window, told) =>
       await transact(() => {
-        const left = takenIn(window.id) - calls;
-        if (left > 0) table.putSync(key, { window: window.id, taken: left });
-        else if (left === 0) table.removeSync(key);
+        const note = readNote();
+        const before = note.windows[window.id];
+        if (before === undefined) return;
+        write({ ...note, each: mostOf(note.each, told) }, window, Math.max(0, before - back));
       }),
   };
+}
+
+function mostOf(one: number | undefined, other: number | undefined): number | undefined {
+  return one === undefined || other === undefined ? (one ?? other) : Math.max(one, other);
+}
+
+/** Forgets what a run has spent of all of its bounds. */
+export async function forgetCalls(
+  { calls: table, transact }: StoreDatabase,
+  ids: readonly string[],
+): Promise<void> {
+  const keys = ids.map((id) => ledgerKey(id)).filter((key) => table.doesExist(key));
+  if (keys.length > 0) await transact(() => keys.forEach((key) => table.removeSync(key)));
 }
 
 /** The note on the logo of a domain. */

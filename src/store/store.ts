@@ -5,10 +5,11 @@ import { type OpenOptions, openDatabase, orDamage } from './database.ts';
 import { decodeHead, decodeOutcome, encodeOutcome, keyOf, timeIn } from './entries.ts';
 import type { Dated } from './freshness.ts';
 import {
-  type Counted,
+  type Bound,
   createCallLedger,
   createLogoNotes,
   findPace,
+  forgetCalls,
   noteApiName,
   type SavedPace,
   savePace,
@@ -155,7 +156,9 @@ export async function openStore(
     /** Notes on logos of the endpoint. */
     logos: createLogoNotes(database, endpointId),
     /** Counts the calls of an id that does not reveal the credential. */
-    openCallLedger: (counted: Counted) => createCallLedger(database, counted),
+    openCallLedger: (bound: Bound, now?: () => number) => createCallLedger(database, bound, now),
+    /** Forgets what runs have spent of their bounds. */
+    forgetCalls: (ids: readonly string[]) => forgetCalls(database, ids),
     /** Waits until all outcomes put so far are on the disk, so that they survive a power failure. */
     flush: async (): Promise<void> => {
       await latestCommit; // commits come one after the other

@@ -121,13 +121,13 @@ function timeOf({ estimate }: Plan): string {
   return `${time} at ${formatRate(estimate.limitPerSecond)}, ${whose}`;
 }
 
-function costOf({ bill, cost, price = 0 }: Plan): Text {
+function costOf({ bill, cost, price = 0, isBound }: Plan): Text {
   const money = cost === undefined ? undefined : formatPrice(cost);
   const each = formatPrice(price);
   const text = bill
-    ? `at most ${formatUnits(bill)}${money === undefined ? '' : ` (${money} at ${each} each)`}`
+    ? `${isBound ? 'at most' : 'about'} ${formatUnits(bill)}${money === undefined ? '' : ` (${money} at ${each} each)`}`
     : money && `${money} at ${each} a call`;
-  return text && `${text}, if none has to be made twice`;
+  return isBound || text === undefined ? text : `${text}, if none has to be made twice`;
 }
 
 /**

@@ -120,7 +120,9 @@ export function createBatches(options: BatchesOptions): Batches {
       const permit = await gate.ask(first.question);
       // Waiting for the turn may have taken long.
       group = group.filter((one) => one === first || isWanted(one));
-      group = [...group, ...takeMore(first, batch.size - group.length)];
+      const most = Math.min(batch.size, permit.domains);
+      waiting.unshift(...group.slice(most));
+      group = [...group.slice(0, most), ...takeMore(first, most - group.length)];
       const sentAtMs = clock.nowMs();
       try {
         if (group.length === 1) await callAlone(permit, first);
@@ -175,7 +177,7 @@ export function createBatches(options: BatchesOptions): Batches {
     const { meaning, meanings } = await client.callBatch(batch, domains, stopSwitch.noCall);
     const latencyMs = clock.nowMs() - sentAtMs;
     if (!meanings && OF_ONE.has(meaning.kind)) {
-      void permit.endedTogether(meaning, []);
+      void permit.endedTogether(meaning, [], group.length);
       return goInHalves(group);
     }
     const each = group.map(({ question }): [Meaning, Question['asked']] => {

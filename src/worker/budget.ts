@@ -1,6 +1,7 @@
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../common/format.ts';
 import { unlessAborted, within } from '../common/lifetime.ts';
 import { createChange } from '../common/run-control.ts';
+import { localTime } from '../common/text.ts';
 
 /**
  * Bounds how many calls may be made, or what they may cost. A ledger counts them before they are made.
@@ -25,16 +26,22 @@ export interface Budget {
 
 /** One call that may be made. Ends with `spend` or `release`. */
 export interface Permit {
-  /** False when it waited for too long. It must then be released, and another one acquired. */
+  /** The most domains that the call may be about. */
+  readonly domains: number;
+  /**
+   * False when it waited for too long, or more is known by now of what a call costs. It must then be
+   * released, and another one acquired.
+   */
   isGood(): boolean;
   /**
    * The call was made and counts.
    *
-   * @param costMicros what it cost, if that is known, in millionths of a unit
+   * @param costMicros what it cost, in millionths of a unit. @default as much as it may have cost
+   * @param domains how many it was about. @default as many as it may have been about
    */
-  spend(costMicros?: number): void;
-  /** The call was not made, or was answered 429. */
-  release(): void;
+  spend(costMicros?: number, domains?: number): void;
+  /** The call was not made, or was answered 429, which may have its cost all the same. */
+  release(costMicros?: number): void;
 }
 
 /** A budget that has no call left. */
@@ -49,7 +56,12 @@ export function isUsedUp(acquired: Permit | UsedUp): acquired is UsedUp {
   return 'reason' in acquired;
 }
 
-const UNBOUNDED: Permit = { isGood: () => true, spend: () => {}, release: () => {} };
+const UNBOUNDED: Permit = {
+  domains: Infinity,
+  isGood: () => true,
+  spend: () => {},
+  release: () => {},
+};
 
 const UNBOUNDED_BUDGET: Budget = {
   acquire: async () => UNBOUNDED,
@@ -89,14 +101,15 @@ function joinTwo(first: Budget, second: Budget): Budget {
 /** One call that two budgets count. */
 export function both(one: Permit, other: Permit): Permit {
   return {
+    domains: Math.min(one.domains, other.domains),
     isGood: () => one.isGood() && other.isGood(),
-    spend: (costMicros) => {
-      one.spend(costMicros);
-      other.spend(costMicros);
+    spend: (...made) => {
+      one.spend(...made);
+      other.spend(...made);
     },
-    release: () => {
-      one.release();
-      other.release();
+    release: (costMicros) => {
+      one.release(costMicros);
+      other.release(costMicros);
     },
   };
 }
@@ -108,27 +121,31 @@ export function both(one: Permit, other: Permit): Permit {
  */
 export interface CallLedger {
   /**
-   * Takes so many of the calls that are left in the present window, or as many as there are.
+   * Takes what so many domains may count in the present window, or as much as is left. While nobody knows
+   * what one costs, that is all there is.
    *
+   * @param each the most that one is known to have cost
    * @param signal ends the wait for a ledger that cannot be reached
    */
-  take(most: number, signal: AbortSignal): Promise<TakenCalls>;
-  /** How many calls all runs have taken in the present window. */
-  read(): Promise<CountedCalls>;
-  /** Gives back calls that were not made. Does nothing once their window is over. */
-  giveBack(calls: number, window: CalendarWindow): Promise<void>;
+  take(domains: number, each: number | undefined, signal: AbortSignal): Promise<Taken>;
+  /** How much all runs have taken in the present window. */
+  read(): Promise<Counted>;
+  /** Gives back what was not used. Does nothing once its window is over. */
+  giveBack(count: number, window: CalendarWindow, each?: number): Promise<void>;
 }
 
-export interface TakenCalls {
-  /** 0 when none are left. */
-  readonly calls: number;
+export interface Taken {
+  /** 0 when nothing is left. */
+  readonly count: number;
+  /** The most that one domain may count, as far as anybody knows. */
+  readonly each: number | undefined;
   readonly window: CalendarWindow;
   /** The time by the ledger's clock, in milliseconds since 1970. */
   readonly nowMs: number;
 }
 
-/** The calls that were taken in a window. */
-export interface CountedCalls {
+/** What was taken in a window. */
+export interface Counted {
   readonly taken: number;
   readonly window: CalendarWindow;
 }
@@ -139,21 +156,27 @@ export interface SharedBudget extends Budget {
   close(): Promise<void>;
 }
 
-export interface SharedBudgetOptions {
+/** What of a call is counted. */
+export interface Counting {
+  /** Each call as one, each domain that it is about, or what it costs. @default 'calls' */
+  readonly counts?: 'calls' | 'domains' | 'cost' | undefined;
+  /** The most domains of a call. @default 1 */
+  readonly size?: number | undefined;
+  /** What a domain costs that is billed, at least, in millionths of a unit. @default as answers tell */
+  readonly least?: number | undefined;
+}
+
+export interface SharedBudgetOptions extends Counting {
   readonly ledger: CallLedger;
   /** Milliseconds since 1970. */
   readonly now: () => number;
   /** What a budget is that has no call left. @default a bound of `maxCallsPer` */
   readonly usedUp?: (window: CalendarWindow) => UsedUp;
   /**
-   * How many calls are taken beyond those that somebody waits for, and kept until the end: for a ledger
+   * For how many calls is taken beyond those that somebody waits for, and kept until the end: for a ledger
    * that nobody else takes from. @default 0
    */
   readonly ahead?: number;
-  /** What each call under way holds of what the ledger counts. @default 1 */
-  readonly price?: number;
-  /** What a call that was made counts, by what its answer says that it cost. @default `price` */
-  readonly costOf?: (costMicros: number | undefined) => number;
 }
 
 /** What this process has taken of one window, in calls or in what they cost. */
@@ -165,11 +188,11 @@ interface Share {
    * since.
    */
   overAtMs: number;
-  /** What was taken and is not acquired. Less than nothing when a call has cost more than its price. */
+  /** What was taken and is not acquired. Less than nothing when a call has cost more than was held for it. */
   left: number;
   /** Calls that are acquired and may come back. */
   acquired: number;
-  /** When the ledger had no calls left to take. */
+  /** When the ledger had nothing left to take. */
   exhaustedAtMs: number | undefined;
 }
 
@@ -187,28 +210,41 @@ function usedUpUntil({ endsAtMs }: CalendarWindow): UsedUp {
  * All that wait for a call are served by one answer of the ledger, and what nobody waits for goes back at
  * once. An acquired call that has waited beyond the end of its window is no longer good, because it is
  * not counted in the next one.
+ *
+ * A call under way holds the most that one has cost so far. Until an answer has told a cost, a call is about
+ * one domain and holds all that is left, so that no second one starts beside it, anywhere.
  */
 export function createSharedBudget(options: SharedBudgetOptions): SharedBudget {
-  const { ledger, now, usedUp = usedUpUntil, ahead = 0, price = 1 } = options;
-  const { costOf = () => price } = options;
+  const { ledger, now, usedUp = usedUpUntil, ahead = 0, counts = 'calls', least = 0 } = options;
+  const size = counts === 'calls' ? 1 : (options.size ?? 1);
   const change = createChange();
   let share: Share | undefined;
+  /** The most that one domain has counted; undefined until that is known. */
+  let each: number | undefined;
+  let isNews = false;
   let waiting = 0;
   let isClosing = false;
   let taking: Promise<void> | undefined;
   let givingBack: Promise<void> = Promise.resolve();
 
+  const needed = (): number => (waiting + ahead) * size;
+
+  function learn(told: number | undefined): void {
+    if (told !== undefined && told > (each ?? -1)) each = told;
+  }
+
   async function take(signal: AbortSignal): Promise<void> {
     await givingBack;
     const askedAtMs = now();
-    const { calls, window, nowMs } = await ledger.take((waiting + ahead) * price, signal);
+    const { count, window, nowMs, ...taken } = await ledger.take(needed(), each, signal);
+    learn(taken.each);
     const overAtMs = askedAtMs + window.endsAtMs - nowMs;
     if (share?.window.id !== window.id) {
       share = { window, overAtMs, left: 0, acquired: 0, exhaustedAtMs: undefined };
     }
     share.overAtMs = overAtMs;
-    share.left += calls;
-    share.exhaustedAtMs = calls === 0 ? now() : undefined;
+    share.left += count;
+    share.exhaustedAtMs = count === 0 ? now() : undefined;
   }
 
   const isExhausted = ({ exhaustedAtMs }: Share): boolean =>
@@ -216,34 +252,54 @@ export function createSharedBudget(options: SharedBudgetOptions): SharedBudget {
 
   const isOver = ({ overAtMs }: Share): boolean => now() >= overAtMs;
 
+  /** What a call counts that was made. */
+  function countOf(held: number, costMicros: number | undefined, domains?: number): number {
+    if (counts === 'calls') return held;
+    if (counts === 'domains') return domains ?? held;
+    if (costMicros === undefined) return held; // it was given up and may be billed
+    if (costMicros > 0) {
+      const told = Math.max(least, Math.ceil(costMicros / (domains ?? 1)));
+      isNews ||= told > (each ?? 0);
+      learn(told);
+    }
+    return costMicros;
+  }
+
   function permitIn(of: Share): Permit {
-    of.left -= price;
+    const room = each === 0 ? size : Math.floor(of.left / (each ?? of.left));
+    const domains = Math.min(size, room);
+    const held = each === undefined ? of.left : domains * each;
+    of.left -= held;
     of.acquired += 1;
-    const settle = (back: number): void => {
-      of.left += back;
+    const settle = (count: number): void => {
+      of.left += held - count;
       of.acquired -= 1;
       change.notify();
-      if (of.left !== 0) setImmediate(giveBack, of);
+      if (of.left !== 0 || isNews) setImmediate(giveBack, of);
     };
     return {
-      isGood: () => !isOver(of),
-      spend: (costMicros) => settle(price - costOf(costMicros)),
-      release: () => settle(price),
+      domains: counts === 'calls' ? Infinity : domains,
+      isGood: () => !isOver(of) && held >= (each ?? 0) * domains,
+      spend: (costMicros, about) => settle(countOf(held, costMicros, about)),
+      release: (costMicros = 0) => settle(counts === 'cost' ? countOf(held, costMicros) : 0),
     };
   }
 
-  /** If it fails, the calls stay counted. */
+  /** Gives back what nobody waits for. If it fails, that stays counted. */
   function giveBack(of: Share): void {
-    const isKept = !isClosing && of.left >= 0 && of.left <= ahead * price;
-    if (waiting > 0 || of.left === 0 || isKept || isOver(of)) return;
-    const { left, window } = of;
-    of.left = 0;
-    of.exhaustedAtMs = undefined;
-    givingBack = givingBack.then(() => ledger.giveBack(left, window)).catch(() => {});
+    const kept = isClosing ? 0 : needed() * (each ?? Infinity) || 0;
+    const surplus = of.left < 0 ? of.left : Math.max(0, of.left - kept);
+    if ((surplus === 0 && !isNews) || isOver(of)) return;
+    of.left -= surplus;
+    isNews = false;
+    if (surplus > 0) of.exhaustedAtMs = undefined;
+    givingBack = givingBack.then(() => ledger.giveBack(surplus, of.window, each)).catch(() => {});
   }
 
   function tryAcquire(): Permit | undefined {
-    return share && !isOver(share) && share.left >= price ? permitIn(share) : undefined;
+    if (!share || isOver(share)) return undefined;
+    const isEnough = each === undefined ? share.left > 0 : share.left >= each;
+    return isEnough ? permitIn(share) : undefined;
   }
 
   async function acquire(signal: AbortSignal): Promise<Permit | UsedUp> {
@@ -285,14 +341,17 @@ export function createSharedBudget(options: SharedBudgetOptions): SharedBudget {
 }
 
 /** How many calls may be made in a minute, hour, day or month of the calendar. */
-export interface CallsPer {
+export interface CallsPer extends Calendar {
   readonly count: number;
-  readonly unit: CalendarUnit;
 }
 
-export type CalendarUnit = 'minute' | 'hour' | 'day' | 'month';
+export interface Calendar {
+  readonly unit: 'minute' | 'hour' | 'day' | 'month';
+  /** Whose days they are, such as `Europe/Berlin`. @default UTC */
+  readonly timeZone?: string | undefined;
+}
 
-/** One minute, hour, day or month, in UTC. */
+/** One minute, hour, day or month. */
 export interface CalendarWindow {
   /** A unique name, such as `2026-11-21` for a day. */
   readonly id: string;
@@ -307,13 +366,25 @@ const LENGTH_MS = { minute: MINUTE_MS, hour: HOUR_MS, day: DAY_MS } as const;
 /** The window of all calls of a run, which has no end. */
 export const RUN_WINDOW: CalendarWindow = { id: 'run', endsAtMs: Number.POSITIVE_INFINITY };
 
-/** The window of a moment. UTC has no hour that occurs twice and is the same everywhere. */
-export function windowAt(unit: CalendarUnit, nowMs: number): CalendarWindow {
-  const now = new Date(nowMs);
-  return { id: now.toISOString().slice(0, ID_LENGTH[unit]), endsAtMs: endOf(unit, now) };
+/** The window of a moment. An hour that a zone has twice is one. */
+export function windowAt({ unit, timeZone }: Calendar, nowMs: number): CalendarWindow {
+  const local = new Date(nowMs + offsetMs(nowMs, timeZone));
+  const endMs = endOf(unit, local);
+  // Of a time that does not exist, the one behind the gap.
+  const around = [endMs - DAY_MS, endMs + DAY_MS].map((at) => endMs - offsetMs(at, timeZone));
+  const exact = around.filter((at) => at + offsetMs(at, timeZone) === endMs);
+  const endsAtMs = Math.max(...(exact.length > 0 ? exact : around));
+  return { id: local.toISOString().slice(0, ID_LENGTH[unit]), endsAtMs };
 }
 
-function endOf(unit: CalendarUnit, now: Date): number {
+/** How far a zone's clocks are ahead of UTC. */
+function offsetMs(atMs: number, timeZone: string | undefined): number {
+  if (timeZone === undefined) return 0;
+  const local = Date.parse(`${localTime(new Date(atMs), timeZone).replace(' ', 'T')}Z`);
+  return local - Math.floor(atMs / 1_000) * 1_000;
+}
+
+function endOf(unit: Calendar['unit'], now: Date): number {
   if (unit === 'month') return Date.UTC(now.getUTCFullYear(), now.getUTCMonth() + 1, 1);
   const lengthMs = LENGTH_MS[unit];
   return (Math.floor(now.getTime() / lengthMs) + 1) * lengthMs;

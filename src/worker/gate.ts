@@ -78,14 +78,19 @@ export interface Question {
 
 /** One call that may start. */
 export interface Permit {
+  /** The most domains that the call may be about. */
+  readonly domains: number;
   /** The call was answered. Tells what becomes of the answer, at once or when others have told more. */
   ended(meaning: Meaning): Verdict | Promise<Verdict>;
   /**
    * The same of a call about several domains: the first meaning is that of the call as a whole.
+   *
+   * @param domains how many it was about. @default those there are meanings of
    */
   endedTogether(
     meaning: Meaning,
     each: readonly (readonly [Meaning, Asked])[],
+    domains?: number,
   ): (Verdict | Promise<Verdict>)[];
   /** The call has no answer: it was given up and may well be billed, or its connection was closed already. */
   abandoned(why?: unknown): void;
@@ -335,6 +340,10 @@ export function createGate(options: GateOptions): Gate {
       counters.calls += 1;
     }
 
+    get domains(): number {
+      return this.#spend.domains;
+    }
+
     ended(meaning: Meaning): Verdict | Promise<Verdict> {
       const latencyMs = this.#bill(meaning);
       const isAgain = wasAsked(this.#asked);
@@ -347,8 +356,9 @@ export function createGate(options: GateOptions): Gate {
     endedTogether(
       meaning: Meaning,
       each: readonly (readonly [Meaning, Asked])[],
+      domains = each.length,
     ): (Verdict | Promise<Verdict>)[] {
-      const latencyMs = this.#bill(meaning);
+      const latencyMs = this.#bill(meaning, domains);
       const isAgain = each.some(([, of]) => wasAsked(of));
       const all = each.map(([one, of]) => evidence.note(one, of, situation()));
       const worst = all.find(({ signal }) => signal === 'limit' || signal === 'doubt');
@@ -365,15 +375,15 @@ export function createGate(options: GateOptions): Gate {
     }
 
     /** Tells the budget and the counters. */
-    #bill(meaning: Meaning): number {
+    #bill(meaning: Meaning, domains = 1): number {
       const { costMicros = 0, kind, form } = meaning;
       inFlight -= 1;
       counters.billedMicros += costMicros;
       if (form === 'none' && isUnsent(meaning.reason)) counters.unsent += 1;
       if (kind === 'throttled') {
         counters.throttled += 1;
-        this.#spend.release();
-      } else this.#spend.spend(costMicros);
+        this.#spend.release(costMicros);
+      } else this.#spend.spend(costMicros, domains);
       return clock.nowMs() - this.#sentAtMs;
     }
 

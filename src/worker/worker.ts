@@ -22,7 +22,8 @@ export interface WorkerOptions extends LookupContext {
  * answer is held until others tell more keeps no caller.
  */
 export function createWorker({ concurrency, ...context }: WorkerOptions): Worker {
-  const chunks: ChunkUnderWay[] = [];
+  /** Chunks by the lists that they are of; the list whose turn it is comes first. */
+  const lists = new Map<unknown, ChunkUnderWay[]>();
   let callers = 0;
   let held = 0;
   let lookups = 0;
@@ -40,16 +41,30 @@ export function createWorker({ concurrency, ...context }: WorkerOptions): Worker
   }
 
   function startCallers(): void {
-    while (chunks.length > 0 && callers < concurrency) void startCaller();
+    while (lists.size > 0 && callers < concurrency) void startCaller();
+  }
+
+  /** The next lookup, of each list in turn. */
+  function takeNext(): readonly [domain: string, chunk: ChunkUnderWay] | undefined {
+    for (const [list, chunks] of lists) {
+      for (let chunk = chunks[0]; chunk; chunk = chunks[0]) {
+        const domain = chunk.next();
+        if (domain === undefined) chunks.shift();
+        else {
+          if (lists.size > 1 && lists.delete(list)) lists.set(list, chunks);
+          return [domain, chunk];
+        }
+      }
+      lists.delete(list);
+    }
+    return undefined;
   }
 
   /** A caller goes from domain to domain until none is left. */
   async function startCaller(): Promise<void> {
     callers += 1;
-    for (let chunk = chunks[0]; chunk && callers <= concurrency; chunk = chunks[0]) {
-      const domain = chunk.next();
-      if (domain === undefined) chunks.shift();
-      else await callAbout(domain, chunk);
+    for (let next = takeNext(); next; next = callers <= concurrency ? takeNext() : undefined) {
+      await callAbout(...next);
     }
     callers -= 1;
   }
@@ -70,12 +85,12 @@ export function createWorker({ concurrency, ...context }: WorkerOptions): Worker
   }
 
   return {
-    handle: async ({ domains, budget }, reply, isWanted) => {
+    handle: async ({ domains, budget, list }, reply, isWanted) => {
       if (domains.length === 0) return;
       const bounds = { budget, isWanted, onHeld };
       const chunk = createChunkUnderWay(domains, { reply, bounds });
       lookups += domains.length;
-      chunks.push(chunk);
+      lists.set(list, [...(lists.get(list) ?? []), chunk]);
       startCallers();
       await chunk.settled;
     },

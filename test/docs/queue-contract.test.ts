@@ -5,13 +5,7 @@ import { promisify } from 'node:util';
 import { Queue } from 'bullmq';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { lookupsSchema, parseLookups } from '../../src/queue/contract.ts';
-import {
-  BACKFILL_PRIORITY,
-  LOOKUPS_JOB,
-  PREFIX,
-  QUEUE_OPTIONS,
-  RUN_PRIORITY,
-} from '../../src/queue/names.ts';
+import { BACKFILL_PRIORITY, LOOKUPS_JOB, PREFIX, QUEUE_OPTIONS } from '../../src/queue/names.ts';
 import { openStage } from '../integration/support/queue-stage.ts';
 
 const run = promisify(execFile);
@@ -46,7 +40,6 @@ describe('docs/queue-contract.md', () => {
   test('names the names', () => {
     expect(page).toContain(`| prefix of all keys | \`${PREFIX}\``);
     expect(page).toContain(`| name of jobs | \`${LOOKUPS_JOB}\` |`);
-    expect(page).toContain(`${RUN_PRIORITY} for runs`);
     expect(page).toContain(`${BACKFILL_PRIORITY} for a backlog`);
   });
 

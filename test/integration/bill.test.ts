@@ -47,7 +47,7 @@ describe('what an API bills', () => {
     const { api, folder, args } = await openBilled(40);
     const place = { cwd: folder.path };
     const plan = await runHere([...args, '--dry-run'], place);
-    expect(plan.stderr).toContain('cost     at most 400 credits, if none has to be made twice');
+    expect(plan.stderr).toContain('cost     about 400 credits, if none has to be made twice');
     const flags = ['--price', '0.015', '--report', 'run.json', '--report', 'run.html'];
     const ended = await runHere([...args, ...flags], place);
     expect(ended.code, ended.stderr).toBe(0);
@@ -59,7 +59,7 @@ describe('what an API bills', () => {
     expect(pending).toBeGreaterThan(0);
     expect(charged).toBe(10 * (records + pending));
     expect(ended.stderr).toContain(
-      'cost     at most 400 credits (6.00 at 0.015 each), if none has to be made twice',
+      'cost     about 400 credits (6.00 at 0.015 each), if none has to be made twice',
     );
     expect(ended.stderr).toMatch(new RegExp(`100%, 40 of 40 .* calls/s, ${charged} credits`));
     expect(ended.stderr).toContain(`; billed ${charged} credits; cost `);

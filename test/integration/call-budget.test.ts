@@ -142,13 +142,15 @@ describe('over a queue', () => {
     onTestFinished(redis.close);
     const open = (id: string) => createSharedCallLedger(redis, { id, limit: LIMIT });
     const ledger = open('one');
-    const taken = await Promise.all(Array.from({ length: 60 }, () => ledger.take(2, never)));
-    expect(taken.reduce((sum, { calls }) => sum + calls, 0)).toBe(100);
-    const { window, nowMs } = await ledger.take(2, never);
+    const taken = await Promise.all(
+      Array.from({ length: 60 }, () => ledger.take(2, undefined, never)),
+    );
+    expect(taken.reduce((sum, { count }) => sum + count, 0)).toBe(100);
+    const { window, nowMs } = await ledger.take(2, undefined, never);
     await ledger.giveBack(3, window);
     await ledger.giveBack(3, { ...window, id: '1999-12' });
-    expect((await ledger.take(5, never)).calls).toBe(3);
-    expect((await open('two').take(2, never)).calls).toBe(2);
+    expect((await ledger.take(5, undefined, never)).count).toBe(3);
+    expect((await open('two').take(2, undefined, never)).count).toBe(2);
     const [key = ''] = await client.keys('*taken:one*');
     expect(await client.pttl(key)).toBeGreaterThan(window.endsAtMs - nowMs);
   });
@@ -158,14 +160,14 @@ describe('over a queue', () => {
     const redis = await openQueueServer({ url, onNotice: () => {} });
     onTestFinished(redis.close);
     const ledger = createSharedCallLedger(redis, { id: 'one', limit: LIMIT });
-    const { window } = await ledger.take(10, never);
+    const { window } = await ledger.take(10, undefined, never);
     const giving = ledger.giveBack(3, window);
     for (let turns = 0; turns < 5; turns += 1) await Promise.resolve(); // until it is sent
     if (redis.client instanceof Redis) redis.client.stream.destroy();
     await giving;
     expect((await ledger.read()).taken).toBe(7);
     await client.flushdb();
-    expect((await ledger.take(95, never)).calls).toBe(93);
+    expect((await ledger.take(95, undefined, never)).count).toBe(93);
   });
 
   it('all workers together make no more calls, whoever they make them for', async () => {

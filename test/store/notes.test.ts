@@ -1,7 +1,7 @@
 import { open } from 'lmdb';
 import { expect, it, onTestFinished } from 'vitest';
 import { type OutcomeStore, openStore } from '../../src/store/store.ts';
-import type { CallsPer } from '../../src/worker/budget.ts';
+import type { CallLedger, CallsPer } from '../../src/worker/budget.ts';
 import { useTempFolder } from '../support/temp-folder.ts';
 import { useStore } from './outcomes.ts';
 
@@ -47,42 +47,74 @@ it('nonsense in its place is as good as nothing', async () => {
   expect(store.findPace('bytes')).toBeUndefined();
 });
 
-const LIMIT: CallsPer = { count: 1_000, unit: 'month' };
+const MONTH: CallsPer = { count: 1_000, unit: 'month' };
 const never = new AbortController().signal;
 
+function openMonth(store: OutcomeStore, id: string, count = 1_000): CallLedger {
+  return store.openCallLedger({ id, per: MONTH, count, each: 1 });
+}
+
 /** Takes all there is, and says how much it was. */
-async function takeAll(store: OutcomeStore, id: string, limit = LIMIT): Promise<number> {
-  const ledger = store.openCallLedger({ id, ...limit });
+async function takeAll(ledger: CallLedger): Promise<number> {
   for (let sum = 0; ; ) {
-    const { calls } = await ledger.take(20, never);
-    if (calls === 0) return sum;
-    sum += calls;
+    const { count } = await ledger.take(20, undefined, never);
+    if (count === 0) return sum;
+    sum += count;
   }
 }
 
 it('calls are counted in the store, for each credential by itself, over runs', async () => {
   const folder = useTempFolder();
   const first = await openStore(folder, 'endpoint', { isBeside: true });
-  const { calls, window, nowMs } = await first
-    .openCallLedger({ id: 'one', ...LIMIT })
-    .take(20, never);
-  expect(calls).toBe(20);
+  const { count, window, nowMs } = await openMonth(first, 'one').take(20, undefined, never);
+  expect(count).toBe(20);
   expect(window.endsAtMs).toBeGreaterThan(nowMs);
-  await first.openCallLedger({ id: 'one', ...LIMIT }).giveBack(5, window);
+  await openMonth(first, 'one').giveBack(5, window);
   await first.close();
   const second = await useStore(folder);
-  expect(await takeAll(second, 'one')).toBe(985);
-  expect(await takeAll(second, 'two')).toBe(1_000);
-  expect(await takeAll(second, 'one', { count: 1_100, unit: 'month' })).toBe(100);
-  expect(await takeAll(second, 'one', { count: 900, unit: 'month' })).toBe(0);
+  expect(await takeAll(openMonth(second, 'one'))).toBe(985);
+  expect(await takeAll(openMonth(second, 'two'))).toBe(1_000);
+  expect(await takeAll(openMonth(second, 'one', 1_100))).toBe(100);
+  expect(await takeAll(openMonth(second, 'one', 900))).toBe(0);
 });
 
 it('calls of a window that is over are not given back to the next', async () => {
-  const store = await useStore(useTempFolder());
-  const ledger = store.openCallLedger({ id: 'one', ...LIMIT });
-  const { window } = await ledger.take(20, never);
+  const ledger = openMonth(await useStore(useTempFolder()), 'one');
+  const { window } = await ledger.take(20, undefined, never);
   await ledger.giveBack(5, { ...window, id: '1999-12' });
-  expect(await takeAll(store, 'one')).toBe(980);
+  expect(await takeAll(ledger)).toBe(980);
+});
+
+const NOON = Date.parse('2026-11-21T12:00:40Z');
+const [MINUTE, DAY] = [60_000, 86_400_000];
+
+it.each<[string, CallsPer['unit'], readonly number[], number]>([
+  ['by 30 s over the end of a minute', 'minute', [NOON + 30_000, NOON], 100],
+  ['forth by minutes, and back', 'minute', [NOON, NOON + 5 * MINUTE, NOON], 200],
+  ['forth by three days, and back', 'day', [NOON, NOON + 3 * DAY, NOON, NOON + 1], 200],
+  ['back by a day', 'day', [NOON + DAY, NOON, NOON + DAY], 100],
+  ['on, as it should', 'day', [NOON, NOON + DAY, NOON + 2 * DAY], 300],
+])('a clock that goes %s: no more calls in a %s', async (_, unit, timesMs, made) => {
+  const store = await useStore(useTempFolder());
+  let [nowMs, sum] = [0, 0];
+  const bound = { id: 'one', per: { count: 100, unit }, count: 100, each: 1 };
+  for (nowMs of timesMs) sum += await takeAll(store.openCallLedger(bound, () => nowMs));
+  expect(sum).toBe(made);
+});
+
+it('a run has what it left for a week, and what a domain has cost', async () => {
+  const store = await useStore(useTempFolder());
+  let nowMs = NOON;
+  const open = () => store.openCallLedger({ id: 'run', count: 100, each: undefined }, () => nowMs);
+  const first = await open().take(1, undefined, never);
+  expect(first).toMatchObject({ count: 100, each: undefined }); // nobody knows what one costs
+  await open().giveBack(95, first.window, 5);
+  nowMs += 6 * DAY;
+  expect(await open().take(2, undefined, never)).toMatchObject({ count: 10, each: 5 });
+  nowMs += 8 * DAY;
+  expect(await open().take(1, undefined, never)).toMatchObject({ count: 100, each: undefined });
+  await store.forgetCalls(['run', 'other']);
+  expect((await open().read()).taken).toBe(0);
 });
 
 const LOGO = { file: 'a.com.png', sizeBytes: 70, mark: 'x' };

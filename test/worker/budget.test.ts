@@ -14,28 +14,35 @@ import { createFixedRate, nextFixedStartMs, slower } from '../../src/worker/rate
 
 const { signal } = new AbortController();
 
+interface Surroundings extends Partial<SharedBudgetOptions> {
+  /** How far the clock of the ledger is ahead. */
+  readonly skewMs?: number;
+  /** What the ledger knows that a domain costs. */
+  readonly each?: number | undefined;
+}
+
 /** A budget of so many, in a window that ends at a time, and what its ledger was told. */
-function openBudget(
-  left: number,
-  endsAtMs = Infinity,
-  { skewMs = 0, ...more }: Partial<SharedBudgetOptions> & { skewMs?: number } = {},
-) {
+function openBudget(left: number, endsAtMs = Infinity, of: Surroundings = {}) {
+  const { skewMs = 0, ...more } = of;
+  let each = 'each' in of ? of.each : 1;
   const told: string[] = [];
   let nowMs = 0;
   const budget = createSharedBudget({
     ledger: {
-      take: async (most) => {
-        const calls = Math.min(most, left);
-        left -= calls;
-        told.push(`take ${most}`);
+      take: async (domains, known) => {
+        each = known === undefined ? each : Math.max(known, each ?? 0);
+        const count = each === undefined ? left : Math.min(domains * each, left);
+        left -= count;
+        told.push(`take ${each === undefined ? 'all' : domains * each}`);
         const window =
           nowMs + skewMs < endsAtMs ? { ...RUN_WINDOW, endsAtMs } : { id: 'next', endsAtMs: 1e9 };
-        return { calls, window, nowMs: nowMs + skewMs };
+        return { count, each, window, nowMs: nowMs + skewMs };
       },
       read: async () => ({ taken: 0, window: RUN_WINDOW }),
-      giveBack: async (calls, { id }) => {
-        left += calls;
-        told.push(`back ${calls} ${id}`);
+      giveBack: async (count, { id }, known) => {
+        if (known !== undefined && known > (each ?? 0)) each = known;
+        left += count;
+        told.push(`back ${count} ${id}`);
       },
     },
     now: () => nowMs,
@@ -97,19 +104,72 @@ it('a call that waited beyond its window is not good any more, and nothing of th
   expect(told).toEqual(['take 2', 'take 2', 'back 1 next']);
 });
 
+const COST = { counts: 'cost', usedUp: () => ({ reason: 'max_cost' }) as const } as const;
+
 it('what calls cost is held at its price, and counted as it came', async () => {
-  const options = {
-    price: 10,
-    costOf: (micros = 10) => micros,
-    usedUp: () => ({ reason: 'max_cost' }),
-  };
-  const { budget, told } = openBudget(35, Infinity, options as Partial<SharedBudgetOptions>);
+  const { budget, told } = openBudget(35, Infinity, { ...COST, each: 10 });
   const [one, other] = await Promise.all([permit(budget), permit(budget)]);
   one.spend(25);
   other.spend(4);
   await nextTurn();
   expect(told).toEqual(['take 20', 'back -9 run']);
   expect(await budget.acquire(signal)).toEqual({ reason: 'max_cost' });
+});
+
+it.each<[string, number, Surroundings, number]>([
+  ['one at a time until it is told, then as much as it was', 100, {}, 20],
+  ['the same where the last would cost more than is left', 98, {}, 19],
+  ['no less than its documented price', 100, { least: 20 }, 5],
+  ['as it is known from an earlier start', 100, { each: 50 }, 2],
+])('what only answers tell is held: %s', async (_, bound, more, most) => {
+  // Given an API that bills 5 for each call, all of which are wanted at once
+  const { budget } = openBudget(bound, Infinity, { ...COST, each: undefined, ...more });
+  let [underWay, alone, made] = [0, 0, 0];
+  const isTold = more.each !== undefined;
+  const call = async (): Promise<void> => {
+    const acquired = await budget.acquire(signal);
+    if (isUsedUp(acquired)) return;
+    underWay += 1;
+    if (!isTold && made === 0) alone = Math.max(alone, underWay);
+    await nextTurn();
+    underWay -= 1;
+    made += 1;
+    acquired.spend(5);
+  };
+  await Promise.all(Array.from({ length: 60 }, call));
+  // Then nothing is spent beyond the bound, and the first call was alone
+  expect(made * 5).toBeLessThanOrEqual(bound);
+  expect(made).toBeGreaterThanOrEqual(most);
+  expect(alone).toBe(isTold ? 0 : 1);
+});
+
+it('a call that waits in line is not good any more when another has cost more', async () => {
+  const { budget } = openBudget(100, Infinity, { ...COST, each: 1 });
+  const [one, other] = await Promise.all([permit(budget), permit(budget)]);
+  one.spend(5);
+  expect(other.isGood()).toBe(false);
+  other.release();
+  expect((await permit(budget)).isGood()).toBe(true);
+});
+
+it('a call that was refused for the moment counts what it was billed', async () => {
+  const { budget, told } = openBudget(9, Infinity, { ...COST, each: 3 });
+  (await permit(budget)).release(2);
+  await nextTurn();
+  await nextTurn();
+  expect(told).toEqual(['take 3', 'back 1 run']);
+});
+
+it.each([
+  ['calls', 1, Infinity, Infinity],
+  ['domains', 1, 4, 2],
+  ['cost', 2, 3, 1],
+] as const)('of calls about four domains each, %s are counted', async (counts, each, most, next) => {
+  const { budget } = openBudget(6, Infinity, { counts, size: 4, each });
+  const first = await permit(budget);
+  expect(first.domains).toBe(most);
+  first.spend(4, counts === 'domains' ? 4 : 2);
+  expect((await permit(budget)).domains).toBe(next);
 });
 
 it('a ledger that had none left is asked again after a second: others may have given some back', async () => {
@@ -174,8 +234,50 @@ it.each([
   ['month', '2026-11', '2026-12-01T00:00:00.000Z'],
 ] as const)('a %s of the calendar is %s, and ends at %s', (unit, id, ends) => {
   const endsAtMs = Date.parse(ends);
-  expect(windowAt(unit, endsAtMs - 1)).toEqual({ id, endsAtMs });
-  expect(windowAt(unit, endsAtMs).id).not.toBe(id);
+  expect(windowAt({ unit }, endsAtMs - 1)).toEqual({ id, endsAtMs });
+  expect(windowAt({ unit }, endsAtMs).id).not.toBe(id);
+});
+
+it.each([
+  ['day', 'Europe/Berlin', '2026-11-21T22:59:59.999Z', '2026-11-21', '2026-11-21T23:00:00.000Z'],
+  ['day', 'America/Los_Angeles', '2026-11-21T07:00Z', '2026-11-20', '2026-11-21T08:00:00.000Z'],
+  ['month', 'Asia/Kolkata', '2026-11-30T18:29Z', '2026-11', '2026-11-30T18:30:00.000Z'],
+  ['hour', 'Asia/Kolkata', '2026-11-30T18:29Z', '2026-11-30T23', '2026-11-30T18:30:00.000Z'],
+  [
+    'a day of 25 hours',
+    'Europe/Berlin',
+    '2026-10-24T22:00Z',
+    '2026-10-25',
+    '2026-10-25T23:00:00.000Z',
+  ],
+  [
+    'a day of 23 hours',
+    'Europe/Berlin',
+    '2026-03-29T21:59Z',
+    '2026-03-29',
+    '2026-03-29T22:00:00.000Z',
+  ],
+  [
+    'a day before one without midnight',
+    'Africa/Cairo',
+    '2026-04-23T21:59Z',
+    '2026-04-23',
+    '2026-04-23T22:00:00.000Z',
+  ],
+  [
+    'an hour that comes twice',
+    'Europe/Berlin',
+    '2026-10-25T00:30Z',
+    '2026-10-25T02',
+    '2026-10-25T02:00:00.000Z',
+  ],
+])('%s in %s at %s is %s, and ends at %s', (what, timeZone, at, id, ends) => {
+  const unit = (/month|hour(?!s)/.exec(what)?.[0] ?? 'day') as 'month' | 'hour' | 'day';
+  const window = windowAt({ unit, timeZone }, Date.parse(at));
+  expect({ ...window, endsAtMs: new Date(window.endsAtMs).toISOString() }).toEqual({
+    id,
+    endsAtMs: ends,
+  });
 });
 
 it('a large fixed rate is counted in a part of its window, and the slower of two is taken', () => {

@@ -232,7 +232,12 @@ it.each([
   const kept: string[] = [];
   const open = (name: string, how: string): Budget => {
     const keep = (what: string) => () => void kept.push(`${name} ${what}`);
-    const permit = { isGood: () => true, spend: keep('spent'), release: keep('released') };
+    const permit = {
+      domains: Infinity,
+      isGood: () => true,
+      spend: keep('spent'),
+      release: keep('released'),
+    };
     return {
       tryAcquire: () => (how === 'left' ? permit : undefined),
       acquire: async () => {
@@ -258,7 +263,12 @@ it.each([
 ])('the only place is free, and before the next call comes %s: %s, %s', async (what, how, log) => {
   let isWanted = true;
   const keep = (word: string) => () => void told.push(word);
-  const permit = { isGood: () => true, spend: keep('spent'), release: keep('released') };
+  const permit = {
+    domains: Infinity,
+    isGood: () => true,
+    spend: keep('spent'),
+    release: keep('released'),
+  };
   const pause = {
     isPaused: false,
     whileOpen: async () => {

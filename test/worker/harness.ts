@@ -122,14 +122,14 @@ function budgetOf(maxCalls: number) {
   let left = maxCalls;
   return createSharedBudget({
     ledger: {
-      take: async (most) => {
-        const calls = Math.min(most, left);
-        left -= calls;
-        return { calls, window: RUN_WINDOW, nowMs: 0 };
+      take: async (domains) => {
+        const count = Math.min(domains, left);
+        left -= count;
+        return { count, each: 1, window: RUN_WINDOW, nowMs: 0 };
       },
       read: async () => ({ taken: maxCalls - left, window: RUN_WINDOW }),
-      giveBack: async (calls) => {
-        left += calls;
+      giveBack: async (count) => {
+        left += count;
       },
     },
     now: () => 0,

@@ -3,7 +3,7 @@ import { produce } from '../../collector/produce.ts';
 import type { CallCounters } from '../../common/calls.ts';
 import type { BrandfillError } from '../../common/errors.ts';
 import { within } from '../../common/lifetime.ts';
-import type { LookupQueue } from '../../queue/lookup-queue.ts';
+import type { Chunk } from '../../queue/lookup-queue.ts';
 import type { RunView } from '../../watch/run-view.ts';
 import type { CallLedger, CallsPer } from '../../worker/budget.ts';
 import type { Limit } from '../../worker/pace-memory.ts';
@@ -139,7 +139,7 @@ async function produceAll(
   { job, index, domains, outstanding, isFresh, passes, stopSwitch }: LookingUp,
 ): Promise<boolean> {
   const signal = stopSwitch.noNewCall;
-  const open: LookupQueue = { ...queue, end: () => {} };
+  const open = { add: (chunk: Chunk) => queue.add(chunk), end: () => {} };
   const isShared = job.settings.queue !== undefined;
   const maxLookups = isShared ? job.settings.maxCalls : undefined;
   // Most domains come here once, and the store need not be asked about them.

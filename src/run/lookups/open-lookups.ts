@@ -9,7 +9,7 @@ import { systemClock } from '../../worker/clock.ts';
 import type { AnsweredCall } from '../../worker/lookup.ts';
 import { type Learned, readLearned } from '../../worker/pace-memory.ts';
 import { watchApi } from '../api-watch.ts';
-import { createBudgets, type Ledgers, openLedgers } from '../bounds.ts';
+import { createBudgets, type Ledgers, startLedgers } from '../bounds.ts';
 import { type LocalWorker, openLocalWorker } from '../local-worker.ts';
 import type { PlannedRun } from '../plan.ts';
 import type { LookingUp } from './looking-up.ts';
@@ -51,7 +51,9 @@ export async function openLookups(run: LookingUp): Promise<Lookups> {
     sleep: (ms, signal) => systemClock.sleep(ms, signal),
     signal: stopSwitch.noNewCall,
   });
+  const own = await startLedgers(run);
   const queue = await openQueueOf(run, {
+    ledgers: own,
     onEarlier: (domains) => {
       const message = `An earlier run of this list did not end and left ${countOf(domains.length, 'lookup')} to workers; this one takes up what they find.`;
       onEvent({ type: 'notice', message, level: 'info' });
@@ -65,9 +67,9 @@ export async function openLookups(run: LookingUp): Promise<Lookups> {
     const hasAnswered = store.hasAnswers();
     const memory = isShared ? undefined : readPace(run);
     // Over a shared queue it also works for other runs, which this run's bounds must not limit.
-    const ledgers = isShared
+    const ledgers: Ledgers = isShared
       ? { calls: undefined, cost: undefined, callsPer: queue.callLedger }
-      : openLedgers(run);
+      : own;
     const local = await openLocalWorker(settings, job, {
       stopSwitch,
       budgets: createBudgets(run, ledgers),

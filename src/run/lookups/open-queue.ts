@@ -1,13 +1,16 @@
+import { microsOf } from '../../common/format.ts';
 import { type Closer, createCloser } from '../../common/lifetime.ts';
 import { callsIdOf } from '../../options/api.ts';
 import { createInProcessQueue, type LookupQueue, type Reply } from '../../queue/lookup-queue.ts';
 import { lookupsAtOnce } from '../../worker/batches.ts';
 import type { CallLedger } from '../../worker/budget.ts';
 import type { SharedPace } from '../../worker/redis-pace.ts';
-import { costBoundOf, isInterrupted, runNameOf } from '../bounds.ts';
+import { countingOf, isInterrupted, isNamed, type Ledgers, priceOf, runIdOf } from '../bounds.ts';
 import type { LookingUp } from './looking-up.ts';
 
 interface OpenQueueOptions {
+  /** What the run's store counts. */
+  readonly ledgers: Ledgers;
   /** Receives the outcomes. */
   readonly collect: Reply;
   /** Called with domains under way that an earlier run of the list gave out. */
@@ -76,14 +79,17 @@ async function openSharedQueue(
         ...options,
         redis,
         queue: queueName,
-        run: runNameOf(run),
+        run: runIdOf(run),
+        isNamed: isNamed(run),
         outstanding,
         control,
         concurrency,
         window: chunks * chunkSize,
         rate: rate === 'auto' ? undefined : rate,
         maxCalls: job.settings.maxCalls,
-        maxCost: costBoundOf(job.settings.maxCost, job.endpoint),
+        maxMicros: microsOf(job.settings.maxCost),
+        microsEach: priceOf(job.endpoint),
+        counting: countingOf(job.endpoint),
         onSpent: (spent) => run.tally.spend(spent),
         onUsedUp: (reason) => stopSwitch.stop({ reason }),
         isInterrupted: () => isInterrupted(stopSwitch.stopped),

@@ -82,7 +82,7 @@ function startOf({ cost, bill, calls }: Plan, most = Infinity): string {
     cost: cost && cost * part,
     bill: bill && { ...bill, units: Math.ceil(bill.units * part) },
   });
-  return paid === undefined ? 'Start' : `Start, for ${paid} at most`;
+  return paid === undefined ? 'Start' : `Start, for about ${paid}`;
 }
 
 function PlanFigures(props: { readonly plan: Plan; readonly isFree: boolean }): JSX.Element {
@@ -105,7 +105,7 @@ function PlanFigures(props: { readonly plan: Plan; readonly isFree: boolean }): 
               ? (['Nothing', 'a rehearsal'] as const)
               : paid === undefined
                 ? unknown
-                : ([paid, 'at most, if nothing is asked twice'] as const)),
+                : ([`About ${paid}`, 'if nothing is asked twice'] as const)),
           ],
           [
             'It will take',

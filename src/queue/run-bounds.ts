@@ -1,0 +1,212 @@
+import type { CallLedger } from '../worker/budget.ts';
+import type { RunBounds, StartedRun } from './call-ledger.ts';
+import { KEPT_MS, QUEUES_KEY, runKey } from './names.ts';
+import type { RedisServer } from './redis.ts';
+
+export interface RunHashOptions extends RunBounds {
+  readonly redis: RedisServer;
+  readonly run: string;
+  /** The queue of the API. */
+  readonly queue: string;
+  /** Unique among the starts of the run. */
+  readonly started: string;
+  /** What the run's store counts of each bound. */
+  readonly ledgers: RunLedgers;
+  /** Whether another start may be known to be the same run. Otherwise nothing counts that was before. */
+  readonly isNamed: boolean;
+  readonly isPaused: () => boolean;
+  /** Called with what workers have spent of the bounds since this start. */
+  readonly onSpent: (spent: { readonly calls: number; readonly billedMicros: number }) => void;
+}
+
+/** What a run's store counts of its bounds; undefined where there is no such bound. */
+export interface RunLedgers {
+  readonly calls: CallLedger | undefined;
+  readonly cost: CallLedger | undefined;
+}
+
+/** One of the bounds. */
+interface Bound {
+  readonly reason: 'max_calls' | 'max_cost';
+  /** The field of the hash with what workers have taken. */
+  readonly field: 'calls' | 'micros';
+  readonly most: number;
+  readonly ledger: CallLedger;
+  /** What one domain counts at most; undefined until an answer has told. */
+  each: number | undefined;
+  /** What workers have taken, and had at the look before. */
+  spent: number;
+  spentBefore: number;
+  /** What the store has counted, which is what workers may take by now. */
+  allowed: number;
+}
+
+/** Workers may always take for so many calls more than they have. A kill of both run and Redis loses them. */
+const AHEAD = 20;
+/** So soon after a loss all who are at work have said how much they took: they ask again every second. */
+const SHARES_MS = 2_500;
+
+/**
+ * The hash of a run in Redis, by which workers know that somebody waits, and its bounds.
+ *
+ * ```text
+ *   store: counts what is allowed, on the disk ──▶ hash: allowed ──▶ workers: take of it, and say how much
+ *      ▲                                                                               │
+ *      └────────────── a little more than is taken, five times a second ◀──────────────┘
+ * ```
+ *
+ * So what is spent is never more than what the store knows, whatever becomes of Redis. One that knows of less
+ * than the store has lost its memory: then all counts that was allowed.
+ */
+export class RunHash {
+  readonly #options: RunHashOptions;
+  readonly #key: string;
+  readonly #bounds: readonly Bound[];
+  /** Its value of the field `bounds`. */
+  readonly #started: string;
+  /** All of the hash as it was read last. */
+  #known: Readonly<Record<string, string>> = {};
+  /** What workers had taken before this start. */
+  #before: Readonly<Record<Bound['field'], number>> = { calls: 0, micros: 0 };
+
+  constructor(options: RunHashOptions) {
+    const { maxCalls, maxMicros, microsEach, counting, rate, started, ledgers } = options;
+    this.#options = options;
+    this.#key = runKey(options.run);
+    const hash: StartedRun = { maxCalls, maxMicros, microsEach, counting, rate, started };
+    this.#started = JSON.stringify(hash);
+    const none = { spent: 0, spentBefore: 0, allowed: 0 };
+    const { calls, cost } = ledgers;
+    this.#bounds = [
+      calls &&
+        maxCalls !== undefined &&
+        ({ reason: 'max_calls', field: 'calls', most: maxCalls, ledger: calls, each: 1 } as const),
+      cost &&
+        maxMicros !== undefined &&
+        ({
+          reason: 'max_cost',
+          field: 'micros',
+          most: maxMicros,
+          ledger: cost,
+          each: microsEach,
+        } as const),
+    ].flatMap((bound) => (bound ? [{ ...bound, ...none }] : []));
+  }
+
+  /** How much of the bounds workers have taken, as it was read last. */
+  get usedUp(): Bound['reason'] | undefined {
+    return this.#bounds.find(({ most, spent, each = 1 }) => spent + each > most)?.reason;
+  }
+
+  /** Writes the hash, with what an earlier start has spent. */
+  async open(): Promise<void> {
+    const { client } = this.#options.redis;
+    if (this.#options.isNamed) await client.hdel(this.#key, 'stopped');
+    else await client.del(this.#key);
+    this.#known = await client.hgetall(this.#key);
+    for (const bound of this.#bounds) {
+      const { taken } = await bound.ledger.read();
+      const { spent, allowed } = this.#read(bound);
+      bound.spent = allowed < taken ? Math.max(spent, taken) : spent;
+      bound.spentBefore = bound.spent;
+      bound.allowed = taken;
+      this.#before = { ...this.#before, [bound.field]: bound.spent };
+      this.#known = { ...this.#known, [bound.field]: String(bound.spent) };
+    }
+    await this.#allow();
+    await this.write();
+  }
+
+  /** Reads what of the bounds is spent, allows more, and keeps the hash for as long as the run lives. */
+  async look(): Promise<void> {
+    const { client } = this.#options.redis;
+    const [kept] = await Promise.all([
+      client.hgetall(this.#key),
+      client.pexpire(this.#key, KEPT_MS),
+    ]);
+    const isOlder = ({ field, allowed, most }: Bound): boolean =>
+      Number(kept[`${field}:allowed`] ?? 0) < Math.min(allowed, most);
+    if (kept['bounds'] === undefined || this.#bounds.some(isOlder)) return await this.#restore();
+    this.#known = kept;
+    for (const bound of this.#bounds) {
+      bound.spentBefore = bound.spent;
+      bound.spent = this.#read(bound).spent;
+      const told = kept[`${bound.field}:each`];
+      if (told !== undefined) bound.each = Math.max(bound.each ?? 0, Number(told));
+    }
+    const isAllowed = await this.#allow();
+    const isOther = kept['bounds'] !== this.#started || kept['paused'] !== this.#paused;
+    if (isAllowed || isOther) await this.write();
+    this.#tell();
+  }
+
+  /** Writes what the run itself knows. */
+  async write(more: Readonly<Record<string, string>> = {}): Promise<void> {
+    const { redis, queue } = this.#options;
+    const fields = { ...more, bounds: this.#started, paused: this.#paused };
+    const allowed = this.#bounds.map(
+      (bound) => [`${bound.field}:allowed`, Math.min(bound.allowed, bound.most)] as const,
+    );
+    await redis.client
+      .multi()
+      .sadd(QUEUES_KEY, queue)
+      .hset(this.#key, { ...fields, ...Object.fromEntries(allowed) })
+      .pexpire(this.#key, KEPT_MS)
+      .exec();
+  }
+
+  /** Makes workers drop what they have not begun. */
+  async stop(): Promise<void> {
+    await this.#options.redis.client.hset(this.#key, 'stopped', '1');
+  }
+
+  /** @param isInterrupted whether what was spent counts for the next start */
+  async close(isInterrupted: boolean): Promise<void> {
+    if (!isInterrupted) return void (await this.#options.redis.client.del(this.#key));
+    await this.look();
+    for (const { ledger, allowed, spent } of this.#bounds) {
+      const { window } = await ledger.read();
+      await ledger.giveBack(allowed - spent, window);
+    }
+    await this.stop();
+  }
+
+  get #paused(): string {
+    return this.#options.isPaused() ? '1' : '0';
+  }
+
+  #read({ field }: Bound): { readonly spent: number; readonly allowed: number } {
+    const { [field]: spent = 0, [`${field}:allowed`]: allowed = 0 } = this.#known;
+    return { spent: Number(spent), allowed: Number(allowed) };
+  }
+
+  /** Puts back what was there before Redis lost it. For a moment workers get no more: they say what they have. */
+  async #restore(): Promise<void> {
+    await this.#options.redis.client.set(`${this.#key}:lost`, '1', 'PX', SHARES_MS);
+    await this.write(this.#known);
+  }
+
+  /** Has the store count more, before workers take it. @returns whether they may */
+  async #allow(): Promise<boolean> {
+    let isMore = false;
+    for (const bound of this.#bounds) {
+      const { ledger, spent, spentBefore, allowed, each } = bound;
+      const { size = 1 } = this.#options.counting;
+      const ahead = Math.max(AHEAD * size * (each ?? 1), 2 * (spent - spentBefore));
+      const more = spent + ahead - allowed;
+      if (more <= 0 || allowed >= bound.most) continue;
+      const never = new AbortController().signal;
+      const taken = await ledger.take(Math.ceil(more / (each ?? 1)), each, never);
+      bound.allowed += taken.count;
+      bound.each = taken.each;
+      isMore ||= taken.count > 0;
+    }
+    return isMore;
+  }
+
+  #tell(): void {
+    const spentOf = (field: Bound['field']): number =>
+      (this.#bounds.find((bound) => bound.field === field)?.spent ?? 0) - this.#before[field];
+    this.#options.onSpent({ calls: spentOf('calls'), billedMicros: spentOf('micros') });
+  }
+}
