@@ -92,6 +92,7 @@ const contradictionsIn = (
     `Cannot leave all lookups to other workers without a queue: give ${of('queue')}, or set BRANDFILL_QUEUE.`,
   settings.workers === 0 &&
     settings.maxCallsPer !== undefined &&
+    profile?.content.limits?.quota === undefined &&
     `Cannot hold ${of('maxCallsPer')} where no calls are made: give it to the workers (brandfill worker --max-calls-per), or leave out ${of('workers')} 0.`,
   settings.maxCost !== undefined &&
     !profile?.api.billing &&
@@ -253,9 +254,16 @@ export function readWithProfile<D extends Options>(
   sources: Sources,
 ): ProfiledSettings<D> {
   const profile = findProfile(declared, sources);
-  const { request, columns: fields, fresh } = profile?.content ?? {};
+  const { request, columns: fields, fresh, limits } = profile?.content ?? {};
   const { baseUrl, auth } = request ?? {};
-  const ofProfile = { baseUrl, auth, fields, fresh: fresh?.found, freshNotFound: fresh?.notFound };
+  const ofProfile = {
+    baseUrl,
+    auth,
+    fields,
+    fresh: fresh?.found,
+    freshNotFound: fresh?.notFound,
+    maxCallsPer: limits?.quota,
+  };
   return { settings: readOptions(of, declared, { ...sources, ofProfile }), profile };
 }
 

@@ -4,7 +4,7 @@ import { type NameValue, parseBaseUrl } from '../brand/endpoint.ts';
 import { createField, type Field, parseFields, parseFills } from '../collector/fields/fields.ts';
 import { type AllowedHost, parseAllowedHost, parseRedisUrl } from '../common/addresses.ts';
 import { DURATION_UNITS_MS, typedDuration } from '../common/format.ts';
-import { describeKind } from '../common/text.ts';
+import { describeKind, isTimezone } from '../common/text.ts';
 import { type Encoding, findEncodingByName } from '../rows/encoding.ts';
 import type { CallsPer } from '../worker/budget.ts';
 import type { Rate } from '../worker/rate.ts';
@@ -191,18 +191,20 @@ export function parseRate(given: string, others = ''): Rate {
 
 const CALENDAR_UNITS = ['minute', 'hour', 'day', 'month'] as const;
 
-/** Calls in a unit of the calendar, such as `1000/day`. */
-export const callsPer = () =>
-  written(
-    'N/UNIT',
-    'calls per min, hour, day or month such as 1000/day',
-    (given): CallsPer | undefined => {
-      const [, digits, name = ''] = /^(\d+)\s*\/\s*([a-z]{3,})$/.exec(String(given).trim()) ?? [];
-      const count = Number(digits);
-      const unit = CALENDAR_UNITS.find((one) => one.startsWith(name));
-      return Number.isSafeInteger(count) && count > 0 && unit ? { count, unit } : undefined;
-    },
-  );
+/** Calls in a unit of the calendar, such as `1000/day` or `1000/day Europe/Berlin`. */
+export const callsPer = () => textAs('N/UNIT', parseCallsPer);
+
+/** Reads such. @throws BrandfillError `INVALID_SETTING` for anything else */
+export function parseCallsPer(given: string): CallsPer {
+  const [, digits, name = '', timeZone] =
+    /^(\d+)\s*\/\s*([a-z]{3,})(?:\s+([\w/+-]+))?$/.exec(given.trim()) ?? [];
+  const count = Number(digits);
+  const unit = CALENDAR_UNITS.find((one) => one.startsWith(name));
+  const isZone = timeZone === undefined || isTimezone(timeZone);
+  if (Number.isSafeInteger(count) && count > 0 && unit && isZone) return { count, unit, timeZone };
+  const what = 'calls per min, hour, day or month such as 1000/day or 1000/day Europe/Berlin';
+  throw refusal(expected(what, given));
+}
 
 /** Whether a profile is named by its file rather than as one that is shipped. */
 export function isProfileFile(nameOrFile: string): boolean {

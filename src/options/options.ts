@@ -67,7 +67,7 @@ export const CALL_OPTIONS = {
       help: 'maximum number of calls in flight at the same time',
     }),
     maxCallsPer: option(kinds.callsPer(), {
-      help: 'stop after N calls in a calendar min, hour, day or month (UTC), such as 1000/day; the calls of all runs with this credential count together, throttled ones do not',
+      help: 'stop after N calls in a calendar min, hour, day or month, such as 1000/day (in UTC) or "1000/day Europe/Berlin"; the calls of all runs with this credential count together, throttled ones do not',
     }),
     retries: option(kinds.integer(0, 100), {
       default: '5',

@@ -11,7 +11,7 @@ import {
 } from '../brand/limits.ts';
 import type { ResponseHeaders } from '../brand/transport.ts';
 import { compileExpression } from '../collector/fields/expression.ts';
-import { checkHeader, parseRate, variableName } from '../options/kinds.ts';
+import { checkHeader, parseCallsPer, parseRate, variableName } from '../options/kinds.ts';
 import { kind, refusal } from '../options/option.ts';
 import { batch } from './batch.ts';
 import { billing, rules } from './rules.ts';
@@ -85,6 +85,10 @@ function policyIn(
 const limits = z
   .strictObject({
     rate: parsed('the documented rate, which calls start at', (text) => parseRate(text)),
+    quota: parsed(
+      'the calls that your plan has, such as 1000/day Europe/Berlin (default of --max-calls-per)',
+      parseCallsPer,
+    ),
     windows: z
       .array(window)
       .min(1)

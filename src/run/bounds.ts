@@ -31,7 +31,7 @@ export interface Ledgers {
 }
 
 /** What counts the calls of a run in its store before they are made. */
-export function openLedgers(run: BoundedRun): Ledgers {
+function openLedgers(run: BoundedRun): Ledgers {
   const { job, store } = run;
   const { maxCalls, maxCost, maxCallsPer } = job.settings;
   const [calls, cost] = ledgerIdsOf(run);

@@ -1,11 +1,13 @@
 import { Queue } from 'bullmq';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { PREFIX } from '../../src/queue/names.ts';
+import type { OutcomesData } from '../../src/queue/contract.ts';
+import { PREFIX, streamKey } from '../../src/queue/names.ts';
 import { type TestDatabase, useDatabase, useRedis } from '../support/redis.ts';
 import { type Ended, run } from './support/command.ts';
 import { openFolder } from './support/folder.ts';
 import { openList } from './support/lists.ts';
 import { runHere, startHere } from './support/program.ts';
+import { openStage } from './support/queue-stage.ts';
 import { domains, listOf } from './support/tables.ts';
 
 /** The queue of the API at BASE_URL. */
@@ -80,7 +82,8 @@ describe('brandfill add', () => {
     const waiting = await waitingOn(redis);
     expect(waiting.map(({ data }) => data.domains.length)).toEqual([50, 50, 20]);
     expect(waiting.flatMap(({ data }) => data.domains)).toEqual(domains(120));
-    expect(new Set(waiting.map(({ priority }) => priority))).toEqual(new Set([10]));
+    // Each is where the turn of the list is, so that others may go between them.
+    expect(waiting.map(({ priority }) => priority)).toEqual([11, 16, 21]);
     expect(waiting[0]?.data).toEqual({ domains: domains(50), ref: 'list.csv' });
   });
 
@@ -90,17 +93,49 @@ describe('brandfill add', () => {
     const again = await addTo(redis, domains(70));
     expect(countsOf(again)).toMatchObject({ lookups: 0, alreadyWaiting: 70, notAdded: 0 });
     const longer = await addTo(redis, domains(130));
-    expect(countsOf(longer)).toMatchObject({ lookups: 80, alreadyWaiting: 50 });
+    expect(countsOf(longer)).toMatchObject({ lookups: 60, alreadyWaiting: 70 });
+  });
+
+  it('of lists that overlap pays each domain once, and each reference gets its outcomes', async () => {
+    // Given three lists that wait before a worker starts
+    const { api, worker, redis, folder, options } = await openStage(1);
+    const lists = { one: [0, 90], other: [40, 120], third: [30, 60] } as const;
+    for (const [ref, [from, to]] of Object.entries(lists)) {
+      folder.write(`${ref}.csv`, listOf(domains(to).slice(from)));
+      const added = await runHere(['add', `${ref}.csv`, '--ref', ref], options);
+      expect(added.code, added.stderr).toBe(0);
+    }
+    // When a worker has looked all up
+    await worker();
+    const stream = streamKey(new URL(api.url).host.replace(':', '-'));
+    const outcomes = async (): Promise<Record<string, readonly string[]>> => {
+      const entries = (await redis.client.xrange(stream, '-', '+')).map(
+        ([, [, text = '']]) => JSON.parse(text) as OutcomesData,
+      );
+      const of = (ref: string): readonly string[] =>
+        entries.flatMap((entry) =>
+          entry.ref === ref ? entry.outcomes.map(({ domain }) => domain) : [],
+        );
+      return Object.fromEntries(Object.keys(lists).map((ref) => [ref, of(ref).toSorted()]));
+    };
+    // Then each list has its own, and nothing was asked twice
+    const wanted = Object.entries(lists).map(([ref, [from, to]]) => [
+      ref,
+      domains(to).slice(from).toSorted(),
+    ]);
+    await expect.poll(outcomes).toEqual(Object.fromEntries(wanted));
+    expect(api.stats()).toMatchObject({ calls: 120, domains: { repeated: 0 } });
   });
 
   it('puts what somebody waits for before all other lists', async () => {
     const redis = await useDatabase();
     await addTo(redis, domains(10), '--ref', 'bulk');
-    await addTo(redis, domains(10), '--ref', 'now', '--interactive');
+    await addTo(redis, ['first.com', ...domains(1)], '--ref', 'now', '--interactive');
     const waiting = await waitingOn(redis);
-    expect(waiting.map(({ data, priority }) => [data['ref'], priority])).toEqual([
-      ['now', 0],
-      ['bulk', 10],
+    // What waits among others comes with them.
+    expect(waiting.map(({ data, priority }) => [data['ref'], data['also'], priority])).toEqual([
+      ['bulk', [{ ref: 'now', domains: domains(1) }], 0],
+      ['now', undefined, 0],
     ]);
   });
 

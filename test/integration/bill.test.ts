@@ -3,10 +3,11 @@ import { playProfile } from '../../src/profile/play.ts';
 import { parseProfile } from '../../src/profile/read-profile.ts';
 import type { SandboxOptions } from '../../src/sandbox/options.ts';
 import type { Sandbox } from '../../src/sandbox/server.ts';
-import { openApi } from './support/api.ts';
+import { useDatabase } from '../support/redis.ts';
+import { openApi, openServer } from './support/api.ts';
 import { start, summaryOf } from './support/command.ts';
 import { type Folder, openFolder } from './support/folder.ts';
-import { runHere } from './support/program.ts';
+import { runHere, startHere } from './support/program.ts';
 import { openStage } from './support/queue-stage.ts';
 import { column, domains, listOf, rowsOf } from './support/tables.ts';
 
@@ -104,6 +105,66 @@ describe('--max-cost', () => {
     const second = await runHere([...args, '--json'], place);
     expect(second.code, second.stderr).toBe(0);
     expect(summaryOf(second).bill?.units).toBe(api.stats().charged - 100);
+  });
+});
+
+/** An API that bills five credits for each record, which only its answers say. */
+const FIVE = `
+title: Five
+request: { baseUrl: "http://127.0.0.1:9", path: "/b/{domain}" }
+billing: { unit: credits, cost: { header: x-credits-used } }
+`;
+
+/** Answers with a record and its cost, and counts what it bills. */
+async function useFive(costOf: (call: number) => number = () => 5) {
+  let [billed, calls] = [0, 0];
+  const { url } = await openServer(({ url: target = '' }, response) => {
+    calls += 1;
+    const cost = costOf(calls);
+    billed += cost;
+    response.setHeader('x-credits-used', String(cost));
+    setTimeout(() => response.end(JSON.stringify({ name: target, domain: target.slice(3) })), 5);
+  });
+  const folder = openFolder();
+  folder.write('five.yaml', FIVE.replace('http://127.0.0.1:9', url));
+  folder.write('list.csv', listOf(domains(400)));
+  return { folder, billed: () => billed };
+}
+
+describe('--max-cost without a price', () => {
+  const free = (call: number): number => (call < 4 ? 0 : 5);
+  const rises = (call: number): number => (call < 9 ? 1 : 5);
+
+  it.each([
+    ['1', '100', undefined, 100, 100],
+    ['5', '100', undefined, 100, 100],
+    ['60', '100', undefined, 100, 100],
+    ['60', '98', undefined, 95, 95],
+    ['60', '100', free, 100, 100],
+    ['4', '100', rises, 96, 100 + 4 * 4],
+  ])('with %s calls at once and a bound of %s', async (concurrency, bound, costOf, least, most) => {
+    const { folder, billed } = await useFive(costOf);
+    const args = ['enrich', 'list.csv', '--api', 'five.yaml', '--concurrency', concurrency];
+    const ended = await runHere([...args, '--max-cost', bound, '--json'], { cwd: folder.path });
+    expect(ended.code, ended.stderr).toBe(4);
+    expect(ended.stderr).toContain(`cost     at most ${bound} credits`);
+    expect(summaryOf(ended).bill?.units).toBe(billed());
+    expect(billed()).toBeGreaterThanOrEqual(least);
+    expect(billed()).toBeLessThanOrEqual(most);
+  });
+
+  it.each(['1', '5', '60'])('over Redis, with several workers of %s calls', async (concurrency) => {
+    const { folder, billed } = await useFive();
+    const redis = await useDatabase();
+    const options = { cwd: folder.path, env: { BRANDFILL_QUEUE: redis.url } };
+    const flags = ['--api', 'five.yaml', '--concurrency', concurrency];
+    for (let count = 0; count < 3; count += 1) {
+      await startHere(['worker', ...flags], options).shows('Waiting for lookups');
+    }
+    const args = ['enrich', 'list.csv', ...flags, '--max-cost', '100', '--json'];
+    const ended = await runHere(args, options);
+    expect(ended.code, ended.stderr).toBe(4);
+    expect([summaryOf(ended).bill?.units, billed()]).toEqual([100, 100]);
   });
 });
 

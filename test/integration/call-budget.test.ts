@@ -1,11 +1,12 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { Redis } from 'ioredis';
 import { describe, expect, it, onTestFinished } from 'vitest';
+import { enrichRows } from '../../src/index.ts';
 import { createSharedCallLedger } from '../../src/queue/call-ledger.ts';
 import { openQueueServer } from '../../src/queue/redis.ts';
 import type { CallsPer } from '../../src/worker/budget.ts';
 import { useDatabase } from '../support/redis.ts';
-import { openApi, openScripted } from './support/api.ts';
+import { openApi, openScripted, openServer } from './support/api.ts';
 import { start, summaryOf } from './support/command.ts';
 import { openFolder } from './support/folder.ts';
 import { openList } from './support/lists.ts';
@@ -50,6 +51,80 @@ describe('--max-calls', () => {
       expect(api.stats()).toMatchObject({ calls: 80, domains: { repeated: 0 } });
     },
   );
+});
+
+describe('--max-calls, where connections end', () => {
+  it.each(['1', '5', '60'])(
+    'counts each request that is made again, with %s at once',
+    async (at) => {
+      // Given a server that answers three requests on a connection, and closes it at the fourth
+      const answered = new WeakMap<object, number>();
+      const { url, requests } = await openServer(({ url: target = '', socket }, response) => {
+        const count = answered.get(socket) ?? 0;
+        answered.set(socket, count + 1);
+        if (count === 3) socket.destroy();
+        else response.end(JSON.stringify({ name: target }));
+      });
+      const folder = openList(400);
+      const args = ['enrich', 'list.csv', '--base-url', url, '--max-calls', '300'];
+      const ended = await runHere([...args, '--concurrency', at, '--json'], { cwd: folder.path });
+      const { calls, statuses, stopped } = summaryOf(ended);
+      expect([requests.length, calls, stopped?.reason]).toEqual([300, 300, 'max_calls']);
+      expect(statuses.failed).toBe(0);
+    },
+  );
+});
+
+describe('the bounds of a run in a program', () => {
+  const rows = (from: number) =>
+    domains(from + 30)
+      .slice(from)
+      .map((domain) => ({ domain }));
+
+  /** Takes so many rows of a list, and then no more. */
+  async function readRows(
+    count: number,
+    options: Parameters<typeof enrichRows>[0],
+  ): Promise<readonly string[]> {
+    const statuses: string[] = [];
+    for await (const row of enrichRows(options)) {
+      statuses.push(String(row['brand_status']));
+      if (statuses.length === count) break; // `return()` of the generator
+    }
+    return statuses;
+  }
+
+  it.each<[string, { readonly runName?: string }, { readonly runName?: string }]>([
+    ['of another list of objects are its own', {}, {}],
+    [
+      'that was read in part begin anew with the next run of its name',
+      { runName: 'a' },
+      { runName: 'a' },
+    ],
+  ])('%s', async (_, first, second) => {
+    const [api, folder] = [await openApi(), openFolder()];
+    const options = { baseUrl: api.url, store: folder.at('store'), maxCalls: 10, yes: true };
+    await readRows(1, { ...options, ...first, input: rows(0) });
+    expect(api.stats().calls).toBe(10);
+    const statuses = await readRows(99, { ...options, ...second, input: rows(100) });
+    expect(statuses.filter((status) => status === 'found')).toHaveLength(10);
+  });
+
+  it.each<[string, { readonly runName?: string }, number]>([
+    ['with a name has what it left', { runName: 'night' }, 10],
+    ['without one begins anew', {}, 16],
+  ])('one that was interrupted %s', async (_, named, calls) => {
+    const [api, folder] = [await openApi({ latencyMs: 20 }), openFolder()];
+    const stop = new AbortController();
+    const options = { ...named, baseUrl: api.url, store: folder.at('store'), maxCalls: 10 };
+    const first = readRows(99, { ...options, input: rows(0), concurrency: 1, signal: stop.signal });
+    await expect.poll(() => api.stats().calls).toBeGreaterThanOrEqual(6);
+    stop.abort();
+    await first;
+    const made = api.stats().calls;
+    await readRows(99, { ...options, input: rows(100) });
+    expect(api.stats().calls).toBe(calls === 10 ? 10 : made + 10);
+  });
 });
 
 describe('--max-calls, where Redis is emptied', () => {
@@ -168,6 +243,28 @@ describe('over a queue', () => {
     expect((await ledger.read()).taken).toBe(7);
     await client.flushdb();
     expect((await ledger.take(95, undefined, never)).count).toBe(93);
+  });
+
+  it.each<[string, CallsPer['unit'], readonly number[], number]>([
+    ['back by 30 s over the end of a minute', 'minute', [30, 0], 100],
+    ['forth by minutes, and back', 'minute', [0, 300, 0], 200],
+    ['back by a day', 'day', [86_400, 0, 86_400], 100],
+  ])("though Redis's clock goes %s", async (_, unit, seconds, made) => {
+    const { url } = await useDatabase();
+    const redis = await openQueueServer({ url, onNotice: () => {} });
+    onTestFinished(redis.close);
+    const noon = Date.parse('2026-11-21T12:00:40Z') / 1_000;
+    let now = noon;
+    redis.client.time = async () => [now, 0];
+    const open = () => createSharedCallLedger(redis, { id: 'one', limit: { count: 100, unit } });
+    let taken = 0;
+    for (const second of seconds) {
+      now = noon + second;
+      for (const ledger of [open(), open()]) {
+        taken += (await ledger.take(70, undefined, never)).count;
+      }
+    }
+    expect(taken).toBe(made);
   });
 
   it('all workers together make no more calls, whoever they make them for', async () => {

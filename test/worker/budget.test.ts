@@ -164,13 +164,16 @@ it.each([
   ['calls', 1, Infinity, Infinity],
   ['domains', 1, 4, 2],
   ['cost', 2, 3, 1],
-] as const)('of calls about four domains each, %s are counted', async (counts, each, most, next) => {
-  const { budget } = openBudget(6, Infinity, { counts, size: 4, each });
-  const first = await permit(budget);
-  expect(first.domains).toBe(most);
-  first.spend(4, counts === 'domains' ? 4 : 2);
-  expect((await permit(budget)).domains).toBe(next);
-});
+] as const)(
+  'of calls about four domains each, %s are counted',
+  async (counts, each, most, next) => {
+    const { budget } = openBudget(6, Infinity, { counts, size: 4, each });
+    const first = await permit(budget);
+    expect(first.domains).toBe(most);
+    first.spend(4, counts === 'domains' ? 4 : 2);
+    expect((await permit(budget)).domains).toBe(next);
+  },
+);
 
 it('a ledger that had none left is asked again after a second: others may have given some back', async () => {
   const { budget, told, add, pass } = openBudget(0, 9_000);
