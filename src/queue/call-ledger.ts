@@ -53,7 +53,7 @@ const COUNT = `
 local sum, share, most, has, domains, kept, each = unpack(ARGV)
 local before = redis.call('HGET', KEYS[1], share)
 local isGone = kept == '0' and redis.call('EXISTS', KEYS[1]) == 0
-if isGone or (domains == '0' and not before) then return { tonumber(has), each, -1 } end
+if isGone or (domains == '0' and has == '0' and not before) then return { tonumber(has), each, -1 } end
 local allowed = tonumber(most) or tonumber(redis.call('HGET', KEYS[1], sum .. ':allowed') or 0)
 local known = redis.call('HGET', KEYS[1], sum .. ':each')
 if known and (tonumber(known) > (tonumber(each) or 0)) then each = known end
@@ -61,7 +61,7 @@ if each ~= '' then redis.call('HSET', KEYS[1], sum .. ':each', each) end
 local others = (redis.call('HGET', KEYS[1], sum) or 0) - (before or 0)
 local left = allowed - others - (KEYS[2] and redis.call('HGET', KEYS[2], sum) or 0)
 local wanted = tonumber(has)
-if domains ~= '0' and redis.call('EXISTS', KEYS[1] .. ':lost') == 0 then
+if domains ~= '0' and redis.call('HGET', KEYS[1], 'lost') ~= '1' then
   wanted = each == '' and left or has + domains * each
 end
 local now = math.max(has, math.min(wanted, left))
@@ -183,24 +183,40 @@ export function createSharedCallLedger(
   });
 }
 
-/** What all workers may still do for a run, counted in its hash; undefined without bounds. */
+/** What all workers may still do for a run, counted in its hash. */
+export interface RunBudget extends Budget {
+  /** Says how much this worker has taken, to a Redis that has lost it. */
+  say(): Promise<void>;
+}
+
+/** Undefined without bounds. */
 export function createRunBudget(
   redis: RedisServer,
   run: string,
   { maxCalls, maxMicros, microsEach, counting }: RunBounds,
-): Budget | undefined {
-  const bounded = (field: 'calls' | 'micros', most: number, each: number | undefined): Budget =>
-    createSharedBudget({
-      ledger: createLedger(redis, { field, most, each, keyOf: () => runKey(run) }),
+): RunBudget | undefined {
+  const ledgers: CallLedger[] = [];
+  const bounded = (field: 'calls' | 'micros', most: number, each: number | undefined): Budget => {
+    const ledger = createLedger(redis, { field, most, each, keyOf: () => runKey(run) });
+    ledgers.push(ledger);
+    return createSharedBudget({
+      ledger,
       now: Date.now,
       usedUp: () => ({ reason: field === 'calls' ? 'max_calls' : 'max_cost' }),
       ...counting,
       ...(field === 'micros' && { counts: 'cost' }),
     });
+  };
   const budgets: Budget[] = [];
   if (maxCalls !== undefined) budgets.push(bounded('calls', maxCalls, 1));
   if (maxMicros !== undefined) budgets.push(bounded('micros', maxMicros, microsEach));
-  return budgets.length > 0 ? joinBudgets(budgets) : undefined;
+  if (budgets.length === 0) return undefined;
+  return {
+    ...joinBudgets(budgets),
+    say: async () => {
+      await Promise.all(ledgers.map((ledger) => ledger.giveBack(0, RUN_WINDOW)));
+    },
+  };
 }
 
 /**

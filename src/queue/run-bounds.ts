@@ -43,8 +43,8 @@ interface Bound {
 
 /** Workers may always take for so many calls more than they have. A kill of both run and Redis loses them. */
 const AHEAD = 20;
-/** So soon after a loss all who are at work have said how much they took: they ask again every second. */
-const SHARES_MS = 2_500;
+/** So soon after a loss all who are at work have said how much they took: they look every second. */
+const SHARES_MS = 3_000;
 
 /**
  * The hash of a run in Redis, by which workers know that somebody waits, and its bounds.
@@ -66,6 +66,7 @@ export class RunHash {
   readonly #started: string;
   /** All of the hash as it was read last. */
   #known: Readonly<Record<string, string>> = {};
+  #lostAtMs = Number.NEGATIVE_INFINITY;
   /** What workers had taken before this start. */
   #before: Readonly<Record<Bound['field'], number>> = { calls: 0, micros: 0 };
 
@@ -101,7 +102,7 @@ export class RunHash {
   /** Writes the hash, with what an earlier start has spent. */
   async open(): Promise<void> {
     const { client } = this.#options.redis;
-    if (this.#options.isNamed) await client.hdel(this.#key, 'stopped');
+    if (this.#options.isNamed) await client.hdel(this.#key, 'stopped', 'lost');
     else await client.del(this.#key);
     this.#known = await client.hgetall(this.#key);
     for (const bound of this.#bounds) {
@@ -128,6 +129,8 @@ export class RunHash {
       Number(kept[`${field}:allowed`] ?? 0) < Math.min(allowed, most);
     if (kept['bounds'] === undefined || this.#bounds.some(isOlder)) return await this.#restore();
     this.#known = kept;
+    const isOver = performance.now() - this.#lostAtMs > SHARES_MS;
+    if (kept['lost'] !== undefined && isOver) await client.hdel(this.#key, 'lost');
     for (const bound of this.#bounds) {
       bound.spentBefore = bound.spent;
       bound.spent = this.#read(bound).spent;
@@ -182,8 +185,8 @@ export class RunHash {
 
   /** Puts back what was there before Redis lost it. For a moment workers get no more: they say what they have. */
   async #restore(): Promise<void> {
-    await this.#options.redis.client.set(`${this.#key}:lost`, '1', 'PX', SHARES_MS);
-    await this.write(this.#known);
+    this.#lostAtMs = performance.now();
+    await this.write({ ...this.#known, lost: '1' });
   }
 
   /** Has the store count more, before workers take it. @returns whether they may */

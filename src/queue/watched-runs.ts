@@ -1,7 +1,7 @@
 import type { Closable } from '../common/lifetime.ts';
 import type { Budget } from '../worker/budget.ts';
 import type { Rate } from '../worker/rate.ts';
-import { createRunBudget, type StartedRun } from './call-ledger.ts';
+import { createRunBudget, type RunBudget, type StartedRun } from './call-ledger.ts';
 import { runJobPrefix, runKey } from './names.ts';
 import { type RedisServer, repeat } from './redis.ts';
 
@@ -16,8 +16,9 @@ export interface WatchedRun {
 
 /**
  * The runs that a worker has lookups of. The hash of a run has `bounds` (JSON), `paused` and `stopped` (1
- * while no call may start for it), which the run writes, and `calls` and `micros`, which workers do: how
- * much they took of its bounds, and beside each sum what of it is whose (`call-ledger.ts`).
+ * while no call may start for it), `lost` (1 while workers are to say what they took), `calls:allowed` and
+ * `micros:allowed`, which the run writes, and `calls` and `micros`, which workers do: how much they took of its
+ * bounds, beside each sum what of it is whose, and what a domain has cost (`call-ledger.ts`).
  */
 export interface WatchedRuns extends Closable {
   /**
@@ -37,7 +38,7 @@ interface Known {
   /** The bounds as they were read last. */
   bounds: string | undefined;
   started: string;
-  budget: Budget | undefined;
+  budget: RunBudget | undefined;
   rate: Rate | undefined;
   idle: number;
 }
@@ -50,8 +51,9 @@ export function createWatchedRuns(
   const runs = new Map<string, Known>();
 
   async function look(run: string, known: Known): Promise<void> {
-    const found = await redis.client.hmget(runKey(run), 'bounds', 'paused', 'stopped');
-    const [bounds, paused, stopped] = found;
+    const found = await redis.client.hmget(runKey(run), 'bounds', 'paused', 'stopped', 'lost');
+    const [bounds, paused, stopped, lost] = found;
+    if (lost === '1') await known.budget?.say();
     known.isThere = typeof bounds === 'string' && stopped !== '1';
     known.isPaused = paused === '1';
     if (typeof bounds !== 'string' || bounds === known.bounds) return;

@@ -235,6 +235,7 @@ export function createSharedBudget(options: SharedBudgetOptions): SharedBudget {
 
   async function take(signal: AbortSignal): Promise<void> {
     await givingBack;
+    const before = givingBack;
     const askedAtMs = now();
     const { count, window, nowMs, ...taken } = await ledger.take(needed(), each, signal);
     learn(taken.each);
@@ -244,7 +245,7 @@ export function createSharedBudget(options: SharedBudgetOptions): SharedBudget {
     }
     share.overAtMs = overAtMs;
     share.left += count;
-    share.exhaustedAtMs = count === 0 ? now() : undefined;
+    share.exhaustedAtMs = count === 0 && before === givingBack ? now() : undefined;
   }
 
   const isExhausted = ({ exhaustedAtMs }: Share): boolean =>
