@@ -104,7 +104,8 @@ export function parseJobFile(file: string, text: string, { env, now }: JobFileCo
     const refused = isRefused(key, value);
     if (refused !== undefined) yaml.note([key], `${key}: ${refused}`);
     if (refused !== undefined || value === null) continue; // null is left by a variable without a value
-    const { isPath } = metaOf((JOB_FILE as Options)[key] ?? z.unknown());
+    const declared = Object.hasOwn(JOB_FILE, key) ? (JOB_FILE as Options)[key] : undefined;
+    const { isPath } = metaOf(declared ?? z.unknown());
     const toPath = (one: unknown): unknown =>
       typeof one === 'string' && isPath?.(one) ? pathOf(key, one) : one;
     given[key] = Array.isArray(value) ? value.map(toPath) : toPath(value);

@@ -1,5 +1,5 @@
 import { createRequire } from 'node:module';
-import type { Document, Node, Pair } from 'yaml';
+import type { Document, LineCounter, Node, Pair } from 'yaml';
 import { z } from 'zod';
 import { BrandfillError, describeSystemError } from '../common/errors.ts';
 import { readSmallFile } from '../common/files.ts';
@@ -18,11 +18,15 @@ export function readYaml(
   text: string,
   prepare?: (doc: Document, noteAt: (offset: number, message: string) => void) => void,
 ) {
-  const { isMap, isScalar, LineCounter, parseDocument } = loadYaml();
+  const { isMap, isScalar, LineCounter, parseDocument, visit } = loadYaml();
   const lines = new LineCounter();
-  const doc: Document = parseDocument(text, { lineCounter: lines, prettyErrors: false });
-  const noted: { readonly offset: number; readonly message: string }[] = [];
+  const excess = findExcess(text, lines);
+  const doc: Document = parseDocument(excess ? '' : text, { prettyErrors: false });
+  const noted: { readonly offset: number; readonly message: string }[] = excess ? [excess] : [];
   const noteAt = (offset: number, message: string): void => void noted.push({ offset, message });
+  const noteIn = (offsetOf: () => number, message: string): void => {
+    if (noted.length < MOST_NOTED) noteAt(offsetOf(), message);
+  };
   const nodeAt = (path: Path): Node | undefined =>
     (path.length === 0 ? doc.contents : doc.getIn(path, true)) as Node | undefined;
   const offsetOf = (path: Path): number =>
@@ -42,6 +46,12 @@ export function readYaml(
   for (const { message, pos } of [...doc.errors, ...doc.warnings].slice(0, 3)) {
     noteAt(pos[0], describeYamlError(message, text.charAt(pos[0])));
   }
+  visit(doc, {
+    Pair: (_, { key }) => {
+      if (!isScalar(key) || key.value !== '__proto__') return;
+      noteAt(key.range?.[0] ?? 0, "there is no key '__proto__'");
+    },
+  });
   let value: unknown;
   if (noted.length === 0) {
     prepare?.(doc, noteAt);
@@ -59,7 +69,7 @@ export function readYaml(
     /** `jobs/nightly.yaml:3:8`, where a value begins; of one that is not there, the map that it belongs in. */
     placeOf: (path: Path): string => placeAt(offsetOf(path)),
     /** Notes a mistake at a value. */
-    note: (path: Path, message: string): void => noteAt(offsetOf(path), message),
+    note: (path: Path, message: string): void => noteIn(() => offsetOf(path), message),
     /**
      * Reads a value of the file by a schema, and notes what is wrong with it. No value is shown: it may be a
      * credential.
@@ -71,11 +81,12 @@ export function readYaml(
       for (const issue of error?.issues ?? []) {
         const { path } = issue;
         if (issue.code === 'unrecognized_keys') {
-          for (const key of issue.keys) {
-            const meant = findNearest(key, keysIn(schema));
+          const known = keysIn(schema);
+          for (const key of issue.keys.slice(0, MOST_NOTED)) {
+            const meant = findNearest(key, known);
             const hint = meant === undefined ? '' : `; did you mean '${meant}'?`;
             const message = `there is no key '${shortenTo(key, 60)}'${hint}`;
-            noteAt(offsetOfKey(path, key), message);
+            noteIn(() => offsetOfKey(path, key), message);
           }
           continue;
         }
@@ -83,7 +94,7 @@ export function readYaml(
         const message = issue.message
           .replace(/^Invalid (?:input|option): /, '')
           .replace(/^expected \w+, received undefined$/, 'it is missing');
-        noteAt(offsetOf(path), key === undefined ? message : `${key}: ${message}`);
+        noteIn(() => offsetOf(path), key === undefined ? message : `${key}: ${message}`);
       }
       return data;
     },
@@ -94,9 +105,36 @@ export function readYaml(
         .map(({ offset, message }) => `${placeAt(offset)}: ${message}`);
       if (messages.length < 2) return messages[0];
       const below = messages.map((message) => `\n  ${message.replaceAll('\n', '\n  ')}`);
-      return `${file}: ${messages.length} things are wrong.${below.join('')}`;
+      const count = messages.length < MOST_NOTED ? messages.length : `${MOST_NOTED} or more`;
+      return `${file}: ${count} things are wrong.${below.join('')}`;
     },
   };
+}
+
+/** Who has more to mend sees the rest when these are mended. */
+const MOST_NOTED = 20;
+/** No file that is written by hand is nested as deep, or has as many names, values and signs. */
+const DEEPEST = 100;
+const MOST_TOKENS = 20_000;
+
+/**
+ * Looks for more than a reader of YAML can take: it goes as deep as the file, which ends the process.
+ *
+ * @param lines is told where each line begins
+ */
+function findExcess(text: string, lines: LineCounter) {
+  const { Lexer, Parser } = loadYaml();
+  const parser = new Parser(lines.addNewLine);
+  lines.addNewLine(0);
+  let tokens = 0;
+  for (const token of new Lexer().lex(text)) {
+    Array.from(parser.next(token));
+    const { offset, stack } = parser;
+    tokens += 1;
+    if (stack.length > DEEPEST) return { offset, message: 'it is nested too deep' };
+    if (tokens > MOST_TOKENS) return { offset, message: 'here is more than any such file has' };
+  }
+  return undefined;
 }
 
 /** The keys of all maps that a schema has. */
