@@ -84,14 +84,14 @@ async function startApp(
   // Loaded here, so that the help need not wait for it.
   const { createAccess, readToken } = await import('../page/access.ts');
   const { openApp } = await import('../page/app/app.ts');
-  const { addressOf, createHostCheck, openListener } = await import('../page/listener.ts');
+  const { createHostCheck, openListener } = await import('../page/listener.ts');
   const { env } = process;
   const address = listen ?? USUAL;
   const page = { name: 'the page', variable: 'BRANDFILL_APP_TOKEN' };
   const given = readToken({ token: undefined, env, describe: flagOf, page }, address);
   const token = given ?? randomBytes(24).toString('base64url');
   keepSecret(token);
-  const access = createAccess({ token, cookieName: cookieNameOf(folder.path), addressOf });
+  const access = createAccess({ token, cookieName: cookieNameOf(folder.path) });
   let url = '';
   const wayIn = async (as: WayIn): Promise<string> =>
     as === 'file'

@@ -7,7 +7,7 @@ import { type Access, createAccess, takes } from './access.ts';
 import { loginPage, NOT_BUILT, readAssets } from './assets.ts';
 import type { BoardSource } from './board.ts';
 import { createHub } from './hub.ts';
-import { addressOf, createHostCheck, type Routes } from './listener.ts';
+import { createHostCheck, type Routes } from './listener.ts';
 import type { QueuesPage } from './queues-page.ts';
 
 export interface CreateDashboardOptions {
@@ -34,7 +34,7 @@ export async function createDashboard(options: CreateDashboardOptions): Promise<
     board: await source.read(),
     hasQueues: queues !== undefined,
   }));
-  const access = createAccess({ token, addressOf });
+  const access = createAccess({ token });
   const checkHost = createHostCheck(
     allowHost,
     `BRANDFILL_DASHBOARD_TOKEN has it ask for a token, or ${label}`,
@@ -75,7 +75,7 @@ export async function pageRoutes(access: Access, which: string): Promise<Routes>
     app.post('/login', async (context) => {
       const verdict = await access.login(context);
       if (verdict === 'granted') return context.redirect('./', 303);
-      const status = { wrong: 401, too_often: 429, too_slow: 408 } as const;
+      const status = { wrong: 401, too_slow: 408 } as const;
       return context.html(loginPage(which, VERDICTS[verdict]), status[verdict]);
     });
     app.use('/api/*', access.guard);
@@ -84,7 +84,6 @@ export async function pageRoutes(access: Access, which: string): Promise<Routes>
 
 const VERDICTS = {
   wrong: 'That is not the token.',
-  too_often: 'Too many wrong tokens came from here: try again in a minute.',
   too_slow: 'The token did not come in time.',
 } as const;
 

@@ -3,10 +3,8 @@ import type { Server, ServerResponse } from 'node:http';
 import { isIP } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { createAdaptorServer } from '@hono/node-server';
-import { getConnInfo } from '@hono/node-server/conninfo';
-import { type Context, Hono, type MiddlewareHandler } from 'hono';
+import { Hono, type MiddlewareHandler } from 'hono';
 import { HTTPException } from 'hono/http-exception';
-import ipaddr from 'ipaddr.js';
 import { type AllowedHost, isAllowed, portOf } from '../common/addresses.ts';
 import { BrandfillError, describeSystemError, systemErrorCode } from '../common/errors.ts';
 import { inTime, NoAnswerError } from '../common/lifetime.ts';
@@ -181,23 +179,6 @@ export function isFromOurPage({ host, origin, fetchSite }: OriginHeaders): boole
   if (fetchSite !== undefined) return fetchSite === 'same-origin';
   if (origin === undefined || host === undefined) return false;
   return URL.canParse(origin) && new URL(origin).host === host.toLowerCase();
-}
-
-/**
- * The address that a request comes from. Of IPv6 it is the network of 64 bits, since one machine may
- * have all addresses in it.
- */
-export function addressOf(context: Context): string {
-  const { address = '' } = getConnInfo(context).remote;
-  if (!ipaddr.isValid(address)) return address;
-  const parsed = ipaddr.process(address);
-  return parsed instanceof ipaddr.IPv6
-    ? parsed.parts.slice(0, 4).map(hex).join(':')
-    : parsed.toString();
-}
-
-function hex(part: number): string {
-  return part.toString(16);
 }
 
 /** Checks a condition. Returns a sentence that says why it fails, or nothing when all is well. */
