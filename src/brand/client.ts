@@ -1,5 +1,5 @@
 import type { AnswerFacts, BatchProfile } from './api-profile.ts';
-import { Body } from './body.ts';
+import { Body, type Mended } from './body.ts';
 import type { Credential } from './credential.ts';
 import type { Endpoint, NameValue } from './endpoint.ts';
 import { findLimits } from './limits.ts';
@@ -61,9 +61,18 @@ export interface BrandClientOptions {
   readonly maxBodyBytes?: number;
   /** @default Date.now */
   readonly now?: () => number;
+  /** Called once for each oddity of the API's JSON that is read all the same. @default nobody is told */
+  readonly onNotice?: ((message: string) => void) | undefined;
   /** Carries the calls. @default connections of its own */
   readonly transport?: Transport;
 }
+
+/** What is said of JSON that was mended, once each. */
+const MENDED: Readonly<Record<Mended, string>> = {
+  nan: 'The API writes NaN or Infinity, for which JSON has no number: they are read as null.',
+  quoted: 'The API puts its JSON into a text within JSON: it is read as if it stood there itself.',
+  latin1: 'The API names no charset and does not write UTF-8: its answers are read as Latin-1.',
+};
 
 const TEN_MIB = 10 * 1024 * 1024;
 
@@ -85,6 +94,8 @@ export function createBrandClient(options: BrandClientOptions): BrandClient {
     ),
     ...Object.fromEntries(credential.headers),
   };
+
+  const mendedBefore = new Set<Mended>();
 
   function mostBytes(_: number, sent: ResponseHeaders): number {
     const isTooLong = Number(sent['content-length'] ?? 0) > maxBodyBytes;
@@ -109,15 +120,24 @@ export function createBrandClient(options: BrandClientOptions): BrandClient {
     const body = new Body(response, credential.redactor);
     const stated = (profile?.findLimits ?? findLimits)(sent, nowMs);
     const asked = { response, domain, origin, path, stated, nowMs, body };
-    if (!profile) return judge(asked);
+    if (!profile) return notingMended(judge(asked), body);
     const facts: AnswerFacts = { httpStatus, headers: sent, json: () => body.json, nowMs };
     const meaning = judge({
       ...asked,
       recordOf: profile.recordOf,
       rule: profile.meaningOf(facts),
     });
+    notingMended(meaning, body);
     const { billing } = profile;
     return billing ? { ...meaning, costMicros: billing.costOf(meaning, facts) } : meaning;
+  }
+
+  function notingMended(meaning: Meaning, { mended }: Body): Meaning {
+    if (meaning.kind !== 'found' || mended === undefined || mendedBefore.has(mended))
+      return meaning;
+    mendedBefore.add(mended);
+    options.onNotice?.(MENDED[mended]);
+    return meaning;
   }
 
   async function callBatch(

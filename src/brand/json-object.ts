@@ -57,6 +57,17 @@ export function whyNoJson(text: string): string | undefined {
   }
 }
 
+/**
+ * A text with `NaN` and `Infinity`, which Python's and others' writers put for what JSON has no number
+ * for, as JSON with `null` there.
+ */
+export function withoutNaN(text: string): string {
+  return text.replaceAll(STRING_OR_NAN, (token) => (token.startsWith('"') ? token : 'null'));
+}
+
+/** A text without an end takes all that follows, so that it is read once. */
+const STRING_OR_NAN = /"(?:[^"\\]|\\.)*"?|-?\b(?:NaN|Infinity)\b/gs;
+
 /** A number with sixteen digits or an exponent may not survive parsing. */
 function mayHoldLongNumber(text: string): boolean {
   return LONG_DIGITS.test(text) || EXPONENT.test(text);

@@ -5,7 +5,15 @@ import { aboutOf, isMisdirection, type Reason } from '../common/reasons.ts';
 import type { RuleMeaning } from './api-profile.ts';
 import type { Body } from './body.ts';
 import { isJsonObject, type JsonObject, whyNoJson } from './json-object.ts';
-import { BODY_WAITS, findWaitInBody, type Limits, plainName, timeOf, waitIn } from './limits.ts';
+import {
+  BODY_WAITS,
+  fieldText,
+  findWaitInBody,
+  type Limits,
+  plainName,
+  timeOf,
+  waitIn,
+} from './limits.ts';
 import { describeNetworkError } from './network-error.ts';
 import { type Exchanged, UnknownEncodingError } from './transport.ts';
 
@@ -130,7 +138,7 @@ export interface Evidence {
 export function judge(evidence: Evidence): Meaning {
   const { stated, rule, response } = evidence;
   const kind = rule ? KIND_OF_RULE[rule.means] : meaningOf(response.httpStatus);
-  const meaning = hear(kind, evidence);
+  const meaning = (kind !== 'found' && hearGateway(evidence)) || hear(kind, evidence);
   const retryAfterMs = rule?.waitMs ?? waitOf(meaning, evidence);
   // Written out where it can be: a spread costs as much as reading a body.
   if (retryAfterMs === undefined && !stated && !rule) return meaning;
@@ -188,6 +196,23 @@ function waitOf(
   const time = timeOf(response.headers, nowMs);
   const ofBody = isOfMoment ? findWaitInBody(body.json, time) : undefined;
   return waitIn(stated, isForRate, ofBody);
+}
+
+/** Headers by which a network before the API says that it stopped the call to see whether a person makes it. */
+const WALLS: readonly (readonly [name: string, value: RegExp])[] = [
+  ['cf-mitigated', /^challenge$/i],
+  ['x-amzn-waf-action', /^(challenge|captcha)$/i],
+];
+/** The whole of Cloudflare's answer to too many calls, whatever its status. */
+const TOO_MANY_AT_GATEWAY = /^error code: 1015\s*$/;
+
+/** What comes of a network before the API, and not of the API. */
+function hearGateway(evidence: Evidence): Meaning | undefined {
+  const { response, body, rule } = evidence;
+  if (rule) return undefined;
+  const isWall = WALLS.some(([name, value]) => value.test(fieldText(response.headers[name])));
+  if (isWall) return plainly('refused', evidence, 'wall');
+  return TOO_MANY_AT_GATEWAY.test(body.text) ? plainly('throttled', evidence) : undefined;
 }
 
 function hear(kind: Meaning['kind'], evidence: Evidence): Meaning {
@@ -260,11 +285,16 @@ function hearRecord(evidence: Evidence): Meaning {
   const value = recordOf ? body.json : body.rounded;
   if (recordOf) {
     const record = recordOf(value);
-    if (!isJsonObject(record)) return unread('failed', 'no_record');
+    if (!isJsonObject(record) || isNothing(record)) {
+      return unread('failed', 'no_record');
+    }
     return found(JSON.stringify(record), httpStatus);
   }
   if (isJsonObject(value)) {
-    return (rule ? undefined : hearFailure(value, evidence)) ?? found(body.text, httpStatus);
+    return (rule ? undefined : hearEnvelope(value, evidence)) ?? found(body.text, httpStatus);
+  }
+  if (value !== undefined && isNothing(value)) {
+    return unread('not_found', 'empty_answer');
   }
   const why = whyNoJson(body.text);
   // A body that breaks off was never whole; a page is not the API's. Broken JSON stays broken.
@@ -279,57 +309,84 @@ function found(json: string, httpStatus: number): Meaning {
 }
 
 /**
- * A failure that came with a good status: an object that holds nothing but a failure, such as
- * `{"status":500,"error":"…"}`. A status in it counts as if it was that of the answer.
+ * An answer with a good status and no record: an object that holds nothing but a failure, such as
+ * `{"status":500,"error":"…"}`, whose status counts as if it was that of the answer; or nothing but what
+ * a call has, such as `{"data":null,"request_id":"…"}`.
  */
-function hearFailure(value: JsonObject, evidence: Evidence): Meaning | undefined {
-  const isNothingElse = Object.keys(value).every((name) => {
-    const one = value[name];
-    return OF_FAILURES.has(plainName(name)) || isEmpty(one) || one === evidence.domain;
-  });
-  if (!isNothingElse) return undefined; // nearly all
+function hearEnvelope(value: JsonObject, evidence: Evidence): Meaning | undefined {
+  if (!isNothing(value, OF_FAILURES, evidence.domain)) return undefined; // nearly all
   const members = Object.entries(value);
   if (members.some(isFailure)) {
     const status = members
       .filter(([name]) => OF_STATUS.has(plainName(name)))
       .map(([, one]) => Number(one))
       .find((one) => one >= 400 && one <= 599);
-    const kind = status === undefined ? 'rejected' : meaningOf(status);
     if (status === undefined) return plainly('rejected', evidence, 'failure_in_answer');
+    const kind = meaningOf(status);
     return kind === 'found' || kind === 'redirect'
       ? undefined
       : plainly(kind, evidence, `http_${status}`);
   }
-  // Created, but nothing to see yet.
-  return evidence.response.httpStatus === 201 ? plainly('pending', evidence) : undefined;
+  // Created or accepted, but nothing to see yet.
+  const isLater = evidence.response.httpStatus === 201 || evidence.stated?.retryAfterMs;
+  if (isLater) return plainly('pending', evidence);
+  if (!isNothing(value, OF_CALLS)) return undefined;
+  // A word alone may say anything. Beside a place without a record it says why.
+  const isWord = members.some(([name, one]) => isWordOf(name) && typeof one === 'string');
+  const isEmpty = members.some(([name, one]) => !OF_CALLS.has(plainName(name)) && isBlank(one));
+  return isWord && !isEmpty
+    ? plainly('failed', evidence, 'no_record')
+    : plainly('not_found', evidence, 'empty_answer');
 }
 
 const OF_STATUS: ReadonlySet<string> = new Set(['status', 'statuscode', 'code', 'errorcode']);
-/** What an API says of itself and of the call, rather than of a company. */
-const OF_FAILURES: ReadonlySet<string> = new Set([
+const WORDS: ReadonlySet<string> = new Set(['status', 'message', 'msg']);
+/** What an API says of a call, and of no company. */
+const OF_CALLS: ReadonlySet<string> = new Set([
   ...OF_STATUS,
+  ...WORDS,
   ...BODY_WAITS.keys(),
   ...'error errors errormessage errordescription fault exception ok success succeeded'.split(' '),
-  ...'state message msg detail details title type reason path documentation docs version'.split(
-    ' ',
-  ),
   ...'id requestid traceid correlationid instance time timestamp date'.split(' '),
+  ...'createdat updatedat fetchedat requestedat expiresat took duration'.split(' '),
+  ...'documentation docs version'.split(' '),
 ]);
+/** What it says of a failure, too: a record may have a title, for one. */
+const OF_FAILURES: ReadonlySet<string> = new Set([
+  ...OF_CALLS,
+  ...'state detail details title type reason path'.split(' '),
+]);
+const NONE: ReadonlySet<string> = new Set();
+
+function isWordOf(name: string): boolean {
+  return WORDS.has(plainName(name));
+}
+
+/** Whether a value has nothing beside blanks, members of these names, and this text. */
+function isNothing(value: unknown, names: ReadonlySet<string> = NONE, text?: string): boolean {
+  if (!isJsonObject(value)) return isBlank(value);
+  for (const name in value) {
+    const one = value[name];
+    const isOfCall = names.has(plainName(name)) || isBlank(one) || one === text;
+    if (!isOfCall && !(isJsonObject(one) && isNothing(one, names, text))) return false;
+  }
+  return true;
+}
+
+function isBlank(one: unknown): boolean {
+  if (one === null || one === '') return true;
+  return typeof one === 'object' && Object.keys(one).length === 0;
+}
 
 function isFailure([given, one]: readonly [string, unknown]): boolean {
   const name = plainName(given);
   if (/^(error|fault|exception)/.test(name)) {
-    return !isEmpty(one) && one !== false && one !== 0 && one !== '0';
+    return !isBlank(one) && one !== false && one !== 0 && one !== '0';
   }
   if (/^(ok|success|succeeded)$/.test(name)) return one === false || one === 'false';
   return (
     OF_STATUS.has(name) && (Number(one) >= 400 || /^(error|fail(ed|ure)?)$/i.test(String(one)))
   );
-}
-
-function isEmpty(one: unknown): boolean {
-  if (one === null || one === '') return true;
-  return typeof one === 'object' && Object.keys(one).length === 0;
 }
 
 function hearRedirect(evidence: Evidence): Meaning {

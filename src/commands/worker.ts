@@ -69,6 +69,7 @@ async function work(
       },
       budgets: ledger ? [createSharedBudget({ ledger, now: Date.now })] : [],
       onCall: recorder.answered,
+      onNotice,
       now: () => taker?.now() ?? Date.now(),
     }),
   );

@@ -224,6 +224,11 @@ export const REASONS = {
     what: 'the API gave one and the same answer (200) for different domains',
     check: 'check --base-url, --param, and whether a login or a page of welcome stands between',
   },
+  wall: {
+    about: 'address',
+    what: 'a wall against robots stands before the API and let the calls get no further',
+    check: 'check --base-url, and ask the makers of the API to let this machine through',
+  },
   redirect_without_domain: {
     about: 'address',
     what: 'the API sent the call to an address without the domain, such as a login',
@@ -256,11 +261,15 @@ export const REASONS = {
     what: 'the answer is whole, but no valid JSON object',
     check: ASK_MAKERS,
   },
+  empty_answer: {
+    about: 'domain',
+    what: 'the answer holds no record, but blanks, ids and times at the most',
+  },
   failure_in_answer: { about: 'domain', what: 'the API told of a failure in a good answer' },
   no_record: {
-    about: 'domain',
-    what: "the answer has no record where the profile's 'data' says",
-    check: "check the profile's 'data'",
+    about: 'address',
+    what: 'the answer has no record, at least not where one was looked for',
+    check: "check --base-url, and 'data' of the profile",
   },
   response_too_large: {
     about: 'domain',

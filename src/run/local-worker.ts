@@ -36,6 +36,8 @@ export interface LocalWorkerOptions extends Pick<LookupContext, 'onCall'> {
   readonly learned?: Learned | undefined;
   /** Holds all calls up while it is closed. @default calls are never held up */
   readonly pause?: PauseGate | undefined;
+  /** Told of oddities in the answers, once each. */
+  readonly onNotice: (message: string) => void;
   /** Dates outcomes, in milliseconds since 1970. @default the clock of the machine */
   readonly now?: (() => number) | undefined;
 }
@@ -70,6 +72,7 @@ export async function openLocalWorker(
     headers,
     connections: concurrency,
     timeoutMs: settings.timeout,
+    onNotice: options.onNotice,
   });
   const home = sharedPace
     ? (await import('../worker/redis-pace.ts')).createRedisPace({
@@ -85,7 +88,8 @@ export async function openLocalWorker(
 }
 
 /** What a worker needs of the world: calls, a pace, time and chance. */
-export interface AssembledWorkerOptions extends Omit<LocalWorkerOptions, 'sharedPace' | 'learned'> {
+export interface AssembledWorkerOptions
+  extends Omit<LocalWorkerOptions, 'sharedPace' | 'learned' | 'onNotice'> {
   readonly settings: Pick<CallSettings, 'concurrency' | 'retries' | 'maxWait' | 'maxOutage'>;
   readonly endpoint: Endpoint;
   readonly client: BrandClient;

@@ -9,7 +9,7 @@ import {
   formatSize,
   formatUnits,
 } from '../common/format.ts';
-import { sentenceOn, shortOf } from '../common/reasons.ts';
+import { isMisdirection, sentenceOn, shortOf } from '../common/reasons.ts';
 import { shortenTo } from '../common/text.ts';
 import type { DomainColumn } from '../rows/columns/domain-column.ts';
 import { shorten } from '../rows/columns/names.ts';
@@ -165,7 +165,7 @@ const LONGEST_SAID = 200;
 
 function describeWhy(stop: Stop): string {
   const { reason, comeBackAtMs, seen, trouble, refusal, throttledMs, storeError } = stop;
-  const { httpStatus = 0, said = '' } = refusal ?? {};
+  const { httpStatus = 0, said = '', reason: why = '' } = refusal ?? {};
   const isSilent = said === '';
   if (trouble !== undefined && comeBackAtMs !== undefined) {
     return `The API is out (${trouble}) and says to wait longer than --max-wait.`;
@@ -177,6 +177,7 @@ function describeWhy(stop: Stop): string {
     storeError,
     seen && `The first calls were all alike. ${sentenceOn(seen)}`,
     STOPS[reason],
+    isMisdirection(why) && sentenceOn(why),
     trouble !== undefined && `The last call ended with: ${trouble}.`,
     refusal && reason === 'refused' && isSilent && `It answered ${httpStatus}, without a word why.`,
     !isSilent && `It answered ${httpStatus}: '${shortenTo(said, LONGEST_SAID)}'.`,

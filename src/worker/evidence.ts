@@ -338,9 +338,9 @@ export function createEvidence(options: EvidenceOptions): Evidence {
     const { kind } = meaning;
     const many = kind === 'refused' || kind === 'found' ? MANY : first;
     if ((row.groups.get(groupOf(meaning))?.size ?? 0) < many || isOver) return undefined;
-    if (kind === 'refused' || kind === 'found') return stopOf(meaning);
     const seen = misdirectionIn(meaning);
-    return seen && { reason: 'misdirected', seen };
+    if (seen) return { reason: 'misdirected', seen };
+    return kind === 'refused' || kind === 'found' ? stopOf(meaning) : undefined;
   }
 
   function noteAway(meaning: Meaning, asked: Asked): Weighed {
@@ -525,10 +525,11 @@ function stopOf(meaning: Meaning): Stop {
   const { kind, httpStatus } = meaning;
   if (kind === 'found') return { reason: 'misdirected', seen: 'same_answer' };
   if (kind === 'away' || kind === 'machine') return { reason: 'outage', trouble: meaning.reason };
-  const refusal = { httpStatus: httpStatus ?? 0, said: meaning.said ?? '' };
+  const refusal = { httpStatus: httpStatus ?? 0, said: meaning.said ?? '', reason: meaning.reason };
   if (kind === 'quota') return { reason: kind, refusal };
   if (meaning.isSure && kind === 'refused') return { reason: 'unauthorized', refusal };
-  const reason = kind === 'refused' ? (REASONS[httpStatus ?? 0] ?? 'refused') : 'refused';
+  const isOfCaller = kind === 'refused' && meaning.reason !== 'wall';
+  const reason = isOfCaller ? (REASONS[httpStatus ?? 0] ?? 'refused') : 'refused';
   return { reason, refusal };
 }
 

@@ -1,6 +1,6 @@
 import { setMaxListeners } from 'node:events';
 import { isCapped } from '../common/calls.ts';
-import type { Misdirection } from '../common/reasons.ts';
+import type { Misdirection, Reason } from '../common/reasons.ts';
 
 /** Why a run ends before all domains are asked. */
 export type StopReason =
@@ -57,6 +57,7 @@ export interface Refusal {
   readonly httpStatus: number;
   /** What its body says, for people; empty when it says nothing. */
   readonly said: string;
+  readonly reason: Reason;
 }
 
 /**

@@ -52,7 +52,66 @@ describe('an answer', () => {
     ['200 with 404 in it', 'not_found', 200, { status: 404 }, {}, { reason: 'http_404' }],
     ['200 with 429 in it', 'throttled', 200, { code: 429, message: 'slow down' }],
     ['200 with 500 in it', 'away', 200, { status: 500, error: 'oops' }, {}, { reason: 'http_500' }],
-    ['200 that is broken JSON', 'rejected', 200, NAN, {}, { reason: 'invalid_json', said: /NaN/ }],
+    ['200 with NaN in it', 'found', 200, NAN, {}, { json: '{"name":"Acme","growth":null}' }],
+    [
+      '200 that is broken JSON',
+      'rejected',
+      200,
+      '{"a":Nan}',
+      {},
+      { reason: 'invalid_json', said: /Nan/ },
+    ],
+    [
+      '200 with JSON in a text',
+      'found',
+      200,
+      JSON.stringify('{"name":"a\\nb"}'),
+      {},
+      { json: '{"name":"a\\nb"}' },
+    ],
+    ['200 that is nothing', 'not_found', 200, {}, {}, { reason: 'empty_answer' }],
+    ['200 that is an empty list', 'not_found', 200, [], {}, { reason: 'empty_answer' }],
+    [
+      '200 with a place for a record',
+      'not_found',
+      200,
+      { status: 'ok', message: 'no', data: null },
+    ],
+    [
+      '200 with ids and times alone',
+      'not_found',
+      200,
+      { request_id: 'r7', data: { createdAt: 5 } },
+    ],
+    ['200 with the domain alone', 'found', 200, { id: 7, domain: 'acme.com' }],
+    ['200 with a word alone', 'failed', 200, { status: 'queued' }, {}, { reason: 'no_record' }],
+    [
+      '200 with a word and a time',
+      'pending',
+      200,
+      { status: 'queued' },
+      LATER,
+      { retryAfterMs: 7_000 },
+    ],
+    [
+      '403 of a wall',
+      'refused',
+      403,
+      PAGE,
+      { 'cf-mitigated': 'challenge' },
+      { reason: 'wall', said: 'Not here' },
+    ],
+    [
+      '202 of a wall',
+      'refused',
+      202,
+      PAGE,
+      { 'x-amzn-waf-action': 'challenge' },
+      { reason: 'wall' },
+    ],
+    ['403 by a gateway', 'throttled', 403, 'error code: 1015'],
+    ['530 by a gateway', 'throttled', 530, 'error code: 1015\n', {}, { reason: 'http_530' }],
+    ['530 by a gateway of something else', 'away', 530, 'error code: 1016'],
     ['that it is finding out', 'pending', 202, { status: 'queued' }],
     ['201 without a record', 'pending', 201, { status: 'created', id: 12 }],
     ['404 with a time', 'pending', 404, { error: 'soon' }, LATER, { retryAfterMs: 7_000 }],
@@ -175,17 +234,15 @@ describe('an answer', () => {
         { status: 'x', code: 503, error: 'x', tags: [] },
       ],
     ],
-    ['found', 200, [{ error: false }, { error: 0 }, { error: '0' }, { error: [] }, { error: '' }]],
     [
-      'found',
+      'not_found',
       200,
-      [
-        { ok: true },
-        { success: 'true' },
-        { status: 'failover' },
-        { status: 'noerror' },
-        { status: 399 },
-      ],
+      [{ error: false }, { error: 0 }, { error: '0' }, { error: [] }, { error: '' }],
+    ],
+    [
+      'not_found',
+      200,
+      [{ ok: true }, { success: 'true' }, { status: 399 }, { status: 'failover', record: {} }],
     ],
     ['found', 201, [{ name: 'Acme' }, { tags: ['a'] }, { id: 1, staff: 0 }]],
     [
@@ -210,7 +267,9 @@ describe('an answer', () => {
     { company: 'Acme', success: false },
     { name: 'Acme', status: 500 },
     { industry: 'retail' },
-    {},
+    { title: 'Acme' },
+    { data: { name: 'Acme' }, status: 'ok' },
+    { staff: 0 },
   ])('with something beside a failure is a record: %j', (body) => {
     expect(mean(200, body)).toMatchObject({ kind: 'found' });
   });
@@ -229,9 +288,30 @@ describe('an answer', () => {
     expect(meaning).toMatchObject({ kind: 'failed', reason: 'unknown_charset' });
   });
 
+  it('in Latin-1 without a word of it is read', () => {
+    const response = { httpStatus: 200, headers: {}, isCut: false, bodyError: undefined };
+    const whole = { ...response, bytes: Buffer.from('{"name":"Caf\xe9"}', 'latin1') };
+    const body = new Body(whole, createRedactor([]));
+    expect(mean(200, '', {}, { response: whole, body })).toMatchObject({
+      kind: 'found',
+      json: '{"name":"Café"}',
+    });
+    expect(body.mended).toBe('latin1');
+  });
+
+  it('shows no secret that stands in JSON within JSON', () => {
+    const bytes = Buffer.from(JSON.stringify('{"name":"my \\u006bey-123456"}'));
+    const whole = { httpStatus: 200, headers: {}, bytes, isCut: false, bodyError: undefined };
+    const body = new Body(whole, createRedactor(['key-123456']));
+    const meaning = mean(200, '', {}, { response: whole, body });
+    expect(JSON.stringify(meaning)).not.toMatch(/key-123456|006bey/);
+  });
+
   it('carries the limits that it states', () => {
-    expect(mean(200, {}, USED_UP)).toMatchObject({ limits: { remaining: 0, resetMs: 9_000 } });
-    expect(mean(200, {}, USED_UP)).not.toHaveProperty('retryAfterMs');
+    expect(mean(200, { a: 1 }, USED_UP)).toMatchObject({
+      limits: { remaining: 0, resetMs: 9_000 },
+    });
+    expect(mean(200, { a: 1 }, USED_UP)).not.toHaveProperty('retryAfterMs');
   });
 
   it('shows no more than 200 characters of what it says', () => {

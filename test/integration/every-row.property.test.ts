@@ -13,7 +13,7 @@ console.log(`every-row.property.test.ts: seed ${SEED} (BRANDFILL_TEST_SEED sets 
 const REPLIES: readonly (readonly [status: string, reply: SandboxReply])[] = [
   ['found', { body: { name: 'Acme', city: 'Oslo, "N"' } }],
   ['found', { body: { name: '=1+1', zip: '0150\n' } }],
-  ['found', { body: {} }],
+  ['found', { body: { name: 'Acme' } }],
   ['not_found', { status: 404 }],
   ['rejected', { status: 400, body: 'bad,\n"domain"' }],
   ['failed', { status: 500 }],
@@ -267,7 +267,7 @@ function checkOutputs(
 
   const [failuresHeader, ...failures] = parsed(read('list.failures.csv'));
   expect(failuresHeader?.slice(width)).toEqual(
-    ['row', 'domain', 'status', 'reason', 'http_status', 'attempts'].map((name) => `brand_${name}`),
+    ['row', 'domain', 'status', 'reason', 'said', 'http_status', 'attempts'].map((name) => `brand_${name}`),
   );
   const listed = rows.filter((_, at) => !isBlank(cells[at]));
   expect(failures.map((row) => row.slice(width, width + 3))).toEqual(

@@ -82,7 +82,7 @@ describe('a lookup that the API has accepted and has no answer ready for', () =>
     const api = await openApi({
       respond: (domain) => {
         if (api.stats().calls === 6) reached.open();
-        return isOdd(domain) ? { status: 202, headers: { 'retry-after': '300' } } : { body: {} };
+        return isOdd(domain) ? { status: 202, headers: { 'retry-after': '300' } } : undefined;
       },
     });
     const args = ['enrich', 'list.csv', '--base-url', api.url, '--json'];

@@ -69,7 +69,7 @@ describe('words', () => {
   });
 
   it('say when to come back, and what the API said', () => {
-    const refusal = { httpStatus: 402, said: 'pay first' };
+    const refusal = { httpStatus: 402, said: 'pay first', reason: 'http_402' } as const;
     expect(describeStop({ reason: 'quota', refusal, comeBackAtMs: 0 })).toBe(
       "The quota of the API is used up. It answered 402: 'pay first'. No further call is made. It said to come back at 1970-01-01T00:00:00.000Z.",
     );

@@ -74,6 +74,7 @@ export async function openLookups(run: LookingUp): Promise<Lookups> {
       stopSwitch,
       budgets: createBudgets(run, ledgers),
       onCall: callRecorderOf(run),
+      onNotice: (message) => run.context.onEvent({ type: 'notice', message }),
       sharedPace: queue.sharedPace,
       learned: memory?.start,
       evidence: {
