@@ -4,11 +4,10 @@ import {
   type DomainColumn,
   findColumn,
   guessDomainColumn,
+  judgeColumns,
   looksLikeHeader,
 } from '../rows/columns/domain-column.ts';
 import { listNames, shorten } from '../rows/columns/names.ts';
-import { normalizeDomain } from '../rows/domain/domain.ts';
-import { isNothing } from '../rows/domain/pieces.ts';
 import type { RowColumn, RowFormat } from '../rows/row-format.ts';
 import type { Source } from '../rows/source.ts';
 
@@ -48,7 +47,7 @@ export function chooseDomainColumn(
   }
   throw new BrandfillError(
     'INVALID_SETTING',
-    `Cannot tell which column of ${source.name} holds the domain: name it with --domain-column; there are: ${listNames(columns)}${describeLoser(columns, sampleRows)}${describeElsewhere(format)}${format.kind === 'csv' ? adviseOnHeader(columns) : ''}.`,
+    `Cannot tell which column of ${source.name} holds the domain: name it with --domain-column; there are: ${listNames(columns)}${describeLosers(columns, sampleRows)}${describeElsewhere(format)}${format.kind === 'csv' ? adviseOnHeader(columns) : ''}.`,
   );
 }
 
@@ -58,22 +57,16 @@ function adviseOnHeader(columns: readonly string[]): string {
     : '; if that is a title and no header, --skip-lines leaves it out';
 }
 
-/** Why a column whose name tells what it holds was not taken. */
-function describeLoser(columns: readonly string[], rows: readonly (readonly string[])[]): string {
-  for (const [index, name] of columns.entries()) {
-    const { kind, isForeign } = meaningOfName(name);
-    if (kind === undefined) continue;
-    const cells = rows.map((row) => row[index] ?? '').filter((cell) => !isNothing(cell));
-    const wrong = cells.filter((cell) => 'invalid' in normalizeDomain(cell));
-    const held = cells.length - wrong.length;
-    const [first] = wrong;
-    if (isForeign && held > 0) {
-      return `; the best is '${shorten(name)}' (such as '${shorten(cells[0] ?? '')}'), whose name speaks against it`;
-    }
-    if (first === undefined) continue;
-    return `; ${held} of ${cells.length} cells of '${shorten(name)}' hold a domain, and '${shorten(first)}' is none`;
-  }
-  return '';
+const MOST_LOSERS = 4;
+
+/** Why columns were not taken that have addresses, or names that promise them. */
+function describeLosers(columns: readonly string[], rows: readonly (readonly string[])[]): string {
+  return judgeColumns(columns, rows)
+    .filter(({ name, profile }) => profile.held > 0 || meaningOfName(name).kind !== undefined)
+    .sort((one, other) => other.profile.held - one.profile.held)
+    .slice(0, MOST_LOSERS)
+    .map(({ flaw }) => `; ${flaw}`)
+    .join('');
 }
 
 /** A hint, in case a sheet of explanations was taken for the list. */

@@ -175,7 +175,7 @@ async function guessEncoding(
   const { others } = found;
   // Addresses between the names look like a Western language.
   const words = others.toString('latin1').split(/[\0-@]+/);
-  const odd = words.filter((word) => /[\x80-\xff]/.test(word)).join(' ');
+  const odd = words.filter((word) => /[\x80-\xff]/.test(word) && word.length > 2).join(' ');
   const isDense = odd.replaceAll(/[\0-\x7f]+/g, '').length > odd.length * DENSE_SHARE;
   const byAccident = found.lines / LETTERS_BY_ACCIDENT ** found.longestLetters;
   const sure = isDense ? byAccident * LISTS_BY_ACCIDENT < 1 && found.longest : found.firstSure;

@@ -35,6 +35,7 @@ describe('the encoding of a list', () => {
   it.each<[string, string, string]>([
     ['UTF-8', 'utf8', WEST],
     ['Windows-1252', 'windows-1252', WEST],
+    ['Windows-1252', 'windows-1252', 'domain,note\na.de,© 2024 – now\nb.de,–\n'],
     ['Windows-1250', 'windows-1250', POLISH],
     ['Windows-1251', 'windows-1251', RUSSIAN],
     ['SHIFT_JIS', 'shift_jis', JAPANESE],

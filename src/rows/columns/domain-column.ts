@@ -1,6 +1,8 @@
 import { normalizeDomain } from '../domain/domain.ts';
 import { isNothing } from '../domain/pieces.ts';
 import { meaningOfName, type NameKind } from './column-name.ts';
+import { type ColumnProfile, profileOf } from './column-profile.ts';
+import { shorten } from './names.ts';
 
 /** The column that a row's domain is taken from. */
 export interface DomainColumn {
@@ -19,11 +21,11 @@ export interface DomainColumn {
 const MAX_SAMPLE_ROWS = 400;
 /** The most columns that a spreadsheet can have; no column beyond them is guessed. */
 const MAX_COLUMNS = 16_384;
-/** A dirty list is still a list: only a smaller share of domains speaks against a plain name. */
+/** A dirty list is still a list: only a smaller share of addresses speaks against a telling name. */
 const MIN_SHARE_NAMED = 0.5;
 /**
- * Without a telling name, nearly every cell has to be a domain. Free text that mentions domains is
- * far below.
+ * Without a telling name, nearly every cell has to be an address. Free text that mentions addresses
+ * is far below.
  */
 const MIN_SHARE_UNNAMED = 0.8;
 /** A column with a smaller share of filled cells counts as blank beside a fuller one. */
@@ -33,64 +35,106 @@ const DOTTED_FIELD =
   /^(?!www\.)\w+(?:\.\w+)*\.(?:name|id|email|website|domains|company|site|host|contact|zip|phone|tel|city|country|page|link|date)$/i;
 
 /**
- * The worth of a column before its cells count; cells add up to 40. An e-mail column, however full,
- * is worth less than any website column with something in it.
+ * The worth of a column by what its name tells, and by its cells where it tells nothing; how full it is
+ * adds up to 40. So a telling name beats fullness, and addresses on the web beat those of e-mail.
  */
-const WORTH: Readonly<Record<NameKind, number>> = { domain: 90, web: 80, email: 52 };
-const WORTH_UNNAMED = { address: 70, email: 37 };
-const LESS_WHEN_NEARLY_BLANK = 40;
+const WORTH: Readonly<Record<NameKind, number>> = { domain: 300, web: 250, email: 60 };
+const WORTH_UNNAMED = { address: 110, email: 30 };
+/** Of a name that says something else too: `Conference website`. */
+const LESS_IF_QUALIFIED = 90;
+/** A column that is blank, nearly so, or has one site for all comes behind all others. */
+const PART_OF_WORTH = { blank: 1 / 500, nearlyBlank: 1 / 10, oneSite: 1 / 400 };
+
+/** A column that may hold the domains. */
+export interface Candidate {
+  readonly profile: ColumnProfile;
+  readonly index: number;
+  readonly name: string;
+  /** 0 for one that is not taken unless it is named. */
+  readonly worth: number;
+  /** Why it is not taken, as a clause. */
+  readonly flaw: string | undefined;
+}
 
 /**
- * Finds the column that most likely holds the domains, by its name and its cells together.
+ * Judges the columns of a table by their names and their cells together: the likeliest first, the
+ * leftmost of equals.
  *
- * A plain name (`domain`, then `website` or `url`, then `email`) is believed unless its cells
- * contradict it, and needs no cells. Any other column needs cells that normalise to domains: four
- * in five without a telling name, half in a list of one column. A column whose name speaks against
- * it, links that all lead to one site, such as profiles, and pictures do not count. E-mail addresses
- * count if there is no website column, or hardly anything in it. If several columns are plausible,
- * the best one is taken, the leftmost of equals, and the others are named.
+ * A telling name (`domain`, then `website` or `url`, then `email`) is believed unless its cells
+ * contradict it, and needs no cells. Any other column needs cells that are addresses: four in five, half
+ * in a list of one column. Never taken are a column whose name speaks against it, sentences, links into
+ * one site, pictures and files.
  *
  * @param columns names of the columns
- * @param sample the first rows, as cells; 400 of them are looked at
+ * @param sample rows from all over the list, as cells; 400 of them are looked at
  */
+export function judgeColumns(
+  columns: readonly string[],
+  sample: readonly (readonly string[])[],
+): readonly Candidate[] {
+  const rows = spread(sample);
+  const isOnly = columns.length === 1;
+  return columns
+    .slice(0, MAX_COLUMNS)
+    .map((name, index) => {
+      const profile = profileOf(rows.map((row) => row[index] ?? ''));
+      const flaw = flawOf(name, profile, isOnly);
+      const worth = flaw === undefined ? worthOf(name, profile) : 0;
+      return { index, name, profile, worth, flaw };
+    })
+    .sort((one, other) => other.worth - one.worth);
+}
+
+/** Finds the column that most likely holds the domains, and names the others that may be meant. */
 export function guessDomainColumn(
   columns: readonly string[],
   sample: readonly (readonly string[])[],
 ): DomainColumn | undefined {
-  const rows = spread(sample);
-  const candidates = columns.slice(0, MAX_COLUMNS).flatMap((name, index) => {
-    const evidence = evidenceOf(rows.map((row) => row[index] ?? ''));
-    const worth = worthOf(name, evidence, columns.length === 1);
-    return worth > 0 ? [{ index, name, worth, evidence }] : [];
-  });
-  const [best, ...others] = candidates.sort((one, other) => other.worth - one.worth);
-  if (best === undefined) return undefined;
-  const { index, name, evidence } = best;
-  const plausible = others
-    .filter((other) => other.evidence.domains > 0 && !other.evidence.isOneSite)
+  const [best, ...others] = judgeColumns(columns, sample);
+  if (best === undefined || best.worth === 0) return undefined;
+  const { index, name, profile } = best;
+  const possible = others
+    .filter(({ profile }) => profile.held > 0 && profile.mentions >= MIN_SHARE_NAMED)
+    .filter(({ profile }) => !profile.isOneSite && !profile.isOfFiles)
     .map((other) => ({ index: other.index, name: other.name }));
   return {
     index,
     name,
     by: meaningOfName(name).kind === undefined ? 'content' : 'name',
-    example: evidence.example,
-    ...(plausible.length > 0 && { others: plausible }),
+    example: profile.example,
+    ...(possible.length > 0 && { others: possible }),
   };
 }
 
-function worthOf(
-  name: string,
-  { filled, domains, isEmail, isOneSite, isOfPictures }: ColumnEvidence,
-  isOnlyColumn: boolean,
-): number {
+function flawOf(name: string, profile: ColumnProfile, isOnly: boolean): string | undefined {
+  const { cells, held, addresses, mentions, isOneSite, isOfFiles, isOfPages } = profile;
   const { kind, isForeign } = meaningOfName(name);
-  if ((isForeign || isOfPictures) && !isOnlyColumn) return 0;
-  const ofName = kind && WORTH[kind];
-  if (filled === 0) return (ofName ?? 0) / 3;
-  if (domains < (kind || isOnlyColumn ? MIN_SHARE_NAMED : MIN_SHARE_UNNAMED)) return 0;
-  if (isOneSite && !isOnlyColumn) return (ofName ?? 0) / 6;
-  const ofCells = 20 * filled + 20 * domains - (filled < NEARLY_BLANK ? LESS_WHEN_NEARLY_BLANK : 0);
-  return (ofName ?? WORTH_UNNAMED[isEmail ? 'email' : 'address']) + ofCells;
+  const called = `'${shorten(name)}'`;
+  const such = `(such as '${shorten(profile.example ?? '')}')`;
+  if (isForeign && !isOnly) return `the name of ${called} ${such} speaks against it`;
+  if (cells === 0) return kind === undefined ? `${called} is blank` : undefined;
+  if (isOfFiles && !isOnly) return `${called} has pictures or files`;
+  const isEnough =
+    kind !== undefined
+      ? mentions >= MIN_SHARE_NAMED
+      : mentions >= MIN_SHARE_UNNAMED || (isOnly && addresses >= MIN_SHARE_NAMED);
+  if (!isEnough) {
+    const but = shorten(profile.counterexample ?? '');
+    return `${held} of ${cells} cells of ${called} hold a domain, and '${but}' is none`;
+  }
+  const isBare = kind !== undefined && kind !== 'email' && !isOfPages;
+  if (!isOneSite || isOnly || isBare) return undefined;
+  return `all of ${called} ${such} leads to one site`;
+}
+
+function worthOf(name: string, { filled, mentions, isEmail, isOneSite }: ColumnProfile): number {
+  const { kind, isPlain } = meaningOfName(name);
+  const less = kind === undefined || isPlain ? 0 : kind === 'email' ? 10 : LESS_IF_QUALIFIED;
+  const ofName = kind ? WORTH[kind] - less : WORTH_UNNAMED[isEmail ? 'email' : 'address'];
+  const worth = ofName + 20 * filled + 20 * mentions;
+  if (filled === 0) return worth * PART_OF_WORTH.blank;
+  if (isOneSite) return worth * PART_OF_WORTH.oneSite;
+  return filled < NEARLY_BLANK ? worth * PART_OF_WORTH.nearlyBlank : worth;
 }
 
 /**
@@ -140,8 +184,8 @@ function indexesOf(columns: readonly string[], name: string): readonly number[] 
 function fullestOf(indexes: readonly number[], sample: readonly (readonly string[])[]): number {
   const rows = spread(sample);
   const fullness = (index: number): number => {
-    const { filled, domains } = evidenceOf(rows.map((row) => row[index] ?? ''));
-    return filled * domains + filled / 1_000;
+    const { filled, addresses } = profileOf(rows.map((row) => row[index] ?? ''));
+    return filled * addresses + filled / 1_000;
   };
   return indexes.reduce((best, index) => (fullness(index) > fullness(best) ? index : best));
 }
@@ -208,52 +252,8 @@ function foldName(name: string): string {
     .toLowerCase();
 }
 
-/** Facts about the sample cells of one column. */
-type ColumnEvidence = ReturnType<typeof evidenceOf>;
-
-const PICTURE = /\.(?:png|jpe?g|gif|svg|webp|ico)(?:\?.*)?$/is;
-const ONE_SITE_SHARE = 0.9;
-
-/** Gathers facts about the cells of a column. */
-function evidenceOf(cells: readonly string[]) {
-  const filled = cells.filter((cell) => !isNothing(cell));
-  const perSite = new Map<string, number>();
-  let domains = 0;
-  let emails = 0;
-  let example: string | undefined;
-  for (const cell of filled) {
-    const result = normalizeDomain(cell, { registrable: true });
-    // Several addresses are none to look up, but show what the column is for.
-    if ('invalid' in result && result.invalid !== 'several_domains') continue;
-    domains += 1;
-    if (/^[^/]*@/.test(cell)) emails += 1;
-    if ('invalid' in result) continue;
-    example ??= cell;
-    perSite.set(result.domain, (perSite.get(result.domain) ?? 0) + 1);
-  }
-  const largest = Math.max(0, ...perSite.values());
-  return {
-    /** share of all sampled rows that are not blank, 0 to 1 */
-    filled: share(filled.length, cells.length),
-    /** share of the cells that are not blank and hold a domain, or several of them, 0 to 1 */
-    domains: share(domains, filled.length),
-    /** most of these are e-mail addresses */
-    isEmail: emails * 2 > domains,
-    /** most cells are the address of a picture */
-    isOfPictures: filled.filter((cell) => PICTURE.test(cell)).length * 2 > filled.length,
-    /** three cells or more and nearly all at one registrable domain: links into one site */
-    isOneSite: domains >= 3 && largest >= ONE_SITE_SHARE * domains,
-    /** the first cell that holds a domain, as it is in the file */
-    example,
-  };
-}
-
 /** Rows from all over a sample: lists are sorted, often with blanks first. */
 function spread<T>(sample: readonly T[]): readonly T[] {
   const step = Math.ceil(sample.length / MAX_SAMPLE_ROWS);
   return step <= 1 ? sample : sample.filter((_, at) => at % step === 0);
-}
-
-function share(part: number, whole: number): number {
-  return whole === 0 ? 0 : part / whole;
 }

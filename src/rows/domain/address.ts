@@ -66,7 +66,8 @@ export function readAddress(text: string): Address | InvalidDomain {
   // In a URL the last @ ends the credentials. Elsewhere two of them are two e-mail addresses.
   const isUrl = scheme !== '' && !/^mailto/i.test(scheme);
   if (!isUrl && at !== authority.indexOf('@')) return invalidDomain('malformed');
-  const host = decoded(withoutPort(authority.slice(at + 1)));
+  const hostAndPort = authority.slice(at + 1).replace(/^\*\./, ''); // of all hosts below a domain
+  const host = decoded(withoutPort(hostAndPort));
   if (typeof host !== 'string') return host;
   if (/\s/.test(host)) return invalidDomain('contains_space');
   if (host.length > MAX_HOST_LENGTH) return invalidDomain('malformed');

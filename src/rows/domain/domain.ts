@@ -36,6 +36,8 @@ interface FoundDomain {
   readonly isEmail: boolean;
   /** It was in the address of a page that is not the domain owner's. */
   readonly isShared: boolean;
+  /** How many words stand beside it that are no address. Those of markup do not count. @default 0 */
+  readonly words?: number;
 }
 
 /**
@@ -93,12 +95,11 @@ export function createDomainReader({
 }
 
 /** As {@link normalizeDomain}, with what the cell says of the domain. */
-function readCell(text: string, registrable: boolean): FoundDomain | InvalidDomain {
+export function readCell(text: string, registrable: boolean): FoundDomain | InvalidDomain {
   if (text === '') return EMPTY;
   const found = PLAIN_HOST.test(text) ? resolveHost(text) : readText(text);
   if ('invalid' in found) return isNothing(text) ? EMPTY : found;
-  const { host, isEmail, isShared } = found;
-  return { domain: registrable ? reduce(found) : host, host, isEmail, isShared };
+  return { ...found, domain: registrable ? reduce(found) : found.host };
 }
 
 /** A name in the DNS. */
@@ -111,6 +112,11 @@ interface Resolved extends Omit<FoundDomain, 'domain'> {
 const PLAIN_URL = /^https?:\/\/([a-z0-9._-]{1,254})((?:[/?][^\s,;|<>"'#]*)?)$/i;
 /** Most other cells: one address and nothing else. */
 const BARE = /^[\w/][\w.@:/?%+~$!*=&-]*[\w/]$/;
+/** A formula as text, and the one function that has an address in its first argument, in languages. */
+const CALL = /^'?=\s*(?:_xlfn\.)?([\p{L}._]+)\(/u;
+const HYPERLINK = /^(?:hyper|hiper|lien_|colleg|k[oö]pr|гипер)/iu;
+/** `[Acme](https://acme.com)`, `<a href=…>`, `Jo <jo@acme.com>`, `Acme#https://acme.com#`. */
+const MARKUP = /<|\]\(|#https?:/;
 /** How many links within links are followed. */
 const MOST_LINKS = 5;
 
@@ -119,6 +125,8 @@ const MOST_LINKS = 5;
  * or if one is clearly an address; then all domains among them have to agree.
  */
 function readText(text: string): Resolved | InvalidDomain {
+  const [, called] = CALL.exec(text) ?? [];
+  if (called !== undefined && !HYPERLINK.test(called)) return invalidDomain('malformed');
   const [, host, behind = ''] = PLAIN_URL.exec(text) ?? [];
   if (host?.includes('.')) return resolve({ host, behind, isEmail: false }, 0);
   if (BARE.test(text)) return readOne(text);
@@ -126,7 +134,9 @@ function readText(text: string): Resolved | InvalidDomain {
   const pieces = piecesOf(whole);
   const all = domainsAmong(pieces);
   const isList = all.length === pieces.length || domainsAmong(pieces.filter(isExplicit)).length > 0;
-  return (isList ? oneOf(all) : undefined) ?? readOne(whole);
+  const found = (isList ? oneOf(all) : undefined) ?? readOne(whole);
+  const words = MARKUP.test(whole) ? 0 : pieces.length - all.length;
+  return 'host' in found && isList && words > 0 ? { ...found, words } : found;
 }
 
 function domainsAmong(texts: readonly string[]): readonly Resolved[] {

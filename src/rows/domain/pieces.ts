@@ -1,3 +1,5 @@
+import { meaningOfName } from '../columns/column-name.ts';
+
 /** Only this much of a cell is looked at; a host stands near its beginning. */
 const MAX_TEXT_LENGTH = 16_384;
 /** More addresses than these need not be compared. */
@@ -19,8 +21,19 @@ const WORDS_FOR_NOTHING = new Set(
 const SIGNS_FOR_NOTHING =
   /^(?:0+(?:[.,]0+)?|[\p{Pd}_?.*~/]+|#[\p{L}/0_]+[!?]?|(?:https?:\/*)?www\.?)$/iu;
 
-/** Whether a cell says that there is nothing in it: `N/A`, `null`, `-`, `FALSE`, `0`, `#REF!`. */
+/** `no`, in some languages, and perhaps what there is none of. */
+const NO =
+  /^(?:no|not?ne|without|kein(?:e|en)?|ohne|sin|sem|senza|sans|pas de|aucun|geen|ingen|inget|brak|нет|без)(?: (.*))?$/;
+/** That there is none any more. */
+const ENDED =
+  /^(?:(?:is |now |permanently )?closed(?: down)?|out of business|defunct|dissolved|bankrupt|insolvent|offline|inactive|not (?:available|applicable|found|known)|unavailable|geschlossen|aufgelöst|erloschen|unbekannt|cerrad[oa]|fermée?|chius[oa]|gesloten|zamknięt[ay]|закрыт[ао]?)$/;
+
+/** Whether a cell says that there is nothing in it: `N/A`, `null`, `-`, `0`, `#REF!`, `no website`. */
 export function isNothing(text: string): boolean {
+  const whole = text.length < 40 ? trimEdges(text, EDGES_AND_BRACKETS).toLowerCase() : '';
+  if (ENDED.test(whole)) return true;
+  const [isNo, what] = NO.exec(whole) ?? [];
+  if (isNo && (what === undefined || meaningOfName(what).kind !== undefined)) return true;
   const words = trimEdges(text, EDGES_AND_BRACKETS).split(/[\s,;|<>]+/);
   return words.every(
     (word) =>
@@ -28,13 +41,31 @@ export function isNothing(text: string): boolean {
   );
 }
 
-/** A cell without the quotes and signs at its ends, and without tags of HTML. */
+/** `acme[.]com`, so that nobody clicks on it; `jo (at) acme (dot) com`, so that no robot writes. */
+const DEFANGED_DOT = /\s{0,5}[[({](?:\.|dot)[\])}]\s*/gi;
+const DEFANGED_AT = /\s{0,5}[[({](?:@|at)[\])}]\s*/gi;
+/** `Website: acme.com` */
+const LABEL = /^(\p{L}[\p{L} -]{0,19})[:\uff1a]\s+/u;
+
+/** A cell without the quotes and signs at its ends, without tags of HTML, and what names its kind. */
 export function bareText(text: string): string {
   const plain = text
     .slice(0, MAX_TEXT_LENGTH)
     .replaceAll('&amp;', '&')
-    .replaceAll(/&nbsp;|<\/?[a-z]+\s*\/?>/gi, ' ');
-  return trimEdges(plain);
+    .replaceAll(/&nbsp;|<\/?[a-z]+\s*\/?>/gi, ' ')
+    .replaceAll(DEFANGED_DOT, '.')
+    .replaceAll(DEFANGED_AT, '@');
+  const trimmed = trimEdges(plain);
+  if (/^[[\s]*\{/.test(trimmed)) return addressesInObject(trimmed) || trimmed;
+  return trimmed.replace(LABEL, (whole, label: string) =>
+    meaningOfName(label).isPlain ? '' : whole,
+  );
+}
+
+/** The texts in `{"url":"https://acme.com"}` that may be addresses, also with the quotes of Python. */
+function addressesInObject(text: string): string {
+  const quoted = Array.from(text.matchAll(/"([^"]*)"|'([^']*)'/g), ([, one, two]) => one ?? two);
+  return quoted.filter((value) => /^\s*\S+\.\S+\s*$/.test(value ?? '')).join(' ');
 }
 
 /**

@@ -1,47 +1,20 @@
 import { createRequire } from 'node:module';
+import HOSTS from './shared-hosts.json' with { type: 'json' };
 
 /**
- * Hosts whose pages belong to others than the owner of the host. What is behind `linkedin.com/` says
- * nothing about LinkedIn, and `linkedin.com` alone is LinkedIn.
+ * An entry of `shared-hosts.json`, of hosts whose pages belong to others than the owner of the host. What
+ * is behind `linkedin.com/` says nothing about LinkedIn, and `linkedin.com` alone is LinkedIn.
  *
- * An entry is a domain, with all hosts below it; `=` before it leaves those out (there each customer
- * has a host), `.*` at its end stands for any public suffix. A path limits it to what is behind that
- * path. The largest of each kind: networks, shorteners, pages of links, shops of apps, maps and
- * directories, markets, builders of sites, mail gateways whose links do not show where they lead.
+ * It is a domain, with all hosts below it; `=` before it leaves those out (there each customer has a
+ * host), `.*` at its end stands for any public suffix. A path limits it to what is behind that path.
+ * `links` lead elsewhere: their target stands in them at times, behind `?` in the parameter of that name.
  */
-const SHARED =
-  'facebook.com fb.com fb.me m.me instagram.com threads.net threads.com twitter.com x.com t.co linkedin.com lnkd.in xing.com ' +
-  'youtube.com youtu.be tiktok.com pinterest.* pin.it snapchat.com reddit.com vk.com ok.ru weibo.com weixin.qq.com mp.weixin.qq.com ' +
-  'bilibili.com zhihu.com line.me blog.naver.com cafe.naver.com wa.me whatsapp.com t.me telegram.me discord.gg discord.com twitch.tv vimeo.com ' +
-  'flickr.com behance.net dribbble.com soundcloud.com open.spotify.com meetup.com bsky.app quora.com researchgate.net academia.edu ' +
-  'slideshare.net issuu.com scribd.com =tumblr.com =medium.com =substack.com =bandcamp.com github.com gitlab.com bitbucket.org ' +
-  'sourceforge.net huggingface.co npmjs.com/package pypi.org/project hub.docker.com ' +
-  'bit.ly bitly.com goo.gl g.co tinyurl.com ow.ly is.gd buff.ly rebrand.ly cutt.ly shorturl.at t.ly s.id lnk.to dlvr.it adf.ly clck.ru ' +
-  'amzn.to a.co apple.co wp.me aka.ms 1drv.ms hubs.ly mailchi.mp eepurl.com page.link app.link onelink.me qrco.de ' +
-  'linktr.ee beacons.ai bio.link bio.site lnk.bio taplink.cc linkin.bio campsite.bio about.me gravatar.com calendly.com cal.com ' +
-  'forms.gle docs.google.com drive.google.com forms.office.com surveymonkey.com jotform.com eventbrite.* patreon.com ko-fi.com ' +
-  'gofundme.com kickstarter.com indiegogo.com paypal.me zoom.us/j meet.google.com teams.microsoft.com ' +
-  'apps.apple.com itunes.apple.com play.google.com chrome.google.com chromewebstore.google.com apps.microsoft.com appsource.microsoft.com ' +
-  'marketplace.visualstudio.com apps.shopify.com appexchange.salesforce.com wordpress.org/plugins store.steampowered.com ' +
-  'maps.google.* google.*/maps google.*/search news.google.com g.page maps.apple.com bing.com/maps bing.com/search business.google.com ' +
-  'openstreetmap.org waze.com yandex.*/maps 2gis.* map.baidu.com ' +
-  'wikipedia.org wikidata.org crunchbase.com wellfound.com producthunt.com trustpilot.* glassdoor.* indeed.* kununu.com yelp.* ' +
-  'tripadvisor.* foursquare.com zoominfo.com opencorporates.com northdata.* bloomberg.com/profile manta.com bbb.org yellowpages.* ' +
-  'gelbeseiten.de 11880.com dasoertliche.de pagesjaunes.fr paginegialle.it houzz.* zomato.com opentable.* booking.com/hotel ' +
-  'airbnb.*/rooms expedia.* imdb.com clutch.co/profile g2.com/products ' +
-  'amazon.* ebay.* etsy.com aliexpress.* alibaba.com taobao.com tmall.com jd.com rakuten.co.jp mercadolibre.* allegro.pl shopee.* ' +
-  'lazada.* flipkart.com indiamart.com made-in-china.com fiverr.com upwork.com freelancer.com kleinanzeigen.de craigslist.org ' +
-  'leboncoin.fr ubereats.com doordash.com lieferando.de =gumroad.com ' +
-  'sites.google.com =wixsite.com =weebly.com =canva.site =notion.site notion.so homepage.t-online.de home.t-online.de perso.orange.fr ' +
-  's3.amazonaws.com storage.googleapis.com onedrive.live.com dropbox.com/s dropbox.com/scl raw.githubusercontent.com ' +
-  'urldefense.com urldefense.us urldefense.proofpoint.com mimecast.com/s mimecastprotect.com bing.com/ck ' +
-  'translate.goog list-manage.com ct.sendgrid.net awstrack.me hubspotlinks.com search.yahoo.* duckduckgo.com npmjs.com/~ microsoft.com/p ' +
-  'safelinks.protection.outlook.com statics.teams.cdn.office.net linkprotect.cudasvc.com secure-web.cisco.com protection.sophos.com ' +
-  'googleadservices.com doubleclick.net translate.google.* slack-redir.net href.li web.archive.org/web awin1.com viglink.com';
+interface Entry {
+  readonly path: string;
+  readonly isLink: boolean;
+  readonly parameter: string | undefined;
+}
 
-/** A path that says that a link leads elsewhere, whatever the host: `r.clutch.co/redirect?u=…`. */
-const REDIRECT =
-  /\/(?:redir\w*|away|out|outbound|outgoing|exit|goto|click\w*|external\w*|leave|track\w*|url|l|aclk|imgres|linkfilter|offsite|biz_redir)(?:\.php)?(?:[/?]|$)/i;
 /** Pages that a host has of its own, also in a language. Behind some of these names nobody else has any. */
 const OWN_PAGE =
   /^[\\/]+(?:(?:-[\\/]+[a-z]{2}|[a-z]{2}[-_][a-z]{2})[\\/]+)?(?:(?:about(?:-?us)?|careers?|press|newsroom|legal|privacy|investors?)(?:[\\/].*)?|company|jobs|contact(?:-us)?|news|terms|imprint|impressum|team|pricing|help|support|login|signup)(?:\.(?:html?|php|aspx))?[\\/]?(?:[?#].*)?$/is;
@@ -59,40 +32,45 @@ export function findSharedPage(
   registered: string,
   behind: string,
 ): readonly string[] | undefined {
-  const targets = REDIRECT.test(behind.split('?', 1).join()) ? targetsIn(behind) : [];
-  if (targets.length > 0) return targets;
-  const isOthers = hasEntry(host, registered, behind) && !OWN_PAGE.test(behind);
-  return isOthers && !HOME.test(behind) ? [] : undefined;
+  const entry = findEntry(host, registered, behind);
+  const targets = entry?.isLink ? targetsIn(behind, entry.parameter) : [];
+  const isOwn = HOME.test(behind) || (OWN_PAGE.test(behind) && !entry?.isLink);
+  return targets.length > 0 || (entry && !isOwn) ? targets : undefined;
 }
 
 /** Nothing but the host's own front page. */
 const HOME = /^[\\/]*(?:(?:index|default|home)(?:\.[a-z]{2,5})?[\\/]?)?(?:#(?![!/]).*)?$/i;
 
-/** The paths of each entry; none for the labels in them. */
-let entries: ReadonlyMap<string, readonly string[]> | undefined;
+/** By their hosts; none for the labels in them. */
+let entries: ReadonlyMap<string, readonly Entry[]> | undefined;
 
-function readEntries(): ReadonlyMap<string, readonly string[]> {
-  const found = new Map<string, string[]>();
-  for (const entry of SHARED.split(' ')) {
-    const [, name = '', path = ''] = /^([^/]+)(.*)/.exec(entry) ?? [];
-    found.set(name, [...(found.get(name) ?? []), path]);
-    for (const label of name.split(/[=.]/)) found.set(label, []);
+function readEntries(): ReadonlyMap<string, readonly Entry[]> {
+  const found = new Map<string, Entry[]>();
+  for (const [kind, list] of Object.entries(HOSTS)) {
+    for (const text of list) {
+      const [, name = '', path = '', parameter] = /^([^/?]+)([^?]*)(?:\?(.*))?$/.exec(text) ?? [];
+      const entry = { path, isLink: kind === 'links', parameter };
+      found.set(name, [...(found.get(name) ?? []), entry]);
+      for (const label of name.split(/[=.]/)) found.set(label, []);
+    }
   }
   return found;
 }
 
-/** Whether there is an entry of a host, or of one above it, with its public suffix or with any. */
-function hasEntry(host: string, registered: string, behind: string): boolean {
+/** The entry of a host, or of one above it, with its public suffix or with any; that of links first. */
+function findEntry(host: string, registered: string, behind: string): Entry | undefined {
   entries ??= readEntries();
   const label = registered.slice(0, registered.indexOf('.'));
-  if (!entries.has(label)) return false; // as for most
+  if (!entries.has(label)) return undefined; // as for most
   const anySuffix = host.slice(0, host.length - registered.length) + label;
   const names = [`=${host}`];
   for (const written of [host, `${anySuffix}.*`]) {
     for (let name = written; name.includes('.'); name = name.slice(name.indexOf('.') + 1))
       names.push(name);
   }
-  return names.some((name) => entries?.get(name)?.some((path) => isBehind(path, behind)));
+  const found = names.flatMap((name) => entries?.get(name) ?? []);
+  const fitting = found.filter(({ path }) => isBehind(path, behind));
+  return fitting.find(({ isLink }) => isLink) ?? fitting[0];
 }
 
 function isBehind(path: string, behind: string): boolean {
@@ -103,19 +81,28 @@ function isBehind(path: string, behind: string): boolean {
 
 const MOST_TARGETS = 8;
 const URL_START = /^(?:https?:[\\/]|www\.)/i;
+/** A target in a path, as of archives, and in Proofpoint's links: `/v3/__https://acme.com__;!!…`. */
+const IN_PATH = /[\\/](?:__)?(https?:[\\/].*?)(?:__;.*)?$/i;
+/** Proofpoint's older links: `u=https-3A__acme.com_about`. */
+const DASHED = /^https?-3A_/i;
 
-/** The addresses in a link: parameters that are URLs. */
-function targetsIn(behind: string): readonly string[] {
-  const query = behind.slice(behind.search(/[?#]|$/) + 1);
-  return query
-    .split(/[&;#]/, 100)
-    .map((pair) => decode(pair.slice(pair.indexOf('=') + 1)))
+/** The addresses in a link: parameters that are URLs, and one in its path. */
+function targetsIn(behind: string, parameter: string | undefined): readonly string[] {
+  const [path = ''] = behind.split(/[?#]/, 1);
+  const query = behind.slice(path.length + 1);
+  const pairs = query.split(/[&;#]/, 100).map((pair) => /^([^=]*)=?(.*)$/s.exec(pair) ?? []);
+  const values = pairs.flatMap(([, name, value = '']) =>
+    parameter === undefined || name === parameter ? [decode(value)] : [],
+  );
+  const inPath = IN_PATH.exec(path)?.[1] ?? [];
+  return values
+    .concat(inPath)
     .filter((text) => URL_START.test(text))
     .slice(0, MOST_TARGETS);
 }
 
 function decode(text: string): string {
-  let plain = text;
+  let plain = DASHED.test(text) ? text.replaceAll('_', '/').replaceAll('-', '%') : text;
   // No further than to a URL: what is encoded in it is its own.
   for (let times = 0; times < 3 && plain.includes('%') && !URL_START.test(plain); times += 1) {
     try {

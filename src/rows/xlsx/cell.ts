@@ -1,4 +1,5 @@
 import { normalizeDomain } from '../domain/domain.ts';
+import { isNothing } from '../domain/pieces.ts';
 import { type CellStyle, dateText } from './styles.ts';
 
 /**
@@ -33,9 +34,9 @@ export function toSheetCell({ formula, ...raw }: RawCell, is1904: boolean): Shee
   return { value: value ?? text ?? null, link };
 }
 
-/** `HYPERLINK("https://acme.com","Acme")`, whatever the function is called in a language. */
+/** `HYPERLINK("https://acme.com","Acme")`: no other function has an address in its first argument. */
 const HYPERLINK =
-  /^(?!IMAGE)[\p{L}._]{4,}\(\s*"((?:[^"]|"")+)"\s*(?:[,;]\s*"((?:[^"]|"")+)"\s*\))?/iu;
+  /^(?:_xlfn\.)?HYPERLINK\(\s*"((?:[^"]|"")+)"\s*(?:[,;]\s*"((?:[^"]|"")+)"\s*\))?/iu;
 
 function valueIn({ type, style, text }: Omit<RawCell, 'formula'>, is1904: boolean): PlainCell {
   if (text === '') return null;
@@ -74,7 +75,8 @@ export function isFree(cell: SheetCell | undefined): boolean {
 }
 
 /**
- * The text of a cell that is looked up: the target of its link, unless the text is a domain itself.
+ * The text of a cell that is looked up: the target of its link, unless the text is a domain itself, or
+ * says that there is none.
  * Excel keeps a link whose text is overwritten, and links from mail programs lead over a scanner.
  */
 export function addressOfCell(
@@ -82,7 +84,9 @@ export function addressOfCell(
   link = typeof cell === 'object' ? cell?.link : undefined,
 ): string {
   const text = textOfSheetCell(cell);
-  return link === undefined || 'domain' in normalizeDomain(text) ? text : link;
+  const isText =
+    link === undefined || 'domain' in normalizeDomain(text) || (text !== '' && isNothing(text));
+  return isText ? text : link;
 }
 
 /** The most rows, columns and characters in a cell that a sheet can hold. */

@@ -15,6 +15,11 @@ const logos = domains.map((domain) => `https://cdn.${domain}/logo.png`);
 const notes = ['see acme.com', 'Booking.com is large', 'ask jo@b.io', 'http://a.com and b.com'];
 const many = (share: number, cell = ''): readonly string[] =>
   Array.from({ length: 100 }, (_, at) => (at < share ? `https://company${at}.com` : cell));
+const sentences = domains.map((domain) => `they all went over to https://${domain} in May`);
+const links = domains.map((_, at) => `https://crm.vendor.com/account/${at}`);
+const files = ['readme.md', 'main.py', 'old.zip', 'setup.py'];
+/** A third of them say that there is none. */
+const third = Array.from({ length: 30 }, (_, at) => (at % 3 === 0 ? 'ingenting' : `a${at}.com`));
 const mails = Array.from({ length: 100 }, (_, at) => `jo@firm${at}.com`);
 /** A list that is sorted by website, blanks first. */
 const late = Array.from({ length: 1_500 }, (_, at) => (at < 600 ? '' : `a${at}.com`));
@@ -53,6 +58,23 @@ it.each<[Table, string | undefined]>([
   [{ url: profiles, site: urls }, 'site'],
   [{ profile: profiles, company: companies }, undefined],
   [{ name: companies, domain: ['acme.com', 'acme.com', 'www.acme.com'] }, 'domain'],
+  [{ website: many(40), reseller: many(100) }, 'website'],
+  [{ company: many(100), website: many(40) }, 'website'],
+  [{ 'shop website': many(100), website: many(40) }, 'website'],
+  // Sentences and files never choose, in a list of one column neither.
+  [{ website: many(40), notes: sentences.concat(sentences) }, 'website'],
+  [{ company: companies, notes: sentences }, undefined],
+  [{ 'how to use': ['Fill in the list', ...sentences] }, undefined],
+  [{ url: links, company: companies }, undefined],
+  [{ url: links, email: emails }, 'email'],
+  [{ script: files, company: companies }, undefined],
+  [{ script: files, mail: emails }, 'mail'],
+  // Addresses on the web before those of e-mail, though a word for none stands in many cells.
+  [{ 'e-mail': mails, link: third }, 'link'],
+  [{ Sähköposti: mails, Kotisivut: third }, 'Kotisivut'],
+  [{ 'Эл. почта': mails, 'Веб-страница': third }, 'Веб-страница'],
+  [{ メール: mails, ホームページ: many(30) }, 'ホームページ'],
+  [{ plan: ['free', 'free', 'free', 'paid', 'acme.com'] }, undefined],
   // By cells alone.
   [{ a: companies, '': urls }, ''],
   [{ a: emails, b: domains }, 'b'],
@@ -82,6 +104,7 @@ describe('what is told of the column', () => {
       'b',
       'email',
     ]);
+    expect(othersOf({ website: urls, reseller: domains, notes: sentences })).toEqual(['reseller']);
     const none = { domain: domains, logo_url: logos, linkedin: profiles, url: blank };
     expect(othersOf(none)).toBeUndefined();
   });

@@ -54,6 +54,10 @@ example.com < '=HYPERLINK("https://example.com";"Example") ¦ =HIPERVÍNCULO("ht
 example.com < Example Inc. https://example.com ¦ https://example.com, Example Inc. ¦ Web: www.example.com
 !several_domains < Example.org, a company: https://example.com
 !contains_space < Example Inc .com ¦ Example .NET ¦ A. Bank ¦ Acme. com
+# an address is read: one that is labelled, in an object, spelled so that nobody clicks on it, or of all hosts
+example.com < URL: example.com ¦ Company website: www.example.com ¦ {"domain":"example.com"}
+example.com < [{"id":1,"url":"https:\/\/example.com\/"}] ¦ {'site': 'example.com', 'x': 1}
+example.com < example[.]com ¦ hxxps://example[.]com/x ¦ jo (at) example (dot) com ¦ *.example.com
 # an address is read: a link of Access, with or without a text
 example.com < #http://www.example.com# ¦ Example#http://example.com#
 example.com < Example AG#http://www.example.com##Visit Example# ¦ #https://example.com/en#
@@ -97,6 +101,7 @@ www.ck < www.ck
 # a cell is refused as empty when it says that there is nothing
 !empty < N/A ¦ n/a ¦ #N/A ¦ #REF! ¦ #DIV/0! ¦ #NOM? ¦ null ¦ (null) ¦ \N ¦ (blank) ¦ NaT ¦ www. ¦ http://www.
 !empty < https://www. ¦ <null> ¦ -------------------- ¦ n/a; n/a ¦ - / - ¦ none ¦ - ¦ – ¦ -- ¦ ? ¦ FALSE ¦ Falsch
+!empty < no website ¦ Keine Webseite ¦ No ¦ sin sitio web ¦ нет сайта ¦ closed ¦ permanently closed ¦ geschlossen
 !empty < 0 ¦ 0,00 ¦ =FALSE ¦ NaN
 # a cell is refused as an IP address, of either version, in any dress
 !ip_address < 192.0.2.1 ¦ http://192.0.2.1:8080/x ¦ root@192.0.2.1 ¦ １９２.0.2.1 ¦ 2001:db8::1 ¦ ::1
@@ -116,7 +121,7 @@ www.ck < www.ck
 !unknown_tld < shop.local ¦ example.example ¦ a.test ¦ www.notatld ¦ x.onion
 # a cell is refused as malformed otherwise
 !malformed < acme.com&#9999999; ¦ a..b.com ¦ .example.com ¦ example.com.. ¦ -a.com ¦ a-.com ¦ foo_bar.com
-!malformed < a!b.com ¦ *.example.com ¦ example.com:http ¦ https%3A%2F%2Facme.com%ZZ ¦ jo@a.com@b.com ¦ a%2Fb.com
+!malformed < a!b.com ¦ =VLOOKUP("key.com",A:B,2) ¦ =IMAGE("https://example.com/a.png") ¦ example.com:http ¦ https%3A%2F%2Facme.com%ZZ ¦ jo@a.com@b.com ¦ a%2Fb.com
 !malformed < \ud800.com ¦ a\u0000b.com
 # a cell is refused as malformed when a sign in it is sold by no registry
 !malformed < •acme.com ¦ acme®.com ¦ acme™.com ¦ acme’s.com ¦ a²b.com ¦ i❤.ws ¦ ☕.com ¦ xn--i-7iq.ws
@@ -136,6 +141,12 @@ example.com < https://r.clutch.co/redirect?provider_id=0&u=https%3A%2F%2Fexample
 example.com < https://www.g2.com/external_clickthroughs/record?secure%5Burl%5D=https%3A%2F%2Fexample.com
 example.com < https://linkprotect.cudasvc.com/url?a=https%3a%2f%2fwww.example.com&c=E,1,xyz&typo=1
 example.com < https://l.facebook.com/l.php?u=https%253A%252F%252Fexample.com
+example.com < https://nam02.safelinks.protection.outlook.com/?url=http%3A%2F%2Fwww.example.com%2F&data=05
+example.com < https://urldefense.com/v3/__https://www.example.com/about__;!!abc$
+example.com < https://urldefense.proofpoint.com/v2/url?u=https-3A__www.example.com_about&d=DwMF
+example.com < https://web.archive.org/web/20200101/http://www.example.com:80/
+# an address in a link of a host that is not known to lead elsewhere is not where it leads
+example.com < https://example.com/tracking?carrier=https://www.example.org/x ¦ https://example.com/redirect?u=https://b.org
 # a page on a host that many share says nothing about a company
 !shared_host < https://www.facebook.com/acme ¦ https://m.facebook.com/profile.php?id=1 ¦ de.linkedin.com/company/acme/
 !shared_host < https://github.com/acme/about ¦ https://linkedin.com/in/about ¦ https://github.com/about.me ¦ https://twitter.com/#!/acme ¦ https://bit.ly/3abc ¦ https://apps.apple.com/de/app/acme/id1
@@ -143,7 +154,8 @@ example.com < https://l.facebook.com/l.php?u=https%253A%252F%252Fexample.com
 !shared_host < https://www.amazon.co.uk/stores/Acme ¦ https://us02web.zoom.us/j/123 ¦ https://www.microsoft.com/p/acme/9
 !shared_host < https://www.npmjs.com/~acme ¦ https://www.tumblr.com/acme ¦ https://duckduckgo.com/?q=acme
 !shared_host < https://acme-de.translate.goog/?_x_tr_sl=de ¦ facebook.com/acme.com
-!shared_host < https://nam02.safelinks.protection.outlook.com/?url=http%3A%2F%2Fwww.example.com%2F&data=05
+!shared_host < https://pitchbook.com/profiles/company/1 ¦ https://www.wlw.de/de/firma/acme-1 ¦ https://rb.gy/a1
+!shared_host < https://app.hubspot.com/contacts/1 ¦ https://share.google/abc ¦ https://web.archive.org/web/2020*/acme
 # a link whose target does not stand in it, is no domain, or is such a page too, is shared
 !shared_host < https://acme.us1.list-manage.com/track/click?u=abc&id=1 ¦ https://l.facebook.com/l.php?u=https%3A%2F%2F192.0.2.1
 !shared_host < https://l.facebook.com/l.php?u=https%3A%2F%2Fbit.ly%2Fabc
