@@ -267,7 +267,9 @@ function checkOutputs(
 
   const [failuresHeader, ...failures] = parsed(read('list.failures.csv'));
   expect(failuresHeader?.slice(width)).toEqual(
-    ['row', 'domain', 'status', 'reason', 'said', 'http_status', 'attempts'].map((name) => `brand_${name}`),
+    ['row', 'domain', 'status', 'reason', 'said', 'http_status', 'attempts'].map(
+      (name) => `brand_${name}`,
+    ),
   );
   const listed = rows.filter((_, at) => !isBlank(cells[at]));
   expect(failures.map((row) => row.slice(width, width + 3))).toEqual(
