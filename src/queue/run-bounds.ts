@@ -105,17 +105,19 @@ export class RunHash {
     if (this.#options.isNamed) await client.hdel(this.#key, 'stopped', 'lost');
     else await client.del(this.#key);
     this.#known = await client.hgetall(this.#key);
+    const lost: Record<string, string> = {};
     for (const bound of this.#bounds) {
-      const { taken } = await bound.ledger.read();
+      const { field, ledger } = bound;
+      const { taken } = await ledger.read();
       const { spent, allowed } = this.#read(bound);
+      bound.allowed = taken;
       bound.spent = allowed < taken ? Math.max(spent, taken) : spent;
       bound.spentBefore = bound.spent;
-      bound.allowed = taken;
-      this.#before = { ...this.#before, [bound.field]: bound.spent };
-      this.#known = { ...this.#known, [bound.field]: String(bound.spent) };
+      if (bound.spent > spent) lost[field] = String(bound.spent);
+      this.#before = { ...this.#before, [field]: bound.spent };
     }
     await this.#allow();
-    await this.write();
+    await this.write(lost);
   }
 
   /** Reads what of the bounds is spent, allows more, and keeps the hash for as long as the run lives. */

@@ -67,6 +67,7 @@ async function readRows(list: OpenedList, store: OutcomeStore): Promise<PlannedR
         line.add(last?.fetchedAtMs ?? 0);
         return 'due';
       }
+      if (last.fetchedAtMs > now()) store.redate(domain, startedAtMs);
       paths?.see(last.json ?? '', row);
       return 'known';
     },

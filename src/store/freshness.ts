@@ -29,8 +29,8 @@ export interface FreshnessContext {
  * What the run fetched itself is always fresh. Otherwise age is measured at the start of the run,
  * so that no outcome expires during a long run.
  *
- * An outcome dated in the future was fetched by a clock that was wrong by at least that much, so it
- * counts as that old: an hour ahead it is fresh, years ahead it is not.
+ * An answer dated in the future was fetched by a clock that was ahead. It was paid for, so it is fresh, and
+ * counts as fetched when it is first seen.
  *
  * Outcomes fetched in one night would expire in one night. So each outcome expires at its own
  * moment between `1 - jitter` of its duration and the whole of it, never later. The moment is a
@@ -48,7 +48,7 @@ export function isFresh(
   if (!isAnswer(status)) return false;
   const { jitter } = freshness;
   const countsMs = status === 'found' ? freshness.foundMs : freshness.notFoundMs;
-  const ageMs = Math.abs(startedAtMs - fetchedAtMs);
+  const ageMs = Math.max(0, startedAtMs - fetchedAtMs);
   if (ageMs >= countsMs) return false;
   // Most outcomes are spared the hash.
   if (ageMs < countsMs * (1 - jitter)) return true;

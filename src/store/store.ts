@@ -119,6 +119,15 @@ export async function openStore(
     return failure && failure.fetchedAtMs > (answer?.fetchedAtMs ?? -1) ? failure : answer;
   }
 
+  function put(outcome: Outcome): Promise<void> {
+    hasFailures ||= !isAnswer(outcome.status);
+    const table = isAnswer(outcome.status) ? answers : failures;
+    const at = keyOf(endpointId, outcome.domain);
+    gathering ??= openBatch();
+    gathering.values.get(table)?.set(at, encodeOutcome(at, outcome));
+    return gathering.written;
+  }
+
   return {
     /** A unique id of this store. */
     id: database.id,
@@ -137,13 +146,11 @@ export async function openStore(
      * @returns when it is committed, so that it survives if the process is killed
      * @throws BrandfillError `UNUSABLE_STORE` when it cannot be stored
      */
-    put: (outcome: Outcome): Promise<void> => {
-      hasFailures ||= !isAnswer(outcome.status);
-      const table = isAnswer(outcome.status) ? answers : failures;
-      const at = keyOf(endpointId, outcome.domain);
-      gathering ??= openBatch();
-      gathering.values.get(table)?.set(at, encodeOutcome(at, outcome));
-      return gathering.written;
+    put,
+    /** Dates an answer anew that a clock has dated which was ahead. Whoever does not own the store changes nothing. */
+    redate: (domain: string, fetchedAtMs: number): void => {
+      const answer = opening.isBeside ? undefined : read(answers, domain, decodeOutcome);
+      if (answer) put({ ...answer, fetchedAtMs }).catch(() => {}); // told by `failed`
     },
     /** Resolves with the error of the first write that fails. No write succeeds after it. */
     failed: database.failed,

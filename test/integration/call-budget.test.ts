@@ -5,7 +5,7 @@ import { enrichRows } from '../../src/index.ts';
 import { createSharedCallLedger } from '../../src/queue/call-ledger.ts';
 import { openQueueServer } from '../../src/queue/redis.ts';
 import type { CallsPer } from '../../src/worker/budget.ts';
-import { useDatabase } from '../support/redis.ts';
+import { useDatabase, useRedis } from '../support/redis.ts';
 import { openApi, openScripted, openServer } from './support/api.ts';
 import { start, summaryOf } from './support/command.ts';
 import { openFolder } from './support/folder.ts';
@@ -73,6 +73,57 @@ describe('--max-calls, where connections end', () => {
       expect(statuses.failed).toBe(0);
     },
   );
+});
+
+describe('answers of a clock that was ahead', () => {
+  it('are not paid again, and are as old as they were first seen', async () => {
+    // Given a store whose answers are dated two months ahead
+    const [api, folder] = [await openApi(), openList(20)];
+    const place = { cwd: folder.path };
+    const args = ['enrich', 'list.csv', '--base-url', api.url, '--json', '--store'];
+    await runHere([...args, 'first'], place);
+    const { stdout } = await runHere(['store', 'export', '--store', 'first'], place);
+    const ahead = new Date(Date.now() + 60 * 86_400_000).toISOString();
+    folder.write('ahead.jsonl', stdout.replaceAll(/(?<="fetched_at":")[^"]+/g, ahead));
+    await runHere(['store', 'import', 'ahead.jsonl', '--store', 'second'], place);
+    // When the same list is enriched by it, by a dry run first
+    await runHere([...args, 'second', '--dry-run'], place);
+    expect((await runHere(['store', 'export', '--store', 'second'], place)).stdout).toContain(
+      ahead,
+    );
+    const again = await runHere([...args, 'second'], place);
+    // Then nothing is asked
+    expect(summaryOf(again)).toMatchObject({ calls: 0, statuses: { found: 20 } });
+    const after = await runHere(['store', 'export', '--store', 'second'], place);
+    expect(after.stdout).not.toContain(ahead);
+    expect(api.stats().calls).toBe(20);
+  });
+});
+
+describe('--max-calls, where Redis loses its memory with the run', () => {
+  it('is never exceeded: the store of the run counts too', async () => {
+    // Given a run that helps itself over a Redis without a log
+    const [redis, api, folder] = [
+      await useRedis(),
+      await openApi({ latencyMs: 10 }),
+      openList(400),
+    ];
+    const place = {
+      cwd: folder.path,
+      env: { BRANDFILL_BASE_URL: api.url, BRANDFILL_QUEUE: redis.url },
+    };
+    const args = ['enrich', 'list.csv', '--max-calls', '200', '--concurrency', '4', '--json'];
+    // When both are killed in the middle, and started again
+    const first = await start(args, place);
+    await expect.poll(() => api.stats().calls).toBeGreaterThan(80);
+    await Promise.all([first.stop('SIGKILL'), redis.kill()]);
+    await redis.start();
+    const again = await runHere(args, place);
+    // Then the bound holds, and what is lost of it is no more than was ahead
+    expect(again.code, again.stderr).toBe(4);
+    expect(api.stats().calls).toBeLessThanOrEqual(200);
+    expect(api.stats().calls).toBeGreaterThan(120);
+  });
 });
 
 describe('the bounds of a run in a program', () => {
