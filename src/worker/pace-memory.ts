@@ -19,7 +19,14 @@ export interface Learned {
   /** Until when the API said to wait; 0 when it did not. */
   readonly statedUntilMs: number;
   /** When calls started that a fixed rate still counts, and that rate. */
-  readonly fixed?: { readonly rate: Rate; readonly startsMs: readonly number[] } | undefined;
+  readonly fixed?:
+    | {
+        readonly rate: Rate;
+        readonly startsMs: readonly number[];
+        /** When more may have started, if the process was killed that saved this. @default it was not */
+        readonly unsaved?: { readonly fromMs: number; readonly untilMs: number } | undefined;
+      }
+    | undefined;
 }
 
 const LEARNED = z.object({
@@ -32,6 +39,7 @@ const LEARNED = z.object({
     .object({
       rate: z.object({ count: z.number().positive(), perMs: z.number().positive() }),
       startsMs: z.array(z.number()).max(1_000),
+      unsaved: z.object({ fromMs: z.number(), untilMs: z.number() }).optional(),
     })
     .optional(),
 });
@@ -61,11 +69,27 @@ export function readLearned(
     windowCalls: data.windowCalls,
     // For a longer wait a run stops: the next one asks whether it still holds.
     statedUntilMs: statedUntilMs - nowMs > maxWaitMs ? 0 : statedUntilMs,
-    fixed: data.fixed && {
-      ...data.fixed,
-      startsMs: data.fixed.startsMs.filter((at) => at <= nowMs),
-    },
+    fixed: data.fixed && { rate: data.fixed.rate, startsMs: startsIn(data.fixed, nowMs) },
   };
+}
+
+/** No more starts of a fixed rate are kept. */
+const MOST_STARTS = 256;
+
+/** Those that are known, and as many as a process may have made that was killed before it saved them. */
+function startsIn(
+  { rate, startsMs, unsaved }: NonNullable<Learned['fixed']>,
+  nowMs: number,
+): readonly number[] {
+  const known = startsMs.filter((at) => at <= nowMs);
+  if (!unsaved) return known;
+  const gapMs = rate.perMs / rate.count;
+  const untilMs = Math.min(nowMs, unsaved.untilMs);
+  const count = Math.min(MOST_STARTS, Math.ceil(Math.max(0, untilMs - unsaved.fromMs) / gapMs));
+  return [
+    ...known,
+    ...Array.from({ length: count }, (_, at) => untilMs - (count - at - 1) * gapMs),
+  ];
 }
 
 /** @param epochMs what is added to the times of the pace to get milliseconds since 1970 */

@@ -100,6 +100,22 @@ describe('answers of a clock that was ahead', () => {
   });
 });
 
+describe('--rate', () => {
+  it('is kept though the process is killed again and again', async () => {
+    const [api, folder] = [await openApi(), openList(200)];
+    const args = ['enrich', 'list.csv', '--base-url', api.url, '--rate', '40/min'];
+    const startMs = performance.now();
+    for (let kills = 0; kills < 4; kills += 1) {
+      const { calls } = api.stats();
+      const running = await start(args, { cwd: folder.path });
+      await expect.poll(() => api.stats().calls).toBeGreaterThan(calls);
+      await running.stop('SIGKILL');
+    }
+    const seconds = (performance.now() - startMs) / 1_000;
+    expect(api.stats().calls).toBeLessThanOrEqual((40 / 60) * seconds + 1);
+  });
+});
+
 describe('--max-calls, where Redis loses its memory with the run', () => {
   it('is never exceeded: the store of the run counts too', async () => {
     // Given a run that helps itself over a Redis without a log

@@ -89,12 +89,15 @@ export async function openLookups(run: LookingUp): Promise<Lookups> {
     // Otherwise its troubles might be looked for in the API.
     const proxy = settings.workers > 0 && plan.lookups > 0 ? findProxy(endpoint.origin) : undefined;
     if (proxy) onEvent({ type: 'notice', message: describeProxy(proxy), level: 'info' });
-    const savePace = async (): Promise<void> => {
+    const savePace = async (isLast = true): Promise<void> => {
+      const learned = local.gate.learned();
+      // Before its first call only a fixed rate is to be known of a process that is killed.
+      if (!learned || (local.counters.calls === 0 && !learned.fixed)) return;
       // That a store cannot be written is told by the store itself.
-      const learned = local.counters.calls > 0 ? local.gate.learned() : undefined;
-      if (learned) await memory?.save(learned).catch(() => {});
+      await memory?.save(learned, isLast).catch(() => {});
     };
-    const saving = setInterval(() => void savePace(), SAVE_EVERY_MS);
+    await savePace(false);
+    const saving = setInterval(() => void savePace(false), SAVE_EVERY_MS);
     return {
       queue,
       local,
@@ -188,8 +191,11 @@ function readPace({ job, store, context }: PlannedRun) {
     (startRate && { limitPerMs: startRate.count / startRate.perMs, cap: 0, statedUntilMs: 0 });
   return {
     start,
-    save: async (state: Learned): Promise<void> => {
+    save: async (learned: Learned, isLast: boolean): Promise<void> => {
       const savedAtMs = Date.now();
+      const unsaved = { fromMs: savedAtMs, untilMs: savedAtMs + 2 * SAVE_EVERY_MS };
+      const fixed = learned.fixed && { ...learned.fixed, unsaved: isLast ? undefined : unsaved };
+      const state: Learned = { ...learned, fixed };
       // A run of a few calls never reached the limit: the one that it started with keeps its age.
       const isNews = state.limitPerMs !== start?.limitPerMs;
       const learnedAtMs = isNews ? savedAtMs : (saved?.learnedAtMs ?? savedAtMs);
