@@ -156,7 +156,7 @@ function describeByte(line: Buffer, text: string): string {
   const before = text.slice(0, text.indexOf(REPLACEMENT));
   const at = Buffer.byteLength(before);
   const byte = (line[at] ?? 0).toString(16).toUpperCase();
-  const [behind = ''] = /[^,;|\t"]*$/.exec(before) ?? [];
+  const behind = before.split(/[,;|\t"]/).at(-1) ?? '';
   return `byte 0x${byte}, number ${(at + 1).toLocaleString('en-US')} of the line${behind.trim() === '' ? '' : `, behind '${shorten(behind)}'`}`;
 }
 
