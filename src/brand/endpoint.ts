@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { parseHttpUrl, receivedUrl } from '../common/addresses.ts';
 import { BrandfillError } from '../common/errors.ts';
+import { idOfParts } from '../common/hashes.ts';
 import type { ApiProfile, BatchProfile } from './api-profile.ts';
 
 /** The name and value of an extra query parameter or header. They are sent in the order given. */
@@ -75,6 +76,7 @@ export function createEndpoint(options: EndpointOptions): Endpoint {
   const isStandard = template.text === STANDARD;
   const differs = [isStandard ? [] : template.text, profile?.data ?? []].flat();
   const id = identify([url.origin + basePath, ...differs], params);
+  const port = url.protocol === 'http:' && url.port === '' ? ':80' : '';
   const [before = '', ...after] = (basePath + template.text).split(DOMAIN);
   const path =
     after.length === 1
@@ -85,9 +87,7 @@ export function createEndpoint(options: EndpointOptions): Endpoint {
     path,
     isDoubled: isStandard && basePath.endsWith(VERSION),
     id,
-    queueName: queueNameOf([
-      url.host,
-      basePath,
+    queueName: queueNameOf(url.host + port + basePath, [
       isStandard ? '' : template.text,
       ...params.flat(),
       profile?.meaningId?.slice(0, 8) ?? '',
@@ -100,15 +100,21 @@ export function createEndpoint(options: EndpointOptions): Endpoint {
   };
 }
 
-/** BullMQ allows no colon in it; what is longer would be no help to people. */
-function queueNameOf(parts: readonly string[]): string {
-  const name = parts
+/**
+ * BullMQ allows no colon in it. A host with a plain path can be told from its name again; any other name
+ * ends in a hash of what it was made of, so that no two APIs have one queue. Its `0` begins no port or path.
+ */
+function queueNameOf(where: string, more: readonly string[]): string {
+  const name = [where, ...more]
     .join('/')
     .replaceAll(DOMAIN, '')
     .replaceAll(/[^\w.]+/g, '-')
     .replaceAll(/^-|-$/g, '');
-  return name.length <= 100 ? name : `${name.slice(0, 80)}-${identify([name], [])}`;
+  const isPlain = name.length <= 100 && more.join('') === '' && PLAIN.test(where);
+  return isPlain ? name : `${name.slice(0, 80)}-0${idOfParts([where, ...more]).slice(0, 8)}`;
 }
+
+const PLAIN = /^(?:[a-z\d.-]+\.[a-z\d]+|[a-z\d]+)(?::\d+)?(?:\/[a-z_]\w*)*$/i;
 
 /** Stands for the domain in the path or a parameter of a profile. */
 export const DOMAIN = '{domain}';

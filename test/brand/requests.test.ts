@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { createCredential, parseAuth } from '../../src/brand/credential.ts';
 import { createEndpoint, type NameValue } from '../../src/brand/endpoint.ts';
 import { BrandfillError } from '../../src/common/errors.ts';
+import { parseProfile } from '../../src/profile/read-profile.ts';
 import { useHttpServer } from '../support/servers.ts';
 import { useClient } from './support/clients.ts';
 
@@ -258,5 +259,59 @@ describe('the identity of an endpoint', () => {
   it('has nothing of the credential in it', () => {
     const secretParam: NameValue = ['key', 's3cret'];
     expect(createEndpoint({ baseUrl: base, secretParam }).id).toBe(idOf(base));
+  });
+});
+
+describe('the name of the queue of an API', () => {
+  function nameOf(baseUrl: string, params: readonly NameValue[] = [], path = ''): string {
+    const request = `request: { baseUrl: "${baseUrl}", path: "${path}" }`;
+    const profile = path === '' ? undefined : parseProfile('acme.yaml', request).api;
+    return createEndpoint({ baseUrl, params, profile }).queueName;
+  }
+
+  it.each([
+    ['https://api.example.com', 'api.example.com'],
+    ['http://localhost:8080', 'localhost-8080'],
+    ['http://127.0.0.1:8080/v1', '127.0.0.1-8080-v1'],
+    ['https://my-api.example.com/eu/west/', 'my-api.example.com-eu-west'],
+    ['http://api.example.com', 'api.example.com-80'],
+  ])('of %s is %s', (baseUrl, name) => {
+    expect(nameOf(baseUrl)).toBe(name);
+  });
+
+  it('is never that of another, and BullMQ takes it', () => {
+    const long = 'x/'.repeat(80);
+    const names = [
+      nameOf('https://h.example/eu/west'),
+      nameOf('https://h.example/eu-west'),
+      nameOf('https://h.example/eu//west'),
+      nameOf('https://h.example/eu/%20west'),
+      nameOf('https://h.example-eu/west'),
+      nameOf('https://h.example', [['eu', 'west']]),
+      nameOf('https://h.example/eu', [['west', '']]),
+      nameOf('https://h.example', [['eu-west', '']]),
+      nameOf('https://h.example', [
+        ['eu', 'we'],
+        ['st', ''],
+      ]),
+      nameOf('https://h.example', [], '/eu/west/{domain}'),
+      nameOf('https://h.example', [], '/eu/{domain}/west'),
+      nameOf('https://h.example/eu', [], '/west/{domain}'),
+      nameOf('https://h.example:8443'),
+      nameOf('https://h.example/8443'),
+      nameOf('https://h/example/8443'),
+      nameOf('https://h-8443'),
+      nameOf('https://h:8443'),
+      nameOf('https://h/8443'),
+      nameOf('https://my/api.example'),
+      nameOf('https://my-api.example'),
+      nameOf('https://[::1]:8443'),
+      nameOf('https://0.0.0.1:8443'),
+      nameOf(`https://h.example/${long}a`),
+      nameOf(`https://h.example/${long}b`),
+    ];
+    expect(names.filter((name, at) => names.indexOf(name) !== at)).toEqual([]);
+    expect(names.filter((name) => !/^[\w.][\w.-]{0,110}$/.test(name))).toEqual([]);
+    expect(names[1]).toMatch(/^h\.example-eu-west-0[\w-]{8}$/);
   });
 });
