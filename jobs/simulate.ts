@@ -7,10 +7,10 @@
  */
 import { parseArgs } from 'node:util';
 import { worldsOf } from '../test/simulation/catalogue.ts';
-import { COLD, LONG, measureCold, measureLong, type Used } from '../test/simulation/pace.ts';
+import { COLD, LONG, measureCold, measureLong } from '../test/simulation/pace.ts';
 import { playAll } from '../test/simulation/play.ts';
-import { describeScores, totalsOf } from '../test/simulation/report.ts';
-import { missedBounds, WANTED } from '../test/simulation/targets.ts';
+import { describeTotals, describeWorlds, totalsOf } from '../test/simulation/report.ts';
+import { WANTED } from '../test/simulation/targets.ts';
 
 const { values } = parseArgs({
   options: {
@@ -19,22 +19,24 @@ const { values } = parseArgs({
     all: { type: 'boolean', default: false },
   },
 });
-const isWanted = ({ name }: { readonly name: string }): boolean => name.includes(values.only);
+const isChosen = ({ name }: { readonly name: string }): boolean => name.includes(values.only);
 
-const scores = await playAll(worldsOf(Number(values.seed)).filter(isWanted));
-if (scores.length > 0) {
-  console.log(describeScores(scores, values.all ? scores.length : 30));
-  const missed = missedBounds(totalsOf(scores), WANTED);
-  console.log(missed.length === 0 ? 'All is as wanted.' : `Not as wanted: ${missed.join('; ')}`);
-}
+const worlds = worldsOf(Number(values.seed)).filter(isChosen);
+const scores = await playAll(worlds);
+console.log(describeWorlds(scores, values.all ? scores.length : 30));
+console.log(`\n${`of ${scores.length} worlds`.padEnd(38)}       is   wanted`);
+console.log(describeTotals(totalsOf(scores), WANTED));
 
 const SEEDS = 4;
-console.log(`\nUsed of a limit by one worker, and calls refused, in %: means of ${SEEDS} runs`);
-for (const cell of LONG.filter(isWanted)) printUsed(cell.name, await measureLong(cell, SEEDS));
-console.log('\nThe same in the first 45 s of a cold start, from the second window on');
-for (const cell of COLD.filter(isWanted)) printUsed(cell.name, await measureCold(cell, SEEDS));
-
-function printUsed(name: string, { used, refused }: Used): void {
-  const percent = (share: number): string => (share * 100).toFixed(1).padStart(7);
-  console.log(name.padEnd(40), percent(used), percent(refused));
+const families = [
+  ['once warm', LONG, measureLong],
+  ['in the first 45 s', COLD, measureCold],
+] as const;
+for (const [when, family, measure] of families) {
+  console.log(`\nUsed of a limit ${when}, and calls refused, in %: means of ${SEEDS} runs`);
+  for (const paced of family.filter(isChosen)) {
+    const { used, refused } = await measure(paced, SEEDS);
+    const percent = (share: number): string => (share * 100).toFixed(1).padStart(7);
+    console.log(paced.name.padEnd(40), percent(used), percent(refused));
+  }
 }

@@ -13,7 +13,7 @@ import {
 } from '../../src/worker/pace.ts';
 import { PACE_SCRIPT } from '../../src/worker/pace-script.ts';
 import { play } from '../simulation/play.ts';
-import type { Limit, World } from '../simulation/world.ts';
+import { FOREVER, type Limit, limit, type World } from '../simulation/world.ts';
 import { seededRandom } from '../support/random.ts';
 import { useDatabase } from '../support/redis.ts';
 
@@ -102,29 +102,27 @@ function notingPace() {
 }
 
 describe('the pace in Redis learns from the same calls the same numbers as the one of a process', () => {
-  const limit = (kind: Limit['kind'], count: number, perMs = 1_000, more: Partial<Limit> = {}) => ({
-    limits: [{ kind, count, perMs, ...more }],
-  });
   const waits = { headers: 'retry-after' } as const;
   const change = { atMs: 9_000, factor: 10 };
-  const outages = [{ reply: '503', fromMs: 1_000, forMs: 9_000 }] as const;
-  const servers: [string, Partial<World>][] = [
-    ['a bucket', { ...limit('bucket', 50), faults: { share: 0.02, reply: '500' } }],
-    ['a bucket that states waits', limit('bucket', 50, 1_000, { burst: 5, ...waits })],
-    ['a fixed window', limit('fixed', 30, 2_000)],
-    ['one that states waits', limit('fixed', 30, 4_000, waits)],
-    ['one that claims too much', limit('fixed', 20, 2_000, { headers: 'ratelimit', claims: 4 })],
-    ['a sliding window', limit('sliding', 50, 1_000, { headers: 'x-ratelimit' })],
-    ['a penalty', limit('bucket', 30, 1_000, { penaltyMs: 5_000, ...waits })],
-    ['so many at once', { ...limit('at_once', 4), spread: 1 }],
-    ['a limit that grows', { ...limit('bucket', 20), change }],
-    ['a limit told by failures', limit('fixed', 40, 8_000, { told: '503' })],
-    ['an outage', { ...limit('bucket', 100), outages }],
-    ['slow answers', { ...limit('bucket', 20), latencyMs: 3_000 }],
+  const out = [{ reply: '503', share: 1, fromMs: 1_000, forMs: 9_000 }] as const;
+  const failing = [{ reply: '500', share: 0.02, fromMs: 0, forMs: FOREVER }] as const;
+  const servers: [string, Limit, Partial<World>?][] = [
+    ['a bucket', limit('bucket', 50, 1), { troubles: failing }],
+    ['a bucket that states waits', limit('bucket', 50, 1, { burst: 5, ...waits })],
+    ['a fixed window', limit('fixed', 30, 2)],
+    ['one that states waits', limit('fixed', 30, 4, waits)],
+    ['one that claims too much', limit('fixed', 20, 2, { headers: 'ratelimit', claims: 4 })],
+    ['a sliding window', limit('sliding', 50, 1, { headers: 'x-ratelimit' })],
+    ['a penalty', limit('bucket', 30, 1, { penaltyMs: 5_000, ...waits })],
+    ['so many at once', limit('at_once', 4, 1), { spread: 1 }],
+    ['a limit that grows', limit('bucket', 20, 1), { change }],
+    ['a limit told by failures', limit('fixed', 40, 8, { told: '503' })],
+    ['an outage', limit('bucket', 100, 1), { troubles: out }],
+    ['slow answers', limit('bucket', 20, 1), { latencyMs: 3_000 }],
   ];
-  it.each(servers)('%s', async (name, parts) => {
+  it.each(servers)('%s', async (name, one, more = {}) => {
     const { noting, steps, paces } = notingPace();
-    const world = { name, domains: 250, callers: 64, latencyMs: 120, ...parts };
+    const world = { name, domains: 250, callers: 64, latencyMs: 120, limits: [one], ...more };
     const { score } = await play(world, { home: noting });
     expect(score.missing).toBe(0);
     await expectSame(steps, paces);

@@ -14,12 +14,11 @@ import type { Exchanged } from '../../src/brand/transport.ts';
  */
 export type ReplyName =
   | 'found'
-  | '200 words'
-  | '200 same'
   | 'cut'
   | keyof typeof ERRORS
-  | `${202 | 302 | 400 | 401 | 402 | 403 | 404 | 422 | 429 | 500 | 502 | 503}`
-  | `${200 | 403 | 404 | 500 | 503} page`;
+  | `${202 | 302 | 400 | 401 | 402 | 403 | 404 | 410 | 422 | 429 | 500 | 502 | 503}`
+  | `200 ${'words' | 'same' | 'page'}`
+  | `${403 | 404 | 429 | 500 | 503} page`;
 
 const ERRORS = {
   reset: 'ECONNRESET',
@@ -38,43 +37,30 @@ export interface Told {
 
 /** An answer as a transport hands it on. @throws the error of a call without one */
 export function toExchanged({ name, words, headers = {} }: Told): Exchanged {
-  const code = Object.hasOwn(ERRORS, name) ? ERRORS[name as keyof typeof ERRORS] : undefined;
-  if (code) throw errorOf(code);
-  const isPage = name.endsWith(' page');
+  if (Object.hasOwn(ERRORS, name)) throw errorOf(name as keyof typeof ERRORS);
   const httpStatus = Number.parseInt(name, 10) || 200;
-  const text = isPage ? pageOf(httpStatus) : words;
+  const isPage = name.endsWith(' page');
   const isCut = name === 'cut';
+  const title = httpStatus === 200 ? 'Sign in' : `${httpStatus} Error`;
+  const text = isPage ? `<html><title>${title}</title><body>${title}</body></html>` : words;
+  const location = httpStatus === 302 ? { location: '/login' } : {};
   return {
     httpStatus,
-    headers: {
-      'content-type': isPage ? 'text/html' : 'application/json',
-      ...headers,
-      ...(httpStatus === 302 && { location: '/login' }),
-    },
+    headers: { 'content-type': isPage ? 'text/html' : 'application/json', ...headers, ...location },
     bytes: Buffer.from(isCut ? text.slice(0, text.length / 2) : text),
     isCut: false,
-    bodyError: isCut ? errorOf(ERRORS.reset) : undefined,
+    bodyError: isCut ? errorOf('reset') : undefined,
   };
 }
 
-export function errorOf(code: string): Error {
-  return Object.assign(new Error(code), { code });
-}
-
-function pageOf(httpStatus: number): string {
-  const title = httpStatus === 200 ? 'Sign in' : `${httpStatus} Error`;
-  return `<html><head><title>${title}</title></head><body>${title}</body></html>`;
+export function errorOf(name: keyof typeof ERRORS): Error {
+  return Object.assign(new Error(name), { code: ERRORS[name] });
 }
 
 /** What an answer says that is about all, or about any domain. */
 export function wordsOf(name: ReplyName, nth: number): string {
-  if (name === '200 same') {
-    return JSON.stringify({
-      name: 'Welcome',
-      country: 'NL',
-      requestId: hash(`${nth}`).toString(16),
-    });
-  }
+  if (name === 'found') return JSON.stringify({ domain: 'holding.example', name: 'Holding' });
+  if (name === '200 same') return JSON.stringify({ name: 'Welcome', requestId: hash(`${nth}`) });
   return JSON.stringify({ error: SAID[name.slice(0, 3)] ?? 'Something went wrong.' });
 }
 
@@ -90,36 +76,30 @@ const SAID: Readonly<Record<string, string>> = {
 };
 
 /** What a limit says, whatever its status. */
-export const LIMIT_WORDS = JSON.stringify({ error: 'The limit of your plan is reached.' });
+export const LIMIT_WORDS: string = JSON.stringify({ error: 'The limit of your plan is reached.' });
 
 /** What no other domain is told: it names the company. */
-export function ownWords(domain: string): string {
-  return JSON.stringify({ error: `${companyOf(domain)} has asked not to be listed.` });
-}
+export const ownWords = (domain: string): string =>
+  JSON.stringify({ error: `${companyOf(domain)} has asked not to be listed.` });
 
-export function recordOf(domain: string): string {
-  return JSON.stringify({ domain, name: companyOf(domain) });
-}
+export const recordOf = (domain: string): string =>
+  JSON.stringify({ domain, name: companyOf(domain) });
 
-export const HOLDING_RECORD = JSON.stringify({ domain: 'holding.example', name: 'Holding' });
-
-const SYLLABLES =
-  'an bel cor dun el fer gal hov in jas kel lor mun nor ost per ras sul tor vin'.split(' ');
+const SYLLABLES = 'an bel cor dun el fer gal hov in jas kel lor mun nor ost per ras sul tor'.split(
+  ' ',
+);
 
 function companyOf(domain: string): string {
   let rest = hash(domain);
   let name = '';
-  for (let at = 0; at < 4; at += 1, rest = Math.floor(rest / SYLLABLES.length)) {
+  for (; rest > 0; rest = Math.floor(rest / SYLLABLES.length))
     name += SYLLABLES[rest % SYLLABLES.length];
-  }
-  return `${name.charAt(0).toUpperCase()}${name.slice(1)}`;
+  return name;
 }
 
 /** @see {@link http://www.isthe.com/chongo/tech/comp/fnv/ FNV-1a}, in 32 bits */
 export function hash(text: string): number {
   let hashed = 2_166_136_261;
-  for (let at = 0; at < text.length; at += 1) {
-    hashed = Math.imul(hashed ^ text.charCodeAt(at), 16_777_619);
-  }
+  for (const byte of Buffer.from(text)) hashed = Math.imul(hashed ^ byte, 16_777_619);
   return hashed >>> 0;
 }

@@ -1,120 +1,104 @@
 import type { Score } from './play.ts';
 import { isHopeless } from './world.ts';
 
-/** What all worlds came to. */
-export interface Totals {
-  readonly worlds: number;
-  /** Those that need not stop. */
-  readonly toEnd: number;
-  /** Those of them that ended by themselves, and their time and calls over the least. */
-  readonly ended: number;
-  readonly time: Spread;
-  readonly calls: Spread;
-  readonly wrongKept: number;
-  readonly wrongFailed: number;
-  readonly wrongStops: number;
-  readonly missedStops: number;
-  readonly runaways: number;
-  readonly stuck: number;
-  /** The most calls until a stop that is right from the start. */
-  readonly callsToStop: number;
-}
+/** What all worlds came to: numbers of which less is better. */
+export type Totals = Readonly<Record<Measure, number>>;
 
-interface Spread {
-  readonly median: number;
-  readonly of90: number;
-  readonly of95: number;
-  readonly worst: number;
-}
+export type Measure =
+  | `${'time' | 'calls'} over the least, ${'median' | '90th' | '95th' | 'worst'}`
+  | 'not ended, in %'
+  | 'wrong verdicts kept'
+  | 'failed though to be had'
+  | 'wrong stops'
+  | 'missed stops'
+  | 'without end'
+  | 'stuck'
+  | 'most calls until a stop at the start';
 
-function spreadOf(ratios: readonly number[]): Spread {
-  const sorted = ratios.toSorted((a, b) => a - b);
-  const at = (share: number): number =>
-    sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))] ?? 0;
-  return { median: at(0.5), of90: at(0.9), of95: at(0.95), worst: at(1) };
+/** A run that is this much longer is as good: a second for the last retries, and one for the start. */
+const SLACK_MS = 2_000;
+const QUANTILES = { median: 0.5, '90th': 0.9, '95th': 0.95, worst: 1 };
+
+const timeOf = ({ elapsedMs, least }: Score): number => elapsedMs / (least.ms + SLACK_MS);
+const callsOf = ({ calls, least }: Score): number => calls / least.calls;
+
+/** What is wrong with how it ended. */
+function faultOf({ world, stopped, how }: Score): string | undefined {
+  if (how !== 'done') return how === 'late' ? 'NO END' : 'STUCK';
+  if (stopped !== undefined) return world.stop === undefined ? 'WRONG STOP' : undefined;
+  return world.stop === 'must' ? 'NO STOP' : undefined;
 }
 
 export function totalsOf(scores: readonly Score[]): Totals {
-  const ended = scores.filter(isEnded);
-  const sum = (of: (score: Score) => number | boolean): number =>
-    scores.reduce((total, score) => total + Number(of(score)), 0);
-  const stops = scores.filter(({ world, stopped }) => stopped && isHopeless(world));
-  return {
-    worlds: scores.length,
-    toEnd: scores.filter(({ world }) => world.stop === undefined).length,
-    ended: ended.length,
-    time: spreadOf(ended.map(({ timeRatio }) => timeRatio)),
-    calls: spreadOf(ended.map(({ callsRatio }) => callsRatio)),
-    wrongKept: sum(({ wrongKept }) => wrongKept),
-    wrongFailed: sum(({ wrongFailed }) => wrongFailed),
-    wrongStops: sum(({ isWrongStop }) => isWrongStop),
-    missedStops: sum(({ isMissedStop }) => isMissedStop),
-    runaways: sum(({ isRunaway }) => isRunaway),
-    stuck: sum(({ isStuck }) => isStuck),
-    callsToStop: Math.max(0, ...stops.map(({ calls }) => calls)),
+  const toEnd = scores.filter(({ world }) => world.stop === undefined);
+  const ended = toEnd.filter((score) => faultOf(score) === undefined);
+  const faults = (name: string): number => scores.filter((one) => faultOf(one) === name).length;
+  const sum = (of: (score: Score) => number): number =>
+    scores.reduce((total, score) => total + of(score), 0);
+  const quantiles = (what: string, of: (score: Score) => number) => {
+    const sorted = ended.map(of).sort((a, b) => a - b);
+    const at = (share: number): number =>
+      sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))] ?? 0;
+    const all = Object.entries(QUANTILES);
+    return Object.fromEntries(
+      all.map(([name, share]) => [`${what} over the least, ${name}`, at(share)]),
+    );
   };
+  const stops = scores.filter(
+    ({ world, stopped }) => stopped !== undefined && world.stop === 'must' && isHopeless(world),
+  );
+  return {
+    ...quantiles('time', timeOf),
+    ...quantiles('calls', callsOf),
+    'not ended, in %': 100 * (1 - ended.length / Math.max(1, toEnd.length)),
+    'wrong verdicts kept': sum(({ wrongKept }) => wrongKept),
+    'failed though to be had': sum(({ wrongFailed }) => wrongFailed),
+    'wrong stops': faults('WRONG STOP'),
+    'missed stops': faults('NO STOP'),
+    'without end': faults('NO END'),
+    stuck: faults('STUCK'),
+    'most calls until a stop at the start': Math.max(0, ...stops.map(({ calls }) => calls)),
+  } as Totals;
 }
 
-function isEnded({ stopped, isStuck, isRunaway, world }: Score): boolean {
-  return stopped === undefined && !isStuck && !isRunaway && world.stop === undefined;
+/** Columns of a line, with their widths. */
+const COLUMNS: readonly (readonly [name: string, width: number, of: (score: Score) => string])[] = [
+  ['time ×', 9, (score) => timeOf(score).toFixed(2)],
+  ['calls ×', 9, (score) => callsOf(score).toFixed(2)],
+  ['kept', 6, ({ wrongKept }) => String(wrongKept)],
+  ['failed', 7, ({ wrongFailed }) => String(wrongFailed)],
+  ['seconds', 9, ({ elapsedMs }) => (elapsedMs / 1_000).toFixed(1)],
+  ['least', 8, ({ least }) => (least.ms / 1_000).toFixed(1)],
+  ['calls', 7, ({ calls }) => String(calls)],
+  ['least', 7, ({ least }) => String(least.calls)],
+];
+
+/** The worst worlds, a line each. */
+export function describeWorlds(scores: readonly Score[], most = scores.length): string {
+  const lines = scores.toSorted((a, b) => badnessOf(b) - badnessOf(a)).slice(0, most);
+  const head = COLUMNS.map(([name, width]) => name.padStart(width)).join('');
+  const lineOf = (score: Score): string => {
+    const numbers = COLUMNS.map(([, width, of]) => of(score).padStart(width)).join('');
+    const { stopped = '', world } = score;
+    return `${numbers}  ${world.name} ${faultOf(score) ?? ''} ${stopped}`.trimEnd();
+  };
+  return [`${head}  world`, ...lines.map(lineOf)].join('\n');
 }
 
-const HEAD = '   time ×  calls ×   kept failed   elapsed s   least s   calls   least  world';
-
-/** The worst worlds as lines, and what all came to. */
-export function describeScores(scores: readonly Score[], most = scores.length): string {
-  const worst = scores.toSorted((a, b) => badnessOf(b) - badnessOf(a)).slice(0, most);
-  const { time, calls, ...totals } = totalsOf(scores);
-  const { worlds, toEnd, ended, wrongKept, wrongFailed, wrongStops, missedStops } = totals;
-  const inWorlds = (of: (score: Score) => number): string =>
-    `in ${scores.filter((score) => of(score) > 0).length} worlds`;
-  return [
-    HEAD,
-    ...worst.map(lineOf),
-    '',
-    `${worlds} worlds: of ${toEnd} that are to end, ${ended} did`,
-    `                             median      90th      95th     worst`,
-    `time over the least      ${columnsOf(time)}`,
-    `calls over the least     ${columnsOf(calls)}`,
-    `wrong verdicts kept: ${wrongKept} ${inWorlds((score) => score.wrongKept)}`,
-    `failed though to be had: ${wrongFailed} ${inWorlds((score) => score.wrongFailed)}`,
-    `wrong stops: ${wrongStops}; missed: ${missedStops}; most calls until one at the start: ${totals.callsToStop}`,
-    `without end: ${totals.runaways}; stuck: ${totals.stuck}`,
-  ].join('\n');
-}
-
-function columnsOf({ median, of90, of95, worst }: Spread): string {
-  return [median, of90, of95, worst].map((ratio) => ratio.toFixed(2).padStart(10)).join('');
-}
-
-function lineOf(score: Score): string {
-  const { world, least, stopped, isWrongStop, isMissedStop, isRunaway, isStuck } = score;
-  const numbers = [
-    score.timeRatio.toFixed(2).padStart(9),
-    score.callsRatio.toFixed(2).padStart(8),
-    String(score.wrongKept).padStart(6),
-    String(score.wrongFailed).padStart(6),
-    (score.elapsedMs / 1_000).toFixed(1).padStart(11),
-    (least.ms / 1_000).toFixed(1).padStart(9),
-    String(score.calls).padStart(7),
-    String(least.calls).padStart(7),
-  ];
-  const marks = [
-    isWrongStop ? 'WRONG STOP' : '',
-    isMissedStop ? 'NO STOP' : '',
-    isRunaway ? 'NO END' : '',
-    isStuck ? 'STUCK' : '',
-    stopped !== undefined && !isRunaway && !isStuck ? `(${stopped})` : '',
-  ];
-  return [...numbers, ` ${world.name}`, ...marks.filter((mark) => mark !== '')].join(' ');
+/** Totals beside the most that they may be. Those that are more are marked. */
+export function describeTotals(totals: Totals, bounds: Totals): string {
+  return Object.entries(bounds)
+    .map(([name, most]) => {
+      const is = totals[name as Measure];
+      const columns = [is.toFixed(2).padStart(9), most.toFixed(2).padStart(9)].join('');
+      return `${name.padEnd(38)}${columns}${is > most ? '  MORE' : ''}`;
+    })
+    .join('\n');
 }
 
 /** The worst first. */
 function badnessOf(score: Score): number {
-  const { isWrongStop, isMissedStop, isRunaway, isStuck, wrongKept, wrongFailed } = score;
-  const isBroken = isWrongStop || isMissedStop || isRunaway || isStuck;
-  const ratio = score.stopped
-    ? score.calls / 1_000
-    : Math.max(score.timeRatio, 2 * score.callsRatio);
-  return Number(isBroken) * 1e9 + 50 * wrongKept + 5 * wrongFailed + ratio;
+  const { wrongKept, wrongFailed, stopped } = score;
+  const ratio = Math.max(stopped === undefined ? timeOf(score) : 0, 2 * callsOf(score));
+  return (faultOf(score) ? 1e9 : 0) + 50 * wrongKept + 5 * wrongFailed + ratio;
 }

@@ -10,7 +10,7 @@ import { type Learned, readLearned } from '../../src/worker/pace-memory.ts';
 import { createStopSwitch, type StopSwitch } from '../../src/worker/stop-switch.ts';
 import { EPOCH_MS } from './limits.ts';
 import type { VirtualClock } from './virtual-time.ts';
-import type { World } from './world.ts';
+import { isDuring, RETRIES, TIMEOUT_MS, type World } from './world.ts';
 
 /** The worker that a run has, with all its parts, in virtual time. Nothing else here names those. */
 export interface Stack {
@@ -38,7 +38,7 @@ const MAX_OUTAGE_MS = 60 * 60_000;
 
 export function openStack(world: World, options: StackOptions): Stack {
   const { clock, random, transport, learned } = options;
-  const { callers, rate, retries = 5, batch } = world;
+  const { callers, rate, batch } = world;
   const baseUrl = 'http://api.example';
   const profile = batch === undefined ? undefined : parseProfile('batches.yaml', profileOf(batch));
   const endpoint = createEndpoint({ baseUrl, profile: profile?.api });
@@ -47,13 +47,18 @@ export function openStack(world: World, options: StackOptions): Stack {
   const { home = createOwnPace(nowMs, { rate, learned, epochMs: EPOCH_MS }) } = options;
   const stopSwitch = createStopSwitch();
   const { worker, gate, close } = assembleWorker({
-    settings: { concurrency: callers, retries, maxWait: MAX_WAIT_MS, maxOutage: MAX_OUTAGE_MS },
+    settings: {
+      concurrency: callers,
+      retries: RETRIES,
+      maxWait: MAX_WAIT_MS,
+      maxOutage: MAX_OUTAGE_MS,
+    },
     endpoint,
     client: createBrandClient({
       endpoint,
       credential: createCredential({ kind: 'none' }, undefined),
       connections: callers,
-      timeoutMs: 60_000,
+      timeoutMs: TIMEOUT_MS,
       now: today,
       transport,
     }),
@@ -84,12 +89,12 @@ export function rememberedLimit(perSecond: number): Learned {
 
 function pauseOf({ pause }: World, clock: VirtualClock) {
   if (!pause) return undefined;
-  const untilMs = pause.fromMs + pause.forMs;
   return {
     get isPaused() {
-      return clock.nowMs() >= pause.fromMs && clock.nowMs() < untilMs;
+      return isDuring(pause, clock.nowMs());
     },
-    whileOpen: (signal: AbortSignal) => clock.sleep(untilMs - clock.nowMs(), signal),
+    whileOpen: (signal: AbortSignal) =>
+      clock.sleep(pause.fromMs + pause.forMs - clock.nowMs(), signal),
   };
 }
 

@@ -25,12 +25,8 @@ export interface World {
   readonly own?: readonly Own[];
   /** Where those stand in the list. @default spread */
   readonly order?: 'spread' | 'first' | 'last';
-  /** What a share of all calls is answered, whatever their domain and pace. */
-  readonly faults?: { readonly share: number; readonly reply: ReplyName };
-  /** Times in which all calls, or a share of them, are answered so. */
-  readonly outages?: readonly Outage[];
-  /** So many first domains have one and the same record. */
-  readonly holding?: number;
+  /** What calls are answered whatever their domain and pace. */
+  readonly troubles?: readonly Trouble[];
   /** The user pauses the run. */
   readonly pause?: Span;
   /** The machine sleeps: its clock jumps, and its connections are lost. */
@@ -47,8 +43,6 @@ export interface World {
   readonly rate?: { readonly count: number; readonly perMs: number };
   /** Domains in one call. @default 1 */
   readonly batch?: number;
-  /** @default 5 */
-  readonly retries?: number;
   /** Whether the run is to stop, or may. @default it is not to */
   readonly stop?: 'must' | 'may';
 }
@@ -58,10 +52,12 @@ export interface Span {
   readonly forMs: number;
 }
 
-export interface Outage extends Span {
+export interface Trouble extends Span {
   readonly reply: ReplyName;
-  /** Of all calls. @default 1 */
-  readonly share?: number;
+  /** Of all calls: some of those that no limit refused, or all that arrive. */
+  readonly share: number;
+  /** What `Retry-After` says, in seconds. @default nothing */
+  readonly waitS?: number;
 }
 
 export interface Own {
@@ -70,6 +66,8 @@ export interface Own {
   readonly reply: ReplyName;
   /** Whether all get one text, each its own, or the one of the limit. @default one */
   readonly text?: 'one' | 'own' | 'limit';
+  /** Whether a batch with such a domain is answered so as a whole. @default false */
+  readonly spoilsBatch?: boolean;
 }
 
 export interface Limit {
@@ -91,35 +89,45 @@ export interface Limit {
   readonly begunMs?: number;
 }
 
-const MOST_AT_ONCE = 1e6;
+/** `count` calls in so many seconds. */
+export function limit(
+  kind: Limit['kind'],
+  count: number,
+  perS: number,
+  more: Partial<Limit> = {},
+): Limit {
+  return { kind, count, perMs: perS * 1_000, ...more };
+}
+
+export const FOREVER: number = Number.POSITIVE_INFINITY;
+/** How often a lookup is retried. */
+export const RETRIES = 5;
+/** How long a call may take. */
+export const TIMEOUT_MS = 60_000;
 
 /** Whether all calls are answered so from the start. */
-export function isHopeless({ outages = [] }: World): boolean {
-  return outages.some(({ fromMs, forMs }) => fromMs === 0 && forMs === Number.POSITIVE_INFINITY);
+export function isHopeless({ troubles = [] }: World): boolean {
+  return troubles.some(
+    ({ fromMs, forMs, share }) => fromMs === 0 && forMs === FOREVER && share === 1,
+  );
 }
 
-/** When a call could do any good, from a time on: not paused, asleep or out. */
-export function openFrom({ pause, sleep, outages = [] }: World, timeMs: number): number {
-  const closed = [pause, sleep, ...outages.filter(({ share = 1 }) => share > 0.5)];
-  const span = closed.find((one) => one && timeMs >= one.fromMs && timeMs < one.fromMs + one.forMs);
-  return span ? openFrom({ pause, sleep, outages } as World, span.fromMs + span.forMs) : timeMs;
-}
+export const isDuring = ({ fromMs, forMs }: Span, timeMs: number): boolean =>
+  timeMs >= fromMs && timeMs < fromMs + forMs;
 
 /** Calls that the server works on at the same time, at most. */
-export function mostAtOnce(
-  { limits = [], change }: Pick<World, 'limits' | 'change'>,
-  timeMs: number,
-): number {
+export function mostAtOnce(world: Pick<World, 'limits' | 'change'>, timeMs: number): number {
+  const { limits = [], change } = world;
   const factor = change && timeMs >= change.atMs ? change.factor : 1;
-  const counts = limits.filter(({ kind }) => kind === 'at_once').map(({ count }) => count * factor);
-  return Math.min(MOST_AT_ONCE, ...counts);
+  const [most = FOREVER] = limits
+    .filter(({ kind }) => kind === 'at_once')
+    .map(({ count }) => count);
+  return most * factor;
 }
 
 /** What each domain is answered that has an answer of its own. */
-export function ownAnswers(
-  { domains, own = [], order = 'spread' }: World,
-  random: () => number,
-): readonly (Own | undefined)[] {
+export function ownAnswers(world: World, random: () => number): readonly (Own | undefined)[] {
+  const { domains, own = [], order = 'spread' } = world;
   const all = own.flatMap((one) => Array<Own>(Math.round(one.share * domains)).fill(one));
   const others = Array<undefined>(domains - all.length).fill(undefined);
   if (order === 'first') return [...all, ...others];
