@@ -353,13 +353,18 @@ const FACTORS: readonly (readonly Named[])[] = [
 
 /** The worlds of a seed: all that were designed, and pairs of all else. */
 export function worldsOf(seed: number): readonly World[] {
-  const pairs = combine(FACTORS, createRandom(seed)).map((row): Named => {
-    return [row.map(([label]) => label).join(', '), ...row.flatMap(([, ...parts]) => parts)];
-  });
-  const all = { R: REPORTED, D: DESIGNED, F: FURTHER, P: pairs };
-  return Object.entries(all).flatMap(([letter, some]) =>
+  const designed = Object.entries({ R: REPORTED, D: DESIGNED, F: FURTHER });
+  const named = designed.flatMap(([letter, some]) =>
     some.map(([name, ...parts]) => worldFrom(`${letter} ${name}`, parts)),
   );
+  const pairs = combine(FACTORS, createRandom(seed)).map((row) => {
+    const name = row.map(([label]) => label).join(', ');
+    return worldFrom(
+      `P ${name}`,
+      row.flatMap(([, ...parts]) => parts),
+    );
+  });
+  return [...named, ...pairs];
 }
 
 /** With about 30 s of work, between 150 and 2,000 calls, unless a part says how many domains. */

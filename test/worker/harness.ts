@@ -2,13 +2,12 @@ import type { BrandClient } from '../../src/brand/client.ts';
 import { createEndpoint } from '../../src/brand/endpoint.ts';
 import type { Meaning } from '../../src/brand/meaning.ts';
 import type { Outcome } from '../../src/brand/outcome.ts';
-import { createCallCounters } from '../../src/common/calls.ts';
-import { createSharedBudget, joinBudgets, RUN_WINDOW } from '../../src/worker/budget.ts';
-import { createEvidence, type EvidenceOptions } from '../../src/worker/evidence.ts';
-import { createGate, createOwnPace, type GateDescription } from '../../src/worker/gate.ts';
+import { assembleWorker } from '../../src/run/local-worker.ts';
+import { createSharedBudget, RUN_WINDOW } from '../../src/worker/budget.ts';
+import type { EvidenceOptions } from '../../src/worker/evidence.ts';
+import { createOwnPace, type GateDescription } from '../../src/worker/gate.ts';
 import type { Rate } from '../../src/worker/rate.ts';
 import { createStopSwitch, type Stop } from '../../src/worker/stop-switch.ts';
-import { createWorker } from '../../src/worker/worker.ts';
 import { createFakeClock } from '../support/fake-clock.ts';
 
 /** Says what the nth call about a domain is answered, at a time in milliseconds. */
@@ -33,7 +32,7 @@ export interface RunOptions {
   readonly refusalMs?: number;
   /** Scales backoffs. @default 0.5 */
   readonly random?: () => number;
-  readonly evidence?: Partial<EvidenceOptions>;
+  readonly evidence?: Omit<EvidenceOptions, 'onStop' | 'callers'>;
 }
 
 export interface Ran {
@@ -78,35 +77,17 @@ export async function run(script: Script, options: RunOptions = {}): Promise<Ran
     callBatch: () => Promise.reject(new Error('This API has no batches.')),
     close: async () => {},
   };
-  const evidence = createEvidence({
-    callers: concurrency,
-    ...options.evidence,
-    onStop: (stop) => stopSwitch.stop(stop),
-  });
-  const gate = createGate({
-    home: createOwnPace(0, { rate: options.rate, learned: undefined, epochMs: 0 }),
-    clock,
-    now: () => clock.nowMs(),
-    concurrency,
-    evidence,
-    budget: joinBudgets(options.maxCalls === undefined ? [] : [budgetOf(options.maxCalls)]),
-    stopSwitch,
-    counters: createCallCounters(),
-    maxWaitMs,
-    maxOutageMs: maxWaitMs,
-  });
-  const worker = createWorker({
-    client,
+  const { worker, gate } = assembleWorker({
+    settings: { concurrency, retries, maxWait: maxWaitMs, maxOutage: maxWaitMs },
     endpoint: createEndpoint({ baseUrl: 'http://api.example' }),
-    gate,
-    retries,
-    maxWaitMs,
+    client,
+    home: createOwnPace(0, { rate: options.rate, learned: undefined, epochMs: 0 }),
+    evidence: options.evidence ?? {},
+    budgets: options.maxCalls === undefined ? [] : [budgetOf(options.maxCalls)],
     stopSwitch,
-    onRetry: () => {},
     clock,
-    now: () => clock.nowMs(),
+    today: () => clock.nowMs(),
     random,
-    concurrency,
   });
   const domains = Array.from({ length: count }, (_, at) => `d${at}.com`);
   await worker.handle({ domains }, async (replied) => void outcomes.push(...replied));
