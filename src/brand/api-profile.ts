@@ -12,6 +12,8 @@ export interface ApiProfile {
   /** Where it is asked. `{domain}` stands for the domain, in the path or in a parameter. */
   readonly path: string;
   readonly params: readonly (readonly [name: string, value: string])[];
+  /** Whether redirects to other hosts lead to signed addresses, which are read without a credential. */
+  readonly followsSigned: boolean;
   /** Of every call. */
   readonly headers: readonly (readonly [name: string, value: string])[];
   /** A short hash of all that decides what an outcome is. @default the standard's meanings */

@@ -19,7 +19,8 @@ export interface BrandClient {
   /**
    * Makes one call and says what its answer means. Network errors and timeouts are answers too.
    *
-   * @param path as `Endpoint.path` or a redirect gives it
+   * @param path as `Endpoint.path` or a redirect gives it: a whole URL gets no credential and no headers of
+   *   the user's
    * @param signal gives the call up at once
    * @param domain the domain that the path asks about
    * @throws the signal's reason; ClosedConnectionError
@@ -74,6 +75,15 @@ const MENDED: Readonly<Record<Mended, string>> = {
   latin1: 'The API names no charset and does not write UTF-8: its answers are read as Latin-1.',
 };
 
+const OUR_HEADERS = {
+  accept: 'application/json',
+  'accept-encoding': ACCEPTED_ENCODINGS,
+  'user-agent': 'brandfill',
+};
+
+/** A store has a host or two. */
+const MOST_OTHER_HOSTS = 8;
+
 const TEN_MIB = 10 * 1024 * 1024;
 
 /** Opens a keep-alive pool to the endpoint, through the proxy that the environment names, if any. */
@@ -83,9 +93,7 @@ export function createBrandClient(options: BrandClientOptions): BrandClient {
   const { origin, profile } = endpoint;
   const { transport = openTransport({ origin, connections, timeoutMs }) } = options;
   const headers: Record<string, string> = {
-    accept: 'application/json',
-    'accept-encoding': ACCEPTED_ENCODINGS,
-    'user-agent': 'brandfill',
+    ...OUR_HEADERS,
     ...Object.fromEntries(
       [...(profile?.headers ?? []), ...(options.headers ?? [])].map(([name, value]) => [
         name.toLowerCase(),
@@ -95,6 +103,7 @@ export function createBrandClient(options: BrandClientOptions): BrandClient {
     ...Object.fromEntries(credential.headers),
   };
 
+  const others = new Map<string, Transport>();
   const mendedBefore = new Set<Mended>();
 
   function mostBytes(_: number, sent: ResponseHeaders): number {
@@ -104,13 +113,41 @@ export function createBrandClient(options: BrandClientOptions): BrandClient {
 
   async function call(path: string, signal: AbortSignal, domain: string): Promise<Meaning> {
     try {
-      const response = await transport.exchange({ origin, path, headers, mostBytes }, signal);
-      return interpret(response, path, domain);
+      if (path.startsWith('/')) {
+        const response = await transport.exchange({ origin, path, headers, mostBytes }, signal);
+        return interpret(response, path, domain);
+      }
+      return await callElsewhere(new URL(path), signal, domain);
     } catch (error) {
       signal.throwIfAborted();
       if (error instanceof ClosedConnectionError) throw error;
       return judgeNoAnswer(error);
     }
+  }
+
+  /** The connections to another host that a redirect led to. */
+  function elsewhere(url: URL): Transport {
+    const known = others.get(url.origin);
+    if (known) return known;
+    const [[oldest, first] = []] = others;
+    if (oldest !== undefined && others.size >= MOST_OTHER_HOSTS) {
+      others.delete(oldest);
+      void first?.close();
+    }
+    const opened = openTransport({ origin: url.origin, connections, timeoutMs });
+    others.set(url.origin, opened);
+    return opened;
+  }
+
+  /** Reads a signed address once. Where it has no record, the API is to name another. */
+  async function callElsewhere(url: URL, signal: AbortSignal, domain: string): Promise<Meaning> {
+    const path = url.pathname + url.search;
+    const request = { origin: url.origin, path, headers: OUR_HEADERS, mostBytes };
+    const response = await elsewhere(url).exchange(request, signal);
+    const meaning = interpret(response, path, domain);
+    const { httpStatus, form, likeness } = meaning;
+    if (meaningOf(response.httpStatus) === 'found') return meaning;
+    return { kind: 'away', reason: `http_${response.httpStatus}`, httpStatus, form, likeness };
   }
 
   function interpret(response: Exchanged, path: string, domain: string): Meaning {
@@ -119,7 +156,8 @@ export function createBrandClient(options: BrandClientOptions): BrandClient {
     const nowMs = now();
     const body = new Body(response, credential.redactor);
     const stated = (profile?.findLimits ?? findLimits)(sent, nowMs);
-    const asked = { response, domain, origin, path, stated, nowMs, body };
+    const followsSigned = profile?.followsSigned;
+    const asked = { response, domain, origin, path, stated, nowMs, body, followsSigned };
     if (!profile) return notingMended(judge(asked), body);
     const facts: AnswerFacts = { httpStatus, headers: sent, json: () => body.json, nowMs };
     const meaning = judge({
@@ -211,5 +249,9 @@ export function createBrandClient(options: BrandClientOptions): BrandClient {
     return { meaning, meanings };
   }
 
-  return { call, callBatch, close: () => transport.close() };
+  async function close(): Promise<void> {
+    await Promise.all([transport, ...others.values()].map((one) => one.close()));
+  }
+
+  return { call, callBatch, close };
 }

@@ -34,7 +34,7 @@ export type Meaning = MeaningKind & Heard;
 type MeaningKind =
   /** The record, as it came, but for secrets. */
   | { readonly kind: 'found'; readonly json: string }
-  /** The same is asked at another path of the same origin. */
+  /** The same is asked at another path of the same origin; or, as a whole URL, at another host. */
   | { readonly kind: 'redirect'; readonly path: string }
   | { readonly kind: PlainKind };
 
@@ -130,6 +130,8 @@ export interface Evidence {
   readonly body: Body;
   /** Finds the record in the JSON of an answer. @default the answer is the record */
   readonly recordOf?: ((json: unknown) => unknown) | undefined;
+  /** Whether a redirect to another host is one to a signed address. @default false */
+  readonly followsSigned?: boolean | undefined;
   /** What a rule of the profile says. */
   readonly rule?: RuleMeaning | undefined;
 }
@@ -390,28 +392,47 @@ function isFailure([given, one]: readonly [string, unknown]): boolean {
 }
 
 function hearRedirect(evidence: Evidence): Meaning {
-  const { response, origin, path, domain } = evidence;
+  const { response, origin, path, domain, followsSigned = false } = evidence;
   const { httpStatus, headers } = response;
+  const reason = `http_${httpStatus}` as const;
+  const asked = new URL(path, origin);
   const { location } = headers;
-  const asked = origin + path;
-  const form = formOf(evidence);
-  const fail = (reason: Reason): Meaning => {
-    return { kind: 'failed', reason, httpStatus, likeness: `${httpStatus} ${reason}`, form };
-  };
-  if (typeof location !== 'string' || !URL.canParse(location, asked)) {
-    return fail(`http_${httpStatus}`);
+  if (typeof location !== 'string' || !URL.canParse(location, asked.href)) {
+    return plainly('failed', evidence);
   }
   const target = new URL(location, asked);
-  // The credential goes to the origin it was given for, and to no other.
-  if (target.origin !== origin) return fail('redirect_to_another_origin');
   const place = target.pathname + target.search;
+  const follow = (to: string): Meaning => {
+    const form = formOf(evidence);
+    return { kind: 'redirect', reason, path: to, httpStatus, likeness: `${httpStatus}`, form };
+  };
+  if (target.origin !== origin) {
+    // The credential goes to the origin it was given for, and to no other.
+    const isSafe = target.protocol === 'https:' || target.protocol === asked.protocol;
+    if (followsSigned && isSafe) return follow(target.href);
+    return plainly('away', evidence, 'redirect_to_another_origin');
+  }
   const text = decode(place).toLowerCase();
-  // What answers elsewhere answers the same to all.
   const isNamed = text.includes(domain) || text.includes(domainToUnicode(domain));
-  if (!isNamed) return fail('redirect_without_domain');
-  const reason = `http_${httpStatus}` as const;
-  return { kind: 'redirect', reason, path: place, httpStatus, likeness: `${httpStatus}`, form };
+  if (isNamed || isAboutAnother(target, asked, domain)) return follow(place);
+  // What answers elsewhere answers the same to all.
+  return plainly('away', evidence, 'redirect_without_domain');
 }
+
+/** Whether a target asks what was asked, but about another domain: the one that a company has now. */
+function isAboutAnother(target: URL, asked: URL, domain: string): boolean {
+  const isOther = (was: string, is: string | null | undefined): boolean =>
+    was === is || (was === domain && HOST.test(is ?? ''));
+  const segments = target.pathname.split('/');
+  const wereSegments = asked.pathname.split('/');
+  return (
+    segments.length === wereSegments.length &&
+    wereSegments.every((was, at) => isOther(was, segments[at])) &&
+    [...asked.searchParams].every(([name, was]) => isOther(was, target.searchParams.get(name)))
+  );
+}
+
+const HOST = /^(?:[a-z0-9-]{1,63}\.){1,10}[a-z][a-z0-9-]{1,62}$/i;
 
 function decode(text: string): string {
   try {

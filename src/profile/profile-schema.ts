@@ -41,6 +41,11 @@ const request = z
     headers: named('headers of every call; no credential', checkHeader),
     auth: parsed('none, bearer, basic, header:NAME or query:NAME', parseAuth),
     apiKeyEnv: variableName,
+    redirects: z
+      .literal('signed')
+      .describe(
+        'redirects to another host lead to signed addresses, which are read once and without the credential (default: they are not followed)',
+      ),
   })
   .partial()
   .required({ baseUrl: true })

@@ -43,12 +43,20 @@ export function parseProfile(file: string, text: string): Profile {
   const content = yaml.value as ProfileFile;
   const { request, rules, data, limits, billing, batch, samples = [] } = made;
   const ruled = content.rules?.map(({ note: _, ...rule }) => rule);
-  const judged: readonly unknown[] = [ruled, content.data, content.billing, content.batch];
+  const { redirects } = content.request;
+  const judged: readonly unknown[] = [
+    ruled,
+    content.data,
+    content.billing,
+    content.batch,
+    ...(redirects === undefined ? [] : [redirects]),
+  ];
   const api: ApiProfile = {
     name,
     path: request.path ?? '/v1/brand',
     params: request.params ?? [],
     headers: request.headers ?? [],
+    followsSigned: redirects !== undefined,
     meaningId: judged.every((part) => part === undefined) ? undefined : idOfParts(judged),
     data: content.data,
     meaningOf: rules ?? (() => undefined),

@@ -57,6 +57,8 @@ export interface TrialAnswer {
   readonly when: string | undefined;
   /** How long the API or the rule says to wait, in milliseconds. */
   readonly waitMs: number | undefined;
+  /** Where a redirect leads that is followed. */
+  readonly to: string | undefined;
   /** What it cost; undefined where no profile says what the API bills. */
   readonly bill: Bill | undefined;
 }
@@ -134,11 +136,17 @@ function explain(answer: Meaning, profile: Profile | undefined): TrialAnswer {
   return {
     httpStatus,
     means: wordOf(answer),
+    to: answer.kind === 'redirect' ? placeOf(answer.path) : undefined,
     rule,
     when: decided && describeWhen(decided.when),
     waitMs: 'retryAfterMs' in answer ? answer.retryAfterMs : undefined,
     bill: billing && billOf(answer.costMicros ?? 0, billing.unit),
   };
+}
+
+/** Without the signature of a signed address. */
+function placeOf(path: string): string {
+  return path.startsWith('/') ? path : new URL(path).origin;
 }
 
 function columnsOf(row: JoinedRow, columns: OutputColumns['out']): readonly TrialColumn[] {

@@ -67,9 +67,11 @@ export function describeAnswer({ answer, columns }: Trial, hasFields: boolean): 
 
 /** Says of each answer what it means, and what decided. */
 export function describeCalls({ answers }: Trial): readonly string[] {
-  return answers.map(({ httpStatus = 'no answer', means, rule, when, waitMs, bill }, at) => {
+  return answers.map(({ httpStatus = 'no answer', means, rule, when, waitMs, to, bill }, at) => {
     const by = rule === undefined ? 'no rule fits, as without a profile' : `rule ${rule}: ${when}`;
     const wait = waitMs === undefined ? '' : `, again in ${formatDuration(waitMs)}`;
+    if (to !== undefined)
+      return `Call ${at + 1}: ${httpStatus} leads to ${printable(to)}, which is asked next.`;
     const cost = bill ? ` Billed: ${formatUnits(bill)}.` : '';
     return `Call ${at + 1}: ${httpStatus} means ${means}${wait} (${printable(by)}).${cost}`;
   });

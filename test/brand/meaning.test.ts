@@ -377,10 +377,32 @@ describe('a redirect', () => {
     ['http://api.example/acme.com', 'redirect_to_another_origin'],
     ['javascript:alert(1)', 'redirect_to_another_origin'],
     ['/login?next=/v1/brand', 'redirect_without_domain'],
-    ['http://[::', 'http_302'],
-    [undefined, 'http_302'],
-  ])('to %s is not followed', (location, reason) => {
-    expect(to(location)).toMatchObject({ kind: 'failed', reason });
+    ['/api/v1/login?domain=other.org', 'redirect_without_domain'],
+    ['/api/v1/brand?domain=login', 'redirect_without_domain'],
+    ['/api/v1/brand', 'redirect_without_domain'],
+  ])('to %s is not followed, and about all', (location, reason) => {
+    expect(to(location)).toMatchObject({ kind: 'away', reason });
+  });
+
+  it.each(['http://[::', undefined])('to %s leads nowhere', (location) => {
+    expect(to(location)).toMatchObject({ kind: 'failed', reason: 'http_302' });
+  });
+
+  it.each([
+    ['/v1/brand?domain=acme.com', '?domain=acme.io'],
+    ['/v1/brand?lang=en&domain=acme.com', '/v1/brand?domain=acme.co.uk&lang=en'],
+    ['/v2/brands/acme.com/all', '/v2/brands/acme.io/all'],
+  ])('from %s to %s asks about the domain that the company has now', (path, location) => {
+    const meaning = mean(301, '', { location }, { path });
+    expect(meaning).toMatchObject({ kind: 'redirect' });
+  });
+
+  it.each([
+    ['https://files.example/a.json?sig=1', 'redirect'],
+    ['http://files.example/a.json?sig=1', 'away'],
+  ])('to another host, where a profile takes it for a signed address: %s: %s', (location, kind) => {
+    const meaning = mean(302, '', { location }, { followsSigned: true });
+    expect(meaning).toMatchObject({ kind, ...(kind === 'redirect' && { path: location }) });
   });
 });
 

@@ -63,6 +63,46 @@ request:
   });
 });
 
+describe('a redirect to another host', () => {
+  /** An API that sends each call to a signed address, which has a record at the second time. */
+  async function openSigning(redirects: string) {
+    let reads = 0;
+    const files = await openServer((_, response) => {
+      reads += 1;
+      response.writeHead(reads === 1 ? 403 : 200).end('{"name":"Acme"}');
+    });
+    const api = await openServer((_, response) =>
+      response.writeHead(302, { location: `${files.url}/acme.json?sign=a7` }).end(),
+    );
+    const folder = openProfile(
+      `request: { baseUrl: "${api.url}", auth: bearer, apiKeyEnv: ACME_KEY, headers: { x-client: crm }${redirects} }`,
+    );
+    const ended = await runHere(['try', 'acme.com', '--api', 'acme.yaml', '--explain'], {
+      cwd: folder.path,
+      env: KEY,
+    });
+    return { files, ended };
+  }
+
+  it('is read without the credential where the profile says that it is signed, and named anew when it is refused', async () => {
+    const { files, ended } = await openSigning(', redirects: signed');
+    expect(ended.code, ended.stderr).toBe(0);
+    expect(ended.stderr).toContain(`302 leads to ${files.url}, which is asked next.`);
+    expect(ended.stdout + ended.stderr).not.toContain('sign=a7');
+    expect(files.requests.map(({ url }) => url)).toEqual(Array(2).fill('/acme.json?sign=a7'));
+    for (const { headers } of files.requests) {
+      expect(headers).not.toHaveProperty('authorization');
+      expect(headers).not.toHaveProperty('x-client');
+    }
+  });
+
+  it('is left alone without a word of the profile, and said', async () => {
+    const { files, ended } = await openSigning('');
+    expect([ended.code, files.requests.length]).toEqual([4, 0]);
+    expect(ended.stdout + ended.stderr).toContain('The API sent the call to another server');
+  });
+});
+
 describe('brandfill api check', () => {
   const base = 'title: Acme\nrequest: { baseUrl: "http://127.0.0.1:9" }\n';
 
