@@ -1,13 +1,12 @@
 import { describe, expect, it } from 'vitest';
+import { isLeftOut } from '../support/left-out.ts';
 import { holdCalls, openApi } from './support/api.ts';
 import { run, start } from './support/command.ts';
 import { whyNoContainers } from './support/containers.ts';
 import { openFolder } from './support/folder.ts';
 import { domains, listOf } from './support/tables.ts';
 
-const reason = whyNoContainers();
-
-describe.skipIf(reason !== false)(`containers on one store${reason ? ` [${reason}]` : ''}`, () => {
+describe.skipIf(isLeftOut(whyNoContainers()))('containers on one store', () => {
   it('with the same process number name the one that has it, and wait for it', async () => {
     const [api, folder] = [await openApi(), openFolder()];
     const held = await holdCalls(api);

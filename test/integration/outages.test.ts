@@ -1,6 +1,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { isLeftOut } from '../support/left-out.ts';
 import { useDatabase } from '../support/redis.ts';
 import { openServer } from './support/api.ts';
 import { start, summaryOf } from './support/command.ts';
@@ -8,9 +9,7 @@ import { whyNoContainers } from './support/containers.ts';
 import { openList } from './support/lists.ts';
 import { startHere } from './support/program.ts';
 
-const reason = whyNoContainers();
-
-describe.skipIf(reason !== false)(`a resolver that is away${reason ? ` [${reason}]` : ''}`, () => {
+describe.skipIf(isLeftOut(whyNoContainers()))('a resolver that is away', () => {
   /** An API with a name that nobody can tell, until the resolver is back. */
   async function openUnnamed() {
     const folder = openList(40);

@@ -1,3 +1,5 @@
+import { isLeftOut } from './left-out.ts';
+
 /** Random numbers that a seed decides. */
 export interface SeededRandom {
   /** From 0 to below 1. */
@@ -28,9 +30,7 @@ export const SEEDS = Number(process.env['BRANDFILL_TEST_SEEDS'] ?? 1);
 
 /** Whether what takes long and finds little is left out, as by day; says so. */
 export function isByDay(what: string): boolean {
-  if (SEEDS > 1) return false;
-  console.log(`Left out by day: ${what}; BRANDFILL_TEST_SEEDS=10 has it.`);
-  return true;
+  return isLeftOut(SEEDS === 1 && `${what}, by day; BRANDFILL_TEST_SEEDS=10 has it`);
 }
 
 /** The random numbers of a test file. The seed is printed; `BRANDFILL_TEST_SEED` sets it. */

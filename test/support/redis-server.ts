@@ -50,7 +50,7 @@ export async function startRedisServer(
   async function end(signal: NodeJS.Signals): Promise<void> {
     const ending = server;
     server = undefined;
-    if (!ending) return;
+    if (!ending || ending.exitCode !== null) return;
     const exited = once(ending, 'exit');
     ending.kill(signal);
     await exited;
@@ -66,8 +66,13 @@ export async function startRedisServer(
     kill: () => end('SIGKILL'),
     stop: () => end('SIGTERM'),
     start: async () => {
-      server = spawn(program, args, { stdio: 'ignore' });
-      await client.ping();
+      const started = spawn(program, args, { stdio: 'ignore' });
+      server = started;
+      const ended = once(started, 'exit').then(([code]) => {
+        throw new Error(`${program} ended with ${code}, started with ${args.join(' ')}`);
+      });
+      ended.catch(() => {}); // once it has answered, it is ended on purpose
+      await Promise.race([client.ping(), ended]);
     },
     close: async () => {
       client.disconnect();
@@ -75,7 +80,12 @@ export async function startRedisServer(
       rmSync(folder, { recursive: true, force: true });
     },
   };
-  await redis.start();
+  try {
+    await redis.start();
+  } catch (error) {
+    await redis.close();
+    throw error;
+  }
   return redis;
 }
 

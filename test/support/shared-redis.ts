@@ -19,6 +19,7 @@ declare module 'vitest' {
 }
 
 const NONE = 'there is none';
+const NO_TLS = 'the one that was got has no TLS';
 const ONLY_RUNNING =
   'the one that runs cannot be ended by them, or has too few databases (--databases 16384 is enough)';
 
@@ -35,7 +36,7 @@ export async function setup(project: TestProject): Promise<() => Promise<void>> 
   });
   return async () => {
     const count = countLeftOut(project);
-    const lacks = source === undefined ? NONE : ONLY_RUNNING;
+    const lacks = source === undefined ? NONE : source.program ? NO_TLS : ONLY_RUNNING;
     if (count > 0)
       console.error(
         `${count} tests that need a Redis were left out: ${lacks}; ${HOW_TO_GET_REDIS}.`,

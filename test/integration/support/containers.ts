@@ -6,7 +6,7 @@ export function whyNoContainers(): string | false {
     execFileSync('unshare', [...NAMESPACES, 'true'], { stdio: 'ignore' });
     return false;
   } catch {
-    return 'namespaces of their own need Linux and root';
+    return 'what takes namespaces of processes: Linux, and root';
   }
 }
 

@@ -4,6 +4,7 @@ import { Readable } from 'node:stream';
 import { promisify, stripVTControlCharacters } from 'node:util';
 import headless from '@xterm/headless';
 import { onTestFinished } from 'vitest';
+import { isLeftOut } from '../../support/left-out.ts';
 import { builtCommand } from './build.ts';
 import { ENVIRONMENT } from './command.ts';
 
@@ -44,8 +45,7 @@ export function canOpenTerminal(): boolean {
   try {
     return execFileSync('script', ['--version'], { encoding: 'utf8' }).includes('util-linux');
   } catch {
-    console.log('Left out: what is shown on a terminal, because there is no script of util-linux.');
-    return false;
+    return !isLeftOut('what is shown on a terminal, because there is no script of util-linux');
   }
 }
 
