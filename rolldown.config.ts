@@ -2,6 +2,9 @@ import { chmod, cp, mkdir, readdir, readFile, writeFile } from 'node:fs/promises
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { build, defineConfig, type OutputOptions } from 'rolldown';
+import { z } from 'zod';
+import { metaOf, type Options } from './src/options/option.ts';
+import { OPTIONS as ALL_OPTIONS, STATUS_OPTIONS } from './src/options/options.ts';
 
 /** The page of app, dashboard and report. */
 const PAGE = 'src/page/client';
@@ -26,6 +29,10 @@ export const OUTPUT: OutputOptions = {
     ],
   },
 };
+
+/** An option, as a member of a table of options. */
+const MEMBER = /^( +)(\w+): import\("zod"\)/gm;
+const DESCRIBED: Options = { ...ALL_OPTIONS, ...STATUS_OPTIONS };
 
 const BUNDLED = new Set([
   '@jmespath-community/jmespath',
@@ -72,38 +79,69 @@ export default defineConfig({
       writeBundle: ({ dir = 'dist' }) => chmod(join(dir, 'brandfill.js'), 0o755),
     },
     {
-      name: 'page',
-      writeBundle: ({ dir = 'dist' }) => buildPage(join(dir, 'client')),
+      name: 'page, and the licences of all that is bundled',
+      async writeBundle({ dir = 'dist' }) {
+        const ids = [...this.getModuleIds(), ...(await buildPage(join(dir, 'client')))];
+        await writeFile(join(dir, 'licenses.txt'), await licensesOf(ids));
+      },
+    },
+    {
+      name: 'descriptions of options',
+      writeBundle: ({ dir = 'dist' }) => describeOptions(dir),
     },
   ],
 });
 
-/** Makes the page: one script with the packages that it uses, one style sheet. */
-async function buildPage(folder: string): Promise<void> {
+/** Makes the page: one script with the packages that it uses, one style sheet. Returns what it is made of. */
+async function buildPage(folder: string): Promise<string[]> {
   await mkdir(folder, { recursive: true });
   const { resolve } = createRequire(import.meta.url);
-  await build({
+  const { output } = await build({
     input: `${PAGE}/main.tsx`,
     platform: 'browser',
     tsconfig: `${PAGE}/tsconfig.json`,
     output: { file: join(folder, 'main.js'), minify: true },
   });
   const styles = [resolve('uplot/dist/uPlot.min.css'), `${PAGE}/style.css`];
-  await writeFile(join(folder, 'style.css'), await joined(styles));
+  const texts = await Promise.all(styles.map((file) => readFile(file, 'utf8')));
+  await writeFile(join(folder, 'style.css'), texts.join('\n'));
   for (const name of ['index.html', 'icon.svg']) await cp(`${PAGE}/${name}`, join(folder, name));
-  // What they ask of those who pass their code on.
-  const others = ['preact', '@preact/signals', 'uplot', 'hono', 'tldts-core'];
-  const licenses = await Promise.all([...others, ...BUNDLED].map(licenseOf));
-  await writeFile(join(folder, 'licenses.txt'), await joined(licenses));
+  return [...output.flatMap((one) => ('moduleIds' in one ? one.moduleIds : [])), ...styles];
 }
 
-async function licenseOf(name: string): Promise<string> {
-  const folder = join('node_modules', name);
-  const file = (await readdir(folder)).find((one) => /^license(\.md)?$/i.test(one));
-  return join(folder, file ?? 'LICENSE');
+/** `npm run check:package` refuses it. */
+export const NO_LICENSE = 'The package has no file with its licence.';
+
+/** The licences of the packages that these modules are of, which want to go with their code. */
+async function licensesOf(modules: readonly string[]): Promise<string> {
+  const folders = modules.flatMap(
+    (id) => /^.*\/node_modules\/(@[^/]+\/)?[^/]+/.exec(id)?.[0] ?? [],
+  );
+  const texts = await Promise.all(
+    [...new Set(folders)].sort().map(async (folder) => {
+      const { name, version, license } = JSON.parse(
+        await readFile(join(folder, 'package.json'), 'utf8'),
+      ) as Record<string, string>;
+      const file = (await readdir(folder)).find((one) => /^licen[cs]e/i.test(one));
+      const text = file === undefined ? NO_LICENSE : await readFile(join(folder, file), 'utf8');
+      return `${name} ${version} (${license})\n\n${text.trim()}\n`;
+    }),
+  );
+  return texts.join(`\n${'-'.repeat(80)}\n\n`);
 }
 
-async function joined(files: readonly string[]): Promise<string> {
-  const texts = await Promise.all(files.map((file) => readFile(file, 'utf8')));
-  return texts.join('\n');
+/** Puts what the help says of an option into the types, where editors show it. */
+async function describeOptions(folder: string): Promise<void> {
+  const names = await readdir(folder, { recursive: true });
+  for (const name of names.filter((one) => one.endsWith('.d.ts'))) {
+    const file = join(folder, name);
+    const types = await readFile(file, 'utf8');
+    const described = types.replaceAll(MEMBER, (line, indent: string, key: string) => {
+      const { help, default: value } = metaOf(DESCRIBED[key] ?? z.never());
+      if (help === undefined) return line;
+      const ending = value === undefined ? '' : ` @default ${value}`;
+      return `${indent}/** ${help[0]?.toUpperCase()}${help.slice(1)}.${ending} */\n${line}`;
+    });
+    if (described !== types) await writeFile(file, described);
+  }
 }

@@ -1,13 +1,16 @@
 /**
- * Whether what is published works by itself: packs it, installs it in an empty folder without what only
- * developers need, and enriches a list, a workbook and JSON lines there with the installed command.
+ * Whether what is published works by itself: packs it, runs it from the archive in an empty folder,
+ * installs it in another without what only developers need, and enriches a list, a workbook and JSON
+ * lines there with the installed command. No link in its docs leads to what is not packed, and each
+ * option is described in its types.
  *
  * Run by `npm run check:package`; needs the npm registry, or what `npm ci` left in the cache of npm.
  */
 import { execFileSync } from 'node:child_process';
-import { cpSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { NO_LICENSE } from '../rolldown.config.ts';
 
 const project = join(import.meta.dirname, '..');
 const folder = mkdtempSync(join(tmpdir(), 'brandfill-package-'));
@@ -32,12 +35,43 @@ function run(command: string, args: readonly string[], cwd: string): string {
   });
 }
 
+/** Links of its pages to files that are not in it. */
+function deadLinks(files: readonly string[]): string[] {
+  const pages = files.filter((path) => path.endsWith('.md'));
+  return pages.flatMap((page) => {
+    const text = readFileSync(join(project, page), 'utf8');
+    const links = [...text.matchAll(/\]\((?!\w+:)([^)#\s]+)/g)].map(([, link = '']) => link);
+    return links
+      .filter((link) => !files.some((path) => `${path}/`.startsWith(`${join(page, '..', link)}/`)))
+      .map((link) => `${page} leads to ${link}, which is not packed`);
+  });
+}
+
+/** Options of the command's types without a description. */
+function undescribed(): string[] {
+  const lines = readFileSync(join(project, 'dist/options/options.d.ts'), 'utf8').split('\n');
+  return lines
+    .filter((line, at) => line.includes(': import("zod")') && !lines[at - 1]?.includes('*/'))
+    .map((line) => `no description in the types: ${line.trim().slice(0, 40)}`);
+}
+
 try {
-  run('npm', ['run', '--silent', 'prepare'], project);
+  run('npm', ['run', '--silent', 'build'], project);
   const [packed] = JSON.parse(
     run('npm', ['pack', '--json', '--ignore-scripts', '--pack-destination', folder], project),
-  ) as { filename: string }[];
+  ) as { filename: string; files: { path: string }[] }[];
   if (!packed) throw new Error('npm packed nothing');
+  const faults = [...deadLinks(packed.files.map(({ path }) => path)), ...undescribed()];
+  if (readFileSync(join(project, 'dist/licenses.txt'), 'utf8').includes(NO_LICENSE))
+    faults.push('dist/licenses.txt lacks the licence of a package that is bundled');
+  if (faults.length > 0) throw new Error(`In the package:\n  ${faults.join('\n  ')}`);
+  mkdirSync(join(folder, 'empty'));
+  const help = run(
+    'npx',
+    ['--yes', '--prefer-offline', `../${packed.filename}`, '--help'],
+    join(folder, 'empty'),
+  );
+  console.log(`npx ${packed.filename} --help: ${help.split('\n')[0]}`);
   writeFileSync(join(folder, 'package.json'), '{"type":"module"}');
   writeFileSync(join(folder, 'program.js'), program);
   for (const list of lists) cpSync(join(project, 'samples', list), join(folder, list));
