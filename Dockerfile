@@ -17,9 +17,8 @@ FROM debian:bookworm-slim
 RUN apt-get update \
   && apt-get install -y --no-install-recommends libstdc++6 tini=0.19.* \
   && rm -rf /var/lib/apt/lists/* \
-  && useradd --uid 1000 --create-home node \
-  && install -d -o node -g node /data /data/out /data/.brandfill /out /store \
-  && install -d -o node -g node -m 700 /lists
+  && install -d -o nobody -g nogroup /data /data/out /data/.brandfill /out /store \
+  && install -d -o nobody -g nogroup -m 700 /lists
 COPY --from=build /usr/local/bin/node /usr/local/bin/node
 ENV NODE_ENV=production
 WORKDIR /app
@@ -28,8 +27,12 @@ COPY --from=build /app/dist ./dist
 COPY package.json ./
 COPY apis ./apis
 COPY samples ./samples
-USER node
+# Nobody, as a number, so that Kubernetes sees that it is not root. Of the host it owns nothing:
+# --user "$(id -u)" writes to a folder of yours.
+USER 65534:65534
 WORKDIR /data
+# Where the command serves HTTP (--listen, --port) it has to answer; else it is well as long as it runs.
+HEALTHCHECK --interval=10s --timeout=5s --start-period=20s CMD ["node", "-e", "const port = /--(?:listen|port)[ =](?:\\S*:)?(\\d+)/.exec(require('fs').readFileSync('/proc/1/cmdline', 'utf8').replaceAll('\\0', ' '))?.[1]; if (port) fetch(`http://127.0.0.1:${port}/livez`).catch(() => process.exit(1))"]
 # The first one lets calls under way be finished. Give it 40 s: docker stop --time 40.
 STOPSIGNAL SIGTERM
 ENTRYPOINT ["tini", "--", "node", "/app/dist/brandfill.js"]
