@@ -65,7 +65,7 @@ export function withoutCredentials(
   const isCredential = (value: string): boolean =>
     value.length >= SHORTEST_VALUE &&
     (KEPT.has(value) ||
-      [...KEPT.values()].some(({ json }) => json(value) !== value) ||
+      [...KEPT.values()].some((kept) => kept.json(value) !== value) ||
       (/^[\w.+-]+:\/\//.test(value) && withoutSecrets(value) !== value));
   return Object.fromEntries(
     Object.entries(env).filter(
