@@ -64,7 +64,7 @@ const flapping = (reply: ReplyName, eachMs: number): Part => ({
   troubles: [1, 3, 5, 7, 9].map((at) => ({ reply, share: 1, fromMs: at * eachMs, forMs: eachMs })),
 });
 
-/** What was seen to fail. */
+/** What was seen to fail, beside the families below. */
 const REPORTED: readonly Named[] = [
   ['one node of four says 403', list(800), faults(0.25, '403')],
   ['each tenth call 403', faults(0.1, '403')],
@@ -92,10 +92,6 @@ const REPORTED: readonly Named[] = [
   ['asleep for 30 min', sleep(300)],
   ['asleep for 30 min at 15/s', bucket(15), sleep(8_000)],
   ['batches refused as a whole at 15/s told 400', bucket(15, '400'), batches],
-  ['the same 400 for everybody', forAll('400')],
-  ['JSON 404 for everybody', forAll('404')],
-  ['one record for everybody, but for an id', forAll('200 same')],
-  ['nothing listens', forAll('refused')],
 ];
 
 /** One thing at a time, and two. */
@@ -104,18 +100,10 @@ const DESIGNED: readonly Named[] = [
   ['8 callers', { callers: 8 }],
   ['256 callers, 200 ms', { callers: 256, latencyMs: 200 }],
   ['a heavy tail', { latencyMs: 300, spread: 1.2 }],
-  ['20 % 403', own(0.2, '403')],
   ['30 % 403, own texts', own(0.3, '403', OWN_TEXT)],
   ['20 % 422, own texts', own(0.2, '422', OWN_TEXT)],
-  ['30 % 422', own(0.3, '422')],
   ['30 % 404', own(0.3, '404')],
-  ['20 % 404 pages', own(0.2, '404 page')],
-  ['20 % 500', own(0.2, '500')],
-  ['10 % 503', own(0.1, '503')],
-  ['2 % own 429', own(0.02, '429')],
   ['10 % own 429', own(0.1, '429')],
-  ['20 % pending', own(0.2, '202')],
-  ['2 % never answer', own(0.02, 'never')],
   ['10 % never answer', list(600), own(0.1, 'never')],
   ['30 % one record', own(0.3, 'found')],
   ['2 % 403 last', own(0.02, '403'), LAST],
@@ -129,11 +117,9 @@ const DESIGNED: readonly Named[] = [
   ['10 % 404 pages last', own(0.1, '404 page'), LAST],
   ['four kinds of their own', several(0.05, ['403', '422', '404', '500'])],
   // A limit, and answers of domains.
-  ['15/s', bucket(15)],
   ['15/s told 403', bucket(15, '403')],
   ['15/s told 400', bucket(15, '400')],
   ['15/s told 503', bucket(15, '503')],
-  ['15/s told by words in a 200', bucket(15, '200 words')],
   ['15/s, 10 % own 429', bucket(15), own(0.1, '429')],
   ['15/s, 10 % 403, own texts', bucket(15), own(0.1, '403', OWN_TEXT)],
   ['15/s told 503, 10 % own 503', bucket(15, '503'), own(0.1, '503')],
@@ -144,15 +130,12 @@ const DESIGNED: readonly Named[] = [
   ['200/s with waits, 20 % 403', bucket(200, '429', WAITS), own(0.2, '403', OWN_TEXT)],
   ['300 in 5 s, 20 % 500', windows(300, 5), own(0.2, '500')],
   ['300 in 5 s with waits, from cold', windows(300, 5, WAITS), list(2_700)],
-  ['1,000 a minute with waits', windows(1_000, MINUTE, WAITS), list(1_500)],
   ['16 at once, 20 % 403', atOnce(16), own(0.2, '403', OWN_TEXT)],
   ['200/s to 50/s', bucket(200), change(0.25)],
   ['50/s to 200/s', bucket(50), change(4)],
   ['50/s told 403 to 12/s', bucket(50, '403'), change(0.25)],
   // Faults.
-  ['5 % 500 by chance', faults(0.05, '500')],
   ['20 % 500 by chance', faults(0.2, '500')],
-  ['20 % cut', faults(0.2, 'cut')],
   ['a node 403, 10 % own 403', faults(0.25, '403'), own(0.1, '403')],
   ['a node 429', faults(0.25, '429')],
   ['15/s, 20 % cut', bucket(15), faults(0.2, 'cut')],
@@ -160,19 +143,10 @@ const DESIGNED: readonly Named[] = [
   ['200/s told 503, 20 % 500 by chance', bucket(200, '503'), faults(0.2, '500')],
   // Times in which nothing works.
   ['out for 1.5 s', out('503', 1.5)],
-  ['out for 30 s', out('503', 30)],
-  ['nothing listens for 30 s', out('refused', 30)],
-  ['404 pages for 20 s', out('404 page', 20)],
-  ['JSON 404 for 20 s', out('404', 20)],
-  ['redirects for 20 s', out('302', 20)],
-  ['a login page for 20 s', out('200 page', 20)],
-  ['401 for 15 s', out('401', 15)],
-  ['403 for 20 s', out('403', 20)],
   ['out for 30 s, 20 % 403', out('503', 30), own(0.2, '403', OWN_TEXT)],
   ['404 pages for 20 s, 10 % own', out('404 page', 20), own(0.1, '404 page')],
   ['15/s, out for 30 s', bucket(15), trouble('503', 10, 30)],
   // Time.
-  ['paused for 20 min', pause(300)],
   ['paused for 20 min at 15/s, 20 % 500', bucket(15), own(0.2, '500'), pause(8_000)],
   ['--rate 60/h at 50/h', list(130), rate(60, HOUR), windows(50, HOUR)],
   ['--rate 10/s at 8/s, 20 % 500', list(300), rate(10, 1), bucket(8), own(0.2, '500')],
@@ -186,37 +160,8 @@ const DESIGNED: readonly Named[] = [
   ['batches, out for 30 s', batches, trouble('503', 0.1, 30)],
   ['batches, a node 403', batches, faults(0.25, '403')],
   // To stop.
-  ['401 for everybody', forAll('401')],
-  ['403 for everybody', forAll('403')],
-  ['404 pages for everybody', forAll('404 page')],
-  ['a login page for everybody', forAll('200 page')],
-  ['redirects for everybody', forAll('302')],
-  ['401 from then on', fromThenOn('401')],
-  ['403 from then on', fromThenOn('403')],
-  ['404 pages from then on', fromThenOn('404 page')],
-  ['503 from then on', fromThenOn('503')],
   ['20 % 403, 401 from then on', own(0.2, '403'), fromThenOn('401')],
   ['20 % 403, 403 from then on', own(0.2, '403'), fromThenOn('403')],
-];
-
-/** Of short lists. */
-const SHORT = [
-  '404',
-  '404 page',
-  '403',
-  '422',
-  '500',
-  '429',
-  '202',
-  'never',
-  '402',
-  '401',
-] as const;
-const oneOf = (domains: number, reply: ReplyName): Named => [
-  `${domains} domains, the first ${reply}`,
-  list(domains),
-  own(1 / domains, reply),
-  FIRST,
 ];
 
 /** What else APIs and machines do. */
@@ -247,9 +192,7 @@ const FURTHER: readonly Named[] = [
   ['a node 404 pages', faults(0.25, '404 page')],
   ['a node redirects', faults(0.25, '302')],
   ['DNS flaps, 10 %', faults(0.1, 'dns')],
-  ['no DNS for 20 s', out('dns', 20)],
   ['429 for 90 % for 60 s', trouble('429', 0.3, 60, { share: 0.9 })],
-  ['429 for all for 60 s', out('429', 60)],
   ['a rolling deploy: 20 % 502 for 60 s', trouble('502', 0.3, 60, { share: 0.2 }), bucket(50)],
   ['out for 60 s with waits of 20 s', trouble('503 page', 0.3, 60, { waitS: 20 })],
   ['1 % 429 with waits of an hour', trouble('429', 0, FOREVER, { share: 0.01, waitS: HOUR })],
@@ -259,12 +202,6 @@ const FURTHER: readonly Named[] = [
   ['JSON 404 for 20 s, 20 % own', out('404', 20), own(0.2, '404')],
   ['404 for some while out for 30 s', trouble('503', 5, 30), own(0.2, '404'), bucket(60)],
   ['up and down each 5 s', flapping('503', 5_000), bucket(100)],
-  ['402 from then on', fromThenOn('402')],
-  ['429 from then on', fromThenOn('429')],
-  ['302 from then on', fromThenOn('302')],
-  ['JSON 404 from then on', fromThenOn('404')],
-  ['nothing listens from then on', fromThenOn('refused')],
-  ['402 for everybody', forAll('402')],
   ['500 for everybody', forAll('500'), mayStop],
   ['cut for everybody', forAll('cut'), mayStop],
   // The list.
@@ -274,11 +211,6 @@ const FURTHER: readonly Named[] = [
     several(0.002, ['403', '422', '404 page', '500', 'never']),
     FIRST,
   ],
-  ['the first five 404', list(500), own(0.01, '404'), FIRST],
-  ['the first five 404 pages', list(500), own(0.01, '404 page'), FIRST],
-  ['the first five 403', list(500), own(0.01, '403'), FIRST],
-  ['the first five 422', list(500), own(0.01, '422'), FIRST],
-  ['the first five never answer', list(500), own(0.01, 'never'), FIRST],
   ['60 % 404', own(0.6, '404')],
   ['60 % 403', own(0.6, '403')],
   ['60 % 422, own texts', own(0.6, '422', OWN_TEXT)],
@@ -287,11 +219,33 @@ const FURTHER: readonly Named[] = [
   ['batches, 1 % spoils its batch with 400', batches, own(0.01, '400', { spoilsBatch: true })],
   ['batches, 1 % spoils its batch with 500', batches, own(0.01, '500', { spoilsBatch: true })],
   ['batches, 1 % never', batches, own(0.01, 'never')],
-  ...[2, 3].flatMap((domains) => SHORT.map((reply) => oneOf(domains, reply))),
-  ...SHORT.map((reply): Named => [`one domain, ${reply}`, list(1), own(1, reply), mayStop]),
 ];
 
-/** What is combined, each of one with each of any other. */
+const each = (replies: readonly ReplyName[], named: (reply: ReplyName) => Named) =>
+  replies.map(named);
+const ODD = ['404', '404 page', '403', '422', '500', '429', '202', 'never'] as const;
+
+/** The same with answers of many kinds. */
+const FAMILIES: readonly Named[] = [
+  ...each(
+    ['400', '401', '402', '403', '404', '404 page', '200 page', '200 same', '302', 'refused'],
+    (reply) => [`${reply} for everybody`, forAll(reply)],
+  ),
+  ...each(['401', '402', '403', '404', '404 page', '429', '302', '503', 'refused'], (reply) => [
+    `${reply} from then on`,
+    fromThenOn(reply),
+  ]),
+  ...each(['401', '403', '404', '429', 'refused', 'dns'], (reply) => [
+    `${reply} for 20 s`,
+    out(reply, 20),
+  ]),
+  ...each(ODD, (reply) => [`the first five ${reply}`, list(500), own(0.01, reply), FIRST]),
+  ...each(ODD, (reply) => [`one domain, ${reply}`, list(1), own(1, reply), mayStop]),
+  ...each(ODD, (reply) => [`two domains, the first ${reply}`, list(2), own(0.5, reply), FIRST]),
+  ...each(ODD, (reply) => [`three domains, the last ${reply}`, list(3), own(0.33, reply), LAST]),
+];
+
+/** What is combined, each of one with each of any other; and each is played alone. */
 const FACTORS: readonly (readonly Named[])[] = [
   [
     ['no limit'],
@@ -353,7 +307,13 @@ const FACTORS: readonly (readonly Named[])[] = [
 
 /** The worlds of a seed: all that were designed, and pairs of all else. */
 export function worldsOf(seed: number): readonly World[] {
-  const designed = Object.entries({ R: REPORTED, D: DESIGNED, F: FURTHER });
+  const alone = FACTORS.slice(0, 5).flatMap(([, ...levels]) => levels);
+  const designed = Object.entries({
+    R: REPORTED,
+    D: DESIGNED,
+    F: FURTHER,
+    A: [...alone, ...FAMILIES],
+  });
   const named = designed.flatMap(([letter, some]) =>
     some.map(([name, ...parts]) => worldFrom(`${letter} ${name}`, parts)),
   );

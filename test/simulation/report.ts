@@ -1,19 +1,6 @@
 import type { Score } from './play.ts';
+import type { Measure, Totals } from './targets.ts';
 import { isHopeless } from './world.ts';
-
-/** What all worlds came to: numbers of which less is better. */
-export type Totals = Readonly<Record<Measure, number>>;
-
-export type Measure =
-  | `${'time' | 'calls'} over the least, ${'median' | '90th' | '95th' | 'worst'}`
-  | 'not ended, in %'
-  | 'wrong verdicts kept'
-  | 'failed though to be had'
-  | 'wrong stops'
-  | 'missed stops'
-  | 'without end'
-  | 'stuck'
-  | 'most calls until a stop at the start';
 
 /** A run that is this much longer is as good: a second for the last retries, and one for the start. */
 const SLACK_MS = 2_000;
@@ -29,6 +16,7 @@ function faultOf({ world, stopped, how }: Score): string | undefined {
   return world.stop === 'must' ? 'NO STOP' : undefined;
 }
 
+/** What all worlds came to: less is better. */
 export function totalsOf(scores: readonly Score[]): Totals {
   const toEnd = scores.filter(({ world }) => world.stop === undefined);
   const ended = toEnd.filter((score) => faultOf(score) === undefined);
