@@ -45,7 +45,7 @@ const NOTE = 'app.json';
  */
 export const app = defineCommand(APP_OPTIONS, async ({ settings, context }) => {
   const { openAppFolder } = await import('../page/app/folder.ts');
-  const folder = openAppFolder(resolve(settings.dir ?? join(homedir(), 'Brandfill')));
+  const folder = await openAppFolder(resolve(settings.dir ?? join(homedir(), 'Brandfill')));
   return await untilInterrupted(context.endAtOnce, async (signal) => {
     const closer = createCloser();
     try {

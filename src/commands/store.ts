@@ -1,13 +1,15 @@
 import { once } from 'node:events';
-import { open } from 'node:fs/promises';
-import { createInterface } from 'node:readline';
 import { BrandfillError, describeSystemError, EXIT, systemErrorCode } from '../common/errors.ts';
+import { openToRead } from '../common/files.ts';
 import { countOf, formatCount, formatSize } from '../common/format.ts';
 import { anyDuration, flag } from '../options/kinds.ts';
 import { option, refusal, required, under } from '../options/option.ts';
 import { STORE_OPTIONS } from '../options/options.ts';
 import { normalizeDomain } from '../rows/domain/domain.ts';
-import { isStoreIn, openDatabase, orDamage, type StoreDatabase } from '../store/database.ts';
+import { linesOf } from '../rows/source.ts';
+import { openDatabase, type StoreDatabase } from '../store/database.ts';
+import { orDamage } from '../store/failures.ts';
+import { isStoreIn } from '../store/store-files.ts';
 import {
   type ApiStats,
   countStore,
@@ -186,18 +188,20 @@ async function* readOutcomes(input: string): AsyncGenerator<readonly TravellingO
   let [line, characters] = [0, 0];
   let batch: TravellingOutcome[] = [];
   try {
-    const file = input === '-' ? process.stdin : (await open(input)).createReadStream();
-    for await (const text of createInterface({ input: file, crlfDelay: Infinity })) {
-      line += 1;
-      if (text.trim() === '') continue;
-      const parsed = parseOutcomeLine(text);
-      if (typeof parsed !== 'string') batch.push(parsed);
-      else {
-        refuse(
-          `import ${name}: line ${line} is no outcome (${parsed}); give a file that brandfill store export has written`,
-        );
+    const file = input === '-' ? process.stdin : (await openToRead(input)).createReadStream();
+    for await (const lines of linesOf(file, name)) {
+      for (const text of lines.map(String)) {
+        line += 1;
+        characters += text.length;
+        if (text.trim() === '') continue;
+        const parsed = parseOutcomeLine(text);
+        if (typeof parsed !== 'string') batch.push(parsed);
+        else {
+          refuse(
+            `import ${name}: line ${line} is no outcome (${parsed}); give a file that brandfill store export has written`,
+          );
+        }
       }
-      characters += text.length;
       if (batch.length < BATCH && characters < BATCH_CHARACTERS) continue;
       yield batch;
       batch = [];

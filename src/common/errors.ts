@@ -71,6 +71,7 @@ const REFUSALS: Readonly<Record<string, string>> = {
   EIO: 'the disk reports an error, or a limit is reached (ulimit -f, a quota)',
   EDQUOT: 'the disk quota is used up',
   EROFS: 'the file system is read-only',
+  ENXIO: 'nobody reads this pipe; start its reader first',
   EPIPE: 'whoever read it has closed it',
   EMFILE: 'too many files are open',
   ENAMETOOLONG: 'the name is too long',

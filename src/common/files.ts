@@ -1,7 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import {
   closeSync,
+  constants,
   existsSync,
+  fstatSync,
   mkdirSync,
   openSync,
   readSync,
@@ -10,9 +12,8 @@ import {
   statfsSync,
   statSync,
 } from 'node:fs';
-import { lstat, open, readdir, readlink, rm, stat } from 'node:fs/promises';
-import { basename, dirname, isAbsolute, join, resolve, sep } from 'node:path';
-import { HOUR_MS } from './format.ts';
+import { type FileHandle, lstat, open, readlink, stat } from 'node:fs/promises';
+import { dirname, isAbsolute, join, resolve, sep } from 'node:path';
 
 /** Who may read a file, as the system says of it. */
 export interface FileAccess {
@@ -64,8 +65,9 @@ const MOST_LINKS = 40;
  * The place that a path leads to, through links, whether or not there is a file. Links are followed
  * here, as the system would, but for those that another user may have planted.
  *
- * @throws Error that says so when a link lies in a folder where everybody may put things, such as
- *   `/tmp`, and belongs neither to this user nor to the owner of the folder
+ * @throws Error that says so when a link belongs neither to this user nor to root, and lies in a folder where
+ *   everybody may put things, such as `/tmp`, or does not belong to the owner of the folder. Root follows no
+ *   other user's
  */
 export async function followOwnLinks(path: string): Promise<string> {
   const names = path.split(sep);
@@ -104,11 +106,12 @@ async function refusePlanted(
   link: string,
   { owner, folder }: { readonly owner: number; readonly folder: string },
 ): Promise<void> {
+  const user = process.geteuid?.();
+  if (user === undefined || owner === user || owner === 0) return;
   const { mode, uid } = await stat(folder);
-  const isShared = (mode & STICKY) !== 0 && (mode & ALL_MAY_WRITE) !== 0;
-  if (!isShared || owner === process.geteuid?.() || owner === uid) return;
+  if (user !== 0 && owner === uid && (mode & ALL_MAY_WRITE) === 0) return;
   throw new Error(
-    `${link} is a link that another user (with the number ${owner}) has put into a folder where everybody may; remove it, or choose another place`,
+    `${link} is a link that another user (with the number ${owner}) has put there; remove it, or choose another place`,
   );
 }
 
@@ -180,14 +183,42 @@ export function freeBytes(folder: string): number {
 const PIPED = /^-$|^\/dev\/(?:stdin|fd\/\d+)$|^\/proc\/[^/]+\/fd\/\d+$/;
 
 /**
- * The text of a small file, a pipe included. A device or a file without end is not read to its end.
+ * Opens a file that a person names, without waiting for the other end of a pipe. Pipes are those of the shell.
+ *
+ * @throws the error of the file system, or an Error that says that it is a device or a pipe
+ */
+export async function openToRead(path: string): Promise<FileHandle> {
+  const handle = await open(path, flagsToRead(path));
+  try {
+    refuseEndless(path, await handle.stat());
+    return handle;
+  } catch (error) {
+    await handle.close();
+    throw error;
+  }
+}
+
+function flagsToRead(path: string): number {
+  return isPiped(path) ? constants.O_RDONLY : constants.O_RDONLY | constants.O_NONBLOCK;
+}
+
+function refuseEndless(path: string, found: Stats): void {
+  if (found.isFile() || isPiped(path)) return;
+  const what = found.isDirectory() ? 'folder' : found.isFIFO() ? 'pipe' : 'device';
+  throw new Error(`it is a ${what}, not a file`);
+}
+
+/**
+ * The text of a small file, a pipe of the shell included.
  *
  * @returns undefined when there is more of it
+ * @throws as {@link openToRead} does
  */
 export function readSmallFile(path: string, mostBytes: number): string | undefined {
   const bytes = Buffer.alloc(mostBytes + 1);
-  const file = openSync(path, 'r');
+  const file = openSync(path, flagsToRead(path));
   try {
+    refuseEndless(path, fstatSync(file));
     let length = 0;
     for (;;) {
       const read = readSync(file, bytes, length, bytes.length - length, null);
@@ -205,11 +236,7 @@ export function isPiped(input: unknown): boolean {
   return typeof input === 'string' && PIPED.test(input);
 }
 
-// A file appears under its name when it is whole: it is written under a temporary one beside that,
-// and renamed. Nobody pauses for long in between, so one that is old was left by a process that was killed.
-
-const LONGEST_PAUSE_MS = HOUR_MS;
-const TEMPORARY = /^[0-9a-f-]{36}\.part$/;
+// A file appears under its name when it is whole: it is written under a temporary one beside that, and renamed.
 
 /**
  * A path that no other writer has.
@@ -218,20 +245,4 @@ const TEMPORARY = /^[0-9a-f-]{36}\.part$/;
  */
 export function temporaryPath(stem: string): string {
   return `${stem}${randomUUID()}.part`;
-}
-
-/**
- * Removes the temporary files that begin with a stem and were left by a process that was killed.
- *
- * @throws Error of the file system when the folder cannot be read
- */
-export async function removeLeftovers(stem: string): Promise<void> {
-  const folder = dirname(stem);
-  const prefix = basename(stem);
-  for (const name of await readdir(folder)) {
-    if (!name.startsWith(prefix) || !TEMPORARY.test(name.slice(prefix.length))) continue;
-    const path = join(folder, name);
-    const found = await stat(path).catch(() => undefined); // its writer may have renamed it just now
-    if (found && Date.now() - found.mtimeMs > LONGEST_PAUSE_MS) await rm(path, { force: true });
-  }
 }

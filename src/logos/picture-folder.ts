@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { rename, rm, stat, writeFile } from 'node:fs/promises';
+import { readdir, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { BrandfillError, describeSystemError, systemErrorCode } from '../common/errors.ts';
 import {
@@ -8,9 +8,10 @@ import {
   makeFolder,
   newFileMode,
   newFolderMode,
-  removeLeftovers,
   temporaryPath,
 } from '../common/files.ts';
+import { HOUR_MS } from '../common/format.ts';
+import { isOwnFile } from '../store/home.ts';
 import { PICTURE_KINDS, type Picture, type PictureKind } from './fetch-picture.ts';
 
 /** A folder with one picture for each domain. */
@@ -41,9 +42,9 @@ export async function openPictureFolder(
   let stem = '';
   try {
     path = await followOwnLinks(given);
-    stem = join(path, '.brandfill-');
+    stem = join(path, PREFIX);
     makeFolder(path, newFolderMode(from));
-    await removeLeftovers(stem);
+    await removeLeftovers(path);
     const trial = temporaryPath(stem);
     await writeFile(trial, '', { flag: 'wx' });
     await rm(trial);
@@ -75,6 +76,19 @@ export async function openPictureFolder(
       return file;
     },
   };
+}
+
+const PREFIX = '.brandfill-';
+const TEMPORARY = /^\.brandfill-[\da-f-]{36}\.part$/;
+
+/** Removes temporary files that were left by a process that was killed: nobody pauses so long in between. */
+async function removeLeftovers(folder: string): Promise<void> {
+  for (const name of (await readdir(folder)).filter((name) => TEMPORARY.test(name))) {
+    const path = join(folder, name);
+    const found = await stat(path).catch(() => undefined); // its writer may have renamed it just now
+    const isOld = found !== undefined && Date.now() - found.mtimeMs > HOUR_MS;
+    if (isOld && isOwnFile(path)) await rm(path, { force: true });
+  }
 }
 
 /** With their ending, longer names fit no file system. */

@@ -4,6 +4,7 @@ import { type FileHandle, open, readdir, rename, writeFile } from 'node:fs/promi
 import { join } from 'node:path';
 import { BrandfillError, describeSystemError, systemErrorCode } from '../common/errors.ts';
 import { makeFolder, syncFolder } from '../common/files.ts';
+import { isOwnFile } from '../store/home.ts';
 import { describeHolder, type Ownership, own } from '../store/owner.ts';
 
 /** The two kinds of files that a collector writes. */
@@ -61,6 +62,7 @@ export interface CollectFiles {
 }
 
 const STATE_FILE = '.collect.json';
+const PART = /^(enriched|failures)-\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d-\d{3}Z\.jsonl\.part$/;
 
 /**
  * Each step may be the last before a kill:
@@ -139,7 +141,7 @@ async function openOwned(
   async function finishOthers(): Promise<void> {
     const current = new Set(KINDS.map((kind) => `${state.files[kind]?.name}.part`));
     for (const name of await readdir(folder)) {
-      if (!/^(enriched|failures)-.*\.jsonl\.part$/.test(name) || current.has(name)) continue;
+      if (!PART.test(name) || current.has(name) || !isOwnFile(join(folder, name))) continue;
       await rename(join(folder, name), join(folder, name.slice(0, -'.part'.length)));
     }
     await syncFolder(folder);

@@ -1,8 +1,9 @@
 import { fstatSync } from 'node:fs';
-import { type FileHandle, open, stat } from 'node:fs/promises';
+import type { FileHandle } from 'node:fs/promises';
 import { pipeline } from 'node:stream';
 import { createGunzip } from 'node:zlib';
 import { BrandfillError, describeSystemError, systemErrorCode } from '../common/errors.ts';
+import { openToRead } from '../common/files.ts';
 import { type Closable, type Closer, createCloser } from '../common/lifetime.ts';
 import { describeKind } from '../common/text.ts';
 import { type Encoding, findEncoding, transcode, UTF_8 } from './encoding.ts';
@@ -74,9 +75,8 @@ async function openInput(input: ListInput, options: OpenListOptions): Promise<Op
     return { name: STANDARD_INPUT, file: found.isFile() ? found : undefined, handle };
   }
   try {
-    const found = await stat(input);
-    if (found.isDirectory()) throw unreadable(input, 'it is a folder, not a file');
-    const handle = await open(input, 'r');
+    const handle = await openToRead(input);
+    const found = await handle.stat();
     if (found.isFile()) return { name: input, handle, file: found };
     const chunks: AsyncIterable<Buffer> = handle.createReadStream(); // it closes the handle
     return { name: input, file: undefined, handle: await spool(chunks, options) };

@@ -9,8 +9,8 @@ import { idOfParts } from '../common/hashes.ts';
 import { createCloser } from '../common/lifetime.ts';
 import type { Job } from '../options/api.ts';
 import type { ListInput } from '../rows/open-list.ts';
-import { sizeOnDisk } from '../store/database.ts';
 import type { OutcomeStore } from '../store/store.ts';
+import { sizeOnDisk } from '../store/store-files.ts';
 import type { RunView } from '../watch/run-view.ts';
 import { forgetSpent } from './bounds.ts';
 import { type JoinedRun, joinRows } from './join.ts';
@@ -23,7 +23,7 @@ import type { RunContext } from './run-context.ts';
 export async function runToFiles(input: ListInput, job: Job, context: RunContext): Promise<RanTo> {
   const closer = createCloser();
   try {
-    const list = await open(input, job, { context, closer, spoolFolder: job.settings.store });
+    const list = await open(input, job, { context, closer });
     const files = await openFiles(input, list);
     const { store, paths } = files;
     const planned = await plan(list, store);
@@ -44,11 +44,12 @@ export async function* runToRows(
 ): AsyncGenerator<EnrichedRow, RanTo> {
   const closer = createCloser();
   try {
-    const list = await open(input, job, { context, closer, spoolFolder: job.settings.store });
+    const list = await open(input, job, { context, closer });
     const planned = await plan(list, closer.add(await openStoreOf(job, context)));
     const lookedUp = await lookUp(planned);
     try {
       const joined = await joinRows(lookedUp);
+      await joined.store.leaveTurn(); // whoever gets the rows may use the store
       for await (const rows of joined.rows) {
         for (const row of rows) {
           if (isListed(row)) yield toEnrichedRow(row, list.format, joined.columns);
@@ -78,6 +79,7 @@ async function openFiles(input: ListInput, list: OpenedList): Promise<FilesOfRun
   const store = closer.add(await openStoreOf(job, context));
   const outputs = await openOutputs(paths, {
     sources: [source],
+    parts: store.parts,
     onNotice: (message) => context.onEvent({ type: 'notice', message }),
   });
   closer.add(outputs);

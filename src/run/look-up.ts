@@ -43,12 +43,14 @@ async function openLogos(run: PlannedRun, outFolder: string): Promise<LogosOfRun
 /**
  * @throws an `AbortError` when `confirm` returns false; the signal's reason when it fires before
  */
-async function confirmCalls({ job, context, plan }: PlannedRun): Promise<void> {
+async function confirmCalls({ job, context, plan, store }: PlannedRun): Promise<void> {
   const { yes = false } = job.settings;
   const { confirm, signal } = context;
   if (!yes && confirm && plan.calls > 0) {
     // A program without types may give what somebody typed, such as 'no'.
+    await store.leaveTurn(); // whoever is asked may use the store
     const answer: unknown = await unlessAborted(confirm(plan), signal);
+    await store.takeTurn();
     if (answer !== true) {
       throw new DOMException('Whoever was asked said no.', 'AbortError');
     }

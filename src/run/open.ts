@@ -12,6 +12,8 @@ import { createDomainReader, type DomainReader } from '../rows/domain/domain.ts'
 import { type ListInput, openList } from '../rows/open-list.ts';
 import type { RowColumn, RowFormat } from '../rows/row-format.ts';
 import type { Source } from '../rows/source.ts';
+import { makeStoreHome } from '../store/database.ts';
+import { leaveHome } from '../store/home.ts';
 import type { RunContext } from './run-context.ts';
 
 /** An open list with its format and columns. */
@@ -40,7 +42,7 @@ export interface OpenedList {
 export async function open(
   input: ListInput,
   job: Job,
-  { context, closer, spoolFolder }: Pick<OpenedList, 'context' | 'closer' | 'spoolFolder'>,
+  { context, closer }: Pick<OpenedList, 'context' | 'closer'>,
 ): Promise<OpenedList> {
   const now = createRunTime();
   const started = { startedMs: performance.now(), startedAtMs: now(), now };
@@ -50,6 +52,8 @@ export async function open(
   notifyAll(job.notices);
   const { settings } = job;
   closer.add(leaveNoEmptyFolders(settings.store));
+  const spoolFolder = await makeStoreHome(settings.store);
+  closer.add({ close: async () => leaveHome(spoolFolder) });
   const opening = { ...settings, spoolFolder, signal: context.signal };
   const { source, format } = closer.add(await openList(input, opening));
   const { fill: fills } = settings;

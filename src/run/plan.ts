@@ -1,4 +1,3 @@
-import { tmpdir } from 'node:os';
 import { assertColumnsThere } from '../collector/choose-column.ts';
 import { type Counts, createCounts } from '../collector/counts.ts';
 import { createPathFinder, type PathFinder } from '../collector/fields/enriched-columns.ts';
@@ -205,11 +204,7 @@ async function planCalls(
 export async function planOnly(input: ListInput, job: Job, context: RunContext): Promise<Plan> {
   const closer = createCloser();
   try {
-    const list = await open(input, job, {
-      context,
-      closer,
-      spoolFolder: tmpdir(),
-    });
+    const list = await open(input, job, { context, closer });
     const { source, format } = list;
     if (format.workbook) {
       await chooseOutputPaths({ ...job.settings, input, source, format });

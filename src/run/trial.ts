@@ -98,8 +98,7 @@ export async function runToTrial(domain: string, job: Job, outside: RunContext):
     },
   };
   try {
-    const spoolFolder = job.settings.store;
-    const list = await open([{ [TRIAL_COLUMN]: domain }], job, { context, closer, spoolFolder });
+    const list = await open([{ [TRIAL_COLUMN]: domain }], job, { context, closer });
     const store = closer.add(await openStoreOf(job, context));
     const run = await plan(list, store);
     const { rows, totals, columns } = await joinRows(await lookUp(run));

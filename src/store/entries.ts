@@ -1,6 +1,6 @@
 import { crc32 } from 'node:zlib';
-import type { Database } from 'lmdb';
 import { type Outcome, type OutcomeStatus, splitReason } from '../brand/outcome.ts';
+import type { Table } from './engine.ts';
 
 /**
  * The layout of an outcome in the store. A fixed head can be read without decoding the rest,
@@ -129,7 +129,7 @@ export function decodeOutcome(key: string, value: Buffer): Outcome | undefined {
 }
 
 /** When an outcome was fetched; undefined when there is none. */
-export function timeIn(table: Database<Buffer, string>, key: string): number | undefined {
+export function timeIn(table: Table<Buffer>, key: string): number | undefined {
   const value = table.getBinaryFast(key);
   return value && decodeHead(key, value)?.fetchedAtMs;
 }

@@ -1,4 +1,3 @@
-import type { Database } from 'lmdb';
 import { DAY_MS } from '../common/format.ts';
 import {
   type Calendar,
@@ -8,12 +7,13 @@ import {
   windowAt,
 } from '../worker/budget.ts';
 import type { StoreDatabase } from './database.ts';
+import type { Table } from './engine.ts';
 import { keyOf } from './entries.ts';
 
 // What a store notes besides outcomes: the pace, calls of a budget, and logos. Each is JSON under a
 // key. A note that is malformed counts as none: it costs some seconds, or a picture.
 
-type NotedTable = Database<unknown, string>;
+type NotedTable = Table<unknown>;
 
 function read(table: NotedTable, key: string): Readonly<Record<string, unknown>> | undefined {
   try {

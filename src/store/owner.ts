@@ -7,11 +7,12 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { BrandfillError, systemErrorCode } from '../common/errors.ts';
 import { PRIVATE } from '../common/files.ts';
+import { isOwnSocket } from './home.ts';
 
 // A folder has one owner at a time. The owner listens on a socket in it, so the kernel says whether
 // there is one: it answers for a process that is busy, stopped or in another container, and closes
 // the socket of one that was killed. Whoever waits holds a connection, and learns at once when it
-// ends. The name of a socket says whose it is.
+// ends. The name of a socket says whose it is. What only looks like one stays as it is.
 //
 //   look ──┬─ another listens ──► wait for its end ──► look
 //          └─ none ──► listen ──► look again ──┬─ none ──► own
@@ -37,6 +38,10 @@ export interface OwnOptions {
   readonly onHeld?: ((holder: Holder) => void) | undefined;
   /** Ends the wait. */
   readonly signal?: AbortSignal | undefined;
+  /** What the folder is called in messages. @default its path */
+  readonly called?: string | undefined;
+  /** Several kinds have nothing to do with each other. @default owner */
+  readonly kind?: 'owner' | 'turn';
 }
 
 /** An owned folder. */
@@ -57,14 +62,14 @@ const STEP_BACK_MS = 60;
  *   file system where no socket can be made
  */
 export async function own(folder: string, options: OwnOptions = {}): Promise<Ownership> {
-  const { waitMs = SHORT_WAIT_MS, onHeld, signal } = options;
+  const { waitMs = SHORT_WAIT_MS, onHeld, signal, called = folder, kind = 'owner' } = options;
   const untilMs = performance.now() + waitMs;
   let seen: string | undefined;
   let isTold = waitMs <= SHORT_WAIT_MS;
   for (;;) {
     signal?.throwIfAborted();
-    const other = await findOther(folder);
-    const mine = other ? undefined : await tryToOwn(folder);
+    const other = await findOther(folder, kind);
+    const mine = other ? undefined : await tryToOwn(folder, kind);
     if (mine) return mine;
     if (other) {
       const { name, socket } = other;
@@ -75,7 +80,7 @@ export async function own(folder: string, options: OwnOptions = {}): Promise<Own
       isTold ||= isOwner;
       if (leftMs > 0) await endOf(socket, isOwner ? leftMs : Math.min(leftMs, MOMENT_MS), signal);
       socket.destroy();
-      if (leftMs <= 0) throw inUse(folder, holderOf(name));
+      if (leftMs <= 0) throw inUse(called, holderOf(name));
     }
     await delay(STEP_BACK_MS * Math.random());
   }
@@ -100,11 +105,13 @@ interface Other {
 }
 
 /** @param mine the name of the socket of this process, if it listens */
-async function findOther(folder: string, mine?: string): Promise<Other | undefined> {
-  for (const name of readdirSync(folder).filter((name) => name.startsWith('owner-'))) {
-    const socket = name === mine ? undefined : await reach(folder, name);
+async function findOther(folder: string, kind: string, mine?: string): Promise<Other | undefined> {
+  for (const name of readdirSync(folder)) {
+    const path = join(folder, name);
+    if (name === mine || OWNER.exec(name)?.[1] !== kind || !isOwnSocket(path)) continue;
+    const socket = await reach(folder, name);
     if (socket) return { name, socket };
-    if (name !== mine) rmSync(join(folder, name), { force: true }); // it was killed
+    rmSync(path, { force: true }); // it was killed
   }
   return undefined;
 }
@@ -138,9 +145,9 @@ async function endOf(socket: Socket, ms: number, signal: AbortSignal | undefined
 }
 
 /** Listens in a folder, and owns it unless somebody else listens there too. */
-async function tryToOwn(folder: string): Promise<Ownership | undefined> {
+async function tryToOwn(folder: string, kind: string): Promise<Ownership | undefined> {
   const id = `${process.pid}-${Date.now()}-${randomBytes(4).toString('hex')}-${HOST}`;
-  const name = `owner-${id}`;
+  const name = `${kind}-${id}`;
   const waiting = new Set<Socket>();
   const server = createServer((socket) => {
     waiting.add(socket.unref());
@@ -158,7 +165,7 @@ async function tryToOwn(folder: string): Promise<Ownership | undefined> {
     // Under its name it is there once it takes connections: others would take it for a dead one.
     chmodSync(join(folder, `next-${id}`), PRIVATE.mode);
     renameSync(join(folder, `next-${id}`), join(folder, name));
-    const other = await findOther(folder, name);
+    const other = await findOther(folder, kind, name);
     if (!other) return { release };
     other.socket.destroy();
     await release();
@@ -175,8 +182,10 @@ const HOST = hostname()
   .replaceAll(/[^\w.-]/g, '_')
   .slice(0, 30);
 
+const OWNER = /^(owner|turn)-(\d+)-(\d+)-[\da-f]{8}-([\w.-]{0,30})$/;
+
 function holderOf(name: string): Holder {
-  const [, pid = 0, sinceMs = 0, host = ''] = /^owner-(\d+)-(\d+)-\w+-(.+)$/.exec(name) ?? [];
+  const [, , pid = 0, sinceMs = 0, host = ''] = OWNER.exec(name) ?? [];
   return { pid: Number(pid), sinceMs: Number(sinceMs), host };
 }
 

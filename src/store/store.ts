@@ -1,8 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Database } from 'lmdb';
 import { isAnswer, type Outcome } from '../brand/outcome.ts';
-import { type OpenOptions, openDatabase, orDamage } from './database.ts';
+import { type OpenOptions, openDatabase } from './database.ts';
+import type { Table } from './engine.ts';
 import { decodeHead, decodeOutcome, encodeOutcome, keyOf, timeIn } from './entries.ts';
+import { orDamage } from './failures.ts';
 import type { Dated } from './freshness.ts';
 import {
   type Bound,
@@ -14,6 +15,7 @@ import {
   type SavedPace,
   savePace,
 } from './notes.ts';
+import { openParts } from './parts.ts';
 import { openReportedRows } from './reported.ts';
 
 /**
@@ -37,7 +39,7 @@ const COMMIT_DELAY_MS = 10;
  * filled and emptied all the time keeps most of what was in it until all of memory is collected.
  */
 interface Batch {
-  readonly values: ReadonlyMap<Database<Buffer, string>, Map<string, Buffer>>;
+  readonly values: ReadonlyMap<Table<Buffer>, Map<string, Buffer>>;
   readonly written: Promise<void>;
 }
 
@@ -86,11 +88,7 @@ export async function openStore(
     unstored.splice(unstored.indexOf(batch), 1);
   }
 
-  function commit(
-    table: Database<Buffer, string>,
-    at: string,
-    value: Buffer,
-  ): readonly Promise<boolean>[] {
+  function commit(table: Table<Buffer>, at: string, value: Buffer): readonly Promise<boolean>[] {
     const puts = [table.put(at, value)];
     if (table === failures || !hasFailures) return puts;
     // Otherwise a failure dated in the future would count as the latest outcome for ever.
@@ -100,7 +98,7 @@ export async function openStore(
 
   type Decode<T> = (key: string, value: Buffer) => T | undefined;
 
-  function read<T>(table: Database<Buffer, string>, domain: string, decode: Decode<T>) {
+  function read<T>(table: Table<Buffer>, domain: string, decode: Decode<T>) {
     const at = keyOf(endpointId, domain);
     let value: Buffer | undefined;
     for (const { values } of unstored) value ??= values.get(table)?.get(at);
@@ -166,6 +164,12 @@ export async function openStore(
     openCallLedger: (bound: Bound, now?: () => number) => createCallLedger(database, bound, now),
     /** Forgets what runs have spent of their bounds. */
     forgetCalls: (ids: readonly string[]) => forgetCalls(database, ids),
+    /** The files that outputs are written to until they are whole. */
+    parts: openParts(database),
+    /** Lets others of this process make lookups with this store. */
+    leaveTurn: (): Promise<void> => database.leaveTurn(),
+    /** Waits until they have. */
+    takeTurn: (): Promise<void> => database.takeTurn(),
     /** Waits until all outcomes put so far are on the disk, so that they survive a power failure. */
     flush: async (): Promise<void> => {
       await latestCommit; // commits come one after the other
@@ -176,7 +180,7 @@ export async function openStore(
 }
 
 /** Whether a table has any key of an endpoint. LMDB would count all of them, whatever the limit. */
-function hasKeys(table: Database<Buffer, string>, endpointId: string): boolean {
+function hasKeys(table: Table<Buffer>, endpointId: string): boolean {
   const ofEndpoint = { start: `${endpointId}:`, end: `${endpointId};`, limit: 1 };
   return [...table.getKeys(ofEndpoint)].length > 0;
 }

@@ -1,10 +1,11 @@
-import type { Database } from 'lmdb';
 import { z } from 'zod';
 import { isAnswer, type Outcome, splitReason } from '../brand/outcome.ts';
-import { removeKeys, STORE_VERSION, type StoreDatabase, sizeOnDisk } from './database.ts';
+import { removeKeys, type StoreDatabase } from './database.ts';
+import { STORE_VERSION, type Table } from './engine.ts';
 import { decodeHead, decodeOutcome, encodeOutcome, keyOf, splitKey, timeIn } from './entries.ts';
 import { findApiName } from './notes.ts';
 import { forgetReported } from './reported.ts';
+import { sizeOnDisk } from './store-files.ts';
 
 // What is done with a store as a whole: outcomes are gone through, counted, pruned, deleted, and
 // carried to another store.
@@ -94,7 +95,7 @@ async function remove(
   const removed = { answers: 0, failures: 0, logos: 0 };
   for (const name of TABLES) {
     const keys = keysIn(name);
-    await removeKeys(database, database[name] as Database<unknown, string>, keys);
+    await removeKeys(database, database[name] as Table<unknown>, keys);
     removed[name] = keys.length;
   }
   return removed;

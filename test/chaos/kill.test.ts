@@ -41,8 +41,11 @@ describe('kill -9 at any moment', () => {
     expect(folder.read('list.enriched.csv')).toBe(expected.out);
     expect(folder.read('list.failures.csv')).toBe(expected.failures);
     expect(folder.names()).toEqual(['list.csv', 'list.enriched.csv', 'list.failures.csv']);
-    const left = readdirSync(folder.at('.brandfill'), { recursive: true, encoding: 'utf8' });
-    expect(left.sort()).toEqual(['closed', 'data.mdb', 'lock.mdb']);
+    const left = readdirSync(folder.at('.brandfill/brandfill-store'), {
+      recursive: true,
+      encoding: 'utf8',
+    });
+    expect(left.sort()).toEqual(['BRANDFILL.TAG', 'closed', 'data.mdb', 'lock.mdb']);
 
     // A call is made twice only where a kill met it under way, or its outcome just before the commit.
     const lost = DOMAINS.map((domain) => Math.max(0, api.callsOf(domain).calls - 1)).reduce(

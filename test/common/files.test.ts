@@ -1,8 +1,8 @@
 import { spawnSync } from 'node:child_process';
-import { existsSync, utimesSync, writeFileSync } from 'node:fs';
+import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { makeFolder, removeLeftovers, temporaryPath } from '../../src/common/files.ts';
+import { makeFolder } from '../../src/common/files.ts';
 import { useTempFolder } from '../support/temp-folder.ts';
 
 describe('makeFolder', () => {
@@ -25,19 +25,4 @@ describe('makeFolder', () => {
     expect(error).toBeUndefined();
     expect(String(stderr)).toContain("ENOENT: no such file or directory, mkdir '/proc/x'");
   });
-});
-
-it('a temporary file was left once nothing was written to it for an hour; no other file is', async () => {
-  const stem = join(useTempFolder(), 'out.csv.');
-  const [old, young] = [temporaryPath(stem), temporaryPath(stem)];
-  const others = ['csv', 'part', 'web-1-1.part', 'lock', temporaryPath('gz.')].map(
-    (end) => stem + end,
-  );
-  const hours = (ago: number): number => Date.now() / 1000 - ago * 3600;
-  for (const path of [old, young, ...others]) {
-    writeFileSync(path, '');
-    utimesSync(path, 0, hours(path === young ? 0.9 : 1.01));
-  }
-  await removeLeftovers(stem);
-  expect([old, young, ...others].filter((path) => !existsSync(path))).toEqual([old]);
 });

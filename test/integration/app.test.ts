@@ -100,7 +100,9 @@ describe('brandfill app', () => {
     endless.destroy();
     expect(answer.statusCode, 'who is a stranger sends little').toBe(401);
     await app.stop();
-    expect(readdirSync(folder.at('app')).filter((name) => name.endsWith('.html'))).toEqual([]);
+    expect(
+      readdirSync(folder.at('app/brandfill-app')).filter((name) => name.endsWith('.html')),
+    ).toEqual([]);
   });
 
   it('reads a list in another way when somebody says so', async () => {
@@ -164,6 +166,6 @@ describe('brandfill app', () => {
     expect(open).toEqual([]);
     await app.post(`lists/${list.id}/delete`);
     expect(await app.state()).toMatchObject({ lists: [] });
-    expect(readdirSync(folder.at('app/lists'))).toEqual([]);
+    expect(readdirSync(folder.at('app/brandfill-app/lists'))).toEqual([]);
   });
 });

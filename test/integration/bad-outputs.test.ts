@@ -21,17 +21,17 @@ describe('an output that cannot be used', () => {
     const folder = openList(LIST);
     const enrich = ['enrich', 'list.csv', '--base-url', api.url];
     await runHere(enrich, { cwd: folder.path });
-    const stored = folder.read('.brandfill/data.mdb');
-    symlinkSync('.brandfill/data.mdb', folder.at('link.csv'));
+    const stored = folder.read('.brandfill/brandfill-store/data.mdb');
+    symlinkSync('.brandfill/brandfill-store/data.mdb', folder.at('link.csv'));
     const bad = [
-      [...enrich, '--out', '.brandfill/data.mdb'],
+      [...enrich, '--out', '.brandfill/brandfill-store/data.mdb'],
       [...enrich, '--failures', 'link.csv'],
-      [...enrich, '--out', '.brandfill/lock.mdb'],
+      [...enrich, '--out', '.brandfill/brandfill-store/lock.mdb'],
     ];
     for (const args of bad) {
       expectRefusal(await runHere(args, { cwd: folder.path }), /a store's database/);
     }
-    expect(folder.read('.brandfill/data.mdb')).toBe(stored);
+    expect(folder.read('.brandfill/brandfill-store/data.mdb')).toBe(stored);
   });
 
   it('is the input, when that comes from standard input', async () => {

@@ -108,7 +108,7 @@ describe('fetching logos', () => {
     await expect.poll(() => picturesIn(folder).length).toBe(3);
     // Notes follow their files.
     const root = open({
-      path: folder.at('.brandfill'),
+      path: folder.at('.brandfill/brandfill-store'),
       noSubdir: false,
       maxDbs: 8,
       readOnly: true,

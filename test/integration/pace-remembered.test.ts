@@ -26,7 +26,12 @@ function firstTwoSeconds(arrivalsMs: readonly number[]): number {
 
 /** What the store has of the pace, whatever it is kept under. */
 async function savedPaces(folder: Folder): Promise<readonly unknown[]> {
-  const root = open({ path: folder.at('.brandfill'), noSubdir: false, maxDbs: 8, readOnly: true });
+  const root = open({
+    path: folder.at('.brandfill/brandfill-store'),
+    noSubdir: false,
+    maxDbs: 8,
+    readOnly: true,
+  });
   const meta = root.openDB<unknown, string>('meta', { encoding: 'json' });
   const paces = [...meta.getRange({ start: 'pace:', end: 'pace;' })];
   await root.close();

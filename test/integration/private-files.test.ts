@@ -13,6 +13,7 @@ import { join } from 'node:path';
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { openStore } from '../../src/store/store.ts';
 import { PNG } from '../logos/pictures.ts';
+import { homeOf } from '../store/homes.ts';
 import { outcomeOf } from '../store/outcomes.ts';
 import { isLeftOut } from '../support/left-out.ts';
 import { useTempFolder } from '../support/temp-folder.ts';
@@ -114,7 +115,8 @@ describe('a store', () => {
     await enrich('list.csv', '--changes', 'changes.csv', '--store', 'new/kept');
     expect(modeOf(folder.at('new'))).toBe('755');
     expect(modeOf(folder.at('new/kept'))).toBe('700');
-    expect(new Set(Object.values(modesIn(folder.at('new/kept'))))).toEqual(new Set(['600']));
+    const { 'brandfill-store': home, ...files } = modesIn(folder.at('new/kept'));
+    expect([home, new Set(Object.values(files))]).toEqual(['700', new Set(['600'])]);
   });
 
   it('is for nobody else while a run has it either', async () => {
@@ -136,12 +138,16 @@ describe('a store', () => {
   it('that is there and more open is closed to others', async () => {
     const folder = useTempFolder();
     await store(folder);
-    chmodSync(folder, 0o775);
-    for (const name of ['data.mdb', 'lock.mdb']) chmodSync(join(folder, name), 0o775);
+    for (const path of [
+      folder,
+      ...['', 'data.mdb', 'lock.mdb'].map((name) => join(homeOf(folder), name)),
+    ])
+      chmodSync(path, 0o775);
     await store(folder);
-    expect(modeOf(folder)).toBe('700');
+    expect(modeOf(folder)).toBe('775');
+    expect(modeOf(homeOf(folder))).toBe('700');
     const opened = { 'data.mdb': '700', 'lock.mdb': '700' };
-    expect(modesIn(folder)).toEqual({ closed: '600', ...opened });
+    expect(modesIn(homeOf(folder))).toEqual({ 'BRANDFILL.TAG': '600', closed: '600', ...opened });
   });
 });
 
@@ -173,7 +179,7 @@ describe.skipIf(needsRoot)('a link in a folder where everybody may write', () =>
     const more = flag === '--logos' ? ['--logo-field', 'logo'] : [];
     const ended = await runHere([...args, ...more], { cwd: folder.path });
     expect(ended.stderr).toContain(
-      `${refusal} ${link}: ${link} is a link that another user (with the number ${STRANGER}) has put`,
+      `${refusal} ${link}: ${link} is a link that another user (with the number ${STRANGER}) has put there`,
     );
     expect(ended.code).toBe(2);
     expect(readdirSync(folder.at('folder'))).toEqual([]);

@@ -35,10 +35,12 @@ it.skipIf(process.platform !== 'linux')(
 );
 
 it.each([
-  ['a credential', ['enrich', 'list.csv', '--api-key-file', '/dev/zero'], 'too long'],
-  ['a job file', ['run', '/dev/zero'], 'longer than a megabyte'],
-])('%s: a device without end is not read to its end', async (_, args, why) => {
-  const place = { cwd: openList(3).path };
+  ['a credential', ['enrich', 'list.csv', '--api-key-file', 'long'], 'too long'],
+  ['a job file', ['run', 'long'], 'longer than a megabyte'],
+])('%s: a file that was given in its place is not read to its end', async (_, args, why) => {
+  const folder = openList(3);
+  folder.write('long', 'x'.repeat(2_000_000));
+  const place = { cwd: folder.path };
   const ended = await runHere([...args, '--base-url', 'http://127.0.0.1:9'], place);
   expect(ended).toMatchObject({ code: 2, stderr: expect.stringContaining(why) });
 });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { type EnrichOptions, enrich, enrichRows, plan } from '../../src/index.ts';
+import { type EnrichOptions, enrich, enrichRows, plan, tryDomain } from '../../src/index.ts';
 import { type RunEvent } from '../../src/watch/events.ts';
 import { openApi } from './support/api.ts';
 import { type Folder, openFolder } from './support/folder.ts';
@@ -49,6 +49,50 @@ describe('rows of a program', () => {
       { brand_status: 'invalid' },
     ]);
     expect(summary).toMatchObject({ rows: 2, calls: 0 });
+  });
+});
+
+describe('one store used by several calls of a program at once', () => {
+  const input = domains(3).map((domain) => ({ domain }));
+
+  it('is shared by whoever gets the rows, and no domain is paid for twice', async () => {
+    const [folder, api] = [openFolder(), await openApi()];
+    const options = withoutFiles(optionsIn(folder, api.url));
+    const tried: string[] = [];
+    for await (const row of enrichRows({ ...options, input })) {
+      const { baseUrl, store } = options;
+      tried.push((await tryDomain({ baseUrl, store, domain: String(row['domain']) })).status);
+      const again = await takeAll(enrichRows({ ...options, input }));
+      expect(again.summary).toMatchObject({ rows: 3, calls: 0 });
+      expect(await plan({ ...options, input })).toMatchObject({ lookups: 0 });
+    }
+    expect(tried).toEqual(['found', 'found', 'found']);
+    expect(api.stats().calls).toBe(3);
+  });
+
+  it('is free for whoever is asked before the calls', async () => {
+    const [folder, api] = [openFolder(), await openApi()];
+    const options = optionsIn(folder, api.url);
+    const confirm = async (): Promise<boolean> => {
+      const { baseUrl, store } = options;
+      const trial = await tryDomain({ baseUrl, store, domain: domains(1)[0] ?? '' });
+      return trial.status === 'found';
+    };
+    const summary = await enrich({ ...options, input, confirm });
+    expect(summary.statuses.found).toBe(3);
+    expect(api.stats().domains).toMatchObject({ distinct: 3, repeated: 0 });
+  });
+
+  it('is read by plans while runs begin and end', async () => {
+    const [folder, api] = [openFolder(), await openApi()];
+    const options = optionsIn(folder, api.url);
+    const runs = Array.from({ length: 4 }, async () => await enrich({ ...options, input }));
+    const plans = Array.from({ length: 12 }, async () => {
+      for (let each = 0; each < 5; each += 1)
+        expect(await plan({ ...withoutFiles(options), input })).toMatchObject({ rows: 3 });
+    });
+    await Promise.all([...runs, ...plans]);
+    expect(api.stats().calls).toBe(3);
   });
 });
 

@@ -103,9 +103,9 @@ describe('brandfill run', () => {
     const api = await openScripted({});
     const folder = openJob(`input: ../list.csv\nbaseUrl: ${api.url}`);
     await runJob(folder, ['--out', 'first.csv']);
-    expect(existsSync(folder.at('jobs/.brandfill/data.mdb'))).toBe(true);
+    expect(existsSync(folder.at('jobs/.brandfill/brandfill-store/data.mdb'))).toBe(true);
     await runJob(folder, [], { BRANDFILL_STORE: 'from-env' });
-    expect(existsSync(folder.at('from-env/data.mdb'))).toBe(true);
+    expect(existsSync(folder.at('from-env/brandfill-store/data.mdb'))).toBe(true);
   });
 
   it('takes another list, from the folder one is in', async () => {

@@ -20,7 +20,7 @@ describe('brandfill store', () => {
     const { folder, api } = await openEnriched();
     const args = ['enrich', 'list.csv', '--base-url', api.url, '--json'];
     const ended = await runHere([...args, '--retries', '0'], { cwd: folder.path });
-    const sizeBytes = statSync(folder.at('.brandfill/data.mdb')).blocks * 512;
+    const sizeBytes = statSync(folder.at('.brandfill/brandfill-store/data.mdb')).blocks * 512;
     expect(summaryOf(ended).store).toEqual({ folder: '.brandfill', sizeBytes });
     expect(ended.stderr).toMatch(/^ {2}store {5}\.brandfill \(\d+ KB\)$/m);
     const stats = await inStore(folder, 'stats');

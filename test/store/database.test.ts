@@ -2,9 +2,11 @@ import { execFileSync } from 'node:child_process';
 import {
   readdirSync,
   readFileSync,
+  rmSync,
   statSync,
   symlinkSync,
   truncateSync,
+  utimesSync,
   writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
@@ -14,6 +16,7 @@ import { openDatabase } from '../../src/store/database.ts';
 import { openStore } from '../../src/store/store.ts';
 import { deleteDomains } from '../../src/store/upkeep.ts';
 import { useTempFolder } from '../support/temp-folder.ts';
+import { homeOf, makeHomeIn, makeOlder } from './homes.ts';
 import { outcomeOf } from './outcomes.ts';
 
 describe('a store', () => {
@@ -24,7 +27,9 @@ describe('a store', () => {
       const store = await openStore(folder, 'one');
       await store.put(outcomeOf('a.com'));
       await store.close();
-      expect(readdirSync(folder).sort()).toEqual(['closed', 'data.mdb', 'lock.mdb']);
+      expect(readdirSync(folder)).toEqual(['brandfill-store']);
+      const inside = ['BRANDFILL.TAG', 'closed', 'data.mdb', 'lock.mdb'];
+      expect(readdirSync(homeOf(folder)).sort()).toEqual(inside);
       const again = await openStore(folder, 'one');
       expect(again.find('a.com')).toEqual(outcomeOf('a.com'));
       await again.close();
@@ -40,7 +45,7 @@ describe('a store', () => {
 
   it('begins anew in an empty file, as a killed process may just have made it', async () => {
     const folder = useTempFolder();
-    writeFileSync(join(folder, 'data.mdb'), '');
+    writeFileSync(join(makeHomeIn(folder), 'data.mdb'), '');
     const store = await openStore(folder, 'one');
     await store.put(outcomeOf('a.com'));
     expect(store.find('a.com')).toBeDefined();
@@ -57,6 +62,7 @@ it('a store of 0.1.0, whose outcomes have no checksum, is read, and is one of th
   ];
   for (const outcome of outcomes) await store.put(outcome);
   await store.close();
+  makeOlder(folder);
   const root = open({ path: folder });
   const answers = root.openDB<Buffer, string>('answers', { encoding: 'binary' });
   for (const { key, value } of answers.getRange())
@@ -101,19 +107,19 @@ describe('a folder that cannot be a store', () => {
   it('is refused when its file is something else, and left as it is', async () => {
     const folder = useTempFolder();
     const bytes = Buffer.alloc(100_000, 'no database ');
-    writeFileSync(join(folder, 'data.mdb'), bytes);
+    writeFileSync(join(makeHomeIn(folder), 'data.mdb'), bytes);
     await expect(openDatabase(folder)).rejects.toThrow(
       expect.objectContaining({
         code: 'UNUSABLE_STORE',
         message: `Cannot open the store ${folder}: its file data.mdb is damaged or was not written by Brandfill; put a copy of the folder in its place, or choose another folder with --store.`,
       }),
     );
-    expect(readFileSync(join(folder, 'data.mdb')).equals(bytes)).toBe(true);
+    expect(readFileSync(join(homeOf(folder), 'data.mdb')).equals(bytes)).toBe(true);
   });
 
   it.each([1, 24, 27])('is refused when its file is cut after %i bytes', async (sizeBytes) => {
     const folder = useTempFolder();
-    writeFileSync(join(folder, 'data.mdb'), Buffer.alloc(sizeBytes));
+    writeFileSync(join(makeHomeIn(folder), 'data.mdb'), Buffer.alloc(sizeBytes));
     await expect(openDatabase(folder)).rejects.toThrow('its file data.mdb is damaged');
   });
 
@@ -147,7 +153,7 @@ describe('a folder that cannot be a store', () => {
 });
 
 async function setVersion(folder: string, version: unknown): Promise<void> {
-  const root = open({ path: folder, noSubdir: false, maxDbs: 8 });
+  const root = open({ path: homeOf(folder), noSubdir: false, maxDbs: 8 });
   await root.openDB<unknown, string>('meta', { encoding: 'json' }).put('version', version);
   await root.close();
 }
@@ -162,7 +168,7 @@ async function fillStore(): Promise<{ readonly folder: string; readonly file: st
     Array.from({ length: 500 }, (_, number) => store.put(outcomeOf(domainOf(number)))),
   );
   await store.close();
-  return { folder, file: join(folder, 'data.mdb') };
+  return { folder, file: join(homeOf(folder), 'data.mdb') };
 }
 
 it('is refused when only a part of its list of free pages is cut off', async () => {
@@ -175,7 +181,7 @@ it('is refused when only a part of its list of free pages is cut off', async () 
   const database = await openDatabase(folder);
   await deleteDomains(database, domains.slice(1_000)); // in one transaction
   await database.close();
-  const file = join(folder, 'data.mdb');
+  const file = join(homeOf(folder), 'data.mdb');
   truncateSync(file, statSync(file).size - 4_096);
   await expect(openStore(folder, 'one')).rejects.toThrow('its file data.mdb is damaged');
 });
@@ -207,14 +213,31 @@ it('is refused when a page says that it is of a later transaction: LMDB would wr
   expect(readFileSync(file).equals(bytes)).toBe(true);
 });
 
-it('is refused when its file is none, or a link that somebody has planted', async () => {
-  const folder = useTempFolder();
-  execFileSync('mkfifo', [join(folder, 'data.mdb')]);
-  await expect(openStore(folder, 'one')).rejects.toThrow('its data.mdb is no file; remove it');
-  const { file } = await fillStore();
-  const linked = useTempFolder();
-  symlinkSync(file, join(linked, 'data.mdb'));
-  await expect(openStore(linked, 'one')).rejects.toThrow('its data.mdb is a link; remove it');
+it.each([
+  ['data.mdb', 'a pipe', 'is no file'],
+  ['lock.mdb', 'a pipe', 'is no file'],
+  ['data.mdb', 'a link', 'is a link'],
+  ['lock.mdb', 'a link', 'is a link'],
+])('is refused when its %s is %s, which is left as it is', async (name, what, why) => {
+  const { folder } = await fillStore();
+  const path = join(homeOf(folder), name);
+  const precious = join(useTempFolder(), 'precious');
+  writeFileSync(precious, 'mine');
+  rmSync(path);
+  if (what === 'a pipe') execFileSync('mkfifo', [path]);
+  else symlinkSync(precious, path);
+  await expect(openStore(folder, 'one')).rejects.toThrow(`its ${name} ${why}; remove it`);
+  expect(readFileSync(precious, 'utf8')).toBe('mine');
+});
+
+it('is tried when only its last change of any kind tells that its bytes are others', async () => {
+  const { folder, file } = await fillStore();
+  const { atime, mtime, size } = statSync(file);
+  const bytes = readFileSync(file);
+  writeFileSync(file, bytes.fill(0xff, 4_096 * 2));
+  utimesSync(file, atime, mtime);
+  expect(statSync(file)).toMatchObject({ size, mtime });
+  await expect(openStore(folder, 'one')).rejects.toThrow('its file data.mdb is damaged');
 });
 
 describe('a store that is damaged somewhere', () => {

@@ -3,6 +3,7 @@ import { expect, it, onTestFinished } from 'vitest';
 import { type OutcomeStore, openStore } from '../../src/store/store.ts';
 import type { CallLedger, CallsPer } from '../../src/worker/budget.ts';
 import { useTempFolder } from '../support/temp-folder.ts';
+import { makeHomeIn } from './homes.ts';
 import { useStore } from './outcomes.ts';
 
 const SAVED = {
@@ -37,7 +38,7 @@ it('a pace that is saved and not waited for is there when the store is closed', 
 it('nonsense in its place is as good as nothing', async () => {
   const folder = useTempFolder();
   const nonsense = ['', '{', '7', 'null', '"x"', '[]', '{}', '{"savedAtMs":"1","learnedAtMs":1}'];
-  const root = open({ path: folder, noSubdir: false, maxDbs: 8 });
+  const root = open({ path: makeHomeIn(folder), noSubdir: false, maxDbs: 8 });
   const meta = root.openDB<Buffer, string>('meta', { encoding: 'binary' });
   for (const [at, bytes] of nonsense.entries()) await meta.put(`pace:${at}`, Buffer.from(bytes));
   await meta.put('pace:bytes', Buffer.from([0xff, 0xfe, 0x00, 0x80]));

@@ -49,6 +49,7 @@ it('what was reported of an output that is not written any more is pruned', asyn
   }
   clock.mockReturnValue(420 * DAY_MS);
   const database = await openDatabase(folder, { isBeside: true });
+  onTestFinished(() => database.close());
   expect(await forgetReported(database, 150 * DAY_MS)).toBe(1);
   expect([...database.reported.getKeys()]).toEqual(['two=row']);
 });

@@ -31,7 +31,7 @@ beforeEach(async () => {
   two = await openStore(folder, 'two', { isBeside: true });
   onTestFinished(async () => {
     clock.mockRestore();
-    await database.close();
+    for (const each of [one, two, database]) await each.close();
   });
   await Promise.all([
     one.put(outcomeOf('new.com', { fetchedAtMs: ago(0.5) })),

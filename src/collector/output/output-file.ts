@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { createWriteStream, rmSync } from 'node:fs';
+import { constants, rmSync, type Stats } from 'node:fs';
 import { type FileHandle, open, rename, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import type { Writable } from 'node:stream';
@@ -11,14 +11,15 @@ import {
   followOwnLinks,
   modeWithin,
   newFileMode,
-  removeLeftovers,
   syncFolder,
   temporaryPath,
 } from '../../common/files.ts';
-import { isStoreFile } from '../../store/database.ts';
+import { isStoreFile } from '../../store/store-files.ts';
 
 /** A file for rows. Nothing is visible in its place before `commit`. */
 export interface OutputFile {
+  /** The file that it is written to until then, which a kill leaves behind; undefined for a device or a pipe. */
+  readonly part?: string | undefined;
   /**
    * @param content must not be changed afterwards: it may still be being written when this resolves
    */
@@ -56,10 +57,9 @@ export async function openOutputFile(
   return await refused(path, async () => {
     const before = await stat(target).catch(() => undefined);
     if (before?.isDirectory()) throw Object.assign(new Error(), { code: 'EISDIR' });
-    if (before && !before.isFile()) return openDevice(path, target);
-    await removeLeftovers(`${target}.`);
+    if (before && !before.isFile()) return await openDevice(path, target, before);
+    const temporary = temporaryPath(`${target}.`);
     const make = async (): Promise<OutputFile> => {
-      const temporary = temporaryPath(`${target}.`);
       const handle = await open(temporary, 'wx', newFileMode(from));
       const file = createOutputFile(path, { target, temporary, handle });
       try {
@@ -73,18 +73,19 @@ export async function openOutputFile(
       return file;
     };
     await (await make()).discard();
-    return onceWritten(() => refused(path, make));
+    return onceWritten(temporary, () => refused(path, make));
   });
 }
 
 /** An output that is made when it is first used. */
-function onceWritten(make: () => Promise<OutputFile>): OutputFile {
+function onceWritten(part: string, make: () => Promise<OutputFile>): OutputFile {
   let made: Promise<OutputFile> | undefined;
   const file = (): Promise<OutputFile> => {
     made ??= make();
     return made;
   };
   return {
+    part,
     write: async (content) => await (await file()).write(content),
     finish: async () => await (await file()).finish(),
     commit: async () => await (await file()).commit(),
@@ -190,8 +191,12 @@ function createOutputFile(path: string, { target, temporary, handle }: Place): O
   };
 }
 
-function openDevice(path: string, target: string): OutputFile {
-  const stream = createWriteStream(target);
+/** Opened without waiting for whoever reads a pipe. A disk is no output. */
+async function openDevice(path: string, target: string, found: Stats): Promise<OutputFile> {
+  if (!found.isFIFO() && !found.isCharacterDevice()) throw new Error('it is no file');
+  const tried = await open(target, constants.O_WRONLY | constants.O_NONBLOCK);
+  const stream = (await open(target, 'w')).createWriteStream();
+  await tried.close(); // not before: a reader would take it for the end
   const output = createOutputStream(path, stream);
   return {
     ...output,

@@ -1,5 +1,6 @@
 import type { Extent, RowFormat, TableOutput, WrittenRow } from '../../rows/row-format.ts';
 import type { Source } from '../../rows/source.ts';
+import type { Parts } from '../../store/parts.ts';
 import type { Changes } from '../changes.ts';
 import { isListed, type OutputRow } from '../joined-row.ts';
 import type { OutputColumn, OutputColumns } from './output-columns.ts';
@@ -18,6 +19,8 @@ export interface Outputs {
 export interface OpenOutputsOptions {
   /** What the outputs are made from: they are never more open than that. */
   readonly sources: readonly Pick<Source, 'file'>[];
+  /** Knows the parts of killed runs. */
+  readonly parts: Parts;
   readonly onNotice: (message: string) => void;
 }
 
@@ -37,7 +40,7 @@ export interface OutputLayout {
  */
 export async function openOutputs(
   paths: OutputPaths,
-  { sources, onNotice }: OpenOutputsOptions,
+  { sources, parts, onNotice }: OpenOutputsOptions,
 ): Promise<Outputs> {
   const from = sources.flatMap(({ file }) => file ?? []);
   const opened: OpenOutput[] = [];
@@ -46,6 +49,7 @@ export async function openOutputs(
       table?.close();
       await file.discard();
     }
+    await parts.forget().catch(() => {}); // the next run finds them gone
   };
   const open = async (path: string): Promise<OpenOutput> => {
     const file =
@@ -60,6 +64,7 @@ export async function openOutputs(
     const out = await open(paths.out);
     const failures = await open(paths.failures);
     const changed = paths.changes === undefined ? undefined : await open(paths.changes);
+    await parts.note(opened.flatMap(({ file }) => file.part ?? []));
     return {
       write: (rows, layout) => write(rows, layout, { out, failures, changed }),
       close,

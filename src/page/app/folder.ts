@@ -1,9 +1,10 @@
-import { chmodSync, existsSync, readFileSync } from 'node:fs';
+import { lstatSync, readFileSync } from 'node:fs';
 import { mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { openOutputFile } from '../../collector/output/output-file.ts';
 import { BrandfillError, describeSystemError } from '../../common/errors.ts';
 import { makeFolder, PRIVATE, PRIVATE_FOLDER } from '../../common/files.ts';
+import { findHome, type Inhabitant, isOwn, isOwnFile, makeHome } from '../../store/home.ts';
 
 /** The folder of the app. Everything in it is for its owner alone. */
 export interface AppFolder {
@@ -11,31 +12,45 @@ export interface AppFolder {
   at(...names: readonly string[]): string;
   /** Makes a folder in a folder that is there. */
   make(...names: readonly string[]): Promise<void>;
-  /** What was written under a name; undefined when there is nothing, or it is no JSON. */
+  /** What this user has written under a name; undefined when there is nothing, or it is no JSON. */
   readJson(...names: readonly string[]): unknown;
   /** Writes a value as JSON. It appears under its name when it is whole. */
   writeJson(value: unknown, ...names: readonly string[]): Promise<void>;
   remove(...names: readonly string[]): Promise<void>;
 }
 
-/** @throws BrandfillError `UNWRITABLE_OUTPUT` when it cannot be made */
-export function openAppFolder(path: string): AppFolder {
-  const at = (...names: readonly string[]): string => join(path, ...names);
-  // Another folder that was there is not ours to close to others.
-  const isOurs = !existsSync(path) || existsSync(at('lists'));
-  const inside = ['lists', 'store', 'rehearsal', 'spool'].map((name) => at(name));
+const PARTS = ['lists', 'store', 'rehearsal', 'spool'];
+
+/** An app. Those of versions before the next one lie in the folder itself. */
+const APP: Inhabitant = {
+  name: 'brandfill-app',
+  isDirectlyIn: (folder) => PARTS.every((name) => isPrivateFolder(join(folder, name))),
+};
+
+function isPrivateFolder(path: string): boolean {
+  const found = lstatSync(path, { throwIfNoEntry: false });
+  return found?.isDirectory() === true && isOwn(found) && (found.mode & 0o777) === PRIVATE_FOLDER;
+}
+
+/**
+ * Opens the folder of the app within one that a person names.
+ *
+ * @throws BrandfillError `UNWRITABLE_OUTPUT` when it cannot be made, or others can change what is in it
+ */
+export async function openAppFolder(named: string): Promise<AppFolder> {
+  let path: string;
   try {
-    for (const folder of isOurs ? [path, ...inside] : inside) {
-      makeFolder(folder, PRIVATE_FOLDER);
-      chmodSync(folder, PRIVATE_FOLDER);
-    }
+    path = await findHome(named, APP);
+    makeHome(path, APP);
+    for (const name of PARTS) makeFolder(join(path, name), PRIVATE_FOLDER);
   } catch (error) {
     throw new BrandfillError(
       'UNWRITABLE_OUTPUT',
-      `Cannot keep anything in ${path}: ${describeSystemError(error)}; choose another folder with --dir.`,
+      `Cannot keep anything in ${named}: ${describeSystemError(error)}; choose another folder with --dir.`,
       { cause: error },
     );
   }
+  const at = (...names: readonly string[]): string => join(path, ...names);
   /** One after the other: of two values for one place, the later one stays. */
   let writing: Promise<void> = Promise.resolve();
   const write = async (text: string, place: string): Promise<void> => {
@@ -56,7 +71,8 @@ export function openAppFolder(path: string): AppFolder {
     },
     readJson: (...names) => {
       try {
-        return JSON.parse(readFileSync(at(...names), 'utf8')) as unknown;
+        const place = at(...names);
+        return isOwnFile(place) ? (JSON.parse(readFileSync(place, 'utf8')) as unknown) : undefined;
       } catch {
         return undefined;
       }

@@ -19,6 +19,7 @@ import { openList } from '../../rows/open-list.ts';
 import { type RowFormat, splitExtension } from '../../rows/row-format.ts';
 import type { Source } from '../../rows/source.ts';
 import type { Trial } from '../../run/trial.ts';
+import { isMarked } from '../../store/home.ts';
 import { describeColumn, describeStop } from '../../watch/describe.ts';
 import { adviseOn } from '../../watch/reasons.ts';
 import type { RunView } from '../../watch/run-view.ts';
@@ -113,7 +114,7 @@ export async function openLists({ folder, connections, env, onChange }: ListsOpt
         ? { ...list.run, view: viewOnPage(lost(list.run.view)) }
         : list?.run;
     if (list) known.set(id, { ...list, run });
-    else await folder.remove(FOLDER, id); // it was never whole
+    else if (isMarked(folder.path)) await folder.remove(FOLDER, id); // it was never whole
   }
 
   const find = (id: string): ListView => {

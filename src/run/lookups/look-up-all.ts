@@ -136,15 +136,16 @@ const POLL_MS = 10;
  */
 async function produceAll(
   { queue: { queue, chunkSize }, parking }: Lookups,
-  { job, index, domains, outstanding, isFresh, passes, stopSwitch }: LookingUp,
+  { job, context, index, domains, outstanding, isFresh, passes, stopSwitch }: LookingUp,
 ): Promise<boolean> {
   const signal = stopSwitch.noNewCall;
   const open = { add: (chunk: Chunk) => queue.add(chunk), end: () => {} };
   const isShared = job.settings.queue !== undefined;
   const maxLookups = isShared ? job.settings.maxCalls : undefined;
-  // Most domains come here once, and the store need not be asked about them.
+  // Most domains come here once, and the store need not be asked about them, unless others had it meanwhile.
+  const isAlone = !isShared && context.confirm === undefined;
   const comesOnce = (domain: string): boolean =>
-    !isShared && passes.length === 1 && domains.of(domain) === 1;
+    isAlone && passes.length === 1 && domains.of(domain) === 1;
   const untilQuiet = async (): Promise<void> => {
     while (!signal.aborted && outstanding.size > 0) await delay(POLL_MS);
   };
