@@ -63,7 +63,7 @@ async function work(
     await openLocalWorker(settings, api, {
       stopSwitch,
       sharedPace: {
-        client: redis.client,
+        redis,
         key: queue.paceKey(id),
         slowest: () => taker?.slowestRate(),
       },

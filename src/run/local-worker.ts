@@ -81,6 +81,7 @@ export async function openLocalWorker(
         start: endpoint.profile?.startRate,
         clock,
         callers: concurrency,
+        onNotice: options.onNotice,
       })
     : createOwnPace(clock.nowMs(), { rate, learned, epochMs });
   const outside = { client, home, clock, today: Date.now, random: Math.random };

@@ -9,7 +9,8 @@ const FIRST = JSON.stringify(createPace(0, { limitPerMs: 0, cap: 0, isFixed: fal
  *
  * KEYS: the pace. ARGV: the worker, and what it says, as JSON: `events` of calls that ended, `want`ed starts,
  * `busy` calls under way and starts held, `lead` and `span` in ms until starts are of use and for how long,
- * its `rate`, where to `start`, and `gone`. Time is that of Redis. Returns `now`, `starts`, the pace, and whether it is `sick`.
+ * its `rate`, where to `start`, and `gone`. Time is that of Redis,
+ * and never goes back. Returns `now`, `starts`, the pace, and whether it is `sick`.
  */
 export const PACE_SCRIPT = `
 local INF = math.huge
@@ -31,6 +32,10 @@ end
 
 local raw = redis.call('GET', KEYS[1])
 local state = raw and cjson.decode(raw)
+-- The clock of Redis may go back, as after a failover. Here it goes on from where it was.
+local ahead = state and state.aheadMs or 0
+if state and state.nowMs and state.nowMs - now - ahead > 1 then ahead = state.nowMs - now end
+now = now + ahead
 -- What another version has kept is as good as nothing.
 if not state or not state.goods then state = { pace = create(now), workers = {}, goodMs = 0, goodBy = '', goods = 0 } end
 local p = state.pace
@@ -274,7 +279,7 @@ state.fixed = fixed
 
 local sick = false
 for _, call in ipairs(said.events) do
-  local at = call.atMs
+  local at = min(call.atMs, now)
   call.inFlight = call.inFlight + others
   if call.how == 'good' then
     accepted(call, at)
@@ -317,6 +322,7 @@ for _ = 1, said.want do
   busy = busy + 1
 end
 if state.workers[ARGV[1]] then state.workers[ARGV[1]].busy = said.busy + #starts end
+state.nowMs, state.aheadMs = now, ahead
 redis.call('SET', KEYS[1], cjson.encode(state), 'PX', 2592000000)
 return cjson.encode({ now = now, starts = starts, pace = p, sick = sick })
 `;

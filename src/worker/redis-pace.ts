@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { SHUTDOWN_TIMEOUT_MS, within } from '../common/lifetime.ts';
-import { createScript, type RedisClient } from '../queue/redis.ts';
+import { createScript, type RedisServer } from '../queue/redis.ts';
+import { errorText, isReply } from '../queue/redis-errors.ts';
 import type { Clock } from './clock.ts';
 import type { PaceHome } from './gate.ts';
 import { createPace, type PacedCall } from './pace.ts';
@@ -9,7 +10,7 @@ import { createFixedRate, type Rate, slower } from './rate.ts';
 
 /** Where the workers of a credential keep their pace. */
 export interface SharedPace {
-  readonly client: RedisClient;
+  readonly redis: Pick<RedisServer, 'client' | 'refused'>;
   /** One key for each credential and API. */
   readonly key: string;
   /** The slowest rate of the runs that calls are made for at present. @default none has one */
@@ -23,6 +24,8 @@ export interface RedisPaceOptions extends SharedPace {
   readonly clock: Clock;
   /** Lookups that wait for a call or have one under way, at most: with so many, each end is followed by a start. */
   readonly callers: number;
+  /** Called with a sentence when what Redis kept is of no use. */
+  readonly onNotice: (message: string) => void;
 }
 
 /** What the script returns. Times are those of Redis. */
@@ -51,13 +54,14 @@ const MOST_WANTED = 512;
  * reached, no call starts.
  */
 export function createRedisPace({
-  client,
+  redis: { client, refused },
   key,
   slowest,
   rate,
   start,
   clock,
   callers,
+  onNotice,
 }: RedisPaceOptions): PaceHome {
   const worker = randomUUID();
   const script = createScript(client, PACE_SCRIPT);
@@ -78,6 +82,7 @@ export function createRedisPace({
   let dueMs = Number.POSITIVE_INFINITY;
   let leastGapMs = LEAST_GAP_MS;
   let isClosed = false;
+  let isSaid = false;
   let timer: NodeJS.Timeout | undefined;
 
   /** Comes for start times soon, or later to be counted. */
@@ -121,14 +126,24 @@ export function createRedisPace({
       };
       const reply = JSON.parse(String(await script([key], [worker, JSON.stringify(said)])));
       leastGapMs = learn(reply as Granted, sentMs) < want ? LEAST_GAP_MS : LEAST_GAP_FAST_MS;
-    } catch {
+    } catch (error) {
       leastGapMs = LEAST_GAP_MS;
-      events = [...told, ...events]; // Redis is away: that is told elsewhere
+      if (!isReply(error))
+        events = [...told, ...events]; // Redis is away: that is told elsewhere
+      else await beginAnew(error);
     }
     isAsking = false;
     home.onChange?.();
     if (events.length > 0 || isWanted || waiting > 0) comeSoon();
     else comeIn(RENEW_MS);
+  }
+
+  /** What the script cannot use is another version's, or nobody's: without it calls go on. */
+  async function beginAnew(error: unknown): Promise<void> {
+    if (!UNUSABLE.test(errorText(error))) return refused(error);
+    await client.del(key).catch(() => {}); // it is tried again
+    if (!isSaid) onNotice(FOUND_OUT_ANEW);
+    isSaid = true;
   }
 
   /** @returns how many start times were granted */
@@ -138,7 +153,10 @@ export function createRedisPace({
     const thisTripMs = nowMs - sentMs;
     tripMs += (thisTripMs - tripMs) * (tripMs === 0 ? 1 : 0.2);
     // The quickest trips tell the time best, as in NTP; it must not jump while calls are under way.
-    if (thisTripMs < leastTripMs * 1.2) aheadMs = now - (sentMs + nowMs) / 2;
+    const aheadNowMs = now - (sentMs + nowMs) / 2;
+    const offMs = Math.abs(aheadNowMs - aheadMs);
+    if (offMs > LATE_MS) drop(() => true); // another Redis, with another clock
+    if (thisTripMs < leastTripMs * 1.2 || offMs > thisTripMs) aheadMs = aheadNowMs;
     leastTripMs = Math.min(thisTripMs, leastTripMs * 1.02);
     const isCut = theirs.cutMs - aheadMs > pace.cutMs + 1;
     Object.assign(pace, { before: undefined }, theirs);
@@ -213,5 +231,10 @@ export function createRedisPace({
   comeIn(0);
   return home;
 }
+
+/** Errors of the script itself, and of a key that holds something else. */
+const UNUSABLE = /^WRONGTYPE|^ERR .*script/i;
+const FOUND_OUT_ANEW =
+  'What Redis kept of the pace could not be read, perhaps that of another version: the pace is found out anew.';
 
 const TIMES = ['shutUntilMs', 'refusedMs', 'cutMs', 'nextMs', 'lastMs', 'epochMs'] as const;

@@ -99,7 +99,7 @@ async function openSharedQueue(
         onNotice,
       }),
     );
-    const sharedPace = { client: redis.client, key: shared.paceKey(callsIdOf(job)) };
+    const sharedPace = { redis, key: shared.paceKey(callsIdOf(job)) };
     const limit = job.settings.maxCallsPer;
     const callLedger = limit && shared.createSharedCallLedger(redis, { id: callsIdOf(job), limit });
     return { queue, chunkSize, sharedPace, callLedger, close: () => closer.close() };
