@@ -12,6 +12,8 @@ export interface ApiProfile {
   /** Where it is asked. `{domain}` stands for the domain, in the path or in a parameter. */
   readonly path: string;
   readonly params: readonly (readonly [name: string, value: string])[];
+  /** The body of a POST, as JSON in which `{domain}` stands for the domain. @default calls are GET */
+  readonly body: string | undefined;
   /** Whether redirects to other hosts lead to signed addresses, which are read without a credential. */
   readonly followsSigned: boolean;
   /** Of every call. */

@@ -1,13 +1,14 @@
 import type { AnswerFacts, BatchProfile } from './api-profile.ts';
 import { Body, type Mended } from './body.ts';
 import type { Credential } from './credential.ts';
-import type { Endpoint, NameValue } from './endpoint.ts';
+import { DOMAIN, type Endpoint, type NameValue } from './endpoint.ts';
 import { findLimits } from './limits.ts';
 import { judge, judgeNoAnswer, type Meaning, meaningOf } from './meaning.ts';
 import {
   ACCEPTED_ENCODINGS,
   ClosedConnectionError,
   type Exchanged,
+  type ExchangeRequest,
   GivenUpError,
   openTransport,
   type ResponseHeaders,
@@ -103,6 +104,7 @@ export function createBrandClient(options: BrandClientOptions): BrandClient {
     ...Object.fromEntries(credential.headers),
   };
 
+  const ofBody = { 'content-type': 'application/json', ...headers };
   const others = new Map<string, Transport>();
   const mendedBefore = new Set<Mended>();
 
@@ -111,10 +113,17 @@ export function createBrandClient(options: BrandClientOptions): BrandClient {
     return isTooLong ? 0 : maxBodyBytes;
   }
 
+  function askedOf(domain: string): Pick<ExchangeRequest, 'method' | 'headers' | 'body'> {
+    // A domain has no character that JSON would write otherwise.
+    const body = profile?.body?.replaceAll(DOMAIN, domain);
+    return body === undefined ? { headers } : { method: 'POST', headers: ofBody, body };
+  }
+
   async function call(path: string, signal: AbortSignal, domain: string): Promise<Meaning> {
     try {
       if (path.startsWith('/')) {
-        const response = await transport.exchange({ origin, path, headers, mostBytes }, signal);
+        const asked = { ...askedOf(domain), origin, path, mostBytes };
+        const response = await transport.exchange(asked, signal);
         return interpret(response, path, domain);
       }
       return await callElsewhere(new URL(path), signal, domain);
@@ -186,8 +195,14 @@ export function createBrandClient(options: BrandClientOptions): BrandClient {
     const { method } = batch;
     const body = batch.bodyOf(domains);
     const path = endpoint.batchPath(batch, domains);
-    const ofBody = body === undefined ? {} : { 'content-type': 'application/json' };
-    const request = { origin, path, method, body, headers: { ...ofBody, ...headers }, mostBytes };
+    const request = {
+      origin,
+      path,
+      method,
+      body,
+      headers: body === undefined ? headers : ofBody,
+      mostBytes,
+    };
     try {
       const response = await transport.exchange(request, signal);
       return interpretBatch(response, batch, domains, path);

@@ -74,7 +74,8 @@ export function createEndpoint(options: EndpointOptions): Endpoint {
     .map(([name, value], at) => `${at === 0 ? template.separator : '&'}${pairOf(name, value)}`)
     .join('');
   const isStandard = template.text === STANDARD;
-  const differs = [isStandard ? [] : template.text, profile?.data ?? []].flat();
+  const { body } = profile ?? {};
+  const differs = [isStandard ? [] : template.text, profile?.data ?? [], body ?? []].flat();
   const id = identify([url.origin + basePath, ...differs], params);
   const port = url.protocol === 'http:' && url.port === '' ? ':80' : '';
   const [before = '', ...after] = (basePath + template.text).split(DOMAIN);
@@ -89,6 +90,7 @@ export function createEndpoint(options: EndpointOptions): Endpoint {
     id,
     queueName: queueNameOf(url.host + port + basePath, [
       isStandard ? '' : template.text,
+      ...(body === undefined ? [] : [body]),
       ...params.flat(),
       profile?.meaningId?.slice(0, 8) ?? '',
     ]),
@@ -145,7 +147,8 @@ function templateOf(profile: ApiProfile | undefined): Template {
     .map(([name, value]) => `${encode(name)}=${value.split(DOMAIN).map(encode).join(DOMAIN)}`)
     .join('&');
   const joined = own === '' ? path : `${path}${path.includes('?') ? '&' : '?'}${own}`;
-  const text = joined.includes(DOMAIN) ? joined : `${joined}?domain=${DOMAIN}`;
+  const isNamed = joined.includes(DOMAIN) || profile?.body?.includes(DOMAIN);
+  const text = isNamed ? joined : `${joined}?domain=${DOMAIN}`;
   const query = text.split('?')[1];
   return {
     text,

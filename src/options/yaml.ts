@@ -83,9 +83,7 @@ export function readYaml(
         if (issue.code === 'unrecognized_keys') {
           const known = keysIn(schema);
           for (const key of issue.keys.slice(0, MOST_NOTED)) {
-            const meant = findNearest(key, known);
-            const hint = meant === undefined ? '' : `; did you mean '${meant}'?`;
-            const message = `there is no key '${shortenTo(key, 60)}'${hint}`;
+            const message = `there is no key '${shortenTo(key, 60)}'${hintOn(key, known)}`;
             noteIn(() => offsetOfKey(path, key), message);
           }
           continue;
@@ -137,13 +135,31 @@ function findExcess(text: string, lines: LineCounter) {
   return undefined;
 }
 
-/** The keys of all maps that a schema has. */
-function keysIn(schema: z.ZodType): readonly string[] {
-  const keys: string[] = [];
-  JSON.stringify(z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' }), (key, inner) => {
-    if (key === 'properties') keys.push(...Object.keys(inner as object));
-    return inner as unknown;
-  });
+/** What may be meant by a key that is not known where it stands. */
+function hintOn(key: string, known: ReadonlyMap<string, string>): string {
+  const place = known.get(key);
+  if (place !== undefined)
+    return place === '' ? ' here; it stands at the top' : ` here; it stands in '${place}'`;
+  const meant = findNearest(key, [...known.keys()]);
+  return meant === undefined ? '' : `; did you mean '${meant}'?`;
+}
+
+/** The keys of all maps that a schema has, and under which key each stands first. */
+function keysIn(schema: z.ZodType): ReadonlyMap<string, string> {
+  const keys = new Map<string, string>();
+  const walk = (part: unknown, place: string): void => {
+    if (typeof part !== 'object' || part === null) return;
+    for (const [name, inner] of Object.entries(part)) {
+      if (name !== 'properties') walk(inner, place);
+      else {
+        for (const [key, value] of Object.entries(inner as object)) {
+          if (!keys.has(key)) keys.set(key, place);
+          walk(value, key);
+        }
+      }
+    }
+  };
+  walk(z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' }), '');
   return keys;
 }
 

@@ -1,4 +1,5 @@
-import { createEndpoint } from '../brand/endpoint.ts';
+import { isDeepStrictEqual } from 'node:util';
+import { createEndpoint, DOMAIN } from '../brand/endpoint.ts';
 import { MICROS } from '../common/format.ts';
 import type { Profile } from './read-profile.ts';
 import { bodyText, factsOf, judgeSample, type Sample } from './samples.ts';
@@ -15,6 +16,7 @@ export function playProfile({ name, content, api }: Profile) {
   const endpoint = createEndpoint({ baseUrl: 'http://sandbox', profile: api });
   const first = (means: string): Sample | undefined =>
     samples.find((sample) => sample.means === means);
+  const bodyOf = (domain: string): string => (api.body ?? '').replaceAll(DOMAIN, domain);
   const found = first('found') ?? { status: 200, body: { name: 'Example' }, means: 'found' };
   const ordinary = [first('not_found'), first('pending')];
   const refusal = (means: string) => {
@@ -25,7 +27,9 @@ export function playProfile({ name, content, api }: Profile) {
     /** Path and query that ask about a domain. */
     pathOf: (domain: string): string => endpoint.path(domain),
     /** The domain that a request asks about; undefined for one that is none of the API's. */
-    domainOf: (target: string) => findDomain(target, (domain) => endpoint.path(domain)),
+    domainOf: (target: string, sent: string) =>
+      findDomain(target, sent, (domain) => [endpoint.path(domain), bodyOf(domain)]),
+    method: api.body === undefined ? ('GET' as const) : ('POST' as const),
     /** The answer to a call; `call` counts from 1 for each domain. */
     reply: (domain: string, call: number) => {
       const named = /^sample-(\d+)\./.exec(domain)?.[1];
@@ -63,12 +67,27 @@ function numberOf(text: string): number {
 }
 
 /** Finds the domain where a request of the API has it, whatever stands in front of its path. */
-function findDomain(target: string, pathOf: (domain: string) => string): string | undefined {
+function findDomain(
+  target: string,
+  sent: string,
+  asked: (domain: string) => readonly [path: string, body: string],
+): string | undefined {
   const [path = '', query] = target.split('?');
   const given = new URLSearchParams(query);
-  return [...path.split('/'), ...given.values()].find((domain) => {
-    const [own = '', wanted] = pathOf(domain).split('?');
+  const places = [...path.split('/'), ...given.values(), ...sent.split('"')];
+  return places.find((domain) => {
+    const [[own = '', wanted], body] = [asked(domain)[0].split('?'), asked(domain)[1]];
     const isThere = ([name, value]: readonly string[]) => given.get(name ?? '') === value;
-    return domain !== '' && path.endsWith(own) && [...new URLSearchParams(wanted)].every(isThere);
+    const isAsked = path.endsWith(own) && [...new URLSearchParams(wanted)].every(isThere);
+    return domain !== '' && isAsked && isSameJson(sent, body);
   });
+}
+
+function isSameJson(one: string, other: string): boolean {
+  if (one === other || other === '') return true;
+  try {
+    return isDeepStrictEqual(JSON.parse(one), JSON.parse(other));
+  } catch {
+    return false;
+  }
 }

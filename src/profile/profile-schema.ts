@@ -33,10 +33,21 @@ const named = (help: string, check: (pair: NameValue) => void) =>
     return pairs;
   }).describe(help);
 
+/** The body of a call about one domain. */
+const jsonBody = kind(z.unknown(), (given) => {
+  JSON.stringify(given, (name, value: unknown) => {
+    const problem = findCredential(name);
+    if (problem !== undefined) throw refusal(problem);
+    return value;
+  });
+  return given;
+}).describe(`the body, which makes it a POST of JSON; ${DOMAIN} stands for the domain`);
+
 const request = z
   .strictObject({
     baseUrl: parsed('base URL of the API', parseBaseUrl),
     path: path(`path and query (default: /v1/brand?domain=${DOMAIN})`, DOMAIN),
+    body: jsonBody,
     params: named(`query parameters of every call, ${DOMAIN} standing for the domain`, () => {}),
     headers: named('headers of every call; no credential', checkHeader),
     auth: parsed('none, bearer, basic, header:NAME or query:NAME', parseAuth),
@@ -51,11 +62,13 @@ const request = z
   .required({ baseUrl: true })
   .refine(
     // Without a path of its own, the standard one has the domain.
-    ({ path: own = DOMAIN, params = [] }) =>
-      [own, ...params.map(([, value]) => value)].some((text) => text.includes(DOMAIN)),
+    ({ path: own = DOMAIN, params = [], body = '' }) =>
+      [own, ...params.map(([, value]) => value), JSON.stringify(body)].some((text) =>
+        text.includes(DOMAIN),
+      ),
     {
       path: ['path'],
-      error: `expected ${DOMAIN} in it or in the value of one of 'params': without it each call would ask the same`,
+      error: `expected ${DOMAIN} in it, in 'body' or in the value of one of 'params': without it each call would ask the same`,
     },
   )
   .describe('how the API is asked about one domain');

@@ -57,6 +57,7 @@ export function parseProfile(file: string, text: string): Profile {
     params: request.params ?? [],
     headers: request.headers ?? [],
     followsSigned: redirects !== undefined,
+    body: request.body === undefined ? undefined : JSON.stringify(request.body),
     meaningId: judged.every((part) => part === undefined) ? undefined : idOfParts(judged),
     data: content.data,
     meaningOf: rules ?? (() => undefined),

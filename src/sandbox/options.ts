@@ -95,8 +95,10 @@ export interface SandboxOptions {
 
 /** An API that the sandbox plays. */
 export interface PlayedApi {
-  /** The domain that a request asks about, from its path and query; undefined for another page. */
-  domainOf(target: string): string | undefined;
+  /** How it is asked. */
+  readonly method: 'GET' | 'POST';
+  /** The domain that a request asks about, from its path, query and body; undefined for another page. */
+  domainOf(target: string, body: string): string | undefined;
   /** The answer to a call; `call` counts from 1 for each domain. */
   reply(domain: string, call: number): SandboxAnswer;
   /** How it refuses a call without the credential, beyond the limit, or beyond the quota. */

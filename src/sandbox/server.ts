@@ -1,4 +1,11 @@
-import { createServer, type RequestListener, type Server } from 'node:http';
+import {
+  createServer,
+  type IncomingMessage,
+  type RequestListener,
+  type Server,
+  type ServerResponse,
+} from 'node:http';
+import { text } from 'node:stream/consumers';
 import { BrandfillError, endSentence } from '../common/errors.ts';
 import { draw, hashText, purposes } from './brand-answer.ts';
 import { BrandEndpoint } from './brand-endpoint.ts';
@@ -108,15 +115,17 @@ function createRouter(
       return { status: 'ok' };
     },
   };
-  return (request, response) => {
+  const route = (request: IncomingMessage, response: ServerResponse, body: string): void => {
     const { url = '/', method = '' } = request;
     const [path = '', query = ''] = url.split(/\?(.*)/s);
-    const asked = api?.domainOf(url);
+    const asked = api?.domainOf(url, body);
     const logo = logos ? findLogo(path, seed) : undefined;
     const isBrand = asked !== undefined || path.endsWith('/v1/brand');
     const page = pages[`${method} ${path}`];
     const allowed =
-      isBrand || logo ? 'GET' : METHODS.find((one) => Object.hasOwn(pages, `${one} ${path}`));
+      isBrand || logo
+        ? (isBrand && api?.method) || 'GET'
+        : METHODS.find((one) => Object.hasOwn(pages, `${one} ${path}`));
     if (allowed === undefined) {
       send(response, errorReply(404, 'no_such_path', `There is nothing at ${path}.`));
     } else if (allowed !== method) {
@@ -124,6 +133,14 @@ function createRouter(
       send(response, { ...refusal, headers: { Allow: allowed } });
     } else if (isBrand) endpoint.handle(request, response, query, asked);
     else send(response, logo ?? { body: `${JSON.stringify(page?.())}\n` });
+  };
+  return (request, response) => {
+    if (request.method !== 'POST') return route(request, response, '');
+    // A caller that breaks off is gone.
+    text(request).then(
+      (body) => route(request, response, body),
+      () => {},
+    );
   };
 }
 

@@ -1,3 +1,4 @@
+import { text } from 'node:stream/consumers';
 import { describe, expect, it } from 'vitest';
 import { openServer } from './support/api.ts';
 import { summaryOf } from './support/command.ts';
@@ -38,6 +39,32 @@ request:
     expect(requests[0]?.headers).toMatchObject({
       'x-client': 'crm',
       'x-api-key': 's3cret-key-of-acme',
+    });
+  });
+
+  it('with a body is a POST of it, each time about its domain', async () => {
+    const bodies: string[] = [];
+    const { url, requests } = await openServer((request, response) => {
+      void text(request).then((body) => {
+        bodies.push(body);
+        response.end(`{"name":"${bodies.length}"}`);
+      });
+    });
+    const folder = openProfile(
+      `request: { baseUrl: "${url}", path: /find, body: { for: [{ site: '{domain}' }], all: true } }\n`,
+      ['acme.com', 'bücher.de'],
+    );
+    const args = ['enrich', 'list.csv', '--api', 'acme.yaml', '--concurrency', '1'];
+    const ended = await runHere(args, { cwd: folder.path });
+    expect(ended.code, ended.stderr).toBe(0);
+    expect(bodies.toSorted()).toEqual([
+      '{"for":[{"site":"acme.com"}],"all":true}',
+      '{"for":[{"site":"xn--bcher-kva.de"}],"all":true}',
+    ]);
+    expect(requests[0]).toMatchObject({
+      method: 'POST',
+      url: '/find',
+      headers: { 'content-type': 'application/json' },
     });
   });
 

@@ -35,8 +35,8 @@ const STATUSES: Readonly<Record<string, string>> = {
 const statusesOf = ({ out }: Enriched): readonly unknown[] =>
   column(rowsOf(readFileSync(out, 'utf8')), 'brand_status');
 
-// What each of their samples means is judged whenever a profile is read; two go all the way.
-describe.each(['brandfetch', 'people-data-labs'])(
+// What each of their samples means is judged whenever a profile is read; some go all the way.
+describe.each(['brandfetch', 'people-data-labs', 'crustdata', 'prospeo'])(
   'the profile %s against the sandbox that plays it',
   (name) => {
     const profile = readProfile(name);

@@ -128,6 +128,7 @@ const env = { BRANDFILL_API_KEY: 's3cret', CRM_KEY: 's3cret' };
 describe('is refused with line, column and what was meant, and no credential is repeated:', () => {
   it.each([
     ['input: a\nfreshh: 30d', "2:1: there is no key 'freshh'; did you mean 'fresh'?"],
+    ['cron: 1 * * * *', "1:1: there is no key 'cron' here; it stands in 'schedule'"],
     ['base-url: http://x', "1:1: there is no key 'base-url'; did you mean 'baseUrl'?"],
     ['header: [a=b]', "1:1: there is no key 'header'; did you mean 'headers'?"],
     ['colour: red', "1:1: there is no key 'colour'"],

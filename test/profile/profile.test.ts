@@ -239,6 +239,17 @@ describe('a batch', () => {
 
 describe('a played profile', () => {
   it.each([
+    ['{ "for": { "site": "acme.com" } }', 'acme.com'],
+    ['{"for":{"site":"acme.com","all":true}}', undefined],
+    ['{"for":', undefined],
+    ['', undefined],
+  ])('with a body takes %s for a call about %s', (sent, domain) => {
+    const request = `request: { baseUrl: "http://127.0.0.1:9", path: /find, body: { for: { site: '{domain}' } } }\n`;
+    const played = playProfile(parseProfile('acme.yaml', request));
+    expect([played.method, played.domainOf('/base/find', sent)]).toEqual(['POST', domain]);
+  });
+
+  it.each([
     ['/v2/{domain}/brand', '/base/v2/acme.com/brand?lang=de', 'acme.com'],
     ['/v2/{domain}', '/v2/%ZZ', undefined],
     ['/v2/{domain}', '/v2/a/b', undefined],
@@ -247,6 +258,6 @@ describe('a played profile', () => {
     ['/find?site={domain}', '/other?site=acme.com', undefined],
   ])('at %s takes %s for a call about %s', (path, target, domain) => {
     const request = `request: { baseUrl: "http://127.0.0.1:9", path: "${path}" }\n`;
-    expect(playProfile(parseProfile('acme.yaml', request)).domainOf(target)).toBe(domain);
+    expect(playProfile(parseProfile('acme.yaml', request)).domainOf(target, '')).toBe(domain);
   });
 });
