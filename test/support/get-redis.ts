@@ -99,7 +99,7 @@ export async function getRedis(options: GetRedisOptions = {}): Promise<RedisSour
     const runs = await run(engine, ['info']).catch(() => undefined);
     if (runs === undefined) return undefined;
     say(`none is installed; starts a container of ${IMAGE} with ${engine}`);
-    const server = ['redis-server', '--save', '', '--databases', '16384'];
+    const server = ['redis-server', '--save', '', '--databases', '16384', '--protected-mode', 'no'];
     const args = ['run', '--detach', '--rm', '--publish', '127.0.0.1::6379', IMAGE, ...server];
     const id = (await run(engine, args)).trim();
     const [address = ''] = (await run(engine, ['port', id, '6379'])).split('\n');

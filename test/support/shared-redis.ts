@@ -58,7 +58,12 @@ async function share({ program, url = '', close }: RedisSource): Promise<SharedR
     return { url: own, taken: [], close: end };
   }
   const client = new Redis(url);
-  const keyspace = await client.info('keyspace');
+  client.on('error', () => {}); // it may not listen yet
+  const keyspace = await client.info('keyspace').catch(async (error: Error) => {
+    client.disconnect();
+    await close?.();
+    throw new Error(`The Redis at ${new URL(url).host} does not answer.`, { cause: error });
+  });
   const taken = [...keyspace.matchAll(/^db(\d+):/gm)].map(([, db]) => Number(db));
   return {
     url,
