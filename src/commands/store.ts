@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { BrandfillError, describeSystemError, EXIT, systemErrorCode } from '../common/errors.ts';
 import { openToRead } from '../common/files.ts';
 import { countOf, formatCount, formatSize } from '../common/format.ts';
+import { printable } from '../common/text.ts';
 import { anyDuration, flag } from '../options/kinds.ts';
 import { option, refusal, required, under } from '../options/option.ts';
 import { STORE_OPTIONS } from '../options/options.ts';
@@ -146,7 +147,8 @@ export const exportAll = defineCommand(STORE_OPTIONS, async ({ settings }) => {
       if (!outcome) continue;
       if (end) break;
       count += 1;
-      if (!stdout.write(`${formatOutcomeLine(key, outcome)}\n`, note))
+      const line = formatOutcomeLine(key, outcome);
+      if (!stdout.write(`${stdout.isTTY ? printable(line) : line}\n`, note))
         await Promise.race([once(stdout, 'drain'), once(stdout, 'close')]).catch(() => {});
     }
   });

@@ -12,7 +12,13 @@ import type { CallerOptions } from '../run/run-context.ts';
 import { judge } from '../watch/describe.ts';
 import { openDisplay } from '../watch/display.ts';
 import type { RunView } from '../watch/run-view.ts';
-import { LOG_OPTIONS, openCommandLog, type ProcessContext, untilInterrupted } from './command.ts';
+import {
+  LOG_OPTIONS,
+  openCommandLog,
+  type ProcessContext,
+  print,
+  untilInterrupted,
+} from './command.ts';
 
 /** Of `enrich` and `run`, about a single start. */
 export const START_OPTIONS = {
@@ -64,7 +70,7 @@ export async function watchRun(
   const display = await openDisplay({ log, level, progress, redact: withoutSecrets, stream });
   let exitCode: number = EXIT.ok;
   const printJson = (made: RunView | Plan): void => {
-    if (json) process.stdout.write(`${toCleanJson(made)}\n`);
+    if (json) print(toCleanJson(made));
   };
   const endAtOnce = (code: number): void => {
     display.end();

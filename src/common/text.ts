@@ -1,3 +1,4 @@
+import { StringDecoder } from 'node:string_decoder';
 import { distance } from 'fastest-levenshtein';
 
 /** Characters that control a terminal, end a line, or change the text direction. */
@@ -14,6 +15,18 @@ export function printable(text: string): string {
 /** The same for several lines, whose ends are kept. JSON keeps its meaning. */
 export function printableLines(text: string): string {
   return text.split('\n').map(printable).join('\n');
+}
+
+/** The same for what comes piece by piece, in UTF-8. Ends of lines and tabs are kept. */
+export function createPrintable(): (piece: string | Uint8Array) => string {
+  const decoder = new StringDecoder('utf8');
+  return (piece) => {
+    const text = typeof piece === 'string' ? piece : decoder.write(piece);
+    return text
+      .split(/(\r?\n|\t)/)
+      .map((part, at) => (at % 2 === 0 ? printable(part) : part))
+      .join('');
+  };
 }
 
 /**

@@ -4,6 +4,7 @@ import { type FileHandle, open, rename, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import type { Writable } from 'node:stream';
 import { finished, pipeline } from 'node:stream/promises';
+import { isatty } from 'node:tty';
 import { createGzip } from 'node:zlib';
 import { BrandfillError, describeUnwritable } from '../../common/errors.ts';
 import {
@@ -14,6 +15,7 @@ import {
   syncFolder,
   temporaryPath,
 } from '../../common/files.ts';
+import { createPrintable } from '../../common/text.ts';
 import { isStoreFile } from '../../store/store-files.ts';
 
 /** A file for rows. Nothing is visible in its place before `commit`. */
@@ -93,14 +95,23 @@ function onceWritten(part: string, make: () => Promise<OutputFile>): OutputFile 
   };
 }
 
-/** Writes to an existing stream, such as standard output. */
-export function createOutputStream(path: string, stream: Writable): OutputFile {
+/**
+ * Writes to an existing stream, such as standard output.
+ *
+ * @param isTerminal whether what an API wrote could move its cursor. @default what the stream says
+ */
+export function createOutputStream(
+  path: string,
+  stream: Writable & { readonly isTTY?: boolean },
+  isTerminal = stream.isTTY === true,
+): OutputFile {
   const trouble = troubleOf(stream);
+  const shown = isTerminal ? createPrintable() : undefined;
   return {
     write: (content) =>
       refused(path, async () => {
         if (trouble.first) throw trouble.first;
-        if (!stream.write(content)) await once(stream, 'drain');
+        if (!stream.write(shown ? shown(content) : content)) await once(stream, 'drain');
       }),
     finish: () =>
       refused(path, async () => {
@@ -195,9 +206,10 @@ function createOutputFile(path: string, { target, temporary, handle }: Place): O
 async function openDevice(path: string, target: string, found: Stats): Promise<OutputFile> {
   if (!found.isFIFO() && !found.isCharacterDevice()) throw new Error('it is no file');
   const tried = await open(target, constants.O_WRONLY | constants.O_NONBLOCK);
-  const stream = (await open(target, 'w')).createWriteStream();
+  const device = await open(target, 'w');
   await tried.close(); // not before: a reader would take it for the end
-  const output = createOutputStream(path, stream);
+  const stream = device.createWriteStream();
+  const output = createOutputStream(path, stream, isatty(device.fd));
   return {
     ...output,
     finish: async () => {

@@ -10,7 +10,7 @@ import {
 } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { join } from 'node:path';
-import { Writable } from 'node:stream';
+import { Writable, type WritableOptions } from 'node:stream';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { createOutputStream, openOutputFile } from '../../../src/collector/output/output-file.ts';
 import { openFilesIn } from '../../support/descriptors.ts';
@@ -113,6 +113,32 @@ describe('createOutputStream', () => {
       await output.finish();
     };
     await expect(writing()).rejects.toThrow(/standard output: whoever read it has closed it/);
+  });
+
+  it.each([
+    ['the cursor', '\u001b[2J', String.raw`\u001b[2J`],
+    ['the clipboard', '\u001b]52;c;eA==\u0007', String.raw`\u001b]52;c;eA==\u0007`],
+    ['all that in one byte', '\u009b2J', String.raw`\u009b2J`],
+    ['where a line begins', 'a\rb\bc', String.raw`a\u000db\u0008c`],
+    ['the direction', '\u202eab', String.raw`\u202eab`],
+  ])('lets no text move %s of a terminal, and any other stream have it', async (_, text, shown) => {
+    const rows = `Müller\t"${text}"\r\n`;
+    const written = async (isTTY: boolean): Promise<string> => {
+      const got: Buffer[] = [];
+      const write: WritableOptions['write'] = (chunk: Buffer, _coding, done) => {
+        got.push(chunk);
+        done();
+      };
+      const stream = Object.assign(new Writable({ write }), { isTTY });
+      const output = createOutputStream('standard output', stream);
+      await output.write('name\tnote\n');
+      for (const byte of Buffer.from(rows).subarray(0, -2)) await output.write(Buffer.of(byte));
+      await output.write('\r\n');
+      await output.finish();
+      return Buffer.concat(got).toString();
+    };
+    expect(await written(false)).toBe(`name\tnote\n${rows}`);
+    expect(await written(true)).toBe(`name\tnote\nMüller\t"${shown}"\r\n`);
   });
 
   it('leaves no listener behind for each run that writes to the same stream', async () => {
