@@ -11,7 +11,7 @@ export interface ProduceOptions {
   /** The order in which domains are sent. @default all in one pass */
   readonly passes?: readonly Pass[] | undefined;
   /** The number of domains in a chunk. */
-  readonly chunkSize: number;
+  readonly chunkSize: () => number;
   /** The most domains to send. The rest is left to the next run. @default no bound */
   readonly maxLookups?: number | undefined;
   /** Stops producing when it fires. */
@@ -48,7 +48,7 @@ export async function produce(options: ProduceOptions): Promise<boolean> {
         left -= 1;
         outstanding.add(domain);
         gathered.push(domain);
-        if (gathered.length < chunkSize) continue;
+        if (gathered.length < chunkSize()) continue;
         if (signal.aborted) return true;
         await give();
       }

@@ -23,13 +23,15 @@ export interface RunQueueOptions
   /** Domains under way. The collector removes what it stores; those of an earlier run are added. */
   readonly outstanding: Set<string>;
   /** The most lookups on the queue and at workers. */
-  readonly window: number;
+  readonly window: () => number;
   /** Called with domains that an earlier run left on the queue, before their outcomes come. */
   readonly onEarlier?: ((domains: readonly string[]) => void) | undefined;
   /** Called when a bound of the run is used up. */
   readonly onUsedUp: (bound: 'max_calls' | 'max_cost') => void;
   /** Called with whether no worker is there, at each look while no outcomes come. */
   readonly onAlone?: ((isAlone: boolean) => void) | undefined;
+  /** Called when the run needs no worker any more, its own included, which may be at work for others. */
+  readonly onOver: () => void;
   /** Asked at the end: whether what was spent of the bounds counts for the next start. */
   readonly isInterrupted: () => boolean;
   /** Fires when the run is stopped: lookups that no worker has begun are then dropped. */
@@ -119,7 +121,7 @@ class RunQueue implements LookupQueue {
     const { window, signal, outstanding } = this.#options;
     const hasRoom = (): boolean => {
       const { lookups } = this.#jobs;
-      return lookups + domains.length <= window || lookups === 0 || signal.aborted;
+      return lookups + domains.length <= window() || lookups === 0 || signal.aborted;
     };
     while (!hasRoom() && !this.#failure) await this.#change.wait();
     if (this.#failure) throw this.#failure.error;
@@ -138,7 +140,9 @@ class RunQueue implements LookupQueue {
     await this.#untilOver();
     // Nothing can be given back to a Redis that is away.
     const waitMs = (): number => (isAway(redis.client) ? 0 : SHUTDOWN_TIMEOUT_MS);
-    await Promise.race([taker.stop(), aborted(giveUp).then(() => delay(waitMs()))]);
+    const stopping = taker.stop();
+    this.#options.onOver();
+    await Promise.race([stopping, aborted(giveUp).then(() => delay(waitMs()))]);
     this.#change.notify();
   }
 

@@ -110,6 +110,33 @@ export function createStopSwitch(): StopSwitch {
   };
 }
 
+/** The switch of a worker that helps other runs too: it stops with its own run, and leaves when that is done. */
+export interface HelperSwitch extends StopSwitch {
+  /** No new call starts here. The run goes on, or is done. */
+  leave(): void;
+}
+
+export function createHelperSwitch(run: StopSwitch): HelperSwitch {
+  const own = createStopSwitch();
+  const leave = (): void => own.stop(run.stopped ?? { reason: 'interrupted' });
+  const giveUp = (): void => own.giveUp(run.stopped ?? { reason: 'interrupted' });
+  run.noNewCall.addEventListener('abort', leave);
+  run.noCall.addEventListener('abort', giveUp);
+  return {
+    get stopped() {
+      return own.stopped;
+    },
+    noNewCall: own.noNewCall,
+    noCall: own.noCall,
+    // What is found out after it has left is not the run's.
+    stop: (stop) => {
+      if (!own.stopped) run.stop(stop);
+    },
+    giveUp: run.giveUp,
+    leave,
+  };
+}
+
 /** The run stopped before there was an answer. */
 export class NotAskedError extends Error {
   override readonly name = 'NotAskedError';

@@ -149,7 +149,7 @@ async function produceAll(
   const untilQuiet = async (): Promise<void> => {
     while (!signal.aborted && outstanding.size > 0) await delay(POLL_MS);
   };
-  const givingOut = parking.giveOut((chunk) => queue.add(chunk), chunkSize);
+  const givingOut = parking.giveOut((chunk) => queue.add(chunk), chunkSize());
   givingOut.catch(() => {}); // thrown below
   try {
     const isComplete = await produce({

@@ -8,6 +8,7 @@ import { createParking, type Parking, pendingMs } from '../../queue/parking.ts';
 import { systemClock } from '../../worker/clock.ts';
 import type { AnsweredCall } from '../../worker/lookup.ts';
 import { type Learned, readLearned } from '../../worker/pace-memory.ts';
+import { createHelperSwitch } from '../../worker/stop-switch.ts';
 import { watchApi } from '../api-watch.ts';
 import { createBudgets, type Ledgers, startLedgers } from '../bounds.ts';
 import { type LocalWorker, openLocalWorker } from '../local-worker.ts';
@@ -52,6 +53,7 @@ export async function openLookups(run: LookingUp): Promise<Lookups> {
     signal: stopSwitch.noNewCall,
   });
   const own = await startLedgers(run);
+  const helper = createHelperSwitch(stopSwitch);
   const queue = await openQueueOf(run, {
     ledgers: own,
     onEarlier: (domains) => {
@@ -61,6 +63,7 @@ export async function openLookups(run: LookingUp): Promise<Lookups> {
     onAlone: (isAlone) => {
       run.isAlone = isAlone;
     },
+    onOver: helper.leave,
     collect: parking.collect,
   });
   try {
@@ -71,7 +74,7 @@ export async function openLookups(run: LookingUp): Promise<Lookups> {
       ? { calls: undefined, cost: undefined, callsPer: queue.callLedger }
       : own;
     const local = await openLocalWorker(settings, job, {
-      stopSwitch,
+      stopSwitch: isShared ? helper : stopSwitch,
       budgets: createBudgets(run, ledgers),
       onCall: callRecorderOf(run),
       onNotice: (message) => run.context.onEvent({ type: 'notice', message }),

@@ -15,6 +15,8 @@ interface OpenQueueOptions {
   readonly collect: Reply;
   /** Called with domains under way that an earlier run of the list gave out. */
   readonly onEarlier: (domains: readonly string[]) => void;
+  /** Called when the run needs no worker any more. */
+  readonly onOver: () => void;
   /** Called with whether there is no worker, at each check while no outcomes come. */
   readonly onAlone: (isAlone: boolean) => void;
 }
@@ -23,7 +25,7 @@ interface OpenQueueOptions {
 export interface OpenedQueue {
   readonly queue: LookupQueue;
   /** The number of domains in a chunk. */
-  readonly chunkSize: number;
+  readonly chunkSize: () => number;
   /** The pace shared by all workers for the same API with the same credential. */
   readonly sharedPace?: SharedPace;
   /** Counts the calls of all workers, if these are bounded together. */
@@ -36,8 +38,10 @@ const CHUNK_SIZE_HERE = 10;
 /** The least number of chunks for each worker, so that none is without one for long. */
 const CHUNKS_PER_WORKER = 4;
 const SMALLEST_WINDOW = 64;
-/** In lookups; fewer for a short list. */
+/** In lookups; fewer for a short list, and for a slow API: others wait for the end of a chunk. */
 const LARGEST_CHUNK = 50;
+const SMALLEST_CHUNK = 10;
+const CHUNK_SECONDS = 0.5;
 
 /** Opens the queue that the settings name: on Redis, or in this process. */
 export async function openQueueOf(run: LookingUp, options: OpenQueueOptions): Promise<OpenedQueue> {
@@ -48,7 +52,7 @@ export async function openQueueOf(run: LookingUp, options: OpenQueueOptions): Pr
   // A chunk may wait long for its last domain. With as many chunks as callers, no caller is idle.
   const window = lookupsAtOnce(job.settings.concurrency, job.endpoint) + 1;
   const queue = createInProcessQueue({ collect, window });
-  return { queue, chunkSize: CHUNK_SIZE_HERE, close: () => queue.close() };
+  return { queue, chunkSize: () => CHUNK_SIZE_HERE, close: () => queue.close() };
 }
 
 async function openSharedQueue(
@@ -69,8 +73,14 @@ async function openSharedQueue(
     const { queueName } = job.endpoint;
     const workersThere = (await shared.findServing(redis.client, queueName)).workers + workers;
     const fairShare = Math.ceil(plan.lookups / (CHUNKS_PER_WORKER * Math.max(1, workersThere)));
-    const chunkSize = Math.max(1, Math.min(LARGEST_CHUNK, fairShare));
-    const slots = Math.ceil((2 * concurrency) / chunkSize);
+    const largest = Math.max(1, Math.min(LARGEST_CHUNK, fairShare));
+    const slots = Math.ceil((2 * concurrency) / largest);
+    const startedMs = performance.now();
+    const chunkSize = (): number => {
+      const perSecond = run.tally.done / ((performance.now() - startedMs) / 1_000);
+      const own = Math.ceil((perSecond * CHUNK_SECONDS) / Math.max(1, workersThere));
+      return Math.min(largest, Math.max(SMALLEST_CHUNK, own));
+    };
     const endQueues = onQueues?.(shared.createQueueReader(redis));
     closer.add({ close: async () => endQueues?.() });
     const chunks = Math.max(SMALLEST_WINDOW, CHUNKS_PER_WORKER * slots * workersThere);
@@ -84,7 +94,7 @@ async function openSharedQueue(
         outstanding,
         control,
         concurrency,
-        window: chunks * chunkSize,
+        window: () => chunks * chunkSize(),
         rate: rate === 'auto' ? undefined : rate,
         maxCalls: job.settings.maxCalls,
         maxMicros: microsOf(job.settings.maxCost),
