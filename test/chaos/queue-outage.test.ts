@@ -56,7 +56,7 @@ describe('Redis', () => {
   });
 
   it('back after an outage gets jobs again that are done by then, and none is made twice', async () => {
-    const delayMs = 5_000;
+    const delayMs = 15_000;
     const fleet = await openFleet({
       random,
       rows: 300,

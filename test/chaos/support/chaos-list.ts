@@ -24,7 +24,7 @@ export function makeList(rows: number, count: number, random: SeededRandom): Cha
       const row = `${at},"row ${at}, ""quoted""",n/a`;
       text.push(row);
       out.push(`${row},,invalid,,,,`);
-      failures.push(`${row},${at + 1},,invalid,empty,,0`);
+      failures.push(`${row},${at + 1},,invalid,empty,,,0`);
       continue;
     }
     const domain = domains[at] ?? random.pick(domains) ?? '';
@@ -34,11 +34,11 @@ export function makeList(rows: number, count: number, random: SeededRandom): Cha
     if (status === 200) out.push(`${row},${domain},found,<time>,${name},${size},'=1+1`);
     if (status === 404) {
       out.push(`${row},${domain},not_found,<time>,,,`);
-      failures.push(`${row},${at + 1},${domain},not_found,http_404,404,1`);
+      failures.push(`${row},${at + 1},${domain},not_found,http_404,,404,1`);
     }
     if (status === 400) {
       out.push(`${row},${domain},rejected,<time>,,,`);
-      failures.push(`${row},${at + 1},${domain},rejected,No ${domain},400,1`);
+      failures.push(`${row},${at + 1},${domain},rejected,http_400,No ${domain},400,1`);
     }
   }
   const join = (lines: readonly string[]): string => `${lines.join('\n')}\n`;
