@@ -5,9 +5,9 @@ import {
   findColumn,
   guessDomainColumn,
   judgeColumns,
-  looksLikeHeader,
 } from '../rows/columns/domain-column.ts';
 import { listNames, shorten } from '../rows/columns/names.ts';
+import { looksLikeHeader } from '../rows/columns/table.ts';
 import type { RowColumn, RowFormat } from '../rows/row-format.ts';
 import type { Source } from '../rows/source.ts';
 
@@ -72,7 +72,13 @@ function describeLosers(columns: readonly string[], rows: readonly (readonly str
 /** A hint, in case a sheet of explanations was taken for the list. */
 function describeElsewhere({ workbook }: RowFormat): string {
   if (workbook === undefined) return '';
-  const { sheet, sheets } = workbook;
+  const { sheet, sheets, otherLists } = workbook;
+  if (otherLists.length > 0) {
+    const lists = otherLists.map(
+      (list) => `'${shorten(list.sheet)}' (column '${shorten(list.column)}')`,
+    );
+    return `; the sheet '${shorten(sheet)}' seems to be no list: --sheet takes ${lists.join(' or ')}`;
+  }
   const others = sheets.filter((other) => other !== sheet);
   return others.length === 0
     ? ''

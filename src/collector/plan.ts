@@ -34,6 +34,8 @@ export interface PlannedRows {
   readonly oneSite?: string;
   /** Rows that are not looked up and pass as they are; missing without `where`. */
   readonly passedRows?: number;
+  /** Rows below the list, such as notes or another table, which pass likewise; missing if there are none. */
+  readonly below?: RowsBelow;
 }
 
 /** The work of a run, known before its first call. */
@@ -105,6 +107,8 @@ interface MadePlan {
 }
 
 const MOST_EXAMPLES = 3;
+/** More rows than these behind a blank one are no notes below a list. */
+const MOST_BELOW = 50;
 
 /** Reads all rows once and finds out, without a call, what has to be done for each. */
 export async function makePlan(options: PlanOptions): Promise<MadePlan> {
@@ -123,6 +127,8 @@ export async function makePlan(options: PlanOptions): Promise<MadePlan> {
   let passedRows = 0;
   let maxFields = 0;
   let oneSite = '';
+
+  const placeOf = (line: number): RowPlace => (format.workbook ? { sheetRow: line } : { line });
 
   function indexRow(row: ScannedRow): IndexedRow {
     const { sizeBytes, fields } = row;
@@ -145,7 +151,7 @@ export async function makePlan(options: PlanOptions): Promise<MadePlan> {
       invalidRows += 1;
       invalid.add({
         row: rows,
-        [format.kind === 'xlsx' ? 'sheetRow' : 'line']: row.line,
+        ...placeOf(row.line),
         reason: found.invalid,
         cell: row.cell,
       });
@@ -162,10 +168,43 @@ export async function makePlan(options: PlanOptions): Promise<MadePlan> {
     return { kind, sizeBytes, fields, text, key: id };
   }
 
+  /** The last rows, which are below the list unless one of it follows. */
+  let held: ScannedRow[] = [];
+  /** Whether these are too many for notes. */
+  let isLong = false;
+  let below: RowsBelow | undefined;
+
+  function leaveOut({ sizeBytes, fields, isBlank = false, line }: ScannedRow): IndexedRow {
+    if (fields > 0 && !isBlank) {
+      const { rows, ...place } = below ?? { rows: 0, ...placeOf(line) };
+      below = { rows: rows + 1, ...place };
+    }
+    return { kind: fields > 0 ? 'passed' : 'blank', sizeBytes, fields, text: '' };
+  }
+
+  function place(row: ScannedRow): readonly IndexedRow[] {
+    const isBlank = row.fields === 0 || row.isBlank === true;
+    isLong &&= isBlank || row.below === 'perhaps';
+    held.push(row);
+    if (row.below === true) return leaveOutHeld();
+    const isHeld = row.below === 'perhaps' || (isBlank && held.length > 1);
+    isLong ||= held.length > MOST_BELOW;
+    return isHeld && !isLong ? [] : takeHeld().map(indexRow);
+  }
+
+  function takeHeld(): readonly ScannedRow[] {
+    const rows = held;
+    held = [];
+    return rows;
+  }
+
+  const leaveOutHeld = (): readonly IndexedRow[] => takeHeld().map(leaveOut);
+
   for await (const batch of format.scan(source, column, columns)) {
     signal.throwIfAborted();
-    await index.append(batch.map(indexRow));
+    await index.append(batch.flatMap(place));
   }
+  await index.append(leaveOutHeld());
   await source.assertUnchanged();
   const planned: PlannedRows = {
     rows,
@@ -179,6 +218,7 @@ export async function makePlan(options: PlanOptions): Promise<MadePlan> {
     raggedRows,
     ...(firstShiftedLine !== undefined && { firstShiftedLine }),
     ...(where && { passedRows }),
+    ...(below && { below }),
     ...(domains.size === 1 && rows - invalidRows >= SEVERAL && { oneSite }),
   };
   return { planned, domains, extent: { maxFields } };
@@ -197,14 +237,23 @@ function digitsOf(text: string): string {
 /** So many rows of one company are no list of companies. */
 const SEVERAL = 3;
 
-/** A row without a domain. */
-export interface InvalidRow {
-  /** Its position among the rows, from 1. The header does not count. */
-  readonly row: number;
+/** Where people find a row. */
+export interface RowPlace {
   /** In a workbook, its row in the sheet, as spreadsheet programs count. */
   readonly sheetRow?: number;
   /** Elsewhere, the line in which it begins, as editors count. */
   readonly line?: number;
+}
+
+/** Rows below a list: how many, and the place of the first. */
+export interface RowsBelow extends RowPlace {
+  readonly rows: number;
+}
+
+/** A row without a domain. */
+export interface InvalidRow extends RowPlace {
+  /** Its position among the rows, from 1. The header does not count. */
+  readonly row: number;
   /** Why it has no domain, such as `empty` or `public_suffix`. */
   readonly reason: string;
   /** The cell, cut to fit into a message. */

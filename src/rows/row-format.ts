@@ -14,6 +14,11 @@ export interface ScannedRow {
   /** Whether it has nothing but delimiters, so that it is no row either, and stays where it is. */
   readonly isBlank?: boolean | undefined;
   /**
+   * Set if it is none of the list unless a row of the list follows: it is behind blank space, and a
+   * sentence or a total. `true` of those that are of another table in any case.
+   */
+  readonly below?: 'perhaps' | true | undefined;
+  /**
    * Text of the other columns that were asked for, in their order; empty where the row has none.
    */
   readonly others?: readonly string[] | undefined;
@@ -131,6 +136,8 @@ export interface RowFormat {
   cellOf(raw: string, column: RowColumn): string;
   /** The workbook that the list is in; undefined for all other formats. */
   readonly workbook?: Workbook | undefined;
+  /** What the user should know of the list before anything is paid for, in sentences. @default none */
+  readonly notices?: readonly string[];
   /** Converts a row into an object for programs, with its columns in their order. */
   toObject(raw: string): Record<string, unknown>;
 }
@@ -150,6 +157,8 @@ export interface Workbook {
   /** The sheet of the list, and all sheets, in the order of their tabs. */
   readonly sheet: string;
   readonly sheets: readonly string[];
+  /** Other sheets with a column of domains, where the sheet was not named. */
+  readonly otherLists: readonly { readonly sheet: string; readonly column: string }[];
   /** The row of the header, as the sheet counts. */
   readonly headerRow: number;
   /**

@@ -59,6 +59,7 @@ export async function open(
   const { fill: fills } = settings;
   const column = chooseDomainColumn(source, format, settings.domainColumn);
   context.onEvent({ type: 'opened', input: source.name, format: format.description, column });
+  notifyAll(format.notices);
   if (settings.noHeader) context.onEvent({ type: 'notice', message: describeNoHeader(format) });
   const choose = (name: string): RowColumn => {
     const { others = [], ...taken } = chooseColumn(source, format, name);

@@ -1,4 +1,4 @@
-import type { InvalidRow, Plan, PlannedRows } from '../collector/plan.ts';
+import type { InvalidRow, Plan, PlannedRows, RowPlace } from '../collector/plan.ts';
 import { EXIT } from '../common/errors.ts';
 import {
   countOf,
@@ -43,7 +43,14 @@ export function describeInput({
   format,
   column,
 }: Extract<RunEvent, { type: 'opened' }>): readonly string[] {
-  const named = (column.others ?? []).slice(0, 3).map((other) => `'${shorten(other.name)}'`);
+  const { others = [] } = column;
+  const isShared = (name: string): boolean =>
+    [column, ...others].filter((one) => one.name === name).length > 1;
+  const named = others
+    .slice(0, 3)
+    .map(
+      ({ index, name }) => `'${shorten(name)}'${isShared(name) ? ` (column ${index + 1})` : ''}`,
+    );
   const domains = [
     `in ${describeColumn(column)}`,
     named.length > 0 && `also possible: ${named.join(', ')}; --domain-column takes another`,
@@ -75,7 +82,7 @@ export function describePlan(plan: Plan): readonly string[] {
 /** Describes what a list has: its rows, domains, and rows without one. */
 export function describeRows(planned: PlannedRows): readonly string[] {
   const { rows, invalidRows, invalidExamples: examples, freshDomains: fresh } = planned;
-  const { oneSite, passedRows, invalidByReason } = planned;
+  const { oneSite, passedRows, invalidByReason, below } = planned;
   const shifted = invalidByReason['too_many_cells'] ?? 0;
   const ragged = planned.raggedRows - shifted;
   const such = invalidRows > examples.length ? ', such as' : '';
@@ -87,6 +94,8 @@ export function describeRows(planned: PlannedRows): readonly string[] {
       shifted > 0 &&
         `${countOf(shifted, 'row')} with more cells than the header, not looked up because the domain may be in another column, the first in line ${planned.firstShiftedLine}; quote texts that hold a delimiter`,
       ragged > 0 && `${countOf(ragged, 'row')} with more or fewer cells than the header, kept`,
+      below !== undefined &&
+        `${countOf(below.rows, 'row')} below the list, from ${placeOf(below)}, left as they are`,
       passedRows !== undefined &&
         `${countOf(passedRows, 'row')} that --where leaves out, kept as they are`,
     ]).join('; '),
@@ -107,10 +116,12 @@ function byCount(counts: Readonly<Record<string, number>>, nameOf: (key: string)
 }
 
 /** `line 7 (blank)`, `sheet row 8 'http://localhost' (no web address)`. */
-function inLine({ row, sheetRow, line, reason, cell }: InvalidRow): string {
-  const inFile = line === undefined ? `row ${formatCount(row)}` : `line ${line}`;
-  const place = sheetRow === undefined ? inFile : `sheet row ${sheetRow}`;
-  return `${place} ${cell === '' ? '' : `'${cell}' `}(${shortOf(reason)})`;
+function inLine({ reason, cell, ...place }: InvalidRow): string {
+  return `${placeOf(place)} ${cell === '' ? '' : `'${cell}' `}(${shortOf(reason)})`;
+}
+
+function placeOf({ sheetRow, line }: RowPlace): string {
+  return sheetRow === undefined ? `line ${line}` : `sheet row ${sheetRow}`;
 }
 
 function timeOf({ estimate }: Plan): string {

@@ -81,6 +81,7 @@ const list = fc.record({
     [EVEN, EVEN].concat(
       rows.map(() => EVEN),
       rows,
+      [EVEN], // as notes below a list are none of it
     ),
   ),
   delimiter: fc.constantFrom(',', ';', '\t', '|'),

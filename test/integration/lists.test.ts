@@ -30,18 +30,21 @@ describe('a CSV file', () => {
     );
   });
 
-  it('below lines of a title is read with --skip-lines, and its outputs have no title', async () => {
+  it('below lines of a title keeps them, but for those that --skip-lines leaves out', async () => {
+    const title = 'Accounts "report\r\n\r\n';
     const folder = openList(
-      'Accounts "report\r\n\r\nName;Web\r\nAcme;acme.com\r\n\r\nBolt;n/a\r\n',
+      `${title}Name;Web\r\nAcme;acme.com\r\n\r\nBolt;n/a\r\n\r\nSource: us\r\n`,
     );
     const api = await openScripted({});
     const args = ['enrich', 'list.csv', '--base-url', api.url];
-    const hint = /leave a title out with --skip-lines/;
-    expectRefusal(await runHere(args, { cwd: folder.path }), hint);
+    const list = `Name;Web;${NAMES.join(';')}\r\nAcme;acme.com;acme.com;found;<time>;Acme\r\nBolt;n/a;;invalid;;\r\n`;
+    const note = 'Source: us;;;;;\r\n';
+    const { stderr } = await runHere(args, { cwd: folder.path });
+    expect(stderr).toMatch(/format {3}CSV, semicolon-separated, header in line 3\n/);
+    expect(stderr).toMatch(/rows {5}2; 1 row below the list, from line 8, left as they are\n/);
+    expect(folder.read('list.enriched.csv')).toBe(title + list + note);
     await runHere([...args, '--skip-lines', '2'], { cwd: folder.path });
-    expect(folder.read('list.enriched.csv')).toBe(
-      `Name;Web;${NAMES.join(';')}\r\nAcme;acme.com;acme.com;found;<time>;Acme\r\nBolt;n/a;;invalid;;\r\n`,
-    );
+    expect(folder.read('list.enriched.csv')).toBe(list + note);
   });
 
   it('in another encoding gives outputs that Excel opens as it did the list', async () => {

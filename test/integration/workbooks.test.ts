@@ -139,6 +139,9 @@ describe('a workbook is refused before any call:', () => {
     folder.write('list.xlsx', await workbookOf({ ...SPEC, sheets: [cover, ...SPEC.sheets] }));
     const ended = await runHere(['enrich', 'list.xlsx', ...flags, ...API], { cwd: folder.path });
     expectRefusal(ended, expected);
-    expectRefusal(ended, /these are of the sheet 'Read me', --sheet takes another: .*Accounts/);
+    expectRefusal(
+      ended,
+      /the sheet 'Read me' seems to be no list: --sheet takes 'Accounts' \(column '.*'\)/,
+    );
   });
 });

@@ -1,5 +1,3 @@
-import { normalizeDomain } from '../domain/domain.ts';
-import { isNothing } from '../domain/pieces.ts';
 import { meaningOfName, type NameKind } from './column-name.ts';
 import { type ColumnProfile, profileOf } from './column-profile.ts';
 import { shorten } from './names.ts';
@@ -30,10 +28,6 @@ const MIN_SHARE_NAMED = 0.5;
 const MIN_SHARE_UNNAMED = 0.8;
 /** A column with a smaller share of filled cells counts as blank beside a fuller one. */
 const NEARLY_BLANK = 0.1;
-/** Field names of flattened objects that end like a top-level domain. */
-const DOTTED_FIELD =
-  /^(?!www\.)\w+(?:\.\w+)*\.(?:name|id|email|website|domains|company|site|host|contact|zip|phone|tel|city|country|page|link|date)$/i;
-
 /**
  * The worth of a column by what its name tells, and by its cells where it tells nothing; how full it is
  * adds up to 40. So a telling name beats fullness, and addresses on the web beat those of e-mail.
@@ -188,58 +182,6 @@ function fullestOf(indexes: readonly number[], sample: readonly (readonly string
     return filled * addresses + filled / 1_000;
   };
   return indexes.reduce((best, index) => (fullness(index) > fullness(best) ? index : best));
-}
-
-/**
- * Whether a row can be the header of the rows below it. It cannot if one of its cells is a domain,
- * URL or e-mail address and so are half of the cells below that one, or if there are none. So a
- * column may be called `Booking.com`. Beside other columns, dotted field names such as
- * `contact.email` count as names, whatever is below them.
- *
- * @param names the cells of the row
- * @param below the rows below it, as cells; 400 of them are looked at
- */
-export function looksLikeHeader(
-  names: readonly string[],
-  below: readonly (readonly string[])[] = [],
-): boolean {
-  if (names.length === 1) return !isAddress(names[0] ?? '');
-  const rows = spread(below);
-  return !names.some(
-    (name, index) =>
-      isAddress(name) &&
-      !DOTTED_FIELD.test(name) &&
-      (rows.length === 0 || areAddresses(rows.map((row) => row[index] ?? ''))),
-  );
-}
-
-function areAddresses(cells: readonly string[]): boolean {
-  const filled = cells.filter((cell) => !isNothing(cell));
-  const addresses = filled.filter(isAddress);
-  return addresses.length > 0 && addresses.length >= MIN_SHARE_NAMED * filled.length;
-}
-
-/** The column that a row names as one of domains or websites, where the rows below have one in it; or -1. */
-export function columnOfDomains(
-  names: readonly string[],
-  below: readonly (readonly string[])[],
-): number {
-  return names.findIndex((name, index) => {
-    const { kind, isForeign } = meaningOfName(name);
-    return kind !== undefined && kind !== 'email' && !isForeign && hasAddress(below, index);
-  });
-}
-
-/** Whether some row has an address and nothing else in a column. */
-export function hasAddress(rows: readonly (readonly string[])[], column: number): boolean {
-  return rows.some((cells) => {
-    const cell = cells[column]?.trim() ?? '';
-    return !/\s/.test(cell) && isAddress(cell);
-  });
-}
-
-function isAddress(cell: string): boolean {
-  return 'domain' in normalizeDomain(cell);
 }
 
 /** A name as people tell names apart: white space is one space, and what cannot be seen is nothing. */

@@ -1,4 +1,5 @@
 import { CsvError, type Options, Parser } from 'csv-parse';
+import { createBelow } from '../columns/table.ts';
 import { normalizeDomain } from '../domain/domain.ts';
 import type { RowColumn, ScannedRow } from '../row-format.ts';
 import { type ByteSource, unreadable } from '../source.ts';
@@ -36,6 +37,8 @@ export async function* scanCsv(
   let startBytes = 0;
   let line = firstLine;
   let linesRead = 0;
+  let isApart = false;
+  const isBelow = createBelow(domainColumn.index);
 
   function onRecord(cells: readonly string[], endBytes: number, lines: number): void {
     const sizeBytes = endBytes - startBytes;
@@ -58,12 +61,15 @@ export async function* scanCsv(
     const cell = cells[domainColumn.index] ?? '';
     // A domain spares most rows the look at their other cells.
     const isBlank = !isEmpty && width > 1 && isBlankText(cell) && cells.every(isBlankText);
+    const mayBeBelow = !isEmpty && !isBlank && isBelow(cells, isApart);
+    isApart = isEmpty || isBlank;
     batch.push({
       cell,
       sizeBytes,
       fields: isEmpty ? 0 : cells.length,
       line: ownLine,
       isBlank,
+      below: mayBeBelow ? 'perhaps' : undefined,
       others: others.map(({ index }) => cells[index] ?? ''),
       shifted:
         cells.length > width && domainColumn.index > 0 && !cells.slice(width).every(isBlankText)

@@ -1,4 +1,5 @@
 import { objectOf, shorten } from '../columns/names.ts';
+import { findHeader, type HeadRow } from '../columns/table.ts';
 import type { CellValue, FormatOptions, RowFormat } from '../row-format.ts';
 import { describeText, type Source, unreadable } from '../source.ts';
 import {
@@ -36,9 +37,10 @@ export function openCsv(
   const { delimiter } = dialect;
   const start = Buffer.byteLength(title + sep);
   const records = readSample(source, dialect, start);
-  const first = noHeader ? undefined : records[0];
+  const found = noHeader || skipLines > 0 ? 0 : findHeader(headRowsOf(records));
+  const first = noHeader ? undefined : records[found];
   const names = first?.cells ?? numberedNames(records);
-  const near = (noHeader ? records : records.slice(1)).map(({ cells }) => cells);
+  const near = (noHeader ? records : records.slice(found + 1)).map(({ cells }) => cells);
   const columns = completeHeader(source, names, near);
   const write = createCellsWriter(delimiter);
   const { startBytes: headerAt = start, endBytes: headBytes = start } = first ?? {};
@@ -47,12 +49,14 @@ export function openCsv(
     : write(names) + (LINE_END.exec(text)?.[0] ?? '');
   const usualEnd = headerRaw.slice(withoutLineEnd(headerRaw).length) || '\n';
   const above = source.sample.toString('utf8', Buffer.byteLength(title), headerAt);
+  const line = countLines(source.sample.toString('utf8', 0, headerAt));
+  const described = describeText(describeDialect(dialect), source);
 
   return {
     kind: 'csv',
     endings: /^\.(?:csv|tsv|tab)(?:\.gz)?$/i,
     extension: delimiter === '\t' ? '.tsv' : '.csv',
-    description: describeText(describeDialect(dialect), source),
+    description: found === 0 ? described : `${described}, header in line ${line}`,
     columns,
     sampleRows: [...near, ...farRows(source, dialect, columns.length)],
     headBytes,
@@ -119,6 +123,22 @@ function readSample(source: Source, dialect: CsvDialect, start: number): readonl
       ? 'its first line does not end, or a quote is opened in it and never closed; expected a header and rows'
       : 'it is empty; expected a header and rows',
   );
+}
+
+/** This many rows are searched for the header. */
+const ROWS_AT_START = 60;
+
+function headRowsOf(records: readonly SampleRecord[]): readonly HeadRow[] {
+  return records.slice(0, ROWS_AT_START).map(({ cells, startBytes }, at) => {
+    const filled = cells.filter((cell) => cell.trim() !== '');
+    return {
+      names: cells,
+      addresses: cells,
+      filled: filled.length,
+      isOfTexts: filled.filter((cell) => /\p{L}/u.test(cell)).length * 2 > filled.length,
+      isApart: startBytes > (records[at - 1]?.endBytes ?? startBytes),
+    };
+  });
 }
 
 /** Some rows from all over a list that is longer than its sample. */

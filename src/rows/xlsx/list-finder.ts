@@ -1,4 +1,4 @@
-import { columnOfDomains, hasAddress, looksLikeHeader } from '../columns/domain-column.ts';
+import { findHeader, type HeadRow } from '../columns/table.ts';
 import {
   addressOfCell,
   contains,
@@ -64,7 +64,8 @@ export function createListFinder() {
     },
     /** Undefined for an empty sheet. */
     finish: (frame: SheetFrame, linkAt: LinkAt): FoundList | undefined => {
-      const header = findHeader(start, far, linkAt);
+      const heads = start.map((row, at) => headRowOf(row, start[at - 1], linkAt));
+      const header = start[findHeader(heads, addressesIn(far, linkAt))];
       if (!header) return undefined;
       const { first, last } = findHeaderRows(header, start, frame);
       const head = start.filter(({ number }) => number <= last);
@@ -93,82 +94,19 @@ export function addressesIn(
   );
 }
 
-const ROWS_COMPARED = 10;
-
-/**
- * Finds the header among the first rows of a table: the last row that names a column of domains above
- * the first address in it; else the first row of texts that has at least half as many filled cells as
- * the rows below it. Titles, export dates and groups of columns have fewer cells. In a list of one
- * column it is the row right above the first domain. No row of the list is above it: where an address is
- * in a row above, the first row is taken, which is then refused if it is none.
- *
- * @param far rows from further below
- * @returns the first row when none looks like a header; undefined where there is no row
- */
-function findHeader(
-  rows: readonly SheetRow[],
-  far: readonly SheetRow[],
-  linkAt: LinkAt,
-): SheetRow | undefined {
-  // What a link shows is no name.
-  const texts = rows.map(({ cells, number }) =>
-    cells.map((cell, column) =>
-      linkAt(number, column) === undefined ? textOfSheetCell(cell) : '',
-    ),
-  );
-  const addresses = addressesIn([...rows, ...far], linkAt);
-  const filled = rows.map(
-    ({ cells }) => cells.filter((cell) => textOfSheetCell(cell).trim() !== '').length,
-  );
-  const named = findNaming(texts, addresses);
-  if (named >= 0 && isOfTexts(rows[named])) return rows[named];
-  const isHeader = (at: number): boolean => {
-    const usual = median(filled.slice(at + 1, at + 1 + ROWS_COMPARED));
-    return (
-      usual > 1 &&
-      (filled[at] ?? 0) >= Math.max(2, usual / 2) &&
-      isOfTexts(rows[at]) &&
-      looksLikeHeader(texts[at] ?? [], addresses.slice(at + 1))
-    );
-  };
-  const first = rows.findIndex((_, at) => isHeader(at));
-  const firstDomain = addresses.findIndex((cells) =>
-    cells.some((_, at) => hasAddress([cells], at)),
-  );
-  if (first >= 0 || Math.max(0, ...filled) > 1) {
-    const isBelowDomains = firstDomain >= 0 && firstDomain < first;
-    return rows[isBelowDomains ? 0 : Math.max(0, first)];
-  }
-  return rows[Math.max(0, firstDomain - 1)];
-}
-
-/** The last row that names a column of domains above the first address in it; or -1. */
-function findNaming(
-  texts: readonly (readonly string[])[],
-  addresses: readonly (readonly string[])[],
-): number {
-  let found = -1;
-  for (const [at, names] of texts.entries()) {
-    const column = columnOfDomains(names, addresses.slice(at + 1));
-    if (column === -1) continue;
-    if (hasAddress(addresses.slice(found + 1, at), column)) break;
-    found = at;
-  }
-  return found;
-}
-
-/**
- * Whether most cells are texts. Years and numbers of weeks are also names of columns, but not of
- * most of them.
- */
-function isOfTexts(row: SheetRow | undefined): boolean {
-  const filled = row?.cells.filter((cell) => textOfSheetCell(cell).trim() !== '') ?? [];
+/** A row as one that may be the header. */
+function headRowOf(row: SheetRow, before: SheetRow | undefined, linkAt: LinkAt): HeadRow {
+  const { cells, number } = row;
+  const shown = cells.map((cell) => textOfSheetCell(cell));
+  const filled = cells.filter((_, at) => shown[at]?.trim() !== '');
   const texts = filled.filter((cell) => typeof valueOfCell(cell) === 'string');
-  return texts.length * 2 > filled.length;
-}
-
-function median(numbers: readonly number[]): number {
-  return [...numbers].sort((one, other) => one - other)[Math.floor(numbers.length / 2)] ?? 0;
+  return {
+    names: shown.map((text, column) => (linkAt(number, column) === undefined ? text : '')),
+    addresses: addressesIn([row], linkAt)[0] ?? [],
+    filled: filled.length,
+    isOfTexts: texts.length * 2 > filled.length,
+    isApart: before !== undefined && number - before.number > 1,
+  };
 }
 
 /** A header of several rows has names that are merged over all of them. */

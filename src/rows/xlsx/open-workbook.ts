@@ -1,11 +1,12 @@
 import type { FileHandle } from 'node:fs/promises';
 import { BrandfillError } from '../../common/errors.ts';
+import { guessDomainColumn } from '../columns/domain-column.ts';
 import { listNames, shorten } from '../columns/names.ts';
 import { findOtherArchive } from '../other-formats.ts';
 import { unreadable } from '../source.ts';
 import { type SpoolOptions, spool } from '../spool.ts';
 import { MOST_ROWS, type SheetCell } from './cell.ts';
-import { createListFinder, type LinkAt } from './list-finder.ts';
+import { addressesIn, createListFinder, type LinkAt } from './list-finder.ts';
 import {
   asBroken,
   normalizePath,
@@ -74,9 +75,13 @@ export async function openWorkbook(handle: FileHandle, options: OpenWorkbookOpti
     const styles = stylesPath === undefined ? [] : readStyles(await pack.readText(stylesPath));
     for (const sheet of candidates) {
       const found = await findList(pack, sheet, { ...options, findText, styles, is1904 });
-      /** The names of all sheets. */
+      if (!found) continue;
+      /** The names of all sheets, and which of the others have a list too, unless one was named. */
       const names = sheets.map((sheet) => sheet.name);
-      if (found) return { ...found, workbookPath, sheets: names };
+      const reading = { ...options, findText, styles, is1904 };
+      const others = sheets.filter((other) => other !== sheet && options.sheet === undefined);
+      const lists = await findLists(pack, others.slice(0, MOST_LOOKED_AT), reading);
+      return { ...found, workbookPath, sheets: names, otherLists: lists };
     }
     const [{ name: first } = { name: '' }, ...more] = candidates;
     const what = more.length > 0 ? 'all of its sheets are' : `its sheet '${shorten(first)}' is`;
@@ -111,6 +116,51 @@ function chooseSheets(
   );
 }
 
+/** So many other sheets are looked at, and so many rows of each. */
+const MOST_LOOKED_AT = 20;
+const ROWS_LOOKED_AT = 60;
+
+/** A list on another sheet than the one that is read. */
+export interface OtherList {
+  readonly sheet: string;
+  readonly column: string;
+}
+
+/** The sheets that have a column of domains too, by their first rows. */
+async function findLists(pack: Package, sheets: readonly SheetPart[], options: SheetOptions) {
+  const lists: OtherList[] = [];
+  for (const { path, name, isHidden } of sheets) {
+    try {
+      const { columns, sample } = (await readStart(pack, path, options)) ?? {
+        columns: [],
+        sample: [],
+      };
+      const column = guessDomainColumn(columns, addressesIn(sample, NO_LINKS));
+      const sheet = isHidden ? `${name} (hidden)` : name;
+      if (column?.example !== undefined) lists.push({ sheet, column: column.name });
+    } catch {} // what is damaged there does not matter here
+  }
+  return lists;
+}
+
+const NO_LINKS: LinkAt = () => undefined;
+
+async function readStart(pack: Package, path: string, options: SheetOptions) {
+  const frame = newFrame();
+  const finder = createListFinder();
+  let rows = 0;
+  for await (const batch of readSheet(pack.read(path), frame, options)) {
+    for (const row of batch) finder.add(row);
+    rows += batch.length;
+    if (rows >= ROWS_LOOKED_AT) break;
+  }
+  return finder.finish(frame, NO_LINKS);
+}
+
+function newFrame(): SheetFrame {
+  return { prefix: '', columns: [], merges: [], uncalculated: 0, rich: 0, links: [] };
+}
+
 async function findList(pack: Package, sheet: SheetPart, options: SheetOptions & SpoolOptions) {
   const { path } = sheet;
   const targets = new Map<string, string>();
@@ -120,7 +170,7 @@ async function findList(pack: Package, sheet: SheetPart, options: SheetOptions &
   const tables = await readTables(pack, path);
   const totals = new Map(tables.map((table) => [table.totalsRow, table]));
   const finder = createListFinder();
-  const frame: SheetFrame = { prefix: '', columns: [], merges: [], links: [] };
+  const frame = newFrame();
 
   /** Whether a row contains only the totals of a table. */
   function isTotals({ number, cells, lastContent }: SheetRow): boolean {

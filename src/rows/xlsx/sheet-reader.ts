@@ -7,6 +7,7 @@ import {
   type SheetCell,
   textOfSheetCell,
   toSheetCell,
+  valueOfCell,
 } from './cell.ts';
 import type { CellStyle } from './styles.ts';
 import { createXmlReader, relationIn, textOf, unescapeCellText, type XmlTag } from './xml.ts';
@@ -44,6 +45,9 @@ export interface SheetFrame {
   /** Columns that have a style of their own, for cells that are not there. */
   readonly columns: (Range & { readonly style: number })[];
   readonly merges: Range[];
+  /** How many formulas have no value, and how many cells show more than their value is. */
+  uncalculated: number;
+  rich: number;
   /** Ranges of linked cells, with the id of their target. */
   readonly links: { readonly range: Range; readonly id: string | undefined }[];
 }
@@ -121,6 +125,7 @@ function createHandlers(
       throw new Error(`there is no cell ${given ?? column + 1} in a sheet`);
     }
     type = t;
+    if (t === 'e' && attributes['vm'] !== undefined) frame.rich += 1;
     style = Number(s);
     value = '';
     formula = undefined;
@@ -135,6 +140,7 @@ function createHandlers(
     const text = type === 's' ? sharedText() : unescapeCellText(value);
     const cell = toSheetCell({ type, style: format, text, formula }, is1904);
     if (cell === null) return;
+    if (formula !== undefined && valueOfCell(cell) === null) frame.uncalculated += 1;
     row.hasText ||= textOfSheetCell(cell).trim() !== '';
     while (row.cells.length < column) row.cells.push(null);
     row.cells[column] = cell;

@@ -1,9 +1,18 @@
-import { objectOf } from '../columns/names.ts';
+import { countOf } from '../../common/format.ts';
+import { objectOf, shorten } from '../columns/names.ts';
+import { createBelow } from '../columns/table.ts';
 import { createCellsWriter, textOfCell } from '../csv/csv-writer.ts';
 import { guardFormula } from '../csv/formula.ts';
 import type { RowFormat, ScannedRow } from '../row-format.ts';
 import { linesOf } from '../source.ts';
-import { addressOfCell, isFree, type SheetCell, textOfSheetCell, valueOfCell } from './cell.ts';
+import {
+  addressOfCell,
+  contains,
+  isFree,
+  type SheetCell,
+  textOfSheetCell,
+  valueOfCell,
+} from './cell.ts';
 import { addressesIn } from './list-finder.ts';
 import { lineOf, type OpenedWorkbook, type RowLine } from './open-workbook.ts';
 import { assertRewritable, createWorkbookOutput } from './workbook-writer.ts';
@@ -43,11 +52,22 @@ export function openXlsx(list: OpenedWorkbook): RowFormat {
     takenNames: new Set(columns),
     scan: async function* (source, { index }, others = []) {
       domainIndex = index;
+      let before = headerRow;
+      const isBelow = createBelow(index);
+      const { ofList, others: otherTables } = tablesOf(list, index);
       const scanLine = (line: Buffer): ScannedRow => {
         const [number, , , , cells] = JSON.parse(line.toString()) as RowLine;
+        const isBehind =
+          ofList !== undefined && before <= ofList.lastRow && number > ofList.lastRow;
+        const isApart = number - before > 1 || isBehind;
+        before = number;
+        const texts = cells.map((cell, at) => textAt(number, cell, at));
+        const isOfOther = otherTables.some((table) => contains(table, number, index));
+        const mayBeBelow = isBelow(texts, isApart) && !(ofList && contains(ofList, number, index));
         return {
           line: number,
-          cell: textAt(number, cells[index], index),
+          cell: texts[index] ?? '',
+          below: isOfOther || (mayBeBelow ? 'perhaps' : undefined),
           sizeBytes: line.length,
           fields: Math.max(columns.length, cells.length),
           others: others.map((other) => textOfSheetCell(cells[other.index])),
@@ -87,9 +107,11 @@ export function openXlsx(list: OpenedWorkbook): RowFormat {
     },
     textOf: textOfCell,
     cellOf: (raw, { index }) => textsOf(raw)[index] ?? '',
+    notices: describeCells(list),
     workbook: {
       sheet: sheet.name,
       sheets,
+      otherLists: list.otherLists,
       headerRow,
       assertRewritable: () => assertRewritable(list),
       beginOutput: (added, write) => createWorkbookOutput(list, added, domainIndex, write),
@@ -103,6 +125,30 @@ export function openXlsx(list: OpenedWorkbook): RowFormat {
       return objectOf(columns, values, null);
     },
   };
+}
+
+/** What is not seen of cells, and of other sheets. */
+function describeCells({ frame, otherLists, sheet }: OpenedWorkbook): readonly string[] {
+  const { uncalculated, rich } = frame;
+  const save = 'open the workbook in a spreadsheet program and save it';
+  const [other] = otherLists;
+  return [
+    uncalculated > 0 &&
+      `${countOf(uncalculated, 'formula has', 'formulas have')} no value yet, and count as blank: ${save} to have them calculated.`,
+    rich > 0 &&
+      `${countOf(rich, 'cell has', 'cells have')} linked data or a picture that only Excel shows, and the error #VALUE! for all other programs: where that is the domain, ${save.replace('save it', 'paste it as a text')}.`,
+    other &&
+      `The sheet '${shorten(other.sheet)}' has domains in its column '${shorten(other.column)}' too: if that is the list, and not '${shorten(sheet.name)}', take it with --sheet.`,
+  ].filter((text) => typeof text === 'string');
+}
+
+/** The table that the list is in, if any, and others with the same column below it. */
+function tablesOf({ tables, headerRow }: OpenedWorkbook, column: number) {
+  const here = tables.filter(
+    ({ firstColumn, lastColumn }) => firstColumn <= column && column <= lastColumn,
+  );
+  const ofList = here.find((table) => contains(table, headerRow, column));
+  return { ofList, others: here.filter(({ firstRow }) => firstRow > headerRow) };
 }
 
 /** Makes a function that tells whether a cell is the hidden part of a merged one. */

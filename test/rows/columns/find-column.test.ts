@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { findColumn, looksLikeHeader } from '../../../src/rows/columns/domain-column.ts';
+import { findColumn } from '../../../src/rows/columns/domain-column.ts';
 import { shorten } from '../../../src/rows/columns/names.ts';
 
 describe('a column is found', () => {
@@ -38,30 +38,5 @@ describe('a column is found', () => {
     ];
     const others = [{ index: 0, name: 'Website' }];
     expect(findColumn(columns, 'Website', rows)).toMatchObject({ index: 2, others });
-  });
-});
-
-describe('a row is a header', () => {
-  const below = (cell: string) => [
-    ['Acme', 'acme.com', cell],
-    ['Bolt', 'bolt.com', cell],
-  ];
-
-  it.each<[readonly string[], readonly (readonly string[])[], boolean]>([
-    [['company', 'website', 'E-mail', ''], [], true],
-    [['company.name', 'contact.email', 'account.owner.id'], [], true],
-    [['domain'], [], true],
-    [['acme.company'], [], false],
-    [['Acme', 'acme.com'], [], false],
-    [['Acme', 'https://www.acme.com/x'], [], false],
-    [['Acme', 'jane@acme.com'], [], false],
-    [['Acme', ' "ACME.com" '], [], false],
-    // A column that is called after a site.
-    [['Name', 'Website', 'Booking.com'], below('yes'), true],
-    [['Name', 'Website', 'account.group'], below(''), true],
-    [['Acme', 'Ulm', 'acme.com'], below('bolt.com'), false],
-    [['Acme', 'Ulm', 'www.acme.website'], below('cora.de'), false],
-  ])('%j over %j: %j', (names, rows, expected) => {
-    expect(looksLikeHeader(names, rows)).toBe(expected);
   });
 });

@@ -1,0 +1,197 @@
+import { normalizeDomain } from '../domain/domain.ts';
+import { isNothing } from '../domain/pieces.ts';
+import { meaningOfName } from './column-name.ts';
+
+// Where the table of a list begins, which row is its header, and where it ends, in CSV and workbooks.
+//
+//   titles, key–value lines, summaries ── header ── rows of the list ── blank ── totals, notes, footers
+//   (findHeader: passed over)                       (findBelow: what is no row of it)
+
+/** A row at the beginning of a sheet or a file, as its cells. */
+export interface HeadRow {
+  /** As they are shown; empty where they are linked, as what a link shows is no name. */
+  readonly names: readonly string[];
+  /** As they are looked up. */
+  readonly addresses: readonly string[];
+  /** How many cells have something in them. */
+  readonly filled: number;
+  /** Whether most of these are texts. Years are also names of columns, but not of most of them. */
+  readonly isOfTexts: boolean;
+  /** Whether blank space lies between it and the row above. */
+  readonly isApart: boolean;
+}
+
+/** Rows that are compared to see how wide a table is. */
+const ROWS_COMPARED = 10;
+
+/**
+ * Finds the header among the first rows. It is of texts, at least half as wide as the list, and names a
+ * column of domains above the first address in it; the first such row, in a list of one column the last.
+ * Where no row names one, it is the first of texts in the block above the first address. Titles, export
+ * dates, groups of columns, `Region: DACH` and summaries have other shapes or stand apart.
+ *
+ * @param rows the first rows that are not blank @param far the cells of rows from further below
+ * @returns its place; 0 where no row looks like one, which is then refused if it is a row of the list
+ */
+export function findHeader(
+  rows: readonly HeadRow[],
+  far: readonly (readonly string[])[] = [],
+): number {
+  const found = addressesByColumn([...rows.map(({ addresses }) => addresses), ...far]);
+  const most = [...found.values()].reduce((one, other) => (other.count > one.count ? other : one), {
+    first: rows.length,
+    count: 0,
+  });
+  const body = Math.min(rows.length, most.first);
+  const usual = (at: number): number =>
+    median(rows.slice(at, at + ROWS_COMPARED).map(({ filled }) => filled));
+  const hasBody = body < rows.length;
+  const isWide = (at: number): boolean => {
+    const width = usual(hasBody ? body : at + 1);
+    return (rows[at]?.filled ?? 0) >= Math.max(Math.min(2, width), width / 2);
+  };
+  const cellsBelow = (at: number) => rows.slice(at + 1).map(({ addresses }) => addresses);
+  const headers = rows
+    .map((_, at) => at)
+    .filter((at) => rows[at]?.isOfTexts === true && isWide(at))
+    .filter((at) => looksLikeHeader(rows[at]?.names ?? [], cellsBelow(at)));
+  const isOfOne = hasBody && usual(body) <= 1;
+  const naming = headers.filter((at) => namesDomains(rows[at]?.names ?? [], at, found));
+  const named = isOfOne ? naming.at(-1) : naming[0];
+  if (named !== undefined) return named;
+
+  const above = headers.filter((at) => at < body && !isPair(rows[at]));
+  if (!hasBody) return above.find((at) => usual(at + 1) > 1) ?? 0;
+  const last = above.at(-1) ?? 0;
+  return isOfOne ? last : (above.find((at) => at >= blockOf(rows, last)) ?? 0);
+}
+
+/** The first row with an address in a column, and how many there are. */
+interface Addresses {
+  readonly first: number;
+  readonly count: number;
+}
+
+function addressesByColumn(rows: readonly (readonly string[])[]): ReadonlyMap<number, Addresses> {
+  const found = new Map<number, Addresses>();
+  for (const [at, cells] of rows.entries()) {
+    for (const [column, cell] of cells.entries()) {
+      if (!mayBeRow(cell) || !isAddress(cell)) continue;
+      const { first, count } = found.get(column) ?? { first: at, count: 0 };
+      found.set(column, { first, count: count + 1 });
+    }
+  }
+  return found;
+}
+
+/** Whether a row names a column of domains or websites above the first address in it. */
+function namesDomains(
+  names: readonly string[],
+  at: number,
+  addresses: ReadonlyMap<number, Addresses>,
+): boolean {
+  return [...addresses].some(([column, { first }]) => {
+    if (first <= at) return false;
+    const { kind, isForeign } = meaningOfName(names[column] ?? '');
+    return kind !== undefined && kind !== 'email' && !isForeign;
+  });
+}
+
+/** `Region: | DACH` */
+function isPair(row: HeadRow | undefined): boolean {
+  return (
+    row?.names
+      .find((name) => name.trim() !== '')
+      ?.trim()
+      .endsWith(':') === true
+  );
+}
+
+/** Where the rows begin that no blank space sets apart from one. */
+function blockOf(rows: readonly HeadRow[], at: number): number {
+  let start = at;
+  while (start > 0 && rows[start]?.isApart === false) start -= 1;
+  return start;
+}
+
+function median(numbers: readonly number[]): number {
+  return [...numbers].sort((one, other) => one - other)[Math.floor(numbers.length / 2)] ?? 0;
+}
+
+/** Field names of flattened objects that end like a top-level domain. */
+const DOTTED_FIELD =
+  /^(?!www\.)\w+(?:\.\w+)*\.(?:name|id|email|website|domains|company|site|host|contact|zip|phone|tel|city|country|page|link|date)$/i;
+/** What nobody calls a column. */
+const PLAIN_ADDRESS = /[@/]|^\s*www\./i;
+/** A column that is called after a site has others in fewer of its cells. */
+const SHARE_OF_ADDRESSES = 0.5;
+const ROWS_LOOKED_AT = 400;
+
+/**
+ * Whether a row can be the header of the rows below it. It cannot if one of its cells is a domain,
+ * URL or e-mail address and so are half of the cells below that one, or if there are none. So a
+ * column may be called `Booking.com`. Beside other columns, dotted field names such as
+ * `contact.email` count as names, whatever is below them.
+ *
+ * @param names the cells of the row
+ * @param below the rows below it, as cells; 400 of them are looked at
+ */
+export function looksLikeHeader(
+  names: readonly string[],
+  below: readonly (readonly string[])[] = [],
+): boolean {
+  if (names.length === 1) return !isAddress(names[0] ?? '');
+  const rows = below.slice(0, ROWS_LOOKED_AT);
+  return !names.some(
+    (name, index) =>
+      isAddress(name) &&
+      !DOTTED_FIELD.test(name) &&
+      (PLAIN_ADDRESS.test(name) ||
+        rows.length === 0 ||
+        areAddresses(rows.map((row) => row[index] ?? ''))),
+  );
+}
+
+function areAddresses(cells: readonly string[]): boolean {
+  const filled = cells.filter((cell) => !isNothing(cell));
+  const addresses = filled.filter(isAddress);
+  return addresses.length > 0 && addresses.length >= SHARE_OF_ADDRESSES * filled.length;
+}
+
+function isAddress(cell: string): boolean {
+  return 'domain' in normalizeDomain(cell);
+}
+
+/** A word with a dot in it, in any script, also behind a scheme and a slip of the keyboard. */
+function mayBeRow(cell: string): boolean {
+  const text = cell.trim().replace(/^https?:[\\/]+\s+/i, '');
+  return /[.\u3002\uff0e\uff61@]/.test(text) && !/\s/.test(text);
+}
+
+const TOTAL =
+  /^(?:grand |sub)?(?:totals?|sum|summe|gesamt|insgesamt|somme|suma|totale|totaal|итого|всего|合计|合計|합계)\s*:?$/i;
+
+/**
+ * Tells of rows, in their order, whether they may stand below the list: behind blank space or a line of
+ * totals, with several words in the only cell or in that of the domain. They do if no row of the list
+ * follows.
+ *
+ * @param domainIndex the column of the domain
+ */
+export function createBelow(
+  domainIndex: number,
+): (cells: readonly string[], isApart: boolean) => boolean {
+  let isBehind = false;
+  return (cells, isApart) => {
+    const cell = cells[domainIndex] ?? '';
+    if (mayBeRow(cell)) {
+      isBehind = false;
+      return false;
+    }
+    const [first = '', ...more] = cells.filter((text) => text.trim() !== '');
+    const isTotal = TOTAL.test(first.trim());
+    isBehind ||= isApart || isTotal;
+    const isNote = more.length === 0 && /\S\s+\S|:\s*$/.test(first);
+    return isBehind && (isTotal || isNote || /\S\s+\S/.test(cell));
+  };
+}
