@@ -1,5 +1,6 @@
 import { findJsonObject } from '../brand/json-object.ts';
 import { createCutter, type Source } from '../rows/source.ts';
+import { otherDomainIn } from './fields/answered-domain.ts';
 import type { Field } from './fields/fields.ts';
 import type { Fill } from './fill.ts';
 import type { JoinedRow, OutputRow } from './joined-row.ts';
@@ -62,6 +63,7 @@ export async function* join(options: JoinOptions): AsyncGenerator<readonly Outpu
       attempts: outcome?.attempts ?? 0,
       fetchedAtMs: answered?.fetchedAtMs ?? 0,
       key,
+      answeredDomain: answer && otherDomainIn(answer, text),
       values: answer ? enriched.map((field) => field.valueOf(answer)) : nothing,
       fills: own?.fills,
     };

@@ -45,6 +45,8 @@ export interface JoinedRow {
   readonly fetchedAtMs: number;
   /** Identifies the row from night to night; empty when only its domain does. */
   readonly key: string;
+  /** The domain that its answer names, if that is another than was asked. */
+  readonly answeredDomain?: string | undefined;
   /** Values of the enriched columns; all undefined unless it is `found` or `stale`. */
   readonly values: readonly unknown[];
   /** The values that were filled into its own blank cells, if any. */

@@ -1,10 +1,10 @@
 import { type FoundPaths, flatColumnsOf } from '../collector/fields/enriched-columns.ts';
 import { join } from '../collector/join.ts';
-import { isListed, type OutputRow } from '../collector/joined-row.ts';
+import { isListed, type JoinedRow, type OutputRow } from '../collector/joined-row.ts';
 import { nameOutputColumns, type OutputColumns } from '../collector/output/output-columns.ts';
 import { createRowAnswers, type RowAnswers } from '../collector/row-answers.ts';
 import { BrandfillError } from '../common/errors.ts';
-import { formatCount } from '../common/format.ts';
+import { countOf, formatCount } from '../common/format.ts';
 import { shorten } from '../rows/columns/names.ts';
 import { PROGRESS_MS } from '../watch/events.ts';
 import type { RowRecorder } from '../watch/row-reasons.ts';
@@ -66,7 +66,7 @@ async function findPaths(
       if (kind === 'due' || kind === 'known') row += 1;
       if (kind !== 'due') continue;
       const { outcome, older = outcome } = answers(text);
-      paths.see(older?.json ?? '', row);
+      paths.see(older?.json ?? '', row, text);
     }
   }
   return paths.found();
@@ -85,10 +85,16 @@ async function* count(
   const { onEvent } = context;
   let tellAtMs = performance.now() + FIRST_MS;
   let [written, isTold] = [0, false];
+  const others: Others = { rows: 0, first: undefined };
   const tell = (): void => onEvent({ type: 'writing', written });
   for await (const batch of rows) {
     const listed = batch.filter(isListed);
-    for (const row of listed) statuses[row.status] += 1;
+    for (const row of listed) {
+      statuses[row.status] += 1;
+      if (row.status !== 'found' || row.answeredDomain === undefined) continue;
+      others.rows += 1;
+      others.first ??= row;
+    }
     record?.take(listed);
     yield batch;
     written += listed.length;
@@ -98,8 +104,10 @@ async function* count(
     tell();
   }
   if (isTold) tell();
-  const message = record && describeBlank(run, statuses.found, record.filled);
-  if (message !== undefined) onEvent({ type: 'notice', message });
+  const blank = record && describeBlank(run, statuses.found, record.filled);
+  for (const message of [blank, describeOthers(others, statuses.found)]) {
+    if (message !== undefined) onEvent({ type: 'notice', message });
+  }
   const counted = sumOf(statuses);
   if (counted !== plan.rows) {
     throw new BrandfillError(
@@ -107,6 +115,18 @@ async function* count(
       `Cannot finish: ${plan.rows} rows came in and ${counted} would go out. This is a defect of Brandfill; no output was changed, please report it.`,
     );
   }
+}
+
+/** Rows whose answer names another domain than was asked. */
+interface Others {
+  rows: number;
+  first: JoinedRow | undefined;
+}
+
+function describeOthers({ rows, first }: Others, found: number): string | undefined {
+  if (!first) return undefined;
+  const such = `'${shorten(first.answeredDomain ?? '')}' for ${first.domain}`;
+  return `${formatCount(rows)} of ${countOf(found, 'row')} found ${rows === 1 ? 'has an answer that names' : 'have an answer that names'} another domain than was asked, such as ${such}: a company that has moved, or another one.`;
 }
 
 /** With fewer rows, a column may be blank by chance. */

@@ -67,7 +67,7 @@ async function readRows(list: OpenedList, store: OutcomeStore): Promise<PlannedR
         return 'due';
       }
       if (last.fetchedAtMs > now()) store.redate(domain, startedAtMs);
-      paths?.see(last.json ?? '', row);
+      paths?.see(last.json ?? '', row, domain);
       return 'known';
     },
     key: list.key,

@@ -44,6 +44,6 @@ export const oddAnswer: fc.Arbitrary<JsonObject> = fc
 /** The paths of answers, each in a row of its own. */
 export function pathsOf(...given: readonly JsonObject[]): readonly Path[] {
   const finder = createPathFinder();
-  for (const [row, answer] of given.entries()) finder.see(JSON.stringify(answer), row);
+  for (const [row, answer] of given.entries()) finder.see(JSON.stringify(answer), row, 'acme.com');
   return finder.found().paths;
 }

@@ -1,5 +1,6 @@
 import { findRoundedJsonObject, isJsonObject, type JsonObject } from '../../brand/json-object.ts';
 import { uniqueNames } from '../../rows/columns/names.ts';
+import { ANSWERED, otherDomainIn } from './answered-domain.ts';
 import type { Field } from './fields.ts';
 
 /** A path to a value of an answer. A list, so names with dots or spaces stay unambiguous. */
@@ -30,8 +31,11 @@ const createPlace = (path: Path = []): Place => ({ path, below: new Map(), first
 
 /** Finds the paths of answers. Lists are values; so are objects deeper than eight levels. */
 export interface PathFinder {
-  /** @param row the number of the row; rows may come in any order */
-  see(json: string, row: number): void;
+  /**
+   * @param row the number of the row; rows may come in any order
+   * @param asked the domain that was asked about: an answer that repeats it says nothing
+   */
+  see(json: string, row: number, asked: string): void;
   found(): FoundPaths;
 }
 
@@ -40,9 +44,10 @@ export function createPathFinder(): PathFinder {
   const places: Place[] = [];
   let isCut = false;
 
-  function visit(object: JsonObject, { path, below }: Place, from: number): number {
+  function visit(object: JsonObject, { path, below }: Place, from: number, skip?: string): number {
     let at = from;
     for (const name of Object.keys(object)) {
+      if (name === skip) continue;
       let here = below.get(name);
       if (!here) {
         if (places.length >= MOST_PATHS) {
@@ -62,12 +67,13 @@ export function createPathFinder(): PathFinder {
   }
 
   return {
-    see: (json, row) => {
+    see: (json, row, asked) => {
       const answer = json === '' ? undefined : findRoundedJsonObject(json);
       if (!answer) return;
       // Its names are data, such as the ids of its parts. A name takes four characters at least.
       if (json.length > 4 * MOST_PATHS && countNames(answer) > MOST_PATHS) isCut = true;
-      else visit(answer, root, row * MOST_PATHS);
+      else
+        visit(answer, root, row * MOST_PATHS, isRepeatedIn(answer, asked) ? ANSWERED : undefined);
     },
     found: () => {
       const values = places.filter(({ firstAt }) => firstAt < Infinity);
@@ -75,6 +81,11 @@ export function createPathFinder(): PathFinder {
       return { paths: values.map(({ path }) => path), isCut };
     },
   };
+}
+
+/** Whether an answer names the domain that was asked, which a row has anyway. */
+function isRepeatedIn(answer: JsonObject, asked: string): boolean {
+  return typeof answer[ANSWERED] === 'string' && otherDomainIn(answer, asked) === undefined;
 }
 
 function countNames(object: JsonObject): number {
@@ -109,7 +120,9 @@ export function flatColumnsOf(
   });
   const fields = shown.map(toField);
   if (shown.length === paths.length && !isCut) return fields;
-  return [...fields, { name: REST, isRest: true, valueOf: createRest(shown) }];
+  const isRepeated = !isCut && paths.every((path) => path.join('\n') !== ANSWERED);
+  const left = isRepeated ? [[ANSWERED]] : [];
+  return [...fields, { name: REST, isRest: true, valueOf: createRest([...shown, ...left]) }];
 }
 
 /**
@@ -121,8 +134,14 @@ function nameFlatPaths(paths: readonly Path[]): ReadonlyMap<Path, string> {
     .map((path) => ({ path, key: JSON.stringify(path) }))
     .sort((one, other) => one.path.length - other.path.length || (one.key < other.key ? -1 : 1))
     .map(({ path }) => path);
-  const names = uniqueNames(inOrder.map((path) => path.join('_')));
+  const names = uniqueNames(inOrder.map(nameOf));
   return new Map(inOrder.map((path, at) => [path, names[at] ?? '']));
+}
+
+/** A row has a column for the domain that was asked. This is the one that its answer names. */
+function nameOf(path: Path): string {
+  const name = path.join('_');
+  return name === ANSWERED ? `answered_${name}` : name;
 }
 
 /** A name that JMESPath accepts without quotes. `let` begins an expression of its own. */

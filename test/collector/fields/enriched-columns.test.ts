@@ -36,6 +36,15 @@ describe('flatColumnsOf', () => {
     expect(all?.valueOf(ANSWER)).toEqual(ANSWER);
   });
 
+  it('calls the domain that an answer names by what it is, and leaves one that was asked out', () => {
+    expect(namesOf(columnsOf({ domain: 'acme.io', answered: { domain: 1 } }, 9))).toEqual([
+      'answered_domain',
+      'answered_domain_2',
+    ]);
+    const [rest] = columnsOf({ domain: 'acme.com', name: 'Acme' }, 0);
+    expect(rest?.valueOf({ domain: 'acme.com', name: 'Acme' })).toEqual({ name: 'Acme' });
+  });
+
   it('has what is beyond all counting in the rest too', () => {
     const paths = pathsOf(ANSWER);
     const columns = flatColumnsOf({ paths, isCut: true }, 10);
@@ -99,7 +108,7 @@ describe('createPathFinder', () => {
       [1, 2, 0],
     ]) {
       const finder = createPathFinder();
-      for (const row of rows) finder.see(JSON.stringify(answers[row]), row);
+      for (const row of rows) finder.see(JSON.stringify(answers[row]), row, 'acme.com');
       expect(finder.found().paths).toEqual([['b'], ['c', 'd'], ['a'], ['c', 'e']]);
     }
   });
