@@ -55,6 +55,7 @@ export async function notify(
   const [file = '', ...args] = typeof command === 'string' ? [command] : command;
   let why: string | undefined;
   let late: NodeJS.Timeout | undefined;
+  const isOver = new AbortController();
   try {
     const child = spawn(file, args, {
       cwd: dirname(run.file),
@@ -67,11 +68,12 @@ export async function notify(
       clearTimeout(late);
       late = setTimeout(() => {
         why = `it took longer than ${formatDuration(ms)} and was ended`;
-        if (child.pid !== undefined) process.kill(-child.pid, 'SIGKILL');
+        const isOurs = child.exitCode === null && child.signalCode === null;
+        if (isOurs && child.pid !== undefined) process.kill(-child.pid, 'SIGKILL');
       }, ms);
     };
     endIn(signal?.aborted ? Math.min(timeout, INTERRUPTED_MS) : timeout);
-    signal?.addEventListener('abort', () => endIn(INTERRUPTED_MS), { once: true });
+    signal?.addEventListener('abort', () => endIn(INTERRUPTED_MS), { signal: isOver.signal });
     child.stdin?.on('error', () => {}); // it need not read its input
     child.stdin?.end(`${JSON.stringify(report)}\n`);
     const [code, killedBy] = (await once(child, 'exit')) as [number | null, string | null];
@@ -81,6 +83,7 @@ export async function notify(
     const isOfSystem = error instanceof Error && 'syscall' in error;
     why = isOfSystem ? describeSystemError(error) : 'no command can have a NUL character in it';
   }
+  isOver.abort();
   clearTimeout(late);
   if (why === undefined) return;
   onNotice(`The command of onFinish failed: ${why}. The run itself is not affected.`);

@@ -4,6 +4,7 @@ import { HonoAdapter } from '@bull-board/hono';
 import { serveStatic } from '@hono/node-server/serve-static';
 import type { Queue } from 'bullmq';
 import type { Hono, MiddlewareHandler } from 'hono';
+import { within } from '../common/lifetime.ts';
 
 /** The path of the page. */
 const QUEUES_PATH = '/queues';
@@ -36,6 +37,10 @@ const POLICY = [
   "frame-ancestors 'none'",
 ].join('; ');
 
+/** Somebody is waiting, for two seconds at most. */
+const ANSWER_MS = 1_500;
+const AWAY = 'Redis does not answer: its queues are shown here when it does.\n';
+
 /** Serves bull-board, read-only: changing jobs there would lose lookups that a run waits for. */
 export function createQueuesPage({ findQueues }: QueuesPageOptions): QueuesPage {
   const server = new HonoAdapter(serveStatic);
@@ -61,8 +66,8 @@ export function createQueuesPage({ findQueues }: QueuesPageOptions): QueuesPage 
 
   const toLookAt: MiddlewareHandler = async (context, next) => {
     if (context.req.method !== 'GET') return context.text('This page is to look at only.\n', 405);
-    await refresh();
-    await next();
+    const shows = refresh().then(next);
+    if (!(await within(ANSWER_MS, shows))) return context.text(AWAY, 503);
     const { res } = context;
     if (res.headers.get('content-type')?.startsWith('text/html') === true) {
       const base = `${prefixOf(context.req.header('x-forwarded-prefix'))}${QUEUES_PATH}/`;

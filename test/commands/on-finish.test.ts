@@ -1,3 +1,4 @@
+import { getEventListeners } from 'node:events';
 import { readFileSync, realpathSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
@@ -98,6 +99,16 @@ function isAlive(pid: number): boolean {
     return false;
   }
 }
+
+it.each<[string, OnFinish['command']]>([
+  ['that went well', 'exec true'],
+  ['that failed', 'exit 3'],
+  ['that could not be started', ['/none/such']],
+])('nothing of a command %s is left for a later interruption', async (_, command) => {
+  const interrupting = new AbortController();
+  await tell(command, { signal: interrupting.signal });
+  expect(getEventListeners(interrupting.signal, 'abort')).toEqual([]);
+});
 
 it.each([
   ['before', () => AbortSignal.abort()],

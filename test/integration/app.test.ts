@@ -8,7 +8,7 @@ import { promisify } from 'node:util';
 import { describe, expect, it } from 'vitest';
 import type { ListView } from '../../src/page/app/lists.ts';
 import { open as openWorkbook } from '../rows/xlsx/workbooks.ts';
-import { openApi } from './support/api.ts';
+import { holdCalls, openApi } from './support/api.ts';
 import { type AppInTest, download, sampleWorkbook, startAppIn } from './support/apps.ts';
 import { start } from './support/command.ts';
 import { openFolder } from './support/folder.ts';
@@ -153,6 +153,28 @@ describe('brandfill app', () => {
     const { status, text } = await app.upload('list.csv', Buffer.alloc(30_000_000, 'domain,x\n'));
     expect([status, text]).toEqual([507, expect.stringContaining('There is no room left')]);
     expect((await app.upload('list.csv', listOf(domains(2)))).status).toBe(200);
+  });
+
+  it('plans beside a run, and says in a sentence when companies can be asked about', async () => {
+    const folder = openFolder();
+    const api = await openApi();
+    const calls = await holdCalls(api);
+    const app = await startAppIn(folder);
+    await app.connect({ baseUrl: calls.url, auth: 'none' });
+    const [long, short] = [
+      (await app.upload('long.csv', listOf(domains(20)))).value.id,
+      (await app.upload('short.csv', listOf(domains(5)))).value.id,
+    ];
+    const running = app.run(long);
+    await expect.poll(() => calls.come()).toBeGreaterThan(0);
+    expect(await app.post(`lists/${short}/plan`)).toMatchObject({ rows: 5, lookups: 5 });
+    expect(await app.ask('POST', `lists/${short}/samples`)).toMatchObject({
+      status: 409,
+      text: expect.stringContaining('A run needs these answers'),
+    });
+    calls.release();
+    expect(await running).toMatchObject({ end: 'done' });
+    expect((await app.ask('POST', `lists/${short}/samples`)).status).toBe(200);
   });
 
   it('keeps all for its owner alone, and deletes a list with its runs', async () => {

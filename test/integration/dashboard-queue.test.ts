@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import type { Board } from '../../src/page/board.ts';
 import { QUEUES_KEY, WORKERS_KEY } from '../../src/queue/names.ts';
 import type { RunView } from '../../src/watch/run-view.ts';
-import { type TestDatabase, useDatabase } from '../support/redis.ts';
+import { type TestDatabase, useDatabase, useRedis } from '../support/redis.ts';
 import { untilSilent } from './support/api.ts';
 import { askRun, readBoard, statusOf } from './support/dashboards.ts';
 import { type Folder, openFolder } from './support/folder.ts';
@@ -106,5 +106,21 @@ describe('dashboard --queue', () => {
     };
     expect(await baseBelow('/tools/brandfill')).toBe('/tools/brandfill/queues/');
     expect(await baseBelow('//evil.example.com')).toBe('/queues/');
+  });
+
+  it('answers with a sentence while Redis says nothing, and shows the queues when it does again', async () => {
+    const redis = await useRedis();
+    const url = await openDashboard(redis, openFolder());
+    expect(await statusOf(`${url}/queues`)).toBe(200);
+    process.kill(redis.pid, 'SIGSTOP');
+    for (const path of ['/queues', '/queues/api/queues']) {
+      const { statusCode, body } = await request(`${url}${path}`);
+      expect([statusCode, await body.text()]).toEqual([
+        503,
+        expect.stringContaining('Redis does not answer'),
+      ]);
+    }
+    process.kill(redis.pid, 'SIGCONT');
+    await expect.poll(() => statusOf(`${url}/queues`), { timeout: 30_000 }).toBe(200);
   });
 });

@@ -196,6 +196,8 @@ function refusalOf(error: unknown, folder: string): Pick<HTTPException, 'status'
     const message = `There is no room left on the disk of ${folder}. Make room there (delete earlier lists, or empty the bin), then do it again. Nothing that was there is lost.`;
     return { status: 507, message };
   }
+  if (error instanceof BrandfillError && error.code === 'STORE_IN_USE')
+    return { status: 409, message: 'A run needs these answers: do it again when that has ended.' };
   if (error instanceof BrandfillError)
     return { status: 422, message: onPage(withoutSecrets(error.message)) };
   if (systemErrorCode(error) !== undefined) {

@@ -223,12 +223,13 @@ export async function openLists({ folder, connections, env, onChange }: ListsOpt
           notices.push(onPage(event.message ?? ''));
       };
       const { input, ...reading } = optionsOf(id);
-      const job = jobOnPage({ ...(await connections.optionsOf()), ...reading }, env);
+      const job = jobOnPage({ ...(await connections.optionsOf()), ...reading, noWait: true }, env);
       return { ...(await planJob(input, job, { signal, onEvent })), notices };
     },
     /** Real answers for some domains of the list. Makes calls. */
     sample: async (id: string, signal: AbortSignal) => {
-      const job = jobOnPage({ ...(await connections.optionsOf()), retries: 2 }, env);
+      const given = { ...(await connections.optionsOf()), retries: 2, noWait: true };
+      const job = jobOnPage(given, env);
       const list = find(id);
       const trials: Trial[] = [];
       for (const domain of await domainsToSample(placeOf(list, signal), list)) {
