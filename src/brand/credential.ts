@@ -11,6 +11,8 @@ export type AuthScheme =
 export interface Credential {
   readonly headers: readonly NameValue[];
   readonly queryParam: NameValue | undefined;
+  /** Why none goes with the calls: one is `kept`, though it is set, or there is `none`. */
+  readonly unsent?: 'kept' | 'none' | undefined;
   /** Takes the secret, and whatever else that is secret goes with each call, out of answers. */
   readonly redactor: Redactor;
 }
@@ -63,7 +65,10 @@ export function createCredential(
   otherSecrets: readonly string[] = [],
 ): Credential {
   const redactor = createRedactor([...(secret ? [secret] : []), ...otherSecrets]);
-  if (scheme.kind === 'none') return { headers: [], queryParam: undefined, redactor };
+  if (scheme.kind === 'none') {
+    const unsent = secret ? 'kept' : otherSecrets.length === 0 ? 'none' : undefined;
+    return { headers: [], queryParam: undefined, unsent, redactor };
+  }
   if (!secret) {
     throw new BrandfillError(
       'INVALID_SETTING',

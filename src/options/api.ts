@@ -1,9 +1,11 @@
 import { scryptSync } from 'node:crypto';
+import { existsSync } from 'node:fs';
+import { dirname } from 'node:path';
 import { type Credential, createCredential, isCredentialName } from '../brand/credential.ts';
 import { createEndpoint, type Endpoint } from '../brand/endpoint.ts';
 import { proxyLogins } from '../brand/proxy.ts';
 import { isLocalAddress } from '../common/addresses.ts';
-import { describeSystemError } from '../common/errors.ts';
+import { describeSystemError, systemErrorCode } from '../common/errors.ts';
 import { othersWhoCanChange, readSmallFile } from '../common/files.ts';
 import { idOfParts } from '../common/hashes.ts';
 import { isShort, keepCredentialName, keepSecret } from '../common/secrets.ts';
@@ -115,7 +117,7 @@ export function createApi(
   const { api = '', baseUrl, params = [], headers = [], auth, apiKeyFile } = settings;
   if (baseUrl === undefined) {
     throw refusal(
-      `Cannot start without a base URL: give ${describe('baseUrl')}, or set BRANDFILL_BASE_URL.`,
+      `Cannot start without a base URL: give ${describe('baseUrl')}, or set BRANDFILL_BASE_URL. ${describe('api')} has that of an API (brandfill api list), brandfill sandbox is one to rehearse with, and brandfill app asks for it on a page.`,
     );
   }
   const { apiKeyEnv: ofProfile = 'BRANDFILL_API_KEY' } = profile?.content.request ?? {};
@@ -181,14 +183,19 @@ const LONGEST_SECRET = 64 * 1024;
 /** @throws BrandfillError `INVALID_SETTING` */
 function readSecret(file: string, label: string): string {
   let why = 'it is empty';
+  let isThere = true;
   try {
     const secret = readSmallFile(file, LONGEST_SECRET)?.trim();
     if (secret === undefined) why = 'it is too long for a credential';
     else if (secret !== '') return secret;
   } catch (error) {
     why = describeSystemError(error);
+    isThere = systemErrorCode(error) !== 'ENOENT';
   }
-  throw refusal(`Cannot use ${label}: ${why}.`);
+  // What is no file may be the credential, unless it is written as nothing but a path is.
+  const isInFolder = /[^/.]\//.test(file) && existsSync(dirname(file));
+  const isPath = isThere || isInFolder || /^\.\.?\/|^[\w-]+\.(?:txt|key|secret|token)$/.test(file);
+  throw refusal(`Cannot use ${label}${isPath ? ` (${file})` : ''}: ${why}.`);
 }
 
 /**

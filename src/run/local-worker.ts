@@ -20,7 +20,7 @@ import {
 import type { LookupContext } from '../worker/lookup.ts';
 import type { Learned } from '../worker/pace-memory.ts';
 import type { SharedPace } from '../worker/redis-pace.ts';
-import type { StopSwitch } from '../worker/stop-switch.ts';
+import type { Stop, StopSwitch } from '../worker/stop-switch.ts';
 import { createWorker, type Worker } from '../worker/worker.ts';
 
 /** Options that depend on the purpose of the worker. */
@@ -84,7 +84,8 @@ export async function openLocalWorker(
         onNotice: options.onNotice,
       })
     : createOwnPace(clock.nowMs(), { rate, learned, epochMs });
-  const outside = { client, home, clock, today: Date.now, random: Math.random };
+  const { unsent } = credential;
+  const outside = { unsent, client, home, clock, today: Date.now, random: Math.random };
   return assembleWorker({ settings, endpoint, ...options, ...outside });
 }
 
@@ -93,6 +94,8 @@ export interface AssembledWorkerOptions
   extends Omit<LocalWorkerOptions, 'sharedPace' | 'learned' | 'onNotice'> {
   readonly settings: Pick<CallSettings, 'concurrency' | 'retries' | 'maxWait' | 'maxOutage'>;
   readonly endpoint: Endpoint;
+  /** Why no credential goes with the calls. @default one does */
+  readonly unsent?: Stop['unsent'];
   readonly client: BrandClient;
   readonly home: PaceHome;
   readonly clock: Clock;
@@ -103,13 +106,13 @@ export interface AssembledWorkerOptions
 
 /** Puts the parts of a worker together. */
 export function assembleWorker(options: AssembledWorkerOptions): LocalWorker {
-  const { endpoint, client, home, clock, today, random, stopSwitch, budgets } = options;
+  const { endpoint, client, home, clock, today, random, stopSwitch, budgets, unsent } = options;
   const { concurrency, retries, maxWait, maxOutage } = options.settings;
   const counters = createCallCounters();
   const outcomes = { found: 0, not_found: 0, rejected: 0, failed: 0, pending: 0 };
   const evidence = createEvidence({
     ...options.evidence,
-    onStop: (stop) => stopSwitch.stop(stop),
+    onStop: (stop) => stopSwitch.stop(stop.refusal ? { ...stop, unsent } : stop),
     callers: concurrency,
   });
   const gate = createGate({

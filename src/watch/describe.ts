@@ -17,7 +17,7 @@ import type { Limit } from '../worker/pace-memory.ts';
 import type { Stop } from '../worker/stop-switch.ts';
 import type { RunEvent } from './events.ts';
 import { type RunView, type StatusCounts, sumOf } from './run-view.ts';
-import { ENDINGS, GOING_ON, STATUSES, STOPS, type StatusName } from './words.ts';
+import { ENDINGS, GOING_ON, STATUSES, STOPS, type StatusName, UNSENT } from './words.ts';
 
 // What is said of a run in sentences: of its list, its plan, a stop, and its end.
 
@@ -175,7 +175,7 @@ export function describeStop(stop: Stop): string {
 const LONGEST_SAID = 200;
 
 function describeWhy(stop: Stop): string {
-  const { reason, comeBackAtMs, seen, trouble, refusal, throttledMs, storeError } = stop;
+  const { reason, comeBackAtMs, seen, trouble, refusal, throttledMs, storeError, unsent } = stop;
   const { httpStatus = 0, said = '', reason: why = '' } = refusal ?? {};
   const isSilent = said === '';
   if (trouble !== undefined && comeBackAtMs !== undefined) {
@@ -187,7 +187,7 @@ function describeWhy(stop: Stop): string {
   return shown([
     storeError,
     seen && `The first calls were all alike. ${sentenceOn(seen)}`,
-    STOPS[reason],
+    unsent && (httpStatus === 401 || httpStatus === 403) ? UNSENT[unsent] : STOPS[reason],
     isMisdirection(why) && sentenceOn(why),
     trouble !== undefined && `The last call ended with: ${trouble}.`,
     refusal && reason === 'refused' && isSilent && `It answered ${httpStatus}, without a word why.`,

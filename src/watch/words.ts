@@ -109,6 +109,12 @@ export const STOPS: Readonly<Record<StopReason, string>> = {
   error: 'Stopped by an error.',
 };
 
+/** The likeliest reason for a 401 or 403, where no credential went with the calls. */
+export const UNSENT: Readonly<Record<'kept' | 'none', string>> = {
+  kept: 'Calls were made without your credential: check --auth, which is none.',
+  none: 'Calls were made without a credential: check --auth and BRANDFILL_API_KEY.',
+};
+
 /** How a run goes on of which nothing else is known. */
 export const GO_ON = 'What was found is kept: run the same command again to go on.';
 const ONCE_FIXED = 'What was found before is kept: once that is fixed, run the same command again.';

@@ -50,6 +50,8 @@ export interface Stop {
   readonly storeError?: string;
   /** What the API answered, for `refused`, `unauthorized`, `forbidden` and `quota` where it is known. */
   readonly refusal?: Refusal;
+  /** Why no credential went with the calls that were refused. */
+  readonly unsent?: 'kept' | 'none' | undefined;
 }
 
 /** A refusal that different domains got alike. */

@@ -61,16 +61,27 @@ describe('the credential of a job', () => {
   });
 
   it.each([
-    ['there is no such file or folder', () => '/no/such'],
+    ['there is no such file or folder', () => 'my-api.key'],
+    ['there is no such file or folder', () => './key'],
+    ['there is no such file or folder', () => `${useTempFolder()}/key`],
     ['it is a folder, not a file', useTempFolder],
     ['it is empty', () => writeKey(' \n')],
     ['it is too long for a credential', () => writeKey('x'.repeat(70_000))],
   ])('must be in the file that is given: %s', (why, fileOf) => {
     const apiKeyFile = fileOf();
     expect(() => jobOf({ auth: 'bearer', apiKeyFile })).toThrow(
-      `Cannot use --api-key-file: ${why}.`,
+      `Cannot use --api-key-file (${apiKeyFile}): ${why}.`,
     );
   });
+
+  it.each(['sk_live_51Hx', '/9j4AAQSkZJRg', 'eyJhbGciOi.eyJzdWIi.c2ln', 'a+b/c==', 'my key'])(
+    'is not repeated where it stands in place of its file: %s',
+    (apiKeyFile) => {
+      expect(() => jobOf({ auth: 'bearer', apiKeyFile })).toThrow(
+        'Cannot use --api-key-file: there is no such file or folder.',
+      );
+    },
+  );
 
   it.each(['bearer', 'basic', 'header:x-key'])(
     'with two lines is refused, not repeated: %s',
@@ -131,7 +142,10 @@ it.each([
   [{ workers: 0 }, /without a queue: give --queue/],
   [{ workers: 0, queue: 'redis://h', maxCallsPer: '1/day' }, /give it to the workers/],
   [{ maxCost: 5 }, /^Cannot hold --max-cost without a profile/],
-  [{ baseUrl: undefined }, /^Cannot start without a base URL: give --base-url/],
+  [
+    { baseUrl: undefined },
+    /^Cannot start without a base URL: give --base-url.*--api.*brandfill sandbox.*brandfill app/,
+  ],
   [{ api: 'brandfech' }, /^Cannot use --api: there is no profile 'brandfech'; there are /],
   [{ api: KEY }, /^Cannot use --api: there is no such profile; there are /],
   [{ baseUrl: KEY }, /^Cannot use --base-url: expected a URL .*, received something else\.$/],

@@ -75,6 +75,25 @@ describe('words', () => {
     );
   });
 
+  it.each([
+    [
+      'kept',
+      401,
+      /^Calls were made without your credential: check --auth, which is none\. It answered 401: 'no'/,
+    ],
+    ['kept', 403, /^Calls were made without your credential/],
+    ['none', 401, /^Calls were made without a credential: check --auth and BRANDFILL_API_KEY\./],
+    ['kept', 422, /^The API gave five/],
+    [undefined, 401, /^The API refused the credential \(401\)/],
+  ] as const)('say first that a credential was not sent: %s, %d', (unsent, httpStatus, words) => {
+    const reason =
+      httpStatus === 401 ? 'unauthorized' : httpStatus === 403 ? 'forbidden' : 'refused';
+    const refusal = { httpStatus, said: 'no', reason: `http_${httpStatus}` } as const;
+    const said = describeStop({ reason, refusal, unsent });
+    expect(said).toMatch(words);
+    expect(onPage(said)).not.toMatch(/--/);
+  });
+
   it('say how a run ended', () => {
     const recorder = recordRun({ runId: 'x', list: '' });
     recorder.end({
