@@ -12,7 +12,10 @@ export function isZip(magic: Buffer): boolean {
  * @param magic its first four bytes
  */
 export function findOtherFormat(magic: Buffer): string | undefined {
-  return magic.toString('latin1').startsWith('\xd0\xcf\x11\xe0')
+  const start = magic.toString('latin1');
+  if (start === '%PDF')
+    return 'a PDF; copy its table into a spreadsheet program, and save that as XLSX or CSV';
+  return start === '\xd0\xcf\x11\xe0'
     ? 'an old Excel workbook (.xls), or one that is encrypted by a password or a sensitivity label; open it, take that off, and save it as XLSX'
     : undefined;
 }

@@ -94,6 +94,8 @@ describe('openList', () => {
       brotliCompressSync('a\n'.repeat(9_999) + NAMES),
       /no text; .*with gzip or not at all/,
     ],
+    ['list.pdf', Buffer.from('%PDF-1.7\n1 0 obj\n'), /a PDF; copy its table/],
+    ['list.png', Buffer.from('89504e470d0a1a0a0000000d494844520000000100000001', 'hex'), /no text/],
     ['list.xls', Buffer.from('d0cf11e0a1b11ae1', 'hex'), /an old Excel workbook/],
     ['list.gz', gzipSync('a\n'.repeat(9_999)).subarray(0, 40), /corrupt or cut short/],
     ['list.json', '[{"a":1}]', /it is a JSON array/],
