@@ -1,9 +1,10 @@
-import { Command } from 'commander';
+import { Command, Option } from 'commander';
 import type { ProcessContext } from '../commands/command.ts';
 import { BrandfillError } from '../common/errors.ts';
 import { withoutSecrets } from '../common/secrets.ts';
+import { findNearest } from '../common/text.ts';
 import { readVersion } from '../version.ts';
-import { COMMANDS, EXIT_CODES, type ListedCommand } from './commands.ts';
+import { COMMANDS, EXAMPLES, EXIT_CODES, type ListedCommand } from './commands.ts';
 
 /** The process that runs the command line. */
 export interface CliContext extends ProcessContext {
@@ -17,7 +18,10 @@ export function createProgram(context: CliContext): Command {
     .description(
       'Enriches a list of company domains: every row in, one lookup per domain, every row out.',
     )
-    .version(readVersion(), '-V, --version')
+    .version(readVersion(), '-v, --version')
+    .addOption(new Option('-V').hideHelp())
+    .on('option:V', () => program.parse(['--version'], { from: 'user' }))
+    .addHelpText('after', examplesOf(EXAMPLES))
     .showHelpAfterError('(see brandfill --help)')
     .exitOverride()
     .configureOutput({
@@ -31,20 +35,36 @@ export function createProgram(context: CliContext): Command {
     .argument('[command...]', 'a command, such as store get')
     .description('display help for a command')
     .action(async (words: readonly string[]) => {
+      refuseUnknown(program, words);
       await program.parseAsync([...words, '--help'], { from: 'user' });
     });
   return program;
 }
 
+function refuseUnknown(parent: Command, [word, ...others]: readonly string[]): void {
+  if (word === undefined) return;
+  const command = parent.commands.find((one) => one.name() === word);
+  if (command) return refuseUnknown(command, others);
+  const names = parent.commands.map((one) => one.name());
+  const meant = findNearest(word, names);
+  const hint = meant === undefined ? '' : `\n(Did you mean ${meant}?)`;
+  parent.error(`error: unknown command '${word}'${hint}`);
+}
+
+function examplesOf(examples: readonly string[]): string {
+  return `\nExamples:\n${examples.map((example) => `  brandfill ${example}`).join('\n')}`;
+}
+
 function addCommand(
   program: Command,
-  { name: called, argument, description, load }: ListedCommand,
+  { name: called, argument, description, examples, load }: ListedCommand,
   context: CliContext,
 ): void {
   const [name = '', group] = called.split(' ').toReversed();
   const parent = program.commands.find((one) => one.name() === group) ?? program;
   const command = parent.command(name).description(description).helpCommand(false);
   command.showHelpAfterError(`(see brandfill ${called} --help)`);
+  command.addHelpText('after', examplesOf(examples));
   if (!load) return;
   if (argument) command.argument(...argument);
   const codes = Object.entries(EXIT_CODES).map(([code, what]) => `  ${code.padEnd(5)}${what}`);

@@ -1,6 +1,8 @@
 import { describe, expect, it } from 'vitest';
+import { COMMANDS } from '../../src/cli/commands.ts';
 import { createProgram } from '../../src/cli/program.ts';
 import { describeError, exitCodeOfError } from '../../src/common/errors.ts';
+import { readVersion } from '../../src/version.ts';
 import { judge } from '../../src/watch/describe.ts';
 import { createStatusCounts } from '../../src/watch/run-view.ts';
 
@@ -18,7 +20,8 @@ async function shownOf(...args: readonly string[]): Promise<string> {
     getOutHelpWidth: () => 100,
     getOutHasColors: () => false,
   };
-  for (const command of [program, ...program.commands]) command.configureOutput(output);
+  const below = program.commands.flatMap((command) => [command, ...command.commands]);
+  for (const command of [program, ...below]) command.configureOutput(output);
   await expect(program.parseAsync(args, { from: 'user' })).rejects.toThrow();
   return shown;
 }
@@ -32,6 +35,37 @@ it.each([[], ['enrich'], ['store']])('the help of %j', async (...args) => {
 it('a flag that only the long help has is suggested too', async () => {
   expect(await shownOf('enrich', 'a.csv', '--concurency')).toContain('Did you mean --concurrency?');
 });
+
+it.each([
+  [['help', 'enrch'], "unknown command 'enrch'\n(Did you mean enrich?)\n(see brandfill --help)"],
+  [['help', 'store', 'gett'], "unknown command 'gett'\n(Did you mean get?)"],
+  [['help', 'nothing-like-it'], "unknown command 'nothing-like-it'\n(see brandfill --help)"],
+])('%j is a mistake', async (words, said) => {
+  expect(await shownOf(...words)).toMatch(/^error: |^brandfill: /);
+  expect(await shownOf(...words)).toContain(said);
+});
+
+it.each(['-v', '-V', '--version'])('%s says the version', async (flag) => {
+  expect(await shownOf(flag)).toBe(`${readVersion()}\n`);
+});
+
+it.each(COMMANDS.map(({ name, examples }) => [name, examples] as const))(
+  'the help of %s has two examples that work',
+  async (name, examples) => {
+    const help = await shownOf(...name.split(' '), '--help');
+    const flags: readonly string[] =
+      (await shownOf(...name.split(' '), '--help', 'all')).match(
+        /(?<=^ {2}(?:-\w, )?)--[a-z-]+/gm,
+      ) ?? [];
+    for (const example of examples) {
+      expect(help).toContain(`\n  brandfill ${example}\n`);
+      expect(`${example} `.startsWith(`${name} `)).toBe(true);
+      expect((example.match(/--[a-z-]+/g) ?? []).filter((flag) => !flags.includes(flag))).toEqual(
+        [],
+      );
+    }
+  },
+);
 
 describe('the exit code', () => {
   const statuses = createStatusCounts();
