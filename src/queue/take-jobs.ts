@@ -180,11 +180,11 @@ export class JobTaker {
     return this.#options.findTrouble?.() !== undefined;
   }
 
-  /** Enough that no caller is idle, and no more: others may be. */
+  /** Enough that no caller is idle, though two wait for a last lookup, and no more: others may be. */
   #jobsAtOnce(): number {
     if (this.#isSick) return 1;
     const { concurrency } = this.#options;
-    return Math.max(2, Math.min(MOST_JOBS, Math.ceil((4 * concurrency) / this.#size)));
+    return Math.min(MOST_JOBS, 2 + Math.ceil((4 * concurrency) / this.#size));
   }
 
   /** Leaves jobs to others for a while, and finds out with one whether calls succeed again. */

@@ -74,7 +74,9 @@ describe('Redis', () => {
     const jobs = await queue.getPrioritized();
     await fleet.worker();
     await fleet.calls(230);
-    await expect.poll(() => queue.getActiveCount()).toBe(1); // the one with the slow call
+    // The one with the slow call, and at most one whose verdict waits for what that call tells.
+    await expect.poll(() => queue.getActiveCount()).toBeLessThanOrEqual(2);
+    expect(await queue.getActiveCount()).toBeGreaterThan(0);
     for (const { name, data, opts } of jobs) await queue.add(name, data, opts);
     await fleet.expectWhole(await run.ended);
     expect(fleet.excessCalls()).toBe(0);
