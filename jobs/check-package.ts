@@ -1,8 +1,7 @@
 /**
  * Whether what is published works by itself: packs it, runs it from the archive in an empty folder,
  * installs it in another without what only developers need, and enriches a list, a workbook and JSON
- * lines there with the installed command. No link in its docs leads to what is not packed, and each
- * option is described in its types.
+ * lines there with the installed command. Each option is described in its types.
  *
  * Run by `npm run check:package`; needs the npm registry, or what `npm ci` left in the cache of npm.
  */
@@ -35,18 +34,6 @@ function run(command: string, args: readonly string[], cwd: string): string {
   });
 }
 
-/** Links of its pages to files that are not in it. */
-function deadLinks(files: readonly string[]): string[] {
-  const pages = files.filter((path) => path.endsWith('.md'));
-  return pages.flatMap((page) => {
-    const text = readFileSync(join(project, page), 'utf8');
-    const links = [...text.matchAll(/\]\((?!\w+:)([^)#\s]+)/g)].map(([, link = '']) => link);
-    return links
-      .filter((link) => !files.some((path) => `${path}/`.startsWith(`${join(page, '..', link)}/`)))
-      .map((link) => `${page} leads to ${link}, which is not packed`);
-  });
-}
-
 /** Options of the command's types without a description. */
 function undescribed(): string[] {
   const lines = readFileSync(join(project, 'dist/options/options.d.ts'), 'utf8').split('\n');
@@ -59,9 +46,9 @@ try {
   run('npm', ['run', '--silent', 'build'], project);
   const [packed] = JSON.parse(
     run('npm', ['pack', '--json', '--ignore-scripts', '--pack-destination', folder], project),
-  ) as { filename: string; files: { path: string }[] }[];
+  ) as { filename: string }[];
   if (!packed) throw new Error('npm packed nothing');
-  const faults = [...deadLinks(packed.files.map(({ path }) => path)), ...undescribed()];
+  const faults = undescribed();
   if (readFileSync(join(project, 'dist/licenses.txt'), 'utf8').includes(NO_LICENSE))
     faults.push('dist/licenses.txt lacks the licence of a package that is bundled');
   if (faults.length > 0) throw new Error(`In the package:\n  ${faults.join('\n  ')}`);
