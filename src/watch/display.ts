@@ -105,13 +105,23 @@ export function openJobDisplay(log: Log, facts: { job: string; run: string }): R
 
 const NO_SURFACE: Surface = { draw: () => {}, clear: () => {} };
 const LINE_EVERY_MS = 5_000;
+/** While nothing goes on, such as in an outage: a log, and a mail of it, may be of a whole night. */
+const WAITING_LINE_EVERY_MS = 600_000;
+const LONG_WAITS: ReadonlySet<string | undefined> = new Set(['outage', 'paused', 'no_worker']);
+const LONG_WAIT_MS = 60_000;
 
 /** Shows progress in a line every few seconds, and the last state at the end: for pipes, files, logs. */
 function linesIn(log: Log): Surface {
-  let nextMs = performance.now() + LINE_EVERY_MS;
+  let lastMs = performance.now();
+  let wasWaiting = false;
   const draw: Surface['draw'] = (view, isLast) => {
-    if (!isLast && performance.now() < nextMs) return;
-    nextMs = performance.now() + LINE_EVERY_MS;
+    const { why, leftMs = 0 } = view.wait ?? {};
+    const isWaiting = LONG_WAITS.has(why) || leftMs > LONG_WAIT_MS;
+    const everyMs = isWaiting ? WAITING_LINE_EVERY_MS : LINE_EVERY_MS;
+    const isDue = isWaiting !== wasWaiting || performance.now() - lastMs >= everyMs;
+    if (!isLast && !isDue) return;
+    lastMs = performance.now();
+    wasWaiting = isWaiting;
     const { far, counts, speed, wait } = partsOf(view);
     const words = [...far, ...counts.map(([, count]) => count), ...speed, ...wait];
     const { statuses, outcomes, lookups, due, calls, retries, throttled } = view;

@@ -1,0 +1,55 @@
+import { expect, it, onTestFinished, vi } from 'vitest';
+import { openJobDisplay } from '../../src/watch/display.ts';
+import type { Progress } from '../../src/watch/events.ts';
+import { openLog } from '../../src/watch/log.ts';
+import { recordRun } from '../../src/watch/record-run.ts';
+import { PROGRESS } from './progress.ts';
+
+const PACE = { limit: { limitIs: 'unknown' }, waitMs: 0 } as const;
+const OUT = { ...PACE, outage: 'The API is out' } as const;
+const MINUTE_MS = 60_000;
+
+it.each<[what: string, wait: Partial<Progress>, minutes: number, lines: number]>([
+  ['nothing', {}, 60, 720],
+  ['an outage', { pace: OUT }, 60, 7],
+  ['an outage of a night', { pace: OUT }, 480, 49],
+  ['workers', { hasNoWorker: true }, 60, 7],
+  ['an hour, as stated', { pace: { ...PACE, waitMs: 3_600_000, why: 'retry_after' } }, 60, 7],
+  ['a second, as stated', { pace: { ...PACE, waitMs: 1_000, why: 'retry_after' } }, 60, 720],
+])(
+  'a log that waits for %s has a line when that begins, every ten minutes and when it ends',
+  (_, wait, minutes, expected) => {
+    vi.useFakeTimers({ toFake: ['Date', 'performance'] });
+    onTestFinished(() => void vi.useRealTimers());
+    const lines: string[] = [];
+    const stream = { write: (line: string) => lines.push(line) > 0 };
+    const log = openLog({ format: 'text', level: 'info', stream, redact: (text) => text });
+    const recorder = recordRun({ runId: 'abc', list: 'list.csv' });
+    const display = openJobDisplay(log, { job: 'night', run: 'abc' });
+    display.onRecorder(recorder);
+    let lookupMs = 0;
+    const pass = (change: Partial<Progress>, ms: number): void => {
+      for (let passed = 0; passed < ms; passed += 5_000) {
+        vi.advanceTimersByTime(5_000);
+        lookupMs += 5_000;
+        const event = {
+          type: 'progress',
+          ...PROGRESS,
+          due: 6,
+          calls: 1,
+          lookupMs,
+          ...change,
+        } as const;
+        recorder.onEvent(event);
+        display.show(event);
+      }
+    };
+    pass({}, 5_000);
+    expect(lines).toHaveLength(1);
+    pass(wait, minutes * MINUTE_MS);
+    expect(lines.length - 1).toBeGreaterThanOrEqual(expected - 1);
+    expect(lines.length - 1).toBeLessThanOrEqual(expected);
+    pass({}, 5_000);
+    expect(lines.length - 1).toBeLessThanOrEqual(expected + 2);
+  },
+);
