@@ -66,8 +66,11 @@ export function createQueuesPage({ findQueues }: QueuesPageOptions): QueuesPage 
 
   const toLookAt: MiddlewareHandler = async (context, next) => {
     if (context.req.method !== 'GET') return context.text('This page is to look at only.\n', 405);
-    const shows = refresh().then(next);
-    if (!(await within(ANSWER_MS, shows))) return context.text(AWAY, 503);
+    const show = async (): Promise<void> => {
+      await refresh();
+      await next();
+    };
+    if (!(await within(ANSWER_MS, show()))) return context.text(AWAY, 503);
     const { res } = context;
     if (res.headers.get('content-type')?.startsWith('text/html') === true) {
       const base = `${prefixOf(context.req.header('x-forwarded-prefix'))}${QUEUES_PATH}/`;

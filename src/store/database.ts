@@ -95,13 +95,13 @@ async function share(home: string, folder: string, options: OpenOptions): Promis
     const opening = there ?? open(home, folder, options);
     openHere.set(home, opening);
     try {
-      const shared = await (signal ? unlessAborted(opening, signal) : opening);
+      const shared = await (there && signal ? unlessAborted(there, signal) : opening);
       // It may have been closed meanwhile.
       if (openHere.get(home) !== opening) continue;
       shared.users += 1;
       return shared;
     } catch (error) {
-      if (openHere.get(home) === opening) openHere.delete(home);
+      if (!there) openHere.delete(home);
       if (there && !signal?.aborted) continue; // whoever opened it says why
       if (error instanceof BrandfillError || signal?.aborted) throw error;
       // Others that had nothing to keep have removed it meanwhile.

@@ -13,6 +13,7 @@ import { join } from 'node:path';
 import { open } from 'lmdb';
 import { describe, expect, it } from 'vitest';
 import { openDatabase } from '../../src/store/database.ts';
+import { own } from '../../src/store/owner.ts';
 import { openStore } from '../../src/store/store.ts';
 import { deleteDomains } from '../../src/store/upkeep.ts';
 import { useTempFolder } from '../support/temp-folder.ts';
@@ -41,6 +42,24 @@ describe('a store', () => {
     const store = await openStore(folder, 'one', { apiName: 'https://one.example' });
     await store.close();
     expect(readdirSync(folder)).toEqual([]);
+  });
+
+  it('is opened for others though whoever began to is aborted, and closed with the last', async () => {
+    const folder = useTempFolder();
+    const owner = await own(makeHomeIn(folder));
+    const aborting = new AbortController();
+    const waitMs = 60_000;
+    const first = openStore(folder, 'one', { waitMs, signal: aborting.signal });
+    const [second, third] = [1, 2].map(() => openStore(folder, 'one', { waitMs, isBeside: true }));
+    aborting.abort(new Error('over'));
+    await expect(first).rejects.toThrow('over');
+    await owner.release();
+    await (await second)?.close();
+    const store = await third;
+    await store?.put(outcomeOf('a.com'));
+    await expect(own(homeOf(folder), { waitMs: 0 })).rejects.toThrow('it is in use by process');
+    await store?.close();
+    await (await own(homeOf(folder), { waitMs: 0 })).release();
   });
 
   it('begins anew in an empty file, as a killed process may just have made it', async () => {
