@@ -141,7 +141,11 @@ export function createRedisPace({
   /** What the script cannot use is another version's, or nobody's: without it calls go on. */
   async function beginAnew(error: unknown): Promise<void> {
     if (!UNUSABLE.test(errorText(error))) return refused(error);
-    await client.del(key).catch(() => {}); // it is tried again
+    try {
+      await client.del(key);
+    } catch {
+      // it is tried again
+    }
     if (!isSaid) onNotice(FOUND_OUT_ANEW);
     isSaid = true;
   }

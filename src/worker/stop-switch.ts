@@ -134,7 +134,7 @@ export function createHelperSwitch(run: StopSwitch): HelperSwitch {
     stop: (stop) => {
       if (!own.stopped) run.stop(stop);
     },
-    giveUp: run.giveUp,
+    giveUp: (stop) => run.giveUp(stop),
     leave,
   };
 }

@@ -63,7 +63,7 @@ export async function openLookups(run: LookingUp): Promise<Lookups> {
     onAlone: (isAlone) => {
       run.isAlone = isAlone;
     },
-    onOver: helper.leave,
+    onOver: () => helper.leave(),
     collect: parking.collect,
   });
   try {
