@@ -2,11 +2,11 @@ import { existsSync, readFileSync } from 'node:fs';
 import { open } from 'lmdb';
 import { describe, expect, it } from 'vitest';
 import { PLAIN_SVG, PNG } from '../logos/pictures.ts';
-import { openApi, openScripted, openServer } from './support/api.ts';
+import { openApi, openServer } from './support/api.ts';
 import { start, summaryOf } from './support/command.ts';
 import { openFolder } from './support/folder.ts';
 import { openList } from './support/lists.ts';
-import { answers, FLAGS, openPictures, picturesIn, writeLogoList } from './support/pictures.ts';
+import { answers, FLAGS, openPictureApi, pages, picturesIn } from './support/pictures.ts';
 import { runHere } from './support/program.ts';
 import { expectRefusal } from './support/refusals.ts';
 import { column, listOf, rowsOf } from './support/tables.ts';
@@ -14,23 +14,20 @@ import { column, listOf, rowsOf } from './support/tables.ts';
 describe('--logos', () => {
   it('saves the picture of each domain once, and says where it is, or why it is not', async () => {
     const folder = openFolder();
-    const pictures = await openPictures({
-      '/a.svg': PNG,
-      '/b': PLAIN_SVG,
-      '/p': '<html>',
-    });
-    const at = pictures.url;
-    const api = await openScripted({
-      ...answers({
-        'a.com': `${at}/a.svg`,
-        'b.com': [null, ` ${at}/b `],
-        'missing.com': `${at}/none.png`,
-        'page.com': `${at}/p`,
-        'none.com': null,
-        'private.com': 'http://10.0.0.1/logo.png',
+    const api = await openPictureApi(
+      (at) => ({
+        ...answers({
+          'a.com': `${at}/a.svg`,
+          'b.com': [null, ` ${at}/b `],
+          'missing.com': `${at}/none.png`,
+          'page.com': `${at}/p`,
+          'none.com': null,
+          'private.com': 'http://10.0.0.1/logo.png',
+        }),
+        'unknown.com': { status: 404 },
       }),
-      'unknown.com': { status: 404 },
-    });
+      pages({ '/a.svg': PNG, '/b': PLAIN_SVG, '/p': '<html>' }),
+    );
     const domains = 'a.com,b.com,missing.com,page.com,none.com,private.com,unknown.com,a.com'.split(
       ',',
     );
@@ -58,7 +55,7 @@ describe('--logos', () => {
     ]);
     expect(picturesIn(folder)).toEqual(['a.com.png']);
     expect(readFileSync(folder.at('pictures/a.com.png'))).toEqual(PNG);
-    expect(pictures.asked()).toEqual(['/a.svg', '/b', '/none.png', '/p']);
+    expect(api.asked().sort()).toEqual(['/a.svg', '/b', '/none.png', '/p']);
     const { logos } = summaryOf(ended);
     expect(logos).toMatchObject({ folder: 'pictures', saved: 1, kept: 0, missing: 5 });
     expect(logos?.reasons).toMatchObject({ http_404: 1, no_url: 1, private_address: 1 });
@@ -98,11 +95,15 @@ describe('fetching logos', () => {
     const domains = Array.from({ length: 8 }, (_, at) => `c${at}.com`);
     let isSlow = true;
     const asked: string[] = [];
-    const { url } = await openServer((request, response) => {
-      asked.push(request.url ?? '');
-      if (!isSlow || asked.length <= 3) response.end(PNG);
-    });
-    const args = await writeLogoList(folder, domains, url);
+    const { url } = await openPictureApi(
+      (at) => answers(Object.fromEntries(domains.map((domain) => [domain, `${at}/${domain}`]))),
+      (request, response) => {
+        asked.push(request.url ?? '');
+        if (!isSlow || asked.length <= 3) response.end(PNG);
+      },
+    );
+    folder.write('list.csv', listOf(domains));
+    const args = ['enrich', 'list.csv', '--base-url', url, ...FLAGS];
     const running = await start(args, { cwd: folder.path, stdin: '' });
     await expect.poll(() => asked.length).toBeGreaterThanOrEqual(5);
     await expect.poll(() => picturesIn(folder).length).toBe(3);

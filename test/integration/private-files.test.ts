@@ -20,7 +20,7 @@ import { useTempFolder } from '../support/temp-folder.ts';
 import { openApi, openScripted } from './support/api.ts';
 import { type Folder, openFolder } from './support/folder.ts';
 import { openList } from './support/lists.ts';
-import { answers, FLAGS, openPictures } from './support/pictures.ts';
+import { answers, FLAGS, openPictureApi, pages } from './support/pictures.ts';
 import { runHere } from './support/program.ts';
 
 const STRANGER = 4711;
@@ -41,11 +41,10 @@ interface Runs {
 
 async function openRuns(): Promise<Runs> {
   const folder = openFolder();
-  const pictures = await openPictures({ '/a.png': PNG });
-  const api = await openScripted({
-    ...answers({ 'a.com': `${pictures.url}/a.png` }),
-    'none.com': { status: 404 },
-  });
+  const api = await openPictureApi(
+    (url) => ({ ...answers({ 'a.com': `${url}/a.png` }), 'none.com': { status: 404 } }),
+    pages({ '/a.png': PNG }),
+  );
   const flags = ['--base-url', api.url, ...FLAGS];
   return {
     folder,

@@ -1,4 +1,9 @@
-import { type IncomingMessage, type RequestListener, request } from 'node:http';
+import {
+  type IncomingMessage,
+  type RequestListener,
+  request,
+  type ServerResponse,
+} from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
 import { onTestFinished } from 'vitest';
 import type { SandboxOptions, SandboxReply } from '../../../src/sandbox/options.ts';
@@ -36,20 +41,24 @@ export async function holdCalls(
   let come = 0;
   const { url } = await useHttpServer((asked, answer) => {
     come += 1;
-    const { method, headers, url: target = '' } = asked;
-    const goesOn = isHeld(target) ? gate.opened : Promise.resolve();
+    const goesOn = isHeld(asked.url ?? '') ? gate.opened : Promise.resolve();
     void goesOn.then(() => {
-      if (answer.destroyed) return; // whoever asked is gone
-      const passed = request(api.url + target, { method, headers }, (response) => {
-        answer.writeHead(response.statusCode ?? 502, response.headers);
-        response.pipe(answer);
-      });
-      passed.on('error', () => answer.destroy());
-      answer.on('close', () => passed.destroy());
-      asked.pipe(passed);
+      if (!answer.destroyed) passOn(api, asked, answer); // else whoever asked is gone
     });
   });
   return { url, come: () => come, release: gate.open };
+}
+
+/** Has an API answer what another server was asked. */
+export function passOn(api: Sandbox, asked: IncomingMessage, answer: ServerResponse): void {
+  const { method, headers, url: target = '' } = asked;
+  const passed = request(api.url + target, { method, headers }, (response) => {
+    answer.writeHead(response.statusCode ?? 502, response.headers);
+    response.pipe(answer);
+  });
+  passed.on('error', () => answer.destroy());
+  answer.on('close', () => passed.destroy());
+  asked.pipe(passed);
 }
 
 /**

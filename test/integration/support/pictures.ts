@@ -1,32 +1,37 @@
 import { readdirSync } from 'node:fs';
-import type { IncomingMessage } from 'node:http';
-import { openScripted, openServer } from './api.ts';
+import type { RequestListener } from 'node:http';
+import type { SandboxReply } from '../../../src/sandbox/options.ts';
+import type { Sandbox } from '../../../src/sandbox/server.ts';
+import { useHttpServer } from '../../support/servers.ts';
+import { openScripted, passOn } from './api.ts';
 import type { Folder } from './folder.ts';
-import { listOf } from './tables.ts';
 
-/** A host of pictures on this machine, and what it was asked. */
-export async function openPictures(pages: Record<string, string | Buffer>): Promise<{
-  readonly url: string;
-  /** What has to be allowed. */
-  readonly host: string;
-  readonly requests: readonly IncomingMessage[];
-  /** The paths that were asked for since the last time. */
-  asked(): string[];
-}> {
-  const { url, requests } = await openServer((request, response) => {
-    const page = pages[request.url ?? ''];
-    response.writeHead(page === undefined ? 404 : 200).end(page);
+/**
+ * An API that also has the pictures its answers point to: no other port of this machine is asked for any.
+ *
+ * @param scriptOf the answers, by domain
+ * @param pictures answers what is no call
+ */
+export async function openPictureApi(
+  scriptOf: (url: string) => Readonly<Record<string, SandboxReply>>,
+  pictures: RequestListener,
+): Promise<{ readonly url: string; asked(): string[] }> {
+  let api: Sandbox | undefined;
+  const paths: string[] = [];
+  const { url } = await useHttpServer((request, response) => {
+    const { url: path = '' } = request;
+    if (api && path.startsWith('/v1/')) return passOn(api, request, response);
+    paths.push(path);
+    pictures(request, response);
   });
-  let told = 0;
-  return {
-    url,
-    host: new URL(url).host,
-    requests,
-    asked: () => {
-      const paths = requests.slice(told).map((request) => request.url ?? '');
-      told = requests.length;
-      return paths.sort();
-    },
+  api = await openScripted(scriptOf(url));
+  return { url, asked: () => paths.splice(0) };
+}
+
+/** Answers with these pages. */
+export function pages(of: Readonly<Record<string, string | Buffer>>): RequestListener {
+  return ({ url = '' }, response) => {
+    response.writeHead(of[url] === undefined ? 404 : 200).end(of[url]);
   };
 }
 
@@ -51,16 +56,4 @@ export const FLAGS: readonly string[] = [
 
 export function picturesIn(folder: Folder): string[] {
   return readdirSync(folder.at('pictures')).sort();
-}
-
-/** Writes a list of these domains, each with a logo at `url`, and gives what to run it with. */
-export async function writeLogoList(
-  folder: Folder,
-  domains: readonly string[],
-  url: string,
-): Promise<readonly string[]> {
-  const logos = domains.map((domain) => [domain, `${url}/${domain}`]);
-  const api = await openScripted(answers(Object.fromEntries(logos)));
-  folder.write('list.csv', listOf(domains));
-  return ['enrich', 'list.csv', '--base-url', api.url, ...FLAGS];
 }
