@@ -92,17 +92,19 @@ export interface AnswerFacts {
   readonly nowMs: number;
 }
 
-/** What an answer means, in the words of a rule. */
-export type MeaningName =
-  | 'found'
-  | 'not_found'
-  | 'pending'
-  | 'rejected'
-  | 'throttled'
-  | 'quota'
-  | 'unauthorized'
-  | 'retry'
-  | 'failed';
+/** What an answer means, in the words of rules. */
+export const MEANINGS = [
+  'found',
+  'not_found',
+  'pending',
+  'rejected',
+  'throttled',
+  'quota',
+  'unauthorized',
+  'retry',
+  'failed',
+] as const;
+export type MeaningName = (typeof MEANINGS)[number];
 
 /** What a rule says that an answer means. */
 export interface RuleMeaning {

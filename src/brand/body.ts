@@ -9,21 +9,17 @@ export type Mended = 'nan' | 'quoted' | 'latin1';
 
 /** A body as text. Nothing of it becomes text elsewhere, so no secret gets any further. */
 export class Body {
+  /** What was mended in it by now; undefined when it is as it came. */
+  mended: Mended | undefined;
   readonly #exchanged: Exchanged;
   readonly #redactor: Redactor;
   #text: string | undefined;
   #isReadable = true;
-  #mended: Mended | undefined;
   #json: unknown = NOT_READ;
 
   constructor(exchanged: Exchanged, redactor: Redactor) {
     this.#exchanged = exchanged;
     this.#redactor = redactor;
-  }
-
-  /** What was mended in it by now; undefined when it is as it came. */
-  get mended(): Mended | undefined {
-    return this.#mended;
   }
 
   /**
@@ -71,7 +67,7 @@ export class Body {
     const value = findRoundedJson(mended);
     if (value === undefined) return undefined;
     this.#text = mended;
-    this.#mended = how;
+    this.mended = how;
     return value;
   }
 
@@ -81,7 +77,7 @@ export class Body {
     const inUtf8 = asUtf8(bytes);
     const text = inUtf8 ?? asCharset(bytes, charset ?? LATIN_1);
     this.#isReadable = text !== undefined;
-    if (inUtf8 === undefined && charset === undefined) this.#mended = 'latin1';
+    if (inUtf8 === undefined && charset === undefined) this.mended = 'latin1';
     const isPart = isCut || bodyError !== undefined;
     if (text !== undefined && !isPart) return this.#redactor.json(text);
     return this.#redactor.text(text ?? bytes.toString('utf8'), isPart);

@@ -31,25 +31,20 @@ export interface AnswerTime {
   readonly ageMs?: number | undefined;
 }
 
-/** Headers that name a wait, and what one of their numbers is, in milliseconds. */
-const WAITS: readonly (readonly [name: string, unitMs: number])[] = [
-  ['retry-after', 1_000],
-  ['x-retry-after', 1_000],
-  ['retry-after-ms', 1],
-  ['x-retry-after-ms', 1],
-  ['x-ms-retry-after-ms', 1],
-];
+/** Headers that name a wait: in seconds, or in milliseconds where they end so. */
+const WAITS = 'retry-after x-retry-after retry-after-ms x-retry-after-ms x-ms-retry-after-ms'.split(
+  ' ',
+);
 
-/** Members of a body that name a wait, without case, `_` and `-`, and what one of their numbers is. */
-export const BODY_WAITS: ReadonlyMap<string, number> = new Map([
-  ['retryafter', 1_000],
-  ['retryafterseconds', 1_000],
-  ['retryafterms', 1],
-  ['retryin', 1_000],
-  ['resetafter', 1_000],
-  ['resetin', 1_000],
-  ['resetat', 1_000],
-]);
+/** Members of a body that name a wait, without case, `_` and `-`. */
+export const BODY_WAITS: ReadonlySet<string> = new Set(
+  'retryafter retryafterseconds retryafterms retryin resetafter resetin resetat'.split(' '),
+);
+
+/** What a number of a wait is, in milliseconds. */
+function unitOf(name: string): number {
+  return name.endsWith('ms') ? 1 : 1_000;
+}
 
 /** What `Limit`, `Remaining`, `Reset`, `Reset-After` and `Policy` begin with. */
 const FAMILIES = ['ratelimit-', 'x-ratelimit-', 'x-rate-limit-'];
@@ -73,7 +68,7 @@ export function findLimits(headers: ResponseHeaders, nowMs: number): Limits | un
     ...policiesIn(headers['ratelimit'], time),
     ...FAMILIES.flatMap((family) => familyIn(headers, family, time)),
   ]);
-  const waits = WAITS.map(([name, unitMs]) => findWaitMs(headers[name], time, unitMs));
+  const waits = WAITS.map((name) => findWaitMs(headers[name], time, unitOf(name)));
   const retryAfterMs = longestWait(waits, [limits?.resetMs]);
   if (!limits) return retryAfterMs === undefined ? undefined : { retryAfterMs };
   const resetMs = longestWait([limits.resetMs], waits);
@@ -110,10 +105,12 @@ export function waitIn(
  */
 export function findWaitInBody(json: unknown, time: AnswerTime): number | undefined {
   const parts = [json, ...membersOf(json).map(([, value]) => value)];
-  const waits = parts.flatMap(membersOf).map(([name, value]) => {
-    const unitMs = BODY_WAITS.get(plainName(name));
+  const waits = parts.flatMap(membersOf).map(([given, value]) => {
+    const name = plainName(given);
     const isText = typeof value === 'string' || typeof value === 'number';
-    return unitMs !== undefined && isText ? findWaitMs(String(value), time, unitMs) : undefined;
+    return BODY_WAITS.has(name) && isText
+      ? findWaitMs(String(value), time, unitOf(name))
+      : undefined;
   });
   return longestWait(waits);
 }
@@ -324,20 +321,13 @@ function waitUntil(untilMs: number | undefined, time: AnswerTime): number | unde
   return dateMs === undefined ? Math.min(waitMs, LONGEST_STATED_MS) : leftOf(waitMs, time);
 }
 
-const UNITS_MS: Readonly<Record<string, number>> = {
-  ms: 1,
-  millisecond: 1,
-  s: 1_000,
-  sec: 1_000,
-  second: 1_000,
-  m: 60_000,
-  min: 60_000,
-  minute: 60_000,
-  h: 3_600_000,
-  hour: 3_600_000,
-  d: 86_400_000,
-  day: 86_400_000,
-};
+const UNITS: readonly (readonly [name: RegExp, ms: number])[] = [
+  [/^(?:ms|milliseconds?)$/, 1],
+  [/^s(?:ecs?|econds?)?$/, 1_000],
+  [/^m(?:ins?|inutes?)?$/, 60_000],
+  [/^h(?:rs?|ours?)?$/, 3_600_000],
+  [/^d(?:ays?)?$/, 86_400_000],
+];
 
 /** `3s`, `3 seconds`, `2m59.56s`. */
 function findDurationMs(text: string): number | undefined {
@@ -345,7 +335,7 @@ function findDurationMs(text: string): number | undefined {
   let sumMs = 0;
   for (const part of text.toLowerCase().split(/(?<=[a-z]) ?(?=\d)/)) {
     const unit = part.replace(/^[\d.]+/, '').trim();
-    const unitMs = UNITS_MS[unit] ?? UNITS_MS[unit.replace(/s$/, '')];
+    const [, unitMs] = UNITS.find(([name]) => name.test(unit)) ?? [];
     if (unitMs === undefined) return undefined;
     sumMs += Number.parseFloat(part) * unitMs;
   }

@@ -97,22 +97,20 @@ const TABLE: readonly (readonly [from: number, to: number, Meaning['kind']])[] =
   [300, 399, 'redirect'],
   [401, 403, 'refused'],
   [404, 404, 'not_found'],
-  [408, 409, 'away'],
   [410, 410, 'not_found'],
-  [420, 421, 'away'],
-  [423, 425, 'away'],
   [429, 429, 'throttled'],
-  [430, 430, 'away'],
-  [449, 449, 'away'],
-  [498, 498, 'away'],
   [400, 499, 'rejected'],
   [501, 501, 'failed'],
   [505, 505, 'failed'],
   [500, 599, 'away'],
 ];
 
+/** Statuses of the moment among those that refuse. */
+const PASSING: ReadonlySet<number> = new Set([408, 409, 420, 421, 423, 424, 425, 430, 449, 498]);
+
 /** Looks a status up in the table. */
 export function meaningOf(httpStatus: number): Meaning['kind'] {
+  if (PASSING.has(httpStatus)) return 'away';
   return TABLE.find(([from, to]) => httpStatus >= from && httpStatus <= to)?.[2] ?? 'failed';
 }
 
@@ -139,7 +137,7 @@ export interface Evidence {
 /** Decides what one answer means: by a rule of the profile, else by status, headers and JSON. */
 export function judge(evidence: Evidence): Meaning {
   const { stated, rule, response } = evidence;
-  const kind = rule ? KIND_OF_RULE[rule.means] : meaningOf(response.httpStatus);
+  const kind = rule ? kindOfRule(rule) : meaningOf(response.httpStatus);
   const meaning = (kind !== 'found' && hearGateway(evidence)) || hear(kind, evidence);
   const retryAfterMs = rule?.waitMs ?? waitOf(meaning, evidence);
   // Written out where it can be: a spread costs as much as reading a body.
@@ -152,17 +150,10 @@ export function judge(evidence: Evidence): Meaning {
   };
 }
 
-const KIND_OF_RULE = {
-  found: 'found',
-  not_found: 'not_found',
-  pending: 'pending',
-  rejected: 'rejected',
-  throttled: 'throttled',
-  quota: 'quota',
-  unauthorized: 'refused',
-  retry: 'away',
-  failed: 'failed',
-} as const satisfies Record<RuleMeaning['means'], Meaning['kind']>;
+function kindOfRule({ means }: RuleMeaning): Meaning['kind'] {
+  if (means === 'unauthorized') return 'refused';
+  return means === 'retry' ? 'away' : means;
+}
 
 /** The meaning of a call without an answer that could be read. */
 export function judgeNoAnswer(error: unknown): Meaning {
@@ -233,27 +224,20 @@ function hear(kind: Meaning['kind'], evidence: Evidence): Meaning {
       return form === 'page' && !evidence.rule
         ? plainly('away', evidence, 'no_json')
         : plainly(kind, evidence);
-    case 'refused':
-    case 'rejected':
-      return plainly(isLimit(evidence) ? limitOf(response.httpStatus) : kind, evidence);
     default:
-      return plainly(kind, evidence);
+      return plainly(limitOr(kind, evidence), evidence);
   }
 }
 
 /**
- * Whether a refusal says that it is one for the moment: with a time after which to ask again, or as
- * GitHub does, by 403 with nothing left.
+ * What a refusal is that says that it is one for the moment: with a time after which to ask again, or
+ * as GitHub does, by 403 with nothing left.
  */
-function isLimit({ stated, response: { httpStatus }, rule }: Evidence): boolean {
-  if (rule) return false;
-  if (httpStatus === 402) return waitIn(stated, true) !== undefined;
+function limitOr(kind: PlainKind, { stated, response: { httpStatus }, rule }: Evidence): PlainKind {
+  if (rule || (kind !== 'refused' && kind !== 'rejected')) return kind;
+  if (httpStatus === 402) return waitIn(stated, true) === undefined ? kind : 'quota';
   const isUsedUp = httpStatus === 403 && stated?.limits?.remaining === 0;
-  return stated?.retryAfterMs !== undefined || isUsedUp;
-}
-
-function limitOf(httpStatus: number): PlainKind {
-  return httpStatus === 402 ? 'quota' : 'throttled';
+  return stated?.retryAfterMs !== undefined || isUsedUp ? 'throttled' : kind;
 }
 
 /** A meaning that brings nothing but why. */
@@ -287,17 +271,13 @@ function hearRecord(evidence: Evidence): Meaning {
   const value = recordOf ? body.json : body.rounded;
   if (recordOf) {
     const record = recordOf(value);
-    if (!isJsonObject(record) || isNothing(record)) {
-      return unread('failed', 'no_record');
-    }
+    if (!isJsonObject(record) || isNothing(record)) return unread('failed', 'no_record');
     return found(JSON.stringify(record), httpStatus);
   }
   if (isJsonObject(value)) {
     return (rule ? undefined : hearEnvelope(value, evidence)) ?? found(body.text, httpStatus);
   }
-  if (value !== undefined && isNothing(value)) {
-    return unread('not_found', 'empty_answer');
-  }
+  if (value !== undefined && isNothing(value)) return unread('not_found', 'empty_answer');
   const why = whyNoJson(body.text);
   // A body that breaks off was never whole; a page is not the API's. Broken JSON stays broken.
   if (why === undefined) return unread('away', 'invalid_response');
@@ -323,11 +303,10 @@ function hearEnvelope(value: JsonObject, evidence: Evidence): Meaning | undefine
       .filter(([name]) => OF_STATUS.has(plainName(name)))
       .map(([, one]) => Number(one))
       .find((one) => one >= 400 && one <= 599);
-    if (status === undefined) return plainly('rejected', evidence, 'failure_in_answer');
-    const kind = meaningOf(status);
-    return kind === 'found' || kind === 'redirect'
-      ? undefined
-      : plainly(kind, evidence, `http_${status}`);
+    const kind = status === undefined ? 'rejected' : meaningOf(status);
+    if (kind === 'found' || kind === 'redirect') return undefined;
+    const reason = status === undefined ? 'failure_in_answer' : (`http_${status}` as const);
+    return plainly(limitOr(kind, evidence), evidence, reason);
   }
   // Created or accepted, but nothing to see yet.
   const isLater = evidence.response.httpStatus === 201 || evidence.stated?.retryAfterMs;
@@ -347,7 +326,7 @@ const WORDS: ReadonlySet<string> = new Set(['status', 'message', 'msg']);
 const OF_CALLS: ReadonlySet<string> = new Set([
   ...OF_STATUS,
   ...WORDS,
-  ...BODY_WAITS.keys(),
+  ...BODY_WAITS,
   ...'error errors errormessage errordescription fault exception ok success succeeded'.split(' '),
   ...'id requestid traceid correlationid instance time timestamp date'.split(' '),
   ...'createdat updatedat fetchedat requestedat expiresat took duration'.split(' '),

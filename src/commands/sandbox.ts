@@ -9,6 +9,7 @@ import { kind, option, refusal, refusing, under } from '../options/option.ts';
 import { playProfile } from '../profile/play.ts';
 import { readProfile } from '../profile/read-profile.ts';
 import type { SandboxAuth } from '../sandbox/auth.ts';
+import { LIMIT_HEADERS } from '../sandbox/limiter.ts';
 import type { SandboxOptions } from '../sandbox/options.ts';
 import { startSandbox } from '../sandbox/server.ts';
 import { defineCommand, print, untilInterrupted } from './command.ts';
@@ -37,9 +38,9 @@ const SANDBOX_OPTIONS = under('The stand-in', {
     placeholder: 'KIND',
     help: 'how calls count towards the limit: token-bucket, fixed-window or sliding-window (default: token-bucket)',
   }),
-  limitHeaders: option(kinds.oneOf('none', 'retry-after', 'ratelimit', 'x-ratelimit'), {
+  limitHeaders: option(kinds.oneOf(...LIMIT_HEADERS), {
     placeholder: 'STYLE',
-    help: 'headers that report the limit: none, retry-after, ratelimit or x-ratelimit (default: retry-after)',
+    help: `headers that report the limit: ${LIMIT_HEADERS.join(', ')} (default: retry-after)`,
   }),
   api: option(kinds.profile(), { help: 'play the API of a profile, by its samples' }),
   errors: option(kinds.share(), { help: 'share of the calls answered 5xx, such as 2%' }),

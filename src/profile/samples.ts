@@ -1,23 +1,16 @@
 import { z } from 'zod';
-import type { AnswerFacts, ApiProfile, MeaningName } from '../brand/api-profile.ts';
+import {
+  type AnswerFacts,
+  type ApiProfile,
+  MEANINGS,
+  type MeaningName,
+} from '../brand/api-profile.ts';
 import { Body } from '../brand/body.ts';
 import { findLimits } from '../brand/limits.ts';
 import { judge, type Meaning } from '../brand/meaning.ts';
 import { createRedactor } from '../common/secrets.ts';
 
-export const means = z
-  .enum([
-    'found',
-    'not_found',
-    'pending',
-    'rejected',
-    'throttled',
-    'quota',
-    'unauthorized',
-    'retry',
-    'failed',
-  ] satisfies readonly MeaningName[])
-  .describe('what the answer means');
+export const means = z.enum(MEANINGS).describe('what the answer means');
 
 /** An answer from the documentation, and what it has to mean. */
 export type Sample = z.infer<typeof sample>;

@@ -3,17 +3,6 @@ export type LimitKind = (typeof LIMIT_KINDS)[number];
 
 export const LIMIT_KINDS = ['token-bucket', 'fixed-window', 'sliding-window'] as const;
 
-/**
- * Which headers speak of the limit: `none`; `retry-after` on a 429; `ratelimit` (`RateLimit` and
- * `RateLimit-Policy`) or `x-ratelimit` (`X-RateLimit-Limit`, `-Remaining` and `-Reset`, the last in Unix seconds)
- * on every answer.
- * @see https://datatracker.ietf.org/doc/draft-ietf-httpapi-ratelimit-headers/
- * @see https://www.rfc-editor.org/rfc/rfc9110#field.retry-after
- */
-export type LimitHeaders = (typeof LIMIT_HEADERS)[number];
-
-export const LIMIT_HEADERS = ['none', 'retry-after', 'ratelimit', 'x-ratelimit'] as const;
-
 /** `count` calls per `perMs` milliseconds. */
 export interface LimitRate {
   count: number;
@@ -104,33 +93,91 @@ function createSlidingWindow({ count, perMs }: LimitRate): Limiter {
   };
 }
 
+/** What a limit says of a call. */
+interface Told extends LimitRate {
+  /** Calls that are left. */
+  remaining: number;
+  /** With nothing left, the seconds until the next call; else those until the whole quota is back. */
+  resetS: number;
+  /** The same as a point in time, in seconds since 1970. */
+  resetAtS: number;
+  /** The seconds to wait, at least one: a `Retry-After: 0` would invite the caller to hammer. */
+  waitS: number;
+  /** The same as a point in time. */
+  waitUntil: Date;
+}
+
+type ToHeaders = (told: Told) => Record<string, string | number>;
+
+/** What is said of a call that is refused. */
+const REFUSALS = {
+  'retry-after': ({ waitS }) => ({ 'Retry-After': waitS }),
+  'retry-after-date': ({ waitUntil }) => ({ 'Retry-After': waitUntil.toUTCString() }),
+  'retry-after-epoch': ({ waitUntil }) => ({ 'Retry-After': seconds(waitUntil.getTime()) }),
+  'retry-after-ms': ({ waitS }) => ({ 'Retry-After-Ms': waitS * 1_000 }),
+  'x-retry-after': ({ waitS }) => ({ 'X-Retry-After': `${waitS}s` }),
+} satisfies Record<string, ToHeaders>;
+
+/** What is said of each call. */
+const REPORTS = {
+  ratelimit: ({ count, perMs, remaining, resetS }) => ({
+    'RateLimit-Policy': `"default";q=${count};w=${seconds(perMs)}`,
+    RateLimit: `"default";r=${remaining};t=${resetS}`,
+  }),
+  'ratelimit-7': ({ count, perMs, remaining, resetS }) => ({
+    'RateLimit-Policy': `${count};w=${seconds(perMs)}`,
+    RateLimit: `limit=${count}, remaining=${remaining}, reset=${resetS}`,
+  }),
+  'x-ratelimit': ({ count, remaining, resetAtS }) => ({
+    'X-RateLimit-Limit': count,
+    'X-RateLimit-Remaining': remaining,
+    'X-RateLimit-Reset': resetAtS,
+  }),
+  'x-rate-limit': ({ count, remaining, resetS }) => ({
+    'X-Rate-Limit-Limit': count,
+    'X-Rate-Limit-Remaining': remaining,
+    'X-Rate-Limit-Reset': `${resetS}s`,
+  }),
+  'x-ratelimit-lists': ({ count, perMs, remaining, resetS }) => ({
+    'X-RateLimit-Limit': `${count}, 1000000`,
+    'X-RateLimit-Remaining': `${remaining}, 900000`,
+    'X-RateLimit-Reset': `${resetS}, 1209600`,
+    'X-RateLimit-Policy': `${count};w=${seconds(perMs)}, 1000000;w=2592000`,
+  }),
+} satisfies Record<string, ToHeaders>;
+
+const STYLES = { none: () => ({}), ...REFUSALS, ...REPORTS };
+
+/**
+ * Which headers speak of the limit, and in whose dialect: those of a wait on a 429, or of the limit on
+ * every answer.
+ * @see https://datatracker.ietf.org/doc/draft-ietf-httpapi-ratelimit-headers/
+ * @see https://www.rfc-editor.org/rfc/rfc9110#field.retry-after
+ */
+export type LimitHeaders = keyof typeof STYLES;
+
+export const LIMIT_HEADERS = Object.keys(STYLES) as readonly LimitHeaders[];
+
 /** The headers that tell of a limit. */
 export function limitHeaders(
   style: LimitHeaders,
-  { count, perMs }: LimitRate,
+  rate: LimitRate,
   { allowed, remaining, retryAfterMs, resetMs }: Verdict,
   nowMs: number,
 ): Record<string, string> {
-  // With nothing left, the time until the next call; else, the time until the whole quota is back.
+  if (allowed && style in REFUSALS) return {};
   const untilMs = remaining > 0 ? resetMs : retryAfterMs;
-  switch (style) {
-    case 'none':
-      return {};
-    case 'retry-after':
-      // At least a second: a `Retry-After: 0` would invite the caller to hammer.
-      return allowed ? {} : { 'Retry-After': String(Math.max(1, seconds(retryAfterMs))) };
-    case 'ratelimit':
-      return {
-        'RateLimit-Policy': `"default";q=${count};w=${seconds(perMs)}`,
-        RateLimit: `"default";r=${remaining};t=${seconds(untilMs)}`,
-      };
-    case 'x-ratelimit':
-      return {
-        'X-RateLimit-Limit': String(count),
-        'X-RateLimit-Remaining': String(remaining),
-        'X-RateLimit-Reset': String(seconds(nowMs + untilMs)),
-      };
-  }
+  const waitS = Math.max(1, seconds(retryAfterMs));
+  const headers = STYLES[style]({
+    ...rate,
+    remaining,
+    resetS: seconds(untilMs),
+    resetAtS: seconds(nowMs + untilMs),
+    waitS,
+    // A date has no fractions.
+    waitUntil: new Date(seconds(nowMs + waitS * 1_000) * 1_000),
+  });
+  return Object.fromEntries(Object.entries(headers).map(([name, one]) => [name, String(one)]));
 }
 
 /** Rounded up, because a caller that comes a moment early is refused again. */

@@ -106,52 +106,13 @@ describe('limits in headers', () => {
     ],
     [{ 'x-ratelimit-reset': 'Fri, 20 Nov 2026 20:01:00 GMT' }, { limits: { resetMs: 60_000 } }],
     [{ 'x-ratelimit-remaining': '{minute: 5}' }, undefined],
-    [{ 'x-ratelimit-remaining': "{'minute': 99, 'day': None}" }, undefined],
-    [{ 'x-ratelimit-remaining': "{'minute': 0, 'day': 7}" }, { limits: { remaining: 0 } }],
-    [{ ratelimit: 'limit=10, remaining=0, reset=3' }, { limits: { remaining: 0, resetMs: 3_000 } }],
     [
       { ratelimit: 'limit=10, remaining=4, reset=3', 'ratelimit-policy': '10;w=3' },
       { limits: { quota: { count: 10, perMs: 3_000 }, remaining: 4, resetMs: 3_000 } },
     ],
-    [
-      { 'x-rate-limit-remaining': '0', 'x-rate-limit-reset': '7.66s' },
-      { limits: { remaining: 0, resetMs: 7_660 } },
-    ],
-    [
-      {
-        'x-ratelimit-limit': '1, 15000',
-        'x-ratelimit-remaining': '0, 14900',
-        'x-ratelimit-reset': '1, 1419704',
-        'x-ratelimit-policy': '1;w=1, 15000;w=2592000',
-      },
-      { limits: { quota: { count: 1, perMs: 1_000 }, remaining: 0, resetMs: 1_000 } },
-    ],
-    [
-      { 'x-ratelimit-remaining': '0', 'x-ratelimit-reset': '9', 'x-ratelimit-reset-after': '0.5' },
-      { limits: { remaining: 0, resetMs: 500 } },
-    ],
-    [
-      { 'x-ratelimit-limit': '0', 'x-ratelimit-remaining': '0', 'x-ratelimit-reset': '9' },
-      { limits: { resetMs: 9_000 } },
-    ],
-    [{ 'retry-after-ms': '250' }, { retryAfterMs: 250 }],
-    [{ 'x-retry-after': '4' }, { retryAfterMs: 4_000 }],
-    [
-      { 'retry-after': '60000', 'x-ratelimit-reset': '58' },
-      { retryAfterMs: 58_000, limits: { resetMs: 58_000 } },
-    ],
     [{ 'retry-after': '3', 'retry-after-ms': '3000' }, { retryAfterMs: 3_000 }],
-    [{ 'retry-after': '60', age: '50' }, { retryAfterMs: 10_000 }],
     [{ 'retry-after': '60', age: '60' }, undefined],
     [{ 'retry-after': '60', age: 'old' }, { retryAfterMs: 60_000 }],
-    [
-      {
-        'retry-after': 'Fri, 20 Nov 2026 19:01:00 GMT',
-        date: 'Fri, 20 Nov 2026 19:00:00 GMT',
-        age: '50',
-      },
-      { retryAfterMs: 10_000 },
-    ],
     [{ ratelimit: '"unclosed;r=0' }, undefined],
   ])('%j', (headers, limits) => {
     expect(findLimits(headers, NOW_MS)).toEqual(

@@ -1,6 +1,8 @@
 import { describe, expect, it } from 'vitest';
+import { findLimits, waitIn } from '../../src/brand/limits.ts';
 import {
   createLimiter,
+  LIMIT_HEADERS,
   LIMIT_KINDS,
   type Limiter,
   type LimitHeaders,
@@ -87,3 +89,14 @@ it.each<[LimitHeaders, typeof PASS, Record<string, string>]>([
 ])('the headers %s say of %j: %j', (style, verdict, headers) => {
   expect(limitHeaders(style, { count: 50, perMs: 60_000 }, verdict, NOW_MS)).toEqual(headers);
 });
+
+it.each(LIMIT_HEADERS.filter((style) => style !== 'none'))(
+  'the headers %s are read as the wait that they mean',
+  (style) => {
+    const told = limitHeaders(style, { count: 50, perMs: 60_000 }, REFUSAL, NOW_MS);
+    const headers = Object.fromEntries(
+      Object.entries(told).map(([name, value]) => [name.toLowerCase(), value]),
+    );
+    expect(waitIn(findLimits(headers, NOW_MS), true)).toBe(2_000);
+  },
+);
