@@ -30,6 +30,7 @@ export default defineConfig({
             'test/docs/**',
             'test/simulation/**',
             'test/browser/**',
+            'test/queue/over-redis/**',
           ],
         },
       },
@@ -42,7 +43,10 @@ export default defineConfig({
           // To import everything anew for each file takes longer than most of their tests.
           isolate: false,
           setupFiles: ['test/support/leaks.ts', 'test/support/forget-secrets.ts'],
-          include: ['test/{integration,chaos,docs,simulation,browser}/**/*.test.ts'],
+          include: [
+            'test/{integration,chaos,docs,simulation,browser}/**/*.test.ts',
+            'test/queue/over-redis/*.test.ts',
+          ],
           globalSetup: [
             'test/support/temporary-folder.ts',
             'test/integration/support/build-setup.ts',

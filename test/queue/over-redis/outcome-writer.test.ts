@@ -1,0 +1,123 @@
+import { Redis } from 'ioredis';
+import { expect, it } from 'vitest';
+import { toData } from '../../../src/queue/contract.ts';
+import { LOOKUPS_JOB, streamKey } from '../../../src/queue/names.ts';
+import { createOutcomeWriter } from '../../../src/queue/outcome-writer.ts';
+import { readStream } from '../../../src/queue/read-stream.ts';
+import { splitStalled } from '../../../src/queue/split-stalled.ts';
+import { found, openStage, QUEUE } from './stage.ts';
+
+/** A job that a worker has, with what its writer needs to know of it. */
+async function openJob(data: { domains: readonly string[]; also?: never[] } | object) {
+  const stage = await openStage();
+  const job = await stage.queue.add(LOOKUPS_JOB, data);
+  const { id = '' } = job;
+  const key = stage.queue.toKey(id);
+  await stage.redis.client.set(`${key}:lock`, 'mine');
+  const rest = JSON.stringify({ domains: ['rest.com'] });
+  const answered = { id, key, token: 'mine', data, stream: QUEUE, rest: () => rest };
+  const writer = createOutcomeWriter(stage.redis);
+  const dataNow = async (): Promise<unknown> =>
+    JSON.parse((await stage.redis.client.hget(key, 'data')) ?? 'null');
+  return { stage, key, answered, writer, dataNow };
+}
+
+const outcomesOf = (...domains: readonly string[]) =>
+  domains.map((domain) => toData(found(domain), domain));
+
+it('outcomes reach the stream in the step in which the job loses them', async () => {
+  const { stage, answered, writer, dataNow } = await openJob({ domains: ['a.com', 'rest.com'] });
+  await writer.add(answered, outcomesOf('a.com'));
+  expect(await stage.entries(QUEUE)).toMatchObject([{ outcomes: [{ domain: 'a.com' }] }]);
+  expect(await dataNow()).toEqual({ domains: ['rest.com'] });
+});
+
+it('a batch whose answer was lost is not written twice', async () => {
+  const { stage, answered, writer } = await openJob({ domains: ['a.com'] });
+  const adding = writer.add(answered, outcomesOf('a.com'));
+  void writer.flush();
+  for (let turns = 0; turns < 20; turns += 1) await Promise.resolve();
+  if (stage.redis.client instanceof Redis) stage.redis.client.stream.destroy();
+  await adding;
+  expect(await stage.entries(QUEUE)).toHaveLength(1);
+});
+
+it.each([
+  [
+    "another worker's by now",
+    async ({ stage, key }: Awaited<ReturnType<typeof openJob>>) => {
+      await stage.redis.client.set(`${key}:lock`, 'other');
+    },
+  ],
+  [
+    'gone',
+    async ({ stage, key }: Awaited<ReturnType<typeof openJob>>) => {
+      await stage.redis.client.del(key);
+    },
+  ],
+])('outcomes of a job that is %s are written, and the job is left alone', async (_, change) => {
+  const opened = await openJob({ domains: ['a.com'] });
+  await change(opened);
+  const before = await opened.dataNow();
+  await opened.writer.add(opened.answered, outcomesOf('a.com'));
+  expect(await opened.stage.entries(QUEUE)).toHaveLength(1);
+  expect(await opened.dataNow()).toEqual(before);
+});
+
+it('others who asked while it waited get theirs', async () => {
+  const also = [{ ref: 'two', domains: ['b.com', 'c.com'] }];
+  const data = { domains: ['a.com', 'b.com'], ref: 'one', also };
+  const { stage, answered, writer } = await openJob(data);
+  await writer.add(answered, outcomesOf('a.com', 'b.com'));
+  expect(await stage.entries(QUEUE)).toMatchObject([
+    { ref: 'one', outcomes: [{ domain: 'a.com' }, { domain: 'b.com' }] },
+    { ref: 'two', outcomes: [{ domain: 'b.com' }] },
+  ]);
+});
+
+it('a job that lost its worker twice is split, and one that was is given up, for all who asked', async () => {
+  const also = [{ ref: 'two', domains: ['b.com'] }];
+  const { stage, writer } = await openJob({ domains: [] });
+  const { queue } = stage;
+  const options = { queue, writer, now: () => 5, onNotice: () => {} };
+  const job = await queue.add(LOOKUPS_JOB, { domains: ['a.com', 'b.com'], ref: 'one', also });
+  await splitStalled(job, options);
+  const singles = (await queue.getWaiting()).filter(({ id = '' }) => id.startsWith('single-'));
+  expect(singles.map(({ data }) => (data as { domains: unknown }).domains).toSorted()).toEqual([
+    ['a.com'],
+    ['b.com'],
+  ]);
+  for (const single of singles) await splitStalled(single, options);
+  const told = (await stage.entries(QUEUE)).flatMap(({ ref, outcomes }) =>
+    outcomes.map(({ domain, reason }) => `${String(ref)} ${domain} ${reason}`),
+  );
+  expect(told.toSorted()).toEqual([
+    'one a.com worker_crashed',
+    'one b.com worker_crashed',
+    'two b.com worker_crashed',
+  ]);
+});
+
+it('a stream is read to its end, and trimmed only when what was read is kept', async () => {
+  const { stage, answered, writer } = await openJob({ domains: ['a.com'] });
+  const kept: string[] = [];
+  let isFull = true;
+  const stream = readStream({
+    client: stage.redis.client,
+    places: new Map([[streamKey(QUEUE), '0-0']]),
+    keep: async (entries) => {
+      if (isFull) throw new Error('full');
+      kept.push(...entries.flatMap(({ data }) => data.outcomes.map(({ domain }) => domain)));
+    },
+    onFailure: () => {},
+  });
+  await writer.add(answered, outcomesOf('a.com'));
+  await expect(stream.readToEnd()).rejects.toThrow('full');
+  expect(await stage.entries(QUEUE)).toHaveLength(1);
+  isFull = false;
+  await writer.add({ ...answered, id: 'other' }, outcomesOf('b.com'));
+  await stream.readToEnd();
+  expect(kept).toEqual(['a.com', 'b.com']);
+  expect(await stage.entries(QUEUE)).toEqual([]);
+  await stream.close();
+});

@@ -1,0 +1,172 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { expect, it, onTestFinished } from 'vitest';
+import { LOOKUPS_JOB, runKey, streamKey } from '../../../src/queue/names.ts';
+import { createGate } from '../../support/gate.ts';
+import { answerAll, found, ledgerOf, NO_LEDGERS, openStage } from './stage.ts';
+
+const THREE = ['a.com', 'b.com', 'c.com'];
+const thirty = Array.from({ length: 30 }, (_, at) => `d${at}.com`);
+
+it('outcomes of its jobs come back over its stream, and nothing of it is left', async () => {
+  const stage = await openStage();
+  const run = await stage.run();
+  stage.worker();
+  await run.add(THREE);
+  run.queue.end();
+  await run.queue.settled();
+  expect(run.collected).toEqual(THREE);
+  await run.queue.close();
+  const { client } = stage.redis;
+  expect(await client.exists(runKey('run'), streamKey('run'))).toBe(0);
+  expect(await stage.queue.getJobCounts('wait', 'prioritized', 'active', 'delayed')).toEqual({
+    wait: 0,
+    prioritized: 0,
+    active: 0,
+    delayed: 0,
+  });
+});
+
+it('no more lookups are under way than its window has', async () => {
+  const stage = await openStage();
+  const run = await stage.run({ window: () => 3 });
+  await run.add(THREE);
+  let isAdded = false;
+  const adding = run.add(['d.com']).then(() => (isAdded = true));
+  await delay(50);
+  expect(isAdded).toBe(false);
+  stage.worker();
+  await adding;
+});
+
+it('what an earlier start left waiting is planned anew, and what a worker has is taken up', async () => {
+  // Given a start that was killed with one job at a worker and one waiting
+  const stage = await openStage();
+  const gate = createGate();
+  const bounds = JSON.stringify({ counting: {}, started: 'x' });
+  await stage.redis.client.hset(runKey('run'), { bounds, paused: '0' });
+  const leave = async (at: number, domain: string): Promise<void> => {
+    const opts = { priority: 11, jobId: `run-run-x-${at}` };
+    await stage.queue.add(LOOKUPS_JOB, { domains: [domain], run: 'run' }, opts);
+  };
+  stage.worker({
+    handle: async (...taken) => {
+      await gate.opened;
+      await answerAll(...taken);
+    },
+  });
+  await leave(1, 'held.com');
+  await expect.poll(() => stage.queue.getActiveCount()).toBe(1);
+  await stage.queue.pause();
+  await leave(2, 'waiting.com');
+  // When it is started again
+  const earlier: string[] = [];
+  const again = await stage.run({ onEarlier: (domains) => void earlier.push(...domains) });
+  expect(earlier).toEqual(['held.com']);
+  expect(await stage.queue.getPrioritizedCount()).toBe(0);
+  gate.open();
+  await expect.poll(() => again.collected).toEqual(['held.com']);
+});
+
+it('jobs that are gone are said and added again, three times in a row', async () => {
+  const stage = await openStage();
+  const run = await stage.run();
+  await run.add(THREE);
+  const failing = run.queue.settled();
+  failing.catch(() => {}); // below
+  for (let losses = 1; losses <= 4; losses += 1) {
+    await expect.poll(() => stage.queue.getPrioritizedCount()).toBeGreaterThan(0);
+    await stage.queue.drain();
+  }
+  await expect(failing).rejects.toThrow(/3 lookups were gone from Redis.*again and again/);
+  expect(stage.notices.filter((one) => one.endsWith('put on the queue again.'))).toHaveLength(3);
+});
+
+it('a stop takes what no worker has begun off the queue, and awaits the rest', async () => {
+  const stage = await openStage();
+  const gate = createGate();
+  const run = await stage.run();
+  stage.worker({
+    handle: async ({ domains: [first = ''] }, reply) => {
+      await gate.opened;
+      await reply([found(first)]); // and gives up the others
+    },
+  });
+  await run.add(THREE);
+  await expect.poll(() => stage.queue.getActiveCount()).toBe(1);
+  await stage.queue.pause();
+  await run.add(['d.com']);
+  run.stop();
+  const settled = run.queue.settled();
+  await expect.poll(() => stage.redis.client.hget(runKey('run'), 'stopped')).toBe('1');
+  gate.open();
+  await settled;
+  expect(run.collected).toEqual(['a.com']);
+  expect([...run.outstanding]).toEqual(['b.com', 'c.com']); // which no worker goes on with
+});
+
+it.each<[string, { paused?: string; others?: number; workers?: number }, RegExp]>([
+  ['no worker is there', {}, /^No worker is there to make the lookups/],
+  ['somebody has paused the queue', { paused: 'yes', workers: 1 }, /was paused through BullMQ/],
+  ['workers are at work for other lists', { workers: 1, others: 3 }, /this run waits for its turn/],
+])('it says why nothing comes: %s', async (_, { paused, others = 0, workers = 0 }, words) => {
+  const stage = await openStage();
+  const gate = createGate();
+  if (paused) await stage.queue.pause();
+  for (let at = 0; at < others; at += 1) {
+    await stage.queue.add(LOOKUPS_JOB, { domains: ['other.com'] });
+  }
+  if (workers > 0) stage.worker({ concurrency: 1, handle: () => gate.opened });
+  onTestFinished(gate.open);
+  if (others > 0) await expect.poll(() => stage.queue.getActiveCount()).toBe(others);
+  const run = await stage.run();
+  await run.add(THREE);
+  await expect.poll(() => stage.notices.join('\n')).toMatch(words);
+});
+
+it('workers take no more than the run allows, which its store counts first', async () => {
+  // Given a bound of 100 calls
+  const stage = await openStage();
+  const store = ledgerOf(100);
+  const bounds = { maxCalls: 100, ledgers: { ...NO_LEDGERS, calls: store.ledger } };
+  const run = await stage.run(bounds);
+  const spentAhead: number[] = [];
+  stage.worker({
+    handle: async ({ domains, budget }, reply) => {
+      for (const domain of domains) {
+        const permit = await budget?.acquire(new AbortController().signal);
+        if (!permit || 'reason' in permit) return;
+        spentAhead.push(store.taken());
+        permit.spend(0, 1);
+        await reply([found(domain)]);
+      }
+    },
+  });
+  for (let chunk = 0; chunk < 5; chunk += 1) {
+    await run.add(thirty.map((domain) => `${chunk}${domain}`));
+  }
+  // Then no call is made that the store has not counted, and all of the bound is used
+  await expect.poll(() => run.usedUp).toContain('max_calls');
+  expect(run.collected).toHaveLength(100);
+  expect(spentAhead.every((counted, made) => counted > made)).toBe(true);
+  expect(run.spent.calls).toBe(100);
+});
+
+it.each<[string, boolean, boolean, number]>([
+  ['goes on with what it left', true, false, 70],
+  ['without a name begins anew', false, false, 100],
+  ['over a Redis that has lost its memory counts all that was allowed', true, true, 40],
+])('one that is started again %s', async (_, isNamed, isLost, least) => {
+  const stage = await openStage();
+  const store = ledgerOf(100);
+  const bounds = { maxCalls: 100, isNamed, ledgers: { ...NO_LEDGERS, calls: store.ledger } };
+  const first = await stage.run(bounds);
+  await stage.redis.client.hset(runKey('run'), 'calls', 20, 'calls:one', 20);
+  await expect.poll(() => first.spent.calls).toBe(20);
+  if (isLost) await stage.redis.client.flushdb();
+  if (!isNamed) await store.ledger.giveBack(store.taken(), { id: 'run', endsAtMs: Infinity });
+  const second = await stage.run(bounds);
+  const calls = Number(await stage.redis.client.hget(runKey('run'), 'calls'));
+  expect(100 - calls).toBeGreaterThanOrEqual(least);
+  expect(100 - calls).toBeLessThanOrEqual(isNamed ? 80 : 100);
+  expect(second.spent.calls).toBe(0);
+});

@@ -1,0 +1,114 @@
+import { expect, it } from 'vitest';
+import { LOOKUPS_JOB, runKey } from '../../../src/queue/names.ts';
+import { createGate } from '../../support/gate.ts';
+import { answerAll, found, openStage, QUEUE } from './stage.ts';
+
+const BOUNDS = JSON.stringify({ counting: {}, started: 'x' });
+
+it('a backlog is answered on the stream of its API, each text once, what is no domain as invalid', async () => {
+  const stage = await openStage();
+  stage.worker();
+  const domains = ['https://www.acme.com/about', 'acme.com', 'n/a', 'bolt.com'];
+  await stage.queue.add(LOOKUPS_JOB, { domains, ref: { row: 7 } });
+  await expect.poll(async () => (await stage.entries(QUEUE)).length).toBeGreaterThan(0);
+  const entries = await stage.entries(QUEUE);
+  const told = entries.flatMap(({ ref, outcomes }) =>
+    outcomes.map(({ domain, given, status }) => [ref, given ?? domain, status]),
+  );
+  expect(told).toEqual([
+    [{ row: 7 }, 'n/a', 'invalid'],
+    [{ row: 7 }, 'https://www.acme.com/about', 'found'],
+    [{ row: 7 }, 'bolt.com', 'found'],
+  ]);
+  await expect.poll(() => stage.queue.getActiveCount()).toBe(0);
+});
+
+it('a job that breaks the contract fails with the reason, and is kept', async () => {
+  const stage = await openStage();
+  stage.worker();
+  await stage.queue.add(LOOKUPS_JOB, { domains: 'acme.com' });
+  await expect.poll(() => stage.queue.getFailedCount()).toBe(1);
+  const [job] = await stage.queue.getFailed();
+  expect(job?.failedReason).toMatch(/^the job breaks the contract: 'domains'/);
+  expect(stage.notices.join()).toContain(job?.failedReason);
+});
+
+it.each<[string, Readonly<Record<string, string>>, 'gone' | 'delayed' | 'answered']>([
+  ['is there', { bounds: BOUNDS, paused: '0' }, 'answered'],
+  ['is over', {}, 'gone'],
+  ['was stopped', { bounds: BOUNDS, paused: '0', stopped: '1' }, 'gone'],
+  ['is paused', { bounds: BOUNDS, paused: '1' }, 'delayed'],
+])('a job of a run that %s', async (_, hash, fate) => {
+  const stage = await openStage();
+  if (Object.keys(hash).length > 0) await stage.redis.client.hset(runKey('crm'), hash);
+  const data = { domains: ['a.com'], run: 'crm' };
+  await stage.queue.add(LOOKUPS_JOB, data, { jobId: 'run-crm-x-1', removeOnComplete: true });
+  stage.worker();
+  const isDone = async (): Promise<boolean> =>
+    fate === 'delayed'
+      ? (await stage.queue.getDelayedCount()) === 1
+      : (await stage.queue.getJob('run-crm-x-1')) === undefined;
+  await expect.poll(isDone).toBe(true);
+  expect(await stage.entries('crm')).toHaveLength(fate === 'answered' ? 1 : 0);
+});
+
+it('what is pending, of no run, waits until it is due, and the rest is answered', async () => {
+  const stage = await openStage();
+  let asks = 0;
+  stage.worker({
+    handle: async ({ domains }, reply) => {
+      asks += 1;
+      for (const domain of domains) {
+        const isPending = domain === 'slow.com' && asks === 1;
+        const pending = { ...found(domain), status: 'pending', retryAfterMs: 1_000 } as const;
+        await reply([isPending ? pending : found(domain)]);
+      }
+    },
+  });
+  await stage.queue.add(LOOKUPS_JOB, { domains: ['a.com', 'slow.com'] });
+  await expect.poll(() => stage.queue.getDelayedCount()).toBe(1);
+  const [job] = await stage.queue.getDelayed();
+  expect(job?.data).toMatchObject({ domains: ['slow.com'], pending: { asks: 1 } });
+  await expect
+    .poll(async () => (await stage.entries(QUEUE)).flatMap(({ outcomes }) => outcomes).length)
+    .toBe(2);
+});
+
+it('a worker that stops gives back what it has not begun, and is then no worker any more', async () => {
+  const stage = await openStage();
+  const gate = createGate();
+  const first = stage.worker({
+    handle: async ({ domains: [domain = ''] }, reply) => {
+      await gate.opened;
+      await reply([found(domain)]);
+    },
+  });
+  await stage.queue.add(LOOKUPS_JOB, { domains: ['a.com', 'b.com', 'c.com'] });
+  await expect.poll(() => stage.queue.getActiveCount()).toBe(1);
+  const stopping = first.stop();
+  gate.open();
+  await stopping;
+  const [job] = await stage.queue.getWaiting();
+  expect(job?.data).toEqual({ domains: ['b.com', 'c.com'] });
+  stage.worker();
+  const domains = async (): Promise<readonly string[]> =>
+    (await stage.entries(QUEUE)).flatMap(({ outcomes }) => outcomes.map(({ domain }) => domain));
+  await expect.poll(domains).toEqual(['a.com', 'b.com', 'c.com']);
+});
+
+it('a worker whose calls alone fail tries one lookup, and leaves the rest to others', async () => {
+  const stage = await openStage();
+  let asked = 0;
+  stage.worker({
+    findTrouble: () => 'its calls fail here',
+    handle: async ({ domains }, _, isWanted = () => true) => {
+      asked += domains.filter((domain) => isWanted(domain)).length;
+    },
+  });
+  await stage.queue.add(LOOKUPS_JOB, { domains: ['a.com', 'b.com', 'c.com'] });
+  await expect.poll(() => asked).toBe(1);
+  await expect.poll(() => stage.queue.getWaitingCount()).toBe(1);
+  stage.worker({ handle: answerAll });
+  await expect.poll(async () => (await stage.entries(QUEUE)).length).toBe(1);
+  expect(asked).toBe(1);
+});
