@@ -5,6 +5,7 @@ import { openApi } from './support/api.ts';
 import { start } from './support/command.ts';
 import { startHere } from './support/program.ts';
 import { openStage } from './support/queue-stage.ts';
+import { listOf } from './support/tables.ts';
 
 describe('enrich --queue', () => {
   it.each([
@@ -57,6 +58,30 @@ describe('enrich --queue', () => {
     expect((await one.enrich('--workers', '0', '--out', 'one.csv').ended).code).toBe(0);
     expect([one.api.stats().calls, other.stats().calls]).toEqual([40, 0]);
     expect((await run.stop()).code).toBe(130);
+  });
+});
+
+describe('lists that share a queue', () => {
+  it.each([
+    ['a run', ['enrich', 'long.csv', '--workers', '0', '--store', 'long']],
+    ['a backfill', ['add', 'long.csv']],
+  ])('take turns: a short one is not held up by %s that is long', async (_, long) => {
+    // Given a long list that workers are at
+    const stage = await openStage(100, { latencyMs: 20 });
+    const { folder, options, api } = stage;
+    folder.write('long.csv', listOf(Array.from({ length: 1_500 }, (_row, at) => `long-${at}.com`)));
+    await Promise.all([1, 2].map(() => stage.worker('--concurrency', '4')));
+    const other = startHere(long, options);
+    await expect.poll(() => api.stats().calls).toBeGreaterThan(60);
+    // When a short one comes
+    const before = api.stats().calls;
+    const ended = await stage.enrich('--workers', '0').ended;
+    expect(ended.code, ended.stderr).toBe(0);
+    // Then as much is asked for the other meanwhile, beside what workers had and what its end took
+    const forOther = api.stats().calls - before - 100;
+    expect(forOther).toBeLessThan(100 + 2 * 60 + 300);
+    expect(forOther).toBeGreaterThan(50);
+    await other.stop();
   });
 });
 
