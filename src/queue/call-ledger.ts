@@ -8,9 +8,10 @@ import {
   type CallLedger,
   type CallsPer,
   type Counting,
-  createSharedBudget,
+  createRunBudget,
   joinBudgets,
   RUN_WINDOW,
+  type RunBound,
   type Taken,
   windowAt,
 } from '../worker/budget.ts';
@@ -18,24 +19,15 @@ import type { Rate } from '../worker/rate.ts';
 import { ALLOW_MS, PREFIX, runKey, SHUTDOWN_TIMEOUT_MS } from './names.ts';
 import { createScript, isAway, type RedisServer, timeOf } from './redis.ts';
 
-/** What all workers may do for a run together. */
-export interface RunBounds {
-  /** How many calls. @default no bound */
-  readonly maxCalls?: number | undefined;
-  /** What they may cost, in millionths of the unit that the API bills in. @default no bound */
-  readonly maxMicros?: number | undefined;
-  /** What one domain costs. @default as answers tell */
-  readonly microsEach?: number | undefined;
+/** What all workers may do for a start of a run together, as its hash has it. */
+export interface StartedRun {
+  /** Unique among the starts of the run, and in the ids of its jobs. */
+  readonly started: string;
+  readonly bounds: readonly RunBound[];
   /** What of a call counts. */
   readonly counting: Counting;
   /** How fast. @default no bound */
   readonly rate?: Rate | undefined;
-}
-
-/** The bounds of a start of a run, as its hash has them. */
-export interface StartedRun extends RunBounds {
-  /** Unique among the starts of the run, and in the ids of its jobs. */
-  readonly started: string;
 }
 
 /**
@@ -70,13 +62,9 @@ if kept ~= '0' then redis.call('PEXPIRE', KEYS[1], kept) end
 return { now, each, allowed }
 `;
 
-interface Counted {
-  /** Of the sum. */
+/** What is counted: a field with the sum, how much there may be in the end, and what a domain counts. */
+interface Counted extends Pick<RunBound, 'most' | 'each'> {
   readonly field: string;
-  /** How much there may be in the end. */
-  readonly most: number;
-  /** What a domain counts, if that is known before any answer. */
-  readonly each: number | undefined;
   /** The hash of a window. */
   readonly keyOf: (window: CalendarWindow) => string;
   /** Of the calendar. @default one window without end, of which the hash says how much of `most` is allowed by now */
@@ -184,33 +172,23 @@ export function createSharedCallLedger(
 }
 
 /** What all workers may still do for a run, counted in its hash. */
-export interface RunBudget extends Budget {
+export interface WatchedBudget extends Budget {
   /** Says how much this worker has taken, to a Redis that has lost it. */
   say(): Promise<void>;
 }
 
-/** Undefined without bounds. */
-export function createRunBudget(
+export function createWatchedBudget(
   redis: RedisServer,
   run: string,
-  { maxCalls, maxMicros, microsEach, counting }: RunBounds,
-): RunBudget | undefined {
-  const ledgers: CallLedger[] = [];
-  const bounded = (field: 'calls' | 'micros', most: number, each: number | undefined): Budget => {
-    const ledger = createLedger(redis, { field, most, each, keyOf: () => runKey(run) });
-    ledgers.push(ledger);
-    return createSharedBudget({
-      ledger,
-      now: Date.now,
-      usedUp: () => ({ reason: field === 'calls' ? 'max_calls' : 'max_cost' }),
-      ...counting,
-      ...(field === 'micros' && { counts: 'cost' }),
-    });
-  };
-  const budgets: Budget[] = [];
-  if (maxCalls !== undefined) budgets.push(bounded('calls', maxCalls, 1));
-  if (maxMicros !== undefined) budgets.push(bounded('micros', maxMicros, microsEach));
-  if (budgets.length === 0) return undefined;
+  { bounds, counting }: StartedRun,
+): WatchedBudget {
+  const ledgers = bounds.map((bound) =>
+    createLedger(redis, { ...bound, keyOf: () => runKey(run) }),
+  );
+  const budgets = ledgers.flatMap((ledger, at) => {
+    const bound = bounds[at];
+    return bound ? [createRunBudget(bound, ledger, counting)] : [];
+  });
   return {
     ...joinBudgets(budgets),
     say: async () => {

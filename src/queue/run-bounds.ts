@@ -1,17 +1,15 @@
-import type { CallLedger } from '../worker/budget.ts';
-import type { RunBounds, StartedRun } from './call-ledger.ts';
+import { type CallLedger, REASON_OF, type RunBound } from '../worker/budget.ts';
+import type { StartedRun } from './call-ledger.ts';
 import { KEPT_MS, QUEUES_KEY, runKey } from './names.ts';
 import type { RedisServer } from './redis.ts';
 
-export interface RunHashOptions extends RunBounds {
+export interface RunHashOptions extends StartedRun {
   readonly redis: RedisServer;
   readonly run: string;
   /** The queue of the API. */
   readonly queue: string;
-  /** Unique among the starts of the run. */
-  readonly started: string;
-  /** What the run's store counts of each bound. */
-  readonly ledgers: RunLedgers;
+  /** With what the run's store counts of each. */
+  readonly bounds: readonly (RunBound & { readonly ledger: CallLedger })[];
   /** Whether another start may be known to be the same run. Otherwise nothing counts that was before. */
   readonly isNamed: boolean;
   readonly isPaused: () => boolean;
@@ -19,24 +17,14 @@ export interface RunHashOptions extends RunBounds {
   readonly onSpent: (spent: { readonly calls: number; readonly billedMicros: number }) => void;
 }
 
-/** What a run's store counts of its bounds; undefined where there is no such bound. */
-export interface RunLedgers {
-  readonly calls: CallLedger | undefined;
-  readonly cost: CallLedger | undefined;
-}
-
-/** One of the bounds. */
-interface Bound {
-  readonly reason: 'max_calls' | 'max_cost';
-  /** The field of the hash with what workers have taken. */
-  readonly field: 'calls' | 'micros';
-  readonly most: number;
+/** A bound and what is known of it. */
+interface Bound extends RunBound {
   readonly ledger: CallLedger;
-  /** What one domain counts at most; undefined until an answer has told. */
   each: number | undefined;
-  /** What workers have taken, and had at the look before. */
+  /** What workers have taken; had at the look before; and had before this start. */
   spent: number;
   spentBefore: number;
+  spentAtStart: number;
   /** What the store has counted, which is what workers may take by now. */
   allowed: number;
 }
@@ -67,36 +55,21 @@ export class RunHash {
   /** All of the hash as it was read last. */
   #known: Readonly<Record<string, string>> = {};
   #lostAtMs = Number.NEGATIVE_INFINITY;
-  /** What workers had taken before this start. */
-  #before: Readonly<Record<Bound['field'], number>> = { calls: 0, micros: 0 };
 
   constructor(options: RunHashOptions) {
-    const { maxCalls, maxMicros, microsEach, counting, rate, started, ledgers } = options;
+    const { counting, rate, started } = options;
     this.#options = options;
     this.#key = runKey(options.run);
-    const hash: StartedRun = { maxCalls, maxMicros, microsEach, counting, rate, started };
-    this.#started = JSON.stringify(hash);
-    const none = { spent: 0, spentBefore: 0, allowed: 0 };
-    const { calls, cost } = ledgers;
-    this.#bounds = [
-      calls &&
-        maxCalls !== undefined &&
-        ({ reason: 'max_calls', field: 'calls', most: maxCalls, ledger: calls, each: 1 } as const),
-      cost &&
-        maxMicros !== undefined &&
-        ({
-          reason: 'max_cost',
-          field: 'micros',
-          most: maxMicros,
-          ledger: cost,
-          each: microsEach,
-        } as const),
-    ].flatMap((bound) => (bound ? [{ ...bound, ...none }] : []));
+    const bounds = options.bounds.map(({ ledger: _, ...bound }) => bound);
+    this.#started = JSON.stringify({ bounds, counting, rate, started } satisfies StartedRun);
+    const none = { spent: 0, spentBefore: 0, spentAtStart: 0, allowed: 0 };
+    this.#bounds = options.bounds.map((bound) => ({ ...bound, ...none }));
   }
 
-  /** How much of the bounds workers have taken, as it was read last. */
-  get usedUp(): Bound['reason'] | undefined {
-    return this.#bounds.find(({ most, spent, each = 1 }) => spent + each > most)?.reason;
+  /** Why workers may take no more, as it was read last; undefined while they may. */
+  get usedUp(): 'max_calls' | 'max_cost' | undefined {
+    const usedUp = this.#bounds.find(({ most, spent, each = 1 }) => spent + each > most);
+    return usedUp && REASON_OF[usedUp.field];
   }
 
   /** Writes the hash, with what an earlier start has spent. */
@@ -112,9 +85,8 @@ export class RunHash {
       const { spent, allowed } = this.#read(bound);
       bound.allowed = taken;
       bound.spent = allowed < taken ? Math.max(spent, taken) : spent;
-      bound.spentBefore = bound.spent;
+      bound.spentBefore = bound.spentAtStart = bound.spent;
       if (bound.spent > spent) lost[field] = String(bound.spent);
-      this.#before = { ...this.#before, [field]: bound.spent };
     }
     await this.#allow();
     await this.write(lost);
@@ -210,8 +182,8 @@ export class RunHash {
   }
 
   #tell(): void {
-    const spentOf = (field: Bound['field']): number =>
-      (this.#bounds.find((bound) => bound.field === field)?.spent ?? 0) - this.#before[field];
-    this.#options.onSpent({ calls: spentOf('calls'), billedMicros: spentOf('micros') });
+    const spent = { calls: 0, micros: 0 };
+    for (const bound of this.#bounds) spent[bound.field] = bound.spent - bound.spentAtStart;
+    this.#options.onSpent({ calls: spent.calls, billedMicros: spent.micros });
   }
 }

@@ -1,7 +1,7 @@
 import type { Closable } from '../common/lifetime.ts';
 import type { Budget } from '../worker/budget.ts';
 import type { Rate } from '../worker/rate.ts';
-import { createRunBudget, type RunBudget, type StartedRun } from './call-ledger.ts';
+import { createWatchedBudget, type StartedRun, type WatchedBudget } from './call-ledger.ts';
 import { runJobPrefix, runKey } from './names.ts';
 import { type RedisServer, repeat } from './redis.ts';
 
@@ -38,7 +38,7 @@ interface Known {
   /** The bounds as they were read last. */
   bounds: string | undefined;
   started: string;
-  budget: RunBudget | undefined;
+  budget: WatchedBudget | undefined;
   rate: Rate | undefined;
   idle: number;
 }
@@ -62,7 +62,7 @@ export function createWatchedRuns(
     known.started = read.started;
     known.rate = read.rate;
     // What the earlier start had left is not given back to this one.
-    known.budget = createRunBudget(redis, run, read);
+    known.budget = read.bounds.length > 0 ? createWatchedBudget(redis, run, read) : undefined;
   }
 
   const looking = repeat(LOOK_MS, async () => {

@@ -9,7 +9,9 @@ import type { OutcomeStore } from '../store/store.ts';
 import {
   type CallLedger,
   type Counting,
+  createRunBudget,
   createSharedBudget,
+  type RunBound,
   type SharedBudget,
 } from '../worker/budget.ts';
 import type { Stop } from '../worker/stop-switch.ts';
@@ -23,36 +25,33 @@ export interface BoundedRun {
   readonly context: Pick<RunContext, 'runName'>;
 }
 
-/** Of each bound of a run, what counts for it; undefined where there is no such bound. */
-export interface Ledgers {
-  readonly calls: CallLedger | undefined;
-  readonly cost: CallLedger | undefined;
-  readonly callsPer: CallLedger | undefined;
+/** A bound of a run, and what counts for it in its store. */
+export interface CountedBound extends RunBound {
+  readonly ledger: CallLedger;
 }
 
 /** What counts the calls of a run in its store before they are made. */
+export interface Ledgers {
+  /** Of the bounds of the run itself. */
+  readonly own: readonly CountedBound[];
+  /** Of all runs with the credential; undefined where they are not bounded. */
+  readonly callsPer: CallLedger | undefined;
+}
+
 function openLedgers(run: BoundedRun): Ledgers {
   const { job, store } = run;
-  const { maxCalls, maxCost, maxCallsPer } = job.settings;
+  const { maxCalls, maxCost, maxCallsPer: per } = job.settings;
   const [calls, cost] = ledgerIdsOf(run);
-  const micros = microsOf(maxCost);
+  const open = (id: string, bound: Omit<CountedBound, 'ledger' | 'most'>, most?: number) =>
+    most === undefined
+      ? []
+      : [{ ...bound, most, ledger: store.openCallLedger({ id, count: most, each: bound.each }) }];
   return {
-    calls:
-      maxCalls === undefined
-        ? undefined
-        : store.openCallLedger({ id: calls, count: maxCalls, each: 1 }),
-    cost:
-      micros === undefined
-        ? undefined
-        : store.openCallLedger({ id: cost, count: micros, each: priceOf(job.endpoint) }),
-    callsPer:
-      maxCallsPer &&
-      store.openCallLedger({
-        id: callsIdOf(job),
-        count: maxCallsPer.count,
-        per: maxCallsPer,
-        each: 1,
-      }),
+    own: [
+      ...open(cost, { field: 'micros', each: priceOf(job.endpoint) }, microsOf(maxCost)),
+      ...open(calls, { field: 'calls', each: 1 }, maxCalls),
+    ],
+    callsPer: per && store.openCallLedger({ id: callsIdOf(job), count: per.count, per, each: 1 }),
   };
 }
 
@@ -77,20 +76,19 @@ interface Left {
 /** As far as the store knows: what others do over a queue is not known yet. */
 export async function readLeft(run: BoundedRun): Promise<Left> {
   const { maxCalls = Infinity, maxCost, maxCallsPer: limit, queue } = run.job.settings;
-  const ledgers = openLedgers(run);
-  const takenOf = async (ledger: CallLedger | undefined) => (await ledger?.read())?.taken ?? 0;
-  const isAgain = isNamed(run);
-  const [calls, cost] = isAgain
-    ? [await takenOf(ledgers.calls), await takenOf(ledgers.cost)]
-    : [0, 0];
+  const { own, callsPer: all } = openLedgers(run);
+  const taken = { calls: 0, micros: 0 };
+  for (const { field, ledger } of isNamed(run) ? own : []) {
+    taken[field] = (await ledger.read()).taken;
+  }
   // Runs seldom take days. Shorter windows are renewed while they run.
   const isLong = limit?.unit === 'day' || limit?.unit === 'month';
-  const callsPer = queue === undefined ? await takenOf(ledgers.callsPer) : 0;
+  const callsPer = queue === undefined ? ((await all?.read())?.taken ?? 0) : 0;
   return {
-    calls: Math.max(0, maxCalls - calls),
-    costMicros: Math.max(0, (microsOf(maxCost) ?? Infinity) - cost),
+    calls: Math.max(0, maxCalls - taken.calls),
+    costMicros: Math.max(0, (microsOf(maxCost) ?? Infinity) - taken.micros),
     callsPer: isLong ? Math.max(0, limit.count - callsPer) : Infinity,
-    isResumed: calls + cost > 0,
+    isResumed: taken.calls + taken.micros > 0,
   };
 }
 
@@ -98,21 +96,17 @@ export async function readLeft(run: BoundedRun): Promise<Left> {
 const AHEAD = 10;
 
 /** The budgets of all calls that are made in this process. */
-export function createBudgets({ job }: BoundedRun, ledgers: Ledgers): readonly SharedBudget[] {
-  const { calls, cost, callsPer } = ledgers;
-  const counted = { now: Date.now, ahead: AHEAD, ...countingOf(job.endpoint) };
-  return [
-    calls &&
-      createSharedBudget({ ...counted, ledger: calls, usedUp: () => ({ reason: 'max_calls' }) }),
-    cost &&
-      createSharedBudget({
-        ...counted,
-        ledger: cost,
-        counts: 'cost',
-        usedUp: () => ({ reason: 'max_cost' }),
-      }),
-    callsPer && createSharedBudget({ ...counted, ledger: callsPer, ahead: 0 }),
-  ].filter((budget) => budget !== undefined);
+export function createBudgets(
+  { job }: BoundedRun,
+  { own, callsPer }: Ledgers,
+): readonly SharedBudget[] {
+  const counting = countingOf(job.endpoint);
+  const ofRun = own.map((bound) =>
+    createRunBudget(bound, bound.ledger, { ...counting, ahead: AHEAD }),
+  );
+  return callsPer
+    ? [...ofRun, createSharedBudget({ ...counting, ledger: callsPer, now: Date.now })]
+    : ofRun;
 }
 
 /** What of a call counts for the bounds of calls. */
@@ -122,7 +116,7 @@ export function countingOf({ profile }: Endpoint): Counting {
 }
 
 /** What one domain may cost in millionths of a unit; undefined where only answers tell. */
-export function priceOf({ profile }: Endpoint): number | undefined {
+function priceOf({ profile }: Endpoint): number | undefined {
   const { billing } = profile ?? {};
   return billing?.isStated ? undefined : billing?.priceMicros;
 }

@@ -341,6 +341,33 @@ export function createSharedBudget(options: SharedBudgetOptions): SharedBudget {
   };
 }
 
+/** A bound of one run. */
+export interface RunBound {
+  /** What is bounded: how many calls, or what they cost, in millionths of a unit. */
+  readonly field: 'calls' | 'micros';
+  readonly most: number;
+  /** What one domain counts; undefined until an answer has told. */
+  readonly each: number | undefined;
+}
+
+/** Whose bound it is when it is used up. */
+export const REASON_OF = { calls: 'max_calls', micros: 'max_cost' } as const;
+
+/** The budget of a bound of a run. @param counting as the API counts calls */
+export function createRunBudget(
+  { field }: RunBound,
+  ledger: CallLedger,
+  counting: Counting & Pick<SharedBudgetOptions, 'ahead'>,
+): SharedBudget {
+  return createSharedBudget({
+    ...counting,
+    ...(field === 'micros' && { counts: 'cost' }),
+    ledger,
+    now: Date.now,
+    usedUp: () => ({ reason: REASON_OF[field] }),
+  });
+}
+
 /** How many calls may be made in a minute, hour, day or month of the calendar. */
 export interface CallsPer extends Calendar {
   readonly count: number;

@@ -168,6 +168,43 @@ describe('--max-cost without a price', () => {
   });
 });
 
+describe('an API that counts the domains of a batch', () => {
+  it.each([
+    ['--max-calls', '50', 50],
+    ['--max-calls-per', '50/month', 50],
+    ['--max-calls', '7', 7],
+    ['--max-cost', '50', 50],
+  ])('is asked about no more than %s %s', async (flag, bound, most) => {
+    // Given batches of twenty, each domain of which counts, and costs one
+    const asked: string[] = [];
+    const { url } = await openServer((request, response) => {
+      let body = '';
+      request.on('data', (chunk: Buffer) => (body += chunk.toString()));
+      request.on('end', () => {
+        const of = new URL(request.url ?? '', 'http://api').searchParams.get('domain');
+        const names = of === null ? (JSON.parse(body) as string[]) : [of];
+        asked.push(...names);
+        const records = names.map((name) => ({ name, domain: name }));
+        response.end(JSON.stringify(of === null ? records : records[0]));
+      });
+    });
+    const folder = openFolder();
+    folder.write('list.csv', listOf(domains(200)));
+    folder.write(
+      'batched.yaml',
+      `request: { baseUrl: "${url}", path: "/one?domain={domain}" }
+batch: { path: /batch, body: "{domains}", size: 20, domain: domain, counts: domains }
+billing: { unit: credits }
+`,
+    );
+    const args = ['enrich', 'list.csv', '--api', 'batched.yaml', '--json', flag, bound];
+    const ended = await runHere([...args, '--concurrency', '4'], { cwd: folder.path });
+    expect(ended.code, ended.stderr).toBe(4);
+    expect(asked).toHaveLength(most);
+    expect(summaryOf(ended).statuses).toMatchObject({ found: most, skipped: 200 - most });
+  });
+});
+
 describe('over Redis', () => {
   it('the bill is exact, and workers of another profile leave the list alone', async () => {
     const stage = await openStage(80, { api: playProfile(parseProfile('acme.yaml', PROFILE)) });

@@ -70,9 +70,7 @@ export async function openLookups(run: LookingUp): Promise<Lookups> {
     const hasAnswered = store.hasAnswers();
     const memory = isShared ? undefined : readPace(run);
     // Over a shared queue it also works for other runs, which this run's bounds must not limit.
-    const ledgers: Ledgers = isShared
-      ? { calls: undefined, cost: undefined, callsPer: queue.callLedger }
-      : own;
+    const ledgers: Ledgers = isShared ? { own: [], callsPer: queue.callLedger } : own;
     const local = await openLocalWorker(settings, job, {
       stopSwitch: isShared ? helper : stopSwitch,
       budgets: createBudgets(run, ledgers),

@@ -1,11 +1,10 @@
-import { microsOf } from '../../common/format.ts';
 import { type Closer, createCloser } from '../../common/lifetime.ts';
 import { callsIdOf } from '../../options/api.ts';
 import { createInProcessQueue, type LookupQueue, type Reply } from '../../queue/lookup-queue.ts';
 import { lookupsAtOnce } from '../../worker/batches.ts';
 import type { CallLedger } from '../../worker/budget.ts';
 import type { SharedPace } from '../../worker/redis-pace.ts';
-import { countingOf, isInterrupted, isNamed, type Ledgers, priceOf, runIdOf } from '../bounds.ts';
+import { countingOf, isInterrupted, isNamed, type Ledgers, runIdOf } from '../bounds.ts';
 import type { LookingUp } from './looking-up.ts';
 
 interface OpenQueueOptions {
@@ -96,9 +95,7 @@ async function openSharedQueue(
         concurrency,
         window: () => chunks * chunkSize(),
         rate: rate === 'auto' ? undefined : rate,
-        maxCalls: job.settings.maxCalls,
-        maxMicros: microsOf(job.settings.maxCost),
-        microsEach: priceOf(job.endpoint),
+        bounds: options.ledgers.own,
         counting: countingOf(job.endpoint),
         onSpent: (spent) => run.tally.spend(spent),
         onUsedUp: (reason) => stopSwitch.stop({ reason }),

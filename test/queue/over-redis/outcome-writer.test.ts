@@ -83,10 +83,8 @@ it('a job that lost its worker twice is split, and one that was is given up, for
   const job = await queue.add(LOOKUPS_JOB, { domains: ['a.com', 'b.com'], ref: 'one', also });
   await splitStalled(job, options);
   const singles = (await queue.getWaiting()).filter(({ id = '' }) => id.startsWith('single-'));
-  expect(singles.map(({ data }) => (data as { domains: unknown }).domains).toSorted()).toEqual([
-    ['a.com'],
-    ['b.com'],
-  ]);
+  const split = singles.map(({ data }) => JSON.stringify((data as { domains: unknown }).domains));
+  expect(split.toSorted()).toEqual(['["a.com"]', '["b.com"]']);
   for (const single of singles) await splitStalled(single, options);
   const told = (await stage.entries(QUEUE)).flatMap(({ ref, outcomes }) =>
     outcomes.map(({ domain, reason }) => `${String(ref)} ${domain} ${reason}`),

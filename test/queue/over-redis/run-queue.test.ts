@@ -1,8 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect, it, onTestFinished } from 'vitest';
 import { LOOKUPS_JOB, runKey, streamKey } from '../../../src/queue/names.ts';
+import type { CallLedger } from '../../../src/worker/budget.ts';
 import { createGate } from '../../support/gate.ts';
-import { answerAll, found, ledgerOf, NO_LEDGERS, openStage } from './stage.ts';
+import { answerAll, found, ledgerOf, openStage } from './stage.ts';
 
 const THREE = ['a.com', 'b.com', 'c.com'];
 const thirty = Array.from({ length: 30 }, (_, at) => `d${at}.com`);
@@ -42,7 +43,7 @@ it('what an earlier start left waiting is planned anew, and what a worker has is
   // Given a start that was killed with one job at a worker and one waiting
   const stage = await openStage();
   const gate = createGate();
-  const bounds = JSON.stringify({ counting: {}, started: 'x' });
+  const bounds = JSON.stringify({ bounds: [], counting: {}, started: 'x' });
   await stage.redis.client.hset(runKey('run'), { bounds, paused: '0' });
   const leave = async (at: number, domain: string): Promise<void> => {
     const opts = { priority: 11, jobId: `run-run-x-${at}` };
@@ -123,12 +124,14 @@ it.each<[string, { paused?: string; others?: number; workers?: number }, RegExp]
   await expect.poll(() => stage.notices.join('\n')).toMatch(words);
 });
 
+/** A bound of a hundred calls. */
+const callsOf = (ledger: CallLedger) => ({ field: 'calls', most: 100, each: 1, ledger }) as const;
+
 it('workers take no more than the run allows, which its store counts first', async () => {
   // Given a bound of 100 calls
   const stage = await openStage();
   const store = ledgerOf(100);
-  const bounds = { maxCalls: 100, ledgers: { ...NO_LEDGERS, calls: store.ledger } };
-  const run = await stage.run(bounds);
+  const run = await stage.run({ bounds: [callsOf(store.ledger)] });
   const spentAhead: number[] = [];
   stage.worker({
     handle: async ({ domains, budget }, reply) => {
@@ -158,7 +161,7 @@ it.each<[string, boolean, boolean, number]>([
 ])('one that is started again %s', async (_, isNamed, isLost, least) => {
   const stage = await openStage();
   const store = ledgerOf(100);
-  const bounds = { maxCalls: 100, isNamed, ledgers: { ...NO_LEDGERS, calls: store.ledger } };
+  const bounds = { isNamed, bounds: [callsOf(store.ledger)] };
   const first = await stage.run(bounds);
   await stage.redis.client.hset(runKey('run'), 'calls', 20, 'calls:one', 20);
   await expect.poll(() => first.spent.calls).toBe(20);

@@ -5,7 +5,6 @@ import type { OutcomesData } from '../../../src/queue/contract.ts';
 import type { Chunk, LookupQueue, Reply } from '../../../src/queue/lookup-queue.ts';
 import { streamKey } from '../../../src/queue/names.ts';
 import { openQueue, openQueueServer, type RedisServer } from '../../../src/queue/redis.ts';
-import type { RunLedgers } from '../../../src/queue/run-bounds.ts';
 import { openRunQueue, type RunQueueOptions } from '../../../src/queue/run-queue.ts';
 import { JobTaker, type TakeJobsOptions } from '../../../src/queue/take-jobs.ts';
 import { type CallLedger, RUN_WINDOW } from '../../../src/worker/budget.ts';
@@ -72,8 +71,6 @@ export function ledgerOf(most: number, each: number | undefined = 1) {
   return { ledger, taken: () => taken };
 }
 
-export const NO_LEDGERS: RunLedgers = { calls: undefined, cost: undefined };
-
 export async function openStage(): Promise<Stage> {
   const { url } = await useDatabase();
   const notices: string[] = [];
@@ -107,7 +104,7 @@ export async function openStage(): Promise<Stage> {
         run: 'run',
         isNamed: true,
         counting: {},
-        ledgers: NO_LEDGERS,
+        bounds: [],
         collect: async (outcomes) => {
           for (const { domain } of outcomes) if (outstanding.delete(domain)) collected.push(domain);
         },

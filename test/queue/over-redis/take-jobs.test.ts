@@ -3,7 +3,7 @@ import { LOOKUPS_JOB, runKey } from '../../../src/queue/names.ts';
 import { createGate } from '../../support/gate.ts';
 import { answerAll, found, openStage, QUEUE } from './stage.ts';
 
-const BOUNDS = JSON.stringify({ counting: {}, started: 'x' });
+const BOUNDS = JSON.stringify({ bounds: [], counting: {}, started: 'x' });
 
 it('a backlog is answered on the stream of its API, each text once, what is no domain as invalid', async () => {
   const stage = await openStage();

@@ -42,7 +42,7 @@ it('a list that comes later goes between the jobs of those that wait', async () 
   await one.add(...TEN);
   expect(await take(stage, 3)).toBe('aaa');
   await other.add(50, 50, 50);
-  expect(await take(stage, 10)).toBe('ababab' + 'aaaa');
+  expect(await take(stage, 10)).toBe('abababaaaa');
 });
 
 it('shares are of lookups, not of jobs', async () => {
