@@ -121,6 +121,8 @@ function readSample(source: Source): readonly JsonRow[] {
     const why = isWholeInSample ? 'it is empty' : 'its first line is longer than 256 KB';
     throw unreadable(source.name, `${why}; expected one JSON object per line`);
   }
+  const [only] = rows;
+  if (only && rows.length === 1 && isWholeInSample) refuseNoList(only, source);
   const far = windows.flatMap((window) => window.toString('utf8').split('\n').slice(1, -1));
   for (const line of far) {
     // A bad line is told when the list is scanned.
@@ -130,6 +132,24 @@ function readSample(source: Source): readonly JsonRow[] {
     } catch {}
   }
   return rows;
+}
+
+/** What programs answer or write instead of rows: one object of something else. */
+function refuseNoList(row: JsonRow, { name, isOfObjects = false }: Source): void {
+  if (isOfObjects) return;
+  const values = Object.values(row);
+  const error = row['error'] ?? row['errors'];
+  const hasDomain = values.some((value) => typeof value === 'string' && /^\S+\.\S+$/.test(value));
+  if (error && !hasDomain) {
+    const text = textOfCell(isObject(error) ? (error['message'] ?? error) : error);
+    throw unreadable(name, `it is no list but the error of an API ('${shorten(text)}')`);
+  }
+  if (values.length === 0 || !values.every((value) => isObject(value) && Object.hasOwn(value, '0')))
+    return;
+  throw unreadable(
+    name,
+    "it has columns instead of rows, as pandas writes it; have it write to_json(orient='records', lines=True)",
+  );
 }
 
 /** Undefined for a blank line, and for the sign that ends a DOS file. */

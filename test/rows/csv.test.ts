@@ -21,6 +21,8 @@ describe('CSV', () => {
     ['CSV', '"a",   "b, c"\n"1",   "2, 3"\n', ['a', 'b, c']],
     ['CSV', 'a,b\n1,2,,\n3,4,,\n', ['a', 'b', '', '']],
     ['CSV', '\n"a ""1""",b,b\r\n1,"2\n3",4\r\n', ['a "1"', 'b', 'b']],
+    ['CSV', '"a","b"\n"1 \\"x\\", y","2"\n"3 \\"z\\", y\\\nu","4"\n', ['a', 'b']],
+    ['CSV', '"a","b"\n"C:\\dir\\","2, 3"\n"D:\\","4"\n', ['a', 'b']],
     ['CSV, semicolon-separated', 'sep=;\r\na,x,y;b\r\n1,2,3;4\r\n', ['a,x,y', 'b']],
     ["CSV, '\\'-separated", 'sep=\\\na\\b\n1\\2\n', ['a', 'b']],
     ["CSV, ']'-separated", 'sep=]\na]b\n1]2\n', ['a', 'b']],
@@ -55,10 +57,33 @@ describe('CSV', () => {
     }
   });
 
-  it('leaves a note of several lines alone, one of which begins with a domain', async () => {
-    const source = sourceOf('domain,note\na.com,"called:\nb.com, no\nbye"\nc.com,x\n');
+  it.each([
+    'name,domain,note\nA,a.com,"called:\nB, b.com, no\nbye"\nC,c.com,x\n',
+    'name,domain,note\n"A\nJo, www.a.com, +49 30",a.com,x\nC,c.com,x\n',
+    'domain,note\na.com,"called:\nb.com, no\nbye"\nc.com,x\n',
+    'note,domain\n"see b.com,c.com",a.com\nx,c.com\n',
+  ])('leaves a note of several lines alone, one of which looks like a row: %j', async (text) => {
+    const source = sourceOf(text);
     const scanned = await scanAll(openText(source), source, 'domain');
     expect(scanned.map(({ cell }) => cell)).toEqual(['a.com', 'c.com']);
+  });
+
+  it('escapes quotes by a backslash where the list does, also far from its beginning', async () => {
+    const rows = '"1","a.com"\n'.repeat(200) + '"say \\"hi\\", you","b.com"\n'.repeat(3);
+    const whole = sourceOf(`"n","domain"\n${rows}`, { isWholeInSample: false });
+    const source = {
+      ...whole,
+      sample: whole.sample.subarray(0, 500),
+      windows: [whole.sample.subarray(-150)],
+    };
+    const format = openText(source);
+    const scanned = await scanAll(format, source, 'domain');
+    expect(scanned.filter(({ cell }) => cell === 'b.com')).toHaveLength(3);
+    const { raw = '' } = scanned.at(-1) ?? {};
+    expect(format.toObject(raw)).toEqual({ n: 'say "hi", you', domain: 'b.com' });
+    expect(format.createWriter(['x'], { maxFields: 2 }).row(raw, 2, ['a\\"b'])).toBe(
+      `${raw.trim()},"a\\\\\\"b"\n`,
+    );
   });
 
   it('takes an odd row for one row, and keeps the others', async () => {

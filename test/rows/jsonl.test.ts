@@ -52,9 +52,20 @@ describe('JSONL', () => {
     ['{}\n[1]\n', /line 2 of list\.jsonl: it is no object/],
     [`{"d":${'['.repeat(1_100)}${']'.repeat(1_100)}}\n`, /more than 1,000 levels deep/],
     ['\n', /list\.jsonl: it is empty; expected one JSON object per line/],
+    [
+      '{"error":{"code":500,"message":"no quota"}}\n',
+      /no list but the error of an API \('no quota'\)/,
+    ],
+    ['{"errors":["a","b"],"id":1}', /no list but the error of an API \('a; b'\)/],
+    ['{"site":{"0":"a.com","1":"b.com"},"n":{"0":1,"1":2}}', /columns instead of rows.*lines=True/],
   ])('refuses %j', (text, expected) => {
     expect(() => open(text)).toThrow(expected);
   });
+
+  it.each(['{"error":null,"site":1}', '{"domain":"a.com","error":"late"}', '{"0":{"0":1},"a":1}'])(
+    'takes one row for a row: %j',
+    (text) => expect(() => open(text)).not.toThrow(),
+  );
 });
 
 describe('a row of JSONL', () => {

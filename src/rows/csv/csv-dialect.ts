@@ -3,6 +3,8 @@ import { type Options, parse } from 'csv-parse/sync';
 /** How a CSV file is written. */
 export interface CsvDialect {
   readonly delimiter: string;
+  /** What stands before a quote within quotes: another one, or as MySQL and Spark write it, a backslash. */
+  readonly escape: '"' | '\\';
   /** Whether quotes open behind spaces, as in `"1", "Acme, Inc."`. */
   readonly isSpaced: boolean;
   /** All ends of lines that count, longer ones first. */
@@ -32,11 +34,12 @@ export function countLines(text: string): number {
 const MAX_RECORD_BYTES = 32 * 1024 * 1024;
 
 /** How csv-parse reads a dialect: rows may be ragged, and quotes within a cell are text. */
-export function parserOptions({ delimiter, isSpaced, lineEnds }: CsvDialect): {
+export function parserOptions({ delimiter, escape, isSpaced, lineEnds }: CsvDialect): {
   [K in keyof Options]: Options[K];
 } {
   return {
     delimiter,
+    escape,
     record_delimiter: [...lineEnds],
     ltrim: isSpaced,
     relax_quotes: true,
@@ -58,22 +61,31 @@ export function describeDialect({ delimiter }: CsvDialect): string {
   return delimiter === ',' ? 'CSV' : `CSV, ${DELIMITERS[delimiter] ?? `'${delimiter}'`}-separated`;
 }
 
+interface DialectHints {
+  /** The delimiter that the file's name suggests; wins if it makes columns at all. */
+  readonly preferred: string | undefined;
+  /** The delimiter that the file itself declares. */
+  readonly stated: string | undefined;
+  /** Pieces from all over it. */
+  readonly far: readonly string[];
+}
+
 const SAMPLE_CHARACTERS = 64 * 1024;
 
 /**
  * Detects the dialect of a file from its beginning: the one in which most records have the same
  * number of cells. Among equals a delimiter wins that is not the comma of a text, then the one that
  * makes more cells.
- *
- * @param preferred the delimiter that the file's name suggests; wins if it makes columns at all
- * @param stated the delimiter that the file itself declares
  */
-export function detectDialect(sample: string, preferred?: string, stated?: string): CsvDialect {
+export function detectDialect(
+  sample: string,
+  { preferred, stated, far }: DialectHints,
+): CsvDialect {
   const start = sample.slice(0, SAMPLE_CHARACTERS);
   const delimiters = stated === undefined ? Object.keys(DELIMITERS) : [stated];
   const readings = delimiters
     .filter((delimiter) => start.includes(delimiter))
-    .map((delimiter) => measure(start, delimiter))
+    .map((delimiter) => measure(start, dialectOf(start, delimiter)))
     .filter(({ columns }) => columns > 1);
   const suggested = readings.filter(({ dialect }) => dialect.delimiter === preferred);
   const [best] = (suggested.length > 0 ? suggested : readings).sort(
@@ -82,20 +94,26 @@ export function detectDialect(sample: string, preferred?: string, stated?: strin
       Number(one.isOfText) - Number(other.isOfText) ||
       other.columns - one.columns,
   );
-  return best?.dialect ?? dialectOf(start, stated ?? ',');
+  const dialect = best?.dialect ?? dialectOf(start, stated ?? ',');
+  const escaped = { ...dialect, escape: '\\' } as const;
+  const texts = [start, ...far].filter((text) => text.includes('\\"'));
+  const evenness = (one: CsvDialect): number =>
+    texts.reduce((sum, text) => sum + measure(text, one).evenness, 0);
+  return evenness(escaped) > evenness(dialect) ? escaped : dialect;
 }
 
 function dialectOf(sample: string, delimiter: string): CsvDialect {
   return {
     delimiter,
+    escape: '"',
     isSpaced: new RegExp(`${delimiter.replace(/\W/, '\\$&')} +"`).test(sample),
     lineEnds: sample.includes('\n') ? LINE_ENDS : OLD_LINE_ENDS,
   };
 }
 
 /** How a sample looks when it is read with a delimiter. */
-function measure(sample: string, delimiter: string) {
-  const dialect = dialectOf(sample, delimiter);
+function measure(sample: string, dialect: CsvDialect) {
+  const { delimiter } = dialect;
   const { records, isCut } = readRecords(Buffer.from(sample), dialect);
   const counts = records.map(({ cells }) => cells.length).filter((count) => count > 0);
   // The sample may end within a record.

@@ -47,7 +47,7 @@ export async function* scanCsv(
     // A line end within quotes may count twice.
     if (lines !== linesRead + 1) {
       line += cells.reduce((sum, cell) => sum + countLines(cell) - 1, 0);
-      if (cells.some((cell, index) => hasRows(cell, index, options)))
+      if (cells.some((_, index) => hasRows(cells, index, options)))
         throw unreadableRow(source, ownLine, TAKES_ROWS);
     }
     linesRead = lines;
@@ -156,19 +156,20 @@ const TAKES_ROWS =
 const MOST_LOOKED_AT = 64 * 1024;
 
 /**
- * Whether a quote has taken the rest of a row, or whole rows, into a cell: they have as many cells as
- * others, three at least, and a domain in its place. A line of a note with one comma shows nothing.
+ * Whether a quote has taken the rest of a row, and whole rows, into a cell. Then its first line has the
+ * cells from there on, its last one those that are missing in front of what follows, and one of its lines
+ * is a row of three cells at least, with a domain in its place. A note of several lines has other shapes.
  */
-function hasRows(cell: string, index: number, options: CsvScanOptions): boolean {
+function hasRows(cells: readonly string[], index: number, options: CsvScanOptions): boolean {
   const { dialect, width, domainColumn } = options;
-  return cell
-    .slice(0, MOST_LOOKED_AT)
-    .split(LINE_END)
-    .slice(0, -1)
-    .some((line, at) => {
-      const before = at === 0 ? index : 0;
-      const parts = line.split(dialect.delimiter);
-      const isWhole = parts.length === width - before && parts.length > 2;
-      return isWhole && 'domain' in normalizeDomain(parts[domainColumn.index - before] ?? '');
-    });
+  const lines = (cells[index] ?? '').slice(0, MOST_LOOKED_AT).split(LINE_END);
+  const parts = lines.map((line) => line.split(dialect.delimiter));
+  const [first = [], last = []] = [parts[0], parts.at(-1)];
+  const isCut = first.length === width - index && last.length + cells.length - index - 1 === width;
+  if (lines.length === 1 || width < 3 || !isCut) return false;
+  return parts.some((row, at) => {
+    const before = at === 0 ? index : 0;
+    const isWhole = row.length === width - before && row.length > 2;
+    return isWhole && 'domain' in normalizeDomain(row[domainColumn.index - before] ?? '');
+  });
 }

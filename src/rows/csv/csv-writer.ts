@@ -9,9 +9,11 @@ import { guardFormula } from './formula.ts';
  */
 export function createCellsWriter(
   delimiter: string,
+  escape = '"',
 ): (values: readonly CellValue[], keepsFormulas?: boolean) => string {
   const writer = new CellWriter({
     delimiter,
+    escape,
     record_delimiter: '\n',
     quoted: true,
   });
@@ -19,7 +21,9 @@ export function createCellsWriter(
     typeof value === 'number' ? String(value) : guardFormula(textOfCell(value)); // -5 is no formula
   // Few cells need quotes. For all of them the library takes a fifth of the time of a whole run.
   const quoted = (cell: string): string =>
-    SPECIAL.test(cell) || cell.includes(delimiter) ? writer.textOf(cell) : cell;
+    SPECIAL.test(cell) || cell.includes(delimiter) || cell.includes(escape)
+      ? writer.textOf(cell)
+      : cell;
   return (values, keepsFormulas = false) => {
     const textOf = keepsFormulas ? textOfCell : guarded;
     return values.map((value) => quoted(textOf(value))).join(delimiter);

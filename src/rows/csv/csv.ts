@@ -33,7 +33,10 @@ export function openCsv(
   const [sep = '', stated] = SEP_LINE.exec(whole.slice(title.length)) ?? [];
   const text = whole.slice(title.length + sep.length);
   const preferred = /\.(?:tsv|tab)(?:\.gz)?$/i.test(source.name) ? '\t' : undefined;
-  const dialect = detectDialect(text, preferred, stated);
+  const far = (source.windows ?? []).map(
+    (window) => /\n(.*)\n/s.exec(window.toString())?.[1] ?? '',
+  );
+  const dialect = detectDialect(text, { preferred, stated, far });
   const { delimiter } = dialect;
   const start = Buffer.byteLength(title + sep);
   const records = readSample(source, dialect, start);
@@ -42,7 +45,7 @@ export function openCsv(
   const names = first?.cells ?? numberedNames(records);
   const near = (noHeader ? records : records.slice(found + 1)).map(({ cells }) => cells);
   const columns = completeHeader(source, names, near);
-  const write = createCellsWriter(delimiter);
+  const write = createCellsWriter(delimiter, dialect.escape);
   const { startBytes: headerAt = start, endBytes: headBytes = start } = first ?? {};
   const headerRaw = first
     ? source.sample.toString('utf8', headerAt, headBytes)
