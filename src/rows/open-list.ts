@@ -102,7 +102,7 @@ async function openSource(
       throw unreadable(name, 'it was changed while it was read; run the same command again');
     },
   };
-  const magic = await readAt(0, handle, 4);
+  const magic = await readAt(0, handle, MAGIC_BYTES);
   if (isZip(magic)) {
     const { openWorkbook } = await import('./xlsx/open-workbook.ts');
     const { openXlsx } = await import('./xlsx/xlsx.ts');
@@ -166,6 +166,7 @@ function refuseOptionsOfOthers({ source, format }: OpenedSource, options: OpenLi
   throw new BrandfillError('INVALID_SETTING', `Cannot use ${option} for ${which}: leave it out.`);
 }
 
+const MAGIC_BYTES = 4_096;
 const WINDOWS = 24;
 const WINDOW_BYTES = 16 * 1024;
 

@@ -1,23 +1,33 @@
 // Files that are no lists, and what to do about each: texts to follow `it is`.
 
 const SAVE = 'open it in a spreadsheet program and save it as XLSX or CSV';
+
 /** Whether a file begins like a workbook. */
 export function isZip(magic: Buffer): boolean {
   return magic.toString('latin1').startsWith('PK\x03\x04');
 }
 
+/** How files begin, as Latin-1. */
+const BEGINNINGS: readonly (readonly [RegExp, string])[] = [
+  [/^%PDF/, 'a PDF; copy its table into a spreadsheet program, and save that as XLSX or CSV'],
+  [
+    /^\xd0\xcf\x11\xe0/,
+    'an old Excel workbook (.xls), or one that is encrypted by a password or a sensitivity label; open it, take that off, and save it as XLSX',
+  ],
+  [
+    /PK\x03\x04[^]{26,}?(?:\[Content_Types\]|xl\/|_rels\/)/,
+    `a workbook with other bytes in front of it; download it again, or ${SAVE}`,
+  ],
+];
+
 /**
  * Says what a file is instead of a list. Undefined for files that may be lists.
  *
- * @param magic its first four bytes
+ * @param magic its first bytes
  */
 export function findOtherFormat(magic: Buffer): string | undefined {
   const start = magic.toString('latin1');
-  if (start === '%PDF')
-    return 'a PDF; copy its table into a spreadsheet program, and save that as XLSX or CSV';
-  return start === '\xd0\xcf\x11\xe0'
-    ? 'an old Excel workbook (.xls), or one that is encrypted by a password or a sensitivity label; open it, take that off, and save it as XLSX'
-    : undefined;
+  return BEGINNINGS.find(([pattern]) => pattern.test(start))?.[1];
 }
 
 /** What old exports call .xls, and login pages that were saved as a list. */

@@ -3,6 +3,7 @@ import {
   addressOfCell,
   contains,
   isFree,
+  MOST_COLUMNS,
   type Range,
   textOfSheetCell,
   valueOfCell,
@@ -21,6 +22,8 @@ export interface FoundList {
   /** The last column with content, and the last one with something to be seen. */
   readonly lastContent: number;
   readonly lastVisible: number;
+  /** By column, whether a row of the sheet has content in it. */
+  readonly used: Uint8Array;
   /** Rows of the header and above it that have text. */
   readonly head: readonly SheetRow[];
   /** The first rows below, and some from all over the list. */
@@ -48,11 +51,13 @@ export function createListFinder() {
   let lastRow = 0;
   let lastContent = -1;
   let lastVisible = -1;
+  const used = new Uint8Array(MOST_COLUMNS);
 
   return {
     add: (row: SheetRow): void => {
       lastContent = Math.max(lastContent, row.lastContent);
       lastVisible = Math.max(lastVisible, row.lastVisible);
+      for (const [column, cell] of row.cells.entries()) if (cell !== null) used[column] = 1;
       if (!row.hasText) return;
       lastRow = row.number;
       rows += 1;
@@ -77,6 +82,7 @@ export function createListFinder() {
         lastRow: Math.max(last, lastRow),
         lastContent,
         lastVisible,
+        used,
         head,
         sample: [...start.slice(head.length), ...far],
       };

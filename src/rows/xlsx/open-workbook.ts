@@ -158,7 +158,8 @@ async function readStart(pack: Package, path: string, options: SheetOptions) {
 }
 
 function newFrame(): SheetFrame {
-  return { prefix: '', columns: [], merges: [], uncalculated: 0, rich: 0, links: [] };
+  const counts = { uncalculated: 0, rich: 0 };
+  return { prefix: '', columns: [], merges: [], spills: [], ...counts, links: [] };
 }
 
 async function findList(pack: Package, sheet: SheetPart, options: SheetOptions & SpoolOptions) {

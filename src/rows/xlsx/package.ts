@@ -58,7 +58,8 @@ export async function openPackage(handle: FileHandle, name: string) {
       const { entry } = at(path) ?? {};
       if (!entry) throw new Error(`the part ${path} is missing`);
       stream = await zip.openReadStreamPromise(entry);
-      yield* stream as AsyncIterable<Buffer>;
+      const chunks = stream as AsyncIterable<Buffer>;
+      yield* /\.(?:xml|rels)$/i.test(path) ? inUtf8(chunks) : chunks;
     } catch (error) {
       throw asBroken(name, error);
     } finally {
@@ -86,6 +87,26 @@ export async function openPackage(handle: FileHandle, name: string) {
   };
 }
 
+/** Turns XML in UTF-16 into UTF-8, by its byte order mark; all else stays as it is. */
+async function* inUtf8(chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+  let encoding: string | undefined;
+  let decoder = new TextDecoder();
+  for await (const chunk of chunks) {
+    const isFirst = encoding === undefined;
+    if (isFirst) {
+      encoding = { ÿþ: 'utf-16le', þÿ: 'utf-16be' }[chunk.toString('latin1', 0, 2)] ?? '';
+      decoder = new TextDecoder(encoding || 'utf-8');
+    }
+    if (encoding === '') yield chunk;
+    else {
+      const text = decoder.decode(chunk, { stream: true });
+      yield Buffer.from(isFirst ? text.replace(DECLARED, '$1UTF-8') : text);
+    }
+  }
+}
+
+const DECLARED = /(<\?xml[^>]*encoding=["'])[^"']*/i;
+
 /** A path in a package without `..`, doubled or leading slashes; backslashes are slashes. */
 export function normalizePath(path: string): string {
   const steps: string[] = [];
@@ -112,7 +133,8 @@ function foldPath(path: string): string {
 /** What went wrong with the content of a file, as the message that it is no workbook, or no longer a whole one. */
 export function asBroken(name: string, error: unknown): BrandfillError {
   if (error instanceof BrandfillError) return error;
-  const why = error instanceof Error ? error.message.replace(/\.$/, '') : String(error);
+  const message = error instanceof Error ? error.message.replace(/\.$/, '') : String(error);
+  const why = /comment length/i.test(message) ? 'there are other bytes behind its end' : message;
   return unreadable(
     name,
     `it is damaged, or no workbook (${why}); open it in a spreadsheet program and save it again as XLSX`,

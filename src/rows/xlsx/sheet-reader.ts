@@ -42,14 +42,22 @@ export interface SheetFrame {
   /** Its size and its filter: the range, and where it is said. */
   dimension?: Range & Span;
   autoFilter?: Range & Span;
-  /** Columns that have a style of their own, for cells that are not there. */
-  readonly columns: (Range & { readonly style: number })[];
+  readonly columns: SheetColumns[];
   readonly merges: Range[];
+  /** Where the values of formulas with several spill. */
+  readonly spills: Range[];
   /** How many formulas have no value, and how many cells show more than their value is. */
   uncalculated: number;
   rich: number;
   /** Ranges of linked cells, with the id of their target. */
   readonly links: { readonly range: Range; readonly id: string | undefined }[];
+}
+
+/** Columns with a format of their own, and where that is said. */
+export interface SheetColumns extends Range, Span {
+  /** For cells that are not there; undefined for none. */
+  readonly style: number | undefined;
+  readonly isHidden: boolean;
 }
 
 export interface SheetOptions {
@@ -158,11 +166,19 @@ function createHandlers(
   /** What is around the rows. */
   function openOther({ local, prefix, depth, attributes, start, end }: XmlTag): void {
     if (local === 'sheetData' && depth === 1) frame.prefix = prefix;
-    if (local === 'col' && attributes['style'] !== undefined) {
-      const { min, max, style } = attributes;
+    if (local === 'col' && depth === 2) {
+      const { min, max, style, hidden = '' } = attributes;
       if (frame.columns.length >= MOST_COLUMNS) throw new Error('it has too many columns');
-      const columns = { firstColumn: Number(min) - 1, lastColumn: Number(max) - 1 };
-      frame.columns.push({ firstRow: 1, lastRow: MOST_ROWS, ...columns, style: Number(style) });
+      frame.columns.push({
+        firstRow: 1,
+        lastRow: MOST_ROWS,
+        firstColumn: Number(min) - 1,
+        lastColumn: Number(max) - 1,
+        style: style === undefined ? undefined : Number(style),
+        isHidden: /^(?:1|true)$/.test(hidden),
+        start: toBytes(start),
+        end: toBytes(end),
+      });
     }
     const range = readRange(attributes['ref']);
     if (!range) return;
@@ -184,6 +200,9 @@ function createHandlers(
       else if (local === 'f') {
         inside = 'formula';
         formula = '';
+        const { t: kind, ref } = tag.attributes;
+        const range = kind === 'shared' ? undefined : readRange(ref);
+        if (range && frame.spills.length < MOST_ROWS) frame.spills.push(range);
       } else if (local === 'rPh') isPhonetic = true;
     },
     text: (more: string): void => {

@@ -9,13 +9,19 @@ import type { OpenedWorkbook, RowLine } from './open-workbook.ts';
 import { normalizePath } from './package.ts';
 import type { Span } from './sheet-reader.ts';
 import { widened } from './tables.ts';
+import { withAttribute } from './xml.ts';
+
+/** At least so many are added: domain, status, time, and a value. */
+const LEAST_COLUMNS = 4;
 
 /**
  * Makes sure that a workbook can be written again, before anything is paid for.
  *
  * @throws BrandfillError `UNREADABLE_INPUT` when it cannot
  */
-export async function assertRewritable({ pack, sheet }: OpenedWorkbook): Promise<void> {
+export async function assertRewritable(list: OpenedWorkbook): Promise<void> {
+  firstFreeColumn(list, LEAST_COLUMNS);
+  const { pack, sheet } = list;
   for (const path of pack.paths) {
     if (path === sheet.path) continue;
     try {
@@ -163,7 +169,14 @@ export function createWorkbookOutput(
   /** Writes what is above the first row of the list. */
   function begin(): Promise<void> {
     const size = dimension ? [{ ...dimension, edited: widen }] : [];
-    begun ??= edit([...size, ...headerEdits()]);
+    const hidden = frame.columns.filter(
+      (range) => range.isHidden && range.lastColumn >= ours && range.firstColumn <= lastColumn,
+    );
+    const shown = hidden.map((range) => ({
+      ...range,
+      edited: (tag: string) => showColumns(tag, range, [ours, lastColumn]),
+    }));
+    begun ??= edit([...size, ...shown, ...headerEdits()]);
     return begun;
   }
 
@@ -219,27 +232,58 @@ function styleOf(row: string): number | undefined {
   return style === undefined ? undefined : Number(style);
 }
 
+/** The tag of hidden columns, cut where some of them are shown. */
+function showColumns(
+  tag: string,
+  { firstColumn, lastColumn }: Range,
+  [first, last]: readonly [number, number],
+): string {
+  if (!tag.endsWith('/>')) return tag;
+  const part = (from: number, to: number, isHidden: boolean): string => {
+    if (from > to) return '';
+    const numbered = withAttribute(withAttribute(tag, 'min', `${from + 1}`), 'max', `${to + 1}`);
+    return isHidden ? numbered : withAttribute(numbered, 'hidden', undefined);
+  };
+  return (
+    part(firstColumn, Math.min(lastColumn, first - 1), true) +
+    part(Math.max(firstColumn, first), Math.min(lastColumn, last), false) +
+    part(Math.max(firstColumn, last + 1), lastColumn, true)
+  );
+}
+
 /**
- * The column where ours begin, from 0: right of all that is in the rows of the list or can be seen
- * there. A format that goes on to the end of the sheet leaves no such place; ours then get it too.
+ * The column where ours begin, from 0: right of all that is in the rows of the list or can be seen there.
+ * A format that goes on to the end of the sheet leaves no such place; ours then get it too. Nor does a
+ * cell at the end of the sheet; ours then go between the list and it.
  *
  * @throws BrandfillError `UNWRITABLE_OUTPUT` when there is no place for them
  */
 function firstFreeColumn(list: OpenedWorkbook, count: number): number {
   const { frame, styles, tables, firstHeaderRow, lastRow, columns } = list;
   const content = Math.max(list.lastContent, columns.length - 1);
-  let seen = Math.max(content, list.lastVisible);
+  const isBeside = (range: Range): boolean =>
+    range.firstRow <= lastRow && range.lastRow >= firstHeaderRow;
+  const taken = [...frame.merges, ...frame.spills, ...tables].filter(isBeside);
   const coloured = frame.columns.filter(
-    ({ lastColumn, style }) => lastColumn < MOST_COLUMNS - 1 && styles[style]?.isVisible,
+    ({ lastColumn, style = -1 }) => lastColumn < MOST_COLUMNS - 1 && styles[style]?.isVisible,
   );
-  for (const range of [...frame.merges, ...tables, ...coloured]) {
-    const isBeside = range.firstRow <= lastRow && range.lastRow >= firstHeaderRow;
-    if (isBeside) seen = Math.max(seen, range.lastColumn);
-  }
+  let seen = Math.max(content, list.lastVisible);
+  for (const { lastColumn } of [...taken, ...coloured]) seen = Math.max(seen, lastColumn);
   const last = [seen, content].find((last) => last + 1 + count <= MOST_COLUMNS);
   if (last !== undefined) return last + 1;
-  throw new BrandfillError(
+  const used = Uint8Array.from(list.used);
+  for (const { firstColumn, lastColumn } of taken) used.fill(1, firstColumn, lastColumn + 1);
+  let start = (list.head.at(-1)?.lastContent ?? -1) + 1;
+  for (let column = start; column < start + count; column += 1) {
+    if (column >= MOST_COLUMNS) throw tooWide(content + 1 + count);
+    if (used[column]) start = column + 1;
+  }
+  return start;
+}
+
+function tooWide(columns: number): BrandfillError {
+  return new BrandfillError(
     'UNWRITABLE_OUTPUT',
-    `Cannot write a workbook: a sheet holds ${MOST_COLUMNS} columns, and this one would have ${content + 1 + count}; choose fewer with --fields, or an --out that ends in .csv.`,
+    `Cannot write a workbook: a sheet holds ${MOST_COLUMNS} columns, and this one would have ${columns}; choose fewer with --fields, or an --out that ends in .csv.`,
   );
 }

@@ -49,7 +49,12 @@ export function openXlsx(list: OpenedWorkbook): RowFormat {
     sampleRows: addressesIn(list.sample, linkAt),
     headBytes,
     isTable: true,
-    takenNames: new Set(columns),
+    // In a table, `Brand_Status` is the same as `brand_status`.
+    takenNames: new Set(
+      list.tables.length === 0
+        ? columns
+        : columns.concat(columns.map((name) => name.toLowerCase())),
+    ),
     scan: async function* (source, { index }, others = []) {
       domainIndex = index;
       let before = headerRow;

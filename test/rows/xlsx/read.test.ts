@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { guessDomainColumn } from '../../../src/rows/columns/domain-column.ts';
-import { open, row, type WorkbookSpec, workbookOf } from './workbooks.ts';
+import { open, rewrite, row, type WorkbookSpec, workbookOf } from './workbooks.ts';
 
 const LIST = row(1, 'name', 'domain') + row(2, 'Acme', 'acme.com') + row(3, 'Globex', 'globex.com');
 /** Moves cells down. */
@@ -107,6 +107,22 @@ describe('cells of a workbook', () => {
     const xml = `<?xml version="1.0"?><x:worksheet xmlns:x="m"><x:sheetData>${rows}</x:sheetData></x:worksheet>`;
     const opened = await open(await workbookOf({ sheets: [{ name: 'S', rows: '', xml }] }));
     expect(opened.rows).toEqual([{ name: null, domain: 'a<b.com' }]);
+  });
+
+  it.each([
+    ['utf-16le', Buffer.from([0xff, 0xfe])],
+    ['utf16be', Buffer.from([0xfe, 0xff])],
+  ])('are read from a sheet in %s', async (encoding, mark) => {
+    const xml = `<?xml version="1.0" encoding="UTF-16"?><worksheet><sheetData>${row(1, 'domain', 'ö')}${row(2, 'acme.com', '\u{1f600}')}</sheetData></worksheet>`;
+    const bytes = Buffer.from(xml, 'utf16le');
+    const sheet = Buffer.concat([mark, encoding === 'utf16be' ? bytes.swap16() : bytes]);
+    const parts = { 'xl/worksheets/sheet1.xml': sheet };
+    const opened = await open(await workbookOf({ sheets: [{ name: 'S', rows: '' }], parts }));
+    expect(opened.rows).toEqual([{ domain: 'acme.com', ö: '\u{1f600}' }]);
+    const written = await rewrite(opened, ['x'], () => [1]);
+    expect(written.parts['xl/worksheets/sheet1.xml']).toMatch(
+      /^<\?xml version="1.0" encoding="UTF-8"\?>.*<v>1<\/v>/s,
+    );
   });
 
   it('are read from a strict workbook', async () => {
@@ -272,6 +288,14 @@ describe('the list in a workbook', () => {
     const opened = await open(await workbookOf({ sheets: [{ name: 'S', rows }] }));
     expect(opened.format.description).toBe(`XLSX, sheet 'S', header in row ${header}`);
     expect(opened.rows).toHaveLength(count);
+  });
+
+  it('has names that are taken whatever their case, where it is a table', async () => {
+    const table =
+      '<table id="1" name="T" displayName="T" ref="A1:B2"><tableColumns count="2"><tableColumn id="1" name="a"/></tableColumns></table>';
+    const rows = row(1, 'domain', 'Brand_Status') + row(2, 'acme.com', 1);
+    const { format } = await open(await workbookOf({ sheets: [{ name: 'S', rows, table }] }));
+    expect(format.takenNames.has('brand_status')).toBe(true);
   });
 
   it('has the columns of its sheet; empty rows are none', async () => {

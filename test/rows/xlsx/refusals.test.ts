@@ -122,6 +122,18 @@ describe('a ZIP bomb', () => {
   });
 });
 
+it.each([
+  [
+    'in front of it',
+    (bytes: Buffer) => Buffer.concat([Buffer.from('HTTP/1.1 200 OK\r\n\r\n'), bytes]),
+  ],
+  ['behind its end', (bytes: Buffer) => Buffer.concat([bytes, Buffer.from('\r\n--end--\0\u0001')])],
+])('a workbook with other bytes %s is refused in a sentence', async (where, change) => {
+  const message = await refusalOf(change(await workbookOf({ sheets: SHEETS })));
+  expect(message).toMatch(new RegExp(`other bytes ${where}.*and save it`));
+  expect(message).not.toMatch(/\p{Cc}/u);
+});
+
 describe('what is no workbook of this kind', () => {
   const OLE = Buffer.from('d0cf11e0a1b11ae1', 'hex');
   it.each<[string, () => Promise<Buffer> | Buffer, RegExp]>([

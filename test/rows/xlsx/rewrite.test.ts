@@ -62,6 +62,21 @@ describe('a column of ours begins', () => {
     ['regardless of columns to the end', { before: columns(3, 16_384) }, 'C'],
     ['regardless of a font', { rows: colour('F3').replace('s="1"', 's="3"') }, 'C'],
     ['regardless of a format that goes on to the end', { rows: colour('XFD3') }, 'C'],
+    [
+      'right of where a formula spills',
+      {
+        rows: ROWS.replace(
+          /<c r="B3"/,
+          '<c r="B3" t="str" cm="1"><f t="array" ref="B3:E3">X()</f><v>a</v></c><c r="C3"',
+        ).replace('<is><t>Rome</t></is>', '<is><t>b</t></is>'),
+      },
+      'F',
+    ],
+    [
+      'left of a stray cell at the end of the sheet',
+      { rows: ROWS.replace(/<\/row>$/, '<c r="D3"><v>1</v></c><c r="XFD3"><v>1</v></c></row>') },
+      'C',
+    ],
     ['regardless of what is merged elsewhere', { after: merge('A8:F9') }, 'C'],
   ])('%s', async (_, spec, column) => {
     const sheet = await sheetOf(spec);
@@ -198,6 +213,22 @@ it.each([
 ])('a filter over %s becomes one over %s', async (ref, expected) => {
   const sheet = await sheetOf({ after: `<autoFilter ref="${ref}"/>` });
   expect(sheet).toContain(`<autoFilter ref="${expected}"/>`);
+});
+
+it.each<[number, number, readonly string[]]>([
+  [3, 3, ['3-3 shown']],
+  [2, 16_384, ['2-2 hidden', '3-3 shown', '4-16384 hidden']],
+  [5, 9, ['5-9 hidden']],
+])('columns %d to %d, which are hidden, are shown where ours are', async (min, max, expected) => {
+  const before = columns(min, max, 3).replace('width', 'hidden="1" width');
+  const tags = [...(await sheetOf({ before })).matchAll(/<col ([^>]*)\/>/g)];
+  const attribute = (tag: string, name: string) => new RegExp(`\\b${name}="(\\d+)"`).exec(tag)?.[1];
+  const written = tags.map(([tag]) => {
+    expect([attribute(tag, 'width'), attribute(tag, 'style')]).toEqual(['9', '3']);
+    const range = `${attribute(tag, 'min')}-${attribute(tag, 'max')}`;
+    return `${range} ${attribute(tag, 'hidden') === '1' ? 'hidden' : 'shown'}`;
+  });
+  expect(written).toEqual(expected);
 });
 
 it('the hidden name of a filter goes as far as the filter, on its own sheet only', async () => {
