@@ -50,26 +50,30 @@ export async function spool<T>(
   toBytes: (item: T, number: number) => Buffer | string = (item) => item as Buffer | string,
 ): Promise<FileHandle> {
   const handle = await openSpool(spoolFolder);
-  let gathered: Buffer[] = [];
-  let sizeBytes = 0;
-  const flush = async (): Promise<void> => {
-    await writeAll(handle, Buffer.concat(gathered), spoolFolder);
-    gathered = [];
-    sizeBytes = 0;
-  };
   const iterator =
     Symbol.asyncIterator in items ? items[Symbol.asyncIterator]() : items[Symbol.iterator]();
-  try {
+
+  async function copy(): Promise<void> {
+    let gathered: Buffer[] = [];
+    let sizeBytes = 0;
     for (let number = 1; ; number += 1) {
+      const next = await iterator.next();
       signal.throwIfAborted();
-      const next = await unlessAborted(Promise.resolve(iterator.next()), signal);
       if (next.done === true) break;
       const bytes = Buffer.from(toBytes(await next.value, number));
       gathered.push(bytes);
       sizeBytes += bytes.length;
-      if (sizeBytes >= WRITE_BYTES) await flush();
+      if (sizeBytes < WRITE_BYTES) continue;
+      await writeAll(handle, Buffer.concat(gathered), spoolFolder);
+      gathered = [];
+      sizeBytes = 0;
     }
-    await flush();
+    await writeAll(handle, Buffer.concat(gathered), spoolFolder);
+  }
+
+  try {
+    signal.throwIfAborted();
+    await unlessAborted(copy(), signal); // once: for each item it takes longer than all the rest
     return handle;
   } catch (error) {
     // Not awaited: a waiting generator ends only when what it waits for has come.
