@@ -1,4 +1,5 @@
 import type { Command } from '../commands/command.ts';
+import { LIST_FILE } from '../rows/list-formats.ts';
 
 /** A command, in the words of its help. Its code and options are loaded when it is called. */
 export interface ListedCommand {
@@ -13,7 +14,6 @@ export interface ListedCommand {
   readonly load?: () => Promise<Command>;
 }
 
-const A_LIST = 'XLSX, CSV, TSV or JSONL file (text formats also as .gz); - is standard input';
 const A_DOMAIN = 'a domain, or anything that a cell of a list may hold';
 
 /** What exit codes mean, of whichever command. */
@@ -42,7 +42,7 @@ export const COMMANDS: readonly ListedCommand[] = [
   },
   {
     name: 'enrich',
-    argument: ['<input>', A_LIST],
+    argument: ['<input>', LIST_FILE],
     description: 'look up every domain in a list, and write its rows back with the data found',
     examples: [
       'enrich accounts.csv --base-url https://api.example.com --auth bearer --dry-run',
@@ -91,7 +91,7 @@ export const COMMANDS: readonly ListedCommand[] = [
   },
   {
     name: 'add',
-    argument: ['<input>', A_LIST],
+    argument: ['<input>', LIST_FILE],
     description: 'put the domains of a list on a queue; brandfill collect receives the outcomes',
     examples: [
       'add backlog.csv --queue redis://localhost:6379/0 --api brandfetch',

@@ -33,7 +33,7 @@ export function chooseDomainColumn(
   if (format.isTable && !looksLikeHeader(columns, sampleRows)) {
     throw new BrandfillError(
       'UNREADABLE_INPUT',
-      `Cannot read ${source.name}: its first line is no header but a row ('${shorten(columns.join(','))}'); put a line with column names on top, such as: domain${format.kind === 'csv' ? '; or give --no-header' : ''}; if it is the header, name the column with --domain-column.`,
+      `Cannot read ${source.name}: its first line is no header but a row ('${shorten(columns.join(','))}'); put a line with column names on top, such as: domain${format.notation.options.includes('noHeader') ? '; or give --no-header' : ''}; if it is the header, name the column with --domain-column.`,
     );
   }
   if (column) return column;
@@ -47,7 +47,7 @@ export function chooseDomainColumn(
   }
   throw new BrandfillError(
     'INVALID_SETTING',
-    `Cannot tell which column of ${source.name} holds the domain: name it with --domain-column; there are: ${listNames(columns)}${describeLosers(columns, sampleRows)}${describeElsewhere(format)}${format.kind === 'csv' ? adviseOnHeader(columns) : ''}.`,
+    `Cannot tell which column of ${source.name} holds the domain: name it with --domain-column; there are: ${listNames(columns)}${describeLosers(columns, sampleRows)}${describeElsewhere(format)}${format.notation.options.includes('skipLines') ? adviseOnHeader(columns) : ''}.`,
   );
 }
 

@@ -6,6 +6,7 @@ import { isCredentialName } from '../brand/credential.ts';
 import { BrandfillError, endSentence } from '../common/errors.ts';
 import { keepCredentialName, keepSecret } from '../common/secrets.ts';
 import { isTimezone, localTime } from '../common/text.ts';
+import { LIST_FILE } from '../rows/list-formats.ts';
 import { duration, file, variableName } from './kinds.ts';
 import { kind, metaOf, type Options, type OptionsOf, option, refusal, refusing } from './option.ts';
 import { OPTIONS } from './options.ts';
@@ -45,7 +46,7 @@ export type OnFinish = z.output<typeof onFinish>;
 const JOB_FILE = {
   ...OPTIONS,
   input: option(file(), {
-    help: 'the list: an XLSX, CSV, TSV or JSONL file (text formats also as .gz); - is standard input',
+    help: `the list: an ${LIST_FILE}`,
   }),
   apiKeyEnv: variableName.optional(),
   schedule: schedule.optional().describe('when brandfill schedule runs this job'),

@@ -1,6 +1,7 @@
 import { isAscii, isUtf8 } from 'node:buffer';
 import { createRequire } from 'node:module';
 import { shorten } from './columns/names.ts';
+import { FORMAT_NAMES } from './list-formats.ts';
 import { areUtf8, linesOf, type Source, unreadable } from './source.ts';
 
 /** An encoding of the characters of a file, as people call it, which iconv-lite understands. */
@@ -74,7 +75,7 @@ export async function findEncoding(
   if (controls > HARMLESS_CONTROLS + start.length * MOST_CONTROLS) {
     throw unreadable(
       name,
-      'it is no text; expected a list as CSV, JSONL or XLSX, packed with gzip or not at all; if it is UTF-16, give --encoding utf-16',
+      `it is no text; expected ${FORMAT_NAMES}, packed with gzip or not at all; if it is UTF-16, give --encoding utf-16`,
     );
   }
   if (await areUtf8(read())) return found(UTF_8);

@@ -2,6 +2,7 @@ import { createRequire } from 'node:module';
 import { isTooDeep } from '../common/text.ts';
 import { shorten } from './columns/names.ts';
 import { textOfCell } from './csv/csv-writer.ts';
+import { LIST_FORMATS } from './list-formats.ts';
 import type {
   CellValue,
   FormatOptions,
@@ -46,8 +47,7 @@ export function openJsonl(source: Source, { prefix }: FormatOptions): RowFormat 
   const takenNames = new Set(names);
 
   return {
-    kind: 'jsonl',
-    endings: /^\.(?:jsonl|ndjson|json)(?:\.gz)?$/i,
+    notation: LIST_FORMATS.jsonl,
     extension: '.jsonl',
     description: describeText('JSONL', source),
     columns,

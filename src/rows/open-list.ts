@@ -6,9 +6,11 @@ import { BrandfillError, describeSystemError, systemErrorCode } from '../common/
 import { openToRead } from '../common/files.ts';
 import { type Closable, type Closer, createCloser } from '../common/lifetime.ts';
 import { describeKind } from '../common/text.ts';
+import { openCsv } from './csv/csv.ts';
 import { type Encoding, findEncoding, transcode, UTF_8 } from './encoding.ts';
-import { openText } from './formats.ts';
-import { findOtherFormat, isZip } from './other-formats.ts';
+import { isJsonl, openJsonl } from './jsonl.ts';
+import type { ReadingOption } from './list-formats.ts';
+import { findOtherFormat, findOtherText, isZip } from './other-formats.ts';
 import type { FormatOptions, RowFormat } from './row-format.ts';
 import { READ_BYTES, readAt, readFrom, type Source, unreadable } from './source.ts';
 import { type SpoolOptions, spool } from './spool.ts';
@@ -152,19 +154,30 @@ async function openSource(
   return { source, format: openText(source, options) };
 }
 
-function refuseOptionsOfOthers({ source, format }: OpenedSource, options: OpenListOptions): void {
-  const { sheet, encoding, noHeader, skipLines } = options;
-  const ofOthers = {
-    '--sheet': !format.workbook && sheet,
-    '--encoding': format.workbook && encoding,
-    '--no-header': format.kind !== 'csv' && noHeader,
-    '--skip-lines': format.kind !== 'csv' && skipLines,
-  };
-  const [option] = Object.entries(ofOthers).find(([, given]) => given) ?? [];
-  if (option === undefined) return;
-  const which = `${source.name}, which is ${format.kind.toUpperCase()}`;
-  throw new BrandfillError('INVALID_SETTING', `Cannot use ${option} for ${which}: leave it out.`);
+/** Opens a text in its format. @throws BrandfillError `UNREADABLE_INPUT` when it is none of them */
+export function openText(source: Source, options: FormatOptions): RowFormat {
+  const other = findOtherText(source.sample);
+  if (other !== undefined) throw unreadable(source.name, `it is ${other}`);
+  return isJsonl(source) ? openJsonl(source, options) : openCsv(source, options);
 }
+
+function refuseOptionsOfOthers({ source, format }: OpenedSource, options: OpenListOptions): void {
+  const { names, options: own } = format.notation;
+  for (const [key, flag] of Object.entries(FLAGS) as [ReadingOption, string][]) {
+    if (!options[key] || own.includes(key)) continue;
+    throw new BrandfillError(
+      'INVALID_SETTING',
+      `Cannot use ${flag} for ${source.name}, which is ${names[0]}: leave it out.`,
+    );
+  }
+}
+
+const FLAGS: Readonly<Record<ReadingOption, string>> = {
+  sheet: '--sheet',
+  encoding: '--encoding',
+  noHeader: '--no-header',
+  skipLines: '--skip-lines',
+};
 
 const MAGIC_BYTES = 4_096;
 const WINDOWS = 24;

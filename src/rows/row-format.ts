@@ -1,4 +1,5 @@
 import type { DomainColumn } from './columns/domain-column.ts';
+import type { ListFormat } from './list-formats.ts';
 import type { ByteSource } from './source.ts';
 
 /** One row as the first reading sees it. */
@@ -81,12 +82,9 @@ export function splitExtension(path: string): {
 
 /** A list whose format is known: how to read its rows, and how to write them with more columns. */
 export interface RowFormat {
-  /** The notation of its rows: `csv`, `jsonl`, `xlsx`. */
-  readonly kind: string;
+  readonly notation: ListFormat;
   /** How names of files of such rows end, with the dot. */
   readonly extension: string;
-  /** All endings that such files may have. */
-  readonly endings: RegExp;
   /** For people: `CSV, semicolon-separated`. */
   readonly description: string;
   /** Names of the columns, in their order; for JSONL, those of the first rows. */
@@ -136,6 +134,8 @@ export interface RowFormat {
   cellOf(raw: string, column: RowColumn): string;
   /** The workbook that the list is in; undefined for all other formats. */
   readonly workbook?: Workbook | undefined;
+  /** How it is written as a whole file, if its format is no text. */
+  readonly binary?: BinaryOutput | undefined;
   /** What the user should know of the list before anything is paid for, in sentences. @default none */
   readonly notices?: readonly string[];
   /** Converts a row into an object for programs, with its columns in their order. */
@@ -161,6 +161,10 @@ export interface Workbook {
   readonly otherLists: readonly { readonly sheet: string; readonly column: string }[];
   /** The row of the header, as the sheet counts. */
   readonly headerRow: number;
+}
+
+/** Writes a list that is no text again, with more columns. */
+export interface BinaryOutput {
   /**
    * Makes sure that it can be written again, before anything is paid for.
    *
@@ -170,9 +174,9 @@ export interface Workbook {
   /**
    * Begins to write it with more columns, once its rows are scanned.
    *
-   * @param added their names @param write writes bytes of the workbook
+   * @param added their names @param write writes bytes of the file
    */
-  beginOutput(added: readonly string[], write: (bytes: Buffer) => Promise<void>): TableOutput;
+  begin(added: readonly string[], write: (bytes: Buffer) => Promise<void>): TableOutput;
 }
 
 /** A table that is being written into a file. */

@@ -10,7 +10,7 @@ export type RowRecorder = ReturnType<typeof createRowRecorder>;
 /** The facts about rows that the record needs. */
 export interface RowLayout {
   readonly columns: Pick<OutputColumns, 'enriched'>;
-  readonly format: Pick<RowFormat, 'kind' | 'cellOf'>;
+  readonly format: Pick<RowFormat, 'cellOf'>;
   /** The column that the domain is taken from. */
   readonly column: RowColumn;
 }

@@ -1,5 +1,5 @@
 import type { DomainColumn } from '../../src/rows/columns/domain-column.ts';
-import { openText as openInFormat } from '../../src/rows/formats.ts';
+import { openText as openInFormat } from '../../src/rows/open-list.ts';
 import type { FormatOptions, RowFormat, ScannedRow } from '../../src/rows/row-format.ts';
 import type { Source } from '../../src/rows/source.ts';
 

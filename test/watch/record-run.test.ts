@@ -159,7 +159,6 @@ describe('the reasons of rows', () => {
     const rows = recorder.beginRows({
       columns: { enriched: [{ name: 'brand_name', valueOf: ({ values }) => values[0] }] },
       format: {
-        kind: 'csv',
         cellOf: (raw, { index }) => raw.split(',')[index] ?? '',
       },
       column: { index: 1, name: 'domain' },
@@ -210,7 +209,7 @@ describe('the reasons of rows', () => {
     const recorder = recordRun({ runId: 'abc', list: '' });
     const rows = recorder.beginRows({
       columns: { enriched: [] },
-      format: { kind: 'csv', cellOf: (raw) => raw },
+      format: { cellOf: (raw) => raw },
       column: { index: 1, name: 'domain' },
     });
     const texts = Array.from({ length: 5_000 }, (_, at) => `nothing of ${lettersOf(at)}`);

@@ -2,7 +2,7 @@ import { stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { BrandfillError } from '../../common/errors.ts';
 import { followOwnLinks, isPiped, isSameFile } from '../../common/files.ts';
-import { standsForFormat } from '../../rows/formats.ts';
+import { isEndingOf, type ListFormat, standsForFormat } from '../../rows/list-formats.ts';
 import type { ListInput } from '../../rows/open-list.ts';
 import { type RowFormat, splitExtension } from '../../rows/row-format.ts';
 import type { Source } from '../../rows/source.ts';
@@ -40,10 +40,11 @@ export async function chooseOutputPaths(options: OutputPathsOptions): Promise<Ou
   const { stem, extension } = splitExtension(name);
   const ending = extensionBeside(extension, format);
   const out = options.out ?? (isPiped(input) ? '-' : `${stem}.enriched${ending}`);
-  const ofFailures = format.kind === 'xlsx' ? '.csv' : ending;
   const paths = {
     out,
-    failures: options.failures ?? `${await stemOfFailures(stem, out)}.failures${ofFailures}`,
+    failures:
+      options.failures ??
+      `${await stemOfFailures(stem, out)}.failures${failuresEnding(ending, format.notation)}`,
     changes: options.changes,
   };
   const outputs: readonly (readonly [flag: string, path: string | undefined])[] = [
@@ -73,7 +74,7 @@ export async function chooseOutputPaths(options: OutputPathsOptions): Promise<Ou
     taken.set(place, flag);
     if (flag !== '--report') refuseOtherFormat(path, format, path === out ? ending : undefined);
   }
-  if (kindOfOutput(out, format) === 'xlsx') await format.workbook?.assertRewritable();
+  if (isBinaryOutput(out, format)) await format.binary?.assertRewritable();
   return paths;
 }
 
@@ -99,18 +100,23 @@ async function isDevice(path: string): Promise<boolean> {
   return found !== undefined && !found.isFile();
 }
 
-/** The format in which rows are written: their own, but for a workbook CSV where the name says so. */
-export function kindOfOutput(path: string, { kind }: Pick<RowFormat, 'kind'>): string {
-  return kind === 'xlsx' && /\.csv(?:\.gz)?$/i.test(path) ? 'csv' : kind;
+/** Whether an output is written as a whole file, and not as text: a workbook, unless it is called CSV. */
+export function isBinaryOutput(path: string, { notation }: Pick<RowFormat, 'notation'>): boolean {
+  return notation.isBinary && !/\.csv(?:\.gz)?$/i.test(path);
+}
+
+/** The ending of failures: that of the output, but CSV for those of a workbook. */
+export function failuresEnding(ofOutput: string, { isBinary }: ListFormat): string {
+  return isBinary ? '.csv' : ofOutput;
 }
 
 /**
  * The extension of outputs beside a list: the list's own, unless it stands for another format than
  * its rows are in, as with text that is called `.xls`.
  */
-export function extensionBeside(own: string, { kind, extension, endings }: RowFormat): string {
-  const isUsual = endings.test(own) || (kind !== 'xlsx' && own !== '' && !standsForFormat(own));
-  return isUsual ? own : extension;
+export function extensionBeside(own: string, { notation, extension }: RowFormat): string {
+  const isFree = !notation.isBinary && own !== '' && !standsForFormat(own);
+  return isFree || isEndingOf(notation, own) ? own : extension;
 }
 
 /**
@@ -122,16 +128,16 @@ export function extensionBeside(own: string, { kind, extension, endings }: RowFo
  */
 function refuseOtherFormat(
   path: string,
-  { kind, endings }: RowFormat,
+  { notation }: RowFormat,
   ofWorkbook: string | undefined,
 ): void {
   const { extension } = splitExtension(path);
   let why: string | undefined;
-  if (kind !== 'xlsx') {
-    if (endings.test(extension) || !standsForFormat(extension)) return;
-    why = `the rows are ${kind.toUpperCase()} like the input; give the output a name that ends in .${kind}`;
+  if (!notation.isBinary) {
+    if (isEndingOf(notation, extension) || !standsForFormat(extension)) return;
+    why = `the rows are ${notation.names[0]} like the input; give the output a name that ends in ${notation.endings[0]}`;
   } else {
-    if (kindOfOutput(path, { kind }) === 'csv' || extension.toLowerCase() === ofWorkbook) return;
+    if (!isBinaryOutput(path, { notation }) || extension.toLowerCase() === ofWorkbook) return;
     why =
       ofWorkbook === undefined
         ? 'only the output with all rows is a workbook; give this one a name that ends in .csv'

@@ -1,6 +1,6 @@
 import type { Extent, RowFormat, TableOutput } from '../../rows/row-format.ts';
 import type { OutputFile } from './output-file.ts';
-import { kindOfOutput } from './output-paths.ts';
+import { isBinaryOutput } from './output-paths.ts';
 
 /**
  * Begins a table by writing its header, in the format of the file's name.
@@ -13,8 +13,8 @@ export async function beginTable(
   added: readonly string[],
   extent: Extent,
 ): Promise<TableOutput> {
-  if (kindOfOutput(path, format) === 'xlsx' && format.workbook) {
-    return format.workbook.beginOutput(added, (bytes) => file.write(bytes));
+  if (format.binary && isBinaryOutput(path, format)) {
+    return format.binary.begin(added, (bytes) => file.write(bytes));
   }
   const writer = format.createWriter(added, extent);
   await file.write(writer.header);

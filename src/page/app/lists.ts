@@ -7,7 +7,7 @@ import { domainToUnicode } from 'node:url';
 import { HTTPException } from 'hono/http-exception';
 import { z } from 'zod';
 import { chooseDomainColumn } from '../../collector/choose-column.ts';
-import { extensionBeside } from '../../collector/output/output-paths.ts';
+import { extensionBeside, failuresEnding } from '../../collector/output/output-paths.ts';
 import { planJob } from '../../commands/enrich.ts';
 import { tryJob } from '../../commands/try.ts';
 import { BrandfillError } from '../../common/errors.ts';
@@ -15,6 +15,7 @@ import { PRIVATE } from '../../common/files.ts';
 import { shortenTo } from '../../common/text.ts';
 import type { DomainColumn } from '../../rows/columns/domain-column.ts';
 import { createDomainReader } from '../../rows/domain/domain.ts';
+import { LIST_FORMATS, type ListFormat } from '../../rows/list-formats.ts';
 import { openList } from '../../rows/open-list.ts';
 import { type RowFormat, splitExtension } from '../../rows/row-format.ts';
 import type { Source } from '../../rows/source.ts';
@@ -64,7 +65,7 @@ export interface ListView {
   readonly sizeBytes: number;
   readonly uploadedAtMs: number;
   readonly reading: Reading;
-  readonly kind: RowFormat['kind'];
+  readonly kind: ListFormat['kind'];
   /** How the names of its outputs end. */
   readonly extension: string;
   /** For people, such as `CSV, semicolon-separated`. */
@@ -163,7 +164,11 @@ export async function openLists({ folder, connections, env, onChange }: ListsOpt
     const { stem } = splitExtension(name);
     return {
       out: folder.at(FOLDER, id, `${stem}.enriched${extension}`),
-      failures: folder.at(FOLDER, id, `${stem}.failures${kind === 'xlsx' ? '.csv' : extension}`),
+      failures: folder.at(
+        FOLDER,
+        id,
+        `${stem}.failures${failuresEnding(extension, LIST_FORMATS[kind])}`,
+      ),
     };
   }
 
@@ -362,11 +367,11 @@ async function readFirst(
 /** Finds out what is in a list. */
 async function understand(place: ListPlace, reading: Reading) {
   return await withList(place, reading, async (source, format) => {
-    const { workbook, columns, kind } = format;
+    const { workbook, columns } = format;
     const { column, problem } = findColumn(source, format, reading);
     return {
       reading,
-      kind,
+      kind: format.notation.kind,
       extension: extensionBeside(splitExtension(source.name).extension, format),
       format: format.description,
       sheets: workbook?.sheets ?? [],

@@ -1,5 +1,6 @@
 import { objectOf, shorten } from '../columns/names.ts';
 import { findHeader, type HeadRow } from '../columns/table.ts';
+import { LIST_FORMATS } from '../list-formats.ts';
 import type { CellValue, FormatOptions, RowFormat } from '../row-format.ts';
 import { describeText, type Source, unreadable } from '../source.ts';
 import {
@@ -56,8 +57,7 @@ export function openCsv(
   const described = describeText(describeDialect(dialect), source);
 
   return {
-    kind: 'csv',
-    endings: /^\.(?:csv|tsv|tab)(?:\.gz)?$/i,
+    notation: LIST_FORMATS.csv,
     extension: delimiter === '\t' ? '.tsv' : '.csv',
     description: found === 0 ? described : `${described}, header in line ${line}`,
     columns,

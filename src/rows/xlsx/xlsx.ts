@@ -3,6 +3,7 @@ import { objectOf, shorten } from '../columns/names.ts';
 import { createBelow } from '../columns/table.ts';
 import { createCellsWriter, textOfCell } from '../csv/csv-writer.ts';
 import { guardFormula } from '../csv/formula.ts';
+import { LIST_FORMATS } from '../list-formats.ts';
 import type { RowFormat, ScannedRow } from '../row-format.ts';
 import { linesOf } from '../source.ts';
 import {
@@ -41,8 +42,7 @@ export function openXlsx(list: OpenedWorkbook): RowFormat {
 
   const headBytes = head.reduce((sum, row) => sum + Buffer.byteLength(lineOf(row)), 0);
   return {
-    kind: 'xlsx',
-    endings: /^\.(?:xlsx|xlsm|xltx|xltm)(?:\.gz)?$/i,
+    notation: LIST_FORMATS.xlsx,
     extension: '.xlsx',
     description: `XLSX, sheet '${sheet.name}', header in row ${headerRow}`,
     columns,
@@ -118,8 +118,10 @@ export function openXlsx(list: OpenedWorkbook): RowFormat {
       sheets,
       otherLists: list.otherLists,
       headerRow,
+    },
+    binary: {
       assertRewritable: () => assertRewritable(list),
-      beginOutput: (added, write) => createWorkbookOutput(list, added, domainIndex, write),
+      begin: (added, write) => createWorkbookOutput(list, added, domainIndex, write),
     },
     toObject: (raw) => {
       const [number, , , , cells] = JSON.parse(raw) as RowLine;

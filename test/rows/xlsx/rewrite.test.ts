@@ -336,7 +336,7 @@ describe('parts', () => {
 
 it('what goes wrong with the file that is written is thrown', async () => {
   const { format, scanned } = await open(await workbookOf({ sheets: [{ name: 'S', rows: ROWS }] }));
-  const output = format.workbook?.beginOutput(['ours'], () => Promise.reject(new Error('full')));
+  const output = format.binary?.begin(['ours'], () => Promise.reject(new Error('full')));
   const raw = scanned[0]?.raw ?? '';
   const work = async (): Promise<void> => {
     await output?.append([{ raw, fields: 2, cells: ['x'] }]);

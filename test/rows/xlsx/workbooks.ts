@@ -163,11 +163,11 @@ export async function rewrite(
   valuesOf: (at: number) => readonly unknown[],
   fill?: { readonly column: number; readonly value: unknown },
 ): Promise<WrittenWorkbook> {
-  const { workbook } = format;
-  if (!workbook) throw new Error('it was opened as a workbook');
-  await workbook.assertRewritable();
+  const { binary } = format;
+  if (!binary) throw new Error('it was opened as a workbook');
+  await binary.assertRewritable();
   const chunks: Buffer[] = [];
-  const output = workbook.beginOutput(added, async (chunk) => {
+  const output = binary.begin(added, async (chunk) => {
     chunks.push(chunk);
   });
   for (const [at, { raw, fields }] of scanned.entries()) {

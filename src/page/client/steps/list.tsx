@@ -1,6 +1,7 @@
 import { useSignal } from '@preact/signals';
 import type { JSX } from 'preact';
 import { useEffect, useId } from 'preact/hooks';
+import { ENDINGS, FORMAT_NAMES, LIST_FORMATS } from '../../../rows/list-formats.ts';
 import { api, ask, type List, listOf, upload } from '../api.ts';
 import { Button, Choice, Note, Progress, Select, Step, SureButton, Table } from '../components.tsx';
 import { size, time } from '../format.ts';
@@ -16,7 +17,7 @@ export function ListStep(props: {
 }
 
 /** Files that can be read, for the file chooser. */
-const KINDS = '.xlsx,.csv,.tsv,.txt,.jsonl,.ndjson';
+const KINDS = [...ENDINGS, '.txt'].join(',');
 
 function ChooseList({ app }: { readonly app: AppState }): JSX.Element {
   const work = useWork();
@@ -51,7 +52,7 @@ function ChooseList({ app }: { readonly app: AppState }): JSX.Element {
             <p>
               <strong>Drop your file here</strong>
             </p>
-            <p class="hint">Excel (XLSX), CSV, TSV or JSONL, also with a million rows</p>
+            <p class="hint">{`${FORMAT_NAMES}, also with a million rows`}</p>
             <div class="actions">
               <input
                 id={input}
@@ -165,7 +166,7 @@ function ReadList({ id }: { readonly id: string }): JSX.Element {
           options={view.sheets.map((name) => [name, name])}
         />
       ) : null}
-      {view?.kind === 'csv' ? (
+      {view && LIST_FORMATS[view.kind].options.includes('noHeader') ? (
         <Choice
           label="There is no row with names: the first row is a company"
           isChosen={view.reading.noHeader === true}
