@@ -2,23 +2,13 @@
 
 const SAVE = 'open it in a spreadsheet program and save it as XLSX or CSV';
 
+const OF_ZIP = 'PK\x03\x04';
+const OF_OLD_OFFICE = '\xd0\xcf\x11\xe0';
+
 /** Whether a file begins like a workbook. */
 export function isZip(magic: Buffer): boolean {
-  return magic.toString('latin1').startsWith('PK\x03\x04');
+  return magic.toString('latin1').startsWith(OF_ZIP);
 }
-
-/** How files begin, as Latin-1. */
-const BEGINNINGS: readonly (readonly [RegExp, string])[] = [
-  [/^%PDF/, 'a PDF; copy its table into a spreadsheet program, and save that as XLSX or CSV'],
-  [
-    /^\xd0\xcf\x11\xe0/,
-    'an old Excel workbook (.xls), or one that is encrypted by a password or a sensitivity label; open it, take that off, and save it as XLSX',
-  ],
-  [
-    /PK\x03\x04[^]{26,}?(?:\[Content_Types\]|xl\/|_rels\/)/,
-    `a workbook with other bytes in front of it; download it again, or ${SAVE}`,
-  ],
-];
 
 /**
  * Says what a file is instead of a list. Undefined for files that may be lists.
@@ -27,7 +17,13 @@ const BEGINNINGS: readonly (readonly [RegExp, string])[] = [
  */
 export function findOtherFormat(magic: Buffer): string | undefined {
   const start = magic.toString('latin1');
-  return BEGINNINGS.find(([pattern]) => pattern.test(start))?.[1];
+  if (start.startsWith('%PDF'))
+    return 'a PDF; copy its table into a spreadsheet program, and save that as XLSX or CSV';
+  if (start.startsWith(OF_OLD_OFFICE))
+    return 'an old Excel workbook (.xls), or one that is encrypted by a password or a sensitivity label; open it, take that off, and save it as XLSX';
+  return start.includes(OF_ZIP) && /\[Content_Types\]|xl\/|_rels\//.test(start)
+    ? `a workbook with other bytes in front of it; download it again, or ${SAVE}`
+    : undefined;
 }
 
 /** What old exports call .xls, and login pages that were saved as a list. */

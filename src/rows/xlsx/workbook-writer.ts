@@ -172,10 +172,10 @@ export function createWorkbookOutput(
     const hidden = frame.columns.filter(
       (range) => range.isHidden && range.lastColumn >= ours && range.firstColumn <= lastColumn,
     );
-    const shown = hidden.map((range) => ({
-      ...range,
-      edited: (tag: string) => showColumns(tag, range, [ours, lastColumn]),
-    }));
+    const shown = hidden.map((range) => {
+      const edited = (tag: string): string => showColumns(tag, range, [ours, lastColumn]);
+      return { start: range.start, end: range.end, edited };
+    });
     begun ??= edit([...size, ...shown, ...headerEdits()]);
     return begun;
   }
