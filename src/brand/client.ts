@@ -3,7 +3,7 @@ import { Body, type Mended } from './body.ts';
 import type { Credential } from './credential.ts';
 import { DOMAIN, type Endpoint, type NameValue } from './endpoint.ts';
 import { findLimits } from './limits.ts';
-import { judge, judgeNoAnswer, type Meaning, meaningOf } from './meaning.ts';
+import { found, judge, judgeNoAnswer, type Meaning, meaningOf } from './meaning.ts';
 import {
   ACCEPTED_ENCODINGS,
   ClosedConnectionError,
@@ -93,14 +93,10 @@ export function createBrandClient(options: BrandClientOptions): BrandClient {
   const { maxBodyBytes = TEN_MIB, now = Date.now } = options;
   const { origin, profile } = endpoint;
   const { transport = openTransport({ origin, connections, timeoutMs }) } = options;
+  const given = [...(profile?.headers ?? []), ...(options.headers ?? [])];
   const headers: Record<string, string> = {
     ...OUR_HEADERS,
-    ...Object.fromEntries(
-      [...(profile?.headers ?? []), ...(options.headers ?? [])].map(([name, value]) => [
-        name.toLowerCase(),
-        value,
-      ]),
-    ),
+    ...Object.fromEntries(given.map(([name, value]) => [name.toLowerCase(), value])),
     ...Object.fromEntries(credential.headers),
   };
 
@@ -113,20 +109,25 @@ export function createBrandClient(options: BrandClientOptions): BrandClient {
     return isTooLong ? 0 : maxBodyBytes;
   }
 
-  function askedOf(domain: string): Pick<ExchangeRequest, 'method' | 'headers' | 'body'> {
-    // A domain has no character that JSON would write otherwise.
-    const body = profile?.body?.replaceAll(DOMAIN, domain);
+  function withBody(
+    body: string | undefined,
+  ): Pick<ExchangeRequest, 'method' | 'headers' | 'body'> {
     return body === undefined ? { headers } : { method: 'POST', headers: ofBody, body };
   }
 
   async function call(path: string, signal: AbortSignal, domain: string): Promise<Meaning> {
+    return await orNoAnswer(signal, async () => {
+      if (!path.startsWith('/')) return await callElsewhere(new URL(path), signal, domain);
+      // A domain has no character that JSON would write otherwise.
+      const body = profile?.body?.replaceAll(DOMAIN, domain);
+      const asked = { ...withBody(body), origin, path, mostBytes };
+      return interpret(await transport.exchange(asked, signal), path, domain);
+    });
+  }
+
+  async function orNoAnswer<T>(signal: AbortSignal, ask: () => Promise<T>): Promise<T | Meaning> {
     try {
-      if (path.startsWith('/')) {
-        const asked = { ...askedOf(domain), origin, path, mostBytes };
-        const response = await transport.exchange(asked, signal);
-        return interpret(response, path, domain);
-      }
-      return await callElsewhere(new URL(path), signal, domain);
+      return await ask();
     } catch (error) {
       signal.throwIfAborted();
       if (error instanceof ClosedConnectionError) throw error;
@@ -165,26 +166,28 @@ export function createBrandClient(options: BrandClientOptions): BrandClient {
     const nowMs = now();
     const body = new Body(response, credential.redactor);
     const stated = (profile?.findLimits ?? findLimits)(sent, nowMs);
-    const followsSigned = profile?.followsSigned;
-    const asked = { response, domain, origin, path, stated, nowMs, body, followsSigned };
-    if (!profile) return notingMended(judge(asked), body);
     const facts: AnswerFacts = { httpStatus, headers: sent, json: () => body.json, nowMs };
     const meaning = judge({
-      ...asked,
-      recordOf: profile.recordOf,
-      rule: profile.meaningOf(facts),
+      response,
+      domain,
+      origin,
+      path,
+      stated,
+      nowMs,
+      body,
+      recordOf: profile?.recordOf,
+      followsSigned: profile?.followsSigned,
+      rule: profile?.meaningOf(facts),
     });
-    notingMended(meaning, body);
-    const { billing } = profile;
+    if (meaning.kind === 'found') noteMended(body);
+    const billing = profile?.billing;
     return billing ? { ...meaning, costMicros: billing.costOf(meaning, facts) } : meaning;
   }
 
-  function notingMended(meaning: Meaning, { mended }: Body): Meaning {
-    if (meaning.kind !== 'found' || mended === undefined || mendedBefore.has(mended))
-      return meaning;
+  function noteMended({ mended }: Body): void {
+    if (mended === undefined || mendedBefore.has(mended)) return;
     mendedBefore.add(mended);
     options.onNotice?.(MENDED[mended]);
-    return meaning;
   }
 
   async function callBatch(
@@ -192,25 +195,13 @@ export function createBrandClient(options: BrandClientOptions): BrandClient {
     domains: readonly string[],
     signal: AbortSignal,
   ): Promise<BatchReply> {
-    const { method } = batch;
-    const body = batch.bodyOf(domains);
     const path = endpoint.batchPath(batch, domains);
-    const request = {
-      origin,
-      path,
-      method,
-      body,
-      headers: body === undefined ? headers : ofBody,
-      mostBytes,
-    };
-    try {
-      const response = await transport.exchange(request, signal);
-      return interpretBatch(response, batch, domains, path);
-    } catch (error) {
-      signal.throwIfAborted();
-      if (error instanceof ClosedConnectionError) throw error;
-      return { meaning: judgeNoAnswer(error), meanings: undefined };
-    }
+    const { method } = batch;
+    const asked = { ...withBody(batch.bodyOf(domains)), method, origin, path, mostBytes };
+    const reply = await orNoAnswer(signal, async () => {
+      return interpretBatch(await transport.exchange(asked, signal), batch, domains, path);
+    });
+    return 'meaning' in reply ? reply : { meaning: reply, meanings: undefined };
   }
 
   /** Each answer in a reply is judged as if it had come alone, without the headers, which are all's. */
@@ -251,16 +242,7 @@ export function createBrandClient(options: BrandClientOptions): BrandClient {
       }
     }
     const limits = (profile?.findLimits ?? findLimits)(sent, nowMs)?.limits;
-    const meaning: Meaning = {
-      kind: 'found',
-      json: '',
-      reason: `http_${httpStatus}`,
-      httpStatus,
-      likeness: '',
-      form: 'json',
-      costMicros,
-      limits,
-    };
+    const meaning = { ...found('', httpStatus), costMicros, limits };
     return { meaning, meanings };
   }
 

@@ -78,14 +78,10 @@ export function createEndpoint(options: EndpointOptions): Endpoint {
   const differs = [isStandard ? [] : template.text, profile?.data ?? [], body ?? []].flat();
   const id = identify([url.origin + basePath, ...differs], params);
   const port = url.protocol === 'http:' && url.port === '' ? ':80' : '';
-  const [before = '', ...after] = (basePath + template.text).split(DOMAIN);
-  const path =
-    after.length === 1
-      ? (domain: string): string => before + encode(domain) + after[0] + suffix
-      : (domain: string): string => [before, ...after].join(encode(domain)) + suffix;
+  const parts = (basePath + template.text).split(DOMAIN);
   return {
     origin: url.origin,
-    path,
+    path: (domain) => parts.join(encodeURIComponent(domain)) + suffix,
     isDoubled: isStandard && basePath.endsWith(VERSION),
     id,
     queueName: queueNameOf(url.host + port + basePath, [
@@ -144,7 +140,10 @@ function templateOf(profile: ApiProfile | undefined): Template {
   const path = profile?.path ?? PATH;
   const own = (profile?.params ?? [])
     .filter(([, value]) => value.includes(DOMAIN))
-    .map(([name, value]) => `${encode(name)}=${value.split(DOMAIN).map(encode).join(DOMAIN)}`)
+    .map(
+      ([name, value]) =>
+        `${encodeURIComponent(name)}=${value.split(DOMAIN).map(encodeURIComponent).join(DOMAIN)}`,
+    )
     .join('&');
   const joined = own === '' ? path : `${path}${path.includes('?') ? '&' : '?'}${own}`;
   const isNamed = joined.includes(DOMAIN) || profile?.body?.includes(DOMAIN);
@@ -191,7 +190,7 @@ export function parseBaseUrl(text: string): string {
 }
 
 function pairOf(name: string, value: string): string {
-  return `${encode(name)}=${encode(value)}`;
+  return `${encodeURIComponent(name)}=${encodeURIComponent(value)}`;
 }
 
 function identify(parts: readonly string[], params: readonly NameValue[]): string {
@@ -200,8 +199,4 @@ function identify(parts: readonly string[], params: readonly NameValue[]): strin
     .update([...parts, ...sorted].join('\n'))
     .digest('base64url')
     .slice(0, 8);
-}
-
-function encode(text: string): string {
-  return encodeURIComponent(text);
 }

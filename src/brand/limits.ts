@@ -71,8 +71,7 @@ export function findLimits(headers: ResponseHeaders, nowMs: number): Limits | un
   const waits = WAITS.map((name) => findWaitMs(headers[name], time, unitOf(name)));
   const retryAfterMs = longestWait(waits, [limits?.resetMs]);
   if (!limits) return retryAfterMs === undefined ? undefined : { retryAfterMs };
-  const resetMs = longestWait([limits.resetMs], waits);
-  return { retryAfterMs, limits: resetMs === undefined ? limits : { ...limits, resetMs } };
+  return { retryAfterMs, limits: { ...limits, resetMs: longestWait([limits.resetMs], waits) } };
 }
 
 /** When an answer with these headers came, and by which clock. */
@@ -161,11 +160,7 @@ export function combinePolicies(policies: readonly Policy[]): LimitHints | undef
     .filter(({ remaining, resetMs }) => (remaining ?? resetMs) !== undefined)
     .sort((a, b) => callsIn(a) - callsIn(b) || (b.resetMs ?? 0) - (a.resetMs ?? 0));
   if (!quota && !narrowest) return undefined;
-  return {
-    ...(quota ? { quota } : {}),
-    ...(narrowest?.remaining === undefined ? {} : { remaining: narrowest.remaining }),
-    ...(narrowest?.resetMs === undefined ? {} : { resetMs: narrowest.resetMs }),
-  };
+  return { quota, remaining: narrowest?.remaining, resetMs: narrowest?.resetMs };
 }
 
 function callsIn({ remaining = Number.POSITIVE_INFINITY }: Policy): number {

@@ -286,7 +286,8 @@ function hearRecord(evidence: Evidence): Meaning {
     : unread('away', 'no_json');
 }
 
-function found(json: string, httpStatus: number): Meaning {
+/** The meaning of an answer that has a record. */
+export function found(json: string, httpStatus: number): Meaning {
   return { kind: 'found', json, reason: 'http_200', httpStatus, likeness: json, form: 'json' };
 }
 
@@ -313,7 +314,9 @@ function hearEnvelope(value: JsonObject, evidence: Evidence): Meaning | undefine
   if (isLater) return plainly('pending', evidence);
   if (!isNothing(value, OF_CALLS)) return undefined;
   // A word alone may say anything. Beside a place without a record it says why.
-  const isWord = members.some(([name, one]) => isWordOf(name) && typeof one === 'string');
+  const isWord = members.some(
+    ([name, one]) => WORDS.has(plainName(name)) && typeof one === 'string',
+  );
   const isEmpty = members.some(([name, one]) => !OF_CALLS.has(plainName(name)) && isBlank(one));
   return isWord && !isEmpty
     ? plainly('failed', evidence, 'no_record')
@@ -338,10 +341,6 @@ const OF_FAILURES: ReadonlySet<string> = new Set([
   ...'state detail details title type reason path'.split(' '),
 ]);
 const NONE: ReadonlySet<string> = new Set();
-
-function isWordOf(name: string): boolean {
-  return WORDS.has(plainName(name));
-}
 
 /** Whether a value has nothing beside blanks, members of these names, and this text. */
 function isNothing(value: unknown, names: ReadonlySet<string> = NONE, text?: string): boolean {

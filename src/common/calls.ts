@@ -42,11 +42,11 @@ export function addCallsOf(
  */
 export interface LimitHints {
   /** At most `count` calls in any `perMs` milliseconds; of several policies the slowest. */
-  readonly quota?: { readonly count: number; readonly perMs: number };
+  readonly quota?: { readonly count: number; readonly perMs: number } | undefined;
   /** Calls left until the reset; of several policies the fewest. */
-  readonly remaining?: number;
+  readonly remaining?: number | undefined;
   /** Milliseconds from the answer until calls are available again. */
-  readonly resetMs?: number;
+  readonly resetMs?: number | undefined;
   /** The most calls at the same time. */
   readonly concurrent?: number;
 }

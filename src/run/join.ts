@@ -23,7 +23,7 @@ export interface JoinedRun extends LookedUpRun {
 export async function joinRows(run: LookedUpRun): Promise<JoinedRun> {
   const { context, totals, logos, job, format, source, index } = run;
   const { fields } = job.settings;
-  const reason = totals.stopped?.reason;
+  const { reason, trouble } = totals.stopped ?? {};
   context.onEvent({ type: 'writing' });
   // A trial says why there is no answer, and shows no older one in its place.
   const answers = createRowAnswers({ ...run, keepsStale: !context.isTrial });
@@ -47,7 +47,7 @@ export async function joinRows(run: LookedUpRun): Promise<JoinedRun> {
     answers,
     enriched,
     fill: run.fill,
-    skipReason: reason ?? 'pruned',
+    skipReason: trouble ?? reason ?? 'pruned',
   });
   const joined = { ...run, columns, statuses };
   return { ...joined, rows: count(rows, joined, context.report?.recorder.beginRows(joined)) };

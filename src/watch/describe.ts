@@ -178,6 +178,7 @@ function describeWhy(stop: Stop): string {
   const { reason, comeBackAtMs, seen, trouble, refusal, throttledMs, storeError, unsent } = stop;
   const { httpStatus = 0, said = '', reason: why = '' } = refusal ?? {};
   const isSilent = said === '';
+  const isUnsent = unsent !== undefined && (httpStatus === 401 || httpStatus === 403);
   if (trouble !== undefined && comeBackAtMs !== undefined) {
     return `The API is out (${trouble}) and says to wait longer than --max-wait.`;
   }
@@ -187,8 +188,7 @@ function describeWhy(stop: Stop): string {
   return shown([
     storeError,
     seen && `The first calls were all alike. ${sentenceOn(seen)}`,
-    unsent && (httpStatus === 401 || httpStatus === 403) ? UNSENT[unsent] : STOPS[reason],
-    isMisdirection(why) && sentenceOn(why),
+    isMisdirection(why) ? sentenceOn(why) : isUnsent ? UNSENT[unsent] : STOPS[reason],
     trouble !== undefined && `The last call ended with: ${trouble}.`,
     refusal && reason === 'refused' && isSilent && `It answered ${httpStatus}, without a word why.`,
     !isSilent && `It answered ${httpStatus}: '${shortenTo(said, LONGEST_SAID)}'.`,

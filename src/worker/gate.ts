@@ -434,7 +434,7 @@ export function createGate(options: GateOptions): Gate {
     if (overlongWaits.size > 1 || waiting.length === 0) {
       const isOut = AWAY.has(meaning.kind);
       const trouble = isOut ? meaning.reason : undefined;
-      stopSwitch.stop({ ...stopForWait(statedMs, options.now()), trouble });
+      stopSwitch.stop(stopForWait(statedMs, options.now(), trouble));
       return statedMs; // for the next run
     }
     return FIRST_STATED_MS;

@@ -12,7 +12,7 @@ export type StopReason =
   | 'refused'
   /** 402, a wait so long that the quota must be used up, or nothing but 429 for as long. */
   | 'quota'
-  /** The API has been out for longer than `maxOutage`. */
+  /** The API has been out for longer than `maxOutage`, or says that it will be for longer than `maxWait`. */
   | 'outage'
   /** The first calls all gave the same sign of a wrong address. */
   | 'misdirected'
@@ -39,10 +39,7 @@ export interface Stop {
   readonly comeBackAtMs?: number;
   /** How long nothing but 429 came, in milliseconds, for a `quota` that only this shows. */
   readonly throttledMs?: number;
-  /**
-   * Why the last call failed, for `outage`, and for `quota` when it was an API that is out which said
-   * to wait.
-   */
+  /** Why the last call failed, for `outage`. */
   readonly trouble?: string | undefined;
   /** The sign that the first calls gave, for `misdirected`. */
   readonly seen?: Misdirection;
@@ -66,11 +63,15 @@ export interface Refusal {
  * The stop for a wait that is too long. Says when to come back if the API named that time itself.
  *
  * @param statedMs how long the API said to wait, if it did
+ * @param trouble why the call failed, where it was an API that is out which said so
  */
-export function stopForWait(statedMs: number | undefined, nowMs: number): Stop {
-  return statedMs === undefined || isCapped(statedMs)
-    ? { reason: 'quota' }
-    : { reason: 'quota', comeBackAtMs: nowMs + statedMs };
+export function stopForWait(statedMs: number | undefined, nowMs: number, trouble?: Reason): Stop {
+  const isKnown = statedMs !== undefined && !isCapped(statedMs);
+  return {
+    reason: trouble === undefined ? 'quota' : 'outage',
+    ...(isKnown ? { comeBackAtMs: nowMs + statedMs } : {}),
+    ...(trouble === undefined ? {} : { trouble }),
+  };
 }
 
 /** Stops a run in two steps: first no new call starts, then calls under way are given up. */

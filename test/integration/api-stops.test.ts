@@ -55,6 +55,22 @@ describe('a run that the API stops', () => {
     expect(summaryOf(second).statuses).toMatchObject({ found: 140, skipped: 160 });
     expect(api.stats().domains.repeated).toBe(0);
   });
+
+  it('at 503 with a time that is far off says so, and when to come back', async () => {
+    const folder = openList(listOf(domains(6)));
+    const reply = { status: 503, headers: { 'Retry-After': '7200' }, body: 'maintenance' };
+    const api = await openApi({ respond: () => reply });
+    const ended = await runHere(['enrich', 'list.csv', '--base-url', api.url, '--json'], {
+      cwd: folder.path,
+    });
+    expect(ended.code, ended.stderr).toBe(4);
+    expect(ended.stderr).toContain('The API is out (http_503) and says to wait longer');
+    const { stopped, statuses } = summaryOf(ended);
+    expect(stopped).toMatchObject({ reason: 'outage', comeBackAtMs: expect.any(Number) });
+    expect(statuses).toMatchObject({ skipped: 6 });
+    const failures = rowsOf(folder.read('list.failures.csv'));
+    expect(new Set(column(failures, 'brand_reason'))).toEqual(new Set(['http_503']));
+  });
 });
 
 it('429 and nothing else, without a time, ends run and worker as a used-up quota after the longest wait', async () => {

@@ -138,7 +138,8 @@ describe('a night in which the API is out', () => {
     });
     expect(column(outOf(folder), 'brand_name')).toEqual(column(healthy, 'brand_name'));
     const failures = rowsOf(folder.read('list.failures.csv'));
-    expect(failures.at(-1)).toMatchObject({ brand_status: 'stale', brand_reason: 'outage' });
+    const reason = 'connection_refused';
+    expect(failures.at(-1)).toMatchObject({ brand_status: 'stale', brand_reason: reason });
     expect(rowsOf(folder.read('changes.csv'))).toEqual([]);
   });
 });

@@ -6,7 +6,7 @@ import { adviseOn } from '../../src/watch/reasons.ts';
 import { recordRun } from '../../src/watch/record-run.ts';
 import { createStatusCounts } from '../../src/watch/run-view.ts';
 import { GO_ON, GOING_ON, onPage, STOPS } from '../../src/watch/words.ts';
-import type { StopReason } from '../../src/worker/stop-switch.ts';
+import { type StopReason, stopForWait } from '../../src/worker/stop-switch.ts';
 
 describe('words', () => {
   it.each([
@@ -74,6 +74,16 @@ describe('words', () => {
     const refusal = { httpStatus: 402, said: 'pay first', reason: 'http_402' } as const;
     expect(describeStop({ reason: 'quota', refusal, comeBackAtMs: 0 })).toBe(
       "The quota of the API is used up. It answered 402: 'pay first'. No further call is made. It said to come back at 1970-01-01T00:00:00.000Z.",
+    );
+  });
+
+  it('name a wall before the API and a stated outage first, and nothing that is not to blame', () => {
+    const refusal = { httpStatus: 403, said: 'One moment', reason: 'wall' } as const;
+    expect(describeStop({ reason: 'refused', refusal, unsent: 'none' })).toMatch(
+      /^A wall against robots(?!.*(?:--auth|credential)).* It answered 403: 'One moment'\./,
+    );
+    expect(describeStop(stopForWait(7_200_000, 0, 'http_503'))).toBe(
+      'The API is out (http_503) and says to wait longer than --max-wait. No further call is made. It said to come back at 1970-01-01T02:00:00.000Z.',
     );
   });
 

@@ -145,7 +145,7 @@ it.each([
   ['waits, limit slow 10001, good found, limit slow 10001 b', 'refused 1000 good refused 1000', ''],
   ['limit slow 10000', 'refused 10000', ''],
   ['limit slow 10001', 'end refused 10001', 'quota 1011001'],
-  ['out away 10001', 'end away 10001', 'quota 1011001 http_503'],
+  ['out away 10001', 'end away 10001', 'outage 1011001 http_503'],
   ['waits, now=11001', '', ''],
   ['waits, testing, now=11000', '', ''],
   ['waits, testing, now=11001', 'end', 'quota 10001'],
