@@ -1,6 +1,4 @@
 import { scryptSync } from 'node:crypto';
-import { existsSync } from 'node:fs';
-import { dirname } from 'node:path';
 import { type Credential, createCredential, isCredentialName } from '../brand/credential.ts';
 import { createEndpoint, type Endpoint } from '../brand/endpoint.ts';
 import { proxyLogins } from '../brand/proxy.ts';
@@ -192,9 +190,8 @@ function readSecret(file: string, label: string): string {
     why = describeSystemError(error);
     isThere = systemErrorCode(error) !== 'ENOENT';
   }
-  // What is no file may be the credential, unless it is written as nothing but a path is.
-  const isInFolder = /[^/.]\//.test(file) && existsSync(dirname(file));
-  const isPath = isThere || isInFolder || /^\.\.?\/|^[\w-]+\.(?:txt|key|secret|token)$/.test(file);
+  // What is no file may be the credential itself, unless it ends as nothing but a file does.
+  const isPath = isThere || /\.(?:txt|key|secret|token)$/.test(file);
   throw refusal(`Cannot use ${label}${isPath ? ` (${file})` : ''}: ${why}.`);
 }
 

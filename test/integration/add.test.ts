@@ -11,7 +11,7 @@ import { openStage } from './support/queue-stage.ts';
 import { domains, listOf } from './support/tables.ts';
 
 /** The queue of the API at BASE_URL. */
-const QUEUE = 'api.test';
+const QUEUE = 'api.test-80';
 const BASE_URL = 'http://api.test';
 
 function queueOn(redis: TestDatabase, name: string = QUEUE): Queue {

@@ -121,7 +121,7 @@ describe('brandfill try says in a sentence', () => {
       '401',
       { status: 401 },
       4,
-      'a.com: nothing learned. The API refused the credential (401): check --auth',
+      'a.com: nothing learned. Calls were made without a credential: check --auth and BRANDFILL_API_KEY.',
     ],
     [
       'reset',
