@@ -139,7 +139,8 @@ export class RunHash {
 
   /** @param isInterrupted whether what was spent counts for the next start */
   async close(isInterrupted: boolean): Promise<void> {
-    if (!isInterrupted) return void (await this.#options.redis.client.del(this.#key));
+    const isCounted = isInterrupted && this.#bounds.length > 0;
+    if (!isCounted) return void (await this.#options.redis.client.del(this.#key));
     await this.look();
     for (const { ledger, allowed, spent } of this.#bounds) {
       const { window } = await ledger.read();
