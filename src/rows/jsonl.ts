@@ -1,5 +1,6 @@
 import { createRequire } from 'node:module';
 import { isTooDeep } from '../common/text.ts';
+import { meaningOfName } from './columns/column-name.ts';
 import { shorten } from './columns/names.ts';
 import { textOfCell } from './csv/csv-writer.ts';
 import { LIST_FORMATS } from './list-formats.ts';
@@ -136,20 +137,38 @@ function readSample(source: Source): readonly JsonRow[] {
 
 /** What programs answer or write instead of rows: one object of something else. */
 function refuseNoList(row: JsonRow, { name, isOfObjects = false }: Source): void {
-  if (isOfObjects) return;
-  const values = Object.values(row);
-  const error = row['error'] ?? row['errors'];
-  const hasDomain = values.some((value) => typeof value === 'string' && /^\S+\.\S+$/.test(value));
-  if (error && !hasDomain) {
-    const text = textOfCell(isObject(error) ? (error['message'] ?? error) : error);
-    throw unreadable(name, `it is no list but the error of an API ('${shorten(text)}')`);
-  }
-  if (values.length === 0 || !values.every((value) => isObject(value) && Object.hasOwn(value, '0')))
-    return;
+  const members = Object.entries(row);
+  const isRow = members.some(
+    ([key, value]) => typeof value === 'string' && meaningOfName(key).kind !== undefined,
+  );
+  if (isOfObjects || isRow || members.length === 0) return;
+  const error = errorIn(row);
+  if (error !== undefined)
+    throw unreadable(name, `it is no list but the error of an API ('${shorten(error)}')`);
+  const isOfColumns = members.every(([, value]) => isObject(value) && Object.hasOwn(value, '0'));
+  if (isOfColumns || row['columns'])
+    throw unreadable(
+      name,
+      "it has columns instead of rows, as pandas writes it; have it write to_json(orient='records', lines=True)",
+    );
+  const [within] = members.find(([, value]) => Array.isArray(value) && isObject(value[0])) ?? [];
+  const isOfRows = members.length > 1 && members.every(([, value]) => isObject(value));
+  if (!isOfRows && within === undefined) return;
+  const path = isOfRows ? '.[]' : `.${JSON.stringify(within)}[]`;
   throw unreadable(
     name,
-    "it has columns instead of rows, as pandas writes it; have it write to_json(orient='records', lines=True)",
+    `its rows are within one object; expected one JSON object per line (jq -c '${path}' makes it so)`,
   );
+}
+
+/** What an API says instead of an answer. */
+function errorIn(row: JsonRow): string | undefined {
+  const { error, errors, fault, message, detail, title, status, code, success } = row;
+  const isFailure = Number(status ?? code) >= 400 || success === false;
+  const said = error ?? errors ?? fault ?? (isFailure ? (message ?? detail ?? title) : undefined);
+  return said
+    ? textOfCell(isObject(said) ? (said['message'] ?? said['faultstring'] ?? said) : said)
+    : undefined;
 }
 
 /** Undefined for a blank line, and for the sign that ends a DOS file. */

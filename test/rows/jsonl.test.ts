@@ -57,15 +57,22 @@ describe('JSONL', () => {
       /no list but the error of an API \('no quota'\)/,
     ],
     ['{"errors":["a","b"],"id":1}', /no list but the error of an API \('a; b'\)/],
+    ['{"status":403,"title":"Forbidden"}', /the error of an API \('Forbidden'\)/],
+    ['{"fault":{"faultstring":"no key"}}', /the error of an API \('no key'\)/],
+    ['{"columns":["site"],"data":[["a.com"]]}', /columns instead of rows/],
+    ['{"data":[{"site":"a.com"}],"next":"https://api.com/2"}', /within one object.*\."data"\[\]/],
+    ['{"1":{"site":"a.com"},"2":{"site":"b.com"}}', /within one object.*'\.\[\]'/],
     ['{"site":{"0":"a.com","1":"b.com"},"n":{"0":1,"1":2}}', /columns instead of rows.*lines=True/],
   ])('refuses %j', (text, expected) => {
     expect(() => open(text)).toThrow(expected);
   });
 
-  it.each(['{"error":null,"site":1}', '{"domain":"a.com","error":"late"}', '{"0":{"0":1},"a":1}'])(
-    'takes one row for a row: %j',
-    (text) => expect(() => open(text)).not.toThrow(),
-  );
+  it.each([
+    '{"error":null,"site":1}',
+    '{"domain":"a.com","error":"late","people":[{"name":"Jo"}]}',
+    '{"0":{"0":1},"a":1}',
+    '{"properties":{"domain":"a.com"}}',
+  ])('takes one row for a row: %j', (text) => expect(() => open(text)).not.toThrow());
 });
 
 describe('a row of JSONL', () => {

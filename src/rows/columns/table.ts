@@ -1,5 +1,6 @@
 import { normalizeDomain } from '../domain/domain.ts';
 import { isNothing } from '../domain/pieces.ts';
+import type { RowColumn, ScannedRow } from '../row-format.ts';
 import { meaningOfName } from './column-name.ts';
 
 // Where the table of a list begins, which row is its header, and where it ends, in CSV and workbooks.
@@ -37,7 +38,8 @@ export function findHeader(
   rows: readonly HeadRow[],
   far: readonly (readonly string[])[] = [],
 ): number {
-  const found = addressesByColumn([...rows.map(({ addresses }) => addresses), ...far]);
+  const ofRows = rows.map((row) => (isPair(row) ? [] : row.addresses));
+  const found = addressesByColumn([...ofRows, ...far]);
   const most = [...found.values()].reduce((one, other) => (other.count > one.count ? other : one), {
     first: rows.length,
     count: 0,
@@ -57,13 +59,15 @@ export function findHeader(
     .filter((at) => looksLikeHeader(rows[at]?.names ?? [], cellsBelow(at)));
   const isOfOne = hasBody && usual(body) <= 1;
   const naming = headers.filter((at) => namesDomains(rows[at]?.names ?? [], at, found));
-  const named = isOfOne ? naming.at(-1) : naming[0];
+  // A summary above the list may name such a column too.
+  const last = naming.findLast((at) => isOfOne || (at < body && rows[at]?.isApart));
+  const named = last ?? naming[0];
   if (named !== undefined) return named;
 
   const above = headers.filter((at) => at < body && !isPair(rows[at]));
   if (!hasBody) return above.find((at) => usual(at + 1) > 1) ?? 0;
-  const last = above.at(-1) ?? 0;
-  return isOfOne ? last : (above.find((at) => at >= blockOf(rows, last)) ?? 0);
+  const lowest = above.at(-1) ?? 0;
+  return isOfOne ? lowest : (above.find((at) => at >= blockOf(rows, lowest)) ?? 0);
 }
 
 /** The first row with an address in a column, and how many there are. */
@@ -172,26 +176,32 @@ const TOTAL =
   /^(?:grand |sub)?(?:totals?|sum|summe|gesamt|insgesamt|somme|suma|totale|totaal|итого|всего|合计|合計|합계)\s*:?$/i;
 
 /**
- * Tells of rows, in their order, whether they may stand below the list: behind blank space or a line of
- * totals, with several words in the only cell or in that of the domain. They do if no row of the list
- * follows.
+ * Tells of rows, in their order, whether they stand below the list. From a row behind blank space that
+ * calls the column otherwise they do: it is the header of another table. They may, if no row of the list
+ * follows, where they have several words in the only cell or in that of the domain, and are behind blank
+ * space or a line of totals.
  *
- * @param domainIndex the column of the domain
+ * @param column that of the domain
  */
-export function createBelow(
-  domainIndex: number,
-): (cells: readonly string[], isApart: boolean) => boolean {
+export function createBelow({
+  index,
+  name,
+}: RowColumn): (cells: readonly string[], isApart: boolean) => ScannedRow['below'] {
   let isBehind = false;
+  let isOther = false;
   return (cells, isApart) => {
-    const cell = cells[domainIndex] ?? '';
+    const cell = cells[index] ?? '';
+    if (isOther) return true;
     if (mayBeRow(cell)) {
       isBehind = false;
-      return false;
+      return undefined;
     }
     const [first = '', ...more] = cells.filter((text) => text.trim() !== '');
+    isOther = isApart && more.length > 0 && cell !== name && meaningOfName(cell).isPlain;
+    if (isOther) return true;
     const isTotal = TOTAL.test(first.trim());
     isBehind ||= isApart || isTotal;
     const isNote = more.length === 0 && /\S\s+\S|:\s*$/.test(first);
-    return isBehind && (isTotal || isNote || /\S\s+\S/.test(cell));
+    return isBehind && (isTotal || isNote || /\S\s+\S/.test(cell)) ? 'perhaps' : undefined;
   };
 }

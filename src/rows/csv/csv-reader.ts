@@ -38,7 +38,7 @@ export async function* scanCsv(
   let line = firstLine;
   let linesRead = 0;
   let isApart = false;
-  const isBelow = createBelow(domainColumn.index);
+  const isBelow = createBelow(domainColumn);
 
   function onRecord(cells: readonly string[], endBytes: number, lines: number): void {
     const sizeBytes = endBytes - startBytes;
@@ -61,7 +61,7 @@ export async function* scanCsv(
     const cell = cells[domainColumn.index] ?? '';
     // A domain spares most rows the look at their other cells.
     const isBlank = !isEmpty && width > 1 && isBlankText(cell) && cells.every(isBlankText);
-    const mayBeBelow = !isEmpty && !isBlank && isBelow(cells, isApart);
+    const below = isEmpty || isBlank ? undefined : isBelow(cells, isApart);
     isApart = isEmpty || isBlank;
     batch.push({
       cell,
@@ -69,7 +69,7 @@ export async function* scanCsv(
       fields: isEmpty ? 0 : cells.length,
       line: ownLine,
       isBlank,
-      below: mayBeBelow ? 'perhaps' : undefined,
+      below,
       others: others.map(({ index }) => cells[index] ?? ''),
       shifted:
         cells.length > width && domainColumn.index > 0 && !cells.slice(width).every(isBlankText)

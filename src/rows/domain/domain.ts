@@ -111,7 +111,7 @@ interface Resolved extends Omit<FoundDomain, 'domain'> {
 /** Most URLs: nothing around them, and nothing behind them but a path. */
 const PLAIN_URL = /^https?:\/\/([a-z0-9._-]{1,254})((?:[/?][^\s,;|<>"'#]*)?)$/i;
 /** Most other cells: one address and nothing else. */
-const BARE = /^[\w/][\w.@:/?%+~$!*=&-]*[\w/]$/;
+const BARE = /^(?:https?:)?[\w/][\w.@/?%+~$!*=&-]*[\w/]$/;
 /** A formula as text, and the one function that has an address in its first argument, in languages. */
 const CALL = /^'?=\s*(?:_xlfn\.)?([\p{L}._]+)\(/u;
 const HYPERLINK = /^(?:hyper|hiper|lien_|colleg|k[oö]pr|гипер)/iu;

@@ -13,7 +13,8 @@ const EDGE = /[\s\p{Cc}\p{Cf}\p{Quotation_Mark}´′″]/u;
 /** Words for nothing, of programs and people. The booleans are those of formulas. */
 const WORDS_FOR_NOTHING = new Set(
   (
-    'n/a n.a. n.a na n/d k.a. \\n null nul nil none nan nat blank empty undefined unknown tbd true wahr vrai ' +
+    'n/a n.a. n.a na n/d k.a. n.v.t. n.v.t \\n null nul nil none nan nat blank empty undefined unknown tbd ' +
+    'yok nincs nema ingen inget なし 无 無 暂无 없음 true wahr vrai ' +
     'verdadero vero false falsch faux falso'
   ).split(' '),
 );
@@ -23,10 +24,10 @@ const SIGNS_FOR_NOTHING =
 
 /** `no`, in some languages, and perhaps what there is none of. */
 const NO =
-  /^(?:no|not?ne|without|kein(?:e|en)?|ohne|sin|sem|senza|sans|pas de|aucun|geen|ingen|inget|brak|нет|без)(?: (.*))?$/;
+  /^(?:no|not?ne|without|kein(?:e|en)?|ohne|sin|sem|senza|sans|pas de|aucun|geen|ingen|inget|brak|ei|žádn[ýáé]|нет|без)(?: (.*))?$/;
 /** That there is none any more. */
 const ENDED =
-  /^(?:(?:is |now |permanently )?closed(?: down)?|out of business|defunct|dissolved|bankrupt|insolvent|offline|inactive|not (?:available|applicable|found|known)|unavailable|geschlossen|aufgelöst|erloschen|unbekannt|cerrad[oa]|fermée?|chius[oa]|gesloten|zamknięt[ay]|закрыт[ао]?)$/;
+  /^(?:(?:is |now |permanently )?closed(?: down)?|out of business|defunct|dissolved|bankrupt|insolvent|offline|inactive|none found|not (?:available|applicable|found|known)|does not exist|unavailable|ei ole|nu are|không có|δεν υπάρχει|geschlossen|aufgelöst|erloschen|unbekannt|cerrad[oa]|fermée?|chius[oa]|gesloten|zamknięt[ay]|закрыт[ао]?)$/;
 
 /** Whether a cell says that there is nothing in it: `N/A`, `null`, `-`, `0`, `#REF!`, `no website`. */
 export function isNothing(text: string): boolean {
@@ -45,7 +46,7 @@ export function isNothing(text: string): boolean {
 const DEFANGED_DOT = /\s{0,5}[[({](?:\.|dot)[\])}]\s*/gi;
 const DEFANGED_AT = /\s{0,5}[[({](?:@|at)[\])}]\s*/gi;
 /** `Website: acme.com` */
-const LABEL = /^(\p{L}[\p{L} -]{0,19})[:\uff1a]\s+/u;
+const LABEL = /^(\p{L}[\p{L} -]{0,19})[:\uff1a](?!\d|[\\/]{1,2})\s*/u;
 
 /** A cell without the quotes and signs at its ends, without tags of HTML, and what names its kind. */
 export function bareText(text: string): string {

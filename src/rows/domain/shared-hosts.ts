@@ -82,7 +82,7 @@ function isBehind(path: string, behind: string): boolean {
 const MOST_TARGETS = 8;
 const URL_START = /^(?:https?:[\\/]|www\.)/i;
 /** A target in a path, as of archives, and in Proofpoint's links: `/v3/__https://acme.com__;!!…`. */
-const IN_PATH = /[\\/](?:__)?(https?:[\\/].*?)(?:__;.*)?$/i;
+const IN_PATH = /[\\/](?:__)?(https?:[\\/].*?)(?:__(?:;.*)?)?$/i;
 /** Proofpoint's older links: `u=https-3A__acme.com_about`. */
 const DASHED = /^https?-3A_/i;
 

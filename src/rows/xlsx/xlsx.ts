@@ -55,10 +55,11 @@ export function openXlsx(list: OpenedWorkbook): RowFormat {
         ? columns
         : columns.concat(columns.map((name) => name.toLowerCase())),
     ),
-    scan: async function* (source, { index }, others = []) {
+    scan: async function* (source, domainColumn, others = []) {
+      const { index } = domainColumn;
       domainIndex = index;
       let before = headerRow;
-      const isBelow = createBelow(index);
+      const isBelow = createBelow(domainColumn);
       const { ofList, others: otherTables } = tablesOf(list, index);
       const scanLine = (line: Buffer): ScannedRow => {
         const [number, , , , cells] = JSON.parse(line.toString()) as RowLine;
@@ -68,11 +69,11 @@ export function openXlsx(list: OpenedWorkbook): RowFormat {
         before = number;
         const texts = cells.map((cell, at) => textAt(number, cell, at));
         const isOfOther = otherTables.some((table) => contains(table, number, index));
-        const mayBeBelow = isBelow(texts, isApart) && !(ofList && contains(ofList, number, index));
+        const isOfList = ofList !== undefined && contains(ofList, number, index);
         return {
           line: number,
           cell: texts[index] ?? '',
-          below: isOfOther || (mayBeBelow ? 'perhaps' : undefined),
+          below: isOfOther || (isOfList ? undefined : isBelow(texts, isApart)),
           sizeBytes: line.length,
           fields: Math.max(columns.length, cells.length),
           others: others.map((other) => textOfSheetCell(cells[other.index])),

@@ -77,6 +77,7 @@ export const HEADER_SETS: readonly string[] = [
   'Place Name|Rating|Reviews|Phone|Address|*Web Site#w|Google Maps URL#p|Image URL#l',
   'Site|Building|*Company URL#w|Site Code',
   '*A#w|B|C',
+  'Partner Website#w|*Website#w|Vendor URL#w',
   'GlobalRank|TldRank|*Domain#d|TLD|RefSubNets|RefIPs|IDN_Domain#x|PrevGlobalRank',
   'First Name|*Email#e|First Referring Site#r|Last Referring Site#r|First Page Seen#r',
   'Name|*Email#e|Landing Page#r|Conversion Page#r|Referral URL#r|Lead Origin#r',

@@ -56,6 +56,7 @@ example.com < Example Inc. https://example.com ¦ https://example.com, Example I
 !contains_space < Example Inc .com ¦ Example .NET ¦ A. Bank ¦ Acme. com
 # an address is read: one that is labelled, in an object, spelled so that nobody clicks on it, or of all hosts
 example.com < URL: example.com ¦ Company website: www.example.com ¦ {"domain":"example.com"}
+example.com < Website:example.com ¦ 网站：example.com ¦ Web:https://example.com/de
 example.com < [{"id":1,"url":"https:\/\/example.com\/"}] ¦ {'site': 'example.com', 'x': 1}
 example.com < example[.]com ¦ hxxps://example[.]com/x ¦ jo (at) example (dot) com ¦ *.example.com
 # an address is read: a link of Access, with or without a text
@@ -102,6 +103,7 @@ www.ck < www.ck
 !empty < N/A ¦ n/a ¦ #N/A ¦ #REF! ¦ #DIV/0! ¦ #NOM? ¦ null ¦ (null) ¦ \N ¦ (blank) ¦ NaT ¦ www. ¦ http://www.
 !empty < https://www. ¦ <null> ¦ -------------------- ¦ n/a; n/a ¦ - / - ¦ none ¦ - ¦ – ¦ -- ¦ ? ¦ FALSE ¦ Falsch
 !empty < no website ¦ Keine Webseite ¦ No ¦ sin sitio web ¦ нет сайта ¦ closed ¦ permanently closed ¦ geschlossen
+!empty < n.v.t. ¦ ei ole ¦ yok ¦ nincs ¦ žádný ¦ なし ¦ 无 ¦ 없음 ¦ không có ¦ none found
 !empty < 0 ¦ 0,00 ¦ =FALSE ¦ NaN
 # a cell is refused as an IP address, of either version, in any dress
 !ip_address < 192.0.2.1 ¦ http://192.0.2.1:8080/x ¦ root@192.0.2.1 ¦ １９２.0.2.1 ¦ 2001:db8::1 ¦ ::1
@@ -143,6 +145,7 @@ example.com < https://linkprotect.cudasvc.com/url?a=https%3a%2f%2fwww.example.co
 example.com < https://l.facebook.com/l.php?u=https%253A%252F%252Fexample.com
 example.com < https://nam02.safelinks.protection.outlook.com/?url=http%3A%2F%2Fwww.example.com%2F&data=05
 example.com < https://urldefense.com/v3/__https://www.example.com/about__;!!abc$
+example.com < https://urldefense.us/v3/__https://www.example.com__;!!abc$
 example.com < https://urldefense.proofpoint.com/v2/url?u=https-3A__www.example.com_about&d=DwMF
 example.com < https://web.archive.org/web/20200101/http://www.example.com:80/
 # an address in a link of a host that is not known to lead elsewhere is not where it leads
