@@ -1,4 +1,4 @@
-import { aborted, SHUTDOWN_TIMEOUT_MS, within } from '../common/lifetime.ts';
+import { aborted } from '../common/lifetime.ts';
 import { listen } from '../options/kinds.ts';
 import { option, under } from '../options/option.ts';
 import { flagOf, QUEUE_OPTIONS, STATUS_OPTIONS } from '../options/options.ts';
@@ -22,19 +22,15 @@ export const dashboard = defineCommand(DASHBOARD_OPTIONS, async (call) => {
   const { listen, allowHost } = call.settings;
   const { readToken } = await import('../page/access.ts');
   const token = readToken({ token: undefined, env: process.env, describe: flagOf }, listen);
-  await serveQueue(call, async ({ queue, redis, closer, signal, say }) => {
+  await serveQueue(call, async ({ redis, closer, signal, say }) => {
     const { createDashboard } = await import('../page/dashboard.ts');
     const { showQueue } = await import('../page/queue-board.ts');
-    const { createQueuesPage } = await import('../page/queues-page.ts');
     const { openListener } = await import('../page/listener.ts');
-    const all = queue.openAllQueues(redis.client);
-    closer.add({ close: async () => void (await within(SHUTDOWN_TIMEOUT_MS, all.close())) });
     const shown = await createDashboard({
       source: showQueue({ redis }),
       token,
       allowHost,
       label: flagOf('allowHost'),
-      queues: createQueuesPage({ findQueues: () => all.find() }),
     });
     const label = flagOf('listen');
     const listener = closer.add(await openListener({ ...listen, label, routes: [shown.routes] }));

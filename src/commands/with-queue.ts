@@ -39,7 +39,7 @@ export async function withQueue<T>(
     const status = hasStatus ? await openStatus(about) : undefined;
     if (status) closer.add(status);
     const redis = closer.add(await queue.openQueueServer({ url, onNotice }));
-    status?.health.check(() => queue.findRedisTrouble(redis));
+    status?.health.check(redis.trouble);
     status?.health.check(() => (signal?.aborted ? 'it is stopping' : undefined));
     return await work({ queue, redis, status, closer });
   } catch (error) {

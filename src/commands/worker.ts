@@ -85,6 +85,7 @@ async function work(
   taker = new queue.JobTaker({
     redis,
     handle: (...taken) => local.worker.handle(...taken),
+    api: nameApi(settings),
     queue: queueName,
     concurrency: lookupsAtOnce(concurrency, api.endpoint),
     maxPendingMs: pendingMs(maxWait),

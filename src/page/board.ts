@@ -1,5 +1,5 @@
 import type { RunControl } from '../common/run-control.ts';
-import type { FoundWorker } from '../queue/board.ts';
+import type { FoundWorker, QueueState } from '../queue/board.ts';
 import type { ScheduledJob } from '../queue/schedules.ts';
 import type { RunRecorder } from '../watch/record-run.ts';
 import type { RunAction, RunView } from '../watch/run-view.ts';
@@ -9,6 +9,8 @@ import { GO_ON, PHASES } from '../watch/words.ts';
 export interface Board {
   readonly runs: readonly RunView[];
   readonly workers: readonly FoundWorker[];
+  /** Of the APIs, those with something on them. */
+  readonly queues: readonly QueueState[];
   readonly schedules: readonly ScheduledJob[];
   /** Why the board is not up to date; a sentence. */
   readonly trouble?: string | undefined;
@@ -20,7 +22,17 @@ export interface BoardSource {
   read(): Promise<Board>;
   /** @returns why it cannot be done; nothing when it is under way */
   readonly ask: (run: string, action: RunAction) => Promise<string | undefined>;
+  /**
+   * Puts the failed jobs of a queue on it again.
+   *
+   * @returns why it cannot be done
+   * @default there are no queues
+   */
+  readonly takeFailedAgain?: (queue: string) => Promise<string | undefined>;
 }
+
+/** Where nothing is going on. */
+export const EMPTY_BOARD: Board = { runs: [], workers: [], queues: [], schedules: [] };
 
 export interface OwnRunOptions {
   readonly recorder: Pick<RunRecorder, 'read'>;
@@ -30,7 +42,7 @@ export interface OwnRunOptions {
 /** The board of a process that makes a single run. */
 export function showOwnRun({ recorder, control }: OwnRunOptions): BoardSource {
   return {
-    read: async (): Promise<Board> => ({ runs: [recorder.read()], workers: [], schedules: [] }),
+    read: async () => ({ ...EMPTY_BOARD, runs: [recorder.read()] }),
     ask: async (id, action) => {
       const run = recorder.read();
       return id === run.runId ? applyAction(run, control, action) : GONE;

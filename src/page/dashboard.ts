@@ -8,7 +8,6 @@ import { loginPage, NOT_BUILT, readAssets } from './assets.ts';
 import type { BoardSource } from './board.ts';
 import { createHub } from './hub.ts';
 import { createHostCheck, type Routes } from './listener.ts';
-import type { QueuesPage } from './queues-page.ts';
 
 export interface CreateDashboardOptions {
   readonly source: BoardSource;
@@ -17,8 +16,6 @@ export interface CreateDashboardOptions {
   readonly allowHost: readonly AllowedHost[] | undefined;
   /** The name of the setting `allowHost` in messages. */
   readonly label: string;
-  /** The page of all queues, which is bull-board's. @default there is none */
-  readonly queues?: QueuesPage | undefined;
 }
 
 /** The page that shows what is going on. Closing it sends the last state to all viewers. */
@@ -29,11 +26,8 @@ export interface Dashboard extends Closable {
 
 /** Makes the dashboard; the caller serves it. */
 export async function createDashboard(options: CreateDashboardOptions): Promise<Dashboard> {
-  const { source, token, queues, allowHost = [], label } = options;
-  const hub = createHub(async () => ({
-    board: await source.read(),
-    hasQueues: queues !== undefined,
-  }));
+  const { source, token, allowHost = [], label } = options;
+  const hub = createHub(async () => ({ board: await source.read() }));
   const access = createAccess({ token });
   const checkHost = createHostCheck(
     allowHost,
@@ -45,10 +39,6 @@ export async function createDashboard(options: CreateDashboardOptions): Promise<
       // A name that is not ours may be a page elsewhere, which has no token.
       if (token === undefined) app.use(checkHost);
       addPage(app);
-      if (queues) {
-        for (const path of ['/queues', '/queues/*']) app.use(path, access.guard, queues.toLookAt);
-        app.route('/queues', queues.page);
-      }
       app.route('/api', boardApi(source));
       app.get('/api/events', (context) => hub.serve(context));
     },
@@ -87,12 +77,19 @@ const VERDICTS = {
   too_slow: 'The token did not come in time.',
 } as const;
 
-/** What can be asked of runs, by their page. */
-export function boardApi({ ask }: Pick<BoardSource, 'ask'>) {
+/** What can be asked of runs and queues, by their page. */
+export function boardApi({ ask, takeFailedAgain }: Omit<BoardSource, 'read'>) {
   const action = z.object({ action: z.enum(['pause', 'resume', 'stop']) });
-  return new Hono().post('/runs/:id/ask', takes(action), async (context) => {
-    const refusal = await ask(context.req.param('id'), context.req.valid('json').action);
-    if (refusal !== undefined) throw new HTTPException(409, { message: refusal });
-    return context.json({});
-  });
+  const refuse = (refusal = ''): void => {
+    if (refusal !== '') throw new HTTPException(409, { message: refusal });
+  };
+  return new Hono()
+    .post('/runs/:id/ask', takes(action), async (context) => {
+      refuse(await ask(context.req.param('id'), context.req.valid('json').action));
+      return context.json({});
+    })
+    .post('/queues/:queue/failed', async (context) => {
+      refuse(await (takeFailedAgain?.(context.req.param('queue')) ?? 'There are no queues here.'));
+      return context.json({});
+    });
 }

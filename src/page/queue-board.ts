@@ -1,9 +1,16 @@
 import { inTime, NoAnswerError } from '../common/lifetime.ts';
-import { askRun, openSchedules, readRuns, readWorkers } from '../queue/index.ts';
+import {
+  askRun,
+  createQueueReader,
+  openSchedules,
+  readRuns,
+  readShownWorkers,
+  takeFailedAgain,
+} from '../queue/index.ts';
 import { parsed, type RedisServer } from '../queue/redis.ts';
 import { reasonOf } from '../queue/redis-errors.ts';
 import { type RunView, VIEW_VERSION } from '../watch/run-view.ts';
-import { type Board, type BoardSource, GONE, isOver, lost } from './board.ts';
+import { type Board, type BoardSource, EMPTY_BOARD, GONE, isOver, lost } from './board.ts';
 
 export interface QueueBoardOptions {
   readonly redis: RedisServer;
@@ -23,22 +30,31 @@ export function showQueue(options: QueueBoardOptions): BoardSource {
   const { redis, readMs = 3_000 } = options;
   const { client, name } = redis;
   const kept = openSchedules(client);
+  const readQueues = createQueueReader(redis);
   let schedules: Board['schedules'] = [];
   let schedulesAtMs = Number.NEGATIVE_INFINITY;
   let reading: Promise<Board> | undefined;
-  let latest: Board = { runs: [], workers: [], schedules: [] };
+  let latest = EMPTY_BOARD;
 
   async function readAll(): Promise<Board> {
     if (performance.now() - schedulesAtMs > SCHEDULES_EVERY_MS) {
       schedules = await kept.list();
       schedulesAtMs = performance.now();
     }
-    const [announced, workers] = await Promise.all([readRuns(client), readWorkers(client)]);
+    const [announced, workers, { queues = [] } = {}] = await Promise.all([
+      readRuns(client),
+      readShownWorkers(client),
+      readQueues(),
+    ]);
     const runs = announced.flatMap(({ id, state, silentMs }) => readView(id, state, silentMs));
     const unreadable = announced.length - runs.length;
     return {
-      runs,
-      workers: workers.filter(({ stopped }) => stopped === undefined),
+      runs: runs.toSorted(inOrder),
+      workers,
+      queues: queues.filter(({ queue, jobs, uncollected, isPaused }) => {
+        const isServed = workers.some((worker) => worker.queue === queue);
+        return isServed || isPaused || uncollected + sum(Object.values(jobs)) > 0;
+      }),
       schedules,
       trouble:
         unreadable === 0
@@ -59,6 +75,18 @@ export function showQueue(options: QueueBoardOptions): BoardSource {
     return undefined;
   }
 
+  /** @returns why it cannot be done */
+  async function orRefused<T>(asked: Promise<T>): Promise<T | string> {
+    try {
+      // The client of Redis waits for a connection for as long as it takes; people do not.
+      return await inTime(ASK_MS, asked);
+    } catch (error) {
+      return error instanceof NoAnswerError
+        ? `Redis at ${name} does not answer. What was asked may still be done when it does.`
+        : `Redis at ${name}: ${reasonOf(error)}.`;
+    }
+  }
+
   return {
     read: async () => {
       // One reading at a time: those that wait for a connection would pile up.
@@ -76,17 +104,21 @@ export function showQueue(options: QueueBoardOptions): BoardSource {
       }
       return latest;
     },
-    ask: async (id, action) => {
-      try {
-        // The client of Redis waits for a connection for as long as it takes; people do not.
-        return await inTime(ASK_MS, askOf(id, action));
-      } catch (error) {
-        return error instanceof NoAnswerError
-          ? `Redis at ${name} does not answer. What was asked may still be done when it does.`
-          : `Redis at ${name}: ${reasonOf(error)}.`;
-      }
-    },
+    ask: (id, action) => orRefused(askOf(id, action)),
+    takeFailedAgain: (queue) => orRefused(takeFailedAgain(redis, queue).then(() => undefined)),
   };
+}
+
+/** Runs that go on before those that are over, and the latest first. */
+function inOrder(one: RunView, other: RunView): number {
+  const over = Number(isOver(one)) - Number(isOver(other));
+  if (over !== 0) return over;
+  const timeOf = ({ endedAt, startedAt }: RunView): string => endedAt ?? startedAt;
+  return timeOf(other).localeCompare(timeOf(one));
+}
+
+function sum(counts: readonly number[]): number {
+  return counts.reduce((all, count) => all + count, 0);
 }
 
 /** @param json from a process that may be of another version */

@@ -2,7 +2,7 @@ import { describeError, exitCodeOfError, type OnNotice } from '../common/errors.
 import { type Closable, createCloser, SHUTDOWN_TIMEOUT_MS, within } from '../common/lifetime.ts';
 import { createRunControl, type RunControl } from '../common/run-control.ts';
 import { toCleanJson } from '../common/secrets.ts';
-import type { Job } from '../options/api.ts';
+import { type Job, nameApi } from '../options/api.ts';
 import type { RanTo } from '../run/enrich.ts';
 import type { RunContext } from '../run/run-context.ts';
 import type { Metrics } from '../watch/metrics.ts';
@@ -63,7 +63,9 @@ export async function showRun(
   const { schedule, list } = options;
   const closer = createCloser();
   const { control = createRunControl() } = given;
-  const recorder = recordRun({ runId: given.runId, list, schedule, control });
+  const { runId } = given;
+  const queue = settings.queue === undefined ? undefined : job.endpoint.queueName;
+  const recorder = recordRun({ runId, list, schedule, control, api: nameApi(settings), queue });
   options.onRecorder?.(recorder);
   let files: ReportFiles | undefined;
   let health: { started(): void } | undefined;

@@ -1,5 +1,5 @@
 import type { Queue } from 'bullmq';
-import { DAY_MS } from '../common/format.ts';
+import { DAY_MS, MINUTE_MS } from '../common/format.ts';
 import type { Closable } from '../common/lifetime.ts';
 import { ABSENT_MS, PREFIX, QUEUES_KEY, streamKey, WORKERS_KEY } from './names.ts';
 import {
@@ -14,10 +14,13 @@ import {
 
 // What the processes on a Redis say of themselves, each in a field of a hash, and how long its queues are.
 
-/** What was said, and when it was said last, by the clock of Redis, in milliseconds since 1970. */
+/** What was said, and when it was said last, by the clock of Redis. */
 interface Said {
   readonly id: string;
+  /** In milliseconds since 1970. */
   readonly seenMs: number;
+  /** How long ago that is, in milliseconds. */
+  readonly silentMs: number;
 }
 
 async function say(client: RedisClient, key: string, id: string, what: object): Promise<number> {
@@ -31,23 +34,26 @@ async function readSaid<T>(
   client: RedisClient,
   key: string,
   keptMs: (said: T) => number,
-): Promise<{ readonly said: readonly (T & Said)[]; readonly nowMs: number }> {
+): Promise<readonly (T & Said)[]> {
   const [nowMs, texts] = await Promise.all([timeOf(client), client.hgetall(key)]);
   const said: (T & Said)[] = [];
   const gone: string[] = [];
   for (const [id, text] of Object.entries(texts)) {
     const read = parsed(text) as (T & Said) | null | undefined;
-    if (read && nowMs - read.seenMs <= keptMs(read)) said.push({ ...read, id });
+    const silentMs = nowMs - (read?.seenMs ?? 0);
+    if (read && silentMs <= keptMs(read)) said.push({ ...read, id, silentMs });
     else gone.push(id);
   }
   if (gone.length > 0) await client.hdel(key, ...gone);
-  return { said, nowMs };
+  return said.toSorted((a, b) => a.seenMs - b.seenMs);
 }
 
 /** The description that a worker gives of itself. */
 export interface WorkerNotice {
   readonly host: string;
   readonly pid: number;
+  /** The API that it asks, for people. */
+  readonly api: string;
   /** The queue that it serves, which is that of its API. */
   readonly queue: string;
   /** The most calls that it makes at the same time. */
@@ -60,7 +66,11 @@ export interface WorkerNotice {
   readonly stopped?: string | undefined;
 }
 
-export type FoundWorker = WorkerNotice & Said;
+export type FoundWorker = WorkerNotice &
+  Said & {
+    /** `lost`: it was killed, is frozen, or is cut off from Redis. `stopped`: by itself. */
+    readonly state: 'there' | 'lost' | 'stopped';
+  };
 
 /** Announces a worker. */
 export interface Heartbeat {
@@ -96,11 +106,30 @@ export function announceWorker(
   };
 }
 
-/** The workers on all machines, as they describe themselves; those that stopped by themselves too. */
-export async function readWorkers(client: RedisClient): Promise<readonly FoundWorker[]> {
-  const keptMs = ({ stopped }: WorkerNotice): number =>
-    stopped === undefined ? ABSENT_MS : DAY_MS;
-  return (await readSaid<WorkerNotice>(client, WORKERS_KEY, keptMs)).said;
+/** Workers that are gone are shown for this long. */
+const GONE_MS = 10 * MINUTE_MS;
+
+/**
+ * The workers on all machines, as they describe themselves, in the order in which they did so last; with
+ * those that are lost, for ten minutes, and those that stopped by themselves, for a day.
+ */
+async function readWorkers(client: RedisClient): Promise<readonly FoundWorker[]> {
+  const keptMs = ({ stopped }: WorkerNotice): number => (stopped === undefined ? GONE_MS : DAY_MS);
+  const said = await readSaid<WorkerNotice>(client, WORKERS_KEY, keptMs);
+  return said.map((worker) => Object.assign(worker, { state: stateOf(worker) }));
+}
+
+function stateOf({ stopped, silentMs }: WorkerNotice & Said): FoundWorker['state'] {
+  if (stopped !== undefined) return 'stopped';
+  return silentMs > ABSENT_MS ? 'lost' : 'there';
+}
+
+/** Those that are there, or went within ten minutes, or were the last of a queue that has none now. */
+export async function readShownWorkers(client: RedisClient): Promise<readonly FoundWorker[]> {
+  const all = await readWorkers(client);
+  const isLast = ({ queue }: FoundWorker, at: number): boolean =>
+    all.every((other, otherAt) => other.queue !== queue || otherAt <= at);
+  return all.filter((worker, at) => worker.silentMs <= GONE_MS || isLast(worker, at));
 }
 
 /** Who serves a queue. */
@@ -114,9 +143,8 @@ export interface Serving {
 
 export async function findServing(client: RedisClient, queue: string): Promise<Serving> {
   const all = await readWorkers(client);
-  const there = all.filter(({ stopped }) => stopped === undefined).map((worker) => worker.queue);
-  const stops = all.filter((worker) => worker.queue === queue && worker.stopped !== undefined);
-  const [lastStop] = stops.toSorted((a, b) => b.seenMs - a.seenMs);
+  const there = all.filter(({ state }) => state === 'there').map((worker) => worker.queue);
+  const lastStop = all.findLast((one) => one.queue === queue && one.state === 'stopped');
   const workers = there.filter((name) => name === queue).length;
   return {
     workers,
@@ -182,13 +210,7 @@ export interface AnnouncedRun {
 
 /** The runs that were announced within a day, in the order of their last announcements. */
 export async function readRuns(client: RedisClient): Promise<readonly AnnouncedRun[]> {
-  const { said, nowMs } = await readSaid<{ readonly state: string }>(
-    client,
-    RUNS_KEY,
-    () => DAY_MS,
-  );
-  const runs = said.toSorted((a, b) => a.seenMs - b.seenMs);
-  return runs.map(({ id, state, seenMs }) => ({ id, state, silentMs: nowMs - seenMs }));
+  return await readSaid<{ readonly state: string }>(client, RUNS_KEY, () => DAY_MS);
 }
 
 /** Asks for an action on a run. It is done when the process of the run reads it. */
@@ -199,53 +221,67 @@ export async function askRun(client: RedisClient, id: string, action: string): P
 /** States that a job on a queue may be in. */
 const JOB_STATES = ['wait', 'prioritized', 'active', 'delayed', 'failed'] as const;
 
-/** The queues on a Redis, and the workers that take from them. */
+/** A job that failed and is kept for a day. */
+export interface FailedJob {
+  readonly job: string;
+  readonly reason: string;
+  /** In milliseconds since 1970. */
+  readonly failedMs: number;
+}
+
+/** The queue of an API. */
+export interface QueueState {
+  readonly queue: string;
+  /** Whether somebody has paused it through BullMQ. */
+  readonly isPaused: boolean;
+  /** How many jobs are on it, by their states. */
+  readonly jobs: Readonly<Record<string, number>>;
+  /** Batches of outcomes of its backfills that nobody has collected. */
+  readonly uncollected: number;
+  /** The last jobs that failed. */
+  readonly failures: readonly FailedJob[];
+}
+
+/** The queues on a Redis, and how many workers take from them. */
 export interface QueueReading {
-  readonly queues: readonly {
-    readonly queue: string;
-    /** How many jobs are on it, by their states. */
-    readonly jobs: Readonly<Record<string, number>>;
-    /** Batches of outcomes of its backfills that nobody has collected. */
-    readonly uncollected: number;
-  }[];
+  readonly queues: readonly QueueState[];
   readonly workers: number;
 }
 
 /** Undefined when Redis does not answer. */
 export type ReadQueues = () => Promise<QueueReading | undefined>;
 
-/** All queues of lookups on a Redis, each opened once. */
-export interface AllQueues extends Closable {
-  find(): Promise<readonly Queue[]>;
-}
+const MOST_FAILURES = 5;
 
-export function openAllQueues(client: RedisClient): AllQueues {
-  const open = new Map<string, Queue>();
-  return {
-    find: async () => {
-      const names = await client.smembers(QUEUES_KEY);
-      for (const name of names.filter((each) => !open.has(each))) {
-        open.set(name, openQueue(client, name, false));
-      }
-      return names.toSorted().flatMap((name) => open.get(name) ?? []);
-    },
-    close: async () => {
-      await Promise.all([...open.values()].map((queue) => queue.close()));
-    },
-  };
-}
-
-/** Reads the queues that all processes on a Redis share. */
+/** Reads the queues that all processes on a Redis share. Each is opened once; the connection closes them. */
 export function createQueueReader({ client }: RedisServer): ReadQueues {
-  const all = openAllQueues(client);
+  const open = new Map<string, Queue>();
+  const read = async (name: string): Promise<QueueState> => {
+    const queue = open.get(name) ?? openQueue(client, name, false);
+    open.set(name, queue);
+    const jobs = await queue.getJobCounts(...JOB_STATES);
+    const failed = jobs['failed'] ? await queue.getFailed(0, MOST_FAILURES - 1) : [];
+    return {
+      queue: name,
+      isPaused: await queue.isPaused(),
+      jobs,
+      uncollected: await client.xlen(streamKey(name)),
+      failures: failed.map(({ id = '', failedReason, finishedOn = 0 }) => {
+        return { job: id, reason: failedReason, failedMs: finishedOn };
+      }),
+    };
+  };
   return async () => {
     if (isAway(client)) return undefined;
-    const workers = (await readWorkers(client)).filter(({ stopped }) => stopped === undefined);
-    const queues = (await all.find()).map(async (queue) => ({
-      queue: queue.name,
-      jobs: await queue.getJobCounts(...JOB_STATES),
-      uncollected: await client.xlen(streamKey(queue.name)),
-    }));
-    return { workers: workers.length, queues: await Promise.all(queues) };
+    const there = (await readWorkers(client)).filter(({ state }) => state === 'there');
+    const names = (await client.smembers(QUEUES_KEY)).toSorted();
+    return { workers: there.length, queues: await Promise.all(names.map(read)) };
   };
+}
+
+/** Puts all failed jobs of a queue on it again, as they are, each in its turn. */
+export async function takeFailedAgain({ client }: RedisServer, name: string): Promise<void> {
+  const queue = openQueue(client, name, false);
+  for (const job of await queue.getFailed()) await job.retry('failed');
+  await queue.close();
 }

@@ -4,13 +4,13 @@ export {
   askRun,
   createQueueReader,
   findServing,
-  openAllQueues,
   readRuns,
-  readWorkers,
+  readShownWorkers,
+  takeFailedAgain,
 } from './board.ts';
 export { createSharedCallLedger, paceKey } from './call-ledger.ts';
 export { collectOutcomes } from './collect-outcomes.ts';
-export { findRedisTrouble, openQueueServer } from './redis.ts';
+export { openQueueServer } from './redis.ts';
 export { openRunQueue } from './run-queue.ts';
 export { keepSchedules, openSchedules } from './schedules.ts';
 export { JobTaker } from './take-jobs.ts';

@@ -28,6 +28,13 @@ export type HandleChunk = (
   isWanted?: (domain: string) => boolean,
 ) => Promise<void>;
 
+/** Why no outcome comes from a queue: no worker is there, all go to others, or Redis is of no use. */
+export interface Stall {
+  readonly why: 'no_worker' | 'queue' | 'redis';
+  /** In a sentence without a full stop. */
+  readonly text: string;
+}
+
 /** Something that can be paused, such as a run. */
 export interface Pausable {
   readonly isPaused: boolean;

@@ -37,10 +37,9 @@ const REASONS: readonly (readonly [sign: RegExp, reason: string])[] = [
     'its certificate is not trusted; name its CA in NODE_EXTRA_CA_CERTS',
   ],
   [/SSL|TLS|EPROTO/i, 'TLS could not be agreed on; without TLS its URL is redis://'],
-  [
-    /ETIMEDOUT|EHOSTUNREACH|ENETUNREACH|timed out/i,
-    'it cannot be reached, or does not answer; with TLS its URL is rediss://, without redis://',
-  ],
+  [/ETIMEDOUT|EHOSTUNREACH|ENETUNREACH/, 'it cannot be reached; give another --queue'],
+  [/timed out|socket timeout/i, 'it does not answer: it may be frozen, or have too much to do'],
+  [/max number of clients/, 'it has as many clients as it may; raise maxclients'],
   [/NOAUTH/, 'it wants a password; give redis://:PASSWORD@host or redis://USER:PASSWORD@host'],
   [/WRONGPASS|invalid password|invalid username/i, 'it refuses the user or the password'],
   [/READONLY/, 'it is a read-only replica; give the address of its master'],

@@ -22,6 +22,8 @@ interface Patience {
   readonly insist: <T>(work: () => Promise<T>, signal: AbortSignal) => Promise<T>;
   /** Says why Redis refuses what is tried again: each reason once, until it was not heard for a while. */
   readonly refused: (error: unknown) => void;
+  /** Why Redis is of no use at present, in a sentence without a full stop; undefined while it is. */
+  readonly trouble: () => string | undefined;
 }
 
 /** A Redis that can be reached and used. */
@@ -208,17 +210,23 @@ function parseInfo(text: string): ReadonlyMap<string, string> {
 export function createTroubleWatch(name: string, onTrouble: OnNotice): TroubleWatch {
   const isNew = createNoticeFilter();
   let isGone = false;
-  const tell = (error: unknown): void => {
-    const reason = reasonOf(error).replace(/; (start Redis, or )?give .*/, ''); // it was right
-    onTrouble(`Redis at ${name}: ${reason}. Trying again until it works.`);
+  let last = '';
+  let refusedAtMs = Number.NEGATIVE_INFINITY;
+  const note = (error: unknown): string => {
+    last = `Redis at ${name}: ${reasonOf(error).replace(ADVICE_ON_URLS, '')}`; // it was right
+    return last;
   };
+  const tell = (error: unknown): void => onTrouble(`${note(error)}. Trying again until it works.`);
   const refused = (error: unknown): void => {
     // A refused login is an error of the connection.
     if (!isReply(error) || /^(WRONGPASS|NOAUTH)/.test(errorText(error))) return;
+    refusedAtMs = performance.now();
     if (isNew(reasonOf(error))) tell(error);
+    else note(error);
   };
   return {
     refused,
+    trouble: () => (isGone || performance.now() - refusedAtMs < REFUSED_MS ? last : undefined),
     insist: async (work, signal) => {
       for (;;) {
         signal.throwIfAborted();
@@ -248,6 +256,10 @@ export function createTroubleWatch(name: string, onTrouble: OnNotice): TroubleWa
     },
   };
 }
+
+const ADVICE_ON_URLS = /; (start Redis, or give|give|with TLS|without TLS) .*/;
+/** What is refused is tried again within this time, so that it is refused no longer when it has passed. */
+const REFUSED_MS = 3 * RETRY_MS;
 
 interface TroubleWatch extends Patience {
   readonly reconnectOnError: (error: Error) => 2 | false;
@@ -361,11 +373,6 @@ export function parsed(json: string): unknown {
 /** Whether there is no connection: a command would wait until there is one. */
 export function isAway(client: RedisClient): boolean {
   return client.status !== 'ready';
-}
-
-/** Says that Redis does not answer; undefined when it does, or has until a moment ago. */
-export function findRedisTrouble({ client, name }: RedisServer): string | undefined {
-  return isAway(client) ? `Redis at ${name} does not answer` : undefined;
 }
 
 /** The clock of Redis, in milliseconds since 1970. The clocks of machines may differ. */

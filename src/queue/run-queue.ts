@@ -5,7 +5,7 @@ import { aborted, type Closable, within } from '../common/lifetime.ts';
 import { createChange } from '../common/run-control.ts';
 import { findServing } from './board.ts';
 import { type OutcomesData, toOutcome } from './contract.ts';
-import type { Chunk, HandleChunk, LookupQueue, Pausable, Reply } from './lookup-queue.ts';
+import type { Chunk, HandleChunk, LookupQueue, Pausable, Reply, Stall } from './lookup-queue.ts';
 import { ALLOW_MS, SHUTDOWN_TIMEOUT_MS, streamKey } from './names.ts';
 import { readStream, type StreamReader } from './read-stream.ts';
 import { isAway, repeat } from './redis.ts';
@@ -28,8 +28,6 @@ export interface RunQueueOptions
   readonly onEarlier?: ((domains: readonly string[]) => void) | undefined;
   /** Called when a bound of the run is used up. */
   readonly onUsedUp: (bound: 'max_calls' | 'max_cost') => void;
-  /** Called with whether no worker is there, at each look while no outcomes come. */
-  readonly onAlone?: ((isAlone: boolean) => void) | undefined;
   /** Called when the run needs no worker any more, its own included, which may be at work for others. */
   readonly onOver: () => void;
   /** Asked at the end: whether what was spent of the bounds counts for the next start. */
@@ -49,7 +47,7 @@ const SILENT_MS = 2_000;
 const MOST_LOSSES = 3;
 
 /** Opens the queue of a run, and takes up what an earlier start of it has left. */
-export async function openRunQueue(options: RunQueueOptions): Promise<LookupQueue> {
+export async function openRunQueue(options: RunQueueOptions): Promise<RunQueue> {
   const queue = new RunQueue(options);
   await queue.open();
   return queue;
@@ -64,7 +62,9 @@ export async function openRunQueue(options: RunQueueOptions): Promise<LookupQueu
  *                │ lost by Redis, or removed by somebody: said, and added again, three times in a row at most
  *   end, all outcomes there; or a stop ──▶ waiting jobs are removed, workers drop the rest ──▶ settled
  */
-class RunQueue implements LookupQueue {
+export class RunQueue implements LookupQueue {
+  /** Why no outcome comes, as far as was found out. */
+  stall: Stall | undefined;
   readonly #options: RunQueueOptions;
   readonly #jobs: RunJobs;
   readonly #hash: RunHash;
@@ -80,8 +80,6 @@ class RunQueue implements LookupQueue {
   #failure: { readonly error: unknown } | undefined;
   /** Whether a bound was used up at the last look, and nobody had a job. */
   #wasUsedUp = false;
-  /** What was said last of the queue and its workers. */
-  readonly #said = { isPaused: false, workers: '' };
 
   constructor(options: RunQueueOptions) {
     const { redis, run, signal, control } = options;
@@ -111,7 +109,7 @@ class RunQueue implements LookupQueue {
     await this.#takeUpEarlier();
     this.#stream.start();
     this.#going.push(repeat(ALLOW_MS, () => this.#hash.look()));
-    this.#going.push(repeat(LOOK_MS, () => this.#look()));
+    this.#going.push(repeat(LOOK_MS, () => this.#look(), this.#options.redis.refused));
     this.#stopListening = control?.onChange(() => {
       this.#hash.write().catch(() => {}); // the next look does
     });
@@ -192,6 +190,8 @@ class RunQueue implements LookupQueue {
     if (all.length === 0) return;
     this.#progressAtMs = performance.now();
     this.#losses = 0;
+    if (this.stall) this.#options.onNotice('Outcomes come again.', { level: 'info' });
+    this.stall = undefined;
     await this.#options.collect(all);
     this.#jobs.end(all.map(({ domain }) => domain));
     this.#change.notify();
@@ -212,8 +212,11 @@ class RunQueue implements LookupQueue {
     await this.#jobs.turns.giveToOthers();
     const isSilent = performance.now() - this.#progressAtMs > SILENT_MS;
     if (!isSilent || this.#jobs.lookups === 0 || control?.isPaused) return;
+    await this.#hash.write(); // or it is said why Redis takes nothing
     if (!signal.aborted) await this.#findLost();
-    if (!(await this.#isPaused())) await this.#lookForWorkers();
+    const [stall, advice = ''] = await this.#findStall();
+    if (stall && stall.text !== this.stall?.text) this.#options.onNotice(`${stall.text}${advice}.`);
+    this.stall = stall;
   }
 
   /** What workers have taken of a bound may come back as long as one of the jobs is theirs, and a moment after. */
@@ -245,42 +248,30 @@ class RunQueue implements LookupQueue {
     for (let at = 0; at < lost.length; at += 50) this.#jobs.give(lost.slice(at, at + 50));
   }
 
-  /** Whether somebody has paused the queue. */
-  async #isPaused(): Promise<boolean> {
+  /** Why nothing comes, with advice: the queue is paused, no worker is there, or all are at work for others. */
+  async #findStall(): Promise<readonly [stall?: Stall, advice?: string]> {
+    const { redis, queue: name } = this.#options;
     const { queue } = this.#jobs;
-    const isPaused = await queue.isPaused();
-    if (isPaused !== this.#said.isPaused) {
-      this.#options.onNotice(
-        isPaused
-          ? `The queue '${queue.name}' was paused through BullMQ: nothing is taken from it until it is resumed there.`
-          : `The queue '${queue.name}' is no longer paused.`,
-      );
+    const { workers, lastStop, others } = await findServing(redis.client, name);
+    if (await queue.isPaused()) {
+      const text = `The queue '${name}' was paused through BullMQ`;
+      return [{ why: 'queue', text }, ': nothing is taken from it until it is resumed there'];
     }
-    this.#said.isPaused = isPaused;
-    return isPaused;
-  }
-
-  /** Says why nothing comes: no worker is there, or all are at work for others. */
-  async #lookForWorkers(): Promise<void> {
-    const { redis, queue, onAlone, onNotice } = this.#options;
-    const { workers, lastStop, others } = await findServing(redis.client, queue);
-    onAlone?.(workers === 0);
-    let words = '';
     if (workers === 0) {
-      const why = lastStop?.stopped;
       const at = new Date(lastStop?.seenMs ?? 0).toISOString();
-      const stop = why === undefined ? '' : ` One stopped by itself at ${at}: ${why}`;
-      const names = others.map((name) => `'${name}'`).join(', ');
+      const stop = lastStop ? `. One stopped by itself at ${at}: ${lastStop.stopped}` : '';
+      const names = others.map((other) => `'${other}'`).join(', ');
       const other =
         names &&
-        ` This run's queue is '${queue}'; there are workers of ${names}: it is of another API, or of a profile with other rules.`;
-      words = `No worker is there to make the lookups: start one with brandfill worker.${stop}${other}`;
-    } else if ((await this.#jobs.find('active')).length === 0) {
-      if ((await this.#jobs.queue.getActiveCount()) > 0)
-        words = `The workers of the queue '${queue}' are at work for other lists: this run waits for its turn.`;
+        `. This run's queue is '${name}'; there are workers of ${names}: it is of another API, or of a profile with other rules`;
+      const text = 'No worker is there to make the lookups';
+      const advice = `: start one with brandfill worker${stop}${other}`;
+      return [{ why: 'no_worker', text }, advice.replace(/\.$/, '')];
     }
-    if (words !== '' && words !== this.#said.workers) onNotice(words);
-    this.#said.workers = words;
+    const isIdle = (await queue.getActiveCount()) === 0;
+    if (isIdle || (await this.#jobs.find('active')).length > 0) return [];
+    const text = `The workers of the queue '${name}' are at work for other lists: this run waits for its turn`;
+    return [{ why: 'queue', text }];
   }
 
   /** Makes workers drop what they have not begun, and takes the rest off the queue. */

@@ -40,7 +40,9 @@ import { createWatchedRuns, type WatchedRun, type WatchedRuns } from './watched-
 
 export interface TakeJobsOptions {
   readonly redis: RedisServer;
-  /** The queue of the API. */
+  /** The API, for people. */
+  readonly api: string;
+  /** Its queue. */
   readonly queue: string;
   /** Looks up the domains of a job. */
   readonly handle: HandleChunk;
@@ -98,7 +100,7 @@ export class JobTaker {
   #size = 50;
 
   constructor(options: TakeJobsOptions) {
-    const { redis, queue, concurrency, callsMade, findTrouble, onNotice } = options;
+    const { redis, api, queue, concurrency, callsMade, findTrouble, onNotice } = options;
     this.#options = options;
     this.#writer = createOutcomeWriter(redis);
     this.#runs = createWatchedRuns(redis, (run) => [...this.#held.values()].includes(run));
@@ -120,6 +122,7 @@ export class JobTaker {
     this.#heartbeat = announceWorker(redis, randomUUID(), () => ({
       host: hostname(),
       pid: process.pid,
+      api,
       queue,
       concurrency,
       calls: callsMade(),

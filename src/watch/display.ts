@@ -11,7 +11,7 @@ import {
 import type { RunEvent } from './events.ts';
 import { inOneLine, isLogged, type Log, type LogFields, type LogOptions, openLog } from './log.ts';
 import type { RunRecorder } from './record-run.ts';
-import { howFar, inBrief, type RunView } from './run-view.ts';
+import { howFar, inBrief, isStalled, type RunView } from './run-view.ts';
 import { describeWait, STATUSES } from './words.ts';
 
 // What somebody who started a run sees of it, or a log: input, plan, progress, and how it ended.
@@ -107,7 +107,6 @@ const NO_SURFACE: Surface = { draw: () => {}, clear: () => {} };
 const LINE_EVERY_MS = 5_000;
 /** While nothing goes on, such as in an outage: a log, and a mail of it, may be of a whole night. */
 const WAITING_LINE_EVERY_MS = 600_000;
-const LONG_WAITS: ReadonlySet<string | undefined> = new Set(['outage', 'paused', 'no_worker']);
 const LONG_WAIT_MS = 60_000;
 
 /** Shows progress in a line every few seconds, and the last state at the end: for pipes, files, logs. */
@@ -115,8 +114,9 @@ function linesIn(log: Log): Surface {
   let lastMs = performance.now();
   let wasWaiting = false;
   const draw: Surface['draw'] = (view, isLast) => {
-    const { why, leftMs = 0 } = view.wait ?? {};
-    const isWaiting = LONG_WAITS.has(why) || leftMs > LONG_WAIT_MS;
+    const { wait: now, isPaused } = view;
+    const isLong = now && (isStalled(now) || (now.leftMs ?? 0) > LONG_WAIT_MS);
+    const isWaiting = isPaused || (isLong ?? false);
     const everyMs = isWaiting ? WAITING_LINE_EVERY_MS : LINE_EVERY_MS;
     const isDue = isWaiting !== wasWaiting || performance.now() - lastMs >= everyMs;
     if (!isLast && !isDue) return;

@@ -1,4 +1,5 @@
 import type { Plan } from '../collector/plan.ts';
+import type { Stall } from '../queue/lookup-queue.ts';
 import type { DomainColumn } from '../rows/columns/domain-column.ts';
 import type { PaceDescription } from '../worker/pace-memory.ts';
 import type { Stop } from '../worker/stop-switch.ts';
@@ -51,8 +52,8 @@ export const NO_LOOKUP = {
 export interface Progress extends Pick<RunView, keyof typeof NO_LOOKUP | 'bill' | 'cost'> {
   /** What is known of the limit, and why no call may start; with a sentence on an outage of the API. */
   readonly pace?: (PaceDescription & { readonly outage?: string | undefined }) | undefined;
-  /** Whether lookups wait on a queue that has no worker. @default false */
-  readonly hasNoWorker?: boolean;
+  /** Why nothing comes from the queue. @default something comes */
+  readonly stall?: Stall | undefined;
   /** When nothing is left but pending lookups: how long until they were all asked again. */
   readonly pendingWaitMs?: number | undefined;
 }

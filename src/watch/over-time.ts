@@ -1,5 +1,5 @@
 import { round } from '../common/format.ts';
-import type { RunView, Span } from './run-view.ts';
+import { isStalled, type RunView, type Span } from './run-view.ts';
 
 type Figures = Pick<
   RunView,
@@ -55,7 +55,7 @@ export function createSpeed() {
       }
       const perSecond = rateOf([...points, ...recent], 'lookups', 'workedMs', LEFT_WINDOW_MS);
       const workMs = ((due - lookups) / perSecond) * 1_000;
-      const isKnown = perSecond > 0 && wait?.why !== 'no_worker';
+      const isKnown = perSecond > 0 && !(wait && isStalled(wait));
       leftMs = isKnown ? Math.round(workMs + (wait?.leftMs ?? 0)) : undefined;
     },
     read: () => ({

@@ -17,14 +17,15 @@ import { GO_ON } from './words.ts';
 
 export type RunRecorder = ReturnType<typeof recordRun>;
 
-export interface RecordRunOptions extends Pick<RunView, 'runId' | 'list' | 'schedule'> {
+export interface RecordRunOptions
+  extends Pick<RunView, 'runId' | 'list' | 'schedule' | 'api' | 'queue'> {
   /** Says whether the run is paused. @default it cannot be steered */
   readonly control?: Pick<RunControl, 'isPaused'> | undefined;
 }
 
 /** Makes the view of a run from what happens in it. */
 export function recordRun({ control, ...about }: RecordRunOptions) {
-  const startedMs = Date.now();
+  const startedMs = performance.now();
   const speed = createSpeed();
   const calls = createCallRecord();
   let rows: RowRecorder | undefined;
@@ -34,7 +35,7 @@ export function recordRun({ control, ...about }: RecordRunOptions) {
     brandfill: readVersion(),
     host: hostname(),
     pid: process.pid,
-    startedAt: new Date(startedMs).toISOString(),
+    startedAt: new Date().toISOString(),
   };
   return {
     onEvent: (event: RunEvent): void => {
@@ -49,7 +50,7 @@ export function recordRun({ control, ...about }: RecordRunOptions) {
     },
     /** Must be called when the run is over, with what no event said; with `end`, `why` and `exitCode` after an error. */
     end: (how: Partial<RunView>): void => {
-      const elapsedMs = Date.now() - startedMs;
+      const elapsedMs = Math.round(performance.now() - startedMs);
       const endedAt = new Date().toISOString();
       const over = { phase: 'ended', pendingNow: 0, elapsedMs, endedAt } as const;
       known = { ...known, ...how, ...over };
@@ -64,7 +65,7 @@ export function recordRun({ control, ...about }: RecordRunOptions) {
       const isPaused = isLive && (control?.isPaused ?? false);
       return {
         ...known,
-        ...(endedAt === undefined && { elapsedMs: Date.now() - startedMs }),
+        ...(endedAt === undefined && { elapsedMs: Math.round(performance.now() - startedMs) }),
         ...overTime,
         ...calls.read(),
         ...rows?.read(),
@@ -83,18 +84,19 @@ const NOTICE_LENGTH = 500;
 
 /** What changes in the view of a run with an event. */
 function newsOf(event: RunEvent, { phase, notices }: RunView): Partial<RunView> {
-  const noting = (message: string): Partial<RunView> => ({
-    notices: [...notices, shortenTo(message, NOTICE_LENGTH)].slice(0, MOST_NOTICES),
-  });
+  const noting = (message: string): Partial<RunView> => {
+    const notice = { at: new Date().toISOString(), text: shortenTo(message, NOTICE_LENGTH) };
+    return { notices: [...notices, notice].slice(0, MOST_NOTICES) };
+  };
   switch (event.type) {
     case 'planned': {
       const { rows, uniqueDomains, freshDomains, lookups: due } = event.plan;
       return { phase: 'looking_up', rows, uniqueDomains, freshDomains, due };
     }
     case 'notice':
-      return event.level === 'info' ? {} : noting(event.message);
+      return noting(event.message);
     case 'progress': {
-      const { type: _, pace, hasNoWorker: _alone, pendingWaitMs: _pending, ...figures } = event;
+      const { type: _, pace, stall: _stall, pendingWaitMs: _pending, ...figures } = event;
       const { calls, lookupMs } = figures;
       return {
         ...figures,
@@ -122,8 +124,8 @@ function newsOf(event: RunEvent, { phase, notices }: RunView): Partial<RunView> 
 const SHORTEST_WAIT_MS = 1_000;
 
 /** What keeps calls from starting. */
-function waitOf({ hasNoWorker, pace, pendingWaitMs = 0 }: Partial<Progress>): Wait | undefined {
-  if (hasNoWorker) return { why: 'no_worker' };
+function waitOf({ stall, pace, pendingWaitMs = 0 }: Partial<Progress>): Wait | undefined {
+  if (stall) return stall;
   const { outage, why, waitMs: leftMs = 0 } = pace ?? {};
   if (outage !== undefined) return { why: 'outage', text: outage };
   if (why === 'backing_off') return { why, leftMs };

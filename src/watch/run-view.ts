@@ -1,5 +1,6 @@
 import type { OutcomeStatus } from '../brand/outcome.ts';
 import type { RowStatus } from '../collector/joined-row.ts';
+import type { Stall } from '../queue/lookup-queue.ts';
 import type { CallsPer } from '../worker/budget.ts';
 import type { Limit } from '../worker/pace-memory.ts';
 import type { Stop } from '../worker/stop-switch.ts';
@@ -9,7 +10,7 @@ import type { Stop } from '../worker/stop-switch.ts';
 // milliseconds. The page loads this module, so that nothing of the server may be in it.
 
 /** Of this format; members may be added without another. */
-export const VIEW_VERSION = 7;
+export const VIEW_VERSION = 8;
 
 /** Rows by how they ended; `STATUSES` says what each means. */
 export type StatusCounts = Record<RowStatus, number> & {
@@ -40,11 +41,23 @@ export interface Span {
 
 /** What keeps calls from starting. */
 export interface Wait {
-  why: 'paused' | 'no_worker' | 'outage' | 'backing_off' | 'stated' | 'rate' | 'pending';
+  why: 'paused' | Stall['why'] | 'outage' | 'backing_off' | 'stated' | 'rate' | 'pending';
   /** How long still, if that is known. */
   leftMs?: number | undefined;
-  /** The trouble of the API, in a sentence, for `outage`. */
+  /** The trouble, in a sentence without a full stop, for an outage and a stall. */
   text?: string | undefined;
+}
+
+/** Whether no lookup can be made because of the API or the queue: how long that takes is not known. */
+export function isStalled({ why }: Wait): boolean {
+  return why === 'outage' || why === 'no_worker' || why === 'queue' || why === 'redis';
+}
+
+/** Something that a person is told, once. */
+export interface Notice {
+  /** ISO 8601. */
+  at: string;
+  text: string;
 }
 
 /** Why rows were not enriched. */
@@ -74,6 +87,10 @@ export interface RunView {
   runId: string;
   /** The list, as given. */
   list: string;
+  /** The API that is asked: its base URL, and the names of what goes with each call. */
+  api: string;
+  /** The queue on Redis that its lookups go over. */
+  queue?: string | undefined;
   /** The machine that makes the run, and the process. */
   host: string;
   pid: number;
@@ -148,8 +165,8 @@ export interface RunView {
   answers: Record<string, number>;
   /** How long the calls of this process took. */
   latency?: { p50Ms: number; p95Ms: number } | undefined;
-  /** The first 20. */
-  notices: string[];
+  /** The first 20; troubles, and that they are over. */
+  notices: Notice[];
   /** Why rows were not enriched, the most frequent first; not all of them, where there are many. */
   reasons: RunReason[];
   /** Columns that were added, in order, with the rows in which each has a value. */

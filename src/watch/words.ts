@@ -76,10 +76,12 @@ export const ENDINGS = {
 } as const;
 
 /** What keeps calls from starting. */
-export function describeWait({ why, leftMs = 0, text = 'The API is out' }: Wait): string {
+export function describeWait({ why, leftMs = 0, text = '' }: Wait): string {
   return {
     paused: 'Paused: no new call starts until it is resumed',
-    no_worker: 'No worker is there to make the lookups',
+    no_worker: text,
+    queue: text,
+    redis: text,
     outage: text,
     backing_off: 'The API refuses calls for now (429, 402 and the like): backing off',
     stated: `The API says to wait: calls go on in ${formatDuration(leftMs)}`,

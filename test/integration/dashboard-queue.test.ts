@@ -1,11 +1,11 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { request } from 'undici';
-import { describe, expect, it } from 'vitest';
+import { Queue } from 'bullmq';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import type { Board } from '../../src/page/board.ts';
-import { QUEUES_KEY, WORKERS_KEY } from '../../src/queue/names.ts';
+import { PREFIX, QUEUES_KEY, WORKERS_KEY } from '../../src/queue/names.ts';
 import type { RunView } from '../../src/watch/run-view.ts';
-import { type TestDatabase, useDatabase, useRedis } from '../support/redis.ts';
-import { untilSilent } from './support/api.ts';
+import { type TestDatabase, useDatabase } from '../support/redis.ts';
+import { openApi, untilSilent } from './support/api.ts';
 import { askRun, readBoard, statusOf } from './support/dashboards.ts';
 import { type Folder, openFolder } from './support/folder.ts';
 import { startHere } from './support/program.ts';
@@ -84,43 +84,31 @@ describe('dashboard --queue', () => {
     expect(trouble).toContain('1 of the runs cannot be shown');
   });
 
-  it('has the queues to look at, and nothing in them can be changed', async () => {
-    const redis = await useDatabase();
-    const url = await openDashboard(redis, openFolder());
-    await redis.client.sadd(QUEUES_KEY, 'api.test');
-    const { headers, body } = await request(`${url}/queues`);
-    const html = await body.text();
-    expect(html).toContain('Brandfill');
-    expect(html).not.toMatch(/(?:href|src)="https?:/);
-    expect(headers['content-security-policy']).toMatch(/^default-src 'none'; script-src 'self';/);
-    const [, script] = /src="(static\/js\/main[^"]+)"/.exec(html) ?? [];
-    expect(await statusOf(`${url}/queues/${script}`)).toBe(200);
-    const queues = await request(`${url}/queues/api/queues`);
-    const { queues: found } = (await queues.body.json()) as { queues: { name: string }[] };
-    expect(found.map(({ name }) => name)).toEqual(['api.test']);
-    const change = { method: 'PUT', headers: { origin: url } } as const;
-    expect(await statusOf(`${url}/queues/api/queues/api.test/pause`, change)).toBe(405);
-    const baseBelow = async (prefix: string): Promise<string | undefined> => {
-      const page = await request(`${url}/queues`, { headers: { 'x-forwarded-prefix': prefix } });
-      return /<base href="(.*?)" \/>/.exec(await page.body.text())?.[1];
-    };
-    expect(await baseBelow('/tools/brandfill')).toBe('/tools/brandfill/queues/');
-    expect(await baseBelow('//evil.example.com')).toBe('/queues/');
-  });
+  it('shows what waits and what failed, takes it again, and who left with a wrong key', async () => {
+    const { redis, folder, worker, options } = await openStage(3);
+    const url = await openDashboard(redis, folder);
+    const running = await worker();
+    const [queue = ''] = await redis.client.smembers(QUEUES_KEY);
+    const ofApi = new Queue(queue, { connection: redis.client, prefix: PREFIX });
+    onTestFinished(() => ofApi.close());
+    await ofApi.add('lookups', { domains: 'no list' });
+    const shown = async () => (await readBoard(url)).queues[0];
+    await expect.poll(shown).toMatchObject({ queue, jobs: { failed: 1 }, uncollected: 0 });
+    expect((await shown())?.failures).toMatchObject([
+      { reason: expect.stringContaining('domains') },
+    ]);
+    await running.stop();
+    const again = `${url}/api/queues/${encodeURIComponent(queue)}/failed`;
+    expect(await statusOf(again, { method: 'POST' })).toBe(403); // of no page of ours
+    expect(await statusOf(again, { method: 'POST', headers: { origin: url } })).toBe(200);
+    expect(await shown()).toMatchObject({ jobs: { failed: 0, wait: 1 }, failures: [] });
 
-  it('answers with a sentence while Redis says nothing, and shows the queues when it does again', async () => {
-    const redis = await useRedis();
-    const url = await openDashboard(redis, openFolder());
-    expect(await statusOf(`${url}/queues`)).toBe(200);
-    process.kill(redis.pid, 'SIGSTOP');
-    for (const path of ['/queues', '/queues/api/queues']) {
-      const { statusCode, body } = await request(`${url}${path}`);
-      expect([statusCode, await body.text()]).toEqual([
-        503,
-        expect.stringContaining('Redis does not answer'),
-      ]);
-    }
-    process.kill(redis.pid, 'SIGCONT');
-    await expect.poll(() => statusOf(`${url}/queues`), { timeout: 30_000 }).toBe(200);
+    // When a worker comes whose key is refused
+    const refusing = await openApi({ auth: { scheme: { kind: 'bearer' }, key: 'right' } });
+    const env = { ...options.env, BRANDFILL_BASE_URL: refusing.url, BRANDFILL_API_KEY: 'wrong' };
+    await startHere(['add', 'list.csv'], { cwd: folder.path, env }).ended;
+    await startHere(['worker', '--auth', 'bearer'], { cwd: folder.path, env }).ended;
+    const { workers } = await readBoard(url);
+    expect(workers).toMatchObject([{ state: 'stopped', stopped: expect.stringContaining('401') }]);
   });
 });

@@ -92,7 +92,7 @@ describe('over a queue', () => {
     const status = await statusOf(worker);
     await worker.shows('Waiting for lookups');
     await redis.kill();
-    await status.unreadyFor(`Redis at 127.0.0.1:${redis.port} does not answer`);
+    await status.unreadyFor(`Redis at 127.0.0.1:${redis.port}: nobody listens there`);
     expect(valueOf(await status.metrics(), 'brandfill_redis_up')).toBe(0);
     await redis.start();
     const metrics = await status.metricsWhen((now) => valueOf(now, 'brandfill_redis_up') === 1);

@@ -13,7 +13,7 @@ it.each<[what: string, wait: Partial<Progress>, minutes: number, lines: number]>
   ['nothing', {}, 60, 720],
   ['an outage', { pace: OUT }, 60, 7],
   ['an outage of a night', { pace: OUT }, 480, 49],
-  ['workers', { hasNoWorker: true }, 60, 7],
+  ['workers', { stall: { why: 'no_worker', text: 'No worker is there' } }, 60, 7],
   ['an hour, as stated', { pace: { ...PACE, waitMs: 3_600_000, why: 'retry_after' } }, 60, 7],
   ['a second, as stated', { pace: { ...PACE, waitMs: 1_000, why: 'retry_after' } }, 60, 720],
 ])(
@@ -24,7 +24,7 @@ it.each<[what: string, wait: Partial<Progress>, minutes: number, lines: number]>
     const lines: string[] = [];
     const stream = { write: (line: string) => lines.push(line) > 0 };
     const log = openLog({ format: 'text', level: 'info', stream, redact: (text) => text });
-    const recorder = recordRun({ runId: 'abc', list: 'list.csv' });
+    const recorder = recordRun({ runId: 'abc', list: 'list.csv', api: '' });
     const display = openJobDisplay(log, { job: 'night', run: 'abc' });
     display.onRecorder(recorder);
     let lookupMs = 0;

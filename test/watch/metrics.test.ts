@@ -5,7 +5,7 @@ import { PROGRESS } from './progress.ts';
 
 it('a run is read at each scrape, until the next of its name', async () => {
   const metrics = createMetrics();
-  const first = recordRun({ runId: 'a', list: '' });
+  const first = recordRun({ runId: 'a', list: '', api: '' });
   metrics.forRun('nightly', first.read);
   const limit = { limitIs: 'fixed', limitPerSecond: 9 } as const;
   const pace = { limit, waitMs: 4_000, why: 'retry_after' } as const;
@@ -26,7 +26,7 @@ it('a run is read at each scrape, until the next of its name', async () => {
       ]),
     );
   }
-  const second = recordRun({ runId: 'b', list: '' });
+  const second = recordRun({ runId: 'b', list: '', api: '' });
   metrics.forRun('nightly', second.read);
   second.onEvent({ type: 'progress', ...PROGRESS, pace: { ...pace, outage: 'The API is out.' } });
   const text = await metrics.text();

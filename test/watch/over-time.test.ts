@@ -25,7 +25,7 @@ function leftAround(wait: Wait): readonly (number | undefined)[] {
 it.each<[Wait, number | undefined]>([
   [{ why: 'stated', leftMs: 600_000 }, 640],
   [{ why: 'no_worker' }, undefined],
-  [{ why: 'outage' }, 40],
+  [{ why: 'outage' }, undefined],
 ])('the time left is that at the pace of now, around a wait: %j', (wait, meanwhile) => {
   expect(leftAround(wait)).toEqual([undefined, 70, 40, meanwhile, meanwhile, 39]);
 });

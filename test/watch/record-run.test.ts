@@ -37,7 +37,7 @@ function progress(change: Partial<Progress>): RunEvent {
 describe('the picture of a run', () => {
   it('follows its events', () => {
     const control = createRunControl();
-    const recorder = recordRun({ runId: 'abc', list: 'list.csv', control });
+    const recorder = recordRun({ runId: 'abc', list: 'list.csv', api: '', control });
     const seen: string[] = [];
     const take = (event: RunEvent): void => {
       recorder.onEvent(event);
@@ -67,7 +67,11 @@ describe('the picture of a run', () => {
 
   it.each([
     ['nothing', {}, undefined],
-    ['no worker', { hasNoWorker: true }, 'No worker is there to make the lookups'],
+    [
+      'no worker',
+      { stall: { why: 'no_worker', text: 'No worker is there' } },
+      'No worker is there',
+    ],
     ['an outage', { pace: { ...PACE, outage: 'The API is out; …' } }, 'The API is out; …'],
     [
       'a wait that the API asked for',
@@ -82,7 +86,7 @@ describe('the picture of a run', () => {
   ] as const satisfies readonly [string, Partial<Progress>, string | undefined][])(
     'says that calls wait for %s',
     (_, change, words) => {
-      const recorder = recordRun({ runId: 'abc', list: '' });
+      const recorder = recordRun({ runId: 'abc', list: '', api: '' });
       recorder.onEvent(PLANNED);
       recorder.onEvent(progress(change));
       const { wait } = recorder.read();
@@ -124,7 +128,7 @@ describe('the picture of a run', () => {
       /^What was found is kept/,
     ],
   ] as const)('judges an end: %j', (change, end, exitCode, headline, next) => {
-    const recorder = recordRun({ runId: 'abc', list: '' });
+    const recorder = recordRun({ runId: 'abc', list: '', api: '' });
     recorder.end({ ...ENDED, ...change });
     expect(recorder.read()).toMatchObject({
       end,
@@ -155,7 +159,7 @@ describe('the reasons of rows', () => {
   }
 
   it('are counted without what differs from row to row, with advice and the first rows', () => {
-    const recorder = recordRun({ runId: 'abc', list: '' });
+    const recorder = recordRun({ runId: 'abc', list: '', api: '' });
     const rows = recorder.beginRows({
       columns: { enriched: [{ name: 'brand_name', valueOf: ({ values }) => values[0] }] },
       format: {
@@ -206,7 +210,7 @@ describe('the reasons of rows', () => {
   });
 
   it('are bounded, and all counted, however many texts an API has', () => {
-    const recorder = recordRun({ runId: 'abc', list: '' });
+    const recorder = recordRun({ runId: 'abc', list: '', api: '' });
     const rows = recorder.beginRows({
       columns: { enriched: [] },
       format: { cellOf: (raw) => raw },
@@ -227,7 +231,7 @@ function lettersOf(number: number): string {
 }
 
 it('kinds of answers are bounded, and no text of an API is one', () => {
-  const recorder = recordRun({ runId: 'abc', list: '' });
+  const recorder = recordRun({ runId: 'abc', list: '', api: '' });
   for (let at = 0; at < 2_000; at += 1) {
     const said = `nothing of ${at}`;
     const common = { said, likeness: said, form: 'json', limits: undefined } as const;

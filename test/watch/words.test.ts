@@ -107,7 +107,7 @@ describe('words', () => {
   });
 
   it('say how a run ended', () => {
-    const recorder = recordRun({ runId: 'x', list: '' });
+    const recorder = recordRun({ runId: 'x', list: '', api: '' });
     recorder.end({
       rows: 3,
       statuses: { ...createStatusCounts(), found: 1, invalid: 1, pending: 1 },

@@ -429,7 +429,7 @@ export function viewOnPage(view: RunView): RunView {
     ...view,
     why: why && onPage(why),
     next: next && onPage(next),
-    notices: notices.map(onPage),
+    notices: notices.map(({ at, text }) => ({ at, text: onPage(text) })),
     reasons: reasons.map((of) => ({ ...of, advice: onPage(of.advice) })),
   };
 }

@@ -5,7 +5,7 @@ import { createRunControl, type RunControl } from '../../common/run-control.ts';
 import { flagOf } from '../../options/options.ts';
 import type { RunRecorder } from '../../watch/record-run.ts';
 import type { RunView } from '../../watch/run-view.ts';
-import { type BoardSource, GONE, showOwnRun } from '../board.ts';
+import { type BoardSource, EMPTY_BOARD, GONE, showOwnRun } from '../board.ts';
 import { jobOnPage } from './connections.ts';
 import { type ListRun, type Lists, type ListsOptions, viewOnPage } from './lists.ts';
 
@@ -96,7 +96,7 @@ export function openRuns(options: ListsOptions & { readonly lists: Lists }) {
     },
     /** What goes on, and what can be asked of it. */
     board: {
-      read: async () => ({ runs: views(), workers: [], schedules: [] }),
+      read: async () => ({ ...EMPTY_BOARD, runs: views() }),
       ask: async (id, action) => {
         const { recorder, control } = live.get(id) ?? {};
         const refusal =

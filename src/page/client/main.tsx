@@ -26,7 +26,7 @@ import { PlanStep } from './steps/plan.tsx';
 import { RunStep } from './steps/run.tsx';
 
 function Page(): JSX.Element {
-  const { app, board, hasQueues } = shown.value ?? {};
+  const { app, board } = shown.value ?? {};
   const here = app && (place.value ?? firstPlace(app));
   useEffect(() => {
     if (app) place.value ??= firstPlace(app);
@@ -39,7 +39,6 @@ function Page(): JSX.Element {
       <header class="head">
         <h1>Brandfill</h1>
         {app ? <Connected app={app} /> : null}
-        {hasQueues ? <a href="queues">Queues (a page of bull-board)</a> : null}
       </header>
       <p role="status" class="wrong">
         {LINKS[link.value]}

@@ -4,14 +4,10 @@ import { howFar, type RunAction, type RunView } from '../../watch/run-view.ts';
 import { describeWait, ENDINGS, PHASES, STATUSES, type StatusName } from '../../watch/words.ts';
 import { isOver } from '../board.ts';
 import { Chart } from './chart.tsx';
-import { Button, Figures, Progress, Table } from './components.tsx';
+import { Button, Figures, Progress, SureButton, Table } from './components.tsx';
 import { costOf, count, counted, duration, rate, share, time } from './format.ts';
 
-const ACTIONS: Readonly<Record<RunAction, string>> = {
-  pause: 'Pause',
-  resume: 'Resume',
-  stop: 'Stop',
-};
+const ACTIONS = { pause: 'Pause', resume: 'Resume' } as const;
 
 const TONES: Readonly<Record<string, string>> = {
   done: 'good',
@@ -75,11 +71,17 @@ export function Run({
       {wait ? <p class="wrong">{describeWait(wait)}</p> : null}
       {onAsk && actions.length > 0 ? (
         <div class="actions">
-          {actions.map((action) => (
-            <Button key={action} onPress={() => onAsk(action)}>
-              {ACTIONS[action]}
-            </Button>
-          ))}
+          {actions.map((action) => {
+            const ask = (): void => onAsk(action);
+            if (action === 'stop') {
+              return <SureButton key={action} text="Stop" what={view.list} onSure={ask} />;
+            }
+            return (
+              <Button key={action} onPress={ask}>
+                {ACTIONS[action]}
+              </Button>
+            );
+          })}
         </div>
       ) : null}
       {children}
@@ -97,8 +99,11 @@ export function phaseOf({ isPaused, phase, end }: RunView): string {
   return end ? ENDINGS[end] : PHASES[phase];
 }
 
-function aboutOf({ schedule, startedAt, endedAt, host, pid, exitCode, runId }: RunView): string {
+function aboutOf(view: RunView): string {
+  const { schedule, startedAt, endedAt, host, pid, exitCode, runId, api, queue } = view;
   return [
+    `asks ${api}`,
+    ...(queue === undefined ? [] : [`queue ${queue}`]),
     ...(schedule ? [`schedule ${schedule.job}`] : []),
     `started ${time(startedAt)}`,
     ...(endedAt === undefined ? [] : [`ended ${time(endedAt)}`]),
@@ -152,7 +157,9 @@ function Details({ view }: { readonly view: RunView }): JSX.Element {
       {view.notices.length > 0 ? (
         <ul class="hint" aria-label="Notices">
           {view.notices.map((notice, at) => (
-            <li key={at}>{notice}</li>
+            <li key={at}>
+              {time(notice.at)}: {notice.text}
+            </li>
           ))}
         </ul>
       ) : null}

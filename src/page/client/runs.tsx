@@ -2,14 +2,14 @@ import type { JSX } from 'preact';
 import { useEffect } from 'preact/hooks';
 import type { Board } from '../board.ts';
 import { api, ask } from './api.ts';
-import { FaultNote, Note, Table } from './components.tsx';
+import { Button, FaultNote, Note, Table } from './components.tsx';
 import { count, time } from './format.ts';
 import { RunCard } from './run-card.tsx';
 import { useWork } from './state.ts';
 
 /** All that goes on, and what went on lately: the dashboard, and the runs of the app. */
 export function RunsPage({ board }: { readonly board: Board }): JSX.Element {
-  const { runs, workers, schedules, trouble } = board;
+  const { runs, workers, queues, schedules, trouble } = board;
   const work = useWork();
   useEffect(() => {
     document.title = 'Runs – Brandfill';
@@ -31,6 +31,14 @@ export function RunsPage({ board }: { readonly board: Board }): JSX.Element {
           }
         />
       ))}
+      <Queues
+        queues={queues}
+        onAgain={(queue) =>
+          work.start(`again ${queue}`, () =>
+            ask(api.queues[':queue'].failed.$post({ param: { queue } })),
+          )
+        }
+      />
       <Workers workers={workers} />
       {schedules.length > 0 ? (
         <>
@@ -42,7 +50,11 @@ export function RunsPage({ board }: { readonly board: Board }): JSX.Element {
             rows={schedules.map((of) => [
               of.job,
               `${of.cron} (${of.timezone})`,
-              time(of.nextAt),
+              isLate(of) ? (
+                <strong class="wrong">{time(of.nextAt)}, overdue</strong>
+              ) : (
+                time(of.nextAt)
+              ),
               stateOf(of),
               lastOf(of),
             ])}
@@ -60,6 +72,11 @@ function lastOf({ results: [last] }: Schedule): string {
   return `${time(last.finishedAt)}: exit code ${last.exitCode}. ${last.headline}`;
 }
 
+/** Whether it should have begun a minute ago. */
+function isLate({ nextAt, runningSince }: Schedule): boolean {
+  return runningSince === undefined && Date.parse(nextAt) < Date.now() - 60_000;
+}
+
 function stateOf({ runningSince, isWaiting, isKept }: Schedule): string {
   if (runningSince !== undefined) return `running since ${time(runningSince)}`;
   if (!isKept) return 'no process is there to run it';
@@ -74,14 +91,68 @@ function Workers({ workers }: Pick<Board, 'workers'>): JSX.Element | null {
       <Table
         caption="Workers"
         hasHeading
-        columns={['worker', 'calls at once#', 'calls#', 'trouble']}
-        rows={workers.map(({ host, pid, concurrency, calls, trouble = '' }) => [
-          `process ${pid} on ${host}`,
-          count(concurrency),
-          calls > 0 ? count(calls) : '–', // that of a run does not say them
-          trouble,
+        columns={['worker', 'asks', 'calls#', 'at once, at most#', 'state']}
+        rows={workers.map((worker) => [
+          `process ${worker.pid} on ${worker.host}`,
+          worker.api,
+          worker.calls > 0 ? count(worker.calls) : '–', // that of a run does not say them
+          count(worker.concurrency),
+          <WorkerState key={worker.id} worker={worker} />,
         ])}
       />
+    </>
+  );
+}
+
+function WorkerState({ worker }: { readonly worker: Board['workers'][number] }): JSX.Element {
+  const { state, seenMs, trouble, stopped } = worker;
+  if (state === 'there') return trouble ? <span class="wrong">{trouble}</span> : <>takes jobs</>;
+  const at = time(new Date(seenMs).toISOString());
+  const lost = `lost, silent since ${at}: it was killed, is frozen or is cut off from Redis; others get its jobs`;
+  return <span class="wrong">{state === 'lost' ? lost : `stopped at ${at}: ${stopped}`}</span>;
+}
+
+interface QueuesProps extends Pick<Board, 'queues'> {
+  readonly onAgain: (queue: string) => void;
+}
+
+/** What waits in Redis, and what was given up there. */
+function Queues({ queues, onAgain }: QueuesProps): JSX.Element | null {
+  if (queues.length === 0) return null;
+  return (
+    <>
+      <h2>Queues</h2>
+      <Table
+        caption="Queues, in jobs"
+        hasHeading
+        columns={['queue', 'waiting#', 'active#', 'later#', 'failed#', 'outcomes not collected#']}
+        rows={queues.map(({ queue, isPaused, jobs, uncollected }) => [
+          isPaused ? `${queue} (paused through BullMQ)` : queue,
+          count((jobs['wait'] ?? 0) + (jobs['prioritized'] ?? 0)),
+          count(jobs['active'] ?? 0),
+          count(jobs['delayed'] ?? 0),
+          count(jobs['failed'] ?? 0),
+          count(uncollected),
+        ])}
+      />
+      {queues.map(({ queue, failures }) =>
+        failures.length === 0 ? null : (
+          <section key={queue} aria-label={`Failed jobs of ${queue}`}>
+            <Table
+              caption={`Failed jobs of ${queue}, the latest first`}
+              columns={['job', 'failed', 'why']}
+              rows={failures.map((of) => [
+                of.job,
+                time(new Date(of.failedMs).toISOString()),
+                of.reason,
+              ])}
+            />
+            <Button onPress={() => onAgain(queue)} label={`Take the failed jobs of ${queue} again`}>
+              Take all that failed again
+            </Button>
+          </section>
+        ),
+      )}
     </>
   );
 }

@@ -13,8 +13,6 @@ export type AppState = PageState['app'];
 
 interface Shown {
   readonly board: Board;
-  /** Whether bull-board's page of queues is there. */
-  readonly hasQueues: boolean;
   readonly app?: AppState;
 }
 

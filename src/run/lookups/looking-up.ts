@@ -12,8 +12,6 @@ export interface LookingUp extends PlannedRun {
   readonly stopSwitch: StopSwitch;
   /** Whether the store has an outcome by now that counts. */
   readonly isFresh: (domain: string) => boolean;
-  /** Whether there was no worker at the last check. */
-  isAlone: boolean;
 }
 
 export function createLookingUp(planned: PlannedRun): LookingUp {
@@ -23,7 +21,6 @@ export function createLookingUp(planned: PlannedRun): LookingUp {
     outstanding: new Set(),
     tally: createTally(domains.of),
     stopSwitch: createStopSwitch(),
-    isAlone: false,
     isFresh: (domain) => {
       const head = store.findHead(domain);
       return head !== undefined && isUsable(domain, head);

@@ -60,9 +60,6 @@ export async function openLookups(run: LookingUp): Promise<Lookups> {
       const message = `An earlier run of this list did not end and left ${countOf(domains.length, 'lookup')} to workers; this one takes up what they find.`;
       onEvent({ type: 'notice', message, level: 'info' });
     },
-    onAlone: (isAlone) => {
-      run.isAlone = isAlone;
-    },
     onOver: () => helper.leave(),
     collect: parking.collect,
   });
@@ -132,7 +129,6 @@ function collectorOf(run: LookingUp): Reply {
     startedAtMs,
     now,
     onOutcome: (kept) => {
-      run.isAlone = false;
       tally.add(kept);
     },
   });

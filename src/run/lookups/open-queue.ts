@@ -1,6 +1,11 @@
 import { type Closer, createCloser } from '../../common/lifetime.ts';
-import { callsIdOf } from '../../options/api.ts';
-import { createInProcessQueue, type LookupQueue, type Reply } from '../../queue/lookup-queue.ts';
+import { callsIdOf, nameApi } from '../../options/api.ts';
+import {
+  createInProcessQueue,
+  type LookupQueue,
+  type Reply,
+  type Stall,
+} from '../../queue/lookup-queue.ts';
 import { lookupsAtOnce } from '../../worker/batches.ts';
 import type { CallLedger } from '../../worker/budget.ts';
 import type { SharedPace } from '../../worker/redis-pace.ts';
@@ -16,8 +21,6 @@ interface OpenQueueOptions {
   readonly onEarlier: (domains: readonly string[]) => void;
   /** Called when the run needs no worker any more. */
   readonly onOver: () => void;
-  /** Called with whether there is no worker, at each check while no outcomes come. */
-  readonly onAlone: (isAlone: boolean) => void;
 }
 
 /** An open queue with its chunk size and shared state. */
@@ -29,6 +32,8 @@ export interface OpenedQueue {
   readonly sharedPace?: SharedPace;
   /** Counts the calls of all workers, if these are bounded together. */
   readonly callLedger?: CallLedger | undefined;
+  /** Why nothing comes from it. @default something comes */
+  readonly stall?: () => Stall | undefined;
   close(): Promise<void>;
 }
 
@@ -87,6 +92,7 @@ async function openSharedQueue(
       await openRunQueue({
         ...options,
         redis,
+        api: nameApi(job.settings),
         queue: queueName,
         run: runIdOf(run),
         isNamed: isNamed(run),
@@ -109,7 +115,11 @@ async function openSharedQueue(
     const sharedPace = { redis, key: shared.paceKey(callsIdOf(job)) };
     const limit = job.settings.maxCallsPer;
     const callLedger = limit && shared.createSharedCallLedger(redis, { id: callsIdOf(job), limit });
-    return { queue, chunkSize, sharedPace, callLedger, close: () => closer.close() };
+    const stall = (): Stall | undefined => {
+      const text = redis.trouble();
+      return text === undefined ? queue.stall : { why: 'redis', text };
+    };
+    return { queue, chunkSize, sharedPace, callLedger, stall, close: () => closer.close() };
   } catch (error) {
     await closer.close();
     throw error;

@@ -6,6 +6,7 @@ import { PROGRESS_MS, type Progress } from '../../watch/events.ts';
 import { createStatusCounts, sumOf } from '../../watch/run-view.ts';
 import type { LocalWorker } from '../local-worker.ts';
 import type { LookingUp } from './looking-up.ts';
+import type { OpenedQueue } from './open-queue.ts';
 
 interface ProgressOptions {
   /** Calls so far, by any worker. */
@@ -15,6 +16,7 @@ interface ProgressOptions {
     | {
         readonly local: Pick<LocalWorker, 'gate'>;
         readonly parking: Pick<Parking, 'count' | 'untilMs'>;
+        readonly queue: Pick<OpenedQueue, 'stall'>;
       }
     | undefined;
 }
@@ -35,14 +37,14 @@ export interface ProgressReporter {
 
 /** Reports progress a few times a second until it is ended. */
 export function startReportingProgress(
-  run: Pick<LookingUp, 'plan' | 'tally' | 'outstanding' | 'isAlone' | 'context' | 'job' | 'now'>,
+  run: Pick<LookingUp, 'plan' | 'tally' | 'outstanding' | 'context' | 'job' | 'now'>,
   { counters, lookups }: ProgressOptions,
 ): ProgressReporter {
   const { plan, tally, outstanding, context, job } = run;
   const startMs = performance.now();
 
   function read(): Progress {
-    const { local, parking } = lookups() ?? {};
+    const { local, parking, queue } = lookups() ?? {};
     const pace = local?.gate.describe();
     const { count: pendingNow = 0, untilMs = 0 } = parking ?? {};
     const isAllPending = pendingNow > 0 && pendingNow === outstanding.size;
@@ -59,7 +61,7 @@ export function startReportingProgress(
       ...priceOf(job, made),
       lookupMs: performance.now() - startMs,
       pace,
-      hasNoWorker: run.isAlone && outstanding.size > 0,
+      stall: outstanding.size > 0 ? queue?.stall?.() : undefined,
       pendingNow,
       pendingWaitMs: isAllPending ? untilMs - run.now() : undefined,
     };

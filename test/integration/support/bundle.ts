@@ -4,7 +4,7 @@ import { build, type RolldownOptions } from 'rolldown';
 import shipped, { OUTPUT } from '../../../rolldown.config.ts';
 
 /** What stays what npm installed: it is native, has files of its own, or may be missing. */
-const EXTERNAL = [/^lmdb/, /^@bull-board\//, 'jsonc-parser'];
+const EXTERNAL = [/^lmdb/, 'jsonc-parser'];
 
 /** As the package has it, but with the packages that it depends on. */
 const PACKED: RolldownOptions = {

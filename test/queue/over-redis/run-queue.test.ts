@@ -3,6 +3,7 @@ import { expect, it, onTestFinished } from 'vitest';
 import { LOOKUPS_JOB, runKey, streamKey } from '../../../src/queue/names.ts';
 import type { CallLedger } from '../../../src/worker/budget.ts';
 import { createGate } from '../../support/gate.ts';
+import { useRedis } from '../../support/redis.ts';
 import { answerAll, found, ledgerOf, openStage } from './stage.ts';
 
 const THREE = ['a.com', 'b.com', 'c.com'];
@@ -122,6 +123,28 @@ it.each<[string, { paused?: string; others?: number; workers?: number }, RegExp]
   const run = await stage.run();
   await run.add(THREE);
   await expect.poll(() => stage.notices.join('\n')).toMatch(words);
+});
+
+it('that it is over is said when outcomes come again', async () => {
+  const stage = await openStage();
+  const run = await stage.run();
+  await run.add(THREE);
+  await expect.poll(() => run.queue.stall?.why).toBe('no_worker');
+  stage.worker();
+  await expect.poll(() => run.queue.stall).toBeUndefined();
+  expect(stage.notices.at(-1)).toBe('Outcomes come again.');
+});
+
+it('it finds out itself that Redis takes nothing more, and that it does again', async () => {
+  // Given a run that nobody works for, which alone writes to Redis
+  const redis = await useRedis();
+  const stage = await openStage(redis);
+  const run = await stage.run();
+  await run.add(THREE);
+  await redis.client.config('SET', 'maxmemory', '1mb');
+  await expect.poll(() => stage.redis.trouble()).toMatch(/: it is out of memory; raise maxmemory$/);
+  await redis.client.config('SET', 'maxmemory', '0');
+  await expect.poll(() => stage.redis.trouble()).toBeUndefined();
 });
 
 /** A bound of a hundred calls. */

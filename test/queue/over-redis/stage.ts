@@ -1,18 +1,20 @@
+import { setMaxListeners } from 'node:events';
 import type { Queue } from 'bullmq';
 import { onTestFinished } from 'vitest';
 import type { Outcome } from '../../../src/brand/outcome.ts';
 import type { OutcomesData } from '../../../src/queue/contract.ts';
-import type { Chunk, LookupQueue, Reply } from '../../../src/queue/lookup-queue.ts';
+import type { Chunk, Reply } from '../../../src/queue/lookup-queue.ts';
 import { streamKey } from '../../../src/queue/names.ts';
 import { openQueue, openQueueServer, type RedisServer } from '../../../src/queue/redis.ts';
-import { openRunQueue, type RunQueueOptions } from '../../../src/queue/run-queue.ts';
+import { openRunQueue, type RunQueue, type RunQueueOptions } from '../../../src/queue/run-queue.ts';
 import { JobTaker, type TakeJobsOptions } from '../../../src/queue/take-jobs.ts';
 import { type CallLedger, RUN_WINDOW } from '../../../src/worker/budget.ts';
-import { useDatabase } from '../../support/redis.ts';
+import { type TestRedis, useDatabase } from '../../support/redis.ts';
 
 /** The queue of the API that nobody asks here. */
 export const QUEUE = 'api.test';
 const never = new AbortController().signal;
+setMaxListeners(0, never);
 
 /** A Redis for parts of the queue in this process. All that is opened ends with the test. */
 export interface Stage {
@@ -28,7 +30,7 @@ export interface Stage {
 }
 
 export interface TestRun {
-  readonly queue: LookupQueue;
+  readonly queue: RunQueue;
   readonly outstanding: Set<string>;
   /** The domains whose outcomes were collected, in their order. */
   readonly collected: readonly string[];
@@ -71,15 +73,23 @@ export function ledgerOf(most: number, each: number | undefined = 1) {
   return { ledger, taken: () => taken };
 }
 
-export async function openStage(): Promise<Stage> {
-  const { url } = await useDatabase();
+/** @param own a Redis whose settings the test changes. @default a database of one that tests share */
+export async function openStage(own?: TestRedis): Promise<Stage> {
+  const { url } = own ?? (await useDatabase());
   const notices: string[] = [];
   const onNotice = (message: string): void => void notices.push(message);
   const redis = await openQueueServer({ url, onNotice: () => {} });
   onTestFinished(() => redis.close());
   const queue = openQueue(redis.client, QUEUE);
   onTestFinished(() => queue.close());
-  const shared = { redis, queue: QUEUE, concurrency: 4, callsMade: () => 0, onNotice };
+  const shared = {
+    redis,
+    api: 'http://api.test',
+    queue: QUEUE,
+    concurrency: 4,
+    callsMade: () => 0,
+    onNotice,
+  };
   return {
     redis,
     queue,
