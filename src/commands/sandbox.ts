@@ -3,6 +3,7 @@ import { pathToFileURL } from 'node:url';
 import { z } from 'zod';
 import type { AuthScheme } from '../brand/credential.ts';
 import { endSentence } from '../common/errors.ts';
+import { openToRead } from '../common/files.ts';
 import { aborted } from '../common/lifetime.ts';
 import * as kinds from '../options/kinds.ts';
 import { kind, option, refusal, refusing, under } from '../options/option.ts';
@@ -104,6 +105,7 @@ function authOf(scheme: AuthScheme | undefined, key: string | undefined): Sandbo
 async function loadRespond(file: string): Promise<SandboxOptions['respond']> {
   let reason = 'it exports no function respond(domain, call)';
   try {
+    await (await openToRead(file)).close();
     const module = (await import(pathToFileURL(resolve(file)).href)) as Record<string, unknown>;
     const { respond } = module;
     if (typeof respond === 'function') return respond as SandboxOptions['respond'];

@@ -260,6 +260,7 @@ describe('what has no end, or waits for another', () => {
     ['a profile', ['enrich', 'list.csv', '--api', './PIPE.yaml']],
     ['a key', [...ENRICH, '--api-key-file', 'PIPE']],
     ['a store to import', ['store', 'import', 'PIPE']],
+    ['a module of answers', ['sandbox', '--port', '0', '--respond', 'PIPE']],
   ])('is refused as %s', async (_, args) => {
     const folder = openList(LIST);
     for (const name of ['pipe', 'pipe.yaml']) execFileSync('mkfifo', [folder.at(name)]);
