@@ -63,7 +63,6 @@ export const REASONS = {
   api: {
     timeout:
       'No answer came in time: give it longer (--timeout), or fewer calls at once (--concurrency).',
-    connection_refused: `The connection was refused: ${IS_API_UP}.`,
     connection_reset: `The connection was broken off before there was an answer: ${IS_API_UP}.`,
     network_error: `There was no connection to the API: ${IS_API_UP}.`,
     invalid_response: `The answer was empty, broke off, or could not be unpacked: ${ASK_MAKERS}.`,
@@ -86,6 +85,7 @@ export const REASONS = {
     not_written: 'The file could not be written.',
   },
   address: {
+    connection_refused: `The connection was refused: ${IS_API_UP}.`,
     dns_failure: "The API's name is not known (DNS): check --base-url and the network.",
     tls_failure:
       "The API's certificate was not accepted, or there is no TLS that both sides speak (or none at all: then it is http://): check --base-url, the clock, and NODE_EXTRA_CA_CERTS for a certificate authority of your own.",

@@ -81,7 +81,7 @@ export interface EvidenceOptions {
   readonly callers: number;
   /** How many domains go first, and make a verdict there. @default 5 */
   readonly first?: number | undefined;
-  /** Whether the API gave good answers to earlier runs. @default false */
+  /** Whether the API gave good answers to earlier runs. @default not known */
   readonly hasAnswered?: boolean | undefined;
   /** Whether an earlier run got no good answer for the domain either. @default always false */
   readonly wasBadBefore?: ((domain: string) => boolean) | undefined;
@@ -138,7 +138,7 @@ interface Held {
 }
 
 export function createEvidence(options: EvidenceOptions): Evidence {
-  const { onStop, callers, hasAnswered = false, isTrusting = false } = options;
+  const { onStop, callers, hasAnswered, isTrusting = false } = options;
   const { first = MANY, wasBadBefore = () => false } = options;
   let answers = 0;
   let successes = 0;
@@ -153,6 +153,8 @@ export function createEvidence(options: EvidenceOptions): Evidence {
   let situation: Situation = { isOut: false, ratePerMs: 0, underWay: 0 };
   let isOver = false;
   let isCleared = false;
+  /** Any answer has come. */
+  let isReached = false;
 
   function stop(why: Stop): void {
     if (isOver) return;
@@ -333,12 +335,18 @@ export function createEvidence(options: EvidenceOptions): Evidence {
     return { signal: isTooLong ? 'doubt' : 'none', verdict: hold(meaning, asked) };
   }
 
+  /** The sign of a wrong address. What was reached before, or may have been, is out where nothing listens. */
+  function signIn(meaning: Meaning): ReturnType<typeof misdirectionIn> {
+    const isOut = meaning.reason === 'connection_refused' && (isReached || hasAnswered !== false);
+    return isOut ? undefined : misdirectionIn(meaning);
+  }
+
   /** Why to stop when nothing good has come yet, and all that came says the same. */
   function whyAtStart(meaning: Meaning): Stop | undefined {
     const { kind } = meaning;
     const many = kind === 'refused' || kind === 'found' ? MANY : first;
     if ((row.groups.get(groupOf(meaning))?.size ?? 0) < many || isOver) return undefined;
-    const seen = misdirectionIn(meaning);
+    const seen = signIn(meaning);
     if (seen) return { reason: 'misdirected', seen };
     return kind === 'refused' || kind === 'found' ? stopOf(meaning) : undefined;
   }
@@ -375,7 +383,7 @@ export function createEvidence(options: EvidenceOptions): Evidence {
     }
     if (!isTooLong) {
       // A retry that comes before the fifth domain would tell nothing new.
-      const isOpen = successes === 0 && misdirectionIn(meaning) !== undefined;
+      const isOpen = successes === 0 && signIn(meaning) !== undefined;
       return { signal: 'none', verdict: isOpen ? hold(meaning, asked, 'retry') : 'retry' };
     }
     if (meaning.kind === 'away' && !situation.isOut) asked.refusedAs = key;
@@ -387,7 +395,7 @@ export function createEvidence(options: EvidenceOptions): Evidence {
 
   /** It is about the domain, unless the first ones show a wrong address. */
   function noteFailed(meaning: Meaning, asked: Asked): Weighed {
-    if (successes > 0 || !misdirectionIn(meaning)) return BELIEVED;
+    if (successes > 0 || !signIn(meaning)) return BELIEVED;
     isTooMany(meaning, asked, true);
     const why = whyAtStart(meaning);
     if (why) stop(why);
@@ -455,6 +463,7 @@ export function createEvidence(options: EvidenceOptions): Evidence {
     begin: () => answers,
     note: (meaning, asked, now) => {
       answers += 1;
+      isReached ||= meaning.httpStatus !== undefined;
       situation = now;
       isCleared = false;
       const weighed = weigh(meaning, asked);

@@ -1,9 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import { useConnectProxy } from '../support/connect-proxy.ts';
+import { freePort } from '../support/redis.ts';
 import { openApi, openServer } from './support/api.ts';
 import { summaryOf } from './support/command.ts';
 import { openList } from './support/lists.ts';
-import { enrichHere, runHere } from './support/program.ts';
+import { enrichHere, runHere, startHere } from './support/program.ts';
 
 const PAGE = '<!doctype html><title>Welcome</title>';
 
@@ -26,6 +27,35 @@ describe('a base URL that is wrong', () => {
     const { url } = await openApi();
     const mended = await enrichHere(folder, url, '--json');
     expect(summaryOf(mended).statuses.found).toBe(300);
+  });
+
+  it.each(['1', '256'])(
+    'where nothing listens ends the run after five calls, of %s at once',
+    async (concurrency) => {
+      const folder = openList(300);
+      const url = `http://127.0.0.1:${await freePort()}`;
+      const ended = await enrichHere(folder, url, '--json', '--concurrency', concurrency);
+      expect(ended.code, ended.stderr).toBe(4);
+      expect(ended.stderr).toMatch(/connection was refused.*check --base-url/);
+      expect(ended.stderr).not.toMatch(/429|outage/);
+      expect(summaryOf(ended)).toMatchObject({
+        calls: 5,
+        statuses: { skipped: 300 },
+        stopped: { reason: 'misdirected' },
+      });
+    },
+  );
+
+  it('is not suspected where an answer came before nothing listened: that is an outage', async () => {
+    const folder = openList(300);
+    const api = await openApi({ errors: 1, latencyMs: 200 });
+    const args = ['enrich', 'list.csv', '--base-url', api.url, '--json', '--concurrency', '1'];
+    const running = startHere([...args, '--max-outage', '1s'], { cwd: folder.path });
+    await expect.poll(() => api.stats().calls).toBeGreaterThan(1);
+    await api.close();
+    const ended = await running.ended;
+    expect(ended.code).toBe(4);
+    expect(summaryOf(ended).stopped).toMatchObject({ reason: 'outage' });
   });
 
   it('is not suspected because of brands that are not known, but nothing found is no success', async () => {

@@ -2,8 +2,8 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { isLeftOut } from '../support/left-out.ts';
-import { useDatabase } from '../support/redis.ts';
-import { openServer } from './support/api.ts';
+import { freePort, useDatabase } from '../support/redis.ts';
+import { openApi, openServer } from './support/api.ts';
 import { start, summaryOf } from './support/command.ts';
 import { whyNoContainers } from './support/containers.ts';
 import { openList } from './support/lists.ts';
@@ -57,4 +57,19 @@ describe.skipIf(isLeftOut(whyNoContainers()))('a resolver that is away', () => {
     expect(api.requests).toHaveLength(40);
     expect(workers.map((worker) => worker.process.exitCode)).toEqual([null, null]);
   });
+});
+
+it('a worker that starts before its API waits for it, though nothing ever listened there', async () => {
+  const folder = openList(10);
+  const port = await freePort();
+  const flags = ['--base-url', `http://127.0.0.1:${port}`, '--queue', (await useDatabase()).url];
+  const cwd = folder.path;
+  const enrich = startHere(['enrich', 'list.csv', '--json', '--workers', '0', ...flags], { cwd });
+  const worker = startHere(['worker', ...flags], { cwd });
+  await worker.shows('connection_refused');
+  await openApi({ port });
+  const ended = await enrich.ended;
+  expect(ended.code, ended.stderr).toBe(0);
+  expect(summaryOf(ended)).toMatchObject({ statuses: { found: 10 } });
+  expect((await worker.stop()).code).toBe(0);
 });
