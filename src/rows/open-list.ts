@@ -107,7 +107,7 @@ async function openSource(
   const magic = await readAt(0, handle, MAGIC_BYTES);
   if (isZip(magic)) {
     const { openWorkbook } = await import('./xlsx/open-workbook.ts');
-    const { openXlsx } = await import('./xlsx/xlsx.ts');
+    const { XlsxList } = await import('./xlsx/xlsx.ts');
     const list = await openWorkbook(handle, { ...options, name, sheet });
     const { rows } = list;
     closer.add(rows);
@@ -119,7 +119,7 @@ async function openSource(
       isWholeInSample: false,
       read: (start = 0) => readFrom(start, rows),
     };
-    return { source, format: openXlsx(list) };
+    return { source, format: new XlsxList(list) };
   }
   const other = findOtherFormat(magic);
   if (other !== undefined) throw unreadable(name, `it is ${other}`);

@@ -2,13 +2,13 @@ import { PassThrough, Readable } from 'node:stream';
 import { ZipFile } from 'yazl';
 import { BrandfillError } from '../../common/errors.ts';
 import type { CellValue, TableOutput, WrittenRow } from '../row-format.ts';
-import { createCutter, READ_BYTES } from '../source.ts';
+import { type Cutter, createCutter, READ_BYTES } from '../source.ts';
 import { columnName, contains, MOST_COLUMNS, type Range } from './cell.ts';
 import { type NewCell, putCells, valueXml } from './cell-xml.ts';
 import type { OpenedWorkbook, RowLine } from './open-workbook.ts';
 import { normalizePath } from './package.ts';
-import type { Span } from './sheet-reader.ts';
-import { widened } from './tables.ts';
+import type { SheetFrame, Span } from './sheet-reader.ts';
+import { type SheetTable, widened } from './tables.ts';
 import { withAttribute } from './xml.ts';
 
 /** At least so many are added: domain, status, time, and a value. */
@@ -37,74 +37,139 @@ export async function assertRewritable(list: OpenedWorkbook): Promise<void> {
 }
 
 /**
- * Begins to write a workbook: all is copied, and cells are put into the rows of its list.
+ * A workbook that is being written: all is copied, and cells are put into the rows of its list.
  *
- * @param added names of the added columns
- * @param domainColumn the column that rows are looked up by, from 0, as the sheet counts
- * @param write writes the bytes of the workbook
+ *   nothing ──▶ what is above the list (begin) ──▶ its rows (append) ──▶ the rest (finish)
  */
-export function createWorkbookOutput(
-  list: OpenedWorkbook,
-  added: readonly string[],
-  domainColumn: number,
-  write: (bytes: Buffer) => Promise<void>,
-): TableOutput {
-  const { pack, sheet, frame, styles, tables } = list;
-  const { prefix } = frame;
-  const ours = firstFreeColumn(list, added.length);
-  const lastColumn = ours + added.length - 1;
-  // Sorting with a table or a filter over the list has to move our cells too.
-  const isOfList = (range: Range): boolean =>
-    range.firstRow >= list.firstHeaderRow &&
-    range.firstRow <= list.headerRow &&
-    range.firstColumn <= domainColumn &&
-    domainColumn <= range.lastColumn;
-  const table = tables.find(isOfList);
-  const longer = table && table.lastColumn === ours - 1 ? table.extended(added) : undefined;
-  const { dimension, autoFilter } = frame;
-  const filter = !table && autoFilter && isOfList(autoFilter) ? autoFilter : undefined;
+export class WorkbookOutput implements TableOutput {
+  readonly #list: OpenedWorkbook;
+  readonly #added: readonly string[];
+  /** The first and the last of the added columns. */
+  readonly #first: number;
+  readonly #last: number;
+  /** The table and the filter over the list: sorting with them has to move our cells too. */
+  readonly #table: SheetTable | undefined;
+  readonly #filter: SheetFrame['autoFilter'];
+  /** The table with our columns; undefined where it cannot have them. */
+  readonly #longer: string | undefined;
+  /** The bytes of the sheet as it was, how far they are copied, and where they go. */
+  readonly #cut: Cutter;
+  #at = 0;
+  readonly #sheet = new PassThrough();
+  readonly #packed: PassThrough;
+  readonly #written: Promise<void>;
+  #begun: Promise<void> | undefined;
 
-  async function* partAt(path: string): AsyncGenerator<Buffer | string> {
-    if (path === list.workbookPath && filter) {
-      yield widenFilterName(await pack.readText(path), sheet.index, lastColumn);
-    } else yield* pack.read(path);
+  /**
+   * @param added names of the added columns
+   * @param domainColumn the column that rows are looked up by, from 0, as the sheet counts
+   * @param write writes the bytes of the workbook
+   */
+  constructor(
+    list: OpenedWorkbook,
+    added: readonly string[],
+    domainColumn: number,
+    write: (bytes: Buffer) => Promise<void>,
+  ) {
+    const { firstHeaderRow, headerRow, frame, pack, sheet } = list;
+    const isOfList = (range: Range): boolean =>
+      range.firstRow >= firstHeaderRow &&
+      range.firstRow <= headerRow &&
+      range.firstColumn <= domainColumn &&
+      domainColumn <= range.lastColumn;
+    this.#list = list;
+    this.#added = added;
+    this.#first = firstFreeColumn(list, added.length);
+    this.#last = this.#first + added.length - 1;
+    this.#table = list.tables.find(isOfList);
+    this.#filter =
+      !this.#table && frame.autoFilter && isOfList(frame.autoFilter) ? frame.autoFilter : undefined;
+    this.#longer =
+      this.#table?.lastColumn === this.#first - 1 ? this.#table.extended(added) : undefined;
+    this.#cut = createCutter(pack.read(sheet.path));
+    const packed = this.#pack();
+    this.#packed = packed;
+    this.#written = (async () => {
+      for await (const chunk of packed) await write(chunk as Buffer);
+    })();
+    this.#sheet.on('error', () => {}); // it is thrown by what waits for `#written`
+    this.#written.catch((error: Error) => this.#sheet.destroy(error));
   }
 
-  const zip = new ZipFile();
-  // As Excel dates parts: the same is written as the same bytes.
-  const dated = { mtime: new Date(1980, 0, 1), forceDosTimestamp: true };
-  const rows = new PassThrough();
-  for (const path of pack.paths) {
-    const name = normalizePath(path);
-    if (path === sheet.path) zip.addReadStream(rows, name, dated);
-    else if (path === table?.path && longer !== undefined) {
-      zip.addBuffer(Buffer.from(longer), name, dated);
-    } else zip.addReadStreamLazy(name, dated, (done) => done(null, Readable.from(partAt(path))));
+  async append(rows: readonly WrittenRow[]): Promise<void> {
+    await this.#begin();
+    await this.#edit(rows.map((row) => this.#editOf(row)));
   }
-  zip.end();
-  const packed = zip.outputStream as PassThrough;
-  zip.on('error', (error) => packed.destroy(error));
-  const written = (async () => {
-    for await (const chunk of packed) await write(chunk as Buffer);
-  })();
-  rows.on('error', () => {}); // it is thrown by what waits for `written`
-  written.catch((error: Error) => rows.destroy(error));
 
-  const cut = createCutter(pack.read(sheet.path));
-  let at = 0;
+  async finish(): Promise<readonly string[]> {
+    await this.#begin();
+    if (this.#filter) await this.#edit([{ ...this.#filter, edited: this.#widen }]);
+    for (
+      let rest = await this.#cut(READ_BYTES);
+      rest.length > 0;
+      rest = await this.#cut(READ_BYTES)
+    )
+      await this.#send(rest);
+    this.#sheet.end();
+    await this.#written;
+    return this.#table && this.#longer === undefined
+      ? [
+          `The table '${this.#table.name}' could not be extended over the added columns: sorting with it moves its own cells and leaves the added ones where they are.`,
+        ]
+      : [];
+  }
 
-  async function send(bytes: Buffer): Promise<void> {
-    if (rows.destroyed) await written; // says why
-    await new Promise<void>((resolve, reject) => {
-      rows.write(bytes, (error) => (error ? reject(error) : resolve()));
+  close(): void {
+    this.#sheet.destroy();
+    this.#packed.destroy();
+  }
+
+  #pack(): PassThrough {
+    const { pack } = this.#list;
+    const zip = new ZipFile();
+    // As Excel dates parts: the same is written as the same bytes.
+    const dated = { mtime: new Date(1980, 0, 1), forceDosTimestamp: true };
+    for (const path of pack.paths) {
+      zip.addReadStreamLazy(normalizePath(path), dated, (done) =>
+        done(null, Readable.from(this.#partAt(path))),
+      );
+    }
+    zip.end();
+    const packed = zip.outputStream as PassThrough;
+    zip.on('error', (error) => packed.destroy(error));
+    return packed;
+  }
+
+  async *#partAt(path: string): AsyncGenerator<Buffer | string> {
+    const { pack, sheet, workbookPath } = this.#list;
+    if (path === sheet.path) yield* this.#sheet as AsyncIterable<Buffer>;
+    else if (path === this.#table?.path && this.#longer !== undefined) yield this.#longer;
+    else if (path === workbookPath && this.#filter)
+      yield widenFilterName(await pack.readText(path), sheet.index, this.#last);
+    else yield* pack.read(path);
+  }
+
+  /** Writes what is above the first row of the list. */
+  #begin(): Promise<void> {
+    const { dimension, columns } = this.#list.frame;
+    const hidden = columns.filter(
+      (range) =>
+        range.isHidden && range.lastColumn >= this.#first && range.firstColumn <= this.#last,
+    );
+    const shown = hidden.map((range): Edit => {
+      const edited = (tag: string): string => showColumns(tag, range, [this.#first, this.#last]);
+      return { start: range.start, end: range.end, edited };
     });
+    const size = dimension ? [{ ...dimension, edited: this.#widen }] : [];
+    this.#begun ??= this.#edit([...size, ...shown, ...this.#headerEdits()]);
+    return this.#begun;
   }
 
   /** Copies the sheet up to the last of some places, with each of them changed. */
-  async function edit(edits: readonly Edit[]): Promise<void> {
-    const base = at;
-    at = edits.at(-1)?.end ?? at;
-    const bytes = await cut(at - base);
+  async #edit(edits: readonly Edit[]): Promise<void> {
+    const base = this.#at;
+    this.#at = edits.at(-1)?.end ?? base;
+    const bytes = await this.#cut(this.#at - base);
     const pieces: Buffer[] = [];
     let done = 0;
     for (const { start, end, edited } of edits) {
@@ -112,98 +177,64 @@ export function createWorkbookOutput(
       pieces.push(bytes.subarray(done, start - base), Buffer.from(edited(own)));
       done = end - base;
     }
-    await send(Buffer.concat(pieces));
+    await this.#send(Buffer.concat(pieces));
+  }
+
+  async #send(bytes: Buffer): Promise<void> {
+    if (this.#sheet.destroyed) await this.#written; // says why
+    await new Promise<void>((resolve, reject) => {
+      this.#sheet.write(bytes, (error) => (error ? reject(error) : resolve()));
+    });
+  }
+
+  readonly #widen = (tag: string): string => widened(tag, this.#last);
+
+  #headerEdits(): readonly Edit[] {
+    const { head, frame } = this.#list;
+    const header = head.at(-1);
+    if (!header) return [];
+    const { number: row, lastStyle: style, lastCell } = header;
+    const names = this.#added.map((name, at) => {
+      const column = this.#first + at;
+      return {
+        column,
+        xml: () => valueXml(name, { prefix: frame.prefix, column, row, style }),
+      };
+    });
+    return [{ ...header, edited: (xml) => putCells(xml, lastCell, names) }];
+  }
+
+  #editOf({ raw, cells: values }: WrittenRow): Edit {
+    const [number, start, end, lastCell, own, filled = []] = JSON.parse(raw) as RowLine;
+    const ofList = filled.map((column): [number, CellValue] => [column, own[column]]);
+    const ours = values.map((value, at): [number, CellValue] => [this.#first + at, value]);
+    const edited = (row: string): string => {
+      const style = styleOf(row);
+      const cells = [...ofList, ...ours]
+        .filter(([, value]) => value !== undefined && value !== null && value !== '')
+        .map(([column, value]) => this.#newCell(column, number, value, style));
+      return putCells(row, lastCell, cells);
+    };
+    return { start, end, edited };
   }
 
   /**
    * A cell takes over the style of the blank one that is there, be it that of its row or column, unless
    * that would show a number otherwise.
    */
-  function newCell(column: number, row: number, value: CellValue, ofRow?: number): NewCell {
+  #newCell(column: number, row: number, value: CellValue, ofRow: number | undefined): NewCell {
+    const { frame, styles } = this.#list;
     const ofColumn = frame.columns.find((range) => contains(range, row, column))?.style;
     return {
       column,
       xml: (style = ofRow ?? ofColumn ?? 0) => {
-        const isKept = column < ours || typeof value === 'string' || styles[style]?.isGeneral;
-        return valueXml(value, { prefix, column, row, style: isKept ? style : 0 });
+        const isKept =
+          column < this.#first || typeof value === 'string' || styles[style]?.isGeneral;
+        const place = { prefix: frame.prefix, column, row, style: isKept ? style : 0 };
+        return valueXml(value, place);
       },
     };
   }
-
-  function cellsOf(values: readonly CellValue[]): [number, CellValue][] {
-    return values
-      .map((value, at): [number, CellValue] => [ours + at, value])
-      .filter(([, value]) => value !== undefined && value !== null && value !== '');
-  }
-
-  const widen = (tag: string): string => widened(tag, lastColumn);
-
-  function headerEdits(): readonly Edit[] {
-    const header = list.head.at(-1);
-    if (!header) return [];
-    const { number, lastStyle, lastCell } = header;
-    const names = added.map((name, at) => {
-      const column = ours + at;
-      return {
-        column,
-        xml: () => valueXml(name, { prefix, column, row: number, style: lastStyle }),
-      };
-    });
-    return [{ ...header, edited: (row) => putCells(row, lastCell, names) }];
-  }
-
-  function editOf({ raw, cells: values }: WrittenRow): Edit {
-    const [number, start, end, lastCell, own, filled = []] = JSON.parse(raw) as RowLine;
-    const ofList = filled.map((column): [number, CellValue] => [column, own[column]]);
-    const edited = (row: string): string => {
-      const style = styleOf(row);
-      const cells = [...ofList, ...cellsOf(values)].map(([column, value]) =>
-        newCell(column, number, value, style),
-      );
-      return putCells(row, lastCell, cells);
-    };
-    return { start, end, edited };
-  }
-
-  let begun: Promise<void> | undefined;
-  /** Writes what is above the first row of the list. */
-  function begin(): Promise<void> {
-    const size = dimension ? [{ ...dimension, edited: widen }] : [];
-    const hidden = frame.columns.filter(
-      (range) => range.isHidden && range.lastColumn >= ours && range.firstColumn <= lastColumn,
-    );
-    const shown = hidden.map((range) => {
-      const edited = (tag: string): string => showColumns(tag, range, [ours, lastColumn]);
-      return { start: range.start, end: range.end, edited };
-    });
-    begun ??= edit([...size, ...shown, ...headerEdits()]);
-    return begun;
-  }
-
-  return {
-    append: async (rows) => {
-      await begin();
-      await edit(rows.map(editOf));
-    },
-    finish: async () => {
-      await begin();
-      if (filter) await edit([{ ...filter, edited: widen }]);
-      for (let rest = await cut(READ_BYTES); rest.length > 0; rest = await cut(READ_BYTES)) {
-        await send(rest);
-      }
-      rows.end();
-      await written;
-      return table && longer === undefined
-        ? [
-            `The table '${table.name}' could not be extended over the added columns: sorting with it moves its own cells and leaves the added ones where they are.`,
-          ]
-        : [];
-    },
-    close: () => {
-      rows.destroy();
-      packed.destroy();
-    },
-  };
 }
 
 const NAME = /<(?:[\w.-]+:)?definedName\s([^<>]*)>[^<>]*(?=<)/g;

@@ -4,135 +4,155 @@ import { createBelow } from '../columns/table.ts';
 import { createCellsWriter, textOfCell } from '../csv/csv-writer.ts';
 import { guardFormula } from '../csv/formula.ts';
 import { LIST_FORMATS } from '../list-formats.ts';
-import type { RowFormat, ScannedRow } from '../row-format.ts';
-import { linesOf } from '../source.ts';
+import type {
+  BinaryOutput,
+  CellValue,
+  Extent,
+  RawRow,
+  RowColumn,
+  RowFormat,
+  RowWriter,
+  ScannedRow,
+  Workbook,
+} from '../row-format.ts';
+import { type ByteSource, linesOf } from '../source.ts';
 import {
   addressOfCell,
   contains,
   isFree,
+  type Range,
   type SheetCell,
   textOfSheetCell,
   valueOfCell,
 } from './cell.ts';
 import { addressesIn } from './list-finder.ts';
 import { lineOf, type OpenedWorkbook, type RowLine } from './open-workbook.ts';
-import { assertRewritable, createWorkbookOutput } from './workbook-writer.ts';
+import { assertRewritable, WorkbookOutput } from './workbook-writer.ts';
 
-/** The format of the list in a workbook. Its rows are lines of the spool. */
-export function openXlsx(list: OpenedWorkbook): RowFormat {
-  const { columns, headerRow, sheet, sheets, linkAt, head } = list;
-  let domainIndex = -1;
-  let guard = guardFormula;
-  const isCovered = createCovered(list);
+/**
+ * The list in a workbook. Its rows are lines of the spool.
+ *
+ *   opened ── scan ──▶ scanned: links count in the column of the domain ── begin ──▶ written
+ */
+export class XlsxList implements RowFormat {
+  readonly notation = LIST_FORMATS.xlsx;
+  readonly extension = '.xlsx';
+  readonly isTable = true;
+  readonly description: string;
+  readonly columns: readonly string[];
+  readonly sampleRows: readonly (readonly string[])[];
+  readonly headBytes: number;
+  readonly takenNames: ReadonlySet<string>;
+  readonly notices: readonly string[];
+  readonly workbook: Workbook;
+  readonly binary: BinaryOutput;
+  readonly #list: OpenedWorkbook;
+  readonly #isCovered: (row: number, column: number) => boolean;
+  /** The column of the domain, once it is scanned. */
+  #domainIndex = -1;
+
+  constructor(list: OpenedWorkbook) {
+    const { columns, headerRow, sheet, sheets, linkAt, head, tables, otherLists } = list;
+    this.#list = list;
+    this.#isCovered = createCovered(list);
+    this.description = `XLSX, sheet '${sheet.name}', header in row ${headerRow}`;
+    this.columns = columns;
+    this.sampleRows = addressesIn(list.sample, linkAt);
+    this.headBytes = head.reduce((sum, row) => sum + Buffer.byteLength(lineOf(row)), 0);
+    // In a table, `Brand_Status` is the same as `brand_status`.
+    const folded = tables.length === 0 ? [] : columns.map((name) => name.toLowerCase());
+    this.takenNames = new Set([...columns, ...folded]);
+    this.notices = describeCells(list);
+    this.workbook = { sheet: sheet.name, sheets, otherLists, headerRow };
+    this.binary = {
+      assertRewritable: () => assertRewritable(list),
+      begin: (added, write) => new WorkbookOutput(list, added, this.#domainIndex, write),
+    };
+  }
+
+  async *scan(
+    source: ByteSource,
+    column: RowColumn,
+    others: readonly RowColumn[] = [],
+  ): AsyncGenerator<readonly ScannedRow[]> {
+    this.#domainIndex = column.index;
+    const tellPlace = createPlaces(this.#list, column);
+    const scanLine = (line: Buffer): ScannedRow => {
+      const [number, , , , cells] = JSON.parse(line.toString()) as RowLine;
+      const texts = cells.map((cell, at) => this.#textAt(number, cell, at));
+      return {
+        line: number,
+        cell: texts[column.index] ?? '',
+        below: tellPlace(number, texts),
+        sizeBytes: line.length,
+        fields: Math.max(this.columns.length, cells.length),
+        others: others.map(({ index }) => textOfSheetCell(cells[index])),
+      };
+    };
+    for await (const lines of linesOf(source.read(this.headBytes), source.name))
+      yield lines.map(scanLine);
+  }
+
+  createWriter(added: readonly string[], { maxFields, keepsFormulas = false }: Extent): RowWriter {
+    const write = createCellsWriter(',');
+    const width = Math.max(this.columns.length, maxFields);
+    const line = (own: readonly string[], values: readonly unknown[]): string => {
+      const cells = Array.from({ length: width }, (_, at) => own[at]);
+      // The list's own cells are never changed, whatever they begin with.
+      return `${write(cells, true)},${write(values, keepsFormulas)}\n`;
+    };
+    return {
+      // Excel takes text without a mark for something else.
+      header: `\uFEFF${line(this.columns, added)}`,
+      row: (raw, _fields, values) => line(this.#textsOf(raw, keepsFormulas), values),
+    };
+  }
+
+  fillCell(row: RawRow, { index }: RowColumn, value: CellValue): RawRow | undefined {
+    const [number, start, end, lastCell, cells, filled = []] = JSON.parse(row.raw) as RowLine;
+    if (!isFree(cells[index]) || this.#isCovered(number, index)) return undefined;
+    const text = textOfCell(value);
+    if (text === '') return row;
+    const own = [...cells];
+    while (own.length < index) own.push(null);
+    own[index] = typeof value === 'number' || typeof value === 'boolean' ? value : text;
+    const columns = [...filled, index].sort((one, other) => one - other);
+    const line: RowLine = [number, start, end, lastCell, own, columns];
+    return { ...row, raw: `${JSON.stringify(line)}\n` };
+  }
+
+  textOf(value: CellValue): string {
+    return textOfCell(value);
+  }
+
+  cellOf(raw: string, { index }: RowColumn): string {
+    return this.#textsOf(raw, true)[index] ?? '';
+  }
+
+  toObject(raw: string): Record<string, unknown> {
+    const [number, , , , cells] = JSON.parse(raw) as RowLine;
+    const values = cells.map((cell, at) => {
+      const text = this.#textAt(number, cell, at);
+      return text === textOfSheetCell(cell) ? valueOfCell(cell) : text; // it is linked
+    });
+    return objectOf(this.columns, values, null);
+  }
 
   /** The text that is looked up: in the domain column, a cell counts as the address that it links to. */
-  function textAt(number: number, cell: SheetCell | undefined, index: number): string {
-    return index === domainIndex
-      ? addressOfCell(cell, linkAt(number, index))
+  #textAt(number: number, cell: SheetCell | undefined, index: number): string {
+    return index === this.#domainIndex
+      ? addressOfCell(cell, this.#list.linkAt(number, index))
       : textOfSheetCell(cell);
   }
 
-  /** A text that was filled in came from the API, unlike the list's own. */
-  function textsOf(raw: string): readonly string[] {
+  /** @param keepsFormulas whether a text that was filled in stays as it is: it came from the API */
+  #textsOf(raw: string, keepsFormulas: boolean): readonly string[] {
     const [number, , , , cells, filled = []] = JSON.parse(raw) as RowLine;
-    return cells.map((cell, at) =>
-      filled.includes(at) ? guard(textOfSheetCell(cell)) : textAt(number, cell, at),
-    );
+    return cells.map((cell, at) => {
+      const text = this.#textAt(number, cell, at);
+      return filled.includes(at) && !keepsFormulas ? guardFormula(text) : text;
+    });
   }
-
-  const headBytes = head.reduce((sum, row) => sum + Buffer.byteLength(lineOf(row)), 0);
-  return {
-    notation: LIST_FORMATS.xlsx,
-    extension: '.xlsx',
-    description: `XLSX, sheet '${sheet.name}', header in row ${headerRow}`,
-    columns,
-    sampleRows: addressesIn(list.sample, linkAt),
-    headBytes,
-    isTable: true,
-    // In a table, `Brand_Status` is the same as `brand_status`.
-    takenNames: new Set(
-      list.tables.length === 0
-        ? columns
-        : columns.concat(columns.map((name) => name.toLowerCase())),
-    ),
-    scan: async function* (source, domainColumn, others = []) {
-      const { index } = domainColumn;
-      domainIndex = index;
-      let before = headerRow;
-      const isBelow = createBelow(domainColumn);
-      const { ofList, others: otherTables } = tablesOf(list, index);
-      const scanLine = (line: Buffer): ScannedRow => {
-        const [number, , , , cells] = JSON.parse(line.toString()) as RowLine;
-        const isBehind =
-          ofList !== undefined && before <= ofList.lastRow && number > ofList.lastRow;
-        const isApart = number - before > 1 || isBehind;
-        before = number;
-        const texts = cells.map((cell, at) => textAt(number, cell, at));
-        const isOfOther = otherTables.some((table) => contains(table, number, index));
-        const isOfList = ofList !== undefined && contains(ofList, number, index);
-        return {
-          line: number,
-          cell: texts[index] ?? '',
-          below: isOfOther || (isOfList ? undefined : isBelow(texts, isApart)),
-          sizeBytes: line.length,
-          fields: Math.max(columns.length, cells.length),
-          others: others.map((other) => textOfSheetCell(cells[other.index])),
-        };
-      };
-      for await (const lines of linesOf(source.read(headBytes), source.name))
-        yield lines.map(scanLine);
-    },
-    createWriter: (added, { maxFields, keepsFormulas }) => {
-      const write = createCellsWriter(',');
-      const line = (own: readonly string[], values: readonly unknown[]): string => {
-        const cells = Array.from(
-          { length: Math.max(columns.length, maxFields) },
-          (_, at) => own[at],
-        );
-        // The list's own cells are never changed, whatever they begin with.
-        return `${write(cells, true)},${write(values, keepsFormulas)}\n`;
-      };
-      return {
-        // Excel takes text without a mark for something else.
-        header: `\uFEFF${line(columns, added)}`,
-        row: (raw, _fields, values) => line(textsOf(raw), values),
-      };
-    },
-    fillCell: (row, { index }, value, keeps = false) => {
-      guard = keeps ? (text) => text : guardFormula;
-      const [number, start, end, lastCell, cells, filled = []] = JSON.parse(row.raw) as RowLine;
-      if (!isFree(cells[index]) || isCovered(number, index)) return undefined;
-      if (textOfCell(value) === '') return row;
-      const own = [...cells];
-      while (own.length < index) own.push(null);
-      own[index] =
-        typeof value === 'number' || typeof value === 'boolean' ? value : textOfCell(value);
-      const columns = [...filled, index].sort((one, other) => one - other);
-      const line: RowLine = [number, start, end, lastCell, own, columns];
-      return { ...row, raw: `${JSON.stringify(line)}\n` };
-    },
-    textOf: textOfCell,
-    cellOf: (raw, { index }) => textsOf(raw)[index] ?? '',
-    notices: describeCells(list),
-    workbook: {
-      sheet: sheet.name,
-      sheets,
-      otherLists: list.otherLists,
-      headerRow,
-    },
-    binary: {
-      assertRewritable: () => assertRewritable(list),
-      begin: (added, write) => createWorkbookOutput(list, added, domainIndex, write),
-    },
-    toObject: (raw) => {
-      const [number, , , , cells] = JSON.parse(raw) as RowLine;
-      const values = cells.map((cell, at) => {
-        const text = textAt(number, cell, at);
-        return text === textOfSheetCell(cell) ? valueOfCell(cell) : text; // it is linked
-      });
-      return objectOf(columns, values, null);
-    },
-  };
 }
 
 /** What is not seen of cells, and of other sheets. */
@@ -150,28 +170,36 @@ function describeCells({ frame, otherLists, sheet }: OpenedWorkbook): readonly s
   ].filter((text) => typeof text === 'string');
 }
 
-/** The table that the list is in, if any, and others with the same column below it. */
-function tablesOf({ tables, headerRow }: OpenedWorkbook, column: number) {
+/** Tells of rows, in their order, whether they are below the list: behind its table, or in another one. */
+function createPlaces({ tables, headerRow }: OpenedWorkbook, column: RowColumn) {
+  const { index } = column;
+  const isBelow = createBelow(column);
   const here = tables.filter(
-    ({ firstColumn, lastColumn }) => firstColumn <= column && column <= lastColumn,
+    ({ firstColumn, lastColumn }) => firstColumn <= index && index <= lastColumn,
   );
-  const ofList = here.find((table) => contains(table, headerRow, column));
-  return { ofList, others: here.filter(({ firstRow }) => firstRow > headerRow) };
+  const ofList = here.find((table) => contains(table, headerRow, index));
+  const others = here.filter(({ firstRow }) => firstRow > headerRow);
+  let before = headerRow;
+  return (number: number, texts: readonly string[]): ScannedRow['below'] => {
+    const lastRow = ofList?.lastRow ?? Number.POSITIVE_INFINITY;
+    const isApart = number - before > 1 || (before <= lastRow && number > lastRow);
+    before = number;
+    if (others.some((table) => contains(table, number, index))) return true;
+    return ofList && number <= lastRow ? undefined : isBelow(texts, isApart);
+  };
 }
 
 /** Makes a function that tells whether a cell is the hidden part of a merged one. */
 function createCovered({ frame }: OpenedWorkbook): (row: number, column: number) => boolean {
-  const rowsOf = new Map<number, Set<number>>();
+  const byColumn = new Map<number, readonly Range[]>();
   return (row, column) => {
-    const rows = rowsOf.get(column) ?? new Set();
-    if (!rowsOf.has(column)) {
-      for (const { firstRow, lastRow, firstColumn, lastColumn } of frame.merges) {
-        if (column < firstColumn || column > lastColumn) continue;
-        const first = column === firstColumn ? firstRow + 1 : firstRow;
-        for (let covered = first; covered <= lastRow; covered += 1) rows.add(covered);
-      }
-      rowsOf.set(column, rows);
-    }
-    return rows.has(row);
+    const merges =
+      byColumn.get(column) ??
+      frame.merges.filter((range) => contains(range, range.lastRow, column));
+    byColumn.set(column, merges);
+    return merges.some(
+      (range) =>
+        contains(range, row, column) && (row > range.firstRow || column > range.firstColumn),
+    );
   };
 }
