@@ -8,6 +8,7 @@ import {
 } from '../rows/columns/domain-column.ts';
 import { listNames, shorten } from '../rows/columns/names.ts';
 import { looksLikeHeader } from '../rows/columns/table.ts';
+import type { ReadingOption } from '../rows/list-formats.ts';
 import type { RowColumn, RowFormat } from '../rows/row-format.ts';
 import type { Source } from '../rows/source.ts';
 
@@ -26,29 +27,50 @@ export function chooseDomainColumn(
   named: string | undefined,
 ): DomainColumn {
   const { columns, sampleRows } = format;
-  const chosen = named === undefined ? undefined : findColumn(columns, named, sampleRows);
-  if (chosen) return chosen; // whoever knows a name of the header knows that there is one
-  const column =
-    named === undefined ? guessDomainColumn(columns, sampleRows) : findColumnByPlace(format, named);
-  if (format.isTable && !looksLikeHeader(columns, sampleRows)) {
-    throw new BrandfillError(
-      'UNREADABLE_INPUT',
-      `Cannot read ${source.name}: its first line is no header but a row ('${shorten(columns.join(','))}'); put a line with column names on top, such as: domain${format.notation.options.includes('noHeader') ? '; or give --no-header' : ''}; if it is the header, name the column with --domain-column.`,
-    );
-  }
+  if (named !== undefined) return chooseColumn(source, format, named);
+  assertHeader(source, format);
+  const column = guessDomainColumn(columns, sampleRows);
   if (column) return column;
-  // The member may come after the first rows: see `assertColumnsThere`.
-  if (named !== undefined && !format.isTable) {
-    return { index: NOT_SEEN_YET, name: named, by: 'option', example: undefined };
-  }
-  if (named !== undefined) throw noSuchColumn(source, format, named);
-  if (source.isOfObjects && columns.length === 0) {
-    return { index: NOT_SEEN_YET, name: 'domain', by: 'option', example: undefined };
-  }
+  if (source.isOfObjects && columns.length === 0) return columnAt(NOT_SEEN_YET, 'domain');
   throw new BrandfillError(
     'INVALID_SETTING',
-    `Cannot tell which column of ${source.name} holds the domain: name it with --domain-column; there are: ${listNames(columns)}${describeLosers(columns, sampleRows)}${describeElsewhere(format)}${format.notation.options.includes('skipLines') ? adviseOnHeader(columns) : ''}.`,
+    `Cannot tell which column of ${source.name} holds the domain: name it with --domain-column; there are: ${listNames(columns)}${describeLosers(columns, sampleRows)}${describeElsewhere(format)}${has(format, 'skipLines') ? adviseOnHeader(columns) : ''}.`,
   );
+}
+
+/**
+ * A column by its name, or in a table by its place, from 1. Objects need not all have the same members,
+ * so for them any name is accepted as one that may come later: see {@link assertColumnsThere}.
+ *
+ * @throws BrandfillError as {@link chooseDomainColumn} does
+ */
+export function chooseColumn(source: Source, format: RowFormat, name: string): DomainColumn {
+  const { columns, sampleRows, isTable } = format;
+  const found = findColumn(columns, name, sampleRows);
+  if (found) return found; // whoever knows a name of the header knows that there is one
+  if (!isTable) return columnAt(NOT_SEEN_YET, name);
+  assertHeader(source, format);
+  const index = /^\d+$/.test(name) ? Number(name) - 1 : -1;
+  const own = columns[index];
+  if (own === undefined) throw noSuchColumn(source, format, name);
+  return columnAt(index, own);
+}
+
+function columnAt(index: number, name: string): DomainColumn {
+  return { index, name, by: 'option', example: undefined, others: [] };
+}
+
+function assertHeader(source: Source, format: RowFormat): void {
+  const { columns, sampleRows, isTable } = format;
+  if (!isTable || looksLikeHeader(columns, sampleRows)) return;
+  throw new BrandfillError(
+    'UNREADABLE_INPUT',
+    `Cannot read ${source.name}: its first line is no header but a row ('${shorten(columns.join(','))}'); put a line with column names on top, such as: domain${has(format, 'noHeader') ? '; or give --no-header' : ''}; if it is the header, name the column with --domain-column.`,
+  );
+}
+
+function has({ notation }: RowFormat, option: ReadingOption): boolean {
+  return notation.options.includes(option);
 }
 
 function adviseOnHeader(columns: readonly string[]): string {
@@ -83,33 +105,6 @@ function describeElsewhere({ workbook }: RowFormat): string {
   return others.length === 0
     ? ''
     : `; these are of the sheet '${shorten(sheet)}', --sheet takes another: ${listNames(others)}`;
-}
-
-/** The column at a position of a table, counted from 1. */
-function findColumnByPlace(
-  { columns, isTable }: RowFormat,
-  place: string,
-): DomainColumn | undefined {
-  const index = isTable && /^\d+$/.test(place) ? Number(place) - 1 : -1;
-  const name = columns[index];
-  return name === undefined ? undefined : { index, name, by: 'option', example: undefined };
-}
-
-/**
- * A column by its name. Objects need not all have the same members, so for them any name is
- * accepted as one that may come later: see {@link assertColumnsThere}.
- *
- * @throws BrandfillError `INVALID_SETTING` when a table has no such column
- */
-export function chooseColumn(
-  source: Source,
-  format: RowFormat,
-  name: string,
-): RowColumn & Pick<DomainColumn, 'others'> {
-  const found = findColumn(format.columns, name, format.sampleRows);
-  if (found) return found;
-  if (format.isTable) throw noSuchColumn(source, format, name);
-  return { index: NOT_SEEN_YET, name };
 }
 
 /**

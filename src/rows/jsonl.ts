@@ -124,8 +124,7 @@ function readSample(source: Source): readonly JsonRow[] {
   }
   const [only] = rows;
   if (only && rows.length === 1 && isWholeInSample) refuseNoList(only, source);
-  const far = windows.flatMap((window) => window.toString('utf8').split('\n').slice(1, -1));
-  for (const line of far) {
+  for (const line of windows.join('').split('\n')) {
     // A bad line is told when the list is scanned.
     try {
       const row = parseRow(line, source, 0);

@@ -148,7 +148,7 @@ async function openSource(
     encoding: found.encoding + found.example,
     sample: await readAt(markBytes, text, READ_BYTES),
     isWholeInSample: !isLong,
-    windows: await Promise.all(places.map((place) => readAt(place, text, WINDOW_BYTES))),
+    windows: await Promise.all(places.map((place) => readLines(place, text))),
     read: (start = 0) => readFrom(markBytes + start, text),
   };
   return { source, format: openText(source, options) };
@@ -182,6 +182,12 @@ const FLAGS: Readonly<Record<ReadingOption, string>> = {
 const MAGIC_BYTES = 4_096;
 const WINDOWS = 24;
 const WINDOW_BYTES = 16 * 1024;
+
+/** The whole lines in a window of a file. */
+async function readLines(place: number, handle: FileHandle): Promise<string> {
+  const window = (await readAt(place, handle, WINDOW_BYTES)).toString('utf8');
+  return window.slice(window.indexOf('\n') + 1, window.lastIndexOf('\n') + 1);
+}
 
 async function* gunzip(handle: FileHandle, name: string): AsyncGenerator<Buffer> {
   try {

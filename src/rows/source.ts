@@ -28,8 +28,8 @@ export interface Source extends ByteSource {
   readonly sample: Buffer;
   /** Whether `sample` is the whole list. */
   readonly isWholeInSample: boolean;
-  /** Pieces from all over a longer list. They begin and end anywhere. @default none */
-  readonly windows?: readonly Buffer[];
+  /** Lines from all over a longer list, some at each place. @default none */
+  readonly windows?: readonly string[];
   /** The file, to compare outputs with and to keep them from those who may not read it; undefined for a pipe. */
   readonly file: (FileIdentity & FileAccess) | undefined;
   /**

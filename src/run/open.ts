@@ -62,7 +62,7 @@ export async function open(
   notifyAll(format.notices);
   if (settings.noHeader) context.onEvent({ type: 'notice', message: describeNoHeader(format) });
   const choose = (name: string): RowColumn => {
-    const { others = [], ...taken } = chooseColumn(source, format, name);
+    const { others, ...taken } = chooseColumn(source, format, name);
     if (others.length > 0) notifyAll([describeNamesakes(taken, others)]);
     return taken;
   };

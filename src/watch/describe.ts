@@ -43,7 +43,7 @@ export function describeInput({
   format,
   column,
 }: Extract<RunEvent, { type: 'opened' }>): readonly string[] {
-  const { others = [] } = column;
+  const { others } = column;
   const isShared = (name: string): boolean =>
     [column, ...others].filter((one) => one.name === name).length > 1;
   const named = others
@@ -59,10 +59,11 @@ export function describeInput({
 }
 
 /** `column 'Website' (guessed by name), such as 'acme.com'`. */
-export function describeColumn({ name, by, example }: DomainColumn): string {
+export function describeColumn({ index, name, by, example }: DomainColumn): string {
+  const called = name.trim() === '' ? `${index + 1}, which has no name` : `'${shorten(name)}'`;
   const how = by === 'option' ? 'as told' : `guessed by ${by}`;
   const such = example === undefined ? '' : `, such as '${shorten(example)}'`;
-  return `column '${shorten(name)}' (${how})${such}`;
+  return `column ${called} (${how})${such}`;
 }
 
 /** Describes the plan. */

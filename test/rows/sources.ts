@@ -50,7 +50,7 @@ export async function scanAll(
   const rows: RowInTest[] = [];
   let at = format.headBytes;
   const index = format.columns.indexOf(name);
-  const column: DomainColumn = { index, name, by: 'option', example: undefined };
+  const column: DomainColumn = { index, name, by: 'option', example: undefined, others: [] };
   for await (const batch of format.scan(source, column)) {
     for (const row of batch) {
       rows.push({ ...row, raw: whole.toString('utf8', at, at + row.sizeBytes) });

@@ -12,8 +12,8 @@ export interface DomainColumn {
   readonly by: 'name' | 'content' | 'option';
   /** the first sample cell that holds a domain, as it is in the file */
   readonly example: string | undefined;
-  /** other columns that may be meant, the most likely first; missing if there are none */
-  readonly others?: readonly Pick<DomainColumn, 'index' | 'name'>[];
+  /** other columns that may be meant, the most likely first */
+  readonly others: readonly Pick<DomainColumn, 'index' | 'name'>[];
 }
 
 const MAX_SAMPLE_ROWS = 400;
@@ -88,16 +88,14 @@ export function guessDomainColumn(
   if (best === undefined || best.worth === 0) return undefined;
   const { index, name, profile } = best;
   const possible = others
-    .filter(({ profile }) => profile.held > 0 && profile.mentions >= MIN_SHARE_NAMED)
-    .filter(({ profile }) => !profile.isOneSite && !profile.isOfFiles)
+    .filter((other) => other.name === name || isPossible(other.profile))
     .map((other) => ({ index: other.index, name: other.name }));
-  return {
-    index,
-    name,
-    by: meaningOfName(name).kind === undefined ? 'content' : 'name',
-    example: profile.example,
-    ...(possible.length > 0 && { others: possible }),
-  };
+  const by = meaningOfName(name).kind === undefined ? 'content' : 'name';
+  return { index, name, by, example: profile.example, others: possible };
+}
+
+function isPossible({ held, mentions, isOneSite, isOfFiles }: ColumnProfile): boolean {
+  return held > 0 && mentions >= MIN_SHARE_NAMED && !isOneSite && !isOfFiles;
 }
 
 function flawOf(name: string, profile: ColumnProfile, isOnly: boolean): string | undefined {
@@ -148,16 +146,11 @@ export function findColumn(
   const [first] = indexes;
   if (first === undefined) return undefined;
   const index = indexes.length === 1 ? first : fullestOf(indexes, sample);
-  const others = indexes
-    .filter((other) => other !== index)
-    .map((index) => ({ index, name: columns[index] ?? name }));
-  return {
-    index,
-    name: columns[index] ?? name,
-    by: 'option',
-    example: undefined,
-    ...(others.length > 0 && { others }),
-  };
+  const [own, ...others] = [index, ...indexes.filter((other) => other !== index)].map((at) => ({
+    index: at,
+    name: columns[at] ?? name,
+  }));
+  return own && { ...own, by: 'option', example: undefined, others };
 }
 
 function indexesOf(columns: readonly string[], name: string): readonly number[] {

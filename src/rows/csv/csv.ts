@@ -34,10 +34,7 @@ export function openCsv(
   const [sep = '', stated] = SEP_LINE.exec(whole.slice(title.length)) ?? [];
   const text = whole.slice(title.length + sep.length);
   const preferred = /\.(?:tsv|tab)(?:\.gz)?$/i.test(source.name) ? '\t' : undefined;
-  const far = (source.windows ?? []).map(
-    (window) => /\n(.*)\n/s.exec(window.toString())?.[1] ?? '',
-  );
-  const dialect = detectDialect(text, { preferred, stated, far });
+  const dialect = detectDialect(text, { preferred, stated, far: source.windows ?? [] });
   const { delimiter } = dialect;
   const start = Buffer.byteLength(title + sep);
   const records = readSample(source, dialect, start);
@@ -151,9 +148,8 @@ function farRows(
   width: number,
 ): readonly (readonly string[])[] {
   return windows.flatMap((window) => {
-    const begin = window.indexOf('\n') + 1;
-    const { records } = readRecords(window.subarray(begin), dialect);
-    return records.slice(0, -1).flatMap(({ cells }) => (cells.length === width ? [cells] : []));
+    const { records } = readRecords(Buffer.from(window), dialect);
+    return records.flatMap(({ cells }) => (cells.length === width ? [cells] : []));
   });
 }
 

@@ -106,58 +106,58 @@ function createHandlers(
   toBytes: (place: number) => number,
   add: (row: SheetRow) => void,
 ) {
+  /** The row and the cell that are open, and what of the cell is read. */
   let row: SheetRow | undefined;
-  let number = 0;
-  let type = '';
-  let style = 0;
-  let column = -1;
-  let value = '';
-  let formula: string | undefined;
+  let cell = newCell();
   let inside: 'value' | 'formula' | undefined;
   let isPhonetic = false;
+  let number = 0;
 
-  function openRow({ attributes, start }: XmlTag): void {
+  function openRow({ attributes, start }: XmlTag): SheetRow {
     const { r: given } = attributes;
     number = given === undefined ? number + 1 : Number(given);
     if (!Number.isInteger(number) || number < 1 || number > MOST_ROWS) {
       throw new Error(`there is no row ${given ?? number} in a sheet`);
     }
     const lasts = { lastCell: -1, lastContent: -1, lastVisible: -1, lastStyle: 0 };
-    row = { number, start: toBytes(start), end: 0, cells: [], hasText: false, ...lasts };
+    return { number, start: toBytes(start), end: 0, cells: [], hasText: false, ...lasts };
   }
 
-  function openCell({ attributes }: XmlTag, lastCell: number): void {
+  function openCell({ attributes }: XmlTag, lastCell: number): OpenCell {
     const { r: given, t = 'n', s = '0' } = attributes;
-    column = given === undefined ? lastCell + 1 : columnOfRef(given);
+    const column = given === undefined ? lastCell + 1 : columnOfRef(given);
     if (column < 0 || column >= MOST_COLUMNS) {
       throw new Error(`there is no cell ${given ?? column + 1} in a sheet`);
     }
-    type = t;
     if (t === 'e' && attributes['vm'] !== undefined) frame.rich += 1;
-    style = Number(s);
-    value = '';
-    formula = undefined;
-    isPhonetic = false;
+    return newCell(column, t, Number(s));
   }
 
-  function closeCell(row: SheetRow): void {
+  function closeCell(row: SheetRow, { column, type, style, value, formula }: OpenCell): void {
     row.lastCell = Math.max(row.lastCell, column);
     const format = styles[style];
     if (format?.isVisible) row.lastVisible = Math.max(row.lastVisible, column);
     if (value === '' && formula === undefined) return;
-    const text = type === 's' ? sharedText() : unescapeCellText(value);
-    const cell = toSheetCell({ type, style: format, text, formula }, is1904);
-    if (cell === null) return;
-    if (formula !== undefined && valueOfCell(cell) === null) frame.uncalculated += 1;
-    row.hasText ||= textOfSheetCell(cell).trim() !== '';
+    const text = type === 's' ? sharedText(value) : unescapeCellText(value);
+    const kept = toSheetCell({ type, style: format, text, formula }, is1904);
+    if (kept === null) return;
+    if (formula !== undefined && valueOfCell(kept) === null) frame.uncalculated += 1;
+    row.hasText ||= textOfSheetCell(kept).trim() !== '';
     while (row.cells.length < column) row.cells.push(null);
-    row.cells[column] = cell;
+    row.cells[column] = kept;
     if (column < row.lastContent) return;
     row.lastContent = column;
     row.lastStyle = style;
   }
 
-  function sharedText(): string {
+  function openFormula({ attributes }: XmlTag): void {
+    inside = 'formula';
+    cell.formula = '';
+    const range = attributes['t'] === 'shared' ? undefined : readRange(attributes['ref']);
+    if (range && frame.spills.length < MOST_ROWS) frame.spills.push(range);
+  }
+
+  function sharedText(value: string): string {
     const text = value.trim() === '' ? undefined : findText(Number(value));
     if (text === undefined) throw new Error(`a cell of row ${number} refers to no text`);
     return text;
@@ -192,27 +192,20 @@ function createHandlers(
     open: (tag: XmlTag): void => {
       const { local } = tag;
       if (!row) {
-        if (local === 'row' && tag.depth === 2) openRow(tag);
+        if (local === 'row' && tag.depth === 2) row = openRow(tag);
         else openOther(tag);
-      } else if (local === 'c') openCell(tag, row.lastCell);
-      else if (local === 'v') inside = 'value';
-      else if (local === 't') inside = isPhonetic ? undefined : 'value';
-      else if (local === 'f') {
-        inside = 'formula';
-        formula = '';
-        const { t: kind, ref } = tag.attributes;
-        const range = kind === 'shared' ? undefined : readRange(ref);
-        if (range && frame.spills.length < MOST_ROWS) frame.spills.push(range);
-      } else if (local === 'rPh') isPhonetic = true;
+      } else if (local === 'c') cell = openCell(tag, row.lastCell);
+      else if (local === 'f') openFormula(tag);
+      else if (local === 'rPh') isPhonetic = true;
+      else if (local === 'v' || (local === 't' && !isPhonetic)) inside = 'value';
     },
     text: (more: string): void => {
-      if (inside === 'value') value += more;
-      else if (inside === 'formula') formula += more;
+      if (inside) cell[inside] = (cell[inside] ?? '') + more;
     },
     close: (local: string, end: number): void => {
       if (!row) return;
       inside = undefined;
-      if (local === 'c') closeCell(row);
+      if (local === 'c') closeCell(row, cell);
       else if (local === 'rPh') isPhonetic = false;
       else if (local === 'row') {
         row.end = toBytes(end);
@@ -221,6 +214,19 @@ function createHandlers(
       }
     },
   };
+}
+
+/** A cell that is being read: its column, its type and the place of its style as they are said, its texts. */
+interface OpenCell {
+  readonly column: number;
+  readonly type: string;
+  readonly style: number;
+  value: string;
+  formula: string | undefined;
+}
+
+function newCell(column = -1, type = 'n', style = 0): OpenCell {
+  return { column, type, style, value: '', formula: undefined };
 }
 
 /** The memory that all texts may take. A million rows with three of their own each take 60 MB. */

@@ -98,7 +98,7 @@ it.each<[Table, string | undefined]>([
 
 describe('what is told of the column', () => {
   it('is the others that may be meant, the likelier first, and no others', () => {
-    const othersOf = (table: Table) => guess(table)?.others?.map(({ name }) => name);
+    const othersOf = (table: Table) => guess(table)?.others.map(({ name }) => name);
     expect(othersOf({ email: emails, b: urls, Homepage: urls, domain: domains })).toEqual([
       'Homepage',
       'b',
@@ -106,13 +106,18 @@ describe('what is told of the column', () => {
     ]);
     expect(othersOf({ website: urls, reseller: domains, notes: sentences })).toEqual(['reseller']);
     const none = { domain: domains, logo_url: logos, linkedin: profiles, url: blank };
-    expect(othersOf(none)).toBeUndefined();
+    expect(othersOf(none)).toEqual([]);
+    const twice = guessDomainColumn(
+      ['url', 'n', 'url'],
+      domains.map((domain) => ['', 'x', domain]),
+    );
+    expect(twice).toMatchObject({ index: 2, others: [{ index: 0, name: 'url' }] });
   });
 
   it('is its place, what it was told by, and the first cell with a domain as it stands', () => {
     const cell = ' HTTPS://www.Booking.com/x ';
     const sample = [['Acme Corp'], ['Booking', cell, 'more']];
-    const expected = { index: 1, name: 'Web Site', by: 'name', example: cell };
+    const expected = { index: 1, name: 'Web Site', by: 'name', example: cell, others: [] };
     expect(guessDomainColumn(['company', 'Web Site'], sample)).toEqual(expected);
     const unnamed = { ...expected, name: 'c2', by: 'content' };
     expect(guessDomainColumn(['company', 'c2'], sample)).toEqual(unnamed);
