@@ -36,6 +36,8 @@ export interface PlannedRows {
   readonly passedRows?: number;
   /** Rows below the list, such as notes or another table, which pass likewise; missing if there are none. */
   readonly below?: RowsBelow;
+  /** What the list has of which this is a sample: rows with a domain, and domains to look up. */
+  readonly sampleOf?: { readonly rows: number; readonly lookups: number };
 }
 
 /** The work of a run, known before its first call. */

@@ -87,6 +87,9 @@ const contradictionsIn = (
       !settings[other] &&
       `Cannot use ${of(one)} without ${of(other)}: give both.`,
   ),
+  settings.sample !== undefined &&
+    settings.changes !== undefined &&
+    `Cannot use ${of('changes')} with ${of('sample')}: a sample says nothing of the other rows; leave one out.`,
   settings.workers === 0 &&
     settings.queue === undefined &&
     `Cannot leave all lookups to other workers without a queue: give ${of('queue')}, or set BRANDFILL_QUEUE.`,

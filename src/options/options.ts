@@ -153,7 +153,7 @@ export const OPTIONS = {
   ...CALL_OPTIONS,
   ...under('Calls and what they cost', {
     sample: option(kinds.integer(1, 1_000), {
-      help: 'look up only N domains, spread over the list; the same command without it goes on with the others',
+      help: 'look up only N domains, spread over the list, write their rows to <input>.sample.<ext>, and say what all would find, take and cost; the same command without it asks about the others',
     }),
     maxCalls: option(kinds.integer(1), {
       help: 'stop after N calls (throttled ones do not count); the remaining rows are skipped, and the next run takes them up',

@@ -144,7 +144,8 @@ export function runIdOf(run: BoundedRun): string {
   const { store, source, job, context } = run;
   const { id, queueName } = job.endpoint;
   const name = context.runName ?? (isNamed(run) ? resolve(source.name) : '');
-  return idOfParts([store.id, id, queueName, name, job.settings.out ?? '']);
+  const { out = '', sample = '' } = job.settings;
+  return idOfParts([store.id, id, queueName, name, out, sample]);
 }
 
 function ledgerIdsOf(run: BoundedRun): readonly [calls: string, cost: string] {

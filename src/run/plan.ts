@@ -1,5 +1,5 @@
 import { assertColumnsThere } from '../collector/choose-column.ts';
-import { type Counts, createCounts } from '../collector/counts.ts';
+import type { Counts } from '../collector/counts.ts';
 import { createPathFinder, type PathFinder } from '../collector/fields/enriched-columns.ts';
 import { chooseOutputPaths } from '../collector/output/output-paths.ts';
 import { makePlan, type Plan, type PlanEstimate } from '../collector/plan.ts';
@@ -18,6 +18,7 @@ import { readLearned } from '../worker/pace-memory.ts';
 import { type BoundedRun, readLeft } from './bounds.ts';
 import { type OpenedList, open } from './open.ts';
 import type { RunContext } from './run-context.ts';
+import { takeSample } from './sample.ts';
 
 /** A run with its plan. */
 export interface PlannedRun extends OpenedList {
@@ -78,20 +79,24 @@ async function readRows(list: OpenedList, store: OutcomeStore): Promise<PlannedR
   });
   if (planned.rows + (planned.passedRows ?? 0) > 0)
     assertColumnsThere(source, format, columnsToFind(list));
-  const { sample = planned.lookups } = job.settings;
-  const asked = Math.min(sample, planned.lookups);
-  const made = { ...planned, ...(await planCalls(asked, { ...list, store })) };
+  const { sample } = job.settings;
+  const taken =
+    sample === undefined
+      ? { planned, index }
+      : await takeSample(index, planned, { sample, spoolFolder: list.spoolFolder });
+  if (taken.index !== index) closer.add(taken.index);
+  const made = {
+    ...taken.planned,
+    ...(await planCalls(taken.planned.lookups, { ...list, store })),
+  };
   const answersPerCall = job.endpoint.profile?.batch?.size ?? 1;
   return {
     ...list,
     store,
     isUsable,
     paths,
-    passes:
-      asked < planned.lookups
-        ? [await spread(index, planned.lookups, asked)]
-        : passesOf(line.cut(made.calls * answersPerCall), store),
-    index,
+    passes: passesOf(line.cut(made.calls * answersPerCall), store),
+    index: taken.index,
     plan: made,
     extent: { ...extent, keepsFormulas: job.settings.formulas === 'keep' },
     domains,
@@ -146,21 +151,6 @@ export function createLine(): Line {
 function passesOf(untilMs: number | undefined, store: OutcomeStore): readonly Pass[] {
   if (untilMs === undefined) return [() => true];
   return [(domain) => (store.findHead(domain)?.fetchedAtMs ?? 0) <= untilMs, () => true];
-}
-
-/** So many of the domains that are due, as evenly spread over the list as their number allows. */
-async function spread(index: RowIndex, lookups: number, count: number): Promise<Pass> {
-  const chosen = new Set<string>();
-  const seen = createCounts();
-  for await (const rows of index.read()) {
-    for (const { kind, text } of rows) {
-      const before = seen.size;
-      if (kind !== 'due' || seen.add(text) > 1) continue;
-      if (before >= (chosen.size * lookups) / count) chosen.add(text);
-    }
-    if (chosen.size === count) break;
-  }
-  return (domain) => chosen.has(domain);
 }
 
 /**

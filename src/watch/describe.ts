@@ -8,6 +8,7 @@ import {
   formatRate,
   formatSize,
   formatUnits,
+  round,
 } from '../common/format.ts';
 import { isMisdirection, sentenceOn, shortOf } from '../common/reasons.ts';
 import { shortenTo } from '../common/text.ts';
@@ -83,7 +84,7 @@ export function describePlan(plan: Plan): readonly string[] {
 /** Describes what a list has: its rows, domains, and rows without one. */
 export function describeRows(planned: PlannedRows): readonly string[] {
   const { rows, invalidRows, invalidExamples: examples, freshDomains: fresh } = planned;
-  const { oneSite, passedRows, invalidByReason, below } = planned;
+  const { oneSite, passedRows, invalidByReason, below, sampleOf } = planned;
   const shifted = invalidByReason['too_many_cells'] ?? 0;
   const ragged = planned.raggedRows - shifted;
   const such = invalidRows > examples.length ? ', such as' : '';
@@ -101,7 +102,8 @@ export function describeRows(planned: PlannedRows): readonly string[] {
         `${countOf(passedRows, 'row')} that --where leaves out, kept as they are`,
     ]).join('; '),
     unique: `${countOf(planned.uniqueDomains, 'domain')}${fresh > 0 ? `, ${formatCount(fresh)} of them fresh in the store` : ''}`,
-    invalid: [
+    sample: sampleOf && `of ${countOf(sampleOf.rows, 'row')} with a domain, spread over the list`,
+    invalid: !sampleOf && [
       invalidRows === 0
         ? 'none'
         : `${countOf(invalidRows, 'row')}: ${byCount(invalidByReason, shortOf)}${such}`,
@@ -202,10 +204,11 @@ function timeAt(ms: number): string {
 
 /** What is known of a run, or of a trial of one domain, without `calls`: not known is then the answer. */
 type Ending = Pick<RunView, 'statuses'> &
-  Partial<Pick<RunView, 'calls' | 'stopped' | 'pendingUntilMs' | 'elapsedMs'>>;
+  Partial<Pick<RunView, 'calls' | 'stopped' | 'pendingUntilMs' | 'elapsedMs' | 'sampleOf'>>;
 
 /** Says in a word, a number and a sentence how a run ended, and what to do. */
-export function judge({ statuses, stopped, pendingUntilMs, calls = 0, elapsedMs = 0 }: Ending) {
+export function judge(ending: Ending) {
+  const { statuses, stopped, pendingUntilMs, sampleOf, calls = 0, elapsedMs = 0 } = ending;
   const { not_found, rejected, invalid, failed, stale, pending, skipped } = statuses;
   const rows = sumOf(statuses);
   const unknown = not_found + rejected;
@@ -221,7 +224,7 @@ export function judge({ statuses, stopped, pendingUntilMs, calls = 0, elapsedMs 
   const after = afterMs === undefined ? '' : ` after ${timeAt(afterMs)}`;
   const onward = `What was found is kept: run the same command again${after} to go on.`;
   const next = {
-    done: undefined,
+    done: sampleOf && OTHERS,
     some_failed: `Run the same command again${after}: it asks about those that failed, are pending or were not asked, and about nothing else that is fresh.`,
     nothing_found: unknown === 0 ? NO_DOMAIN : NO_ANSWER,
     stopped: (stopped && GOING_ON[stopped.reason]) ?? onward,
@@ -244,6 +247,7 @@ const EXIT_CODES = {
   stopped: EXIT.stopped,
   interrupted: EXIT.interrupted,
 };
+const OTHERS = 'The same command without --sample asks about the others; nothing is paid twice.';
 const NO_DOMAIN = 'No row has a domain: check --domain-column.';
 const NO_ANSWER =
   'No row has an answer: check --base-url and --domain-column, and whether one that must be known is found: brandfill try DOMAIN.';
@@ -299,8 +303,45 @@ export function describeEnd(view: RunView): readonly string[] {
     worst &&
       view.stopped === undefined &&
       `${countOf(worst.rows, 'row')} ${STATUSES[worst.status].name}: ${worst.advice}`,
+    describeWhole(view),
     next,
   ]);
+}
+
+/** What all of a list would find, take and cost, by what came of a sample of it. */
+function describeWhole({ sampleOf, statuses, rows, uniqueDomains, ...view }: RunView): Text {
+  const { calls, lookups, bill, cost, limit, callsPerSecond } = view;
+  if (!sampleOf || rows === 0) return undefined;
+  const share = (statuses.found + statuses.stale) / rows;
+  const [least, most] = likelyShares(share, uniqueDomains).map((one) => Math.round(one * 100));
+  const range = least === most ? `${least}` : `${least} to ${most}`;
+  const left = sampleOf.lookups - lookups;
+  const perSecond = limit?.limitPerSecond ?? callsPerSecond;
+  const seconds = Math.ceil((left * calls) / lookups / perSecond);
+  const isKnown = left > 0 && calls > 0 && lookups > 0;
+  const units = bill && round((bill.units / lookups) * left, 2);
+  const how = limit?.limitPerSecond === undefined ? 'as fast as this sample' : 'the limit';
+  return shown([
+    `The whole list: ${range} % of ${countOf(sampleOf.rows, 'row')} found`,
+    left > 0 && `${countOf(left, 'more domain')} to ask`,
+    isKnown &&
+      perSecond > 0 &&
+      `about ${formatDuration(seconds * 1_000)} at ${formatRate(perSecond)}, ${how}`,
+    isKnown && units !== undefined && `about ${formatUnits({ units, unit: bill?.unit ?? '' })}`,
+    isKnown && cost !== undefined && `cost about ${formatPrice((cost / lookups) * left)}`,
+  ]).join('; ');
+}
+
+/**
+ * Between which shares that of all is, with 95 % confidence.
+ *
+ * @see {@link https://en.wikipedia.org/wiki/Binomial_proportion_confidence_interval Wilson's interval}
+ */
+function likelyShares(share: number, count: number): readonly [number, number] {
+  const off = 1.96 ** 2 / count;
+  const middle = (share + off / 2) / (1 + off);
+  const half = Math.sqrt(share * (1 - share) * off + off ** 2 / 4) / (1 + off);
+  return [Math.max(0, middle - half), Math.min(1, middle + half)];
 }
 
 /** `pictures (31 saved, 2 kept, 3 missing: 2 http_404, 1 timeout)`. */

@@ -90,8 +90,8 @@ function newsOf(event: RunEvent, { phase, notices }: RunView): Partial<RunView> 
   };
   switch (event.type) {
     case 'planned': {
-      const { rows, uniqueDomains, freshDomains, lookups: due } = event.plan;
-      return { phase: 'looking_up', rows, uniqueDomains, freshDomains, due };
+      const { rows, uniqueDomains, freshDomains, lookups: due, sampleOf } = event.plan;
+      return { phase: 'looking_up', rows, uniqueDomains, freshDomains, due, sampleOf };
     }
     case 'notice':
       return noting(event.message);

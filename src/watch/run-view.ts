@@ -123,6 +123,8 @@ export interface RunView {
   freshDomains: number;
   /** Domains to look up. */
   due: number;
+  /** What the list has of which this is a sample: rows with a domain, and domains to look up. */
+  sampleOf?: { rows: number; lookups: number } | undefined;
   /** Domains that were looked up. */
   lookups: number;
   /** Lookups of this run, by outcome; counts domains. */

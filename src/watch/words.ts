@@ -101,7 +101,6 @@ export const STOPS: Readonly<Record<StopReason, string>> = {
     'The API gave five different domains the same refusal or answer, with no other between: it is about the calls, not the domains, and nothing of it is kept. Check --auth and BRANDFILL_API_KEY, the plan of the account, --param and --base-url; --max-failed 100% takes the API at its word.',
   misdirected: 'Nothing of the first calls is kept, and the outputs stay as they were.',
   max_failed: 'More lookups failed than --max-failed allows: look at the reasons.',
-  sampled: 'The sample is looked up.',
   max_calls: 'All calls of --max-calls are made.',
   max_cost: 'The next answer could cost more than --max-cost leaves.',
   max_calls_per: 'All calls of --max-calls-per are made, by this run and others together.',
@@ -123,7 +122,6 @@ const ONCE_FIXED = 'What was found before is kept: once that is fixed, run the s
 
 /** How a run that was stopped goes on. @default as any run */
 export const GOING_ON: Readonly<Partial<Record<StopReason, string>>> = {
-  sampled: 'The same command without --sample asks about the others; nothing is paid twice.',
   misdirected: 'Once that is fixed, run the same command again.',
   unauthorized: ONCE_FIXED,
   forbidden: ONCE_FIXED,

@@ -18,8 +18,6 @@ export type StopReason =
   | 'misdirected'
   /** More lookups failed than `maxFailed` allows. */
   | 'max_failed'
-  /** The `sample` that was asked for is looked up. */
-  | 'sampled'
   /** `maxCalls` calls were made. */
   | 'max_calls'
   /** The next answer could cost more than `maxCost` leaves. */

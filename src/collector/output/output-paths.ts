@@ -20,6 +20,8 @@ export interface OutputPathsOptions {
   readonly out: string | undefined;
   readonly failures: string | undefined;
   readonly changes?: string | undefined;
+  /** Set for a sample, whose outputs have names of their own. */
+  readonly sample?: number | undefined;
   readonly report?: readonly string[] | undefined;
   readonly source: Source;
   readonly format: RowFormat;
@@ -39,12 +41,16 @@ export async function chooseOutputPaths(options: OutputPathsOptions): Promise<Ou
   const name = typeof input !== 'string' ? 'rows' : isPiped(input) ? 'stdin' : input;
   const { stem, extension } = splitExtension(name);
   const ending = extensionBeside(extension, format);
-  const out = options.out ?? (isPiped(input) ? '-' : `${stem}.enriched${ending}`);
+  const ofFailures = failuresEnding(ending, format.notation);
+  const isSample = options.sample !== undefined;
+  const usual = isSample ? `${stem}.sample${ofFailures}` : `${stem}.enriched${ending}`;
+  const own = async (path: string | undefined): Promise<string | undefined> =>
+    isSample && path !== undefined ? await pathOfSample(path, format) : path;
+  const out = (await own(options.out)) ?? (isPiped(input) ? '-' : usual);
   const paths = {
     out,
     failures:
-      options.failures ??
-      `${await stemOfFailures(stem, out)}.failures${failuresEnding(ending, format.notation)}`,
+      (await own(options.failures)) ?? `${await stemOfFailures(stem, out)}.failures${ofFailures}`,
     changes: options.changes,
   };
   const outputs: readonly (readonly [flag: string, path: string | undefined])[] = [
@@ -76,6 +82,13 @@ export async function chooseOutputPaths(options: OutputPathsOptions): Promise<Ou
   }
   if (isBinaryOutput(out, format)) await format.binary?.assertRewritable();
   return paths;
+}
+
+/** A sample is never written in place of all rows. A workbook that lacks most rows would be none. */
+async function pathOfSample(path: string, { notation }: RowFormat): Promise<string> {
+  if (path === '-' || (await isDevice(path))) return path;
+  const { stem, extension } = splitExtension(path);
+  return `${stem}.sample${failuresEnding(extension, notation)}`;
 }
 
 /** Failures are beside the output, so that another output does not replace those of the first. */

@@ -35,7 +35,6 @@ export async function lookUpAll(planned: PlannedRun): Promise<LookupTotals> {
   const run = createLookingUp(planned);
   const { job, store, context } = run;
   const { stopSwitch, tally } = run;
-  const { sample = Number.POSITIVE_INFINITY } = job.settings;
   const isShared = job.settings.queue !== undefined;
   let lookups: Lookups | undefined;
   const counters = (): CallCounters =>
@@ -77,7 +76,6 @@ export async function lookUpAll(planned: PlannedRun): Promise<LookupTotals> {
     await unlessUnwritable(() => store.flush());
     let { stopped } = stopSwitch;
     if (!isComplete) stopped ??= { reason: 'max_calls' };
-    if (sample < run.plan.lookups) stopped ??= { reason: 'sampled' };
     progress.reportEnd(stopped !== undefined);
     return {
       ...counters(),
