@@ -26,7 +26,7 @@ export async function takeSample(
     await made.append(
       some.map((row): IndexedRow => {
         const { kind, text } = row;
-        if (!hasDomain(row) || !chosen.has(text)) return { ...row, kind: 'blank', text: '' };
+        if (!hasDomain(row) || !chosen.has(text)) return leftOut(row);
         const isFirst = seen.add(text) === 1 ? 1 : 0;
         counts.rows += 1;
         counts.uniqueDomains += isFirst;
@@ -58,6 +58,10 @@ async function spread(
     if (chosen.size >= count) break;
   }
   return chosen;
+}
+
+function leftOut(row: IndexedRow): IndexedRow {
+  return { ...row, kind: 'blank', text: '' };
 }
 
 function hasDomain({ kind }: IndexedRow): boolean {

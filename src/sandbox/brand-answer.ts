@@ -1,3 +1,5 @@
+import { domainToUnicode } from 'node:url';
+
 /** A picture of a brand. */
 interface Logo {
   url: string;
@@ -45,8 +47,9 @@ export function createBrandAnswer(
   const below = (limit: number): number => Math.floor(chance() * limit);
   const pick = <T>(list: readonly T[], fallback: T): T => list[below(list.length)] ?? fallback;
 
-  const slug = domain.slice(0, domain.indexOf('.')).slice(0, 24);
-  const name = toName(slug);
+  const [label = '', ...endings] = domainToUnicode(domain).split('.');
+  const name = toName(label.slice(0, 24), endings.at(-1));
+  const slug = label.normalize('NFD').replaceAll(/[^a-z\d-]/g, '') || 'brand';
   const [city, country, countryCode] = pick(places, ['Oslo', 'Norway', 'NO']);
   const industry = pick(industries, 'Other');
   const isPublic = chance() < 0.1;
@@ -82,10 +85,28 @@ export function createBrandAnswer(
   };
 }
 
-function toName(slug: string): string {
-  const words = slug.split('-').filter((word) => word !== '');
-  return words.map((word) => word.charAt(0).toUpperCase() + word.slice(1)).join(' ');
+/** `café-du-monde` of `.fr` is Café du Monde SAS. */
+function toName(label: string, ending = ''): string {
+  const words = label.split('-').filter((word) => word !== '');
+  const title = words.map((word, at) =>
+    at > 0 && SMALL_WORDS.test(word) ? word : word.charAt(0).toUpperCase() + word.slice(1),
+  );
+  return [...title, LEGAL_FORMS[ending] ?? []].flat().join(' ');
 }
+
+const SMALL_WORDS = /^(?:and|by|da|de|del|der|di|du|et|for|la|le|of|the|und|van|von|y)$/;
+/** By the ending of the domain; others have none. */
+const LEGAL_FORMS: Readonly<Record<string, string>> = {
+  at: 'GmbH',
+  ch: 'AG',
+  de: 'GmbH',
+  fr: 'SAS',
+  it: 'S.r.l.',
+  nl: 'B.V.',
+  pl: 'Sp. z o.o.',
+  se: 'AB',
+  uk: 'Ltd',
+};
 
 const themes = ['light', 'dark'] as const;
 
