@@ -2,7 +2,7 @@ import { Command, Option } from 'commander';
 import type { ProcessContext } from '../commands/command.ts';
 import { BrandfillError } from '../common/errors.ts';
 import { withoutSecrets } from '../common/secrets.ts';
-import { findNearest } from '../common/text.ts';
+import { findNearest, shellWord } from '../common/text.ts';
 import { readVersion } from '../version.ts';
 import { COMMANDS, EXAMPLES, EXIT_CODES, type ListedCommand } from './commands.ts';
 
@@ -72,8 +72,7 @@ function addCommand(
   parent.hook('preSubcommand', async (_, chosen) => {
     if (chosen !== command) return;
     const { addOptions } = await import('./options.ts');
-    const { rawArgs } = program as Command & { readonly rawArgs?: readonly string[] };
-    addOptions(command, (await load()).options, rawArgs);
+    addOptions(command, (await load()).options, rawArgsOf(program));
   });
   command.action(async () => {
     const { args: words } = command;
@@ -81,8 +80,16 @@ function addCommand(
       const message = `Cannot use ${argument?.[0]}: expected ${argument?.[1]}, received ''.`;
       throw new BrandfillError('INVALID_SETTING', message);
     }
-    context.finish(
-      await (await load()).run({ name: called, words, typed: command.opts(), context }),
-    );
+    const raw = rawArgsOf(program);
+    const given = raw.slice(raw.indexOf(parent === program ? name : parent.name()));
+    const line = ['brandfill', ...given].map(shellWord).join(' ');
+    const typed = { name: called, words, line, typed: command.opts(), context };
+    context.finish(await (await load()).run(typed));
   });
+}
+
+/** What was typed, perhaps behind the program and its file. */
+function rawArgsOf(program: Command): readonly string[] {
+  const { rawArgs = [] } = program as Command & { readonly rawArgs?: readonly string[] };
+  return rawArgs;
 }

@@ -21,6 +21,8 @@ interface Typed {
   readonly name: string;
   /** What is no option, such as the path of a list. */
   readonly words: readonly string[];
+  /** All of it, as one types it into a shell. */
+  readonly line: string;
   /** Options by their names, unread. */
   readonly typed: Readonly<Record<string, unknown>>;
   readonly context: ProcessContext;

@@ -166,7 +166,11 @@ export const enrichCommand = defineCommand({ ...OPTIONS, ...START_OPTIONS }, asy
   return await watchRun(call, async (watch) => {
     if (call.settings.dryRun) return await planJob(input, job, watch);
     const { onRecorder, onSummary } = watch;
-    const summary = await enrichJob(input, job, watch, { onRecorder, describe: flagOrArgument });
+    const summary = await enrichJob(input, job, watch, {
+      onRecorder,
+      describe: flagOrArgument,
+      command: call.line,
+    });
     onSummary(summary);
     return summary;
   });

@@ -156,7 +156,11 @@ export const run = defineCommand(RUN_OPTIONS, async (call) => {
     }
     const onLoaded = ({ input, job }: LoadedJob): void =>
       refuseRowsBesideJson(input, job.settings.out, settings);
-    const ended = await runJob(file, { ...watch, overrides, onLoaded }, { onRecorder });
+    const ended = await runJob(
+      file,
+      { ...watch, overrides, onLoaded },
+      { onRecorder, command: call.line },
+    );
     return ended.summary;
   });
 });

@@ -119,3 +119,8 @@ export function isTimezone(timezone: string): boolean {
 export function localTime(at: Date, timeZone?: string): string {
   return at.toLocaleString('sv-SE', { timeZone }); // the way of Sweden is ISO 8601
 }
+
+/** A word of a shell, whatever is in it. */
+export function shellWord(text: string): string {
+  return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", String.raw`'\''`)}'`;
+}

@@ -23,6 +23,8 @@ export interface RunSurroundings {
   readonly board?: string | undefined;
   /** The schedule that makes it, if any. */
   readonly schedule?: RunView['schedule'] | undefined;
+  /** The command that was typed. @default none was */
+  readonly command?: string | undefined;
   /** Called with what records the run, before it begins. */
   readonly onRecorder?: ((recorder: RunRecorder) => void) | undefined;
 }
@@ -60,12 +62,13 @@ export async function showRun(
   options: ShowRunOptions,
 ): Promise<ShownRun> {
   const { settings } = job;
-  const { schedule, list } = options;
+  const { schedule, list, command } = options;
   const closer = createCloser();
   const { control = createRunControl() } = given;
   const { runId } = given;
   const queue = settings.queue === undefined ? undefined : job.endpoint.queueName;
-  const recorder = recordRun({ runId, list, schedule, control, api: nameApi(settings), queue });
+  const about = { runId, list, schedule, api: nameApi(settings), queue, command };
+  const recorder = recordRun({ ...about, control });
   options.onRecorder?.(recorder);
   let files: ReportFiles | undefined;
   let health: { started(): void } | undefined;

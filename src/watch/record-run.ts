@@ -7,7 +7,7 @@ import { shortenTo } from '../common/text.ts';
 import { readVersion } from '../version.ts';
 import type { Gate } from '../worker/gate.ts';
 import type { AnsweredCall } from '../worker/lookup.ts';
-import { describeStop, judge, WITHOUT_ROWS } from './describe.ts';
+import { describeLimit, describeStop, judge, WITHOUT_ROWS } from './describe.ts';
 import { NO_LOOKUP, type Progress, type RunEvent } from './events.ts';
 import type { Measured } from './metrics.ts';
 import { createSpeed } from './over-time.ts';
@@ -18,7 +18,7 @@ import { GO_ON } from './words.ts';
 export type RunRecorder = ReturnType<typeof recordRun>;
 
 export interface RecordRunOptions
-  extends Pick<RunView, 'runId' | 'list' | 'schedule' | 'api' | 'queue'> {
+  extends Pick<RunView, 'runId' | 'list' | 'schedule' | 'api' | 'queue' | 'command'> {
   /** Says whether the run is paused. @default it cannot be steered */
   readonly control?: Pick<RunControl, 'isPaused'> | undefined;
 }
@@ -54,6 +54,7 @@ export function recordRun({ control, ...about }: RecordRunOptions) {
       const endedAt = new Date().toISOString();
       const over = { phase: 'ended', pendingNow: 0, elapsedMs, endedAt } as const;
       known = { ...known, ...how, ...over };
+      known.pace = known.limit && describeLimit(known.limit);
       const end = how.end === 'error' ? { headline: WITHOUT_ROWS, next: GO_ON } : judge(known);
       known = { ...known, ...end };
     },
@@ -83,7 +84,7 @@ const MOST_NOTICES = 20;
 const NOTICE_LENGTH = 500;
 
 /** What changes in the view of a run with an event. */
-function newsOf(event: RunEvent, { phase, notices }: RunView): Partial<RunView> {
+function newsOf(event: RunEvent, { phase, notices, outages }: RunView): Partial<RunView> {
   const noting = (message: string): Partial<RunView> => {
     const notice = { at: new Date().toISOString(), text: shortenTo(message, NOTICE_LENGTH) };
     return { notices: [...notices, notice].slice(0, MOST_NOTICES) };
@@ -98,13 +99,15 @@ function newsOf(event: RunEvent, { phase, notices }: RunView): Partial<RunView> 
     case 'progress': {
       const { type: _, pace, stall: _stall, pendingWaitMs: _pending, ...figures } = event;
       const { calls, lookupMs } = figures;
+      const wait = waitOf(event);
       return {
         ...figures,
         phase: phase === 'stopping' ? phase : 'looking_up',
         lookupMs: Math.round(lookupMs),
         callsPerSecond: lookupMs > 0 ? round(calls / (lookupMs / 1_000), 2) : 0,
         limit: pace?.limit,
-        wait: waitOf(event),
+        wait,
+        outages: outagesWith(outages, wait, pace?.trouble),
       };
     }
     case 'stopping':
@@ -118,6 +121,22 @@ function newsOf(event: RunEvent, { phase, notices }: RunView): Partial<RunView> 
     default:
       return {};
   }
+}
+
+const MOST_OUTAGES = 20;
+
+/** The outages so far, the one that begins or ends now among them. */
+function outagesWith(
+  outages: RunView['outages'],
+  wait: Wait | undefined,
+  why = wait?.text ?? '',
+): RunView['outages'] {
+  const now = new Date().toISOString();
+  const last = outages.at(-1);
+  const isOpen = last !== undefined && last.until === undefined;
+  if ((wait?.why === 'outage') === isOpen) return outages;
+  if (isOpen) return [...outages.slice(0, -1), { ...last, until: now }];
+  return outages.length < MOST_OUTAGES ? [...outages, { from: now, why }] : outages;
 }
 
 /** A shorter wait is a normal part of the work. */
@@ -183,6 +202,7 @@ const NOTHING_YET = {
   reasons: [],
   columns: [],
   notices: [],
+  outages: [],
 } satisfies Partial<RunView>;
 
 /** Records what metrics show of a worker. */

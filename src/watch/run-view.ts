@@ -91,6 +91,8 @@ export interface RunView {
   api: string;
   /** The queue on Redis that its lookups go over. */
   queue?: string | undefined;
+  /** The command that was typed, without secrets. */
+  command?: string | undefined;
   /** The machine that makes the run, and the process. */
   host: string;
   pid: number;
@@ -155,6 +157,10 @@ export interface RunView {
   ratePerSecond: number;
   /** What calls are held to, as it is known by now; missing when this process made none. */
   limit?: Limit | undefined;
+  /** The same in words, once the run is over. */
+  pace?: string | undefined;
+  /** When no call succeeded, the first 20 times, as ISO 8601; without an end where the run ended before. */
+  outages: { from: string; until?: string | undefined; why: string }[];
   /** The time left at the pace of the last half minute. */
   leftMs?: number | undefined;
   /** Why calls wait. */
@@ -202,7 +208,7 @@ export interface RunView {
 
 /** The view without its lists, for a log and for `onFinish`. */
 export function inBrief(view: RunView) {
-  const { spans, spanMs, answers, notices, reasons, columns, ...brief } = view;
+  const { spans, spanMs, answers, notices, reasons, columns, outages, ...brief } = view;
   return brief;
 }
 

@@ -43,6 +43,6 @@ test('docs/operations.md names all members of a run, and no others', async () =>
   const [, table = ''] = /^\|---\|---\|\n((?:\|.*\n)+)/m.exec(section) ?? [];
   const named = table.split('\n').flatMap((line) => namesIn(line.split('|')[1] ?? ''));
   const there = Object.entries(summary).filter(([, value]) => value !== undefined);
-  const ofOtherRuns = ['bill', 'schedule', 'queue'];
+  const ofOtherRuns = ['bill', 'schedule', 'queue', 'command', 'sampleOf'];
   expect(new Set(named)).toEqual(new Set([...there.map(([name]) => name), ...ofOtherRuns]));
 });

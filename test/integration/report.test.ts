@@ -38,6 +38,8 @@ describe('--report', () => {
     const report = reportIn(folder);
     expect(report).toMatchObject({
       list: 'list.csv',
+      api: api.url,
+      command: expect.stringMatching(/^brandfill enrich list\.csv --base-url /),
       end: 'done',
       exitCode: 0,
       rows: 4,

@@ -35,6 +35,23 @@ function progress(change: Partial<Progress>): RunEvent {
 }
 
 describe('the picture of a run', () => {
+  it('has its outages with their times, the API and the command', () => {
+    const about = { api: 'https://api.example', command: "brandfill enrich 'my list.csv'" };
+    const recorder = recordRun({ runId: 'abc', list: 'list.csv', ...about });
+    const out = { ...PACE, outage: 'The API is out; …', trouble: 'http_503' };
+    for (const pace of [PACE, out, out, PACE, PACE, out])
+      recorder.onEvent(progress({ pace, calls: 1 }));
+    recorder.end(ENDED);
+    expect(recorder.read()).toMatchObject({
+      ...about,
+      pace: 'no limit met',
+      outages: [
+        { why: 'http_503', from: expect.any(String), until: expect.any(String) },
+        { why: 'http_503', from: expect.any(String) },
+      ],
+    });
+  });
+
   it('follows its events', () => {
     const control = createRunControl();
     const recorder = recordRun({ runId: 'abc', list: 'list.csv', api: '', control });

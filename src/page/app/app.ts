@@ -8,6 +8,7 @@ import { HTTPException } from 'hono/http-exception';
 import { BrandfillError, describeSystemError, systemErrorCode } from '../../common/errors.ts';
 import type { Closable } from '../../common/lifetime.ts';
 import { withoutSecrets } from '../../common/secrets.ts';
+import { shellWord } from '../../common/text.ts';
 import { flagOf } from '../../options/options.ts';
 import { readVersion } from '../../version.ts';
 import { onPage } from '../../watch/words.ts';
@@ -226,7 +227,7 @@ async function download(context: Context, path: string): Promise<Response> {
 function commandOf(input: string, settings: Readonly<Record<string, Setting>>): string {
   const words = [process.execPath, resolve(process.argv[1] ?? 'brandfill'), 'enrich', input];
   const flags = Object.entries(settings).flatMap(([key, value]) => flagsOf(key, value));
-  return [...words, ...flags, '--yes'].map(quote).join(' ');
+  return [...words, ...flags, '--yes'].map(shellWord).join(' ');
 }
 
 function flagsOf(key: string, value: Setting): readonly string[] {
@@ -240,11 +241,6 @@ function flagsOf(key: string, value: Setting): readonly string[] {
 }
 
 type Setting = string | number | boolean | undefined | Readonly<Record<string, string>>;
-
-/** A word of a shell, whatever is in it. */
-function quote(text: string): string {
-  return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", String.raw`'\''`)}'`;
-}
 
 /** `samples` of the package: beside `dist`, or beside `src` when run from the sources. */
 function sampleFile(): string {

@@ -78,7 +78,7 @@ export function Chart(view: ChartProps): JSX.Element | null {
         </ul>
       </figcaption>
       <div ref={place} class="plot" aria-hidden="true" />
-      <details>
+      <details class="speed">
         <summary>Speed in figures, about every {duration(spanMs)}</summary>
         <Table
           caption="Speed"

@@ -137,6 +137,13 @@ function Report({ view }: { readonly view: RunView }): JSX.Element {
         <h1>Brandfill report</h1>
       </header>
       <main id="page">
+        <p>
+          {new Date(view.startedAt).toLocaleString(undefined, {
+            dateStyle: 'full',
+            timeStyle: 'short',
+          })}
+        </p>
+        {view.command === undefined ? null : <pre>{view.command}</pre>}
         <RunCard view={view} isAlone />
         <Note kind="info">
           Made by Brandfill {view.brandfill}. Example rows are from the list, answers from the API:

@@ -140,6 +140,17 @@ function Details({ view }: { readonly view: RunView }): JSX.Element {
       <Reasons view={view} />
       <Figures items={figuresOf(view)} />
       {calls > 0 ? <Chart spans={spans} spanMs={spanMs} /> : null}
+      {view.outages.length > 0 ? (
+        <Table
+          caption="Outages"
+          columns={['from', 'until', 'what was seen']}
+          rows={view.outages.map(({ from, until, why }) => [
+            time(from),
+            until === undefined ? 'the end' : time(until),
+            why,
+          ])}
+        />
+      ) : null}
       {answered > 0 ? (
         <Table
           caption={`What calls came to${answered < calls ? ` (${count(answered)} answered to this process)` : ''}`}
@@ -227,7 +238,7 @@ function figuresOf(view: RunView): readonly (readonly [string, string])[] {
       isLive ? 'Calls per second now' : 'Calls per second, on average',
       rate(isLive ? view.ratePerSecond : view.callsPerSecond),
     ],
-    ['Limit', limit === undefined ? 'not known' : rate(limit)],
+    ['Limit', view.pace ?? (limit === undefined ? 'not known' : rate(limit))],
     ['Domains looked up', `${count(view.lookups)} of ${count(view.due)}`],
     ['Domains pending', pendingNow > 0 ? count(pendingNow) : undefined],
     ['Calls throttled (429 and the like)', count(view.throttled)],
