@@ -1,5 +1,5 @@
 import { findRoundedJsonObject, isJsonObject, type JsonObject } from '../../brand/json-object.ts';
-import { uniqueNames } from '../../rows/columns/names.ts';
+import { createNamer } from '../../rows/columns/names.ts';
 import { ANSWERED, otherDomainIn } from './answered-domain.ts';
 import type { Field } from './fields.ts';
 
@@ -134,8 +134,8 @@ function nameFlatPaths(paths: readonly Path[]): ReadonlyMap<Path, string> {
     .map((path) => ({ path, key: JSON.stringify(path) }))
     .sort((one, other) => one.path.length - other.path.length || (one.key < other.key ? -1 : 1))
     .map(({ path }) => path);
-  const names = uniqueNames(inOrder.map(nameOf));
-  return new Map(inOrder.map((path, at) => [path, names[at] ?? '']));
+  const unique = createNamer();
+  return new Map(inOrder.map((path) => [path, unique(nameOf(path))]));
 }
 
 /** A row has a column for the domain that was asked. This is the one that its answer names. */

@@ -23,10 +23,8 @@ export class ExpressionError extends Error {
  * @see {@link https://jmespath.site JMESPath}
  */
 export function compileExpression(expression: string): (answer: unknown) => unknown {
-  // The library would accept the text up to the end as the quoted part.
-  const open = expression.replaceAll(QUOTED, (quoted) => ' '.repeat(quoted.length));
-  const at = open.search(/['"`]/);
-  if (at !== -1) throw new ExpressionError('this quote is never closed', at);
+  const open = openQuoteIn(expression);
+  if (open !== -1) throw new ExpressionError('this quote is never closed', open);
   let compiled: Compiled;
   try {
     compiled = compile(expression);
@@ -39,6 +37,21 @@ export function compileExpression(expression: string): (answer: unknown) => unkn
     // The library also finds what all objects of JavaScript inherit, such as `constructor`.
     return typeof value === 'function' || value === Object.prototype ? null : value;
   };
+}
+
+/** Whether a text is an expression by its form, with nothing open at its end. */
+export function isExpression(text: string): boolean {
+  try {
+    compile(text);
+    return openQuoteIn(text) === -1;
+  } catch {
+    return false;
+  }
+}
+
+/** The library would accept the text up to the end as the quoted part. */
+function openQuoteIn(expression: string): number {
+  return expression.replaceAll(QUOTED, ({ length }) => ' '.repeat(length)).search(/['"`]/);
 }
 
 const QUOTED = /'(?:\\.|[^'\\])*'|"(?:\\.|[^"\\])*"|`(?:\\.|[^`\\])*`/gs;

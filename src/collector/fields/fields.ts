@@ -1,7 +1,7 @@
 import type { JsonObject } from '../../brand/json-object.ts';
 import { BrandfillError } from '../../common/errors.ts';
 import { shorten } from '../../rows/columns/names.ts';
-import { compileExpression, ExpressionError } from './expression.ts';
+import { compileExpression, ExpressionError, isExpression } from './expression.ts';
 
 /** One output column and the way to its value in an answer. */
 export interface Field {
@@ -26,7 +26,7 @@ export interface Field {
  * @see {@link https://jmespath.site JMESPath}
  */
 export function parseFields(spec: string): readonly Field[] {
-  return splitOutside(spec).map((part) => {
+  return splitFields(spec).map((part) => {
     const equals = part.indexOf('=');
     const name = part.slice(0, equals).trim();
     const expression = part.slice(equals + 1).trim();
@@ -106,41 +106,17 @@ function compileOrRefuse(name: string, expression: string): ReturnType<typeof co
   }
 }
 
-const OPENING = '([{';
-const CLOSING = ')]}';
-const QUOTES = `'"\``;
-
-function splitOutside(spec: string): string[] {
+/** Cuts at the commas in front of which an expression is complete: within one, something is open. */
+function splitFields(spec: string): readonly string[] {
   const parts: string[] = [];
-  /** The positions of the brackets that are open. */
-  const opened: number[] = [];
-  let quote = '';
-  let quotedAt = 0;
-  let start = 0;
-  for (let at = 0; at < spec.length; at += 1) {
-    const character = spec.charAt(at);
-    if (quote) {
-      if (character === '\\') at += 1;
-      else if (character === quote) quote = '';
-    } else if (QUOTES.includes(character)) {
-      quote = character;
-      quotedAt = at;
-    } else if (OPENING.includes(character)) opened.push(at);
-    else if (CLOSING.includes(character)) opened.pop();
-    else if (character === ',' && opened.length === 0) {
-      parts.push(spec.slice(start, at));
-      start = at + 1;
-    }
+  let open: string | undefined;
+  for (const piece of spec.split(',')) {
+    const part: string = open === undefined ? piece : `${open},${piece}`;
+    const [, expression = ''] = part.split(/=(.*)/s);
+    open = expression.trim() === '' || isExpression(expression) ? undefined : part;
+    if (open === undefined) parts.push(part);
   }
-  const openAt = quote === '' ? opened.at(-1) : quotedAt;
-  if (openAt !== undefined) {
-    const what = quote === '' ? 'bracket' : 'quote';
-    throw new BrandfillError(
-      'INVALID_SETTING',
-      `a ${what} is never closed\n${pointAt(spec, openAt)}`,
-    );
-  }
-  return [...parts, spec.slice(start)];
+  return open === undefined ? parts : [...parts, open];
 }
 
 /**

@@ -1,5 +1,5 @@
 import { isAnswer } from '../../brand/outcome.ts';
-import { untakenName } from '../../rows/columns/names.ts';
+import { createNamer } from '../../rows/columns/names.ts';
 import type { RowFormat } from '../../rows/row-format.ts';
 import type { Field } from '../fields/fields.ts';
 import type { JoinedRow } from '../joined-row.ts';
@@ -46,11 +46,10 @@ export function nameOutputColumns(options: OutputColumnsOptions): OutputColumns 
   const renamed = new Map<string, string>();
 
   function name(columns: readonly OutputColumn[]): readonly OutputColumn[] {
-    const used = new Set<string>();
+    const unique = createNamer((name) => taken.has(name));
     return columns.map((column) => {
       const wanted = prefix + column.name;
-      const free = untakenName(wanted, (candidate) => taken.has(candidate) || used.has(candidate));
-      used.add(free);
+      const free = unique(wanted);
       if (free !== wanted && taken.has(wanted)) renamed.set(wanted, free);
       return { ...column, name: free };
     });

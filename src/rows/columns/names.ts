@@ -1,31 +1,25 @@
 import { shortenTo } from '../../common/text.ts';
 
 /**
- * Makes a name that is not taken yet by adding `_2`, `_3`, …
+ * Makes a function that makes names unique by adding `_2`, `_3`, …; the first of equal names keeps its
+ * own.
  *
- * @param isTaken whether a name cannot be used
+ * @param isTaken whether a name cannot be used in any case. @default none is
  */
-export function untakenName(name: string, isTaken: (name: string) => boolean): string {
-  let free = name;
-  for (let count = 2; isTaken(free); count += 1) free = `${name}_${count}`;
-  return free;
-}
-
-/** Makes every name of a list unique; the first of equal names keeps its own. */
-export function uniqueNames(names: readonly string[]): string[] {
-  const taken = new Set<string>();
+export function createNamer(isTaken: (name: string) => boolean = () => false) {
+  const used = new Set<string>();
   // If thousands of columns have one name, each would search for its suffix from the start.
   const counts = new Map<string, number>();
-  return names.map((name) => {
+  return (name: string): string => {
     let free = name;
-    while (taken.has(free)) {
+    while (used.has(free) || isTaken(free)) {
       const count = (counts.get(name) ?? 1) + 1;
       counts.set(name, count);
       free = `${name}_${count}`;
     }
-    taken.add(free);
+    used.add(free);
     return free;
-  });
+  };
 }
 
 /** A row of a table as an object for programs. Columns without a name are named by their place. */
@@ -35,8 +29,9 @@ export function objectOf<T>(
   blank: T,
 ): Record<string, T> {
   const width = Math.max(columns.length, cells.length);
-  const names = Array.from({ length: width }, (_, at) => columns[at] || `column_${at + 1}`);
-  return Object.fromEntries(uniqueNames(names).map((name, at) => [name, cells[at] ?? blank]));
+  const nameOf = createNamer();
+  const names = Array.from({ length: width }, (_, at) => nameOf(columns[at] || `column_${at + 1}`));
+  return Object.fromEntries(names.map((name, at) => [name, cells[at] ?? blank]));
 }
 
 /** Makes text from a file fit for one line of a message. */

@@ -1,4 +1,5 @@
 import { meaningOfName } from '../columns/column-name.ts';
+import NONE from './words-for-none.json' with { type: 'json' };
 
 /** Only this much of a cell is looked at; a host stands near its beginning. */
 const MAX_TEXT_LENGTH = 16_384;
@@ -10,36 +11,28 @@ const EDGES_AND_BRACKETS = `${EDGES}()[]{}<>`;
 /** What is not in ASCII. */
 const EDGE = /[\s\p{Cc}\p{Cf}\p{Quotation_Mark}´′″]/u;
 
-/** Words for nothing, of programs and people. The booleans are those of formulas. */
-const WORDS_FOR_NOTHING = new Set(
-  (
-    'n/a n.a. n.a na n/d k.a. n.v.t. n.v.t \\n null nul nil none nan nat blank empty undefined unknown tbd ' +
-    'yok nincs nema ingen inget なし 无 無 暂无 없음 true wahr vrai ' +
-    'verdadero vero false falsch faux falso'
-  ).split(' '),
-);
 /** Dashes, zero, errors of spreadsheets: `#REF!`, `#DIV/0!`, `#NOM?`; and what a form begins with. */
 const SIGNS_FOR_NOTHING =
   /^(?:0+(?:[.,]0+)?|[\p{Pd}_?.*~/]+|#[\p{L}/0_]+[!?]?|(?:https?:\/*)?www\.?)$/iu;
 
-/** `no`, in some languages, and perhaps what there is none of. */
-const NO =
-  /^(?:no|not?ne|without|kein(?:e|en)?|ohne|sin|sem|senza|sans|pas de|aucun|geen|ingen|inget|brak|ei|žádn[ýáé]|нет|без)(?: (.*))?$/;
-/** That there is none any more. */
-const ENDED =
-  /^(?:(?:is |now |permanently )?closed(?: down)?|out of business|defunct|dissolved|bankrupt|insolvent|offline|inactive|none found|not (?:available|applicable|found|known)|does not exist|unavailable|ei ole|nu are|không có|δεν υπάρχει|geschlossen|aufgelöst|erloschen|unbekannt|cerrad[oa]|fermée?|chius[oa]|gesloten|zamknięt[ay]|закрыт[ао]?)$/;
+/**
+ * `words-for-none.json` has words for nothing, of programs and people, among them the booleans of
+ * formulas; words for `no`, with what there is none of behind them; and what says that it has ended.
+ */
+const WORDS = new Set(NONE.words);
+const ENDED = new Set(NONE.ended);
 
 /** Whether a cell says that there is nothing in it: `N/A`, `null`, `-`, `0`, `#REF!`, `no website`. */
 export function isNothing(text: string): boolean {
-  const whole = text.length < 40 ? trimEdges(text, EDGES_AND_BRACKETS).toLowerCase() : '';
-  if (ENDED.test(whole)) return true;
-  const [isNo, what] = NO.exec(whole) ?? [];
-  if (isNo && (what === undefined || meaningOfName(what).kind !== undefined)) return true;
-  const words = trimEdges(text, EDGES_AND_BRACKETS).split(/[\s,;|<>]+/);
-  return words.every(
-    (word) =>
-      word === '' || WORDS_FOR_NOTHING.has(word.toLowerCase()) || SIGNS_FOR_NOTHING.test(word),
-  );
+  const bare = trimEdges(text, EDGES_AND_BRACKETS).toLowerCase();
+  const whole = text.length < 40 ? bare : '';
+  if (ENDED.has(whole)) return true;
+  const no = NONE.no.find((word) => `${whole} `.startsWith(`${word} `));
+  const what = no && whole.slice(no.length).trim();
+  if (what === '' || (what && meaningOfName(what).kind !== undefined)) return true;
+  return bare
+    .split(/[\s,;|<>]+/)
+    .every((word) => word === '' || WORDS.has(word) || SIGNS_FOR_NOTHING.test(word));
 }
 
 /** `acme[.]com`, so that nobody clicks on it; `jo (at) acme (dot) com`, so that no robot writes. */

@@ -1,4 +1,5 @@
 import { createRequire } from 'node:module';
+import FREE_MAIL from './free-mail.json' with { type: 'json' };
 import HOSTS from './shared-hosts.json' with { type: 'json' };
 
 /**
@@ -117,36 +118,20 @@ function decode(text: string): string {
 /**
  * Whether anybody can have an e-mail address at a domain, so that it says nothing about the owner
  * of an address there. These are free mail services, and mail of Internet access providers. Loaded
- * from the package `email-providers` at the first call.
+ * from the package `email-providers` at the first call, without those of `free-mail.json` whose addresses
+ * belong to their company or are examples, and with those that it lacks.
  */
 export function isFreeMail(domain: string): boolean {
   listed ??= loadListed();
-  return ADDED.has(domain) || (listed.has(domain) && !LEFT_OUT.has(domain));
+  return listed.has(domain);
 }
 
 let listed: ReadonlySet<string> | undefined;
 
 function loadListed(): ReadonlySet<string> {
   const require = createRequire(import.meta.url);
-  return new Set(require('email-providers/all.json') as readonly string[]);
+  const all = new Set(require('email-providers/all.json') as readonly string[]);
+  for (const domain of FREE_MAIL.leftOut) all.delete(domain);
+  for (const domain of FREE_MAIL.added) all.add(domain);
+  return all;
 }
-
-/** Providers that are known to be missing in the package. */
-const ADDED = new Set(
-  (
-    '139.com 189.cn citromail.hu duck.com fastmail.com fastmail.fm gmx.ch mynet.com nifty.com online.no ' +
-    'otenet.gr posteo.de riseup.net sohu.com suomi24.fi telefonica.net tuta.com tuta.io tutamail.com ' +
-    'tutanota.com tutanota.de ziggo.nl'
-  ).split(' '),
-);
-
-/**
- * Domains that are in the package, although addresses there belong to their company, or are
- * examples.
- */
-const LEFT_OUT = new Set(
-  (
-    'alibaba.com ancestry.com bt.com discovery.com dnsmadeeasy.com example.com facebook.com ' +
-    'frontier.com games.com medscape.com mydomain.com'
-  ).split(' '),
-);

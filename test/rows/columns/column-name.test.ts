@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { meaningOfName } from '../../../src/rows/columns/column-name.ts';
-import { shorten, uniqueNames, untakenName } from '../../../src/rows/columns/names.ts';
+import { createNamer, shorten } from '../../../src/rows/columns/names.ts';
 
 describe('a name', () => {
   it.each(['curl', 'mailing', 'hosting', 'websphere', 'Emaille', 'Adresse', 'Country', '', '—'])(
@@ -17,9 +17,12 @@ describe('a name', () => {
 describe('names', () => {
   it('get a number where they are taken', () => {
     const taken = new Set(['a', 'a_2']);
-    expect(untakenName('a', (name) => taken.has(name))).toBe('a_3');
-    expect(untakenName('b', (name) => taken.has(name))).toBe('b');
-    expect(uniqueNames(['a', 'a_2', 'a', 'a'])).toEqual(['a', 'a_2', 'a_3', 'a_4']);
+    expect(['a', 'b', 'b'].map(createNamer((name) => taken.has(name)))).toEqual([
+      'a_3',
+      'b',
+      'b_2',
+    ]);
+    expect(['a', 'a_2', 'a', 'a'].map(createNamer())).toEqual(['a', 'a_2', 'a_3', 'a_4']);
   });
 
   it('are cut to fit a line, but not in the middle of a character', () => {
