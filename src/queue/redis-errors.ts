@@ -39,7 +39,6 @@ const REASONS: readonly (readonly [sign: RegExp, reason: string])[] = [
   [/SSL|TLS|EPROTO/i, 'TLS could not be agreed on; without TLS its URL is redis://'],
   [/ETIMEDOUT|EHOSTUNREACH|ENETUNREACH/, 'it cannot be reached; give another --queue'],
   [/timed out|socket timeout/i, 'it does not answer: it may be frozen, or have too much to do'],
-  [/max number of clients/, 'it has as many clients as it may; raise maxclients'],
   [/NOAUTH/, 'it wants a password; give redis://:PASSWORD@host or redis://USER:PASSWORD@host'],
   [/WRONGPASS|invalid password|invalid username/i, 'it refuses the user or the password'],
   [/READONLY/, 'it is a read-only replica; give the address of its master'],
@@ -55,7 +54,7 @@ const REASONS: readonly (readonly [sign: RegExp, reason: string])[] = [
   [/Protocol error|RESP type|unknown command/i, 'what answers there is no Redis for a queue'],
   [
     /Connection is closed|ECONNRESET|EPIPE|socket/i,
-    'the connection broke off; with TLS its URL is rediss://, without redis://',
+    'it breaks off connections; it may have as many clients as its maxclients allows, or want TLS, as of rediss://',
   ],
 ];
 

@@ -257,7 +257,7 @@ export function createTroubleWatch(name: string, onTrouble: OnNotice): TroubleWa
   };
 }
 
-const ADVICE_ON_URLS = /; (start Redis, or give|give|with TLS|without TLS) .*/;
+const ADVICE_ON_URLS = /; (start Redis, or give|give|without TLS|it may have) .*/;
 /** What is refused is tried again within this time, so that it is refused no longer when it has passed. */
 const REFUSED_MS = 3 * RETRY_MS;
 
@@ -304,7 +304,9 @@ function hostsOf(nodes: readonly { host?: string | undefined; port?: number }[] 
 }
 
 function unusable(address: RedisAddress, errors: readonly unknown[]): BrandfillError {
-  const cause = errors.find((error) => !VAGUE.test(errorText(error))) ?? errors[0];
+  const find = (isTold: (text: string) => boolean) => errors.find((one) => isTold(errorText(one)));
+  const told = find((text) => !VAGUE.test(text)) ?? find((text) => text.includes('timed out'));
+  const cause = told ?? errors[0];
   return new BrandfillError(
     'UNUSABLE_QUEUE',
     `Cannot use the queue on Redis at ${nameOf(address)}: ${reasonOf(cause)}.`,

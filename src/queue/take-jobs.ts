@@ -132,8 +132,10 @@ export class JobTaker {
     const isNews = createNoticeFilter();
     this.#worker.on('lockRenewalFailed', (ids: string[]) => {
       for (const id of ids) this.#worker.cancelJob(id);
+      // A job that was just given back, or put off, has no lock any more.
+      const isCut = ids.some((id) => this.#held.has(id));
       const what = 'This worker was cut off from Redis for too long: its jobs are left to others.';
-      if (isNews(what)) onNotice(what);
+      if (isCut && isNews(what)) onNotice(what);
     });
     this.#worker.on('failed', (job, error) => {
       if (!job) return;
@@ -221,8 +223,8 @@ export class JobTaker {
     if (Date.now() - (job.processedOn ?? 0) > LOCK_MS / 3)
       return await this.#giveBack(job, token, lost);
     if (run && !run.isThere) return; // nobody waits any more
-    if (run?.isPaused) return await putOff(job, token, PAUSED_MS);
-    if (isSingle(id) && this.#isAlone) return await putOff(job, token, ALONE_MS);
+    if (run?.isPaused) return await this.#putOff(job, token, PAUSED_MS);
+    if (isSingle(id) && this.#isAlone) return await this.#putOff(job, token, ALONE_MS);
     this.#size += (Math.max(1, data.domains.length) - this.#size) / 10;
     this.#held.set(id, run);
     this.#isAlone ||= isSingle(id);
@@ -276,10 +278,10 @@ export class JobTaker {
       const { sinceMs = this.now(), asks = 0 } = data.pending ?? {};
       const domains = [...texts.values()];
       await job.updateData({ ...data, domains, pending: { sinceMs, asks: asks + 1 } });
-      return await putOff(job, token, askAgainMs - this.now());
+      return await this.#putOff(job, token, askAgainMs - this.now());
     }
     if (run && !run.isThere) return; // nobody waits any more
-    await putOff(job, token, PAUSED_MS);
+    await this.#putOff(job, token, PAUSED_MS);
   }
 
   /** Whether one more lookup of a job is to be made. A worker that is sick tries one. */
@@ -301,8 +303,15 @@ export class JobTaker {
     return nextAskMs({ sinceMs, asks: asks + 1, nowMs, retryAfterMs, maxPendingMs });
   }
 
+  async #putOff(job: Job<unknown>, token: string, forMs: number): Promise<never> {
+    this.#held.delete(job.id ?? '');
+    await job.moveToDelayed(Date.now() + Math.max(1, forMs), token);
+    throw new DelayedError();
+  }
+
   /** Unless it is another's by now. */
   async #giveBack(job: Job<unknown>, token: string, lost: AbortSignal): Promise<never> {
+    this.#held.delete(job.id ?? '');
     try {
       await job.moveToWait(token);
       // Or idle workers see it only seconds later.
@@ -337,11 +346,6 @@ function readDomains(domains: readonly string[], nowMs: number) {
     else invalid.push(withoutCall(text, { status: 'invalid', reason: found.invalid, nowMs }));
   }
   return { texts, invalid };
-}
-
-async function putOff(job: Job<unknown>, token: string, forMs: number): Promise<never> {
-  await job.moveToDelayed(Date.now() + Math.max(1, forMs), token);
-  throw new DelayedError();
 }
 
 /** The run of ours that added the job, which has a hash: without it nobody waits. */

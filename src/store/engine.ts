@@ -99,7 +99,7 @@ function createWrites(
 
   function fail(cause: unknown): BrandfillError {
     if (failure) return failure;
-    failure = writeError(folder, cause);
+    failure = writeError(folder, cause, existsSync(home));
     onFailed();
     for (const end of waiting) end(failure);
     return failure;

@@ -17,15 +17,18 @@ export function refusal(
   return new BrandfillError('UNUSABLE_STORE', message, { cause });
 }
 
-/** Why nothing could be stored. */
-export function writeError(folder: string, cause: unknown): BrandfillError {
+/** Why nothing could be stored. @param isThere whether what was stored is */
+export function writeError(folder: string, cause: unknown, isThere: boolean): BrandfillError {
   if (isDamage(cause)) return damageError(folder, cause);
   const isWithoutRoom = isFull(folder);
   const why = isWithoutRoom ? 'the disk is full' : describeSystemError(cause);
   const first = isWithoutRoom ? 'make room and ' : '';
+  const next = isThere
+    ? `What was stored is kept; ${first}run the same command again`
+    : 'What was stored is gone with it: another run asks about all of it again';
   return new BrandfillError(
     'UNUSABLE_STORE',
-    `Cannot write to the store ${folder}: ${why}. What was stored is kept; ${first}run the same command again.`,
+    `Cannot write to the store ${folder}: ${why}. ${next}.`,
     { cause },
   );
 }

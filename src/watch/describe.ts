@@ -155,7 +155,7 @@ export function describeLimit(
 ): string {
   const rate = formatRate(limitPerSecond);
   const words = {
-    fixed: `held to ${rate}`,
+    fixed: `held to ${limitPerSecond > 0 ? rate : 'the --rate of another process'}`,
     published: `limit about ${rate}, as the API says`,
     learned: `limit about ${rate}`,
     unknown: mostAtOnce === undefined && unknown,

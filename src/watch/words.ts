@@ -127,5 +127,5 @@ export const GOING_ON: Readonly<Partial<Record<StopReason, string>>> = {
   forbidden: ONCE_FIXED,
   refused: ONCE_FIXED,
   unusable_store:
-    'What could not be stored is in the outputs alone: keep them. Run the same command again to go on.',
+    'What could not be stored is in the outputs alone: keep them, since another run asks about it again.',
 };

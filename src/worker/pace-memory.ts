@@ -143,7 +143,8 @@ export function describePace(
   return {
     limit: {
       limitIs: LIMIT_IS[phase],
-      ...(phase !== 'starting' && { limitPerSecond: limitPerMs * 1_000 }),
+      // A rate that another process has is not known here.
+      ...(phase !== 'starting' && limitPerMs > 0 && { limitPerSecond: limitPerMs * 1_000 }),
       ...(cap > 0 && { mostAtOnce: cap }),
     },
     waitMs,

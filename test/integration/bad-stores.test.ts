@@ -26,7 +26,9 @@ describe('a store that cannot be used', () => {
     rmSync(folder.at('kept'), { recursive: true, maxRetries: 5 }); // the run goes on writing
     const ended = await running.ended;
     expect(ended.code).toBe(4);
-    expect(ended.stderr).toMatch(/Cannot write to the store kept: .*outputs alone/);
+    expect(ended.stderr).toMatch(
+      /Cannot write to the store kept: .*What was stored is gone with it.*outputs alone/,
+    );
     const rows = folder.read('list.enriched.csv').trim().split('\n');
     expect(rows.filter((row) => row.includes(',found,'))).toHaveLength(slow.stats().calls);
   });

@@ -1,4 +1,5 @@
-import { ReplyError } from 'ioredis';
+import { EventEmitter } from 'node:events';
+import { type Redis, ReplyError } from 'ioredis';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { createTroubleWatch } from '../../src/queue/redis.ts';
 
@@ -15,7 +16,7 @@ describe('what Redis refuses', () => {
   it('is told once, in turns with others too, until there was none of it for a while', () => {
     vi.useFakeTimers({ toFake: ['performance'] });
     onTestFinished(() => void vi.useRealTimers());
-    const { notices, refused } = openWatch();
+    const { notices, refused, trouble } = openWatch();
     for (let times = 0; times < 3; times += 1) {
       refused(OUT_OF_MEMORY);
       refused(READ_ONLY);
@@ -28,6 +29,9 @@ describe('what Redis refuses', () => {
     vi.advanceTimersByTime(20_000);
     refused(OUT_OF_MEMORY);
     expect(notices.at(2)).toBe(FULL);
+    expect(`${trouble()}. Trying again until it works.`).toBe(FULL);
+    vi.advanceTimersByTime(20_000);
+    expect(trouble()).toBeUndefined();
   });
 
   it('is told by what was refused, not that a transaction was discarded', () => {
@@ -59,6 +63,32 @@ describe('what Redis refuses', () => {
     refused(error);
     expect(notices).toEqual([]);
   });
+});
+
+describe('a connection that is lost', () => {
+  it.each([
+    [
+      'Socket timeout. Expecting data',
+      'it does not answer: it may be frozen, or have too much to do',
+    ],
+    ['read ECONNRESET', 'it breaks off connections'],
+    ['connect ECONNREFUSED', 'nobody listens there'],
+    ['connect ETIMEDOUT', 'it cannot be reached'],
+  ])(
+    'is told without advice on the address, which was right, until there is one: %s',
+    (text, why) => {
+      const { notices, watch, trouble } = openWatch();
+      const client = new EventEmitter();
+      watch(client as unknown as Redis);
+      client.emit('error', new Error(text));
+      client.emit('error', new Error(text));
+      expect(notices).toEqual([`Redis at host:1: ${why}. Trying again until it works.`]);
+      expect(trouble()).toBe(`Redis at host:1: ${why}`);
+      client.emit('ready');
+      expect(trouble()).toBeUndefined();
+      expect(notices.at(1)).toBe('Redis at host:1 answers again.');
+    },
+  );
 });
 
 describe('patience with Redis', () => {
