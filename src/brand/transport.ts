@@ -40,7 +40,7 @@ export interface ExchangeLimits {
 
 /**
  * A connection that was kept was closed by the other side just as a call was sent over it. The same call may
- * be made again: the next one gets a connection of its own.
+ * be made again, over a connection of its own.
  */
 export class ClosedConnectionError extends Error {
   override readonly name = 'ClosedConnectionError';
@@ -328,7 +328,7 @@ const SEPARATE_MS = 10 * 60_000;
 
 /**
  * Opens connections to an API. Nothing is repeated here, so that each request is a call that was asked for.
- * A call over a kept connection that was closed says so; the next call gets a connection of its own, and
+ * A call over a kept connection that was closed says so; made again it gets a connection of its own, and
  * after a few of them all calls do for a while.
  */
 export function openTransport(options: ConnectionsOptions): Transport {
@@ -339,12 +339,13 @@ export function openTransport(options: ConnectionsOptions): Transport {
   let unbroken = 0;
   let resets = 0;
   let separateUntilMs = 0;
-  /** Calls that may not go over a kept connection, since one was reset. */
-  let separateCalls = 0;
+  /** The calls by which one was reset, and may be made again over one of their own. */
+  const broken = new Set<string>();
 
-  function noteReset(): void {
+  function noteReset(call: string): void {
     unbroken -= 1;
-    separateCalls += 1;
+    if (broken.size >= connections) broken.clear(); // some are never made again
+    broken.add(call);
     resets += RESET_WEIGHT;
     if (resets < MOST_RESETS) return;
     resets -= RESET_WEIGHT; // then one more shows that nothing has changed
@@ -353,8 +354,8 @@ export function openTransport(options: ConnectionsOptions): Transport {
 
   return {
     async exchange(request, signal) {
-      if (separateCalls > 0 || performance.now() < separateUntilMs) {
-        separateCalls = Math.max(0, separateCalls - 1);
+      const call = `${request.path} ${request.body ?? ''}`;
+      if (broken.delete(call) || performance.now() < separateUntilMs) {
         separate ??= openConnections(options, { areKept: false });
         return await exchange(separate, request, { timeoutMs, signal });
       }
@@ -365,7 +366,7 @@ export function openTransport(options: ConnectionsOptions): Transport {
         return exchanged;
       } catch (error) {
         if (!isReset(error) || unbroken === 0) throw error;
-        noteReset();
+        noteReset(call);
         throw new ClosedConnectionError('a kept connection was closed', { cause: error });
       }
     },

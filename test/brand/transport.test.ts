@@ -3,6 +3,7 @@ import { Worker } from 'node:worker_threads';
 import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
 import iconv from 'iconv-lite';
 import { describe, expect, it, onTestFinished } from 'vitest';
+import { ClosedConnectionError } from '../../src/brand/transport.ts';
 import { openApi } from '../integration/support/api.ts';
 import { createGate } from '../support/gate.ts';
 import {
@@ -127,6 +128,20 @@ describe('a connection', () => {
     const { ask } = useClient(server.url, { connections: 4 });
     for (let call = 0; call < 50; call += 1) expect(await ask()).toMatchObject(FOUND);
     expect(server.requests()).toBeLessThan(58);
+  });
+
+  it('that is reset is replaced for the call that it was reset by, whatever is called meanwhile', async () => {
+    const { url } = await useHttpServer((request, response) => {
+      if (request.url?.includes('bad.com')) request.socket.destroy();
+      else response.end(JSON.stringify({ name: 'Acme' }));
+    });
+    const { ask, client } = useClient(url, { connections: 2 });
+    const callBad = () =>
+      client.call('/v1/brand?domain=bad.com', new AbortController().signal, 'bad.com');
+    await ask();
+    await expect(callBad()).rejects.toThrow(ClosedConnectionError);
+    await ask();
+    expect(await callBad()).toMatchObject({ kind: 'away', reason: 'connection_reset' });
   });
 
   it('that is reset at once is a failure', async () => {
