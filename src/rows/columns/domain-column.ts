@@ -109,7 +109,7 @@ function flawOf(name: string, profile: ColumnProfile, isOnly: boolean): string |
   const isEnough =
     kind !== undefined
       ? mentions >= MIN_SHARE_NAMED
-      : mentions >= MIN_SHARE_UNNAMED || (isOnly && addresses >= MIN_SHARE_NAMED);
+      : addresses >= (isOnly ? MIN_SHARE_NAMED : MIN_SHARE_UNNAMED);
   if (!isEnough) {
     const but = shorten(profile.counterexample ?? '');
     return `${held} of ${cells} cells of ${called} hold a domain, and '${but}' is none`;

@@ -137,13 +137,14 @@ const ROWS_LOOKED_AT = 400;
  * column may be called `Booking.com`. Beside other columns, dotted field names such as
  * `contact.email` count as names, whatever is below them.
  *
- * @param names the cells of the row
+ * @param row the cells of the row
  * @param below the rows below it, as cells; 400 of them are looked at
  */
 export function looksLikeHeader(
-  names: readonly string[],
+  row: readonly string[],
   below: readonly (readonly string[])[] = [],
 ): boolean {
+  const names = row.map(withoutHint);
   if (names.length === 1) return !isAddress(names[0] ?? '');
   const rows = below.slice(0, ROWS_LOOKED_AT);
   return !names.some(
@@ -154,6 +155,12 @@ export function looksLikeHeader(
         rows.length === 0 ||
         areAddresses(rows.map((row) => row[index] ?? ''))),
   );
+}
+
+/** `Website (such as www.acme.com)` */
+function withoutHint(name: string): string {
+  const [before = ''] = name.split(/[([]/, 1);
+  return meaningOfName(before).kind === undefined ? name : before;
 }
 
 function areAddresses(cells: readonly string[]): boolean {
@@ -173,7 +180,7 @@ function mayBeRow(cell: string): boolean {
 }
 
 const TOTAL =
-  /^(?:grand |sub)?(?:totals?|sum|summe|gesamt|insgesamt|somme|suma|totale|totaal|итого|всего|合计|合計|합계)\s*:?$/i;
+  /^(?:grand |sub)?(?:totals?|sum|summe|gesamt|insgesamt|somme|suma|totale|totaal|итого|всего|合计|合計|합계|average|mean|durchschnitt|mittelwert|moyenne|promedio)[\s:]*[\d.,]*$/i;
 
 /**
  * Tells of rows, in their order, whether they stand below the list. From a row behind blank space that

@@ -64,6 +64,7 @@ it.each<[Table, string | undefined]>([
   // Sentences and files never choose, in a list of one column neither.
   [{ website: many(40), notes: sentences.concat(sentences) }, 'website'],
   [{ company: companies, notes: sentences }, undefined],
+  [{ company: companies, talk: urls.map((url) => `${url} met twice`) }, undefined],
   [{ 'how to use': ['Fill in the list', ...sentences] }, undefined],
   [{ url: links, company: companies }, undefined],
   [{ url: links, email: emails }, 'email'],

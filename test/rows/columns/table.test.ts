@@ -63,6 +63,7 @@ const TABLES: Readonly<Record<string, readonly (readonly [Rows, string])[]>> = {
     [['Accounts|of all regions', '', 'Firm|Link|City', ...LIST], 'Firm|Link|City: 3 of 3'],
     [['Region:|DACH', 'Owner:|Jo', ...FIRMS], 'Firm|Website|City: 3 of 3'],
     [['Region:|DACH', 'Firm|Link|City', ...LIST], 'Firm|Link|City: 3 of 3'],
+    [['Firm|Website (as in www.a.com)', ...LIST], 'Firm|Website (as in www.a.com): 3 of 3'],
     [['Our websites', 'List|of|firms', ...FIRMS], 'Firm|Website|City: 3 of 3'],
     [['Quarter|Won|Lost', 'Q1|3|4', 'Q2|5|6', '', ...FIRMS], 'Firm|Website|City: 3 of 3'],
     [
@@ -106,6 +107,7 @@ const TABLES: Readonly<Record<string, readonly (readonly [Rows, string])[]>> = {
     ],
     [[...FIRMS, 'Total|3|'], 'Firm|Website|City: 3 of 3, 1 below'],
     [[...FIRMS, 'Summe:', '', 'as of May'], 'Firm|Website|City: 3 of 3, 2 below'],
+    [[...FIRMS, 'Total: 3', 'Average|1|'], 'Firm|Website|City: 3 of 3, 2 below'],
     [
       [...FIRMS, '', 'Partner|Url|Fee', 'Pa|pa.com|5', '', 'Pb|pb.com|6'],
       'Firm|Website|City: 3 of 3, 3 below',
