@@ -28,9 +28,9 @@ function tableOf(options: Options): string {
     const { placeholder, help = '', env, default: standard, isRepeatable } = metaOf(one);
     const flag = `\`${flagOf(key)}${placeholder ? ` ${placeholder}` : ''}\``;
     const repeatable = isRepeatable ? '; repeatable' : '';
-    const cells = [flag, env && `\`${env}\``, standard && `\`${standard}\``];
-    const row = `| ${cells.map((cell) => cell ?? '').join(' | ')} | ${help.replaceAll('<', '\\<')}${repeatable} |`;
-    return row.replaceAll(/\| {2}(?=\|)/g, '| ');
+    const notes = [standard && `default: ${standard}`, env && `env: ${env}`].filter(Boolean);
+    const note = notes.length > 0 ? ` (${notes.join(', ')})` : '';
+    return `| ${flag} | ${help.replaceAll('<', '\\<')}${repeatable}${note} |`;
   });
-  return ['| option | environment | default | |', '|---|---|---|---|', ...rows].join('\n');
+  return ['| option | |', '|---|---|', ...rows].join('\n');
 }
