@@ -56,7 +56,7 @@ async function work(
   let taker: JobTaker | undefined;
   const id = callsIdOf(api);
   const { maxCallsPer: limit, concurrency, maxWait, drain } = settings;
-  const ledger = limit && queue.createSharedCallLedger(redis, { id, limit });
+  const ledger = limit && queue.createSharedCallLedger(redis, id, limit);
   status?.metrics.forQueues(queue.createQueueReader(redis));
   const recorder = recordWorker(api.endpoint.profile?.billing?.unit);
   const local = closer.add(

@@ -149,16 +149,15 @@ function createLedger({ client, insist }: RedisServer, counted: Counted): CallLe
   };
 }
 
-export interface SharedCallLedgerOptions {
-  /** A hash of credential and API that does not reveal the credential. */
-  readonly id: string;
-  readonly limit: CallsPer;
-}
-
-/** Counts the calls of one credential, for all workers of all runs. */
+/**
+ * Counts the calls of one credential, for all workers of all runs.
+ *
+ * @param id a hash of credential and API that does not reveal the credential
+ */
 export function createSharedCallLedger(
   redis: RedisServer,
-  { id, limit }: SharedCallLedgerOptions,
+  id: string,
+  limit: CallsPer,
 ): CallLedger {
   const { unit, timeZone = '' } = limit;
   return createLedger(redis, {

@@ -6,7 +6,7 @@ import type { Closable } from '../common/lifetime.ts';
 import type { CollectFiles } from './collect-files.ts';
 import type { OutcomeData, OutcomesData } from './contract.ts';
 import { ABSENT_MS, COLLECTOR_KEY, ID_KEY, QUEUES_KEY, RETRY_MS, streamKey } from './names.ts';
-import { readStream, type StreamEntry } from './read-stream.ts';
+import { type StreamEntry, StreamReader } from './read-stream.ts';
 import { type RedisServer, repeat } from './redis.ts';
 import { createNoticeFilter } from './redis-errors.ts';
 
@@ -84,7 +84,7 @@ export async function collectOutcomes(options: CollectOutcomesOptions): Promise<
   }
 
   await findStreams();
-  const stream = readStream({ client, places, keep, onFailure });
+  const stream = new StreamReader({ client, places, keep, onFailure });
   stream.start();
   const looking = repeat(
     LOOK_MS,

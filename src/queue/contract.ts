@@ -1,19 +1,6 @@
 import { createHash } from 'node:crypto';
 import { z } from 'zod';
 import { type Outcome, splitReason } from '../brand/outcome.ts';
-import type { PendingSince } from './parking.ts';
-
-/** The data of a job with lookups. */
-export interface LookupsData {
-  readonly domains: readonly string[];
-  readonly run?: string | undefined;
-  readonly ref?: unknown;
-  readonly pending?: PendingSince | undefined;
-  /** Others who asked for some of the domains while the job waited. They get the same outcomes. */
-  readonly also?:
-    | readonly { readonly ref?: unknown; readonly domains: readonly string[] }[]
-    | undefined;
-}
 
 const lookups = z.looseObject({
   domains: z
@@ -44,6 +31,9 @@ const lookups = z.looseObject({
       'Set by workers: since when, in milliseconds since 1970, the API has been at work on these lookups, and how often it was asked.',
     ),
 });
+
+/** The data of a job with lookups. */
+export type LookupsData = z.infer<typeof lookups>;
 
 /** The contract as JSON Schema, for authors of producers; stored as `jobs/lookups.schema.json`. */
 export function lookupsSchema(): object {

@@ -1,34 +1,18 @@
+import type { Queue } from 'bullmq';
 import { within } from '../common/lifetime.ts';
 import { createChange } from '../common/run-control.ts';
 import type { LookupsData, OutcomeData, OutcomesData } from './contract.ts';
-import { streamKey } from './names.ts';
-import { createScript, type RedisServer } from './redis.ts';
+import { KEPT_MS, streamKey } from './names.ts';
+import { createScript, type RedisServer, type Script } from './redis.ts';
 
 /** A job under way, as far as its outcomes need to know it. */
 export interface AnsweredJob {
   readonly id: string;
-  /** The key of the job itself. */
-  readonly key: string;
   /** The lock with which this worker has it. */
   readonly token: string;
-  /** Who asked for its lookups. */
-  readonly data: Pick<LookupsData, 'ref' | 'also'>;
-  /** Whose stream gets the outcomes. */
-  readonly stream: string;
-  /** How long outcomes are kept that nobody reads, in milliseconds. @default as long as it takes */
-  readonly keptMs?: number | undefined;
-  /** What the job is from now on, as JSON: without what was answered. */
-  readonly rest: () => string;
-}
-
-/** Sends outcomes to their streams, those of all jobs together, a batch every few milliseconds. */
-export interface OutcomeWriter {
-  /** Resolves when they are in Redis, however often it refuses. */
-  add(job: AnsweredJob, outcomes: readonly OutcomeData[]): Promise<void>;
-  /** Sends what there is at once. */
-  flush(): Promise<void>;
-  /** Gives up what Redis refuses. */
-  end(): void;
+  readonly data: LookupsData;
+  /** What of its domains has no outcome yet. */
+  readonly left: () => readonly string[];
 }
 
 /**
@@ -60,55 +44,72 @@ const BATCH_MS = 50;
 /** Long answers are not gathered for as long, since Redis does nothing else meanwhile. */
 const MOST_BYTES = 1_000_000;
 
-export function createOutcomeWriter({ client, insist }: RedisServer): OutcomeWriter {
-  const write = createScript(client, WRITE);
-  let gathered = new Map<AnsweredJob, OutcomeData[]>();
-  let bytes = 0;
-  let batches = 0;
-  const over = new AbortController();
-  const early = createChange();
+/** Sends outcomes to their streams, those of all jobs together, a batch every few milliseconds. */
+export class OutcomeWriter {
+  readonly #redis: RedisServer;
+  readonly #queue: Queue;
+  readonly #write: Script;
+  readonly #over = new AbortController();
+  readonly #early = createChange();
+  #gathered = new Map<AnsweredJob, OutcomeData[]>();
+  #bytes = 0;
+  #batches = 0;
   /** The batch that outcomes come into; undefined while there are none. */
-  let next: Promise<void> | undefined;
-  let last: Promise<void> = Promise.resolve();
+  #next: Promise<void> | undefined;
+  #last: Promise<void> = Promise.resolve();
+
+  constructor(redis: RedisServer, queue: Queue) {
+    this.#redis = redis;
+    this.#queue = queue;
+    this.#write = createScript(redis.client, WRITE);
+  }
+
+  /** Resolves when they are in Redis, however often it refuses. */
+  add(job: AnsweredJob, outcomes: readonly OutcomeData[]): Promise<void> {
+    const batch = this.#gathered.get(job) ?? [];
+    this.#gathered.set(job, batch);
+    batch.push(...outcomes);
+    for (const { json } of outcomes) this.#bytes += json.length;
+    this.#next ??= this.#gather(this.#last);
+    this.#last = this.#next;
+    if (this.#bytes > MOST_BYTES) void this.flush();
+    return this.#last;
+  }
+
+  /** Sends what there is at once. */
+  flush(): Promise<void> {
+    this.#early.notify();
+    return this.#last;
+  }
+
+  /** Gives up what Redis refuses. */
+  end(): void {
+    this.#over.abort();
+  }
 
   /** One batch at a time, so that what is left of a job only ever becomes less. */
-  async function gather(before: Promise<void>): Promise<void> {
-    await within(BATCH_MS, early.wait());
+  async #gather(before: Promise<void>): Promise<void> {
+    await within(BATCH_MS, this.#early.wait());
     await before;
-    batches += 1;
+    this.#batches += 1;
     const keys: string[] = [];
     const args: (string | number)[] = [];
-    for (const [job, outcomes] of gathered) {
-      const { key, token, stream, keptMs = 0 } = job;
+    for (const [job, outcomes] of this.#gathered) {
+      const { id, token, data, left } = job;
+      const key = this.#queue.toKey(id);
+      const rest = JSON.stringify({ ...data, domains: left() });
       const entries = entriesOf(job, outcomes);
-      keys.push(key, `${key}:lock`, streamKey(stream));
-      args.push(token, `${token}/${batches}`, job.rest(), keptMs, entries.length, ...entries);
+      // Those of a backfill wait for as long as it takes.
+      const keptMs = data.run === undefined ? 0 : KEPT_MS;
+      keys.push(key, `${key}:lock`, streamKey(data.run ?? this.#queue.name));
+      args.push(token, `${token}/${this.#batches}`, rest, keptMs, entries.length, ...entries);
     }
-    gathered = new Map();
-    bytes = 0;
-    next = undefined;
-    await insist(() => write(keys, args), over.signal).catch(() => {}); // given up
+    this.#gathered = new Map();
+    this.#bytes = 0;
+    this.#next = undefined;
+    const { insist } = this.#redis;
+    await insist(() => this.#write(keys, args), this.#over.signal).catch(() => {}); // given up
   }
-
-  function flush(): Promise<void> {
-    early.notify();
-    return last;
-  }
-
-  return {
-    add: (job, outcomes) => {
-      const batch = gathered.get(job) ?? [];
-      gathered.set(job, batch);
-      batch.push(...outcomes);
-      for (const { json } of outcomes) bytes += json.length;
-      next ??= gather(last);
-      last = next;
-      if (bytes > MOST_BYTES) void flush();
-      return last;
-    },
-    flush,
-    end: () => over.abort(),
-  };
 }
 
 /** One for who added the job, and one for each who asked for some of its lookups while it waited. */

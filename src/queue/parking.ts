@@ -43,31 +43,6 @@ export function nextAskMs(answer: PendingAnswer): number | undefined {
   return dueMs > endMs ? undefined : dueMs;
 }
 
-/** The pending lookups of a run. They keep no caller, no chunk and no room in the queue's window. */
-export interface Parking {
-  /** Receives outcomes. Those that are pending and to be asked again are kept here. */
-  readonly collect: Reply;
-  /** All that are pending by now, those that are being asked again included. */
-  readonly count: number;
-  /** When the last of those parked is asked again, in milliseconds since 1970; 0 for none. */
-  readonly untilMs: number;
-  /**
-   * When the API will be ready with all that ended as pending, as it says, in milliseconds since
-   * 1970; undefined when it did not say.
-   */
-  readonly comeBackAtMs: number | undefined;
-  /**
-   * Gives lookups out again when they are due. Resolves after `end`, or when the run is stopped.
-   *
-   * @param give puts a chunk on the queue
-   */
-  giveOut(give: (chunk: Chunk) => Promise<void>, chunkSize: number): Promise<void>;
-  /** Says that nothing is pending any more, nor will be. */
-  end(): void;
-  /** Ends what is still pending. Resolves when all outcomes are stored. */
-  close(): Promise<void>;
-}
-
 export interface ParkingOptions {
   readonly maxPendingMs: number;
   /** Receives the outcomes that are not asked again. */
@@ -96,19 +71,88 @@ const LOOK_MS = 250;
 const DONE = Promise.resolve();
 
 /**
- * Keeps pending lookups between two asks. A lookup goes through three states: being asked (`dueMs`
- * is undefined), parked, ended; only `collect`, `giveOut` and `close` move it.
+ * The pending lookups of a run. They keep no caller, no chunk and no room in the queue's window. A lookup goes
+ * through three states: being asked (`dueMs` is undefined), parked, ended; only `collect`, `giveOut` and
+ * `close` move it.
  */
-export function createParking(options: ParkingOptions): Parking {
-  const { maxPendingMs, collect, outstanding, onParked, now, sleep, signal } = options;
-  const pending = new Map<string, PendingLookup>();
-  let comeBackAtMs: number | undefined;
-  const ended = new AbortController();
+export class Parking {
+  readonly #options: ParkingOptions;
+  readonly #pending = new Map<string, PendingLookup>();
+  readonly #ended = new AbortController();
+  #comeBackAtMs: number | undefined;
+
+  constructor(options: ParkingOptions) {
+    this.#options = options;
+  }
+
+  /** All that are pending by now, those that are being asked again included. */
+  get count(): number {
+    return this.#pending.size;
+  }
+
+  /** When the last of those parked is asked again, in milliseconds since 1970; 0 for none. */
+  get untilMs(): number {
+    return [...this.#pending.values()].reduce((last, { dueMs = 0 }) => Math.max(last, dueMs), 0);
+  }
+
+  /**
+   * When the API will be ready with all that ended as pending, as it says, in milliseconds since
+   * 1970; undefined when it did not say.
+   */
+  get comeBackAtMs(): number | undefined {
+    return this.#comeBackAtMs;
+  }
+
+  /** Receives outcomes. Those that are pending and to be asked again are kept here. */
+  readonly collect: Reply = (outcomes) => {
+    const { collect } = this.#options;
+    const [only] = outcomes;
+    if (only && outcomes.length === 1) return this.#park(only) ? DONE : collect(outcomes);
+    const rest = outcomes.filter((outcome) => !this.#park(outcome));
+    return rest.length > 0 ? collect(rest) : DONE;
+  };
+
+  /**
+   * Gives lookups out again when they are due. Resolves after `end`, or when the run is stopped.
+   *
+   * @param give puts a chunk on the queue
+   */
+  async giveOut(give: (chunk: Chunk) => Promise<void>, chunkSize: number): Promise<void> {
+    const { signal, sleep } = this.#options;
+    const over = AbortSignal.any([signal, this.#ended.signal]);
+    while (!over.aborted) {
+      const due = this.#takeDue();
+      for (let at = 0; at < due.length; at += chunkSize) {
+        await give({ domains: due.slice(at, at + chunkSize) });
+      }
+      await sleep(LOOK_MS, over).catch(() => {}); // over
+    }
+  }
+
+  /** Says that nothing is pending any more, nor will be. */
+  end(): void {
+    this.#ended.abort();
+  }
+
+  /** Ends what is still pending, as pending. Resolves when all outcomes are stored. */
+  async close(): Promise<void> {
+    const { collect, outstanding } = this.#options;
+    const ended: Outcome[] = [];
+    for (const { outcome } of this.#pending.values()) {
+      // What its calls cost was counted when it was parked.
+      ended.push({ ...outcome, throttled: 0, billedMicros: 0 });
+      // The queue may have dropped it after the stop. It was asked all the same.
+      outstanding.add(outcome.domain);
+    }
+    for (const outcome of ended) this.#forget(outcome);
+    if (ended.length > 0) await collect(ended);
+  }
 
   /** Returns whether the outcome is kept here. */
-  function park(outcome: Outcome): boolean {
+  #park(outcome: Outcome): boolean {
+    const { maxPendingMs, outstanding, onParked, now, signal } = this.#options;
     const { domain, status, retryAfterMs, fetchedAtMs } = outcome;
-    const known = pending.get(domain);
+    const known = this.#pending.get(domain);
     const isOpen = status === 'pending' && !signal.aborted && outstanding.has(domain);
     // Over Redis, outcomes may come more than once.
     if (isOpen && known?.outcome.fetchedAtMs === fetchedAtMs) return true;
@@ -116,69 +160,26 @@ export function createParking(options: ParkingOptions): Parking {
     const since = { sinceMs: known?.sinceMs ?? nowMs, asks: (known?.asks ?? 0) + 1 };
     const dueMs = isOpen ? nextAskMs({ ...since, nowMs, retryAfterMs, maxPendingMs }) : undefined;
     if (dueMs === undefined) {
-      forget(outcome);
+      this.#forget(outcome);
       return false;
     }
-    pending.set(domain, { ...since, outcome, dueMs });
+    this.#pending.set(domain, { ...since, outcome, dueMs });
     onParked?.(outcome);
     return true;
   }
 
-  function forget({ domain, status, retryAfterMs }: Outcome): void {
-    pending.delete(domain);
+  #forget({ domain, status, retryAfterMs }: Outcome): void {
+    this.#pending.delete(domain);
     if (status !== 'pending' || retryAfterMs === undefined) return;
-    comeBackAtMs = Math.max(comeBackAtMs ?? 0, now() + retryAfterMs);
+    this.#comeBackAtMs = Math.max(this.#comeBackAtMs ?? 0, this.#options.now() + retryAfterMs);
   }
 
-  /** Ends them as pending. */
-  function endAll(): Promise<void> {
-    const ended: Outcome[] = [];
-    for (const { outcome } of pending.values()) {
-      // What its calls cost was counted when it was parked.
-      ended.push({ ...outcome, throttled: 0, billedMicros: 0 });
-      // The queue may have dropped it after the stop. It was asked all the same.
-      outstanding.add(outcome.domain);
-    }
-    for (const outcome of ended) forget(outcome);
-    return ended.length > 0 ? collect(ended) : DONE;
-  }
-
-  function takeDue(): readonly string[] {
-    const nowMs = now();
-    const due = [...pending].filter(([, { dueMs }]) => dueMs !== undefined && dueMs <= nowMs);
+  #takeDue(): readonly string[] {
+    const nowMs = this.#options.now();
+    const due = [...this.#pending].filter(([, { dueMs = Infinity }]) => dueMs <= nowMs);
     return due.map(([domain, lookup]) => {
       lookup.dueMs = undefined;
       return domain;
     });
   }
-
-  return {
-    collect: (outcomes) => {
-      const [only] = outcomes;
-      if (only && outcomes.length === 1) return park(only) ? DONE : collect(outcomes);
-      const rest = outcomes.filter((outcome) => !park(outcome));
-      return rest.length > 0 ? collect(rest) : DONE;
-    },
-    get count() {
-      return pending.size;
-    },
-    get untilMs() {
-      return [...pending.values()].reduce((last, { dueMs = 0 }) => Math.max(last, dueMs), 0);
-    },
-    get comeBackAtMs() {
-      return comeBackAtMs;
-    },
-    giveOut: async (give, chunkSize) => {
-      const over = AbortSignal.any([signal, ended.signal]);
-      while (!over.aborted) {
-        const due = takeDue();
-        for (let at = 0; at < due.length; at += chunkSize) {
-          await give({ domains: due.slice(at, at + chunkSize) });
-        }
-        await sleep(LOOK_MS, over).catch(() => {}); // over
-      }
-    },
-    end: () => ended.abort(),
-    close: endAll,
-  };
 }

@@ -20,30 +20,50 @@ export interface ReadStreamOptions {
   readonly onFailure: (error: unknown) => void;
 }
 
-/** Reads streams of outcomes to their ends, and then as entries come. */
-export interface StreamReader {
-  /** Reads what is there by now. */
-  readToEnd(): Promise<void>;
-  /** Goes on until it is closed. */
-  start(): void;
-  close(): Promise<void>;
-}
-
 const MOST_ENTRIES = 200;
 /** Shorter, and Redis is asked more often than there are calls at a slow pace. */
 const LOOK_MS = 200;
 
 /**
- * The place in each stream is known here and not in Redis: an entry that could not be trimmed is not
- * kept twice.
+ * Reads streams of outcomes to their ends, and then as entries come. The place in each is known here and not
+ * in Redis: an entry that could not be trimmed is not kept twice.
  */
-export function readStream({ client, places, keep, onFailure }: ReadStreamOptions): StreamReader {
-  const closing = new AbortController();
-  const { signal } = closing;
-  let reading: Promise<void> = Promise.resolve();
-  let following: Closable | undefined;
+export class StreamReader {
+  readonly #options: ReadStreamOptions;
+  readonly #closing = new AbortController();
+  #reading: Promise<void> = Promise.resolve();
+  #following: Closable | undefined;
 
-  async function readAll(): Promise<void> {
+  constructor(options: ReadStreamOptions) {
+    this.#options = options;
+  }
+
+  /** Reads what is there by now. */
+  readToEnd(): Promise<void> {
+    const next = this.#reading.then(() => this.#readAll()); // one reading at a time
+    this.#reading = next.catch(() => {});
+    return next;
+  }
+
+  /** Goes on until it is closed. */
+  start(): void {
+    const fail = (error: unknown): void => {
+      if (this.#closing.signal.aborted || isReply(error)) return; // refused: read again
+      this.#closing.abort();
+      this.#options.onFailure(error);
+    };
+    this.#following = repeat(LOOK_MS, () => this.readToEnd(), fail);
+  }
+
+  async close(): Promise<void> {
+    this.#closing.abort();
+    void this.#following?.close();
+    await within(SHUTDOWN_TIMEOUT_MS, this.#reading); // a Redis that is away does not answer
+  }
+
+  async #readAll(): Promise<void> {
+    const { client, places, keep } = this.#options;
+    const { signal } = this.#closing;
     while (!signal.aborted && places.size > 0) {
       const streams = [...places.keys(), ...places.values()];
       const found = await client.xread('COUNT', MOST_ENTRIES, 'STREAMS', ...streams);
@@ -60,31 +80,6 @@ export function readStream({ client, places, keep, onFailure }: ReadStreamOption
       await trimming.exec();
     }
   }
-
-  /** One reading at a time. */
-  function readToEnd(): Promise<void> {
-    const next = reading.then(readAll);
-    reading = next.catch(() => {});
-    return next;
-  }
-
-  function fail(error: unknown): void {
-    if (signal.aborted || isReply(error)) return; // refused: read again
-    closing.abort();
-    onFailure(error);
-  }
-
-  return {
-    readToEnd,
-    start: () => {
-      following = repeat(LOOK_MS, readToEnd, fail);
-    },
-    close: async () => {
-      closing.abort();
-      void following?.close();
-      await within(SHUTDOWN_TIMEOUT_MS, reading); // a Redis that is away does not answer
-    },
-  };
 }
 
 function toEntry(key: string, id: string, [, text = '']: readonly string[]): StreamEntry {

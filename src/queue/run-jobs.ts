@@ -58,7 +58,11 @@ export class RunJobs {
     const add = async (): Promise<void> => {
       const [priority = 0] = await this.turns.of([domains.length], this.lookups);
       const deduplication = { id: jobId, ttl: SENT_AGAIN_MS };
-      await this.queue.add(LOOKUPS_JOB, { domains, run }, { priority, jobId, deduplication });
+      await this.queue.add(
+        LOOKUPS_JOB,
+        { domains: [...domains], run },
+        { priority, jobId, deduplication },
+      );
     };
     this.#onTheirWay.add(jobId);
     redis.insist(add, signal).then(

@@ -7,7 +7,7 @@ import { findServing } from './board.ts';
 import { type OutcomesData, toOutcome } from './contract.ts';
 import type { Chunk, HandleChunk, LookupQueue, Pausable, Reply, Stall } from './lookup-queue.ts';
 import { ALLOW_MS, SHUTDOWN_TIMEOUT_MS, streamKey } from './names.ts';
-import { readStream, type StreamReader } from './read-stream.ts';
+import { StreamReader } from './read-stream.ts';
 import { isAway, repeat } from './redis.ts';
 import { RunHash, type RunHashOptions } from './run-bounds.ts';
 import { RunJobs } from './run-jobs.ts';
@@ -91,7 +91,7 @@ export class RunQueue implements LookupQueue {
       started,
       isPaused: () => control?.isPaused ?? false,
     });
-    this.#stream = readStream({
+    this.#stream = new StreamReader({
       client: redis.client,
       places: new Map([[streamKey(run), '0-0']]),
       keep: async (entries) => await this.#receive(entries.map(({ data }) => data)),
@@ -214,6 +214,7 @@ export class RunQueue implements LookupQueue {
     if (!isSilent || this.#jobs.lookups === 0 || control?.isPaused) return;
     await this.#hash.write(); // or it is said why Redis takes nothing
     if (!signal.aborted) await this.#findLost();
+    if (this.#options.redis.trouble() !== undefined) return; // workers could not say that they are there
     const [stall, advice = ''] = await this.#findStall();
     if (stall && stall.text !== this.stall?.text) this.#options.onNotice(`${stall.text}${advice}.`);
     this.stall = stall;

@@ -2,7 +2,7 @@ import type { Job, Queue } from 'bullmq';
 import type { OnNotice } from '../common/errors.ts';
 import { countOf } from '../common/format.ts';
 import { jobIdOf, parseLookups, withoutCall } from './contract.ts';
-import { KEPT_MS, LOOKUPS_JOB, runJobPrefix } from './names.ts';
+import { LOOKUPS_JOB, runJobPrefix } from './names.ts';
 import type { OutcomeWriter } from './outcome-writer.ts';
 
 /** Whether a job failed because its lock ran out too often: each time a worker was lost with it. */
@@ -37,11 +37,7 @@ export async function splitStalled(job: Job<unknown>, options: SplitOptions): Pr
   if (only !== undefined && isSingle(id)) {
     onNotice(`Each worker that looked up ${only} was lost: it is given up.`);
     const outcome = withoutCall(only, { status: 'failed', reason: 'worker_crashed', nowMs: now() });
-    const rest = (): string => JSON.stringify({ ...data, domains: [] });
-    const stream = run ?? queue.name;
-    const keptMs = run === undefined ? undefined : KEPT_MS;
-    const answered = { id, key: queue.toKey(id), token: '', data, stream, keptMs, rest };
-    await writer.add(answered, [outcome]);
+    await writer.add({ id, token: '', data, left: () => [] }, [outcome]);
   } else if (domains.length > 0) {
     if (domains.length > 1) {
       onNotice(

@@ -25,18 +25,17 @@ import {
 import type { HandleChunk, Reply } from './lookup-queue.ts';
 import {
   KEPT_FAILURES,
-  KEPT_MS,
   LOCK_MS,
   QUEUE_OPTIONS,
   runJobPrefix,
   SHUTDOWN_TIMEOUT_MS,
 } from './names.ts';
-import { type AnsweredJob, createOutcomeWriter, type OutcomeWriter } from './outcome-writer.ts';
+import { type AnsweredJob, OutcomeWriter } from './outcome-writer.ts';
 import { nextAskMs } from './parking.ts';
 import { openQueue, type RedisServer } from './redis.ts';
 import { createNoticeFilter } from './redis-errors.ts';
 import { isSingle, isStalled, splitStalled } from './split-stalled.ts';
-import { createWatchedRuns, type WatchedRun, type WatchedRuns } from './watched-runs.ts';
+import { type WatchedRun, WatchedRuns } from './watched-runs.ts';
 
 export interface TakeJobsOptions {
   readonly redis: RedisServer;
@@ -102,9 +101,9 @@ export class JobTaker {
   constructor(options: TakeJobsOptions) {
     const { redis, api, queue, concurrency, callsMade, findTrouble, onNotice } = options;
     this.#options = options;
-    this.#writer = createOutcomeWriter(redis);
-    this.#runs = createWatchedRuns(redis, (run) => [...this.#held.values()].includes(run));
     this.#queue = openQueue<unknown>(redis.client, queue);
+    this.#writer = new OutcomeWriter(redis, this.#queue);
+    this.#runs = new WatchedRuns(redis, (run) => [...this.#held.values()].includes(run));
     // BullMQ has a signal for whoever declares three parameters, none of them optional.
     const work = async (job: Job<unknown>, token: Token, lost: Signal): Promise<void> =>
       await this.#take(job, token ?? '', lost ?? NEVER);
@@ -240,16 +239,7 @@ export class JobTaker {
   async #lookUp(taken: TakenJob): Promise<void> {
     const { job, token, lost, id, data, run } = taken;
     const { texts, invalid } = readDomains(data.domains, this.now());
-    const { queue, handle } = this.#options;
-    const answered: AnsweredJob = {
-      id,
-      key: this.#queue.toKey(id),
-      token,
-      data,
-      stream: data.run ?? queue,
-      keptMs: data.run === undefined ? undefined : KEPT_MS,
-      rest: () => JSON.stringify({ ...data, domains: [...texts.values()] }),
-    };
+    const answered: AnsweredJob = { id, token, data, left: () => [...texts.values()] };
     const sent = invalid.length > 0 ? [this.#writer.add(answered, invalid)] : [];
     let askAgainMs = 0; // about those that are pending
     const reply: Reply = (outcomes) => {
@@ -267,7 +257,7 @@ export class JobTaker {
     };
     const list = data.run ?? JSON.stringify(data.ref);
     const chunk = { domains: [...texts.keys()], budget: run?.budget, list };
-    await handle(chunk, reply, this.#wanted(taken));
+    await this.#options.handle(chunk, reply, this.#wanted(taken));
     void this.#writer.flush(); // the next job is taken when this one is done
     await Promise.all(sent);
     if (texts.size === 0) return;

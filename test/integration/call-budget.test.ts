@@ -282,7 +282,7 @@ describe('over a queue', () => {
     const { client, url } = await useDatabase();
     const redis = await openQueueServer({ url, onNotice: () => {} });
     onTestFinished(redis.close);
-    const open = (id: string) => createSharedCallLedger(redis, { id, limit: LIMIT });
+    const open = (id: string) => createSharedCallLedger(redis, id, LIMIT);
     const ledger = open('one');
     const taken = await Promise.all(
       Array.from({ length: 60 }, () => ledger.take(2, undefined, never)),
@@ -301,7 +301,7 @@ describe('over a queue', () => {
     const { client, url } = await useDatabase();
     const redis = await openQueueServer({ url, onNotice: () => {} });
     onTestFinished(redis.close);
-    const ledger = createSharedCallLedger(redis, { id: 'one', limit: LIMIT });
+    const ledger = createSharedCallLedger(redis, 'one', LIMIT);
     const { window } = await ledger.take(10, undefined, never);
     const giving = ledger.giveBack(3, window);
     for (let turns = 0; turns < 5; turns += 1) await Promise.resolve(); // until it is sent
@@ -323,7 +323,7 @@ describe('over a queue', () => {
     const noon = Date.parse('2026-11-21T12:00:40Z') / 1_000;
     let now = noon;
     redis.client.time = async () => [now, 0];
-    const open = () => createSharedCallLedger(redis, { id: 'one', limit: { count: 100, unit } });
+    const open = () => createSharedCallLedger(redis, 'one', { count: 100, unit });
     let taken = 0;
     for (const second of seconds) {
       now = noon + second;

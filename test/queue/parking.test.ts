@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Outcome } from '../../src/brand/outcome.ts';
 import type { Chunk } from '../../src/queue/lookup-queue.ts';
-import { createParking, nextAskMs, type PendingAnswer } from '../../src/queue/parking.ts';
+import { nextAskMs, Parking, type PendingAnswer } from '../../src/queue/parking.ts';
 import { createFakeClock } from '../support/fake-clock.ts';
 
 const SECOND_MS = 1_000;
@@ -111,7 +111,7 @@ function park(options: { readonly maxPendingMs?: number } = {}) {
   const collected: Outcome[] = [];
   const given: Chunk[] = [];
   let asked = 0;
-  const parking = createParking({
+  const parking = new Parking({
     maxPendingMs: 10 * MINUTE_MS,
     ...options,
     collect: async (outcomes) => void collected.push(...outcomes),

@@ -4,7 +4,7 @@ import { countOf } from '../../common/format.ts';
 import type { Closable } from '../../common/lifetime.ts';
 import { paceIdOf } from '../../options/api.ts';
 import type { Reply } from '../../queue/lookup-queue.ts';
-import { createParking, type Parking, pendingMs } from '../../queue/parking.ts';
+import { Parking, pendingMs } from '../../queue/parking.ts';
 import { systemClock } from '../../worker/clock.ts';
 import type { AnsweredCall } from '../../worker/lookup.ts';
 import { type Learned, readLearned } from '../../worker/pace-memory.ts';
@@ -43,7 +43,7 @@ export async function openLookups(run: LookingUp): Promise<Lookups> {
   const { settings, endpoint } = job;
   const { onEvent, isTrial = false } = context;
   const isShared = settings.queue !== undefined;
-  const parking = createParking({
+  const parking = new Parking({
     maxPendingMs: pendingMs(settings.maxWait),
     collect: collectorOf(run),
     outstanding,

@@ -114,7 +114,7 @@ async function openSharedQueue(
     );
     const sharedPace = { redis, key: shared.paceKey(callsIdOf(job)) };
     const limit = job.settings.maxCallsPer;
-    const callLedger = limit && shared.createSharedCallLedger(redis, { id: callsIdOf(job), limit });
+    const callLedger = limit && shared.createSharedCallLedger(redis, callsIdOf(job), limit);
     const stall = (): Stall | undefined => {
       const text = redis.trouble();
       return text === undefined ? queue.stall : { why: 'redis', text };

@@ -1,22 +1,21 @@
 import { Redis } from 'ioredis';
 import { expect, it } from 'vitest';
-import { toData } from '../../../src/queue/contract.ts';
+import { type LookupsData, toData } from '../../../src/queue/contract.ts';
 import { LOOKUPS_JOB, streamKey } from '../../../src/queue/names.ts';
-import { createOutcomeWriter } from '../../../src/queue/outcome-writer.ts';
-import { readStream } from '../../../src/queue/read-stream.ts';
+import { OutcomeWriter } from '../../../src/queue/outcome-writer.ts';
+import { StreamReader } from '../../../src/queue/read-stream.ts';
 import { splitStalled } from '../../../src/queue/split-stalled.ts';
 import { found, openStage, QUEUE } from './stage.ts';
 
 /** A job that a worker has, with what its writer needs to know of it. */
-async function openJob(data: { domains: readonly string[]; also?: never[] } | object) {
+async function openJob(data: LookupsData) {
   const stage = await openStage();
   const job = await stage.queue.add(LOOKUPS_JOB, data);
   const { id = '' } = job;
   const key = stage.queue.toKey(id);
   await stage.redis.client.set(`${key}:lock`, 'mine');
-  const rest = JSON.stringify({ domains: ['rest.com'] });
-  const answered = { id, key, token: 'mine', data, stream: QUEUE, rest: () => rest };
-  const writer = createOutcomeWriter(stage.redis);
+  const answered = { id, token: 'mine', data, left: () => ['rest.com'] };
+  const writer = new OutcomeWriter(stage.redis, stage.queue);
   const dataNow = async (): Promise<unknown> =>
     JSON.parse((await stage.redis.client.hget(key, 'data')) ?? 'null');
   return { stage, key, answered, writer, dataNow };
@@ -100,7 +99,7 @@ it('a stream is read to its end, and trimmed only when what was read is kept', a
   const { stage, answered, writer } = await openJob({ domains: ['a.com'] });
   const kept: string[] = [];
   let isFull = true;
-  const stream = readStream({
+  const stream = new StreamReader({
     client: stage.redis.client,
     places: new Map([[streamKey(QUEUE), '0-0']]),
     keep: async (entries) => {
