@@ -10,6 +10,7 @@ export type Encoding = string;
 export const UTF_8: Encoding = 'UTF-8';
 const UTF_16_LE: Encoding = 'UTF-16 LE';
 const UTF_16_BE: Encoding = 'UTF-16 BE';
+const WINDOWS_1250: Encoding = 'Windows-1250';
 const WINDOWS_1252: Encoding = 'Windows-1252';
 
 /**
@@ -166,7 +167,8 @@ const DENSE_SHARE = 0.5;
 
 /**
  * Guesses the encoding of a list that is not UTF-8: what chardet says of scripts other than Latin, else
- * Windows-1252, which Western spreadsheets save, or Windows-1250 if chardet is sure of it. It is not
+ * Windows-1252, which Western spreadsheets save, or what those of the domains' countries do, or Windows-1250
+ * if chardet is sure of it. It is not
  * guessed where most letters are UTF-8, or some line is: in all others they would change.
  */
 async function guessEncoding(
@@ -187,7 +189,8 @@ async function guessEncoding(
     Math.max(0, ...matches.filter(({ name }) => names.test(name)).map((one) => one.confidence));
   const isEastern = trust(/1250|8859-2$/) > trust(/1252|8859-1$/) + MORE_SURE;
   const ofMatches = matches.flatMap(({ name }) => findEncodingByName(name) ?? []);
-  for (const encoding of isDense ? ofMatches : [isEastern ? 'Windows-1250' : WINDOWS_1252]) {
+  const ofLatin = encodingOfCountry(others) ?? (isEastern ? WINDOWS_1250 : WINDOWS_1252);
+  for (const encoding of isDense ? ofMatches : [ofLatin]) {
     const text = iconv().decode(others, encoding, { stripBOM: false });
     if (!text.includes(REPLACEMENT) && !ODD_LETTERS.test(text)) return { encoding, text };
   }
@@ -197,8 +200,23 @@ async function guessEncoding(
   );
 }
 
+/** What spreadsheets save where Latin letters are not the Western ones, by the ends of domains there. */
+const OF_COUNTRIES: readonly (readonly [RegExp, Encoding])[] = [
+  [/\.(?:cz|hr|hu|pl|ro|si|sk)\b/i, WINDOWS_1250],
+  [/\.tr\b/i, 'Windows-1254'],
+  [/\.(?:ee|lt|lv)\b/i, 'Windows-1257'],
+];
+
+/** The encoding of the countries in which most lines have a domain. */
+function encodingOfCountry(bytes: Buffer): Encoding | undefined {
+  const lines = bytes.toString('latin1').split('\n');
+  const isOf = (end: RegExp): boolean =>
+    lines.filter((line) => end.test(line)).length * 2 > lines.length;
+  return OF_COUNTRIES.find(([end]) => isOf(end))?.[1];
+}
+
 /** Signs between small letters: the text is in an encoding of old systems, such as Mac Roman. */
-const ODD_LETTERS = /\p{Ll}[\u0080-\u009f†‡‰‹›•™¤¦§¬¶¸]\p{Ll}|\p{Ll}[ŸƒŠŒŽ]|\p{L}Ÿ\p{Ll}/u;
+const ODD_LETTERS = /\p{Ll}[\u0080-\u009f†‡‰‹›•™¤¦§¬¶¸]\p{Ll}|\p{Ll}[ŸƒŠŒŽ]|\p{L}[Ÿ„“”]\p{Ll}/u;
 const REPLACEMENT = '\ufffd';
 const EXAMPLE = /[\p{L} .&-]{0,20}[^\p{ASCII}][\p{L} .&-]{0,20}/u;
 const MORE_SURE = 10;

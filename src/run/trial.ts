@@ -1,7 +1,7 @@
 import { findJsonObject, type JsonObject } from '../brand/json-object.ts';
 import type { Meaning } from '../brand/meaning.ts';
 import { isListed, type JoinedRow, type RowStatus } from '../collector/joined-row.ts';
-import { COLUMNS_BEFORE_ANSWER, type OutputColumns } from '../collector/output/output-columns.ts';
+import type { OutputColumns } from '../collector/output/output-columns.ts';
 import type { Bill } from '../collector/plan.ts';
 import { billOf } from '../common/format.ts';
 import { createCloser } from '../common/lifetime.ts';
@@ -120,7 +120,7 @@ export async function runToTrial(domain: string, job: Job, outside: RunContext):
       elapsedMs: totals.elapsedMs,
       stopped: outside.signal.aborted ? totals.stopped : (tooLong ?? totals.stopped),
       answer: isFound ? findJsonObject(store.find(domain)?.json ?? '') : undefined,
-      columns: isFound ? columnsOf(row, columns.out.slice(COLUMNS_BEFORE_ANSWER)) : [],
+      columns: isFound ? columnsOf(row, columns.enriched) : [],
       answers,
     };
   } finally {

@@ -37,6 +37,9 @@ describe('the encoding of a list', () => {
     ['Windows-1252', 'windows-1252', WEST],
     ['Windows-1252', 'windows-1252', 'domain,note\na.de,© 2024 – now\nb.de,–\n'],
     ['Windows-1250', 'windows-1250', POLISH],
+    ['Windows-1250', 'windows-1250', 'name,web\nPlzeň Škoda,a.cz\nČedok,b.cz\n'],
+    ['Windows-1254', 'windows-1254', 'name,web\nGüneş Yatırım,a.com.tr\nİstanbul,b.tr\n'],
+    ['Windows-1257', 'windows-1257', 'name,web\nŠiauliai Žemė,a.lt\nĄžuolas,b.lt\n'],
     ['Windows-1251', 'windows-1251', RUSSIAN],
     ['SHIFT_JIS', 'shift_jis', JAPANESE],
   ])('is found: %s', async (label, codec, text) => {

@@ -55,10 +55,9 @@ export function nameOutputColumns(options: OutputColumnsOptions): OutputColumns 
     });
   }
 
+  const own = [DOMAIN, STATUS, FETCHED_AT];
   const wanted: readonly OutputColumn[] = [
-    DOMAIN,
-    STATUS,
-    FETCHED_AT,
+    ...own,
     ...enriched.map(
       ({ name, expression, path, isRest = false }, at): OutputColumn => ({
         name,
@@ -74,7 +73,7 @@ export function nameOutputColumns(options: OutputColumnsOptions): OutputColumns 
   const failures = name(FAILURE_COLUMNS);
   return {
     out: all.slice(0, wanted.length),
-    enriched: all.slice(wanted.length - enriched.length - further.length, wanted.length),
+    enriched: all.slice(own.length, wanted.length),
     failures,
     changes: all.slice(wanted.length).map((column) => column.name),
     renamed: [...renamed].map(([from, to]) => ({ from, to })),
@@ -102,8 +101,6 @@ function textOfTime(timeMs: number): string {
 
 let latest = { second: Number.NaN, text: '' };
 
-/** How many columns come before those that are made of answers. */
-export const COLUMNS_BEFORE_ANSWER = 3;
 /** The values of these are found when a row is written. */
 const CHANGE_COLUMNS: readonly OutputColumn[] = [
   { name: 'change', valueOf: () => undefined },
