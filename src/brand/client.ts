@@ -105,8 +105,7 @@ export function createBrandClient(options: BrandClientOptions): BrandClient {
   const mendedBefore = new Set<Mended>();
 
   function mostBytes(_: number, sent: ResponseHeaders): number {
-    const isTooLong = Number(sent['content-length'] ?? 0) > maxBodyBytes;
-    return isTooLong ? 0 : maxBodyBytes;
+    return Number(sent['content-length'] ?? 0) > maxBodyBytes ? 0 : maxBodyBytes;
   }
 
   function withBody(

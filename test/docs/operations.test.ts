@@ -9,7 +9,6 @@ const PAGE = join(ROOT, 'docs/operations.md');
 
 interface KnownMetric {
   readonly name: string;
-  readonly help: string;
   readonly type: string;
   readonly labelNames: readonly string[];
 }
@@ -17,16 +16,16 @@ interface KnownMetric {
 /** All metrics that any command has. */
 function allMetrics(): readonly KnownMetric[] {
   const ours = METRICS.flatMap(([table, ...labels]) =>
-    Object.entries(table).map(([name, [help, , label]]) => {
+    Object.entries(table).map(([name, [, , label]]) => {
       const type = name.endsWith('_total') ? 'counter' : 'gauge';
       const labelNames = [...labels, label].filter((each) => each !== undefined);
-      return { name: `brandfill_${name}`, help, type, labelNames };
+      return { name: `brandfill_${name}`, type, labelNames };
     }),
   );
   return ours.toSorted((one, other) => (one.name < other.name ? -1 : 1));
 }
 
-const ofPrometheus: KnownMetric = { name: 'up', help: '', type: 'gauge', labelNames: [] };
+const ofPrometheus: KnownMetric = { name: 'up', type: 'gauge', labelNames: [] };
 /** Labels that Prometheus adds. */
 const LABELS_OF_ALL = ['instance', 'job'];
 
@@ -79,14 +78,14 @@ function findUnknown(expr: string, known: readonly KnownMetric[]): readonly stri
 
 test('docs/operations.md lists every metric (UPDATE=1 writes them)', async () => {
   const page = await readFile(PAGE, 'utf8');
-  const rows = allMetrics().map(({ name, labelNames, help }) => {
+  const rows = allMetrics().map(({ name, labelNames }) => {
     const labels = labelNames.length > 0 ? `{${labelNames.join(',')}}` : '';
-    return `| \`${name}${labels}\` | ${help} |`;
+    return `- \`${name}${labels}\``;
   });
-  const table = ['| metric | |', '|---|---|', ...rows].join('\n');
+  const list = rows.join('\n');
   const expected = page.replace(
     /(<!-- metrics -->\n).*?(<!-- \/metrics -->)/s,
-    (_, start: string, end: string) => `${start}${table}\n${end}`,
+    (_, start: string, end: string) => `${start}${list}\n${end}`,
   );
   if (process.env['UPDATE'] === '1') await writeFile(PAGE, expected);
   else expect(page).toBe(expected);

@@ -403,14 +403,15 @@ const NO_COLUMN =
 const NO_HEADER =
   'The first line seems to be a row already, and no names of columns. Say that the list has no header, or click the column with the web addresses if these are its names.';
 
-/** The first different domains of a list. */
+/** Some domains, spread over the rows that the format has seen. */
 async function domainsToSample(place: ListPlace, { reading, column }: ListView): Promise<string[]> {
   if (!column) return [];
   return await withList(place, reading, async (_, format) => {
     const read = createDomainReader({ column });
     const found = format.sampleRows.map((cells) => read(cells[column.index] ?? ''));
-    const domains = found.flatMap((one) => ('domain' in one ? [one.domain] : []));
-    return [...new Set(domains)].slice(0, MOST_SAMPLES);
+    const domains = [...new Set(found.flatMap((one) => ('domain' in one ? [one.domain] : [])))];
+    const step = Math.max(1, Math.floor(domains.length / MOST_SAMPLES));
+    return domains.filter((_domain, at) => at % step === 0).slice(0, MOST_SAMPLES);
   });
 }
 
