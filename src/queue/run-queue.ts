@@ -78,6 +78,8 @@ export class RunQueue implements LookupQueue {
   #progressAtMs = performance.now();
   #hasEnded = false;
   #failure: { readonly error: unknown } | undefined;
+  /** What was said last of why no outcome comes. */
+  #said: string | undefined;
   /** Whether a bound was used up at the last look, and nobody had a job. */
   #wasUsedUp = false;
 
@@ -192,6 +194,7 @@ export class RunQueue implements LookupQueue {
     this.#losses = 0;
     if (this.stall) this.#options.onNotice('Outcomes come again.', { level: 'info' });
     this.stall = undefined;
+    this.#said = undefined;
     await this.#options.collect(all);
     this.#jobs.end(all.map(({ domain }) => domain));
     this.#change.notify();
@@ -216,7 +219,9 @@ export class RunQueue implements LookupQueue {
     if (!signal.aborted) await this.#findLost();
     if (this.#options.redis.trouble() !== undefined) return; // workers could not say that they are there
     const [stall, advice = ''] = await this.#findStall();
-    if (stall && stall.text !== this.stall?.text) this.#options.onNotice(`${stall.text}${advice}.`);
+    const notice = stall && `${stall.text}${advice}.`;
+    if (notice !== undefined && notice !== this.#said) this.#options.onNotice(notice);
+    this.#said = notice;
     this.stall = stall;
   }
 
