@@ -88,6 +88,7 @@ describe('dashboard --queue', () => {
     const { redis, folder, worker, options } = await openStage(3);
     const url = await openDashboard(redis, folder);
     const running = await worker();
+    await expect.poll(() => redis.client.scard(QUEUES_KEY)).toBe(1);
     const [queue = ''] = await redis.client.smembers(QUEUES_KEY);
     const ofApi = new Queue(queue, { connection: redis.client, prefix: PREFIX });
     onTestFinished(() => ofApi.close());
