@@ -1,8 +1,13 @@
 import type { JsonObject } from '../brand/json-object.ts';
-import type { CellValue, RawRow, RowColumn, RowFormat } from '../rows/row-format.ts';
+import {
+  type CellValue,
+  isFilled,
+  type RawRow,
+  type RowColumn,
+  type RowFormat,
+} from '../rows/row-format.ts';
 import type { ComparedColumn } from './changes.ts';
 import type { Field } from './fields/fields.ts';
-import { isFilled } from './output/output-columns.ts';
 
 /** A column of the list, and the field that fills its blank cells. */
 export interface FillRule {

@@ -4,13 +4,14 @@ import { meaningOfName } from './columns/column-name.ts';
 import { shorten } from './columns/names.ts';
 import { textOfCell } from './csv/csv-writer.ts';
 import { LIST_FORMATS } from './list-formats.ts';
-import type {
-  CellValue,
-  FormatOptions,
-  RawRow,
-  RowFormat,
-  RowWriter,
-  ScannedRow,
+import {
+  type CellValue,
+  type FormatOptions,
+  isFilled,
+  type RawRow,
+  type RowFormat,
+  type RowWriter,
+  type ScannedRow,
 } from './row-format.ts';
 import { type ByteSource, describeText, linesOf, type Source, unreadable } from './source.ts';
 
@@ -218,8 +219,8 @@ function createJsonlWriter(names: readonly string[]): RowWriter {
 /** Adds a member to an object where it is missing, null or empty. The rest stays as it is. */
 function fillMember(row: RawRow, name: string, value: CellValue): RawRow | undefined {
   const object = JSON.parse(row.raw) as JsonRow;
-  if (!isEmpty(valueAt(object, name))) return undefined;
-  if (isEmpty(value)) return row;
+  if (isFilled(valueAt(object, name))) return undefined;
+  if (!isFilled(value)) return row;
   const path = name.split('.');
   const isWithin = !Object.hasOwn(object, name) && isObject(object[path[0] ?? '']);
   const { applyEdits, modify } = jsonc();
@@ -230,13 +231,4 @@ function fillMember(row: RawRow, name: string, value: CellValue): RawRow | undef
 /** Loaded here, because most lists are not JSONL, or are not filled in place. */
 function jsonc(): typeof import('jsonc-parser') {
   return createRequire(import.meta.url)('jsonc-parser') as typeof import('jsonc-parser');
-}
-
-function isEmpty(value: CellValue): boolean {
-  return (
-    value === undefined ||
-    value === null ||
-    value === '' ||
-    (Array.isArray(value) && value.length === 0)
-  );
 }

@@ -35,6 +35,12 @@ export type RowColumn = Pick<DomainColumn, 'index' | 'name'>;
 /** The value of one added cell. Structures occur only if the format can hold them. */
 export type CellValue = unknown;
 
+/** Whether a value leaves something in a cell. */
+export function isFilled(value: CellValue): boolean {
+  if (Array.isArray(value)) return value.length > 0;
+  return value !== undefined && value !== null && value !== '';
+}
+
 /** Writes rows in the format of the input, adding columns at their end. */
 export interface RowWriter {
   /** The text before the first row. */

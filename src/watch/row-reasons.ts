@@ -1,7 +1,7 @@
 import { hasValues, type JoinedRow } from '../collector/joined-row.ts';
-import { isFilled, type OutputColumns } from '../collector/output/output-columns.ts';
+import type { OutputColumns } from '../collector/output/output-columns.ts';
 import { shortenTo } from '../common/text.ts';
-import type { RowColumn, RowFormat } from '../rows/row-format.ts';
+import { isFilled, type RowColumn, type RowFormat } from '../rows/row-format.ts';
 import { adviseOn } from './reasons.ts';
 import type { RunReason, RunView } from './run-view.ts';
 

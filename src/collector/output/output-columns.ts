@@ -134,9 +134,3 @@ export function toEnrichedRow(
   }
   return enriched;
 }
-
-/** Whether a cell has something in it. */
-export function isFilled(value: unknown): boolean {
-  if (Array.isArray(value)) return value.length > 0;
-  return value !== undefined && value !== null && value !== '';
-}

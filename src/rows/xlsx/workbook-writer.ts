@@ -1,7 +1,7 @@
 import { PassThrough, Readable } from 'node:stream';
 import { ZipFile } from 'yazl';
 import { BrandfillError } from '../../common/errors.ts';
-import type { CellValue, TableOutput, WrittenRow } from '../row-format.ts';
+import { type CellValue, isFilled, type TableOutput, type WrittenRow } from '../row-format.ts';
 import { type Cutter, createCutter, READ_BYTES } from '../source.ts';
 import { columnName, contains, MOST_COLUMNS, type Range } from './cell.ts';
 import { type NewCell, putCells, valueXml } from './cell-xml.ts';
@@ -211,7 +211,7 @@ export class WorkbookOutput implements TableOutput {
     const edited = (row: string): string => {
       const style = styleOf(row);
       const cells = [...ofList, ...ours]
-        .filter(([, value]) => value !== undefined && value !== null && value !== '')
+        .filter(([, value]) => isFilled(value))
         .map(([column, value]) => this.#newCell(column, number, value, style));
       return putCells(row, lastCell, cells);
     };
