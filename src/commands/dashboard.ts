@@ -27,7 +27,7 @@ export const dashboard = defineCommand(DASHBOARD_OPTIONS, async (call) => {
     const { showQueue } = await import('../page/queue-board.ts');
     const { openListener } = await import('../page/listener.ts');
     const shown = await createDashboard({
-      source: showQueue({ redis }),
+      source: showQueue(redis),
       token,
       allowHost,
       label: flagOf('allowHost'),

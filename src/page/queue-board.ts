@@ -12,22 +12,17 @@ import { reasonOf } from '../queue/redis-errors.ts';
 import { type RunView, VIEW_VERSION } from '../watch/run-view.ts';
 import { type Board, type BoardSource, EMPTY_BOARD, GONE, isOver, lost } from './board.ts';
 
-export interface QueueBoardOptions {
-  readonly redis: RedisServer;
-  /** Longest time that a reading may take. @default 3000 ms */
-  readonly readMs?: number;
-}
-
 /** A run announces its state once a second; one that is silent for this long is gone. */
 const LOST_MS = 15_000;
 /** Schedules seldom change, and cost more to read. */
 const SCHEDULES_EVERY_MS = 3_000;
+/** Longest time that a reading may take: somebody is waiting. */
+const READ_MS = 1_500;
 /** Longest time that an action may take. */
 const ASK_MS = 5_000;
 
 /** Shows what all runs, workers and schedules on a Redis announce. Nothing else reads it for the page. */
-export function showQueue(options: QueueBoardOptions): BoardSource {
-  const { redis, readMs = 3_000 } = options;
+export function showQueue(redis: RedisServer): BoardSource {
   const { client, name } = redis;
   const kept = openSchedules(client);
   const readQueues = createQueueReader(redis);
@@ -94,7 +89,7 @@ export function showQueue(options: QueueBoardOptions): BoardSource {
         reading = undefined;
       });
       try {
-        latest = await inTime(readMs, reading);
+        latest = await inTime(READ_MS, reading);
       } catch (error) {
         const why = error instanceof NoAnswerError ? 'does not answer' : reasonOf(error);
         return {

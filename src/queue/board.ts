@@ -124,12 +124,12 @@ function stateOf({ stopped, silentMs }: WorkerNotice & Said): FoundWorker['state
   return silentMs > ABSENT_MS ? 'lost' : 'there';
 }
 
-/** Those that are there, or went within ten minutes, or were the last of a queue that has none now. */
+/** Those that are there, then those that went within ten minutes, or were the last of a queue that has none now. */
 export async function readShownWorkers(client: RedisClient): Promise<readonly FoundWorker[]> {
-  const all = await readWorkers(client);
-  const isLast = ({ queue }: FoundWorker, at: number): boolean =>
-    all.every((other, otherAt) => other.queue !== queue || otherAt <= at);
-  return all.filter((worker, at) => worker.silentMs <= GONE_MS || isLast(worker, at));
+  const all = (await readWorkers(client)).toReversed();
+  const isLast = (worker: FoundWorker): boolean =>
+    all.find(({ queue }) => queue === worker.queue) === worker;
+  return all.filter((worker) => worker.silentMs <= GONE_MS || isLast(worker));
 }
 
 /** Who serves a queue. */

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { z } from 'zod';
-import { type Outcome, splitReason } from '../brand/outcome.ts';
+import type { Outcome } from '../brand/outcome.ts';
 
 const lookups = z.looseObject({
   domains: z
@@ -87,14 +87,9 @@ export function toData(outcome: Outcome, given: string): OutcomeData {
   };
 }
 
-/**
- * The outcome that a run stores. A run checks its domains beforehand, so none is `invalid`. Workers of
- * earlier versions send what the API wrote as the reason.
- */
-export function toOutcome({ given: _, status, ...data }: OutcomeData): Outcome {
-  const { httpStatus, reason, said } = data;
-  const why = said === undefined ? splitReason(reason, httpStatus) : undefined;
-  return { ...data, ...why, httpStatus, status: status === 'invalid' ? 'failed' : status };
+/** The outcome that a run stores. A run checks its domains beforehand, so none is `invalid`. */
+export function toOutcome({ given: _, status, httpStatus, ...data }: OutcomeData): Outcome {
+  return { ...data, httpStatus, status: status === 'invalid' ? 'failed' : status };
 }
 
 /** An outcome that no call was made for. */

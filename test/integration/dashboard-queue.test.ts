@@ -2,9 +2,9 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { Queue } from 'bullmq';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import type { Board } from '../../src/page/board.ts';
-import { PREFIX, QUEUES_KEY, WORKERS_KEY } from '../../src/queue/names.ts';
+import { PREFIX, QUEUES_KEY, streamKey, WORKERS_KEY } from '../../src/queue/names.ts';
 import type { RunView } from '../../src/watch/run-view.ts';
-import { type TestDatabase, useDatabase } from '../support/redis.ts';
+import { type TestDatabase, useDatabase, useRedis } from '../support/redis.ts';
 import { openApi, untilSilent } from './support/api.ts';
 import { askRun, readBoard, statusOf } from './support/dashboards.ts';
 import { type Folder, openFolder } from './support/folder.ts';
@@ -111,5 +111,19 @@ describe('dashboard --queue', () => {
     await startHere(['worker', '--auth', 'bearer'], { cwd: folder.path, env }).ended;
     const { workers } = await readBoard(url);
     expect(workers).toMatchObject([{ state: 'stopped', stopped: expect.stringContaining('401') }]);
+  });
+
+  it('says so while Redis answers nothing, and shows what was there before', async () => {
+    const redis = await useRedis();
+    const url = await openDashboard(redis, openFolder());
+    await redis.client.sadd(QUEUES_KEY, 'api.test');
+    await redis.client.xadd(streamKey('api.test'), '*', 'data', '{}');
+    await expect.poll(async () => (await readBoard(url)).queues).toHaveLength(1);
+    process.kill(redis.pid, 'SIGSTOP');
+    const { queues, trouble } = await readBoard(url);
+    expect(trouble).toMatch(/does not answer\. What is shown is as it was before\.$/);
+    expect(queues).toMatchObject([{ queue: 'api.test', uncollected: 1 }]);
+    process.kill(redis.pid, 'SIGCONT');
+    await expect.poll(async () => (await readBoard(url)).trouble).toBeUndefined();
   });
 });

@@ -34,9 +34,9 @@ it('workers that are gone are shown as lost for ten minutes, and the last of a q
   });
   const shown = await readShownWorkers(stage.redis.client);
   expect(shown.map(({ id, state }) => [id, state])).toEqual([
-    ['stopped', 'stopped'],
-    ['lost', 'lost'],
     ['there', 'there'],
+    ['lost', 'lost'],
+    ['stopped', 'stopped'],
   ]);
   // When all are gone but the one of the night
   await stage.redis.client.hdel(WORKERS_KEY, 'there', 'lost', 'stopped');
