@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { SandboxAuth } from '../../src/sandbox/auth.ts';
-import { hashText } from '../../src/sandbox/brand-answer.ts';
+import { createBrandAnswer, hashText } from '../../src/sandbox/brand-answer.ts';
 import { latencyOf } from '../../src/sandbox/brand-endpoint.ts';
 import type { SandboxOptions, SandboxReply } from '../../src/sandbox/options.ts';
 import { decideReply } from '../../src/sandbox/replies.ts';
@@ -8,6 +8,15 @@ import { findLogo, startSandbox } from '../../src/sandbox/server.ts';
 import { openApi } from '../integration/support/api.ts';
 import { domains as createDomains } from '../integration/support/tables.ts';
 import { ask, askAll, get, openCall } from './sandboxes.ts';
+
+it.each([
+  ['xn--mller-kva.de', 'Müller GmbH'],
+  ['bank-of-oslo.se', 'Bank of Oslo AB'],
+  ['globex.co.uk', 'Globex Ltd'],
+  ['stark-industries.com', 'Stark Industries'],
+])('the company of %s is called as a person would: %s', (domain, name) => {
+  expect(createBrandAnswer(domain, hashText(domain, 1)).name).toBe(name);
+});
 
 describe('sandbox', () => {
   it.each([
