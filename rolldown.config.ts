@@ -79,6 +79,11 @@ export default defineConfig({
       writeBundle: ({ dir = 'dist' }) => chmod(join(dir, 'brandfill.js'), 0o755),
     },
     {
+      name: 'script of Redis',
+      writeBundle: ({ dir = 'dist' }) =>
+        cp('src/worker/shared-pace.lua', join(dir, 'shared-pace.lua')),
+    },
+    {
       name: 'page, and the licences of all that is bundled',
       async writeBundle({ dir = 'dist' }) {
         const ids = [...this.getModuleIds(), ...(await buildPage(join(dir, 'client')))];

@@ -7,6 +7,7 @@
  */
 import { parseArgs } from 'node:util';
 import { worldsOf } from '../test/simulation/catalogue.ts';
+import { openFleet } from '../test/simulation/fleet.ts';
 import { COLD, LONG, measureCold, measureLong } from '../test/simulation/pace.ts';
 import { playAll } from '../test/simulation/play.ts';
 import { describeTotals, describeWorlds, totalsOf } from '../test/simulation/report.ts';
@@ -17,12 +18,13 @@ const { values } = parseArgs({
     seed: { type: 'string', default: '1' },
     only: { type: 'string', default: '' },
     all: { type: 'boolean', default: false },
+    fleet: { type: 'boolean', default: false },
   },
 });
 const isChosen = ({ name }: { readonly name: string }): boolean => name.includes(values.only);
 
 const worlds = worldsOf(Number(values.seed)).filter(isChosen);
-const scores = await playAll(worlds);
+const scores = await playAll(worlds, values.fleet ? { open: openFleet } : {});
 console.log(describeWorlds(scores, values.all ? scores.length : 30));
 console.log(`\n${`of ${scores.length} worlds`.padEnd(38)}       is   wanted`);
 console.log(describeTotals(totalsOf(scores), WANTED));

@@ -104,6 +104,8 @@ export const REASONS = {
       "The answer has no record, at least not where one was looked for: check --base-url, and 'data' of the profile.",
     not_found_page:
       'The API answered 404 with a page that is no JSON, so the path is wrong: check --base-url.',
+    none_known:
+      'The API answered 404 for all of the first domains, as for a path that is wrong: check --base-url. If it may well know none of them, --max-failed 100% goes on.',
     bad_request_page:
       'The API refused the calls themselves with a page that is no JSON (400 and the like): check --base-url, for one its https:// and its port.',
     same_answer:

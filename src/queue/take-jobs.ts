@@ -95,6 +95,8 @@ export class JobTaker {
   #isStopping = false;
   /** Whether a domain that was cut from a stalled job is under way. */
   #isAlone = false;
+  /** The domain that is tried while the worker is sick. */
+  #tried: string | undefined;
   /** The mean of the last jobs, in lookups. */
   #size = 50;
 
@@ -197,6 +199,7 @@ export class JobTaker {
     void this.#worker.pause(true);
     setTimeout(() => {
       this.#worker.concurrency = this.#jobsAtOnce();
+      this.#tried = undefined;
       if (!this.#isEnding) void this.#worker.resume();
     }, SICK_MS).unref();
   }
@@ -275,13 +278,12 @@ export class JobTaker {
   }
 
   /** Whether one more lookup of a job is to be made. A worker that is sick tries one. */
-  #wanted({ lost, run }: TakenJob): () => boolean {
-    let sickCalls = 0;
-    return () => {
+  #wanted({ lost, run }: TakenJob): (domain: string) => boolean {
+    return (domain) => {
       if (this.#isEnding || lost.aborted || run?.isPaused || run?.isThere === false) return false;
       if (!this.#isSick) return true;
-      sickCalls += 1;
-      return sickCalls === 1;
+      this.#tried ??= domain;
+      return this.#tried === domain;
     };
   }
 

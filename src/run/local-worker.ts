@@ -9,8 +9,9 @@ import type { Reply } from '../queue/lookup-queue.ts';
 import { createBatches, lookupsAtOnce } from '../worker/batches.ts';
 import { joinBudgets, type SharedBudget } from '../worker/budget.ts';
 import { type Clock, systemClock } from '../worker/clock.ts';
-import { createEvidence, type EvidenceOptions } from '../worker/evidence.ts';
+import { createDiagnosis, type DiagnosisOptions } from '../worker/diagnosis.ts';
 import {
+  controlOf,
   createGate,
   createOwnPace,
   type Gate,
@@ -19,7 +20,7 @@ import {
 } from '../worker/gate.ts';
 import type { LookupContext } from '../worker/lookup.ts';
 import type { Learned } from '../worker/pace-memory.ts';
-import type { SharedPace } from '../worker/redis-pace.ts';
+import type { RedisPaceOptions, SharedPace } from '../worker/redis-pace.ts';
 import type { Stop, StopSwitch } from '../worker/stop-switch.ts';
 import { createWorker, type Worker } from '../worker/worker.ts';
 
@@ -31,7 +32,7 @@ export interface LocalWorkerOptions extends Pick<LookupContext, 'onCall'> {
   /** The pace shared by all workers with this credential. @default a pace of its own */
   readonly sharedPace?: SharedPace | undefined;
   /** What is known when answers are weighed. */
-  readonly evidence?: Omit<EvidenceOptions, 'onStop' | 'callers'>;
+  readonly diagnosis?: Omit<DiagnosisOptions, 'onStop' | 'pace' | 'retries'>;
   /** What an earlier run learned of the pace. @default nothing */
   readonly learned?: Learned | undefined;
   /** Holds all calls up while it is closed. @default calls are never held up */
@@ -75,18 +76,26 @@ export async function openLocalWorker(
     onNotice: options.onNotice,
   });
   const home = sharedPace
-    ? (await import('../worker/redis-pace.ts')).createRedisPace({
-        ...sharedPace,
+    ? await openSharedPace(sharedPace, options.onNotice, {
         rate,
         start: endpoint.profile?.startRate,
         clock,
         callers: concurrency,
-        onNotice: options.onNotice,
       })
     : createOwnPace(clock.nowMs(), { rate, learned, epochMs });
   const { unsent } = credential;
   const outside = { unsent, client, home, clock, today: Date.now, random: Math.random };
   return assembleWorker({ settings, endpoint, ...options, ...outside });
+}
+
+async function openSharedPace(
+  shared: SharedPace,
+  onNotice: (message: string) => void,
+  options: Pick<RedisPaceOptions, 'rate' | 'start' | 'clock' | 'callers'>,
+): Promise<PaceHome> {
+  const { exchangeInRedis, RedisPace } = await import('../worker/redis-pace.ts');
+  const exchange = exchangeInRedis(shared, onNotice);
+  return new RedisPace({ ...options, slowest: shared.slowest, exchange });
 }
 
 /** What a worker needs of the world: calls, a pace, time and chance. */
@@ -110,17 +119,19 @@ export function assembleWorker(options: AssembledWorkerOptions): LocalWorker {
   const { concurrency, retries, maxWait, maxOutage } = options.settings;
   const counters = createCallCounters();
   const outcomes = { found: 0, not_found: 0, rejected: 0, failed: 0, pending: 0 };
-  const evidence = createEvidence({
-    ...options.evidence,
+  const diagnosis = createDiagnosis({
+    ...options.diagnosis,
     onStop: (stop) => stopSwitch.stop(stop.refusal ? { ...stop, unsent } : stop),
-    callers: concurrency,
+    pace: controlOf(home, clock),
+    retries,
   });
   const gate = createGate({
     home,
     clock,
     now: today,
     concurrency,
-    evidence,
+    diagnosis,
+    probe: (domain) => client.call(endpoint.path(domain), stopSwitch.noCall, domain),
     budget: joinBudgets(budgets),
     stopSwitch,
     counters,
@@ -134,7 +145,8 @@ export function assembleWorker(options: AssembledWorkerOptions): LocalWorker {
     endpoint,
     gate,
     batches:
-      batch && createBatches({ gate, client, endpoint, batch, stopSwitch, clock, concurrency }),
+      batch &&
+      createBatches({ gate, client, endpoint, batch, stopSwitch, clock, random, concurrency }),
     retries,
     maxWaitMs: maxWait,
     stopSwitch,
@@ -146,6 +158,7 @@ export function assembleWorker(options: AssembledWorkerOptions): LocalWorker {
     now: options.now ?? today,
     random,
     concurrency: lookupsAtOnce(concurrency, endpoint),
+    spreads: options.diagnosis?.hasAnswered !== true,
   });
   const giveBackCalls = async (): Promise<void> => {
     for (const budget of budgets) await budget.close();

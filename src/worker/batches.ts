@@ -3,7 +3,7 @@ import type { BrandClient } from '../brand/client.ts';
 import type { Endpoint } from '../brand/endpoint.ts';
 import type { Meaning } from '../brand/meaning.ts';
 import type { Clock } from './clock.ts';
-import type { Verdict } from './evidence.ts';
+import type { Verdict } from './diagnosis.ts';
 import type { Gate, Permit, Question } from './gate.ts';
 import { NotAskedError, type StopSwitch } from './stop-switch.ts';
 
@@ -28,6 +28,8 @@ export interface BatchedCall {
   readonly meaning: Meaning;
   readonly latencyMs: number;
   readonly verdict: Verdict | Promise<Verdict>;
+  /** For those that are to wait equally long, so that they go together again. @default their own */
+  readonly jitter?: number;
 }
 
 export interface BatchesOptions {
@@ -37,6 +39,7 @@ export interface BatchesOptions {
   readonly batch: BatchProfile;
   readonly stopSwitch: StopSwitch;
   readonly clock: Clock;
+  readonly random: () => number;
   /** How many calls may be under way at once. */
   readonly concurrency: number;
 }
@@ -45,7 +48,7 @@ export interface BatchesOptions {
 interface Waiting {
   readonly question: Question;
   /** Only those of the same part go together: of a call that was refused, each half. */
-  part: object | undefined;
+  readonly part: object | undefined;
   readonly resolve: (call: BatchedCall) => void;
   readonly reject: (error: unknown) => void;
 }
@@ -53,15 +56,8 @@ interface Waiting {
 /** A call waits this long for others to join it, unless it is full. */
 const LINGER_MS = 5;
 
-/** Of a call about several domains, these may be due to one of them. */
-const OF_ONE: ReadonlySet<Meaning['kind']> = new Set([
-  'found', // as a whole: no answers could be found in it
-  'rejected',
-  'refused',
-  'not_found',
-  'failed',
-  'redirect',
-]);
+/** A call that fails so often as a whole may do so for one of its domains. */
+const MOST_TOGETHER = 2;
 
 const MISSING: Meaning = {
   kind: 'away',
@@ -77,10 +73,14 @@ export function lookupsAtOnce(concurrency: number, { profile }: Endpoint): numbe
 }
 
 export function createBatches(options: BatchesOptions): Batches {
-  const { gate, client, endpoint, batch, stopSwitch, clock, concurrency } = options;
+  const { gate, client, endpoint, batch, stopSwitch, clock, random, concurrency } = options;
   const waiting: Waiting[] = [];
   /** Lookups that a reply was silent about. */
   const alone = new WeakSet<Question>();
+  /** The halves of calls that were refused. */
+  const parts = new WeakMap<Question, object>();
+  /** How often calls about several failed, by the first of them. */
+  const triedTogether = new WeakMap<Question, number>();
   let underWay = 0;
   let isLingering = false;
 
@@ -89,7 +89,7 @@ export function createBatches(options: BatchesOptions): Batches {
   /** Starts calls: full ones and those that nobody joins at once, another one after a moment. */
   function start(): void {
     for (let first = waiting[0]; first && underWay < concurrency; first = waiting[0]) {
-      const isDue = waiting.length >= batch.size || first.part !== undefined || !mayJoin(first);
+      const isDue = waiting.length >= batch.size || !mayJoin(first);
       if (!isDue) return void linger();
       send();
     }
@@ -176,13 +176,10 @@ export function createBatches(options: BatchesOptions): Batches {
     const domains = group.map(({ question }) => question.asked.domain);
     const { meaning, meanings } = await client.callBatch(batch, domains, stopSwitch.noCall);
     const latencyMs = clock.nowMs() - sentAtMs;
-    if (!meanings && OF_ONE.has(meaning.kind)) {
-      void permit.endedTogether(meaning, [], group.length);
-      return goInHalves(group);
-    }
+    if (!meanings) return endAsOne(permit, group, { meaning, latencyMs });
     const each = group.map(({ question }): [Meaning, Question['asked']] => {
       const { asked } = question;
-      const said = meanings ? meanings.get(asked.domain) : meaning;
+      const said = meanings.get(asked.domain);
       if (!said) alone.add(question);
       return [said ?? MISSING, asked];
     });
@@ -196,20 +193,42 @@ export function createBatches(options: BatchesOptions): Batches {
     });
   }
 
+  /** A call that was refused or failed as a whole is one piece of evidence, and goes on as one. */
+  function endAsOne(
+    permit: Permit,
+    group: readonly Waiting[],
+    { meaning, latencyMs }: Pick<BatchedCall, 'meaning' | 'latencyMs'>,
+  ): void {
+    const [first] = group;
+    if (!first) return;
+    const jitter = random();
+    const told = permit.ended(meaning, group.length);
+    const halve = (verdict: Verdict): Verdict => {
+      const isLimit = meaning.kind === 'throttled' || meaning.kind === 'quota';
+      if (group.length === 1 || isLimit || verdict === 'drop') return verdict;
+      const tries = (triedTogether.get(first.question) ?? 0) + 1;
+      triedTogether.set(first.question, tries);
+      const isOfOne = verdict === 'believe' || verdict === 'fail';
+      if (isOfOne || tries >= MOST_TOGETHER) goInHalves(group);
+      return isOfOne ? 'again' : verdict;
+    };
+    const verdict = typeof told === 'string' ? halve(told) : told.then(halve);
+    for (const { resolve } of group) resolve({ meaning, latencyMs, verdict, jitter });
+  }
+
   /** So one bad domain among a hundred costs a dozen calls, not a hundred, and none of the others. */
   function goInHalves(group: readonly Waiting[]): void {
     const middle = Math.ceil(group.length / 2);
     for (const half of [group.slice(0, middle), group.slice(middle)]) {
       const part = {};
-      for (const one of half) one.part = part;
+      for (const { question } of half) parts.set(question, part);
     }
-    waiting.unshift(...group);
   }
 
   return {
     call: (question) =>
       new Promise((resolve, reject) => {
-        waiting.push({ question, part: undefined, resolve, reject });
+        waiting.push({ question, part: parts.get(question), resolve, reject });
         start();
       }),
   };

@@ -4,16 +4,11 @@ import type { CallCounters } from '../common/calls.ts';
 import { isUnsent } from '../common/reasons.ts';
 import { type Budget, type Permit as BudgetPermit, both, isUsedUp } from './budget.ts';
 import type { Clock } from './clock.ts';
-import {
-  type Asked,
-  type Evidence,
-  GOOD,
-  type Situation,
-  type Verdict,
-  type Weighed,
-} from './evidence.ts';
+import type { Asked, Diagnosis, PaceControl, Signal, Verdict, Weighed } from './diagnosis.ts';
+import { stopOf } from './first-calls.ts';
 import {
   accepted,
+  climb,
   createPace,
   ended,
   forget,
@@ -22,6 +17,7 @@ import {
   type PacedCall,
   type Refusal,
   refused,
+  slow,
   start,
 } from './pace.ts';
 import { describePace, type Learned, learnedOf, type PaceDescription } from './pace-memory.ts';
@@ -42,7 +38,7 @@ import { NotAskedError, type StopSwitch, stopForWait } from './stop-switch.ts';
  * |---|---|---|
  * | pause, stop | nothing starts; nothing starts any more | `stop-switch.ts` |
  * | budget | calls, what they cost, calls in a period of the calendar | `budget.ts` |
- * | evidence | first calls; whom a refusal is about | `evidence.ts` |
+ * | diagnosis | first calls; whom a refusal is about; whether all is down | `diagnosis.ts` |
  * | pace | the rate and the calls under way, learned or stated; shut and testing | `pace.ts` |
  * | fixed rate | never more in any window than the user allows | `rate.ts` |
  *
@@ -80,17 +76,19 @@ export interface Question {
 export interface Permit {
   /** The most domains that the call may be about. */
   readonly domains: number;
-  /** The call was answered. Tells what becomes of the answer, at once or when others have told more. */
-  ended(meaning: Meaning): Verdict | Promise<Verdict>;
+  /**
+   * The call was answered. Tells what becomes of the answer, at once or when others have told
+   * more.
+   *
+   * @param domains how many it was about. @default 1
+   */
+  ended(meaning: Meaning, domains?: number): Verdict | Promise<Verdict>;
   /**
    * The same of a call about several domains: the first meaning is that of the call as a whole.
-   *
-   * @param domains how many it was about. @default those there are meanings of
    */
   endedTogether(
     meaning: Meaning,
     each: readonly (readonly [Meaning, Asked])[],
-    domains?: number,
   ): (Verdict | Promise<Verdict>)[];
   /** The call has no answer: it was given up and may well be billed, or its connection was closed already. */
   abandoned(why?: unknown): void;
@@ -111,8 +109,12 @@ export interface PaceHome {
   start(nowMs: number): void;
   /** A call has ended. */
   ended(how: 'good' | Refusal | 'none', call: PacedCall, nowMs: number): void;
-  /** What calls were refused for was about their domains alone. */
+  /** What calls were refused for was not the rate. */
   forget(nowMs: number): void;
+  /** Takes the rate down for a while. */
+  slow(ratePerMs: number, nowMs: number): void;
+  /** Lets it climb. @param toPerMs 0: to what it was */
+  climb(toPerMs: number, nowMs: number): void;
   /** The pace as it is known here, and the fixed rate. */
   readonly pace: Readonly<Pace>;
   readonly fixed: FixedRate | undefined;
@@ -165,6 +167,33 @@ export function createOwnPace(
       refused(pace, call, now, how);
     },
     forget: (now) => forget(pace, now),
+    slow: (ratePerMs, now) => slow(pace, ratePerMs, now),
+    climb: (toPerMs, now) => climb(pace, toPerMs, now),
+  };
+}
+
+/** What the diagnosis may do to a pace. */
+export function controlOf(home: PaceHome, clock: Clock): PaceControl {
+  const { pace } = home;
+  return {
+    get flowPerMs() {
+      return pace.flowPerMs;
+    },
+    get ratePerMs() {
+      return pace.ratePerMs;
+    },
+    get limitPerMs() {
+      return pace.phase === 'published' ? 0 : pace.limitPerMs;
+    },
+    get isFree() {
+      return pace.state === 'flowing' && pace.phase !== 'fixed' && pace.climbToPerMs === 0;
+    },
+    get isClimbing() {
+      return pace.climbToPerMs > 0;
+    },
+    slow: (ratePerMs) => home.slow(ratePerMs, clock.nowMs()),
+    climb: (toPerMs) => home.climb(toPerMs, clock.nowMs()),
+    forget: () => home.forget(clock.nowMs()),
   };
 }
 
@@ -175,7 +204,9 @@ export interface GateOptions {
   readonly now: () => number;
   /** Calls that may be under way at once. */
   readonly concurrency: number;
-  readonly evidence: Evidence;
+  readonly diagnosis: Diagnosis;
+  /** Asks about a domain that was found before, to see whether the API is well. */
+  readonly probe: (domain: string) => Promise<Meaning>;
   readonly budget: Budget;
   readonly stopSwitch: StopSwitch;
   readonly counters: CallCounters;
@@ -200,14 +231,16 @@ const TURN_MS = 2_000;
 
 /** The gate of this process. */
 export function createGate(options: GateOptions): Gate {
-  const { home, clock, concurrency, evidence, budget, stopSwitch, counters, pause } = options;
+  const { home, clock, concurrency, diagnosis, budget, stopSwitch, counters, pause } = options;
   const { maxWaitMs, maxOutageMs } = options;
-  const { fixed } = home;
   const openedMs = clock.nowMs();
   const waiting = createWaitQueue();
   let inFlight = 0;
   let startedMs = 0;
   let sleeping: { readonly untilMs: number; readonly stop: AbortController } | undefined;
+  let isProbing = false;
+  /** No lookup is left that is not held, unless one has asked since. */
+  let isIdle = false;
   let trouble: string | undefined;
   /** Whether calls fail at present, rather than being refused. */
   let isFailing = false;
@@ -217,14 +250,15 @@ export function createGate(options: GateOptions): Gate {
   const slowedBy = new Set<string>();
 
   /** When a call may start; Infinity: not before another has ended. */
-  function nextMs(nowMs: number): number {
-    if (inFlight >= concurrency || !evidence.mayStart(inFlight)) return Number.POSITIVE_INFINITY;
-    return home.nextMs(nowMs, inFlight);
+  function nextMs(nowMs: number, isProbe = false): number {
+    if (inFlight >= concurrency && !isProbe) return Number.POSITIVE_INFINITY;
+    if (!isProbe && !diagnosis.mayStart(inFlight)) return Number.POSITIVE_INFINITY;
+    return home.nextMs(nowMs, isProbe ? Math.min(inFlight, concurrency - 1) : inFlight);
   }
 
-  function tryStart(): boolean {
+  function tryStart(isProbe = false): boolean {
     const nowMs = clock.nowMs();
-    if (nextMs(nowMs) > nowMs) return false;
+    if (nextMs(nowMs, isProbe) > nowMs) return false;
     home.start(nowMs);
     inFlight += 1;
     startedMs = nowMs;
@@ -232,12 +266,15 @@ export function createGate(options: GateOptions): Gate {
   }
 
   function letThrough(): void {
+    if (diagnosis.probe !== undefined) void probe();
     while (waiting.length > 0) {
-      if (!tryStart()) {
+      const isProbe = waiting.hasProbe;
+      const nowMs = clock.nowMs();
+      if (pause?.isPaused) return sleepUntil(nowMs + LOOK_AGAIN_MS);
+      if (!tryStart(isProbe)) {
         stopIfTooLong();
         home.wanted?.(waiting.length, inFlight);
-        const nowMs = clock.nowMs();
-        return sleepUntil(Math.min(nextMs(nowMs), nowMs + LOOK_AGAIN_MS));
+        return sleepUntil(Math.min(nextMs(nowMs, isProbe), nowMs + LOOK_AGAIN_MS));
       }
       waiting.wakeNext();
     }
@@ -255,18 +292,50 @@ export function createGate(options: GateOptions): Gate {
     clock.sleep(Math.max(1, untilMs - clock.nowMs()), mine.stop.signal).then(wake, () => {});
   }
 
+  /** Asks about a domain that was found before, ahead of all others, as long as that is wanted. */
+  async function probe(): Promise<void> {
+    if (isProbing) return;
+    isProbing = true;
+    try {
+      for (let domain = diagnosis.probe; domain !== undefined; domain = diagnosis.probe) {
+        const spend = budget.tryAcquire();
+        if (!spend) {
+          diagnosis.giveUpProbe();
+          break;
+        }
+        const flight = await takeOff({ domain }, spend, 'probe');
+        flight.probed(await callProbe(domain, flight));
+        if (isIdle) diagnosis.idle(inFlight + waiting.length);
+      }
+    } catch {
+      // The run stops.
+    }
+    isProbing = false;
+    letThrough();
+  }
+
+  async function callProbe(domain: string, flight: Flight): Promise<Meaning> {
+    try {
+      return await options.probe(domain);
+    } catch (error) {
+      flight.abandoned(error);
+      throw error;
+    }
+  }
+
   function stopIfTooLong(): void {
     const { pace } = home;
-    if (pace.state !== 'testing') return;
+    if (pace.state !== 'testing' || pause?.isPaused) return;
     // Those who share the pace may have been refused long before this process came.
     const lastedMs = clock.nowMs() - Math.max(pace.refusedMs, openedMs);
     if (lastedMs <= (isFailing ? maxOutageMs : maxWaitMs)) return;
-    const why = evidence.lastingDoubt();
     const comeBack = pace.isStated
       ? { comeBackAtMs: options.now() + pace.shutUntilMs - clock.nowMs() }
       : {};
+    const all = diagnosis.trouble;
     if (isFailing) stopSwitch.stop({ reason: 'outage', trouble });
-    else stopSwitch.stop(why ?? { reason: 'quota', throttledMs: lastedMs, ...comeBack });
+    else if (all?.isDown) stopSwitch.stop(stopOf(all.meaning));
+    else stopSwitch.stop({ reason: 'quota', throttledMs: lastedMs, ...comeBack });
   }
 
   async function acquire(question: Question): Promise<BudgetPermit> {
@@ -295,6 +364,7 @@ export function createGate(options: GateOptions): Gate {
 
   async function ask(question: Question): Promise<Permit> {
     const signal = stopSwitch.noNewCall;
+    isIdle = false;
     for (;;) {
       signal.throwIfAborted();
       if (pause?.isPaused) await pause.whileOpen(signal);
@@ -302,14 +372,7 @@ export function createGate(options: GateOptions): Gate {
       const spend =
         (question.budget ? undefined : budget.tryAcquire()) ?? (await acquire(question));
       if (waiting.length > 0 || !tryStart()) {
-        const turn = waiting.wait(signal, wasAsked(question.asked));
-        letThrough();
-        try {
-          await turn;
-        } catch (error) {
-          spend.release();
-          throw error;
-        }
+        await turn(spend, diagnosis.wasBad(question.asked) ? 'again' : 'new', question);
       }
       const isLate = clock.nowMs() - startedMs > TURN_MS;
       const isStill = !stopSwitch.stopped && !pause?.isPaused && question.isWanted();
@@ -317,6 +380,28 @@ export function createGate(options: GateOptions): Gate {
       spend.release();
       giveBack();
     }
+  }
+
+  /** Waits for its turn in the line. */
+  async function turn(spend: BudgetPermit, kind: Waiting, question?: Question): Promise<void> {
+    const mine = waiting.wait(stopSwitch.noNewCall, kind, question);
+    letThrough();
+    try {
+      await mine;
+    } catch (error) {
+      spend.release();
+      throw error;
+    }
+  }
+
+  async function takeOff(asked: Asked, spend: BudgetPermit, kind: Waiting): Promise<Flight> {
+    await turn(spend, kind);
+    if (!spend.isGood() || stopSwitch.stopped) {
+      spend.release();
+      giveBack();
+      throw new NotAskedError();
+    }
+    return new Flight(asked, spend);
   }
 
   /** A call that was let through is not made, or was given up. */
@@ -332,11 +417,11 @@ export function createGate(options: GateOptions): Gate {
     readonly #spend: BudgetPermit;
     readonly #sentAtMs = clock.nowMs();
     readonly #inFlight = inFlight;
+    readonly #call = diagnosis.begin();
 
     constructor(asked: Asked, spend: BudgetPermit) {
       this.#asked = asked;
       this.#spend = spend;
-      asked.begun = evidence.begin();
       counters.calls += 1;
     }
 
@@ -344,27 +429,38 @@ export function createGate(options: GateOptions): Gate {
       return this.#spend.domains;
     }
 
-    ended(meaning: Meaning): Verdict | Promise<Verdict> {
-      const latencyMs = this.#bill(meaning);
-      const isAgain = wasAsked(this.#asked);
-      const weighed = evidence.note(meaning, this.#asked, situation());
-      this.#learn(meaning, weighed, latencyMs, isAgain);
+    ended(meaning: Meaning, domains = 1): Verdict | Promise<Verdict> {
+      const latencyMs = this.#bill(meaning, domains);
+      const isAgain = diagnosis.wasBad(this.#asked);
+      const { signal, verdict } = diagnosis.note(meaning, this.#asked, this.#call);
+      this.#learn(meaning, signal, latencyMs, isAgain);
       letThrough();
-      return weighed.verdict;
+      return verdict;
     }
 
     endedTogether(
       meaning: Meaning,
       each: readonly (readonly [Meaning, Asked])[],
-      domains = each.length,
     ): (Verdict | Promise<Verdict>)[] {
-      const latencyMs = this.#bill(meaning, domains);
-      const isAgain = each.some(([, of]) => wasAsked(of));
-      const all = each.map(([one, of]) => evidence.note(one, of, situation()));
-      const worst = all.find(({ signal }) => signal === 'limit' || signal === 'doubt');
-      this.#learn(meaning, worst ?? all[0] ?? GOOD, latencyMs, isAgain);
+      const latencyMs = this.#bill(meaning, each.length);
+      const isAgain = each.some(([, of]) => diagnosis.wasBad(of));
+      // Good ones first: they tell what the others are about.
+      const inOrder = [...each.keys()].sort((one, other) => rank(each[one]) - rank(each[other]));
+      const all: Weighed[] = [];
+      for (const at of inOrder) {
+        const [one, of] = each[at] ?? [meaning, this.#asked];
+        all[at] = diagnosis.note(one, of, this.#call);
+      }
+      const worst = all.find(({ signal }) => signal === 'limit' || signal === 'failing');
+      this.#learn(meaning, (worst ?? all[0])?.signal ?? 'good', latencyMs, isAgain);
       letThrough();
       return all.map(({ verdict }) => verdict);
+    }
+
+    probed(meaning: Meaning): void {
+      const latencyMs = this.#bill(meaning);
+      this.#learn(meaning, diagnosis.noteProbe(meaning, this.#call), latencyMs, true);
+      letThrough();
     }
 
     abandoned(why?: unknown): void {
@@ -387,39 +483,40 @@ export function createGate(options: GateOptions): Gate {
       return clock.nowMs() - this.#sentAtMs;
     }
 
-    #learn(meaning: Meaning, weighed: Weighed, latencyMs: number, isAgain: boolean): void {
-      const { signal, isCleared } = weighed;
+    #learn(meaning: Meaning, signal: Signal, latencyMs: number, isAgain: boolean): void {
       const nowMs = clock.nowMs();
       const { domain } = this.#asked;
-      const isRefused = signal === 'limit' || signal === 'doubt' || signal === 'out';
+      const isRefused = signal === 'limit' || signal === 'failing' || signal === 'out';
       // A time beside a verdict on a domain is no wait for all.
       const isVerdict = meaning.kind === 'rejected' || meaning.kind === 'not_found';
       const call: PacedCall = {
         sentAtMs: this.#sentAtMs,
-        latencyMs,
+        latencyMs: meaning.form === 'none' ? 0 : latencyMs,
         inFlight: this.#inFlight,
         isAgain,
         limits: meaning.limits,
         retryAfterMs: isRefused && !isVerdict ? waitOf(meaning, domain) : undefined,
       };
-      isFailing = isRefused ? AWAY.has(meaning.kind) : signal !== 'good' && isFailing;
-      if (AWAY.has(meaning.kind) || signal === 'doubt') trouble = meaning.reason;
+      const isAway = AWAY.has(meaning.kind);
+      isFailing = isRefused ? isAway : signal !== 'good' && isFailing;
+      if (isAway || signal === 'failing') trouble = meaning.reason;
       if (isAgain && signal === 'good') slowedBy.clear();
-      if (isCleared) home.forget(nowMs);
       if (signal === 'good') {
         home.ended('good', call, nowMs);
         overlongWaits.clear();
       } else if (isRefused) {
-        const isAway = signal === 'out' || meaning.kind === 'machine';
         if (home.pace.state !== 'testing') slowedBy.add(domain);
-        home.ended(isAway ? 'away' : isFailing ? 'failing' : 'refused', call, nowMs);
-        if (signal === 'doubt' && !waiting.hasAgain) evidence.askAgain();
+        const isOut = signal === 'out' || meaning.kind === 'machine';
+        home.ended(isOut ? 'away' : signal === 'failing' ? 'failing' : 'refused', call, nowMs);
+        if (home.isSick) diagnosis.leave();
+        else if (signal === 'failing' && !waiting.hasAgain) diagnosis.askAgain();
         stopIfTooLong();
       } else {
         // The refusals were about their domains alone: what they did to the pace is undone.
         if (signal === 'own') {
           slowedBy.delete(domain);
-          if (slowedBy.size === 0 || home.pace.state === 'testing') home.forget(nowMs);
+          const isHeld = home.pace.climbToPerMs > 0;
+          if (!isHeld && (slowedBy.size === 0 || home.pace.state === 'testing')) home.forget(nowMs);
         }
         home.ended('none', call, nowMs);
       }
@@ -440,27 +537,29 @@ export function createGate(options: GateOptions): Gate {
     return FIRST_STATED_MS;
   }
 
-  function situation(): Situation {
-    const { isAway, state, ratePerMs } = home.pace;
-    return { isOut: isAway && state === 'testing', ratePerMs, underWay: inFlight };
-  }
-
-  home.onChange = letThrough;
-  stopSwitch.noNewCall.addEventListener('abort', () => evidence.end());
+  home.onChange = () => {
+    if (home.isSick) {
+      diagnosis.leave();
+      waiting.leave();
+    }
+    letThrough();
+  };
+  stopSwitch.noNewCall.addEventListener('abort', () => diagnosis.end());
   return {
     ask,
     idle: () => {
-      evidence.idle();
+      isIdle = true;
+      diagnosis.idle(inFlight + waiting.length);
       letThrough();
     },
     describe: () => {
       const nowMs = clock.nowMs();
-      const { pace } = home;
+      const { pace, fixed } = home;
       const isOut = pace.isAway && pace.state === 'testing';
       const outage = isOut ? describeOutage(pace, nowMs) : undefined;
       return { ...describePace(pace, fixed, nowMs), outage, trouble };
     },
-    learned: () => learnedOf(home.pace, fixed, options.now() - clock.nowMs()),
+    learned: () => learnedOf(home.pace, home.fixed, options.now() - clock.nowMs()),
     isSick: () => home.isSick === true,
     close: async () => {
       sleeping?.stop.abort();
@@ -469,7 +568,8 @@ export function createGate(options: GateOptions): Gate {
   };
 }
 
-const wasAsked = ({ failures, refusals }: Asked): boolean => failures + refusals > 0;
+const rank = (one: readonly [Meaning, Asked] | undefined): number =>
+  one?.[0].kind === 'found' ? 0 : 1;
 const AWAY: ReadonlySet<Meaning['kind']> = new Set(['away', 'machine']);
 const NO_CALL: PacedCall = { sentAtMs: Number.MAX_VALUE, latencyMs: 0, inFlight: 0 };
 
@@ -484,54 +584,83 @@ function describeOutage({ refusedMs, shutUntilMs }: Readonly<Pace>, nowMs: numbe
 /** A wait that is too long is tried first: it may be stated for one domain alone. */
 const FIRST_STATED_MS = 1_000;
 
+/** New lookups, those that ask again, and what goes ahead of both. */
+type Waiting = 'new' | 'again' | 'probe';
+
 /** Callers that wait, in the order in which they came. */
 interface WaitQueue {
   /** The number of waiting callers. */
   readonly length: number;
   /** Whether any of them was let through before. */
   readonly hasAgain: boolean;
+  readonly hasProbe: boolean;
   /**
-   * Waits until it is this caller's turn.
+   * Waits until it is this caller's turn: lookups that ask again take turns with new ones.
    *
-   * @param isAgain whether it was let through before: those who were take turns with those who were not
    * @throws the reason of the signal, when it is aborted before that; at once, when it was already
    */
-  wait(signal: AbortSignal, isAgain: boolean): Promise<void>;
+  wait(signal: AbortSignal, kind: Waiting, question?: Question): Promise<void>;
+  /** Those go that are not wanted any more. */
+  leave(): void;
   /** Wakes the caller that has waited longest, of either kind in turn. */
   wakeNext(): void;
 }
 
+interface Waiter {
+  readonly wake: () => void;
+  readonly leave: () => void;
+  readonly question: Question | undefined;
+}
+
 export function createWaitQueue(): WaitQueue {
-  const anew: (() => void)[] = [];
-  const again: (() => void)[] = [];
+  const lines: Readonly<Record<Waiting, Waiter[]>> = { new: [], again: [], probe: [] };
   let isTurnOfNew = false;
   return {
     get length() {
-      return anew.length + again.length;
+      return lines.new.length + lines.again.length + lines.probe.length;
     },
     get hasAgain() {
-      return again.length > 0;
+      return lines.again.length > 0;
     },
-    wait: (signal, isAgain) =>
+    get hasProbe() {
+      return lines.probe.length > 0;
+    },
+    wait: (signal, kind, question) =>
       new Promise<void>((resolve, reject) => {
         // A signal tells of its abort once: whoever comes later would wait for ever.
         if (signal.aborted) return reject(signal.reason as Error);
-        const waiting = isAgain ? again : anew;
+        const line = lines[kind];
         const giveUp = (): void => {
-          waiting.splice(waiting.indexOf(wake), 1);
+          line.splice(line.indexOf(waiter), 1);
           reject(signal.reason as Error);
         };
         const wake = (): void => {
           signal.removeEventListener('abort', giveUp);
           resolve();
         };
+        const leave = (): void => {
+          signal.removeEventListener('abort', giveUp);
+          reject(new NotAskedError());
+        };
+        const waiter = { wake, leave, question };
         signal.addEventListener('abort', giveUp, { once: true });
-        waiting.push(wake);
+        line.push(waiter);
       }),
+    leave: () => {
+      for (const line of [lines.new, lines.again]) {
+        const left = line.splice(0);
+        for (const one of left) {
+          if (one.question?.isWanted() === false) one.leave();
+          else line.push(one);
+        }
+      }
+    },
     wakeNext: () => {
+      const ahead = lines.probe.shift();
+      if (ahead) return ahead.wake();
       isTurnOfNew = !isTurnOfNew;
-      const [turn, other] = isTurnOfNew ? [anew, again] : [again, anew];
-      (turn.shift() ?? other.shift())?.();
+      const [turn, other] = isTurnOfNew ? [lines.new, lines.again] : [lines.again, lines.new];
+      (turn.shift() ?? other.shift())?.wake();
     },
   };
 }

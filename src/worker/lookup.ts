@@ -6,7 +6,7 @@ import type { Outcome } from '../brand/outcome.ts';
 import { ClosedConnectionError } from '../brand/transport.ts';
 import type { Batches } from './batches.ts';
 import type { Clock } from './clock.ts';
-import type { Asked, Verdict } from './evidence.ts';
+import type { Asked, Verdict } from './diagnosis.ts';
 import type { Gate, Question } from './gate.ts';
 import { NotAskedError, type StopSwitch } from './stop-switch.ts';
 
@@ -61,7 +61,6 @@ export interface LookupBounds extends Pick<Question, 'budget'> {
 const MAX_REDIRECTS = 3;
 /** A lookup is asked again without an attempt this often: with 429 at a limit hardly more than twice. */
 const MOST_AGAIN = 30;
-const MOST_AGAIN_MS = 20 * 60_000;
 
 /**
  * Looks a domain up. Never throws for anything that an API does.
@@ -81,25 +80,19 @@ class Lookup implements Question, Asked {
   readonly domain: string;
   readonly budget: Question['budget'];
   readonly asked: Asked = this;
-  begun = 0;
-  failures = 0;
-  refusals = 0;
-  refusedAs = '';
-  successesThen = 0;
   readonly #context: LookupContext;
   readonly #bounds: LookupBounds;
-  readonly #startedMs: number;
   #attempts = 0;
   #throttled = 0;
   #again = 0;
   #billedMicros = 0;
   #last: Meaning | undefined;
+  #jitter: number | undefined;
 
   constructor(domain: string, context: LookupContext, bounds: LookupBounds) {
     this.domain = domain;
     this.#context = context;
     this.#bounds = bounds;
-    this.#startedMs = context.clock.nowMs();
     this.budget = bounds.budget;
   }
 
@@ -110,7 +103,7 @@ class Lookup implements Question, Asked {
   async run(): Promise<Outcome | undefined> {
     try {
       const verdict = await this.#attempt();
-      return this.#conclude(verdict === 'retry' ? await this.#tryAgain() : verdict);
+      return this.#conclude(isRetry(verdict) ? await this.#tryAgain(verdict) : verdict);
     } catch (error) {
       if (error instanceof FailedError) return this.#conclude('fail');
       if (error instanceof NotAskedError || this.#context.stopSwitch.stopped) return undefined;
@@ -143,8 +136,7 @@ class Lookup implements Question, Asked {
     if (kind === 'throttled') this.#throttled += 1;
     else if (kind === 'refused' || kind === 'rejected') this.#attempts += 1;
     this.#again += 1;
-    const lastedMs = this.#context.clock.nowMs() - this.#startedMs;
-    return this.#again <= MOST_AGAIN && lastedMs < Math.max(MOST_AGAIN_MS, this.#context.maxWaitMs);
+    return this.#again <= MOST_AGAIN;
   }
 
   async #call(path: string, mayBeTogether: boolean): Promise<Verdict> {
@@ -160,7 +152,8 @@ class Lookup implements Question, Asked {
   async #callOnce(path: string, mayBeTogether: boolean): Promise<Verdict> {
     const { batches, client, clock, gate, stopSwitch } = this.#context;
     if (mayBeTogether && batches) {
-      const { meaning, latencyMs, verdict } = await batches.call(this);
+      const { meaning, latencyMs, verdict, jitter } = await batches.call(this);
+      this.#jitter = jitter;
       this.#note(meaning, latencyMs);
       return await this.#settle(verdict);
     }
@@ -194,13 +187,13 @@ class Lookup implements Question, Asked {
   }
 
   /** Makes further attempts. Most lookups end with the first one and are spared this cost. */
-  async #tryAgain(): Promise<Verdict> {
+  async #tryAgain(first: Verdict): Promise<Verdict> {
     let isFirst = true;
     return await pRetry(
       async () => {
-        const verdict = isFirst ? 'retry' : await this.#attempt();
+        const verdict = isFirst ? first : await this.#attempt();
         isFirst = false;
-        if (verdict === 'retry') throw new FailedError();
+        if (isRetry(verdict)) throw new FailedError(verdict === 'soon');
         return verdict;
       },
       {
@@ -219,7 +212,7 @@ class Lookup implements Question, Asked {
     const retryAfterMs = (last && 'retryAfterMs' in last ? last.retryAfterMs : undefined) ?? 0;
     if (retryAfterMs > maxWaitMs) return false;
     await clock.sleep(
-      Math.max(backoffMs(retriesMade, random()), retryAfterMs),
+      Math.max(backoffMs(error.isSoon ? 0 : retriesMade, this.#jitter ?? random()), retryAfterMs),
       stopSwitch.noNewCall,
     );
     onRetry();
@@ -245,6 +238,8 @@ class Lookup implements Question, Asked {
     };
   }
 }
+
+const isRetry = (verdict: Verdict): boolean => verdict === 'retry' || verdict === 'soon';
 
 const STATUS_OF: Readonly<Record<Meaning['kind'], Outcome['status']>> = {
   found: 'found',
@@ -274,4 +269,11 @@ function backoffMs(retriesMade: number, random: number): number {
 /** An attempt that another one may better. */
 class FailedError extends Error {
   override readonly name = 'FailedError';
+  /** Whether the next attempt is as good as this one was. */
+  readonly isSoon: boolean;
+
+  constructor(isSoon: boolean) {
+    super();
+    this.isSoon = isSoon;
+  }
 }

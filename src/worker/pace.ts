@@ -20,6 +20,9 @@ import type { LimitHints } from '../common/calls.ts';
  * | published | what headers state, without a trial, until it proves wrong |
  * | fixed | kept elsewhere (`rate.ts`); only waits are kept here |
  *
+ * Where calls fail for another reason than the rate, or are suspected to, the rate is taken down and climbs back
+ * by doubling (`slow`, `climb`), unless a refusal shows a limit on the way.
+ *
  * A refusal tells a range for the limit: from what was accepted since the last one, over the time that took, to
  * the rate that was refused. What agrees with the range that was known makes it narrower, and the next trial
  * later; what does not takes its place. A time in which all was refused is part of a window, or of what a
@@ -64,6 +67,16 @@ const SLOWEST_PER_MS = 1 / 3_600_000;
 const FASTEST_PER_MS = 1_000;
 const FIRST_PAUSE_MS = 50;
 const FIRST_AWAY_MS = 1_000;
+/** After calls that failed, the rate begins at this share of what it was, and doubles after so many accepted calls. */
+const CLIMB_FROM = 1 / 8;
+const CLIMB_CALLS = 6;
+const AT_ONCE_PER_MS = 20 / 1_000;
+/** A start that comes later than it might have by this, and by so many latencies, was not wanted before. */
+const UNWANTED_MS = 2_000;
+const UNWANTED_LATENCIES = 4;
+/** So long without a refusal, and something faster is tried, however sure the limit is. */
+const HEALTHY_MS = 60_000;
+const MOST_PATIENCE_MS = 240_000;
 const LONGEST_PAUSE_MS = 60_000;
 const LONGEST_STATED_MS = 3_600_000;
 /** A shorter stated wait may be a rounded second. */
@@ -72,7 +85,7 @@ const ROUNDED_MS = 1_000;
 /** Calls that fail for so long, however slowly, do not fail for the rate. */
 const OUTAGE_MS = 5_000;
 /** A test that did not end within this time never will. */
-export const LOST_MS = 300_000;
+const LOST_MS = 300_000;
 /** Calls at the cap until it is raised, and while that may prove wrong. */
 const CAP_CALLS = 300;
 const TRIAL_CALLS = 50;
@@ -141,8 +154,16 @@ export function createPace(nowMs: number, known: Known) {
     isStated: false,
     /** When the test under way began; 0 while there is none. */
     testMs: 0,
-    /** Whether calls fail rather than being refused. */
+    /** Whether calls fail rather than being refused, and whether the last test began for that. */
     isAway: false,
+    isFailing: false,
+    /** The rate to climb back to; 0 while the rate is not taken down. Accepted calls until it doubles; 0: it is held. */
+    climbToPerMs: 0,
+    climbLeft: 0,
+    climbMs: 0,
+    /** Since when nothing was refused at the present rate, and for how long that is to last until more is tried. */
+    healthyMs: nowMs,
+    patienceMs: HEALTHY_MS,
     /** When calls were last refused for the first time, and when that made the pace slower. */
     refusedMs: 0,
     cutMs: LONG_AGO_MS,
@@ -160,7 +181,10 @@ export function createPace(nowMs: number, known: Known) {
 /** When the next call may start; Infinity: once one of those under way has ended. */
 export function nextStartMs(pace: Pace, nowMs: number, inFlight: number): number {
   const { phase, state, cap, window, testMs, shutUntilMs } = pace;
-  const most = Math.min(cap || MOST_UNDER_WAY, phase === 'starting' ? window : MOST_UNDER_WAY);
+  const most = Math.min(
+    cap > 0 ? cap : MOST_UNDER_WAY,
+    phase === 'starting' ? window : MOST_UNDER_WAY,
+  );
   const isFull = state === 'testing' ? testMs > 0 && nowMs - testMs < LOST_MS : inFlight >= most;
   if (isFull) return Number.POSITIVE_INFINITY;
   const isPaced = state !== 'testing' && phase !== 'fixed';
@@ -182,6 +206,7 @@ function slotMs({ nextMs, lastMs, ratePerMs }: Pace, nowMs: number): number {
 
 /** A call starts at `atMs`. */
 export function start(pace: Pace, atMs: number): void {
+  skipUnwanted(pace, atMs);
   if (pace.state === 'testing') pace.testMs = atMs;
   const gapMs = 1 / pace.ratePerMs;
   pace.nextMs = Math.max(pace.nextMs, atMs - Math.min(gapMs, CATCH_UP_MS)) + gapMs;
@@ -191,10 +216,22 @@ export function start(pace: Pace, atMs: number): void {
   pace.lastMs = Math.max(pace.lastMs, atMs);
 }
 
+/** Time in which no call was wanted, or none could start (idle, paused, asleep), says nothing of the API. */
+function skipUnwanted(pace: Pace, atMs: number): void {
+  const dueMs = Math.max(pace.lastMs, pace.shutUntilMs, pace.nextMs, pace.epochMs);
+  const lateMs = atMs - dueMs;
+  if (lateMs < Math.max(UNWANTED_MS, UNWANTED_LATENCIES * pace.latencyMs)) return;
+  pace.epochMs += lateMs;
+  pace.healthyMs += lateMs;
+  if (pace.state !== 'flowing') pace.refusedMs += lateMs;
+}
+
 export function accepted(pace: Pace, call: PacedCall, nowMs: number): void {
   const { sentAtMs, latencyMs, inFlight, isAgain = false, limits } = call;
-  if (isAgain) pace.before = undefined;
-  pace.latencyMs += (latencyMs - pace.latencyMs) * (pace.latencyMs === 0 ? 1 : 0.1);
+  if (isAgain && pace.climbToPerMs === 0) pace.before = undefined;
+  if (latencyMs > 0) {
+    pace.latencyMs += (latencyMs - pace.latencyMs) * (pace.latencyMs === 0 ? 1 : 0.1);
+  }
   pace.epochAccepted += 1;
   if (limits?.quota) publish(pace, limits.quota, nowMs);
   if (isOld(pace, sentAtMs)) return;
@@ -203,8 +240,9 @@ export function accepted(pace: Pace, call: PacedCall, nowMs: number): void {
   const off = inFlight - pace.flown;
   pace.flown += off * 0.05;
   pace.flownVariance += (off * off - pace.flownVariance) * 0.05;
-  if (pace.phase === 'starting') widen(pace, sentAtMs, nowMs);
-  else if (pace.phase === 'cruising') rise(pace);
+  if (pace.climbToPerMs > 0) climbOn(pace, sentAtMs, nowMs);
+  else if (pace.phase === 'starting') widen(pace, sentAtMs, nowMs);
+  else if (pace.phase === 'cruising') rise(pace, nowMs);
   if (pace.cap === 0 || inFlight < pace.cap) return;
   pace.atCap += 1;
   if (pace.atCap < CAP_CALLS) return;
@@ -254,8 +292,11 @@ function beginRound(pace: Pace, window: number, nowMs: number): void {
 }
 
 /** cruising: up to the middle of the range, or to its top while unsure, and past it the later, the surer it is. */
-function rise(pace: Pace): void {
+function rise(pace: Pace, nowMs: number): void {
   const { limitPerMs, margin, riseCalls, ratePerMs, latencyMs, deadMs, isStated } = pace;
+  if (nowMs - pace.healthyMs > pace.patienceMs && pace.accepted > CLIMB_CALLS) {
+    return climb(pace, FASTEST_PER_MS, nowMs);
+  }
   const isSure = riseCalls > UNSURE_CALLS;
   // A test that fails costs the wait.
   const isDear = isStated && deadMs > 0;
@@ -303,15 +344,17 @@ export function refused(
   const isAgain = pace.state !== 'flowing';
   if (!isAgain) {
     pace.refusedMs = nowMs;
-    const { before, ...known } = pace;
-    pace.before ??= { atMs: nowMs, pace: known };
+    remember(pace, nowMs);
   }
   const lastedMs = nowMs - pace.refusedMs;
   pace.cutMs = nowMs;
+  pace.healthyMs = nowMs;
+  pace.isFailing = how !== 'refused';
   pace.isAway = how === 'away' || (how === 'failing' && lastedMs > OUTAGE_MS);
   pace.isStated = statedMs > 0;
   const isLearning = pace.phase === 'cruising' || pace.phase === 'published';
-  const isNew = !isAgain && !pace.isAway && isLearning;
+  const isNew = !isAgain && !pace.isFailing && isLearning;
+  if (!isAgain && !pace.isFailing && pace.climbToPerMs > 0) return endClimb(pace, nowMs, statedMs);
   const isCrowd = isNew && isOfCap(pace, inFlight);
   const isKnown = isNew && pace.accepted >= 3;
   pace.accepted = 0;
@@ -328,7 +371,7 @@ export function refused(
     const firstMs = pace.phase === 'fixed' ? 10 * FIRST_PAUSE_MS : FIRST_PAUSE_MS;
     const leastMs = pace.isAway ? FIRST_AWAY_MS : Math.max(firstMs, pace.deadMs / 4);
     const pauseMs = Math.min(LONGEST_PAUSE_MS, Math.max(leastMs, lastedMs / 3));
-    pace.shutUntilMs = nowMs + (statedMs || pauseMs);
+    pace.shutUntilMs = nowMs + (statedMs > 0 ? statedMs : pauseMs);
     pace.state = 'testing';
     pace.testMs = 0;
   }
@@ -338,8 +381,73 @@ export function refused(
 export function forget(pace: Pace, nowMs: number): void {
   const { before, lastMs, cutMs } = pace;
   if (!before) return;
-  Object.assign(pace, before.pace, { before: undefined, nextMs: nowMs, lastMs, cutMs });
+  Object.assign(pace, before.pace, { nextMs: nowMs, lastMs, cutMs });
+  pace.before = undefined;
   pace.epochMs += nowMs - before.atMs;
+}
+
+function remember(pace: Pace, nowMs: number): void {
+  const { before, ...known } = pace;
+  pace.before ??= { atMs: nowMs, pace: known };
+}
+
+/** Takes the rate down for a while, to see whether that changes anything, until `climb` or `forget`. */
+export function slow(pace: Pace, ratePerMs: number, nowMs: number): void {
+  if (pace.state !== 'flowing' || pace.phase === 'fixed') return;
+  remember(pace, nowMs);
+  pace.climbToPerMs = Math.max(pace.climbToPerMs, pace.ratePerMs);
+  pace.climbLeft = 0;
+  pace.ratePerMs = Math.max(SLOWEST_PER_MS, ratePerMs);
+  pace.nextMs = nowMs;
+}
+
+/** Lets the rate climb by doubling. @param toPerMs 0: to what it was */
+export function climb(pace: Pace, toPerMs: number, nowMs: number): void {
+  if (pace.phase === 'fixed') return;
+  pace.climbToPerMs = Math.min(FASTEST_PER_MS, Math.max(pace.climbToPerMs, toPerMs));
+  pace.climbLeft = CLIMB_CALLS;
+  pace.climbMs = nowMs;
+}
+
+function climbOn(pace: Pace, sentAtMs: number, nowMs: number): void {
+  if (pace.climbLeft === 0 || sentAtMs < pace.climbMs) return;
+  pace.climbLeft -= 1;
+  if (pace.climbLeft > 0) return;
+  // A rate that nobody makes use of proves nothing.
+  const next = Math.max(pace.ratePerMs, Math.min(2 * pace.ratePerMs, 3 * pace.flowPerMs));
+  pace.ratePerMs = Math.min(pace.climbToPerMs, next);
+  pace.climbLeft = CLIMB_CALLS;
+  pace.climbMs = nowMs;
+  pace.healthyMs = nowMs;
+  if (pace.ratePerMs < pace.climbToPerMs) return;
+  pace.climbToPerMs = 0;
+  pace.before = undefined;
+  pace.windowMs = nowMs;
+  pace.accepted = 0;
+}
+
+/** Refused on the way up: the limit lies between the last two steps, or is what it was. */
+function endClimb(pace: Pace, nowMs: number, statedMs: number): void {
+  const { ratePerMs, limitPerMs, margin, riseCalls } = pace;
+  const isAsBefore =
+    pace.phase === 'cruising' && ratePerMs >= limitPerMs && ratePerMs < 2.1 * limitPerMs;
+  pace.phase = 'cruising';
+  pace.climbToPerMs = 0;
+  pace.before = undefined;
+  if (isAsBefore) {
+    pace.patienceMs = Math.min(2 * pace.patienceMs, MOST_PATIENCE_MS);
+    learn(pace, limitPerMs, margin, riseCalls);
+  } else {
+    pace.patienceMs = HEALTHY_MS;
+    learn(pace, ratePerMs * 0.7, MOST_MARGIN, UNSURE_CALLS);
+  }
+  pace.state = 'slower';
+  pace.accepted = 0;
+  pace.epochAccepted = 0;
+  pace.epochMs = nowMs;
+  const pauseMs = Math.min(pace.latencyMs, 2 / pace.ratePerMs);
+  pace.shutUntilMs = nowMs + (statedMs > 0 ? statedMs : pauseMs);
+  pace.nextMs = pace.shutUntilMs;
 }
 
 /** Whether a refusal is about the calls under way: one more was tried, or it had far more, repeatedly. */
@@ -352,7 +460,14 @@ function isOfCap(pace: Pace, inFlight: number): boolean {
 
 /** slower, testing → flowing: a call is accepted again. */
 function reopen(pace: Pace, sentAtMs: number, nowMs: number): void {
-  if (pace.state === 'testing') {
+  if (pace.state === 'testing' && pace.isFailing && pace.phase !== 'fixed') {
+    // It was not refused for the rate, as far as is known: back to speed, but not at once.
+    pace.climbToPerMs = Math.max(pace.climbToPerMs, pace.ratePerMs);
+    const least = Math.max(pace.climbToPerMs * CLIMB_FROM, AT_ONCE_PER_MS);
+    pace.ratePerMs = Math.min(pace.climbToPerMs, least);
+    climb(pace, 0, nowMs);
+    pace.nextMs = nowMs;
+  } else if (pace.state === 'testing') {
     estimate(pace, nowMs, Math.max(0, sentAtMs - pace.refusedMs));
     pace.nextMs = Math.max(nowMs, sentAtMs + 1 / pace.ratePerMs);
   }
@@ -382,10 +497,6 @@ function estimate(pace: Pace, nowMs: number, deadMs: number): void {
     if (pace.ratePerMs < pace.limitPerMs * 0.85) pace.phase = 'cruising';
   } else if (phase === 'starting' && count <= 1) {
     beginRound(pace, FIRST_WINDOW, nowMs); // it was shut before anything was accepted
-  } else if (pace.isAway && !isAlike) {
-    // It was not refused for the rate, as far as is known: back to speed, but not at once.
-    if (phase === 'starting') beginRound(pace, Math.max(FIRST_WINDOW, pace.window / 2), nowMs);
-    else learn(pace, Math.max(ratePerMs / 2, 1 / 1_000), MOST_MARGIN, UNSURE_CALLS);
   } else if (phase === 'starting' && !isWindow) {
     pace.phase = 'cruising';
     const fast = Math.min(count / activeMs, ratePerMs / 3);

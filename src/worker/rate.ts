@@ -24,10 +24,11 @@ export interface FixedRate {
 
 /** The longest ring of starts. */
 const MOST_STARTS = 256;
+const LONG_AGO_MS = -1e15; // plain data, as JSON has no infinity
 
 /** @param startsMs when earlier calls started that still count, ascending */
 export function createFixedRate(rate: Rate, startsMs: readonly number[] = []): FixedRate {
-  const fixed = { rate, lastSlotMs: Number.NEGATIVE_INFINITY, recentStartsMs: [], oldestStart: 0 };
+  const fixed = { rate, lastSlotMs: LONG_AGO_MS, recentStartsMs: [], oldestStart: 0 };
   for (const startMs of startsMs) bookFixed(fixed, startMs);
   return fixed;
 }
@@ -35,7 +36,7 @@ export function createFixedRate(rate: Rate, startsMs: readonly number[] = []): F
 /** The earliest start that keeps the rate. */
 export function nextFixedStartMs(fixed: FixedRate): number {
   const { rate, lastSlotMs, recentStartsMs, oldestStart } = fixed;
-  const oldestMs = recentStartsMs[oldestStart] ?? Number.NEGATIVE_INFINITY;
+  const oldestMs = recentStartsMs[oldestStart] ?? LONG_AGO_MS;
   return Math.max(lastSlotMs + rate.perMs / rate.count, oldestMs + countedWindow(rate).perMs);
 }
 

@@ -1,12 +1,13 @@
 import { randomUUID } from 'node:crypto';
+import { readFileSync } from 'node:fs';
 import { SHUTDOWN_TIMEOUT_MS, within } from '../common/lifetime.ts';
 import { createScript, type RedisServer } from '../queue/redis.ts';
 import { errorText, isReply } from '../queue/redis-errors.ts';
 import type { Clock } from './clock.ts';
 import type { PaceHome } from './gate.ts';
-import { createPace, type PacedCall } from './pace.ts';
-import { PACE_SCRIPT } from './pace-script.ts';
-import { createFixedRate, type Rate, slower } from './rate.ts';
+import { climb, createPace, type Pace, type PacedCall, slow } from './pace.ts';
+import { type Rate, slower } from './rate.ts';
+import type { Granted, PaceEvent, Said, SharedState } from './shared-pace.ts';
 
 /** Where the workers of a credential keep their pace. */
 export interface SharedPace {
@@ -17,23 +18,24 @@ export interface SharedPace {
   readonly slowest?: (() => Rate | undefined) | undefined;
 }
 
-export interface RedisPaceOptions extends SharedPace {
+/** What an exchange answers. Times are those of Redis. */
+export interface Exchanged {
+  readonly state: Pick<SharedState, 'pace' | 'fixed'>;
+  readonly granted: Omit<Granted, 'startsMs'> & {
+    readonly startsMs: readonly number[] | Record<string, never>;
+  };
+}
+
+export interface RedisPaceOptions {
+  /** Tells all workers, and is told; undefined when what came is of no use. */
+  readonly exchange: (said: Said) => Promise<Exchanged | undefined>;
   readonly rate: Rate | undefined;
+  readonly slowest?: SharedPace['slowest'];
   /** Where to start while nothing is known. @default it is looked for */
   readonly start?: Rate | undefined;
   readonly clock: Clock;
   /** Lookups that wait for a call or have one under way, at most: with so many, each end is followed by a start. */
   readonly callers: number;
-  /** Called with a sentence when what Redis kept is of no use. */
-  readonly onNotice: (message: string) => void;
-}
-
-/** What the script returns. Times are those of Redis. */
-interface Granted {
-  readonly now: number;
-  readonly starts: readonly number[] | Record<string, never>;
-  readonly pace: PaceHome['pace'];
-  readonly sick: boolean;
 }
 
 /** Redis is asked this often at most, and for start times for this long beyond the way there and back. */
@@ -41,7 +43,7 @@ const LEAST_GAP_MS = 50;
 /** The same when it gave all start times that were wanted, and they are used up. */
 const LEAST_GAP_FAST_MS = 5;
 const SPAN_MS = 100;
-/** A worker that has nothing to do says so often enough to count, with its rate. */
+/** A worker says so often at least that it takes part, with its rate. */
 const RENEW_MS = 2_000;
 /** A start that is later than this is given up. */
 const LATE_MS = 2_000;
@@ -52,91 +54,252 @@ const MOST_WANTED = 512;
  * round trip, in which what ended since is told. A refusal is told at once, and start times of before are no
  * good any more. The farther Redis is, the further ahead start times are asked for. While Redis cannot be
  * reached, no call starts.
+ *
+ * ```text
+ *   wanted, ended ──▶ due at … ──▶ exchange ──▶ start times ──▶ nextMs, start
+ *                       ▲             │ none yet: due when it says; all used: soon; nothing to do: to renew
+ *                       └─────────────┘
+ * ```
  */
-export function createRedisPace({
-  redis: { client, refused },
-  key,
-  slowest,
-  rate,
-  start,
-  clock,
-  callers,
-  onNotice,
-}: RedisPaceOptions): PaceHome {
-  const worker = randomUUID();
-  const script = createScript(client, PACE_SCRIPT);
-  const pace = createPace(clock.nowMs(), { limitPerMs: 0, cap: 0, isFixed: rate !== undefined });
-  const fixed = rate && createFixedRate(rate);
-  /** In the time of Redis, as granted. */
-  let starts: number[] = [];
-  let events: object[] = [];
-  let aheadMs = 0;
-  let leastTripMs = Number.POSITIVE_INFINITY;
-  let tripMs = 0;
-  let waiting = 0;
-  let underWay = 0;
-  let isSick = false;
-  let isAsking = false;
-  let isWanted = false;
-  let askedMs = Number.NEGATIVE_INFINITY;
-  let dueMs = Number.POSITIVE_INFINITY;
-  let leastGapMs = LEAST_GAP_MS;
-  let isClosed = false;
-  let isSaid = false;
-  let timer: NodeJS.Timeout | undefined;
+export class RedisPace implements PaceHome {
+  readonly pace: Pace;
+  fixed: SharedState['fixed'];
+  isSick = false;
+  onChange?: () => void;
+  readonly #options: RedisPaceOptions;
+  readonly #id = randomUUID();
+  readonly #time = new SharedTime();
+  /** Granted, in the time of Redis. */
+  #starts: number[] = [];
+  #events: PaceEvent[] = [];
+  #waiting = 0;
+  #inFlight = 0;
+  #isAsking = false;
+  #isClosed = false;
+  #askedMs = Number.NEGATIVE_INFINITY;
+  /** When more may be granted. */
+  #againMs = Number.NEGATIVE_INFINITY;
+  #due: { readonly atMs: number; readonly cancel: AbortController } | undefined;
 
-  /** Comes for start times soon, or later to be counted. */
-  function comeIn(ms: number): void {
-    const atMs = clock.nowMs() + ms;
-    if (isClosed || atMs >= dueMs) return;
-    clearTimeout(timer);
-    dueMs = atMs;
-    timer = setTimeout(() => void exchange(), ms);
+  constructor(options: RedisPaceOptions) {
+    this.#options = options;
+    const { clock, rate } = options;
+    this.pace = createPace(clock.nowMs(), { limitPerMs: 0, cap: 0, isFixed: rate !== undefined });
+    this.#comeAt(clock.nowMs());
   }
 
-  function comeSoon(gapMs = LEAST_GAP_MS): void {
-    if (isAsking) isWanted = true;
-    else comeIn(Math.max(0, askedMs + gapMs - clock.nowMs()));
+  nextMs(): number {
+    return this.#time.here(this.#starts[0] ?? Number.POSITIVE_INFINITY);
   }
 
-  async function exchange(): Promise<void> {
-    if (isAsking || isClosed) return;
-    isAsking = true;
-    isWanted = false;
+  start(): void {
+    this.#starts.shift();
+    this.#inFlight += 1;
+    this.#waiting = Math.max(0, this.#waiting - 1);
+  }
+
+  ended(how: Parameters<PaceHome['ended']>[0], call: PacedCall, nowMs: number): void {
+    this.#inFlight -= 1;
+    const sentAtMs = this.#time.there(Math.min(call.sentAtMs, nowMs));
+    this.#tell({ ...call, how, sentAtMs, atMs: this.#time.there(nowMs) });
+    if (how === 'refused') this.#drop(() => true);
+  }
+
+  forget(nowMs: number): void {
+    this.#change({ how: 'forget', atMs: this.#time.there(nowMs) });
+  }
+
+  slow(ratePerMs: number, nowMs: number): void {
+    this.#change({ how: 'slow', ratePerMs, atMs: this.#time.there(nowMs) });
+  }
+
+  climb(toPerMs: number, nowMs: number): void {
+    const ratePerMs = Math.min(toPerMs, Number.MAX_VALUE); // JSON has no infinity
+    this.#change({ how: 'climb', ratePerMs, atMs: this.#time.there(nowMs) });
+  }
+
+  wanted(waiting: number): void {
+    this.#waiting = waiting;
+    if (waiting > 0 && this.#starts.length === 0) this.#comeAt(this.#soonestMs());
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    this.#due?.cancel.abort();
+    this.#drop(() => true);
+    const said = { id: this.#id, events: this.#events, want: 0, busy: 0, leadMs: 0, spanMs: 0 };
+    const telling = this.#options.exchange({ ...said, isGone: true });
+    const ended = telling.then(
+      () => {},
+      () => {},
+    );
+    await within(SHUTDOWN_TIMEOUT_MS, ended);
+  }
+
+  #tell(event: PaceEvent): void {
+    this.#events.push(event);
+    if (!this.#isAsking) this.#comeAt(this.#soonestMs());
+  }
+
+  /** What changes the pace shows here before it is told. */
+  #change(event: PaceEvent): void {
+    this.#tell(event);
+    this.#applyHere(event);
+  }
+
+  #applyHere(event: PaceEvent): void {
+    const { pace } = this;
+    const nowMs = this.#options.clock.nowMs();
+    if (event.how === 'slow') slow(pace, event.ratePerMs, nowMs);
+    if (event.how === 'climb') climb(pace, event.ratePerMs, nowMs);
+    if (event.how === 'forget') pace.climbToPerMs = 0;
+  }
+
+  /** When it is of use to ask. */
+  #soonestMs(): number {
+    const isUrgent = this.#events.some(({ how }) => URGENT.has(how));
+    if (isUrgent) return this.#options.clock.nowMs();
+    if (this.#events.length > 0) return this.#askedMs + LEAST_GAP_MS;
+    if (this.#waiting > 0) return Math.max(this.#againMs, this.#askedMs + LEAST_GAP_FAST_MS);
+    return this.#askedMs + RENEW_MS;
+  }
+
+  #comeAt(timeMs: number): void {
+    const { clock } = this.#options;
+    const atMs = Math.min(timeMs, this.#askedMs + RENEW_MS);
+    if (this.#isClosed || this.#isAsking || (this.#due && this.#due.atMs <= atMs)) return;
+    this.#due?.cancel.abort();
+    const cancel = new AbortController();
+    this.#due = { atMs, cancel };
+    const waitMs = Math.max(0, atMs - clock.nowMs());
+    clock.sleep(waitMs, cancel.signal).then(
+      () => void this.#ask(),
+      () => {},
+    );
+  }
+
+  async #ask(): Promise<void> {
+    const { clock, exchange } = this.#options;
     const sentMs = clock.nowMs();
-    askedMs = sentMs;
-    dueMs = Number.POSITIVE_INFINITY;
-    const told = events;
-    events = [];
-    drop((at) => sentMs + aheadMs - at > LATE_MS);
+    this.#isAsking = true;
+    this.#due = undefined;
+    this.#askedMs = sentMs;
+    this.#drop((atMs) => this.#time.there(sentMs) - atMs > LATE_MS);
+    const told = this.#events;
+    this.#events = [];
     try {
-      // Callers that are all busy make one call after the other, each in the time of an answer.
-      const all = waiting + underWay;
-      const rounds = all < callers ? 0 : (SPAN_MS + tripMs) / Math.max(1, pace.latencyMs);
-      const most = Math.min(MOST_WANTED, Math.max(waiting, all * rounds)) - starts.length;
-      const want = waiting > 0 ? Math.max(0, Math.ceil(most)) : 0;
-      const said = {
-        events: told,
-        want,
-        busy: underWay + starts.length,
-        lead: tripMs / 2,
-        span: SPAN_MS + tripMs,
-        rate: slower(rate, slowest?.()),
-        start,
-      };
-      const reply = JSON.parse(String(await script([key], [worker, JSON.stringify(said)])));
-      leastGapMs = learn(reply as Granted, sentMs) < want ? LEAST_GAP_MS : LEAST_GAP_FAST_MS;
-    } catch (error) {
-      leastGapMs = LEAST_GAP_MS;
-      if (!isReply(error))
-        events = [...told, ...events]; // Redis is away: that is told elsewhere
-      else await beginAnew(error);
+      const said = this.#said(told);
+      const answer = await exchange(said);
+      if (answer) this.#learn(answer, said.want, sentMs);
+    } catch {
+      this.#events = [...told, ...this.#events]; // Redis is away: that is told elsewhere
+      this.#againMs = sentMs + LEAST_GAP_MS;
     }
-    isAsking = false;
-    home.onChange?.();
-    if (events.length > 0 || isWanted || waiting > 0) comeSoon();
-    else comeIn(RENEW_MS);
+    this.#isAsking = false;
+    this.onChange?.();
+    this.#comeAt(this.#soonestMs());
   }
+
+  #said(events: readonly PaceEvent[]): Said {
+    const { callers, rate, slowest, start } = this.#options;
+    const { tripMs } = this.#time;
+    const spanMs = SPAN_MS + tripMs;
+    // Callers that are all busy make one call after the other, each in the time of an answer.
+    const all = this.#waiting + this.#inFlight;
+    const rounds = all < callers ? 0 : spanMs / Math.max(1, this.pace.latencyMs);
+    const most = Math.min(MOST_WANTED, Math.max(this.#waiting, all * rounds));
+    return {
+      id: this.#id,
+      events,
+      want: this.#waiting > 0 ? Math.max(0, Math.ceil(most - this.#starts.length)) : 0,
+      busy: this.#inFlight + this.#starts.length,
+      leadMs: tripMs / 2,
+      spanMs,
+      rate: slower(rate, slowest?.()),
+      startRate: start,
+    };
+  }
+
+  #learn({ state, granted }: Exchanged, want: number, sentMs: number): void {
+    const { pace } = this;
+    if (this.#time.learn(sentMs, granted.nowMs, this.#options.clock.nowMs()) === 'another')
+      this.#drop(() => true);
+    const { cutMs } = pace;
+    Object.assign(pace, { before: undefined }, state.pace);
+    for (const time of TIMES) pace[time] = this.#time.here(pace[time]);
+    for (const event of this.#events) this.#applyHere(event); // that was not told yet
+    this.fixed =
+      pace.phase === 'fixed' && state.fixed
+        ? { ...state.fixed, recentStartsMs: listOf(state.fixed.recentStartsMs) }
+        : undefined;
+    this.isSick = granted.isSick;
+    if (pace.cutMs > cutMs + 1 || this.isSick) this.#drop(() => true);
+    const startsMs = listOf(granted.startsMs);
+    this.#starts.push(...startsMs);
+    this.#againMs =
+      startsMs.length < want
+        ? Math.max(this.#time.here(granted.againMs), sentMs + LEAST_GAP_MS)
+        : sentMs;
+  }
+
+  /** Gives starts up. */
+  #drop(which: (atMs: number) => boolean): void {
+    for (const sentAtMs of this.#starts.filter(which)) {
+      this.#events.push({ ...NO_CALL, sentAtMs, atMs: sentAtMs });
+    }
+    this.#starts = this.#starts.filter((atMs) => !which(atMs));
+  }
+}
+
+/** Lua knows no empty list. */
+const listOf = (list: readonly number[] | Record<string, never>): number[] =>
+  Array.isArray(list) ? list : [];
+
+/** What others have to know at once. */
+const URGENT: ReadonlySet<PaceEvent['how']> = new Set(['refused', 'failing', 'away']);
+const NO_CALL = { how: 'none', latencyMs: 0, inFlight: 1 } as const;
+const TIMES = ['shutUntilMs', 'refusedMs', 'cutMs', 'nextMs', 'lastMs', 'epochMs'] as const;
+
+/** The time of Redis, told by the quickest trips, as in NTP: it must not jump while calls are under way. */
+class SharedTime {
+  /** How long it takes to Redis and back. */
+  tripMs = 0;
+  #aheadMs = 0;
+  #leastTripMs = Number.POSITIVE_INFINITY;
+
+  here(thereMs: number): number {
+    return thereMs - this.#aheadMs;
+  }
+
+  there(hereMs: number): number {
+    return hereMs + this.#aheadMs;
+  }
+
+  /** @returns `another` when it is another Redis, with another clock */
+  learn(sentMs: number, thereMs: number, nowMs: number): 'same' | 'another' {
+    const tripMs = nowMs - sentMs;
+    this.tripMs += (tripMs - this.tripMs) * (this.tripMs === 0 ? 1 : 0.2);
+    const aheadMs = thereMs - (sentMs + nowMs) / 2;
+    const offMs = Math.abs(aheadMs - this.#aheadMs);
+    if (tripMs < this.#leastTripMs * 1.2 || offMs > tripMs) this.#aheadMs = aheadMs;
+    this.#leastTripMs = Math.min(tripMs, this.#leastTripMs * 1.02);
+    return offMs > LATE_MS ? 'another' : 'same';
+  }
+}
+
+const SCRIPT = 'shared-pace.lua';
+
+/**
+ * Exchanges through a script in Redis.
+ *
+ * @param onNotice called with a sentence when what Redis kept is of no use
+ */
+export function exchangeInRedis(
+  { redis: { client, refused }, key }: SharedPace,
+  onNotice: (message: string) => void,
+): RedisPaceOptions['exchange'] {
+  const script = createScript(client, readFileSync(new URL(SCRIPT, import.meta.url), 'utf8'));
+  let isNoticed = false;
 
   /** What the script cannot use is another version's, or nobody's: without it calls go on. */
   async function beginAnew(error: unknown): Promise<void> {
@@ -146,99 +309,23 @@ export function createRedisPace({
     } catch {
       // it is tried again
     }
-    if (!isSaid) onNotice(FOUND_OUT_ANEW);
-    isSaid = true;
+    if (!isNoticed) onNotice(FOUND_OUT_ANEW);
+    isNoticed = true;
   }
 
-  /** @returns how many start times were granted */
-  function learn(reply: Granted, sentMs: number): number {
-    const { now, starts: granted, pace: theirs, sick } = reply;
-    const nowMs = clock.nowMs();
-    const thisTripMs = nowMs - sentMs;
-    tripMs += (thisTripMs - tripMs) * (tripMs === 0 ? 1 : 0.2);
-    // The quickest trips tell the time best, as in NTP; it must not jump while calls are under way.
-    const aheadNowMs = now - (sentMs + nowMs) / 2;
-    const offMs = Math.abs(aheadNowMs - aheadMs);
-    if (offMs > LATE_MS) drop(() => true); // another Redis, with another clock
-    if (thisTripMs < leastTripMs * 1.2 || offMs > thisTripMs) aheadMs = aheadNowMs;
-    leastTripMs = Math.min(thisTripMs, leastTripMs * 1.02);
-    const isCut = theirs.cutMs - aheadMs > pace.cutMs + 1;
-    Object.assign(pace, { before: undefined }, theirs);
-    for (const time of TIMES) pace[time] -= aheadMs;
-    isSick = sick;
-    if (isCut) drop(() => true);
-    if (!Array.isArray(granted)) return 0;
-    starts.push(...(granted as readonly number[]));
-    return granted.length;
-  }
-
-  function drop(which: (at: number) => boolean): void {
-    for (const sentAtMs of starts.filter(which)) {
-      events.push({ how: 'none', sentAtMs, latencyMs: 0, inFlight: 1, atMs: sentAtMs });
+  return async (said) => {
+    try {
+      const [state = '', granted = ''] = (await script([key], [JSON.stringify(said)])) as string[];
+      return { state: JSON.parse(state), granted: JSON.parse(granted) };
+    } catch (error) {
+      if (!isReply(error)) throw error;
+      await beginAnew(error);
+      return undefined;
     }
-    starts = starts.filter((at) => !which(at));
-  }
-
-  function tell(how: string, call: PacedCall, nowMs: number): void {
-    const { latencyMs, inFlight, isAgain, retryAfterMs, limits } = call;
-    const sentAtMs = Math.min(call.sentAtMs, nowMs) + aheadMs;
-    events.push({
-      how,
-      sentAtMs,
-      latencyMs,
-      inFlight,
-      isAgain,
-      retryAfterMs,
-      limits,
-      atMs: nowMs + aheadMs,
-    });
-  }
-
-  const home: PaceHome = {
-    pace,
-    fixed,
-    nextMs: () => (starts[0] ?? Number.POSITIVE_INFINITY) - aheadMs,
-    start: () => {
-      starts.shift();
-      underWay += 1;
-      waiting = Math.max(0, waiting - 1);
-    },
-    ended: (how, call, nowMs) => {
-      underWay -= 1;
-      tell(how, call, nowMs);
-      if (how === 'refused') drop(() => true);
-      comeSoon(how === 'refused' || how === 'away' ? 0 : LEAST_GAP_MS);
-    },
-    forget: (nowMs) => tell('forget', { sentAtMs: nowMs, latencyMs: 0, inFlight: 1 }, nowMs),
-    wanted: (count) => {
-      waiting = count;
-      if (starts.length === 0) comeSoon(leastGapMs);
-    },
-    get isSick() {
-      return isSick;
-    },
-    close: async () => {
-      isClosed = true;
-      clearTimeout(timer);
-      drop(() => true);
-      const said = { events, want: 0, busy: 0, lead: 0, span: 0, gone: true };
-      const telling = script([key], [worker, JSON.stringify(said)]);
-      await within(
-        SHUTDOWN_TIMEOUT_MS,
-        telling.then(
-          () => {},
-          () => {},
-        ),
-      );
-    },
   };
-  comeIn(0);
-  return home;
 }
 
 /** Errors of the script itself, and of a key that holds something else. */
 const UNUSABLE = /^WRONGTYPE|^ERR .*script/i;
 const FOUND_OUT_ANEW =
   'What Redis kept of the pace could not be read, perhaps that of another version: the pace is found out anew.';
-
-const TIMES = ['shutUntilMs', 'refusedMs', 'cutMs', 'nextMs', 'lastMs', 'epochMs'] as const;

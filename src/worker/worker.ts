@@ -15,18 +15,22 @@ export interface Worker {
 export interface WorkerOptions extends LookupContext {
   /** Lookups under way at the same time, over all chunks. */
   readonly concurrency: number;
+  /** Whether the first calls go to domains from all over the first chunk, rather than to its head. */
+  readonly spreads: boolean;
 }
 
 /**
  * A lookup begins when a caller is free for it; until then it is a name in its chunk. A lookup whose
  * answer is held until others tell more keeps no caller.
  */
-export function createWorker({ concurrency, ...context }: WorkerOptions): Worker {
+export function createWorker({ concurrency, spreads, ...context }: WorkerOptions): Worker {
   /** Chunks by the lists that they are of; the list whose turn it is comes first. */
   const lists = new Map<unknown, ChunkUnderWay[]>();
   let callers = 0;
   let held = 0;
   let lookups = 0;
+  let isFirst = spreads;
+  let isLooking = false;
 
   function onHeld(isHeld: boolean): void {
     held += isHeld ? 1 : -1;
@@ -38,6 +42,23 @@ export function createWorker({ concurrency, ...context }: WorkerOptions): Worker
 
   function idleIfAllHeld(): void {
     if (held > 0 && held === lookups) setImmediate(() => held === lookups && context.gate.idle());
+    else if (held > 0 && lists.size === 0) void idleWhileSlow();
+  }
+
+  /** What is held does not wait for a call that takes long. */
+  async function idleWhileSlow(): Promise<void> {
+    if (isLooking) return;
+    isLooking = true;
+    const { clock, gate, stopSwitch } = context;
+    try {
+      while (held > 0 && held < lookups && lists.size === 0) {
+        await clock.sleep(SLOW_MS, stopSwitch.noNewCall);
+        if (held > 0 && lists.size === 0) gate.idle();
+      }
+    } catch {
+      // The run stops, and nothing is held any more.
+    }
+    isLooking = false;
   }
 
   function startCallers(): void {
@@ -88,7 +109,9 @@ export function createWorker({ concurrency, ...context }: WorkerOptions): Worker
     handle: async ({ domains, budget, list }, reply, isWanted) => {
       if (domains.length === 0) return;
       const bounds = { budget, isWanted, onHeld };
-      const chunk = createChunkUnderWay(domains, { reply, bounds });
+      const inOrder = isFirst ? spread(domains) : domains;
+      isFirst = false;
+      const chunk = createChunkUnderWay(inOrder, { reply, bounds });
       lookups += domains.length;
       lists.set(list, [...(lists.get(list) ?? []), chunk]);
       startCallers();
@@ -96,6 +119,19 @@ export function createWorker({ concurrency, ...context }: WorkerOptions): Worker
     },
   };
 }
+
+/** Domains from all over a list come first: its head may be odd, and they decide whether a run can go on. */
+function spread(domains: readonly string[]): readonly string[] {
+  const last = domains.length - 1;
+  const first = new Set(
+    Array.from({ length: SPREAD }, (_, at) => Math.round(((at + 0.5) * last) / SPREAD)),
+  );
+  const ahead = [...first].flatMap((at) => domains[at] ?? []);
+  return [...ahead, ...domains.filter((_, at) => !first.has(at))];
+}
+
+const SPREAD = 5;
+const SLOW_MS = 1_000;
 
 /** A chunk whose lookups are made one by one by free callers. */
 interface ChunkUnderWay {

@@ -39,7 +39,9 @@ describe('kill -9 at any moment', () => {
     for (const [domain, calls] of before) expect(api.callsOf(domain).calls).toBe(calls);
 
     expect(folder.read('list.enriched.csv')).toBe(expected.out);
-    expect(folder.read('list.failures.csv')).toBe(expected.failures);
+    expect(withoutAttempts(folder.read('list.failures.csv'))).toBe(
+      withoutAttempts(expected.failures),
+    );
     expect(folder.names()).toEqual(['list.csv', 'list.enriched.csv', 'list.failures.csv']);
     const left = readdirSync(folder.at('.brandfill/brandfill-store'), {
       recursive: true,
@@ -56,6 +58,11 @@ describe('kill -9 at any moment', () => {
     expect(lost).toBeLessThanOrEqual(2 * KILLS * CONCURRENCY);
   });
 });
+
+/** The first domains that are refused are asked again, to see whom that is about. */
+function withoutAttempts(failures: string): string {
+  return failures.replaceAll(/,\d+$/gm, '');
+}
 
 /** Kills a run when so many calls were made. */
 async function killAt(running: Running, api: Sandbox, calls: number): Promise<void> {

@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import type { Running } from '../integration/support/command.ts';
 import { SEEDS, seededRandom } from '../support/random.ts';
-import { CONCURRENCY, openFleet } from './support/fleet.ts';
+import { CONCURRENCY, MOST_PROBES, openFleet } from './support/fleet.ts';
 
 const random = seededRandom('queue-kill.test.ts');
 /** The calls that it has under way, and the outcomes of the last milliseconds. */
@@ -47,7 +47,7 @@ describe('kill -9', () => {
     }
     const run = fleet.run();
     await fleet.expectWhole(await run.ended);
-    expect(fleet.excessCalls()).toBe(0);
+    expect(fleet.excessCalls()).toBeLessThanOrEqual(MOST_PROBES);
   });
 
   it('of the run for good: what is left of it in Redis goes by itself', async () => {

@@ -5,7 +5,7 @@ import { QUEUE_OPTIONS } from '../../src/queue/names.ts';
 import { isByDay, seededRandom } from '../support/random.ts';
 import { openSwallowingProxy } from '../support/swallowing-proxy.ts';
 import { respond } from './support/chaos-list.ts';
-import { CONCURRENCY, openFleet } from './support/fleet.ts';
+import { CONCURRENCY, MOST_PROBES, openFleet } from './support/fleet.ts';
 
 const random = seededRandom('queue-outage.test.ts');
 
@@ -79,7 +79,7 @@ describe('Redis', () => {
     expect(await queue.getActiveCount()).toBeGreaterThan(0);
     for (const { name, data, opts } of jobs) await queue.add(name, data, opts);
     await fleet.expectWhole(await run.ended);
-    expect(fleet.excessCalls()).toBe(0);
+    expect(fleet.excessCalls()).toBeLessThanOrEqual(MOST_PROBES);
   });
 
   it.skipIf(isByDay('a Redis out of memory'))(

@@ -35,7 +35,7 @@ describe.skipIf(isByDay('a Redis that is silent'))('workers that share a pace', 
     await delay(2_500);
     const resumedMs = performance.now();
     process.kill(fleet.redis.pid, 'SIGCONT');
-    await fleet.expectWhole(await run.ended, { hadFailures: true });
+    await fleet.expectWhole(await run.ended);
     const after = (ms: number): number =>
       arrivalsMs.filter((atMs) => atMs > stoppedMs + ms && atMs < resumedMs).length;
     console.log(

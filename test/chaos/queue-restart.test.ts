@@ -3,7 +3,7 @@ import { inTime } from '../../src/common/lifetime.ts';
 import { untilSilent } from '../integration/support/api.ts';
 import { SEEDS, seededRandom } from '../support/random.ts';
 import { respond } from './support/chaos-list.ts';
-import { openFleet } from './support/fleet.ts';
+import { MOST_PROBES, openFleet } from './support/fleet.ts';
 
 const random = seededRandom('queue-restart.test.ts');
 
@@ -35,7 +35,7 @@ describe('SIGTERM of workers under load', () => {
     }
     await fleet.expectWhole(await over);
     expect(restarts).toBeGreaterThan(0);
-    expect(fleet.excessCalls()).toBe(0);
+    expect(fleet.excessCalls()).toBeLessThanOrEqual(MOST_PROBES);
   });
 
   it('gives calls under way the time of --drain, and no more', async () => {
@@ -85,7 +85,7 @@ describe('Ctrl-C of a run', () => {
     expect(calls).toBeLessThan(320);
     const again = fleet.run();
     await fleet.expectWhole(await again.ended);
-    expect(fleet.excessCalls()).toBe(0);
+    expect(fleet.excessCalls()).toBeLessThanOrEqual(MOST_PROBES);
   });
 
   it('ends it, and the same command goes on, when Redis is gone', async () => {

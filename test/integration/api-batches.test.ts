@@ -131,8 +131,8 @@ describe('a batch', () => {
     const folder = openProfile(url);
     const ended = await enrichHere(folder);
     expect(summaryOf(ended)).toMatchObject({ statuses: { found: 51, rejected: 1 } });
-    // One call of 20, then halves.
-    expect(callsAbout(asked, 'd30.com').length).toBeLessThanOrEqual(6);
+    // Two calls of 20, then halves.
+    expect(callsAbout(asked, 'd30.com').length).toBeLessThanOrEqual(9);
     expect(callsAbout(asked, 'd30.com').at(-1)).toMatchObject({ method: 'GET', url: '/one' });
     expect(asked.length).toBeLessThanOrEqual(20);
   });

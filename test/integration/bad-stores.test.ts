@@ -36,7 +36,9 @@ describe('a store that cannot be used', () => {
   it('may not be larger: the reason is told in words', async () => {
     const folder = openList(200);
     const large = await openApi({
-      respond: (domain) => ({ body: { domain, text: 'x'.repeat(20_000) } }),
+      respond: (domain) => ({
+        body: { domain, name: domain.slice(0, -4), text: 'x'.repeat(20_000) },
+      }),
     });
     const args = ['enrich', 'list.csv', '--base-url', large.url, '--store', 'kept'];
     const ended = await run([...args, '--fields', 'one=text,two=text'], {
@@ -57,7 +59,9 @@ describe('a store that cannot be used', () => {
     if (!disk) return console.log('Left out: a full disk, because no small disk can be mounted.');
     const folder = openList(1_000);
     const large = await openApi({
-      respond: (domain) => ({ body: { domain, text: 'x'.repeat(20_000) } }),
+      respond: (domain) => ({
+        body: { domain, name: domain.slice(0, -4), text: 'x'.repeat(20_000) },
+      }),
     });
     const args = ['enrich', 'list.csv', '--base-url', large.url, '--store', disk.at('store')];
     const ended = await run([...args, '--concurrency', '8'], { cwd: folder.path });

@@ -253,12 +253,15 @@ describe('--max-calls-per', () => {
       await runHere(args, { cwd: folder.path });
       return list.filter((domain) => api.callsOf(domain).calls > (before.get(domain) ?? 0));
     };
-    expect(await night(names, '--max-calls-per', '4/month')).toEqual(names.slice(0, 4));
+    // The first calls of all go to domains all over the list.
+    const first = await night(names, '--max-calls-per', '4/month');
+    expect(first).toHaveLength(4);
+    const left = names.filter((name) => !first.includes(name));
     const second = ['new.com', ...names];
     // Those that were never asked.
-    expect(await night(second, '--max-calls', '4')).toEqual(['new.com', ...names.slice(4, 7)]);
+    expect(await night(second, '--max-calls', '4')).toEqual(['new.com', ...left.slice(0, 3)]);
     const third = await night(second, '--max-calls', '4');
-    expect(third).toEqual(expect.arrayContaining(names.slice(7)));
+    expect(third).toEqual(expect.arrayContaining(left.slice(3)));
   });
 
   it('loses the calls under way with a process that is killed', async () => {

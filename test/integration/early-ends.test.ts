@@ -58,10 +58,13 @@ describe('a base URL that is wrong', () => {
     expect(summaryOf(ended).stopped).toMatchObject({ reason: 'outage' });
   });
 
-  it('is not suspected because of brands that are not known, but nothing found is no success', async () => {
+  it('is suspected where no brand is known, unless that may be so; and nothing found is no success', async () => {
     const folder = openList(50);
     const { url } = await openApi({ notFound: 1 });
-    const ended = await enrichHere(folder, url, '--json');
+    const doubted = await enrichHere(folder, url, '--json');
+    expect([doubted.code, summaryOf(doubted).calls]).toEqual([4, 5]);
+    expect(doubted.stderr).toContain('404 for all of the first domains');
+    const ended = await enrichHere(folder, url, '--json', '--max-failed', '100%');
     expect(ended.code).toBe(3);
     expect(ended.stderr).toContain('No row has an answer: check --base-url');
     expect(summaryOf(ended).statuses.not_found).toBe(50);

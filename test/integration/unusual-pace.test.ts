@@ -3,8 +3,8 @@ import { Redis } from 'ioredis';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import type { RedisClient } from '../../src/queue/redis.ts';
 import { systemClock } from '../../src/worker/clock.ts';
-import type { PaceHome } from '../../src/worker/gate.ts';
-import { createRedisPace } from '../../src/worker/redis-pace.ts';
+import { exchangeInRedis, RedisPace } from '../../src/worker/redis-pace.ts';
+import type { Said } from '../../src/worker/shared-pace.ts';
 import { useDatabase, useRedis } from '../support/redis.ts';
 
 /** A pace in a real Redis, whose clock is moved by a test. */
@@ -12,28 +12,26 @@ async function openPace(kept?: (client: Redis) => Promise<unknown>, url?: string
   const client = new Redis(url ?? (await useDatabase()).url);
   await kept?.(client);
   let movedMs = 0;
+  const nowMs = (): number => Date.now() + movedMs;
   const moved = {
     del: (key: string) => client.del(key),
     defineCommand: (name: string, { lua }: { readonly lua: string }) => {
-      const now = 'said.now = tonumber(ARGV[3]) + time[1] * 1000 + math.floor(time[2] / 1000)';
-      const withClock = lua.replace(/^if said\.now/m, `${now}\n$&`);
-      Reflect.set(moved, name, (...given: unknown[]) =>
-        client.eval(withClock, ...(given as [number, string]), movedMs),
-      );
+      Reflect.set(moved, name, (keys: number, key: string, text: string) => {
+        const said = JSON.parse(text) as Said;
+        return client.eval(lua, keys, key, JSON.stringify({ ...said, clockMs: nowMs() }));
+      });
     },
   };
   const notices: string[] = [];
   const refusals: unknown[] = [];
-  const home: PaceHome = createRedisPace({
-    redis: { client: moved as unknown as RedisClient, refused: (error) => refusals.push(error) },
-    key: 'gate',
-    rate: undefined,
-    clock: systemClock,
-    callers: 8,
-    onNotice: (message) => notices.push(message),
-  });
+  const redis = {
+    client: moved as unknown as RedisClient,
+    refused: (error: unknown) => refusals.push(error),
+  };
+  const exchange = exchangeInRedis({ redis, key: 'gate' }, (message) => notices.push(message));
+  const home = new RedisPace({ exchange, rate: undefined, clock: systemClock, callers: 8 });
   onTestFinished(async () => {
-    await home.close?.();
+    await home.close();
     client.disconnect();
   });
   return {
@@ -45,13 +43,13 @@ async function openPace(kept?: (client: Redis) => Promise<unknown>, url?: string
     },
     /** Makes a call as soon as one may start, within two seconds of that. */
     call: async (how: 'good' | 'refused' = 'good', retryAfterMs?: number): Promise<void> => {
-      home.wanted?.(1, 0);
-      await vi.waitUntil(() => home.nextMs(systemClock.nowMs(), 1) <= systemClock.nowMs(), {
+      home.wanted(1);
+      await vi.waitUntil(() => home.nextMs() <= systemClock.nowMs(), {
         timeout: 2_000,
         interval: 5,
       });
       const sentAtMs = systemClock.nowMs();
-      home.start(sentAtMs);
+      home.start();
       await delay(5);
       const call = { sentAtMs, latencyMs: 5, inFlight: 1, retryAfterMs };
       home.ended(how, call, systemClock.nowMs());

@@ -40,9 +40,12 @@ const MOST_TIMES = 300;
 const HOURS_MS = 3 * 3_600_000;
 
 /** Plays worlds one after the other. */
-export async function playAll(worlds: readonly World[]): Promise<readonly Score[]> {
+export async function playAll(
+  worlds: readonly World[],
+  options: PlayOptions = {},
+): Promise<readonly Score[]> {
   const scores: Score[] = [];
-  for (const world of worlds) scores.push((await play(world)).score);
+  for (const world of worlds) scores.push((await play(world, options)).score);
   return scores;
 }
 
@@ -53,10 +56,15 @@ interface Run extends Pick<Played, 'server'> {
   readonly outcomes: Outcome[];
 }
 
+export interface PlayOptions extends Pick<StackOptions, 'home' | 'learned'> {
+  /** Who plays. @default one worker by itself */
+  readonly open?: typeof openStack;
+}
+
 /** Plays a world with the real worker, in virtual time; the same each time. */
 export async function play(
   world: World,
-  options: Pick<StackOptions, 'home' | 'learned'> = {},
+  { open: openWith = openStack, ...options }: PlayOptions = {},
 ): Promise<Played> {
   const { idle, sleep, remembered } = world;
   const random = createRandom(hash(world.name));
@@ -68,7 +76,7 @@ export async function play(
   const half = idle ? Math.ceil(names.length / 2) : names.length;
   let learned = remembered === undefined ? options.learned : rememberedLimit(remembered);
   const open = (): Stack =>
-    openStack(world, { ...options, clock, random, learned, transport: server });
+    openWith(world, { ...options, clock, random, learned, transport: server });
   if (sleep) clock.at(sleep.fromMs, () => clock.jump(sleep.forMs));
   let stack = open();
   let ended = await lookUpIn(stack, names.slice(0, half), run);

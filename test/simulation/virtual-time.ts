@@ -7,6 +7,8 @@ export interface VirtualClock extends Clock {
   at(timeMs: number, callback: () => void): void;
   /** The machine sleeps for so long: what would have been due meanwhile comes late. */
   jump(ms: number): void;
+  /** No time passes until work is done that is done elsewhere. */
+  standStill<T>(work: Promise<T>): Promise<T>;
   /**
    * Lets time pass until `work` is done.
    *
@@ -30,6 +32,7 @@ export function createVirtualClock(): VirtualClock {
   /** From the latest to the next. */
   const waiting: Entry[] = [];
   let nowMs = 0;
+  let outside = 0;
 
   function add(timeMs: number, callback: () => void): Entry {
     const entry = { timeMs: Math.max(Math.ceil(timeMs * TICKS) / TICKS, nowMs), callback };
@@ -52,6 +55,7 @@ export function createVirtualClock(): VirtualClock {
     for (;;) {
       const turns = waiting.length === 0 ? TURNS_AT_END : 2;
       for (let turn = 0; turn < turns && !isDone; turn += 1) await nextTurn();
+      while (outside > 0) await nextTurn();
       if (isDone) return 'done';
       if (isLate()) return 'late';
       let next = waiting.pop();
@@ -67,6 +71,14 @@ export function createVirtualClock(): VirtualClock {
     at: add,
     jump: (ms) => {
       nowMs += ms;
+    },
+    standStill: async (work) => {
+      outside += 1;
+      try {
+        return await work;
+      } finally {
+        outside -= 1;
+      }
     },
     sleep: async (ms, signal) => {
       signal.throwIfAborted();

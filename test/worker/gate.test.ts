@@ -1,9 +1,10 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import type { Meaning } from '../../src/brand/meaning.ts';
+import { ClosedConnectionError } from '../../src/brand/transport.ts';
 import { createCallCounters } from '../../src/common/calls.ts';
-import { type Budget, joinBudgets } from '../../src/worker/budget.ts';
-import type { Asked, Weighed } from '../../src/worker/evidence.ts';
+import { type Budget, type Permit as BudgetPermit, joinBudgets } from '../../src/worker/budget.ts';
+import type { Signal, Trouble } from '../../src/worker/diagnosis.ts';
 import {
   createGate,
   createOwnPace,
@@ -11,9 +12,9 @@ import {
   type GateOptions,
   type Permit,
 } from '../../src/worker/gate.ts';
-import { createPace } from '../../src/worker/pace.ts';
+import { createPace, type Pace } from '../../src/worker/pace.ts';
 import { createStopSwitch } from '../../src/worker/stop-switch.ts';
-import { away, found, rejected, throttled } from './harness.ts';
+import * as answer from './meanings.ts';
 
 describe('what an earlier run learned', () => {
   const NOW = { now: 1_000, epochMs: 10_000 };
@@ -34,54 +35,71 @@ describe('what an earlier run learned', () => {
   });
 
   it.each([
-    [RATE, 1_900],
-    [{ count: 1, perMs: 2_000 }, NOW.now],
-    [{ count: 2, perMs: 1_000 }, NOW.now],
-  ])('of starts counts at the same fixed rate alone: %j', (rate, nextMs) => {
-    const { pace, nextMs: next } = open(
-      { fixed: { rate: RATE, startsMs: [10_900, 10_900] } },
-      rate,
-    );
+    { rate: RATE, nextMs: 1_900 },
+    { rate: { count: 1, perMs: 2_000 }, nextMs: NOW.now },
+    { rate: { count: 2, perMs: 1_000 }, nextMs: NOW.now },
+  ])('of starts counts at the same fixed rate alone: $rate', ({ rate, nextMs }) => {
+    const fixed = { rate: RATE, startsMs: [10_900, 10_900] };
+    const { pace, nextMs: next } = open({ fixed }, rate);
     expect([pace.phase, next(NOW.now, 1)]).toEqual(['fixed', nextMs]);
   });
 });
 
-const ASKED = { failures: 0, begun: 0, refusals: 0, refusedAs: '', successesThen: 0, domain: 'a' };
-
-/** A gate whose evidence and pace say what a test says, and keep what they are told. Opens at 1 s. */
+/** A gate whose diagnosis and pace say what a test says, and keep what they are told. Opens at 1 s. */
 function stage(parts: Partial<GateOptions> = {}) {
-  const set = { nowMs: 1_000, isShut: false };
-  const told: string[] = [];
-  const weighed: Weighed['signal'][] = [];
+  const set = {
+    nowMs: 1_000,
+    isShut: false,
+    mayStart: true,
+    trouble: undefined as Trouble | undefined,
+    /** What the next answers tell of the pace. @default good */
+    signals: [] as Signal[],
+    /** Domains to be asked about, one after the other, to see whether the API is well. */
+    probes: [] as string[],
+    /** Those that got a bad answer before. */
+    bad: new Set<string>(),
+  };
+  const told: unknown[] = [];
   const pace = createPace(0, { limitPerMs: 0, cap: 0, isFixed: false });
   const stopSwitch = createStopSwitch();
+  const keep = (what: string) => (): void => void told.push(what);
   const gate = createGate({
     home: {
       pace,
       fixed: undefined,
       nextMs: (nowMs) => (set.isShut ? Number.POSITIVE_INFINITY : nowMs),
       start: () => {},
-      ended: (how, { isAgain, retryAfterMs }) => {
-        told.push(how, ...(isAgain ? ['again'] : []), ...(retryAfterMs ? [`${retryAfterMs}`] : []));
-      },
-      forget: () => told.push('forget'),
+      ended: (how, { isAgain, retryAfterMs }) =>
+        told.push({ how, ...(isAgain && { isAgain }), ...(retryAfterMs && { retryAfterMs }) }),
+      forget: keep('forget'),
+      slow: keep('slow'),
+      climb: keep('climb'),
     },
     clock: { nowMs: () => set.nowMs, sleep: () => new Promise(() => {}) },
     now: () => 1_000_000 + set.nowMs,
     concurrency: 9,
-    evidence: {
-      mayStart: () => true,
-      begin: () => 0,
-      note: (_meaning, _asked, { isOut }) => {
-        if (isOut) told.push('out:');
-        const signal = weighed.shift() ?? 'good';
-        return { signal, verdict: 'believe', isCleared: signal === 'none' && set.nowMs === 0 };
+    diagnosis: {
+      mayStart: () => set.mayStart,
+      begin: () => ({ begun: 0 }),
+      note: () => ({ signal: set.signals.shift() ?? 'good', verdict: 'believe' }),
+      wasBad: ({ domain }) => set.bad.has(domain),
+      get probe() {
+        return stopSwitch.stopped ? undefined : set.probes[0];
       },
-      askAgain: () => told.push('askAgain'),
-      idle: () => {},
-      end: () => told.push('end'),
-      lastingDoubt: () => (pace.cap === 1 ? { reason: 'refused' } : undefined),
+      noteProbe: ({ reason }) => {
+        told.push(`probe of ${set.probes.shift()}: ${reason}`);
+        return set.signals.shift() ?? 'good';
+      },
+      giveUpProbe: () => told.push(`no probe of ${set.probes.shift()}`),
+      askAgain: keep('ask again'),
+      leave: keep('leave'),
+      idle: keep('idle'),
+      end: keep('end'),
+      get trouble() {
+        return set.trouble;
+      },
     },
+    probe: async (domain) => ({ ...answer.found(domain), costMicros: 5 }),
     budget: joinBudgets([]),
     stopSwitch,
     counters: createCallCounters(),
@@ -89,9 +107,29 @@ function stage(parts: Partial<GateOptions> = {}) {
     maxOutageMs: 20_000,
     ...parts,
   });
-  const ask = (asked: Partial<Asked> = {}, isWanted = () => true, budget?: Budget) =>
-    gate.ask({ asked: { ...ASKED, ...asked }, isWanted, budget });
-  return { gate, ask, set, pace, stopSwitch, told, weighed };
+  const ask = (domain = 'a', isWanted = () => true, budget?: Budget) =>
+    gate.ask({ asked: { domain }, isWanted, budget });
+  return { gate, ask, set, pace, stopSwitch, told };
+}
+
+/** A budget with calls left, none, or trouble, that keeps what it is told. */
+function budgetOf(
+  how: 'left' | 'later' | 'used up' | 'broken',
+  keep: (what: string) => void,
+): Budget {
+  const permit: BudgetPermit = {
+    domains: Infinity,
+    isGood: () => true,
+    spend: (micros) => keep(micros === 0 ? 'spent nothing' : 'spent'),
+    release: () => keep('released'),
+  };
+  return {
+    tryAcquire: () => (how === 'left' ? permit : undefined),
+    acquire: async () => {
+      if (how === 'broken') throw new RangeError();
+      return how === 'used up' ? { reason: 'max_calls' } : permit;
+    },
+  };
 }
 
 /** Says how asking ended. */
@@ -104,218 +142,313 @@ const howEnds = (asked: Promise<Permit>): Promise<string> =>
     ({ name }: Error) => name,
   );
 
-const no = rejected('no');
-const ANSWERS: Record<string, Meaning> = {
-  found: found('a'),
-  slow: throttled(),
-  away: away(503),
-  machine: { ...away(0), kind: 'machine', reason: 'http_0' },
-  no,
-  page: { ...no, kind: 'not_found' },
-};
+/** What happens to a gate, one after the other: a call is answered, a lookup waits, or time passes. */
+type Step =
+  | { readonly signal: Signal; readonly gets: Meaning; readonly of: string }
+  | { readonly waits: string }
+  | { readonly atMs: number }
+  | { readonly pace: Partial<Pace> }
+  | { readonly trouble: Trouble };
 
-// Each step is a signal, an answer, its stated wait and domain; or the state of the pace; or the time.
-it.each([
-  ['good found 3000', 'good', ''],
-  ['limit slow 3000', 'refused 3000', ''],
-  ['limit machine 3000', 'away 3000', 'http_0'],
-  ['out away 3000', 'away 3000', 'http_503'],
-  ['none away 3000', 'none', 'http_503'],
-  ['doubt away 3000', 'failing 3000 askAgain', 'http_503'],
-  ['doubt found 3000', 'refused 3000 askAgain', 'http_200'],
-  ['doubt no 3000', 'refused askAgain', 'http_400'],
-  ['doubt page 3000', 'refused askAgain', 'http_400'],
-  ['waits=again, doubt away', 'failing', 'http_503'],
-  ['waits, doubt away', 'failing askAgain', 'http_503'],
-  ['limit slow, own slow', 'refused forget none', ''],
-  ['limit slow, limit slow b, own slow, own slow b', 'refused refused none forget none', ''],
-  ['limit slow, testing, own slow b', 'refused forget none', ''],
-  ['testing, limit slow, flowing, own slow b', 'refused forget none', ''],
-  ['limit slow, good found b, own slow c', 'refused good none', ''],
-  ['limit slow, good found b again, own slow c', 'refused good again forget none', ''],
-  ['limit slow, none slow b again, own slow c', 'refused none again none', ''],
-  ['none slow', 'none', ''],
-  ['now=0, none slow', 'forget none', ''],
-  ['waits, limit slow 10001, limit slow 10001', 'refused 1000 refused 1000', ''],
-  [
-    'waits, limit slow 10001, limit slow 10001 b',
-    'refused 1000 end refused 10001',
-    'quota 1011001',
-  ],
-  ['waits, limit slow 10001, good found, limit slow 10001 b', 'refused 1000 good refused 1000', ''],
-  ['limit slow 10000', 'refused 10000', ''],
-  ['limit slow 10001', 'end refused 10001', 'quota 1011001'],
-  ['out away 10001', 'end away 10001', 'outage 1011001 http_503'],
-  ['waits, now=11001', '', ''],
-  ['waits, testing, now=11000', '', ''],
-  ['waits, testing, now=11001', 'end', 'quota 10001'],
-  ['waits, testing, refusedMs=2000, now=11001', '', ''],
-  ['waits, testing, isStated=1, shutUntilMs=15000, now=11001', 'end', 'quota 10001 1015000'],
-  ['waits, testing, cap=1, none away, now=11001', 'none end', 'refused'],
-  ['waits, testing, doubt away, good found, now=11001', 'failing askAgain good end', 'quota 10001'],
-  ['waits, testing, doubt away, none away, now=21000', 'failing askAgain none', 'http_503'],
-  ['waits, testing, doubt away, now=21001', 'failing askAgain end', 'outage http_503'],
-  ['testing, none slow', 'none', ''],
-  ['isAway=1, none slow', 'none', ''],
-  ['isAway=1, testing, refusedMs=600, shutUntilMs=1000, none slow', 'out: none', 'is out; whether'],
-  ['isAway=1, testing, shutUntilMs=4500, now=3000', '', 'has been out for 3 s; again in 2 s'],
-])('%s: the pace is told: %s; at last it is: %s', async (steps, told, last) => {
-  const { gate, ask, set, pace, stopSwitch, told: kept, weighed } = stage();
-  const all = steps.split(', ').map((step) => step.split(' '));
-  const lookUp = (words: string[]): Partial<Asked> => ({
-    domain: words.find((word) => word === 'b' || word === 'c') ?? 'a',
-    refusals: words.includes('again') ? 1 : 0,
-  });
-  const permits = await Promise.all(
-    all.map(async (words) => words[1] && (await ask(lookUp(words)))),
-  );
+/** Lookups of b, unlike others, got a bad answer before. */
+async function playSteps(steps: readonly Step[]) {
+  const staged = stage();
+  const { ask, set, pace } = staged;
+  set.bad.add('b');
+  const permits: (Permit | undefined)[] = [];
+  for (const step of steps) permits.push('signal' in step ? await ask(step.of) : undefined);
   set.isShut = true;
-  for (const [at, words] of all.entries()) {
-    const [first = '', answer = '', retryAfterMs] = words;
-    const [name = '', value] = first.split('=');
-    const permit = permits[at];
-    if (permit) {
-      weighed.push(first as Weighed['signal']);
-      void permit.ended({
-        ...(ANSWERS[answer] ?? no),
-        retryAfterMs: Number(retryAfterMs) || undefined,
-      });
-    } else if (name === 'waits') ask(lookUp([value ?? ''])).catch(() => {});
-    else if (name === 'now') set.nowMs = Number(value);
-    else Object.assign(pace, value ? { [name]: Number(value) } : { state: name });
+  for (const [at, step] of steps.entries()) {
+    if ('signal' in step) {
+      set.signals.push(step.signal);
+      void permits[at]?.ended(step.gets);
+    } else if ('waits' in step) ask(step.waits).catch(() => {});
+    else if ('atMs' in step) set.nowMs = step.atMs;
+    else if ('pace' in step) Object.assign(pace, step.pace);
+    else set.trouble = step.trouble;
     await nextTurn();
   }
-  gate.idle();
-  const { outage, trouble = '' } = gate.describe();
-  const why = Object.values(stopSwitch.stopped ?? {})
-    .filter(Boolean)
-    .join(' ');
-  const out = outage?.replace(/The API |one call (tries|is trying) | it is back|\.$/g, '');
-  expect([kept.join(' '), why || out || trouble]).toEqual([told, last]);
+  staged.gate.idle();
+  return staged;
+}
+
+const { later } = answer;
+const WAITS_3 = later(answer.away(), 3_000);
+const heard =
+  (signal: Signal, usual: Meaning) =>
+  (of = 'a', gets = usual): Step => ({ signal, gets, of });
+const good = heard('good', answer.found('a'));
+const limit = heard('limit', answer.throttled());
+const own = heard('own', answer.throttled());
+const none = heard('none', answer.throttled());
+const out = heard('out', WAITS_3);
+const failing = heard('failing', answer.away());
+const paced = (pace: Partial<Pace>): Step => ({ pace });
+const TESTING = paced({ state: 'testing' });
+
+const [REFUSED, NONE] = [{ how: 'refused' }, { how: 'none' }];
+const THREE = { retryAfterMs: 3_000 };
+const AGAIN = { isAgain: true };
+
+it.each<{ readonly happens: readonly Step[]; readonly holds: readonly unknown[] }>([
+  { happens: [good('a', WAITS_3)], holds: [{ how: 'good' }] },
+  { happens: [good('b')], holds: [{ how: 'good', ...AGAIN }] },
+  { happens: [none('a', WAITS_3)], holds: [NONE] },
+  { happens: [limit('a', WAITS_3)], holds: [{ ...REFUSED, ...THREE }] },
+  { happens: [out()], holds: [{ how: 'away', ...THREE }] },
+  { happens: [failing('a', answer.machine)], holds: [{ how: 'away' }, 'ask again'] },
+  { happens: [failing('a', WAITS_3)], holds: [{ how: 'failing', ...THREE }, 'ask again'] },
+  // A wait beside a verdict on a domain is no wait for all.
+  { happens: [limit('a', later(answer.invalid(), 3_000))], holds: [REFUSED] },
+  { happens: [limit('a', later(answer.page(), 3_000))], holds: [REFUSED] },
+  // Something that is held is asked again, unless a lookup waits that was asked before.
+  { happens: [{ waits: 'a' }, failing()], holds: [{ how: 'failing' }, 'ask again'] },
+  { happens: [{ waits: 'b' }, failing()], holds: [{ how: 'failing' }] },
+  // What was refused for its domain alone made nothing slower, once that is known of all.
+  { happens: [limit(), own()], holds: [REFUSED, 'forget', NONE] },
+  { happens: [limit(), limit('d'), own()], holds: [REFUSED, REFUSED, NONE] },
+  { happens: [limit(), TESTING, own('d')], holds: [REFUSED, 'forget', NONE] },
+  {
+    happens: [TESTING, limit(), paced({ state: 'flowing' }), own('d')],
+    holds: [REFUSED, 'forget', NONE],
+  },
+  { happens: [limit(), paced({ climbToPerMs: 1 }), own()], holds: [REFUSED, NONE] },
+  // A domain that was refused and is well shows that the pace has found its limit.
+  { happens: [limit(), good('d'), own('e')], holds: [REFUSED, { how: 'good' }, NONE] },
+  {
+    happens: [limit(), good('b'), own('e')],
+    holds: [REFUSED, { how: 'good', ...AGAIN }, 'forget', NONE],
+  },
+])('$happens: the pace is told $holds', async ({ happens, holds }) => {
+  expect((await playSteps(happens)).told).toEqual([...holds, 'idle']);
 });
 
-it('of a call about several domains the worst tells the pace, and one that is asked again all', () => {
-  const { ask, told, weighed } = stage();
-  weighed.push('good', 'doubt');
-  const each = [{ refusals: 1 }, {}].map((asked) => [no, { ...ASKED, ...asked }] as const);
-  return ask().then((permit) => {
-    expect(permit.endedTogether(no, each)).toEqual(['believe', 'believe']);
-    expect(told).toEqual(['refused', 'again', 'askAgain']);
+const [WAITS, AT_11_S] = [{ waits: 'a' }, { atMs: 11_001 }];
+const tooLong = (of = 'a'): Step => limit(of, later(answer.throttled(), 3_600_000));
+const DOWN = { trouble: { isDown: true, meaning: answer.forbidden() } };
+
+it.each<{ readonly happens: readonly Step[]; readonly stopped: object | undefined }>([
+  // A longer wait than may be waited for, for one domain alone, or for several.
+  { happens: [limit('a', later(answer.throttled(), 10_000))], stopped: undefined },
+  { happens: [tooLong()], stopped: { reason: 'quota', comeBackAtMs: 4_601_000 } },
+  { happens: [out('a', later(answer.away(), 3_600_000))], stopped: { trouble: 'http_503' } },
+  { happens: [WAITS, tooLong(), tooLong()], stopped: undefined },
+  { happens: [WAITS, tooLong(), tooLong('e')], stopped: { reason: 'quota' } },
+  { happens: [WAITS, tooLong(), good(), tooLong('e')], stopped: undefined },
+  // Nothing but refusals for too long.
+  { happens: [WAITS, AT_11_S], stopped: undefined },
+  { happens: [WAITS, TESTING, { atMs: 11_000 }], stopped: undefined },
+  { happens: [WAITS, TESTING, AT_11_S], stopped: { reason: 'quota', throttledMs: 10_001 } },
+  { happens: [WAITS, TESTING, paced({ refusedMs: 2_000 }), AT_11_S], stopped: undefined },
+  {
+    happens: [WAITS, TESTING, paced({ isStated: true, shutUntilMs: 15_000 }), AT_11_S],
+    stopped: { reason: 'quota', throttledMs: 10_001, comeBackAtMs: 1_015_000 },
+  },
+  { happens: [WAITS, TESTING, DOWN, AT_11_S], stopped: { reason: 'forbidden' } },
+  // Failures are waited for longer, until calls are well.
+  { happens: [WAITS, TESTING, failing(), { atMs: 21_000 }], stopped: undefined },
+  {
+    happens: [WAITS, TESTING, failing(), none(), { atMs: 21_001 }],
+    stopped: { reason: 'outage', trouble: 'http_503' },
+  },
+  { happens: [WAITS, TESTING, failing(), good(), AT_11_S], stopped: { reason: 'quota' } },
+])('$happens: stopped is $stopped', async ({ happens, stopped }) => {
+  const is = (await playSteps(happens)).stopSwitch.stopped;
+  expect(stopped ? { is } : is).toEqual(stopped && { is: expect.objectContaining(stopped) });
+});
+
+it.each([
+  { pace: { state: 'flowing' }, atMs: 1_000, outage: undefined },
+  {
+    pace: { refusedMs: 600, shutUntilMs: 1_000 },
+    atMs: 1_000,
+    outage: 'is out; one call is trying whether it is back',
+  },
+  {
+    pace: { shutUntilMs: 4_500 },
+    atMs: 3_000,
+    outage: 'has been out for 3 s; one call tries again in 2 s',
+  },
+] as const)('at $atMs, with a pace of $pace, it says: $outage', async ({ pace, atMs, outage }) => {
+  const away = paced({ isAway: true, state: 'testing', ...pace });
+  const said = (await playSteps([away, { atMs }])).gate.describe().outage;
+  expect(said).toBe(outage && `The API ${outage}.`);
+});
+
+describe('a probe', () => {
+  it.each([
+    {
+      budget: 'left',
+      stopped: false,
+      holds: ['idle', 'spent', 'probe of p: http_200', { how: 'good', isAgain: true }, 'idle'],
+    },
+    { budget: 'later', stopped: false, holds: ['idle', 'no probe of p'] },
+    { budget: 'left', stopped: true, holds: ['idle', 'end', 'released', { how: 'none' }] },
+  ] as const)('is paid from the budget ($budget; stopped: $stopped)', async (given) => {
+    const { gate, set, stopSwitch, told } = stage({
+      budget: budgetOf(given.budget, (what) => told.push(what)),
+    });
+    set.probes.push('p');
+    gate.idle();
+    if (given.stopped) stopSwitch.stop({ reason: 'interrupted' });
+    await nextTurn();
+    expect(told).toEqual(given.holds);
   });
+
+  it('goes ahead of all, though no other call may start, and one after the other', async () => {
+    const { gate, ask, set, told } = stage({ concurrency: 1 });
+    const first = await ask();
+    const others = [ask('b'), ask('c')];
+    set.mayStart = false;
+    set.probes.push('p', 'q');
+    gate.idle();
+    for (let turn = 0; turn < 5; turn += 1) await nextTurn();
+    expect(told.filter((what) => typeof what === 'string' && what.startsWith('probe'))).toEqual([
+      'probe of p: http_200',
+      'probe of q: http_200',
+    ]);
+    set.mayStart = true;
+    first.abandoned();
+    for (const other of others) (await other).abandoned();
+  });
+});
+
+it('of a call about several domains good ones are heard first, and the worst tells the pace', async () => {
+  const { ask, set, told } = stage();
+  set.bad.add('again');
+  const heard: string[] = [];
+  const shift = set.signals.shift.bind(set.signals);
+  set.signals.push('good', 'limit', 'good');
+  set.signals.shift = () => (heard.push('heard'), shift());
+  const permit = await ask();
+  const meanings = [answer.forbidden(), answer.found('b'), answer.invalid()];
+  const each = meanings.map(
+    (meaning, at) => [meaning, { domain: at === 0 ? 'again' : 'b' }] as const,
+  );
+  expect(permit.endedTogether(answer.found('all'), each)).toEqual([
+    'believe',
+    'believe',
+    'believe',
+  ]);
+  expect([heard.length, told]).toEqual([3, [{ how: 'refused', isAgain: true }]]);
 });
 
 it('what was throttled, and what was never sent, is counted', async () => {
   const counters = createCallCounters();
   const { ask } = stage({ counters });
-  const none = { ...away(0), form: 'none' } as const;
-  const all = [
-    throttled(),
+  const none = { ...answer.away(), form: 'none', httpStatus: undefined } as const;
+  const all: readonly Meaning[] = [
+    answer.throttled(),
     { ...none, reason: 'connection_refused' },
     { ...none, reason: 'connection_refused', costMicros: 7 },
     { ...none, reason: 'timeout' },
-    { ...away(500), reason: 'connection_refused' },
-  ] as const;
+    { ...answer.broken(), reason: 'connection_refused' },
+  ];
   for (const meaning of all) void (await ask()).ended(meaning);
   expect(counters).toMatchObject({ calls: 5, throttled: 1, unsent: 2, billedMicros: 7 });
 });
 
-it.each([
-  ['left', 'left', 'own spent, all spent', 'asked', ''],
-  ['left', 'later', 'own spent, all spent', 'asked', ''],
-  ['', 'later', 'all spent', 'asked', ''],
-  ['used', 'left', '', 'NotAskedError', ''],
-  ['left', 'used', 'own released', 'NotAskedError', 'max_calls'],
-  ['', 'used', '', 'NotAskedError', 'max_calls'],
-  ['left', 'broken', 'own released', 'RangeError', ''],
-  ['', 'broken', '', 'RangeError', ''],
-])('a budget of its own: %s, that of all: %s: %s, %s %s', async (own, all, log, outcome, why) => {
+it('a call whose connection was closed already costs nothing', async () => {
   const kept: string[] = [];
-  const open = (name: string, how: string): Budget => {
-    const keep = (what: string) => () => void kept.push(`${name} ${what}`);
-    const permit = {
-      domains: Infinity,
-      isGood: () => true,
-      spend: keep('spent'),
-      release: keep('released'),
-    };
-    return {
-      tryAcquire: () => (how === 'left' ? permit : undefined),
-      acquire: async () => {
-        if (how === 'broken') throw new RangeError();
-        return how === 'used' ? { reason: 'max_calls' } : permit;
-      },
-    };
-  };
-  const { ask, stopSwitch } = stage({ budget: open('all', all) });
-  const ends = await howEnds(ask({}, undefined, own ? open('own', own) : undefined));
-  const stopped = stopSwitch.stopped?.reason ?? '';
-  expect([kept.join(', '), ends, stopped]).toEqual([log, outcome, why]);
+  const { ask } = stage({ budget: budgetOf('left', (what) => kept.push(what)) });
+  (await ask()).abandoned(new ClosedConnectionError());
+  (await ask()).abandoned(new Error('given up'));
+  expect(kept).toEqual(['spent nothing', 'spent']);
 });
 
 it.each([
-  ['nothing', 'asked', 'spent none spent none'],
-  ['2000 ms', 'asked', 'spent none spent none'],
-  ['2001 ms', 'asked', 'spent none released none spent none'],
-  ['a change of mind', 'NotAskedError', 'spent none released none'],
-  ['a pause', 'asked', 'spent none released none open spent none'],
-  ['a stop', 'AbortError', 'spent none end released none'],
-  ['an earlier stop', 'AbortError', 'end released'],
-])('the only place is free, and before the next call comes %s: %s, %s', async (what, how, log) => {
-  let isWanted = true;
-  const keep = (word: string) => () => void told.push(word);
-  const permit = {
-    domains: Infinity,
-    isGood: () => true,
-    spend: keep('spent'),
-    release: keep('released'),
-  };
-  const pause = {
-    isPaused: false,
-    whileOpen: async () => {
-      pause.isPaused = false;
-      told.push('open');
+  { own: 'left', all: 'left', holds: ['own spent', 'all spent'], ends: 'asked' },
+  { own: 'left', all: 'later', holds: ['own spent', 'all spent'], ends: 'asked' },
+  { own: undefined, all: 'later', holds: ['all spent'], ends: 'asked' },
+  { own: 'used up', all: 'left', holds: [], ends: 'NotAskedError' },
+  {
+    own: 'left',
+    all: 'used up',
+    holds: ['own released'],
+    ends: 'NotAskedError',
+    stops: 'max_calls',
+  },
+  { own: undefined, all: 'used up', holds: [], ends: 'NotAskedError', stops: 'max_calls' },
+  { own: 'left', all: 'broken', holds: ['own released'], ends: 'RangeError' },
+  { own: undefined, all: 'broken', holds: [], ends: 'RangeError' },
+] as const)(
+  'a budget of its own: $own, that of all: $all: $ends',
+  async ({ own, all, holds, ends, ...of }) => {
+    const kept: string[] = [];
+    const open = (name: string, how: typeof all): Budget =>
+      budgetOf(how, (what) => kept.push(`${name} ${what}`));
+    const { ask, stopSwitch } = stage({ budget: open('all', all) });
+    const ended = await howEnds(ask('a', undefined, own && open('own', own)));
+    expect([kept, ended]).toEqual([holds, ends]);
+    expect(stopSwitch.stopped?.reason).toBe('stops' in of ? of.stops : undefined);
+  },
+);
+
+describe('the only place is free again, and before the next call', () => {
+  it.each([
+    { comes: 'nothing', ends: 'asked', holds: ['spent', NONE, 'spent', NONE] },
+    { comes: '2,000 ms', ms: 2_000, ends: 'asked', holds: ['spent', NONE, 'spent', NONE] },
+    {
+      comes: '2,001 ms',
+      ms: 2_001,
+      ends: 'asked',
+      holds: ['spent', NONE, 'released', NONE, 'spent', NONE],
     },
-  };
-  const budget = { tryAcquire: () => permit, acquire: async () => permit };
-  const { ask, set, stopSwitch, told } = stage({ concurrency: 1, pause, budget });
-  const first = await ask();
-  const next = howEnds(ask({}, () => isWanted));
-  await nextTurn();
-  if (what === 'an earlier stop') stopSwitch.stop({ reason: 'interrupted' });
-  else first.abandoned();
-  if (what === 'a stop') stopSwitch.stop({ reason: 'interrupted' });
-  set.nowMs += Number.parseInt(what, 10) || 0;
-  isWanted = what !== 'a change of mind';
-  pause.isPaused = what === 'a pause';
-  expect([await next, told.join(' ')]).toEqual([how, log]);
+    { comes: 'a change of mind', ends: 'NotAskedError', holds: ['spent', NONE, 'released', NONE] },
+    {
+      comes: 'a pause',
+      ends: 'asked',
+      holds: ['spent', NONE, 'released', NONE, 'open', 'spent', NONE],
+    },
+    { comes: 'a stop', ends: 'AbortError', holds: ['spent', NONE, 'end', 'released', NONE] },
+    { comes: 'an earlier stop', ends: 'AbortError', holds: ['end', 'released'] },
+  ])('comes $comes: $ends', async ({ comes, ms = 0, ends, holds }) => {
+    let isWanted = true;
+    const pause = {
+      isPaused: false,
+      whileOpen: async () => {
+        pause.isPaused = false;
+        told.push('open');
+      },
+    };
+    const budget = budgetOf('left', (what) => told.push(what));
+    const { ask, set, stopSwitch, told } = stage({ concurrency: 1, pause, budget });
+    const first = await ask();
+    const next = howEnds(ask('b', () => isWanted));
+    await nextTurn();
+    if (comes === 'an earlier stop') stopSwitch.stop({ reason: 'interrupted' });
+    else first.abandoned();
+    if (comes === 'a stop') stopSwitch.stop({ reason: 'interrupted' });
+    set.nowMs += ms;
+    isWanted = comes !== 'a change of mind';
+    pause.isPaused = comes === 'a pause';
+    expect([await next, told]).toEqual([ends, holds]);
+  });
 });
 
 describe('a queue of callers that wait', () => {
-  it('calls those who were let through before in turn with those who were not', async () => {
+  it('calls probes first, and those who were let through before in turn with those who were not', async () => {
     const queue = createWaitQueue();
     const { signal } = new AbortController();
     const called: string[] = [];
-    const came = [false, false, true, true].map((isAgain, at) =>
-      queue.wait(signal, isAgain).then(() => called.push(`${isAgain ? 'again' : 'new'} ${at}`)),
-    );
-    expect([queue.length, queue.hasAgain]).toEqual([4, true]);
+    const kinds = ['new', 'new', 'again', 'again', 'probe'] as const;
+    const came = kinds.map((kind) => queue.wait(signal, kind).then(() => called.push(kind)));
+    expect(queue).toMatchObject({ length: 5, hasAgain: true, hasProbe: true });
     for (const _ of [...came, 'nobody']) queue.wakeNext();
     await Promise.all(came);
-    expect(called).toEqual(['new 0', 'again 2', 'new 1', 'again 3']);
-    expect([queue.length, queue.hasAgain]).toEqual([0, false]);
+    expect(called).toEqual(['probe', 'new', 'again', 'new', 'again']);
+    expect(queue).toMatchObject({ length: 0, hasAgain: false, hasProbe: false });
   });
 
   it('loses whoever is told to stop, before or meanwhile, and nobody else', async () => {
     const queue = createWaitQueue();
     const stopped = new AbortController();
-    const [first, second] = [
-      queue.wait(stopped.signal, false),
-      queue.wait(new AbortController().signal, false),
-    ];
+    const first = queue.wait(stopped.signal, 'new');
+    const second = queue.wait(new AbortController().signal, 'new');
     const reason = new Error('stopped');
     stopped.abort(reason);
     await expect(first).rejects.toBe(reason);
-    await expect(queue.wait(stopped.signal, false)).rejects.toBe(reason);
+    await expect(queue.wait(stopped.signal, 'new')).rejects.toBe(reason);
     expect(queue.length).toBe(1);
     queue.wakeNext();
     await second;

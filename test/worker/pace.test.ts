@@ -1,5 +1,16 @@
-import { expect, it } from 'vitest';
-import { accepted, createPace, ended, nextStartMs, refused, start } from '../../src/worker/pace.ts';
+import { describe, expect, it } from 'vitest';
+import {
+  accepted,
+  climb,
+  createPace,
+  ended,
+  forget,
+  nextStartMs,
+  type Pace,
+  refused,
+  slow,
+  start,
+} from '../../src/worker/pace.ts';
 import { learnedOf, readLearned } from '../../src/worker/pace-memory.ts';
 import { play } from '../simulation/play.ts';
 
@@ -115,4 +126,126 @@ it('what headers state is kept to in the next run as well, until they state some
   expect(next.ratePerMs).toBe(slowerPerMs);
   accepted(next, stating(30), 1_300);
   expect(next.limitPerMs).toBe(0.03);
+});
+
+/** A pace at a limit of 100/s that is known. */
+function openKnown(more: Partial<Pace> = {}) {
+  const pace = Object.assign(createPace(0, { ...UNKNOWN, limitPerMs: 0.1 }), more);
+  let nowMs = 0;
+  /** So many calls are made as soon as they may be, each of which takes 20 ms. */
+  const call = (times: number, end: 'accepted' | 'refused' = 'accepted'): void => {
+    for (let time = 0; time < times; time += 1) {
+      nowMs = Math.max(nowMs, nextStartMs(pace, nowMs, 1));
+      start(pace, nowMs);
+      const sent = { sentAtMs: nowMs, latencyMs: 20, inFlight: 2 };
+      if (end === 'accepted') accepted(pace, sent, nowMs + 20);
+      else refused(pace, sent, nowMs + 20);
+    }
+  };
+  const pass = (ms: number): void => void (nowMs += ms);
+  return { pace, call, pass, now: () => nowMs };
+}
+
+describe('a rate that is taken down to see whether that changes anything', () => {
+  const slowed = (ratePerMs = 0.01, more: Partial<Pace> = {}) => {
+    const opened = openKnown(more);
+    opened.call(50);
+    slow(opened.pace, ratePerMs, opened.now());
+    return opened;
+  };
+
+  it('is held until it is let climb, by doubling every six calls, to what it was', () => {
+    const { pace, call, now } = slowed();
+    call(30);
+    expect(pace.ratePerMs).toBe(0.01);
+    climb(pace, 0, now());
+    const rates: number[] = [];
+    for (let step = 0; step < 5; step += 1) {
+      call(7);
+      rates.push(Math.round(pace.ratePerMs * 1_000));
+    }
+    expect([...rates.slice(0, 2), rates.at(-1)]).toEqual([20, 40, 98]);
+    expect(pace).toMatchObject({ climbToPerMs: 0, limitPerMs: 0.1, before: undefined });
+  });
+
+  it('is what it was at once, and has lost no time, when that was for nothing', () => {
+    const { pace, call, pass, now } = slowed();
+    const { ratePerMs, epochMs } = openKnown().pace;
+    call(10);
+    pass(5_000);
+    const since = now();
+    forget(pace, since);
+    expect(pace).toMatchObject({ ratePerMs, climbToPerMs: 0, nextMs: since });
+    expect(pace.epochMs).toBeGreaterThan(epochMs + 5_000);
+  });
+
+  it('climbs no faster than calls are wanted', () => {
+    const { pace, call, pass, now } = slowed(0.02);
+    climb(pace, 0, now());
+    for (let at = 0; at < 50; at += 1) {
+      call(1);
+      pass(1_000);
+    }
+    expect(pace.ratePerMs).toBeLessThan(0.03);
+  });
+
+  it.each([
+    { refusedAt: 'far below the limit', ratePerMs: 0.02, limitPerMs: 0.014, patienceMs: 60_000 },
+    { refusedAt: 'about the limit', ratePerMs: 0.15, limitPerMs: 0.1, patienceMs: 120_000 },
+    { refusedAt: 'far above the limit', ratePerMs: 0.5, limitPerMs: 0.35, patienceMs: 60_000 },
+  ])(
+    'and refused on the way up $refusedAt, shows a limit of $limitPerMs',
+    ({ refusedAt: _, ...known }) => {
+      const { ratePerMs, ...holds } = known;
+      const { pace, call, now } = openKnown({ ratePerMs });
+      climb(pace, 1, now());
+      call(1, 'refused');
+      expect(pace).toMatchObject({ phase: 'cruising', state: 'slower', climbToPerMs: 0 });
+      expect(pace.limitPerMs).toBeCloseTo(holds.limitPerMs);
+      expect(pace.patienceMs).toBe(holds.patienceMs);
+    },
+  );
+
+  it.each(['fixed', 'refused'] as const)('not where it is %s', (how) => {
+    const { pace, call, now } = openKnown(how === 'fixed' ? { phase: how } : {});
+    if (how === 'refused') call(1, how);
+    const { ratePerMs } = pace;
+    slow(pace, 0.001, now());
+    expect(pace).toMatchObject({ ratePerMs, climbToPerMs: 0 });
+  });
+});
+
+describe('time', () => {
+  it.each([
+    { idleMs: 1_900, isSkipped: false },
+    { idleMs: 200_000, isSkipped: true },
+  ])(
+    'in which no call was wanted ($idleMs ms) says nothing of the limit: $isSkipped',
+    ({ idleMs, isSkipped }) => {
+      const { pace, call, pass } = openKnown();
+      call(50);
+      const { epochMs, healthyMs } = pace;
+      pass(idleMs);
+      call(1);
+      expect(pace.epochMs - epochMs > idleMs - 100).toBe(isSkipped);
+      expect(pace.healthyMs - healthyMs > idleMs - 100).toBe(isSkipped);
+    },
+  );
+
+  it('in which nobody could call does not count as refused', () => {
+    const { pace, call, pass, now } = openKnown();
+    call(50);
+    call(1, 'refused');
+    pass(1_800_000);
+    start(pace, now());
+    expect(now() - pace.refusedMs).toBeLessThan(1_000);
+  });
+
+  it('of a minute without a refusal has something faster tried, however sure the limit is', () => {
+    const { pace, call } = openKnown({ riseCalls: 1e6 });
+    call(5_500);
+    expect(pace.ratePerMs).toBeCloseTo(0.098);
+    call(1_000);
+    expect(pace.ratePerMs).toBeGreaterThan(0.15);
+  });
 });

@@ -35,7 +35,7 @@ export interface Lookups extends Closable {
 const SAVE_EVERY_MS = 2_000;
 /** So many calls go first where the API has answered before: a run may have only odd new domains. */
 const FIRST_WHERE_ANSWERED = 20;
-const BAD: ReadonlySet<string | undefined> = new Set(['failed', 'rejected']);
+const BAD: ReadonlySet<string | undefined> = new Set(['failed', 'rejected', 'not_found']);
 
 /** @throws BrandfillError `INVALID_SETTING` when calls cannot be made, as with an invalid proxy */
 export async function openLookups(run: LookingUp): Promise<Lookups> {
@@ -75,7 +75,7 @@ export async function openLookups(run: LookingUp): Promise<Lookups> {
       onNotice: (message) => run.context.onEvent({ type: 'notice', message }),
       sharedPace: queue.sharedPace,
       learned: memory?.start,
-      evidence: {
+      diagnosis: {
         first: isTrial ? 1 : hasAnswered ? FIRST_WHERE_ANSWERED : undefined,
         hasAnswered,
         wasBadBefore: (domain) => BAD.has(store.findHead(domain)?.status),

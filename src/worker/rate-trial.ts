@@ -1,0 +1,123 @@
+import type { AnswerKind } from './answer-kinds.ts';
+import { ShareTest } from './share-test.ts';
+
+/**
+ * Finds out whether a kind of bad answer has to do with the rate: goes slower, and compares two explanations.
+ * A fault of the server has one share at all rates; a limit has none below some rate, and refuses all that is
+ * more than it accepts.
+ *
+ * ```text
+ *   slower ──as often──▶ fault      the rate is what it was
+ *     │ ▲ └─less, but some: slower still
+ *     ▼
+ *   climbing ──back at a higher rate──▶ limit
+ *     └──not back at all──▶ gone
+ * ```
+ */
+export class RateTrial {
+  readonly kind: AnswerKind;
+  /** Answers to calls that began before this one say nothing. */
+  begun: number;
+  state: 'slower' | 'climbing' = 'slower';
+  /** The rate to go at. */
+  ratePerMs: number;
+  /** The share that is left at the slower rate. */
+  cleanShare = 0;
+  #test: ShareTest;
+  /** The least share that was seen: what is clean is clearly less. */
+  #least: number;
+  /** While climbing. */
+  #calls = 0;
+  #bad = 0;
+  #atTop = 0;
+  #cleans = 0;
+
+  constructor(kind: AnswerKind, begun: number, ratePerMs: number, share: number) {
+    this.kind = kind;
+    this.begun = begun;
+    this.#test = new ShareTest(share);
+    this.#least = this.#test.share;
+    this.ratePerMs = this.#slower(ratePerMs);
+  }
+
+  /** The share that a fault has: that before the last step. */
+  get share(): number {
+    return this.#test.share;
+  }
+
+  /** Half of what was accepted, but not too little at once. */
+  #slower(ratePerMs: number): number {
+    return Math.max(
+      (ratePerMs * (1 - this.#test.share)) / 2,
+      ratePerMs / 8,
+      Math.min(ratePerMs / 2, LEAST_PER_MS),
+    );
+  }
+
+  /** Notes an answer. Returns what it tells. */
+  note(isBad: boolean, begun: number, ratePerMs: number): Told | undefined {
+    if (begun < this.begun) return undefined;
+    if (this.state === 'climbing') return this.#climbed(isBad, ratePerMs);
+    const told = this.#test.note(isBad);
+    const { calls, bad } = this.#test;
+    if (told === 'same' || calls > MOST_CALLS) return 'fault';
+    if (told === undefined) return undefined;
+    const share = bad / calls;
+    const isLeast = this.#test.share <= this.#least;
+    if (share <= Math.max(CLEAN, this.kind.explained)) {
+      if (isLeast) this.#clean(share);
+      else this.#test = new ShareTest(this.#least);
+      return isLeast ? 'clean' : undefined;
+    }
+    this.#least = Math.min(this.#least, share);
+    this.#test = new ShareTest(share);
+    this.ratePerMs = this.#slower(this.ratePerMs);
+    return 'less';
+  }
+
+  /** The rate is what it was. Returns whether it has been for long enough to show what comes there. */
+  isAtTop(): boolean {
+    this.#atTop += 1;
+    return this.state === 'slower' || this.#atTop > AT_TOP_CALLS;
+  }
+
+  #clean(share: number): void {
+    this.cleanShare = share;
+    this.state = 'climbing';
+    this.#cleans += 1;
+    this.#calls = 0;
+    this.#bad = 0;
+    this.#atTop = 0;
+  }
+
+  #climbed(isBad: boolean, ratePerMs: number): Told | undefined {
+    this.#calls += 1;
+    if (isBad) this.#bad += 1;
+    const isFaster = ratePerMs > 1.2 * this.ratePerMs;
+    const share = this.#bad / this.#calls;
+    if (isBad && isFaster && this.#bad >= ENOUGH && share > this.kind.explained + CLEAN) {
+      if (this.#cleans > 1) return 'limit';
+      // Once may be chance.
+      this.state = 'slower';
+      this.#test = new ShareTest(share);
+      this.#least = this.#test.share;
+      this.#calls = 0;
+      this.#bad = 0;
+      return 'less';
+    }
+    if (this.#calls >= 24) {
+      this.#calls /= 2;
+      this.#bad /= 2;
+    }
+    return undefined;
+  }
+}
+
+type Told = 'fault' | 'less' | 'clean' | 'limit';
+/** A share that is as good as none. */
+const CLEAN = 0.1;
+const ENOUGH = 3;
+/** Slower would take too long to tell. */
+const LEAST_PER_MS = 1 / 1_000;
+const MOST_CALLS = 600;
+const AT_TOP_CALLS = 60;

@@ -1,0 +1,102 @@
+import type { AnswerKind, AnswerKinds } from './answer-kinds.ts';
+
+/**
+ * Whether all calls go wrong: a row of bad answers that chance does not explain is doubted, and a probe (a
+ * domain that was found before) tells. A half-open circuit breaker whose trial call is known to be good.
+ *
+ * ```text
+ *   well ──a row that is unlikely──▶ doubted ──probes fail, too──▶ down
+ *    ▲ ▲                                │                           │
+ *    │ └─────a good answer, or probe────┘                           │ one call at a time,
+ *    └──────────────────────a good answer───────────────────────────┘ less and less often
+ * ```
+ *
+ * While doubted or down, no bad answer is believed.
+ */
+export class Streak {
+  state: 'well' | 'doubted' | 'down' = 'well';
+  readonly #kinds: AnswerKinds;
+  readonly #counts = new Map<AnswerKind, number>();
+  readonly #domains = new Set<string>();
+  #surprise = 0;
+  #surpriseOfAny = 0;
+  #goods = 0;
+  #failedProbes = 0;
+  /** A row has to be so much longer, after probes that were well. */
+  #patience = 1;
+
+  constructor(kinds: AnswerKinds) {
+    this.#kinds = kinds;
+  }
+
+  /** Notes a domain that got a bad answer. Returns whether that makes the row unlikely. */
+  bad(kind: AnswerKind, domain: string): boolean {
+    if (this.#domains.has(domain)) return false;
+    this.#domains.add(domain);
+    this.#counts.set(kind, (this.#counts.get(kind) ?? 0) + 1);
+    this.#surprise -= Math.log(this.#kinds.usual(kind));
+    this.#surpriseOfAny -= Math.log(this.#kinds.usual());
+    const surprise = this.#counts.size === 1 ? this.#surprise : this.#surpriseOfAny;
+    const isLong = this.#domains.size >= LEAST * this.#patience;
+    if (this.state !== 'well' || !isLong || surprise < UNLIKELY * this.#patience) return false;
+    this.state = 'doubted';
+    this.#failedProbes = 0;
+    return true;
+  }
+
+  /** The kind that came most. */
+  get main(): AnswerKind | undefined {
+    const [first] = [...this.#counts].sort(([, one], [, other]) => other - one);
+    return first?.[0];
+  }
+
+  get kinds(): Iterable<AnswerKind> {
+    return this.#counts.keys();
+  }
+
+  /** A good answer to a lookup. */
+  good(): void {
+    this.#goods += 1;
+    if (this.#domains.size > 0 || this.#goods >= 32) this.#end();
+    this.#patience = 1;
+  }
+
+  /** A probe was answered well: the row is of domains. */
+  probeGood(): void {
+    const isKnown = this.main?.about !== 'unknown';
+    this.#end();
+    if (isKnown) this.#patience = Math.min(2 * this.#patience, 64);
+  }
+
+  #end(): void {
+    if (this.state !== 'down') this.#kinds.settle(this.#goods, this.#counts);
+    this.#goods = 0;
+    this.clear();
+  }
+
+  clear(): void {
+    this.state = 'well';
+    this.#counts.clear();
+    this.#domains.clear();
+    this.#surprise = 0;
+    this.#surpriseOfAny = 0;
+    this.#failedProbes = 0;
+  }
+
+  /** A probe has failed. Returns whether all is down. */
+  probeFailed(): boolean {
+    this.#failedProbes += 1;
+    if (this.state !== 'doubted' || this.#failedProbes < PROBES) return false;
+    this.state = 'down';
+    return true;
+  }
+
+  down(): void {
+    this.state = 'down';
+  }
+}
+
+const LEAST = 5;
+/** One to a million. */
+const UNLIKELY = Math.log(1e6);
+const PROBES = 2;

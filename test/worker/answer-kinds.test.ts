@@ -1,0 +1,215 @@
+import { describe, expect, it } from 'vitest';
+import type { Meaning } from '../../src/brand/meaning.ts';
+import { type AnswerKind, AnswerKinds } from '../../src/worker/answer-kinds.ts';
+import {
+  away,
+  broken,
+  forbidden,
+  found,
+  invalid,
+  later,
+  unknown as notFound,
+  page,
+  quota,
+  throttled,
+} from './meanings.ts';
+
+/** All kinds after a hundred domains, of which each `every`th got the answer. */
+function given(meaning: Meaning, every: number) {
+  const kinds = new AnswerKinds();
+  const kind = kinds.of(meaning, 'first.example');
+  for (let at = 1; at <= 100; at += 1) kinds.tried(at % every === 0 ? kind : undefined, true);
+  return { kinds, kind };
+}
+
+/** So many domains were asked again. */
+function askAgain(kinds: AnswerKinds, kind: AnswerKind, domains: number, isSame: boolean): void {
+  for (let at = 0; at < domains; at += 1) {
+    if (isSame) kind.same.add(`${at}.example`);
+    kinds.repeated(kind, isSame);
+  }
+}
+
+it.each([
+  { answer: throttled(), about: 'limit', isPlain: false, mayBeLimit: true },
+  { answer: later(quota(), 1_000), about: 'limit', isPlain: false, mayBeLimit: true },
+  { answer: notFound(), about: 'own', isPlain: true, mayBeLimit: false },
+  { answer: found('holding.example'), about: 'own', isPlain: true, mayBeLimit: false },
+  { answer: { ...invalid(), isSure: true }, about: 'own', isPlain: true, mayBeLimit: false },
+  { answer: page(), about: 'unknown', isPlain: false, mayBeLimit: true },
+  { answer: invalid(), about: 'unknown', isPlain: false, mayBeLimit: true },
+  { answer: forbidden(), about: 'unknown', isPlain: false, mayBeLimit: true },
+  { answer: away(), about: 'unknown', isPlain: false, mayBeLimit: true },
+  {
+    answer: { ...away(), httpStatus: undefined },
+    about: 'unknown',
+    isPlain: false,
+    mayBeLimit: false,
+  },
+  {
+    answer: { ...broken(), kind: 'failed' } as Meaning,
+    about: 'unknown',
+    isPlain: false,
+    mayBeLimit: false,
+  },
+])(
+  'a first $answer.reason ($answer.kind, $answer.form) is about: $about',
+  ({ answer, ...holds }) => {
+    expect(new AnswerKinds().of(answer, 'a.example')).toMatchObject(holds);
+  },
+);
+
+it.each([
+  {
+    what: 'texts that only one domain each got',
+    one: forbidden('a left'),
+    other: forbidden('b left'),
+    isOne: true,
+  },
+  {
+    what: 'a text that two domains got',
+    one: forbidden('no plan'),
+    other: forbidden('no plan'),
+    isOne: false,
+  },
+  { what: '429 with one text', one: throttled('slow'), other: throttled('slow'), isOne: true },
+  { what: 'two statuses', one: forbidden('a left'), other: invalid('a left'), isOne: false },
+  { what: 'a page and an answer', one: page('a'), other: notFound('b'), isOne: false },
+])('$what: one kind? $isOne', ({ one, other, isOne }) => {
+  const kinds = new AnswerKinds();
+  const first = kinds.of(one, 'a.example');
+  expect(kinds.of(one, 'a.example')).toBe(first);
+  expect(kinds.of(other, 'b.example') === first).toBe(isOne);
+});
+
+describe('asking again tells whom an answer is about', () => {
+  it.each([
+    { every: 10, same: 3, bettered: 0, about: 'unknown' },
+    { every: 10, same: 4, bettered: 0, about: 'own' },
+    { every: 10, same: 4, bettered: 1, about: 'unknown' },
+    { every: 2, same: 4, bettered: 0, about: 'unknown' },
+    { every: 2, same: 16, bettered: 0, about: 'own' },
+    { every: 10, same: 0, bettered: 1, about: 'unknown' },
+    { every: 10, same: 0, bettered: 2, about: 'chance' },
+    { every: 2, same: 0, bettered: 3, about: 'chance' },
+  ])(
+    'one domain in $every got it; $bettered were bettered and $same were not: $about',
+    ({ every, same, bettered, about }) => {
+      const { kinds, kind } = given(forbidden(), every);
+      askAgain(kinds, kind, bettered, false);
+      askAgain(kinds, kind, same, true);
+      expect(kind.about).toBe(about);
+    },
+  );
+
+  it('one domain asked four times is no four domains', () => {
+    const { kinds, kind } = given(forbidden(), 10);
+    for (let time = 0; time < 8; time += 1) {
+      kind.same.add('one.example');
+      kinds.repeated(kind, true);
+    }
+    expect(kind.about).toBe('unknown');
+  });
+
+  it.each(['repeated', 'probeFailed'] as const)(
+    'what was own is open again when %s says so',
+    (what) => {
+      const { kinds, kind } = given(forbidden(), 10);
+      askAgain(kinds, kind, 8, true);
+      expect(kind.about).toBe('own');
+      kinds[what](kind, false);
+      expect(kind).toMatchObject({ about: 'unknown', same: new Set() });
+    },
+  );
+
+  it('a probe that fails makes no plain verdict doubtful', () => {
+    const { kinds, kind } = given(notFound(), 10);
+    kinds.probeFailed(kind);
+    expect(kind.about).toBe('own');
+  });
+
+  it('probes that are well while nothing but it comes show the domains’ own', () => {
+    const { kinds, kind } = given(forbidden(), 2);
+    for (const domain of ['a', 'b', 'c', 'd']) kind.same.add(domain);
+    for (let probe = 0; probe < 20; probe += 1) kinds.probeWell(kind);
+    expect(kind.about).toBe('own');
+  });
+
+  it('something else that is bad in its place shows chance', () => {
+    const { kinds, kind } = given(forbidden(), 10);
+    for (let time = 0; time < 3; time += 1) kinds.changed(kind);
+    expect(kind.about).toBe('chance');
+  });
+});
+
+describe('a trial of the rate explains a share', () => {
+  it.each([
+    { before: 'unknown', bettered: 0, after: 'unknown' },
+    { before: 'unknown', bettered: 1, after: 'chance' },
+    { before: 'own', bettered: 1, after: 'chance' },
+    { before: 'limit', bettered: 0, after: 'chance' },
+  ] as const)(
+    'of what was $before, $bettered times bettered: $after',
+    ({ before, bettered, after }) => {
+      const { kinds, kind } = given(forbidden(), 10);
+      Object.assign(kind, { about: before, bettered, explained: 0.05 });
+      kinds.explain(kind, 0.25);
+      kinds.explain(kind, 0.2);
+      expect(kind).toMatchObject({ about: after, explained: 0.25 });
+    },
+  );
+
+  it.each([
+    { explained: 0, every: 20, isExcess: false },
+    { explained: 0, every: 4, isExcess: true },
+    { explained: 0.25, every: 3, isExcess: false },
+    { explained: 0.25, every: 2, isExcess: true },
+    { explained: 0.9, every: 1, isExcess: true },
+  ])(
+    '$explained of it: one in $every is more than that: $isExcess',
+    ({ explained, every, isExcess }) => {
+      const { kinds, kind } = given(forbidden(), every);
+      kind.explained = explained;
+      expect(kinds.isExcess(kind)).toBe(isExcess);
+    },
+  );
+});
+
+it.each([
+  { gets: forbidden(), every: 10, isLast: false, most: 3 },
+  { gets: forbidden(), every: 10, isLast: true, most: 1 },
+  { gets: forbidden(), every: 2, isLast: false, most: 8 },
+  { gets: forbidden(), every: 1, isLast: false, most: 55 },
+  { gets: invalid(), every: 50, isLast: false, most: 1 },
+  { gets: throttled(), every: 10, isLast: false, most: 3 },
+])(
+  'where one domain in $every gets $gets.reason, it is its own after more than $most (last try: $isLast)',
+  ({ gets, every, isLast, most }) => {
+    const { kinds, kind } = given(gets, every);
+    if (kind.about === 'unknown') kind.about = 'chance';
+    expect([most, most + 1].map((same) => kinds.isOfDomain(kind, same, isLast))).toEqual([
+      false,
+      true,
+    ]);
+  },
+);
+
+it('for a limit only what new domains get counts', () => {
+  const { kinds, kind } = given(throttled(), 10);
+  for (let at = 0; at < 40; at += 1) kinds.tried(kind, false);
+  expect(kinds.isOfDomain(kind, 4)).toBe(true);
+  kind.about = 'chance';
+  expect(kinds.isOfDomain(kind, 4)).toBe(false);
+});
+
+it('what is long ago counts for little, and what came while all was well for all', () => {
+  const { kinds, kind } = given(forbidden(), 2);
+  expect(kinds.share(kind)).toBeCloseTo(0.5, 1);
+  for (let at = 0; at < 100; at += 1) kinds.tried(undefined, true);
+  expect(kinds.share(kind)).toBeLessThan(0.05);
+  expect([kinds.usual(kind), kinds.usual()]).toEqual([0.05, 0.05]);
+  kinds.settle(80, new Map([[kind, 10]]));
+  expect([kinds.usual(kind), kinds.usual()]).toEqual([10.5 / 100, 10.5 / 100]);
+  kinds.settle(0, new Map([[kinds.of(away(), 'a.example'), 1e6]]));
+  expect([kinds.usual(kind) < 0.001, kinds.usual()]).toEqual([true, 0.95]);
+});

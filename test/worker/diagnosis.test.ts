@@ -1,0 +1,343 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { describe, expect, it } from 'vitest';
+import type { Meaning } from '../../src/brand/meaning.ts';
+import {
+  type Asked,
+  createDiagnosis,
+  type DiagnosisOptions,
+  type Signal,
+} from '../../src/worker/diagnosis.ts';
+import type { StopReason } from '../../src/worker/stop-switch.ts';
+import * as answer from './meanings.ts';
+
+/** A diagnosis whose answers a test gives. Earlier runs had good ones, unless it says otherwise. */
+function open(options: Partial<DiagnosisOptions> = {}) {
+  const stops: StopReason[] = [];
+  const pace = {
+    flowPerMs: 1,
+    ratePerMs: 1,
+    limitPerMs: 0,
+    isFree: true,
+    isClimbing: false,
+    did: [] as string[],
+    slow: () => note('slow'),
+    climb: () => note('climb'),
+    forget: () => note('forget'),
+  };
+  const note = (what: string): void => {
+    pace.isClimbing = what !== 'forget';
+    pace.did.push(what);
+  };
+  const diagnosis = createDiagnosis({
+    onStop: ({ reason }) => stops.push(reason),
+    pace,
+    retries: 5,
+    hasAnswered: true,
+    ...options,
+  });
+  const lookups = new Map<string, Asked>();
+  const verdicts = new Map<string, string>();
+  let named = 0;
+  /** A domain is answered. Returns what that tells of the pace. */
+  function hear(domain: string, meaning: Meaning = answer.found(domain), call = diagnosis.begin()) {
+    const asked = lookups.get(domain) ?? { domain };
+    lookups.set(domain, asked);
+    const { signal, verdict } = diagnosis.note(meaning, asked, call);
+    verdicts.set(domain, typeof verdict === 'string' ? verdict : 'held');
+    if (typeof verdict !== 'string') void verdict.then((told) => verdicts.set(domain, told));
+    return signal;
+  }
+  /** So many new domains are answered. */
+  function several(count: number, meaningOf: (domain: string) => Meaning = answer.found) {
+    const domains = Array.from({ length: count }, () => `n${(named += 1)}.example`);
+    for (const domain of domains) hear(domain, meaningOf(domain));
+    return domains;
+  }
+  /** What became of the answers about some domains. */
+  async function became(domains: readonly string[]) {
+    await nextTurn();
+    return domains.map((domain) => verdicts.get(domain));
+  }
+  /** Of so many domains each is refused as often as others are well in between; nine new ones, then. */
+  async function refuse(domains: number, times: number, meaningOf = answer.forbidden) {
+    for (let at = 0; at < domains; at += 1) {
+      const domain = `odd${at}.example`;
+      for (let time = 0; time < times; time += 1) {
+        hear(domain, meaningOf(domain));
+        several(1);
+        await nextTurn();
+      }
+      several(9);
+    }
+  }
+  const probed = (meaning: Meaning): Signal => diagnosis.noteProbe(meaning, diagnosis.begin());
+  return { diagnosis, pace, stops, hear, several, became, refuse, probed };
+}
+
+const allOf = (count: number, what: string): string[] => Array<string>(count).fill(what);
+
+describe('a refusal is asked again', () => {
+  it('after a good answer to another domain whose call began when it was known', async () => {
+    const { diagnosis, hear, became } = open();
+    hear('first.example');
+    const earlier = diagnosis.begin();
+    hear('odd.example', answer.forbidden());
+    hear('early.example', undefined, earlier);
+    expect(await became(['odd.example'])).toEqual(['held']);
+    hear('next.example');
+    expect(await became(['odd.example'])).toEqual(['again']);
+  });
+
+  it('one domain after each good answer, and eight at most at the same time', async () => {
+    const { several, became } = open();
+    several(100);
+    const odd = several(4, answer.forbidden);
+    several(1);
+    expect(await became(odd)).toEqual(['again', 'held', 'held', 'held']);
+    several(3);
+    expect(await became(odd)).toEqual(allOf(4, 'again'));
+    several(9, answer.forbidden);
+    several(99);
+    expect(await became(several(1, answer.forbidden))).toEqual(['held']);
+  });
+
+  it('until four domains show that it is their own; then it is believed at once, and checked at times', async () => {
+    const { several, became, refuse } = open();
+    several(100);
+    await refuse(4, 2);
+    const told: (string | undefined)[] = [];
+    for (let domain = 0; domain < 100; domain += 1) {
+      const odd = several(1, answer.forbidden);
+      several(9);
+      told.push(...(await became(odd)));
+    }
+    const checked = told.flatMap((what, at) => (what === 'again' ? [at + 1] : []));
+    expect(checked).toEqual([2, 4, 8, 16, 32, 50, 100]);
+  });
+
+  it('repeats that came after the same good answer count once', async () => {
+    const { hear, several, became } = open();
+    several(100);
+    const odd = several(4, answer.forbidden);
+    several(20);
+    expect(await became(odd)).toEqual(allOf(4, 'again'));
+    for (const domain of odd) hear(domain, answer.forbidden(domain));
+    const next = several(1, answer.forbidden);
+    several(9);
+    expect(await became(next)).toEqual(['again']);
+  });
+
+  it('and one that is as good as any other by then is tried as after a failure', async () => {
+    const { hear, several, became } = open();
+    several(100);
+    for (const domain of several(3, answer.forbidden)) {
+      several(1);
+      await nextTurn();
+      hear(domain);
+    }
+    expect(await became(several(1, answer.forbidden))).toEqual(['soon']);
+  });
+});
+
+describe('a row that chance does not explain asks for a probe', () => {
+  /** Thirty were found, and then so many get JSON 404, as in a deploy. */
+  function deploy(count = 6) {
+    const opened = open();
+    opened.several(30);
+    const odd = opened.several(count, () => answer.unknown());
+    return { ...opened, odd };
+  }
+
+  it('when two fail all is down: no call starts, and what came is no verdict', async () => {
+    const { diagnosis, odd, several, became, probed } = deploy();
+    expect(diagnosis.probe).toMatch(/^n\d+\.example$/);
+    const [before] = [diagnosis.probe];
+    expect([probed(answer.unknown()), probed(answer.unknown())]).toEqual(['none', 'failing']);
+    expect(diagnosis.probe).not.toBe(before);
+    expect(diagnosis.mayStart(0)).toBe(false);
+    expect(diagnosis.trouble).toMatchObject({ isDown: true, meaning: { httpStatus: 404 } });
+    expect(probed(answer.found('n1.example'))).toBe('good');
+    expect(await became(odd)).toEqual(allOf(6, 'again'));
+    expect([diagnosis.probe, diagnosis.trouble, diagnosis.mayStart(9)]).toEqual([
+      undefined,
+      undefined,
+      true,
+    ]);
+    several(1);
+    expect(await became(odd)).toEqual(allOf(6, 'again'));
+  });
+
+  it('when one is well the verdicts are believed', async () => {
+    const { diagnosis, odd, became, probed } = deploy();
+    expect(probed(answer.found('n1.example'))).toBe('good');
+    expect(await became(odd)).toEqual(allOf(6, 'believe'));
+    expect(diagnosis.probe).toBeUndefined();
+  });
+
+  it('when none can be paid for it is taken for down, and one lookup after the other is asked again', async () => {
+    const { diagnosis, odd, hear, became } = deploy();
+    diagnosis.giveUpProbe();
+    diagnosis.askAgain();
+    expect(await became(odd)).toEqual(['again', ...allOf(5, 'held')]);
+    expect(hear(odd[0] ?? '', answer.unknown())).toBe('failing');
+    diagnosis.askAgain();
+    await nextTurn();
+    hear(odd[1] ?? '');
+    expect(await became(odd)).toEqual(['again', 'believe', ...allOf(4, 'again')]);
+  });
+
+  it('an answer to a call of before is no sign that all is well again', async () => {
+    const { diagnosis, hear, several, became } = open();
+    several(30);
+    const earlier = diagnosis.begin();
+    const odd = several(6, () => answer.unknown());
+    hear('early.example', undefined, earlier);
+    expect(await became(odd)).toEqual(allOf(6, 'held'));
+  });
+
+  it('records of another domain that are alike are a row, and a probe with that record fails', async () => {
+    const { diagnosis, several, became, probed } = open();
+    several(30);
+    const alike = several(8, () => answer.found('Sign in'));
+    expect(await became(alike)).toEqual([...allOf(4, 'believe'), ...allOf(4, 'held')]);
+    several(3, () => answer.found('Sign in'));
+    if (diagnosis.probe) expect(probed(answer.found('Sign in'))).toBe('none');
+  });
+});
+
+describe('at the end of a list', () => {
+  it('what is held is asked again, and believed when it is the same', async () => {
+    const { diagnosis, hear, several, became } = open();
+    several(30);
+    const odd = several(2, answer.forbidden);
+    diagnosis.idle(0);
+    expect(await became(odd)).toEqual(['again', 'again']);
+    for (const domain of odd) hear(domain, answer.forbidden(domain));
+    diagnosis.idle(0);
+    expect(await became(odd)).toEqual(['believe', 'believe']);
+  });
+
+  it('five that are not known ask for a probe first', async () => {
+    const { diagnosis, several, became, probed } = open();
+    several(2_000);
+    const odd = ['a', 'b', 'c', 'd', 'e'].flatMap((name) =>
+      several(1, () => answer.forbidden(name)),
+    );
+    diagnosis.idle(0);
+    if (!diagnosis.probe) throw new Error('No probe is wanted.');
+    expect(await became(odd)).toEqual(allOf(5, 'held'));
+    probed(answer.found(''));
+    expect((await became(odd)).includes('again')).toBe(true);
+  });
+
+  it.each([
+    { gets: answer.found('Holding'), stops: [], holds: 'believe' },
+    { gets: answer.unknown(), stops: [], holds: 'believe' },
+    { gets: answer.forbidden(), stops: [], holds: 'believe' },
+    { gets: answer.unauthorized(), stops: ['unauthorized'], holds: 'drop' },
+  ])('of one domain, $gets.reason: $holds', async ({ gets, stops, holds }) => {
+    const opened = open({ hasAnswered: false });
+    opened.hear('only.example', gets);
+    opened.diagnosis.idle(0);
+    expect(await opened.became(['only.example'])).toEqual([holds]);
+    expect(opened.stops).toEqual(stops);
+  });
+});
+
+describe('a stop', () => {
+  it('lets what is held go: records that were paid for, and verdicts that are known', async () => {
+    const { diagnosis, several, became } = open();
+    several(100);
+    const alike = several(5, () => answer.found('Holding'));
+    const [unknown, forbidden] = [several(1, () => answer.unknown()), several(1, answer.forbidden)];
+    diagnosis.end();
+    diagnosis.idle(0);
+    expect(await became([...unknown, ...forbidden])).toEqual(['believe', 'drop']);
+    expect(await became(alike)).toEqual(allOf(5, 'believe'));
+  });
+
+  it('keeps no verdict of a time in which all was doubted', async () => {
+    const { diagnosis, several, became } = open();
+    several(30);
+    const odd = several(6, () => answer.unknown());
+    diagnosis.end();
+    expect(diagnosis.probe).toBeUndefined();
+    diagnosis.idle(0);
+    expect(await became(odd)).toEqual(allOf(6, 'drop'));
+  });
+
+  it.each([
+    {
+      gets: { ...answer.unauthorized(), isSure: true },
+      count: 1,
+      stops: ['unauthorized'],
+      last: 'fail',
+    },
+    { gets: answer.quota(), count: 1, stops: ['quota'], last: 'drop' },
+    { gets: answer.later(answer.quota(), 1_000), count: 5, stops: [], last: 'again' },
+    { gets: answer.found('Sign in'), count: 5, stops: ['misdirected'], last: 'drop' },
+    { gets: answer.unknown(), count: 5, stops: ['misdirected'], last: 'drop' },
+  ])(
+    'comes at the start with $count times $gets.reason ($gets.kind): $stops',
+    async ({ gets, count, stops, last }) => {
+      const opened = open({ hasAnswered: false });
+      const domains = opened.several(count, () => gets);
+      expect(opened.stops).toEqual(stops);
+      opened.diagnosis.idle(0);
+      const became = await opened.became(domains);
+      expect(became.at(-1)).toBe(last);
+      expect(became).not.toContain('believe');
+    },
+  );
+
+  it.each([{ isTrusting: true }, { wasBadBefore: () => true }])(
+    'does not come for refusals alone with %o',
+    async (options) => {
+      const { several, stops } = open({ hasAnswered: false, ...options });
+      several(50, () => answer.invalid('none'));
+      expect(stops).toEqual([]);
+    },
+  );
+});
+
+describe('a refusal for the rate', () => {
+  it('costs no attempt, and is about its domain when that gets it again and again', async () => {
+    const { hear, several, became } = open();
+    several(100);
+    const signals: Signal[] = [];
+    for (let time = 0; time < 6; time += 1) {
+      signals.push(hear('busy.example', answer.throttled()));
+      several(20);
+    }
+    expect(signals).toEqual(['limit', 'limit', 'limit', 'limit', 'own', 'own']);
+    expect(await became(['busy.example'])).toEqual(['retry']);
+  });
+
+  it('is not asked for ever where nobody else is answered', async () => {
+    const { hear, became } = open({ hasAnswered: false });
+    for (let time = 0; time < 7; time += 1) hear('only.example', answer.throttled());
+    expect(await became(['only.example'])).toEqual(['again']);
+    hear('only.example', answer.throttled());
+    expect(await became(['only.example'])).toEqual(['fail']);
+  });
+
+  it.each([
+    { what: 'as often when slower', isFault: true, ends: 'forget' },
+    { what: 'not at all when slower', isFault: false, ends: 'climb' },
+  ])('may be told by 403, which is tried once it is chance: $what', async ({ isFault, ends }) => {
+    const { hear, several, pace } = open();
+    several(100);
+    for (let domain = 0; domain < 60 && pace.did.length === 0; domain += 1) {
+      for (const odd of several(1, answer.forbidden)) {
+        several(1);
+        await nextTurn();
+        hear(odd);
+      }
+    }
+    expect(pace.did).toEqual(['slow']);
+    for (let call = 0; call < 600 && pace.did.at(-1) === 'slow'; call += 1) {
+      several(1, isFault && call % 2 === 0 ? answer.forbidden : undefined);
+    }
+    expect(pace.did.at(-1)).toBe(ends);
+  });
+});

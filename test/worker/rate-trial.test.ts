@@ -1,0 +1,104 @@
+import { describe, expect, it } from 'vitest';
+import { AnswerKinds } from '../../src/worker/answer-kinds.ts';
+import { RateTrial } from '../../src/worker/rate-trial.ts';
+import { ShareTest } from '../../src/worker/share-test.ts';
+import { forbidden } from './meanings.ts';
+
+const RATE_PER_MS = 0.8;
+
+/** A trial of a kind that half of all calls got; each `every`th call gets it now, 0 for none. */
+function open(share = 0.5) {
+  const kind = new AnswerKinds().of(forbidden(), 'a.example');
+  const trial = new RateTrial(kind, 10, RATE_PER_MS, share);
+  const until = (every: number, ratePerMs = trial.ratePerMs, most = 1_000): string | undefined => {
+    for (let call = 1; call <= most; call += 1) {
+      const told = trial.note(every > 0 && call % every === 0, 10, ratePerMs);
+      if (told) return told;
+    }
+    return undefined;
+  };
+  return { kind, trial, until };
+}
+
+it.each([
+  { share: 0.5, every: 2, holds: 'same' },
+  { share: 0.5, every: 0, holds: 'other' },
+  { share: 0.5, every: 10, holds: 'other' },
+  { share: 0.1, every: 10, holds: 'same' },
+  { share: 0.1, every: 1, holds: 'other' },
+  { share: 1, every: 1, holds: 'same' },
+  { share: 0.9, every: 2, holds: 'other' },
+] as const)(
+  'a share of $share is, when one call in $every is bad: $holds',
+  ({ share, every, holds }) => {
+    const test = new ShareTest(share);
+    let told: string | undefined;
+    for (let call = 1; !told && call <= 400; call += 1)
+      told = test.note(every > 0 && call % every === 0);
+    expect(told).toBe(holds);
+  },
+);
+
+describe('slower, a kind that half of all calls got', () => {
+  it.each([
+    { what: 'comes as often: a fault', every: 2, told: ['fault'], state: 'slower' },
+    { what: 'is gone: the rate may climb', every: 0, told: ['clean'], state: 'climbing' },
+    {
+      what: 'comes less: slower still, and it does: a fault',
+      every: 4,
+      told: ['less', 'fault'],
+      state: 'slower',
+    },
+  ])('$what', ({ every, told, state }) => {
+    const { trial, until } = open();
+    expect(told.map(() => until(every))).toEqual(told);
+    expect(trial.state).toBe(state);
+  });
+
+  it('is looked at with half of what was accepted, and never an eighth at once', () => {
+    expect(open(0.5).trial.ratePerMs).toBe(RATE_PER_MS / 4);
+    expect(open(0.99).trial.ratePerMs).toBe(RATE_PER_MS / 8);
+    const { trial, until } = open(0.5);
+    until(4);
+    expect(trial.ratePerMs / (RATE_PER_MS / 4)).toBeCloseTo((1 - trial.share) / 2);
+  });
+
+  it('says nothing by calls that began before', () => {
+    const { trial } = open();
+    for (let call = 0; call < 1_000; call += 1) expect(trial.note(false, 9, 1)).toBeUndefined();
+  });
+
+  it('that was explained to a part is clean when only that is left', () => {
+    const { kind, until } = open();
+    kind.explained = 0.25;
+    expect(until(4)).toBe('clean');
+  });
+});
+
+describe('climbing', () => {
+  const FAST = 2 * RATE_PER_MS;
+
+  it('it is a limit when it comes back twice at a higher rate', () => {
+    const { until } = open();
+    const all = [until(0), until(2, FAST), until(0), until(2, FAST)];
+    expect(all).toEqual(['clean', 'less', 'clean', 'limit']);
+  });
+
+  it('what comes at the slow rate, or seldom, says nothing', () => {
+    for (const [every, rate] of [
+      [2, 'slow'],
+      [20, 'fast'],
+    ] as const) {
+      const { trial, until } = open();
+      until(0);
+      expect(until(every, rate === 'fast' ? FAST : trial.ratePerMs)).toBeUndefined();
+    }
+  });
+
+  it('it was none once the rate has been for a while what it was', () => {
+    const { trial, until } = open();
+    expect(Array.from({ length: 100 }, () => trial.isAtTop()).includes(true)).toBe(true);
+    until(0);
+    expect(Array.from({ length: 61 }, () => trial.isAtTop()).lastIndexOf(false)).toBe(59);
+  });
+});

@@ -1,0 +1,87 @@
+import { describe, expect, it } from 'vitest';
+import { AnswerKinds } from '../../src/worker/answer-kinds.ts';
+import { Streak } from '../../src/worker/streak.ts';
+import { away, broken, forbidden } from './meanings.ts';
+
+const MEANINGS = { 403: forbidden(), 500: broken(), 503: away() };
+
+/** A streak after a hundred good answers, among which some were bad. */
+function open(usual: Partial<Record<keyof typeof MEANINGS, number>> = {}) {
+  const kinds = new AnswerKinds();
+  const streak = new Streak(kinds);
+  let domains = 0;
+  const kindOf = (status: keyof typeof MEANINGS) => kinds.of(MEANINGS[status], 'a.example');
+  const counts = Object.entries(usual).map(([status, count]) => {
+    return [kindOf(Number(status) as keyof typeof MEANINGS), count] as const;
+  });
+  kinds.settle(100, new Map(counts));
+  const bad = (status: keyof typeof MEANINGS, domain = `${(domains += 1)}.example`): boolean =>
+    streak.bad(kindOf(status), domain);
+  /** How many more domains make it unlikely, of 100. */
+  const length = (status: keyof typeof MEANINGS): number | undefined =>
+    Array.from({ length: 100 }, (_, at) => at + 1).find(() => bad(status));
+  return { kinds, streak, bad, length, kindOf };
+}
+
+it.each([
+  { usual: {}, length: 5 },
+  { usual: { 503: 10 }, length: 6 },
+  { usual: { 503: 100 }, length: 19 },
+  { usual: { 503: 5_000 }, length: undefined },
+  { usual: { 500: 100 }, length: 5 },
+])('after $usual of 100 it is unlikely after $length 503', ({ usual, length }) => {
+  const { streak, length: lengthOf } = open(usual);
+  expect([lengthOf(503), streak.state]).toEqual([length, length ? 'doubted' : 'well']);
+});
+
+it('counts a domain once, and a row of several kinds as what any of them usually are', () => {
+  const { streak, bad, kindOf } = open();
+  for (let time = 0; time < 9; time += 1) bad(503, 'same.example');
+  expect([bad(503), bad(503), bad(500), bad(503)]).toEqual([false, false, false, true]);
+  expect(streak.main).toBe(kindOf(503));
+  expect([...streak.kinds]).toEqual([kindOf(503), kindOf(500)]);
+});
+
+describe('a row that is doubted', () => {
+  const doubted = () => {
+    const opened = open();
+    opened.length(503);
+    return opened;
+  };
+
+  it('is down when two probes have failed', () => {
+    const { streak } = doubted();
+    expect([streak.probeFailed(), streak.state]).toEqual([false, 'doubted']);
+    expect([streak.probeFailed(), streak.state]).toEqual([true, 'down']);
+    expect(streak.probeFailed()).toBe(false);
+  });
+
+  it.each(['good', 'probeGood', 'clear'] as const)(
+    'is over with %s, and a new one begins',
+    (end) => {
+      const { streak, length } = doubted();
+      streak[end]();
+      expect([streak.state, streak.main]).toEqual(['well', undefined]);
+      expect(length(503)).toBe(5);
+    },
+  );
+
+  it('has to be longer each time that a probe was well, where its kind is known; until one is good', () => {
+    const { streak, length, kindOf } = doubted();
+    kindOf(503).about = 'own';
+    streak.probeGood();
+    expect(length(503)).toBeGreaterThanOrEqual(10);
+    streak.probeGood();
+    expect(length(503)).toBeGreaterThanOrEqual(20);
+    streak.good();
+    expect(length(503)).toBeLessThan(20);
+  });
+});
+
+it('what came while all was down is not what usually comes', () => {
+  const { kinds, streak, bad, kindOf } = open();
+  streak.down();
+  for (let domain = 0; domain < 50; domain += 1) bad(503);
+  streak.good();
+  expect(kinds.usual(kindOf(503))).toBeLessThan(0.01);
+});
