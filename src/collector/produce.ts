@@ -10,6 +10,8 @@ export interface ProduceOptions {
   readonly isFresh: (domain: string) => boolean;
   /** The order in which domains are sent. @default all in one pass */
   readonly passes?: readonly Pass[] | undefined;
+  /** Domains that go ahead of all. @default none */
+  readonly first?: readonly string[] | undefined;
   /** The number of domains in a chunk. */
   readonly chunkSize: () => number;
   /** The most domains to send. The rest is left to the next run. @default no bound */
@@ -27,9 +29,15 @@ export interface ProduceOptions {
  */
 export async function produce(options: ProduceOptions): Promise<boolean> {
   const { index, queue, outstanding, isFresh, chunkSize, signal } = options;
-  const { passes = [() => true], maxLookups = Number.POSITIVE_INFINITY } = options;
+  const { first = [], passes = [() => true], maxLookups = Number.POSITIVE_INFINITY } = options;
   let left = maxLookups;
   let gathered: string[] = [];
+
+  function gather(domain: string): void {
+    left -= 1;
+    outstanding.add(domain);
+    gathered.push(domain);
+  }
 
   async function give(): Promise<void> {
     const domains = gathered;
@@ -38,16 +46,17 @@ export async function produce(options: ProduceOptions): Promise<boolean> {
   }
 
   try {
+    for (const domain of first.slice(0, maxLookups)) if (!isFresh(domain)) gather(domain);
+    const ahead = new Set(gathered);
+    await give();
     for await (const due of dueIn(index, passes)) {
       for (const domain of due) {
-        if (outstanding.has(domain) || isFresh(domain)) continue;
+        if (ahead.has(domain) || outstanding.has(domain) || isFresh(domain)) continue;
         if (left === 0) {
           await give();
           return false;
         }
-        left -= 1;
-        outstanding.add(domain);
-        gathered.push(domain);
+        gather(domain);
         if (gathered.length < chunkSize()) continue;
         if (signal.aborted) return true;
         await give();
@@ -75,6 +84,36 @@ async function* dueIn(
       yield due;
     }
   }
+}
+
+/**
+ * Domains from all over a list: its head may be odd, and the first answers decide whether a run can go on.
+ *
+ * @param lookups how many domains of it are due
+ */
+export async function firstOf(
+  index: Pick<RowIndex, 'read'>,
+  lookups: number,
+): Promise<readonly string[]> {
+  const places = placesIn(lookups);
+  const first = new Set<string>();
+  let at = 0;
+  for await (const due of dueIn(index, [() => true])) {
+    for (const domain of due) {
+      if (places.has(at)) first.add(domain);
+      at += 1;
+    }
+  }
+  return [...first];
+}
+
+const FIRST = 5;
+
+/** Places that are spread over a list of so many. */
+export function placesIn(length: number): ReadonlySet<number> {
+  return new Set(
+    Array.from({ length: FIRST }, (_, at) => Math.round(((at + 0.5) * (length - 1)) / FIRST)),
+  );
 }
 
 /** Whether a domain is sent in one of several passes over the rows. */

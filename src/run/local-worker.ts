@@ -158,7 +158,6 @@ export function assembleWorker(options: AssembledWorkerOptions): LocalWorker {
     now: options.now ?? today,
     random,
     concurrency: lookupsAtOnce(concurrency, endpoint),
-    spreads: options.diagnosis?.hasAnswered !== true,
   });
   const giveBackCalls = async (): Promise<void> => {
     for (const budget of budgets) await budget.close();

@@ -3,7 +3,7 @@ import type { Counts } from '../collector/counts.ts';
 import { createPathFinder, type PathFinder } from '../collector/fields/enriched-columns.ts';
 import { chooseOutputPaths } from '../collector/output/output-paths.ts';
 import { makePlan, type Plan, type PlanEstimate } from '../collector/plan.ts';
-import type { Pass } from '../collector/produce.ts';
+import { firstOf, type Pass } from '../collector/produce.ts';
 import { createRowIndex, type RowIndex } from '../collector/row-index.ts';
 import { billOf, costOf, MICROS } from '../common/format.ts';
 import { createCloser } from '../common/lifetime.ts';
@@ -34,6 +34,8 @@ export interface PlannedRun extends OpenedList {
   readonly isUsable: (domain: string, outcome: Dated) => boolean;
   /** Which domains are asked, in the order of the passes. */
   readonly passes: readonly Pass[];
+  /** Those that go ahead of all, where it is not known whether the API answers. */
+  readonly first: readonly string[];
 }
 
 /** Reads all rows once. */
@@ -96,6 +98,7 @@ async function readRows(list: OpenedList, store: OutcomeStore): Promise<PlannedR
     isUsable,
     paths,
     passes: passesOf(line.cut(made.calls * answersPerCall), store),
+    first: store.hasAnswers() ? [] : await firstOf(taken.index, made.lookups),
     index: taken.index,
     plan: made,
     extent: { ...extent, keepsFormulas: job.settings.formulas === 'keep' },

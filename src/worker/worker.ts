@@ -15,21 +15,18 @@ export interface Worker {
 export interface WorkerOptions extends LookupContext {
   /** Lookups under way at the same time, over all chunks. */
   readonly concurrency: number;
-  /** Whether the first calls go to domains from all over the first chunk, rather than to its head. */
-  readonly spreads: boolean;
 }
 
 /**
  * A lookup begins when a caller is free for it; until then it is a name in its chunk. A lookup whose
  * answer is held until others tell more keeps no caller.
  */
-export function createWorker({ concurrency, spreads, ...context }: WorkerOptions): Worker {
+export function createWorker({ concurrency, ...context }: WorkerOptions): Worker {
   /** Chunks by the lists that they are of; the list whose turn it is comes first. */
   const lists = new Map<unknown, ChunkUnderWay[]>();
   let callers = 0;
   let held = 0;
   let lookups = 0;
-  let isFirst = spreads;
   let isLooking = false;
 
   function onHeld(isHeld: boolean): void {
@@ -109,9 +106,7 @@ export function createWorker({ concurrency, spreads, ...context }: WorkerOptions
     handle: async ({ domains, budget, list }, reply, isWanted) => {
       if (domains.length === 0) return;
       const bounds = { budget, isWanted, onHeld };
-      const inOrder = isFirst ? spread(domains) : domains;
-      isFirst = false;
-      const chunk = createChunkUnderWay(inOrder, { reply, bounds });
+      const chunk = createChunkUnderWay(domains, { reply, bounds });
       lookups += domains.length;
       lists.set(list, [...(lists.get(list) ?? []), chunk]);
       startCallers();
@@ -120,17 +115,6 @@ export function createWorker({ concurrency, spreads, ...context }: WorkerOptions
   };
 }
 
-/** Domains from all over a list come first: its head may be odd, and they decide whether a run can go on. */
-function spread(domains: readonly string[]): readonly string[] {
-  const last = domains.length - 1;
-  const first = new Set(
-    Array.from({ length: SPREAD }, (_, at) => Math.round(((at + 0.5) * last) / SPREAD)),
-  );
-  const ahead = [...first].flatMap((at) => domains[at] ?? []);
-  return [...ahead, ...domains.filter((_, at) => !first.has(at))];
-}
-
-const SPREAD = 5;
 const SLOW_MS = 1_000;
 
 /** A chunk whose lookups are made one by one by free callers. */

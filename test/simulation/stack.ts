@@ -3,6 +3,7 @@ import { createCredential } from '../../src/brand/credential.ts';
 import { createEndpoint } from '../../src/brand/endpoint.ts';
 import type { Outcome } from '../../src/brand/outcome.ts';
 import type { Transport } from '../../src/brand/transport.ts';
+import { placesIn } from '../../src/collector/produce.ts';
 import { parseProfile } from '../../src/profile/read-profile.ts';
 import { assembleWorker } from '../../src/run/local-worker.ts';
 import { createOwnPace, type GateDescription, type PaceHome } from '../../src/worker/gate.ts';
@@ -72,7 +73,8 @@ export function openStack(world: World, options: StackOptions): Stack {
   });
   return {
     stopSwitch,
-    lookUp: (domains, onOutcomes) => worker.handle({ domains }, async (all) => onOutcomes(all)),
+    lookUp: (domains, onOutcomes) =>
+      worker.handle({ domains: asProduced(domains) }, async (all) => onOutcomes(all)),
     describe: () => gate.describe(),
     remember: () => {
       const kept: unknown = JSON.parse(JSON.stringify(gate.learned()));
@@ -85,6 +87,13 @@ export function openStack(world: World, options: StackOptions): Stack {
 /** What an earlier run remembered that found such a limit. */
 export function rememberedLimit(perSecond: number): Learned {
   return { limitPerMs: perSecond / 1_000, cap: 0, statedUntilMs: 0 };
+}
+
+/** In the order in which a run gives them out. */
+function asProduced(domains: readonly string[]): readonly string[] {
+  const places = placesIn(domains.length);
+  const isFirst = (_: string, at: number): boolean => places.has(at);
+  return [...domains.filter(isFirst), ...domains.filter((_, at) => !places.has(at))];
 }
 
 function pauseOf({ pause }: World, clock: VirtualClock) {

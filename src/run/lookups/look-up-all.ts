@@ -134,7 +134,7 @@ const POLL_MS = 10;
  */
 async function produceAll(
   { queue: { queue, chunkSize }, parking }: Lookups,
-  { job, context, index, domains, outstanding, isFresh, passes, stopSwitch }: LookingUp,
+  { job, context, index, domains, outstanding, isFresh, first, passes, stopSwitch }: LookingUp,
 ): Promise<boolean> {
   const signal = stopSwitch.noNewCall;
   const open = { add: (chunk: Chunk) => queue.add(chunk), end: () => {} };
@@ -155,6 +155,7 @@ async function produceAll(
       queue: open,
       outstanding,
       isFresh: (domain) => !comesOnce(domain) && isFresh(domain),
+      first,
       passes,
       chunkSize,
       maxLookups,
