@@ -160,7 +160,7 @@ const MOST_IDLE_PROBES = 12;
 const FAR = 3;
 /** And refused so often there: a limit that is kept refuses no more than one call of so many. */
 const MANY_LOWS = 4;
-const RARELY = 8;
+const RARELY = 24;
 /** A trial of fewer calls would take longer than what it spares. */
 const SLOWEST_TRIAL_PER_MS = 2 / 1_000;
 
@@ -497,7 +497,7 @@ class Mind implements Diagnosis {
     if (this.#goods === 0 && of.bad >= MOST_ALONE && kind.same.size === 0) {
       return { signal: 'none', verdict: 'fail' };
     }
-    this.#lookAtLimit(kind);
+    this.#lookAtLimit(kind, meaning.retryAfterMs !== undefined);
     const isAlone = of.bad >= 3 && this.#goods === of.releasedAt;
     if (isAlone && meaning.retryAfterMs === undefined && this.#found.length > 0) {
       this.#isProbeWanted = true;
@@ -512,7 +512,7 @@ class Mind implements Diagnosis {
    * A limit that falls far below what it was taken for may be none: the rate climbs, and what came by then is no
    * sign of a limit unless more of it comes.
    */
-  #lookAtLimit(kind: AnswerKind): void {
+  #lookAtLimit(kind: AnswerKind, isStated: boolean): void {
     const { limitPerMs, isFree } = this.#pace;
     if (limitPerMs === 0) return;
     kind.topPerMs = Math.max(kind.topPerMs, limitPerMs);
@@ -521,7 +521,8 @@ class Mind implements Diagnosis {
     if (kind.lows === 1 && isFree) kind.lowSince = this.#goods;
     if (kind.lows < MANY_LOWS) return;
     kind.lows = 0;
-    if (this.#goods - kind.lowSince > RARELY * MANY_LOWS) {
+    const rarely = isStated ? RARELY / 3 : RARELY;
+    if (this.#goods - kind.lowSince > rarely * MANY_LOWS) {
       kind.topPerMs = limitPerMs;
       return;
     }
