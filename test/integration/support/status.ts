@@ -59,7 +59,7 @@ export async function statusOf(running: Started): Promise<CommandStatus> {
     unreadyFor: async (reason) => {
       for (;;) {
         const { status: code, reasons } = await status.ready();
-        if (code === 503 && reasons.includes(reason)) return;
+        if (code === 503 && reasons.some((one) => one.startsWith(reason))) return;
         await delay(50);
       }
     },
