@@ -54,7 +54,9 @@ describe.skipIf(isLeftOut(whyNoContainers()))('a resolver that is away', () => {
     const ended = await enrich.ended;
     expect(ended.code).toBe(0);
     expect(summaryOf(ended)).toMatchObject({ statuses: { found: 40 } });
-    expect(api.requests).toHaveLength(40);
+    // Each worker may ask again about a domain that it found, to see that all is well.
+    expect(new Set(api.requests.map(({ url }) => url)).size).toBe(40);
+    expect(api.requests.length).toBeLessThanOrEqual(42);
     expect(workers.map((worker) => worker.process.exitCode)).toEqual([null, null]);
   });
 });
