@@ -283,7 +283,10 @@ export class RunQueue implements LookupQueue {
   /** Makes workers drop what they have not begun, and takes the rest off the queue. */
   async #drop(): Promise<void> {
     await this.#hash.stop();
-    const dropped = this.#jobs.domainsOf(await this.#jobs.remove(this.#jobs.ids));
+    const removed = await this.#jobs.remove(this.#jobs.ids);
+    // A job that a worker gave back may be answered in part.
+    await this.#stream.readToEnd();
+    const dropped = this.#jobs.domainsOf(removed);
     this.#jobs.end(dropped);
     for (const domain of dropped) this.#options.outstanding.delete(domain);
   }
