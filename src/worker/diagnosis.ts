@@ -120,6 +120,8 @@ interface Case {
   /** Bad answers, and those of them that came again although another domain was well in between. */
   bad: number;
   same: number;
+  /** The last of them that are of one kind. */
+  alike: number;
   /** Answers that had come when it was heard last. */
   heardAt: number;
   /** Good answers that had come when it was let go to ask again. */
@@ -378,7 +380,7 @@ class Mind implements Diagnosis {
   #caseOf(asked: Asked, kind: AnswerKind): Case {
     const known = this.#cases.get(asked);
     if (known) return known;
-    const of = { kind, bad: 0, same: 0, heardAt: 0, releasedAt: -1, isRepeat: false };
+    const of = { kind, bad: 0, same: 0, alike: 0, heardAt: 0, releasedAt: -1, isRepeat: false };
     this.#cases.set(asked, of);
     return of;
   }
@@ -388,6 +390,7 @@ class Mind implements Diagnosis {
     const isNew = of.bad === 0;
     const isLimit = kind.about === 'limit';
     if (!isNew) this.#noteAgain(of, kind, asked);
+    of.alike = of.kind === kind ? of.alike + 1 : 1;
     of.kind = kind;
     of.bad += 1;
     this.#kinds.tried(kind, isNew);
@@ -711,10 +714,10 @@ class Mind implements Diagnosis {
     if (this.#streak.state === 'down') return this.askAgain();
     if (this.#open >= ENOUGH_OPEN && this.#askForProbe()) return;
     this.#release((one) => {
-      const { kind, bad } = one.case;
+      const { kind, alike } = one.case;
       if (FAILS.has(one.meaning.kind)) return this.#knownVerdict(one) ?? 'retry';
       if (kind.isPlain || this.#goods === 0 || one.meaning.kind === 'found') return 'believe';
-      return this.#knownVerdict(one) ?? (bad > 1 ? 'believe' : this.#letRepeat(one.case));
+      return this.#knownVerdict(one) ?? (alike > 1 ? 'believe' : this.#letRepeat(one.case));
     });
   }
 
