@@ -105,7 +105,7 @@ export const REASONS = {
     not_found_page:
       'The API answered 404 with a page that is no JSON, so the path is wrong: check --base-url.',
     none_known:
-      'The API answered 404 for all of the first domains, as for a path that is wrong: check --base-url. If it may well know none of them, --max-failed 100% goes on.',
+      'The API knows none of the first domains (404, or no record), as where a path is wrong: check --base-url. If it may well know none of them, --max-failed 100% goes on.',
     bad_request_page:
       'The API refused the calls themselves with a page that is no JSON (400 and the like): check --base-url, for one its https:// and its port.',
     same_answer:

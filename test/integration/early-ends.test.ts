@@ -63,7 +63,7 @@ describe('a base URL that is wrong', () => {
     const { url } = await openApi({ notFound: 1 });
     const doubted = await enrichHere(folder, url, '--json');
     expect([doubted.code, summaryOf(doubted).calls]).toEqual([4, 5]);
-    expect(doubted.stderr).toContain('404 for all of the first domains');
+    expect(doubted.stderr).toContain('knows none of the first domains (404, or no record)');
     const ended = await enrichHere(folder, url, '--json', '--max-failed', '100%');
     expect(ended.code).toBe(3);
     expect(ended.stderr).toContain('No row has an answer: check --base-url');
