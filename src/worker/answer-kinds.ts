@@ -199,7 +199,10 @@ export class AnswerKinds {
     if (kind.bettered > 0 || kind.about === 'limit') kind.about = 'chance';
   }
 
-  /** Whether so many refusals of one domain are its own. @param isLast it is not asked again, whatever they are */
+  /**
+   * Whether so many refusals of one domain are its own. @param isLast it is not asked again,
+   * whatever they are
+   */
   isOfDomain(kind: AnswerKind, same: number, isLast = false): boolean {
     // Of a limit, what is refused again and again would count as limit itself.
     const chance = kind.about === 'limit' ? this.share(kind) : this.#chance(kind);

@@ -66,7 +66,8 @@ export interface Asked {
 }
 
 /**
- * What a call says of the pace. `limit`: refused for the rate; `failing`: all goes wrong, which may end by itself;
+ * What a call says of the pace. `limit`: refused for the rate; `failing`: all goes wrong, which may
+ * end by itself;
  * `out`: the API says when it is back; `own`: refused, but the domain alone is; `none`: nothing.
  */
 export type Signal = 'good' | 'limit' | 'failing' | 'out' | 'own' | 'none';
@@ -78,7 +79,8 @@ export interface Weighed {
 
 /**
  * What becomes of an answer: it is believed; its lookup asks again at once; or after a backoff, as
- * another attempt, or soon, where failures have nothing to do with each other; it is no verdict, so the lookup failed; or the lookup was as good as not made.
+ * another attempt, or soon, where failures have nothing to do with each other; it is no verdict, so
+ * the lookup failed; or the lookup was as good as not made.
  */
 export type Verdict = 'believe' | 'again' | 'retry' | 'soon' | 'fail' | 'drop';
 
@@ -512,7 +514,8 @@ class Mind implements Diagnosis {
   }
 
   /**
-   * A limit that falls far below what it was taken for may be none: the rate climbs, and what came by then is no
+   * A limit that falls far below what it was taken for may be none: the rate climbs, and what came
+   * by then is no
    * sign of a limit unless more of it comes.
    */
   #lookAtLimit(kind: AnswerKind, isStated: boolean): void {

@@ -23,6 +23,7 @@ import {
 import { describePace, type Learned, learnedOf, type PaceDescription } from './pace-memory.ts';
 import { bookFixed, createFixedRate, type FixedRate, nextFixedStartMs, type Rate } from './rate.ts';
 import { NotAskedError, type StopSwitch, stopForWait } from './stop-switch.ts';
+import { createWaitQueue, type Waiting } from './wait-queue.ts';
 
 /**
  * Everything that a call needs of others before it starts, and all that its end tells them.
@@ -583,84 +584,3 @@ function describeOutage({ refusedMs, shutUntilMs }: Readonly<Pace>, nowMs: numbe
 
 /** A wait that is too long is tried first: it may be stated for one domain alone. */
 const FIRST_STATED_MS = 1_000;
-
-/** New lookups, those that ask again, and what goes ahead of both. */
-type Waiting = 'new' | 'again' | 'probe';
-
-/** Callers that wait, in the order in which they came. */
-interface WaitQueue {
-  /** The number of waiting callers. */
-  readonly length: number;
-  /** Whether any of them was let through before. */
-  readonly hasAgain: boolean;
-  readonly hasProbe: boolean;
-  /**
-   * Waits until it is this caller's turn: lookups that ask again take turns with new ones.
-   *
-   * @throws the reason of the signal, when it is aborted before that; at once, when it was already
-   */
-  wait(signal: AbortSignal, kind: Waiting, question?: Question): Promise<void>;
-  /** Those go that are not wanted any more. */
-  leave(): void;
-  /** Wakes the caller that has waited longest, of either kind in turn. */
-  wakeNext(): void;
-}
-
-interface Waiter {
-  readonly wake: () => void;
-  readonly leave: () => void;
-  readonly question: Question | undefined;
-}
-
-export function createWaitQueue(): WaitQueue {
-  const lines: Readonly<Record<Waiting, Waiter[]>> = { new: [], again: [], probe: [] };
-  let isTurnOfNew = false;
-  return {
-    get length() {
-      return lines.new.length + lines.again.length + lines.probe.length;
-    },
-    get hasAgain() {
-      return lines.again.length > 0;
-    },
-    get hasProbe() {
-      return lines.probe.length > 0;
-    },
-    wait: (signal, kind, question) =>
-      new Promise<void>((resolve, reject) => {
-        // A signal tells of its abort once: whoever comes later would wait for ever.
-        if (signal.aborted) return reject(signal.reason as Error);
-        const line = lines[kind];
-        const giveUp = (): void => {
-          line.splice(line.indexOf(waiter), 1);
-          reject(signal.reason as Error);
-        };
-        const wake = (): void => {
-          signal.removeEventListener('abort', giveUp);
-          resolve();
-        };
-        const leave = (): void => {
-          signal.removeEventListener('abort', giveUp);
-          reject(new NotAskedError());
-        };
-        const waiter = { wake, leave, question };
-        signal.addEventListener('abort', giveUp, { once: true });
-        line.push(waiter);
-      }),
-    leave: () => {
-      for (const line of [lines.new, lines.again]) {
-        const left = line.splice(0);
-        for (const one of left) {
-          if (one.question?.isWanted() === false) one.leave();
-          else line.push(one);
-        }
-      }
-    },
-    wakeNext: () => {
-      const ahead = lines.probe.shift();
-      if (ahead) return ahead.wake();
-      isTurnOfNew = !isTurnOfNew;
-      const [turn, other] = isTurnOfNew ? [lines.new, lines.again] : [lines.again, lines.new];
-      (turn.shift() ?? other.shift())?.wake();
-    },
-  };
-}

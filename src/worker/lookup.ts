@@ -260,7 +260,8 @@ const STATUS_OF: Readonly<Record<Meaning['kind'], Outcome['status']>> = {
  * together do not come back together.
  *
  * @param random from 0 to 1
- * @see {@link https://aws.amazon.com/blogs/architecture/exponential-backoff-and-jitter/ Exponential backoff and jitter}
+ * @see {@link https://aws.amazon.com/blogs/architecture/exponential-backoff-and-jitter/ Exponential
+ * backoff and jitter}
  */
 function backoffMs(retriesMade: number, random: number): number {
   return random * Math.min(500 * 2 ** retriesMade, 30_000);

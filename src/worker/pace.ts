@@ -20,7 +20,8 @@ import type { LimitHints } from '../common/calls.ts';
  * | published | what headers state, without a trial, until it proves wrong |
  * | fixed | kept elsewhere (`rate.ts`); only waits are kept here |
  *
- * Where calls fail for another reason than the rate, or are suspected to, the rate is taken down and climbs back
+ * Where calls fail for another reason than the rate, or are suspected to, the rate is taken down
+ * and climbs back
  * by doubling (`slow`, `climb`), unless a refusal shows a limit on the way.
  *
  * A refusal tells a range for the limit: from what was accepted since the last one, over the time that took, to
@@ -67,7 +68,10 @@ const SLOWEST_PER_MS = 1 / 3_600_000;
 const FASTEST_PER_MS = 1_000;
 const FIRST_PAUSE_MS = 50;
 const FIRST_AWAY_MS = 1_000;
-/** After calls that failed, the rate begins at this share of what it was, and doubles after so many accepted calls. */
+/**
+ * After calls that failed, the rate begins at this share of what it was, and doubles after so many
+ * accepted calls.
+ */
 const CLIMB_FROM = 1 / 8;
 const CLIMB_CALLS = 6;
 const AT_ONCE_PER_MS = 20 / 1_000;
@@ -128,7 +132,10 @@ export function createPace(nowMs: number, known: Known) {
     riseCalls: isKnown ? SURE_CALLS : UNSURE_CALLS,
     /** Calls that were accepted since the last refusal. */
     accepted: 0,
-    /** When what is estimated began, what was accepted since, and what was before; few do not make that forgotten. */
+    /**
+     * When what is estimated began, what was accepted since, and what was before; few do not make
+     * that forgotten.
+     */
     epochMs: nowMs,
     epochAccepted: 0,
     lastAccepted: 0,
@@ -157,11 +164,17 @@ export function createPace(nowMs: number, known: Known) {
     /** Whether calls fail rather than being refused, and whether the last test began for that. */
     isAway: false,
     isFailing: false,
-    /** The rate to climb back to; 0 while the rate is not taken down. Accepted calls until it doubles; 0: it is held. */
+    /**
+     * The rate to climb back to; 0 while the rate is not taken down. Accepted calls until it
+     * doubles; 0: it is held.
+     */
     climbToPerMs: 0,
     climbLeft: 0,
     climbMs: 0,
-    /** Since when nothing was refused at the present rate, and for how long that is to last until more is tried. */
+    /**
+     * Since when nothing was refused at the present rate, and for how long that is to last until
+     * more is tried.
+     */
     healthyMs: nowMs,
     patienceMs: HEALTHY_MS,
     /** When calls were last refused for the first time, and when that made the pace slower. */
@@ -291,7 +304,10 @@ function beginRound(pace: Pace, window: number, nowMs: number): void {
   pace.windowMs = nowMs;
 }
 
-/** cruising: up to the middle of the range, or to its top while unsure, and past it the later, the surer it is. */
+/**
+ * cruising: up to the middle of the range, or to its top while unsure, and past it the later, the
+ * surer it is.
+ */
 function rise(pace: Pace, nowMs: number): void {
   const { limitPerMs, margin, riseCalls, ratePerMs, latencyMs, deadMs, isStated } = pace;
   if (nowMs - pace.healthyMs > pace.patienceMs && pace.accepted > CLIMB_CALLS) {
@@ -377,7 +393,10 @@ export function refused(
   }
 }
 
-/** What calls were refused for was about their domains alone: the pace is what it was before, and has lost no time. */
+/**
+ * What calls were refused for was about their domains alone: the pace is what it was before, and
+ * has lost no time.
+ */
 export function forget(pace: Pace, nowMs: number): void {
   const { before, lastMs, cutMs } = pace;
   if (!before) return;

@@ -34,7 +34,10 @@ export interface RedisPaceOptions {
   /** Where to start while nothing is known. @default it is looked for */
   readonly start?: Rate | undefined;
   readonly clock: Clock;
-  /** Lookups that wait for a call or have one under way, at most: with so many, each end is followed by a start. */
+  /**
+   * Lookups that wait for a call or have one under way, at most: with so many, each end is followed
+   * by a start.
+   */
   readonly callers: number;
 }
 

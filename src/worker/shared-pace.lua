@@ -1,5 +1,5 @@
 -- Generated from pace.ts, rate.ts, shared-pace.ts, pace-in-redis.ts by npm run make:lua.
--- sha256 of these: bf7a9d92692ff1c50125c2a42599c96765dd129aea6435339c11511ec85275be
+-- sha256 of these: b0727fda0399cce1309e7cd3630708e1f476fc52693582dbe47aad56476c30fe
 local require
 local ____modules = {}
 local ____moduleCache = {}

@@ -111,7 +111,10 @@ export function createStopSwitch(): StopSwitch {
   };
 }
 
-/** The switch of a worker that helps other runs too: it stops with its own run, and leaves when that is done. */
+/**
+ * The switch of a worker that helps other runs too: it stops with its own run, and leaves when that
+ * is done.
+ */
 export interface HelperSwitch extends StopSwitch {
   /** No new call starts here. The run goes on, or is done. */
   leave(): void;

@@ -5,15 +5,10 @@ import { ClosedConnectionError } from '../../src/brand/transport.ts';
 import { createCallCounters } from '../../src/common/calls.ts';
 import { type Budget, type Permit as BudgetPermit, joinBudgets } from '../../src/worker/budget.ts';
 import type { Signal, Trouble } from '../../src/worker/diagnosis.ts';
-import {
-  createGate,
-  createOwnPace,
-  createWaitQueue,
-  type GateOptions,
-  type Permit,
-} from '../../src/worker/gate.ts';
+import { createGate, createOwnPace, type GateOptions, type Permit } from '../../src/worker/gate.ts';
 import { createPace, type Pace } from '../../src/worker/pace.ts';
 import { createStopSwitch } from '../../src/worker/stop-switch.ts';
+import { createWaitQueue } from '../../src/worker/wait-queue.ts';
 import * as answer from './meanings.ts';
 
 describe('what an earlier run learned', () => {

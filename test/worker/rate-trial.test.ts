@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { AnswerKinds } from '../../src/worker/answer-kinds.ts';
-import { RateTrial } from '../../src/worker/rate-trial.ts';
-import { ShareTest } from '../../src/worker/share-test.ts';
+import { RateTrial, ShareTest } from '../../src/worker/rate-trial.ts';
 import { forbidden } from './meanings.ts';
 
 const RATE_PER_MS = 0.8;
