@@ -246,7 +246,9 @@ export function createTroubleWatch(name: string, onTrouble: OnNotice): TroubleWa
     },
     watch: (client) => {
       client.on('error', (error: Error) => {
+        // A connection breaks off first, and what comes when it is made anew says why.
         if (!isGone) tell(error);
+        else if (!VAGUE.test(errorText(error))) note(error);
         isGone = true;
       });
       client.on('ready', () => {

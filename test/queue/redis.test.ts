@@ -1,7 +1,7 @@
 import { EventEmitter } from 'node:events';
 import { type Redis, ReplyError } from 'ioredis';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
-import { createTroubleWatch } from '../../src/queue/redis.ts';
+import { createTroubleWatch, type RedisClient } from '../../src/queue/redis.ts';
 
 const OUT_OF_MEMORY = new ReplyError('OOM command not allowed when used memory > maxmemory.');
 const READ_ONLY = new ReplyError("READONLY You can't write against a read only replica.");
@@ -107,5 +107,21 @@ describe('patience with Redis', () => {
       throw OUT_OF_MEMORY;
     };
     await expect(openWatch().insist(refuse, giveUp.signal)).rejects.toBe(reason);
+  });
+});
+
+describe('a Redis that is gone', () => {
+  it('is told once, and later for the reason that was found since', () => {
+    const { notices, trouble, watch } = openWatch();
+    const client = new EventEmitter();
+    watch(client as unknown as RedisClient);
+    client.emit('error', new Error('read ECONNRESET'));
+    expect(trouble()).toContain('it breaks off connections');
+    client.emit('error', new Error('connect ECONNREFUSED 127.0.0.1:1'));
+    client.emit('error', new Error('Connection is closed.')); // says nothing new
+    expect(trouble()).toBe('Redis at host:1: nobody listens there');
+    expect(notices).toHaveLength(1);
+    client.emit('ready');
+    expect([trouble(), notices.at(-1)]).toEqual([undefined, 'Redis at host:1 answers again.']);
   });
 });
