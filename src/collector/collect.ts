@@ -1,6 +1,7 @@
 import type { Outcome } from '../brand/outcome.ts';
 import type { Reply } from '../queue/lookup-queue.ts';
 import type { OutcomeStore } from '../store/store.ts';
+import { recordKey } from './same-records.ts';
 
 export interface CollectorOptions {
   readonly store: Pick<OutcomeStore, 'put'>;
@@ -20,10 +21,14 @@ export interface CollectorOptions {
 }
 
 /** The parts of an outcome that are reported, without its answer. */
-export type KeptOutcome = Pick<
-  Outcome,
-  'domain' | 'status' | 'attempts' | 'throttled' | 'billedMicros' | 'fetchedAtMs'
->;
+export interface KeptOutcome
+  extends Pick<
+    Outcome,
+    'domain' | 'status' | 'attempts' | 'throttled' | 'billedMicros' | 'fetchedAtMs'
+  > {
+  /** Tells whether two domains have the same record; undefined where there is none. */
+  readonly record: number | undefined;
+}
 
 /** Writes outcomes to the store. Resolves when they are stored for good. */
 export function createCollector(options: CollectorOptions): Reply {
@@ -47,6 +52,7 @@ export function createCollector(options: CollectorOptions): Reply {
       throttled,
       billedMicros,
       fetchedAtMs: outcome.fetchedAtMs,
+      record: status === 'found' ? recordKey(outcome.json) : undefined,
     });
     return batch.reported;
   }

@@ -11,6 +11,7 @@ import type { Job } from '../options/api.ts';
 import type { ListInput } from '../rows/open-list.ts';
 import type { OutcomeStore } from '../store/store.ts';
 import { sizeOnDisk } from '../store/store-files.ts';
+import type { FoundOut } from '../watch/findings.ts';
 import type { RunView } from '../watch/run-view.ts';
 import { forgetSpent } from './bounds.ts';
 import { type JoinedRun, joinRows } from './join.ts';
@@ -133,18 +134,19 @@ async function write(joined: JoinedRun, files: FilesOfRun): Promise<RanTo> {
 type Written = Partial<Pick<RunView, 'out' | 'failures' | 'changes'>>;
 
 /** What a run came to, beside what its events say. */
-export type RanTo = Pick<RunView, 'statuses'> & Partial<RunView>;
+export type RanTo = Pick<RunView, 'statuses'> & Partial<RunView> & { readonly foundOut: FoundOut };
 
 /** Ends a run. Returns what no event has said of it. */
 async function finish(run: JoinedRun, written: Written = {}): Promise<RanTo> {
   const { statuses, totals, job, fill, logos } = run;
-  const { lookups, stopped, limit, callsPer, pendingUntilMs } = totals;
+  const { lookups, stopped, limit, foundOut, callsPer, pendingUntilMs } = totals;
   const folder = job.settings.store;
   return {
     statuses,
     lookups,
     stopped,
     limit,
+    foundOut,
     callsPer,
     pendingUntilMs,
     store: { folder, sizeBytes: sizeOnDisk(folder) },

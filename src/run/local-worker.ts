@@ -9,7 +9,7 @@ import type { Reply } from '../queue/lookup-queue.ts';
 import { createBatches, lookupsAtOnce } from '../worker/batches.ts';
 import { joinBudgets, type SharedBudget } from '../worker/budget.ts';
 import { type Clock, systemClock } from '../worker/clock.ts';
-import { createDiagnosis, type DiagnosisOptions } from '../worker/diagnosis.ts';
+import { createDiagnosis, type Diagnosis, type DiagnosisOptions } from '../worker/diagnosis.ts';
 import {
   controlOf,
   createGate,
@@ -47,6 +47,7 @@ export interface LocalWorkerOptions extends Pick<LookupContext, 'onCall'> {
 export interface LocalWorker extends Closable {
   readonly worker: Worker;
   readonly gate: Gate;
+  readonly findings: Diagnosis['findings'];
   readonly counters: Readonly<CallCounters>;
   /** What its lookups came to. */
   readonly outcomes: Readonly<Record<OutcomeStatus, number>>;
@@ -166,6 +167,7 @@ export function assembleWorker(options: AssembledWorkerOptions): LocalWorker {
     worker: countOutcomes(worker, outcomes),
     outcomes,
     gate,
+    findings: () => diagnosis.findings(),
     counters,
     giveBackCalls,
     close: async () => {

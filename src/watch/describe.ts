@@ -284,6 +284,7 @@ export function describeEnd(view: RunView): readonly string[] {
       cost !== undefined && `cost ${formatPrice(cost)}`,
     ]).join('; '),
     limit && !isUnmeasured && `Pace: ${describeLimit(limit)}`,
+    ...(view.findings ?? []),
     per &&
       `Calls: ${formatCount(per.used)} of ${formatCount(per.count)}/${per.unit} used, ${formatCount(per.left)} left until ${timeAt(per.endsAtMs)}`,
     ...table(

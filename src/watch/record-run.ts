@@ -9,6 +9,7 @@ import type { Gate } from '../worker/gate.ts';
 import type { AnsweredCall } from '../worker/lookup.ts';
 import { describeLimit, describeStop, judge, WITHOUT_ROWS } from './describe.ts';
 import { NO_LOOKUP, type Progress, type RunEvent } from './events.ts';
+import { describeFindings, type FoundOut } from './findings.ts';
 import type { Measured } from './metrics.ts';
 import { createSpeed } from './over-time.ts';
 import { createRowRecorder, type RowLayout, type RowRecorder } from './row-reasons.ts';
@@ -49,12 +50,14 @@ export function recordRun({ control, ...about }: RecordRunOptions) {
       return rows;
     },
     /** Must be called when the run is over, with what no event said; with `end`, `why` and `exitCode` after an error. */
-    end: (how: Partial<RunView>): void => {
+    end: ({ foundOut, ...how }: Partial<RunView> & { readonly foundOut?: FoundOut }): void => {
       const elapsedMs = Math.round(performance.now() - startedMs);
       const endedAt = new Date().toISOString();
       const over = { phase: 'ended', pendingNow: 0, elapsedMs, endedAt } as const;
       known = { ...known, ...how, ...over };
       known.pace = known.limit && describeLimit(known.limit);
+      const { reasons = [] } = rows?.read() ?? {};
+      known.findings = foundOut && describeFindings(foundOut, reasons, known.statuses.found);
       const end = how.end === 'error' ? { headline: WITHOUT_ROWS, next: GO_ON } : judge(known);
       known = { ...known, ...end };
     },

@@ -159,6 +159,8 @@ export interface RunView {
   limit?: Limit | undefined;
   /** The same in words, once the run is over. */
   pace?: string | undefined;
+  /** What was found out about the API, a sentence each, once the run is over. */
+  findings?: string[] | undefined;
   /** When no call succeeded, the first 20 times, as ISO 8601; without an end where the run ended before. */
   outages: { from: string; until?: string | undefined; why: string }[];
   /** The time left at the pace of the last half minute. */

@@ -17,13 +17,28 @@ import type { Meaning } from '../brand/meaning.ts';
  */
 export type About = 'unknown' | 'own' | 'chance' | 'limit';
 
+/** What turned out of a kind of answer that is no plain one, for a person to check. */
+export interface Finding {
+  readonly about: Exclude<About, 'unknown'>;
+  readonly httpStatus: number | undefined;
+  /** One of our words for it, such as `http_403` or `timeout`. */
+  readonly reason: string;
+  /** Calls that got it, and the share of all calls that is: 0 to 1. */
+  readonly calls: number;
+  readonly share: number;
+}
+
 /** What is known of one kind of bad answer. */
-export interface AnswerKind {
+export interface AnswerKind extends Pick<Finding, 'httpStatus' | 'reason'> {
+  /** Calls that got it. */
+  calls: number;
   /** Its status and sort, without its text. */
   readonly group: string;
   about: About;
   /** A verdict on the domain by itself, such as a 404 in JSON: no domain is asked again for it alone. */
   readonly isPlain: boolean;
+  /** Whether it says by itself that it is a limit, as 429 does. */
+  readonly isLimitByName: boolean;
   /** Whether a limit may be told so: it has a status, and is no verdict. */
   readonly mayBeLimit: boolean;
   /** How often it came of late to domains that were asked for the first time, and to any. */
@@ -110,8 +125,28 @@ export class AnswerKinds {
     this.answers += 1;
     if (isFresh) this.tries += 1;
     if (!kind) return;
+    kind.calls += 1;
     count(kind.any, this.answers);
     if (isFresh) count(kind.fresh, this.tries);
+  }
+
+  /** What turned out. Kinds that differ by their text alone are one; a limit told by 429 is no news. */
+  findings(): readonly Finding[] {
+    const found = new Map<string, Finding>();
+    for (const {
+      about,
+      httpStatus,
+      reason,
+      calls,
+      isPlain,
+      isLimitByName,
+    } of this.#kinds.values()) {
+      if (about === 'unknown' || isPlain || (about === 'limit' && isLimitByName)) continue;
+      const key = `${about} ${reason}`;
+      const all = (found.get(key)?.calls ?? 0) + calls;
+      found.set(key, { about, httpStatus, reason, calls: all, share: all / this.answers });
+    }
+    return [...found.values()];
   }
 
   /** A domain that was found before gets it now: it is hardly the domains' own. */
@@ -238,6 +273,10 @@ function createKind(group: string, meaning: Meaning): AnswerKind {
   const isLikelyOwn = kind === 'rejected' || kind === 'not_found';
   return {
     group,
+    httpStatus,
+    reason: 'reason' in meaning ? meaning.reason : '',
+    calls: 0,
+    isLimitByName: isLimit,
     about: isLimit ? 'limit' : isPlain ? 'own' : 'unknown',
     isPlain,
     mayBeLimit: isLimit || (!isPlain && httpStatus !== undefined && kind !== 'failed'),

@@ -1,5 +1,5 @@
 import type { Meaning } from '../brand/meaning.ts';
-import { type AnswerKind, AnswerKinds } from './answer-kinds.ts';
+import { type AnswerKind, AnswerKinds, type Finding } from './answer-kinds.ts';
 import { FirstCalls, stopOf } from './first-calls.ts';
 import { RateTrial } from './rate-trial.ts';
 import type { Stop } from './stop-switch.ts';
@@ -47,6 +47,8 @@ export interface Diagnosis {
   end(): void;
   /** What all calls get at present; undefined while some are well. */
   readonly trouble: Trouble | undefined;
+  /** What turned out of answers so far. */
+  findings(): readonly Finding[];
 }
 
 /** What all calls get, and since when no other answer came. */
@@ -231,6 +233,10 @@ class Mind implements Diagnosis {
   get trouble(): Trouble | undefined {
     const isDown = this.#streak.state === 'down';
     return this.#lastBad && { meaning: this.#lastBad, isDown };
+  }
+
+  findings(): readonly Finding[] {
+    return this.#kinds.findings();
   }
 
   note(meaning: Meaning, asked: Asked, call: Call): Weighed {

@@ -78,6 +78,7 @@ function stage(parts: Partial<GateOptions> = {}) {
       begin: () => ({ begun: 0 }),
       note: () => ({ signal: set.signals.shift() ?? 'good', verdict: 'believe' }),
       wasBad: ({ domain }) => set.bad.has(domain),
+      findings: () => [],
       get probe() {
         return stopSwitch.stopped ? undefined : set.probes[0];
       },

@@ -140,6 +140,13 @@ function Details({ view }: { readonly view: RunView }): JSX.Element {
       <Reasons view={view} />
       <Figures items={figuresOf(view)} />
       {calls > 0 ? <Chart spans={spans} spanMs={spanMs} /> : null}
+      {view.findings && view.findings.length > 0 ? (
+        <ul class="hint" aria-label="What was found out about the API">
+          {view.findings.map((finding) => (
+            <li key={finding}>{finding}</li>
+          ))}
+        </ul>
+      ) : null}
       {view.outages.length > 0 ? (
         <Table
           caption="Outages"

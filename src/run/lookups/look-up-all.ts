@@ -4,6 +4,7 @@ import type { CallCounters } from '../../common/calls.ts';
 import type { BrandfillError } from '../../common/errors.ts';
 import { within } from '../../common/lifetime.ts';
 import type { Chunk } from '../../queue/lookup-queue.ts';
+import type { FoundOut } from '../../watch/findings.ts';
 import type { RunView } from '../../watch/run-view.ts';
 import type { CallLedger, CallsPer } from '../../worker/budget.ts';
 import type { Limit } from '../../worker/pace-memory.ts';
@@ -21,6 +22,8 @@ export interface LookupTotals extends CallCounters {
   readonly stopped: Stop | undefined;
   /** Undefined when this process made no call. */
   readonly limit: Limit | undefined;
+  /** What the answers showed of the API. */
+  readonly foundOut: FoundOut;
   /** Undefined without a bound. */
   readonly callsPer: RunView['callsPer'];
   /** When to ask again about what is pending, in milliseconds since 1970, if the API said. */
@@ -83,6 +86,7 @@ export async function lookUpAll(planned: PlannedRun): Promise<LookupTotals> {
       elapsedMs: progress.elapsedMs(),
       stopped,
       limit: local.counters.calls > 0 ? local.gate.describe().limit : undefined,
+      foundOut: { findings: local.findings(), sameRecord: tally.sameRecord },
       callsPer,
       pendingUntilMs: parking.comeBackAtMs,
     };

@@ -1,5 +1,6 @@
 import type { OutcomeStatus } from '../../brand/outcome.ts';
 import type { KeptOutcome } from '../../collector/collect.ts';
+import { type SameRecord, SameRecords } from '../../collector/same-records.ts';
 import { addCallsOf, type CallCounters, createCallCounters } from '../../common/calls.ts';
 import { createStopSwitch, type StopSwitch } from '../../worker/stop-switch.ts';
 import type { PlannedRun } from '../plan.ts';
@@ -42,6 +43,8 @@ export interface Tally {
   readonly outcomes: Readonly<Record<OutcomeStatus, number>>;
   /** Rows whose domains have those outcomes. */
   readonly rows: Readonly<Record<OutcomeStatus, number>>;
+  /** The record that most of the domains have, where several have one. */
+  readonly sameRecord: SameRecord | undefined;
   /** Calls that were reported, by any worker. */
   readonly counters: Readonly<CallCounters>;
 }
@@ -51,14 +54,16 @@ function createTally(rowsOf: (domain: string) => number): Tally {
   const outcomes = { found: 0, not_found: 0, rejected: 0, failed: 0, pending: 0 };
   const rows = { ...outcomes };
   const counters = createCallCounters();
+  const records = new SameRecords();
   let least = { calls: 0, billedMicros: 0 };
   let done = 0;
   return {
     add: (kept) => {
-      const { domain, status } = kept;
+      const { domain, status, record } = kept;
       done += 1;
       outcomes[status] += 1;
       rows[status] += rowsOf(domain);
+      if (record !== undefined) records.add(record, domain, rowsOf(domain));
       addCallsOf(kept, counters);
     },
     addParked: (outcome) => addCallsOf(outcome, counters),
@@ -70,6 +75,9 @@ function createTally(rowsOf: (domain: string) => number): Tally {
     },
     outcomes,
     rows,
+    get sameRecord() {
+      return records.most();
+    },
     get counters() {
       return {
         ...counters,

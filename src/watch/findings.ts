@@ -1,0 +1,57 @@
+import type { SameRecord } from '../collector/same-records.ts';
+import { countOf, formatCount } from '../common/format.ts';
+import { shortOf } from '../common/reasons.ts';
+import type { Finding } from '../worker/answer-kinds.ts';
+import type { RunReason } from './run-view.ts';
+
+/** What a run found out about an API, so that a person can check it. */
+export interface FoundOut {
+  readonly findings: readonly Finding[];
+  /** The record that most domains have in common, if several have one. */
+  readonly sameRecord: SameRecord | undefined;
+}
+
+/** So many domains have one record by chance, or because they are one company's. */
+const FEW_DOMAINS = 5;
+/** A share of the rows found below which one record for several is no news. */
+const SMALL_SHARE = 0.01;
+
+/**
+ * Says what was found out about an API, a sentence each: `403 is how this API refuses a domain: 30
+ * rows.`
+ *
+ * @param reasons why rows were not enriched
+ * @param found how many rows were
+ */
+export function describeFindings(
+  { findings, sameRecord }: FoundOut,
+  reasons: readonly RunReason[],
+  found: number,
+): string[] {
+  const sentences = findings.flatMap((finding) => sentenceOn(finding, reasons) ?? []);
+  if (sameRecord && sameRecord.domains > FEW_DOMAINS && sameRecord.rows > SMALL_SHARE * found) {
+    const { rows, domains, example } = sameRecord;
+    const of = rows > domains ? ` of ${formatCount(domains)} domains` : '';
+    sentences.push(
+      `${countOf(rows, 'row')}${of} have one and the same record, such as that of ${example}.`,
+    );
+  }
+  return sentences;
+}
+
+function sentenceOn(
+  { about, httpStatus, reason, share }: Finding,
+  reasons: readonly RunReason[],
+): string | undefined {
+  const what = httpStatus === undefined ? shortOf(reason) : `${httpStatus}`;
+  if (about === 'limit') return `${what} is how this API limits the rate of calls.`;
+  if (about === 'chance') {
+    return `About one call in ${formatCount(Math.max(2, Math.round(1 / share)))} gets ${what} by chance: such domains were asked again.`;
+  }
+  const of = reasons.filter((one) => one.reason === reason && one.httpStatus === httpStatus);
+  const rows = of.reduce((sum, one) => sum + one.rows, 0);
+  if (rows === 0) return undefined;
+  return of.some(({ status }) => status === 'failed' || status === 'stale')
+    ? `${what} comes for the same domains however often they are asked: ${countOf(rows, 'row')}.`
+    : `${what} is how this API refuses a domain: ${countOf(rows, 'row')}.`;
+}

@@ -1,0 +1,47 @@
+import { expect, it } from 'vitest';
+import { openApi } from './support/api.ts';
+import { summaryOf } from './support/command.ts';
+import { openList } from './support/lists.ts';
+import { runHere } from './support/program.ts';
+import { domains, listOf } from './support/tables.ts';
+
+const MANY = domains(600);
+const placeOf = (domain: string): number => MANY.indexOf(domain);
+
+it('says at the end what it found out about the API: its refusals, its faults, its record for all', async () => {
+  const folder = openList(listOf(MANY));
+  let calls = 0;
+  const api = await openApi({
+    latencyMs: 2,
+    respond: (domain) => {
+      calls += 1;
+      if (calls % 10 === 9) return { status: 503 };
+      const place = placeOf(domain);
+      if (place % 20 === 7) return { status: 403, body: `{"error":"${domain} is not for you"}` };
+      if (place % 4 === 0) return { status: 200, body: '{"name":"Somebody"}' };
+      return { status: 200, body: `{"name":"Company ${place} of many"}` };
+    },
+  });
+  const ended = await runHere(['enrich', 'list.csv', '--base-url', api.url, '--json'], {
+    cwd: folder.path,
+  });
+  expect(ended.code, ended.stderr).toBe(0);
+  const { findings, statuses } = summaryOf(ended);
+  expect(statuses).toMatchObject({ found: 570, rejected: 30 });
+  expect(findings).toContain('403 is how this API refuses a domain: 30 rows.');
+  expect(findings).toContainEqual(
+    expect.stringMatching(/^About one call in (9|1[0-3]) gets 503 by chance/),
+  );
+  expect(findings).toContainEqual(
+    expect.stringMatching(/^150 rows have one and the same record, such as that of /),
+  );
+});
+
+it('says nothing of an API that does what is expected', async () => {
+  const folder = openList(listOf(MANY.slice(0, 60)));
+  const api = await openApi();
+  const ended = await runHere(['enrich', 'list.csv', '--base-url', api.url, '--json'], {
+    cwd: folder.path,
+  });
+  expect(summaryOf(ended).findings).toEqual([]);
+});
