@@ -5,6 +5,8 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { Redis } from 'ioredis';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { openQueueServer, type RedisClient } from '../../src/queue/redis.ts';
+import { findProgram } from '../support/find-program.ts';
+import { isLeftOut } from '../support/left-out.ts';
 import { findRedisServer, freePort, type TestRedis } from '../support/redis.ts';
 import { openFolder } from './support/folder.ts';
 import {
@@ -90,20 +92,25 @@ async function becomesWhole(client: TestRedis['client']): Promise<void> {
   await expect.poll(async () => await client.call('cluster', 'info')).toContain('cluster_state:ok');
 }
 
-describe('TLS', () => {
-  test('carries a queue when its CA is named', async () => {
-    const { port, certificate } = await useTlsRedis();
-    const env = { NODE_EXTRA_CA_CERTS: certificate };
-    await expectSameBytes(`rediss://127.0.0.1:${port}`, env);
-  });
+const isWithoutOpenssl = findProgram(['openssl']) === undefined;
 
-  test('is refused with a certificate that nobody vouches for', async () => {
-    const { port } = await useTlsRedis();
-    expect(await refusal('worker', `rediss://:${ENCODED}@localhost:${port}`)).toBe(
-      `brandfill: Cannot use the queue on Redis at localhost:${port}: its certificate is not trusted; name its CA in NODE_EXTRA_CA_CERTS.`,
-    );
-  });
-});
+describe.skipIf(isLeftOut(isWithoutOpenssl && 'TLS to Redis, whose certificate openssl makes'))(
+  'TLS',
+  () => {
+    test('carries a queue when its CA is named', async () => {
+      const { port, certificate } = await useTlsRedis();
+      const env = { NODE_EXTRA_CA_CERTS: certificate };
+      await expectSameBytes(`rediss://127.0.0.1:${port}`, env);
+    });
+
+    test('is refused with a certificate that nobody vouches for', async () => {
+      const { port } = await useTlsRedis();
+      expect(await refusal('worker', `rediss://:${ENCODED}@localhost:${port}`)).toBe(
+        `brandfill: Cannot use the queue on Redis at localhost:${port}: its certificate is not trusted; name its CA in NODE_EXTRA_CA_CERTS.`,
+      );
+    });
+  },
+);
 
 /** Starts a Redis that speaks TLS, with a certificate of its own making. */
 async function useTlsRedis(): Promise<{ readonly port: number; readonly certificate: string }> {
