@@ -70,7 +70,7 @@ export default defineConfig({
         add(START, join(process.cwd(), 'src/cli/program.ts'));
         add(START, join(process.cwd(), 'src/cli/report-error.ts'));
         add(OPTIONS, join(process.cwd(), 'src/cli/options.ts'));
-        add(RUN, join(process.cwd(), 'src/commands/enrich.ts'));
+        add(RUN, join(process.cwd(), 'src/api/enrich.ts'));
       },
     },
     {

@@ -4,7 +4,7 @@ import { defineConfig } from 'vitest/config';
 export default defineConfig({
   test: {
     include: [
-      'test/{brand,collector,options,rows,store,worker}/**/*.test.ts',
+      'test/{brand,calls,collector,options,rows,store,worker}/**/*.test.ts',
       'test/integration/shared-pace.test.ts', // the pace once more, in Redis
     ],
     globalSetup: ['test/support/shared-redis.ts'],

@@ -1,7 +1,7 @@
 // Breaks the lines of the pure cores, one at a time, and shows each break that no test sees.
 //
 //   npm run mutate                            all of them, which takes an hour or two
-//   npm run mutate -- src/worker/budget.ts     some files, or 'src/worker/pace.ts:100-140'
+//   npm run mutate -- src/calls/budget.ts      some files, or 'src/worker/pace.ts:100-140'
 //   npm run mutate -- --since main            the lines that have changed since a commit
 //
 // Which files are cores, and what is broken in them, is in stryker.config.json. Texts and objects are

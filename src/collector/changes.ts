@@ -1,4 +1,4 @@
-import { isAnswer } from '../brand/outcome.ts';
+import { isAnswer } from '../calls/outcome.ts';
 import { hashText } from '../common/hashes.ts';
 import type { RowFormat } from '../rows/row-format.ts';
 import type { ReportedRows } from '../store/reported.ts';

@@ -1,5 +1,5 @@
-import type { Outcome } from '../brand/outcome.ts';
-import type { Reply } from '../queue/lookup-queue.ts';
+import type { Reply } from '../calls/lookup-queue.ts';
+import type { Outcome } from '../calls/outcome.ts';
 import type { OutcomeStore } from '../store/store.ts';
 import { recordKey } from './same-records.ts';
 

@@ -1,4 +1,4 @@
-import type { OutcomeStatus } from '../brand/outcome.ts';
+import type { OutcomeStatus } from '../calls/outcome.ts';
 
 /**
  * How a row ended. `stale`: this run learned nothing about its domain, and the row has the values of

@@ -1,4 +1,4 @@
-import type { LookupQueue } from '../queue/lookup-queue.ts';
+import type { LookupQueue } from '../calls/lookup-queue.ts';
 import type { RowIndex } from './row-index.ts';
 
 export interface ProduceOptions {

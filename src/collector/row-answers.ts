@@ -1,4 +1,4 @@
-import { isAnswer, type Outcome } from '../brand/outcome.ts';
+import { isAnswer, type Outcome } from '../calls/outcome.ts';
 import type { Dated } from '../store/freshness.ts';
 import type { OutcomeStore } from '../store/store.ts';
 

@@ -83,6 +83,8 @@ async function startApp(
   closer.add(lock);
   // Loaded here, so that the help need not wait for it.
   const { createAccess, readToken } = await import('../page/access.ts');
+  const { enrichJob, planJob } = await import('../api/enrich.ts');
+  const { tryJob } = await import('../api/try.ts');
   const { openApp } = await import('../page/app/app.ts');
   const { createHostCheck, openListener } = await import('../page/listener.ts');
   const { env } = process;
@@ -97,7 +99,13 @@ async function startApp(
     as === 'file'
       ? await makeSignInFile(folder, url, access.makeCode(FILE_MS), closer)
       : `${url}/enter?code=${access.makeCode(ADDRESS_MS)}`;
-  const app = await openApp({ folder, env, access, wayIn });
+  const app = await openApp({
+    folder,
+    env,
+    library: { planJob, tryJob, enrichJob },
+    access,
+    wayIn,
+  });
   const ours = { hostname: address.host.toLowerCase(), port: undefined };
   const routes: Routes = (server) => {
     server.use(createHostCheck([...allowHost, ours], flagOf('allowHost')));

@@ -1,18 +1,18 @@
 import { basename, dirname, extname, resolve } from 'node:path';
+import { type EnrichOptions, enrichJob, planJob } from '../api/enrich.ts';
 import { describeError, exitCodeOfError } from '../common/errors.ts';
 import { makeFolder, othersWhoCanChange } from '../common/files.ts';
 import { withoutSecrets } from '../common/secrets.ts';
-import { createJob } from '../options/api.ts';
 import { besideFile, type JobFile, readJobFile } from '../options/job-file.ts';
 import { file as listFile } from '../options/kinds.ts';
 import { option, refusal, under, varied } from '../options/option.ts';
 import { flagOf, OPTIONS, type Settings } from '../options/options.ts';
 import type { RunSurroundings } from '../page/show-run.ts';
+import { createJob } from '../profile/job.ts';
 import type { CallerOptions } from '../run/run-context.ts';
 import { judge } from '../watch/describe.ts';
 import type { RunView } from '../watch/run-view.ts';
 import { defineCommand } from './command.ts';
-import { type EnrichOptions, enrichJob, planJob } from './enrich.ts';
 import { type FinishedRun, notify } from './on-finish.ts';
 import { refuseRowsBesideJson, START_OPTIONS, watchRun } from './watch-run.ts';
 

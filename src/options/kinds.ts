@@ -1,13 +1,13 @@
 import { z } from 'zod';
 import { type AuthScheme, isReservedHeader, parseAuth } from '../brand/credential.ts';
 import { type NameValue, parseBaseUrl } from '../brand/endpoint.ts';
+import type { CallsPer } from '../calls/budget.ts';
+import type { Rate } from '../calls/rate.ts';
 import { createField, type Field, parseFields, parseFills } from '../collector/fields/fields.ts';
 import { type AllowedHost, parseAllowedHost, parseRedisUrl } from '../common/addresses.ts';
 import { DURATION_UNITS_MS, typedDuration } from '../common/format.ts';
 import { describeKind, isTimezone } from '../common/text.ts';
 import { type Encoding, findEncodingByName } from '../rows/encoding.ts';
-import type { CallsPer } from '../worker/budget.ts';
-import type { Rate } from '../worker/rate.ts';
 import { expected, kind, refusal } from './option.ts';
 
 // Kinds of values, with the message for what does not fit.

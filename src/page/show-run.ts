@@ -2,7 +2,7 @@ import { describeError, exitCodeOfError, type OnNotice } from '../common/errors.
 import { type Closable, createCloser, SHUTDOWN_TIMEOUT_MS, within } from '../common/lifetime.ts';
 import { createRunControl, type RunControl } from '../common/run-control.ts';
 import { toCleanJson } from '../common/secrets.ts';
-import { type Job, nameApi } from '../options/api.ts';
+import { type Job, nameApi } from '../profile/job.ts';
 import type { RanTo } from '../run/enrich.ts';
 import type { RunContext } from '../run/run-context.ts';
 import type { Metrics } from '../watch/metrics.ts';

@@ -1,7 +1,5 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
-import { DAY_MS } from '../common/format.ts';
-import { within } from '../common/lifetime.ts';
 import {
   type Budget,
   type CalendarWindow,
@@ -14,8 +12,10 @@ import {
   type RunBound,
   type Taken,
   windowAt,
-} from '../worker/budget.ts';
-import type { Rate } from '../worker/rate.ts';
+} from '../calls/budget.ts';
+import type { Rate } from '../calls/rate.ts';
+import { DAY_MS } from '../common/format.ts';
+import { within } from '../common/lifetime.ts';
 import { ALLOW_MS, PREFIX, runKey, SHUTDOWN_TIMEOUT_MS } from './names.ts';
 import { createScript, isAway, type RedisServer, timeOf } from './redis.ts';
 

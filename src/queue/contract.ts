@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { z } from 'zod';
-import type { Outcome } from '../brand/outcome.ts';
+import type { Outcome } from '../calls/outcome.ts';
 
 const lookups = z.looseObject({
   domains: z

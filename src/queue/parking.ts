@@ -1,5 +1,5 @@
-import type { Outcome } from '../brand/outcome.ts';
-import type { Chunk, Reply } from './lookup-queue.ts';
+import type { Chunk, Reply } from '../calls/lookup-queue.ts';
+import type { Outcome } from '../calls/outcome.ts';
 
 /** What is known of a lookup that the API has accepted and has no answer ready for. */
 export interface PendingSince {

@@ -1,4 +1,4 @@
-import { type CallLedger, REASON_OF, type RunBound } from '../worker/budget.ts';
+import { type CallLedger, REASON_OF, type RunBound } from '../calls/budget.ts';
 import type { StartedRun } from './call-ledger.ts';
 import { KEPT_MS, QUEUES_KEY, runKey } from './names.ts';
 import type { RedisServer } from './redis.ts';

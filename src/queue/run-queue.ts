@@ -1,11 +1,18 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import type {
+  Chunk,
+  HandleChunk,
+  LookupQueue,
+  Pausable,
+  Reply,
+  Stall,
+} from '../calls/lookup-queue.ts';
 import { BrandfillError } from '../common/errors.ts';
 import { countOf } from '../common/format.ts';
 import { aborted, type Closable, within } from '../common/lifetime.ts';
 import { createChange } from '../common/run-control.ts';
 import { findServing } from './board.ts';
 import { type OutcomesData, toOutcome } from './contract.ts';
-import type { Chunk, HandleChunk, LookupQueue, Pausable, Reply, Stall } from './lookup-queue.ts';
 import { ALLOW_MS, SHUTDOWN_TIMEOUT_MS, streamKey } from './names.ts';
 import { StreamReader } from './read-stream.ts';
 import { isAway, repeat } from './redis.ts';

@@ -9,11 +9,12 @@ import {
   WaitingError,
   Worker,
 } from 'bullmq';
-import type { Outcome } from '../brand/outcome.ts';
+import type { HandleChunk, Reply } from '../calls/lookup-queue.ts';
+import type { Outcome } from '../calls/outcome.ts';
+import { type Rate, slower } from '../calls/rate.ts';
 import type { OnNotice } from '../common/errors.ts';
 import { within } from '../common/lifetime.ts';
 import { normalizeDomain } from '../rows/domain/domain.ts';
-import { type Rate, slower } from '../worker/rate.ts';
 import { announceWorker, type Heartbeat } from './board.ts';
 import {
   type LookupsData,
@@ -22,7 +23,6 @@ import {
   toData,
   withoutCall,
 } from './contract.ts';
-import type { HandleChunk, Reply } from './lookup-queue.ts';
 import {
   KEPT_FAILURES,
   LOCK_MS,

@@ -1,6 +1,6 @@
+import type { Budget } from '../calls/budget.ts';
+import type { Rate } from '../calls/rate.ts';
 import type { Closable } from '../common/lifetime.ts';
-import type { Budget } from '../worker/budget.ts';
-import type { Rate } from '../worker/rate.ts';
 import { createWatchedBudget, type StartedRun, type WatchedBudget } from './call-ledger.ts';
 import { runJobPrefix, runKey } from './names.ts';
 import { type RedisServer, repeat } from './redis.ts';

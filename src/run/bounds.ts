@@ -1,11 +1,5 @@
 import { resolve } from 'node:path';
 import type { Endpoint } from '../brand/endpoint.ts';
-import { microsOf } from '../common/format.ts';
-import { idOfParts } from '../common/hashes.ts';
-import { callsIdOf, type Job } from '../options/api.ts';
-import { STANDARD_INPUT } from '../rows/open-list.ts';
-import type { Source } from '../rows/source.ts';
-import type { OutcomeStore } from '../store/store.ts';
 import {
   type CallLedger,
   type Counting,
@@ -13,7 +7,13 @@ import {
   createSharedBudget,
   type RunBound,
   type SharedBudget,
-} from '../worker/budget.ts';
+} from '../calls/budget.ts';
+import { microsOf } from '../common/format.ts';
+import { idOfParts } from '../common/hashes.ts';
+import { callsIdOf, type Job } from '../profile/job.ts';
+import { STANDARD_INPUT } from '../rows/open-list.ts';
+import type { Source } from '../rows/source.ts';
+import type { OutcomeStore } from '../store/store.ts';
 import type { Stop } from '../worker/stop-switch.ts';
 import type { RunContext } from './run-context.ts';
 

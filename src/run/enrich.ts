@@ -7,7 +7,7 @@ import { chooseOutputPaths, folderOf, type OutputPaths } from '../collector/outp
 import { type Outputs, openOutputs } from '../collector/output/outputs.ts';
 import { idOfParts } from '../common/hashes.ts';
 import { createCloser } from '../common/lifetime.ts';
-import type { Job } from '../options/api.ts';
+import type { Job } from '../profile/job.ts';
 import type { ListInput } from '../rows/open-list.ts';
 import type { OutcomeStore } from '../store/store.ts';
 import { sizeOnDisk } from '../store/store-files.ts';

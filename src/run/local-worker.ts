@@ -1,13 +1,13 @@
 import { type BrandClient, createBrandClient } from '../brand/client.ts';
 import type { Endpoint } from '../brand/endpoint.ts';
-import type { OutcomeStatus } from '../brand/outcome.ts';
-import { type CallCounters, createCallCounters } from '../common/calls.ts';
+import { joinBudgets, type SharedBudget } from '../calls/budget.ts';
+import { type CallCounters, createCallCounters } from '../calls/call-counters.ts';
+import type { Reply } from '../calls/lookup-queue.ts';
+import type { OutcomeStatus } from '../calls/outcome.ts';
 import type { Closable } from '../common/lifetime.ts';
-import type { Api } from '../options/api.ts';
 import type { CallSettings } from '../options/options.ts';
-import type { Reply } from '../queue/lookup-queue.ts';
+import type { Api } from '../profile/job.ts';
 import { createBatches, lookupsAtOnce } from '../worker/batches.ts';
-import { joinBudgets, type SharedBudget } from '../worker/budget.ts';
 import { type Clock, systemClock } from '../worker/clock.ts';
 import { createDiagnosis, type Diagnosis, type DiagnosisOptions } from '../worker/diagnosis.ts';
 import {

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import type { Plan } from '../collector/plan.ts';
 import { BrandfillError } from '../common/errors.ts';
-import type { Job } from '../options/api.ts';
+import type { Job } from '../profile/job.ts';
 import type { RunContext } from './run-context.ts';
 
 /** Of what every JavaScript has, this much is used here. */

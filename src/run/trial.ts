@@ -5,7 +5,7 @@ import type { OutputColumns } from '../collector/output/output-columns.ts';
 import type { Bill } from '../collector/plan.ts';
 import { billOf } from '../common/format.ts';
 import { createCloser } from '../common/lifetime.ts';
-import type { Job } from '../options/api.ts';
+import type { Job } from '../profile/job.ts';
 import type { Profile } from '../profile/read-profile.ts';
 import { describeWhen } from '../profile/rules.ts';
 import { wordOf } from '../profile/samples.ts';

@@ -1,5 +1,5 @@
 import { crc32 } from 'node:zlib';
-import { type Outcome, type OutcomeStatus, splitReason } from '../brand/outcome.ts';
+import { type Outcome, type OutcomeStatus, splitReason } from '../calls/outcome.ts';
 import type { Table } from './engine.ts';
 
 /**

@@ -1,5 +1,5 @@
 import { crc32 } from 'node:zlib';
-import { isAnswer } from '../brand/outcome.ts';
+import { isAnswer } from '../calls/outcome.ts';
 import type { OutcomeHead } from './entries.ts';
 
 /** How long outcomes stay fresh, in milliseconds. */

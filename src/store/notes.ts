@@ -1,11 +1,11 @@
-import { DAY_MS } from '../common/format.ts';
 import {
   type Calendar,
   type CalendarWindow,
   type CallLedger,
   RUN_WINDOW,
   windowAt,
-} from '../worker/budget.ts';
+} from '../calls/budget.ts';
+import { DAY_MS } from '../common/format.ts';
 import type { StoreDatabase } from './database.ts';
 import type { Table } from './engine.ts';
 import { keyOf } from './entries.ts';

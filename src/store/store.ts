@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { isAnswer, type Outcome } from '../brand/outcome.ts';
+import { isAnswer, type Outcome } from '../calls/outcome.ts';
 import { type OpenOptions, openDatabase } from './database.ts';
 import type { Table } from './engine.ts';
 import { decodeHead, decodeOutcome, encodeOutcome, keyOf, timeIn } from './entries.ts';

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { isAnswer, type Outcome, splitReason } from '../brand/outcome.ts';
+import { isAnswer, type Outcome, splitReason } from '../calls/outcome.ts';
 import { removeKeys, type StoreDatabase } from './database.ts';
 import { STORE_VERSION, type Table } from './engine.ts';
 import { decodeHead, decodeOutcome, encodeOutcome, keyOf, splitKey, timeIn } from './entries.ts';

@@ -1,5 +1,5 @@
+import type { Stall } from '../calls/lookup-queue.ts';
 import type { Plan } from '../collector/plan.ts';
-import type { Stall } from '../queue/lookup-queue.ts';
 import type { DomainColumn } from '../rows/columns/domain-column.ts';
 import type { PaceDescription } from '../worker/pace-memory.ts';
 import type { Stop } from '../worker/stop-switch.ts';

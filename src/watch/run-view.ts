@@ -1,7 +1,7 @@
-import type { OutcomeStatus } from '../brand/outcome.ts';
+import type { CallsPer } from '../calls/budget.ts';
+import type { Stall } from '../calls/lookup-queue.ts';
+import type { OutcomeStatus } from '../calls/outcome.ts';
 import type { RowStatus } from '../collector/joined-row.ts';
-import type { Stall } from '../queue/lookup-queue.ts';
-import type { CallsPer } from '../worker/budget.ts';
 import type { Limit } from '../worker/pace-memory.ts';
 import type { Stop } from '../worker/stop-switch.ts';
 

@@ -1,4 +1,4 @@
-import type { OutcomeStatus } from '../brand/outcome.ts';
+import type { OutcomeStatus } from '../calls/outcome.ts';
 import { formatDuration } from '../common/format.ts';
 import type { StopReason } from '../worker/stop-switch.ts';
 import type { Wait } from './run-view.ts';

@@ -1,8 +1,9 @@
 import type { Meaning } from '../brand/meaning.ts';
 import { ClosedConnectionError } from '../brand/transport.ts';
-import type { CallCounters } from '../common/calls.ts';
+import { type Budget, type Permit as BudgetPermit, both, isUsedUp } from '../calls/budget.ts';
+import type { CallCounters } from '../calls/call-counters.ts';
+import type { Rate } from '../calls/rate.ts';
 import { isUnsent } from '../common/reasons.ts';
-import { type Budget, type Permit as BudgetPermit, both, isUsedUp } from './budget.ts';
 import type { Clock } from './clock.ts';
 import type { Asked, Diagnosis, PaceControl, Signal, Verdict, Weighed } from './diagnosis.ts';
 import { stopOf } from './first-calls.ts';
@@ -21,7 +22,7 @@ import {
   start,
 } from './pace.ts';
 import { describePace, type Learned, learnedOf, type PaceDescription } from './pace-memory.ts';
-import { bookFixed, createFixedRate, type FixedRate, nextFixedStartMs, type Rate } from './rate.ts';
+import { bookFixed, createFixedRate, type FixedRate, nextFixedStartMs } from './rate.ts';
 import { NotAskedError, type StopSwitch, stopForWait } from './stop-switch.ts';
 import { createWaitQueue, type Waiting } from './wait-queue.ts';
 

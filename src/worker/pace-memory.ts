@@ -1,7 +1,8 @@
 import { z } from 'zod';
+import type { Rate } from '../calls/rate.ts';
 import { DAY_MS } from '../common/format.ts';
 import type { Pace } from './pace.ts';
-import type { FixedRate, Rate } from './rate.ts';
+import type { FixedRate } from './rate.ts';
 
 /**
  * What one run learned of the pace, for the next one, and what is said of it. Plain data that survives

@@ -1,13 +1,4 @@
-/** At most `count` calls in any `perMs` milliseconds. */
-export interface Rate {
-  readonly count: number;
-  readonly perMs: number;
-}
-
-export function slower(one: Rate | undefined, other: Rate | undefined): Rate | undefined {
-  if (!one || !other) return one ?? other;
-  return one.count / one.perMs < other.count / other.perMs ? one : other;
-}
+import type { Rate } from '../calls/rate.ts';
 
 /**
  * A fixed rate: plain data. Starts are spaced evenly, so that a rate per minute is not used up in its

@@ -1,12 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
+import { type Rate, slower } from '../calls/rate.ts';
 import { SHUTDOWN_TIMEOUT_MS, within } from '../common/lifetime.ts';
 import { createScript, type RedisServer } from '../queue/redis.ts';
 import { errorText, isReply } from '../queue/redis-errors.ts';
 import type { Clock } from './clock.ts';
 import type { PaceHome } from './gate.ts';
 import { climb, createPace, type Pace, type PacedCall, slow } from './pace.ts';
-import { type Rate, slower } from './rate.ts';
 import type { Granted, PaceEvent, Said, SharedState } from './shared-pace.ts';
 
 /** Where the workers of a credential keep their pace. */

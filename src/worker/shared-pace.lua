@@ -1,5 +1,5 @@
--- Generated from pace.ts, rate.ts, shared-pace.ts, pace-in-redis.ts by npm run make:lua.
--- sha256 of these: b0727fda0399cce1309e7cd3630708e1f476fc52693582dbe47aad56476c30fe
+-- Generated from pace.ts, ../calls/rate.ts, rate.ts, shared-pace.ts, pace-in-redis.ts by npm run make:lua.
+-- sha256 of these: fa018b95a32e555c9d037a1969442b61d88dc04ea4886c6d567c47dd967de826
 local require
 local ____modules = {}
 local ____moduleCache = {}
@@ -101,35 +101,18 @@ return {
   __TS__ArrayFind = __TS__ArrayFind
 }
  end,
-["common.calls"] = function(...) 
+["calls.rate"] = function(...) 
 local ____exports = {}
-function ____exports.createCallCounters()
-    return {
-        calls = 0,
-        throttled = 0,
-        unsent = 0,
-        retries = 0,
-        billedMicros = 0
-    }
-end
-function ____exports.addCallsOf(____bindingPattern0, counters)
-    local billedMicros
-    local throttled
-    local attempts
-    attempts = ____bindingPattern0.attempts
-    throttled = ____bindingPattern0.throttled
-    if throttled == nil then
-        throttled = 0
+function ____exports.slower(one, other)
+    if not one or not other then
+        return one or other
     end
-    billedMicros = ____bindingPattern0.billedMicros
-    if billedMicros == nil then
-        billedMicros = 0
-    end
-    counters.calls = counters.calls + (attempts + throttled)
-    counters.retries = counters.retries + math.max(0, attempts - 1)
-    counters.throttled = counters.throttled + throttled
-    counters.billedMicros = counters.billedMicros + billedMicros
+    return one.count / one.perMs < other.count / other.perMs and one or other
 end
+return ____exports
+ end,
+["calls.limit-hints"] = function(...) 
+local ____exports = {}
 ____exports.LONGEST_STATED_MS = 31536000000
 function ____exports.isCapped(waitMs)
     return waitMs >= ____exports.LONGEST_STATED_MS
@@ -779,12 +762,6 @@ function countedWindow(____bindingPattern0)
         perMs = perMs / parts
     }
 end
-function ____exports.slower(one, other)
-    if not one or not other then
-        return one or other
-    end
-    return one.count / one.perMs < other.count / other.perMs and one or other
-end
 MOST_STARTS = 256
 local LONG_AGO_MS = -1000000000000000
 function ____exports.createFixedRate(rate, startsMs)
@@ -819,6 +796,8 @@ local __TS__ArraySome = ____lualib.__TS__ArraySome
 local __TS__ArrayFind = ____lualib.__TS__ArrayFind
 local ____exports = {}
 local adopt, createSharedPace, passTime, takePart, createParticipant, keepRate, hear, change, hearCall, beginHealth, isSick, missLost, handOut, pollMs, GONE_MS, IDLE_MS, SICK_MS, LEAST_POLL_MS, mayChange
+local ____rate_2Ets = require("calls.rate")
+local slower = ____rate_2Ets.slower
 local ____pace_2Ets = require("worker.pace")
 local accepted = ____pace_2Ets.accepted
 local climb = ____pace_2Ets.climb
@@ -833,7 +812,6 @@ local ____rate_2Ets = require("worker.rate")
 local bookFixed = ____rate_2Ets.bookFixed
 local createFixedRate = ____rate_2Ets.createFixedRate
 local nextFixedStartMs = ____rate_2Ets.nextFixedStartMs
-local slower = ____rate_2Ets.slower
 function adopt(kept, said, clockMs)
     local pace = createSharedPace(clockMs, said)
     local state = {

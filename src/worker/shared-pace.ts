@@ -1,3 +1,4 @@
+import { type Rate, slower } from '../calls/rate.ts';
 import {
   accepted,
   climb,
@@ -12,14 +13,7 @@ import {
   slow,
   start,
 } from './pace.ts';
-import {
-  bookFixed,
-  createFixedRate,
-  type FixedRate,
-  nextFixedStartMs,
-  type Rate,
-  slower,
-} from './rate.ts';
+import { bookFixed, createFixedRate, type FixedRate, nextFixedStartMs } from './rate.ts';
 
 /**
  * One pace for all workers of a credential: what is kept for them together, and what one of them and all the

@@ -1,5 +1,5 @@
 import { setMaxListeners } from 'node:events';
-import { isCapped } from '../common/calls.ts';
+import { isCapped } from '../calls/limit-hints.ts';
 import type { Misdirection, Reason } from '../common/reasons.ts';
 
 /** Why a run ends before all domains are asked. */

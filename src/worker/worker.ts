@@ -1,4 +1,4 @@
-import type { Chunk, Reply } from '../queue/lookup-queue.ts';
+import type { Chunk, Reply } from '../calls/lookup-queue.ts';
 import { type LookupBounds, type LookupContext, lookUp } from './lookup.ts';
 
 /** Turns chunks into outcomes. */

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { Outcome } from '../../src/brand/outcome.ts';
+import type { Outcome } from '../../src/calls/outcome.ts';
 import { createCollector } from '../../src/collector/collect.ts';
 
 const OUTCOME: Outcome = {

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { Outcome } from '../../src/brand/outcome.ts';
+import type { Outcome } from '../../src/calls/outcome.ts';
 import type { Fill } from '../../src/collector/fill.ts';
 import { join } from '../../src/collector/join.ts';
 import { isListed, type OutputRow } from '../../src/collector/joined-row.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { Outcome, OutcomeStatus } from '../../src/brand/outcome.ts';
+import type { Outcome, OutcomeStatus } from '../../src/calls/outcome.ts';
 import { createRowAnswers } from '../../src/collector/row-answers.ts';
 
 const STARTED_AT_MS = 1_000_000;

@@ -1,10 +1,10 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { Redis } from 'ioredis';
 import { describe, expect, it, onTestFinished } from 'vitest';
+import type { CallsPer } from '../../src/calls/budget.ts';
 import { enrichRows } from '../../src/index.ts';
 import { createSharedCallLedger } from '../../src/queue/call-ledger.ts';
 import { openQueueServer } from '../../src/queue/redis.ts';
-import type { CallsPer } from '../../src/worker/budget.ts';
 import { useDatabase, useRedis } from '../support/redis.ts';
 import { openApi, openScripted, openServer } from './support/api.ts';
 import { start, summaryOf } from './support/command.ts';

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { Redis } from 'ioredis';
 import { expect, it, onTestFinished } from 'vitest';
-import type { Rate } from '../../src/worker/rate.ts';
+import type { Rate } from '../../src/calls/rate.ts';
 import {
   exchange,
   type PaceEvent,

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
+import { describeTrial } from '../../src/commands/describe-trial.ts';
 import { tryDomain } from '../../src/index.ts';
 import type { SandboxReply } from '../../src/sandbox/options.ts';
 import { judge } from '../../src/watch/describe.ts';
-import { describeTrial } from '../../src/watch/describe-trial.ts';
 import { createStatusCounts } from '../../src/watch/run-view.ts';
 import { openApi, openScripted } from './support/api.ts';
 import type { Ended } from './support/command.ts';

@@ -1,12 +1,9 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { Outcome } from '../../src/brand/outcome.ts';
-import {
-  type Chunk,
-  createInProcessQueue,
-  type LookupQueue,
-} from '../../src/queue/lookup-queue.ts';
+import type { Chunk, LookupQueue } from '../../src/calls/lookup-queue.ts';
+import type { Outcome } from '../../src/calls/outcome.ts';
+import { createInProcessQueue } from '../../src/queue/in-process.ts';
 import { createGate } from '../support/gate.ts';
 
 function createQueue(window: number, collected: Outcome[] = []): LookupQueue {

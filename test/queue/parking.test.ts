@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import type { Outcome } from '../../src/brand/outcome.ts';
-import type { Chunk } from '../../src/queue/lookup-queue.ts';
+import type { Chunk } from '../../src/calls/lookup-queue.ts';
+import type { Outcome } from '../../src/calls/outcome.ts';
 import { nextAskMs, Parking, type PendingAnswer } from '../../src/queue/parking.ts';
 import { createFakeClock } from '../support/fake-clock.ts';
 

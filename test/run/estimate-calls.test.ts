@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { PlanEstimate } from '../../src/collector/plan.ts';
-import { createJob } from '../../src/options/api.ts';
+import { createJob } from '../../src/profile/job.ts';
 import { estimateCalls } from '../../src/run/plan.ts';
 import type { Learned } from '../../src/worker/pace-memory.ts';
 

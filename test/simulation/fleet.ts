@@ -1,4 +1,4 @@
-import type { Outcome } from '../../src/brand/outcome.ts';
+import type { Outcome } from '../../src/calls/outcome.ts';
 import { type Exchanged, RedisPace } from '../../src/worker/redis-pace.ts';
 import { exchange, type Said, type SharedState } from '../../src/worker/shared-pace.ts';
 import { createStopSwitch } from '../../src/worker/stop-switch.ts';

@@ -1,4 +1,4 @@
-import { isAnswer, type Outcome, type OutcomeStatus } from '../../src/brand/outcome.ts';
+import { isAnswer, type Outcome, type OutcomeStatus } from '../../src/calls/outcome.ts';
 import { createRandom } from '../support/random.ts';
 import { type Least, leastFor } from './oracle.ts';
 import { hash } from './replies.ts';

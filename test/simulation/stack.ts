@@ -1,8 +1,8 @@
 import { createBrandClient } from '../../src/brand/client.ts';
 import { createCredential } from '../../src/brand/credential.ts';
 import { createEndpoint } from '../../src/brand/endpoint.ts';
-import type { Outcome } from '../../src/brand/outcome.ts';
 import type { Transport } from '../../src/brand/transport.ts';
+import type { Outcome } from '../../src/calls/outcome.ts';
 import { placesIn } from '../../src/collector/produce.ts';
 import { parseProfile } from '../../src/profile/read-profile.ts';
 import { assembleWorker } from '../../src/run/local-worker.ts';

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { OutcomeStatus } from '../../src/brand/outcome.ts';
+import type { OutcomeStatus } from '../../src/calls/outcome.ts';
 import { type Freshness, isFresh } from '../../src/store/freshness.ts';
 import { createRandom } from '../support/random.ts';
 

@@ -1,7 +1,7 @@
 import { open } from 'lmdb';
 import { expect, it, onTestFinished } from 'vitest';
+import type { CallLedger, CallsPer } from '../../src/calls/budget.ts';
 import { type OutcomeStore, openStore } from '../../src/store/store.ts';
-import type { CallLedger, CallsPer } from '../../src/worker/budget.ts';
 import { useTempFolder } from '../support/temp-folder.ts';
 import { makeHomeIn } from './homes.ts';
 import { useStore } from './outcomes.ts';

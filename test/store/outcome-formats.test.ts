@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { Outcome, OutcomeStatus } from '../../src/brand/outcome.ts';
+import type { Outcome, OutcomeStatus } from '../../src/calls/outcome.ts';
 import { decodeHead, decodeOutcome, encodeOutcome } from '../../src/store/entries.ts';
 import { formatOutcomeLine, parseOutcomeLine } from '../../src/store/upkeep.ts';
 import { outcomeOf } from './outcomes.ts';

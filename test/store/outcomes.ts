@@ -1,5 +1,5 @@
 import { onTestFinished } from 'vitest';
-import type { Outcome } from '../../src/brand/outcome.ts';
+import type { Outcome } from '../../src/calls/outcome.ts';
 import { type OutcomeStore, openStore } from '../../src/store/store.ts';
 
 /** An outcome; `found` unless told otherwise. */

@@ -1,4 +1,4 @@
-import { isAnswer } from '../../brand/outcome.ts';
+import { isAnswer } from '../../calls/outcome.ts';
 import { createNamer } from '../../rows/columns/names.ts';
 import type { RowFormat } from '../../rows/row-format.ts';
 import type { Field } from '../fields/fields.ts';

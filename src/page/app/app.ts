@@ -25,12 +25,14 @@ import {
   settingsOf,
 } from './connections.ts';
 import type { AppFolder } from './folder.ts';
+import type { Library } from './library.ts';
 import { fieldsRequest, openLists, readingRequest } from './lists.ts';
 import { openRuns, runRequest } from './runs.ts';
 
 export interface OpenAppOptions {
   readonly folder: AppFolder;
   readonly env: Env;
+  readonly library: Library;
   readonly access: Access;
   /** Makes a way in, for another start of the app. */
   readonly wayIn: (as: WayIn) => Promise<string>;
@@ -48,8 +50,9 @@ const WHICH =
   'Open the address that the terminal shows; it works once. Start brandfill app again for another one. If it was started with a token, type that.';
 const USED_UP = 'This address was used already, is too old, or is of an earlier start.';
 
-export async function openApp({ folder, env, access, wayIn }: OpenAppOptions): Promise<App> {
-  const model = await openModel(folder, env, () => hub.changed());
+export async function openApp(options: OpenAppOptions): Promise<App> {
+  const { folder, access, wayIn } = options;
+  const model = await openModel(options, () => hub.changed());
   const hub = createHub(model.state);
   const addPage = await pageRoutes(access, WHICH);
   const enter = (context: Context, code: string) => {
@@ -89,10 +92,11 @@ export async function openApp({ folder, env, access, wayIn }: OpenAppOptions): P
 type Model = Awaited<ReturnType<typeof openModel>>;
 
 /** Everything that the page shows and does, without the page. */
-async function openModel(folder: AppFolder, env: Env, onChange: () => void) {
+async function openModel({ folder, env, library }: OpenAppOptions, onChange: () => void) {
   const connections = openConnections(folder, env, onChange);
-  const lists = await openLists({ folder, connections, env, onChange });
-  const runs = openRuns({ folder, connections, lists, env, onChange });
+  const shared = { folder, connections, env, library, onChange };
+  const lists = await openLists(shared);
+  const runs = openRuns({ ...shared, lists });
   return {
     connections,
     lists,

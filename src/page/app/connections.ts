@@ -1,8 +1,8 @@
 import { HTTPException } from 'hono/http-exception';
 import { z } from 'zod';
 import { keepSecret } from '../../common/secrets.ts';
-import { createJob, type Job } from '../../options/api.ts';
 import { flagOf } from '../../options/options.ts';
+import { createJob, type Job } from '../../profile/job.ts';
 import { readProfile, shippedProfiles } from '../../profile/read-profile.ts';
 import { type Sandbox, startSandbox } from '../../sandbox/server.ts';
 import type { AppFolder } from './folder.ts';

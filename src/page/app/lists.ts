@@ -8,8 +8,6 @@ import { HTTPException } from 'hono/http-exception';
 import { z } from 'zod';
 import { chooseDomainColumn } from '../../collector/choose-column.ts';
 import { extensionBeside, failuresEnding } from '../../collector/output/output-paths.ts';
-import { planJob } from '../../commands/enrich.ts';
-import { tryJob } from '../../commands/try.ts';
 import { BrandfillError } from '../../common/errors.ts';
 import { PRIVATE } from '../../common/files.ts';
 import { shortenTo } from '../../common/text.ts';
@@ -28,6 +26,7 @@ import { onPage, PHASES } from '../../watch/words.ts';
 import { isOver, lost } from '../board.ts';
 import { type Connections, type Env, jobOnPage, type SavedConnection } from './connections.ts';
 import type { AppFolder } from './folder.ts';
+import type { Library } from './library.ts';
 
 /** How a list is to be read. What is left out is found out. */
 export const readingRequest = z.object({
@@ -99,13 +98,14 @@ export interface ListsOptions {
   readonly folder: AppFolder;
   readonly connections: Connections;
   readonly env: Env;
+  readonly library: Library;
   readonly onChange: () => void;
 }
 
 export type Lists = Awaited<ReturnType<typeof openLists>>;
 
 /** The lists that were given to the app. */
-export async function openLists({ folder, connections, env, onChange }: ListsOptions) {
+export async function openLists({ folder, connections, env, library, onChange }: ListsOptions) {
   const known = new Map<string, ListView>();
   for (const id of (await readdir(folder.at(FOLDER))).filter(isId)) {
     const list = folder.readJson(FOLDER, id, RECORD) as ListView | undefined;
@@ -229,7 +229,7 @@ export async function openLists({ folder, connections, env, onChange }: ListsOpt
       };
       const { input, ...reading } = optionsOf(id);
       const job = jobOnPage({ ...(await connections.optionsOf()), ...reading, noWait: true }, env);
-      return { ...(await planJob(input, job, { signal, onEvent })), notices };
+      return { ...(await library.planJob(input, job, { signal, onEvent })), notices };
     },
     /** Real answers for some domains of the list. Makes calls. */
     sample: async (id: string, signal: AbortSignal) => {
@@ -238,7 +238,7 @@ export async function openLists({ folder, connections, env, onChange }: ListsOpt
       const list = find(id);
       const trials: Trial[] = [];
       for (const domain of await domainsToSample(placeOf(list, signal), list)) {
-        trials.push(await tryJob(domain, job, { signal }));
+        trials.push(await library.tryJob(domain, job, { signal }));
         if (trials.at(-1)?.stopped) break;
       }
       const stopped = trials.find((trial) => trial.stopped);

@@ -1,6 +1,5 @@
 import { HTTPException } from 'hono/http-exception';
 import { z } from 'zod';
-import { enrichJob } from '../../commands/enrich.ts';
 import { createRunControl, type RunControl } from '../../common/run-control.ts';
 import { flagOf } from '../../options/options.ts';
 import type { RunRecorder } from '../../watch/record-run.ts';
@@ -30,7 +29,7 @@ interface Live {
 
 /** The runs that go on, by their lists. */
 export function openRuns(options: ListsOptions & { readonly lists: Lists }) {
-  const { connections, lists, env, onChange } = options;
+  const { connections, lists, env, library, onChange } = options;
   const live = new Map<string, Live>();
 
   /** @throws BrandfillError or HTTPException when it cannot begin */
@@ -49,14 +48,15 @@ export function openRuns(options: ListsOptions & { readonly lists: Lists }) {
         return true;
       };
       const caller = { runId: id, control, confirm };
-      running.ended = enrichJob(input, job, caller, {
-        describe: flagOf,
-        list: lists.find(id).name,
-        onRecorder: ({ read }) => {
-          recorder = { read: () => viewOnPage(read()) };
-          resolve(recorder);
-        },
-      })
+      running.ended = library
+        .enrichJob(input, job, caller, {
+          describe: flagOf,
+          list: lists.find(id).name,
+          onRecorder: ({ read }) => {
+            recorder = { read: () => viewOnPage(read()) };
+            resolve(recorder);
+          },
+        })
         .then(() => {}, reject) // what went wrong later is in the picture of the run
         .then(async () => {
           if (recorder) await keep(recorder);

@@ -1,12 +1,12 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import type { CallLedger, CallsPer } from '../../calls/budget.ts';
+import type { CallCounters } from '../../calls/call-counters.ts';
+import type { Chunk } from '../../calls/lookup-queue.ts';
 import { produce } from '../../collector/produce.ts';
-import type { CallCounters } from '../../common/calls.ts';
 import type { BrandfillError } from '../../common/errors.ts';
 import { within } from '../../common/lifetime.ts';
-import type { Chunk } from '../../queue/lookup-queue.ts';
 import type { FoundOut } from '../../watch/findings.ts';
 import type { RunView } from '../../watch/run-view.ts';
-import type { CallLedger, CallsPer } from '../../worker/budget.ts';
 import type { Limit } from '../../worker/pace-memory.ts';
 import type { Stop, StopSwitch } from '../../worker/stop-switch.ts';
 import type { PlannedRun } from '../plan.ts';

@@ -1,7 +1,7 @@
-import type { OutcomeStatus } from '../../brand/outcome.ts';
+import { addCallsOf, type CallCounters, createCallCounters } from '../../calls/call-counters.ts';
+import type { OutcomeStatus } from '../../calls/outcome.ts';
 import type { KeptOutcome } from '../../collector/collect.ts';
 import { type SameRecord, SameRecords } from '../../collector/same-records.ts';
-import { addCallsOf, type CallCounters, createCallCounters } from '../../common/calls.ts';
 import { createStopSwitch, type StopSwitch } from '../../worker/stop-switch.ts';
 import type { PlannedRun } from '../plan.ts';
 

@@ -1,9 +1,9 @@
 import { describeProxy, findProxy } from '../../brand/proxy.ts';
+import type { Reply } from '../../calls/lookup-queue.ts';
 import { createCollector } from '../../collector/collect.ts';
 import { countOf } from '../../common/format.ts';
 import type { Closable } from '../../common/lifetime.ts';
-import { paceIdOf } from '../../options/api.ts';
-import type { Reply } from '../../queue/lookup-queue.ts';
+import { paceIdOf } from '../../profile/job.ts';
 import { Parking, pendingMs } from '../../queue/parking.ts';
 import { systemClock } from '../../worker/clock.ts';
 import type { AnsweredCall } from '../../worker/lookup.ts';

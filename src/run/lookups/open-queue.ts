@@ -1,13 +1,9 @@
+import type { CallLedger } from '../../calls/budget.ts';
+import type { LookupQueue, Reply, Stall } from '../../calls/lookup-queue.ts';
 import { type Closer, createCloser } from '../../common/lifetime.ts';
-import { callsIdOf, nameApi } from '../../options/api.ts';
-import {
-  createInProcessQueue,
-  type LookupQueue,
-  type Reply,
-  type Stall,
-} from '../../queue/lookup-queue.ts';
+import { callsIdOf, nameApi } from '../../profile/job.ts';
+import { createInProcessQueue } from '../../queue/in-process.ts';
 import { lookupsAtOnce } from '../../worker/batches.ts';
-import type { CallLedger } from '../../worker/budget.ts';
 import type { SharedPace } from '../../worker/redis-pace.ts';
 import { countingOf, isInterrupted, isNamed, type Ledgers, runIdOf } from '../bounds.ts';
 import type { LookingUp } from './looking-up.ts';

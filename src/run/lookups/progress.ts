@@ -1,6 +1,6 @@
-import type { CallCounters } from '../../common/calls.ts';
+import type { CallCounters } from '../../calls/call-counters.ts';
 import { billOf, costOf, MICROS } from '../../common/format.ts';
-import type { Job } from '../../options/api.ts';
+import type { Job } from '../../profile/job.ts';
 import type { Parking } from '../../queue/parking.ts';
 import { PROGRESS_MS, type Progress } from '../../watch/events.ts';
 import { createStatusCounts, sumOf } from '../../watch/run-view.ts';

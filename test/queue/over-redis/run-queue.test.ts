@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect, it, onTestFinished } from 'vitest';
+import type { CallLedger } from '../../../src/calls/budget.ts';
 import { LOOKUPS_JOB, runKey, streamKey } from '../../../src/queue/names.ts';
-import type { CallLedger } from '../../../src/worker/budget.ts';
 import { createGate } from '../../support/gate.ts';
 import { useRedis } from '../../support/redis.ts';
 import { answerAll, found, ledgerOf, openStage } from './stage.ts';

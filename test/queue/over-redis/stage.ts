@@ -1,14 +1,14 @@
 import { setMaxListeners } from 'node:events';
 import type { Queue } from 'bullmq';
 import { onTestFinished } from 'vitest';
-import type { Outcome } from '../../../src/brand/outcome.ts';
+import { type CallLedger, RUN_WINDOW } from '../../../src/calls/budget.ts';
+import type { Chunk, Reply } from '../../../src/calls/lookup-queue.ts';
+import type { Outcome } from '../../../src/calls/outcome.ts';
 import type { OutcomesData } from '../../../src/queue/contract.ts';
-import type { Chunk, Reply } from '../../../src/queue/lookup-queue.ts';
 import { streamKey } from '../../../src/queue/names.ts';
 import { openQueue, openQueueServer, type RedisServer } from '../../../src/queue/redis.ts';
 import { openRunQueue, type RunQueue, type RunQueueOptions } from '../../../src/queue/run-queue.ts';
 import { JobTaker, type TakeJobsOptions } from '../../../src/queue/take-jobs.ts';
-import { type CallLedger, RUN_WINDOW } from '../../../src/worker/budget.ts';
 import { type TestRedis, useDatabase } from '../../support/redis.ts';
 
 /** The queue of the API that nobody asks here. */

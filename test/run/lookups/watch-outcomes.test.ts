@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { Outcome } from '../../../src/brand/outcome.ts';
+import type { Outcome } from '../../../src/calls/outcome.ts';
 import { watchOutcomes } from '../../../src/run/lookups/open-lookups.ts';
 import { outcomeOf } from '../../store/outcomes.ts';
 

@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { createCredential, isCredentialName } from '../../src/brand/credential.ts';
 import { createEndpoint } from '../../src/brand/endpoint.ts';
-import { callsIdOf, createJob, type Job, paceIdOf } from '../../src/options/api.ts';
 import { flagOf } from '../../src/options/options.ts';
+import { callsIdOf, createJob, type Job, paceIdOf } from '../../src/profile/job.ts';
 import { useTempFolder } from '../support/temp-folder.ts';
 
 function jobOf(given: object, env: Record<string, string> = {}): Job {

@@ -7,8 +7,7 @@ import { describeSystemError, systemErrorCode } from '../common/errors.ts';
 import { othersWhoCanChange, readSmallFile } from '../common/files.ts';
 import { idOfParts } from '../common/hashes.ts';
 import { isShort, keepCredentialName, keepSecret } from '../common/secrets.ts';
-import { type Profile, readProfile } from '../profile/read-profile.ts';
-import { isProfileFile, secret } from './kinds.ts';
+import { isProfileFile, secret } from '../options/kinds.ts';
 import {
   libraryNaming,
   type Options,
@@ -17,8 +16,9 @@ import {
   refusing,
   type SettingsOf,
   type Sources,
-} from './option.ts';
-import { type ApiSettings, OPTIONS, type OptionKey, type Settings } from './options.ts';
+} from '../options/option.ts';
+import { type ApiSettings, OPTIONS, type OptionKey, type Settings } from '../options/options.ts';
+import { type Profile, readProfile } from './read-profile.ts';
 
 /** Everything that a run needs to know, checked. */
 export interface Job extends Api {

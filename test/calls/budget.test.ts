@@ -9,8 +9,9 @@ import {
   RUN_WINDOW,
   type SharedBudgetOptions,
   windowAt,
-} from '../../src/worker/budget.ts';
-import { createFixedRate, nextFixedStartMs, slower } from '../../src/worker/rate.ts';
+} from '../../src/calls/budget.ts';
+import { slower } from '../../src/calls/rate.ts';
+import { createFixedRate, nextFixedStartMs } from '../../src/worker/rate.ts';
 
 const { signal } = new AbortController();
 

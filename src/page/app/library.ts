@@ -1,0 +1,21 @@
+import type { Plan } from '../../collector/plan.ts';
+import type { Job } from '../../profile/job.ts';
+import type { CallerOptions } from '../../run/run-context.ts';
+import type { Trial } from '../../run/trial.ts';
+import type { RunView } from '../../watch/run-view.ts';
+import type { RunSurroundings } from '../show-run.ts';
+
+/**
+ * What the app uses of the library, which shows its runs on this page and so lies above it: whoever opens
+ * the app passes it.
+ */
+export interface Library {
+  planJob(input: string, job: Job, caller: CallerOptions): Promise<Plan>;
+  tryJob(domain: string, job: Job, caller: CallerOptions): Promise<Trial>;
+  enrichJob(
+    input: string,
+    job: Job,
+    caller: CallerOptions,
+    around: RunSurroundings & { readonly describe: (key: string) => string },
+  ): Promise<RunView>;
+}
