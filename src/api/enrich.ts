@@ -2,7 +2,7 @@ import type { EnrichedRow } from '../collector/output/output-columns.ts';
 import type { Plan } from '../collector/plan.ts';
 import type { RunControl } from '../common/run-control.ts';
 import { given, list, secret } from '../options/kinds.ts';
-import { libraryNaming, type OptionsOf } from '../options/option.ts';
+import type { OptionsOf } from '../options/option.ts';
 import { OPTIONS } from '../options/options.ts';
 import { type RunSurroundings, showRun } from '../page/show-run.ts';
 import { createJob, type Job } from '../profile/job.ts';
@@ -67,7 +67,7 @@ const { out, failures, changes, key, formulas, report, changesId, ...ENRICH_ROWS
  */
 export async function enrich(options: EnrichOptions): Promise<RunView> {
   const job = createJob({ given: options }, 'enrich', ENRICH);
-  return await enrichJob(options.input, job, options, { describe: libraryNaming });
+  return await enrichJob(options.input, job, options);
 }
 
 /** Does the same with options that are read. */
@@ -75,7 +75,7 @@ export async function enrichJob(
   input: ListInput,
   job: Job,
   caller: CallerOptions & { readonly token?: string | undefined },
-  around: RunSurroundings & { readonly describe: (key: string) => string },
+  around: RunSurroundings = {},
 ): Promise<RunView> {
   const run = await openRun(input, job, caller, around);
   try {
@@ -93,7 +93,7 @@ async function openRun(
   input: ListInput,
   job: Job,
   { token, ...caller }: Parameters<typeof enrichJob>[2],
-  around: Parameters<typeof enrichJob>[3],
+  around: RunSurroundings,
 ) {
   const { context, throwIfFailed } = createContext(caller);
   const list = around.list ?? (typeof input === 'string' ? input : 'rows');
@@ -126,8 +126,7 @@ export async function* enrichRows(
 ): AsyncGenerator<EnrichedRow, RunView> {
   const { input } = options;
   const job = createJob({ given: options }, 'enrichRows', ENRICH_ROWS);
-  const around = { describe: libraryNaming };
-  const run = await openRun(input, job, options, around);
+  const run = await openRun(input, job, options, {});
   try {
     return await run.end(yield* runToRows(input, job, run.context));
   } catch (error) {

@@ -29,7 +29,7 @@ export function parseAuth(spec: string): AuthScheme {
   if (!match?.[1] || !match[2] || (match[1] === 'header' && isReservedHeader(match[2]))) {
     throw new BrandfillError(
       'INVALID_SETTING',
-      'expected none, bearer, basic, header:NAME or query:NAME; the credential itself goes into BRANDFILL_API_KEY or --api-key-file',
+      "expected none, bearer, basic, header:NAME or query:NAME; the credential itself goes into BRANDFILL_API_KEY or option 'apiKeyFile'",
     );
   }
   return { kind: match[1] as 'header' | 'query', name: match[2] };
@@ -72,7 +72,7 @@ export function createCredential(
   if (!secret) {
     throw new BrandfillError(
       'INVALID_SETTING',
-      `Cannot use --auth ${scheme.kind}: there is no credential; set BRANDFILL_API_KEY or give --api-key-file FILE.`,
+      `Cannot use option 'auth' ${scheme.kind}: there is no credential; set BRANDFILL_API_KEY or give option 'apiKeyFile' FILE.`,
     );
   }
   if (scheme.kind !== 'query' && !/^[\x20-\x7e]+$/.test(secret)) {

@@ -168,7 +168,7 @@ export function parseBaseUrl(text: string): string {
   // Whatever is behind the `@`: a password with a `/` puts it into the path.
   if (text.includes('@')) {
     return refuse(
-      'it holds a user name or password; put the credential into BRANDFILL_API_KEY and choose --auth basic',
+      "it holds a user name or password; put the credential into BRANDFILL_API_KEY and choose option 'auth' basic",
     );
   }
   const url = parseHttpUrl(text);
@@ -181,7 +181,9 @@ export function parseBaseUrl(text: string): string {
     );
   }
   if (url.search || url.hash) {
-    return refuse('it ends in a query or fragment; give query parameters with --param NAME=VALUE');
+    return refuse(
+      "it ends in a query or fragment; give query parameters with option 'params' NAME=VALUE",
+    );
   }
   if (url.pathname.replace(/(?<!\/)\/+$/, '').endsWith(PATH)) {
     return refuse(`leave out the '${PATH}' at its end, every call adds it`);

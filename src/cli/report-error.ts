@@ -1,6 +1,7 @@
 import { BrandfillError, describeError, EXIT, exitCodeOfError } from '../common/errors.ts';
 import { withoutSecrets } from '../common/secrets.ts';
 import { printableLines } from '../common/text.ts';
+import { inFlags } from '../options/options.ts';
 import type { Log } from '../watch/log.ts';
 
 /** Reports an error on standard error, and returns the exit code to end with. */
@@ -17,7 +18,7 @@ export function reportError(error: unknown, log?: Log): number {
       for (const line of stack?.split('\n') ?? []) log.write('error', line);
   } else {
     const text = `brandfill: ${message}${stack === undefined ? '' : `\n${stack}`}`;
-    process.stderr.write(`${printableLines(withoutSecrets(text))}\n`);
+    process.stderr.write(`${printableLines(inFlags(withoutSecrets(text)))}\n`);
   }
   return code;
 }

@@ -34,7 +34,7 @@ export function chooseDomainColumn(
   if (source.isOfObjects && columns.length === 0) return columnAt(NOT_SEEN_YET, 'domain');
   throw new BrandfillError(
     'INVALID_SETTING',
-    `Cannot tell which column of ${source.name} holds the domain: name it with --domain-column; there are: ${listNames(columns)}${describeLosers(columns, sampleRows)}${describeElsewhere(format)}${has(format, 'skipLines') ? adviseOnHeader(columns) : ''}.`,
+    `Cannot tell which column of ${source.name} holds the domain: name it with option 'domainColumn'; there are: ${listNames(columns)}${describeLosers(columns, sampleRows)}${describeElsewhere(format)}${has(format, 'skipLines') ? adviseOnHeader(columns) : ''}.`,
   );
 }
 
@@ -65,7 +65,7 @@ function assertHeader(source: Source, format: RowFormat): void {
   if (!isTable || looksLikeHeader(columns, sampleRows)) return;
   throw new BrandfillError(
     'UNREADABLE_INPUT',
-    `Cannot read ${source.name}: its first line is no header but a row ('${shorten(columns.join(','))}'); put a line with column names on top, such as: domain${has(format, 'noHeader') ? '; or give --no-header' : ''}; if it is the header, name the column with --domain-column.`,
+    `Cannot read ${source.name}: its first line is no header but a row ('${shorten(columns.join(','))}'); put a line with column names on top, such as: domain${has(format, 'noHeader') ? "; or give option 'noHeader'" : ''}; if it is the header, name the column with option 'domainColumn'.`,
   );
 }
 
@@ -76,7 +76,7 @@ function has({ notation }: RowFormat, option: ReadingOption): boolean {
 function adviseOnHeader(columns: readonly string[]): string {
   return columns.length === 1 && /[,;|\t]/.test(columns.join())
     ? '; each line seems to be in quotes as a whole, which makes it one cell: take these quotes away'
-    : '; if that is a title and no header, --skip-lines leaves it out';
+    : "; if that is a title and no header, option 'skipLines' leaves it out";
 }
 
 const MOST_LOSERS = 4;
@@ -99,12 +99,12 @@ function describeElsewhere({ workbook }: RowFormat): string {
     const lists = otherLists.map(
       (list) => `'${shorten(list.sheet)}' (column '${shorten(list.column)}')`,
     );
-    return `; the sheet '${shorten(sheet)}' seems to be no list: --sheet takes ${lists.join(' or ')}`;
+    return `; the sheet '${shorten(sheet)}' seems to be no list: option 'sheet' takes ${lists.join(' or ')}`;
   }
   const others = sheets.filter((other) => other !== sheet);
   return others.length === 0
     ? ''
-    : `; these are of the sheet '${shorten(sheet)}', --sheet takes another: ${listNames(others)}`;
+    : `; these are of the sheet '${shorten(sheet)}', option 'sheet' takes another: ${listNames(others)}`;
 }
 
 /**

@@ -90,7 +90,7 @@ async function startApp(
   const { env } = process;
   const address = listen ?? USUAL;
   const page = { name: 'the page', variable: 'BRANDFILL_APP_TOKEN' };
-  const given = readToken({ token: undefined, env, describe: flagOf, page }, address);
+  const given = readToken({ token: undefined, env, page }, address);
   const token = given ?? randomBytes(24).toString('base64url');
   keepSecret(token);
   const access = createAccess({ token, cookieName: cookieNameOf(folder.path) });
@@ -111,7 +111,7 @@ async function startApp(
     server.use(createHostCheck([...allowHost, ours], flagOf('allowHost')));
     app.routes(server);
   };
-  const options = { ...address, routes: [routes], label: flagOf('listen') };
+  const options = { ...address, routes: [routes] };
   const opening = openListener(options).catch((error: unknown) => {
     if (listen) throw error;
     return openListener({ ...options, port: 0 }); // the usual port is taken

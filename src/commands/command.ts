@@ -3,7 +3,7 @@ import { withoutSecrets } from '../common/secrets.ts';
 import { printable, printableLines } from '../common/text.ts';
 import { oneOf } from '../options/kinds.ts';
 import { type Options, option, type SettingsOf, under } from '../options/option.ts';
-import { flagOrArgument } from '../options/options.ts';
+import { inFlags } from '../options/options.ts';
 import { type ProfiledSettings, readWithProfile } from '../profile/job.ts';
 import { chooseFormat, type Log, type LogFields, openLog } from '../watch/log.ts';
 
@@ -46,20 +46,23 @@ export function defineCommand<D extends Options>(
   return {
     options,
     run: async (typed) => {
-      const sources = { given: typed.typed, describe: flagOrArgument };
-      return (await run({ ...typed, ...readWithProfile(typed.name, options, sources) })) ?? EXIT.ok;
+      const read = readWithProfile(typed.name, options, { given: typed.typed });
+      return (await run({ ...typed, ...read })) ?? EXIT.ok;
     },
   };
 }
 
+/** A text as this process shows it: options by their flags, no credential. */
+export const shownText = (text: string): string => inFlags(withoutSecrets(text));
+
 /** Writes a line for people, on standard error. */
 export function say(message: string): void {
-  process.stderr.write(`${printable(withoutSecrets(message))}\n`);
+  process.stderr.write(`${printable(shownText(message))}\n`);
 }
 
 /** Writes what a command was asked for, on standard output. */
 export function print(...lines: readonly string[]): void {
-  process.stdout.write(`${lines.map(printableLines).join('\n')}\n`);
+  process.stdout.write(`${lines.map((line) => printableLines(inFlags(line))).join('\n')}\n`);
 }
 
 export const LOG_OPTIONS = under('What is shown', {
@@ -88,7 +91,7 @@ export function openCommandLog(
     format: chooseFormat(logFormat, { isTTY: stderr.isTTY, env: process.env }),
     level: logLevel,
     stream: stderr,
-    redact: withoutSecrets,
+    redact: shownText,
     fields,
   });
   context.reportTo(log);

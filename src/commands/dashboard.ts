@@ -21,7 +21,7 @@ const DASHBOARD_OPTIONS = {
 export const dashboard = defineCommand(DASHBOARD_OPTIONS, async (call) => {
   const { listen, allowHost } = call.settings;
   const { readToken } = await import('../page/access.ts');
-  const token = readToken({ token: undefined, env: process.env, describe: flagOf }, listen);
+  const token = readToken({ token: undefined, env: process.env }, listen);
   await serveQueue(call, async ({ redis, closer, signal, say }) => {
     const { createDashboard } = await import('../page/dashboard.ts');
     const { showQueue } = await import('../page/queue-board.ts');
@@ -32,8 +32,7 @@ export const dashboard = defineCommand(DASHBOARD_OPTIONS, async (call) => {
       allowHost,
       label: flagOf('allowHost'),
     });
-    const label = flagOf('listen');
-    const listener = closer.add(await openListener({ ...listen, label, routes: [shown.routes] }));
+    const listener = closer.add(await openListener({ ...listen, routes: [shown.routes] }));
     closer.add(shown); // closed first: the server waits for its viewers
     say(`The dashboard of Redis at ${redis.name} is on ${listener.url}.`);
     await aborted(signal);

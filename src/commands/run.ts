@@ -1,11 +1,11 @@
 import { basename, dirname, extname, resolve } from 'node:path';
 import { type EnrichOptions, enrichJob, planJob } from '../api/enrich.ts';
-import { describeError, exitCodeOfError } from '../common/errors.ts';
+import { BrandfillError, describeError, exitCodeOfError } from '../common/errors.ts';
 import { makeFolder, othersWhoCanChange } from '../common/files.ts';
 import { withoutSecrets } from '../common/secrets.ts';
 import { besideFile, type JobFile, readJobFile } from '../options/job-file.ts';
 import { file as listFile } from '../options/kinds.ts';
-import { option, refusal, under, varied } from '../options/option.ts';
+import { nameOptions, option, refusal, under, varied } from '../options/option.ts';
 import { flagOf, OPTIONS, type Settings } from '../options/options.ts';
 import type { RunSurroundings } from '../page/show-run.ts';
 import { createJob } from '../profile/job.ts';
@@ -61,12 +61,14 @@ export async function runJob(
     await notify(jobFile.onFinish, run, { env, signal, redact: withoutSecrets, onNotice });
   };
   try {
-    const loaded = toLoadedJob(jobFile, overrides);
-    onLoaded?.(loaded);
-    const { input, job, changesId, describe } = loaded;
-    makeFolders(job.settings);
-    const shown = { name, ...around, describe };
-    const summary = await enrichJob(input, job, { ...caller, changesId }, shown);
+    const words = wordsOf(jobFile, overrides);
+    const summary = await inWords(words, async () => {
+      const loaded = toLoadedJob(jobFile, overrides);
+      onLoaded?.(loaded);
+      const { input, job, changesId } = loaded;
+      makeFolders(job.settings);
+      return await enrichJob(input, job, { ...caller, changesId }, { name, ...around, words });
+    });
     onSummary?.(summary);
     const end = { summary, exitCode: judge(summary).exitCode };
     await finish(end);
@@ -119,16 +121,32 @@ function toLoadedJob(jobFile: JobFile, overrides: Partial<EnrichOptions>) {
       `Cannot run ${file}: it names no list; give 'input' in it, or ${flagOf('input')}.`,
     );
   }
-  const describe = (key: string): string =>
-    key in overrides ? flagOf(key) : `'${key}' in ${jobFile.placeOf(key) ?? file}`;
   const isOfFile = options.changes !== undefined && overrides.changes === undefined;
   return {
     input,
-    job: createJob({ given, env, describe }),
+    job: createJob({ given, env }),
     /** The name of the changes file from run to run, whose path may hold a date. */
     changesId: isOfFile ? resolve(file) : undefined,
-    describe,
   };
+}
+
+type Words = (message: string) => string;
+
+/** What is said of an option: where it stands in the file, or its flag where that overrides the file. */
+function wordsOf({ placeOf, file }: JobFile, overrides: Partial<EnrichOptions>): Words {
+  const nameOf = (key: string): string =>
+    key in overrides ? flagOf(key) : `'${key}' in ${placeOf(key) ?? file}`;
+  return (message) => nameOptions(message, nameOf);
+}
+
+/** Does some work whose errors are in the words of whoever reads them. */
+async function inWords<T>(words: Words, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    if (error instanceof BrandfillError) error.message = words(error.message);
+    throw error;
+  }
 }
 
 /** What is typed overrides the file, which counts more than the environment. */
@@ -151,8 +169,10 @@ export const run = defineCommand(RUN_OPTIONS, async (call) => {
   return await watchRun(call, async ({ onRecorder, ...watch }) => {
     if (settings.dryRun) {
       const jobFile = readJobFile(file, { env: process.env, now: new Date() });
-      const { input, job } = toLoadedJob(jobFile, overrides);
-      return await planJob(input, job, watch);
+      return await inWords(wordsOf(jobFile, overrides), async () => {
+        const { input, job } = toLoadedJob(jobFile, overrides);
+        return await planJob(input, job, watch);
+      });
     }
     const onLoaded = ({ input, job }: LoadedJob): void =>
       refuseRowsBesideJson(input, job.settings.out, settings);

@@ -1,7 +1,6 @@
 import { TRY_OPTIONS, tryJob } from '../api/try.ts';
 import { flag } from '../options/kinds.ts';
 import { option, under } from '../options/option.ts';
-import { flagOrArgument } from '../options/options.ts';
 import { toJob } from '../profile/job.ts';
 import { judge } from '../watch/describe.ts';
 import type { RunEvent } from '../watch/events.ts';
@@ -20,7 +19,7 @@ export const tryCommand = defineCommand({ ...TRY_OPTIONS, ...SHOWN_OPTIONS }, as
   const { words, settings, context } = call;
   const [text = ''] = words;
   const { json = false, explain = false, fields } = settings;
-  const job = toJob(call, { describe: flagOrArgument });
+  const job = toJob(call);
   return await untilInterrupted(context.endAtOnce, async (signal) => {
     const trial = await tryJob(text, job, { signal, onEvent: createReporter() });
     const shown = await import('./describe-trial.ts');

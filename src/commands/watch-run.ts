@@ -3,7 +3,7 @@ import { EXIT } from '../common/errors.ts';
 import { isPiped } from '../common/files.ts';
 import { countOf } from '../common/format.ts';
 import { createRunId } from '../common/hashes.ts';
-import { toCleanJson, withoutSecrets } from '../common/secrets.ts';
+import { toCleanJson } from '../common/secrets.ts';
 import { flag, oneOf } from '../options/kinds.ts';
 import { option, refusal, type SettingsOf, under } from '../options/option.ts';
 import type { RunSurroundings } from '../page/show-run.ts';
@@ -17,6 +17,7 @@ import {
   openCommandLog,
   type ProcessContext,
   print,
+  shownText,
   untilInterrupted,
 } from './command.ts';
 
@@ -67,7 +68,7 @@ export async function watchRun(
   const log = openCommandLog(settings, { command: 'enrich', run: runId }, context);
   const isAsked = process.stdin.isTTY && process.stderr.isTTY;
   const stream = process.stderr;
-  const display = await openDisplay({ log, level, progress, redact: withoutSecrets, stream });
+  const display = await openDisplay({ log, level, progress, redact: shownText, stream });
   let exitCode: number = EXIT.ok;
   const printJson = (made: RunView | Plan): void => {
     if (json) print(toCleanJson(made));

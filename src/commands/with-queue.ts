@@ -35,7 +35,7 @@ export async function withQueue<T>(
   const queue = await import('../queue/index.ts');
   const closer = createCloser();
   try {
-    const about = { settings: own, describe: flagOf, onNotice };
+    const about = { settings: own, label: flagOf('allowHost'), onNotice };
     const status = hasStatus ? await openStatus(about) : undefined;
     if (status) closer.add(status);
     const redis = closer.add(await queue.openQueueServer({ url, onNotice }));

@@ -5,7 +5,7 @@ import { countOf } from '../common/format.ts';
 import { aborted, within } from '../common/lifetime.ts';
 import { duration } from '../options/kinds.ts';
 import { option, under } from '../options/option.ts';
-import { CALL_OPTIONS, flagOrArgument, QUEUE_OPTIONS, STATUS_OPTIONS } from '../options/options.ts';
+import { CALL_OPTIONS, inFlags, QUEUE_OPTIONS, STATUS_OPTIONS } from '../options/options.ts';
 import { callsIdOf, createApi, nameApi } from '../profile/job.ts';
 import { pendingMs } from '../queue/parking.ts';
 import type { JobTaker } from '../queue/take-jobs.ts';
@@ -39,7 +39,7 @@ const SHUTDOWN_TIMEOUT_MS = 10_000;
  * stopped or the API refuses the credential or has no quota left.
  */
 export const worker = defineCommand(WORKER_OPTIONS, async (call) => {
-  const api = createApi(call.settings, call.profile, { describe: flagOrArgument });
+  const api = createApi(call.settings, call.profile);
   return await serveQueue(call, async (opened) => await work(call, api, opened));
 });
 
@@ -101,7 +101,7 @@ async function work(
   await aborted(noNewCall);
   const stopped = stopSwitch.stopped ?? { reason: 'interrupted' };
   const isAsked = stopped.reason === 'interrupted';
-  const why = isAsked ? undefined : describeStop(stopped);
+  const why = isAsked ? undefined : inFlags(describeStop(stopped));
   const late = setTimeout(() => stopSwitch.giveUp({ reason: 'interrupted' }), drain);
   const isHandedBack = await within(drain + SHUTDOWN_TIMEOUT_MS, taker.stop(why));
   clearTimeout(late);

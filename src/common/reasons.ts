@@ -14,7 +14,7 @@
 export type About = keyof typeof REASONS;
 
 const CORRECT = 'put the domain of the company there';
-const IS_API_UP = 'check --base-url, and whether the API is up';
+const IS_API_UP = "check option 'baseUrl', and whether the API is up";
 const ASK_FOR_ACCESS = 'ask its makers what the credential and the plan allow';
 const ASK_MAKERS = 'ask the makers of the API';
 
@@ -62,22 +62,23 @@ export const REASONS = {
   },
   api: {
     timeout:
-      'No answer came in time: give it longer (--timeout), or fewer calls at once (--concurrency).',
+      "No answer came in time: give it longer (option 'timeout'), or fewer calls at once (option 'concurrency').",
     connection_reset: `The connection was broken off before there was an answer: ${IS_API_UP}.`,
     network_error: `There was no connection to the API: ${IS_API_UP}.`,
     invalid_response: `The answer was empty, broke off, or could not be unpacked: ${ASK_MAKERS}.`,
     host_out: 'The host failed several times in a row.',
     http_408: 'The API gave up waiting (408).',
-    http_429: 'The API refused these as too many calls each time (429): give a lower --rate.',
+    http_429:
+      "The API refused these as too many calls each time (429): give a lower option 'rate'.",
     http_501: `The API cannot do what is asked (501): ${ASK_MAKERS}.`,
   },
   machine: {
     too_many_open_files:
-      'Too many files are open here: make fewer calls at once (--concurrency), or raise the limit (ulimit -n).',
+      "Too many files are open here: make fewer calls at once (option 'concurrency'), or raise the limit (ulimit -n).",
     no_local_port:
-      'No port of this machine is left for a connection: make fewer calls at once (--concurrency), or check --base-url if no connection was ever made.',
+      "No port of this machine is left for a connection: make fewer calls at once (option 'concurrency'), or check option 'baseUrl' if no connection was ever made.",
     no_route:
-      'This machine has no route to the API: check the network, and --base-url if no call ever got through.',
+      "This machine has no route to the API: check the network, and option 'baseUrl' if no call ever got through.",
     dns_unavailable:
       'The name of the API could not be looked up, because the resolver (DNS) did not answer: check the network and the resolver of this machine.',
     proxy_connection_refused:
@@ -86,11 +87,11 @@ export const REASONS = {
   },
   address: {
     connection_refused: `The connection was refused: ${IS_API_UP}.`,
-    dns_failure: "The API's name is not known (DNS): check --base-url and the network.",
+    dns_failure: "The API's name is not known (DNS): check option 'baseUrl' and the network.",
     tls_failure:
-      "The API's certificate was not accepted, or there is no TLS that both sides speak (or none at all: then it is http://): check --base-url, the clock, and NODE_EXTRA_CA_CERTS for a certificate authority of your own.",
+      "The API's certificate was not accepted, or there is no TLS that both sides speak (or none at all: then it is http://): check option 'baseUrl', the clock, and NODE_EXTRA_CA_CERTS for a certificate authority of your own.",
     invalid_http:
-      'An answer came that is no HTTP/1.1 and cannot be read: check --base-url, for one its port, and ask the makers of the API.',
+      "An answer came that is no HTTP/1.1 and cannot be read: check option 'baseUrl', for one its port, and ask the makers of the API.",
     proxy_403:
       'The call was refused by the proxy (403): ask for the API to be let through, or name it in NO_PROXY.',
     proxy_407:
@@ -99,22 +100,22 @@ export const REASONS = {
     proxy_tls_failure:
       'The TLS of the proxy failed: check the scheme in HTTP_PROXY or HTTPS_PROXY, and NODE_EXTRA_CA_CERTS.',
     no_json:
-      'The answer is no JSON object, but a page for people or other text: check --base-url, and whether a proxy or a login stands between.',
+      "The answer is no JSON object, but a page for people or other text: check option 'baseUrl', and whether a proxy or a login stands between.",
     no_record:
-      "The answer has no record, at least not where one was looked for: check --base-url, and 'data' of the profile.",
+      "The answer has no record, at least not where one was looked for: check option 'baseUrl', and 'data' of the profile.",
     not_found_page:
-      'The API answered 404 with a page that is no JSON, so the path is wrong: check --base-url.',
+      "The API answered 404 with a page that is no JSON, so the path is wrong: check option 'baseUrl'.",
     none_known:
-      'The API knows none of the first domains (404, or no record), as where a path is wrong: check --base-url. If it may well know none of them, --max-failed 100% goes on.',
+      "The API knows none of the first domains (404, or no record), as where a path is wrong: check option 'baseUrl'. If it may well know none of them, option 'maxFailed' 100% goes on.",
     bad_request_page:
-      'The API refused the calls themselves with a page that is no JSON (400 and the like): check --base-url, for one its https:// and its port.',
+      "The API refused the calls themselves with a page that is no JSON (400 and the like): check option 'baseUrl', for one its https:// and its port.",
     same_answer:
-      'The API gave one and the same answer (200) for different domains: check --base-url, --param, and whether a login or a page of welcome stands between.',
-    wall: 'A wall against robots stands before the API and let the calls get no further: check --base-url, and ask the makers of the API to let this machine through.',
+      "The API gave one and the same answer (200) for different domains: check option 'baseUrl', option 'params', and whether a login or a page of welcome stands between.",
+    wall: "A wall against robots stands before the API and let the calls get no further: check option 'baseUrl', and ask the makers of the API to let this machine through.",
     redirect_without_domain:
-      'The API sent the call to an address without the domain, such as a login: check --base-url, for one its https:// and its host.',
+      "The API sent the call to an address without the domain, such as a login: check option 'baseUrl', for one its https:// and its host.",
     redirect_to_another_origin:
-      'The API sent the call to another server, which does not get the credential: check --base-url, for one its https:// and its host.',
+      "The API sent the call to another server, which does not get the credential: check option 'baseUrl', for one its https:// and its host.",
     unknown_content_encoding:
       'The answer has a content encoding that is not known here, and gzip and br were asked for: ask the makers of the API, or whoever runs the proxy in front of it.',
     unknown_charset:

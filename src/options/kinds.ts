@@ -309,7 +309,7 @@ export const HEADER_NAME = /^[\w!#$%&'*+.^`|~-]+$/;
 export function checkHeader([name, content]: NameValue): void {
   if (/^(proxy-)?authorization$|^cookie$/i.test(name)) {
     throw refusal(
-      `'${name}' is a credential; choose --auth and put it into BRANDFILL_API_KEY or --api-key-file`,
+      `'${name}' is a credential; choose option 'auth' and put it into BRANDFILL_API_KEY or option 'apiKeyFile'`,
     );
   }
   // Not repeated either: it may be a whole `Authorization: …`.

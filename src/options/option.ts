@@ -133,12 +133,15 @@ export interface Sources {
   readonly ofProfile?: Readonly<Record<string, unknown>> | undefined;
   /** @default that of the process */
   readonly env?: Readonly<Record<string, string | undefined>> | undefined;
-  /** Gives the name of an option in messages, such as `--base-url`. @default that of the library */
-  readonly describe?: ((key: string) => string) | undefined;
 }
 
-/** The name of an option in messages to programs. The command line uses `--base-url`. */
-export const libraryNaming = (key: string): string => `'${key}'`;
+/**
+ * A message, which says `option 'baseUrl'`, with what that is called where it is read, such as `--base-url`
+ * at a terminal. Programs, which have the keys, read it as it is.
+ */
+export function nameOptions(message: string, nameOf: (key: string) => string): string {
+  return message.replaceAll(/\boption '(\w+)'/g, (_, key: string) => nameOf(key));
+}
 
 /**
  * Reads the options of a command or a function of the library: what was given, else the environment, else
@@ -150,7 +153,7 @@ export const libraryNaming = (key: string): string => `'${key}'`;
 export function readOptions<D extends Options>(
   of: string,
   declared: D,
-  { given, ofProfile = {}, env = process.env, describe = libraryNaming }: Sources,
+  { given, ofProfile = {}, env = process.env }: Sources,
 ): SettingsOf<D> {
   if (typeof given !== 'object' || given === null || Array.isArray(given)) {
     throw refusal(
@@ -174,7 +177,7 @@ export function readOptions<D extends Options>(
   if (unknown?.code === 'unrecognized_keys') {
     const [key = ''] = unknown.keys;
     const meant = findNearest(key, Object.keys(declared));
-    const hint = meant === undefined ? 'see docs/options.md' : `did you mean ${describe(meant)}?`;
+    const hint = meant === undefined ? 'see docs/options.md' : `did you mean option '${meant}'?`;
     // As it was given: what it is called otherwise may be the very name that was meant.
     throw refusal(
       endSentence(`Cannot use '${shortenTo(key, 40)}': ${of} has no such option; ${hint}`),
@@ -185,8 +188,8 @@ export function readOptions<D extends Options>(
   const { env: variable, isRequired } = metaOf(declared[key] ?? z.never());
   if (isRequired && values[key] === undefined) {
     const other = variable === undefined ? '' : `, or set ${variable}`;
-    throw refusal(`Cannot run ${of} without ${describe(key)}: give it${other}.`);
+    throw refusal(`Cannot run ${of} without option '${key}': give it${other}.`);
   }
-  const label = variables.get(key) ?? describe(key);
+  const label = variables.get(key) ?? `option '${key}'`;
   throw refusal(endSentence(`Cannot use ${label}: ${issue?.message}`));
 }

@@ -1,5 +1,5 @@
 import * as kinds from './kinds.ts';
-import { metaOf, option, required, type SettingsOf, under, varied } from './option.ts';
+import { metaOf, nameOptions, option, required, type SettingsOf, under, varied } from './option.ts';
 
 const A_PRICE =
   'what a call costs as a number with a point, at most six decimals and no currency, such as 0.01';
@@ -246,7 +246,9 @@ export function flagOf(key: string): string {
   return flag ?? `--${key.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
 }
 
-/** The same for commands where the list or the domain is an argument. */
-export function flagOrArgument(key: string): string {
-  return key === 'input' || key === 'domain' ? `<${key}>` : flagOf(key);
+/** A message in the words of the command line, where the list or the domain is an argument. */
+export function inFlags(message: string): string {
+  return nameOptions(message, (key) =>
+    key === 'input' || key === 'domain' ? `<${key}>` : flagOf(key),
+  );
 }

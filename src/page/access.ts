@@ -164,8 +164,6 @@ function dropOldest<K>(entries: Set<K> | Map<K, unknown>, most: number): void {
 export interface TokenSources {
   readonly token: string | undefined;
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** Gives the name of a setting in messages. */
-  readonly describe: (key: 'token' | 'listen') => string;
   /** The page that it is for, and the variable with its token. @default the dashboard */
   readonly page?: { readonly name: string; readonly variable: string } | undefined;
 }
@@ -182,14 +180,12 @@ const SHORTEST = 16;
  * @throws BrandfillError `INVALID_SETTING`; it never repeats the token
  */
 export function readToken(sources: TokenSources, listen: ListenAddress): string | undefined {
-  const { env, describe, page: { name, variable } = DASHBOARD } = sources;
+  const { env, page: { name, variable } = DASHBOARD } = sources;
   const token = sources.token ?? (env[variable]?.trim() || undefined);
   if (token === undefined) {
     if (isLocalAddress(listen.host)) return undefined;
     const local =
-      name === DASHBOARD.name
-        ? `give ${describe('listen')} a port alone`
-        : `leave ${describe('listen')} out`;
+      name === DASHBOARD.name ? "give option 'listen' a port alone" : "leave option 'listen' out";
     throw new BrandfillError(
       'INVALID_SETTING',
       `Cannot show ${name} on ${listen.host}, where others can reach it, without a token: set ${variable}, or ${local}, for this machine only.`,

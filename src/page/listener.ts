@@ -24,8 +24,6 @@ export type Routes = (app: Hono) => void;
 export interface ListenerOptions extends ListenAddress {
   /** Added in this order; the first route that fits a request answers it. */
   readonly routes: readonly Routes[];
-  /** The name of the setting in messages. @default `--listen` */
-  readonly label?: string;
 }
 
 /** A connection may stay idle for this long. No client that only reads needs longer. */
@@ -42,7 +40,7 @@ const POLL_MS = 20;
  * @throws BrandfillError `INVALID_SETTING` when the address cannot be used
  */
 export async function openListener(options: ListenerOptions): Promise<Listener> {
-  const { host, port, routes, label = '--listen' } = options;
+  const { host, port, routes } = options;
   const app = new Hono();
   for (const add of routes) add(app);
   app.notFound((context) => context.text('There is nothing here.\n', 404));
@@ -55,7 +53,7 @@ export async function openListener(options: ListenerOptions): Promise<Listener> 
   const server = createAdaptorServer({ fetch: app.fetch, overrideGlobalObjects: false }) as Server;
   server.prependListener('request', (_, response) => addSecureHeaders(response));
   server.keepAliveTimeout = KEEP_ALIVE_MS;
-  await listen(server, { host, port, label });
+  await listen(server, { host, port });
   const address = server.address();
   const found = typeof address === 'object' && address !== null ? address.port : port;
   return {
@@ -107,10 +105,7 @@ function addSecureHeaders(response: ServerResponse): void {
   for (const [name, value] of Object.entries(HEADERS)) response.setHeader(name, value);
 }
 
-async function listen(
-  server: Server,
-  { host, port, label }: ListenAddress & { readonly label: string },
-): Promise<void> {
+async function listen(server: Server, { host, port }: ListenAddress): Promise<void> {
   try {
     server.listen(port, host);
     await once(server, 'listening');
@@ -118,7 +113,7 @@ async function listen(
     const reason = REASONS[systemErrorCode(error) ?? ''] ?? describeSystemError(error);
     throw new BrandfillError(
       'INVALID_SETTING',
-      `Cannot listen on ${formatHost(host)}:${port}: ${reason}; give ${label} another, or port 0 for any that is free.`,
+      `Cannot listen on ${formatHost(host)}:${port}: ${reason}; give option 'listen' another, or port 0 for any that is free.`,
       { cause: error },
     );
   }

@@ -7,7 +7,7 @@ import type { RanTo } from '../run/enrich.ts';
 import type { RunContext } from '../run/run-context.ts';
 import type { Metrics } from '../watch/metrics.ts';
 import { type RunRecorder, recordRun } from '../watch/record-run.ts';
-import type { RunAction, RunView } from '../watch/run-view.ts';
+import { type RunAction, type RunView, viewInWords } from '../watch/run-view.ts';
 import { applyAction, showOwnRun } from './board.ts';
 import { openReportFiles, type ReportFiles } from './report-files.ts';
 
@@ -25,13 +25,16 @@ export interface RunSurroundings {
   readonly schedule?: RunView['schedule'] | undefined;
   /** The command that was typed. @default none was */
   readonly command?: string | undefined;
+  /**
+   * Puts messages, which name options by their keys, into the words of whoever reads them. @default as they
+   * are, for programs
+   */
+  readonly words?: ((message: string) => string) | undefined;
   /** Called with what records the run, before it begins. */
   readonly onRecorder?: ((recorder: RunRecorder) => void) | undefined;
 }
 
 export interface ShowRunOptions extends Omit<RunSurroundings, 'list'> {
-  /** The name of a setting in messages. */
-  readonly describe: (key: 'listen' | 'allowHost' | 'token') => string;
   /** The token of the dashboard, if a program passes it. */
   readonly token: string | undefined;
   /** The list, as given. */
@@ -62,13 +65,13 @@ export async function showRun(
   options: ShowRunOptions,
 ): Promise<ShownRun> {
   const { settings } = job;
-  const { schedule, list, command } = options;
+  const { schedule, list, command, words = asItIs } = options;
   const closer = createCloser();
   const { control = createRunControl() } = given;
   const { runId } = given;
   const queue = settings.queue === undefined ? undefined : job.endpoint.queueName;
   const about = { runId, list, schedule, api: nameApi(settings), queue, command };
-  const recorder = recordRun({ ...about, control });
+  const recorder = inWords(recordRun({ ...about, control }), words);
   options.onRecorder?.(recorder);
   let files: ReportFiles | undefined;
   let health: { started(): void } | undefined;
@@ -79,7 +82,8 @@ export async function showRun(
     onEvent: (event) => {
       recorder.onEvent(event);
       if (event.type === 'planned') health?.started();
-      given.onEvent(event);
+      const isText = event.type === 'notice';
+      given.onEvent(isText ? { ...event, message: words(event.message) } : event);
     },
     report: {
       recorder,
@@ -137,6 +141,13 @@ export async function showRun(
   }
 }
 
+const asItIs = (message: string): string => message;
+
+/** A recorder whose views speak to whoever reads them. */
+function inWords(recorder: RunRecorder, words: (message: string) => string): RunRecorder {
+  return { ...recorder, read: () => viewInWords(recorder.read(), words) };
+}
+
 interface Recorded {
   readonly recorder: RunRecorder;
   readonly control: RunControl;
@@ -153,19 +164,18 @@ async function openOwnStatus({ settings }: Job, { recorder, control, options, co
   const { openStatus } = await import('./status.ts');
   const { createDashboard } = await import('./dashboard.ts');
   // A name that it listens on may be asked for; a run has no option for others.
-  const describe = (key: 'listen' | 'allowHost' | 'token'): string =>
-    options.describe(key === 'allowHost' ? 'listen' : key);
-  const { token } = options;
+  const { token, words = asItIs } = options;
+  const label = words("option 'listen'");
   const dashboard = await createDashboard({
     source: showOwnRun({ recorder, control }),
-    token: readToken({ token, env: process.env, describe }, listen),
+    token: readToken({ token, env: process.env }, listen),
     allowHost: undefined,
-    label: describe('allowHost'),
+    label,
   });
   const onNotice: OnNotice = (message, { level = 'warn' } = {}) =>
     context.onEvent({ type: 'notice', message, level });
   const page = dashboard.routes;
-  const status = await openStatus({ settings, describe, page, onNotice });
+  const status = await openStatus({ settings, label, page, onNotice });
   status?.health.check(() => (context.signal.aborted ? 'it is stopping' : undefined));
   return (
     status && {

@@ -15,8 +15,8 @@ export interface Status extends Closable {
 export interface StatusOptions {
   /** Without an address to listen on there is no server. */
   readonly settings: StatusSettings;
-  /** The name of a setting in messages. */
-  readonly describe: (key: keyof StatusSettings) => string;
+  /** What allows other names of the server, as whoever started it calls that. */
+  readonly label: string;
   /** The page of a run; it comes first. @default no page */
   readonly page?: Routes | undefined;
   /** Called with the address it listens on. */
@@ -29,7 +29,7 @@ export interface StatusOptions {
  * @throws BrandfillError `INVALID_SETTING` when the address is not available
  */
 export async function openStatus(options: StatusOptions): Promise<Status | undefined> {
-  const { settings, describe, page, onNotice } = options;
+  const { settings, label, page, onNotice } = options;
   const { listen, allowHost = [] } = settings;
   if (listen === undefined) return undefined;
   // Loaded here, so that a process without a server need not wait for it.
@@ -40,7 +40,7 @@ export async function openStatus(options: StatusOptions): Promise<Status | undef
   const health = createHealth();
   const metrics = createMetrics();
   const ours = { hostname: listen.host.toLowerCase(), port: undefined };
-  const checkHost = createHostCheck([...allowHost, ours], describe('allowHost'));
+  const checkHost = createHostCheck([...allowHost, ours], label);
   const routes: Routes = (app) => {
     // `/livez` says nothing, and whoever restarts what does not live may ask under any name.
     app.use('/metrics', checkHost).use('/readyz', checkHost);
@@ -52,7 +52,6 @@ export async function openStatus(options: StatusOptions): Promise<Status | undef
   };
   const listener = await openListener({
     ...listen,
-    label: describe('listen'),
     routes: [routes, healthRoutes(health), ...(page ? [page] : [])],
   });
   const serves = `${page ? 'the dashboard, ' : ''}/metrics, /livez and /readyz`;

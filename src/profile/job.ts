@@ -9,7 +9,6 @@ import { idOfParts } from '../common/hashes.ts';
 import { isShort, keepCredentialName, keepSecret } from '../common/secrets.ts';
 import { isProfileFile, secret } from '../options/kinds.ts';
 import {
-  libraryNaming,
   type Options,
   readOptions,
   refusal,
@@ -51,20 +50,19 @@ export function createJob(
   of: string = 'enrich',
   declared: Options = JOB_OPTIONS,
 ): Job {
-  return toJob(readWithProfile(of, declared, sources), sources);
+  return toJob(readWithProfile(of, declared, sources), sources.env);
 }
 
 /** Makes a job of options that are read. @throws BrandfillError `INVALID_SETTING` */
 export function toJob(
   { profile, settings: own }: ProfiledSettings<Options>,
-  sources: Pick<Sources, 'env' | 'describe'>,
+  env?: Sources['env'],
 ): Job {
-  const { describe = libraryNaming } = sources;
   const standard = readOptions('enrich', OPTIONS, { given: {}, env: {} });
   const settings: Settings & GivenKey = { ...standard, ...own };
-  const wrong = contradictionsIn(settings, profile, describe).find((one) => one !== false);
+  const wrong = contradictionsIn(settings, profile).find((one) => one !== false);
   if (wrong !== undefined) throw refusal(wrong);
-  return { settings, ...createApi(settings, profile, sources) };
+  return { settings, ...createApi(settings, profile, env) };
 }
 
 /** Options that do nothing without another. */
@@ -79,27 +77,26 @@ const NEEDED: readonly (readonly [OptionKey, OptionKey])[] = [
 const contradictionsIn = (
   settings: Settings,
   profile: Profile | undefined,
-  of: (key: string) => string,
 ): readonly (string | false)[] => [
   ...NEEDED.map(
     ([one, other]) =>
       Boolean(settings[one]) &&
       !settings[other] &&
-      `Cannot use ${of(one)} without ${of(other)}: give both.`,
+      `Cannot use option '${one}' without option '${other}': give both.`,
   ),
   settings.sample !== undefined &&
     settings.changes !== undefined &&
-    `Cannot use ${of('changes')} with ${of('sample')}: a sample says nothing of the other rows; leave one out.`,
+    `Cannot use option 'changes' with option 'sample': a sample says nothing of the other rows; leave one out.`,
   settings.workers === 0 &&
     settings.queue === undefined &&
-    `Cannot leave all lookups to other workers without a queue: give ${of('queue')}, or set BRANDFILL_QUEUE.`,
+    `Cannot leave all lookups to other workers without a queue: give option 'queue', or set BRANDFILL_QUEUE.`,
   settings.workers === 0 &&
     settings.maxCallsPer !== undefined &&
     profile?.content.limits?.quota === undefined &&
-    `Cannot hold ${of('maxCallsPer')} where no calls are made: give it to the workers (brandfill worker --max-calls-per), or leave out ${of('workers')} 0.`,
+    `Cannot hold option 'maxCallsPer' where no calls are made: give it to the workers (option 'maxCallsPer' of brandfill worker), or leave out option 'workers' 0.`,
   settings.maxCost !== undefined &&
     !profile?.api.billing &&
-    `Cannot hold ${of('maxCost')} without a profile that says what the API bills: give ${of('api')} one with 'billing', or use ${of('maxCalls')}.`,
+    `Cannot hold option 'maxCost' without a profile that says what the API bills: give option 'api' one with 'billing', or use option 'maxCalls'.`,
 ];
 
 /** The credential itself, or the variable that holds it. */
@@ -113,12 +110,12 @@ interface GivenKey {
 export function createApi(
   settings: ApiSettings & GivenKey,
   profile: Profile | undefined,
-  { env = process.env, describe = libraryNaming }: Pick<Sources, 'env' | 'describe'>,
+  env: Sources['env'] = process.env,
 ): Api {
   const { api = '', baseUrl, params = [], headers = [], auth, apiKeyFile } = settings;
   if (baseUrl === undefined) {
     throw refusal(
-      `Cannot start without a base URL: give ${describe('baseUrl')}, or set BRANDFILL_BASE_URL. ${describe('api')} has that of an API (brandfill api list), brandfill sandbox is one to rehearse with, and brandfill app asks for it on a page.`,
+      `Cannot start without a base URL: give option 'baseUrl', or set BRANDFILL_BASE_URL. With option 'api' there is that of an API (brandfill api list), brandfill sandbox is one to rehearse with, and brandfill app asks for it on a page.`,
     );
   }
   const { apiKeyEnv: ofProfile = 'BRANDFILL_API_KEY' } = profile?.content.request ?? {};
@@ -126,19 +123,18 @@ export function createApi(
   keepCredentialName(apiKeyEnv);
   const fromEnv = env[apiKeyEnv]?.trim() || undefined;
   const { apiKey } = settings;
-  const key =
-    apiKey ?? (apiKeyFile === undefined ? fromEnv : readSecret(apiKeyFile, describe('apiKeyFile')));
+  const key = apiKey ?? (apiKeyFile === undefined ? fromEnv : readSecret(apiKeyFile));
   // Neither a name nor a path is repeated: it may be the credential in the wrong place.
   if (key === undefined && settings.apiKeyEnv !== undefined) {
     throw refusal(
-      `Cannot use ${describe('apiKeyEnv')}: the environment has no such variable, or it is empty.`,
+      `Cannot use option 'apiKeyEnv': the environment has no such variable, or it is empty.`,
     );
   }
   if (profile && !key && auth.kind !== 'none') {
     // A name that is not written as those of variables are may be the credential in the wrong place.
     const isName = /^[A-Z_][A-Z0-9_]*$/.test(apiKeyEnv);
     throw refusal(
-      `Cannot call ${profile.title} without a credential: set ${isName ? apiKeyEnv : "the variable that its 'apiKeyEnv' names"}, or give ${describe('apiKeyFile')}.`,
+      `Cannot call ${profile.title} without a credential: set ${isName ? apiKeyEnv : "the variable that its 'apiKeyEnv' names"}, or give option 'apiKeyFile'.`,
     );
   }
   const strays = [...params, ...headers].filter(([name]) => isCredentialName(name));
@@ -163,12 +159,12 @@ export function createApi(
       `A profile names a credential and where it is sent, as ${profile.file} does, and ${writers}: read it before you use it, and keep it to yourself (chmod go-w).`,
     key !== undefined &&
       auth.kind === 'none' &&
-      `A credential is set, but ${describe('auth')} is none: calls are made without it.`,
+      `A credential is set, but option 'auth' is none: calls are made without it.`,
     key !== undefined &&
       isShort(key) &&
       'The credential has fewer than 6 characters: it is taken out of messages where it stands as a word, but not out of answers, because it may be a part of many words.',
     strays.length > 0 &&
-      `Of the parameters and headers, ${names} looks like a credential: say in ${describe('auth')} how it is sent, and give it in BRANDFILL_API_KEY or ${describe('apiKeyFile')}, which keep it out of lists of processes and of the hash that tells APIs apart.`,
+      `Of the parameters and headers, ${names} looks like a credential: say in option 'auth' how it is sent, and give it in BRANDFILL_API_KEY or option 'apiKeyFile', which keep it out of lists of processes and of the hash that tells APIs apart.`,
   ];
   return {
     credential,
@@ -182,7 +178,7 @@ export function createApi(
 const LONGEST_SECRET = 64 * 1024;
 
 /** @throws BrandfillError `INVALID_SETTING` */
-function readSecret(file: string, label: string): string {
+function readSecret(file: string): string {
   let why = 'it is empty';
   let isThere = true;
   try {
@@ -195,7 +191,7 @@ function readSecret(file: string, label: string): string {
   }
   // What is no file may be the credential itself, unless it ends as nothing but a file does.
   const isPath = isThere || /\.(?:txt|key|secret|token)$/.test(file);
-  throw refusal(`Cannot use ${label}${isPath ? ` (${file})` : ''}: ${why}.`);
+  throw refusal(`Cannot use option 'apiKeyFile'${isPath ? ` (${file})` : ''}: ${why}.`);
 }
 
 /**
@@ -276,11 +272,11 @@ export function readWithProfile<D extends Options>(
 
 function findProfile(
   declared: Options,
-  { given, env = process.env, describe = libraryNaming }: Sources,
+  { given, env = process.env }: Sources,
 ): Profile | undefined {
   const { api: own } = Object(given) as { readonly api?: unknown };
   const api = own ?? env['BRANDFILL_API'];
   if (!declared['baseUrl'] || typeof api !== 'string' || api === '') return undefined;
-  const label = own === undefined ? 'BRANDFILL_API' : describe('api');
+  const label = own === undefined ? 'BRANDFILL_API' : "option 'api'";
   return refusing(`Cannot use ${label}:`, () => readProfile(api));
 }

@@ -69,14 +69,17 @@ export async function findEncoding(
   const found = (encoding: Encoding, example = '') => ({ encoding, markBytes, example });
   if (marked && marked !== UTF_8) {
     if (!insisted || insisted.startsWith('UTF-16')) return found(marked);
-    throw unreadable(name, `it begins with the byte order mark of ${marked}; leave --encoding out`);
+    throw unreadable(
+      name,
+      `it begins with the byte order mark of ${marked}; leave option 'encoding' out`,
+    );
   }
   if (insisted && insisted !== UTF_8) return found(insisted);
   const controls = start.filter((byte) => byte < 0x09 || (byte > 0x0d && byte < 0x1a)).length;
   if (controls > HARMLESS_CONTROLS + start.length * MOST_CONTROLS) {
     throw unreadable(
       name,
-      `it is no text; expected ${FORMAT_NAMES}, packed with gzip or not at all; if it is UTF-16, give --encoding utf-16`,
+      `it is no text; expected ${FORMAT_NAMES}, packed with gzip or not at all; if it is UTF-16, give option 'encoding' utf-16`,
     );
   }
   if (await areUtf8(read())) return found(UTF_8);
@@ -196,7 +199,7 @@ async function guessEncoding(
   }
   throw unreadable(
     name,
-    `its line ${found.firstOther} is neither UTF-8 nor Windows-1252; name the encoding with --encoding, or save the file as 'CSV UTF-8'`,
+    `its line ${found.firstOther} is neither UTF-8 nor Windows-1252; name the encoding with option 'encoding', or save the file as 'CSV UTF-8'`,
   );
 }
 
@@ -229,7 +232,7 @@ function notUtf8(name: string, found: OddLines, utf8 = 0): Error {
       : `line ${utf8} is in UTF-8 and line ${other} is not, as where lists were joined`;
   return unreadable(
     name,
-    `${what} (${firstByte}); save all of it as UTF-8 ('CSV UTF-8' in Excel), or name its encoding with --encoding, such as windows-1252`,
+    `${what} (${firstByte}); save all of it as UTF-8 ('CSV UTF-8' in Excel), or name its encoding with option 'encoding', such as windows-1252`,
   );
 }
 
@@ -254,7 +257,7 @@ export async function* transcode(
     if (at === -1) return Buffer.from(text);
     throw unreadable(
       name,
-      `line ${line} has a character that is none in ${encoding}; if the file is in another encoding, name it with --encoding, else save it as 'CSV UTF-8'`,
+      `line ${line} has a character that is none in ${encoding}; if the file is in another encoding, name it with option 'encoding', else save it as 'CSV UTF-8'`,
     );
   };
   let half = '';

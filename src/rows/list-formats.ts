@@ -11,7 +11,8 @@ export interface ListFormat {
   readonly isBinary: boolean;
 }
 
-export type ReadingOption = 'sheet' | 'encoding' | 'noHeader' | 'skipLines';
+export const READING_OPTIONS = ['sheet', 'encoding', 'noHeader', 'skipLines'] as const;
+export type ReadingOption = (typeof READING_OPTIONS)[number];
 
 export const LIST_FORMATS: Readonly<Record<ListFormat['kind'], ListFormat>> = {
   xlsx: {

@@ -9,7 +9,7 @@ import { describeKind } from '../common/text.ts';
 import { openCsv } from './csv/csv.ts';
 import { type Encoding, findEncoding, transcode, UTF_8 } from './encoding.ts';
 import { isJsonl, openJsonl } from './jsonl.ts';
-import type { ReadingOption } from './list-formats.ts';
+import { READING_OPTIONS } from './list-formats.ts';
 import { findOtherFormat, findOtherText, isZip } from './other-formats.ts';
 import type { FormatOptions, RowFormat } from './row-format.ts';
 import { READ_BYTES, readAt, readFrom, type Source, unreadable } from './source.ts';
@@ -163,21 +163,14 @@ export function openText(source: Source, options: FormatOptions): RowFormat {
 
 function refuseOptionsOfOthers({ source, format }: OpenedSource, options: OpenListOptions): void {
   const { names, options: own } = format.notation;
-  for (const [key, flag] of Object.entries(FLAGS) as [ReadingOption, string][]) {
+  for (const key of READING_OPTIONS) {
     if (!options[key] || own.includes(key)) continue;
     throw new BrandfillError(
       'INVALID_SETTING',
-      `Cannot use ${flag} for ${source.name}, which is ${names[0]}: leave it out.`,
+      `Cannot use option '${key}' for ${source.name}, which is ${names[0]}: leave it out.`,
     );
   }
 }
-
-const FLAGS: Readonly<Record<ReadingOption, string>> = {
-  sheet: '--sheet',
-  encoding: '--encoding',
-  noHeader: '--no-header',
-  skipLines: '--skip-lines',
-};
 
 const MAGIC_BYTES = 4_096;
 const WINDOWS = 24;

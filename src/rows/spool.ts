@@ -96,7 +96,9 @@ export async function writeAll(handle: FileHandle, bytes: Buffer, folder: string
 function spoolError(folder: string, error: unknown): BrandfillError {
   // If a list is only read and counted, or put on a queue, there is no store.
   const advice =
-    folder === tmpdir() ? 'name another folder in TMPDIR' : 'choose another folder with --store';
+    folder === tmpdir()
+      ? 'name another folder in TMPDIR'
+      : "choose another folder with option 'store'";
   return new BrandfillError(
     'UNUSABLE_STORE',
     `Cannot write to ${folder}: ${describeSystemError(error)}; ${advice}.`,

@@ -54,7 +54,7 @@ export function watchApi(options: ApiWatchOptions): Closable {
     if (onlyThrottledMs < Math.min(REFUSED_REPORTED_MS, maxWaitMs / 2) || isRefusalReported) return;
     isRefusalReported = true;
     onNotice(
-      `The API has refused every call for ${formatDuration(onlyThrottledMs)}${isStated ? '' : ' and does not say until when'}. After ${formatDuration(maxWaitMs)} of that (--max-wait) the run stops.`,
+      `The API has refused every call for ${formatDuration(onlyThrottledMs)}${isStated ? '' : ' and does not say until when'}. After ${formatDuration(maxWaitMs)} of that (option 'maxWait') the run stops.`,
     );
   }
 
@@ -87,12 +87,12 @@ function describeOut({ api, proxy, trouble, statedMs = 0 }: OutOptions): string 
     return `The API at ${api} is out${why} and says to come back in ${formatDuration(statedMs)}: no call is made before.`;
   }
   if (proxy && trouble?.startsWith('proxy_')) {
-    return `No call gets through the proxy at ${proxy.url.host}${why}: calls wait until one does, up to --max-outage. If none ever did, check ${proxy.variable}.`;
+    return `No call gets through the proxy at ${proxy.url.host}${why}: calls wait until one does, up to option 'maxOutage'. If none ever did, check ${proxy.variable}.`;
   }
   if (trouble !== undefined && aboutOf(trouble) === 'machine') {
-    return `No call to the API at ${api} can be made from here${why}: calls wait until one can, up to --max-outage. ${sentenceOn(trouble)}`;
+    return `No call to the API at ${api} can be made from here${why}: calls wait until one can, up to option 'maxOutage'. ${sentenceOn(trouble)}`;
   }
-  return `The API at ${api} is out${why}: calls wait until it is back, up to --max-outage. If it never answered, check --base-url${mayWantTls(api, trouble) ? ', which may have to begin with https://' : ''}.`;
+  return `The API at ${api} is out${why}: calls wait until it is back, up to option 'maxOutage'. If it never answered, check option 'baseUrl'${mayWantTls(api, trouble) ? ', which may have to begin with https://' : ''}.`;
 }
 
 /** A server that speaks TLS breaks off connections without it. */

@@ -222,7 +222,7 @@ export async function openStoreOf(
     signal,
     waitMs: noWait ? undefined : Number.POSITIVE_INFINITY,
     onHeld: (holder) => {
-      const message = `The store ${folder} is in use by ${describeHolder(holder)}: waiting until that ends (--no-wait does not).`;
+      const message = `The store ${folder} is in use by ${describeHolder(holder)}: waiting until that ends (option 'noWait' does not).`;
       onEvent({ type: 'notice', message });
     },
   });

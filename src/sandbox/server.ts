@@ -88,9 +88,9 @@ function describeListenError(cause: Error, host: string, port: number): Brandfil
   const code = 'code' in cause ? cause.code : undefined;
   const why =
     code === 'EADDRINUSE'
-      ? 'the port is in use; choose another with --port, or 0 for any free one'
+      ? "the port is in use; choose another with option 'port', or 0 for any free one"
       : code === 'EACCES'
-        ? 'not permitted; choose a port above 1023 with --port, or 0 for any free one'
+        ? "not permitted; choose a port above 1023 with option 'port', or 0 for any free one"
         : cause.message;
   const message = endSentence(`Cannot listen on ${formatHost(host)}:${port}: ${why}`);
   return new BrandfillError('INVALID_SETTING', message, { cause });

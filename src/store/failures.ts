@@ -3,7 +3,7 @@ import { freeBytes } from '../common/files.ts';
 
 // Why a store cannot be used, and what to do.
 
-export const ELSEWHERE = 'choose another folder with --store';
+export const ELSEWHERE = "choose another folder with option 'store'";
 export const RESTORE = `put a copy of the folder in its place, or ${ELSEWHERE}`;
 
 /** @param folder as the person named it, here and below */

@@ -94,7 +94,7 @@ export function describeHolder({ pid, host, sinceMs }: Holder): string {
 function inUse(folder: string, holder: Holder): BrandfillError {
   return new BrandfillError(
     'STORE_IN_USE',
-    `Cannot open the store ${folder}: it is in use by ${describeHolder(holder)}; wait until that ends, or choose another folder with --store.`,
+    `Cannot open the store ${folder}: it is in use by ${describeHolder(holder)}; wait until that ends, or choose another folder with option 'store'.`,
   );
 }
 

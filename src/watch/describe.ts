@@ -54,7 +54,7 @@ export function describeInput({
     );
   const domains = [
     `in ${describeColumn(column)}`,
-    named.length > 0 && `also possible: ${named.join(', ')}; --domain-column takes another`,
+    named.length > 0 && `also possible: ${named.join(', ')}; option 'domainColumn' takes another`,
   ];
   return [shorten(input), ...table({ format, domains })];
 }
@@ -92,14 +92,14 @@ export function describeRows(planned: PlannedRows): readonly string[] {
     rows: shown([
       formatCount(rows),
       oneSite !== undefined &&
-        `All rows lead to one site, ${oneSite}: if they are of several companies, name another column with --domain-column`,
+        `All rows lead to one site, ${oneSite}: if they are of several companies, name another column with option 'domainColumn'`,
       shifted > 0 &&
         `${countOf(shifted, 'row')} with more cells than the header, not looked up because the domain may be in another column, the first in line ${planned.firstShiftedLine}; quote texts that hold a delimiter`,
       ragged > 0 && `${countOf(ragged, 'row')} with more or fewer cells than the header, kept`,
       below !== undefined &&
         `${countOf(below.rows, 'row')} below the list, from ${placeOf(below)}, left as they are`,
       passedRows !== undefined &&
-        `${countOf(passedRows, 'row')} that --where leaves out, kept as they are`,
+        `${countOf(passedRows, 'row')} that option 'where' leaves out, kept as they are`,
     ]).join('; '),
     unique: `${countOf(planned.uniqueDomains, 'domain')}${fresh > 0 ? `, ${formatCount(fresh)} of them fresh in the store` : ''}`,
     sample: sampleOf && `of ${countOf(sampleOf.rows, 'row')} with a domain, spread over the list`,
@@ -155,7 +155,7 @@ export function describeLimit(
 ): string {
   const rate = formatRate(limitPerSecond);
   const words = {
-    fixed: `held to ${limitPerSecond > 0 ? rate : 'the --rate of another process'}`,
+    fixed: `held to ${limitPerSecond > 0 ? rate : "the option 'rate' of another process"}`,
     published: `limit about ${rate}, as the API says`,
     learned: `limit about ${rate}`,
     unknown: mostAtOnce === undefined && unknown,
@@ -183,7 +183,7 @@ function describeWhy(stop: Stop): string {
   const isSilent = said === '';
   const isUnsent = unsent !== undefined && (httpStatus === 401 || httpStatus === 403);
   if (trouble !== undefined && comeBackAtMs !== undefined) {
-    return `The API is out (${trouble}) and says to wait longer than --max-wait.`;
+    return `The API is out (${trouble}) and says to wait longer than option 'maxWait'.`;
   }
   if (throttledMs !== undefined) {
     return `The API has throttled every call for ${formatDuration(throttledMs)}: the quota seems to be used up.`;
@@ -247,10 +247,11 @@ const EXIT_CODES = {
   stopped: EXIT.stopped,
   interrupted: EXIT.interrupted,
 };
-const OTHERS = 'The same command without --sample asks about the others; nothing is paid twice.';
-const NO_DOMAIN = 'No row has a domain: check --domain-column.';
+const OTHERS =
+  "The same command without option 'sample' asks about the others; nothing is paid twice.";
+const NO_DOMAIN = "No row has a domain: check option 'domainColumn'.";
 const NO_ANSWER =
-  'No row has an answer: check --base-url and --domain-column, and whether one that must be known is found: brandfill try DOMAIN.';
+  "No row has an answer: check option 'baseUrl' and option 'domainColumn', and whether one that must be known is found: brandfill try DOMAIN.";
 
 /** How a run ended that had an error. */
 export const WITHOUT_ROWS = 'It ended with an error before the rows were written.';

@@ -226,3 +226,15 @@ export function howFar({ phase, rows, statuses, logos, logoTotal = 0, written }:
   // Rounded down: unfinished work is never at 100 %.
   return { ...far, percent: Math.floor(part * 100) };
 }
+
+/** A run whose texts are in the words of whoever reads them. */
+export function viewInWords(view: RunView, words: (message: string) => string): RunView {
+  const { why, next, notices, reasons } = view;
+  return {
+    ...view,
+    why: why && words(why),
+    next: next && words(next),
+    notices: notices.map(({ at, text }) => ({ at, text: words(text) })),
+    reasons: reasons.map((of) => ({ ...of, advice: words(of.advice) })),
+  };
+}

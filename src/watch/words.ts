@@ -6,32 +6,6 @@ import type { Wait } from './run-view.ts';
 // The words for statuses, stops and phases, said once for terminal, log, page and report. Reasons of
 // rows stand in `reasons.ts`, which the page does not load.
 
-/** What is typed at a terminal, as the page of `brandfill app` calls it. @default the words of the flag */
-const ON_PAGE: Readonly<Record<string, string>> = {
-  'run the same command again': 'press Go on',
-  'Run the same command again': 'Press Go on',
-  ' to go on': '',
-  'brandfill try DOMAIN': 'ask about three companies, under Columns',
-  '--auth and BRANDFILL_API_KEY': 'the key, under Connect',
-  '--auth': 'how the key is sent',
-  '--base-url': 'the address of the API',
-  '--domain-column': 'the column with the addresses',
-  '--max-calls': '“Calls, at most”',
-  '--max-failed': 'the bound on failures',
-  '--max-outage': 'the longest wait',
-  '--max-wait': 'the longest wait',
-  '--param': 'the parameters',
-};
-
-/** A text in the terms of the page of `brandfill app`, where nobody can type a flag. */
-export function onPage(text: string): string {
-  const withoutAsides = text.replaceAll(/ \(--[a-z][^()]*\)/g, '');
-  return withoutAsides.replaceAll(
-    /run the same command again| to go on\b|brandfill try DOMAIN|--auth and BRANDFILL_API_KEY|--[a-z][a-z-]+/gi,
-    (typed) => ON_PAGE[typed] ?? typed.replace('--', 'the ').replaceAll('-', ' '),
-  );
-}
-
 export function upperFirst(text: string): string {
   return text.charAt(0).toUpperCase() + text.slice(1);
 }
@@ -92,18 +66,18 @@ export function describeWait({ why, leftMs = 0, text = '' }: Wait): string {
 
 /** Why a run or a worker stops. */
 export const STOPS: Readonly<Record<StopReason, string>> = {
-  unauthorized: 'The API refused the credential (401): check --auth and BRANDFILL_API_KEY.',
+  unauthorized: "The API refused the credential (401): check option 'auth' and BRANDFILL_API_KEY.",
   forbidden:
-    'The API answered 403 five times in a row: check --auth and BRANDFILL_API_KEY and what the credential is allowed.',
+    "The API answered 403 five times in a row: check option 'auth' and BRANDFILL_API_KEY and what the credential is allowed.",
   quota: 'The quota of the API is used up.',
-  outage: 'The API has been out for longer than --max-outage.',
+  outage: "The API has been out for longer than option 'maxOutage'.",
   refused:
-    'The API gave five different domains the same refusal or answer, with no other between: it is about the calls, not the domains, and nothing of it is kept. Check --auth and BRANDFILL_API_KEY, the plan of the account, --param and --base-url; --max-failed 100% takes the API at its word.',
+    "The API gave five different domains the same refusal or answer, with no other between: it is about the calls, not the domains, and nothing of it is kept. Check option 'auth' and BRANDFILL_API_KEY, the plan of the account, option 'params' and option 'baseUrl'; option 'maxFailed' 100% takes the API at its word.",
   misdirected: 'Nothing of the first calls is kept, and the outputs stay as they were.',
-  max_failed: 'More lookups failed than --max-failed allows: look at the reasons.',
-  max_calls: 'All calls of --max-calls are made.',
-  max_cost: 'The next answer could cost more than --max-cost leaves.',
-  max_calls_per: 'All calls of --max-calls-per are made, by this run and others together.',
+  max_failed: "More lookups failed than option 'maxFailed' allows: look at the reasons.",
+  max_calls: "All calls of option 'maxCalls' are made.",
+  max_cost: "The next answer could cost more than option 'maxCost' leaves.",
+  max_calls_per: "All calls of option 'maxCallsPer' are made, by this run and others together.",
   unusable_store: 'The answers that came since then go to the outputs alone.',
   interrupted:
     'Interrupted: no further call is made, calls in flight get 10 s. Interrupt again to end at once.',
@@ -112,8 +86,8 @@ export const STOPS: Readonly<Record<StopReason, string>> = {
 
 /** The likeliest reason for a 401 or 403, where no credential went with the calls. */
 export const UNSENT: Readonly<Record<'kept' | 'none', string>> = {
-  kept: 'Calls were made without your credential: check --auth, which is none.',
-  none: 'Calls were made without a credential: check --auth and BRANDFILL_API_KEY.',
+  kept: "Calls were made without your credential: check option 'auth', which is none.",
+  none: "Calls were made without a credential: check option 'auth' and BRANDFILL_API_KEY.",
 };
 
 /** How a run goes on of which nothing else is known. */

@@ -75,7 +75,7 @@ describe('parseAuth', () => {
       expect.objectContaining({
         code: 'INVALID_SETTING',
         message:
-          'expected none, bearer, basic, header:NAME or query:NAME; the credential itself goes into BRANDFILL_API_KEY or --api-key-file',
+          "expected none, bearer, basic, header:NAME or query:NAME; the credential itself goes into BRANDFILL_API_KEY or option 'apiKeyFile'",
       }),
     );
   });
@@ -104,7 +104,7 @@ describe('createCredential', () => {
         expect.objectContaining({
           code: 'INVALID_SETTING',
           message: expect.stringContaining(
-            'set BRANDFILL_API_KEY or give --api-key-file FILE',
+            "set BRANDFILL_API_KEY or give option 'apiKeyFile' FILE",
           ) as string,
         }),
       );
@@ -174,11 +174,11 @@ describe('a base URL that cannot be one', () => {
     ['file:///etc', "expected http or https, received 'file://'"],
     [
       'https://user:pw@h.example',
-      'it holds a user name or password; put the credential into BRANDFILL_API_KEY and choose --auth basic',
+      "it holds a user name or password; put the credential into BRANDFILL_API_KEY and choose option 'auth' basic",
     ],
     [
       'https://h.example/?key=1',
-      'it ends in a query or fragment; give query parameters with --param NAME=VALUE',
+      "it ends in a query or fragment; give query parameters with option 'params' NAME=VALUE",
     ],
     ['https://h.example/v1/brand', "leave out the '/v1/brand' at its end, every call adds it"],
   ])('such as %j is refused with the reason', (baseUrl, reason) => {

@@ -1,11 +1,13 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
+import { inFlags } from '../../src/options/options.ts';
 
 const project = join(import.meta.dirname, '../..');
 const SOURCES = readdirSync(join(project, 'src'), { recursive: true, encoding: 'utf8' })
   .filter((name) => name.endsWith('.ts'))
   .map((name) => readFileSync(join(project, 'src', name), 'utf8'))
+  .map(inFlags)
   .join('\n');
 
 /** Each message in the first cells of the tables; `…` stands for what differs. */

@@ -48,7 +48,7 @@ describe('a sample', () => {
       statuses: { found: 5, skipped: 0 },
       out: folder.at('list.sample.csv'),
       failures: folder.at('list.sample.failures.csv'),
-      next: expect.stringContaining('without --sample'),
+      next: expect.stringContaining("without option 'sample'"),
     };
     expect(await run({ sample: 5 })).toMatchObject(sampled);
     const places = asked.map((domain) => Number(/\d+/.exec(domain)?.[0]));
@@ -125,7 +125,7 @@ describe('a sample', () => {
     });
     await expect(
       enrich({ input: 'x', baseUrl: 'http://h', sample: 5, changes: 'c' }),
-    ).rejects.toThrow(/Cannot use 'changes' with 'sample'/);
+    ).rejects.toThrow(/Cannot use option 'changes' with option 'sample'/);
   });
 });
 

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { describeTrial } from '../../src/commands/describe-trial.ts';
 import { tryDomain } from '../../src/index.ts';
+import { inFlags } from '../../src/options/options.ts';
 import type { SandboxReply } from '../../src/sandbox/options.ts';
 import { judge } from '../../src/watch/describe.ts';
 import { createStatusCounts } from '../../src/watch/run-view.ts';
@@ -135,7 +136,7 @@ describe('brandfill try says in a sentence', () => {
     const options = { domain: 'a.com', baseUrl: api.url, store, retries: 0, timeout: 200 };
     const trial = await tryDomain(options);
     const [line = ''] = describeTrial(trial, 'a.com', Date.now());
-    expect(withoutTimes(line)).toContain(sentence);
+    expect(inFlags(withoutTimes(line))).toContain(sentence);
     expect(line).not.toMatch(/\p{Cc}/u);
     const { stopped } = trial;
     const ended = judge({ stopped, statuses: { ...createStatusCounts(), [trial.status]: 1 } });

@@ -1,5 +1,7 @@
-import { readdirSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { expect, it } from 'vitest';
+import { COMMANDS } from '../../src/cli/commands.ts';
 import * as library from '../../src/index.ts';
 import { useTempFolder } from '../support/temp-folder.ts';
 
@@ -18,19 +20,24 @@ async function refusalOf(name: string, ...args: readonly unknown[]): Promise<str
   return 'nothing was refused';
 }
 
-const A_LIST = "Cannot use 'input': expected the path of a list, '-' for standard input, or rows";
+const A_LIST =
+  "Cannot use option 'input': expected the path of a list, '-' for standard input, or rows";
 
 it.each<[string, readonly unknown[], string]>([
   [
     'enrich',
     [{ input, maxCals: 1 }],
-    "Cannot use 'maxCals': enrich has no such option; did you mean 'maxCalls'?",
+    "Cannot use 'maxCals': enrich has no such option; did you mean option 'maxCalls'?",
   ],
   ['enrich', [{ input, colour: 'red' }], 'no such option; see docs/options.md.'],
-  ['enrich', [{ input, baseUrl: 'http://x', rate: '?', nope: undefined }], "Cannot use 'rate'"],
-  ['enrichRows', [{ input, maxCals: 1 }], "did you mean 'maxCalls'?"],
+  [
+    'enrich',
+    [{ input, baseUrl: 'http://x', rate: '?', nope: undefined }],
+    "Cannot use option 'rate'",
+  ],
+  ['enrichRows', [{ input, maxCals: 1 }], "did you mean option 'maxCalls'?"],
   ['enrichRows', [{ input, failures: 'x' }], "'failures': enrichRows has no such option"],
-  ['plan', [{ input, baseURI: 'x' }], "did you mean 'baseUrl'?"],
+  ['plan', [{ input, baseURI: 'x' }], "did you mean option 'baseUrl'?"],
   ['enrich', [{ input, apiKey: 47_112_026 }], "'apiKey': expected a text, received a number."],
   ['enrich', [{ input, changesId: null }], "'changesId': expected a text, received null."],
   [
@@ -43,9 +50,13 @@ it.each<[string, readonly unknown[], string]>([
     [{ input, headers: { 'x-team': undefined } }],
     'an object of texts by name, received an object.',
   ],
-  ['enrich', [{ input, fields: new Map() }], "Cannot use 'fields': expected a text"],
-  ['tryDomain', [{ domain: 'a.com', retires: 3 }], "no such option; did you mean 'retries'?"],
-  ['tryDomain', [{}], "Cannot use 'domain': expected a text, received nothing."],
+  ['enrich', [{ input, fields: new Map() }], "Cannot use option 'fields': expected a text"],
+  [
+    'tryDomain',
+    [{ domain: 'a.com', retires: 3 }],
+    "no such option; did you mean option 'retries'?",
+  ],
+  ['tryDomain', [{}], "Cannot use option 'domain': expected a text, received nothing."],
   ['enrich', [], 'Cannot run enrich: expected its options as an object, received nothing.'],
   ['enrich', [{}], A_LIST],
   ['enrichRows', [{ input: null }], A_LIST],
@@ -58,4 +69,16 @@ it.each<[string, readonly unknown[], string]>([
   expect(message).toContain(expected);
   expect(message).not.toContain('47112026');
   expect(readdirSync(store)).toEqual([]);
+});
+
+it('messages name options by keys that there are', async () => {
+  const commands = await Promise.all(COMMANDS.map(async ({ load }) => await load?.()));
+  const keys = new Set(commands.flatMap((command) => Object.keys(command?.options ?? {})));
+  const sources = readdirSync('src', { recursive: true, encoding: 'utf8' })
+    .filter((name) => name.endsWith('.ts'))
+    .map((name) => readFileSync(join('src', name), 'utf8'));
+  const named = sources.flatMap((text) => Array.from(text.matchAll(/option '(\w+)'/g)));
+  expect(named.length).toBeGreaterThan(100);
+  const unknown = named.map(([, key = '']) => key).filter((key) => !keys.has(key));
+  expect(new Set(unknown)).toEqual(new Set(['apiKeyEnv'])); // of job files alone
 });

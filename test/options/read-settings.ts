@@ -1,12 +1,12 @@
 import { expect } from 'vitest';
 import { readOptions } from '../../src/options/option.ts';
-import { flagOf, OPTIONS, type OptionKey, type Settings } from '../../src/options/options.ts';
+import { inFlags, OPTIONS, type OptionKey, type Settings } from '../../src/options/options.ts';
 
 type Given = Partial<Record<OptionKey, unknown>>;
 
 /** Reads settings as `enrich` does. */
 export function read(given: Given, env: Record<string, string> = {}): Settings {
-  return readOptions('enrich', OPTIONS, { given, env, describe: flagOf });
+  return readOptions('enrich', OPTIONS, { given, env });
 }
 
 /** The message of the error that a value leads to. */
@@ -15,7 +15,7 @@ export function refusalOf(given: Given, env?: Record<string, string>): string {
     read(given, env);
   } catch (error) {
     expect(error).toMatchObject({ name: 'BrandfillError', code: 'INVALID_SETTING' });
-    return (error as Error).message;
+    return inFlags((error as Error).message);
   }
   return 'nothing was refused';
 }

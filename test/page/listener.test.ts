@@ -69,7 +69,7 @@ it('says in a sentence when the port is taken, or the address is not there', asy
   await new Promise((resolve) => other.once('listening', resolve));
   const { port } = other.address() as { port: number };
   await expect(openListener({ host: '127.0.0.1', port, routes: [] })).rejects.toThrow(
-    `Cannot listen on 127.0.0.1:${port}: another program has that port; give --listen another, or port 0 for any that is free.`,
+    `Cannot listen on 127.0.0.1:${port}: another program has that port; give option 'listen' another, or port 0 for any that is free.`,
   );
   await expect(openListener({ host: '203.0.113.1', port: 0, routes: [] })).rejects.toThrow(
     'this machine has no such address',

@@ -4,16 +4,11 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { createCredential, isCredentialName } from '../../src/brand/credential.ts';
 import { createEndpoint } from '../../src/brand/endpoint.ts';
-import { flagOf } from '../../src/options/options.ts';
 import { callsIdOf, createJob, type Job, paceIdOf } from '../../src/profile/job.ts';
 import { useTempFolder } from '../support/temp-folder.ts';
 
 function jobOf(given: object, env: Record<string, string> = {}): Job {
-  return createJob({
-    given: { baseUrl: 'https://h.example', ...given },
-    env,
-    describe: flagOf,
-  });
+  return createJob({ given: { baseUrl: 'https://h.example', ...given }, env });
 }
 
 function writeKey(text: string): string {
@@ -56,7 +51,7 @@ describe('the credential of a job', () => {
   it('must be there if it is wanted', () => {
     for (const env of [{}, { BRANDFILL_API_KEY: ' ' }])
       expect(() => jobOf({ auth: 'bearer' }, env)).toThrow(
-        'Cannot use --auth bearer: there is no credential; set BRANDFILL_API_KEY or give --api-key-file FILE.',
+        "Cannot use option 'auth' bearer: there is no credential; set BRANDFILL_API_KEY or give option 'apiKeyFile' FILE.",
       );
   });
 
@@ -69,7 +64,7 @@ describe('the credential of a job', () => {
   ])('must be in the file that is given: %s', (why, fileOf) => {
     const apiKeyFile = fileOf();
     expect(() => jobOf({ auth: 'bearer', apiKeyFile })).toThrow(
-      `Cannot use --api-key-file (${apiKeyFile}): ${why}.`,
+      `Cannot use option 'apiKeyFile' (${apiKeyFile}): ${why}.`,
     );
   });
 
@@ -82,7 +77,7 @@ describe('the credential of a job', () => {
     './jobs/k3y',
   ])('is not repeated where it stands in place of its file: %s', (apiKeyFile) => {
     expect(() => jobOf({ auth: 'bearer', apiKeyFile })).toThrow(
-      'Cannot use --api-key-file: there is no such file or folder.',
+      "Cannot use option 'apiKeyFile': there is no such file or folder.",
     );
   });
 
@@ -103,13 +98,13 @@ it.each<[object, Record<string, string>, RegExp[]]>([
   [{ auth: 'bearer', baseUrl: 'http://[::1]:8080' }, IN_ENV, []],
   [{ auth: 'bearer', baseUrl: 'http://localhost' }, IN_ENV, []],
   [{ baseUrl: 'http://h.example' }, {}, []],
-  [{}, IN_ENV, [/^A credential is set, but --auth is none: calls are made without it\.$/]],
+  [{}, IN_ENV, [/^A credential is set, but option 'auth' is none: calls are made without it\.$/]],
   [{ auth: 'bearer' }, { BRANDFILL_API_KEY: 'abcde' }, [/has fewer than 6 characters/]],
   [
     { params: ['key=s3cret-one', 'lang=en'], headers: ['X-Api-Key=s3cret-two'] },
     {},
     [
-      /^Of the parameters and headers, 'key', 'X-Api-Key' looks like a credential: say in --auth (?!.*s3cret)/,
+      /^Of the parameters and headers, 'key', 'X-Api-Key' looks like a credential: say in option 'auth' (?!.*s3cret)/,
     ],
   ],
 ])('what is odd about %j with %j is said', (given, env, notices) => {
@@ -135,26 +130,26 @@ it.each([
 });
 
 it.each([
-  [{ failures: '-' }, /^Cannot use --failures: expected a file: standard output/],
-  [{ changes: '-' }, /^Cannot use --changes: expected a file/],
+  [{ failures: '-' }, /^Cannot use option 'failures': expected a file: standard output/],
+  [{ changes: '-' }, /^Cannot use option 'changes': expected a file/],
   [{ fill: 'website' }, /received 'website'\.$/],
-  [{ key: 'id' }, /^Cannot use --key without --changes: give both\.$/],
-  [{ logos: 'l' }, /^Cannot use --logos without --logo-field/],
-  [{ logoField: 'l' }, /^Cannot use --logo-field without --logos/],
-  [{ logosSvg: true }, /^Cannot use --logos-svg without --logos/],
-  [{ workers: 0 }, /without a queue: give --queue/],
+  [{ key: 'id' }, /^Cannot use option 'key' without option 'changes': give both\.$/],
+  [{ logos: 'l' }, /^Cannot use option 'logos' without option 'logoField'/],
+  [{ logoField: 'l' }, /^Cannot use option 'logoField' without option 'logos'/],
+  [{ logosSvg: true }, /^Cannot use option 'logosSvg' without option 'logos'/],
+  [{ workers: 0 }, /without a queue: give option 'queue'/],
   [{ workers: 0, queue: 'redis://h', maxCallsPer: '1/day' }, /give it to the workers/],
-  [{ maxCost: 5 }, /^Cannot hold --max-cost without a profile/],
+  [{ maxCost: 5 }, /^Cannot hold option 'maxCost' without a profile/],
   [
     { baseUrl: undefined },
-    /^Cannot start without a base URL: give --base-url.*--api.*brandfill sandbox.*brandfill app/,
+    /^Cannot start without a base URL: give option 'baseUrl'.*option 'api'.*brandfill sandbox.*brandfill app/,
   ],
-  [{ api: 'brandfech' }, /^Cannot use --api: there is no profile 'brandfech'; there are /],
-  [{ api: KEY }, /^Cannot use --api: there is no such profile; there are /],
-  [{ baseUrl: KEY }, /^Cannot use --base-url: expected a URL .*, received something else\.$/],
+  [{ api: 'brandfech' }, /^Cannot use option 'api': there is no profile 'brandfech'; there are /],
+  [{ api: KEY }, /^Cannot use option 'api': there is no such profile; there are /],
+  [{ baseUrl: KEY }, /^Cannot use option 'baseUrl': expected a URL .*, received something else\.$/],
   [
     { api: 'brandfetch', auth: 'bearer' },
-    /without a credential: set BRANDFETCH_API_KEY, or give --api-key-file/,
+    /without a credential: set BRANDFETCH_API_KEY, or give option 'apiKeyFile'/,
   ],
 ])('%j makes no sense', (given, message) => {
   expect(() => jobOf(given)).toThrow(message);

@@ -100,7 +100,12 @@ describe('openList', () => {
     ['list.gz', gzipSync('a\n'.repeat(9_999)).subarray(0, 40), /corrupt or cut short/],
     ['list.json', '[{"a":1}]', /it is a JSON array/],
     ['list.csv', '<!DOCTYPE html>', /a web page \(HTML/],
-    ['list.jsonl', '{"a":1}\n', /--no-header for .*, which is JSONL: leave/, { noHeader: true }],
+    [
+      'list.jsonl',
+      '{"a":1}\n',
+      /option 'noHeader' for .*, which is JSONL: leave/,
+      { noHeader: true },
+    ],
   ])('says what is no list: %s', async (name, content, expected, options) => {
     await expect(open(fileOf(content, name), options)).rejects.toThrow(expected);
   });

@@ -20,7 +20,7 @@ function estimate({
 }): PlanEstimate | undefined {
   const savedAtMs = NOW_MS - ageMs;
   const baseUrl = 'https://api.test';
-  const job = createJob({ given: { baseUrl, ...given }, env: {}, describe: String });
+  const job = createJob({ given: { baseUrl, ...given }, env: {} });
   const findPace = () => state && { state, savedAtMs, learnedAtMs: savedAtMs };
   return estimateCalls(calls, job, { findPace }, NOW_MS);
 }

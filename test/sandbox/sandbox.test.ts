@@ -51,7 +51,7 @@ describe('sandbox', () => {
   it('says which port is in use and what to do', async () => {
     const { port } = await openApi();
     await expect(startSandbox({ port })).rejects.toMatchObject({
-      message: `Cannot listen on 127.0.0.1:${port}: the port is in use; choose another with --port, or 0 for any free one.`,
+      message: `Cannot listen on 127.0.0.1:${port}: the port is in use; choose another with option 'port', or 0 for any free one.`,
       code: 'INVALID_SETTING',
     });
   });

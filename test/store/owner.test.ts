@@ -31,7 +31,7 @@ it('says who has it, and since when', async () => {
   await expect(second).rejects.toMatchObject({
     code: 'STORE_IN_USE',
     message: expect.stringMatching(
-      `^Cannot open the store .*: it is in use by process ${process.pid} on .*, since 20\\S+Z; wait until that ends, or choose another folder with --store\\.$`,
+      `^Cannot open the store .*: it is in use by process ${process.pid} on .*, since 20\\S+Z; wait until that ends, or choose another folder with option 'store'\\.$`,
     ),
   });
   await first.release();

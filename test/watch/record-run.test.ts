@@ -125,7 +125,7 @@ describe('the picture of a run', () => {
       'nothing_found',
       3,
       /^Done, but nothing was found: 10 rows in \d+ ms, 0 found, 10 invalid\.$/,
-      /^No row has a domain: check --domain-column\.$/,
+      /^No row has a domain: check option 'domainColumn'\.$/,
     ],
     [
       {

@@ -1,16 +1,17 @@
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { REASONS } from '../../src/common/reasons.ts';
+import { onPage } from '../../src/page/app/words.ts';
 import { watchApi } from '../../src/run/api-watch.ts';
 import { describeEnd, describeStop } from '../../src/watch/describe.ts';
 import { adviseOn } from '../../src/watch/reasons.ts';
 import { recordRun } from '../../src/watch/record-run.ts';
 import { createStatusCounts } from '../../src/watch/run-view.ts';
-import { GO_ON, GOING_ON, onPage, STOPS } from '../../src/watch/words.ts';
+import { GO_ON, GOING_ON, STOPS } from '../../src/watch/words.ts';
 import { type StopReason, stopForWait } from '../../src/worker/stop-switch.ts';
 
 describe('words', () => {
   it.each([
-    ['Check --base-url.', 'Check the address of the API.'],
+    ["Check option 'baseUrl'.", 'Check the address of the API.'],
     [GO_ON, 'What was found is kept: press Go on.'],
     [
       'It is kept: run the same command again after noon to go on.',
@@ -18,8 +19,11 @@ describe('words', () => {
     ],
     ['Done. Run the same command again.', 'Done. Press Go on.'],
     ['Try: brandfill try DOMAIN.', 'Try: ask about three companies, under Columns.'],
-    ['After 15 min of that (--max-wait) the run stops.', 'After 15 min of that the run stops.'],
-    ['Name it with --encoding.', 'Name it with the encoding.'],
+    [
+      "After 15 min of that (option 'maxWait') the run stops.",
+      'After 15 min of that the run stops.',
+    ],
+    ["Name it with option 'encoding'.", 'Name it with the encoding.'],
   ])('%s has the terms of the page there: %s', (onTerminal, there) => {
     expect(onPage(onTerminal)).toBe(there);
   });
@@ -80,10 +84,10 @@ describe('words', () => {
   it('name a wall before the API and a stated outage first, and nothing that is not to blame', () => {
     const refusal = { httpStatus: 403, said: 'One moment', reason: 'wall' } as const;
     expect(describeStop({ reason: 'refused', refusal, unsent: 'none' })).toMatch(
-      /^A wall against robots(?!.*(?:--auth|credential)).* It answered 403: 'One moment'\./,
+      /^A wall against robots(?!.*(?:'auth'|credential)).* It answered 403: 'One moment'\./,
     );
     expect(describeStop(stopForWait(7_200_000, 0, 'http_503'))).toBe(
-      'The API is out (http_503) and says to wait longer than --max-wait. No further call is made. It said to come back at 1970-01-01T02:00:00.000Z.',
+      "The API is out (http_503) and says to wait longer than option 'maxWait'. No further call is made. It said to come back at 1970-01-01T02:00:00.000Z.",
     );
   });
 
@@ -91,10 +95,14 @@ describe('words', () => {
     [
       'kept',
       401,
-      /^Calls were made without your credential: check --auth, which is none\. It answered 401: 'no'/,
+      /^Calls were made without your credential: check option 'auth', which is none\. It answered 401: 'no'/,
     ],
     ['kept', 403, /^Calls were made without your credential/],
-    ['none', 401, /^Calls were made without a credential: check --auth and BRANDFILL_API_KEY\./],
+    [
+      'none',
+      401,
+      /^Calls were made without a credential: check option 'auth' and BRANDFILL_API_KEY\./,
+    ],
     ['kept', 422, /^The API gave five/],
     [undefined, 401, /^The API refused the credential \(401\)/],
   ] as const)('say first that a credential was not sent: %s, %d', (unsent, httpStatus, words) => {

@@ -53,14 +53,14 @@ export async function chooseOutputPaths(options: OutputPathsOptions): Promise<Ou
       (await own(options.failures)) ?? `${await stemOfFailures(stem, out)}.failures${ofFailures}`,
     changes: options.changes,
   };
-  const outputs: readonly (readonly [flag: string, path: string | undefined])[] = [
-    ['--out', out],
-    ['--failures', paths.failures],
-    ['--changes', paths.changes],
-    ...(options.report ?? []).map((path) => ['--report', path] as const),
+  const outputs: readonly (readonly [key: string, path: string | undefined])[] = [
+    ['out', out],
+    ['failures', paths.failures],
+    ['changes', paths.changes],
+    ...(options.report ?? []).map((path) => ['report', path] as const),
   ];
   const taken = new Map<string, string>();
-  for (const [flag, path] of outputs) {
+  for (const [key, path] of outputs) {
     if (path === '-' || path === undefined) continue;
     if (await isInput(path, source)) {
       throw new BrandfillError(
@@ -71,14 +71,15 @@ export async function chooseOutputPaths(options: OutputPathsOptions): Promise<Ou
     const place = await followOwnLinks(path).catch(() => path); // refused when it is opened
     const other = taken.get(place);
     if (other !== undefined && !(await isDevice(path))) {
-      const advice = other === flag ? `another ${flag}` : `another ${other} or ${flag}`;
+      const advice =
+        other === key ? `another option '${key}'` : `another option '${other}' or option '${key}'`;
       throw new BrandfillError(
         'INVALID_SETTING',
         `Cannot write both outputs to ${path}: choose ${advice}.`,
       );
     }
-    taken.set(place, flag);
-    if (flag !== '--report') refuseOtherFormat(path, format, path === out ? ending : undefined);
+    taken.set(place, key);
+    if (key !== 'report') refuseOtherFormat(path, format, path === out ? ending : undefined);
   }
   if (isBinaryOutput(out, format)) await format.binary?.assertRewritable();
   return paths;

@@ -11,7 +11,6 @@ import { withoutSecrets } from '../../common/secrets.ts';
 import { shellWord } from '../../common/text.ts';
 import { flagOf } from '../../options/options.ts';
 import { readVersion } from '../../version.ts';
-import { onPage } from '../../watch/words.ts';
 import { type Access, readForm, takes } from '../access.ts';
 import { enteredPage, loginPage } from '../assets.ts';
 import { boardApi, pageRoutes } from '../dashboard.ts';
@@ -28,6 +27,7 @@ import type { AppFolder } from './folder.ts';
 import type { Library } from './library.ts';
 import { fieldsRequest, openLists, readingRequest } from './lists.ts';
 import { openRuns, runRequest } from './runs.ts';
+import { onPage } from './words.ts';
 
 export interface OpenAppOptions {
   readonly folder: AppFolder;

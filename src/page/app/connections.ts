@@ -1,7 +1,6 @@
 import { HTTPException } from 'hono/http-exception';
 import { z } from 'zod';
 import { keepSecret } from '../../common/secrets.ts';
-import { flagOf } from '../../options/options.ts';
 import { createJob, type Job } from '../../profile/job.ts';
 import { readProfile, shippedProfiles } from '../../profile/read-profile.ts';
 import { type Sandbox, startSandbox } from '../../sandbox/server.ts';
@@ -112,7 +111,7 @@ export function openConnections(folder: AppFolder, env: Env, onChange: () => voi
 /** A job of what the person at the page chose, and of nothing that the environment says besides. */
 export function jobOnPage(given: object, env: Env): Job {
   const quiet = Object.entries(env).filter(([name]) => !name.startsWith('BRANDFILL_'));
-  return createJob({ given, env: Object.fromEntries(quiet), describe: flagOf });
+  return createJob({ given, env: Object.fromEntries(quiet) });
 }
 
 function readConnection({

@@ -46,7 +46,7 @@ export async function openAppFolder(named: string): Promise<AppFolder> {
   } catch (error) {
     throw new BrandfillError(
       'UNWRITABLE_OUTPUT',
-      `Cannot keep anything in ${named}: ${describeSystemError(error)}; choose another folder with --dir.`,
+      `Cannot keep anything in ${named}: ${describeSystemError(error)}; choose another folder with option 'dir'.`,
       { cause: error },
     );
   }

@@ -16,6 +16,6 @@ export interface Library {
     input: string,
     job: Job,
     caller: CallerOptions,
-    around: RunSurroundings & { readonly describe: (key: string) => string },
+    around: RunSurroundings,
   ): Promise<RunView>;
 }

@@ -21,12 +21,13 @@ import type { Trial } from '../../run/trial.ts';
 import { isMarked } from '../../store/home.ts';
 import { describeColumn, describeStop } from '../../watch/describe.ts';
 import { adviseOn } from '../../watch/reasons.ts';
-import type { RunView } from '../../watch/run-view.ts';
-import { onPage, PHASES } from '../../watch/words.ts';
+import { type RunView, viewInWords } from '../../watch/run-view.ts';
+import { PHASES } from '../../watch/words.ts';
 import { isOver, lost } from '../board.ts';
 import { type Connections, type Env, jobOnPage, type SavedConnection } from './connections.ts';
 import type { AppFolder } from './folder.ts';
 import type { Library } from './library.ts';
+import { onPage } from './words.ts';
 
 /** How a list is to be read. What is left out is found out. */
 export const readingRequest = z.object({
@@ -112,7 +113,7 @@ export async function openLists({ folder, connections, env, library, onChange }:
     // Its process may have been killed.
     const run =
       list?.run && !isOver(list.run.view)
-        ? { ...list.run, view: viewOnPage(lost(list.run.view)) }
+        ? { ...list.run, view: viewInWords(lost(list.run.view), onPage) }
         : list?.run;
     if (list) known.set(id, { ...list, run });
     else if (isMarked(folder.path)) await folder.remove(FOLDER, id); // it was never whole
@@ -421,18 +422,6 @@ function messageOf(trial: Trial): string {
   if (stopped) return onPage(describeStop(stopped));
   const advice = onPage(adviseOn(trial));
   return said === undefined ? advice : `${advice} It says: '${said}'.`;
-}
-
-/** A run in the terms of the page. */
-export function viewOnPage(view: RunView): RunView {
-  const { why, next, notices, reasons } = view;
-  return {
-    ...view,
-    why: why && onPage(why),
-    next: next && onPage(next),
-    notices: notices.map(({ at, text }) => ({ at, text: onPage(text) })),
-    reasons: reasons.map((of) => ({ ...of, advice: onPage(of.advice) })),
-  };
 }
 
 /** The columns that answers make, each with its value in every answer; the rest of them has no way. */

@@ -1,12 +1,12 @@
 import { HTTPException } from 'hono/http-exception';
 import { z } from 'zod';
 import { createRunControl, type RunControl } from '../../common/run-control.ts';
-import { flagOf } from '../../options/options.ts';
 import type { RunRecorder } from '../../watch/record-run.ts';
 import type { RunView } from '../../watch/run-view.ts';
 import { type BoardSource, EMPTY_BOARD, GONE, showOwnRun } from '../board.ts';
 import { jobOnPage } from './connections.ts';
-import { type ListRun, type Lists, type ListsOptions, viewOnPage } from './lists.ts';
+import type { ListRun, Lists, ListsOptions } from './lists.ts';
+import { onPage } from './words.ts';
 
 // A list is run in this process, by the function that the command line calls: the key is here, and
 // pausing, stopping and watching are calls and no protocol. Running it again goes on, as the same command
@@ -50,10 +50,10 @@ export function openRuns(options: ListsOptions & { readonly lists: Lists }) {
       const caller = { runId: id, control, confirm };
       running.ended = library
         .enrichJob(input, job, caller, {
-          describe: flagOf,
+          words: onPage,
           list: lists.find(id).name,
           onRecorder: ({ read }) => {
-            recorder = { read: () => viewOnPage(read()) };
+            recorder = { read };
             resolve(recorder);
           },
         })

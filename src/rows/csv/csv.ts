@@ -104,7 +104,7 @@ function completeHeader(
   if (further.every((cell) => cell.trim() === '')) return [...names, ...Array(more).fill('')];
   throw unreadable(
     source.name,
-    `each row has ${more === 1 ? 'one cell' : `${more} cells`} more than the header ('${shorten(names.join(','))}'); add what is missing to its first line (R: write.csv, or col.names = NA), separate it as the rows are, put texts with a delimiter into quotes, or leave a title out with --skip-lines`,
+    `each row has ${more === 1 ? 'one cell' : `${more} cells`} more than the header ('${shorten(names.join(','))}'); add what is missing to its first line (R: write.csv, or col.names = NA), separate it as the rows are, put texts with a delimiter into quotes, or leave a title out with option 'skipLines'`,
   );
 }
 

@@ -29,7 +29,7 @@ export async function assertRewritable(list: OpenedWorkbook): Promise<void> {
     } catch (error) {
       throw new BrandfillError(
         'UNREADABLE_INPUT',
-        `Cannot write ${pack.name} again: its rows can be read, but its part ${path} is damaged; give an --out that ends in .csv, or open it in a spreadsheet program and save it again as XLSX.`,
+        `Cannot write ${pack.name} again: its rows can be read, but its part ${path} is damaged; give an option 'out' that ends in .csv, or open it in a spreadsheet program and save it again as XLSX.`,
         { cause: error },
       );
     }
@@ -315,6 +315,6 @@ function firstFreeColumn(list: OpenedWorkbook, count: number): number {
 function tooWide(columns: number): BrandfillError {
   return new BrandfillError(
     'UNWRITABLE_OUTPUT',
-    `Cannot write a workbook: a sheet holds ${MOST_COLUMNS} columns, and this one would have ${columns}; choose fewer with --fields, or an --out that ends in .csv.`,
+    `Cannot write a workbook: a sheet holds ${MOST_COLUMNS} columns, and this one would have ${columns}; choose fewer with option 'fields', or an option 'out' that ends in .csv.`,
   );
 }

@@ -166,7 +166,7 @@ function describeCells({ frame, otherLists, sheet }: OpenedWorkbook): readonly s
     rich > 0 &&
       `${countOf(rich, 'cell has', 'cells have')} linked data or a picture that only Excel shows, and the error #VALUE! for all other programs: where that is the domain, ${save.replace('save it', 'paste it as a text')}.`,
     other &&
-      `The sheet '${shorten(other.sheet)}' has domains in its column '${shorten(other.column)}' too: if that is the list, and not '${shorten(sheet.name)}', take it with --sheet.`,
+      `The sheet '${shorten(other.sheet)}' has domains in its column '${shorten(other.column)}' too: if that is the list, and not '${shorten(sheet.name)}', take it with option 'sheet'.`,
   ].filter((text) => typeof text === 'string');
 }
 

@@ -331,7 +331,7 @@ describe('parts', () => {
     const bytes = await zipOf({ ...usual, 'docProps/app.xml': 'app' });
     bytes.write('XX', bytes.indexOf('docProps/app.xml') - 30);
     await expect(rewrite(await open(bytes), ['ours'], () => [1])).rejects.toThrow(
-      /^Cannot write .*list\.xlsx again: .*; give an --out that ends in \.csv, or open it/,
+      /^Cannot write .*list\.xlsx again: .*; give an option 'out' that ends in \.csv, or open it/,
     );
   });
 });
