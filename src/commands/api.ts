@@ -1,3 +1,4 @@
+import { isStandard, STANDARD_NAMES } from '../collector/fields/standard.ts';
 import { countOf } from '../common/format.ts';
 import { refusing } from '../options/option.ts';
 import { readProfile, readProfileText, shippedProfiles } from '../profile/read-profile.ts';
@@ -27,11 +28,17 @@ export const show = defineCommand({}, async ({ words: [name = ''] }) => {
 /** `brandfill api check` */
 export const check = defineCommand({}, async ({ words: [file = ''] }) => {
   const { content, api } = refusing(START, () => readProfile(file));
-  const { rules = [], samples = [] } = content;
+  const { rules = [], samples = [], columns = {} } = content;
+  const others = Object.keys(columns).filter((name) => !isStandard(name));
   const seen = new Set(samples.map((sample) => judgeSample(sample, api).rule));
   const unseen = rules.flatMap((_, at) => (seen.has(at + 1) ? [] : [at + 1]));
   print(
     `${file} is right: ${countOf(rules.length, 'rule')}, ${countOf(samples.length, 'sample')} that mean what they should.`,
     ...(unseen.length === 0 ? [] : [`No sample shows rule ${unseen.join(', ')} at work.`]),
+    ...(others.length === 0 ? [] : [describeOthers(others)]),
   );
 });
+
+function describeOthers(names: readonly string[]): string {
+  return `No standard column, so that no other API fills it: ${names.join(', ')}. The standard ones are ${STANDARD_NAMES.join(', ')}.`;
+}

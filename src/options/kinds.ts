@@ -4,6 +4,7 @@ import { type NameValue, parseBaseUrl } from '../brand/endpoint.ts';
 import type { CallsPer } from '../calls/budget.ts';
 import type { Rate } from '../calls/rate.ts';
 import { createField, type Field, parseFields, parseFills } from '../collector/fields/fields.ts';
+import { STANDARD_NAME, standardFields } from '../collector/fields/standard.ts';
 import { type AllowedHost, parseAllowedHost, parseRedisUrl } from '../common/addresses.ts';
 import { DURATION_UNITS_MS, typedDuration } from '../common/format.ts';
 import { describeKind, isTimezone } from '../common/text.ts';
@@ -230,15 +231,17 @@ type ByName = z.output<typeof byName>;
 const textsIn = (given: ByName): readonly NameValue[] =>
   Object.entries(given).map(([name, value]) => [name, String(value)]);
 
-/** Output columns: `NAME=EXPR,…`, or expressions by name. */
+/** Output columns: `NAME=EXPR,…`, expressions by name, or `standard`. */
 export const fields = () =>
   kind(
     z.union([z.string().min(1), byName], received('a text, or an object of texts by name')),
     (value): readonly Field[] =>
-      typeof value === 'string'
-        ? parseFields(value)
-        : textsIn(value).map(([name, expression]) => createField(name, expression)),
-    { placeholder: 'NAME=EXPR,…' },
+      value === STANDARD_NAME
+        ? standardFields()
+        : typeof value === 'string'
+          ? parseFields(value)
+          : textsIn(value).map(([name, expression]) => createField(name, expression)),
+    { placeholder: 'NAME=EXPR,… or standard' },
   );
 
 /** `NAME=VALUE`, several of them, or values by name. */

@@ -130,7 +130,7 @@ export const OPTIONS = {
 
   ...under('Columns', {
     fields: option(kinds.fields(), {
-      help: 'output columns, as JMESPath expressions on the answer (default: the answer, flattened)',
+      help: 'output columns, as JMESPath expressions on the answer; standard are those that every profile has alike, such as name and city (default: those of the profile, else the answer, flattened)',
     }),
     fill: option(kinds.fills(), {
       help: "fill blank cells in one of the list's own columns with the value of a JMESPath expression",

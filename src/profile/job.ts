@@ -2,6 +2,7 @@ import { scryptSync } from 'node:crypto';
 import { type Credential, createCredential, isCredentialName } from '../brand/credential.ts';
 import { createEndpoint, type Endpoint } from '../brand/endpoint.ts';
 import { proxyLogins } from '../brand/proxy.ts';
+import { isStandard, STANDARD_NAME } from '../collector/fields/standard.ts';
 import { isLocalAddress } from '../common/addresses.ts';
 import { describeSystemError, systemErrorCode } from '../common/errors.ts';
 import { othersWhoCanChange, readSmallFile } from '../common/files.ts';
@@ -267,7 +268,18 @@ export function readWithProfile<D extends Options>(
     freshNotFound: fresh?.notFound,
     maxCallsPer: limits?.quota,
   };
-  return { settings: readOptions(of, declared, { ...sources, ofProfile }), profile };
+  const own = Object(sources.given) as Readonly<Record<string, unknown>>;
+  const standard = own['fields'] === STANDARD_NAME ? standardOf(fields) : undefined;
+  const given = standard ? { ...own, fields: standard } : sources.given;
+  return { settings: readOptions(of, declared, { ...sources, given, ofProfile }), profile };
+}
+
+/** The standard ones of the columns of a profile; undefined where it has none. */
+function standardOf(
+  columns: Readonly<Record<string, string>> = {},
+): Readonly<Record<string, string>> | undefined {
+  const standard = Object.entries(columns).filter(([name]) => isStandard(name));
+  return standard.length === 0 ? undefined : Object.fromEntries(standard);
 }
 
 function findProfile(

@@ -141,9 +141,21 @@ function describeBlank(
   found: number,
   filled: RowRecorder['filled'],
 ): string | undefined {
-  const named = columns.enriched.slice(0, job.settings.fields?.length ?? 0);
+  const { fields = [] } = job.settings;
+  const named = columns.enriched.slice(0, fields.length);
   const blank = named.filter((_, at) => filled[at] === 0);
+  const isGuessed = fields.some((field) => field.isGuessed);
+  if (isGuessed && found > 0) return describeGuessed(named, blank);
   if (blank.length === 0 || found < LEAST_ROWS) return undefined;
   const names = blank.map(({ name, expression = '' }) => `'${name}' (${shorten(expression)})`);
   return `No answer has anything for ${names.join(', ')}: blank in all ${formatCount(found)} rows that were found; brandfill try shows what an answer has.`;
+}
+
+/** Says which of the standard columns answers have, where no profile describes the API. */
+function describeGuessed(all: OutputColumns['enriched'], blank: OutputColumns['enriched']): string {
+  const [have, lack] = [all.filter((one) => !blank.includes(one)), blank].map((some) =>
+    some.map(({ name }) => name).join(', '),
+  );
+  const without = lack === '' ? '' : `; nothing by a name that is known here for ${lack}`;
+  return `Of the standard columns the answers have ${have || 'none'}${without}. To name others there is option 'fields'.`;
 }

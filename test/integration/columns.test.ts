@@ -4,7 +4,7 @@ import { openApi } from './support/api.ts';
 import { run } from './support/command.ts';
 import { openList } from './support/lists.ts';
 import { runHere } from './support/program.ts';
-import { domains, listOf } from './support/tables.ts';
+import { cellsOf, domains, listOf } from './support/tables.ts';
 
 const body = (body: object): SandboxReply => ({ body });
 
@@ -53,5 +53,59 @@ describe('columns that were asked for', () => {
     expect(await enrich('name=name,city=at.city')).not.toContain('No answer');
     folder.write('list.csv', listOf(domains(4)));
     expect(await enrich('city=city')).not.toContain('No answer');
+  });
+});
+
+describe('--fields standard', () => {
+  it('gives an API without a profile the standard columns by the names of its answers', async () => {
+    const folder = openList(2);
+    const { url } = await openApi({
+      respond: (domain) =>
+        body({
+          title: domain,
+          short_description: '',
+          tagline: 'Things',
+          category: { industry: 'Tools' },
+          location: { city: 'Oslo', country: 'Norway', country_code: 'NO' },
+          logos: [{ url: 'https://cdn.example/a.png' }],
+          colors: ['#123456'],
+          other: 1,
+        }),
+    });
+    const flags = ['enrich', 'list.csv', '--base-url', url, '--fields', 'standard'];
+    const { stderr } = await runHere(flags, { cwd: folder.path });
+    const [header = [], first = []] = cellsOf(folder.read('list.enriched.csv'));
+    const row = Object.fromEntries(header.map((name, at) => [name.slice(6), first[at]]));
+    expect(row).toMatchObject({
+      name: 'company-0.com',
+      description: 'Things',
+      industry: 'Tools',
+      city: 'Oslo',
+      country: 'Norway',
+      country_code: 'NO',
+      logo: 'https://cdn.example/a.png',
+      color: '#123456',
+      founded: '',
+    });
+    expect(row).not.toHaveProperty('other');
+    expect(stderr).toContain(
+      'Note: Of the standard columns the answers have brand_name, brand_description, brand_industry, brand_city, brand_country, brand_country_code, brand_logo, brand_color; nothing by a name that is known here for brand_employees, brand_founded, brand_linkedin, brand_website.',
+    );
+  });
+
+  it('leaves out what a profile has beside them', async () => {
+    const folder = openList(2);
+    const { url } = await openApi({ respond: (domain) => body({ label: domain, slogan: 'x' }) });
+    folder.write(
+      'acme.yaml',
+      `request: { baseUrl: "${url}" }\ncolumns: { name: label, slogan: slogan }\n`,
+    );
+    const flags = ['enrich', 'list.csv', '--api', 'acme.yaml', '--auth', 'none'];
+    await runHere(flags, { cwd: folder.path });
+    expect(enrichedOf(folder.read('list.enriched.csv'))).toEqual(['name', 'slogan']);
+    await runHere([...flags, '--fields', 'standard'], { cwd: folder.path });
+    expect(enrichedOf(folder.read('list.enriched.csv'))).toEqual(['name']);
+    const checked = await runHere(['api', 'check', 'acme.yaml'], { cwd: folder.path });
+    expect(checked.stdout).toContain('No standard column, so that no other API fills it: slogan.');
   });
 });

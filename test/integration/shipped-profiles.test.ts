@@ -1,8 +1,10 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { parseAuth } from '../../src/brand/credential.ts';
+import { compileExpression } from '../../src/collector/fields/expression.ts';
+import { STANDARD_NAMES } from '../../src/collector/fields/standard.ts';
 import { playProfile } from '../../src/profile/play.ts';
-import { type Profile, readProfile } from '../../src/profile/read-profile.ts';
+import { type Profile, readProfile, shippedProfiles } from '../../src/profile/read-profile.ts';
 import type { SandboxAuth } from '../../src/sandbox/auth.ts';
 import type { SandboxOptions } from '../../src/sandbox/options.ts';
 import type { Sandbox } from '../../src/sandbox/server.ts';
@@ -72,6 +74,27 @@ describe.each(['brandfetch', 'people-data-labs', 'crustdata', 'prospeo'])(
       expect(billed[0]).toBeGreaterThan(0);
       expect(api.stats().charged).toBe((billed[0] ?? 0) + (billed[1] ?? 0));
     });
+  },
+);
+
+it.each(shippedProfiles())(
+  'the columns of the profile %s are standard, and its samples have each of them',
+  (name) => {
+    const { content, api } = readProfile(name);
+    const found = (content.samples ?? []).filter(({ means }) => means === 'found');
+    const records = found.map(({ body }) => api.recordOf?.(body) ?? body);
+    const columns = Object.entries(content.columns ?? {});
+    expect(columns.map(([column]) => column)).toEqual(
+      STANDARD_NAMES.filter((column) => content.columns?.[column] !== undefined),
+    );
+    expect(columns.length).toBeGreaterThan(4);
+    for (const [column, expression] of columns) {
+      const values = records.map((record) => compileExpression(expression)(record));
+      expect(
+        values.find((value) => ['string', 'number'].includes(typeof value)),
+        column,
+      ).toBeTruthy();
+    }
   },
 );
 

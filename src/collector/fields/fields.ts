@@ -14,6 +14,8 @@ export interface Field {
   readonly path?: readonly string[];
   /** Whether it has what no other column has, so that what is in it depends on other rows. */
   readonly isRest?: boolean;
+  /** Whether its expression was chosen by names that answers often have, so that it may find nothing. */
+  readonly isGuessed?: boolean;
   /** Undefined when the answer has no value for it. */
   valueOf(answer: JsonObject): unknown;
 }
