@@ -3,7 +3,9 @@ import type { OnNotice } from '../common/errors.ts';
 import { formatDuration } from '../common/format.ts';
 import type { Closable } from '../common/lifetime.ts';
 import { aboutOf, sentenceOn } from '../common/reasons.ts';
+import { seenOf } from '../watch/words.ts';
 import type { Gate } from '../worker/gate.ts';
+import type { PaceDescription } from '../worker/pace-memory.ts';
 
 export interface ApiWatchOptions {
   readonly gate: Pick<Gate, 'describe'>;
@@ -29,8 +31,8 @@ export function watchApi(options: ApiWatchOptions): Closable {
   let isOutReported = false;
   let isRefusalReported = false;
 
-  function lookForOutage({ outage, trouble, statedMs = 0 }: ReturnType<Gate['describe']>): void {
-    const isOut = outage !== undefined;
+  function lookForOutage({ failing, statedMs = 0 }: PaceDescription): void {
+    const { isOut = false, reason: trouble } = failing ?? {};
     if (isOut === isOutReported) return;
     isOutReported = isOut;
     // The address is the first thing to check.
@@ -41,20 +43,22 @@ export function watchApi(options: ApiWatchOptions): Closable {
   function look(): void {
     const now = gate.describe();
     lookForOutage(now);
-    const { why, waitMs, onlyThrottledMs = 0 } = now;
-    const isStated = why === 'retry_after';
-    if (onlyThrottledMs === 0 && isRefusalReported) {
+    const { waitMs, statedMs = 0, failing } = now;
+    const { isOut = false, lastedMs = 0, reason } = failing ?? {};
+    const refusedMs = isOut ? 0 : lastedMs;
+    if (refusedMs === 0 && isRefusalReported) {
       onNotice('The API accepts calls again.', { level: 'info' });
       isRefusalReported = false;
     }
-    if (isStated && waitMs > Math.max(SHORTEST_REPORTED_MS, LONGER_BY * reportedWaitMs)) {
-      onNotice(`The API says to wait; no call is made for ${formatDuration(waitMs)}.`);
-      reportedWaitMs = waitMs;
+    if (!isOut && statedMs > Math.max(SHORTEST_REPORTED_MS, LONGER_BY * reportedWaitMs)) {
+      onNotice(`The API says to wait; no call is made for ${formatDuration(statedMs)}.`);
+      reportedWaitMs = statedMs;
     } else if (waitMs === 0) reportedWaitMs = 0;
-    if (onlyThrottledMs < Math.min(REFUSED_REPORTED_MS, maxWaitMs / 2) || isRefusalReported) return;
+    if (refusedMs < Math.min(REFUSED_REPORTED_MS, maxWaitMs / 2) || isRefusalReported) return;
     isRefusalReported = true;
+    const seen = reason === undefined ? '' : ` (${seenOf(reason)})`;
     onNotice(
-      `The API has refused every call for ${formatDuration(onlyThrottledMs)}${isStated ? '' : ' and does not say until when'}. After ${formatDuration(maxWaitMs)} of that (option 'maxWait') the run stops.`,
+      `The API has refused every call for ${formatDuration(refusedMs)}${seen}${statedMs > 0 ? '' : ' and does not say until when'}. After ${formatDuration(maxWaitMs)} of that (option 'maxWait') the run stops.`,
     );
   }
 
@@ -82,7 +86,7 @@ interface OutOptions {
  * Says that calls wait because they get no answer, and what to check: the API may not be to blame.
  */
 function describeOut({ api, proxy, trouble, statedMs = 0 }: OutOptions): string {
-  const why = trouble === undefined ? '' : ` (${trouble})`;
+  const why = trouble === undefined ? '' : ` (${seenOf(trouble)})`;
   if (statedMs > 0) {
     return `The API at ${api} is out${why} and says to come back in ${formatDuration(statedMs)}: no call is made before.`;
   }

@@ -18,7 +18,7 @@ import type { Limit } from '../worker/pace-memory.ts';
 import type { Stop } from '../worker/stop-switch.ts';
 import type { RunEvent } from './events.ts';
 import { type RunView, type StatusCounts, sumOf } from './run-view.ts';
-import { ENDINGS, GOING_ON, STATUSES, STOPS, type StatusName, UNSENT } from './words.ts';
+import { ENDINGS, GOING_ON, STATUSES, STOPS, type StatusName, seenOf, UNSENT } from './words.ts';
 
 // What is said of a run in sentences: of its list, its plan, a stop, and its end.
 
@@ -183,7 +183,7 @@ function describeWhy(stop: Stop): string {
   const isSilent = said === '';
   const isUnsent = unsent !== undefined && (httpStatus === 401 || httpStatus === 403);
   if (trouble !== undefined && comeBackAtMs !== undefined) {
-    return `The API is out (${trouble}) and says to wait longer than option 'maxWait'.`;
+    return `The API is out (${seenOf(trouble)}) and says to wait longer than option 'maxWait'.`;
   }
   if (throttledMs !== undefined) {
     return `The API has throttled every call for ${formatDuration(throttledMs)}: the quota seems to be used up.`;
@@ -192,7 +192,7 @@ function describeWhy(stop: Stop): string {
     storeError,
     seen && `The first calls were all alike. ${sentenceOn(seen)}`,
     isMisdirection(why) ? sentenceOn(why) : isUnsent ? UNSENT[unsent] : STOPS[reason],
-    trouble !== undefined && `The last call ended with: ${trouble}.`,
+    trouble !== undefined && `Seen last: ${seenOf(trouble)}.`,
     refusal && reason === 'refused' && isSilent && `It answered ${httpStatus}, without a word why.`,
     !isSilent && `It answered ${httpStatus}: '${shortenTo(said, LONGEST_SAID)}'.`,
   ]).join(' ');

@@ -11,7 +11,7 @@ import {
 import type { RunEvent } from './events.ts';
 import { inOneLine, isLogged, type Log, type LogFields, type LogOptions, openLog } from './log.ts';
 import type { RunRecorder } from './record-run.ts';
-import { howFar, inBrief, isStalled, type RunView } from './run-view.ts';
+import { howFar, inBrief, isStalled, type RunView, type Wait } from './run-view.ts';
 import { describeWait, STATUSES } from './words.ts';
 
 // What somebody who started a run sees of it, or a log: input, plan, progress, and how it ended.
@@ -115,7 +115,7 @@ function linesIn(log: Log): Surface {
   let wasWaiting = false;
   const draw: Surface['draw'] = (view, isLast) => {
     const { wait: now, isPaused } = view;
-    const isLong = now && (isStalled(now) || (now.leftMs ?? 0) > LONG_WAIT_MS);
+    const isLong = now && (isStalled(now) || (now.leftMs ?? 0) > LONG_WAIT_MS || isLasting(now));
     const isWaiting = isPaused || (isLong ?? false);
     const everyMs = isWaiting ? WAITING_LINE_EVERY_MS : LINE_EVERY_MS;
     const isDue = isWaiting !== wasWaiting || performance.now() - lastMs >= everyMs;
@@ -130,6 +130,13 @@ function linesIn(log: Log): Surface {
   };
   return { ...NO_SURFACE, draw };
 }
+
+/** Whether no call has succeeded for so long that somebody may want to end the run. */
+function isLasting({ sinceMs }: Wait): boolean {
+  return sinceMs !== undefined && Date.now() - sinceMs > LONG_WAIT_MS;
+}
+
+const HOW_TO_END = 'Ctrl-C ends the run: what was found is kept, and the same command goes on.';
 
 const WIDEST = 40;
 const COLORS = { good: 'green', quiet: 'reset', warning: 'yellow', bad: 'red' } as const;
@@ -149,6 +156,7 @@ async function openBlock(stream: NodeJS.WriteStream): Promise<Surface> {
     const bar = `${'█'.repeat(filled)}${'░'.repeat(width - filled)}  ${text}`.trimStart();
     const colored = counts.map(([name, count]) => paint(COLORS[STATUSES[name].tone], count));
     const waits = wait.map((words) => paint('yellow', words));
+    if (view.wait && isLasting(view.wait)) waits.push(HOW_TO_END);
     const lines = [bar, colored.join(', '), speed.join(', '), ...waits];
     update(`\n${lines.filter((line) => line !== '').join('\n')}`);
     if (isLast) update.done();

@@ -50,13 +50,8 @@ export const NO_LOOKUP = {
 
 /** How far the lookups are: what a `RunView` has of them, and why calls wait. */
 export interface Progress extends Pick<RunView, keyof typeof NO_LOOKUP | 'bill' | 'cost'> {
-  /** What is known of the limit, and why no call may start; with a sentence on an outage of the API. */
-  readonly pace?:
-    | (PaceDescription & {
-        readonly outage?: string | undefined;
-        readonly trouble?: string | undefined;
-      })
-    | undefined;
+  /** What is known of the limit, and why no call may start. */
+  readonly pace?: PaceDescription | undefined;
   /** Why nothing comes from the queue. @default something comes */
   readonly stall?: Stall | undefined;
   /** When nothing is left but pending lookups: how long until they were all asked again. */

@@ -110,7 +110,7 @@ function newsOf(event: RunEvent, { phase, notices, outages }: RunView): Partial<
         callsPerSecond: lookupMs > 0 ? round(calls / (lookupMs / 1_000), 2) : 0,
         limit: pace?.limit,
         wait,
-        outages: outagesWith(outages, wait, pace?.trouble),
+        outages: outagesWith(outages, wait),
       };
     }
     case 'stopping':
@@ -131,15 +131,14 @@ const MOST_OUTAGES = 20;
 /** The outages so far, the one that begins or ends now among them. */
 function outagesWith(
   outages: RunView['outages'],
-  wait: Wait | undefined,
-  why = wait?.text ?? '',
+  { why, text = '', sinceMs = 0 }: Partial<Wait> = {},
 ): RunView['outages'] {
-  const now = new Date().toISOString();
   const last = outages.at(-1);
   const isOpen = last !== undefined && last.until === undefined;
-  if ((wait?.why === 'outage') === isOpen) return outages;
-  if (isOpen) return [...outages.slice(0, -1), { ...last, until: now }];
-  return outages.length < MOST_OUTAGES ? [...outages, { from: now, why }] : outages;
+  if ((why === 'outage') === isOpen) return outages;
+  if (isOpen) return [...outages.slice(0, -1), { ...last, until: new Date().toISOString() }];
+  const opened = { from: new Date(sinceMs).toISOString(), why: text };
+  return [...outages, opened].slice(0, MOST_OUTAGES);
 }
 
 /** A shorter wait is a normal part of the work. */
@@ -148,10 +147,14 @@ const SHORTEST_WAIT_MS = 1_000;
 /** What keeps calls from starting. */
 function waitOf({ stall, pace, pendingWaitMs = 0 }: Partial<Progress>): Wait | undefined {
   if (stall) return stall;
-  const { outage, why, waitMs: leftMs = 0 } = pace ?? {};
-  if (outage !== undefined) return { why: 'outage', text: outage };
-  if (why === 'backing_off') return { why, leftMs };
-  if (leftMs >= SHORTEST_WAIT_MS) return { why: why === 'retry_after' ? 'stated' : 'rate', leftMs };
+  const { failing, statedMs, waitMs: leftMs = 0 } = pace ?? {};
+  const { isOut = false, lastedMs = 0, reason: text } = failing ?? {};
+  if (isOut || (lastedMs >= SHORTEST_WAIT_MS && statedMs === undefined)) {
+    const sinceMs = Date.now() - lastedMs;
+    return { why: isOut ? 'outage' : 'backing_off', leftMs, text, sinceMs };
+  }
+  if (leftMs >= SHORTEST_WAIT_MS)
+    return { why: statedMs === undefined ? 'rate' : 'stated', leftMs };
   return pendingWaitMs > 0 ? { why: 'pending', leftMs: pendingWaitMs } : undefined;
 }
 

@@ -10,7 +10,7 @@ import type { Stop } from '../worker/stop-switch.ts';
 // milliseconds. The page loads this module, so that nothing of the server may be in it.
 
 /** Of this format; members may be added without another. */
-export const VIEW_VERSION = 8;
+export const VIEW_VERSION = 9;
 
 /** Rows by how they ended; `STATUSES` says what each means. */
 export type StatusCounts = Record<RowStatus, number> & {
@@ -44,8 +44,10 @@ export interface Wait {
   why: 'paused' | Stall['why'] | 'outage' | 'backing_off' | 'stated' | 'rate' | 'pending';
   /** How long still, if that is known. */
   leftMs?: number | undefined;
-  /** The trouble, in a sentence without a full stop, for an outage and a stall. */
+  /** For a stall the trouble, in a sentence without a full stop; else why the last call failed. */
   text?: string | undefined;
+  /** When calls began to fail, since 1970. */
+  sinceMs?: number | undefined;
 }
 
 /** Whether no lookup can be made because of the API or the queue: how long that takes is not known. */

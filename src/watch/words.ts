@@ -49,19 +49,44 @@ export const ENDINGS = {
   error: 'Ended with an error',
 } as const;
 
+/** What is seen of calls that fail, by the reason. @default an answer's status, or the reason itself */
+const SEEN: Readonly<Record<string, string>> = {
+  connection_refused: 'nothing listens there',
+  connection_reset: 'connections are broken off',
+  dns_failure: 'its name is not known',
+  dns_unavailable: 'names cannot be looked up here',
+  no_route: 'there is no network here',
+  network_error: 'no connection',
+  timeout: 'no answer in time',
+  tls_failure: 'its certificate or its TLS is not accepted',
+};
+
+/** What is seen of calls that fail, in a few words: `nothing listens there`, `it answers 503`. */
+export function seenOf(reason: string): string {
+  const [, status] = /^http_(\d+)$/.exec(reason) ?? [];
+  return SEEN[reason] ?? (status ? `it answers ${status}` : reason.replaceAll('_', ' '));
+}
+
 /** What keeps calls from starting. */
-export function describeWait({ why, leftMs = 0, text = '' }: Wait): string {
+export function describeWait({ why, leftMs = 0, text = '', sinceMs = 0 }: Wait): string {
+  const seen = text === '' ? '' : ` (${seenOf(text)})`;
+  const next = leftMs > 0 ? `next try in ${formatDuration(inSeconds(leftMs))}` : 'trying it now';
+  const since = `since ${new Date(sinceMs).toTimeString().slice(0, 5)}`;
   return {
     paused: 'Paused: no new call starts until it is resumed',
     no_worker: text,
     queue: text,
     redis: text,
-    outage: text,
-    backing_off: 'The API refuses calls for now (429, 402 and the like): backing off',
+    outage: `The API has been out ${since}${seen}; ${next}`,
+    backing_off: `The API has refused every call ${since}${seen}; ${next}`,
     stated: `The API says to wait: calls go on in ${formatDuration(leftMs)}`,
     rate: `Held to the rate: next call in ${formatDuration(leftMs)}`,
     pending: `Only pending domains are left: all are asked again within ${formatDuration(leftMs)}`,
   }[why];
+}
+
+function inSeconds(ms: number): number {
+  return Math.ceil(ms / 1_000) * 1_000;
 }
 
 /** Why a run or a worker stops. */

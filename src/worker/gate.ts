@@ -57,7 +57,7 @@ export interface Gate {
   /** No lookup is left that waits for nothing. */
   idle(): void;
   /** The present pace, and why. */
-  describe(): GateDescription;
+  describe(): PaceDescription;
   /** What was learned, for the next run; undefined where it is kept elsewhere. */
   learned(): Learned | undefined;
   /** Whether calls fail here that go well elsewhere. */
@@ -94,13 +94,6 @@ export interface Permit {
   ): (Verdict | Promise<Verdict>)[];
   /** The call has no answer: it was given up and may well be billed, or its connection was closed already. */
   abandoned(why?: unknown): void;
-}
-
-export interface GateDescription extends PaceDescription {
-  /** Why no call succeeds at present, in a sentence; undefined while some do. */
-  readonly outage: string | undefined;
-  /** Why the last failed call failed. */
-  readonly trouble: string | undefined;
 }
 
 /** Where the pace is kept. Times are those of the clock of this process. */
@@ -243,6 +236,7 @@ export function createGate(options: GateOptions): Gate {
   let isProbing = false;
   /** No lookup is left that is not held, unless one has asked since. */
   let isIdle = false;
+  /** Why the last call failed or was refused. */
   let trouble: string | undefined;
   /** Whether calls fail at present, rather than being refused. */
   let isFailing = false;
@@ -501,7 +495,7 @@ export function createGate(options: GateOptions): Gate {
       };
       const isAway = AWAY.has(meaning.kind);
       isFailing = isRefused ? isAway : signal !== 'good' && isFailing;
-      if (isAway || signal === 'failing') trouble = meaning.reason;
+      if (isAway || isRefused) trouble = meaning.reason;
       if (isAgain && signal === 'good') slowedBy.clear();
       if (signal === 'good') {
         home.ended('good', call, nowMs);
@@ -554,13 +548,7 @@ export function createGate(options: GateOptions): Gate {
       diagnosis.idle(inFlight + waiting.length);
       letThrough();
     },
-    describe: () => {
-      const nowMs = clock.nowMs();
-      const { pace, fixed } = home;
-      const isOut = pace.isAway && pace.state === 'testing';
-      const outage = isOut ? describeOutage(pace, nowMs) : undefined;
-      return { ...describePace(pace, fixed, nowMs), outage, trouble };
-    },
+    describe: () => describePace(home.pace, home.fixed, clock.nowMs(), trouble),
     learned: () => learnedOf(home.pace, home.fixed, options.now() - clock.nowMs()),
     isSick: () => home.isSick === true,
     close: async () => {
@@ -574,14 +562,6 @@ const rank = (one: readonly [Meaning, Asked] | undefined): number =>
   one?.[0].kind === 'found' ? 0 : 1;
 const AWAY: ReadonlySet<Meaning['kind']> = new Set(['away', 'machine']);
 const NO_CALL: PacedCall = { sentAtMs: Number.MAX_VALUE, latencyMs: 0, inFlight: 0 };
-
-function describeOutage({ refusedMs, shutUntilMs }: Readonly<Pace>, nowMs: number): string {
-  const lastedS = Math.round((nowMs - refusedMs) / 1_000);
-  const waitS = Math.ceil((shutUntilMs - nowMs) / 1_000);
-  const since = lastedS > 0 ? `has been out for ${lastedS} s` : 'is out';
-  const next = waitS > 0 ? `tries again in ${waitS} s` : 'is trying whether it is back';
-  return `The API ${since}; one call ${next}.`;
-}
 
 /** A wait that is too long is tried first: it may be stated for one domain alone. */
 const FIRST_STATED_MS = 1_000;

@@ -126,20 +126,27 @@ export interface PaceDescription {
   readonly waitMs: number;
   /** How long the API itself said to wait, when that is why. */
   readonly statedMs?: number;
-  /** How long calls have been refused with no good one between; absent when the last one was good. */
-  readonly onlyThrottledMs?: number;
-  /** Whether the API stated a wait, or calls back off from a limit without one; absent while calls go. */
-  readonly why?: 'retry_after' | 'backing_off';
+  /** Absent while calls succeed. */
+  readonly failing?: Failing;
+}
+
+/** That no call has succeeded for a while. */
+export interface Failing {
+  /** Whether the API cannot be reached or has a fault, rather than refusing calls. */
+  readonly isOut: boolean;
+  readonly lastedMs: number;
+  /** Why the last call failed; undefined where only other processes have seen it. */
+  readonly reason: string | undefined;
 }
 
 export function describePace(
   pace: Pace,
   fixed: FixedRate | undefined,
   nowMs: number,
+  reason: string | undefined,
 ): PaceDescription {
-  const { phase, cap, isStated } = pace;
+  const { phase, cap, isStated, isAway: isOut, refusedMs } = pace;
   const waitMs = Math.max(0, pace.shutUntilMs - nowMs);
-  const isShut = waitMs > 0 || pace.state === 'testing';
   const limitPerMs = fixed ? fixed.rate.count / fixed.rate.perMs : pace.limitPerMs;
   return {
     limit: {
@@ -149,11 +156,10 @@ export function describePace(
       ...(cap > 0 && { mostAtOnce: cap }),
     },
     waitMs,
-    ...(isShut && isStated && waitMs > 0 ? { statedMs: waitMs } : {}),
-    ...(pace.state === 'testing' && !pace.isAway
-      ? { onlyThrottledMs: nowMs - pace.refusedMs }
-      : {}),
-    ...(isShut && { why: isStated ? 'retry_after' : 'backing_off' }),
+    ...(isStated && waitMs > 0 ? { statedMs: waitMs } : {}),
+    ...(pace.state === 'testing' && {
+      failing: { isOut, lastedMs: nowMs - refusedMs, reason },
+    }),
   };
 }
 

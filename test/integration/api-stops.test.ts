@@ -64,7 +64,7 @@ describe('a run that the API stops', () => {
       cwd: folder.path,
     });
     expect(ended.code, ended.stderr).toBe(4);
-    expect(ended.stderr).toContain('The API is out (http_503) and says to wait longer');
+    expect(ended.stderr).toContain('The API is out (it answers 503) and says to wait longer');
     const { stopped, statuses } = summaryOf(ended);
     expect(stopped).toMatchObject({ reason: 'outage', comeBackAtMs: expect.any(Number) });
     expect(statuses).toMatchObject({ skipped: 6 });

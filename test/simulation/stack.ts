@@ -6,8 +6,8 @@ import type { Outcome } from '../../src/calls/outcome.ts';
 import { placesIn } from '../../src/collector/produce.ts';
 import { parseProfile } from '../../src/profile/read-profile.ts';
 import { assembleWorker } from '../../src/run/local-worker.ts';
-import { createOwnPace, type GateDescription, type PaceHome } from '../../src/worker/gate.ts';
-import { type Learned, readLearned } from '../../src/worker/pace-memory.ts';
+import { createOwnPace, type PaceHome } from '../../src/worker/gate.ts';
+import { type Learned, type PaceDescription, readLearned } from '../../src/worker/pace-memory.ts';
 import { createStopSwitch, type StopSwitch } from '../../src/worker/stop-switch.ts';
 import { EPOCH_MS } from './limits.ts';
 import type { VirtualClock } from './virtual-time.ts';
@@ -18,7 +18,7 @@ export interface Stack {
   readonly stopSwitch: StopSwitch;
   /** Looks domains up, and hands each outcome on as it comes. */
   lookUp(domains: readonly string[], onOutcomes: (all: readonly Outcome[]) => void): Promise<void>;
-  describe(): GateDescription;
+  describe(): PaceDescription;
   /** What a next run would remember of it. */
   remember(): Learned | undefined;
   close(): Promise<void>;

@@ -6,16 +6,21 @@ import { recordRun } from '../../src/watch/record-run.ts';
 import { PROGRESS } from './progress.ts';
 
 const PACE = { limit: { limitIs: 'unknown' }, waitMs: 0 } as const;
-const OUT = { ...PACE, outage: 'The API is out' } as const;
+const OUT = { ...PACE, failing: { isOut: true, lastedMs: 0, reason: 'timeout' } } as const;
+const REFUSED = {
+  ...PACE,
+  failing: { isOut: false, lastedMs: 70_000, reason: 'http_403' },
+} as const;
 const MINUTE_MS = 60_000;
 
 it.each<[what: string, wait: Partial<Progress>, minutes: number, lines: number]>([
   ['nothing', {}, 60, 720],
   ['an outage', { pace: OUT }, 60, 7],
   ['an outage of a night', { pace: OUT }, 480, 49],
+  ['refusals of all', { pace: REFUSED }, 60, 7],
   ['workers', { stall: { why: 'no_worker', text: 'No worker is there' } }, 60, 7],
-  ['an hour, as stated', { pace: { ...PACE, waitMs: 3_600_000, why: 'retry_after' } }, 60, 7],
-  ['a second, as stated', { pace: { ...PACE, waitMs: 1_000, why: 'retry_after' } }, 60, 720],
+  ['an hour, as stated', { pace: { ...PACE, waitMs: 3_600_000, statedMs: 3_600_000 } }, 60, 7],
+  ['a second, as stated', { pace: { ...PACE, waitMs: 1_000, statedMs: 1_000 } }, 60, 720],
 ])(
   'a log that waits for %s has a line when that begins, every ten minutes and when it ends',
   (_, wait, minutes, expected) => {

@@ -26,9 +26,10 @@ it('a run is read at each scrape, until the next of its name', async () => {
       ]),
     );
   }
+  const failing = { isOut: true, lastedMs: 0, reason: 'timeout' };
   const second = recordRun({ runId: 'b', list: '', api: '' });
   metrics.forRun('nightly', second.read);
-  second.onEvent({ type: 'progress', ...PROGRESS, pace: { ...pace, outage: 'The API is out.' } });
+  second.onEvent({ type: 'progress', ...PROGRESS, pace: { ...pace, failing } });
   const text = await metrics.text();
   expect(text).toContain('brandfill_calls_total{run="nightly"} 0\n');
   expect(text).toContain('brandfill_api_outage{run="nightly"} 1\n');

@@ -1,10 +1,11 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import type { JoinedRow } from '../../src/collector/joined-row.ts';
 import { createRunControl } from '../../src/common/run-control.ts';
 import type { Progress, RunEvent } from '../../src/watch/events.ts';
 import { recordRun } from '../../src/watch/record-run.ts';
 import { createStatusCounts } from '../../src/watch/run-view.ts';
 import { describeWait } from '../../src/watch/words.ts';
+import type { Failing } from '../../src/worker/pace-memory.ts';
 import { PROGRESS } from './progress.ts';
 
 const PLANNED = {
@@ -30,6 +31,10 @@ const ENDED = { statuses: { ...createStatusCounts(), found: 9, invalid: 1 }, cal
 
 const PACE = { limit: { limitIs: 'unknown' }, waitMs: 0 } as const;
 
+function failing(isOut: boolean, reason?: string, lastedMs = 90_000): Failing {
+  return { isOut, reason, lastedMs };
+}
+
 function progress(change: Partial<Progress>): RunEvent {
   return { type: 'progress', ...PROGRESS, due: 6, ...change };
 }
@@ -38,7 +43,7 @@ describe('the picture of a run', () => {
   it('has its outages with their times, the API and the command', () => {
     const about = { api: 'https://api.example', command: "brandfill enrich 'my list.csv'" };
     const recorder = recordRun({ runId: 'abc', list: 'list.csv', ...about });
-    const out = { ...PACE, outage: 'The API is out; …', trouble: 'http_503' };
+    const out = { ...PACE, failing: { isOut: true, lastedMs: 0, reason: 'http_503' } };
     for (const pace of [PACE, out, out, PACE, PACE, out])
       recorder.onEvent(progress({ pace, calls: 1 }));
     recorder.end(ENDED);
@@ -89,10 +94,29 @@ describe('the picture of a run', () => {
       { stall: { why: 'no_worker', text: 'No worker is there' } },
       'No worker is there',
     ],
-    ['an outage', { pace: { ...PACE, outage: 'The API is out; …' } }, 'The API is out; …'],
+    [
+      'an outage',
+      { pace: { ...PACE, waitMs: 25_400, failing: failing(true, 'connection_refused') } },
+      'The API has been out since 11:58 (nothing listens there); next try in 26 s',
+    ],
+    [
+      'refusals, whatever they are',
+      { pace: { ...PACE, failing: failing(false, 'http_403') } },
+      'The API has refused every call since 11:58 (it answers 403); trying it now',
+    ],
+    [
+      'refusals that others have seen',
+      { pace: { ...PACE, waitMs: 1_000, failing: failing(false) } },
+      'The API has refused every call since 11:58; next try in 1 s',
+    ],
+    [
+      'nothing, in a short pause',
+      { pace: { ...PACE, failing: failing(false, '', 900) } },
+      undefined,
+    ],
     [
       'a wait that the API asked for',
-      { pace: { ...PACE, waitMs: 90_000, why: 'retry_after' }, pendingWaitMs: 9_000 },
+      { pace: { ...PACE, waitMs: 90_000, statedMs: 90_000 }, pendingWaitMs: 9_000 },
       'The API says to wait: calls go on in 1 min 30 s',
     ],
     [
@@ -103,6 +127,8 @@ describe('the picture of a run', () => {
   ] as const satisfies readonly [string, Partial<Progress>, string | undefined][])(
     'says that calls wait for %s',
     (_, change, words) => {
+      vi.useFakeTimers({ toFake: ['Date'], now: new Date(2026, 0, 5, 12) });
+      onTestFinished(() => void vi.useRealTimers());
       const recorder = recordRun({ runId: 'abc', list: '', api: '' });
       recorder.onEvent(PLANNED);
       recorder.onEvent(progress(change));

@@ -54,12 +54,11 @@ describe('words', () => {
     onTestFinished(() => void vi.useRealTimers());
     const notices: string[] = [];
     const calm = { limit: { limitIs: 'unknown' }, waitMs: 0 } as const;
-    const outage = 'The API is out.';
     const troubles = ['connection_refused', 'no_local_port', 'dns_unavailable', undefined];
     for (const now of [
-      ...troubles.map((trouble) => ({ outage, trouble })),
-      { outage, trouble: 'http_503', statedMs: 9_000 },
-      { outage: undefined, trouble: undefined, onlyThrottledMs: 60_000 },
+      ...troubles.map((reason) => ({ failing: { isOut: true, lastedMs: 0, reason } })),
+      { failing: { isOut: true, lastedMs: 0, reason: 'http_503' }, statedMs: 9_000 },
+      { failing: { isOut: false, lastedMs: 60_000, reason: 'http_403' } },
     ]) {
       const watch = watchApi({
         gate: { describe: () => ({ ...calm, ...now }) },
@@ -87,7 +86,7 @@ describe('words', () => {
       /^A wall against robots(?!.*(?:'auth'|credential)).* It answered 403: 'One moment'\./,
     );
     expect(describeStop(stopForWait(7_200_000, 0, 'http_503'))).toBe(
-      "The API is out (http_503) and says to wait longer than option 'maxWait'. No further call is made. It said to come back at 1970-01-01T02:00:00.000Z.",
+      "The API is out (it answers 503) and says to wait longer than option 'maxWait'. No further call is made. It said to come back at 1970-01-01T02:00:00.000Z.",
     );
   });
 

@@ -254,21 +254,12 @@ it.each<{ readonly happens: readonly Step[]; readonly stopped: object | undefine
 });
 
 it.each([
-  { pace: { state: 'flowing' }, atMs: 1_000, outage: undefined },
-  {
-    pace: { refusedMs: 600, shutUntilMs: 1_000 },
-    atMs: 1_000,
-    outage: 'is out; one call is trying whether it is back',
-  },
-  {
-    pace: { shutUntilMs: 4_500 },
-    atMs: 3_000,
-    outage: 'has been out for 3 s; one call tries again in 2 s',
-  },
-] as const)('at $atMs, with a pace of $pace, it says: $outage', async ({ pace, atMs, outage }) => {
-  const away = paced({ isAway: true, state: 'testing', ...pace });
-  const said = (await playSteps([away, { atMs }])).gate.describe().outage;
-  expect(said).toBe(outage && `The API ${outage}.`);
+  { pace: { isAway: true }, failing: undefined },
+  { pace: { state: 'testing' }, failing: { isOut: false, lastedMs: 400 } },
+  { pace: { state: 'testing', isAway: true }, failing: { isOut: true, lastedMs: 400 } },
+] as const)('with a pace of $pace, calls fail so: $failing', async ({ pace, failing }) => {
+  const { gate } = await playSteps([paced({ refusedMs: 600, ...pace }), { atMs: 1_000 }]);
+  expect(gate.describe().failing).toEqual(failing);
 });
 
 describe('a probe', () => {

@@ -1,7 +1,14 @@
 import type { ComponentChildren, JSX } from 'preact';
 import { useRef } from 'preact/hooks';
 import { howFar, type RunAction, type RunView } from '../../watch/run-view.ts';
-import { describeWait, ENDINGS, PHASES, STATUSES, type StatusName } from '../../watch/words.ts';
+import {
+  describeWait,
+  ENDINGS,
+  PHASES,
+  STATUSES,
+  type StatusName,
+  seenOf,
+} from '../../watch/words.ts';
 import { isOver } from '../board.ts';
 import { Chart } from './chart.tsx';
 import { Button, Figures, Progress, SureButton, Table } from './components.tsx';
@@ -154,7 +161,7 @@ function Details({ view }: { readonly view: RunView }): JSX.Element {
           rows={view.outages.map(({ from, until, why }) => [
             time(from),
             until === undefined ? 'the end' : time(until),
-            why,
+            seenOf(why),
           ])}
         />
       ) : null}
