@@ -57,8 +57,11 @@ export function watchApi(options: ApiWatchOptions): Closable {
     if (refusedMs < Math.min(REFUSED_REPORTED_MS, maxWaitMs / 2) || isRefusalReported) return;
     isRefusalReported = true;
     const seen = reason === undefined ? '' : ` (${seenOf(reason)})`;
+    const until = statedMs > 0 ? '' : ' and does not say until when';
+    const cause =
+      aboutOf(reason ?? '') === 'caller' ? ' Perhaps the key or its plan has ended.' : '';
     onNotice(
-      `The API has refused every call for ${formatDuration(refusedMs)}${seen}${statedMs > 0 ? '' : ' and does not say until when'}. After ${formatDuration(maxWaitMs)} of that (option 'maxWait') the run stops.`,
+      `The API has refused every call for ${formatDuration(refusedMs)}${seen}${until}.${cause} After ${formatDuration(maxWaitMs)} of that (option 'maxWait') the run stops.`,
     );
   }
 

@@ -55,7 +55,8 @@ export function createSpeed() {
       }
       const perSecond = rateOf([...points, ...recent], 'lookups', 'workedMs', LEFT_WINDOW_MS);
       const workMs = ((due - lookups) / perSecond) * 1_000;
-      const isKnown = perSecond > 0 && !(wait && isStalled(wait));
+      const isOpen = wait && (isStalled(wait) || wait.why === 'backing_off');
+      const isKnown = perSecond > 0 && !isOpen;
       leftMs = isKnown ? Math.round(workMs + (wait?.leftMs ?? 0)) : undefined;
     },
     read: () => ({

@@ -236,7 +236,7 @@ export function createGate(options: GateOptions): Gate {
   let isProbing = false;
   /** No lookup is left that is not held, unless one has asked since. */
   let isIdle = false;
-  /** Why the last call failed or was refused. */
+  /** Why calls fail or are refused at present. */
   let trouble: string | undefined;
   /** Whether calls fail at present, rather than being refused. */
   let isFailing = false;
@@ -496,6 +496,7 @@ export function createGate(options: GateOptions): Gate {
       const isAway = AWAY.has(meaning.kind);
       isFailing = isRefused ? isAway : signal !== 'good' && isFailing;
       if (isAway || isRefused) trouble = meaning.reason;
+      else if (signal === 'good') trouble = undefined;
       if (isAgain && signal === 'good') slowedBy.clear();
       if (signal === 'good') {
         home.ended('good', call, nowMs);
@@ -548,7 +549,14 @@ export function createGate(options: GateOptions): Gate {
       diagnosis.idle(inFlight + waiting.length);
       letThrough();
     },
-    describe: () => describePace(home.pace, home.fixed, clock.nowMs(), trouble),
+    describe: () => {
+      const nowMs = clock.nowMs();
+      const { pace, fixed } = home;
+      // Refusals that last are tried as an outage is, and are none.
+      const isOut = pace.isAway && (isFailing || trouble === undefined);
+      const failing = { isOut, lastedMs: nowMs - pace.refusedMs, reason: trouble };
+      return { ...describePace(pace, fixed, nowMs), ...(pace.state === 'testing' && { failing }) };
+    },
     learned: () => learnedOf(home.pace, home.fixed, options.now() - clock.nowMs()),
     isSick: () => home.isSick === true,
     close: async () => {

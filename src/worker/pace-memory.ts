@@ -136,16 +136,15 @@ export interface Failing {
   readonly isOut: boolean;
   readonly lastedMs: number;
   /** Why the last call failed; undefined where only other processes have seen it. */
-  readonly reason: string | undefined;
+  readonly reason?: string | undefined;
 }
 
 export function describePace(
   pace: Pace,
   fixed: FixedRate | undefined,
   nowMs: number,
-  reason: string | undefined,
-): PaceDescription {
-  const { phase, cap, isStated, isAway: isOut, refusedMs } = pace;
+): Omit<PaceDescription, 'failing'> {
+  const { phase, cap, isStated } = pace;
   const waitMs = Math.max(0, pace.shutUntilMs - nowMs);
   const limitPerMs = fixed ? fixed.rate.count / fixed.rate.perMs : pace.limitPerMs;
   return {
@@ -157,9 +156,6 @@ export function describePace(
     },
     waitMs,
     ...(isStated && waitMs > 0 ? { statedMs: waitMs } : {}),
-    ...(pace.state === 'testing' && {
-      failing: { isOut, lastedMs: nowMs - refusedMs, reason },
-    }),
   };
 }
 

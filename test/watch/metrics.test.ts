@@ -8,7 +8,7 @@ it('a run is read at each scrape, until the next of its name', async () => {
   const first = recordRun({ runId: 'a', list: '', api: '' });
   metrics.forRun('nightly', first.read);
   const limit = { limitIs: 'fixed', limitPerSecond: 9 } as const;
-  const pace = { limit, waitMs: 4_000, why: 'retry_after' } as const;
+  const pace = { limit, waitMs: 4_000, statedMs: 4_000 } as const;
   first.onEvent({ type: 'progress', ...PROGRESS, calls: 3, throttled: 1, lookupMs: 500, pace });
   const meaning = { kind: 'failed', reason: 'timeout', httpStatus: undefined } as never;
   first.answered({ domain: 'a.com', meaning, latencyMs: 20 });
