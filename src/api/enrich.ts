@@ -9,7 +9,8 @@ import { createJob, type Job } from '../profile/job.ts';
 import type { ListInput } from '../rows/open-list.ts';
 import { type RanTo, runToFiles, runToRows } from '../run/enrich.ts';
 import { planOnly } from '../run/plan.ts';
-import { type CallerOptions, createContext } from '../run/run-context.ts';
+import { type CallerOptions, createContext, type RunContext } from '../run/run-context.ts';
+import { runToTried, type Tried } from '../run/trial.ts';
 import type { RunEvent } from '../watch/events.ts';
 import type { RunView } from '../watch/run-view.ts';
 
@@ -77,9 +78,41 @@ export async function enrichJob(
   caller: CallerOptions & { readonly token?: string | undefined },
   around: RunSurroundings = {},
 ): Promise<RunView> {
-  const run = await openRun(input, job, caller, around);
+  return await shownRun(await openRun(input, job, caller, around), async (context) => {
+    return await runToFiles(input, job, context);
+  });
+}
+
+/** What somebody gets who waits for a sample of a list. */
+export interface SampleRun {
+  /** What came of each domain. */
+  readonly tried: readonly Tried[];
+  readonly view: RunView;
+}
+
+/** Looks up a sample of a list, and returns what came of it rather than writing it. */
+export async function sampleJob(
+  input: ListInput,
+  job: Job,
+  caller: CallerOptions,
+): Promise<SampleRun> {
+  let tried: readonly Tried[] = [];
+  const run = await openRun(input, job, caller, { describe: libraryNaming });
+  const view = await shownRun(run, async (context) => {
+    const made = await runToTried(input, job, context);
+    tried = made.tried;
+    return made.ranTo;
+  });
+  return { tried, view };
+}
+
+/** Makes a run, and shows how it ended. */
+async function shownRun(
+  run: Awaited<ReturnType<typeof openRun>>,
+  make: (context: RunContext) => Promise<RanTo>,
+): Promise<RunView> {
   try {
-    return await run.end(await runToFiles(input, job, run.context));
+    return await run.end(await make(run.context));
   } catch (error) {
     await run.fail(error);
     throw error;

@@ -63,7 +63,7 @@ export async function tryJob(text: string, job: Job, caller: CallerOptions): Pro
   const { context, throwIfFailed } = createContext(caller);
   const settings = { ...job.settings, maxWait: MAX_WAIT_MS, domainColumn: TRIAL_COLUMN };
   const ofTrial = { ...job, settings };
-  const trial = await runToTrial(domain, ofTrial, { ...context, isTrial: true });
+  const trial = await runToTrial(domain, ofTrial, context);
   throwIfFailed();
   return trial;
 }

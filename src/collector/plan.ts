@@ -50,6 +50,8 @@ export interface Plan extends PlannedRows {
   readonly price: number | undefined;
   /** The cost of the calls; undefined without a price. */
   readonly cost: number | undefined;
+  /** Of price and cost. @default none was given */
+  readonly currency?: string | undefined;
   /** What the API bills for these calls, if none is made twice; missing where that is not known. */
   readonly bill?: Bill;
   /** Whether no more is spent in any case. @default false */

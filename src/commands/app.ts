@@ -83,8 +83,7 @@ async function startApp(
   closer.add(lock);
   // Loaded here, so that the help need not wait for it.
   const { createAccess, readToken } = await import('../page/access.ts');
-  const { enrichJob, planJob } = await import('../api/enrich.ts');
-  const { tryJob } = await import('../api/try.ts');
+  const { enrichJob, planJob, sampleJob } = await import('../api/enrich.ts');
   const { openApp } = await import('../page/app/app.ts');
   const { createHostCheck, openListener } = await import('../page/listener.ts');
   const { env } = process;
@@ -102,7 +101,7 @@ async function startApp(
   const app = await openApp({
     folder,
     env,
-    library: { planJob, tryJob, enrichJob },
+    library: { planJob, sampleJob, enrichJob },
     access,
     wayIn,
   });

@@ -109,10 +109,10 @@ export function formatUnits({ units, unit }: { units: number; unit: string }): s
   return `${formatPrice(units).replace(/\.00$|0$/, '')} ${unit}`;
 }
 
-/** An amount of money for people: `0.01`, `1,234.50`, `0.000125`. */
-export function formatPrice(amount: number): string {
+/** An amount of money for people: `0.01`, `1,234.50 EUR`, `0.000125`. */
+export function formatPrice(amount: number, currency?: string): string {
   const [, whole = '', cents, rest] = /^(\d+)\.(\d\d)(\d*?)0*$/.exec(amount.toFixed(6)) ?? [];
-  return `${formatCount(Number(whole))}.${cents}${rest}`;
+  return `${formatCount(Number(whole))}.${cents}${rest}${currency === undefined ? '' : ` ${currency}`}`;
 }
 
 /** A number with at most this many decimals. */

@@ -160,11 +160,33 @@ export const share = () =>
     return number <= 1 ? number : undefined;
   });
 
-/** A decimal number with at most six decimals, up to a billion. */
-export const decimal = (what: string, from = 0) =>
-  written('NUMBER', what, (given) => {
-    const number = /^\s*\d+(\.\d{1,6})?\s*$/.test(String(given)) ? Number(given) : Number.NaN;
-    return number >= from && number <= 1e9 ? number : undefined;
+/** A number with at most six decimals, up to a billion. */
+const DECIMAL = /^\s*(\d+(?:\.\d{1,6})?)(?:\s+(\p{L}{1,8}|\p{Sc}))?\s*$/u;
+const MOST_DECIMAL = 1e9;
+
+/** What one costs, with its currency if that was given. */
+export interface Price {
+  readonly amount: number;
+  readonly currency?: string | undefined;
+}
+
+/** `0.01` or `0.01 EUR`. */
+export const price = () =>
+  written(
+    'PRICE',
+    'what a call costs as a number with a point and at most six decimals, such as 0.01 or "0.01 EUR"',
+    (given): Price | undefined => {
+      const [, amount = Number.NaN, currency] = DECIMAL.exec(String(given)) ?? [];
+      return Number(amount) <= MOST_DECIMAL ? { amount: Number(amount), currency } : undefined;
+    },
+  );
+
+/** What an API bills, from a millionth on. */
+export const units = () =>
+  written('NUMBER', 'a number of units, such as 500', (given) => {
+    const [, digits, unit] = DECIMAL.exec(String(given)) ?? [];
+    const number = Number(digits);
+    return unit === undefined && number > 0 && number <= MOST_DECIMAL ? number : undefined;
   });
 
 const UNITS_MS = { second: 1_000, minute: 60_000, hour: 3_600_000, day: 86_400_000 };

@@ -1,9 +1,6 @@
 import * as kinds from './kinds.ts';
 import { metaOf, nameOptions, option, required, type SettingsOf, under, varied } from './option.ts';
 
-const A_PRICE =
-  'what a call costs as a number with a point, at most six decimals and no currency, such as 0.01';
-
 /** Of every command that reads a list. */
 export const LIST_OPTIONS = under('The list', {
   domainColumn: option(kinds.text('NAME'), {
@@ -158,11 +155,11 @@ export const OPTIONS = {
     maxCalls: option(kinds.integer(1), {
       help: 'stop after N calls (throttled ones do not count); the remaining rows are skipped, and the next run takes them up',
     }),
-    price: option(kinds.decimal(A_PRICE), {
-      help: 'cost of a call, such as 0.01, or of a unit where the profile of the API says what it bills; the plan and the summary then show the total',
+    price: option(kinds.price(), {
+      help: 'cost of a call, such as 0.01 or "0.01 EUR", or of a unit where the profile of the API says what it bills; the plan and the summary then show the total',
     }),
     yes: option(kinds.flag(), { help: 'do not ask for confirmation' }),
-    maxCost: option(kinds.decimal('a number of units, such as 500', 1e-6), {
+    maxCost: option(kinds.units(), {
       help: 'stop before the API bills more than this, in the units of its profile, such as credits; the remaining rows are skipped, and the next run takes them up',
     }),
     maxFailed: option(kinds.share(), {

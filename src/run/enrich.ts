@@ -137,7 +137,7 @@ type Written = Partial<Pick<RunView, 'out' | 'failures' | 'changes'>>;
 export type RanTo = Pick<RunView, 'statuses'> & Partial<RunView> & { readonly foundOut: FoundOut };
 
 /** Ends a run. Returns what no event has said of it. */
-async function finish(run: JoinedRun, written: Written = {}): Promise<RanTo> {
+export async function finish(run: JoinedRun, written: Written = {}): Promise<RanTo> {
   const { statuses, totals, job, fill, logos } = run;
   const { lookups, stopped, limit, foundOut, callsPer, pendingUntilMs } = totals;
   const folder = job.settings.store;

@@ -169,9 +169,9 @@ function columnsToFind({ source, column, key, fill, where }: OpenedList): readon
 async function planCalls(
   lookups: number,
   run: BoundedRun & Pick<OpenedList, 'context'>,
-): Promise<Pick<Plan, 'calls' | 'estimate' | 'price' | 'cost' | 'bill' | 'isBound'>> {
+): Promise<Pick<Plan, 'calls' | 'estimate' | 'price' | 'cost' | 'currency' | 'bill' | 'isBound'>> {
   const { job, store, context } = run;
-  const { price } = job.settings;
+  const { amount: price, currency } = job.settings.price ?? {};
   const left = await readLeft(run);
   if (left.isResumed) {
     const message =
@@ -179,18 +179,18 @@ async function planCalls(
     context.onEvent({ type: 'notice', message, level: 'info' });
   }
   const calls = Math.min(lookups, left.calls, left.callsPer);
-  const estimate = estimateCalls(calls, job, store);
+  const known = { calls, estimate: estimateCalls(calls, job, store), price, currency };
   const { billing, batch } = job.endpoint.profile ?? {};
   if (!billing) {
-    return { calls, estimate, price, cost: price === undefined ? undefined : costOf(calls, price) };
+    return { ...known, cost: price === undefined ? undefined : costOf(calls, price) };
   }
   const answers = Math.min(lookups, calls * (batch?.size ?? 1));
   const { priceMicros = Infinity, unit } = billing;
   const mostMicros = Math.min(answers * priceMicros, left.costMicros) || 0;
-  if (mostMicros === Infinity) return { calls, estimate, price, cost: undefined };
+  if (mostMicros === Infinity) return { ...known, cost: undefined };
   const cost = price === undefined ? undefined : costOf(mostMicros / MICROS, price);
   const isBound = mostMicros === left.costMicros;
-  return { calls, estimate, price, cost, bill: billOf(mostMicros, unit), isBound };
+  return { ...known, cost, bill: billOf(mostMicros, unit), isBound };
 }
 
 /** Reads and counts. Makes no calls, and leaves no file behind. */

@@ -9,15 +9,17 @@ import type { Job } from '../profile/job.ts';
 import type { Profile } from '../profile/read-profile.ts';
 import { describeWhen } from '../profile/rules.ts';
 import { wordOf } from '../profile/samples.ts';
+import type { ListInput } from '../rows/open-list.ts';
 import { type Stop, stopForWait } from '../worker/stop-switch.ts';
-import { joinRows } from './join.ts';
+import { finish, type RanTo } from './enrich.ts';
+import { type JoinedRun, joinRows } from './join.ts';
 import { lookUp } from './look-up.ts';
 import { open } from './open.ts';
-import { openStoreOf, plan } from './plan.ts';
+import { openStoreOf, plan as planOf } from './plan.ts';
 import type { RunContext } from './run-context.ts';
 
-/** The result of a trial of one domain. */
-export interface Trial {
+/** What came of a domain that was tried. */
+export interface Tried {
   /** The domain as it was looked up. */
   readonly domain: string;
   /** The status as for a row; `skipped` when it was not asked or the answer is not believed. */
@@ -29,6 +31,13 @@ export interface Trial {
   readonly httpStatus: number | undefined;
   /** When its outcome was fetched, in ISO 8601; undefined when there is none. */
   readonly fetchedAt: string | undefined;
+  readonly answer: JsonObject | undefined;
+  /** The columns made from the answer; none unless it is `found`. */
+  readonly columns: readonly TrialColumn[];
+}
+
+/** The result of a trial of one domain. */
+export interface Trial extends Tried {
   /** Whether the outcome was in the store, so that no call was made. */
   readonly isFromStore: boolean;
   /** HTTP requests made. */
@@ -39,9 +48,6 @@ export interface Trial {
   readonly elapsedMs: number;
   /** Why the trial was given up; undefined when it was not. */
   readonly stopped: Stop | undefined;
-  readonly answer: JsonObject | undefined;
-  /** The columns made from the answer; none unless it is `found`. */
-  readonly columns: readonly TrialColumn[];
   /** What each call brought, in their order. */
   readonly answers: readonly TrialAnswer[];
 }
@@ -75,19 +81,43 @@ export interface TrialColumn {
 /** The only column of the list of one row. No answer has a name like this. */
 export const TRIAL_COLUMN = '(domain)';
 
-/**
- * Looks one domain up, as a run of a list with this one row would. A wait that an earlier run was
- * told is kept only up to `maxWait`.
- */
+/** Looks one domain up, as a run of a list with this one row would. */
 export async function runToTrial(domain: string, job: Job, outside: RunContext): Promise<Trial> {
+  const answers: TrialAnswer[] = [];
+  const { tried, ranTo, totals, plan } = await runToTried([{ [TRIAL_COLUMN]: domain }], job, {
+    ...outside,
+    onCall: ({ meaning }) => answers.push(explain(meaning, job.profile)),
+  });
+  const [only] = tried;
+  if (!only) throw new TypeError('a list of one row has a row');
+  const { calls, throttled, elapsedMs } = totals;
+  const isFromStore = plan.lookups === 0;
+  const { stopped } = ranTo;
+  return { ...only, domain, isFromStore, calls, throttled, elapsedMs, stopped, answers };
+}
+
+/** Few domains that somebody waits for, and the run that asked about them. */
+export interface TriedRun extends Pick<JoinedRun, 'plan' | 'totals'> {
+  readonly tried: readonly Tried[];
+  readonly ranTo: RanTo;
+}
+
+/**
+ * Looks up the domains of a short list, or of a sample of one, and returns what came of each. A wait that
+ * an earlier run was told is kept only up to `maxWait`.
+ */
+export async function runToTried(
+  input: ListInput,
+  job: Job,
+  outside: RunContext,
+): Promise<TriedRun> {
   const closer = createCloser();
   const impatience = new AbortController();
   let tooLong: Stop | undefined;
-  const answers: TrialAnswer[] = [];
   const context: RunContext = {
     ...outside,
+    isTrial: true,
     signal: AbortSignal.any([outside.signal, impatience.signal]),
-    onCall: ({ meaning }) => answers.push(explain(meaning, job.profile)),
     onEvent: (event) => {
       outside.onEvent(event);
       if (event.type !== 'progress') return;
@@ -98,34 +128,37 @@ export async function runToTrial(domain: string, job: Job, outside: RunContext):
     },
   };
   try {
-    const list = await open([{ [TRIAL_COLUMN]: domain }], job, { context, closer });
+    const list = await open(input, job, { context, closer });
     const store = closer.add(await openStoreOf(job, context));
-    const run = await plan(list, store);
-    const { rows, totals, columns } = await joinRows(await lookUp(run));
-    let row: JoinedRow | undefined;
-    for await (const batch of rows) row = batch.find(isListed);
-    if (!row) throw new TypeError('a list of one row has a row');
-    const { status, reason, said, httpStatus, fetchedAtMs } = row;
-    const isFound = status === 'found';
-    return {
-      domain,
-      status,
-      reason,
-      said,
-      httpStatus,
-      fetchedAt: fetchedAtMs === 0 ? undefined : new Date(fetchedAtMs).toISOString(),
-      isFromStore: run.plan.lookups === 0,
-      calls: totals.calls,
-      throttled: totals.throttled,
-      elapsedMs: totals.elapsedMs,
-      stopped: outside.signal.aborted ? totals.stopped : (tooLong ?? totals.stopped),
-      answer: isFound ? findJsonObject(store.find(domain)?.json ?? '') : undefined,
-      columns: isFound ? columnsOf(row, columns.enriched) : [],
-      answers,
-    };
+    const joined = await joinRows(await lookUp(await planOf(list, store)));
+    const tried = new Map<string, Tried>();
+    for await (const rows of joined.rows) {
+      for (const row of rows.filter(isListed)) {
+        if (!tried.has(row.domain)) tried.set(row.domain, triedOf(row, joined));
+      }
+    }
+    const ranTo = await finish(joined);
+    const stopped = outside.signal.aborted ? ranTo.stopped : (tooLong ?? ranTo.stopped);
+    const { plan, totals } = joined;
+    return { tried: [...tried.values()], ranTo: { ...ranTo, stopped }, plan, totals };
   } finally {
     await closer.close();
   }
+}
+
+function triedOf(row: JoinedRow, { store, columns }: JoinedRun): Tried {
+  const { domain, status, reason, said, httpStatus, fetchedAtMs } = row;
+  const isFound = status === 'found';
+  return {
+    domain,
+    status,
+    reason,
+    said,
+    httpStatus,
+    fetchedAt: fetchedAtMs === 0 ? undefined : new Date(fetchedAtMs).toISOString(),
+    answer: isFound ? findJsonObject(store.find(domain)?.json ?? '') : undefined,
+    columns: isFound ? columnsOf(row, columns.enriched) : [],
+  };
 }
 
 function explain(answer: Meaning, profile: Profile | undefined): TrialAnswer {

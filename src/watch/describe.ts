@@ -135,9 +135,9 @@ function timeOf({ estimate }: Plan): string {
   return `${time} at ${formatRate(estimate.limitPerSecond)}, ${whose}`;
 }
 
-function costOf({ bill, cost, price = 0, isBound }: Plan): Text {
-  const money = cost === undefined ? undefined : formatPrice(cost);
-  const each = formatPrice(price);
+function costOf({ bill, cost, price = 0, currency, isBound }: Plan): Text {
+  const money = cost === undefined ? undefined : formatPrice(cost, currency);
+  const each = formatPrice(price, currency);
   const text = bill
     ? `${isBound ? 'at most' : 'about'} ${formatUnits(bill)}${money === undefined ? '' : ` (${money} at ${each} each)`}`
     : money && `${money} at ${each} a call`;
@@ -282,7 +282,7 @@ export function describeEnd(view: RunView): readonly string[] {
       view.retries > 0 && countOf(view.retries, 'retry', 'retries'),
       view.freshDomains > 0 && `${countOf(view.freshDomains, 'domain')} fresh in the store`,
       bill && `billed ${formatUnits(bill)}`,
-      cost !== undefined && `cost ${formatPrice(cost)}`,
+      cost !== undefined && `cost ${formatPrice(cost, view.currency)}`,
     ]).join('; '),
     limit && !isUnmeasured && `Pace: ${describeLimit(limit)}`,
     ...(view.findings ?? []),
@@ -305,15 +305,16 @@ export function describeEnd(view: RunView): readonly string[] {
     worst &&
       view.stopped === undefined &&
       `${countOf(worst.rows, 'row')} ${STATUSES[worst.status].name}: ${worst.advice}`,
-    describeWhole(view),
+    view.whole,
     next,
   ]);
 }
 
 /** What all of a list would find, take and cost, by what came of a sample of it. */
-function describeWhole({ sampleOf, statuses, rows, uniqueDomains, ...view }: RunView): Text {
+export function describeWhole(of: RunView): string | undefined {
+  const { sampleOf, statuses, rows, uniqueDomains, ...view } = of;
   const { calls, lookups, bill, cost, limit, callsPerSecond } = view;
-  if (!sampleOf || rows === 0) return undefined;
+  if (!sampleOf || rows === 0 || view.stopped) return undefined;
   const share = (statuses.found + statuses.stale) / rows;
   const [least, most] = likelyShares(share, uniqueDomains).map((one) => Math.round(one * 100));
   const range = least === most ? `${least}` : `${least} to ${most}`;
@@ -330,7 +331,9 @@ function describeWhole({ sampleOf, statuses, rows, uniqueDomains, ...view }: Run
       perSecond > 0 &&
       `about ${formatDuration(seconds * 1_000)} at ${formatRate(perSecond)}, ${how}`,
     isKnown && units !== undefined && `about ${formatUnits({ units, unit: bill?.unit ?? '' })}`,
-    isKnown && cost !== undefined && `cost about ${formatPrice((cost / lookups) * left)}`,
+    isKnown &&
+      cost !== undefined &&
+      `cost about ${formatPrice((cost / lookups) * left, view.currency)}`,
   ]).join('; ');
 }
 

@@ -49,7 +49,8 @@ export const NO_LOOKUP = {
 };
 
 /** How far the lookups are: what a `RunView` has of them, and why calls wait. */
-export interface Progress extends Pick<RunView, keyof typeof NO_LOOKUP | 'bill' | 'cost'> {
+export interface Progress
+  extends Pick<RunView, keyof typeof NO_LOOKUP | 'bill' | 'cost' | 'currency'> {
   /** What is known of the limit, and why no call may start. */
   readonly pace?: PaceDescription | undefined;
   /** Why nothing comes from the queue. @default something comes */

@@ -7,7 +7,7 @@ import { shortenTo } from '../common/text.ts';
 import { readVersion } from '../version.ts';
 import type { Gate } from '../worker/gate.ts';
 import type { AnsweredCall } from '../worker/lookup.ts';
-import { describeLimit, describeStop, judge, WITHOUT_ROWS } from './describe.ts';
+import { describeLimit, describeStop, describeWhole, judge, WITHOUT_ROWS } from './describe.ts';
 import { NO_LOOKUP, type Progress, type RunEvent } from './events.ts';
 import { describeFindings, type FoundOut } from './findings.ts';
 import type { Measured } from './metrics.ts';
@@ -56,6 +56,7 @@ export function recordRun({ control, ...about }: RecordRunOptions) {
       const over = { phase: 'ended', pendingNow: 0, elapsedMs, endedAt } as const;
       known = { ...known, ...how, ...over };
       known.pace = known.limit && describeLimit(known.limit);
+      known.whole = describeWhole(known);
       const { reasons = [] } = rows?.read() ?? {};
       known.findings = foundOut && describeFindings(foundOut, reasons, known.statuses.found);
       const end = how.end === 'error' ? { headline: WITHOUT_ROWS, next: GO_ON } : judge(known);

@@ -115,6 +115,8 @@ export interface RunView {
   why?: string | undefined;
   /** The same of a stop, for programs. */
   stopped?: Stop | undefined;
+  /** Of a sample: what all of its list would find, take and cost. */
+  whole?: string | undefined;
   /** What to do next, if there is something to do. */
   next?: string | undefined;
   /** Rows in the list; the header does not count. */
@@ -143,8 +145,9 @@ export interface RunView {
   retries: number;
   /** Calls that the API refused for the moment (429 and the like). */
   throttled: number;
-  /** At the price of `--price`, in any currency. */
+  /** At the price of `--price`, in its currency. */
   cost?: number | undefined;
+  currency?: string | undefined;
   /** What the API billed, where its profile says in what, such as `credits`. */
   bill?: { units: number; unit: string } | undefined;
   /** The budget `--max-calls-per`, used by all runs with this credential, and when it begins anew, since 1970. */

@@ -25,7 +25,7 @@ async function openStage(begin?: typeof start): Promise<{
   const folder = openFolder();
   const api = await openApi({ auth: { scheme: { kind: 'bearer' }, key: KEY } });
   const app = await startAppIn(folder, begin);
-  await app.connect({ baseUrl: api.url, auth: 'bearer', apiKey: KEY, price: 0.01 });
+  await app.connect({ baseUrl: api.url, auth: 'bearer', apiKey: KEY, price: '0.01 EUR' });
   return { app, api, folder };
 }
 
@@ -37,9 +37,21 @@ describe('brandfill app', () => {
     expect(list).toMatchObject({ name: 'Kunden „Süd“.xlsx', kind: 'xlsx' });
     const before = api.stats().calls;
     const plan = await app.post(`lists/${list.id}/plan`);
-    expect(plan).toMatchObject({ rows: 14, uniqueDomains: 9, freshDomains: 0, cost: 0.09 });
+    expect(plan).toMatchObject({
+      rows: 14,
+      uniqueDomains: 9,
+      freshDomains: 0,
+      cost: 0.09,
+      currency: 'EUR',
+    });
     expect(api.stats().calls).toBe(before);
-    await app.post(`lists/${list.id}/samples`);
+    const sampled = await app.post(`lists/${list.id}/samples`);
+    expect(sampled).toMatchObject({
+      calls: 3,
+      whole: expect.stringMatching(
+        /^The whole list: \d+ to 100 % of 11 rows found; 6 more domains to ask; .*; cost about 0\.06 EUR$/,
+      ),
+    });
     expect(api.stats().calls - before).toBe(3);
     const fields = [
       { name: 'name', expression: 'name' },
@@ -131,7 +143,7 @@ describe('brandfill app', () => {
     const folder = openFolder();
     const api = await openApi({ latencyMs: 30 });
     let app = await startAppIn(folder, start);
-    await app.connect({ baseUrl: api.url, auth: 'none', price: 1 });
+    await app.connect({ baseUrl: api.url, auth: 'none', price: '1' });
     const { value: list } = await app.upload('list.csv', listOf(domains(300)));
     await app.post(`lists/${list.id}/run`, { maxCalls: 60 });
     while (api.stats().calls < 30) await app.state();

@@ -19,7 +19,8 @@ export const connectionRequest = z.object({
   apiKey: z.string().trim().max(10_000).optional(),
   /** Whether to write the key to a file that only its owner can read. */
   keepKey: z.boolean().optional(),
-  price: z.number().nonnegative().optional(),
+  /** As `--price` has it, such as `0.01 EUR`. */
+  price: z.string().trim().max(100).optional(),
 });
 
 /** An API as it is kept on the disk, and with each run: never with its key. */
@@ -138,7 +139,7 @@ function readConnection({
 
 /** As options of `enrich`. */
 export function settingsOf({ api, baseUrl, auth, price }: SavedConnection) {
-  return { api: api || undefined, baseUrl, auth, price };
+  return { api: api || undefined, baseUrl, auth, price: price || undefined };
 }
 
 /** Tells apart what keys belong to: a key goes only to the address that it was typed for. */

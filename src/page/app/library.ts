@@ -1,7 +1,7 @@
 import type { Plan } from '../../collector/plan.ts';
 import type { Job } from '../../profile/job.ts';
 import type { CallerOptions } from '../../run/run-context.ts';
-import type { Trial } from '../../run/trial.ts';
+import type { Tried } from '../../run/trial.ts';
 import type { RunView } from '../../watch/run-view.ts';
 import type { RunSurroundings } from '../show-run.ts';
 
@@ -11,7 +11,11 @@ import type { RunSurroundings } from '../show-run.ts';
  */
 export interface Library {
   planJob(input: string, job: Job, caller: CallerOptions): Promise<Plan>;
-  tryJob(domain: string, job: Job, caller: CallerOptions): Promise<Trial>;
+  sampleJob(
+    input: string,
+    job: Job,
+    caller: CallerOptions,
+  ): Promise<{ readonly tried: readonly Tried[]; readonly view: RunView }>;
   enrichJob(
     input: string,
     job: Job,

@@ -12,12 +12,11 @@ import { BrandfillError } from '../../common/errors.ts';
 import { PRIVATE } from '../../common/files.ts';
 import { shortenTo } from '../../common/text.ts';
 import type { DomainColumn } from '../../rows/columns/domain-column.ts';
-import { createDomainReader } from '../../rows/domain/domain.ts';
 import { LIST_FORMATS, type ListFormat } from '../../rows/list-formats.ts';
 import { openList } from '../../rows/open-list.ts';
 import { type RowFormat, splitExtension } from '../../rows/row-format.ts';
 import type { Source } from '../../rows/source.ts';
-import type { Trial } from '../../run/trial.ts';
+import type { Tried } from '../../run/trial.ts';
 import { isMarked } from '../../store/home.ts';
 import { describeColumn, describeStop } from '../../watch/describe.ts';
 import { adviseOn } from '../../watch/reasons.ts';
@@ -93,7 +92,8 @@ export interface ListRun {
 
 const FOLDER = 'lists';
 const RECORD = 'list.json';
-const MOST_SAMPLES = 3;
+/** Somebody waits. */
+const FOR_SAMPLE = { sample: 3, retries: 2, maxWait: '10s', noWait: true };
 
 export interface ListsOptions {
   readonly folder: AppFolder;
@@ -232,30 +232,25 @@ export async function openLists({ folder, connections, env, library, onChange }:
       const job = jobOnPage({ ...(await connections.optionsOf()), ...reading, noWait: true }, env);
       return { ...(await library.planJob(input, job, { signal, onEvent })), notices };
     },
-    /** Real answers for some domains of the list. Makes calls. */
+    /** Real answers for a sample of the list, and what all of it would find, take and cost. */
     sample: async (id: string, signal: AbortSignal) => {
-      const given = { ...(await connections.optionsOf()), retries: 2, noWait: true };
-      const job = jobOnPage(given, env);
-      const list = find(id);
-      const trials: Trial[] = [];
-      for (const domain of await domainsToSample(placeOf(list, signal), list)) {
-        trials.push(await library.tryJob(domain, job, { signal }));
-        if (trials.at(-1)?.stopped) break;
-      }
-      const stopped = trials.find((trial) => trial.stopped);
+      const { input, fields: _, ...reading } = optionsOf(id);
+      const given = { ...(await connections.optionsOf()), ...reading, ...FOR_SAMPLE };
+      const { tried, view } = await library.sampleJob(input, jobOnPage(given, env), { signal });
       return {
-        domains: trials.map((trial) => ({
-          domain: domainToUnicode(trial.domain) || trial.domain,
-          status: trial.status,
-          message: messageOf(trial),
+        domains: tried.map((one) => ({
+          domain: domainToUnicode(one.domain) || one.domain,
+          status: one.status,
+          message: messageOf(one),
         })),
-        calls: trials.reduce((sum, { calls }) => sum + calls, 0),
-        fields: fieldsOf(trials),
-        problem: stopped
-          ? messageOf(stopped)
-          : trials.length === 0
-            ? 'The first rows hold no web address: is it the right column?'
-            : trials.some(({ status }) => status === 'found')
+        calls: view.calls,
+        whole: view.whole,
+        fields: fieldsOf(tried),
+        problem: view.stopped
+          ? onPage(describeStop(view.stopped))
+          : tried.length === 0
+            ? 'No row holds a web address: is it the right column?'
+            : tried.some(({ status }) => status === 'found')
               ? undefined
               : 'None of these companies was found, so there is nothing to choose from. All that the API answers in the run is added.',
       };
@@ -404,36 +399,22 @@ const NO_COLUMN =
 const NO_HEADER =
   'The first line seems to be a row already, and no names of columns. Say that the list has no header, or click the column with the web addresses if these are its names.';
 
-/** Some domains, spread over the rows that the format has seen. */
-async function domainsToSample(place: ListPlace, { reading, column }: ListView): Promise<string[]> {
-  if (!column) return [];
-  return await withList(place, reading, async (_, format) => {
-    const read = createDomainReader({ column });
-    const found = format.sampleRows.map((cells) => read(cells[column.index] ?? ''));
-    const domains = [...new Set(found.flatMap((one) => ('domain' in one ? [one.domain] : [])))];
-    const step = Math.max(1, Math.floor(domains.length / MOST_SAMPLES));
-    return domains.filter((_domain, at) => at % step === 0).slice(0, MOST_SAMPLES);
-  });
-}
-
 /** What came of a domain, in a sentence or two. */
-function messageOf(trial: Trial): string {
-  const { said, stopped } = trial;
-  if (stopped) return onPage(describeStop(stopped));
-  const advice = onPage(adviseOn(trial));
+function messageOf({ said, ...tried }: Tried): string {
+  const advice = onPage(adviseOn(tried));
   return said === undefined ? advice : `${advice} It says: '${said}'.`;
 }
 
 /** The columns that answers make, each with its value in every answer; the rest of them has no way. */
-function fieldsOf(trials: readonly Trial[]) {
-  const all = trials.flatMap(({ columns }) => columns);
+function fieldsOf(tried: readonly Tried[]) {
+  const all = tried.flatMap(({ columns }) => columns);
   const ways = new Map(
     all.flatMap(({ name, expression }) => (expression === undefined ? [] : [[expression, name]])),
   );
   return [...ways].map(([expression, name]) => ({
     name: name.replace(/^brand_/, ''),
     expression,
-    values: trials.map(({ columns }) =>
+    values: tried.map(({ columns }) =>
       textOf(columns.find((column) => column.expression === expression)?.value),
     ),
   }));

@@ -25,11 +25,15 @@ export function time(when: number | string): string {
   return isToday ? date.toLocaleTimeString() : date.toLocaleString();
 }
 
-/** What it costs, in words; undefined when nothing is known of it. Money is in the currency of the price. */
-export function costOf({ bill, cost }: Pick<RunView, 'bill' | 'cost'>): string | undefined {
+/** What it costs, in words; undefined when nothing is known of it. */
+export function costOf({
+  bill,
+  cost,
+  currency,
+}: Pick<RunView, 'bill' | 'cost' | 'currency'>): string | undefined {
   const parts = [
     ...(bill ? [formatUnits(bill)] : []),
-    ...(cost === undefined ? [] : [formatPrice(cost)]),
+    ...(cost === undefined ? [] : [formatPrice(cost, currency)]),
   ];
   return parts.length === 0 ? undefined : parts.join(', ');
 }

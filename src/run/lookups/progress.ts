@@ -94,14 +94,12 @@ function rowsOf({ plan, tally }: Pick<LookingUp, 'plan' | 'tally'>) {
 
 /** What calls cost, and what was billed for them. */
 function priceOf(
-  { settings: { price }, endpoint }: Job,
+  { settings, endpoint }: Job,
   { calls, throttled, unsent, billedMicros }: CallCounters,
-): Pick<Progress, 'cost' | 'bill'> {
+): Pick<Progress, 'cost' | 'currency' | 'bill'> {
   const { billing } = endpoint.profile ?? {};
-  const billable = calls - throttled - unsent;
-  if (!billing) return { cost: price === undefined ? undefined : costOf(billable, price) };
-  return {
-    cost: price === undefined ? undefined : costOf(billedMicros / MICROS, price),
-    bill: billOf(billedMicros, billing.unit),
-  };
+  const { amount: price, currency } = settings.price ?? {};
+  const billed = billing ? billedMicros / MICROS : calls - throttled - unsent;
+  const bill = billing && billOf(billedMicros, billing.unit);
+  return { cost: price === undefined ? undefined : costOf(billed, price), currency, bill };
 }

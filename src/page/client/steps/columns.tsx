@@ -1,7 +1,6 @@
 import { signal, useSignal } from '@preact/signals';
 import type { JSX } from 'preact';
 import { useEffect } from 'preact/hooks';
-import { formatPrice } from '../../../common/format.ts';
 import { api, ask, type List, listOf } from '../api.ts';
 import { Button, Choice, Field, Note, Progress, Step, Table } from '../components.tsx';
 import { counted } from '../format.ts';
@@ -32,7 +31,8 @@ export function ColumnsStep(props: { readonly id: string; readonly app: AppState
     work.start('ask', async () => {
       const found = await askAbout(id);
       known.value = new Map(known.value).set(id, found);
-      announce(`Answers for ${counted(found.domains.length, 'company', 'companies')} are there.`);
+      const count = found.domains.filter(({ status }) => status === 'found').length;
+      announce(found.problem ?? `Answers for ${counted(count, 'company', 'companies')} are there.`);
     });
   const goOn = (): void =>
     work.start('keep', async () => {
@@ -60,7 +60,7 @@ export function ColumnsStep(props: { readonly id: string; readonly app: AppState
       </Step>
     );
   }
-  const { domains, calls } = samples;
+  const { domains, calls, whole } = samples;
   const names = domains.map(({ domain }) => domain);
   const chosen = fields.value;
   const isUsable =
@@ -80,6 +80,7 @@ export function ColumnsStep(props: { readonly id: string; readonly app: AppState
       }
     >
       <Troubles of={samples} />
+      {whole === undefined ? null : <p>{whole}.</p>}
       <ChooseFields
         samples={samples}
         chosen={chosen ?? samples.fields.map(({ name, expression }) => ({ name, expression }))}
@@ -110,7 +111,7 @@ function priceOf({ connection }: AppState): string {
   if (connection?.isRehearsal) return 'Free: this is a rehearsal.';
   const { unit, price } = connection ?? {};
   const billed = unit === undefined ? '' : `, billed in ${unit}`;
-  const money = price === undefined ? '' : `, about ${formatPrice(price * 3)}`;
+  const money = price === undefined ? '' : ` at ${price} each`;
   return `That is three calls${billed}${money}; they are not paid for again in the run.`;
 }
 

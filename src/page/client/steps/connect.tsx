@@ -1,7 +1,7 @@
 import { useSignal } from '@preact/signals';
 import type { JSX } from 'preact';
 import { api, ask } from '../api.ts';
-import { Button, Choice, Field, NumberField, Select, Step } from '../components.tsx';
+import { Button, Choice, Field, Select, Step } from '../components.tsx';
 import { type AppState, goTo, useWork } from '../state.ts';
 
 /** As `--auth` has them; what ends in a colon wants a name. */
@@ -25,7 +25,7 @@ export function ConnectStep({ app }: { readonly app: AppState }): JSX.Element {
     name,
     apiKey: '',
     keepKey: connection?.isKeyKept ?? false,
-    price: connection?.price,
+    price: connection?.price ?? '',
   });
   const set = (change: Partial<(typeof form)['value']>): void => {
     form.value = { ...form.value, ...change };
@@ -112,14 +112,16 @@ export function ConnectStep({ app }: { readonly app: AppState }): JSX.Element {
         </>
       ) : null}
       {isRehearsal ? null : (
-        <NumberField
+        <Field
           label={
-            profile?.unit === undefined ? 'Price of a call' : `Price of one of the ${profile.unit}`
+            profile?.unit === undefined
+              ? 'Price of a call'
+              : `What one costs (billed in ${profile.unit})`
           }
           value={typed.price}
           placeholder="not known"
-          hint="In your currency, to show what your list costs."
-          onChange={(price) => set({ price })}
+          hint="Such as 0.01 EUR, to show what your list costs."
+          onInput={(price) => set({ price })}
         />
       )}
     </Step>

@@ -76,10 +76,11 @@ export function PlanStep(props: { readonly id: string; readonly app: AppState })
 }
 
 /** Who presses it has read what it may cost. */
-function startOf({ cost, bill, calls }: Plan, most = Infinity): string {
+function startOf({ cost, currency, bill, calls }: Plan, most = Infinity): string {
   const part = calls === 0 ? 0 : Math.min(1, most / calls);
   const paid = costOf({
     cost: cost && cost * part,
+    currency,
     bill: bill && { ...bill, units: Math.ceil(bill.units * part) },
   });
   return paid === undefined ? 'Start' : `Start, for about ${paid}`;
