@@ -78,10 +78,20 @@ export interface RunReason {
   examples: { domain: string; cell: string }[];
 }
 
+/** What became of pictures. */
+export interface SavedLogos {
+  folder: string;
+  saved: number;
+  kept: number;
+  missing: number;
+  reasons: Readonly<Record<string, number>>;
+}
+
 export type RunAction = 'pause' | 'resume' | 'stop';
 
 /** A run as it is now, or as it ended: plain data, bounded in size however long the run. */
 export interface RunView {
+  /** Of this format. */
   version: typeof VIEW_VERSION;
   /** The version of Brandfill. */
   brandfill: string;
@@ -95,25 +105,31 @@ export interface RunView {
   queue?: string | undefined;
   /** The command that was typed, without secrets. */
   command?: string | undefined;
-  /** The machine that makes the run, and the process. */
+  /** The machine that makes the run. */
   host: string;
+  /** The process there. */
   pid: number;
   /** The schedule that started the run. */
   schedule?: { job: string } | undefined;
+  /** Where it is, such as `looking_up`; `ended` when it is over. */
   phase: 'reading' | 'looking_up' | 'saving_logos' | 'stopping' | 'writing' | 'ended' | 'lost';
+  /** Whether somebody has paused it. */
   isPaused: boolean;
   /** What can be asked of it now. */
   actions: RunAction[];
-  /** ISO 8601. */
+  /** In ISO 8601. */
   startedAt: string;
+  /** Likewise. */
   endedAt?: string | undefined;
+  /** How it ended: `done`, `some_failed`, `nothing_found`, `stopped`, `interrupted` or `error`. */
   end?: 'done' | 'some_failed' | 'nothing_found' | 'stopped' | 'interrupted' | 'error' | undefined;
+  /** As of the command. */
   exitCode?: number | undefined;
   /** How it went, in one sentence. */
   headline?: string | undefined;
   /** Why it stopped early, or what went wrong if `end` is `error`. */
   why?: string | undefined;
-  /** The same of a stop, for programs. */
+  /** The same of a stop, for programs: its `reason`, and `comeBackAtMs` where the API said. */
   stopped?: Stop | undefined;
   /** Of a sample: what all of its list would find, take and cost. */
   whole?: string | undefined;
@@ -147,6 +163,7 @@ export interface RunView {
   throttled: number;
   /** At the price of `--price`, in its currency. */
   cost?: number | undefined;
+  /** That of `--price`, if it has one. */
   currency?: string | undefined;
   /** What the API billed, where its profile says in what, such as `credits`. */
   bill?: { units: number; unit: string } | undefined;
@@ -160,13 +177,13 @@ export interface RunView {
   callsPerSecond: number;
   /** Calls per second in the last seconds. */
   ratePerSecond: number;
-  /** What calls are held to, as it is known by now; missing when this process made none. */
+  /** What calls are held to: `limitIs` (`fixed`, `published`, `learned`, `unknown`), `limitPerSecond`, `mostAtOnce`. */
   limit?: Limit | undefined;
   /** The same in words, once the run is over. */
   pace?: string | undefined;
   /** What was found out about the API, a sentence each, once the run is over. */
   findings?: string[] | undefined;
-  /** When no call succeeded, the first 20 times, as ISO 8601; without an end where the run ended before. */
+  /** When no call succeeded, the first 20 times, in ISO 8601; no `until` where the run ended before. */
   outages: { from: string; until?: string | undefined; why: string }[];
   /** The time left at the pace of the last half minute. */
   leftMs?: number | undefined;
@@ -176,11 +193,11 @@ export interface RunView {
   spanMs: number;
   /** The run over time, from the first call on. */
   spans: Span[];
-  /** What calls of this process came to: the HTTP status, or why there was no answer, such as `timeout`: fifty kinds, and `others`. */
+  /** What calls of this process came to, by HTTP status or reason: fifty kinds, and `others`. */
   answers: Record<string, number>;
   /** How long the calls of this process took. */
   latency?: { p50Ms: number; p95Ms: number } | undefined;
-  /** The first 20; troubles, and that they are over. */
+  /** What was noted, the first 20. */
   notices: Notice[];
   /** Why rows were not enriched, the most frequent first; not all of them, where there are many. */
   reasons: RunReason[];
@@ -199,17 +216,10 @@ export interface RunView {
   /** Domains whose picture is wanted. */
   logoTotal?: number | undefined;
   /** Pictures fetched in this run, there already, and not to be had, with the reasons. */
-  logos?:
-    | {
-        folder: string;
-        saved: number;
-        kept: number;
-        missing: number;
-        reasons: Readonly<Record<string, number>>;
-      }
-    | undefined;
+  logos?: SavedLogos | undefined;
   /** The files with the reports of the run. */
   reports?: string[] | undefined;
+  /** Where the answers are kept. */
   store?: { folder: string; sizeBytes: number } | undefined;
 }
 

@@ -1,48 +1,41 @@
-import { readFile } from 'node:fs/promises';
+import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { type EnrichOptions, enrich } from '../../src/index.ts';
-import { openApi } from '../integration/support/api.ts';
-import { openFolder } from '../integration/support/folder.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
 
-const page = await readFile(join(ROOT, 'docs/operations.md'), 'utf8');
-const section = /^## The summary\n(.*?)^## /ms.exec(page)?.[1] ?? '';
+test('docs/operations.md lists all members of a run (UPDATE=1 writes them)', async () => {
+  const file = join(ROOT, 'docs/operations.md');
+  const page = await readFile(file, 'utf8');
+  const source = await readFile(join(ROOT, 'src/watch/run-view.ts'), 'utf8');
+  const rows = membersOf(source, 'RunView').map(({ name, type, about }) => {
+    const parts = partsOf(source, type).map((part) => `\`${part}\``);
+    const within = parts.length > 0 ? ` (${parts.join(', ')})` : '';
+    return `| \`${name}\`${within} | ${about} |`;
+  });
+  const table = ['| member | |', '|---|---|', ...rows].join('\n');
+  const place = /(<!-- summary -->\n).*(<!-- \/summary -->)/s;
+  const expected = page.replace(place, (_, start, end) => `${start}${table}\n${end}`);
+  if (process.env['UPDATE'] === '1') await writeFile(file, expected);
+  else expect(page).toBe(expected);
+  expect(rows.length).toBeGreaterThan(40);
+});
 
-function namesIn(text: string): readonly string[] {
-  return [...text.matchAll(/`(\w+)`/g)].map(([, name = '']) => name);
+/** The members of an interface with what is said of each, which has to be something. */
+function membersOf(source: string, of: string) {
+  const [, body = ''] =
+    new RegExp(`^export interface ${of} \\{\\n(.*?)^\\}`, 'ms').exec(source) ?? [];
+  const said = String.raw`(?: {2}\/\*\*\s+(?<about>.*?)\s+\*\/\n)?`;
+  const member = new RegExp(String.raw`^${said} {2}(?<name>\w+)\??:\s*(?<type>.*?);$`, 'gms');
+  return [...body.matchAll(member)].map(({ groups: { name = '', type = '', about = '' } = {} }) => {
+    return { name, type, about: about.replaceAll(/\n\s+\* ?/g, ' ').replace(/\.$/, '') };
+  });
 }
 
-test('docs/operations.md names all members of a run, and no others', async () => {
-  let isFirst = true;
-  const sandbox = await openApi({
-    logos: true,
-    respond: () => {
-      if (!isFirst) return undefined;
-      isFirst = false;
-      return { status: 202, headers: { 'retry-after': '7200' } };
-    },
-  });
-  const folder = openFolder();
-  const options: EnrichOptions = {
-    input: join(ROOT, 'samples/crm-export.xlsx'),
-    baseUrl: sandbox.url,
-    out: folder.at('out.xlsx'),
-    changes: folder.at('changes.csv'),
-    report: [folder.at('run.json')],
-    fields: { name: 'name' },
-    fill: { Town: 'location.city' },
-    logos: folder.at('logos'),
-    logoField: 'logos[0].url',
-    price: 0.01,
-    maxCallsPer: '3/month',
-    store: folder.at('store'),
-  };
-  const summary = await enrich(options);
-  const [, table = ''] = /^\|---\|---\|\n((?:\|.*\n)+)/m.exec(section) ?? [];
-  const named = table.split('\n').flatMap((line) => namesIn(line.split('|')[1] ?? ''));
-  const there = Object.entries(summary).filter(([, value]) => value !== undefined);
-  const ofOtherRuns = ['bill', 'schedule', 'queue', 'command', 'sampleOf'];
-  expect(new Set(named)).toEqual(new Set([...there.map(([name]) => name), ...ofOtherRuns]));
-});
+/** The names of what a member holds, of each one where it holds several. */
+function partsOf(source: string, type: string): readonly string[] {
+  const [, inline] = /\{(.*?)\}/s.exec(type) ?? [];
+  if (inline !== undefined) return [...inline.matchAll(/(\w+)\??:/g)].map(([, name = '']) => name);
+  const [, named = ''] = /^(\w+)/.exec(type) ?? [];
+  return membersOf(source, named).map(({ name }) => name);
+}
