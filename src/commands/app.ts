@@ -58,9 +58,7 @@ export const app = defineCommand(APP_OPTIONS, async ({ settings, context }) => {
       if (!isOpened) say('Open this address in a browser. It works once, for ten minutes.');
       if (!lock) return;
       say(`Lists, results and answers are in ${folder.path}.`);
-      say(
-        'Ctrl-C ends it. A run that goes on then goes on at the next start, and pays nothing twice.',
-      );
+      say('Ctrl-C ends it. To go on with a run that it ends, start again and press Go on.');
       await aborted(signal);
     } finally {
       await closer.close();

@@ -244,9 +244,10 @@ export function howFar({ phase, rows, statuses, logos, logoTotal = 0, written }:
 
 /** A run whose texts are in the words of whoever reads them. */
 export function viewInWords(view: RunView, words: (message: string) => string): RunView {
-  const { why, next, notices, reasons } = view;
+  const { why, next, headline, notices, reasons } = view;
   return {
     ...view,
+    headline: headline && words(headline),
     why: why && words(why),
     next: next && words(next),
     notices: notices.map(({ at, text }) => ({ at, text: words(text) })),

@@ -36,7 +36,7 @@ export const PHASES = {
   stopping: 'Stopping',
   writing: 'Writing the files',
   ended: 'Ended',
-  lost: 'Lost: its process is gone',
+  lost: 'Broken off',
 } as const;
 
 /** How a run ended; its first sentence begins so. */
@@ -45,7 +45,7 @@ export const ENDINGS = {
   some_failed: 'Done',
   nothing_found: 'Done, but nothing was found',
   stopped: 'Stopped early',
-  interrupted: 'Interrupted',
+  interrupted: 'Stopped on request',
   error: 'Ended with an error',
 } as const;
 

@@ -120,14 +120,14 @@ describe.skipIf(chromium === undefined)('in a browser', () => {
     const other = await page.context().newPage();
     await other.goto(page.url());
     await press(other, 'Pause');
-    await page.getByRole('button', { name: 'Resume' }).waitFor();
+    await page.getByRole('button', { name: 'Go on' }).waitFor();
     await page.reload();
-    await press(page, 'Resume');
+    await press(page, 'Go on');
     await other.getByRole('button', { name: 'Pause' }).waitFor();
     running.process.kill('SIGKILL');
     await page.getByText('Brandfill does not answer').waitFor();
     const again = await openApp(folder);
-    await comesTo(again.page, 'Lost: its process is gone');
+    await comesTo(again.page, 'Broken off');
     await press(again.page, 'Go on');
     await comesTo(again.page, /^Done: 400 rows in .*, 400 found\.$/);
     await again.page.getByText('The first 100 rows of the result').waitFor();
@@ -182,7 +182,7 @@ describe.skipIf(chromium === undefined)('in a browser', () => {
     await page.goto(url);
     await comesTo(page, 'Runs');
     await press(page, 'Pause');
-    await page.getByRole('button', { name: 'Resume' }).waitFor();
+    await page.getByRole('button', { name: 'Go on' }).waitFor();
     await expectSound(page);
     expect(complaints).toEqual([]);
     running.process.kill('SIGKILL');
@@ -204,7 +204,7 @@ describe.skipIf(chromium === undefined)('in a browser', () => {
     await comesTo(page, 'Queues');
     await press(page, 'Stop list.csv');
     await press(page, 'Really stop list.csv');
-    await page.getByText('Interrupted', { exact: true }).waitFor();
+    await page.getByText('Stopped on request', { exact: true }).waitFor();
     expect(complaints).toEqual([]);
   });
 

@@ -78,7 +78,10 @@ export function openConnections(folder: AppFolder, env: Env, onChange: () => voi
     },
     profiles: shippedProfiles().map((name) => {
       const { title, auth, unit } = readConnection({ api: name, baseUrl: '', auth: '' });
-      return { name, title, needsKey: auth !== 'none', unit };
+      const { note = '', triedLive, asOf } = readProfile(name).content;
+      const tried = `Written from its documentation of ${asOf}; not tried against the live service.`;
+      const about = `${note} ${triedLive ? '' : tried}`.trim();
+      return { name, title, needsKey: auth !== 'none', unit, about };
     }),
     show: () => {
       if (!current) return null;

@@ -258,12 +258,20 @@ export async function openLists({ folder, connections, env, library, onChange }:
     choose: async (id: string, fields: Fields) => await keep({ ...find(id), fields }),
     /** Keeps what is known of a run. */
     keepRun: async (id: string, run: ListRun) => await keep({ ...find(id), run }),
-    /** The first rows of the result, as the file has them. */
+    /** The first rows of the result, as the file has them, by their numbers in the list. */
     rows: async (id: string, signal: AbortSignal) => {
-      const place = { ...placeOf(find(id), signal), path: outputsOf(id).out };
-      return await withList(place, { sheet: find(id).sheet }, async (source, format) => ({
+      const list = find(id);
+      const place = placeOf(list, signal);
+      const given = await withList(place, list.reading, (source, format) =>
+        readFirst(source, format, RESULT_ROWS, false),
+      );
+      const made = { ...place, path: outputsOf(id).out };
+      return await withList(made, { sheet: list.sheet }, async (source, format) => ({
         columns: format.columns,
-        rows: await readFirst(source, format, RESULT_ROWS),
+        first: firstColumns(list, format.columns),
+        rows: (await readFirst(source, format, RESULT_ROWS, false)).map(({ number, cells }, at) => {
+          return { number: given[at]?.number ?? number, cells };
+        }),
       }));
     },
     /** Removes a list with its results. */
@@ -341,18 +349,35 @@ export interface ShownRow {
   readonly cells: readonly string[];
 }
 
-/** The first rows of a file, without blank ones. */
+/** What most people look for in a result, in this order, by the ends of names. */
+const MOST_FIRST = 5;
+const LOOKED_FOR = [/_name$/, /_industry|_categor/, /_city$/, /_logo|_icon|_image/];
+
+/** The columns of a result that are shown first: how a row is known in the list, and what was learned. */
+function firstColumns({ columns: own, column }: ListView, all: readonly string[]): number[] {
+  const others = [...own.keys()].filter((at) => at !== column?.index);
+  const name = others.find((at) => /name|company|firma/i.test(own[at] ?? '')) ?? others[0];
+  const known = [name ?? [], column?.index ?? []].flat();
+  const added = [...all.keys()].slice(own.length);
+  const status = added.filter((at) => all[at]?.endsWith('_status'));
+  const found = LOOKED_FOR.flatMap((end) => added.find((at) => end.test(all[at] ?? '')) ?? []);
+  const learned = found.length > 1 ? found : added.slice(0, MOST_FIRST);
+  return [...new Set([...known, ...learned, ...status.slice(0, 1)])];
+}
+
+/** The first rows of a file, mostly without blank ones. */
 async function readFirst(
   source: Source,
   format: RowFormat,
   most: number,
+  skipsBlank = true,
 ): Promise<readonly ShownRow[]> {
   const columns = format.columns.map((name, index) => ({ name, index }));
   const [first = { name: '', index: 0 }] = columns;
   const rows: ShownRow[] = [];
   for await (const batch of format.scan(source, first, columns)) {
     for (const { fields, isBlank, line, others = [] } of batch) {
-      if (fields === 0 || isBlank) continue;
+      if (fields === 0 || (skipsBlank && isBlank)) continue;
       rows.push({ number: line, cells: others.map((text) => text.slice(0, LONGEST_CELL)) });
       if (rows.length === most) return rows;
     }

@@ -4,6 +4,7 @@ import { nameOptions } from '../../options/option.ts';
 const ON_PAGE: Readonly<Record<string, string>> = {
   'run the same command again': 'press Go on',
   'Run the same command again': 'Press Go on',
+  'Stopped on request': 'Stopped by you',
   ' to go on': '',
   'brandfill try DOMAIN': 'ask about three companies, under Columns',
   "option 'auth' and BRANDFILL_API_KEY": 'the key, under Connect',
@@ -26,7 +27,7 @@ export function onPage(text: string): string {
   const said = text
     .replaceAll(/ \(option '\w+'[^()]*\)/g, '')
     .replaceAll(
-      /run the same command again| to go on\b|brandfill try DOMAIN|option 'auth' and BRANDFILL_API_KEY/gi,
+      /run the same command again|stopped on request| to go on\b|brandfill try DOMAIN|option 'auth' and BRANDFILL_API_KEY/gi,
       (phrase) => ON_PAGE[phrase] ?? phrase,
     );
   const wordsOf = (key: string): string =>

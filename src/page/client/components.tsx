@@ -113,6 +113,8 @@ interface FieldProps {
   /** Of a number: what is between two; 0 is any. */
   readonly step?: number;
   readonly placeholder?: string;
+  /** What stands before it and cannot be changed. */
+  readonly prefix?: string;
   readonly onEnter?: () => void;
 }
 
@@ -121,10 +123,11 @@ export function Field(props: FieldProps): JSX.Element {
   const id = useId();
   const type = isSecret ? 'password' : step === undefined ? 'text' : 'number';
   return (
-    <div class="field">
+    <div class={props.prefix === undefined ? 'field' : 'field prefixed'}>
       <label htmlFor={id} class={props.isNamed ? 'unseen' : undefined}>
         {label}
       </label>
+      {props.prefix === undefined ? null : <span class="quiet">{props.prefix}</span>}
       <input
         id={id}
         // The kinds of inputs have types of their own.
@@ -287,11 +290,13 @@ interface TableProps {
   readonly hasHeading?: boolean;
   /** Whether each row is a line, as in a spreadsheet; long texts are cut at their cell's end. */
   readonly isSheet?: boolean;
+  /** Whether cells stand below each other on a phone, each with the name of its column. */
+  readonly isStacked?: boolean;
 }
 
 /** A table whose first cells name the rows. It scrolls on its own where it is wider than the page. */
 export function Table(props: TableProps): JSX.Element {
-  const { caption, columns, rows, hasHeading = false, isSheet = false } = props;
+  const { caption, columns, rows, hasHeading = false, isSheet = false, isStacked } = props;
   const isNumber = (name: ComponentChildren): name is string =>
     typeof name === 'string' && name.endsWith('#');
   const classOf = (at: number): string | undefined => (isNumber(columns[at]) ? 'n' : undefined);
@@ -303,7 +308,7 @@ export function Table(props: TableProps): JSX.Element {
       // oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex
       tabIndex={0}
     >
-      <table class={isSheet ? 'sheet' : undefined}>
+      <table class={isSheet ? 'sheet' : isStacked ? 'stacked' : undefined}>
         <caption class={hasHeading ? 'unseen' : undefined}>{caption}</caption>
         <thead>
           <tr>
@@ -320,7 +325,12 @@ export function Table(props: TableProps): JSX.Element {
               {row.map((cell, at) => {
                 const Cell = at === 0 ? 'th' : 'td';
                 return (
-                  <Cell key={at} scope={at === 0 ? 'row' : undefined} class={classOf(at)}>
+                  <Cell
+                    key={at}
+                    scope={at === 0 ? 'row' : undefined}
+                    class={classOf(at)}
+                    data-name={isStacked && typeof cell === 'string' ? columns[at] : undefined}
+                  >
                     {cell}
                   </Cell>
                 );

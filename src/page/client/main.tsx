@@ -94,9 +94,11 @@ function Connected({ app: { connection } }: { readonly app: AppState }): JSX.Ele
   if (connection.isRehearsal) {
     return <span class="badge warning">Rehearsal: made-up answers, free</span>;
   }
+  const { title, auth, hasKey } = connection;
   return (
-    <p class="quiet">
-      API: <strong>{connection.title}</strong>
+    <p class={auth === 'none' || hasKey ? 'quiet' : 'wrong'}>
+      API: <strong>{title}</strong>
+      {auth === 'none' || hasKey ? null : ', its key is not known: type it under Connect'}
     </p>
   );
 }

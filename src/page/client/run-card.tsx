@@ -14,7 +14,7 @@ import { Chart } from './chart.tsx';
 import { Button, Figures, Progress, SureButton, Table } from './components.tsx';
 import { costOf, count, counted, duration, rate, share, time } from './format.ts';
 
-const ACTIONS = { pause: 'Pause', resume: 'Resume' } as const;
+const ACTIONS = { pause: 'Pause', resume: 'Go on' } as const;
 
 const TONES: Readonly<Record<string, string>> = {
   done: 'good',
@@ -93,6 +93,10 @@ export function Run({
       ) : null}
       {children}
       <p class="hint">{aboutOf(view)}</p>
+      <details>
+        <summary>For support</summary>
+        <p class="hint">{forSupport(view)}</p>
+      </details>
       <details open={wasOpen.current}>
         <summary>Rows, speed, reasons</summary>
         <Details view={view} />
@@ -107,16 +111,19 @@ export function phaseOf({ isPaused, phase, end }: RunView): string {
 }
 
 function aboutOf(view: RunView): string {
-  const { schedule, startedAt, endedAt, host, pid, exitCode, runId, api, queue } = view;
+  const { schedule, startedAt, endedAt, api, queue } = view;
   return [
-    `asks ${api}`,
+    `Asks ${api}`,
     ...(queue === undefined ? [] : [`queue ${queue}`]),
     ...(schedule ? [`schedule ${schedule.job}`] : []),
     `started ${time(startedAt)}`,
     ...(endedAt === undefined ? [] : [`ended ${time(endedAt)}`]),
-    ...(exitCode === undefined ? [] : [`exit code ${exitCode}`]),
-    `run ${runId}, process ${pid} on ${host}`,
   ].join(', ');
+}
+
+function forSupport({ runId, pid, host, exitCode, brandfill }: RunView): string {
+  const code = exitCode === undefined ? '' : `, exit code ${exitCode}`;
+  return `Brandfill ${brandfill}, run ${runId}, process ${pid} on ${host}${code}`;
 }
 
 function Bar({ view }: { readonly view: RunView }): JSX.Element {

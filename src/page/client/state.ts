@@ -94,6 +94,17 @@ export function goTo(step: StepName, id?: string): void {
   if (window.location.hash !== hash) window.history.pushState(null, '', hash);
 }
 
+/** Where somebody was on the way before they came to connect. */
+let before: Place = { step: 'list' };
+place.subscribe((here) => {
+  if (here && here.step !== 'connect') before = here;
+});
+
+/** Leaves the connection for where somebody was, or for the list where that is for another API. */
+export function goBack(isSame: boolean): void {
+  goTo(isSame ? before.step : 'list', before.id);
+}
+
 /** Follows the address. */
 export function followAddress(): void {
   const follow = (): void => {

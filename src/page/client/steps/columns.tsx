@@ -83,7 +83,7 @@ export function ColumnsStep(props: { readonly id: string; readonly app: AppState
       {whole === undefined ? null : <p>{whole}.</p>}
       <ChooseFields
         samples={samples}
-        chosen={chosen ?? samples.fields.map(({ name, expression }) => ({ name, expression }))}
+        chosen={chosen ?? allOf(samples)}
         onChange={(after) => {
           fields.value = after;
         }}
@@ -122,39 +122,56 @@ function ChooseFields(props: {
   readonly onChange: (chosen: Chosen) => void;
 }): JSX.Element {
   const { samples, chosen, onChange } = props;
-  const names = samples.domains.map(({ domain }) => domain);
   return (
-    <Table
-      caption="What is known"
-      columns={['add', 'name of the column', ...names]}
-      rows={samples.fields.map(({ name, expression, values }) => {
-        const at = chosen.findIndex((field) => field.expression === expression);
-        const field = chosen[at];
-        const toggle = (isChosen: boolean): void =>
-          onChange(
-            isChosen
-              ? [...chosen, { name, expression }]
-              : chosen.filter((other) => other.expression !== expression),
-          );
-        return [
-          <Choice key="add" label={name} isChosen={field !== undefined} onChange={toggle} />,
-          field ? (
-            <Field
-              key="name"
-              label={`Name of ${name}`}
-              isNamed
-              value={field.name}
-              error={faultOf(chosen, at)}
-              onInput={(text) =>
-                onChange(chosen.map((one) => (one === field ? { ...one, name: text } : one)))
-              }
-            />
-          ) : null,
-          ...values,
-        ];
-      })}
-    />
+    <>
+      <p>
+        Add{' '}
+        <Button kind="link" onPress={() => onChange(allOf(samples))}>
+          all
+        </Button>{' '}
+        or{' '}
+        <Button kind="link" onPress={() => onChange([])}>
+          none
+        </Button>
+      </p>
+      <Table
+        caption="What is known"
+        isStacked
+        columns={['add', 'name of the column', ...samples.domains.map(({ domain }) => domain)]}
+        rows={samples.fields.map(({ name, expression, values }) => {
+          const at = chosen.findIndex((field) => field.expression === expression);
+          const field = chosen[at];
+          const toggle = (isChosen: boolean): void =>
+            onChange(
+              isChosen
+                ? [...chosen, { name, expression }]
+                : chosen.filter((other) => other.expression !== expression),
+            );
+          return [
+            <Choice key="add" label={name} isChosen={field !== undefined} onChange={toggle} />,
+            field ? (
+              <Field
+                key="name"
+                label={`Name of ${name}`}
+                isNamed
+                prefix="brand_"
+                value={field.name}
+                error={faultOf(chosen, at)}
+                onInput={(text) =>
+                  onChange(chosen.map((one) => (one === field ? { ...one, name: text } : one)))
+                }
+              />
+            ) : null,
+            ...values,
+          ];
+        })}
+      />
+    </>
   );
+}
+
+function allOf({ fields }: Samples): Chosen {
+  return fields.map(({ name, expression }) => ({ name, expression }));
 }
 
 /** What is wrong with the name of a chosen field, if something is. */

@@ -1,8 +1,8 @@
 import { useSignal } from '@preact/signals';
 import type { JSX } from 'preact';
 import { api, ask } from '../api.ts';
-import { Button, Choice, Field, Select, Step } from '../components.tsx';
-import { type AppState, goTo, useWork } from '../state.ts';
+import { Button, Choice, Field, Note, Select, Step } from '../components.tsx';
+import { type AppState, goBack, useWork } from '../state.ts';
 
 /** As `--auth` has them; what ends in a colon wants a name. */
 const AUTHS = [
@@ -39,7 +39,7 @@ export function ConnectStep({ app }: { readonly app: AppState }): JSX.Element {
     work.start('connect', async () => {
       const json = { ...typed, auth: `${auth}${authName.trim()}` };
       await ask(api.connection.$post({ json }));
-      goTo('list');
+      goBack(connection?.api === typed.api && connection.baseUrl === typed.baseUrl);
     });
   return (
     <Step
@@ -51,7 +51,7 @@ export function ConnectStep({ app }: { readonly app: AppState }): JSX.Element {
           <Button kind="primary" onPress={connect} isBusy={work.isBusy()}>
             {isRehearsal ? 'Rehearse' : 'Connect'}
           </Button>
-          {connection ? <Button onPress={() => goTo('list')}>Leave it as it is</Button> : null}
+          {connection ? <Button onPress={() => goBack(true)}>Leave it as it is</Button> : null}
         </>
       }
     >
@@ -65,6 +65,7 @@ export function ConnectStep({ app }: { readonly app: AppState }): JSX.Element {
           ['', 'Another API, by its address'],
         ]}
       />
+      {profile?.about ? <Note kind="info">{profile.about}</Note> : null}
       {isDescribed ? (
         <>
           <Field

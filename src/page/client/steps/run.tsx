@@ -1,14 +1,14 @@
 import { useSignal } from '@preact/signals';
-import type { JSX } from 'preact';
+import type { ComponentChildren, JSX } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
 import type { RunAction, RunView } from '../../../watch/run-view.ts';
 import type { ListRun } from '../../app/lists.ts';
 import { isOver } from '../../board.ts';
 import { api, ask, type List, listOf } from '../api.ts';
-import { Button, FaultNote, Progress, Step, Table } from '../components.tsx';
-import { count } from '../format.ts';
+import { Button, Choice, FaultNote, Progress, Step, Table } from '../components.tsx';
+import { count, time } from '../format.ts';
 import { phaseOf, Run } from '../run-card.tsx';
-import { announce, findView, goTo, useWork } from '../state.ts';
+import { announce, findView, goTo, link, useWork } from '../state.ts';
 
 /** The run of a list while it goes on, and its result. */
 export function RunStep({ id }: { readonly id: string }): JSX.Element {
@@ -35,13 +35,12 @@ export function RunStep({ id }: { readonly id: string }): JSX.Element {
     work.start(action, () => ask(api.runs[':id'].ask.$post({ param: { id }, json: { action } })));
   const isFirst = view !== undefined && !canGoOn(view);
   return (
-    <Step title={title} lead={leadOf(name, run?.connection)} fault={work.fault.value}>
+    <Step title={title} lead={leadOf(name, run?.connection)}>
       {view ? (
         <Run view={view} onAsk={live && onAsk} isOpen={live !== undefined}>
+          <FaultNote fault={work.fault.value} />
           {live ? (
-            <p class="quiet">
-              You may close this page: it goes on, and is here when you come back.
-            </p>
+            <p class="quiet">{closing(live)}</p>
           ) : (
             <>
               {/* The first button is what most would do now. */}
@@ -72,7 +71,10 @@ export function RunStep({ id }: { readonly id: string }): JSX.Element {
           )}
         </Run>
       ) : work.fault.value ? (
-        <Button onPress={() => goTo('list')}>Another list</Button>
+        <>
+          <FaultNote fault={work.fault.value} />
+          <Button onPress={() => goTo('list')}>Another list</Button>
+        </>
       ) : (
         <>
           <Progress label="Reading" text="It is being read…" />
@@ -88,6 +90,15 @@ function leadOf(name: string, of: ListRun['connection'] | undefined): string {
   return of ? `${name}, with ${of.isRehearsal ? 'made-up answers' : of.title}.` : name;
 }
 
+/** Whether this page may be closed, as it is at this moment. */
+function closing({ phase, isPaused }: RunView): string {
+  if (link.value !== 'live')
+    return 'What you see is from before: this page does not hear of the run.';
+  if (isPaused) return 'It is paused, also when you close this page, until somebody lets it go on.';
+  if (phase === 'stopping') return 'It stops: calls under way end, then the rows are written.';
+  return 'You may close this page: it goes on, and is here when you come back.';
+}
+
 /** Whether running it again would ask for more. */
 function canGoOn({ phase, end, statuses }: RunView): boolean {
   const { failed, pending, skipped, stale } = statuses;
@@ -98,7 +109,7 @@ function canGoOn({ phase, end, statuses }: RunView): boolean {
 function useAnnounced(title: string, name: string): void {
   const before = useRef(title);
   useEffect(() => {
-    if (before.current !== title) announce(`${name}: ${title}.`);
+    if (before.current !== title) announce(`${name}: ${title.replace(/\.$/, '')}.`);
     before.current = title;
   }, [title]);
 }
@@ -110,6 +121,7 @@ async function resultOf(id: string) {
 /** The first rows, as the file has them, and the command that does the same. */
 function Result({ id, name }: { readonly id: string; readonly name: string }): JSX.Element {
   const work = useWork();
+  const isWhole = useSignal(false);
   const result = useSignal<Awaited<ReturnType<typeof resultOf>> | undefined>(undefined);
   useEffect(() => {
     work.start('rows', async () => {
@@ -119,14 +131,27 @@ function Result({ id, name }: { readonly id: string; readonly name: string }): J
   if (work.fault.value) return <FaultNote fault={work.fault.value} />;
   if (!result.value) return <Progress label="Reading" text="Reading the result…" />;
   const { rows, columns, ...rest } = result.value;
+  const shown = isWhole.value ? columns.map((_, at) => at) : rest.first;
   return (
     <>
       <Table
         caption={`The first ${count(rows.length)} rows of the result`}
         isSheet
-        columns={['row#', ...columns]}
-        rows={rows.map(({ number, cells }) => [count(number), ...cells])}
+        columns={['row#', ...shown.map((at) => columns[at])]}
+        rows={rows.map(({ number, cells }) => [
+          count(number),
+          ...shown.map((at) => cellOf(cells[at])),
+        ])}
       />
+      {rest.first.length < columns.length ? (
+        <Choice
+          label={`All ${columns.length} columns`}
+          isChosen={isWhole.value}
+          onChange={(is) => {
+            isWhole.value = is;
+          }}
+        />
+      ) : null}
       {'command' in rest ? (
         <details>
           <summary>The same as a command, for a terminal or every night</summary>
@@ -150,5 +175,17 @@ function Result({ id, name }: { readonly id: string; readonly name: string }): J
         </details>
       ) : null}
     </>
+  );
+}
+
+/** A cell as a person reads it: a time as here, the address of a picture as a link. */
+function cellOf(text = ''): ComponentChildren {
+  if (/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/.test(text)) return time(text);
+  const [picture] = /https:\/\/[^\s"\\]+\.(?:png|jpe?g|svg|webp)\b[^\s"\\]*/i.exec(text) ?? [];
+  if (picture === undefined) return text;
+  return (
+    <a href={picture} target="_blank" rel="noreferrer">
+      picture
+    </a>
   );
 }
