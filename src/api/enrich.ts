@@ -97,7 +97,7 @@ export async function sampleJob(
   caller: CallerOptions,
 ): Promise<SampleRun> {
   let tried: readonly Tried[] = [];
-  const run = await openRun(input, job, caller, { describe: libraryNaming });
+  const run = await openRun(input, job, caller, {});
   const view = await shownRun(run, async (context) => {
     const made = await runToTried(input, job, context);
     tried = made.tried;
