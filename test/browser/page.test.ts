@@ -165,7 +165,7 @@ describe.skipIf(chromium === undefined)('in a browser', () => {
     await giveList(page, api.url, 'list.csv', Buffer.from(listOf(domains(3))));
     await press(page, 'Go on to the columns');
     await press(page, 'Ask about three companies');
-    await page.getByText('Calls were made without a credential').waitFor();
+    await page.locator('.note').getByText('Calls were made without a credential').waitFor();
     await page.getByRole('button', { name: 'Ask about three companies' }).waitFor();
   });
 

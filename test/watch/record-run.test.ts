@@ -167,7 +167,7 @@ describe('the picture of a run', () => {
       { stopped: { reason: 'interrupted' } },
       'interrupted',
       130,
-      /^Interrupted: /,
+      /^Stopped on request: /,
       /^What was found is kept/,
     ],
   ] as const)('judges an end: %j', (change, end, exitCode, headline, next) => {
