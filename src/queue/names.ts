@@ -24,9 +24,6 @@ export const RETRY_MS = 1_000;
 /** A Redis that cannot be reached must not hold up a stop for longer. */
 export const SHUTDOWN_TIMEOUT_MS = 3_000;
 
-/** The time after which BullMQ gives a job of a silent process to others. */
-export const LOCK_MS = 15_000;
-
 /** A worker or a run that was silent for this long counts as gone. */
 export const ABSENT_MS = 15_000;
 

@@ -1,7 +1,8 @@
 import { type Job, WaitingError, Worker } from 'bullmq';
 import type { OnNotice } from '../common/errors.ts';
 import type { Closable } from '../common/lifetime.ts';
-import { ABSENT_MS, LOCK_MS, PREFIX, QUEUE_OPTIONS } from './names.ts';
+import { LOCK_MS } from './lock-time.ts';
+import { ABSENT_MS, PREFIX, QUEUE_OPTIONS } from './names.ts';
 import { openQueue, parsed, type RedisClient, type RedisServer, repeat } from './redis.ts';
 
 /** When a job file is due. */

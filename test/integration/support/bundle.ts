@@ -13,17 +13,10 @@ const PACKED: RolldownOptions = {
   plugins: [
     shipped.plugins,
     {
-      // Tests that kill processes need not wait for as long as others do.
       name: 'how long a process may be silent is told by tests',
-      transform: {
-        filter: { id: /src\/queue\/names\.ts$/ },
-        handler: (code) => ({
-          code: code.replace(
-            /LOCK_MS = (15_000|15e3)/,
-            'LOCK_MS = +(process.env.BRANDFILL_TEST_LOCK_MS ?? 15_000)',
-          ),
-          map: null,
-        }),
+      resolveId: {
+        filter: { id: /\/lock-time\.ts$/ },
+        handler: () => join(import.meta.dirname, 'lock-time.ts'),
       },
     },
     {

@@ -18,8 +18,6 @@ await Promise.all([
 export const PASSWORD = 'hunter2/@:x';
 /** The same, as it stands in a URL. */
 export const ENCODED: string = encodeURIComponent(PASSWORD);
-/** The command is to say what is wrong while somebody still looks at it. */
-const SOON_MS = 40_000;
 
 /** Starts a Redis with settings as on its command line. */
 export async function redisWith(...settings: readonly string[]): Promise<TestRedis> {
@@ -46,7 +44,7 @@ export const COMMANDS = {
 
 export type CommandName = keyof typeof COMMANDS;
 
-/** Runs a command that must refuse its queue in one sentence, soon, without telling the password. */
+/** Runs a command that must refuse its queue in one sentence, without telling the password. */
 export async function refusal(
   name: CommandName,
   url: string,
@@ -54,16 +52,13 @@ export async function refusal(
 ): Promise<string> {
   const folder = openFolder();
   folder.write('list.csv', listOf(domains(3)));
-  const startedAt = performance.now();
   const ended = await runHere(COMMANDS[name](url), { cwd: folder.path, env });
-  const tookMs = performance.now() - startedAt;
   const said = ended.stderr.split('\n').filter((line) => line.startsWith('brandfill: '));
   expect.soft(ended).toMatchObject({ code: 2, signal: null, stdout: '' });
   expect.soft(said).toHaveLength(1);
   expect.soft(ended.stderr.trimEnd().split('\n').at(-1)).toBe(said[0]);
   expect.soft(ended.stderr).not.toMatch(/^\s+at /m);
   expect.soft(ended.stderr).not.toMatch(/hunter2/i);
-  expect.soft(tookMs).toBeLessThan(SOON_MS);
   expect.soft(folder.names()).toEqual(['list.csv']);
   return said[0] ?? ended.stderr;
 }
