@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { describeProxy, findProxy } from '../../src/brand/proxy.ts';
+import { findProxy } from '../../src/brand/proxy.ts';
 import { openApi } from '../integration/support/api.ts';
 import { useConnectProxy } from '../support/connect-proxy.ts';
 import { UNKNOWN_HOST, useScriptedServer, useTcpServer } from '../support/servers.ts';
@@ -67,15 +67,6 @@ describe('the proxy on the way to an API', () => {
       expect(find).not.toThrow(/s3cret/);
     },
   );
-
-  it('is told of without its user and password', () => {
-    const proxy = findProxy('http://a.example', {
-      http_proxy: 'http://me:s3cret@one.example:3128',
-    });
-    expect(proxy && describeProxy(proxy)).toBe(
-      'Calls go through the proxy at one.example:3128, which http_proxy names.',
-    );
-  });
 });
 
 describe('a proxy', () => {

@@ -246,11 +246,3 @@ describe('giving up', () => {
     expect(await ask('a.com')).toMatchObject({ kind: 'found' });
   });
 });
-
-it('the credential is taken nowhere else by a redirect', async () => {
-  const other = await openApi();
-  const location = `${other.url}/v1/brand?domain=acme.com`;
-  const { url } = await openApi({ respond: () => ({ status: 307, headers: { location } }) });
-  expect(await useClient(url).ask()).toMatchObject({ reason: 'redirect_to_another_origin' });
-  expect(other.stats().calls).toBe(0);
-});

@@ -70,18 +70,6 @@ it.each(COMMANDS.map(({ name, examples }) => [name, examples] as const))(
 describe('the exit code', () => {
   const statuses = createStatusCounts();
   it.each([
-    [0, undefined, 0],
-    [1, undefined, 3],
-    [1, { reason: 'quota' }, 4],
-    [0, { reason: 'max_calls' }, 4],
-    [1, { reason: 'interrupted' }, 130],
-    [0, { reason: 'refused' }, 4],
-    [0, { reason: 'misdirected', seen: 'no_json' }, 4],
-  ] as const)('of %d failed rows, stopped by %j, is %d', (failed, stopped, code) => {
-    expect(judge({ stopped, statuses: { ...statuses, failed } }).exitCode).toBe(code);
-  });
-
-  it.each([
     ['calls that found nothing', 5, { not_found: 3, invalid: 1 }, 3],
     ['calls that were all refused', 5, { rejected: 3 }, 3],
     ['calls that found one', 5, { not_found: 3, found: 1 }, 0],

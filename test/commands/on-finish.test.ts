@@ -1,5 +1,5 @@
 import { getEventListeners } from 'node:events';
-import { readFileSync, realpathSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { type FinishedRun, type NotifyContext, notify } from '../../src/commands/on-finish.ts';
@@ -32,29 +32,6 @@ async function tell(
   });
   return { folder, notices };
 }
-
-it('gives a line to the shell, with report, variables and folder, without the credential', async () => {
-  const { folder, notices } = await tell('cat > in.json && env > env.txt && pwd > cwd.txt', {
-    env: { PATH: process.env['PATH'], GREETING: 'hello', BRANDFILL_ROWS: '9 of another run' },
-    run: { error: 'Unexpected s3cret.' },
-  });
-  expect(notices).toEqual([]);
-  expect(JSON.parse(readFileSync(join(folder, 'in.json'), 'utf8'))).toEqual({
-    job: 'nightly',
-    file: join(folder, 'nightly.yaml'),
-    exitCode: 2,
-    startedAt: '1970-01-01T00:00:00.000Z',
-    finishedAt: '1970-01-01T00:00:00.000Z',
-    text: 'brandfill nightly: It ended with an error before the rows were written.\nUnexpected [redacted].',
-    error: 'Unexpected [redacted].',
-  });
-  const env = readFileSync(join(folder, 'env.txt'), 'utf8');
-  expect(env).toContain('GREETING=hello\n');
-  expect(env).toContain('BRANDFILL_EXIT_CODE=2\n');
-  expect(env).toContain('BRANDFILL_ERROR=Unexpected [redacted].\n');
-  expect(env).not.toMatch(/BRANDFILL_ROWS|undefined/);
-  expect(readFileSync(join(folder, 'cwd.txt'), 'utf8').trim()).toBe(realpathSync(folder));
-});
 
 it('starts a program with its arguments, and no shell', async () => {
   const script = 'require("fs").writeFileSync("out.txt", process.argv[1])';

@@ -195,14 +195,6 @@ describe('a batch', () => {
     expect(summaryOf(ended)).toMatchObject({ bill });
   });
 
-  it('stays within what it may cost', async () => {
-    const { url } = await openApi({ say: everyOne });
-    const folder = openProfile(url);
-    folder.write('acme.yaml', `${folder.read('acme.yaml')}billing: { unit: credits }\n`);
-    const ended = await enrichHere(folder, ['--max-cost', '40']);
-    expect(summaryOf(ended)).toMatchObject({ bill: { units: 40 }, statuses: { found: 40 } });
-  });
-
   it('goes over a queue as well, where what a run left is not asked again', async () => {
     const redis = await useDatabase();
     const { url, asked } = await openApi({ say: everyOne });

@@ -153,11 +153,11 @@ describe('--max-cost without a price', () => {
     expect(billed()).toBeLessThanOrEqual(most);
   });
 
-  it.each(['1', '5', '60'])('over Redis, with several workers of %s calls', async (concurrency) => {
+  it('over Redis, with several workers', async () => {
     const { folder, billed } = await useFive();
     const redis = await useDatabase();
     const options = { cwd: folder.path, env: { BRANDFILL_QUEUE: redis.url } };
-    const flags = ['--api', 'five.yaml', '--concurrency', concurrency];
+    const flags = ['--api', 'five.yaml', '--concurrency', '5'];
     for (let count = 0; count < 3; count += 1) {
       await startHere(['worker', ...flags], options).shows('Waiting for lookups');
     }

@@ -53,6 +53,7 @@ describe('dashboard --queue', () => {
     const ended = await runWhen(url, ({ phase }) => phase === 'ended');
     expect(ended).toMatchObject({ end: 'interrupted', rows: 1_000 });
     expect(ended.actions).toEqual([]);
+    for (const left of ['*:run:*', '*:paused:*']) expect(await redis.client.keys(left)).toEqual([]);
   }, 120_000);
 
   it('shows what runs by schedule, and how its last run ended', async () => {

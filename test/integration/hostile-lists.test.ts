@@ -3,11 +3,10 @@ import { gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import { openScripted } from './support/api.ts';
 import { start } from './support/command.ts';
-import { type Folder, openFolder } from './support/folder.ts';
+import { openFolder } from './support/folder.ts';
 import { watchOwnMemory } from './support/memory.ts';
 import { runHere } from './support/program.ts';
 import { expectRefusal } from './support/refusals.ts';
-import { cellsOf } from './support/tables.ts';
 
 const MB = 1_024 * 1_024;
 /** What no list may make the command take. */
@@ -39,15 +38,6 @@ async function enrich(name: string, pieces: readonly Piece[]) {
   return { folder, ended };
 }
 
-/** What the rows came to, by domain and status. */
-function statusesIn(folder: Folder): string[][] {
-  const [header = [], ...rows] = cellsOf(folder.read('list.enriched.csv'));
-  const at = header.indexOf('brand_domain');
-  return rows.map((row) => row.slice(at, at + 2));
-}
-
-const FOUND = (...names: readonly string[]): string[][] => names.map((name) => [name, 'found']);
-
 describe('what turns the direction of a terminal', () => {
   /** Shown, it hides what comes behind it, or what a name ends in. */
   const TURN = '\u202e';
@@ -70,21 +60,16 @@ describe('what turns the direction of a terminal', () => {
 });
 
 describe('a list that nobody should make', () => {
-  it.each<[string, readonly Piece[], string[][]]>([
-    [
-      'a cell of 10 MB',
-      ['domain,n\na.com,"', ['"",\n'.repeat(MB / 4), 10], '"\nb.com,2\n'],
-      FOUND('a.com', 'b.com'),
-    ],
-    [
-      'a hundred thousand columns of one name',
-      ['domain', ',a'.repeat(100_000), '\n', [`a.com${',1'.repeat(100_000)}\n`, 5]],
-      FOUND('a.com', 'a.com', 'a.com', 'a.com', 'a.com'),
-    ],
-  ])('comes out right: %s', async (_, pieces, statuses) => {
-    const { folder, ended } = await enrich('list.csv', pieces);
+  it('comes out right: a hundred thousand columns of one name', async () => {
+    const row = `a.com${',1'.repeat(100_000)}\n`;
+    const { folder, ended } = await enrich('list.csv', [
+      'domain',
+      ',a'.repeat(100_000),
+      '\n',
+      [row, 5],
+    ]);
     expect(ended.code).toBe(0);
-    expect(statusesIn(folder)).toEqual(statuses);
+    expect(folder.read('list.enriched.csv').match(/,a\.com,found,/g)).toHaveLength(5);
   });
 
   it.each<[string, string, readonly Piece[], RegExp]>([

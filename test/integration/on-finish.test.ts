@@ -106,13 +106,4 @@ describe('runJob', () => {
       runJob(folder.at('job.yaml'), { signal: AbortSignal.abort() }),
     ).rejects.toMatchObject({ name: 'AbortError' });
   });
-
-  it('has the moment of its clock in paths', async () => {
-    const api = await openScripted({});
-    const folder = openJob(
-      `input: list.csv\nbaseUrl: ${api.url}\nout: "{date}.csv"\nschedule: { cron: "@daily", timezone: UTC }`,
-    );
-    await runJob(folder.at('job.yaml'), { now: () => new Date('2030-02-03T23:59:59Z') });
-    expect(folder.names()).toContain('2030-02-03.csv');
-  });
 });

@@ -40,25 +40,6 @@ describe.skipIf(isLeftOut(whyNoContainers()))('a resolver that is away', () => {
     expect(summaryOf(ended)).toMatchObject({ statuses: { found: 40 }, retries: 0 });
     expect(api.requests).toHaveLength(40);
   });
-
-  it('when workers start ends none of them, and the run gets every row', async () => {
-    const { api, folder, options, url, comeBack } = await openUnnamed();
-    const queue = ['--queue', (await useDatabase()).url];
-    const args = ['enrich', 'list.csv', '--base-url', url, '--json', '--workers', '0', ...queue];
-    const enrich = startHere(args, { cwd: folder.path });
-    const workers = await Promise.all(
-      [1, 2].map(() => start(['worker', '--base-url', url, ...queue], options)),
-    );
-    await Promise.race(workers.map((worker) => worker.shows('dns_unavailable')));
-    comeBack();
-    const ended = await enrich.ended;
-    expect(ended.code).toBe(0);
-    expect(summaryOf(ended)).toMatchObject({ statuses: { found: 40 } });
-    // Each worker may ask again about a domain that it found, to see that all is well.
-    expect(new Set(api.requests.map(({ url }) => url)).size).toBe(40);
-    expect(api.requests.length).toBeLessThanOrEqual(42);
-    expect(workers.map((worker) => worker.process.exitCode)).toEqual([null, null]);
-  });
 });
 
 it('a worker that starts before its API waits for it, though nothing ever listened there', async () => {

@@ -108,16 +108,6 @@ describe('a store', () => {
     await opened.close();
   }
 
-  it('is for nobody else, with all that lies in it', async () => {
-    const { folder, enrich } = await openRuns();
-    folder.write('list.csv', LIST);
-    await enrich('list.csv', '--changes', 'changes.csv', '--store', 'new/kept');
-    expect(modeOf(folder.at('new'))).toBe('755');
-    expect(modeOf(folder.at('new/kept'))).toBe('700');
-    const { 'brandfill-store': home, ...files } = modesIn(folder.at('new/kept'));
-    expect([home, new Set(Object.values(files))]).toEqual(['700', new Set(['600'])]);
-  });
-
   it('is for nobody else while a run has it either', async () => {
     process.umask(0);
     const folder = openList(LIST);

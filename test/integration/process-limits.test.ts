@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { openApi } from './support/api.ts';
 import { run } from './support/command.ts';
 import { openList } from './support/lists.ts';
-import { enrichHere, runHere } from './support/program.ts';
+import { runHere } from './support/program.ts';
 
 it.skipIf(process.platform !== 'linux')(
   'few descriptors mean fewer calls at once, which is said',
@@ -43,15 +43,4 @@ it.each([
   const place = { cwd: folder.path };
   const ended = await runHere([...args, '--base-url', 'http://127.0.0.1:9'], place);
   expect(ended).toMatchObject({ code: 2, stderr: expect.stringContaining(why) });
-});
-
-it('a wrong credential leaves an earlier output as it is, where nothing is known of any row', async () => {
-  const folder = openList(5);
-  const good = await openApi();
-  expect((await enrichHere(folder, good.url)).code).toBe(0);
-  const before = folder.read('list.enriched.csv');
-  const refusing = await openApi({ respond: () => ({ status: 401, body: { error: 'no' } }) });
-  const ended = await enrichHere(folder, refusing.url, '--store', 'other');
-  expect(ended.stderr).toContain('list.enriched.csv stays as it was');
-  expect(folder.read('list.enriched.csv')).toBe(before);
 });

@@ -1,5 +1,4 @@
 import { chmodSync, existsSync, mkdirSync } from 'node:fs';
-import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { openScripted, openServer } from './support/api.ts';
 import { type Ended, summaryOf } from './support/command.ts';
@@ -178,13 +177,4 @@ describe('the credential of a job', () => {
     expectRefusal(ended, expected);
     expect(ended.stderr).not.toMatch(/s3cret.k3y/);
   });
-});
-
-it('a folder for each day is made', async () => {
-  const api = await openScripted({});
-  const folder = openJob(`input: ../list.csv\nbaseUrl: ${api.url}\nout: out/{date}/list.csv`);
-  const ended = await runJob(folder, ['--json'], { TZ: 'UTC' });
-  const { out } = summaryOf(ended);
-  expect(out).toMatch(/^jobs\/out\/\d{4}-\d\d-\d\d\/list\.csv$/);
-  expect(existsSync(join(folder.path, out ?? ''))).toBe(true);
 });

@@ -82,15 +82,6 @@ async function useNights(fetch: (path: string) => Fetched): Promise<{
 
 const domains = Array.from({ length: 40 }, (_, at) => `c${at}.com`);
 
-it('hundreds of logos are saved, each once', async () => {
-  const { night } = await useNights(() => PICTURE);
-  const many = Array.from({ length: 300 }, (_, at) => `c${at}.com`);
-  const first = await night([...many, 'unknown.com']);
-  expect(first).toMatchObject({ saved: 300, kept: 0, missing: 0 });
-  expect(first.asked).toHaveLength(300);
-  expect(await night(many)).toMatchObject({ saved: 0, kept: 300, missing: 0, asked: [] });
-});
-
 it('a host that fails five times in a row is left to the next run', async () => {
   let isOut = true;
   const { night } = await useNights(() => (isOut ? { reason: 'timeout' } : PICTURE));

@@ -169,13 +169,18 @@ it.each<[OptionKey, unknown, string]>([
       `--header: '${name}' is a credential; choose --auth and put it into BRANDFILL_API_KEY or --api-key-file.`,
     ],
   ),
-  ...['s3cret', 'basic:user:s3cret', 'query:key=s3cret'].map(
-    (auth): [OptionKey, unknown, string] => [
-      'auth',
-      auth,
-      '--auth: expected none, bearer, basic, header:NAME or query:NAME; the credential itself goes into BRANDFILL_API_KEY or --api-key-file.',
-    ],
-  ),
+  ...[
+    's3cret',
+    'bearer s3cret',
+    'basic:user:s3cret',
+    'query:key=s3cret',
+    'header:s3 cret',
+    'header:Host',
+  ].map((auth): [OptionKey, unknown, string] => [
+    'auth',
+    auth,
+    '--auth: expected none, bearer, basic, header:NAME or query:NAME; the credential itself goes into BRANDFILL_API_KEY or --api-key-file.',
+  ]),
 ])('%s refuses %j without repeating it', (key, value, message) => {
   expect(refusalOf({ [key]: value })).toBe(`Cannot use ${message}`);
 });

@@ -32,17 +32,3 @@ it('a budget goes round the whole list, however small it is', () => {
     ),
   );
 });
-
-it('what was never asked goes first, then what was asked longest ago', () => {
-  const askedAtMs = new Map([
-    ['a.com', 3_000],
-    ['b.com', 1_000],
-    ['c.com', 2_000],
-  ]);
-  const list = ['a.com', 'b.com', 'c.com', 'd.com'];
-  expect(runWith(list, askedAtMs, 1)).toEqual(['d.com']);
-  expect(runWith(list, askedAtMs, 2)).toEqual(['b.com', 'd.com']);
-  askedAtMs.set('d.com', 1_500);
-  expect(runWith(list, askedAtMs, 1)).toEqual(['b.com']);
-  expect(createLine().cut(3)).toBeUndefined();
-});

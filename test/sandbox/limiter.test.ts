@@ -23,14 +23,6 @@ it('a token bucket lets a burst through, then refills steadily', () => {
   expect(allowed).toEqual([5, 0, 1, 3, 5]);
 });
 
-it.each([
-  [10, 1_000, 10],
-  [120, 60_000, 2],
-  [1, 60_000, 1],
-])('a token bucket of %d in %d ms holds by default %d', (count, perMs, tokens) => {
-  expect(allowedAt(createLimiter('token-bucket', { count, perMs }), 0)).toBe(tokens);
-});
-
 it('a fixed window starts afresh with the clock, so two counts pass around an edge', () => {
   const limiter = createLimiter('fixed-window', rate);
   const allowed = [5999, 6000, 6999].map((nowMs) => allowedAt(limiter, nowMs));

@@ -27,14 +27,6 @@ it('a pace is there again after the store was closed, under its own id only', as
   expect(second.id).toBe(storeId);
 });
 
-it('a pace that is saved and not waited for is there when the store is closed', async () => {
-  const folder = useTempFolder();
-  const first = await openStore(folder, 'endpoint', { isBeside: true });
-  void first.savePace('id', SAVED);
-  await first.close();
-  expect((await useStore(folder)).findPace('id')).toEqual(SAVED);
-});
-
 it('nonsense in its place is as good as nothing', async () => {
   const folder = useTempFolder();
   const nonsense = ['', '{', '7', 'null', '"x"', '[]', '{}', '{"savedAtMs":"1","learnedAtMs":1}'];

@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdirSync, readdirSync } from 'node:fs';
+import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
 import { expect, it, onTestFinished } from 'vitest';
@@ -23,21 +23,6 @@ async function startOwner(folder: string) {
   await once(child.stdout, 'data');
   return child;
 }
-
-it('says who has it, and since when', async () => {
-  const folder = useTempFolder();
-  const first = await own(folder);
-  const second = own(folder, { waitMs: 0 });
-  await expect(second).rejects.toMatchObject({
-    code: 'STORE_IN_USE',
-    message: expect.stringMatching(
-      `^Cannot open the store .*: it is in use by process ${process.pid} on .*, since 20\\S+Z; wait until that ends, or choose another folder with option 'store'\\.$`,
-    ),
-  });
-  await first.release();
-  expect(readdirSync(folder)).toEqual([]);
-  await (await own(folder, { waitMs: 0 })).release();
-});
 
 it('is had by one at a time, however many want it', async () => {
   const folder = useTempFolder();
@@ -67,17 +52,4 @@ it('passes on at once when its owner is killed, and not while that is suspended'
   await expect.poll(() => held).toMatchObject([{ pid: child.pid }]);
   child.kill('SIGKILL');
   await (await waiting).release(); // long before it would give up
-});
-
-it('is not waited for any more once the run is to end', async () => {
-  const folder = useTempFolder();
-  const first = await own(folder);
-  const ending = new AbortController();
-  const waiting = own(folder, {
-    waitMs: 60_000,
-    onHeld: () => ending.abort(new Error('over')),
-    signal: ending.signal,
-  });
-  await expect(waiting).rejects.toThrow('over');
-  await first.release();
 });

@@ -86,16 +86,4 @@ describe('the store', () => {
     expect(store.find('acme.com')).toEqual(answer);
     expect(store.findHead('acme.com')?.status).toBe('found');
   });
-
-  it('keeps the answers of different APIs apart', async () => {
-    const folder = useTempFolder();
-    const [one, two] = [await useStore(folder, 'one'), await useStore(folder, 'two')];
-    await one.put(outcomeOf('acme.com', { json: '{"from":1}' }));
-    expect(two.find('acme.com')).toBeUndefined();
-    await two.put(outcomeOf('acme.com', { json: '{"from":2}' }));
-    expect([one, two].map((store) => store.find('acme.com')?.json)).toEqual([
-      '{"from":1}',
-      '{"from":2}',
-    ]);
-  });
 });

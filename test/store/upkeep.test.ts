@@ -3,7 +3,6 @@ import { openDatabase, type StoreDatabase } from '../../src/store/database.ts';
 import { type OutcomeStore, openStore } from '../../src/store/store.ts';
 import {
   countStore,
-  deleteDomains,
   findLines,
   pruneStore,
   putNewer,
@@ -94,19 +93,6 @@ describe('pruning', () => {
     expect(namesIn()).toEqual([...left, 'one old.com failed']);
     expect(one.logos.find('old.com')).toBeUndefined();
     expect(one.logos.find('new.com')?.saved).toEqual(LOGO);
-  });
-});
-
-describe('deleting', () => {
-  it('removes all that there is of domains, at all APIs, and nothing else', async () => {
-    await two.logos.put('old.com', { saved: LOGO, atMs: NOW_MS });
-    const domains = ['old.com', 'never.com'];
-    const expected = { answers: 1, failures: 1, logos: 2, unknown: ['never.com'] };
-    expect(await deleteDomains(database, domains)).toEqual(expected);
-    expect(one.logos.find('old.com')).toBeUndefined();
-    expect(namesIn()).toEqual(
-      [...ALL, 'one lost.com failed'].filter((name) => !name.includes('old.com')),
-    );
   });
 });
 

@@ -1,7 +1,6 @@
-import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { REASONS } from '../../src/common/reasons.ts';
 import { onPage } from '../../src/page/app/words.ts';
-import { watchApi } from '../../src/run/api-watch.ts';
 import { describeEnd, describeStop } from '../../src/watch/describe.ts';
 import { adviseOn } from '../../src/watch/reasons.ts';
 import { recordRun } from '../../src/watch/record-run.ts';
@@ -47,30 +46,6 @@ describe('words', () => {
         .map((reason) => adviseOn({ status: 'failed', reason })),
     ];
     expect(said.filter((text) => /--|^[a-z]|brandfill/.test(onPage(text)))).toEqual([]);
-  });
-
-  it('of an outage and of refusals name no flag on a page', async () => {
-    vi.useFakeTimers();
-    onTestFinished(() => void vi.useRealTimers());
-    const notices: string[] = [];
-    const calm = { limit: { limitIs: 'unknown' }, waitMs: 0 } as const;
-    const troubles = ['connection_refused', 'no_local_port', 'dns_unavailable', undefined];
-    for (const now of [
-      ...troubles.map((reason) => ({ failing: { isOut: true, lastedMs: 0, reason } })),
-      { failing: { isOut: true, lastedMs: 0, reason: 'http_503' }, statedMs: 9_000 },
-      { failing: { isOut: false, lastedMs: 60_000, reason: 'http_403' } },
-    ]) {
-      const watch = watchApi({
-        gate: { describe: () => ({ ...calm, ...now }) },
-        origin: 'http://api.example',
-        maxWaitMs: 900_000,
-        onNotice: (message) => notices.push(message),
-      });
-      vi.advanceTimersByTime(1_500);
-      await watch.close();
-    }
-    expect(notices).toHaveLength(6);
-    expect(notices.map(onPage).filter((text) => /--/.test(text))).toEqual([]);
   });
 
   it('say when to come back, and what the API said', () => {
