@@ -72,6 +72,8 @@ export interface Question {
   isWanted(): boolean;
   /** Bounds its calls in addition to the budget of all. @default no such bound */
   readonly budget?: Budget | undefined;
+  /** Whose it is. Lists that wait have turns. @default the only list's */
+  readonly list?: unknown;
 }
 
 /** One call that may start. */
@@ -113,8 +115,8 @@ export interface PaceHome {
   /** The pace as it is known here, and the fixed rate. */
   readonly pace: Readonly<Pace>;
   readonly fixed: FixedRate | undefined;
-  /** Callers wait: called again when something has changed. */
-  wanted?(waiting: number, inFlight: number): void;
+  /** So many callers wait that may start here: called again when something has changed. */
+  wanted?(waiting: number): void;
   onChange?: () => void;
   /** Whether calls fail here that go well elsewhere. */
   readonly isSick?: boolean;
@@ -252,6 +254,14 @@ export function createGate(options: GateOptions): Gate {
     return home.nextMs(nowMs, isProbe ? Math.min(inFlight, concurrency - 1) : inFlight);
   }
 
+  /** How many of those in line may start as far as this process is concerned. */
+  function roomFor(count: number): number {
+    if (waiting.hasProbe) return count;
+    let room = 0;
+    while (room < count && diagnosis.mayStart(inFlight + room)) room += 1;
+    return room;
+  }
+
   function tryStart(isProbe = false): boolean {
     const nowMs = clock.nowMs();
     if (nextMs(nowMs, isProbe) > nowMs) return false;
@@ -269,7 +279,7 @@ export function createGate(options: GateOptions): Gate {
       if (pause?.isPaused) return sleepUntil(nowMs + LOOK_AGAIN_MS);
       if (!tryStart(isProbe)) {
         stopIfTooLong();
-        home.wanted?.(waiting.length, inFlight);
+        home.wanted?.(roomFor(waiting.length));
         return sleepUntil(Math.min(nextMs(nowMs, isProbe), nowMs + LOOK_AGAIN_MS));
       }
       waiting.wakeNext();

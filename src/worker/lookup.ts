@@ -51,7 +51,7 @@ export interface AnsweredCall {
 }
 
 /** The bounds that all lookups of a chunk share, and what a lookup tells while it waits. */
-export interface LookupBounds extends Pick<Question, 'budget'> {
+export interface LookupBounds extends Pick<Question, 'budget' | 'list'> {
   /** Asked before each call, which may come late. False spares the lookup. @default always true */
   readonly isWanted?: ((domain: string) => boolean) | undefined;
   /** Its answer is held until others tell more, or no longer: its caller may do something else. */
@@ -79,6 +79,7 @@ export function lookUp(
 class Lookup implements Question, Asked {
   readonly domain: string;
   readonly budget: Question['budget'];
+  readonly list: unknown;
   readonly asked: Asked = this;
   readonly #context: LookupContext;
   readonly #bounds: LookupBounds;
@@ -94,6 +95,7 @@ class Lookup implements Question, Asked {
     this.#context = context;
     this.#bounds = bounds;
     this.budget = bounds.budget;
+    this.list = bounds.list;
   }
 
   isWanted(): boolean {

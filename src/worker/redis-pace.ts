@@ -123,7 +123,8 @@ export class RedisPace implements PaceHome {
 
   wanted(waiting: number): void {
     this.#waiting = waiting;
-    if (waiting > 0 && this.#starts.length === 0) this.#comeAt(this.#soonestMs());
+    if (waiting === 0) this.#drop(() => true);
+    if (waiting > this.#starts.length || this.#events.length > 0) this.#comeAt(this.#soonestMs());
   }
 
   async close(): Promise<void> {
@@ -163,7 +164,8 @@ export class RedisPace implements PaceHome {
     const isUrgent = this.#events.some(({ how }) => URGENT.has(how));
     if (isUrgent) return this.#options.clock.nowMs();
     if (this.#events.length > 0) return this.#askedMs + LEAST_GAP_MS;
-    if (this.#waiting > 0) return Math.max(this.#againMs, this.#askedMs + LEAST_GAP_FAST_MS);
+    const isShort = this.#waiting > this.#starts.length;
+    if (isShort) return Math.max(this.#againMs, this.#askedMs + LEAST_GAP_FAST_MS);
     return this.#askedMs + RENEW_MS;
   }
 

@@ -1,5 +1,5 @@
 -- Generated from pace.ts, ../calls/rate.ts, rate.ts, shared-pace.ts, pace-in-redis.ts by npm run make:lua.
--- sha256 of these: fa018b95a32e555c9d037a1969442b61d88dc04ea4886c6d567c47dd967de826
+-- sha256 of these: f484b43754a76d01188e7d6c1cbac5644f32ffa22ff76730e676d5f3cb2c2f79
 local require
 local ____modules = {}
 local ____moduleCache = {}
@@ -795,7 +795,7 @@ local __TS__ArrayConcat = ____lualib.__TS__ArrayConcat
 local __TS__ArraySome = ____lualib.__TS__ArraySome
 local __TS__ArrayFind = ____lualib.__TS__ArrayFind
 local ____exports = {}
-local adopt, createSharedPace, passTime, takePart, createParticipant, keepRate, hear, change, hearCall, beginHealth, isSick, missLost, handOut, pollMs, GONE_MS, IDLE_MS, SICK_MS, LEAST_POLL_MS, mayChange
+local adopt, createSharedPace, passTime, takePart, createParticipant, keepRate, hear, change, hearCall, isSick, missLost, handOut, pollMs, GONE_MS, IDLE_MS, SICK_MS, WELL_MS, LEAST_POLL_MS, mayChange
 local ____rate_2Ets = require("calls.rate")
 local slower = ____rate_2Ets.slower
 local ____pace_2Ets = require("worker.pace")
@@ -878,8 +878,8 @@ function takePart(state, ____bindingPattern0)
     return {state = state, mine = mine, others = others, busyElsewhere = busyElsewhere}
 end
 function createParticipant(id)
-    local times = {seenMs = 0, activeMs = 0, triedMs = 0}
-    return __TS__ObjectAssign({id = id, health = "unknown", busy = 0, waiting = 0}, times)
+    local times = {seenMs = 0, activeMs = 0, goodMs = -WELL_MS, triedMs = 0}
+    return __TS__ObjectAssign({id = id, isFailing = false, busy = 0, waiting = 0}, times)
 end
 function keepRate(state, said)
     local rate
@@ -956,49 +956,43 @@ function hearCall(visit, call, atMs)
         local wasTesting = pace.state == "testing"
         accepted(pace, call, atMs)
         if wasTesting and pace.state == "flowing" then
-            beginHealth(state)
+            for ____, worker in ipairs(state.workers) do
+                worker.isFailing = false
+            end
         end
-        mine.health = "well"
+        mine.isFailing = false
+        mine.goodMs = state.nowMs
         return
     end
-    if how ~= "refused" then
-        mine.health = "failing"
-    elseif mine.health == "failing" then
-        mine.health = "unknown"
-    end
+    mine.isFailing = how ~= "refused"
     if not isSick(visit) then
         return refused(pace, call, atMs, how)
     end
     mine.triedMs = math.max(mine.triedMs, sentAtMs)
     ended(pace, sentAtMs)
 end
-function beginHealth(____bindingPattern0)
-    local workers
-    workers = ____bindingPattern0.workers
-    for ____, worker in ipairs(workers) do
-        if worker.health == "failing" then
-            worker.health = "unknown"
-        end
-    end
-end
 function isSick(____bindingPattern0)
     local others
     local mine
+    local state
+    state = ____bindingPattern0.state
     mine = ____bindingPattern0.mine
     others = ____bindingPattern0.others
-    if mine.health ~= "failing" then
+    if not mine.isFailing then
         return false
     end
     return __TS__ArraySome(
         others,
         function(____, ____bindingPattern0)
+            local goodMs
             local waiting
             local busy
-            local health
-            health = ____bindingPattern0.health
+            local isFailing
+            isFailing = ____bindingPattern0.isFailing
             busy = ____bindingPattern0.busy
             waiting = ____bindingPattern0.waiting
-            return health == "well" or health == "unknown" and busy + waiting > 0
+            goodMs = ____bindingPattern0.goodMs
+            return not isFailing and (busy + waiting > 0 or state.nowMs - goodMs < WELL_MS)
         end
     )
 end
@@ -1114,6 +1108,7 @@ end
 GONE_MS = 10000
 IDLE_MS = 2000
 SICK_MS = 5000
+WELL_MS = 10000
 LEAST_POLL_MS = 50
 mayChange = function(____bindingPattern0)
     local mine

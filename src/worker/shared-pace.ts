@@ -59,15 +59,16 @@ export interface SharedState {
 /** A worker that takes part. */
 interface Participant {
   readonly id: string;
-  /** Whether its calls go well; unknown until one of them has. */
-  health: 'unknown' | 'well' | 'failing';
+  /** Whether its calls fail, as its last ones tell. */
+  isFailing: boolean;
   /** Calls under way, with starts that it holds; starts that it waits for. */
   busy: number;
   waiting: number;
   rate?: Rate | undefined;
-  /** When it was heard last, when it had anything to do, and when it made a call while sick. */
+  /** When it was heard last, had anything to do, had a good answer, and made a call while sick. */
   seenMs: number;
   activeMs: number;
+  goodMs: number;
   triedMs: number;
 }
 
@@ -121,6 +122,8 @@ const GONE_MS = 10_000;
 const IDLE_MS = 2_000;
 /** One that is sick makes one call in this time. */
 const SICK_MS = 5_000;
+/** A good answer tells this long that calls may go well: then perhaps only bad domains are left. */
+const WELL_MS = 10_000;
 /** It is not known when a call ends: until then it is asked again about as often as that may be. */
 const LEAST_POLL_MS = 50;
 
@@ -175,8 +178,8 @@ function takePart(state: SharedState, { id, rate, busy, want }: Said): Visit {
 }
 
 function createParticipant(id: string): Participant {
-  const times = { seenMs: 0, activeMs: 0, triedMs: 0 };
-  return { id, health: 'unknown', busy: 0, waiting: 0, ...times };
+  const times = { seenMs: 0, activeMs: 0, goodMs: -WELL_MS, triedMs: 0 };
+  return { id, isFailing: false, busy: 0, waiting: 0, ...times };
 }
 
 /** The slowest rate of those who take part holds for all. */
@@ -227,27 +230,24 @@ function hearCall(visit: Visit, call: CallEvent, atMs: number): void {
     const wasTesting = pace.state === 'testing';
     accepted(pace, call, atMs);
     // What failed for all was nobody's own.
-    if (wasTesting && pace.state === 'flowing') beginHealth(state);
-    mine.health = 'well';
+    if (wasTesting && pace.state === 'flowing')
+      for (const worker of state.workers) worker.isFailing = false;
+    mine.isFailing = false;
+    mine.goodMs = state.nowMs;
     return;
   }
-  if (how !== 'refused') mine.health = 'failing';
-  else if (mine.health === 'failing') mine.health = 'unknown';
+  mine.isFailing = how !== 'refused';
   if (!isSick(visit)) return refused(pace, call, atMs, how);
   mine.triedMs = Math.max(mine.triedMs, sentAtMs);
   ended(pace, sentAtMs);
 }
 
-function beginHealth({ workers }: SharedState): void {
-  for (const worker of workers) if (worker.health === 'failing') worker.health = 'unknown';
-}
-
 /** Whether it is the only one whose calls fail, as far as is known. */
-function isSick({ mine, others }: Visit): boolean {
-  if (mine.health !== 'failing') return false;
+function isSick({ state, mine, others }: Visit): boolean {
+  if (!mine.isFailing) return false;
   return others.some(
-    ({ health, busy, waiting }) =>
-      health === 'well' || (health === 'unknown' && busy + waiting > 0),
+    ({ isFailing, busy, waiting, goodMs }) =>
+      !isFailing && (busy + waiting > 0 || state.nowMs - goodMs < WELL_MS),
   );
 }
 

@@ -3,9 +3,11 @@ import { NotAskedError } from './stop-switch.ts';
 /** New lookups, those that ask again, and what goes ahead of both. */
 export type Waiting = 'new' | 'again' | 'probe';
 
-/** What may be wanted no longer while it waits. */
+/** A question that waits, and may be wanted no longer meanwhile. */
 interface Wanting {
   isWanted(): boolean;
+  /** Of several lists that wait, one after the other has a turn. @default the only list's */
+  readonly list?: unknown;
 }
 
 /** Callers that wait, in the order in which they came. */
@@ -23,7 +25,7 @@ export interface WaitQueue {
   wait(signal: AbortSignal, kind: Waiting, question?: Wanting): Promise<void>;
   /** Those go that are not wanted any more. */
   leave(): void;
-  /** Wakes the caller that has waited longest, of either kind in turn. */
+  /** Wakes the caller that has waited longest, of either kind and of each list in turn. */
   wakeNext(): void;
 }
 
@@ -36,6 +38,16 @@ interface Waiter {
 export function createWaitQueue(): WaitQueue {
   const lines: Readonly<Record<Waiting, Waiter[]>> = { new: [], again: [], probe: [] };
   let isTurnOfNew = false;
+  let lastList: unknown;
+
+  /** The first of a line, or of those that are of another list than the last one was. */
+  function takeFrom(line: Waiter[]): Waiter | undefined {
+    const at = line.findIndex(({ question }) => question?.list !== lastList);
+    const [taken] = line.splice(Math.max(0, at), 1);
+    if (taken) lastList = taken.question?.list;
+    return taken;
+  }
+
   return {
     get length() {
       return lines.new.length + lines.again.length + lines.probe.length;
@@ -81,7 +93,7 @@ export function createWaitQueue(): WaitQueue {
       if (ahead) return ahead.wake();
       isTurnOfNew = !isTurnOfNew;
       const [turn, other] = isTurnOfNew ? [lines.new, lines.again] : [lines.again, lines.new];
-      (turn.shift() ?? other.shift())?.wake();
+      (takeFrom(turn) ?? takeFrom(other))?.wake();
     },
   };
 }

@@ -105,7 +105,7 @@ export function createWorker({ concurrency, ...context }: WorkerOptions): Worker
   return {
     handle: async ({ domains, budget, list }, reply, isWanted) => {
       if (domains.length === 0) return;
-      const bounds = { budget, isWanted, onHeld };
+      const bounds = { budget, isWanted, onHeld, list };
       const chunk = createChunkUnderWay(domains, { reply, bounds });
       lookups += domains.length;
       lists.set(list, [...(lists.get(list) ?? []), chunk]);

@@ -1,17 +1,24 @@
-import { describe, expect, it } from 'vitest';
+import { Redis } from 'ioredis';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { isByDay, SEEDS } from '../support/random.ts';
+import { useDatabase } from '../support/redis.ts';
 import { worldsOf } from './catalogue.ts';
+import { createRedisKeeper, openFleet } from './fleet.ts';
 import { COLD, LONG, measureCold, measureLong } from './pace.ts';
-import { playAll } from './play.ts';
+import { type PlayOptions, playAll } from './play.ts';
 import { describeTotals, describeWorlds, totalsOf } from './report.ts';
-import { ALL, TENTH } from './targets.ts';
+import { ALL, FLEET_ALL, FLEET_SOME, TENTH, type Totals } from './targets.ts';
 import type { World } from './world.ts';
 
 const LONG_MS = 20 * 60_000;
 
 /** Says how the worlds ended, which of them worst, and where that is worse than it was. */
-async function judge(worlds: readonly World[], bounds: typeof ALL): Promise<string> {
-  const scores = await playAll(worlds);
+async function judge(
+  worlds: readonly World[],
+  bounds: Totals,
+  options: PlayOptions = {},
+): Promise<string> {
+  const scores = await playAll(worlds, options);
   const totals = describeTotals(totalsOf(scores), bounds);
   console.log(`${describeWorlds(scores, 30)}\n\n${totals}`);
   return totals;
@@ -28,6 +35,23 @@ describe('against somebody who knows the world', () => {
     'all worlds of seed %i are',
     async (seed) => {
       expect(await judge(worldsOf(seed), ALL)).not.toContain('MORE');
+    },
+    LONG_MS,
+  );
+});
+
+describe('four workers whose pace is in Redis', () => {
+  const share = isByDay('nineteen of twenty worlds of a fleet') ? 20 : 1;
+  it(
+    'play as well as before',
+    async () => {
+      const client = new Redis((await useDatabase()).url);
+      onTestFinished(() => client.disconnect());
+      const some = worldsOf(1).filter((_, at) => at % share === 0);
+      const open: PlayOptions['open'] = (world, options) =>
+        openFleet(world, options, createRedisKeeper(client));
+      const bounds = share === 1 ? FLEET_ALL : FLEET_SOME;
+      expect(await judge(some, bounds, { open })).not.toContain('MORE');
     },
     LONG_MS,
   );

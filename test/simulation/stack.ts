@@ -16,8 +16,14 @@ import { isDuring, RETRIES, TIMEOUT_MS, type World } from './world.ts';
 /** The worker that a run has, with all its parts, in virtual time. Nothing else here names those. */
 export interface Stack {
   readonly stopSwitch: StopSwitch;
-  /** Looks domains up, and hands each outcome on as it comes. */
-  lookUp(domains: readonly string[], onOutcomes: (all: readonly Outcome[]) => void): Promise<void>;
+  /** Looks domains up that are wanted, and hands each outcome on as it comes. */
+  lookUp(
+    domains: readonly string[],
+    onOutcomes: (all: readonly Outcome[]) => void,
+    isWanted?: (domain: string) => boolean,
+  ): Promise<void>;
+  /** Whether calls fail here alone. */
+  isSick(): boolean;
   describe(): PaceDescription;
   /** What a next run would remember of it. */
   remember(): Learned | undefined;
@@ -73,8 +79,9 @@ export function openStack(world: World, options: StackOptions): Stack {
   });
   return {
     stopSwitch,
-    lookUp: (domains, onOutcomes) =>
-      worker.handle({ domains: asProduced(domains) }, async (all) => onOutcomes(all)),
+    lookUp: (domains, onOutcomes, isWanted) =>
+      worker.handle({ domains: asProduced(domains) }, async (all) => onOutcomes(all), isWanted),
+    isSick: () => gate.isSick(),
     describe: () => gate.describe(),
     remember: () => {
       const kept: unknown = JSON.parse(JSON.stringify(gate.learned()));

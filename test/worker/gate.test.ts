@@ -427,6 +427,19 @@ describe('a queue of callers that wait', () => {
     expect(queue).toMatchObject({ length: 0, hasAgain: false, hasProbe: false });
   });
 
+  it('gives each list a turn, however many of another came first', async () => {
+    const queue = createWaitQueue();
+    const { signal } = new AbortController();
+    const called: string[] = [];
+    const came = ['long', 'long', 'long', 'short', 'short'].map(async (list) => {
+      await queue.wait(signal, 'new', { list, isWanted: () => true });
+      called.push(list);
+    });
+    for (const _ of came) queue.wakeNext();
+    await Promise.all(came);
+    expect(called).toEqual(['long', 'short', 'long', 'short', 'long']);
+  });
+
   it('loses whoever is told to stop, before or meanwhile, and nobody else', async () => {
     const queue = createWaitQueue();
     const stopped = new AbortController();

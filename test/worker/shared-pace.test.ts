@@ -1,0 +1,94 @@
+import { describe, expect, it } from 'vitest';
+import type { Clock } from '../../src/worker/clock.ts';
+import { RedisPace } from '../../src/worker/redis-pace.ts';
+import {
+  exchange,
+  type PaceEvent,
+  type Said,
+  type SharedState,
+} from '../../src/worker/shared-pace.ts';
+
+const NOTHING = { events: [], want: 0, busy: 0, leadMs: 0, spanMs: 100 } as const;
+
+/** Workers that share a pace, told the time. */
+function openExchange() {
+  let state: SharedState | undefined;
+  return (nowMs: number, id: string, said: Partial<Said> = {}) => {
+    const exchanged = exchange(state, { ...NOTHING, id, ...said }, nowMs);
+    state = exchanged.state;
+    return { ...exchanged.granted, state };
+  };
+}
+
+const call = (how: 'good' | 'failing', atMs: number): PaceEvent => {
+  return { how, atMs, sentAtMs: atMs - 20, latencyMs: 20, inFlight: 1 };
+};
+
+describe('a worker whose calls fail', () => {
+  it('is sick while others are at work, and the pace of those goes on', () => {
+    const say = openExchange();
+    say(100, 'other', { want: 5 });
+    const { isSick, state } = say(200, 'this', { events: [call('failing', 200)] });
+    expect([isSick, state.pace.state]).toEqual([true, 'flowing']);
+  });
+
+  it('is not sick once others have had nothing to do for a while: perhaps only bad domains are left', () => {
+    const say = openExchange();
+    say(100, 'other', { events: [call('good', 100)] });
+    expect(say(9_000, 'this', { events: [call('failing', 9_000)] }).isSick).toBe(true);
+    say(9_900, 'other');
+    expect(say(10_200, 'this').isSick).toBe(false);
+  });
+
+  it('makes one call in five seconds while it is sick', () => {
+    const say = openExchange();
+    say(0, 'other', { want: 1 });
+    say(100, 'this', { events: [call('failing', 100)] });
+    const startsMs: number[] = [];
+    for (let nowMs = 200; nowMs < 20_000; nowMs += 100) {
+      say(nowMs, 'other', { busy: 1 });
+      startsMs.push(...say(nowMs, 'this', { want: 1 }).startsMs);
+    }
+    const gapsMs = startsMs.slice(1).map((at, before) => at - (startsMs[before] ?? 0));
+    expect(gapsMs).toEqual([5_000, 5_000]);
+  });
+});
+
+it('starts that no caller may use are given back at once', async () => {
+  const said: Said[] = [];
+  const say = openExchange();
+  let nowMs = 0;
+  const sleepers: (() => void)[] = [];
+  const clock: Clock = {
+    nowMs: () => nowMs,
+    sleep: (_, signal) =>
+      new Promise((resolve, reject) => {
+        sleepers.push(resolve);
+        signal.addEventListener('abort', () => reject(signal.reason as Error));
+      }),
+  };
+  const pass = async (ms: number): Promise<void> => {
+    nowMs += ms;
+    for (const wake of sleepers.splice(0)) wake();
+    await new Promise((resolve) => setImmediate(resolve));
+  };
+  const home = new RedisPace({
+    exchange: async (one) => {
+      said.push(one);
+      const { state, ...granted } = say(nowMs, one.id, one);
+      return { state, granted };
+    },
+    rate: undefined,
+    clock,
+    callers: 16,
+  });
+  home.wanted(3);
+  await pass(10);
+  expect(home.nextMs()).toBeLessThan(Infinity);
+  home.wanted(0);
+  await pass(60);
+  expect(home.nextMs()).toBe(Infinity);
+  const { want, busy, events = [] } = said.at(-1) ?? {};
+  expect([want, busy, events.map(({ how }) => how)]).toEqual([0, 0, ['none', 'none', 'none']]);
+  await home.close();
+});
