@@ -1,4 +1,4 @@
-import { describeError, exitCodeOfError, type OnNotice } from '../common/errors.ts';
+import { describeError, EXIT, exitCodeOfError, type OnNotice } from '../common/errors.ts';
 import { type Closable, createCloser, SHUTDOWN_TIMEOUT_MS, within } from '../common/lifetime.ts';
 import { createRunControl, type RunControl } from '../common/run-control.ts';
 import { toCleanJson } from '../common/secrets.ts';
@@ -129,7 +129,9 @@ export async function showRun(
       },
       fail: async (error) => {
         const why = describeError(error);
-        recorder.end({ end: 'error', why, exitCode: exitCodeOfError(error) });
+        const exitCode = exitCodeOfError(error);
+        const end = exitCode === EXIT.interrupted ? 'interrupted' : 'error';
+        recorder.end({ end, why, exitCode });
         // A run that made no call leaves the report of the last one.
         if (recorder.read().calls > 0) await writeReports();
       },

@@ -14,7 +14,7 @@ import type { Measured } from './metrics.ts';
 import { createSpeed } from './over-time.ts';
 import { createRowRecorder, type RowLayout, type RowRecorder } from './row-reasons.ts';
 import { type RunAction, type RunView, VIEW_VERSION, type Wait } from './run-view.ts';
-import { GO_ON } from './words.ts';
+import { ENDINGS, GO_ON } from './words.ts';
 
 export type RunRecorder = ReturnType<typeof recordRun>;
 
@@ -49,7 +49,7 @@ export function recordRun({ control, ...about }: RecordRunOptions) {
       rows = createRowRecorder(layout);
       return rows;
     },
-    /** Must be called when the run is over, with what no event said; with `end`, `why` and `exitCode` after an error. */
+    /** Must be called when the run is over, with what no event said; with `end`, `why` and `exitCode` where no rows were written. */
     end: ({ foundOut, ...how }: Partial<RunView> & { readonly foundOut?: FoundOut }): void => {
       const elapsedMs = Math.round(performance.now() - startedMs);
       const endedAt = new Date().toISOString();
@@ -59,7 +59,8 @@ export function recordRun({ control, ...about }: RecordRunOptions) {
       known.whole = describeWhole(known);
       const { reasons = [] } = rows?.read() ?? {};
       known.findings = foundOut && describeFindings(foundOut, reasons, known.statuses.found);
-      const end = how.end === 'error' ? { headline: WITHOUT_ROWS, next: GO_ON } : judge(known);
+      const headline = how.end === 'interrupted' ? `${ENDINGS.interrupted}.` : WITHOUT_ROWS;
+      const end = how.end ? { headline, next: GO_ON } : judge(known);
       known = { ...known, ...end };
     },
     /** The run as it is now. */

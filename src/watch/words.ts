@@ -73,7 +73,7 @@ export function describeWait({ why, leftMs = 0, text = '', sinceMs = 0 }: Wait):
   const next = leftMs > 0 ? `next try in ${formatDuration(inSeconds(leftMs))}` : 'trying it now';
   const since = `since ${new Date(sinceMs).toTimeString().slice(0, 5)}`;
   return {
-    paused: 'Paused: no new call starts until it is resumed',
+    paused: 'Paused: no new call starts until it goes on',
     no_worker: text,
     queue: text,
     redis: text,

@@ -61,7 +61,7 @@ describe.skipIf(!isThere)('the progress on a terminal', () => {
     const [told, bar, summary] = [
       find(ended, 'Interrupted: no further call is made'),
       find(ended, '█'),
-      find(ended, 'Interrupted: 63 rows in '),
+      find(ended, 'Stopped on request: 63 rows in '),
     ];
     expect([told < bar, bar < summary]).toEqual([true, true]);
     expect(ended.seen[bar + 1]).toMatch(/^\d+ found, 3 invalid, \d+ skipped$/);

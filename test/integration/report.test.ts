@@ -85,7 +85,9 @@ describe('--report', () => {
     expect((await running.stop('SIGINT')).code).toBe(130);
     const report = reportIn(folder);
     expect(report).toMatchObject({ end: 'interrupted', exitCode: 130 });
-    expect(report.headline).toMatch(/^Interrupted: 300 rows in .*, \d+ found, \d+ skipped\.$/);
+    expect(report.headline).toMatch(
+      /^Stopped on request: 300 rows in .*, \d+ found, \d+ skipped\.$/,
+    );
     expect(report.statuses.skipped).toBeGreaterThan(0);
     expect(report.reasons[0]).toMatchObject({ status: 'skipped', reason: 'interrupted' });
   });

@@ -59,7 +59,7 @@ describe('brandfill schedule', () => {
     await vi.waitUntil(() => api.stats().calls > 5, { timeout: 60_000 });
     const { code, stderr } = await first.stop();
     expect(code).toBe(0);
-    expect(stderr).toMatch(/crm: ended with exit code 130\. Interrupted: 40 rows in /);
+    expect(stderr).toMatch(/crm: ended with exit code 130\. Stopped on request: 40 rows in /);
     expect(rowsOf(folder.read('crm.enriched.csv'))).toHaveLength(40);
     const callsBefore = api.stats().calls;
     expect(callsBefore).toBeLessThan(40);

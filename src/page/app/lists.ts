@@ -362,7 +362,7 @@ function firstColumns({ columns: own, column }: ListView, all: readonly string[]
   const status = added.filter((at) => all[at]?.endsWith('_status'));
   const found = LOOKED_FOR.flatMap((end) => added.find((at) => end.test(all[at] ?? '')) ?? []);
   const learned = found.length > 1 ? found : added.slice(0, MOST_FIRST);
-  return [...new Set([...known, ...status.slice(0, 1), ...learned])];
+  return [...new Set([...known, ...learned, ...status.slice(0, 1)])];
 }
 
 /** The first rows of a file, mostly without blank ones. */

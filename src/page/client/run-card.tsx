@@ -93,13 +93,13 @@ export function Run({
       ) : null}
       {children}
       <p class="hint">{aboutOf(view)}</p>
-      <details>
-        <summary>For support</summary>
-        <p class="hint">{forSupport(view)}</p>
-      </details>
       <details open={wasOpen.current}>
         <summary>Rows, speed, reasons</summary>
         <Details view={view} />
+      </details>
+      <details>
+        <summary>For support</summary>
+        <p class="hint">{forSupport(view)}</p>
       </details>
     </>
   );
@@ -152,15 +152,16 @@ function Details({ view }: { readonly view: RunView }): JSX.Element {
     <>
       <Rows view={view} />
       <Reasons view={view} />
+      {view.findings && view.findings.length > 0 ? (
+        <section aria-label="What was found out about the API">
+          <strong>What was found out about the API</strong>
+          {view.findings.map((finding) => (
+            <p key={finding}>{finding}</p>
+          ))}
+        </section>
+      ) : null}
       <Figures items={figuresOf(view)} />
       {calls > 0 ? <Chart spans={spans} spanMs={spanMs} /> : null}
-      {view.findings && view.findings.length > 0 ? (
-        <ul class="hint" aria-label="What was found out about the API">
-          {view.findings.map((finding) => (
-            <li key={finding}>{finding}</li>
-          ))}
-        </ul>
-      ) : null}
       {view.outages.length > 0 ? (
         <Table
           caption="Outages"

@@ -21,7 +21,9 @@ export function ColumnsStep(props: { readonly id: string; readonly app: AppState
   const { id, app } = props;
   const work = useWork();
   const fields = useSignal<Chosen | null>(null);
-  const samples = known.value.get(id);
+  /** What came just now, perhaps nothing to choose from. */
+  const asked = useSignal<Samples | undefined>(undefined);
+  const samples = known.value.get(id) ?? asked.value;
   useEffect(() => {
     work.start('read', async () => {
       fields.value = (await listOf(id)).fields;
@@ -30,7 +32,8 @@ export function ColumnsStep(props: { readonly id: string; readonly app: AppState
   const askThree = (): void =>
     work.start('ask', async () => {
       const found = await askAbout(id);
-      known.value = new Map(known.value).set(id, found);
+      asked.value = found;
+      if (found.fields.length > 0) known.value = new Map(known.value).set(id, found);
       const count = found.domains.filter(({ status }) => status === 'found').length;
       announce(found.problem ?? `Answers for ${counted(count, 'company', 'companies')} are there.`);
     });
@@ -97,7 +100,7 @@ function Troubles({ of: { domains, problem } }: { readonly of: Samples }): JSX.E
     <>
       {problem === undefined ? null : <Note kind="bad">{problem}</Note>}
       {domains.map(({ domain, status, message }) =>
-        status === 'found' || message === problem ? null : (
+        status === 'found' || status === 'skipped' ? null : (
           <Note key={domain} kind="warning">
             <strong>{domain}:</strong> {message}
           </Note>

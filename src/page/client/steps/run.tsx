@@ -102,7 +102,12 @@ function closing({ phase, isPaused }: RunView): string {
 /** Whether running it again would ask for more. */
 function canGoOn({ phase, end, statuses }: RunView): boolean {
   const { failed, pending, skipped, stale } = statuses;
-  return phase === 'lost' || end === 'error' || failed + pending + skipped + stale > 0;
+  return (
+    phase === 'lost' ||
+    end === 'error' ||
+    end === 'interrupted' ||
+    failed + pending + skipped + stale > 0
+  );
 }
 
 /** Says what it does now: those who hear the page do not see the title change. */
