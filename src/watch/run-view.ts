@@ -99,7 +99,7 @@ export interface RunView {
   runId: string;
   /** The list, as given. */
   list: string;
-  /** The API that is asked: its base URL, and the names of what goes with each call. */
+  /** Its base URL, and the names of what goes with each call. */
   api: string;
   /** The queue on Redis that its lookups go over. */
   queue?: string | undefined;
@@ -121,7 +121,7 @@ export interface RunView {
   startedAt: string;
   /** Likewise. */
   endedAt?: string | undefined;
-  /** How it ended: `done`, `some_failed`, `nothing_found`, `stopped`, `interrupted` or `error`. */
+  /** `done`, `some_failed`, `nothing_found`, `stopped`, `interrupted` or `error`. */
   end?: 'done' | 'some_failed' | 'nothing_found' | 'stopped' | 'interrupted' | 'error' | undefined;
   /** As of the command. */
   exitCode?: number | undefined;
@@ -133,7 +133,7 @@ export interface RunView {
   stopped?: Stop | undefined;
   /** Of a sample: what all of its list would find, take and cost. */
   whole?: string | undefined;
-  /** What to do next, if there is something to do. */
+  /** What to do next. */
   next?: string | undefined;
   /** Rows in the list; the header does not count. */
   rows: number;
@@ -141,25 +141,25 @@ export interface RunView {
   statuses: StatusCounts;
   /** Different domains in the list. */
   uniqueDomains: number;
-  /** Domains that needed no call, because the store had a fresh outcome. */
+  /** Those that were fresh in the store. */
   freshDomains: number;
   /** Domains to look up. */
   due: number;
-  /** What the list has of which this is a sample: rows with a domain, and domains to look up. */
+  /** Of a sample: rows with a domain in the whole list, and domains to look up. */
   sampleOf?: { rows: number; lookups: number } | undefined;
   /** Domains that were looked up. */
   lookups: number;
-  /** Lookups of this run, by outcome; counts domains. */
+  /** The same by outcome. */
   outcomes: Record<OutcomeStatus, number>;
-  /** Lookups that the API has accepted and has no answer ready for. */
+  /** Lookups that wait for an answer to be ready. */
   pendingNow: number;
   /** When to ask again about pending rows, since 1970. */
   pendingUntilMs?: number | undefined;
   /** HTTP requests made, throttled ones included. */
   calls: number;
-  /** Times a lookup was tried again after a failure. */
+  /** Lookups tried again. */
   retries: number;
-  /** Calls that the API refused for the moment (429 and the like). */
+  /** Calls refused for the moment (429 and the like). */
   throttled: number;
   /** At the price of `--price`, in its currency. */
   cost?: number | undefined;
@@ -167,7 +167,7 @@ export interface RunView {
   currency?: string | undefined;
   /** What the API billed, where its profile says in what, such as `credits`. */
   bill?: { units: number; unit: string } | undefined;
-  /** The budget `--max-calls-per`, used by all runs with this credential, and when it begins anew, since 1970. */
+  /** Of `--max-calls-per`, for all runs with this credential; when it begins anew, since 1970. */
   callsPer?: (CallsPer & { used: number; left: number; endsAtMs: number }) | undefined;
   /** From start to finish. */
   elapsedMs: number;
@@ -183,25 +183,25 @@ export interface RunView {
   pace?: string | undefined;
   /** What was found out about the API, a sentence each, once the run is over. */
   findings?: string[] | undefined;
-  /** When no call succeeded, the first 20 times, in ISO 8601; no `until` where the run ended before. */
+  /** When no call succeeded, the first 20 times; no `until` where the run ended before. */
   outages: { from: string; until?: string | undefined; why: string }[];
   /** The time left at the pace of the last half minute. */
   leftMs?: number | undefined;
   /** Why calls wait. */
   wait?: Wait | undefined;
-  /** How long each span is; longer runs have longer ones. */
+  /** How long each span is. */
   spanMs: number;
   /** The run over time, from the first call on. */
   spans: Span[];
-  /** What calls of this process came to, by HTTP status or reason: fifty kinds, and `others`. */
+  /** What calls of this process came to, by HTTP status or reason. */
   answers: Record<string, number>;
   /** How long the calls of this process took. */
   latency?: { p50Ms: number; p95Ms: number } | undefined;
   /** What was noted, the first 20. */
   notices: Notice[];
-  /** Why rows were not enriched, the most frequent first; not all of them, where there are many. */
+  /** Why rows were not enriched, the 40 most frequent. */
   reasons: RunReason[];
-  /** Columns that were added, in order, with the rows in which each has a value. */
+  /** Columns that were added, and how many rows have a value. */
   columns: { name: string; rows: number }[];
   /** Rows that are written. */
   written?: number | undefined;
@@ -209,13 +209,13 @@ export interface RunView {
   out?: string | undefined;
   /** The file with the rows that were not enriched. */
   failures?: string | undefined;
-  /** Rows written to the changes file: new ones, and those whose values have changed. */
+  /** Rows written to the changes file. */
   changes?: { file: string; new: number; changed: number } | undefined;
   /** Blank cells of own columns that were filled, by column. */
   filled?: Record<string, number> | undefined;
   /** Domains whose picture is wanted. */
   logoTotal?: number | undefined;
-  /** Pictures fetched in this run, there already, and not to be had, with the reasons. */
+  /** Pictures fetched, there already, and not to be had. */
   logos?: SavedLogos | undefined;
   /** The files with the reports of the run. */
   reports?: string[] | undefined;

@@ -11,9 +11,9 @@ test('docs/operations.md lists all members of a run (UPDATE=1 writes them)', asy
   const rows = membersOf(source, 'RunView').map(({ name, type, about }) => {
     const parts = partsOf(source, type).map((part) => `\`${part}\``);
     const within = parts.length > 0 ? ` (${parts.join(', ')})` : '';
-    return `| \`${name}\`${within} | ${about} |`;
+    return `|\`${name}\`${within}|${about}|`;
   });
-  const table = ['| member | |', '|---|---|', ...rows].join('\n');
+  const table = ['|member| |', '|---|---|', ...rows].join('\n');
   const place = /(<!-- summary -->\n).*(<!-- \/summary -->)/s;
   const expected = page.replace(place, (_, start, end) => `${start}${table}\n${end}`);
   if (process.env['UPDATE'] === '1') await writeFile(file, expected);
