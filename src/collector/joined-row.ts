@@ -1,4 +1,4 @@
-import type { OutcomeStatus } from '../calls/outcome.ts';
+import type { Outcome, OutcomeStatus } from '../calls/outcome.ts';
 
 /**
  * How a row ended. `stale`: this run learned nothing about its domain, and the row has the values of
@@ -37,10 +37,8 @@ export interface JoinedRow {
   readonly status: RowStatus;
   /** Why it is not `found`: one of our words, or why the run stopped. */
   readonly reason: string;
-  /** What the API wrote, if anything. */
-  readonly said?: string | undefined;
-  readonly httpStatus: number | undefined;
-  readonly attempts: number;
+  /** What this run learned about its domain, if anything. */
+  readonly outcome: Outcome | undefined;
   /** When its outcome was fetched, or the older answer it has; milliseconds since 1970, 0 for none. */
   readonly fetchedAtMs: number;
   /** Identifies the row from night to night; empty when only its domain does. */

@@ -133,6 +133,7 @@ export const REASONS = {
     svg_left_out: 'The picture is SVG, which is left out.',
     private_address: 'The URL leads into a private network.',
     not_asked: 'Nothing was asked.',
+    pruned: 'Its outcome was removed from the store meanwhile.',
   },
 } as const;
 

@@ -147,14 +147,14 @@ export async function runToTried(
 }
 
 function triedOf(row: JoinedRow, { store, columns }: JoinedRun): Tried {
-  const { domain, status, reason, said, httpStatus, fetchedAtMs } = row;
+  const { domain, status, reason, outcome, fetchedAtMs } = row;
   const isFound = status === 'found';
   return {
     domain,
     status,
     reason,
-    said,
-    httpStatus,
+    said: outcome?.said,
+    httpStatus: outcome?.httpStatus,
     fetchedAt: fetchedAtMs === 0 ? undefined : new Date(fetchedAtMs).toISOString(),
     answer: isFound ? findJsonObject(store.find(domain)?.json ?? '') : undefined,
     columns: isFound ? columnsOf(row, columns.enriched) : [],

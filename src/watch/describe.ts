@@ -1,3 +1,4 @@
+import { wayOf } from '../calls/stops.ts';
 import type { InvalidRow, Plan, PlannedRows, RowPlace } from '../collector/plan.ts';
 import { EXIT } from '../common/errors.ts';
 import {
@@ -18,7 +19,7 @@ import type { Limit } from '../worker/pace-memory.ts';
 import type { Stop } from '../worker/stop-switch.ts';
 import type { RunEvent } from './events.ts';
 import { type RunView, type StatusCounts, sumOf } from './run-view.ts';
-import { ENDINGS, GOING_ON, STATUSES, STOPS, type StatusName, seenOf, UNSENT } from './words.ts';
+import { ENDINGS, STATUSES, type StatusName, seenOf } from './words.ts';
 
 // What is said of a run in sentences: of its list, its plan, a stop, and its end.
 
@@ -177,6 +178,12 @@ export function describeStop(stop: Stop): string {
 
 const LONGEST_SAID = 200;
 
+/** The likeliest reason for a 401 or 403, where no credential went with the calls. */
+const UNSENT: Readonly<Record<'kept' | 'none', string>> = {
+  kept: "Calls were made without your credential: check option 'auth', which is none.",
+  none: "Calls were made without a credential: check option 'auth' and BRANDFILL_API_KEY.",
+};
+
 function describeWhy(stop: Stop): string {
   const { reason, comeBackAtMs, seen, trouble, refusal, throttledMs, storeError, unsent } = stop;
   const { httpStatus = 0, said = '', reason: why = '' } = refusal ?? {};
@@ -191,7 +198,7 @@ function describeWhy(stop: Stop): string {
   return shown([
     storeError,
     seen && `The first calls were all alike. ${sentenceOn(seen)}`,
-    isMisdirection(why) ? sentenceOn(why) : isUnsent ? UNSENT[unsent] : STOPS[reason],
+    isMisdirection(why) ? sentenceOn(why) : isUnsent ? UNSENT[unsent] : wayOf(reason).says,
     trouble !== undefined && `Seen last: ${seenOf(trouble)}.`,
     refusal && reason === 'refused' && isSilent && `It answered ${httpStatus}, without a word why.`,
     !isSilent && `It answered ${httpStatus}: '${shortenTo(said, LONGEST_SAID)}'.`,
@@ -227,7 +234,7 @@ export function judge(ending: Ending) {
     done: sampleOf && OTHERS,
     some_failed: `Run the same command again${after}: it asks about those that failed, are pending or were not asked, and about nothing else that is fresh.`,
     nothing_found: unknown === 0 ? NO_DOMAIN : NO_ANSWER,
-    stopped: (stopped && GOING_ON[stopped.reason]) ?? onward,
+    stopped: (stopped && wayOf(stopped.reason).next) ?? onward,
     interrupted: onward,
   }[end];
   const counts = countsOf(statuses).map(([, count]) => `, ${count}`);

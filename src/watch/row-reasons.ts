@@ -28,7 +28,8 @@ export function createRowRecorder({ columns: { enriched }, format, column }: Row
   const filled = new Float64Array(enriched.length);
   const known = new Map<string, RunReason>();
 
-  function addReason({ status, domain, httpStatus, reason, said: given, raw }: JoinedRow): void {
+  function addReason({ status, domain, reason, outcome, raw }: JoinedRow): void {
+    const { httpStatus, said: given } = outcome ?? {};
     const kind = `${status} ${httpStatus} ${reason}`;
     const text = given && shortenTo(withoutParticulars(given, domain), LONGEST);
     const isKept = known.has(`${kind} ${text}`) || known.size < MOST_KNOWN;

@@ -1,6 +1,5 @@
 import type { OutcomeStatus } from '../calls/outcome.ts';
 import { formatDuration } from '../common/format.ts';
-import type { StopReason } from '../worker/stop-switch.ts';
 import type { Wait } from './run-view.ts';
 
 // The words for statuses, stops and phases, said once for terminal, log, page and report. Reasons of
@@ -89,42 +88,5 @@ function inSeconds(ms: number): number {
   return Math.ceil(ms / 1_000) * 1_000;
 }
 
-/** Why a run or a worker stops. */
-export const STOPS: Readonly<Record<StopReason, string>> = {
-  unauthorized: "The API refused the credential (401): check option 'auth' and BRANDFILL_API_KEY.",
-  forbidden:
-    "The API answered 403 five times in a row: check option 'auth' and BRANDFILL_API_KEY and what the credential is allowed.",
-  quota: 'The quota of the API is used up.',
-  outage: "The API has been out for longer than option 'maxOutage'.",
-  refused:
-    "The API gave five different domains the same refusal or answer, with no other between: it is about the calls, not the domains, and nothing of it is kept. Check option 'auth' and BRANDFILL_API_KEY, the plan of the account, option 'params' and option 'baseUrl'; option 'maxFailed' 100% takes the API at its word.",
-  misdirected: 'Nothing of the first calls is kept, and the outputs stay as they were.',
-  max_failed: "More lookups failed than option 'maxFailed' allows: look at the reasons.",
-  max_calls: "All calls of option 'maxCalls' are made.",
-  max_cost: "The next answer could cost more than option 'maxCost' leaves.",
-  max_calls_per: "All calls of option 'maxCallsPer' are made, by this run and others together.",
-  unusable_store: 'The answers that came since then go to the outputs alone.',
-  interrupted:
-    'Interrupted: no further call is made, calls in flight get 10 s. Interrupt again to end at once.',
-  error: 'Stopped by an error.',
-};
-
-/** The likeliest reason for a 401 or 403, where no credential went with the calls. */
-export const UNSENT: Readonly<Record<'kept' | 'none', string>> = {
-  kept: "Calls were made without your credential: check option 'auth', which is none.",
-  none: "Calls were made without a credential: check option 'auth' and BRANDFILL_API_KEY.",
-};
-
 /** How a run goes on of which nothing else is known. */
 export const GO_ON = 'What was found is kept: run the same command again to go on.';
-const ONCE_FIXED = 'What was found before is kept: once that is fixed, run the same command again.';
-
-/** How a run that was stopped goes on. @default as any run */
-export const GOING_ON: Readonly<Partial<Record<StopReason, string>>> = {
-  misdirected: 'Once that is fixed, run the same command again.',
-  unauthorized: ONCE_FIXED,
-  forbidden: ONCE_FIXED,
-  refused: ONCE_FIXED,
-  unusable_store:
-    'What could not be stored is in the outputs alone: keep them, since another run asks about it again.',
-};

@@ -1,7 +1,8 @@
 import { type Meaning, misdirectionIn } from '../brand/meaning.ts';
+import type { StopReason } from '../calls/stops.ts';
 import type { Misdirection } from '../common/reasons.ts';
 import type { AnswerKind } from './answer-kinds.ts';
-import type { Stop, StopReason } from './stop-switch.ts';
+import type { Stop } from './stop-switch.ts';
 
 interface FirstCallsOptions {
   readonly first?: number | undefined;

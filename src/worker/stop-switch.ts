@@ -1,35 +1,7 @@
 import { setMaxListeners } from 'node:events';
 import { isCapped } from '../calls/limit-hints.ts';
+import type { StopReason } from '../calls/stops.ts';
 import type { Misdirection, Reason } from '../common/reasons.ts';
-
-/** Why a run ends before all domains are asked. */
-export type StopReason =
-  /** 401: the credential is missing or wrong. */
-  | 'unauthorized'
-  /** Five 403 in a row with no success between them. */
-  | 'forbidden'
-  /** Five different domains got the same refusal, with no success between: it is about the caller. */
-  | 'refused'
-  /** 402, a wait so long that the quota must be used up, or nothing but 429 for as long. */
-  | 'quota'
-  /** The API has been out for longer than `maxOutage`, or says that it will be for longer than `maxWait`. */
-  | 'outage'
-  /** The first calls all gave the same sign of a wrong address. */
-  | 'misdirected'
-  /** More lookups failed than `maxFailed` allows. */
-  | 'max_failed'
-  /** `maxCalls` calls were made. */
-  | 'max_calls'
-  /** The next answer could cost more than `maxCost` leaves. */
-  | 'max_cost'
-  /** `maxCallsPer` calls were made in this minute, hour, day or month. */
-  | 'max_calls_per'
-  /** The store cannot be written. The outputs get what was found, so that nothing is paid twice. */
-  | 'unusable_store'
-  /** The user asked for it. */
-  | 'interrupted'
-  /** An error that is reported separately. */
-  | 'error';
 
 export interface Stop {
   readonly reason: StopReason;

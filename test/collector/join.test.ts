@@ -101,7 +101,7 @@ describe('join', () => {
         .filter(isListed)
         .map((row) => [
           [row.raw, row.fields, row.number, row.domain, row.status, row.reason].join('|'),
-          [row.httpStatus, row.attempts, row.fetchedAtMs, row.values[0]],
+          [row.outcome?.httpStatus, row.outcome?.attempts ?? 0, row.fetchedAtMs, row.values[0]],
         ]),
     ).toEqual([
       ['1\n|1|1|a.com|found|', [200, 2, 5, 'A']],

@@ -1,4 +1,5 @@
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import type { Outcome } from '../../src/calls/outcome.ts';
 import type { JoinedRow } from '../../src/collector/joined-row.ts';
 import { createRunControl } from '../../src/common/run-control.ts';
 import type { Progress, RunEvent } from '../../src/watch/events.ts';
@@ -183,7 +184,11 @@ describe('the picture of a run', () => {
 });
 
 describe('the reasons of rows', () => {
-  function rowOf(change: Partial<JoinedRow>): JoinedRow {
+  type Change = Partial<JoinedRow & Pick<Outcome, 'said' | 'httpStatus'>>;
+
+  function rowOf({ said, httpStatus = 422, ...change }: Change): JoinedRow {
+    const isAsked = change.status !== 'invalid';
+    const outcome = { domain: '', status: 'rejected', reason: '', said, httpStatus } as const;
     return {
       raw: 'Acme,acme.com',
       fields: 2,
@@ -191,8 +196,7 @@ describe('the reasons of rows', () => {
       domain: 'acme.com',
       status: 'rejected',
       reason: 'http_422',
-      httpStatus: 422,
-      attempts: 1,
+      outcome: isAsked ? { ...outcome, attempts: 1, fetchedAtMs: 1, json: '' } : undefined,
       fetchedAtMs: 1,
       key: '',
       values: [],

@@ -1,12 +1,13 @@
 import { describe, expect, it } from 'vitest';
+import { STOPS, type StopReason, wayOf } from '../../src/calls/stops.ts';
 import { REASONS } from '../../src/common/reasons.ts';
 import { onPage } from '../../src/page/app/words.ts';
 import { describeEnd, describeStop } from '../../src/watch/describe.ts';
 import { adviseOn } from '../../src/watch/reasons.ts';
 import { recordRun } from '../../src/watch/record-run.ts';
 import { createStatusCounts } from '../../src/watch/run-view.ts';
-import { GO_ON, GOING_ON, STOPS } from '../../src/watch/words.ts';
-import { type StopReason, stopForWait } from '../../src/worker/stop-switch.ts';
+import { GO_ON } from '../../src/watch/words.ts';
+import { stopForWait } from '../../src/worker/stop-switch.ts';
 
 describe('words', () => {
   it.each([
@@ -40,7 +41,7 @@ describe('words', () => {
     }
     const said = [
       ...stops.map((stop) => describeStop(stop)),
-      ...Object.values(GOING_ON),
+      ...stops.map(({ reason }) => wayOf(reason).next ?? ''),
       ...Object.values(REASONS)
         .flatMap(Object.keys)
         .map((reason) => adviseOn({ status: 'failed', reason })),

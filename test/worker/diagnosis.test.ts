@@ -1,13 +1,13 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import type { Meaning } from '../../src/brand/meaning.ts';
+import type { StopReason } from '../../src/calls/stops.ts';
 import {
   type Asked,
   createDiagnosis,
   type DiagnosisOptions,
   type Signal,
 } from '../../src/worker/diagnosis.ts';
-import type { StopReason } from '../../src/worker/stop-switch.ts';
 import * as answer from './meanings.ts';
 
 /** A diagnosis whose answers a test gives. Earlier runs had good ones, unless it says otherwise. */

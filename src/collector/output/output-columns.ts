@@ -111,9 +111,9 @@ const FAILURE_COLUMNS: readonly OutputColumn[] = [
   DOMAIN,
   STATUS,
   { name: 'reason', valueOf: (row) => row.reason },
-  { name: 'said', valueOf: (row) => row.said ?? null },
-  { name: 'http_status', valueOf: (row) => row.httpStatus ?? null },
-  { name: 'attempts', valueOf: (row) => row.attempts },
+  { name: 'said', valueOf: (row) => row.outcome?.said ?? null },
+  { name: 'http_status', valueOf: (row) => row.outcome?.httpStatus ?? null },
+  { name: 'attempts', valueOf: (row) => row.outcome?.attempts ?? 0 },
 ];
 
 /**

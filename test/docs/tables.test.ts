@@ -1,21 +1,36 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { STOPS } from '../../src/calls/stops.ts';
 import { EXIT_CODES } from '../../src/cli/commands.ts';
 import { START_OPTIONS } from '../../src/commands/watch-run.ts';
 import { metaOf, type Options } from '../../src/options/option.ts';
-import { flagOf, OPTIONS } from '../../src/options/options.ts';
+import { flagOf, inFlags, OPTIONS } from '../../src/options/options.ts';
 import { withParts } from './generated.ts';
 
-test('docs/options.md lists options and exit codes', async () => {
-  const file = join(import.meta.dirname, '../../docs/options.md');
-  const exits = Object.entries(EXIT_CODES).map(([code, what]) => `| ${code} | ${what} |`);
-  const parts = {
-    options: tableOf({ ...OPTIONS, ...START_OPTIONS }),
-    exits: ['| code | meaning |', '|---|---|', ...exits].join('\n'),
-  };
+const exits = Object.entries(EXIT_CODES);
+const stops = Object.entries(STOPS).map(([reason, { when }]) => [
+  `\`${reason}\``,
+  inFlags(when).replaceAll(/--[a-z-]+/g, '`$&`'),
+]);
+
+test.each<[string, Record<string, string>]>([
+  [
+    'options.md',
+    {
+      options: tableOf({ ...OPTIONS, ...START_OPTIONS }),
+      exits: ['| code | meaning |', '|---|---|', ...exits.map(rowOf)].join('\n'),
+    },
+  ],
+  ['answers.md', { stops: ['| reason | when |', '|---|---|', ...stops.map(rowOf)].join('\n') }],
+])('docs/%s has the tables that follow from the code', async (name, parts) => {
+  const file = join(import.meta.dirname, '../../docs', name);
   await expect(withParts(await readFile(file, 'utf8'), parts)).toMatchFileSnapshot(file);
 });
+
+function rowOf(cells: readonly string[]): string {
+  return `| ${cells.join(' | ')} |`;
+}
 
 function tableOf(options: Options): string {
   const rows = Object.entries(options).map(([key, one]) => {
