@@ -1,10 +1,18 @@
 import { isReason } from '../common/reasons.ts';
 
+/** All statuses. The place of each stands in stores. */
+export const OUTCOME_STATUSES = ['found', 'not_found', 'rejected', 'failed', 'pending'] as const;
+
 /**
  * How a lookup ended. `pending`: the API has accepted the lookup, and had no answer ready for as
  * long as it was asked again.
  */
-export type OutcomeStatus = 'found' | 'not_found' | 'rejected' | 'failed' | 'pending';
+export type OutcomeStatus = (typeof OUTCOME_STATUSES)[number];
+
+/** Outcomes by their status, none so far. */
+export function createOutcomeCounts(): Record<OutcomeStatus, number> {
+  return { found: 0, not_found: 0, rejected: 0, failed: 0, pending: 0 };
+}
 
 /**
  * Whether the status of a lookup or a row is an answer about its domain. The others are asked again

@@ -3,7 +3,7 @@ import type { Endpoint } from '../brand/endpoint.ts';
 import { joinBudgets, type SharedBudget } from '../calls/budget.ts';
 import { type CallCounters, createCallCounters } from '../calls/call-counters.ts';
 import type { Reply } from '../calls/lookup-queue.ts';
-import type { OutcomeStatus } from '../calls/outcome.ts';
+import { createOutcomeCounts, type OutcomeStatus } from '../calls/outcome.ts';
 import type { Closable } from '../common/lifetime.ts';
 import type { CallSettings } from '../options/options.ts';
 import type { Api } from '../profile/job.ts';
@@ -119,7 +119,7 @@ export function assembleWorker(options: AssembledWorkerOptions): LocalWorker {
   const { endpoint, client, home, clock, today, random, stopSwitch, budgets, unsent } = options;
   const { concurrency, retries, maxWait, maxOutage } = options.settings;
   const counters = createCallCounters();
-  const outcomes = { found: 0, not_found: 0, rejected: 0, failed: 0, pending: 0 };
+  const outcomes = createOutcomeCounts();
   const diagnosis = createDiagnosis({
     ...options.diagnosis,
     onStop: (stop) => stopSwitch.stop(stop.refusal ? { ...stop, unsent } : stop),

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { BrandfillError, describeSystemError, systemErrorCode } from '../common/errors.ts';
 import { type Closable, unlessAborted } from '../common/lifetime.ts';
-import { type Engine, openEngine, type Table } from './engine.ts';
+import { type Engine, openEngine } from './engine.ts';
 import { ELSEWHERE, isFull, refusal } from './failures.ts';
 import { findHome, leaveHome, makeHome } from './home.ts';
 import { type OwnOptions, own } from './owner.ts';
@@ -162,16 +162,4 @@ function isInUse({ answers, failures, reported, logos, calls, meta }: Engine): b
       (table) => [...table.getKeys({ limit: 1 })].length > 0,
     )
   );
-}
-
-/** Removes entries of a table in one transaction. */
-export async function removeKeys<T>(
-  { transact }: Pick<StoreDatabase, 'transact'>,
-  table: Table<T>,
-  keys: readonly string[],
-): Promise<void> {
-  if (keys.length === 0) return;
-  await transact(() => {
-    for (const key of keys) table.removeSync(key);
-  });
 }

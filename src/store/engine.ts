@@ -14,10 +14,21 @@ import { ELSEWHERE, orDamage, refusal, writeError } from './failures.ts';
  */
 export const STORE_VERSION = 2;
 
-/** All that is done with a table. What ends in `Sync` belongs into a transaction. */
-export type Table<V> = Pick<Database<V, string>, Read | Change>;
-type Read = 'get' | 'getBinaryFast' | 'getKeys' | 'getRange' | 'doesExist';
-type Change = 'put' | 'putSync' | 'remove' | 'removeSync';
+type Stored<V> = Database<V, string>;
+
+/** What is read from a table. It is changed by changes that are committed. */
+export type Table<V> = Pick<
+  Stored<V>,
+  'get' | 'getBinaryFast' | 'getKeys' | 'getRange' | 'doesExist'
+>;
+
+/** A change of a table. */
+export interface Change {
+  readonly table: Table<Buffer> | Table<unknown>;
+  readonly key: string;
+  /** What the key has from then on. @default nothing */
+  readonly value?: unknown;
+}
 
 /** The tables of a store, and how to change them. */
 export type Engine = Awaited<ReturnType<typeof openEngine>>;
@@ -43,7 +54,8 @@ export async function openEngine(home: string, { folder, isTried, onFailed }: En
     // All tables of a new store are created in one transaction, because each one costs an fsync.
     const tables = root.transactionSync(() => openTables(root, folder));
     if (isTried)
-      for (const nth of [1, 2]) root.transactionSync(() => tables.meta.putSync('checked', nth));
+      for (const nth of [1, 2])
+        root.transactionSync(() => stored(tables.meta).putSync('checked', nth));
     return { ...tables, ...createWrites(home, root, { folder, onFailed }) };
   } catch (error) {
     await root.close();
@@ -105,6 +117,12 @@ function createWrites(
     return failure;
   }
 
+  /**
+   * Does work that changes the store. After the first that fails, LMDB would never end those behind it: they
+   * fail with it, and so do all later ones.
+   *
+   * @throws BrandfillError `UNUSABLE_STORE`
+   */
   function write<T>(work: () => Promise<T>): Promise<T> {
     if (failure) return Promise.reject(failure);
     return new Promise<T>((resolve, reject) => {
@@ -117,14 +135,21 @@ function createWrites(
 
   return {
     /**
-     * Does work that changes the store. After the first that fails, LMDB would never end those behind
-     * it: they fail with it, and so do all later ones.
-     *
-     * @throws BrandfillError `UNUSABLE_STORE`
+     * Commits changes in one transaction. It takes them one by one, so they may depend on what is there and on
+     * those before them. Returns what a generator of them returns.
      */
-    write,
-    /** Makes a change in one transaction. */
-    transact: async <T>(change: () => T): Promise<T> => await write(() => root.transaction(change)),
+    commit: async <T>(changes: Iterable<Change, T>): Promise<T> => {
+      const apply = ({ table, key, value }: Change): unknown =>
+        value === undefined ? stored(table).removeSync(key) : stored(table).putSync(key, value);
+      return await write(() =>
+        root.transaction(() => {
+          const left = changes[Symbol.iterator]();
+          let next = left.next();
+          for (; !next.done; next = left.next()) apply(next.value);
+          return next.value;
+        }),
+      );
+    },
     /** Resolves with the error of the first write that fails. */
     failed,
     /** Waits until all that was committed is on the disk. */
@@ -141,6 +166,9 @@ function createWrites(
     close: async (): Promise<void> => await write(() => root.close()),
   };
 }
+
+/** The table of LMDB behind a port. */
+const stored = (table: Change['table']): Stored<unknown> => table as Stored<unknown>;
 
 /**
  * Handles promises of its own that lmdb rejects when a commit fails. Unhandled, they would end the

@@ -1,5 +1,5 @@
 import { crc32 } from 'node:zlib';
-import { type Outcome, type OutcomeStatus, splitReason } from '../calls/outcome.ts';
+import { OUTCOME_STATUSES, type Outcome, splitReason } from '../calls/outcome.ts';
 import type { Table } from './engine.ts';
 
 /**
@@ -9,7 +9,7 @@ import type { Table } from './engine.ts';
  * | bytes | content |
  * |---|---|
  * | 1 | version of this layout |
- * | 1 | status, as its place in {@link STATUSES} |
+ * | 1 | status, as its place in {@link OUTCOME_STATUSES} |
  * | 2 | HTTP status, 0 for none |
  * | 2 | attempts |
  * | 8 | fetched at, milliseconds since 1970, as a double |
@@ -35,7 +35,6 @@ const AT = {
   reasonLength: 20,
   checksum: 22,
 };
-const STATUSES: readonly OutcomeStatus[] = ['found', 'not_found', 'rejected', 'failed', 'pending'];
 const MAX_U16 = 0xffff;
 const NOTHING = Buffer.alloc(0);
 
@@ -60,7 +59,7 @@ export function encodeOutcome(key: string, outcome: Outcome): Buffer {
   const jsonStart = HEAD_BYTES + reason.length + said.length;
   const value = Buffer.allocUnsafe(jsonStart + Buffer.byteLength(outcome.json));
   value[0] = LAYOUT_VERSION;
-  value[AT.status] = STATUSES.indexOf(outcome.status);
+  value[AT.status] = OUTCOME_STATUSES.indexOf(outcome.status);
   value.writeUInt16LE(outcome.httpStatus ?? 0, AT.httpStatus);
   value.writeUInt16LE(Math.min(outcome.attempts, MAX_U16), AT.attempts);
   value.writeDoubleLE(outcome.fetchedAtMs, AT.fetchedAt);
@@ -96,7 +95,7 @@ function headBytesOf(key: string, value: Buffer): number | undefined {
  * longer whole: it is then asked again.
  */
 export function decodeHead(key: string, value: Buffer): OutcomeHead | undefined {
-  const status = STATUSES[value[AT.status] ?? -1];
+  const status = OUTCOME_STATUSES[value[AT.status] ?? -1];
   if (!status || headBytesOf(key, value) === undefined) return undefined;
   return { status, fetchedAtMs: value.readDoubleLE(AT.fetchedAt) };
 }

@@ -3,11 +3,12 @@ import {
   type CalendarWindow,
   type CallLedger,
   RUN_WINDOW,
+  type Taken,
   windowAt,
 } from '../calls/budget.ts';
 import { DAY_MS } from '../common/format.ts';
 import type { StoreDatabase } from './database.ts';
-import type { Table } from './engine.ts';
+import type { Change, Table } from './engine.ts';
 import { keyOf } from './entries.ts';
 
 // What a store notes besides outcomes: the pace, calls of a budget, and logos. Each is JSON under a
@@ -44,23 +45,23 @@ export function findPace({ meta }: StoreDatabase, id: string): SavedPace | undef
 }
 
 export async function savePace(
-  { meta, write }: StoreDatabase,
+  { meta: table, commit }: StoreDatabase,
   id: string,
-  pace: SavedPace,
+  value: SavedPace,
 ): Promise<void> {
-  await write(() => meta.put(paceKey(id), pace));
+  await commit([{ table, key: paceKey(id), value }]);
 }
 
 const apiKey = (endpointId: string): string => `api:${endpointId}`;
 
 /** Notes the name of an API, for people who maintain the store. */
 export async function noteApiName(
-  { meta, write }: StoreDatabase,
+  { meta: table, commit }: StoreDatabase,
   endpointId: string,
-  name: string,
+  value: string,
 ): Promise<void> {
   const key = apiKey(endpointId);
-  if (meta.get(key) !== name) await write(() => meta.put(key, name));
+  if (table.get(key) !== value) await commit([{ table, key, value }]);
 }
 
 /** The name of an API; undefined when no run has noted it. */
@@ -97,7 +98,7 @@ const ledgerKey = (id: string, { unit, timeZone = '' }: Partial<Calendar> = {}):
 
 /** Counts in the store. What is all given back leaves no note. */
 export function createCallLedger(
-  { calls: table, transact }: StoreDatabase,
+  { calls: table, commit }: StoreDatabase,
   { id, per, count, each: known }: Bound,
   now: () => number = Date.now,
 ): CallLedger {
@@ -122,37 +123,39 @@ export function createCallLedger(
     return (windows[window.id] ?? 0) + (windows[next] ?? 0);
   }
 
-  function write(note: CountedNote, window: CalendarWindow, taken: number): void {
+  function changeOf(note: CountedNote, window: CalendarWindow, taken: number): Change {
     const others = Object.entries(note.windows).filter(([of]) => of !== window.id);
     const kept = [...others, [window.id, taken] as const].filter(([, sum]) => sum > 0);
     const windows = Object.fromEntries(kept.slice(-KEPT_WINDOWS));
-    if (kept.length > 0) table.putSync(key, { ...note, windows });
-    else table.removeSync(key);
+    return { table, key, value: kept.length > 0 ? { ...note, windows } : undefined };
+  }
+
+  function* take(domains: number, told: number | undefined): Generator<Change, Taken> {
+    const note = readNote();
+    const window = windowAtMs(note.atMs);
+    const each = mostOf(note.each, told);
+    const left = Math.max(0, count - takenIn(note, window));
+    const taken = each === undefined ? left : Math.min(left, domains * each);
+    const sum = (note.windows[window.id] ?? 0) + taken;
+    if (taken > 0) yield changeOf({ ...note, each }, window, sum);
+    return { count: taken, each, window, nowMs: note.atMs };
+  }
+
+  function* giveBack(back: number, window: CalendarWindow, told?: number): Generator<Change> {
+    const note = readNote();
+    const before = note.windows[window.id];
+    const each = mostOf(note.each, told);
+    if (before !== undefined) yield changeOf({ ...note, each }, window, Math.max(0, before - back));
   }
 
   return {
-    take: async (domains, told, _) =>
-      await transact(() => {
-        const note = readNote();
-        const window = windowAtMs(note.atMs);
-        const each = mostOf(note.each, told);
-        const left = Math.max(0, count - takenIn(note, window));
-        const taken = each === undefined ? left : Math.min(left, domains * each);
-        if (taken > 0) write({ ...note, each }, window, (note.windows[window.id] ?? 0) + taken);
-        return { count: taken, each, window, nowMs: note.atMs };
-      }),
+    take: (domains, told) => commit(take(domains, told)),
     read: async () => {
       const note = readNote();
       const window = windowAtMs(note.atMs);
       return { taken: takenIn(note, window), window };
     },
-    giveBack: async (back, window, told) =>
-      await transact(() => {
-        const note = readNote();
-        const before = note.windows[window.id];
-        if (before === undefined) return;
-        write({ ...note, each: mostOf(note.each, told) }, window, Math.max(0, before - back));
-      }),
+    giveBack: (...given) => commit(giveBack(...given)),
   };
 }
 
@@ -162,11 +165,11 @@ function mostOf(one: number | undefined, other: number | undefined): number | un
 
 /** Forgets what a run has spent of all of its bounds. */
 export async function forgetCalls(
-  { calls: table, transact }: StoreDatabase,
+  { calls: table, commit }: StoreDatabase,
   ids: readonly string[],
 ): Promise<void> {
   const keys = ids.map((id) => ledgerKey(id)).filter((key) => table.doesExist(key));
-  if (keys.length > 0) await transact(() => keys.forEach((key) => table.removeSync(key)));
+  if (keys.length > 0) await commit(keys.map((key) => ({ table, key })));
 }
 
 /** The note on the logo of a domain. */
@@ -197,13 +200,12 @@ export interface MissingLogo {
 /** Notes on the logos of one API. */
 export type LogoNotes = ReturnType<typeof createLogoNotes>;
 
-export function createLogoNotes({ logos, write }: StoreDatabase, endpointId: string) {
+export function createLogoNotes({ logos: table, commit }: StoreDatabase, endpointId: string) {
   return {
     /** Undefined when there is no note. */
-    find: (domain: string) => read(logos, keyOf(endpointId, domain)) as LogoNote | undefined,
+    find: (domain: string) => read(table, keyOf(endpointId, domain)) as LogoNote | undefined,
     /** Stores a note in place of an earlier one. Resolves when it is committed. */
-    put: async (domain: string, note: LogoNote): Promise<void> => {
-      await write(() => logos.put(keyOf(endpointId, domain), note));
-    },
+    put: async (domain: string, value: LogoNote): Promise<void> =>
+      await commit([{ table, key: keyOf(endpointId, domain), value }]),
   };
 }

@@ -11,16 +11,16 @@ const NAME = /\.[\da-f-]{36}\.part$/;
 /** The parts of the outputs of a run. */
 export type Parts = ReturnType<typeof openParts>;
 
-export function openParts({ meta, transact }: StoreDatabase) {
+export function openParts({ meta: table, commit }: StoreDatabase) {
   return {
     /** Notes the parts of a run by their absolute paths, and removes those of killed runs. */
     note: async (paths: readonly string[]): Promise<void> => {
-      const left: unknown = meta.get(KEY);
+      const left: unknown = table.get(KEY);
       for (const path of Array.isArray(left) ? left : []) removeLeft(path);
-      await transact(() => meta.putSync(KEY, paths));
+      await commit([{ table, key: KEY, value: paths }]);
     },
     /** Forgets them, as each has become an output or is removed. */
-    forget: async (): Promise<void> => await transact(() => void meta.removeSync(KEY)),
+    forget: async (): Promise<void> => await commit([{ table, key: KEY }]),
   };
 }
 

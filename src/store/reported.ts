@@ -1,4 +1,5 @@
-import { removeKeys, type StoreDatabase } from './database.ts';
+import type { StoreDatabase } from './database.ts';
+import type { Change } from './engine.ts';
 
 /** What was last reported of the rows of one output, for a comparison with what is reported now. */
 export type ReportedRows = ReturnType<typeof openReportedRows>;
@@ -11,33 +12,29 @@ const REMOVED = Buffer.alloc(0);
  * @param id the output, from night to night
  */
 export function openReportedRows(database: StoreDatabase, id: string) {
-  const { reported, write, transact } = database;
+  const { reported: table, commit } = database;
   const at = (key: string): string => `${id}=${key}`;
   const noted = (key: string): string => `${id}+${key}`;
-  let batch: (readonly [string, Uint8Array])[] = [];
+  let batch: Change[] = [];
   // What a killed run has noted counts for nothing.
   let writing = removeFrom(database, `${id}+`);
   writing.catch(() => {}); // told by `commit`
 
   function note(key: string, value: Uint8Array): void {
-    batch.push([noted(key), value]);
+    batch.push({ table, key: noted(key), value: Buffer.from(value) });
     if (batch.length >= BATCH) writeBatch();
   }
 
   function writeBatch(): void {
     const notes = batch;
     batch = [];
-    writing = writing.then(async () => {
-      await write(() =>
-        Promise.all(notes.map(([key, value]) => reported.put(key, Buffer.from(value)))),
-      );
-    });
+    writing = writing.then(() => commit(notes));
     writing.catch(() => {}); // told by `commit`
   }
 
   return {
     /** What was last reported under a key; undefined when nothing was. */
-    find: (key: string): Uint8Array | undefined => reported.get(at(key)),
+    find: (key: string): Uint8Array | undefined => table.get(at(key)),
     /** All keys under which something was reported. */
     keys: function* (): Iterable<string> {
       for (const key of keysFrom(database, `${id}=`)) yield key.slice(id.length + 1);
@@ -54,16 +51,16 @@ export function openReportedRows(database: StoreDatabase, id: string) {
     commit: async (): Promise<void> => {
       writeBatch();
       await writing;
-      await transact(() => {
+      const reporting = function* (): Generator<Change> {
         for (const key of Array.from(keysFrom(database, `${id}+`))) {
-          const value = reported.get(key);
+          const value = table.get(key);
           const place = at(key.slice(id.length + 1));
-          if (value && value.length > 0) reported.putSync(place, value);
-          else reported.removeSync(place);
-          reported.removeSync(key);
+          yield { table, key: place, value: value && value.length > 0 ? value : undefined };
+          yield { table, key };
         }
-        database.meta.putSync(timeKey(id), Date.now());
-      });
+        yield { table: database.meta, key: timeKey(id), value: Date.now() };
+      };
+      await commit(reporting());
     },
   };
 }
@@ -80,7 +77,7 @@ export async function forgetReported(
   database: StoreDatabase,
   olderThanMs: number,
 ): Promise<number> {
-  const { reported, meta, write } = database;
+  const { reported, meta, commit } = database;
   let forgotten = 0;
   for (let start = ''; ; ) {
     const [key] = reported.getKeys({ start, limit: 1 });
@@ -92,7 +89,7 @@ export async function forgetReported(
     if (ageMs <= olderThanMs) continue;
     forgotten += 1;
     await removeFrom(database, id);
-    await write(() => meta.remove(timeKey(id)));
+    await commit([{ table: meta, key: timeKey(id) }]);
   }
 }
 
@@ -101,5 +98,7 @@ function keysFrom({ reported }: StoreDatabase, start: string): Iterable<string> 
 }
 
 async function removeFrom(database: StoreDatabase, start: string): Promise<void> {
-  await removeKeys(database, database.reported, Array.from(keysFrom(database, start)));
+  const keys = Array.from(keysFrom(database, start));
+  if (keys.length > 0)
+    await database.commit(keys.map((key) => ({ table: database.reported, key })));
 }

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { isAnswer, type Outcome } from '../calls/outcome.ts';
 import { type OpenOptions, openDatabase } from './database.ts';
-import type { Table } from './engine.ts';
+import type { Change, Table } from './engine.ts';
 import { decodeHead, decodeOutcome, encodeOutcome, keyOf, timeIn } from './entries.ts';
 import { orDamage } from './failures.ts';
 import type { Dated } from './freshness.ts';
@@ -56,7 +56,7 @@ export async function openStore(
   { apiName, ...opening }: StoreOptions = {},
 ) {
   const database = await openDatabase(folder, opening);
-  const { answers, failures, write } = database;
+  const { answers, failures, commit } = database;
   if (apiName !== undefined) await noteApiName(database, endpointId, apiName);
   /** What waits for its commit, or could not be stored; the latest first. */
   const unstored: Batch[] = [];
@@ -77,23 +77,20 @@ export async function openStore(
 
   async function commitAll(batch: Batch): Promise<void> {
     gathering = undefined;
-    // Puts in one turn of the event loop share one transaction and one reply of lmdb.
-    await write(() =>
-      Promise.all(
-        [...batch.values].flatMap(([table, values]) =>
-          [...values].flatMap(([at, value]) => commit(table, at, value)),
-        ),
-      ),
-    );
+    await commit(changesOf(batch));
     unstored.splice(unstored.indexOf(batch), 1);
   }
 
-  function commit(table: Table<Buffer>, at: string, value: Buffer): readonly Promise<boolean>[] {
-    const puts = [table.put(at, value)];
-    if (table === failures || !hasFailures) return puts;
-    // Otherwise a failure dated in the future would count as the latest outcome for ever.
-    const isLater = (timeIn(failures, at) ?? 0) > (decodeHead(at, value)?.fetchedAtMs ?? 0);
-    return isLater ? [...puts, failures.remove(at)] : puts;
+  function* changesOf({ values }: Batch): Generator<Change> {
+    for (const [table, puts] of values) {
+      for (const [key, value] of puts) {
+        yield { table, key, value };
+        if (table === failures || !hasFailures) continue;
+        // Otherwise a failure dated in the future would count as the latest outcome for ever.
+        const isLater = (timeIn(failures, key) ?? 0) > (decodeHead(key, value)?.fetchedAtMs ?? 0);
+        if (isLater) yield { table: failures, key };
+      }
+    }
   }
 
   type Decode<T> = (key: string, value: Buffer) => T | undefined;

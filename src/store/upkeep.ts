@@ -1,7 +1,13 @@
 import { z } from 'zod';
-import { isAnswer, type Outcome, splitReason } from '../calls/outcome.ts';
-import { removeKeys, type StoreDatabase } from './database.ts';
-import { STORE_VERSION, type Table } from './engine.ts';
+import {
+  createOutcomeCounts,
+  isAnswer,
+  OUTCOME_STATUSES,
+  type Outcome,
+  splitReason,
+} from '../calls/outcome.ts';
+import type { StoreDatabase } from './database.ts';
+import { type Change, STORE_VERSION } from './engine.ts';
 import { decodeHead, decodeOutcome, encodeOutcome, keyOf, splitKey, timeIn } from './entries.ts';
 import { findApiName } from './notes.ts';
 import { forgetReported } from './reported.ts';
@@ -77,8 +83,7 @@ export function countStore(database: StoreDatabase) {
 
 /** @param api its id, as in exported outcomes @param name undefined when no run has noted it */
 function noStats(api: string, name: string | undefined) {
-  const statuses = { found: 0, not_found: 0, rejected: 0, failed: 0, pending: 0 };
-  return { api, name, statuses };
+  return { api, name, statuses: createOutcomeCounts() };
 }
 
 /** What is removed from. Notes of logos come last: they go with their answer, and their files stay. */
@@ -95,7 +100,7 @@ async function remove(
   const removed = { answers: 0, failures: 0, logos: 0 };
   for (const name of TABLES) {
     const keys = keysIn(name);
-    await removeKeys(database, database[name] as Table<unknown>, keys);
+    await database.commit(keys.map((key) => ({ table: database[name], key })));
     removed[name] = keys.length;
   }
   return removed;
@@ -152,21 +157,22 @@ export interface TravellingOutcome {
 
 /** Puts outcomes into a store where it has no outcome of the domain as new. Returns how many were put. */
 export async function putNewer(
-  { transact, answers, failures }: StoreDatabase,
+  { commit, answers, failures }: StoreDatabase,
   incoming: readonly TravellingOutcome[],
 ): Promise<number> {
-  return await transact(() => {
+  const newer = function* (): Generator<Change, number> {
     let count = 0;
     for (const { endpointId, outcome } of incoming) {
       const key = keyOf(endpointId, outcome.domain);
       const table = isAnswer(outcome.status) ? answers : failures;
       const tables = table === answers ? [answers] : [answers, failures];
       if (tables.some((each) => (timeIn(each, key) ?? -1) >= outcome.fetchedAtMs)) continue;
-      table.putSync(key, encodeOutcome(key, outcome));
+      yield { table, key, value: encodeOutcome(key, outcome) };
       count += 1;
     }
     return count;
-  });
+  };
+  return await commit(newer());
 }
 
 /**
@@ -180,9 +186,9 @@ export function formatOutcomeLine(key: string, outcome: Outcome): string {
     api: splitKey(key).endpointId,
     domain,
     status,
-    ...(reason === '' ? {} : { reason }),
+    reason: reason || undefined,
     said,
-    ...(httpStatus === undefined ? {} : { http_status: httpStatus }),
+    http_status: httpStatus,
     attempts,
     fetched_at: new Date(fetchedAtMs).toISOString(),
   });
@@ -197,7 +203,7 @@ const ANSWER = ',"answer":';
 const line = z.object({
   api: z.string().regex(/^[\w-]{1,64}$/),
   domain: z.string().min(1).max(253),
-  status: z.enum(['found', 'not_found', 'rejected', 'failed', 'pending']),
+  status: z.enum(OUTCOME_STATUSES),
   reason: z.string().default(''),
   said: z.string().optional(),
   http_status: z.int().min(100).max(999).optional(),

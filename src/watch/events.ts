@@ -1,4 +1,5 @@
 import type { Stall } from '../calls/lookup-queue.ts';
+import { createOutcomeCounts } from '../calls/outcome.ts';
 import type { Plan } from '../collector/plan.ts';
 import type { DomainColumn } from '../rows/columns/domain-column.ts';
 import type { PaceDescription } from '../worker/pace-memory.ts';
@@ -40,7 +41,7 @@ export const NO_LOOKUP = {
   statuses: createStatusCounts(),
   due: 0,
   lookups: 0,
-  outcomes: { found: 0, not_found: 0, rejected: 0, failed: 0, pending: 0 },
+  outcomes: createOutcomeCounts(),
   pendingNow: 0,
   calls: 0,
   retries: 0,

@@ -1,5 +1,5 @@
 import { addCallsOf, type CallCounters, createCallCounters } from '../../calls/call-counters.ts';
-import type { OutcomeStatus } from '../../calls/outcome.ts';
+import { createOutcomeCounts, type OutcomeStatus } from '../../calls/outcome.ts';
 import type { KeptOutcome } from '../../collector/collect.ts';
 import { type SameRecord, SameRecords } from '../../collector/same-records.ts';
 import { createStopSwitch, type StopSwitch } from '../../worker/stop-switch.ts';
@@ -51,8 +51,7 @@ export interface Tally {
 
 /** @param rowsOf how many rows have a domain */
 function createTally(rowsOf: (domain: string) => number): Tally {
-  const outcomes = { found: 0, not_found: 0, rejected: 0, failed: 0, pending: 0 };
-  const rows = { ...outcomes };
+  const [outcomes, rows] = [createOutcomeCounts(), createOutcomeCounts()];
   const counters = createCallCounters();
   const records = new SameRecords();
   let least = { calls: 0, billedMicros: 0 };
