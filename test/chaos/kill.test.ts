@@ -6,7 +6,8 @@ import type { Sandbox } from '../../src/sandbox/server.ts';
 import { openStore } from '../../src/store/store.ts';
 import { openApi } from '../integration/support/api.ts';
 import { type Running, start } from '../integration/support/command.ts';
-import { type Folder, openFolder } from '../integration/support/folder.ts';
+import { type Folder } from '../integration/support/folder.ts';
+import { openList } from '../integration/support/lists.ts';
 import { runHere } from '../integration/support/program.ts';
 import { seededRandom } from '../support/random.ts';
 import { makeList, respond } from './support/chaos-list.ts';
@@ -20,8 +21,7 @@ const FLAGS = ['--concurrency', String(CONCURRENCY)];
 
 describe('kill -9 at any moment', () => {
   it(`${KILLS} times, then the same command: nothing is lost, nothing stored is asked again`, async () => {
-    const folder = openFolder();
-    folder.write('list.csv', LIST);
+    const folder = openList(LIST);
     const api = await openApi({ latencyMs: { fromMs: 10, toMs: 80 }, respond });
     const args = ['enrich', 'list.csv', '--base-url', api.url, ...FLAGS];
 

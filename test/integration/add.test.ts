@@ -173,7 +173,7 @@ describe('brandfill add', () => {
   /** Starts to add a long list to a Redis that has no room for it. */
   async function addTooMuch() {
     const redis = await useRedis({ settings: ['--maxmemory', '3mb'] });
-    const { path: cwd } = openList(listOf(domains(60_000)));
+    const { path: cwd } = openList(60_000);
     const args = ['add', 'list.csv', '--queue', redis.url, '--base-url', BASE_URL, '--json'];
     const adding = startHere(args, { cwd });
     await adding.shows('it is out of memory; raise maxmemory. Trying again');

@@ -3,7 +3,8 @@ import { describe, expect, it } from 'vitest';
 import { useDatabase } from '../support/redis.ts';
 import { openServer } from './support/api.ts';
 import { type Ended, summaryOf } from './support/command.ts';
-import { type Folder, openFolder } from './support/folder.ts';
+import { type Folder } from './support/folder.ts';
+import { openList } from './support/lists.ts';
 import { runHere } from './support/program.ts';
 import { column, listOf, rowsOf } from './support/tables.ts';
 
@@ -61,8 +62,7 @@ async function openApi({
 }
 
 function openProfile(url: string, size = 20): Folder {
-  const folder = openFolder();
-  folder.write('list.csv', listOf(DOMAINS));
+  const folder = openList(listOf(DOMAINS));
   folder.write(
     'acme.yaml',
     `

@@ -57,7 +57,7 @@ describe('a run that the API stops', () => {
   });
 
   it('at 503 with a time that is far off says so, and when to come back', async () => {
-    const folder = openList(listOf(domains(6)));
+    const folder = openList(6);
     const reply = { status: 503, headers: { 'Retry-After': '7200' }, body: 'maintenance' };
     const api = await openApi({ respond: () => reply });
     const ended = await runHere(['enrich', 'list.csv', '--base-url', api.url, '--json'], {

@@ -7,6 +7,7 @@ import { useDatabase } from '../support/redis.ts';
 import { openApi, openServer } from './support/api.ts';
 import { start, summaryOf } from './support/command.ts';
 import { type Folder, openFolder } from './support/folder.ts';
+import { openList } from './support/lists.ts';
 import { runHere, startHere } from './support/program.ts';
 import { openStage } from './support/queue-stage.ts';
 import { column, domains, listOf, rowsOf } from './support/tables.ts';
@@ -75,8 +76,7 @@ describe('what an API bills', () => {
 
 describe('a price', () => {
   it('is not paid for calls that got no connection', async () => {
-    const folder = openFolder();
-    folder.write('list.csv', listOf(domains(10)));
+    const folder = openList(10);
     const flags = ['--price', '0.01', '--json'];
     const args = ['enrich', 'list.csv', '--base-url', 'http://127.0.0.1:1', ...flags];
     const { calls, cost, stopped } = summaryOf(await runHere(args, { cwd: folder.path }));
@@ -188,8 +188,7 @@ describe('an API that counts the domains of a batch', () => {
         response.end(JSON.stringify(of === null ? records : records[0]));
       });
     });
-    const folder = openFolder();
-    folder.write('list.csv', listOf(domains(200)));
+    const folder = openList(200);
     folder.write(
       'batched.yaml',
       `request: { baseUrl: "${url}", path: "/one?domain={domain}" }

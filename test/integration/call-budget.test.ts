@@ -10,7 +10,7 @@ import { openApi, openScripted, openServer } from './support/api.ts';
 import { start, summaryOf } from './support/command.ts';
 import { openFolder } from './support/folder.ts';
 import { openList } from './support/lists.ts';
-import { runHere } from './support/program.ts';
+import { enrichHere, runHere } from './support/program.ts';
 import { openStage } from './support/queue-stage.ts';
 import { column, domains, listOf, rowsOf } from './support/tables.ts';
 
@@ -64,8 +64,8 @@ describe('--max-calls, where connections end', () => {
       else response.end(JSON.stringify({ name: target }));
     });
     const folder = openList(400);
-    const args = ['enrich', 'list.csv', '--base-url', url, '--max-calls', '300'];
-    const ended = await runHere([...args, '--concurrency', '5', '--json'], { cwd: folder.path });
+    const bounds = ['--max-calls', '300', '--concurrency', '5', '--json'];
+    const ended = await enrichHere(folder, url, ...bounds);
     const { calls, statuses, stopped } = summaryOf(ended);
     expect([requests.length, calls, stopped?.reason]).toEqual([300, 300, 'max_calls']);
     expect(statuses.failed).toBe(0);
@@ -245,9 +245,8 @@ describe('--max-calls-per', () => {
       folder.write('list.csv', listOf(list));
       // One after the other, so that the first in line are those that are asked.
       const flags = ['--fresh', '0', '--concurrency', '1', ...bounds];
-      const args = ['enrich', 'list.csv', '--base-url', api.url, '--json', ...flags];
       const before = new Map(list.map((domain) => [domain, api.callsOf(domain).calls]));
-      await runHere(args, { cwd: folder.path });
+      await enrichHere(folder, api.url, '--json', ...flags);
       return list.filter((domain) => api.callsOf(domain).calls > (before.get(domain) ?? 0));
     };
     // The first calls of all go to domains all over the list.

@@ -105,8 +105,7 @@ describe('--max-failed', () => {
     const { url } = await openApi({
       respond: (domain) => (/[0-3]\.com$/.test(domain) ? CUT : undefined),
     });
-    const args = ['enrich', 'list.csv', '--base-url', url, ...flags];
-    const ended = await runHere(args, { cwd: folder.path });
+    const ended = await enrichHere(folder, url, ...flags);
     expect(ended.code).toBe(4);
     expect(ended.stderr).toContain('--max-failed');
     const { statuses, stopped } = summaryOf(ended);

@@ -43,8 +43,7 @@ describe('the job files of the project', () => {
   );
 
   it('what a file says makes no matter of what the environment says of the same', async () => {
-    const folder = openFolder();
-    folder.write('list.csv', 'domain\nacme.com\n');
+    const folder = openList('domain\nacme.com\n');
     folder.write('job.yaml', 'input: list.csv\nbaseUrl: http://127.0.0.1:9\n');
     const options = { cwd: folder.path, env: { BRANDFILL_BASE_URL: 'ftp://x' } };
     const ended = await runHere(['run', 'job.yaml', '--dry-run'], options);

@@ -21,9 +21,8 @@ describe('a CSV file', () => {
   it('without a header is read with --no-header, and its outputs get one', async () => {
     const folder = openList('1;acme.com\r\n2;bolt.com;x\r\n');
     const api = await openScripted({ 'bolt.com': { status: 404 } });
-    const args = ['enrich', 'list.csv', '--base-url', api.url];
-    expectRefusal(await runHere(args, { cwd: folder.path }), /no header.*or give --no-header/);
-    expect((await runHere([...args, '--no-header'], { cwd: folder.path })).code).toBe(0);
+    expectRefusal(await enrichHere(folder, api.url), /no header.*or give --no-header/);
+    expect((await enrichHere(folder, api.url, '--no-header')).code).toBe(0);
     expect(folder.read('list.enriched.csv')).toBe(
       `column_1;column_2;column_3;${NAMES.join(';')}\r\n` +
         '1;acme.com;;acme.com;found;<time>;Acme\r\n2;bolt.com;x;bolt.com;not_found;<time>;\r\n',
@@ -36,14 +35,13 @@ describe('a CSV file', () => {
       `${title}Name;Web\r\nAcme;acme.com\r\n\r\nBolt;n/a\r\n\r\nSource: us\r\n`,
     );
     const api = await openScripted({});
-    const args = ['enrich', 'list.csv', '--base-url', api.url];
     const list = `Name;Web;${NAMES.join(';')}\r\nAcme;acme.com;acme.com;found;<time>;Acme\r\nBolt;n/a;;invalid;;\r\n`;
     const note = 'Source: us;;;;;\r\n';
-    const { stderr } = await runHere(args, { cwd: folder.path });
+    const { stderr } = await enrichHere(folder, api.url);
     expect(stderr).toMatch(/format {3}CSV, semicolon-separated, header in line 3\n/);
     expect(stderr).toMatch(/rows {5}2; 1 row below the list, from line 8, left as they are\n/);
     expect(folder.read('list.enriched.csv')).toBe(title + list + note);
-    await runHere([...args, '--skip-lines', '2'], { cwd: folder.path });
+    await enrichHere(folder, api.url, '--skip-lines', '2');
     expect(folder.read('list.enriched.csv')).toBe(list + note);
   });
 

@@ -7,7 +7,7 @@ import { start, summaryOf } from './support/command.ts';
 import { openFolder } from './support/folder.ts';
 import { openList } from './support/lists.ts';
 import { answers, FLAGS, openPictureApi, pages, picturesIn } from './support/pictures.ts';
-import { runHere } from './support/program.ts';
+import { enrichHere, runHere } from './support/program.ts';
 import { expectRefusal } from './support/refusals.ts';
 import { column, listOf, rowsOf } from './support/tables.ts';
 
@@ -32,8 +32,7 @@ describe('--logos', () => {
       ',',
     );
     folder.write('list.csv', listOf([...domains, 'no domain']));
-    const args = ['enrich', 'list.csv', '--base-url', api.url, ...FLAGS];
-    const ended = await runHere([...args], { cwd: folder.path });
+    const ended = await enrichHere(folder, api.url, ...FLAGS);
     expect(ended).toMatchObject({ code: 0 });
     const rows = rowsOf(folder.read('list.enriched.csv'));
     expect(column(rows, 'brand_logo_file')).toEqual([

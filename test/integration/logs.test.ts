@@ -6,7 +6,7 @@ import { openApi, openServer } from './support/api.ts';
 import { run, start, summaryOf } from './support/command.ts';
 import { openFolder } from './support/folder.ts';
 import { openList } from './support/lists.ts';
-import { runHere } from './support/program.ts';
+import { enrichHere, runHere } from './support/program.ts';
 
 type Line = Readonly<Record<string, unknown>>;
 
@@ -24,8 +24,7 @@ describe('the log of enrich', () => {
   it('is JSON where it is told so, and every line has the id that is in the summary', async () => {
     const api = await openApi({ notFound: 0.5, seed: 3 });
     const folder = openList(20);
-    const args = ['enrich', 'list.csv', '--base-url', api.url, '--json', ...JSON_FORMAT];
-    const ended = await runHere(args, { cwd: folder.path });
+    const ended = await enrichHere(folder, api.url, '--json', ...JSON_FORMAT);
     const { runId, rows } = summaryOf(ended);
     expect(runId).toMatch(/^[0-9a-f]{12}$/);
     const lines = linesOf(ended.stderr);

@@ -18,7 +18,7 @@ import { openApi } from './support/api.ts';
 import { start } from './support/command.ts';
 import { type Folder, openFolder } from './support/folder.ts';
 import { LIST, openList } from './support/lists.ts';
-import { runHere, startHere } from './support/program.ts';
+import { enrichHere, runHere, startHere } from './support/program.ts';
 import { expectRefusal } from './support/refusals.ts';
 import { domains, listOf } from './support/tables.ts';
 
@@ -220,8 +220,7 @@ describe.skipIf(!isRoot)(
       mkdirSync(folder.at('tmp'));
       chmodSync(folder.at('tmp'), 0o1777);
       const { url } = await openApi();
-      const args = ['enrich', 'list.csv', '--base-url', url, '--store', 'tmp'];
-      expect((await runHere(args, { cwd: folder.path })).code).toBe(0);
+      expect((await enrichHere(folder, url, '--store', 'tmp')).code).toBe(0);
     });
   },
 );

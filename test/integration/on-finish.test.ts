@@ -1,6 +1,4 @@
 import { describe, expect, it } from 'vitest';
-import { runJob } from '../../src/commands/run.ts';
-import type { RunEvent } from '../../src/index.ts';
 import { openScripted } from './support/api.ts';
 import { run } from './support/command.ts';
 import { type Folder } from './support/folder.ts';
@@ -87,23 +85,5 @@ describe('onFinish', () => {
     await expect.poll(() => api.stats().calls).toBeGreaterThan(0);
     expect((await running.stop()).code).toBe(130);
     expect(told(folder)).toMatchObject({ exitCode: 130, stopped: { reason: 'interrupted' } });
-  });
-});
-
-describe('runJob', () => {
-  it('gives summary and exit code, tells events, and stops at a signal', async () => {
-    const api = await openScripted({ 'bolt.com': { status: 500 } });
-    const folder = openJob(`input: list.csv\nbaseUrl: ${api.url}\nretries: 0`);
-    const events: RunEvent['type'][] = [];
-    const end = await runJob(folder.at('job.yaml'), {
-      overrides: { prefix: 'x_' },
-      onEvent: ({ type }) => events.push(type),
-    });
-    expect(end).toMatchObject({ exitCode: 3, summary: { rows: 2, statuses: { failed: 1 } } });
-    expect(events).toContain('planned');
-    expect(folder.read('list.enriched.csv')).toContain('x_domain');
-    await expect(
-      runJob(folder.at('job.yaml'), { signal: AbortSignal.abort() }),
-    ).rejects.toMatchObject({ name: 'AbortError' });
   });
 });

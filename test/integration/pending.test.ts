@@ -4,7 +4,7 @@ import { createGate } from '../support/gate.ts';
 import { openApi } from './support/api.ts';
 import { summaryOf } from './support/command.ts';
 import { openList } from './support/lists.ts';
-import { runHere, startHere } from './support/program.ts';
+import { enrichHere, runHere, startHere } from './support/program.ts';
 import { openStage } from './support/queue-stage.ts';
 import { column, rowsOf } from './support/tables.ts';
 
@@ -33,8 +33,7 @@ describe('a lookup that the API has accepted and has no answer ready for', () =>
     const folder = openList(40);
     const { asked, respond } = readyAfter(2, isOdd);
     const api = await openApi({ respond });
-    const args = ['enrich', 'list.csv', '--base-url', api.url, '--concurrency', '1', '--json'];
-    const ended = await runHere(args, { cwd: folder.path });
+    const ended = await enrichHere(folder, api.url, '--concurrency', '1', '--json');
 
     expect(ended.code, ended.stderr).toBe(0);
     expect(summaryOf(ended)).toMatchObject({ statuses: { found: 40 }, calls: 80, retries: 0 });
@@ -49,8 +48,7 @@ describe('a lookup that the API has accepted and has no answer ready for', () =>
     const api = await openApi({
       respond: (domain) => (isOdd(domain) && !isReady ? NEVER : { body: { name: domain } }),
     });
-    const args = ['enrich', 'list.csv', '--base-url', api.url];
-    const ended = await runHere([...args, '--report', 'report.json'], { cwd: folder.path });
+    const ended = await enrichHere(folder, api.url, '--report', 'report.json');
     expect(ended.code, ended.stderr).toBe(3);
     expect(ended.stderr).toContain('2 found, 2 pending');
     expect(rowsOf(folder.read('list.failures.csv'))).toMatchObject(
@@ -71,7 +69,7 @@ describe('a lookup that the API has accepted and has no answer ready for', () =>
     expect(stats.stdout).toContain('"pending":2');
 
     isReady = true;
-    const again = await runHere([...args, '--json'], { cwd: folder.path });
+    const again = await enrichHere(folder, api.url, '--json');
     expect(again.code, again.stderr).toBe(0);
     expect(summaryOf(again)).toMatchObject({ statuses: { found: 4 }, calls: 2 });
   });

@@ -21,7 +21,7 @@ import { openApi, openScripted } from './support/api.ts';
 import { type Folder, openFolder } from './support/folder.ts';
 import { openList } from './support/lists.ts';
 import { answers, FLAGS, openPictureApi, pages } from './support/pictures.ts';
-import { runHere } from './support/program.ts';
+import { enrichHere, runHere } from './support/program.ts';
 
 const STRANGER = 4711;
 const needsRoot = isLeftOut(process.getuid?.() !== 0 && 'files of other users, which take root');
@@ -164,9 +164,8 @@ describe.skipIf(needsRoot)('a link in a folder where everybody may write', () =>
     mkdirSync(folder.at('folder'));
     const link = join(plant(name, folder.at(name), STRANGER), name);
     const { url } = await openScripted({});
-    const args = ['enrich', 'list.csv', '--base-url', url, flag, link];
     const more = flag === '--logos' ? ['--logo-field', 'logo'] : [];
-    const ended = await runHere([...args, ...more], { cwd: folder.path });
+    const ended = await enrichHere(folder, url, flag, link, ...more);
     expect(ended.stderr).toContain(
       `${refusal} ${link}: ${link} is a link that another user (with the number ${STRANGER}) has put there`,
     );

@@ -2,12 +2,11 @@ import { appendFileSync } from 'node:fs';
 import { parse } from 'parse5';
 import { describe, expect, it } from 'vitest';
 import type { RunView } from '../../src/watch/run-view.ts';
-import { createGate } from '../support/gate.ts';
 import { openApi, openScripted } from './support/api.ts';
 import { summaryOf } from './support/command.ts';
 import type { Folder } from './support/folder.ts';
 import { openList } from './support/lists.ts';
-import { runHere, startHere } from './support/program.ts';
+import { enrichHere, runHere } from './support/program.ts';
 
 const BOTH = ['--report', 'run.html', '--report', 'run.json'];
 
@@ -30,8 +29,7 @@ describe('--report', () => {
       'bolt.com': { status: 404, body: {} },
       'co.com': { status: 422, body: { error: 'co.com is for sale </script><b>' } },
     });
-    const args = ['enrich', 'list.csv', '--base-url', api.url, '--json', ...BOTH];
-    const ended = await runHere(args, { cwd: folder.path });
+    const ended = await enrichHere(folder, api.url, '--json', ...BOTH);
     expect(ended.code).toBe(0);
     const summary = summaryOf(ended);
     expect(summary.reports).toEqual(['run.html', 'run.json']);
@@ -69,29 +67,6 @@ describe('--report', () => {
     expect(page).not.toMatch(/(?:src|href)="?(?:https?:|\/)/);
   });
 
-  it('is made when the run is interrupted', async () => {
-    const folder = openList(300);
-    const reached = createGate();
-    const api = await openApi({
-      latencyMs: 40,
-      respond: () => {
-        if (api.stats().calls === 20) reached.open();
-        return undefined;
-      },
-    });
-    const args = ['enrich', 'list.csv', '--base-url', api.url, '--concurrency', '4', ...BOTH];
-    const running = startHere(args, { cwd: folder.path });
-    await reached.opened;
-    expect((await running.stop('SIGINT')).code).toBe(130);
-    const report = reportIn(folder);
-    expect(report).toMatchObject({ end: 'interrupted', exitCode: 130 });
-    expect(report.headline).toMatch(
-      /^Stopped on request: 300 rows in .*, \d+ found, \d+ skipped\.$/,
-    );
-    expect(report.statuses.skipped).toBeGreaterThan(0);
-    expect(report.reasons[0]).toMatchObject({ status: 'skipped', reason: 'interrupted' });
-  });
-
   it('is made when the rows could not be written after calls were paid for', async () => {
     const folder = openList();
     const api = await openApi({
@@ -100,8 +75,7 @@ describe('--report', () => {
         return { body: { name: 'x' } };
       },
     });
-    const args = ['enrich', 'list.csv', '--base-url', api.url, ...BOTH];
-    const { code, stderr } = await runHere(args, { cwd: folder.path });
+    const { code, stderr } = await enrichHere(folder, api.url, ...BOTH);
     expect(code).toBe(2);
     const report = reportIn(folder);
     expect(report).toMatchObject({ end: 'error', exitCode: 2, outcomes: { found: 2 } });
@@ -113,8 +87,7 @@ describe('--report', () => {
     const folder = openList('name\nAcme\n');
     folder.write('run.html', 'yesterday');
     const api = await openScripted({});
-    const args = ['enrich', 'list.csv', '--base-url', api.url, ...BOTH];
-    expect((await runHere(args, { cwd: folder.path })).code).toBe(2);
+    expect((await enrichHere(folder, api.url, ...BOTH)).code).toBe(2);
     const dry = ['enrich', openList().at('list.csv'), '--base-url', api.url, '--dry-run', ...BOTH];
     expect((await runHere(dry, { cwd: folder.path })).code).toBe(0);
     expect(folder.read('run.html')).toBe('yesterday');

@@ -4,7 +4,7 @@ import { openScripted, openServer } from './support/api.ts';
 import { type Ended, summaryOf } from './support/command.ts';
 import { type Folder } from './support/folder.ts';
 import { LIST, openList } from './support/lists.ts';
-import { runHere } from './support/program.ts';
+import { enrichHere, runHere } from './support/program.ts';
 import { expectRefusal } from './support/refusals.ts';
 
 /** A folder with `list.csv`, and `jobs/job.yaml` that says this. */
@@ -36,8 +36,7 @@ describe('brandfill run', () => {
     `);
     const ran = await runJob(folder, ['--json']);
     const flags = ['--out', 'out.csv', '--failures', 'failures.csv', '--fields', 'name=name'];
-    const args = ['enrich', 'list.csv', '--base-url', api.url, ...flags, '--json'];
-    const enriched = await runHere(args, { cwd: folder.path });
+    const enriched = await enrichHere(folder, api.url, ...flags, '--json');
     expect([ran.code, enriched.code]).toEqual([0, 0]);
     expect(folder.read('run/out.csv')).toBe(folder.read('out.csv'));
     expect(folder.read('run/failures.csv')).toBe(folder.read('failures.csv'));

@@ -4,7 +4,7 @@ import { enrich } from '../../src/index.ts';
 import { describeEnd } from '../../src/watch/describe.ts';
 import { openApi } from './support/api.ts';
 import { summaryOf } from './support/command.ts';
-import { openFolder } from './support/folder.ts';
+import { openList } from './support/lists.ts';
 import { openStage } from './support/queue-stage.ts';
 import { domains, listOf } from './support/tables.ts';
 
@@ -24,8 +24,7 @@ async function openListOf(text: string) {
       return { body: { name: domain } };
     },
   });
-  const folder = openFolder();
-  folder.write('list.csv', text);
+  const folder = openList(text);
   const run = async ({ input = 'list.csv', ...more }: Given) => {
     const files = { input: folder.at(input), store: folder.at('.brandfill') };
     return await enrich({ ...files, baseUrl: api.url, price: 0.5, ...more });

@@ -6,7 +6,7 @@ import { start, summaryOf } from './support/command.ts';
 import { enrichIn } from './support/enrich.ts';
 import { openFolder } from './support/folder.ts';
 import { watchOwnMemory } from './support/memory.ts';
-import { runHere } from './support/program.ts';
+import { enrichHere } from './support/program.ts';
 import { inStore, openEnriched } from './support/stores.ts';
 
 const linesOf = (text: string): Record<string, unknown>[] =>
@@ -18,8 +18,7 @@ const linesOf = (text: string): Record<string, unknown>[] =>
 describe('brandfill store', () => {
   it('stats says what is in it; the summary of a run says how large it is', async () => {
     const { folder, api } = await openEnriched();
-    const args = ['enrich', 'list.csv', '--base-url', api.url, '--json'];
-    const ended = await runHere([...args, '--retries', '0'], { cwd: folder.path });
+    const ended = await enrichHere(folder, api.url, '--json', '--retries', '0');
     const sizeBytes = statSync(folder.at('.brandfill/brandfill-store/data.mdb')).blocks * 512;
     expect(summaryOf(ended).store).toEqual({ folder: '.brandfill', sizeBytes });
     expect(ended.stderr).toMatch(/^ {2}store {5}\.brandfill \(\d+ KB\)$/m);

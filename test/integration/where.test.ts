@@ -1,15 +1,14 @@
 import { expect, it } from 'vitest';
 import { openApi } from './support/api.ts';
 import { summaryOf } from './support/command.ts';
-import { openFolder } from './support/folder.ts';
+import { openList } from './support/lists.ts';
 import { runHere } from './support/program.ts';
 import { column, domains, listOf, rowsOf } from './support/tables.ts';
 
 it('a second API is a second command over the output of the first, for the rows that it does not know', async () => {
   const names = domains(60);
   const [first, second] = [await openApi({ notFound: 0.3 }), await openApi()];
-  const folder = openFolder();
-  folder.write('list.csv', listOf(names));
+  const folder = openList(listOf(names));
   const options = { cwd: folder.path };
   await runHere(['enrich', 'list.csv', '--out', 'one.csv', '--base-url', first.url], options);
   const one = rowsOf(folder.read('one.csv'));

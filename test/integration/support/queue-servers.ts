@@ -2,9 +2,8 @@ import { expect } from 'vitest';
 import { type TestRedis, useRedis } from '../../support/redis.ts';
 import { openApi } from './api.ts';
 import { run } from './command.ts';
-import { openFolder } from './folder.ts';
+import { openList } from './lists.ts';
 import { runHere } from './program.ts';
-import { domains, listOf } from './tables.ts';
 
 // Commands load these when they run. Compiled before, that takes none of the time in which they are to answer.
 await Promise.all([
@@ -50,8 +49,7 @@ export async function refusal(
   url: string,
   env: Readonly<Record<string, string>> = {},
 ): Promise<string> {
-  const folder = openFolder();
-  folder.write('list.csv', listOf(domains(3)));
+  const folder = openList(3);
   const ended = await runHere(COMMANDS[name](url), { cwd: folder.path, env });
   const said = ended.stderr.split('\n').filter((line) => line.startsWith('brandfill: '));
   expect.soft(ended).toMatchObject({ code: 2, signal: null, stdout: '' });
@@ -68,8 +66,7 @@ export async function expectSameBytes(
   queue: string,
   env: Readonly<Record<string, string>> = {},
 ): Promise<void> {
-  const folder = openFolder();
-  folder.write('list.csv', listOf(domains(60)));
+  const folder = openList(60);
   const { url } = await openApi({ notFound: 0.2 });
   const args = (name: string): string[] =>
     ['enrich', 'list.csv', '--base-url', url, '--store', name].concat([
