@@ -75,6 +75,10 @@ describe('onFinish', () => {
       exitCode: 2,
       error: expect.stringMatching(expected),
     });
+    const variables = folder.read('env.txt');
+    expect(variables).toMatch(/^BRANDFILL_EXIT_CODE=2$/m);
+    expect(variables).toMatch(/^BRANDFILL_ERROR=Cannot /m);
+    expect(variables).not.toMatch(/BRANDFILL_ROWS|undefined/);
   });
 
   it('is done when the run is interrupted', async () => {
