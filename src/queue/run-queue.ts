@@ -117,7 +117,8 @@ export class RunQueue implements LookupQueue {
     await this.#stream.readToEnd();
     await this.#takeUpEarlier();
     this.#stream.start();
-    this.#going.push(repeat(ALLOW_MS, () => this.#hash.look()));
+    const lookMs = this.#options.bounds.length > 0 ? ALLOW_MS : LOOK_MS;
+    this.#going.push(repeat(lookMs, () => this.#hash.look()));
     this.#going.push(repeat(LOOK_MS, () => this.#look(), this.#options.redis.refused));
     this.#stopListening = control?.onChange(() => {
       this.#hash.write().catch(() => {}); // the next look does

@@ -24,8 +24,8 @@ export interface Learned {
     | {
         readonly rate: Rate;
         readonly startsMs: readonly number[];
-        /** When more may have started, if the process was killed that saved this. @default it was not */
-        readonly unsaved?: { readonly fromMs: number; readonly untilMs: number } | undefined;
+        /** Since when more may have started: its process goes on, or was killed. @default none has */
+        readonly unsavedFromMs?: number | undefined;
       }
     | undefined;
 }
@@ -40,7 +40,7 @@ const LEARNED = z.object({
     .object({
       rate: z.object({ count: z.number().positive(), perMs: z.number().positive() }),
       startsMs: z.array(z.number()).max(1_000),
-      unsaved: z.object({ fromMs: z.number(), untilMs: z.number() }).optional(),
+      unsavedFromMs: z.number().optional(),
     })
     .optional(),
 });
@@ -77,20 +77,19 @@ export function readLearned(
 /** No more starts of a fixed rate are kept. */
 const MOST_STARTS = 256;
 
-/** Those that are known, and as many as a process may have made that was killed before it saved them. */
+/**
+ * Those that are known, and as many as a process may have made that was killed before it saved them. When
+ * that was, nobody knows: on a busy machine much may come between two savings.
+ */
 function startsIn(
-  { rate, startsMs, unsaved }: NonNullable<Learned['fixed']>,
+  { rate, startsMs, unsavedFromMs }: NonNullable<Learned['fixed']>,
   nowMs: number,
 ): readonly number[] {
   const known = startsMs.filter((at) => at <= nowMs);
-  if (!unsaved) return known;
+  if (unsavedFromMs === undefined) return known;
   const gapMs = rate.perMs / rate.count;
-  const untilMs = Math.min(nowMs, unsaved.untilMs);
-  const count = Math.min(MOST_STARTS, Math.ceil(Math.max(0, untilMs - unsaved.fromMs) / gapMs));
-  return [
-    ...known,
-    ...Array.from({ length: count }, (_, at) => untilMs - (count - at - 1) * gapMs),
-  ];
+  const count = Math.min(MOST_STARTS, Math.ceil(Math.max(0, nowMs - unsavedFromMs) / gapMs));
+  return [...known, ...Array.from({ length: count }, (_, at) => nowMs - (count - at - 1) * gapMs)];
 }
 
 /** @param epochMs what is added to the times of the pace to get milliseconds since 1970 */

@@ -190,8 +190,8 @@ function readPace({ job, store, context }: PlannedRun) {
     start,
     save: async (learned: Learned, isLast: boolean): Promise<void> => {
       const savedAtMs = Date.now();
-      const unsaved = { fromMs: savedAtMs, untilMs: savedAtMs + 2 * SAVE_EVERY_MS };
-      const fixed = learned.fixed && { ...learned.fixed, unsaved: isLast ? undefined : unsaved };
+      const unsavedFromMs = isLast ? undefined : savedAtMs;
+      const fixed = learned.fixed && { ...learned.fixed, unsavedFromMs };
       const state: Learned = { ...learned, fixed };
       // A run of a few calls never reached the limit: the one that it started with keeps its age.
       const isNews = state.limitPerMs !== start?.limitPerMs;
