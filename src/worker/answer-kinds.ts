@@ -30,26 +30,23 @@ export interface Finding {
 
 /** What is known of one kind of bad answer. */
 export interface AnswerKind extends Pick<Finding, 'httpStatus' | 'reason'> {
-  /** Calls that got it. */
-  calls: number;
-  /** Its status and sort, without its text. */
-  readonly group: string;
   about: About;
   /** A verdict on the domain by itself, such as a 404 in JSON: no domain is asked again for it alone. */
   readonly isPlain: boolean;
-  /** Whether it says by itself that it is a limit, as 429 does. */
+  /** Whether it says by itself that it is a limit, as 429 does; and whether it may be one. */
   readonly isLimitByName: boolean;
-  /** Whether a limit may be told so: it has a status, and is no verdict. */
   readonly mayBeLimit: boolean;
+  /** Most that are told so are about the domain. */
+  readonly isLikelyOwn: boolean;
+  /** Calls that got it. */
+  calls: number;
   /** How often it came of late to domains that were asked for the first time, and to any. */
   readonly fresh: Recent;
   readonly any: Recent;
   /** How often it came while all was well. */
-  settled: number;
-  /** Most that are told so are about the domain. */
-  readonly isLikelyOwn: boolean;
+  usual: number;
   /** The logarithm of how much likelier it is the domains' own than by chance. */
-  ownness: number;
+  evidence: number;
   /** Domains that got the same again; answers that asking again made good. */
   readonly same: Set<string>;
   bettered: number;
@@ -62,18 +59,10 @@ export interface AnswerKind extends Pick<Finding, 'httpStatus' | 'reason'> {
   /** Domains of which it turned out to be their own. */
   own: number;
   /** The share of all tries that has nothing to do with the rate. */
-  explained: number;
+  baseShare: number;
   /** How often nothing but it came for a while, and when that was last: a count of good answers. */
   blocks: number;
   blockedAt: number;
-  /** The highest limit that it was taken for, in calls per millisecond. */
-  topPerMs: number;
-  /** How often it came far below that. */
-  lows: number;
-  /** Good answers that had come by the first of those. */
-  lowSince: number;
-  /** Whether it may be none. */
-  isDoubted: boolean;
 }
 
 /** What is recent: so many tries. */
@@ -90,33 +79,22 @@ const ALWAYS = 0.97;
 const UNLIKELY = 0.003;
 const UNLIKELY_AT_LAST = 0.05;
 const MOST_KINDS = 100;
-const MOST_TEXTS = 200;
 
 /** All kinds of bad answers of an API, and how often each comes. */
 export class AnswerKinds {
   readonly #kinds = new Map<string, AnswerKind>();
-  readonly #texts = new Map<string, string>();
   tries = 0;
   answers = 0;
-  settled = 0;
-  settledBad = 0;
+  #usual = 0;
+  #usualBad = 0;
 
-  /** The kind of an answer. Its text counts where another domain got the same. */
-  of(meaning: Meaning, domain: string): AnswerKind {
-    const { likeness } = meaning;
+  of(meaning: Meaning): AnswerKind {
     const group = groupOf(meaning);
-    const first = this.#texts.get(likeness);
-    if (first === undefined) {
-      if (this.#texts.size >= MOST_TEXTS) this.#texts.clear();
-      this.#texts.set(likeness, domain);
-    }
-    const isShared = meaning.kind !== 'throttled' && first !== undefined && first !== domain;
-    const key = isShared ? `${group} ${likeness}` : group;
-    const known = this.#kinds.get(key);
+    const known = this.#kinds.get(group);
     if (known) return known;
     if (this.#kinds.size >= MOST_KINDS) this.#kinds.clear();
-    const kind = createKind(group, meaning);
-    this.#kinds.set(key, kind);
+    const kind = createKind(meaning);
+    this.#kinds.set(group, kind);
     return kind;
   }
 
@@ -130,44 +108,34 @@ export class AnswerKinds {
     if (isFresh) count(kind.fresh, this.tries);
   }
 
-  /** What turned out. Kinds that differ by their text alone are one; a limit told by 429 is no news. */
+  /** What turned out. A limit told by 429 is no news. */
   findings(): readonly Finding[] {
-    const found = new Map<string, Finding>();
-    for (const {
-      about,
-      httpStatus,
-      reason,
-      calls,
-      isPlain,
-      isLimitByName,
-    } of this.#kinds.values()) {
-      if (about === 'unknown' || isPlain || (about === 'limit' && isLimitByName)) continue;
-      const key = `${about} ${reason}`;
-      const all = (found.get(key)?.calls ?? 0) + calls;
-      found.set(key, { about, httpStatus, reason, calls: all, share: all / this.answers });
-    }
-    return [...found.values()];
+    return [...this.#kinds.values()].flatMap((kind) => {
+      const { about, httpStatus, reason, calls, isPlain, isLimitByName } = kind;
+      if (about === 'unknown' || isPlain || (about === 'limit' && isLimitByName)) return [];
+      return [{ about, httpStatus, reason, calls, share: calls / this.answers }];
+    });
   }
 
   /** A domain that was found before gets it now: it is hardly the domains' own. */
   probeFailed(kind: AnswerKind): void {
-    kind.ownness += Math.log((1 - ALWAYS) / Math.max(0.3, this.share(kind)));
+    kind.evidence += Math.log((1 - ALWAYS) / Math.max(0.3, this.share(kind)));
     if (kind.about === 'own' && !kind.isPlain) this.reopen(kind);
   }
 
   /** A probe was well while nothing but this kind came: were it by chance, that would be seldom. */
   probeWell(kind: AnswerKind): void {
-    kind.ownness -= Math.log(1 - Math.min(0.95, this.#chance(kind)));
+    kind.evidence -= Math.log(1 - Math.min(0.95, this.#chance(kind)));
     this.#decide(kind);
   }
 
   /** All is well: what came until now is what usually comes. */
-  settle(calls: number, bad: ReadonlyMap<AnswerKind, number>): void {
-    this.settled += calls;
+  noteUsual(goods: number, bad: ReadonlyMap<AnswerKind, number>): void {
+    this.#usual += goods;
     for (const [kind, count] of bad) {
-      kind.settled += count;
-      this.settled += count;
-      this.settledBad += count;
+      kind.usual += count;
+      this.#usual += count;
+      this.#usualBad += count;
     }
   }
 
@@ -183,20 +151,20 @@ export class AnswerKinds {
 
   /** How often it comes when all is well; without a kind, any of them. */
   usual(kind?: AnswerKind): number {
-    const bad = kind ? kind.settled : this.settledBad;
-    return Math.min(0.95, (bad + 0.5) / (this.settled + 10));
+    const bad = kind ? kind.usual : this.#usualBad;
+    return Math.min(0.95, (bad + 0.5) / (this.#usual + 10));
   }
 
-  /** Whether it comes more often than is explained. */
+  /** Whether it comes more often than its base share explains. */
   isExcess(kind: AnswerKind): boolean {
-    const { explained, fresh } = kind;
-    const most = Math.min(1.4 * explained + 0.12, (1 + explained) / 2);
+    const { baseShare, fresh } = kind;
+    const most = Math.min(1.4 * baseShare + 0.12, (1 + baseShare) / 2);
     return this.share(kind) > most && fresh.count > 4;
   }
 
   /** Something else that is bad came of it: it was hardly the domain's own. */
   changed(kind: AnswerKind): void {
-    kind.ownness += Math.log((1 - ALWAYS) / (1 - Math.min(0.9, this.share(kind))));
+    kind.evidence += Math.log((1 - ALWAYS) / (1 - Math.min(0.9, this.share(kind))));
     this.#decide(kind);
   }
 
@@ -204,8 +172,8 @@ export class AnswerKinds {
   repeated(kind: AnswerKind, isSame: boolean): void {
     // One that was refused is asked again at about the same time: by chance that is likelier.
     const share = Math.min(0.95, 0.06 + 1.1 * this.#chance(kind));
-    if (isSame) kind.ownness += Math.log(ALWAYS / share);
-    else kind.ownness += Math.log((1 - ALWAYS) / (1 - share));
+    if (isSame) kind.evidence += Math.log(ALWAYS / share);
+    else kind.evidence += Math.log((1 - ALWAYS) / (1 - share));
     if (!isSame) kind.bettered += 1;
     if (kind.about === 'own' && !isSame) this.reopen(kind);
     this.#decide(kind);
@@ -213,25 +181,26 @@ export class AnswerKinds {
 
   #decide(kind: AnswerKind): void {
     if (kind.about !== 'unknown') return;
-    if (kind.ownness > DECIDED && kind.same.size >= ENOUGH) kind.about = 'own';
-    else if (kind.ownness < -DECIDED) kind.about = 'chance';
+    if (kind.evidence > DECIDED && kind.same.size >= ENOUGH) kind.about = 'own';
+    else if (kind.evidence < -DECIDED) kind.about = 'chance';
   }
 
   reopen(kind: AnswerKind): void {
     kind.about = 'unknown';
-    kind.ownness = 0;
+    kind.evidence = 0;
     kind.same.clear();
   }
 
-  limit(kind: AnswerKind): void {
-    kind.about = 'limit';
-    kind.topPerMs = 0;
+  /** It has nothing to do with the rate: with its domains, or with nothing. */
+  noteBaseShare(kind: AnswerKind, share: number): void {
+    kind.baseShare = Math.max(kind.baseShare, share);
+    if (kind.bettered > 0 || kind.about === 'limit') kind.about = 'chance';
   }
 
-  /** It has nothing to do with the rate: with its domains, or with nothing. */
-  explain(kind: AnswerKind, share: number): void {
-    kind.explained = Math.max(kind.explained, share);
-    if (kind.bettered > 0 || kind.about === 'limit') kind.about = 'chance';
+  /** A domain whose own it is. */
+  noteOwn(kind: AnswerKind): void {
+    kind.own += 1;
+    if (kind.about === 'limit') kind.baseShare = Math.max(kind.baseShare, kind.own / this.tries);
   }
 
   /**
@@ -262,46 +231,41 @@ function shareOf({ count: of, at }: Recent, all: number): number {
   return full === 0 ? 0 : (of * DECAY ** (all - at) * (1 - DECAY)) / full;
 }
 
-function createKind(group: string, meaning: Meaning): AnswerKind {
+function createKind(meaning: Meaning): AnswerKind {
   const { kind, httpStatus, form, isSure } = meaning;
-  const isLimit = kind === 'throttled' || kind === 'quota';
-  const isOfMoment = isLimit || kind === 'away' || kind === 'machine';
+  const isLimitByName = kind === 'throttled' || kind === 'quota';
+  const isOfMoment = isLimitByName || kind === 'away' || kind === 'machine';
   const isPlain =
     kind === 'found' ||
     (kind === 'not_found' && form !== 'page') ||
     (isSure === true && !isOfMoment);
   const isLikelyOwn = kind === 'rejected' || kind === 'not_found';
   return {
-    group,
     httpStatus,
     reason: 'reason' in meaning ? meaning.reason : '',
-    calls: 0,
-    isLimitByName: isLimit,
-    about: isLimit ? 'limit' : isPlain ? 'own' : 'unknown',
+    about: isLimitByName ? 'limit' : isPlain ? 'own' : 'unknown',
     isPlain,
-    mayBeLimit: isLimit || (!isPlain && httpStatus !== undefined && kind !== 'failed'),
+    isLimitByName,
+    mayBeLimit: isLimitByName || (!isPlain && httpStatus !== undefined && kind !== 'failed'),
+    isLikelyOwn,
+    calls: 0,
     fresh: { count: 0, at: 0 },
     any: { count: 0, at: 0 },
-    settled: 0,
-    ownness: isLikelyOwn ? LIKELY : 0,
-    isLikelyOwn,
+    usual: 0,
+    evidence: isLikelyOwn ? LIKELY : 0,
     same: new Set(),
     bettered: 0,
     hopeless: 0,
     countedAt: -1,
     repeating: 0,
     own: 0,
-    explained: 0,
+    baseShare: 0,
     blocks: 0,
     blockedAt: 0,
-    topPerMs: 0,
-    lows: 0,
-    lowSince: 0,
-    isDoubted: false,
   };
 }
 
-/** What counts as the same but for its text. */
+/** Answers of one group are one kind. Texts do not count. */
 function groupOf({ kind, httpStatus, form, ...meaning }: Meaning): string {
   if (kind === 'found') return 'same record';
   const why = httpStatus ?? ('reason' in meaning ? meaning.reason : '');

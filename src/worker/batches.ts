@@ -161,7 +161,7 @@ export function createBatches(options: BatchesOptions): Batches {
   }
 
   async function callAlone(permit: Permit, { question, resolve }: Waiting): Promise<void> {
-    const { domain } = question.asked;
+    const { domain } = question.subject;
     const sentAtMs = clock.nowMs();
     const meaning = await client.call(endpoint.path(domain), stopSwitch.noCall, domain);
     const latencyMs = clock.nowMs() - sentAtMs;
@@ -173,15 +173,15 @@ export function createBatches(options: BatchesOptions): Batches {
     group: readonly Waiting[],
     sentAtMs: number,
   ): Promise<void> {
-    const domains = group.map(({ question }) => question.asked.domain);
+    const domains = group.map(({ question }) => question.subject.domain);
     const { meaning, meanings } = await client.callBatch(batch, domains, stopSwitch.noCall);
     const latencyMs = clock.nowMs() - sentAtMs;
     if (!meanings) return endAsOne(permit, group, { meaning, latencyMs });
-    const each = group.map(({ question }): [Meaning, Question['asked']] => {
-      const { asked } = question;
-      const said = meanings.get(asked.domain);
+    const each = group.map(({ question }): [Meaning, Question['subject']] => {
+      const { subject } = question;
+      const said = meanings.get(subject.domain);
       if (!said) alone.add(question);
-      return [said ?? MISSING, asked];
+      return [said ?? MISSING, subject];
     });
     const verdicts = permit.endedTogether(meaning, each);
     group.forEach(({ resolve }, index) => {

@@ -1,9 +1,11 @@
 import type { Meaning } from '../brand/meaning.ts';
 import { type AnswerKind, AnswerKinds, type Finding } from './answer-kinds.ts';
 import { FirstCalls, stopOf } from './first-calls.ts';
-import { RateTrial } from './rate-trial.ts';
+import { type Counts, LimitFinder, type PaceControl } from './limit-finder.ts';
+import { Probes } from './probes.ts';
 import type { Stop } from './stop-switch.ts';
 import { Streak } from './streak.ts';
+import { type History, Withheld, type WithheldAnswer } from './withheld.ts';
 
 /**
  * Whom an answer is about: its domain, the moment, the rate, or all. One answer is evidence; what it is about
@@ -13,10 +15,10 @@ import { Streak } from './streak.ts';
  *   answer ──▶ first calls? ──▶ all down? ──▶ its kind is known? ──▶ verdict
  *              first-calls.ts   streak.ts      │ not yet             answer-kinds.ts
  *                                              ▼
- *                              held until another domain is well, then asked again
+ *                              withheld until another domain is well, then asked again   withheld.ts
  *                                              │ as good as any new one, and often
  *                                              ▼
- *                              slower for a moment: does it come as often?   rate-trial.ts
+ *                              slower for a moment: does it come as often?   limit-finder.ts
  * ```
  *
  * A belief may stop a run. It never drops what was paid for: what could not be told is `failed`, and
@@ -24,26 +26,26 @@ import { Streak } from './streak.ts';
  */
 export interface Diagnosis {
   /** Whether one more call may start. At first only a few go ahead; while all is down, probes alone. */
-  mayStart(underWay: number): boolean;
-  /** A call begins. */
+  mayStart(inFlight: number): boolean;
+  /** A call is sent. */
   begin(): Call;
   /** Weighs the answer to a call, or one of them. */
-  note(meaning: Meaning, asked: Asked, call: Call): Weighed;
+  note(meaning: Meaning, subject: Subject, call: Call): Weighed;
   /** Whether a lookup got a bad answer before. */
-  wasBad(asked: Asked): boolean;
+  wasBad(subject: Subject): boolean;
   /** A domain that was found before, to be asked about now; undefined while no probe is wanted. */
   readonly probe: string | undefined;
   /** A probe was answered. */
   noteProbe(meaning: Meaning, call: Call): Signal;
   /** The probe cannot be made: no call is left to pay for it. */
   giveUpProbe(): void;
-  /** A call was refused while nothing new waits: something held is asked again. */
+  /** A call was refused while nothing new waits: something withheld is asked again. */
   askAgain(): void;
-  /** No lookup is left that is not held, but for calls that are under way for long. */
-  idle(underWay: number): void;
-  /** Calls fail here alone: what is held is left to others. */
+  /** All lookups that are left are withheld, but for calls that are in flight for long. */
+  idle(inFlight: number): void;
+  /** Calls fail here alone: what is withheld is left to others. */
   leave(): void;
-  /** The run stops: what is held is let go. */
+  /** The run stops: what is withheld is let go. */
   end(): void;
   /** What all calls get at present; undefined while some are well. */
   readonly trouble: Trouble | undefined;
@@ -57,13 +59,13 @@ export interface Trouble {
   readonly isDown: boolean;
 }
 
-/** A call under way: how many answers had come when it began. */
+/** A call that was sent: how many answers had come when it was. */
 export interface Call {
-  readonly begun: number;
+  readonly answersBefore: number;
 }
 
 /** A lookup, or whatever else is asked about as one. */
-export interface Asked {
+export interface Subject {
   readonly domain: string;
 }
 
@@ -86,23 +88,6 @@ export interface Weighed {
  */
 export type Verdict = 'believe' | 'again' | 'retry' | 'soon' | 'fail' | 'drop';
 
-/** What the pace is told, and asked. */
-export interface PaceControl {
-  /** Calls per millisecond that start at present, and the rate they are held to. */
-  readonly flowPerMs: number;
-  readonly ratePerMs: number;
-  /** The limit as it was found out; 0 for none, or one that is stated alone. */
-  readonly limitPerMs: number;
-  /** Whether the rate may be changed: it is not fixed, and no refusal is under way. */
-  readonly isFree: boolean;
-  /** Whether the rate is still taken down. */
-  readonly isClimbing: boolean;
-  slow(ratePerMs: number): void;
-  /** @param toPerMs 0: to what it was */
-  climb(toPerMs: number): void;
-  forget(): void;
-}
-
 export interface DiagnosisOptions {
   readonly onStop: (stop: Stop) => void;
   readonly pace: PaceControl;
@@ -118,96 +103,52 @@ export interface DiagnosisOptions {
   readonly isTrusting?: boolean | undefined;
 }
 
-/** A lookup that got a bad answer. */
-interface Case {
-  kind: AnswerKind;
-  /** Bad answers, and those of them that came again although another domain was well in between. */
-  bad: number;
-  same: number;
-  /** The last of them that are of one kind. */
-  alike: number;
-  /** Answers that had come when it was heard last. */
-  heardAt: number;
-  /** Good answers that had come when it was let go to ask again. */
-  releasedAt: number;
-  isRepeat: boolean;
-}
-
-interface Held {
-  readonly asked: Asked;
-  readonly meaning: Meaning;
-  readonly case: Case;
-  readonly release: (verdict: Verdict) => void;
-  /** A good answer has come since. */
-  isDue: boolean;
-}
-
 /** Lookups of a kind that ask again at the same time to find out. */
 const MOST_REPEATING = 8;
-/** Alike records in a row that are doubted. */
+/** Alike records in a row that are taken for an answer to all. */
 const MANY_ALIKE = 5;
 /** So many domains whose failures no retry bettered show that none will. */
 const NEVER_BETTERED = 5;
 const HOPELESS = 3;
 /** One of so many of a kind that is known is asked again, to notice a change. */
 const CHECKED = 50;
-/** Good answers between two blocks that are not two outages. */
-const NEAR = 2_000;
-const MOST_PROBES = 8;
 /** Calls about a domain that is refused for the rate where nothing else was answered. */
 const MOST_ALONE = 8;
 /** So many answers of which it is not known whom they are about hold up further calls. */
-const MOST_OPEN = 40;
+const MOST_UNKNOWN = 40;
 const FEW = 16;
-/** And so many are doubted where nothing else is left to tell. */
-const ENOUGH_OPEN = 5;
-const MOST_IDLE_PROBES = 12;
-/** A limit that falls to one of so many parts is looked at again. */
-const FAR = 3;
-/** And refused so often there: a limit that is kept refuses no more than one call of so many. */
-const MANY_LOWS = 4;
-const RARELY = 24;
-/** A trial of fewer calls would take longer than what it spares. */
-const SLOWEST_TRIAL_PER_MS = 2 / 1_000;
+/** And for so many a probe is asked where nothing else is left to tell. */
+const ENOUGH_UNKNOWN = 5;
 
 export function createDiagnosis(options: DiagnosisOptions): Diagnosis {
-  return new Mind(options);
+  return new Evidence(options);
 }
 
-class Mind implements Diagnosis {
+class Evidence implements Diagnosis {
   readonly #options: DiagnosisOptions;
-  readonly #pace: PaceControl;
   readonly #kinds = new AnswerKinds();
   readonly #streak = new Streak(this.#kinds);
   readonly #first: FirstCalls;
-  readonly #cases = new WeakMap<Asked, Case>();
-  #held: Held[] = [];
-  /** How many of those are of a kind that is not known yet. */
-  #open = 0;
-  #idleProbes = 0;
-  #answers = 0;
-  /** Calls that began. */
-  #begun = 0;
-  #goods = 0;
-  /** The latest beginning of a call that was well. */
-  #lastGoodBegun = -1;
-  #trial: RateTrial | undefined;
-  /** Domains that were found, with their records. */
-  readonly #found: { readonly domain: string; readonly likeness: string }[] = [];
-  #lastProbe = 0;
-  #isProbeWanted = false;
+  readonly #counts: Counts = { answers: 0, goods: 0, calls: 0 };
+  readonly #limits: LimitFinder;
+  readonly #histories = new WeakMap<Subject, History>();
+  readonly #withheld = new Withheld();
+  readonly #probes = new Probes();
+  /** Answers that had come at the latest beginning of a call that was well. */
+  #lastGoodBegan = -1;
+  /** The last record, and how many before it were the same. */
   #lastRecord = '';
-  #alike = 0;
+  #sameRecords = 0;
   #lastBad: Meaning | undefined;
   /** Answers to calls that began before this are no sign that all is well again. */
-  #downAt = 0;
+  #suspectedAt = 0;
   #isOver = false;
   /** It was stopped since its answers are those of another address. */
   #isMisled = false;
 
   constructor(options: DiagnosisOptions) {
     this.#options = options;
-    this.#pace = options.pace;
+    this.#limits = new LimitFinder(this.#kinds, options.pace, this.#counts);
     this.#first = new FirstCalls({
       first: options.first,
       isOver: options.isTrusting,
@@ -215,167 +156,155 @@ class Mind implements Diagnosis {
     });
   }
 
-  mayStart(underWay: number): boolean {
-    if (this.#streak.state === 'down' && this.#isProbeWanted) return false;
-    if (this.#open >= MOST_OPEN && underWay >= FEW) return false;
-    return this.#first.mayStart(underWay);
+  get #state(): Streak['state'] {
+    return this.#streak.state;
+  }
+
+  mayStart(inFlight: number): boolean {
+    if (this.#state === 'down' && this.#probes.isWanted) return false;
+    if (this.#withheld.unknown >= MOST_UNKNOWN && inFlight >= FEW) return false;
+    return this.#first.mayStart(inFlight);
   }
 
   begin(): Call {
-    this.#begun += 1;
-    return { begun: this.#answers };
+    this.#counts.calls += 1;
+    return { answersBefore: this.#counts.answers };
   }
 
-  wasBad(asked: Asked): boolean {
-    return this.#cases.has(asked);
+  wasBad(subject: Subject): boolean {
+    return this.#histories.has(subject);
   }
 
   get trouble(): Trouble | undefined {
-    const isDown = this.#streak.state === 'down';
-    return this.#lastBad && { meaning: this.#lastBad, isDown };
+    return this.#lastBad && { meaning: this.#lastBad, isDown: this.#state === 'down' };
   }
 
   findings(): readonly Finding[] {
     return this.#kinds.findings();
   }
 
-  note(meaning: Meaning, asked: Asked, call: Call): Weighed {
-    this.#answers += 1;
+  note(meaning: Meaning, subject: Subject, call: Call): Weighed {
+    this.#counts.answers += 1;
     const { kind } = meaning;
     if (kind === 'redirect') return BELIEVED;
     if ((kind === 'refused' && meaning.isSure) || (kind === 'quota' && !meaning.retryAfterMs)) {
       this.#stop(stopOf(meaning));
       return { signal: 'none', verdict: kind === 'quota' ? 'drop' : 'fail' };
     }
-    if (kind === 'found') return this.#noteFound(meaning, asked, call);
-    if (kind === 'pending') return this.#good(asked, call);
-    return this.#bad(this.#kinds.of(meaning, asked.domain), meaning, asked, call);
+    if (kind === 'found') return this.#noteFound(meaning, subject, call);
+    return kind === 'pending' ? this.#good(subject, call) : this.#bad(meaning, subject, call);
   }
 
   // ---- good answers ----
 
-  #noteFound(meaning: Meaning, asked: Asked, call: Call): Weighed {
-    const { likeness } = meaning;
-    const { domain } = asked;
+  #noteFound(meaning: Meaning, subject: Subject, call: Call): Weighed {
+    const { likeness: record } = meaning;
     if (!this.#first.isOver && !this.#options.hasAnswered) {
       const isNew = this.#first.found(meaning, call);
+      if (isNew === false) {
+        const history = this.#historyOf(subject, this.#kinds.of(meaning));
+        return { signal: 'good', verdict: this.#withhold(meaning, subject, history) };
+      }
       if (isNew !== true) {
-        if (isNew !== false) this.#stop(isNew);
-        if (isNew !== false) return { signal: 'none', verdict: 'drop' };
-        return {
-          signal: 'good',
-          verdict: this.#hold(meaning, asked, this.#caseOf(asked, this.#kinds.of(meaning, domain))),
-        };
+        this.#stop(isNew);
+        return { signal: 'none', verdict: 'drop' };
       }
     }
-    this.#alike = likeness === this.#lastRecord ? this.#alike + 1 : 0;
-    this.#lastRecord = likeness;
-    if (this.#alike >= MANY_ALIKE - 1 && !this.#options.isTrusting) {
-      return this.#bad(this.#kinds.of(meaning, domain), meaning, asked, call);
-    }
-    if (this.#found.length >= MOST_PROBES) this.#found.shift();
-    this.#found.push({ domain, likeness });
-    return this.#good(asked, call);
+    this.#sameRecords = record === this.#lastRecord ? this.#sameRecords + 1 : 0;
+    this.#lastRecord = record;
+    const isMany = this.#sameRecords >= MANY_ALIKE - 1;
+    if (isMany && !this.#options.isTrusting) return this.#bad(meaning, subject, call);
+    this.#probes.note(subject.domain, record);
+    return this.#good(subject, call);
   }
 
-  #good(asked: Asked, { begun }: Call): Weighed {
-    const before = this.#cases.get(asked);
-    if (before && before.bad > 0) this.#bettered(before);
+  #good(subject: Subject, { answersBefore }: Call): Weighed {
+    const history = this.#histories.get(subject);
+    const isFresh = !history?.bad;
+    if (history && !isFresh) this.#bettered(history);
     this.#first.isOver = true;
-    this.#goods += 1;
-    this.#lastGoodBegun = Math.max(this.#lastGoodBegun, begun);
-    this.#kinds.tried(undefined, !before?.bad);
-    this.#cases.delete(asked);
-    if (!before?.bad) this.#noteTrial(undefined, begun);
-    this.#well(begun);
+    this.#countGood(answersBefore);
+    this.#kinds.tried(undefined, isFresh);
+    this.#histories.delete(subject);
+    if (isFresh && this.#state === 'well') this.#limits.note(undefined, answersBefore);
+    this.#well(answersBefore);
     return GOOD;
   }
 
-  #bettered(of: Case): void {
-    this.#endRepeat(of);
-    if (this.#lastGoodBegun >= of.heardAt) this.#kinds.repeated(of.kind, false);
+  #countGood(answersBefore: number): void {
+    this.#counts.goods += 1;
+    this.#lastGoodBegan = Math.max(this.#lastGoodBegan, answersBefore);
   }
 
-  #endRepeat(of: Case): void {
-    if (of.isRepeat) of.kind.repeating -= 1;
-    of.isRepeat = false;
+  #bettered(history: History): void {
+    endRepeat(history);
+    if (this.#lastGoodBegan >= history.answeredAt) this.#kinds.repeated(history.kind, false);
   }
 
-  /** A domain is well: what was heard before its call began can be told from it. */
-  #well(begun: number): void {
-    this.#lastBad = this.#streak.state === 'down' ? this.#lastBad : undefined;
-    if (this.#streak.state === 'down') {
-      if (begun < this.#downAt) return;
-      return this.#recover();
-    }
-    if (this.#streak.state === 'doubted' && begun < this.#downAt) return;
-    this.#isProbeWanted = false;
-    if (this.#held.length === 0) this.#idleProbes = 0;
+  /** A domain is well: what was answered before its call began can be told from it. */
+  #well(answersBefore: number): void {
+    if (this.#state !== 'well' && answersBefore < this.#suspectedAt) return;
+    if (this.#state === 'down') return this.#recover();
+    this.#lastBad = undefined;
+    this.#probes.isWanted = false;
+    if (this.#withheld.length === 0) this.#probes.idle = 0;
     this.#streak.good();
-    if (this.#held.length > 0) this.#releaseDue(begun);
+    if (this.#withheld.length > 0) this.#releaseDue(answersBefore);
   }
 
   /** All was down, and is well again: what came meanwhile is no verdict. */
   #recover(): void {
     const { main } = this.#streak;
-    this.#isProbeWanted = false;
+    this.#probes.isWanted = false;
     this.#lastBad = undefined;
     this.#streak.clear();
-    if (main) this.#noteBlock(main);
-    this.#release(({ asked, meaning, case: of }) => {
-      this.#endRepeat(of);
-      this.#cases.delete(asked);
-      return meaning.kind === 'found' && of.kind !== main ? 'believe' : 'again';
+    if (main) this.#limits.noteBlock(main);
+    this.#withheld.release(({ subject, meaning, history }) => {
+      endRepeat(history);
+      this.#histories.delete(subject);
+      return meaning.kind === 'found' && history.kind !== main ? 'believe' : 'again';
     });
   }
 
-  /** Nothing but one kind came for a while. The second time soon after, it is how the API limits calls. */
-  #noteBlock(kind: AnswerKind): void {
-    const isNear = this.#goods - kind.blockedAt < NEAR;
-    kind.blocks = isNear ? kind.blocks + 1 : 1;
-    kind.blockedAt = this.#goods;
-    if (kind.blocks < 2 || !kind.mayBeLimit || kind.about === 'limit') return;
-    kind.explained = kind.own / Math.max(1, this.#kinds.tries);
-    this.#kinds.limit(kind);
-  }
-
-  #releaseDue(begun: number): void {
-    const next = new Map<AnswerKind, Case>();
-    this.#release((one) => {
-      if (one.case.heardAt <= begun) one.isDue = true;
+  /** Of each kind that is not known yet one more is asked again; what is known gets its verdict. */
+  #releaseDue(answersBefore: number): void {
+    const next = new Map<AnswerKind, History>();
+    this.#withheld.release((one) => {
+      const { history } = one;
+      one.isDue ||= history.answeredAt <= answersBefore;
       if (!one.isDue) return undefined;
-      const known = this.#knownVerdict(one);
-      if (known) return known;
-      const { kind } = one.case;
-      const first = next.get(kind);
-      if (!first || one.case.bad < first.bad) next.set(kind, one.case);
-      return undefined;
+      const verdict = this.#knownVerdict(one);
+      const first = next.get(history.kind);
+      if (!verdict && (!first || history.bad < first.bad)) next.set(history.kind, history);
+      return verdict;
     });
-    for (const [kind, of] of next) if (mayRepeat(kind, of)) this.#letGoAgain(of);
+    const chosen = new Set([...next.values()].filter(mayRepeat));
+    if (chosen.size === 0) return;
+    this.#withheld.release(({ history }) =>
+      chosen.has(history) ? this.#repeat(history) : undefined,
+    );
   }
 
-  /** One more of a kind is asked again. */
-  #letGoAgain(of: Case): void {
-    this.#release((one) => (one.case === of ? this.#letRepeat(of) : undefined));
-  }
-
-  #letRepeat(of: Case): Verdict {
-    of.isRepeat = true;
-    of.kind.repeating += 1;
-    of.releasedAt = this.#goods;
+  #repeat(history: History): Verdict {
+    history.isRepeat = true;
+    history.kind.repeating += 1;
+    history.goodsThen = this.#counts.goods;
     return 'again';
   }
 
   /** What becomes of an answer whose kind is known; undefined while it is not. */
-  #knownVerdict({ case: of, meaning }: Pick<Held, 'case' | 'meaning'>): Verdict | undefined {
-    const { kind } = of;
+  #knownVerdict({
+    history,
+    meaning,
+  }: Pick<WithheldAnswer, 'history' | 'meaning'>): Verdict | undefined {
+    const { kind } = history;
     switch (kind.about) {
       case 'own':
-        if (kind.isPlain || of.bad > 1) return 'believe';
-        kind.own += 1;
-        return isChecked(kind.own) ? this.#letRepeat(of) : 'believe';
+        if (kind.isPlain || history.bad > 1) return 'believe';
+        this.#kinds.noteOwn(kind);
+        return isChecked(kind.own) ? this.#repeat(history) : 'believe';
       case 'chance':
-        return this.#kinds.isOfDomain(kind, of.same) ? 'believe' : 'soon';
+        return this.#kinds.isOfDomain(kind, history.same) ? 'believe' : 'soon';
       case 'limit':
         return 'again';
       case 'unknown':
@@ -385,370 +314,251 @@ class Mind implements Diagnosis {
 
   // ---- bad answers ----
 
-  #caseOf(asked: Asked, kind: AnswerKind): Case {
-    const known = this.#cases.get(asked);
+  #historyOf(subject: Subject, kind: AnswerKind): History {
+    const known = this.#histories.get(subject);
     if (known) return known;
-    const of = { kind, bad: 0, same: 0, alike: 0, heardAt: 0, releasedAt: -1, isRepeat: false };
-    this.#cases.set(asked, of);
-    return of;
+    const counts = { bad: 0, same: 0, alike: 0, answeredAt: 0, goodsThen: -1 };
+    const history = { kind, ...counts, isRepeat: false };
+    this.#histories.set(subject, history);
+    return history;
   }
 
-  #bad(kind: AnswerKind, meaning: Meaning, asked: Asked, call: Call): Weighed {
-    const of = this.#caseOf(asked, kind);
-    const isNew = of.bad === 0;
+  #bad(meaning: Meaning, subject: Subject, call: Call): Weighed {
+    const kind = this.#kinds.of(meaning);
+    const history = this.#historyOf(subject, kind);
+    const isFresh = history.bad === 0;
     const isLimit = kind.about === 'limit';
-    if (!isNew) this.#noteAgain(of, kind, asked);
-    of.alike = of.kind === kind ? of.alike + 1 : 1;
-    of.kind = kind;
-    of.bad += 1;
-    this.#kinds.tried(kind, isNew);
-    const told = isNew ? this.#noteTrial(kind, call.begun) : undefined;
-    of.heardAt = this.#answers;
-    of.releasedAt = this.#goods;
+    if (!isFresh) this.#noteRepeat(history, kind, subject);
+    history.alike = history.kind === kind ? history.alike + 1 : 1;
+    history.kind = kind;
+    history.bad += 1;
+    this.#kinds.tried(kind, isFresh);
+    const isFound =
+      isFresh && this.#state === 'well' && this.#limits.note(kind, call.answersBefore);
+    history.answeredAt = this.#counts.answers;
+    history.goodsThen = this.#counts.goods;
     this.#lastBad = meaning;
-    if (this.#goods === 0 && !isLimit) return this.#badAtFirst(of, meaning, asked, call);
-    if (this.#streak.state === 'down') {
-      return { signal: 'failing', verdict: this.#hold(meaning, asked, of) };
+    if (this.#counts.goods === 0 && !isLimit)
+      return this.#badAtFirst(history, meaning, subject, call);
+    const withheld = (signal: Signal): Weighed => ({
+      signal,
+      verdict: this.#withhold(meaning, subject, history),
+    });
+    if (this.#state === 'down') return withheld('failing');
+    if (isLimit || isFound) return this.#refusedForRate(history, meaning);
+    if (meaning.kind === 'machine') {
+      this.#goDown();
+      return withheld('failing');
     }
-    if (isLimit || told === 'limit') return this.#limited(of, meaning);
-    if (meaning.kind === 'machine') return this.#goDown(of, meaning, asked);
-    const isDoubt =
-      isNew && !this.#options.wasBadBefore?.(asked.domain) && this.#streak.bad(kind, asked.domain);
-    if (isDoubt) this.#doubt();
-    if (this.#streak.state === 'doubted') {
-      return { signal: 'none', verdict: this.#hold(meaning, asked, of) };
-    }
-    this.#startTrial(kind);
-    return this.#weighOne(of, meaning, asked);
+    const isNews = isFresh && !this.#options.wasBadBefore?.(subject.domain);
+    if (isNews && this.#streak.bad(kind, subject.domain)) this.#suspectAll();
+    if (this.#state === 'suspected') return withheld('none');
+    this.#limits.suspect(kind);
+    return this.#weighOne(history, meaning, subject);
   }
 
-  #weighOne(of: Case, meaning: Meaning, asked: Asked): Weighed {
-    const { kind } = of;
+  #weighOne(history: History, meaning: Meaning, subject: Subject): Weighed {
+    const { kind, bad, same } = history;
+    const { about } = kind;
     if (FAILS.has(meaning.kind)) {
-      const isHopeless = kind.about === 'own' && of.bad > 1;
-      if (isHopeless) return { signal: 'none', verdict: 'fail' };
-      if (kind.about !== 'chance') return { signal: 'none', verdict: 'retry' };
-      return { signal: 'none', verdict: this.#isSuspected(kind) ? 'again' : 'soon' };
+      const isAgain = about === 'chance' && this.#limits.isSuspected(kind);
+      const isHopeless = about === 'own' && bad > 1;
+      const verdict = isAgain ? 'again' : about === 'chance' ? 'soon' : 'retry';
+      return { signal: 'none', verdict: isHopeless ? 'fail' : verdict };
     }
-    const signal = kind.about === 'own' || kind.about === 'chance' ? 'good' : 'none';
-    if (this.#options.isTrusting) return { signal: 'good', verdict: 'believe' };
-    if (kind.about === 'chance') {
-      if (this.#isSuspected(kind)) return { signal: 'none', verdict: 'again' };
-      const isLast = of.bad > this.#options.retries;
-      const isOwn = this.#kinds.isOfDomain(kind, of.same, isLast);
-      if (isOwn) kind.own += 1;
+    if (this.#options.isTrusting) return GOOD;
+    const signal = about === 'own' || about === 'chance' ? 'good' : 'none';
+    if (about === 'chance') {
+      if (this.#limits.isSuspected(kind)) return { signal: 'none', verdict: 'again' };
+      const isOwn = this.#kinds.isOfDomain(kind, same, bad > this.#options.retries);
+      if (isOwn) this.#kinds.noteOwn(kind);
       return { signal, verdict: isOwn ? 'believe' : 'soon' };
     }
-    if (of.bad > 1 && this.#kinds.isOfDomain(kind, of.same)) return { signal, verdict: 'believe' };
-    return { signal, verdict: this.#hold(meaning, asked, of) };
+    if (bad > 1 && this.#kinds.isOfDomain(kind, same)) return { signal, verdict: 'believe' };
+    return { signal, verdict: this.#withhold(meaning, subject, history) };
   }
 
   /** A domain got a bad answer again. It counts where another was well in between. */
-  #noteAgain(of: Case, kind: AnswerKind, asked: Asked): void {
-    const isCounted = this.#lastGoodBegun >= of.heardAt;
-    this.#endRepeat(of);
-    if (!isCounted) return;
-    if (kind !== of.kind) {
+  #noteRepeat(history: History, kind: AnswerKind, { domain }: Subject): void {
+    endRepeat(history);
+    if (this.#lastGoodBegan < history.answeredAt) return;
+    if (kind !== history.kind) {
       // Something else came, that is no limit: the first was not the domain's own.
-      const isRarer = this.#kinds.share(of.kind) < this.#kinds.share(kind);
-      if (isRarer && kind.about === 'unknown') this.#kinds.changed(of.kind);
-      of.same = 0;
+      const isRarer = this.#kinds.share(history.kind) < this.#kinds.share(kind);
+      if (isRarer && kind.about === 'unknown') this.#kinds.changed(history.kind);
+      history.same = 0;
       return;
     }
-    of.same += 1;
-    kind.same.add(asked.domain);
-    if (of.same === HOPELESS) kind.hopeless += 1;
-    if (kind.countedAt === this.#goods) return;
-    kind.countedAt = this.#goods;
+    history.same += 1;
+    kind.same.add(domain);
+    if (history.same === HOPELESS) kind.hopeless += 1;
+    if (kind.countedAt === this.#counts.goods) return;
+    kind.countedAt = this.#counts.goods;
     this.#kinds.repeated(kind, true);
     if (kind.bettered === 0 && kind.hopeless >= NEVER_BETTERED) kind.about = 'own';
   }
 
-  #doubt(): void {
-    this.#downAt = this.#answers;
-    this.#isProbeWanted = this.#found.length > 0;
-    if (!this.#isProbeWanted) this.#streak.down();
+  /** Chance does not explain so many bad answers in a row: a probe is to tell. */
+  #suspectAll(): void {
+    this.#suspectedAt = this.#counts.answers;
+    if (!this.#probes.ask()) this.#streak.down();
   }
 
-  #goDown(of: Case, meaning: Meaning, asked: Asked): Weighed {
+  #goDown(): void {
     this.#streak.down();
-    this.#downAt = this.#answers;
-    this.#isProbeWanted = this.#found.length > 0;
-    return { signal: 'failing', verdict: this.#hold(meaning, asked, of) };
+    this.#suspectAll();
   }
 
-  #badAtFirst(of: Case, meaning: Meaning, asked: Asked, call: Call): Weighed {
+  #badAtFirst(history: History, meaning: Meaning, subject: Subject, call: Call): Weighed {
     const { isTrusting = false, wasBadBefore } = this.#options;
     if (isTrusting && !FAILS.has(meaning.kind)) return BELIEVED;
-    const why = wasBadBefore?.(asked.domain)
+    const why = wasBadBefore?.(subject.domain)
       ? undefined
-      : this.#first.bad(of.kind, meaning, asked.domain, call);
+      : this.#first.bad(history.kind, meaning, subject.domain, call);
     if (typeof why === 'object') {
       this.#stop(why);
       return { signal: 'none', verdict: 'drop' };
     }
-    const isDown = why === 'down' || this.#streak.state === 'down' || meaning.kind === 'machine';
-    if (isDown) return this.#goDown(of, meaning, asked);
-    const isOut = meaning.kind === 'away' && meaning.retryAfterMs !== undefined;
-    return { signal: isOut ? 'out' : 'none', verdict: this.#hold(meaning, asked, of) };
+    const isDown = why === 'down' || this.#state === 'down' || meaning.kind === 'machine';
+    if (isDown) this.#goDown();
+    const signal = isDown ? 'failing' : isOut(meaning) ? 'out' : 'none';
+    return { signal, verdict: this.#withhold(meaning, subject, history) };
   }
 
-  // ---- limits ----
-
-  #limited(of: Case, meaning: Meaning): Weighed {
-    const { kind } = of;
-    const isOwn = this.#kinds.isOfDomain(kind, of.same);
-    if (isOwn) {
-      kind.own += 1;
-      kind.explained = Math.max(kind.explained, kind.own / this.#kinds.tries);
-      const verdict = REFUSES.has(meaning.kind) ? 'believe' : 'retry';
-      return { signal: 'own', verdict };
+  #refusedForRate(history: History, meaning: Meaning): Weighed {
+    const { kind, bad, same, goodsThen } = history;
+    const { goods } = this.#counts;
+    if (this.#kinds.isOfDomain(kind, same)) {
+      this.#kinds.noteOwn(kind);
+      return { signal: 'own', verdict: REFUSES.has(meaning.kind) ? 'believe' : 'retry' };
     }
     // Nobody else is there to tell: it is not asked for ever.
-    if (this.#goods === 0 && of.bad >= MOST_ALONE && kind.same.size === 0) {
+    if (goods === 0 && bad >= MOST_ALONE && kind.same.size === 0) {
       return { signal: 'none', verdict: 'fail' };
     }
-    this.#lookAtLimit(kind, meaning.retryAfterMs !== undefined);
-    const isAlone = of.bad >= 3 && this.#goods === of.releasedAt;
-    if (isAlone && meaning.retryAfterMs === undefined && this.#found.length > 0) {
-      this.#isProbeWanted = true;
-    }
-    const isLimit = kind.explained < 0.005 || this.#kinds.isExcess(kind);
-    if (isLimit && kind.isDoubted && kind.explained > 0) this.#confirmLimit(kind);
-    const isOut = meaning.kind === 'away' && meaning.retryAfterMs !== undefined;
-    return { signal: isOut ? 'out' : isLimit ? 'limit' : 'none', verdict: 'again' };
-  }
-
-  /**
-   * A limit that falls far below what it was taken for may be none: the rate climbs, and what came
-   * by then is no
-   * sign of a limit unless more of it comes.
-   */
-  #lookAtLimit(kind: AnswerKind, isStated: boolean): void {
-    const { limitPerMs, isFree } = this.#pace;
-    if (limitPerMs === 0) return;
-    kind.topPerMs = Math.max(kind.topPerMs, limitPerMs);
-    if (limitPerMs * FAR >= kind.topPerMs) kind.lows = 0;
-    else if (isFree) kind.lows += 1;
-    if (kind.lows === 1 && isFree) kind.lowSince = this.#goods;
-    if (kind.lows < MANY_LOWS) return;
-    kind.lows = 0;
-    const rarely = isStated ? RARELY / 3 : RARELY;
-    if (this.#goods - kind.lowSince > rarely * MANY_LOWS) {
-      kind.topPerMs = limitPerMs;
-      return;
-    }
-    kind.explained = Math.max(0.02, this.#kinds.share(kind));
-    kind.isDoubted = true;
-    kind.topPerMs = 0;
-    this.#pace.climb(Number.POSITIVE_INFINITY);
-  }
-
-  #confirmLimit(kind: AnswerKind): void {
-    kind.isDoubted = false;
-    kind.topPerMs = 0;
-    kind.explained = kind.own / Math.max(1, this.#kinds.tries);
-  }
-
-  /** How many answers will have come once those to calls that are under way are in. */
-  #settled(): number {
-    return Math.max(this.#answers, this.#begun);
-  }
-
-  /** It may be a limit: a try that meets one is none. */
-  #isSuspected(kind: AnswerKind): boolean {
-    return kind === this.#trial?.kind || (kind.mayBeLimit && this.#kinds.isExcess(kind));
-  }
-
-  #startTrial(kind: AnswerKind): void {
-    if (kind.about === 'chance' && kind.mayBeLimit && this.#kinds.isExcess(kind))
-      this.#beginTrial(kind);
-  }
-
-  #beginTrial(kind: AnswerKind): void {
-    const { flowPerMs, isFree } = this.#pace;
-    if (this.#trial || !isFree || flowPerMs < SLOWEST_TRIAL_PER_MS) return;
-    const share = this.#kinds.share(kind);
-    this.#trial = new RateTrial(kind, this.#settled(), flowPerMs, share);
-    this.#pace.slow(this.#trial.ratePerMs);
-  }
-
-  /** @returns `limit` when the trial ends so */
-  #noteTrial(kind: AnswerKind | undefined, begun: number): 'limit' | undefined {
-    const trial = this.#trial;
-    if (!trial || this.#streak.state !== 'well') return undefined;
-    if (trial.kind.about === 'own') {
-      this.#trial = undefined;
-      this.#pace.forget();
-      return undefined;
-    }
-    if (!this.#pace.isClimbing && trial.isAtTop()) {
-      this.#trial = undefined;
-      return undefined;
-    }
-    const told = trial.note(kind === trial.kind, begun, this.#pace.ratePerMs);
-    switch (told) {
-      case 'fault':
-        this.#endAsFault(trial);
-        this.#trial = undefined;
-        break;
-      case 'less':
-        trial.begun = this.#settled();
-        this.#pace.slow(trial.ratePerMs);
-        break;
-      case 'clean':
-        trial.begun = this.#answers;
-        this.#pace.climb(0);
-        break;
-      case 'limit':
-        trial.kind.explained = trial.cleanShare > 0.03 ? trial.cleanShare : 0;
-        trial.kind.topPerMs = 0;
-        this.#kinds.limit(trial.kind);
-        this.#trial = undefined;
-        return 'limit';
-      default:
-    }
-    return undefined;
-  }
-
-  #endAsFault({ kind, share }: RateTrial): void {
-    // What made the pace slower was none, from the first time on.
-    if (kind.about === 'limit') this.#pace.climb(Number.POSITIVE_INFINITY);
-    else this.#pace.forget();
-    this.#kinds.explain(kind, share);
-    kind.topPerMs = 0;
+    const isStated = meaning.retryAfterMs !== undefined;
+    const isLimit = this.#limits.refused(kind, isStated);
+    if (bad >= 3 && goods === goodsThen && !isStated) this.#probes.ask();
+    return { signal: isOut(meaning) ? 'out' : isLimit ? 'limit' : 'none', verdict: 'again' };
   }
 
   // ---- probes ----
 
   get probe(): string | undefined {
-    if (!this.#isProbeWanted || this.#isOver) return undefined;
-    return this.#found[this.#lastProbe % Math.max(1, this.#found.length)]?.domain;
+    return this.#probes.isWanted && !this.#isOver ? this.#probes.next?.domain : undefined;
   }
 
-  noteProbe(meaning: Meaning, { begun }: Call): Signal {
-    this.#answers += 1;
-    const probed = this.#found[this.#lastProbe % Math.max(1, this.#found.length)];
-    this.#lastProbe += 1;
-    const isSame =
-      meaning.kind === 'found' &&
-      meaning.likeness === this.#lastRecord &&
-      probed?.likeness !== this.#lastRecord;
-    if (meaning.kind === 'found' && !(isSame && this.#alike > 0)) {
-      this.#isProbeWanted = false;
-      this.#idleProbes += this.#streak.state === 'well' ? 1 : 0;
-      this.#goods += 1;
-      this.#lastGoodBegun = Math.max(this.#lastGoodBegun, begun);
-      if (this.#streak.state === 'down') this.#recover();
-      else {
-        for (const kind of this.#streak.kinds) this.#kinds.probeWell(kind);
-        for (const kind of new Set(this.#held.map(({ case: { kind } }) => kind))) {
-          if (![...this.#streak.kinds].includes(kind)) this.#kinds.probeWell(kind);
-        }
-        this.#streak.probeGood();
-        this.#lastBad = undefined;
-        this.#releaseDue(begun);
-      }
-      return 'good';
+  noteProbe(meaning: Meaning, { answersBefore }: Call): Signal {
+    this.#counts.answers += 1;
+    const probed = this.#probes.next;
+    this.#probes.moveOn();
+    const { likeness: record } = meaning;
+    const isSame = record === this.#lastRecord && probed?.record !== this.#lastRecord;
+    const isWell = meaning.kind === 'found' && !(isSame && this.#sameRecords > 0);
+    return isWell ? this.#probeWell(answersBefore) : this.#probeFailed(meaning);
+  }
+
+  #probeWell(answersBefore: number): Signal {
+    this.#probes.isWanted = false;
+    this.#probes.idle += this.#state === 'well' ? 1 : 0;
+    this.#countGood(answersBefore);
+    if (this.#state === 'down') this.#recover();
+    else {
+      const kinds = new Set([...this.#streak.kinds, ...this.#withheld.kinds]);
+      for (const kind of kinds) this.#kinds.probeWell(kind);
+      this.#streak.probeGood();
+      this.#lastBad = undefined;
+      this.#releaseDue(answersBefore);
     }
+    return 'good';
+  }
+
+  #probeFailed(meaning: Meaning): Signal {
     this.#lastBad = meaning;
-    if (this.#streak.state === 'down') return 'failing';
-    const kind = this.#kinds.of(meaning, probed?.domain ?? '');
-    if (this.#streak.state === 'well') this.#isProbeWanted = false;
+    if (this.#state === 'down') return 'failing';
+    const kind = this.#kinds.of(meaning);
+    if (this.#state === 'well') this.#probes.isWanted = false;
     if (kind.about === 'limit') return 'limit';
     this.#kinds.probeFailed(kind);
-    if (this.#streak.state === 'well') {
-      this.#idleProbes += 1;
+    if (this.#state === 'well') {
+      this.#probes.idle += 1;
       return 'none';
     }
     if (!this.#streak.probeFailed()) return 'none';
-    this.#downAt = this.#answers;
+    this.#suspectedAt = this.#counts.answers;
     return 'failing';
   }
 
   giveUpProbe(): void {
-    this.#isProbeWanted = false;
-    if (this.#streak.state === 'doubted') this.#streak.down();
+    this.#probes.isWanted = false;
+    if (this.#state === 'suspected') this.#streak.down();
   }
 
-  // ---- what is held ----
+  // ---- what is withheld ----
 
-  #hold(meaning: Meaning, asked: Asked, of: Case): Verdict | Promise<Verdict> {
-    if (this.#isOver) return this.#lastVerdict({ meaning, case: of });
-    if (of.kind.about === 'unknown') this.#open += 1;
-    if (this.#open >= MOST_OPEN && this.#streak.state === 'well') this.#askForProbe();
-    return new Promise((release) =>
-      this.#held.push({ asked, meaning, case: of, release, isDue: false }),
-    );
-  }
-
-  /** A few times at most, until something else is known. */
-  #askForProbe(): boolean {
-    if (this.#found.length === 0 || this.#idleProbes >= MOST_IDLE_PROBES) return false;
-    this.#isProbeWanted = true;
-    return true;
-  }
-
-  #release(tell: (one: Held) => Verdict | undefined): void {
-    const all = this.#held;
-    this.#held = [];
-    this.#open = 0;
-    for (const one of all) {
-      const verdict = tell(one);
-      if (verdict) one.release(verdict);
-      else this.#held.push(one);
-      if (!verdict && one.case.kind.about === 'unknown') this.#open += 1;
+  #withhold(meaning: Meaning, subject: Subject, history: History): Verdict | Promise<Verdict> {
+    if (this.#isOver) return this.#lastVerdict({ meaning, history });
+    const verdict = this.#withheld.withhold(subject, meaning, history);
+    if (this.#withheld.unknown >= MOST_UNKNOWN && this.#state === 'well') {
+      this.#probes.askWhileIdle();
     }
+    return verdict;
   }
 
   askAgain(): void {
-    if (this.#streak.state !== 'down' || this.#isProbeWanted) return;
-    const [first] = this.#held.splice(0, 1);
-    first?.release('again');
+    if (this.#state === 'down' && !this.#probes.isWanted) this.#withheld.releaseFirst('again');
   }
 
-  idle(underWay: number): void {
-    if (this.#isOver || this.#isProbeWanted) return;
+  idle(inFlight: number): void {
+    if (this.#isOver || this.#probes.isWanted) return;
     // What those get tells more.
-    if (underWay > 0 && (this.#goods === 0 || this.#streak.state === 'down')) return;
-    if (this.#goods === 0 && this.#first.hasRecord) {
-      this.#first.isOver = true;
-      this.#goods += 1;
-    }
-    if (this.#goods === 0) {
-      const why = this.#options.isTrusting ? undefined : this.#first.stopOfFew();
-      if (why && this.#streak.state !== 'down') this.#stop(why);
-    }
+    if (inFlight > 0 && (this.#counts.goods === 0 || this.#state === 'down')) return;
+    if (this.#counts.goods === 0) this.#endFirstCalls();
     if (this.#isOver) return;
-    if (this.#streak.state === 'down') return this.askAgain();
-    if (this.#open >= ENOUGH_OPEN && this.#askForProbe()) return;
-    this.#release((one) => {
-      const { kind, alike } = one.case;
+    if (this.#state === 'down') return this.askAgain();
+    if (this.#withheld.unknown >= ENOUGH_UNKNOWN && this.#probes.askWhileIdle()) return;
+    this.#withheld.release((one) => {
+      const { kind, alike } = one.history;
       if (FAILS.has(one.meaning.kind)) return this.#knownVerdict(one) ?? 'retry';
-      if (kind.isPlain || this.#goods === 0 || one.meaning.kind === 'found') return 'believe';
-      return this.#knownVerdict(one) ?? (alike > 1 ? 'believe' : this.#letRepeat(one.case));
+      const isOnly = this.#counts.goods === 0;
+      if (kind.isPlain || isOnly || one.meaning.kind === 'found') return 'believe';
+      return this.#knownVerdict(one) ?? (alike > 1 ? 'believe' : this.#repeat(one.history));
     });
   }
 
+  /** Nothing is left of a list before the API was seen to work: it was short. */
+  #endFirstCalls(): void {
+    if (this.#first.hasRecord) {
+      this.#first.isOver = true;
+      this.#counts.goods += 1;
+      return;
+    }
+    const why = this.#options.isTrusting ? undefined : this.#first.stopOfFew();
+    if (why && this.#state !== 'down') this.#stop(why);
+  }
+
   leave(): void {
-    this.#release(({ asked, case: of }) => {
-      this.#endRepeat(of);
-      this.#cases.delete(asked);
+    this.#withheld.release(({ subject, history }) => {
+      endRepeat(history);
+      this.#histories.delete(subject);
       return 'drop';
     });
   }
 
   end(): void {
     this.#isOver = true;
-    this.#release((one) => this.#lastVerdict(one));
+    this.#withheld.release((one) => this.#lastVerdict(one));
   }
 
   /** What becomes of an answer of which no call tells more. What was paid for is kept, if it is one. */
-  #lastVerdict({ meaning: { kind }, case: of }: Pick<Held, 'case' | 'meaning'>): Verdict {
+  #lastVerdict({
+    meaning: { kind },
+    history,
+  }: Pick<WithheldAnswer, 'history' | 'meaning'>): Verdict {
     if (kind === 'found') return this.#isMisled ? 'drop' : 'believe';
     const isVerdict = kind === 'rejected' || kind === 'not_found';
-    const isOwn = of.kind.about === 'own' && this.#goods > 0 && this.#streak.state === 'well';
-    return isVerdict && isOwn ? 'believe' : 'drop';
+    const isWell = this.#counts.goods > 0 && this.#state === 'well';
+    return isVerdict && history.kind.about === 'own' && isWell ? 'believe' : 'drop';
   }
 
   #stop(why: Stop): void {
@@ -760,9 +570,14 @@ class Mind implements Diagnosis {
   }
 }
 
+function endRepeat(history: History): void {
+  if (history.isRepeat) history.kind.repeating -= 1;
+  history.isRepeat = false;
+}
+
 /** One domain after the other; none a second time while others were not asked again once. */
-function mayRepeat(kind: AnswerKind, of: Case): boolean {
-  return of.bad === 1 ? kind.repeating < MOST_REPEATING : kind.repeating === 0;
+function mayRepeat({ kind, bad }: History): boolean {
+  return bad === 1 ? kind.repeating < MOST_REPEATING : kind.repeating === 0;
 }
 
 /** Often at first, and one of fifty later. */
@@ -770,6 +585,11 @@ function isChecked(count: number): boolean {
   return (
     count % CHECKED === 0 || (count > 1 && count < CHECKED && Number.isInteger(Math.log2(count)))
   );
+}
+
+/** Whether the API says that it is out, and until when. */
+function isOut({ kind, retryAfterMs }: Meaning): boolean {
+  return kind === 'away' && retryAfterMs !== undefined;
 }
 
 const GOOD: Weighed = { signal: 'good', verdict: 'believe' };
@@ -780,4 +600,4 @@ const REFUSES: ReadonlySet<Meaning['kind']> = new Set([
   'refused',
   'not_found',
   'found',
-]);
+] as const);

@@ -28,8 +28,8 @@ export class FirstCalls {
   readonly #first: number;
   /** Whether the API answered earlier runs: what fails now is an outage, no wrong address. */
   readonly #isKnown: boolean | undefined;
-  readonly #calls = new Map<string, Set<object>>();
-  readonly #meanings = new Map<string, Meaning>();
+  readonly #calls = new Map<AnswerKind, Set<object>>();
+  readonly #meanings = new Map<AnswerKind, Meaning>();
   readonly #all = new Set<object>();
   /** The first records, without what differs from call to call. */
   readonly #records = new Set<string>();
@@ -66,17 +66,12 @@ export class FirstCalls {
   }
 
   /** Notes a bad answer. Returns why to stop, or that the API is down, once that is clear. */
-  bad(
-    { group }: AnswerKind,
-    meaning: Meaning,
-    domain: string,
-    call: object,
-  ): Stop | 'down' | undefined {
+  bad(kind: AnswerKind, meaning: Meaning, domain: string, call: object): Stop | 'down' | undefined {
     if (this.#domains.has(domain)) return undefined;
     this.#domains.add(domain);
-    const calls = this.#calls.get(group) ?? new Set();
-    this.#calls.set(group, calls.add(call));
-    this.#meanings.set(group, meaning);
+    const calls = this.#calls.get(kind) ?? new Set();
+    this.#calls.set(kind, calls.add(call));
+    this.#meanings.set(kind, meaning);
     this.#hasAnswered ||= meaning.form !== 'none';
     this.#all.add(call);
     const isAlike = calls.size === this.#all.size && this.#calls.size === 1;

@@ -5,8 +5,9 @@ import type { CallCounters } from '../calls/call-counters.ts';
 import type { Rate } from '../calls/rate.ts';
 import { isUnsent } from '../common/reasons.ts';
 import type { Clock } from './clock.ts';
-import type { Asked, Diagnosis, PaceControl, Signal, Verdict, Weighed } from './diagnosis.ts';
+import type { Diagnosis, Signal, Subject, Verdict, Weighed } from './diagnosis.ts';
 import { stopOf } from './first-calls.ts';
+import type { PaceControl } from './limit-finder.ts';
 import {
   accepted,
   climb,
@@ -67,8 +68,8 @@ export interface Gate {
 
 /** What a call asks for. */
 export interface Question {
-  readonly asked: Asked;
-  /** Asked when its turn has come, which may take long. False spares the call. */
+  readonly subject: Subject;
+  /** Subject when its turn has come, which may take long. False spares the call. */
   isWanted(): boolean;
   /** Bounds its calls in addition to the budget of all. @default no such bound */
   readonly budget?: Budget | undefined;
@@ -92,7 +93,7 @@ export interface Permit {
    */
   endedTogether(
     meaning: Meaning,
-    each: readonly (readonly [Meaning, Asked])[],
+    each: readonly (readonly [Meaning, Subject])[],
   ): (Verdict | Promise<Verdict>)[];
   /** The call has no answer: it was given up and may well be billed, or its connection was closed already. */
   abandoned(why?: unknown): void;
@@ -378,11 +379,11 @@ export function createGate(options: GateOptions): Gate {
       const spend =
         (question.budget ? undefined : budget.tryAcquire()) ?? (await acquire(question));
       if (waiting.length > 0 || !tryStart()) {
-        await turn(spend, diagnosis.wasBad(question.asked) ? 'again' : 'new', question);
+        await turn(spend, diagnosis.wasBad(question.subject) ? 'again' : 'new', question);
       }
       const isLate = clock.nowMs() - startedMs > TURN_MS;
       const isStill = !stopSwitch.stopped && !pause?.isPaused && question.isWanted();
-      if (isStill && !isLate && spend.isGood()) return new Flight(question.asked, spend);
+      if (isStill && !isLate && spend.isGood()) return new Flight(question.subject, spend);
       spend.release();
       giveBack();
     }
@@ -400,14 +401,14 @@ export function createGate(options: GateOptions): Gate {
     }
   }
 
-  async function takeOff(asked: Asked, spend: BudgetPermit, kind: Waiting): Promise<Flight> {
+  async function takeOff(subject: Subject, spend: BudgetPermit, kind: Waiting): Promise<Flight> {
     await turn(spend, kind);
     if (!spend.isGood() || stopSwitch.stopped) {
       spend.release();
       giveBack();
       throw new NotAskedError();
     }
-    return new Flight(asked, spend);
+    return new Flight(subject, spend);
   }
 
   /** A call that was let through is not made, or was given up. */
@@ -419,14 +420,14 @@ export function createGate(options: GateOptions): Gate {
 
   /** One call under way. A class rather than closures, because each call has one. */
   class Flight implements Permit {
-    readonly #asked: Asked;
+    readonly #subject: Subject;
     readonly #spend: BudgetPermit;
     readonly #sentAtMs = clock.nowMs();
     readonly #inFlight = inFlight;
     readonly #call = diagnosis.begin();
 
-    constructor(asked: Asked, spend: BudgetPermit) {
-      this.#asked = asked;
+    constructor(subject: Subject, spend: BudgetPermit) {
+      this.#subject = subject;
       this.#spend = spend;
       counters.calls += 1;
     }
@@ -437,8 +438,8 @@ export function createGate(options: GateOptions): Gate {
 
     ended(meaning: Meaning, domains = 1): Verdict | Promise<Verdict> {
       const latencyMs = this.#bill(meaning, domains);
-      const isAgain = diagnosis.wasBad(this.#asked);
-      const { signal, verdict } = diagnosis.note(meaning, this.#asked, this.#call);
+      const isAgain = diagnosis.wasBad(this.#subject);
+      const { signal, verdict } = diagnosis.note(meaning, this.#subject, this.#call);
       this.#learn(meaning, signal, latencyMs, isAgain);
       letThrough();
       return verdict;
@@ -446,7 +447,7 @@ export function createGate(options: GateOptions): Gate {
 
     endedTogether(
       meaning: Meaning,
-      each: readonly (readonly [Meaning, Asked])[],
+      each: readonly (readonly [Meaning, Subject])[],
     ): (Verdict | Promise<Verdict>)[] {
       const latencyMs = this.#bill(meaning, each.length);
       const isAgain = each.some(([, of]) => diagnosis.wasBad(of));
@@ -454,7 +455,7 @@ export function createGate(options: GateOptions): Gate {
       const inOrder = [...each.keys()].sort((one, other) => rank(each[one]) - rank(each[other]));
       const all: Weighed[] = [];
       for (const at of inOrder) {
-        const [one, of] = each[at] ?? [meaning, this.#asked];
+        const [one, of] = each[at] ?? [meaning, this.#subject];
         all[at] = diagnosis.note(one, of, this.#call);
       }
       const worst = all.find(({ signal }) => signal === 'limit' || signal === 'failing');
@@ -491,7 +492,7 @@ export function createGate(options: GateOptions): Gate {
 
     #learn(meaning: Meaning, signal: Signal, latencyMs: number, isAgain: boolean): void {
       const nowMs = clock.nowMs();
-      const { domain } = this.#asked;
+      const { domain } = this.#subject;
       const isRefused = signal === 'limit' || signal === 'failing' || signal === 'out';
       // A time beside a verdict on a domain is no wait for all.
       const isVerdict = meaning.kind === 'rejected' || meaning.kind === 'not_found';
@@ -576,7 +577,7 @@ export function createGate(options: GateOptions): Gate {
   };
 }
 
-const rank = (one: readonly [Meaning, Asked] | undefined): number =>
+const rank = (one: readonly [Meaning, Subject] | undefined): number =>
   one?.[0].kind === 'found' ? 0 : 1;
 const AWAY: ReadonlySet<Meaning['kind']> = new Set(['away', 'machine']);
 const NO_CALL: PacedCall = { sentAtMs: Number.MAX_VALUE, latencyMs: 0, inFlight: 0 };

@@ -6,7 +6,7 @@ import { ClosedConnectionError } from '../brand/transport.ts';
 import type { Outcome } from '../calls/outcome.ts';
 import type { Batches } from './batches.ts';
 import type { Clock } from './clock.ts';
-import type { Asked, Verdict } from './diagnosis.ts';
+import type { Subject, Verdict } from './diagnosis.ts';
 import type { Gate, Question } from './gate.ts';
 import { NotAskedError, type StopSwitch } from './stop-switch.ts';
 
@@ -76,11 +76,11 @@ export function lookUp(
 }
 
 /** One lookup under way. An object rather than closures, because it costs less to create. */
-class Lookup implements Question, Asked {
+class Lookup implements Question, Subject {
   readonly domain: string;
   readonly budget: Question['budget'];
   readonly list: unknown;
-  readonly asked: Asked = this;
+  readonly subject: Subject = this;
   readonly #context: LookupContext;
   readonly #bounds: LookupBounds;
   #attempts = 0;

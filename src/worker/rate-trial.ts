@@ -16,7 +16,7 @@ import type { AnswerKind } from './answer-kinds.ts';
 export class RateTrial {
   readonly kind: AnswerKind;
   /** Answers to calls that began before this one say nothing. */
-  begun: number;
+  fromAnswer: number;
   state: 'slower' | 'climbing' = 'slower';
   /** The rate to go at. */
   ratePerMs: number;
@@ -31,9 +31,9 @@ export class RateTrial {
   #atTop = 0;
   #cleans = 0;
 
-  constructor(kind: AnswerKind, begun: number, ratePerMs: number, share: number) {
+  constructor(kind: AnswerKind, fromAnswer: number, ratePerMs: number, share: number) {
     this.kind = kind;
-    this.begun = begun;
+    this.fromAnswer = fromAnswer;
     this.#test = new ShareTest(share);
     this.#least = this.#test.share;
     this.ratePerMs = this.#slower(ratePerMs);
@@ -54,8 +54,8 @@ export class RateTrial {
   }
 
   /** Notes an answer. Returns what it tells. */
-  note(isBad: boolean, begun: number, ratePerMs: number): Told | undefined {
-    if (begun < this.begun) return undefined;
+  note(isBad: boolean, answersBefore: number, ratePerMs: number): Told | undefined {
+    if (answersBefore < this.fromAnswer) return undefined;
     if (this.state === 'climbing') return this.#climbed(isBad, ratePerMs);
     const told = this.#test.note(isBad);
     const { calls, bad } = this.#test;
@@ -63,7 +63,7 @@ export class RateTrial {
     if (told === undefined) return undefined;
     const share = bad / calls;
     const isLeast = this.#test.share <= this.#least;
-    if (share <= Math.max(CLEAN, this.kind.explained)) {
+    if (share <= Math.max(CLEAN, this.kind.baseShare)) {
       if (isLeast) this.#clean(share);
       else this.#test = new ShareTest(this.#least);
       return isLeast ? 'clean' : undefined;
@@ -94,7 +94,7 @@ export class RateTrial {
     if (isBad) this.#bad += 1;
     const isFaster = ratePerMs > 1.2 * this.ratePerMs;
     const share = this.#bad / this.#calls;
-    if (isBad && isFaster && this.#bad >= ENOUGH && share > this.kind.explained + CLEAN) {
+    if (isBad && isFaster && this.#bad >= ENOUGH && share > this.kind.baseShare + CLEAN) {
       if (this.#cleans > 1) return 'limit';
       // Once may be chance.
       this.state = 'slower';

@@ -1,20 +1,20 @@
 import type { AnswerKind, AnswerKinds } from './answer-kinds.ts';
 
 /**
- * Whether all calls go wrong: a row of bad answers that chance does not explain is doubted, and a probe (a
- * domain that was found before) tells. A half-open circuit breaker whose trial call is known to be good.
+ * Whether all calls go wrong: a row of bad answers that chance does not explain asks for a probe (a domain that was
+ * found before), which tells. A half-open circuit breaker whose trial call is known to be good.
  *
  * ```text
- *   well ──a row that is unlikely──▶ doubted ──probes fail, too──▶ down
+ *   well ──a row that is unlikely──▶ suspected ──probes fail, too──▶ down
  *    ▲ ▲                                │                           │
  *    │ └─────a good answer, or probe────┘                           │ one call at a time,
  *    └──────────────────────a good answer───────────────────────────┘ less and less often
  * ```
  *
- * While doubted or down, no bad answer is believed.
+ * While suspected or down, no bad answer is believed.
  */
 export class Streak {
-  state: 'well' | 'doubted' | 'down' = 'well';
+  state: 'well' | 'suspected' | 'down' = 'well';
   readonly #kinds: AnswerKinds;
   readonly #counts = new Map<AnswerKind, number>();
   readonly #domains = new Set<string>();
@@ -39,7 +39,7 @@ export class Streak {
     const surprise = this.#counts.size === 1 ? this.#surprise : this.#surpriseOfAny;
     const isLong = this.#domains.size >= LEAST * this.#patience;
     if (this.state !== 'well' || !isLong || surprise < UNLIKELY * this.#patience) return false;
-    this.state = 'doubted';
+    this.state = 'suspected';
     this.#failedProbes = 0;
     return true;
   }
@@ -69,7 +69,7 @@ export class Streak {
   }
 
   #end(): void {
-    if (this.state !== 'down') this.#kinds.settle(this.#goods, this.#counts);
+    if (this.state !== 'down') this.#kinds.noteUsual(this.#goods, this.#counts);
     this.#goods = 0;
     this.clear();
   }
@@ -86,7 +86,7 @@ export class Streak {
   /** A probe has failed. Returns whether all is down. */
   probeFailed(): boolean {
     this.#failedProbes += 1;
-    if (this.state !== 'doubted' || this.#failedProbes < PROBES) return false;
+    if (this.state !== 'suspected' || this.#failedProbes < PROBES) return false;
     this.state = 'down';
     return true;
   }

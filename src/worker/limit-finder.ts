@@ -1,0 +1,192 @@
+import type { AnswerKind, AnswerKinds } from './answer-kinds.ts';
+import { RateTrial } from './rate-trial.ts';
+
+/** What the pace is told, and asked. */
+export interface PaceControl {
+  /** Calls per millisecond that start at present, and the rate they are held to. */
+  readonly flowPerMs: number;
+  readonly ratePerMs: number;
+  /** The limit as it was found out; 0 for none, or one that is stated alone. */
+  readonly limitPerMs: number;
+  /** Whether the rate may be changed: it is not fixed, and no refusal is under way. */
+  readonly isFree: boolean;
+  /** Whether the rate is still taken down. */
+  readonly isClimbing: boolean;
+  slow(ratePerMs: number): void;
+  /** @param toPerMs 0: to what it was */
+  climb(toPerMs: number): void;
+  forget(): void;
+}
+
+/** How many answers, good answers and calls there were so far. */
+export interface Counts {
+  answers: number;
+  goods: number;
+  calls: number;
+}
+
+/**
+ * Whether bad answers are how a limit is told, and whether a limit is one: what the rate has to do with them.
+ *
+ * ```text
+ *   chance ──more than usual──▶ on trial (rate-trial.ts) ──▶ chance, or limit
+ *   limit ──far below what it was, and seldom──▶ unsure, the rate climbs ──▶ chance, or limit
+ *   nothing but one kind for a while, twice ──▶ limit
+ * ```
+ */
+export class LimitFinder {
+  readonly #kinds: AnswerKinds;
+  readonly #pace: PaceControl;
+  readonly #counts: Readonly<Counts>;
+  readonly #falls = new Map<AnswerKind, Fall>();
+  #trial: RateTrial | undefined;
+
+  constructor(kinds: AnswerKinds, pace: PaceControl, counts: Readonly<Counts>) {
+    this.#kinds = kinds;
+    this.#pace = pace;
+    this.#counts = counts;
+  }
+
+  /** Whether it may be a limit: a try that meets one is none. */
+  isSuspected(kind: AnswerKind): boolean {
+    return kind === this.#trial?.kind || (kind.mayBeLimit && this.#kinds.isExcess(kind));
+  }
+
+  /** Goes slower if a kind that comes by chance comes too often. */
+  suspect(kind: AnswerKind): void {
+    const { flowPerMs, isFree } = this.#pace;
+    const isExcess = kind.about === 'chance' && kind.mayBeLimit && this.#kinds.isExcess(kind);
+    if (!isExcess || this.#trial || !isFree || flowPerMs < SLOWEST_TRIAL_PER_MS) return;
+    this.#trial = new RateTrial(kind, this.#whenAnswered(), flowPerMs, this.#kinds.share(kind));
+    this.#pace.slow(this.#trial.ratePerMs);
+  }
+
+  /**
+   * An answer to a domain that was asked for the first time.
+   *
+   * @param kind undefined: it was good
+   * @returns whether that shows its kind to be a limit
+   */
+  note(kind: AnswerKind | undefined, answersBefore: number): boolean {
+    const trial = this.#trial;
+    if (!trial) return false;
+    if (trial.kind.about === 'own') {
+      this.#trial = undefined;
+      this.#pace.forget();
+    } else if (!this.#pace.isClimbing && trial.isAtTop()) this.#trial = undefined;
+    else return this.#tryOn(trial, kind, answersBefore);
+    return false;
+  }
+
+  #tryOn(trial: RateTrial, kind: AnswerKind | undefined, answersBefore: number): boolean {
+    switch (trial.note(kind === trial.kind, answersBefore, this.#pace.ratePerMs)) {
+      case 'fault':
+        this.#endAsFault(trial);
+        break;
+      case 'less':
+        trial.fromAnswer = this.#whenAnswered();
+        this.#pace.slow(trial.ratePerMs);
+        break;
+      case 'clean':
+        trial.fromAnswer = this.#counts.answers;
+        this.#pace.climb(0);
+        break;
+      case 'limit':
+        this.#becomeLimit(trial.kind, trial.cleanShare > LITTLE ? trial.cleanShare : 0);
+        this.#trial = undefined;
+        return true;
+      default:
+    }
+    return false;
+  }
+
+  #endAsFault({ kind, share }: RateTrial): void {
+    // What made the pace slower was none, from the first time on.
+    if (kind.about === 'limit') this.#pace.climb(Number.POSITIVE_INFINITY);
+    else this.#pace.forget();
+    this.#kinds.noteBaseShare(kind, share);
+    this.#falls.delete(kind);
+    this.#trial = undefined;
+  }
+
+  #becomeLimit(kind: AnswerKind, baseShare: number): void {
+    kind.about = 'limit';
+    kind.baseShare = baseShare;
+    this.#falls.delete(kind);
+  }
+
+  /** How many answers will have come once those to calls that are under way are in. */
+  #whenAnswered(): number {
+    return Math.max(this.#counts.answers, this.#counts.calls);
+  }
+
+  /** Nothing but one kind came for a while. The second time soon after, it is how the API limits calls. */
+  noteBlock(kind: AnswerKind): void {
+    const { goods } = this.#counts;
+    kind.blocks = goods - kind.blockedAt < NEAR ? kind.blocks + 1 : 1;
+    kind.blockedAt = goods;
+    if (kind.blocks < 2 || !kind.mayBeLimit || kind.about === 'limit') return;
+    this.#becomeLimit(kind, this.#ownShare(kind));
+  }
+
+  #ownShare(kind: AnswerKind): number {
+    return kind.own / Math.max(1, this.#kinds.tries);
+  }
+
+  /** A refusal of a kind that is taken for a limit. Returns whether it is one. */
+  refused(kind: AnswerKind, isStated: boolean): boolean {
+    this.#watchFall(kind, isStated);
+    const isLimit = kind.baseShare < 0.005 || this.#kinds.isExcess(kind);
+    if (isLimit && this.#falls.get(kind)?.isUnsure) {
+      this.#becomeLimit(kind, this.#ownShare(kind));
+    }
+    return isLimit;
+  }
+
+  /**
+   * A limit that falls far below what it was taken for may be none: the rate climbs, and what came by then is
+   * no sign of a limit unless more of it comes.
+   */
+  #watchFall(kind: AnswerKind, isStated: boolean): void {
+    const { limitPerMs, isFree } = this.#pace;
+    if (limitPerMs === 0) return;
+    const fall = this.#falls.get(kind) ?? { topPerMs: 0, refusals: 0, since: 0, isUnsure: false };
+    this.#falls.set(kind, fall);
+    fall.topPerMs = Math.max(fall.topPerMs, limitPerMs);
+    if (limitPerMs * FAR >= fall.topPerMs) fall.refusals = 0;
+    else if (isFree) fall.refusals += 1;
+    if (fall.refusals === 1 && isFree) fall.since = this.#counts.goods;
+    if (fall.refusals < MANY) return;
+    fall.refusals = 0;
+    fall.topPerMs = limitPerMs;
+    const seldom = isStated ? SELDOM / 3 : SELDOM;
+    if (this.#counts.goods - fall.since > seldom * MANY) return;
+    kind.baseShare = Math.max(0.02, this.#kinds.share(kind));
+    fall.isUnsure = true;
+    fall.topPerMs = 0;
+    this.#pace.climb(Number.POSITIVE_INFINITY);
+  }
+}
+
+/** How a limit fell. */
+interface Fall {
+  /** The highest that it was taken for, in calls per millisecond. */
+  topPerMs: number;
+  /** Refusals far below that, and the good answers that had come by the first. */
+  refusals: number;
+  since: number;
+  /** Whether it may be no limit. */
+  isUnsure: boolean;
+}
+
+/** A share that is as good as none. */
+const LITTLE = 0.03;
+/** Good answers between two blocks that are not two outages. */
+const NEAR = 2_000;
+/** A limit that falls to one of so many parts is looked at again. */
+const FAR = 3;
+/** And refused so often there: a limit that is kept refuses no more than one call of so many. */
+const MANY = 4;
+const SELDOM = 24;
+/** A trial of fewer calls would take longer than what it spares. */
+const SLOWEST_TRIAL_PER_MS = 2 / 1_000;

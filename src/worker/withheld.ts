@@ -1,0 +1,74 @@
+import type { Meaning } from '../brand/meaning.ts';
+import type { AnswerKind } from './answer-kinds.ts';
+import type { Subject, Verdict } from './diagnosis.ts';
+
+/**
+ * Answers whose verdict is withheld until others have told more, and what each of their lookups got so far.
+ *
+ * ```text
+ *   withhold ──▶ withheld ──another domain is well──▶ due ──▶ asked again, or a verdict
+ * ```
+ */
+export class Withheld {
+  #all: WithheldAnswer[] = [];
+  /** How many are of a kind that is not known yet. */
+  unknown = 0;
+
+  get length(): number {
+    return this.#all.length;
+  }
+
+  get kinds(): ReadonlySet<AnswerKind> {
+    return new Set(this.#all.map(({ history: { kind } }) => kind));
+  }
+
+  withhold(subject: Subject, meaning: Meaning, history: History): Promise<Verdict> {
+    if (history.kind.about === 'unknown') this.unknown += 1;
+    return new Promise((release) =>
+      this.#all.push({ subject, meaning, history, release, isDue: false }),
+    );
+  }
+
+  /** Lets those go for which there is a verdict. */
+  release(verdictOf: (one: WithheldAnswer) => Verdict | undefined): void {
+    const all = this.#all;
+    this.#all = [];
+    this.unknown = 0;
+    for (const one of all) {
+      const verdict = verdictOf(one);
+      if (verdict) one.release(verdict);
+      else this.#all.push(one);
+      if (!verdict && one.history.kind.about === 'unknown') this.unknown += 1;
+    }
+  }
+
+  /** Lets the one go that has waited longest. */
+  releaseFirst(verdict: Verdict): void {
+    this.#all.shift()?.release(verdict);
+  }
+}
+
+/** What a lookup got that had a bad answer. Counts of answers take the place of times. */
+export interface History {
+  kind: AnswerKind;
+  /** Bad answers, and those of them that came again although another domain was well in between. */
+  bad: number;
+  same: number;
+  /** The last of them that are of one kind. */
+  alike: number;
+  /** Answers that had come with the last one. */
+  answeredAt: number;
+  /** Good answers that had come then, or when it was let go to ask again. */
+  goodsThen: number;
+  /** Whether it is asking again to find out. */
+  isRepeat: boolean;
+}
+
+export interface WithheldAnswer {
+  readonly subject: Subject;
+  readonly meaning: Meaning;
+  readonly history: History;
+  readonly release: (verdict: Verdict) => void;
+  /** A good answer has come since. */
+  isDue: boolean;
+}
