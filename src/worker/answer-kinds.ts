@@ -43,6 +43,8 @@ export interface AnswerKind extends Pick<Finding, 'httpStatus' | 'reason'> {
   /** How often it came of late to domains that were asked for the first time, and to any. */
   readonly fresh: Recent;
   readonly any: Recent;
+  /** How often probes got it of late: domains that are known to be well. */
+  readonly probed: Recent;
   /** How often it came while all was well. */
   usual: number;
   /** The logarithm of how much likelier it is the domains' own than by chance. */
@@ -70,6 +72,8 @@ const RECENT = 32;
 const DECAY = 1 - 1 / RECENT;
 /** Evidence of one to four hundred decides. */
 const DECIDED = 6;
+/** No more is kept, so that a change shows. */
+const MOST_EVIDENCE = 8;
 const LIKELY = 2;
 /** So many domains at least. */
 const ENOUGH = 4;
@@ -78,6 +82,8 @@ const ALWAYS = 0.97;
 /** How unlikely by chance the refusals of one domain have to be until they are its own. */
 const UNLIKELY = 0.003;
 const UNLIKELY_AT_LAST = 0.05;
+/** It may come by chance so often, however seldom it did. */
+const AT_LEAST = 0.2;
 const MOST_KINDS = 100;
 
 /** All kinds of bad answers of an API, and how often each comes. */
@@ -85,6 +91,7 @@ export class AnswerKinds {
   readonly #kinds = new Map<string, AnswerKind>();
   tries = 0;
   answers = 0;
+  readonly #probes: Recent = { count: 0, at: 0 };
   #usual = 0;
   #usualBad = 0;
 
@@ -119,8 +126,14 @@ export class AnswerKinds {
 
   /** A domain that was found before gets it now: it is hardly the domains' own. */
   probeFailed(kind: AnswerKind): void {
+    count(kind.probed, this.answers);
     kind.evidence += Math.log((1 - ALWAYS) / Math.max(0.3, this.share(kind)));
     if (kind.about === 'own' && !kind.isPlain) this.reopen(kind);
+  }
+
+  /** A domain that was found before was asked. */
+  noteProbe(): void {
+    count(this.#probes, this.answers);
   }
 
   /** A probe was well while nothing but this kind came: were it by chance, that would be seldom. */
@@ -162,12 +175,6 @@ export class AnswerKinds {
     return this.share(kind) > most && fresh.count > 4;
   }
 
-  /** Something else that is bad came of it: it was hardly the domain's own. */
-  changed(kind: AnswerKind): void {
-    kind.evidence += Math.log((1 - ALWAYS) / (1 - Math.min(0.9, this.share(kind))));
-    this.#decide(kind);
-  }
-
   /** A domain was asked again, after a good answer to another. */
   repeated(kind: AnswerKind, isSame: boolean): void {
     // One that was refused is asked again at about the same time: by chance that is likelier.
@@ -180,7 +187,8 @@ export class AnswerKinds {
   }
 
   #decide(kind: AnswerKind): void {
-    if (kind.about !== 'unknown') return;
+    if (kind.about !== 'unknown' && kind.about !== 'chance') return;
+    kind.evidence = Math.max(-MOST_EVIDENCE, Math.min(MOST_EVIDENCE, kind.evidence));
     if (kind.evidence > DECIDED && kind.same.size >= ENOUGH) kind.about = 'own';
     else if (kind.evidence < -DECIDED) kind.about = 'chance';
   }
@@ -209,8 +217,12 @@ export class AnswerKinds {
    */
   isOfDomain(kind: AnswerKind, same: number, isLast = false): boolean {
     // Of a limit, what is refused again and again would count as limit itself.
-    const chance = kind.about === 'limit' ? this.share(kind) : this.#chance(kind);
-    const share = Math.min(0.9, Math.max(kind.isLikelyOwn ? 0.05 : 0.2, chance));
+    const recent = kind.about === 'limit' ? this.share(kind) : this.#chance(kind);
+    // What is left at the end of a list may be nothing else: domains that are well are compared, too.
+    const { probed } = kind;
+    const ofProbes = (leftOf(probed, this.answers) + 1) / (leftOf(this.#probes, this.answers) + 1);
+    const chance = isLast ? recent : Math.min(recent, Math.max(AT_LEAST, ofProbes));
+    const share = Math.min(0.9, Math.max(kind.isLikelyOwn ? 0.05 : AT_LEAST, chance));
     return share ** same < (isLast ? UNLIKELY_AT_LAST : UNLIKELY);
   }
 }
@@ -222,13 +234,16 @@ interface Recent {
 }
 
 function count(recent: Recent, all: number): void {
-  recent.count = recent.count * DECAY ** (all - recent.at) + 1;
+  recent.count = leftOf(recent, all) + 1;
   recent.at = all;
 }
 
-function shareOf({ count: of, at }: Recent, all: number): number {
+/** What is left of it. */
+const leftOf = ({ count: of, at }: Recent, all: number): number => of * DECAY ** (all - at);
+
+function shareOf(recent: Recent, all: number): number {
   const full = 1 - DECAY ** all;
-  return full === 0 ? 0 : (of * DECAY ** (all - at) * (1 - DECAY)) / full;
+  return full === 0 ? 0 : (leftOf(recent, all) * (1 - DECAY)) / full;
 }
 
 function createKind(meaning: Meaning): AnswerKind {
@@ -246,11 +261,12 @@ function createKind(meaning: Meaning): AnswerKind {
     about: isLimitByName ? 'limit' : isPlain ? 'own' : 'unknown',
     isPlain,
     isLimitByName,
-    mayBeLimit: isLimitByName || (!isPlain && httpStatus !== undefined && kind !== 'failed'),
+    mayBeLimit: isLimitByName || (!isPlain && kind !== 'failed'),
     isLikelyOwn,
     calls: 0,
     fresh: { count: 0, at: 0 },
     any: { count: 0, at: 0 },
+    probed: { count: 0, at: 0 },
     usual: 0,
     evidence: isLikelyOwn ? LIKELY : 0,
     same: new Set(),

@@ -3,9 +3,9 @@ import type { BrandClient } from '../brand/client.ts';
 import type { Endpoint } from '../brand/endpoint.ts';
 import type { Meaning } from '../brand/meaning.ts';
 import type { Clock } from './clock.ts';
-import type { Verdict } from './diagnosis.ts';
 import type { Gate, Permit, Question } from './gate.ts';
 import { NotAskedError, type StopSwitch } from './stop-switch.ts';
+import type { Verdict } from './withheld.ts';
 
 /**
  * Asks about several domains in one call, where the API has batches. The gate sees calls; each lookup

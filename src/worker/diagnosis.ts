@@ -5,7 +5,13 @@ import { type Counts, LimitFinder, type PaceControl } from './limit-finder.ts';
 import { Probes } from './probes.ts';
 import type { Stop } from './stop-switch.ts';
 import { Streak } from './streak.ts';
-import { type History, Withheld, type WithheldAnswer } from './withheld.ts';
+import {
+  type History,
+  type Subject,
+  type Verdict,
+  Withheld,
+  type WithheldAnswer,
+} from './withheld.ts';
 
 /**
  * Whom an answer is about: its domain, the moment, the rate, or all. One answer is evidence; what it is about
@@ -64,11 +70,6 @@ export interface Call {
   readonly answersBefore: number;
 }
 
-/** A lookup, or whatever else is asked about as one. */
-export interface Subject {
-  readonly domain: string;
-}
-
 /**
  * What a call says of the pace. `limit`: refused for the rate; `failing`: all goes wrong, which may
  * end by itself;
@@ -80,13 +81,6 @@ export interface Weighed {
   readonly signal: Signal;
   readonly verdict: Verdict | Promise<Verdict>;
 }
-
-/**
- * What becomes of an answer: it is believed; its lookup asks again at once; or after a backoff, as
- * another attempt, or soon, where failures have nothing to do with each other; it is no verdict, so
- * the lookup failed; or the lookup was as good as not made.
- */
-export type Verdict = 'believe' | 'again' | 'retry' | 'soon' | 'fail' | 'drop';
 
 export interface DiagnosisOptions {
   readonly onStop: (stop: Stop) => void;
@@ -346,10 +340,6 @@ class Evidence implements Diagnosis {
     });
     if (this.#state === 'down') return withheld('failing');
     if (isLimit || isFound) return this.#refusedForRate(history, meaning);
-    if (meaning.kind === 'machine') {
-      this.#goDown();
-      return withheld('failing');
-    }
     const isNews = isFresh && !this.#options.wasBadBefore?.(subject.domain);
     if (isNews && this.#streak.bad(kind, subject.domain)) this.#suspectAll();
     if (this.#state === 'suspected') return withheld('none');
@@ -383,9 +373,6 @@ class Evidence implements Diagnosis {
     endRepeat(history);
     if (this.#lastGoodBegan < history.answeredAt) return;
     if (kind !== history.kind) {
-      // Something else came, that is no limit: the first was not the domain's own.
-      const isRarer = this.#kinds.share(history.kind) < this.#kinds.share(kind);
-      if (isRarer && kind.about === 'unknown') this.#kinds.changed(history.kind);
       history.same = 0;
       return;
     }
@@ -419,7 +406,7 @@ class Evidence implements Diagnosis {
       this.#stop(why);
       return { signal: 'none', verdict: 'drop' };
     }
-    const isDown = why === 'down' || this.#state === 'down' || meaning.kind === 'machine';
+    const isDown = why === 'down' || this.#state === 'down';
     if (isDown) this.#goDown();
     const signal = isDown ? 'failing' : isOut(meaning) ? 'out' : 'none';
     return { signal, verdict: this.#withhold(meaning, subject, history) };
@@ -450,6 +437,7 @@ class Evidence implements Diagnosis {
 
   noteProbe(meaning: Meaning, { answersBefore }: Call): Signal {
     this.#counts.answers += 1;
+    this.#kinds.noteProbe();
     const probed = this.#probes.next;
     this.#probes.moveOn();
     const { likeness: record } = meaning;
@@ -477,13 +465,12 @@ class Evidence implements Diagnosis {
     this.#lastBad = meaning;
     if (this.#state === 'down') return 'failing';
     const kind = this.#kinds.of(meaning);
-    if (this.#state === 'well') this.#probes.isWanted = false;
-    if (kind.about === 'limit') return 'limit';
-    this.#kinds.probeFailed(kind);
-    if (this.#state === 'well') {
-      this.#probes.idle += 1;
-      return 'none';
+    if (kind.about === 'limit') {
+      if (this.#state === 'well') this.#probes.isWanted = false;
+      return 'limit';
     }
+    this.#kinds.probeFailed(kind);
+    if (this.#state === 'well') this.#probes.idle += 1;
     if (!this.#streak.probeFailed()) return 'none';
     this.#suspectedAt = this.#counts.answers;
     return 'failing';
@@ -516,7 +503,7 @@ class Evidence implements Diagnosis {
     if (this.#counts.goods === 0) this.#endFirstCalls();
     if (this.#isOver) return;
     if (this.#state === 'down') return this.askAgain();
-    if (this.#withheld.unknown >= ENOUGH_UNKNOWN && this.#probes.askWhileIdle()) return;
+    if (this.#isProbeOfUse() && this.#probes.askWhileIdle()) return;
     this.#withheld.release((one) => {
       const { kind, alike } = one.history;
       if (FAILS.has(one.meaning.kind)) return this.#knownVerdict(one) ?? 'retry';
@@ -524,6 +511,14 @@ class Evidence implements Diagnosis {
       if (kind.isPlain || isOnly || one.meaning.kind === 'found') return 'believe';
       return this.#knownVerdict(one) ?? (alike > 1 ? 'believe' : this.#repeat(one.history));
     });
+  }
+
+  /** Whether there may be more to it than some domains: many are left, or the last are about who asks. */
+  #isProbeOfUse(): boolean {
+    if (this.#withheld.unknown >= ENOUGH_UNKNOWN) return true;
+    const isRefused = ({ meaning, history: { kind, alike } }: WithheldAnswer): boolean =>
+      meaning.kind === 'refused' && kind.about === 'unknown' && alike > 1;
+    return this.#probes.idle === 0 && this.#withheld.some(isRefused);
   }
 
   /** Nothing is left of a list before the API was seen to work: it was short. */

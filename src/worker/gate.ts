@@ -5,7 +5,7 @@ import type { CallCounters } from '../calls/call-counters.ts';
 import type { Rate } from '../calls/rate.ts';
 import { isUnsent } from '../common/reasons.ts';
 import type { Clock } from './clock.ts';
-import type { Diagnosis, Signal, Subject, Verdict, Weighed } from './diagnosis.ts';
+import type { Diagnosis, Signal, Weighed } from './diagnosis.ts';
 import { stopOf } from './first-calls.ts';
 import type { PaceControl } from './limit-finder.ts';
 import {
@@ -26,6 +26,7 @@ import { describePace, type Learned, learnedOf, type PaceDescription } from './p
 import { bookFixed, createFixedRate, type FixedRate, nextFixedStartMs } from './rate.ts';
 import { NotAskedError, type StopSwitch, stopForWait } from './stop-switch.ts';
 import { createWaitQueue, type Waiting } from './wait-queue.ts';
+import type { Subject, Verdict } from './withheld.ts';
 
 /**
  * Everything that a call needs of others before it starts, and all that its end tells them.
@@ -237,7 +238,7 @@ export function createGate(options: GateOptions): Gate {
   let startedMs = 0;
   let sleeping: { readonly untilMs: number; readonly stop: AbortController } | undefined;
   let isProbing = false;
-  /** No lookup is left that is not held, unless one has asked since. */
+  /** All lookups that are left are withheld, unless one has asked since. */
   let isIdle = false;
   /** Why calls fail or are refused at present. */
   let trouble: string | undefined;
@@ -458,7 +459,13 @@ export function createGate(options: GateOptions): Gate {
         const [one, of] = each[at] ?? [meaning, this.#subject];
         all[at] = diagnosis.note(one, of, this.#call);
       }
-      const worst = all.find(({ signal }) => signal === 'limit' || signal === 'failing');
+      // A limit refuses a call as a whole, unless it says of a part that it was too much.
+      const isServed = all.some(({ signal }) => signal === 'good');
+      const worst = all.find(
+        ({ signal }, at) =>
+          (signal === 'limit' && (!isServed || each[at]?.[0].kind === 'throttled')) ||
+          signal === 'failing',
+      );
       this.#learn(meaning, (worst ?? all[0])?.signal ?? 'good', latencyMs, isAgain);
       letThrough();
       return all.map(({ verdict }) => verdict);

@@ -6,16 +6,16 @@ import { ClosedConnectionError } from '../brand/transport.ts';
 import type { Outcome } from '../calls/outcome.ts';
 import type { Batches } from './batches.ts';
 import type { Clock } from './clock.ts';
-import type { Subject, Verdict } from './diagnosis.ts';
 import type { Gate, Question } from './gate.ts';
 import { NotAskedError, type StopSwitch } from './stop-switch.ts';
+import type { Subject, Verdict } from './withheld.ts';
 
 /**
  * One lookup: asks about a domain until there is an outcome.
  *
  * ```text
  *   gate.ask ──▶ call ──▶ ended(meaning) ──believe──▶ outcome
- *      ▲  ▲                    │   │ held until others tell more
+ *      ▲  ▲                    │   │ withheld until others tell more
  *      │  └───────again────────┘   │
  *      └──backoff── retry ─────────┘ at most `retries` times
  * ```
@@ -54,8 +54,8 @@ export interface AnsweredCall {
 export interface LookupBounds extends Pick<Question, 'budget' | 'list'> {
   /** Asked before each call, which may come late. False spares the lookup. @default always true */
   readonly isWanted?: ((domain: string) => boolean) | undefined;
-  /** Its answer is held until others tell more, or no longer: its caller may do something else. */
-  readonly onHeld?: (isHeld: boolean) => void;
+  /** Its answer is withheld until others tell more, or no longer: its caller may do something else. */
+  readonly onWithheld?: (isWithheld: boolean) => void;
 }
 
 const MAX_REDIRECTS = 3;
@@ -180,11 +180,11 @@ class Lookup implements Question, Subject {
 
   async #settle(verdict: Verdict | Promise<Verdict>): Promise<Verdict> {
     if (typeof verdict === 'string') return verdict;
-    this.#bounds.onHeld?.(true);
+    this.#bounds.onWithheld?.(true);
     try {
       return await verdict;
     } finally {
-      this.#bounds.onHeld?.(false);
+      this.#bounds.onWithheld?.(false);
     }
   }
 

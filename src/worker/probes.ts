@@ -5,9 +5,8 @@ export class Probes {
   readonly #found: FoundDomain[] = [];
   #next = 0;
   isWanted = false;
-  /** Probes that did not help, since the last good answer to a lookup; and those that failed, of them. */
+  /** Those that were made while nothing else was left to tell. */
   idle = 0;
-  failed = 0;
 
   note(domain: string, record: string): void {
     if (this.#found.length >= MOST) this.#found.shift();
@@ -21,8 +20,8 @@ export class Probes {
   }
 
   /** The same, but a few times at most until something else is known. */
-  askWhileIdle(most = MOST_IDLE): boolean {
-    return this.idle < most && this.ask();
+  askWhileIdle(): boolean {
+    return this.idle < MOST_IDLE && this.ask();
   }
 
   /** The domain to be asked about next. */

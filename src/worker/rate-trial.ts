@@ -23,6 +23,7 @@ export class RateTrial {
   /** The share that is left at the slower rate. */
   cleanShare = 0;
   #test: ShareTest;
+  readonly #firstShare: number;
   /** The least share that was seen: what is clean is clearly less. */
   #least: number;
   /** While climbing. */
@@ -36,6 +37,7 @@ export class RateTrial {
     this.fromAnswer = fromAnswer;
     this.#test = new ShareTest(share);
     this.#least = this.#test.share;
+    this.#firstShare = this.#test.share;
     this.ratePerMs = this.#slower(ratePerMs);
   }
 
@@ -59,9 +61,13 @@ export class RateTrial {
     if (this.state === 'climbing') return this.#climbed(isBad, ratePerMs);
     const told = this.#test.note(isBad);
     const { calls, bad } = this.#test;
+    const share = bad / calls;
+    if (told === 'same' && this.#test.share < MUCH_LESS * this.#firstShare) {
+      this.#clean(share); // the rest has nothing to do with the rate
+      return 'clean';
+    }
     if (told === 'same' || calls > MOST_CALLS) return 'fault';
     if (told === undefined) return undefined;
-    const share = bad / calls;
     const isLeast = this.#test.share <= this.#least;
     if (share <= Math.max(CLEAN, this.kind.baseShare)) {
       if (isLeast) this.#clean(share);
@@ -94,7 +100,8 @@ export class RateTrial {
     if (isBad) this.#bad += 1;
     const isFaster = ratePerMs > 1.2 * this.ratePerMs;
     const share = this.#bad / this.#calls;
-    if (isBad && isFaster && this.#bad >= ENOUGH && share > this.kind.baseShare + CLEAN) {
+    const base = Math.max(this.kind.baseShare, this.cleanShare);
+    if (isBad && isFaster && this.#bad >= ENOUGH && share > base + CLEAN) {
       if (this.#cleans > 1) return 'limit';
       // Once may be chance.
       this.state = 'slower';
@@ -115,6 +122,8 @@ export class RateTrial {
 type Told = 'fault' | 'less' | 'clean' | 'limit';
 /** A share that is as good as none. */
 const CLEAN = 0.1;
+/** A share that is clearly less. */
+const MUCH_LESS = 0.6;
 const ENOUGH = 3;
 /** Slower would take too long to tell. */
 const LEAST_PER_MS = 1 / 1_000;

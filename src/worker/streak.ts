@@ -5,7 +5,7 @@ import type { AnswerKind, AnswerKinds } from './answer-kinds.ts';
  * found before), which tells. A half-open circuit breaker whose trial call is known to be good.
  *
  * ```text
- *   well ──a row that is unlikely──▶ suspected ──probes fail, too──▶ down
+ *   well ──a row that is unlikely──▶ suspected ──two probes fail──▶ down
  *    ▲ ▲                                │                           │
  *    │ └─────a good answer, or probe────┘                           │ one call at a time,
  *    └──────────────────────a good answer───────────────────────────┘ less and less often
@@ -59,6 +59,7 @@ export class Streak {
     this.#goods += 1;
     if (this.#domains.size > 0 || this.#goods >= 32) this.#end();
     this.#patience = 1;
+    this.#failedProbes = 0;
   }
 
   /** A probe was answered well: the row is of domains. */
@@ -86,7 +87,7 @@ export class Streak {
   /** A probe has failed. Returns whether all is down. */
   probeFailed(): boolean {
     this.#failedProbes += 1;
-    if (this.state !== 'suspected' || this.#failedProbes < PROBES) return false;
+    if (this.state === 'down' || this.#failedProbes < PROBES) return false;
     this.state = 'down';
     return true;
   }

@@ -1,6 +1,5 @@
 import type { Meaning } from '../brand/meaning.ts';
 import type { AnswerKind } from './answer-kinds.ts';
-import type { Subject, Verdict } from './diagnosis.ts';
 
 /**
  * Answers whose verdict is withheld until others have told more, and what each of their lookups got so far.
@@ -20,6 +19,10 @@ export class Withheld {
 
   get kinds(): ReadonlySet<AnswerKind> {
     return new Set(this.#all.map(({ history: { kind } }) => kind));
+  }
+
+  some(is: (one: WithheldAnswer) => boolean): boolean {
+    return this.#all.some(is);
   }
 
   withhold(subject: Subject, meaning: Meaning, history: History): Promise<Verdict> {
@@ -47,6 +50,18 @@ export class Withheld {
     this.#all.shift()?.release(verdict);
   }
 }
+
+/** A lookup, or whatever else is asked about as one. */
+export interface Subject {
+  readonly domain: string;
+}
+
+/**
+ * What becomes of an answer: it is believed; its lookup asks again at once; or after a backoff, as
+ * another attempt, or soon, where failures have nothing to do with each other; it is no verdict, so
+ * the lookup failed; or the lookup was as good as not made.
+ */
+export type Verdict = 'believe' | 'again' | 'retry' | 'soon' | 'fail' | 'drop';
 
 /** What a lookup got that had a bad answer. Counts of answers take the place of times. */
 export interface History {

@@ -19,41 +19,42 @@ export interface WorkerOptions extends LookupContext {
 
 /**
  * A lookup begins when a caller is free for it; until then it is a name in its chunk. A lookup whose
- * answer is held until others tell more keeps no caller.
+ * answer is withheld until others tell more keeps no caller.
  */
 export function createWorker({ concurrency, ...context }: WorkerOptions): Worker {
   /** Chunks by the lists that they are of; the list whose turn it is comes first. */
   const lists = new Map<unknown, ChunkUnderWay[]>();
   let callers = 0;
-  let held = 0;
+  let withheld = 0;
   let lookups = 0;
   let isLooking = false;
 
-  function onHeld(isHeld: boolean): void {
-    held += isHeld ? 1 : -1;
-    callers += isHeld ? -1 : 1;
-    if (!isHeld) return;
+  function onWithheld(isWithheld: boolean): void {
+    withheld += isWithheld ? 1 : -1;
+    callers += isWithheld ? -1 : 1;
+    if (!isWithheld) return;
     startCallers();
     idleIfAllHeld();
   }
 
   function idleIfAllHeld(): void {
-    if (held > 0 && held === lookups) setImmediate(() => held === lookups && context.gate.idle());
-    else if (held > 0 && lists.size === 0) void idleWhileSlow();
+    if (withheld > 0 && withheld === lookups)
+      setImmediate(() => withheld === lookups && context.gate.idle());
+    else if (withheld > 0 && lists.size === 0) void idleWhileSlow();
   }
 
-  /** What is held does not wait for a call that takes long. */
+  /** What is withheld does not wait for a call that takes long. */
   async function idleWhileSlow(): Promise<void> {
     if (isLooking) return;
     isLooking = true;
     const { clock, gate, stopSwitch } = context;
     try {
-      while (held > 0 && held < lookups && lists.size === 0) {
+      while (withheld > 0 && withheld < lookups && lists.size === 0) {
         await clock.sleep(SLOW_MS, stopSwitch.noNewCall);
-        if (held > 0 && lists.size === 0) gate.idle();
+        if (withheld > 0 && lists.size === 0) gate.idle();
       }
     } catch {
-      // The run stops, and nothing is held any more.
+      // The run stops, and nothing is withheld any more.
     }
     isLooking = false;
   }
@@ -105,7 +106,7 @@ export function createWorker({ concurrency, ...context }: WorkerOptions): Worker
   return {
     handle: async ({ domains, budget, list }, reply, isWanted) => {
       if (domains.length === 0) return;
-      const bounds = { budget, isWanted, onHeld, list };
+      const bounds = { budget, isWanted, onWithheld, list };
       const chunk = createChunkUnderWay(domains, { reply, bounds });
       lookups += domains.length;
       lists.set(list, [...(lists.get(list) ?? []), chunk]);

@@ -5,7 +5,7 @@ import { hash } from './replies.ts';
 import { createServer, type Server } from './server.ts';
 import { openStack, rememberedLimit, type Stack, type StackOptions } from './stack.ts';
 import { createVirtualClock, type VirtualClock } from './virtual-time.ts';
-import { isHopeless, type Own, ownAnswers, type World } from './world.ts';
+import { isHopeless, type Own, ownAnswers, type Span, type World } from './world.ts';
 
 /** How a world ended. */
 export interface Score {
@@ -91,7 +91,15 @@ export async function play(
     ended.elapsedMs -= idle.forMs;
   }
   await stack.close();
+  for (const span of [world.pause, world.sleep])
+    ended.elapsedMs -= missedMs(ended.elapsedMs, run, span);
   return { score: { ...ended, ...scoreOf(run, owns, stack) }, server, stack };
+}
+
+/** Time that is nobody's, in which somebody who knows the world was done before. */
+function missedMs(elapsedMs: number, { least }: Run, span: Span | undefined): number {
+  if (!span || least.ms > span.fromMs) return 0;
+  return Math.min(span.forMs, Math.max(0, elapsedMs - span.fromMs));
 }
 
 async function lookUpIn(stack: Stack, names: readonly string[], run: Run) {

@@ -17,7 +17,7 @@ import {
 /** All kinds after a hundred domains, of which each `every`th got the answer. */
 function given(meaning: Meaning, every: number) {
   const kinds = new AnswerKinds();
-  const kind = kinds.of(meaning, 'first.example');
+  const kind = kinds.of(meaning);
   for (let at = 1; at <= 100; at += 1) kinds.tried(at % every === 0 ? kind : undefined, true);
   return { kinds, kind };
 }
@@ -44,7 +44,7 @@ it.each([
     answer: { ...away(), httpStatus: undefined },
     about: 'unknown',
     isPlain: false,
-    mayBeLimit: false,
+    mayBeLimit: true,
   },
   {
     answer: { ...broken(), kind: 'failed' } as Meaning,
@@ -55,31 +55,17 @@ it.each([
 ])(
   'a first $answer.reason ($answer.kind, $answer.form) is about: $about',
   ({ answer, ...holds }) => {
-    expect(new AnswerKinds().of(answer, 'a.example')).toMatchObject(holds);
+    expect(new AnswerKinds().of(answer)).toMatchObject(holds);
   },
 );
 
 it.each([
-  {
-    what: 'texts that only one domain each got',
-    one: forbidden('a left'),
-    other: forbidden('b left'),
-    isOne: true,
-  },
-  {
-    what: 'a text that two domains got',
-    one: forbidden('no plan'),
-    other: forbidden('no plan'),
-    isOne: false,
-  },
-  { what: '429 with one text', one: throttled('slow'), other: throttled('slow'), isOne: true },
+  { what: 'two texts', one: forbidden('a left'), other: forbidden('b left'), isOne: true },
   { what: 'two statuses', one: forbidden('a left'), other: invalid('a left'), isOne: false },
-  { what: 'a page and an answer', one: page('a'), other: notFound('b'), isOne: false },
+  { what: 'a page and an answer', one: page('a'), other: notFound('a'), isOne: false },
 ])('$what: one kind? $isOne', ({ one, other, isOne }) => {
   const kinds = new AnswerKinds();
-  const first = kinds.of(one, 'a.example');
-  expect(kinds.of(one, 'a.example')).toBe(first);
-  expect(kinds.of(other, 'b.example') === first).toBe(isOne);
+  expect(kinds.of(other) === kinds.of(one)).toBe(isOne);
 });
 
 describe('asking again tells whom an answer is about', () => {
@@ -135,10 +121,12 @@ describe('asking again tells whom an answer is about', () => {
     expect(kind.about).toBe('own');
   });
 
-  it('something else that is bad in its place shows chance', () => {
+  it('what was chance is the domains’ own once more of them get the same again', () => {
     const { kinds, kind } = given(forbidden(), 10);
-    for (let time = 0; time < 3; time += 1) kinds.changed(kind);
+    askAgain(kinds, kind, 40, false);
     expect(kind.about).toBe('chance');
+    askAgain(kinds, kind, 9, true);
+    expect(kind.about).toBe('own');
   });
 });
 
@@ -152,24 +140,24 @@ describe('a trial of the rate explains a share', () => {
     'of what was $before, $bettered times bettered: $after',
     ({ before, bettered, after }) => {
       const { kinds, kind } = given(forbidden(), 10);
-      Object.assign(kind, { about: before, bettered, explained: 0.05 });
-      kinds.explain(kind, 0.25);
-      kinds.explain(kind, 0.2);
-      expect(kind).toMatchObject({ about: after, explained: 0.25 });
+      Object.assign(kind, { about: before, bettered, baseShare: 0.05 });
+      kinds.noteBaseShare(kind, 0.25);
+      kinds.noteBaseShare(kind, 0.2);
+      expect(kind).toMatchObject({ about: after, baseShare: 0.25 });
     },
   );
 
   it.each([
-    { explained: 0, every: 20, isExcess: false },
-    { explained: 0, every: 4, isExcess: true },
-    { explained: 0.25, every: 3, isExcess: false },
-    { explained: 0.25, every: 2, isExcess: true },
-    { explained: 0.9, every: 1, isExcess: true },
+    { baseShare: 0, every: 20, isExcess: false },
+    { baseShare: 0, every: 4, isExcess: true },
+    { baseShare: 0.25, every: 3, isExcess: false },
+    { baseShare: 0.25, every: 2, isExcess: true },
+    { baseShare: 0.9, every: 1, isExcess: true },
   ])(
-    '$explained of it: one in $every is more than that: $isExcess',
-    ({ explained, every, isExcess }) => {
+    '$baseShare of it: one in $every is more than that: $isExcess',
+    ({ baseShare, every, isExcess }) => {
       const { kinds, kind } = given(forbidden(), every);
-      kind.explained = explained;
+      kind.baseShare = baseShare;
       expect(kinds.isExcess(kind)).toBe(isExcess);
     },
   );
@@ -208,8 +196,20 @@ it('what is long ago counts for little, and what came while all was well for all
   for (let at = 0; at < 100; at += 1) kinds.tried(undefined, true);
   expect(kinds.share(kind)).toBeLessThan(0.05);
   expect([kinds.usual(kind), kinds.usual()]).toEqual([0.05, 0.05]);
-  kinds.settle(80, new Map([[kind, 10]]));
+  kinds.noteUsual(80, new Map([[kind, 10]]));
   expect([kinds.usual(kind), kinds.usual()]).toEqual([10.5 / 100, 10.5 / 100]);
-  kinds.settle(0, new Map([[kinds.of(away(), 'a.example'), 1e6]]));
+  kinds.noteUsual(0, new Map([[kinds.of(away()), 1e6]]));
   expect([kinds.usual(kind) < 0.001, kinds.usual()]).toEqual([true, 0.95]);
+});
+
+it('at the end of a list, domains that are well show that a limit is none', () => {
+  const { kinds, kind } = given(throttled(), 1);
+  expect(kinds.isOfDomain(kind, 4)).toBe(false);
+  for (let probe = 0; probe < 4; probe += 1) kinds.noteProbe();
+  expect([3, 4].map((same) => kinds.isOfDomain(kind, same))).toEqual([false, true]);
+  for (let probe = 0; probe < 2; probe += 1) {
+    kinds.noteProbe();
+    kinds.probeFailed(kind);
+  }
+  expect(kinds.isOfDomain(kind, 4)).toBe(false);
 });

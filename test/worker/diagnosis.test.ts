@@ -2,12 +2,8 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import type { Meaning } from '../../src/brand/meaning.ts';
 import type { StopReason } from '../../src/calls/stops.ts';
-import {
-  type Asked,
-  createDiagnosis,
-  type DiagnosisOptions,
-  type Signal,
-} from '../../src/worker/diagnosis.ts';
+import { createDiagnosis, type DiagnosisOptions, type Signal } from '../../src/worker/diagnosis.ts';
+import type { Subject } from '../../src/worker/withheld.ts';
 import * as answer from './meanings.ts';
 
 /** A diagnosis whose answers a test gives. Earlier runs had good ones, unless it says otherwise. */
@@ -35,7 +31,7 @@ function open(options: Partial<DiagnosisOptions> = {}) {
     hasAnswered: true,
     ...options,
   });
-  const lookups = new Map<string, Asked>();
+  const lookups = new Map<string, Subject>();
   const verdicts = new Map<string, string>();
   let named = 0;
   /** A domain is answered. Returns what that tells of the pace. */
@@ -206,15 +202,33 @@ describe('a row that chance does not explain asks for a probe', () => {
 });
 
 describe('at the end of a list', () => {
-  it('what is held is asked again, and believed when it is the same', async () => {
-    const { diagnosis, hear, several, became } = open();
+  it('what is withheld is asked again, and believed when a probe is well', async () => {
+    const { diagnosis, hear, several, became, probed } = open();
     several(30);
     const odd = several(2, answer.forbidden);
     diagnosis.idle(0);
     expect(await became(odd)).toEqual(['again', 'again']);
     for (const domain of odd) hear(domain, answer.forbidden(domain));
     diagnosis.idle(0);
-    expect(await became(odd)).toEqual(['believe', 'believe']);
+    expect(await became(odd)).toEqual(['held', 'held']);
+    probed(answer.found('n30.example')); // now one is asked once more
+    diagnosis.idle(0);
+    expect(await became(odd)).toEqual(['again', 'believe']);
+  });
+
+  it('what is about who asks is no verdict when two probes get it too', async () => {
+    const { diagnosis, hear, several, became, probed } = open();
+    several(30);
+    const odd = several(2, answer.unauthorized);
+    diagnosis.idle(0);
+    await nextTurn();
+    for (const domain of odd) hear(domain, answer.unauthorized());
+    diagnosis.idle(0);
+    expect(probed(answer.unauthorized())).toBe('none');
+    expect(probed(answer.unauthorized())).toBe('failing');
+    expect(diagnosis.trouble).toMatchObject({ isDown: true, meaning: { httpStatus: 401 } });
+    diagnosis.end();
+    expect(await became(odd)).toEqual(['drop', 'drop']);
   });
 
   it('five that are not known ask for a probe first', async () => {

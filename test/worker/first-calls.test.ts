@@ -17,7 +17,7 @@ function ask(
   const ends = answers.map((meaning, at) => {
     const domain = `${at}.example`;
     if (meaning.kind === 'found') return calls.found(meaning, callOf(at)) || undefined;
-    return calls.bad(kinds.of(meaning, domain), meaning, domain, callOf(at));
+    return calls.bad(kinds.of(meaning), meaning, domain, callOf(at));
   });
   return { calls, ends, at: ends.findIndex((end) => end !== undefined) + 1 };
 }

@@ -75,7 +75,7 @@ function stage(parts: Partial<GateOptions> = {}) {
     concurrency: 9,
     diagnosis: {
       mayStart: () => set.mayStart,
-      begin: () => ({ begun: 0 }),
+      begin: () => ({ answersBefore: 0 }),
       note: () => ({ signal: set.signals.shift() ?? 'good', verdict: 'believe' }),
       wasBad: ({ domain }) => set.bad.has(domain),
       findings: () => [],
@@ -104,7 +104,7 @@ function stage(parts: Partial<GateOptions> = {}) {
     ...parts,
   });
   const ask = (domain = 'a', isWanted = () => true, budget?: Budget) =>
-    gate.ask({ asked: { domain }, isWanted, budget });
+    gate.ask({ subject: { domain }, isWanted, budget });
   return { gate, ask, set, pace, stopSwitch, told };
 }
 

@@ -10,11 +10,11 @@ function open(usual: Partial<Record<keyof typeof MEANINGS, number>> = {}) {
   const kinds = new AnswerKinds();
   const streak = new Streak(kinds);
   let domains = 0;
-  const kindOf = (status: keyof typeof MEANINGS) => kinds.of(MEANINGS[status], 'a.example');
+  const kindOf = (status: keyof typeof MEANINGS) => kinds.of(MEANINGS[status]);
   const counts = Object.entries(usual).map(([status, count]) => {
     return [kindOf(Number(status) as keyof typeof MEANINGS), count] as const;
   });
-  kinds.settle(100, new Map(counts));
+  kinds.noteUsual(100, new Map(counts));
   const bad = (status: keyof typeof MEANINGS, domain = `${(domains += 1)}.example`): boolean =>
     streak.bad(kindOf(status), domain);
   /** How many more domains make it unlikely, of 100. */
@@ -31,7 +31,7 @@ it.each([
   { usual: { 500: 100 }, length: 5 },
 ])('after $usual of 100 it is unlikely after $length 503', ({ usual, length }) => {
   const { streak, length: lengthOf } = open(usual);
-  expect([lengthOf(503), streak.state]).toEqual([length, length ? 'doubted' : 'well']);
+  expect([lengthOf(503), streak.state]).toEqual([length, length ? 'suspected' : 'well']);
 });
 
 it('counts a domain once, and a row of several kinds as what any of them usually are', () => {
@@ -42,16 +42,16 @@ it('counts a domain once, and a row of several kinds as what any of them usually
   expect([...streak.kinds]).toEqual([kindOf(503), kindOf(500)]);
 });
 
-describe('a row that is doubted', () => {
-  const doubted = () => {
+describe('a row that is suspected', () => {
+  const suspected = () => {
     const opened = open();
     opened.length(503);
     return opened;
   };
 
   it('is down when two probes have failed', () => {
-    const { streak } = doubted();
-    expect([streak.probeFailed(), streak.state]).toEqual([false, 'doubted']);
+    const { streak } = suspected();
+    expect([streak.probeFailed(), streak.state]).toEqual([false, 'suspected']);
     expect([streak.probeFailed(), streak.state]).toEqual([true, 'down']);
     expect(streak.probeFailed()).toBe(false);
   });
@@ -59,7 +59,7 @@ describe('a row that is doubted', () => {
   it.each(['good', 'probeGood', 'clear'] as const)(
     'is over with %s, and a new one begins',
     (end) => {
-      const { streak, length } = doubted();
+      const { streak, length } = suspected();
       streak[end]();
       expect([streak.state, streak.main]).toEqual(['well', undefined]);
       expect(length(503)).toBe(5);
@@ -67,7 +67,7 @@ describe('a row that is doubted', () => {
   );
 
   it('has to be longer each time that a probe was well, where its kind is known; until one is good', () => {
-    const { streak, length, kindOf } = doubted();
+    const { streak, length, kindOf } = suspected();
     kindOf(503).about = 'own';
     streak.probeGood();
     expect(length(503)).toBeGreaterThanOrEqual(10);
