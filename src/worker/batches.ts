@@ -209,8 +209,9 @@ export function createBatches(options: BatchesOptions): Batches {
       const tries = (triedTogether.get(first.question) ?? 0) + 1;
       triedTogether.set(first.question, tries);
       const isOfOne = verdict === 'believe' || verdict === 'fail';
-      if (isOfOne || tries >= MOST_TOGETHER) goInHalves(group);
-      return isOfOne ? 'again' : verdict;
+      if (!isOfOne && tries < MOST_TOGETHER) return verdict;
+      goInHalves(group);
+      return 'again'; // the halves are other questions
     };
     const verdict = typeof told === 'string' ? halve(told) : told.then(halve);
     for (const { resolve } of group) resolve({ meaning, latencyMs, verdict, jitter });

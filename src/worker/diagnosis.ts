@@ -351,15 +351,15 @@ class Evidence implements Diagnosis {
     const { kind, bad, same } = history;
     const { about } = kind;
     if (FAILS.has(meaning.kind)) {
-      const isAgain = about === 'chance' && this.#limits.isSuspected(kind);
       const isHopeless = about === 'own' && bad > 1;
-      const verdict = isAgain ? 'again' : about === 'chance' ? 'soon' : 'retry';
-      return { signal: 'none', verdict: isHopeless ? 'fail' : verdict };
+      return {
+        signal: 'none',
+        verdict: isHopeless ? 'fail' : about === 'chance' ? 'soon' : 'retry',
+      };
     }
     if (this.#options.isTrusting) return GOOD;
     const signal = about === 'own' || about === 'chance' ? 'good' : 'none';
     if (about === 'chance') {
-      if (this.#limits.isSuspected(kind)) return { signal: 'none', verdict: 'again' };
       const isOwn = this.#kinds.isOfDomain(kind, same, bad > this.#options.retries);
       if (isOwn) this.#kinds.noteOwn(kind);
       return { signal, verdict: isOwn ? 'believe' : 'soon' };

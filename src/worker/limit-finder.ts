@@ -47,11 +47,6 @@ export class LimitFinder {
     this.#counts = counts;
   }
 
-  /** Whether it may be a limit: a try that meets one is none. */
-  isSuspected(kind: AnswerKind): boolean {
-    return kind === this.#trial?.kind || (kind.mayBeLimit && this.#kinds.isExcess(kind));
-  }
-
   /** Goes slower if a kind that comes by chance comes too often. */
   suspect(kind: AnswerKind): void {
     const { flowPerMs, isFree } = this.#pace;
