@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { Rate } from '../calls/rate.ts';
 import { DAY_MS } from '../common/format.ts';
-import type { Pace } from './pace.ts';
+import { isLimitUnsure, type Pace } from './pace.ts';
 import type { FixedRate } from './rate.ts';
 
 /**
@@ -17,6 +17,8 @@ export interface Learned {
   readonly cap: number;
   /** Calls that a window holds. @default it has none */
   readonly windowCalls?: number | undefined;
+  /** Whether the limit may be none: it was found by few refusals. @default false */
+  readonly isUnsure?: boolean | undefined;
   /** Until when the API said to wait; 0 when it did not. */
   readonly statedUntilMs: number;
   /** When calls started that a fixed rate still counts, and that rate. */
@@ -35,6 +37,7 @@ const LEARNED = z.object({
   isPublished: z.boolean().optional(),
   cap: z.int().min(0).max(100_000),
   windowCalls: z.number().min(0).max(1_000).optional(),
+  isUnsure: z.boolean().optional(),
   statedUntilMs: z.number(),
   fixed: z
     .object({
@@ -68,6 +71,7 @@ export function readLearned(
     isPublished: data.isPublished,
     cap: isOld ? 0 : data.cap,
     windowCalls: data.windowCalls,
+    isUnsure: data.isUnsure,
     // For a longer wait a run stops: the next one asks whether it still holds.
     statedUntilMs: statedUntilMs - nowMs > maxWaitMs ? 0 : statedUntilMs,
     fixed: data.fixed && { rate: data.fixed.rate, startsMs: startsIn(data.fixed, nowMs) },
@@ -100,6 +104,7 @@ export function learnedOf(pace: Pace, fixed: FixedRate | undefined, epochMs: num
     isPublished: pace.phase === 'published' || undefined,
     cap,
     windowCalls: windowCalls || undefined,
+    isUnsure: isLimitUnsure(pace) || undefined,
     statedUntilMs: isStated ? shutUntilMs + epochMs : 0,
     fixed: fixed && { rate: fixed.rate, startsMs: fixed.recentStartsMs.map((at) => at + epochMs) },
   };

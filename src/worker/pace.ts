@@ -74,12 +74,16 @@ const FIRST_AWAY_MS = 1_000;
  */
 const CLIMB_FROM = 1 / 8;
 const CLIMB_CALLS = 6;
+/** Slower, it would take too long to show. */
+const SLOWEST_CLIMB_PER_MS = 1 / 1_000;
 const AT_ONCE_PER_MS = 20 / 1_000;
 /** A start that comes later than it might have by this, and by so many latencies, was not wanted before. */
 const UNWANTED_MS = 2_000;
 const UNWANTED_LATENCIES = 4;
 /** So long without a refusal, and something faster is tried, however sure the limit is. */
 const HEALTHY_MS = 60_000;
+/** After a start it is tried sooner, however sure what was remembered is. */
+const AT_START_MS = 30_000;
 const MOST_PATIENCE_MS = 240_000;
 const LONGEST_PAUSE_MS = 60_000;
 const LONGEST_STATED_MS = 3_600_000;
@@ -108,6 +112,8 @@ interface Known {
   readonly cap: number;
   /** @default none */
   readonly windowCalls?: number | undefined;
+  /** Whether it was found by so few refusals that it may be none. @default false */
+  readonly isUnsure?: boolean | undefined;
   readonly isFixed: boolean;
 }
 
@@ -120,10 +126,13 @@ function phaseOf({ isFixed, isPublished, limitPerMs }: Known): Phase {
 export function createPace(nowMs: number, known: Known) {
   const { limitPerMs, cap, windowCalls = 0 } = known;
   const isKnown = limitPerMs > 0;
+  const isUnsure = isKnown && known.isUnsure === true;
   return {
     phase: phaseOf(known),
     state: 'flowing' as 'flowing' | 'slower' | 'testing',
-    ratePerMs: isKnown ? limitPerMs * 0.98 : FIRST_WINDOW / LEAST_ROUND_MS,
+    ratePerMs: isKnown
+      ? Math.max(limitPerMs * 0.98, isUnsure ? SLOWEST_CLIMB_PER_MS : 0)
+      : FIRST_WINDOW / LEAST_ROUND_MS,
     /** The middle of the range of the limit, or the quota that headers state; 0 while not known. */
     limitPerMs,
     /** Half of the range, as a share. */
@@ -168,15 +177,15 @@ export function createPace(nowMs: number, known: Known) {
      * The rate to climb back to; 0 while the rate is not taken down. Accepted calls until it
      * doubles; 0: it is held.
      */
-    climbToPerMs: 0,
-    climbLeft: 0,
-    climbMs: 0,
+    climbToPerMs: isUnsure ? FASTEST_PER_MS : 0,
+    climbLeft: isUnsure ? CLIMB_CALLS : 0,
+    climbMs: nowMs,
     /**
      * Since when nothing was refused at the present rate, and for how long that is to last until
      * more is tried.
      */
     healthyMs: nowMs,
-    patienceMs: HEALTHY_MS,
+    patienceMs: isKnown ? AT_START_MS : HEALTHY_MS,
     /** When calls were last refused for the first time, and when that made the pace slower. */
     refusedMs: 0,
     cutMs: LONG_AGO_MS,
@@ -189,6 +198,11 @@ export function createPace(nowMs: number, known: Known) {
     /** How it was, and when, before refusals that are not known yet to be about more than their domains. */
     before: undefined as { readonly atMs: number; readonly pace: object } | undefined,
   };
+}
+
+/** Whether the limit was found by so few refusals that it may be none. */
+export function isLimitUnsure({ phase, riseCalls }: Pace): boolean {
+  return phase === 'cruising' && riseCalls <= UNSURE_CALLS;
 }
 
 /** When the next call may start; Infinity: once one of those under way has ended. */
@@ -424,6 +438,7 @@ export function slow(pace: Pace, ratePerMs: number, nowMs: number): void {
 export function climb(pace: Pace, toPerMs: number, nowMs: number): void {
   if (pace.phase === 'fixed') return;
   pace.climbToPerMs = Math.min(FASTEST_PER_MS, Math.max(pace.climbToPerMs, toPerMs));
+  if (toPerMs > 0) pace.ratePerMs = Math.max(pace.ratePerMs, SLOWEST_CLIMB_PER_MS);
   pace.climbLeft = CLIMB_CALLS;
   pace.climbMs = nowMs;
 }
@@ -454,7 +469,7 @@ function endClimb(pace: Pace, nowMs: number, statedMs: number): void {
   pace.climbToPerMs = 0;
   pace.before = undefined;
   if (isAsBefore) {
-    pace.patienceMs = Math.min(2 * pace.patienceMs, MOST_PATIENCE_MS);
+    pace.patienceMs = Math.min(Math.max(HEALTHY_MS, 2 * pace.patienceMs), MOST_PATIENCE_MS);
     learn(pace, limitPerMs, margin, riseCalls);
   } else {
     pace.patienceMs = HEALTHY_MS;

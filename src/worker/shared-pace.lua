@@ -1,5 +1,5 @@
 -- Generated from pace.ts, ../calls/rate.ts, rate.ts, shared-pace.ts, pace-in-redis.ts by npm run make:lua.
--- sha256 of these: f484b43754a76d01188e7d6c1cbac5644f32ffa22ff76730e676d5f3cb2c2f79
+-- sha256 of these: afc2393fb7d1ed1cb3db16b9ce1808806955717dc0eb0def681726ce58ad25d8
 local require
 local ____modules = {}
 local ____moduleCache = {}
@@ -124,7 +124,7 @@ local ____lualib = require("lualib_bundle")
 local __TS__ObjectAssign = ____lualib.__TS__ObjectAssign
 local __TS__ObjectRest = ____lualib.__TS__ObjectRest
 local ____exports = {}
-local slotMs, skipUnwanted, isOld, publish, widen, beginRound, rise, remember, climbOn, endClimb, isOfCap, reopen, estimate, narrow, learn, FIRST_WINDOW, LEAST_ROUND_MS, FEW_UNDER_WAY, SLACK_MS, LEAST_RISE_MS, MOST_AHEAD, MOST_MARGIN, LEAST_MARGIN, FEW_CALLS, UNSURE_CALLS, SURE_CALLS, MOST_CALLS, MOST_WINDOW_CALLS, SLOWEST_PER_MS, FASTEST_PER_MS, CLIMB_FROM, CLIMB_CALLS, AT_ONCE_PER_MS, UNWANTED_MS, UNWANTED_LATENCIES, HEALTHY_MS, MOST_PATIENCE_MS, SHORT_MS, ROUNDED_MS, TRIAL_CALLS, FAR, MOST_UNDER_WAY, TIMER_MS, CATCH_UP_MS, CATCH_UP_FACTOR
+local slotMs, skipUnwanted, isOld, publish, widen, beginRound, rise, remember, climbOn, endClimb, isOfCap, reopen, estimate, narrow, learn, FIRST_WINDOW, LEAST_ROUND_MS, FEW_UNDER_WAY, SLACK_MS, LEAST_RISE_MS, MOST_AHEAD, MOST_MARGIN, LEAST_MARGIN, FEW_CALLS, UNSURE_CALLS, SURE_CALLS, MOST_CALLS, MOST_WINDOW_CALLS, SLOWEST_PER_MS, FASTEST_PER_MS, CLIMB_FROM, CLIMB_CALLS, SLOWEST_CLIMB_PER_MS, AT_ONCE_PER_MS, UNWANTED_MS, UNWANTED_LATENCIES, HEALTHY_MS, MOST_PATIENCE_MS, SHORT_MS, ROUNDED_MS, TRIAL_CALLS, FAR, MOST_UNDER_WAY, TIMER_MS, CATCH_UP_MS, CATCH_UP_FACTOR
 function slotMs(____bindingPattern0, nowMs)
     local ratePerMs
     local lastMs
@@ -266,6 +266,9 @@ function ____exports.climb(pace, toPerMs, nowMs)
         FASTEST_PER_MS,
         math.max(pace.climbToPerMs, toPerMs)
     )
+    if toPerMs > 0 then
+        pace.ratePerMs = math.max(pace.ratePerMs, SLOWEST_CLIMB_PER_MS)
+    end
     pace.climbLeft = CLIMB_CALLS
     pace.climbMs = nowMs
 end
@@ -304,7 +307,10 @@ function endClimb(pace, nowMs, statedMs)
     pace.climbToPerMs = 0
     pace.before = nil
     if isAsBefore then
-        pace.patienceMs = math.min(2 * pace.patienceMs, MOST_PATIENCE_MS)
+        pace.patienceMs = math.min(
+            math.max(HEALTHY_MS, 2 * pace.patienceMs),
+            MOST_PATIENCE_MS
+        )
         learn(pace, limitPerMs, margin, riseCalls)
     else
         pace.patienceMs = HEALTHY_MS
@@ -472,10 +478,12 @@ local FIRST_PAUSE_MS = 50
 local FIRST_AWAY_MS = 1000
 CLIMB_FROM = 1 / 8
 CLIMB_CALLS = 6
+SLOWEST_CLIMB_PER_MS = 1 / 1000
 AT_ONCE_PER_MS = 20 / 1000
 UNWANTED_MS = 2000
 UNWANTED_LATENCIES = 4
 HEALTHY_MS = 60000
+local AT_START_MS = 30000
 MOST_PATIENCE_MS = 240000
 local LONGEST_PAUSE_MS = 60000
 local LONGEST_STATED_MS = 3600000
@@ -510,10 +518,11 @@ function ____exports.createPace(nowMs, known)
         windowCalls = 0
     end
     local isKnown = limitPerMs > 0
+    local isUnsure = isKnown and known.isUnsure == true
     return {
         phase = phaseOf(known),
         state = "flowing",
-        ratePerMs = isKnown and limitPerMs * 0.98 or FIRST_WINDOW / LEAST_ROUND_MS,
+        ratePerMs = isKnown and math.max(limitPerMs * 0.98, isUnsure and SLOWEST_CLIMB_PER_MS or 0) or FIRST_WINDOW / LEAST_ROUND_MS,
         limitPerMs = limitPerMs,
         margin = 0.02,
         riseCalls = isKnown and SURE_CALLS or UNSURE_CALLS,
@@ -537,11 +546,11 @@ function ____exports.createPace(nowMs, known)
         testMs = 0,
         isAway = false,
         isFailing = false,
-        climbToPerMs = 0,
-        climbLeft = 0,
-        climbMs = 0,
+        climbToPerMs = isUnsure and FASTEST_PER_MS or 0,
+        climbLeft = isUnsure and CLIMB_CALLS or 0,
+        climbMs = nowMs,
         healthyMs = nowMs,
-        patienceMs = HEALTHY_MS,
+        patienceMs = isKnown and AT_START_MS or HEALTHY_MS,
         refusedMs = 0,
         cutMs = LONG_AGO_MS,
         deadMs = 0,
@@ -550,6 +559,13 @@ function ____exports.createPace(nowMs, known)
         lastMs = LONG_AGO_MS,
         before = nil
     }
+end
+function ____exports.isLimitUnsure(____bindingPattern0)
+    local riseCalls
+    local phase
+    phase = ____bindingPattern0.phase
+    riseCalls = ____bindingPattern0.riseCalls
+    return phase == "cruising" and riseCalls <= UNSURE_CALLS
 end
 function ____exports.nextStartMs(pace, nowMs, inFlight)
     local ____pace_1 = pace

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { createOwnPace } from '../../src/worker/gate.ts';
 import {
   accepted,
   climb,
@@ -37,6 +38,38 @@ it('how much a window holds is remembered, so that the next run does not look fo
   const { score } = await play({ ...world, domains: 2_400 }, { learned });
   expect(score.refused / score.calls).toBeLessThan(0.01);
   expect(score.elapsedMs).toBeLessThan(2_400 / 0.05 / 0.93);
+});
+
+it('a limit of a sick spell is gone within a minute of the next run, a real one is kept from its first call on', async () => {
+  const world = { domains: 400, callers: 64, latencyMs: 20 };
+  const sick = { reply: '429', share: 0.9, fromMs: 300, forMs: 1e9 } as const;
+  const limit = { kind: 'bucket', count: 60, perMs: 1_000 } as const;
+  for (const name of ['one', 'two', 'three', 'four']) {
+    const poisoned = (await play({ ...world, name, troubles: [sick] })).stack.remember();
+    const well = await play({ ...world, name, domains: 2_000 }, { learned: poisoned });
+    expect(well.score.elapsedMs).toBeLessThan(60_000);
+    const limited = { ...world, name, domains: 900, limits: [limit] };
+    const learned = (await play(limited)).stack.remember();
+    const { score, server } = await play(limited, { learned });
+    expect(server.acceptedAtMs.filter((atMs) => atMs < 1_000).length).toBeGreaterThan(50);
+    expect(score.refused).toBeLessThan(20);
+  }
+});
+
+it('a rate that was not refused is not given up for less than a tenth of it', async () => {
+  const world = { domains: 2_000, callers: 64, latencyMs: 20 };
+  for (const reply of ['403', '429', '500'] as const) {
+    const troubles = [{ reply, share: 0.2, fromMs: 0, forMs: 1e9 }];
+    const rates: number[] = [];
+    const home = createOwnPace(0, { rate: undefined, learned: undefined, epochMs: 0 });
+    const slowHome = home.slow;
+    home.slow = (ratePerMs, nowMs) => {
+      rates.push(ratePerMs / home.pace.flowPerMs);
+      slowHome(ratePerMs, nowMs);
+    };
+    await play({ ...world, name: reply, troubles }, { home });
+    expect(Math.min(1, ...rates)).toBeGreaterThanOrEqual(0.1);
+  }
 });
 
 it('a stated wait ends with the call that tries it, not with one that was sent before it was known', () => {
@@ -191,7 +224,7 @@ describe('a rate that is taken down to see whether that changes anything', () =>
 
   it.each([
     { refusedAt: 'far below the limit', ratePerMs: 0.02, limitPerMs: 0.014, patienceMs: 60_000 },
-    { refusedAt: 'about the limit', ratePerMs: 0.15, limitPerMs: 0.1, patienceMs: 120_000 },
+    { refusedAt: 'about the limit', ratePerMs: 0.15, limitPerMs: 0.1, patienceMs: 60_000 },
     { refusedAt: 'far above the limit', ratePerMs: 0.5, limitPerMs: 0.35, patienceMs: 60_000 },
   ])(
     'and refused on the way up $refusedAt, shows a limit of $limitPerMs',
@@ -241,11 +274,11 @@ describe('time', () => {
     expect(now() - pace.refusedMs).toBeLessThan(1_000);
   });
 
-  it('of a minute without a refusal has something faster tried, however sure the limit is', () => {
+  it('without a refusal has something faster tried, however sure the limit is: 30 s after a start', () => {
     const { pace, call } = openKnown({ riseCalls: 1e6 });
-    call(5_500);
+    call(2_750);
     expect(pace.ratePerMs).toBeCloseTo(0.098);
-    call(1_000);
+    call(500);
     expect(pace.ratePerMs).toBeGreaterThan(0.15);
   });
 });
