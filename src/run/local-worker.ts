@@ -10,15 +10,9 @@ import type { Api } from '../profile/job.ts';
 import { createBatches, lookupsAtOnce } from '../worker/batches.ts';
 import { type Clock, systemClock } from '../worker/clock.ts';
 import { createDiagnosis, type Diagnosis, type DiagnosisOptions } from '../worker/diagnosis.ts';
-import {
-  controlOf,
-  createGate,
-  createOwnPace,
-  type Gate,
-  type PaceHome,
-  type PauseGate,
-} from '../worker/gate.ts';
+import { createGate, type Gate, type PauseGate } from '../worker/gate.ts';
 import type { LookupContext } from '../worker/lookup.ts';
+import { controlOf, createOwnPace, type PaceHome } from '../worker/own-pace.ts';
 import type { Learned } from '../worker/pace-memory.ts';
 import type { RedisPaceOptions, SharedPace } from '../worker/redis-pace.ts';
 import type { Stop, StopSwitch } from '../worker/stop-switch.ts';

@@ -5,7 +5,7 @@ import { SHUTDOWN_TIMEOUT_MS, within } from '../common/lifetime.ts';
 import { createScript, type RedisServer } from '../queue/redis.ts';
 import { errorText, isReply } from '../queue/redis-errors.ts';
 import type { Clock } from './clock.ts';
-import type { PaceHome } from './gate.ts';
+import type { PaceHome } from './own-pace.ts';
 import { climb, createPace, type Pace, type PacedCall, slow } from './pace.ts';
 import type { Granted, PaceEvent, Said, SharedState } from './shared-pace.ts';
 

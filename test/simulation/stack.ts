@@ -6,7 +6,7 @@ import type { Outcome } from '../../src/calls/outcome.ts';
 import { placesIn } from '../../src/collector/produce.ts';
 import { parseProfile } from '../../src/profile/read-profile.ts';
 import { assembleWorker } from '../../src/run/local-worker.ts';
-import { createOwnPace, type PaceHome } from '../../src/worker/gate.ts';
+import { createOwnPace, type PaceHome } from '../../src/worker/own-pace.ts';
 import { type Learned, type PaceDescription, readLearned } from '../../src/worker/pace-memory.ts';
 import { createStopSwitch, type StopSwitch } from '../../src/worker/stop-switch.ts';
 import { EPOCH_MS } from './limits.ts';

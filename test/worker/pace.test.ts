@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { createOwnPace } from '../../src/worker/gate.ts';
+import { createOwnPace } from '../../src/worker/own-pace.ts';
 import {
   accepted,
   climb,

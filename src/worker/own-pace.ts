@@ -1,0 +1,115 @@
+import type { Rate } from '../calls/rate.ts';
+import type { Clock } from './clock.ts';
+import type { PaceControl } from './limit-finder.ts';
+import {
+  accepted,
+  climb,
+  createPace,
+  ended,
+  forget,
+  nextStartMs,
+  type Pace,
+  type PacedCall,
+  type Refusal,
+  refused,
+  slow,
+  start,
+} from './pace.ts';
+import type { Learned } from './pace-memory.ts';
+import { bookFixed, createFixedRate, type FixedRate, nextFixedStartMs } from './rate.ts';
+
+/** Where the pace is kept. Times are those of the clock of this process. */
+export interface PaceHome {
+  /** When one more call may start; Infinity: not before something has happened. */
+  nextMs(nowMs: number, inFlight: number): number;
+  /** A call starts. */
+  start(nowMs: number): void;
+  /** A call has ended. */
+  ended(how: 'good' | Refusal | 'none', call: PacedCall, nowMs: number): void;
+  /** What calls were refused for was not the rate. */
+  forget(nowMs: number): void;
+  /** Takes the rate down for a while. */
+  slow(ratePerMs: number, nowMs: number): void;
+  /** Lets it climb. @param toPerMs 0: to what it was */
+  climb(toPerMs: number, nowMs: number): void;
+  /** The pace as it is known here, and the fixed rate. */
+  readonly pace: Readonly<Pace>;
+  readonly fixed: FixedRate | undefined;
+  /** So many callers wait that may start here: called again when something has changed. */
+  wanted?(waiting: number): void;
+  onChange?: () => void;
+  /** Whether calls fail here that go well elsewhere. */
+  readonly isSick?: boolean;
+  close?(): Promise<void>;
+}
+
+/** Keeps the pace in this process. */
+export function createOwnPace(
+  nowMs: number,
+  {
+    rate,
+    learned,
+    epochMs,
+  }: {
+    readonly rate: Rate | undefined;
+    readonly learned: Learned | undefined;
+    /** What is added to times of the clock to get milliseconds since 1970. */
+    readonly epochMs: number;
+  },
+): PaceHome {
+  const { limitPerMs = 0, cap = 0, statedUntilMs = 0, fixed: before } = learned ?? {};
+  const isFixed = rate !== undefined;
+  const pace = createPace(nowMs, { ...learned, limitPerMs, cap, isFixed });
+  const isSame = before?.rate.count === rate?.count && before?.rate.perMs === rate?.perMs;
+  const startsMs = isSame ? (before?.startsMs ?? []).map((at) => at - epochMs) : [];
+  const fixed = rate && createFixedRate(rate, startsMs);
+  if (statedUntilMs - epochMs > nowMs) {
+    pace.shutUntilMs = statedUntilMs - epochMs;
+    pace.isStated = true;
+  }
+  return {
+    pace,
+    fixed,
+    nextMs: (now, inFlight) => {
+      const paceMs = nextStartMs(pace, now, inFlight);
+      return fixed ? Math.max(paceMs, nextFixedStartMs(fixed)) : paceMs;
+    },
+    start: (now) => {
+      start(pace, now);
+      if (fixed) bookFixed(fixed, now);
+    },
+    ended: (how, call, now) => {
+      if (how === 'good') return accepted(pace, call, now);
+      if (how === 'none') return ended(pace, call.sentAtMs);
+      refused(pace, call, now, how);
+    },
+    forget: (now) => forget(pace, now),
+    slow: (ratePerMs, now) => slow(pace, ratePerMs, now),
+    climb: (toPerMs, now) => climb(pace, toPerMs, now),
+  };
+}
+
+/** What the diagnosis may do to a pace. */
+export function controlOf(home: PaceHome, clock: Clock): PaceControl {
+  const { pace } = home;
+  return {
+    get flowPerMs() {
+      return pace.flowPerMs;
+    },
+    get ratePerMs() {
+      return pace.ratePerMs;
+    },
+    get limitPerMs() {
+      return pace.phase === 'published' ? 0 : pace.limitPerMs;
+    },
+    get isFree() {
+      return pace.state === 'flowing' && pace.phase !== 'fixed' && pace.climbToPerMs === 0;
+    },
+    get isClimbing() {
+      return pace.climbToPerMs > 0;
+    },
+    slow: (ratePerMs) => home.slow(ratePerMs, clock.nowMs()),
+    climb: (toPerMs) => home.climb(toPerMs, clock.nowMs()),
+    forget: () => home.forget(clock.nowMs()),
+  };
+}
