@@ -21,10 +21,6 @@ export class CallCounter {
   arrive(domain: string | undefined, nowMs: number): void {
     const totals = this.#totals;
     totals.calls += 1;
-    const second = Math.floor(nowMs / 1000);
-    totals.inSecond = second === totals.second ? totals.inSecond + 1 : 1;
-    totals.second = second;
-    totals.busiestSecond = Math.max(totals.busiestSecond, totals.inSecond);
     totals.firstMs ??= nowMs;
     totals.lastMs = nowMs;
     if (domain === undefined) return;
@@ -63,7 +59,7 @@ export class CallCounter {
   }
 
   snapshot(): SandboxStats {
-    const { calls, faulted, unanswered, abandoned, charged, busiestSecond } = this.#totals;
+    const { calls, faulted, unanswered, abandoned, charged } = this.#totals;
     return {
       calls,
       byStatus: Object.fromEntries(this.#byStatus),
@@ -79,7 +75,6 @@ export class CallCounter {
         repeats: this.#repeats.map((domain) => ({ domain, ...this.of(domain) })),
       },
       concurrency: { now: this.#open, highest: this.#totals.highestOpen },
-      busiestSecond,
       firstCallAt: toIso(this.#totals.firstMs),
       lastCallAt: toIso(this.#totals.lastMs),
     };
@@ -125,9 +120,6 @@ const createTotals = () => ({
   repeated: 0,
   mostCalls: 0,
   highestOpen: 0,
-  second: 0,
-  inSecond: 0,
-  busiestSecond: 0,
   firstMs: undefined as number | undefined,
   lastMs: undefined as number | undefined,
 });
@@ -187,8 +179,6 @@ export interface SandboxStats {
   };
   /** Calls being worked on. A call without latency is answered before the next is read. */
   concurrency: { now: number; highest: number };
-  /** Calls in the busiest second of the clock. */
-  busiestSecond: number;
   /** Time of the first call, ISO 8601, or `null` before it. */
   firstCallAt: string | null;
   lastCallAt: string | null;

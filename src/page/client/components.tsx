@@ -110,8 +110,6 @@ interface FieldProps {
   /** What is wrong with what was typed. */
   readonly error?: string | undefined;
   readonly isSecret?: boolean;
-  /** Of a number: what is between two; 0 is any. */
-  readonly step?: number;
   readonly placeholder?: string;
   /** What stands before it and cannot be changed. */
   readonly prefix?: string;
@@ -119,9 +117,8 @@ interface FieldProps {
 }
 
 export function Field(props: FieldProps): JSX.Element {
-  const { label, value, onInput, hint, error, isSecret, step, placeholder, onEnter } = props;
+  const { label, value, onInput, hint, error, isSecret, placeholder, onEnter } = props;
   const id = useId();
-  const type = isSecret ? 'password' : step === undefined ? 'text' : 'number';
   return (
     <div class={props.prefix === undefined ? 'field' : 'field prefixed'}>
       <label htmlFor={id} class={props.isNamed ? 'unseen' : undefined}>
@@ -131,9 +128,7 @@ export function Field(props: FieldProps): JSX.Element {
       <input
         id={id}
         // The kinds of inputs have types of their own.
-        {...({ type, min: step && 0, step: step === 0 ? 'any' : step } as {
-          readonly type: 'text';
-        })}
+        type={(isSecret ? 'password' : 'text') as 'text'}
         value={value}
         placeholder={placeholder}
         autocomplete="off"
@@ -150,32 +145,6 @@ export function Field(props: FieldProps): JSX.Element {
         {error ?? hint}
       </p>
     </div>
-  );
-}
-
-/** A number from 0 on; undefined while there is none. */
-export function NumberField(
-  props: Pick<FieldProps, 'label' | 'hint' | 'placeholder'> & {
-    readonly value: number | undefined;
-    readonly onChange: (value: number | undefined) => void;
-    /** Between two numbers that may be typed. @default any */
-    readonly step?: number;
-  },
-): JSX.Element {
-  const { value, onChange, step = 0, ...rest } = props;
-  const typed = useSignal(String(value ?? ''));
-  return (
-    <Field
-      {...rest}
-      step={step}
-      value={typed.value}
-      onInput={(text) => {
-        typed.value = text;
-        const number = Number(text);
-        const isUsable = text !== '' && number >= 0 && (step === 0 || number % step === 0);
-        onChange(isUsable ? number : undefined);
-      }}
-    />
   );
 }
 

@@ -2,7 +2,7 @@ import { useSignal } from '@preact/signals';
 import type { JSX } from 'preact';
 import { useEffect } from 'preact/hooks';
 import { api, ask } from '../api.ts';
-import { Button, Figures, Note, NumberField, Progress, Step } from '../components.tsx';
+import { Button, Field, Figures, Note, Progress, Step } from '../components.tsx';
 import { costOf, count, counted, duration, rate } from '../format.ts';
 import { type AppState, findView, goTo, useWork } from '../state.ts';
 
@@ -18,7 +18,9 @@ export function PlanStep(props: { readonly id: string; readonly app: AppState })
   const planning = useWork();
   const starting = useWork();
   const plan = useSignal<Plan | undefined>(undefined);
-  const maxCalls = useSignal<number | undefined>(undefined);
+  const typed = useSignal('');
+  const isUsable = /^\s*(?:[1-9]\d{0,14}\s*)?$/.test(typed.value);
+  const maxCalls = Number(typed.value) || undefined;
   useEffect(() => {
     planning.start('plan', async () => {
       plan.value = await planOf(id);
@@ -28,7 +30,7 @@ export function PlanStep(props: { readonly id: string; readonly app: AppState })
   const isGoing = findView(id) !== undefined;
   const start = (): void =>
     starting.start('start', async () => {
-      const json = { maxCalls: maxCalls.value };
+      const json = { maxCalls };
       await ask(api.lists[':id'].run.$post({ param: { id }, json }));
       goTo('run', id);
     });
@@ -43,9 +45,9 @@ export function PlanStep(props: { readonly id: string; readonly app: AppState })
             kind="primary"
             onPress={start}
             isBusy={starting.isBusy()}
-            isDisabled={!found || isGoing}
+            isDisabled={!found || isGoing || !isUsable}
           >
-            {found ? startOf(found, maxCalls.value) : 'Start'}
+            {found ? startOf(found, maxCalls) : 'Start'}
           </Button>
           <Button onPress={() => goTo('columns', id)}>Back to the columns</Button>
         </>
@@ -61,14 +63,14 @@ export function PlanStep(props: { readonly id: string; readonly app: AppState })
       ) : planning.fault.value ? null : (
         <Progress label="Counting" text="Reading the whole list…" />
       )}
-      <NumberField
+      <Field
         label="Calls, at most"
-        value={maxCalls.value}
-        step={1}
+        value={typed.value}
         placeholder="no bound"
         hint="Such as 20, to see first what comes of them; then it can go on."
-        onChange={(value) => {
-          maxCalls.value = value === 0 ? undefined : value;
+        error={isUsable ? undefined : 'Type a whole number, or nothing for no bound.'}
+        onInput={(text) => {
+          typed.value = text;
         }}
       />
     </Step>
