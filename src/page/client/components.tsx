@@ -128,7 +128,7 @@ export function Field(props: FieldProps): JSX.Element {
       <input
         id={id}
         // The kinds of inputs have types of their own.
-        type={(isSecret ? 'password' : 'text') as 'text'}
+        {...({ type: isSecret ? 'password' : 'text' } as { readonly type: 'text' })}
         value={value}
         placeholder={placeholder}
         autocomplete="off"
