@@ -14,13 +14,22 @@ import { ELSEWHERE, orDamage, refusal, writeError } from './failures.ts';
  */
 export const STORE_VERSION = 2;
 
-type Stored<V> = Database<V, string>;
+/** A table as it is read. It is changed by changes that are committed. */
+export interface Table<V> {
+  get(key: string): V | undefined;
+  /** The bytes until the next read of any table: see `decodeOutcome`. */
+  getBinaryFast(key: string): Buffer | undefined;
+  getKeys(range?: KeyRange): Iterable<string>;
+  getRange(range?: KeyRange): Iterable<{ readonly key: string; readonly value: V }>;
+  doesExist(key: string): boolean;
+}
 
-/** What is read from a table. It is changed by changes that are committed. */
-export type Table<V> = Pick<
-  Stored<V>,
-  'get' | 'getBinaryFast' | 'getKeys' | 'getRange' | 'doesExist'
->;
+/** Keys in their order, from `start` to before `end`. @default all */
+interface KeyRange {
+  readonly start?: string;
+  readonly end?: string;
+  readonly limit?: number;
+}
 
 /** A change of a table. */
 export interface Change {
@@ -168,7 +177,7 @@ function createWrites(
 }
 
 /** The table of LMDB behind a port. */
-const stored = (table: Change['table']): Stored<unknown> => table as Stored<unknown>;
+const stored = (table: Change['table']) => table as Database<unknown, string>;
 
 /**
  * Handles promises of its own that lmdb rejects when a commit fails. Unhandled, they would end the
