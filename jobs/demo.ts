@@ -6,7 +6,7 @@
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { startSandbox } from '../src/index.ts';
@@ -24,6 +24,7 @@ const sandbox = await startSandbox({
   errors: 0.1,
   seed: 7,
 });
+const second = await startSandbox({ seed: 8 });
 try {
   console.log(
     `The sandbox API answers on ${sandbox.url}: at most 20 calls/s, some errors, some unknown brands.\n`,
@@ -43,15 +44,22 @@ try {
   console.log(
     `The sandbox saw ${calls} calls for ${domains.distinct} domains; asked twice after an answer: ${domains.repeated}.`,
   );
-  process.exitCode = exitCode;
+  console.log('\nAnd a second API is asked about what the first does not know:\n');
+  await writeFile(
+    join(folder, 'two.yaml'),
+    `input: ${join(project, 'samples/crm-accounts.csv')}\nout: two.csv\nsources: [{ baseUrl: '${sandbox.url}' }, { baseUrl: '${second.url}' }]\n`,
+  );
+  process.exitCode = Math.max(exitCode, await brandfill(['run', join(folder, 'two.yaml')]));
 } finally {
-  await sandbox.close();
+  await Promise.all([sandbox.close(), second.close()]);
   await rm(folder, { recursive: true });
 }
 
 /** Runs the command as a user would, its output going to this terminal. */
 async function brandfill(args: readonly string[]): Promise<number> {
-  console.log(`$ brandfill ${args.slice(0, 2).join(' ')} --base-url ${sandbox.url} …\n`);
+  console.log(
+    `$ brandfill ${args.slice(0, 3).join(' ').replace('=', ' ')}${args.length > 3 ? ' …' : ''}\n`,
+  );
   const child = spawn(process.execPath, [join(project, 'dist/brandfill.js'), ...args], {
     cwd: project,
     stdio: 'inherit',

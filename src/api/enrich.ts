@@ -1,9 +1,10 @@
+import { z } from 'zod';
 import type { EnrichedRow } from '../collector/output/output-columns.ts';
 import type { Plan } from '../collector/plan.ts';
 import type { RunControl } from '../common/run-control.ts';
 import { given, list, secret } from '../options/kinds.ts';
 import type { OptionsOf } from '../options/option.ts';
-import { OPTIONS } from '../options/options.ts';
+import { OPTIONS, SOURCE } from '../options/options.ts';
 import { type RunSurroundings, showRun } from '../page/show-run.ts';
 import { createJob, type Job } from '../profile/job.ts';
 import type { ListInput } from '../rows/open-list.ts';
@@ -21,6 +22,8 @@ const ENRICH = {
   input: list<ListInput>(),
   /** The credential. @default BRANDFILL_API_KEY */
   apiKey: secret(),
+  /** APIs that are asked in turn, each about what the one before does not know. @default one, as the options say */
+  sources: z.array(z.strictObject({ ...SOURCE, apiKey: secret() })).optional(),
   /** The name of the changes file from run to run, if its path has a date. @default its path */
   changesId: secret(),
   /**

@@ -1,10 +1,10 @@
-import { findJsonObject } from '../brand/json-object.ts';
+import { findJsonObject, type JsonObject } from '../brand/json-object.ts';
 import { createCutter, type Source } from '../rows/source.ts';
+import type { RowAnswers } from './asked-apis.ts';
 import { otherDomainIn } from './fields/answered-domain.ts';
 import type { Field } from './fields/fields.ts';
 import type { Fill } from './fill.ts';
 import type { JoinedRow, OutputRow } from './joined-row.ts';
-import type { RowAnswer, RowAnswers } from './row-answers.ts';
 import type { IndexedRow, RowIndex } from './row-index.ts';
 
 export interface JoinOptions {
@@ -13,11 +13,33 @@ export interface JoinOptions {
   readonly headBytes: number;
   readonly index: Pick<RowIndex, 'read'>;
   readonly answers: RowAnswers;
-  readonly enriched: readonly Field[];
+  /** By the place of each API; mostly there is one. */
+  readonly apis: readonly JoinedApi[];
   /** Fills blank cells of the list's own columns. */
   readonly fill?: Fill | undefined;
+}
+
+/** An API, as far as rows need it. */
+export interface JoinedApi {
+  readonly name: string;
+  /** The enriched columns, in one order for all APIs. */
+  readonly fields: readonly Field[];
   /** Why rows without an outcome were not asked. */
   readonly skipReason: string;
+}
+
+/**
+ * What `fill` and the like find a value in: the answer, and of several APIs the columns as well, because their
+ * answers have nothing else in common.
+ */
+export function recordOf(
+  answer: JsonObject,
+  fields: readonly Field[],
+  isSeveral: boolean,
+): JsonObject {
+  if (!isSeveral) return answer;
+  const values = fields.map((field) => [field.name, field.valueOf(answer)] as const);
+  return { ...answer, ...Object.fromEntries(values) };
 }
 
 /**
@@ -25,7 +47,7 @@ export interface JoinOptions {
  * row.
  */
 const BATCH_BYTES = 2 * 1024 * 1024;
-const NOTHING: RowAnswer = {};
+const NOTHING: ReturnType<RowAnswers> = { at: 0, said: '' };
 
 /**
  * Reads the input again, in its own order, cuts it as the index says, and joins each row with its
@@ -34,8 +56,9 @@ const NOTHING: RowAnswer = {};
  * @throws BrandfillError `UNREADABLE_INPUT` at the end, when the list was changed in the meantime
  */
 export async function* join(options: JoinOptions): AsyncGenerator<readonly OutputRow[]> {
-  const { source, headBytes, index, answers, enriched, fill, skipReason } = options;
-  const nothing = enriched.map(() => undefined);
+  const { source, headBytes, index, answers, apis, fill } = options;
+  const isSeveral = apis.length > 1;
+  const nothing = apis[0]?.fields.map(() => undefined) ?? [];
   let number = 0;
   let sizeBytes = 0;
 
@@ -44,12 +67,13 @@ export async function* join(options: JoinOptions): AsyncGenerator<readonly Outpu
     number += 1;
     const { text, fields, key = '' } = row;
     const isInvalid = row.kind === 'invalid';
-    const { outcome, older } = isInvalid ? NOTHING : answers(text);
+    const { outcome, older, at, said } = isInvalid ? NOTHING : answers(text);
+    const { name, fields: columns = [], skipReason = '' } = apis[at] ?? {};
     const answered = older ?? outcome;
     const json = answered?.status === 'found' ? answered.json : undefined;
     sizeBytes += json?.length ?? 0; // its values may be most of it
     const answer = json === undefined ? undefined : findJsonObject(json);
-    const own = answer && fill?.apply({ raw, fields }, answer);
+    const own = answer && fill?.apply({ raw, fields }, recordOf(answer, columns, isSeveral));
     const unasked = isInvalid ? 'invalid' : 'skipped';
     return {
       raw: own?.raw ?? raw,
@@ -61,8 +85,11 @@ export async function* join(options: JoinOptions): AsyncGenerator<readonly Outpu
       outcome,
       fetchedAtMs: answered?.fetchedAtMs ?? 0,
       key,
+      api: at,
+      source: isSeveral && answer ? name : undefined,
+      sources: isSeveral ? said : undefined,
       answeredDomain: answer && otherDomainIn(answer, text),
-      values: answer ? enriched.map((field) => field.valueOf(answer)) : nothing,
+      values: answer ? columns.map((field) => field.valueOf(answer)) : nothing,
       fills: own?.fills,
     };
   }

@@ -43,6 +43,12 @@ export interface JoinedRow {
   readonly fetchedAtMs: number;
   /** Identifies the row from night to night; empty when only its domain does. */
   readonly key: string;
+  /** The place of the API that its status is of. */
+  readonly api: number;
+  /** Which of several APIs its values are from. */
+  readonly source?: string | undefined;
+  /** What each of several APIs said that did not find it. */
+  readonly sources?: string | undefined;
   /** The domain that its answer names, if that is another than was asked. */
   readonly answeredDomain?: string | undefined;
   /** Values of the enriched columns; all undefined unless it is `found` or `stale`. */

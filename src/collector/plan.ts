@@ -56,6 +56,14 @@ export interface Plan extends PlannedRows {
   readonly bill?: Bill;
   /** Whether no more is spent in any case. @default false */
   readonly isBound?: boolean;
+  /** The same for each of several APIs, at most: how many it is asked depends on what the one before finds. */
+  readonly apis?: readonly PlannedApi[];
+}
+
+/** What one of several APIs is asked at most. */
+export interface PlannedApi extends Omit<Plan, keyof PlannedRows | 'apis'> {
+  readonly name: string;
+  readonly lookups: number;
 }
 
 /** What an API bills. */
@@ -81,7 +89,7 @@ export interface PlanOptions {
   /** Reads the domain in a cell of that column. */
   readonly readDomain: DomainReader;
   /** What is to be done for a row with a domain. Called once for each, in their order. */
-  readonly look: (domain: string) => Look;
+  readonly look: (domain: string, isFirst: boolean) => Look;
   /** The column that identifies rows from night to night. */
   readonly key?: RowColumn | undefined;
   /** Columns that are filled. */
@@ -164,7 +172,7 @@ export async function makePlan(options: PlanOptions): Promise<MadePlan> {
     const { domain: text } = found;
     const times = domains.add(text);
     if (domains.size === 1) oneSite = text;
-    const kind = look(text);
+    const kind = look(text, times === 1);
     if (kind !== 'due') {
       freshRows += 1;
       if (times === 1) freshDomains += 1;

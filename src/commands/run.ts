@@ -110,7 +110,7 @@ function toLoadedJob(jobFile: JobFile, overrides: Partial<EnrichOptions>) {
   const { env } = process;
   if (error) throw error;
   // Another API is another host, which must not get what the file has for its own.
-  const { baseUrl, auth, apiKeyEnv, apiKeyFile, params, headers, ...ofAnyApi } = options;
+  const { baseUrl, auth, apiKeyEnv, apiKeyFile, params, headers, sources, ...ofAnyApi } = options;
   const { input, ...given } = {
     store: env['BRANDFILL_STORE'] || besideFile(file, '.brandfill'),
     ...(overrides.api === undefined ? options : ofAnyApi),

@@ -9,7 +9,7 @@ import { isTimezone, localTime } from '../common/text.ts';
 import { LIST_FILE } from '../rows/list-formats.ts';
 import { duration, file, variableName } from './kinds.ts';
 import { kind, metaOf, type Options, type OptionsOf, option, refusal, refusing } from './option.ts';
-import { OPTIONS } from './options.ts';
+import { OPTIONS, SOURCE } from './options.ts';
 import { loadYaml, readText, readYaml } from './yaml.ts';
 
 // A job file is read in one go: YAML with its positions, variables filled in, then all values by the types of
@@ -49,6 +49,11 @@ const JOB_FILE = {
     help: `the list: an ${LIST_FILE}`,
   }),
   apiKeyEnv: variableName.optional(),
+  sources: z
+    .array(z.strictObject(SOURCE))
+    .min(1)
+    .optional()
+    .describe('APIs that are asked in turn, each about what the one before does not know'),
   schedule: schedule.optional().describe('when brandfill schedule runs this job'),
   onFinish: onFinish.optional().describe('whom to notify when the run is over, however it ended'),
 } satisfies Options;
@@ -76,7 +81,7 @@ export function readJobFile(file: string, context: JobFileContext): JobFile {
 export function parseJobFile(file: string, text: string, { env, now }: JobFileContext) {
   const yaml = readYaml(file, text, (doc, noteAt) => fillIn(doc, env, noteAt));
   const content = yaml.value as Readonly<Record<string, unknown>> | null | undefined;
-  const isMap = typeof content === 'object' && content !== null && !Array.isArray(content);
+  const isMap = isMapping(content);
   if (!isMap && yaml.problem() === undefined) {
     yaml.note(
       [],
@@ -100,17 +105,24 @@ export function parseJobFile(file: string, text: string, { env, now }: JobFileCo
     });
     return besideFile(file, filled);
   };
-  const given: Record<string, unknown> = {};
-  for (const [key, value] of Object.entries(all)) {
-    const refused = isRefused(key, value);
-    if (refused !== undefined) yaml.note([key], `${key}: ${refused}`);
-    if (refused !== undefined || value === null) continue; // null is left by a variable without a value
-    const declared = Object.hasOwn(JOB_FILE, key) ? (JOB_FILE as Options)[key] : undefined;
-    const { isPath } = metaOf(declared ?? z.unknown());
-    const toPath = (one: unknown): unknown =>
-      typeof one === 'string' && isPath?.(one) ? pathOf(key, one) : one;
-    given[key] = Array.isArray(value) ? value.map(toPath) : toPath(value);
-  }
+  /** @param within the way to the values */
+  const readValues = (values: object, within: readonly PropertyKey[]): Record<string, unknown> => {
+    const read: Record<string, unknown> = {};
+    for (const [key, value] of Object.entries(values) as [string, unknown][]) {
+      const refused = isRefused(key, value);
+      if (refused !== undefined) yaml.note([...within, key], `${key}: ${refused}`);
+      if (refused !== undefined || value === null) continue; // null is left by a variable without a value
+      const declared = Object.hasOwn(JOB_FILE, key) ? (JOB_FILE as Options)[key] : undefined;
+      const { isPath } = metaOf(declared ?? z.unknown());
+      const toPath = (one: unknown, at: number): unknown => {
+        if (typeof one === 'string') return isPath?.(one) ? pathOf(key, one) : one;
+        return key === 'sources' && isMapping(one) ? readValues(one, [key, at]) : one;
+      };
+      read[key] = Array.isArray(value) ? value.map(toPath) : toPath(value, 0);
+    }
+    return read;
+  };
+  const given = readValues(all, []);
   yaml.check(z.strictObject(JOB_FILE), given);
   const { schedule: _, onFinish: ofEnd, ...options } = given;
   const problem = yaml.problem();
@@ -130,18 +142,27 @@ export function parseJobFile(file: string, text: string, { env, now }: JobFileCo
   };
 }
 
+function isMapping(value: unknown): value is object {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
 /** Fills variables into the texts of a file. Numbers become the texts that were written. */
 function fillIn(
   doc: Document,
   env: Environment,
   noteAt: (offset: number, message: string) => void,
 ): void {
-  const { isPair, visit } = loadYaml();
-  const named: unknown = doc.get('apiKeyEnv');
-  if (typeof named === 'string') {
-    keepCredentialName(named);
-    keepSecret(env[named]?.trim());
-  }
+  const { isPair, isScalar, visit } = loadYaml();
+  const named = new Set(['BRANDFILL_API_KEY']);
+  visit(doc, {
+    Pair: (_, { key, value }) => {
+      if (String(key) !== 'apiKeyEnv' || !isScalar(value) || typeof value.value !== 'string')
+        return;
+      named.add(value.value);
+      keepCredentialName(value.value);
+      keepSecret(env[value.value]?.trim());
+    },
+  });
   visit(doc, {
     Scalar(role, node, path) {
       if (role === 'key') return undefined;
@@ -163,7 +184,7 @@ function fillIn(
           note(
             'expected ${NAME} or ${NAME:-default}, whose default is plain text; write $${ where a plain ${ is meant',
           );
-        } else if (name === named || name === 'BRANDFILL_API_KEY') {
+        } else if (named.has(name)) {
           note(`${name} holds the credential, which goes nowhere but to the API`);
         } else if (value === undefined) {
           note(
@@ -182,7 +203,11 @@ function fillIn(
 const VARIABLE = /\$\$\{|\$\{(?:([A-Za-z_]\w*)(?::-((?:(?!\$\{)[^}])*))?\}|[^}]*\}?)/g;
 
 /** Texts whose `${…}` are not variables of the file. */
-const AS_IT_IS: ReadonlySet<string> = new Set(['onFinish.command', 'apiKeyEnv']);
+const AS_IT_IS: ReadonlySet<string> = new Set([
+  'onFinish.command',
+  'apiKeyEnv',
+  'sources.apiKeyEnv',
+]);
 
 /** What is said of a credential in a file. */
 function isRefused(key: string, value: unknown): string | undefined {

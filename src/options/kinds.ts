@@ -109,6 +109,25 @@ export const reports = () =>
     { isPath: () => true },
   );
 
+const NEXT = ['not_found', 'rejected', 'failed'] as const;
+
+/** Outcomes after which another API is asked, as a list or in a text with commas. */
+export const next = () =>
+  kind(
+    texts,
+    (given): ReadonlySet<(typeof NEXT)[number]> =>
+      new Set(
+        [given].flat().flatMap((one) =>
+          one.split(',').map((word) => {
+            const known = NEXT.find((each) => each === word.trim());
+            if (known === undefined) throw refusal(expected(NEXT.join(', '), word));
+            return known;
+          }),
+        ),
+      ),
+    { placeholder: 'OUTCOME,…' },
+  );
+
 /** `HOST` or `HOST:PORT`, each. */
 export const hosts = () => textsAs('HOST', (given): AllowedHost => parseAllowedHost(given));
 

@@ -1,5 +1,14 @@
 import * as kinds from './kinds.ts';
-import { metaOf, nameOptions, option, required, type SettingsOf, under, varied } from './option.ts';
+import {
+  metaOf,
+  nameOptions,
+  option,
+  pick,
+  required,
+  type SettingsOf,
+  under,
+  varied,
+} from './option.ts';
 
 /** Of every command that reads a list. */
 export const LIST_OPTIONS = under('The list', {
@@ -31,7 +40,7 @@ export const API_OPTIONS = under('The API', {
   }),
   api: option(kinds.profile(), {
     env: 'BRANDFILL_API',
-    help: 'profile of the API, by its name (see brandfill api list) or as a YAML or JSON file: how the API is asked and what its answers mean (default: the standard, GET {base_url}/v1/brand?domain=…)',
+    help: 'profile of the API, by its name (see brandfill api list) or as a YAML or JSON file: how the API is asked and what its answers mean; of several, with commas between, the next is asked about what the one before does not know (default: the standard, GET {base_url}/v1/brand?domain=…)',
   }),
   auth: option(kinds.auth(), {
     env: 'BRANDFILL_AUTH',
@@ -210,6 +219,17 @@ export const FIRST: ReadonlySet<string> = new Set(
   `out failures changes report domainColumn where baseUrl api auth fields rate sample maxCalls
   price yes fresh refresh store queue dryRun json`.split(/\s+/),
 );
+
+/** What can be said of each of several APIs that a run asks in turn. */
+export const SOURCE = {
+  ...API_OPTIONS,
+  ...pick(OPTIONS, 'rate', 'maxCalls', 'maxCost', 'maxCallsPer', 'price'),
+  apiKeyEnv: kinds.variableName.optional(),
+  next: option(kinds.next(), {
+    default: 'not_found,rejected,failed',
+    help: 'after which outcomes of this API the next one is asked: not_found, rejected, failed',
+  }),
+};
 
 export type OptionKey = keyof typeof OPTIONS;
 

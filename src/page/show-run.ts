@@ -2,7 +2,7 @@ import { describeError, EXIT, exitCodeOfError, type OnNotice } from '../common/e
 import { type Closable, createCloser, SHUTDOWN_TIMEOUT_MS, within } from '../common/lifetime.ts';
 import { createRunControl, type RunControl } from '../common/run-control.ts';
 import { toCleanJson } from '../common/secrets.ts';
-import { type Job, nameApi } from '../profile/job.ts';
+import { apisOf, type Job, nameApi } from '../profile/job.ts';
 import type { RanTo } from '../run/enrich.ts';
 import type { RunContext } from '../run/run-context.ts';
 import type { Metrics } from '../watch/metrics.ts';
@@ -69,8 +69,11 @@ export async function showRun(
   const closer = createCloser();
   const { control = createRunControl() } = given;
   const { runId } = given;
-  const queue = settings.queue === undefined ? undefined : job.endpoint.queueName;
-  const about = { runId, list, schedule, api: nameApi(settings), queue, command };
+  const apis = apisOf(job);
+  const queues = apis.map(({ endpoint }) => endpoint.queueName).join(', ');
+  const queue = settings.queue === undefined ? undefined : queues;
+  const api = apis.map((one) => nameApi(one.settings)).join(', ');
+  const about = { runId, list, schedule, api, queue, command };
   const recorder = inWords(recordRun({ ...about, control }), words);
   options.onRecorder?.(recorder);
   let files: ReportFiles | undefined;

@@ -19,10 +19,24 @@ import {
 } from '../options/option.ts';
 import { type ApiSettings, OPTIONS, type OptionKey, type Settings } from '../options/options.ts';
 import { type Profile, readProfile } from './read-profile.ts';
+import { inSource, readNext, splitSources } from './sources.ts';
 
 /** Everything that a run needs to know, checked. */
 export interface Job extends Api {
   readonly settings: Settings;
+  /** What the API is called beside others: its profile, else its host. */
+  readonly name: string;
+  /** After which outcomes the next API is asked about a domain. */
+  readonly next: NextOutcomes;
+  /** The APIs that are asked after this one, in their order; mostly none. */
+  readonly further: readonly Job[];
+  /** The most calls of all of them together. @default as each says */
+  readonly mostCalls?: number | undefined;
+}
+
+/** All APIs that a job asks, in their order. */
+export function apisOf(job: Job): readonly [Job, ...Job[]] {
+  return [job, ...job.further];
 }
 
 /** The API, and the credential to call it. */
@@ -31,12 +45,16 @@ export interface Api {
   readonly credential: Credential;
   /** The profile of the API, if one is named. */
   readonly profile: Profile | undefined;
+  /** The variable of the environment that its credential is from; undefined where none is sent from there. */
+  readonly keyName: string | undefined;
   /** Oddities of the settings that are not errors, in sentences. */
   readonly notices: readonly string[];
 }
 
+const KEY_OPTIONS = { apiKey: secret(), apiKeyEnv: secret() };
+
 /** The options that a job is made of. */
-const JOB_OPTIONS = { ...OPTIONS, apiKey: secret(), apiKeyEnv: secret() };
+const JOB_OPTIONS = { ...OPTIONS, ...KEY_OPTIONS };
 
 /**
  * Reads and checks everything that can be checked before the input is opened. What a command has no option
@@ -56,14 +74,59 @@ export function createJob(
 
 /** Makes a job of options that are read. @throws BrandfillError `INVALID_SETTING` */
 export function toJob(
-  { profile, settings: own }: ProfiledSettings<Options>,
+  { profile, settings: own, next = readNext(), further = [], mostCalls }: ProfiledSettings<Options>,
   env?: Sources['env'],
 ): Job {
   const standard = readOptions('enrich', OPTIONS, { given: {}, env: {} });
   const settings: Settings & GivenKey = { ...standard, ...own };
   const wrong = contradictionsIn(settings, profile).find((one) => one !== false);
   if (wrong !== undefined) throw refusal(wrong);
-  return { settings, ...createApi(settings, profile, env) };
+  const api = createApi(settings, profile, env);
+  const name = profile?.name ?? new URL(api.endpoint.origin).host;
+  const job = { ...api, settings, name, next, mostCalls };
+  return {
+    ...job,
+    further: distinct(
+      job,
+      further.map((one, at) => inSource(at + 1, () => toJob(one, env))),
+    ),
+  };
+}
+
+/** Makes sure that several APIs can be told apart, and that none gets the credential of another. */
+function distinct(first: Omit<Job, 'further'>, further: readonly Job[]): readonly Job[] {
+  const names = new Set([first.name]);
+  const endpoints = new Map([[first.endpoint.id, first.name]]);
+  let keyGoesTo = first.keyName === COMMON_KEY ? first : undefined;
+  return further.map((job) => {
+    const same = endpoints.get(job.endpoint.id);
+    if (same !== undefined) {
+      throw refusal(`Cannot ask ${same} twice: both sources have the same address and parameters.`);
+    }
+    if (
+      keyGoesTo &&
+      job.keyName === COMMON_KEY &&
+      keyGoesTo.endpoint.origin !== job.endpoint.origin
+    ) {
+      throw refusal(
+        `Cannot send one credential to both ${keyGoesTo.endpoint.origin} and ${job.endpoint.origin}: name the variable of each in its 'apiKeyEnv', or set one such as ${keyVariable(job.name)}.`,
+      );
+    }
+    if (job.keyName === COMMON_KEY) keyGoesTo ??= job;
+    let { name } = job;
+    for (let times = 2; names.has(name); times += 1) name = `${job.name} ${times}`;
+    names.add(name);
+    endpoints.set(job.endpoint.id, name);
+    return { ...job, name };
+  });
+}
+
+/** Holds the credential where nothing else is said. */
+const COMMON_KEY = 'BRANDFILL_API_KEY';
+
+/** The variable of the credential of one API: `BRANDFILL_API_KEY_CONTEXT_DEV`. */
+function keyVariable(name: string): string {
+  return `${COMMON_KEY}_${name.toUpperCase().replaceAll(/[^A-Z0-9]+/g, '_')}`;
 }
 
 /** Options that do nothing without another. */
@@ -119,8 +182,9 @@ export function createApi(
       `Cannot start without a base URL: give option 'baseUrl', or set BRANDFILL_BASE_URL. With option 'api' there is that of an API (brandfill api list), brandfill sandbox is one to rehearse with, and brandfill app asks for it on a page.`,
     );
   }
-  const { apiKeyEnv: ofProfile = 'BRANDFILL_API_KEY' } = profile?.content.request ?? {};
-  const apiKeyEnv = settings.apiKeyEnv ?? ofProfile;
+  const { apiKeyEnv: ofProfile = COMMON_KEY } = profile?.content.request ?? {};
+  const byName = keyVariable(profile?.name ?? new URL(baseUrl).host);
+  const apiKeyEnv = settings.apiKeyEnv ?? (env[byName]?.trim() ? byName : ofProfile);
   keepCredentialName(apiKeyEnv);
   const fromEnv = env[apiKeyEnv]?.trim() || undefined;
   const { apiKey } = settings;
@@ -171,6 +235,7 @@ export function createApi(
     credential,
     profile,
     endpoint,
+    keyName: auth.kind === 'none' || key !== fromEnv ? undefined : apiKeyEnv,
     notices: notices.filter((one) => typeof one === 'string'),
   };
 }
@@ -244,7 +309,14 @@ export function nameApi({
 export interface ProfiledSettings<D extends Options> {
   readonly settings: SettingsOf<D>;
   readonly profile: Profile | undefined;
+  readonly next?: NextOutcomes;
+  /** The same for the APIs that are asked after this one. @default none is */
+  readonly further?: readonly ProfiledSettings<D>[];
+  /** The most calls of all of them together. */
+  readonly mostCalls?: number | undefined;
 }
+
+type NextOutcomes = ReturnType<typeof readNext>;
 
 /**
  * Reads options like `readOptions`. What is given counts more than the profile of the API, and the profile
@@ -257,19 +329,45 @@ export function readWithProfile<D extends Options>(
   declared: D,
   sources: Sources,
 ): ProfiledSettings<D> {
+  const several = splitSources(declared, sources);
+  if (!several) return readOne(of, declared, sources);
+  const isSeveral = several.length > 1;
+  const [first, ...further] = several.map((one, at) =>
+    Object.assign(
+      inSource(at, () => readOne(of, { ...declared, ...KEY_OPTIONS }, one.sources, isSeveral)),
+      { next: one.next },
+    ),
+  ) as [ProfiledSettings<D>, ...ProfiledSettings<D>[]];
+  const { maxCalls } = OPTIONS;
+  const bound = isSeveral ? Object(sources.given)['maxCalls'] : undefined;
+  const { maxCalls: mostCalls } = readOptions(
+    of,
+    { maxCalls },
+    { given: { maxCalls: bound }, env: {} },
+  );
+  return { ...first, further, mostCalls };
+}
+
+/** @param isOneOfSeveral whether others fill the same columns */
+function readOne<D extends Options>(
+  of: string,
+  declared: D,
+  sources: Sources,
+  isOneOfSeveral = false,
+): ProfiledSettings<D> {
   const profile = findProfile(declared, sources);
-  const { request, columns: fields, fresh, limits } = profile?.content ?? {};
+  const { request, columns, fresh, limits } = profile?.content ?? {};
   const { baseUrl, auth } = request ?? {};
   const ofProfile = {
     baseUrl,
     auth,
-    fields,
+    fields: columns ?? (isOneOfSeveral ? STANDARD_NAME : undefined),
     fresh: fresh?.found,
     freshNotFound: fresh?.notFound,
     maxCallsPer: limits?.quota,
   };
   const own = Object(sources.given) as Readonly<Record<string, unknown>>;
-  const standard = own['fields'] === STANDARD_NAME ? standardOf(fields) : undefined;
+  const standard = own['fields'] === STANDARD_NAME ? standardOf(columns) : undefined;
   const given = standard ? { ...own, fields: standard } : sources.given;
   return { settings: readOptions(of, declared, { ...sources, given, ofProfile }), profile };
 }

@@ -127,6 +127,12 @@ export function isInterrupted(stopped: Stop | undefined): boolean {
   return reasons.includes(stopped?.reason);
 }
 
+/** The calls of a run that count for its bound `maxCalls` so far, before it was killed too. */
+export async function callsTaken(run: BoundedRun): Promise<number> {
+  const [id] = ledgerIdsOf(run);
+  return (await run.store.openCallLedger({ id, count: 0, each: 1 }).read()).taken;
+}
+
 /** Ends a run: the next one of its name has the bounds anew, unless this one was interrupted. */
 export async function forgetSpent(run: BoundedRun, stopped: Stop | undefined): Promise<void> {
   if (!isInterrupted(stopped)) await run.store.forgetCalls(ledgerIdsOf(run));

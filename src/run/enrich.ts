@@ -9,15 +9,13 @@ import { idOfParts } from '../common/hashes.ts';
 import { createCloser } from '../common/lifetime.ts';
 import type { Job } from '../profile/job.ts';
 import type { ListInput } from '../rows/open-list.ts';
-import type { OutcomeStore } from '../store/store.ts';
 import { sizeOnDisk } from '../store/store-files.ts';
 import type { FoundOut } from '../watch/findings.ts';
 import type { RunView } from '../watch/run-view.ts';
-import { forgetSpent } from './bounds.ts';
 import { type JoinedRun, joinRows } from './join.ts';
-import { lookUp } from './look-up.ts';
+import { forgetAll, lookUp } from './look-up.ts';
 import { type OpenedList, open } from './open.ts';
-import { openStoreOf, plan } from './plan.ts';
+import { openStoresOf, plan } from './plan.ts';
 import type { RunContext } from './run-context.ts';
 
 /** Enriches a list into two files. */
@@ -26,11 +24,11 @@ export async function runToFiles(input: ListInput, job: Job, context: RunContext
   try {
     const list = await open(input, job, { context, closer });
     const files = await openFiles(input, list);
-    const { store, paths } = files;
-    const planned = await plan(list, store);
+    const { stores, paths } = files;
+    const planned = await plan(list, stores);
     const lookedUp = await lookUp(planned, folderOf(paths.out));
     const ranTo = await write(await joinRows(lookedUp), files);
-    await forgetSpent(planned, lookedUp.totals.stopped);
+    await forgetAll(planned, lookedUp.totals.stopped);
     return ranTo;
   } finally {
     await closer.close();
@@ -46,7 +44,9 @@ export async function* runToRows(
   const closer = createCloser();
   try {
     const list = await open(input, job, { context, closer });
-    const planned = await plan(list, closer.add(await openStoreOf(job, context)));
+    const stores = await openStoresOf(job, context);
+    closer.add(stores[0]);
+    const planned = await plan(list, stores);
     const lookedUp = await lookUp(planned);
     try {
       const joined = await joinRows(lookedUp);
@@ -59,7 +59,7 @@ export async function* runToRows(
       }
       return await finish(joined);
     } finally {
-      await forgetSpent(planned, lookedUp.totals.stopped); // also where the caller reads no further
+      await forgetAll(planned, lookedUp.totals.stopped); // also where the caller reads no further
     }
   } finally {
     await closer.close();
@@ -69,7 +69,7 @@ export async function* runToRows(
 /** All that a run writes, opened before any call is made. */
 interface FilesOfRun {
   readonly paths: OutputPaths;
-  readonly store: OutcomeStore;
+  readonly stores: Awaited<ReturnType<typeof openStoresOf>>;
   readonly outputs: Outputs;
 }
 
@@ -77,14 +77,15 @@ async function openFiles(input: ListInput, list: OpenedList): Promise<FilesOfRun
   const { job, context, closer, source, format } = list;
   const paths = await chooseOutputPaths({ ...job.settings, input, source, format });
   await context.report?.openFiles(source.file ? [source.file] : []);
-  const store = closer.add(await openStoreOf(job, context));
+  const stores = await openStoresOf(job, context);
+  const store = closer.add(stores[0]);
   const outputs = await openOutputs(paths, {
     sources: [source],
     parts: store.parts,
     onNotice: (message) => context.onEvent({ type: 'notice', message }),
   });
   closer.add(outputs);
-  return { paths, store, outputs };
+  return { paths, stores, outputs };
 }
 
 /**
@@ -109,9 +110,9 @@ async function write(joined: JoinedRun, files: FilesOfRun): Promise<RanTo> {
   const { columns, totals, format, extent } = joined;
   const { paths } = files;
   // A wrong address or credential must not blank what an earlier run has written.
-  const isForNothing = totals.stopped !== undefined && !joined.store.hasAnswers();
-  const isKept = isForNothing && existsSync(paths.out);
-  if (isKept || totals.stopped?.reason === 'misdirected') {
+  const hasAnswers = joined.apis.some(({ store }) => store.hasAnswers());
+  const isKept = totals.stopped !== undefined && !hasAnswers && existsSync(paths.out);
+  if (isKept || totals.stops.every((stop) => stop?.reason === 'misdirected')) {
     for await (const _ of joined.rows); // reading the rows counts them
     if (isKept) {
       const message = `Nothing was learned of any row: ${paths.out} stays as it was.`;
@@ -134,12 +135,13 @@ async function write(joined: JoinedRun, files: FilesOfRun): Promise<RanTo> {
 type Written = Partial<Pick<RunView, 'out' | 'failures' | 'changes'>>;
 
 /** What a run came to, beside what its events say. */
-export type RanTo = Pick<RunView, 'statuses'> & Partial<RunView> & { readonly foundOut: FoundOut };
+export type RanTo = Pick<RunView, 'statuses'> &
+  Partial<RunView> & { readonly foundOut: readonly FoundOut[] };
 
 /** Ends a run. Returns what no event has said of it. */
 export async function finish(run: JoinedRun, written: Written = {}): Promise<RanTo> {
   const { statuses, totals, job, fill, logos } = run;
-  const { lookups, stopped, limit, foundOut, callsPer, pendingUntilMs } = totals;
+  const { lookups, stopped, limit, foundOut, callsPer, pendingUntilMs, sources } = totals;
   const folder = job.settings.store;
   return {
     statuses,
@@ -149,6 +151,7 @@ export async function finish(run: JoinedRun, written: Written = {}): Promise<Ran
     foundOut,
     callsPer,
     pendingUntilMs,
+    ...(sources && { sources }),
     store: { folder, sizeBytes: sizeOnDisk(folder) },
     ...written,
     filled: fill?.counts,

@@ -1,14 +1,15 @@
+import { createRowAnswers, type RowAnswers } from '../collector/asked-apis.ts';
 import { type FoundPaths, flatColumnsOf } from '../collector/fields/enriched-columns.ts';
 import { join } from '../collector/join.ts';
 import { isListed, type JoinedRow, type OutputRow } from '../collector/joined-row.ts';
 import { nameOutputColumns, type OutputColumns } from '../collector/output/output-columns.ts';
-import { createRowAnswers, type RowAnswers } from '../collector/row-answers.ts';
 import { BrandfillError } from '../common/errors.ts';
 import { countOf, formatCount } from '../common/format.ts';
 import { shorten } from '../rows/columns/names.ts';
 import { PROGRESS_MS } from '../watch/events.ts';
 import type { RowRecorder } from '../watch/row-reasons.ts';
 import { createStatusCounts, type StatusCounts, sumOf } from '../watch/run-view.ts';
+import { columnsOfAll } from './columns-of-all.ts';
 import type { LookedUpRun } from './look-up.ts';
 
 /** A run with its joined rows, once all lookups are done. */
@@ -21,19 +22,21 @@ export interface JoinedRun extends LookedUpRun {
 
 /** Joins each row of a list with its outcome. */
 export async function joinRows(run: LookedUpRun): Promise<JoinedRun> {
-  const { context, totals, logos, job, format, source, index } = run;
-  const { fields } = job.settings;
-  const { reason, trouble } = totals.stopped ?? {};
+  const { apis, context, totals, logos, job, format, source, index } = run;
   context.onEvent({ type: 'writing' });
   // A trial says why there is no answer, and shows no older one in its place.
   const answers = createRowAnswers({ ...run, keepsStale: !context.isTrial });
-  const enriched = fields ?? flatColumnsOf(await findPaths(run, answers));
+  const fields = job.settings.fields
+    ? columnsOfAll(apis)
+    : [flatColumnsOf(await findPaths(run, answers))];
+  const [enriched = []] = fields;
   const columns = nameOutputColumns({
     prefix: job.settings.prefix,
     enriched,
     further: logos?.columns,
     taken: format.takenNames,
     hasChanges: job.settings.changes !== undefined,
+    isSeveral: apis.length > 1,
   });
   for (const { from, to } of columns.renamed) {
     const message = `The list already has a column '${from}': the added one is called '${to}'.`;
@@ -45,9 +48,11 @@ export async function joinRows(run: LookedUpRun): Promise<JoinedRun> {
     headBytes: format.headBytes,
     index,
     answers,
-    enriched,
+    apis: apis.map(({ name }, at) => {
+      const { reason = 'pruned', trouble } = totals.stops[at] ?? {};
+      return { name, fields: fields[at] ?? enriched, skipReason: trouble ?? reason };
+    }),
     fill: run.fill,
-    skipReason: trouble ?? reason ?? 'pruned',
   });
   const joined = { ...run, columns, statuses };
   return { ...joined, rows: count(rows, joined, context.report?.recorder.beginRows(joined)) };
@@ -137,14 +142,15 @@ const LEAST_ROWS = 5;
  * or a field that is nested within another.
  */
 function describeBlank(
-  { columns, job }: Pick<JoinedRun, 'columns' | 'job'>,
+  { columns, job, apis }: Pick<JoinedRun, 'columns' | 'job' | 'apis'>,
   found: number,
   filled: RowRecorder['filled'],
 ): string | undefined {
-  const { fields = [] } = job.settings;
+  if (!job.settings.fields) return undefined;
+  const [fields = []] = columnsOfAll(apis);
   const named = columns.enriched.slice(0, fields.length);
   const blank = named.filter((_, at) => filled[at] === 0);
-  const isGuessed = fields.some((field) => field.isGuessed);
+  const isGuessed = apis.length === 1 && fields.some((field) => field.isGuessed);
   if (isGuessed && found > 0) return describeGuessed(named, blank);
   if (blank.length === 0 || found < LEAST_ROWS) return undefined;
   const names = blank.map(({ name, expression = '' }) => `'${name}' (${shorten(expression)})`);

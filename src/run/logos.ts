@@ -1,6 +1,9 @@
 import { relative, resolve, sep } from 'node:path';
+import { findJsonObject } from '../brand/json-object.ts';
+import { createRowAnswers, statusAt } from '../collector/asked-apis.ts';
 import { createCounts } from '../collector/counts.ts';
 import type { Field } from '../collector/fields/fields.ts';
+import { recordOf } from '../collector/join.ts';
 import { hasValues } from '../collector/joined-row.ts';
 import type { OutputColumn } from '../collector/output/output-columns.ts';
 import type { RunControl } from '../common/run-control.ts';
@@ -10,6 +13,7 @@ import { type LogoCounts, saveLogos } from '../logos/save-logos.ts';
 import { PROGRESS_MS } from '../watch/events.ts';
 import type { RunView } from '../watch/run-view.ts';
 import type { Stop } from '../worker/stop-switch.ts';
+import { columnsOfAll } from './columns-of-all.ts';
 import type { PlannedRun } from './plan.ts';
 
 /** The logos of a run. */
@@ -164,7 +168,7 @@ async function fetchLogos(
   try {
     return await saveLogos({
       domains: () => foundIn(run),
-      answerOf: (domain) => store.find(domain)?.json,
+      answerOf: answersOf(run),
       valueOf: (answer) => field.valueOf(answer),
       notes: store.logos,
       folder,
@@ -188,17 +192,28 @@ async function fetchLogos(
   }
 }
 
+/** The answer of a domain as JSON: that of the first API that found it, with its columns where there are several. */
+function answersOf({ apis, store }: PlannedRun): (domain: string) => string | undefined {
+  if (apis.length === 1) return (domain) => store.find(domain)?.json;
+  const answers = createRowAnswers({ apis, keepsStale: false });
+  const fields = columnsOfAll(apis);
+  return (domain) => {
+    const { outcome, at } = answers(domain);
+    const answer = findJsonObject(outcome?.json ?? '');
+    return answer && JSON.stringify(recordOf(answer, fields[at] ?? [], true));
+  };
+}
+
 const DOMAINS_AT_A_TIME = 200;
 
 /** All domains of the list with an answer that counts. */
-async function* foundIn({ index, store, isUsable }: PlannedRun): AsyncGenerator<readonly string[]> {
+async function* foundIn({ index, apis }: PlannedRun): AsyncGenerator<readonly string[]> {
   const seen = createCounts();
   let some: string[] = [];
   for await (const rows of index.read()) {
     for (const { kind, text } of rows) {
       if ((kind !== 'due' && kind !== 'known') || seen.add(text) > 1) continue;
-      const head = store.findHead(text);
-      if (head?.status === 'found' && isUsable(text, head)) some.push(text);
+      if (apis.some((api) => statusAt(api, text) === 'found')) some.push(text);
     }
     if (some.length < DOMAINS_AT_A_TIME) continue;
     yield some;

@@ -1,4 +1,6 @@
 import { unlessAborted } from '../common/lifetime.ts';
+import type { Stop } from '../worker/stop-switch.ts';
+import { forgetSpent } from './bounds.ts';
 import type { LogosOfRun, SavedLogos } from './logos.ts';
 import { type LookupTotals, lookUpAll } from './lookups/look-up-all.ts';
 import type { PlannedRun } from './plan.ts';
@@ -21,8 +23,7 @@ export async function lookUp(run: PlannedRun, outFolder = '.'): Promise<LookedUp
   await confirmCalls(run);
   assertCallsArePossible(run.plan);
   const logos = await openLogos(run, outFolder);
-  const job = withinLimits(run.job, run.context);
-  const totals = await lookUpAll({ ...run, job });
+  const totals = await askAll(run);
   throwIfNothingAsked(totals, run);
   const saved = await logos?.save(totals.stopped);
   return {
@@ -30,6 +31,18 @@ export async function lookUp(run: PlannedRun, outFolder = '.'): Promise<LookedUp
     totals: { ...totals, stopped: totals.stopped ?? saved?.stopped },
     logos: logos && saved && { columns: logos.columns, summary: saved.summary },
   };
+}
+
+/** Asks the one API of a run, or each of several in turn. */
+async function askAll(run: PlannedRun): Promise<LookupTotals> {
+  const { job, context } = run;
+  if (run.apis.length > 1) return await (await import('./ask-each.ts')).askEach(run);
+  return await lookUpAll({ ...run, job: withinLimits(job, context) });
+}
+
+/** Ends a run: the next one of its name has the bounds anew, unless this one was interrupted. */
+export async function forgetAll(run: PlannedRun, stopped: Stop | undefined): Promise<void> {
+  for (const { job, store } of run.apis) await forgetSpent({ ...run, job, store }, stopped);
 }
 
 // Parts that few runs need are loaded on demand.

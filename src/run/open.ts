@@ -5,7 +5,7 @@ import { chooseColumn, chooseDomainColumn } from '../collector/choose-column.ts'
 import type { Fill } from '../collector/fill.ts';
 import type { WhereRows } from '../collector/plan.ts';
 import type { Closable, Closer } from '../common/lifetime.ts';
-import type { Job } from '../profile/job.ts';
+import { apisOf, type Job } from '../profile/job.ts';
 import type { DomainColumn } from '../rows/columns/domain-column.ts';
 import { shorten } from '../rows/columns/names.ts';
 import { createDomainReader, type DomainReader } from '../rows/domain/domain.ts';
@@ -49,7 +49,7 @@ export async function open(
   const notifyAll = (messages: readonly string[] = []): void => {
     for (const message of messages) context.onEvent({ type: 'notice', message });
   };
-  notifyAll(job.notices);
+  for (const { notices } of apisOf(job)) notifyAll(notices);
   const { settings } = job;
   closer.add(leaveNoEmptyFolders(settings.store));
   const spoolFolder = await makeStoreHome(settings.store);

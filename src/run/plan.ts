@@ -1,10 +1,17 @@
+import { type AskedApi, isDueAt, placesToAsk } from '../collector/asked-apis.ts';
 import { assertColumnsThere } from '../collector/choose-column.ts';
-import type { Counts } from '../collector/counts.ts';
+import { type Counts, createCounts } from '../collector/counts.ts';
 import { createPathFinder, type PathFinder } from '../collector/fields/enriched-columns.ts';
 import { chooseOutputPaths } from '../collector/output/output-paths.ts';
-import { makePlan, type Plan, type PlanEstimate } from '../collector/plan.ts';
+import {
+  makePlan,
+  type Plan,
+  type PlanEstimate,
+  type PlannedApi,
+  type PlannedRows,
+} from '../collector/plan.ts';
 import { firstOf, type Pass } from '../collector/produce.ts';
-import { createRowIndex, type RowIndex } from '../collector/row-index.ts';
+import { createRowIndex, type IndexedRow, type RowIndex } from '../collector/row-index.ts';
 import { billOf, costOf, MICROS } from '../common/format.ts';
 import { createCloser } from '../common/lifetime.ts';
 import type { Settings } from '../options/options.ts';
@@ -13,25 +20,41 @@ import type { ListInput } from '../rows/open-list.ts';
 import type { Extent, RowColumn } from '../rows/row-format.ts';
 import { type Dated, type Freshness, isFresh } from '../store/freshness.ts';
 import { describeHolder } from '../store/owner.ts';
-import { type OutcomeStore, openStore, type StoreOptions } from '../store/store.ts';
+import {
+  type OutcomeStore,
+  openStores,
+  type StoredApi,
+  type StoreOptions,
+} from '../store/store.ts';
 import { readLearned } from '../worker/pace-memory.ts';
-import { type BoundedRun, readLeft } from './bounds.ts';
+import { type BoundedRun, callsTaken, isNamed, readLeft } from './bounds.ts';
 import { type OpenedList, open } from './open.ts';
 import type { RunContext } from './run-context.ts';
 import { takeSample } from './sample.ts';
 
+/** An API that a run asks, with what its store has of it. */
+export interface ApiOfRun extends AskedApi {
+  readonly job: Job;
+  readonly store: OutcomeStore;
+}
+
 /** A run with its plan. */
 export interface PlannedRun extends OpenedList {
+  /** Of the first API. */
   readonly store: OutcomeStore;
-  readonly index: RowIndex;
+  /** All that are asked, in their order. */
+  readonly apis: readonly ApiOfRun[];
+  readonly index: Pick<RowIndex, 'read'>;
   readonly plan: Plan;
   readonly extent: Extent;
   /** Has seen the answers that are fresh; undefined where the columns were named. */
   readonly paths: PathFinder | undefined;
   /** The rows of each domain. */
   readonly domains: Counts;
-  /** Whether an outcome counts in this run. */
-  readonly isUsable: (domain: string, outcome: Dated) => boolean;
+  /** Whether an outcome of the first API counts in this run. */
+  readonly isUsable: AskedApi['isUsable'];
+  /** Whether its domains are those that other APIs do not know, so that this one may know few. @default false */
+  readonly isRest?: boolean;
   /** Which domains are asked, in the order of the passes. */
   readonly passes: readonly Pass[];
   /** Those that go ahead of all, where it is not known whether the API answers. */
@@ -39,18 +62,43 @@ export interface PlannedRun extends OpenedList {
 }
 
 /** Reads all rows once. */
-export async function plan(list: OpenedList, store: OutcomeStore): Promise<PlannedRun> {
-  const run = await readRows(list, store);
+export async function plan(list: OpenedList, stores: StoresOfRun): Promise<PlannedRun> {
+  const run = await readRows(list, stores);
   list.context.onEvent({ type: 'planned', plan: run.plan });
   return run;
 }
 
-async function readRows(list: OpenedList, store: OutcomeStore): Promise<PlannedRun> {
+/** What a run stores of each of its APIs, in their order. */
+type StoresOfRun = readonly [OutcomeStore, ...OutcomeStore[]];
+
+function toApis(
+  { job, startedAtMs, now }: OpenedList,
+  stores: StoresOfRun,
+): readonly [ApiOfRun, ...ApiOfRun[]] {
+  const toApi = (job: Job, store: OutcomeStore): ApiOfRun => {
+    const freshness = freshnessOf(job.settings);
+    const isUsable: AskedApi['isUsable'] = (domain, outcome) =>
+      isFresh(domain, outcome, { freshness, startedAtMs, nowMs: now() });
+    return { name: job.name, next: job.next, job, store, isUsable };
+  };
+  const [first, ...further] = stores;
+  return [
+    toApi(job, first),
+    ...further.flatMap((store, at) => {
+      const one = job.further[at];
+      return one ? [toApi(one, store)] : [];
+    }),
+  ];
+}
+
+async function readRows(list: OpenedList, stores: StoresOfRun): Promise<PlannedRun> {
   const { job, context, closer, source, format, column, readDomain } = list;
-  const freshness = freshnessOf(job.settings);
   const { startedAtMs, now } = list;
-  const isUsable = (domain: string, outcome: Dated): boolean =>
-    isFresh(domain, outcome, { freshness, startedAtMs, nowMs: now() });
+  const [store] = stores;
+  const apis = toApis(list, stores);
+  const [{ isUsable }] = apis;
+  const isSeveral = apis.length > 1;
+  const dueAt = apis.map(() => 0);
   const index = closer.add(await createRowIndex(list.spoolFolder));
   const line = createLine();
   const paths = job.settings.fields ? undefined : createPathFinder();
@@ -60,8 +108,13 @@ async function readRows(list: OpenedList, store: OutcomeStore): Promise<PlannedR
     format,
     column,
     readDomain,
-    look: (domain) => {
+    look: (domain, isFirst) => {
       row += 1;
+      if (isSeveral) {
+        const places = placesToAsk(apis, domain);
+        if (isFirst) for (const at of places) dueAt[at] = (dueAt[at] ?? 0) + 1;
+        return places.length > 0 ? 'due' : 'known';
+      }
       const last: (Dated & { readonly json?: string }) | undefined = paths
         ? store.find(domain)
         : store.findHead(domain);
@@ -87,22 +140,116 @@ async function readRows(list: OpenedList, store: OutcomeStore): Promise<PlannedR
       ? { planned, index }
       : await takeSample(index, planned, { sample, spoolFolder: list.spoolFolder });
   if (taken.index !== index) closer.add(taken.index);
-  const made = {
-    ...taken.planned,
-    ...(await planCalls(taken.planned.lookups, { ...list, store })),
-  };
-  const answersPerCall = job.endpoint.profile?.batch?.size ?? 1;
-  return {
+  const { planned: rows } = taken;
+  const run = {
     ...list,
     store,
+    apis,
     isUsable,
     paths,
-    passes: passesOf(line.cut(made.calls * answersPerCall), store),
-    first: store.hasAnswers() ? [] : await firstOf(taken.index, made.lookups),
     index: taken.index,
-    plan: made,
     extent: { ...extent, keepsFormulas: job.settings.formulas === 'keep' },
     domains,
+  };
+  if (isSeveral) {
+    const most = dueAt.map((due) => Math.min(due, rows.lookups));
+    return { ...run, plan: { ...rows, ...(await planEach(run, most)) }, passes: [], first: [] };
+  }
+  const made = { ...rows, ...(await planCalls(rows.lookups, run)) };
+  const answersPerCall = job.endpoint.profile?.batch?.size ?? 1;
+  return {
+    ...run,
+    passes: passesOf(line.cut(made.calls * answersPerCall), store),
+    first: store.hasAnswers() ? [] : await firstOf(taken.index, made.lookups),
+    plan: made,
+  };
+}
+
+/**
+ * What one of several APIs is to be asked, now that those before it have answered: the same run as if it were the
+ * only one, in which only the rows are due that are due there.
+ */
+export async function planAt(run: PlannedRun, at: number): Promise<PlannedRun> {
+  const api = run.apis[at];
+  if (!api) throw new TypeError(`there is no API ${at}`);
+  const { store, isUsable } = api;
+  const index: PlannedRun['index'] = {
+    read: async function* () {
+      for await (const rows of run.index.read()) {
+        yield rows.map((row) =>
+          row.kind !== 'due' || isDueAt(run.apis, at, row.text) ? row : asKnown(row),
+        );
+      }
+    },
+  };
+  const line = createLine();
+  const seen = createCounts();
+  for await (const rows of index.read()) {
+    for (const { kind, text } of rows) {
+      if (kind !== 'due' || seen.add(text) > 1) continue;
+      line.add(store.findHead(text)?.fetchedAtMs ?? 0);
+    }
+  }
+  const lookups = seen.size;
+  const job = await withinAll(run, api.job);
+  const own = { ...run, job, store, isUsable, index, isRest: at > 0 };
+  const { calls } = await planCalls(lookups, {
+    ...own,
+    context: { ...run.context, onEvent: () => {} },
+  });
+  return {
+    ...own,
+    plan: { ...run.plan, lookups, calls },
+    passes: passesOf(line.cut(calls * (job.endpoint.profile?.batch?.size ?? 1)), store),
+    first: store.hasAnswers() ? [] : await firstOf(index, lookups),
+  };
+}
+
+function asKnown(row: IndexedRow): IndexedRow {
+  return { ...row, kind: 'known' };
+}
+
+/** One of the jobs of a run, with no more calls than the bound over all APIs leaves it. */
+async function withinAll(
+  run: Omit<BoundedRun, 'job'> & Pick<PlannedRun, 'job' | 'apis'>,
+  job: Job,
+): Promise<Job> {
+  const { mostCalls } = run.job;
+  if (mostCalls === undefined) return job;
+  let left = mostCalls;
+  for (const api of run.apis) {
+    if (api.job !== job) left -= await callsTaken({ ...run, ...api });
+  }
+  const { maxCalls = Infinity } = job.settings;
+  return { ...job, settings: { ...job.settings, maxCalls: Math.max(0, Math.min(maxCalls, left)) } };
+}
+
+/** The calls and cost of several APIs: of those after the first at most, as the one before may know all. */
+async function planEach(
+  run: Omit<PlannedRun, 'plan' | 'passes' | 'first'>,
+  most: readonly number[],
+): Promise<Omit<Plan, keyof PlannedRows>> {
+  const apis: PlannedApi[] = [];
+  const { mostCalls } = run.job;
+  let taken = 0;
+  for (const [at, { name, job, store }] of run.apis.entries()) {
+    if (mostCalls !== undefined && isNamed(run)) taken += await callsTaken({ ...run, job, store });
+    const lookups = most[at] ?? 0;
+    apis.push({ name, lookups, ...(await planCalls(lookups, { ...run, job, store })) });
+  }
+  if (taken > 0) run.context.onEvent(RESUMED);
+  const sum = (of: (api: PlannedApi) => number | undefined): number | undefined =>
+    apis.reduce<number | undefined>((all, api) => {
+      const one = api.calls === 0 ? 0 : of(api);
+      return all === undefined || one === undefined ? undefined : all + one;
+    }, 0);
+  return {
+    calls: Math.min(Math.max(0, (mostCalls ?? Infinity) - taken), sum(({ calls }) => calls) ?? 0),
+    estimate: undefined,
+    price: undefined,
+    cost: sum(({ cost, currency }) => (currency === apis[0]?.currency ? cost : undefined)),
+    currency: apis[0]?.currency,
+    apis,
   };
 }
 
@@ -165,6 +312,12 @@ function columnsToFind({ source, column, key, fill, where }: OpenedList): readon
   return source.isOfObjects ? others : [column, ...others];
 }
 
+const RESUMED = {
+  type: 'notice',
+  message: 'This run was interrupted before: the calls that it made then count against its bounds.',
+  level: 'info',
+} as const;
+
 /** The calls and cost of the lookups of a list. */
 async function planCalls(
   lookups: number,
@@ -173,11 +326,7 @@ async function planCalls(
   const { job, store, context } = run;
   const { amount: price, currency } = job.settings.price ?? {};
   const left = await readLeft(run);
-  if (left.isResumed) {
-    const message =
-      'This run was interrupted before: the calls that it made then count against its bounds.';
-    context.onEvent({ type: 'notice', message, level: 'info' });
-  }
+  if (left.isResumed) context.onEvent(RESUMED);
   const calls = Math.min(lookups, left.calls, left.callsPer);
   const known = { calls, estimate: estimateCalls(calls, job, store), price, currency };
   const { billing, batch } = job.endpoint.profile ?? {};
@@ -202,23 +351,28 @@ export async function planOnly(input: ListInput, job: Job, context: RunContext):
     if (format.workbook) {
       await chooseOutputPaths({ ...job.settings, input, source, format });
     }
-    const store = await openStoreOf(job, context, { isBeside: true });
-    return (await plan(list, closer.add(store))).plan;
+    const stores = await openStoresOf(job, context, { isBeside: true });
+    closer.add(stores[0]);
+    return (await plan(list, stores)).plan;
   } finally {
     await closer.close();
   }
 }
 
-/** Opens the store of a run, and waits while another process has it. */
-export async function openStoreOf(
-  { settings, endpoint }: Job,
+/** Opens the store of a run, for each of its APIs, and waits while another process has it. */
+export async function openStoresOf(
+  job: Job,
   { signal, onEvent }: Pick<RunContext, 'signal' | 'onEvent'>,
   options: Pick<StoreOptions, 'isBeside'> = {},
-): Promise<OutcomeStore> {
-  const { store: folder, noWait = false } = settings;
-  return await openStore(folder, endpoint.id, {
-    ...options,
+): Promise<StoresOfRun> {
+  const { store: folder, noWait = false } = job.settings;
+  const toStored = ({ settings, endpoint }: Job): StoredApi => ({
+    endpointId: endpoint.id,
     apiName: nameApi(settings),
+  });
+  const apis = [toStored(job), ...job.further.map(toStored)] as const;
+  return await openStores(folder, apis, {
+    ...options,
     signal,
     waitMs: noWait ? undefined : Number.POSITIVE_INFINITY,
     onHeld: (holder) => {

@@ -3,6 +3,7 @@ import type { FileAccess } from '../common/files.ts';
 import { createRunId } from '../common/hashes.ts';
 import { createCallbackGuard } from '../common/lifetime.ts';
 import type { RunControl } from '../common/run-control.ts';
+import type { Job } from '../profile/job.ts';
 import type { RunEvent } from '../watch/events.ts';
 import type { Metrics } from '../watch/metrics.ts';
 import type { RunRecorder } from '../watch/record-run.ts';
@@ -67,7 +68,7 @@ export interface RunContext {
    */
   readonly isTrial?: boolean;
   /** Called for every answer to a call that is made here. @default no callback */
-  readonly onCall?: ((call: AnsweredCall) => void) | undefined;
+  readonly onCall?: ((call: AnsweredCall, api: Job) => void) | undefined;
   /** Records the run. @default not recorded, as a trial is not */
   readonly report?: RunReporting | undefined;
 }

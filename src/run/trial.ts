@@ -15,7 +15,7 @@ import { finish, type RanTo } from './enrich.ts';
 import { type JoinedRun, joinRows } from './join.ts';
 import { lookUp } from './look-up.ts';
 import { open } from './open.ts';
-import { openStoreOf, plan as planOf } from './plan.ts';
+import { openStoresOf, plan as planOf } from './plan.ts';
 import type { RunContext } from './run-context.ts';
 
 /** What came of a domain that was tried. */
@@ -86,7 +86,7 @@ export async function runToTrial(domain: string, job: Job, outside: RunContext):
   const answers: TrialAnswer[] = [];
   const { tried, ranTo, totals, plan } = await runToTried([{ [TRIAL_COLUMN]: domain }], job, {
     ...outside,
-    onCall: ({ meaning }) => answers.push(explain(meaning, job.profile)),
+    onCall: ({ meaning }, { profile }) => answers.push(explain(meaning, profile)),
   });
   const [only] = tried;
   if (!only) throw new TypeError('a list of one row has a row');
@@ -129,8 +129,9 @@ export async function runToTried(
   };
   try {
     const list = await open(input, job, { context, closer });
-    const store = closer.add(await openStoreOf(job, context));
-    const joined = await joinRows(await lookUp(await planOf(list, store)));
+    const stores = await openStoresOf(job, context);
+    closer.add(stores[0]);
+    const joined = await joinRows(await lookUp(await planOf(list, stores)));
     const tried = new Map<string, Tried>();
     for await (const rows of joined.rows) {
       for (const row of rows.filter(isListed)) {
@@ -146,7 +147,7 @@ export async function runToTried(
   }
 }
 
-function triedOf(row: JoinedRow, { store, columns }: JoinedRun): Tried {
+function triedOf(row: JoinedRow, { apis, columns }: JoinedRun): Tried {
   const { domain, status, reason, outcome, fetchedAtMs } = row;
   const isFound = status === 'found';
   return {
@@ -156,7 +157,7 @@ function triedOf(row: JoinedRow, { store, columns }: JoinedRun): Tried {
     said: outcome?.said,
     httpStatus: outcome?.httpStatus,
     fetchedAt: fetchedAtMs === 0 ? undefined : new Date(fetchedAtMs).toISOString(),
-    answer: isFound ? findJsonObject(store.find(domain)?.json ?? '') : undefined,
+    answer: isFound ? findJsonObject(apis[row.api]?.store.find(domain)?.json ?? '') : undefined,
     columns: isFound ? columnsOf(row, columns.enriched) : [],
   };
 }

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { isAnswer, type Outcome } from '../calls/outcome.ts';
-import { type OpenOptions, openDatabase } from './database.ts';
+import { type OpenOptions, openDatabase, type StoreDatabase } from './database.ts';
 import type { Change, Table } from './engine.ts';
 import { decodeHead, decodeOutcome, encodeOutcome, keyOf, timeIn } from './entries.ts';
 import { orDamage } from './failures.ts';
@@ -25,12 +25,17 @@ import { openReportedRows } from './reported.ts';
  * Lookups that failed or are pending are stored apart from the answers. They say why a row has no
  * answer, and never replace an answer that was paid for.
  */
-export type OutcomeStore = Awaited<ReturnType<typeof openStore>>;
+export type OutcomeStore = Awaited<ReturnType<typeof openOutcomes>>;
 
-export interface StoreOptions extends OpenOptions {
+/** An API whose outcomes are stored. */
+export interface StoredApi {
+  /** Keeps its answers apart from those of others. */
+  readonly endpointId: string;
   /** A name of the API, for people who maintain the store. No credential in it. @default none */
   readonly apiName?: string | undefined;
 }
+
+export interface StoreOptions extends OpenOptions, Pick<StoredApi, 'apiName'> {}
 
 const COMMIT_DELAY_MS = 10;
 
@@ -54,8 +59,26 @@ export async function openStore(
   folder: string,
   endpointId: string,
   { apiName, ...opening }: StoreOptions = {},
-) {
+): Promise<OutcomeStore> {
+  const [store] = await openStores(folder, [{ endpointId, apiName }], opening);
+  return store;
+}
+
+/** The same for the outcomes of several APIs in one folder. Closing one closes all. */
+export async function openStores(
+  folder: string,
+  [first, ...further]: readonly [StoredApi, ...StoredApi[]],
+  opening: OpenOptions = {},
+): Promise<readonly [OutcomeStore, ...OutcomeStore[]]> {
   const database = await openDatabase(folder, opening);
+  const openOne = (api: StoredApi) => openOutcomes(database, { ...opening, ...api, folder });
+  return [await openOne(first), ...(await Promise.all(further.map(openOne)))];
+}
+
+async function openOutcomes(
+  database: StoreDatabase,
+  { endpointId, apiName, isBeside, folder }: StoredApi & OpenOptions & { readonly folder: string },
+) {
   const { answers, failures, commit } = database;
   if (apiName !== undefined) await noteApiName(database, endpointId, apiName);
   /** What waits for its commit, or could not be stored; the latest first. */
@@ -144,7 +167,7 @@ export async function openStore(
     put,
     /** Dates an answer anew that a clock has dated which was ahead. Whoever does not own the store changes nothing. */
     redate: (domain: string, fetchedAtMs: number): void => {
-      const answer = opening.isBeside ? undefined : read(answers, domain, decodeOutcome);
+      const answer = isBeside ? undefined : read(answers, domain, decodeOutcome);
       if (answer) put({ ...answer, fetchedAtMs }).catch(() => {}); // told by `failed`
     },
     /** Resolves with the error of the first write that fails. No write succeeds after it. */

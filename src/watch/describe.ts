@@ -1,5 +1,5 @@
 import { wayOf } from '../calls/stops.ts';
-import type { InvalidRow, Plan, PlannedRows, RowPlace } from '../collector/plan.ts';
+import type { InvalidRow, Plan, PlannedApi, PlannedRows, RowPlace } from '../collector/plan.ts';
 import { EXIT } from '../common/errors.ts';
 import {
   countOf,
@@ -18,7 +18,7 @@ import { shorten } from '../rows/columns/names.ts';
 import type { Limit } from '../worker/pace-memory.ts';
 import type { Stop } from '../worker/stop-switch.ts';
 import type { RunEvent } from './events.ts';
-import { type RunView, type StatusCounts, sumOf } from './run-view.ts';
+import { type RunView, type SourceView, type StatusCounts, sumOf } from './run-view.ts';
 import { ENDINGS, STATUSES, type StatusName, seenOf } from './words.ts';
 
 // What is said of a run in sentences: of its list, its plan, a stop, and its end.
@@ -70,16 +70,34 @@ export function describeColumn({ index, name, by, example }: DomainColumn): stri
 
 /** Describes the plan. */
 export function describePlan(plan: Plan): readonly string[] {
-  const { calls, lookups } = plan;
+  const { calls, lookups, apis = [] } = plan;
   const unmade = calls < lookups ? ` of the ${formatCount(lookups)} due` : '';
   return [
     ...describeRows(plan),
     ...table({
-      calls: `${formatCount(calls)} to make${unmade}`,
-      time: calls > 0 && timeOf(plan),
-      cost: calls > 0 && costOf(plan),
+      calls:
+        apis.length === 0
+          ? `${formatCount(calls)} to make${unmade}`
+          : [
+              `at most ${formatCount(calls)} to make, each API about what the one before does not know`,
+              ...apis.map(inPlan),
+            ],
+      time: calls > 0 && apis.length === 0 && timeOf(plan),
+      cost:
+        calls > 0 &&
+        (apis.length === 0
+          ? costOf(plan)
+          : plan.cost !== undefined && `at most ${formatPrice(plan.cost, plan.currency)}`),
     }),
   ];
+}
+
+/** `second: at most 400, about 400 credits, if none has to be made twice`. */
+function inPlan(api: PlannedApi): string {
+  const { name, calls, estimate } = api;
+  const cost = calls > 0 && costOf(api);
+  const time = calls > 0 && estimate && timeOf(api);
+  return shown([`${name}: at most ${formatCount(calls)}`, cost, time]).join(', ');
 }
 
 /** Describes what a list has: its rows, domains, and rows without one. */
@@ -128,7 +146,7 @@ function placeOf({ sheetRow, line }: RowPlace): string {
   return sheetRow === undefined ? `line ${line}` : `sheet row ${sheetRow}`;
 }
 
-function timeOf({ estimate }: Plan): string {
+function timeOf({ estimate }: Pick<Plan, 'estimate'>): string {
   if (!estimate) return 'not known before the limit of the API is';
   const whose = estimate.limitIs === 'fixed' ? 'as told' : 'the limit that the last run met';
   const seconds = Math.round(estimate.durationMs / 1_000);
@@ -136,7 +154,7 @@ function timeOf({ estimate }: Plan): string {
   return `${time} at ${formatRate(estimate.limitPerSecond)}, ${whose}`;
 }
 
-function costOf({ bill, cost, price = 0, currency, isBound }: Plan): Text {
+function costOf({ bill, cost, price = 0, currency, isBound }: Partial<Plan>): Text {
   const money = cost === undefined ? undefined : formatPrice(cost, currency);
   const each = formatPrice(price, currency);
   const text = bill
@@ -165,13 +183,13 @@ export function describeLimit(
 }
 
 /** Says why a run stops before all domains were asked, and what to do. */
-export function describeStop(stop: Stop): string {
+export function describeStop(stop: Stop, goesOn = false): string {
   const { reason, comeBackAtMs } = stop;
   const at = comeBackAtMs !== undefined && timeAt(comeBackAtMs);
   const isOurs = reason === 'max_calls_per';
   return shown([
     describeWhy(stop),
-    reason !== 'interrupted' && 'No further call is made.',
+    reason !== 'interrupted' && (goesOn ? 'The others go on.' : 'No further call is made.'),
     at && (isOurs ? `The next may be made from ${at} on.` : `It said to come back at ${at}.`),
   ]).join(' ');
 }
@@ -185,6 +203,11 @@ const UNSENT: Readonly<Record<'kept' | 'none', string>> = {
 };
 
 function describeWhy(stop: Stop): string {
+  const { source } = stop;
+  return source === undefined ? whyOf(stop) : `${source}: ${whyOf(stop)}`;
+}
+
+function whyOf(stop: Stop): string {
   const { reason, comeBackAtMs, seen, trouble, refusal, throttledMs, storeError, unsent } = stop;
   const { httpStatus = 0, said = '', reason: why = '' } = refusal ?? {};
   const isSilent = said === '';
@@ -291,6 +314,7 @@ export function describeEnd(view: RunView): readonly string[] {
       bill && `billed ${formatUnits(bill)}`,
       cost !== undefined && `cost ${formatPrice(cost, view.currency)}`,
     ]).join('; '),
+    ...(view.sources ?? []).map((source) => `  ${describeSource(source)}`),
     limit && !isUnmeasured && `Pace: ${describeLimit(limit)}`,
     ...(view.findings ?? []),
     per &&
@@ -315,6 +339,21 @@ export function describeEnd(view: RunView): readonly string[] {
     view.whole,
     next,
   ]);
+}
+
+/** `second: 200 of 400 found; 412 calls; billed 200 credits; limit about 50/s; stopped: …`. */
+function describeSource(source: SourceView): string {
+  const { name, found, lookups, calls, bill, cost, currency, limit, callsPer, stopped } = source;
+  return shown([
+    `${name}: ${formatCount(found)} of ${formatCount(lookups)} found`,
+    countOf(calls, 'call'),
+    bill && `billed ${formatUnits(bill)}`,
+    cost !== undefined && `cost ${formatPrice(cost, currency)}`,
+    calls > 0 && limit && describeLimit(limit),
+    callsPer &&
+      `${formatCount(callsPer.left)} of ${formatCount(callsPer.count)}/${callsPer.unit} left`,
+    stopped && `stopped (${stopped.reason})`,
+  ]).join('; ');
 }
 
 /** What all of a list would find, take and cost, by what came of a sample of it. */

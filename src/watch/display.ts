@@ -53,7 +53,7 @@ function createDisplay(log: Log, { draw, clear }: Surface) {
         case 'notice':
           return say(event.level ?? 'warn', event.message, { event: 'notice' });
         case 'stopping':
-          return say('warn', describeStop(event.stop), factsOf(event));
+          return say('warn', describeStop(event.stop, event.goesOn), factsOf(event));
         default: {
           const view = recorder?.read();
           if (event.type === 'writing' && event.written === undefined) return end();
@@ -187,6 +187,10 @@ function speedOf(view: RunView): readonly string[] {
   return [
     perSecond > 0 ? formatRate(perSecond, ' calls') : '0 calls/s',
     bill && formatUnits(bill),
+    ...(view.sources ?? []).map(
+      ({ name, found, lookups }) =>
+        lookups > 0 && `${name} ${formatCount(found)} of ${formatCount(lookups)}`,
+    ),
     isKnown && describeLimit(limit, 'finding the limit'),
     leftMs >= 1_000 && !isOver && `about ${formatDuration(roughly(leftMs))} left`,
     pendingNow > 0 && `${countOf(pendingNow, 'domain')} pending`,

@@ -25,7 +25,12 @@ export type RunEvent =
   /** Some lookups ended, or nothing did for a while; comes a few times a second. */
   | ({ readonly type: 'progress' } & Progress)
   /** The run was stopped: no new call starts, those under way finish. */
-  | { readonly type: 'stopping'; readonly stop: Stop }
+  | {
+      readonly type: 'stopping';
+      readonly stop: Stop;
+      /** Whether other APIs are asked all the same. @default false */
+      readonly goesOn?: boolean;
+    }
   /** Logos are being fetched, of so many domains; comes a few times a second. */
   | ({ readonly type: 'logos'; readonly total: number } & Readonly<
       Record<'saved' | 'kept' | 'missing', number>
@@ -51,7 +56,7 @@ export const NO_LOOKUP = {
 
 /** How far the lookups are: what a `RunView` has of them, and why calls wait. */
 export interface Progress
-  extends Pick<RunView, keyof typeof NO_LOOKUP | 'bill' | 'cost' | 'currency'> {
+  extends Pick<RunView, keyof typeof NO_LOOKUP | 'bill' | 'cost' | 'currency' | 'sources'> {
   /** What is known of the limit, and why no call may start. */
   readonly pace?: PaceDescription | undefined;
   /** Why nothing comes from the queue. @default something comes */

@@ -9,6 +9,8 @@ export interface FoundOut {
   readonly findings: readonly Finding[];
   /** The record that most domains have in common, if several have one. */
   readonly sameRecord: SameRecord | undefined;
+  /** Which of several APIs it is. */
+  readonly source?: string | undefined;
 }
 
 /** So many domains have one record by chance, or because they are one company's. */
@@ -24,7 +26,7 @@ const SMALL_SHARE = 0.01;
  * @param found how many rows were
  */
 export function describeFindings(
-  { findings, sameRecord }: FoundOut,
+  { findings, sameRecord, source }: FoundOut,
   reasons: readonly RunReason[],
   found: number,
 ): string[] {
@@ -36,7 +38,7 @@ export function describeFindings(
       `${countOf(rows, 'row')}${of} have one and the same record, such as that of ${example}.`,
     );
   }
-  return sentences;
+  return source === undefined ? sentences : sentences.map((one) => `${source}: ${one}`);
 }
 
 function sentenceOn(

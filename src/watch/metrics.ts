@@ -7,7 +7,7 @@ import type { RunView } from './run-view.ts';
 
 /** What is measured of a run, or of a worker. */
 export type Measured = Pick<RunView, 'outcomes' | 'calls' | 'throttled' | 'answers'> &
-  Partial<Pick<RunView, 'due' | 'latency' | 'bill' | 'limit' | 'wait'>>;
+  Partial<Pick<RunView, 'due' | 'latency' | 'bill' | 'limit' | 'wait' | 'sources'>>;
 
 /** Each with its help, and its value, or one for each value of a label. */
 type Table<T> = Readonly<
@@ -23,6 +23,22 @@ const OF_RUN: Table<Measured> = {
   call_duration_seconds: ['Half, or 95 % of the calls took no longer.', durationsOf, 'quantile'],
   throttled_calls_total: ['Calls refused for the moment (429 …).', (run) => run.throttled],
   billed_units_total: ['What the API billed, in its unit.', (run) => run.bill?.units],
+  source_calls_total: ['Calls by API, of several.', (run) => bySource(run, 'calls'), 'source'],
+  source_found_total: [
+    'Domains found by API, of several.',
+    (run) => bySource(run, 'found'),
+    'source',
+  ],
+  source_billed_units_total: [
+    'Billed by API, of several.',
+    (run) => bySource(run, 'bill'),
+    'source',
+  ],
+  source_limit_calls_per_second: [
+    'Limit by API, of several.',
+    (run) => bySource(run, 'limit'),
+    'source',
+  ],
   api_outage: ['1 while the API is out, else 0.', ({ wait }) => (wait?.why === 'outage' ? 1 : 0)],
   pace_limit_calls_per_second: ['Rate limit, if known.', (run) => run.limit?.limitPerSecond],
   pace_gate_closed_seconds: ['How long the API has all calls wait; 0 while they go.', shutFor],
@@ -55,6 +71,14 @@ export const METRICS: readonly (readonly [table: Table<never>, label?: string])[
   [OF_QUEUE, 'queue'],
   [OF_SCHEDULE, 'run'],
 ];
+
+function bySource({ sources }: Measured, what: 'calls' | 'found' | 'bill' | 'limit'): Value {
+  const values = sources?.map(({ name, calls, found, bill, limit }) => {
+    const all = { calls, found, bill: bill?.units, limit: limit?.limitPerSecond };
+    return [name, all[what] ?? 0] as const;
+  });
+  return values && Object.fromEntries(values);
+}
 
 function durationsOf({ latency }: Measured): Value {
   return latency && { '0.5': latency.p50Ms / 1_000, '0.95': latency.p95Ms / 1_000 };

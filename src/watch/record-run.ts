@@ -50,7 +50,10 @@ export function recordRun({ control, ...about }: RecordRunOptions) {
       return rows;
     },
     /** Must be called when the run is over, with what no event said; with `end`, `why` and `exitCode` where no rows were written. */
-    end: ({ foundOut, ...how }: Partial<RunView> & { readonly foundOut?: FoundOut }): void => {
+    end: ({
+      foundOut = [],
+      ...how
+    }: Partial<RunView> & { readonly foundOut?: readonly FoundOut[] }): void => {
       const elapsedMs = Math.round(performance.now() - startedMs);
       const endedAt = new Date().toISOString();
       const over = { phase: 'ended', pendingNow: 0, elapsedMs, endedAt } as const;
@@ -58,7 +61,9 @@ export function recordRun({ control, ...about }: RecordRunOptions) {
       known.pace = known.limit && describeLimit(known.limit);
       known.whole = describeWhole(known);
       const { reasons = [] } = rows?.read() ?? {};
-      known.findings = foundOut && describeFindings(foundOut, reasons, known.statuses.found);
+      const { found } = known.statuses;
+      const all = foundOut.flatMap((one) => describeFindings(one, reasons, found));
+      known.findings = foundOut.length === 0 ? undefined : all;
       const headline = how.end === 'interrupted' ? `${ENDINGS.interrupted}.` : WITHOUT_ROWS;
       const end = how.end ? { headline, next: GO_ON } : judge(known);
       known = { ...known, ...end };
@@ -116,7 +121,10 @@ function newsOf(event: RunEvent, { phase, notices, outages }: RunView): Partial<
       };
     }
     case 'stopping':
-      return { ...noting(describeStop(event.stop)), phase: 'stopping' };
+      return {
+        ...noting(describeStop(event.stop, event.goesOn)),
+        ...(!event.goesOn && { phase: 'stopping' }),
+      };
     case 'logos': {
       const { type: _, total: logoTotal, ...counts } = event;
       return { phase: 'saving_logos', logoTotal, logos: { folder: '', ...counts, reasons: {} } };

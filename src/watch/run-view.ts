@@ -87,6 +87,22 @@ export interface SavedLogos {
   reasons: Readonly<Record<string, number>>;
 }
 
+/** What one of several APIs was asked, and what came of it. */
+export interface SourceView
+  extends Pick<
+    RunView,
+    'due' | 'lookups' | 'calls' | 'bill' | 'cost' | 'currency' | 'limit' | 'callsPer'
+  > {
+  /** What it is called, as in the column `brand_source`. */
+  name: string;
+  /** Its base URL. */
+  api: string;
+  /** Domains that it knew. */
+  found: number;
+  /** Why it was not asked further. */
+  stopped?: Stop | undefined;
+}
+
 export type RunAction = 'pause' | 'resume' | 'stop';
 
 /** A run as it is now, or as it ended: plain data, bounded in size however long the run. */
@@ -169,6 +185,8 @@ export interface RunView {
   bill?: { units: number; unit: string } | undefined;
   /** Of `--max-calls-per`, for all runs with this credential; when it begins anew, since 1970. */
   callsPer?: (CallsPer & { used: number; left: number; endsAtMs: number }) | undefined;
+  /** The same of each, where several APIs are asked in turn. */
+  sources?: SourceView[] | undefined;
   /** From start to finish. */
   elapsedMs: number;
   /** While lookups were being made. */

@@ -5,6 +5,8 @@ import type { Misdirection, Reason } from '../common/reasons.ts';
 
 export interface Stop {
   readonly reason: StopReason;
+  /** Which of several APIs it is about. */
+  readonly source?: string;
   /** When to run again, in milliseconds since 1970, if that is known. */
   readonly comeBackAtMs?: number;
   /** How long nothing but 429 came, in milliseconds, for a `quota` that only this shows. */

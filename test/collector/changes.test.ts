@@ -21,7 +21,7 @@ function columnAt(name: string, read: ComparedColumn['textOf']): ComparedColumn 
 
 function rowOf(row: Partial<JoinedRow>): JoinedRow {
   const answered = { status: 'found', reason: '', outcome: undefined } as const;
-  const own = { raw: '', fields: 1, number: 1, key: '', fills: undefined };
+  const own = { raw: '', fields: 1, number: 1, key: '', api: 0, fills: undefined };
   return { ...own, ...answered, domain: 'a.com', fetchedAtMs: 1, values: ['Acme', 'Ulm'], ...row };
 }
 

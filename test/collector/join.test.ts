@@ -65,11 +65,16 @@ async function joinAll(
     answers: (domain) => {
       const outcome = OUTCOMES.find((each) => each.domain === domain);
       const hasOlder = domain !== 'new.com' && (!outcome || outcome.status === 'failed');
-      return { outcome, older: hasOlder ? { ...OLDER, domain } : undefined };
+      return { outcome, older: hasOlder ? { ...OLDER, domain } : undefined, at: 0, said: '' };
     },
-    enriched: [{ name: 'name', valueOf: (answer) => answer['name'] }],
+    apis: [
+      {
+        name: 'one',
+        fields: [{ name: 'name', valueOf: (answer) => answer['name'] }],
+        skipReason: 'max_calls',
+      },
+    ],
     fill,
-    skipReason: 'max_calls',
   });
   for await (const batch of joined) rows.push(...batch);
   return rows;

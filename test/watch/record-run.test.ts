@@ -199,6 +199,7 @@ describe('the reasons of rows', () => {
       outcome: isAsked ? { ...outcome, attempts: 1, fetchedAtMs: 1, json: '' } : undefined,
       fetchedAtMs: 1,
       key: '',
+      api: 0,
       values: [],
       fills: undefined,
       ...change,

@@ -27,6 +27,8 @@ export interface OutputColumnsOptions {
   readonly taken: ReadonlySet<string>;
   /** Whether there is a changes file. @default false */
   readonly hasChanges?: boolean;
+  /** Whether several APIs were asked. @default false */
+  readonly isSeveral?: boolean;
 }
 
 /** The columns that are added to each of the files, and which of them had to be renamed. */
@@ -42,7 +44,7 @@ export interface OutputColumns {
 
 /** Names all added columns. A name that the input has already gets a suffix. */
 export function nameOutputColumns(options: OutputColumnsOptions): OutputColumns {
-  const { prefix, enriched, further = [], taken, hasChanges = false } = options;
+  const { prefix, enriched, further = [], taken, hasChanges = false, isSeveral = false } = options;
   const renamed = new Map<string, string>();
 
   function name(columns: readonly OutputColumn[]): readonly OutputColumn[] {
@@ -55,7 +57,7 @@ export function nameOutputColumns(options: OutputColumnsOptions): OutputColumns 
     });
   }
 
-  const own = [DOMAIN, STATUS, FETCHED_AT];
+  const own = [DOMAIN, STATUS, FETCHED_AT, ...(isSeveral ? [SOURCE] : [])];
   const wanted: readonly OutputColumn[] = [
     ...own,
     ...enriched.map(
@@ -70,7 +72,7 @@ export function nameOutputColumns(options: OutputColumnsOptions): OutputColumns 
     ...further,
   ];
   const all = name(hasChanges ? [...wanted, ...CHANGE_COLUMNS] : wanted);
-  const failures = name(FAILURE_COLUMNS);
+  const failures = name(isSeveral ? [...FAILURE_COLUMNS, SOURCES] : FAILURE_COLUMNS);
   return {
     out: all.slice(0, wanted.length),
     enriched: all.slice(own.length, wanted.length),
@@ -89,6 +91,14 @@ const FETCHED_AT: OutputColumn = {
   valueOf: ({ status, fetchedAtMs }) =>
     status === 'stale' || isAnswer(status) ? textOfTime(fetchedAtMs) : undefined,
 };
+
+/** The same content from another API is no news of the brand either. */
+const SOURCE: OutputColumn = {
+  name: 'source',
+  isCompared: false,
+  valueOf: (row) => row.source,
+};
+const SOURCES: OutputColumn = { name: 'sources', valueOf: (row) => row.sources ?? '' };
 
 /** To the second. Rows beside each other were mostly fetched in the same one. */
 function textOfTime(timeMs: number): string {

@@ -161,6 +161,20 @@ function Details({ view }: { readonly view: RunView }): JSX.Element {
         </section>
       ) : null}
       <Figures items={figuresOf(view)} />
+      {view.sources ? (
+        <Table
+          caption="Each API"
+          columns={['API', 'asked about#', 'found#', 'calls#', 'cost', 'limit']}
+          rows={view.sources.map((source) => [
+            source.name,
+            count(source.lookups),
+            count(source.found),
+            count(source.calls),
+            costOf(source) ?? '',
+            limitOf(source),
+          ])}
+        />
+      ) : null}
       {calls > 0 ? <Chart spans={spans} spanMs={spanMs} /> : null}
       {view.outages.length > 0 ? (
         <Table
@@ -244,6 +258,11 @@ function Reasons({ view }: { readonly view: RunView }): JSX.Element | null {
       {others > 0 ? <p class="quiet">{counted(others, 'row')} more, for other reasons.</p> : null}
     </section>
   );
+}
+
+function limitOf({ limit, stopped }: NonNullable<RunView['sources']>[number]): string {
+  if (stopped) return `stopped (${stopped.reason})`;
+  return limit?.limitPerSecond === undefined ? 'not known' : rate(limit.limitPerSecond);
 }
 
 function exampleOf({ cell, domain }: RunView['reasons'][number]['examples'][number]): string {

@@ -20,14 +20,18 @@ export interface LookupTotals extends CallCounters {
   readonly lookups: number;
   readonly elapsedMs: number;
   readonly stopped: Stop | undefined;
+  /** Why each API was not asked further, in their order. */
+  readonly stops: readonly (Stop | undefined)[];
   /** Undefined when this process made no call. */
   readonly limit: Limit | undefined;
   /** What the answers showed of the API. */
-  readonly foundOut: FoundOut;
+  readonly foundOut: readonly FoundOut[];
   /** Undefined without a bound. */
   readonly callsPer: RunView['callsPer'];
   /** When to ask again about what is pending, in milliseconds since 1970, if the API said. */
   readonly pendingUntilMs: number | undefined;
+  /** What each of several APIs came to. */
+  readonly sources?: RunView['sources'];
 }
 
 /**
@@ -85,8 +89,9 @@ export async function lookUpAll(planned: PlannedRun): Promise<LookupTotals> {
       lookups: tally.done,
       elapsedMs: progress.elapsedMs(),
       stopped,
+      stops: [stopped],
       limit: local.counters.calls > 0 ? local.gate.describe().limit : undefined,
-      foundOut: { findings: local.findings(), sameRecord: tally.sameRecord },
+      foundOut: [{ findings: local.findings(), sameRecord: tally.sameRecord }],
       callsPer,
       pendingUntilMs: parking.comeBackAtMs,
     };

@@ -33,8 +33,8 @@ export interface Lookups extends Closable {
 
 /** A killed process loses what it has learned of the pace since the last save. */
 const SAVE_EVERY_MS = 2_000;
-/** So many calls go first where the API has answered before: a run may have only odd new domains. */
-const FIRST_WHERE_ANSWERED = 20;
+/** So many calls go first where the API has answered before, or others did not know: all may be odd domains. */
+const FIRST_OF_ODD = 20;
 const BAD: ReadonlySet<string | undefined> = new Set(['failed', 'rejected', 'not_found']);
 
 /** @throws BrandfillError `INVALID_SETTING` when calls cannot be made, as with an invalid proxy */
@@ -76,7 +76,7 @@ export async function openLookups(run: LookingUp): Promise<Lookups> {
       sharedPace: queue.sharedPace,
       learned: memory?.start,
       diagnosis: {
-        first: isTrial ? 1 : hasAnswered ? FIRST_WHERE_ANSWERED : undefined,
+        first: isTrial ? 1 : hasAnswered || run.isRest ? FIRST_OF_ODD : undefined,
         hasAnswered,
         wasBadBefore: (domain) => BAD.has(store.findHead(domain)?.status),
         isTrusting: settings.maxFailed >= 1,
@@ -164,8 +164,8 @@ export function watchOutcomes(
 }
 
 /** Leaves out calls for other runs over a shared queue. */
-function callRecorderOf({ context: { report, onCall }, outstanding }: LookingUp) {
-  if (!report) return onCall;
+function callRecorderOf({ context: { report, onCall }, job, outstanding }: LookingUp) {
+  if (!report) return onCall && ((call: AnsweredCall): void => onCall(call, job));
   return (call: AnsweredCall): void => {
     if (outstanding.has(call.domain)) report.recorder.answered(call);
   };

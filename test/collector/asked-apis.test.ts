@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Outcome, OutcomeStatus } from '../../src/calls/outcome.ts';
-import { createRowAnswers } from '../../src/collector/row-answers.ts';
+import { createRowAnswers } from '../../src/collector/asked-apis.ts';
 
 const STARTED_AT_MS = 1_000_000;
 
@@ -17,11 +17,14 @@ function outcomeOf(stored: Stored, json: string): Outcome | undefined {
 function answersOf(latest: Stored, older: Stored, keepsStale = true) {
   const [outcome, answer] = [outcomeOf(latest, 'latest'), outcomeOf(older, 'older')];
   const answers = createRowAnswers({
-    store: {
-      find: () => outcome,
-      findAnswer: () => answer,
-    },
-    isUsable: (_, { fetchedAtMs }) => fetchedAtMs >= STARTED_AT_MS,
+    apis: [
+      {
+        name: 'one',
+        store: { find: () => outcome, findHead: () => outcome, findAnswer: () => answer },
+        isUsable: (_, { fetchedAtMs }) => fetchedAtMs >= STARTED_AT_MS,
+        next: new Set(),
+      },
+    ],
     keepsStale,
   });
   const row = answers('a.com');
