@@ -24,19 +24,15 @@ export class RateTrial {
   cleanShare = 0;
   #test: ShareTest;
   readonly #firstShare: number;
-  /** The least share that was seen: what is clean is clearly less. */
-  #least: number;
   /** While climbing. */
   #calls = 0;
   #bad = 0;
   #atTop = 0;
-  #cleans = 0;
 
   constructor(kind: AnswerKind, fromAnswer: number, ratePerMs: number, share: number) {
     this.kind = kind;
     this.fromAnswer = fromAnswer;
     this.#test = new ShareTest(share);
-    this.#least = this.#test.share;
     this.#firstShare = this.#test.share;
     this.ratePerMs = this.#slower(ratePerMs);
   }
@@ -68,13 +64,10 @@ export class RateTrial {
     }
     if (told === 'same' || calls > MOST_CALLS) return 'fault';
     if (told === undefined) return undefined;
-    const isLeast = this.#test.share <= this.#least;
     if (share <= Math.max(CLEAN, this.kind.baseShare)) {
-      if (isLeast) this.#clean(share);
-      else this.#test = new ShareTest(this.#least);
-      return isLeast ? 'clean' : undefined;
+      this.#clean(share);
+      return 'clean';
     }
-    this.#least = Math.min(this.#least, share);
     this.#test = new ShareTest(share);
     this.ratePerMs = this.#slower(this.ratePerMs);
     return 'less';
@@ -89,7 +82,6 @@ export class RateTrial {
   #clean(share: number): void {
     this.cleanShare = share;
     this.state = 'climbing';
-    this.#cleans += 1;
     this.#calls = 0;
     this.#bad = 0;
     this.#atTop = 0;
@@ -102,14 +94,7 @@ export class RateTrial {
     const share = this.#bad / this.#calls;
     const base = Math.max(this.kind.baseShare, this.cleanShare);
     if (isBad && isFaster && this.#bad >= ENOUGH && share > base + CLEAN) {
-      if (this.#cleans > 1) return 'limit';
-      // Once may be chance.
-      this.state = 'slower';
-      this.#test = new ShareTest(share);
-      this.#least = this.#test.share;
-      this.#calls = 0;
-      this.#bad = 0;
-      return 'less';
+      return 'limit';
     }
     if (this.#calls >= 24) {
       this.#calls /= 2;

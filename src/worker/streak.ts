@@ -22,8 +22,6 @@ export class Streak {
   #surpriseOfAny = 0;
   #goods = 0;
   #failedProbes = 0;
-  /** A row has to be so much longer, after probes that were well. */
-  #patience = 1;
 
   constructor(kinds: AnswerKinds) {
     this.#kinds = kinds;
@@ -37,8 +35,8 @@ export class Streak {
     this.#surprise -= Math.log(this.#kinds.usual(kind));
     this.#surpriseOfAny -= Math.log(this.#kinds.usual());
     const surprise = this.#counts.size === 1 ? this.#surprise : this.#surpriseOfAny;
-    const isLong = this.#domains.size >= LEAST * this.#patience;
-    if (this.state !== 'well' || !isLong || surprise < UNLIKELY * this.#patience) return false;
+    const isLong = this.#domains.size >= LEAST;
+    if (this.state !== 'well' || !isLong || surprise < UNLIKELY) return false;
     this.state = 'suspected';
     this.#failedProbes = 0;
     return true;
@@ -58,15 +56,12 @@ export class Streak {
   good(): void {
     this.#goods += 1;
     if (this.#domains.size > 0 || this.#goods >= 32) this.#end();
-    this.#patience = 1;
     this.#failedProbes = 0;
   }
 
   /** A probe was answered well: the row is of domains. */
   probeGood(): void {
-    const isKnown = this.main?.about !== 'unknown';
     this.#end();
-    if (isKnown) this.#patience = Math.min(2 * this.#patience, 64);
   }
 
   #end(): void {

@@ -65,17 +65,6 @@ describe('a row that is suspected', () => {
       expect(length(503)).toBe(5);
     },
   );
-
-  it('has to be longer each time that a probe was well, where its kind is known; until one is good', () => {
-    const { streak, length, kindOf } = suspected();
-    kindOf(503).about = 'own';
-    streak.probeGood();
-    expect(length(503)).toBeGreaterThanOrEqual(10);
-    streak.probeGood();
-    expect(length(503)).toBeGreaterThanOrEqual(20);
-    streak.good();
-    expect(length(503)).toBeLessThan(20);
-  });
 });
 
 it('what came while all was down is not what usually comes', () => {
