@@ -7,8 +7,8 @@ import type { Meaning } from '../brand/meaning.ts';
  * ```text
  *             the same again: unlikely by chance
  *   unknown ──────────────────────────────────────▶ own      the domain's: believed at once
- *     │    └───── as good as any new one ─────────▶ chance   the server's: plain retries; own after all, if
- *     │                                              │       more of the same domains get it again
+ *     │  ▲ └───── as good as any new one ─────────▶ chance   the server's: plain retries; own after all, if
+ *     │  └── one of fifty checks is bettered ─ own    │       more of the same domains get it again
  *     │                                              │ gone at a lower rate, back at a higher one
  *     └─ twice all refused, and well between ─▶ limit ◀┘     the pace's: costs no attempt
  *                                                 │

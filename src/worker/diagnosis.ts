@@ -104,6 +104,8 @@ const MANY_ALIKE = 5;
 /** So many domains whose failures no retry bettered show that none will. */
 const NEVER_BETTERED = 5;
 const HOPELESS = 3;
+/** One of so many of a kind that is known is asked again: a belief that is wrong does not last. */
+const CHECKED = 50;
 /** Calls about a domain that is refused for the rate where nothing else was answered. */
 const MOST_ALONE = 8;
 /** So many answers of which it is not known whom they are about hold up further calls. */
@@ -294,7 +296,7 @@ class Evidence implements Diagnosis {
       case 'own':
         if (kind.isPlain || history.bad > 1) return 'believe';
         this.#kinds.noteOwn(kind);
-        return 'believe';
+        return isChecked(kind.own) ? this.#repeat(history) : 'believe';
       case 'chance':
         return this.#kinds.isOfDomain(kind, history.same) ? 'believe' : 'soon';
       case 'limit':
@@ -571,6 +573,13 @@ function endRepeat(history: History): void {
 /** One domain after the other; none a second time while others were not asked again once. */
 function mayRepeat({ kind, bad }: History): boolean {
   return bad === 1 ? kind.repeating < MOST_REPEATING : kind.repeating === 0;
+}
+
+/** Often at first, and one of fifty later. */
+function isChecked(count: number): boolean {
+  return (
+    count % CHECKED === 0 || (count > 1 && count < CHECKED && Number.isInteger(Math.log2(count)))
+  );
 }
 
 /** Whether the API says that it is out, and until when. */

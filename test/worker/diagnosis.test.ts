@@ -97,13 +97,18 @@ describe('a refusal is asked again', () => {
     expect(await became(several(1, answer.forbidden))).toEqual(['held']);
   });
 
-  it('until four domains show that it is their own; then it is believed without another call', async () => {
+  it('until four domains show that it is their own; then it is believed, and checked at times', async () => {
     const { several, became, refuse } = open();
     several(100);
     await refuse(4, 2);
-    const odd = several(1, answer.forbidden);
-    several(1);
-    expect(await became(odd)).toEqual(['believe']);
+    const told: (string | undefined)[] = [];
+    for (let domain = 0; domain < 100; domain += 1) {
+      const odd = several(1, answer.forbidden);
+      several(9);
+      told.push(...(await became(odd)));
+    }
+    const checked = told.flatMap((what, at) => (what === 'again' ? [at + 1] : []));
+    expect(checked).toEqual([2, 4, 8, 16, 32, 50, 100]);
   });
 
   it('repeats that came after the same good answer count once', async () => {
