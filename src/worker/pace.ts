@@ -200,9 +200,9 @@ export function createPace(nowMs: number, known: Known) {
   };
 }
 
-/** Whether the limit was found by so few refusals that it may be none. */
-export function isLimitUnsure({ phase, riseCalls }: Pace): boolean {
-  return phase === 'cruising' && riseCalls <= UNSURE_CALLS;
+/** Whether the limit was found by so few refusals that it may be none: those of a window show one. */
+export function isLimitUnsure({ phase, riseCalls, windowCalls }: Pace): boolean {
+  return phase === 'cruising' && riseCalls <= UNSURE_CALLS && windowCalls < FEW_CALLS;
 }
 
 /** When the next call may start; Infinity: once one of those under way has ended. */

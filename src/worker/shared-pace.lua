@@ -1,5 +1,5 @@
 -- Generated from pace.ts, ../calls/rate.ts, rate.ts, shared-pace.ts, pace-in-redis.ts by npm run make:lua.
--- sha256 of these: afc2393fb7d1ed1cb3db16b9ce1808806955717dc0eb0def681726ce58ad25d8
+-- sha256 of these: bfedd69b99727e5b1fcc2e9abd8a4aa2c8a9f3a63af21b22ab8922a33a940233
 local require
 local ____modules = {}
 local ____moduleCache = {}
@@ -561,11 +561,13 @@ function ____exports.createPace(nowMs, known)
     }
 end
 function ____exports.isLimitUnsure(____bindingPattern0)
+    local windowCalls
     local riseCalls
     local phase
     phase = ____bindingPattern0.phase
     riseCalls = ____bindingPattern0.riseCalls
-    return phase == "cruising" and riseCalls <= UNSURE_CALLS
+    windowCalls = ____bindingPattern0.windowCalls
+    return phase == "cruising" and riseCalls <= UNSURE_CALLS and windowCalls < FEW_CALLS
 end
 function ____exports.nextStartMs(pace, nowMs, inFlight)
     local ____pace_1 = pace
