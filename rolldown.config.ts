@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { build, defineConfig, type OutputOptions } from 'rolldown';
 import { z } from 'zod';
 import { metaOf, type Options } from './src/options/option.ts';
-import { OPTIONS as ALL_OPTIONS, STATUS_OPTIONS } from './src/options/options.ts';
+import { OPTIONS as ALL_OPTIONS, SOURCE, STATUS_OPTIONS } from './src/options/options.ts';
 
 /** The page of app, dashboard and report. */
 const PAGE = 'src/page/client';
@@ -32,7 +32,7 @@ export const OUTPUT: OutputOptions = {
 
 /** An option, as a member of a table of options. */
 const MEMBER = /^( +)(\w+): import\("zod"\)/gm;
-const DESCRIBED: Options = { ...ALL_OPTIONS, ...STATUS_OPTIONS };
+const DESCRIBED: Options = { ...SOURCE, ...ALL_OPTIONS, ...STATUS_OPTIONS };
 
 const BUNDLED = new Set([
   '@jmespath-community/jmespath',
