@@ -15,8 +15,14 @@ import {
   slow,
   start,
 } from './pace.ts';
-import type { Learned } from './pace-memory.ts';
-import { bookFixed, createFixedRate, type FixedRate, nextFixedStartMs } from './rate.ts';
+import type { Learned, StartedCalls } from './pace-memory.ts';
+import {
+  bookFixed,
+  createFixedRate,
+  type FixedRate,
+  MOST_STARTS,
+  nextFixedStartMs,
+} from './rate.ts';
 
 /** Where the pace is kept. Times are those of the clock of this process. */
 export interface PaceHome {
@@ -60,9 +66,7 @@ export function createOwnPace(
   const { limitPerMs = 0, cap = 0, statedUntilMs = 0, fixed: before } = learned ?? {};
   const isFixed = rate !== undefined;
   const pace = createPace(nowMs, { ...learned, limitPerMs, cap, isFixed });
-  const isSame = before?.rate.count === rate?.count && before?.rate.perMs === rate?.perMs;
-  const startsMs = isSame ? (before?.startsMs ?? []).map((at) => at - epochMs) : [];
-  const fixed = rate && createFixedRate(rate, startsMs);
+  const fixed = rate && resumeFixedRate(rate, before, nowMs, epochMs);
   if (statedUntilMs - epochMs > nowMs) {
     pace.shutUntilMs = statedUntilMs - epochMs;
     pace.isStated = true;
@@ -87,6 +91,28 @@ export function createOwnPace(
     slow: (ratePerMs, now) => slow(pace, ratePerMs, now),
     climb: (toPerMs, now) => climb(pace, toPerMs, now),
   };
+}
+
+/**
+ * A fixed rate that an earlier process may have begun. Of one that was killed nobody knows what it made since it
+ * last saved: all slots from then on count as used, and the next one comes after a whole interval.
+ */
+function resumeFixedRate(
+  rate: Rate,
+  before: StartedCalls | undefined,
+  nowMs: number,
+  epochMs: number,
+): FixedRate {
+  if (before?.rate.count !== rate.count || before.rate.perMs !== rate.perMs)
+    return createFixedRate(rate);
+  const lastSlotMs = before.lastSlotMs - epochMs;
+  const gapMs = rate.perMs / rate.count;
+  const used = before.isUnsaved ? Math.floor((nowMs - lastSlotMs) / gapMs) : 0;
+  const count = Math.min(used, MOST_STARTS);
+  const unsavedMs = Array.from({ length: count }, (_, at) => nowMs - (count - 1 - at) * gapMs);
+  const fixed = createFixedRate(rate, [...before.startsMs.map((at) => at - epochMs), ...unsavedMs]);
+  fixed.lastSlotMs = used > 0 ? nowMs : lastSlotMs;
+  return fixed;
 }
 
 /** What the diagnosis may do to a pace. */

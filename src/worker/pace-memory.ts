@@ -1,8 +1,7 @@
 import { z } from 'zod';
-import type { Rate } from '../calls/rate.ts';
 import { DAY_MS } from '../common/format.ts';
 import { isLimitUnsure, type Pace } from './pace.ts';
-import type { FixedRate } from './rate.ts';
+import { type FixedRate, startsOf } from './rate.ts';
 
 /**
  * What one run learned of the pace, for the next one, and what is said of it. Plain data that survives
@@ -21,15 +20,15 @@ export interface Learned {
   readonly isUnsure?: boolean | undefined;
   /** Until when the API said to wait; 0 when it did not. */
   readonly statedUntilMs: number;
-  /** When calls started that a fixed rate still counts, and that rate. */
-  readonly fixed?:
-    | {
-        readonly rate: Rate;
-        readonly startsMs: readonly number[];
-        /** Since when more may have started: its process goes on, or was killed. @default none has */
-        readonly unsavedFromMs?: number | undefined;
-      }
-    | undefined;
+  readonly fixed?: StartedCalls | undefined;
+}
+
+/** What calls a fixed rate still counts. */
+export interface StartedCalls extends Pick<FixedRate, 'rate' | 'lastSlotMs'> {
+  /** When they started, ascending. */
+  readonly startsMs: readonly number[];
+  /** Whether more may have started since: the process goes on, or was killed. @default none has */
+  readonly isUnsaved?: boolean | undefined;
 }
 
 const LEARNED = z.object({
@@ -42,8 +41,9 @@ const LEARNED = z.object({
   fixed: z
     .object({
       rate: z.object({ count: z.number().positive(), perMs: z.number().positive() }),
+      lastSlotMs: z.number(),
       startsMs: z.array(z.number()).max(1_000),
-      unsavedFromMs: z.number().optional(),
+      isUnsaved: z.boolean().optional(),
     })
     .optional(),
 });
@@ -74,26 +74,12 @@ export function readLearned(
     isUnsure: data.isUnsure,
     // For a longer wait a run stops: the next one asks whether it still holds.
     statedUntilMs: statedUntilMs - nowMs > maxWaitMs ? 0 : statedUntilMs,
-    fixed: data.fixed && { rate: data.fixed.rate, startsMs: startsIn(data.fixed, nowMs) },
+    fixed: data.fixed && {
+      ...data.fixed,
+      lastSlotMs: Math.min(data.fixed.lastSlotMs, nowMs),
+      startsMs: data.fixed.startsMs.filter((at) => at <= nowMs),
+    },
   };
-}
-
-/** No more starts of a fixed rate are kept. */
-const MOST_STARTS = 256;
-
-/**
- * Those that are known, and as many as a process may have made that was killed before it saved them. When
- * that was, nobody knows: on a busy machine much may come between two savings.
- */
-function startsIn(
-  { rate, startsMs, unsavedFromMs }: NonNullable<Learned['fixed']>,
-  nowMs: number,
-): readonly number[] {
-  const known = startsMs.filter((at) => at <= nowMs);
-  if (unsavedFromMs === undefined) return known;
-  const gapMs = rate.perMs / rate.count;
-  const count = Math.min(MOST_STARTS, Math.ceil(Math.max(0, nowMs - unsavedFromMs) / gapMs));
-  return [...known, ...Array.from({ length: count }, (_, at) => nowMs - (count - at - 1) * gapMs)];
 }
 
 /** @param epochMs what is added to the times of the pace to get milliseconds since 1970 */
@@ -106,7 +92,11 @@ export function learnedOf(pace: Pace, fixed: FixedRate | undefined, epochMs: num
     windowCalls: windowCalls || undefined,
     isUnsure: isLimitUnsure(pace) || undefined,
     statedUntilMs: isStated ? shutUntilMs + epochMs : 0,
-    fixed: fixed && { rate: fixed.rate, startsMs: fixed.recentStartsMs.map((at) => at + epochMs) },
+    fixed: fixed && {
+      rate: fixed.rate,
+      lastSlotMs: fixed.lastSlotMs + epochMs,
+      startsMs: startsOf(fixed).map((at) => at + epochMs),
+    },
   };
 }
 

@@ -14,7 +14,9 @@ export interface FixedRate {
 }
 
 /** The longest ring of starts. */
-const MOST_STARTS = 256;
+export const MOST_STARTS = 256;
+/** Timers of a busy process are late by so much. */
+const LATE_MS = 20;
 const LONG_AGO_MS = -1e15; // plain data, as JSON has no infinity
 
 /** @param startsMs when earlier calls started that still count, ascending */
@@ -33,10 +35,17 @@ export function nextFixedStartMs(fixed: FixedRate): number {
 
 export function bookFixed(fixed: FixedRate, atMs: number): void {
   const gapMs = fixed.rate.perMs / fixed.rate.count;
-  // After a pause the row of slots starts anew. A timer that is late by less than a slot keeps it.
-  fixed.lastSlotMs = Math.max(fixed.lastSlotMs + gapMs, atMs - gapMs);
+  const slotMs = fixed.lastSlotMs + gapMs;
+  // A timer that is late keeps the row; after a pause it starts anew, with one call.
+  const isLate = atMs - slotMs < Math.max(gapMs, LATE_MS);
+  fixed.lastSlotMs = isLate ? slotMs : atMs;
   fixed.recentStartsMs[fixed.oldestStart] = atMs;
   fixed.oldestStart = (fixed.oldestStart + 1) % countedWindow(fixed.rate).starts;
+}
+
+/** The starts that it knows, in their order. */
+export function startsOf({ recentStartsMs, oldestStart }: FixedRate): readonly number[] {
+  return [...recentStartsMs.slice(oldestStart), ...recentStartsMs.slice(0, oldestStart)];
 }
 
 /**

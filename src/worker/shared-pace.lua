@@ -1,5 +1,5 @@
 -- Generated from pace.ts, ../calls/rate.ts, rate.ts, shared-pace.ts, pace-in-redis.ts by npm run make:lua.
--- sha256 of these: bfedd69b99727e5b1fcc2e9abd8a4aa2c8a9f3a63af21b22ab8922a33a940233
+-- sha256 of these: 39f3e85c1fe1e5b7d7cfd367a3d1d4c90779f4c97dd6383a5d66291ea1994e2f
 local require
 local ____modules = {}
 local ____moduleCache = {}
@@ -45,6 +45,67 @@ local function __TS__ObjectRest(target, usedProperties)
         end
     end
     return result
+end
+
+local function __TS__ArraySlice(self, first, last)
+    local len = #self
+    first = first or 0
+    if first < 0 then
+        first = len + first
+        if first < 0 then
+            first = 0
+        end
+    else
+        if first > len then
+            first = len
+        end
+    end
+    last = last or len
+    if last < 0 then
+        last = len + last
+        if last < 0 then
+            last = 0
+        end
+    else
+        if last > len then
+            last = len
+        end
+    end
+    local out = {}
+    first = first + 1
+    last = last + 1
+    local n = 1
+    while first < last do
+        out[n] = self[first]
+        first = first + 1
+        n = n + 1
+    end
+    return out
+end
+
+local function __TS__CountVarargs(...)
+    return select("#", ...)
+end
+
+local function __TS__SparseArrayNew(...)
+    local sparseArray = {...}
+    sparseArray.sparseLength = __TS__CountVarargs(...)
+    return sparseArray
+end
+
+local function __TS__SparseArrayPush(sparseArray, ...)
+    local args = {...}
+    local argsLen = __TS__CountVarargs(...)
+    local listLen = sparseArray.sparseLength
+    for i = 1, argsLen do
+        sparseArray[listLen + i] = args[i]
+    end
+    sparseArray.sparseLength = listLen + argsLen
+end
+
+local function __TS__SparseArraySpread(sparseArray)
+    local _unpack = unpack or table.unpack
+    return _unpack(sparseArray, 1, sparseArray.sparseLength)
 end
 
 local function __TS__ArrayIsArray(value)
@@ -96,6 +157,10 @@ end
 return {
   __TS__ObjectAssign = __TS__ObjectAssign,
   __TS__ObjectRest = __TS__ObjectRest,
+  __TS__ArraySlice = __TS__ArraySlice,
+  __TS__SparseArrayNew = __TS__SparseArrayNew,
+  __TS__SparseArrayPush = __TS__SparseArrayPush,
+  __TS__SparseArraySpread = __TS__SparseArraySpread,
   __TS__ArrayConcat = __TS__ArrayConcat,
   __TS__ArraySome = __TS__ArraySome,
   __TS__ArrayFind = __TS__ArrayFind
@@ -757,11 +822,18 @@ end
 return ____exports
  end,
 ["worker.rate"] = function(...) 
+local ____lualib = require("lualib_bundle")
+local __TS__ArraySlice = ____lualib.__TS__ArraySlice
+local __TS__SparseArrayNew = ____lualib.__TS__SparseArrayNew
+local __TS__SparseArrayPush = ____lualib.__TS__SparseArrayPush
+local __TS__SparseArraySpread = ____lualib.__TS__SparseArraySpread
 local ____exports = {}
-local countedWindow, MOST_STARTS
+local countedWindow, LATE_MS
 function ____exports.bookFixed(fixed, atMs)
     local gapMs = fixed.rate.perMs / fixed.rate.count
-    fixed.lastSlotMs = math.max(fixed.lastSlotMs + gapMs, atMs - gapMs)
+    local slotMs = fixed.lastSlotMs + gapMs
+    local isLate = atMs - slotMs < math.max(gapMs, LATE_MS)
+    fixed.lastSlotMs = isLate and slotMs or atMs
     fixed.recentStartsMs[fixed.oldestStart + 1] = atMs
     fixed.oldestStart = (fixed.oldestStart + 1) % countedWindow(fixed.rate).starts
 end
@@ -770,17 +842,18 @@ function countedWindow(____bindingPattern0)
     local count
     count = ____bindingPattern0.count
     perMs = ____bindingPattern0.perMs
-    if count <= MOST_STARTS then
+    if count <= ____exports.MOST_STARTS then
         local starts = math.ceil(count)
         return {starts = starts, perMs = starts * perMs / count}
     end
-    local parts = math.ceil(count / MOST_STARTS)
+    local parts = math.ceil(count / ____exports.MOST_STARTS)
     return {
         starts = math.floor(count / parts),
         perMs = perMs / parts
     }
 end
-MOST_STARTS = 256
+____exports.MOST_STARTS = 256
+LATE_MS = 20
 local LONG_AGO_MS = -1000000000000000
 function ____exports.createFixedRate(rate, startsMs)
     if startsMs == nil then
@@ -803,6 +876,18 @@ function ____exports.nextFixedStartMs(fixed)
         lastSlotMs + rate.perMs / rate.count,
         oldestMs + countedWindow(rate).perMs
     )
+end
+function ____exports.startsOf(____bindingPattern0)
+    local oldestStart
+    local recentStartsMs
+    recentStartsMs = ____bindingPattern0.recentStartsMs
+    oldestStart = ____bindingPattern0.oldestStart
+    local ____array_1 = __TS__SparseArrayNew(unpack(__TS__ArraySlice(recentStartsMs, oldestStart)))
+    __TS__SparseArrayPush(
+        ____array_1,
+        unpack(__TS__ArraySlice(recentStartsMs, 0, oldestStart))
+    )
+    return {__TS__SparseArraySpread(____array_1)}
 end
 return ____exports
  end,

@@ -292,8 +292,9 @@ it('a large fixed rate is counted in a part of its window, and the slower of two
   const startsMs = Array.from({ length: 250 }, () => 5);
   expect(nextFixedStartMs(createFixedRate(large, startsMs))).toBe(255);
   expect(nextFixedStartMs(createFixedRate(small, [0, 100]))).toBe(4_000);
-  expect(nextFixedStartMs(createFixedRate({ count: 256, perMs: 256 }, [0, 3]))).toBe(3);
-  expect(nextFixedStartMs(createFixedRate({ count: 10, perMs: 100 }, [0, 4]))).toBe(10);
+  expect(nextFixedStartMs(createFixedRate({ count: 256, perMs: 256 }, [0, 3]))).toBe(2);
+  expect(nextFixedStartMs(createFixedRate({ count: 10, perMs: 1_000 }, [0, 199]))).toBe(200);
+  expect(nextFixedStartMs(createFixedRate({ count: 10, perMs: 1_000 }, [0, 200]))).toBe(300);
   expect([slower(large, small), slower(small, large)]).toEqual([small, small]);
   expect([slower(undefined, large), slower(large, undefined)]).toEqual([large, large]);
 });

@@ -35,7 +35,7 @@ describe('what an earlier run learned', () => {
     { rate: { count: 1, perMs: 2_000 }, nextMs: NOW.now },
     { rate: { count: 2, perMs: 1_000 }, nextMs: NOW.now },
   ])('of starts counts at the same fixed rate alone: $rate', ({ rate, nextMs }) => {
-    const fixed = { rate: RATE, startsMs: [10_900, 10_900] };
+    const fixed = { rate: RATE, lastSlotMs: 10_900, startsMs: [10_900] };
     const { pace, nextMs: next } = open({ fixed }, rate);
     expect([pace.phase, next(NOW.now, 1)]).toEqual(['fixed', nextMs]);
   });

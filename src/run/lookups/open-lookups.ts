@@ -190,8 +190,7 @@ function readPace({ job, store, context }: PlannedRun) {
     start,
     save: async (learned: Learned, isLast: boolean): Promise<void> => {
       const savedAtMs = Date.now();
-      const unsavedFromMs = isLast ? undefined : savedAtMs;
-      const fixed = learned.fixed && { ...learned.fixed, unsavedFromMs };
+      const fixed = learned.fixed && { ...learned.fixed, isUnsaved: !isLast };
       const state: Learned = { ...learned, fixed };
       // A run of a few calls never reached the limit: the one that it started with keeps its age.
       const isNews = state.limitPerMs !== start?.limitPerMs;
