@@ -101,7 +101,14 @@ export class RunHash {
     ]);
     const isOlder = ({ field, allowed, most }: Bound): boolean =>
       Number(kept[`${field}:allowed`] ?? 0) < Math.min(allowed, most);
-    if (kept['bounds'] === undefined || this.#bounds.some(isOlder)) return await this.#restore();
+    // It may have been lost between a look and what that wrote.
+    const isGone = (name: string): boolean => name !== 'lost' && !(name in kept);
+    if (
+      kept['bounds'] === undefined ||
+      this.#bounds.some(isOlder) ||
+      Object.keys(this.#known).some(isGone)
+    )
+      return await this.#restore();
     this.#known = kept;
     const isOver = performance.now() - this.#lostAtMs > SHARES_MS;
     if (kept['lost'] !== undefined && isOver) await client.hdel(this.#key, 'lost');

@@ -196,3 +196,22 @@ it.each<[string, boolean, boolean, number]>([
   expect(100 - calls).toBeLessThanOrEqual(isNamed ? 80 : 100);
   expect(second.spent.calls).toBe(0);
 });
+
+it('what workers took is known again though Redis is emptied while the run allows more', async () => {
+  const stage = await openStage();
+  const store = ledgerOf(100);
+  let isEmptied = false;
+  const take: CallLedger['take'] = async (...wanted) => {
+    if (store.taken() > 0 && !isEmptied) {
+      isEmptied = true;
+      await stage.redis.client.flushdb();
+    }
+    return await store.ledger.take(...wanted);
+  };
+  await stage.run({ bounds: [callsOf({ ...store.ledger, take })] });
+  await stage.redis.client.hset(runKey('run'), 'calls', 20, 'calls:one', 20);
+  await expect.poll(() => isEmptied).toBe(true);
+  await expect
+    .poll(() => stage.redis.client.hgetall(runKey('run')))
+    .toMatchObject({ calls: '20', 'calls:one': '20', lost: '1' });
+});
