@@ -313,7 +313,7 @@ export function createSharedBudget(options: SharedBudgetOptions): SharedBudget {
           taking = undefined;
         });
         await unlessAborted(taking, signal);
-      } else if (share.acquired > 0) await change.wait();
+      } else if (share.acquired > 0) await unlessAborted(change.wait(), signal);
       else return usedUp(share.window);
     }
   }

@@ -127,6 +127,8 @@ export function createGate(options: GateOptions): Gate {
   let startedMs = 0;
   let sleeping: { readonly untilMs: number; readonly stop: AbortController } | undefined;
   let isProbing = false;
+  /** What bounds the calls of those who asked last: a probe is made for them. */
+  let payer: Budget | undefined;
   /** All lookups that are left are withheld, unless one has asked since. */
   let isIdle = false;
   /** Why calls fail or are refused at present. */
@@ -195,7 +197,7 @@ export function createGate(options: GateOptions): Gate {
     isProbing = true;
     try {
       for (let domain = diagnosis.probe; domain !== undefined; domain = diagnosis.probe) {
-        const spend = budget.tryAcquire();
+        const spend = await payForProbe();
         if (!spend) {
           diagnosis.giveUpProbe();
           break;
@@ -209,6 +211,22 @@ export function createGate(options: GateOptions): Gate {
     }
     isProbing = false;
     letThrough();
+  }
+
+  /** Those in line may hold all calls that are left: so it does not wait for one for long. */
+  async function payForProbe(): Promise<BudgetPermit | undefined> {
+    const all = budget.tryAcquire();
+    if (!payer || !all) return all;
+    const wait = new AbortController();
+    clock.sleep(LOOK_AGAIN_MS, wait.signal).then(
+      () => wait.abort(),
+      () => {},
+    );
+    const own = await payer.acquire(wait.signal).catch(() => undefined);
+    wait.abort();
+    if (own && !isUsedUp(own)) return both(own, all);
+    all.release();
+    return undefined;
   }
 
   async function callProbe(domain: string, flight: Flight): Promise<Meaning> {
@@ -262,6 +280,7 @@ export function createGate(options: GateOptions): Gate {
   async function ask(question: Question): Promise<Permit> {
     const signal = stopSwitch.noNewCall;
     isIdle = false;
+    payer = question.budget;
     for (;;) {
       signal.throwIfAborted();
       if (pause?.isPaused) await pause.whileOpen(signal);

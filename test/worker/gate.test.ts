@@ -278,9 +278,30 @@ describe('a probe', () => {
     });
     set.probes.push('p');
     gate.idle();
+    await Promise.resolve(); // it is let through, and not made yet
     if (given.stopped) stopSwitch.stop({ reason: 'interrupted' });
     await nextTurn();
     expect(told).toEqual(given.holds);
+  });
+
+  it.each([
+    { calls: 2, holds: 'probe of p: http_200' },
+    { calls: 1, holds: 'no probe of p' },
+  ])('is one of the calls of the run that asked last: $calls', async ({ calls, holds }) => {
+    const { gate, ask, set, told } = stage();
+    const { acquire, tryAcquire } = budgetOf('later', (what) => told.push(what));
+    let left = calls;
+    const usedUp = { reason: 'max_calls' } as const;
+    const own: Budget = {
+      tryAcquire,
+      acquire: async (signal) => (left-- > 0 ? await acquire(signal) : usedUp),
+    };
+    void (await ask('a', undefined, own)).ended(answer.found('a'));
+    set.probes.push('p');
+    gate.idle();
+    for (let turn = 0; turn < 9; turn += 1) await nextTurn();
+    expect(told).toContain(holds);
+    expect(told.filter((what) => String(what).startsWith('spent'))).toHaveLength(calls);
   });
 
   it('goes ahead of all, though no other call may start, and one after the other', async () => {
