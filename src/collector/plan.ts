@@ -30,6 +30,8 @@ export interface PlannedRows {
   readonly raggedRows: number;
   /** The line of the first row that is `too_many_cells`. */
   readonly firstShiftedLine?: number;
+  /** The line of the first row in which a text within quotes has lines like those of the list. */
+  readonly firstTakingLine?: number;
   /** The domain, where several rows have no other one; missing otherwise. */
   readonly oneSite?: string;
   /** Rows that are not looked up and pass as they are; missing without `where`. */
@@ -136,6 +138,7 @@ export async function makePlan(options: PlanOptions): Promise<MadePlan> {
   let invalidRows = 0;
   let raggedRows = 0;
   let firstShiftedLine: number | undefined;
+  let firstTakingLine: number | undefined;
   let passedRows = 0;
   let maxFields = 0;
   let oneSite = '';
@@ -159,6 +162,7 @@ export async function makePlan(options: PlanOptions): Promise<MadePlan> {
     rows += 1;
     if (format.isTable && fields !== format.columns.length) raggedRows += 1;
     if (row.shifted) firstShiftedLine ??= row.line;
+    if (row.mayTakeRows) firstTakingLine ??= row.line;
     if ('invalid' in found) {
       invalidRows += 1;
       invalid.add({
@@ -229,6 +233,7 @@ export async function makePlan(options: PlanOptions): Promise<MadePlan> {
     lookups: domains.size - freshDomains,
     raggedRows,
     ...(firstShiftedLine !== undefined && { firstShiftedLine }),
+    ...(firstTakingLine !== undefined && { firstTakingLine }),
     ...(where && { passedRows }),
     ...(below && { below }),
     ...(domains.size === 1 && rows - invalidRows >= SEVERAL && { oneSite }),

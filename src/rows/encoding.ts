@@ -41,7 +41,7 @@ function iconv(): typeof import('iconv-lite') {
   return createRequire(import.meta.url)('iconv-lite') as typeof import('iconv-lite');
 }
 
-/** A larger share of control characters means a picture, a PDF, what is packed, or UTF-16 without a mark. */
+/** A larger share of control characters means a picture, a PDF, or what is packed. */
 const MOST_CONTROLS = 0.02;
 /** As many do no harm: zeros from a damaged disk. */
 const HARMLESS_CONTROLS = 5;
@@ -75,11 +75,13 @@ export async function findEncoding(
     );
   }
   if (insisted && insisted !== UTF_8) return found(insisted);
+  const unmarked = utf16Of(start);
+  if (unmarked !== undefined) return found(unmarked);
   const controls = start.filter((byte) => byte < 0x09 || (byte > 0x0d && byte < 0x1a)).length;
   if (controls > HARMLESS_CONTROLS + start.length * MOST_CONTROLS) {
     throw unreadable(
       name,
-      `it is no text; expected ${FORMAT_NAMES}, packed with gzip or not at all; if it is UTF-16, give option 'encoding' utf-16`,
+      `it is no text; expected ${FORMAT_NAMES}, packed with gzip or not at all`,
     );
   }
   if (await areUtf8(read())) return found(UTF_8);
@@ -95,6 +97,19 @@ const MARKS: Readonly<Record<string, Encoding>> = {
   '\xff': UTF_16_LE,
   '\xfe': UTF_16_BE,
 };
+
+/** UTF-16 without a mark: of plain letters, delimiters and line ends every other byte is zero. */
+function utf16Of(start: Buffer): Encoding | undefined {
+  const zerosAt = (rest: number) =>
+    start.filter((byte, at) => byte === 0 && at % 2 === rest).length;
+  const [even, odd] = [zerosAt(0), zerosAt(1)];
+  if (Math.max(even, odd) * FEW < start.length) return undefined;
+  if (even * FEW < odd) return UTF_16_LE;
+  return odd * FEW < even ? UTF_16_BE : undefined;
+}
+
+/** A tenth of the bytes are zeros at one of the two places, and a tenth of these at the other. */
+const FEW = 10;
 
 /** Lines of a list beyond plain ASCII. */
 type OddLines = Awaited<ReturnType<typeof readOddLines>>;
@@ -191,9 +206,12 @@ async function guessEncoding(
   const trust = (names: RegExp): number =>
     Math.max(0, ...matches.filter(({ name }) => names.test(name)).map((one) => one.confidence));
   const isEastern = trust(/1250|8859-2$/) > trust(/1252|8859-1$/) + MORE_SURE;
-  const ofMatches = matches.flatMap(({ name }) => findEncodingByName(name) ?? []);
+  const least = Math.max(NO_SIGN + 1, (matches[0]?.confidence ?? 0) / 2);
+  const ofMatches = matches
+    .filter(({ confidence }) => confidence >= least)
+    .flatMap(({ name }) => findEncodingByName(name) ?? []);
   const ofLatin = encodingOfCountry(others) ?? (isEastern ? WINDOWS_1250 : WINDOWS_1252);
-  for (const encoding of isDense ? ofMatches : [ofLatin]) {
+  for (const encoding of isDense ? ofMatches : [ofLatin, 'ISO-8859-2']) {
     const text = iconv().decode(others, encoding, { stripBOM: false });
     if (!text.includes(REPLACEMENT) && !ODD_LETTERS.test(text)) return { encoding, text };
   }
@@ -218,11 +236,14 @@ function encodingOfCountry(bytes: Buffer): Encoding | undefined {
   return OF_COUNTRIES.find(([end]) => isOf(end))?.[1];
 }
 
-/** Signs between small letters: the text is in an encoding of old systems, such as Mac Roman. */
-const ODD_LETTERS = /\p{Ll}[\u0080-\u009f†‡‰‹›•™¤¦§¬¶¸]\p{Ll}|\p{Ll}[ŸƒŠŒŽ]|\p{L}[Ÿ„“”]\p{Ll}/u;
+/** Signs between letters: the text is in another encoding, or in one of old systems, such as Mac Roman. */
+const ODD_LETTERS =
+  /[\u0080-\u009f]|\p{Ll}[†‡‰‹›•™¤¦§¬¶¸±³¹¼¾]\p{Ll}|\p{Ll}[ŸƒŠŒŽĽ]|\p{L}[Ÿ„“”]\p{Ll}|[\u2150-\u218f\u2500-\u259f]\p{L}/u;
 const REPLACEMENT = '\ufffd';
 const EXAMPLE = /[\p{L} .&-]{0,20}[^\p{ASCII}][\p{L} .&-]{0,20}/u;
 const MORE_SURE = 10;
+/** What chardet says of an encoding of which it has seen no sign. */
+const NO_SIGN = 10;
 
 function notUtf8(name: string, found: OddLines, utf8 = 0): Error {
   const { firstOther: other, firstByte, flaws } = found;

@@ -139,10 +139,10 @@ function readSample(source: Source): readonly JsonRow[] {
 function refuseNoList(row: JsonRow, { name, isOfObjects = false }: Source): void {
   const members = Object.entries(row);
   const isRow = members.some(
-    ([key, value]) => typeof value === 'string' && meaningOfName(key).kind !== undefined,
+    ([key, value]) => typeof value === 'string' && meaningOfName(key).isPlain,
   );
-  if (isOfObjects || isRow || members.length === 0) return;
-  const error = errorIn(row);
+  if (isOfObjects || members.length === 0) return;
+  const error = errorIn(row, isRow);
   if (error !== undefined)
     throw unreadable(name, `it is no list but the error of an API ('${shorten(error)}')`);
   const isOfColumns = members.every(([, value]) => isObject(value) && Object.hasOwn(value, '0'));
@@ -151,6 +151,7 @@ function refuseNoList(row: JsonRow, { name, isOfObjects = false }: Source): void
       name,
       "it has columns instead of rows, as pandas writes it; have it write to_json(orient='records', lines=True)",
     );
+  if (isRow) return;
   const [within] = members.find(([, value]) => Array.isArray(value) && isObject(value[0])) ?? [];
   const isOfRows = members.length > 1 && members.every(([, value]) => isObject(value));
   if (!isOfRows && within === undefined) return;
@@ -161,11 +162,19 @@ function refuseNoList(row: JsonRow, { name, isOfObjects = false }: Source): void
   );
 }
 
-/** What an API says instead of an answer. */
-function errorIn(row: JsonRow): string | undefined {
+/**
+ * What an API says instead of an answer.
+ *
+ * @param mayBeRow whether it has a domain too, so that an error in words may be a column
+ */
+function errorIn(row: JsonRow, mayBeRow: boolean): string | undefined {
   const { error, errors, fault, message, detail, title, status, code, success } = row;
   const isFailure = Number(status ?? code) >= 400 || success === false;
-  const said = error ?? errors ?? fault ?? (isFailure ? (message ?? detail ?? title) : undefined);
+  const failed = error ?? errors ?? fault;
+  const said =
+    mayBeRow && !isFailure && !isObject(failed)
+      ? undefined
+      : (failed ?? message ?? detail ?? title);
   return said
     ? textOfCell(isObject(said) ? (said['message'] ?? said['faultstring'] ?? said) : said)
     : undefined;

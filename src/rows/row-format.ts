@@ -27,6 +27,8 @@ export interface ScannedRow {
    * Set if its cells are probably not under their names: a delimiter within a text was not quoted.
    */
   readonly shifted?: 'too_many_cells' | undefined;
+  /** Whether a text within quotes has lines like those of the list, which a stray quote may have taken in. */
+  readonly mayTakeRows?: boolean | undefined;
 }
 
 /** A column of a list: its place in a table, its name in objects. */

@@ -103,7 +103,7 @@ function inPlan(api: PlannedApi): string {
 /** Describes what a list has: its rows, domains, and rows without one. */
 export function describeRows(planned: PlannedRows): readonly string[] {
   const { rows, invalidRows, invalidExamples: examples, freshDomains: fresh } = planned;
-  const { oneSite, passedRows, invalidByReason, below, sampleOf } = planned;
+  const { oneSite, passedRows, invalidByReason, below, sampleOf, firstTakingLine } = planned;
   const shifted = invalidByReason['too_many_cells'] ?? 0;
   const ragged = planned.raggedRows - shifted;
   const such = invalidRows > examples.length ? ', such as' : '';
@@ -114,6 +114,8 @@ export function describeRows(planned: PlannedRows): readonly string[] {
         `All rows lead to one site, ${oneSite}: if they are of several companies, name another column with option 'domainColumn'`,
       shifted > 0 &&
         `${countOf(shifted, 'row')} with more cells than the header, not looked up because the domain may be in another column, the first in line ${planned.firstShiftedLine}; quote texts that hold a delimiter`,
+      firstTakingLine !== undefined &&
+        `a text in quotes from line ${firstTakingLine} on has lines like those of the list: if they are rows of their own, close its quote, or double it ("")`,
       ragged > 0 && `${countOf(ragged, 'row')} with more or fewer cells than the header, kept`,
       below !== undefined &&
         `${countOf(below.rows, 'row')} below the list, from ${placeOf(below)}, left as they are`,

@@ -68,6 +68,15 @@ describe('CSV', () => {
     expect(scanned.map(({ cell }) => cell)).toEqual(['a.com', 'c.com']);
   });
 
+  it('reads a valid text with lines that look like rows, and says so', async () => {
+    const source = sourceOf('n,domain,note\nA,a.com,"now:\nB,b.com,moved"\nC,c.com,x\n');
+    const scanned = await scanAll(openText(source), source, 'domain');
+    expect(scanned.map(({ cell, mayTakeRows }) => [cell, mayTakeRows])).toEqual([
+      ['a.com', true],
+      ['c.com', false],
+    ]);
+  });
+
   it('escapes quotes by a backslash where the list does, also far from its beginning', async () => {
     const rows = '"1","a.com"\n'.repeat(200) + '"say \\"hi\\", you","b.com"\n'.repeat(3);
     const whole = sourceOf(`"n","domain"\n${rows}`, { isWholeInSample: false });
@@ -123,6 +132,11 @@ describe('CSV', () => {
     [
       'one that is closed in the next row',
       'a,b,c\n"v.com,3,4\n"x.com",7,8\ny.com,9,0\n',
+      /line 2 of list\.csv: a quote is opened in this row and closed in a later one/,
+    ],
+    [
+      'a quote after which the row has too few cells',
+      'a,b,c\nu.com,"1,2\nv.com,3,4\nw.com,5,6"\ny.com,9,0\n',
       /line 2 of list\.csv: a quote is opened in this row and closed in a later one/,
     ],
     ['an open quote in the header', '\n"a,b\n1,2\n', /never closed/],

@@ -42,6 +42,9 @@ describe('the encoding of a list', () => {
     ['Windows-1257', 'windows-1257', 'name,web\nŠiauliai Žemė,a.lt\nĄžuolas,b.lt\n'],
     ['Windows-1251', 'windows-1251', RUSSIAN],
     ['SHIFT_JIS', 'shift_jis', JAPANESE],
+    ['ISO-8859-2', 'iso-8859-2', 'name,web\nŁódź Spółka Śląsk,a.com\n'],
+    ['UTF-16 LE', 'utf-16le', WEST],
+    ['UTF-16 BE', 'utf-16be', JAPANESE],
   ])('is found: %s', async (label, codec, text) => {
     expect(await read(iconv.encode(text, codec, { addBOM: false }))).toEqual([label, text]);
   });
@@ -128,6 +131,12 @@ describe('the encoding of a list', () => {
       /it is no text/,
     ],
     ['letters of old systems', MAC, undefined, /neither UTF-8 nor Windows-1252/],
+    [
+      'letters of which nothing is a sign',
+      iconv.encode('公司,網站\n台灣積體電路公司,a.com\n', 'big5'),
+      undefined,
+      /neither UTF-8 nor/,
+    ],
     ['not what was named', iconv.encode(WEST, 'latin1'), 'utf-8', /line 2 is not UTF-8/],
     ['a mark of another', Buffer.from('\uFEFFa', 'utf16le'), 'latin1', /mark of UTF-16 LE; leave/],
   ])('is refused: %s', async (_, bytes, encoding, expected) => {

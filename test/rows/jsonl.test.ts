@@ -59,6 +59,8 @@ describe('JSONL', () => {
     ['{"errors":["a","b"],"id":1}', /no list but the error of an API \('a; b'\)/],
     ['{"status":403,"title":"Forbidden"}', /the error of an API \('Forbidden'\)/],
     ['{"fault":{"faultstring":"no key"}}', /the error of an API \('no key'\)/],
+    ['{"error":{"message":"no key"},"url":"https://api.com"}', /the error of an API \('no key'\)/],
+    ['{"message":"slow down","docs_url":"https://api.com"}', /the error of an API \('slow down'\)/],
     ['{"columns":["site"],"data":[["a.com"]]}', /columns instead of rows/],
     ['{"data":[{"site":"a.com"}],"next":"https://api.com/2"}', /within one object.*\."data"\[\]/],
     ['{"1":{"site":"a.com"},"2":{"site":"b.com"}}', /within one object.*'\.\[\]'/],

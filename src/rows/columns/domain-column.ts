@@ -19,11 +19,11 @@ export interface DomainColumn {
 const MAX_SAMPLE_ROWS = 400;
 /** The most columns that a spreadsheet can have; no column beyond them is guessed. */
 const MAX_COLUMNS = 16_384;
-/** A dirty list is still a list: only a smaller share of addresses speaks against a telling name. */
+/** A dirty list is still a list: only a smaller share of addresses speaks against a name that says no more. */
 const MIN_SHARE_NAMED = 0.5;
 /**
- * Without a telling name, nearly every cell has to be an address. Free text that mentions addresses
- * is far below.
+ * Without such a name, nearly every cell has to be an address. Free text that mentions addresses is far
+ * below.
  */
 const MIN_SHARE_UNNAMED = 0.8;
 /** A column with a smaller share of filled cells counts as blank beside a fuller one. */
@@ -55,9 +55,8 @@ export interface Candidate {
  * leftmost of equals.
  *
  * A telling name (`domain`, then `website` or `url`, then `email`) is believed unless its cells
- * contradict it, and needs no cells. Any other column needs cells that are addresses: four in five, half
- * in a list of one column. Never taken are a column whose name speaks against it, sentences, links into
- * one site, pictures and files.
+ * contradict it, and needs no cells. Any other column needs cells that are addresses, four in five. Never
+ * taken are a column whose name speaks against it, sentences, links into one site, pictures and files.
  *
  * @param columns names of the columns
  * @param sample rows from all over the list, as cells; 400 of them are looked at
@@ -100,16 +99,14 @@ function isPossible({ held, mentions, isOneSite, isOfFiles }: ColumnProfile): bo
 
 function flawOf(name: string, profile: ColumnProfile, isOnly: boolean): string | undefined {
   const { cells, held, addresses, mentions, isOneSite, isOfFiles, isOfPages } = profile;
-  const { kind, isForeign } = meaningOfName(name);
+  const { kind, isPlain, isForeign } = meaningOfName(name);
   const called = `'${shorten(name)}'`;
   const such = `(such as '${shorten(profile.example ?? '')}')`;
   if (isForeign && !isOnly) return `the name of ${called} ${such} speaks against it`;
   if (cells === 0) return kind === undefined ? `${called} is blank` : undefined;
   if (isOfFiles && !isOnly) return `${called} has pictures or files`;
   const isEnough =
-    kind !== undefined
-      ? mentions >= MIN_SHARE_NAMED
-      : addresses >= (isOnly ? MIN_SHARE_NAMED : MIN_SHARE_UNNAMED);
+    (kind === undefined ? addresses : mentions) >= (isPlain ? MIN_SHARE_NAMED : MIN_SHARE_UNNAMED);
   if (!isEnough) {
     const but = shorten(profile.counterexample ?? '');
     return `${held} of ${cells} cells of ${called} hold a domain, and '${but}' is none`;

@@ -133,9 +133,9 @@ const ROWS_LOOKED_AT = 400;
 
 /**
  * Whether a row can be the header of the rows below it. It cannot if one of its cells is a domain,
- * URL or e-mail address and so are half of the cells below that one, or if there are none. So a
- * column may be called `Booking.com`. Beside other columns, dotted field names such as
- * `contact.email` count as names, whatever is below them.
+ * URL or e-mail address, or says that there is none, and half of the cells below that one are addresses,
+ * or if there are none. So a column may be called `Booking.com`. Beside other columns, dotted field
+ * names such as `contact.email` count as names, whatever is below them.
  *
  * @param row the cells of the row
  * @param below the rows below it, as cells; 400 of them are looked at
@@ -147,14 +147,17 @@ export function looksLikeHeader(
   const names = row.map(withoutHint);
   if (names.length === 1) return !isAddress(names[0] ?? '');
   const rows = below.slice(0, ROWS_LOOKED_AT);
-  return !names.some(
-    (name, index) =>
-      isAddress(name) &&
-      !DOTTED_FIELD.test(name) &&
-      (PLAIN_ADDRESS.test(name) ||
-        rows.length === 0 ||
-        areAddresses(rows.map((row) => row[index] ?? ''))),
-  );
+  return !names.some((name, index) => {
+    const isOfRow = isAddress(name) ? !DOTTED_FIELD.test(name) : saysNone(name);
+    if (!isOfRow) return false;
+    if (isAddress(name) && (PLAIN_ADDRESS.test(name) || rows.length === 0)) return true;
+    return areAddresses(rows.map((row) => row[index] ?? ''));
+  });
+}
+
+/** `n/a`, where no site is known of the company in the first row. */
+function saysNone(name: string): boolean {
+  return name.trim() !== '' && isNothing(name) && meaningOfName(name).kind === undefined;
 }
 
 /** `Website (such as www.acme.com)` */

@@ -44,10 +44,13 @@ export async function* scanCsv(
     const sizeBytes = endBytes - startBytes;
     const ownLine = line;
     line += 1;
+    let taken: string | undefined;
     // A line end within quotes may count twice.
     if (lines !== linesRead + 1) {
       line += cells.reduce((sum, cell) => sum + countLines(cell) - 1, 0);
-      if (cells.some((_, index) => hasRows(cells, index, options)))
+      taken = cells.find((_, index) => hasRows(cells, index, options));
+      // Of a text whose quotes are as they should be in a row that fits, nobody can tell.
+      if (taken !== undefined && (cells.length !== width || taken.startsWith('"')))
         throw unreadableRow(source, ownLine, TAKES_ROWS);
     }
     linesRead = lines;
@@ -71,6 +74,7 @@ export async function* scanCsv(
       isBlank,
       below,
       others: others.map(({ index }) => cells[index] ?? ''),
+      mayTakeRows: taken !== undefined,
       shifted:
         cells.length > width && domainColumn.index > 0 && !cells.slice(width).every(isBlankText)
           ? 'too_many_cells'

@@ -81,7 +81,7 @@ it.each<[Table, string | undefined]>([
   [{ a: emails, b: domains }, 'b'],
   [{ a: emails, b: companies }, 'a'],
   [{ company: companies, b: half }, undefined],
-  [{ whatever: half }, 'whatever'],
+  [{ whatever: half }, undefined],
   [{ profile: profiles }, 'profile'],
   [{ whatever: companies }, undefined],
   [{ company: companies, notes }, undefined],

@@ -193,6 +193,9 @@ describe('a row is a header', () => {
     [['Name', 'Website', 'Booking.com'], below('yes'), true],
     [['Name', 'Website', 'account.group'], below(''), true],
     [['Acme', 'Ulm', 'acme.com'], below('bolt.com'), false],
+    [['Acme', 'Ulm', 'n/a'], below('bolt.com'), false],
+    [['Acme', 'Ulm', 'www'], below('bolt.com'), true],
+    [['Acme', 'Ulm', 'No'], below('7'), true],
     [['Acme', 'Ulm', 'www.acme.website'], below('cora.de'), false],
   ])('%j over %j: %j', (names, rows, expected) => {
     expect(looksLikeHeader(names, rows)).toBe(expected);
