@@ -224,7 +224,9 @@ export const FIRST: ReadonlySet<string> = new Set(
 export const SOURCE = {
   ...API_OPTIONS,
   ...pick(OPTIONS, 'rate', 'maxCalls', 'maxCost', 'maxCallsPer', 'price'),
-  apiKeyEnv: option(kinds.variableName, { help: 'environment variable that holds the credential' }),
+  apiKeyEnv: option(kinds.variableName, {
+    help: 'name of the environment variable that holds the credential',
+  }),
   next: option(kinds.next(), {
     default: 'not_found,rejected,failed',
     help: 'after which outcomes of this API the next one is asked: not_found, rejected, failed',

@@ -147,10 +147,10 @@ function describeBlank(
   filled: RowRecorder['filled'],
 ): string | undefined {
   if (!job.settings.fields) return undefined;
-  const [fields = []] = columnsOfAll(apis);
-  const named = columns.enriched.slice(0, fields.length);
+  const each = columnsOfAll(apis);
+  const named = columns.enriched.slice(0, each[0]?.length);
   const blank = named.filter((_, at) => filled[at] === 0);
-  const isGuessed = apis.length === 1 && fields.some((field) => field.isGuessed);
+  const isGuessed = each.flat().some((field) => field.isGuessed);
   if (isGuessed && found > 0) return describeGuessed(named, blank);
   if (blank.length === 0 || found < LEAST_ROWS) return undefined;
   const names = blank.map(({ name, expression = '' }) => `'${name}' (${shorten(expression)})`);

@@ -302,6 +302,7 @@ export function countsOf(
 export function describeEnd(view: RunView): readonly string[] {
   const { statuses, rows, filled, logos, changes, out, failures, calls, throttled } = view;
   const { limit, callsPer: per, store, reports, headline, next, bill, cost, reasons } = view;
+  const domains = askedDomains(view);
   const isUnmeasured = throttled > 0 && limit?.limitIs === 'unknown';
   const rate = calls > 0 ? `, ${view.callsPerSecond.toFixed(1)} calls/s` : '';
   // The failures file has it row by row.
@@ -309,7 +310,7 @@ export function describeEnd(view: RunView): readonly string[] {
   return shown([
     headline,
     shown([
-      `${countOf(calls, 'call')} for ${countOf(view.lookups, 'domain')}${rate}`,
+      `${countOf(calls, 'call')} for ${countOf(domains, 'domain')}${rate}`,
       throttled > 0 && `${countOf(throttled, 'call')} throttled`,
       view.retries > 0 && countOf(view.retries, 'retry', 'retries'),
       view.freshDomains > 0 && `${countOf(view.freshDomains, 'domain')} fresh in the store`,
@@ -358,10 +359,16 @@ function describeSource(source: SourceView): string {
   ]).join('; ');
 }
 
+/** Of several APIs, each is asked about domains that the first was asked about. */
+function askedDomains({ sources = [], lookups }: RunView): number {
+  return sources.length === 0 ? lookups : Math.max(...sources.map((one) => one.lookups));
+}
+
 /** What all of a list would find, take and cost, by what came of a sample of it. */
 export function describeWhole(of: RunView): string | undefined {
   const { sampleOf, statuses, rows, uniqueDomains, ...view } = of;
-  const { calls, lookups, bill, cost, limit, callsPerSecond } = view;
+  const { calls, bill, cost, limit, callsPerSecond } = view;
+  const lookups = askedDomains(of);
   if (!sampleOf || rows === 0 || view.stopped) return undefined;
   const share = (statuses.found + statuses.stale) / rows;
   const [least, most] = likelyShares(share, uniqueDomains).map((one) => Math.round(one * 100));

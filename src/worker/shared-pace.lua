@@ -1,5 +1,5 @@
 -- Generated from pace.ts, ../calls/rate.ts, rate.ts, shared-pace.ts, pace-in-redis.ts by npm run make:lua.
--- sha256 of these: 39f3e85c1fe1e5b7d7cfd367a3d1d4c90779f4c97dd6383a5d66291ea1994e2f
+-- sha256 of these: 6f43ab4514d5e154aec4e8f9a6217e1737cac5e50e3407e51c2c8273724afa49
 local require
 local ____modules = {}
 local ____moduleCache = {}
@@ -898,7 +898,7 @@ local __TS__ArrayConcat = ____lualib.__TS__ArrayConcat
 local __TS__ArraySome = ____lualib.__TS__ArraySome
 local __TS__ArrayFind = ____lualib.__TS__ArrayFind
 local ____exports = {}
-local adopt, createSharedPace, passTime, takePart, createParticipant, keepRate, hear, change, hearCall, isSick, missLost, handOut, pollMs, GONE_MS, IDLE_MS, SICK_MS, WELL_MS, LEAST_POLL_MS, mayChange
+local adopt, createSharedPace, passTime, takePart, createParticipant, keepRate, hear, change, hearCall, isSick, hasTested, isInTheWay, missLost, handOut, pollMs, GONE_MS, IDLE_MS, SICK_MS, WELL_MS, GIVE_WAY_MS, LEAST_POLL_MS, mayChange
 local ____rate_2Ets = require("calls.rate")
 local slower = ____rate_2Ets.slower
 local ____pace_2Ets = require("worker.pace")
@@ -1099,6 +1099,41 @@ function isSick(____bindingPattern0)
         end
     )
 end
+function hasTested(____bindingPattern0)
+    local others
+    local mine
+    local state
+    state = ____bindingPattern0.state
+    mine = ____bindingPattern0.mine
+    others = ____bindingPattern0.others
+    if state.pace.state ~= "testing" or state.testBy ~= mine.id then
+        return false
+    end
+    return __TS__ArraySome(
+        others,
+        function(____, ____bindingPattern0)
+            local waiting
+            waiting = ____bindingPattern0.waiting
+            return waiting > 0
+        end
+    )
+end
+function isInTheWay(____bindingPattern0)
+    local others
+    local state
+    state = ____bindingPattern0.state
+    others = ____bindingPattern0.others
+    return __TS__ArraySome(
+        others,
+        function(____, ____bindingPattern0)
+            local waiting
+            local id
+            id = ____bindingPattern0.id
+            waiting = ____bindingPattern0.waiting
+            return id == state.slowBy and waiting > 0
+        end
+    )
+end
 function missLost(state)
     local ____state_9 = state
     local pace = ____state_9.pace
@@ -1160,6 +1195,12 @@ function handOut(visit, said)
         if sick then
             nextMs = math.max(nextMs, mine.triedMs + SICK_MS)
         end
+        if hasTested(visit) then
+            nextMs = math.max(nextMs, pace.shutUntilMs + GIVE_WAY_MS)
+        end
+        if isInTheWay(visit) then
+            nextMs = math.max(nextMs, nowMs + GIVE_WAY_MS)
+        end
         if nextMs > untilMs then
             break
         end
@@ -1212,6 +1253,7 @@ GONE_MS = 10000
 IDLE_MS = 2000
 SICK_MS = 5000
 WELL_MS = 10000
+GIVE_WAY_MS = 500
 LEAST_POLL_MS = 50
 mayChange = function(____bindingPattern0)
     local mine

@@ -124,6 +124,8 @@ const IDLE_MS = 2_000;
 const SICK_MS = 5_000;
 /** A good answer tells this long that calls may go well: then perhaps only bad domains are left. */
 const WELL_MS = 10_000;
+/** Who gives way to another leaves it this long. */
+const GIVE_WAY_MS = 500;
 /** It is not known when a call ends: until then it is asked again about as often as that may be. */
 const LEAST_POLL_MS = 50;
 
@@ -251,6 +253,17 @@ function isSick({ state, mine, others }: Visit): boolean {
   );
 }
 
+/** Whether its test call was the last, and another may make the next: all that it has to ask about may be bad. */
+function hasTested({ state, mine, others }: Visit): boolean {
+  if (state.pace.state !== 'testing' || state.testBy !== mine.id) return false;
+  return others.some(({ waiting }) => waiting > 0);
+}
+
+/** Whether another goes slower to find something out, and needs the few calls that this allows. */
+function isInTheWay({ state, others }: Visit): boolean {
+  return others.some(({ id, waiting }) => id === state.slowBy && waiting > 0);
+}
+
 /** What somebody has begun who is gone, or has nothing to do any more, is over. */
 function missLost(state: SharedState): void {
   const { pace, workers, nowMs } = state;
@@ -275,6 +288,8 @@ function handOut(visit: Visit, said: Said): Granted {
     nextMs = nextStartMs(pace, fromMs, busyElsewhere + said.busy + startsMs.length);
     if (fixed) nextMs = Math.max(nextMs, nextFixedStartMs(fixed));
     if (sick) nextMs = Math.max(nextMs, mine.triedMs + SICK_MS);
+    if (hasTested(visit)) nextMs = Math.max(nextMs, pace.shutUntilMs + GIVE_WAY_MS);
+    if (isInTheWay(visit)) nextMs = Math.max(nextMs, nowMs + GIVE_WAY_MS);
     if (nextMs > untilMs) break;
     start(pace, nextMs);
     if (fixed) bookFixed(fixed, nextMs);

@@ -7,7 +7,7 @@ import { start, summaryOf } from './support/command.ts';
 import type { Folder } from './support/folder.ts';
 import { openList } from './support/lists.ts';
 import { runHere } from './support/program.ts';
-import { column, rowsOf } from './support/tables.ts';
+import { column, domains, listOf, rowsOf } from './support/tables.ts';
 
 const NOBODY: SandboxReply = { status: 404, body: { error: 'no such company' } };
 const numberIn = (domain: string): number => Number(/\d+/.exec(domain)?.[0]);
@@ -204,6 +204,15 @@ describe('a row of several APIs', () => {
     expect(ended.code, ended.stderr).toBe(3);
     expect(rows('brand_status')).toEqual(['stale', 'stale', 'stale']);
     expect(rows('brand_name')).toEqual(['company-0.com', 'company-1.com', 'company-2.com']);
+  });
+
+  it('is counted once in a sample, whoever was asked about it', async () => {
+    const { state, folder, enrich } = await openTwo();
+    state.first = 'not found';
+    folder.write('list.csv', listOf(domains(20)));
+    const { stderr } = await enrich('--sample', '5');
+    expect(stderr).toContain('10 calls for 5 domains');
+    expect(stderr).toContain('15 more domains to ask');
   });
 
   it('fills blank cells from the columns that all have alike', async () => {

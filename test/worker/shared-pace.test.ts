@@ -54,6 +54,35 @@ describe('a worker whose calls fail', () => {
   });
 });
 
+describe('one pace for several workers', () => {
+  it('has the test calls of an outage made in turn: all that one worker asks about may be bad', () => {
+    const say = openExchange();
+    const failed = { events: [call('failing', 100)], want: 1 };
+    say(100, 'first', failed);
+    say(100, 'second', failed);
+    const testers: string[] = [];
+    for (let nowMs = 200; testers.length < 4; nowMs += 200) {
+      for (const id of ['first', 'second']) {
+        const [startMs] = say(nowMs, id, { want: 1 }).startsMs;
+        if (startMs === undefined) continue;
+        testers.push(id);
+        say(startMs + 20, id, { events: [call('failing', startMs + 20)] });
+        say(startMs + 20, id, { want: 1 });
+      }
+    }
+    expect(testers).toEqual(['second', 'first', 'second', 'first']);
+  });
+
+  it('leaves its calls to the one that goes slower to find something out', () => {
+    const say = openExchange();
+    say(0, 'finder', { events: [call('good', 0)], want: 1 });
+    say(0, 'other', { events: [call('good', 0)], want: 1 });
+    say(10, 'finder', { events: [{ how: 'slow', atMs: 10, ratePerMs: 0.01 }], want: 5 });
+    expect(say(1_000, 'other', { want: 5, spanMs: 400 }).startsMs).toEqual([]);
+    expect(say(1_000, 'finder', { want: 5, spanMs: 400 }).startsMs.length).toBeGreaterThan(1);
+  });
+});
+
 it('starts that no caller may use are given back at once', async () => {
   const said: Said[] = [];
   const say = openExchange();
